@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * RCX, Reduction Collectives on UCX: collective operations for programs that
+ * are not MPI programs.
+ *
+ * Processes find each other through PMIx (or through callbacks of the host
+ * program), and reduce vectors together:
+ *
+ *     rcx_init(NULL, &context);
+ *     rcx_allreduce(in, out, n, RCX_FLOAT64, RCX_SUM, rcx_world(context));
+ *     rcx_finalize(&context);
+ *
+ * Conventions of every function here:
+ *
+ *   - Functions return rcx_status_t unless shown otherwise. Outputs come last
+ *     and are written only on success.
+ *   - Counts are numbers of elements. Sizes in bytes are called bytes.
+ *   - An error is decided in one place, which logs one line that names the
+ *     argument, its value and what is valid; callers only forward the code.
+ *   - A wrong argument (RCX_ERR_ARG, RCX_ERR_UNSUPPORTED) is found before
+ *     anything is sent; the communicator stays usable.
+ *   - A context and everything made from it may be used by any thread, by one
+ *     at a time.
+ *   - Every free takes a pointer to the handle and stores NULL there. A handle
+ *     used after it was freed is RCX_ERR_ARG until its slot is used again;
+ *     after rcx_finalize() it is undefined.
+ */
+#ifndef RCX_H
+#define RCX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define RCX_VERSION_MAJOR 0
+#define RCX_VERSION_MINOR 1
+#define RCX_VERSION_PATCH 0
+
+#if defined(__GNUC__)
+#define RCX_API __attribute__((visibility("default")))
+#else
+#define RCX_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Status ------------------------------------------------------------- */
+
+typedef enum rcx_status {
+    RCX_OK = 0,
+    RCX_IN_PROGRESS = 1,       /* not an error: ask again later */
+    RCX_ERR_ARG = -1,          /* an argument is not valid */
+    RCX_ERR_NOMEM = -2,        /* memory ran out */
+    RCX_ERR_UNSUPPORTED = -3,  /* valid, but not offered (op on this type, ...) */
+    RCX_ERR_CONFIG = -4,       /* an environment value is unknown or malformed */
+    RCX_ERR_LAUNCH = -5,       /* the launcher and RCX did not find each other */
+    RCX_ERR_TRANSPORT = -6,    /* UCX reported an error */
+    RCX_ERR_TIMEOUT = -7,      /* a deadline passed */
+    RCX_ERR_MISMATCH = -8,     /* ranks made calls that do not belong together */
+    RCX_ERR_PEER_FAILED = -9,  /* another process died */
+    RCX_ERR_COMM_FAILED = -10, /* the communicator failed in an earlier call */
+    RCX_ERR_OP = -11,          /* a user-defined op returned non-zero */
+    RCX_ERR_BUSY = -12,        /* still in use */
+    RCX_ERR_FORKED = -13,      /* called in a child of the process of rcx_init */
+    RCX_ERR_LIMIT = -14,       /* a documented limit is reached */
+    RCX_ERR_INTERNAL = -15     /* a bug in RCX */
+} rcx_status_t;
+
+/* The name of a status and what it means, as static text; never NULL. */
+RCX_API const char *rcx_status_string(rcx_status_t status);
+
+/* The version of the library that runs, "major.minor.patch", as static text. */
+RCX_API const char *rcx_version(void);
+
+/* ---- Types and ops ------------------------------------------------------ */
+
+/*
+ * Element types. The numbers are ABI. A C type (RCX_INT, RCX_LONG, ...) is the
+ * fixed-width type of its size on this platform. Pair types are the C structs
+ * { value; int index; } with the platform's padding; padding bytes of results
+ * are unspecified.
+ */
+typedef int rcx_datatype_t;
+enum {
+    RCX_INT8 = 1, RCX_UINT8 = 2, RCX_INT16 = 3, RCX_UINT16 = 4,
+    RCX_INT32 = 5, RCX_UINT32 = 6, RCX_INT64 = 7, RCX_UINT64 = 8,
+    RCX_FLOAT16 = 9,              /* IEEE binary16 */
+    RCX_BFLOAT16 = 10,            /* upper half of a binary32 */
+    RCX_FLOAT32 = 11, RCX_FLOAT64 = 12, RCX_LONG_DOUBLE = 13,
+    RCX_COMPLEX_FLOAT = 14, RCX_COMPLEX_DOUBLE = 15,
+    RCX_COMPLEX_LONG_DOUBLE = 16,
+    RCX_BOOL = 17,                /* C _Bool */
+    RCX_BYTE = 18,                /* bits, no number */
+    RCX_FLOAT_INT = 19, RCX_DOUBLE_INT = 20, RCX_LONG_INT = 21, RCX_2INT = 22,
+    RCX_SHORT_INT = 23, RCX_LONG_DOUBLE_INT = 24,
+    RCX_SIGNED_CHAR = 25, RCX_UNSIGNED_CHAR = 26, RCX_SHORT = 27,
+    RCX_UNSIGNED_SHORT = 28, RCX_INT = 29, RCX_UNSIGNED = 30, RCX_LONG = 31,
+    RCX_UNSIGNED_LONG = 32, RCX_LONG_LONG = 33, RCX_UNSIGNED_LONG_LONG = 34,
+    RCX_FLOAT = RCX_FLOAT32, RCX_DOUBLE = RCX_FLOAT64
+};
+
+/*
+ * Ops: dst = left op right, applied element by element. The numbers are ABI.
+ *
+ *   MAX MIN            integers, bool-free; real floating types. A NaN operand
+ *                      gives NaN; -0 is below +0.
+ *   SUM PROD           integers (wrap around), floating, complex. FLOAT16 and
+ *                      BFLOAT16 compute in float and round to nearest even
+ *                      once per combine.
+ *   LAND LOR LXOR      integers and RCX_BOOL; the result is 0 or 1.
+ *   BAND BOR BXOR      integers, RCX_BYTE (and RCX_BOOL).
+ *   MAXLOC MINLOC      pair types; equal values keep the smaller index; a NaN
+ *                      value wins, among several the smaller index.
+ *   REPLACE NO_OP      every type: the right, the left operand. Not
+ *                      commutative: the last, the first rank's vector.
+ *   AVG                floating and complex types: SUM, and the result divided
+ *                      once by the number of ranks. An extension to MPI's ops.
+ *
+ * Any other pair of op and type is RCX_ERR_UNSUPPORTED. Payloads of NaNs and
+ * padding are outside every guarantee.
+ */
+typedef int rcx_op_t;
+enum {
+    RCX_MAX = 1, RCX_MIN = 2, RCX_SUM = 3, RCX_PROD = 4, RCX_LAND = 5,
+    RCX_BAND = 6, RCX_LOR = 7, RCX_BOR = 8, RCX_LXOR = 9, RCX_BXOR = 10,
+    RCX_MAXLOC = 11, RCX_MINLOC = 12, RCX_REPLACE = 13, RCX_NO_OP = 14,
+    RCX_AVG = 15
+};
+
+/* ---- Contexts ----------------------------------------------------------- */
+
+typedef struct rcx_context rcx_context_t;
+typedef struct rcx_comm rcx_comm_t;
+typedef struct rcx_request rcx_request_t;
+
+/*
+ * A bootstrap of the host's own, instead of PMIx: how processes that do not
+ * know each other yet exchange addresses. Both functions are blocking and
+ * collective over all ranks; non-zero means failure and fails rcx_init().
+ * Called by rcx_init(), and barrier once more by rcx_finalize(); never in
+ * between.
+ */
+typedef struct rcx_bootstrap {
+    int rank;
+    int size;
+    /* recv[i * bytes ...] = what rank i gave as send, for every rank i */
+    int (*allgather)(const void *send, void *recv, size_t bytes, void *arg);
+    int (*barrier)(void *arg);
+    void *arg;
+} rcx_bootstrap_t;
+
+/*
+ * How much a reduction owes its user, from most to least; see
+ * docs/guarantees.md. An algorithm below the level asked for is never chosen.
+ *
+ *   CANONICAL  one fixed tree of the rank order combines every element: the
+ *              bits depend on neither algorithm, message size nor root
+ *   UNIFORM    rank order, one bracketing for all elements of a vector
+ *   RANK       rank order, same bits on all ranks
+ *   SAME       operands may be commuted, same bits on all ranks (default)
+ *   LOOSE      ranks may differ in the last bits; used only where the op is
+ *              exact, so that they do not
+ *
+ * Ops that do not commute get RANK or better whatever is asked.
+ */
+typedef enum rcx_order {
+    RCX_ORDER_LOOSE = 0,
+    RCX_ORDER_SAME = 1,
+    RCX_ORDER_RANK = 2,
+    RCX_ORDER_UNIFORM = 3,
+    RCX_ORDER_CANONICAL = 4
+} rcx_order_t;
+
+typedef enum rcx_log_level {
+    RCX_LOG_ERROR = 0,
+    RCX_LOG_WARN = 1,
+    RCX_LOG_INFO = 2,
+    RCX_LOG_DEBUG = 3
+} rcx_log_level_t;
+
+/* Receives each log line, without newline, on the thread that caused it. */
+typedef void (*rcx_log_fn_t)(rcx_log_level_t level, const char *text, void *arg);
+
+enum {
+    RCX_PARAM_BOOTSTRAP = 1u << 0,
+    RCX_PARAM_NAME = 1u << 1,
+    RCX_PARAM_ORDER = 1u << 2,
+    RCX_PARAM_LOG = 1u << 3
+};
+
+/* What rcx_init() is told. Only fields named in field_mask are read. */
+typedef struct rcx_params {
+    uint64_t field_mask;
+    rcx_bootstrap_t bootstrap;
+    const char *name;   /* tells contexts apart in PMIx keys, at most 64 letters
+                           or digits; the same on all ranks. Default: a number
+                           that counts the contexts of the process */
+    rcx_order_t order;  /* the lowest order level wanted; RCX_ORDER wins */
+    rcx_log_fn_t log;   /* default: errors and warnings to stderr */
+    void *log_arg;
+} rcx_params_t;
+
+/*
+ * Create a context: read the environment, find the other processes, open UCX.
+ * Collective over the processes of the job. params may be NULL: PMIx (or a
+ * single process where no launcher is), and the environment. params and what
+ * it points to are needed only during the call, but for bootstrap.arg and
+ * log_arg, needed until rcx_finalize() returned.
+ *
+ * Several contexts per process are legal; over PMIx all processes create them
+ * in the same order, or give each a name.
+ *
+ * RCX_ERR_ARG     params is malformed
+ * RCX_ERR_CONFIG  an RCX_ variable has a value that is not valid
+ * RCX_ERR_LAUNCH  a launcher started several processes but no PMIx server
+ *                 answers, or the exchange failed, or versions differ
+ * RCX_ERR_TRANSPORT, RCX_ERR_NOMEM
+ */
+RCX_API rcx_status_t rcx_init(const rcx_params_t *params,
+                              rcx_context_t **context_p);
+
+/*
+ * Destroy a context. Collective over its processes; returns once no process
+ * needs this one any more. The world communicator goes with it.
+ *
+ * RCX_ERR_ARG   context_p or what it points to is NULL
+ * RCX_ERR_BUSY  requests are not freed yet: the context stays as it was
+ *
+ * Any other error says what went wrong while leaving; the context is gone.
+ */
+RCX_API rcx_status_t rcx_finalize(rcx_context_t **context_p);
+
+/* The communicator of all processes, owned by the context. NULL for NULL. */
+RCX_API rcx_comm_t *rcx_world(rcx_context_t *context);
+
+/* My rank, and the number of ranks; -1 where comm is no communicator. */
+RCX_API int rcx_comm_rank(const rcx_comm_t *comm);
+RCX_API int rcx_comm_size(const rcx_comm_t *comm);
+
+/*
+ * Let communication advance without waiting for it. Returns the number of
+ * events handled, 0 if there were none, negative an rcx_status_t. Nonblocking
+ * operations advance in this function and in test, wait and blocking calls.
+ */
+RCX_API int rcx_progress(rcx_context_t *context);
+
+/* ---- User-defined ops and types ----------------------------------------- */
+
+/*
+ * A user-defined op: dst[i] = left[i] op right[i] for count elements, where
+ * left holds the operand of the lower ranks. dst may equal left or right and
+ * overlaps them in no other way. Must be associative. Called on the thread
+ * that progresses the context; must not call RCX. arg is passed untouched.
+ * Non-zero fails the collective with RCX_ERR_OP on all ranks.
+ */
+typedef int (*rcx_op_fn_t)(void *dst, const void *left, const void *right,
+                           size_t count, rcx_datatype_t type, void *arg);
+
+enum {
+    RCX_OP_COMMUTATIVE = 1u << 0, /* a op b == b op a, bit for bit */
+    RCX_OP_EXACT = 1u << 1,       /* associative bit for bit, as integers are */
+    RCX_OP_NO_FAIL = 1u << 2      /* never returns non-zero: saves the closing
+                                     round in which ranks agree that none did */
+};
+
+/*
+ * Create an op. All ranks of a collective give ops created with the same flags.
+ * Lives until rcx_op_free() or rcx_finalize(); free it only when no operation
+ * or persistent request uses it (RCX_ERR_BUSY else).
+ *
+ * RCX_ERR_ARG  context, fn or op_p NULL, unknown flags;  RCX_ERR_LIMIT at 4096
+ * live ops;  RCX_ERR_NOMEM
+ */
+RCX_API rcx_status_t rcx_op_create(rcx_context_t *context, rcx_op_fn_t fn,
+                                   unsigned flags, void *arg, rcx_op_t *op_p);
+/* Takes a pointer to the op and stores 0 there, which is no op. */
+RCX_API rcx_status_t rcx_op_free(rcx_context_t *context, rcx_op_t *op);
+
+/*
+ * Create a type of opaque elements of extent_bytes >= 1, for user-defined ops,
+ * REPLACE and NO_OP. Errors and lifetime as for ops.
+ */
+RCX_API rcx_status_t rcx_type_create(rcx_context_t *context,
+                                     size_t extent_bytes,
+                                     rcx_datatype_t *type_p);
+RCX_API rcx_status_t rcx_type_free(rcx_context_t *context,
+                                   rcx_datatype_t *type);
+
+/*
+ * dst[i] = left[i] op right[i], here and now, by the same kernels that the
+ * collectives use. dst may equal left or right. AVG combines as SUM does.
+ *
+ * RCX_ERR_ARG (NULL with count > 0, unknown type or op, any other overlap),
+ * RCX_ERR_UNSUPPORTED, RCX_ERR_OP
+ */
+RCX_API rcx_status_t rcx_reduce_local(rcx_context_t *context, void *dst,
+                                      const void *left, const void *right,
+                                      size_t count, rcx_datatype_t datatype,
+                                      rcx_op_t op);
+
+/*
+ * Memory for buffers of collectives over comm, aligned to 64 bytes.
+ * Collective. Today plain memory; the fast path inside a node will use it.
+ * Freed by rcx_mem_free(), at the latest by rcx_finalize().
+ */
+RCX_API rcx_status_t rcx_mem_alloc(rcx_comm_t *comm, size_t bytes, void **ptr_p);
+RCX_API rcx_status_t rcx_mem_free(rcx_comm_t *comm, void *ptr);
+
+/* ---- Collectives -------------------------------------------------------- */
+
+/*
+ * In place: pass RCX_IN_PLACE as sendbuf, or sendbuf == recvbuf. For
+ * reduce_scatter also recvbuf == sendbuf + own block. Ranks may differ in it.
+ * Any other overlap of the buffers is RCX_ERR_ARG. The value is ABI.
+ */
+#define RCX_IN_PLACE ((void *)-1)
+
+/*
+ * What all collectives share. Every rank of comm calls the same collectives in
+ * the same order with the same count (recvcounts), datatype, op and root.
+ *
+ * sendbuf is never written unless in place. Buffers may be NULL where count is
+ * 0. The bits of the result are the same on all ranks and from call to call;
+ * see rcx_order_t for more.
+ *
+ * Three forms. Blocking: returns when the result is there. Nonblocking
+ * (rcx_i...): buffers belong to RCX until rcx_wait() or rcx_test() said done;
+ * the request is then to be freed. Persistent (..._init): prepares a request
+ * that rcx_start() may start any number of times, over the same buffers.
+ *
+ * RCX_ERR_ARG          comm, buffer, count, datatype, op, root not valid,
+ *                      buffers overlap, count * size overflows
+ * RCX_ERR_UNSUPPORTED  the op is not defined on the type, or the algorithm
+ *                      forced by the environment does not fit the call
+ * RCX_ERR_MISMATCH     another rank made a call that does not match
+ * RCX_ERR_OP           the user's op failed on some rank
+ * RCX_ERR_COMM_FAILED  an earlier call broke comm
+ * RCX_ERR_TRANSPORT, RCX_ERR_NOMEM
+ */
+
+/*
+ * recvbuf[i] = sendbuf[i] of rank 0 op ... op sendbuf[i] of rank p - 1, for
+ * count elements, on every rank.
+ */
+RCX_API rcx_status_t rcx_allreduce(const void *sendbuf, void *recvbuf,
+                                   size_t count, rcx_datatype_t datatype,
+                                   rcx_op_t op, rcx_comm_t *comm);
+RCX_API rcx_status_t rcx_iallreduce(const void *sendbuf, void *recvbuf,
+                                    size_t count, rcx_datatype_t datatype,
+                                    rcx_op_t op, rcx_comm_t *comm,
+                                    rcx_request_t **request_p);
+RCX_API rcx_status_t rcx_allreduce_init(const void *sendbuf, void *recvbuf,
+                                        size_t count, rcx_datatype_t datatype,
+                                        rcx_op_t op, rcx_comm_t *comm,
+                                        rcx_request_t **request_p);
+
+/*
+ * The same result on rank root alone; recvbuf is ignored elsewhere. In place
+ * counts at the root; at the others only sendbuf is read.
+ */
+RCX_API rcx_status_t rcx_reduce(const void *sendbuf, void *recvbuf,
+                                size_t count, rcx_datatype_t datatype,
+                                rcx_op_t op, int root, rcx_comm_t *comm);
+RCX_API rcx_status_t rcx_ireduce(const void *sendbuf, void *recvbuf,
+                                 size_t count, rcx_datatype_t datatype,
+                                 rcx_op_t op, int root, rcx_comm_t *comm,
+                                 rcx_request_t **request_p);
+RCX_API rcx_status_t rcx_reduce_init(const void *sendbuf, void *recvbuf,
+                                     size_t count, rcx_datatype_t datatype,
+                                     rcx_op_t op, int root, rcx_comm_t *comm,
+                                     rcx_request_t **request_p);
+
+/*
+ * The vector of recvcounts[0] + ... + recvcounts[p - 1] elements is reduced,
+ * and rank i gets its i-th block of recvcounts[i] elements. recvcounts is
+ * copied before the call returns. With RCX_IN_PLACE or recvbuf == sendbuf the
+ * operand is in recvbuf and the result replaces its start; the rest of recvbuf
+ * is then undefined. With recvbuf == sendbuf + own block the result replaces
+ * the own block and the other blocks stay as they were.
+ */
+RCX_API rcx_status_t rcx_reduce_scatter(const void *sendbuf, void *recvbuf,
+                                        const size_t recvcounts[],
+                                        rcx_datatype_t datatype, rcx_op_t op,
+                                        rcx_comm_t *comm);
+RCX_API rcx_status_t rcx_ireduce_scatter(const void *sendbuf, void *recvbuf,
+                                         const size_t recvcounts[],
+                                         rcx_datatype_t datatype, rcx_op_t op,
+                                         rcx_comm_t *comm,
+                                         rcx_request_t **request_p);
+RCX_API rcx_status_t rcx_reduce_scatter_init(const void *sendbuf, void *recvbuf,
+                                             const size_t recvcounts[],
+                                             rcx_datatype_t datatype,
+                                             rcx_op_t op, rcx_comm_t *comm,
+                                             rcx_request_t **request_p);
+
+/* reduce_scatter with blocks of recvcount elements on every rank. */
+RCX_API rcx_status_t rcx_reduce_scatter_block(const void *sendbuf,
+                                              void *recvbuf, size_t recvcount,
+                                              rcx_datatype_t datatype,
+                                              rcx_op_t op, rcx_comm_t *comm);
+RCX_API rcx_status_t rcx_ireduce_scatter_block(const void *sendbuf,
+                                               void *recvbuf, size_t recvcount,
+                                               rcx_datatype_t datatype,
+                                               rcx_op_t op, rcx_comm_t *comm,
+                                               rcx_request_t **request_p);
+RCX_API rcx_status_t rcx_reduce_scatter_block_init(
+    const void *sendbuf, void *recvbuf, size_t recvcount,
+    rcx_datatype_t datatype, rcx_op_t op, rcx_comm_t *comm,
+    rcx_request_t **request_p);
+
+/* ---- Requests ----------------------------------------------------------- */
+
+/*
+ * Start a persistent request. RCX_ERR_ARG for a request that is not persistent,
+ * RCX_ERR_BUSY while it is active.
+ */
+RCX_API rcx_status_t rcx_start(rcx_request_t *request);
+
+/*
+ * Make progress once and store 1 where the operation is complete, else 0.
+ * Returns the operation's status once it is complete. A request that is not
+ * active is complete. Neither test nor wait frees a request.
+ */
+RCX_API rcx_status_t rcx_test(rcx_request_t *request, int *done_p);
+
+/* Make progress until the operation is complete; return its status. */
+RCX_API rcx_status_t rcx_wait(rcx_request_t *request);
+
+/*
+ * Wait for n requests, in any order; NULL entries are skipped. Returns RCX_OK
+ * or the first error in the order of the array, after all are complete.
+ */
+RCX_API rcx_status_t rcx_wait_all(size_t n, rcx_request_t *const requests[]);
+
+/* Free a request that is not active; RCX_ERR_BUSY if it is. */
+RCX_API rcx_status_t rcx_request_free(rcx_request_t **request_p);
+
+/*
+ * How the request is carried out, as the environment would name it, such as
+ * "ring:segment=131072"; valid until the request is freed. NULL for no request.
+ */
+RCX_API const char *rcx_request_method(const rcx_request_t *request);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

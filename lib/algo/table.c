@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Every algorithm of RCX, each in the file of its name. Among those of one
+ * collective, better general purpose ones come first.
+ */
+#include "core/algo.h"
+
+#define ALGORITHMS(X) \
+    X(rcx_allreduce_recursive_doubling) \
+    X(rcx_allreduce_ring) \
+    X(rcx_reduce_binomial) \
+    X(rcx_reduce_scatter_pairwise) \
+    X(rcx_barrier_dissemination)
+
+#define DECLARE(name) extern const struct rcx_algo name;
+#define ENTRY(name) &name,
+
+ALGORITHMS(DECLARE)
+
+const struct rcx_algo *const rcx_algo_table[] = {ALGORITHMS(ENTRY) NULL};

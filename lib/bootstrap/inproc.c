@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "bootstrap/inproc.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
+
+struct blob {
+    struct blob *older; /* what the same rank published before */
+    size_t bytes;
+    unsigned char data[];
+};
+
+struct seat {
+    bool taken;
+    struct blob *blob;
+};
+
+struct rcx_inproc {
+    struct rcx_heap *heap;
+    pthread_mutex_t mutex; /* seats, arrived and heap */
+    int size;
+    int arrived;
+    atomic_uint generation; /* of the barrier */
+    struct seat seats[];
+};
+
+struct inproc_boot {
+    struct rcx_boot base;
+    struct rcx_inproc *job;
+    struct rcx_heap *heap;
+    struct rcx_log *log;
+};
+
+static const struct rcx_boot_ops inproc_ops;
+
+struct rcx_inproc *rcx_inproc_create(struct rcx_heap *heap, int size)
+{
+    struct rcx_inproc *job = rcx_heap_zalloc(
+        heap, sizeof *job + (size_t)size * sizeof job->seats[0]);
+
+    if (!job)
+        return NULL;
+    job->heap = heap;
+    job->size = size;
+    pthread_mutex_init(&job->mutex, NULL);
+    atomic_init(&job->generation, 0);
+    return job;
+}
+
+void rcx_inproc_destroy(struct rcx_inproc *job)
+{
+    if (!job)
+        return;
+    for (int i = 0; i < job->size; i++) {
+        struct blob *blob = job->seats[i].blob;
+
+        while (blob) {
+            struct blob *older = blob->older;
+
+            rcx_heap_free(job->heap, blob);
+            blob = older;
+        }
+    }
+    pthread_mutex_destroy(&job->mutex);
+    rcx_heap_free(job->heap, job);
+}
+
+static bool take_seat(struct rcx_inproc *job, int rank)
+{
+    bool taken;
+
+    pthread_mutex_lock(&job->mutex);
+    taken = job->seats[rank].taken;
+    job->seats[rank].taken = true;
+    pthread_mutex_unlock(&job->mutex);
+    return !taken;
+}
+
+rcx_status_t rcx_inproc_open(struct rcx_inproc *job, int rank,
+                             const struct rcx_boot_args *args,
+                             struct rcx_boot **boot_p)
+{
+    struct inproc_boot *boot;
+
+    if (rank < 0 || rank >= job->size)
+        return rcx_fail(args->log, RCX_ERR_ARG,
+                        "rank is %d, valid is 0 to %d", rank, job->size - 1);
+    boot = rcx_heap_zalloc(args->heap, sizeof *boot);
+    if (!boot)
+        return rcx_fail(args->log, RCX_ERR_NOMEM, "no memory for %zu bytes",
+                        sizeof *boot);
+    if (!take_seat(job, rank)) {
+        rcx_heap_free(args->heap, boot);
+        return rcx_fail(args->log, RCX_ERR_ARG,
+                        "rank %d of this in-process job is open already", rank);
+    }
+    boot->base = (struct rcx_boot){.ops = &inproc_ops,
+                                   .rank = rank,
+                                   .size = job->size,
+                                   .local_size = job->size};
+    boot->job = job;
+    boot->heap = args->heap;
+    boot->log = args->log;
+    *boot_p = &boot->base;
+    return RCX_OK;
+}
+
+static rcx_status_t publish(struct rcx_boot *base, const void *data,
+                            size_t bytes)
+{
+    struct inproc_boot *boot = (struct inproc_boot *)base;
+    struct rcx_inproc *job = boot->job;
+    struct seat *seat = &job->seats[base->rank];
+    struct blob *blob;
+
+    pthread_mutex_lock(&job->mutex);
+    blob = rcx_heap_alloc(job->heap, sizeof *blob + bytes);
+    if (blob) {
+        blob->older = seat->blob;
+        blob->bytes = bytes;
+        memcpy(blob->data, data, bytes);
+        seat->blob = blob;
+    }
+    pthread_mutex_unlock(&job->mutex);
+    if (!blob)
+        return rcx_fail(boot->log, RCX_ERR_NOMEM, "no memory for %zu bytes",
+                        sizeof *blob + bytes);
+    return RCX_OK;
+}
+
+static rcx_status_t lookup(struct rcx_boot *base, int rank,
+                           const void **blob_p, size_t *bytes_p)
+{
+    struct inproc_boot *boot = (struct inproc_boot *)base;
+    const struct blob *blob = NULL;
+
+    if (rank >= 0 && rank < base->size) {
+        pthread_mutex_lock(&boot->job->mutex);
+        blob = boot->job->seats[rank].blob;
+        pthread_mutex_unlock(&boot->job->mutex);
+    }
+    if (!blob)
+        return rcx_fail(boot->log, RCX_ERR_LAUNCH,
+                        "rank %d of this in-process job has not published yet",
+                        rank);
+    *blob_p = blob->data;
+    *bytes_p = blob->bytes;
+    return RCX_OK;
+}
+
+static rcx_status_t barrier(struct rcx_boot *base,
+                            void (*progress)(void *arg), void *arg)
+{
+    struct rcx_inproc *job = ((struct inproc_boot *)base)->job;
+    unsigned mine;
+
+    pthread_mutex_lock(&job->mutex);
+    mine = atomic_load(&job->generation);
+    if (++job->arrived == job->size) {
+        job->arrived = 0;
+        atomic_store(&job->generation, mine + 1);
+    }
+    pthread_mutex_unlock(&job->mutex);
+    while (atomic_load(&job->generation) == mine) {
+        if (progress)
+            progress(arg);
+        sched_yield();
+    }
+    return RCX_OK;
+}
+
+static void close_boot(struct rcx_boot *base)
+{
+    struct inproc_boot *boot = (struct inproc_boot *)base;
+
+    pthread_mutex_lock(&boot->job->mutex);
+    boot->job->seats[base->rank].taken = false;
+    pthread_mutex_unlock(&boot->job->mutex);
+    rcx_heap_free(boot->heap, boot);
+}
+
+static void describe(void (*line)(const char *name, const char *value,
+                                  void *arg),
+                     void *arg)
+{
+    line("used", "by tests, for several ranks in one process", arg);
+}
+
+static const struct rcx_boot_ops inproc_ops = {
+    .name = "inproc",
+    .open = NULL, /* rcx_inproc_open() */
+    .publish = publish,
+    .lookup = lookup,
+    .barrier = barrier,
+    .close = close_boot,
+    .describe = describe,
+};

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "bootstrap/launcher.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Variables that a PMIx server sets for its clients, whatever their number.
+ * The URI's name ends with a version: PMIX_SERVER_URI2, _URI41, ... */
+static const char *const pmix_variables[] = {"PMIX_NAMESPACE", "PMIX_RANK"};
+static const char uri_prefix[] = "PMIX_SERVER_URI";
+
+/*
+ * Variables that hold a number of processes. Where companions are named, one
+ * of them must be set too: an allocation of Slurm has SLURM_NTASKS, but only a
+ * process that Slurm itself started is one of them.
+ */
+static const struct {
+    const char *name;
+    const char *companions[2];
+} size_variables[] = {
+    {.name = "PMI_SIZE"},
+    {.name = "SLURM_NTASKS", .companions = {"SLURM_STEP_ID", "SLURM_PROCID"}},
+    {.name = "OMPI_COMM_WORLD_SIZE"},
+};
+
+#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+
+static const char *value_of(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value && *value ? value : NULL;
+}
+
+/* The first "PMIX_SERVER_URI...=..." of the environment. */
+static const char *uri_assignment(void)
+{
+    for (char **entry = environ; entry && *entry; entry++) {
+        if (strncmp(*entry, uri_prefix, sizeof uri_prefix - 1) == 0 &&
+            strchr(*entry, '='))
+            return *entry;
+    }
+    return NULL;
+}
+
+/* Store "NAME=value" of a variable that names a PMIx server. */
+static bool find_pmix(char text[RCX_LAUNCHER_TEXT])
+{
+    const char *uri = uri_assignment();
+
+    for (size_t i = 0; i < LENGTH(pmix_variables); i++) {
+        const char *value = value_of(pmix_variables[i]);
+
+        if (value) {
+            snprintf(text, RCX_LAUNCHER_TEXT, "%s=%s", pmix_variables[i], value);
+            return true;
+        }
+    }
+    if (uri)
+        snprintf(text, RCX_LAUNCHER_TEXT, "%s", uri);
+    return uri != NULL;
+}
+
+/* Store "NAME=value" of a variable that says: one of several processes. */
+static bool find_size(char text[RCX_LAUNCHER_TEXT])
+{
+    for (size_t i = 0; i < LENGTH(size_variables); i++) {
+        const char *name = size_variables[i].name;
+        const char *const *companions = size_variables[i].companions;
+        const char *value = value_of(name);
+
+        if (!value || strtol(value, NULL, 10) <= 1)
+            continue;
+        if (companions[0] && !value_of(companions[0]) &&
+            !value_of(companions[1]))
+            continue;
+        snprintf(text, RCX_LAUNCHER_TEXT, "%s=%s", name, value);
+        return true;
+    }
+    return false;
+}
+
+bool rcx_launcher_names_pmix(void)
+{
+    char text[RCX_LAUNCHER_TEXT];
+
+    return find_pmix(text);
+}
+
+bool rcx_launcher_find(char text[RCX_LAUNCHER_TEXT])
+{
+    return find_pmix(text) || find_size(text);
+}
+
+rcx_status_t rcx_launcher_check_alone(const struct rcx_boot_args *args,
+                                      const char *reason)
+{
+    char text[RCX_LAUNCHER_TEXT];
+
+    if (args->allow_singleton || !rcx_launcher_find(text))
+        return RCX_OK;
+    return rcx_fail(args->log, RCX_ERR_LAUNCH,
+                    "%s says that a launcher started this process, but %s; "
+                    "start the program with srun --mpi=pmix, prterun or "
+                    "rcxrun, or set RCX_ALLOW_SINGLETON=1 to let each process "
+                    "run alone",
+                    text, reason);
+}
+
+static void describe_variable(const char *name,
+                              void (*line)(const char *name, const char *value,
+                                           void *arg),
+                              void *arg)
+{
+    const char *value = getenv(name);
+
+    if (value)
+        line(name, value, arg);
+}
+
+void rcx_launcher_describe(void (*line)(const char *name, const char *value,
+                                        void *arg),
+                           void *arg)
+{
+    const char *uri = uri_assignment();
+
+    for (size_t i = 0; i < LENGTH(pmix_variables); i++)
+        describe_variable(pmix_variables[i], line, arg);
+    if (uri) {
+        char name[RCX_LAUNCHER_TEXT];
+
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(uri, "="), uri);
+        line(name, strchr(uri, '=') + 1, arg);
+    }
+    for (size_t i = 0; i < LENGTH(size_variables); i++) {
+        describe_variable(size_variables[i].name, line, arg);
+        for (size_t j = 0; j < LENGTH(size_variables[i].companions); j++) {
+            if (size_variables[i].companions[j])
+                describe_variable(size_variables[i].companions[j], line, arg);
+        }
+    }
+}

@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Bootstrap over PMIx, the only file that sees it. Written against PMIx 4.2,
+ * where these were measured:
+ *
+ *   - Cycles of PMIx_Init and PMIx_Finalize hang, and a process that exits
+ *     without PMIx_Finalize makes mpirun fail. So the process takes one
+ *     reference at its first open and gives it back when it exits.
+ *   - PMIx_Finalize after a PMIx_Init that failed may crash: never done.
+ *   - A fence is told apart by its participants alone, and two at a time from
+ *     one process are counted as two participants. So fences of a process are
+ *     serialised, and all processes open and close contexts in one order.
+ */
+#include "bootstrap/launcher.h"
+#include "bootstrap/table.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <pmix.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    NAME_LETTERS = 64,
+    /* How long a blob that is not there after the fence may still come: with
+     * names, threads may create contexts in different orders on each rank. */
+    LOOKUP_SECONDS = 30
+};
+
+/* ---- The process's reference -------------------------------------------- */
+
+/* How often this process opened a context of this name, "" for none given.
+ * In the keys, so that no rank finds what an earlier context published. */
+struct name_count {
+    struct name_count *next;
+    unsigned contexts;
+    char name[NAME_LETTERS + 1];
+};
+
+/* The one global mutable state of RCX. */
+static struct {
+    pthread_mutex_t mutex; /* what follows, and whoever is in a fence */
+    _Atomic pid_t owner;   /* who called PMIx_Init; 0: nobody yet */
+    pmix_status_t status;  /* what PMIx_Init said */
+    pmix_proc_t me;
+    struct name_count *names;
+} process = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+/* A fork's child has a copy of the reference, and PMIx's thread has it not.
+ * The mutex may be a copy of a held one: ask before taking it. */
+static bool is_forked(void)
+{
+    const pid_t owner = atomic_load(&process.owner);
+
+    return owner != 0 && owner != getpid();
+}
+
+/* With the mutex held. What PMIx_Init said, now or the first time: where no
+ * server answered once, none is looked for again. */
+static pmix_status_t take_reference(void)
+{
+    if (atomic_load(&process.owner) == 0) {
+        atomic_store(&process.owner, getpid());
+        process.status = PMIx_Init(&process.me, NULL, 0);
+    }
+    return process.status;
+}
+
+__attribute__((destructor)) static void give_reference_back(void)
+{
+    if (atomic_load(&process.owner) != getpid())
+        return;
+    /* exit() while a thread is in a fence: the job is broken anyway */
+    if (pthread_mutex_trylock(&process.mutex) != 0)
+        return;
+    while (process.names) {
+        struct name_count *next = process.names->next;
+
+        free(process.names);
+        process.names = next;
+    }
+    if (process.status == PMIX_SUCCESS)
+        PMIx_Finalize(NULL, 0);
+    atomic_store(&process.owner, 0);
+    pthread_mutex_unlock(&process.mutex);
+}
+
+/* With the mutex held. NULL when memory ran out. */
+static struct name_count *count_of(const char *name)
+{
+    struct name_count *count = process.names;
+
+    while (count && strncmp(count->name, name, NAME_LETTERS) != 0)
+        count = count->next;
+    if (count)
+        return count;
+    count = calloc(1, sizeof *count);
+    if (!count)
+        return NULL;
+    snprintf(count->name, sizeof count->name, "%s", name);
+    count->next = process.names;
+    process.names = count;
+    return count;
+}
+
+/* ---- Results ------------------------------------------------------------- */
+
+static const char *hint_for(pmix_status_t rc)
+{
+    switch (rc) {
+    case PMIX_ERR_PARTIAL_SUCCESS:
+        return "another rank has left the job; look for its last words";
+    case PMIX_ERR_LOST_CONNECTION:
+    case PMIX_ERR_UNREACH:
+    case PMIX_ERR_COMM_FAILURE:
+        return "the launcher's PMIx server is gone; look at its own messages";
+    case PMIX_ERR_TIMEOUT:
+    case PMIX_ERR_NOT_FOUND:
+        return "do all ranks create the same contexts in the same order?";
+    default:
+        return "rcx_info --launch prints what RCX sees of the launcher";
+    }
+}
+
+static rcx_status_t fail(const struct rcx_log *log, const char *call,
+                         pmix_status_t rc)
+{
+    const rcx_status_t status = rc == PMIX_ERR_NOMEM     ? RCX_ERR_NOMEM
+                                : rc == PMIX_ERR_TIMEOUT ? RCX_ERR_TIMEOUT
+                                                         : RCX_ERR_LAUNCH;
+
+    return rcx_fail(log, status, "%s says %s: %s", call, PMIx_Error_string(rc),
+                    hint_for(rc));
+}
+
+/* A key of the job, such as PMIX_JOB_SIZE: found at the wildcard rank alone. */
+static pmix_status_t get_job_number(const char *key, int *number_p)
+{
+    pmix_value_t *value = NULL;
+    pmix_proc_t all;
+    pmix_status_t rc;
+
+    PMIX_LOAD_PROCID(&all, process.me.nspace, PMIX_RANK_WILDCARD);
+    rc = PMIx_Get(&all, key, NULL, 0, &value);
+    if (rc != PMIX_SUCCESS)
+        return rc;
+    if (value->type != PMIX_UINT32 || value->data.uint32 > INT_MAX)
+        rc = PMIX_ERR_TYPE_MISMATCH;
+    else
+        *number_p = (int)value->data.uint32;
+    PMIX_VALUE_RELEASE(value);
+    return rc;
+}
+
+/* ---- The bootstrap ------------------------------------------------------- */
+
+struct blob {
+    size_t bytes;
+    unsigned char data[];
+};
+
+struct pmix_boot {
+    struct rcx_boot base;
+    struct rcx_heap *heap;
+    struct rcx_log *log;
+    pmix_key_t key;
+    struct blob **blobs; /* of each rank; NULL: not looked up yet */
+};
+
+static rcx_status_t read_job(const struct rcx_log *log, struct rcx_boot *base)
+{
+    const pmix_status_t rc = get_job_number(PMIX_JOB_SIZE, &base->size);
+
+    if (rc != PMIX_SUCCESS)
+        return fail(log, "PMIx_Get of PMIX_JOB_SIZE", rc);
+    if (process.me.rank >= (pmix_rank_t)base->size)
+        return rcx_fail(log, RCX_ERR_LAUNCH,
+                        "PMIx gave this process rank %u in a job of %d",
+                        (unsigned)process.me.rank, base->size);
+    base->rank = (int)process.me.rank;
+    if (get_job_number(PMIX_LOCAL_SIZE, &base->local_size) != PMIX_SUCCESS)
+        base->local_size = 0;
+    return RCX_OK;
+}
+
+static rcx_status_t no_server(const struct rcx_boot_args *args,
+                              pmix_status_t rc)
+{
+    char reason[128];
+    rcx_status_t status;
+
+    snprintf(reason, sizeof reason,
+             "no PMIx server answers (PMIx_Init says %s)",
+             PMIx_Error_string(rc));
+    status = rcx_launcher_check_alone(args, reason);
+    return status == RCX_OK ? RCX_ERR_UNSUPPORTED : status;
+}
+
+/* With the mutex held. */
+static rcx_status_t open_locked(const struct rcx_boot_args *args,
+                                struct rcx_boot **boot_p)
+{
+    const rcx_params_t *params = args->params;
+    const bool named = params && (params->field_mask & RCX_PARAM_NAME);
+    const pmix_status_t rc = take_reference();
+    struct rcx_boot base = {.ops = &rcx_boot_pmix};
+    struct name_count *count;
+    struct pmix_boot *boot;
+    rcx_status_t status;
+
+    if (rc != PMIX_SUCCESS)
+        return no_server(args, rc);
+    status = read_job(args->log, &base);
+    if (status != RCX_OK)
+        return status;
+    count = count_of(named && params->name ? params->name : "");
+    if (!count)
+        goto err_nomem;
+    boot = rcx_heap_zalloc(args->heap, sizeof *boot);
+    if (!boot)
+        goto err_nomem;
+    boot->blobs = rcx_heap_zalloc(args->heap,
+                                  (size_t)base.size * sizeof *boot->blobs);
+    if (!boot->blobs)
+        goto err_free_boot;
+    boot->base = base;
+    boot->heap = args->heap;
+    boot->log = args->log;
+    snprintf(boot->key, sizeof boot->key, "rcx.%s.%u", count->name,
+             count->contexts++);
+    *boot_p = &boot->base;
+    return RCX_OK;
+
+err_free_boot:
+    rcx_heap_free(args->heap, boot);
+err_nomem:
+    return rcx_fail(args->log, RCX_ERR_NOMEM,
+                    "no memory to join a PMIx job of %d", base.size);
+}
+
+static rcx_status_t open_boot(const struct rcx_boot_args *args,
+                              struct rcx_boot **boot_p)
+{
+    rcx_status_t status;
+
+    /* no server without these: spare the 12 ms that PMIx_Init takes */
+    if (!rcx_launcher_names_pmix())
+        return RCX_ERR_UNSUPPORTED;
+    if (is_forked())
+        return rcx_fail(args->log, RCX_ERR_FORKED,
+                        "PMIx serves only the process that called rcx_init "
+                        "first, and this is a child that it forked");
+    pthread_mutex_lock(&process.mutex);
+    status = open_locked(args, boot_p);
+    pthread_mutex_unlock(&process.mutex);
+    return status;
+}
+
+/* With the mutex held. Returns once data put by all ranks is here. */
+static rcx_status_t fence_with_data(const struct pmix_boot *boot)
+{
+    const bool collect = true;
+    pmix_info_t infos[1]; /* a deadline goes here as well: PMIX_TIMEOUT */
+    pmix_proc_t all;
+    pmix_status_t rc;
+
+    PMIX_LOAD_PROCID(&all, process.me.nspace, PMIX_RANK_WILDCARD);
+    PMIX_INFO_LOAD(&infos[0], PMIX_COLLECT_DATA, &collect, PMIX_BOOL);
+    rc = PMIx_Fence(&all, 1, infos, sizeof infos / sizeof infos[0]);
+    PMIX_INFO_DESTRUCT(&infos[0]);
+    if (rc != PMIX_SUCCESS && rc != PMIX_OPERATION_SUCCEEDED)
+        return fail(boot->log, "PMIx_Fence", rc);
+    return RCX_OK;
+}
+
+static rcx_status_t publish(struct rcx_boot *base, const void *blob,
+                            size_t bytes)
+{
+    struct pmix_boot *boot = (struct pmix_boot *)base;
+    pmix_value_t value; /* borrows blob, PMIx_Put copies it */
+    rcx_status_t status;
+    pmix_status_t rc;
+
+    assert(bytes > 0); /* PMIx takes an empty object for none */
+    memset(&value, 0, sizeof value);
+    value.type = PMIX_BYTE_OBJECT;
+    value.data.bo.bytes = (char *)blob;
+    value.data.bo.size = bytes;
+    pthread_mutex_lock(&process.mutex);
+    rc = PMIx_Put(PMIX_GLOBAL, boot->key, &value);
+    if (rc == PMIX_SUCCESS)
+        rc = PMIx_Commit();
+    if (rc == PMIX_SUCCESS)
+        status = fence_with_data(boot);
+    else
+        status = fail(boot->log, "PMIx_Put or PMIx_Commit", rc);
+    pthread_mutex_unlock(&process.mutex);
+    return status;
+}
+
+static rcx_status_t keep_blob(struct pmix_boot *boot, int rank,
+                              const pmix_value_t *value)
+{
+    const pmix_byte_object_t *object = &value->data.bo;
+    struct blob *blob;
+
+    if (value->type != PMIX_BYTE_OBJECT)
+        return rcx_fail(boot->log, RCX_ERR_LAUNCH,
+                        "PMIx has %s of rank %d as %s, expected a byte object",
+                        boot->key, rank, PMIx_Data_type_string(value->type));
+    blob = rcx_heap_alloc(boot->heap, sizeof *blob + object->size);
+    if (!blob)
+        return rcx_fail(boot->log, RCX_ERR_NOMEM, "no memory for %zu bytes",
+                        sizeof *blob + object->size);
+    blob->bytes = object->size;
+    memcpy(blob->data, object->bytes, object->size);
+    boot->blobs[rank] = blob;
+    return RCX_OK;
+}
+
+static time_t now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec;
+}
+
+/* Servers answer NOT_FOUND for data that is still to come, or wait for it. */
+static pmix_status_t get_patiently(const struct pmix_boot *boot, int rank,
+                                   pmix_value_t **value_p)
+{
+    const int seconds = LOOKUP_SECONDS;
+    const time_t end = now() + seconds;
+    pmix_info_t info;
+    pmix_proc_t peer;
+    pmix_status_t rc;
+
+    PMIX_LOAD_PROCID(&peer, process.me.nspace, (pmix_rank_t)rank);
+    PMIX_INFO_LOAD(&info, PMIX_TIMEOUT, &seconds, PMIX_INT);
+    rc = PMIx_Get(&peer, boot->key, &info, 1, value_p);
+    while (rc == PMIX_ERR_NOT_FOUND && now() <= end) {
+        usleep(1000);
+        rc = PMIx_Get(&peer, boot->key, &info, 1, value_p);
+    }
+    PMIX_INFO_DESTRUCT(&info);
+    return rc;
+}
+
+static rcx_status_t fetch(struct pmix_boot *boot, int rank)
+{
+    pmix_value_t *value = NULL;
+    const pmix_status_t rc = get_patiently(boot, rank, &value);
+    rcx_status_t status;
+
+    if (rc != PMIX_SUCCESS) {
+        char call[sizeof boot->key + 64];
+
+        snprintf(call, sizeof call, "PMIx_Get of %s of rank %d", boot->key,
+                 rank);
+        return fail(boot->log, call, rc);
+    }
+    status = keep_blob(boot, rank, value);
+    PMIX_VALUE_RELEASE(value);
+    return status;
+}
+
+static rcx_status_t lookup(struct rcx_boot *base, int rank,
+                           const void **blob_p, size_t *bytes_p)
+{
+    struct pmix_boot *boot = (struct pmix_boot *)base;
+
+    assert(rank >= 0 && rank < base->size);
+    if (!boot->blobs[rank]) {
+        const rcx_status_t status = fetch(boot, rank);
+
+        if (status != RCX_OK)
+            return status;
+    }
+    *blob_p = boot->blobs[rank]->data;
+    *bytes_p = boot->blobs[rank]->bytes;
+    return RCX_OK;
+}
+
+/* ---- Barrier ------------------------------------------------------------- */
+
+struct fence {
+    pmix_status_t status;
+    atomic_bool done; /* publishes status */
+};
+
+/* Runs on PMIx's thread. */
+static void fence_done(pmix_status_t status, void *arg)
+{
+    struct fence *fence = arg;
+
+    fence->status = status;
+    atomic_store(&fence->done, true);
+}
+
+static void poll_once(void (*progress)(void *arg), void *arg)
+{
+    if (progress)
+        progress(arg);
+    sched_yield();
+}
+
+static rcx_status_t barrier(struct rcx_boot *base,
+                            void (*progress)(void *arg), void *arg)
+{
+    const struct pmix_boot *boot = (const struct pmix_boot *)base;
+    struct fence fence = {.status = PMIX_SUCCESS};
+    pmix_proc_t all;
+    pmix_status_t rc;
+
+    PMIX_LOAD_PROCID(&all, process.me.nspace, PMIX_RANK_WILDCARD);
+    /* a peer may need my progress before it gets to the fence that another
+     * thread of mine waits in */
+    while (pthread_mutex_trylock(&process.mutex) != 0)
+        poll_once(progress, arg);
+    rc = PMIx_Fence_nb(&all, 1, NULL, 0, fence_done, &fence);
+    if (rc == PMIX_SUCCESS) {
+        /* fence is on this stack: a deadline must not leave before done */
+        while (!atomic_load(&fence.done))
+            poll_once(progress, arg);
+        rc = fence.status;
+    }
+    pthread_mutex_unlock(&process.mutex);
+    /* OPERATION_SUCCEEDED: complete at once, and fence_done is never called */
+    if (rc != PMIX_SUCCESS && rc != PMIX_OPERATION_SUCCEEDED)
+        return fail(boot->log, "PMIx_Fence_nb", rc);
+    return RCX_OK;
+}
+
+static void close_boot(struct rcx_boot *base)
+{
+    struct pmix_boot *boot = (struct pmix_boot *)base;
+
+    for (int i = 0; i < base->size; i++)
+        rcx_heap_free(boot->heap, boot->blobs[i]);
+    rcx_heap_free(boot->heap, boot->blobs);
+    rcx_heap_free(boot->heap, boot);
+}
+
+/* ---- Description --------------------------------------------------------- */
+
+typedef void (*line_fn)(const char *name, const char *value, void *arg);
+
+static void describe_key(const char *name, const char *key, pmix_rank_t rank,
+                         line_fn line, void *arg)
+{
+    pmix_value_t *value = NULL;
+    char text[32];
+    pmix_proc_t proc;
+    pmix_status_t rc;
+
+    PMIX_LOAD_PROCID(&proc, process.me.nspace, rank);
+    rc = PMIx_Get(&proc, key, NULL, 0, &value);
+    if (rc != PMIX_SUCCESS) {
+        line(name, PMIx_Error_string(rc), arg);
+        return;
+    }
+    if (value->type == PMIX_STRING) {
+        line(name, value->data.string, arg);
+    } else if (value->type == PMIX_UINT32) {
+        snprintf(text, sizeof text, "%u", (unsigned)value->data.uint32);
+        line(name, text, arg);
+    } else {
+        line(name, PMIx_Data_type_string(value->type), arg);
+    }
+    PMIX_VALUE_RELEASE(value);
+}
+
+static void describe_job(line_fn line, void *arg)
+{
+    char rank[16];
+
+    snprintf(rank, sizeof rank, "%u", (unsigned)process.me.rank);
+    line("namespace", process.me.nspace, arg);
+    line("rank", rank, arg);
+    describe_key("job size", PMIX_JOB_SIZE, PMIX_RANK_WILDCARD, line, arg);
+    describe_key("local size", PMIX_LOCAL_SIZE, PMIX_RANK_WILDCARD, line, arg);
+    describe_key("local peers", PMIX_LOCAL_PEERS, PMIX_RANK_WILDCARD, line,
+                 arg);
+    describe_key("hostname", PMIX_HOSTNAME, process.me.rank, line, arg);
+}
+
+static void describe(line_fn line, void *arg)
+{
+    pmix_status_t rc;
+
+    line("library", PMIx_Get_version(), arg);
+    rcx_launcher_describe(line, arg);
+    if (!rcx_launcher_names_pmix()) {
+        line("server", "none: no PMIX_NAMESPACE in the environment", arg);
+        return;
+    }
+    if (is_forked()) {
+        line("server", "serves only the parent of this process", arg);
+        return;
+    }
+    pthread_mutex_lock(&process.mutex);
+    rc = take_reference();
+    pthread_mutex_unlock(&process.mutex);
+    if (rc != PMIX_SUCCESS) {
+        line("server", PMIx_Error_string(rc), arg);
+        return;
+    }
+    line("server", "answers", arg);
+    describe_job(line, arg);
+}
+
+const struct rcx_boot_ops rcx_boot_pmix = {
+    .name = "pmix",
+    .open = open_boot,
+    .publish = publish,
+    .lookup = lookup,
+    .barrier = barrier,
+    .close = close_boot,
+    .describe = describe,
+};

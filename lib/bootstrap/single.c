@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A job of one process: nobody to find. */
+#include "bootstrap/launcher.h"
+#include "bootstrap/table.h"
+
+#include <assert.h>
+#include <string.h>
+
+struct single {
+    struct rcx_boot base;
+    struct rcx_heap *heap;
+    struct rcx_log *log;
+    void *blob;
+    size_t bytes;
+};
+
+static rcx_status_t open_boot(const struct rcx_boot_args *args,
+                              struct rcx_boot **boot_p)
+{
+#ifdef RCX_HAVE_PMIX
+    static const char reason[] = "PMIX_NAMESPACE names no PMIx server";
+#else
+    static const char reason[] =
+        "this RCX is built without PMIx (rebuild it with -Dpmix=enabled)";
+#endif
+    const rcx_status_t status = rcx_launcher_check_alone(args, reason);
+    struct single *single;
+
+    if (status != RCX_OK)
+        return status;
+    single = rcx_heap_zalloc(args->heap, sizeof *single);
+    if (!single)
+        return rcx_fail(args->log, RCX_ERR_NOMEM, "no memory for %zu bytes",
+                        sizeof *single);
+    single->base = (struct rcx_boot){
+        .ops = &rcx_boot_single, .rank = 0, .size = 1, .local_size = 1};
+    single->heap = args->heap;
+    single->log = args->log;
+    *boot_p = &single->base;
+    return RCX_OK;
+}
+
+static rcx_status_t publish(struct rcx_boot *boot, const void *blob,
+                            size_t bytes)
+{
+    struct single *single = (struct single *)boot;
+
+    assert(!single->blob);
+    single->blob = rcx_heap_alloc(single->heap, bytes);
+    if (!single->blob)
+        return rcx_fail(single->log, RCX_ERR_NOMEM, "no memory for %zu bytes",
+                        bytes);
+    memcpy(single->blob, blob, bytes);
+    single->bytes = bytes;
+    return RCX_OK;
+}
+
+static rcx_status_t lookup(struct rcx_boot *boot, int rank,
+                           const void **blob_p, size_t *bytes_p)
+{
+    const struct single *single = (const struct single *)boot;
+
+    (void)rank;
+    assert(rank == 0 && single->blob);
+    *blob_p = single->blob;
+    *bytes_p = single->bytes;
+    return RCX_OK;
+}
+
+static rcx_status_t barrier(struct rcx_boot *boot,
+                            void (*progress)(void *arg), void *arg)
+{
+    (void)boot;
+    (void)progress;
+    (void)arg;
+    return RCX_OK;
+}
+
+static void close_boot(struct rcx_boot *boot)
+{
+    struct single *single = (struct single *)boot;
+
+    rcx_heap_free(single->heap, single->blob);
+    rcx_heap_free(single->heap, single);
+}
+
+static void describe(void (*line)(const char *name, const char *value,
+                                  void *arg),
+                     void *arg)
+{
+    char text[RCX_LAUNCHER_TEXT];
+
+    if (rcx_launcher_find(text))
+        line("not used, a launcher is there", text, arg);
+    else
+        line("used", "where nothing hints at a launcher", arg);
+}
+
+const struct rcx_boot_ops rcx_boot_single = {
+    .name = "single",
+    .open = open_boot,
+    .publish = publish,
+    .lookup = lookup,
+    .barrier = barrier,
+    .close = close_boot,
+    .describe = describe,
+};

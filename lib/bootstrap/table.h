@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The bootstraps that rcx_boot_table may list. */
+#ifndef RCX_BOOTSTRAP_TABLE_H
+#define RCX_BOOTSTRAP_TABLE_H
+
+#include "core/bootstrap.h"
+
+extern const struct rcx_boot_ops rcx_boot_callback; /* RCX_PARAM_BOOTSTRAP */
+extern const struct rcx_boot_ops rcx_boot_pmix;     /* under a PMIx server */
+extern const struct rcx_boot_ops rcx_boot_single;   /* no launcher at all */
+
+#endif

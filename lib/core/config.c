@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "core/config.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern char **environ;
+
+bool rcx_parse_bytes(const char *text, size_t *bytes_p)
+{
+    static const char units[] = "KMGT";
+    char *end;
+    size_t bytes;
+
+    if (!isdigit((unsigned char)text[0]))
+        return false;
+    errno = 0;
+    bytes = strtoull(text, &end, 10);
+    if (errno != 0)
+        return false;
+    if (*end) {
+        const char *unit = strchr(units, toupper((unsigned char)*end));
+        const int shift = unit ? 10 * (int)(unit - units + 1) : 0;
+
+        if (!unit || bytes > SIZE_MAX >> shift)
+            return false;
+        bytes <<= shift;
+        end++;
+        if (toupper((unsigned char)*end) == 'B')
+            end++;
+    }
+    if (*end)
+        return false;
+    *bytes_p = bytes;
+    return true;
+}
+
+/* The place of text among names; -1 if it is not there. */
+static int one_of(const char *text, const char *const names[])
+{
+    for (int i = 0; names[i]; i++)
+        if (strcmp(text, names[i]) == 0)
+            return i;
+    return -1;
+}
+
+/* One "name=value" after an algorithm's name. */
+static bool parse_parameter(char *text, struct rcx_forced *forced)
+{
+    char *value = strchr(text, '=');
+    size_t number;
+
+    if (!value)
+        return false;
+    *value++ = '\0';
+    if (!rcx_parse_bytes(value, &number))
+        return false;
+    if (strcmp(text, "segment") == 0)
+        forced->segment_bytes = number;
+    else if (strcmp(text, "window") == 0 && number >= 1 &&
+             number <= RCX_WINDOW_MAX)
+        forced->window = (unsigned)number;
+    else
+        return false;
+    return true;
+}
+
+static bool parse_method(const char *text, enum rcx_coll coll,
+                         struct rcx_config *config)
+{
+    struct rcx_forced forced = {.segment_bytes = SIZE_MAX};
+    char copy[128], *rest = copy, *parameters;
+
+    if (strlen(text) >= sizeof copy)
+        return false;
+    strcpy(copy, text);
+    parameters = strchr(copy, ':');
+    if (parameters)
+        *parameters++ = '\0';
+    if (strcmp(copy, "auto") != 0) {
+        forced.algo = rcx_algo_find(coll, copy);
+        if (!forced.algo)
+            return false;
+    }
+    for (rest = parameters; rest;) {
+        char *parameter = strsep(&rest, ",");
+
+        if (!parse_parameter(parameter, &forced))
+            return false;
+    }
+    config->forced[coll] = forced;
+    return true;
+}
+
+static bool parse_allreduce(const char *text, struct rcx_config *config)
+{
+    return parse_method(text, RCX_COLL_ALLREDUCE, config);
+}
+
+static bool parse_reduce(const char *text, struct rcx_config *config)
+{
+    return parse_method(text, RCX_COLL_REDUCE, config);
+}
+
+static bool parse_reduce_scatter(const char *text, struct rcx_config *config)
+{
+    return parse_method(text, RCX_COLL_REDUCE_SCATTER, config);
+}
+
+static bool parse_order(const char *text, struct rcx_config *config)
+{
+    static const char *const names[] = {"auto", "same", "rank", "uniform",
+                                        "canonical", NULL};
+    const int i = one_of(text, names);
+
+    config->order_is_set = i > 0;
+    config->order = i > 0 ? (rcx_order_t)i : RCX_ORDER_SAME;
+    return i >= 0;
+}
+
+static bool parse_wait(const char *text, struct rcx_config *config)
+{
+    static const char *const names[] = {"auto", "poll", "yield", NULL};
+    const int i = one_of(text, names);
+
+    config->wait = (enum rcx_wait)i;
+    return i >= 0;
+}
+
+static bool parse_log(const char *text, struct rcx_config *config)
+{
+    static const char *const names[] = {"error", "warn", "info", "debug", NULL};
+    const int i = one_of(text, names);
+
+    config->log_level = (rcx_log_level_t)i;
+    return i >= 0;
+}
+
+static bool parse_isa(const char *text, struct rcx_config *config)
+{
+    config->isa = rcx_isa_best();
+    if (strcmp(text, "auto") == 0)
+        return true;
+    for (int i = 0; i < RCX_ISA_COUNT; i++) {
+        if (strcmp(text, rcx_isa_name((enum rcx_isa)i)) == 0) {
+            config->isa = (enum rcx_isa)i;
+            return rcx_isa_available(config->isa);
+        }
+    }
+    return false;
+}
+
+static bool parse_plan_cache(const char *text, struct rcx_config *config)
+{
+    return rcx_parse_bytes(text, &config->plan_cache_bytes);
+}
+
+static bool parse_allow_singleton(const char *text, struct rcx_config *config)
+{
+    static const char *const names[] = {"0", "1", NULL};
+    const int i = one_of(text, names);
+
+    config->allow_singleton = i == 1;
+    return i >= 0;
+}
+
+#define METHOD_VALUES "auto or NAME[:segment=BYTES][,window=1..8]"
+
+const struct rcx_option rcx_options[] = {
+    {"RCX_ALLREDUCE", "auto", METHOD_VALUES,
+     "algorithm of allreduce", parse_allreduce},
+    {"RCX_REDUCE", "auto", METHOD_VALUES,
+     "algorithm of reduce", parse_reduce},
+    {"RCX_REDUCE_SCATTER", "auto", METHOD_VALUES,
+     "algorithm of reduce_scatter and reduce_scatter_block",
+     parse_reduce_scatter},
+    {"RCX_ORDER", "auto", "auto, same, rank, uniform or canonical",
+     "lowest order level of reductions; auto: what rcx_init() was given, or "
+     "same", parse_order},
+    {"RCX_WAIT", "auto", "auto, poll or yield",
+     "how to wait: poll without end, yield the core after every empty poll, "
+     "or yield soon where ranks outnumber cores and late elsewhere",
+     parse_wait},
+    {"RCX_PLAN_CACHE", "16M", "a size: 0, 64K, 16M, 1G",
+     "bytes of plans that a communicator keeps", parse_plan_cache},
+    {"RCX_ISA", "auto", "auto, or a level of this CPU: baseline, avx2, avx512",
+     "instruction set of the reduction kernels", parse_isa},
+    {"RCX_LOG", "warn", "error, warn, info or debug",
+     "least severe messages that are printed", parse_log},
+    {"RCX_ALLOW_SINGLETON", "0", "0 or 1",
+     "run as a single process though a launcher seems to have started several",
+     parse_allow_singleton},
+    {.name = NULL},
+};
+
+/* For a method, the valid algorithm names follow the values' grammar. */
+static void list_names(const struct rcx_option *option, char *text,
+                       size_t bytes)
+{
+    static const struct { const char *option; enum rcx_coll coll; } map[] = {
+        {"RCX_ALLREDUCE", RCX_COLL_ALLREDUCE},
+        {"RCX_REDUCE", RCX_COLL_REDUCE},
+        {"RCX_REDUCE_SCATTER", RCX_COLL_REDUCE_SCATTER},
+    };
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < sizeof map / sizeof *map; i++) {
+        if (strcmp(map[i].option, option->name) != 0)
+            continue;
+        for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++)
+            if ((*a)->coll == map[i].coll && used < bytes)
+                used += (size_t)snprintf(text + used, bytes - used, "%s %s",
+                                         used ? "," : "; NAME is one of",
+                                         (*a)->name);
+    }
+}
+
+static void warn_of_unknown(const struct rcx_log *log)
+{
+    for (char **entry = environ; entry && *entry; entry++) {
+        const char *end = strchr(*entry, '=');
+        bool known = false;
+
+        if (!end || strncmp(*entry, "RCX_", 4) != 0 ||
+            strncmp(*entry, "RCX_UCX_", 8) == 0)
+            continue;
+        for (const struct rcx_option *o = rcx_options; o->name; o++)
+            known |= strlen(o->name) == (size_t)(end - *entry) &&
+                     strncmp(o->name, *entry, strlen(o->name)) == 0;
+        if (!known)
+            rcx_warn(log, "%.*s: no such variable; rcx_info lists them",
+                     (int)(end - *entry), *entry);
+    }
+}
+
+rcx_status_t rcx_config_read(struct rcx_config *config,
+                             const struct rcx_log *log)
+{
+    memset(config, 0, sizeof *config);
+    for (const struct rcx_option *o = rcx_options; o->name; o++) {
+        const char *value = getenv(o->name);
+        char names[512];
+
+        if (!o->parse(o->fallback, config))
+            return rcx_fail(log, RCX_ERR_INTERNAL, "%s: default", o->name);
+        if (!value || o->parse(value, config))
+            continue;
+        list_names(o, names, sizeof names);
+        return rcx_fail(log, RCX_ERR_CONFIG, "%s=%s: valid is %s%s", o->name,
+                        value, o->values, names);
+    }
+    warn_of_unknown(log);
+    return RCX_OK;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The environment: one table of variables, read once at the start of a
+ * context. UCX's own configuration is UCX's: RCX_UCX_TLS and the like reach
+ * UCX for RCX alone, UCX_TLS for every user of UCX in the process.
+ */
+#ifndef RCX_CORE_CONFIG_H
+#define RCX_CORE_CONFIG_H
+
+#include "core/algo.h"
+#include "core/kernels.h"
+
+enum rcx_wait { RCX_WAIT_AUTO, RCX_WAIT_POLL, RCX_WAIT_YIELD };
+
+/* What a user may force for a collective: NAME[:segment=BYTES][,window=N] */
+struct rcx_forced {
+    const struct rcx_algo *algo; /* NULL: RCX chooses */
+    size_t segment_bytes;        /* SIZE_MAX: RCX chooses; 0: no segments */
+    unsigned window;             /* 0: RCX chooses */
+};
+
+enum { RCX_WINDOW_MAX = 8 }; /* segments of one operation in flight */
+
+struct rcx_config {
+    struct rcx_forced forced[RCX_COLL_COUNT];
+    rcx_order_t order;
+    bool order_is_set;
+    enum rcx_wait wait;
+    size_t plan_cache_bytes;
+    rcx_log_level_t log_level;
+    enum rcx_isa isa;
+    bool allow_singleton;
+};
+
+struct rcx_option {
+    const char *name;     /* of the environment variable */
+    const char *fallback; /* its value where it is not set */
+    const char *values;   /* what is valid, for people */
+    const char *doc;
+    /* false: text is not valid */
+    bool (*parse)(const char *text, struct rcx_config *config);
+};
+
+/* Every variable that RCX reads, ended by a NULL name. */
+extern const struct rcx_option rcx_options[];
+
+/*
+ * Read the environment. RCX_ERR_CONFIG names the variable, its value and what
+ * is valid; an RCX_ variable that nobody reads is worth a warning.
+ */
+rcx_status_t rcx_config_read(struct rcx_config *config,
+                             const struct rcx_log *log);
+
+/* "64K", "1M", "3": true if text is a size. */
+bool rcx_parse_bytes(const char *text, size_t *bytes_p);
+
+#endif

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Contexts, communicators and requests from the inside. */
+#ifndef RCX_CORE_CONTEXT_H
+#define RCX_CORE_CONTEXT_H
+
+#include "core/config.h"
+#include "core/exec.h"
+#include "core/registry.h"
+
+/* ---- A call, and what is prepared for it --------------------------------- */
+
+/* Everything about a call that ranks agree on, and alias. */
+struct rcx_call {
+    enum rcx_coll coll;
+    enum rcx_alias alias;
+    rcx_datatype_t type;
+    rcx_op_t op;
+    int root;
+    int irregular;            /* recvcounts counts */
+    size_t count;             /* of the whole vector */
+    const size_t *recvcounts; /* irregular; else NULL */
+};
+
+/* How a collective is carried out. */
+struct rcx_method {
+    const struct rcx_algo *algo;
+    size_t segment; /* elements; 0: one piece */
+    unsigned window;
+};
+
+struct rcx_piece { /* the full segments' plan, and the last one's */
+    struct rcx_plan *plan;
+    struct rcx_exec *idle;
+    size_t out_count;
+};
+
+/* A call's shape compiled: kept in the communicator's plan cache. */
+struct rcx_entry {
+    struct rcx_call call;
+    uint64_t hash;
+    struct rcx_method method;
+    struct rcx_combine combine;
+    struct rcx_piece piece[2];
+    uint64_t segments;
+    uint32_t fingerprint;
+    uint32_t pins; /* requests that hold it */
+    size_t bytes;
+    struct rcx_entry *chain;          /* of its hash bucket */
+    struct rcx_entry *newer, *older;  /* by last use */
+    char text[64];                    /* the method, for people */
+    size_t displs[];                  /* size + 1 where irregular */
+};
+
+enum { RCX_PLAN_BUCKETS = 256 };
+
+struct rcx_plan_cache {
+    struct rcx_entry *buckets[RCX_PLAN_BUCKETS];
+    struct rcx_entry *recent; /* by last use: newest */
+    struct rcx_entry *oldest;
+    size_t bytes;
+    uint64_t hits, misses, evictions;
+};
+
+/* ---- Objects ------------------------------------------------------------- */
+
+enum rcx_request_state {
+    RCX_REQUEST_FREE,
+    RCX_REQUEST_IDLE,
+    RCX_REQUEST_ACTIVE
+};
+
+struct rcx_request {
+    enum rcx_request_state state;
+    bool persistent;
+    rcx_status_t status;
+    struct rcx_comm *comm;
+    struct rcx_entry *entry;
+    char *in, *out;
+    uint64_t sequence;  /* of its first segment */
+    uint64_t launched;  /* segments */
+    uint64_t finished;
+    uint64_t total;     /* segments, and one for the closing round */
+    struct rcx_exec *slots[RCX_WINDOW_MAX]; /* segment i in slot i % window */
+    struct rcx_entry *closing; /* of the round in which ranks agree */
+    int32_t verdict;           /* its operand */
+    struct rcx_request *prev, *next; /* active ones of the communicator */
+    struct rcx_request *free_next;
+};
+
+struct rcx_comm {
+    uint64_t magic;
+    struct rcx_context *context;
+    uint32_t id;
+    int rank;
+    int size;
+    rcx_status_t failed;       /* not RCX_OK: broken for good */
+    uint64_t sequence;         /* the next to give out */
+    struct rcx_request *first; /* active requests in the order of their start */
+    struct rcx_request *last;
+    struct rcx_request *stalled; /* the first that waits for the window */
+    bool unstalling;
+    struct rcx_plan_cache cache;
+    struct rcx_builder builder;
+};
+
+enum {
+    RCX_COMM_ID_INTERNAL = 0, /* of the barriers at both ends of life */
+    RCX_COMM_ID_WORLD = 1
+};
+
+enum { RCX_SCRATCH_CLASSES = 64 };
+
+struct rcx_scratch_block {
+    struct rcx_scratch_block *next;
+};
+
+struct rcx_memory_block { /* in front of what rcx_mem_alloc() returned */
+    struct rcx_memory_block *next;
+    char padding[56]; /* keeps what follows aligned */
+};
+
+struct rcx_request_slab;
+
+struct rcx_context {
+    struct rcx_heap heap;
+    struct rcx_log log;
+    struct rcx_config config;
+    struct rcx_registry registry;
+    struct rcx_tag_layout layout;
+    struct rcx_boot *boot;
+    struct rcx_transport *transport; /* NULL for a single process */
+    struct rcx_comm *world;
+    struct rcx_comm *internal; /* for its own collectives */
+    unsigned spin;             /* empty polls before the core is yielded */
+    unsigned local_size;
+    struct rcx_request *free_requests;
+    struct rcx_request_slab *request_slabs;
+    uint64_t live_requests;    /* of users; blocking calls' ones not */
+    struct rcx_scratch_block *scratch[RCX_SCRATCH_CLASSES];
+    struct rcx_memory_block *memory;
+};
+
+/* Where a context's bootstrap comes from. */
+struct rcx_boot_source {
+    rcx_status_t (*open)(const struct rcx_boot_args *args, void *arg,
+                         struct rcx_boot **boot_p);
+    void *arg;
+    uint64_t heap_budget;         /* allocations that may succeed */
+    struct rcx_tag_layout layout;
+    struct rcx_transport *transport; /* NULL: the best that is compiled in */
+};
+
+/* rcx_init() is this with the table of bootstraps; tests come in here with one
+ * of their own, a heap that runs out, or small tags. */
+rcx_status_t rcx_context_create(const rcx_params_t *params,
+                                const struct rcx_boot_source *source,
+                                rcx_context_t **context_p);
+
+/* Read the environment, then log, name and order of params. */
+rcx_status_t rcx_context_configure(const rcx_params_t *params,
+                                   struct rcx_log *log,
+                                   struct rcx_config *config);
+
+/* Scratch of at least bytes from the context's pool. */
+void *rcx_scratch_get(struct rcx_context *context, size_t bytes);
+void rcx_scratch_put(struct rcx_context *context, void *ptr, size_t bytes);
+
+/* ---- Communicators (comm.c) ----------------------------------------------- */
+
+rcx_status_t rcx_comm_new(struct rcx_context *context, uint32_t id, int rank,
+                          int size, struct rcx_comm **comm_p);
+void rcx_comm_delete(struct rcx_comm *comm);
+bool rcx_comm_is_valid(const struct rcx_comm *comm);
+
+/* ---- Plan cache (plan_cache.c) -------------------------------------------- */
+
+/*
+ * The entry of a call: found, or compiled. Pinned: it stays until
+ * rcx_entry_unpin(). Errors are logged; nothing has been sent then.
+ */
+rcx_status_t rcx_entry_get(struct rcx_comm *comm, const struct rcx_call *call,
+                           struct rcx_entry **entry_p);
+void rcx_entry_unpin(struct rcx_comm *comm, struct rcx_entry *entry);
+void rcx_plan_cache_clear(struct rcx_comm *comm);
+
+struct rcx_exec *rcx_exec_get(struct rcx_comm *comm, struct rcx_entry *entry,
+                              int piece);
+void rcx_exec_put(struct rcx_entry *entry, int piece, struct rcx_exec *x);
+
+/* ---- Selection (select.c) -------------------------------------------------- */
+
+/* The lowest order level that is good enough for an op. */
+rcx_order_t rcx_order_needed(const struct rcx_config *config, bool commutative,
+                             bool exact);
+/* Errors are logged. Looks only at what all ranks agree on. */
+rcx_status_t rcx_method_select(const struct rcx_context *context,
+                               const struct rcx_shape *shape,
+                               const struct rcx_combine *combine,
+                               struct rcx_method *method_p);
+
+/* ---- Requests (request.c) --------------------------------------------------- */
+
+rcx_status_t rcx_request_new(struct rcx_comm *comm, const struct rcx_call *call,
+                             const void *in, void *out,
+                             struct rcx_request **request_p);
+void rcx_request_delete(struct rcx_request *request);
+/* Start it; complete at once or by rcx_context_progress(). */
+void rcx_request_launch(struct rcx_request *request);
+rcx_status_t rcx_request_wait(struct rcx_request *request);
+/* Progress the transport and all requests; events handled. */
+int rcx_context_progress(struct rcx_context *context);
+void rcx_request_slabs_free(struct rcx_context *context);
+
+/* A barrier of RCX's own over comm. */
+rcx_status_t rcx_comm_barrier(struct rcx_comm *comm);
+
+#endif

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Runs a plan: issues every step that waits for nothing, marks steps done,
+ * and so on until none is left. Transports only mark messages done; this file
+ * issues what follows, outside of their callbacks.
+ *
+ * An execution that failed goes on to its end, so that no peer hangs and no
+ * buffer stays under a transport's feet: it skips local work and sends empty
+ * messages, which tell the receiver that it failed, too.
+ */
+#include "core/exec.h"
+
+#include <string.h>
+
+rcx_status_t rcx_reducer_apply(const struct rcx_reducer *r, void *dst,
+                               const void *left, const void *right,
+                               size_t count)
+{
+    if (r->kernel) {
+        r->kernel(dst, left, right, count);
+        return RCX_OK;
+    }
+    return r->fn(dst, left, right, count, r->type, r->arg) == 0 ? RCX_OK
+                                                                : RCX_ERR_OP;
+}
+
+static size_t align(size_t bytes)
+{
+    return (bytes + 15) & ~(size_t)15;
+}
+
+size_t rcx_exec_bytes(const struct rcx_plan *plan)
+{
+    const size_t n = plan->step_count;
+
+    return align(sizeof(struct rcx_exec)) +
+           n * sizeof(struct rcx_message) + 2 * n * sizeof(uint32_t);
+}
+
+void rcx_exec_init(struct rcx_exec *x, const struct rcx_plan *plan)
+{
+    const size_t n = plan->step_count;
+
+    memset(x, 0, sizeof *x);
+    x->plan = plan;
+    x->messages = (void *)((char *)x + align(sizeof *x));
+    x->waits = (uint32_t *)(x->messages + n);
+    x->queue = x->waits + n;
+    for (uint32_t i = 0; i < n; i++)
+        x->messages[i] = (struct rcx_message){.owner = x, .step = i};
+}
+
+static void fail(struct rcx_exec *x, rcx_status_t status)
+{
+    if (x->status == RCX_OK)
+        x->status = status;
+}
+
+static inline char *at(const struct rcx_exec *x, unsigned buffer, size_t offset)
+{
+    return x->base[buffer] + offset * x->elem_bytes;
+}
+
+static inline int endpoint(const struct rcx_exec *x, int peer)
+{
+    return x->endpoints ? x->endpoints[peer] : peer;
+}
+
+/* An empty message where data was due: the sender failed before. */
+static void check_arrival(struct rcx_exec *x, const struct rcx_message *m)
+{
+    const size_t due = x->plan->steps[m->step].count * x->elem_bytes;
+
+    if (m->bytes == due)
+        return;
+    if (m->bytes == 0)
+        fail(x, x->reducer->kernel ? RCX_ERR_PEER_FAILED : RCX_ERR_OP);
+    else
+        fail(x, RCX_ERR_MISMATCH);
+}
+
+static rcx_status_t receive(struct rcx_exec *x, const struct rcx_step *step,
+                            struct rcx_message *m)
+{
+    const uint64_t tag =
+        rcx_tag(&x->layout, x->tag_base, step->message, step->peer);
+    const rcx_status_t status = x->transport->ops->recv(
+        x->transport, endpoint(x, step->peer), at(x, step->dst, step->dst_at),
+        step->count * x->elem_bytes, tag, m);
+
+    if (status == RCX_OK)
+        check_arrival(x, m);
+    return status;
+}
+
+static rcx_status_t send(struct rcx_exec *x, const struct rcx_step *step,
+                         struct rcx_message *m)
+{
+    const uint64_t tag =
+        rcx_tag(&x->layout, x->tag_base, step->message, x->rank);
+    const size_t bytes =
+        x->status == RCX_OK ? step->count * x->elem_bytes : 0;
+
+    return x->transport->ops->send(x->transport, endpoint(x, step->peer),
+                                   at(x, step->left, step->left_at), bytes, tag,
+                                   m);
+}
+
+static rcx_status_t work(struct rcx_exec *x, const struct rcx_step *step)
+{
+    if (x->status != RCX_OK)
+        return RCX_OK;
+    if (step->kind == RCX_STEP_REDUCE)
+        return rcx_reducer_apply(x->reducer, at(x, step->dst, step->dst_at),
+                                 at(x, step->left, step->left_at),
+                                 at(x, step->right, step->right_at),
+                                 step->count);
+    memcpy(at(x, step->dst, step->dst_at), at(x, step->left, step->left_at),
+           step->count * x->elem_bytes);
+    return RCX_OK;
+}
+
+static inline void enqueue(struct rcx_exec *x, uint32_t step)
+{
+    if (x->plan->steps[step].kind <= RCX_STEP_SEND)
+        x->queue[x->last_message++] = step;
+    else
+        x->queue[--x->last_local] = step;
+}
+
+static inline void complete(struct rcx_exec *x, const struct rcx_step *step)
+{
+    const uint32_t *successor = x->plan->successors + step->first_successor;
+
+    x->steps_left--;
+    for (uint32_t i = 0; i < step->successor_count; i++)
+        if (--x->waits[successor[i]] == 0)
+            enqueue(x, successor[i]);
+}
+
+/* Issue ready steps until none is left; messages go before local work. */
+static bool run(struct rcx_exec *x)
+{
+    for (;;) {
+        uint32_t i;
+
+        if (x->first_message < x->last_message)
+            i = x->queue[x->first_message++];
+        else if (x->first_local > x->last_local)
+            i = x->queue[--x->first_local];
+        else
+            return x->steps_left == 0;
+
+        const struct rcx_step *step = &x->plan->steps[i];
+        rcx_status_t status;
+
+        if (step->kind == RCX_STEP_RECV)
+            status = receive(x, step, &x->messages[i]);
+        else if (step->kind == RCX_STEP_SEND)
+            status = send(x, step, &x->messages[i]);
+        else
+            status = work(x, step);
+
+        if (status == RCX_IN_PROGRESS)
+            continue;
+        if (status != RCX_OK)
+            fail(x, status);
+        complete(x, step);
+    }
+}
+
+bool rcx_exec_start(struct rcx_exec *x)
+{
+    const struct rcx_plan *plan = x->plan;
+
+    x->status = RCX_OK;
+    x->steps_left = plan->step_count;
+    x->first_message = x->last_message = 0;
+    x->first_local = x->last_local = plan->step_count;
+    for (uint32_t i = 0; i < plan->step_count; i++)
+        x->waits[i] = plan->steps[i].waits;
+    for (uint32_t i = 0; i < plan->ready_count; i++)
+        enqueue(x, plan->ready[i]);
+    return run(x);
+}
+
+bool rcx_exec_advance(struct rcx_exec *x, struct rcx_message *m)
+{
+    const struct rcx_step *step = &x->plan->steps[m->step];
+
+    if (m->status != RCX_OK)
+        fail(x, m->status);
+    else if (step->kind == RCX_STEP_RECV)
+        check_arrival(x, m);
+    complete(x, step);
+    return run(x);
+}

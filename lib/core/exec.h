@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The executor: runs plans. A plan is read-only; all that changes while it
+ * runs lives in an execution.
+ */
+#ifndef RCX_CORE_EXEC_H
+#define RCX_CORE_EXEC_H
+
+#include "core/schedule.h"
+#include "core/tag.h"
+#include "core/transport.h"
+
+/* How two vectors are combined: a predefined kernel, or the user's function. */
+struct rcx_reducer {
+    void (*kernel)(void *dst, const void *left, const void *right,
+                   size_t count); /* NULL: fn */
+    rcx_op_fn_t fn;
+    void *arg;
+    rcx_datatype_t type;
+    size_t elem_bytes;
+};
+
+struct rcx_exec {
+    const struct rcx_plan *plan;
+    struct rcx_transport *transport;
+    const struct rcx_reducer *reducer;
+    const int *endpoints;       /* transport's rank of each peer; NULL: equal */
+    struct rcx_exec *next;      /* of the pool's idle ones */
+    char *base[RCX_BUFFER_COUNT];
+    struct rcx_tag_layout layout;
+    uint64_t tag_base;
+    size_t elem_bytes;
+    int rank;
+    rcx_status_t status;        /* the first error; sends are empty from then */
+    uint32_t steps_left;
+    uint32_t first_message;     /* the queue of ready steps: messages from the */
+    uint32_t last_message;      /* front, local work from the back */
+    uint32_t first_local;
+    uint32_t last_local;
+    uint32_t *waits;            /* per step */
+    uint32_t *queue;
+    struct rcx_message *messages; /* per step */
+    void *owner;
+    uint64_t segment;             /* of the owner's operation */
+};
+
+/* Bytes of an execution of plan, all arrays included; and its layout. */
+size_t rcx_exec_bytes(const struct rcx_plan *plan);
+void rcx_exec_init(struct rcx_exec *x, const struct rcx_plan *plan);
+
+/*
+ * Start: base, tag_base, transport, reducer, elem_bytes, rank, layout are set
+ * by the caller. True: it is complete already, with x->status.
+ */
+bool rcx_exec_start(struct rcx_exec *x);
+
+/* Take a completed message into account. True: x is complete. */
+bool rcx_exec_advance(struct rcx_exec *x, struct rcx_message *m);
+
+/* dst = left op right; RCX_ERR_OP if the user's function says so. */
+rcx_status_t rcx_reducer_apply(const struct rcx_reducer *r, void *dst,
+                               const void *left, const void *right,
+                               size_t count);
+
+#endif

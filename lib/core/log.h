@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The one way out for text. The function that decides an error logs it, once;
+ * callers forward the status.
+ */
+#ifndef RCX_CORE_LOG_H
+#define RCX_CORE_LOG_H
+
+#include "rcx/rcx.h"
+
+struct rcx_log {
+    rcx_log_level_t level; /* the most talkative level that is passed on */
+    int rank;              /* in front of each line; -1 before it is known */
+    rcx_log_fn_t fn;
+    void *arg;
+};
+
+/* Errors and warnings to stderr. */
+void rcx_log_init(struct rcx_log *log);
+
+void rcx_log_line(const struct rcx_log *log, rcx_log_level_t level,
+                  const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#define rcx_warn(log, ...) rcx_log_line(log, RCX_LOG_WARN, __VA_ARGS__)
+#define rcx_info(log, ...) rcx_log_line(log, RCX_LOG_INFO, __VA_ARGS__)
+#define rcx_debug(log, ...) rcx_log_line(log, RCX_LOG_DEBUG, __VA_ARGS__)
+
+/* Log an error and evaluate to its status: return rcx_fail(log, RCX_ERR_...) */
+#define rcx_fail(log, status, ...) \
+    (rcx_log_line(log, RCX_LOG_ERROR, __VA_ARGS__), (status))
+
+#endif

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Calls compiled once and kept: a hash table in order of last use, bounded by
+ * bytes. An entry that a request holds is pinned and stays.
+ */
+#include <string.h>
+
+#include "core/context.h"
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * UINT64_C(0x9E3779B97F4A7C15);
+    return hash ^ hash >> 29;
+}
+
+/* What distinguishes calls but for recvcounts. */
+static uint64_t hash_call(const struct rcx_call *c)
+{
+    uint64_t hash = mix((uint64_t)c->coll << 32 | (uint64_t)c->alias << 8 |
+                            (uint64_t)c->irregular,
+                        c->count);
+
+    hash = mix(hash, (uint64_t)(uint32_t)c->type << 32 | (uint32_t)c->op);
+    return mix(hash, (uint32_t)c->root);
+}
+
+static uint64_t hash_counts(uint64_t hash, const struct rcx_call *c, int size)
+{
+    for (int i = 0; c->irregular && i < size; i++)
+        hash = mix(hash, c->recvcounts[i]);
+    return hash;
+}
+
+static bool same_counts(const struct rcx_entry *e, const struct rcx_call *c,
+                        int size)
+{
+    for (int i = 0; i < size; i++)
+        if (e->displs[i + 1] - e->displs[i] != c->recvcounts[i])
+            return false;
+    return true;
+}
+
+static bool same_call(const struct rcx_entry *e, const struct rcx_call *c,
+                      int size)
+{
+    return e->call.count == c->count && e->call.type == c->type &&
+           e->call.op == c->op && e->call.coll == c->coll &&
+           e->call.alias == c->alias && e->call.root == c->root &&
+           e->call.irregular == c->irregular &&
+           (!c->irregular || same_counts(e, c, size));
+}
+
+static void unlink_by_use(struct rcx_plan_cache *cache, struct rcx_entry *e)
+{
+    *(e->newer ? &e->newer->older : &cache->recent) = e->older;
+    *(e->older ? &e->older->newer : &cache->oldest) = e->newer;
+}
+
+static void link_newest(struct rcx_plan_cache *cache, struct rcx_entry *e)
+{
+    e->newer = NULL;
+    e->older = cache->recent;
+    *(cache->recent ? &cache->recent->newer : &cache->oldest) = e;
+    cache->recent = e;
+}
+
+static void free_entry(struct rcx_comm *comm, struct rcx_entry *e)
+{
+    struct rcx_heap *heap = &comm->context->heap;
+
+    for (int i = 0; i < 2; i++) {
+        while (e->piece[i].idle) {
+            struct rcx_exec *x = e->piece[i].idle;
+
+            e->piece[i].idle = x->next;
+            rcx_heap_free(heap, x);
+        }
+        rcx_heap_free(heap, e->piece[i].plan);
+    }
+    rcx_heap_free(heap, e);
+}
+
+static void evict(struct rcx_comm *comm, struct rcx_entry *e)
+{
+    struct rcx_plan_cache *cache = &comm->cache;
+    struct rcx_entry **link = &cache->buckets[e->hash % RCX_PLAN_BUCKETS];
+
+    while (*link != e)
+        link = &(*link)->chain;
+    *link = e->chain;
+    unlink_by_use(cache, e);
+    cache->bytes -= e->bytes;
+    cache->evictions++;
+    free_entry(comm, e);
+}
+
+/* Down to the limit, but for pinned entries and the one in use. */
+static void shrink(struct rcx_comm *comm)
+{
+    const size_t limit = comm->context->config.plan_cache_bytes;
+    struct rcx_entry *e = comm->cache.oldest;
+
+    while (e && comm->cache.bytes > limit) {
+        struct rcx_entry *newer = e->newer;
+
+        if (e->pins == 0)
+            evict(comm, e);
+        e = newer;
+    }
+}
+
+void rcx_plan_cache_clear(struct rcx_comm *comm)
+{
+    while (comm->cache.oldest)
+        evict(comm, comm->cache.oldest);
+}
+
+static void fill_displs(struct rcx_entry *e, const struct rcx_call *call,
+                        int size)
+{
+    if (!call->irregular)
+        return;
+    e->displs[0] = 0;
+    for (int i = 0; i < size; i++)
+        e->displs[i + 1] = e->displs[i] + call->recvcounts[i];
+    e->call.recvcounts = NULL;
+}
+
+static rcx_status_t build_piece(struct rcx_comm *comm, struct rcx_entry *e,
+                                struct rcx_shape shape,
+                                struct rcx_piece *piece)
+{
+    struct rcx_builder *b = &comm->builder;
+    const uint32_t window = rcx_tag_message_window(&comm->context->layout);
+
+    rcx_builder_begin(b, &shape);
+    e->method.algo->build(b, &shape);
+
+    const rcx_status_t status = rcx_sched_finish(b, window, &piece->plan);
+
+    if (status == RCX_ERR_NOMEM)
+        return rcx_fail(&comm->context->log, status,
+                        "no memory for the schedule of %s",
+                        rcx_coll_name(shape.coll));
+    if (status != RCX_OK)
+        return status;
+    piece->out_count = rcx_shape_out_count(&shape);
+    e->bytes += piece->plan->bytes + rcx_exec_bytes(piece->plan);
+    return RCX_OK;
+}
+
+/* Segments are independent collectives on part of the vector each; all but the
+ * last one are equal and share a plan. */
+static rcx_status_t build_pieces(struct rcx_comm *comm, struct rcx_entry *e,
+                                 struct rcx_shape shape)
+{
+    const size_t count = shape.count, segment = e->method.segment;
+    rcx_status_t status;
+
+    e->segments = segment ? (count + segment - 1) / segment : 1;
+    shape.count = segment ? segment : count;
+    status = build_piece(comm, e, shape, &e->piece[0]);
+    if (status != RCX_OK || !segment || count % segment == 0)
+        return status;
+    shape.count = count % segment;
+    return build_piece(comm, e, shape, &e->piece[1]);
+}
+
+/*
+ * Make the executions and the scratch that one operation may use at once, so
+ * that a repeated call allocates nothing, however its segments are timed.
+ */
+static rcx_status_t reserve(struct rcx_comm *comm, struct rcx_entry *e)
+{
+    struct rcx_context *context = comm->context;
+    const uint64_t full = e->segments - (e->piece[1].plan != NULL);
+    const size_t scratch =
+        e->piece[0].plan->scratch * e->combine.reducer.elem_bytes;
+    struct rcx_exec *x[RCX_WINDOW_MAX] = {NULL};
+    void *blocks[RCX_WINDOW_MAX] = {NULL};
+    bool made = true;
+
+    for (unsigned i = 0; i < e->method.window && i < full; i++) {
+        x[i] = rcx_exec_get(comm, e, 0);
+        blocks[i] = rcx_scratch_get(context, scratch);
+        made = made && x[i] && blocks[i];
+    }
+    for (unsigned i = 0; i < e->method.window; i++) {
+        if (x[i])
+            rcx_exec_put(e, 0, x[i]);
+        rcx_scratch_put(context, blocks[i], scratch);
+    }
+    if (e->piece[1].plan) {
+        x[0] = rcx_exec_get(comm, e, 1);
+        made = made && x[0];
+        if (x[0])
+            rcx_exec_put(e, 1, x[0]);
+    }
+    return made ? RCX_OK
+                : rcx_fail(&context->log, RCX_ERR_NOMEM,
+                           "no memory for scratch of %s",
+                           rcx_coll_name(e->call.coll));
+}
+
+static void describe(struct rcx_entry *e)
+{
+    if (e->method.segment)
+        snprintf(e->text, sizeof e->text, "%s:segment=%zu,window=%u",
+                 e->method.algo->name,
+                 e->method.segment * e->combine.reducer.elem_bytes,
+                 e->method.window);
+    else
+        snprintf(e->text, sizeof e->text, "%s", e->method.algo->name);
+}
+
+static uint32_t fingerprint(const struct rcx_entry *e)
+{
+    uint64_t hash = mix((uint64_t)e->call.coll, e->call.count);
+
+    hash = mix(hash, e->combine.fingerprint);
+    return (uint32_t)(mix(hash, (uint32_t)e->call.root) >> 32);
+}
+
+static rcx_status_t compile(struct rcx_comm *comm, const struct rcx_call *call,
+                            struct rcx_entry *e)
+{
+    struct rcx_context *context = comm->context;
+    const uint64_t window = rcx_tag_sequence_window(&context->layout) / 2;
+    struct rcx_shape shape = {.coll = call->coll, .rank = comm->rank,
+                              .size = comm->size, .root = call->root,
+                              .count = call->count, .alias = call->alias};
+    rcx_status_t status = rcx_registry_combine(&context->registry, call->type,
+                                               call->op, &e->combine);
+
+    if (status != RCX_OK)
+        return status;
+    e->call = *call;
+    fill_displs(e, call, comm->size);
+    shape.displs = call->irregular ? e->displs : NULL;
+    shape.elem_bytes = e->combine.reducer.elem_bytes;
+    shape.commutative = e->combine.commutative;
+    status = rcx_method_select(context, &shape, &e->combine, &e->method);
+    if (status != RCX_OK)
+        return status;
+    if (e->method.window > window)
+        e->method.window = (unsigned)window;
+    describe(e);
+    e->fingerprint = fingerprint(e);
+    status = build_pieces(comm, e, shape);
+    return status == RCX_OK ? reserve(comm, e) : status;
+}
+
+static rcx_status_t insert(struct rcx_comm *comm, const struct rcx_call *call,
+                           uint64_t hash, struct rcx_entry **entry_p)
+{
+    struct rcx_plan_cache *cache = &comm->cache;
+    struct rcx_entry **bucket = &cache->buckets[hash % RCX_PLAN_BUCKETS];
+    const size_t displs =
+        call->irregular ? (size_t)comm->size + 1 : 0;
+    const size_t bytes = sizeof(struct rcx_entry) + displs * sizeof(size_t);
+    struct rcx_entry *e = rcx_heap_zalloc(&comm->context->heap, bytes);
+    rcx_status_t status;
+
+    if (!e)
+        return rcx_fail(&comm->context->log, RCX_ERR_NOMEM,
+                        "no memory for a plan");
+    e->hash = hash;
+    e->bytes = bytes;
+    status = compile(comm, call, e);
+    if (status != RCX_OK) {
+        free_entry(comm, e);
+        return status;
+    }
+    cache->bytes += e->bytes;
+    e->chain = *bucket;
+    *bucket = e;
+    link_newest(cache, e);
+    e->pins = 1;
+    shrink(comm);
+    *entry_p = e;
+    return RCX_OK;
+}
+
+rcx_status_t rcx_entry_get(struct rcx_comm *comm, const struct rcx_call *call,
+                           struct rcx_entry **entry_p)
+{
+    struct rcx_plan_cache *cache = &comm->cache;
+    struct rcx_entry *e = cache->recent;
+
+    if (!e || !same_call(e, call, comm->size)) {
+        const uint64_t hash = hash_counts(hash_call(call), call, comm->size);
+
+        e = cache->buckets[hash % RCX_PLAN_BUCKETS];
+        while (e && (e->hash != hash || !same_call(e, call, comm->size)))
+            e = e->chain;
+        if (!e) {
+            cache->misses++;
+            return insert(comm, call, hash, entry_p);
+        }
+        unlink_by_use(cache, e);
+        link_newest(cache, e);
+    }
+    cache->hits++;
+    e->pins++;
+    *entry_p = e;
+    return RCX_OK;
+}
+
+void rcx_entry_unpin(struct rcx_comm *comm, struct rcx_entry *entry)
+{
+    entry->pins--;
+    if (comm->cache.bytes > comm->context->config.plan_cache_bytes)
+        shrink(comm);
+}
+
+struct rcx_exec *rcx_exec_get(struct rcx_comm *comm, struct rcx_entry *entry,
+                              int piece)
+{
+    struct rcx_exec *x = entry->piece[piece].idle;
+
+    if (x) {
+        entry->piece[piece].idle = x->next;
+        return x;
+    }
+    x = rcx_heap_alloc(&comm->context->heap,
+                       rcx_exec_bytes(entry->piece[piece].plan));
+    if (!x)
+        return NULL;
+    rcx_exec_init(x, entry->piece[piece].plan);
+    x->transport = comm->context->transport;
+    x->reducer = &entry->combine.reducer;
+    x->elem_bytes = entry->combine.reducer.elem_bytes;
+    x->layout = comm->context->layout;
+    x->rank = comm->rank;
+    return x;
+}
+
+void rcx_exec_put(struct rcx_entry *entry, int piece, struct rcx_exec *x)
+{
+    x->next = entry->piece[piece].idle;
+    entry->piece[piece].idle = x;
+}

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Requests: one operation each, carried out as a row of segments of which a
+ * window is in flight. Blocking is start and wait; persistent keeps the entry.
+ *
+ * Each segment takes a sequence number of the communicator. Numbers repeat
+ * after the tag's sequence window, so an operation stalls while a segment that
+ * old is still outstanding.
+ */
+#include "core/context.h"
+
+#include <sched.h>
+#include <string.h>
+
+enum { SLAB = 32 };
+
+struct rcx_request_slab {
+    struct rcx_request_slab *next;
+    struct rcx_request requests[SLAB];
+};
+
+static struct rcx_request *take_from_pool(struct rcx_context *context)
+{
+    struct rcx_request *r = context->free_requests;
+
+    if (!r) {
+        struct rcx_request_slab *slab =
+            rcx_heap_zalloc(&context->heap, sizeof *slab);
+
+        if (!slab)
+            return NULL;
+        slab->next = context->request_slabs;
+        context->request_slabs = slab;
+        for (int i = SLAB - 1; i >= 0; i--) {
+            slab->requests[i].free_next = r;
+            r = &slab->requests[i];
+        }
+    }
+    context->free_requests = r->free_next;
+    return r;
+}
+
+void rcx_request_slabs_free(struct rcx_context *context)
+{
+    while (context->request_slabs) {
+        struct rcx_request_slab *slab = context->request_slabs;
+
+        context->request_slabs = slab->next;
+        rcx_heap_free(&context->heap, slab);
+    }
+}
+
+static void return_to_pool(struct rcx_context *context, struct rcx_request *r)
+{
+    r->state = RCX_REQUEST_FREE;
+    r->free_next = context->free_requests;
+    context->free_requests = r;
+}
+
+/* The round after a user's op in which ranks agree that it failed nowhere. */
+static rcx_status_t prepare_closing(struct rcx_request *r)
+{
+    const struct rcx_call call = {
+        .coll = RCX_COLL_ALLREDUCE, .alias = RCX_ALIAS_SAME,
+        .type = RCX_INT32, .op = RCX_MIN, .count = 1};
+
+    if (!r->entry->combine.may_fail || r->comm->size == 1)
+        return RCX_OK;
+    r->total++;
+    return rcx_entry_get(r->comm, &call, &r->closing);
+}
+
+rcx_status_t rcx_request_new(struct rcx_comm *comm, const struct rcx_call *call,
+                             const void *in, void *out,
+                             struct rcx_request **request_p)
+{
+    struct rcx_context *context = comm->context;
+    struct rcx_request *r = take_from_pool(context);
+    rcx_status_t status;
+
+    if (!r)
+        return rcx_fail(&context->log, RCX_ERR_NOMEM,
+                        "no memory for a request");
+    r->comm = comm;
+    r->in = (char *)in;
+    r->out = out;
+    r->status = RCX_OK;
+    r->closing = NULL;
+    status = rcx_entry_get(comm, call, &r->entry);
+    if (status != RCX_OK)
+        goto put_request;
+    r->total = r->entry->segments;
+    status = prepare_closing(r);
+    if (status != RCX_OK)
+        goto unpin_entry;
+    r->state = RCX_REQUEST_IDLE;
+    *request_p = r;
+    return RCX_OK;
+
+unpin_entry:
+    rcx_entry_unpin(comm, r->entry);
+put_request:
+    return_to_pool(context, r);
+    return status;
+}
+
+void rcx_request_delete(struct rcx_request *r)
+{
+    rcx_entry_unpin(r->comm, r->entry);
+    if (r->closing)
+        rcx_entry_unpin(r->comm, r->closing);
+    return_to_pool(r->comm->context, r);
+}
+
+static void link_active(struct rcx_comm *comm, struct rcx_request *r)
+{
+    r->next = NULL;
+    r->prev = comm->last;
+    *(comm->last ? &comm->last->next : &comm->first) = r;
+    comm->last = r;
+}
+
+static void unlink_active(struct rcx_comm *comm, struct rcx_request *r)
+{
+    *(r->prev ? &r->prev->next : &comm->first) = r->next;
+    *(r->next ? &r->next->prev : &comm->last) = r->prev;
+}
+
+/* Whether the next segment's number is not in use by one a window ago. */
+static bool has_number(const struct rcx_request *r)
+{
+    const struct rcx_comm *comm = r->comm;
+    const struct rcx_request *first = comm->first;
+    const uint64_t in_flight = first->entry->method.window;
+    const uint64_t oldest =
+        first->sequence +
+        (first->launched > in_flight ? first->launched - in_flight : 0);
+
+    return r->sequence + r->launched - oldest <
+           rcx_tag_sequence_window(&comm->context->layout);
+}
+
+static bool is_closing(const struct rcx_request *r, uint64_t segment)
+{
+    return segment == r->entry->segments;
+}
+
+static int piece_of(const struct rcx_request *r, uint64_t segment)
+{
+    return r->entry->piece[1].plan && segment + 1 == r->entry->segments;
+}
+
+/* Where segment begins, in bytes. */
+static size_t offset_of(const struct rcx_entry *e, uint64_t segment)
+{
+    return segment * e->method.segment * e->combine.reducer.elem_bytes;
+}
+
+static size_t scratch_bytes(const struct rcx_exec *x)
+{
+    return x->plan->scratch * x->elem_bytes;
+}
+
+static struct rcx_exec *prepare_segment(struct rcx_request *r, uint64_t segment)
+{
+    struct rcx_context *context = r->comm->context;
+    const bool closing = is_closing(r, segment);
+    struct rcx_entry *e = closing ? r->closing : r->entry;
+    const int piece = closing ? 0 : piece_of(r, segment);
+    struct rcx_exec *x = rcx_exec_get(r->comm, e, piece);
+
+    if (!x)
+        return NULL;
+    x->base[RCX_BUFFER_TMP] = rcx_scratch_get(context, scratch_bytes(x));
+    if (!x->base[RCX_BUFFER_TMP]) {
+        rcx_exec_put(e, piece, x);
+        return NULL;
+    }
+    x->owner = r;
+    x->segment = segment;
+    x->tag_base = rcx_tag_base(&context->layout, r->comm->id,
+                               r->sequence + segment, e->fingerprint);
+    if (closing) {
+        r->verdict = r->status;
+        x->base[RCX_BUFFER_IN] = x->base[RCX_BUFFER_OUT] = (char *)&r->verdict;
+    } else {
+        x->base[RCX_BUFFER_IN] = r->in + offset_of(e, segment);
+        x->base[RCX_BUFFER_OUT] = r->out + offset_of(e, segment);
+    }
+    return x;
+}
+
+static void finish_segment(struct rcx_request *r, struct rcx_exec *x)
+{
+    const bool closing = is_closing(r, x->segment);
+    struct rcx_entry *e = closing ? r->closing : r->entry;
+    const int piece = closing ? 0 : piece_of(r, x->segment);
+
+    if (r->status == RCX_OK)
+        r->status = x->status;
+    if (closing && r->status == RCX_OK)
+        r->status = (rcx_status_t)r->verdict;
+    if (e->combine.finish && x->status == RCX_OK)
+        e->combine.finish(x->base[RCX_BUFFER_OUT], e->piece[piece].out_count,
+                          r->comm->size);
+    rcx_scratch_put(r->comm->context, x->base[RCX_BUFFER_TMP],
+                    scratch_bytes(x));
+    rcx_exec_put(e, piece, x);
+    r->slots[x->segment % r->entry->method.window] = NULL;
+    r->finished++;
+}
+
+static void pump(struct rcx_request *r);
+
+static void unstall(struct rcx_comm *comm)
+{
+    if (comm->unstalling)
+        return;
+    comm->unstalling = true;
+    while (comm->stalled) {
+        struct rcx_request *r = comm->stalled;
+
+        if (r->launched < r->total && !has_number(r))
+            break;
+        comm->stalled = r->next;
+        pump(r);
+    }
+    comm->unstalling = false;
+}
+
+/* The user's op failing leaves all ranks in step; anything else does not. */
+static void settle(struct rcx_request *r)
+{
+    struct rcx_comm *comm = r->comm;
+
+    rcx_log_line(&comm->context->log, RCX_LOG_ERROR,
+                 "%s of %zu elements, number %llu on communicator %u: %s",
+                 rcx_coll_name(r->entry->call.coll), r->entry->call.count,
+                 (unsigned long long)r->sequence, comm->id,
+                 rcx_status_string(r->status));
+    if (r->status != RCX_ERR_OP && comm->failed == RCX_OK)
+        comm->failed = r->status;
+}
+
+static void complete(struct rcx_request *r)
+{
+    unlink_active(r->comm, r);
+    r->state = RCX_REQUEST_IDLE;
+    if (r->status != RCX_OK)
+        settle(r);
+    if (r->comm->stalled)
+        unstall(r->comm);
+}
+
+/* No memory for the next segment: end with what is in flight. */
+static void cut_short(struct rcx_request *r)
+{
+    r->total = r->launched;
+    r->status = RCX_ERR_NOMEM;
+}
+
+static void stall(struct rcx_request *r)
+{
+    struct rcx_comm *comm = r->comm;
+
+    if (!comm->stalled || r->sequence < comm->stalled->sequence)
+        comm->stalled = r;
+}
+
+/* Launch what the windows allow; complete the request where it is over. */
+static void pump(struct rcx_request *r)
+{
+    const unsigned window = r->entry->method.window;
+
+    while (r->launched < r->total) {
+        const uint64_t segment = r->launched;
+
+        if (r->slots[segment % window] ||
+            (is_closing(r, segment) && r->finished < segment))
+            return;
+        if (!has_number(r)) {
+            stall(r);
+            return;
+        }
+
+        struct rcx_exec *x = prepare_segment(r, segment);
+
+        if (!x) {
+            cut_short(r);
+            break;
+        }
+        r->slots[segment % window] = x;
+        r->launched++;
+        if (rcx_exec_start(x))
+            finish_segment(r, x);
+    }
+    if (r->finished == r->total)
+        complete(r);
+}
+
+void rcx_request_launch(struct rcx_request *r)
+{
+    struct rcx_comm *comm = r->comm;
+
+    r->state = RCX_REQUEST_ACTIVE;
+    r->status = RCX_OK;
+    r->launched = r->finished = 0;
+    r->sequence = comm->sequence;
+    comm->sequence += r->total;
+    link_active(comm, r);
+    pump(r);
+}
+
+int rcx_context_progress(struct rcx_context *context)
+{
+    struct rcx_transport *t = context->transport;
+    int events;
+
+    if (!t)
+        return 0;
+    events = t->done ? 0 : (int)t->ops->progress(t);
+    while (t->done) {
+        struct rcx_message *m = t->done;
+        struct rcx_exec *x = m->owner;
+
+        t->done = m->next;
+        if (!t->done)
+            t->done_end = &t->done;
+        events++;
+        if (rcx_exec_advance(x, m)) {
+            struct rcx_request *r = x->owner;
+
+            finish_segment(r, x);
+            pump(r);
+        }
+    }
+    return events;
+}
+
+rcx_status_t rcx_request_wait(struct rcx_request *r)
+{
+    struct rcx_context *context = r->comm->context;
+    unsigned idle = 0;
+
+    while (r->state == RCX_REQUEST_ACTIVE) {
+        if (rcx_context_progress(context)) {
+            idle = 0;
+        } else if (++idle >= context->spin) {
+            sched_yield();
+            idle = 0;
+        }
+    }
+    return r->status;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which algorithm a call gets: the first row of the table for its collective
+ * and size whose algorithm fits the shape and keeps the order that the op
+ * needs; else any algorithm that does. All of it depends only on values that
+ * are equal on all ranks.
+ */
+#include <string.h>
+
+#include "core/context.h"
+
+struct rule {
+    enum rcx_coll coll;
+    size_t bytes; /* vectors up to this size */
+    const char *algo;
+    size_t segment_bytes;
+    unsigned window;
+};
+
+static const struct rule rules[] = {
+    {RCX_COLL_ALLREDUCE, 128 << 10, "recursive_doubling", 0, 1},
+    {RCX_COLL_ALLREDUCE, SIZE_MAX, "ring", 1 << 20, 2},
+    {RCX_COLL_REDUCE, 256 << 10, "binomial", 0, 1},
+    {RCX_COLL_REDUCE, SIZE_MAX, "binomial", 128 << 10, 4},
+    {RCX_COLL_REDUCE_SCATTER, SIZE_MAX, "pairwise", 0, 1},
+    {RCX_COLL_BARRIER, SIZE_MAX, "dissemination", 0, 1},
+};
+enum { RULES = sizeof rules / sizeof *rules, WINDOW = 2 };
+
+rcx_order_t rcx_order_needed(const struct rcx_config *config, bool commutative,
+                             bool exact)
+{
+    const rcx_order_t floor = commutative ? RCX_ORDER_LOOSE : RCX_ORDER_RANK;
+
+    if (exact || config->order < floor)
+        return floor;
+    return config->order;
+}
+
+static bool suits(const struct rcx_algo *algo, const struct rcx_shape *shape,
+                  rcx_order_t needed)
+{
+    return rcx_algo_fits(algo, shape) && algo->order(shape) >= needed;
+}
+
+static rcx_status_t check_forced(const struct rcx_context *context,
+                                 const struct rcx_algo *algo,
+                                 const struct rcx_shape *shape,
+                                 rcx_order_t needed)
+{
+    static const char *const names[] = {"loose", "same", "rank", "uniform",
+                                        "canonical"};
+
+    if (!rcx_algo_fits(algo, shape))
+        return rcx_fail(&context->log, RCX_ERR_UNSUPPORTED,
+                        "%s %s does not work for this shape (%d ranks)",
+                        rcx_coll_name(algo->coll), algo->name, shape->size);
+    if (algo->order(shape) < needed)
+        return rcx_fail(&context->log, RCX_ERR_UNSUPPORTED,
+                        "%s %s keeps order level %s, this op and RCX_ORDER "
+                        "need %s", rcx_coll_name(algo->coll), algo->name,
+                        names[algo->order(shape)], names[needed]);
+    return RCX_OK;
+}
+
+/* What the table says for shape; segments also where the algorithm changes. */
+static struct rcx_method choose(const struct rcx_shape *shape, size_t bytes,
+                                rcx_order_t needed)
+{
+    struct rcx_method m = {.window = WINDOW};
+
+    for (int i = 0; i < RULES && !m.algo; i++) {
+        const struct rule *rule = &rules[i];
+
+        if (rule->coll != shape->coll || bytes > rule->bytes)
+            continue;
+        m.segment = rule->segment_bytes / shape->elem_bytes;
+        m.window = rule->window;
+        m.algo = rcx_algo_find(rule->coll, rule->algo);
+        if (!suits(m.algo, shape, needed))
+            m.algo = NULL;
+    }
+    for (const struct rcx_algo *const *a = rcx_algo_table; *a && !m.algo; a++)
+        if ((*a)->coll == shape->coll && suits(*a, shape, needed))
+            m.algo = *a;
+    return m;
+}
+
+rcx_status_t rcx_method_select(const struct rcx_context *context,
+                               const struct rcx_shape *shape,
+                               const struct rcx_combine *combine,
+                               struct rcx_method *method_p)
+{
+    const struct rcx_forced *forced = &context->config.forced[shape->coll];
+    const rcx_order_t needed = rcx_order_needed(
+        &context->config, combine->commutative, combine->exact);
+    struct rcx_method m =
+        choose(shape, shape->count * shape->elem_bytes, needed);
+
+    if (forced->algo) {
+        const rcx_status_t status =
+            check_forced(context, forced->algo, shape, needed);
+
+        if (status != RCX_OK)
+            return status;
+        if (forced->algo != m.algo)
+            m = (struct rcx_method){forced->algo, 0, WINDOW};
+    }
+    if (!m.algo)
+        return rcx_fail(&context->log, RCX_ERR_UNSUPPORTED,
+                        "no algorithm of %s keeps the order that this op "
+                        "needs", rcx_coll_name(shape->coll));
+    if (forced->segment_bytes != SIZE_MAX)
+        m.segment = forced->segment_bytes / shape->elem_bytes;
+    if (forced->window)
+        m.window = forced->window;
+    if (!m.algo->segments || m.segment >= shape->count)
+        m.segment = 0;
+    *method_p = m;
+    return RCX_OK;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * UCP tags carry neither source nor communicator, so RCX's 64 bits do, from
+ * the highest: communicator 13 | sequence 13 | message 10 | fingerprint 6 |
+ * source rank 22. Numbers repeat modulo their field; the windows of the
+ * executor and the plans keep two uses of one tag from being outstanding at
+ * once, and UCX keeps messages of one sender with one tag in order.
+ *
+ * The widths are data, so that a test can shrink them to two bits.
+ */
+#ifndef RCX_CORE_TAG_H
+#define RCX_CORE_TAG_H
+
+#include <stdint.h>
+
+struct rcx_tag_layout {
+    uint8_t comm_bits, sequence_bits, message_bits, fingerprint_bits, rank_bits;
+};
+
+#define RCX_TAG_LAYOUT ((struct rcx_tag_layout){13, 13, 10, 6, 22})
+
+static inline uint64_t rcx_tag_low(uint64_t value, unsigned bits)
+{
+    return value & ((UINT64_C(1) << bits) - 1);
+}
+
+/* The part of a tag that one execution shares. */
+static inline uint64_t rcx_tag_base(const struct rcx_tag_layout *l,
+                                    uint64_t comm, uint64_t sequence,
+                                    uint64_t fingerprint)
+{
+    uint64_t tag = rcx_tag_low(comm, l->comm_bits);
+
+    tag = tag << l->sequence_bits | rcx_tag_low(sequence, l->sequence_bits);
+    tag <<= l->message_bits + l->fingerprint_bits;
+    tag |= rcx_tag_low(fingerprint, l->fingerprint_bits);
+    return tag << l->rank_bits;
+}
+
+/* The whole tag of message number message from source. */
+static inline uint64_t rcx_tag(const struct rcx_tag_layout *l, uint64_t base,
+                               uint32_t message, int source)
+{
+    return base |
+           rcx_tag_low(message, l->message_bits)
+               << (l->fingerprint_bits + l->rank_bits) |
+           (uint32_t)source;
+}
+
+static inline uint32_t rcx_tag_message_window(const struct rcx_tag_layout *l)
+{
+    return UINT32_C(1) << l->message_bits;
+}
+
+static inline uint64_t rcx_tag_sequence_window(const struct rcx_tag_layout *l)
+{
+    return UINT64_C(1) << l->sequence_bits;
+}
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "core/transport.h"
+
+#ifdef RCX_HAVE_UCX
+extern const struct rcx_transport_ops rcx_transport_ucp;
+#endif
+
+const struct rcx_transport_ops *const rcx_transport_table[] = {
+#ifdef RCX_HAVE_UCX
+    &rcx_transport_ucp,
+#endif
+    NULL,
+};

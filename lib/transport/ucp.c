@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Messages over UCP's tagged interface: exact tags, one worker per context,
+ * one endpoint per peer, created at first use.
+ *
+ * Error handling mode NONE: mode PEER of UCX 1.13 silently drops shared memory.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <ucp/api/ucp.h>
+
+#include "core/transport.h"
+
+struct ucp {
+    struct rcx_transport base;
+    struct rcx_heap *heap;
+    struct rcx_log *log;
+    struct rcx_boot *boot;
+    ucp_context_h context;
+    ucp_worker_h worker;
+    ucp_address_t *address;
+    ucp_ep_h *endpoints; /* by rank; NULL: not connected yet */
+};
+
+static void version(char *text, size_t bytes)
+{
+    snprintf(text, bytes, "UCX %s", ucp_get_version_string());
+}
+
+static rcx_status_t fail(const struct ucp *u, const char *what,
+                         ucs_status_t status)
+{
+    return rcx_fail(u->log,
+                    status == UCS_ERR_NO_MEMORY ? RCX_ERR_NOMEM
+                                                : RCX_ERR_TRANSPORT,
+                    "%s: %s", what, ucs_status_string(status));
+}
+
+/* ---- Opening and closing -------------------------------------------------- */
+
+/*
+ * The user's own settings win. Otherwise eager messages go further up than
+ * UCX's default: below some 100 KB a copy through shared memory beats the
+ * handshake of a rendezvous (docs/performance.md).
+ */
+static void adjust(ucp_config_t *config)
+{
+    if (!getenv("UCX_RNDV_THRESH") && !getenv("RCX_UCX_RNDV_THRESH"))
+        ucp_config_modify(config, "RNDV_THRESH", "128K");
+}
+
+static ucs_status_t open_context(struct ucp *u)
+{
+    const ucp_params_t params = {
+        .field_mask = UCP_PARAM_FIELD_FEATURES |
+                      UCP_PARAM_FIELD_ESTIMATED_NUM_EPS | UCP_PARAM_FIELD_NAME,
+        .features = UCP_FEATURE_TAG,
+        .estimated_num_eps = (size_t)u->boot->size,
+        .name = "rcx",
+    };
+    ucp_config_t *config;
+    ucs_status_t status = ucp_config_read("RCX", NULL, &config);
+
+    if (status != UCS_OK)
+        return status;
+    adjust(config);
+    status = ucp_init(&params, config, &u->context);
+    ucp_config_release(config);
+    return status;
+}
+
+static rcx_status_t open_worker(struct ucp *u)
+{
+    const ucp_worker_params_t params = {
+        .field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
+        .thread_mode = UCS_THREAD_MODE_SERIALIZED,
+    };
+    ucp_worker_attr_t attr = {
+        .field_mask = UCP_WORKER_ATTR_FIELD_THREAD_MODE,
+    };
+    ucs_status_t status = ucp_worker_create(u->context, &params, &u->worker);
+
+    if (status != UCS_OK)
+        return fail(u, "ucp_worker_create", status);
+    status = ucp_worker_query(u->worker, &attr);
+    if (status != UCS_OK)
+        return fail(u, "ucp_worker_query", status);
+    if (attr.thread_mode < UCS_THREAD_MODE_SERIALIZED)
+        return rcx_fail(u->log, RCX_ERR_UNSUPPORTED,
+                        "this UCX grants thread mode single only; RCX needs "
+                        "serialized");
+    return RCX_OK;
+}
+
+static void close_all(struct rcx_transport *t)
+{
+    struct ucp *u = (struct ucp *)t;
+
+    if (u->address)
+        ucp_worker_release_address(u->worker, u->address);
+    if (u->worker)
+        ucp_worker_destroy(u->worker);
+    if (u->context)
+        ucp_cleanup(u->context);
+    rcx_heap_free(u->heap, u->endpoints);
+    rcx_heap_free(u->heap, u);
+}
+
+extern const struct rcx_transport_ops rcx_transport_ucp;
+
+static rcx_status_t open(const struct rcx_transport_args *args,
+                         struct rcx_transport **t_p)
+{
+    struct ucp *u = rcx_heap_zalloc(args->heap, sizeof *u);
+    ucs_status_t ucs;
+    rcx_status_t status;
+
+    if (!u)
+        return rcx_fail(args->log, RCX_ERR_NOMEM, "no memory for UCP");
+    u->base.ops = &rcx_transport_ucp;
+    rcx_transport_reset_done(&u->base);
+    u->heap = args->heap;
+    u->log = args->log;
+    u->boot = args->boot;
+    u->endpoints = rcx_heap_zalloc(
+        u->heap, (size_t)u->boot->size * sizeof *u->endpoints);
+    if (!u->endpoints) {
+        status = rcx_fail(u->log, RCX_ERR_NOMEM, "no memory for endpoints");
+        goto close_transport;
+    }
+    ucs = open_context(u);
+    if (ucs != UCS_OK) {
+        status = fail(u, "ucp_init", ucs);
+        goto close_transport;
+    }
+    status = open_worker(u);
+    if (status != RCX_OK)
+        goto close_transport;
+    *t_p = &u->base;
+    return RCX_OK;
+
+close_transport:
+    close_all(&u->base);
+    return status;
+}
+
+static rcx_status_t address(struct rcx_transport *t, const void **address_p,
+                            size_t *bytes_p)
+{
+    struct ucp *u = (struct ucp *)t;
+    const ucs_status_t status =
+        ucp_worker_get_address(u->worker, &u->address, bytes_p);
+
+    if (status != UCS_OK)
+        return fail(u, "ucp_worker_get_address", status);
+    *address_p = u->address;
+    return RCX_OK;
+}
+
+/* ---- Messages ------------------------------------------------------------- */
+
+static rcx_status_t reach(struct ucp *u, int peer)
+{
+    ucp_ep_params_t params = {.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS};
+    char own_version[64];
+    const void *remote;
+    size_t bytes;
+    ucs_status_t ucs;
+    rcx_status_t status;
+
+    version(own_version, sizeof own_version);
+    status = rcx_peer_address(u->boot, u->log, peer, own_version, &remote,
+                              &bytes);
+    if (status != RCX_OK)
+        return status;
+    params.address = remote;
+    ucs = ucp_ep_create(u->worker, &params, &u->endpoints[peer]);
+    return ucs == UCS_OK ? RCX_OK : fail(u, "ucp_ep_create", ucs);
+}
+
+static void send_done(void *request, ucs_status_t status, void *user_data)
+{
+    struct rcx_message *m = user_data;
+
+    rcx_message_complete(m->transport, m,
+                         status == UCS_OK ? RCX_OK : RCX_ERR_TRANSPORT);
+    ucp_request_free(request);
+}
+
+static rcx_status_t status_of_receive(ucs_status_t status)
+{
+    if (status == UCS_OK)
+        return RCX_OK;
+    return status == UCS_ERR_MESSAGE_TRUNCATED ? RCX_ERR_MISMATCH
+                                               : RCX_ERR_TRANSPORT;
+}
+
+static void recv_done(void *request, ucs_status_t status,
+                      const ucp_tag_recv_info_t *info, void *user_data)
+{
+    struct rcx_message *m = user_data;
+
+    m->bytes = info->length;
+    rcx_message_complete(m->transport, m, status_of_receive(status));
+    ucp_request_free(request);
+}
+
+static rcx_status_t post_send(struct rcx_transport *t, int peer,
+                              const void *buffer, size_t bytes, uint64_t tag,
+                              struct rcx_message *m)
+{
+    struct ucp *u = (struct ucp *)t;
+    const ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
+                        UCP_OP_ATTR_FIELD_USER_DATA |
+                        UCP_OP_ATTR_FIELD_MEMORY_TYPE,
+        .cb.send = send_done,
+        .user_data = m,
+        .memory_type = UCS_MEMORY_TYPE_HOST,
+    };
+    ucs_status_ptr_t result;
+
+    if (!u->endpoints[peer]) {
+        const rcx_status_t status = reach(u, peer);
+
+        if (status != RCX_OK)
+            return status;
+    }
+    m->transport = t;
+    result = ucp_tag_send_nbx(u->endpoints[peer], buffer, bytes, tag, &param);
+    if (result == NULL)
+        return RCX_OK;
+    return UCS_PTR_IS_ERR(result)
+               ? fail(u, "ucp_tag_send_nbx", UCS_PTR_STATUS(result))
+               : RCX_IN_PROGRESS;
+}
+
+/*
+ * Never completes at once: UCX 1.13 fills in no length where it does, and a
+ * message that is too short would pass. Then the callback has run in here.
+ */
+static rcx_status_t post_recv(struct rcx_transport *t, int peer, void *buffer,
+                              size_t bytes, uint64_t tag,
+                              struct rcx_message *m)
+{
+    struct ucp *u = (struct ucp *)t;
+    const ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
+                        UCP_OP_ATTR_FIELD_USER_DATA |
+                        UCP_OP_ATTR_FLAG_NO_IMM_CMPL |
+                        UCP_OP_ATTR_FIELD_MEMORY_TYPE,
+        .cb.recv = recv_done,
+        .user_data = m,
+        .memory_type = UCS_MEMORY_TYPE_HOST,
+    };
+    ucs_status_ptr_t result;
+
+    (void)peer; /* the tag names it */
+    m->transport = t;
+    result = ucp_tag_recv_nbx(u->worker, buffer, bytes, tag, UINT64_MAX,
+                              &param);
+    return UCS_PTR_IS_ERR(result)
+               ? fail(u, "ucp_tag_recv_nbx", UCS_PTR_STATUS(result))
+               : RCX_IN_PROGRESS;
+}
+
+static unsigned progress(struct rcx_transport *t)
+{
+    return ucp_worker_progress(((struct ucp *)t)->worker);
+}
+
+/* Close all endpoints at once, then progress until the last one is closed.
+ * Whatever a close ends with, the endpoint is gone. */
+static void disconnect(struct rcx_transport *t)
+{
+    struct ucp *u = (struct ucp *)t;
+    const ucp_request_param_t flush = {.op_attr_mask = 0};
+    const int size = u->boot->size;
+
+    for (int i = 0; i < size; i++) {
+        void *closing = NULL;
+
+        if (u->endpoints[i])
+            closing = ucp_ep_close_nbx(u->endpoints[i], &flush);
+        u->endpoints[i] = UCS_PTR_IS_ERR(closing) ? NULL : closing;
+    }
+    for (int i = 0; i < size; i++) {
+        void *closing = u->endpoints[i];
+
+        while (closing && ucp_request_check_status(closing) == UCS_INPROGRESS)
+            ucp_worker_progress(u->worker);
+        if (closing)
+            ucp_request_free(closing);
+        u->endpoints[i] = NULL;
+    }
+}
+
+const struct rcx_transport_ops rcx_transport_ucp = {
+    .name = "ucp", .version = version, .open = open, .address = address,
+    .send = post_send, .recv = post_recv, .progress = progress,
+    .disconnect = disconnect, .close = close_all,
+};

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What tests of bootstraps share: what rcx_init() has at hand, and blobs. */
+#ifndef RCX_TESTS_BOOTSTRAP_SIDE_H
+#define RCX_TESTS_BOOTSTRAP_SIDE_H
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/bootstrap.h"
+
+struct lines {
+    int count;
+    char last[512];
+};
+
+static inline void keep_line(rcx_log_level_t level, const char *text, void *arg)
+{
+    struct lines *lines = arg;
+
+    (void)level;
+    lines->count++;
+    snprintf(lines->last, sizeof lines->last, "%s", text);
+}
+
+/* What rcx_init() has at hand when it opens a bootstrap. */
+struct side {
+    struct lines lines;
+    struct rcx_heap heap;
+    struct rcx_log log;
+    rcx_params_t params;
+    struct rcx_boot_args args;
+    struct rcx_boot *boot;
+};
+
+static inline void side_init(struct side *side, const rcx_bootstrap_t *host)
+{
+    memset(side, 0, sizeof *side);
+    side->heap = RCX_HEAP_INIT;
+    rcx_log_init(&side->log);
+    side->log.fn = keep_line;
+    side->log.arg = &side->lines;
+    if (host) {
+        side->params.field_mask = RCX_PARAM_BOOTSTRAP;
+        side->params.bootstrap = *host;
+    }
+    side->args = (struct rcx_boot_args){
+        .params = &side->params, .heap = &side->heap, .log = &side->log};
+}
+
+static inline size_t make_blob(int rank, unsigned char *blob)
+{
+    const size_t bytes = 5 + (size_t)(rank * 13 % 7) * 20;
+
+    for (size_t i = 0; i < bytes; i++)
+        blob[i] = (unsigned char)(rank * 50 + (int)i);
+    return bytes;
+}
+
+static inline rcx_status_t publish_own(struct side *side)
+{
+    unsigned char blob[256];
+    const size_t bytes = make_blob(side->boot->rank, blob);
+
+    return side->boot->ops->publish(side->boot, blob, bytes);
+}
+
+/* No cmocka assertion: runs on threads and in children too. */
+static inline bool sees_blob_of(struct side *side, int rank)
+{
+    unsigned char expected[256];
+    const size_t length = make_blob(rank, expected);
+    const void *blob = NULL;
+    size_t bytes = 0;
+
+    return side->boot->ops->lookup(side->boot, rank, &blob, &bytes) == RCX_OK &&
+           bytes == length && memcmp(blob, expected, length) == 0;
+}
+
+#endif

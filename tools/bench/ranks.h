@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Ranks for libraries that come without a launcher: forks of one process that
+ * share some memory.
+ */
+#ifndef RCX_BENCH_RANKS_H
+#define RCX_BENCH_RANKS_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ranks {
+    int rank, size;
+    const char *directory; /* for the library's files; removed in the end */
+    struct ranks_exchange *exchange; /* memory of ranks_allgather() */
+};
+
+/*
+ * Fork as many ranks as "-n SIZE" among the arguments says, call run() in each,
+ * and wait for them. If one fails the others are killed. A rank dies with its
+ * parent. Returns what main() returns: 0 if all runs returned 0.
+ */
+int ranks_fork(int argc, char **argv,
+               int (*run)(int argc, char **argv, const struct ranks *ranks));
+
+/*
+ * recv = what each rank gave as send, in the order of ranks. Blocking. bytes is
+ * at most 1 MiB; returns non-zero for more.
+ */
+int ranks_allgather(const struct ranks *ranks, const void *send, void *recv,
+                    size_t bytes);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,140 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# What RCX needs to be built and tested, and how to get it; sourced by
+# quickstart and check.
+#
+#   need SET         installs what is missing of SET, or ends the script
+#   want SET         the same, but only warns when that cannot be done
+#   quietly COMMAND  shows COMMAND's output only if it fails
+#
+# A thing is there when its probe succeeds, wherever it came from, so nothing
+# here asks for root or the network once everything is there.
+
+# set, Debian package, probe
+packages_table='
+    build  gcc                      command cc
+    build  libc6-dev                header stdio.h
+    build  meson                    command meson
+    build  ninja-build              command ninja
+    build  pkg-config               command pkg-config
+    build  libucx-dev               module ucx
+    build  libpmix-dev              module pmix
+    build  libcmocka-dev            module cmocka
+    test   gcc                      command gcc
+    test   g++                      command g++
+    test   clang                    command clang
+    test   clang-format             command clang-format
+    test   binutils                 command nm
+    test   openmpi-bin              command mpirun.openmpi
+    test   libopenmpi-dev           command mpicc.openmpi
+    test   mpich                    command mpirun.mpich
+    test   libmpich-dev             command mpicc.mpich
+    test   libgloo-dev              header gloo/allreduce.h
+    test   munge                    command munged
+    test   slurmctld                command slurmctld
+    test   slurmd                   command slurmd
+    test   slurm-client             command srun
+    test   slurm-wlm-basic-plugins  library slurm-wlm/mpi_pmix.so
+'
+
+# Daemons live where a user's PATH need not look.
+have_command() { PATH=$PATH:/usr/sbin:/sbin command -v "$1" >/dev/null; }
+
+have_module() { pkg-config --exists "$1" 2>/dev/null; }
+
+have_file()
+{
+    local file
+    for file; do
+        [[ ! -e $file ]] || return 0
+    done
+    return 1
+}
+
+have_header() { have_file {/usr,/usr/local}/include{,/*-linux-*}/"$1"; }
+
+have_library() { have_file {/usr,/usr/local}/lib{,64,/*-linux-*}/"$1"; }
+
+# missing SET...: one line for each missing thing, "package probe"
+missing()
+{
+    local set package probe name
+    while read -r set package probe name; do
+        if [[ -n $set && " $* " == *" $set "* ]] && ! "have_$probe" "$name"; then
+            echo "$package $probe $name"
+        fi
+    done <<<"$packages_table"
+}
+
+quietly()
+{
+    local log status=0
+    log=$(mktemp)
+    "$@" >"$log" 2>&1 </dev/null || status=$?
+    if ((status != 0)); then
+        echo "failed ($status): $*"
+        tail -n "${RCX_LOG_LINES:-40}" "$log"
+    fi >&2
+    rm -f "$log"
+    return $status
+}
+
+as_root()
+{
+    if (($(id -u) == 0)); then
+        "$@"
+    else
+        sudo "$@"
+    fi
+}
+
+apt_get()
+{
+    as_root env DEBIAN_FRONTEND=noninteractive \
+        apt-get -qq -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=120 "$@"
+}
+
+can_install()
+{
+    have_command apt-get || {
+        echo "this is not a Debian system"
+        return 1
+    }
+    (($(id -u) == 0)) || have_command sudo || {
+        echo "neither root nor sudo is at hand"
+        return 1
+    }
+}
+
+# install_missing SET...
+install_missing()
+{
+    local lines packages why
+    lines=$(missing "$@")
+    [[ -n $lines ]] || return 0
+    if ! why=$(can_install); then
+        echo "missing, and not installed because $why:"
+        awk '{ print "    " $2 " " $3 " (Debian: " $1 ")" }' <<<"$lines"
+        return 1
+    fi >&2
+    mapfile -t packages < <(cut -d ' ' -f 1 <<<"$lines" | sort -u)
+    echo "installing ${packages[*]}"
+    quietly apt_get update || return 1
+    quietly apt_get install --yes --no-install-recommends "${packages[@]}" || return 1
+    # pkg-config itself was missing, perhaps, and with it every module.
+    lines=$(missing "$@")
+    [[ -z $lines ]] || {
+        echo "installed, but not found:"
+        echo "$lines"
+        return 1
+    } >&2
+}
+
+need() { install_missing "$@" || exit 1; }
+
+want()
+{
+    install_missing "$@" ||
+        echo "warning: tests of what is missing will be skipped" >&2
+}

@@ -16,8 +16,8 @@
 /* Every type: size, alignment, what its parts are, where the second one is. */
 static const struct layout {
     size_t bytes, alignment;
-    rcx_datatype_t part;  /* the number inside; the type itself if that is all */
-    size_t second;        /* offset of imaginary part or index, 0 if none */
+    rcx_datatype_t part; /* the number inside, or the type itself */
+    size_t second;       /* offset of imaginary part or index, 0 if none */
 } layouts[] = {
 #define PLAIN(number, ctype)                                                   \
     [number] = {sizeof(ctype), _Alignof(ctype), number, 0}
@@ -83,7 +83,7 @@ static bool is_signed(rcx_datatype_t type)
            type == RCX_INT64;
 }
 
-/* ---- 16-bit floating formats -------------------------------------------- */
+/* ---- 16-bit floating formats ------------------------------------------- */
 
 double reference_decode(uint16_t bits, rcx_datatype_t type)
 {
@@ -136,7 +136,7 @@ uint16_t reference_encode(double value, rcx_datatype_t type)
     return (uint16_t)((take_above ? above : below) | sign);
 }
 
-/* ---- Numbers in memory --------------------------------------------------- */
+/* ---- Numbers in memory -------------------------------------------------- */
 
 static uint64_t load_integer(const void *src, rcx_datatype_t type)
 {
@@ -238,7 +238,7 @@ static void store_real(void *dst, rcx_datatype_t type, long double value)
     }
 }
 
-/* ---- The ops -------------------------------------------------------------- */
+/* ---- The ops ------------------------------------------------------------- */
 
 static uint64_t combine_integers(uint64_t a, uint64_t b, rcx_op_t op,
                                  rcx_datatype_t type)
@@ -420,7 +420,7 @@ void reference_average(void *dst, rcx_datatype_t type, int ranks)
     }
 }
 
-/* ---- Comparing ------------------------------------------------------------ */
+/* ---- Comparing ----------------------------------------------------------- */
 
 static bool equal_reals(const void *a, const void *b, rcx_datatype_t type)
 {
@@ -447,7 +447,7 @@ bool reference_equal(const void *a, const void *b, rcx_datatype_t type)
     return first;
 }
 
-/* ---- Samples --------------------------------------------------------------- */
+/* ---- Samples -------------------------------------------------------------- */
 
 static size_t integer_samples(char *dst, rcx_datatype_t type)
 {

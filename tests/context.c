@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "context.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+struct opening {
+    struct job *job;
+    int rank;
+};
+
+static rcx_status_t open_boot(const struct rcx_boot_args *args, void *arg,
+                              struct rcx_boot **boot_p)
+{
+    const struct opening *opening = arg;
+
+    return rcx_inproc_open(opening->job->inproc, opening->rank, args, boot_p);
+}
+
+rcx_status_t job_open(struct job *job, int size,
+                      const struct job_options *options)
+{
+    rcx_status_t status = RCX_OK;
+
+    *job = (struct job){.size = size, .heap = RCX_HEAP_INIT};
+    job->contexts = calloc((size_t)size, sizeof *job->contexts);
+    job->inproc = rcx_inproc_create(&job->heap, size);
+    if (!options->ucx)
+        job->sim = rcx_sim_create(&job->heap, size, options->seed);
+    for (int i = 0; i < size && status == RCX_OK; i++) {
+        struct opening opening = {job, i};
+        const struct rcx_boot_source source = {
+            .open = open_boot, .arg = &opening, .heap_budget = UINT64_MAX,
+            .layout = options->layout ? *options->layout : RCX_TAG_LAYOUT,
+            .transport = job->sim ? rcx_sim_port(job->sim, i) : NULL};
+
+        status = rcx_context_create(options->params, &source,
+                                    &job->contexts[i]);
+    }
+    return status;
+}
+
+struct closing {
+    pthread_t thread;
+    rcx_context_t **context_p;
+    rcx_status_t status;
+};
+
+static void *finalize(void *arg)
+{
+    struct closing *closing = arg;
+
+    closing->status = rcx_finalize(closing->context_p);
+    return NULL;
+}
+
+/* The simulated network is one thread's: its ranks' closing barrier is run
+ * here, so that what is left of finalize needs no network. */
+static void barrier_on_sim(struct job *job)
+{
+    const struct rcx_call call = {.coll = RCX_COLL_BARRIER, .type = RCX_BYTE,
+                                  .op = RCX_BOR};
+    rcx_request_t **requests = calloc((size_t)job->size, sizeof *requests);
+
+    for (int i = 0; i < job->size; i++) {
+        struct rcx_comm *internal = job->contexts[i]->internal;
+
+        if (rcx_request_new(internal, &call, NULL, NULL, &requests[i]) ==
+            RCX_OK)
+            rcx_request_launch(requests[i]);
+    }
+    job_wait(job, requests);
+    for (int i = 0; i < job->size; i++)
+        rcx_request_delete(requests[i]);
+    free(requests);
+}
+
+rcx_status_t job_close(struct job *job)
+{
+    struct closing *closings = calloc((size_t)job->size, sizeof *closings);
+    rcx_status_t status = RCX_OK;
+
+    if (job->sim) {
+        barrier_on_sim(job);
+        for (int i = 0; i < job->size; i++)
+            job->contexts[i]->internal->failed = RCX_ERR_COMM_FAILED;
+    }
+    for (int i = 0; i < job->size; i++) {
+        closings[i].context_p = &job->contexts[i];
+        pthread_create(&closings[i].thread, NULL, finalize, &closings[i]);
+    }
+    for (int i = 0; i < job->size; i++) {
+        pthread_join(closings[i].thread, NULL);
+        if (status == RCX_OK && !job->sim)
+            status = closings[i].status;
+    }
+    free(closings);
+    rcx_sim_destroy(job->sim);
+    rcx_inproc_destroy(job->inproc);
+    free(job->contexts);
+    return status;
+}
+
+rcx_status_t job_wait(struct job *job, rcx_request_t *requests[])
+{
+    rcx_status_t status = RCX_OK;
+    int active;
+
+    do {
+        active = 0;
+        for (int i = 0; i < job->size; i++) {
+            active += requests[i]->state == RCX_REQUEST_ACTIVE;
+            rcx_context_progress(job->contexts[i]);
+        }
+    } while (active > 0);
+    for (int i = 0; i < job->size; i++)
+        status = status == RCX_OK ? requests[i]->status : status;
+    return status;
+}

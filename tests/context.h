@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Contexts for tests: all ranks of a job in one process, over the simulated
+ * network or over real UCX.
+ */
+#ifndef RCX_TESTS_CONTEXT_H
+#define RCX_TESTS_CONTEXT_H
+
+#include "bootstrap/inproc.h"
+#include "core/context.h"
+#include "transport/sim.h"
+
+struct job {
+    int size;
+    rcx_context_t **contexts; /* by rank */
+    struct rcx_inproc *inproc;
+    struct rcx_sim *sim;      /* NULL: real UCX */
+    struct rcx_heap heap;
+};
+
+struct job_options {
+    const rcx_params_t *params;
+    const struct rcx_tag_layout *layout; /* NULL: the usual one */
+    bool ucx;                            /* else the simulated network */
+    uint64_t seed;
+};
+
+/* Open all ranks' contexts, on this thread. Returns the first error. */
+rcx_status_t job_open(struct job *job, int size,
+                      const struct job_options *options);
+/* Finalize all, with a thread per rank; the first error. */
+rcx_status_t job_close(struct job *job);
+
+/* Progress all ranks until each one's request is complete; the first error.
+ * The requests stay with the caller. */
+rcx_status_t job_wait(struct job *job, rcx_request_t *requests[]);
+
+#endif

@@ -99,7 +99,8 @@ rcx_status_t rcx_inproc_open(struct rcx_inproc *job, int rank,
     boot->base = (struct rcx_boot){.ops = &inproc_ops,
                                    .rank = rank,
                                    .size = job->size,
-                                   .local_size = job->size};
+                                   .local_size = job->size,
+                                   .one_process = true};
     boot->job = job;
     boot->heap = args->heap;
     boot->log = args->log;

@@ -11,19 +11,11 @@
 static const char *const pmix_variables[] = {"PMIX_NAMESPACE", "PMIX_RANK"};
 static const char uri_prefix[] = "PMIX_SERVER_URI";
 
-/*
- * Variables that hold a number of processes. Where companions are named, one
- * of them must be set too: an allocation of Slurm has SLURM_NTASKS, but only a
- * process that Slurm itself started is one of them.
- */
-static const struct {
-    const char *name;
-    const char *companions[2];
-} size_variables[] = {
-    {.name = "PMI_SIZE"},
-    {.name = "SLURM_NTASKS", .companions = {"SLURM_STEP_ID", "SLURM_PROCID"}},
-    {.name = "OMPI_COMM_WORLD_SIZE"},
-};
+/* Variables that hold a number of processes. In an allocation of Slurm a
+ * program started without srun has SLURM_NTASKS as well: most often that is a
+ * forgotten srun, and RCX_ALLOW_SINGLETON is there for the rest. */
+static const char *const size_variables[] = {"PMI_SIZE", "SLURM_NTASKS",
+                                             "OMPI_COMM_WORLD_SIZE"};
 
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -67,16 +59,11 @@ static bool find_pmix(char text[RCX_LAUNCHER_TEXT])
 static bool find_size(char text[RCX_LAUNCHER_TEXT])
 {
     for (size_t i = 0; i < LENGTH(size_variables); i++) {
-        const char *name = size_variables[i].name;
-        const char *const *companions = size_variables[i].companions;
-        const char *value = value_of(name);
+        const char *value = value_of(size_variables[i]);
 
         if (!value || strtol(value, NULL, 10) <= 1)
             continue;
-        if (companions[0] && !value_of(companions[0]) &&
-            !value_of(companions[1]))
-            continue;
-        snprintf(text, RCX_LAUNCHER_TEXT, "%s=%s", name, value);
+        snprintf(text, RCX_LAUNCHER_TEXT, "%s=%s", size_variables[i], value);
         return true;
     }
     return false;
@@ -134,11 +121,6 @@ void rcx_launcher_describe(void (*line)(const char *name, const char *value,
         snprintf(name, sizeof name, "%.*s", (int)strcspn(uri, "="), uri);
         line(name, strchr(uri, '=') + 1, arg);
     }
-    for (size_t i = 0; i < LENGTH(size_variables); i++) {
-        describe_variable(size_variables[i].name, line, arg);
-        for (size_t j = 0; j < LENGTH(size_variables[i].companions); j++) {
-            if (size_variables[i].companions[j])
-                describe_variable(size_variables[i].companions[j], line, arg);
-        }
-    }
+    for (size_t i = 0; i < LENGTH(size_variables); i++)
+        describe_variable(size_variables[i], line, arg);
 }

@@ -171,6 +171,7 @@ struct pmix_boot {
     struct rcx_log *log;
     pmix_key_t key;
     struct blob **blobs; /* of each rank; NULL: not looked up yet */
+    int *local_ranks;
 };
 
 static rcx_status_t read_job(const struct rcx_log *log, struct rcx_boot *base)
@@ -187,6 +188,31 @@ static rcx_status_t read_job(const struct rcx_log *log, struct rcx_boot *base)
     if (get_job_number(PMIX_LOCAL_SIZE, &base->local_size) != PMIX_SUCCESS)
         base->local_size = 0;
     return RCX_OK;
+}
+
+/* The ranks on this node, "0,1,2", where the server says so. */
+static void read_local_ranks(struct pmix_boot *boot)
+{
+    pmix_proc_t all = process.me;
+    pmix_value_t *value;
+    int count = 0;
+
+    all.rank = PMIX_RANK_WILDCARD;
+    if (boot->base.local_size == 0 ||
+        PMIx_Get(&all, PMIX_LOCAL_PEERS, NULL, 0, &value) != PMIX_SUCCESS)
+        return;
+    if (value->type == PMIX_STRING)
+        boot->local_ranks = rcx_heap_alloc(
+            boot->heap, (size_t)boot->base.local_size * sizeof(int));
+    if (boot->local_ranks) {
+        char *rest = value->data.string, *text;
+
+        while (count < boot->base.local_size && (text = strsep(&rest, ",")))
+            boot->local_ranks[count++] = atoi(text);
+    }
+    PMIX_VALUE_RELEASE(value);
+    if (count == boot->base.local_size)
+        boot->base.local_ranks = boot->local_ranks;
 }
 
 static rcx_status_t no_server(const struct rcx_boot_args *args,
@@ -234,6 +260,7 @@ static rcx_status_t open_locked(const struct rcx_boot_args *args,
     boot->log = args->log;
     snprintf(boot->key, sizeof boot->key, "rcx.%s.%u", count->name,
              count->contexts++);
+    read_local_ranks(boot);
     *boot_p = &boot->base;
     return RCX_OK;
 
@@ -445,6 +472,7 @@ static void close_boot(struct rcx_boot *base)
     for (int i = 0; i < base->size; i++)
         rcx_heap_free(boot->heap, boot->blobs[i]);
     rcx_heap_free(boot->heap, boot->blobs);
+    rcx_heap_free(boot->heap, boot->local_ranks);
     rcx_heap_free(boot->heap, boot);
 }
 

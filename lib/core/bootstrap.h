@@ -17,6 +17,7 @@ struct rcx_boot {
     int size;
     int local_size; /* ranks on this node, this one included; 0: not known */
     const int *local_ranks; /* local_size of them; NULL: not known */
+    bool one_process;       /* all ranks are in this process */
 };
 
 struct rcx_boot_args {

@@ -13,16 +13,16 @@ static const struct {
     const char *name;
     const rcx_kernel_table_t *table; /* NULL: not compiled in */
 } levels[RCX_ISA_COUNT] = {
-    [RCX_ISA_BASELINE] = { "baseline", &rcx_kernels_baseline },
+    [RCX_ISA_BASELINE] = {"baseline", &rcx_kernels_baseline},
 #ifdef RCX_HAVE_AVX2
-    [RCX_ISA_AVX2] = { "avx2", &rcx_kernels_avx2 },
+    [RCX_ISA_AVX2] = {"avx2", &rcx_kernels_avx2},
 #else
-    [RCX_ISA_AVX2] = { "avx2", NULL },
+    [RCX_ISA_AVX2] = {"avx2", NULL},
 #endif
 #ifdef RCX_HAVE_AVX512
-    [RCX_ISA_AVX512] = { "avx512", &rcx_kernels_avx512 },
+    [RCX_ISA_AVX512] = {"avx512", &rcx_kernels_avx512},
 #else
-    [RCX_ISA_AVX512] = { "avx512", NULL },
+    [RCX_ISA_AVX512] = {"avx512", NULL},
 #endif
 };
 
@@ -64,8 +64,7 @@ static bool cpu_has(enum rcx_isa isa)
 
 bool rcx_isa_available(enum rcx_isa isa)
 {
-    return (unsigned)isa < RCX_ISA_COUNT && levels[isa].table != NULL &&
-           cpu_has(isa);
+    return (unsigned)isa < RCX_ISA_COUNT && levels[isa].table && cpu_has(isa);
 }
 
 enum rcx_isa rcx_isa_best(void)
@@ -82,13 +81,13 @@ rcx_kernel_fn_t rcx_kernel_find(enum rcx_isa isa, rcx_op_t op,
 {
     const rcx_datatype_t canonical = rcx_type_canonical(type);
 
-    if ((unsigned)isa >= RCX_ISA_COUNT || rcx_op_predefined(op) == NULL ||
-        rcx_type_predefined(type) == NULL)
+    if ((unsigned)isa >= RCX_ISA_COUNT || !rcx_op_predefined(op) ||
+        !rcx_type_predefined(type))
         return NULL;
     for (int level = (int)isa; level >= 0; level--) {
         const rcx_kernel_table_t *table = levels[level].table;
 
-        if (table != NULL && (*table)[op][canonical] != NULL)
+        if (table && (*table)[op][canonical])
             return (*table)[op][canonical];
     }
     return NULL;
@@ -96,7 +95,7 @@ rcx_kernel_fn_t rcx_kernel_find(enum rcx_isa isa, rcx_op_t op,
 
 rcx_finish_fn_t rcx_finish_find(rcx_op_t op, rcx_datatype_t type)
 {
-    if (op != RCX_AVG || rcx_type_predefined(type) == NULL)
+    if (op != RCX_AVG || !rcx_type_predefined(type))
         return NULL;
     return rcx_averages_baseline[rcx_type_canonical(type)];
 }

@@ -42,7 +42,8 @@
  * on another one: the loop may be vectorised without checking for overlap.
  */
 #if defined(__clang__)
-#pragma clang diagnostic ignored "-Wpass-failed" /* some types have no vectors */
+/* Some types have no vectors. */
+#pragma clang diagnostic ignored "-Wpass-failed"
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
 #define INDEPENDENT _Pragma("GCC ivdep")

@@ -133,8 +133,8 @@ bool rcx_peer_cores_are_shared(struct rcx_context *context)
     int ranks = 0;
 
     describe_self(context, &me);
-    if (local <= CPU_COUNT(&me.cpus))
-        return false;
+    if (local <= CPU_COUNT(&me.cpus) || boot->one_process)
+        return local > CPU_COUNT(&me.cpus);
     CPU_ZERO(&all);
     for (int i = 0; i < (boot->local_ranks ? local : boot->size); i++) {
         const int rank = boot->local_ranks ? boot->local_ranks[i] : i;

@@ -8,8 +8,8 @@
 /* ---- Types -------------------------------------------------------------- */
 
 #define TYPE(number, text, ctype, kind)                                        \
-    [number] = {.name = text, .bytes = sizeof(ctype), .class = kind,          \
-                 .canonical = number }
+    [number] = {.name = text, .bytes = sizeof(ctype), .class = kind,           \
+                 .canonical = number}
 
 #define PAIR(number, text, ctype)                                              \
     TYPE(number, text, struct { ctype value; int index; }, RCX_CLASS_PAIR)
@@ -22,8 +22,8 @@
                           : prefix##64)
 
 #define ALIAS(number, text, ctype, kind, prefix)                               \
-    [number] = {.name = text, .bytes = sizeof(ctype), .class = kind,          \
-                 .canonical = FIXED_WIDTH(prefix, ctype) }
+    [number] = {.name = text, .bytes = sizeof(ctype), .class = kind,           \
+                 .canonical = FIXED_WIDTH(prefix, ctype)}
 
 #define SIGNED(number, text, ctype)                                            \
     ALIAS(number, text, ctype, RCX_CLASS_SIGNED, RCX_INT)
@@ -87,8 +87,8 @@ static const struct {
     const char *name;
     rcx_datatype_t type;
 } second_names[] = {
-    { "float", RCX_FLOAT },
-    { "double", RCX_DOUBLE },
+    {"float", RCX_FLOAT},
+    {"double", RCX_DOUBLE},
 };
 
 const struct rcx_type_info *rcx_type_predefined(rcx_datatype_t type)
@@ -98,7 +98,7 @@ const struct rcx_type_info *rcx_type_predefined(rcx_datatype_t type)
 
 rcx_datatype_t rcx_type_by_name(const char *name)
 {
-    if (name == NULL)
+    if (!name)
         return 0;
     for (rcx_datatype_t type = 1; type < RCX_TYPE_END; type++)
         if (strcmp(types[type].name, name) == 0)
@@ -113,7 +113,7 @@ rcx_datatype_t rcx_type_canonical(rcx_datatype_t type)
 {
     const struct rcx_type_info *info = rcx_type_predefined(type);
 
-    return info != NULL ? info->canonical : type;
+    return info ? info->canonical : type;
 }
 
 /* ---- Ops ---------------------------------------------------------------- */
@@ -131,21 +131,21 @@ static const struct {
     struct rcx_op_info info;
     unsigned exact; /* the classes of types on which the op is exact */
 } ops[RCX_OP_END] = {
-    [RCX_MAX] = { { "max", true }, INTEGERS | REALS },
-    [RCX_MIN] = { { "min", true }, INTEGERS | REALS },
-    [RCX_SUM] = { { "sum", true }, INTEGERS },
-    [RCX_PROD] = { { "prod", true }, INTEGERS },
-    [RCX_LAND] = { { "land", true }, INTEGERS | BOOLS },
-    [RCX_BAND] = { { "band", true }, INTEGERS | BOOLS | BYTES },
-    [RCX_LOR] = { { "lor", true }, INTEGERS | BOOLS },
-    [RCX_BOR] = { { "bor", true }, INTEGERS | BOOLS | BYTES },
-    [RCX_LXOR] = { { "lxor", true }, INTEGERS | BOOLS },
-    [RCX_BXOR] = { { "bxor", true }, INTEGERS | BOOLS | BYTES },
-    [RCX_MAXLOC] = { { "maxloc", true }, PAIRS },
-    [RCX_MINLOC] = { { "minloc", true }, PAIRS },
-    [RCX_REPLACE] = { { "replace", false }, 0 }, /* exact on every type */
-    [RCX_NO_OP] = { { "no_op", false }, 0 },
-    [RCX_AVG] = { { "avg", true }, 0 },
+    [RCX_MAX] = {{"max", true}, INTEGERS | REALS},
+    [RCX_MIN] = {{"min", true}, INTEGERS | REALS},
+    [RCX_SUM] = {{"sum", true}, INTEGERS},
+    [RCX_PROD] = {{"prod", true}, INTEGERS},
+    [RCX_LAND] = {{"land", true}, INTEGERS | BOOLS},
+    [RCX_BAND] = {{"band", true}, INTEGERS | BOOLS | BYTES},
+    [RCX_LOR] = {{"lor", true}, INTEGERS | BOOLS},
+    [RCX_BOR] = {{"bor", true}, INTEGERS | BOOLS | BYTES},
+    [RCX_LXOR] = {{"lxor", true}, INTEGERS | BOOLS},
+    [RCX_BXOR] = {{"bxor", true}, INTEGERS | BOOLS | BYTES},
+    [RCX_MAXLOC] = {{"maxloc", true}, PAIRS},
+    [RCX_MINLOC] = {{"minloc", true}, PAIRS},
+    [RCX_REPLACE] = {{"replace", false}, 0}, /* exact on every type */
+    [RCX_NO_OP] = {{"no_op", false}, 0},
+    [RCX_AVG] = {{"avg", true}, 0},
 };
 
 const struct rcx_op_info *rcx_op_predefined(rcx_op_t op)
@@ -155,7 +155,7 @@ const struct rcx_op_info *rcx_op_predefined(rcx_op_t op)
 
 rcx_op_t rcx_op_by_name(const char *name)
 {
-    if (name == NULL)
+    if (!name)
         return 0;
     for (rcx_op_t op = 1; op < RCX_OP_END; op++)
         if (strcmp(ops[op].info.name, name) == 0)
@@ -169,7 +169,7 @@ bool rcx_op_exact(rcx_op_t op, rcx_datatype_t type)
 
     if (op == RCX_REPLACE || op == RCX_NO_OP)
         return true;
-    if (info == NULL || rcx_op_predefined(op) == NULL)
+    if (!info || !rcx_op_predefined(op))
         return false;
     return (ops[op].exact >> info->class & 1) != 0;
 }

@@ -447,7 +447,7 @@ bool reference_equal(const void *a, const void *b, rcx_datatype_t type)
     return first;
 }
 
-/* ---- Samples -------------------------------------------------------------- */
+/* ---- Samples ------------------------------------------------------------- */
 
 static size_t integer_samples(char *dst, rcx_datatype_t type)
 {

@@ -207,7 +207,7 @@ static void kernels_combine_nasty_values_as_defined(void **state)
     visit_kernels(compare_all_pairs);
 }
 
-/* ---- Lengths, alignments, aliases ----------------------------------------- */
+/* ---- Lengths, alignments, aliases ---------------------------------------- */
 
 /* A buffer in the middle of guard bytes, moved off its alignment by steps. */
 struct guarded {
@@ -370,7 +370,7 @@ static void exact_ops_and_no_others_are_associative_bit_for_bit(void **state)
     visit_kernels(check_associates);
 }
 
-/* ---- 16-bit formats -------------------------------------------------------- */
+/* ---- 16-bit formats ------------------------------------------------------ */
 
 static float widen(uint16_t bits, rcx_datatype_t type)
 {
@@ -452,7 +452,7 @@ static void half_kernels_are_right_for_every_left_operand(void **state)
     }
 }
 
-/* ---- Finishing ------------------------------------------------------------- */
+/* ---- Finishing ----------------------------------------------------------- */
 
 static void compare_average(rcx_datatype_t type, int ranks)
 {

@@ -19,7 +19,7 @@ struct rcx_forced {
     unsigned window;             /* 0: RCX chooses */
 };
 
-enum { RCX_WINDOW_MAX = 8 }; /* segments of one operation in flight */
+enum { RCX_WINDOW_MAX = 8 }; /* segments in flight; a power of two */
 
 struct rcx_config {
     struct rcx_forced forced[RCX_COLL_COUNT];

@@ -80,7 +80,7 @@ struct rcx_request {
     uint64_t launched;  /* segments */
     uint64_t finished;
     uint64_t total;     /* segments, and one for the closing round */
-    struct rcx_exec *slots[RCX_WINDOW_MAX]; /* segment i in slot i % window */
+    struct rcx_exec *slots[RCX_WINDOW_MAX]; /* segments in flight */
     struct rcx_entry *closing; /* of the round in which ranks agree */
     int32_t verdict;           /* its operand */
     struct rcx_request *prev, *next; /* active ones of the communicator */
@@ -95,6 +95,7 @@ struct rcx_comm {
     int size;
     rcx_status_t failed;       /* not RCX_OK: broken for good */
     uint64_t sequence;         /* the next to give out */
+    uint64_t sequence_limit;   /* numbers below it are free to use */
     struct rcx_request *first; /* active requests in the order of their start */
     struct rcx_request *last;
     struct rcx_request *stalled; /* the first that waits for the window */

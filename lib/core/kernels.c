@@ -155,8 +155,8 @@ HALF_KERNEL(prod, float16, *)
 #elif LEVEL == LEVEL_avx2
 
 /*
- * By F16C, which compilers do not find by themselves: up to ten times as fast.
- * 512 bits at a time gain nothing more.
+ * By F16C, which compilers do not find by themselves: about ten times as fast.
+ * The AVX-512 level has no version of its own and uses this one.
  */
 #define F16C_KERNEL(op, operator, vector_op)                                   \
     static void op##_float16(void *dst, const void *left, const void *right,   \

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The two 16-bit floating formats, as bits in a uint16_t: to and from float,
- * rounded to nearest even, and their minimum and maximum. Integer operations
- * and selects alone, so that the compiler vectorises them on every machine and
- * no level needs an instruction of its own. All functions are static: each
- * translation unit that includes this is compiled for another machine.
+ * rounded to nearest even, and their minimum and maximum. Straight-line code of
+ * integer operations, selects and one addition, so that the compiler can
+ * vectorise it on every machine. All functions are static: each translation
+ * unit that includes this is compiled for another machine.
  */
 #ifndef RCX_CORE_KERNELS_HALF_H
 #define RCX_CORE_KERNELS_HALF_H
@@ -55,8 +55,8 @@ static inline uint16_t to_float16(float value)
     const uint32_t sign = bits_of(value) & 0x80000000u;
     const uint32_t magnitude = bits_of(value) ^ sign;
     const uint32_t rebias = (uint32_t)(127 - 15) << 23;
-    const uint32_t overflow = (uint32_t)(127 + 16) << 23;    /* 2^16 */
-    const uint32_t smallest = (uint32_t)(127 - 14) << 23;    /* 2^-14, normal */
+    const uint32_t overflow = (uint32_t)(127 + 16) << 23; /* 2^16 */
+    const uint32_t smallest = (uint32_t)(127 - 14) << 23; /* 2^-14, normal */
     /* Below 2^-14 the units are 2^-24, those of a float around 0.5: the sum
        with 0.5 rounds as wanted. */
     const uint32_t half = (uint32_t)(127 - 1) << 23;

@@ -126,18 +126,40 @@ static void unlink_active(struct rcx_comm *comm, struct rcx_request *r)
     *(r->next ? &r->next->prev : &comm->last) = r->prev;
 }
 
-/* Whether the next segment's number is not in use by one a window ago. */
+/*
+ * Whether the next segment's number is not in use by one a window ago. What is
+ * below the limit stays so, since the oldest number in use only grows.
+ */
 static bool has_number(const struct rcx_request *r)
 {
-    const struct rcx_comm *comm = r->comm;
-    const struct rcx_request *first = comm->first;
-    const uint64_t in_flight = first->entry->method.window;
-    const uint64_t oldest =
-        first->sequence +
-        (first->launched > in_flight ? first->launched - in_flight : 0);
+    struct rcx_comm *comm = r->comm;
+    const uint64_t number = r->sequence + r->launched;
 
-    return r->sequence + r->launched - oldest <
-           rcx_tag_sequence_window(&comm->context->layout);
+    if (number >= comm->sequence_limit) {
+        const struct rcx_request *first = comm->first;
+        const uint64_t in_flight = first->entry->method.window;
+        const uint64_t oldest =
+            first->sequence +
+            (first->launched > in_flight ? first->launched - in_flight : 0);
+
+        comm->sequence_limit =
+            oldest + rcx_tag_sequence_window(&comm->context->layout);
+    }
+    return number < comm->sequence_limit;
+}
+
+/* A request's segments in flight, by their number. */
+static struct rcx_exec **slot_of(struct rcx_request *r, uint64_t segment)
+{
+    return &r->slots[segment % RCX_WINDOW_MAX];
+}
+
+/* Whether all segments that a window ago began are over. */
+static bool has_slot(struct rcx_request *r, uint64_t segment)
+{
+    const unsigned window = r->entry->method.window;
+
+    return segment < window || !*slot_of(r, segment - window);
 }
 
 static bool is_closing(const struct rcx_request *r, uint64_t segment)
@@ -206,7 +228,7 @@ static void finish_segment(struct rcx_request *r, struct rcx_exec *x)
     rcx_scratch_put(r->comm->context, x->base[RCX_BUFFER_TMP],
                     scratch_bytes(x));
     rcx_exec_put(e, piece, x);
-    r->slots[x->segment % r->entry->method.window] = NULL;
+    *slot_of(r, x->segment) = NULL;
     r->finished++;
 }
 
@@ -270,12 +292,10 @@ static void stall(struct rcx_request *r)
 /* Launch what the windows allow; complete the request where it is over. */
 static void pump(struct rcx_request *r)
 {
-    const unsigned window = r->entry->method.window;
-
     while (r->launched < r->total) {
         const uint64_t segment = r->launched;
 
-        if (r->slots[segment % window] ||
+        if (!has_slot(r, segment) ||
             (is_closing(r, segment) && r->finished < segment))
             return;
         if (!has_number(r)) {
@@ -289,7 +309,7 @@ static void pump(struct rcx_request *r)
             cut_short(r);
             break;
         }
-        r->slots[segment % window] = x;
+        *slot_of(r, segment) = x;
         r->launched++;
         if (rcx_exec_start(x))
             finish_segment(r, x);

@@ -54,9 +54,9 @@ run() {
     return 1
 }
 
-# Waits up to 60 s until a command succeeds.
+# Waits, up to a minute, until a command succeeds.
 until_true() {
-    local i
+    local i # of tenths of a second
     for i in $(seq ${RCXRUN_TEST_WAIT:-600}); do
         "$@" && return 0
         sleep 0.1
@@ -218,8 +218,8 @@ ok $? "--prefix keeps long lines and much output whole"
 [ "${PIPESTATUS[0]}" -eq 141 ] && lines '^\[[01]\] y$' 3 && nothing_left
 ok $? "a reader that goes away ends the ranks by SIGPIPE"
 
-echo hello | "$rcxrun" -n 3 sh -c 'echo "$PMIX_RANK $(cat)"' >"$out" 2>"$err"
-grep -qx "0 hello" "$out" && grep -qx "1 " "$out" && grep -qx "2 " "$out"
+echo hello | "$rcxrun" -n 3 sh -c 'echo "$PMIX_RANK $(readlink /proc/self/fd/0) $(cat)"' >"$out" 2>"$err"
+grep -q "^0 pipe:.* hello$" "$out" && grep -qx "1 /dev/null " "$out" && grep -qx "2 /dev/null " "$out"
 ok $? "rank 0 reads the input, the others read none"
 
 # --- environment ---

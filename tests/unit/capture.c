@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "capture.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "test.h"
+
+static void append(struct capture *c, const char *text)
+{
+    const size_t used = strlen(c->text);
+
+    snprintf(c->text + used, sizeof c->text - used, "%s", text);
+}
+
+void capture_line(rcx_log_level_t level, const char *text, void *arg)
+{
+    struct capture *c = arg;
+
+    c->host_lines++;
+    c->level = level;
+    append(c, text);
+    append(c, "\n");
+}
+
+void capture_begin(struct capture *c)
+{
+    c->host_lines = c->stderr_lines = 0;
+    c->text[0] = '\0';
+    fflush(stderr);
+    c->saved = dup(STDERR_FILENO);
+    c->file = tmpfile();
+    assert_non_null(c->file);
+    assert_true(dup2(fileno(c->file), STDERR_FILENO) >= 0);
+}
+
+void capture_end(struct capture *c)
+{
+    char line[1024];
+
+    fflush(stderr);
+    assert_true(dup2(c->saved, STDERR_FILENO) >= 0);
+    close(c->saved);
+    rewind(c->file);
+    while (fgets(line, sizeof line, c->file)) {
+        c->stderr_lines++;
+        append(c, line);
+    }
+    fclose(c->file);
+}
+
+void capture_check(const struct capture *c, rcx_status_t status,
+                   rcx_status_t expected, const char *const words[])
+{
+    assert_status(status, expected);
+    if (c->host_lines + c->stderr_lines != 1)
+        print_error("not one line, but: \"%s\"\n", c->text);
+    assert_int_equal(c->host_lines + c->stderr_lines, 1);
+    for (int i = 0; words[i]; i++) {
+        if (!strstr(c->text, words[i]))
+            print_error("no \"%s\" in: %s", words[i], c->text);
+        assert_non_null(strstr(c->text, words[i]));
+    }
+}

@@ -58,8 +58,6 @@ static rcx_status_t measure(const struct arguments *a, struct checked *c)
 {
     const size_t rank = (size_t)a->comm->rank, size = (size_t)a->comm->size;
 
-    c->call.count = c->out_count = a->count;
-    c->own_offset = 0;
     if (a->coll == RCX_COLL_REDUCE && a->comm->rank != a->root)
         c->out_count = 0;
     if (a->coll != RCX_COLL_REDUCE_SCATTER)
@@ -141,7 +139,6 @@ static rcx_status_t check(const struct arguments *a, struct checked *c)
     size_t elem_bytes, bytes;
     rcx_status_t status;
 
-    memset(c, 0, sizeof *c);
     if (!rcx_comm_is_valid(a->comm))
         return bad_handle("comm", a->comm);
     if (a->comm->failed != RCX_OK)
@@ -154,16 +151,16 @@ static rcx_status_t check(const struct arguments *a, struct checked *c)
         return rcx_fail(log_of(a), RCX_ERR_ARG,
                         "datatype=%d: neither predefined (1..%d) nor created "
                         "by rcx_type_create()", a->type, RCX_TYPE_END - 1);
+    c->call = (struct rcx_call){.coll = a->coll, .type = a->type, .op = a->op,
+                                .root = a->root, .count = a->count};
+    c->out_count = a->count;
+    c->own_offset = 0;
     status = measure(a, c);
     if (status != RCX_OK)
         return status;
     if (__builtin_mul_overflow(c->call.count, elem_bytes, &bytes) ||
         bytes > PTRDIFF_MAX)
         return too_large(a);
-    c->call.coll = a->coll;
-    c->call.type = a->type;
-    c->call.op = a->op;
-    c->call.root = a->root;
     return relate_buffers(a, elem_bytes, c);
 }
 

@@ -42,7 +42,7 @@ struct rcx_entry {
     struct rcx_combine combine;
     struct rcx_piece piece[2];
     uint64_t segments;
-    uint32_t fingerprint;
+    uint64_t tag;  /* communicator and fingerprint */
     uint32_t pins; /* requests that hold it */
     size_t bytes;
     struct rcx_entry *chain;          /* of its hash bucket */

@@ -245,7 +245,7 @@ static rcx_status_t compile(struct rcx_comm *comm, const struct rcx_call *call,
     if (e->method.window > window)
         e->method.window = (unsigned)window;
     describe(e);
-    e->fingerprint = fingerprint(e);
+    e->tag = rcx_tag_base(&context->layout, comm->id, fingerprint(e));
     status = build_pieces(comm, e, shape);
     return status == RCX_OK ? reserve(comm, e) : status;
 }

@@ -200,8 +200,8 @@ static struct rcx_exec *prepare_segment(struct rcx_request *r, uint64_t segment)
     }
     x->owner = r;
     x->segment = segment;
-    x->tag_base = rcx_tag_base(&context->layout, r->comm->id,
-                               r->sequence + segment, e->fingerprint);
+    x->tag_base =
+        e->tag | rcx_tag_sequence(&x->layout, r->sequence + segment);
     if (closing) {
         r->verdict = r->status;
         x->base[RCX_BUFFER_IN] = x->base[RCX_BUFFER_OUT] = (char *)&r->verdict;

@@ -24,17 +24,23 @@ static inline uint64_t rcx_tag_low(uint64_t value, unsigned bits)
     return value & ((UINT64_C(1) << bits) - 1);
 }
 
-/* The part of a tag that one execution shares. */
+/* The part of a tag that one communicator's calls of one kind share, and what
+ * an execution adds to it. */
 static inline uint64_t rcx_tag_base(const struct rcx_tag_layout *l,
-                                    uint64_t comm, uint64_t sequence,
-                                    uint64_t fingerprint)
+                                    uint64_t comm, uint64_t fingerprint)
 {
-    uint64_t tag = rcx_tag_low(comm, l->comm_bits);
+    const unsigned below_comm = l->sequence_bits + l->message_bits +
+                                l->fingerprint_bits + l->rank_bits;
 
-    tag = tag << l->sequence_bits | rcx_tag_low(sequence, l->sequence_bits);
-    tag <<= l->message_bits + l->fingerprint_bits;
-    tag |= rcx_tag_low(fingerprint, l->fingerprint_bits);
-    return tag << l->rank_bits;
+    return rcx_tag_low(comm, l->comm_bits) << below_comm |
+           rcx_tag_low(fingerprint, l->fingerprint_bits) << l->rank_bits;
+}
+
+static inline uint64_t rcx_tag_sequence(const struct rcx_tag_layout *l,
+                                        uint64_t sequence)
+{
+    return rcx_tag_low(sequence, l->sequence_bits)
+           << (l->message_bits + l->fingerprint_bits + l->rank_bits);
 }
 
 /* The whole tag of message number message from source. */

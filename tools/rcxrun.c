@@ -194,5 +194,5 @@ int main(int argc, char **argv)
     free(path);
     if (signal_number != 0)
         die_of(signal_number);
-    return status;
+    _exit(status); /* PMIx's threads still run: no destructors under their feet */
 }

@@ -81,7 +81,7 @@ void rcxrun_stream_read(struct rcxrun_stream *stream);
 /* Takes what the pipe holds, prints a last partial line, closes. */
 void rcxrun_stream_close(struct rcxrun_stream *stream);
 
-/* --- rcxrun_server.c --- */
+/* --- rcxrun_server.c: there is no stop, see rcxrun_job_run() --- */
 
 struct rcxrun_abort {
     int rank;
@@ -93,7 +93,6 @@ int rcxrun_server_start(const struct rcxrun_options *options, const char *folder
 int rcxrun_server_child_env(int rank, char ***env_p);
 /* True once a rank has called PMIx_Abort. */
 bool rcxrun_server_abort(struct rcxrun_abort *abort_p);
-void rcxrun_server_stop(void);
 
 /* --- rcxrun_cleanup.c --- */
 

@@ -338,8 +338,3 @@ bool rcxrun_server_abort(struct rcxrun_abort *abort_p)
     pthread_mutex_unlock(&abort_lock);
     return seen;
 }
-
-void rcxrun_server_stop(void)
-{
-    PMIx_server_finalize();
-}

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which algorithm a call gets: the first row of the table for its collective
- * and size whose algorithm fits the shape and keeps the order that the op
- * needs; else any algorithm that does. All of it depends only on values that
- * are equal on all ranks.
+ * Which algorithm a call gets: the first row of the table for its collective,
+ * ranks and size whose algorithm fits the shape and keeps the order that the
+ * op needs; else any algorithm that does. All of it depends only on values
+ * that are equal on all ranks. docs/performance.md has the measurements.
  */
-#include <string.h>
+#include <limits.h>
 
 #include "core/context.h"
 
 struct rule {
     enum rcx_coll coll;
+    int ranks;    /* communicators up to this size */
     size_t bytes; /* vectors up to this size */
     const char *algo;
     size_t segment_bytes;
@@ -18,12 +19,13 @@ struct rule {
 };
 
 static const struct rule rules[] = {
-    {RCX_COLL_ALLREDUCE, 128 << 10, "recursive_doubling", 0, 1},
-    {RCX_COLL_ALLREDUCE, SIZE_MAX, "ring", 1 << 20, 2},
-    {RCX_COLL_REDUCE, 256 << 10, "binomial", 0, 1},
-    {RCX_COLL_REDUCE, SIZE_MAX, "binomial", 128 << 10, 4},
-    {RCX_COLL_REDUCE_SCATTER, SIZE_MAX, "pairwise", 0, 1},
-    {RCX_COLL_BARRIER, SIZE_MAX, "dissemination", 0, 1},
+    /* two ranks: the ring sends as much, in twice the rounds */
+    {RCX_COLL_ALLREDUCE, 2, SIZE_MAX, "recursive_doubling", 256 << 10, 2},
+    {RCX_COLL_ALLREDUCE, INT_MAX, 128 << 10, "recursive_doubling", 0, 1},
+    {RCX_COLL_ALLREDUCE, INT_MAX, SIZE_MAX, "ring", 1 << 20, 2},
+    {RCX_COLL_REDUCE, INT_MAX, SIZE_MAX, "binomial", 256 << 10, 2},
+    {RCX_COLL_REDUCE_SCATTER, INT_MAX, SIZE_MAX, "pairwise", 0, 1},
+    {RCX_COLL_BARRIER, INT_MAX, SIZE_MAX, "dissemination", 0, 1},
 };
 enum { RULES = sizeof rules / sizeof *rules, WINDOW = 2 };
 
@@ -72,7 +74,8 @@ static struct rcx_method choose(const struct rcx_shape *shape, size_t bytes,
     for (int i = 0; i < RULES && !m.algo; i++) {
         const struct rule *rule = &rules[i];
 
-        if (rule->coll != shape->coll || bytes > rule->bytes)
+        if (rule->coll != shape->coll || shape->size > rule->ranks ||
+            bytes > rule->bytes)
             continue;
         m.segment = rule->segment_bytes / shape->elem_bytes;
         m.window = rule->window;

@@ -5,7 +5,6 @@
  *
  * Error handling mode NONE: mode PEER of UCX 1.13 silently drops shared memory.
  */
-#include <stdlib.h>
 #include <string.h>
 #include <ucp/api/ucp.h>
 
@@ -38,17 +37,6 @@ static rcx_status_t fail(const struct ucp *u, const char *what,
 
 /* ---- Opening and closing -------------------------------------------------- */
 
-/*
- * The user's own settings win. Otherwise eager messages go further up than
- * UCX's default: below some 100 KB a copy through shared memory beats the
- * handshake of a rendezvous (docs/performance.md).
- */
-static void adjust(ucp_config_t *config)
-{
-    if (!getenv("UCX_RNDV_THRESH") && !getenv("RCX_UCX_RNDV_THRESH"))
-        ucp_config_modify(config, "RNDV_THRESH", "128K");
-}
-
 static ucs_status_t open_context(struct ucp *u)
 {
     const ucp_params_t params = {
@@ -63,7 +51,6 @@ static ucs_status_t open_context(struct ucp *u)
 
     if (status != UCS_OK)
         return status;
-    adjust(config);
     status = ucp_init(&params, config, &u->context);
     ucp_config_release(config);
     return status;

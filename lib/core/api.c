@@ -4,8 +4,6 @@
  * anything is sent, and become a struct rcx_call. All forms of all collectives
  * then go one way.
  */
-#include <string.h>
-
 #include "core/context.h"
 #include "core/types.h"
 
@@ -15,7 +13,8 @@ struct arguments {
     const void *sendbuf;
     void *recvbuf;
     size_t count;             /* reduce_scatter_block: of one block */
-    const size_t *recvcounts; /* reduce_scatter */
+    const size_t *recvcounts; /* where irregular */
+    bool irregular;           /* reduce_scatter */
     rcx_datatype_t type;
     rcx_op_t op;
     int root;
@@ -46,6 +45,11 @@ static const struct rcx_log *log_of(const struct arguments *a)
     return &a->comm->context->log;
 }
 
+static rcx_status_t missing(const struct rcx_comm *comm, const char *what)
+{
+    return rcx_fail(&comm->context->log, RCX_ERR_ARG, "%s=NULL", what);
+}
+
 static rcx_status_t too_large(const struct arguments *a)
 {
     return rcx_fail(log_of(a), RCX_ERR_ARG,
@@ -62,12 +66,14 @@ static rcx_status_t measure(const struct arguments *a, struct checked *c)
         c->out_count = 0;
     if (a->coll != RCX_COLL_REDUCE_SCATTER)
         return RCX_OK;
-    if (!a->recvcounts) {
+    if (!a->irregular) {
         c->own_offset = rank * a->count;
         return __builtin_mul_overflow(size, a->count, &c->call.count)
                    ? too_large(a)
                    : RCX_OK;
     }
+    if (!a->recvcounts)
+        return missing(a->comm, "recvcounts");
     c->call.irregular = 1;
     c->call.recvcounts = a->recvcounts;
     c->call.count = 0;
@@ -194,8 +200,8 @@ static rcx_status_t for_user(const struct arguments *a, bool persistent,
     struct rcx_request *request;
     rcx_status_t status;
 
-    if (!request_p)
-        return bad_handle("request_p", request_p);
+    if (!request_p && rcx_comm_is_valid(a->comm))
+        return missing(a->comm, "request_p");
     status = create(a, &request);
     if (status != RCX_OK)
         return status;
@@ -220,16 +226,16 @@ static rcx_status_t nonblocking(const struct arguments *a,
 
 #define ALLREDUCE \
     (&(struct arguments){RCX_COLL_ALLREDUCE, sendbuf, recvbuf, count, NULL, \
-                         datatype, op, 0, comm})
+                         false, datatype, op, 0, comm})
 #define REDUCE \
     (&(struct arguments){RCX_COLL_REDUCE, sendbuf, recvbuf, count, NULL, \
-                         datatype, op, root, comm})
+                         false, datatype, op, root, comm})
 #define REDUCE_SCATTER \
     (&(struct arguments){RCX_COLL_REDUCE_SCATTER, sendbuf, recvbuf, 0, \
-                         recvcounts, datatype, op, 0, comm})
+                         recvcounts, true, datatype, op, 0, comm})
 #define REDUCE_SCATTER_BLOCK \
     (&(struct arguments){RCX_COLL_REDUCE_SCATTER, sendbuf, recvbuf, recvcount, \
-                         NULL, datatype, op, 0, comm})
+                         NULL, false, datatype, op, 0, comm})
 
 rcx_status_t rcx_allreduce(const void *sendbuf, void *recvbuf, size_t count,
                            rcx_datatype_t datatype, rcx_op_t op,
@@ -274,19 +280,12 @@ rcx_status_t rcx_reduce_init(const void *sendbuf, void *recvbuf, size_t count,
     return for_user(REDUCE, true, request_p);
 }
 
-static rcx_status_t need_counts(const size_t recvcounts[])
-{
-    return recvcounts ? RCX_OK : bad_handle("recvcounts", recvcounts);
-}
-
 rcx_status_t rcx_reduce_scatter(const void *sendbuf, void *recvbuf,
                                 const size_t recvcounts[],
                                 rcx_datatype_t datatype, rcx_op_t op,
                                 rcx_comm_t *comm)
 {
-    const rcx_status_t status = need_counts(recvcounts);
-
-    return status == RCX_OK ? blocking(REDUCE_SCATTER) : status;
+    return blocking(REDUCE_SCATTER);
 }
 
 rcx_status_t rcx_ireduce_scatter(const void *sendbuf, void *recvbuf,
@@ -294,9 +293,7 @@ rcx_status_t rcx_ireduce_scatter(const void *sendbuf, void *recvbuf,
                                  rcx_datatype_t datatype, rcx_op_t op,
                                  rcx_comm_t *comm, rcx_request_t **request_p)
 {
-    const rcx_status_t status = need_counts(recvcounts);
-
-    return status == RCX_OK ? nonblocking(REDUCE_SCATTER, request_p) : status;
+    return nonblocking(REDUCE_SCATTER, request_p);
 }
 
 rcx_status_t rcx_reduce_scatter_init(const void *sendbuf, void *recvbuf,
@@ -305,10 +302,7 @@ rcx_status_t rcx_reduce_scatter_init(const void *sendbuf, void *recvbuf,
                                      rcx_comm_t *comm,
                                      rcx_request_t **request_p)
 {
-    const rcx_status_t status = need_counts(recvcounts);
-
-    return status == RCX_OK ? for_user(REDUCE_SCATTER, true, request_p)
-                            : status;
+    return for_user(REDUCE_SCATTER, true, request_p);
 }
 
 rcx_status_t rcx_reduce_scatter_block(const void *sendbuf, void *recvbuf,
@@ -368,7 +362,7 @@ rcx_status_t rcx_test(rcx_request_t *request, int *done_p)
     if (!is_live(request))
         return bad_handle("request", request);
     if (!done_p)
-        return bad_handle("done_p", done_p);
+        return missing(request->comm, "done_p");
     if (request->state == RCX_REQUEST_ACTIVE)
         rcx_context_progress(request->comm->context);
     *done_p = request->state != RCX_REQUEST_ACTIVE;
@@ -438,8 +432,10 @@ int rcx_progress(rcx_context_t *context)
 rcx_status_t rcx_op_create(rcx_context_t *context, rcx_op_fn_t fn,
                            unsigned flags, void *arg, rcx_op_t *op_p)
 {
-    if (!context || !op_p)
-        return bad_handle(context ? "op_p" : "context", NULL);
+    if (!context)
+        return bad_handle("context", context);
+    if (!op_p)
+        return missing(context->world, "op_p");
     return rcx_registry_add_op(&context->registry, fn, flags, arg, op_p);
 }
 
@@ -447,8 +443,10 @@ rcx_status_t rcx_op_free(rcx_context_t *context, rcx_op_t *op)
 {
     rcx_status_t status;
 
-    if (!context || !op)
-        return bad_handle(context ? "op" : "context", NULL);
+    if (!context)
+        return bad_handle("context", context);
+    if (!op)
+        return missing(context->world, "op");
     status = rcx_registry_remove_op(&context->registry, *op);
     if (status == RCX_OK)
         *op = 0;
@@ -458,8 +456,10 @@ rcx_status_t rcx_op_free(rcx_context_t *context, rcx_op_t *op)
 rcx_status_t rcx_type_create(rcx_context_t *context, size_t extent_bytes,
                              rcx_datatype_t *type_p)
 {
-    if (!context || !type_p)
-        return bad_handle(context ? "type_p" : "context", NULL);
+    if (!context)
+        return bad_handle("context", context);
+    if (!type_p)
+        return missing(context->world, "type_p");
     return rcx_registry_add_type(&context->registry, extent_bytes, type_p);
 }
 
@@ -467,8 +467,10 @@ rcx_status_t rcx_type_free(rcx_context_t *context, rcx_datatype_t *type)
 {
     rcx_status_t status;
 
-    if (!context || !type)
-        return bad_handle(context ? "type" : "context", NULL);
+    if (!context)
+        return bad_handle("context", context);
+    if (!type)
+        return missing(context->world, "type");
     status = rcx_registry_remove_type(&context->registry, *type);
     if (status == RCX_OK)
         *type = 0;
@@ -515,7 +517,7 @@ rcx_status_t rcx_mem_alloc(rcx_comm_t *comm, size_t bytes, void **ptr_p)
     if (!rcx_comm_is_valid(comm))
         return bad_handle("comm", comm);
     if (!ptr_p)
-        return bad_handle("ptr_p", ptr_p);
+        return missing(comm, "ptr_p");
     context = comm->context;
     block = bytes > PTRDIFF_MAX - sizeof *block
                 ? NULL

@@ -95,7 +95,7 @@ static bool readable(struct rcx_builder *b, struct rcx_span span)
 
 static bool writable(struct rcx_builder *b, struct rcx_span span)
 {
-    if (span.buffer == RCX_BUFFER_IN && b->shape->alias == RCX_ALIAS_NONE)
+    if (span.buffer == RCX_BUFFER_IN)
         refuse(b, "writes the operand");
     else if (!inside(b, span))
         refuse(b, "writes outside of its buffer");

@@ -151,9 +151,14 @@ static rcx_status_t connect(struct rcx_context *context,
 static rcx_status_t make_comms(struct rcx_context *context)
 {
     const int rank = context->boot->rank, size = context->boot->size;
-    rcx_status_t status = rcx_comm_new(context, RCX_COMM_ID_INTERNAL, rank,
-                                       size, &context->internal);
+    rcx_status_t status;
 
+    if ((uint64_t)size > UINT64_C(1) << context->layout.rank_bits)
+        return rcx_fail(&context->log, RCX_ERR_LIMIT,
+                        "%d ranks: tags have room for 2^%u", size,
+                        context->layout.rank_bits);
+    status = rcx_comm_new(context, RCX_COMM_ID_INTERNAL, rank, size,
+                          &context->internal);
     if (status == RCX_OK)
         status = rcx_comm_new(context, RCX_COMM_ID_WORLD, rank, size,
                               &context->world);

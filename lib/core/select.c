@@ -65,6 +65,11 @@ static rcx_status_t check_forced(const struct rcx_context *context,
     return RCX_OK;
 }
 
+static size_t segment_elements(size_t bytes, const struct rcx_shape *shape)
+{
+    return bytes && bytes < shape->elem_bytes ? 1 : bytes / shape->elem_bytes;
+}
+
 /* What the table says for shape; segments also where the algorithm changes. */
 static struct rcx_method choose(const struct rcx_shape *shape, size_t bytes,
                                 rcx_order_t needed)
@@ -77,7 +82,7 @@ static struct rcx_method choose(const struct rcx_shape *shape, size_t bytes,
         if (rule->coll != shape->coll || shape->size > rule->ranks ||
             bytes > rule->bytes)
             continue;
-        m.segment = rule->segment_bytes / shape->elem_bytes;
+        m.segment = segment_elements(rule->segment_bytes, shape);
         m.window = rule->window;
         m.algo = rcx_algo_find(rule->coll, rule->algo);
         if (!suits(m.algo, shape, needed))
@@ -114,7 +119,7 @@ rcx_status_t rcx_method_select(const struct rcx_context *context,
                         "no algorithm of %s keeps the order that this op "
                         "needs", rcx_coll_name(shape->coll));
     if (forced->segment_bytes != SIZE_MAX)
-        m.segment = forced->segment_bytes / shape->elem_bytes;
+        m.segment = segment_elements(forced->segment_bytes, shape);
     if (forced->window)
         m.window = forced->window;
     if (!m.algo->segments || m.segment >= shape->count)

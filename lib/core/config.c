@@ -236,8 +236,7 @@ static void warn_of_unknown(const struct rcx_log *log)
     }
 }
 
-rcx_status_t rcx_config_read(struct rcx_config *config,
-                             const struct rcx_log *log)
+rcx_status_t rcx_config_read(struct rcx_config *config, struct rcx_log *log)
 {
     memset(config, 0, sizeof *config);
     for (const struct rcx_option *o = rcx_options; o->name; o++) {
@@ -252,6 +251,7 @@ rcx_status_t rcx_config_read(struct rcx_config *config,
         return rcx_fail(log, RCX_ERR_CONFIG, "%s=%s: valid is %s%s", o->name,
                         value, o->values, names);
     }
+    log->level = config->log_level;
     warn_of_unknown(log);
     return RCX_OK;
 }

@@ -46,10 +46,10 @@ extern const struct rcx_option rcx_options[];
 
 /*
  * Read the environment. RCX_ERR_CONFIG names the variable, its value and what
- * is valid; an RCX_ variable that nobody reads is worth a warning.
+ * is valid; an RCX_ variable that nobody reads is worth a warning. Sets the
+ * level of log.
  */
-rcx_status_t rcx_config_read(struct rcx_config *config,
-                             const struct rcx_log *log);
+rcx_status_t rcx_config_read(struct rcx_config *config, struct rcx_log *log);
 
 /* "64K", "1M", "3": true if text is a size. */
 bool rcx_parse_bytes(const char *text, size_t *bytes_p);

@@ -68,7 +68,6 @@ rcx_status_t rcx_context_configure(const rcx_params_t *params,
         status = rcx_config_read(config, log);
     if (status != RCX_OK)
         return status;
-    log->level = config->log_level;
     if (is_given(params, RCX_PARAM_ORDER) && !config->order_is_set)
         config->order = params->order;
     return RCX_OK;

@@ -1,0 +1,247 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Tests of rcx_perf and rcx_info. Usage: test_tools.sh RCXRUN RCX_PERF RCX_INFO
+
+set -u
+
+if [ $# -ne 3 ]; then
+    echo "usage: $0 RCXRUN RCX_PERF RCX_INFO" >&2
+    exit 2
+fi
+rcxrun=$(realpath "$1")
+perf=$(realpath "$2")
+info=$(realpath "$3")
+scratch=$(mktemp -d)
+out=$scratch/out
+err=$scratch/err
+trap 'rm -rf "$scratch"' EXIT
+unset "${!RCX_@}" # what the shell has of RCX
+
+number=0
+failed=0
+
+# ok STATUS SENTENCE
+ok() {
+    number=$((number + 1))
+    if [ "$1" -eq 0 ]; then
+        echo "ok $number - $2"
+    else
+        echo "not ok $number - $2"
+        sed 's/^/# stdout: /' "$out" | head -20
+        sed 's/^/# stderr: /' "$err" | head -20
+        failed=$((failed + 1))
+    fi
+}
+
+# run STATUS COMMAND: true if it exits with that status.
+run() {
+    local want=$1 got
+    shift
+    "$@" >"$out" 2>"$err" </dev/null
+    got=$?
+    [ $got -eq "$want" ] && return 0
+    echo "# $*: exit status $got, not $want"
+    return 1
+}
+
+# perf STATUS RANKS OPTIONS: rcx_perf, short.
+perf() {
+    local status=$1 ranks=$2
+    shift 2
+    run "$status" "$rcxrun" --timeout 300 -n "$ranks" "$perf" --iters 3 \
+        --warmup 2 "$@"
+}
+
+lines() { [ "$(grep -c -e "$1" "$out")" -eq "$2" ]; }
+prints() { grep -q -e "$1" "$out"; }
+says() { grep -q -e "$1" "$err"; }
+says_nothing() { [ ! -s "$err" ]; }
+narrow() { ! grep -q '.\{101\}' "$out"; }
+clean() { says_nothing && ! prints WRONG; }
+
+# --- rcx_perf: results ---
+
+for n in 1 2 3 4 5 7; do
+    perf 0 $n --check=5 --factor 8 && clean && narrow && lines '  ok$' 7
+    ok $? "allreduce is checked on $n ranks, and stderr stays empty"
+done
+
+bad=0
+for coll in allreduce reduce reduce_scatter reduce_scatter_block; do
+    for form in "" --nonblocking --persistent; do
+        for place in "" --in-place; do
+            # shellcheck disable=SC2086 # words
+            perf 0 3 --coll $coll $form $place --check=4 --min 0 --max 20K \
+                --factor 31 --mode loop && clean && prints '  ok$' || bad=1
+        done
+    done
+done
+ok $bad "every collective works in every form, in place and not"
+
+bad=0
+for root in 0 1 4; do
+    perf 0 5 --coll reduce --root $root --check=4 --max 4K --factor 32 \
+        && clean && prints "to rank $root;" || bad=1
+done
+ok $bad "reduce works for any root"
+
+# Each legal pair of op and type that rcx_info lists, in a single process; in a
+# job one op for each type.
+"$info" --types >"$scratch/types" 2>"$err"
+awk '$1 == "bytes" { for (i = 2; i <= NF; i++) op[i + 1] = $i }
+     NF == 17 && $2 ~ /^[0-9]+$/ { for (i = 3; i <= 17; i++) print $1, op[i], $i }' \
+    "$scratch/types" >"$scratch/pairs"
+[ "$(wc -l <"$scratch/pairs")" -eq 510 ] && [ "$(grep -c ' [x~]$' "$scratch/pairs")" -gt 200 ]
+ok $? "rcx_info lists all pairs of ops and types"
+
+bad=0
+while read -r type op mark; do
+    want=0
+    [ "$mark" = . ] && want=2
+    run $want "$perf" --type "$type" --op "$op" --check=2 --max 64 --factor 8 \
+        --iters 1 --warmup 0 || bad=1
+done <"$scratch/pairs"
+ok $bad "every type and op of rcx_info is one of rcx_perf, legal or not"
+
+bad=0
+while read -r type op; do
+    perf 0 3 --type "$type" --op "$op" --check=4 --max 1K --factor 16 --min 0 \
+        && clean || bad=1
+done <<'EOF'
+int8 max
+uint16 sum
+int64 prod
+float16 sum
+float16 avg
+bfloat16 prod
+bfloat16 avg
+float32 avg
+long_double min
+complex_float prod
+complex_double sum
+complex_long_double avg
+bool lxor
+byte bxor
+uint32 land
+uint8 lor
+short band
+unsigned_long bor
+float_int maxloc
+long_double_int minloc
+short_int maxloc
+2int replace
+double no_op
+EOF
+ok $bad "ops and types of every kind are checked on three ranks"
+
+bad=0
+for algo in $("$info" --algorithms | awk '/^  [a-z]/ { use = $1 == "allreduce" } use && /^    [a-z]/ { print $1 }'); do
+    perf 0 3 --algo "$algo" --check=3 --factor 64 && clean && prints " $algo" || bad=1
+done
+ok $bad "every algorithm that rcx_info lists for allreduce can be named"
+
+perf 0 3 --algo ring:segment=4K --check=3 --min 64K --max 64K && clean && prints ' ring:segment=4096'
+ok $? "the table says how a row was carried out"
+
+# --- rcx_perf: what --check finds ---
+
+bad=0
+for coll in allreduce reduce reduce_scatter reduce_scatter_block; do
+    for type in float64 uint8 float16; do
+        perf 1 3 --coll $coll --type $type --check=3 --inject --max 256 --factor 32 \
+            && lines '  WRONG$' 2 && prints 'WRONG RESULTS' \
+            && says 'rank [0-2]: .* element [0-9]*: expected .*, got ' || bad=1
+    done
+done
+ok $bad "an injected wrong element is found, and fails the run"
+
+run 1 "$perf" --check --inject --max 8 --iters 1
+ok $? "it is in a single process, too"
+
+perf 1 3 --check=3 --inject --max 8 --json && prints '"ok": false'
+ok $? "programs learn of it in JSON"
+
+# --- rcx_perf: output ---
+
+perf 0 2 --csv --check=2 --max 64 && says_nothing && lines '^coll,' 1 \
+    && lines '^allreduce,float64,sum,0,2,blocking,0,sync,[0-9]*,[0-9]*,"recursive_doubling",3,.*,ok$' 4 && lines . 5
+ok $? "--csv prints one line of names and one for each size"
+
+perf 0 2 --json --max 64 && says_nothing && lines '"bytes": ' 4 && lines '"ok": null' 4 \
+    && { ! command -v python3 >/dev/null || python3 -m json.tool "$out" >/dev/null; }
+ok $? "--json prints one object"
+
+perf 0 2 --max 64 --factor 8 && lines '  -$' 2 && prints 'fewer than 100 iterations (3 at least)'
+ok $? "rows that are not checked are marked, and a p99 of few iterations is"
+
+perf 0 3 --coll reduce_scatter_block --min 8 --max 8 && prints '^ *24 *3 '
+ok $? "equal blocks round the vector up"
+
+perf 0 2 --min 1 --max 64 && lines '  -$' 4
+ok $? "sizes of the same count are one row"
+
+# --- rcx_perf: wrong usage ---
+
+bad=0
+for options in "--what" "--coll alltoall" "--type float63" "--op add" "--min x" "--max 1X" "--factor 1" "--iters 0" \
+    "--mode fast" "--check=0" "--root 1" "--inject" "--nonblocking --persistent" "--min 64 --max 8" "--time 0" "more"; do
+    # shellcheck disable=SC2086 # words
+    run 2 "$rcxrun" -n 3 "$perf" $options && [ ! -s "$out" ] && [ "$(grep -c -v '^rcxrun:' "$err")" -eq 1 ] || bad=1
+done
+ok $bad "wrong options give 2 and one message for all ranks"
+
+run 2 "$perf" --op add && says 'one of max, min, sum, prod, .*, avg' && run 2 "$perf" --type no && says ' float16, '
+ok $? "an unknown name lists the known ones"
+
+perf 2 3 --algo nothing && says 'RCX_ALLREDUCE=nothing: .*recursive_doubling' && lines . 0
+ok $? "an unknown algorithm is the library's error, and lists the known ones"
+
+perf 2 3 --op maxloc && says 'op maxloc is not defined on datatype float64' && lines . 0 \
+    && [ "$(grep -c 'maxloc' "$err")" -eq 1 ]
+ok $? "an op that the type has not is the library's error, said once"
+
+perf 2 3 --coll reduce --root 3 && says 'root=3: needs 0..2'
+ok $? "a root that is no rank is the library's error"
+
+run 0 "$rcxrun" -n 2 "$perf" --help && lines '^Usage: ' 1 && narrow && run 0 "$perf" --version && prints '^rcx_perf (RCX) '
+ok $? "rcx_perf has --help and --version"
+
+# --- rcx_info ---
+
+run 0 "$info" && says_nothing && narrow && prints '^RCX [0-9]' && prints 'baseline  *available' \
+    && prints '^Environment variables' && prints '^Ops and types' && prints '^Algorithms' && ! prints '^Bootstraps'
+ok $? "rcx_info prints all but the launcher"
+
+bad=0
+for option in --build --config --types --algorithms --launch; do
+    run 0 "$info" $option && says_nothing && [ "$(grep -c '^[A-Z]' "$out")" -eq 1 ] && narrow || bad=1
+done
+ok $bad "each option prints its section alone"
+
+run 0 env RCX_ORDER=rank RCX_UCX_TLS=self "$info" -c && says_nothing && lines '^\* ' 2 \
+    && prints '^\* RCX_ORDER  *rank  *(set; default auto)' && prints '^\* RCX_UCX_TLS  *self  *(set)'
+ok $? "variables that are set are marked"
+
+run 1 env RCX_ISA=abacus "$info" && lines '^! ' 1 && prints '^! RCX_ISA  *abacus  *(NOT VALID; default auto)' \
+    && prints '^Algorithms' && says '^rcx error: RCX_ISA=abacus: valid is '
+ok $? "a value that is not valid is reported, and the rest is printed"
+
+run 0 env RCX_NO_SUCH=1 "$info" && says 'RCX_NO_SUCH: no such variable'
+ok $? "a variable that nobody reads is reported"
+
+run 0 env RCX_ISA=baseline "$info" --build && prints 'baseline  *available, in use' && lines 'in use' 1
+ok $? "the instruction set that the environment chose is in use"
+
+run 0 "$rcxrun" -n 2 "$info" --launch && says_nothing && lines 'job size  *2' 2 && lines 'server  *answers' 2
+ok $? "--launch prints what the launcher says"
+
+run 0 "$info" --launch && prints 'server  *none'
+ok $? "--launch finds no launcher where there is none"
+
+run 2 "$info" --what && run 2 "$info" more && run 0 "$info" --help && prints '^Usage: ' \
+    && run 0 "$info" --version && prints '^rcx_info (RCX) '
+ok $? "rcx_info has --help and --version, and refuses the rest"
+
+echo "1..$number"
+exit $((failed > 0))

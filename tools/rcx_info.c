@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * rcx_info: prints what this build of RCX is and offers, from the library's
+ * own tables, so that nothing here has to be kept up to date.
+ */
+#include <ctype.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/bootstrap.h"
+#include "core/config.h"
+#include "core/transport.h"
+
+extern char **environ;
+
+enum { COLUMNS = 96 };
+
+static const char usage[] =
+    "Usage: rcx_info [options]\n"
+    "Print what this build of RCX is and offers. With no option, all but --launch.\n"
+    "\n"
+    "      --build        versions, and instruction sets of the kernels\n"
+    "  -c, --config       the environment variables, and what they are set to\n"
+    "  -t, --types        which op is defined on which type\n"
+    "  -a, --algorithms   algorithms of each collective: order level, cost, source\n"
+    "  -l, --launch       what RCX sees of the launcher of this process\n"
+    "  -h, --help         print this and exit\n"
+    "      --version      print the version and exit\n"
+    "\n"
+    "Exit status: 0; 1 an environment value is not valid; 2 wrong usage.\n";
+
+/* Prints text behind a label, broken at spaces into lines. */
+static void print_wrapped(const char *label, const char *text)
+{
+    int at = printf("%s", label);
+    const int start = at;
+
+    while (*text) {
+        const int word = (int)strcspn(text, " ");
+
+        if (at > start && at + 1 + word > COLUMNS)
+            at = printf("\n%*s", start, "") - 1;
+        else if (at > start)
+            at += printf(" ");
+        at += printf("%.*s", word, text);
+        text += word;
+        text += strspn(text, " ");
+    }
+    printf("\n");
+}
+
+static const char *order_name(rcx_order_t order)
+{
+    static const char *const names[] = {"loose", "same", "rank", "uniform",
+                                        "canonical"};
+
+    return names[order];
+}
+
+/* ---- Configuration ------------------------------------------------------- */
+
+enum source { FROM_DEFAULT, FROM_ENVIRONMENT, NOT_VALID };
+
+/* Take one option over into config, as far as its value is valid. */
+static enum source read_option(const struct rcx_option *o,
+                               struct rcx_config *config)
+{
+    const char *value = getenv(o->name);
+
+    if (value && o->parse(value, config))
+        return FROM_ENVIRONMENT;
+    o->parse(o->fallback, config);
+    return value ? NOT_VALID : FROM_DEFAULT;
+}
+
+static void print_option(const struct rcx_option *o)
+{
+    static const char marks[] = {' ', '*', '!'};
+    static const char *const notes[] = {"", "set", "NOT VALID"};
+    struct rcx_config scratch = {0};
+    const enum source source = read_option(o, &scratch);
+    const bool given = source != FROM_DEFAULT;
+
+    printf("%c %-22s %s", marks[source], o->name,
+           given ? getenv(o->name) : o->fallback);
+    if (given)
+        printf("   (%s; default %s)", notes[source], o->fallback);
+    printf("\n");
+    print_wrapped("      ", o->doc);
+    print_wrapped("      valid: ", o->values);
+}
+
+/* Of UCX, under RCX's prefix. */
+static void print_ucx_variables(void)
+{
+    static const char prefix[] = "RCX_UCX_";
+
+    printf("  RCX_UCX_...\n");
+    print_wrapped("      ", "UCX's own variables, for RCX alone: RCX_UCX_TLS is "
+                            "UCX_TLS to RCX and to no other user of UCX in the "
+                            "process; ucx_info -c lists them");
+    for (char **entry = environ; *entry; entry++) {
+        const int length = (int)strcspn(*entry, "=");
+
+        if (strncmp(*entry, prefix, sizeof prefix - 1) == 0)
+            printf("* %-22.*s %s   (set)\n", length, *entry,
+                   *entry + length + ((*entry)[length] == '='));
+    }
+}
+
+static void print_config(void)
+{
+    printf("Environment variables   (* set, ! set to what is not valid)\n\n");
+    for (const struct rcx_option *o = rcx_options; o->name; o++)
+        print_option(o);
+    print_ucx_variables();
+    printf("\n");
+}
+
+/* ---- Build --------------------------------------------------------------- */
+
+enum { TEXT = 128 };
+
+/* The "library" line of a bootstrap is the version of what it is built on; what
+ * follows in parentheses is left to --launch. */
+static void keep_library(const char *name, const char *value, void *arg)
+{
+    char *text = arg;
+
+    if (strcmp(name, "library") == 0)
+        snprintf(text, TEXT, "%.*s", (int)strcspn(value, "("), value);
+}
+
+static void print_fact(const char *label, const char *name, const char *value)
+{
+    printf("  %-14s %s", label, name);
+    if (*value)
+        printf("%*s %s", 10 - (int)strlen(name), "", value);
+    printf("\n");
+}
+
+static bool is_compiled(enum rcx_isa isa)
+{
+#ifdef RCX_HAVE_AVX2
+    if (isa == RCX_ISA_AVX2)
+        return true;
+#endif
+#ifdef RCX_HAVE_AVX512
+    if (isa == RCX_ISA_AVX512)
+        return true;
+#endif
+    return isa == RCX_ISA_BASELINE;
+}
+
+static void print_isas(void)
+{
+    struct rcx_config config = {0};
+
+    for (const struct rcx_option *o = rcx_options; o->name; o++)
+        read_option(o, &config);
+    for (int i = 0; i < RCX_ISA_COUNT; i++) {
+        const enum rcx_isa isa = (enum rcx_isa)i;
+
+        print_fact(i ? "" : "kernels", rcx_isa_name(isa),
+                   !is_compiled(isa)         ? "not compiled in"
+                   : !rcx_isa_available(isa) ? "compiled in, not on this CPU"
+                   : isa == config.isa       ? "available, in use"
+                                             : "available");
+    }
+}
+
+static void print_build(void)
+{
+    const char *label = "transports";
+    char text[TEXT];
+
+    printf("RCX %s\n\n", rcx_version());
+    for (const struct rcx_transport_ops *const *t = rcx_transport_table; *t;
+         t++, label = "") {
+        (*t)->version(text, sizeof text);
+        print_fact(label, (*t)->name, text);
+    }
+    if (!rcx_transport_table[0])
+        print_fact(label, "none: built without UCX, single processes only", "");
+    label = "bootstraps";
+    for (const struct rcx_boot_ops *const *b = rcx_boot_table; *b;
+         b++, label = "") {
+        text[0] = '\0';
+        (*b)->describe(keep_library, text);
+        print_fact(label, (*b)->name, text);
+    }
+#ifndef RCX_HAVE_PMIX
+    print_fact("", "pmix", "not compiled in");
+#endif
+    print_isas();
+    printf("\n");
+}
+
+/* ---- Types and ops ------------------------------------------------------- */
+
+static void print_pairs(rcx_datatype_t type)
+{
+    const struct rcx_type_info *info = rcx_type_predefined(type);
+
+    printf("%-19s%3zu", info->name, info->bytes);
+    for (rcx_op_t op = 1; op < RCX_OP_END; op++) {
+        const bool legal =
+            rcx_kernel_find(RCX_ISA_BASELINE, op, type) != NULL;
+
+        printf(" %*s", (int)strlen(rcx_op_predefined(op)->name),
+               !legal                   ? "."
+               : rcx_op_exact(op, type) ? "x"
+                                        : "~");
+    }
+    printf("\n");
+}
+
+static void print_types(void)
+{
+    printf("Ops and types   (x defined, ~ defined and rounds, so that the order "
+           "counts, . not defined)\n\n%-16s bytes", "");
+    for (rcx_op_t op = 1; op < RCX_OP_END; op++)
+        printf(" %s", rcx_op_predefined(op)->name);
+    printf("\n");
+    for (rcx_datatype_t type = 1; type < RCX_TYPE_END; type++)
+        print_pairs(type);
+    printf("\n");
+}
+
+/* ---- Algorithms ---------------------------------------------------------- */
+
+static const char *level_at(const struct rcx_algo *algo, int size)
+{
+    const struct rcx_shape shape = {
+        .coll = algo->coll, .size = size, .count = 1000, .elem_bytes = 8,
+        .commutative = true};
+
+    return rcx_algo_fits(algo, &shape) ? order_name(algo->order(&shape))
+                                       : "unfit";
+}
+
+/* The variable that names the algorithm of coll; NULL if none does. */
+static const char *variable_of(enum rcx_coll coll)
+{
+    char name[64] = "RCX_";
+
+    for (size_t i = 0; rcx_coll_name(coll)[i]; i++)
+        name[4 + i] = (char)toupper((unsigned char)rcx_coll_name(coll)[i]);
+    for (const struct rcx_option *o = rcx_options; o->name; o++)
+        if (strcmp(o->name, name) == 0)
+            return o->name;
+    return NULL;
+}
+
+static void print_algorithm(const struct rcx_algo *algo, bool reduces)
+{
+    if (reduces)
+        printf("    %-28s %-12s %-12s %s\n", algo->name, level_at(algo, 8),
+               level_at(algo, 7), algo->segments ? "yes" : "no");
+    else
+        printf("    %s\n", algo->name);
+    print_wrapped("      cost:   ", algo->formula);
+    print_wrapped("      source: ", algo->source);
+}
+
+static void print_algorithms(void)
+{
+    printf("Algorithms   (cost on the slowest of p ranks for n bytes: a a "
+           "message, b a byte sent,\ng a byte combined; lg is the logarithm "
+           "to base 2; order: see rcx_order_t)\n\n");
+    for (int i = 0; i < RCX_COLL_COUNT; i++) {
+        const enum rcx_coll coll = (enum rcx_coll)i;
+        const char *variable = variable_of(coll);
+
+        printf("  %s (%s)\n", rcx_coll_name(coll),
+               variable ? variable : "internal");
+        if (variable)
+            printf("    %-28s %-12s %-12s %s\n", "NAME", "order p=8",
+                   "order p=7", "segments");
+        for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++)
+            if ((*a)->coll == coll)
+                print_algorithm(*a, variable != NULL);
+    }
+    printf("\n");
+}
+
+/* ---- Launch -------------------------------------------------------------- */
+
+static void print_line(const char *name, const char *value, void *arg)
+{
+    char label[64];
+
+    (void)arg;
+    snprintf(label, sizeof label, "    %-22s ", name);
+    print_wrapped(label, value);
+}
+
+static void print_launch(void)
+{
+    printf("Bootstraps, in the order of trial\n\n");
+    for (const struct rcx_boot_ops *const *b = rcx_boot_table; *b; b++) {
+        printf("  %s\n", (*b)->name);
+        (*b)->describe(print_line, NULL);
+    }
+    printf("\n");
+}
+
+/* ---- Main ---------------------------------------------------------------- */
+
+enum {
+    BUILD = 1u << 0, CONFIG = 1u << 1, TYPES = 1u << 2, ALGORITHMS = 1u << 3,
+    LAUNCH = 1u << 4
+};
+
+static int parse(int argc, char **argv)
+{
+    static const struct option names[] = {
+        {"build", no_argument, NULL, 'b'},
+        {"config", no_argument, NULL, 'c'},
+        {"types", no_argument, NULL, 't'},
+        {"algorithms", no_argument, NULL, 'a'},
+        {"launch", no_argument, NULL, 'l'},
+        {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'v'},
+        {NULL, 0, NULL, 0},
+    };
+    int sections = 0, option;
+
+    while ((option = getopt_long(argc, argv, "ctalh", names, NULL)) != -1) {
+        switch (option) {
+        case 'b': sections |= BUILD; break;
+        case 'c': sections |= CONFIG; break;
+        case 't': sections |= TYPES; break;
+        case 'a': sections |= ALGORITHMS; break;
+        case 'l': sections |= LAUNCH; break;
+        case 'h': fputs(usage, stdout); exit(0);
+        case 'v': printf("rcx_info (RCX) %s\n", rcx_version()); exit(0);
+        default: exit(2);
+        }
+    }
+    if (optind < argc) {
+        fprintf(stderr, "rcx_info: %s: not an option (rcx_info --help says "
+                "more)\n", argv[optind]);
+        exit(2);
+    }
+    return sections ? sections : BUILD | CONFIG | TYPES | ALGORITHMS;
+}
+
+int main(int argc, char **argv)
+{
+    const int sections = parse(argc, argv);
+    struct rcx_config config;
+    struct rcx_log log;
+    rcx_status_t status;
+
+    if (sections & BUILD)
+        print_build();
+    if (sections & CONFIG)
+        print_config();
+    if (sections & TYPES)
+        print_types();
+    if (sections & ALGORITHMS)
+        print_algorithms();
+    if (sections & LAUNCH)
+        print_launch();
+    fflush(stdout);
+    /* last, where it is seen: what rcx_init() would say of the environment */
+    rcx_log_init(&log);
+    status = rcx_config_read(&config, &log);
+    return status == RCX_OK && !ferror(stdout) ? 0 : 1;
+}

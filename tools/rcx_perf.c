@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* rcx_perf: times and checks the collectives. This file: the rows of a run. */
+#include "rcx_perf.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- The library's messages ---------------------------------------------- */
+
+/*
+ * Until the first collective ran, an error that is decided from arguments and
+ * environment is decided on every rank; one of them says so.
+ */
+static struct {
+    bool held; /* rather than printed */
+    char text[4096];
+} messages;
+
+static void print_message(rcx_log_level_t level, const char *text, void *arg)
+{
+    static const char *const levels[] = {"error", "warning", "info", "debug"};
+    const size_t used = strlen(messages.text);
+
+    (void)arg;
+    if (messages.held)
+        snprintf(messages.text + used, sizeof(messages.text) - used,
+                 "rcx %s: %s\n", levels[level], text);
+    else
+        fprintf(stderr, "rcx %s: %s\n", levels[level], text);
+}
+
+static bool is_usage(rcx_status_t status)
+{
+    return status == RCX_ERR_ARG || status == RCX_ERR_UNSUPPORTED ||
+           status == RCX_ERR_CONFIG;
+}
+
+/* Go on after status: what was held is printed, but where rank 0 does it. */
+static rcx_status_t release(rcx_status_t status)
+{
+    const bool said_by_0 = status == RCX_OK || is_usage(status);
+
+    if (!said_by_0 || perf_launched_rank() == 0)
+        fputs(messages.text, stderr);
+    messages.text[0] = '\0';
+    return status;
+}
+
+/* ---- Rows ---------------------------------------------------------------- */
+
+/* Cut the row's vector into blocks, where it is to be cut. */
+static void cut(struct perf_job *job, struct perf_row *row)
+{
+    const size_t ranks = (size_t)job->size, rank = (size_t)job->rank;
+    const enum perf_coll coll = job->options.coll;
+
+    row->out_first = 0;
+    row->out_count = row->count;
+    if (coll == COLL_REDUCE && job->rank != job->options.root)
+        row->out_count = 0;
+    if (coll != COLL_REDUCE_SCATTER && coll != COLL_REDUCE_SCATTER_BLOCK)
+        return;
+    for (size_t i = 0; i < ranks; i++) {
+        job->recvcounts[i] = row->count / ranks + (i < row->count % ranks);
+        if (i < rank)
+            row->out_first += job->recvcounts[i];
+    }
+    row->out_count = job->recvcounts[rank];
+}
+
+/* The elements of a vector of about that size; equal blocks for all ranks. */
+static size_t count_of(const struct perf_job *job, size_t bytes)
+{
+    const size_t ranks = (size_t)job->size;
+    size_t count = bytes / job->options.type->bytes;
+
+    if (bytes > 0 && count == 0)
+        count = 1;
+    if (job->options.coll == COLL_REDUCE_SCATTER_BLOCK)
+        count = (count + ranks - 1) / ranks * ranks;
+    return count;
+}
+
+/* Rows for all sizes; sizes that give the same count are one. */
+static int list_rows(const struct perf_job *job, struct perf_row *rows,
+                     int max)
+{
+    const struct perf_options *o = &job->options;
+    size_t bytes = o->min_bytes;
+    int n = 0;
+
+    while (bytes <= o->max_bytes && n < max) {
+        const size_t count = count_of(job, bytes);
+
+        if (n == 0 || rows[n - 1].count != count)
+            rows[n++] = (struct perf_row){
+                .count = count, .bytes = count * o->type->bytes};
+        if (bytes > o->max_bytes / o->factor)
+            break;
+        bytes = bytes ? bytes * o->factor : 1;
+    }
+    return n;
+}
+
+/* Ask how the row is carried out, which also checks that it can be. */
+static rcx_status_t ask_method(struct perf_job *job, struct perf_row *row)
+{
+    rcx_request_t *request;
+    rcx_status_t status;
+
+    cut(job, row);
+    status = perf_prepare(job, row, &request);
+    if (status != RCX_OK)
+        return status;
+    snprintf(row->method, sizeof(row->method), "%s",
+             rcx_request_method(request));
+    return rcx_request_free(&request);
+}
+
+static rcx_status_t run_row(struct perf_job *job, struct perf_row *row)
+{
+    rcx_status_t status = RCX_OK, freed;
+
+    cut(job, row);
+    if (job->options.form == FORM_PERSISTENT)
+        status = perf_prepare(job, row, &row->request);
+    if (status == RCX_OK && job->options.check)
+        status = perf_row_check(job, row);
+    if (status == RCX_OK)
+        status = perf_row_time(job, row);
+    if (status != RCX_OK)
+        return status;
+    freed = row->request ? rcx_request_free(&row->request) : RCX_OK;
+    perf_report_row(job, row);
+    return freed;
+}
+
+/* ---- A run --------------------------------------------------------------- */
+
+enum { ROWS = 128 };
+
+static rcx_status_t allocate(struct perf_job *job, size_t max_bytes)
+{
+    const size_t bytes = (max_bytes + 2 * PERF_GUARD - 1) / PERF_GUARD *
+                         PERF_GUARD;
+
+    job->send = aligned_alloc(PERF_GUARD, bytes);
+    job->recv = aligned_alloc(PERF_GUARD, bytes);
+    job->recvcounts = calloc((size_t)job->size, sizeof(*job->recvcounts));
+    job->copies = calloc((size_t)job->size, sizeof(*job->copies));
+    if (!job->send || !job->recv || !job->recvcounts || !job->copies) {
+        fprintf(stderr, "rcx_perf: rank %d: no memory for two vectors of %zu "
+                "bytes\n", job->rank, max_bytes);
+        return RCX_ERR_NOMEM;
+    }
+    memset(job->send, 0, bytes);
+    memset(job->recv, 0, bytes);
+    return RCX_OK;
+}
+
+static void release_memory(struct perf_job *job)
+{
+    free(job->send);
+    free(job->recv);
+    free(job->tiles[0]);
+    free(job->tiles[1]);
+    free(job->recvcounts);
+    free(job->copies);
+    free(job->times);
+    free(job->slowest);
+}
+
+static rcx_status_t run(struct perf_job *job)
+{
+    static struct perf_row rows[ROWS];
+    rcx_status_t status;
+    int n;
+
+    job->comm = rcx_world(job->context);
+    job->rank = rcx_comm_rank(job->comm);
+    job->size = rcx_comm_size(job->comm);
+    n = list_rows(job, rows, ROWS);
+    status = allocate(job, rows[n - 1].bytes);
+    for (int i = 0; i < n && status == RCX_OK; i++)
+        status = ask_method(job, &rows[i]);
+    messages.held = false;
+    if (release(status) != RCX_OK)
+        return status;
+    perf_report_begin(job, rows, n);
+    for (int i = 0; i < n && status == RCX_OK; i++)
+        status = run_row(job, &rows[i]);
+    if (status == RCX_OK)
+        perf_report_end(job, rows, n);
+    return status;
+}
+
+static void say(const struct perf_job *job, rcx_status_t status)
+{
+    if (!is_usage(status) || perf_launched_rank() == 0)
+        fprintf(stderr, "rcx_perf: rank %d: %s\n", job->rank,
+                rcx_status_string(status));
+}
+
+/* Before any rank waits for another one. */
+static rcx_status_t start(struct perf_job *job)
+{
+    const rcx_params_t params = {.field_mask = RCX_PARAM_LOG,
+                                 .log = print_message};
+    const struct perf_options *o = &job->options;
+
+    /* the library reads the name, and says so if it does not like it */
+    if (o->algo && setenv(perf_coll_variable(o->coll), o->algo, 1) != 0)
+        return RCX_ERR_NOMEM;
+    messages.held = true;
+    return release(rcx_init(&params, &job->context));
+}
+
+int main(int argc, char **argv)
+{
+    struct perf_job job = {.rank = perf_launched_rank()};
+    rcx_status_t status;
+
+    perf_options_parse(argc, argv, &job.options);
+    status = start(&job);
+    if (status != RCX_OK) {
+        say(&job, status);
+        perf_exit(is_usage(status) ? EXIT_USAGE : EXIT_FAILURE);
+    }
+    status = run(&job);
+    release_memory(&job);
+    if (status != RCX_OK)
+        say(&job, status);
+    /* where communication failed, ranks would not leave together */
+    if (status != RCX_OK && !is_usage(status))
+        return EXIT_FAILURE;
+    if (status != RCX_OK) {
+        rcx_finalize(&job.context);
+        return EXIT_USAGE;
+    }
+    status = rcx_finalize(&job.context);
+    if (status != RCX_OK)
+        say(&job, status);
+    return job.wrong || status != RCX_OK ? EXIT_WRONG : EXIT_SUCCESS;
+}

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The command line. It is read before the ranks know each other, so all read
+ * it; the one that the launcher calls 0 speaks for all.
+ */
+#include "rcx_perf.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const char usage[] =
+    "Usage: LAUNCHER rcx_perf [options]          as in: rcxrun -n 4 rcx_perf --check\n"
+    "Time a collective of RCX over a range of vector sizes, and check its results.\n"
+    "\n"
+    "What is run\n"
+    "  -c, --coll NAME      allreduce (default), reduce, reduce_scatter,\n"
+    "                       reduce_scatter_block\n"
+    "  -a, --algo METHOD    NAME[:segment=BYTES][,window=N], as the library's variables\n"
+    "                       take it; rcx_info --algorithms lists the names. Default:\n"
+    "                       what the environment says, or RCX's own choice\n"
+    "  -t, --type NAME      of elements (float64)\n"
+    "  -o, --op NAME        (sum)\n"
+    "      --root RANK      of reduce (0)\n"
+    "      --in-place       the result replaces the operand\n"
+    "      --nonblocking    start, wait and free a request\n"
+    "      --persistent     one request for a size, prepared outside the time\n"
+    "\n"
+    "Sizes: bytes of the whole vector, with K, M or G for powers of 1024\n"
+    "      --min BYTES      (8)\n"
+    "      --max BYTES      (4M)\n"
+    "      --factor N       from one size to the next (2)\n"
+    "\n"
+    "Times\n"
+    "  -m, --mode sync      (default) new data and a barrier before every iteration; an\n"
+    "                       iteration's time is that of its slowest rank\n"
+    "      --mode loop      iterations back to back over the same data; the average time\n"
+    "                       of each rank\n"
+    "  -n, --iters N        for each size. Default: 20 to 10000, what fills the time\n"
+    "      --time SECONDS   to fill for each size (0.4)\n"
+    "      --warmup N       iterations before that (20)\n"
+    "\n"
+    "Check\n"
+    "      --check[=N]      N more iterations for each size (3 to 50), apart from the\n"
+    "                       timed ones: each has new data, differing between ranks, and\n"
+    "                       every element of every rank's result is compared with a\n"
+    "                       serial reduction that the tool does by itself\n"
+    "      --inject         spoil one element of one rank's result before it is\n"
+    "                       compared: the check must find it\n"
+    "\n"
+    "Output\n"
+    "      --csv, --json    instead of a table\n"
+    "  -h, --help           print this and exit\n"
+    "      --version        print the library's version and exit\n"
+    "\n"
+    "Exit status: 0; 1 an element was wrong or the library failed; 2 wrong usage, or\n"
+    "nothing that RCX offers (the op is not defined on the type, ...).\n";
+
+static const char *const colls[] = {"allreduce", "reduce", "reduce_scatter",
+                                    "reduce_scatter_block", NULL};
+static const char *const modes[] = {"sync", "loop", NULL};
+
+const char *perf_coll_name(enum perf_coll coll)
+{
+    return colls[coll];
+}
+
+const char *perf_mode_name(enum perf_mode mode)
+{
+    return modes[mode];
+}
+
+const char *perf_form_name(enum perf_form form)
+{
+    static const char *const names[] = {"blocking", "nonblocking",
+                                        "persistent"};
+
+    return names[form];
+}
+
+const char *perf_coll_variable(enum perf_coll coll)
+{
+    switch (coll) {
+    case COLL_ALLREDUCE: return "RCX_ALLREDUCE";
+    case COLL_REDUCE: return "RCX_REDUCE";
+    default: return "RCX_REDUCE_SCATTER";
+    }
+}
+
+int perf_launched_rank(void)
+{
+    static const char *const names[] = {"PMIX_RANK", "OMPI_COMM_WORLD_RANK",
+                                        "SLURM_PROCID"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+        if (getenv(names[i]))
+            return atoi(getenv(names[i]));
+    return 0;
+}
+
+/* Launchers end a job with its first rank: the silent ones give rank 0 time. */
+void perf_exit(int status)
+{
+    const struct timespec half = {0, 500000000};
+
+    if (perf_launched_rank() != 0)
+        nanosleep(&half, NULL);
+    exit(status);
+}
+
+__attribute__((format(printf, 1, 2), noreturn))
+static void refuse(const char *format, ...)
+{
+    va_list args;
+
+    if (perf_launched_rank() == 0) {
+        fputs("rcx_perf: ", stderr);
+        va_start(args, format);
+        vfprintf(stderr, format, args);
+        va_end(args);
+        fputs(" (rcx_perf --help says more)\n", stderr);
+    }
+    perf_exit(EXIT_USAGE);
+}
+
+/* ---- Values of options --------------------------------------------------- */
+
+/* "a, b, c": name i is *(const char **)(table + i * stride), NULL the end. */
+static const char *list(const void *table, size_t stride)
+{
+    static char text[1024];
+    const char *name;
+    size_t used = 0;
+
+    for (const char *at = table; (name = *(const char *const *)at) != NULL;
+         at += stride)
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s",
+                                 used ? ", " : "", name);
+    return text;
+}
+
+static size_t find(const char *option, const char *value, const void *table,
+                   size_t stride)
+{
+    const char *name;
+    size_t i = 0;
+
+    for (const char *at = table; (name = *(const char *const *)at) != NULL;
+         at += stride, i++)
+        if (strcmp(name, value) == 0)
+            return i;
+    refuse("--%s %s: needs one of %s", option, value, list(table, stride));
+}
+
+static long parse_number(const char *option, const char *text, long least)
+{
+    char *end;
+    long value;
+
+    errno = 0;
+    value = strtol(text, &end, 10);
+    if (errno || end == text || *end || value < least || value > INT_MAX)
+        refuse("--%s %s: needs a number from %ld to %d", option, text, least,
+               INT_MAX);
+    return value;
+}
+
+static size_t parse_bytes(const char *option, const char *text)
+{
+    static const char units[] = "KMGT";
+    char *end;
+    unsigned long long value;
+    const char *unit;
+    int shift = 0;
+
+    errno = 0;
+    value = strtoull(text, &end, 10);
+    unit = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
+    if (unit) {
+        shift = 10 * (int)(unit - units + 1);
+        end++;
+    }
+    if (*end && toupper((unsigned char)*end) == 'B')
+        end++;
+    if (!isdigit((unsigned char)*text) || errno || *end ||
+        value > ((size_t)PTRDIFF_MAX / 4) >> shift)
+        refuse("--%s %s: needs a size such as 8, 64K, 1M", option, text);
+    return (size_t)value << shift;
+}
+
+static double parse_seconds(const char *text)
+{
+    char *end;
+    const double value = strtod(text, &end);
+
+    if (end == text || *end || !(value > 0 && value <= 1e6))
+        refuse("--time %s: needs a positive number of seconds", text);
+    return value;
+}
+
+static void set_form(struct perf_options *o, enum perf_form form)
+{
+    if (o->form != FORM_BLOCKING && o->form != form)
+        refuse("--nonblocking and --persistent exclude each other");
+    o->form = form;
+}
+
+__attribute__((noreturn)) static void print_and_exit(const char *text)
+{
+    if (perf_launched_rank() == 0)
+        fputs(text, stdout);
+    exit(fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS);
+}
+
+/* ---- The command line ---------------------------------------------------- */
+
+enum {
+    ROOT = 256, IN_PLACE, NONBLOCKING, PERSISTENT, MIN, MAX, FACTOR, SECONDS,
+    WARMUP, CHECK, INJECT, CSV, JSON, VERSION
+};
+
+static const struct option names[] = {
+    {"coll", required_argument, NULL, 'c'},
+    {"algo", required_argument, NULL, 'a'},
+    {"type", required_argument, NULL, 't'},
+    {"op", required_argument, NULL, 'o'},
+    {"root", required_argument, NULL, ROOT},
+    {"in-place", no_argument, NULL, IN_PLACE},
+    {"nonblocking", no_argument, NULL, NONBLOCKING},
+    {"persistent", no_argument, NULL, PERSISTENT},
+    {"min", required_argument, NULL, MIN},
+    {"max", required_argument, NULL, MAX},
+    {"factor", required_argument, NULL, FACTOR},
+    {"mode", required_argument, NULL, 'm'},
+    {"iters", required_argument, NULL, 'n'},
+    {"time", required_argument, NULL, SECONDS},
+    {"warmup", required_argument, NULL, WARMUP},
+    {"check", optional_argument, NULL, CHECK},
+    {"inject", no_argument, NULL, INJECT},
+    {"csv", no_argument, NULL, CSV},
+    {"json", no_argument, NULL, JSON},
+    {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, VERSION},
+    {NULL, 0, NULL, 0},
+};
+
+static void parse_what(int option, const char *value, struct perf_options *o)
+{
+    switch (option) {
+    case 'c':
+        o->coll = (enum perf_coll)find("coll", value, colls, sizeof(*colls));
+        break;
+    case 'a':
+        o->algo = value;
+        break;
+    case 't':
+        o->type = &perf_types[find("type", value, perf_types,
+                                   sizeof(*perf_types))];
+        break;
+    case 'o':
+        o->op = &perf_ops[find("op", value, perf_ops, sizeof(*perf_ops))];
+        break;
+    case ROOT:
+        o->root = (int)parse_number("root", value, 0);
+        break;
+    case IN_PLACE:
+        o->in_place = true;
+        break;
+    case NONBLOCKING:
+        set_form(o, FORM_NONBLOCKING);
+        break;
+    case PERSISTENT:
+        set_form(o, FORM_PERSISTENT);
+        break;
+    }
+}
+
+static void parse_how(int option, const char *value, struct perf_options *o)
+{
+    switch (option) {
+    case MIN:
+        o->min_bytes = parse_bytes("min", value);
+        break;
+    case MAX:
+        o->max_bytes = parse_bytes("max", value);
+        break;
+    case FACTOR:
+        o->factor = (unsigned)parse_number("factor", value, 2);
+        break;
+    case 'm':
+        o->mode = (enum perf_mode)find("mode", value, modes, sizeof(*modes));
+        break;
+    case 'n':
+        o->iterations = parse_number("iters", value, 1);
+        break;
+    case SECONDS:
+        o->seconds = parse_seconds(value);
+        break;
+    case WARMUP:
+        o->warmup = parse_number("warmup", value, 0);
+        break;
+    case CHECK:
+        o->check = true;
+        o->check_iterations = value ? parse_number("check", value, 1) : 0;
+        break;
+    }
+}
+
+static void parse_output(int option, struct perf_options *o)
+{
+    char version[64];
+
+    switch (option) {
+    case INJECT:
+        o->inject = true;
+        break;
+    case CSV:
+        o->output = OUTPUT_CSV;
+        break;
+    case JSON:
+        o->output = OUTPUT_JSON;
+        break;
+    case 'h':
+        print_and_exit(usage);
+    case VERSION:
+        snprintf(version, sizeof(version), "rcx_perf (RCX) %s\n",
+                 rcx_version());
+        print_and_exit(version);
+    }
+}
+
+static void check_together(const struct perf_options *o)
+{
+    if (o->root != 0 && o->coll != COLL_REDUCE)
+        refuse("--root %d: %s has no root", o->root, colls[o->coll]);
+    if (o->inject && !o->check)
+        refuse("--inject: needs --check");
+    if (o->min_bytes > o->max_bytes)
+        refuse("--min %zu is more than --max %zu", o->min_bytes,
+               o->max_bytes);
+}
+
+void perf_options_parse(int argc, char **argv, struct perf_options *o)
+{
+    bool has_max = false;
+    int option;
+
+    *o = (struct perf_options){.min_bytes = 8, .max_bytes = 4 << 20,
+                               .factor = 2, .warmup = 20, .seconds = 0.4};
+    o->type = &perf_types[find("type", "float64", perf_types,
+                               sizeof(*perf_types))];
+    o->op = &perf_ops[find("op", "sum", perf_ops, sizeof(*perf_ops))];
+    opterr = perf_launched_rank() == 0;
+    while ((option = getopt_long(argc, argv, "c:a:t:o:m:n:h", names, NULL)) !=
+           -1) {
+        if (option == '?')
+            perf_exit(EXIT_USAGE);
+        parse_what(option, optarg, o);
+        parse_how(option, optarg, o);
+        parse_output(option, o);
+        has_max |= option == MAX;
+    }
+    if (optind < argc)
+        refuse("%s: not an option", argv[optind]);
+    if (!has_max && o->min_bytes > o->max_bytes)
+        o->max_bytes = o->min_bytes;
+    check_together(o);
+}

@@ -52,6 +52,10 @@ static rcx_status_t missing(const struct rcx_comm *comm, const char *what)
 
 static rcx_status_t too_large(const struct arguments *a)
 {
+    if (a->irregular)
+        return rcx_fail(log_of(a), RCX_ERR_ARG,
+                        "recvcounts: their sum times the size of datatype %d "
+                        "overflows size_t", a->type);
     return rcx_fail(log_of(a), RCX_ERR_ARG,
                     "count=%zu: count times the size of datatype %d overflows "
                     "size_t", a->count, a->type);
@@ -109,13 +113,16 @@ static rcx_status_t relate_buffers(const struct arguments *a, size_t elem_bytes,
         return rcx_fail(log_of(a), RCX_ERR_ARG,
                         "sendbuf=RCX_IN_PLACE: at a rank that is not the root "
                         "(%d) sendbuf holds the operand", a->root);
+    if (receives && a->recvbuf == RCX_IN_PLACE)
+        return rcx_fail(log_of(a), RCX_ERR_ARG,
+                        "recvbuf=RCX_IN_PLACE: only sendbuf may be that");
     if (a->sendbuf == RCX_IN_PLACE)
         c->in = a->recvbuf;
     if ((!c->in && in_bytes > 0) || (!c->out && out_bytes > 0))
         return rcx_fail(log_of(a), RCX_ERR_ARG,
                         "%s=NULL: NULL is fine only where nothing is %s",
-                        !c->in ? "sendbuf" : "recvbuf",
-                        !c->in ? "sent" : "received");
+                        a->sendbuf ? "recvbuf" : "sendbuf",
+                        a->sendbuf ? "received" : "sent");
     if (!receives)
         return RCX_OK;
     if (c->in == c->out)
@@ -337,10 +344,19 @@ static bool is_live(const rcx_request_t *request)
     return request && request->state != RCX_REQUEST_FREE;
 }
 
+/* A freed one's slot still knows where it was. */
+static rcx_status_t not_live(const rcx_request_t *request)
+{
+    if (!request)
+        return bad_handle("request", request);
+    return rcx_fail(&request->comm->context->log, RCX_ERR_ARG,
+                    "request=%p: was freed", (const void *)request);
+}
+
 rcx_status_t rcx_start(rcx_request_t *request)
 {
     if (!is_live(request))
-        return bad_handle("request", request);
+        return not_live(request);
 
     const struct rcx_log *log = &request->comm->context->log;
 
@@ -360,7 +376,7 @@ rcx_status_t rcx_start(rcx_request_t *request)
 rcx_status_t rcx_test(rcx_request_t *request, int *done_p)
 {
     if (!is_live(request))
-        return bad_handle("request", request);
+        return not_live(request);
     if (!done_p)
         return missing(request->comm, "done_p");
     if (request->state == RCX_REQUEST_ACTIVE)
@@ -372,7 +388,7 @@ rcx_status_t rcx_test(rcx_request_t *request, int *done_p)
 rcx_status_t rcx_wait(rcx_request_t *request)
 {
     return is_live(request) ? rcx_request_wait(request)
-                            : bad_handle("request", request);
+                            : not_live(request);
 }
 
 rcx_status_t rcx_wait_all(size_t n, rcx_request_t *const requests[])
@@ -395,7 +411,7 @@ rcx_status_t rcx_request_free(rcx_request_t **request_p)
     rcx_request_t *request = request_p ? *request_p : NULL;
 
     if (!is_live(request))
-        return bad_handle("request", request);
+        return not_live(request);
 
     struct rcx_context *context = request->comm->context;
 
@@ -448,8 +464,10 @@ rcx_status_t rcx_op_free(rcx_context_t *context, rcx_op_t *op)
     if (!op)
         return missing(context->world, "op");
     status = rcx_registry_remove_op(&context->registry, *op);
-    if (status == RCX_OK)
+    if (status == RCX_OK) {
+        rcx_plan_cache_forget(context->world, 0, *op);
         *op = 0;
+    }
     return status;
 }
 
@@ -472,8 +490,10 @@ rcx_status_t rcx_type_free(rcx_context_t *context, rcx_datatype_t *type)
     if (!type)
         return missing(context->world, "type");
     status = rcx_registry_remove_type(&context->registry, *type);
-    if (status == RCX_OK)
+    if (status == RCX_OK) {
+        rcx_plan_cache_forget(context->world, *type, 0);
         *type = 0;
+    }
     return status;
 }
 

@@ -183,6 +183,9 @@ rcx_status_t rcx_entry_get(struct rcx_comm *comm, const struct rcx_call *call,
                            struct rcx_entry **entry_p);
 void rcx_entry_unpin(struct rcx_comm *comm, struct rcx_entry *entry);
 void rcx_plan_cache_clear(struct rcx_comm *comm);
+/* Give up what was compiled for a user's type or op that is freed; 0: none. */
+void rcx_plan_cache_forget(struct rcx_comm *comm, rcx_datatype_t type,
+                           rcx_op_t op);
 
 struct rcx_exec *rcx_exec_get(struct rcx_comm *comm, struct rcx_entry *entry,
                               int piece);

@@ -115,6 +115,20 @@ void rcx_plan_cache_clear(struct rcx_comm *comm)
         evict(comm, comm->cache.oldest);
 }
 
+void rcx_plan_cache_forget(struct rcx_comm *comm, rcx_datatype_t type,
+                           rcx_op_t op)
+{
+    struct rcx_entry *e = comm->cache.oldest;
+
+    while (e) {
+        struct rcx_entry *newer = e->newer;
+
+        if (e->pins == 0 && (e->call.type == type || e->call.op == op))
+            evict(comm, e);
+        e = newer;
+    }
+}
+
 static void fill_displs(struct rcx_entry *e, const struct rcx_call *call,
                         int size)
 {
@@ -185,16 +199,21 @@ static rcx_status_t reserve(struct rcx_comm *comm, struct rcx_entry *e)
         blocks[i] = rcx_scratch_get(context, scratch);
         made = made && x[i] && blocks[i];
     }
+    if (e->piece[1].plan) {
+        const size_t last =
+            e->piece[1].plan->scratch * e->combine.reducer.elem_bytes;
+        struct rcx_exec *last_x = rcx_exec_get(comm, e, 1);
+        void *last_block = rcx_scratch_get(context, last);
+
+        made = made && last_x && last_block;
+        if (last_x)
+            rcx_exec_put(e, 1, last_x);
+        rcx_scratch_put(context, last_block, last);
+    }
     for (unsigned i = 0; i < e->method.window; i++) {
         if (x[i])
             rcx_exec_put(e, 0, x[i]);
         rcx_scratch_put(context, blocks[i], scratch);
-    }
-    if (e->piece[1].plan) {
-        x[0] = rcx_exec_get(comm, e, 1);
-        made = made && x[0];
-        if (x[0])
-            rcx_exec_put(e, 1, x[0]);
     }
     return made ? RCX_OK
                 : rcx_fail(&context->log, RCX_ERR_NOMEM,

@@ -266,6 +266,8 @@ static void settle(struct rcx_request *r)
 
 static void complete(struct rcx_request *r)
 {
+    if (r->comm->stalled == r) /* it found a number without unstall() */
+        r->comm->stalled = r->next;
     unlink_active(r->comm, r);
     r->state = RCX_REQUEST_IDLE;
     if (r->status != RCX_OK)

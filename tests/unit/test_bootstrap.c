@@ -433,23 +433,18 @@ static void a_launcher_of_several_without_a_server_is_an_error(void **state)
     assert_launcher_is_seen("PMI_SIZE=3");
     unsetenv("PMI_SIZE");
     setenv("SLURM_NTASKS", "2", 1);
-    setenv("SLURM_PROCID", "0", 1);
     assert_launcher_is_seen("SLURM_NTASKS=2");
-    unsetenv("SLURM_PROCID");
-    setenv("SLURM_STEP_ID", "0", 1);
-    assert_launcher_is_seen("SLURM_NTASKS=2");
-    unsetenv("SLURM_STEP_ID");
     unsetenv("SLURM_NTASKS");
 }
 
-static void a_launcher_of_one_and_an_idle_allocation_are_no_error(void **state)
+static void a_launcher_of_one_is_no_error(void **state)
 {
     struct side side;
 
     (void)state;
     setenv("OMPI_COMM_WORLD_SIZE", "1", 1);
     setenv("PMI_SIZE", "", 1);
-    setenv("SLURM_NTASKS", "4", 1); /* salloc's shell: no step, no task */
+    setenv("SLURM_NTASKS", "1", 1);
     side_init(&side, NULL);
     assert_true(lives_through(&side));
     unsetenv("OMPI_COMM_WORLD_SIZE");
@@ -559,7 +554,7 @@ int main(void)
         cmocka_unit_test(every_failed_allocation_is_reported_and_leaks_nothing),
         cmocka_unit_test(a_process_alone_is_rank_0_of_1_without_a_word),
         cmocka_unit_test(a_launcher_of_several_without_a_server_is_an_error),
-        cmocka_unit_test(a_launcher_of_one_and_an_idle_allocation_are_no_error),
+        cmocka_unit_test(a_launcher_of_one_is_no_error),
         cmocka_unit_test(a_pmix_server_that_does_not_answer_is_an_error),
         cmocka_unit_test(every_bootstrap_of_the_table_is_complete_and_describes_itself),
     };

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Every collective in every form on 1 to 9 ranks, compared with a serial
+ * reduction: over the simulated network, and blocking where one is alone.
+ */
+#include "test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "calls.h"
+
+enum { RANKS = 9, COUNTS = 7 };
+
+static void counts_around(size_t p, size_t counts[COUNTS])
+{
+    const size_t list[COUNTS] = {0, 1, 2, p - 1, p, p + 1, 7 * p + 3};
+
+    memcpy(counts, list, sizeof list);
+}
+
+/* Blocks of all sizes, some of them empty; n elements in all or about. */
+static void uneven(size_t p, size_t n, size_t recvcounts[MOST_RANKS])
+{
+    for (size_t i = 0; i < p; i++)
+        recvcounts[i] = (i * 5 + n) % 3 == 0 ? 0 : (i * 7 + n) % (n / p + 2);
+}
+
+static void run_all_counts(struct job *job, struct call call, bool persistent)
+{
+    size_t counts[COUNTS], recvcounts[MOST_RANKS];
+
+    counts_around((size_t)job->size, counts);
+    for (int i = 0; i < COUNTS; i++) {
+        call.count = counts[i];
+        if (call.coll == REDUCE_SCATTER) {
+            uneven((size_t)job->size, counts[i], recvcounts);
+            call.recvcounts = recvcounts;
+        }
+        calls_run(job, &call, persistent);
+    }
+}
+
+static void run_all_forms(struct job *job, enum collective coll)
+{
+    const int roots = coll == REDUCE ? job->size : 1;
+
+    for (int form = 0; form < FORMS; form++) {
+        for (int root = 0; root < roots; root++) {
+            const struct call call = {.coll = coll, .form = (enum form)form,
+                                      .root = root, .kind = &sums};
+
+            if (!form_fits(coll, (enum form)form))
+                continue;
+            run_all_counts(job, call, false);
+            run_all_counts(job, call, true);
+        }
+    }
+}
+
+static void run_everywhere(enum collective coll, const char *name,
+                           const char *value)
+{
+    for (int p = 1; p <= RANKS; p++) {
+        struct job job;
+
+        open_with(&job, p, name, value, NULL);
+        run_all_forms(&job, coll);
+        assert_ok(job_close(&job));
+    }
+}
+
+static void allreduce_equals_the_serial_reduction(void **state)
+{
+    (void)state;
+    run_everywhere(ALLREDUCE, NULL, NULL);
+}
+
+static void allreduce_by_each_algorithm_equals_the_serial_reduction(
+    void **state)
+{
+    (void)state;
+    run_everywhere(ALLREDUCE, "RCX_ALLREDUCE", "ring");
+    run_everywhere(ALLREDUCE, "RCX_ALLREDUCE", "recursive_doubling");
+}
+
+static void segmented_allreduce_equals_the_serial_reduction(void **state)
+{
+    (void)state;
+    run_everywhere(ALLREDUCE, "RCX_ALLREDUCE", "ring:segment=64,window=3");
+    run_everywhere(ALLREDUCE, "RCX_ALLREDUCE",
+                   "recursive_doubling:segment=8,window=8");
+}
+
+static void reduce_to_every_root_equals_the_serial_reduction(void **state)
+{
+    (void)state;
+    run_everywhere(REDUCE, NULL, NULL);
+}
+
+static void segmented_reduce_equals_the_serial_reduction(void **state)
+{
+    (void)state;
+    run_everywhere(REDUCE, "RCX_REDUCE", "binomial:segment=24,window=2");
+}
+
+static void reduce_scatter_of_uneven_blocks_equals_the_serial_reduction(
+    void **state)
+{
+    (void)state;
+    run_everywhere(REDUCE_SCATTER, NULL, NULL);
+}
+
+static void reduce_scatter_of_equal_blocks_equals_the_serial_reduction(
+    void **state)
+{
+    (void)state;
+    run_everywhere(REDUCE_SCATTER_BLOCK, NULL, NULL);
+}
+
+static void only_some_ranks_may_get_anything(void **state)
+{
+    static const size_t cases[][4] = {
+        {0, 0, 0, 0}, {5, 0, 0, 0}, {0, 0, 0, 5}, {0, 3, 0, 2}, {1, 0, 100, 0}};
+    struct job job;
+
+    (void)state;
+    open_with(&job, 4, NULL, NULL, NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (int form = 0; form < FORMS; form++) {
+            const struct call call = {
+                .coll = REDUCE_SCATTER, .form = (enum form)form,
+                .recvcounts = cases[i], .kind = &sums};
+
+            calls_run(&job, &call, false);
+            calls_run(&job, &call, true);
+        }
+    }
+    assert_ok(job_close(&job));
+}
+
+static void every_delivery_order_gives_the_same(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 30; seed++) {
+        const struct job_options options = {.seed = seed};
+        struct job job;
+
+        open_with(&job, 7, NULL, NULL, &options);
+        for (int coll = 0; coll < COLLECTIVES; coll++) {
+            const size_t recvcounts[] = {3, 0, 9, 1, 4, 2, 8};
+            const struct call call = {
+                .coll = (enum collective)coll, .form = MIXED, .root = 4,
+                .count = 23, .recvcounts = recvcounts, .kind = &sums};
+
+            calls_run(&job, &call, false);
+        }
+        assert_ok(job_close(&job));
+    }
+}
+
+static void blocking_calls_of_a_single_process_copy(void **state)
+{
+    const size_t counts[] = {0, 1, 1000};
+    rcx_context_t *context;
+    struct job job = {.size = 1, .contexts = &context};
+
+    (void)state;
+    assert_ok(rcx_init(NULL, &context));
+    assert_int_equal(rcx_comm_size(rcx_world(context)), 1);
+    assert_int_equal(rcx_comm_rank(rcx_world(context)), 0);
+    for (int coll = 0; coll < COLLECTIVES; coll++) {
+        for (int i = 0; i < FORMS * 3; i++) {
+            const enum form form = (enum form)(i / 3);
+            const struct call call = {
+                .coll = (enum collective)coll, .form = form,
+                .count = counts[i % 3], .recvcounts = &counts[i % 3],
+                .kind = &sums};
+            struct calls c;
+
+            if (!form_fits(call.coll, form))
+                continue;
+            calls_open(&c, &job, &call);
+            assert_ok(calls_block(&c, 0));
+            calls_check(&c);
+            calls_close(&c);
+        }
+    }
+    assert_ok(rcx_finalize(&context));
+    assert_null(context);
+}
+
+static void buffers_may_be_null_where_nothing_is_there(void **state)
+{
+    const size_t zero = 0;
+    rcx_context_t *context;
+    rcx_comm_t *comm;
+
+    (void)state;
+    assert_ok(rcx_init(NULL, &context));
+    comm = rcx_world(context);
+    assert_ok(rcx_allreduce(NULL, NULL, 0, RCX_INT8, RCX_SUM, comm));
+    assert_ok(rcx_reduce(NULL, NULL, 0, RCX_INT8, RCX_SUM, 0, comm));
+    assert_ok(rcx_reduce_scatter(NULL, NULL, &zero, RCX_INT8, RCX_SUM, comm));
+    assert_ok(rcx_reduce_scatter_block(NULL, NULL, 0, RCX_INT8, RCX_SUM, comm));
+    assert_ok(rcx_allreduce(RCX_IN_PLACE, NULL, 0, RCX_INT8, RCX_SUM, comm));
+    assert_ok(rcx_finalize(&context));
+}
+
+static void recvcounts_are_copied(void **state)
+{
+    size_t recvcounts[] = {2, 5, 0};
+    const struct call call = {.coll = REDUCE_SCATTER, .recvcounts = recvcounts,
+                              .kind = &sums};
+    const size_t kept[] = {2, 5, 0};
+    struct calls c;
+    struct job job;
+
+    (void)state;
+    open_with(&job, 3, NULL, NULL, NULL);
+    calls_open(&c, &job, &call);
+    calls_make(&c, true);
+    memset(recvcounts, 0xff, sizeof recvcounts);
+    c.call.recvcounts = kept;
+    calls_start(&c);
+    calls_wait(&c, RCX_OK);
+    calls_check(&c);
+    calls_close(&c);
+    assert_ok(job_close(&job));
+}
+
+static void the_communicator_knows_rank_and_size(void **state)
+{
+    struct job job;
+
+    (void)state;
+    open_with(&job, 3, NULL, NULL, NULL);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(rcx_comm_rank(rcx_world(job.contexts[i])), i);
+        assert_int_equal(rcx_comm_size(rcx_world(job.contexts[i])), 3);
+    }
+    assert_ok(job_close(&job));
+    assert_int_equal(rcx_comm_rank(NULL), -1);
+    assert_int_equal(rcx_comm_size(NULL), -1);
+    assert_null(rcx_world(NULL));
+}
+
+static void memory_for_buffers_is_aligned_and_belongs_to_the_caller(
+    void **state)
+{
+    rcx_context_t *context;
+    void *small = NULL, *large = NULL;
+
+    (void)state;
+    assert_ok(rcx_init(NULL, &context));
+    assert_ok(rcx_mem_alloc(rcx_world(context), 1, &small));
+    assert_ok(rcx_mem_alloc(rcx_world(context), 100000, &large));
+    assert_int_equal((uintptr_t)small % 64, 0);
+    assert_int_equal((uintptr_t)large % 64, 0);
+    memset(large, 1, 100000);
+    memset(small, 2, 1);
+    assert_int_equal(((char *)large)[99999], 1);
+    assert_ok(rcx_mem_free(rcx_world(context), large));
+    assert_ok(rcx_finalize(&context)); /* frees the other one */
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(allreduce_equals_the_serial_reduction),
+        cmocka_unit_test(
+            allreduce_by_each_algorithm_equals_the_serial_reduction),
+        cmocka_unit_test(segmented_allreduce_equals_the_serial_reduction),
+        cmocka_unit_test(reduce_to_every_root_equals_the_serial_reduction),
+        cmocka_unit_test(segmented_reduce_equals_the_serial_reduction),
+        cmocka_unit_test(
+            reduce_scatter_of_uneven_blocks_equals_the_serial_reduction),
+        cmocka_unit_test(
+            reduce_scatter_of_equal_blocks_equals_the_serial_reduction),
+        cmocka_unit_test(only_some_ranks_may_get_anything),
+        cmocka_unit_test(every_delivery_order_gives_the_same),
+        cmocka_unit_test(blocking_calls_of_a_single_process_copy),
+        cmocka_unit_test(buffers_may_be_null_where_nothing_is_there),
+        cmocka_unit_test(recvcounts_are_copied),
+        cmocka_unit_test(the_communicator_knows_rank_and_size),
+        cmocka_unit_test(
+            memory_for_buffers_is_aligned_and_belongs_to_the_caller),
+    };
+
+    return cmocka_run_group_tests_name("api", tests, NULL, NULL);
+}

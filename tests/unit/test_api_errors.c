@@ -1,0 +1,512 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a wrong argument gets: an error code, one line that names the argument
+ * and what is valid, and a communicator that works as before.
+ */
+#include "test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "calls.h"
+#include "capture.h"
+
+enum { N = 8 };
+
+static struct capture said;
+static struct job job;     /* two ranks; what is wrong is wrong on rank 0 */
+static rcx_context_t *context;
+static rcx_comm_t *comm;
+static int32_t in[4 * N], out[4 * N];
+static rcx_request_t *request;
+
+static int set_up(void **state)
+{
+    static rcx_params_t params = {.field_mask = RCX_PARAM_LOG,
+                                  .log = capture_line, .log_arg = &said};
+    const struct job_options options = {.params = &params, .seed = 3};
+
+    (void)state;
+    open_with(&job, 2, NULL, NULL, &options);
+    context = job.contexts[0];
+    comm = rcx_world(context);
+    request = NULL;
+    return 0;
+}
+
+/* Nothing is left of the errors: no request, and calls work. */
+static int tear_down(void **state)
+{
+    const struct call call = {.coll = ALLREDUCE, .count = 20, .kind = &sums};
+
+    (void)state;
+    assert_null(request);
+    assert_int_equal(context->live_requests, 0);
+    calls_run(&job, &call, false);
+    assert_ok(job_close(&job));
+    return 0;
+}
+
+static int fine(void *dst, const void *left, const void *right, size_t count,
+                rcx_datatype_t type, void *arg)
+{
+    (void)dst, (void)left, (void)right, (void)count, (void)type, (void)arg;
+    return 0;
+}
+
+/* All three forms of a call refuse alike; the one that would wait is last. */
+#define assert_all_refused(name, status, arguments, ...) \
+    do { \
+        assert_refused(&said, PERSISTENT(name, arguments), status, \
+                       __VA_ARGS__); \
+        assert_refused(&said, NONBLOCKING(name, arguments), status, \
+                       __VA_ARGS__); \
+        assert_refused(&said, BLOCKING(name, arguments), status, __VA_ARGS__); \
+    } while (0)
+#define UNPACK(...) __VA_ARGS__
+#define BLOCKING(name, arguments) rcx_##name(UNPACK arguments)
+#define NONBLOCKING(name, arguments) rcx_i##name(UNPACK arguments, &request)
+#define PERSISTENT(name, arguments) \
+    rcx_##name##_init(UNPACK arguments, &request)
+
+/* ---- Collectives -------------------------------------------------------- */
+
+static void a_communicator_that_is_none_is_refused(void **state)
+{
+    const size_t counts[2] = {N, N};
+
+    (void)state;
+    assert_all_refused(allreduce, RCX_ERR_ARG,
+                       (in, out, N, RCX_INT32, RCX_SUM, NULL), "comm");
+    assert_all_refused(reduce, RCX_ERR_ARG,
+                       (in, out, N, RCX_INT32, RCX_SUM, 0, NULL), "comm");
+    assert_all_refused(reduce_scatter, RCX_ERR_ARG,
+                       (in, out, counts, RCX_INT32, RCX_SUM, NULL), "comm");
+    assert_all_refused(reduce_scatter_block, RCX_ERR_ARG,
+                       (in, out, N, RCX_INT32, RCX_SUM, NULL), "comm");
+}
+
+static void a_buffer_that_is_missing_is_named(void **state)
+{
+    const size_t counts[2] = {0, N}; /* rank 0 gets nothing */
+
+    (void)state;
+    assert_all_refused(allreduce, RCX_ERR_ARG,
+                       (NULL, out, N, RCX_INT32, RCX_SUM, comm),
+                       "sendbuf=NULL");
+    assert_all_refused(allreduce, RCX_ERR_ARG,
+                       (in, NULL, N, RCX_INT32, RCX_SUM, comm),
+                       "recvbuf=NULL");
+    assert_all_refused(reduce, RCX_ERR_ARG,
+                       (in, NULL, N, RCX_INT32, RCX_SUM, 0, comm),
+                       "recvbuf=NULL");
+    assert_all_refused(reduce, RCX_ERR_ARG,
+                       (NULL, out, N, RCX_INT32, RCX_SUM, 1, comm),
+                       "sendbuf=NULL");
+    assert_all_refused(reduce_scatter, RCX_ERR_ARG,
+                       (NULL, NULL, counts, RCX_INT32, RCX_SUM, comm),
+                       "sendbuf=NULL");
+    assert_all_refused(reduce_scatter, RCX_ERR_ARG,
+                       (in, out, NULL, RCX_INT32, RCX_SUM, comm),
+                       "recvcounts");
+    assert_all_refused(reduce_scatter_block, RCX_ERR_ARG,
+                       (in, NULL, N, RCX_INT32, RCX_SUM, comm),
+                       "recvbuf=NULL");
+}
+
+static void in_place_it_is_recvbuf_that_is_missing(void **state)
+{
+    (void)state;
+    assert_all_refused(allreduce, RCX_ERR_ARG,
+                       (RCX_IN_PLACE, NULL, N, RCX_INT32, RCX_SUM, comm),
+                       "recvbuf=NULL");
+}
+
+static void in_place_at_a_rank_that_receives_nothing_is_refused(void **state)
+{
+    (void)state;
+    assert_all_refused(reduce, RCX_ERR_ARG,
+                       (RCX_IN_PLACE, out, N, RCX_INT32, RCX_SUM, 1, comm),
+                       "sendbuf=RCX_IN_PLACE", "root");
+}
+
+static void recvbuf_cannot_be_the_in_place_mark(void **state)
+{
+    (void)state;
+    assert_all_refused(allreduce, RCX_ERR_ARG,
+                       (in, RCX_IN_PLACE, N, RCX_INT32, RCX_SUM, comm),
+                       "recvbuf");
+}
+
+static void a_number_that_is_no_type_is_refused(void **state)
+{
+    static const rcx_datatype_t bad[] = {0, -1, 35, 4095, 4096, 1 << 30};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_all_refused(allreduce, RCX_ERR_ARG,
+                           (in, out, N, bad[i], RCX_SUM, comm), "datatype=",
+                           "1..34", "rcx_type_create");
+        assert_all_refused(reduce_scatter_block, RCX_ERR_ARG,
+                           (in, out, N, bad[i], RCX_SUM, comm), "datatype=");
+    }
+}
+
+static void a_number_that_is_no_op_is_refused(void **state)
+{
+    static const rcx_op_t bad[] = {0, -1, 16, 4095, 4096, 1 << 30};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_all_refused(allreduce, RCX_ERR_ARG,
+                           (in, out, N, RCX_INT32, bad[i], comm), "op=",
+                           "1..15", "rcx_op_create");
+        assert_all_refused(reduce, RCX_ERR_ARG,
+                           (in, out, N, RCX_INT32, bad[i], 0, comm), "op=");
+    }
+}
+
+static void an_op_that_the_type_does_not_have_is_unsupported(void **state)
+{
+    rcx_datatype_t opaque;
+
+    (void)state;
+    assert_all_refused(allreduce, RCX_ERR_UNSUPPORTED,
+                       (in, out, N, RCX_FLOAT32, RCX_BAND, comm), "band",
+                       "float32");
+    assert_all_refused(allreduce, RCX_ERR_UNSUPPORTED,
+                       (in, out, N, RCX_INT32, RCX_AVG, comm), "avg", "int32");
+    assert_all_refused(allreduce, RCX_ERR_UNSUPPORTED,
+                       (in, out, 1, RCX_COMPLEX_FLOAT, RCX_MAX, comm), "max");
+    assert_all_refused(reduce, RCX_ERR_UNSUPPORTED,
+                       (in, out, 1, RCX_2INT, RCX_SUM, 0, comm), "2int");
+    assert_ok(rcx_type_create(context, 4, &opaque));
+    assert_all_refused(allreduce, RCX_ERR_UNSUPPORTED,
+                       (in, out, N, opaque, RCX_SUM, comm), "sum", "user");
+    assert_ok(rcx_type_free(context, &opaque));
+}
+
+static void a_root_out_of_range_is_refused(void **state)
+{
+    static const int bad[] = {-1, 2, 1000000};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_all_refused(reduce, RCX_ERR_ARG,
+                           (in, out, N, RCX_INT32, RCX_SUM, bad[i], comm),
+                           "root=", "0..1");
+}
+
+static void buffers_that_overlap_by_part_are_refused(void **state)
+{
+    const size_t counts[2] = {2, 6};
+
+    (void)state;
+    assert_all_refused(allreduce, RCX_ERR_ARG,
+                       (in, in + 1, N, RCX_INT32, RCX_SUM, comm), "sendbuf",
+                       "recvbuf", "RCX_IN_PLACE");
+    assert_all_refused(allreduce, RCX_ERR_ARG,
+                       (in + 7, in, N, RCX_INT32, RCX_SUM, comm), "overlap");
+    assert_all_refused(reduce, RCX_ERR_ARG,
+                       (in, in + 7, N, RCX_INT32, RCX_SUM, 0, comm), "overlap");
+    assert_all_refused(reduce_scatter_block, RCX_ERR_ARG,
+                       (in, in + 15, N, RCX_INT32, RCX_SUM, comm), "overlap");
+    assert_all_refused(reduce_scatter, RCX_ERR_ARG,
+                       (in, in + 2, counts, RCX_INT32, RCX_SUM, comm),
+                       "overlap"); /* rank 1's block */
+}
+
+static void buffers_that_touch_are_fine(void **state)
+{
+    (void)state;
+    capture_begin(&said);
+    assert_ok(rcx_allreduce_init(in, in + N, N, RCX_INT32, RCX_SUM, comm,
+                                 &request));
+    assert_ok(rcx_request_free(&request));
+    assert_ok(rcx_allreduce_init(in + N, in, N, RCX_INT32, RCX_SUM, comm,
+                                 &request));
+    assert_ok(rcx_request_free(&request));
+    capture_end(&said);
+    assert_string_equal(said.text, "");
+}
+
+static void sizes_beyond_all_memory_are_refused(void **state)
+{
+    const size_t many[2] = {SIZE_MAX, 2};
+    const size_t wide[2] = {SIZE_MAX / 8, SIZE_MAX / 8};
+
+    (void)state;
+    assert_all_refused(allreduce, RCX_ERR_ARG,
+                       (in, out, SIZE_MAX, RCX_INT32, RCX_SUM, comm), "count=",
+                       "overflow");
+    assert_all_refused(allreduce, RCX_ERR_ARG,
+                       (in, out, SIZE_MAX / 8 + 1, RCX_INT64, RCX_SUM, comm),
+                       "count=");
+    assert_all_refused(allreduce, RCX_ERR_ARG,
+                       (in, out, SIZE_MAX, RCX_INT8, RCX_SUM, comm), "count=");
+    assert_all_refused(reduce_scatter_block, RCX_ERR_ARG,
+                       (in, out, SIZE_MAX / 2 + 1, RCX_INT8, RCX_SUM, comm),
+                       "count=");
+    assert_all_refused(reduce_scatter, RCX_ERR_ARG,
+                       (in, out, many, RCX_INT8, RCX_SUM, comm), "recvcounts",
+                       "overflow");
+    assert_all_refused(reduce_scatter, RCX_ERR_ARG,
+                       (in, out, wide, RCX_INT32, RCX_SUM, comm), "recvcounts",
+                       "overflow");
+}
+
+static void an_algorithm_that_breaks_the_order_is_unsupported(void **state)
+{
+    static rcx_params_t params = {.field_mask = RCX_PARAM_LOG,
+                                  .log = capture_line, .log_arg = &said};
+    const struct job_options options = {.params = &params};
+    struct job ring;
+
+    (void)state;
+    open_with(&ring, 3, "RCX_ALLREDUCE", "ring", &options);
+    assert_refused(&said,
+                   rcx_allreduce_init(in, out, N, RCX_INT32, RCX_REPLACE,
+                                      rcx_world(ring.contexts[0]), &request),
+                   RCX_ERR_UNSUPPORTED, "ring", "rank");
+    assert_ok(job_close(&ring));
+}
+
+/* ---- Requests ----------------------------------------------------------- */
+
+static void a_request_that_is_none_is_refused(void **state)
+{
+    rcx_request_t *none = NULL;
+    int done;
+
+    (void)state;
+    assert_refused(&said, rcx_start(NULL), RCX_ERR_ARG, "request");
+    assert_refused(&said, rcx_wait(NULL), RCX_ERR_ARG, "request");
+    assert_refused(&said, rcx_test(NULL, &done), RCX_ERR_ARG, "request");
+    assert_refused(&said, rcx_request_free(NULL), RCX_ERR_ARG, "request");
+    assert_refused(&said, rcx_request_free(&none), RCX_ERR_ARG, "request");
+    assert_refused(&said, rcx_wait_all(1, NULL), RCX_ERR_ARG, "requests");
+}
+
+static void no_place_for_an_output_is_refused(void **state)
+{
+    (void)state;
+    assert_refused(&said, rcx_iallreduce(in, out, N, RCX_INT32, RCX_SUM, comm,
+                                         NULL), RCX_ERR_ARG, "request_p");
+    assert_refused(&said, rcx_allreduce_init(in, out, N, RCX_INT32, RCX_SUM,
+                                             comm, NULL),
+                   RCX_ERR_ARG, "request_p");
+    assert_refused(&said, rcx_op_create(context, fine, 0, NULL, NULL),
+                   RCX_ERR_ARG, "op_p");
+    assert_refused(&said, rcx_type_create(context, 1, NULL), RCX_ERR_ARG,
+                   "type_p");
+    assert_refused(&said, rcx_mem_alloc(comm, 1, NULL), RCX_ERR_ARG, "ptr_p");
+    assert_refused(&said, rcx_init(NULL, NULL), RCX_ERR_ARG, "context_p");
+}
+
+static void a_freed_request_is_refused(void **state)
+{
+    rcx_request_t *stale;
+    int done = 7;
+
+    (void)state;
+    assert_ok(rcx_allreduce_init(in, out, N, RCX_INT32, RCX_SUM, comm,
+                                 &request));
+    stale = request;
+    assert_ok(rcx_request_free(&request));
+    assert_null(request);
+    assert_refused(&said, rcx_start(stale), RCX_ERR_ARG, "request");
+    assert_refused(&said, rcx_wait(stale), RCX_ERR_ARG, "request");
+    assert_refused(&said, rcx_test(stale, &done), RCX_ERR_ARG, "request");
+    assert_int_equal(done, 7);
+    assert_null(rcx_request_method(stale));
+    assert_refused(&said, rcx_request_free(&stale), RCX_ERR_ARG, "request");
+    assert_non_null(stale);
+}
+
+static void only_a_persistent_request_can_be_started(void **state)
+{
+    const struct call call = {.coll = ALLREDUCE, .count = N, .kind = &sums};
+    struct calls c;
+
+    (void)state;
+    calls_open(&c, &job, &call);
+    calls_make(&c, false);
+    assert_refused(&said, rcx_start(c.requests[0]), RCX_ERR_ARG, "request",
+                   "_init");
+    calls_wait(&c, RCX_OK);
+    assert_refused(&said, rcx_start(c.requests[0]), RCX_ERR_ARG, "request",
+                   "_init");
+    calls_check(&c);
+    calls_close(&c);
+}
+
+static void an_active_request_can_be_neither_started_nor_freed(void **state)
+{
+    const struct call call = {.coll = ALLREDUCE, .count = N, .kind = &sums};
+    struct calls c;
+
+    (void)state;
+    calls_open(&c, &job, &call);
+    calls_make(&c, true);
+    assert_ok(rcx_start(c.requests[0]));
+    assert_refused(&said, rcx_start(c.requests[0]), RCX_ERR_BUSY, "request",
+                   "active");
+    assert_refused(&said, rcx_request_free(&c.requests[0]), RCX_ERR_BUSY,
+                   "request", "active");
+    assert_non_null(c.requests[0]);
+    assert_ok(rcx_start(c.requests[1]));
+    calls_wait(&c, RCX_OK);
+    calls_check(&c);
+    calls_close(&c);
+}
+
+static void a_test_without_a_place_for_its_answer_is_refused(void **state)
+{
+    (void)state;
+    assert_ok(rcx_allreduce_init(in, out, N, RCX_INT32, RCX_SUM, comm,
+                                 &request));
+    assert_refused(&said, rcx_test(request, NULL), RCX_ERR_ARG, "done_p");
+    assert_ok(rcx_request_free(&request));
+}
+
+/* ---- Contexts ----------------------------------------------------------- */
+
+static void a_context_with_live_requests_stays(void **state)
+{
+    rcx_context_t *same = context;
+
+    (void)state;
+    assert_ok(rcx_allreduce_init(in, out, N, RCX_INT32, RCX_SUM, comm,
+                                 &request));
+    assert_refused(&said, rcx_finalize(&same), RCX_ERR_BUSY, "1 request");
+    assert_ptr_equal(same, context);
+    assert_ok(rcx_request_free(&request));
+}
+
+static void a_context_that_is_none_is_refused(void **state)
+{
+    rcx_context_t *none = NULL;
+    rcx_datatype_t type = 1;
+    rcx_op_t op = 1;
+
+    (void)state;
+    assert_refused(&said, rcx_finalize(NULL), RCX_ERR_ARG, "context");
+    assert_refused(&said, rcx_finalize(&none), RCX_ERR_ARG, "context");
+    assert_refused(&said, rcx_op_create(NULL, fine, 0, NULL, &op), RCX_ERR_ARG,
+                   "context");
+    assert_refused(&said, rcx_op_free(NULL, &op), RCX_ERR_ARG, "context");
+    assert_refused(&said, rcx_type_create(NULL, 1, &type), RCX_ERR_ARG,
+                   "context");
+    assert_refused(&said, rcx_type_free(NULL, &type), RCX_ERR_ARG, "context");
+    assert_refused(&said, (rcx_status_t)rcx_progress(NULL), RCX_ERR_ARG,
+                   "context");
+    assert_int_equal(op + type, 2);
+}
+
+static void memory_that_is_not_from_here_is_refused(void **state)
+{
+    void *ptr = NULL;
+
+    (void)state;
+    assert_refused(&said, rcx_mem_free(comm, in), RCX_ERR_ARG, "ptr=");
+    assert_refused(&said, rcx_mem_alloc(NULL, 1, &ptr), RCX_ERR_ARG, "comm");
+    assert_refused(&said, rcx_mem_alloc(comm, SIZE_MAX, &ptr), RCX_ERR_NOMEM,
+                   "bytes=");
+    assert_null(ptr);
+    assert_ok(rcx_mem_alloc(comm, 0, &ptr));
+    assert_ok(rcx_mem_free(comm, ptr));
+    assert_refused(&said, rcx_mem_free(comm, ptr), RCX_ERR_ARG, "ptr=");
+}
+
+static void local_reductions_check_their_arguments(void **state)
+{
+    (void)state;
+#define LOCAL(dst, left, right, count, type, op) \
+    rcx_reduce_local(context, dst, left, right, count, type, op)
+    assert_refused(&said, LOCAL(NULL, in, in, 1, RCX_INT32, RCX_SUM),
+                   RCX_ERR_ARG, "dst=NULL");
+    assert_refused(&said, LOCAL(out, NULL, in, 1, RCX_INT32, RCX_SUM),
+                   RCX_ERR_ARG, "left=NULL");
+    assert_refused(&said, LOCAL(out, in, NULL, 1, RCX_INT32, RCX_SUM),
+                   RCX_ERR_ARG, "right=NULL");
+    assert_refused(&said, LOCAL(in + 1, in, out, 2, RCX_INT32, RCX_SUM),
+                   RCX_ERR_ARG, "dst", "overlap");
+    assert_refused(&said, LOCAL(in + 1, out, in, 2, RCX_INT32, RCX_SUM),
+                   RCX_ERR_ARG, "dst", "overlap");
+    assert_refused(&said, LOCAL(out, in, in, SIZE_MAX, RCX_INT32, RCX_SUM),
+                   RCX_ERR_ARG, "count=");
+    assert_refused(&said, LOCAL(out, in, in, 1, 99, RCX_SUM), RCX_ERR_ARG,
+                   "datatype=99");
+    assert_refused(&said, LOCAL(out, in, in, 1, RCX_INT32, 99), RCX_ERR_ARG,
+                   "op=99");
+    assert_refused(&said, LOCAL(out, in, in, 1, RCX_BYTE, RCX_SUM),
+                   RCX_ERR_UNSUPPORTED, "sum", "byte");
+    assert_ok(LOCAL(NULL, NULL, NULL, 0, RCX_INT32, RCX_SUM));
+}
+
+static void where_a_context_is_known_its_log_gets_the_line(void **state)
+{
+    rcx_request_t *stale;
+    const size_t *no_counts = NULL;
+    int done;
+
+    (void)state;
+#define assert_host_hears(expr) \
+    do { \
+        capture_begin(&said); \
+        assert_true((expr) < 0); \
+        capture_end(&said); \
+        assert_int_equal(said.stderr_lines, 0); \
+        assert_int_equal(said.host_lines, 1); \
+        assert_int_equal(said.level, RCX_LOG_ERROR); \
+    } while (0)
+    assert_host_hears(rcx_allreduce(NULL, out, N, RCX_INT32, RCX_SUM, comm));
+    assert_host_hears(rcx_iallreduce(in, out, N, RCX_INT32, RCX_SUM, comm,
+                                     NULL));
+    assert_host_hears(rcx_reduce_scatter(in, out, no_counts, RCX_INT32,
+                                         RCX_SUM, comm));
+    assert_host_hears(rcx_op_create(context, fine, 0, NULL, NULL));
+    assert_host_hears(rcx_type_create(context, 1, NULL));
+    assert_host_hears(rcx_op_free(context, NULL));
+    assert_host_hears(rcx_mem_alloc(comm, 1, NULL));
+    assert_ok(rcx_allreduce_init(in, out, N, RCX_INT32, RCX_SUM, comm,
+                                 &request));
+    assert_host_hears(rcx_test(request, NULL));
+    stale = request;
+    assert_ok(rcx_request_free(&request));
+    assert_host_hears(rcx_wait(stale));
+    assert_host_hears(rcx_test(stale, &done));
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    static const struct CMUnitTest tests[] = {
+        TEST(a_communicator_that_is_none_is_refused),
+        TEST(a_buffer_that_is_missing_is_named),
+        TEST(in_place_it_is_recvbuf_that_is_missing),
+        TEST(in_place_at_a_rank_that_receives_nothing_is_refused),
+        TEST(recvbuf_cannot_be_the_in_place_mark),
+        TEST(a_number_that_is_no_type_is_refused),
+        TEST(a_number_that_is_no_op_is_refused),
+        TEST(an_op_that_the_type_does_not_have_is_unsupported),
+        TEST(a_root_out_of_range_is_refused),
+        TEST(buffers_that_overlap_by_part_are_refused),
+        TEST(buffers_that_touch_are_fine),
+        TEST(sizes_beyond_all_memory_are_refused),
+        TEST(an_algorithm_that_breaks_the_order_is_unsupported),
+        TEST(a_request_that_is_none_is_refused),
+        TEST(no_place_for_an_output_is_refused),
+        TEST(a_freed_request_is_refused),
+        TEST(only_a_persistent_request_can_be_started),
+        TEST(an_active_request_can_be_neither_started_nor_freed),
+        TEST(a_test_without_a_place_for_its_answer_is_refused),
+        TEST(a_context_with_live_requests_stays),
+        TEST(a_context_that_is_none_is_refused),
+        TEST(memory_that_is_not_from_here_is_refused),
+        TEST(local_reductions_check_their_arguments),
+        TEST(where_a_context_is_known_its_log_gets_the_line),
+    };
+
+    return cmocka_run_group_tests_name("api_errors", tests, NULL, NULL);
+}

@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Ops and types of the user's, and those that are more than a kernel. */
+#include "test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "calls.h"
+#include "capture.h"
+
+enum { RANKS = 9 };
+
+static struct capture said;
+
+/* ---- A product that does not commute: 2x2 matrices of integers ---------- */
+
+struct matrix {
+    uint32_t a, b, c, d;
+};
+
+static struct matrix multiply(struct matrix x, struct matrix y)
+{
+    return (struct matrix){x.a * y.a + x.b * y.c, x.a * y.b + x.b * y.d,
+                           x.c * y.a + x.d * y.c, x.c * y.b + x.d * y.d};
+}
+
+static void fill_matrix(void *element, int rank, size_t i)
+{
+    const uint32_t r = (uint32_t)rank, n = (uint32_t)i;
+    const struct matrix m = {r + 1, n + 2, 3 * r + n, 7 + r * n};
+
+    memcpy(element, &m, sizeof m);
+}
+
+static void multiply_by_hand(void *dst, const void *left, const void *right)
+{
+    struct matrix x, y;
+
+    memcpy(&x, left, sizeof x);
+    memcpy(&y, right, sizeof y);
+    x = multiply(x, y);
+    memcpy(dst, &x, sizeof x);
+}
+
+/* What the op was given as arg, on each rank; calls are counted there. */
+struct seen {
+    int calls;
+    int fails_at; /* the call that fails, from 1; 0: none */
+    rcx_datatype_t type;
+    bool wrong;
+};
+
+static struct seen seen[MOST_RANKS];
+
+static int multiply_all(void *dst, const void *left, const void *right,
+                        size_t count, rcx_datatype_t type, void *arg)
+{
+    struct seen *mine = arg;
+
+    if (mine < seen || mine >= seen + MOST_RANKS || count == 0 ||
+        type != mine->type)
+        seen[0].wrong = true;
+    for (size_t i = 0; i < count; i++)
+        multiply_by_hand((struct matrix *)dst + i,
+                         (const struct matrix *)left + i,
+                         (const struct matrix *)right + i);
+    return ++mine->calls == mine->fails_at;
+}
+
+/* The same op and type on all ranks: handles are equal as all count alike. */
+static struct kind create_product(struct job *job, unsigned flags)
+{
+    struct kind kind = {.bytes = sizeof(struct matrix), .fill = fill_matrix,
+                        .combine = multiply_by_hand};
+
+    memset(seen, 0, sizeof seen);
+    for (int i = 0; i < job->size; i++) {
+        rcx_op_t op = 0;
+        rcx_datatype_t type = 0;
+
+        assert_ok(rcx_type_create(job->contexts[i], kind.bytes, &type));
+        assert_ok(rcx_op_create(job->contexts[i], multiply_all, flags, &seen[i],
+                                &op));
+        assert_true(i == 0 || (type == kind.type && op == kind.op));
+        kind.type = seen[i].type = type;
+        kind.op = op;
+    }
+    return kind;
+}
+
+static struct call product_call(const struct kind *kind, int i, int size)
+{
+    static const size_t recvcounts[] = {3, 0, 5, 1, 2, 0, 4, 1, 1};
+    struct call call = {.coll = (enum collective)(i % COLLECTIVES),
+                        .form = (enum form)(i / COLLECTIVES % FORMS),
+                        .root = i % size, .count = (size_t)(i % 7),
+                        .recvcounts = recvcounts, .kind = kind};
+
+    if (!form_fits(call.coll, call.form))
+        call.form = SEPARATE;
+    return call;
+}
+
+static void products_that_do_not_commute_keep_the_order_of_ranks(void **state)
+{
+    static const unsigned flags[] = {0, RCX_OP_EXACT, RCX_OP_NO_FAIL};
+
+    (void)state;
+    for (int size = 1; size <= RANKS; size++) {
+        struct job job;
+
+        open_with(&job, size, NULL, NULL, NULL);
+        for (int f = 0; f < 3; f++) {
+            const struct kind kind = create_product(&job, flags[f]);
+
+            for (int i = 0; i < 40; i++) {
+                const struct call call = product_call(&kind, i, size);
+
+                calls_run(&job, &call, i % 2);
+            }
+            assert_false(seen[0].wrong);
+            assert_true(size == 1 || seen[size - 1].calls > 0);
+        }
+        assert_ok(job_close(&job));
+    }
+}
+
+static void long_products_keep_the_order_of_ranks_in_segments(void **state)
+{
+    struct job job;
+    struct kind kind;
+    struct call call = {.coll = ALLREDUCE, .count = 1000};
+
+    (void)state;
+    open_with(&job, 6, "RCX_ALLREDUCE", "auto:segment=1K,window=3", NULL);
+    kind = create_product(&job, 0);
+    call.kind = &kind;
+    calls_run(&job, &call, true);
+    call.count = 100000; /* where a ring would be taken for a sum */
+    calls_run(&job, &call, false);
+    assert_false(seen[0].wrong);
+    assert_ok(job_close(&job));
+}
+
+/* ---- Ops that fail ------------------------------------------------------ */
+
+/* The first rank that combines at all fails in its first call. */
+static void run_failing(struct job *job, const struct kind *kind,
+                        enum collective coll, int root)
+{
+    const size_t recvcounts[] = {3, 2, 5, 1, 2, 1, 4, 1, 1};
+    const struct call call = {.coll = coll, .root = root, .count = 40,
+                              .recvcounts = recvcounts, .kind = kind};
+
+    for (int failing = 0; failing < job->size; failing++) {
+        const int before = seen[failing].calls;
+        struct calls c;
+
+        seen[failing].fails_at = before + 1;
+        calls_open(&c, job, &call);
+        calls_make(&c, false);
+        job_wait(job, c.requests);
+        for (int i = 0; i < job->size; i++) /* all agree, also on success */
+            assert_status(c.requests[i]->status,
+                          seen[failing].calls > before ? RCX_ERR_OP : RCX_OK);
+        calls_close(&c);
+        seen[failing].fails_at = 0;
+        calls_run(job, &call, false);
+        calls_run(job, &call, true);
+    }
+    assert_int_equal(rcx_sim_unmatched(job->sim), 0);
+}
+
+static void a_failing_op_fails_on_all_ranks_and_breaks_nothing(void **state)
+{
+    static rcx_params_t params = {.field_mask = RCX_PARAM_LOG,
+                                  .log = capture_line, .log_arg = &said};
+    const struct job_options options = {.params = &params, .seed = 4};
+
+    (void)state;
+    for (int size = 2; size <= RANKS; size++) {
+        struct kind kind;
+        struct job job;
+
+        open_with(&job, size, NULL, NULL, &options);
+        kind = create_product(&job, 0);
+        for (int coll = 0; coll < COLLECTIVES; coll++)
+            for (int root = 0; root < (coll == REDUCE ? size : 1); root++)
+                run_failing(&job, &kind, (enum collective)coll, root);
+        assert_ok(job_close(&job));
+    }
+}
+
+static void a_failing_op_fails_segmented_and_persistent_calls_alike(
+    void **state)
+{
+    static rcx_params_t params = {.field_mask = RCX_PARAM_LOG,
+                                  .log = capture_line, .log_arg = &said};
+    static const struct rcx_tag_layout small = {2, 2, 2, 2, 22};
+    const struct job_options options = {.params = &params, .seed = 5,
+                                        .layout = &small};
+    struct call call = {.coll = ALLREDUCE, .count = 100};
+    struct kind kind;
+    struct calls c;
+    struct job job;
+
+    (void)state;
+    open_with(&job, 5, "RCX_ALLREDUCE",
+              "recursive_doubling:segment=64,window=2", &options);
+    kind = create_product(&job, 0);
+    call.kind = &kind;
+    calls_open(&c, &job, &call);
+    calls_make(&c, true);
+    for (int round = 0; round < 10; round++) {
+        const bool fails = round % 2 == 0;
+
+        seen[3].fails_at = fails ? seen[3].calls + 7 : 0;
+        calls_fill(&c);
+        calls_start(&c);
+        job_wait(&job, c.requests);
+        for (int i = 0; i < job.size; i++)
+            assert_status(c.requests[i]->status, fails ? RCX_ERR_OP : RCX_OK);
+        if (!fails)
+            calls_check(&c);
+    }
+    calls_close(&c);
+    assert_ok(job_close(&job));
+}
+
+static void a_failing_op_is_one_line_on_each_rank(void **state)
+{
+    static rcx_params_t params = {.field_mask = RCX_PARAM_LOG,
+                                  .log = capture_line, .log_arg = &said};
+    const struct job_options options = {.params = &params};
+    struct call call = {.coll = ALLREDUCE, .count = 3};
+    struct kind kind;
+    struct calls c;
+    struct job job;
+
+    (void)state;
+    open_with(&job, 4, NULL, NULL, &options);
+    kind = create_product(&job, 0);
+    call.kind = &kind;
+    seen[1].fails_at = 1;
+    calls_open(&c, &job, &call);
+    capture_begin(&said);
+    calls_make(&c, false);
+    calls_wait(&c, RCX_ERR_OP);
+    capture_end(&said);
+    assert_int_equal(said.host_lines, 4);
+    assert_int_equal(said.stderr_lines, 0);
+    assert_non_null(strstr(said.text, "allreduce"));
+    calls_close(&c);
+    assert_ok(job_close(&job));
+}
+
+static int always_fail(void *dst, const void *left, const void *right,
+                       size_t count, rcx_datatype_t type, void *arg)
+{
+    (void)dst, (void)left, (void)right, (void)count, (void)type, (void)arg;
+    return -1;
+}
+
+/* Under small tags segments come and go in any order; the lines do not. */
+static void run_many_failing(struct job *job, unsigned flags)
+{
+    enum { MANY = 20 };
+    static const size_t counts[] = {32, 16, 24, 8}; /* in segments of 8 */
+    static struct calls c[MANY];
+    struct kind kind = sums;
+    struct call call = {.coll = ALLREDUCE, .kind = &kind};
+
+    for (int i = 0; i < job->size; i++)
+        assert_ok(rcx_op_create(job->contexts[i], always_fail, flags, NULL,
+                                &kind.op));
+    capture_begin(&said);
+    for (int i = 0; i < MANY; i++) {
+        call.count = counts[i % 4];
+        calls_open(&c[i], job, &call);
+        calls_make(&c[i], false);
+    }
+    for (int i = 0; i < MANY; i++)
+        calls_wait(&c[i], RCX_ERR_OP);
+    capture_end(&said);
+    for (int i = 0; i < MANY; i++)
+        calls_close(&c[i]);
+    assert_int_equal(said.host_lines, MANY * job->size);
+}
+
+static void many_failing_ones_are_one_line_each(void **state)
+{
+    static rcx_params_t params = {.field_mask = RCX_PARAM_LOG,
+                                  .log = capture_line, .log_arg = &said};
+    static const struct rcx_tag_layout small = {2, 2, 2, 2, 22};
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 40; seed++) {
+        const struct job_options options = {.params = &params, .seed = seed,
+                                            .layout = &small};
+        struct job job;
+
+        open_with(&job, 4, "RCX_ALLREDUCE",
+                  "recursive_doubling:segment=64,window=2", &options);
+        run_many_failing(&job, 0);
+        run_many_failing(&job, RCX_OP_NO_FAIL); /* which is not true */
+        assert_ok(job_close(&job));
+    }
+}
+
+static void a_failing_op_fails_a_local_reduction(void **state)
+{
+    const rcx_params_t params = {.field_mask = RCX_PARAM_LOG,
+                                 .log = capture_line, .log_arg = &said};
+    struct matrix m[3] = {{1, 2, 3, 4}, {5, 6, 7, 8}, {0, 0, 0, 0}};
+    const struct matrix expected = {19, 22, 43, 50};
+    rcx_context_t *context;
+    struct job job = {.size = 1, .contexts = &context};
+    struct kind kind;
+
+    (void)state;
+    assert_ok(rcx_init(&params, &context));
+    kind = create_product(&job, 0);
+    assert_ok(rcx_reduce_local(context, &m[2], &m[0], &m[1], 1, kind.type,
+                               kind.op));
+    assert_memory_equal(&m[2], &expected, sizeof expected);
+    seen[0].fails_at = 2;
+    assert_refused(&said, rcx_reduce_local(context, &m[2], &m[0], &m[1], 1,
+                                           kind.type, kind.op),
+                   RCX_ERR_OP, "op");
+    assert_ok(rcx_finalize(&context));
+}
+
+/* ---- Types of any extent ------------------------------------------------ */
+
+static size_t extent;
+
+static void fill_bytes(void *element, int rank, size_t i)
+{
+    for (size_t k = 0; k < extent; k++)
+        ((unsigned char *)element)[k] =
+            (unsigned char)((size_t)rank * 37 + i * 11 + k * 5 + 1);
+}
+
+static void add_bytes(void *dst, const void *left, const void *right)
+{
+    const unsigned char *l = left, *r = right;
+    unsigned char *d = dst;
+
+    for (size_t k = 0; k < extent; k++)
+        d[k] = (unsigned char)(l[k] + r[k]);
+}
+
+static int add_all_bytes(void *dst, const void *left, const void *right,
+                         size_t count, rcx_datatype_t type, void *arg)
+{
+    (void)type, (void)arg;
+    for (size_t i = 0; i < count; i++)
+        add_bytes((char *)dst + i * extent, (const char *)left + i * extent,
+                  (const char *)right + i * extent);
+    return 0;
+}
+
+static void take_last(void *dst, const void *left, const void *right)
+{
+    (void)left;
+    memmove(dst, right, extent);
+}
+
+static void take_first(void *dst, const void *left, const void *right)
+{
+    (void)right;
+    memmove(dst, left, extent);
+}
+
+static void run_kind(struct job *job, const struct kind *kind)
+{
+    for (int i = 0; i < 30; i++) {
+        const struct call call = product_call(kind, i, job->size);
+
+        calls_run(job, &call, i % 2);
+    }
+}
+
+static void types_may_have_any_extent(void **state)
+{
+    static const size_t extents[] = {1, 2, 3, 12, 100, 1000};
+
+    (void)state;
+    for (size_t e = 0; e < sizeof extents / sizeof *extents; e++) {
+        struct kind kind = {.fill = fill_bytes, .combine = add_bytes};
+        struct job job;
+
+        kind.bytes = extent = extents[e];
+        open_with(&job, 5, "RCX_ALLREDUCE", "auto:segment=200", NULL);
+        for (int i = 0; i < job.size; i++) {
+            assert_ok(rcx_type_create(job.contexts[i], extent, &kind.type));
+            assert_ok(rcx_op_create(job.contexts[i], add_all_bytes,
+                                    RCX_OP_COMMUTATIVE, NULL, &kind.op));
+        }
+        run_kind(&job, &kind);
+        assert_ok(job_close(&job));
+    }
+}
+
+static void replace_and_no_op_take_the_last_and_the_first_rank(void **state)
+{
+    for (int size = 1; size <= RANKS; size++) {
+        struct kind last = {.op = RCX_REPLACE, .fill = fill_bytes,
+                            .combine = take_last};
+        struct kind first = {.op = RCX_NO_OP, .fill = fill_bytes,
+                             .combine = take_first};
+        struct job job;
+
+        (void)state;
+        open_with(&job, size, NULL, NULL, NULL);
+        last.type = first.type = RCX_UINT16; /* a predefined type */
+        last.bytes = first.bytes = extent = 2;
+        run_kind(&job, &last);
+        run_kind(&job, &first);
+        for (int i = 0; i < size; i++) /* and a user's */
+            assert_ok(rcx_type_create(job.contexts[i], 7, &last.type));
+        first.type = last.type;
+        last.bytes = first.bytes = extent = 7;
+        run_kind(&job, &last);
+        run_kind(&job, &first);
+        assert_ok(job_close(&job));
+    }
+}
+
+/* ---- Averages ----------------------------------------------------------- */
+
+static void fill_double(void *element, int rank, size_t i)
+{
+    const double value = (double)(rank * 3 + 1) * (double)(i + 1);
+
+    memcpy(element, &value, sizeof value);
+}
+
+static void add_doubles(void *dst, const void *left, const void *right)
+{
+    double a, b;
+
+    memcpy(&a, left, sizeof a);
+    memcpy(&b, right, sizeof b);
+    a += b;
+    memcpy(dst, &a, sizeof a);
+}
+
+static void divide(void *element, int ranks)
+{
+    double a;
+
+    memcpy(&a, element, sizeof a);
+    a /= ranks;
+    memcpy(element, &a, sizeof a);
+}
+
+/* Whole numbers add up exactly in any order; one division is exact enough. */
+static void an_average_is_the_sum_divided_once(void **state)
+{
+    const struct kind average = {.type = RCX_FLOAT64, .op = RCX_AVG, .bytes = 8,
+                                 .fill = fill_double, .combine = add_doubles,
+                                 .finish = divide};
+    static const char *const methods[] = {
+        "auto", "ring", "ring:segment=64,window=3",
+        "recursive_doubling:segment=24"};
+
+    (void)state;
+    for (int size = 1; size <= RANKS; size++) {
+        for (int m = 0; m < 4; m++) {
+            struct call call = {.coll = ALLREDUCE, .count = 101,
+                                .form = MIXED, .kind = &average};
+            struct job job;
+
+            open_with(&job, size, "RCX_ALLREDUCE", methods[m], NULL);
+            run_kind(&job, &average);
+            calls_run(&job, &call, true);
+            assert_ok(job_close(&job));
+        }
+    }
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products_that_do_not_commute_keep_the_order_of_ranks),
+        cmocka_unit_test(long_products_keep_the_order_of_ranks_in_segments),
+        cmocka_unit_test(a_failing_op_fails_on_all_ranks_and_breaks_nothing),
+        cmocka_unit_test(
+            a_failing_op_fails_segmented_and_persistent_calls_alike),
+        cmocka_unit_test(a_failing_op_is_one_line_on_each_rank),
+        cmocka_unit_test(many_failing_ones_are_one_line_each),
+        cmocka_unit_test(a_failing_op_fails_a_local_reduction),
+        cmocka_unit_test(types_may_have_any_extent),
+        cmocka_unit_test(replace_and_no_op_take_the_last_and_the_first_rank),
+        cmocka_unit_test(an_average_is_the_sum_divided_once),
+    };
+
+    return cmocka_run_group_tests_name("api_ops", tests, NULL, NULL);
+}

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The environment: every variable, valid and not, and who wins over whom. */
+#include "test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture.h"
+#include "core/context.h"
+
+static struct capture said;
+static struct rcx_config config;
+
+/* No RCX_ variable of the caller's gets into the tests. */
+static int clean(void **state)
+{
+    (void)state;
+    for (const struct rcx_option *o = rcx_options; o->name; o++)
+        unsetenv(o->name);
+    unsetenv("RCX_TYPO");
+    memset(&config, 0x77, sizeof config);
+    return 0;
+}
+
+static rcx_status_t configure(const rcx_params_t *given)
+{
+    rcx_params_t params = given ? *given : (rcx_params_t){0};
+    struct rcx_log log;
+
+    params.field_mask |= RCX_PARAM_LOG;
+    params.log = capture_line;
+    params.log_arg = &said;
+    return rcx_context_configure(&params, &log, &config);
+}
+
+/* Reads quietly with name=value in the environment. */
+static void accept(const char *name, const char *value)
+{
+    setenv(name, value, 1);
+    capture_begin(&said);
+    assert_ok(configure(NULL));
+    capture_end(&said);
+    assert_string_equal(said.text, "");
+    unsetenv(name);
+}
+
+/* One line: the variable, its value, and word of what would be valid. */
+static void refuse(const char *name, const char *value, const char *word)
+{
+    char pair[512];
+
+    snprintf(pair, sizeof pair, "%s=%s:", name, value);
+    setenv(name, value, 1);
+    assert_refused(&said, configure(NULL), RCX_ERR_CONFIG, pair, "valid", word);
+    assert_int_equal(said.host_lines, 1);
+    assert_int_equal(said.level, RCX_LOG_ERROR);
+    unsetenv(name);
+}
+
+static void without_variables_everything_is_at_its_default(void **state)
+{
+    (void)state;
+    capture_begin(&said);
+    assert_ok(configure(NULL));
+    capture_end(&said);
+    assert_string_equal(said.text, "");
+    for (int coll = 0; coll < RCX_COLL_COUNT; coll++)
+        assert_null(config.forced[coll].algo);
+    assert_int_equal(config.order, RCX_ORDER_SAME);
+    assert_int_equal(config.wait, RCX_WAIT_AUTO);
+    assert_int_equal(config.plan_cache_bytes, 16 << 20);
+    assert_int_equal(config.log_level, RCX_LOG_WARN);
+    assert_int_equal(config.isa, rcx_isa_best());
+    assert_false(config.allow_singleton);
+}
+
+static void a_method_is_a_name_and_its_parameters(void **state)
+{
+    const struct rcx_forced *forced = &config.forced[RCX_COLL_ALLREDUCE];
+
+    (void)state;
+    accept("RCX_ALLREDUCE", "ring");
+    assert_string_equal(forced->algo->name, "ring");
+    assert_int_equal(forced->segment_bytes, SIZE_MAX);
+    assert_int_equal(forced->window, 0);
+    accept("RCX_ALLREDUCE", "recursive_doubling:segment=64K,window=8");
+    assert_string_equal(forced->algo->name, "recursive_doubling");
+    assert_int_equal(forced->segment_bytes, 64 << 10);
+    assert_int_equal(forced->window, 8);
+    accept("RCX_ALLREDUCE", "ring:window=1");
+    assert_int_equal(forced->segment_bytes, SIZE_MAX);
+    assert_int_equal(forced->window, 1);
+    accept("RCX_ALLREDUCE", "auto:segment=0");
+    assert_null(forced->algo);
+    assert_int_equal(forced->segment_bytes, 0);
+    accept("RCX_ALLREDUCE", "auto");
+    assert_null(forced->algo);
+    accept("RCX_REDUCE", "binomial");
+    assert_ptr_equal(config.forced[RCX_COLL_REDUCE].algo,
+                     rcx_algo_find(RCX_COLL_REDUCE, "binomial"));
+    assert_null(forced->algo);
+    accept("RCX_REDUCE_SCATTER", "pairwise");
+    assert_ptr_equal(config.forced[RCX_COLL_REDUCE_SCATTER].algo,
+                     rcx_algo_find(RCX_COLL_REDUCE_SCATTER, "pairwise"));
+}
+
+static void a_malformed_method_is_refused(void **state)
+{
+    static const char *const bad[] = {
+        "", "Ring", "ring ", " ring", "rings", "3", "binomial", "ring:",
+        "ring,", "ring:segment", "ring:segment=", "ring:segment=-1",
+        "ring:segment=1x", "ring:segment=64,", "ring:,segment=64",
+        "ring:window=0", "ring:window=9", "ring:window=x", "ring:chunk=4",
+        "ring::segment=4", "ring:segment=64:window=2", "ring:segment=1 K",
+        "ring:segment=18446744073709551616"};
+    char endless[300];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        refuse("RCX_ALLREDUCE", bad[i], "auto");
+    memset(endless, 'r', sizeof endless);
+    endless[sizeof endless - 1] = '\0';
+    refuse("RCX_ALLREDUCE", endless, "auto");
+    refuse("RCX_REDUCE", "ring", "auto");
+    refuse("RCX_REDUCE_SCATTER", "binomial", "auto");
+}
+
+static void an_unknown_algorithm_lists_those_there_are(void **state)
+{
+    static const struct {
+        const char *name;
+        enum rcx_coll coll;
+    } methods[] = {{"RCX_ALLREDUCE", RCX_COLL_ALLREDUCE},
+                   {"RCX_REDUCE", RCX_COLL_REDUCE},
+                   {"RCX_REDUCE_SCATTER", RCX_COLL_REDUCE_SCATTER}};
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++)
+            if ((*a)->coll == methods[i].coll)
+                refuse(methods[i].name, "best", (*a)->name);
+        assert_null(strstr(said.text, "dissemination")); /* a barrier's */
+    }
+    refuse("RCX_ALLREDUCE", "best", "recursive_doubling, ring");
+    refuse("RCX_REDUCE", "best", "binomial");
+}
+
+static void words_are_taken_as_they_are_documented(void **state)
+{
+    static const char *const orders[] = {"same", "rank", "uniform",
+                                         "canonical"};
+    static const char *const levels[] = {"error", "warn", "info", "debug"};
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        accept("RCX_ORDER", orders[i]);
+        assert_int_equal(config.order, RCX_ORDER_SAME + i);
+        accept("RCX_LOG", levels[i]);
+        assert_int_equal(config.log_level, RCX_LOG_ERROR + i);
+    }
+    accept("RCX_ORDER", "auto");
+    assert_int_equal(config.order, RCX_ORDER_SAME);
+    accept("RCX_WAIT", "poll");
+    assert_int_equal(config.wait, RCX_WAIT_POLL);
+    accept("RCX_WAIT", "yield");
+    assert_int_equal(config.wait, RCX_WAIT_YIELD);
+    accept("RCX_WAIT", "auto");
+    assert_int_equal(config.wait, RCX_WAIT_AUTO);
+    accept("RCX_ISA", "baseline");
+    assert_int_equal(config.isa, RCX_ISA_BASELINE);
+    accept("RCX_ISA", "auto");
+    assert_int_equal(config.isa, rcx_isa_best());
+    accept("RCX_ALLOW_SINGLETON", "1");
+    assert_true(config.allow_singleton);
+    accept("RCX_ALLOW_SINGLETON", "0");
+    assert_false(config.allow_singleton);
+    accept("RCX_PLAN_CACHE", "64K");
+    assert_int_equal(config.plan_cache_bytes, 64 << 10);
+    accept("RCX_PLAN_CACHE", "0");
+    assert_int_equal(config.plan_cache_bytes, 0);
+}
+
+static void other_words_are_refused(void **state)
+{
+    static const char *const bad[] = {"", " ", "Auto", "autoo", "1x", "-1"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        refuse("RCX_ORDER", bad[i], "canonical");
+        refuse("RCX_WAIT", bad[i], "yield");
+        refuse("RCX_LOG", bad[i], "debug");
+        refuse("RCX_ISA", bad[i], "baseline");
+        refuse("RCX_ALLOW_SINGLETON", bad[i], "0 or 1");
+        refuse("RCX_PLAN_CACHE", bad[i], "size");
+    }
+    refuse("RCX_ORDER", "loose", "same"); /* never safe to ask for */
+    refuse("RCX_ALLOW_SINGLETON", "2", "0 or 1");
+    refuse("RCX_LOG", "4", "error");
+}
+
+static void an_instruction_set_that_the_machine_lacks_is_refused(void **state)
+{
+    (void)state;
+    for (int isa = 0; isa < RCX_ISA_COUNT; isa++) {
+        const char *name = rcx_isa_name((enum rcx_isa)isa);
+
+        if (rcx_isa_available((enum rcx_isa)isa)) {
+            accept("RCX_ISA", name);
+            assert_int_equal(config.isa, isa);
+        } else {
+            refuse("RCX_ISA", name, "this CPU");
+        }
+    }
+}
+
+static void sizes_have_binary_units(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t bytes;
+    } good[] = {
+        {"0", 0}, {"1", 1}, {"007", 7}, {"1k", 1024}, {"1K", 1024},
+        {"3KB", 3072}, {"3kb", 3072}, {"16M", 16777216},
+        {"2G", UINT64_C(2147483648)}, {"1T", UINT64_C(1099511627776)},
+        {"18446744073709551615", SIZE_MAX}, {"16777215T", SIZE_MAX << 40}};
+    static const char *const bad[] = {
+        "", "K", "-1", "+1", " 1", "1 ", "1 K", "1.5K", "1P", "1B", "1KK",
+        "1KBB", "0x10", "18446744073709551616", "16777216T", "99999999999G"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        size_t bytes = 42;
+
+        assert_true(rcx_parse_bytes(good[i].text, &bytes));
+        assert_int_equal(bytes, good[i].bytes);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        size_t bytes = 42;
+
+        if (rcx_parse_bytes(bad[i], &bytes))
+            print_error("\"%s\" is a size\n", bad[i]);
+        assert_int_equal(bytes, 42); /* left alone */
+    }
+}
+
+static void an_unknown_variable_is_worth_a_warning(void **state)
+{
+    (void)state;
+    setenv("RCX_TYPO", "1", 1);
+    assert_refused(&said, configure(NULL), RCX_OK, "RCX_TYPO");
+    assert_int_equal(said.level, RCX_LOG_WARN);
+    setenv("RCX_LOG", "error", 1); /* which somebody may not want to see */
+    capture_begin(&said);
+    assert_ok(configure(NULL));
+    capture_end(&said);
+    assert_string_equal(said.text, "");
+    unsetenv("RCX_LOG");
+    unsetenv("RCX_TYPO");
+    setenv("RCX_ALLREDUCES", "ring", 1); /* longer than one there is */
+    assert_refused(&said, configure(NULL), RCX_OK, "RCX_ALLREDUCES");
+    unsetenv("RCX_ALLREDUCES");
+    accept("RCX_UCX_TLS", "all"); /* UCX's own */
+    accept("RCXTYPO", "1");
+}
+
+static void the_environment_wins_over_params_in_order(void **state)
+{
+    rcx_params_t params = {.field_mask = RCX_PARAM_ORDER,
+                           .order = RCX_ORDER_UNIFORM};
+
+    (void)state;
+    assert_ok(configure(&params));
+    assert_int_equal(config.order, RCX_ORDER_UNIFORM);
+    setenv("RCX_ORDER", "auto", 1);
+    assert_ok(configure(&params));
+    assert_int_equal(config.order, RCX_ORDER_UNIFORM);
+    setenv("RCX_ORDER", "same", 1);
+    assert_ok(configure(&params));
+    assert_int_equal(config.order, RCX_ORDER_SAME);
+    setenv("RCX_ORDER", "canonical", 1);
+    assert_ok(configure(&params));
+    assert_int_equal(config.order, RCX_ORDER_CANONICAL);
+    unsetenv("RCX_ORDER");
+    params.field_mask = 0; /* not given, so not read */
+    assert_ok(configure(&params));
+    assert_int_equal(config.order, RCX_ORDER_SAME);
+}
+
+static void malformed_params_are_refused(void **state)
+{
+    static const char *const names[] = {
+        NULL, "", "a b", "a-b", "\xc3\xa4",
+        "0123456789012345678901234567890123456789012345678901234567890123x"};
+    rcx_params_t params = {.field_mask = UINT64_C(1) << 40};
+
+    (void)state;
+    assert_refused(&said, configure(&params), RCX_ERR_ARG, "field_mask");
+    params.field_mask = RCX_PARAM_NAME;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        params.name = names[i];
+        assert_refused(&said, configure(&params), RCX_ERR_ARG, "name", "64");
+    }
+    params.name = names[5] + 1; /* 64 letters and digits */
+    assert_ok(configure(&params));
+    params.field_mask = RCX_PARAM_ORDER;
+    params.order = RCX_ORDER_LOOSE;
+    assert_refused(&said, configure(&params), RCX_ERR_ARG, "order=0", "1..4");
+    params.order = (rcx_order_t)5;
+    assert_refused(&said, configure(&params), RCX_ERR_ARG, "order=5", "1..4");
+}
+
+static void every_variable_has_words_for_people(void **state)
+{
+    (void)state;
+    for (const struct rcx_option *o = rcx_options; o->name; o++) {
+        assert_int_equal(strncmp(o->name, "RCX_", 4), 0);
+        assert_true(strlen(o->values) > 0 && strlen(o->doc) > 0);
+        accept(o->name, o->fallback);
+    }
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup(name, clean)
+    static const struct CMUnitTest tests[] = {
+        TEST(without_variables_everything_is_at_its_default),
+        TEST(a_method_is_a_name_and_its_parameters),
+        TEST(a_malformed_method_is_refused),
+        TEST(an_unknown_algorithm_lists_those_there_are),
+        TEST(words_are_taken_as_they_are_documented),
+        TEST(other_words_are_refused),
+        TEST(an_instruction_set_that_the_machine_lacks_is_refused),
+        TEST(sizes_have_binary_units),
+        TEST(an_unknown_variable_is_worth_a_warning),
+        TEST(the_environment_wins_over_params_in_order),
+        TEST(malformed_params_are_refused),
+        TEST(every_variable_has_words_for_people),
+    };
+
+    return cmocka_run_group_tests_name("config", tests, NULL, NULL);
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Plans are kept, found again and given up; and a call that was made before
+ * allocates nothing at all: the linker sends all heap calls through here.
+ */
+#include "test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "calls.h"
+
+/* ---- Every heap call, counted ------------------------------------------- */
+
+static unsigned long heap_calls;
+
+#define WRAP(result, name, parameters, arguments) \
+    result __real_##name parameters; \
+    result __wrap_##name parameters; \
+    result __wrap_##name parameters \
+    { \
+        heap_calls++; \
+        return __real_##name arguments; \
+    }
+
+WRAP(void *, malloc, (size_t bytes), (bytes))
+WRAP(void *, calloc, (size_t n, size_t bytes), (n, bytes))
+WRAP(void *, realloc, (void *ptr, size_t bytes), (ptr, bytes))
+WRAP(void *, aligned_alloc, (size_t unit, size_t bytes), (unit, bytes))
+WRAP(int, posix_memalign, (void **ptr, size_t unit, size_t bytes),
+     (ptr, unit, bytes))
+WRAP(void, free, (void *ptr), (ptr))
+
+/* ---- One rank's cache --------------------------------------------------- */
+
+static rcx_context_t *context;
+static rcx_comm_t *comm;
+static int64_t in[4096], out[4096];
+
+static void open_single(const char *limit)
+{
+    if (limit)
+        setenv("RCX_PLAN_CACHE", limit, 1);
+    assert_ok(rcx_init(NULL, &context));
+    unsetenv("RCX_PLAN_CACHE");
+    comm = rcx_world(context);
+}
+
+static void close_single(void)
+{
+    assert_ok(rcx_finalize(&context));
+}
+
+static void sum(size_t count)
+{
+    assert_ok(rcx_allreduce(in, out, count, RCX_INT64, RCX_SUM, comm));
+}
+
+static int entries(void)
+{
+    int n = 0;
+
+    for (const struct rcx_entry *e = comm->cache.recent; e; e = e->older)
+        n++;
+    return n;
+}
+
+/* The sum of what is cached is what the cache says it is. */
+static void check_bytes(void)
+{
+    size_t bytes = 0;
+
+    for (const struct rcx_entry *e = comm->cache.recent; e; e = e->older)
+        bytes += e->bytes;
+    assert_int_equal(comm->cache.bytes, bytes);
+}
+
+static void the_same_shape_is_found_again(void **state)
+{
+    (void)state;
+    open_single(NULL);
+    sum(10);
+    assert_int_equal(comm->cache.misses, 1);
+    assert_int_equal(comm->cache.hits, 0);
+    sum(10);
+    sum(11);
+    sum(10);
+    assert_int_equal(comm->cache.misses, 2);
+    assert_int_equal(comm->cache.hits, 2);
+    assert_int_equal(entries(), 2);
+    check_bytes();
+    close_single();
+}
+
+static void all_that_makes_a_shape_is_told_apart(void **state)
+{
+    const size_t eight = 8;
+    uint64_t misses = 0;
+
+    (void)state;
+    open_single(NULL);
+#define assert_new(call) \
+    do { \
+        for (int i = 0; i < 2; i++) \
+            assert_ok(call); \
+        assert_int_equal(comm->cache.misses, ++misses); \
+    } while (0)
+    assert_new(rcx_allreduce(in, out, 8, RCX_INT64, RCX_SUM, comm));
+    assert_new(rcx_allreduce(in, out, 9, RCX_INT64, RCX_SUM, comm));
+    assert_new(rcx_allreduce(in, out, 8, RCX_UINT64, RCX_SUM, comm));
+    assert_new(rcx_allreduce(in, out, 8, RCX_INT64, RCX_MAX, comm));
+    assert_new(rcx_allreduce(out, out, 8, RCX_INT64, RCX_SUM, comm));
+    assert_new(rcx_reduce(in, out, 8, RCX_INT64, RCX_SUM, 0, comm));
+    assert_new(rcx_reduce_scatter_block(in, out, 8, RCX_INT64, RCX_SUM, comm));
+    assert_new(rcx_reduce_scatter(in, out, &eight, RCX_INT64, RCX_SUM, comm));
+    /* where buffers lie does not */
+    assert_ok(rcx_allreduce(in + 9, out + 3, 8, RCX_INT64, RCX_SUM, comm));
+    assert_int_equal(comm->cache.misses, misses);
+    close_single();
+}
+
+static uint64_t misses_of(struct job *job)
+{
+    return rcx_world(job->contexts[1])->cache.misses;
+}
+
+static void recvcounts_and_roots_are_told_apart(void **state)
+{
+    static const size_t first[] = {3, 3, 0}, second[] = {3, 0, 3};
+    struct call call = {.coll = REDUCE_SCATTER, .recvcounts = first,
+                        .kind = &sums};
+    struct job job;
+
+    (void)state;
+    open_with(&job, 3, NULL, NULL, NULL);
+    for (int round = 0; round < 3; round++) {
+        call.recvcounts = first;
+        calls_run(&job, &call, false);
+        call.recvcounts = second;
+        calls_run(&job, &call, false);
+        assert_int_equal(misses_of(&job), 2);
+    }
+    call.coll = REDUCE;
+    call.count = 5;
+    for (call.root = 0; call.root < 3; call.root++)
+        calls_run(&job, &call, true);
+    assert_int_equal(misses_of(&job), 5);
+    assert_ok(job_close(&job));
+}
+
+static void the_least_recently_used_go_first(void **state)
+{
+    size_t one;
+
+    (void)state;
+    open_single(NULL);
+    sum(1);
+    one = comm->cache.bytes;
+    assert_true(one > 0);
+    context->config.plan_cache_bytes = 4 * one; /* plans of p = 1 are equal */
+    for (size_t count = 2; count <= 4; count++)
+        sum(count);
+    assert_int_equal(comm->cache.evictions, 0);
+    sum(1); /* now 2 is the oldest */
+    sum(5);
+    assert_int_equal(comm->cache.evictions, 1);
+    assert_int_equal(entries(), 4);
+    sum(1);
+    assert_int_equal(comm->cache.misses, 5);
+    sum(2);
+    assert_int_equal(comm->cache.misses, 6);
+    check_bytes();
+    close_single();
+}
+
+static void the_cache_stays_within_its_limit(void **state)
+{
+    (void)state;
+    open_single("64K");
+    for (size_t count = 1; count <= 2000; count++) {
+        sum(count);
+        assert_true(comm->cache.bytes <= 64 << 10);
+    }
+    assert_true(entries() > 1);
+    assert_int_equal(comm->cache.evictions, 2000 - entries());
+    check_bytes();
+    close_single();
+}
+
+static void a_limit_of_nothing_keeps_nothing(void **state)
+{
+    (void)state;
+    open_single("0");
+    for (int i = 0; i < 3; i++)
+        sum(7);
+    assert_int_equal(comm->cache.misses, 3);
+    assert_int_equal(comm->cache.bytes, 0);
+    assert_int_equal(entries(), 0);
+    close_single();
+}
+
+static void what_requests_hold_stays(void **state)
+{
+    enum { HELD = 50 };
+    rcx_request_t *requests[HELD];
+
+    (void)state;
+    open_single("0");
+    for (size_t i = 0; i < HELD; i++)
+        assert_ok(rcx_allreduce_init(in, out, i + 1, RCX_INT64, RCX_SUM, comm,
+                                     &requests[i]));
+    assert_int_equal(entries(), HELD);
+    for (size_t count = 1000; count < 1100; count++)
+        sum(count);
+    assert_int_equal(entries(), HELD);
+    for (int i = 0; i < HELD; i++) {
+        in[i] = i + 100;
+        out[i] = 0;
+        assert_ok(rcx_start(requests[i]));
+        assert_ok(rcx_wait(requests[i]));
+        assert_int_equal(out[i], i + 100);
+    }
+    for (int i = 0; i < HELD; i++)
+        assert_ok(rcx_request_free(&requests[i]));
+    assert_int_equal(entries(), 0);
+    assert_int_equal(comm->cache.bytes, 0);
+    close_single();
+}
+
+/* ---- A call that was made before ---------------------------------------- */
+
+static void a_repeated_call_of_a_single_process_allocates_nothing(void **state)
+{
+    static const size_t counts[] = {0, 1, 7, 4096};
+    const size_t *n;
+
+    (void)state;
+    setenv("RCX_ALLREDUCE", "auto:segment=64,window=3", 1);
+    open_single(NULL);
+    unsetenv("RCX_ALLREDUCE");
+    for (int round = 0; round < 4; round++) {
+        const uint64_t calls = context->heap.calls;
+
+        heap_calls = 0;
+        for (n = counts; n < counts + 4; n++) {
+            sum(*n);
+            assert_ok(rcx_reduce(in, out, *n, RCX_INT64, RCX_SUM, 0, comm));
+            assert_ok(rcx_reduce_scatter(in, out, n, RCX_INT64, RCX_SUM, comm));
+            assert_ok(rcx_allreduce(RCX_IN_PLACE, out, *n, RCX_FLOAT64, RCX_AVG,
+                                    comm));
+        }
+        if (round == 0)
+            continue;
+        assert_int_equal(context->heap.calls, calls);
+        assert_int_equal(heap_calls, 0);
+    }
+    close_single();
+}
+
+static uint64_t calls_of(const struct job *job)
+{
+    uint64_t calls = 0;
+
+    for (int i = 0; i < job->size; i++)
+        calls += job->contexts[i]->heap.calls;
+    return calls;
+}
+
+static void repeat_persistent(int size, const char *method, size_t count)
+{
+    const struct call call = {.coll = ALLREDUCE, .count = count, .kind = &sums};
+    uint64_t before = 0;
+    struct calls c;
+    struct job job;
+
+    open_with(&job, size, "RCX_ALLREDUCE", method, NULL);
+    calls_open(&c, &job, &call);
+    calls_make(&c, true);
+    before = calls_of(&job);
+    for (int i = 0; i < 60; i++) {
+        calls_start(&c);
+        if (i == 30) /* the simulated network, too, has all it needs now */
+            heap_calls = 0;
+        calls_wait(&c, RCX_OK);
+    }
+    assert_int_equal(heap_calls, 0);
+    assert_int_equal(calls_of(&job), before); /* not even the first one */
+    calls_check(&c);
+    calls_close(&c);
+    assert_ok(job_close(&job));
+}
+
+static void a_persistent_call_allocates_nothing_once_it_is_made(void **state)
+{
+    static const char *const methods[] = {
+        "recursive_doubling", "ring", "ring:segment=64,window=3",
+        "recursive_doubling:segment=64,window=8", "ring:segment=512,window=2"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+        for (int size = 1; size <= 5; size++) {
+            repeat_persistent(size, methods[i], 1);
+            repeat_persistent(size, methods[i], 100);
+            repeat_persistent(size, methods[i], 1001);
+        }
+    }
+}
+
+static void a_repeated_nonblocking_call_allocates_nothing(void **state)
+{
+    const struct call call = {.coll = ALLREDUCE, .count = 333, .kind = &sums};
+    struct calls c;
+    struct job job;
+    uint64_t before = 0;
+
+    (void)state;
+    open_with(&job, 4, "RCX_ALLREDUCE", "ring:segment=64,window=3", NULL);
+    calls_open(&c, &job, &call);
+    for (int i = 0; i < 60; i++) {
+        calls_make(&c, false);
+        calls_wait(&c, RCX_OK);
+        for (int rank = 0; rank < 4; rank++)
+            assert_ok(rcx_request_free(&c.requests[rank]));
+        if (i == 0)
+            before = calls_of(&job);
+        if (i == 30)
+            heap_calls = 0;
+    }
+    assert_int_equal(heap_calls, 0);
+    assert_int_equal(calls_of(&job), before);
+    calls_check(&c);
+    calls_close(&c);
+    assert_ok(job_close(&job));
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_same_shape_is_found_again),
+        cmocka_unit_test(all_that_makes_a_shape_is_told_apart),
+        cmocka_unit_test(recvcounts_and_roots_are_told_apart),
+        cmocka_unit_test(the_least_recently_used_go_first),
+        cmocka_unit_test(the_cache_stays_within_its_limit),
+        cmocka_unit_test(a_limit_of_nothing_keeps_nothing),
+        cmocka_unit_test(what_requests_hold_stays),
+        cmocka_unit_test(a_repeated_call_of_a_single_process_allocates_nothing),
+        cmocka_unit_test(a_persistent_call_allocates_nothing_once_it_is_made),
+        cmocka_unit_test(a_repeated_nonblocking_call_allocates_nothing),
+    };
+
+    return cmocka_run_group_tests_name("plan_cache", tests, NULL, NULL);
+}

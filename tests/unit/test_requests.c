@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Requests: many at once, over and over, in any order, under small tags. */
+#include "test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "calls.h"
+
+enum { OUTSTANDING = 100 };
+
+static const size_t uneven[] = {3, 0, 5, 1, 2, 0, 4, 1, 1};
+
+/* One of several shapes, told apart by i. */
+static struct call nth(int i, int size)
+{
+    return (struct call){.coll = (enum collective)(i % COLLECTIVES),
+                         .form = (enum form)(i / 3 % FORMS),
+                         .root = i % size, .count = (size_t)(i * 3 % 17),
+                         .recvcounts = uneven, .kind = &sums};
+}
+
+static struct call legal(int i, int size)
+{
+    struct call call = nth(i, size);
+
+    if (!form_fits(call.coll, call.form))
+        call.form = SEPARATE;
+    return call;
+}
+
+/* Start all on every rank, then wait in the opposite order. */
+static void run_many(int size, const struct job_options *options,
+                     const char *method)
+{
+    struct calls *c = calloc(OUTSTANDING, sizeof *c);
+    struct job job;
+
+    open_with(&job, size, method ? "RCX_ALLREDUCE" : NULL, method, options);
+    for (int i = 0; i < OUTSTANDING; i++) {
+        const struct call call = legal(i, size);
+
+        calls_open(&c[i], &job, &call);
+    }
+    for (int rank = 0; rank < size; rank++)
+        for (int i = 0; i < OUTSTANDING; i++)
+            assert_ok(calls_make_one(&c[i], rank, false));
+    for (int i = OUTSTANDING - 1; i >= 0; i--) {
+        calls_wait(&c[i], RCX_OK);
+        calls_check(&c[i]);
+    }
+    if (job.sim) /* nothing sent that nobody wanted */
+        assert_int_equal(rcx_sim_unmatched(job.sim), 0);
+    for (int i = 0; i < OUTSTANDING; i++)
+        calls_close(&c[i]);
+    assert_ok(job_close(&job));
+    free(c);
+}
+
+static void many_outstanding_ones_may_be_waited_for_in_any_order(void **state)
+{
+    (void)state;
+    for (int size = 1; size <= 9; size += 2) {
+        const struct job_options options = {.seed = (uint64_t)size};
+
+        run_many(size, &options, NULL);
+    }
+}
+
+static void numbers_in_tags_may_begin_again_while_many_are_outstanding(
+    void **state)
+{
+    static const struct rcx_tag_layout four = {2, 2, 2, 2, 2};
+    static const struct rcx_tag_layout many = {2, 2, 2, 2, 22};
+
+    (void)state;
+    for (int size = 2; size <= 9; size++) {
+        for (uint64_t seed = 0; seed < 8; seed++) {
+            const struct job_options options = {
+                .layout = size <= 4 ? &four : &many, .seed = seed};
+
+            run_many(size, &options, NULL);
+            run_many(size, &options, "ring"); /* more messages than numbers */
+        }
+    }
+}
+
+static void segments_and_small_tags_go_together(void **state)
+{
+    static const struct rcx_tag_layout many = {2, 2, 2, 2, 22};
+
+    (void)state;
+    for (int size = 2; size <= 9; size++) {
+        for (uint64_t seed = 0; seed < 8; seed++) {
+            const struct job_options options = {.layout = &many, .seed = seed};
+
+            run_many(size, &options, "ring:segment=16,window=3");
+            run_many(size, &options, "recursive_doubling:segment=8,window=8");
+        }
+    }
+}
+
+static void a_persistent_request_may_be_started_any_number_of_times(
+    void **state)
+{
+    struct call call = legal(0, 5);
+    struct calls c;
+    struct job job;
+
+    (void)state;
+    open_with(&job, 5, "RCX_ALLREDUCE", "ring:segment=64,window=3", NULL);
+    call.form = SEPARATE;
+    call.count = 100;
+    calls_open(&c, &job, &call);
+    calls_make(&c, true);
+    for (int i = 0; i < 1000; i++) {
+        for (int rank = 0; rank < 5; rank++) /* nothing is left of before */
+            memset(c.sides[rank].result, i, c.sides[rank].result_bytes);
+        calls_start(&c);
+        calls_wait(&c, RCX_OK);
+        calls_check(&c);
+    }
+    calls_close(&c);
+    assert_ok(job_close(&job));
+}
+
+static void several_persistent_requests_of_one_shape_run_at_once(void **state)
+{
+    enum { N = 6 };
+    struct calls c[N];
+    struct job job;
+
+    (void)state;
+    open_with(&job, 4, "RCX_ALLREDUCE", "ring:segment=64,window=2", NULL);
+    for (int i = 0; i < N; i++) {
+        const struct call call = {.coll = ALLREDUCE, .count = 100,
+                                  .form = (enum form)(i % OWN_BLOCK),
+                                  .kind = &sums};
+
+        calls_open(&c[i], &job, &call);
+        calls_make(&c[i], true);
+    }
+    for (int round = 0; round < 5; round++) {
+        for (int i = 0; i < N; i++) {
+            calls_fill(&c[i]);
+            calls_start(&c[i]);
+        }
+        for (int i = 0; i < N; i++) {
+            calls_wait(&c[i], RCX_OK);
+            calls_check(&c[i]);
+        }
+    }
+    for (int i = 0; i < N; i++)
+        calls_close(&c[i]);
+    assert_ok(job_close(&job));
+}
+
+static void test_tells_when_an_operation_is_complete(void **state)
+{
+    const struct call call = {.coll = ALLREDUCE, .count = 10, .kind = &sums};
+    struct calls c;
+    struct job job;
+    int done[2] = {-1, -1};
+
+    (void)state;
+    open_with(&job, 2, NULL, NULL, NULL);
+    calls_open(&c, &job, &call);
+    calls_make(&c, true);
+    for (int rank = 0; rank < 2; rank++) { /* not active: complete */
+        assert_ok(rcx_test(c.requests[rank], &done[rank]));
+        assert_int_equal(done[rank], 1);
+        assert_ok(rcx_wait(c.requests[rank]));
+    }
+    assert_ok(rcx_start(c.requests[0]));
+    for (int i = 0; i < 10; i++) {
+        assert_ok(rcx_test(c.requests[0], &done[0]));
+        assert_int_equal(done[0], 0); /* rank 1 has not started */
+    }
+    assert_ok(rcx_start(c.requests[1]));
+    for (int i = 0; i < 100 && !(done[0] && done[1]); i++)
+        for (int rank = 0; rank < 2; rank++)
+            assert_ok(rcx_test(c.requests[rank], &done[rank]));
+    assert_int_equal(done[0] + done[1], 2);
+    calls_check(&c);
+    calls_close(&c);
+    assert_ok(job_close(&job));
+}
+
+static void progress_counts_events_and_none_when_idle(void **state)
+{
+    const struct call call = {.coll = ALLREDUCE, .count = 10, .kind = &sums};
+    struct calls c;
+    struct job job;
+    int events = 0;
+
+    (void)state;
+    open_with(&job, 2, NULL, NULL, NULL);
+    calls_open(&c, &job, &call);
+    assert_int_equal(rcx_progress(job.contexts[0]), 0);
+    calls_make(&c, false);
+    for (int i = 0; i < 20; i++)
+        for (int rank = 0; rank < 2; rank++)
+            events += rcx_progress(job.contexts[rank]);
+    assert_true(events > 0);
+    for (int rank = 0; rank < 2; rank++) {
+        int done;
+
+        assert_ok(rcx_test(c.requests[rank], &done));
+        assert_int_equal(done, 1);
+        assert_int_equal(rcx_progress(job.contexts[rank]), 0);
+    }
+    calls_check(&c);
+    calls_close(&c);
+    assert_ok(job_close(&job));
+}
+
+static void wait_all_skips_what_is_not_there(void **state)
+{
+    rcx_context_t *context;
+    int32_t in[3] = {1, 2, 3}, out[3] = {0};
+    rcx_request_t *requests[5] = {NULL};
+
+    (void)state;
+    assert_ok(rcx_init(NULL, &context));
+    for (int i = 0; i < 3; i++)
+        assert_ok(rcx_iallreduce(&in[i], &out[i], 1, RCX_INT32, RCX_SUM,
+                                 rcx_world(context), &requests[2 * i]));
+    assert_ok(rcx_wait_all(5, requests));
+    assert_ok(rcx_wait_all(0, NULL));
+    assert_memory_equal(in, out, sizeof in);
+    for (int i = 0; i < 3; i++) {
+        assert_ok(rcx_request_free(&requests[2 * i]));
+        assert_null(requests[2 * i]);
+    }
+    assert_ok(rcx_finalize(&context));
+}
+
+static void a_request_names_its_method_as_the_environment_would(void **state)
+{
+    static const struct {
+        const char *forced, *expected;
+    } cases[] = {
+        {"ring", "ring"},
+        {"recursive_doubling", "recursive_doubling"},
+        {"ring:segment=64,window=3", "ring:segment=64,window=3"},
+        {"ring:window=5,segment=1K", "ring:segment=1024,window=5"},
+        {"ring:segment=1M", "ring"}, /* no vector is that long here */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct call call = {.coll = ALLREDUCE, .count = 1000,
+                                  .kind = &sums};
+        struct calls c;
+        struct job job;
+
+        open_with(&job, 2, "RCX_ALLREDUCE", cases[i].forced, NULL);
+        calls_open(&c, &job, &call);
+        calls_make(&c, true);
+        assert_string_equal(rcx_request_method(c.requests[0]),
+                            cases[i].expected);
+        calls_close(&c);
+        assert_ok(job_close(&job));
+    }
+    assert_null(rcx_request_method(NULL));
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(many_outstanding_ones_may_be_waited_for_in_any_order),
+        cmocka_unit_test(
+            numbers_in_tags_may_begin_again_while_many_are_outstanding),
+        cmocka_unit_test(segments_and_small_tags_go_together),
+        cmocka_unit_test(
+            a_persistent_request_may_be_started_any_number_of_times),
+        cmocka_unit_test(several_persistent_requests_of_one_shape_run_at_once),
+        cmocka_unit_test(test_tells_when_an_operation_is_complete),
+        cmocka_unit_test(progress_counts_events_and_none_when_idle),
+        cmocka_unit_test(wait_all_skips_what_is_not_there),
+        cmocka_unit_test(a_request_names_its_method_as_the_environment_would),
+    };
+
+    return cmocka_run_group_tests_name("requests", tests, NULL, NULL);
+}

@@ -28,10 +28,13 @@ struct rcx_method {
     unsigned window;
 };
 
-struct rcx_piece { /* the full segments' plan, and the last one's */
+/* The plan of the full segments, or of the last one, and its executions. */
+struct rcx_piece {
+    struct rcx_entry *entry;
     struct rcx_plan *plan;
     struct rcx_exec *idle;
     size_t out_count;
+    size_t scratch_bytes;
 };
 
 /* A call's shape compiled: kept in the communicator's plan cache. */
@@ -187,9 +190,9 @@ void rcx_plan_cache_clear(struct rcx_comm *comm);
 void rcx_plan_cache_forget(struct rcx_comm *comm, rcx_datatype_t type,
                            rcx_op_t op);
 
-struct rcx_exec *rcx_exec_get(struct rcx_comm *comm, struct rcx_entry *entry,
-                              int piece);
-void rcx_exec_put(struct rcx_entry *entry, int piece, struct rcx_exec *x);
+/* An execution of piece, with scratch; NULL when memory ran out. */
+struct rcx_exec *rcx_exec_get(struct rcx_comm *comm, struct rcx_piece *piece);
+void rcx_exec_put(struct rcx_comm *comm, struct rcx_exec *x);
 
 /* ---- Selection (select.c) -------------------------------------------------- */
 

@@ -40,6 +40,7 @@ struct rcx_exec {
     uint32_t *waits;            /* per step */
     uint32_t *queue;
     struct rcx_message *messages; /* per step */
+    void *home;                   /* the pool it goes back to */
     void *owner;
     uint64_t segment;             /* of the owner's operation */
 };

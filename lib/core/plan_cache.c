@@ -158,7 +158,9 @@ static rcx_status_t build_piece(struct rcx_comm *comm, struct rcx_entry *e,
                         rcx_coll_name(shape.coll));
     if (status != RCX_OK)
         return status;
+    piece->entry = e;
     piece->out_count = rcx_shape_out_count(&shape);
+    piece->scratch_bytes = piece->plan->scratch * shape.elem_bytes;
     e->bytes += piece->plan->bytes + rcx_exec_bytes(piece->plan);
     return RCX_OK;
 }
@@ -186,39 +188,25 @@ static rcx_status_t build_pieces(struct rcx_comm *comm, struct rcx_entry *e,
  */
 static rcx_status_t reserve(struct rcx_comm *comm, struct rcx_entry *e)
 {
-    struct rcx_context *context = comm->context;
-    const uint64_t full = e->segments - (e->piece[1].plan != NULL);
-    const size_t scratch =
-        e->piece[0].plan->scratch * e->combine.reducer.elem_bytes;
-    struct rcx_exec *x[RCX_WINDOW_MAX] = {NULL};
-    void *blocks[RCX_WINDOW_MAX] = {NULL};
-    bool made = true;
+    const bool has_last = e->piece[1].plan != NULL;
+    const uint64_t full = e->segments - has_last;
+    struct rcx_exec *x[RCX_WINDOW_MAX + 1];
+    unsigned wanted = 0, made = 0;
 
-    for (unsigned i = 0; i < e->method.window && i < full; i++) {
-        x[i] = rcx_exec_get(comm, e, 0);
-        blocks[i] = rcx_scratch_get(context, scratch);
-        made = made && x[i] && blocks[i];
+    while (wanted < e->method.window && wanted < full)
+        x[wanted++] = rcx_exec_get(comm, &e->piece[0]);
+    if (has_last)
+        x[wanted++] = rcx_exec_get(comm, &e->piece[1]);
+    for (unsigned i = 0; i < wanted; i++) {
+        if (x[i]) {
+            rcx_exec_put(comm, x[i]);
+            made++;
+        }
     }
-    if (e->piece[1].plan) {
-        const size_t last =
-            e->piece[1].plan->scratch * e->combine.reducer.elem_bytes;
-        struct rcx_exec *last_x = rcx_exec_get(comm, e, 1);
-        void *last_block = rcx_scratch_get(context, last);
-
-        made = made && last_x && last_block;
-        if (last_x)
-            rcx_exec_put(e, 1, last_x);
-        rcx_scratch_put(context, last_block, last);
-    }
-    for (unsigned i = 0; i < e->method.window; i++) {
-        if (x[i])
-            rcx_exec_put(e, 0, x[i]);
-        rcx_scratch_put(context, blocks[i], scratch);
-    }
-    return made ? RCX_OK
-                : rcx_fail(&context->log, RCX_ERR_NOMEM,
-                           "no memory for scratch of %s",
-                           rcx_coll_name(e->call.coll));
+    return made == wanted ? RCX_OK
+                          : rcx_fail(&comm->context->log, RCX_ERR_NOMEM,
+                                     "no memory for scratch of %s",
+                                     rcx_coll_name(e->call.coll));
 }
 
 static void describe(struct rcx_entry *e)
@@ -332,30 +320,55 @@ void rcx_entry_unpin(struct rcx_comm *comm, struct rcx_entry *entry)
         shrink(comm);
 }
 
-struct rcx_exec *rcx_exec_get(struct rcx_comm *comm, struct rcx_entry *entry,
-                              int piece)
+static struct rcx_exec *new_exec(struct rcx_comm *comm,
+                                 struct rcx_piece *piece)
 {
-    struct rcx_exec *x = entry->piece[piece].idle;
+    const struct rcx_reducer *reducer = &piece->entry->combine.reducer;
+    struct rcx_exec *x = rcx_heap_alloc(&comm->context->heap,
+                                        rcx_exec_bytes(piece->plan));
 
-    if (x) {
-        entry->piece[piece].idle = x->next;
-        return x;
-    }
-    x = rcx_heap_alloc(&comm->context->heap,
-                       rcx_exec_bytes(entry->piece[piece].plan));
     if (!x)
         return NULL;
-    rcx_exec_init(x, entry->piece[piece].plan);
+    rcx_exec_init(x, piece->plan);
+    x->home = piece;
     x->transport = comm->context->transport;
-    x->reducer = &entry->combine.reducer;
-    x->elem_bytes = entry->combine.reducer.elem_bytes;
+    x->reducer = reducer;
+    x->elem_bytes = reducer->elem_bytes;
     x->layout = comm->context->layout;
     x->rank = comm->rank;
     return x;
 }
 
-void rcx_exec_put(struct rcx_entry *entry, int piece, struct rcx_exec *x)
+static void put_back(struct rcx_piece *piece, struct rcx_exec *x)
 {
-    x->next = entry->piece[piece].idle;
-    entry->piece[piece].idle = x;
+    x->next = piece->idle;
+    piece->idle = x;
+}
+
+struct rcx_exec *rcx_exec_get(struct rcx_comm *comm, struct rcx_piece *piece)
+{
+    struct rcx_exec *x = piece->idle;
+
+    if (x)
+        piece->idle = x->next;
+    else
+        x = new_exec(comm, piece);
+    if (!x || piece->scratch_bytes == 0)
+        return x;
+    x->base[RCX_BUFFER_TMP] =
+        rcx_scratch_get(comm->context, piece->scratch_bytes);
+    if (x->base[RCX_BUFFER_TMP])
+        return x;
+    put_back(piece, x);
+    return NULL;
+}
+
+void rcx_exec_put(struct rcx_comm *comm, struct rcx_exec *x)
+{
+    struct rcx_piece *piece = x->home;
+
+    if (piece->scratch_bytes > 0)
+        rcx_scratch_put(comm->context, x->base[RCX_BUFFER_TMP],
+                        piece->scratch_bytes);
+    put_back(piece, x);
 }

@@ -167,9 +167,14 @@ static bool is_closing(const struct rcx_request *r, uint64_t segment)
     return segment == r->entry->segments;
 }
 
-static int piece_of(const struct rcx_request *r, uint64_t segment)
+static struct rcx_piece *piece_of(const struct rcx_request *r,
+                                  uint64_t segment)
 {
-    return r->entry->piece[1].plan && segment + 1 == r->entry->segments;
+    struct rcx_entry *e = r->entry;
+
+    if (is_closing(r, segment))
+        return &r->closing->piece[0];
+    return &e->piece[e->piece[1].plan && segment + 1 == e->segments];
 }
 
 /* Where segment begins, in bytes. */
@@ -178,56 +183,39 @@ static size_t offset_of(const struct rcx_entry *e, uint64_t segment)
     return segment * e->method.segment * e->combine.reducer.elem_bytes;
 }
 
-static size_t scratch_bytes(const struct rcx_exec *x)
-{
-    return x->plan->scratch * x->elem_bytes;
-}
-
 static struct rcx_exec *prepare_segment(struct rcx_request *r, uint64_t segment)
 {
-    struct rcx_context *context = r->comm->context;
-    const bool closing = is_closing(r, segment);
-    struct rcx_entry *e = closing ? r->closing : r->entry;
-    const int piece = closing ? 0 : piece_of(r, segment);
-    struct rcx_exec *x = rcx_exec_get(r->comm, e, piece);
+    struct rcx_piece *piece = piece_of(r, segment);
+    struct rcx_exec *x = rcx_exec_get(r->comm, piece);
 
     if (!x)
         return NULL;
-    x->base[RCX_BUFFER_TMP] = rcx_scratch_get(context, scratch_bytes(x));
-    if (!x->base[RCX_BUFFER_TMP]) {
-        rcx_exec_put(e, piece, x);
-        return NULL;
-    }
     x->owner = r;
     x->segment = segment;
-    x->tag_base =
-        e->tag | rcx_tag_sequence(&x->layout, r->sequence + segment);
-    if (closing) {
+    x->tag_base = piece->entry->tag |
+                  rcx_tag_sequence(&x->layout, r->sequence + segment);
+    if (piece->entry == r->closing) {
         r->verdict = r->status;
         x->base[RCX_BUFFER_IN] = x->base[RCX_BUFFER_OUT] = (char *)&r->verdict;
     } else {
-        x->base[RCX_BUFFER_IN] = r->in + offset_of(e, segment);
-        x->base[RCX_BUFFER_OUT] = r->out + offset_of(e, segment);
+        x->base[RCX_BUFFER_IN] = r->in + offset_of(r->entry, segment);
+        x->base[RCX_BUFFER_OUT] = r->out + offset_of(r->entry, segment);
     }
     return x;
 }
 
 static void finish_segment(struct rcx_request *r, struct rcx_exec *x)
 {
-    const bool closing = is_closing(r, x->segment);
-    struct rcx_entry *e = closing ? r->closing : r->entry;
-    const int piece = closing ? 0 : piece_of(r, x->segment);
+    const struct rcx_piece *piece = x->home;
 
     if (r->status == RCX_OK)
         r->status = x->status;
-    if (closing && r->status == RCX_OK)
+    if (piece->entry == r->closing && r->status == RCX_OK)
         r->status = (rcx_status_t)r->verdict;
-    if (e->combine.finish && x->status == RCX_OK)
-        e->combine.finish(x->base[RCX_BUFFER_OUT], e->piece[piece].out_count,
-                          r->comm->size);
-    rcx_scratch_put(r->comm->context, x->base[RCX_BUFFER_TMP],
-                    scratch_bytes(x));
-    rcx_exec_put(e, piece, x);
+    if (piece->entry->combine.finish && x->status == RCX_OK)
+        piece->entry->combine.finish(x->base[RCX_BUFFER_OUT], piece->out_count,
+                                     r->comm->size);
+    rcx_exec_put(r->comm, x);
     *slot_of(r, x->segment) = NULL;
     r->finished++;
 }

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Grids of calls: types and ops, counts and roots, sizes in bytes. */
+#include "job.h"
+
+static const struct serial_kind sum_float = {RCX_FLOAT32, RCX_SUM, 0};
+static const struct serial_kind average = {RCX_FLOAT32, RCX_AVG, 0};
+static const struct serial_kind sum_double = {RCX_FLOAT64, RCX_SUM, 0};
+
+void job_types_and_ops(struct member *m)
+{
+    const size_t count = 7 * (size_t)m->size + 3;
+    uint64_t k = 0;
+
+    for (rcx_datatype_t type = 1; type < SERIAL_TYPES; type++)
+        for (rcx_op_t op = 1; op < SERIAL_OPS; op++) {
+            const struct serial_kind kind = {type, op, 0};
+            struct trial trial;
+
+            if (!serial_is_legal(type, op))
+                continue;
+            trial = trial_mixed(&kind, count, m->size, k++);
+            trial.coll = m->brief ? trial.coll : TRIAL_ALLREDUCE;
+            job_trial(m, &trial);
+            trial.coll = (enum trial_coll)(1 + k % 3);
+            if (!m->brief)
+                job_trial(m, &trial);
+        }
+}
+
+/* All forms and places of all collectives, for one count and root. */
+static void all_ways(struct member *m, size_t count, int root)
+{
+    struct trial t = {.kind = sum_double, .count = count, .root = root};
+
+    for (int way = 0; way < TRIAL_COLLS * TRIAL_FORMS * TRIAL_PLACES; way++) {
+        t.coll = (enum trial_coll)(way % TRIAL_COLLS);
+        t.form = (enum trial_form)(way / TRIAL_COLLS % TRIAL_FORMS);
+        t.place = (enum trial_place)(way / TRIAL_COLLS / TRIAL_FORMS);
+        t.seed = serial_mix(count, (uint64_t)way, (uint64_t)root);
+        if (t.coll != TRIAL_REDUCE && root != 0)
+            continue;
+        job_trial(m, &t);
+        /* ranks may differ in place */
+        t.place = (enum trial_place)((t.place + (unsigned)m->rank) %
+                                     TRIAL_PLACES);
+        if (!m->brief)
+            job_trial(m, &t);
+    }
+}
+
+void job_counts(struct member *m)
+{
+    const size_t p = (size_t)m->size;
+    const size_t counts[] = {0, 1, 2, p - 1, p, p + 1, 7 * p + 3};
+    const int roots[] = {0, 1, m->size - 1};
+
+    for (int i = 0; i < 7; i++)
+        for (int r = 0; r < 3 && roots[r] < m->size; r++) {
+            if (r == 0 || roots[r] != roots[r - 1])
+                all_ways(m, counts[i], roots[r]);
+        }
+}
+
+/* Both sides of every size at which messages may begin to travel otherwise;
+ * for an algorithm that cuts the vector in p, of its messages as well. */
+void job_thresholds(struct member *m)
+{
+    static const size_t kib[] = {8, 16, 64, 128, 256, 1024};
+    const size_t p = (size_t)m->size;
+    uint64_t k = 0;
+
+    for (size_t i = 0; i < sizeof kib / sizeof *kib; i++)
+        for (size_t at = 0; at < 3; at++) {
+            const size_t count = kib[i] * 1024 / sizeof(float) + at - 1;
+            /* the largest ones once, of one collective after the other */
+            const uint64_t trials = m->brief || kib[i] > 256 ? 1 : TRIAL_COLLS;
+
+            for (uint64_t n = 0; n < trials; n++) {
+                struct trial trial = trial_mixed(
+                    k % 5 == 1 ? &average : &sum_float, count, m->size, k);
+
+                job_trial(m, &trial);
+                trial.count *= p;
+                trial.form = TRIAL_NONBLOCKING;
+                if (kib[i] <= 128 && n == at)
+                    job_trial(m, &trial);
+                k++;
+            }
+        }
+    for (k = 0; k < TRIAL_COLLS && !m->brief; k++) {
+        const struct trial trial =
+            trial_mixed(&sum_float, 1 << 20, m->size, k);
+
+        job_trial(m, &trial);
+    }
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The life of contexts: again and again, several, and left at other times. */
+#include "job.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { CYCLES = 5, CONTEXTS = 3, MANY_VARIABLES = 4096 };
+
+extern char **environ;
+
+static const struct serial_kind sum = {RCX_FLOAT64, RCX_SUM, 0};
+
+static void use(struct member *m, uint64_t seed)
+{
+    for (uint64_t k = 0; k < 8; k++) {
+        const struct trial trial =
+            trial_mixed(&sum, k == 5 ? 50000 : 10 * k, m->size, seed + k);
+
+        job_trial(m, &trial);
+    }
+}
+
+void job_cycles(struct member *m)
+{
+    for (uint64_t i = 0; i < CYCLES; i++) {
+        job_open(m, NULL);
+        use(m, i);
+        job_close(m);
+    }
+    /* and one that is not used at all */
+    job_open(m, NULL);
+    job_close(m);
+}
+
+/* Opened in one order, used in all orders, closed in another. */
+void job_contexts(struct member *m)
+{
+    static const char *const names[CONTEXTS] = {"alpha", "beta", "gamma"};
+    struct member members[CONTEXTS];
+    struct attempt attempts[CONTEXTS];
+
+    for (int i = 0; i < CONTEXTS; i++) {
+        members[i] = *m;
+        job_open(&members[i], names[i]);
+    }
+    for (uint64_t i = 0; i < 2 * CONTEXTS; i++)
+        use(&members[i * 2 % CONTEXTS], i);
+    for (int i = 0; i < CONTEXTS; i++) {
+        struct trial trial =
+            trial_mixed(&sum, 20000, members[0].size, (uint64_t)i);
+
+        trial.form = TRIAL_NONBLOCKING;
+        attempt_open(&attempts[i], &trial, members[i].comm);
+        job_require(m, attempt_call(&attempts[i], members[i].comm), "call");
+    }
+    /* ranks wait for them in different orders: each context progresses */
+    for (int k = 0, done = 0; done < CONTEXTS; k++) {
+        struct attempt *a = &attempts[(k + members[0].rank) % CONTEXTS];
+        int complete = 0;
+
+        job_require(m, a->request ? rcx_test(a->request, &complete) : RCX_OK,
+                    "rcx_test");
+        if (!complete)
+            continue;
+        if (attempt_check(a))
+            job_fail(&members[0], "%s", a->problem);
+        job_require(m, rcx_request_free(&a->request), "rcx_request_free");
+        done++;
+    }
+    for (int i = 0; i < CONTEXTS; i++) {
+        attempt_close(&attempts[i]);
+        job_close(&members[(i + 1) % CONTEXTS]);
+    }
+}
+
+/* The first and the last to leave are a while apart. */
+void job_skew(struct member *m)
+{
+    for (int late = 0; late < 2; late++) {
+        job_open(m, NULL);
+        use(m, (uint64_t)late);
+        if (m->rank == (late ? m->size - 1 : 0))
+            usleep(300 * 1000);
+        job_close(m);
+    }
+}
+
+/* ---- Launching ----------------------------------------------------------- */
+
+static char **copy_environment(void)
+{
+    char **copy = calloc(MANY_VARIABLES, sizeof *copy);
+
+    for (int i = 0; copy && environ[i] && i < MANY_VARIABLES - 1; i++)
+        copy[i] = strdup(environ[i]);
+    return copy;
+}
+
+/* The next variable that is not of PMIx: libpmix sets some, PMIX_MCA_psec. */
+static char **skip_pmix(char **at)
+{
+    while (*at && strncmp(*at, "PMIX_", 5) == 0)
+        at++;
+    return at;
+}
+
+static bool environment_is(char **copy)
+{
+    char **now = skip_pmix(environ);
+
+    copy = skip_pmix(copy);
+    while (*copy && *now && strcmp(*copy, *now) == 0) {
+        copy = skip_pmix(copy + 1);
+        now = skip_pmix(now + 1);
+    }
+    return !*copy && !*now;
+}
+
+static void handle(int number)
+{
+    (void)number;
+}
+
+/* Signals of the program's own stay with it. */
+static bool handler_is_ours(void)
+{
+    struct sigaction action;
+
+    return sigaction(SIGUSR1, NULL, &action) == 0 &&
+           action.sa_handler == handle;
+}
+
+int job_launch(void)
+{
+    rcx_context_t *context = NULL;
+    char **before = copy_environment();
+    double one = 1;
+    rcx_status_t status;
+
+    signal(SIGUSR1, handle);
+    status = rcx_init(NULL, &context);
+    if (status != RCX_OK)
+        return context ? 100 : -(int)status;
+    status = rcx_allreduce(RCX_IN_PLACE, &one, 1, RCX_DOUBLE, RCX_SUM,
+                           rcx_world(context));
+    if (status != RCX_OK || one != rcx_comm_size(rcx_world(context)))
+        return 101;
+    printf("%d of %d\n", rcx_comm_rank(rcx_world(context)),
+           rcx_comm_size(rcx_world(context)));
+    if (!before || !environment_is(before))
+        return 102;
+    if (!handler_is_ours())
+        return 103;
+    return -(int)rcx_finalize(&context);
+}

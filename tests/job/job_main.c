@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * job_main MODE
+ *
+ * One rank of a job under any launcher: collectives through the public library
+ * against what one process computes for itself. Prints nothing and exits with
+ * 0 if all was right; else one line says what was not, and the job ends.
+ *
+ *   all      everything but stress, soak and huge
+ *   quick    less of everything
+ *   cycles   contexts opened and closed again, several at once, late leavers
+ *   stress   many calls back to back, with delays
+ *   soak     more of them
+ *   huge     more than 2^31 elements, 4 GiB of memory for two ranks
+ *   launch   rcx_init() alone: exits with the negated status
+ */
+#include "job.h"
+
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void job_fail(const struct member *m, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    fprintf(stderr, "job_main: rank %d of %d: %s\n", m->rank, m->size, text);
+    exit(1);
+}
+
+static void take_line(rcx_log_level_t level, const char *text, void *arg)
+{
+    struct member *m = arg;
+
+    m->lines++;
+    if (!m->expect_log)
+        fprintf(stderr, "job_main: log level %d: %s\n", level, text);
+}
+
+static bool is_forced(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value && strncmp(value, "auto", 4) != 0;
+}
+
+void job_open(struct member *m, const char *name)
+{
+    const rcx_params_t params = {
+        .field_mask = RCX_PARAM_LOG | (name ? RCX_PARAM_NAME : 0),
+        .name = name,
+        .log = take_line,
+        .log_arg = m,
+    };
+
+    m->rank = m->size = -1;
+    m->lines = 0;
+    job_require(m, rcx_init(&params, &m->context), "rcx_init");
+    m->comm = rcx_world(m->context);
+    m->rank = rcx_comm_rank(m->comm);
+    m->size = rcx_comm_size(m->comm);
+    m->forced = is_forced("RCX_ALLREDUCE") || is_forced("RCX_REDUCE") ||
+                is_forced("RCX_REDUCE_SCATTER");
+    m->expect_log = m->forced;
+    m->delays = (uint64_t)m->rank + 1;
+}
+
+void job_close(struct member *m)
+{
+    job_require(m, rcx_finalize(&m->context), "rcx_finalize");
+}
+
+void job_trial(struct member *m, const struct trial *trial)
+{
+    char problem[256];
+    rcx_status_t status;
+
+    m->lines = 0;
+    status = trial_run(trial, m->comm, problem);
+    if (status == RCX_ERR_UNSUPPORTED && m->forced && m->lines == 1)
+        return;
+    if (status != RCX_OK)
+        job_fail(m, "%s", problem);
+    if (m->lines != 0)
+        job_fail(m, "%d log lines of a call that went well", m->lines);
+}
+
+void job_delay(struct member *m)
+{
+    m->delays = serial_mix(m->delays, (uint64_t)m->rank, 2);
+    if (m->delays % 8 == 0)
+        for (uint64_t i = 0; i < (m->delays >> 8) % 16; i++)
+            sched_yield();
+    if (m->delays % 64 == 1)
+        usleep((m->delays >> 8) % 200);
+}
+
+static void run_parts(const struct member *like,
+                      void (*const parts[])(struct member *m))
+{
+    struct member m = *like;
+
+    job_open(&m, NULL);
+    for (int i = 0; parts[i]; i++)
+        parts[i](&m);
+    job_close(&m);
+}
+
+int main(int argc, char **argv)
+{
+    static void (*const work[])(struct member *m) = {
+        job_types_and_ops, job_counts, job_thresholds, job_outstanding,
+        job_persistent, job_user_ops, job_failing_op, job_same_bits, NULL};
+    static void (*const stress[])(struct member *m) = {job_stress, NULL};
+    static void (*const huge[])(struct member *m) = {job_huge, NULL};
+    const char *mode = argc == 2 ? argv[1] : "";
+    const bool quick = strcmp(mode, "quick") == 0;
+    const bool stresses = strcmp(mode, "stress") == 0;
+    struct member m = {.brief = quick || stresses};
+
+    if (strcmp(mode, "launch") == 0)
+        return job_launch();
+    if (strcmp(mode, "all") == 0 || quick)
+        run_parts(&m, work);
+    if (strcmp(mode, "all") == 0 || strcmp(mode, "cycles") == 0) {
+        job_cycles(&m);
+        job_contexts(&m);
+        job_skew(&m);
+    } else if (stresses || strcmp(mode, "soak") == 0) {
+        run_parts(&m, stress);
+    } else if (strcmp(mode, "huge") == 0) {
+        run_parts(&m, huge);
+    } else if (!quick) {
+        fprintf(stderr, "usage: %s all|quick|cycles|stress|soak|huge|launch\n",
+                argv[0]);
+        return 2;
+    }
+    return 0;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Requests: many at once, and persistent ones. */
+#include "job.h"
+
+enum { OUTSTANDING = 100, STARTS = 100, PERSISTENT = 4 };
+
+static const struct serial_kind sum = {RCX_UINT64, RCX_SUM, 0};
+
+static void check(struct member *m, struct attempt *a)
+{
+    if (attempt_check(a))
+        job_fail(m, "%s", a->problem);
+}
+
+static void start_many(struct member *m, struct attempt attempts[])
+{
+    for (uint64_t k = 0; k < OUTSTANDING; k++) {
+        /* most are short; every tenth travels in several messages */
+        const size_t count = k % 10 == 3 ? 40000 : serial_mix(k, 0, 0) % 300;
+        struct trial trial = trial_mixed(&sum, count, m->size, k);
+
+        trial.form = TRIAL_NONBLOCKING;
+        attempt_open(&attempts[k], &trial, m->comm);
+        job_require(m, attempt_call(&attempts[k], m->comm), "nonblocking");
+        job_delay(m);
+    }
+}
+
+static void wait_by_test(struct member *m, struct attempt *a)
+{
+    int done = 0;
+
+    while (!done)
+        job_require(m, rcx_test(a->request, &done), "rcx_test");
+}
+
+/* Waited for in reverse order, by test and at once. */
+void job_outstanding(struct member *m)
+{
+    static struct attempt attempts[OUTSTANDING];
+    rcx_request_t *requests[OUTSTANDING + 1] = {NULL};
+
+    for (int round = 0; round < (m->brief ? 1 : 3); round++) {
+        start_many(m, attempts);
+        for (int k = OUTSTANDING - 1; k >= 0; k--) {
+            requests[k] = attempts[k].request;
+            if (round == 0)
+                job_require(m, rcx_wait(attempts[k].request), "rcx_wait");
+            else if (round == 1 && k % 3 == 0)
+                wait_by_test(m, &attempts[k]);
+        }
+        job_require(m, rcx_wait_all(OUTSTANDING + 1, requests),
+                    "rcx_wait_all");
+        for (int k = 0; k < OUTSTANDING; k++) {
+            check(m, &attempts[k]);
+            attempt_close(&attempts[k]);
+        }
+    }
+}
+
+/* Some at once, started again and again over the same buffers. */
+void job_persistent(struct member *m)
+{
+    struct attempt attempts[PERSISTENT];
+
+    for (uint64_t k = 0; k < PERSISTENT; k++) {
+        struct trial trial =
+            trial_mixed(&sum, k == 1 ? 30000 : 100 + k, m->size, k);
+
+        trial.form = TRIAL_PERSISTENT;
+        attempt_open(&attempts[k], &trial, m->comm);
+        job_require(m, attempt_call(&attempts[k], m->comm), "_init");
+    }
+    for (uint64_t start = 0; start < STARTS; start++) {
+        for (uint64_t k = 0; k < PERSISTENT; k++) {
+            attempt_load(&attempts[k], serial_mix(start, k, 5));
+            job_require(m, rcx_start(attempts[k].request), "rcx_start");
+            job_delay(m);
+        }
+        for (int k = PERSISTENT - 1; k >= 0; k--) {
+            job_require(m, rcx_wait(attempts[k].request), "rcx_wait");
+            check(m, &attempts[k]);
+        }
+    }
+    for (int k = 0; k < PERSISTENT; k++)
+        attempt_close(&attempts[k]);
+}

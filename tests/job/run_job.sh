@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# run_job.sh LAUNCHER N [NAME=VALUE...] PROGRAM [ARGUMENT...]
+#
+# One test in TAP: PROGRAM as N ranks under LAUNCHER exits with 0, in time, and
+# writes nothing to stderr. LAUNCHER is one of
+#
+#   PATH/rcxrun        RCX's own, also with options: "PATH/rcxrun --nodes 2"
+#   mpirun             Open MPI's
+#   prterun            PRRTE's
+#   "PATH/with_slurm srun OPTIONS"
+#
+# Skipped, with the reason, where the launcher is not installed. JOB_SECONDS in
+# the environment bounds the time, only so that a hang ends.
+
+set -u
+
+if [ $# -lt 3 ]; then
+    echo "usage: $0 LAUNCHER N [NAME=VALUE...] PROGRAM [ARGUMENT...]" >&2
+    exit 2
+fi
+read -ra launcher <<<"$1"
+n=$2
+shift 2
+
+variables=()
+while [[ ${1-} == [A-Z]*=* ]]; do
+    export "${1?}"
+    variables+=("$1")
+    shift
+done
+what="${launcher[*]##*/} n=$n${variables[*]:+ ${variables[*]}} ${1##*/} ${*:2}"
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+echo "1..1"
+
+skip() {
+    echo "ok 1 - $what # SKIP $1"
+    exit 0
+}
+
+# Open MPI's mpirun, whatever others are installed.
+find_mpirun() {
+    local name
+    for name in mpirun.openmpi mpirun; do
+        if "$name" --version 2>/dev/null | grep -q 'Open MPI'; then
+            mpirun=$name
+            return 0
+        fi
+    done
+    return 1
+}
+
+case ${launcher[0]##*/} in
+mpirun)
+    find_mpirun || skip "Open MPI's mpirun is not installed"
+    command=("$mpirun" --oversubscribe -n "$n"
+        --mca oob_tcp_if_include lo)
+    if [ "$(id -u)" -eq 0 ]; then
+        command+=(--allow-run-as-root)
+    fi
+    for variable in "${variables[@]}"; do
+        command+=(-x "${variable%%=*}")
+    done
+    ;;
+prterun)
+    command -v prterun >/dev/null || skip "prterun is not installed"
+    command=(prterun --map-by :OVERSUBSCRIBE -n "$n")
+    if [ "$(id -u)" -eq 0 ]; then
+        command+=(--allow-run-as-root)
+    fi
+    ;;
+with_slurm)
+    command=("${launcher[@]}" --mpi=pmix -n "$n")
+    ;;
+*)
+    command=("${launcher[@]}" -n "$n")
+    ;;
+esac
+
+timeout -k 5 "${JOB_SECONDS:-120}" "${command[@]}" "$@" \
+    >"$scratch/out" 2>"$scratch/err" </dev/null
+status=$?
+if [ $status -eq 0 ] && [ ! -s "$scratch/err" ]; then
+    echo "ok 1 - $what"
+    exit 0
+fi
+if [ $status -eq 77 ] && [ "${launcher[0]##*/}" = with_slurm ]; then
+    skip "$(sed -n 's/.*skipped: //p' "$scratch/err")"
+fi
+[ $status -ne 124 ] || echo "# did not end in ${JOB_SECONDS:-120} seconds"
+echo "# exit status $status"
+sed 's/^/# stderr: /' "$scratch/err" | head -40
+echo "not ok 1 - $what"
+exit 1

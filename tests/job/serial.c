@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "serial.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../unit/reference.h"
+
+uint64_t serial_mix(uint64_t a, uint64_t b, uint64_t c)
+{
+    uint64_t x = a * 0x9e3779b97f4a7c15 + b * 0xbf58476d1ce4e5b9 +
+                 c * 0x94d049bb133111eb + 0x2545f4914f6cdd1d;
+
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+    x = (x ^ x >> 27) * 0x94d049bb133111eb;
+    return x ^ x >> 31;
+}
+
+uint64_t serial_hash(const void *bytes, size_t count)
+{
+    const unsigned char *at = bytes;
+    uint64_t hash = 0xcbf29ce484222325, word;
+
+    for (; count >= sizeof word; count -= sizeof word, at += sizeof word) {
+        memcpy(&word, at, sizeof word);
+        hash = (hash ^ word) * 0x100000001b3;
+        hash ^= hash >> 29;
+    }
+    while (count-- > 0)
+        hash = (hash ^ *at++) * 0x100000001b3;
+    return hash;
+}
+
+/* ---- Kinds --------------------------------------------------------------- */
+
+/* The fixed-width type that a C type is. */
+static rcx_datatype_t fixed(rcx_datatype_t type)
+{
+    switch (type) {
+    case RCX_SIGNED_CHAR: return RCX_INT8;
+    case RCX_UNSIGNED_CHAR: return RCX_UINT8;
+    case RCX_SHORT: return RCX_INT16;
+    case RCX_UNSIGNED_SHORT: return RCX_UINT16;
+    case RCX_INT: return RCX_INT32;
+    case RCX_UNSIGNED: return RCX_UINT32;
+    case RCX_LONG: return sizeof(long) == 8 ? RCX_INT64 : RCX_INT32;
+    case RCX_UNSIGNED_LONG: return sizeof(long) == 8 ? RCX_UINT64 : RCX_UINT32;
+    case RCX_LONG_LONG: return RCX_INT64;
+    case RCX_UNSIGNED_LONG_LONG: return RCX_UINT64;
+    default: return type;
+    }
+}
+
+static bool is_pair(rcx_datatype_t type)
+{
+    return type >= RCX_FLOAT_INT && type <= RCX_LONG_DOUBLE_INT;
+}
+
+static bool is_complex(rcx_datatype_t type)
+{
+    return type >= RCX_COMPLEX_FLOAT && type <= RCX_COMPLEX_LONG_DOUBLE;
+}
+
+static bool is_floating(rcx_datatype_t type)
+{
+    return type >= RCX_FLOAT16 && type <= RCX_LONG_DOUBLE;
+}
+
+bool serial_is_legal(rcx_datatype_t given, rcx_op_t op)
+{
+    const rcx_datatype_t type = fixed(given);
+    const bool integer = type >= RCX_INT8 && type <= RCX_UINT64;
+    const bool number = integer || is_floating(type) || is_complex(type);
+
+    switch (op) {
+    case RCX_MAX: case RCX_MIN:
+        return integer || is_floating(type);
+    case RCX_SUM: case RCX_PROD:
+        return number;
+    case RCX_LAND: case RCX_LOR: case RCX_LXOR:
+        return integer || type == RCX_BOOL;
+    case RCX_BAND: case RCX_BOR: case RCX_BXOR:
+        return integer || type == RCX_BOOL || type == RCX_BYTE;
+    case RCX_MAXLOC: case RCX_MINLOC:
+        return is_pair(type);
+    case RCX_REPLACE: case RCX_NO_OP:
+        return true;
+    case RCX_AVG:
+        return is_floating(type) || is_complex(type);
+    default:
+        return false;
+    }
+}
+
+size_t serial_bytes(const struct serial_kind *kind)
+{
+    return kind->extent ? kind->extent : reference_bytes(fixed(kind->type));
+}
+
+/* ---- Operands ------------------------------------------------------------ */
+
+/* Small enough that sums of a few are exact in every type; for products, a
+ * power of two. */
+static double small_number(rcx_op_t op, uint64_t random)
+{
+    static const double factors[] = {1, -1, 2, 0.5, -2, 1, -0.5, 1};
+
+    return op == RCX_PROD ? factors[random % 8] : (double)(random % 17) - 8;
+}
+
+static void put_real(void *at, rcx_datatype_t type, double value)
+{
+    uint16_t half;
+
+    switch (type) {
+    case RCX_FLOAT16: case RCX_BFLOAT16:
+        half = reference_encode(value, type);
+        memcpy(at, &half, sizeof half);
+        break;
+    case RCX_FLOAT32: *(float *)at = (float)value; break;
+    case RCX_FLOAT64: *(double *)at = value; break;
+    default: *(long double *)at = value; break;
+    }
+}
+
+static void put_complex(void *at, rcx_datatype_t type, rcx_op_t op,
+                        uint64_t random)
+{
+    /* factors of +-1 +-i: products are powers of two times a root of one */
+    const double re = op == RCX_PROD ? 1 - (double)(random & 2)
+                                     : small_number(op, random);
+    const double im = op == RCX_PROD ? 1 - (double)(random >> 4 & 2)
+                                     : small_number(op, random >> 8);
+    const rcx_datatype_t part = type == RCX_COMPLEX_FLOAT ? RCX_FLOAT32
+                                : type == RCX_COMPLEX_DOUBLE
+                                    ? RCX_FLOAT64
+                                    : RCX_LONG_DOUBLE;
+
+    put_real(at, part, re);
+    put_real((char *)at + reference_bytes(part), part, im);
+}
+
+/* Few different values, so that the index decides. */
+static void put_pair(void *at, rcx_datatype_t type, int index, uint64_t random)
+{
+    const int value = (int)(random % 3) - 1;
+
+#define PUT(ctype) \
+    do { \
+        struct { ctype value; int index; } *pair = at; \
+        pair->value = (ctype)value; \
+        pair->index = index; \
+    } while (0)
+    switch (type) {
+    case RCX_FLOAT_INT: PUT(float); break;
+    case RCX_DOUBLE_INT: PUT(double); break;
+    case RCX_LONG_INT: PUT(long); break;
+    case RCX_2INT: PUT(int); break;
+    case RCX_SHORT_INT: PUT(short); break;
+    default: PUT(long double); break;
+    }
+#undef PUT
+}
+
+static void put_bytes(unsigned char *at, size_t bytes, uint64_t random)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        if (i > 0 && i % 8 == 0)
+            random = serial_mix(random, i, 0);
+        at[i] = (unsigned char)(random >> i % 8 * 8);
+    }
+}
+
+static void put(const struct serial_kind *kind, void *at, size_t bytes,
+                int rank, uint64_t random)
+{
+    const rcx_datatype_t type = fixed(kind->type);
+
+    if (kind->extent)
+        put_bytes(at, bytes, random);
+    else if (is_floating(type))
+        put_real(at, type, small_number(kind->op, random));
+    else if (is_complex(type))
+        put_complex(at, type, kind->op, random);
+    else if (is_pair(type))
+        put_pair(at, type, (int)(random >> 8) % 4 * 16 + rank, random);
+    else if (type == RCX_BOOL)
+        *(bool *)at = random & 1;
+    else
+        /* zeros are what logical ops look for */
+        put_bytes(at, bytes, random >> 60 ? random : 0);
+}
+
+void serial_fill(const struct serial_kind *kind, void *vector, size_t first,
+                 size_t count, int rank, uint64_t seed)
+{
+    const size_t bytes = serial_bytes(kind);
+    char *at = vector;
+
+    memset(vector, 0, count * bytes);
+    for (size_t i = 0; i < count; i++, at += bytes)
+        put(kind, at, bytes, rank,
+            serial_mix(seed, (uint64_t)rank + 1, first + i));
+}
+
+/* ---- Results ------------------------------------------------------------- */
+
+/*
+ * Two bytes are the map x -> m x + c modulo 256, and op is composition; a last
+ * single byte keeps the last that is not zero.
+ */
+int serial_user_op(void *dst, const void *left, const void *right,
+                   size_t count, rcx_datatype_t type, void *arg)
+{
+    const size_t extent = *(const size_t *)arg;
+    const unsigned char *a = left, *b = right;
+    unsigned char *d = dst;
+
+    (void)type;
+    for (size_t i = 0; i < count; i++, a += extent, b += extent, d += extent) {
+        for (size_t k = 0; k + 1 < extent; k += 2) {
+            const unsigned m = a[k], c = a[k + 1];
+
+            d[k + 1] = (unsigned char)(c * b[k] + b[k + 1]);
+            d[k] = (unsigned char)(m * b[k]);
+        }
+        if (extent % 2)
+            d[extent - 1] = b[extent - 1] ? b[extent - 1] : a[extent - 1];
+    }
+    return 0;
+}
+
+/* acc = acc op next, element by element. */
+static void combine(const struct serial_kind *kind, void *acc,
+                    const void *next, size_t count)
+{
+    const size_t bytes = serial_bytes(kind);
+    size_t extent = kind->extent;
+
+#define ADD(ctype) \
+    for (size_t i = 0; i < count; i++) \
+        ((ctype *)acc)[i] += ((const ctype *)next)[i]
+    if (kind->op == RCX_REPLACE)
+        memcpy(acc, next, count * bytes);
+    else if (kind->op == RCX_NO_OP)
+        return;
+    else if (extent)
+        serial_user_op(acc, acc, next, count, kind->type, &extent);
+    else if (kind->op == RCX_SUM && kind->type == RCX_UINT64)
+        ADD(uint64_t);
+    else if (kind->op == RCX_SUM && kind->type == RCX_FLOAT32)
+        ADD(float);
+    else if (kind->op == RCX_SUM && kind->type == RCX_FLOAT64)
+        ADD(double);
+    else
+        for (size_t i = 0; i < count; i++)
+            reference_combine((char *)acc + i * bytes,
+                              (char *)acc + i * bytes,
+                              (const char *)next + i * bytes, kind->op,
+                              fixed(kind->type));
+#undef ADD
+}
+
+/* The sign of a complex product's zero depends on the bracketing. */
+static bool equal_complex(const void *a, const void *b, rcx_datatype_t type)
+{
+#define EQUAL(ctype) \
+    (((const ctype *)a)[0] == ((const ctype *)b)[0] && \
+     ((const ctype *)a)[1] == ((const ctype *)b)[1])
+    if (type == RCX_COMPLEX_FLOAT)
+        return EQUAL(float);
+    return type == RCX_COMPLEX_DOUBLE ? EQUAL(double) : EQUAL(long double);
+#undef EQUAL
+}
+
+static bool equal(const struct serial_kind *kind, const void *a, const void *b,
+                  size_t bytes)
+{
+    const rcx_datatype_t type = fixed(kind->type);
+
+    if (kind->extent)
+        return memcmp(a, b, bytes) == 0;
+    return is_complex(type) ? equal_complex(a, b, type)
+                            : reference_equal(a, b, type);
+}
+
+enum { CHUNK_BYTES = 16384 };
+
+bool serial_check(const struct serial_kind *kind, const void *result,
+                  size_t first, size_t count, int size, uint64_t seed,
+                  size_t *wrong_p)
+{
+    const size_t bytes = serial_bytes(kind), chunk = CHUNK_BYTES / bytes;
+    char *acc = malloc(2 * CHUNK_BYTES), *next = acc + CHUNK_BYTES;
+    const char *at = result;
+    bool right = true;
+
+    if (!acc)
+        abort();
+    for (size_t done = 0; done < count && right; done += chunk) {
+        const size_t n = count - done < chunk ? count - done : chunk;
+
+        serial_fill(kind, acc, first + done, n, 0, seed);
+        for (int rank = 1; rank < size; rank++) {
+            serial_fill(kind, next, first + done, n, rank, seed);
+            combine(kind, acc, next, n);
+        }
+        for (size_t i = 0; i < n && right; i++, at += bytes) {
+            if (kind->op == RCX_AVG)
+                reference_average(acc + i * bytes, fixed(kind->type), size);
+            right = equal(kind, at, acc + i * bytes, bytes);
+            *wrong_p = first + done + i;
+        }
+    }
+    free(acc);
+    return right;
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * All ranks of a job in this process, over real UCX: one thread drives them by
+ * nonblocking calls, or each rank blocks in a thread of its own.
+ */
+#include "test.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "context.h"
+#include "trial.h"
+
+enum { MOST_RANKS = 9 };
+
+static const struct serial_kind sum_float = {RCX_FLOAT32, RCX_SUM, 0};
+static const struct serial_kind average = {RCX_FLOAT32, RCX_AVG, 0};
+static const struct serial_kind last = {RCX_INT16, RCX_REPLACE, 0};
+static const struct serial_kind sum_word = {RCX_UINT64, RCX_SUM, 0};
+
+static void open_job(struct job *job, int size,
+                     const struct rcx_tag_layout *layout)
+{
+    const struct job_options options = {.ucx = true, .layout = layout};
+
+    assert_ok(job_open(job, size, &options));
+}
+
+/* One trial on all ranks, on this thread. */
+struct round {
+    struct attempt attempts[MOST_RANKS];
+    rcx_request_t *requests[MOST_RANKS];
+};
+
+static void begin(struct job *job, const struct trial *trial,
+                  struct round *round)
+{
+    for (int i = 0; i < job->size; i++) {
+        struct attempt *a = &round->attempts[i];
+        rcx_comm_t *comm = rcx_world(job->contexts[i]);
+
+        attempt_open(a, trial, comm);
+        assert_ok(attempt_call(a, comm));
+        if (trial->form == TRIAL_PERSISTENT)
+            assert_ok(rcx_start(a->request));
+        round->requests[i] = a->request;
+    }
+}
+
+static void finish(struct job *job, struct round *round)
+{
+    assert_ok(job_wait(job, round->requests));
+    for (int i = 0; i < job->size; i++) {
+        if (attempt_check(&round->attempts[i]))
+            fail_msg("rank %d of %d: %s", i, job->size,
+                     round->attempts[i].problem);
+        attempt_close(&round->attempts[i]);
+    }
+}
+
+static void run(struct job *job, struct trial trial)
+{
+    struct round round;
+
+    if (trial.form == TRIAL_BLOCKING)
+        trial.form = TRIAL_NONBLOCKING;
+    begin(job, &trial, &round);
+    finish(job, &round);
+}
+
+/* All collectives and places, for a count. */
+static void run_all(struct job *job, const struct serial_kind *kind,
+                    size_t count)
+{
+    for (int k = 0; k < TRIAL_COLLS * TRIAL_PLACES; k++) {
+        struct trial trial =
+            trial_mixed(kind, count, job->size, (uint64_t)k);
+
+        trial.place = (enum trial_place)(k / TRIAL_COLLS);
+        run(job, trial);
+    }
+}
+
+static void run_counts(struct job *job)
+{
+    const size_t p = (size_t)job->size;
+    const size_t counts[] = {0, 1, 2, p - 1, p, p + 1, 7 * p + 3, 5000};
+
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        run_all(job, &sum_float, counts[i]);
+}
+
+static void all_collectives_at_every_size_of_job(void **state)
+{
+    (void)state;
+    for (int size = 1; size <= MOST_RANKS; size++) {
+        struct job job;
+
+        open_job(&job, size, NULL);
+        run_counts(&job);
+        run_all(&job, &last, 3 * (size_t)size + 1);
+        assert_ok(job_close(&job));
+    }
+}
+
+/* ---- Every algorithm ----------------------------------------------------- */
+
+static void force(enum rcx_coll coll, const char *method)
+{
+    static const char *const variables[RCX_COLL_COUNT] = {
+        [RCX_COLL_ALLREDUCE] = "RCX_ALLREDUCE",
+        [RCX_COLL_REDUCE] = "RCX_REDUCE",
+        [RCX_COLL_REDUCE_SCATTER] = "RCX_REDUCE_SCATTER",
+    };
+
+    if (variables[coll] && method)
+        setenv(variables[coll], method, 1);
+    else if (variables[coll])
+        unsetenv(variables[coll]);
+}
+
+static void run_forced(const struct rcx_algo *algo, const char *suffix,
+                       int size)
+{
+    const struct rcx_shape shape = {.coll = algo->coll, .size = size,
+                                    .count = 1, .elem_bytes = 4};
+    char method[64];
+    struct job job;
+
+    if (!rcx_algo_fits(algo, &shape))
+        return;
+    snprintf(method, sizeof method, "%s%s", algo->name, suffix);
+    force(algo->coll, method);
+    open_job(&job, size, NULL);
+    force(algo->coll, NULL);
+    run_counts(&job);
+    run_all(&job, &average, 33000);
+    assert_ok(job_close(&job));
+}
+
+static void every_algorithm_when_forced(void **state)
+{
+    (void)state;
+    for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++) {
+        if ((*a)->coll == RCX_COLL_BARRIER)
+            continue;
+        for (int size = 2; size <= MOST_RANKS; size += size < 5 ? 1 : 2)
+            run_forced(*a, "", size);
+        run_forced(*a, ":segment=4K,window=4", 3);
+    }
+}
+
+/* ---- Messages ------------------------------------------------------------ */
+
+static void both_sides_of_the_rendezvous_threshold(void **state)
+{
+    static const size_t kib[] = {8, 16, 64, 128, 256, 1024};
+    const int sizes[] = {2, 5};
+    uint64_t k = 0;
+
+    (void)state;
+    for (int s = 0; s < 2; s++) {
+        struct job job;
+
+        open_job(&job, sizes[s], NULL);
+        for (size_t i = 0; i < 6; i++)
+            for (size_t at = 0; at < 3; at++, k++)
+                run(&job, trial_mixed(&sum_float,
+                                      kib[i] * 256 + at - 1, sizes[s], k));
+        assert_ok(job_close(&job));
+    }
+}
+
+/* Many operations under way at once, finished in reverse order. */
+static void run_outstanding(struct job *job, int count)
+{
+    struct round *rounds = calloc((size_t)count, sizeof *rounds);
+
+    assert_non_null(rounds);
+    for (int k = 0; k < count; k++) {
+        const size_t elements = k % 10 == 3 ? 20000 : (size_t)k * 3;
+        struct trial trial =
+            trial_mixed(&sum_word, elements, job->size, (uint64_t)k);
+
+        trial.form = TRIAL_NONBLOCKING;
+        begin(job, &trial, &rounds[k]);
+    }
+    for (int k = count - 1; k >= 0; k--)
+        finish(job, &rounds[k]);
+    free(rounds);
+}
+
+static void a_hundred_outstanding_operations(void **state)
+{
+    const int sizes[] = {2, 3, 4, 7};
+
+    (void)state;
+    for (int s = 0; s < 4; s++) {
+        struct job job;
+
+        open_job(&job, sizes[s], NULL);
+        run_outstanding(&job, 100);
+        assert_ok(job_close(&job));
+    }
+}
+
+/* Every number in a tag repeats after four. */
+static void tags_of_two_bits(void **state)
+{
+    static const struct rcx_tag_layout layout = {2, 2, 2, 2, 22};
+    const int sizes[] = {2, 3, 5, 8};
+
+    (void)state;
+    for (int s = 0; s < 4; s++) {
+        struct job job;
+
+        open_job(&job, sizes[s], &layout);
+        run_outstanding(&job, 40);
+        run_all(&job, &sum_float, 100000);
+        assert_ok(job_close(&job));
+    }
+}
+
+/* ---- Blocking ------------------------------------------------------------ */
+
+struct side {
+    pthread_t thread;
+    struct job *job;
+    int rank;
+    rcx_status_t status;
+    char problem[256];
+};
+
+static void *block(void *arg)
+{
+    struct side *side = arg;
+    rcx_comm_t *comm = rcx_world(side->job->contexts[side->rank]);
+
+    for (uint64_t k = 0; k < 200 && side->status == RCX_OK; k++) {
+        struct trial trial =
+            trial_mixed(&sum_word, k % 16 == 7 ? 40000 : k, side->job->size, k);
+
+        trial.form = TRIAL_BLOCKING;
+        side->status = trial_run(&trial, comm, side->problem);
+    }
+    return NULL;
+}
+
+static void blocking_calls_with_a_thread_per_rank(void **state)
+{
+    const int sizes[] = {1, 2, 3, 4, 6};
+
+    (void)state;
+    for (int s = 0; s < 5; s++) {
+        struct side sides[MOST_RANKS] = {{.rank = 0}};
+        struct job job;
+
+        open_job(&job, sizes[s], NULL);
+        for (int i = 0; i < job.size; i++) {
+            sides[i].job = &job;
+            sides[i].rank = i;
+            pthread_create(&sides[i].thread, NULL, block, &sides[i]);
+        }
+        for (int i = 0; i < job.size; i++)
+            pthread_join(sides[i].thread, NULL);
+        for (int i = 0; i < job.size; i++)
+            if (sides[i].status != RCX_OK)
+                fail_msg("rank %d of %d: %s", i, job.size, sides[i].problem);
+        assert_ok(job_close(&job));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_collectives_at_every_size_of_job),
+        cmocka_unit_test(every_algorithm_when_forced),
+        cmocka_unit_test(both_sides_of_the_rendezvous_threshold),
+        cmocka_unit_test(a_hundred_outstanding_operations),
+        cmocka_unit_test(tags_of_two_bits),
+        cmocka_unit_test(blocking_calls_with_a_thread_per_rank),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,135 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Wrong launches and wrong environments: an error that says what to do, never a
+# job of singletons, never a hang. Usage: test_launch.sh JOB_MAIN [RCXRUN]
+
+set -u
+
+if [ $# -lt 1 ]; then
+    echo "usage: $0 JOB_MAIN [RCXRUN]" >&2
+    exit 2
+fi
+main=$(realpath "$1")
+rcxrun=${2:+$(realpath "$2")}
+scratch=$(mktemp -d)
+out=$scratch/out
+err=$scratch/err
+trap 'rm -rf "$scratch"' EXIT
+
+# What this test itself runs under is not what it tests.
+unset "${!RCX_@}" "${!PMIX_@}" "${!PMI_@}" "${!SLURM_@}" "${!OMPI_@}"
+
+readonly ERR_CONFIG=4 ERR_LAUNCH=5 # the negated rcx_status_t
+number=0
+failed=0
+
+# ok STATUS SENTENCE
+ok() {
+    number=$((number + 1))
+    if [ "$1" -eq 0 ]; then
+        echo "ok $number - $2"
+    else
+        echo "not ok $number - $2"
+        sed 's/^/# stdout: /' "$out" | head -20
+        sed 's/^/# stderr: /' "$err" | head -20
+        failed=$((failed + 1))
+    fi
+}
+
+# run STATUS COMMAND...: true if it exits with that status.
+run() {
+    local -r want=$1
+    shift
+    timeout -k 5 60 "$@" >"$out" 2>"$err" </dev/null
+    local -r got=$?
+    [ $got -eq "$want" ] && return 0
+    echo "# $*: exit status $got, not $want"
+    return 1
+}
+
+# says WORD...: one line of RCX's has all of them.
+says() {
+    local line word
+    line=$(grep '^rcx error: ' "$err" | head -1)
+    for word; do
+        [[ $line == *"$word"* ]] && continue
+        echo "# not said: $word"
+        return 1
+    done
+}
+
+lines() { [ "$(grep -c '^rcx error: ' "$err")" -eq "$1" ]; }
+says_nothing() { [ ! -s "$err" ]; }
+alone() { grep -qx '0 of 1' "$out"; }
+
+# --- a launcher without a PMIx server ---
+
+for variable in SLURM_NTASKS=4 PMI_SIZE=4 OMPI_COMM_WORLD_SIZE=4 \
+    PMIX_RANK=0 PMIX_NAMESPACE=nowhere PMIX_SERVER_URI41=nowhere; do
+    run $ERR_LAUNCH env "$variable" "$main" launch && lines 1 \
+        && says "$variable" "srun --mpi=pmix" prterun rcxrun RCX_ALLOW_SINGLETON
+    ok $? "$variable without a PMIx server is an error with advice"
+done
+
+gone='PMIX_SERVER_URI41=1.0;tcp4://127.0.0.1:1'
+run $ERR_LAUNCH env PMIX_NAMESPACE=gone PMIX_RANK=0 "$gone" "$main" launch \
+    && lines 1 && says PMIX_NAMESPACE=gone "srun --mpi=pmix" prterun rcxrun
+ok $? "a PMIx server that is gone is an error with advice"
+
+for variable in SLURM_NTASKS=4 PMI_SIZE=4 OMPI_COMM_WORLD_SIZE=4 PMIX_RANK=0; do
+    run 0 env "$variable" RCX_ALLOW_SINGLETON=1 "$main" launch \
+        && says_nothing && alone
+    ok $? "RCX_ALLOW_SINGLETON=1 overrides $variable"
+done
+
+for variable in SLURM_NTASKS=1 PMI_SIZE=1 OMPI_COMM_WORLD_SIZE=1 SLURM_JOB_ID=7; do
+    run 0 env "$variable" "$main" launch && says_nothing && alone
+    ok $? "$variable is a single process"
+done
+
+run 0 "$main" launch && says_nothing && alone
+ok $? "without a launcher: a single process that prints nothing of its own"
+
+# --- the environment ---
+
+run $ERR_CONFIG env RCX_ALLREDUCE=nonsense "$main" launch && lines 1 \
+    && says RCX_ALLREDUCE=nonsense "one of" recursive_doubling ring
+ok $? "an unknown algorithm is an error that lists the known ones"
+
+for variable in RCX_REDUCE=ring: RCX_REDUCE_SCATTER= RCX_ALLREDUCE=ring:segment \
+    RCX_ALLREDUCE=ring:window=3000 RCX_ALLREDUCE=ring:size=4 RCX_ORDER=any \
+    RCX_WAIT=sometimes RCX_PLAN_CACHE=-1 RCX_PLAN_CACHE=4Q RCX_ISA=mmx \
+    RCX_LOG=loud RCX_ALLOW_SINGLETON=yes; do
+    run $ERR_CONFIG env "$variable" "$main" launch && lines 1 \
+        && says "$variable" valid
+    ok $? "$variable is refused"
+done
+
+run 0 env RCX_NO_SUCH=1 "$main" launch && [ "$(wc -l <"$err")" -eq 1 ] \
+    && grep -q '^rcx warning: RCX_NO_SUCH' "$err"
+ok $? "a variable that nobody reads is worth a warning"
+
+run 0 env RCX_NO_SUCH=1 RCX_LOG=error "$main" launch && says_nothing
+ok $? "RCX_LOG=error keeps warnings quiet"
+
+# --- several ranks ---
+
+if [ -n "$rcxrun" ]; then
+    run 0 "$rcxrun" -n 4 "$main" launch && says_nothing \
+        && [ "$(sort "$out" | xargs)" = "0 of 4 1 of 4 2 of 4 3 of 4" ]
+    ok $? "a clean run prints nothing, and leaves environment and signals alone"
+
+    run $ERR_CONFIG "$rcxrun" --keep-going -n 3 -x RCX_ALLREDUCE=nonsense \
+        "$main" launch && lines 3 && says "one of" recursive_doubling
+    ok $? "every rank reports a wrong environment"
+
+    # shellcheck disable=SC2016  # the ranks' shell expands them
+    run $ERR_LAUNCH "$rcxrun" --keep-going -n 3 bash -c \
+        'for v in ${!PMIX_SERVER_URI@}; do export $v=nowhere; done
+         exec "$0" launch' "$main" && lines 3 && says prterun
+    ok $? "ranks that lost their PMIx server do not become singletons"
+fi
+
+echo "1..$number"
+exit $((failed > 0))

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { GARBAGE = 0xA5, BUCKETS = 1024, FIRST_CAPACITY = 64 };
+enum { GARBAGE = 0xA5, FIRST_BUCKETS = 64, FIRST_CAPACITY = 64, SLAB = 256 };
 
 /* One side of a message: a send or a receive. */
 struct side {
@@ -15,6 +15,11 @@ struct side {
     char *buffer;
     size_t bytes;
     struct rcx_message *message;
+};
+
+struct slab {
+    struct slab *next;
+    struct side sides[SLAB];
 };
 
 struct pair {
@@ -32,9 +37,11 @@ struct rcx_sim {
     int size;
     uint64_t random;
     struct port *ports;
-    struct side *buckets[BUCKETS]; /* unmatched, oldest first */
+    struct side **buckets; /* unmatched, oldest first */
+    size_t bucket_count;   /* a power of two, no fewer than unmatched */
     size_t unmatched;
     struct side *free;
+    struct slab *slabs;
     struct pair *pairs; /* matched, not delivered yet */
     size_t pair_count;
     size_t pair_capacity;
@@ -56,7 +63,7 @@ static struct side **bucket_of(struct rcx_sim *sim, int rank, uint64_t tag)
     const uint64_t hash =
         (tag ^ (uint64_t)rank << 40) * UINT64_C(0x9E3779B97F4A7C15);
 
-    return &sim->buckets[(hash >> 40) % BUCKETS];
+    return &sim->buckets[(hash >> 24) & (sim->bucket_count - 1)];
 }
 
 static bool has_pair_room(struct rcx_sim *sim)
@@ -81,22 +88,74 @@ static struct side *new_side(struct rcx_sim *sim)
 {
     struct side *side = sim->free;
 
-    if (!side)
-        return rcx_heap_alloc(sim->heap, sizeof *side);
+    if (!side) {
+        struct slab *slab = rcx_heap_alloc(sim->heap, sizeof *slab);
+
+        if (!slab)
+            return NULL;
+        slab->next = sim->slabs;
+        sim->slabs = slab;
+        for (int i = 0; i < SLAB; i++) {
+            slab->sides[i].next = side;
+            side = &slab->sides[i];
+        }
+    }
     sim->free = side->next;
     return side;
+}
+
+/* At the end of its bucket, behind older ones with its tag. */
+static void keep(struct rcx_sim *sim, struct side *side)
+{
+    struct side **link = bucket_of(sim, side->rank, side->tag);
+
+    while (*link)
+        link = &(*link)->next;
+    *link = side;
+    side->next = NULL;
+}
+
+/* Keep buckets short: an allgather posts p receives on p ranks at once. */
+static bool has_bucket_room(struct rcx_sim *sim)
+{
+    struct side **old = sim->buckets;
+    const size_t count = sim->bucket_count;
+
+    if (sim->unmatched < count)
+        return true;
+    sim->bucket_count = count ? 4 * count : FIRST_BUCKETS;
+    sim->buckets = rcx_heap_zalloc(
+        sim->heap, sim->bucket_count * sizeof *sim->buckets);
+    if (!sim->buckets) {
+        sim->buckets = old;
+        sim->bucket_count = count;
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        while (old[i]) {
+            struct side *side = old[i];
+
+            old[i] = side->next;
+            keep(sim, side);
+        }
+    }
+    rcx_heap_free(sim->heap, old);
+    return true;
 }
 
 /* Find the partner, the oldest with this tag, or wait for it. */
 static rcx_status_t add(struct port *port, struct side side)
 {
     struct rcx_sim *sim = port->sim;
-    struct side **link = bucket_of(sim, side.rank, side.tag);
-    struct side *mine = new_side(sim);
+    struct side **link, *mine;
 
-    if (!mine || !has_pair_room(sim))
+    if (!has_bucket_room(sim) || !has_pair_room(sim))
+        return RCX_ERR_NOMEM;
+    mine = new_side(sim);
+    if (!mine)
         return RCX_ERR_NOMEM;
     *mine = side;
+    link = bucket_of(sim, side.rank, side.tag);
     for (; *link; link = &(*link)->next) {
         struct side *other = *link;
 
@@ -224,27 +283,17 @@ struct rcx_sim *rcx_sim_create(struct rcx_heap *heap, int size, uint64_t seed)
     return sim;
 }
 
-static void free_list(struct rcx_sim *sim, struct side *list)
-{
-    while (list) {
-        struct side *next = list->next;
-
-        rcx_heap_free(sim->heap, list);
-        list = next;
-    }
-}
-
 void rcx_sim_destroy(struct rcx_sim *sim)
 {
     if (!sim)
         return;
-    for (size_t i = 0; i < sim->pair_count; i++) {
-        recycle(sim, sim->pairs[i].send);
-        recycle(sim, sim->pairs[i].recv);
+    while (sim->slabs) {
+        struct slab *next = sim->slabs->next;
+
+        rcx_heap_free(sim->heap, sim->slabs);
+        sim->slabs = next;
     }
-    for (int i = 0; i < BUCKETS; i++)
-        free_list(sim, sim->buckets[i]);
-    free_list(sim, sim->free);
+    rcx_heap_free(sim->heap, sim->buckets);
     rcx_heap_free(sim->heap, sim->pairs);
     rcx_heap_free(sim->heap, sim->ports);
     rcx_heap_free(sim->heap, sim);

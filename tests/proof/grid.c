@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "grid.h"
+
+#include <stdlib.h>
+
+enum { EVERY = 64, LEVELS = RCX_ORDER_CANONICAL + 1 };
+enum { COUNTS_MAX = 8 };
+static const uint64_t step_limit = UINT64_C(1) << 25; /* 7 GB or so */
+
+struct grid {
+    const struct rcx_algo *algo;
+    enum proof_extent extent;
+    struct proof_summary *summary;
+    rcx_order_t least_held[LEVELS]; /* by stated level */
+    struct proof_case told[LEVELS];
+};
+
+/* ---- One case ------------------------------------------------------------ */
+
+static void note_level(struct grid *g, const struct proof_case *c,
+                       const struct proof_report *report)
+{
+    if (report->held < g->least_held[report->stated])
+        g->least_held[report->stated] = report->held;
+    g->told[report->stated] = *c;
+}
+
+/* Steps of all ranks, judged by the first one's. */
+static bool is_too_large(const struct proof_case *c)
+{
+    struct simulated_call call = proof_call_of(c);
+    struct rcx_heap heap = RCX_HEAP_INIT;
+    struct rcx_log log;
+    struct rcx_builder b;
+    bool too_large;
+
+    rcx_log_init(&log);
+    rcx_builder_init(&b, &heap, &log);
+    rcx_builder_begin(&b, &call.shape);
+    c->algo->build(&b, &call.shape);
+    too_large = (uint64_t)b.step_count * (uint64_t)c->size > step_limit;
+    rcx_builder_free(&b);
+    proof_call_free(&call);
+    return too_large;
+}
+
+static bool prove(struct grid *g, const struct proof_case *c)
+{
+    const struct proof_options options = {
+        .seed = 1 + (uint64_t)c->size,
+        .runs = c->size > EVERY ? 1 : g->extent == PROOF_FULL ? 8 : 2};
+    struct proof_report report;
+    bool good;
+
+    if (!proof_applies(c))
+        return true;
+    if (c->size > EVERY && is_too_large(c)) {
+        g->summary->skipped++;
+        return true;
+    }
+    good = proof_prove(c, &options, &report);
+    if (good)
+        note_level(g, c, &report);
+    else
+        snprintf(g->summary->text, PROOF_TEXT, "%s", report.text);
+    g->summary->cases++;
+    g->summary->messages += report.messages;
+    return good;
+}
+
+/* With an op that commutes, and with one that does not, if that makes a
+ * difference. */
+static bool prove_both(struct grid *g, const struct proof_case *c)
+{
+    struct proof_case other = *c;
+
+    other.commutative = false;
+    if (!prove(g, c))
+        return false;
+    return !proof_applies(&other) || proof_same_schedules(c, &other) ||
+           prove(g, &other);
+}
+
+/* ---- The axes ------------------------------------------------------------ */
+
+static bool prove_places(struct grid *g, struct proof_case c)
+{
+    const bool scatters = c.algo->coll == RCX_COLL_REDUCE_SCATTER;
+    const bool is_barrier = c.algo->coll == RCX_COLL_BARRIER;
+
+    for (int place = 0; place < PROOF_PLACES; place++) {
+        if (place == PROOF_IN_BLOCK && !scatters)
+            continue;
+        if (place == PROOF_MIXED && c.algo->coll == RCX_COLL_REDUCE)
+            continue;
+        c.place = (enum proof_place)place;
+        c.narrow = place == PROOF_MIXED;
+        if (!prove_both(g, &c))
+            return false;
+        if (is_barrier || c.size > EVERY)
+            break;
+    }
+    return true;
+}
+
+static bool prove_roots(struct grid *g, struct proof_case c)
+{
+    const int roots[] = {0, 1, c.size - 1};
+    const int n = c.algo->coll != RCX_COLL_REDUCE || c.size == 1 ? 1
+                  : c.size == 2                                  ? 2
+                                                                 : 3;
+
+    for (int i = 0; i < n; i++) {
+        c.root = c.size > EVERY && n == 3 ? c.size / 3 : roots[i];
+        if (!prove_places(g, c))
+            return false;
+        if (c.size > EVERY)
+            break;
+    }
+    return true;
+}
+
+/* Irregular blocks: with every third count; i mod 3, which has a count of its
+ * own, once, and that alone for many ranks. */
+static bool has_blocks(enum proof_blocks blocks, int size, int i)
+{
+    if (blocks == PROOF_EQUAL)
+        return true;
+    if (blocks == PROOF_MOD_3)
+        return i == 0;
+    return i % 3 == 0 && size <= EVERY;
+}
+
+static bool prove_blocks(struct grid *g, struct proof_case c, int i)
+{
+    if (c.algo->coll != RCX_COLL_REDUCE_SCATTER)
+        return prove_roots(g, c);
+    for (int blocks = 0; blocks < PROOF_BLOCKS; blocks++) {
+        c.blocks = (enum proof_blocks)blocks;
+        if (!has_blocks(c.blocks, c.size, i))
+            continue;
+        if (!prove_roots(g, c))
+            return false;
+    }
+    return true;
+}
+
+static int counts_of(int size, size_t counts[])
+{
+    const size_t p = (size_t)size, cube = (size_t)rcx_pow2_floor(size);
+    const size_t even = p == cube ? p : p % 2 ? p * cube : p / 2 * cube;
+    const size_t small[] = {0, 1, 2, p - 1, p, p + 1, 7 * p + 3};
+    const size_t large[] = {0, 1, p};
+    int n = 0;
+
+    if (size > EVERY) {
+        for (int i = 0; i < 3; i++)
+            counts[n++] = large[i];
+        return n;
+    }
+    for (int i = 0; i < 7; i++) {
+        bool is_new = true;
+
+        for (int k = 0; k < n; k++)
+            is_new = is_new && counts[k] != small[i];
+        if (is_new)
+            counts[n++] = small[i];
+    }
+    if (even != p) /* where costs are met exactly */
+        counts[n++] = even;
+    return n;
+}
+
+static bool prove_size(struct grid *g, int size)
+{
+    struct proof_case c = {.algo = g->algo, .size = size, .commutative = true};
+    size_t counts[COUNTS_MAX];
+    const int n = counts_of(size, counts);
+
+    if (g->algo->coll == RCX_COLL_BARRIER)
+        return prove_places(g, c);
+    for (int i = 0; i < n; i++) {
+        c.count = counts[i];
+        if (!(i < 7 ? prove_blocks(g, c, i) : prove_both(g, &c)))
+            return false;
+    }
+    return true;
+}
+
+/* ---- The grid ------------------------------------------------------------ */
+
+static bool check_levels(const struct grid *g)
+{
+    static const char *const names[] = {"LOOSE", "SAME", "RANK", "UNIFORM",
+                                        "CANONICAL"};
+
+    for (int i = 0; i < LEVELS; i++) {
+        if (!g->told[i].algo || g->least_held[i] == (rcx_order_t)i)
+            continue;
+        snprintf(g->summary->text, PROOF_TEXT,
+                 "%s %s states %s (as for p=%d), but keeps %s in all cases",
+                 rcx_coll_name(g->algo->coll), g->algo->name, names[i],
+                 g->told[i].size, names[g->least_held[i]]);
+        return false;
+    }
+    return true;
+}
+
+bool proof_grid_run(const struct rcx_algo *algo, enum proof_extent extent,
+                    struct proof_summary *summary_p)
+{
+    static const int large[] = {65,  96,  100,  127,  128,  129, 255,
+                                256, 257, 1000, 1023, 1024, 4096};
+    static const int sizes[] = {[PROOF_SMALL] = 4, [PROOF_QUICK] = 12,
+                                [PROOF_FULL] = 13};
+    const int every = extent == PROOF_SMALL ? 20 : EVERY;
+    struct grid g = {.algo = algo, .extent = extent, .summary = summary_p};
+    bool good = true;
+
+    *summary_p = (struct proof_summary){0};
+    for (int i = 0; i < LEVELS; i++)
+        g.least_held[i] = RCX_ORDER_CANONICAL;
+    for (int p = 1; p <= every && good; p++)
+        good = prove_size(&g, p);
+    for (int i = 0; i < sizes[extent] && good; i++)
+        good = prove_size(&g, large[i]);
+    return good && check_levels(&g);
+}

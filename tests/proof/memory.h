@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The ranks' buffers of a simulated call, with guards around each. */
+#ifndef RCX_TESTS_PROOF_MEMORY_H
+#define RCX_TESTS_PROOF_MEMORY_H
+
+#include "operators.h"
+#include "simulate.h"
+
+struct proof_memory {
+    const struct proof_operator *op;
+    struct simulation *s;
+    char *arena;
+    size_t bytes;
+};
+
+/* Lay the buffers of s's ranks out in one arena. */
+bool proof_memory_open(struct proof_memory *m, struct simulation *s,
+                       const struct proof_operator *op);
+void proof_memory_close(struct proof_memory *m);
+
+/* Operands into IN, garbage everywhere else. */
+void proof_memory_fill(struct proof_memory *m);
+
+/* Element i of rank's result. */
+const void *proof_memory_result(const struct proof_memory *m, int rank,
+                                size_t i);
+
+/* Whether everything that has to be left alone was; else text says what. */
+bool proof_memory_check(const struct proof_memory *m, char *text, size_t bytes);
+
+#endif

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "mutants.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+
+enum { RUNS = 4, EDGE_RUNS = 32 /* a race shows only in some of them */ };
+
+const char *mutation_name(enum mutation mutation)
+{
+    static const char *const names[MUTATIONS] = {
+        "operands swapped", "wrong peer", "step dropped", "step repeated",
+        "dst shifted", "left shifted", "right shifted", "messages swapped",
+        "dependency cleared"};
+
+    return names[mutation];
+}
+
+const char *excuse_name(enum excuse excuse)
+{
+    static const char *const names[EXCUSES] = {
+        "operands may commute", "done twice to no effect",
+        "ordered by other edges", "still a barrier"};
+
+    return names[excuse];
+}
+
+/* ---- Making one ---------------------------------------------------------- */
+
+struct making {
+    const struct mutant *mutant;
+    bool made;
+    struct rcx_step step;  /* as it was */
+    uint32_t edge_to;      /* of a cleared edge */
+};
+
+static struct rcx_span dst_of(const struct rcx_step *step)
+{
+    return (struct rcx_span){step->dst, step->dst_at, step->count};
+}
+
+static struct rcx_span left_of(const struct rcx_step *step)
+{
+    return (struct rcx_span){step->left, step->left_at, step->count};
+}
+
+static struct rcx_span right_of(const struct rcx_step *step)
+{
+    return (struct rcx_span){step->right, step->right_at, step->count};
+}
+
+/* Whether the result overlaps an operand as no builder would let it. */
+static bool is_refused(const struct rcx_shape *s, const struct rcx_step *step)
+{
+    if (step->kind <= RCX_STEP_SEND)
+        return false;
+    return rcx_span_clash(s, dst_of(step), left_of(step)) ||
+           (step->kind == RCX_STEP_REDUCE &&
+            rcx_span_clash(s, dst_of(step), right_of(step)));
+}
+
+static bool swap_operands(struct rcx_step *step)
+{
+    const struct rcx_step old = *step;
+
+    step->left = old.right;
+    step->left_at = old.right_at;
+    step->right = old.left;
+    step->right_at = old.left_at;
+    return old.kind == RCX_STEP_REDUCE &&
+           (old.left != old.right || old.left_at != old.right_at);
+}
+
+static bool change_peer(struct rcx_step *step, const struct rcx_shape *s)
+{
+    const int old = step->peer;
+
+    if (old < 0 || s->size < 3)
+        return false;
+    do
+        step->peer = (step->peer + 1) % s->size;
+    while (step->peer == s->rank);
+    return true;
+}
+
+static bool shift(const struct rcx_builder *b, uint8_t buffer, size_t *at,
+                  size_t count)
+{
+    const size_t limit = buffer == RCX_BUFFER_IN ? rcx_shape_in_count(b->shape)
+                         : buffer == RCX_BUFFER_OUT
+                             ? rcx_shape_out_count(b->shape)
+                             : b->scratch;
+
+    if (*at + count < limit)
+        ++*at;
+    else if (*at > 0)
+        --*at;
+    else
+        return false;
+    return true;
+}
+
+static bool shift_span(const struct rcx_builder *b, struct rcx_step *step,
+                       enum mutation mutation)
+{
+    const int kind = step->kind;
+
+    if (mutation == MUTATION_SHIFT_DST)
+        return kind != RCX_STEP_SEND &&
+               shift(b, step->dst, &step->dst_at, step->count);
+    if (mutation == MUTATION_SHIFT_LEFT)
+        return kind != RCX_STEP_RECV &&
+               shift(b, step->left, &step->left_at, step->count);
+    return kind == RCX_STEP_REDUCE &&
+           shift(b, step->right, &step->right_at, step->count);
+}
+
+static void remove_step(struct rcx_builder *b, uint32_t at)
+{
+    b->step_count--;
+    memmove(&b->steps[at], &b->steps[at + 1],
+            (b->step_count - at) * sizeof *b->steps);
+}
+
+static void repeat_step(struct rcx_builder *b, uint32_t at)
+{
+    if (b->step_count == b->step_capacity) {
+        b->step_capacity *= 2;
+        b->steps = rcx_heap_grow(b->heap, b->steps,
+                                 b->step_count * sizeof *b->steps,
+                                 b->step_capacity * sizeof *b->steps);
+    }
+    memmove(&b->steps[at + 1], &b->steps[at],
+            (b->step_count - at) * sizeof *b->steps);
+    b->step_count++;
+}
+
+static bool is_apart(const struct rcx_shape *s, struct rcx_span a,
+                     struct rcx_span b)
+{
+    a = rcx_shape_resolve(s, a);
+    b = rcx_shape_resolve(s, b);
+    return a.buffer != b.buffer || a.offset != b.offset || a.count != b.count;
+}
+
+/* Exchange where two messages come from, or go, with the next of the kind. */
+static bool swap_messages(struct rcx_builder *b, uint32_t at)
+{
+    struct rcx_step *one = &b->steps[at], *other = NULL;
+    const struct rcx_step old = *one;
+    int32_t peer;
+
+    for (uint32_t i = at + 1; i < b->step_count && !other; i++)
+        if (b->steps[i].kind == one->kind)
+            other = &b->steps[i];
+    if (one->kind > RCX_STEP_SEND || !other)
+        return false;
+    peer = other->peer;
+    *one = *other;
+    one->peer = old.peer;
+    *other = old;
+    other->peer = peer;
+    return one->kind == RCX_STEP_SEND
+               ? is_apart(b->shape, left_of(one), left_of(other))
+               : is_apart(b->shape, dst_of(one), dst_of(other));
+}
+
+static void mutate_steps(struct rcx_builder *b, const struct rcx_shape *s,
+                         void *arg)
+{
+    struct making *making = arg;
+    const struct mutant *m = making->mutant;
+    struct rcx_step *step = b->steps + m->at;
+
+    if (s->rank != m->rank || m->at >= b->step_count)
+        return;
+    making->step = *step;
+    switch (m->mutation) {
+    case MUTATION_SWAP_OPERANDS:
+        making->made = swap_operands(step);
+        break;
+    case MUTATION_WRONG_PEER:
+        making->made = change_peer(step, s);
+        break;
+    case MUTATION_DROP_STEP:
+        remove_step(b, m->at);
+        making->made = true;
+        break;
+    case MUTATION_REPEAT_STEP:
+        repeat_step(b, m->at);
+        making->made = true;
+        break;
+    case MUTATION_SWAP_MESSAGES:
+        making->made = swap_messages(b, m->at);
+        break;
+    case MUTATION_CLEAR_EDGE: /* in the plan */
+        break;
+    default:
+        making->made = shift_span(b, step, m->mutation);
+    }
+    if (making->made && m->mutation != MUTATION_DROP_STEP &&
+        is_refused(s, &b->steps[m->at]))
+        making->made = false;
+}
+
+static void mutate_plan(struct rcx_plan *plan, const struct rcx_shape *s,
+                        void *arg)
+{
+    struct making *making = arg;
+    const struct mutant *m = making->mutant;
+    struct rcx_step *steps = (struct rcx_step *)plan->steps;
+    uint32_t *successor = (uint32_t *)plan->successors;
+    struct rcx_step *step = &steps[m->at];
+
+    if (m->mutation != MUTATION_CLEAR_EDGE || s->rank != m->rank ||
+        m->at >= plan->step_count || m->edge >= step->successor_count)
+        return;
+    successor += step->first_successor;
+    making->made = true;
+    making->edge_to = successor[m->edge];
+    successor[m->edge] = successor[--step->successor_count];
+    if (--steps[making->edge_to].waits == 0)
+        ((uint32_t *)plan->ready)[plan->ready_count++] = making->edge_to;
+}
+
+/* ---- What must happen before what ---------------------------------------- */
+
+/*
+ * Start and end of every step are events. Eager sends hide nothing: that a
+ * send ends says nothing about its receiver.
+ */
+struct causes {
+    const struct simulation *s;
+    const uint32_t *partner;
+    uint32_t *stack;
+    size_t stack_count;
+    bool *seen; /* by event: 2 step for its start, 2 step + 1 for its end */
+};
+
+static void see(struct causes *c, uint32_t event)
+{
+    if (c->seen[event])
+        return;
+    c->seen[event] = true;
+    c->stack[c->stack_count++] = event;
+}
+
+static const struct simulated_rank *rank_of(const struct simulation *s,
+                                            uint32_t step)
+{
+    int r = s->size - 1;
+
+    while (s->ranks[r].first_step > step)
+        r--;
+    return &s->ranks[r];
+}
+
+static void follow(struct causes *c, uint32_t event)
+{
+    const uint32_t at = event / 2;
+    const struct simulated_rank *rank = rank_of(c->s, at);
+    const uint32_t first = (uint32_t)rank->first_step;
+    const struct rcx_plan *plan = rank->plan;
+    const struct rcx_step *step = &plan->steps[at - first];
+
+    if (event % 2 == 0) {
+        see(c, event + 1);
+        if (step->kind == RCX_STEP_SEND && c->partner[at] != SIMULATION_NO_STEP)
+            see(c, 2 * c->partner[at] + 1);
+        return;
+    }
+    for (uint32_t i = 0; i < step->successor_count; i++)
+        see(c, 2 * (first + plan->successors[step->first_successor + i]));
+}
+
+static void spread(struct causes *c)
+{
+    while (c->stack_count > 0)
+        follow(c, c->stack[--c->stack_count]);
+}
+
+static bool is_ordered(struct causes *c, uint32_t from, uint32_t to)
+{
+    see(c, 2 * from + 1);
+    spread(c);
+    return c->seen[2 * to];
+}
+
+/* Whether every rank's end follows from something that every other one does. */
+static bool is_barrier(struct causes *c)
+{
+    for (int a = 0; a < c->s->size; a++) {
+        memset(c->seen, 0, 2 * c->s->step_count * sizeof *c->seen);
+        for (uint32_t i = 0; i < c->s->ranks[a].plan->step_count; i++)
+            see(c, 2 * ((uint32_t)c->s->ranks[a].first_step + i));
+        spread(c);
+        for (int r = 0; r < c->s->size; r++) {
+            const struct simulated_rank *rank = &c->s->ranks[r];
+            bool reached = false;
+
+            for (uint32_t i = 0; i < rank->plan->step_count; i++)
+                reached |= c->seen[2 * (rank->first_step + i) + 1];
+            if (!reached)
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Open the mutant's schedules once more and ask of their causes. */
+static bool is_excused_by_causes(const struct proof_case *c,
+                                 const struct simulation_hooks *hooks)
+{
+    const struct making *making = hooks->arg;
+    struct simulated_call call = proof_call_of(c);
+    struct simulation s;
+    struct causes causes = {.s = &s};
+    bool excused = false;
+
+    call.hooks = hooks;
+    if (simulation_open(&s, &call)) {
+        const uint32_t first =
+            (uint32_t)s.ranks[making->mutant->rank].first_step;
+        uint32_t *partner = simulation_partners(&s);
+
+        causes.partner = partner;
+        causes.stack = calloc(2 * s.step_count, sizeof *causes.stack);
+        causes.seen = calloc(2 * s.step_count, sizeof *causes.seen);
+        excused = making->mutant->mutation == MUTATION_CLEAR_EDGE &&
+                  c->algo->coll != RCX_COLL_BARRIER
+                      ? is_ordered(&causes, first + making->mutant->at,
+                                   first + making->edge_to)
+                      : is_barrier(&causes);
+        free(partner);
+        free(causes.stack);
+        free(causes.seen);
+    }
+    simulation_close(&s);
+    proof_call_free(&call);
+    return excused;
+}
+
+/* ---- The verdict --------------------------------------------------------- */
+
+static bool is_idempotent(const struct proof_case *c,
+                          const struct making *making)
+{
+    const struct rcx_step *step = &making->step;
+    struct simulated_call call = proof_call_of(c);
+    struct rcx_shape s = call.shape;
+    bool apart;
+
+    s.rank = making->mutant->rank;
+    s.alias = call.alias[s.rank];
+    apart = is_apart(&s, dst_of(step), left_of(step)) &&
+            is_apart(&s, dst_of(step), right_of(step));
+    proof_call_free(&call);
+    return step->kind == RCX_STEP_COPY ||
+           (step->kind == RCX_STEP_REDUCE && apart);
+}
+
+static bool is_excused(const struct proof_case *c,
+                       const struct simulation_hooks *hooks,
+                       const struct proof_report *report, enum excuse *excuse_p)
+{
+    const struct making *making = hooks->arg;
+    const enum mutation mutation = making->mutant->mutation;
+
+    if (c->algo->coll == RCX_COLL_BARRIER) {
+        *excuse_p = EXCUSE_BARRIER;
+        return is_excused_by_causes(c, hooks);
+    }
+    switch (mutation) {
+    case MUTATION_SWAP_OPERANDS:
+        *excuse_p = EXCUSE_COMMUTES;
+        return report->stated < RCX_ORDER_RANK;
+    case MUTATION_REPEAT_STEP:
+        *excuse_p = EXCUSE_IDEMPOTENT;
+        return is_idempotent(c, making);
+    case MUTATION_CLEAR_EDGE:
+        *excuse_p = EXCUSE_ORDERED;
+        return is_excused_by_causes(c, hooks);
+    default:
+        return false;
+    }
+}
+
+struct verdict_of mutant_try(const struct proof_case *c,
+                             const struct mutant *mutant)
+{
+    struct making making = {.mutant = mutant};
+    const struct simulation_hooks hooks = {mutate_steps, mutate_plan, &making};
+    const struct proof_options options = {
+        .seed = 1, .hooks = &hooks,
+        .runs = mutant->mutation == MUTATION_CLEAR_EDGE ? EDGE_RUNS : RUNS};
+    struct verdict_of v = {.verdict = MUTANT_CAUGHT};
+    struct proof_report report;
+    const bool accepted = proof_prove(c, &options, &report);
+
+    memcpy(v.text, report.text, sizeof v.text);
+    if (!making.made)
+        v.verdict = MUTANT_NONE;
+    else if (accepted)
+        v.verdict = is_excused(c, &hooks, &report, &v.excuse)
+                        ? MUTANT_EQUIVALENT
+                        : MUTANT_MISSED;
+    return v;
+}

@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "prove.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "memory.h"
+
+enum { ALL_LATE = 64 /* ranks; in larger barriers, only some come late */ };
+
+static const char *const order_names[] = {"LOOSE", "SAME", "RANK", "UNIFORM",
+                                          "CANONICAL"};
+
+/* ---- From a case to a call ----------------------------------------------- */
+
+static size_t block_count(const struct proof_case *c, int i)
+{
+    const size_t n = (size_t)c->size, at = (size_t)i;
+
+    switch (c->blocks) {
+    case PROOF_MOD_3:
+        return at % 3;
+    case PROOF_ONE:
+        return i == c->size / 2 ? c->count : 0;
+    case PROOF_HUGE:
+        return i == c->size / 2 ? c->count : 1;
+    default:
+        return c->count / n + (at < c->count % n);
+    }
+}
+
+static size_t *displs_of(const struct proof_case *c)
+{
+    size_t *displs = malloc(((size_t)c->size + 1) * sizeof *displs);
+
+    displs[0] = 0;
+    for (int i = 0; i < c->size; i++)
+        displs[i + 1] = displs[i] + block_count(c, i);
+    return displs;
+}
+
+static bool scatters(const struct proof_case *c)
+{
+    return c->algo->coll == RCX_COLL_REDUCE_SCATTER;
+}
+
+/* Rank i's way of calling, as api.c would find it. */
+static enum rcx_alias alias_of(const struct proof_case *c, int i)
+{
+    enum proof_place place = c->place;
+
+    if (c->algo->coll == RCX_COLL_BARRIER ||
+        (c->algo->coll == RCX_COLL_REDUCE && i != c->root))
+        return RCX_ALIAS_NONE;
+    if (place == PROOF_MIXED)
+        place = (enum proof_place)((i + 1) % (scatters(c) ? 3 : 2));
+    if (place == PROOF_IN_BLOCK && block_count(c, i) == 0)
+        place = PROOF_APART;
+    return place == PROOF_APART      ? RCX_ALIAS_NONE
+           : place == PROOF_IN_BLOCK ? RCX_ALIAS_BLOCK
+                                     : RCX_ALIAS_SAME;
+}
+
+struct simulated_call proof_call_of(const struct proof_case *c)
+{
+    enum rcx_alias *alias = malloc((size_t)c->size * sizeof *alias);
+    struct simulated_call call = {
+        .algo = c->algo, .alias = alias, .layout = RCX_TAG_LAYOUT,
+        .shape = {.coll = c->algo->coll, .size = c->size, .root = c->root,
+                  .count = c->count, .elem_bytes = proof_atoms.elem_bytes,
+                  .commutative = c->commutative}};
+
+    for (int i = 0; i < c->size; i++)
+        alias[i] = alias_of(c, i);
+    if (c->narrow)
+        call.layout.message_bits = 2;
+    if (scatters(c) && (c->blocks != PROOF_EQUAL ||
+                        c->count % (size_t)c->size != 0)) {
+        size_t *displs = displs_of(c);
+
+        call.shape.displs = displs;
+        call.shape.count = displs[c->size];
+    }
+    return call;
+}
+
+void proof_call_free(struct simulated_call *call)
+{
+    free((void *)call->alias);
+    free((void *)call->shape.displs);
+}
+
+bool proof_applies(const struct proof_case *c)
+{
+    struct simulated_call call = proof_call_of(c);
+    const bool applies =
+        rcx_algo_fits(c->algo, &call.shape) &&
+        (c->commutative || c->algo->order(&call.shape) >= RCX_ORDER_RANK);
+
+    proof_call_free(&call);
+    return applies;
+}
+
+bool proof_same_schedules(const struct proof_case *a,
+                          const struct proof_case *b)
+{
+    struct simulated_call call = proof_call_of(a), other = proof_call_of(b);
+    const bool same =
+        a->algo->order(&call.shape) == b->algo->order(&other.shape) &&
+        simulation_same_steps(&call, &other);
+
+    proof_call_free(&call);
+    proof_call_free(&other);
+    return same;
+}
+
+/* ---- A proof under way --------------------------------------------------- */
+
+struct proof {
+    const struct proof_case *c;
+    const struct proof_options *o;
+    struct proof_report *report;
+    struct simulated_call call;
+    struct simulation s;
+    struct proof_target target;
+    uint64_t seed; /* of the run at hand */
+    enum simulated_sends sends;
+};
+
+static bool is_barrier(const struct proof *p)
+{
+    return p->c->algo->coll == RCX_COLL_BARRIER;
+}
+
+/* The first line of a failure: the case. */
+static size_t describe_case(const struct proof *p)
+{
+    static const char *const places[] = {"apart", "in place", "in block",
+                                         "mixed"};
+    static const char *const blocks[] = {"equal", "i mod 3", "one", "huge"};
+    static const char *const sends[] = {"rendezvous", "eager", "mixed"};
+    const struct proof_case *c = p->c;
+
+    return (size_t)snprintf(
+        p->report->text, PROOF_TEXT,
+        "%s %s fails: p=%d root=%d count=%zu blocks=%s %s%s%s, seed %#llx, "
+        "%s sends\n  ", rcx_coll_name(c->algo->coll), c->algo->name, c->size,
+        c->root, c->count, blocks[c->blocks], places[c->place],
+        c->commutative ? "" : ", op does not commute",
+        c->narrow ? ", narrow tags" : "", (unsigned long long)p->seed,
+        sends[p->sends]);
+}
+
+__attribute__((format(printf, 2, 3)))
+static bool fail(struct proof *p, const char *format, ...)
+{
+    const size_t at = describe_case(p);
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(p->report->text + at, PROOF_TEXT - at, format, args);
+    va_end(args);
+    return false;
+}
+
+static bool run_with(struct proof *p, const struct proof_operator *op,
+                     int late, int *early_p)
+{
+    const struct rcx_reducer reducer = {.fn = op->combine,
+                                        .elem_bytes = op->elem_bytes};
+    struct simulated_run run = {.reducer = &reducer, .seed = p->seed,
+                                .sends = p->sends, .late = late};
+    const bool good = simulation_run(&p->s, &run);
+
+    *early_p = run.early;
+    return good;
+}
+
+/* ---- Results ------------------------------------------------------------- */
+
+/* The vector's index of element 0 of rank's result. */
+static size_t first_index(const struct proof *p, int rank)
+{
+    return scatters(p->c)
+               ? rcx_shape_block(&p->s.ranks[rank].shape, rank).offset
+               : 0;
+}
+
+/* The levels that an element keeps, given the same one of the first rank that
+ * has it, and the first of all. */
+static rcx_order_t level_of(const struct proof *p, const struct proof_atom *a,
+                            const struct proof_atom *same,
+                            const struct proof_atom *first)
+{
+    if (a->bracket != same->bracket)
+        return RCX_ORDER_LOOSE;
+    if (a->lo != 0 || a->ordered != same->ordered)
+        return RCX_ORDER_SAME;
+    if (a->ordered != first->ordered)
+        return RCX_ORDER_RANK;
+    return a->ordered == p->target.ordered ? RCX_ORDER_CANONICAL
+                                           : RCX_ORDER_UNIFORM;
+}
+
+/* The element of the result that failed, spelled out by the word operator. */
+static bool spell(struct proof *p, int rank, size_t i, const char *why)
+{
+    const size_t index = first_index(p, rank) + i;
+    char got[PROOF_WORD_BYTES], wanted[PROOF_WORD_BYTES];
+    const struct proof_word tree = proof_word_of(p->c->size, index);
+    struct proof_memory m;
+    struct proof_word word;
+    int early;
+
+    if (!proof_memory_open(&m, &p->s, &proof_words))
+        return fail(p, "%s", why);
+    proof_memory_fill(&m);
+    run_with(p, &proof_words, -1, &early);
+    word = *(const struct proof_word *)proof_memory_result(&m, rank, i);
+    proof_word_print(&word, got);
+    proof_word_print(&tree, wanted);
+    proof_memory_close(&m);
+    return fail(p, "rank %d, element %zu: %s\n"
+                "  got:      %s%s\n  the tree: %s", rank, i, why, got,
+                word.index == (int64_t)index ? ""
+                                             : " of another element", wanted);
+}
+
+static bool fail_element(struct proof *p, int rank, size_t i,
+                         const struct proof_atom *a, const char *why)
+{
+    if (p->c->size <= PROOF_WORD_SIZE_MAX)
+        return spell(p, rank, i, why);
+    return fail(p, "rank %d, element %zu: %s (%u operands from rank %d on)",
+                rank, i, why, a->operands, a->lo);
+}
+
+static bool check_element(struct proof *p, const struct proof_memory *m,
+                          int rank, size_t i, const struct proof_atom *first)
+{
+    const struct proof_atom *a = proof_memory_result(m, rank, i);
+    const bool everywhere = p->c->algo->coll == RCX_COLL_ALLREDUCE;
+    const struct proof_atom *same =
+        everywhere ? proof_memory_result(m, 0, i) : a;
+    struct proof_report *report = p->report;
+    rcx_order_t level;
+    char why[96];
+
+    if (!proof_is_complete(&p->target, a, first_index(p, rank) + i))
+        return fail_element(p, rank, i, a, "not each operand once");
+    level = level_of(p, a, same, first);
+    if (level < report->held)
+        report->held = level;
+    if (level >= report->stated)
+        return true;
+    snprintf(why, sizeof why, "order is %s, the algorithm states %s",
+             order_names[level], order_names[report->stated]);
+    return fail_element(p, rank, i, a, why);
+}
+
+static bool check_results(struct proof *p, const struct proof_memory *m)
+{
+    const struct proof_atom *first = NULL;
+
+    for (int r = 0; r < p->s.size; r++) {
+        const size_t count = rcx_shape_out_count(&p->s.ranks[r].shape);
+
+        for (size_t i = 0; i < count; i++) {
+            if (!first)
+                first = proof_memory_result(m, r, i);
+            if (!check_element(p, m, r, i, first))
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool prove_run(struct proof *p, struct proof_memory *m)
+{
+    char text[SIMULATION_TEXT];
+    int early;
+
+    proof_memory_fill(m);
+    if (!run_with(p, m->op, -1, &early))
+        return fail(p, "%s", p->s.text);
+    if (!proof_memory_check(m, text, sizeof text))
+        return fail(p, "%s", text);
+    return is_barrier(p) || check_results(p, m);
+}
+
+/* ---- Barriers ------------------------------------------------------------ */
+
+/* Sends are eager: a rank that waits because its peer does not receive yet
+ * would make a barrier of what is none. */
+static bool prove_nobody_early(struct proof *p, struct proof_memory *m)
+{
+    const int size = p->s.size;
+    const int step = size <= ALL_LATE ? 1 : size / 4;
+
+    p->sends = SENDS_EAGER;
+    for (int late = 0; late < size; late += step) {
+        int early;
+
+        proof_memory_fill(m);
+        if (!run_with(p, m->op, late, &early))
+            return fail(p, "%s", p->s.text);
+        if (early > 0)
+            return fail(p, "%d ranks leave before rank %d has come", early,
+                        late);
+    }
+    return true;
+}
+
+/* ---- What the registry says ---------------------------------------------- */
+
+static bool same_cost(struct rcx_cost a, struct rcx_cost b)
+{
+    return a.rounds == b.rounds && a.volume == b.volume &&
+           a.combines == b.combines;
+}
+
+/* Ranks choose algorithms apart, so they must see the same of them. */
+static bool check_agreement(struct proof *p)
+{
+    const struct rcx_algo *algo = p->c->algo;
+    const struct rcx_shape *first = &p->s.ranks[0].shape;
+
+    for (int r = 0; r < p->s.size; r++) {
+        const struct rcx_shape *s = &p->s.ranks[r].shape;
+
+        if (!rcx_algo_fits(algo, s))
+            return fail(p, "rank %d does not think that it fits", r);
+        if (algo->order(s) != p->report->stated)
+            return fail(p, "ranks state different orders");
+        if (!same_cost(algo->cost(s), algo->cost(first)))
+            return fail(p, "ranks state different costs");
+    }
+    return true;
+}
+
+static size_t round_up(size_t count, size_t unit)
+{
+    return (count + unit - 1) / unit * unit;
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static struct rcx_cost largest_cost(struct rcx_cost a, struct rcx_cost b)
+{
+    return (struct rcx_cost){larger(a.rounds, b.rounds),
+                             larger(a.volume, b.volume),
+                             larger(a.combines, b.combines)};
+}
+
+/* The cost where every block is as long as the longest; algorithms cut the
+ * vector into a block per rank, or per rank of the largest cube. */
+static struct rcx_cost cost_bound(const struct proof *p)
+{
+    const struct rcx_algo *algo = p->c->algo;
+    const struct rcx_shape *given = &p->call.shape;
+    const struct rcx_blocks blocks = rcx_blocks_of(given);
+    struct rcx_shape s = *given;
+    struct rcx_cost bound = algo->cost(&s);
+
+    s.displs = NULL;
+    s.count = rcx_blocks_largest(&blocks) * (size_t)s.size;
+    bound = largest_cost(bound, algo->cost(&s));
+    if (given->displs)
+        return bound;
+    s.count = round_up(given->count, (size_t)rcx_pow2_floor(s.size));
+    return largest_cost(bound, algo->cost(&s));
+}
+
+/* Blocks are equal and not empty, so the cost is met exactly. */
+static bool is_even(const struct proof *p)
+{
+    const struct rcx_shape *s = &p->call.shape;
+
+    return s->count > 0 && !s->displs && s->count % (size_t)s->size == 0 &&
+           s->count % (size_t)rcx_pow2_floor(s->size) == 0;
+}
+
+static bool check_price(struct proof *p, const char *name, double measured,
+                        double stated, double bound, bool exact)
+{
+    const double slack = 1e-6 * (1 + bound);
+
+    if (measured > bound + slack)
+        return fail(p, "%s are %g, the cost says at most %g", name, measured,
+                    bound);
+    if (exact && (measured < stated - slack || measured > stated + slack))
+        return fail(p, "%s are %g, the cost says %g", name, measured, stated);
+    return true;
+}
+
+static bool check_cost(struct proof *p)
+{
+    const struct rcx_cost stated = p->c->algo->cost(&p->call.shape);
+    const struct rcx_cost bound = cost_bound(p);
+    const bool exact = is_barrier(p) || is_even(p);
+    struct rcx_cost *c = &p->report->cost;
+
+    if (!simulation_clock(&p->s, c))
+        return fail(p, "in program order ranks wait for each other in a "
+                    "circle");
+    if (!check_price(p, "rounds", c->rounds, stated.rounds, bound.rounds,
+                     exact))
+        return false;
+    return is_barrier(p) ||
+           (check_price(p, "elements sent", c->volume, stated.volume,
+                        bound.volume, exact) &&
+            check_price(p, "elements combined", c->combines, stated.combines,
+                        bound.combines, exact));
+}
+
+/* ---- All of it ----------------------------------------------------------- */
+
+static bool prove_runs(struct proof *p)
+{
+    struct proof_memory m;
+    bool good = true;
+
+    if (!proof_memory_open(&m, &p->s, &proof_atoms))
+        return fail(p, "no memory");
+    for (int i = 0; i < p->o->runs && good; i++) {
+        p->seed = p->o->seed + (uint64_t)i;
+        p->sends = i == 0 ? SENDS_RENDEZVOUS : SENDS_MIXED;
+        good = prove_run(p, &m);
+    }
+    if (good && is_barrier(p))
+        good = prove_nobody_early(p, &m);
+    proof_memory_close(&m);
+    return good;
+}
+
+bool proof_prove(const struct proof_case *c, const struct proof_options *o,
+                 struct proof_report *report_p)
+{
+    struct proof p = {.c = c, .o = o, .report = report_p, .seed = o->seed,
+                      .call = proof_call_of(c),
+                      .target = proof_target_of(c->size)};
+    bool good;
+
+    p.call.hooks = o->hooks;
+    *report_p = (struct proof_report){
+        .stated = c->algo->order(&p.call.shape), .held = RCX_ORDER_CANONICAL};
+    good = simulation_open(&p.s, &p.call);
+    if (!good)
+        fail(&p, "%s", p.s.text);
+    report_p->messages = p.s.messages;
+    good = good && check_agreement(&p) && prove_runs(&p) &&
+           (c->narrow || check_cost(&p));
+    simulation_close(&p.s);
+    proof_call_free(&p.call);
+    return good;
+}

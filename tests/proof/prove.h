@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Proves one case: an algorithm on one shape, on all ranks.
+ *
+ * What is proved: every element of the result is each rank's operand once, in
+ * the order level that the algorithm states; no deadlock, no message left
+ * over; the operand is not written, in place nothing that the user keeps;
+ * nothing around IN, OUT and TMP is written; rounds, volume and combines are
+ * what the algorithm's cost says; all ranks agree on fits, order and cost.
+ * For a barrier: nobody leaves before everybody has come.
+ */
+#ifndef RCX_TESTS_PROOF_PROVE_H
+#define RCX_TESTS_PROOF_PROVE_H
+
+#include "operators.h"
+#include "simulate.h"
+
+enum proof_place {
+    PROOF_APART,
+    PROOF_IN_PLACE, /* OUT is IN, or its start */
+    PROOF_IN_BLOCK, /* reduce_scatter: OUT is the own block of IN */
+    PROOF_MIXED,    /* ranks differ in it */
+    PROOF_PLACES
+};
+
+enum proof_blocks { /* of reduce_scatter */
+    PROOF_EQUAL,    /* or nearly so */
+    PROOF_MOD_3,    /* rank i gets i mod 3, whatever count says */
+    PROOF_ONE,      /* one rank gets all */
+    PROOF_HUGE,     /* one gets count, the others 1 */
+    PROOF_BLOCKS
+};
+
+struct proof_case {
+    const struct rcx_algo *algo;
+    int size;
+    int root;
+    size_t count;
+    enum proof_blocks blocks;
+    enum proof_place place;
+    bool commutative;
+    /* Tags that number messages by two bits only; costs are not checked. */
+    bool narrow;
+};
+
+struct proof_options {
+    uint64_t seed;
+    int runs;  /* sends of the first are rendezvous, of the next mixed */
+    const struct simulation_hooks *hooks; /* NULL: none */
+};
+
+enum { PROOF_TEXT = 1600 };
+
+struct proof_report {
+    rcx_order_t stated;
+    rcx_order_t held; /* the strongest level that the result keeps */
+    struct rcx_cost cost;
+    uint64_t messages;
+    char text[PROOF_TEXT]; /* of a failure: the case, and what is wrong */
+};
+
+/* False: report_p->text says why. */
+bool proof_prove(const struct proof_case *c, const struct proof_options *o,
+                 struct proof_report *report_p);
+
+/* Whether the case can be asked of the algorithm at all. */
+bool proof_applies(const struct proof_case *c);
+/* Whether two cases lead to the same schedules, so that one proves both. */
+bool proof_same_schedules(const struct proof_case *a,
+                          const struct proof_case *b);
+
+/*
+ * The call that a case is, on all ranks: for tools that simulate without
+ * proving. Frees nothing that the call points to but by proof_call_free().
+ */
+struct simulated_call proof_call_of(const struct proof_case *c);
+void proof_call_free(struct simulated_call *call);
+
+#endif

@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "simulate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "transport/sim.h"
+
+uint64_t simulation_draw(uint64_t *state)
+{
+    uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
+
+    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
+    return z ^ z >> 31;
+}
+
+/* ---- Schedules ----------------------------------------------------------- */
+
+static void keep_log(rcx_log_level_t level, const char *text, void *arg)
+{
+    struct simulation *s = arg;
+
+    if (level == RCX_LOG_ERROR && !s->text[0])
+        snprintf(s->text, sizeof s->text, "%s", text);
+}
+
+static struct rcx_shape shape_of(const struct simulated_call *call, int rank)
+{
+    struct rcx_shape shape = call->shape;
+
+    shape.rank = rank;
+    shape.alias = call->alias ? call->alias[rank] : RCX_ALIAS_NONE;
+    return shape;
+}
+
+static void count_steps(struct simulation *s, struct simulated_rank *rank)
+{
+    for (uint32_t i = 0; i < rank->plan->step_count; i++) {
+        const struct rcx_step *step = &rank->plan->steps[i];
+
+        if (step->kind == RCX_STEP_SEND) {
+            rank->messages++;
+            rank->sent += step->count;
+        } else if (step->kind == RCX_STEP_REDUCE) {
+            rank->combined += step->count;
+        }
+    }
+    rank->first_step = s->step_count;
+    s->step_count += rank->plan->step_count;
+    s->messages += rank->messages;
+}
+
+static bool build_rank(struct simulation *s, struct rcx_builder *b,
+                       const struct simulated_call *call, int i)
+{
+    const struct simulation_hooks *hooks = call->hooks;
+    struct simulated_rank *rank = &s->ranks[i];
+    rcx_status_t status;
+
+    rank->shape = shape_of(call, i);
+    rcx_builder_begin(b, &rank->shape);
+    call->algo->build(b, &rank->shape);
+    if (hooks && hooks->steps)
+        hooks->steps(b, &rank->shape, hooks->arg);
+    status = rcx_sched_finish(b, rcx_tag_message_window(&s->layout),
+                              &rank->plan);
+    if (status != RCX_OK) {
+        if (!s->text[0])
+            snprintf(s->text, sizeof s->text, "rank %d has no schedule: %s", i,
+                     rcx_status_string(status));
+        return false;
+    }
+    if (hooks && hooks->plan)
+        hooks->plan(rank->plan, &rank->shape, hooks->arg);
+    count_steps(s, rank);
+    return true;
+}
+
+bool simulation_open(struct simulation *s, const struct simulated_call *call)
+{
+    struct rcx_builder b;
+    bool good = true;
+
+    *s = (struct simulation){.heap = RCX_HEAP_INIT, .layout = call->layout,
+                             .size = call->shape.size};
+    rcx_log_init(&s->log);
+    s->log.fn = keep_log;
+    s->log.arg = s;
+    s->ranks = calloc((size_t)s->size, sizeof *s->ranks);
+    rcx_builder_init(&b, &s->heap, &s->log);
+    for (int i = 0; i < s->size && good; i++) {
+        s->log.rank = i;
+        good = build_rank(s, &b, call, i);
+    }
+    rcx_builder_free(&b);
+    return good;
+}
+
+void simulation_close(struct simulation *s)
+{
+    for (int i = 0; i < s->size; i++) {
+        rcx_heap_free(&s->heap, s->ranks[i].plan);
+        rcx_heap_free(&s->heap, s->ranks[i].exec);
+    }
+    free(s->ranks);
+    s->ranks = NULL;
+}
+
+static bool same_step(const struct rcx_step *a, const struct rcx_step *b)
+{
+    return a->kind == b->kind && a->peer == b->peer && a->dst == b->dst &&
+           a->left == b->left && a->right == b->right &&
+           a->dst_at == b->dst_at && a->left_at == b->left_at &&
+           a->right_at == b->right_at && a->count == b->count;
+}
+
+static bool same_steps(const struct rcx_builder *a,
+                       const struct rcx_builder *b)
+{
+    if (a->status != b->status || a->step_count != b->step_count ||
+        a->scratch != b->scratch)
+        return false;
+    for (uint32_t i = 0; i < a->step_count; i++)
+        if (!same_step(&a->steps[i], &b->steps[i]))
+            return false;
+    return true;
+}
+
+bool simulation_same_steps(const struct simulated_call *a,
+                           const struct simulated_call *b)
+{
+    const struct simulated_call *call[] = {a, b};
+    struct rcx_heap heap = RCX_HEAP_INIT;
+    struct rcx_builder builder[2];
+    struct rcx_log log;
+    bool same = true;
+
+    rcx_log_init(&log);
+    rcx_builder_init(&builder[0], &heap, &log);
+    rcx_builder_init(&builder[1], &heap, &log);
+    for (int r = 0; r < a->shape.size && same; r++) {
+        struct rcx_shape shape[2];
+
+        for (int k = 0; k < 2; k++) {
+            shape[k] = shape_of(call[k], r);
+            rcx_builder_begin(&builder[k], &shape[k]);
+            call[k]->algo->build(&builder[k], &shape[k]);
+        }
+        same = same_steps(&builder[0], &builder[1]);
+    }
+    rcx_builder_free(&builder[0]);
+    rcx_builder_free(&builder[1]);
+    return same;
+}
+
+/* ---- Ports: the simulated network's, with eager sends -------------------- */
+
+struct run;
+
+struct port {
+    struct rcx_transport base;
+    struct rcx_transport *net;
+    struct run *run;
+};
+
+/* A send that is complete for the executor, but still under way. */
+struct eager {
+    struct rcx_message message; /* without an owner */
+    struct eager *prev, *next;
+    _Alignas(16) char data[];
+};
+
+struct run {
+    struct simulation *s;
+    struct rcx_sim *net;
+    struct port *ports;
+    struct eager *eager; /* those under way */
+    uint64_t random;
+    enum simulated_sends sends;
+    int *waiting; /* ranks that did not start yet */
+    int waiting_count;
+    int complete;
+};
+
+static bool is_eager(struct run *run)
+{
+    return run->sends == SENDS_EAGER ||
+           (run->sends == SENDS_MIXED && simulation_draw(&run->random) % 2);
+}
+
+static rcx_status_t port_send(struct rcx_transport *t, int peer,
+                              const void *buffer, size_t bytes, uint64_t tag,
+                              struct rcx_message *m)
+{
+    struct port *port = (struct port *)t;
+    struct run *run = port->run;
+    struct eager *e;
+    rcx_status_t status;
+
+    if (!is_eager(run))
+        return port->net->ops->send(port->net, peer, buffer, bytes, tag, m);
+    e = malloc(sizeof *e + bytes);
+    if (!e)
+        return RCX_ERR_NOMEM;
+    *e = (struct eager){.next = run->eager};
+    if (bytes > 0)
+        memcpy(e->data, buffer, bytes);
+    if (run->eager)
+        run->eager->prev = e;
+    run->eager = e;
+    status = port->net->ops->send(port->net, peer, e->data, bytes, tag,
+                                  &e->message);
+    return status == RCX_IN_PROGRESS ? RCX_OK : status;
+}
+
+static rcx_status_t port_recv(struct rcx_transport *t, int peer, void *buffer,
+                              size_t bytes, uint64_t tag, struct rcx_message *m)
+{
+    struct port *port = (struct port *)t;
+
+    return port->net->ops->recv(port->net, peer, buffer, bytes, tag, m);
+}
+
+static const struct rcx_transport_ops port_ops = {
+    .name = "proof", .send = port_send, .recv = port_recv,
+};
+
+static void free_eager(struct run *run, struct eager *e)
+{
+    *(e->prev ? &e->prev->next : &run->eager) = e->next;
+    if (e->next)
+        e->next->prev = e->prev;
+    free(e);
+}
+
+/* ---- A run --------------------------------------------------------------- */
+
+static bool fail(struct simulation *s, int rank, rcx_status_t status)
+{
+    if (!s->text[0])
+        snprintf(s->text, sizeof s->text, "rank %d ends with: %s", rank,
+                 rcx_status_string(status));
+    return false;
+}
+
+static bool note_completion(struct run *run, int rank)
+{
+    const rcx_status_t status = run->s->ranks[rank].exec->status;
+
+    run->complete++;
+    return status == RCX_OK || fail(run->s, rank, status);
+}
+
+static bool start(struct run *run, int rank)
+{
+    struct rcx_exec *x = run->s->ranks[rank].exec;
+
+    for (uint32_t i = 0; i < x->plan->step_count; i++)
+        x->messages[i].status = RCX_IN_PROGRESS;
+    return !rcx_exec_start(x) || note_completion(run, rank);
+}
+
+static bool drain(struct run *run, int rank)
+{
+    struct rcx_transport *net = run->ports[rank].net;
+    struct rcx_message *m = net->done;
+    bool good = true;
+
+    rcx_transport_reset_done(net);
+    while (m && good) {
+        struct rcx_message *next = m->next;
+
+        if (!m->owner)
+            free_eager(run, (struct eager *)m);
+        else if (rcx_exec_advance(m->owner, m))
+            good = note_completion(run, rank);
+        m = next;
+    }
+    return good;
+}
+
+/* Deliver until nothing can be delivered; ranks start in between. */
+static bool deliver(struct run *run)
+{
+    bool good = true;
+
+    while (good) {
+        int ranks[2];
+        const bool starts =
+            run->waiting_count > 0 && simulation_draw(&run->random) % 2;
+
+        if (!starts && rcx_sim_deliver(run->net, ranks))
+            good = drain(run, ranks[0]) && drain(run, ranks[1]);
+        else if (run->waiting_count > 0)
+            good = start(run, run->waiting[--run->waiting_count]);
+        else
+            break;
+    }
+    return good;
+}
+
+static bool prepare_exec(struct simulated_rank *rank, struct simulation *s,
+                         struct run *run, const struct rcx_reducer *reducer)
+{
+    struct rcx_exec *x = rank->exec;
+
+    if (!x) {
+        x = rank->exec = rcx_heap_alloc(&s->heap, rcx_exec_bytes(rank->plan));
+        if (!x)
+            return false;
+        rcx_exec_init(x, rank->plan);
+    }
+    x->reducer = reducer;
+    x->elem_bytes = reducer->elem_bytes;
+    x->layout = s->layout;
+    x->rank = rank->shape.rank;
+    x->transport = &run->ports[x->rank].base;
+    x->tag_base = 0; /* one call, so nothing to tell apart */
+    memcpy(x->base, rank->base, sizeof x->base);
+    return true;
+}
+
+static bool open_run(struct run *run, struct simulation *s,
+                     const struct simulated_run *args)
+{
+    const size_t n = (size_t)s->size;
+    bool good = true;
+
+    *run = (struct run){.s = s, .random = args->seed, .sends = args->sends};
+    run->net = rcx_sim_create(&s->heap, s->size, simulation_draw(&run->random));
+    run->ports = calloc(n, sizeof *run->ports);
+    run->waiting = calloc(n, sizeof *run->waiting);
+    if (!run->net || !run->ports || !run->waiting)
+        return false;
+    for (int i = 0; i < s->size && good; i++) {
+        run->ports[i] = (struct port){.base.ops = &port_ops, .run = run,
+                                      .net = rcx_sim_port(run->net, i)};
+        good = prepare_exec(&s->ranks[i], s, run, args->reducer);
+        if (i != args->late) { /* a shuffle that grows */
+            const int j = (int)(simulation_draw(&run->random) %
+                                (uint64_t)(run->waiting_count + 1));
+
+            run->waiting[run->waiting_count++] = run->waiting[j];
+            run->waiting[j] = i;
+        }
+    }
+    return good;
+}
+
+static void close_run(struct run *run)
+{
+    while (run->eager)
+        free_eager(run, run->eager);
+    rcx_sim_destroy(run->net);
+    free(run->ports);
+    free(run->waiting);
+}
+
+/* What a rank that is not complete waits for. */
+static void describe_deadlock(struct simulation *s, const struct run *run)
+{
+    char *text = s->text;
+    size_t at;
+    int i = 0;
+
+    while (s->ranks[i].exec->steps_left == 0)
+        i++;
+
+    const struct rcx_exec *x = s->ranks[i].exec;
+
+    at = (size_t)snprintf(text, sizeof s->text,
+                          "deadlock: %d of %d ranks do not end; rank %d waits "
+                          "for", s->size - run->complete, s->size, i);
+    for (uint32_t k = 0; k < x->plan->step_count && at < 200; k++) {
+        const struct rcx_step *step = &x->plan->steps[k];
+
+        if (step->kind <= RCX_STEP_SEND && x->waits[k] == 0 &&
+            x->messages[k].status == RCX_IN_PROGRESS)
+            at += (size_t)snprintf(
+                text + at, sizeof s->text - at, " step %u, %s %d", k,
+                step->kind == RCX_STEP_RECV ? "recv from" : "send to",
+                step->peer);
+    }
+}
+
+static bool check_end(struct simulation *s, const struct run *run)
+{
+    const size_t unmatched = rcx_sim_unmatched(run->net);
+
+    if (run->complete < s->size) {
+        describe_deadlock(s, run);
+        return false;
+    }
+    if (unmatched > 0) {
+        snprintf(s->text, sizeof s->text, "%zu messages are never received",
+                 unmatched);
+        return false;
+    }
+    if (rcx_sim_delivered(run->net) != s->messages) {
+        snprintf(s->text, sizeof s->text, "messages were lost");
+        return false;
+    }
+    return true;
+}
+
+bool simulation_run(struct simulation *s, struct simulated_run *args)
+{
+    struct run run;
+    bool good = open_run(&run, s, args);
+
+    s->text[0] = 0;
+    if (!good)
+        snprintf(s->text, sizeof s->text, "no memory for a run");
+    good = good && deliver(&run);
+    args->early = run.complete;
+    if (good && args->late >= 0)
+        good = start(&run, args->late) && deliver(&run);
+    good = good && check_end(s, &run);
+    close_run(&run);
+    return good;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One collective call on p simulated ranks: every rank's schedule as its
+ * algorithm writes it, and runs of them by the real executor over the
+ * simulated network.
+ */
+#ifndef RCX_TESTS_PROOF_SIMULATE_H
+#define RCX_TESTS_PROOF_SIMULATE_H
+
+#include "core/algo.h"
+#include "core/exec.h"
+
+enum { SIMULATION_TEXT = 512 };
+
+/* Lets a test spoil a schedule; both are called for every rank in order. */
+struct simulation_hooks {
+    void (*steps)(struct rcx_builder *b, const struct rcx_shape *s, void *arg);
+    void (*plan)(struct rcx_plan *plan, const struct rcx_shape *s, void *arg);
+    void *arg;
+};
+
+struct simulated_call {
+    const struct rcx_algo *algo;
+    struct rcx_shape shape;       /* of all ranks; rank, alias are not read */
+    const enum rcx_alias *alias;  /* by rank; NULL: NONE */
+    struct rcx_tag_layout layout;
+    const struct simulation_hooks *hooks; /* NULL: none */
+};
+
+struct simulated_rank {
+    struct rcx_shape shape;
+    struct rcx_plan *plan;
+    size_t first_step; /* of its steps among those of all ranks */
+    uint64_t messages; /* that it sends */
+    uint64_t sent;     /* elements */
+    uint64_t combined; /* elements */
+    char *base[RCX_BUFFER_COUNT]; /* the caller's; set before a run */
+    struct rcx_exec *exec;
+};
+
+struct simulation {
+    struct rcx_heap heap;
+    struct rcx_log log;
+    struct rcx_tag_layout layout;
+    int size;
+    struct simulated_rank *ranks;
+    size_t step_count; /* of all ranks */
+    uint64_t messages; /* sent by all ranks */
+    char text[SIMULATION_TEXT]; /* what went wrong */
+};
+
+/* Write all schedules. False: s->text says why; s can be closed. */
+bool simulation_open(struct simulation *s, const struct simulated_call *call);
+void simulation_close(struct simulation *s);
+
+/* Whether two calls on as many ranks lead to the same steps. */
+bool simulation_same_steps(const struct simulated_call *a,
+                           const struct simulated_call *b);
+
+/* When a send completes: as the protocols of a real network differ in it. */
+enum simulated_sends {
+    SENDS_RENDEZVOUS, /* when it is received */
+    SENDS_EAGER,      /* at once */
+    SENDS_MIXED       /* by chance */
+};
+
+struct simulated_run {
+    const struct rcx_reducer *reducer;
+    uint64_t seed; /* decides in which order ranks start and messages arrive */
+    enum simulated_sends sends;
+    int late;      /* starts when nothing else can happen any more; -1: none */
+    /* out: ranks that were complete before the late one started */
+    int early;
+};
+
+/* Run the schedules to their end. False: s->text says why. May be repeated. */
+bool simulation_run(struct simulation *s, struct simulated_run *run);
+
+/* splitmix64 */
+uint64_t simulation_draw(uint64_t *state);
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Shows that the proofs can fail: of every algorithm, each schedule with one
+ * mistake is either caught, or shown to be as good as the right one. A test
+ * per algorithm of the registry.
+ */
+#include "test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mutants.h"
+
+struct tally {
+    unsigned tried[MUTATIONS], equivalent[MUTATIONS], excused[EXCUSES];
+};
+
+static uint32_t step_count_of(const struct proof_case *c, int rank,
+                              uint32_t *edges_p)
+{
+    struct simulated_call call = proof_call_of(c);
+    struct simulation s;
+    uint32_t steps = 0;
+
+    *edges_p = 0;
+    if (simulation_open(&s, &call)) {
+        const struct rcx_plan *plan = s.ranks[rank].plan;
+
+        steps = plan->step_count;
+        for (uint32_t i = 0; i < steps; i++)
+            if (*edges_p < plan->steps[i].successor_count)
+                *edges_p = plan->steps[i].successor_count;
+    }
+    simulation_close(&s);
+    proof_call_free(&call);
+    return steps;
+}
+
+static void try(const struct proof_case *c, const struct mutant *m,
+                struct tally *tally)
+{
+    const struct verdict_of v = mutant_try(c, m);
+
+    if (v.verdict == MUTANT_NONE)
+        return;
+    if (v.verdict == MUTANT_MISSED)
+        fail_msg("%s %s: p=%d count=%zu root=%d place %d: rank %d, step %u, "
+                 "edge %u: %s is not noticed",
+                 rcx_coll_name(c->algo->coll), c->algo->name, c->size, c->count,
+                 c->root, c->place, m->rank, m->at, m->edge,
+                 mutation_name(m->mutation));
+    tally->tried[m->mutation]++;
+    if (v.verdict == MUTANT_EQUIVALENT) {
+        tally->equivalent[m->mutation]++;
+        tally->excused[v.excuse]++;
+    }
+}
+
+static void try_all(const struct proof_case *c, struct tally *tally)
+{
+    for (int rank = 0; rank < c->size; rank++) {
+        uint32_t edges;
+        const uint32_t steps = step_count_of(c, rank, &edges);
+
+        for (uint32_t at = 0; at < steps; at++) {
+            struct mutant m = {.rank = rank, .at = at};
+
+            for (int k = 0; k < MUTATION_CLEAR_EDGE; k++) {
+                m.mutation = (enum mutation)k;
+                try(c, &m, tally);
+            }
+            m.mutation = MUTATION_CLEAR_EDGE;
+            for (m.edge = 0; m.edge < edges; m.edge++)
+                try(c, &m, tally);
+        }
+    }
+}
+
+static void print_tally(const struct rcx_algo *algo, const struct tally *tally)
+{
+    print_message("# %s %s:", rcx_coll_name(algo->coll), algo->name);
+    for (int k = 0; k < MUTATIONS; k++)
+        print_message(" %s %u/%u,", mutation_name((enum mutation)k),
+                      tally->tried[k] - tally->equivalent[k], tally->tried[k]);
+    print_message(" caught; accepted:");
+    for (int k = 0; k < EXCUSES; k++)
+        if (tally->excused[k])
+            print_message(" %u %s,", tally->excused[k],
+                          excuse_name((enum excuse)k));
+    print_message("\n");
+}
+
+static void mutants_are_caught(void **state)
+{
+    static const int sizes[] = {2, 3, 5, 6};
+    const struct rcx_algo *algo = *state;
+    struct tally tally = {0};
+
+    for (int i = 0; i < 4; i++) {
+        for (int place = 0; place < 2; place++) {
+            const size_t size = (size_t)sizes[i];
+            const struct proof_case c = {
+                .algo = algo, .size = sizes[i], .root = sizes[i] / 2,
+                .count = algo->coll == RCX_COLL_BARRIER ? 0 : 2 * size + 1,
+                .place = (enum proof_place)place, .commutative = true};
+
+            if (proof_applies(&c))
+                try_all(&c, &tally);
+        }
+    }
+    print_tally(algo, &tally);
+    assert_true(tally.tried[MUTATION_DROP_STEP] > 0);
+}
+
+static struct CMUnitTest test_of(const struct rcx_algo *algo)
+{
+    char name[128];
+
+    snprintf(name, sizeof name, "%s %s: mutants are caught",
+             rcx_coll_name(algo->coll), algo->name);
+    return (struct CMUnitTest){.name = strdup(name),
+                               .test_func = mutants_are_caught,
+                               .initial_state = (void *)algo};
+}
+
+int main(void)
+{
+    struct CMUnitTest *tests;
+    size_t n = 0;
+    int failures;
+
+    while (rcx_algo_table[n])
+        n++;
+    tests = calloc(n, sizeof *tests);
+    for (size_t i = 0; i < n; i++)
+        tests[i] = test_of(rcx_algo_table[i]);
+    /* the macro around this takes arrays only */
+    failures = _cmocka_run_group_tests("mutants", tests, n, NULL, NULL);
+    for (size_t i = 0; i < n; i++)
+        free((char *)tests[i].name);
+    free(tests);
+    return failures;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Proves every algorithm of the registry; a test each.
+ *
+ * test_proofs [--full] [PART OF]: the algorithms of part PART of OF, so that
+ * parts can run side by side.
+ */
+#include "test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "grid.h"
+
+#if defined __SANITIZE_ADDRESS__
+#define SANITIZED 1
+#elif defined __has_feature
+#if __has_feature(address_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
+static enum proof_extent extent = SANITIZED ? PROOF_SMALL : PROOF_QUICK;
+
+static void proof(void **state)
+{
+    const struct rcx_algo *algo = *state;
+    struct proof_summary summary;
+
+    if (!proof_grid_run(algo, extent, &summary))
+        fail_msg("%s", summary.text);
+    print_message("# %s %s: %llu cases, %llu messages, %llu too large\n",
+                  rcx_coll_name(algo->coll), algo->name,
+                  (unsigned long long)summary.cases,
+                  (unsigned long long)summary.messages,
+                  (unsigned long long)summary.skipped);
+}
+
+static struct CMUnitTest test_of(const struct rcx_algo *algo)
+{
+    char name[128];
+
+    snprintf(name, sizeof name, "%s %s is proved", rcx_coll_name(algo->coll),
+             algo->name);
+    return (struct CMUnitTest){.name = strdup(name), .test_func = proof,
+                               .initial_state = (void *)algo};
+}
+
+int main(int argc, char **argv)
+{
+    int part = 0, parts = 1, known = 0, n = 0, at = 1;
+    struct CMUnitTest *tests;
+    int failures;
+
+    if (at < argc && strcmp(argv[at], "--full") == 0) {
+        extent = SANITIZED ? PROOF_QUICK : PROOF_FULL;
+        at++;
+    }
+    if (at + 1 < argc) {
+        part = atoi(argv[at]);
+        parts = atoi(argv[at + 1]);
+    }
+    while (rcx_algo_table[known])
+        known++;
+    tests = calloc((size_t)known, sizeof *tests);
+    for (int i = part; i < known; i += parts)
+        tests[n++] = test_of(rcx_algo_table[i]);
+    /* the macro around this takes arrays only */
+    failures = _cmocka_run_group_tests("proofs", tests, (size_t)n, NULL, NULL);
+    for (int i = 0; i < n; i++)
+        free((char *)tests[i].name);
+    free(tests);
+    return failures;
+}

@@ -8,6 +8,8 @@
 #define ALGORITHMS(X) \
     X(rcx_allreduce_recursive_doubling) \
     X(rcx_allreduce_ring) \
+    X(rcx_allreduce_tree) \
+    X(rcx_allreduce_direct) \
     X(rcx_reduce_binomial) \
     X(rcx_reduce_scatter_pairwise) \
     X(rcx_barrier_dissemination)

@@ -47,7 +47,7 @@ struct rcx_span rcx_combiner_slot(struct rcx_combiner *c)
 
 static void release(struct rcx_combiner *c, struct rcx_span span)
 {
-    if (span.buffer == RCX_BUFFER_TMP)
+    if (span.buffer == RCX_BUFFER_TMP && c->slot_count < RCX_COMBINER_NODES)
         c->slots[c->slot_count++] = span;
 }
 

@@ -122,7 +122,7 @@ static rcx_status_t work(struct rcx_exec *x, const struct rcx_step *step)
 
 static inline void enqueue(struct rcx_exec *x, uint32_t step)
 {
-    if (x->plan->steps[step].kind <= RCX_STEP_SEND)
+    if (rcx_step_is_message(x->plan->steps[step].kind))
         x->queue[x->last_message++] = step;
     else
         x->queue[--x->last_local] = step;

@@ -76,7 +76,7 @@ static rcx_status_t number_messages(struct rcx_builder *b, uint32_t window,
     for (uint32_t i = 0; i < b->step_count; i++) {
         struct rcx_step *step = &b->steps[i];
 
-        if (step->kind != RCX_STEP_SEND && step->kind != RCX_STEP_RECV)
+        if (!rcx_step_is_message(step->kind))
             continue;
 
         struct stream *stream = stream_of(streams, size - 1, step);
@@ -95,7 +95,7 @@ static rcx_status_t number_messages(struct rcx_builder *b, uint32_t window,
     return edges->failed ? RCX_ERR_NOMEM : RCX_OK;
 }
 
-/* Successors of each step together; receives before sends before local work. */
+/* Successors of each step together, in the order of kinds. */
 static void pack_edges(struct rcx_step *steps, uint32_t count,
                        const struct rcx_edges *edges, uint32_t *successors)
 {
@@ -202,7 +202,9 @@ static void print_span(FILE *file, int buffer, size_t offset, size_t count)
 
 void rcx_plan_print(const struct rcx_plan *plan, FILE *file)
 {
-    static const char *const names[] = {"recv", "send", "copy", "reduce"};
+    static const char *const names[RCX_STEP_KINDS] = {
+        [RCX_STEP_SEND] = "send", [RCX_STEP_RECV] = "recv",
+        [RCX_STEP_COPY] = "copy", [RCX_STEP_REDUCE] = "reduce"};
 
     for (uint32_t i = 0; i < plan->step_count; i++) {
         const struct rcx_step *step = &plan->steps[i];

@@ -56,14 +56,20 @@ struct rcx_span {
     size_t count;
 };
 
-/* In the order in which ready steps are best issued. */
+/* In the order in which ready steps are best issued: a message is on its way
+ * while the receive that it answers is posted. */
 enum rcx_step_kind {
-    RCX_STEP_RECV,   /* dst = what peer sends */
     RCX_STEP_SEND,   /* peer gets left */
+    RCX_STEP_RECV,   /* dst = what peer sends */
     RCX_STEP_COPY,   /* dst = left */
     RCX_STEP_REDUCE  /* dst = left op right */
 };
 enum { RCX_STEP_KINDS = RCX_STEP_REDUCE + 1 };
+
+static inline bool rcx_step_is_message(unsigned kind)
+{
+    return kind <= RCX_STEP_RECV;
+}
 
 struct rcx_step {
     uint8_t kind;
@@ -82,7 +88,7 @@ struct rcx_plan {
     uint32_t ready_count;       /* steps that wait for nothing */
     const struct rcx_step *steps;
     const uint32_t *successors;
-    const uint32_t *ready;      /* receives first */
+    const uint32_t *ready;      /* in the order of kinds */
     size_t scratch;             /* elements of TMP */
     size_t bytes;               /* of this block */
 };

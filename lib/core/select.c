@@ -11,8 +11,9 @@
 
 struct rule {
     enum rcx_coll coll;
-    int ranks;    /* communicators up to this size */
-    size_t bytes; /* vectors up to this size */
+    int ranks;          /* communicators up to this size */
+    size_t bytes;       /* vectors up to this size where ranks are 2^k */
+    size_t other_bytes; /* and where they are not: folding has its price */
     const char *algo;
     size_t segment_bytes;
     unsigned window;
@@ -20,12 +21,16 @@ struct rule {
 
 static const struct rule rules[] = {
     /* two ranks: the ring sends as much, in twice the rounds */
-    {RCX_COLL_ALLREDUCE, 2, SIZE_MAX, "recursive_doubling", 256 << 10, 2},
-    {RCX_COLL_ALLREDUCE, INT_MAX, 128 << 10, "recursive_doubling", 0, 1},
-    {RCX_COLL_ALLREDUCE, INT_MAX, SIZE_MAX, "ring", 1 << 20, 2},
-    {RCX_COLL_REDUCE, INT_MAX, SIZE_MAX, "binomial", 256 << 10, 2},
-    {RCX_COLL_REDUCE_SCATTER, INT_MAX, SIZE_MAX, "pairwise", 0, 1},
-    {RCX_COLL_BARRIER, INT_MAX, SIZE_MAX, "dissemination", 0, 1},
+    {RCX_COLL_ALLREDUCE, 2, SIZE_MAX, SIZE_MAX, "recursive_doubling",
+     256 << 10, 2},
+    {RCX_COLL_ALLREDUCE, 3, 0, 8 << 10, "direct", 0, 1},
+    {RCX_COLL_ALLREDUCE, 8, 128, 128, "direct", 0, 1},
+    {RCX_COLL_ALLREDUCE, INT_MAX, 128 << 10, 8 << 10, "recursive_doubling", 0,
+     1},
+    {RCX_COLL_ALLREDUCE, INT_MAX, SIZE_MAX, SIZE_MAX, "ring", 1 << 20, 2},
+    {RCX_COLL_REDUCE, INT_MAX, SIZE_MAX, SIZE_MAX, "binomial", 256 << 10, 2},
+    {RCX_COLL_REDUCE_SCATTER, INT_MAX, SIZE_MAX, SIZE_MAX, "pairwise", 0, 1},
+    {RCX_COLL_BARRIER, INT_MAX, SIZE_MAX, SIZE_MAX, "dissemination", 0, 1},
 };
 enum { RULES = sizeof rules / sizeof *rules, WINDOW = 2 };
 
@@ -74,13 +79,14 @@ static size_t segment_elements(size_t bytes, const struct rcx_shape *shape)
 static struct rcx_method choose(const struct rcx_shape *shape, size_t bytes,
                                 rcx_order_t needed)
 {
+    const bool is_power = (shape->size & (shape->size - 1)) == 0;
     struct rcx_method m = {.window = WINDOW};
 
     for (int i = 0; i < RULES && !m.algo; i++) {
         const struct rule *rule = &rules[i];
 
         if (rule->coll != shape->coll || shape->size > rule->ranks ||
-            bytes > rule->bytes)
+            bytes > (is_power ? rule->bytes : rule->other_bytes))
             continue;
         m.segment = segment_elements(rule->segment_bytes, shape);
         m.window = rule->window;

@@ -5,6 +5,7 @@
  *
  * Error handling mode NONE: mode PEER of UCX 1.13 silently drops shared memory.
  */
+#include <stdlib.h>
 #include <string.h>
 #include <ucp/api/ucp.h>
 
@@ -37,6 +38,18 @@ static rcx_status_t fail(const struct ucp *u, const char *what,
 
 /* ---- Opening and closing -------------------------------------------------- */
 
+/*
+ * UCX's own threshold between eager and rendezvous, 8 KB through shared memory,
+ * makes blocks of a few KB wait for a process that may not have a core; up to
+ * 16 KB eager costs as much where it has one (docs/performance.md). The user's
+ * settings win.
+ */
+static void adjust(ucp_config_t *config)
+{
+    if (!getenv("UCX_RNDV_THRESH") && !getenv("RCX_UCX_RNDV_THRESH"))
+        ucp_config_modify(config, "RNDV_THRESH", "16K");
+}
+
 static ucs_status_t open_context(struct ucp *u)
 {
     const ucp_params_t params = {
@@ -51,6 +64,7 @@ static ucs_status_t open_context(struct ucp *u)
 
     if (status != UCS_OK)
         return status;
+    adjust(config);
     status = ucp_init(&params, config, &u->context);
     ucp_config_release(config);
     return status;

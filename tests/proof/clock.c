@@ -168,7 +168,7 @@ static void visit(struct clock *c, uint32_t at)
 
     for (int k = 0; k < PRICES; k++)
         time[k] = node->time[k];
-    if (step->kind > RCX_STEP_SEND) {
+    if (!rcx_step_is_message(step->kind)) {
         time[COMBINES] +=
             step->kind == RCX_STEP_REDUCE ? (double)step->count : 0;
         finish(c, at, time);

@@ -5,7 +5,10 @@
 
 enum { EVERY = 64, LEVELS = RCX_ORDER_CANONICAL + 1 };
 enum { COUNTS_MAX = 8 };
-static const uint64_t step_limit = UINT64_C(1) << 25; /* 7 GB or so */
+/* Of all ranks together: 1 GB of steps, 7 GB in the full grid; 2 GB of data. */
+static const uint64_t step_limit = UINT64_C(1) << 22;
+static const uint64_t step_limit_full = UINT64_C(1) << 25;
+static const uint64_t element_limit = UINT64_C(1) << 26;
 
 struct grid {
     const struct rcx_algo *algo;
@@ -25,20 +28,23 @@ static void note_level(struct grid *g, const struct proof_case *c,
     g->told[report->stated] = *c;
 }
 
-/* Steps of all ranks, judged by the first one's. */
-static bool is_too_large(const struct proof_case *c)
+/* Judged by the first rank's schedule. */
+static bool is_too_large(const struct proof_case *c, uint64_t steps)
 {
     struct simulated_call call = proof_call_of(c);
     struct rcx_heap heap = RCX_HEAP_INIT;
     struct rcx_log log;
     struct rcx_builder b;
+    uint64_t elements;
     bool too_large;
 
     rcx_log_init(&log);
     rcx_builder_init(&b, &heap, &log);
     rcx_builder_begin(&b, &call.shape);
     c->algo->build(&b, &call.shape);
-    too_large = (uint64_t)b.step_count * (uint64_t)c->size > step_limit;
+    elements = call.shape.count + rcx_shape_out_count(&call.shape) + b.scratch;
+    too_large = b.step_count > steps / (uint64_t)c->size ||
+                elements > element_limit / (uint64_t)c->size;
     rcx_builder_free(&b);
     proof_call_free(&call);
     return too_large;
@@ -54,7 +60,9 @@ static bool prove(struct grid *g, const struct proof_case *c)
 
     if (!proof_applies(c))
         return true;
-    if (c->size > EVERY && is_too_large(c)) {
+    if (c->size > EVERY &&
+        is_too_large(c, g->extent == PROOF_FULL ? step_limit_full
+                                                : step_limit)) {
         g->summary->skipped++;
         return true;
     }

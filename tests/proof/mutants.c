@@ -6,7 +6,7 @@
 
 #include "clock.h"
 
-enum { RUNS = 4, EDGE_RUNS = 32 /* a race shows only in some of them */ };
+enum { RUNS = 4, EDGE_RUNS = 64 /* a race shows only in some of them */ };
 
 const char *mutation_name(enum mutation mutation)
 {
@@ -54,7 +54,7 @@ static struct rcx_span right_of(const struct rcx_step *step)
 /* Whether the result overlaps an operand as no builder would let it. */
 static bool is_refused(const struct rcx_shape *s, const struct rcx_step *step)
 {
-    if (step->kind <= RCX_STEP_SEND)
+    if (rcx_step_is_message(step->kind))
         return false;
     return rcx_span_clash(s, dst_of(step), left_of(step)) ||
            (step->kind == RCX_STEP_REDUCE &&
@@ -155,7 +155,7 @@ static bool swap_messages(struct rcx_builder *b, uint32_t at)
     for (uint32_t i = at + 1; i < b->step_count && !other; i++)
         if (b->steps[i].kind == one->kind)
             other = &b->steps[i];
-    if (one->kind > RCX_STEP_SEND || !other)
+    if (!rcx_step_is_message(one->kind) || !other)
         return false;
     peer = other->peer;
     *one = *other;
@@ -257,13 +257,20 @@ static const struct simulated_rank *rank_of(const struct simulation *s,
     return &s->ranks[r];
 }
 
+static const struct rcx_step *step_at(const struct simulation *s, uint32_t at)
+{
+    const struct simulated_rank *rank = rank_of(s, at);
+
+    return &rank->plan->steps[at - (uint32_t)rank->first_step];
+}
+
 static void follow(struct causes *c, uint32_t event)
 {
     const uint32_t at = event / 2;
     const struct simulated_rank *rank = rank_of(c->s, at);
     const uint32_t first = (uint32_t)rank->first_step;
     const struct rcx_plan *plan = rank->plan;
-    const struct rcx_step *step = &plan->steps[at - first];
+    const struct rcx_step *step = step_at(c->s, at);
 
     if (event % 2 == 0) {
         see(c, event + 1);
@@ -281,10 +288,22 @@ static void spread(struct causes *c)
         follow(c, c->stack[--c->stack_count]);
 }
 
+/*
+ * What a step does to its buffer is over with its end, a send's at the latest
+ * when its message has arrived; it begins with the step's start, a receive's
+ * not before its message is sent.
+ */
 static bool is_ordered(struct causes *c, uint32_t from, uint32_t to)
 {
+    const struct rcx_step *first = step_at(c->s, from);
+    const struct rcx_step *second = step_at(c->s, to);
+
     see(c, 2 * from + 1);
+    if (first->kind == RCX_STEP_SEND && c->partner[from] != SIMULATION_NO_STEP)
+        see(c, 2 * c->partner[from] + 1);
     spread(c);
+    if (second->kind == RCX_STEP_RECV && c->partner[to] != SIMULATION_NO_STEP)
+        return c->seen[2 * c->partner[to]];
     return c->seen[2 * to];
 }
 

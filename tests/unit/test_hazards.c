@@ -308,7 +308,7 @@ static bool add_random(const struct rcx_shape *s, struct touched *t,
         rcx_step_copy(&builder, dst, left);
     else
         rcx_step_reduce(&builder, dst, left, right);
-    if (kind <= RCX_STEP_SEND) {
+    if (rcx_step_is_message(kind)) {
         t->stream = (int)(2 * which + kind);
         t->number = numbers[t->stream]++;
     }

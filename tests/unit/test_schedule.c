@@ -318,9 +318,9 @@ static void messages_are_numbered_per_peer_and_direction(void **state)
     rcx_heap_free(&heap, plan);
 }
 
-static void receives_come_first_among_ready_steps(void **state)
+static void sends_come_first_among_ready_steps(void **state)
 {
-    static const uint32_t expected[] = {2, 4, 1, 5, 0, 3};
+    static const uint32_t expected[] = {1, 5, 2, 4, 0, 3};
     const struct rcx_shape s = usual();
     struct rcx_plan *plan;
 
@@ -339,9 +339,9 @@ static void receives_come_first_among_ready_steps(void **state)
     rcx_heap_free(&heap, plan);
 }
 
-static void receives_come_first_among_successors(void **state)
+static void sends_come_first_among_successors(void **state)
 {
-    static const uint32_t expected[] = {4, 1, 3, 2};
+    static const uint32_t expected[] = {1, 3, 4, 2};
     const struct rcx_shape s = usual();
     struct rcx_plan *plan;
 
@@ -509,8 +509,8 @@ int main(void)
         TEST(a_copy_onto_itself_makes_no_step),
         TEST(scratch_is_handed_out_piece_after_piece),
         TEST(messages_are_numbered_per_peer_and_direction),
-        TEST(receives_come_first_among_ready_steps),
-        TEST(receives_come_first_among_successors),
+        TEST(sends_come_first_among_ready_steps),
+        TEST(sends_come_first_among_successors),
         TEST(a_logarithmic_plan_of_a_million_ranks_is_small),
         TEST(parts_differ_by_at_most_one_and_cover_the_span),
         TEST(a_block_lies_where_the_displacements_say),

@@ -64,9 +64,11 @@ static void barrier_on_sim(struct job *job)
 
     for (int i = 0; i < job->size; i++) {
         struct rcx_comm *internal = job->contexts[i]->internal;
+        struct rcx_entry *entry;
 
-        if (rcx_request_new(internal, &call, NULL, NULL, &requests[i]) ==
-            RCX_OK)
+        if (rcx_entry_get(internal, &call, &entry) == RCX_OK &&
+            rcx_request_new(internal, entry, NULL, NULL, &requests[i]) ==
+                RCX_OK)
             rcx_request_launch(requests[i]);
     }
     job_wait(job, requests);

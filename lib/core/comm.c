@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/context.h"
 
-#define COMM_MAGIC UINT64_C(0x5243585f434f4d4d) /* "RCX_COMM" */
-
 rcx_status_t rcx_comm_new(struct rcx_context *context, uint32_t id, int rank,
                           int size, struct rcx_comm **comm_p)
 {
@@ -11,7 +9,7 @@ rcx_status_t rcx_comm_new(struct rcx_context *context, uint32_t id, int rank,
     if (!comm)
         return rcx_fail(&context->log, RCX_ERR_NOMEM,
                         "no memory for a communicator");
-    comm->magic = COMM_MAGIC;
+    comm->magic = RCX_COMM_MAGIC;
     comm->context = context;
     comm->id = id;
     comm->rank = rank;
@@ -31,20 +29,18 @@ void rcx_comm_delete(struct rcx_comm *comm)
     rcx_heap_free(&comm->context->heap, comm);
 }
 
-bool rcx_comm_is_valid(const struct rcx_comm *comm)
-{
-    return comm && comm->magic == COMM_MAGIC;
-}
-
 rcx_status_t rcx_comm_barrier(struct rcx_comm *comm)
 {
     const struct rcx_call call = {.coll = RCX_COLL_BARRIER, .type = RCX_BYTE,
                                   .op = RCX_BOR};
     struct rcx_request *request;
+    struct rcx_entry *entry;
     rcx_status_t status = comm->failed;
 
     if (status == RCX_OK)
-        status = rcx_request_new(comm, &call, NULL, NULL, &request);
+        status = rcx_entry_get(comm, &call, &entry);
+    if (status == RCX_OK)
+        status = rcx_request_new(comm, entry, NULL, NULL, &request);
     if (status != RCX_OK)
         return status;
     rcx_request_launch(request);

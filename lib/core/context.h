@@ -35,6 +35,7 @@ struct rcx_piece {
     struct rcx_exec *idle;
     size_t out_count;
     size_t scratch_bytes;
+    bool owns_scratch; /* little: part of each execution, not pooled */
 };
 
 /* A call's shape compiled: kept in the communicator's plan cache. */
@@ -174,7 +175,12 @@ void rcx_scratch_put(struct rcx_context *context, void *ptr, size_t bytes);
 rcx_status_t rcx_comm_new(struct rcx_context *context, uint32_t id, int rank,
                           int size, struct rcx_comm **comm_p);
 void rcx_comm_delete(struct rcx_comm *comm);
-bool rcx_comm_is_valid(const struct rcx_comm *comm);
+#define RCX_COMM_MAGIC UINT64_C(0x5243585f434f4d4d) /* "RCX_COMM" */
+
+static inline bool rcx_comm_is_valid(const struct rcx_comm *comm)
+{
+    return comm && comm->magic == RCX_COMM_MAGIC;
+}
 
 /* ---- Plan cache (plan_cache.c) -------------------------------------------- */
 
@@ -184,6 +190,13 @@ bool rcx_comm_is_valid(const struct rcx_comm *comm);
  */
 rcx_status_t rcx_entry_get(struct rcx_comm *comm, const struct rcx_call *call,
                            struct rcx_entry **entry_p);
+/* The newest entry once more, whose call is known to be the one wanted. */
+static inline struct rcx_entry *rcx_entry_repeat(struct rcx_comm *comm)
+{
+    comm->cache.hits++;
+    comm->cache.recent->pins++;
+    return comm->cache.recent;
+}
 void rcx_entry_unpin(struct rcx_comm *comm, struct rcx_entry *entry);
 void rcx_plan_cache_clear(struct rcx_comm *comm);
 /* Give up what was compiled for a user's type or op that is freed; 0: none. */
@@ -207,7 +220,8 @@ rcx_status_t rcx_method_select(const struct rcx_context *context,
 
 /* ---- Requests (request.c) --------------------------------------------------- */
 
-rcx_status_t rcx_request_new(struct rcx_comm *comm, const struct rcx_call *call,
+/* Takes over the caller's pin of entry, also on failure. */
+rcx_status_t rcx_request_new(struct rcx_comm *comm, struct rcx_entry *entry,
                              const void *in, void *out,
                              struct rcx_request **request_p);
 void rcx_request_delete(struct rcx_request *request);

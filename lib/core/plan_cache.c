@@ -7,6 +7,8 @@
 
 #include "core/context.h"
 
+enum { OWN_SCRATCH = 4096 };
+
 static uint64_t mix(uint64_t hash, uint64_t value)
 {
     hash = (hash ^ value) * UINT64_C(0x9E3779B97F4A7C15);
@@ -161,6 +163,7 @@ static rcx_status_t build_piece(struct rcx_comm *comm, struct rcx_entry *e,
     piece->entry = e;
     piece->out_count = rcx_shape_out_count(&shape);
     piece->scratch_bytes = piece->plan->scratch * shape.elem_bytes;
+    piece->owns_scratch = piece->scratch_bytes <= OWN_SCRATCH;
     e->bytes += piece->plan->bytes + rcx_exec_bytes(piece->plan);
     return RCX_OK;
 }
@@ -324,13 +327,16 @@ static struct rcx_exec *new_exec(struct rcx_comm *comm,
                                  struct rcx_piece *piece)
 {
     const struct rcx_reducer *reducer = &piece->entry->combine.reducer;
-    struct rcx_exec *x = rcx_heap_alloc(&comm->context->heap,
-                                        rcx_exec_bytes(piece->plan));
+    const size_t bytes = (rcx_exec_bytes(piece->plan) + 63) & ~(size_t)63;
+    struct rcx_exec *x = rcx_heap_alloc(
+        &comm->context->heap,
+        bytes + (piece->owns_scratch ? piece->scratch_bytes : 0));
 
     if (!x)
         return NULL;
     rcx_exec_init(x, piece->plan);
     x->home = piece;
+    x->base[RCX_BUFFER_TMP] = piece->owns_scratch ? (char *)x + bytes : NULL;
     x->transport = comm->context->transport;
     x->reducer = reducer;
     x->elem_bytes = reducer->elem_bytes;
@@ -353,7 +359,7 @@ struct rcx_exec *rcx_exec_get(struct rcx_comm *comm, struct rcx_piece *piece)
         piece->idle = x->next;
     else
         x = new_exec(comm, piece);
-    if (!x || piece->scratch_bytes == 0)
+    if (!x || piece->owns_scratch)
         return x;
     x->base[RCX_BUFFER_TMP] =
         rcx_scratch_get(comm->context, piece->scratch_bytes);
@@ -367,7 +373,7 @@ void rcx_exec_put(struct rcx_comm *comm, struct rcx_exec *x)
 {
     struct rcx_piece *piece = x->home;
 
-    if (piece->scratch_bytes > 0)
+    if (!piece->owns_scratch)
         rcx_scratch_put(comm->context, x->base[RCX_BUFFER_TMP],
                         piece->scratch_bytes);
     put_back(piece, x);

@@ -70,7 +70,7 @@ static rcx_status_t prepare_closing(struct rcx_request *r)
     return rcx_entry_get(r->comm, &call, &r->closing);
 }
 
-rcx_status_t rcx_request_new(struct rcx_comm *comm, const struct rcx_call *call,
+rcx_status_t rcx_request_new(struct rcx_comm *comm, struct rcx_entry *entry,
                              const void *in, void *out,
                              struct rcx_request **request_p)
 {
@@ -78,30 +78,27 @@ rcx_status_t rcx_request_new(struct rcx_comm *comm, const struct rcx_call *call,
     struct rcx_request *r = take_from_pool(context);
     rcx_status_t status;
 
-    if (!r)
+    if (!r) {
+        rcx_entry_unpin(comm, entry);
         return rcx_fail(&context->log, RCX_ERR_NOMEM,
                         "no memory for a request");
+    }
     r->comm = comm;
+    r->entry = entry;
     r->in = (char *)in;
     r->out = out;
     r->status = RCX_OK;
     r->closing = NULL;
-    status = rcx_entry_get(comm, call, &r->entry);
-    if (status != RCX_OK)
-        goto put_request;
-    r->total = r->entry->segments;
+    r->total = entry->segments;
     status = prepare_closing(r);
-    if (status != RCX_OK)
-        goto unpin_entry;
+    if (status != RCX_OK) {
+        rcx_entry_unpin(comm, entry);
+        return_to_pool(context, r);
+        return status;
+    }
     r->state = RCX_REQUEST_IDLE;
     *request_p = r;
     return RCX_OK;
-
-unpin_entry:
-    rcx_entry_unpin(comm, r->entry);
-put_request:
-    return_to_pool(context, r);
-    return status;
 }
 
 void rcx_request_delete(struct rcx_request *r)

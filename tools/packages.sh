@@ -74,7 +74,7 @@ quietly()
     "$@" >"$log" 2>&1 </dev/null || status=$?
     if ((status != 0)); then
         echo "failed ($status): $*"
-        tail -n "${RCX_LOG_LINES:-40}" "$log"
+        tail -n "${CHECK_LOG_LINES:-40}" "$log"
     fi >&2
     rm -f "$log"
     return $status

@@ -45,6 +45,28 @@ struct space {
     bool failed;
 };
 
+void rcx_edge_add(struct rcx_edges *edges, uint32_t from, uint32_t to)
+{
+    if (edges->last_to[from] == to + 1)
+        return;
+    edges->last_to[from] = to + 1;
+    if (edges->count == edges->capacity) {
+        const size_t capacity = 2 * edges->capacity;
+        struct rcx_edge *grown =
+            rcx_heap_grow(edges->heap, edges->list,
+                          edges->count * sizeof *grown,
+                          capacity * sizeof *grown);
+
+        if (!grown) {
+            edges->failed = true;
+            return;
+        }
+        edges->list = grown;
+        edges->capacity = capacity;
+    }
+    edges->list[edges->count++] = (struct rcx_edge){from, to};
+}
+
 /* Buffers lie far apart in one line of 64-bit positions. */
 static uint64_t position(enum rcx_buffer buffer, size_t offset)
 {

@@ -7,28 +7,6 @@
 
 #include "core/schedule.h"
 
-void rcx_edge_add(struct rcx_edges *edges, uint32_t from, uint32_t to)
-{
-    if (edges->last_to[from] == to + 1)
-        return;
-    edges->last_to[from] = to + 1;
-    if (edges->count == edges->capacity) {
-        const size_t capacity = 2 * edges->capacity;
-        struct rcx_edge *grown =
-            rcx_heap_grow(edges->heap, edges->list,
-                          edges->count * sizeof *grown,
-                          capacity * sizeof *grown);
-
-        if (!grown) {
-            edges->failed = true;
-            return;
-        }
-        edges->list = grown;
-        edges->capacity = capacity;
-    }
-    edges->list[edges->count++] = (struct rcx_edge){from, to};
-}
-
 /* The messages of one peer in one direction, in program order. */
 struct stream {
     uint64_t key; /* peer and direction, plus one; 0: free */

@@ -13,27 +13,11 @@ if [ $# -ne 2 ]; then
 fi
 source=$(realpath "$1")
 build=$(realpath "$2")
-scratch=$(mktemp -d)
-out=$scratch/out
-trap 'rm -rf "$scratch"' EXIT
+# shellcheck source=tests/job/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/tap.sh"
 cd "$scratch" || exit 2
 unset "${!RCX_@}" DESTDIR
-: >"$out"
 
-number=0
-failed=0
-
-# ok STATUS SENTENCE
-ok() {
-    number=$((number + 1))
-    if [ "$1" -eq 0 ]; then
-        echo "ok $number - $2"
-    else
-        echo "not ok $number - $2"
-        sed 's/^/# /' "$out" | tail -30
-        failed=$((failed + 1))
-    fi
-}
 
 skip() {
     number=$((number + 1))

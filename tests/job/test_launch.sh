@@ -12,41 +12,14 @@ if [ $# -lt 1 ]; then
 fi
 main=$(realpath "$1")
 rcxrun=${2:+$(realpath "$2")}
-scratch=$(mktemp -d)
-out=$scratch/out
-err=$scratch/err
-trap 'rm -rf "$scratch"' EXIT
+# shellcheck source=tests/job/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/tap.sh"
 
+bound=(timeout -k 5 60) # a hang is a failure, not a wait
 # What this test itself runs under is not what it tests.
 unset "${!RCX_@}" "${!PMIX_@}" "${!PMI_@}" "${!SLURM_@}" "${!OMPI_@}"
 
 readonly ERR_CONFIG=4 ERR_LAUNCH=5 # the negated rcx_status_t
-number=0
-failed=0
-
-# ok STATUS SENTENCE
-ok() {
-    number=$((number + 1))
-    if [ "$1" -eq 0 ]; then
-        echo "ok $number - $2"
-    else
-        echo "not ok $number - $2"
-        sed 's/^/# stdout: /' "$out" | head -20
-        sed 's/^/# stderr: /' "$err" | head -20
-        failed=$((failed + 1))
-    fi
-}
-
-# run STATUS COMMAND...: true if it exits with that status.
-run() {
-    local -r want=$1
-    shift
-    timeout -k 5 60 "$@" >"$out" 2>"$err" </dev/null
-    local -r got=$?
-    [ $got -eq "$want" ] && return 0
-    echo "# $*: exit status $got, not $want"
-    return 1
-}
 
 # says WORD...: one line of RCX's has all of them.
 says() {

@@ -16,43 +16,15 @@ if [ $# -ne 2 ]; then
 fi
 rcxrun=$(realpath "$1")
 client=$(realpath "$2")
-scratch=$(mktemp -d)
+# shellcheck source=tests/job/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/tap.sh"
 export TMPDIR=$scratch/tmp
 mkdir "$TMPDIR"
-out=$scratch/out
-err=$scratch/err
 pids=$scratch/pids
-trap 'rm -rf "$scratch"' EXIT
 
 # A mark in the environment by which any process of this test is found.
 export RCXRUN_TEST_MARK=mark-$$-$RANDOM
 
-number=0
-failed=0
-
-# ok STATUS SENTENCE
-ok() {
-    number=$((number + 1))
-    if [ "$1" -eq 0 ]; then
-        echo "ok $number - $2"
-    else
-        echo "not ok $number - $2"
-        sed 's/^/# stdout: /' "$out" | head -20
-        sed 's/^/# stderr: /' "$err" | head -20
-        failed=$((failed + 1))
-    fi
-}
-
-# run STATUS ARGUMENTS: runs rcxrun, true if it exits with that status.
-run() {
-    local want=$1 got
-    shift
-    "$rcxrun" "$@" >"$out" 2>"$err" </dev/null
-    got=$?
-    [ $got -eq "$want" ] && return 0
-    echo "# rcxrun $*: exit status $got, not $want"
-    return 1
-}
 
 # Waits, up to a minute, until a command succeeds.
 until_true() {
@@ -105,110 +77,110 @@ echo "1..49"
 # --- the job's data ---
 
 for n in 1 2 4 8 33; do
-    run 0 -n $n "$client" fence && says_nothing && [ ! -s "$out" ]
+    run 0 "$rcxrun" -n $n "$client" fence && says_nothing && [ ! -s "$out" ]
     ok $? "$n ranks exchange data by a fence"
 done
 
-run 0 -n 6 --nodes 3 "$client" fence
+run 0 "$rcxrun" -n 6 --nodes 3 "$client" fence
 ok $? "ranks on different virtual nodes exchange data"
 
 host=$(uname -n)
-run 0 -n 2 "$client" info && lines . 2 \
+run 0 "$rcxrun" -n 2 "$client" info && lines . 2 \
     && grep -qx "rank 1 size 2 universe 2 nodes 1 node 0 app 0 local_size 2 peers 0,1 map 0:$host:0:0 1:$host:1:1" "$out"
 ok $? "the job's keys describe one node"
 
 map="map 0:vnode0:0:0 1:vnode0:1:1 2:vnode1:0:0 3:vnode1:1:1 4:vnode1:2:2"
-run 0 -n 5 --nodes 2 "$client" info && lines . 5 \
+run 0 "$rcxrun" -n 5 --nodes 2 "$client" info && lines . 5 \
     && grep -qx "rank 1 size 5 universe 5 nodes 2 node 0 app 0 local_size 2 peers 0,1 $map" "$out" \
     && grep -qx "rank 4 size 5 universe 5 nodes 2 node 1 app 0 local_size 3 peers 2,3,4 $map" "$out"
 ok $? "--nodes 2 shows each rank its virtual node"
 
-run 0 -n 5 --nodes 5 "$client" info && grep -q "^rank 3 .* nodes 5 node 3 app 0 local_size 1 peers 3 " "$out"
+run 0 "$rcxrun" -n 5 --nodes 5 "$client" info && grep -q "^rank 3 .* nodes 5 node 3 app 0 local_size 1 peers 3 " "$out"
 ok $? "--nodes N gives every rank a node"
 
 # --- exit status ---
 
-run 7 -n 3 "$client" exit 7 1 && says "^rcxrun: rank 1 (pid [0-9]*) exited with status 7$" && lines_err=$(wc -l <"$err") \
+run 7 "$rcxrun" -n 3 "$client" exit 7 1 && says "^rcxrun: rank 1 (pid [0-9]*) exited with status 7$" && lines_err=$(wc -l <"$err") \
     && [ "$lines_err" -eq 1 ] && nothing_left
 ok $? "a rank's exit status is rcxrun's, in one line, and ends the rest"
 
-run 137 -n 3 "$client" die 9 2 && says "^rcxrun: rank 2 (pid [0-9]*) killed by signal 9 (Killed)$" && nothing_left
+run 137 "$rcxrun" -n 3 "$client" die 9 2 && says "^rcxrun: rank 2 (pid [0-9]*) killed by signal 9 (Killed)$" && nothing_left
 ok $? "a rank killed by a signal gives 128 plus its number"
 
-run 134 -n 2 "$client" die 6 0 && says "killed by signal 6 (Aborted)"
+run 134 "$rcxrun" -n 2 "$client" die 6 0 && says "killed by signal 6 (Aborted)"
 ok $? "a rank that aborts is reported as such"
 
-run 0 -n 3 "$client" leave && says_nothing
+run 0 "$rcxrun" -n 3 "$client" leave && says_nothing
 ok $? "leaving without PMIx_Finalize is no failure"
 
-run 17 -n 4 "$client" abort 17 2 && says "rank 2 (pid [0-9]*) called PMIx_Abort with status 17: no more flux" && nothing_left
+run 17 "$rcxrun" -n 4 "$client" abort 17 2 && says "rank 2 (pid [0-9]*) called PMIx_Abort with status 17: no more flux" && nothing_left
 ok $? "PMIx_Abort ends the job with its status and message"
 
-run 1 -n 2 "$client" abort 0 1 && says "called PMIx_Abort with status 0"
+run 1 "$rcxrun" -n 2 "$client" abort 0 1 && says "called PMIx_Abort with status 0"
 ok $? "PMIx_Abort with status 0 is a failure still"
 
-run 9 -n 3 sh -c 'trap "" TERM; [ $PMIX_RANK = 1 ] && exit 9; while :; do sleep 0.2; done'
+run 9 "$rcxrun" -n 3 sh -c 'trap "" TERM; [ $PMIX_RANK = 1 ] && exit 9; while :; do sleep 0.2; done'
 ok $? "ranks that ignore SIGTERM are killed"
 nothing_left
 ok $? "and leave nothing"
 
-run 5 -k -n 3 sh -c '[ $PMIX_RANK = 1 ] && exit 5; until [ -e "$1" ]; do sleep 0.1; done; echo done' - /proc/self/stat \
+run 5 "$rcxrun" -k -n 3 sh -c '[ $PMIX_RANK = 1 ] && exit 5; until [ -e "$1" ]; do sleep 0.1; done; echo done' - /proc/self/stat \
     && lines '^done$' 2 && says "rank 1 .* exited with status 5"
 ok $? "--keep-going lets the others run on and keeps the status"
 
 rm -f "$pids"
-run 3 -k -n 2 sh -c 'if [ $PMIX_RANK = 0 ]; then touch "$0"; exit 3; fi; until [ -e "$0" ]; do sleep 0.1; done; sleep 0.5; exit 4' "$pids" \
+run 3 "$rcxrun" -k -n 2 sh -c 'if [ $PMIX_RANK = 0 ]; then touch "$0"; exit 3; fi; until [ -e "$0" ]; do sleep 0.1; done; sleep 0.5; exit 4' "$pids" \
     && says "rank 0 .* status 3" && says "rank 1 .* status 4"
 ok $? "--keep-going reports every failure and keeps the first status"
 
-run 124 -t 0.5 -n 2 sleep 600 && says "timeout after 0.5 s" && nothing_left
+run 124 "$rcxrun" -t 0.5 -n 2 sleep 600 && says "timeout after 0.5 s" && nothing_left
 ok $? "--timeout ends the job with status 124"
 
-run 0 -t 600 -n 2 true && says_nothing
+run 0 "$rcxrun" -t 600 -n 2 true && says_nothing
 ok $? "--timeout does nothing to a job that ends in time"
 
 # --- programs and options ---
 
-run 127 -n 2 no-such-program-here && says "^rcxrun: program not found: no-such-program-here$" && no_files
+run 127 "$rcxrun" -n 2 no-such-program-here && says "^rcxrun: program not found: no-such-program-here$" && no_files
 ok $? "a missing program gives 127"
 
-run 127 ./no/such/program && says "program not found"
+run 127 "$rcxrun" ./no/such/program && says "program not found"
 ok $? "a missing path gives 127"
 
 echo data >"$scratch/plain"
-run 126 -n 2 "$scratch/plain" && says "cannot run .*: Permission denied"
+run 126 "$rcxrun" -n 2 "$scratch/plain" && says "cannot run .*: Permission denied"
 ok $? "a file that is not executable gives 126"
 
 chmod +x "$scratch/plain"
-run 126 -n 2 "$scratch/plain" && says "cannot run the program: Exec format error" && nothing_left
+run 126 "$rcxrun" -n 2 "$scratch/plain" && says "cannot run the program: Exec format error" && nothing_left
 ok $? "a file that the kernel refuses gives 126"
 
-run 126 / && says "cannot run /: not a file"
+run 126 "$rcxrun" / && says "cannot run /: not a file"
 ok $? "a folder gives 126"
 
 bad=0
 for options in "-n 0" "-n x" "-n 1000000" "-n 2 --nodes 3" "--nodes 0" "-t -1" "-t x" "-x NAME" "--what" "-q"; do
     # shellcheck disable=SC2086 # options are words
-    run 2 $options true && [ -s "$err" ] || bad=1
+    run 2 "$rcxrun" $options true && [ -s "$err" ] || bad=1
 done
-run 2 && says "no program given" || bad=1
+run 2 "$rcxrun" && says "no program given" || bad=1
 [ $bad -eq 0 ] && no_files
 ok $? "wrong options give 2 and a message"
 
-run 0 --help && grep -q "^Usage: rcxrun" "$out" && run 0 --version && grep -q "^rcxrun (RCX) " "$out"
+run 0 "$rcxrun" --help && grep -q "^Usage: rcxrun" "$out" && run 0 "$rcxrun" --version && grep -q "^rcxrun (RCX) " "$out"
 ok $? "--help and --version work"
 
-run 0 -n 2 echo -n 3 --prefix -k && [ "$(cat "$out")" = "3 --prefix -k3 --prefix -k" ]
+run 0 "$rcxrun" -n 2 echo -n 3 --prefix -k && [ "$(cat "$out")" = "3 --prefix -k3 --prefix -k" ]
 ok $? "options after the program are the program's"
 
 # --- output and input ---
 
-run 0 -p -n 3 sh -c 'echo out $PMIX_RANK; echo err $PMIX_RANK >&2; printf "no newline"' \
+run 0 "$rcxrun" -p -n 3 sh -c 'echo out $PMIX_RANK; echo err $PMIX_RANK >&2; printf "no newline"' \
     && lines '^\[\([0-2]\)\] out \1$' 3 && lines '^\[[0-2]\] no newline$' 3 && lines . 6 \
     && [ "$(grep -c '^\[\([0-2]\)\] err \1$' "$err")" -eq 3 ]
 ok $? "--prefix marks each line of both streams, and a last partial one"
 
-run 0 -p -n 2 sh -c 'head -c 3000000 /dev/zero | tr "\0" $PMIX_RANK; echo; seq 20000' \
+run 0 "$rcxrun" -p -n 2 sh -c 'head -c 3000000 /dev/zero | tr "\0" $PMIX_RANK; echo; seq 20000' \
     && [ "$(grep -c '^\[[01]\] [0-9]' "$out")" -eq "$(wc -l <"$out")" ] \
     && [ "$(sed -n 's/^\[0\] //p' "$out" | grep -v '^00' | grep -v '^0$' | cmp - <(seq 20000) && echo same)" = same ] \
     && [ "$(sed -n 's/^\[1\] \(1111*\)$/\1/p' "$out" | tr -d '\n' | wc -c)" -ge 3000000 ]
@@ -224,28 +196,28 @@ ok $? "rank 0 reads the input, the others read none"
 
 # --- environment ---
 
-(unset UCX_HANDLE_ERRORS && run 0 "$client" env UCX_HANDLE_ERRORS && lines '^none$' 1) \
-    && (UCX_HANDLE_ERRORS=bt run 0 "$client" env UCX_HANDLE_ERRORS && lines '^bt$' 1)
+(unset UCX_HANDLE_ERRORS && run 0 "$rcxrun" "$client" env UCX_HANDLE_ERRORS && lines '^none$' 1) \
+    && (UCX_HANDLE_ERRORS=bt run 0 "$rcxrun" "$client" env UCX_HANDLE_ERRORS && lines '^bt$' 1)
 ok $? "UCX_HANDLE_ERRORS is none unless it is set"
 
-run 0 -x A_B=c=d -n 2 "$client" env A_B && lines '^c=d$' 1
+run 0 "$rcxrun" -x A_B=c=d -n 2 "$client" env A_B && lines '^c=d$' 1
 ok $? "-x sets a variable"
 
 (
     export PMIX_RANK=77 PMIX_NAMESPACE=outer PMIX_SERVER_URI2="outer.0;tcp4://127.0.0.1:1" PMI_RANK=5 PMI_SIZE=9 \
         OMPI_COMM_WORLD_SIZE=9 OMPI_COMM_WORLD_RANK=5 PRTE_X=1 SLURM_PROCID=5 SLURM_NTASKS=9 SLURM_STEP_ID=0 \
         SLURM_JOB_ID=12 PMIX_MCA_rcx_test=1
-    run 0 -n 2 "$client" fence && run 0 -n 1 env && lines '^PMIX_RANK=0$' 1 && lines '^SLURM_JOB_ID=12$' 1 \
+    run 0 "$rcxrun" -n 2 "$client" fence && run 0 "$rcxrun" -n 1 env && lines '^PMIX_RANK=0$' 1 && lines '^SLURM_JOB_ID=12$' 1 \
         && lines '^PMIX_MCA_rcx_test=1$' 1 && lines '^\(PMI_\|OMPI_COMM\|PRTE_\|SLURM_PROCID\|SLURM_NTASKS\|SLURM_STEP\)' 0 \
         && lines outer 0
 )
 ok $? "variables of an outer launcher do not reach the ranks"
 
-run 0 -n 2 "$rcxrun" -n 3 "$client" fence && says_nothing && run 0 -n 2 "$rcxrun" -n 3 sh -c 'echo $PMIX_RANK' \
+run 0 "$rcxrun" -n 2 "$rcxrun" -n 3 "$client" fence && says_nothing && run 0 "$rcxrun" -n 2 "$rcxrun" -n 3 sh -c 'echo $PMIX_RANK' \
     && lines '^2$' 2 && nothing_left
 ok $? "rcxrun runs under rcxrun"
 
-run 0 -b -n 3 grep Cpus_allowed_list /proc/self/status && lines '^Cpus_allowed_list:[[:space:]]*[0-9]*$' 3
+run 0 "$rcxrun" -b -n 3 grep Cpus_allowed_list /proc/self/status && lines '^Cpus_allowed_list:[[:space:]]*[0-9]*$' 3
 ok $? "--bind pins each rank to one cpu"
 
 # --- nothing stays behind ---
@@ -293,11 +265,11 @@ finish
 left_soon
 ok $? "kill -9 of rcxrun ends the ranks' own children as well"
 
-run 0 -n 2 sh -c 'sleep 600 & setsid sleep 600 & exit 0' && nothing_left
+run 0 "$rcxrun" -n 2 sh -c 'sleep 600 & setsid sleep 600 & exit 0' && nothing_left
 ok $? "a job that ends well leaves no children either"
 
 left=/dev/shm/ucx_shm_posix_rcxrun_$$_left
-run 137 -n 2 sh -c ': >"$0"; kill -9 $$' "$left" && [ ! -e "$left" ]
+run 137 "$rcxrun" -n 2 sh -c ': >"$0"; kill -9 $$' "$left" && [ ! -e "$left" ]
 ok $? "shared memory of killed ranks is removed"
 
 held=/dev/shm/ucx_shm_posix_rcxrun_$$_held
@@ -305,11 +277,11 @@ rm -f "$held"
 sleep 600 8<>"$held" &
 holder=$!
 touch_it='until [ -e "$0" ]; do sleep 0.1; done; : >>"$0"; sleep 0.1; touch "$0"'
-run 0 -n 1 sh -c "$touch_it" "$held" && [ -e "$held" ]
+run 0 "$rcxrun" -n 1 sh -c "$touch_it" "$held" && [ -e "$held" ]
 ok $? "shared memory that a process has open is kept"
 kill "$holder"
 wait "$holder" 2>/dev/null
-run 0 -n 1 touch "$held" && [ ! -e "$held" ]
+run 0 "$rcxrun" -n 1 touch "$held" && [ ! -e "$held" ]
 ok $? "shared memory of this job that nobody has open is removed"
 
 exit $((failed > 0))

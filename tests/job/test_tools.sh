@@ -12,38 +12,10 @@ fi
 rcxrun=$(realpath "$1")
 perf=$(realpath "$2")
 info=$(realpath "$3")
-scratch=$(mktemp -d)
-out=$scratch/out
-err=$scratch/err
-trap 'rm -rf "$scratch"' EXIT
+# shellcheck source=tests/job/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/tap.sh"
 unset "${!RCX_@}" # what the shell has of RCX
 
-number=0
-failed=0
-
-# ok STATUS SENTENCE
-ok() {
-    number=$((number + 1))
-    if [ "$1" -eq 0 ]; then
-        echo "ok $number - $2"
-    else
-        echo "not ok $number - $2"
-        sed 's/^/# stdout: /' "$out" | head -20
-        sed 's/^/# stderr: /' "$err" | head -20
-        failed=$((failed + 1))
-    fi
-}
-
-# run STATUS COMMAND: true if it exits with that status.
-run() {
-    local want=$1 got
-    shift
-    "$@" >"$out" 2>"$err" </dev/null
-    got=$?
-    [ $got -eq "$want" ] && return 0
-    echo "# $*: exit status $got, not $want"
-    return 1
-}
 
 # perf STATUS RANKS OPTIONS: rcx_perf, short.
 perf() {

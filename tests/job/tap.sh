@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck shell=bash
+#
+# Sourced by the shell tests: a scratch folder, the output of the last command
+# in it, and TAP.
+
+scratch=$(mktemp -d)
+out=$scratch/out
+err=$scratch/err
+trap 'rm -rf "$scratch"' EXIT
+: >"$out" >"$err"
+
+number=0
+failed=0
+
+# ok STATUS SENTENCE
+ok() {
+    number=$((number + 1))
+    if [ "$1" -eq 0 ]; then
+        echo "ok $number - $2"
+    else
+        echo "not ok $number - $2"
+        sed 's/^/# stdout: /' "$out" | tail -30
+        sed 's/^/# stderr: /' "$err" | tail -30
+        failed=$((failed + 1))
+    fi
+}
+
+bound=() # a command that bounds the time of those that follow
+
+# run STATUS COMMAND...: true if it exits with that status.
+run() {
+    local -r want=$1
+    shift
+    "${bound[@]}" "$@" >"$out" 2>"$err" </dev/null
+    local -r got=$?
+    [ $got -eq "$want" ] && return 0
+    echo "# $*: exit status $got, not $want"
+    return 1
+}

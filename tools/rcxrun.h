@@ -94,6 +94,13 @@ int rcxrun_server_child_env(int rank, char ***env_p);
 /* True once a rank has called PMIx_Abort. */
 bool rcxrun_server_abort(struct rcxrun_abort *abort_p);
 
+/*
+ * Stop serving: PMIx 4.2's thread can crash when ranks that wait in a fence are
+ * killed, so it is held before they are. A rank that calls PMIx on SIGTERM waits
+ * in vain, until the grace ends.
+ */
+void rcxrun_server_stop(void);
+
 /* --- rcxrun_cleanup.c --- */
 
 /* Makes the private folder and starts the watcher, before any thread exists. */

@@ -62,6 +62,7 @@ static void end_job(struct job *job, int status)
     if (job->ending)
         return;
     job->ending = true;
+    rcxrun_server_stop();
     signal_ranks(job, SIGTERM);
     job->kill_at = rcxrun_now() + grace_s;
 }

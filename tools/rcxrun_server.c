@@ -25,10 +25,12 @@
 
 #include <limits.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <pmix.h>
@@ -49,19 +51,18 @@ static char machine[HOST_NAME_MAX + 1];
 static pmix_status_t client_event(const pmix_proc_t *proc, void *object,
                                   pmix_op_cbfunc_t done, void *arg)
 {
-    (void)proc, (void)object;
-    if (done != NULL) /* PMIx 4.2 passes none for a connection */
-        done(PMIX_SUCCESS, arg);
-    return PMIX_SUCCESS;
+    (void)proc, (void)object, (void)done, (void)arg;
+    return PMIX_OPERATION_SUCCEEDED;
 }
 
 /* The abort is noted before the rank is released, so that the main thread
- * finds it whatever it sees first, the event or the rank's end. */
+ * finds it whatever it sees first, the event or the rank's end. The library
+ * must not be called back from in here: what this returns is the answer. */
 static pmix_status_t client_abort(const pmix_proc_t *proc, void *object, int status,
                                   const char message[], pmix_proc_t procs[], size_t nprocs,
                                   pmix_op_cbfunc_t done, void *arg)
 {
-    (void)object, (void)procs, (void)nprocs;
+    (void)object, (void)procs, (void)nprocs, (void)done, (void)arg;
     pthread_mutex_lock(&abort_lock);
     if (!aborted) {
         first_abort.rank = (int)proc->rank;
@@ -72,8 +73,7 @@ static pmix_status_t client_abort(const pmix_proc_t *proc, void *object, int sta
     }
     pthread_mutex_unlock(&abort_lock);
     eventfd_write(wake, 1);
-    done(PMIX_SUCCESS, arg);
-    return PMIX_SUCCESS;
+    return PMIX_OPERATION_SUCCEEDED;
 }
 
 static pmix_status_t fence(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
@@ -337,4 +337,26 @@ bool rcxrun_server_abort(struct rcxrun_abort *abort_p)
         *abort_p = first_abort;
     pthread_mutex_unlock(&abort_lock);
     return seen;
+}
+
+/* On PMIx's thread, which stays in here for good. */
+static void park(pmix_status_t status, void *parked)
+{
+    (void)status;
+    sem_post(parked);
+    for (;;)
+        pause();
+}
+
+void rcxrun_server_stop(void)
+{
+    static sem_t parked; /* outlives this call: the thread may come late */
+    const pmix_nspace_t nobody = "rcxrun-stop";
+    struct timespec until;
+
+    sem_init(&parked, 0, 0);
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += 1;
+    if (PMIx_server_register_nspace(nobody, 0, NULL, 0, park, &parked) == PMIX_SUCCESS)
+        sem_timedwait(&parked, &until);
 }

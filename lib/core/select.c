@@ -20,14 +20,15 @@ struct rule {
 };
 
 static const struct rule rules[] = {
-    /* two ranks: the ring sends as much, in twice the rounds */
-    {RCX_COLL_ALLREDUCE, 2, SIZE_MAX, SIZE_MAX, "recursive_doubling",
-     256 << 10, 2},
+    {RCX_COLL_ALLREDUCE, 2, 32 << 10, 0, "recursive_doubling", 0, 1},
     {RCX_COLL_ALLREDUCE, 3, 0, 8 << 10, "direct", 0, 1},
     {RCX_COLL_ALLREDUCE, 8, 128, 128, "direct", 0, 1},
+    /* few ranks: the ring has few rounds more, and combines less */
+    {RCX_COLL_ALLREDUCE, 4, 32 << 10, 0, "recursive_doubling", 0, 1},
+    {RCX_COLL_ALLREDUCE, 4, SIZE_MAX, 0, "ring", 256 << 10, 2},
     {RCX_COLL_ALLREDUCE, INT_MAX, 128 << 10, 8 << 10, "recursive_doubling", 0,
      1},
-    {RCX_COLL_ALLREDUCE, INT_MAX, SIZE_MAX, SIZE_MAX, "ring", 1 << 20, 2},
+    {RCX_COLL_ALLREDUCE, INT_MAX, SIZE_MAX, SIZE_MAX, "ring", 256 << 10, 2},
     {RCX_COLL_REDUCE, INT_MAX, SIZE_MAX, SIZE_MAX, "binomial", 256 << 10, 2},
     {RCX_COLL_REDUCE_SCATTER, INT_MAX, SIZE_MAX, SIZE_MAX, "pairwise", 0, 1},
     {RCX_COLL_BARRIER, INT_MAX, SIZE_MAX, SIZE_MAX, "dissemination", 0, 1},

@@ -10,6 +10,7 @@
 #include <ucp/api/ucp.h>
 
 #include "core/transport.h"
+#include "transport/cma.h"
 
 struct ucp {
     struct rcx_transport base;
@@ -41,13 +42,14 @@ static rcx_status_t fail(const struct ucp *u, const char *what,
 /*
  * UCX's own threshold between eager and rendezvous, 8 KB through shared memory,
  * makes blocks of a few KB wait for a process that may not have a core; up to
- * 16 KB eager costs as much where it has one (docs/performance.md). The user's
- * settings win.
+ * 16 KB eager costs as much where it has one, and where rendezvous is slow it
+ * pays for a whole segment (docs/performance.md). The user's settings win.
  */
-static void adjust(ucp_config_t *config)
+static void adjust(struct ucp *u, ucp_config_t *config)
 {
     if (!getenv("UCX_RNDV_THRESH") && !getenv("RCX_UCX_RNDV_THRESH"))
-        ucp_config_modify(config, "RNDV_THRESH", "16K");
+        ucp_config_modify(config, "RNDV_THRESH",
+                          rcx_cma_pays(u->heap) ? "16K" : "512K");
 }
 
 static ucs_status_t open_context(struct ucp *u)
@@ -64,7 +66,7 @@ static ucs_status_t open_context(struct ucp *u)
 
     if (status != UCS_OK)
         return status;
-    adjust(config);
+    adjust(u, config);
     status = ucp_init(&params, config, &u->context);
     ucp_config_release(config);
     return status;

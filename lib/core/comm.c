@@ -33,20 +33,12 @@ rcx_status_t rcx_comm_barrier(struct rcx_comm *comm)
 {
     const struct rcx_call call = {.coll = RCX_COLL_BARRIER, .type = RCX_BYTE,
                                   .op = RCX_BOR};
-    struct rcx_request *request;
     struct rcx_entry *entry;
     rcx_status_t status = comm->failed;
 
     if (status == RCX_OK)
         status = rcx_entry_get(comm, &call, &entry);
-    if (status == RCX_OK)
-        status = rcx_request_new(comm, entry, NULL, NULL, &request);
-    if (status != RCX_OK)
-        return status;
-    rcx_request_launch(request);
-    status = rcx_request_wait(request);
-    rcx_request_delete(request);
-    return status;
+    return status == RCX_OK ? rcx_request_run(comm, entry, NULL, NULL) : status;
 }
 
 int rcx_comm_rank(const rcx_comm_t *comm)

@@ -140,7 +140,7 @@ struct rcx_context {
     unsigned local_size;
     struct rcx_request *free_requests;
     struct rcx_request_slab *request_slabs;
-    uint64_t live_requests;    /* of users; blocking calls' ones not */
+    uint64_t live_requests;    /* of users */
     struct rcx_scratch_block *scratch[RCX_SCRATCH_CLASSES];
     struct rcx_memory_block *memory;
 };
@@ -225,6 +225,9 @@ rcx_status_t rcx_request_new(struct rcx_comm *comm, struct rcx_entry *entry,
                              const void *in, void *out,
                              struct rcx_request **request_p);
 void rcx_request_delete(struct rcx_request *request);
+/* A whole operation; takes over the pin, too. */
+rcx_status_t rcx_request_run(struct rcx_comm *comm, struct rcx_entry *entry,
+                             const void *in, void *out);
 /* Start it; complete at once or by rcx_context_progress(). */
 void rcx_request_launch(struct rcx_request *request);
 rcx_status_t rcx_request_wait(struct rcx_request *request);

@@ -58,16 +58,34 @@ static void return_to_pool(struct rcx_context *context, struct rcx_request *r)
 }
 
 /* The round after a user's op in which ranks agree that it failed nowhere. */
-static rcx_status_t prepare_closing(struct rcx_request *r)
+__attribute__((noinline)) static rcx_status_t prepare_closing(struct rcx_request *r)
 {
     const struct rcx_call call = {
         .coll = RCX_COLL_ALLREDUCE, .alias = RCX_ALIAS_SAME,
         .type = RCX_INT32, .op = RCX_MIN, .count = 1};
 
-    if (!r->entry->combine.may_fail || r->comm->size == 1)
-        return RCX_OK;
     r->total++;
     return rcx_entry_get(r->comm, &call, &r->closing);
+}
+
+static rcx_status_t prepare(struct rcx_request *r, struct rcx_comm *comm,
+                            struct rcx_entry *entry, const void *in, void *out)
+{
+    r->comm = comm;
+    r->entry = entry;
+    r->in = (char *)in;
+    r->out = out;
+    r->closing = NULL;
+    r->total = entry->segments;
+    return entry->combine.may_fail && comm->size > 1 ? prepare_closing(r)
+                                                     : RCX_OK;
+}
+
+static void let_go(struct rcx_request *r)
+{
+    rcx_entry_unpin(r->comm, r->entry);
+    if (r->closing)
+        rcx_entry_unpin(r->comm, r->closing);
 }
 
 rcx_status_t rcx_request_new(struct rcx_comm *comm, struct rcx_entry *entry,
@@ -83,30 +101,36 @@ rcx_status_t rcx_request_new(struct rcx_comm *comm, struct rcx_entry *entry,
         return rcx_fail(&context->log, RCX_ERR_NOMEM,
                         "no memory for a request");
     }
-    r->comm = comm;
-    r->entry = entry;
-    r->in = (char *)in;
-    r->out = out;
-    r->status = RCX_OK;
-    r->closing = NULL;
-    r->total = entry->segments;
-    status = prepare_closing(r);
+    status = prepare(r, comm, entry, in, out);
     if (status != RCX_OK) {
-        rcx_entry_unpin(comm, entry);
+        let_go(r);
         return_to_pool(context, r);
         return status;
     }
     r->state = RCX_REQUEST_IDLE;
+    r->status = RCX_OK;
     *request_p = r;
     return RCX_OK;
 }
 
 void rcx_request_delete(struct rcx_request *r)
 {
-    rcx_entry_unpin(r->comm, r->entry);
-    if (r->closing)
-        rcx_entry_unpin(r->comm, r->closing);
+    let_go(r);
     return_to_pool(r->comm->context, r);
+}
+
+rcx_status_t rcx_request_run(struct rcx_comm *comm, struct rcx_entry *entry,
+                             const void *in, void *out)
+{
+    struct rcx_request r;
+    rcx_status_t status = prepare(&r, comm, entry, in, out);
+
+    if (status == RCX_OK) {
+        rcx_request_launch(&r);
+        status = rcx_request_wait(&r);
+    }
+    let_go(&r);
+    return status;
 }
 
 static void link_active(struct rcx_comm *comm, struct rcx_request *r)

@@ -26,7 +26,7 @@ static const struct rule rules[] = {
     /* few ranks: the ring has few rounds more, and combines less */
     {RCX_COLL_ALLREDUCE, 4, 32 << 10, 0, "recursive_doubling", 0, 1},
     {RCX_COLL_ALLREDUCE, 4, SIZE_MAX, 0, "ring", 256 << 10, 2},
-    {RCX_COLL_ALLREDUCE, INT_MAX, 128 << 10, 8 << 10, "recursive_doubling", 0,
+    {RCX_COLL_ALLREDUCE, INT_MAX, 128 << 10, 64 << 10, "recursive_doubling", 0,
      1},
     {RCX_COLL_ALLREDUCE, INT_MAX, SIZE_MAX, SIZE_MAX, "ring", 256 << 10, 2},
     {RCX_COLL_REDUCE, INT_MAX, SIZE_MAX, SIZE_MAX, "binomial", 256 << 10, 2},

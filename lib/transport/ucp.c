@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <ucp/api/ucp.h>
+#include <unistd.h>
 
 #include "core/transport.h"
 #include "transport/cma.h"
@@ -40,16 +41,24 @@ static rcx_status_t fail(const struct ucp *u, const char *what,
 /* ---- Opening and closing -------------------------------------------------- */
 
 /*
- * UCX's own threshold between eager and rendezvous, 8 KB through shared memory,
- * makes blocks of a few KB wait for a process that may not have a core; up to
- * 16 KB eager costs as much where it has one, and where rendezvous is slow it
- * pays for a whole segment (docs/performance.md). The user's settings win.
+ * UCX goes over from eager messages to rendezvous at 8 KB through shared
+ * memory. Both ranks must run for a rendezvous, which is slow where they share
+ * cores; and its copy may be slow (cma.h). Then a whole segment goes eagerly;
+ * elsewhere up to 16 KB, where both cost the same (docs/performance.md).
  */
+static const char *rendezvous_threshold(const struct ucp *u)
+{
+    const bool is_crowded =
+        u->boot->local_size > sysconf(_SC_NPROCESSORS_ONLN);
+
+    return !is_crowded && rcx_cma_pays(u->heap) ? "16K" : "512K";
+}
+
+/* The user's settings win. */
 static void adjust(struct ucp *u, ucp_config_t *config)
 {
     if (!getenv("UCX_RNDV_THRESH") && !getenv("RCX_UCX_RNDV_THRESH"))
-        ucp_config_modify(config, "RNDV_THRESH",
-                          rcx_cma_pays(u->heap) ? "16K" : "512K");
+        ucp_config_modify(config, "RNDV_THRESH", rendezvous_threshold(u));
 }
 
 static ucs_status_t open_context(struct ucp *u)

@@ -342,14 +342,10 @@ void rcx_request_launch(struct rcx_request *r)
     pump(r);
 }
 
-int rcx_context_progress(struct rcx_context *context)
+static int handle_done(struct rcx_transport *t)
 {
-    struct rcx_transport *t = context->transport;
-    int events;
+    int events = 0;
 
-    if (!t)
-        return 0;
-    events = t->done ? 0 : (int)t->ops->progress(t);
     while (t->done) {
         struct rcx_message *m = t->done;
         struct rcx_exec *x = m->owner;
@@ -368,18 +364,38 @@ int rcx_context_progress(struct rcx_context *context)
     return events;
 }
 
+int rcx_context_progress(struct rcx_context *context)
+{
+    struct rcx_transport *t = context->transport;
+    int events;
+
+    if (!t)
+        return 0;
+    events = t->done ? 0 : (int)t->ops->progress(t);
+    return events + handle_done(t);
+}
+
+/* Poll until something happened, or polls in a row were in vain. As tight as
+ * it can be: half a turn passes before a message is seen. */
+static bool poll(struct rcx_transport *t, unsigned polls)
+{
+    unsigned (*const progress)(struct rcx_transport *) = t->ops->progress;
+
+    while (!t->done && !progress(t))
+        if (--polls == 0)
+            return false;
+    return true;
+}
+
 rcx_status_t rcx_request_wait(struct rcx_request *r)
 {
-    struct rcx_context *context = r->comm->context;
-    unsigned idle = 0;
+    const struct rcx_context *context = r->comm->context;
 
     while (r->state == RCX_REQUEST_ACTIVE) {
-        if (rcx_context_progress(context)) {
-            idle = 0;
-        } else if (++idle >= context->spin) {
+        if (poll(context->transport, context->spin))
+            handle_done(context->transport);
+        else
             sched_yield();
-            idle = 0;
-        }
     }
     return r->status;
 }

@@ -46,8 +46,10 @@ void rcx_exec_init(struct rcx_exec *x, const struct rcx_plan *plan)
     x->messages = (void *)((char *)x + align(sizeof *x));
     x->waits = (uint32_t *)(x->messages + n);
     x->queue = x->waits + n;
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         x->messages[i] = (struct rcx_message){.owner = x, .step = i};
+        x->waits[i] = plan->steps[i].waits;
+    }
 }
 
 static void fail(struct rcx_exec *x, rcx_status_t status)
@@ -128,14 +130,21 @@ static inline void enqueue(struct rcx_exec *x, uint32_t step)
         x->queue[--x->last_local] = step;
 }
 
+/* A step that need not wait any more waits for as much in the next run. */
 static inline void complete(struct rcx_exec *x, const struct rcx_step *step)
 {
     const uint32_t *successor = x->plan->successors + step->first_successor;
+    const uint32_t *const end = successor + step->successor_count;
 
     x->steps_left--;
-    for (uint32_t i = 0; i < step->successor_count; i++)
-        if (--x->waits[successor[i]] == 0)
-            enqueue(x, successor[i]);
+    for (; successor < end; successor++) {
+        uint32_t *waits = &x->waits[*successor];
+
+        if (--*waits == 0) {
+            *waits = x->plan->steps[*successor].waits;
+            enqueue(x, *successor);
+        }
+    }
 }
 
 /* Issue ready steps until none is left; messages go before local work. */
@@ -177,8 +186,6 @@ bool rcx_exec_start(struct rcx_exec *x)
     x->steps_left = plan->step_count;
     x->first_message = x->last_message = 0;
     x->first_local = x->last_local = plan->step_count;
-    for (uint32_t i = 0; i < plan->step_count; i++)
-        x->waits[i] = plan->steps[i].waits;
     for (uint32_t i = 0; i < plan->ready_count; i++)
         enqueue(x, plan->ready[i]);
     return run(x);

@@ -22,6 +22,7 @@ struct ucp {
     ucp_worker_h worker;
     ucp_address_t *address;
     ucp_ep_h *endpoints; /* by rank; NULL: not connected yet */
+    ucp_request_param_t sending, receiving; /* all but user_data never changes */
 };
 
 static void version(char *text, size_t bytes)
@@ -36,6 +37,54 @@ static rcx_status_t fail(const struct ucp *u, const char *what,
                     status == UCS_ERR_NO_MEMORY ? RCX_ERR_NOMEM
                                                 : RCX_ERR_TRANSPORT,
                     "%s: %s", what, ucs_status_string(status));
+}
+
+/* ---- Completion ----------------------------------------------------------- */
+
+static void send_done(void *request, ucs_status_t status, void *user_data)
+{
+    struct rcx_message *m = user_data;
+
+    rcx_message_complete(m->transport, m,
+                         status == UCS_OK ? RCX_OK : RCX_ERR_TRANSPORT);
+    ucp_request_free(request);
+}
+
+static rcx_status_t status_of_receive(ucs_status_t status)
+{
+    if (status == UCS_OK)
+        return RCX_OK;
+    return status == UCS_ERR_MESSAGE_TRUNCATED ? RCX_ERR_MISMATCH
+                                               : RCX_ERR_TRANSPORT;
+}
+
+static void recv_done(void *request, ucs_status_t status,
+                      const ucp_tag_recv_info_t *info, void *user_data)
+{
+    struct rcx_message *m = user_data;
+
+    m->bytes = info->length;
+    rcx_message_complete(m->transport, m, status_of_receive(status));
+    ucp_request_free(request);
+}
+
+/*
+ * A receive never completes at once: UCX 1.13 fills in no length where it does,
+ * and a message that is too short would pass. The callback has run then.
+ */
+static void prepare_parameters(struct ucp *u)
+{
+    const uint32_t common = UCP_OP_ATTR_FIELD_CALLBACK |
+                            UCP_OP_ATTR_FIELD_USER_DATA |
+                            UCP_OP_ATTR_FIELD_MEMORY_TYPE;
+
+    u->sending = (ucp_request_param_t){.op_attr_mask = common,
+                                       .cb.send = send_done,
+                                       .memory_type = UCS_MEMORY_TYPE_HOST};
+    u->receiving = (ucp_request_param_t){
+        .op_attr_mask = common | UCP_OP_ATTR_FLAG_NO_IMM_CMPL,
+        .cb.recv = recv_done,
+        .memory_type = UCS_MEMORY_TYPE_HOST};
 }
 
 /* ---- Opening and closing -------------------------------------------------- */
@@ -140,6 +189,7 @@ static rcx_status_t open(const struct rcx_transport_args *args,
         status = rcx_fail(u->log, RCX_ERR_NOMEM, "no memory for endpoints");
         goto close_transport;
     }
+    prepare_parameters(u);
     ucs = open_context(u);
     if (ucs != UCS_OK) {
         status = fail(u, "ucp_init", ucs);
@@ -190,46 +240,11 @@ static rcx_status_t reach(struct ucp *u, int peer)
     return ucs == UCS_OK ? RCX_OK : fail(u, "ucp_ep_create", ucs);
 }
 
-static void send_done(void *request, ucs_status_t status, void *user_data)
-{
-    struct rcx_message *m = user_data;
-
-    rcx_message_complete(m->transport, m,
-                         status == UCS_OK ? RCX_OK : RCX_ERR_TRANSPORT);
-    ucp_request_free(request);
-}
-
-static rcx_status_t status_of_receive(ucs_status_t status)
-{
-    if (status == UCS_OK)
-        return RCX_OK;
-    return status == UCS_ERR_MESSAGE_TRUNCATED ? RCX_ERR_MISMATCH
-                                               : RCX_ERR_TRANSPORT;
-}
-
-static void recv_done(void *request, ucs_status_t status,
-                      const ucp_tag_recv_info_t *info, void *user_data)
-{
-    struct rcx_message *m = user_data;
-
-    m->bytes = info->length;
-    rcx_message_complete(m->transport, m, status_of_receive(status));
-    ucp_request_free(request);
-}
-
 static rcx_status_t post_send(struct rcx_transport *t, int peer,
                               const void *buffer, size_t bytes, uint64_t tag,
                               struct rcx_message *m)
 {
     struct ucp *u = (struct ucp *)t;
-    const ucp_request_param_t param = {
-        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
-                        UCP_OP_ATTR_FIELD_USER_DATA |
-                        UCP_OP_ATTR_FIELD_MEMORY_TYPE,
-        .cb.send = send_done,
-        .user_data = m,
-        .memory_type = UCS_MEMORY_TYPE_HOST,
-    };
     ucs_status_ptr_t result;
 
     if (!u->endpoints[peer]) {
@@ -239,7 +254,9 @@ static rcx_status_t post_send(struct rcx_transport *t, int peer,
             return status;
     }
     m->transport = t;
-    result = ucp_tag_send_nbx(u->endpoints[peer], buffer, bytes, tag, &param);
+    u->sending.user_data = m;
+    result = ucp_tag_send_nbx(u->endpoints[peer], buffer, bytes, tag,
+                              &u->sending);
     if (result == NULL)
         return RCX_OK;
     return UCS_PTR_IS_ERR(result)
@@ -247,30 +264,18 @@ static rcx_status_t post_send(struct rcx_transport *t, int peer,
                : RCX_IN_PROGRESS;
 }
 
-/*
- * Never completes at once: UCX 1.13 fills in no length where it does, and a
- * message that is too short would pass. Then the callback has run in here.
- */
 static rcx_status_t post_recv(struct rcx_transport *t, int peer, void *buffer,
                               size_t bytes, uint64_t tag,
                               struct rcx_message *m)
 {
     struct ucp *u = (struct ucp *)t;
-    const ucp_request_param_t param = {
-        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
-                        UCP_OP_ATTR_FIELD_USER_DATA |
-                        UCP_OP_ATTR_FLAG_NO_IMM_CMPL |
-                        UCP_OP_ATTR_FIELD_MEMORY_TYPE,
-        .cb.recv = recv_done,
-        .user_data = m,
-        .memory_type = UCS_MEMORY_TYPE_HOST,
-    };
     ucs_status_ptr_t result;
 
     (void)peer; /* the tag names it */
     m->transport = t;
+    u->receiving.user_data = m;
     result = ucp_tag_recv_nbx(u->worker, buffer, bytes, tag, UINT64_MAX,
-                              &param);
+                              &u->receiving);
     return UCS_PTR_IS_ERR(result)
                ? fail(u, "ucp_tag_recv_nbx", UCS_PTR_STATUS(result))
                : RCX_IN_PROGRESS;

@@ -11,6 +11,7 @@
 
 #include "core/bootstrap.h"
 #include "core/config.h"
+#include "core/params.h"
 #include "core/transport.h"
 
 extern char **environ;
@@ -233,10 +234,12 @@ static void print_types(void)
 
 static const char *level_at(const struct rcx_algo *algo, int size)
 {
-    const struct rcx_shape shape = {
+    struct rcx_shape shape = {
         .coll = algo->coll, .size = size, .count = 1000, .elem_bytes = 8,
         .commutative = true};
 
+    rcx_params_reset(algo, shape.params);
+    rcx_params_settle(algo, &shape, &rcx_machine_usual);
     return rcx_algo_fits(algo, &shape) ? order_name(algo->order(&shape))
                                        : "unfit";
 }
@@ -254,6 +257,38 @@ static const char *variable_of(enum rcx_coll coll)
     return NULL;
 }
 
+/* As a user may write it: "radix=2..16 (4)", "fold=half|full (half)". */
+static void print_parameter(const struct rcx_param *p)
+{
+    char text[256];
+    int used = snprintf(text, sizeof text, "%s=", p->name);
+
+    for (int i = 0; p->names && p->names[i]; i++)
+        used += snprintf(text + used, sizeof text - (size_t)used, "%s%s",
+                         i ? "|" : "", p->names[i]);
+    if (!p->names && p->most == INT64_MAX)
+        used += snprintf(text + used, sizeof text - (size_t)used, "%lld..",
+                         (long long)p->least);
+    else if (!p->names)
+        used += snprintf(text + used, sizeof text - (size_t)used, "%lld..%lld",
+                         (long long)p->least, (long long)p->most);
+    if (p->candidate)
+        used += snprintf(text + used, sizeof text - (size_t)used, "|auto");
+    if (p->usual == RCX_PARAM_AUTO)
+        used += snprintf(text + used, sizeof text - (size_t)used, " (auto)");
+    else if (p->names)
+        used += snprintf(text + used, sizeof text - (size_t)used, " (%s)",
+                         p->names[p->usual]);
+    else if (p->usual == INT64_MAX)
+        used += snprintf(text + used, sizeof text - (size_t)used,
+                         " (without end)");
+    else
+        used += snprintf(text + used, sizeof text - (size_t)used, " (%lld)",
+                         (long long)p->usual);
+    snprintf(text + used, sizeof text - (size_t)used, ": %s", p->doc);
+    print_wrapped("      with:   ", text);
+}
+
 static void print_algorithm(const struct rcx_algo *algo, bool reduces)
 {
     if (reduces)
@@ -262,6 +297,10 @@ static void print_algorithm(const struct rcx_algo *algo, bool reduces)
     else
         printf("    %s\n", algo->name);
     print_wrapped("      cost:   ", algo->formula);
+    if (algo->needs)
+        print_wrapped("      needs:  ", algo->needs);
+    for (const struct rcx_param *p = algo->params; p && p->name; p++)
+        print_parameter(p);
     print_wrapped("      source: ", algo->source);
 }
 

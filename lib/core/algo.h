@@ -106,11 +106,31 @@ struct rcx_cost {
     double combines; /* elements combined one after another */
 };
 
+/*
+ * What a user may set of an algorithm, as NAME:parameter=value: a number, or
+ * one of some names, which count from 0.
+ */
+struct rcx_param {
+    const char *name; /* NULL ends the list */
+    const char *doc;
+    const char *const *names; /* ended by NULL; NULL: a number */
+    int64_t least, most;      /* of a number */
+    int64_t usual;            /* unless somebody says otherwise */
+    const int64_t *proved;    /* numbers to prove, ended by RCX_PARAM_END */
+    /* What "auto" may become: the i-th value, or RCX_PARAM_END. The cheapest is
+     * taken. NULL: auto is not among the values. */
+    int64_t (*candidate)(const struct rcx_shape *s, int i);
+};
+#define RCX_PARAM_AUTO (-1)
+#define RCX_PARAM_END INT64_MIN
+
 struct rcx_algo {
     const char *name;
     enum rcx_coll coll;
     const char *formula; /* the cost, for people */
+    const char *needs;   /* what fits() asks, for people; NULL: nothing */
     const char *source;
+    const struct rcx_param *params; /* NULL: none */
     bool (*fits)(const struct rcx_shape *s); /* NULL: every shape */
     rcx_order_t (*order)(const struct rcx_shape *s);
     struct rcx_cost (*cost)(const struct rcx_shape *s);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/params.h"
+
 extern char **environ;
 
 bool rcx_parse_bytes(const char *text, size_t *bytes_p)
@@ -55,6 +57,9 @@ static bool parse_parameter(char *text, struct rcx_forced *forced)
     if (!value)
         return false;
     *value++ = '\0';
+    if (forced->algo &&
+        rcx_params_parse(forced->algo, text, value, forced->params))
+        return true;
     if (!rcx_parse_bytes(value, &number))
         return false;
     if (strcmp(text, "segment") == 0)
@@ -83,6 +88,7 @@ static bool parse_method(const char *text, enum rcx_coll coll,
         forced.algo = rcx_algo_find(coll, copy);
         if (!forced.algo)
             return false;
+        rcx_params_reset(forced.algo, forced.params);
     }
     for (rest = parameters; rest;) {
         char *parameter = strsep(&rest, ",");
@@ -166,7 +172,8 @@ static bool parse_allow_singleton(const char *text, struct rcx_config *config)
     return i >= 0;
 }
 
-#define METHOD_VALUES "auto or NAME[:segment=BYTES][,window=1..8]"
+#define METHOD_VALUES \
+    "auto or NAME[:segment=BYTES][,window=1..8][,PARAMETER=VALUE]"
 
 const struct rcx_option rcx_options[] = {
     {"RCX_ALLREDUCE", "auto", METHOD_VALUES,

@@ -12,9 +12,11 @@
 
 enum rcx_wait { RCX_WAIT_AUTO, RCX_WAIT_POLL, RCX_WAIT_YIELD };
 
-/* What a user may force for a collective: NAME[:segment=BYTES][,window=N] */
+/* What a user may force for a collective: NAME[:parameter=value,...], where
+ * segment and window go with every algorithm. */
 struct rcx_forced {
     const struct rcx_algo *algo; /* NULL: RCX chooses */
+    int64_t params[RCX_PARAMS];
     size_t segment_bytes;        /* SIZE_MAX: RCX chooses; 0: no segments */
     unsigned window;             /* 0: RCX chooses */
 };

@@ -24,6 +24,7 @@ struct rcx_call {
 /* How a collective is carried out. */
 struct rcx_method {
     const struct rcx_algo *algo;
+    int64_t params[RCX_PARAMS]; /* of algo; none is auto */
     size_t segment; /* elements; 0: one piece */
     unsigned window;
 };
@@ -51,7 +52,7 @@ struct rcx_entry {
     size_t bytes;
     struct rcx_entry *chain;          /* of its hash bucket */
     struct rcx_entry *newer, *older;  /* by last use */
-    char text[64];                    /* the method, for people */
+    char text[128];                   /* the method, for people */
     size_t displs[];                  /* size + 1 where irregular */
 };
 

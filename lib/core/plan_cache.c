@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/context.h"
+#include "core/params.h"
 
 enum { OWN_SCRATCH = 4096 };
 
@@ -214,13 +215,17 @@ static rcx_status_t reserve(struct rcx_comm *comm, struct rcx_entry *e)
 
 static void describe(struct rcx_entry *e)
 {
-    if (e->method.segment)
-        snprintf(e->text, sizeof e->text, "%s:segment=%zu,window=%u",
-                 e->method.algo->name,
-                 e->method.segment * e->combine.reducer.elem_bytes,
-                 e->method.window);
+    const struct rcx_method *m = &e->method;
+    char params[64];
+    const int used =
+        rcx_params_print(m->algo, m->params, params, sizeof params);
+
+    if (m->segment)
+        snprintf(e->text, sizeof e->text, "%s%s%csegment=%zu,window=%u",
+                 m->algo->name, params, used ? ',' : ':',
+                 m->segment * e->combine.reducer.elem_bytes, m->window);
     else
-        snprintf(e->text, sizeof e->text, "%s", e->method.algo->name);
+        snprintf(e->text, sizeof e->text, "%s%s", m->algo->name, params);
 }
 
 static uint32_t fingerprint(const struct rcx_entry *e)
@@ -252,6 +257,7 @@ static rcx_status_t compile(struct rcx_comm *comm, const struct rcx_call *call,
     status = rcx_method_select(context, &shape, &e->combine, &e->method);
     if (status != RCX_OK)
         return status;
+    memcpy(shape.params, e->method.params, sizeof shape.params);
     if (e->method.window > window)
         e->method.window = (unsigned)window;
     describe(e);

@@ -35,6 +35,8 @@ enum rcx_alias {
     RCX_ALIAS_BLOCK  /* reduce_scatter: OUT is this rank's block of IN */
 };
 
+enum { RCX_PARAMS = 3 }; /* the most that an algorithm has */
+
 /* All that an algorithm may look at. */
 struct rcx_shape {
     enum rcx_coll coll;
@@ -47,6 +49,7 @@ struct rcx_shape {
     size_t elem_bytes;
     enum rcx_alias alias;
     bool commutative;     /* the op commutes */
+    int64_t params[RCX_PARAMS]; /* the algorithm's, in the order of its list */
 };
 
 /* count elements of a buffer from offset on. */

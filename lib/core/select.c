@@ -6,8 +6,10 @@
  * that are equal on all ranks. docs/performance.md has the measurements.
  */
 #include <limits.h>
+#include <string.h>
 
 #include "core/context.h"
+#include "core/params.h"
 
 struct rule {
     enum rcx_coll coll;
@@ -45,10 +47,32 @@ rcx_order_t rcx_order_needed(const struct rcx_config *config, bool commutative,
     return config->order;
 }
 
-static bool suits(const struct rcx_algo *algo, const struct rcx_shape *shape,
-                  rcx_order_t needed)
+/* shape with the parameters of algo; NULL: the usual ones. */
+static struct rcx_shape settle(const struct rcx_shape *shape,
+                               const struct rcx_algo *algo,
+                               const int64_t params[])
 {
-    return rcx_algo_fits(algo, shape) && algo->order(shape) >= needed;
+    struct rcx_shape s = *shape;
+
+    if (params)
+        memcpy(s.params, params, sizeof s.params);
+    else
+        rcx_params_reset(algo, s.params);
+    rcx_params_settle(algo, &s, &rcx_machine_usual);
+    return s;
+}
+
+/* Make algo the method, if it suits. */
+static bool adopt(struct rcx_method *m, const struct rcx_algo *algo,
+                  const struct rcx_shape *shape, rcx_order_t needed)
+{
+    const struct rcx_shape s = settle(shape, algo, NULL);
+
+    if (!rcx_algo_fits(algo, &s) || algo->order(&s) < needed)
+        return false;
+    m->algo = algo;
+    memcpy(m->params, s.params, sizeof m->params);
+    return true;
 }
 
 static rcx_status_t check_forced(const struct rcx_context *context,
@@ -61,8 +85,9 @@ static rcx_status_t check_forced(const struct rcx_context *context,
 
     if (!rcx_algo_fits(algo, shape))
         return rcx_fail(&context->log, RCX_ERR_UNSUPPORTED,
-                        "%s %s does not work for this shape (%d ranks)",
-                        rcx_coll_name(algo->coll), algo->name, shape->size);
+                        "%s %s does not work for this call on %d ranks: it "
+                        "needs %s", rcx_coll_name(algo->coll), algo->name,
+                        shape->size, algo->needs);
     if (algo->order(shape) < needed)
         return rcx_fail(&context->log, RCX_ERR_UNSUPPORTED,
                         "%s %s keeps order level %s, this op and RCX_ORDER "
@@ -91,13 +116,11 @@ static struct rcx_method choose(const struct rcx_shape *shape, size_t bytes,
             continue;
         m.segment = segment_elements(rule->segment_bytes, shape);
         m.window = rule->window;
-        m.algo = rcx_algo_find(rule->coll, rule->algo);
-        if (!suits(m.algo, shape, needed))
-            m.algo = NULL;
+        adopt(&m, rcx_algo_find(rule->coll, rule->algo), shape, needed);
     }
     for (const struct rcx_algo *const *a = rcx_algo_table; *a && !m.algo; a++)
-        if ((*a)->coll == shape->coll && suits(*a, shape, needed))
-            m.algo = *a;
+        if ((*a)->coll == shape->coll)
+            adopt(&m, *a, shape, needed);
     return m;
 }
 
@@ -113,13 +136,15 @@ rcx_status_t rcx_method_select(const struct rcx_context *context,
         choose(shape, shape->count * shape->elem_bytes, needed);
 
     if (forced->algo) {
+        const struct rcx_shape s = settle(shape, forced->algo, forced->params);
         const rcx_status_t status =
-            check_forced(context, forced->algo, shape, needed);
+            check_forced(context, forced->algo, &s, needed);
 
         if (status != RCX_OK)
             return status;
         if (forced->algo != m.algo)
-            m = (struct rcx_method){forced->algo, 0, WINDOW};
+            m = (struct rcx_method){.algo = forced->algo, .window = WINDOW};
+        memcpy(m.params, s.params, sizeof m.params);
     }
     if (!m.algo)
         return rcx_fail(&context->log, RCX_ERR_UNSUPPORTED,

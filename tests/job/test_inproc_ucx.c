@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "context.h"
+#include "core/params.h"
 #include "trial.h"
 
 enum { MOST_RANKS = 9 };
@@ -123,11 +124,13 @@ static void force(enum rcx_coll coll, const char *method)
 static void run_forced(const struct rcx_algo *algo, const char *suffix,
                        int size)
 {
-    const struct rcx_shape shape = {.coll = algo->coll, .size = size,
-                                    .count = 1, .elem_bytes = 4};
+    struct rcx_shape shape = {.coll = algo->coll, .size = size, .count = 1,
+                              .elem_bytes = 4, .commutative = true};
     char method[64];
     struct job job;
 
+    rcx_params_reset(algo, shape.params);
+    rcx_params_settle(algo, &shape, &rcx_machine_usual);
     if (!rcx_algo_fits(algo, &shape))
         return;
     snprintf(method, sizeof method, "%s%s", algo->name, suffix);

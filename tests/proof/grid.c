@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "grid.h"
 
+#include "core/params.h"
+
 #include <stdlib.h>
 
 enum { EVERY = 64, LEVELS = RCX_ORDER_CANONICAL + 1 };
@@ -179,11 +181,10 @@ static int counts_of(int size, size_t counts[])
     return n;
 }
 
-static bool prove_size(struct grid *g, int size)
+static bool prove_counts(struct grid *g, struct proof_case c)
 {
-    struct proof_case c = {.algo = g->algo, .size = size, .commutative = true};
     size_t counts[COUNTS_MAX];
-    const int n = counts_of(size, counts);
+    const int n = counts_of(c.size, counts);
 
     if (g->algo->coll == RCX_COLL_BARRIER)
         return prove_places(g, c);
@@ -193,6 +194,36 @@ static bool prove_size(struct grid *g, int size)
             return false;
     }
     return true;
+}
+
+/* Value number k of a parameter that is worth a proof. */
+static bool value_of(const struct rcx_param *p, int k, int64_t *value_p)
+{
+    if (p->names && !p->names[k])
+        return false;
+    *value_p = p->names ? k : p->proved[k];
+    return *value_p != RCX_PARAM_END;
+}
+
+/* All combinations of the values from parameter number i on. */
+static bool prove_params(struct grid *g, struct proof_case c, int i)
+{
+    const struct rcx_param *p = g->algo->params;
+
+    if (i == RCX_PARAMS || !p || !p[i].name)
+        return prove_counts(g, c);
+    for (int k = 0; value_of(&p[i], k, &c.params[i]); k++)
+        if (!prove_params(g, c, i + 1))
+            return false;
+    return true;
+}
+
+static bool prove_size(struct grid *g, int size)
+{
+    struct proof_case c = {.algo = g->algo, .size = size, .commutative = true};
+
+    rcx_params_reset(g->algo, c.params);
+    return size <= EVERY ? prove_params(g, c, 0) : prove_counts(g, c);
 }
 
 /* ---- The grid ------------------------------------------------------------ */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "core/params.h"
 #include "memory.h"
 
 enum { ALL_LATE = 64 /* ranks; in larger barriers, only some come late */ };
@@ -83,6 +84,8 @@ struct simulated_call proof_call_of(const struct proof_case *c)
         call.shape.displs = displs;
         call.shape.count = displs[c->size];
     }
+    memcpy(call.shape.params, c->params, sizeof call.shape.params);
+    rcx_params_settle(c->algo, &call.shape, &rcx_machine_usual);
     return call;
 }
 
@@ -142,12 +145,14 @@ static size_t describe_case(const struct proof *p)
     static const char *const blocks[] = {"equal", "i mod 3", "one", "huge"};
     static const char *const sends[] = {"rendezvous", "eager", "mixed"};
     const struct proof_case *c = p->c;
+    char params[128];
 
+    rcx_params_print(c->algo, c->params, params, sizeof params);
     return (size_t)snprintf(
         p->report->text, PROOF_TEXT,
-        "%s %s fails: p=%d root=%d count=%zu blocks=%s %s%s%s, seed %#llx, "
-        "%s sends\n  ", rcx_coll_name(c->algo->coll), c->algo->name, c->size,
-        c->root, c->count, blocks[c->blocks], places[c->place],
+        "%s %s%s fails: p=%d root=%d count=%zu blocks=%s %s%s%s, seed %#llx, "
+        "%s sends\n  ", rcx_coll_name(c->algo->coll), c->algo->name, params,
+        c->size, c->root, c->count, blocks[c->blocks], places[c->place],
         c->commutative ? "" : ", op does not commute",
         c->narrow ? ", narrow tags" : "", (unsigned long long)p->seed,
         sends[p->sends]);

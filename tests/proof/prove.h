@@ -39,6 +39,7 @@ struct proof_case {
     enum proof_blocks blocks;
     enum proof_place place;
     bool commutative;
+    int64_t params[RCX_PARAMS]; /* auto is settled as the library does */
     /* Tags that number messages by two bits only; costs are not checked. */
     bool narrow;
 };

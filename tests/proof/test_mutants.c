@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/params.h"
 #include "mutants.h"
 
 struct tally {
@@ -100,11 +101,12 @@ static void mutants_are_caught(void **state)
     for (int i = 0; i < 4; i++) {
         for (int place = 0; place < 2; place++) {
             const size_t size = (size_t)sizes[i];
-            const struct proof_case c = {
+            struct proof_case c = {
                 .algo = algo, .size = sizes[i], .root = sizes[i] / 2,
                 .count = algo->coll == RCX_COLL_BARRIER ? 0 : 2 * size + 1,
                 .place = (enum proof_place)place, .commutative = true};
 
+            rcx_params_reset(algo, c.params);
             if (proof_applies(&c))
                 try_all(&c, &tally);
         }

@@ -2,8 +2,8 @@
 /*
  * Proves every algorithm of the registry; a test each.
  *
- * test_proofs [--full] [PART OF]: the algorithms of part PART of OF, so that
- * parts can run side by side.
+ * test_proofs [--full] [PART OF | NAME]: the algorithms of part PART of OF, so
+ * that parts can run side by side; or those called NAME.
  */
 #include "test.h"
 
@@ -53,6 +53,7 @@ static struct CMUnitTest test_of(const struct rcx_algo *algo)
 int main(int argc, char **argv)
 {
     int part = 0, parts = 1, known = 0, n = 0, at = 1;
+    const char *only = NULL;
     struct CMUnitTest *tests;
     int failures;
 
@@ -63,12 +64,15 @@ int main(int argc, char **argv)
     if (at + 1 < argc) {
         part = atoi(argv[at]);
         parts = atoi(argv[at + 1]);
+    } else if (at < argc) {
+        only = argv[at];
     }
     while (rcx_algo_table[known])
         known++;
     tests = calloc((size_t)known, sizeof *tests);
     for (int i = part; i < known; i += parts)
-        tests[n++] = test_of(rcx_algo_table[i]);
+        if (!only || strcmp(only, rcx_algo_table[i]->name) == 0)
+            tests[n++] = test_of(rcx_algo_table[i]);
     /* the macro around this takes arrays only */
     failures = _cmocka_run_group_tests("proofs", tests, (size_t)n, NULL, NULL);
     for (int i = 0; i < n; i++)

@@ -6,12 +6,8 @@
  *   time     (p - 1) alpha + n (p - 1)/p beta + n (p - 1)/p gamma
  *   scratch  O(log p) own blocks
  *   order    CANONICAL
- *
- * In step t each rank sends the operand of the rank t above it there and gets
- * its own from the rank t below. Operands thus arrive in descending order from
- * the own rank on, cyclic, so few wait for their sibling in the tree.
  */
-#include "algo/tree.h"
+#include "algo/pairwise.h"
 
 static rcx_order_t order(const struct rcx_shape *s)
 {
@@ -34,19 +30,11 @@ static struct rcx_cost cost(const struct rcx_shape *s)
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
 {
-    struct rcx_combiner combiner;
+    const struct rcx_group all = rcx_group_all(s);
+    const struct rcx_blocks blocks = rcx_blocks_of(s);
 
-    rcx_combiner_init(&combiner, b, s->size, rcx_span_out(s));
-    rcx_combiner_add(&combiner, s->rank, rcx_shape_block(s, s->rank));
-    for (int t = 1; t < s->size; t++) {
-        const int above = (s->rank + t) % s->size;
-        const int below = (s->rank + s->size - t) % s->size;
-        const struct rcx_span theirs = rcx_combiner_slot(&combiner);
-
-        rcx_step_recv(b, below, theirs);
-        rcx_step_send(b, above, rcx_shape_block(s, above));
-        rcx_combiner_add(&combiner, below, theirs);
-    }
+    rcx_pairwise_reduce_scatter(b, &all, &blocks, rcx_span_in(s),
+                                rcx_span_out(s));
 }
 
 const struct rcx_algo rcx_reduce_scatter_pairwise = {

@@ -51,6 +51,9 @@ struct rcx_blocks rcx_blocks_of(const struct rcx_shape *s);
 /* Block i of a vector that lies at span. */
 struct rcx_span rcx_block(const struct rcx_blocks *blocks, struct rcx_span span,
                           int i);
+/* Blocks lo to hi - 1 of it, one at least. */
+struct rcx_span rcx_block_range(const struct rcx_blocks *blocks,
+                                struct rcx_span span, int lo, int hi);
 size_t rcx_blocks_largest(const struct rcx_blocks *blocks);
 
 /* ---- Groups: an ordered subset of ranks, on which a phase works ---------- */

@@ -92,6 +92,15 @@ struct rcx_span rcx_block(const struct rcx_blocks *blocks, struct rcx_span span,
                         blocks->displs[i + 1] - blocks->displs[i]);
 }
 
+struct rcx_span rcx_block_range(const struct rcx_blocks *blocks,
+                                struct rcx_span span, int lo, int hi)
+{
+    const struct rcx_span first = rcx_block(blocks, span, lo);
+    const struct rcx_span last = rcx_block(blocks, span, hi - 1);
+
+    return rcx_span_sub(first, 0, last.offset + last.count - first.offset);
+}
+
 size_t rcx_blocks_largest(const struct rcx_blocks *blocks)
 {
     const size_t n = (size_t)blocks->n;

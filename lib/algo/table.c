@@ -10,6 +10,7 @@
     X(rcx_allreduce_ring) \
     X(rcx_allreduce_tree) \
     X(rcx_allreduce_direct) \
+    X(rcx_allreduce_pairwise) \
     X(rcx_allreduce_allgather_reduce) \
     X(rcx_reduce_binomial) \
     X(rcx_reduce_scatter_pairwise) \

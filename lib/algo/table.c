@@ -13,6 +13,7 @@
     X(rcx_allreduce_pairwise) \
     X(rcx_allreduce_allgather_reduce) \
     X(rcx_reduce_binomial) \
+    X(rcx_reduce_pairwise) \
     X(rcx_reduce_scatter_pairwise) \
     X(rcx_barrier_dissemination)
 

@@ -14,6 +14,7 @@
     X(rcx_allreduce_allgather_reduce) \
     X(rcx_reduce_binomial) \
     X(rcx_reduce_pairwise) \
+    X(rcx_reduce_ring) \
     X(rcx_reduce_scatter_pairwise) \
     X(rcx_barrier_dissemination)
 

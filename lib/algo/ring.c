@@ -18,20 +18,22 @@ void rcx_ring_reduce_scatter(struct rcx_builder *b, const struct rcx_group *g,
                                        rcx_span_scratch(b, largest)};
     struct rcx_span partial = rcx_block(blocks, operand, wrap(g, me - 1));
 
-    if (p == 1)
-        rcx_step_copy(b, result, rcx_block(blocks, operand, me));
     for (int t = 0; t < p - 1; t++) {
         const struct rcx_span own =
             rcx_block(blocks, operand, wrap(g, me - 2 - t));
         const struct rcx_span theirs =
             rcx_span_sub(scratch[t % 2], 0, own.count);
-        const struct rcx_span sum = t == p - 2 ? result : theirs;
+        const bool ends =
+            t == p - 2 && !rcx_span_clash(b->shape, result, own);
+        const struct rcx_span sum = ends ? result : theirs;
 
         rcx_step_recv(b, below, theirs);
         rcx_step_send(b, above, partial);
         rcx_step_reduce(b, sum, theirs, own);
         partial = sum;
     }
+    /* a single operand, or in place where the result lies across one */
+    rcx_step_copy(b, result, partial);
 }
 
 void rcx_ring_allgather(struct rcx_builder *b, const struct rcx_group *g,

@@ -16,6 +16,7 @@
     X(rcx_reduce_pairwise) \
     X(rcx_reduce_ring) \
     X(rcx_reduce_scatter_pairwise) \
+    X(rcx_reduce_scatter_ring) \
     X(rcx_barrier_dissemination)
 
 #define DECLARE(name) extern const struct rcx_algo name;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reduction to a root along the fixed tree, and broadcast from rank 0 along
- * the same tree. ceil(lg p) rounds of the whole vector each.
+ * Reduction to a root along the fixed tree: ceil(lg p) rounds of the whole
+ * vector.
  *
  * A subtree is represented by its lowest rank, the one that holds the root by
  * the root: ranks are not rotated, so the order of operands does not depend on
@@ -14,13 +14,10 @@
 
 /*
  * Combine the operands of all ranks into result on root. Elsewhere result is
- * scratch. Scratch: two vectors.
+ * scratch, and may be empty. Scratch: two vectors, and where it is empty one
+ * more.
  */
 void rcx_binomial_reduce(struct rcx_builder *b, const struct rcx_shape *s,
                          int root, struct rcx_span result);
-
-/* vector of rank 0 goes to all. */
-void rcx_binomial_bcast(struct rcx_builder *b, const struct rcx_shape *s,
-                        struct rcx_span vector);
 
 #endif

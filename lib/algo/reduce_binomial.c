@@ -23,9 +23,7 @@ static struct rcx_cost cost(const struct rcx_shape *s)
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
 {
-    rcx_binomial_reduce(b, s, s->root,
-                        s->rank == s->root ? rcx_span_out(s)
-                                           : rcx_span_scratch(b, s->count));
+    rcx_binomial_reduce(b, s, s->root, rcx_span_out(s));
 }
 
 const struct rcx_algo rcx_reduce_binomial = {

@@ -15,6 +15,7 @@
     X(rcx_reduce_binomial) \
     X(rcx_reduce_pairwise) \
     X(rcx_reduce_ring) \
+    X(rcx_reduce_tree) \
     X(rcx_reduce_scatter_pairwise) \
     X(rcx_reduce_scatter_ring) \
     X(rcx_barrier_dissemination)

@@ -5,7 +5,7 @@
  *   time     k (alpha + n beta + n gamma), k = floor(lg p);
  *            + 2 alpha + 2 n beta + n gamma when p != 2^k
  *   scratch  2 n
- *   order    UNIFORM; CANONICAL when p = 2^k
+ *   order    UNIFORM; CANONICAL when p is 1..10..0 in binary
  *
  * Let p = 2^k + r. Ranks 0..2r-1 first fold in pairs, even into odd; the odd
  * ones and the rest walk the 2^k cube; then odd hands the result back to even.
@@ -15,8 +15,7 @@
 
 static rcx_order_t order(const struct rcx_shape *s)
 {
-    return s->size == rcx_pow2_floor(s->size) ? RCX_ORDER_CANONICAL
-                                              : RCX_ORDER_UNIFORM;
+    return rcx_fold_order(s);
 }
 
 static struct rcx_cost cost(const struct rcx_shape *s)

@@ -6,7 +6,7 @@
 
 #include "clock.h"
 
-enum { RUNS = 4, EDGE_RUNS = 64 /* a race shows only in some of them */ };
+enum { RUNS = 4, EDGE_RUNS = 1024 /* a race shows only in some of them */ };
 
 const char *mutation_name(enum mutation mutation)
 {

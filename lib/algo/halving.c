@@ -6,6 +6,8 @@
  */
 #include "algo/halving.h"
 
+#include "algo/fold.h"
+
 int rcx_halving_mirror(const struct rcx_halving *h, int i)
 {
     int mirrored = 0;
@@ -17,11 +19,17 @@ int rcx_halving_mirror(const struct rcx_halving *h, int i)
     return mirrored;
 }
 
+/* The first block of part i. */
+static int block_of(const struct rcx_halving *h, int i)
+{
+    return i < h->pairs ? 2 * i : i + h->pairs;
+}
+
 /* Where part i starts; the vector's end for the one past the last. */
 static size_t start(const struct rcx_halving *h, int i)
 {
     const struct rcx_span all = {RCX_BUFFER_IN, 0, h->blocks.count};
-    const int block = i < h->pairs ? 2 * i : i + h->pairs;
+    const int block = block_of(h, i);
 
     return block == h->blocks.n ? all.count
                                 : rcx_block(&h->blocks, all, block).offset;
@@ -100,4 +108,77 @@ void rcx_halving_gather(struct rcx_builder *b, const struct rcx_halving *h,
         rcx_step_recv(b, partner(h, m), parts(h, vector, 0, (q & -m) ^ m, m));
     if (m < h->group.size)
         rcx_step_send(b, partner(h, m), parts(h, vector, 0, q & -m, m));
+}
+
+struct rcx_cost rcx_halving_cost(const struct rcx_shape *s)
+{
+    const int cube = rcx_pow2_floor(s->size), pairs = s->size - cube;
+    const struct rcx_blocks blocks = rcx_blocks_of(s);
+    const double n = (double)s->count;
+    const double block = (double)rcx_blocks_largest(&blocks);
+    double halved = pairs ? n : 0;
+
+    for (int m = 1; m < cube; m *= 2) {
+        const double kept = block * (m < pairs ? 2 * m : m + pairs);
+
+        halved += kept < n ? kept : n;
+    }
+    return (struct rcx_cost){
+        .rounds = rcx_log2_floor(s->size) + (pairs ? 1 : 0),
+        .volume = halved, .combines = halved};
+}
+
+struct rcx_halving rcx_halving_fold(struct rcx_builder *b,
+                                    const struct rcx_shape *s, bool near_first,
+                                    struct rcx_span *mine_p)
+{
+    const int pairs = s->size - rcx_pow2_floor(s->size);
+    const struct rcx_span folded =
+        rcx_span_scratch(b, s->rank < 2 * pairs ? s->count : 0);
+
+    return (struct rcx_halving){
+        .group = rcx_fold_in(b, s, folded, folded, mine_p),
+        .blocks = rcx_blocks_of(s), .pairs = pairs, .near_first = near_first};
+}
+
+/* The part that holds this rank's block. */
+static int wanted(const struct rcx_halving *h, int rank)
+{
+    return rank < 2 * h->pairs ? rank / 2 : rank - h->pairs;
+}
+
+struct rcx_span rcx_halving_place(struct rcx_builder *b,
+                                  const struct rcx_halving *h)
+{
+    const int q = rcx_halving_mirror(h, h->group.rank);
+
+    if (q >= h->pairs && q == wanted(h, b->shape->rank))
+        return rcx_span_out(b->shape);
+    return rcx_span_scratch(b, start(h, q + 1) - start(h, q));
+}
+
+void rcx_halving_hand_out(struct rcx_builder *b, const struct rcx_halving *h,
+                          struct rcx_span part)
+{
+    const struct rcx_span out = rcx_span_out(b->shape);
+    const int me = b->shape->rank;
+    const int holder = rcx_group_member(
+        &h->group, rcx_halving_mirror(h, wanted(h, me)));
+    const int q = rcx_halving_mirror(h, h->group.rank);
+    size_t at = 0;
+
+    if (holder != me)
+        rcx_step_recv(b, holder, out);
+    if (h->group.rank < 0)
+        return;
+    for (int i = block_of(h, q); i < block_of(h, q + 1); i++) {
+        const struct rcx_span block =
+            rcx_span_sub(part, at, rcx_shape_block(b->shape, i).count);
+
+        if (i == me)
+            rcx_step_copy(b, out, block);
+        else
+            rcx_step_send(b, i, block);
+        at += block.count;
+    }
 }

@@ -18,7 +18,7 @@
 #include "core/algo.h"
 
 struct rcx_halving {
-    struct rcx_group group;   /* 2^k members, ascending; mine among them */
+    struct rcx_group group;   /* 2^k members, ascending */
     struct rcx_blocks blocks;
     int pairs;                /* first parts of two blocks; others have one */
     bool near_first;          /* distance doubling */
@@ -47,5 +47,25 @@ void rcx_halving_allgather(struct rcx_builder *b, const struct rcx_halving *h,
 /* The same for member root alone; those of others end half full. */
 void rcx_halving_gather(struct rcx_builder *b, const struct rcx_halving *h,
                         int root, struct rcx_span vector);
+
+/*
+ * Reduce-scatter of a shape's blocks for any p = 2^k + r: ranks 0..2r-1 fold
+ * in pairs, even into odd, and a member's part is what its pair needs; the
+ * parts of 2^k members are then handed out to the ranks that they belong to.
+ */
+
+/* What folding and halving cost. Member 0 is the slowest, or as slow as any:
+ * it has most blocks in every round. */
+struct rcx_cost rcx_halving_cost(const struct rcx_shape *s);
+/* Fold; *mine_p becomes this rank's operand, where it is a member. */
+struct rcx_halving rcx_halving_fold(struct rcx_builder *b,
+                                    const struct rcx_shape *s, bool near_first,
+                                    struct rcx_span *mine_p);
+/* Where a member's part goes: OUT if it is just what this rank needs. */
+struct rcx_span rcx_halving_place(struct rcx_builder *b,
+                                  const struct rcx_halving *h);
+/* Everyone gets its block; members have their part in part. */
+void rcx_halving_hand_out(struct rcx_builder *b, const struct rcx_halving *h,
+                          struct rcx_span part);
 
 #endif

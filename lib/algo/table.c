@@ -20,6 +20,7 @@
     X(rcx_reduce_scatter_pairwise) \
     X(rcx_reduce_scatter_ring) \
     X(rcx_reduce_scatter_recursive_halving) \
+    X(rcx_reduce_scatter_butterfly) \
     X(rcx_barrier_dissemination)
 
 #define DECLARE(name) extern const struct rcx_algo name;

@@ -6,6 +6,13 @@ static int folded(const struct rcx_shape *s)
     return s->size - rcx_pow2_floor(s->size);
 }
 
+int rcx_fold_member(const struct rcx_shape *s, int rank)
+{
+    const int r = folded(s);
+
+    return rank < 2 * r ? rank / 2 : rank - r;
+}
+
 struct rcx_group rcx_fold_in(struct rcx_builder *b, const struct rcx_shape *s,
                              struct rcx_span result, struct rcx_span scratch,
                              struct rcx_span *mine_p)
@@ -51,8 +58,7 @@ struct rcx_group rcx_fold_halves_in(struct rcx_builder *b,
     const int r = folded(s), me = s->rank, peer = me ^ 1, side = me % 2;
     const struct rcx_span mine = rcx_span_part(*mine_p, 2, side);
     struct rcx_group g = {.size = s->size - r, .member = even_or_root,
-                          .rank = me < 2 * r ? me / 2 : me - r,
-                          .a = r, .b = root};
+                          .rank = rcx_fold_member(s, me), .a = r, .b = root};
     struct rcx_span theirs, sum;
 
     if (me >= 2 * r)

@@ -13,6 +13,9 @@
 
 #include "core/algo.h"
 
+/* Which of the 2^k members rank is, or folds into. */
+int rcx_fold_member(const struct rcx_shape *s, int rank);
+
 /*
  * Combine pairs. Returns the power-of-two group that goes on; where this rank
  * is in it, *mine_p becomes its operand: still its own, or a pair's in result.

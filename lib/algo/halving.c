@@ -141,18 +141,12 @@ struct rcx_halving rcx_halving_fold(struct rcx_builder *b,
         .blocks = rcx_blocks_of(s), .pairs = pairs, .near_first = near_first};
 }
 
-/* The part that holds this rank's block. */
-static int wanted(const struct rcx_halving *h, int rank)
-{
-    return rank < 2 * h->pairs ? rank / 2 : rank - h->pairs;
-}
-
 struct rcx_span rcx_halving_place(struct rcx_builder *b,
                                   const struct rcx_halving *h)
 {
     const int q = rcx_halving_mirror(h, h->group.rank);
 
-    if (q >= h->pairs && q == wanted(h, b->shape->rank))
+    if (q >= h->pairs && q == h->group.rank)
         return rcx_span_out(b->shape);
     return rcx_span_scratch(b, start(h, q + 1) - start(h, q));
 }
@@ -163,14 +157,15 @@ void rcx_halving_hand_out(struct rcx_builder *b, const struct rcx_halving *h,
     const struct rcx_span out = rcx_span_out(b->shape);
     const int me = b->shape->rank;
     const int holder = rcx_group_member(
-        &h->group, rcx_halving_mirror(h, wanted(h, me)));
-    const int q = rcx_halving_mirror(h, h->group.rank);
+        &h->group, rcx_halving_mirror(h, rcx_fold_member(b->shape, me)));
     size_t at = 0;
+    int q;
 
     if (holder != me)
         rcx_step_recv(b, holder, out);
     if (h->group.rank < 0)
         return;
+    q = rcx_halving_mirror(h, h->group.rank);
     for (int i = block_of(h, q); i < block_of(h, q + 1); i++) {
         const struct rcx_span block =
             rcx_span_sub(part, at, rcx_shape_block(b->shape, i).count);

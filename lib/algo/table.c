@@ -17,6 +17,7 @@
     X(rcx_reduce_pairwise) \
     X(rcx_reduce_ring) \
     X(rcx_reduce_tree) \
+    X(rcx_reduce_rabenseifner) \
     X(rcx_reduce_scatter_pairwise) \
     X(rcx_reduce_scatter_ring) \
     X(rcx_reduce_scatter_recursive_halving) \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reduction to a root along the fixed tree: ceil(lg p) rounds of the whole
- * vector.
+ * Reduction to a root along the fixed tree, and scatter from rank 0 along the
+ * same tree. ceil(lg p) rounds each, of the whole vector but in the scatter.
  *
  * A subtree is represented by its lowest rank, the one that holds the root by
  * the root: ranks are not rotated, so the order of operands does not depend on
@@ -19,5 +19,12 @@
  */
 void rcx_binomial_reduce(struct rcx_builder *b, const struct rcx_shape *s,
                          int root, struct rcx_span result);
+
+/*
+ * Of vector of rank 0, each rank gets its block, and those of its subtree, at
+ * their places in vector.
+ */
+void rcx_binomial_scatter(struct rcx_builder *b, const struct rcx_shape *s,
+                          struct rcx_span vector);
 
 #endif

@@ -25,8 +25,7 @@ static int block_of(const struct rcx_halving *h, int i)
     return i < h->pairs ? 2 * i : i + h->pairs;
 }
 
-/* Where part i starts; the vector's end for the one past the last. */
-static size_t start(const struct rcx_halving *h, int i)
+size_t rcx_halving_start(const struct rcx_halving *h, int i)
 {
     const struct rcx_span all = {RCX_BUFFER_IN, 0, h->blocks.count};
     const int block = block_of(h, i);
@@ -39,8 +38,8 @@ static size_t start(const struct rcx_halving *h, int i)
 static struct rcx_span parts(const struct rcx_halving *h, struct rcx_span span,
                              int first, int i, int m)
 {
-    return rcx_span_sub(span, start(h, i) - start(h, first),
-                        start(h, i + m) - start(h, i));
+    return rcx_span_sub(span, rcx_halving_start(h, i) - rcx_halving_start(h, first),
+                        rcx_halving_start(h, i + m) - rcx_halving_start(h, i));
 }
 
 struct rcx_span rcx_halving_part(const struct rcx_halving *h,
@@ -148,7 +147,7 @@ struct rcx_span rcx_halving_place(struct rcx_builder *b,
 
     if (q >= h->pairs && q == h->group.rank)
         return rcx_span_out(b->shape);
-    return rcx_span_scratch(b, start(h, q + 1) - start(h, q));
+    return rcx_span_scratch(b, rcx_halving_start(h, q + 1) - rcx_halving_start(h, q));
 }
 
 void rcx_halving_hand_out(struct rcx_builder *b, const struct rcx_halving *h,

@@ -26,6 +26,8 @@ struct rcx_halving {
 
 /* The part of a member, and the member of a part. */
 int rcx_halving_mirror(const struct rcx_halving *h, int i);
+/* Where part i starts; the vector's end for the one past the last. */
+size_t rcx_halving_start(const struct rcx_halving *h, int i);
 /* Part i of a vector. */
 struct rcx_span rcx_halving_part(const struct rcx_halving *h,
                                  struct rcx_span vector, int i);

@@ -22,6 +22,7 @@
     X(rcx_reduce_scatter_ring) \
     X(rcx_reduce_scatter_recursive_halving) \
     X(rcx_reduce_scatter_butterfly) \
+    X(rcx_reduce_scatter_recursive_doubling) \
     X(rcx_reduce_scatter_reduce_then_scatter) \
     X(rcx_barrier_dissemination)
 

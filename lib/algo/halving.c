@@ -38,8 +38,10 @@ size_t rcx_halving_start(const struct rcx_halving *h, int i)
 static struct rcx_span parts(const struct rcx_halving *h, struct rcx_span span,
                              int first, int i, int m)
 {
-    return rcx_span_sub(span, rcx_halving_start(h, i) - rcx_halving_start(h, first),
-                        rcx_halving_start(h, i + m) - rcx_halving_start(h, i));
+    const size_t from = rcx_halving_start(h, i);
+
+    return rcx_span_sub(span, from - rcx_halving_start(h, first),
+                        rcx_halving_start(h, i + m) - from);
 }
 
 struct rcx_span rcx_halving_part(const struct rcx_halving *h,
@@ -147,7 +149,8 @@ struct rcx_span rcx_halving_place(struct rcx_builder *b,
 
     if (q >= h->pairs && q == h->group.rank)
         return rcx_span_out(b->shape);
-    return rcx_span_scratch(b, rcx_halving_start(h, q + 1) - rcx_halving_start(h, q));
+    return rcx_span_scratch(
+        b, rcx_halving_start(h, q + 1) - rcx_halving_start(h, q));
 }
 
 void rcx_halving_hand_out(struct rcx_builder *b, const struct rcx_halving *h,

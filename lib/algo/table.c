@@ -14,6 +14,7 @@
     X(rcx_allreduce_allgather_reduce) \
     X(rcx_allreduce_rabenseifner) \
     X(rcx_allreduce_binary_blocks) \
+    X(rcx_allreduce_recursive_multiplying) \
     X(rcx_reduce_binomial) \
     X(rcx_reduce_pairwise) \
     X(rcx_reduce_ring) \

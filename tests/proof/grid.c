@@ -5,10 +5,10 @@
 
 #include <stdlib.h>
 
-enum { EVERY = 64, LEVELS = RCX_ORDER_CANONICAL + 1 };
+enum { EVERY = 64, WHOLE = 17, LEVELS = RCX_ORDER_CANONICAL + 1 };
 enum { COUNTS_MAX = 8 };
-/* Of all ranks together: 1 GB of steps, 7 GB in the full grid; 2 GB of data. */
-static const uint64_t step_limit = UINT64_C(1) << 22;
+/* Of all ranks together: 0.1 GB of steps, 7 GB in the full grid; 2 GB of data. */
+static const uint64_t step_limit = UINT64_C(1) << 19;
 static const uint64_t step_limit_full = UINT64_C(1) << 25;
 static const uint64_t element_limit = UINT64_C(1) << 26;
 
@@ -19,6 +19,14 @@ struct grid {
     rcx_order_t least_held[LEVELS]; /* by stated level */
     struct proof_case told[LEVELS];
 };
+
+/* The quick grid has every count and place for some sizes; for the others one
+ * in three, in turn. */
+static bool takes(const struct grid *g, int size, int i)
+{
+    return g->extent == PROOF_FULL || size <= WHOLE || size > EVERY ||
+           (size + i) % 3 == 0;
+}
 
 /* ---- One case ------------------------------------------------------------ */
 
@@ -102,6 +110,8 @@ static bool prove_places(struct grid *g, struct proof_case c)
         if (place == PROOF_IN_BLOCK && !scatters)
             continue;
         if (place == PROOF_MIXED && c.algo->coll == RCX_COLL_REDUCE)
+            continue;
+        if (place != PROOF_APART && !takes(g, c.size, place))
             continue;
         c.place = (enum proof_place)place;
         c.narrow = place == PROOF_MIXED;
@@ -190,6 +200,8 @@ static bool prove_counts(struct grid *g, struct proof_case c)
         return prove_places(g, c);
     for (int i = 0; i < n; i++) {
         c.count = counts[i];
+        if (i < 7 && !takes(g, c.size, i))
+            continue;
         if (!(i < 7 ? prove_blocks(g, c, i) : prove_both(g, &c)))
             return false;
     }

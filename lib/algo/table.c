@@ -28,6 +28,7 @@
     X(rcx_reduce_scatter_recursive_doubling) \
     X(rcx_reduce_scatter_reduce_then_scatter) \
     X(rcx_reduce_scatter_binary_blocks) \
+    X(rcx_reduce_scatter_circulant) \
     X(rcx_barrier_dissemination)
 
 #define DECLARE(name) extern const struct rcx_algo name;

@@ -2,13 +2,19 @@
 /*
  * A topological walk over all ranks' steps. What a step waits for are its own
  * rank's dependencies, the step before it on the same port (sends, receives,
- * combines), and, for a message, its other side.
+ * combines), and, for a message, its other side; in paper mode also combines
+ * for messages, and messages for combines.
  */
 #include "clock.h"
 
 #include <stdlib.h>
 
-enum { ROUNDS, VOLUME, COMBINES, PRICES };
+enum { PRICES_MAX = 3 };
+
+/* What takes how long. */
+struct price {
+    double message, sent, combined; /* the latter per element */
+};
 
 /* ---- The two sides of a message ------------------------------------------ */
 
@@ -91,15 +97,18 @@ uint32_t *simulation_partners(const struct simulation *s)
 /* ---- The walk ------------------------------------------------------------ */
 
 struct node {
-    double time[PRICES]; /* when it can start; once through, when it ends */
+    double time[PRICES_MAX]; /* when it can start; once through, when it ends */
     uint32_t rank;
     uint32_t waits;
-    uint32_t behind; /* the next on its port */
-    bool here;       /* a message's side that waits for the other */
+    uint32_t behind[RCX_STEP_KINDS]; /* the next of each kind that waits */
+    bool here; /* a message's side that waits for the other */
 };
 
 struct clock {
     const struct simulation *s;
+    const struct price *prices;
+    int price_count;
+    enum simulation_mode mode;
     uint32_t *partner;
     struct node *nodes;
     uint32_t *ready;
@@ -107,26 +116,36 @@ struct clock {
     size_t through;
 };
 
+/* Whether a rank cannot do both at once. */
+static bool exclude(const struct clock *c, unsigned kind, unsigned other)
+{
+    return kind == other ||
+           (c->mode == SIMULATION_PAPER && kind != RCX_STEP_COPY &&
+            rcx_step_is_message(kind) != rcx_step_is_message(other));
+}
+
 static void fill_rank(struct clock *c, int r)
 {
     const struct simulated_rank *rank = &c->s->ranks[r];
-    struct node *nodes = c->nodes + rank->first_step;
-    uint32_t last[RCX_STEP_KINDS] = {SIMULATION_NO_STEP, SIMULATION_NO_STEP,
+    const uint32_t first = (uint32_t)rank->first_step;
+    struct node *nodes = c->nodes;
+    uint32_t next[RCX_STEP_KINDS] = {SIMULATION_NO_STEP, SIMULATION_NO_STEP,
                                      SIMULATION_NO_STEP, SIMULATION_NO_STEP};
 
-    for (uint32_t i = 0; i < rank->plan->step_count; i++) {
+    for (uint32_t i = rank->plan->step_count; i-- > 0;) {
         const struct rcx_step *step = &rank->plan->steps[i];
-        const uint32_t before = last[step->kind];
+        struct node *node = &nodes[first + i];
 
-        nodes[i] = (struct node){.rank = (uint32_t)r, .waits = step->waits,
-                                 .behind = SIMULATION_NO_STEP};
-        if (step->kind == RCX_STEP_COPY)
-            continue; /* free, and thus never busy */
-        last[step->kind] = i;
-        if (before != SIMULATION_NO_STEP) {
-            nodes[before].behind = (uint32_t)rank->first_step + i;
-            nodes[i].waits++;
+        *node = (struct node){.rank = (uint32_t)r, .waits = step->waits};
+        for (unsigned kind = 0; kind < RCX_STEP_KINDS; kind++) {
+            node->behind[kind] = exclude(c, step->kind, kind)
+                                     ? next[kind]
+                                     : SIMULATION_NO_STEP;
+            if (node->behind[kind] != SIMULATION_NO_STEP)
+                nodes[node->behind[kind]].waits++;
         }
+        if (step->kind != RCX_STEP_COPY) /* free, and thus never busy */
+            next[step->kind] = first + i;
     }
 }
 
@@ -134,7 +153,7 @@ static void release(struct clock *c, uint32_t to, const double time[])
 {
     struct node *node = &c->nodes[to];
 
-    for (int k = 0; k < PRICES; k++)
+    for (int k = 0; k < c->price_count; k++)
         if (node->time[k] < time[k])
             node->time[k] = time[k];
     if (--node->waits == 0)
@@ -149,13 +168,14 @@ static void finish(struct clock *c, uint32_t at, const double time[])
     const struct rcx_step *step = &plan->steps[at - rank->first_step];
 
     c->through++;
-    for (int k = 0; k < PRICES; k++)
+    for (int k = 0; k < c->price_count; k++)
         node->time[k] = time[k];
     for (uint32_t i = 0; i < step->successor_count; i++)
         release(c, (uint32_t)rank->first_step +
                        plan->successors[step->first_successor + i], time);
-    if (node->behind != SIMULATION_NO_STEP)
-        release(c, node->behind, time);
+    for (unsigned kind = 0; kind < RCX_STEP_KINDS; kind++)
+        if (node->behind[kind] != SIMULATION_NO_STEP)
+            release(c, node->behind[kind], time);
 }
 
 static void visit(struct clock *c, uint32_t at)
@@ -164,52 +184,109 @@ static void visit(struct clock *c, uint32_t at)
     const struct simulated_rank *rank = &c->s->ranks[node->rank];
     const struct rcx_step *step = &rank->plan->steps[at - rank->first_step];
     const uint32_t other = c->partner[at];
-    double time[PRICES];
+    const double count = (double)step->count;
+    double time[PRICES_MAX];
 
-    for (int k = 0; k < PRICES; k++)
-        time[k] = node->time[k];
     if (!rcx_step_is_message(step->kind)) {
-        time[COMBINES] +=
-            step->kind == RCX_STEP_REDUCE ? (double)step->count : 0;
+        for (int k = 0; k < c->price_count; k++)
+            time[k] = node->time[k] + (step->kind == RCX_STEP_REDUCE
+                                           ? count * c->prices[k].combined
+                                           : 0);
         finish(c, at, time);
         return;
     }
     node->here = true;
     if (other == SIMULATION_NO_STEP || !c->nodes[other].here)
         return;
-    for (int k = 0; k < PRICES; k++)
-        if (time[k] < c->nodes[other].time[k])
-            time[k] = c->nodes[other].time[k];
-    time[ROUNDS] += 1;
-    time[VOLUME] += (double)step->count;
+    for (int k = 0; k < c->price_count; k++) {
+        const double theirs = c->nodes[other].time[k];
+
+        time[k] = node->time[k] < theirs ? theirs : node->time[k];
+        time[k] += c->prices[k].message + count * c->prices[k].sent;
+    }
     finish(c, at, time);
     finish(c, other, time);
 }
 
+/* False: not all steps could be done. The caller frees c->nodes. */
+static bool walk(struct clock *c)
+{
+    c->partner = simulation_partners(c->s);
+    c->nodes = malloc((c->s->step_count + 1) * sizeof *c->nodes);
+    c->ready = malloc((c->s->step_count + 1) * sizeof *c->ready);
+    for (int r = 0; r < c->s->size; r++)
+        fill_rank(c, r);
+    for (uint32_t i = 0; i < c->s->step_count; i++)
+        if (c->nodes[i].waits == 0)
+            c->ready[c->ready_count++] = i;
+    while (c->ready_count > 0)
+        visit(c, c->ready[--c->ready_count]);
+    free(c->partner);
+    free(c->ready);
+    return c->through == c->s->step_count;
+}
+
+static double latest(const struct clock *c, int k)
+{
+    double time = 0;
+
+    for (size_t i = 0; i < c->s->step_count; i++)
+        if (time < c->nodes[i].time[k])
+            time = c->nodes[i].time[k];
+    return time;
+}
+
 bool simulation_clock(const struct simulation *s, struct rcx_cost *cost_p)
 {
-    struct clock c = {.s = s, .partner = simulation_partners(s)};
-    double latest[PRICES] = {0};
+    static const struct price prices[] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    struct clock c = {.s = s, .prices = prices, .price_count = 3};
+    const bool good = walk(&c);
 
-    c.nodes = malloc((s->step_count + 1) * sizeof *c.nodes);
-    c.ready = malloc((s->step_count + 1) * sizeof *c.ready);
-    for (int r = 0; r < s->size; r++)
-        fill_rank(&c, r);
-    for (uint32_t i = 0; i < s->step_count; i++)
-        if (c.nodes[i].waits == 0)
-            c.ready[c.ready_count++] = i;
-    while (c.ready_count > 0)
-        visit(&c, c.ready[--c.ready_count]);
-    for (uint32_t i = 0; i < s->step_count; i++)
-        for (int k = 0; k < PRICES; k++)
-            if (latest[k] < c.nodes[i].time[k])
-                latest[k] = c.nodes[i].time[k];
-    free(c.partner);
+    if (good)
+        *cost_p = (struct rcx_cost){latest(&c, 0), latest(&c, 1),
+                                    latest(&c, 2)};
     free(c.nodes);
-    free(c.ready);
-    if (c.through < s->step_count)
-        return false;
-    *cost_p = (struct rcx_cost){latest[ROUNDS], latest[VOLUME],
-                                latest[COMBINES]};
-    return true;
+    return good;
+}
+
+static struct price price_on(const struct rcx_machine *machine,
+                             const struct simulation *s)
+{
+    const double bytes = (double)s->ranks[0].shape.elem_bytes;
+
+    return (struct price){machine->alpha, bytes * machine->beta,
+                          bytes * machine->gamma};
+}
+
+bool simulation_time(const struct simulation *s,
+                     const struct rcx_machine *machine,
+                     enum simulation_mode mode, double *time_p)
+{
+    const struct price price = price_on(machine, s);
+    struct clock c = {.s = s, .prices = &price, .price_count = 1,
+                      .mode = mode};
+    const bool good = walk(&c);
+
+    if (good)
+        *time_p = latest(&c, 0);
+    free(c.nodes);
+    return good;
+}
+
+double *simulation_ends(const struct simulation *s,
+                        const struct rcx_machine *machine,
+                        enum simulation_mode mode)
+{
+    const struct price price = price_on(machine, s);
+    struct clock c = {.s = s, .prices = &price, .price_count = 1,
+                      .mode = mode};
+    double *ends = NULL;
+
+    if (walk(&c)) {
+        ends = malloc((s->step_count + 1) * sizeof *ends);
+        for (size_t i = 0; i < s->step_count; i++)
+            ends[i] = c.nodes[i].time[0];
+    }
+    free(c.nodes);
+    return ends;
 }

@@ -7,15 +7,37 @@
 #ifndef RCX_TESTS_PROOF_CLOCK_H
 #define RCX_TESTS_PROOF_CLOCK_H
 
+#include "core/params.h"
 #include "simulate.h"
+
+enum simulation_mode {
+    SIMULATION_OVERLAP, /* a rank combines while it sends and receives */
+    /* It does either, as in the papers' model: a combine starts when all
+     * messages before it in program order have ended, and they when the
+     * combines before them have. */
+    SIMULATION_PAPER
+};
 
 /*
  * The three prices apart: rounds is the time of the slowest rank where a
  * message takes 1 and nothing else takes time, volume where a message takes
- * its elements, combines where a combine takes its elements. False: in program
- * order the ranks wait for each other in a circle.
+ * its elements, combines where a combine takes its elements; with overlap.
+ * False: in program order the ranks wait for each other in a circle.
  */
 bool simulation_clock(const struct simulation *s, struct rcx_cost *cost_p);
+
+/* The time of the slowest rank on machine. False: as above. */
+bool simulation_time(const struct simulation *s,
+                     const struct rcx_machine *machine,
+                     enum simulation_mode mode, double *time_p);
+
+/*
+ * When each step of all ranks ends; the caller frees it. NULL: as above. A
+ * message that takes time t started t before it ended, on both sides.
+ */
+double *simulation_ends(const struct simulation *s,
+                        const struct rcx_machine *machine,
+                        enum simulation_mode mode);
 
 #define SIMULATION_NO_STEP UINT32_MAX
 /*

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The virtual clock on schedules whose times are computed by hand. */
+#include "test.h"
+
+#include <stdlib.h>
+
+#include "clock.h"
+
+enum { N = 10 }; /* elements of a message */
+
+static struct rcx_span scratch(struct rcx_builder *b)
+{
+    return rcx_span_scratch(b, N);
+}
+
+/* The simulation of build on size ranks, with elements of one byte. */
+static struct simulation open_with(
+    void (*build)(struct rcx_builder *b, const struct rcx_shape *s), int size)
+{
+    const struct rcx_algo algo = {.name = "by hand", .build = build};
+    const struct simulated_call call = {
+        .algo = &algo, .layout = RCX_TAG_LAYOUT,
+        .shape = {.size = size, .count = N, .elem_bytes = 1}};
+    struct simulation s;
+
+    assert_true(simulation_open(&s, &call));
+    return s;
+}
+
+/* Where a message takes 1 + 10 and a combine 3. */
+static double time_of(const struct simulation *s, enum simulation_mode mode)
+{
+    const struct rcx_machine machine = {.alpha = 1, .beta = 1, .gamma = 0.3};
+    double time = 0;
+
+    assert_true(simulation_time(s, &machine, mode, &time));
+    return time;
+}
+
+static void assert_time(double time, double expected)
+{
+    assert_true(time > expected - 1e-9 && time < expected + 1e-9);
+}
+
+static void build_stream(struct rcx_builder *b, const struct rcx_shape *s)
+{
+    for (int i = 0; i < 3; i++) {
+        const struct rcx_span in = rcx_span_in(s), theirs = scratch(b);
+
+        if (s->rank == 0) {
+            rcx_step_send(b, 1, in);
+        } else {
+            rcx_step_recv(b, 0, theirs);
+            rcx_step_copy(b, scratch(b), theirs);
+            rcx_step_reduce(b, scratch(b), in, theirs);
+        }
+    }
+}
+
+static void combines_overlap_transfers_but_not_in_the_papers(void **state)
+{
+    struct simulation s = open_with(build_stream, 2);
+
+    (void)state;
+    assert_time(time_of(&s, SIMULATION_OVERLAP), 3 * 11 + 3);
+    assert_time(time_of(&s, SIMULATION_PAPER), 3 * (11 + 3));
+    simulation_close(&s);
+}
+
+static void build_exchange(struct rcx_builder *b, const struct rcx_shape *s)
+{
+    const struct rcx_span theirs = scratch(b);
+
+    rcx_step_send(b, 1 - s->rank, rcx_span_in(s));
+    rcx_step_recv(b, 1 - s->rank, theirs);
+    for (int i = 0; i < 2; i++)
+        rcx_step_reduce(b, scratch(b), rcx_span_in(s), theirs);
+}
+
+static void a_rank_sends_and_receives_at_once_and_combines_one_by_one(
+    void **state)
+{
+    struct simulation s = open_with(build_exchange, 2);
+
+    (void)state;
+    assert_time(time_of(&s, SIMULATION_OVERLAP), 11 + 2 * 3);
+    assert_time(time_of(&s, SIMULATION_PAPER), 11 + 2 * 3);
+    simulation_close(&s);
+}
+
+static void build_star(struct rcx_builder *b, const struct rcx_shape *s)
+{
+    for (int i = 1; i < s->size; i++) {
+        if (s->rank == 0)
+            rcx_step_send(b, i, rcx_span_in(s));
+        else if (s->rank == i)
+            rcx_step_recv(b, 0, scratch(b));
+    }
+}
+
+static void a_rank_sends_one_message_at_a_time_in_schedule_order(void **state)
+{
+    const struct rcx_machine rounds = {.alpha = 1};
+    struct simulation s = open_with(build_star, 4);
+    double *ends = simulation_ends(&s, &rounds, SIMULATION_OVERLAP);
+    struct rcx_cost cost;
+
+    (void)state;
+    assert_non_null(ends);
+    for (int r = 1; r < 4; r++)
+        assert_time(ends[s.ranks[r].first_step], r);
+    free(ends);
+    assert_true(simulation_clock(&s, &cost));
+    assert_time(cost.rounds, 3);
+    assert_time(cost.volume, 3 * N);
+    assert_time(cost.combines, 0);
+    simulation_close(&s);
+}
+
+/* A combine between the two halves of an exchange, on both sides. */
+static void build_circle(struct rcx_builder *b, const struct rcx_shape *s)
+{
+    rcx_step_send(b, 1 - s->rank, rcx_span_in(s));
+    rcx_step_reduce(b, scratch(b), rcx_span_in(s), rcx_span_in(s));
+    rcx_step_recv(b, 1 - s->rank, scratch(b));
+}
+
+static void ranks_that_wait_in_a_circle_are_found(void **state)
+{
+    struct simulation s = open_with(build_circle, 2);
+    const struct rcx_machine machine = {.alpha = 1};
+    double time;
+
+    (void)state;
+    assert_time(time_of(&s, SIMULATION_OVERLAP), 11);
+    assert_false(simulation_time(&s, &machine, SIMULATION_PAPER, &time));
+    assert_null(simulation_ends(&s, &machine, SIMULATION_PAPER));
+    simulation_close(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(combines_overlap_transfers_but_not_in_the_papers),
+        cmocka_unit_test(
+            a_rank_sends_and_receives_at_once_and_combines_one_by_one),
+        cmocka_unit_test(a_rank_sends_one_message_at_a_time_in_schedule_order),
+        cmocka_unit_test(ranks_that_wait_in_a_circle_are_found),
+    };
+
+    return cmocka_run_group_tests_name("clock", tests, NULL, NULL);
+}

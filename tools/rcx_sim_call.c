@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rcx_sim.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct simulated_call sim_call_of(const struct sim_options *o,
+                                  const struct sim_method *m, int size,
+                                  size_t count)
+{
+    const struct proof_case c = {
+        .algo = m->algo, .size = size, .root = o->root < 0 ? 0 : o->root,
+        .count = count, .place = o->in_place ? PROOF_IN_PLACE : PROOF_APART,
+        .commutative = o->commutative};
+    struct simulated_call call = proof_call_of(&c);
+
+    call.shape.elem_bytes = o->elem_bytes; /* the proofs have their own */
+    memcpy(call.shape.params, m->params, sizeof call.shape.params);
+    rcx_params_settle(m->algo, &call.shape, &o->machine);
+    return call;
+}
+
+void sim_open(struct sim_run *run, const struct sim_options *o,
+              const struct sim_method *m, int size, size_t count)
+{
+    run->call = sim_call_of(o, m, size, count);
+    sim_require_fit(&run->call);
+    if (!simulation_open(&run->s, &run->call)) {
+        fprintf(stderr, "rcx_sim: %s %s: %s\n", rcx_coll_name(o->coll),
+                m->algo->name, run->s.text);
+        exit(EXIT_FAILURE);
+    }
+}
+
+void sim_close(struct sim_run *run)
+{
+    simulation_close(&run->s);
+    proof_call_free(&run->call);
+}
+
+size_t sim_count_for(const struct sim_options *o, int size)
+{
+    const int odd = size / (size & -size);
+
+    return o->count != NO_COUNT ? o->count
+                                : (size_t)odd * (size_t)rcx_pow2_floor(size);
+}
+
+void sim_require_fit(const struct simulated_call *call)
+{
+    const struct rcx_algo *algo = call->algo;
+
+    if (!rcx_algo_fits(algo, &call->shape))
+        sim_refuse("%s %s does not do this on %d ranks: it needs %s",
+                   rcx_coll_name(algo->coll), algo->name, call->shape.size,
+                   algo->needs);
+}
+
+void sim_method_print(const struct rcx_algo *algo, const int64_t params[],
+                      char text[METHOD_TEXT])
+{
+    const int used = snprintf(text, METHOD_TEXT, "%s", algo->name);
+
+    rcx_params_print(algo, params, text + used, METHOD_TEXT - (size_t)used);
+}

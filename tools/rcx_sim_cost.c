@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rcx_sim.h"
+
+#include <stdlib.h>
+
+static void print_cost(const struct rcx_cost *cost, double time)
+{
+    printf(" %6g %9.6g %9.6g %10.5g", cost->rounds, cost->volume,
+           cost->combines, time);
+}
+
+static void print_simulated(const struct sim_options *o,
+                            const struct sim_run *run)
+{
+    struct rcx_cost cost;
+    double time;
+
+    /* only in paper mode may they wait in a circle: proofs look at the other */
+    if (simulation_clock(&run->s, &cost) &&
+        simulation_time(&run->s, &o->machine, o->mode, &time))
+        print_cost(&cost, time);
+    else
+        printf("  in program order, ranks wait for each other in a circle");
+}
+
+static void print_row(const struct sim_options *o, const struct sim_method *m,
+                      int size)
+{
+    const size_t count = sim_count_for(o, size);
+    struct simulated_call call = sim_call_of(o, m, size, count);
+    const struct rcx_shape *s = &call.shape;
+    char method[METHOD_TEXT];
+
+    sim_method_print(m->algo, s->params, method);
+    printf("%5d %9zu %-28s", size, s->count, method);
+    if (rcx_algo_fits(m->algo, s)) {
+        const struct rcx_cost cost = m->algo->cost(s);
+        struct sim_run run;
+
+        print_cost(&cost, rcx_cost_seconds(&cost, s->elem_bytes, &o->machine));
+        sim_open(&run, o, m, size, count);
+        print_simulated(o, &run);
+        sim_close(&run);
+    } else {
+        printf("  needs %s", m->algo->needs);
+    }
+    printf("\n");
+    proof_call_free(&call);
+}
+
+int sim_cost(const struct sim_options *o)
+{
+    static const char columns[] = "rounds    volume  combines       time";
+
+    printf("%s; stated, then simulated%s\n%5s %9s %-28s %s %s\n",
+           rcx_coll_name(o->coll),
+           o->mode == SIMULATION_PAPER ? ", combines not overlapped" : "", "p",
+           "count", "algorithm", columns, columns);
+    for (int i = 0; i < o->size_count; i++)
+        for (int k = 0; k < o->method_count; k++)
+            print_row(o, &o->methods[k], o->sizes[i]);
+    return EXIT_SUCCESS;
+}

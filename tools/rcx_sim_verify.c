@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Cases, smallest first, as the proof suite's grid has them. */
+#include "rcx_sim.h"
+
+#include <stdlib.h>
+
+enum { COUNTS_MAX = 7 };
+
+struct verification {
+    const struct sim_options *o;
+    unsigned long long *cases; /* proved, by method */
+    int method;                /* at hand */
+};
+
+/* Combines an operand with itself, and forgets another. */
+static void spoil(struct rcx_builder *b, const struct rcx_shape *s, void *arg)
+{
+    (void)s, (void)arg;
+    for (uint32_t i = 0; i < b->step_count; i++) {
+        struct rcx_step *step = &b->steps[i];
+
+        if (step->kind != RCX_STEP_REDUCE)
+            continue;
+        step->right = step->left;
+        step->right_at = step->left_at;
+        return;
+    }
+}
+
+static bool prove(struct verification *v, const struct proof_case *c)
+{
+    static const struct simulation_hooks spoiled = {.steps = spoil};
+    const struct proof_options options = {
+        .seed = 1 + (uint64_t)c->size, .runs = 2,
+        .hooks = v->o->inject ? &spoiled : NULL};
+    struct proof_report report;
+
+    if (!proof_applies(c))
+        return true;
+    if (!proof_prove(c, &options, &report)) {
+        printf("%s\n", report.text);
+        return false;
+    }
+    v->cases[v->method]++;
+    return true;
+}
+
+static bool prove_places(struct verification *v, struct proof_case c)
+{
+    for (int place = 0; place < PROOF_PLACES; place++) {
+        c.place = (enum proof_place)place;
+        if (place == PROOF_IN_BLOCK && c.algo->coll != RCX_COLL_REDUCE_SCATTER)
+            continue;
+        for (int commutes = 1; commutes >= 0; commutes--) {
+            c.commutative = commutes;
+            if (!prove(v, &c))
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool prove_blocks(struct verification *v, struct proof_case c)
+{
+    const int kinds =
+        c.algo->coll == RCX_COLL_REDUCE_SCATTER ? PROOF_BLOCKS : 1;
+
+    for (int blocks = 0; blocks < kinds; blocks++) {
+        c.blocks = (enum proof_blocks)blocks;
+        if (!prove_places(v, c))
+            return false;
+    }
+    return true;
+}
+
+static bool prove_roots(struct verification *v, struct proof_case c)
+{
+    const int roots[] = {0, 1, c.size - 1};
+    const int n = c.algo->coll != RCX_COLL_REDUCE ? 1
+                  : c.size < 3                    ? c.size
+                                                  : 3;
+
+    c.root = v->o->root;
+    if (c.root >= 0)
+        return prove_blocks(v, c);
+    for (int i = 0; i < n; i++) {
+        c.root = roots[i];
+        if (!prove_blocks(v, c))
+            return false;
+    }
+    return true;
+}
+
+/* Ascending, each once. */
+static int counts_of(const struct sim_options *o, int size, size_t counts[])
+{
+    const size_t p = (size_t)size;
+    const size_t candidates[COUNTS_MAX] = {0, 1, 2, p - 1, p, p + 1, 7 * p + 3};
+    int n = 0;
+
+    counts[0] = o->count;
+    if (o->count != NO_COUNT)
+        return 1;
+    for (int i = 0; i < COUNTS_MAX; i++)
+        if (n == 0 || candidates[i] > counts[n - 1])
+            counts[n++] = candidates[i];
+    return n;
+}
+
+static bool prove_size(struct verification *v, int size)
+{
+    const struct sim_options *o = v->o;
+    size_t counts[COUNTS_MAX];
+    const int n = counts_of(o, size, counts);
+
+    for (int i = 0; i < n; i++) {
+        for (int k = 0; k < o->method_count; k++) {
+            const struct sim_method *m = &o->methods[k];
+            struct proof_case c = {.algo = m->algo, .size = size,
+                                   .count = counts[i]};
+
+            for (int j = 0; j < RCX_PARAMS; j++)
+                c.params[j] = m->params[j];
+            v->method = k;
+            if (!prove_roots(v, c))
+                return false;
+        }
+    }
+    return true;
+}
+
+int sim_verify(const struct sim_options *o)
+{
+    struct verification v = {.o = o};
+    unsigned long long all = 0;
+    bool good = true;
+
+    v.cases = calloc((size_t)o->method_count, sizeof *v.cases);
+    for (int i = 0; i < o->size_count && good; i++)
+        good = prove_size(&v, o->sizes[i]);
+    for (int k = 0; k < o->method_count && good; k++) {
+        char method[METHOD_TEXT];
+
+        sim_method_print(o->methods[k].algo, o->methods[k].params, method);
+        printf("%s %s: %llu cases proved\n", rcx_coll_name(o->coll), method,
+               v.cases[k]);
+        all += v.cases[k];
+    }
+    if (good)
+        printf("%llu cases proved in all\n", all);
+    free(v.cases);
+    return good ? EXIT_SUCCESS : EXIT_FAILURE;
+}

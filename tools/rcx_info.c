@@ -5,6 +5,7 @@
  */
 #include <ctype.h>
 #include <getopt.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,13 +21,14 @@ enum { COLUMNS = 96 };
 
 static const char usage[] =
     "Usage: rcx_info [options]\n"
-    "Print what this build of RCX is and offers. With no option, all but --launch.\n"
+    "Print what this build of RCX is and offers. With no option, all but the last two.\n"
     "\n"
     "      --build        versions, and instruction sets of the kernels\n"
     "  -c, --config       the environment variables, and what they are set to\n"
     "  -t, --types        which op is defined on which type\n"
     "  -a, --algorithms   algorithms of each collective: order level, cost, source\n"
     "  -l, --launch       what RCX sees of the launcher of this process\n"
+    "      --markdown     the algorithms as a table, which is docs/algorithms.md\n"
     "  -h, --help         print this and exit\n"
     "      --version      print the version and exit\n"
     "\n"
@@ -232,7 +234,8 @@ static void print_types(void)
 
 /* ---- Algorithms ---------------------------------------------------------- */
 
-static const char *level_at(const struct rcx_algo *algo, int size)
+/* A usual call. */
+static struct rcx_shape shape_at(const struct rcx_algo *algo, int size)
 {
     struct rcx_shape shape = {
         .coll = algo->coll, .size = size, .count = 1000, .elem_bytes = 8,
@@ -240,6 +243,13 @@ static const char *level_at(const struct rcx_algo *algo, int size)
 
     rcx_params_reset(algo, shape.params);
     rcx_params_settle(algo, &shape, &rcx_machine_usual);
+    return shape;
+}
+
+static const char *level_at(const struct rcx_algo *algo, int size)
+{
+    const struct rcx_shape shape = shape_at(algo, size);
+
     return rcx_algo_fits(algo, &shape) ? order_name(algo->order(&shape))
                                        : "unfit";
 }
@@ -257,35 +267,48 @@ static const char *variable_of(enum rcx_coll coll)
     return NULL;
 }
 
-/* As a user may write it: "radix=2..16 (4)", "fold=half|full (half)". */
+enum { PARAMETER_TEXT = 256 };
+
+__attribute__((format(printf, 2, 3)))
+static void append(char text[PARAMETER_TEXT], const char *format, ...)
+{
+    const size_t used = strlen(text);
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text + used, PARAMETER_TEXT - used, format, args);
+    va_end(args);
+}
+
+/* As a user may write it: "radix=2..16 (4): ...", "fold=half|full (half)". */
+static void describe_parameter(const struct rcx_param *p,
+                               char text[PARAMETER_TEXT])
+{
+    snprintf(text, PARAMETER_TEXT, "%s=", p->name);
+    for (int i = 0; p->names && p->names[i]; i++)
+        append(text, "%s%s", i ? "|" : "", p->names[i]);
+    if (!p->names && p->most == INT64_MAX)
+        append(text, "%lld..", (long long)p->least);
+    else if (!p->names)
+        append(text, "%lld..%lld", (long long)p->least, (long long)p->most);
+    if (p->candidate)
+        append(text, "|auto");
+    if (p->usual == RCX_PARAM_AUTO)
+        append(text, " (auto)");
+    else if (p->names)
+        append(text, " (%s)", p->names[p->usual]);
+    else if (p->usual == INT64_MAX)
+        append(text, " (without end)");
+    else
+        append(text, " (%lld)", (long long)p->usual);
+    append(text, ": %s", p->doc);
+}
+
 static void print_parameter(const struct rcx_param *p)
 {
-    char text[256];
-    int used = snprintf(text, sizeof text, "%s=", p->name);
+    char text[PARAMETER_TEXT];
 
-    for (int i = 0; p->names && p->names[i]; i++)
-        used += snprintf(text + used, sizeof text - (size_t)used, "%s%s",
-                         i ? "|" : "", p->names[i]);
-    if (!p->names && p->most == INT64_MAX)
-        used += snprintf(text + used, sizeof text - (size_t)used, "%lld..",
-                         (long long)p->least);
-    else if (!p->names)
-        used += snprintf(text + used, sizeof text - (size_t)used, "%lld..%lld",
-                         (long long)p->least, (long long)p->most);
-    if (p->candidate)
-        used += snprintf(text + used, sizeof text - (size_t)used, "|auto");
-    if (p->usual == RCX_PARAM_AUTO)
-        used += snprintf(text + used, sizeof text - (size_t)used, " (auto)");
-    else if (p->names)
-        used += snprintf(text + used, sizeof text - (size_t)used, " (%s)",
-                         p->names[p->usual]);
-    else if (p->usual == INT64_MAX)
-        used += snprintf(text + used, sizeof text - (size_t)used,
-                         " (without end)");
-    else
-        used += snprintf(text + used, sizeof text - (size_t)used, " (%lld)",
-                         (long long)p->usual);
-    snprintf(text + used, sizeof text - (size_t)used, ": %s", p->doc);
+    describe_parameter(p, text);
     print_wrapped("      with:   ", text);
 }
 
@@ -325,6 +348,84 @@ static void print_algorithms(void)
     printf("\n");
 }
 
+/* ---- docs/algorithms.md -------------------------------------------------- */
+
+enum { LARGEST = 64 }; /* of the numbers of ranks that are looked at */
+
+/* Whatever is a bar would end the cell. */
+static void print_cell_text(const char *text)
+{
+    for (; *text; text++)
+        printf("%s%c", *text == '|' ? "\\" : "", *text);
+}
+
+static void print_cell(const char *text)
+{
+    print_cell_text(text);
+    printf(" | ");
+}
+
+/* The least level over numbers of ranks that are powers of two, or are not. */
+static const char *least_level(const struct rcx_algo *algo, bool powers)
+{
+    rcx_order_t least = RCX_ORDER_CANONICAL;
+    bool fits = false;
+
+    for (int size = 2; size <= LARGEST; size++) {
+        struct rcx_shape s = shape_at(algo, size);
+
+        if ((size == rcx_pow2_floor(size)) != powers ||
+            !rcx_algo_fits(algo, &s))
+            continue;
+        fits = true;
+        if (algo->order(&s) < least)
+            least = algo->order(&s);
+    }
+    return fits ? order_name(least) : "-";
+}
+
+static void print_row(const struct rcx_algo *algo)
+{
+    const bool reduces = algo->coll != RCX_COLL_BARRIER;
+
+    printf("| %s | `%s` | ", rcx_coll_name(algo->coll), algo->name);
+    print_cell(algo->formula);
+    print_cell(reduces ? least_level(algo, true) : "");
+    print_cell(reduces ? least_level(algo, false) : "");
+    print_cell(algo->needs ? algo->needs : "");
+    for (const struct rcx_param *p = algo->params; p && p->name; p++) {
+        char text[PARAMETER_TEXT];
+
+        describe_parameter(p, text);
+        print_cell_text(text);
+        if (p[1].name)
+            printf("; ");
+    }
+    printf(" | ");
+    print_cell_text(algo->source);
+    printf(" |\n");
+}
+
+static void print_markdown(void)
+{
+    printf("# Algorithms\n\n"
+           "Written by `rcx_info --markdown`, from the library's own table; "
+           "the lint test compares.\n\n"
+           "Cost on the slowest of p ranks for n bytes: a a message (a round), "
+           "b a byte sent (volume), g a byte combined\n"
+           "(combines); lg is the logarithm to base 2. Order: the least level "
+           "(docs/guarantees.md) with the usual parameters,\n"
+           "for p = 2^k and for other p up to %d. Parameters are given as "
+           "`NAME:PARAMETER=VALUE,...`; in parentheses the usual value.\n\n"
+           "| collective | algorithm | cost | order, p = 2^k | else | needs | "
+           "parameters | source |\n"
+           "| --- | --- | --- | --- | --- | --- | --- | --- |\n", LARGEST);
+    for (int i = 0; i < RCX_COLL_COUNT; i++)
+        for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++)
+            if ((*a)->coll == (enum rcx_coll)i)
+                print_row(*a);
+}
+
 /* ---- Launch -------------------------------------------------------------- */
 
 static void print_line(const char *name, const char *value, void *arg)
@@ -361,6 +462,7 @@ static int parse(int argc, char **argv)
         {"types", no_argument, NULL, 't'},
         {"algorithms", no_argument, NULL, 'a'},
         {"launch", no_argument, NULL, 'l'},
+        {"markdown", no_argument, NULL, 'm'},
         {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, 'v'},
         {NULL, 0, NULL, 0},
@@ -374,6 +476,7 @@ static int parse(int argc, char **argv)
         case 't': sections |= TYPES; break;
         case 'a': sections |= ALGORITHMS; break;
         case 'l': sections |= LAUNCH; break;
+        case 'm': print_markdown(); exit(fflush(stdout) ? 1 : 0);
         case 'h': fputs(usage, stdout); exit(0);
         case 'v': printf("rcx_info (RCX) %s\n", rcx_version()); exit(0);
         default: exit(2);

@@ -139,7 +139,9 @@ static void print_text(const struct map *map)
         for (int j = 0; j < map->columns; j++) {
             const int best = at(map, i, j);
 
-            printf("    %c", best < 0 ? '.' : letters[map->letters[best] % LETTERS]);
+            printf("    %c", best < 0
+                                 ? '.'
+                                 : letters[map->letters[best] % LETTERS]);
         }
         printf("\n");
     }

@@ -1,0 +1,175 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Tests of rcx_sim, on algorithms whose schedules are known by heart.
+# Usage: test_sim.sh RCX_SIM PYTHON3
+
+set -u
+
+if [ $# -ne 2 ]; then
+    echo "usage: $0 RCX_SIM PYTHON3" >&2
+    exit 2
+fi
+sim=$(realpath "$1")
+python=$2
+# shellcheck source=tests/job/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../job/tap.sh"
+
+lines() { [ "$(grep -c -e "$1" "$out")" -eq "$2" ]; }
+prints() { grep -q -e "$1" "$out"; }
+says() { grep -q -e "$1" "$err"; }
+says_nothing() { [ ! -s "$err" ]; }
+
+# xml FILE XPATH N: FILE is XML and has N such elements.
+xml() {
+    "$python" - "$@" <<'XML'
+import sys
+import xml.etree.ElementTree as tree
+path, want, n = sys.argv[1:]
+space = {'svg': 'http://www.w3.org/2000/svg'}
+sys.exit(len(tree.parse(path).getroot().findall(want, space)) != int(n))
+XML
+}
+
+# row COLUMN...: of cost: ranks, count, algorithm, stated, then simulated
+row() {
+    local -r expected=$*
+    while read -r -a words; do
+        [ "${words[*]}" = "$expected" ] && return 0
+    done <"$out"
+    echo "# no row: $expected"
+    return 1
+}
+
+# --- print ---
+
+cat >"$scratch/two" <<'PLAN'
+rank 0, scratch 16
+0 recv 1#0 tmp[0..8) ->2
+1 send 1#0 in[0..8)
+2 reduce out[0..8) in[0..8) tmp[0..8)
+
+rank 1, scratch 16
+0 recv 0#0 tmp[0..8) ->2
+1 send 0#0 in[0..8)
+2 reduce out[0..8) tmp[0..8) in[0..8)
+PLAN
+run 0 "$sim" print --algo recursive_doubling -p 2 --count 8 \
+    && diff "$scratch/two" "$out"
+ok $? "print writes the schedules of all ranks"
+
+run 0 "$sim" print --algo ring -p 5 --rank 3 && lines '^rank ' 1 && prints '^rank 3, ' && lines send 8
+ok $? "print writes that of one"
+
+run 0 "$sim" print --algo recursive_doubling -p 1048576 --count 4 --rank 77 && lines send 20
+ok $? "one rank of a million has a short schedule"
+
+run 0 "$sim" print -c reduce --algo binomial -p 4 --root 2 --rank 2 && prints 'reduce out' \
+    && run 0 "$sim" print -c reduce --algo binomial -p 4 --root 2 --rank 3 && ! prints out
+ok $? "the root of a reduce is where it is asked to be"
+
+run 0 "$sim" print -c reduce_scatter --algo pairwise -p 3 --count 4 && lines '^rank ' 3 && prints 'send 0#0 in\[0..2)'
+ok $? "blocks of a reduce_scatter may differ"
+
+# --- cost, against formulas ---
+
+run 0 "$sim" cost --ranks 4,6..8 --count 336 --elem 1 --algo ring --alpha 1 --beta 0.5 --gamma 0.25 && says_nothing \
+    && row 4 336 ring 6 504 252 321 6 504 252 321 \
+    && row 8 336 ring 14 588 294 381.5 14 588 294 381.5 && lines ' ring ' 4
+ok $? "cost states what the papers say, and simulates it"
+
+run 0 "$sim" cost -p 8 --algo ring --algo recursive_doubling && lines '^ *8 ' 2
+ok $? "several algorithms can be named"
+
+# Three messages of 10 and combines of 5. The last operand to arrive is combined
+# twice on its way up the tree; the third combine is over by then.
+direct=(--algo direct -p 4 -n 10 --elem 1 --alpha 0 --beta 1 --gamma 0.5)
+run 0 "$sim" cost "${direct[@]}" && row 4 10 direct 3 30 30 45 3 30 30 40
+ok $? "combines overlap transfers"
+
+run 0 "$sim" cost "${direct[@]}" --paper && row 4 10 direct 3 30 30 45 3 30 30 45
+ok $? "with --paper they do not"
+
+# --- verify ---
+
+run 0 "$sim" verify --coll allreduce --algo all --ranks 1..5 && says_nothing \
+    && prints '^allreduce ring: [1-9][0-9]* cases proved$' \
+    && prints '^[1-9][0-9]* cases proved in all$'
+ok $? "verify proves what is right, and counts"
+
+bad=0
+for coll in reduce reduce_scatter barrier; do
+    run 0 "$sim" verify --coll $coll -p 1..5 && prints '^[1-9][0-9]* cases proved in all$' || bad=1
+done
+run 0 "$sim" verify -c reduce -p 1..5 --root 3 --count 7 && prints '[1-9][0-9]* cases proved in all' || bad=1
+ok $bad "every collective is verified, for every root or one"
+
+run 1 "$sim" verify --algo recursive_doubling --ranks 1..7 --inject && lines ' fails: p=2 .* count=1 ' 1 \
+    && prints 'got: *(aa)$' && prints 'the tree: (ab)$'
+ok $? "a wrong schedule is found: the smallest case, and what came of it"
+
+# --- draw ---
+
+run 0 "$sim" draw --algo ring -p 3 -n 3 && prints ': 4 rounds$' && prints '^rank  1 .* 4$' \
+    && prints '^   0  ->1 in\[2..3)' && [ "$(grep -o -e '->' "$out" | wc -l)" -eq 13 ]
+ok $? "draw shows who sends what to whom in which round"
+
+run 0 "$sim" draw --algo ring -p 3 --svg "$scratch/draw.svg" && [ ! -s "$out" ] \
+    && xml "$scratch/draw.svg" ".//svg:line[@marker-end]" 12
+ok $? "draw writes SVG, an arrow for each message"
+
+run 1 "$sim" draw --algo ring -p 3 --svg "$scratch/none/draw.svg" && says 'none/draw.svg: '
+ok $? "a file that cannot be written is an error"
+
+# --- map ---
+
+three=(--algo recursive_doubling --algo ring --algo direct)
+run 0 "$sim" map --coll allreduce "${three[@]}" --ranks 3..8 --min 8 --max 1M && says_nothing \
+    && lines '^ *[3-8]  ' 6 && lines '^[a-c]  ' 3 \
+    && prints '^    3    a .*    b$' && prints '^    8    c .*    b$' && prints '^c  recursive_doubling$'
+ok $? "map names the fastest algorithm for each number of ranks and size"
+
+run 0 "$sim" map -p 8 "${three[@]}" --alpha 1 --beta 0 --gamma 0 && prints '^    8\(    a\)*$' \
+    && lines '^[a-z]  ' 1 && prints '^a  recursive_doubling$'
+ok $? "where only messages cost, one algorithm is the fastest for all sizes"
+
+run 0 "$sim" map -p 3,8 "${three[@]}" --order canonical && ! prints ' ring$' && lines '^[a-z]  ' 2
+ok $? "map keeps to an order level"
+
+run 0 "$sim" map && lines '^ *[0-9][0-9]*    [a-z]' 63 && ! prints ' \. '
+ok $? "some algorithm is the fastest everywhere"
+
+run 0 "$sim" map -p 8 --algo ring --svg "$scratch/map.svg" && [ ! -s "$out" ] \
+    && xml "$scratch/map.svg" './/svg:rect' 3
+ok $? "map writes SVG: the paper, a row of one colour, and its legend"
+
+# --- table1 ---
+
+run 0 "$sim" table1 && says_nothing && lines '^ *[0-9]* [SMLX]' 23 && prints '^ 63 XL  6826.00 ' \
+    && prints 'the paper prints 6'
+ok $? "table1 has the paper's rows, and what RCX has of them agrees"
+
+# --- wrong usage ---
+
+bad=0
+for options in "" "what" "print" "print --algo ring" "print -p 4" "print -p 4 -a ring -a tree" "print -p 4 -a all" \
+    "print -p 4 -a ring --rank 4" "print -p 4,5 -a ring" "draw -p 0 -a ring" "cost -a nothing" "cost -a ring:what=1" "cost -a ring:what" \
+    "cost -c alltoall" "cost -p 4..3" "cost -p 4," "cost -p x" "cost --alpha -1" "cost --beta x" "cost --count -1" "cost --elem 0" \
+    "cost --root 0" "cost -c reduce -p 2 --root 2" "cost --svg x" "cost more" "verify --paper" "verify --what" \
+    "map --min 2K --max 1K" "map --order any" "table1 -p 3"; do
+    # shellcheck disable=SC2086 # words
+    run 2 "$sim" $options && [ ! -s "$out" ] && [ "$(wc -l <"$err")" -eq 1 ] && says '^rcx_sim: ' && continue
+    echo "# $options"
+    bad=1
+done
+ok $bad "wrong options give 2 and one message"
+
+run 2 "$sim" cost -a nothing && says 'recursive_doubling, ring'
+ok $? "an unknown algorithm is an error that lists the known ones"
+
+run 0 "$sim" --help && prints '^Usage: ' && run 0 "$sim" cost --help && prints '^Usage: ' \
+    && run 0 "$sim" --version && prints '^rcx_sim (RCX) ' && ! grep -q '.\{101\}' "$out"
+ok $? "rcx_sim has --help and --version"
+
+echo "1..$number"
+exit $((failed > 0))

@@ -267,7 +267,7 @@ static const char *variable_of(enum rcx_coll coll)
     return NULL;
 }
 
-enum { PARAMETER_TEXT = 256 };
+enum { PARAMETER_TEXT = 512 };
 
 __attribute__((format(printf, 2, 3)))
 static void append(char text[PARAMETER_TEXT], const char *format, ...)

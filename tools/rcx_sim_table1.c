@@ -235,14 +235,14 @@ int sim_table1(const struct sim_options *given)
     while (read_row(&text, &row)) {
         for (int k = 0; k < PROTOCOLS; k++)
             compute(&o, &row, k);
-        set_stars(&row, STATED);
-        set_stars(&row, SIMULATED);
+        if (!row.missing) {
+            set_stars(&row, STATED);
+            set_stars(&row, SIMULATED);
+            c.rows++;
+            compare_totals(&c, &row);
+            compare_stars(&c, &row);
+        }
         print_row(&row);
-        if (row.missing)
-            continue;
-        c.rows++;
-        compare_totals(&c, &row);
-        compare_stars(&c, &row);
     }
     return print_comparison(&c);
 }

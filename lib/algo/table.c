@@ -17,6 +17,7 @@
     X(rcx_allreduce_recursive_multiplying) \
     X(rcx_allreduce_generalized) \
     X(rcx_allreduce_hybrid) \
+    X(rcx_allreduce_elimination) \
     X(rcx_reduce_binomial) \
     X(rcx_reduce_pairwise) \
     X(rcx_reduce_ring) \

@@ -18,6 +18,7 @@
     X(rcx_allreduce_generalized) \
     X(rcx_allreduce_hybrid) \
     X(rcx_allreduce_elimination) \
+    X(rcx_allreduce_small_ring) \
     X(rcx_reduce_binomial) \
     X(rcx_reduce_pairwise) \
     X(rcx_reduce_ring) \

@@ -14,7 +14,7 @@
  *            butterfly     m (beta + gamma), 1 round
  *            ring          m (r - 1) (beta + gamma), ceil(lg r)
  *            elimination   m ((lg l + 2) beta + (lg l + 1) gamma), lg l + 2
- *   scratch  n without b; with b without end 2 n, and 2 r n for each ring
+ *   scratch  n without b; with b without end 2 n, and r n for each ring
  *   order    UNIFORM; CANONICAL when p is 2^k, or 2^k times one ring
  */
 #include "algo/factorized.h"

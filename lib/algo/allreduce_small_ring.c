@@ -6,7 +6,7 @@
  *   time     p = r^q 2^k, without b: (2 k + q (r - 1 + ceil(lg r))) alpha
  *            + (1 - 1/p) (2 n beta + n gamma), and with b without end:
  *            (k + q ceil(lg r)) alpha + (k + q (r - 1)) (n beta + n gamma)
- *   scratch  n without b; up to (2 + q (2 r - 1)) n with b without end
+ *   scratch  n without b; up to (2 + q r) n with b without end
  *   order    UNIFORM; CANONICAL when q < 2
  *
  * A ring of r is a butterfly step of r instead of two ranks: they exchange

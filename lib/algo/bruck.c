@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "algo/bruck.h"
 
+#include "algo/tree.h"
+
 /* Blocks that follow each other, cyclic. */
 struct run {
     struct rcx_span head;
@@ -72,4 +74,29 @@ void rcx_bruck_allgather(struct rcx_builder *b, const struct rcx_group *g,
                 run_of(blocks, vector, above, n));
         send(b, rcx_group_member(g, below), run_of(blocks, vector, me, n));
     }
+}
+
+/* As members may place whole vectors in scratch as they like, their own comes
+ * first, then the next ones', cyclic, so that no message has to be packed. */
+void rcx_bruck_allreduce(struct rcx_builder *b, const struct rcx_group *g,
+                         struct rcx_span operand, struct rcx_span result)
+{
+    const int me = g->rank, p = g->size;
+    const size_t m = result.count;
+    const struct rcx_span all = rcx_span_scratch(b, (size_t)p * m);
+    struct rcx_combiner combiner;
+
+    rcx_step_copy(b, rcx_span_sub(all, 0, m), operand);
+    for (int d = 1; d < p; d *= 2) {
+        const size_t n = (size_t)(d < p - d ? d : p - d) * m;
+
+        rcx_step_recv(b, rcx_group_member(g, (me + d) % p),
+                      rcx_span_sub(all, (size_t)d * m, n));
+        rcx_step_send(b, rcx_group_member(g, (me + p - d) % p),
+                      rcx_span_sub(all, 0, n));
+    }
+    rcx_combiner_init(&combiner, b, p, result);
+    for (int i = 0; i < p; i++)
+        rcx_combiner_add(&combiner, i,
+                         rcx_span_sub(all, (size_t)((i - me + p) % p) * m, m));
 }

@@ -22,4 +22,11 @@ void rcx_bruck_allgather(struct rcx_builder *b, const struct rcx_group *g,
                          const struct rcx_blocks *blocks,
                          struct rcx_span vector);
 
+/*
+ * The vectors of all members by Bruck's allgather, combined by each of them
+ * along the fixed tree. Scratch: p vectors. Order CANONICAL.
+ */
+void rcx_bruck_allreduce(struct rcx_builder *b, const struct rcx_group *g,
+                         struct rcx_span operand, struct rcx_span result);
+
 #endif

@@ -3,7 +3,6 @@
 
 #include "algo/bruck.h"
 #include "algo/pairwise.h"
-#include "algo/tree.h"
 
 /* ---- Parts of the vector ------------------------------------------------- */
 
@@ -107,21 +106,6 @@ static void butterfly(struct walk *w)
     take(w, other, me);
 }
 
-static void gather_and_combine(struct walk *w, const struct rcx_group *ring)
-{
-    const struct rcx_span sum = w->round->part;
-    const struct rcx_blocks vectors = {
-        .count = (size_t)ring->size * sum.count, .n = ring->size};
-    const struct rcx_span all = rcx_span_scratch(w->b, vectors.count);
-    struct rcx_combiner combiner;
-
-    rcx_step_copy(w->b, rcx_block(&vectors, all, ring->rank), held(w, sum));
-    rcx_bruck_allgather(w->b, ring, &vectors, all);
-    rcx_combiner_init(&combiner, w->b, ring->size, sum);
-    for (int i = 0; i < ring->size; i++)
-        rcx_combiner_add(&combiner, i, rcx_block(&vectors, all, i));
-}
-
 static void ring(struct walk *w)
 {
     const struct rcx_factorized_round *round = w->round;
@@ -132,7 +116,7 @@ static void ring(struct walk *w)
         rcx_pairwise_reduce_scatter(w->b, &g, &blocks, held(w, round->part),
                                     part_of(round, g.rank));
     else
-        gather_and_combine(w, &g);
+        rcx_bruck_allreduce(w->b, &g, held(w, round->part), round->part);
     w->held = w->result;
 }
 

@@ -40,7 +40,7 @@ static struct rcx_cost cost(const struct rcx_shape *s)
 {
     const struct rcx_factorized f = setting(s);
     const double n = (double)s->count;
-    struct rcx_cost c = rcx_factorized_cost(&f, s);
+    struct rcx_cost c = rcx_factorized_cost(&f, s, RCX_FACTORIZED_ALL);
 
     if (folds(s)) {
         c.rounds += 2;

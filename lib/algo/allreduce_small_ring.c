@@ -39,7 +39,7 @@ static struct rcx_cost cost(const struct rcx_shape *s)
 {
     const struct rcx_factorized f = setting(s);
 
-    return rcx_factorized_cost(&f, s);
+    return rcx_factorized_cost(&f, s, RCX_FACTORIZED_ALL);
 }
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)

@@ -14,6 +14,12 @@ static int ways(const struct rcx_meeting *m)
                                               : 1;
 }
 
+/* Those who keep a part each, or all: places 0, 1, ... of a meeting. */
+static int keepers(const struct rcx_meeting *m)
+{
+    return m->kind == RCX_MEETING_TWO_ONE ? 1 : ways(m);
+}
+
 /* Whether the rule of Fig. 1 splits what is a parts-th of the vector; all
  * ranks alike, though their parts may differ by an element. */
 static bool splits(const struct rcx_factorized *f, const struct rcx_shape *s,
@@ -264,6 +270,49 @@ void rcx_factorized_allgather(struct rcx_builder *b,
     }
 }
 
+/* Place to gets the parts of the others, or, if it has been eliminated from a
+ * meeting that did not split the vector, everything from one of them. */
+static void gather_back(const struct route *r, int to)
+{
+    const struct rcx_meeting *m = &r->round->meeting;
+    const int n = keepers(m), last = n - 1;
+
+    if (!r->round->splits) {
+        if (to > last && m->place == last)
+            put(r, to, last);
+        else if (to > last && m->place == to)
+            get(r, last, last);
+        return;
+    }
+    for (int i = 0; i < n && m->place == to; i++)
+        if (i != to)
+            get(r, i, i);
+    if (m->place != to && m->place < n)
+        put(r, to, m->place);
+}
+
+void rcx_factorized_gather(struct rcx_builder *b,
+                           const struct rcx_factorized *f,
+                           const struct rcx_factorized_stack *stack, int root)
+{
+    int group[RCX_ROUNDS_MAX]; /* root's, round by round */
+    struct rcx_meeting m;
+    struct rcx_rounds rounds;
+
+    rcx_rounds_begin(&rounds, f->group.size, root, f->ring_max, f->protocol);
+    for (int i = 0; i < stack->depth; i++) {
+        group[i] = rounds.group;
+        rcx_rounds_next(&rounds, &m);
+    }
+    for (int i = stack->depth - 1; i >= 0; i--) {
+        const struct route r = {b, f, &stack->rounds[i]};
+        const int to = group[i] - r.round->meeting.group;
+
+        if (to >= 0 && to < r.round->meeting.size)
+            gather_back(&r, to);
+    }
+}
+
 void rcx_factorized_allreduce(struct rcx_builder *b,
                               const struct rcx_factorized *f)
 {
@@ -284,32 +333,48 @@ static void charge(struct rcx_cost *c, double rounds, double sent,
     c->combines += combined;
 }
 
-/* One way, and back if the vector is split. */
-static void charge_swap(struct rcx_cost *c, int size, bool splits, double part)
+static void charge_reduce(struct rcx_cost *c, const struct rcx_meeting *m,
+                          bool split, double part)
 {
-    const double lg = rcx_log2_ceil(size), others = size - 1;
+    const double others = ways(m) - 1, lg = rcx_log2_ceil(ways(m));
 
-    charge(c, splits ? others : lg, others * part, others * part);
-    if (splits)
-        charge(c, lg, others * part, 0);
+    charge(c, split ? others : lg, others * part, others * part);
+}
+
+static void charge_allgather(struct rcx_cost *c, const struct rcx_meeting *m,
+                             bool split, double part)
+{
+    if (split)
+        charge(c, rcx_log2_ceil(ways(m)), (ways(m) - 1) * part, 0);
+}
+
+static void charge_gather(struct rcx_cost *c, const struct rcx_meeting *m,
+                          bool split, double part)
+{
+    const bool keeps = m->place < keepers(m);
+    const double messages = split ? keepers(m) - keeps : !keeps;
+
+    charge(c, messages, messages * part, 0);
 }
 
 /*
  * Group 0 is as late as its first 3-2 step's second half makes it, in the
- * reduction phase, and as early in the routing phase: there those who it
- * leaves behind take as long. So 3-2 steps cost no more than butterfly steps,
- * but that once. 2-1 steps happen meanwhile.
+ * reduction phase, and as early in an allgather: there those that it leaves
+ * behind take as long. So 3-2 steps cost no more than butterfly steps, but
+ * that once. 2-1 steps happen meanwhile. A gather costs what root gets.
  */
 struct rcx_cost rcx_factorized_cost(const struct rcx_factorized *f,
-                                    const struct rcx_shape *s)
+                                    const struct rcx_shape *s, int root)
 {
+    const bool all = root == RCX_FACTORIZED_ALL;
     struct rcx_cost c = {0};
     struct rcx_meeting m;
     struct rcx_rounds r;
     size_t parts = 1;
     bool is_late = false;
 
-    rcx_rounds_begin(&r, f->group.size, 0, f->ring_max, f->protocol);
+    rcx_rounds_begin(&r, f->group.size, all ? 0 : root, f->ring_max,
+                     f->protocol);
     while (rcx_rounds_next(&r, &m)) {
         const bool split = splits(f, s, &m, parts);
         double part;
@@ -317,11 +382,13 @@ struct rcx_cost rcx_factorized_cost(const struct rcx_factorized *f,
         if (split)
             parts *= (size_t)ways(&m);
         part = (double)(s->count / parts + (s->count % parts != 0));
-        if (m.kind == RCX_MEETING_NONE)
-            continue;
-        charge_swap(&c, ways(&m), split, part);
-        if (m.kind == RCX_MEETING_THREE_TWO && !is_late) {
-            charge(&c, 2, 2 * part, part);
+        charge_reduce(&c, &m, split, part);
+        if (all)
+            charge_allgather(&c, &m, split, part);
+        else
+            charge_gather(&c, &m, split, part);
+        if (r.units > 0 && !is_late) {
+            charge(&c, 1 + all, (1 + all) * part, part);
             is_late = true;
         }
     }

@@ -57,13 +57,18 @@ void rcx_factorized_allgather(struct rcx_builder *b,
                               const struct rcx_factorized *f,
                               const struct rcx_factorized_stack *stack);
 
-/* Both, from IN to OUT. */
+/* Routing phase that is a gather: member root gets all of result. */
+void rcx_factorized_gather(struct rcx_builder *b,
+                           const struct rcx_factorized *f,
+                           const struct rcx_factorized_stack *stack, int root);
+/* Reduction phase and allgather, from IN to OUT. */
 void rcx_factorized_allreduce(struct rcx_builder *b,
                               const struct rcx_factorized *f);
 
-/* Of both phases. */
+/* Of both phases; root: of a gather, or RCX_FACTORIZED_ALL. */
 struct rcx_cost rcx_factorized_cost(const struct rcx_factorized *f,
-                                    const struct rcx_shape *s);
+                                    const struct rcx_shape *s, int root);
+enum { RCX_FACTORIZED_ALL = -1 };
 rcx_order_t rcx_factorized_order(const struct rcx_factorized *f);
 /* Whether the vectors of a ring can be addressed. */
 bool rcx_factorized_fits(const struct rcx_shape *s);

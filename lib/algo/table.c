@@ -26,6 +26,7 @@
     X(rcx_reduce_tree) \
     X(rcx_reduce_rabenseifner) \
     X(rcx_reduce_binary_blocks) \
+    X(rcx_reduce_factorized) \
     X(rcx_reduce_scatter_pairwise) \
     X(rcx_reduce_scatter_ring) \
     X(rcx_reduce_scatter_recursive_halving) \

@@ -114,10 +114,10 @@ static void combine(const struct circulant *c, const struct vector *dst,
 /* ---- Phases -------------------------------------------------------------- */
 
 /*
- * A round with an odd number of vectors leaves the first of them out, and from
+ * A round with an odd number of vectors leaves the first of them out, so from
  * then on the firsts, one for each of the width results, are sums of fewer
- * operands than the others at their place. The others form what the paper
- * calls q; where they do not differ yet, the firsts are simply among them.
+ * operands than the others at their place, and are kept apart from these. As
+ * long as they do not differ, firsts are simply among the others.
  */
 void rcx_circulant_reduce_scatter(struct rcx_builder *b,
                                   const struct rcx_group *g,

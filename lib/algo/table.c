@@ -20,6 +20,7 @@
     X(rcx_allreduce_elimination) \
     X(rcx_allreduce_small_ring) \
     X(rcx_allreduce_factorized) \
+    X(rcx_allreduce_ordered_dissemination) \
     X(rcx_reduce_binomial) \
     X(rcx_reduce_pairwise) \
     X(rcx_reduce_ring) \

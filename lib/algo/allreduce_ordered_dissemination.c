@@ -59,8 +59,11 @@ static rcx_order_t order(const struct rcx_shape *s)
 
 /* ---- The cost: messages are of irregular lengths ------------------------- */
 
-/* Up to so many ranks, all are followed. Beyond, the largest message of each
- * round counts, as if they came one after another: 3 % too much or so. */
+/*
+ * Up to so many ranks, all are followed. Beyond, the largest message of each
+ * round counts, as if these came one after another: on average 4 % too many
+ * vectors sent (up to 17 %), and 14 % too many combined (up to 40 %).
+ */
 enum { EXACT = 1024 };
 
 static int ones(int x)

@@ -104,6 +104,26 @@ static void a_method_is_a_name_and_its_parameters(void **state)
                      rcx_algo_find(RCX_COLL_REDUCE_SCATTER, "pairwise"));
 }
 
+static void an_algorithm_has_parameters_of_its_own(void **state)
+{
+    const struct rcx_forced *forced = &config.forced[RCX_COLL_ALLREDUCE];
+
+    (void)state;
+    accept("RCX_ALLREDUCE", "recursive_multiplying");
+    assert_int_equal(forced->params[0], 4);
+    accept("RCX_ALLREDUCE", "recursive_multiplying:radix=8,window=3");
+    assert_int_equal(forced->params[0], 8);
+    assert_int_equal(forced->window, 3);
+    accept("RCX_ALLREDUCE", "rabenseifner:segment=1K,fold=full");
+    assert_int_equal(forced->params[0], 1);
+    assert_int_equal(forced->segment_bytes, 1024);
+    accept("RCX_ALLREDUCE", "hybrid:b=64K");
+    assert_int_equal(forced->params[0], 64 << 10);
+    accept("RCX_ALLREDUCE", "hybrid:b=auto");
+    assert_int_equal(forced->params[0], RCX_PARAM_AUTO);
+    accept("RCX_ALLREDUCE", "auto");
+}
+
 static void a_malformed_method_is_refused(void **state)
 {
     static const char *const bad[] = {
@@ -112,7 +132,10 @@ static void a_malformed_method_is_refused(void **state)
         "ring:segment=1x", "ring:segment=64,", "ring:,segment=64",
         "ring:window=0", "ring:window=9", "ring:window=x", "ring:chunk=4",
         "ring::segment=4", "ring:segment=64:window=2", "ring:segment=1 K",
-        "ring:segment=18446744073709551616"};
+        "ring:segment=18446744073709551616", "ring:radix=2", "auto:radix=2",
+        "recursive_multiplying:radix=1", "recursive_multiplying:radix=65",
+        "recursive_multiplying:radix=auto", "rabenseifner:fold=1",
+        "rabenseifner:fold=", "rabenseifner:fold", "hybrid:b=-1"};
     char endless[300];
 
     (void)state;
@@ -325,6 +348,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         TEST(without_variables_everything_is_at_its_default),
         TEST(a_method_is_a_name_and_its_parameters),
+        TEST(an_algorithm_has_parameters_of_its_own),
         TEST(a_malformed_method_is_refused),
         TEST(an_unknown_algorithm_lists_those_there_are),
         TEST(words_are_taken_as_they_are_documented),

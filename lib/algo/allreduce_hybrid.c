@@ -60,7 +60,7 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
     rcx_fold_in(b, s, out, folds(s) ? rcx_span_scratch(b, s->count) : out,
                 &mine);
     if (f.group.rank >= 0) {
-        rcx_factorized_reduce(b, &f, mine, out, &stack);
+        rcx_factorized_reduce(b, &f, RCX_FACTORIZED_ALL, mine, out, &stack);
         rcx_factorized_allgather(b, &f, &stack);
     }
     rcx_fold_out(b, s, out);

@@ -3,6 +3,7 @@
 
 #include "algo/bruck.h"
 #include "algo/pairwise.h"
+#include "algo/tree.h"
 
 /* ---- Parts of the vector ------------------------------------------------- */
 
@@ -82,20 +83,32 @@ static struct rcx_span scratch(struct walk *w, size_t count)
     return rcx_span_sub(*span, 0, count);
 }
 
-/* Send part i. */
+/* Whether place i goes on with its part. */
+static bool goes_on(const struct rcx_factorized_round *round, int i)
+{
+    return (round->only == RCX_FACTORIZED_ALL || round->only == i) &&
+           !rcx_meeting_eliminates(&round->meeting, i);
+}
+
+/* Send part i, for the place of this number. */
 static void give(struct walk *w, int to, int i)
 {
+    if (!goes_on(w->round, i))
+        return;
     rcx_step_send(w->b, peer_of(w->f, w->round, to),
                   held(w, part_of(w->round, i)));
 }
 
-/* Receive part i and combine it with mine. */
+/* Receive part i and combine it with mine, for the place of this number. */
 static void take(struct walk *w, int from, int i)
 {
     const struct rcx_span sum = part_of(w->round, i);
     const struct rcx_span mine = held(w, sum);
-    const struct rcx_span theirs = scratch(w, sum.count);
+    struct rcx_span theirs;
 
+    if (!goes_on(w->round, i))
+        return;
+    theirs = scratch(w, sum.count);
     rcx_step_recv(w->b, peer_of(w->f, w->round, from), theirs);
     if (from < w->round->meeting.place)
         rcx_step_reduce(w->b, sum, theirs, mine);
@@ -112,6 +125,27 @@ static void butterfly(struct walk *w)
     take(w, other, me);
 }
 
+/* All vectors of a ring go to one of it. */
+static void ring_to(struct walk *w, const struct rcx_group *g, int root)
+{
+    const struct rcx_span sum = w->round->part, mine = held(w, sum);
+    struct rcx_combiner combiner;
+
+    if (g->rank != root) {
+        rcx_step_send(w->b, rcx_group_member(g, root), mine);
+        return;
+    }
+    rcx_combiner_init(&combiner, w->b, g->size, sum);
+    rcx_combiner_add(&combiner, root, mine);
+    for (int t = 1; t < g->size; t++) {
+        const int from = (root + g->size - t) % g->size;
+        const struct rcx_span theirs = rcx_combiner_slot(&combiner);
+
+        rcx_step_recv(w->b, rcx_group_member(g, from), theirs);
+        rcx_combiner_add(&combiner, from, theirs);
+    }
+}
+
 static void ring(struct walk *w)
 {
     const struct rcx_factorized_round *round = w->round;
@@ -121,6 +155,8 @@ static void ring(struct walk *w)
     if (round->splits)
         rcx_pairwise_reduce_scatter(w->b, &g, &blocks, held(w, round->part),
                                     part_of(round, g.rank));
+    else if (round->only != RCX_FACTORIZED_ALL)
+        ring_to(w, &g, round->only);
     else
         rcx_bruck_allreduce(w->b, &g, held(w, round->part), round->part);
     w->held = w->result;
@@ -167,30 +203,51 @@ static void reduce(struct walk *w)
         ring(w);
 }
 
+/* The same place in all meetings of a round: root's, or the one from which it
+ * gets the result if it is eliminated. */
+static int only_place(const struct rcx_factorized_round *round,
+                      const struct rcx_meeting *roots)
+{
+    const int last = keepers(roots) - 1;
+
+    if (round->splits || ways(&round->meeting) == 1)
+        return RCX_FACTORIZED_ALL;
+    return roots->place < last ? roots->place : last;
+}
+
 void rcx_factorized_reduce(struct rcx_builder *b,
-                           const struct rcx_factorized *f,
+                           const struct rcx_factorized *f, int root,
                            struct rcx_span operand, struct rcx_span result,
                            struct rcx_factorized_stack *stack)
 {
     const struct rcx_span none = {.buffer = RCX_BUFFER_TMP};
+    const bool all = root == RCX_FACTORIZED_ALL;
     struct walk w = {.b = b, .f = f, .result = result, .held = operand,
                      .scratch = {none, none}};
     struct rcx_span part = result;
-    struct rcx_meeting m;
-    struct rcx_rounds r;
+    struct rcx_meeting m, roots;
+    struct rcx_rounds mine, other;
     size_t parts = 1;
 
     stack->depth = 0;
     if (f->group.size == 1)
         rcx_step_copy(b, result, operand);
-    rcx_rounds_begin(&r, f->group.size, f->group.rank, f->ring_max,
+    rcx_rounds_begin(&mine, f->group.size, f->group.rank, f->ring_max,
                      f->protocol);
-    while (rcx_rounds_next(&r, &m)) {
+    rcx_rounds_begin(&other, f->group.size, all ? 0 : root, f->ring_max,
+                     f->protocol);
+    while (rcx_rounds_next(&mine, &m)) {
+        const int root_group = other.group;
+
+        rcx_rounds_next(&other, &roots);
         w.round = &stack->rounds[stack->depth++];
         *w.round = (struct rcx_factorized_round){
-            m, part, splits(f, b->shape, &m, parts)};
+            .meeting = m, .part = part, .root = root_group - m.group,
+            .splits = splits(f, b->shape, &m, parts)};
+        w.round->only =
+            all ? RCX_FACTORIZED_ALL : only_place(w.round, &roots);
         reduce(&w);
-        if (rcx_meeting_eliminates(&m, m.place))
+        if (!goes_on(w.round, m.place))
             return;
         if (w.round->splits)
             parts *= (size_t)ways(&m);
@@ -270,46 +327,36 @@ void rcx_factorized_allgather(struct rcx_builder *b,
     }
 }
 
-/* Place to gets the parts of the others, or, if it has been eliminated from a
+/* Root gets the parts of the others, or, if it has been eliminated from a
  * meeting that did not split the vector, everything from one of them. */
-static void gather_back(const struct route *r, int to)
+static void gather_back(const struct route *r)
 {
     const struct rcx_meeting *m = &r->round->meeting;
-    const int n = keepers(m), last = n - 1;
+    const int root = r->round->root, n = keepers(m), last = n - 1;
 
     if (!r->round->splits) {
-        if (to > last && m->place == last)
-            put(r, to, last);
-        else if (to > last && m->place == to)
+        if (root > last && m->place == last)
+            put(r, root, last);
+        else if (root > last && m->place == root)
             get(r, last, last);
         return;
     }
-    for (int i = 0; i < n && m->place == to; i++)
-        if (i != to)
+    for (int i = 0; i < n && m->place == root; i++)
+        if (i != root)
             get(r, i, i);
-    if (m->place != to && m->place < n)
-        put(r, to, m->place);
+    if (m->place != root && m->place < n)
+        put(r, root, m->place);
 }
 
 void rcx_factorized_gather(struct rcx_builder *b,
                            const struct rcx_factorized *f,
-                           const struct rcx_factorized_stack *stack, int root)
+                           const struct rcx_factorized_stack *stack)
 {
-    int group[RCX_ROUNDS_MAX]; /* root's, round by round */
-    struct rcx_meeting m;
-    struct rcx_rounds rounds;
-
-    rcx_rounds_begin(&rounds, f->group.size, root, f->ring_max, f->protocol);
-    for (int i = 0; i < stack->depth; i++) {
-        group[i] = rounds.group;
-        rcx_rounds_next(&rounds, &m);
-    }
     for (int i = stack->depth - 1; i >= 0; i--) {
         const struct route r = {b, f, &stack->rounds[i]};
-        const int to = group[i] - r.round->meeting.group;
 
-        if (to >= 0 && to < r.round->meeting.size)
-            gather_back(&r, to);
+        if (r.round->root >= 0 && r.round->root < r.round->meeting.size)
+            gather_back(&r);
     }
 }
 
@@ -318,8 +365,8 @@ void rcx_factorized_allreduce(struct rcx_builder *b,
 {
     struct rcx_factorized_stack stack;
 
-    rcx_factorized_reduce(b, f, rcx_span_in(b->shape), rcx_span_out(b->shape),
-                          &stack);
+    rcx_factorized_reduce(b, f, RCX_FACTORIZED_ALL, rcx_span_in(b->shape),
+                          rcx_span_out(b->shape), &stack);
     rcx_factorized_allgather(b, f, &stack);
 }
 
@@ -334,11 +381,11 @@ static void charge(struct rcx_cost *c, double rounds, double sent,
 }
 
 static void charge_reduce(struct rcx_cost *c, const struct rcx_meeting *m,
-                          bool split, double part)
+                          bool pairwise, double part)
 {
     const double others = ways(m) - 1, lg = rcx_log2_ceil(ways(m));
 
-    charge(c, split ? others : lg, others * part, others * part);
+    charge(c, pairwise ? others : lg, others * part, others * part);
 }
 
 static void charge_allgather(struct rcx_cost *c, const struct rcx_meeting *m,
@@ -382,7 +429,7 @@ struct rcx_cost rcx_factorized_cost(const struct rcx_factorized *f,
         if (split)
             parts *= (size_t)ways(&m);
         part = (double)(s->count / parts + (s->count % parts != 0));
-        charge_reduce(&c, &m, split, part);
+        charge_reduce(&c, &m, split || !all, part);
         if (all)
             charge_allgather(&c, &m, split, part);
         else
@@ -433,8 +480,8 @@ const int64_t rcx_factorized_ring_max_proved[] = {5, RCX_PARAM_END};
 
 int64_t rcx_factorized_ring_max_candidate(const struct rcx_shape *s, int i)
 {
-    static const int64_t candidates[] = {0,  3,  5,  7,
-                                         11, 13, 23, RCX_PARAM_END};
+    static const int64_t candidates[] = {3,  5,  7, 11,
+                                         13, 23, 0, RCX_PARAM_END};
 
     (void)s;
     return candidates[i];

@@ -37,19 +37,24 @@ struct rcx_factorized_round {
     struct rcx_meeting meeting;
     struct rcx_span part; /* of the result, that the meeting deals with */
     bool splits;
+    int only; /* the only place that combines all of part; or all do */
+    int root; /* root's place, if it is in one of the groups that meet */
 };
 struct rcx_factorized_stack {
     struct rcx_factorized_round rounds[RCX_ROUNDS_MAX];
     int depth;
 };
 
+enum { RCX_FACTORIZED_ALL = -1 }; /* instead of a root */
 /*
  * Reduction phase. result, as long as operand, has room for partial results;
  * in the end, a member that is not eliminated has its part of the whole there.
- * Scratch: a vector without b, two with; r in a ring of r without end.
+ * With a root, only those from whom it gets its parts: whole vectors do not go
+ * both ways then. Scratch: a vector without b, two with; r in a ring of r
+ * without end.
  */
 void rcx_factorized_reduce(struct rcx_builder *b,
-                           const struct rcx_factorized *f,
+                           const struct rcx_factorized *f, int root,
                            struct rcx_span operand, struct rcx_span result,
                            struct rcx_factorized_stack *stack);
 /* Routing phase: every member gets all of result. */
@@ -57,18 +62,17 @@ void rcx_factorized_allgather(struct rcx_builder *b,
                               const struct rcx_factorized *f,
                               const struct rcx_factorized_stack *stack);
 
-/* Routing phase that is a gather: member root gets all of result. */
+/* Routing phase that is a gather: root gets all of result. */
 void rcx_factorized_gather(struct rcx_builder *b,
                            const struct rcx_factorized *f,
-                           const struct rcx_factorized_stack *stack, int root);
+                           const struct rcx_factorized_stack *stack);
 /* Reduction phase and allgather, from IN to OUT. */
 void rcx_factorized_allreduce(struct rcx_builder *b,
                               const struct rcx_factorized *f);
 
-/* Of both phases; root: of a gather, or RCX_FACTORIZED_ALL. */
+/* Of both phases. */
 struct rcx_cost rcx_factorized_cost(const struct rcx_factorized *f,
                                     const struct rcx_shape *s, int root);
-enum { RCX_FACTORIZED_ALL = -1 };
 rcx_order_t rcx_factorized_order(const struct rcx_factorized *f);
 /* Whether the vectors of a ring can be addressed. */
 bool rcx_factorized_fits(const struct rcx_shape *s);

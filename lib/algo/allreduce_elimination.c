@@ -7,7 +7,7 @@
  *            2 ceil(lg p) alpha + (1 + 1/2^(k+1) - 1/2^l) (2 n beta + n gamma)
  *            and with b without end:
  *            (ceil(lg p) + 1) (alpha + n beta) + ceil(lg p) n gamma;
- *            without the ones and 1/2^(k+1) when q = 1
+ *            when q = 1, without the 1/2^(k+1), and lg p (alpha + n beta)
  *   scratch  n without b; 2 n with b without end
  *   order    UNIFORM; CANONICAL when p = 2^k
  *

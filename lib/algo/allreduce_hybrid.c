@@ -7,7 +7,7 @@
  *            (k + j) alpha + (2 (1 - 1/2^j) + (k - j)/2^j) n beta
  *            + (1 - 1/2^j + (k - j)/2^j) n gamma;
  *            + 2 alpha + 2 n beta + n gamma when p != 2^k
- *   scratch  n; 2 n where nothing is halved
+ *   scratch  n; 2 n where nothing is halved; + n when p != 2^k
  *   order    UNIFORM; CANONICAL when p = 2^k
  *
  * Let p = 2^k + r. As in the algorithms that the paper improves on, ranks

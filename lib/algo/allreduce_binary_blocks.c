@@ -40,14 +40,12 @@ static struct rcx_cost cost(const struct rcx_shape *s)
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
 {
-    const struct rcx_blocks segments = {NULL, s->count,
-                                        rcx_pow2_floor(s->size)};
+    const struct rcx_blocks blocks = {NULL, s->count, rcx_pow2_floor(s->size)};
+    const struct rcx_halving mine = rcx_binary_blocks_cube(s, &blocks, s->rank);
     const struct rcx_span out = rcx_span_out(s);
-    const struct rcx_span total = rcx_binary_blocks_up(b, s, &segments, out);
 
-    if (s->size == 1)
-        rcx_step_copy(b, out, total);
-    rcx_binary_blocks_down(b, s, &segments, out);
+    rcx_binary_blocks_up(b, s, &blocks, rcx_halving_own(&mine, out));
+    rcx_binary_blocks_down(b, s, &blocks, out);
 }
 
 const struct rcx_algo rcx_allreduce_binary_blocks = {

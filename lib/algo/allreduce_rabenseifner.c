@@ -62,10 +62,7 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
         h.group = rcx_fold_halves_in(b, s, -1, out, &mine);
     h.blocks = (struct rcx_blocks){NULL, s->count, h.group.size};
     if (h.group.rank >= 0) {
-        const int part = rcx_halving_mirror(&h, h.group.rank);
-
-        rcx_halving_reduce_scatter(b, &h, mine,
-                                   rcx_halving_part(&h, out, part));
+        rcx_halving_reduce_scatter(b, &h, mine, rcx_halving_own(&h, out));
         rcx_halving_allgather(b, &h, out);
     }
     if (full)

@@ -6,11 +6,11 @@
  *
  * Up: each cube does its own recursive halving. Then, from the smallest cube
  * on, the partial results join those of the next larger cube. A rank of the
- * smaller cube has a segment 2^d times as long, d the difference of the two
+ * smaller cube has a part 2^d times as long, d the difference of the two
  * digits, so it sends 2^d messages and its peers get one each.
  *
  * Down: the same messages in the other direction, and doubling in each cube.
- * The paper doubles first, until a segment of the smaller cube comes in two
+ * The paper doubles first, until a part of the smaller cube comes in two
  * messages. To send it at once, piece by piece, is never slower in the model:
  * the first pieces are back while the last ones are still on their way up.
  *
@@ -20,23 +20,23 @@
 #ifndef RCX_ALGO_BINARY_BLOCKS_H
 #define RCX_ALGO_BINARY_BLOCKS_H
 
-#include "core/algo.h"
+#include "algo/halving.h"
 
-/* The largest cube: ranks from 0 on. */
-struct rcx_group rcx_binary_blocks_largest(const struct rcx_shape *s);
+/* The cube that a rank is in; that of rank 0 is the largest. */
+struct rcx_halving rcx_binary_blocks_cube(const struct rcx_shape *s,
+                                          const struct rcx_blocks *blocks,
+                                          int rank);
 
 /*
- * Every member of the largest cube ends with its segment of all operands,
- * combined; see cube.h. Returns the vector that it lies in: work, or the
- * operand where there is one rank. Elsewhere work is scratch. Scratch: one
- * vector.
+ * Every member of the largest cube ends with its part of all operands,
+ * combined, in result. Others use result, of the length of their part, for what
+ * is on its way. Scratch: one vector.
  */
-struct rcx_span rcx_binary_blocks_up(struct rcx_builder *b,
-                                     const struct rcx_shape *s,
-                                     const struct rcx_blocks *blocks,
-                                     struct rcx_span work);
+void rcx_binary_blocks_up(struct rcx_builder *b, const struct rcx_shape *s,
+                          const struct rcx_blocks *blocks,
+                          struct rcx_span result);
 
-/* The members of the largest cube have their segments of vector; all ranks end
+/* The members of the largest cube have their parts of vector; all ranks end
  * with all of it. */
 void rcx_binary_blocks_down(struct rcx_builder *b, const struct rcx_shape *s,
                             const struct rcx_blocks *blocks,

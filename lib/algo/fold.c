@@ -13,6 +13,13 @@ int rcx_fold_member(const struct rcx_shape *s, int rank)
     return rank < 2 * r ? rank / 2 : rank - r;
 }
 
+int rcx_fold_first(const struct rcx_shape *s, int i)
+{
+    const int r = folded(s);
+
+    return i < r ? 2 * i : i + r;
+}
+
 struct rcx_group rcx_fold_in(struct rcx_builder *b, const struct rcx_shape *s,
                              struct rcx_span result, struct rcx_span scratch,
                              struct rcx_span *mine_p)

@@ -15,6 +15,9 @@
 
 /* Which of the 2^k members rank is, or folds into. */
 int rcx_fold_member(const struct rcx_shape *s, int rank);
+/* The first rank that is member i or folds into it; p for the one past the
+ * last. */
+int rcx_fold_first(const struct rcx_shape *s, int i);
 
 /*
  * Combine pairs. Returns the power-of-two group that goes on; where this rank

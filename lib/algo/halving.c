@@ -22,7 +22,17 @@ int rcx_halving_mirror(const struct rcx_halving *h, int i)
 /* The first block of part i. */
 static int block_of(const struct rcx_halving *h, int i)
 {
-    return i < h->pairs ? 2 * i : i + h->pairs;
+    return h->folded ? rcx_fold_first(h->folded, i)
+                     : (int)((int64_t)i * h->blocks.n / h->group.size);
+}
+
+/* The part that a block is in. */
+static int part_with(const struct rcx_halving *h, int block)
+{
+    const int64_t end = block + 1;
+
+    return h->folded ? rcx_fold_member(h->folded, block)
+                     : (int)((end * h->group.size - 1) / h->blocks.n);
 }
 
 size_t rcx_halving_start(const struct rcx_halving *h, int i)
@@ -45,9 +55,15 @@ static struct rcx_span parts(const struct rcx_halving *h, struct rcx_span span,
 }
 
 struct rcx_span rcx_halving_part(const struct rcx_halving *h,
-                                 struct rcx_span vector, int i)
+                                 struct rcx_span span, int first, int i)
 {
-    return parts(h, vector, 0, i, 1);
+    return parts(h, span, first, i, 1);
+}
+
+struct rcx_span rcx_halving_own(const struct rcx_halving *h,
+                                struct rcx_span vector)
+{
+    return parts(h, vector, 0, rcx_halving_mirror(h, h->group.rank), 1);
 }
 
 /* Whom this rank meets where m parts become 2 m, or 2 m become m. */
@@ -111,46 +127,19 @@ void rcx_halving_gather(struct rcx_builder *b, const struct rcx_halving *h,
         rcx_step_send(b, partner(h, m), parts(h, vector, 0, q & -m, m));
 }
 
-struct rcx_cost rcx_halving_cost(const struct rcx_shape *s)
-{
-    const int cube = rcx_pow2_floor(s->size), pairs = s->size - cube;
-    const struct rcx_blocks blocks = rcx_blocks_of(s);
-    const double n = (double)s->count;
-    const double block = (double)rcx_blocks_largest(&blocks);
-    double halved = pairs ? n : 0;
-
-    for (int m = 1; m < cube; m *= 2) {
-        const double kept = block * (m < pairs ? 2 * m : m + pairs);
-
-        halved += kept < n ? kept : n;
-    }
-    return (struct rcx_cost){
-        .rounds = rcx_log2_floor(s->size) + (pairs ? 1 : 0),
-        .volume = halved, .combines = halved};
-}
-
-struct rcx_halving rcx_halving_fold(struct rcx_builder *b,
-                                    const struct rcx_shape *s, bool near_first,
-                                    struct rcx_span *mine_p)
-{
-    const int pairs = s->size - rcx_pow2_floor(s->size);
-    const struct rcx_span folded =
-        rcx_span_scratch(b, s->rank < 2 * pairs ? s->count : 0);
-
-    return (struct rcx_halving){
-        .group = rcx_fold_in(b, s, folded, folded, mine_p),
-        .blocks = rcx_blocks_of(s), .pairs = pairs, .near_first = near_first};
-}
-
 struct rcx_span rcx_halving_place(struct rcx_builder *b,
                                   const struct rcx_halving *h)
 {
-    const int q = rcx_halving_mirror(h, h->group.rank);
+    const int me = b->shape->rank;
+    const struct rcx_span vector = {.count = h->blocks.count};
+    int q;
 
-    if (q >= h->pairs && q == h->group.rank)
+    if (h->group.rank < 0)
+        return (struct rcx_span){0};
+    q = rcx_halving_mirror(h, h->group.rank);
+    if (block_of(h, q) == me && block_of(h, q + 1) == me + 1)
         return rcx_span_out(b->shape);
-    return rcx_span_scratch(
-        b, rcx_halving_start(h, q + 1) - rcx_halving_start(h, q));
+    return rcx_span_scratch(b, rcx_halving_own(h, vector).count);
 }
 
 void rcx_halving_hand_out(struct rcx_builder *b, const struct rcx_halving *h,
@@ -159,7 +148,7 @@ void rcx_halving_hand_out(struct rcx_builder *b, const struct rcx_halving *h,
     const struct rcx_span out = rcx_span_out(b->shape);
     const int me = b->shape->rank;
     const int holder = rcx_group_member(
-        &h->group, rcx_halving_mirror(h, rcx_fold_member(b->shape, me)));
+        &h->group, rcx_halving_mirror(h, part_with(h, me)));
     size_t at = 0;
     int q;
 
@@ -178,4 +167,35 @@ void rcx_halving_hand_out(struct rcx_builder *b, const struct rcx_halving *h,
             rcx_step_send(b, i, block);
         at += block.count;
     }
+}
+
+struct rcx_cost rcx_halving_cost(const struct rcx_shape *s)
+{
+    const int cube = rcx_pow2_floor(s->size);
+    const bool folds = s->size > cube;
+    const struct rcx_blocks blocks = rcx_blocks_of(s);
+    const double n = (double)s->count;
+    const double block = (double)rcx_blocks_largest(&blocks);
+    double halved = folds ? n : 0;
+
+    for (int m = 1; m < cube; m *= 2) {
+        const double kept = block * rcx_fold_first(s, m);
+
+        halved += kept < n ? kept : n;
+    }
+    return (struct rcx_cost){.rounds = rcx_log2_floor(s->size) + folds,
+                             .volume = halved, .combines = halved};
+}
+
+struct rcx_halving rcx_halving_fold(struct rcx_builder *b,
+                                    const struct rcx_shape *s, bool near_first,
+                                    struct rcx_span *mine_p)
+{
+    const int pairs = s->size - rcx_pow2_floor(s->size);
+    const struct rcx_span folded =
+        rcx_span_scratch(b, s->rank < 2 * pairs ? s->count : 0);
+
+    return (struct rcx_halving){
+        .group = rcx_fold_in(b, s, folded, folded, mine_p),
+        .blocks = rcx_blocks_of(s), .near_first = near_first, .folded = s};
 }

@@ -10,11 +10,10 @@
  *
  * Recursive halving in cubes of ranks, one per binary digit of p; partial
  * results go from smaller to larger cubes; the largest one gathers to the root.
- * A root outside of it gets the segment of rank 0, which is ready first, while
+ * A root outside of it gets the part of rank 0, which is ready first, while
  * others still wait for theirs, and gathers in its place.
  */
 #include "algo/binary_blocks.h"
-#include "algo/cube.h"
 
 static rcx_order_t order(const struct rcx_shape *s)
 {
@@ -33,43 +32,40 @@ static struct rcx_cost cost(const struct rcx_shape *s)
                              .combines = segment * up.combines};
 }
 
-/* Member i of the largest cube, with a root of outside in rank 0's seat. */
+/* Member i of the largest cube, with a root from outside in rank 0's seat. */
 static int seat(const struct rcx_group *g, int i)
 {
     return i == 0 ? g->a : i;
 }
 
-static struct rcx_group gatherers(const struct rcx_shape *s)
+static void seat_root(struct rcx_group *g, const struct rcx_shape *s)
 {
-    struct rcx_group g = rcx_binary_blocks_largest(s);
-
-    if (s->root < g.size)
-        return g;
     if (s->rank == 0 || s->rank == s->root)
-        g.rank = s->rank == 0 ? -1 : 0;
-    g.member = seat;
-    g.a = s->root;
-    return g;
+        g->rank = s->rank == 0 ? -1 : 0;
+    g->member = seat;
+    g->a = s->root;
 }
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
 {
-    const struct rcx_group g = gatherers(s);
-    const bool is_outside = s->root >= g.size;
-    const struct rcx_blocks segments = {NULL, s->count, g.size};
-    const struct rcx_span work = s->rank == s->root
-                                     ? rcx_span_out(s)
-                                     : rcx_span_scratch(b, s->count);
-    const struct rcx_span total = rcx_binary_blocks_up(b, s, &segments, work);
+    const struct rcx_blocks blocks = {NULL, s->count, rcx_pow2_floor(s->size)};
+    const bool is_outside = s->root >= blocks.n;
+    const struct rcx_span vector = s->rank == s->root
+                                       ? rcx_span_out(s)
+                                       : rcx_span_scratch(b, s->count);
+    const struct rcx_halving mine = rcx_binary_blocks_cube(s, &blocks, s->rank);
+    struct rcx_halving h = rcx_binary_blocks_cube(s, &blocks, 0);
 
-    if (s->size == 1)
-        rcx_step_copy(b, work, total);
-    if (is_outside && s->rank == 0)
-        rcx_step_send(b, s->root, rcx_block(&segments, work, 0));
-    if (is_outside && s->rank == s->root)
-        rcx_step_recv(b, 0, rcx_block(&segments, work, 0));
-    if (g.rank >= 0)
-        rcx_cube_gather(b, &g, &segments, is_outside ? 0 : s->root, work);
+    rcx_binary_blocks_up(b, s, &blocks, rcx_halving_own(&mine, vector));
+    if (is_outside) {
+        if (s->rank == 0)
+            rcx_step_send(b, s->root, rcx_block(&blocks, vector, 0));
+        if (s->rank == s->root)
+            rcx_step_recv(b, 0, rcx_block(&blocks, vector, 0));
+        seat_root(&h.group, s);
+    }
+    if (h.group.rank >= 0)
+        rcx_halving_gather(b, &h, is_outside ? 0 : s->root, vector);
 }
 
 const struct rcx_algo rcx_reduce_binary_blocks = {

@@ -40,14 +40,12 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
                                        : rcx_span_scratch(b, s->count);
     struct rcx_span mine = rcx_span_in(s);
     struct rcx_halving h = {.near_first = true};
-    int part;
 
     h.group = rcx_fold_halves_in(b, s, s->root, vector, &mine);
     if (h.group.rank < 0)
         return;
     h.blocks = (struct rcx_blocks){NULL, s->count, h.group.size};
-    part = rcx_halving_mirror(&h, h.group.rank);
-    rcx_halving_reduce_scatter(b, &h, mine, rcx_halving_part(&h, vector, part));
+    rcx_halving_reduce_scatter(b, &h, mine, rcx_halving_own(&h, vector));
     rcx_halving_gather(b, &h, rcx_fold_member(s, s->root), vector);
 }
 

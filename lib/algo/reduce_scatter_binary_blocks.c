@@ -6,17 +6,16 @@
  *   time     (lg p + 1) alpha + n beta + (p - 1)/p n gamma when p = 2^k; else
  *            + about 2^d alpha for each two neighbours d apart among the
  *            binary digits of p, and at most 3/2 n beta + n/2 gamma
- *   scratch  2 n
+ *   scratch  n when p = 2^k, else at most 2 n
  *   order    CANONICAL
  *
  * Recursive halving in cubes of ranks, one per binary digit of p; partial
- * results go from smaller to larger cubes. The largest one's segments are one
- * or two whole blocks each, spread evenly. They are in reverse order of bits,
+ * results go from smaller to larger cubes. The largest one's parts are one or
+ * two whole blocks each, spread evenly. They are in reverse order of bits,
  * the price of rank order, so a last message or two take blocks to their
  * ranks.
  */
 #include "algo/binary_blocks.h"
-#include "algo/cube.h"
 
 static rcx_order_t order(const struct rcx_shape *s)
 {
@@ -56,35 +55,15 @@ static struct rcx_cost cost(const struct rcx_shape *s)
         .combines = smaller(block * up.combines, most)};
 }
 
-/* The blocks of this rank's segment go to their ranks. */
-static void hand_out(struct rcx_builder *b, const struct rcx_shape *s,
-                     const struct rcx_blocks *blocks, struct rcx_span vector)
-{
-    const int log = rcx_log2_floor(s->size);
-    const int segment = rcx_cube_reverse(s->rank, log);
-    const int end = rcx_cube_first_block(blocks, log, segment + 1);
-
-    if (s->rank >= 1 << log)
-        return;
-    for (int i = rcx_cube_first_block(blocks, log, segment); i < end; i++)
-        if (i != s->rank)
-            rcx_step_send(b, i, rcx_block(blocks, vector, i));
-}
-
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
 {
     const struct rcx_blocks blocks = rcx_blocks_of(s);
-    const int log = rcx_log2_floor(s->size);
-    const int holder = rcx_cube_reverse(
-        rcx_cube_segment_with(&blocks, log, s->rank), log);
-    const struct rcx_span total = rcx_binary_blocks_up(
-        b, s, &blocks, rcx_span_scratch(b, s->count));
+    const struct rcx_halving mine = rcx_binary_blocks_cube(s, &blocks, s->rank);
+    const struct rcx_halving largest = rcx_binary_blocks_cube(s, &blocks, 0);
+    const struct rcx_span part = rcx_halving_place(b, &mine);
 
-    hand_out(b, s, &blocks, total);
-    if (holder == s->rank)
-        rcx_step_copy(b, rcx_span_out(s), rcx_block(&blocks, total, s->rank));
-    else
-        rcx_step_recv(b, holder, rcx_span_out(s));
+    rcx_binary_blocks_up(b, s, &blocks, part);
+    rcx_halving_hand_out(b, &largest, part);
 }
 
 const struct rcx_algo rcx_reduce_scatter_binary_blocks = {

@@ -34,12 +34,11 @@ static struct rcx_cost cost(const struct rcx_shape *s)
 
     for (int m = 1; m < cube; m *= 2) {
         const int lo = last & -(2 * m), mid = lo + m, hi = mid + m;
-        const int upto_lo = lo < pairs ? 2 * lo : lo + pairs;
-        const int upto_mid = mid < pairs ? 2 * mid : mid + pairs;
-        const int upto_hi = hi < pairs ? 2 * hi : hi + pairs;
+        const int end = rcx_fold_first(s, hi);
 
-        c.volume += n - block * (upto_hi - upto_mid);
-        c.combines += n - block * (upto_hi - upto_lo - (pairs ? 2 : 1));
+        c.volume += n - block * (end - rcx_fold_first(s, mid));
+        c.combines +=
+            n - block * (end - rcx_fold_first(s, lo) - (pairs ? 2 : 1));
     }
     if (pairs) {
         c.rounds += 2;
@@ -90,7 +89,7 @@ static void exchange(struct rcx_builder *b, const struct rcx_halving *h,
         rcx_span_scratch(b, n), rcx_span_scratch(b, n), rcx_span_scratch(b, n),
         rcx_span_scratch(b, n)};
     const struct around start = around(h, me, 1);
-    struct rcx_span own = rcx_halving_part(h, operand, me);
+    struct rcx_span own = rcx_halving_own(h, operand);
     struct rcx_span others = head(scratch[0], start.before + start.after);
 
     rcx_step_copy(b, head(others, start.before), head(operand, start.before));
@@ -126,13 +125,12 @@ static void exchange(struct rcx_builder *b, const struct rcx_halving *h,
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
 {
-    struct rcx_span mine = rcx_span_in(s), part = {0};
+    struct rcx_span mine = rcx_span_in(s);
     const struct rcx_halving h = rcx_halving_fold(b, s, false, &mine);
+    const struct rcx_span part = rcx_halving_place(b, &h);
 
-    if (h.group.rank >= 0) {
-        part = rcx_halving_place(b, &h);
+    if (h.group.rank >= 0)
         exchange(b, &h, mine, part);
-    }
     rcx_halving_hand_out(b, &h, part);
 }
 

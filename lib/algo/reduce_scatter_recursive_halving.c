@@ -36,13 +36,12 @@ static struct rcx_cost cost(const struct rcx_shape *s)
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
 {
-    struct rcx_span mine = rcx_span_in(s), part = {0};
+    struct rcx_span mine = rcx_span_in(s);
     const struct rcx_halving h = rcx_halving_fold(b, s, false, &mine);
+    const struct rcx_span part = rcx_halving_place(b, &h);
 
-    if (h.group.rank >= 0) {
-        part = rcx_halving_place(b, &h);
+    if (h.group.rank >= 0)
         rcx_halving_reduce_scatter(b, &h, mine, part);
-    }
     rcx_halving_hand_out(b, &h, part);
 }
 

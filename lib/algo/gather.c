@@ -88,3 +88,12 @@ void rcx_gather_finish(struct rcx_gather *gather)
     if (gather->parent >= 0)
         rcx_step_send(gather->b, gather->parent, gather->all);
 }
+
+void rcx_gather_reverse(struct rcx_gather *gather)
+{
+    if (gather->parent >= 0)
+        rcx_step_recv(gather->b, gather->parent, gather->all);
+    for (int i = 0; i < gather->child_count; i++)
+        rcx_step_send(gather->b, gather->children[i].rank,
+                      gather->children[i].blocks);
+}

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Binomial gather of a vector's blocks to a root, over the members of a group.
- * ceil(lg p) rounds, p - 1 blocks in all, for every p and root.
+ * Binomial gather of a vector's blocks to a root, over the members of a group,
+ * and scatter from it by the same messages in the other direction. ceil(lg p)
+ * rounds, p - 1 blocks in all, for every p and root.
  *
  * Members [0, p) are halved down to single ones; the lowest of a half collects
  * its blocks, the root those of the half that it is in. Members are not
@@ -17,7 +18,7 @@ enum { RCX_GATHER_DEPTH = 32 };
 
 struct rcx_gather {
     struct rcx_builder *b;
-    struct rcx_span own; /* where this member's block is to be put */
+    struct rcx_span own; /* the place of this member's block */
     struct rcx_span all; /* the blocks that it collects, its own among them */
     struct {
         int rank;
@@ -27,11 +28,13 @@ struct rcx_gather {
     int parent; /* the rank that gets them; -1: this is the root */
 };
 
-/* vector: of the root; the other members collect in scratch. */
+/* vector: of the root; the other members have scratch for what they collect. */
 void rcx_gather_init(struct rcx_gather *gather, struct rcx_builder *b,
                      const struct rcx_group *g, const struct rcx_blocks *blocks,
                      int root, struct rcx_span vector);
 /* To be called when the steps that fill the own block are written. */
 void rcx_gather_finish(struct rcx_gather *gather);
+/* Scatter, instead: the root has vector, all end with their own block. */
+void rcx_gather_reverse(struct rcx_gather *gather);
 
 #endif

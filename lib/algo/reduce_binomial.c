@@ -5,8 +5,13 @@
  *   time     ceil(lg p) (alpha + n beta + n gamma)
  *   scratch  3 n; 2 n at the root
  *   order    CANONICAL
+ *
+ * A node of the fixed tree is represented by its lowest rank, the one that
+ * holds the root by the root: ranks are not rotated, so the order of operands
+ * does not depend on the root. Of a node's two halves one representative sends
+ * to the other.
  */
-#include "algo/binomial.h"
+#include "algo/tree_phase.h"
 
 static rcx_order_t order(const struct rcx_shape *s)
 {
@@ -23,7 +28,10 @@ static struct rcx_cost cost(const struct rcx_shape *s)
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
 {
-    rcx_binomial_reduce(b, s, s->root, rcx_span_out(s));
+    const struct rcx_group all = rcx_group_all(s);
+    const struct rcx_topology t = rcx_topology_binomial(s->size, s->root);
+
+    rcx_tree_phase_reduce(b, &all, &t, rcx_span_in(s), rcx_span_out(s));
 }
 
 const struct rcx_algo rcx_reduce_binomial = {

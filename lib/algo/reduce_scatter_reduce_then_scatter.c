@@ -5,12 +5,13 @@
  * scatter was linear).
  *
  *   time     2 k alpha + (k + (p - 1)/p) n beta + k n gamma, k = ceil(lg p)
- *   scratch  3 n
+ *   scratch  3 n; up to n / 2 more on a rank that hands blocks on
  *   order    CANONICAL
  *
  * The fewest messages of all: 2 (p - 1) on all ranks together.
  */
-#include "algo/binomial.h"
+#include "algo/gather.h"
+#include "algo/tree_phase.h"
 
 static rcx_order_t order(const struct rcx_shape *s)
 {
@@ -33,13 +34,17 @@ static struct rcx_cost cost(const struct rcx_shape *s)
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
 {
-    const struct rcx_span vector = rcx_span_scratch(b, s->count);
-    const struct rcx_span block = rcx_shape_block(s, s->rank);
+    const struct rcx_group all = rcx_group_all(s);
+    const struct rcx_blocks blocks = rcx_blocks_of(s);
+    const struct rcx_topology t = rcx_topology_binomial(s->size, 0);
+    const struct rcx_span vector =
+        rcx_span_scratch(b, s->rank == 0 ? s->count : 0);
+    struct rcx_gather gather;
 
-    rcx_binomial_reduce(b, s, 0, vector);
-    rcx_binomial_scatter(b, s, vector);
-    rcx_step_copy(b, rcx_span_out(s),
-                  rcx_span_sub(vector, block.offset, block.count));
+    rcx_tree_phase_reduce(b, &all, &t, rcx_span_in(s), vector);
+    rcx_gather_init(&gather, b, &all, &blocks, 0, vector);
+    rcx_gather_reverse(&gather);
+    rcx_step_copy(b, rcx_span_out(s), gather.own);
 }
 
 const struct rcx_algo rcx_reduce_scatter_reduce_then_scatter = {

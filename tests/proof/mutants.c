@@ -289,46 +289,6 @@ static void spread(struct causes *c)
         follow(c, c->stack[--c->stack_count]);
 }
 
-static bool precedes(const struct rcx_plan *plan, uint32_t from, uint32_t to)
-{
-    const struct rcx_step *step = &plan->steps[from];
-
-    for (uint32_t i = 0; i < step->successor_count; i++)
-        if (plan->successors[step->first_successor + i] == to)
-            return true;
-    return false;
-}
-
-/* Whether all that step a waits for is among what step b waits for. */
-static bool waits_for_less(const struct rcx_plan *plan, uint32_t a, uint32_t b)
-{
-    uint32_t shared = 0;
-
-    for (uint32_t i = 0; i < plan->step_count; i++)
-        shared += precedes(plan, i, a) && precedes(plan, i, b);
-    return shared == plan->steps[a].waits;
-}
-
-/*
- * The executor does local work in the order in which it becomes ready, and all
- * that is ready before it looks for messages.
- */
-static void see_behind_local(struct causes *c, uint32_t from)
-{
-    const struct simulated_rank *rank = rank_of(c->s, from);
-    const uint32_t first = (uint32_t)rank->first_step, at = from - first;
-    const struct rcx_plan *plan = rank->plan;
-    const unsigned kind = plan->steps[at].kind;
-
-    for (uint32_t i = 0; i < plan->step_count; i++) {
-        if (plan->steps[i].kind == RCX_STEP_RECV && plan->steps[at].waits == 0)
-            see(c, 2 * (first + i) + 1);
-        if (plan->steps[i].kind == kind && i > at &&
-            waits_for_less(plan, at, i))
-            see(c, 2 * (first + i));
-    }
-}
-
 /*
  * What a step does to its buffer is over with its end, a send's at the latest
  * when its message has arrived; it begins with the step's start, a receive's
@@ -342,8 +302,6 @@ static bool is_ordered(struct causes *c, uint32_t from, uint32_t to)
     see(c, 2 * from + 1);
     if (first->kind == RCX_STEP_SEND && c->partner[from] != SIMULATION_NO_STEP)
         see(c, 2 * c->partner[from] + 1);
-    if (!rcx_step_is_message(first->kind))
-        see_behind_local(c, from);
     spread(c);
     if (second->kind == RCX_STEP_RECV && c->partner[to] != SIMULATION_NO_STEP)
         return c->seen[2 * c->partner[to]];

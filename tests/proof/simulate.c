@@ -6,6 +6,8 @@
 
 #include "transport/sim.h"
 
+enum { GATE = -1 /* as a peer */ };
+
 uint64_t simulation_draw(uint64_t *state)
 {
     uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
@@ -101,6 +103,7 @@ void simulation_close(struct simulation *s)
 {
     for (int i = 0; i < s->size; i++) {
         rcx_heap_free(&s->heap, s->ranks[i].plan);
+        rcx_heap_free(&s->heap, s->ranks[i].gated);
         rcx_heap_free(&s->heap, s->ranks[i].exec);
     }
     free(s->ranks);
@@ -154,6 +157,61 @@ bool simulation_same_steps(const struct simulated_call *a,
     return same;
 }
 
+/* ---- Steps in any order -------------------------------------------------- */
+
+static uint32_t end_of_successors(const struct rcx_plan *plan)
+{
+    uint32_t end = 0;
+
+    for (uint32_t i = 0; i < plan->step_count; i++) {
+        const struct rcx_step *step = &plan->steps[i];
+
+        if (end < step->first_successor + step->successor_count)
+            end = step->first_successor + step->successor_count;
+    }
+    return end;
+}
+
+/*
+ * The executor takes ready steps in an order of its own. Here each, but for
+ * sends, waits at a gate, a receive from nobody, which ends when the simulation
+ * likes: nothing but the plan's edges keeps steps in order.
+ */
+static struct rcx_plan *add_gates(struct rcx_heap *heap,
+                                  const struct rcx_plan *plan)
+{
+    const uint32_t n = plan->step_count, edges = end_of_successors(plan);
+    uint32_t gates = 0;
+    struct rcx_plan *gated =
+        rcx_heap_alloc(heap, sizeof *gated + 2 * n * sizeof *plan->steps +
+                                 (edges + n) * sizeof *plan->successors);
+    struct rcx_step *steps;
+    uint32_t *successors;
+
+    if (!gated)
+        return NULL;
+    steps = (struct rcx_step *)(gated + 1);
+    successors = (uint32_t *)(steps + 2 * n);
+    memcpy(steps, plan->steps, n * sizeof *steps);
+    memcpy(successors, plan->successors, edges * sizeof *successors);
+    for (uint32_t i = 0; i < n; i++) {
+        if (steps[i].kind == RCX_STEP_SEND)
+            continue;
+        steps[n + gates] = steps[i];
+        steps[n + gates].waits = 1;
+        steps[i] = (struct rcx_step){
+            .kind = RCX_STEP_RECV, .peer = GATE, .waits = steps[i].waits,
+            .first_successor = edges + gates, .successor_count = 1};
+        successors[edges + gates] = n + gates;
+        gates++;
+    }
+    *gated = *plan;
+    gated->step_count = n + gates;
+    gated->steps = steps;
+    gated->successors = successors;
+    return gated;
+}
+
 /* ---- Ports: the simulated network's, with eager sends -------------------- */
 
 struct run;
@@ -176,6 +234,10 @@ struct run {
     struct rcx_sim *net;
     struct port *ports;
     struct eager *eager; /* those under way */
+    struct rcx_message **gates; /* those that steps wait at */
+    size_t gate_count;
+    struct rcx_message *last; /* opens when nothing else can happen */
+    size_t gates_to_last;
     uint64_t random;
     enum simulated_sends sends;
     int *waiting; /* ranks that did not start yet */
@@ -218,8 +280,15 @@ static rcx_status_t port_recv(struct rcx_transport *t, int peer, void *buffer,
                               size_t bytes, uint64_t tag, struct rcx_message *m)
 {
     struct port *port = (struct port *)t;
+    struct run *run = port->run;
 
-    return port->net->ops->recv(port->net, peer, buffer, bytes, tag, m);
+    if (peer != GATE)
+        return port->net->ops->recv(port->net, peer, buffer, bytes, tag, m);
+    if (run->gates_to_last-- == 0)
+        run->last = m;
+    else
+        run->gates[run->gate_count++] = m;
+    return RCX_IN_PROGRESS;
 }
 
 static const struct rcx_transport_ops port_ops = {
@@ -280,7 +349,26 @@ static bool drain(struct run *run, int rank)
     return good;
 }
 
-/* Deliver until nothing can be delivered; ranks start in between. */
+/* Any of the gates, or the last. */
+static bool open_gate(struct run *run)
+{
+    struct rcx_message *m = run->last;
+    struct rcx_exec *x;
+
+    if (run->gate_count > 0) {
+        const size_t i = simulation_draw(&run->random) % run->gate_count;
+
+        m = run->gates[i];
+        run->gates[i] = run->gates[--run->gate_count];
+    } else {
+        run->last = NULL;
+    }
+    x = m->owner;
+    m->status = RCX_OK;
+    return !rcx_exec_advance(x, m) || note_completion(run, x->rank);
+}
+
+/* Deliver and open gates until nothing is left; ranks start in between. */
 static bool deliver(struct run *run)
 {
     bool good = true;
@@ -289,28 +377,52 @@ static bool deliver(struct run *run)
         int ranks[2];
         const bool starts =
             run->waiting_count > 0 && simulation_draw(&run->random) % 2;
+        const bool opens =
+            run->gate_count > 0 && simulation_draw(&run->random) % 2;
 
-        if (!starts && rcx_sim_deliver(run->net, ranks))
+        if (!starts && !opens && rcx_sim_deliver(run->net, ranks))
             good = drain(run, ranks[0]) && drain(run, ranks[1]);
+        else if (!starts && run->gate_count > 0)
+            good = open_gate(run);
         else if (run->waiting_count > 0)
             good = start(run, run->waiting[--run->waiting_count]);
+        else if (run->last)
+            good = open_gate(run);
         else
             break;
     }
     return good;
 }
 
+/* Rendezvous runs are what the executor makes of the plan itself. */
+static bool prepare_plan(struct simulated_rank *rank, struct simulation *s,
+                         enum simulated_sends sends)
+{
+    const struct rcx_plan *plan = rank->plan;
+    struct rcx_exec *x = rank->exec;
+
+    if (sends != SENDS_RENDEZVOUS) {
+        if (!rank->gated)
+            rank->gated = add_gates(&s->heap, plan);
+        plan = rank->gated;
+    }
+    if (x && x->plan == plan)
+        return true;
+    rcx_heap_free(&s->heap, x);
+    rank->exec = plan ? rcx_heap_alloc(&s->heap, rcx_exec_bytes(plan)) : NULL;
+    if (rank->exec)
+        rcx_exec_init(rank->exec, plan);
+    return rank->exec;
+}
+
 static bool prepare_exec(struct simulated_rank *rank, struct simulation *s,
                          struct run *run, const struct rcx_reducer *reducer)
 {
-    struct rcx_exec *x = rank->exec;
+    struct rcx_exec *x;
 
-    if (!x) {
-        x = rank->exec = rcx_heap_alloc(&s->heap, rcx_exec_bytes(rank->plan));
-        if (!x)
-            return false;
-        rcx_exec_init(x, rank->plan);
-    }
+    if (!prepare_plan(rank, s, run->sends))
+        return false;
+    x = rank->exec;
     x->reducer = reducer;
     x->elem_bytes = reducer->elem_bytes;
     x->layout = s->layout;
@@ -331,7 +443,8 @@ static bool open_run(struct run *run, struct simulation *s,
     run->net = rcx_sim_create(&s->heap, s->size, simulation_draw(&run->random));
     run->ports = calloc(n, sizeof *run->ports);
     run->waiting = calloc(n, sizeof *run->waiting);
-    if (!run->net || !run->ports || !run->waiting)
+    run->gates = calloc(s->step_count + 1, sizeof *run->gates);
+    if (!run->net || !run->ports || !run->waiting || !run->gates)
         return false;
     for (int i = 0; i < s->size && good; i++) {
         run->ports[i] = (struct port){.base.ops = &port_ops, .run = run,
@@ -345,6 +458,7 @@ static bool open_run(struct run *run, struct simulation *s,
             run->waiting[j] = i;
         }
     }
+    run->gates_to_last = simulation_draw(&run->random) % (s->step_count + 1);
     return good;
 }
 
@@ -355,6 +469,7 @@ static void close_run(struct run *run)
     rcx_sim_destroy(run->net);
     free(run->ports);
     free(run->waiting);
+    free(run->gates);
 }
 
 /* What a rank that is not complete waits for. */

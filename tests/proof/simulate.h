@@ -30,6 +30,7 @@ struct simulated_call {
 struct simulated_rank {
     struct rcx_shape shape;
     struct rcx_plan *plan;
+    struct rcx_plan *gated; /* the plan, for steps in any order; or NULL */
     size_t first_step; /* of its steps among those of all ranks */
     uint64_t messages; /* that it sends */
     uint64_t sent;     /* elements */
@@ -66,7 +67,9 @@ enum simulated_sends {
 
 struct simulated_run {
     const struct rcx_reducer *reducer;
-    uint64_t seed; /* decides in which order ranks start and messages arrive */
+    /* Decides in which order ranks start, messages arrive and, unless sends
+     * are rendezvous, ready steps are taken. */
+    uint64_t seed;
     enum simulated_sends sends;
     int late;      /* starts when nothing else can happen any more; -1: none */
     /* out: ranks that were complete before the late one started */

@@ -3,10 +3,11 @@
  * Proves one case: an algorithm on one shape, on all ranks.
  *
  * What is proved: every element of the result is each rank's operand once, in
- * the order level that the algorithm states; no deadlock, no message left
- * over; the operand is not written, in place nothing that the user keeps;
- * nothing around IN, OUT and TMP is written; rounds, volume and combines are
- * what the algorithm's cost says; all ranks agree on fits, order and cost.
+ * the order level that the algorithm states, and combined in the same way in
+ * every run, whatever came first; no deadlock, no message left over; the
+ * operand is not written, in place nothing that the user keeps; nothing around
+ * IN, OUT and TMP is written; rounds, volume and combines are what the
+ * algorithm's cost says; all ranks agree on fits, order and cost.
  * For a barrier: nobody leaves before everybody has come.
  */
 #ifndef RCX_TESTS_PROOF_PROVE_H

@@ -208,8 +208,7 @@ static bool prove_counts(struct grid *g, struct proof_case c)
     return true;
 }
 
-/* Value number k of a parameter that is worth a proof. */
-static bool value_of(const struct rcx_param *p, int k, int64_t *value_p)
+bool proof_param_value(const struct rcx_param *p, int k, int64_t *value_p)
 {
     if (p->names && !p->names[k])
         return false;
@@ -224,7 +223,7 @@ static bool prove_params(struct grid *g, struct proof_case c, int i)
 
     if (i == RCX_PARAMS || !p || !p[i].name)
         return prove_counts(g, c);
-    for (int k = 0; value_of(&p[i], k, &c.params[i]); k++)
+    for (int k = 0; proof_param_value(&p[i], k, &c.params[i]); k++)
         if (!prove_params(g, c, i + 1))
             return false;
     return true;

@@ -25,4 +25,7 @@ struct proof_summary {
 bool proof_grid_run(const struct rcx_algo *algo, enum proof_extent extent,
                     struct proof_summary *summary_p);
 
+/* Value number k of a parameter that is worth a proof. False: there is none. */
+bool proof_param_value(const struct rcx_param *p, int k, int64_t *value_p);
+
 #endif

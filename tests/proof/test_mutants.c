@@ -11,10 +11,17 @@
 #include <string.h>
 
 #include "core/params.h"
+#include "grid.h"
 #include "mutants.h"
 
+enum { SCHEDULES_MAX = 64 };
+
 struct tally {
-    unsigned tried[MUTATIONS], equivalent[MUTATIONS], excused[EXCUSES];
+    /* Of one size and place: those whose mutants were tried. */
+    struct proof_case known[SCHEDULES_MAX];
+    int known_count;
+    unsigned schedules, tried[MUTATIONS], equivalent[MUTATIONS],
+        excused[EXCUSES];
 };
 
 static uint32_t step_count_of(const struct proof_case *c, int rank,
@@ -38,6 +45,17 @@ static uint32_t step_count_of(const struct proof_case *c, int rank,
     return steps;
 }
 
+static void fail_missed(const struct proof_case *c, const struct mutant *m)
+{
+    char params[128];
+
+    rcx_params_print(c->algo, c->params, params, sizeof params);
+    fail_msg("%s %s%s: p=%d count=%zu root=%d place %d: rank %d, step %u, "
+             "edge %u: %s is not noticed", rcx_coll_name(c->algo->coll),
+             c->algo->name, params, c->size, c->count, c->root, c->place,
+             m->rank, m->at, m->edge, mutation_name(m->mutation));
+}
+
 static void try(const struct proof_case *c, const struct mutant *m,
                 struct tally *tally)
 {
@@ -46,11 +64,7 @@ static void try(const struct proof_case *c, const struct mutant *m,
     if (v.verdict == MUTANT_NONE)
         return;
     if (v.verdict == MUTANT_MISSED)
-        fail_msg("%s %s: p=%d count=%zu root=%d place %d: rank %d, step %u, "
-                 "edge %u: %s is not noticed",
-                 rcx_coll_name(c->algo->coll), c->algo->name, c->size, c->count,
-                 c->root, c->place, m->rank, m->at, m->edge,
-                 mutation_name(m->mutation));
+        fail_missed(c, m);
     tally->tried[m->mutation]++;
     if (v.verdict == MUTANT_EQUIVALENT) {
         tally->equivalent[m->mutation]++;
@@ -78,9 +92,34 @@ static void try_all(const struct proof_case *c, struct tally *tally)
     }
 }
 
+static bool is_known(const struct proof_case *c, const struct tally *tally)
+{
+    for (int i = 0; i < tally->known_count; i++)
+        if (proof_same_schedules(c, &tally->known[i]))
+            return true;
+    return false;
+}
+
+/* All combinations of the values from parameter number i on. */
+static void try_params(struct proof_case c, int i, struct tally *tally)
+{
+    const struct rcx_param *p = c.algo->params;
+
+    if (i < RCX_PARAMS && p && p[i].name) {
+        for (int k = 0; proof_param_value(&p[i], k, &c.params[i]); k++)
+            try_params(c, i + 1, tally);
+    } else if (proof_applies(&c) && !is_known(&c, tally)) {
+        assert_true(tally->known_count < SCHEDULES_MAX);
+        tally->known[tally->known_count++] = c;
+        tally->schedules++;
+        try_all(&c, tally);
+    }
+}
+
 static void print_tally(const struct rcx_algo *algo, const struct tally *tally)
 {
-    print_message("# %s %s:", rcx_coll_name(algo->coll), algo->name);
+    print_message("# %s %s: %u schedules,", rcx_coll_name(algo->coll),
+                  algo->name, tally->schedules);
     for (int k = 0; k < MUTATIONS; k++)
         print_message(" %s %u/%u,", mutation_name((enum mutation)k),
                       tally->tried[k] - tally->equivalent[k], tally->tried[k]);
@@ -101,14 +140,13 @@ static void mutants_are_caught(void **state)
     for (int i = 0; i < 4; i++) {
         for (int place = 0; place < 2; place++) {
             const size_t size = (size_t)sizes[i];
-            struct proof_case c = {
+            const struct proof_case c = {
                 .algo = algo, .size = sizes[i], .root = sizes[i] / 2,
                 .count = algo->coll == RCX_COLL_BARRIER ? 0 : 2 * size + 1,
                 .place = (enum proof_place)place, .commutative = true};
 
-            rcx_params_reset(algo, c.params);
-            if (proof_applies(&c))
-                try_all(&c, &tally);
+            tally.known_count = 0;
+            try_params(c, 0, &tally);
         }
     }
     print_tally(algo, &tally);

@@ -4,6 +4,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "core/params.h"
+
 struct opening {
     struct job *job;
     int rank;
@@ -118,4 +120,30 @@ rcx_status_t job_wait(struct job *job, rcx_request_t *requests[])
     for (int i = 0; i < job->size; i++)
         status = status == RCX_OK ? requests[i]->status : status;
     return status;
+}
+
+static void set_forced(struct job *job, enum rcx_coll coll,
+                       const struct rcx_forced *forced)
+{
+    for (int i = 0; i < job->size; i++) {
+        job->contexts[i]->config.forced[coll] = *forced;
+        rcx_plan_cache_clear(job->contexts[i]->world);
+    }
+}
+
+void job_force(struct job *job, const struct rcx_algo *algo,
+               size_t segment_bytes)
+{
+    struct rcx_forced forced = {
+        .algo = algo, .window = 3, .segment_bytes = segment_bytes};
+
+    rcx_params_reset(algo, forced.params);
+    set_forced(job, algo->coll, &forced);
+}
+
+void job_unforce(struct job *job, enum rcx_coll coll)
+{
+    const struct rcx_forced forced = {.segment_bytes = SIZE_MAX};
+
+    set_forced(job, coll, &forced);
 }

@@ -31,6 +31,13 @@ rcx_status_t job_open(struct job *job, int size,
 /* Finalize all, with a thread per rank; the first error. */
 rcx_status_t job_close(struct job *job);
 
+/* From now on all ranks use algo, with its usual parameters, and segments of so
+ * many bytes; SIZE_MAX: as the library chooses. */
+void job_force(struct job *job, const struct rcx_algo *algo,
+               size_t segment_bytes);
+/* The library chooses again. */
+void job_unforce(struct job *job, enum rcx_coll coll);
+
 /* Progress all ranks until each one's request is complete; the first error.
  * The requests stay with the caller. */
 rcx_status_t job_wait(struct job *job, rcx_request_t *requests[]);

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "context.h"
-#include "core/params.h"
 #include "serial.h"
 
 enum { MOST_RANKS = 17, ELEMENT_BYTES = 64 };
@@ -300,20 +299,6 @@ static void run(struct call *c)
 
 /* ---- All calls ----------------------------------------------------------- */
 
-static void force(struct job *job, const struct rcx_algo *algo,
-                  size_t segment_bytes)
-{
-    for (int i = 0; i < job->size; i++) {
-        struct rcx_forced *forced =
-            &job->contexts[i]->config.forced[algo->coll];
-
-        *forced = (struct rcx_forced){.algo = algo, .window = 3,
-                                      .segment_bytes = segment_bytes};
-        rcx_params_reset(algo, forced->params);
-        rcx_plan_cache_clear(job->contexts[i]->world);
-    }
-}
-
 static void run_counts(struct call *c)
 {
     const size_t p = (size_t)c->job->size;
@@ -347,11 +332,11 @@ static void run_kind(struct job *job, const struct kind *kind)
         if ((*a)->coll == RCX_COLL_BARRIER)
             continue;
         c.algo = *a;
-        force(job, *a, SIZE_MAX);
+        job_force(job, *a, SIZE_MAX);
         run_counts(&c);
         if (!(*a)->segments)
             continue;
-        force(job, *a, 256);
+        job_force(job, *a, 256);
         run_counts(&c);
     }
 }

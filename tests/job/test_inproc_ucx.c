@@ -107,50 +107,38 @@ static void all_collectives_at_every_size_of_job(void **state)
 
 /* ---- Every algorithm ----------------------------------------------------- */
 
-static void force(enum rcx_coll coll, const char *method)
+static void run_forced(struct job *job, const struct rcx_algo *algo,
+                       size_t segment_bytes)
 {
-    static const char *const variables[RCX_COLL_COUNT] = {
-        [RCX_COLL_ALLREDUCE] = "RCX_ALLREDUCE",
-        [RCX_COLL_REDUCE] = "RCX_REDUCE",
-        [RCX_COLL_REDUCE_SCATTER] = "RCX_REDUCE_SCATTER",
-    };
-
-    if (variables[coll] && method)
-        setenv(variables[coll], method, 1);
-    else if (variables[coll])
-        unsetenv(variables[coll]);
-}
-
-static void run_forced(const struct rcx_algo *algo, const char *suffix,
-                       int size)
-{
-    struct rcx_shape shape = {.coll = algo->coll, .size = size, .count = 1,
+    struct rcx_shape shape = {.coll = algo->coll, .size = job->size, .count = 1,
                               .elem_bytes = 4, .commutative = true};
-    char method[64];
-    struct job job;
 
     rcx_params_reset(algo, shape.params);
     rcx_params_settle(algo, &shape, &rcx_machine_usual);
     if (!rcx_algo_fits(algo, &shape))
         return;
-    snprintf(method, sizeof method, "%s%s", algo->name, suffix);
-    force(algo->coll, method);
-    open_job(&job, size, NULL);
-    force(algo->coll, NULL);
-    run_counts(&job);
-    run_all(&job, &average, 33000);
-    assert_ok(job_close(&job));
+    job_force(job, algo, segment_bytes);
+    run_counts(job);
+    run_all(job, &average, 33000);
+    job_unforce(job, algo->coll);
 }
 
 static void every_algorithm_when_forced(void **state)
 {
+    const int sizes[] = {3, 8};
+
     (void)state;
-    for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++) {
-        if ((*a)->coll == RCX_COLL_BARRIER)
-            continue;
-        for (int size = 2; size <= MOST_RANKS; size += size < 5 ? 1 : 2)
-            run_forced(*a, "", size);
-        run_forced(*a, ":segment=4K,window=4", 3);
+    for (int i = 0; i < 2; i++) {
+        struct job job;
+
+        open_job(&job, sizes[i], NULL);
+        for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++) {
+            if ((*a)->coll == RCX_COLL_BARRIER)
+                continue;
+            run_forced(&job, *a, SIZE_MAX);
+            run_forced(&job, *a, 4096);
+        }
+        assert_ok(job_close(&job));
     }
 }
 

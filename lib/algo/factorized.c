@@ -30,6 +30,13 @@ static bool splits(const struct rcx_factorized *f, const struct rcx_shape *s,
            s->count / parts * s->elem_bytes > (uint64_t)f->b;
 }
 
+int rcx_factorized_ways(const struct rcx_factorized *f,
+                        const struct rcx_shape *s, const struct rcx_meeting *m,
+                        int parts)
+{
+    return splits(f, s, m, (size_t)parts) ? ways(m) : 1;
+}
+
 static struct rcx_span part_of(const struct rcx_factorized_round *round, int i)
 {
     return round->splits ? rcx_span_part(round->part, ways(&round->meeting), i)
@@ -413,7 +420,8 @@ static void charge_gather(struct rcx_cost *c, const struct rcx_meeting *m,
 struct rcx_cost rcx_factorized_cost(const struct rcx_factorized *f,
                                     const struct rcx_shape *s, int root)
 {
-    const bool all = root == RCX_FACTORIZED_ALL;
+    const bool all = root < 0;
+    const int back = root == RCX_FACTORIZED_ALL;
     struct rcx_cost c = {0};
     struct rcx_meeting m;
     struct rcx_rounds r;
@@ -430,12 +438,12 @@ struct rcx_cost rcx_factorized_cost(const struct rcx_factorized *f,
             parts *= (size_t)ways(&m);
         part = (double)(s->count / parts + (s->count % parts != 0));
         charge_reduce(&c, &m, split || !all, part);
-        if (all)
+        if (back)
             charge_allgather(&c, &m, split, part);
-        else
+        else if (!all)
             charge_gather(&c, &m, split, part);
         if (r.units > 0 && !is_late) {
-            charge(&c, 1 + all, (1 + all) * part, part);
+            charge(&c, 1 + back, (1 + back) * part, part);
             is_late = true;
         }
     }

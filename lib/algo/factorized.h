@@ -45,7 +45,8 @@ struct rcx_factorized_stack {
     int depth;
 };
 
-enum { RCX_FACTORIZED_ALL = -1 }; /* instead of a root */
+/* instead of a root; and, of a cost, no routing phase */
+enum { RCX_FACTORIZED_ALL = -1, RCX_FACTORIZED_PARTS = -2 };
 /*
  * Reduction phase. result, as long as operand, has room for partial results;
  * in the end, a member that is not eliminated has its part of the whole there.
@@ -70,7 +71,12 @@ void rcx_factorized_gather(struct rcx_builder *b,
 void rcx_factorized_allreduce(struct rcx_builder *b,
                               const struct rcx_factorized *f);
 
-/* Of both phases. */
+/* Into how many parts a step splits what is a parts-th of the vector; 1: it
+ * deals with all of that. */
+int rcx_factorized_ways(const struct rcx_factorized *f,
+                        const struct rcx_shape *s, const struct rcx_meeting *m,
+                        int parts);
+/* Of both phases; with PARTS, of the reduction phase. */
 struct rcx_cost rcx_factorized_cost(const struct rcx_factorized *f,
                                     const struct rcx_shape *s, int root);
 rcx_order_t rcx_factorized_order(const struct rcx_factorized *f);

@@ -138,3 +138,14 @@ bool rcx_rounds_next(struct rcx_rounds *r, struct rcx_meeting *m)
         halve(r, m);
     return true;
 }
+
+int rcx_rounds_rank(const struct rcx_rounds *r, int group, int lane)
+{
+    struct rcx_rounds other = *r;
+
+    if (r->units == 0)
+        return group * r->width + lane;
+    other.lane = lane / r->unit_width;
+    other.unit_lane = lane % r->unit_width;
+    return member_of(&other, group);
+}

@@ -82,5 +82,7 @@ void rcx_rounds_begin(struct rcx_rounds *r, int size, int rank, int ring_max,
  * among those who meet, but its group goes on.
  */
 bool rcx_rounds_next(struct rcx_rounds *r, struct rcx_meeting *m);
+/* The rank that is a group's active member of this lane, of all its lanes. */
+int rcx_rounds_rank(const struct rcx_rounds *r, int group, int lane);
 
 #endif

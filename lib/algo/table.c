@@ -36,6 +36,7 @@
     X(rcx_reduce_scatter_reduce_then_scatter) \
     X(rcx_reduce_scatter_binary_blocks) \
     X(rcx_reduce_scatter_circulant) \
+    X(rcx_reduce_scatter_factorized) \
     X(rcx_barrier_dissemination)
 
 #define DECLARE(name) extern const struct rcx_algo name;

@@ -43,6 +43,7 @@ struct split {
     int depth;
     int parts;
     struct rcx_rounds rounds; /* that follow */
+    bool restores; /* some of those, as far as walked, eliminate ranks */
 };
 
 /* A rank, as it comes out of the steps. */
@@ -66,12 +67,14 @@ static struct holder walk(const struct rcx_shape *s, int rank,
     split->vector = (struct rcx_span){RCX_BUFFER_TMP, 0, s->count};
     split->depth = 0;
     split->parts = 1;
+    split->restores = false;
     rcx_rounds_begin(&r, s->size, rank, f.ring_max, f.protocol);
     split->rounds = r;
     while (rcx_rounds_next(&r, &m)) {
         const int ways = rcx_factorized_ways(&f, s, &m, split->parts);
         const bool leaves = rcx_meeting_eliminates(&m, m.place);
 
+        split->restores |= ways == 1 && m.kind == RCX_MEETING_THREE_TWO;
         if (ways > 1) {
             split->ways[split->depth++] = ways;
             split->parts *= ways;
@@ -214,8 +217,11 @@ static double length(const struct clock *c, struct rcx_span span)
 static double ready(const struct clock *c, int rank, bool receives)
 {
     struct split split;
-    const struct holder h = walk(c->split->s, rank, &split);
+    struct holder h;
 
+    if (!c->split->restores)
+        return 0;
+    h = walk(c->split->s, rank, &split);
     return receives && h.from < 0 ? 0 : length(c, restored(c->split, &h));
 }
 
@@ -294,7 +300,7 @@ static struct rcx_cost cost(const struct rcx_shape *s)
     struct rcx_cost c = rcx_factorized_cost(&f, s, RCX_FACTORIZED_PARTS);
     struct split split;
 
-    walk(s, 0, &split);
+    walk(s, 0, &split); /* group 0 is in every elimination */
     c.rounds += exchange(&split, true);
     c.volume += exchange(&split, false);
     return c;

@@ -204,6 +204,8 @@ static void mutate_steps(struct rcx_builder *b, const struct rcx_shape *s,
     if (making->made && m->mutation != MUTATION_DROP_STEP &&
         is_refused(s, &b->steps[m->at]))
         making->made = false;
+    if (!making->made)
+        b->steps[m->at] = making->step;
 }
 
 static void mutate_plan(struct rcx_plan *plan, const struct rcx_shape *s,

@@ -25,9 +25,11 @@
 
 #include "algo/rounds.h"
 
+#define RCX_FACTORIZED_ALWAYS (-2)
+
 struct rcx_factorized {
     struct rcx_group group;
-    int64_t b;
+    int64_t b; /* bytes; RCX_FACTORIZED_ALWAYS: all steps split the vector */
     int ring_max;
     enum rcx_protocol protocol;
 };

@@ -4,19 +4,15 @@
  * (Rabenseifner, Traeff 2004, 2 and 3.6), and one exchange of what is not at
  * home then.
  *
- *   time     the reduction phase of algo/allreduce_factorized.c; then, with l
- *            parts as the steps have split the vector, at most: alpha + n/p
- *            beta if l = p; 3 alpha + 2 n/p beta if all steps split it; in
- *            general (p/l + 2) alpha + (n/l + n/p) beta, and alpha + n l/p beta
- *            more where a step of whole parts eliminates ranks
- *   scratch  2 n without b; with b without end 3 n, and r n for each ring
+ *   time     the reduction phase of algo/allreduce_factorized.c with b = 0;
+ *            then at most 3 alpha + 2 n/p beta, and alpha + n/p beta where
+ *            there is no elimination
+ *   scratch  2 n
  *   order    UNIFORM; CANONICAL when p is 2^k, or 2^k times one ring
  *
- * The steps that split the vector leave groups of neighbours, each with l
- * active members, who have a part each, the digits of their lanes reversed. The
- * steps with whole parts make these parts of the result, in all groups alike
- * but in those that they eliminate: their members get the parts back, as far as
- * the group's blocks lie there. Then each group hands out its blocks.
+ * All steps split the vector. That leaves l active ranks with a part each, the
+ * digits of their lanes reversed, and they hand out the blocks. (Steps with
+ * whole vectors would save no round, and make parts that nobody needs.)
  *
  * Parts and blocks overlap like two rows of bricks. A part's holder first sends
  * what it has of a block that begins there and goes on, then what it has of the
@@ -28,8 +24,8 @@
 static struct rcx_factorized setting(const struct rcx_shape *s)
 {
     return (struct rcx_factorized){
-        .group = rcx_group_all(s), .b = s->params[0],
-        .ring_max = (int)s->params[1]};
+        .group = rcx_group_all(s), .b = RCX_FACTORIZED_ALWAYS,
+        .ring_max = (int)s->params[0]};
 }
 
 /* ---- Who has which part -------------------------------------------------- */
@@ -42,23 +38,20 @@ struct split {
     int ways[RCX_ROUNDS_MAX];
     int depth;
     int parts;
-    struct rcx_rounds rounds; /* that follow */
-    bool restores; /* some of those, as far as walked, eliminate ranks */
+    struct rcx_rounds rounds; /* behind all of them */
 };
 
 /* A rank, as it comes out of the steps. */
 struct holder {
     int rank;
-    int group;
     int part; /* it has; -1: it has been eliminated before */
-    int from, to; /* whom it gets its part from, or gives it to; -1: nobody */
 };
 
 static struct holder walk(const struct rcx_shape *s, int rank,
                           struct split *split)
 {
     const struct rcx_factorized f = setting(s);
-    struct holder h = {.rank = rank, .from = -1, .to = -1};
+    struct holder h = {.rank = rank};
     struct rcx_rounds r;
     struct rcx_meeting m;
 
@@ -67,33 +60,22 @@ static struct holder walk(const struct rcx_shape *s, int rank,
     split->vector = (struct rcx_span){RCX_BUFFER_TMP, 0, s->count};
     split->depth = 0;
     split->parts = 1;
-    split->restores = false;
     rcx_rounds_begin(&r, s->size, rank, f.ring_max, f.protocol);
-    split->rounds = r;
     while (rcx_rounds_next(&r, &m)) {
         const int ways = rcx_factorized_ways(&f, s, &m, split->parts);
         const bool leaves = rcx_meeting_eliminates(&m, m.place);
 
-        split->restores |= ways == 1 && m.kind == RCX_MEETING_THREE_TWO;
-        if (ways > 1) {
+        if (ways > 1)
             split->ways[split->depth++] = ways;
-            split->parts *= ways;
-            split->rounds = r;
-            h.part = leaves || h.part < 0 ? -1 : h.part * ways + m.place;
-        } else if (h.part >= 0 && leaves) {
-            h.from = rcx_meeting_rank(&m, 1);
-            break;
-        } else if (h.part >= 0 && m.kind == RCX_MEETING_THREE_TWO &&
-                   m.place == 1) {
-            h.to = rcx_meeting_rank(&m, 2);
-        }
+        split->parts *= ways;
+        h.part = leaves || h.part < 0 ? -1 : h.part * ways + m.place;
     }
-    h.group = split->rounds.group;
+    split->rounds = r;
     return h;
 }
 
-/* The rank that has a part of this number in a group. */
-static int rank_with(const struct split *split, int group, int part)
+/* The rank that has a part of this number. */
+static int rank_with(const struct split *split, int part)
 {
     int lane = 0;
 
@@ -101,7 +83,7 @@ static int rank_with(const struct split *split, int group, int part)
         lane = lane * split->ways[i] + part % split->ways[i];
         part /= split->ways[i];
     }
-    return rcx_rounds_rank(&split->rounds, group, lane);
+    return rcx_rounds_rank(&split->rounds, 0, lane);
 }
 
 static struct rcx_span part_at(const struct split *split, int part)
@@ -140,32 +122,9 @@ static int part_with(const struct split *split, size_t element)
     return part;
 }
 
-/* The first rank of a group; groups but the lowest have a rank per part. */
-static int first_of(const struct split *split, int group)
-{
-    const int behind = split->rounds.groups - group;
-
-    return group == 0 ? 0 : split->s->size - behind * split->parts;
-}
-
-static int group_of(const struct split *split, int rank)
-{
-    const int behind = (split->s->size - 1 - rank) / split->parts;
-    const int group = split->rounds.groups - 1 - behind;
-
-    return group < 0 ? 0 : group;
-}
-
 static struct rcx_span block_of(const struct split *split, int rank)
 {
     return rcx_block(&split->blocks, split->vector, rank);
-}
-
-/* The blocks of a group. */
-static struct rcx_span blocks_of(const struct split *split, int group)
-{
-    return rcx_block_range(&split->blocks, split->vector,
-                           first_of(split, group), first_of(split, group + 1));
 }
 
 static struct rcx_span overlap(struct rcx_span a, struct rcx_span b)
@@ -174,18 +133,6 @@ static struct rcx_span overlap(struct rcx_span a, struct rcx_span b)
     const size_t end = end_of(a) < end_of(b) ? end_of(a) : end_of(b);
 
     return (struct rcx_span){a.buffer, start, end > start ? end - start : 0};
-}
-
-/* What it gives or gets of its part before groups hand out their blocks. */
-static struct rcx_span restored(const struct split *split,
-                                const struct holder *h)
-{
-    const int rank = h->from >= 0 ? h->rank : h->to;
-
-    if (rank < 0)
-        return (struct rcx_span){0};
-    return overlap(part_at(split, h->part),
-                   blocks_of(split, group_of(split, rank)));
 }
 
 /* When a part's holder sends what it has of a block. */
@@ -213,26 +160,14 @@ static double length(const struct clock *c, struct rcx_span span)
     return c->counts ? span.count > 0 : (double)span.count;
 }
 
-/* When a rank has its part. */
-static double ready(const struct clock *c, int rank, bool receives)
-{
-    struct split split;
-    struct holder h;
-
-    if (!c->split->restores)
-        return 0;
-    h = walk(c->split->s, rank, &split);
-    return receives && h.from < 0 ? 0 : length(c, restored(c->split, &h));
-}
-
-/* The holder of a part sends pieces of blocks first to end - 1. */
+/* The holder of a part sends pieces of the blocks from first on. */
 static void send_part(struct clock *c, int rank, struct rcx_span part,
-                      int first, int end)
+                      int first)
 {
-    double now = ready(c, rank, false), before = 0;
+    double now = 0, before = 0;
 
     for (int turn = 0; turn < TURNS; turn++) {
-        for (int i = first; i < end; i++) {
+        for (int i = first; i < c->split->s->size; i++) {
             const struct rcx_span block = block_of(c->split, i);
             const struct rcx_span piece = overlap(part, block);
             double got;
@@ -241,7 +176,7 @@ static void send_part(struct clock *c, int rank, struct rcx_span part,
                 break;
             if (piece.count == 0 || (int)turn_of(part, block) != turn)
                 continue;
-            got = turn == BEGAN_BEFORE ? c->before : ready(c, i, true);
+            got = turn == BEGAN_BEFORE ? c->before : 0;
             if (i != rank)
                 got = now = (now > got ? now : got) + length(c, piece);
             if (end_of(block) > end_of(part))
@@ -257,25 +192,17 @@ static void send_part(struct clock *c, int rank, struct rcx_span part,
 static double exchange(const struct split *split, bool counts)
 {
     struct clock c = {.split = split, .counts = counts};
+    int first = 0;
 
-    for (int group = 0; group < split->rounds.groups; group++) {
-        const struct rcx_span blocks = blocks_of(split, group);
-        const int end = first_of(split, group + 1);
-        int first = first_of(split, group);
+    for (int i = 0; i < split->parts && split->vector.count > 0; i++) {
+        const struct rcx_span part = part_at(split, i);
 
-        for (int i = part_with(split, blocks.offset);
-             i < split->parts && blocks.count > 0; i++) {
-            const struct rcx_span part = part_at(split, i);
-
-            if (part.offset >= end_of(blocks))
-                break;
-            if (part.count == 0)
-                continue;
-            while (first < end - 1 &&
-                   end_of(block_of(split, first)) <= part.offset)
-                first++;
-            send_part(&c, rank_with(split, group, i), part, first, end);
-        }
+        if (part.count == 0)
+            continue;
+        while (first < split->s->size - 1 &&
+               end_of(block_of(split, first)) <= part.offset)
+            first++;
+        send_part(&c, rank_with(split, i), part, first);
     }
     return c.last;
 }
@@ -300,7 +227,7 @@ static struct rcx_cost cost(const struct rcx_shape *s)
     struct rcx_cost c = rcx_factorized_cost(&f, s, RCX_FACTORIZED_PARTS);
     struct split split;
 
-    walk(s, 0, &split); /* group 0 is in every elimination */
+    walk(s, 0, &split);
     c.rounds += exchange(&split, true);
     c.volume += exchange(&split, false);
     return c;
@@ -312,30 +239,18 @@ static struct rcx_span lies(struct rcx_span result, struct rcx_span span)
     return rcx_span_sub(result, span.offset, span.count);
 }
 
-static void restore(struct rcx_builder *b, const struct split *split,
-                    const struct holder *h, struct rcx_span result)
-{
-    const struct rcx_span part = restored(split, h);
-
-    if (part.count == 0)
-        return;
-    if (h->from >= 0)
-        rcx_step_recv(b, h->from, lies(result, part));
-    else
-        rcx_step_send(b, h->to, lies(result, part));
-}
-
 static void send_pieces(struct rcx_builder *b, const struct split *split,
                         const struct holder *h, struct rcx_span result)
 {
     const struct rcx_span part = part_at(split, h->part);
-    const int end = first_of(split, h->group + 1);
 
     for (int turn = 0; turn < TURNS; turn++) {
-        for (int i = first_of(split, h->group); i < end; i++) {
+        for (int i = 0; i < split->s->size; i++) {
             const struct rcx_span block = block_of(split, i);
             const struct rcx_span piece = overlap(part, block);
 
+            if (block.offset >= end_of(part))
+                break;
             if (i != h->rank && piece.count > 0 &&
                 (int)turn_of(part, block) == turn)
                 rcx_step_send(b, i, lies(result, piece));
@@ -364,7 +279,7 @@ static void receive_pieces(struct rcx_builder *b, const struct split *split,
         if (i == h->part)
             rcx_step_copy(b, mine, lies(result, piece));
         else
-            rcx_step_recv(b, rank_with(split, h->group, i), mine);
+            rcx_step_recv(b, rank_with(split, i), mine);
     }
 }
 
@@ -378,26 +293,20 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 
     rcx_factorized_reduce(b, &f, RCX_FACTORIZED_ALL, rcx_span_in(s), result,
                           &stack);
-    restore(b, &split, &h, result);
     if (h.part >= 0)
         send_pieces(b, &split, &h, result);
     receive_pieces(b, &split, &h, result);
 }
 
-static const struct rcx_param params[] = {
-    RCX_FACTORIZED_B, RCX_FACTORIZED_RING_MAX, {0}};
+static const struct rcx_param params[] = {RCX_FACTORIZED_RING_MAX, {0}};
 
 const struct rcx_algo rcx_reduce_scatter_factorized = {
     .name = "factorized", .coll = RCX_COLL_REDUCE_SCATTER,
     .formula = "p = 2^k r1 ... rh q, q no product of primes up to ring_max; "
-               "m = n, less after each step that splits it: "
-               "a + m/2 (b + g) or a + m (b + g) for each 2; "
-               "(r-1) a + m (1-1/r) (b + g) "
-               "or ceil(lg r) a + m (r-1) (b + g) for each r; "
-               "(l+1) a + m (3/2 - 1/2^l) (b + g) "
-               "or (l+1) (a + m b + m g) for q > 1, l = floor(lg q); "
-               "and a + n/p b if all steps split it and q = 1, else the "
-               "exchange as it goes",
+               "m = n, less after each step: a + m/2 (b + g) for each 2; "
+               "(r-1) a + m (1-1/r) (b + g) for each r; "
+               "(l+1) a + m (3/2 - 1/2^l) (b + g) for q > 1, l = floor(lg q); "
+               "and a + n/p b if q = 1, else up to 3 a + 2 n/p b",
     .needs = RCX_FACTORIZED_NEEDS,
     .source = "Rabenseifner, Traeff 2004, 2 and 3.6; exchange: design",
     .params = params, .fits = fits, .order = order, .cost = cost,

@@ -26,11 +26,6 @@ static struct rcx_factorized setting(const struct rcx_shape *s)
         .ring_max = (int)s->params[1]};
 }
 
-static bool fits(const struct rcx_shape *s)
-{
-    return rcx_factorized_fits(s);
-}
-
 static rcx_order_t order(const struct rcx_shape *s)
 {
     const struct rcx_factorized f = setting(s);
@@ -66,6 +61,6 @@ const struct rcx_algo rcx_allreduce_factorized = {
                "or (l+2) (a + m b) + (l+1) m g for q > 1, l = floor(lg q)",
     .needs = RCX_FACTORIZED_NEEDS,
     .source = "Rabenseifner, Traeff 2004, 3.6",
-    .params = params, .fits = fits, .order = order, .cost = cost,
-    .build = build, .segments = true,
+    .params = params, .fits = rcx_factorized_fits, .order = order,
+    .cost = cost, .build = build, .segments = true,
 };

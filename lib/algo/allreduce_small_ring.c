@@ -22,12 +22,6 @@ static struct rcx_factorized setting(const struct rcx_shape *s)
         .group = rcx_group_all(s), .b = s->params[0], .ring_max = INT_MAX};
 }
 
-/* The vectors of a ring in scratch can be addressed. */
-static bool fits(const struct rcx_shape *s)
-{
-    return rcx_factorized_fits(s);
-}
-
 static rcx_order_t order(const struct rcx_shape *s)
 {
     const struct rcx_factorized f = setting(s);
@@ -58,6 +52,6 @@ const struct rcx_algo rcx_allreduce_small_ring = {
                "(k + q ceil(lg r)) a + (k + q (r-1)) (n b + n g)",
     .needs = RCX_FACTORIZED_NEEDS,
     .source = "Rabenseifner, Traeff 2004, 3.4",
-    .params = params, .fits = fits, .order = order, .cost = cost,
-    .build = build, .segments = true,
+    .params = params, .fits = rcx_factorized_fits, .order = order,
+    .cost = cost, .build = build, .segments = true,
 };

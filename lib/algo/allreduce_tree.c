@@ -15,16 +15,6 @@
  */
 #include "algo/tree_phase.h"
 
-static bool fits(const struct rcx_shape *s)
-{
-    return rcx_topology_fits(s);
-}
-
-static rcx_order_t order(const struct rcx_shape *s)
-{
-    return rcx_topology_order(s);
-}
-
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
     const struct rcx_topology t = rcx_topology_of(s);
@@ -50,6 +40,7 @@ const struct rcx_algo rcx_allreduce_tree = {
     .formula = "R (2 a + 2 n b + n g), R rounds of the topology",
     .needs = rcx_topology_needs,
     .source = "OCC manual 2005; double: Sanders, Speck, Traeff 2009",
-    .params = rcx_topology_params, .fits = fits, .order = order, .cost = cost,
+    .params = rcx_topology_params, .fits = rcx_topology_fits,
+    .order = rcx_topology_order, .cost = cost,
     .build = build, .segments = true,
 };

@@ -209,11 +209,6 @@ static double exchange(const struct split *split, bool counts)
 
 /* ---- The algorithm ------------------------------------------------------- */
 
-static bool fits(const struct rcx_shape *s)
-{
-    return rcx_factorized_fits(s);
-}
-
 static rcx_order_t order(const struct rcx_shape *s)
 {
     const struct rcx_factorized f = setting(s);
@@ -309,6 +304,6 @@ const struct rcx_algo rcx_reduce_scatter_factorized = {
                "and a + n/p b if q = 1, else up to 3 a + 2 n/p b",
     .needs = RCX_FACTORIZED_NEEDS,
     .source = "Rabenseifner, Traeff 2004, 2 and 3.6; exchange: design",
-    .params = params, .fits = fits, .order = order, .cost = cost,
-    .build = build,
+    .params = params, .fits = rcx_factorized_fits, .order = order,
+    .cost = cost, .build = build,
 };

@@ -57,8 +57,10 @@ static void return_to_pool(struct rcx_context *context, struct rcx_request *r)
     context->free_requests = r;
 }
 
-/* The round after a user's op in which ranks agree that it failed nowhere. */
-__attribute__((noinline)) static rcx_status_t prepare_closing(struct rcx_request *r)
+/* The round after a user's op in which ranks agree that it failed nowhere. Out
+ * of line, since hardly any call has one. */
+__attribute__((noinline)) static rcx_status_t
+prepare_closing(struct rcx_request *r)
 {
     const struct rcx_call call = {
         .coll = RCX_COLL_ALLREDUCE, .alias = RCX_ALIAS_SAME,

@@ -22,7 +22,8 @@ struct ucp {
     ucp_worker_h worker;
     ucp_address_t *address;
     ucp_ep_h *endpoints; /* by rank; NULL: not connected yet */
-    ucp_request_param_t sending, receiving; /* all but user_data never changes */
+    ucp_request_param_t sending; /* of both only user_data changes */
+    ucp_request_param_t receiving;
 };
 
 static void version(char *text, size_t bytes)

@@ -315,8 +315,8 @@ static void print_parameter(const struct rcx_param *p)
 static void print_algorithm(const struct rcx_algo *algo, bool reduces)
 {
     if (reduces)
-        printf("    %-28s %-12s %-12s %s\n", algo->name, level_at(algo, 8),
-               level_at(algo, 7), algo->segments ? "yes" : "no");
+        printf("    %-28s %-12s %s\n", algo->name, level_at(algo, 8),
+               level_at(algo, 7));
     else
         printf("    %s\n", algo->name);
     print_wrapped("      cost:   ", algo->formula);
@@ -339,8 +339,7 @@ static void print_algorithms(void)
         printf("  %s (%s)\n", rcx_coll_name(coll),
                variable ? variable : "internal");
         if (variable)
-            printf("    %-28s %-12s %-12s %s\n", "NAME", "order p=8",
-                   "order p=7", "segments");
+            printf("    %-28s %-12s %s\n", "NAME", "order p=8", "order p=7");
         for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++)
             if ((*a)->coll == coll)
                 print_algorithm(*a, variable != NULL);

@@ -47,5 +47,4 @@ const struct rcx_algo rcx_allreduce_allgather_reduce = {
     .source = "Bruck et al. 1997 by Thakur, Rabenseifner, Gropp 2005, 4.1.2; "
               "order: design",
     .fits = fits, .order = order, .cost = cost, .build = build,
-    .segments = true,
 };

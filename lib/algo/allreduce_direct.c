@@ -48,5 +48,5 @@ const struct rcx_algo rcx_allreduce_direct = {
     .name = "direct", .coll = RCX_COLL_ALLREDUCE,
     .formula = "(p-1) (a + n b + n g)",
     .source = "all-to-all broadcast and local reduction; order: design",
-    .order = order, .cost = cost, .build = build, .segments = true,
+    .order = order, .cost = cost, .build = build,
 };

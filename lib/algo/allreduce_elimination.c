@@ -63,5 +63,4 @@ const struct rcx_algo rcx_allreduce_elimination = {
                "b without end: (ceil(lg p)+1) (a + n b) + ceil(lg p) n g",
     .source = "Rabenseifner, Traeff 2004, 3.1 to 3.3",
     .params = params, .order = order, .cost = cost, .build = build,
-    .segments = true,
 };

@@ -62,5 +62,5 @@ const struct rcx_algo rcx_allreduce_factorized = {
     .needs = RCX_FACTORIZED_NEEDS,
     .source = "Rabenseifner, Traeff 2004, 3.6",
     .params = params, .fits = rcx_factorized_fits, .order = order,
-    .cost = cost, .build = build, .segments = true,
+    .cost = cost, .build = build,
 };

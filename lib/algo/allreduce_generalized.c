@@ -212,5 +212,4 @@ const struct rcx_algo rcx_allreduce_generalized = {
     .needs = "a power of two of ranks for group=xor",
     .source = "Kolmakov, Zhang 2020", .params = params,
     .fits = fits, .order = order, .cost = cost, .build = build,
-    .segments = true,
 };

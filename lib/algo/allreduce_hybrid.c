@@ -75,5 +75,4 @@ const struct rcx_algo rcx_allreduce_hybrid = {
                "halve; + 2 a + 2 n b + n g unless p = 2^k",
     .source = "Rabenseifner, Traeff 2004, 2; van de Geijn 1994",
     .params = params, .order = order, .cost = cost, .build = build,
-    .segments = true,
 };

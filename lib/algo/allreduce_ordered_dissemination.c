@@ -385,5 +385,5 @@ const struct rcx_algo rcx_allreduce_ordered_dissemination = {
     .formula = "m a + v n b + c n g, m = ceil(lg p), v and c about "
                "m (m+1) / 2",
     .source = "RCX; the open problem of Rabenseifner, Traeff 2004",
-    .order = order, .cost = cost, .build = build, .segments = true,
+    .order = order, .cost = cost, .build = build,
 };

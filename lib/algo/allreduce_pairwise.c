@@ -62,5 +62,4 @@ const struct rcx_algo rcx_allreduce_pairwise = {
                "h = p-1 by a ring, ceil(lg p) by Bruck",
     .source = "Thakur, Rabenseifner, Gropp 2005, 5.3",
     .params = params, .order = order, .cost = cost, .build = build,
-    .segments = true,
 };

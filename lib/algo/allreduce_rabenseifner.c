@@ -78,5 +78,5 @@ const struct rcx_algo rcx_allreduce_rabenseifner = {
                "(full)",
     .source = "Thakur, Rabenseifner, Gropp 2005, 5.1",
     .params = params,
-    .order = order, .cost = cost, .build = build, .segments = true,
+    .order = order, .cost = cost, .build = build,
 };

@@ -60,5 +60,5 @@ const struct rcx_algo rcx_allreduce_recursive_doubling = {
     .formula = "k (a + n b + n g), k = floor(lg p); "
                "+ 2 a + 2 n b + n g unless p = 2^k",
     .source = "Thakur, Rabenseifner, Gropp 2005, 4.5",
-    .order = order, .cost = cost, .build = build, .segments = true,
+    .order = order, .cost = cost, .build = build,
 };

@@ -156,5 +156,4 @@ const struct rcx_algo rcx_allreduce_recursive_multiplying = {
                "+ (q-1) (2 a + 2 n b + n g), q = ceil(p / radix^k)",
     .source = "Thakur, Rabenseifner, Gropp 2005, 4.5; Peterka et al. 2009",
     .params = params, .order = order, .cost = cost, .build = build,
-    .segments = true,
 };

@@ -53,5 +53,5 @@ const struct rcx_algo rcx_allreduce_small_ring = {
     .needs = RCX_FACTORIZED_NEEDS,
     .source = "Rabenseifner, Traeff 2004, 3.4",
     .params = params, .fits = rcx_factorized_fits, .order = order,
-    .cost = cost, .build = build, .segments = true,
+    .cost = cost, .build = build,
 };

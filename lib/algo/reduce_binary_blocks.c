@@ -73,5 +73,5 @@ const struct rcx_algo rcx_reduce_binary_blocks = {
     .formula = "2 lg p a + (p-1)/p (2 n b + n g) when p = 2^k; else about "
                "2^d a more per gap d in p's digits, up to 3/2 n b + n/2 g more",
     .source = "Thakur, Rabenseifner, Gropp 2005, 5.2",
-    .order = order, .cost = cost, .build = build, .segments = true,
+    .order = order, .cost = cost, .build = build,
 };

@@ -38,5 +38,5 @@ const struct rcx_algo rcx_reduce_binomial = {
     .name = "binomial", .coll = RCX_COLL_REDUCE,
     .formula = "ceil(lg p) (a + n b + n g)",
     .source = "Thakur, Rabenseifner, Gropp 2005, 4.3; order: design",
-    .order = order, .cost = cost, .build = build, .segments = true,
+    .order = order, .cost = cost, .build = build,
 };

@@ -69,5 +69,5 @@ const struct rcx_algo rcx_reduce_factorized = {
     .needs = RCX_FACTORIZED_NEEDS,
     .source = "Rabenseifner, Traeff 2004, 2 and 3.6",
     .params = params, .fits = rcx_factorized_fits, .order = order,
-    .cost = cost, .build = build, .segments = true,
+    .cost = cost, .build = build,
 };

@@ -54,5 +54,5 @@ const struct rcx_algo rcx_reduce_rabenseifner = {
     .formula = "2 k a + (1 - 1/2^k) (2 n b + n g), k = floor(lg p); "
                "+ 2 a + n b + n/2 g unless p = 2^k",
     .source = "Thakur, Rabenseifner, Gropp 2005, 5.1",
-    .order = order, .cost = cost, .build = build, .segments = true,
+    .order = order, .cost = cost, .build = build,
 };

@@ -50,5 +50,5 @@ const struct rcx_algo rcx_reduce_tree = {
     .source = "OCC manual 2005; double: Sanders, Speck, Traeff 2009",
     .params = rcx_topology_params, .fits = rcx_topology_fits,
     .order = rcx_topology_order, .cost = cost,
-    .build = build, .segments = true,
+    .build = build,
 };

@@ -138,7 +138,6 @@ struct rcx_algo {
     rcx_order_t (*order)(const struct rcx_shape *s);
     struct rcx_cost (*cost)(const struct rcx_shape *s);
     void (*build)(struct rcx_builder *b, const struct rcx_shape *s);
-    bool segments; /* element-wise: may be cut into independent segments */
 };
 
 /* Every algorithm, ended by NULL; in lib/algo/table.c. */

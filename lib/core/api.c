@@ -196,7 +196,7 @@ static rcx_status_t resolve(const struct arguments *a, struct buffers *b,
         return RCX_ERR_COMM_FAILED;
     if (is_repeated(a)) {
         const struct rcx_entry *last = a->comm->cache.recent;
-        const struct extent e = {a->count, last->piece[0].out_count ? a->count
+        const struct extent e = {a->count, last->pieces[0].out_count ? a->count
                                                                     : 0, 0};
 
         status = relate_buffers(a, last->combine.reducer.elem_bytes, &e, b);

@@ -6,6 +6,7 @@
 #include "core/config.h"
 #include "core/exec.h"
 #include "core/registry.h"
+#include "core/segment.h"
 
 /* ---- A call, and what is prepared for it --------------------------------- */
 
@@ -29,9 +30,11 @@ struct rcx_method {
     unsigned window;
 };
 
-/* The plan of the full segments, or of the last one, and its executions. */
+/* The plan that a row of segments shares, and its executions. */
 struct rcx_piece {
     struct rcx_entry *entry;
+    struct rcx_row row;
+    uint64_t end; /* the first segment behind the row */
     struct rcx_plan *plan;
     struct rcx_exec *idle;
     size_t out_count;
@@ -45,7 +48,8 @@ struct rcx_entry {
     uint64_t hash;
     struct rcx_method method;
     struct rcx_combine combine;
-    struct rcx_piece piece[2];
+    struct rcx_piece *pieces;
+    size_t piece_count;
     uint64_t segments;
     uint64_t tag;  /* communicator and fingerprint */
     uint32_t pins; /* requests that hold it */

@@ -71,15 +71,16 @@ static void free_entry(struct rcx_comm *comm, struct rcx_entry *e)
 {
     struct rcx_heap *heap = &comm->context->heap;
 
-    for (int i = 0; i < 2; i++) {
-        while (e->piece[i].idle) {
-            struct rcx_exec *x = e->piece[i].idle;
+    for (size_t i = 0; i < e->piece_count; i++) {
+        while (e->pieces[i].idle) {
+            struct rcx_exec *x = e->pieces[i].idle;
 
-            e->piece[i].idle = x->next;
+            e->pieces[i].idle = x->next;
             rcx_heap_free(heap, x);
         }
-        rcx_heap_free(heap, e->piece[i].plan);
+        rcx_heap_free(heap, e->pieces[i].plan);
     }
+    rcx_heap_free(heap, e->pieces);
     rcx_heap_free(heap, e);
 }
 
@@ -144,46 +145,64 @@ static void fill_displs(struct rcx_entry *e, const struct rcx_call *call,
 }
 
 static rcx_status_t build_piece(struct rcx_comm *comm, struct rcx_entry *e,
-                                struct rcx_shape shape,
+                                const struct rcx_shape *shape,
                                 struct rcx_piece *piece)
 {
     struct rcx_builder *b = &comm->builder;
     const uint32_t window = rcx_tag_message_window(&comm->context->layout);
 
-    rcx_builder_begin(b, &shape);
-    e->method.algo->build(b, &shape);
+    rcx_row_build(b, e->method.algo, shape, &piece->row);
 
     const rcx_status_t status = rcx_sched_finish(b, window, &piece->plan);
 
     if (status == RCX_ERR_NOMEM)
         return rcx_fail(&comm->context->log, status,
                         "no memory for the schedule of %s",
-                        rcx_coll_name(shape.coll));
+                        rcx_coll_name(shape->coll));
     if (status != RCX_OK)
         return status;
     piece->entry = e;
-    piece->out_count = rcx_shape_out_count(&shape);
-    piece->scratch_bytes = piece->plan->scratch * shape.elem_bytes;
+    piece->end = e->segments += piece->row.segments;
+    piece->out_count = rcx_row_out_count(&piece->row, shape);
+    piece->scratch_bytes = piece->plan->scratch * shape->elem_bytes;
     piece->owns_scratch = piece->scratch_bytes <= OWN_SCRATCH;
-    e->bytes += piece->plan->bytes + rcx_exec_bytes(piece->plan);
+    e->bytes += sizeof *piece + piece->plan->bytes +
+                rcx_exec_bytes(piece->plan);
     return RCX_OK;
 }
 
-/* Segments are independent collectives on part of the vector each; all but the
- * last one are equal and share a plan. */
-static rcx_status_t build_pieces(struct rcx_comm *comm, struct rcx_entry *e,
-                                 struct rcx_shape shape)
+/* A piece for each row of segments, which share its plan. */
+static rcx_status_t make_pieces(struct rcx_comm *comm, struct rcx_entry *e,
+                                const struct rcx_shape *shape)
 {
-    const size_t count = shape.count, segment = e->method.segment;
-    rcx_status_t status;
+    struct rcx_heap *heap = &comm->context->heap;
+    struct rcx_cutter cutter;
+    struct rcx_row row;
+    size_t rows = 0;
 
-    e->segments = segment ? (count + segment - 1) / segment : 1;
-    shape.count = segment ? segment : count;
-    status = build_piece(comm, e, shape, &e->piece[0]);
-    if (status != RCX_OK || !segment || count % segment == 0)
-        return status;
-    shape.count = count % segment;
-    return build_piece(comm, e, shape, &e->piece[1]);
+    if (rcx_cutter_open(&cutter, heap, shape, e->method.segment) != RCX_OK)
+        return RCX_ERR_NOMEM;
+    while (rcx_cutter_next(&cutter, &row))
+        rows++;
+    e->pieces = rcx_heap_zalloc(heap, rows * sizeof *e->pieces);
+    e->piece_count = e->pieces ? rows : 0;
+    rcx_cutter_rewind(&cutter);
+    for (size_t i = 0; i < e->piece_count; i++)
+        rcx_cutter_next(&cutter, &e->pieces[i].row);
+    rcx_cutter_close(&cutter);
+    return e->pieces ? RCX_OK : RCX_ERR_NOMEM;
+}
+
+static rcx_status_t build_pieces(struct rcx_comm *comm, struct rcx_entry *e,
+                                 const struct rcx_shape *shape)
+{
+    rcx_status_t status = make_pieces(comm, e, shape);
+
+    if (status != RCX_OK)
+        return rcx_fail(&comm->context->log, status, "no memory for a plan");
+    for (size_t i = 0; i < e->piece_count && status == RCX_OK; i++)
+        status = build_piece(comm, e, shape, &e->pieces[i]);
+    return status;
 }
 
 /*
@@ -192,25 +211,30 @@ static rcx_status_t build_pieces(struct rcx_comm *comm, struct rcx_entry *e,
  */
 static rcx_status_t reserve(struct rcx_comm *comm, struct rcx_entry *e)
 {
-    const bool has_last = e->piece[1].plan != NULL;
-    const uint64_t full = e->segments - has_last;
-    struct rcx_exec *x[RCX_WINDOW_MAX + 1];
-    unsigned wanted = 0, made = 0;
+    struct rcx_exec *taken[RCX_WINDOW_MAX] = {NULL};
+    const unsigned window = e->method.window;
+    unsigned at = 0;
+    bool good = true;
 
-    while (wanted < e->method.window && wanted < full)
-        x[wanted++] = rcx_exec_get(comm, &e->piece[0]);
-    if (has_last)
-        x[wanted++] = rcx_exec_get(comm, &e->piece[1]);
-    for (unsigned i = 0; i < wanted; i++) {
-        if (x[i]) {
-            rcx_exec_put(comm, x[i]);
-            made++;
+    for (size_t i = 0; i < e->piece_count; i++) {
+        const uint64_t segments = e->pieces[i].row.segments;
+
+        for (unsigned k = 0; k < window && k < segments && good; k++) {
+            struct rcx_exec **x = &taken[at++ % window];
+
+            if (*x)
+                rcx_exec_put(comm, *x);
+            *x = rcx_exec_get(comm, &e->pieces[i]);
+            good = *x != NULL;
         }
     }
-    return made == wanted ? RCX_OK
-                          : rcx_fail(&comm->context->log, RCX_ERR_NOMEM,
-                                     "no memory for scratch of %s",
-                                     rcx_coll_name(e->call.coll));
+    for (unsigned i = 0; i < window; i++)
+        if (taken[i])
+            rcx_exec_put(comm, taken[i]);
+    return good ? RCX_OK
+                : rcx_fail(&comm->context->log, RCX_ERR_NOMEM,
+                           "no memory for scratch of %s",
+                           rcx_coll_name(e->call.coll));
 }
 
 static void describe(struct rcx_entry *e)
@@ -260,9 +284,12 @@ static rcx_status_t compile(struct rcx_comm *comm, const struct rcx_call *call,
     memcpy(shape.params, e->method.params, sizeof shape.params);
     if (e->method.window > window)
         e->method.window = (unsigned)window;
+    /* a block's result may lie where earlier segments read other blocks */
+    if (call->irregular && call->alias == RCX_ALIAS_SAME)
+        e->method.window = 1;
     describe(e);
     e->tag = rcx_tag_base(&context->layout, comm->id, fingerprint(e));
-    status = build_pieces(comm, e, shape);
+    status = build_pieces(comm, e, &shape);
     return status == RCX_OK ? reserve(comm, e) : status;
 }
 

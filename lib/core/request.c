@@ -193,17 +193,23 @@ static bool is_closing(const struct rcx_request *r, uint64_t segment)
 static struct rcx_piece *piece_of(const struct rcx_request *r,
                                   uint64_t segment)
 {
-    struct rcx_entry *e = r->entry;
+    struct rcx_piece *piece = r->entry->pieces;
 
     if (is_closing(r, segment))
-        return &r->closing->piece[0];
-    return &e->piece[e->piece[1].plan && segment + 1 == e->segments];
+        return r->closing->pieces;
+    while (segment >= piece->end)
+        piece++;
+    return piece;
 }
 
-/* Where segment begins, in bytes. */
-static size_t offset_of(const struct rcx_entry *e, uint64_t segment)
+/* Where a segment of piece begins in each block, in bytes. */
+static size_t offset_of(const struct rcx_piece *piece, uint64_t segment)
 {
-    return segment * e->method.segment * e->combine.reducer.elem_bytes;
+    const struct rcx_row *row = &piece->row;
+    const uint64_t number = segment - (piece->end - row->segments);
+
+    return (row->first + number * row->width) *
+           piece->entry->combine.reducer.elem_bytes;
 }
 
 static struct rcx_exec *prepare_segment(struct rcx_request *r, uint64_t segment)
@@ -221,8 +227,10 @@ static struct rcx_exec *prepare_segment(struct rcx_request *r, uint64_t segment)
         r->verdict = r->status;
         x->base[RCX_BUFFER_IN] = x->base[RCX_BUFFER_OUT] = (char *)&r->verdict;
     } else {
-        x->base[RCX_BUFFER_IN] = r->in + offset_of(r->entry, segment);
-        x->base[RCX_BUFFER_OUT] = r->out + offset_of(r->entry, segment);
+        const size_t offset = offset_of(piece, segment);
+
+        x->base[RCX_BUFFER_IN] = r->in + offset;
+        x->base[RCX_BUFFER_OUT] = r->out + offset;
     }
     return x;
 }

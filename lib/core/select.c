@@ -154,7 +154,7 @@ rcx_status_t rcx_method_select(const struct rcx_context *context,
         m.segment = segment_elements(forced->segment_bytes, shape);
     if (forced->window)
         m.window = forced->window;
-    if (!m.algo->segments || m.segment >= shape->count)
+    if (m.segment >= shape->count)
         m.segment = 0;
     *method_p = m;
     return RCX_OK;

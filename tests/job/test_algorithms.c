@@ -334,8 +334,6 @@ static void run_kind(struct job *job, const struct kind *kind)
         c.algo = *a;
         job_force(job, *a, SIZE_MAX);
         run_counts(&c);
-        if (!(*a)->segments)
-            continue;
         job_force(job, *a, 256);
         run_counts(&c);
     }

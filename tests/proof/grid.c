@@ -191,6 +191,28 @@ static int counts_of(int size, size_t counts[])
     return n;
 }
 
+/* A reduce_scatter in segments, of which the last ones are odd. */
+static bool prove_segments(struct grid *g, struct proof_case c)
+{
+    const size_t p = (size_t)c.size;
+
+    if (c.algo->coll != RCX_COLL_REDUCE_SCATTER || c.size > EVERY ||
+        (c.size > WHOLE && !takes(g, c.size, 0)))
+        return true;
+    c.segment = 2 * p;
+    c.count = 5 * p;
+    if (!prove_places(g, c))
+        return false;
+    c.count = 7 * p + 3;
+    for (int blocks = 0; blocks < PROOF_BLOCKS; blocks++) {
+        c.blocks = (enum proof_blocks)blocks;
+        c.segment = c.blocks == PROOF_MOD_3 ? p / 2 + 1 : 2 * p;
+        if (!prove_places(g, c))
+            return false;
+    }
+    return true;
+}
+
 static bool prove_counts(struct grid *g, struct proof_case c)
 {
     size_t counts[COUNTS_MAX];
@@ -205,7 +227,7 @@ static bool prove_counts(struct grid *g, struct proof_case c)
         if (!(i < 7 ? prove_blocks(g, c, i) : prove_both(g, &c)))
             return false;
     }
-    return true;
+    return prove_segments(g, c);
 }
 
 bool proof_param_value(const struct rcx_param *p, int k, int64_t *value_p)

@@ -81,7 +81,8 @@ void proof_memory_fill(struct proof_memory *m)
 const void *proof_memory_result(const struct proof_memory *m, int rank,
                                 size_t i)
 {
-    return m->s->ranks[rank].base[RCX_BUFFER_OUT] + i * m->op->elem_bytes;
+    return m->s->ranks[rank].base[RCX_BUFFER_OUT] +
+           (m->s->row.first + i) * m->op->elem_bytes;
 }
 
 static bool is_garbage(const char *at, size_t bytes)
@@ -135,12 +136,53 @@ static bool check_kept(const struct proof_memory *m, int r, size_t lo,
     return true;
 }
 
+/* What is not this segment's: later ones of every block, and where OUT is the
+ * own block, all but the result. */
+static bool check_later(const struct proof_memory *m, int r, char *text,
+                        size_t bytes)
+{
+    const struct rcx_row *row = &m->s->row;
+    const struct rcx_shape *s = &m->s->ranks[r].shape;
+    const int blocks = s->coll == RCX_COLL_REDUCE_SCATTER ? s->size : 0;
+
+    for (int i = 0; i < blocks; i++) {
+        const struct rcx_span block = rcx_shape_block(s, i);
+
+        if (block.count > row->first &&
+            block.count - row->first > row->width &&
+            !check_kept(m, r, block.offset + row->first + row->width,
+                        block.offset + block.count, text, bytes))
+            return false;
+    }
+    return true;
+}
+
+static bool check_out(const struct proof_memory *m, int r, char *text,
+                      size_t bytes)
+{
+    const size_t elem = m->op->elem_bytes;
+    const struct simulated_rank *rank = &m->s->ranks[r];
+    const size_t lo = m->s->row.first;
+    const size_t hi = lo + rcx_row_out_count(&m->s->row, &rank->shape);
+
+    for (size_t i = 0; i < out_count(&rank->shape); i++) {
+        if ((i < lo || i >= hi) &&
+            !is_garbage(rank->base[RCX_BUFFER_OUT] + i * elem, elem)) {
+            snprintf(text, bytes, "rank %d: element %zu of OUT, which is not "
+                     "of this segment, is written", r, i);
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool check_operand(const struct proof_memory *m, int r, char *text,
                           size_t bytes)
 {
+    const struct rcx_row *row = &m->s->row;
     const struct rcx_shape *s = &m->s->ranks[r].shape;
     const size_t count = operand_count(s);
-    struct rcx_span own;
+    size_t lo, hi;
 
     switch (s->alias) {
     case RCX_ALIAS_NONE:
@@ -148,9 +190,12 @@ static bool check_operand(const struct proof_memory *m, int r, char *text,
     case RCX_ALIAS_SAME: /* the result, and what rcx.h calls undefined */
         return true;
     default:
-        own = rcx_shape_block(s, r);
-        return check_kept(m, r, 0, own.offset, text, bytes) &&
-               check_kept(m, r, own.offset + own.count, count, text, bytes);
+        lo = rcx_shape_block(s, r).offset + row->first;
+        hi = lo + rcx_row_out_count(row, s);
+        if (lo == hi) /* it may lie behind the block */
+            return check_kept(m, r, 0, count, text, bytes);
+        return check_kept(m, r, 0, lo, text, bytes) &&
+               check_kept(m, r, hi, count, text, bytes);
     }
 }
 
@@ -158,7 +203,9 @@ bool proof_memory_check(const struct proof_memory *m, char *text, size_t bytes)
 {
     for (int r = 0; r < m->s->size; r++)
         if (!check_guards(m, r, text, bytes) ||
-            !check_operand(m, r, text, bytes))
+            !check_operand(m, r, text, bytes) ||
+            !check_later(m, r, text, bytes) ||
+            !check_out(m, r, text, bytes))
             return false;
     return true;
 }

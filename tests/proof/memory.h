@@ -21,7 +21,7 @@ void proof_memory_close(struct proof_memory *m);
 /* Operands into IN, garbage everywhere else. */
 void proof_memory_fill(struct proof_memory *m);
 
-/* Element i of rank's result. */
+/* Element i of rank's result of the segment. */
 const void *proof_memory_result(const struct proof_memory *m, int rank,
                                 size_t i);
 

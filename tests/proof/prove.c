@@ -151,9 +151,10 @@ static size_t describe_case(const struct proof *p)
     rcx_params_print(c->algo, c->params, params, sizeof params);
     return (size_t)snprintf(
         p->report->text, PROOF_TEXT,
-        "%s %s%s fails: p=%d root=%d count=%zu blocks=%s %s%s%s, seed %#llx, "
-        "%s sends\n  ", rcx_coll_name(c->algo->coll), c->algo->name, params,
-        c->size, c->root, c->count, blocks[c->blocks], places[c->place],
+        "%s %s%s fails: p=%d root=%d count=%zu segment=%zu (at %zu) blocks=%s "
+        "%s%s%s, seed %#llx, %s sends\n  ", rcx_coll_name(c->algo->coll),
+        c->algo->name, params, c->size, c->root, c->count, c->segment,
+        p->s.row.first, blocks[c->blocks], places[c->place],
         c->commutative ? "" : ", op does not commute",
         c->narrow ? ", narrow tags" : "", (unsigned long long)p->seed,
         sends[p->sends]);
@@ -186,12 +187,18 @@ static bool run_with(struct proof *p, const struct proof_operator *op,
 
 /* ---- Results ------------------------------------------------------------- */
 
-/* The vector's index of element 0 of rank's result. */
+/* The vector's index of the first element of rank's result. */
 static size_t first_index(const struct proof *p, int rank)
 {
-    return scatters(p->c)
-               ? rcx_shape_block(&p->s.ranks[rank].shape, rank).offset
-               : 0;
+    return p->s.row.first +
+           (scatters(p->c)
+                ? rcx_shape_block(&p->s.ranks[rank].shape, rank).offset
+                : 0);
+}
+
+static size_t count_at(const struct proof *p, int rank)
+{
+    return rcx_row_out_count(&p->s.row, &p->s.ranks[rank].shape);
 }
 
 /* The levels that an element keeps, given the same one of the first rank that
@@ -271,7 +278,7 @@ static size_t result_count(const struct proof *p)
     size_t count = 0;
 
     for (int r = 0; r < p->s.size; r++)
-        count += rcx_shape_out_count(&p->s.ranks[r].shape);
+        count += count_at(p, r);
     return count;
 }
 
@@ -291,7 +298,7 @@ static bool check_results(struct proof *p, const struct proof_memory *m)
     uint64_t *hash = p->first_run;
 
     for (int r = 0; r < p->s.size; r++) {
-        const size_t count = rcx_shape_out_count(&p->s.ranks[r].shape);
+        const size_t count = count_at(p, r);
 
         for (size_t i = 0; i < count; i++, hash++) {
             const struct proof_atom *a = proof_memory_result(m, r, i);
@@ -471,24 +478,39 @@ static bool prove_runs(struct proof *p)
     return good;
 }
 
+static bool prove_row(struct proof *p, const struct rcx_row *row)
+{
+    bool good;
+
+    p->call.row = p->c->segment ? row : NULL;
+    good = simulation_open(&p->s, &p->call);
+    if (!good)
+        fail(p, "%s", p->s.text);
+    p->report->messages += p->s.messages;
+    good = good && check_agreement(p) && prove_runs(p) &&
+           (p->c->narrow || p->c->segment || check_cost(p));
+    simulation_close(&p->s);
+    return good;
+}
+
 bool proof_prove(const struct proof_case *c, const struct proof_options *o,
                  struct proof_report *report_p)
 {
+    struct rcx_heap heap = RCX_HEAP_INIT;
     struct proof p = {.c = c, .o = o, .report = report_p, .seed = o->seed,
                       .call = proof_call_of(c),
                       .target = proof_target_of(c->size)};
-    bool good;
+    struct rcx_cutter cutter;
+    struct rcx_row row;
+    bool good = true;
 
     p.call.hooks = o->hooks;
     *report_p = (struct proof_report){
         .stated = c->algo->order(&p.call.shape), .held = RCX_ORDER_CANONICAL};
-    good = simulation_open(&p.s, &p.call);
-    if (!good)
-        fail(&p, "%s", p.s.text);
-    report_p->messages = p.s.messages;
-    good = good && check_agreement(&p) && prove_runs(&p) &&
-           (c->narrow || check_cost(&p));
-    simulation_close(&p.s);
+    rcx_cutter_open(&cutter, &heap, &p.call.shape, c->segment);
+    while (good && rcx_cutter_next(&cutter, &row))
+        good = prove_row(&p, &row);
+    rcx_cutter_close(&cutter);
     proof_call_free(&p.call);
     return good;
 }

@@ -37,6 +37,9 @@ struct proof_case {
     int size;
     int root;
     size_t count;
+    /* Elements of a segment; 0: one piece. Each kind of segment is proved by
+     * itself; costs are not checked. Only reduce_scatter is cut. */
+    size_t segment;
     enum proof_blocks blocks;
     enum proof_place place;
     bool commutative;

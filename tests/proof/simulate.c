@@ -53,6 +53,18 @@ static void count_steps(struct simulation *s, struct simulated_rank *rank)
     s->messages += rank->messages;
 }
 
+static void write_steps(struct rcx_builder *b,
+                        const struct simulated_call *call,
+                        const struct rcx_shape *shape)
+{
+    if (call->row) {
+        rcx_row_build(b, call->algo, shape, call->row);
+        return;
+    }
+    rcx_builder_begin(b, shape);
+    call->algo->build(b, shape);
+}
+
 static bool build_rank(struct simulation *s, struct rcx_builder *b,
                        const struct simulated_call *call, int i)
 {
@@ -61,8 +73,7 @@ static bool build_rank(struct simulation *s, struct rcx_builder *b,
     rcx_status_t status;
 
     rank->shape = shape_of(call, i);
-    rcx_builder_begin(b, &rank->shape);
-    call->algo->build(b, &rank->shape);
+    write_steps(b, call, &rank->shape);
     if (hooks && hooks->steps)
         hooks->steps(b, &rank->shape, hooks->arg);
     status = rcx_sched_finish(b, rcx_tag_message_window(&s->layout),
@@ -85,7 +96,10 @@ bool simulation_open(struct simulation *s, const struct simulated_call *call)
     bool good = true;
 
     *s = (struct simulation){.heap = RCX_HEAP_INIT, .layout = call->layout,
+                             .row = {.width = SIZE_MAX, .segments = 1},
                              .size = call->shape.size};
+    if (call->row)
+        s->row = *call->row;
     rcx_log_init(&s->log);
     s->log.fn = keep_log;
     s->log.arg = s;
@@ -147,8 +161,7 @@ bool simulation_same_steps(const struct simulated_call *a,
 
         for (int k = 0; k < 2; k++) {
             shape[k] = shape_of(call[k], r);
-            rcx_builder_begin(&builder[k], &shape[k]);
-            call[k]->algo->build(&builder[k], &shape[k]);
+            write_steps(&builder[k], call[k], &shape[k]);
         }
         same = same_steps(&builder[0], &builder[1]);
     }
@@ -430,6 +443,8 @@ static bool prepare_exec(struct simulated_rank *rank, struct simulation *s,
     x->transport = &run->ports[x->rank].base;
     x->tag_base = 0; /* one call, so nothing to tell apart */
     memcpy(x->base, rank->base, sizeof x->base);
+    x->base[RCX_BUFFER_IN] += s->row.first * x->elem_bytes;
+    x->base[RCX_BUFFER_OUT] += s->row.first * x->elem_bytes;
     return true;
 }
 

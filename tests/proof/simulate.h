@@ -9,6 +9,7 @@
 
 #include "core/algo.h"
 #include "core/exec.h"
+#include "core/segment.h"
 
 enum { SIMULATION_TEXT = 512 };
 
@@ -23,6 +24,7 @@ struct simulated_call {
     const struct rcx_algo *algo;
     struct rcx_shape shape;       /* of all ranks; rank, alias are not read */
     const enum rcx_alias *alias;  /* by rank; NULL: NONE */
+    const struct rcx_row *row;    /* of segments, the first; NULL: the whole */
     struct rcx_tag_layout layout;
     const struct simulation_hooks *hooks; /* NULL: none */
 };
@@ -35,7 +37,7 @@ struct simulated_rank {
     uint64_t messages; /* that it sends */
     uint64_t sent;     /* elements */
     uint64_t combined; /* elements */
-    char *base[RCX_BUFFER_COUNT]; /* the caller's; set before a run */
+    char *base[RCX_BUFFER_COUNT]; /* the whole call's; set before a run */
     struct rcx_exec *exec;
 };
 
@@ -43,6 +45,7 @@ struct simulation {
     struct rcx_heap heap;
     struct rcx_log log;
     struct rcx_tag_layout layout;
+    struct rcx_row row; /* which segment is run: the first of this row */
     int size;
     struct simulated_rank *ranks;
     size_t step_count; /* of all ranks */

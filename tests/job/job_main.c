@@ -6,11 +6,10 @@
  * against what one process computes for itself. Prints nothing and exits with
  * 0 if all was right; else one line says what was not, and the job ends.
  *
- *   all      everything but stress, soak and huge
+ *   all      everything but stress and huge
  *   quick    less of everything
  *   cycles   contexts opened and closed again, several at once, late leavers
  *   stress   many calls back to back, with delays
- *   soak     more of them
  *   huge     more than 2^31 elements, 4 GiB of memory for two ranks
  *   launch   rcx_init() alone: exits with the negated status
  */
@@ -122,8 +121,7 @@ int main(int argc, char **argv)
     static void (*const huge[])(struct member *m) = {job_huge, NULL};
     const char *mode = argc == 2 ? argv[1] : "";
     const bool quick = strcmp(mode, "quick") == 0;
-    const bool stresses = strcmp(mode, "stress") == 0;
-    struct member m = {.brief = quick || stresses};
+    struct member m = {.brief = quick};
 
     if (strcmp(mode, "launch") == 0)
         return job_launch();
@@ -133,12 +131,12 @@ int main(int argc, char **argv)
         job_cycles(&m);
         job_contexts(&m);
         job_skew(&m);
-    } else if (stresses || strcmp(mode, "soak") == 0) {
+    } else if (strcmp(mode, "stress") == 0) {
         run_parts(&m, stress);
     } else if (strcmp(mode, "huge") == 0) {
         run_parts(&m, huge);
     } else if (!quick) {
-        fprintf(stderr, "usage: %s all|quick|cycles|stress|soak|huge|launch\n",
+        fprintf(stderr, "usage: %s all|quick|cycles|stress|huge|launch\n",
                 argv[0]);
         return 2;
     }

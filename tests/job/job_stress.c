@@ -131,12 +131,12 @@ void job_stress(struct member *m)
 {
     static const struct { size_t bytes; uint64_t iterations; } runs[] = {
         {8, 4000},         {8 << 10, 2000},   {16 << 10, 1000},
-        {64 << 10, 400},   {128 << 10, 200},  {256 << 10, 100},
-        {1 << 20, 40},     {4 << 20, 16},
+        {64 << 10, 1000},  {128 << 10, 1000}, {256 << 10, 1000},
+        {512 << 10, 1000}, {1 << 20, 100},    {4 << 20, 30},
     };
 
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++)
-        run(m, runs[i].bytes, runs[i].iterations / (m->brief ? 8 : 1));
+        run(m, runs[i].bytes, runs[i].iterations);
 }
 
 /* Byte counts and elements beyond 31 bits, in one vector. */

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Schedules of a million ranks are small where the algorithm is logarithmic,
- * for each way in which a number of ranks may not be a power of two.
+ * for each way in which a number of ranks may not be a power of two. What it
+ * takes to write them is printed, not judged.
  */
 #include "test.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "core/algo.h"
 #include "core/params.h"
 
-enum { MILLION = 1 << 20, WINDOW = 1024 };
+enum { MILLION = 1 << 20, WINDOW = 1024, ATTEMPTS = 20 };
 
 struct limit {
     enum rcx_coll coll;
@@ -37,14 +39,40 @@ static const struct limit limits[] = {
     {RCX_COLL_REDUCE_SCATTER, "circulant", 64 << 10, false},
 };
 
+/* The largest of several ranks' schedules. */
+struct extreme {
+    size_t bytes;
+    double us; /* the least of some attempts */
+};
+
+static double now_us(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+}
+
+static struct rcx_plan *write(struct rcx_builder *b,
+                              const struct rcx_algo *algo,
+                              const struct rcx_shape *s)
+{
+    struct rcx_plan *plan;
+
+    rcx_builder_begin(b, s);
+    algo->build(b, s);
+    assert_int_equal(rcx_sched_finish(b, WINDOW, &plan), RCX_OK);
+    return plan;
+}
+
 static void check(const struct limit *limit, struct rcx_builder *b, int size,
-                  int rank)
+                  int rank, struct extreme *largest)
 {
     const struct rcx_algo *algo = rcx_algo_find(limit->coll, limit->algo);
     struct rcx_shape s = {.coll = limit->coll, .size = size, .rank = rank,
                           .count = (size_t)size, .elem_bytes = 4,
                           .root = size / 3, .commutative = true};
-    struct rcx_plan *plan;
+    double least = 1e9;
 
     assert_non_null(algo);
     if (limit->coll != RCX_COLL_REDUCE)
@@ -52,14 +80,22 @@ static void check(const struct limit *limit, struct rcx_builder *b, int size,
     rcx_params_reset(algo, s.params);
     rcx_params_settle(algo, &s, &rcx_machine_usual);
     assert_true(rcx_algo_fits(algo, &s));
-    rcx_builder_begin(b, &s);
-    algo->build(b, &s);
-    assert_int_equal(rcx_sched_finish(b, WINDOW, &plan), RCX_OK);
-    if (plan->bytes >= limit->bytes)
-        fail_msg("%s %s, p=%d: rank %d has %zu bytes in %u steps",
-                 rcx_coll_name(limit->coll), limit->algo, size, rank,
-                 plan->bytes, plan->step_count);
-    rcx_heap_free(b->heap, plan);
+    for (int i = 0; i < ATTEMPTS; i++) {
+        const double start = now_us();
+        struct rcx_plan *plan = write(b, algo, &s);
+        const double us = now_us() - start;
+
+        if (plan->bytes >= limit->bytes)
+            fail_msg("%s %s, p=%d: rank %d has %zu bytes in %u steps",
+                     rcx_coll_name(limit->coll), limit->algo, size, rank,
+                     plan->bytes, plan->step_count);
+        least = us < least ? us : least;
+        if (largest->bytes < plan->bytes)
+            largest->bytes = plan->bytes;
+        rcx_heap_free(b->heap, plan);
+    }
+    if (largest->us < least)
+        largest->us = least;
 }
 
 static void schedules_of_a_million_ranks_are_small(void **state)
@@ -72,15 +108,21 @@ static void schedules_of_a_million_ranks_are_small(void **state)
     (void)state;
     rcx_log_init(&log);
     rcx_builder_init(&b, &heap, &log);
-    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        struct extreme largest = {0, 0};
+
         for (int k = 0; k < (limits[i].only_thrice ? 1 : 3); k++) {
             const int p = sizes[k];
             const int ranks[] = {0, 1, 2, 3, p / 3, p / 2 - 1, p / 2, p - 2,
                                  p - 1};
 
             for (int r = 0; r < 9; r++)
-                check(&limits[i], &b, p, ranks[r]);
+                check(&limits[i], &b, p, ranks[r], &largest);
         }
+        print_message("# %s %s: %zu bytes, %.0f us\n",
+                      rcx_coll_name(limits[i].coll), limits[i].algo,
+                      largest.bytes, largest.us);
+    }
     rcx_builder_free(&b);
     assert_int_equal(heap.live, 0);
 }

@@ -147,6 +147,8 @@ static enum turn turn_of(struct rcx_span part, struct rcx_span block)
 
 /* ---- What it costs ------------------------------------------------------- */
 
+enum { COUNTED = 4096 /* ranks; of more, the cost is what it is at most */ };
+
 /* Messages one after another, each as long as it has elements, or 1. */
 struct clock {
     const struct split *split;
@@ -223,6 +225,13 @@ static struct rcx_cost cost(const struct rcx_shape *s)
     struct split split;
 
     walk(s, 0, &split);
+    if (s->size > COUNTED) {
+        const double most = split.parts == s->size ? 1 : 2;
+
+        c.rounds += 2 * most - 1;
+        c.volume += most * (double)rcx_blocks_largest(&split.blocks);
+        return c;
+    }
     c.rounds += exchange(&split, true);
     c.volume += exchange(&split, false);
     return c;
@@ -238,9 +247,10 @@ static void send_pieces(struct rcx_builder *b, const struct split *split,
                         const struct holder *h, struct rcx_span result)
 {
     const struct rcx_span part = part_at(split, h->part);
+    const int first = rcx_block_at(&split->blocks, part.offset);
 
     for (int turn = 0; turn < TURNS; turn++) {
-        for (int i = 0; i < split->s->size; i++) {
+        for (int i = first; i < split->s->size; i++) {
             const struct rcx_span block = block_of(split, i);
             const struct rcx_span piece = overlap(part, block);
 

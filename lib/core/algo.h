@@ -55,6 +55,9 @@ struct rcx_span rcx_block(const struct rcx_blocks *blocks, struct rcx_span span,
 struct rcx_span rcx_block_range(const struct rcx_blocks *blocks,
                                 struct rcx_span span, int lo, int hi);
 size_t rcx_blocks_largest(const struct rcx_blocks *blocks);
+/* The first block that ends behind an element, which is the one that it is in;
+ * the last one if there is none. */
+int rcx_block_at(const struct rcx_blocks *blocks, size_t element);
 
 /* ---- Groups: an ordered subset of ranks, on which a phase works ---------- */
 

@@ -125,21 +125,6 @@ struct spread {
     struct rcx_span out;    /* stands for OUT */
 };
 
-/* The block that element at lies in. */
-static int block_at(const struct rcx_blocks *blocks, size_t at)
-{
-    int lo = 0, hi = blocks->n;
-
-    if (!blocks->displs)
-        return (int)(at / (blocks->count / (size_t)blocks->n));
-    while (hi - lo > 1) {
-        const int middle = lo + (hi - lo) / 2;
-
-        *(blocks->displs[middle] <= at ? &lo : &hi) = middle;
-    }
-    return lo;
-}
-
 static struct rcx_span block(const struct rcx_blocks *blocks, int i)
 {
     return rcx_block(blocks,
@@ -155,7 +140,7 @@ static struct rcx_span first_piece(const struct spread *s,
     if (span.buffer == RCX_BUFFER_TMP)
         return span;
 
-    const int i = block_at(&s->from, span.offset);
+    const int i = rcx_block_at(&s->from, span.offset);
     const struct rcx_span from = block(&s->from, i), to = block(&s->to, i);
     const size_t at = span.offset - from.offset;
 

@@ -101,6 +101,23 @@ struct rcx_span rcx_block_range(const struct rcx_blocks *blocks,
     return rcx_span_sub(first, 0, last.offset + last.count - first.offset);
 }
 
+int rcx_block_at(const struct rcx_blocks *blocks, size_t element)
+{
+    const struct rcx_span vector = {RCX_BUFFER_IN, 0, blocks->count};
+    int lo = 0, hi = blocks->n - 1;
+
+    while (lo < hi) {
+        const int middle = lo + (hi - lo) / 2;
+        const struct rcx_span block = rcx_block(blocks, vector, middle);
+
+        if (block.offset + block.count > element)
+            hi = middle;
+        else
+            lo = middle + 1;
+    }
+    return lo;
+}
+
 size_t rcx_blocks_largest(const struct rcx_blocks *blocks)
 {
     const size_t n = (size_t)blocks->n;

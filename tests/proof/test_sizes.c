@@ -37,6 +37,7 @@ static const struct limit limits[] = {
     {RCX_COLL_REDUCE, "rabenseifner", 64 << 10, false},
     {RCX_COLL_REDUCE_SCATTER, "recursive_halving", 64 << 10, false},
     {RCX_COLL_REDUCE_SCATTER, "circulant", 64 << 10, false},
+    {RCX_COLL_REDUCE_SCATTER, "factorized", 64 << 10, false},
 };
 
 /* The largest of several ranks' schedules. */

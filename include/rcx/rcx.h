@@ -20,7 +20,9 @@
  *   - A wrong argument (RCX_ERR_ARG, RCX_ERR_UNSUPPORTED) is found before
  *     anything is sent; the communicator stays usable.
  *   - A context and everything made from it may be used by any thread, by one
- *     at a time.
+ *     at a time; rcx_thread_mode_t has other modes.
+ *   - A child of fork() gets RCX_ERR_FORKED from every function that would
+ *     touch its parent's context, and may exit; the parent goes on.
  *   - Every free takes a pointer to the handle and stores NULL there. A handle
  *     used after it was freed is RCX_ERR_ARG until its slot is used again;
  *     after rcx_finalize() it is undefined.
@@ -186,8 +188,28 @@ enum {
     RCX_PARAM_BOOTSTRAP = 1u << 0,
     RCX_PARAM_NAME = 1u << 1,
     RCX_PARAM_ORDER = 1u << 2,
-    RCX_PARAM_LOG = 1u << 3
+    RCX_PARAM_LOG = 1u << 3,
+    RCX_PARAM_THREADS = 1u << 4
 };
+
+/*
+ * Which threads call RCX with one context and all that is made from it.
+ *
+ *   SINGLE      one thread, the same all the time
+ *   SERIALIZED  any thread, one at a time (default)
+ *   MULTIPLE    any threads at once: different communicators concurrently.
+ *               Collectives on one communicator need an order, so two calls
+ *               that start one at the same time, or while a blocking one runs,
+ *               are RCX_ERR_BUSY on the one that comes second. Testing and
+ *               waiting for requests may run beside a start.
+ *
+ * rcx_init() and rcx_finalize() of one context run alone.
+ */
+typedef enum rcx_thread_mode {
+    RCX_THREAD_SINGLE = 0,
+    RCX_THREAD_SERIALIZED = 1,
+    RCX_THREAD_MULTIPLE = 2
+} rcx_thread_mode_t;
 
 /* What rcx_init() is told. Only fields named in field_mask are read. */
 typedef struct rcx_params {
@@ -199,6 +221,7 @@ typedef struct rcx_params {
     rcx_order_t order;  /* the lowest order level wanted; RCX_ORDER wins */
     rcx_log_fn_t log;   /* default: errors and warnings to stderr */
     void *log_arg;
+    rcx_thread_mode_t threads;
 } rcx_params_t;
 
 /*
@@ -225,7 +248,8 @@ RCX_API rcx_status_t rcx_init(const rcx_params_t *params,
  * needs this one any more. The world communicator goes with it.
  *
  * RCX_ERR_ARG   context_p or what it points to is NULL
- * RCX_ERR_BUSY  requests are not freed yet: the context stays as it was
+ * RCX_ERR_BUSY  requests or communicators are not freed yet: the context stays
+ *               as it was
  *
  * Any other error says what went wrong while leaving; the context is gone.
  */
@@ -233,6 +257,34 @@ RCX_API rcx_status_t rcx_finalize(rcx_context_t **context_p);
 
 /* The communicator of all processes, owned by the context. NULL for NULL. */
 RCX_API rcx_comm_t *rcx_world(rcx_context_t *context);
+
+/* ---- Communicators ------------------------------------------------------- */
+
+/*
+ * New communicators. Collective over comm, as blocking operations of it, but
+ * create_group, which the n members alone call. Ranks: dup keeps them, split
+ * orders those of one color by key, then by rank in comm; a group has them in
+ * the order of ranks[] (different ranks of comm, the caller's among them).
+ *
+ * split with color RCX_UNDEFINED makes none: *new_p is NULL. tag (0..8191)
+ * tells groups apart that are made at the same time and share two members.
+ *
+ * A communicator is freed
+ * by rcx_comm_free(), each rank for itself, when it has no requests any more.
+ * 8189 may be alive at once in a process.
+ *
+ * RCX_ERR_ARG, RCX_ERR_NOMEM, RCX_ERR_COMM_FAILED;  RCX_ERR_LIMIT: no number
+ * is free on all members.
+ */
+#define RCX_UNDEFINED (-1)
+RCX_API rcx_status_t rcx_comm_dup(rcx_comm_t *comm, rcx_comm_t **new_p);
+RCX_API rcx_status_t rcx_comm_split(rcx_comm_t *comm, int color, int key,
+                                    rcx_comm_t **new_p);
+RCX_API rcx_status_t rcx_comm_create_group(rcx_comm_t *comm, int n,
+                                           const int ranks[], int tag,
+                                           rcx_comm_t **new_p);
+/* RCX_ERR_BUSY: requests are not freed. RCX_ERR_ARG: the world. */
+RCX_API rcx_status_t rcx_comm_free(rcx_comm_t **comm_p);
 
 /* My rank, and the number of ranks; -1 where comm is no communicator. */
 RCX_API int rcx_comm_rank(const rcx_comm_t *comm);

@@ -190,8 +190,6 @@ static rcx_status_t resolve(const struct arguments *a, struct buffers *b,
 {
     rcx_status_t status;
 
-    if (!rcx_comm_is_valid(a->comm))
-        return rcx_bad_handle("comm", a->comm);
     if (a->comm->failed != RCX_OK)
         return RCX_ERR_COMM_FAILED;
     if (is_repeated(a)) {
@@ -210,25 +208,36 @@ static rcx_status_t resolve(const struct arguments *a, struct buffers *b,
     return look_up(a, b, entry_p);
 }
 
+static rcx_status_t enter(const struct arguments *a)
+{
+    return rcx_comm_is_valid(a->comm) ? rcx_comm_enter(a->comm)
+                                      : rcx_bad_handle("comm", a->comm);
+}
+
 static rcx_status_t blocking(const struct arguments *a)
 {
     struct rcx_entry *entry;
     struct buffers b;
-    const rcx_status_t status = resolve(a, &b, &entry);
+    rcx_status_t status = enter(a);
 
-    return status == RCX_OK ? rcx_request_run(a->comm, entry, b.in, b.out)
-                            : status;
+    if (status != RCX_OK)
+        return status;
+    status = resolve(a, &b, &entry);
+    if (status == RCX_OK)
+        status = rcx_request_run(a->comm, entry, b.in, b.out);
+    rcx_comm_leave(a->comm);
+    return status;
 }
 
-static rcx_status_t for_user(const struct arguments *a, bool persistent,
-                             rcx_request_t **request_p)
+static rcx_status_t make_request(const struct arguments *a, bool persistent,
+                                 rcx_request_t **request_p)
 {
     struct rcx_request *request;
     struct rcx_entry *entry;
     struct buffers b;
     rcx_status_t status;
 
-    if (!request_p && rcx_comm_is_valid(a->comm))
+    if (!request_p)
         return rcx_missing(log_of(a), "request_p");
     status = resolve(a, &b, &entry);
     if (status == RCX_OK)
@@ -236,19 +245,24 @@ static rcx_status_t for_user(const struct arguments *a, bool persistent,
     if (status != RCX_OK)
         return status;
     request->persistent = persistent;
+    a->comm->live_requests++;
     a->comm->context->live_requests++;
     rcx_registry_pin(&a->comm->context->registry, a->type, a->op, 1);
+    if (!persistent)
+        rcx_request_launch(request);
     *request_p = request;
     return RCX_OK;
 }
 
-static rcx_status_t nonblocking(const struct arguments *a,
-                                rcx_request_t **request_p)
+static rcx_status_t for_user(const struct arguments *a, bool persistent,
+                             rcx_request_t **request_p)
 {
-    const rcx_status_t status = for_user(a, false, request_p);
+    rcx_status_t status = enter(a);
 
-    if (status == RCX_OK)
-        rcx_request_launch(*request_p);
+    if (status != RCX_OK)
+        return status;
+    status = make_request(a, persistent, request_p);
+    rcx_comm_leave(a->comm);
     return status;
 }
 
@@ -278,7 +292,7 @@ rcx_status_t rcx_iallreduce(const void *sendbuf, void *recvbuf, size_t count,
                             rcx_datatype_t datatype, rcx_op_t op,
                             rcx_comm_t *comm, rcx_request_t **request_p)
 {
-    return nonblocking(ALLREDUCE, request_p);
+    return for_user(ALLREDUCE, false, request_p);
 }
 
 rcx_status_t rcx_allreduce_init(const void *sendbuf, void *recvbuf,
@@ -300,7 +314,7 @@ rcx_status_t rcx_ireduce(const void *sendbuf, void *recvbuf, size_t count,
                          rcx_datatype_t datatype, rcx_op_t op, int root,
                          rcx_comm_t *comm, rcx_request_t **request_p)
 {
-    return nonblocking(REDUCE, request_p);
+    return for_user(REDUCE, false, request_p);
 }
 
 rcx_status_t rcx_reduce_init(const void *sendbuf, void *recvbuf, size_t count,
@@ -323,7 +337,7 @@ rcx_status_t rcx_ireduce_scatter(const void *sendbuf, void *recvbuf,
                                  rcx_datatype_t datatype, rcx_op_t op,
                                  rcx_comm_t *comm, rcx_request_t **request_p)
 {
-    return nonblocking(REDUCE_SCATTER, request_p);
+    return for_user(REDUCE_SCATTER, false, request_p);
 }
 
 rcx_status_t rcx_reduce_scatter_init(const void *sendbuf, void *recvbuf,
@@ -348,7 +362,7 @@ rcx_status_t rcx_ireduce_scatter_block(const void *sendbuf, void *recvbuf,
                                        rcx_comm_t *comm,
                                        rcx_request_t **request_p)
 {
-    return nonblocking(REDUCE_SCATTER_BLOCK, request_p);
+    return for_user(REDUCE_SCATTER_BLOCK, false, request_p);
 }
 
 rcx_status_t rcx_reduce_scatter_block_init(const void *sendbuf, void *recvbuf,
@@ -360,97 +374,3 @@ rcx_status_t rcx_reduce_scatter_block_init(const void *sendbuf, void *recvbuf,
     return for_user(REDUCE_SCATTER_BLOCK, true, request_p);
 }
 
-/* ---- Requests ------------------------------------------------------------- */
-
-static bool is_live(const rcx_request_t *request)
-{
-    return request && request->state != RCX_REQUEST_FREE;
-}
-
-/* A freed one's slot still knows where it was. */
-static rcx_status_t not_live(const rcx_request_t *request)
-{
-    if (!request)
-        return rcx_bad_handle("request", request);
-    return rcx_fail(&request->comm->context->log, RCX_ERR_ARG,
-                    "request=%p: was freed", (const void *)request);
-}
-
-rcx_status_t rcx_start(rcx_request_t *request)
-{
-    if (!is_live(request))
-        return not_live(request);
-
-    const struct rcx_log *log = &request->comm->context->log;
-
-    if (!request->persistent)
-        return rcx_fail(log, RCX_ERR_ARG,
-                        "request=%p: only a request of an _init function can "
-                        "be started", (void *)request);
-    if (request->state == RCX_REQUEST_ACTIVE)
-        return rcx_fail(log, RCX_ERR_BUSY, "request=%p: is active",
-                        (void *)request);
-    if (request->comm->failed != RCX_OK)
-        return RCX_ERR_COMM_FAILED;
-    rcx_request_launch(request);
-    return RCX_OK;
-}
-
-rcx_status_t rcx_test(rcx_request_t *request, int *done_p)
-{
-    if (!is_live(request))
-        return not_live(request);
-    if (!done_p)
-        return rcx_missing(&request->comm->context->log, "done_p");
-    if (request->state == RCX_REQUEST_ACTIVE)
-        rcx_context_progress(request->comm->context);
-    *done_p = request->state != RCX_REQUEST_ACTIVE;
-    return *done_p ? request->status : RCX_OK;
-}
-
-rcx_status_t rcx_wait(rcx_request_t *request)
-{
-    return is_live(request) ? rcx_request_wait(request)
-                            : not_live(request);
-}
-
-rcx_status_t rcx_wait_all(size_t n, rcx_request_t *const requests[])
-{
-    rcx_status_t first = RCX_OK;
-
-    if (n > 0 && !requests)
-        return rcx_bad_handle("requests", requests);
-    for (size_t i = 0; i < n; i++) {
-        const rcx_status_t status =
-            requests[i] ? rcx_wait(requests[i]) : RCX_OK;
-
-        first = first == RCX_OK ? status : first;
-    }
-    return first;
-}
-
-rcx_status_t rcx_request_free(rcx_request_t **request_p)
-{
-    rcx_request_t *request = request_p ? *request_p : NULL;
-
-    if (!is_live(request))
-        return not_live(request);
-
-    struct rcx_context *context = request->comm->context;
-
-    if (request->state == RCX_REQUEST_ACTIVE)
-        return rcx_fail(&context->log, RCX_ERR_BUSY,
-                        "request=%p: is active; wait for it first",
-                        (void *)request);
-    rcx_registry_pin(&context->registry, request->entry->call.type,
-                     request->entry->call.op, -1);
-    context->live_requests--;
-    rcx_request_delete(request);
-    *request_p = NULL;
-    return RCX_OK;
-}
-
-const char *rcx_request_method(const rcx_request_t *request)
-{
-    return is_live(request) ? request->entry->text : NULL;
-}

@@ -11,8 +11,32 @@ rcx_comm_t *rcx_world(rcx_context_t *context)
 
 int rcx_progress(rcx_context_t *context)
 {
-    return context ? rcx_context_progress(context)
-                   : (int)rcx_bad_handle("context", context);
+    rcx_status_t status;
+    int events;
+
+    if (!context)
+        return (int)rcx_bad_handle("context", context);
+    status = rcx_enter(context);
+    if (status != RCX_OK)
+        return (int)status;
+    events = rcx_context_progress(context);
+    rcx_leave(context);
+    return events;
+}
+
+/* What a function that works under the guard came to. */
+static rcx_status_t leave(struct rcx_context *context, rcx_status_t status)
+{
+    rcx_leave(context);
+    return status;
+}
+
+/* Give up what was compiled for a type or op, on all communicators. */
+static void forget(struct rcx_context *context, rcx_datatype_t type,
+                   rcx_op_t op)
+{
+    for (struct rcx_comm *comm = context->comms; comm; comm = comm->next)
+        rcx_plan_cache_forget(comm, type, op);
 }
 
 rcx_status_t rcx_op_create(rcx_context_t *context, rcx_op_fn_t fn,
@@ -22,7 +46,13 @@ rcx_status_t rcx_op_create(rcx_context_t *context, rcx_op_fn_t fn,
         return rcx_bad_handle("context", context);
     if (!op_p)
         return rcx_missing(&context->log, "op_p");
-    return rcx_registry_add_op(&context->registry, fn, flags, arg, op_p);
+
+    const rcx_status_t status = rcx_enter(context);
+
+    return status == RCX_OK
+               ? leave(context, rcx_registry_add_op(&context->registry, fn,
+                                                    flags, arg, op_p))
+               : status;
 }
 
 rcx_status_t rcx_op_free(rcx_context_t *context, rcx_op_t *op)
@@ -33,12 +63,15 @@ rcx_status_t rcx_op_free(rcx_context_t *context, rcx_op_t *op)
         return rcx_bad_handle("context", context);
     if (!op)
         return rcx_missing(&context->log, "op");
+    status = rcx_enter(context);
+    if (status != RCX_OK)
+        return status;
     status = rcx_registry_remove_op(&context->registry, *op);
     if (status == RCX_OK) {
-        rcx_plan_cache_forget(context->world, 0, *op);
+        forget(context, 0, *op);
         *op = 0;
     }
-    return status;
+    return leave(context, status);
 }
 
 rcx_status_t rcx_type_create(rcx_context_t *context, size_t extent_bytes,
@@ -48,7 +81,13 @@ rcx_status_t rcx_type_create(rcx_context_t *context, size_t extent_bytes,
         return rcx_bad_handle("context", context);
     if (!type_p)
         return rcx_missing(&context->log, "type_p");
-    return rcx_registry_add_type(&context->registry, extent_bytes, type_p);
+
+    const rcx_status_t status = rcx_enter(context);
+
+    return status == RCX_OK
+               ? leave(context, rcx_registry_add_type(&context->registry,
+                                                      extent_bytes, type_p))
+               : status;
 }
 
 rcx_status_t rcx_type_free(rcx_context_t *context, rcx_datatype_t *type)
@@ -59,12 +98,15 @@ rcx_status_t rcx_type_free(rcx_context_t *context, rcx_datatype_t *type)
         return rcx_bad_handle("context", context);
     if (!type)
         return rcx_missing(&context->log, "type");
+    status = rcx_enter(context);
+    if (status != RCX_OK)
+        return status;
     status = rcx_registry_remove_type(&context->registry, *type);
     if (status == RCX_OK) {
-        rcx_plan_cache_forget(context->world, *type, 0);
+        forget(context, *type, 0);
         *type = 0;
     }
-    return status;
+    return leave(context, status);
 }
 
 rcx_status_t rcx_reduce_local(rcx_context_t *context, void *dst,
@@ -77,7 +119,11 @@ rcx_status_t rcx_reduce_local(rcx_context_t *context, void *dst,
 
     if (!context)
         return rcx_bad_handle("context", context);
-    status = rcx_registry_combine(&context->registry, datatype, op, &combine);
+    status = rcx_enter(context);
+    if (status != RCX_OK)
+        return status;
+    status = leave(context, rcx_registry_combine(&context->registry, datatype,
+                                                 op, &combine));
     if (status != RCX_OK || count == 0)
         return status;
     if (__builtin_mul_overflow(count, combine.reducer.elem_bytes, &bytes))
@@ -103,38 +149,51 @@ rcx_status_t rcx_mem_alloc(rcx_comm_t *comm, size_t bytes, void **ptr_p)
 {
     struct rcx_memory_block *block;
     struct rcx_context *context;
+    rcx_status_t status;
 
     if (!rcx_comm_is_valid(comm))
         return rcx_bad_handle("comm", comm);
     if (!ptr_p)
         return rcx_missing(&comm->context->log, "ptr_p");
     context = comm->context;
+    status = rcx_comm_enter(comm);
+    if (status != RCX_OK)
+        return status;
     block = bytes > PTRDIFF_MAX - sizeof *block
                 ? NULL
                 : rcx_heap_alloc(&context->heap, sizeof *block + bytes);
-    if (!block)
-        return rcx_fail(&context->log, RCX_ERR_NOMEM, "bytes=%zu: no memory",
-                        bytes);
-    block->next = context->memory;
-    context->memory = block;
-    *ptr_p = block + 1;
-    return RCX_OK;
+    if (block) {
+        block->next = context->memory;
+        context->memory = block;
+        *ptr_p = block + 1;
+    } else {
+        status = rcx_fail(&context->log, RCX_ERR_NOMEM, "bytes=%zu: no memory",
+                          bytes);
+    }
+    rcx_comm_leave(comm);
+    return status;
 }
 
 rcx_status_t rcx_mem_free(rcx_comm_t *comm, void *ptr)
 {
     struct rcx_memory_block **link, *block;
+    rcx_status_t status;
 
     if (!rcx_comm_is_valid(comm))
         return rcx_bad_handle("comm", comm);
+    status = rcx_comm_enter(comm);
+    if (status != RCX_OK)
+        return status;
     link = &comm->context->memory;
     while (*link && (void *)(*link + 1) != ptr)
         link = &(*link)->next;
     block = *link;
-    if (!block)
-        return rcx_fail(&comm->context->log, RCX_ERR_ARG,
-                        "ptr=%p: not from rcx_mem_alloc()", ptr);
-    *link = block->next;
+    if (block)
+        *link = block->next;
+    else
+        status = rcx_fail(&comm->context->log, RCX_ERR_ARG,
+                          "ptr=%p: not from rcx_mem_alloc()", ptr);
     rcx_heap_free(&comm->context->heap, block);
-    return RCX_OK;
+    rcx_comm_leave(comm);
+    return status;
 }

@@ -1,44 +1,175 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Communicators: an id in tags and a list of ranks. Slots of freed ones stay
+ * until the context goes, so that a stale handle is recognised.
+ */
 #include "core/context.h"
 
-rcx_status_t rcx_comm_new(struct rcx_context *context, uint32_t id, int rank,
-                          int size, struct rcx_comm **comm_p)
+#include <string.h>
+
+static bool is_used(const struct rcx_context *context, uint32_t id)
 {
-    struct rcx_comm *comm = rcx_heap_zalloc(&context->heap, sizeof *comm);
+    return context->used_ids[id / 8] >> id % 8 & 1;
+}
+
+static void mark(struct rcx_context *context, uint32_t id, bool used)
+{
+    const unsigned char bit = (unsigned char)(1u << id % 8);
+
+    if (used)
+        context->used_ids[id / 8] |= bit;
+    else
+        context->used_ids[id / 8] &= (unsigned char)~bit;
+}
+
+rcx_status_t rcx_comm_ids_open(struct rcx_context *context)
+{
+    context->used_ids =
+        rcx_heap_zalloc(&context->heap, rcx_comm_ids_bytes(context));
+    if (!context->used_ids)
+        return rcx_fail(&context->log, RCX_ERR_NOMEM,
+                        "no memory for communicators");
+    for (uint32_t id = 0; id < RCX_COMM_ID_FIRST; id++)
+        mark(context, id, true);
+    return RCX_OK;
+}
+
+uint32_t rcx_comm_id_free_in(const struct rcx_context *context,
+                             const unsigned char *used)
+{
+    const uint32_t ids = UINT32_C(1) << context->layout.comm_bits;
+    uint32_t id = RCX_COMM_ID_FIRST;
+
+    while (id < ids && (used[id / 8] >> id % 8 & 1))
+        id++;
+    return id < ids ? id : 0;
+}
+
+static struct rcx_comm *take_slot(struct rcx_context *context)
+{
+    struct rcx_comm *comm = context->free_comms;
 
     if (!comm)
+        return rcx_heap_zalloc(&context->heap, sizeof *comm);
+    context->free_comms = comm->next;
+    memset(comm, 0, sizeof *comm);
+    return comm;
+}
+
+static void link_comm(struct rcx_context *context, struct rcx_comm *comm)
+{
+    comm->next = context->comms;
+    if (comm->next)
+        comm->next->prev = comm;
+    context->comms = comm;
+}
+
+static void unlink_comm(struct rcx_context *context, struct rcx_comm *comm)
+{
+    *(comm->prev ? &comm->prev->next : &context->comms) = comm->next;
+    if (comm->next)
+        comm->next->prev = comm->prev;
+}
+
+rcx_status_t rcx_comm_new(struct rcx_context *context, uint32_t id, int rank,
+                          int size, int *ranks, struct rcx_comm **comm_p)
+{
+    struct rcx_comm *comm = take_slot(context);
+
+    if (!comm) {
+        rcx_heap_free(&context->heap, ranks);
         return rcx_fail(&context->log, RCX_ERR_NOMEM,
                         "no memory for a communicator");
+    }
     comm->magic = RCX_COMM_MAGIC;
     comm->context = context;
     comm->id = id;
     comm->rank = rank;
     comm->size = size;
-    rcx_builder_init(&comm->builder, &context->heap, &context->log);
+    comm->ranks = ranks;
+    if (id >= RCX_COMM_ID_FIRST && !is_used(context, id))
+        mark(context, id, true);
+    link_comm(context, comm);
     *comm_p = comm;
     return RCX_OK;
 }
 
 void rcx_comm_delete(struct rcx_comm *comm)
 {
+    struct rcx_context *context;
+
     if (!comm)
         return;
+    context = comm->context;
     comm->magic = 0;
     rcx_plan_cache_clear(comm);
-    rcx_builder_free(&comm->builder);
-    rcx_heap_free(&comm->context->heap, comm);
+    rcx_heap_free(&context->heap, comm->ranks);
+    /* what is under way to a failed one must meet no other */
+    if (comm->id >= RCX_COMM_ID_FIRST && comm->failed == RCX_OK)
+        mark(context, comm->id, false);
+    unlink_comm(context, comm);
+    comm->next = context->free_comms;
+    context->free_comms = comm;
+}
+
+void rcx_comm_slots_free(struct rcx_context *context)
+{
+    while (context->free_comms) {
+        struct rcx_comm *next = context->free_comms->next;
+
+        rcx_heap_free(&context->heap, context->free_comms);
+        context->free_comms = next;
+    }
+    rcx_heap_free(&context->heap, context->used_ids);
+}
+
+rcx_status_t rcx_comm_run(struct rcx_comm *comm, const struct rcx_call *call,
+                          const void *in, void *out)
+{
+    struct rcx_entry *entry;
+    rcx_status_t status =
+        comm->failed == RCX_OK ? RCX_OK : RCX_ERR_COMM_FAILED;
+
+    if (status == RCX_OK)
+        status = rcx_entry_get(comm, call, &entry);
+    return status == RCX_OK ? rcx_request_run(comm, entry, in, out) : status;
 }
 
 rcx_status_t rcx_comm_barrier(struct rcx_comm *comm)
 {
     const struct rcx_call call = {.coll = RCX_COLL_BARRIER, .type = RCX_BYTE,
-                                  .op = RCX_BOR};
-    struct rcx_entry *entry;
-    rcx_status_t status = comm->failed;
+                                  .op = RCX_BOR, .internal = true};
 
-    if (status == RCX_OK)
-        status = rcx_entry_get(comm, &call, &entry);
-    return status == RCX_OK ? rcx_request_run(comm, entry, NULL, NULL) : status;
+    return rcx_comm_run(comm, &call, NULL, NULL);
+}
+
+/* ---- Entering ------------------------------------------------------------- */
+
+rcx_status_t rcx_comm_enter(struct rcx_comm *comm)
+{
+    struct rcx_context *context = comm->context;
+
+    if (context->threads == RCX_THREAD_MULTIPLE &&
+        atomic_exchange_explicit(&comm->starting, true, memory_order_acquire))
+        return rcx_fail(&context->log, RCX_ERR_BUSY,
+                        "communicator %u: another thread starts a collective "
+                        "on it; calls on one communicator need an order",
+                        comm->id);
+
+    const rcx_status_t status = rcx_enter(context);
+
+    if (status != RCX_OK && context->threads == RCX_THREAD_MULTIPLE)
+        atomic_store_explicit(&comm->starting, false, memory_order_release);
+    return status;
+}
+
+void rcx_comm_leave(struct rcx_comm *comm)
+{
+    struct rcx_context *context = comm->context;
+
+    if (context->threads == RCX_THREAD_MULTIPLE)
+        atomic_store_explicit(&comm->starting, false, memory_order_release);
+    rcx_leave(context);
 }
 
 int rcx_comm_rank(const rcx_comm_t *comm)

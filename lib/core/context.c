@@ -12,7 +12,7 @@ enum {
     NAME_MAX_LETTERS = 64,
     PATIENT_SPIN = 4000, /* empty polls, about 0.1 ms */
     PARAM_ALL = RCX_PARAM_BOOTSTRAP | RCX_PARAM_NAME | RCX_PARAM_ORDER |
-                RCX_PARAM_LOG
+                RCX_PARAM_LOG | RCX_PARAM_THREADS
 };
 
 static bool is_given(const rcx_params_t *params, uint64_t field)
@@ -49,6 +49,13 @@ static rcx_status_t check_params(const rcx_params_t *params,
                         "params.order=%d: needs RCX_ORDER_SAME to "
                         "RCX_ORDER_CANONICAL (%d..%d)", (int)params->order,
                         RCX_ORDER_SAME, RCX_ORDER_CANONICAL);
+    if (is_given(params, RCX_PARAM_THREADS) &&
+        (params->threads < RCX_THREAD_SINGLE ||
+         params->threads > RCX_THREAD_MULTIPLE))
+        return rcx_fail(log, RCX_ERR_ARG,
+                        "params.threads=%d: needs RCX_THREAD_SINGLE to "
+                        "RCX_THREAD_MULTIPLE (%d..%d)", (int)params->threads,
+                        RCX_THREAD_SINGLE, RCX_THREAD_MULTIPLE);
     return RCX_OK;
 }
 
@@ -75,8 +82,10 @@ rcx_status_t rcx_context_configure(const rcx_params_t *params,
 
 static void drop(struct rcx_context *context)
 {
-    rcx_comm_delete(context->world);
-    rcx_comm_delete(context->internal);
+    while (context->comms)
+        rcx_comm_delete(context->comms);
+    rcx_comm_slots_free(context);
+    rcx_builder_free(&context->builder);
     if (context->transport)
         context->transport->ops->close(context->transport);
     if (context->boot)
@@ -97,6 +106,7 @@ static void drop(struct rcx_context *context)
     }
     rcx_request_slabs_free(context);
     rcx_registry_free(&context->registry);
+    rcx_guard_destroy(context->guard);
 
     struct rcx_heap heap = context->heap;
 
@@ -156,10 +166,12 @@ static rcx_status_t make_comms(struct rcx_context *context)
         return rcx_fail(&context->log, RCX_ERR_LIMIT,
                         "%d ranks: tags have room for 2^%u", size,
                         context->layout.rank_bits);
-    status = rcx_comm_new(context, RCX_COMM_ID_INTERNAL, rank, size,
-                          &context->internal);
+    status = rcx_comm_ids_open(context);
     if (status == RCX_OK)
-        status = rcx_comm_new(context, RCX_COMM_ID_WORLD, rank, size,
+        status = rcx_comm_new(context, RCX_COMM_ID_INTERNAL, rank, size, NULL,
+                              &context->internal);
+    if (status == RCX_OK)
+        status = rcx_comm_new(context, RCX_COMM_ID_WORLD, rank, size, NULL,
                               &context->world);
     return status;
 }
@@ -183,6 +195,16 @@ rcx_status_t rcx_context_create(const rcx_params_t *params,
     if (status == RCX_OK && !context_p)
         status = rcx_fail(&context->log, RCX_ERR_ARG,
                           "context_p=NULL: needs a place for the context");
+    rcx_builder_init(&context->builder, &context->heap, &context->log);
+    context->threads = is_given(params, RCX_PARAM_THREADS)
+                           ? params->threads
+                           : RCX_THREAD_SERIALIZED;
+    if (status == RCX_OK) {
+        context->guard = rcx_guard_create();
+        if (!context->guard)
+            status = rcx_fail(&context->log, RCX_ERR_NOMEM,
+                              "no memory for a page");
+    }
     if (status == RCX_OK)
         status = connect(context, params, source);
     if (status == RCX_OK)
@@ -249,10 +271,17 @@ rcx_status_t rcx_finalize(rcx_context_t **context_p)
         rcx_log_init(&log);
         return rcx_fail(&log, RCX_ERR_ARG, "rcx_finalize: context is NULL");
     }
-    if (context->live_requests > 0)
+    status = rcx_enter(context);
+    if (status != RCX_OK)
+        return status;
+    if (context->live_requests > 0 || context->live_comms > 0) {
+        rcx_leave(context);
         return rcx_fail(&context->log, RCX_ERR_BUSY,
-                        "rcx_finalize: %llu requests are not freed",
-                        (unsigned long long)context->live_requests);
+                        "rcx_finalize: %llu requests and %llu communicators "
+                        "are not freed",
+                        (unsigned long long)context->live_requests,
+                        (unsigned long long)context->live_comms);
+    }
     status = leave(context);
     drop(context);
     *context_p = NULL;

@@ -5,6 +5,7 @@
 
 #include "core/config.h"
 #include "core/exec.h"
+#include "core/guard.h"
 #include "core/registry.h"
 #include "core/segment.h"
 
@@ -17,7 +18,8 @@ struct rcx_call {
     rcx_datatype_t type;
     rcx_op_t op;
     int root;
-    int irregular;            /* recvcounts counts */
+    bool irregular;           /* recvcounts counts */
+    bool internal;            /* RCX's own: what users force is not for it */
     size_t count;             /* of the whole vector */
     const size_t *recvcounts; /* irregular; else NULL */
 };
@@ -102,6 +104,10 @@ struct rcx_comm {
     uint32_t id;
     int rank;
     int size;
+    int *ranks;                /* the context's, of each; NULL: the same */
+    _Atomic bool starting;     /* MULTIPLE: a thread is in a collective call */
+    struct rcx_comm *prev, *next; /* of the context, or among free slots */
+    uint64_t live_requests;    /* of users */
     rcx_status_t failed;       /* not RCX_OK: broken for good */
     uint64_t sequence;         /* the next to give out */
     uint64_t sequence_limit;   /* numbers below it are free to use */
@@ -110,12 +116,13 @@ struct rcx_comm {
     struct rcx_request *stalled; /* the first that waits for the window */
     bool unstalling;
     struct rcx_plan_cache cache;
-    struct rcx_builder builder;
 };
 
 enum {
     RCX_COMM_ID_INTERNAL = 0, /* of the barriers at both ends of life */
-    RCX_COMM_ID_WORLD = 1
+    RCX_COMM_ID_WORLD = 1,
+    RCX_COMM_ID_GROUP = 2,    /* of groups that agree on an id */
+    RCX_COMM_ID_FIRST = 3     /* of those that users make */
 };
 
 enum { RCX_SCRATCH_CLASSES = 64 };
@@ -137,10 +144,17 @@ struct rcx_context {
     struct rcx_config config;
     struct rcx_registry registry;
     struct rcx_tag_layout layout;
+    struct rcx_guard *guard;
+    rcx_thread_mode_t threads;
+    struct rcx_builder builder;
     struct rcx_boot *boot;
     struct rcx_transport *transport; /* NULL for a single process */
     struct rcx_comm *world;
     struct rcx_comm *internal; /* for its own collectives */
+    struct rcx_comm *comms;    /* all of them */
+    struct rcx_comm *free_comms;
+    unsigned char *used_ids;   /* a bit each */
+    uint64_t live_comms;       /* of users */
     unsigned spin;             /* empty polls before the core is yielded */
     unsigned local_size;
     struct rcx_request *free_requests;
@@ -177,15 +191,50 @@ void rcx_scratch_put(struct rcx_context *context, void *ptr, size_t bytes);
 
 /* ---- Communicators (comm.c) ----------------------------------------------- */
 
+/* Takes over ranks, also on failure. */
 rcx_status_t rcx_comm_new(struct rcx_context *context, uint32_t id, int rank,
-                          int size, struct rcx_comm **comm_p);
+                          int size, int *ranks, struct rcx_comm **comm_p);
 void rcx_comm_delete(struct rcx_comm *comm);
+rcx_status_t rcx_comm_ids_open(struct rcx_context *context);
+void rcx_comm_slots_free(struct rcx_context *context); /* and ids */
+static inline size_t rcx_comm_ids_bytes(const struct rcx_context *context)
+{
+    return ((size_t)1 << context->layout.comm_bits) / 8 + 1;
+}
+/* The lowest id that is not marked in used; 0: there is none. */
+uint32_t rcx_comm_id_free_in(const struct rcx_context *context,
+                             const unsigned char *used);
+/* One blocking operation of RCX's own. */
+rcx_status_t rcx_comm_run(struct rcx_comm *comm, const struct rcx_call *call,
+                          const void *in, void *out);
 #define RCX_COMM_MAGIC UINT64_C(0x5243585f434f4d4d) /* "RCX_COMM" */
 
 static inline bool rcx_comm_is_valid(const struct rcx_comm *comm)
 {
     return comm && comm->magic == RCX_COMM_MAGIC;
 }
+
+/* ---- Entering ------------------------------------------------------------- */
+
+/* Every public function that touches more than constants of a context stands
+ * between these two. */
+static inline rcx_status_t rcx_enter(struct rcx_context *context)
+{
+    if (context->threads != RCX_THREAD_SINGLE ||
+        rcx_guard_is_forked(context->guard))
+        return rcx_guard_enter(context->guard, &context->log);
+    return RCX_OK;
+}
+
+static inline void rcx_leave(struct rcx_context *context)
+{
+    if (context->threads != RCX_THREAD_SINGLE)
+        rcx_guard_leave(context->guard);
+}
+
+/* The same for collective calls: one at a time on a communicator. */
+rcx_status_t rcx_comm_enter(struct rcx_comm *comm);
+void rcx_comm_leave(struct rcx_comm *comm);
 
 /* ---- Plan cache (plan_cache.c) -------------------------------------------- */
 
@@ -217,11 +266,12 @@ void rcx_exec_put(struct rcx_comm *comm, struct rcx_exec *x);
 /* The lowest order level that is good enough for an op. */
 rcx_order_t rcx_order_needed(const struct rcx_config *config, bool commutative,
                              bool exact);
-/* Errors are logged. Looks only at what all ranks agree on. */
+/* Errors are logged. Looks only at what all ranks agree on; what users force is
+ * not for internal operations. */
 rcx_status_t rcx_method_select(const struct rcx_context *context,
                                const struct rcx_shape *shape,
                                const struct rcx_combine *combine,
-                               struct rcx_method *method_p);
+                               bool internal, struct rcx_method *method_p);
 
 /* ---- Requests (request.c) --------------------------------------------------- */
 

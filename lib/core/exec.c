@@ -84,10 +84,10 @@ static void check_arrival(struct rcx_exec *x, const struct rcx_message *m)
 static rcx_status_t receive(struct rcx_exec *x, const struct rcx_step *step,
                             struct rcx_message *m)
 {
-    const uint64_t tag =
-        rcx_tag(&x->layout, x->tag_base, step->message, step->peer);
+    const int peer = endpoint(x, step->peer);
+    const uint64_t tag = rcx_tag(&x->layout, x->tag_base, step->message, peer);
     const rcx_status_t status = x->transport->ops->recv(
-        x->transport, endpoint(x, step->peer), at(x, step->dst, step->dst_at),
+        x->transport, peer, at(x, step->dst, step->dst_at),
         step->count * x->elem_bytes, tag, m);
 
     if (status == RCX_OK)

@@ -24,13 +24,13 @@ struct rcx_exec {
     const struct rcx_plan *plan;
     struct rcx_transport *transport;
     const struct rcx_reducer *reducer;
-    const int *endpoints;       /* transport's rank of each peer; NULL: equal */
+    const int *endpoints;       /* the context's rank of each; NULL: equal */
     struct rcx_exec *next;      /* of the pool's idle ones */
     char *base[RCX_BUFFER_COUNT];
     struct rcx_tag_layout layout;
     uint64_t tag_base;
     size_t elem_bytes;
-    int rank;
+    int rank;                   /* the context's */
     rcx_status_t status;        /* the first error; sends are empty from then */
     uint32_t steps_left;
     uint32_t first_message;     /* the queue of ready steps: messages from the */

@@ -20,7 +20,8 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 static uint64_t hash_call(const struct rcx_call *c)
 {
     uint64_t hash = mix((uint64_t)c->coll << 32 | (uint64_t)c->alias << 8 |
-                            (uint64_t)c->irregular,
+                            (uint64_t)c->irregular << 1 |
+                            (uint64_t)c->internal,
                         c->count);
 
     hash = mix(hash, (uint64_t)(uint32_t)c->type << 32 | (uint32_t)c->op);
@@ -50,6 +51,7 @@ static bool same_call(const struct rcx_entry *e, const struct rcx_call *c,
            e->call.op == c->op && e->call.coll == c->coll &&
            e->call.alias == c->alias && e->call.root == c->root &&
            e->call.irregular == c->irregular &&
+           e->call.internal == c->internal &&
            (!c->irregular || same_counts(e, c, size));
 }
 
@@ -148,7 +150,7 @@ static rcx_status_t build_piece(struct rcx_comm *comm, struct rcx_entry *e,
                                 const struct rcx_shape *shape,
                                 struct rcx_piece *piece)
 {
-    struct rcx_builder *b = &comm->builder;
+    struct rcx_builder *b = &comm->context->builder;
     const uint32_t window = rcx_tag_message_window(&comm->context->layout);
 
     rcx_row_build(b, e->method.algo, shape, &piece->row);
@@ -278,7 +280,8 @@ static rcx_status_t compile(struct rcx_comm *comm, const struct rcx_call *call,
     shape.displs = call->irregular ? e->displs : NULL;
     shape.elem_bytes = e->combine.reducer.elem_bytes;
     shape.commutative = e->combine.commutative;
-    status = rcx_method_select(context, &shape, &e->combine, &e->method);
+    status = rcx_method_select(context, &shape, &e->combine,
+                               call->internal, &e->method);
     if (status != RCX_OK)
         return status;
     memcpy(shape.params, e->method.params, sizeof shape.params);
@@ -374,7 +377,8 @@ static struct rcx_exec *new_exec(struct rcx_comm *comm,
     x->reducer = reducer;
     x->elem_bytes = reducer->elem_bytes;
     x->layout = comm->context->layout;
-    x->rank = comm->rank;
+    x->endpoints = comm->ranks;
+    x->rank = comm->ranks ? comm->ranks[comm->rank] : comm->rank;
     return x;
 }
 

@@ -64,7 +64,7 @@ prepare_closing(struct rcx_request *r)
 {
     const struct rcx_call call = {
         .coll = RCX_COLL_ALLREDUCE, .alias = RCX_ALIAS_SAME,
-        .type = RCX_INT32, .op = RCX_MIN, .count = 1};
+        .type = RCX_INT32, .op = RCX_MIN, .count = 1, .internal = true};
 
     r->total++;
     return rcx_entry_get(r->comm, &call, &r->closing);

@@ -127,9 +127,11 @@ static struct rcx_method choose(const struct rcx_shape *shape, size_t bytes,
 rcx_status_t rcx_method_select(const struct rcx_context *context,
                                const struct rcx_shape *shape,
                                const struct rcx_combine *combine,
-                               struct rcx_method *method_p)
+                               bool internal, struct rcx_method *method_p)
 {
-    const struct rcx_forced *forced = &context->config.forced[shape->coll];
+    static const struct rcx_forced nothing = {.segment_bytes = SIZE_MAX};
+    const struct rcx_forced *forced =
+        internal ? &nothing : &context->config.forced[shape->coll];
     const rcx_order_t needed = rcx_order_needed(
         &context->config, combine->commutative, combine->exact);
     struct rcx_method m =

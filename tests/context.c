@@ -87,7 +87,7 @@ rcx_status_t job_close(struct job *job)
     if (job->sim) {
         barrier_on_sim(job);
         for (int i = 0; i < job->size; i++)
-            job->contexts[i]->internal->failed = RCX_ERR_COMM_FAILED;
+            job->contexts[i]->world->failed = RCX_ERR_COMM_FAILED;
     }
     for (int i = 0; i < job->size; i++) {
         closings[i].context_p = &job->contexts[i];

@@ -189,7 +189,8 @@ enum {
     RCX_PARAM_NAME = 1u << 1,
     RCX_PARAM_ORDER = 1u << 2,
     RCX_PARAM_LOG = 1u << 3,
-    RCX_PARAM_THREADS = 1u << 4
+    RCX_PARAM_THREADS = 1u << 4,
+    RCX_PARAM_TIMEOUT = 1u << 5
 };
 
 /*
@@ -222,6 +223,8 @@ typedef struct rcx_params {
     rcx_log_fn_t log;   /* default: errors and warnings to stderr */
     void *log_arg;
     rcx_thread_mode_t threads;
+    int64_t timeout_ns; /* deadline of every operation, from its start; 0: none
+                           (default). RCX_TIMEOUT wins */
 } rcx_params_t;
 
 /*
@@ -269,7 +272,7 @@ RCX_API rcx_comm_t *rcx_world(rcx_context_t *context);
  * split with color RCX_UNDEFINED makes none: *new_p is NULL. tag (0..8191)
  * tells groups apart that are made at the same time and share two members.
  *
- * A communicator is freed
+ * A communicator takes the deadline of the one that it comes from, and is freed
  * by rcx_comm_free(), each rank for itself, when it has no requests any more.
  * 8189 may be alive at once in a process.
  *
@@ -285,6 +288,38 @@ RCX_API rcx_status_t rcx_comm_create_group(rcx_comm_t *comm, int n,
                                            rcx_comm_t **new_p);
 /* RCX_ERR_BUSY: requests are not freed. RCX_ERR_ARG: the world. */
 RCX_API rcx_status_t rcx_comm_free(rcx_comm_t **comm_p);
+
+/*
+ * The deadline of the operations that start on comm from now on, in
+ * nanoseconds from their start; 0: none. Each rank for itself.
+ */
+RCX_API rcx_status_t rcx_comm_set_timeout(rcx_comm_t *comm, int64_t timeout_ns);
+
+/*
+ * Give comm up: its operations end with an error, here and on the other members
+ * (as soon as they are in RCX). From any thread in any mode, also while others
+ * are in calls of the same context. Never waits.
+ */
+RCX_API rcx_status_t rcx_comm_abort(rcx_comm_t *comm);
+
+/*
+ * Why comm failed. A communicator fails, once and for good, when a deadline
+ * passes, calls do not match, a transport fails, or a member aborts it. Its
+ * operations then end with that error, later calls with RCX_ERR_COMM_FAILED.
+ * Other communicators go on. What to do with it: free its requests, free it,
+ * finalize.
+ *
+ * After an error nothing is received into recvbuf any more, but a message that
+ * had begun to arrive may still (at most until rcx_finalize() returned), and
+ * sendbuf may be read until then.
+ */
+typedef struct rcx_error_info {
+    rcx_status_t status; /* RCX_OK: comm has not failed */
+    int rank_count;      /* how many of ranks; the first 8 at most */
+    const int *ranks;    /* of comm, that are missing, or to blame */
+    const char *text;    /* for people; lives as long as comm, as ranks does */
+} rcx_error_info_t;
+RCX_API rcx_status_t rcx_comm_error(rcx_comm_t *comm, rcx_error_info_t *info_p);
 
 /* My rank, and the number of ranks; -1 where comm is no communicator. */
 RCX_API int rcx_comm_rank(const rcx_comm_t *comm);

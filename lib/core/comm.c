@@ -3,9 +3,11 @@
  * Communicators: an id in tags and a list of ranks. Slots of freed ones stay
  * until the context goes, so that a stale handle is recognised.
  */
-#include "core/context.h"
+#include "core/failure.h"
 
 #include <string.h>
+
+enum { LONG_AWAY_TICKS = 1 << 28 /* about 0.1 s */ };
 
 static bool is_used(const struct rcx_context *context, uint32_t id)
 {
@@ -87,6 +89,7 @@ rcx_status_t rcx_comm_new(struct rcx_context *context, uint32_t id, int rank,
     comm->rank = rank;
     comm->size = size;
     comm->ranks = ranks;
+    comm->timeout_ns = context->config.timeout_ns;
     if (id >= RCX_COMM_ID_FIRST && !is_used(context, id))
         mark(context, id, true);
     link_comm(context, comm);
@@ -103,9 +106,10 @@ void rcx_comm_delete(struct rcx_comm *comm)
     context = comm->context;
     comm->magic = 0;
     rcx_plan_cache_clear(comm);
+    rcx_roll_free(comm);
+    rcx_heap_free(&context->heap, comm->why);
     rcx_heap_free(&context->heap, comm->ranks);
-    /* what is under way to a failed one must meet no other */
-    if (comm->id >= RCX_COMM_ID_FIRST && comm->failed == RCX_OK)
+    if (comm->id >= RCX_COMM_ID_FIRST)
         mark(context, comm->id, false);
     unlink_comm(context, comm);
     comm->next = context->free_comms;
@@ -145,6 +149,17 @@ rcx_status_t rcx_comm_barrier(struct rcx_comm *comm)
 
 /* ---- Entering ------------------------------------------------------------- */
 
+/* Who has not been here for long may have missed that a communicator failed,
+ * and that its peers have left: see that first. */
+static void note_time(struct rcx_context *context)
+{
+    const uint64_t now = rcx_ticks();
+
+    if (now - context->ticks > LONG_AWAY_TICKS)
+        rcx_context_catch_up(context);
+    context->ticks = now;
+}
+
 rcx_status_t rcx_comm_enter(struct rcx_comm *comm)
 {
     struct rcx_context *context = comm->context;
@@ -158,7 +173,9 @@ rcx_status_t rcx_comm_enter(struct rcx_comm *comm)
 
     const rcx_status_t status = rcx_enter(context);
 
-    if (status != RCX_OK && context->threads == RCX_THREAD_MULTIPLE)
+    if (status == RCX_OK)
+        note_time(context);
+    else if (context->threads == RCX_THREAD_MULTIPLE)
         atomic_store_explicit(&comm->starting, false, memory_order_release);
     return status;
 }
@@ -170,14 +187,4 @@ void rcx_comm_leave(struct rcx_comm *comm)
     if (context->threads == RCX_THREAD_MULTIPLE)
         atomic_store_explicit(&comm->starting, false, memory_order_release);
     rcx_leave(context);
-}
-
-int rcx_comm_rank(const rcx_comm_t *comm)
-{
-    return rcx_comm_is_valid(comm) ? comm->rank : -1;
-}
-
-int rcx_comm_size(const rcx_comm_t *comm)
-{
-    return rcx_comm_is_valid(comm) ? comm->size : -1;
 }

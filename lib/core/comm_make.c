@@ -82,6 +82,7 @@ static rcx_status_t make(struct rcx_comm *parent, uint32_t id,
     status = rcx_comm_new(context, id, rank, n, ranks, new_p);
     if (status != RCX_OK)
         return status;
+    (*new_p)->timeout_ns = parent->timeout_ns;
     context->live_comms++;
     return RCX_OK;
 }
@@ -301,8 +302,11 @@ static rcx_status_t release(struct rcx_comm *comm)
         return rcx_fail(&context->log, RCX_ERR_BUSY,
                         "communicator %u: %llu requests are not freed",
                         comm->id, (unsigned long long)comm->live_requests);
-    rcx_comm_delete(comm);
     context->live_comms--;
+    if (comm->failed == RCX_OK)
+        rcx_comm_delete(comm);
+    else
+        comm->magic = 0; /* UCX may still have some of its plans' memory */
     return RCX_OK;
 }
 

@@ -135,6 +135,44 @@ static bool parse_wait(const char *text, struct rcx_config *config)
     return i >= 0;
 }
 
+bool rcx_parse_time(const char *text, int64_t *ns_p)
+{
+    static const struct { const char *name; int64_t ns; } units[] = {
+        {"", 1000000000}, {"ns", 1}, {"us", 1000}, {"ms", 1000000},
+        {"s", 1000000000}, {"m", INT64_C(60000000000)},
+        {"h", INT64_C(3600000000000)},
+    };
+    char *end;
+    unsigned long long number;
+
+    if (!isdigit((unsigned char)*text))
+        return false;
+    errno = 0;
+    number = strtoull(text, &end, 10);
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strcmp(end, units[i].name) == 0)
+            return errno == 0 && number <= INT64_MAX &&
+                   !__builtin_mul_overflow((int64_t)number, units[i].ns, ns_p);
+    return false;
+}
+
+static bool parse_timeout(const char *text, struct rcx_config *config)
+{
+    config->timeout_is_set = strcmp(text, "none") != 0;
+    config->timeout_ns = 0;
+    return !config->timeout_is_set ||
+           rcx_parse_time(text, &config->timeout_ns);
+}
+
+static bool parse_check(const char *text, struct rcx_config *config)
+{
+    static const char *const names[] = {"off", "cheap", "full", NULL};
+    const int i = one_of(text, names);
+
+    config->check = (enum rcx_check)i;
+    return i >= 0;
+}
+
 static bool parse_log(const char *text, struct rcx_config *config)
 {
     static const char *const names[] = {"error", "warn", "info", "debug", NULL};
@@ -190,6 +228,13 @@ const struct rcx_option rcx_options[] = {
      "how to wait: poll without end, yield the core after every empty poll, "
      "or yield soon where ranks outnumber cores and late elsewhere",
      parse_wait},
+    {"RCX_TIMEOUT", "none", "none, 0 (the same), or a time: 500ms, 30s, 10m, 1h",
+     "deadline of every operation; none: what rcx_init() was given, or no end",
+     parse_timeout},
+    {"RCX_CHECK", "cheap", "off, cheap or full",
+     "find calls of different ranks that do not belong together: full compares "
+     "them before data moves, cheap finds most of those that would hang",
+     parse_check},
     {"RCX_PLAN_CACHE", "16M", "a size: 0, 64K, 16M, 1G",
      "bytes of plans that a communicator keeps", parse_plan_cache},
     {"RCX_ISA", "auto", "auto, or a level of this CPU: baseline, avx2, avx512",

@@ -10,6 +10,9 @@
 #include "core/algo.h"
 #include "core/kernels.h"
 
+/* Of calls that ranks make together. */
+enum rcx_check { RCX_CHECK_OFF, RCX_CHECK_CHEAP, RCX_CHECK_FULL };
+
 enum rcx_wait { RCX_WAIT_AUTO, RCX_WAIT_POLL, RCX_WAIT_YIELD };
 
 /* What a user may force for a collective: NAME[:parameter=value,...], where
@@ -28,6 +31,9 @@ struct rcx_config {
     rcx_order_t order;
     bool order_is_set;
     enum rcx_wait wait;
+    enum rcx_check check;
+    int64_t timeout_ns;
+    bool timeout_is_set;
     size_t plan_cache_bytes;
     rcx_log_level_t log_level;
     enum rcx_isa isa;
@@ -52,6 +58,9 @@ extern const struct rcx_option rcx_options[];
  * level of log.
  */
 rcx_status_t rcx_config_read(struct rcx_config *config, struct rcx_log *log);
+
+/* "500ms", "30s", "10m", "2h", "0" (none): true if text is a time. */
+bool rcx_parse_time(const char *text, int64_t *ns_p);
 
 /* "64K", "1M", "3": true if text is a size. */
 bool rcx_parse_bytes(const char *text, size_t *bytes_p);

@@ -6,13 +6,18 @@
 #include <limits.h>
 #include <string.h>
 
+#include "core/failure.h"
 #include "core/peer.h"
+
+static const int64_t patience_ns = INT64_C(3000000000);
+static const uint64_t note_patience_ns = 200000000;
 
 enum {
     NAME_MAX_LETTERS = 64,
     PATIENT_SPIN = 4000, /* empty polls, about 0.1 ms */
+    POLLS = 64,
     PARAM_ALL = RCX_PARAM_BOOTSTRAP | RCX_PARAM_NAME | RCX_PARAM_ORDER |
-                RCX_PARAM_LOG | RCX_PARAM_THREADS
+                RCX_PARAM_LOG | RCX_PARAM_THREADS | RCX_PARAM_TIMEOUT
 };
 
 static bool is_given(const rcx_params_t *params, uint64_t field)
@@ -56,6 +61,10 @@ static rcx_status_t check_params(const rcx_params_t *params,
                         "params.threads=%d: needs RCX_THREAD_SINGLE to "
                         "RCX_THREAD_MULTIPLE (%d..%d)", (int)params->threads,
                         RCX_THREAD_SINGLE, RCX_THREAD_MULTIPLE);
+    if (is_given(params, RCX_PARAM_TIMEOUT) && params->timeout_ns < 0)
+        return rcx_fail(log, RCX_ERR_ARG,
+                        "params.timeout_ns=%lld: needs 0 (none) or more",
+                        (long long)params->timeout_ns);
     return RCX_OK;
 }
 
@@ -77,17 +86,20 @@ rcx_status_t rcx_context_configure(const rcx_params_t *params,
         return status;
     if (is_given(params, RCX_PARAM_ORDER) && !config->order_is_set)
         config->order = params->order;
+    if (is_given(params, RCX_PARAM_TIMEOUT) && !config->timeout_is_set)
+        config->timeout_ns = params->timeout_ns;
     return RCX_OK;
 }
 
 static void drop(struct rcx_context *context)
 {
+    if (context->transport)
+        context->transport->ops->close(context->transport);
+    rcx_abandoned_free(context);
     while (context->comms)
         rcx_comm_delete(context->comms);
     rcx_comm_slots_free(context);
     rcx_builder_free(&context->builder);
-    if (context->transport)
-        context->transport->ops->close(context->transport);
     if (context->boot)
         context->boot->ops->close(context->boot);
     while (context->memory) {
@@ -187,6 +199,7 @@ rcx_status_t rcx_context_create(const rcx_params_t *params,
     if (!context)
         return RCX_ERR_NOMEM;
     context->heap = heap;
+    context->born = rcx_instant_now();
     context->layout = source->layout;
     status = rcx_context_configure(params, &context->log, &context->config);
     context->registry = (struct rcx_registry){.heap = &context->heap,
@@ -214,6 +227,7 @@ rcx_status_t rcx_context_create(const rcx_params_t *params,
         return status;
     }
     context->spin = choose_spin(context);
+    context->polls = context->spin < POLLS ? context->spin : POLLS;
     *context_p = context;
     return RCX_OK;
 }
@@ -243,21 +257,46 @@ static void advance(void *context)
     rcx_context_progress(context);
 }
 
+/* The last barrier of a context in which something failed: if all are alive
+ * after all, they come soon. */
+static int64_t patience(const struct rcx_context *context)
+{
+    const int64_t timeout = context->config.timeout_ns;
+
+    return timeout > 0 && timeout < patience_ns ? timeout : patience_ns;
+}
+
+/* Others may know of a failure only by them. */
+static void let_notes_leave(struct rcx_context *context)
+{
+    const struct rcx_transport *t = context->transport;
+    const uint64_t until = rcx_now_ns() + note_patience_ns;
+
+    while (t && t->notes_leaving > 0 && rcx_now_ns() < until)
+        rcx_context_poll(context);
+}
+
 /*
  * Nobody may stop to progress while a peer still needs it: a barrier over the
- * network, all connections closed, then the bootstrap's barrier.
+ * network, all connections closed, then the bootstrap's barrier. Where a peer
+ * may be dead, closing would wait for it: the connections go with the worker.
  */
 static rcx_status_t leave(struct rcx_context *context)
 {
-    rcx_status_t status = RCX_OK;
+    const bool broken = context->broken;
+    rcx_status_t status = context->world->failed;
 
-    if (context->boot->size > 1 && context->world->failed == RCX_OK)
+    if (broken)
+        context->internal->timeout_ns = patience(context);
+    if (status == RCX_OK && context->boot->size > 1)
         status = rcx_comm_barrier(context->internal);
+    if (status != RCX_OK) {
+        let_notes_leave(context);
+        return broken ? RCX_OK : status; /* the user knows already */
+    }
     if (context->transport)
         context->transport->ops->disconnect(context->transport);
-    if (context->world->failed == RCX_OK && status == RCX_OK)
-        status = context->boot->ops->barrier(context->boot, advance, context);
-    return status;
+    return context->boot->ops->barrier(context->boot, advance, context);
 }
 
 rcx_status_t rcx_finalize(rcx_context_t **context_p)

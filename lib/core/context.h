@@ -3,6 +3,7 @@
 #ifndef RCX_CORE_CONTEXT_H
 #define RCX_CORE_CONTEXT_H
 
+#include "core/clock.h"
 #include "core/config.h"
 #include "core/exec.h"
 #include "core/guard.h"
@@ -87,6 +88,7 @@ struct rcx_request {
     struct rcx_comm *comm;
     struct rcx_entry *entry;
     char *in, *out;
+    uint64_t begin;     /* ticks */
     uint64_t sequence;  /* of its first segment */
     uint64_t launched;  /* segments */
     uint64_t finished;
@@ -115,6 +117,11 @@ struct rcx_comm {
     struct rcx_request *last;
     struct rcx_request *stalled; /* the first that waits for the window */
     bool unstalling;
+    _Atomic bool aborted;      /* by the user; failed follows */
+    struct rcx_failure *why;   /* it failed; NULL: memory ran out then */
+    int64_t timeout_ns;        /* of its operations; 0: none */
+    struct rcx_roll *roll;     /* while it is called, for the first request */
+    uint64_t next_probe_ns;
     struct rcx_plan_cache cache;
 };
 
@@ -147,6 +154,14 @@ struct rcx_context {
     struct rcx_guard *guard;
     rcx_thread_mode_t threads;
     struct rcx_builder builder;
+    struct rcx_instant born;
+    bool broken;               /* a communicator has failed */
+    _Atomic bool attention;    /* rcx_watch() has something to do */
+    uint64_t next_watch_ns;
+    uint64_t ticks;            /* when a collective was last called */
+    unsigned turns;            /* of progress, since the last watch */
+    struct rcx_exec *abandoned; /* with messages under way */
+    uint64_t abandoned_receives;
     struct rcx_boot *boot;
     struct rcx_transport *transport; /* NULL for a single process */
     struct rcx_comm *world;
@@ -156,6 +171,7 @@ struct rcx_context {
     unsigned char *used_ids;   /* a bit each */
     uint64_t live_comms;       /* of users */
     unsigned spin;             /* empty polls before the core is yielded */
+    unsigned polls;            /* of them in a row, before anything else */
     unsigned local_size;
     struct rcx_request *free_requests;
     struct rcx_request_slab *request_slabs;
@@ -286,9 +302,32 @@ rcx_status_t rcx_request_run(struct rcx_comm *comm, struct rcx_entry *entry,
 /* Start it; complete at once or by rcx_context_progress(). */
 void rcx_request_launch(struct rcx_request *request);
 rcx_status_t rcx_request_wait(struct rcx_request *request);
-/* Progress the transport and all requests; events handled. */
+/* Progress the transport and all requests, and watch now and then; events
+ * handled. */
 int rcx_context_progress(struct rcx_context *context);
+/* See all that has come while this process was elsewhere. */
+void rcx_context_catch_up(struct rcx_context *context);
+/* rcx_context_progress() without watching. */
+int rcx_context_poll(struct rcx_context *context);
+/* A request whose executions are gone ends with the status that it has. */
+void rcx_request_finish(struct rcx_request *r);
+/* Ranks that it has messages with under way; how many, at most most. */
+int rcx_request_peers(const struct rcx_request *r, int peers[], int most);
 void rcx_request_slabs_free(struct rcx_context *context);
+
+/* ---- Watching (watch.c) ------------------------------------------------------ */
+
+/* Look after notes, aborts, deadlines and calls that do not match; from the top
+ * of a call, where no message's completion is being handled. */
+void rcx_watch(struct rcx_context *context);
+/* Have the next rcx_watch() look for failures; from any thread. */
+void rcx_attract(struct rcx_context *context);
+static inline bool rcx_is_attracted(const struct rcx_context *context)
+{
+    return atomic_load_explicit(&context->attention, memory_order_relaxed) ||
+           (context->transport && context->transport->notes);
+}
+void rcx_roll_free(struct rcx_comm *comm);
 
 /* A barrier of RCX's own over comm. */
 rcx_status_t rcx_comm_barrier(struct rcx_comm *comm);

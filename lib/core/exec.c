@@ -86,10 +86,15 @@ static rcx_status_t receive(struct rcx_exec *x, const struct rcx_step *step,
 {
     const int peer = endpoint(x, step->peer);
     const uint64_t tag = rcx_tag(&x->layout, x->tag_base, step->message, peer);
-    const rcx_status_t status = x->transport->ops->recv(
-        x->transport, peer, at(x, step->dst, step->dst_at),
-        step->count * x->elem_bytes, tag, m);
+    rcx_status_t status;
 
+    m->status = RCX_IN_PROGRESS;
+    status = x->transport->ops->recv(x->transport, peer,
+                                     at(x, step->dst, step->dst_at),
+                                     step->count * x->elem_bytes, tag, m);
+    if (status == RCX_IN_PROGRESS)
+        return status;
+    m->status = status;
     if (status == RCX_OK)
         check_arrival(x, m);
     return status;
@@ -102,10 +107,15 @@ static rcx_status_t send(struct rcx_exec *x, const struct rcx_step *step,
         rcx_tag(&x->layout, x->tag_base, step->message, x->rank);
     const size_t bytes =
         x->status == RCX_OK ? step->count * x->elem_bytes : 0;
+    rcx_status_t status;
 
-    return x->transport->ops->send(x->transport, endpoint(x, step->peer),
-                                   at(x, step->left, step->left_at), bytes, tag,
-                                   m);
+    m->status = RCX_IN_PROGRESS;
+    status = x->transport->ops->send(x->transport, endpoint(x, step->peer),
+                                     at(x, step->left, step->left_at), bytes,
+                                     tag, m);
+    if (status != RCX_IN_PROGRESS)
+        m->status = status;
+    return status;
 }
 
 static rcx_status_t work(struct rcx_exec *x, const struct rcx_step *step)
@@ -201,4 +211,46 @@ bool rcx_exec_advance(struct rcx_exec *x, struct rcx_message *m)
         check_arrival(x, m);
     complete(x, step);
     return run(x);
+}
+
+static bool is_under_way(const struct rcx_exec *x, uint32_t i, unsigned kind)
+{
+    return x->plan->steps[i].kind == kind &&
+           x->messages[i].status == RCX_IN_PROGRESS;
+}
+
+uint32_t rcx_exec_under_way(const struct rcx_exec *x, enum rcx_step_kind kind)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < x->plan->step_count; i++)
+        n += is_under_way(x, i, kind);
+    return n;
+}
+
+void rcx_exec_abandon(struct rcx_exec *x)
+{
+    x->owner = NULL;
+    x->steps_left = rcx_exec_under_way(x, RCX_STEP_SEND) +
+                    rcx_exec_under_way(x, RCX_STEP_RECV);
+    for (uint32_t i = 0; i < x->plan->step_count; i++)
+        if (is_under_way(x, i, RCX_STEP_RECV))
+            x->transport->ops->cancel(x->transport, &x->messages[i]);
+}
+
+int rcx_exec_peers(const struct rcx_exec *x, int peers[], int most)
+{
+    int n = 0;
+
+    for (uint32_t i = 0; i < x->plan->step_count; i++) {
+        const int peer = x->plan->steps[i].peer;
+        bool is_new = n < most && (is_under_way(x, i, RCX_STEP_SEND) ||
+                                   is_under_way(x, i, RCX_STEP_RECV));
+
+        for (int k = 0; k < n && is_new; k++)
+            is_new = peers[k] != peer;
+        if (is_new)
+            peers[n++] = peer;
+    }
+    return n;
 }

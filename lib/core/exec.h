@@ -32,7 +32,7 @@ struct rcx_exec {
     size_t elem_bytes;
     int rank;                   /* the context's */
     rcx_status_t status;        /* the first error; sends are empty from then */
-    uint32_t steps_left;
+    uint32_t steps_left;        /* abandoned: messages under way */
     uint32_t first_message;     /* the queue of ready steps: messages from the */
     uint32_t last_message;      /* front, local work from the back */
     uint32_t first_local;
@@ -57,6 +57,17 @@ bool rcx_exec_start(struct rcx_exec *x);
 
 /* Take a completed message into account. True: x is complete. */
 bool rcx_exec_advance(struct rcx_exec *x, struct rcx_message *m);
+
+/*
+ * Give x up: it starts no step any more, has no owner, and is over when
+ * steps_left messages have completed; receives are cancelled. Nothing that
+ * completed may be left to be told by rcx_exec_advance().
+ */
+void rcx_exec_abandon(struct rcx_exec *x);
+/* Messages of a kind that are under way. */
+uint32_t rcx_exec_under_way(const struct rcx_exec *x, enum rcx_step_kind kind);
+/* Ranks that x has messages with under way; how many, at most most. */
+int rcx_exec_peers(const struct rcx_exec *x, int peers[], int most);
 
 /* dst = left op right; RCX_ERR_OP if the user's function says so. */
 rcx_status_t rcx_reducer_apply(const struct rcx_reducer *r, void *dst,

@@ -32,6 +32,11 @@ static unsigned take(struct rcx_guard *g)
     return word;
 }
 
+bool rcx_guard_try(struct rcx_guard *g)
+{
+    return take(g) == RCX_GUARD_FREE;
+}
+
 static void take_patiently(struct rcx_guard *g)
 {
     atomic_fetch_add_explicit(&g->waiting, 1, memory_order_relaxed);

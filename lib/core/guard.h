@@ -58,6 +58,9 @@ static inline bool rcx_guard_is_wanted(const struct rcx_guard *g)
     return atomic_load_explicit(&g->waiting, memory_order_relaxed) > 0;
 }
 
+/* Enter if nobody is inside. */
+bool rcx_guard_try(struct rcx_guard *g);
+
 /* Leave, let others run, and enter again. */
 void rcx_guard_pass(struct rcx_guard *g);
 

@@ -7,12 +7,12 @@
  * after the tag's sequence window, so an operation stalls while a segment that
  * old is still outstanding.
  */
-#include "core/context.h"
+#include "core/failure.h"
 
 #include <sched.h>
 #include <string.h>
 
-enum { SLAB = 32 };
+enum { SLAB = 32, TURNS = 64 };
 
 struct rcx_request_slab {
     struct rcx_request_slab *next;
@@ -78,6 +78,7 @@ static rcx_status_t prepare(struct rcx_request *r, struct rcx_comm *comm,
     r->in = (char *)in;
     r->out = out;
     r->closing = NULL;
+    memset(r->slots, 0, sizeof r->slots);
     r->total = entry->segments;
     return entry->combine.may_fail && comm->size > 1 ? prepare_closing(r)
                                                      : RCX_OK;
@@ -269,21 +270,24 @@ static void unstall(struct rcx_comm *comm)
     comm->unstalling = false;
 }
 
+#define WHICH "%s of %zu elements, number %llu on communicator %u: %s"
+#define WHICH_OF(r) \
+    rcx_coll_name((r)->entry->call.coll), (r)->entry->call.count, \
+        (unsigned long long)(r)->sequence, (r)->comm->id, \
+        rcx_status_string((r)->status)
+
 /* The user's op failing leaves all ranks in step; anything else does not. */
 static void settle(struct rcx_request *r)
 {
     struct rcx_comm *comm = r->comm;
 
-    rcx_log_line(&comm->context->log, RCX_LOG_ERROR,
-                 "%s of %zu elements, number %llu on communicator %u: %s",
-                 rcx_coll_name(r->entry->call.coll), r->entry->call.count,
-                 (unsigned long long)r->sequence, comm->id,
-                 rcx_status_string(r->status));
-    if (r->status != RCX_ERR_OP && comm->failed == RCX_OK)
-        comm->failed = r->status;
+    if (r->status == RCX_ERR_OP)
+        rcx_log_line(&comm->context->log, RCX_LOG_ERROR, WHICH, WHICH_OF(r));
+    else
+        rcx_comm_fail(comm, r->status, NULL, 0, WHICH, WHICH_OF(r));
 }
 
-static void complete(struct rcx_request *r)
+void rcx_request_finish(struct rcx_request *r)
 {
     if (r->comm->stalled == r) /* it found a number without unstall() */
         r->comm->stalled = r->next;
@@ -295,11 +299,12 @@ static void complete(struct rcx_request *r)
         unstall(r->comm);
 }
 
-/* No memory for the next segment: end with what is in flight. */
+/* No memory for the next segment: the communicator cannot go on. */
 static void cut_short(struct rcx_request *r)
 {
     r->total = r->launched;
     r->status = RCX_ERR_NOMEM;
+    settle(r);
 }
 
 static void stall(struct rcx_request *r)
@@ -336,7 +341,7 @@ static void pump(struct rcx_request *r)
             finish_segment(r, x);
     }
     if (r->finished == r->total)
-        complete(r);
+        rcx_request_finish(r);
 }
 
 void rcx_request_launch(struct rcx_request *r)
@@ -346,14 +351,16 @@ void rcx_request_launch(struct rcx_request *r)
     r->state = RCX_REQUEST_ACTIVE;
     r->status = RCX_OK;
     r->launched = r->finished = 0;
+    r->begin = r->comm->context->ticks;
     r->sequence = comm->sequence;
     comm->sequence += r->total;
     link_active(comm, r);
     pump(r);
 }
 
-static int handle_done(struct rcx_transport *t)
+static int handle_done(struct rcx_context *context)
 {
+    struct rcx_transport *t = context->transport;
     int events = 0;
 
     while (t->done) {
@@ -364,7 +371,9 @@ static int handle_done(struct rcx_transport *t)
         if (!t->done)
             t->done_end = &t->done;
         events++;
-        if (rcx_exec_advance(x, m)) {
+        if (!x->owner) {
+            rcx_abandoned_message(context, x, m);
+        } else if (rcx_exec_advance(x, m)) {
             struct rcx_request *r = x->owner;
 
             finish_segment(r, x);
@@ -374,7 +383,7 @@ static int handle_done(struct rcx_transport *t)
     return events;
 }
 
-int rcx_context_progress(struct rcx_context *context)
+int rcx_context_poll(struct rcx_context *context)
 {
     struct rcx_transport *t = context->transport;
     int events;
@@ -382,7 +391,41 @@ int rcx_context_progress(struct rcx_context *context)
     if (!t)
         return 0;
     events = t->done ? 0 : (int)t->ops->progress(t);
-    return events + handle_done(t);
+    return events + handle_done(context);
+}
+
+/* A turn of whoever makes progress; not each one watches. */
+static void turn(struct rcx_context *context)
+{
+    if (++context->turns < TURNS && !rcx_is_attracted(context))
+        return;
+    context->turns = 0;
+    rcx_watch(context);
+}
+
+int rcx_context_progress(struct rcx_context *context)
+{
+    const int events = rcx_context_poll(context);
+
+    turn(context);
+    return events;
+}
+
+void rcx_context_catch_up(struct rcx_context *context)
+{
+    for (int i = 0; i < TURNS && rcx_context_poll(context) > 0; i++)
+        ;
+    rcx_watch(context);
+}
+
+int rcx_request_peers(const struct rcx_request *r, int peers[], int most)
+{
+    int n = 0;
+
+    for (int i = 0; i < RCX_WINDOW_MAX && n == 0; i++)
+        if (r->slots[i])
+            n = rcx_exec_peers(r->slots[i], peers, most);
+    return n;
 }
 
 /* Poll until something happened, or polls in a row were in vain. As tight as
@@ -397,15 +440,34 @@ static bool poll(struct rcx_transport *t, unsigned polls)
     return true;
 }
 
+/* Nothing happened: look around, let other threads in, or give the core away
+ * if even more polls were in vain. */
+static void idle(struct rcx_context *context, unsigned *vain)
+{
+    rcx_watch(context);
+    *vain += context->polls;
+    if (rcx_guard_is_wanted(context->guard))
+        rcx_guard_pass(context->guard);
+    else if (*vain < context->spin)
+        return;
+    else
+        sched_yield();
+    *vain = 0;
+}
+
 rcx_status_t rcx_request_wait(struct rcx_request *r)
 {
-    const struct rcx_context *context = r->comm->context;
+    struct rcx_context *context = r->comm->context;
+    unsigned vain = 0;
 
     while (r->state == RCX_REQUEST_ACTIVE) {
-        if (poll(context->transport, context->spin))
-            handle_done(context->transport);
-        else
-            sched_yield();
+        if (!poll(context->transport, context->polls)) {
+            idle(context, &vain);
+        } else {
+            handle_done(context);
+            turn(context);
+            vain = 0;
+        }
     }
     return r->status;
 }

@@ -53,6 +53,13 @@ static inline uint64_t rcx_tag(const struct rcx_tag_layout *l, uint64_t base,
            (uint32_t)source;
 }
 
+/* Which call on which communicator: all but message and source. */
+static inline uint64_t rcx_tag_call_mask(const struct rcx_tag_layout *l)
+{
+    return rcx_tag_base(l, UINT64_MAX, UINT64_MAX) |
+           rcx_tag_sequence(l, UINT64_MAX);
+}
+
 static inline uint32_t rcx_tag_message_window(const struct rcx_tag_layout *l)
 {
     return UINT32_C(1) << l->message_bits;

@@ -20,16 +20,34 @@ struct rcx_message {
     struct rcx_message *next; /* in the list of completed ones */
     void *owner;
     struct rcx_transport *transport; /* where it is under way */
+    void *handle;             /* the transport's own */
     uint32_t step;
-    rcx_status_t status;
+    rcx_status_t status;      /* RCX_IN_PROGRESS while under way */
     size_t bytes;             /* of a receive: what arrived */
+};
+
+/* What one engine tells another outside of any collective. */
+struct rcx_note {
+    struct rcx_note *next;
+    size_t bytes;
+    unsigned char data[];
 };
 
 struct rcx_transport {
     const struct rcx_transport_ops *ops;
     struct rcx_message *done; /* completed, not yet taken by the engine */
     struct rcx_message **done_end;
+    struct rcx_note *notes;   /* that came, the newest first */
+    unsigned notes_leaving;   /* that are not sent yet */
 };
+
+/* Take the newest note off t's list; heap is the one that it was made from.
+ * False: there was none, or one of another length. */
+bool rcx_note_take(struct rcx_transport *t, struct rcx_heap *heap, void *note,
+                   size_t bytes);
+/* Put one there; nothing where memory ran out. */
+void rcx_note_put(struct rcx_transport *t, struct rcx_heap *heap,
+                  const void *note, size_t bytes);
 
 static inline void rcx_transport_reset_done(struct rcx_transport *t)
 {
@@ -75,6 +93,25 @@ struct rcx_transport_ops {
 
     /* Events handled. */
     unsigned (*progress)(struct rcx_transport *t);
+
+    /*
+     * Give up a message under way, so that the transport leaves its buffer
+     * alone. It completes with an error, soon, if that can still be done: a
+     * send cannot, nor a receive that has begun; these complete as they would.
+     */
+    void (*cancel)(struct rcx_transport *t, struct rcx_message *m);
+
+    /* Whether a message has come for which no receive is posted, and whose tag
+     * is this one where mask has ones; its tag is stored. */
+    bool (*probe)(struct rcx_transport *t, uint64_t tag, uint64_t mask,
+                  uint64_t *found_p);
+
+    /* Send a note, which is copied: peer finds it in its list, unless it, or
+     * this process, is gone by then. */
+    void (*notify)(struct rcx_transport *t, int peer, const void *note,
+                   size_t bytes);
+    /* rcx_note_take() with t's own heap. */
+    bool (*take_note)(struct rcx_transport *t, void *note, size_t bytes);
 
     /* Close all connections, with progress; then free t. The barriers around
      * it are the context's. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "transport/sim.h"
 
+#include <pthread.h>
 #include <string.h>
 
 enum { GARBAGE = 0xA5, FIRST_BUCKETS = 64, FIRST_CAPACITY = 64, SLAB = 256 };
@@ -30,6 +31,7 @@ struct port {
     struct rcx_transport base;
     struct rcx_sim *sim;
     int rank;
+    struct rcx_transport arrived; /* threaded: what others completed for it */
 };
 
 struct rcx_sim {
@@ -46,7 +48,33 @@ struct rcx_sim {
     size_t pair_count;
     size_t pair_capacity;
     uint64_t delivered;
+    struct rcx_sim_fault fault;
+    uint64_t posted;
+    bool threaded;
+    pthread_mutex_t mutex; /* threaded: all of this */
 };
+
+static void lock(struct rcx_sim *sim)
+{
+    if (sim->threaded)
+        pthread_mutex_lock(&sim->mutex);
+}
+
+static void unlock(struct rcx_sim *sim)
+{
+    if (sim->threaded)
+        pthread_mutex_unlock(&sim->mutex);
+}
+
+/* On the rank's own thread it shows in its next progress. */
+static void complete(struct rcx_sim *sim, int rank, struct rcx_message *m,
+                     rcx_status_t status)
+{
+    struct port *port = &sim->ports[rank];
+
+    rcx_message_complete(sim->threaded ? &port->arrived : &port->base, m,
+                         status);
+}
 
 /* splitmix64 */
 static uint64_t draw(struct rcx_sim *sim)
@@ -144,9 +172,8 @@ static bool has_bucket_room(struct rcx_sim *sim)
 }
 
 /* Find the partner, the oldest with this tag, or wait for it. */
-static rcx_status_t add(struct port *port, struct side side)
+static rcx_status_t match(struct rcx_sim *sim, struct side side)
 {
-    struct rcx_sim *sim = port->sim;
     struct side **link, *mine;
 
     if (!has_bucket_room(sim) || !has_pair_room(sim))
@@ -172,6 +199,24 @@ static rcx_status_t add(struct port *port, struct side side)
     *link = mine;
     sim->unmatched++;
     return RCX_IN_PROGRESS;
+}
+
+static bool is_due(struct rcx_sim *sim, int rank)
+{
+    return rank == sim->fault.rank && sim->posted++ == sim->fault.after;
+}
+
+static rcx_status_t add(struct port *port, struct side side)
+{
+    struct rcx_sim *sim = port->sim;
+    rcx_status_t status;
+
+    lock(sim);
+    status = is_due(sim, port->rank) && sim->fault.fails
+                 ? RCX_ERR_TRANSPORT
+                 : match(sim, side);
+    unlock(sim);
+    return status;
 }
 
 static rcx_status_t sim_send(struct rcx_transport *t, int peer,
@@ -220,20 +265,117 @@ bool rcx_sim_deliver(struct rcx_sim *sim, int ranks[2])
     recv->message->bytes = send->bytes;
     ranks[0] = send->from;
     ranks[1] = recv->from;
-    rcx_message_complete(&sim->ports[send->from].base, send->message, RCX_OK);
-    rcx_message_complete(&sim->ports[recv->from].base, recv->message,
-                         fits ? RCX_OK : RCX_ERR_MISMATCH);
+    complete(sim, send->from, send->message, RCX_OK);
+    complete(sim, recv->from, recv->message, fits ? RCX_OK : RCX_ERR_MISMATCH);
     sim->delivered++;
     recycle(sim, send);
     recycle(sim, recv);
     return true;
 }
 
+static void take_arrived(struct port *port)
+{
+    struct rcx_note *notes = port->arrived.notes;
+
+    while (notes) {
+        struct rcx_note *note = notes;
+
+        notes = note->next;
+        note->next = port->base.notes;
+        port->base.notes = note;
+    }
+    port->arrived.notes = NULL;
+    if (!port->arrived.done)
+        return;
+    *port->base.done_end = port->arrived.done;
+    port->base.done_end = port->arrived.done_end;
+    rcx_transport_reset_done(&port->arrived);
+}
+
 static unsigned sim_progress(struct rcx_transport *t)
 {
+    struct port *port = (struct port *)t;
     int ranks[2];
+    unsigned events;
 
-    return rcx_sim_deliver(((struct port *)t)->sim, ranks);
+    lock(port->sim);
+    events = rcx_sim_deliver(port->sim, ranks);
+    take_arrived(port);
+    unlock(port->sim);
+    return events;
+}
+
+static bool is_of(const struct side *side, const struct port *port,
+                  const struct rcx_message *m)
+{
+    return side->from == port->rank && side->message == m;
+}
+
+static void sim_cancel(struct rcx_transport *t, struct rcx_message *m)
+{
+    struct port *port = (struct port *)t;
+    struct rcx_sim *sim = port->sim;
+
+    lock(sim);
+    for (size_t i = 0; i < sim->bucket_count; i++) {
+        for (struct side **link = &sim->buckets[i]; *link;
+             link = &(*link)->next) {
+            struct side *side = *link;
+
+            if (side->is_send || !is_of(side, port, m))
+                continue;
+            *link = side->next;
+            sim->unmatched--;
+            recycle(sim, side);
+            complete(sim, port->rank, m, RCX_ERR_COMM_FAILED);
+            take_arrived(port);
+            unlock(sim);
+            return;
+        }
+    }
+    unlock(sim);
+}
+
+static bool sim_probe(struct rcx_transport *t, uint64_t tag, uint64_t mask,
+                      uint64_t *found_p)
+{
+    struct port *port = (struct port *)t;
+    struct rcx_sim *sim = port->sim;
+    bool found = false;
+
+    lock(sim);
+    for (size_t i = 0; i < sim->bucket_count && !found; i++)
+        for (struct side *side = sim->buckets[i]; side && !found;
+             side = side->next) {
+            found = side->is_send && side->rank == port->rank &&
+                    ((side->tag ^ tag) & mask) == 0;
+            *found_p = side->tag;
+        }
+    unlock(sim);
+    return found;
+}
+
+static void sim_notify(struct rcx_transport *t, int peer, const void *note,
+                       size_t bytes)
+{
+    struct rcx_sim *sim = ((struct port *)t)->sim;
+    struct port *port = &sim->ports[peer];
+
+    lock(sim);
+    rcx_note_put(sim->threaded ? &port->arrived : &port->base, sim->heap, note,
+                 bytes);
+    unlock(sim);
+}
+
+static bool sim_take_note(struct rcx_transport *t, void *note, size_t bytes)
+{
+    struct rcx_sim *sim = ((struct port *)t)->sim;
+    bool fits;
+
+    lock(sim); /* its heap is everybody's */
+    fits = rcx_note_take(t, sim->heap, note, bytes);
+    unlock(sim);
+    return fits;
 }
 
 static void sim_version(char *text, size_t bytes)
@@ -255,10 +397,58 @@ static void sim_nothing(struct rcx_transport *t)
     (void)t;
 }
 
+static void drop_unmatched(struct rcx_sim *sim, int rank)
+{
+    for (size_t i = 0; i < sim->bucket_count; i++) {
+        struct side **link = &sim->buckets[i];
+
+        while (*link) {
+            struct side *side = *link;
+
+            if (side->from != rank) {
+                link = &side->next;
+                continue;
+            }
+            *link = side->next;
+            sim->unmatched--;
+            recycle(sim, side);
+        }
+    }
+}
+
+/* The rank's memory goes: its peers' messages with it have failed. */
+static void sim_close(struct rcx_transport *t)
+{
+    struct port *port = (struct port *)t;
+    struct rcx_sim *sim = port->sim;
+    size_t kept = 0;
+
+    lock(sim);
+    drop_unmatched(sim, port->rank);
+    for (size_t i = 0; i < sim->pair_count; i++) {
+        struct side *send = sim->pairs[i].send, *recv = sim->pairs[i].recv;
+
+        if (send->from != port->rank && recv->from != port->rank) {
+            sim->pairs[kept++] = sim->pairs[i];
+            continue;
+        }
+        if (send->from != port->rank)
+            complete(sim, send->from, send->message, RCX_ERR_TRANSPORT);
+        if (recv->from != port->rank)
+            complete(sim, recv->from, recv->message, RCX_ERR_TRANSPORT);
+        recycle(sim, send);
+        recycle(sim, recv);
+    }
+    sim->pair_count = kept;
+    unlock(sim);
+}
+
 static const struct rcx_transport_ops sim_ops = {
     .name = "sim", .version = sim_version, .address = sim_address,
     .send = sim_send, .recv = sim_recv, .progress = sim_progress,
-    .disconnect = sim_nothing, .close = sim_nothing,
+    .cancel = sim_cancel, .probe = sim_probe, .notify = sim_notify,
+    .take_note = sim_take_note,
+    .disconnect = sim_nothing, .close = sim_close,
 };
 
 struct rcx_sim *rcx_sim_create(struct rcx_heap *heap, int size, uint64_t seed)
@@ -275,18 +465,43 @@ struct rcx_sim *rcx_sim_create(struct rcx_heap *heap, int size, uint64_t seed)
     sim->heap = heap;
     sim->size = size;
     sim->random = seed;
+    sim->fault.rank = -1;
+    pthread_mutex_init(&sim->mutex, NULL);
     for (int i = 0; i < size; i++) {
         sim->ports[i] = (struct port){.base.ops = &sim_ops, .sim = sim,
                                       .rank = i};
         rcx_transport_reset_done(&sim->ports[i].base);
+        rcx_transport_reset_done(&sim->ports[i].arrived);
     }
     return sim;
+}
+
+void rcx_sim_set_threaded(struct rcx_sim *sim)
+{
+    sim->threaded = true;
+}
+
+void rcx_sim_set_fault(struct rcx_sim *sim, const struct rcx_sim_fault *fault)
+{
+    sim->fault = *fault;
+    sim->posted = 0;
+}
+
+static void free_notes(struct rcx_sim *sim, struct rcx_transport *t)
+{
+    while (t->notes)
+        rcx_note_take(t, sim->heap, NULL, SIZE_MAX);
 }
 
 void rcx_sim_destroy(struct rcx_sim *sim)
 {
     if (!sim)
         return;
+    for (int i = 0; i < sim->size; i++) {
+        free_notes(sim, &sim->ports[i].base);
+        free_notes(sim, &sim->ports[i].arrived);
+    }
+    pthread_mutex_destroy(&sim->mutex);
     while (sim->slabs) {
         struct slab *next = sim->slabs->next;
 

@@ -19,6 +19,18 @@ void rcx_sim_destroy(struct rcx_sim *sim);
 /* The transport of one rank; closed with the network, not on its own. */
 struct rcx_transport *rcx_sim_port(struct rcx_sim *sim, int rank);
 
+/* From now on each rank has a thread of its own, which uses its port alone. */
+void rcx_sim_set_threaded(struct rcx_sim *sim);
+
+/* What goes wrong: the message number after that rank posts, from now on. A
+ * rank stops where nobody progresses it any more; the network need not know. */
+struct rcx_sim_fault {
+    int rank;       /* -1: nothing goes wrong */
+    uint64_t after;
+    bool fails;     /* posting it is an error of the transport */
+};
+void rcx_sim_set_fault(struct rcx_sim *sim, const struct rcx_sim_fault *fault);
+
 /* Deliver one message that can be delivered. False: there is none. The ranks
  * concerned, sender and receiver, are stored. */
 bool rcx_sim_deliver(struct rcx_sim *sim, int ranks[2]);

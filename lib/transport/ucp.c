@@ -13,6 +13,8 @@
 #include "core/transport.h"
 #include "transport/cma.h"
 
+enum { DISCARD_POLLS = 1000 };
+
 struct ucp {
     struct rcx_transport base;
     struct rcx_heap *heap;
@@ -46,6 +48,7 @@ static void send_done(void *request, ucs_status_t status, void *user_data)
 {
     struct rcx_message *m = user_data;
 
+    m->handle = NULL;
     rcx_message_complete(m->transport, m,
                          status == UCS_OK ? RCX_OK : RCX_ERR_TRANSPORT);
     ucp_request_free(request);
@@ -64,6 +67,7 @@ static void recv_done(void *request, ucs_status_t status,
 {
     struct rcx_message *m = user_data;
 
+    m->handle = NULL;
     m->bytes = info->length;
     rcx_message_complete(m->transport, m, status_of_receive(status));
     ucp_request_free(request);
@@ -86,6 +90,37 @@ static void prepare_parameters(struct ucp *u)
         .op_attr_mask = common | UCP_OP_ATTR_FLAG_NO_IMM_CMPL,
         .cb.recv = recv_done,
         .memory_type = UCS_MEMORY_TYPE_HOST};
+}
+
+/* ---- Notes: active messages ----------------------------------------------- */
+
+enum { NOTE = 1 };
+
+static ucs_status_t note_came(void *arg, const void *header,
+                              size_t header_bytes, void *data, size_t bytes,
+                              const ucp_am_recv_param_t *param)
+{
+    struct ucp *u = arg;
+
+    (void)header, (void)header_bytes, (void)param;
+    rcx_note_put(&u->base, u->heap, data, bytes);
+    return UCS_OK;
+}
+
+static bool take_note(struct rcx_transport *t, void *note, size_t bytes)
+{
+    return rcx_note_take(t, ((struct ucp *)t)->heap, note, bytes);
+}
+
+static ucs_status_t listen_for_notes(struct ucp *u)
+{
+    const ucp_am_handler_param_t param = {
+        .field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID |
+                      UCP_AM_HANDLER_PARAM_FIELD_CB |
+                      UCP_AM_HANDLER_PARAM_FIELD_ARG,
+        .id = NOTE, .cb = note_came, .arg = u};
+
+    return ucp_worker_set_am_recv_handler(u->worker, &param);
 }
 
 /* ---- Opening and closing -------------------------------------------------- */
@@ -116,7 +151,7 @@ static ucs_status_t open_context(struct ucp *u)
     const ucp_params_t params = {
         .field_mask = UCP_PARAM_FIELD_FEATURES |
                       UCP_PARAM_FIELD_ESTIMATED_NUM_EPS | UCP_PARAM_FIELD_NAME,
-        .features = UCP_FEATURE_TAG,
+        .features = UCP_FEATURE_TAG | UCP_FEATURE_AM,
         .estimated_num_eps = (size_t)u->boot->size,
         .name = "rcx",
     };
@@ -151,17 +186,58 @@ static rcx_status_t open_worker(struct ucp *u)
         return rcx_fail(u->log, RCX_ERR_UNSUPPORTED,
                         "this UCX grants thread mode single only; RCX needs "
                         "serialized");
-    return RCX_OK;
+    status = listen_for_notes(u);
+    return status == UCS_OK
+               ? RCX_OK
+               : fail(u, "ucp_worker_set_am_recv_handler", status);
+}
+
+static void discarded(void *request, ucs_status_t status,
+                      const ucp_tag_recv_info_t *info, void *user_data)
+{
+    int *pending = user_data;
+
+    (void)status, (void)info;
+    --*pending;
+    ucp_request_free(request);
+}
+
+/* Messages that nobody will receive, as after a failure: UCX warns of each one
+ * that is left. */
+static void discard_unexpected(struct ucp *u)
+{
+    int pending = 0;
+    const ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
+                        UCP_OP_ATTR_FIELD_USER_DATA |
+                        UCP_OP_ATTR_FLAG_NO_IMM_CMPL,
+        .cb.recv = discarded, .user_data = &pending};
+    ucp_tag_message_h message;
+    ucp_tag_recv_info_t info;
+    char nothing;
+
+    while ((message = ucp_tag_probe_nb(u->worker, 0, 0, 1, &info))) {
+        pending++;
+        if (UCS_PTR_IS_ERR(ucp_tag_msg_recv_nbx(u->worker, &nothing, 0,
+                                                message, &param)))
+            pending--;
+    }
+    for (int i = 0; i < DISCARD_POLLS && pending > 0; i++)
+        ucp_worker_progress(u->worker);
 }
 
 static void close_all(struct rcx_transport *t)
 {
     struct ucp *u = (struct ucp *)t;
 
+    while (u->base.notes)
+        take_note(t, NULL, SIZE_MAX);
     if (u->address)
         ucp_worker_release_address(u->worker, u->address);
-    if (u->worker)
+    if (u->worker) {
+        discard_unexpected(u);
         ucp_worker_destroy(u->worker);
+    }
     if (u->context)
         ucp_cleanup(u->context);
     rcx_heap_free(u->heap, u->endpoints);
@@ -260,9 +336,10 @@ static rcx_status_t post_send(struct rcx_transport *t, int peer,
                               &u->sending);
     if (result == NULL)
         return RCX_OK;
-    return UCS_PTR_IS_ERR(result)
-               ? fail(u, "ucp_tag_send_nbx", UCS_PTR_STATUS(result))
-               : RCX_IN_PROGRESS;
+    if (UCS_PTR_IS_ERR(result))
+        return fail(u, "ucp_tag_send_nbx", UCS_PTR_STATUS(result));
+    m->handle = result;
+    return RCX_IN_PROGRESS;
 }
 
 static rcx_status_t post_recv(struct rcx_transport *t, int peer, void *buffer,
@@ -277,9 +354,79 @@ static rcx_status_t post_recv(struct rcx_transport *t, int peer, void *buffer,
     u->receiving.user_data = m;
     result = ucp_tag_recv_nbx(u->worker, buffer, bytes, tag, UINT64_MAX,
                               &u->receiving);
-    return UCS_PTR_IS_ERR(result)
-               ? fail(u, "ucp_tag_recv_nbx", UCS_PTR_STATUS(result))
-               : RCX_IN_PROGRESS;
+    if (UCS_PTR_IS_ERR(result))
+        return fail(u, "ucp_tag_recv_nbx", UCS_PTR_STATUS(result));
+    if (m->status == RCX_IN_PROGRESS) /* else the callback has run */
+        m->handle = result;
+    return RCX_IN_PROGRESS;
+}
+
+/* UCX cancels receives only; a send goes on as long as its peer lives. */
+static void cancel(struct rcx_transport *t, struct rcx_message *m)
+{
+    struct ucp *u = (struct ucp *)t;
+
+    if (m->handle)
+        ucp_request_cancel(u->worker, m->handle);
+}
+
+static bool probe(struct rcx_transport *t, uint64_t tag, uint64_t mask,
+                  uint64_t *found_p)
+{
+    struct ucp *u = (struct ucp *)t;
+    ucp_tag_recv_info_t info;
+
+    if (!ucp_tag_probe_nb(u->worker, tag, mask, 0, &info))
+        return false;
+    *found_p = info.sender_tag;
+    return true;
+}
+
+/* ---- Sending notes --------------------------------------------------------- */
+
+/* What a note needs until it is sent. */
+struct outgoing {
+    struct ucp *u;
+    unsigned char data[];
+};
+
+static void forget(struct outgoing *o)
+{
+    o->u->base.notes_leaving--;
+    rcx_heap_free(o->u->heap, o);
+}
+
+static void note_sent(void *request, ucs_status_t status, void *arg)
+{
+    (void)status;
+    forget(arg);
+    ucp_request_free(request);
+}
+
+static void notify(struct rcx_transport *t, int peer, const void *note,
+                   size_t bytes)
+{
+    struct ucp *u = (struct ucp *)t;
+    ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
+                        UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS,
+        .flags = UCP_AM_SEND_FLAG_EAGER, .cb.send = note_sent};
+    ucs_status_ptr_t result;
+    struct outgoing *o;
+
+    if (!u->endpoints[peer] && reach(u, peer) != RCX_OK)
+        return;
+    o = rcx_heap_alloc(u->heap, sizeof *o + bytes);
+    if (!o)
+        return;
+    o->u = u;
+    u->base.notes_leaving++;
+    memcpy(o->data, note, bytes);
+    param.user_data = o;
+    result = ucp_am_send_nbx(u->endpoints[peer], NOTE, NULL, 0, o->data, bytes,
+                             &param);
+    if (!result || UCS_PTR_IS_ERR(result))
+        forget(o);
 }
 
 static unsigned progress(struct rcx_transport *t)
@@ -316,5 +463,6 @@ static void disconnect(struct rcx_transport *t)
 const struct rcx_transport_ops rcx_transport_ucp = {
     .name = "ucp", .version = version, .open = open, .address = address,
     .send = post_send, .recv = post_recv, .progress = progress,
+    .cancel = cancel, .probe = probe, .notify = notify, .take_note = take_note,
     .disconnect = disconnect, .close = close_all,
 };

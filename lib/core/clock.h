@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Time. Nanoseconds are CLOCK_MONOTONIC's, a call of some 20 ns at best; ticks
+ * are a register of the CPU, for what is timed on every operation. Ticks become
+ * nanoseconds only where somebody reads them.
+ */
+#ifndef RCX_CORE_CLOCK_H
+#define RCX_CORE_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+static inline uint64_t rcx_now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static inline uint64_t rcx_ticks(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+    uint64_t ticks;
+
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+    return ticks;
+#else
+    return rcx_now_ns();
+#endif
+}
+
+/* One moment on both clocks. */
+struct rcx_instant {
+    uint64_t ticks;
+    uint64_t ns;
+};
+
+static inline struct rcx_instant rcx_instant_now(void)
+{
+    return (struct rcx_instant){.ticks = rcx_ticks(), .ns = rcx_now_ns()};
+}
+
+/*
+ * Ticks in nanoseconds, by two moments, the earlier one first: exact at both,
+ * and never backwards. All ticks are to->ns where no time lies between them.
+ */
+static inline uint64_t rcx_ticks_to_ns(uint64_t ticks,
+                                       const struct rcx_instant *from,
+                                       const struct rcx_instant *to)
+{
+    const double span = (double)(int64_t)(to->ticks - from->ticks);
+    const double ns = (double)(int64_t)(to->ns - from->ns);
+    const double ago = (double)(int64_t)(to->ticks - ticks);
+
+    return to->ns - (uint64_t)(int64_t)(span > 0 ? ago / span * ns : 0);
+}
+
+#endif

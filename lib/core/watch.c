@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What is looked after beside messages, now and then: notes from other ranks,
+ * aborts, deadlines, calls that do not match.
+ *
+ * A rank whose deadline passes calls the roll: members that are in RCX answer
+ * at once whether they have called the operation. So it can name who is
+ * missing, not only whom it waits for, who may wait for somebody in turn.
+ */
+#include "core/clock.h"
+#include "core/note.h"
+
+enum {
+    PERIOD_NS = 1000 * 1000,
+    ROLL_NS = 300 * 1000 * 1000,
+    PROBE_AGE_NS = 100 * 1000 * 1000
+};
+
+enum { UNHEARD, PRESENT, ABSENT };
+
+struct rcx_roll {
+    uint64_t sequence; /* of the operation that is overdue */
+    uint64_t until;    /* when it is decided without those unheard of */
+    int unheard;
+    unsigned char heard[]; /* by rank */
+};
+
+/* ---- Notes ----------------------------------------------------------------- */
+
+int rcx_comm_index(const struct rcx_comm *comm, int context_rank)
+{
+    if (!comm->ranks)
+        return context_rank < comm->size ? context_rank : -1;
+    for (int i = 0; i < comm->size; i++)
+        if (comm->ranks[i] == context_rank)
+            return i;
+    return -1;
+}
+
+static void send_note(struct rcx_context *context, int to,
+                      struct rcx_note_body *body)
+{
+    body->from = context->boot->rank;
+    if (context->transport)
+        context->transport->ops->notify(context->transport, to, body,
+                                        sizeof *body);
+}
+
+void rcx_note_send(struct rcx_comm *comm, int rank, struct rcx_note_body *body)
+{
+    send_note(comm->context, comm->ranks ? comm->ranks[rank] : rank, body);
+}
+
+static struct rcx_comm *comm_with(struct rcx_context *context, uint32_t id)
+{
+    struct rcx_comm *comm = context->comms;
+
+    while (comm && comm->id != id)
+        comm = comm->next;
+    return comm;
+}
+
+/* Begun is what has a lower number than the next to give out. Who has an
+ * earlier one in flight waits for somebody else. */
+static void answer_roll(struct rcx_context *context,
+                        const struct rcx_comm *comm,
+                        const struct rcx_note_body *asked)
+{
+    const bool present =
+        comm && (comm->sequence > asked->sequence || comm->first);
+    struct rcx_note_body answer = {
+        .kind = present ? RCX_NOTE_PRESENT : RCX_NOTE_ABSENT,
+        .comm_id = asked->comm_id, .sequence = asked->sequence};
+
+    if (comm && comm->failed != RCX_OK) /* all is said, and who asked is gone */
+        return;
+    send_note(context, asked->from, &answer);
+}
+
+static void mark_heard(struct rcx_comm *comm, const struct rcx_note_body *body)
+{
+    struct rcx_roll *roll = comm->roll;
+    const int rank = rcx_comm_index(comm, body->from);
+
+    if (!roll || roll->sequence != body->sequence || rank < 0 ||
+        roll->heard[rank] != UNHEARD)
+        return;
+    roll->heard[rank] = body->kind == RCX_NOTE_PRESENT ? PRESENT : ABSENT;
+    roll->unheard--;
+}
+
+static void read_note(struct rcx_context *context,
+                      const struct rcx_note_body *body)
+{
+    struct rcx_comm *comm = comm_with(context, body->comm_id);
+
+    if (body->kind == RCX_NOTE_ROLL)
+        answer_roll(context, comm, body);
+    else if (comm && body->kind == RCX_NOTE_FAILED)
+        rcx_comm_fail_as_told(comm, body);
+    else if (comm)
+        mark_heard(comm, body);
+}
+
+static void read_notes(struct rcx_context *context)
+{
+    struct rcx_transport *t = context->transport;
+
+    while (t->notes) {
+        struct rcx_note_body body;
+
+        if (!t->ops->take_note(t, &body, sizeof body))
+            continue;
+        if (body.from >= 0 && body.from < context->boot->size)
+            read_note(context, &body);
+    }
+}
+
+/* ---- Deadlines ------------------------------------------------------------- */
+
+static void call_roll(struct rcx_comm *comm, uint64_t now)
+{
+    struct rcx_roll *roll = rcx_heap_zalloc(
+        &comm->context->heap, sizeof *roll + (size_t)comm->size);
+    struct rcx_note_body body = {.kind = RCX_NOTE_ROLL, .comm_id = comm->id,
+                                 .sequence = comm->first->sequence};
+
+    if (!roll) {
+        rcx_comm_fail(comm, RCX_ERR_TIMEOUT, NULL, 0,
+                      "communicator %u: a deadline passed", comm->id);
+        return;
+    }
+    roll->sequence = comm->first->sequence;
+    roll->until = now + ROLL_NS;
+    roll->unheard = comm->size - 1;
+    roll->heard[comm->rank] = PRESENT;
+    comm->roll = roll;
+    for (int i = 0; i < comm->size; i++)
+        if (i != comm->rank)
+            rcx_note_send(comm, i, &body);
+}
+
+void rcx_roll_free(struct rcx_comm *comm)
+{
+    rcx_heap_free(&comm->context->heap, comm->roll);
+    comm->roll = NULL;
+}
+
+/* Ranks that are missing; where none is, those that messages go on with. */
+static int find_missing(const struct rcx_comm *comm, int ranks[], char *text,
+                        size_t bytes)
+{
+    static const char *const why[] = {[UNHEARD] = "does not answer",
+                                      [ABSENT] = "has not called it"};
+    size_t used = 0;
+    int n = 0;
+
+    text[0] = '\0';
+    for (int i = 0; i < comm->size && n < RCX_RANKS_TOLD; i++) {
+        const unsigned char heard = comm->roll->heard[i];
+
+        if (heard == PRESENT)
+            continue;
+        ranks[n++] = i;
+        if (used < bytes)
+            used += (size_t)snprintf(text + used, bytes - used,
+                                     "%s rank %d %s", used ? "," : "", i,
+                                     why[heard]);
+    }
+    if (n > 0)
+        return n;
+    n = rcx_request_peers(comm->first, ranks, RCX_RANKS_TOLD);
+    for (int i = 0; i < n && used < bytes; i++)
+        used += (size_t)snprintf(text + used, bytes - used,
+                                 "%s rank %d's message is missing",
+                                 used ? "," : "", ranks[i]);
+    return n;
+}
+
+static void decide(struct rcx_comm *comm, uint64_t age)
+{
+    const struct rcx_request *r = comm->first;
+    int ranks[RCX_RANKS_TOLD];
+    char text[128];
+    const int n = find_missing(comm, ranks, text, sizeof text);
+
+    rcx_comm_fail(comm, RCX_ERR_TIMEOUT, ranks, n,
+                  "%s of %zu elements, number %llu on communicator %u: no end "
+                  "after %.3g s:%s", rcx_coll_name(r->entry->call.coll),
+                  r->entry->call.count, (unsigned long long)r->sequence,
+                  comm->id, (double)age / 1e9, text);
+}
+
+static void watch_deadline(struct rcx_comm *comm, uint64_t now, uint64_t age)
+{
+    struct rcx_roll *roll = comm->roll;
+
+    if (roll && roll->sequence != comm->first->sequence)
+        rcx_roll_free(comm); /* it did come to its end */
+    else if (roll && (roll->unheard == 0 || now >= roll->until))
+        decide(comm, age);
+    else if (!roll && comm->timeout_ns > 0 && age >= (uint64_t)comm->timeout_ns)
+        call_roll(comm, now);
+}
+
+/* ---- Calls that do not match ------------------------------------------------ */
+
+/*
+ * A message of another call has the same sequence number and another
+ * fingerprint, and stays unmatched.
+ */
+static void watch_fingerprints(struct rcx_comm *comm,
+                               const struct rcx_exec *x)
+{
+    const struct rcx_tag_layout *l = &x->layout;
+    const struct rcx_call *call = &comm->first->entry->call;
+    const uint64_t mask = rcx_tag_call_mask(l);
+    uint64_t found;
+
+    for (uint64_t i = 1; i < UINT64_C(1) << l->fingerprint_bits; i++) {
+        const uint64_t other = x->tag_base ^ i << l->rank_bits;
+        int rank;
+
+        if (!x->transport->ops->probe(x->transport, other, mask, &found))
+            continue;
+        rank = rcx_comm_index(comm, (int)rcx_tag_low(found, l->rank_bits));
+        rcx_comm_fail(comm, RCX_ERR_MISMATCH, &rank, rank >= 0,
+                      "%s of %zu elements, type %d, op %d, root %d, number "
+                      "%llu on communicator %u: rank %d made another call "
+                      "(RCX_CHECK=full says which)",
+                      rcx_coll_name(call->coll), call->count, call->type,
+                      call->op, call->root,
+                      (unsigned long long)comm->first->sequence, comm->id,
+                      rank);
+        return;
+    }
+}
+
+static void watch_calls(struct rcx_comm *comm, uint64_t now)
+{
+    if (now < comm->next_probe_ns)
+        return;
+    comm->next_probe_ns = now + PROBE_AGE_NS;
+    for (int i = 0; i < RCX_WINDOW_MAX && comm->failed == RCX_OK; i++)
+        if (comm->first->slots[i])
+            watch_fingerprints(comm, comm->first->slots[i]);
+}
+
+/* ---- All of it --------------------------------------------------------------- */
+
+void rcx_attract(struct rcx_context *context)
+{
+    atomic_store_explicit(&context->attention, true, memory_order_release);
+}
+
+static void attend(struct rcx_comm *comm)
+{
+    if (atomic_load_explicit(&comm->aborted, memory_order_acquire))
+        rcx_comm_fail(comm, RCX_ERR_COMM_FAILED, &comm->rank, 1,
+                      "communicator %u: rcx_comm_abort() on rank %d", comm->id,
+                      comm->rank);
+    if (comm->failed != RCX_OK && comm->first)
+        rcx_comm_give_up(comm);
+}
+
+static void watch_comm(struct rcx_comm *comm, const struct rcx_instant *now)
+{
+    const struct rcx_context *context = comm->context;
+    uint64_t begun, age;
+
+    if (!comm->first || comm->failed != RCX_OK)
+        return;
+    begun = rcx_ticks_to_ns(comm->first->begin, &context->born, now);
+    age = now->ns > begun ? now->ns - begun : 0;
+    watch_deadline(comm, now->ns, age);
+    if (age > PROBE_AGE_NS && comm->failed == RCX_OK &&
+        context->config.check != RCX_CHECK_OFF)
+        watch_calls(comm, now->ns);
+}
+
+void rcx_watch(struct rcx_context *context)
+{
+    struct rcx_instant now;
+
+    if (!context->transport)
+        return;
+    read_notes(context);
+    now = rcx_instant_now();
+    if (now.ns >= context->next_watch_ns) {
+        context->next_watch_ns = now.ns + PERIOD_NS;
+        for (struct rcx_comm *c = context->comms; c; c = c->next)
+            watch_comm(c, &now);
+    }
+    if (atomic_exchange_explicit(&context->attention, false,
+                                 memory_order_acquire))
+        for (struct rcx_comm *c = context->comms; c; c = c->next)
+            attend(c);
+}

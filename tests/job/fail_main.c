@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * fail_main HOW COLLECTIVE
+ *
+ * One rank of a job in which rank VICTIM does not come to a call: it is killed,
+ * is stopped, or just does not call; or a member aborts. The others must have
+ * an error within the deadline and a second, know who it was, fail at once
+ * afterwards, and leave in order. Prints nothing and exits with 0 if it was so.
+ *
+ *   kill stop late   what the victim does instead of calling; rank 0 ends one
+ *                    that is stopped
+ *   abort            the victim calls rcx_comm_abort() instead
+ *   thread           a thread of each other rank waits, the victim's does, too,
+ *                    and the victim's main thread aborts
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "rcx/rcx.h"
+
+enum { VICTIM = 2, WARM_UP = 20, COUNT = 3000 };
+#define DEADLINE_NS INT64_C(600000000)
+#define SECOND_NS INT64_C(1000000000)
+
+static rcx_context_t *context;
+static rcx_comm_t *comm;
+static int rank, size;
+static int64_t pids[64];
+static const char *how;
+static int64_t in[COUNT], out[COUNT];
+static char first_error[512];
+
+__attribute__((format(printf, 1, 2), noreturn))
+static void fail(const char *format, ...)
+{
+    char text[512];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    fprintf(stderr, "rank %d: %s\n", rank, text);
+    _exit(1);
+}
+
+static void keep_error(rcx_log_level_t level, const char *text, void *arg)
+{
+    (void)arg;
+    if (level == RCX_LOG_ERROR && !first_error[0])
+        snprintf(first_error, sizeof first_error, "%s", text);
+}
+
+static int64_t now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * SECOND_NS + t.tv_nsec;
+}
+
+static rcx_status_t call(const char *collective, int i)
+{
+    if (strcmp(collective, "allreduce") == 0)
+        return rcx_allreduce(in, out, COUNT, RCX_INT64, RCX_SUM, comm);
+    if (strcmp(collective, "reduce") == 0)
+        return rcx_reduce(in, out, COUNT, RCX_INT64, RCX_SUM, i % size, comm);
+    if (strcmp(collective, "reduce_scatter_block") == 0)
+        return rcx_reduce_scatter_block(in, out, COUNT / (size_t)size,
+                                        RCX_INT64, RCX_SUM, comm);
+    if (strcmp(collective, "dup") == 0) {
+        rcx_comm_t *copy;
+        const rcx_status_t status = rcx_comm_dup(comm, &copy);
+
+        return status == RCX_OK ? rcx_comm_free(&copy) : status;
+    }
+    fail("no such collective: %s", collective);
+}
+
+/* Calls until one fails; how long that took. */
+static rcx_status_t call_on(const char *collective, int64_t *took_p)
+{
+    const int64_t start = now();
+    rcx_status_t status = RCX_OK;
+
+    for (int i = WARM_UP; status == RCX_OK; i++)
+        status = call(collective, i);
+    *took_p = now() - start;
+    return status;
+}
+
+static void check_blame(int64_t took, rcx_status_t status)
+{
+    const int aborts = how[0] == 'a' || how[0] == 't';
+    const rcx_status_t expected = aborts ? RCX_ERR_COMM_FAILED
+                                         : RCX_ERR_TIMEOUT;
+    const int64_t limit = SECOND_NS + (aborts ? 0 : DEADLINE_NS);
+    rcx_error_info_t info;
+
+    if (status != expected && status != RCX_ERR_COMM_FAILED)
+        fail("%s instead of %s", rcx_status_string(status),
+             rcx_status_string(expected));
+    if (took > limit)
+        fail("the error took %.3f s", (double)took / 1e9);
+    if (rcx_comm_error(comm, &info) != RCX_OK)
+        fail("rcx_comm_error fails");
+    if (info.status != expected || info.rank_count != 1 ||
+        info.ranks[0] != VICTIM)
+        fail("%s, blames %d ranks, the first is %d: %s",
+             rcx_status_string(info.status), info.rank_count,
+             info.rank_count ? info.ranks[0] : -1, info.text);
+    if (!first_error[0])
+        fail("nothing was logged");
+}
+
+static void check_latch(const char *collective)
+{
+    const int64_t start = now();
+
+    for (int i = 0; i < 100; i++)
+        if (call(collective, i) != RCX_ERR_COMM_FAILED)
+            fail("a failed communicator still works");
+    if (now() - start > SECOND_NS / 2)
+        fail("a failed communicator is slow");
+}
+
+static void survive(const char *collective)
+{
+    int64_t took;
+    const rcx_status_t status = call_on(collective, &took);
+
+    check_blame(took, status);
+    check_latch(collective);
+}
+
+static void *wait_in_thread(void *arg)
+{
+    int64_t took;
+
+    survive(arg);
+    (void)took;
+    return NULL;
+}
+
+static void abort_from_outside(const char *collective)
+{
+    pthread_t thread;
+    int64_t start;
+
+    if (pthread_create(&thread, NULL, wait_in_thread, (void *)collective))
+        fail("no thread");
+    usleep(200000);
+    start = now();
+    if (rcx_comm_abort(comm) != RCX_OK)
+        fail("rcx_comm_abort fails");
+    if (now() - start > SECOND_NS / 10)
+        fail("rcx_comm_abort took %.3f s", (double)(now() - start) / 1e9);
+    pthread_join(thread, NULL);
+}
+
+static void be_victim(const char *collective)
+{
+    if (strcmp(how, "kill") == 0)
+        raise(SIGKILL);
+    if (strcmp(how, "stop") == 0)
+        raise(SIGSTOP);
+    usleep(100000); /* the others have warmed up */
+    if (strcmp(how, "late") == 0) {
+        usleep(1500000);
+        while (call(collective, 0) == RCX_OK)
+            ;
+    } else if (strcmp(how, "abort") == 0) {
+        if (rcx_comm_abort(comm) != RCX_OK)
+            fail("rcx_comm_abort fails");
+        check_latch(collective);
+    } else if (strcmp(how, "thread") == 0) {
+        abort_from_outside(collective);
+    } else {
+        fail("no such thing to do: %s", how);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const rcx_params_t params = {
+        .field_mask = RCX_PARAM_TIMEOUT | RCX_PARAM_LOG,
+        .timeout_ns = DEADLINE_NS, .log = keep_error};
+    rcx_status_t status;
+
+    if (argc != 3)
+        return 2;
+    how = argv[1];
+    if (rcx_init(&params, &context) != RCX_OK)
+        fail("rcx_init fails: %s", first_error);
+    comm = rcx_world(context);
+    rank = rcx_comm_rank(comm);
+    size = rcx_comm_size(comm);
+    if (strcmp(how, "thread") == 0 &&
+        rcx_comm_set_timeout(comm, 0) != RCX_OK)
+        fail("rcx_comm_set_timeout fails");
+    pids[rank] = getpid();
+    if (rcx_allreduce(RCX_IN_PLACE, pids, 64, RCX_INT64, RCX_SUM, comm))
+        fail("no sum of process ids");
+    for (int i = 0; i < WARM_UP; i++)
+        if (call(argv[2], i) != RCX_OK)
+            fail("fails before anything happened: %s", first_error);
+    if (rank == VICTIM)
+        be_victim(argv[2]);
+    else
+        survive(argv[2]);
+    status = rcx_finalize(&context);
+    if (status != RCX_OK)
+        fail("rcx_finalize says %s", rcx_status_string(status));
+    if (rank == 0 && strcmp(how, "stop") == 0)
+        kill((pid_t)pids[VICTIM], SIGKILL);
+    return 0;
+}

@@ -54,6 +54,7 @@ struct rcx_entry {
     struct rcx_piece *pieces;
     size_t piece_count;
     uint64_t segments;
+    bool one_way;  /* a rank may only send in it */
     uint64_t tag;  /* communicator and fingerprint */
     uint32_t pins; /* requests that hold it */
     size_t bytes;
@@ -113,6 +114,8 @@ struct rcx_comm {
     rcx_status_t failed;       /* not RCX_OK: broken for good */
     uint64_t sequence;         /* the next to give out */
     uint64_t sequence_limit;   /* numbers below it are free to use */
+    unsigned ahead;            /* one-way segments since sends were synchronous */
+    size_t ahead_bytes;
     struct rcx_request *first; /* active requests in the order of their start */
     struct rcx_request *last;
     struct rcx_request *stalled; /* the first that waits for the window */

@@ -105,14 +105,15 @@ static rcx_status_t send(struct rcx_exec *x, const struct rcx_step *step,
 {
     const uint64_t tag =
         rcx_tag(&x->layout, x->tag_base, step->message, x->rank);
+    const struct rcx_transport_ops *ops = x->transport->ops;
     const size_t bytes =
         x->status == RCX_OK ? step->count * x->elem_bytes : 0;
     rcx_status_t status;
 
     m->status = RCX_IN_PROGRESS;
-    status = x->transport->ops->send(x->transport, endpoint(x, step->peer),
-                                     at(x, step->left, step->left_at), bytes,
-                                     tag, m);
+    status = (x->sync ? ops->send_sync : ops->send)(
+        x->transport, endpoint(x, step->peer), at(x, step->left, step->left_at),
+        bytes, tag, m);
     if (status != RCX_IN_PROGRESS)
         m->status = status;
     return status;

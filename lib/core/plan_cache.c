@@ -278,6 +278,7 @@ static rcx_status_t compile(struct rcx_comm *comm, const struct rcx_call *call,
     e->call = *call;
     fill_displs(e, call, comm->size);
     shape.displs = call->irregular ? e->displs : NULL;
+    e->one_way = call->coll == RCX_COLL_REDUCE || call->irregular;
     shape.elem_bytes = e->combine.reducer.elem_bytes;
     shape.commutative = e->combine.commutative;
     status = rcx_method_select(context, &shape, &e->combine,

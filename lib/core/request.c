@@ -12,7 +12,7 @@
 #include <sched.h>
 #include <string.h>
 
-enum { SLAB = 32, TURNS = 64 };
+enum { SLAB = 32, TURNS = 64, AHEAD = 64, AHEAD_BYTES = 4 << 20 };
 
 struct rcx_request_slab {
     struct rcx_request_slab *next;
@@ -213,6 +213,23 @@ static size_t offset_of(const struct rcx_piece *piece, uint64_t segment)
            piece->entry->combine.reducer.elem_bytes;
 }
 
+/*
+ * Who only sends may be far ahead of who receives, whose memory then fills with
+ * messages that it does not expect yet. So now and then a send waits until it
+ * is received.
+ */
+static bool is_far_ahead(struct rcx_comm *comm, const struct rcx_piece *piece)
+{
+    comm->ahead++;
+    comm->ahead_bytes +=
+        piece->row.width * piece->entry->combine.reducer.elem_bytes;
+    if (comm->ahead < AHEAD && comm->ahead_bytes < AHEAD_BYTES)
+        return false;
+    comm->ahead = 0;
+    comm->ahead_bytes = 0;
+    return true;
+}
+
 static struct rcx_exec *prepare_segment(struct rcx_request *r, uint64_t segment)
 {
     struct rcx_piece *piece = piece_of(r, segment);
@@ -222,6 +239,7 @@ static struct rcx_exec *prepare_segment(struct rcx_request *r, uint64_t segment)
         return NULL;
     x->owner = r;
     x->segment = segment;
+    x->sync = piece->entry->one_way && is_far_ahead(r->comm, piece);
     x->tag_base = piece->entry->tag |
                   rcx_tag_sequence(&x->layout, r->sequence + segment);
     if (piece->entry == r->closing) {

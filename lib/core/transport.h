@@ -88,6 +88,10 @@ struct rcx_transport_ops {
      */
     rcx_status_t (*send)(struct rcx_transport *t, int peer, const void *buffer,
                          size_t bytes, uint64_t tag, struct rcx_message *m);
+    /* A send that is not complete before its receive is posted. */
+    rcx_status_t (*send_sync)(struct rcx_transport *t, int peer,
+                              const void *buffer, size_t bytes, uint64_t tag,
+                              struct rcx_message *m);
     rcx_status_t (*recv)(struct rcx_transport *t, int peer, void *buffer,
                          size_t bytes, uint64_t tag, struct rcx_message *m);
 

@@ -445,7 +445,7 @@ static void sim_close(struct rcx_transport *t)
 
 static const struct rcx_transport_ops sim_ops = {
     .name = "sim", .version = sim_version, .address = sim_address,
-    .send = sim_send, .recv = sim_recv, .progress = sim_progress,
+    .send = sim_send, .send_sync = sim_send, .recv = sim_recv, .progress = sim_progress,
     .cancel = sim_cancel, .probe = sim_probe, .notify = sim_notify,
     .take_note = sim_take_note,
     .disconnect = sim_nothing, .close = sim_close,

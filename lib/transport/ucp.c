@@ -317,29 +317,50 @@ static rcx_status_t reach(struct ucp *u, int peer)
     return ucs == UCS_OK ? RCX_OK : fail(u, "ucp_ep_create", ucs);
 }
 
+/* Returns whether there is an endpoint; the parameters are for m then. */
+static inline rcx_status_t prepare_send(struct ucp *u, int peer,
+                                        struct rcx_message *m)
+{
+    m->transport = &u->base;
+    u->sending.user_data = m;
+    return u->endpoints[peer] ? RCX_OK : reach(u, peer);
+}
+
+static inline rcx_status_t sent(struct ucp *u, ucs_status_ptr_t result,
+                                struct rcx_message *m)
+{
+    if (result == NULL)
+        return RCX_OK;
+    if (UCS_PTR_IS_ERR(result))
+        return fail(u, "a send", UCS_PTR_STATUS(result));
+    m->handle = result;
+    return RCX_IN_PROGRESS;
+}
+
 static rcx_status_t post_send(struct rcx_transport *t, int peer,
                               const void *buffer, size_t bytes, uint64_t tag,
                               struct rcx_message *m)
 {
     struct ucp *u = (struct ucp *)t;
-    ucs_status_ptr_t result;
+    const rcx_status_t status = prepare_send(u, peer, m);
 
-    if (!u->endpoints[peer]) {
-        const rcx_status_t status = reach(u, peer);
+    return status == RCX_OK
+               ? sent(u, ucp_tag_send_nbx(u->endpoints[peer], buffer, bytes,
+                                          tag, &u->sending), m)
+               : status;
+}
 
-        if (status != RCX_OK)
-            return status;
-    }
-    m->transport = t;
-    u->sending.user_data = m;
-    result = ucp_tag_send_nbx(u->endpoints[peer], buffer, bytes, tag,
-                              &u->sending);
-    if (result == NULL)
-        return RCX_OK;
-    if (UCS_PTR_IS_ERR(result))
-        return fail(u, "ucp_tag_send_nbx", UCS_PTR_STATUS(result));
-    m->handle = result;
-    return RCX_IN_PROGRESS;
+static rcx_status_t post_send_sync(struct rcx_transport *t, int peer,
+                                   const void *buffer, size_t bytes,
+                                   uint64_t tag, struct rcx_message *m)
+{
+    struct ucp *u = (struct ucp *)t;
+    const rcx_status_t status = prepare_send(u, peer, m);
+
+    return status == RCX_OK
+               ? sent(u, ucp_tag_send_sync_nbx(u->endpoints[peer], buffer,
+                                               bytes, tag, &u->sending), m)
+               : status;
 }
 
 static rcx_status_t post_recv(struct rcx_transport *t, int peer, void *buffer,
@@ -462,7 +483,7 @@ static void disconnect(struct rcx_transport *t)
 
 const struct rcx_transport_ops rcx_transport_ucp = {
     .name = "ucp", .version = version, .open = open, .address = address,
-    .send = post_send, .recv = post_recv, .progress = progress,
+    .send = post_send, .send_sync = post_send_sync, .recv = post_recv, .progress = progress,
     .cancel = cancel, .probe = probe, .notify = notify, .take_note = take_note,
     .disconnect = disconnect, .close = close_all,
 };

@@ -190,7 +190,9 @@ enum {
     RCX_PARAM_ORDER = 1u << 2,
     RCX_PARAM_LOG = 1u << 3,
     RCX_PARAM_THREADS = 1u << 4,
-    RCX_PARAM_TIMEOUT = 1u << 5
+    RCX_PARAM_TIMEOUT = 1u << 5,
+    RCX_PARAM_WAKEUP = 1u << 6,
+    RCX_PARAM_PROGRESS = 1u << 7
 };
 
 /*
@@ -225,6 +227,8 @@ typedef struct rcx_params {
     rcx_thread_mode_t threads;
     int64_t timeout_ns; /* deadline of every operation, from its start; 0: none
                            (default). RCX_TIMEOUT wins */
+    int wakeup;          /* non-zero: rcx_get_fd() will be used */
+    int progress_thread; /* non-zero: as RCX_PROGRESS=thread */
 } rcx_params_t;
 
 /*
@@ -331,6 +335,22 @@ RCX_API int rcx_comm_size(const rcx_comm_t *comm);
  * operations advance in this function and in test, wait and blocking calls.
  */
 RCX_API int rcx_progress(rcx_context_t *context);
+
+/*
+ * For a host that sleeps in an event loop of its own (epoll, libuv): fd can be
+ * read when rcx_progress() has something to do. Before each sleep:
+ *
+ *     do rcx_progress(context); while (rcx_arm(context) == RCX_IN_PROGRESS);
+ *
+ * rcx_arm() returns RCX_OK when whatever happens from then on, or a deadline,
+ * makes fd readable. fd belongs to RCX until rcx_finalize(); nothing is to be
+ * read from it.
+ *
+ * RCX_ERR_UNSUPPORTED: the context was not made for it (params.wakeup,
+ * RCX_WAIT=block or RCX_PROGRESS=thread).
+ */
+RCX_API rcx_status_t rcx_get_fd(rcx_context_t *context, int *fd_p);
+RCX_API rcx_status_t rcx_arm(rcx_context_t *context);
 
 /* ---- User-defined ops and types ----------------------------------------- */
 
@@ -519,6 +539,19 @@ RCX_API rcx_status_t rcx_wait(rcx_request_t *request);
  * or the first error in the order of the array, after all are complete.
  */
 RCX_API rcx_status_t rcx_wait_all(size_t n, rcx_request_t *const requests[]);
+
+/*
+ * Have fn called when the request is complete, once for each time (at once
+ * where it is already): on the thread that made the progress, after the call
+ * that it is in has done its work; with RCX_PROGRESS=thread mostly on that
+ * thread. fn may start operations, and free the request; it must not wait,
+ * and calls are made one after another. A nonblocking request takes one before
+ * it is complete or after; a persistent one keeps it for all its starts.
+ */
+typedef void (*rcx_callback_fn_t)(rcx_request_t *request, rcx_status_t status,
+                                  void *arg);
+RCX_API rcx_status_t rcx_request_set_callback(rcx_request_t *request,
+                                              rcx_callback_fn_t fn, void *arg);
 
 /* Free a request that is not active; RCX_ERR_BUSY if it is. */
 RCX_API rcx_status_t rcx_request_free(rcx_request_t **request_p);

@@ -46,6 +46,7 @@ rcx_status_t rcx_comm_abort(rcx_comm_t *comm)
         return rcx_enter(context);
     atomic_store_explicit(&comm->aborted, true, memory_order_release);
     rcx_attract(context);
+    rcx_wake(context);
     if (context->threads == RCX_THREAD_SINGLE) {
         rcx_watch(context);
     } else if (rcx_guard_try(context->guard)) {

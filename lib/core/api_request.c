@@ -20,9 +20,10 @@ static rcx_status_t enter(const rcx_request_t *request)
                     (const void *)request);
 }
 
-static rcx_status_t leave(const rcx_request_t *request, rcx_status_t status)
+/* A callback may free the request before this returns. */
+static rcx_status_t leave(struct rcx_context *context, rcx_status_t status)
 {
-    rcx_leave(request->comm->context);
+    rcx_leave(context);
     return status;
 }
 
@@ -39,6 +40,8 @@ static rcx_status_t start(struct rcx_request *r)
     if (r->comm->failed != RCX_OK)
         return RCX_ERR_COMM_FAILED;
     rcx_request_launch(r);
+    if (r->comm->context->has_thread && r->state == RCX_REQUEST_ACTIVE)
+        rcx_wake(r->comm->context);
     return RCX_OK;
 }
 
@@ -73,14 +76,14 @@ rcx_status_t rcx_test(rcx_request_t *request, int *done_p)
 {
     const rcx_status_t status = enter(request);
 
-    return status == RCX_OK ? leave(request, test(request, done_p)) : status;
+    return status == RCX_OK ? leave(request->comm->context, test(request, done_p)) : status;
 }
 
 rcx_status_t rcx_wait(rcx_request_t *request)
 {
     const rcx_status_t status = enter(request);
 
-    return status == RCX_OK ? leave(request, rcx_request_wait(request))
+    return status == RCX_OK ? leave(request->comm->context, rcx_request_wait(request))
                             : status;
 }
 
@@ -122,10 +125,31 @@ rcx_status_t rcx_request_free(rcx_request_t **request_p)
 
     if (status != RCX_OK)
         return status;
-    status = leave(request, release(request));
+    status = leave(request->comm->context, release(request));
     if (status == RCX_OK)
         *request_p = NULL;
     return status;
+}
+
+static rcx_status_t set_callback(struct rcx_request *r, rcx_callback_fn_t fn,
+                                 void *arg)
+{
+    if (!fn)
+        return rcx_missing(&r->comm->context->log, "fn");
+    r->callback = fn;
+    r->callback_arg = arg;
+    if (!r->persistent && r->state == RCX_REQUEST_IDLE)
+        rcx_request_call_back(r);
+    return RCX_OK;
+}
+
+rcx_status_t rcx_request_set_callback(rcx_request_t *request,
+                                      rcx_callback_fn_t fn, void *arg)
+{
+    const rcx_status_t status = enter(request);
+
+    return status == RCX_OK ? leave(request->comm->context, set_callback(request, fn, arg))
+                            : status;
 }
 
 const char *rcx_request_method(const rcx_request_t *request)

@@ -128,7 +128,8 @@ static bool parse_order(const char *text, struct rcx_config *config)
 
 static bool parse_wait(const char *text, struct rcx_config *config)
 {
-    static const char *const names[] = {"auto", "poll", "yield", NULL};
+    static const char *const names[] = {"auto", "poll", "yield", "block",
+                                        NULL};
     const int i = one_of(text, names);
 
     config->wait = (enum rcx_wait)i;
@@ -162,6 +163,15 @@ static bool parse_timeout(const char *text, struct rcx_config *config)
     config->timeout_ns = 0;
     return !config->timeout_is_set ||
            rcx_parse_time(text, &config->timeout_ns);
+}
+
+static bool parse_progress(const char *text, struct rcx_config *config)
+{
+    static const char *const names[] = {"call", "thread", NULL};
+    const int i = one_of(text, names);
+
+    config->progress_thread = i == 1;
+    return i >= 0;
 }
 
 static bool parse_check(const char *text, struct rcx_config *config)
@@ -224,10 +234,13 @@ const struct rcx_option rcx_options[] = {
     {"RCX_ORDER", "auto", "auto, same, rank, uniform or canonical",
      "lowest order level of reductions; auto: what rcx_init() was given, or "
      "same", parse_order},
-    {"RCX_WAIT", "auto", "auto, poll or yield",
+    {"RCX_WAIT", "auto", "auto, poll, yield or block",
      "how to wait: poll without end, yield the core after every empty poll, "
-     "or yield soon where ranks outnumber cores and late elsewhere",
-     parse_wait},
+     "sleep after some, or yield soon where ranks outnumber cores and late "
+     "elsewhere", parse_wait},
+    {"RCX_PROGRESS", "call", "call or thread",
+     "who makes progress: whoever calls RCX, or a thread as well, which sleeps "
+     "while there is nothing to do", parse_progress},
     {"RCX_TIMEOUT", "none", "none, 0 (the same), or a time: 500ms, 30s, 10m, 1h",
      "deadline of every operation; none: what rcx_init() was given, or no end",
      parse_timeout},

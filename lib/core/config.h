@@ -13,7 +13,12 @@
 /* Of calls that ranks make together. */
 enum rcx_check { RCX_CHECK_OFF, RCX_CHECK_CHEAP, RCX_CHECK_FULL };
 
-enum rcx_wait { RCX_WAIT_AUTO, RCX_WAIT_POLL, RCX_WAIT_YIELD };
+enum rcx_wait {
+    RCX_WAIT_AUTO,
+    RCX_WAIT_POLL,
+    RCX_WAIT_YIELD,
+    RCX_WAIT_BLOCK
+};
 
 /* What a user may force for a collective: NAME[:parameter=value,...], where
  * segment and window go with every algorithm. */
@@ -31,6 +36,7 @@ struct rcx_config {
     rcx_order_t order;
     bool order_is_set;
     enum rcx_wait wait;
+    bool progress_thread;
     enum rcx_check check;
     int64_t timeout_ns;
     bool timeout_is_set;

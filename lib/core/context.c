@@ -8,6 +8,7 @@
 
 #include "core/failure.h"
 #include "core/peer.h"
+#include "core/sleep.h"
 
 static const int64_t patience_ns = INT64_C(3000000000);
 static const uint64_t note_patience_ns = 200000000;
@@ -17,7 +18,8 @@ enum {
     PATIENT_SPIN = 4000, /* empty polls, about 0.1 ms */
     POLLS = 64,
     PARAM_ALL = RCX_PARAM_BOOTSTRAP | RCX_PARAM_NAME | RCX_PARAM_ORDER |
-                RCX_PARAM_LOG | RCX_PARAM_THREADS | RCX_PARAM_TIMEOUT
+                RCX_PARAM_LOG | RCX_PARAM_THREADS | RCX_PARAM_TIMEOUT |
+                RCX_PARAM_WAKEUP | RCX_PARAM_PROGRESS
 };
 
 static bool is_given(const rcx_params_t *params, uint64_t field)
@@ -93,6 +95,7 @@ rcx_status_t rcx_context_configure(const rcx_params_t *params,
 
 static void drop(struct rcx_context *context)
 {
+    rcx_sleep_close(context);
     if (context->transport)
         context->transport->ops->close(context->transport);
     rcx_abandoned_free(context);
@@ -127,8 +130,9 @@ static void drop(struct rcx_context *context)
 
 static rcx_status_t open_transport(struct rcx_context *context)
 {
-    const struct rcx_transport_args args = {context->boot, &context->heap,
-                                            &context->log};
+    const struct rcx_transport_args args = {
+        .boot = context->boot, .heap = &context->heap, .log = &context->log,
+        .wakeup = context->can_sleep};
 
     if (context->boot->size == 1)
         return RCX_OK;
@@ -212,6 +216,15 @@ rcx_status_t rcx_context_create(const rcx_params_t *params,
     context->threads = is_given(params, RCX_PARAM_THREADS)
                            ? params->threads
                            : RCX_THREAD_SERIALIZED;
+    if (is_given(params, RCX_PARAM_PROGRESS) && params->progress_thread)
+        context->config.progress_thread = true;
+    if (context->config.progress_thread &&
+        context->threads == RCX_THREAD_SINGLE)
+        context->threads = RCX_THREAD_SERIALIZED;
+    context->can_sleep = context->config.progress_thread ||
+                         context->config.wait == RCX_WAIT_BLOCK ||
+                         (is_given(params, RCX_PARAM_WAKEUP) && params->wakeup);
+    context->sleep_fd = context->timer_fd = -1;
     if (status == RCX_OK) {
         context->guard = rcx_guard_create();
         if (!context->guard)
@@ -222,6 +235,14 @@ rcx_status_t rcx_context_create(const rcx_params_t *params,
         status = connect(context, params, source);
     if (status == RCX_OK)
         status = make_comms(context);
+    if (status != RCX_OK) {
+        drop(context);
+        return status;
+    }
+    if (context->can_sleep)
+        status = rcx_sleep_open(context);
+    if (status == RCX_OK && context->config.progress_thread)
+        status = rcx_thread_start(context);
     if (status != RCX_OK) {
         drop(context);
         return status;
@@ -320,6 +341,11 @@ rcx_status_t rcx_finalize(rcx_context_t **context_p)
                         "are not freed",
                         (unsigned long long)context->live_requests,
                         (unsigned long long)context->live_comms);
+    }
+    if (context->has_thread) { /* it may be about to enter */
+        rcx_leave(context);
+        rcx_thread_stop(context);
+        rcx_enter(context);
     }
     status = leave(context);
     drop(context);

@@ -99,6 +99,9 @@ struct rcx_request {
     int32_t verdict;           /* its operand */
     struct rcx_request *prev, *next; /* active ones of the communicator */
     struct rcx_request *free_next;
+    rcx_callback_fn_t callback; /* NULL: none */
+    void *callback_arg;
+    struct rcx_request *called_next;
 };
 
 struct rcx_comm {
@@ -163,6 +166,14 @@ struct rcx_context {
     uint64_t next_watch_ns;
     uint64_t ticks;            /* when a collective was last called */
     unsigned turns;            /* of progress, since the last watch */
+    struct rcx_request *called; /* complete, their callbacks not made yet */
+    struct rcx_request **called_end;
+    bool calling;              /* somebody makes them */
+    bool can_sleep;            /* what follows is there */
+    int sleep_fd, timer_fd;
+    bool has_thread;
+    pthread_t thread;
+    _Atomic bool stops;        /* the thread shall */
     struct rcx_exec *abandoned; /* with messages under way */
     uint64_t abandoned_receives;
     struct rcx_boot *boot;
@@ -245,10 +256,26 @@ static inline rcx_status_t rcx_enter(struct rcx_context *context)
     return RCX_OK;
 }
 
-static inline void rcx_leave(struct rcx_context *context)
+/* Give the guard away, and take it again. */
+static inline void rcx_step_out(struct rcx_context *context)
 {
     if (context->threads != RCX_THREAD_SINGLE)
         rcx_guard_leave(context->guard);
+}
+static inline void rcx_step_in(struct rcx_context *context)
+{
+    if (context->threads != RCX_THREAD_SINGLE)
+        rcx_guard_return(context->guard);
+}
+
+/* Callbacks of requests that are complete; steps out for each. */
+void rcx_make_callbacks(struct rcx_context *context);
+
+static inline void rcx_leave(struct rcx_context *context)
+{
+    if (__builtin_expect(context->called != NULL, 0))
+        rcx_make_callbacks(context);
+    rcx_step_out(context);
 }
 
 /* The same for collective calls: one at a time on a communicator. */
@@ -314,6 +341,8 @@ void rcx_context_catch_up(struct rcx_context *context);
 int rcx_context_poll(struct rcx_context *context);
 /* A request whose executions are gone ends with the status that it has. */
 void rcx_request_finish(struct rcx_request *r);
+/* Have its callback made when the guard is left next. */
+void rcx_request_call_back(struct rcx_request *r);
 /* Ranks that it has messages with under way; how many, at most most. */
 int rcx_request_peers(const struct rcx_request *r, int peers[], int most);
 void rcx_request_slabs_free(struct rcx_context *context);
@@ -325,6 +354,12 @@ void rcx_request_slabs_free(struct rcx_context *context);
 void rcx_watch(struct rcx_context *context);
 /* Have the next rcx_watch() look for failures; from any thread. */
 void rcx_attract(struct rcx_context *context);
+/* Wake a thread of this process that sleeps in RCX; from any thread. */
+static inline void rcx_wake(struct rcx_context *context)
+{
+    if (context->can_sleep && context->transport)
+        context->transport->ops->wake(context->transport);
+}
 static inline bool rcx_is_attracted(const struct rcx_context *context)
 {
     return atomic_load_explicit(&context->attention, memory_order_relaxed) ||

@@ -63,10 +63,15 @@ rcx_status_t rcx_guard_enter_slowly(struct rcx_guard *g, unsigned word,
     return RCX_OK;
 }
 
+void rcx_guard_return(struct rcx_guard *g)
+{
+    if (take(g) != RCX_GUARD_FREE)
+        take_patiently(g);
+}
+
 void rcx_guard_pass(struct rcx_guard *g)
 {
     rcx_guard_leave(g);
     sched_yield();
-    if (take(g) != RCX_GUARD_FREE)
-        take_patiently(g);
+    rcx_guard_return(g);
 }

@@ -61,6 +61,9 @@ static inline bool rcx_guard_is_wanted(const struct rcx_guard *g)
 /* Enter if nobody is inside. */
 bool rcx_guard_try(struct rcx_guard *g);
 
+/* Enter once more, after leaving in the middle of a call. */
+void rcx_guard_return(struct rcx_guard *g);
+
 /* Leave, let others run, and enter again. */
 void rcx_guard_pass(struct rcx_guard *g);
 

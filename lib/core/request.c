@@ -8,6 +8,7 @@
  * old is still outstanding.
  */
 #include "core/failure.h"
+#include "core/sleep.h"
 
 #include <sched.h>
 #include <string.h>
@@ -78,6 +79,7 @@ static rcx_status_t prepare(struct rcx_request *r, struct rcx_comm *comm,
     r->in = (char *)in;
     r->out = out;
     r->closing = NULL;
+    r->callback = NULL;
     memset(r->slots, 0, sizeof r->slots);
     r->total = entry->segments;
     return entry->combine.may_fail && comm->size > 1 ? prepare_closing(r)
@@ -114,12 +116,6 @@ rcx_status_t rcx_request_new(struct rcx_comm *comm, struct rcx_entry *entry,
     r->status = RCX_OK;
     *request_p = r;
     return RCX_OK;
-}
-
-void rcx_request_delete(struct rcx_request *r)
-{
-    let_go(r);
-    return_to_pool(r->comm->context, r);
 }
 
 rcx_status_t rcx_request_run(struct rcx_comm *comm, struct rcx_entry *entry,
@@ -288,6 +284,59 @@ static void unstall(struct rcx_comm *comm)
     comm->unstalling = false;
 }
 
+void rcx_request_call_back(struct rcx_request *r)
+{
+    struct rcx_context *context = r->comm->context;
+
+    r->called_next = NULL;
+    *(context->called ? context->called_end : &context->called) = r;
+    context->called_end = &r->called_next;
+}
+
+/* A request that is freed gets no call any more. */
+static void forget_callback(struct rcx_request *r)
+{
+    struct rcx_context *context = r->comm->context;
+    struct rcx_request **link = &context->called;
+
+    while (*link && *link != r)
+        link = &(*link)->called_next;
+    if (!*link)
+        return;
+    *link = r->called_next;
+    if (!*link)
+        context->called_end = link;
+}
+
+/* Only one thread at a time does it, and no callback from inside another. */
+void rcx_make_callbacks(struct rcx_context *context)
+{
+    if (context->calling)
+        return;
+    context->calling = true;
+    while (context->called) {
+        struct rcx_request *r = context->called;
+        const rcx_callback_fn_t fn = r->callback;
+        void *const arg = r->callback_arg;
+        const rcx_status_t status = r->status;
+
+        context->called = r->called_next;
+        if (!r->persistent)
+            r->callback = NULL;
+        rcx_step_out(context);
+        fn(r, status, arg);
+        rcx_step_in(context);
+    }
+    context->calling = false;
+}
+
+void rcx_request_delete(struct rcx_request *r)
+{
+    forget_callback(r);
+    let_go(r);
+    return_to_pool(r->comm->context, r);
+}
+
 #define WHICH "%s of %zu elements, number %llu on communicator %u: %s"
 #define WHICH_OF(r) \
     rcx_coll_name((r)->entry->call.coll), (r)->entry->call.count, \
@@ -313,6 +362,8 @@ void rcx_request_finish(struct rcx_request *r)
     r->state = RCX_REQUEST_IDLE;
     if (r->status != RCX_OK)
         settle(r);
+    if (r->callback)
+        rcx_request_call_back(r);
     if (r->comm->stalled)
         unstall(r->comm);
 }
@@ -468,6 +519,8 @@ static void idle(struct rcx_context *context, unsigned *vain)
         rcx_guard_pass(context->guard);
     else if (*vain < context->spin)
         return;
+    else if (context->config.wait == RCX_WAIT_BLOCK)
+        rcx_sleep(context);
     else
         sched_yield();
     *vain = 0;

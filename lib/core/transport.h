@@ -69,6 +69,7 @@ struct rcx_transport_args {
     struct rcx_boot *boot;
     struct rcx_heap *heap;
     struct rcx_log *log;
+    bool wakeup; /* event_fd, arm and wake will be used */
 };
 
 struct rcx_transport_ops {
@@ -114,6 +115,13 @@ struct rcx_transport_ops {
      * this process, is gone by then. */
     void (*notify)(struct rcx_transport *t, int peer, const void *note,
                    size_t bytes);
+    /* Opened with wakeup: a descriptor that can be read once something has
+     * happened after arm returned RCX_OK; RCX_IN_PROGRESS: it has, already.
+     * wake makes it so, from any thread. */
+    int (*event_fd)(struct rcx_transport *t);
+    rcx_status_t (*arm)(struct rcx_transport *t);
+    void (*wake)(struct rcx_transport *t);
+
     /* rcx_note_take() with t's own heap. */
     bool (*take_note)(struct rcx_transport *t, void *note, size_t bytes);
 

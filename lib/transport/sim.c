@@ -397,6 +397,18 @@ static void sim_nothing(struct rcx_transport *t)
     (void)t;
 }
 
+static int sim_event_fd(struct rcx_transport *t)
+{
+    (void)t;
+    return -1;
+}
+
+static rcx_status_t sim_arm(struct rcx_transport *t)
+{
+    (void)t;
+    return RCX_IN_PROGRESS;
+}
+
 static void drop_unmatched(struct rcx_sim *sim, int rank)
 {
     for (size_t i = 0; i < sim->bucket_count; i++) {
@@ -447,7 +459,8 @@ static const struct rcx_transport_ops sim_ops = {
     .name = "sim", .version = sim_version, .address = sim_address,
     .send = sim_send, .send_sync = sim_send, .recv = sim_recv, .progress = sim_progress,
     .cancel = sim_cancel, .probe = sim_probe, .notify = sim_notify,
-    .take_note = sim_take_note,
+    .take_note = sim_take_note, .event_fd = sim_event_fd, .arm = sim_arm,
+    .wake = sim_nothing,
     .disconnect = sim_nothing, .close = sim_close,
 };
 

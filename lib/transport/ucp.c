@@ -24,6 +24,7 @@ struct ucp {
     ucp_worker_h worker;
     ucp_address_t *address;
     ucp_ep_h *endpoints; /* by rank; NULL: not connected yet */
+    bool wakeup;
     ucp_request_param_t sending; /* of both only user_data changes */
     ucp_request_param_t receiving;
 };
@@ -151,7 +152,8 @@ static ucs_status_t open_context(struct ucp *u)
     const ucp_params_t params = {
         .field_mask = UCP_PARAM_FIELD_FEATURES |
                       UCP_PARAM_FIELD_ESTIMATED_NUM_EPS | UCP_PARAM_FIELD_NAME,
-        .features = UCP_FEATURE_TAG | UCP_FEATURE_AM,
+        .features = UCP_FEATURE_TAG | UCP_FEATURE_AM |
+                    (u->wakeup ? UCP_FEATURE_WAKEUP : 0),
         .estimated_num_eps = (size_t)u->boot->size,
         .name = "rcx",
     };
@@ -260,6 +262,7 @@ static rcx_status_t open(const struct rcx_transport_args *args,
     u->heap = args->heap;
     u->log = args->log;
     u->boot = args->boot;
+    u->wakeup = args->wakeup;
     u->endpoints = rcx_heap_zalloc(
         u->heap, (size_t)u->boot->size * sizeof *u->endpoints);
     if (!u->endpoints) {
@@ -455,6 +458,40 @@ static unsigned progress(struct rcx_transport *t)
     return ucp_worker_progress(((struct ucp *)t)->worker);
 }
 
+/* ---- Sleeping --------------------------------------------------------------- */
+
+static int event_fd(struct rcx_transport *t)
+{
+    struct ucp *u = (struct ucp *)t;
+    int fd;
+    const ucs_status_t status = ucp_worker_get_efd(u->worker, &fd);
+
+    if (status == UCS_OK)
+        return fd;
+    fail(u, "ucp_worker_get_efd", status);
+    return -1;
+}
+
+static rcx_status_t arm(struct rcx_transport *t)
+{
+    struct ucp *u = (struct ucp *)t;
+    const ucs_status_t status = ucp_worker_arm(u->worker);
+
+    if (status == UCS_ERR_BUSY)
+        return RCX_IN_PROGRESS;
+    return status == UCS_OK ? RCX_OK : fail(u, "ucp_worker_arm", status);
+}
+
+static void wake(struct rcx_transport *t)
+{
+    struct ucp *u = (struct ucp *)t;
+
+    if (u->wakeup)
+        ucp_worker_signal(u->worker);
+}
+
+/* ---- Leaving ---------------------------------------------------------------- */
+
 /* Close all endpoints at once, then progress until the last one is closed.
  * Whatever a close ends with, the endpoint is gone. */
 static void disconnect(struct rcx_transport *t)
@@ -485,5 +522,6 @@ const struct rcx_transport_ops rcx_transport_ucp = {
     .name = "ucp", .version = version, .open = open, .address = address,
     .send = post_send, .send_sync = post_send_sync, .recv = post_recv, .progress = progress,
     .cancel = cancel, .probe = probe, .notify = notify, .take_note = take_note,
+    .event_fd = event_fd, .arm = arm, .wake = wake,
     .disconnect = disconnect, .close = close_all,
 };

@@ -3,6 +3,7 @@
 #ifndef RCX_CORE_CONTEXT_H
 #define RCX_CORE_CONTEXT_H
 
+#include "core/check.h"
 #include "core/clock.h"
 #include "core/config.h"
 #include "core/exec.h"
@@ -91,12 +92,12 @@ struct rcx_request {
     char *in, *out;
     uint64_t begin;     /* ticks */
     uint64_t sequence;  /* of its first segment */
-    uint64_t launched;  /* segments */
+    uint64_t launched;  /* stages: the opening, segments, the closing */
     uint64_t finished;
-    uint64_t total;     /* segments, and one for the closing round */
+    uint64_t total;
     struct rcx_exec *slots[RCX_WINDOW_MAX]; /* segments in flight */
+    struct rcx_entry *opening; /* of the round in which ranks compare calls */
     struct rcx_entry *closing; /* of the round in which ranks agree */
-    int32_t verdict;           /* its operand */
     struct rcx_request *prev, *next; /* active ones of the communicator */
     struct rcx_request *free_next;
     rcx_callback_fn_t callback; /* NULL: none */
@@ -116,6 +117,7 @@ struct rcx_comm {
     uint64_t live_requests;    /* of users */
     rcx_status_t failed;       /* not RCX_OK: broken for good */
     uint64_t sequence;         /* the next to give out */
+    uint64_t calls;            /* operations so far, to compare */
     uint64_t sequence_limit;   /* numbers below it are free to use */
     unsigned ahead;            /* one-way segments since sends were synchronous */
     size_t ahead_bytes;
@@ -298,6 +300,7 @@ static inline struct rcx_entry *rcx_entry_repeat(struct rcx_comm *comm)
     return comm->cache.recent;
 }
 void rcx_entry_unpin(struct rcx_comm *comm, struct rcx_entry *entry);
+int64_t rcx_entry_counts_hash(const struct rcx_entry *entry, int size);
 void rcx_plan_cache_clear(struct rcx_comm *comm);
 /* Give up what was compiled for a user's type or op that is freed; 0: none. */
 void rcx_plan_cache_forget(struct rcx_comm *comm, rcx_datatype_t type,
@@ -341,8 +344,11 @@ void rcx_context_catch_up(struct rcx_context *context);
 int rcx_context_poll(struct rcx_context *context);
 /* A request whose executions are gone ends with the status that it has. */
 void rcx_request_finish(struct rcx_request *r);
-/* Have its callback made when the guard is left next. */
+/* An execution of it is complete: go on with what follows. */
+void rcx_request_advance(struct rcx_request *r, struct rcx_exec *x);
+/* Have its callback made when the guard is left next; or never. */
 void rcx_request_call_back(struct rcx_request *r);
+void rcx_callback_forget(struct rcx_request *r);
 /* Ranks that it has messages with under way; how many, at most most. */
 int rcx_request_peers(const struct rcx_request *r, int peers[], int most);
 void rcx_request_slabs_free(struct rcx_context *context);

@@ -20,6 +20,8 @@ struct rcx_reducer {
     size_t elem_bytes;
 };
 
+enum { RCX_EXEC_OWN_BYTES = 96 };
+
 struct rcx_exec {
     const struct rcx_plan *plan;
     struct rcx_transport *transport;
@@ -42,6 +44,8 @@ struct rcx_exec {
     uint32_t *queue;
     struct rcx_message *messages; /* per step */
     void *home;                   /* the pool it goes back to */
+    /* the vector of RCX's own small calls: it lives as long as messages do */
+    _Alignas(16) unsigned char own[RCX_EXEC_OWN_BYTES];
     void *owner;
     uint64_t segment;             /* of the owner's operation */
 };

@@ -53,6 +53,13 @@ static void latch(struct rcx_comm *comm, rcx_status_t status,
     rcx_attract(comm->context);
 }
 
+void rcx_comm_fail_together(struct rcx_comm *comm, rcx_status_t status,
+                            const int ranks[], int n, const char *text)
+{
+    if (comm->failed == RCX_OK)
+        latch(comm, status, ranks, n, text);
+}
+
 void rcx_comm_fail(struct rcx_comm *comm, rcx_status_t status,
                    const int ranks[], int n, const char *format, ...)
 {

@@ -27,6 +27,10 @@ void rcx_comm_fail(struct rcx_comm *comm, rcx_status_t status,
                    const int ranks[], int n, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
+/* The same where every member finds out by itself, and nobody is told. */
+void rcx_comm_fail_together(struct rcx_comm *comm, rcx_status_t status,
+                            const int ranks[], int n, const char *text);
+
 /* What an abandoned execution's message came to. */
 void rcx_abandoned_message(struct rcx_context *context, struct rcx_exec *x,
                            const struct rcx_message *m);

@@ -254,6 +254,18 @@ static void describe(struct rcx_entry *e)
         snprintf(e->text, sizeof e->text, "%s%s", m->algo->name, params);
 }
 
+/* Differs where recvcounts do; 0: there are none. */
+int64_t rcx_entry_counts_hash(const struct rcx_entry *e, int size)
+{
+    uint64_t hash = 1;
+
+    if (!e->call.irregular)
+        return 0;
+    for (int i = 0; i < size; i++)
+        hash = mix(hash, e->displs[i + 1]);
+    return (int64_t)(hash >> 1);
+}
+
 static uint32_t fingerprint(const struct rcx_entry *e)
 {
     uint64_t hash = mix((uint64_t)e->call.coll, e->call.count);
@@ -270,8 +282,13 @@ static rcx_status_t compile(struct rcx_comm *comm, const struct rcx_call *call,
     struct rcx_shape shape = {.coll = call->coll, .rank = comm->rank,
                               .size = comm->size, .root = call->root,
                               .count = call->count, .alias = call->alias};
-    rcx_status_t status = rcx_registry_combine(&context->registry, call->type,
-                                               call->op, &e->combine);
+    rcx_status_t status = RCX_OK;
+
+    if (call->type == RCX_TYPE_CHECK)
+        e->combine = rcx_check_combine();
+    else
+        status = rcx_registry_combine(&context->registry, call->type, call->op,
+                                      &e->combine);
 
     if (status != RCX_OK)
         return status;

@@ -206,6 +206,7 @@ rcx_status_t rcx_registry_combine(const struct rcx_registry *r,
         c.reducer.arg = user_op->arg;
         c.commutative = user_op->flags & RCX_OP_COMMUTATIVE;
         c.exact = user_op->flags & RCX_OP_EXACT;
+        c.op_flags = user_op->flags;
         c.may_fail = !(user_op->flags & RCX_OP_NO_FAIL);
         c.fingerprint += RCX_OP_END + user_op->flags;
     } else {

@@ -36,6 +36,7 @@ struct rcx_combine {
     bool commutative;
     bool exact;
     bool may_fail;        /* ranks agree afterwards that nobody failed */
+    unsigned op_flags;    /* of a user's op */
     uint32_t fingerprint; /* the same on all ranks, for user handles too */
 };
 

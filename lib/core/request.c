@@ -8,12 +8,11 @@
  * old is still outstanding.
  */
 #include "core/failure.h"
-#include "core/sleep.h"
+#include "core/types.h"
 
-#include <sched.h>
 #include <string.h>
 
-enum { SLAB = 32, TURNS = 64, AHEAD = 64, AHEAD_BYTES = 4 << 20 };
+enum { SLAB = 32, AHEAD = 64, AHEAD_BYTES = 4 << 20 };
 
 struct rcx_request_slab {
     struct rcx_request_slab *next;
@@ -71,6 +70,50 @@ prepare_closing(struct rcx_request *r)
     return rcx_entry_get(r->comm, &call, &r->closing);
 }
 
+/* What this rank calls, as any rank would see it: handles of users' types and
+ * ops count differently, what they mean does not. */
+static struct rcx_check_record record_of(const struct rcx_request *r)
+{
+    const struct rcx_comm *comm = r->comm;
+    const struct rcx_call *call = &r->entry->call;
+    const struct rcx_combine *c = &r->entry->combine;
+    struct rcx_check_record record = {.rank = comm->rank};
+
+    record.value[RCX_CHECK_NUMBER] = (int64_t)comm->calls;
+    record.value[RCX_CHECK_COLLECTIVE] =
+        call->internal ? RCX_COLL_COUNT : (int64_t)call->coll;
+    record.value[RCX_CHECK_COUNT] = (int64_t)call->count;
+    record.value[RCX_CHECK_COUNTS] =
+        rcx_entry_counts_hash(r->entry, comm->size);
+    record.value[RCX_CHECK_TYPE] = rcx_type_predefined(call->type)
+                                       ? rcx_type_canonical(call->type)
+                                       : -(int64_t)c->reducer.elem_bytes;
+    record.value[RCX_CHECK_OP] = rcx_op_predefined(call->op)
+                                     ? call->op
+                                     : -(int64_t)c->op_flags - 1;
+    record.value[RCX_CHECK_ROOT] = call->root;
+    return record;
+}
+
+/* The round before an operation in which ranks compare what they call. */
+__attribute__((noinline)) static rcx_status_t
+prepare_opening(struct rcx_request *r)
+{
+    const struct rcx_call call = {
+        .coll = RCX_COLL_ALLREDUCE, .alias = RCX_ALIAS_SAME,
+        .type = RCX_TYPE_CHECK, .op = RCX_OP_CHECK, .count = 1,
+        .internal = true};
+
+    r->total++;
+    return rcx_entry_get(r->comm, &call, &r->opening);
+}
+
+static bool is_checked(const struct rcx_request *r)
+{
+    return r->comm->context->config.check == RCX_CHECK_FULL &&
+           r->comm->size > 1 && r->comm->id != RCX_COMM_ID_INTERNAL;
+}
+
 static rcx_status_t prepare(struct rcx_request *r, struct rcx_comm *comm,
                             struct rcx_entry *entry, const void *in, void *out)
 {
@@ -78,17 +121,23 @@ static rcx_status_t prepare(struct rcx_request *r, struct rcx_comm *comm,
     r->entry = entry;
     r->in = (char *)in;
     r->out = out;
-    r->closing = NULL;
+    r->opening = r->closing = NULL;
     r->callback = NULL;
     memset(r->slots, 0, sizeof r->slots);
     r->total = entry->segments;
-    return entry->combine.may_fail && comm->size > 1 ? prepare_closing(r)
-                                                     : RCX_OK;
+
+    rcx_status_t status = is_checked(r) ? prepare_opening(r) : RCX_OK;
+
+    if (status == RCX_OK && entry->combine.may_fail && comm->size > 1)
+        status = prepare_closing(r);
+    return status;
 }
 
 static void let_go(struct rcx_request *r)
 {
     rcx_entry_unpin(r->comm, r->entry);
+    if (r->opening)
+        rcx_entry_unpin(r->comm, r->opening);
     if (r->closing)
         rcx_entry_unpin(r->comm, r->closing);
 }
@@ -182,17 +231,30 @@ static bool has_slot(struct rcx_request *r, uint64_t segment)
     return segment < window || !*slot_of(r, segment - window);
 }
 
-static bool is_closing(const struct rcx_request *r, uint64_t segment)
+static bool is_opening(const struct rcx_request *r, uint64_t stage)
 {
-    return segment == r->entry->segments;
+    return r->opening && stage == 0;
 }
 
-static struct rcx_piece *piece_of(const struct rcx_request *r,
-                                  uint64_t segment)
+/* Which segment a stage is. */
+static uint64_t segment_at(const struct rcx_request *r, uint64_t stage)
 {
+    return stage - (r->opening != NULL);
+}
+
+static bool is_closing(const struct rcx_request *r, uint64_t stage)
+{
+    return segment_at(r, stage) == r->entry->segments;
+}
+
+static struct rcx_piece *piece_of(const struct rcx_request *r, uint64_t stage)
+{
+    const uint64_t segment = segment_at(r, stage);
     struct rcx_piece *piece = r->entry->pieces;
 
-    if (is_closing(r, segment))
+    if (is_opening(r, stage))
+        return r->opening->pieces;
+    if (is_closing(r, stage))
         return r->closing->pieces;
     while (segment >= piece->end)
         piece++;
@@ -226,6 +288,17 @@ static bool is_far_ahead(struct rcx_comm *comm, const struct rcx_piece *piece)
     return true;
 }
 
+/* The operands of the rounds before and after. */
+static struct rcx_check_record *check_of(struct rcx_exec *x)
+{
+    return (struct rcx_check_record *)(void *)x->own;
+}
+
+static int32_t *verdict_of(struct rcx_exec *x)
+{
+    return (int32_t *)(void *)x->own;
+}
+
 static struct rcx_exec *prepare_segment(struct rcx_request *r, uint64_t segment)
 {
     struct rcx_piece *piece = piece_of(r, segment);
@@ -238,16 +311,37 @@ static struct rcx_exec *prepare_segment(struct rcx_request *r, uint64_t segment)
     x->sync = piece->entry->one_way && is_far_ahead(r->comm, piece);
     x->tag_base = piece->entry->tag |
                   rcx_tag_sequence(&x->layout, r->sequence + segment);
-    if (piece->entry == r->closing) {
-        r->verdict = r->status;
-        x->base[RCX_BUFFER_IN] = x->base[RCX_BUFFER_OUT] = (char *)&r->verdict;
+    if (piece->entry == r->opening || piece->entry == r->closing) {
+        x->base[RCX_BUFFER_IN] = x->base[RCX_BUFFER_OUT] = (char *)x->own;
+        if (piece->entry == r->opening)
+            *check_of(x) = record_of(r);
+        else
+            *verdict_of(x) = r->status;
     } else {
-        const size_t offset = offset_of(piece, segment);
+        const size_t offset = offset_of(piece, segment_at(r, segment));
 
         x->base[RCX_BUFFER_IN] = r->in + offset;
         x->base[RCX_BUFFER_OUT] = r->out + offset;
     }
     return x;
+}
+
+/* No data has moved yet; none will. */
+static void judge(struct rcx_request *r, const struct rcx_check_record *check)
+{
+    const int ranks[] = {check->rank, check->other_rank};
+    char text[RCX_TEXT_TOLD];
+    int used;
+
+    if (check->value[RCX_CHECK_SAME] == RCX_CHECK_SAME)
+        return;
+    used = snprintf(text, sizeof text, "call %llu on communicator %u: ",
+                    (unsigned long long)check->value[RCX_CHECK_NUMBER],
+                    r->comm->id);
+    rcx_check_print(check, text + used, sizeof text - (size_t)used);
+    r->status = RCX_ERR_MISMATCH;
+    r->total = r->launched;
+    rcx_comm_fail_together(r->comm, RCX_ERR_MISMATCH, ranks, 2, text);
 }
 
 static void finish_segment(struct rcx_request *r, struct rcx_exec *x)
@@ -256,8 +350,10 @@ static void finish_segment(struct rcx_request *r, struct rcx_exec *x)
 
     if (r->status == RCX_OK)
         r->status = x->status;
+    if (piece->entry == r->opening && r->status == RCX_OK)
+        judge(r, check_of(x));
     if (piece->entry == r->closing && r->status == RCX_OK)
-        r->status = (rcx_status_t)r->verdict;
+        r->status = (rcx_status_t)*verdict_of(x);
     if (piece->entry->combine.finish && x->status == RCX_OK)
         piece->entry->combine.finish(x->base[RCX_BUFFER_OUT], piece->out_count,
                                      r->comm->size);
@@ -284,55 +380,9 @@ static void unstall(struct rcx_comm *comm)
     comm->unstalling = false;
 }
 
-void rcx_request_call_back(struct rcx_request *r)
-{
-    struct rcx_context *context = r->comm->context;
-
-    r->called_next = NULL;
-    *(context->called ? context->called_end : &context->called) = r;
-    context->called_end = &r->called_next;
-}
-
-/* A request that is freed gets no call any more. */
-static void forget_callback(struct rcx_request *r)
-{
-    struct rcx_context *context = r->comm->context;
-    struct rcx_request **link = &context->called;
-
-    while (*link && *link != r)
-        link = &(*link)->called_next;
-    if (!*link)
-        return;
-    *link = r->called_next;
-    if (!*link)
-        context->called_end = link;
-}
-
-/* Only one thread at a time does it, and no callback from inside another. */
-void rcx_make_callbacks(struct rcx_context *context)
-{
-    if (context->calling)
-        return;
-    context->calling = true;
-    while (context->called) {
-        struct rcx_request *r = context->called;
-        const rcx_callback_fn_t fn = r->callback;
-        void *const arg = r->callback_arg;
-        const rcx_status_t status = r->status;
-
-        context->called = r->called_next;
-        if (!r->persistent)
-            r->callback = NULL;
-        rcx_step_out(context);
-        fn(r, status, arg);
-        rcx_step_in(context);
-    }
-    context->calling = false;
-}
-
 void rcx_request_delete(struct rcx_request *r)
 {
-    forget_callback(r);
+    rcx_callback_forget(r);
     let_go(r);
     return_to_pool(r->comm->context, r);
 }
@@ -391,7 +441,8 @@ static void pump(struct rcx_request *r)
         const uint64_t segment = r->launched;
 
         if (!has_slot(r, segment) ||
-            (is_closing(r, segment) && r->finished < segment))
+            (is_closing(r, segment) && r->finished < segment) ||
+            (r->opening && segment > 0 && r->finished == 0))
             return;
         if (!has_number(r)) {
             stall(r);
@@ -423,68 +474,15 @@ void rcx_request_launch(struct rcx_request *r)
     r->begin = r->comm->context->ticks;
     r->sequence = comm->sequence;
     comm->sequence += r->total;
+    comm->calls++;
     link_active(comm, r);
     pump(r);
 }
 
-static int handle_done(struct rcx_context *context)
+void rcx_request_advance(struct rcx_request *r, struct rcx_exec *x)
 {
-    struct rcx_transport *t = context->transport;
-    int events = 0;
-
-    while (t->done) {
-        struct rcx_message *m = t->done;
-        struct rcx_exec *x = m->owner;
-
-        t->done = m->next;
-        if (!t->done)
-            t->done_end = &t->done;
-        events++;
-        if (!x->owner) {
-            rcx_abandoned_message(context, x, m);
-        } else if (rcx_exec_advance(x, m)) {
-            struct rcx_request *r = x->owner;
-
-            finish_segment(r, x);
-            pump(r);
-        }
-    }
-    return events;
-}
-
-int rcx_context_poll(struct rcx_context *context)
-{
-    struct rcx_transport *t = context->transport;
-    int events;
-
-    if (!t)
-        return 0;
-    events = t->done ? 0 : (int)t->ops->progress(t);
-    return events + handle_done(context);
-}
-
-/* A turn of whoever makes progress; not each one watches. */
-static void turn(struct rcx_context *context)
-{
-    if (++context->turns < TURNS && !rcx_is_attracted(context))
-        return;
-    context->turns = 0;
-    rcx_watch(context);
-}
-
-int rcx_context_progress(struct rcx_context *context)
-{
-    const int events = rcx_context_poll(context);
-
-    turn(context);
-    return events;
-}
-
-void rcx_context_catch_up(struct rcx_context *context)
-{
-    for (int i = 0; i < TURNS && rcx_context_poll(context) > 0; i++)
-        ;
-    rcx_watch(context);
+    finish_segment(r, x);
+    pump(r);
 }
 
 int rcx_request_peers(const struct rcx_request *r, int peers[], int most)
@@ -495,50 +493,4 @@ int rcx_request_peers(const struct rcx_request *r, int peers[], int most)
         if (r->slots[i])
             n = rcx_exec_peers(r->slots[i], peers, most);
     return n;
-}
-
-/* Poll until something happened, or polls in a row were in vain. As tight as
- * it can be: half a turn passes before a message is seen. */
-static bool poll(struct rcx_transport *t, unsigned polls)
-{
-    unsigned (*const progress)(struct rcx_transport *) = t->ops->progress;
-
-    while (!t->done && !progress(t))
-        if (--polls == 0)
-            return false;
-    return true;
-}
-
-/* Nothing happened: look around, let other threads in, or give the core away
- * if even more polls were in vain. */
-static void idle(struct rcx_context *context, unsigned *vain)
-{
-    rcx_watch(context);
-    *vain += context->polls;
-    if (rcx_guard_is_wanted(context->guard))
-        rcx_guard_pass(context->guard);
-    else if (*vain < context->spin)
-        return;
-    else if (context->config.wait == RCX_WAIT_BLOCK)
-        rcx_sleep(context);
-    else
-        sched_yield();
-    *vain = 0;
-}
-
-rcx_status_t rcx_request_wait(struct rcx_request *r)
-{
-    struct rcx_context *context = r->comm->context;
-    unsigned vain = 0;
-
-    while (r->state == RCX_REQUEST_ACTIVE) {
-        if (!poll(context->transport, context->polls)) {
-            idle(context, &vain);
-        } else {
-            handle_done(context);
-            turn(context);
-            vain = 0;
-        }
-    }
-    return r->status;
 }

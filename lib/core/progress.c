@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Who makes progress: polling, waiting, and what is done once something is
+ * complete. Transports only mark messages; all that follows happens here.
+ */
+#include "core/failure.h"
+#include "core/sleep.h"
+
+#include <sched.h>
+
+enum { TURNS = 64 };
+
+/* ---- Callbacks --------------------------------------------------------------- */
+
+void rcx_request_call_back(struct rcx_request *r)
+{
+    struct rcx_context *context = r->comm->context;
+
+    r->called_next = NULL;
+    *(context->called ? context->called_end : &context->called) = r;
+    context->called_end = &r->called_next;
+}
+
+/* A request that is freed gets no call any more. */
+void rcx_callback_forget(struct rcx_request *r)
+{
+    struct rcx_context *context = r->comm->context;
+    struct rcx_request **link = &context->called;
+
+    while (*link && *link != r)
+        link = &(*link)->called_next;
+    if (!*link)
+        return;
+    *link = r->called_next;
+    if (!*link)
+        context->called_end = link;
+}
+
+/* Only one thread at a time does it, and no callback from inside another. */
+void rcx_make_callbacks(struct rcx_context *context)
+{
+    if (context->calling)
+        return;
+    context->calling = true;
+    while (context->called) {
+        struct rcx_request *r = context->called;
+        const rcx_callback_fn_t fn = r->callback;
+        void *const arg = r->callback_arg;
+        const rcx_status_t status = r->status;
+
+        context->called = r->called_next;
+        if (!r->persistent)
+            r->callback = NULL;
+        rcx_step_out(context);
+        fn(r, status, arg);
+        rcx_step_in(context);
+    }
+    context->calling = false;
+}
+
+/* ---- Progress ---------------------------------------------------------------- */
+
+static int handle_done(struct rcx_context *context)
+{
+    struct rcx_transport *t = context->transport;
+    int events = 0;
+
+    while (t->done) {
+        struct rcx_message *m = t->done;
+        struct rcx_exec *x = m->owner;
+
+        t->done = m->next;
+        if (!t->done)
+            t->done_end = &t->done;
+        events++;
+        if (!x->owner) {
+            rcx_abandoned_message(context, x, m);
+        } else if (rcx_exec_advance(x, m)) {
+            rcx_request_advance(x->owner, x);
+        }
+    }
+    return events;
+}
+
+int rcx_context_poll(struct rcx_context *context)
+{
+    struct rcx_transport *t = context->transport;
+    int events;
+
+    if (!t)
+        return 0;
+    events = t->done ? 0 : (int)t->ops->progress(t);
+    return events + handle_done(context);
+}
+
+/* A turn of whoever makes progress; not each one watches. */
+static void turn(struct rcx_context *context)
+{
+    if (++context->turns < TURNS && !rcx_is_attracted(context))
+        return;
+    context->turns = 0;
+    rcx_watch(context);
+}
+
+int rcx_context_progress(struct rcx_context *context)
+{
+    const int events = rcx_context_poll(context);
+
+    turn(context);
+    return events;
+}
+
+void rcx_context_catch_up(struct rcx_context *context)
+{
+    for (int i = 0; i < TURNS && rcx_context_poll(context) > 0; i++)
+        ;
+    rcx_watch(context);
+}
+
+/* Poll until something happened, or polls in a row were in vain. As tight as
+ * it can be: half a turn passes before a message is seen. */
+static bool poll(struct rcx_transport *t, unsigned polls)
+{
+    unsigned (*const progress)(struct rcx_transport *) = t->ops->progress;
+
+    while (!t->done && !progress(t))
+        if (--polls == 0)
+            return false;
+    return true;
+}
+
+/* Nothing happened: look around, let other threads in, or give the core away
+ * if even more polls were in vain. */
+static void idle(struct rcx_context *context, unsigned *vain)
+{
+    rcx_watch(context);
+    *vain += context->polls;
+    if (rcx_guard_is_wanted(context->guard))
+        rcx_guard_pass(context->guard);
+    else if (*vain < context->spin)
+        return;
+    else if (context->config.wait == RCX_WAIT_BLOCK)
+        rcx_sleep(context);
+    else
+        sched_yield();
+    *vain = 0;
+}
+
+rcx_status_t rcx_request_wait(struct rcx_request *r)
+{
+    struct rcx_context *context = r->comm->context;
+    unsigned vain = 0;
+
+    while (r->state == RCX_REQUEST_ACTIVE) {
+        if (!poll(context->transport, context->polls)) {
+            idle(context, &vain);
+        } else {
+            handle_done(context);
+            turn(context);
+            vain = 0;
+        }
+    }
+    return r->status;
+}

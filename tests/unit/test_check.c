@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * RCX_CHECK=full (need 4): calls that differ in one thing are RCX_ERR_MISMATCH
+ * on all ranks, which name it, both values and both ranks, before any data
+ * moved; and calls that match are none.
+ */
+#include "test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "calls.h"
+
+enum { COUNT = 24, ODD_RANK_MAX = 8 };
+
+static char said[ODD_RANK_MAX + 1][512];
+
+static void keep(rcx_log_level_t level, const char *text, void *arg)
+{
+    if (level == RCX_LOG_ERROR && !*(char *)arg)
+        snprintf(arg, sizeof said[0], "%s", text);
+}
+
+static void open_checked(struct job *job, int size)
+{
+    open_with(job, size, "RCX_CHECK", "full", NULL);
+    memset(said, 0, sizeof said);
+    for (int i = 0; i < size; i++) {
+        job->contexts[i]->log.fn = keep;
+        job->contexts[i]->log.arg = said[i];
+    }
+}
+
+/* ---- One rank calls something else ---------------------------------------- */
+
+struct deviation {
+    const char *field;
+    const char *usual, *odd; /* values as they are named */
+    rcx_status_t (*call)(rcx_comm_t *comm, const int64_t *in, int64_t *out,
+                         rcx_request_t **request);
+};
+
+static rcx_status_t usual(rcx_comm_t *comm, const int64_t *in, int64_t *out,
+                          rcx_request_t **request)
+{
+    return rcx_ireduce(in, out, COUNT, RCX_INT64, RCX_SUM, 1, comm, request);
+}
+
+static rcx_status_t other_count(rcx_comm_t *comm, const int64_t *in,
+                                int64_t *out, rcx_request_t **request)
+{
+    return rcx_ireduce(in, out, COUNT - 1, RCX_INT64, RCX_SUM, 1, comm,
+                       request);
+}
+
+static rcx_status_t other_type(rcx_comm_t *comm, const int64_t *in,
+                               int64_t *out, rcx_request_t **request)
+{
+    return rcx_ireduce(in, out, COUNT, RCX_FLOAT64, RCX_SUM, 1, comm, request);
+}
+
+static rcx_status_t other_op(rcx_comm_t *comm, const int64_t *in, int64_t *out,
+                             rcx_request_t **request)
+{
+    return rcx_ireduce(in, out, COUNT, RCX_INT64, RCX_MAX, 1, comm, request);
+}
+
+static rcx_status_t other_root(rcx_comm_t *comm, const int64_t *in,
+                               int64_t *out, rcx_request_t **request)
+{
+    return rcx_ireduce(in, out, COUNT, RCX_INT64, RCX_SUM, 0, comm, request);
+}
+
+static rcx_status_t other_collective(rcx_comm_t *comm, const int64_t *in,
+                                     int64_t *out, rcx_request_t **request)
+{
+    return rcx_iallreduce(in, out, COUNT, RCX_INT64, RCX_SUM, comm, request);
+}
+
+static const struct deviation deviations[] = {
+    {"count", "24", "23", other_count},
+    {"datatype", "int64", "float64", other_type},
+    {"op", "sum", "max", other_op},
+    {"root", "1", "0", other_root},
+    {"the collective", "reduce", "allreduce", other_collective},
+};
+
+static void wait_for_errors(struct job *job, rcx_request_t *requests[])
+{
+    job_wait(job, requests);
+    for (int i = 0; i < job->size; i++)
+        assert_status(requests[i]->status, RCX_ERR_MISMATCH);
+}
+
+static void check_blame(struct job *job, const struct deviation *d, int odd)
+{
+    char expected[128];
+
+    snprintf(expected, sizeof expected, "%s is %s on rank %d and %s on rank %d",
+             d->field, odd == 0 ? d->odd : d->usual, 0,
+             odd == 0 ? d->usual : d->odd, odd == 0 ? 1 : odd);
+    for (int i = 0; i < job->size; i++) {
+        rcx_error_info_t info;
+
+        assert_ok(rcx_comm_error(rcx_world(job->contexts[i]), &info));
+        assert_status(info.status, RCX_ERR_MISMATCH);
+        assert_int_equal(info.rank_count, 2);
+        assert_int_equal(info.ranks[0], 0);
+        assert_int_equal(info.ranks[1], odd == 0 ? 1 : odd);
+        if (!strstr(info.text, expected) && !strstr(said[i], expected))
+            fail_msg("rank %d: \"%s\" does not say \"%s\"", i, info.text,
+                     expected);
+    }
+}
+
+static void deviate(int size, int odd, const struct deviation *d)
+{
+    int64_t in[COUNT] = {1}, out[ODD_RANK_MAX][COUNT];
+    rcx_request_t *requests[ODD_RANK_MAX];
+    struct job job;
+
+    open_checked(&job, size);
+    memset(out, 0x11, sizeof out);
+    for (int i = 0; i < size; i++)
+        assert_ok((i == odd ? d->call : usual)(rcx_world(job.contexts[i]), in,
+                                               out[i], &requests[i]));
+    wait_for_errors(&job, requests);
+    check_blame(&job, d, odd);
+    for (int i = 0; i < size; i++) {
+        for (int k = 0; k < COUNT; k++) /* no data moved */
+            assert_int_equal(out[i][k], INT64_C(0x1111111111111111));
+        assert_ok(rcx_request_free(&requests[i]));
+    }
+    job_close(&job);
+}
+
+static void a_call_that_differs_is_a_mismatch_on_all_ranks(void **state)
+{
+    (void)state;
+    for (int size = 2; size <= 5; size++)
+        for (int odd = 0; odd < size; odd++)
+            for (size_t i = 0; i < sizeof deviations / sizeof *deviations; i++)
+                deviate(size, odd, &deviations[i]);
+}
+
+/* One rank's first call is the others' second. */
+static void a_call_left_out_is_a_mismatch_where_another_follows(void **state)
+{
+    const struct deviation late = {"count", "24", "23", other_count};
+    int64_t in[COUNT] = {1}, out[3][COUNT];
+    rcx_request_t *requests[3];
+    struct job job;
+
+    (void)state;
+    open_checked(&job, 3);
+    for (int i = 0; i < 3; i++)
+        assert_ok((i == 2 ? other_count : usual)(
+            rcx_world(job.contexts[i]), in, out[i], &requests[i]));
+    wait_for_errors(&job, requests);
+    check_blame(&job, &late, 2);
+    for (int i = 0; i < 3; i++)
+        assert_ok(rcx_request_free(&requests[i]));
+    job_close(&job);
+}
+
+static void irregular_counts_are_compared(void **state)
+{
+    const size_t counts[2][3] = {{8, 8, 8}, {8, 7, 9}};
+    int64_t in[COUNT] = {1}, out[3][COUNT];
+    rcx_request_t *requests[3];
+    struct job job;
+
+    (void)state;
+    open_checked(&job, 3);
+    for (int i = 0; i < 3; i++)
+        assert_ok(rcx_ireduce_scatter(in, out[i], counts[i == 1], RCX_INT64,
+                                      RCX_SUM, rcx_world(job.contexts[i]),
+                                      &requests[i]));
+    wait_for_errors(&job, requests);
+    for (int i = 0; i < 3; i++)
+        assert_ok(rcx_request_free(&requests[i]));
+    job_close(&job);
+}
+
+/* ---- Calls that match -------------------------------------------------------- */
+
+static void calls_that_match_are_none(void **state)
+{
+    const size_t recvcounts[] = {3, 0, 5, 1};
+    struct job job;
+
+    (void)state;
+    open_checked(&job, 4);
+    for (int i = 0; i < 1000; i++) {
+        const struct call call = {
+            .coll = (enum collective)(i % COLLECTIVES),
+            .form = (enum form)(i / 7 % FORMS), .root = i % 4,
+            .count = (size_t)(i % 40), .recvcounts = recvcounts,
+            .kind = &sums};
+
+        if (form_fits(call.coll, call.form))
+            calls_run(&job, &call, i % 2);
+    }
+    for (int i = 0; i < 4; i++)
+        assert_string_equal(said[i], "");
+    job_close(&job);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_call_that_differs_is_a_mismatch_on_all_ranks),
+        cmocka_unit_test(a_call_left_out_is_a_mismatch_where_another_follows),
+        cmocka_unit_test(irregular_counts_are_compared),
+        cmocka_unit_test(calls_that_match_are_none),
+    };
+
+    return cmocka_run_group_tests_name("check", tests, NULL, NULL);
+}

@@ -105,6 +105,15 @@ rcx_status_t job_close(struct job *job)
     return status;
 }
 
+void job_abandon(struct job *job)
+{
+    for (int i = 0; i < job->size; i++)
+        rcx_finalize(&job->contexts[i]);
+    rcx_sim_destroy(job->sim);
+    rcx_inproc_destroy(job->inproc);
+    free(job->contexts);
+}
+
 rcx_status_t job_wait(struct job *job, rcx_request_t *requests[])
 {
     rcx_status_t status = RCX_OK;

@@ -30,6 +30,8 @@ rcx_status_t job_open(struct job *job, int size,
                       const struct job_options *options);
 /* Finalize all, with a thread per rank; the first error. */
 rcx_status_t job_close(struct job *job);
+/* Finalize ranks whose worlds have failed, one after another. */
+void job_abandon(struct job *job);
 
 /* From now on all ranks use algo, with its usual parameters, and segments of so
  * many bytes; SIZE_MAX: as the library chooses. */

@@ -164,6 +164,8 @@ void rcx_comm_give_up(struct rcx_comm *comm)
     struct rcx_context *context = comm->context;
     const uint64_t until = rcx_now_ns() + LET_GO_NS;
 
+    while (context->transport->done) /* which executions must hear of before */
+        rcx_context_poll(context);
     comm->stalled = NULL;
     while (comm->first)
         give_up(comm->first);

@@ -309,7 +309,7 @@ static struct rcx_exec *prepare_segment(struct rcx_request *r, uint64_t segment)
     x->owner = r;
     x->segment = segment;
     x->sync = piece->entry->one_way && is_far_ahead(r->comm, piece);
-    x->tag_base = piece->entry->tag |
+    x->tag_base = (piece->entry->tag ^ r->mark) |
                   rcx_tag_sequence(&x->layout, r->sequence + segment);
     if (piece->entry == r->opening || piece->entry == r->closing) {
         x->base[RCX_BUFFER_IN] = x->base[RCX_BUFFER_OUT] = (char *)x->own;
@@ -475,6 +475,7 @@ void rcx_request_launch(struct rcx_request *r)
     r->sequence = comm->sequence;
     comm->sequence += r->total;
     comm->calls++;
+    r->mark = rcx_tag_mark(&comm->context->layout, comm->calls);
     link_active(comm, r);
     pump(r);
 }

@@ -36,6 +36,14 @@ static inline uint64_t rcx_tag_base(const struct rcx_tag_layout *l,
            rcx_tag_low(fingerprint, l->fingerprint_bits) << l->rank_bits;
 }
 
+/* What the number of a call adds to (by exclusive or) the fingerprint: segments
+ * of different calls do not match where ranks have come apart. */
+static inline uint64_t rcx_tag_mark(const struct rcx_tag_layout *l,
+                                    uint64_t call)
+{
+    return rcx_tag_low(call, l->fingerprint_bits) << l->rank_bits;
+}
+
 static inline uint64_t rcx_tag_sequence(const struct rcx_tag_layout *l,
                                         uint64_t sequence)
 {

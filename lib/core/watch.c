@@ -266,16 +266,17 @@ static void attend(struct rcx_comm *comm)
 static void watch_comm(struct rcx_comm *comm, const struct rcx_instant *now)
 {
     const struct rcx_context *context = comm->context;
+    const uint64_t ns = now->ns + context->skipped_ns;
     uint64_t begun, age;
 
     if (!comm->first || comm->failed != RCX_OK)
         return;
     begun = rcx_ticks_to_ns(comm->first->begin, &context->born, now);
-    age = now->ns > begun ? now->ns - begun : 0;
-    watch_deadline(comm, now->ns, age);
+    age = ns > begun ? ns - begun : 0;
+    watch_deadline(comm, ns, age);
     if (age > PROBE_AGE_NS && comm->failed == RCX_OK &&
         context->config.check != RCX_CHECK_OFF)
-        watch_calls(comm, now->ns);
+        watch_calls(comm, ns);
 }
 
 void rcx_watch(struct rcx_context *context)
@@ -286,8 +287,8 @@ void rcx_watch(struct rcx_context *context)
         return;
     read_notes(context);
     now = rcx_instant_now();
-    if (now.ns >= context->next_watch_ns) {
-        context->next_watch_ns = now.ns + PERIOD_NS;
+    if (now.ns + context->skipped_ns >= context->next_watch_ns) {
+        context->next_watch_ns = now.ns + context->skipped_ns + PERIOD_NS;
         for (struct rcx_comm *c = context->comms; c; c = c->next)
             watch_comm(c, &now);
     }

@@ -203,7 +203,8 @@ static rcx_status_t match(struct rcx_sim *sim, struct side side)
 
 static bool is_due(struct rcx_sim *sim, int rank)
 {
-    return rank == sim->fault.rank && sim->posted++ == sim->fault.after;
+    return rank == sim->fault.rank && sim->posted++ == sim->fault.after &&
+           sim->fault.fails;
 }
 
 static rcx_status_t add(struct port *port, struct side side)
@@ -212,9 +213,8 @@ static rcx_status_t add(struct port *port, struct side side)
     rcx_status_t status;
 
     lock(sim);
-    status = is_due(sim, port->rank) && sim->fault.fails
-                 ? RCX_ERR_TRANSPORT
-                 : match(sim, side);
+    status =
+        is_due(sim, port->rank) ? RCX_ERR_TRANSPORT : match(sim, side);
     unlock(sim);
     return status;
 }
@@ -249,12 +249,28 @@ static void recycle(struct rcx_sim *sim, struct side *side)
     sim->free = side;
 }
 
+/* One of the pairs; those of a slow rank wait a while for others to go first. */
+static size_t choose(struct rcx_sim *sim)
+{
+    const size_t first = draw(sim) % sim->pair_count;
+
+    for (size_t k = 0; k < sim->pair_count && sim->fault.delays > 0; k++) {
+        const size_t i = (first + k) % sim->pair_count;
+
+        if (sim->pairs[i].send->from != sim->fault.rank) {
+            sim->fault.delays--;
+            return i;
+        }
+    }
+    return first;
+}
+
 bool rcx_sim_deliver(struct rcx_sim *sim, int ranks[2])
 {
     if (sim->pair_count == 0)
         return false;
 
-    const size_t i = draw(sim) % sim->pair_count;
+    const size_t i = choose(sim);
     const struct pair pair = sim->pairs[i];
     struct side *send = pair.send, *recv = pair.recv;
     const bool fits = send->bytes <= recv->bytes;

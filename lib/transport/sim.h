@@ -22,12 +22,13 @@ struct rcx_transport *rcx_sim_port(struct rcx_sim *sim, int rank);
 /* From now on each rank has a thread of its own, which uses its port alone. */
 void rcx_sim_set_threaded(struct rcx_sim *sim);
 
-/* What goes wrong: the message number after that rank posts, from now on. A
- * rank stops where nobody progresses it any more; the network need not know. */
+/* What goes wrong with a rank's messages, from now on. A rank stops where nobody
+ * progresses it any more; the network need not know. */
 struct rcx_sim_fault {
-    int rank;       /* -1: nothing goes wrong */
+    int rank;        /* -1: nothing goes wrong */
+    bool fails;      /* posting message number after is an error */
     uint64_t after;
-    bool fails;     /* posting it is an error of the transport */
+    uint64_t delays; /* so many deliveries go before its own, if there are */
 };
 void rcx_sim_set_fault(struct rcx_sim *sim, const struct rcx_sim_fault *fault);
 

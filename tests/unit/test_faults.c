@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A campaign of faults over the simulated network: in each trial a few
+ * operations by some algorithm on some ranks, and one thing that goes wrong at
+ * some moment. Every rank that lives ends each operation with the right result
+ * or with an error; nobody hangs; where nothing went wrong nobody has an error.
+ *
+ * test_faults [TRIALS [FIRST]]
+ */
+#include "test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "context.h"
+#include "core/failure.h"
+
+enum { MOST_RANKS = 9, MOST_COUNT = 60, OPS = 3, PATIENCE = 60, QUIET = 4 };
+#define DEADLINE_NS INT64_C(1000000000)
+
+enum fault {
+    FAULT_NONE,
+    FAULT_SLOW,      /* a rank's messages */
+    FAULT_STOP,      /* a rank runs no more */
+    FAULT_ABSENT,    /* a rank never calls */
+    FAULT_TRANSPORT, /* an error of a rank's transport */
+    FAULT_MEMORY,    /* a rank's heap runs out */
+    FAULT_ABORT,     /* a rank gives the communicator up */
+    FAULT_MISMATCH,  /* a rank calls with another count */
+    FAULTS
+};
+
+struct trial {
+    uint64_t random;
+    struct job job;
+    enum fault fault;
+    int victim;
+    uint64_t moment;  /* in turns, or messages, or allocations */
+    uint64_t turns;
+    bool stopped;
+    enum rcx_coll coll;
+    size_t count;     /* of the vector */
+    int root;
+    int64_t in[MOST_RANKS][MOST_COUNT];
+    int64_t out[MOST_RANKS][OPS][MOST_COUNT];
+    rcx_request_t *requests[MOST_RANKS][OPS];
+    rcx_status_t refused[MOST_RANKS]; /* at the start of an operation */
+};
+
+static unsigned trials = 10000, first_trial;
+
+static uint64_t draw(struct trial *t)
+{
+    uint64_t z = t->random += UINT64_C(0x9E3779B97F4A7C15);
+
+    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
+    return z ^ z >> 31;
+}
+
+static void ignore(rcx_log_level_t level, const char *text, void *arg)
+{
+    (void)level, (void)text, (void)arg;
+}
+
+/* ---- Setting up ------------------------------------------------------------ */
+
+static const struct rcx_algo *any_algorithm(struct trial *t)
+{
+    int n = 0;
+
+    while (rcx_algo_table[n])
+        n++;
+    for (;;) {
+        const struct rcx_algo *algo = rcx_algo_table[draw(t) % (uint64_t)n];
+
+        if (algo->coll != RCX_COLL_BARRIER)
+            return algo;
+    }
+}
+
+static void open_trial(struct trial *t, unsigned number)
+{
+    struct job_options options = {.seed = number};
+    const struct rcx_algo *algo;
+    int size;
+
+    memset(t, 0, sizeof *t);
+    t->random = number;
+    size = 2 + (int)(draw(t) % (MOST_RANKS - 1));
+    assert_ok(job_open(&t->job, size, &options));
+    t->fault = (enum fault)(draw(t) % FAULTS);
+    t->victim = (int)(draw(t) % (uint64_t)size);
+    t->moment = draw(t) % 40;
+    t->count = (size_t)size * (1 + draw(t) % (MOST_COUNT / MOST_RANKS));
+    t->root = (int)(draw(t) % (uint64_t)size);
+    algo = any_algorithm(t);
+    t->coll = algo->coll;
+    job_force(&t->job, algo, draw(t) % 2 ? SIZE_MAX : 8 * (size_t)size);
+    for (int r = 0; r < size; r++) {
+        t->job.contexts[r]->log.fn = ignore;
+        t->job.contexts[r]->config.check =
+            t->fault == FAULT_MISMATCH ? RCX_CHECK_FULL
+                                       : (enum rcx_check)(number % 3);
+        assert_ok(rcx_comm_set_timeout(rcx_world(t->job.contexts[r]),
+                                       DEADLINE_NS));
+        for (size_t i = 0; i < t->count; i++)
+            t->in[r][i] = (int64_t)((uint64_t)(r + 1) * 1000 + i);
+    }
+    if (t->fault == FAULT_SLOW || t->fault == FAULT_TRANSPORT) {
+        const struct rcx_sim_fault fault = {
+            .rank = t->victim, .fails = t->fault == FAULT_TRANSPORT,
+            .after = t->moment, .delays = 1000};
+
+        rcx_sim_set_fault(t->job.sim, &fault);
+    }
+}
+
+static rcx_status_t start_one(struct trial *t, int r, int op, size_t count)
+{
+    rcx_comm_t *comm = rcx_world(t->job.contexts[r]);
+    rcx_request_t **request = &t->requests[r][op];
+    int64_t *in = t->in[r], *out = t->out[r][op];
+
+    if (t->coll == RCX_COLL_ALLREDUCE)
+        return rcx_iallreduce(in, out, count, RCX_INT64, RCX_SUM, comm,
+                              request);
+    if (t->coll == RCX_COLL_REDUCE)
+        return rcx_ireduce(in, out, count, RCX_INT64, RCX_SUM, t->root, comm,
+                           request);
+    return rcx_ireduce_scatter_block(in, out, count / (size_t)t->job.size,
+                                     RCX_INT64, RCX_SUM, comm, request);
+}
+
+static void start_rank(struct trial *t, int r)
+{
+    const bool is_victim = r == t->victim;
+    const size_t odd = (size_t)t->job.size;
+
+    if (is_victim && t->fault == FAULT_ABSENT)
+        return;
+    if (is_victim && t->fault == FAULT_MEMORY)
+        t->job.contexts[r]->heap.budget = t->moment;
+    for (int op = 0; op < OPS && t->refused[r] == RCX_OK; op++) {
+        const bool differs =
+            is_victim && t->fault == FAULT_MISMATCH && op == 1;
+
+        t->refused[r] = start_one(t, r, op, differs ? t->count - odd
+                                                    : t->count);
+    }
+}
+
+/* ---- Running ----------------------------------------------------------------- */
+
+static bool runs(const struct trial *t, int r)
+{
+    return r != t->victim || !t->stopped;
+}
+
+static void strike(struct trial *t)
+{
+    if (t->turns++ != t->moment)
+        return;
+    t->stopped = t->fault == FAULT_STOP;
+    if (t->fault == FAULT_ABORT)
+        assert_ok(rcx_comm_abort(rcx_world(t->job.contexts[t->victim])));
+}
+
+static int active(const struct trial *t)
+{
+    int n = 0;
+
+    for (int r = 0; r < t->job.size; r++)
+        for (int op = 0; op < OPS && runs(t, r); op++)
+            n += t->requests[r][op] &&
+                 t->requests[r][op]->state == RCX_REQUEST_ACTIVE;
+    return n;
+}
+
+/* Whether anything happened. */
+static bool turn(struct trial *t)
+{
+    bool busy = false;
+
+    for (int r = 0; r < t->job.size; r++) {
+        strike(t);
+        if (runs(t, r))
+            busy |= rcx_progress(t->job.contexts[r]) > 0;
+    }
+    return busy;
+}
+
+/* Where nothing happens any more time passes. False: nothing will. */
+static bool run(struct trial *t)
+{
+    int skips = 0, quiet = 0;
+
+    while (active(t) > 0) {
+        quiet = turn(t) ? 0 : quiet + 1;
+        if (quiet < QUIET)
+            continue;
+        quiet = 0;
+        if (++skips > PATIENCE)
+            return false;
+        for (int r = 0; r < t->job.size; r++) {
+            t->job.contexts[r]->skipped_ns += DEADLINE_NS / 5;
+            rcx_watch(t->job.contexts[r]);
+        }
+    }
+    return true;
+}
+
+/* ---- Judging ------------------------------------------------------------------- */
+
+static bool is_right(const struct trial *t, int r, int op)
+{
+    const size_t n = (size_t)t->job.size, block = t->count / n;
+    const size_t first = t->coll == RCX_COLL_REDUCE_SCATTER
+                             ? (size_t)r * block : 0;
+    size_t count = t->count;
+
+    if (t->coll == RCX_COLL_REDUCE_SCATTER)
+        count = block;
+    if (t->coll == RCX_COLL_REDUCE && r != t->root)
+        count = 0;
+    for (size_t i = 0; i < count; i++)
+        if (t->out[r][op][i] !=
+            (int64_t)(n * (n + 1) / 2 * 1000 + n * (first + i)))
+            return false;
+    return true;
+}
+
+static const char *verdict(const struct trial *t)
+{
+    const bool harmless = t->fault == FAULT_NONE || t->fault == FAULT_SLOW;
+
+    for (int r = 0; r < t->job.size; r++) {
+        if (harmless && t->refused[r] != RCX_OK)
+            return "a call is refused though nothing is wrong";
+        for (int op = 0; op < OPS && runs(t, r); op++) {
+            const rcx_request_t *request = t->requests[r][op];
+
+            if (!request)
+                continue;
+            if (request->status == RCX_OK && !is_right(t, r, op) &&
+                !(t->fault == FAULT_MISMATCH && r == t->victim && op == 1))
+                return "a wrong result is reported as good";
+            if (harmless && request->status != RCX_OK)
+                return "an error though nothing went wrong";
+        }
+    }
+    return NULL;
+}
+
+/* What stopped goes on, to end; nobody says good-bye to the others. */
+static void close_trial(struct trial *t)
+{
+    for (int r = 0; r < t->job.size; r++) {
+        t->job.contexts[r]->heap.budget = UINT64_MAX;
+        assert_ok(rcx_comm_abort(rcx_world(t->job.contexts[r])));
+        for (int op = 0; op < OPS; op++)
+            if (t->requests[r][op])
+                assert_ok(rcx_request_free(&t->requests[r][op]));
+    }
+    job_abandon(&t->job);
+}
+
+static void every_rank_that_lives_has_a_result_or_an_error(void **state)
+{
+    static struct trial t;
+    unsigned by_fault[FAULTS] = {0};
+
+    (void)state;
+    for (unsigned i = first_trial; i < first_trial + trials; i++) {
+        const char *wrong = NULL;
+
+        open_trial(&t, i);
+        for (int r = 0; r < t.job.size; r++)
+            start_rank(&t, r);
+        if (!run(&t))
+            wrong = "somebody hangs";
+        else
+            wrong = verdict(&t);
+        if (wrong)
+            fail_msg("trial %u (fault %d of rank %d of %d, moment %llu): %s", i,
+                     t.fault, t.victim, t.job.size,
+                     (unsigned long long)t.moment, wrong);
+        by_fault[t.fault]++;
+        close_trial(&t);
+    }
+    for (int f = 0; f < FAULTS; f++)
+        assert_true(trials < 1000 || by_fault[f] > 0);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_rank_that_lives_has_a_result_or_an_error),
+    };
+
+    if (argc > 1)
+        trials = (unsigned)strtoul(argv[1], NULL, 10);
+    if (argc > 2)
+        first_trial = (unsigned)strtoul(argv[2], NULL, 10);
+    return cmocka_run_group_tests_name("faults", tests, NULL, NULL);
+}

@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-enum { LONG_AWAY_TICKS = 1 << 28 /* about 0.1 s */ };
-
 static bool is_used(const struct rcx_context *context, uint32_t id)
 {
     return context->used_ids[id / 8] >> id % 8 & 1;
@@ -149,42 +147,11 @@ rcx_status_t rcx_comm_barrier(struct rcx_comm *comm)
 
 /* ---- Entering ------------------------------------------------------------- */
 
-/* Who has not been here for long may have missed that a communicator failed,
- * and that its peers have left: see that first. */
-static void note_time(struct rcx_context *context)
+rcx_status_t rcx_comm_claim(struct rcx_comm *comm)
 {
-    const uint64_t now = rcx_ticks();
-
-    if (now - context->ticks > LONG_AWAY_TICKS)
-        rcx_context_catch_up(context);
-    context->ticks = now;
-}
-
-rcx_status_t rcx_comm_enter(struct rcx_comm *comm)
-{
-    struct rcx_context *context = comm->context;
-
-    if (context->threads == RCX_THREAD_MULTIPLE &&
-        atomic_exchange_explicit(&comm->starting, true, memory_order_acquire))
-        return rcx_fail(&context->log, RCX_ERR_BUSY,
-                        "communicator %u: another thread starts a collective "
-                        "on it; calls on one communicator need an order",
-                        comm->id);
-
-    const rcx_status_t status = rcx_enter(context);
-
-    if (status == RCX_OK)
-        note_time(context);
-    else if (context->threads == RCX_THREAD_MULTIPLE)
-        atomic_store_explicit(&comm->starting, false, memory_order_release);
-    return status;
-}
-
-void rcx_comm_leave(struct rcx_comm *comm)
-{
-    struct rcx_context *context = comm->context;
-
-    if (context->threads == RCX_THREAD_MULTIPLE)
-        atomic_store_explicit(&comm->starting, false, memory_order_release);
-    rcx_leave(context);
+    if (!atomic_exchange_explicit(&comm->starting, true, memory_order_acquire))
+        return RCX_OK;
+    return rcx_fail(&comm->context->log, RCX_ERR_BUSY,
+                    "communicator %u: another thread starts a collective on "
+                    "it; calls on one communicator need an order", comm->id);
 }

@@ -174,6 +174,15 @@ static bool parse_progress(const char *text, struct rcx_config *config)
     return i >= 0;
 }
 
+static bool parse_err_mode(const char *text, struct rcx_config *config)
+{
+    static const char *const names[] = {"none", "peer", NULL};
+    const int i = one_of(text, names);
+
+    config->looks_for_dead = i == 1;
+    return i >= 0;
+}
+
 static bool parse_check(const char *text, struct rcx_config *config)
 {
     static const char *const names[] = {"off", "cheap", "full", NULL};
@@ -244,6 +253,9 @@ const struct rcx_option rcx_options[] = {
     {"RCX_TIMEOUT", "none", "none, 0 (the same), or a time: 500ms, 30s, 10m, 1h",
      "deadline of every operation; none: what rcx_init() was given, or no end",
      parse_timeout},
+    {"RCX_ERR_MODE", "none", "none or peer",
+     "peer: UCX watches whether peers live, at the price of slower lanes (no "
+     "CMA inside a node); none: only deadlines find the dead", parse_err_mode},
     {"RCX_CHECK", "cheap", "off, cheap or full",
      "find calls of different ranks that do not belong together: full compares "
      "them before data moves, cheap finds most of those that would hang",

@@ -37,6 +37,7 @@ struct rcx_config {
     bool order_is_set;
     enum rcx_wait wait;
     bool progress_thread;
+    bool looks_for_dead;
     enum rcx_check check;
     int64_t timeout_ns;
     bool timeout_is_set;

@@ -132,7 +132,8 @@ static rcx_status_t open_transport(struct rcx_context *context)
 {
     const struct rcx_transport_args args = {
         .boot = context->boot, .heap = &context->heap, .log = &context->log,
-        .wakeup = context->can_sleep};
+        .wakeup = context->can_sleep,
+        .looks_for_dead = context->config.looks_for_dead};
 
     if (context->boot->size == 1)
         return RCX_OK;

@@ -56,6 +56,8 @@ struct rcx_entry {
     size_t piece_count;
     uint64_t segments;
     bool one_way;  /* a rank may only send in it */
+    bool has_opening; /* rounds before and after it */
+    bool has_closing;
     uint64_t tag;  /* communicator and fingerprint */
     uint32_t pins; /* requests that hold it */
     size_t bytes;
@@ -167,6 +169,7 @@ struct rcx_context {
     bool broken;               /* a communicator has failed */
     _Atomic bool attention;    /* rcx_watch() has something to do */
     uint64_t next_watch_ns;
+    unsigned deaths;           /* of peers, that are dealt with */
     uint64_t skipped_ns;       /* tests take it to have passed */
     uint64_t ticks;            /* when a collective was last called */
     unsigned turns;            /* of progress, since the last watch */
@@ -282,9 +285,50 @@ static inline void rcx_leave(struct rcx_context *context)
     rcx_step_out(context);
 }
 
-/* The same for collective calls: one at a time on a communicator. */
-rcx_status_t rcx_comm_enter(struct rcx_comm *comm);
-void rcx_comm_leave(struct rcx_comm *comm);
+/* See all that has come while this process was elsewhere. */
+void rcx_context_catch_up(struct rcx_context *context);
+
+/* MULTIPLE: the one thread that may start a collective. */
+rcx_status_t rcx_comm_claim(struct rcx_comm *comm);
+static inline void rcx_comm_unclaim(struct rcx_comm *comm)
+{
+    atomic_store_explicit(&comm->starting, false, memory_order_release);
+}
+
+enum { RCX_LONG_AWAY_TICKS = 1 << 28 /* about 0.1 s */ };
+
+/*
+ * The same for collective calls: one at a time on a communicator. Who has not
+ * been here for long may have missed that a communicator failed, and that its
+ * peers have left: that is seen to first.
+ */
+static inline rcx_status_t rcx_comm_enter(struct rcx_comm *comm)
+{
+    struct rcx_context *context = comm->context;
+    const uint64_t now = rcx_ticks();
+    rcx_status_t status = RCX_OK;
+
+    if (context->threads == RCX_THREAD_MULTIPLE)
+        status = rcx_comm_claim(comm);
+    if (status != RCX_OK)
+        return status;
+    status = rcx_enter(context);
+    if (status != RCX_OK) {
+        rcx_comm_unclaim(comm);
+        return status;
+    }
+    if (__builtin_expect(now - context->ticks > RCX_LONG_AWAY_TICKS, 0))
+        rcx_context_catch_up(context);
+    context->ticks = now;
+    return RCX_OK;
+}
+
+static inline void rcx_comm_leave(struct rcx_comm *comm)
+{
+    if (comm->context->threads == RCX_THREAD_MULTIPLE)
+        rcx_comm_unclaim(comm);
+    rcx_leave(comm->context);
+}
 
 /* ---- Plan cache (plan_cache.c) -------------------------------------------- */
 
@@ -340,10 +384,14 @@ rcx_status_t rcx_request_wait(struct rcx_request *request);
 /* Progress the transport and all requests, and watch now and then; events
  * handled. */
 int rcx_context_progress(struct rcx_context *context);
-/* See all that has come while this process was elsewhere. */
-void rcx_context_catch_up(struct rcx_context *context);
 /* rcx_context_progress() without watching. */
 int rcx_context_poll(struct rcx_context *context);
+/* How many of its slots have been used. */
+static inline unsigned rcx_request_slots(const struct rcx_request *r)
+{
+    return r->launched < RCX_WINDOW_MAX ? (unsigned)r->launched
+                                        : RCX_WINDOW_MAX;
+}
 /* A request whose executions are gone ends with the status that it has. */
 void rcx_request_finish(struct rcx_request *r);
 /* An execution of it is complete: go on with what follows. */
@@ -370,8 +418,10 @@ static inline void rcx_wake(struct rcx_context *context)
 }
 static inline bool rcx_is_attracted(const struct rcx_context *context)
 {
+    const struct rcx_transport *t = context->transport;
+
     return atomic_load_explicit(&context->attention, memory_order_relaxed) ||
-           (context->transport && context->transport->notes);
+           (t && (t->notes || t->deaths != context->deaths));
 }
 void rcx_roll_free(struct rcx_comm *comm);
 

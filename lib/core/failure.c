@@ -149,7 +149,7 @@ void rcx_abandoned_free(struct rcx_context *context)
 
 static void give_up(struct rcx_request *r)
 {
-    for (int i = 0; i < RCX_WINDOW_MAX; i++) {
+    for (unsigned i = 0; i < rcx_request_slots(r); i++) {
         if (r->slots[i])
             abandon(r->comm->context, r->slots[i]);
         r->slots[i] = NULL;

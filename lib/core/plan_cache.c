@@ -295,6 +295,10 @@ static rcx_status_t compile(struct rcx_comm *comm, const struct rcx_call *call,
     e->call = *call;
     fill_displs(e, call, comm->size);
     shape.displs = call->irregular ? e->displs : NULL;
+    e->has_opening = context->config.check == RCX_CHECK_FULL &&
+                     call->type != RCX_TYPE_CHECK && comm->size > 1 &&
+                     comm->id != RCX_COMM_ID_INTERNAL;
+    e->has_closing = e->combine.may_fail && comm->size > 1;
     e->one_way = call->coll == RCX_COLL_REDUCE || call->irregular;
     shape.elem_bytes = e->combine.reducer.elem_bytes;
     shape.commutative = e->combine.commutative;

@@ -108,12 +108,6 @@ prepare_opening(struct rcx_request *r)
     return rcx_entry_get(r->comm, &call, &r->opening);
 }
 
-static bool is_checked(const struct rcx_request *r)
-{
-    return r->comm->context->config.check == RCX_CHECK_FULL &&
-           r->comm->size > 1 && r->comm->id != RCX_COMM_ID_INTERNAL;
-}
-
 static rcx_status_t prepare(struct rcx_request *r, struct rcx_comm *comm,
                             struct rcx_entry *entry, const void *in, void *out)
 {
@@ -123,12 +117,13 @@ static rcx_status_t prepare(struct rcx_request *r, struct rcx_comm *comm,
     r->out = out;
     r->opening = r->closing = NULL;
     r->callback = NULL;
-    memset(r->slots, 0, sizeof r->slots);
     r->total = entry->segments;
 
-    rcx_status_t status = is_checked(r) ? prepare_opening(r) : RCX_OK;
+    rcx_status_t status = RCX_OK;
 
-    if (status == RCX_OK && entry->combine.may_fail && comm->size > 1)
+    if (entry->has_opening)
+        status = prepare_opening(r);
+    if (entry->has_closing && status == RCX_OK)
         status = prepare_closing(r);
     return status;
 }
@@ -404,7 +399,7 @@ static void settle(struct rcx_request *r)
         rcx_comm_fail(comm, r->status, NULL, 0, WHICH, WHICH_OF(r));
 }
 
-void rcx_request_finish(struct rcx_request *r)
+static inline void complete(struct rcx_request *r)
 {
     if (r->comm->stalled == r) /* it found a number without unstall() */
         r->comm->stalled = r->next;
@@ -461,7 +456,12 @@ static void pump(struct rcx_request *r)
             finish_segment(r, x);
     }
     if (r->finished == r->total)
-        rcx_request_finish(r);
+        complete(r);
+}
+
+void rcx_request_finish(struct rcx_request *r)
+{
+    complete(r);
 }
 
 void rcx_request_launch(struct rcx_request *r)
@@ -490,7 +490,7 @@ int rcx_request_peers(const struct rcx_request *r, int peers[], int most)
 {
     int n = 0;
 
-    for (int i = 0; i < RCX_WINDOW_MAX && n == 0; i++)
+    for (unsigned i = 0; i < rcx_request_slots(r) && n == 0; i++)
         if (r->slots[i])
             n = rcx_exec_peers(r->slots[i], peers, most);
     return n;

@@ -39,6 +39,8 @@ struct rcx_transport {
     struct rcx_message **done_end;
     struct rcx_note *notes;   /* that came, the newest first */
     unsigned notes_leaving;   /* that are not sent yet */
+    unsigned char *dead;      /* peers found dead, by rank; NULL: not looked for */
+    unsigned deaths;          /* so many */
 };
 
 /* Take the newest note off t's list; heap is the one that it was made from.
@@ -70,6 +72,7 @@ struct rcx_transport_args {
     struct rcx_heap *heap;
     struct rcx_log *log;
     bool wakeup; /* event_fd, arm and wake will be used */
+    bool looks_for_dead;
 };
 
 struct rcx_transport_ops {

@@ -116,6 +116,27 @@ static void read_notes(struct rcx_context *context)
     }
 }
 
+/* ---- Deaths ------------------------------------------------------------------ */
+
+static void mourn(struct rcx_comm *comm, const unsigned char *dead)
+{
+    for (int i = 0; i < comm->size; i++)
+        if (dead[comm->ranks ? comm->ranks[i] : i])
+            rcx_comm_fail(comm, RCX_ERR_PEER_FAILED, &i, 1,
+                          "communicator %u: rank %d is dead", comm->id, i);
+}
+
+static void look_for_deaths(struct rcx_context *context)
+{
+    const struct rcx_transport *t = context->transport;
+
+    if (t->deaths == context->deaths)
+        return;
+    context->deaths = t->deaths;
+    for (struct rcx_comm *comm = context->comms; comm; comm = comm->next)
+        mourn(comm, t->dead);
+}
+
 /* ---- Deadlines ------------------------------------------------------------- */
 
 static void call_roll(struct rcx_comm *comm, uint64_t now)
@@ -241,7 +262,8 @@ static void watch_calls(struct rcx_comm *comm, uint64_t now)
     if (now < comm->next_probe_ns)
         return;
     comm->next_probe_ns = now + PROBE_AGE_NS;
-    for (int i = 0; i < RCX_WINDOW_MAX && comm->failed == RCX_OK; i++)
+    for (unsigned i = 0;
+         i < rcx_request_slots(comm->first) && comm->failed == RCX_OK; i++)
         if (comm->first->slots[i])
             watch_fingerprints(comm, comm->first->slots[i]);
 }
@@ -286,6 +308,7 @@ void rcx_watch(struct rcx_context *context)
     if (!context->transport)
         return;
     read_notes(context);
+    look_for_deaths(context);
     now = rcx_instant_now();
     if (now.ns + context->skipped_ns >= context->next_watch_ns) {
         context->next_watch_ns = now.ns + context->skipped_ns + PERIOD_NS;

@@ -140,9 +140,28 @@ static const char *rendezvous_threshold(const struct ucp *u)
     return !is_crowded && rcx_cma_pays(u->heap) ? "16K" : "512K";
 }
 
+/*
+ * UCX 1.13 leaves shared memory out where it shall find dead peers, unless its
+ * environment says otherwise (ucp_config_modify() knows no such option); it
+ * never uses CMA then.
+ */
+static void tell_price(const struct ucp *u)
+{
+    if (getenv("UCX_SYSV_ERROR_HANDLING") ||
+        getenv("UCX_POSIX_ERROR_HANDLING"))
+        rcx_info(u->log, "RCX_ERR_MODE=peer: no CMA inside a node, since it "
+                 "finds no dead peers");
+    else
+        rcx_info(u->log, "RCX_ERR_MODE=peer: no shared memory and no CMA "
+                 "inside a node; UCX_SYSV_ERROR_HANDLING=y and "
+                 "UCX_POSIX_ERROR_HANDLING=y bring shared memory back");
+}
+
 /* The user's settings win. */
 static void adjust(struct ucp *u, ucp_config_t *config)
 {
+    if (u->base.dead)
+        tell_price(u);
     if (!getenv("UCX_RNDV_THRESH") && !getenv("RCX_UCX_RNDV_THRESH"))
         ucp_config_modify(config, "RNDV_THRESH", rendezvous_threshold(u));
 }
@@ -242,6 +261,7 @@ static void close_all(struct rcx_transport *t)
     }
     if (u->context)
         ucp_cleanup(u->context);
+    rcx_heap_free(u->heap, u->base.dead);
     rcx_heap_free(u->heap, u->endpoints);
     rcx_heap_free(u->heap, u);
 }
@@ -265,7 +285,9 @@ static rcx_status_t open(const struct rcx_transport_args *args,
     u->wakeup = args->wakeup;
     u->endpoints = rcx_heap_zalloc(
         u->heap, (size_t)u->boot->size * sizeof *u->endpoints);
-    if (!u->endpoints) {
+    if (args->looks_for_dead)
+        u->base.dead = rcx_heap_zalloc(u->heap, (size_t)u->boot->size);
+    if (!u->endpoints || (args->looks_for_dead && !u->base.dead)) {
         status = rcx_fail(u->log, RCX_ERR_NOMEM, "no memory for endpoints");
         goto close_transport;
     }
@@ -301,6 +323,19 @@ static rcx_status_t address(struct rcx_transport *t, const void **address_p,
 
 /* ---- Messages ------------------------------------------------------------- */
 
+static void peer_died(void *arg, ucp_ep_h endpoint, ucs_status_t status)
+{
+    struct ucp *u = arg;
+
+    (void)status;
+    for (int i = 0; i < u->boot->size; i++) {
+        if (u->endpoints[i] == endpoint && !u->base.dead[i]) {
+            u->base.dead[i] = 1;
+            u->base.deaths++;
+        }
+    }
+}
+
 static rcx_status_t reach(struct ucp *u, int peer)
 {
     ucp_ep_params_t params = {.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS};
@@ -316,6 +351,12 @@ static rcx_status_t reach(struct ucp *u, int peer)
     if (status != RCX_OK)
         return status;
     params.address = remote;
+    if (u->base.dead) {
+        params.field_mask |= UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+                             UCP_EP_PARAM_FIELD_ERR_HANDLER;
+        params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+        params.err_handler = (ucp_err_handler_t){.cb = peer_died, .arg = u};
+    }
     ucs = ucp_ep_create(u->worker, &params, &u->endpoints[peer]);
     return ucs == UCS_OK ? RCX_OK : fail(u, "ucp_ep_create", ucs);
 }

@@ -9,6 +9,7 @@
  *
  *   kill stop late   what the victim does instead of calling; rank 0 ends one
  *                    that is stopped
+ *   dead             as kill, but there is no deadline: RCX_ERR_MODE=peer
  *   abort            the victim calls rcx_comm_abort() instead
  *   thread           a thread of each other rank waits, the victim's does, too,
  *                    and the victim's main thread aborts
@@ -97,8 +98,9 @@ static rcx_status_t call_on(const char *collective, int64_t *took_p)
 static void check_blame(int64_t took, rcx_status_t status)
 {
     const int aborts = how[0] == 'a' || how[0] == 't';
-    const rcx_status_t expected = aborts ? RCX_ERR_COMM_FAILED
-                                         : RCX_ERR_TIMEOUT;
+    const rcx_status_t expected = aborts          ? RCX_ERR_COMM_FAILED
+                                  : how[0] == 'd' ? RCX_ERR_PEER_FAILED
+                                                  : RCX_ERR_TIMEOUT;
     const int64_t limit = SECOND_NS + (aborts ? 0 : DEADLINE_NS);
     rcx_error_info_t info;
 
@@ -165,11 +167,11 @@ static void abort_from_outside(const char *collective)
 
 static void be_victim(const char *collective)
 {
-    if (strcmp(how, "kill") == 0)
+    usleep(100000); /* the others have warmed up */
+    if (strcmp(how, "kill") == 0 || strcmp(how, "dead") == 0)
         raise(SIGKILL);
     if (strcmp(how, "stop") == 0)
         raise(SIGSTOP);
-    usleep(100000); /* the others have warmed up */
     if (strcmp(how, "late") == 0) {
         usleep(1500000);
         while (call(collective, 0) == RCX_OK)
@@ -200,7 +202,7 @@ int main(int argc, char **argv)
     comm = rcx_world(context);
     rank = rcx_comm_rank(comm);
     size = rcx_comm_size(comm);
-    if (strcmp(how, "thread") == 0 &&
+    if ((strcmp(how, "thread") == 0 || strcmp(how, "dead") == 0) &&
         rcx_comm_set_timeout(comm, 0) != RCX_OK)
         fail("rcx_comm_set_timeout fails");
     pids[rank] = getpid();

@@ -42,5 +42,11 @@ done
 try 137 kill allreduce -x UCX_TLS=tcp,self -x UCX_NET_DEVICES=lo
 try 137 stop allreduce -x UCX_TLS=tcp,self -x UCX_NET_DEVICES=lo
 
+# UCX has its own words to say about a peer that is gone.
+peer=(-x RCX_ERR_MODE=peer -x UCX_KEEPALIVE_INTERVAL=1s -x UCX_LOG_LEVEL=fatal)
+try 137 dead allreduce "${peer[@]}"
+try 137 dead reduce "${peer[@]}" -x UCX_SYSV_ERROR_HANDLING=y \
+    -x UCX_POSIX_ERROR_HANDLING=y
+
 echo "1..$number"
 exit $((failed > 0))

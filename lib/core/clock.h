@@ -44,8 +44,9 @@ static inline struct rcx_instant rcx_instant_now(void)
 }
 
 /*
- * Ticks in nanoseconds, by two moments, the earlier one first: exact at both,
- * and never backwards. All ticks are to->ns where no time lies between them.
+ * Ticks in nanoseconds, by two moments, the earlier one first: theirs at both
+ * (a double is exact for 100 days), and never backwards. All ticks are to->ns
+ * where no time lies between the two.
  */
 static inline uint64_t rcx_ticks_to_ns(uint64_t ticks,
                                        const struct rcx_instant *from,

@@ -4,8 +4,9 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "core/clock.h"
 
 /*
  * The system call pins each page before it copies it. What that costs depends
@@ -19,31 +20,23 @@ struct block {
     char bytes[BYTES];
 };
 
-static uint64_t now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static uint64_t time_of_copy(struct block *to, const struct block *from)
 {
-    const uint64_t start = now();
+    const uint64_t start = rcx_now_ns();
 
     memcpy(to, from, sizeof *to);
     __asm__ volatile("" ::"r"(to) : "memory"); /* it is not optimised away */
-    return now() - start;
+    return rcx_now_ns() - start;
 }
 
 static uint64_t time_of_read(struct block *to, struct block *from)
 {
     const struct iovec here = {.iov_base = to, .iov_len = sizeof *to};
     const struct iovec there = {.iov_base = from, .iov_len = sizeof *from};
-    const uint64_t start = now();
+    const uint64_t start = rcx_now_ns();
     const ssize_t bytes = process_vm_readv(getpid(), &here, 1, &there, 1, 0);
 
-    return bytes == BYTES ? now() - start : UINT64_MAX;
+    return bytes == BYTES ? rcx_now_ns() - start : UINT64_MAX;
 }
 
 bool rcx_cma_pays(struct rcx_heap *heap)

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The flight recorder: the last operations of a communicator, for dumps
+ * (core/dump.h). It runs with every operation, so a record is a few stores and
+ * two readings of the CPU's ticks: no lock, no system call, and no allocation
+ * but that of the ring, once.
+ *
+ *     record = rcx_recorder_begin(&comm->recorder);
+ *     number = record->number;
+ *     record->sequence = ...; and all else that says "of the caller"
+ *     ...
+ *     rcx_recorder_end(&comm->recorder, number, status);
+ */
+#ifndef RCX_CORE_RECORDER_H
+#define RCX_CORE_RECORDER_H
+
+#include "core/clock.h"
+#include "core/heap.h"
+#include "rcx/rcx.h"
+
+struct rcx_algo;
+
+enum { RCX_RECORDER_DEPTH = 1024 }; /* a power of two */
+
+enum rcx_record_state {
+    RCX_RECORD_STARTED,
+    RCX_RECORD_DONE,
+    RCX_RECORD_FAILED
+};
+
+struct rcx_record {
+    uint64_t number;   /* counts the recorder's operations from 0 */
+    uint64_t begin;    /* ticks */
+    uint64_t end;      /* ticks, once it is over */
+    uint64_t sequence; /* of the caller: the communicator's, of segment 0 */
+    uint64_t count;    /* of the caller: elements */
+    uint64_t segment;  /* of the caller: elements; 0: one piece */
+    const struct rcx_algo *algo; /* of the caller */
+    rcx_datatype_t type;         /* of the caller */
+    rcx_op_t op;                 /* of the caller */
+    int root;                    /* of the caller */
+    uint8_t coll;                /* of the caller: an enum rcx_coll */
+    uint8_t state;               /* an enum rcx_record_state */
+    int16_t status;              /* an rcx_status_t */
+};
+_Static_assert(sizeof(struct rcx_record) <= 72, "a ring is at most 72 KB");
+
+/* Stays where it is: slots may point into it. */
+struct rcx_recorder {
+    struct rcx_record *slots; /* NULL: not opened yet */
+    uint64_t mask;            /* number of slots - 1 */
+    uint64_t next;            /* number of the next record */
+    struct rcx_instant born;
+    struct rcx_heap *heap;
+    struct rcx_record scratch; /* the only slot where memory ran out */
+};
+
+void rcx_recorder_init(struct rcx_recorder *r, struct rcx_heap *heap);
+void rcx_recorder_free(struct rcx_recorder *r);
+
+/*
+ * Allocate the ring, unless it is there. The first record does it, too: this is
+ * for those who may allocate now, and not then. Its memory is not touched
+ * before it is used, so that idle communicators cost address space only.
+ */
+void rcx_recorder_open(struct rcx_recorder *r);
+
+/* The next record, in place of the oldest, with state STARTED. */
+static inline struct rcx_record *rcx_recorder_begin(struct rcx_recorder *r)
+{
+    struct rcx_record *record;
+
+    if (__builtin_expect(!r->slots, 0))
+        rcx_recorder_open(r);
+    record = &r->slots[r->next & r->mask];
+    record->number = r->next++;
+    record->state = RCX_RECORD_STARTED;
+    record->status = RCX_IN_PROGRESS;
+    record->begin = rcx_ticks();
+    return record;
+}
+
+/* The operation whose record has that number is over. By then a later one may
+ * have its place. */
+static inline void rcx_recorder_end(struct rcx_recorder *r, uint64_t number,
+                                    rcx_status_t status)
+{
+    struct rcx_record *record = &r->slots[number & r->mask];
+
+    if (record->number != number)
+        return;
+    record->state = status == RCX_OK ? RCX_RECORD_DONE : RCX_RECORD_FAILED;
+    record->status = (int16_t)status;
+    record->end = rcx_ticks();
+}
+
+/* Numbers from here to next are kept, the rest is overwritten. */
+static inline uint64_t rcx_recorder_oldest(const struct rcx_recorder *r)
+{
+    return r->next > r->mask ? r->next - r->mask - 1 : 0;
+}
+
+static inline const struct rcx_record *
+rcx_recorder_at(const struct rcx_recorder *r, uint64_t number)
+{
+    return &r->slots[number & r->mask];
+}
+
+#endif

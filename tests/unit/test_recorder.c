@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The flight recorder and its dumps. What a JSON parser reads from a dump is
+ * tests/trace's; here is what no parser tells.
+ */
+#include "test.h"
+
+#include <malloc.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "capture.h"
+#include "core/algo.h"
+#include "core/dump.h"
+
+enum { DEPTH = RCX_RECORDER_DEPTH };
+
+static struct rcx_heap heap;
+static struct rcx_recorder recorder;
+
+static int open_recorder(void **state)
+{
+    (void)state;
+    heap = RCX_HEAP_INIT;
+    rcx_recorder_init(&recorder, &heap);
+    return 0;
+}
+
+static int close_recorder(void **state)
+{
+    (void)state;
+    rcx_recorder_free(&recorder);
+    return (int)heap.live;
+}
+
+/* Begin an operation as the caller would; its number. */
+static uint64_t begin(uint64_t sequence)
+{
+    struct rcx_record *record = rcx_recorder_begin(&recorder);
+
+    record->sequence = sequence;
+    record->count = 10 * sequence;
+    record->segment = 0;
+    record->algo = rcx_algo_table[0];
+    record->type = RCX_INT32;
+    record->op = RCX_SUM;
+    record->root = 0;
+    record->coll = RCX_COLL_ALLREDUCE;
+    return record->number;
+}
+
+/* ---- Ticks -------------------------------------------------------------- */
+
+static void ticks_become_nanoseconds_on_a_line(void **state)
+{
+    const struct rcx_instant from = {1000, 5000}, to = {3000, 9000};
+    const struct rcx_instant late = {UINT64_C(1) << 54, UINT64_C(1) << 53};
+
+    (void)state;
+    assert_int_equal(rcx_ticks_to_ns(1000, &from, &to), 5000);
+    assert_int_equal(rcx_ticks_to_ns(1001, &from, &to), 5002);
+    assert_int_equal(rcx_ticks_to_ns(2500, &from, &to), 8000);
+    assert_int_equal(rcx_ticks_to_ns(3000, &from, &to), 9000);
+    /* of another core, whose counter is a little off */
+    assert_int_equal(rcx_ticks_to_ns(999, &from, &to), 4998);
+    assert_int_equal(rcx_ticks_to_ns(3002, &from, &to), 9004);
+    /* no time has passed, or less than none */
+    assert_int_equal(rcx_ticks_to_ns(3000, &to, &to), 9000);
+    assert_int_equal(rcx_ticks_to_ns(1, &to, &from), 5000);
+    /* 104 days: both ends are still exact */
+    assert_int_equal(rcx_ticks_to_ns(1000, &from, &late), 5000);
+    assert_int_equal(rcx_ticks_to_ns(late.ticks, &from, &late), late.ns);
+}
+
+static void times_never_run_backwards(void **state)
+{
+    enum { MANY = 100000 };
+    static uint64_t ticks[MANY];
+    const struct rcx_instant from = rcx_instant_now();
+    uint64_t last = from.ns;
+    struct rcx_instant to;
+
+    (void)state;
+    for (int i = 0; i < MANY; i++)
+        ticks[i] = rcx_ticks();
+    to = rcx_instant_now();
+    for (int i = 0; i < MANY; i++) {
+        const uint64_t ns = rcx_ticks_to_ns(ticks[i], &from, &to);
+
+        assert_true(ns >= last);
+        last = ns;
+    }
+    assert_true(last <= to.ns);
+    assert_true(to.ns <= rcx_now_ns());
+}
+
+/* ---- The ring ----------------------------------------------------------- */
+
+static void the_last_operations_are_kept(void **state)
+{
+    enum { MANY = 3 * DEPTH + 7 };
+
+    (void)state;
+    assert_int_equal(rcx_recorder_oldest(&recorder), 0);
+    for (uint64_t i = 0; i < MANY; i++) {
+        const uint64_t number = begin(i + 100);
+
+        assert_int_equal(number, i);
+        rcx_recorder_end(&recorder, number, i % 5 ? RCX_OK : RCX_ERR_TIMEOUT);
+        assert_int_equal(rcx_recorder_oldest(&recorder),
+                         i < DEPTH ? 0 : i - DEPTH + 1);
+    }
+    for (uint64_t i = MANY - DEPTH; i < MANY; i++) {
+        const struct rcx_record *r = rcx_recorder_at(&recorder, i);
+
+        assert_int_equal(r->sequence, i + 100);
+        assert_int_equal(r->state,
+                         i % 5 ? RCX_RECORD_DONE : RCX_RECORD_FAILED);
+        assert_int_equal(r->status, i % 5 ? RCX_OK : RCX_ERR_TIMEOUT);
+        assert_true(r->begin >= recorder.born.ticks);
+        assert_true(r->end >= r->begin);
+    }
+    assert_int_equal(heap.calls, 1);
+}
+
+static void an_operation_is_started_until_it_ends(void **state)
+{
+    const uint64_t first = begin(1), second = begin(2);
+    const struct rcx_record *r = rcx_recorder_at(&recorder, first);
+
+    (void)state;
+    assert_int_equal(r->state, RCX_RECORD_STARTED);
+    rcx_recorder_end(&recorder, second, RCX_OK);
+    assert_int_equal(r->state, RCX_RECORD_STARTED);
+    rcx_recorder_end(&recorder, first, RCX_OK);
+    assert_int_equal(r->state, RCX_RECORD_DONE);
+}
+
+static void an_overwritten_operation_ends_without_a_trace(void **state)
+{
+    const uint64_t old = begin(1);
+    struct rcx_record before;
+    uint64_t young = 0;
+
+    (void)state;
+    for (int i = 0; i < DEPTH; i++)
+        young = begin(2);
+    assert_ptr_equal(rcx_recorder_at(&recorder, old),
+                     rcx_recorder_at(&recorder, young));
+    before = *rcx_recorder_at(&recorder, young);
+    rcx_recorder_end(&recorder, old, RCX_ERR_TRANSPORT);
+    assert_memory_equal(&before, rcx_recorder_at(&recorder, young),
+                        sizeof before);
+}
+
+static void without_memory_the_last_operation_is_kept(void **state)
+{
+    uint64_t old, young;
+
+    (void)state;
+    heap.budget = 0;
+    old = begin(1);
+    young = begin(2);
+    heap.budget = UINT64_MAX; /* too late: a ring would have lost the numbers */
+    rcx_recorder_end(&recorder, old, RCX_ERR_OP);
+    assert_int_equal(rcx_recorder_at(&recorder, young)->state,
+                     RCX_RECORD_STARTED);
+    rcx_recorder_end(&recorder, young, RCX_OK);
+    assert_int_equal(rcx_recorder_at(&recorder, young)->state, RCX_RECORD_DONE);
+    assert_int_equal(rcx_recorder_at(&recorder, young)->sequence, 2);
+    assert_int_equal(begin(3), 2);
+    assert_int_equal(rcx_recorder_oldest(&recorder), 2);
+    assert_int_equal(heap.calls, 0);
+}
+
+static void a_ring_that_was_opened_allocates_no_more(void **state)
+{
+    (void)state;
+    rcx_recorder_open(&recorder);
+    rcx_recorder_open(&recorder);
+    assert_int_equal(heap.calls, 1);
+    heap.budget = 0;
+    for (uint64_t i = 0; i < 2 * DEPTH; i++)
+        rcx_recorder_end(&recorder, begin(i), RCX_OK);
+    assert_int_equal(rcx_recorder_oldest(&recorder), DEPTH);
+}
+
+/* ---- Memory ------------------------------------------------------------- */
+
+#if defined __SANITIZE_ADDRESS__
+#define SANITIZED 1
+#elif defined __has_feature
+#if __has_feature(address_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+
+#ifndef SANITIZED /* whose heap writes into what it gives out */
+enum { LIVE = 4000, PAGES_EACH = 3 }; /* the record's, malloc's at both ends */
+
+static uint64_t resident_bytes(void)
+{
+    FILE *file = fopen("/proc/self/smaps_rollup", "re");
+    char line[256];
+    unsigned long kilobytes = 0;
+
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file))
+        if (sscanf(line, "Rss: %lu kB", &kilobytes) == 1)
+            break;
+    fclose(file);
+    assert_true(kilobytes > 0);
+    return kilobytes * UINT64_C(1024);
+}
+
+/* Of the pages that a ring is in. */
+static int resident_pages(const struct rcx_recorder *r)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t start = (uintptr_t)r->slots & -page;
+    const uintptr_t end = (uintptr_t)(r->slots + DEPTH);
+    unsigned char there[64];
+    int pages = 0;
+
+    assert_true((end - start + page - 1) / page <= sizeof there);
+    assert_int_equal(mincore((void *)start, end - start, there), 0);
+    for (uintptr_t i = 0; i < (end - start + page - 1) / page; i++)
+        pages += there[i] & 1;
+    return pages;
+}
+
+static void memory_that_is_not_used_stays_away(void **state)
+{
+    static struct rcx_recorder recorders[LIVE];
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t before;
+
+    (void)state;
+    mallopt(M_PERTURB, 0); /* Meson has malloc fill its blocks */
+    prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+    memset(recorders, 1, sizeof recorders); /* their own pages are there */
+    before = resident_bytes();
+    for (int i = 0; i < LIVE; i++) {
+        rcx_recorder_init(&recorders[i], &heap);
+        rcx_recorder_end(&recorders[i],
+                         rcx_recorder_begin(&recorders[i])->number, RCX_OK);
+    }
+    print_message("# %.1f KB each\n",
+                  (double)(resident_bytes() - before) / LIVE / 1024);
+    assert_true(resident_bytes() - before <= LIVE * PAGES_EACH * page);
+    for (int i = 0; i < LIVE; i++) {
+        assert_true(resident_pages(&recorders[i]) <= PAGES_EACH);
+        rcx_recorder_free(&recorders[i]);
+    }
+}
+#endif
+
+/* ---- Texts of dumps ----------------------------------------------------- */
+
+static bool no_comm(void *arg, struct rcx_dump_comm *comm_p)
+{
+    (void)arg, (void)comm_p;
+    return false;
+}
+
+static void check_reason(const char *reason, const char *expected)
+{
+    const struct rcx_dump_head head = {.size = 1, .reason = reason,
+                                       .next = no_comm};
+    char *text, *found;
+    size_t bytes;
+    FILE *file = open_memstream(&text, &bytes);
+
+    rcx_dump_write(file, &head);
+    assert_false(ferror(file));
+    fclose(file);
+    found = strstr(text, "\"reason\": ");
+    assert_non_null(found);
+    found += strlen("\"reason\": ");
+    *strstr(found, ", \"communicators\": []}\n") = '\0';
+    assert_string_equal(found, expected);
+    free(text);
+}
+
+static void strings_are_escaped(void **state)
+{
+    (void)state;
+    check_reason(NULL, "null");
+    check_reason("", "\"\"");
+    check_reason("plain", "\"plain\"");
+    check_reason("say \"a\\b\"/", "\"say \\\"a\\\\b\\\"/\"");
+    check_reason("\x01\t\n\r\x1f ", "\"\\u0001\\u0009\\u000a\\u000d\\u001f \"");
+}
+
+static void text_that_is_no_utf8_is_replaced(void **state)
+{
+#define BAD "\\ufffd"
+    (void)state;
+    /* the first and last characters of 1 to 4 bytes, around the surrogates */
+    check_reason("\x7f \xc2\x80 \xdf\xbf \xe0\xa0\x80 \xed\x9f\xbf",
+                 "\"\x7f \xc2\x80 \xdf\xbf \xe0\xa0\x80 \xed\x9f\xbf\"");
+    check_reason("\xee\x80\x80 \xef\xbf\xbf \xf0\x90\x80\x80 \xf4\x8f\xbf\xbf",
+                 "\"\xee\x80\x80 \xef\xbf\xbf \xf0\x90\x80\x80 "
+                 "\xf4\x8f\xbf\xbf\"");
+    /* cut off, out of place, too long a form, surrogate, beyond the last */
+    check_reason("\xe2\x82", "\"" BAD BAD "\"");
+    check_reason("\xf0\x9f\x98", "\"" BAD BAD BAD "\"");
+    check_reason("a\x80z", "\"a" BAD "z\"");
+    check_reason("\xc3(", "\"" BAD "(\"");
+    check_reason("\xc3\"", "\"" BAD "\\\"\"");
+    check_reason("\xc0\xaf", "\"" BAD BAD "\"");
+    check_reason("\xe0\x9f\xbf", "\"" BAD BAD BAD "\"");
+    check_reason("\xf0\x8f\xbf\xbf", "\"" BAD BAD BAD BAD "\"");
+    check_reason("\xed\xa0\x80", "\"" BAD BAD BAD "\"");
+    check_reason("\xf4\x90\x80\x80", "\"" BAD BAD BAD BAD "\"");
+    check_reason("\xf8\x88\x80\x80\x80", "\"" BAD BAD BAD BAD BAD "\"");
+    check_reason("\xff", "\"" BAD "\"");
+}
+
+/* ---- Files of dumps ----------------------------------------------------- */
+
+static char folder[32], path[64];
+static struct rcx_log quiet_log;
+static struct capture capture;
+
+static int make_folder(void **state)
+{
+    (void)state;
+    strcpy(folder, "/tmp/rcx_recorder_XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/dump.json", folder);
+    rcx_log_init(&quiet_log);
+    quiet_log.fn = capture_line;
+    quiet_log.arg = &capture;
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    unlink(path);
+    return rmdir(folder); /* which fails unless it is empty */
+}
+
+static void read_path(char *text, size_t bytes)
+{
+    FILE *file = fopen(path, "re");
+
+    assert_non_null(file);
+    text[fread(text, 1, bytes - 1, file)] = '\0';
+    fclose(file);
+}
+
+/* What is at path while the dump is on its way. */
+static bool look(void *arg, struct rcx_dump_comm *comm_p)
+{
+    (void)comm_p;
+    read_path(arg, 100);
+    return false;
+}
+
+static void a_dump_replaces_what_was_there_when_it_is_whole(void **state)
+{
+    char meanwhile[100], after[1000];
+    const struct rcx_dump_head head = {.size = 1, .next = look,
+                                       .arg = meanwhile};
+    FILE *file = fopen(path, "we");
+
+    (void)state;
+    fprintf(file, "an older one");
+    fclose(file);
+    assert_ok(rcx_dump_to_path(&quiet_log, path, &head));
+    assert_string_equal(meanwhile, "an older one");
+    read_path(after, sizeof after);
+    assert_non_null(strstr(after, "{\"rcx_dump\": 1"));
+    assert_non_null(strstr(after, "]}\n"));
+}
+
+static void a_dump_that_has_no_room_leaves_what_was_there(void **state)
+{
+    const struct rcx_dump_head head = {.size = 1, .next = no_comm};
+    struct rlimit limit, little;
+    char after[100];
+    FILE *file = fopen(path, "we");
+
+    (void)state;
+    fprintf(file, "an older one");
+    fclose(file);
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &limit);
+    little = limit;
+    little.rlim_cur = 50;
+    setrlimit(RLIMIT_FSIZE, &little);
+    capture_begin(&capture);
+
+    const rcx_status_t status = rcx_dump_to_path(&quiet_log, path, &head);
+
+    setrlimit(RLIMIT_FSIZE, &limit);
+    signal(SIGXFSZ, SIG_DFL);
+    capture_end(&capture);
+    capture_check(&capture, status, RCX_ERR_ARG,
+                  (const char *const[]){path, "File too large", NULL});
+    read_path(after, sizeof after);
+    assert_string_equal(after, "an older one");
+}
+
+static void a_path_that_cannot_be_written_is_refused(void **state)
+{
+    const struct rcx_dump_head head = {.size = 1, .next = no_comm};
+    char longer[5000];
+
+    (void)state;
+    memset(longer, 'x', sizeof longer - 1);
+    longer[sizeof longer - 1] = '\0';
+    assert_refused(&capture, rcx_dump_to_path(&quiet_log, "/no/such", &head),
+                   RCX_ERR_ARG, "path=/no/such", "No such file");
+    assert_refused(&capture, rcx_dump_to_path(&quiet_log, folder, &head),
+                   RCX_ERR_ARG, folder, "Is a directory");
+    assert_refused(&capture, rcx_dump_to_path(&quiet_log, longer, &head),
+                   RCX_ERR_ARG, "path=xxx");
+}
+
+#define recorder_test(name) \
+    cmocka_unit_test_setup_teardown(name, open_recorder, close_recorder)
+#define file_test(name) \
+    cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ticks_become_nanoseconds_on_a_line),
+        cmocka_unit_test(times_never_run_backwards),
+        recorder_test(the_last_operations_are_kept),
+        recorder_test(an_operation_is_started_until_it_ends),
+        recorder_test(an_overwritten_operation_ends_without_a_trace),
+        recorder_test(without_memory_the_last_operation_is_kept),
+        recorder_test(a_ring_that_was_opened_allocates_no_more),
+#ifndef SANITIZED
+        recorder_test(memory_that_is_not_used_stays_away),
+#endif
+        cmocka_unit_test(strings_are_escaped),
+        cmocka_unit_test(text_that_is_no_utf8_is_replaced),
+        file_test(a_dump_replaces_what_was_there_when_it_is_whole),
+        file_test(a_dump_that_has_no_room_leaves_what_was_there),
+        file_test(a_path_that_cannot_be_written_is_refused),
+    };
+
+    return cmocka_run_group_tests_name("recorder", tests, NULL, NULL);
+}

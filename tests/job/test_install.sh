@@ -54,6 +54,9 @@ version=$(pkg-config --modversion rcx)
 [ -n "$version" ] && [ "$(readlink -f "$library")" = "$library.$version" ]
 ok $? "rcx.pc and the library agree on the version"
 
+do_it "$prefix/bin/rcx_trace" --version && [ "$(cat "$out")" = "rcx_trace (RCX) $version" ]
+ok $? "rcx_trace is installed, and of that version"
+
 # --- the library from outside ---
 
 readelf -d "$library" >"$out" && grep -q 'SONAME.*\[librcx\.so\.0\]' "$out"

@@ -25,6 +25,7 @@ packages_table='
     test   g++                      command g++
     test   clang                    command clang
     test   clang-format             command clang-format
+    test   libclang-rt-14-dev       clang_runtime fuzzer
     test   binutils                 command nm
     test   openmpi-bin              command mpirun.openmpi
     test   libopenmpi-dev           command mpicc.openmpi
@@ -53,6 +54,14 @@ have_file()
 }
 
 have_header() { have_file {/usr,/usr/local}/include{,/*-linux-*}/"$1"; }
+
+# What clang links with to sanitize or to fuzz.
+have_clang_runtime()
+{
+    local folder
+    folder=$(clang -print-runtime-dir 2>/dev/null) &&
+        have_file "$folder/libclang_rt.$1"{,-*}.a
+}
 
 have_library() { have_file {/usr,/usr/local}/lib{,64,/*-linux-*}/"$1"; }
 

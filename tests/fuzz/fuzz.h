@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A fuzzed part of RCX is a program of one function, fuzz_input(), that takes
+ * any bytes. It is linked twice: with libFuzzer, which looks for bytes that
+ * reach new code, and with replay.c, which every compiler has.
+ */
+#ifndef RCX_TESTS_FUZZ_H
+#define RCX_TESTS_FUZZ_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define fuzz_input LLVMFuzzerTestOneInput
+
+int fuzz_input(const uint8_t *data, size_t bytes);
+
+/* End the process, as a crash of RCX does. */
+#define fuzz_require(condition) \
+    do { \
+        if (!(condition)) { \
+            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, \
+                    #condition); \
+            abort(); \
+        } \
+    } while (0)
+
+#endif

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What peers published. The input says how many ranks there are, what the
+ * bootstrap knows of this node, and the blob of each rank: anything, or RCX's
+ * own with some bits changed. It is accepted where it has to be, and nothing
+ * behind its end is read.
+ *
+ *   input = ranks - 1, node (0: unknown, 1: size, 2: size and ranks), blob...
+ *   blob  = 0, length (16 bits), bytes           these
+ *         | 1, length, offset (16 bits), bytes   RCX's, changed from offset on
+ *         | 2                                    lookup fails
+ */
+#include "fuzz.h"
+
+#include <sched.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "core/peer.h"
+
+enum {
+    MOST_RANKS = 8,
+    /* the header as it is on the wire */
+    VERSION_AT = 4, ADDRESS_BYTES_AT = 8, TRANSPORT_AT = 16, HOST_AT = 80,
+    HOST_BYTES = 128, CPUS_AT = 208,
+    HEADER_BYTES = CPUS_AT + (int)sizeof(cpu_set_t)
+};
+
+static const char version[] = "fuzz 1", address[] = "somewhere";
+
+struct blob {
+    char *bytes; /* NULL: lookup fails */
+    size_t count;
+};
+
+static struct blob own; /* what RCX publishes here */
+
+struct fake {
+    struct rcx_boot boot;
+    struct blob blobs[MOST_RANKS];
+    int local_ranks[MOST_RANKS];
+    int errors; /* lines of the log */
+};
+
+static void keep(struct blob *blob, const void *bytes, size_t count)
+{
+    /* exactly as long, so that a sanitizer sees its end */
+    blob->bytes = malloc(count ? count : 1);
+    blob->count = count;
+    fuzz_require(blob->bytes);
+    if (count > 0)
+        memcpy(blob->bytes, bytes, count);
+}
+
+/* ---- The job ------------------------------------------------------------- */
+
+static rcx_status_t publish(struct rcx_boot *boot, const void *blob,
+                            size_t bytes)
+{
+    (void)boot;
+    keep(&own, blob, bytes);
+    return RCX_OK;
+}
+
+static rcx_status_t lookup(struct rcx_boot *boot, int rank, const void **blob_p,
+                           size_t *bytes_p)
+{
+    const struct blob *blob = &((struct fake *)boot)->blobs[rank];
+
+    fuzz_require(rank >= 0 && rank < boot->size);
+    if (!blob->bytes)
+        return RCX_ERR_TIMEOUT; /* and says so itself */
+    *blob_p = blob->bytes;
+    *bytes_p = blob->count;
+    return RCX_OK;
+}
+
+static const struct rcx_boot_ops boot_ops = {.publish = publish,
+                                             .lookup = lookup};
+
+static void get_version(char *text, size_t bytes)
+{
+    snprintf(text, bytes, "%s", version);
+}
+
+static rcx_status_t get_address(struct rcx_transport *t, const void **address_p,
+                                size_t *bytes_p)
+{
+    (void)t;
+    *address_p = address;
+    *bytes_p = sizeof address;
+    return RCX_OK;
+}
+
+static const struct rcx_transport_ops transport_ops = {
+    .version = get_version, .address = get_address};
+
+static void count_line(rcx_log_level_t level, const char *text, void *arg)
+{
+    fuzz_require(level == RCX_LOG_ERROR && text[0] != '\0');
+    ((struct fake *)arg)->errors++;
+}
+
+/* ---- The input ----------------------------------------------------------- */
+
+struct input {
+    const uint8_t *at, *end;
+};
+
+static unsigned take(struct input *in)
+{
+    return in->at < in->end ? *in->at++ : 0;
+}
+
+static size_t take_length(struct input *in)
+{
+    const unsigned low = take(in);
+
+    return low | take(in) << 8;
+}
+
+static void take_blob(struct input *in, struct blob *blob)
+{
+    const unsigned how = take(in) % 3;
+    size_t count = how == 2 ? 0 : take_length(in);
+    const size_t offset = how == 1 ? take_length(in) : 0;
+
+    if (count > (size_t)(in->end - in->at))
+        count = (size_t)(in->end - in->at);
+    if (how == 0)
+        keep(blob, in->at, count);
+    if (how == 1)
+        keep(blob, own.bytes, own.count);
+    for (size_t i = 0; how == 1 && i < count; i++)
+        blob->bytes[(offset + i) % blob->count] ^= (char)in->at[i];
+    in->at += count;
+}
+
+static void open_fake(struct fake *fake, struct input *in)
+{
+    struct rcx_boot *boot = &fake->boot;
+    unsigned node;
+
+    boot->size = 1 + (int)(take(in) % MOST_RANKS);
+    node = take(in);
+    if (node % 3 != 0)
+        boot->local_size = 1 + (int)(node / 3) % boot->size;
+    if (node % 3 == 2)
+        boot->local_ranks = fake->local_ranks;
+    for (int i = 0; i < boot->size; i++) {
+        fake->local_ranks[i] = boot->size - 1 - i;
+        take_blob(in, &fake->blobs[i]);
+    }
+}
+
+/* ---- What has to come out ------------------------------------------------ */
+
+static bool is_good(const struct blob *blob)
+{
+    const uint32_t wire_version = 1;
+    uint64_t address_bytes;
+
+    if (!blob->bytes || blob->count < HEADER_BYTES)
+        return false;
+    memcpy(&address_bytes, blob->bytes + ADDRESS_BYTES_AT,
+           sizeof address_bytes);
+    return memcmp(blob->bytes, "RCX", VERSION_AT) == 0 &&
+           memcmp(blob->bytes + VERSION_AT, &wire_version,
+                  sizeof wire_version) == 0 &&
+           address_bytes == blob->count - HEADER_BYTES;
+}
+
+static void check_address(struct fake *fake, const struct rcx_log *log,
+                          int rank)
+{
+    const struct blob *blob = &fake->blobs[rank];
+    const bool good = is_good(blob) &&
+                      memcmp(blob->bytes + TRANSPORT_AT, version,
+                             sizeof version) == 0;
+    const void *found = fake;
+    size_t bytes = 42;
+    rcx_status_t status;
+
+    fake->errors = 0;
+    status = rcx_peer_address(&fake->boot, log, rank, version, &found, &bytes);
+    if (good) {
+        fuzz_require(status == RCX_OK && fake->errors == 0);
+        fuzz_require(found == blob->bytes + HEADER_BYTES);
+        fuzz_require(bytes == blob->count - HEADER_BYTES);
+        return;
+    }
+    fuzz_require(status == (blob->bytes ? RCX_ERR_LAUNCH : RCX_ERR_TIMEOUT));
+    fuzz_require(fake->errors == (blob->bytes != NULL));
+    fuzz_require(found == fake && bytes == 42);
+}
+
+/* This process may use one core; see begin(). */
+static bool cores_are_shared(const struct fake *fake)
+{
+    const struct rcx_boot *boot = &fake->boot;
+    const int local = boot->local_size ? boot->local_size : boot->size;
+    const int looked_at = boot->local_ranks ? local : boot->size;
+    cpu_set_t all, cpus;
+    int ranks = 0;
+
+    CPU_ZERO(&all);
+    for (int i = 0; local > 1 && i < looked_at; i++) {
+        const int rank = boot->local_ranks ? boot->local_ranks[i] : i;
+        const struct blob *blob = &fake->blobs[rank];
+
+        if (!is_good(blob) || memcmp(blob->bytes + HOST_AT,
+                                     own.bytes + HOST_AT, HOST_BYTES) != 0)
+            continue;
+        memcpy(&cpus, blob->bytes + CPUS_AT, sizeof cpus);
+        CPU_OR(&all, &all, &cpus);
+        ranks++;
+    }
+    return ranks > CPU_COUNT(&all);
+}
+
+/* So that two ranks share it. */
+static void use_one_core(void)
+{
+    cpu_set_t cpus, first;
+    int cpu = 0;
+
+    fuzz_require(sched_getaffinity(0, sizeof cpus, &cpus) == 0);
+    while (!CPU_ISSET(cpu, &cpus))
+        cpu++;
+    CPU_ZERO(&first);
+    CPU_SET(cpu, &first);
+    fuzz_require(sched_setaffinity(0, sizeof first, &first) == 0);
+}
+
+static void begin(struct rcx_context *context)
+{
+    use_one_core();
+    fuzz_require(rcx_peer_publish(context) == RCX_OK);
+    fuzz_require(own.count == HEADER_BYTES + sizeof address);
+}
+
+int fuzz_input(const uint8_t *data, size_t bytes)
+{
+    struct fake fake = {.boot = {.ops = &boot_ops}};
+    struct rcx_transport transport = {.ops = &transport_ops};
+    struct rcx_context context = {.heap = RCX_HEAP_INIT, .boot = &fake.boot,
+                                  .transport = &transport};
+    struct input in = {data, data + bytes};
+
+    rcx_log_init(&context.log);
+    context.log.fn = count_line;
+    context.log.arg = &fake;
+    if (!own.bytes)
+        begin(&context);
+    open_fake(&fake, &in);
+    for (int i = 0; i < fake.boot.size; i++)
+        check_address(&fake, &context.log, i);
+    fuzz_require(rcx_peer_cores_are_shared(&context) ==
+                 cores_are_shared(&fake));
+    fuzz_require(context.heap.live == 0);
+    for (int i = 0; i < MOST_RANKS; i++)
+        free(fake.blobs[i].bytes);
+    return 0;
+}

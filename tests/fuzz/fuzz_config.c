@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The environment. The input is one, a variable on each line; each line's value
+ * is also given to the parser of every variable. What is accepted is valid, and
+ * a method survives being printed and parsed.
+ */
+#include "fuzz.h"
+
+#include <string.h>
+
+#include "core/context.h"
+#include "core/params.h"
+
+extern char **environ;
+
+enum { MOST_VARIABLES = 4, METHOD_LETTERS = 128 };
+
+static const struct {
+    const char *name;
+    enum rcx_coll coll;
+} methods[] = {{"RCX_ALLREDUCE", RCX_COLL_ALLREDUCE},
+               {"RCX_REDUCE", RCX_COLL_REDUCE},
+               {"RCX_REDUCE_SCATTER", RCX_COLL_REDUCE_SCATTER}};
+
+/* Of an empty environment; its instruction set is the CPU's best. */
+static struct rcx_config defaults;
+
+/* ---- What is valid ------------------------------------------------------- */
+
+static void check_params(const struct rcx_algo *algo, const int64_t values[])
+{
+    const struct rcx_param *p = algo->params;
+
+    for (int i = 0; p && p[i].name; i++) {
+        int64_t least = p[i].least, most = p[i].most;
+
+        if (p[i].names)
+            for (least = 0, most = -1; p[i].names[most + 1];)
+                most++;
+        if (values[i] == RCX_PARAM_AUTO)
+            fuzz_require(p[i].candidate);
+        else
+            fuzz_require(values[i] >= least && values[i] <= most);
+    }
+}
+
+static void check_config(const struct rcx_config *config)
+{
+    fuzz_require(config->order >= RCX_ORDER_SAME);
+    fuzz_require(config->order <= RCX_ORDER_CANONICAL);
+    fuzz_require(config->wait >= RCX_WAIT_AUTO);
+    fuzz_require(config->wait <= RCX_WAIT_YIELD);
+    fuzz_require(config->log_level >= RCX_LOG_ERROR);
+    fuzz_require(config->log_level <= RCX_LOG_DEBUG);
+    fuzz_require(config->isa >= RCX_ISA_BASELINE);
+    fuzz_require(config->isa <= defaults.isa);
+    for (int i = 0; i < RCX_COLL_COUNT; i++) {
+        const struct rcx_forced *forced = &config->forced[i];
+
+        fuzz_require(forced->window <= RCX_WINDOW_MAX);
+        fuzz_require(!forced->algo || forced->algo->coll == (enum rcx_coll)i);
+        if (forced->algo)
+            check_params(forced->algo, forced->params);
+    }
+}
+
+/* ---- A method, printed and parsed ---------------------------------------- */
+
+/* What is printed never passes the end of a buffer that is too little. */
+static void print_into_little(const struct rcx_forced *forced,
+                              const char *params)
+{
+    const size_t sizes[] = {1, strlen(params) / 2 + 1, strlen(params)};
+
+    for (int i = 0; i < 3 && sizes[i] > 0; i++) {
+        char *text = malloc(sizes[i]);
+
+        fuzz_require(text);
+        rcx_params_print(forced->algo, forced->params, text, sizes[i]);
+        fuzz_require(strncmp(text, params, sizes[i] - 1) == 0);
+        fuzz_require(text[sizes[i] - 1] == '\0');
+        free(text);
+    }
+}
+
+static void print(const struct rcx_forced *forced, char text[METHOD_LETTERS])
+{
+    const char *name = forced->algo ? forced->algo->name : "auto";
+    char params[METHOD_LETTERS] = "";
+    size_t used = 0;
+
+    if (forced->algo) {
+        used = (size_t)rcx_params_print(forced->algo, forced->params, params,
+                                        sizeof params);
+        fuzz_require(used == strlen(params));
+        print_into_little(forced, params);
+    }
+    if (forced->segment_bytes != SIZE_MAX)
+        used += (size_t)snprintf(params + used, sizeof params - used,
+                                 "%csegment=%zu", used ? ',' : ':',
+                                 forced->segment_bytes);
+    if (forced->window)
+        used += (size_t)snprintf(params + used, sizeof params - used,
+                                 "%cwindow=%u", used ? ',' : ':',
+                                 forced->window);
+    used = (size_t)snprintf(text, METHOD_LETTERS, "%s%s", name, params);
+    fuzz_require(used < METHOD_LETTERS);
+}
+
+/* Which collective a variable is about; -1: none. */
+static int coll_of(const struct rcx_option *o)
+{
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
+        if (strcmp(o->name, methods[i].name) == 0)
+            return (int)methods[i].coll;
+    return -1;
+}
+
+static void check_round_trip(const struct rcx_option *o,
+                             const struct rcx_config *config)
+{
+    const int coll = coll_of(o);
+    const struct rcx_forced *before, *after;
+    struct rcx_config again;
+    char text[METHOD_LETTERS];
+
+    if (coll < 0)
+        return;
+    before = &config->forced[coll];
+    after = &again.forced[coll];
+    print(before, text);
+    fuzz_require(o->parse(text, &again));
+    fuzz_require(after->algo == before->algo);
+    fuzz_require(after->segment_bytes == before->segment_bytes);
+    fuzz_require(after->window == before->window);
+    fuzz_require(memcmp(after->params, before->params,
+                        sizeof before->params) == 0);
+}
+
+/* ---- The input ----------------------------------------------------------- */
+
+struct lines {
+    int errors, warnings;
+};
+
+static void keep_line(rcx_log_level_t level, const char *text, void *arg)
+{
+    struct lines *lines = arg;
+
+    fuzz_require(text[0] != '\0' && strlen(text) < 1024);
+    lines->errors += level == RCX_LOG_ERROR;
+    lines->warnings += level == RCX_LOG_WARN;
+}
+
+static void configure(char *variables[], struct rcx_config *config)
+{
+    struct lines lines = {0, 0};
+    const rcx_params_t params = {.field_mask = RCX_PARAM_LOG,
+                                 .log = keep_line, .log_arg = &lines};
+    char **saved = environ;
+    struct rcx_log log;
+    rcx_status_t status;
+
+    environ = variables;
+    status = rcx_context_configure(&params, &log, config);
+    environ = saved;
+    fuzz_require(status == RCX_OK || status == RCX_ERR_CONFIG);
+    fuzz_require(lines.errors == (status == RCX_ERR_CONFIG));
+    fuzz_require(lines.warnings <= MOST_VARIABLES);
+    if (status != RCX_OK)
+        return;
+    check_config(config);
+    for (const struct rcx_option *o = rcx_options; o->name; o++)
+        check_round_trip(o, config);
+}
+
+static void parse_each(const char *value)
+{
+    for (const struct rcx_option *o = rcx_options; o->name; o++) {
+        struct rcx_config config = defaults;
+
+        if (!o->parse(value, &config))
+            continue;
+        check_config(&config);
+        check_round_trip(o, &config);
+    }
+}
+
+int fuzz_input(const uint8_t *data, size_t bytes)
+{
+    char *variables[MOST_VARIABLES + 1] = {NULL}, *none[] = {NULL};
+    char *text = malloc(bytes + 1), *rest = text;
+    static bool is_ready;
+    struct rcx_config config;
+
+    fuzz_require(text);
+    if (bytes > 0)
+        memcpy(text, data, bytes);
+    text[bytes] = '\0';
+    for (int i = 0; i < MOST_VARIABLES && rest; i++)
+        variables[i] = strsep(&rest, "\n");
+    if (!is_ready)
+        configure(none, &defaults);
+    is_ready = true;
+    configure(variables, &config);
+    for (int i = 0; variables[i]; i++) {
+        const char *equals = strchr(variables[i], '=');
+
+        parse_each(equals ? equals + 1 : variables[i]);
+    }
+    free(text);
+    return 0;
+}

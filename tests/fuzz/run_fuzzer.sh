@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# run_fuzzer.sh FUZZER SEEDS RUNS: one test in TAP: so many runs of libFuzzer
+# from SEEDS find nothing. What it finds is printed, to become a seed.
+
+set -u
+
+if [ $# -ne 3 ]; then
+    echo "usage: $0 FUZZER SEEDS RUNS" >&2
+    exit 2
+fi
+# shellcheck source=tests/job/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../job/tap.sh"
+export UBSAN_OPTIONS=${UBSAN_OPTIONS-halt_on_error=1:print_stacktrace=1}
+mkdir "$scratch/corpus"
+
+# It adds what reaches new code to the first folder, so that one is its own.
+run 0 "$1" -runs="$3" -seed=1 -max_len=4096 -artifact_prefix="$scratch/" \
+    "$scratch/corpus" "$2"
+ok $? "$3 runs of ${1##*/} find nothing"
+for input in "$scratch"/{crash,leak,oom,slow-unit,timeout}-*; do
+    [ ! -e "$input" ] || echo "# base64 of ${input##*/}: $(base64 -w0 "$input")"
+done
+grep -E '^#[0-9]+.*DONE|^Done' "$err" | sed 's/^/# /'
+echo "1..$number"
+exit $((failed > 0))

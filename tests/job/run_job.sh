@@ -10,6 +10,7 @@
 #   mpirun             Open MPI's
 #   prterun            PRRTE's
 #   "PATH/with_slurm srun OPTIONS"
+#   alone              none, for N = 1
 #
 # Skipped, with the reason, where the launcher is not installed. JOB_SECONDS in
 # the environment bounds the time, only so that a hang ends.
@@ -71,6 +72,9 @@ prterun)
     if [ "$(id -u)" -eq 0 ]; then
         command+=(--allow-run-as-root)
     fi
+    ;;
+alone)
+    command=(env)
     ;;
 with_slurm)
     command=("${launcher[@]}" --mpi=pmix -n "$n")

@@ -10,7 +10,7 @@
  *   quick    less of everything
  *   cycles   contexts opened and closed again, several at once, late leavers
  *   stress   many calls back to back, with delays
- *   huge     more than 2^31 elements, 4 GiB of memory for two ranks
+ *   huge     more than 2^31 elements, 6 GiB of memory for two ranks
  *   launch   rcx_init() alone: exits with the negated status
  */
 #include "job.h"

@@ -139,23 +139,101 @@ void job_stress(struct member *m)
         run(m, runs[i].bytes, runs[i].iterations);
 }
 
-/* Byte counts and elements beyond 31 bits, in one vector. */
+/* ---- Byte counts and elements beyond 31 bits ----------------------------- */
+
+/* Element i of rank r's operand is (r + 1) (i mod 251) in 8 bits: 251 is a
+ * prime, so what is off by a power of two differs. */
+static void fill_bytes(uint8_t *vector, size_t count, int rank)
+{
+    for (size_t i = 0; i < count; i++)
+        vector[i] = (uint8_t)(i % 251 * ((size_t)rank + 1));
+}
+
+/* factor: the sum of those of the ranks that were combined */
+static void check_bytes(const struct member *m, const char *what,
+                        const uint8_t *vector, size_t first, size_t count,
+                        int factor)
+{
+    for (size_t i = 0; i < count; i++)
+        if (vector[i] != (uint8_t)((first + i) % 251 * (size_t)factor))
+            job_fail(m, "huge %s: element %zu of %zu is wrong", what, i, count);
+}
+
+static void huge_allreduce(struct member *m, uint8_t *vector, size_t count,
+                           int factor)
+{
+    fill_bytes(vector, count, m->rank);
+    job_require(m, rcx_allreduce(RCX_IN_PLACE, vector, count, RCX_INT8,
+                                 RCX_SUM, m->comm), "huge allreduce");
+    check_bytes(m, "allreduce", vector, 0, count, factor);
+}
+
+static void huge_reduce(struct member *m, uint8_t *vector, size_t count,
+                        int factor)
+{
+    const int root = m->size - 1;
+    const bool receives = m->rank == root;
+
+    fill_bytes(vector, count, m->rank);
+    job_require(m, rcx_reduce(receives ? RCX_IN_PLACE : vector,
+                              receives ? vector : NULL, count, RCX_INT8,
+                              RCX_SUM, root, m->comm), "huge reduce");
+    check_bytes(m, receives ? "reduce" : "reduce's operand", vector, 0, count,
+                receives ? factor : m->rank + 1);
+}
+
+/* Where rank's block begins. */
+static size_t first_of(const size_t *blocks, int rank)
+{
+    size_t first = 0;
+
+    for (int i = 0; i < rank; i++)
+        first += blocks[i];
+    return first;
+}
+
+/* Rank big gets a block of more than 2^31 elements, another one gets two; in
+ * place by recvbuf == sendbuf + own block. */
+static void huge_reduce_scatter(struct member *m, uint8_t *vector, size_t count,
+                                int factor, int big, bool in_place)
+{
+    size_t *blocks = calloc((size_t)m->size, sizeof *blocks);
+    size_t first, own, replaced;
+    uint8_t *result;
+
+    if (!blocks)
+        abort();
+    blocks[big == 0 ? m->size - 1 : 0] = 2;
+    blocks[big] = count - 2;
+    first = first_of(blocks, m->rank);
+    own = blocks[m->rank];
+    replaced = in_place ? own : 0;
+    result = in_place ? vector + first : malloc(own);
+    if (!result)
+        abort();
+    fill_bytes(vector, count, m->rank);
+    job_require(m, rcx_reduce_scatter(vector, result, blocks, RCX_INT8, RCX_SUM,
+                                      m->comm), "huge reduce_scatter");
+    check_bytes(m, "reduce_scatter", result, first, own, factor);
+    check_bytes(m, "operand before", vector, 0, first, m->rank + 1);
+    check_bytes(m, "operand behind", vector + first + replaced,
+                first + replaced, count - first - replaced, m->rank + 1);
+    if (!in_place)
+        free(result);
+    free(blocks);
+}
+
 void job_huge(struct member *m)
 {
     const size_t count = ((size_t)1 << 31) + 3;
-    int8_t *vector = malloc(count);
-    int ranks = 0;
+    const int factor = m->size * (m->size + 1) / 2;
+    uint8_t *vector = malloc(count);
 
     if (!vector)
         abort();
-    for (int i = 0; i < m->size; i++)
-        ranks += i;
-    for (size_t i = 0; i < count; i++)
-        vector[i] = (int8_t)((int)(i * 7 % 5) + m->rank);
-    job_require(m, rcx_allreduce(RCX_IN_PLACE, vector, count, RCX_INT8,
-                                 RCX_SUM, m->comm), "huge");
-    for (size_t i = 0; i < count; i++)
-        if (vector[i] != (int8_t)((int)(i * 7 % 5) * m->size + ranks))
-            job_fail(m, "huge: element %zu is wrong", i);
+    huge_allreduce(m, vector, count, factor);
+    huge_reduce(m, vector, count, factor);
+    huge_reduce_scatter(m, vector, count, factor, m->size - 1, false);
+    huge_reduce_scatter(m, vector, count, factor, 0, true);
     free(vector);
 }

@@ -40,8 +40,12 @@ static void begin(struct job *job, const struct trial *trial,
     for (int i = 0; i < job->size; i++) {
         struct attempt *a = &round->attempts[i];
         rcx_comm_t *comm = rcx_world(job->contexts[i]);
+        struct trial mine = *trial;
 
-        attempt_open(a, trial, comm);
+        if (mine.place == TRIAL_PLACES) /* one of its own for each rank */
+            mine.place = (enum trial_place)((trial->seed + (uint64_t)i) %
+                                            TRIAL_PLACES);
+        attempt_open(a, &mine, comm);
         assert_ok(attempt_call(a, comm));
         if (trial->form == TRIAL_PERSISTENT)
             assert_ok(rcx_start(a->request));
@@ -70,11 +74,11 @@ static void run(struct job *job, struct trial trial)
     finish(job, &round);
 }
 
-/* All collectives and places, for a count. */
+/* All collectives and places, also mixed, for a count. */
 static void run_all(struct job *job, const struct serial_kind *kind,
                     size_t count)
 {
-    for (int k = 0; k < TRIAL_COLLS * TRIAL_PLACES; k++) {
+    for (int k = 0; k < TRIAL_COLLS * (TRIAL_PLACES + 1); k++) {
         struct trial trial =
             trial_mixed(kind, count, job->size, (uint64_t)k);
 
@@ -103,6 +107,128 @@ static void all_collectives_at_every_size_of_job(void **state)
         run_all(&job, &last, 3 * (size_t)size + 1);
         assert_ok(job_close(&job));
     }
+}
+
+/* ---- Little and odd ------------------------------------------------------ */
+
+/* The same type and op of the user's on all ranks. */
+static struct serial_kind create_kind(struct job *job, size_t *extent)
+{
+    struct serial_kind kind = {.extent = *extent};
+
+    for (int i = 0; i < job->size; i++) {
+        assert_ok(rcx_type_create(job->contexts[i], *extent, &kind.type));
+        assert_ok(rcx_op_create(job->contexts[i], serial_user_op,
+                                *extent % 2 ? RCX_OP_NO_FAIL : 0, extent,
+                                &kind.op));
+    }
+    return kind;
+}
+
+static void free_kind(struct job *job, const struct serial_kind *kind)
+{
+    for (int i = 0; i < job->size; i++) {
+        struct serial_kind mine = *kind;
+
+        assert_ok(rcx_op_free(job->contexts[i], &mine.op));
+        assert_ok(rcx_type_free(job->contexts[i], &mine.type));
+    }
+}
+
+/* As vectors, and as blocks, of up to so many elements. */
+static void run_few(struct job *job, const struct serial_kind *kind)
+{
+    const size_t p = (size_t)job->size, most = 2 * p + 1;
+
+    for (size_t count = 0; count <= most; count++)
+        run_all(job, kind, count);
+    for (size_t count = 0; count <= most; count++)
+        run(job, (struct trial){.coll = TRIAL_REDUCE_SCATTER_BLOCK,
+                                .form = TRIAL_PERSISTENT,
+                                .place = count % (TRIAL_PLACES + 1),
+                                .kind = *kind, .count = count * p,
+                                .seed = count});
+}
+
+/* Canaries lie at both ends of all buffers; NULL where nothing is. */
+static void few_elements_of_any_size_leave_their_neighbours_alone(void **state)
+{
+    static size_t extents[] = {1, 2, 3, 12, 100, 1000};
+    static const struct serial_kind predefined[] = {
+        {RCX_UINT8, RCX_SUM, 0}, {RCX_INT16, RCX_MAX, 0},
+        {RCX_SHORT_INT, RCX_MINLOC, 0}, {RCX_COMPLEX_DOUBLE, RCX_PROD, 0}};
+
+    (void)state;
+    for (int size = 2; size <= 5; size++) {
+        struct job job;
+
+        open_job(&job, size, NULL);
+        for (size_t i = 0; i < sizeof predefined / sizeof *predefined; i++)
+            run_few(&job, &predefined[i]);
+        for (size_t i = 0; i < sizeof extents / sizeof *extents; i++) {
+            const struct serial_kind kind = create_kind(&job, &extents[i]);
+
+            run_few(&job, &kind);
+            free_kind(&job, &kind);
+        }
+        assert_ok(job_close(&job));
+    }
+}
+
+static void count_line(rcx_log_level_t level, const char *text, void *arg)
+{
+    (void)text;
+    assert_int_equal(level, RCX_LOG_ERROR);
+    ++*(int *)arg;
+}
+
+/* The call of an attempt, but of many more elements than there are. */
+static void refuse(struct job *job, struct trial trial, size_t many, int *lines)
+{
+    rcx_comm_t *comm = rcx_world(job->contexts[0]);
+    struct attempt a;
+
+    attempt_open(&a, &trial, comm);
+    a.trial.count = a.out_count = a.blocks[0] = many;
+    *lines = 0;
+    assert_status(attempt_call(&a, comm), RCX_ERR_ARG);
+    assert_int_equal(*lines, 1);
+    assert_null(a.request);
+    attempt_close(&a);
+}
+
+static void more_bytes_than_there_can_be_are_refused(void **state)
+{
+    static size_t extents[] = {1, 2, 3, 12, 100, 1000};
+    int lines = 0;
+    const rcx_params_t params = {.field_mask = RCX_PARAM_LOG,
+                                 .log = count_line, .log_arg = &lines};
+    const struct job_options options = {.ucx = true, .params = &params};
+    struct job job;
+
+    (void)state;
+    assert_ok(job_open(&job, 2, &options));
+    for (size_t i = 0; i < sizeof extents / sizeof *extents; i++) {
+        const struct serial_kind kind = create_kind(&job, &extents[i]);
+        const size_t many[] = {PTRDIFF_MAX / extents[i] + 1,
+                               SIZE_MAX / extents[i],
+                               SIZE_MAX / extents[i] + (extents[i] > 1),
+                               SIZE_MAX};
+
+        for (int k = 0; k < 4 * TRIAL_COLLS * TRIAL_FORMS; k++)
+            refuse(&job, (struct trial){
+                             .coll = (enum trial_coll)(k % TRIAL_COLLS),
+                             /* a blocking one that is accepted hangs: last */
+                             .form = (enum trial_form)((k / TRIAL_COLLS + 1) %
+                                                       TRIAL_FORMS),
+                             .place = k % TRIAL_PLACES, .kind = kind,
+                             .count = 2},
+                   many[k / (TRIAL_COLLS * TRIAL_FORMS)], &lines);
+        run_all(&job, &kind, 5); /* nothing is broken */
+        assert_int_equal(lines, 1);
+        free_kind(&job, &kind);
+    }
+    assert_ok(job_close(&job));
 }
 
 /* ---- Every algorithm ----------------------------------------------------- */
@@ -263,6 +389,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_collectives_at_every_size_of_job),
+        cmocka_unit_test(few_elements_of_any_size_leave_their_neighbours_alone),
+        cmocka_unit_test(more_bytes_than_there_can_be_are_refused),
         cmocka_unit_test(every_algorithm_when_forced),
         cmocka_unit_test(both_sides_of_the_rendezvous_threshold),
         cmocka_unit_test(a_hundred_outstanding_operations),

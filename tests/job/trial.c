@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CANARY_BYTES = 64, CANARY = 0xa5, STALE = 0xc3 };
+enum { ALIGNMENT = 64, CANARY = 0xa5, STALE = 0xc3 };
 
 static void *get(size_t bytes)
 {
@@ -41,13 +41,18 @@ static bool scatters(const struct trial *t)
            t->coll == TRIAL_REDUCE_SCATTER_BLOCK;
 }
 
-/* Blocks of 0 to 3 shares, the rest for one of them. */
+/* Blocks of 0 to 3 shares, the rest for one of them; few elements go one by one
+ * to any of them. */
 static void cut(struct attempt *a)
 {
     struct trial *t = &a->trial;
     const size_t size = (size_t)a->size, share = t->count / (3 * size);
     size_t left = t->count;
 
+    for (; share == 0 && left > 0; left--)
+        a->blocks[serial_mix(t->seed, left, 2) % size]++;
+    if (share == 0)
+        return;
     for (size_t i = 0; i < size; i++) {
         a->blocks[i] = (serial_mix(t->seed, i, 1) & 3) * share;
         left -= a->blocks[i];
@@ -78,23 +83,30 @@ static void measure(struct attempt *a)
 
 /* ---- Buffers ------------------------------------------------------------- */
 
+/* Canaries at each end of a buffer: two elements at least, and aligned. */
+static size_t canary_bytes(const struct attempt *a)
+{
+    return (2 * serial_bytes(&a->trial.kind) / ALIGNMENT + 1) * ALIGNMENT;
+}
+
 static void place_buffers(struct attempt *a)
 {
     const struct trial *t = &a->trial;
-    char *send = a->memory[0] + CANARY_BYTES;
-    char *recv = a->memory[1] + CANARY_BYTES;
+    char *send = a->memory[0] + canary_bytes(a);
+    char *recv = a->memory[1] + canary_bytes(a);
     const bool receives = t->coll != TRIAL_REDUCE || a->rank == t->root;
     const bool block = t->place == TRIAL_OWN_BLOCK && scatters(t);
+    const bool separate = t->place == TRIAL_SEPARATE;
 
     a->operand = send;
     a->sendbuf = send;
-    a->recvbuf = t->place == TRIAL_SEPARATE ? recv : send;
+    a->recvbuf = separate ? recv : send;
     if (t->place == TRIAL_IN_PLACE && receives)
         a->sendbuf = RCX_IN_PLACE;
     if (block)
         a->recvbuf = send + a->own * serial_bytes(&t->kind);
     a->result = a->recvbuf;
-    if (!receives && t->seed % 2)
+    if ((!receives || (separate && a->out_count == 0)) && t->seed % 2)
         a->recvbuf = NULL;
     if (t->count == 0 && t->seed % 2)
         a->sendbuf = a->recvbuf = NULL;
@@ -115,7 +127,7 @@ static bool in_place(const struct attempt *a)
 void attempt_load(struct attempt *a, uint64_t seed)
 {
     a->trial.seed = seed;
-    memset(a->memory[1] + CANARY_BYTES, STALE, a->bytes[1]);
+    memset(a->memory[1] + canary_bytes(a), STALE, a->bytes[1]);
     serial_fill(&a->trial.kind, a->operand, 0, a->trial.count, a->rank, seed);
     a->checksum = serial_hash(a->operand, a->bytes[0]);
 }
@@ -134,10 +146,8 @@ void attempt_open(struct attempt *a, const struct trial *trial,
                       ? a->out_count * serial_bytes(&trial->kind)
                       : 0;
     for (int i = 0; i < 2; i++) {
-        a->memory[i] = get(a->bytes[i] + 2 * CANARY_BYTES);
-        memset(a->memory[i], CANARY, CANARY_BYTES);
-        memset(a->memory[i] + CANARY_BYTES + a->bytes[i], CANARY,
-               CANARY_BYTES);
+        a->memory[i] = get(a->bytes[i] + 2 * canary_bytes(a));
+        memset(a->memory[i], CANARY, a->bytes[i] + 2 * canary_bytes(a));
     }
     place_buffers(a);
     attempt_load(a, trial->seed);
@@ -241,9 +251,11 @@ static const char *wrong(struct attempt *a, const char *what, size_t where)
 
 static const char *check_canaries(struct attempt *a)
 {
+    const size_t most = canary_bytes(a);
+
     for (int i = 0; i < 2; i++)
-        for (size_t k = 0; k < 2 * CANARY_BYTES; k++) {
-            const size_t at = k < CANARY_BYTES ? k : k + a->bytes[i];
+        for (size_t k = 0; k < 2 * most; k++) {
+            const size_t at = k < most ? k : k + a->bytes[i];
 
             if ((unsigned char)a->memory[i][at] != CANARY)
                 return wrong(a, i ? "written outside recvbuf"

@@ -325,6 +325,13 @@ typedef struct rcx_error_info {
 } rcx_error_info_t;
 RCX_API rcx_status_t rcx_comm_error(rcx_comm_t *comm, rcx_error_info_t *info_p);
 
+/*
+ * Write what this process's communicators did last, and what they wait for, to
+ * path, as JSON; rcx_trace reads it (docs/debugging.md). No communication: it
+ * works when nothing else does. RCX_ERR_ARG: path cannot be written.
+ */
+RCX_API rcx_status_t rcx_dump(rcx_context_t *context, const char *path);
+
 /* My rank, and the number of ranks; -1 where comm is no communicator. */
 RCX_API int rcx_comm_rank(const rcx_comm_t *comm);
 RCX_API int rcx_comm_size(const rcx_comm_t *comm);

@@ -87,6 +87,8 @@ rcx_status_t rcx_comm_new(struct rcx_context *context, uint32_t id, int rank,
     comm->rank = rank;
     comm->size = size;
     comm->ranks = ranks;
+    comm->mark_mask = rcx_tag_mark(&context->layout, UINT64_MAX);
+    rcx_recorder_init(&comm->recorder, &context->heap);
     comm->timeout_ns = context->config.timeout_ns;
     if (id >= RCX_COMM_ID_FIRST && !is_used(context, id))
         mark(context, id, true);
@@ -105,6 +107,7 @@ void rcx_comm_delete(struct rcx_comm *comm)
     comm->magic = 0;
     rcx_plan_cache_clear(comm);
     rcx_roll_free(comm);
+    rcx_recorder_free(&comm->recorder);
     rcx_heap_free(&context->heap, comm->why);
     rcx_heap_free(&context->heap, comm->ranks);
     if (comm->id >= RCX_COMM_ID_FIRST)

@@ -183,6 +183,16 @@ static bool parse_err_mode(const char *text, struct rcx_config *config)
     return i >= 0;
 }
 
+static bool parse_dump(const char *text, struct rcx_config *config)
+{
+    const bool wanted = strcmp(text, "none") != 0;
+
+    if (strlen(text) >= sizeof config->dump || !*text)
+        return false;
+    strcpy(config->dump, wanted ? text : "");
+    return true;
+}
+
 static bool parse_check(const char *text, struct rcx_config *config)
 {
     static const char *const names[] = {"off", "cheap", "full", NULL};
@@ -260,6 +270,9 @@ const struct rcx_option rcx_options[] = {
      "find calls of different ranks that do not belong together: full compares "
      "them before data moves, cheap finds most of those that would hang",
      parse_check},
+    {"RCX_DUMP", "none", "none, or a path of up to 255 bytes",
+     "when a communicator fails, write its last operations to PATH.RANK.json, "
+     "for rcx_trace", parse_dump},
     {"RCX_PLAN_CACHE", "16M", "a size: 0, 64K, 16M, 1G",
      "bytes of plans that a communicator keeps", parse_plan_cache},
     {"RCX_ISA", "auto", "auto, or a level of this CPU: baseline, avx2, avx512",

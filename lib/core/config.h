@@ -13,6 +13,8 @@
 /* Of calls that ranks make together. */
 enum rcx_check { RCX_CHECK_OFF, RCX_CHECK_CHEAP, RCX_CHECK_FULL };
 
+enum { RCX_DUMP_PATH = 256 };
+
 enum rcx_wait {
     RCX_WAIT_AUTO,
     RCX_WAIT_POLL,
@@ -29,6 +31,7 @@ struct rcx_forced {
     unsigned window;             /* 0: RCX chooses */
 };
 
+
 enum { RCX_WINDOW_MAX = 8 }; /* segments in flight; a power of two */
 
 struct rcx_config {
@@ -38,6 +41,7 @@ struct rcx_config {
     enum rcx_wait wait;
     bool progress_thread;
     bool looks_for_dead;
+    char dump[RCX_DUMP_PATH]; /* before ".RANK.json"; empty: no dumps */
     enum rcx_check check;
     int64_t timeout_ns;
     bool timeout_is_set;

@@ -8,6 +8,7 @@
 #include "core/config.h"
 #include "core/exec.h"
 #include "core/guard.h"
+#include "core/recorder.h"
 #include "core/registry.h"
 #include "core/segment.h"
 
@@ -55,8 +56,10 @@ struct rcx_entry {
     struct rcx_piece *pieces;
     size_t piece_count;
     uint64_t segments;
+    struct rcx_record record; /* what the recorder is told of each run */
     bool one_way;  /* a rank may only send in it */
-    bool has_opening; /* rounds before and after it */
+    bool has_rounds;  /* before or after it: */
+    bool has_opening;
     bool has_closing;
     uint64_t tag;  /* communicator and fingerprint */
     uint32_t pins; /* requests that hold it */
@@ -93,12 +96,14 @@ struct rcx_request {
     struct rcx_entry *entry;
     char *in, *out;
     uint64_t begin;     /* ticks */
+    uint64_t record;    /* its number in the recorder */
     uint64_t sequence;  /* of its first segment */
     uint64_t mark;      /* of the call's number, in tags */
     uint64_t launched;  /* stages: the opening, segments, the closing */
     uint64_t finished;
     uint64_t total;
     struct rcx_exec *slots[RCX_WINDOW_MAX]; /* segments in flight */
+    bool has_rounds;           /* else neither of: */
     struct rcx_entry *opening; /* of the round in which ranks compare calls */
     struct rcx_entry *closing; /* of the round in which ranks agree */
     struct rcx_request *prev, *next; /* active ones of the communicator */
@@ -121,6 +126,8 @@ struct rcx_comm {
     rcx_status_t failed;       /* not RCX_OK: broken for good */
     uint64_t sequence;         /* the next to give out */
     uint64_t calls;            /* operations so far, to compare */
+    uint64_t mark;             /* of the last of them, in tags */
+    uint64_t mark_mask;        /* where marks are */
     uint64_t sequence_limit;   /* numbers below it are free to use */
     unsigned ahead;            /* one-way segments since sends were synchronous */
     size_t ahead_bytes;
@@ -133,6 +140,7 @@ struct rcx_comm {
     int64_t timeout_ns;        /* of its operations; 0: none */
     struct rcx_roll *roll;     /* while it is called, for the first request */
     uint64_t next_probe_ns;
+    struct rcx_recorder recorder;
     struct rcx_plan_cache cache;
 };
 

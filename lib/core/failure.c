@@ -50,6 +50,7 @@ static void latch(struct rcx_comm *comm, rcx_status_t status,
     comm->context->broken = true;
     explain(comm, ranks, n, text);
     rcx_log_line(&comm->context->log, RCX_LOG_ERROR, "%s", text);
+    rcx_dump_failure(comm->context, text);
     rcx_attract(comm->context);
 }
 

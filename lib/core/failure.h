@@ -31,6 +31,9 @@ void rcx_comm_fail(struct rcx_comm *comm, rcx_status_t status,
 void rcx_comm_fail_together(struct rcx_comm *comm, rcx_status_t status,
                             const int ranks[], int n, const char *text);
 
+/* Write a dump where RCX_DUMP says, because of a failure. */
+void rcx_dump_failure(struct rcx_context *context, const char *reason);
+
 /* What an abandoned execution's message came to. */
 void rcx_abandoned_message(struct rcx_context *context, struct rcx_exec *x,
                            const struct rcx_message *m);

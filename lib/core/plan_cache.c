@@ -274,6 +274,15 @@ static uint32_t fingerprint(const struct rcx_entry *e)
     return (uint32_t)(mix(hash, (uint32_t)e->call.root) >> 32);
 }
 
+static struct rcx_record record_of(const struct rcx_entry *e)
+{
+    return (struct rcx_record){
+        .count = e->call.count, .segment = e->method.segment,
+        .algo = e->method.algo, .type = e->call.type, .op = e->call.op,
+        .root = e->call.root, .coll = (uint8_t)e->call.coll,
+        .state = RCX_RECORD_STARTED, .status = RCX_IN_PROGRESS};
+}
+
 static rcx_status_t compile(struct rcx_comm *comm, const struct rcx_call *call,
                             struct rcx_entry *e)
 {
@@ -292,6 +301,7 @@ static rcx_status_t compile(struct rcx_comm *comm, const struct rcx_call *call,
 
     if (status != RCX_OK)
         return status;
+    rcx_recorder_open(&comm->recorder); /* starts shall not allocate */
     e->call = *call;
     fill_displs(e, call, comm->size);
     shape.displs = call->irregular ? e->displs : NULL;
@@ -299,6 +309,7 @@ static rcx_status_t compile(struct rcx_comm *comm, const struct rcx_call *call,
                      call->type != RCX_TYPE_CHECK && comm->size > 1 &&
                      comm->id != RCX_COMM_ID_INTERNAL;
     e->has_closing = e->combine.may_fail && comm->size > 1;
+    e->has_rounds = e->has_opening || e->has_closing;
     e->one_way = call->coll == RCX_COLL_REDUCE || call->irregular;
     shape.elem_bytes = e->combine.reducer.elem_bytes;
     shape.commutative = e->combine.commutative;
@@ -313,6 +324,7 @@ static rcx_status_t compile(struct rcx_comm *comm, const struct rcx_call *call,
     if (call->irregular && call->alias == RCX_ALIAS_SAME)
         e->method.window = 1;
     describe(e);
+    e->record = record_of(e);
     e->tag = rcx_tag_base(&context->layout, comm->id, fingerprint(e));
     status = build_pieces(comm, e, &shape);
     return status == RCX_OK ? reserve(comm, e) : status;

@@ -108,6 +108,19 @@ prepare_opening(struct rcx_request *r)
     return rcx_entry_get(r->comm, &call, &r->opening);
 }
 
+__attribute__((noinline)) static rcx_status_t
+prepare_rounds(struct rcx_request *r)
+{
+    rcx_status_t status = RCX_OK;
+
+    r->opening = r->closing = NULL;
+    if (r->entry->has_opening)
+        status = prepare_opening(r);
+    if (r->entry->has_closing && status == RCX_OK)
+        status = prepare_closing(r);
+    return status;
+}
+
 static rcx_status_t prepare(struct rcx_request *r, struct rcx_comm *comm,
                             struct rcx_entry *entry, const void *in, void *out)
 {
@@ -115,22 +128,17 @@ static rcx_status_t prepare(struct rcx_request *r, struct rcx_comm *comm,
     r->entry = entry;
     r->in = (char *)in;
     r->out = out;
-    r->opening = r->closing = NULL;
     r->callback = NULL;
     r->total = entry->segments;
-
-    rcx_status_t status = RCX_OK;
-
-    if (entry->has_opening)
-        status = prepare_opening(r);
-    if (entry->has_closing && status == RCX_OK)
-        status = prepare_closing(r);
-    return status;
+    r->has_rounds = entry->has_rounds;
+    return r->has_rounds ? prepare_rounds(r) : RCX_OK;
 }
 
 static void let_go(struct rcx_request *r)
 {
     rcx_entry_unpin(r->comm, r->entry);
+    if (!r->has_rounds)
+        return;
     if (r->opening)
         rcx_entry_unpin(r->comm, r->opening);
     if (r->closing)
@@ -228,18 +236,18 @@ static bool has_slot(struct rcx_request *r, uint64_t segment)
 
 static bool is_opening(const struct rcx_request *r, uint64_t stage)
 {
-    return r->opening && stage == 0;
+    return r->has_rounds && r->opening && stage == 0;
 }
 
 /* Which segment a stage is. */
 static uint64_t segment_at(const struct rcx_request *r, uint64_t stage)
 {
-    return stage - (r->opening != NULL);
+    return r->has_rounds ? stage - (r->opening != NULL) : stage;
 }
 
 static bool is_closing(const struct rcx_request *r, uint64_t stage)
 {
-    return segment_at(r, stage) == r->entry->segments;
+    return r->has_rounds && segment_at(r, stage) == r->entry->segments;
 }
 
 static struct rcx_piece *piece_of(const struct rcx_request *r, uint64_t stage)
@@ -306,7 +314,7 @@ static struct rcx_exec *prepare_segment(struct rcx_request *r, uint64_t segment)
     x->sync = piece->entry->one_way && is_far_ahead(r->comm, piece);
     x->tag_base = (piece->entry->tag ^ r->mark) |
                   rcx_tag_sequence(&x->layout, r->sequence + segment);
-    if (piece->entry == r->opening || piece->entry == r->closing) {
+    if (piece->entry != r->entry) {
         x->base[RCX_BUFFER_IN] = x->base[RCX_BUFFER_OUT] = (char *)x->own;
         if (piece->entry == r->opening)
             *check_of(x) = record_of(r);
@@ -339,16 +347,24 @@ static void judge(struct rcx_request *r, const struct rcx_check_record *check)
     rcx_comm_fail_together(r->comm, RCX_ERR_MISMATCH, ranks, 2, text);
 }
 
+static void end_round(struct rcx_request *r, struct rcx_exec *x)
+{
+    const struct rcx_piece *piece = x->home;
+
+    if (piece->entry == r->opening)
+        judge(r, check_of(x));
+    else
+        r->status = (rcx_status_t)*verdict_of(x);
+}
+
 static void finish_segment(struct rcx_request *r, struct rcx_exec *x)
 {
     const struct rcx_piece *piece = x->home;
 
     if (r->status == RCX_OK)
         r->status = x->status;
-    if (piece->entry == r->opening && r->status == RCX_OK)
-        judge(r, check_of(x));
-    if (piece->entry == r->closing && r->status == RCX_OK)
-        r->status = (rcx_status_t)*verdict_of(x);
+    if (piece->entry != r->entry && r->status == RCX_OK)
+        end_round(r, x);
     if (piece->entry->combine.finish && x->status == RCX_OK)
         piece->entry->combine.finish(x->base[RCX_BUFFER_OUT], piece->out_count,
                                      r->comm->size);
@@ -405,6 +421,7 @@ static inline void complete(struct rcx_request *r)
         r->comm->stalled = r->next;
     unlink_active(r->comm, r);
     r->state = RCX_REQUEST_IDLE;
+    rcx_recorder_end(&r->comm->recorder, r->record, r->status);
     if (r->status != RCX_OK)
         settle(r);
     if (r->callback)
@@ -429,6 +446,13 @@ static void stall(struct rcx_request *r)
         comm->stalled = r;
 }
 
+/* Segments wait for the opening, the closing waits for them. */
+static bool must_wait(const struct rcx_request *r, uint64_t stage)
+{
+    return (is_closing(r, stage) && r->finished < stage) ||
+           (r->opening && stage > 0 && r->finished == 0);
+}
+
 /* Launch what the windows allow; complete the request where it is over. */
 static void pump(struct rcx_request *r)
 {
@@ -436,8 +460,7 @@ static void pump(struct rcx_request *r)
         const uint64_t segment = r->launched;
 
         if (!has_slot(r, segment) ||
-            (is_closing(r, segment) && r->finished < segment) ||
-            (r->opening && segment > 0 && r->finished == 0))
+            (r->has_rounds && must_wait(r, segment)))
             return;
         if (!has_number(r)) {
             stall(r);
@@ -464,6 +487,15 @@ void rcx_request_finish(struct rcx_request *r)
     complete(r);
 }
 
+static void record(struct rcx_request *r)
+{
+    struct rcx_record *record = rcx_recorder_copy(
+        &r->comm->recorder, &r->entry->record, r->begin);
+
+    r->record = record->number;
+    record->sequence = r->sequence;
+}
+
 void rcx_request_launch(struct rcx_request *r)
 {
     struct rcx_comm *comm = r->comm;
@@ -475,7 +507,9 @@ void rcx_request_launch(struct rcx_request *r)
     r->sequence = comm->sequence;
     comm->sequence += r->total;
     comm->calls++;
-    r->mark = rcx_tag_mark(&comm->context->layout, comm->calls);
+    comm->mark = (comm->mark - comm->mark_mask) & comm->mark_mask;
+    r->mark = comm->mark;
+    record(r);
     link_active(comm, r);
     pump(r);
 }

@@ -40,7 +40,7 @@ static const struct call calls[] = {
 
 static void record(struct rcx_recorder *r, const struct call *call)
 {
-    struct rcx_record *record = rcx_recorder_begin(r);
+    struct rcx_record *record = rcx_recorder_begin(r, rcx_ticks());
     const uint64_t number = record->number;
 
     record->sequence = call->r.sequence;

@@ -41,7 +41,7 @@ static int close_recorder(void **state)
 /* Begin an operation as the caller would; its number. */
 static uint64_t begin(uint64_t sequence)
 {
-    struct rcx_record *record = rcx_recorder_begin(&recorder);
+    struct rcx_record *record = rcx_recorder_begin(&recorder, rcx_ticks());
 
     record->sequence = sequence;
     record->count = 10 * sequence;
@@ -248,7 +248,7 @@ static void memory_that_is_not_used_stays_away(void **state)
     for (int i = 0; i < LIVE; i++) {
         rcx_recorder_init(&recorders[i], &heap);
         rcx_recorder_end(&recorders[i],
-                         rcx_recorder_begin(&recorders[i])->number, RCX_OK);
+                         rcx_recorder_begin(&recorders[i], rcx_ticks())->number, RCX_OK);
     }
     print_message("# %.1f KB each\n",
                   (double)(resident_bytes() - before) / LIVE / 1024);

@@ -78,7 +78,30 @@ static rcx_status_t allgather(const struct callback *callback,
                         "bootstrap.allgather of %zu bytes returned %d, 0 means "
                         "success",
                         bytes, result);
+    /* catches a rank or order of the host's that is not what it promised */
+    if (memcmp((const char *)recv + (size_t)host->rank * bytes, send, bytes))
+        return rcx_fail(callback->log, RCX_ERR_LAUNCH,
+                        "bootstrap.allgather did not store what rank %d sent "
+                        "at recv[%d * bytes]", host->rank, host->rank);
     return RCX_OK;
+}
+
+/* Nodes are not known: all ranks see all cards. */
+static rcx_status_t meet(struct rcx_boot *boot, const void *card, size_t bytes,
+                         rcx_see_fn_t see, void *arg)
+{
+    const struct callback *callback = (const struct callback *)boot;
+    const size_t all = (size_t)boot->size * bytes;
+    char *cards = rcx_heap_zalloc(callback->heap, all);
+    rcx_status_t status;
+
+    if (!cards)
+        return no_memory(callback->log, all);
+    status = allgather(callback, card, cards, bytes);
+    for (int i = 0; i < boot->size && status == RCX_OK; i++)
+        see(i, cards + (size_t)i * bytes, arg);
+    rcx_heap_free(callback->heap, cards);
+    return status;
 }
 
 /* Learn all lengths, and from them slot_bytes. */
@@ -100,13 +123,10 @@ static rcx_status_t exchange_lengths(struct callback *callback, size_t bytes)
         if (callback->lengths[i] > longest)
             longest = callback->lengths[i];
     }
-    /* catches a rank or order of the host's that is not what it promised */
-    if (callback->lengths[callback->base.rank] != length ||
-        longest > SIZE_MAX / 2 / (size + 1))
+    if (longest > SIZE_MAX / 2 / (size + 1))
         return rcx_fail(callback->log, RCX_ERR_LAUNCH,
-                        "bootstrap.allgather did not store what rank %d sent "
-                        "at recv[%d * bytes]",
-                        callback->base.rank, callback->base.rank);
+                        "bootstrap.allgather says that a rank publishes %llu "
+                        "bytes", (unsigned long long)longest);
     callback->slot_bytes = (size_t)longest;
     return RCX_OK;
 }
@@ -117,7 +137,6 @@ static rcx_status_t exchange_blobs(struct callback *callback, const void *blob,
     const size_t size = (size_t)callback->base.size;
     const size_t slot = callback->slot_bytes;
     unsigned char *padded;
-    rcx_status_t status;
 
     /* own padded blob lives in a slot behind those of the ranks */
     callback->blobs = rcx_heap_zalloc(callback->heap, (size + 1) * slot);
@@ -127,16 +146,7 @@ static rcx_status_t exchange_blobs(struct callback *callback, const void *blob,
         return RCX_OK;
     padded = callback->blobs + size * slot;
     memcpy(padded, blob, bytes);
-    status = allgather(callback, padded, callback->blobs, slot);
-    if (status != RCX_OK)
-        return status;
-    if (memcmp(padded, callback->blobs + (size_t)callback->base.rank * slot,
-               slot) != 0)
-        return rcx_fail(callback->log, RCX_ERR_LAUNCH,
-                        "bootstrap.allgather did not store what rank %d sent "
-                        "at recv[%d * bytes]",
-                        callback->base.rank, callback->base.rank);
-    return RCX_OK;
+    return allgather(callback, padded, callback->blobs, slot);
 }
 
 static rcx_status_t publish(struct rcx_boot *boot, const void *blob,
@@ -196,6 +206,7 @@ static void describe(void (*line)(const char *name, const char *value,
 const struct rcx_boot_ops rcx_boot_callback = {
     .name = "callback",
     .open = open_boot,
+    .meet = meet,
     .publish = publish,
     .lookup = lookup,
     .barrier = barrier,

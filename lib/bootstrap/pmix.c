@@ -306,27 +306,33 @@ static rcx_status_t fence_with_data(const struct pmix_boot *boot)
     return RCX_OK;
 }
 
-static rcx_status_t publish(struct rcx_boot *base, const void *blob,
-                            size_t bytes)
+static rcx_status_t put(const struct pmix_boot *boot, pmix_scope_t scope,
+                        const char *key, const void *data, size_t bytes)
 {
-    struct pmix_boot *boot = (struct pmix_boot *)base;
-    pmix_value_t value; /* borrows blob, PMIx_Put copies it */
-    rcx_status_t status;
+    /* borrows data, PMIx_Put copies it */
+    pmix_value_t value = {.type = PMIX_BYTE_OBJECT,
+                          .data.bo = {(char *)data, bytes}};
     pmix_status_t rc;
 
     assert(bytes > 0); /* PMIx takes an empty object for none */
-    memset(&value, 0, sizeof value);
-    value.type = PMIX_BYTE_OBJECT;
-    value.data.bo.bytes = (char *)blob;
-    value.data.bo.size = bytes;
-    pthread_mutex_lock(&process.mutex);
-    rc = PMIx_Put(PMIX_GLOBAL, boot->key, &value);
+    rc = PMIx_Put(scope, key, &value);
     if (rc == PMIX_SUCCESS)
         rc = PMIx_Commit();
-    if (rc == PMIX_SUCCESS)
+    if (rc != PMIX_SUCCESS)
+        return fail(boot->log, "PMIx_Put or PMIx_Commit", rc);
+    return RCX_OK;
+}
+
+static rcx_status_t publish(struct rcx_boot *base, const void *blob,
+                            size_t bytes)
+{
+    const struct pmix_boot *boot = (const struct pmix_boot *)base;
+    rcx_status_t status;
+
+    pthread_mutex_lock(&process.mutex);
+    status = put(boot, PMIX_GLOBAL, boot->key, blob, bytes);
+    if (status == RCX_OK)
         status = fence_with_data(boot);
-    else
-        status = fail(boot->log, "PMIx_Put or PMIx_Commit", rc);
     pthread_mutex_unlock(&process.mutex);
     return status;
 }
@@ -360,22 +366,20 @@ static time_t now(void)
 }
 
 /* Servers answer NOT_FOUND for data that is still to come, or wait for it. */
-static pmix_status_t get_patiently(const struct pmix_boot *boot, int rank,
+static pmix_status_t get_patiently(const char *key, int rank, time_t end,
                                    pmix_value_t **value_p)
 {
-    const int seconds = LOOKUP_SECONDS;
-    const time_t end = now() + seconds;
+    const time_t left = end - now();
+    const int seconds = left > 1 ? (int)left : 1; /* 0 would be no limit */
     pmix_info_t info;
     pmix_proc_t peer;
     pmix_status_t rc;
 
     PMIX_LOAD_PROCID(&peer, process.me.nspace, (pmix_rank_t)rank);
     PMIX_INFO_LOAD(&info, PMIX_TIMEOUT, &seconds, PMIX_INT);
-    rc = PMIx_Get(&peer, boot->key, &info, 1, value_p);
-    while (rc == PMIX_ERR_NOT_FOUND && now() <= end) {
-        usleep(1000);
-        rc = PMIx_Get(&peer, boot->key, &info, 1, value_p);
-    }
+    do {
+        rc = PMIx_Get(&peer, key, &info, 1, value_p);
+    } while (rc == PMIX_ERR_NOT_FOUND && now() <= end && usleep(1000) == 0);
     PMIX_INFO_DESTRUCT(&info);
     return rc;
 }
@@ -383,7 +387,8 @@ static pmix_status_t get_patiently(const struct pmix_boot *boot, int rank,
 static rcx_status_t fetch(struct pmix_boot *boot, int rank)
 {
     pmix_value_t *value = NULL;
-    const pmix_status_t rc = get_patiently(boot, rank, &value);
+    const pmix_status_t rc =
+        get_patiently(boot->key, rank, now() + LOOKUP_SECONDS, &value);
     rcx_status_t status;
 
     if (rc != PMIX_SUCCESS) {
@@ -402,17 +407,55 @@ static rcx_status_t lookup(struct rcx_boot *base, int rank,
                            const void **blob_p, size_t *bytes_p)
 {
     struct pmix_boot *boot = (struct pmix_boot *)base;
+    rcx_status_t status = RCX_OK;
 
     assert(rank >= 0 && rank < base->size);
-    if (!boot->blobs[rank]) {
-        const rcx_status_t status = fetch(boot, rank);
-
-        if (status != RCX_OK)
-            return status;
-    }
+    if (!boot->blobs[rank])
+        status = fetch(boot, rank);
+    if (status != RCX_OK)
+        return status;
     *blob_p = boot->blobs[rank]->data;
     *bytes_p = boot->blobs[rank]->bytes;
     return RCX_OK;
+}
+
+static void see_peer(const char *key, int rank, time_t end, size_t bytes,
+                     rcx_see_fn_t see, void *arg)
+{
+    pmix_value_t *value = NULL;
+    const pmix_status_t rc = get_patiently(key, rank, end, &value);
+    const bool is_card = rc == PMIX_SUCCESS &&
+                         value->type == PMIX_BYTE_OBJECT &&
+                         value->data.bo.size == bytes;
+
+    see(rank, is_card ? value->data.bo.bytes : NULL, arg);
+    if (rc == PMIX_SUCCESS)
+        PMIX_VALUE_RELEASE(value);
+}
+
+/* No fence: what its own clients committed, a server gives away at once. Nor
+ * the mutex: a peer's threads may open their contexts in another order. */
+static rcx_status_t meet(struct rcx_boot *base, const void *card, size_t bytes,
+                         rcx_see_fn_t see, void *arg)
+{
+    const struct pmix_boot *boot = (const struct pmix_boot *)base;
+    const time_t end = now() + LOOKUP_SECONDS;
+    rcx_status_t status;
+    pmix_key_t key;
+
+    if (!base->local_ranks) {
+        see(base->rank, card, arg);
+        return RCX_ERR_UNSUPPORTED;
+    }
+    snprintf(key, sizeof key, "card.%.*s", NAME_LETTERS + 16, boot->key);
+    status = put(boot, PMIX_LOCAL, key, card, bytes);
+    for (int i = 0; i < base->local_size && status == RCX_OK; i++) {
+        if (base->local_ranks[i] == base->rank)
+            see(base->rank, card, arg);
+        else
+            see_peer(key, base->local_ranks[i], end, bytes, see, arg);
+    }
+    return status;
 }
 
 /* ---- Barrier ------------------------------------------------------------- */
@@ -547,6 +590,7 @@ static void describe(line_fn line, void *arg)
 const struct rcx_boot_ops rcx_boot_pmix = {
     .name = "pmix",
     .open = open_boot,
+    .meet = meet,
     .publish = publish,
     .lookup = lookup,
     .barrier = barrier,

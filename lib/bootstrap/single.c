@@ -40,6 +40,14 @@ static rcx_status_t open_boot(const struct rcx_boot_args *args,
     return RCX_OK;
 }
 
+static rcx_status_t meet(struct rcx_boot *boot, const void *card, size_t bytes,
+                         rcx_see_fn_t see, void *arg)
+{
+    (void)bytes;
+    see(boot->rank, card, arg);
+    return RCX_OK;
+}
+
 static rcx_status_t publish(struct rcx_boot *boot, const void *blob,
                             size_t bytes)
 {
@@ -99,6 +107,7 @@ static void describe(void (*line)(const char *name, const char *value,
 const struct rcx_boot_ops rcx_boot_single = {
     .name = "single",
     .open = open_boot,
+    .meet = meet,
     .publish = publish,
     .lookup = lookup,
     .barrier = barrier,

@@ -27,6 +27,9 @@ struct rcx_boot_args {
     struct rcx_log *log;
 };
 
+/* Look at the card of rank; card is NULL where it showed none in time. */
+typedef void (*rcx_see_fn_t)(int rank, const void *card, void *arg);
+
 struct rcx_boot_ops {
     const char *name;
 
@@ -36,6 +39,16 @@ struct rcx_boot_ops {
      */
     rcx_status_t (*open)(const struct rcx_boot_args *args,
                          struct rcx_boot **boot_p);
+
+    /*
+     * Show a card to the ranks of this node, and see theirs; bytes is the same
+     * on all ranks. see is called for every rank of the node, the own one
+     * included; where nodes are not known, for every rank of the job or, with
+     * RCX_ERR_UNSUPPORTED, unlogged, for the own one alone. Collective; called
+     * once at most, before publish.
+     */
+    rcx_status_t (*meet)(struct rcx_boot *boot, const void *card, size_t bytes,
+                         rcx_see_fn_t see, void *arg);
 
     /* Make blob visible to all ranks. Collective; called once. */
     rcx_status_t (*publish)(struct rcx_boot *boot, const void *blob,

@@ -4,8 +4,9 @@
  *             [--together] [--threads] [--memory] [--fork] [--describe]
  *
  * One rank of a test of the bootstraps, to be run under any launcher: joins
- * through rcx_boot_table, publishes, looks up every rank, verifies, meets the
- * others at the barrier, leaves; N times. Exits with 0 if all was right.
+ * through rcx_boot_table, sees the cards of its node, publishes, looks up every
+ * rank, verifies, meets all at the barrier, leaves; N times. Exits with 0 if all
+ * was right.
  *
  *   --expect    the number of ranks there must be
  *   --skew      the last rank sleeps before the barrier
@@ -129,13 +130,59 @@ static bool verify(struct client *client, int rank)
     return true;
 }
 
+/* What a rank's card must be, as far as a client can tell. */
+struct card {
+    int rank, cycle, salt;
+};
+
+struct meeting {
+    struct client *client;
+    int seen, right;
+};
+
+static struct card make_card(const struct client *client, int rank)
+{
+    return (struct card){rank, client->cycle,
+                         client->name ? client->name[0] : 0};
+}
+
+static void see(int rank, const void *card, void *arg)
+{
+    struct meeting *meeting = arg;
+    const int *ranks = meeting->client->boot->local_ranks;
+    const int i = meeting->seen++;
+    const struct card expected =
+        make_card(meeting->client, ranks ? ranks[i] : i);
+
+    meeting->right += rank == expected.rank && card &&
+                      memcmp(card, &expected, sizeof expected) == 0;
+}
+
+/* All launchers here say who shares a node. */
+static bool meet(struct client *client)
+{
+    struct rcx_boot *boot = client->boot;
+    const struct card mine = make_card(client, boot->rank);
+    struct meeting meeting = {.client = client};
+    const rcx_status_t status =
+        boot->ops->meet(boot, &mine, sizeof mine, see, &meeting);
+
+    if (status != RCX_OK)
+        return wrong(client, "status of meet", status, RCX_OK);
+    if (meeting.seen != boot->local_size)
+        return wrong(client, "cards seen", meeting.seen, boot->local_size);
+    if (meeting.right != meeting.seen)
+        return wrong(client, "right cards", meeting.right, meeting.seen);
+    return true;
+}
+
 static bool join(struct client *client)
 {
     unsigned char mine[1024];
     rcx_status_t status;
     size_t bytes;
 
-    if (!open_first(client))
+    if (!open_first(client) || !meet(client))
         return false;
     bytes = make_blob(client, client->boot->rank, mine);
     status = client->boot->ops->publish(client->boot, mine, bytes);

@@ -47,6 +47,8 @@ static inline void side_init(struct side *side, const rcx_bootstrap_t *host)
         .params = &side->params, .heap = &side->heap, .log = &side->log};
 }
 
+enum { CARD_BYTES = 5 }; /* the shortest blob's */
+
 static inline size_t make_blob(int rank, unsigned char *blob)
 {
     const size_t bytes = 5 + (size_t)(rank * 13 % 7) * 20;
@@ -74,6 +76,33 @@ static inline bool sees_blob_of(struct side *side, int rank)
 
     return side->boot->ops->lookup(side->boot, rank, &blob, &bytes) == RCX_OK &&
            bytes == length && memcmp(blob, expected, length) == 0;
+}
+
+/* What a rank sees when it meets the others. */
+struct meeting {
+    int seen;
+    int right; /* the card that its place says */
+};
+
+static inline void see_card(int rank, const void *card, void *arg)
+{
+    struct meeting *meeting = arg;
+    unsigned char expected[256];
+
+    make_blob(rank, expected);
+    meeting->right += rank == meeting->seen++ && card &&
+                      memcmp(card, expected, CARD_BYTES) == 0;
+}
+
+static inline rcx_status_t meet_others(struct side *side,
+                                       struct meeting *meeting)
+{
+    unsigned char card[256];
+
+    *meeting = (struct meeting){.seen = 0};
+    make_blob(side->boot->rank, card);
+    return side->boot->ops->meet(side->boot, card, CARD_BYTES, see_card,
+                                 meeting);
 }
 
 #endif

@@ -37,7 +37,11 @@ static rcx_status_t open_table(struct side *side)
 
 static bool exchanges_with_all(struct side *side)
 {
-    bool ok = publish_own(side) == RCX_OK;
+    struct meeting meeting;
+    bool ok = meet_others(side, &meeting) == RCX_OK &&
+              meeting.seen == side->boot->size &&
+              meeting.right == side->boot->size &&
+              publish_own(side) == RCX_OK;
 
     for (int i = 0; ok && i < side->boot->size; i++)
         ok = sees_blob_of(side, i);
@@ -108,7 +112,7 @@ static void *run_member(void *arg)
     struct side side;
 
     side_init(&side, &host);
-    member->ok = lives_through(&side) && member->allgathers == 2 &&
+    member->ok = lives_through(&side) && member->allgathers == 3 &&
                  member->barriers == 1;
     return NULL;
 }
@@ -317,14 +321,19 @@ static void open_refuses_a_malformed_bootstrap_and_names_the_field(void **state)
 static void a_failing_callback_is_a_launch_error_with_its_value(void **state)
 {
     (void)state;
-    for (int failing = 1; failing <= 2; failing++) {
+    for (int failing = 1; failing <= 3; failing++) {
         int left = failing;
         const rcx_bootstrap_t host = echo_host(&left);
+        struct meeting meeting;
         struct side side;
 
         side_init(&side, &host);
         assert_int_equal(RCX_OK, open_table(&side));
-        assert_int_equal(RCX_ERR_LAUNCH, publish_own(&side));
+        assert_int_equal(failing == 1 ? RCX_ERR_LAUNCH : RCX_OK,
+                         meet_others(&side, &meeting));
+        assert_int_equal(failing == 1 ? 0 : 3, meeting.seen);
+        if (failing > 1)
+            assert_int_equal(RCX_ERR_LAUNCH, publish_own(&side));
         assert_int_equal(1, side.lines.count);
         assert_non_null(strstr(side.lines.last, "returned 42"));
         assert_int_equal(RCX_ERR_LAUNCH,
@@ -338,24 +347,29 @@ static void a_failing_callback_is_a_launch_error_with_its_value(void **state)
 static void an_allgather_that_loses_own_data_is_a_launch_error(void **state)
 {
     rcx_bootstrap_t host = echo_host(NULL);
+    struct meeting meeting;
     struct side side;
 
     (void)state;
     host.allgather = forget_allgather;
     side_init(&side, &host);
     assert_int_equal(RCX_OK, open_table(&side));
-    assert_int_equal(RCX_ERR_LAUNCH, publish_own(&side));
+    assert_int_equal(RCX_ERR_LAUNCH, meet_others(&side, &meeting));
+    assert_int_equal(0, meeting.seen);
     assert_int_equal(1, side.lines.count);
+    assert_int_equal(RCX_ERR_LAUNCH, publish_own(&side));
+    assert_int_equal(2, side.lines.count);
     side.boot->ops->close(side.boot);
     assert_int_equal(0, side.heap.live);
 }
 
 /* ---- Memory that runs out ------------------------------------------------- */
 
-/* Open and publish with ever more memory; returns how often it ran out. */
+/* Open, meet and publish with ever more memory; returns how often it ran out. */
 static int run_out_of_memory(const rcx_bootstrap_t *host)
 {
     rcx_status_t status = RCX_ERR_NOMEM;
+    struct meeting meeting;
     struct side side;
     int failures = 0;
 
@@ -364,7 +378,9 @@ static int run_out_of_memory(const rcx_bootstrap_t *host)
         side.heap.budget = budget;
         status = open_table(&side);
         if (status == RCX_OK) {
-            status = publish_own(&side);
+            status = meet_others(&side, &meeting);
+            if (status == RCX_OK)
+                status = publish_own(&side);
             side.boot->ops->close(side.boot);
         }
         assert_int_equal(0, side.heap.live);
@@ -383,7 +399,8 @@ static void every_failed_allocation_is_reported_and_leaks_nothing(void **state)
     const rcx_bootstrap_t host = echo_host(&left);
 
     (void)state;
-    assert_int_equal(3, run_out_of_memory(&host)); /* boot, lengths, blobs */
+    /* boot, cards, lengths, blobs */
+    assert_int_equal(4, run_out_of_memory(&host));
     assert_int_equal(2, run_out_of_memory(NULL));  /* boot, blob */
 }
 
@@ -512,7 +529,7 @@ static void every_bootstrap_of_the_table_is_complete_and_describes_itself(void *
         const int before = lines;
 
         assert_non_null(ops->name);
-        assert_true(ops->open && ops->publish && ops->lookup && ops->barrier &&
+        assert_true(ops->open && ops->meet && ops->publish && ops->lookup && ops->barrier &&
                     ops->close && ops->describe);
         ops->describe(count_line, &lines);
         assert_true(lines > before);

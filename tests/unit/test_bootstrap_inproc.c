@@ -36,6 +36,24 @@ static void one_thread_opens_and_publishes_for_all_inproc_ranks(void **state)
     assert_int_equal(0, heap.live);
 }
 
+/* A card is about a process, and all ranks are in this one. */
+static void inproc_ranks_all_show_the_same_card(void **state)
+{
+    struct rcx_heap heap = RCX_HEAP_INIT;
+    struct rcx_inproc *job = rcx_inproc_create(&heap, 3);
+    struct meeting meeting;
+    struct side side;
+
+    (void)state;
+    side_init(&side, NULL);
+    assert_int_equal(RCX_OK, rcx_inproc_open(job, 1, &side.args, &side.boot));
+    assert_int_equal(RCX_OK, meet_others(&side, &meeting));
+    assert_int_equal(3, meeting.seen);
+    assert_int_equal(1, meeting.right);
+    side.boot->ops->close(side.boot);
+    rcx_inproc_destroy(job);
+}
+
 static void inproc_lookup_before_the_peer_published_is_a_launch_error(void **state)
 {
     struct rcx_heap heap = RCX_HEAP_INIT;
@@ -218,6 +236,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_thread_opens_and_publishes_for_all_inproc_ranks),
+        cmocka_unit_test(inproc_ranks_all_show_the_same_card),
         cmocka_unit_test(inproc_lookup_before_the_peer_published_is_a_launch_error),
         cmocka_unit_test(an_inproc_rank_is_open_once_at_a_time),
         cmocka_unit_test(the_inproc_barrier_holds_every_thread_back),

@@ -41,6 +41,7 @@ struct rcx_transport {
     unsigned notes_leaving;   /* that are not sent yet */
     unsigned char *dead;      /* peers found dead, by rank; NULL: not looked for */
     unsigned deaths;          /* so many */
+    int endpoints; /* opened so far, to as many peers */
 };
 
 /* Take the newest note off t's list; heap is the one that it was made from.

@@ -358,7 +358,10 @@ static rcx_status_t reach(struct ucp *u, int peer)
         params.err_handler = (ucp_err_handler_t){.cb = peer_died, .arg = u};
     }
     ucs = ucp_ep_create(u->worker, &params, &u->endpoints[peer]);
-    return ucs == UCS_OK ? RCX_OK : fail(u, "ucp_ep_create", ucs);
+    if (ucs != UCS_OK)
+        return fail(u, "ucp_ep_create", ucs);
+    u->base.endpoints++;
+    return RCX_OK;
 }
 
 /* Returns whether there is an endpoint; the parameters are for m then. */

@@ -13,7 +13,7 @@
 #include "core/params.h"
 #include "trial.h"
 
-enum { MOST_RANKS = 9 };
+enum { MOST_RANKS = 16, USUAL_RANKS = 9 };
 
 static const struct serial_kind sum_float = {RCX_FLOAT32, RCX_SUM, 0};
 static const struct serial_kind average = {RCX_FLOAT32, RCX_AVG, 0};
@@ -99,7 +99,7 @@ static void run_counts(struct job *job)
 static void all_collectives_at_every_size_of_job(void **state)
 {
     (void)state;
-    for (int size = 1; size <= MOST_RANKS; size++) {
+    for (int size = 1; size <= USUAL_RANKS; size++) {
         struct job job;
 
         open_job(&job, size, NULL);
@@ -286,6 +286,41 @@ static void both_sides_of_the_rendezvous_threshold(void **state)
     }
 }
 
+/* ---- Connections --------------------------------------------------------- */
+
+static int most_endpoints(const struct job *job)
+{
+    int most = 0;
+
+    for (int i = 0; i < job->size; i++) {
+        const int n = job->contexts[i]->transport->endpoints;
+
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+static void few_endpoints_and_none_before_first_use(void **state)
+{
+    static const struct { int size, rounds; } cases[] = {
+        {3, 2}, {8, 3}, {16, 4}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const int size = cases[i].size;
+        struct job job;
+
+        open_job(&job, size, NULL);
+        assert_int_equal(most_endpoints(&job), 0);
+        run(&job, (struct trial){.coll = TRIAL_ALLREDUCE, .kind = sum_word,
+                                 .count = 1, .form = TRIAL_NONBLOCKING});
+        assert_in_range(most_endpoints(&job), 1, 2 * cases[i].rounds + 2);
+        assert_ok(job_close(&job));
+    }
+}
+
+/* ---- Many ---------------------------------------------------------------- */
+
 /* Many operations under way at once, finished in reverse order. */
 static void run_outstanding(struct job *job, int count)
 {
@@ -393,6 +428,7 @@ int main(void)
         cmocka_unit_test(more_bytes_than_there_can_be_are_refused),
         cmocka_unit_test(every_algorithm_when_forced),
         cmocka_unit_test(both_sides_of_the_rendezvous_threshold),
+        cmocka_unit_test(few_endpoints_and_none_before_first_use),
         cmocka_unit_test(a_hundred_outstanding_operations),
         cmocka_unit_test(tags_of_two_bits),
         cmocka_unit_test(blocking_calls_with_a_thread_per_rank),

@@ -6,9 +6,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/hash.h"
 #include "core/params.h"
 
 extern char **environ;
+
+static const struct {
+    const char *option;
+    enum rcx_coll coll;
+} methods[] = {
+    {"RCX_ALLREDUCE", RCX_COLL_ALLREDUCE},
+    {"RCX_REDUCE", RCX_COLL_REDUCE},
+    {"RCX_REDUCE_SCATTER", RCX_COLL_REDUCE_SCATTER},
+};
+enum { METHODS = sizeof methods / sizeof *methods };
+_Static_assert(METHODS + 1 == RCX_SHARED_SETTINGS, "the methods and the order");
 
 bool rcx_parse_bytes(const char *text, size_t *bytes_p)
 {
@@ -289,19 +301,14 @@ const struct rcx_option rcx_options[] = {
 static void list_names(const struct rcx_option *option, char *text,
                        size_t bytes)
 {
-    static const struct { const char *option; enum rcx_coll coll; } map[] = {
-        {"RCX_ALLREDUCE", RCX_COLL_ALLREDUCE},
-        {"RCX_REDUCE", RCX_COLL_REDUCE},
-        {"RCX_REDUCE_SCATTER", RCX_COLL_REDUCE_SCATTER},
-    };
     size_t used = 0;
 
     text[0] = '\0';
-    for (size_t i = 0; i < sizeof map / sizeof *map; i++) {
-        if (strcmp(map[i].option, option->name) != 0)
+    for (int i = 0; i < METHODS; i++) {
+        if (strcmp(methods[i].option, option->name) != 0)
             continue;
         for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++)
-            if ((*a)->coll == map[i].coll && used < bytes)
+            if ((*a)->coll == methods[i].coll && used < bytes)
                 used += (size_t)snprintf(text + used, bytes - used, "%s %s",
                                          used ? "," : "; NAME is one of",
                                          (*a)->name);
@@ -344,4 +351,30 @@ rcx_status_t rcx_config_read(struct rcx_config *config, struct rcx_log *log)
     log->level = config->log_level;
     warn_of_unknown(log);
     return RCX_OK;
+}
+
+static uint64_t hash_of_forced(const struct rcx_forced *forced)
+{
+    uint64_t hash = rcx_hash(forced->segment_bytes, forced->window);
+
+    if (!forced->algo)
+        return hash;
+    for (const char *c = forced->algo->name; *c; c++)
+        hash = rcx_hash(hash, (unsigned char)*c);
+    for (int i = 0; i < RCX_PARAMS; i++)
+        hash = rcx_hash(hash, (uint64_t)forced->params[i]);
+    return hash;
+}
+
+void rcx_config_hash(const struct rcx_config *config,
+                     uint64_t hashes[RCX_SHARED_SETTINGS])
+{
+    for (int i = 0; i < METHODS; i++)
+        hashes[i] = hash_of_forced(&config->forced[methods[i].coll]);
+    hashes[METHODS] = (uint64_t)config->order;
+}
+
+const char *rcx_config_shared_name(int setting)
+{
+    return setting < METHODS ? methods[setting].option : "RCX_ORDER";
 }

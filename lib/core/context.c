@@ -171,7 +171,9 @@ static rcx_status_t connect(struct rcx_context *context,
     context->transport = source->transport;
     if (!context->transport)
         status = open_transport(context);
-    return status == RCX_OK ? rcx_peer_publish(context) : status;
+    if (status == RCX_OK)
+        status = rcx_peer_publish(context);
+    return status == RCX_OK ? rcx_peer_compare_settings(context) : status;
 }
 
 static rcx_status_t make_comms(struct rcx_context *context)

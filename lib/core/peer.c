@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The blob that each rank publishes: a header of constant size, then the
- * transport's address. Peers read it at first use; ranks of one node also at
- * start, to learn whether they share cores.
+ * transport's address. All ranks read it at start, since ranks with different
+ * settings would wait for each other for ever.
  */
 #include "core/peer.h"
 
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { WIRE_VERSION = 1, TEXT = 64 };
+enum { WIRE_VERSION = 2, TEXT = 64 };
 
 struct header {
     char magic[4];
@@ -20,6 +20,7 @@ struct header {
     char host[TEXT];
     char boot_id[TEXT];   /* tells hosts of one name apart */
     cpu_set_t cpus;       /* where the rank may run */
+    uint64_t settings[RCX_SHARED_SETTINGS];
 };
 
 static void read_boot_id(char *text, size_t bytes)
@@ -41,6 +42,7 @@ static void describe_self(const struct rcx_context *context, struct header *h)
     read_boot_id(h->boot_id, sizeof h->boot_id);
     CPU_ZERO(&h->cpus);
     sched_getaffinity(0, sizeof h->cpus, &h->cpus);
+    rcx_config_hash(&context->config, h->settings);
 }
 
 rcx_status_t rcx_peer_publish(struct rcx_context *context)
@@ -112,6 +114,39 @@ rcx_status_t rcx_peer_address(struct rcx_boot *boot, const struct rcx_log *log,
     *address_p = rest;
     *bytes_p = h.address_bytes;
     return RCX_OK;
+}
+
+static rcx_status_t compare(const struct rcx_context *context, int rank,
+                            const uint64_t mine[RCX_SHARED_SETTINGS])
+{
+    struct header peer;
+    const void *rest;
+    const rcx_status_t status =
+        look_up(context->boot, &context->log, rank, &peer, &rest);
+
+    if (status != RCX_OK)
+        return status;
+    for (int i = 0; i < RCX_SHARED_SETTINGS; i++)
+        if (peer.settings[i] != mine[i])
+            return rcx_fail(&context->log, RCX_ERR_CONFIG,
+                            "%s is not that of rank %d: RCX_ variables, and "
+                            "the order given to rcx_init(), must be equal on "
+                            "all ranks", rcx_config_shared_name(i), rank);
+    return RCX_OK;
+}
+
+rcx_status_t rcx_peer_compare_settings(const struct rcx_context *context)
+{
+    const struct rcx_boot *boot = context->boot;
+    uint64_t mine[RCX_SHARED_SETTINGS];
+    rcx_status_t status = RCX_OK;
+
+    rcx_config_hash(&context->config, mine);
+    /* the others in this process may not have published yet */
+    for (int i = 0; i < boot->size && !boot->one_process; i++)
+        if (i != boot->rank && status == RCX_OK)
+            status = compare(context, i, mine);
+    return status;
 }
 
 static bool same_host(const struct header *a, const struct header *b)

@@ -6,32 +6,27 @@
 #include <string.h>
 
 #include "core/context.h"
+#include "core/hash.h"
 #include "core/params.h"
 
 enum { OWN_SCRATCH = 4096 };
 
-static uint64_t mix(uint64_t hash, uint64_t value)
-{
-    hash = (hash ^ value) * UINT64_C(0x9E3779B97F4A7C15);
-    return hash ^ hash >> 29;
-}
-
 /* What distinguishes calls but for recvcounts. */
 static uint64_t hash_call(const struct rcx_call *c)
 {
-    uint64_t hash = mix((uint64_t)c->coll << 32 | (uint64_t)c->alias << 8 |
-                            (uint64_t)c->irregular << 1 |
-                            (uint64_t)c->internal,
-                        c->count);
+    uint64_t hash =
+        rcx_hash((uint64_t)c->coll << 32 | (uint64_t)c->alias << 8 |
+                     (uint64_t)c->irregular << 1 | (uint64_t)c->internal,
+                 c->count);
 
-    hash = mix(hash, (uint64_t)(uint32_t)c->type << 32 | (uint32_t)c->op);
-    return mix(hash, (uint32_t)c->root);
+    hash = rcx_hash(hash, (uint64_t)(uint32_t)c->type << 32 | (uint32_t)c->op);
+    return rcx_hash(hash, (uint32_t)c->root);
 }
 
 static uint64_t hash_counts(uint64_t hash, const struct rcx_call *c, int size)
 {
     for (int i = 0; c->irregular && i < size; i++)
-        hash = mix(hash, c->recvcounts[i]);
+        hash = rcx_hash(hash, c->recvcounts[i]);
     return hash;
 }
 
@@ -262,16 +257,16 @@ int64_t rcx_entry_counts_hash(const struct rcx_entry *e, int size)
     if (!e->call.irregular)
         return 0;
     for (int i = 0; i < size; i++)
-        hash = mix(hash, e->displs[i + 1]);
+        hash = rcx_hash(hash, e->displs[i + 1]);
     return (int64_t)(hash >> 1);
 }
 
 static uint32_t fingerprint(const struct rcx_entry *e)
 {
-    uint64_t hash = mix((uint64_t)e->call.coll, e->call.count);
+    uint64_t hash = rcx_hash((uint64_t)e->call.coll, e->call.count);
 
-    hash = mix(hash, e->combine.fingerprint);
-    return (uint32_t)(mix(hash, (uint32_t)e->call.root) >> 32);
+    hash = rcx_hash(hash, e->combine.fingerprint);
+    return (uint32_t)(rcx_hash(hash, (uint32_t)e->call.root) >> 32);
 }
 
 static struct rcx_record record_of(const struct rcx_entry *e)

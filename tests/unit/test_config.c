@@ -124,6 +124,54 @@ static void an_algorithm_has_parameters_of_its_own(void **state)
     accept("RCX_ALLREDUCE", "auto");
 }
 
+/* The settings whose hash value changes, as bits. */
+static unsigned changes(const char *name, const char *value)
+{
+    uint64_t before[RCX_SHARED_SETTINGS], after[RCX_SHARED_SETTINGS];
+    unsigned bits = 0;
+
+    assert_ok(configure(NULL));
+    rcx_config_hash(&config, before);
+    accept(name, value);
+    rcx_config_hash(&config, after);
+    for (int i = 0; i < RCX_SHARED_SETTINGS; i++)
+        bits |= (unsigned)(before[i] != after[i]) << i;
+    return bits;
+}
+
+static void a_setting_that_changes_messages_changes_its_hash(void **state)
+{
+    static const struct { const char *name, *values[6]; } shared[] = {
+        {"RCX_ALLREDUCE", {"ring", "auto:segment=4K", "auto:window=1",
+                           "recursive_multiplying:radix=8",
+                           "recursive_multiplying:radix=7"}},
+        {"RCX_REDUCE", {"binomial", "ring", "auto:segment=0"}},
+        {"RCX_REDUCE_SCATTER", {"pairwise", "ring", "ring:segment=1"}},
+        {"RCX_ORDER", {"rank", "canonical"}},
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < RCX_SHARED_SETTINGS; i++) {
+        assert_string_equal(rcx_config_shared_name((int)i), shared[i].name);
+        for (int k = 0; shared[i].values[k]; k++)
+            assert_int_equal(changes(shared[i].name, shared[i].values[k]),
+                             1u << i);
+    }
+}
+
+static void other_settings_may_differ_between_ranks(void **state)
+{
+    (void)state;
+    assert_int_equal(changes("RCX_WAIT", "yield"), 0);
+    assert_int_equal(changes("RCX_PLAN_CACHE", "0"), 0);
+    assert_int_equal(changes("RCX_ISA", "baseline"), 0);
+    assert_int_equal(changes("RCX_LOG", "error"), 0);
+    assert_int_equal(changes("RCX_ALLOW_SINGLETON", "1"), 0);
+    /* two ways to say the same */
+    assert_int_equal(changes("RCX_ORDER", "same"), 0);
+    assert_int_equal(changes("RCX_ALLREDUCE", "auto"), 0);
+}
+
 static void a_malformed_method_is_refused(void **state)
 {
     static const char *const bad[] = {
@@ -349,6 +397,8 @@ int main(void)
         TEST(without_variables_everything_is_at_its_default),
         TEST(a_method_is_a_name_and_its_parameters),
         TEST(an_algorithm_has_parameters_of_its_own),
+        TEST(a_setting_that_changes_messages_changes_its_hash),
+        TEST(other_settings_may_differ_between_ranks),
         TEST(a_malformed_method_is_refused),
         TEST(an_unknown_algorithm_lists_those_there_are),
         TEST(words_are_taken_as_they_are_documented),

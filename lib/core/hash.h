@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef RCX_CORE_HASH_H
+#define RCX_CORE_HASH_H
+
+#include <stdint.h>
+
+/* A hash of what hash is one of, and value after it. */
+static inline uint64_t rcx_hash(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * UINT64_C(0x9E3779B97F4A7C15);
+    return hash ^ hash >> 29;
+}
+
+#endif

@@ -140,8 +140,9 @@ typedef struct rcx_request rcx_request_t;
  * A bootstrap of the host's own, instead of PMIx: how processes that do not
  * know each other yet exchange addresses. Both functions are blocking and
  * collective over all ranks; non-zero means failure and fails rcx_init().
- * Called by rcx_init(), and barrier once more by rcx_finalize(); never in
- * between.
+ * rcx_init() calls allgather alone, a few times: what ranks have to know of
+ * each other before they open the network, the lengths of their addresses, and
+ * the addresses. rcx_finalize() calls barrier alone, once.
  */
 typedef struct rcx_bootstrap {
     int rank;

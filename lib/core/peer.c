@@ -23,11 +23,11 @@ struct header {
     uint64_t settings[RCX_SHARED_SETTINGS];
 };
 
-static void read_boot_id(char *text, size_t bytes)
+void rcx_kernel_id(char *text, size_t bytes)
 {
     FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
 
-    if (file && !fgets(text, (int)bytes, file))
+    if (!file || !fgets(text, (int)bytes, file))
         text[0] = '\0';
     if (file)
         fclose(file);
@@ -39,7 +39,7 @@ static void describe_self(const struct rcx_context *context, struct header *h)
     if (context->transport)
         context->transport->ops->version(h->transport, sizeof h->transport);
     gethostname(h->host, sizeof h->host - 1);
-    read_boot_id(h->boot_id, sizeof h->boot_id);
+    rcx_kernel_id(h->boot_id, sizeof h->boot_id);
     CPU_ZERO(&h->cpus);
     sched_getaffinity(0, sizeof h->cpus, &h->cpus);
     rcx_config_hash(&context->config, h->settings);

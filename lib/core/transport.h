@@ -143,4 +143,7 @@ rcx_status_t rcx_peer_address(struct rcx_boot *boot, const struct rcx_log *log,
                               int rank, const char *version,
                               const void **address_p, size_t *bytes_p);
 
+/* What tells running kernels apart; "" where it is not known. */
+void rcx_kernel_id(char *text, size_t bytes);
+
 #endif

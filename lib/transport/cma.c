@@ -29,14 +29,27 @@ static uint64_t time_of_copy(struct block *to, const struct block *from)
     return rcx_now_ns() - start;
 }
 
+static bool read_self(void *to, void *from, size_t bytes)
+{
+    const struct iovec here = {.iov_base = to, .iov_len = bytes};
+    const struct iovec there = {.iov_base = from, .iov_len = bytes};
+
+    return process_vm_readv(getpid(), &here, 1, &there, 1, 0) ==
+           (ssize_t)bytes;
+}
+
+bool rcx_cma_works(void)
+{
+    char from = 1, to;
+
+    return read_self(&to, &from, sizeof from);
+}
+
 static uint64_t time_of_read(struct block *to, struct block *from)
 {
-    const struct iovec here = {.iov_base = to, .iov_len = sizeof *to};
-    const struct iovec there = {.iov_base = from, .iov_len = sizeof *from};
     const uint64_t start = rcx_now_ns();
-    const ssize_t bytes = process_vm_readv(getpid(), &here, 1, &there, 1, 0);
 
-    return bytes == BYTES ? rcx_now_ns() - start : UINT64_MAX;
+    return read_self(to, from, sizeof *from) ? rcx_now_ns() - start : UINT64_MAX;
 }
 
 bool rcx_cma_pays(struct rcx_heap *heap)

@@ -10,6 +10,9 @@
 
 #include "core/heap.h"
 
+/* Whether the system call is there at all: a container may forbid it. */
+bool rcx_cma_works(void);
+
 /* Whether that beats two copies through shared memory here; measured at each
  * call, in less than half a millisecond. */
 bool rcx_cma_pays(struct rcx_heap *heap);

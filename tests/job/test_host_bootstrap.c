@@ -116,8 +116,11 @@ static int use(struct host *h)
     int lines = 0;
 
     for (int cycle = 0; cycle < 3; cycle++) {
+        h->calls = 0;
         if (open_context(h, print, &lines, &context) != RCX_OK)
             return complain(h, "rcx_init failed");
+        if (h->calls != (h->size > 1 ? 3 : 2))
+            return complain(h, "another number of allgathers");
         if (rcx_comm_rank(rcx_world(context)) != h->rank ||
             rcx_comm_size(rcx_world(context)) != h->size)
             return complain(h, "another rank or size");
@@ -138,12 +141,17 @@ static int use(struct host *h)
 static int fail_to_open(struct host *h)
 {
     rcx_context_t *context = NULL;
-    int lines = 0;
 
-    h->fail_at = 2;
-    if (open_context(h, swallow, &lines, &context) != RCX_ERR_LAUNCH)
-        return complain(h, "not RCX_ERR_LAUNCH");
-    return context || lines != 1 ? complain(h, "not one line of text") : 0;
+    for (h->fail_at = 1; h->fail_at <= 3; h->fail_at++) {
+        int lines = 0;
+
+        h->calls = 0;
+        if (open_context(h, swallow, &lines, &context) != RCX_ERR_LAUNCH)
+            return complain(h, "not RCX_ERR_LAUNCH");
+        if (context || lines != 1)
+            return complain(h, "not one line of text");
+    }
+    return 0;
 }
 
 /* ---- The parent ---------------------------------------------------------- */

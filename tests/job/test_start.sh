@@ -1,0 +1,171 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# What ranks find out about each other before they send: a kernel that would
+# refuse to have a rank's memory read, too little shared memory, and settings
+# that differ. One warning for a node, or an error on every rank; never a rank
+# that is killed later. Usage: test_start.sh RCXRUN JOB_MAIN UNDUMPABLE FENCES
+
+set -u
+
+if [ $# -ne 4 ]; then
+    echo "usage: $0 RCXRUN JOB_MAIN UNDUMPABLE FENCES" >&2
+    exit 2
+fi
+rcxrun=$(realpath "$1")
+main=$(realpath "$2")
+undumpable=$(realpath "$3")
+fences=$(realpath "$4")
+# shellcheck source=tests/job/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/tap.sh"
+
+bound=(timeout -k 5 120) # a hang is a failure, not a wait
+unset "${!RCX_@}" "${!UCX_@}"
+
+readonly ERR_CONFIG=4 # the negated rcx_status_t
+
+# skip REASON SENTENCE
+skip() {
+    number=$((number + 1))
+    echo "ok $number - $2 # SKIP $1"
+}
+
+# Whoever may trace everything is refused nothing: root does without.
+lean=()
+if [ "$(id -u)" -eq 0 ] && setpriv --bounding-set -sys_ptrace true 2>/dev/null
+then
+    lean=(setpriv --bounding-set -sys_ptrace)
+fi
+
+launch=("${lean[@]}" "$rcxrun")
+
+# rank_1 WORD... -- COMMAND...: rank 1 has the words in front of the command.
+rank_1=(bash "$scratch/rank_1")
+cat >"$scratch/rank_1" <<'EOF'
+words=()
+while [ "$1" != -- ]; do
+    words+=("$1")
+    shift
+done
+shift
+[ "$PMIX_RANK" = 1 ] || words=()
+exec "${words[@]}" "$@"
+EOF
+
+# Whole vectors of 1 MB in one message, through UCX's rendezvous.
+large=(env RCX_UCX_RNDV_THRESH=16K
+    RCX_ALLREDUCE=recursive_doubling:segment=0 RCX_REDUCE=binomial:segment=0
+    "$main" quick)
+
+# warns N WORD...: stderr has N lines; all are warnings, one has all the words.
+warns() {
+    local -r want=$1 warning='^(rcx warning|job_main: log level 1): '
+    local lines word
+    shift
+    if [ "$(wc -l <"$err")" -ne "$want" ] \
+        || [ "$(grep -cE "$warning" "$err")" -ne "$want" ]; then
+        echo "# not $want warnings"
+        return 1
+    fi
+    lines=$(<"$err")
+    for word; do
+        lines=$(grep -F -- "$word" <<<"$lines") && continue
+        echo "# not said: $word"
+        return 1
+    done
+}
+says_nothing() { [ ! -s "$err" ]; }
+says() { [ "$(grep -c -- "$2" "$err")" -eq "$1" ]; } # COUNT PATTERN
+
+# --- memory that may not be read ---
+
+declare -A refused=(
+    [undumpable]="env LD_PRELOAD=$undumpable"
+    [userns]="unshare --user --map-current-user"
+)
+declare -A reason=(
+    [undumpable]="rank 1 is not dumpable"
+    [userns]="ranks 0 and 1 are of different user namespaces"
+)
+declare -A what=(
+    [undumpable]="a rank that is not dumpable"
+    [userns]="a rank in a user namespace of its own"
+)
+
+for case in undumpable userns; do
+    read -ra words <<<"${refused[$case]}"
+    if ! "${words[@]}" true 2>/dev/null; then
+        skip "unprivileged user namespaces are not allowed" "${what[$case]}"
+        continue
+    fi
+    run 0 "${launch[@]}" -n 3 "${rank_1[@]}" "${words[@]}" -- "${large[@]}" \
+        && warns 1 "${reason[$case]}" "[0]"
+    ok $? "${what[$case]}: ranks reduce without it, one warns"
+    run 0 "${launch[@]}" -n 4 --nodes 2 "${rank_1[@]}" "${words[@]}" -- \
+        "$main" launch && warns 1 "${reason[$case]}" "[0]"
+    ok $? "${what[$case]}: only its own node is warned"
+    run 0 "${launch[@]}" -n 2 --nodes 2 "${rank_1[@]}" "${words[@]}" -- \
+        "$main" launch && says_nothing
+    ok $? "${what[$case]}: alone on its node, it is not worth a warning"
+    run 0 "${launch[@]}" -n 2 -x RCX_UCX_TLS=all "${rank_1[@]}" "${words[@]}" \
+        -- "$main" launch && says_nothing
+    ok $? "${what[$case]}: what the user chose stays, without a word"
+done
+
+run 0 "${launch[@]}" -n 3 "${large[@]}" && says_nothing
+ok $? "ranks that may read each other are not warned"
+
+# --- little shared memory ---
+
+# with_shm SIZE COMMAND...
+# shellcheck disable=SC2016  # bash -c expands them
+with_shm=(unshare --mount bash -c
+    'mount -t tmpfs -o "size=$0" tmpfs /dev/shm && exec "$@"')
+[ "$(id -u)" -eq 0 ] || with_shm=(unshare --map-root-user "${with_shm[@]:1}")
+
+if "${with_shm[@]}" 1m true 2>/dev/null; then
+    run 0 "${with_shm[@]}" 1m "${launch[@]}" -n 3 "$main" quick && warns 1 \
+        "/dev/shm" "3 ranks" " bytes needed" "1048576 available" "[0]"
+    ok $? "1 MB of shared memory: ranks reduce without it, one warns"
+    run 0 "${with_shm[@]}" 1m "${launch[@]}" -n 4 --nodes 2 "$main" launch \
+        && warns 2 "/dev/shm" "2 ranks" "1048576 available"
+    ok $? "1 MB of shared memory: one rank of each node warns"
+    run 0 "${with_shm[@]}" 64m "${launch[@]}" -n 3 "$main" quick && says_nothing
+    ok $? "64 MB of shared memory are enough for 3 ranks"
+    # else the tests above would say nothing
+    ! run 0 "${with_shm[@]}" 1m "${launch[@]}" -n 2 -x RCX_UCX_TLS=posix,self \
+        "$main" launch >/dev/null && ! grep -q '^rcx warning' "$err"
+    ok $? "1 MB of shared memory: a user who insists on it gets an error"
+    run 0 "${with_shm[@]}" 1m "${launch[@]}" -n 2 "${rank_1[@]}" \
+        env LD_PRELOAD="$undumpable" -- "${large[@]}" \
+        && warns 2 "rank 1 is not dumpable" && warns 2 "1048576 available"
+    ok $? "neither shared memory nor a rank that may be read: two warnings"
+else
+    skip "mount namespaces are not allowed" "1 MB of shared memory"
+fi
+
+# --- settings that differ ---
+
+for setting in RCX_ALLREDUCE=ring RCX_ALLREDUCE=auto:segment=64K \
+    RCX_REDUCE=binomial:window=3 RCX_REDUCE_SCATTER=ring RCX_ORDER=rank; do
+    run $ERR_CONFIG "${launch[@]}" --keep-going -n 4 "${rank_1[@]}" \
+        env $setting -- "$main" launch \
+        && says 4 "^rcx error: .* must be equal on all ranks" \
+        && says 3 "${setting%%=*} is not that of rank 1: " \
+        && says 1 "${setting%%=*} is not that of rank 0: "
+    ok $? "$setting on one rank is an error on all"
+done
+run 0 "${launch[@]}" -n 4 "${rank_1[@]}" env RCX_ORDER=same RCX_WAIT=yield \
+    RCX_PLAN_CACHE=0 RCX_ISA=baseline RCX_LOG=error -- "$main" launch \
+    && says_nothing
+ok $? "settings that change no message may differ"
+
+# --- fences ---
+
+run 0 "${launch[@]}" -n 3 env LD_PRELOAD="$fences" "$main" launch \
+    && says_nothing \
+    && [ "$(grep -cx 'rcx_init: 1 fences, 1 with data' "$out")" -eq 3 ]
+ok $? "rcx_init enters one fence, which carries data"
+
+echo "1..$number"
+exit $((failed > 0))

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the ranks of a node conclude from each other's cards. */
+#include "test.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "transport/node.h"
+
+enum { RANKS = 4 };
+
+static const struct rcx_card usual = {
+    .boot_id = "f00d", .user_ns = 11, .pid_ns = 12, .uid = 1000, .gid = 100,
+    .is_dumpable = 1, .reads_memory = 1, .shm_bytes = 64 << 20};
+
+/* Four ranks with the usual cards; a test changes some of them. */
+struct fixture {
+    struct rcx_card cards[RANKS];
+    bool missing[RANKS];
+};
+
+static struct fixture all_usual(void)
+{
+    struct fixture f = {.missing = {false}};
+
+    for (int i = 0; i < RANKS; i++)
+        f.cards[i] = usual;
+    return f;
+}
+
+static struct rcx_node judge(const struct fixture *f, int rank)
+{
+    struct rcx_node node;
+
+    rcx_node_begin(&node, rank, &f->cards[rank]);
+    for (int i = 0; i < RANKS; i++)
+        rcx_node_add(&node, i, f->missing[i] ? NULL : &f->cards[i]);
+    return node;
+}
+
+/* One verdict, one rank that says so, and its words. */
+static void assert_refused(const struct fixture *f, const char *words)
+{
+    int speakers = 0;
+
+    for (int i = 0; i < RANKS; i++) {
+        const struct rcx_node node = judge(f, i);
+
+        assert_true(rcx_node_refuses_cma(&node));
+        if (node.rank != node.lowest)
+            continue;
+        speakers++;
+        if (!strstr(node.refusal, words))
+            fail_msg("\"%s\" says nothing of \"%s\"", node.refusal, words);
+    }
+    assert_int_equal(speakers, 1);
+}
+
+static void cards_that_agree_refuse_nothing(void **state)
+{
+    const struct fixture f = all_usual();
+
+    (void)state;
+    for (int i = 0; i < RANKS; i++) {
+        const struct rcx_node node = judge(&f, i);
+
+        assert_false(rcx_node_refuses_cma(&node));
+        assert_string_equal(node.refusal, "");
+        assert_true(node.is_known);
+        assert_int_equal(node.ranks, RANKS);
+        assert_int_equal(node.lowest, 0);
+        assert_int_equal(node.shm_bytes, 64 << 20);
+    }
+}
+
+/* A number at offset of one card is another, whichever card that is. */
+static void check_reason(size_t offset, uint64_t number, bool is_pair,
+                         const char *what)
+{
+    for (int odd = 0; odd < RANKS; odd++) {
+        struct fixture f = all_usual();
+        char text[64];
+
+        memcpy((char *)&f.cards[odd] + offset, &number, sizeof number);
+        if (is_pair)
+            snprintf(text, sizeof text, "ranks 0 and %d are of different %s",
+                     odd ? odd : 1, what);
+        else
+            snprintf(text, sizeof text, "rank %d %s", odd, what);
+        assert_refused(&f, text);
+    }
+}
+
+static void every_reason_to_refuse_is_seen_by_all_and_said_by_one(void **state)
+{
+    (void)state;
+    check_reason(offsetof(struct rcx_card, is_dumpable), 0, false,
+                 "is not dumpable");
+    check_reason(offsetof(struct rcx_card, reads_memory), 0, false,
+                 "may not use process_vm_readv");
+    check_reason(offsetof(struct rcx_card, user_ns), 5, true,
+                 "user namespaces");
+    check_reason(offsetof(struct rcx_card, pid_ns), 5, true,
+                 "process id namespaces");
+    check_reason(offsetof(struct rcx_card, uid), 5, true, "users");
+    check_reason(offsetof(struct rcx_card, gid), 5, true, "groups");
+}
+
+/* Of several reasons the one that explains the others: in another namespace
+ * ids differ by themselves. */
+static void the_first_reason_is_said(void **state)
+{
+    struct fixture f = all_usual();
+
+    (void)state;
+    f.cards[1].user_ns++;
+    f.cards[1].uid++;
+    f.cards[3].is_dumpable = 0;
+    assert_refused(&f, "user namespaces");
+}
+
+static void other_kernels_are_other_nodes(void **state)
+{
+    struct fixture f = all_usual();
+    struct rcx_node node;
+
+    (void)state;
+    for (int i = 0; i < 2; i++)
+        strcpy(f.cards[i].boot_id, "cafe");
+    f.cards[0].is_dumpable = 0;
+    f.cards[1].shm_bytes = 5;
+    node = judge(&f, 3);
+    assert_false(rcx_node_refuses_cma(&node));
+    assert_int_equal(node.ranks, 2);
+    assert_int_equal(node.lowest, 2);
+    assert_int_equal(node.shm_bytes, 64 << 20);
+    node = judge(&f, 1);
+    assert_true(rcx_node_refuses_cma(&node));
+    assert_int_equal(node.ranks, 2);
+    assert_int_equal(node.lowest, 0);
+    assert_int_equal(node.shm_bytes, 5);
+}
+
+/* Nobody else wants to read what only one rank has. */
+static void a_rank_alone_is_refused_nothing(void **state)
+{
+    struct rcx_card card = usual;
+    struct rcx_node node;
+
+    (void)state;
+    card.is_dumpable = card.reads_memory = 0;
+    rcx_node_begin(&node, 7, &card);
+    rcx_node_add(&node, 7, &card);
+    assert_false(rcx_node_refuses_cma(&node));
+    node.is_known = false;
+    assert_true(rcx_node_refuses_cma(&node));
+}
+
+/* Those that saw it may use CMA with each other, but with none that did not. */
+static void a_card_that_is_missing_is_a_reason(void **state)
+{
+    struct fixture f = all_usual();
+    struct rcx_node node;
+
+    (void)state;
+    f.missing[0] = true;
+    for (int i = 1; i < RANKS; i++) {
+        node = judge(&f, i);
+        assert_true(rcx_node_refuses_cma(&node));
+        assert_int_equal(node.lowest, 1);
+        assert_non_null(strstr(node.refusal, "rank 0 "));
+    }
+}
+
+/* ---- Cards of real processes ---------------------------------------------- */
+
+static void a_card_tells_what_the_process_is(void **state)
+{
+    struct rcx_card card;
+    struct statvfs s;
+
+    (void)state;
+    rcx_card_read(&card, "/");
+    assert_true(card.user_ns != 0 && card.pid_ns != 0);
+    assert_int_equal(card.uid, geteuid());
+    assert_int_equal(card.gid, getegid());
+    assert_int_equal(card.is_dumpable, 1);
+    assert_int_equal(statvfs("/", &s), 0);
+    /* others use it meanwhile, but no two thirds of it */
+    assert_true(card.shm_bytes <= s.f_blocks * s.f_frsize);
+    assert_true(card.shm_bytes >= s.f_bavail * s.f_frsize / 3);
+    rcx_card_read(&card, "/no/such/folder");
+    assert_int_equal(card.shm_bytes, 0);
+}
+
+static void a_process_that_is_not_dumpable_says_so(void **state)
+{
+    const pid_t child = fork();
+    int status = -1;
+
+    (void)state;
+    if (child == 0) {
+        struct rcx_card card;
+
+        prctl(PR_SET_DUMPABLE, 0);
+        rcx_card_read(&card, "/");
+        _exit(card.is_dumpable != 0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+/* ---- Bootstraps ------------------------------------------------------------ */
+
+static rcx_status_t meet_nobody(struct rcx_boot *boot, const void *card,
+                                size_t bytes, rcx_see_fn_t see, void *arg)
+{
+    assert_int_equal(bytes, sizeof(struct rcx_card));
+    see(boot->rank, card, arg);
+    return RCX_ERR_UNSUPPORTED;
+}
+
+static rcx_status_t meet_one_more(struct rcx_boot *boot, const void *card,
+                                  size_t bytes, rcx_see_fn_t see, void *arg)
+{
+    char at[sizeof(struct rcx_card) + 1];
+
+    memcpy(at + 1, card, bytes); /* no bootstrap promises alignment */
+    see(boot->rank, card, arg);
+    see(boot->rank + 1, at + 1, arg);
+    return RCX_OK;
+}
+
+static rcx_status_t meet_fails(struct rcx_boot *boot, const void *card,
+                               size_t bytes, rcx_see_fn_t see, void *arg)
+{
+    (void)boot, (void)card, (void)bytes, (void)see, (void)arg;
+    return RCX_ERR_LAUNCH;
+}
+
+static void a_bootstrap_may_not_know_the_node(void **state)
+{
+    const struct rcx_boot_ops nobody = {.meet = meet_nobody};
+    const struct rcx_boot_ops one_more = {.meet = meet_one_more};
+    const struct rcx_boot_ops fails = {.meet = meet_fails};
+    struct rcx_boot boot = {.rank = 3, .size = 9};
+    struct rcx_node node;
+
+    (void)state;
+    boot.ops = &nobody;
+    assert_ok(rcx_node_meet(&node, &boot, "/"));
+    assert_false(node.is_known);
+    assert_int_equal(node.ranks, 1);
+    boot.ops = &one_more;
+    assert_ok(rcx_node_meet(&node, &boot, "/"));
+    assert_true(node.is_known);
+    assert_int_equal(node.ranks, 2);
+    assert_int_equal(node.lowest, 3);
+    boot.ops = &fails;
+    assert_status(rcx_node_meet(&node, &boot, "/"), RCX_ERR_LAUNCH);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cards_that_agree_refuse_nothing),
+        cmocka_unit_test(every_reason_to_refuse_is_seen_by_all_and_said_by_one),
+        cmocka_unit_test(the_first_reason_is_said),
+        cmocka_unit_test(other_kernels_are_other_nodes),
+        cmocka_unit_test(a_rank_alone_is_refused_nothing),
+        cmocka_unit_test(a_card_that_is_missing_is_a_reason),
+        cmocka_unit_test(a_card_tells_what_the_process_is),
+        cmocka_unit_test(a_process_that_is_not_dumpable_says_so),
+        cmocka_unit_test(a_bootstrap_may_not_know_the_node),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

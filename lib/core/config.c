@@ -20,7 +20,8 @@ static const struct {
     {"RCX_REDUCE_SCATTER", RCX_COLL_REDUCE_SCATTER},
 };
 enum { METHODS = sizeof methods / sizeof *methods };
-_Static_assert(METHODS + 1 == RCX_SHARED_SETTINGS, "the methods and the order");
+_Static_assert(METHODS + 2 == RCX_SHARED_SETTINGS,
+               "the methods, the order, the check");
 
 bool rcx_parse_bytes(const char *text, size_t *bytes_p)
 {
@@ -372,9 +373,13 @@ void rcx_config_hash(const struct rcx_config *config,
     for (int i = 0; i < METHODS; i++)
         hashes[i] = hash_of_forced(&config->forced[methods[i].coll]);
     hashes[METHODS] = (uint64_t)config->order;
+    hashes[METHODS + 1] = config->check == RCX_CHECK_FULL; /* has messages */
 }
 
 const char *rcx_config_shared_name(int setting)
 {
-    return setting < METHODS ? methods[setting].option : "RCX_ORDER";
+    static const char *const others[] = {"RCX_ORDER", "RCX_CHECK"};
+
+    return setting < METHODS ? methods[setting].option
+                             : others[setting - METHODS];
 }

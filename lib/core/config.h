@@ -74,7 +74,7 @@ rcx_status_t rcx_config_read(struct rcx_config *config, struct rcx_log *log);
  * What decides which messages are sent, and so has to be equal on all ranks: a
  * hash of each such setting, and the variable that it comes from.
  */
-enum { RCX_SHARED_SETTINGS = 4 };
+enum { RCX_SHARED_SETTINGS = 5 };
 void rcx_config_hash(const struct rcx_config *config,
                      uint64_t hashes[RCX_SHARED_SETTINGS]);
 const char *rcx_config_shared_name(int setting);

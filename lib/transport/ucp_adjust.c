@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How RCX sets UCX up where the user did not. */
+#include <stdlib.h>
+#include <string.h>
+#include <ucp/api/ucp.h>
+#include <unistd.h>
+
+#include "transport/cma.h"
+#include "transport/node.h"
+#include "transport/ucp_adjust.h"
+
+/*
+ * What UCX 1.13 takes of shared memory files for a worker: 64 elements of its
+ * FIFO and 512 buffers to receive into. It writes to all of it at once, so that
+ * too little is an error and not a SIGBUS. When messages come unexpected it
+ * takes 512 buffers more, and drops messages where it does not get them: leave
+ * room for that.
+ */
+enum { POSIX_BYTES = 4308992, POSIX_BYTES_PER_RANK = 2 * POSIX_BYTES };
+
+/*
+ * UCX goes over from eager messages to rendezvous at 8 KB through shared
+ * memory. Both ranks must run for a rendezvous, which is slow where they share
+ * cores; and its copy may be slow (cma.h). Then a whole segment goes eagerly;
+ * elsewhere up to 16 KB, where both cost the same (docs/performance.md).
+ */
+static const char *rendezvous_threshold(const struct rcx_transport_args *args, int ranks,
+                                        bool has_cma)
+{
+    const bool is_crowded = ranks > sysconf(_SC_NPROCESSORS_ONLN);
+
+    return has_cma && !is_crowded && rcx_cma_pays(args->heap) ? "16K" : "512K";
+}
+
+/* What the user set, for RCX or for all of UCX; NULL: nothing. */
+static const char *user_setting(const char *name)
+{
+    static const char prefix[] = "RCX_";
+    char variable[64];
+    const char *value;
+
+    snprintf(variable, sizeof variable, "%sUCX_%s", prefix, name);
+    value = getenv(variable);
+    return value ? value : getenv(variable + strlen(prefix));
+}
+
+/* What must not be used here, as UCX_TLS takes it; NULL: nothing. */
+static const char *excluded(const struct rcx_log *log,
+                            const struct rcx_node *node, int ranks,
+                            const char *shm)
+{
+    static const char *const lists[2][2] = {{NULL, "^posix"},
+                                            {"^cma", "^cma,posix"}};
+    const uint64_t needed = (uint64_t)ranks * POSIX_BYTES_PER_RANK;
+    const bool no_cma = rcx_node_refuses_cma(node);
+    const bool no_posix = node->shm_bytes < needed;
+
+    if (no_cma && node->rank == node->lowest)
+        rcx_warn(log, "ranks of this node do without cross-memory attach: "
+                 "%s; they copy large messages through shared memory",
+                 node->refusal);
+    if (no_posix && node->rank == node->lowest)
+        rcx_warn(log, "%s is too small for %d ranks: %llu bytes needed, "
+                 "%llu available; UCX uses System V shared memory instead", shm,
+                 ranks, (unsigned long long)needed,
+                 (unsigned long long)node->shm_bytes);
+    return lists[no_cma][no_posix];
+}
+
+/*
+ * UCX 1.13 leaves shared memory out where it shall find dead peers, unless its
+ * environment says otherwise (ucp_config_modify() knows no such option); it
+ * never uses CMA then.
+ */
+static void tell_price(const struct rcx_log *log)
+{
+    if (getenv("UCX_SYSV_ERROR_HANDLING") ||
+        getenv("UCX_POSIX_ERROR_HANDLING"))
+        rcx_info(log, "RCX_ERR_MODE=peer: no CMA inside a node, since it "
+                 "finds no dead peers");
+    else
+        rcx_info(log, "RCX_ERR_MODE=peer: no shared memory and no CMA "
+                 "inside a node; UCX_SYSV_ERROR_HANDLING=y and "
+                 "UCX_POSIX_ERROR_HANDLING=y bring shared memory back");
+}
+
+/* The user's settings win. */
+rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
+                            ucp_config_t *config)
+{
+    const char *folder = user_setting("POSIX_DIR");
+    const char *shm = folder ? folder : "/dev/shm", *tls = NULL;
+    struct rcx_node node;
+    const rcx_status_t status = rcx_node_meet(&node, args->boot, shm);
+    const int ranks = node.ranks > args->boot->local_size ? node.ranks
+                                                       : args->boot->local_size;
+
+    if (status != RCX_OK)
+        return status;
+    if (args->looks_for_dead)
+        tell_price(args->log);
+    if (!user_setting("TLS"))
+        tls = excluded(args->log, &node, ranks, shm);
+    if (tls)
+        ucp_config_modify(config, "TLS", tls);
+    if (!user_setting("RNDV_THRESH"))
+        ucp_config_modify(
+            config, "RNDV_THRESH",
+            rendezvous_threshold(args, ranks, !rcx_node_refuses_cma(&node)));
+    return RCX_OK;
+}

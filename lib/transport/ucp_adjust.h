@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef RCX_TRANSPORT_UCP_ADJUST_H
+#define RCX_TRANSPORT_UCP_ADJUST_H
+
+#include <ucp/api/ucp.h>
+
+#include "core/transport.h"
+
+/* Adjust config to the node: which lanes work there, and what is fast. What the
+ * user set stays. Ranks of a node come to the same. */
+rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
+                            ucp_config_t *config);
+
+#endif

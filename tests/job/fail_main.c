@@ -16,86 +16,52 @@
  */
 #include <pthread.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "rcx/rcx.h"
+#include "rank.h"
 
 enum { VICTIM = 2, WARM_UP = 20, COUNT = 3000 };
-#define DEADLINE_NS INT64_C(600000000)
-#define SECOND_NS INT64_C(1000000000)
+#define DEADLINE_NS (600 * MS_NS)
 
-static rcx_context_t *context;
-static rcx_comm_t *comm;
-static int rank, size;
 static int64_t pids[64];
 static const char *how;
 static int64_t in[COUNT], out[COUNT];
-static char first_error[512];
-
-__attribute__((format(printf, 1, 2), noreturn))
-static void fail(const char *format, ...)
-{
-    char text[512];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    fprintf(stderr, "rank %d: %s\n", rank, text);
-    _exit(1);
-}
-
-static void keep_error(rcx_log_level_t level, const char *text, void *arg)
-{
-    (void)arg;
-    if (level == RCX_LOG_ERROR && !first_error[0])
-        snprintf(first_error, sizeof first_error, "%s", text);
-}
-
-static int64_t now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * SECOND_NS + t.tv_nsec;
-}
 
 static rcx_status_t call(const char *collective, int i)
 {
     if (strcmp(collective, "allreduce") == 0)
-        return rcx_allreduce(in, out, COUNT, RCX_INT64, RCX_SUM, comm);
+        return rcx_allreduce(in, out, COUNT, RCX_INT64, RCX_SUM, me.world);
     if (strcmp(collective, "reduce") == 0)
-        return rcx_reduce(in, out, COUNT, RCX_INT64, RCX_SUM, i % size, comm);
+        return rcx_reduce(in, out, COUNT, RCX_INT64, RCX_SUM, i % me.size,
+                          me.world);
     if (strcmp(collective, "reduce_scatter_block") == 0)
-        return rcx_reduce_scatter_block(in, out, COUNT / (size_t)size,
-                                        RCX_INT64, RCX_SUM, comm);
+        return rcx_reduce_scatter_block(in, out, COUNT / (size_t)me.size,
+                                        RCX_INT64, RCX_SUM, me.world);
     if (strcmp(collective, "dup") == 0) {
         rcx_comm_t *copy;
-        const rcx_status_t status = rcx_comm_dup(comm, &copy);
+        const rcx_status_t status = rcx_comm_dup(me.world, &copy);
 
         return status == RCX_OK ? rcx_comm_free(&copy) : status;
     }
-    fail("no such collective: %s", collective);
+    rank_fail("no such collective: %s", collective);
 }
 
 /* Calls until one fails; how long that took. */
 static rcx_status_t call_on(const char *collective, int64_t *took_p)
 {
-    const int64_t start = now();
+    const int64_t start = rank_now_ns();
     rcx_status_t status = RCX_OK;
 
     for (int i = WARM_UP; status == RCX_OK; i++)
         status = call(collective, i);
-    *took_p = now() - start;
+    *took_p = rank_now_ns() - start;
     return status;
 }
 
-static void check_blame(int64_t took, rcx_status_t status)
+static void check_blame(const char *collective, int64_t took,
+                        rcx_status_t status)
 {
     const int aborts = how[0] == 'a' || how[0] == 't';
     const rcx_status_t expected = aborts          ? RCX_ERR_COMM_FAILED
@@ -105,30 +71,28 @@ static void check_blame(int64_t took, rcx_status_t status)
     rcx_error_info_t info;
 
     if (status != expected && status != RCX_ERR_COMM_FAILED)
-        fail("%s instead of %s", rcx_status_string(status),
-             rcx_status_string(expected));
+        rank_expect(status, expected, collective);
     if (took > limit)
-        fail("the error took %.3f s", (double)took / 1e9);
-    if (rcx_comm_error(comm, &info) != RCX_OK)
-        fail("rcx_comm_error fails");
+        rank_fail("the error took %.3f s", (double)took / 1e9);
+    rank_require(rcx_comm_error(me.world, &info), "rcx_comm_error");
     if (info.status != expected || info.rank_count != 1 ||
         info.ranks[0] != VICTIM)
-        fail("%s, blames %d ranks, the first is %d: %s",
-             rcx_status_string(info.status), info.rank_count,
-             info.rank_count ? info.ranks[0] : -1, info.text);
-    if (!first_error[0])
-        fail("nothing was logged");
+        rank_fail("%s, blames %d ranks, the first is %d: %s",
+                  rcx_status_string(info.status), info.rank_count,
+                  info.rank_count ? info.ranks[0] : -1, info.text);
+    if (!me.error[0])
+        rank_fail("nothing was logged");
 }
 
 static void check_latch(const char *collective)
 {
-    const int64_t start = now();
+    const int64_t start = rank_now_ns();
 
     for (int i = 0; i < 100; i++)
         if (call(collective, i) != RCX_ERR_COMM_FAILED)
-            fail("a failed communicator still works");
-    if (now() - start > SECOND_NS / 2)
-        fail("a failed communicator is slow");
+            rank_fail("a failed communicator still works");
+    if (rank_now_ns() - start > SECOND_NS / 2)
+        rank_fail("a failed communicator is slow");
 }
 
 static void survive(const char *collective)
@@ -136,7 +100,7 @@ static void survive(const char *collective)
     int64_t took;
     const rcx_status_t status = call_on(collective, &took);
 
-    check_blame(took, status);
+    check_blame(collective, took, status);
     check_latch(collective);
 }
 
@@ -152,16 +116,16 @@ static void *wait_in_thread(void *arg)
 static void abort_from_outside(const char *collective)
 {
     pthread_t thread;
-    int64_t start;
+    int64_t start, took;
 
     if (pthread_create(&thread, NULL, wait_in_thread, (void *)collective))
-        fail("no thread");
+        rank_fail("no thread");
     usleep(200000);
-    start = now();
-    if (rcx_comm_abort(comm) != RCX_OK)
-        fail("rcx_comm_abort fails");
-    if (now() - start > SECOND_NS / 10)
-        fail("rcx_comm_abort took %.3f s", (double)(now() - start) / 1e9);
+    start = rank_now_ns();
+    rank_require(rcx_comm_abort(me.world), "rcx_comm_abort");
+    took = rank_now_ns() - start;
+    if (took > SECOND_NS / 10)
+        rank_fail("rcx_comm_abort took %.3f s", (double)took / 1e9);
     pthread_join(thread, NULL);
 }
 
@@ -177,48 +141,37 @@ static void be_victim(const char *collective)
         while (call(collective, 0) == RCX_OK)
             ;
     } else if (strcmp(how, "abort") == 0) {
-        if (rcx_comm_abort(comm) != RCX_OK)
-            fail("rcx_comm_abort fails");
+        rank_require(rcx_comm_abort(me.world), "rcx_comm_abort");
         check_latch(collective);
     } else if (strcmp(how, "thread") == 0) {
         abort_from_outside(collective);
     } else {
-        fail("no such thing to do: %s", how);
+        rank_fail("no such thing to do: %s", how);
     }
 }
 
 int main(int argc, char **argv)
 {
-    const rcx_params_t params = {
-        .field_mask = RCX_PARAM_TIMEOUT | RCX_PARAM_LOG,
-        .timeout_ns = DEADLINE_NS, .log = keep_error};
-    rcx_status_t status;
+    const rcx_params_t params = {.field_mask = RCX_PARAM_TIMEOUT,
+                                 .timeout_ns = DEADLINE_NS};
 
     if (argc != 3)
         return 2;
     how = argv[1];
-    if (rcx_init(&params, &context) != RCX_OK)
-        fail("rcx_init fails: %s", first_error);
-    comm = rcx_world(context);
-    rank = rcx_comm_rank(comm);
-    size = rcx_comm_size(comm);
-    if ((strcmp(how, "thread") == 0 || strcmp(how, "dead") == 0) &&
-        rcx_comm_set_timeout(comm, 0) != RCX_OK)
-        fail("rcx_comm_set_timeout fails");
-    pids[rank] = getpid();
-    if (rcx_allreduce(RCX_IN_PLACE, pids, 64, RCX_INT64, RCX_SUM, comm))
-        fail("no sum of process ids");
+    rank_require(rank_open(&params), "rcx_init");
+    if (strcmp(how, "thread") == 0 || strcmp(how, "dead") == 0)
+        rank_require(rcx_comm_set_timeout(me.world, 0), "rcx_comm_set_timeout");
+    pids[me.rank] = getpid();
+    rank_require(rcx_allreduce(RCX_IN_PLACE, pids, 64, RCX_INT64, RCX_SUM,
+                               me.world), "the sum of process ids");
     for (int i = 0; i < WARM_UP; i++)
-        if (call(argv[2], i) != RCX_OK)
-            fail("fails before anything happened: %s", first_error);
-    if (rank == VICTIM)
+        rank_require(call(argv[2], i), "a call before anything happened");
+    if (me.rank == VICTIM)
         be_victim(argv[2]);
     else
         survive(argv[2]);
-    status = rcx_finalize(&context);
-    if (status != RCX_OK)
-        fail("rcx_finalize says %s", rcx_status_string(status));
-    if (rank == 0 && strcmp(how, "stop") == 0)
+    rank_require(rcx_finalize(&me.context), "rcx_finalize");
+    if (me.rank == 0 && strcmp(how, "stop") == 0)
         kill((pid_t)pids[VICTIM], SIGKILL);
     return 0;
 }

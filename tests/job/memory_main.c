@@ -9,39 +9,14 @@
  *            receives none for a while: they may not pile up there
  *   vector   an allreduce of so many MiB takes its buffers and little more
  */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "rcx/rcx.h"
+#include "rank.h"
 
 enum { CALLS = 40000, BYTES = 1024, SPARE_MIB = 64 };
-
-static rcx_context_t *context;
-static rcx_comm_t *comm;
-static int rank;
-
-__attribute__((format(printf, 1, 2), noreturn))
-static void fail(const char *format, ...)
-{
-    va_list args;
-
-    fprintf(stderr, "rank %d: ", rank);
-    va_start(args, format);
-    vfprintf(stderr, format, args);
-    va_end(args);
-    fputc('\n', stderr);
-    _exit(1);
-}
-
-static void require(rcx_status_t status, const char *what)
-{
-    if (status != RCX_OK)
-        fail("%s: %s", what, rcx_status_string(status));
-}
 
 /* From /proc/self/status, in MiB. */
 static long memory(const char *field)
@@ -51,7 +26,7 @@ static long memory(const char *field)
     long kib = -1;
 
     if (!file)
-        fail("no /proc/self/status");
+        rank_fail("no /proc/self/status");
     while (fgets(line, sizeof line, file))
         if (strncmp(line, field, strlen(field)) == 0)
             kib = atol(line + strlen(field) + 1);
@@ -65,7 +40,7 @@ static void dawdle(void)
     const time_t end = time(NULL) + 1;
 
     while (time(NULL) < end)
-        rcx_progress(context);
+        rcx_progress(me.context);
 }
 
 static void run_ahead(void)
@@ -74,15 +49,15 @@ static void run_ahead(void)
     const long before = memory("VmRSS:");
 
     for (int i = 0; i < CALLS; i++) {
-        if (rank == 0 && i == CALLS / 10)
+        if (me.rank == 0 && i == CALLS / 10)
             dawdle();
-        require(rcx_reduce(in, out, BYTES, RCX_INT8, RCX_SUM, 0, comm),
-                "reduce");
-        if (rank == 0 && out[0] != rcx_comm_size(comm))
-            fail("a wrong sum: %d", out[0]);
+        rank_require(rcx_reduce(in, out, BYTES, RCX_INT8, RCX_SUM, 0,
+                                me.world), "reduce");
+        if (me.rank == 0 && out[0] != me.size)
+            rank_fail("a wrong sum: %d", out[0]);
     }
     if (memory("VmHWM:") > before + SPARE_MIB)
-        fail("%ld MiB became %ld", before, memory("VmHWM:"));
+        rank_fail("%ld MiB became %ld", before, memory("VmHWM:"));
 }
 
 static void reduce_vector(size_t mib)
@@ -94,33 +69,31 @@ static void reduce_vector(size_t mib)
     in = malloc(count * sizeof *in);
     out = malloc(count * sizeof *out);
     if (!in || !out)
-        fail("no memory for %zu MiB twice", mib);
+        rank_fail("no memory for %zu MiB twice", mib);
     for (size_t i = 0; i < count; i++)
-        in[i] = (float)(i % 1000 + (size_t)rank);
+        in[i] = (float)(i % 1000 + (size_t)me.rank);
     memset(out, 1, count * sizeof *out);
     before = memory("VmRSS:");
-    require(rcx_allreduce(in, out, count, RCX_FLOAT32, RCX_SUM, comm),
-            "allreduce");
+    rank_require(rcx_allreduce(in, out, count, RCX_FLOAT32, RCX_SUM, me.world),
+                 "allreduce");
     for (size_t i = 0; i < count; i++)
         if (out[i] != (float)(2 * (i % 1000) + 1))
-            fail("element %zu is %g", i, (double)out[i]);
+            rank_fail("element %zu is %g", i, (double)out[i]);
     if (memory("VmHWM:") > before + SPARE_MIB)
-        fail("%ld MiB became %ld", before, memory("VmHWM:"));
+        rank_fail("%ld MiB became %ld", before, memory("VmHWM:"));
     free(in);
     free(out);
 }
 
 int main(int argc, char **argv)
 {
-    require(rcx_init(NULL, &context), "rcx_init");
-    comm = rcx_world(context);
-    rank = rcx_comm_rank(comm);
+    rank_require(rank_open(NULL), "rcx_init");
     if (argc == 2 && strcmp(argv[1], "ahead") == 0)
         run_ahead();
     else if (argc == 3 && strcmp(argv[1], "vector") == 0)
         reduce_vector((size_t)atol(argv[2]));
     else
         return 2;
-    require(rcx_finalize(&context), "rcx_finalize");
+    rank_require(rcx_finalize(&me.context), "rcx_finalize");
     return 0;
 }

@@ -140,6 +140,7 @@ typedef struct rcx_request rcx_request_t;
  * A bootstrap of the host's own, instead of PMIx: how processes that do not
  * know each other yet exchange addresses. Both functions are blocking and
  * collective over all ranks; non-zero means failure and fails rcx_init().
+ * No deadline of RCX's reaches into them: the host bounds them.
  * rcx_init() calls allgather alone, a few times: what ranks have to know of
  * each other before they open the network, the lengths of their addresses, and
  * the addresses. rcx_finalize() calls barrier alone, once.
@@ -226,7 +227,8 @@ typedef struct rcx_params {
     rcx_log_fn_t log;   /* default: errors and warnings to stderr */
     void *log_arg;
     rcx_thread_mode_t threads;
-    int64_t timeout_ns; /* deadline of every operation, from its start; 0: none
+    int64_t timeout_ns; /* deadline of every operation, from its start, of
+                           rcx_init() and rcx_finalize() as well; 0: none
                            (default). RCX_TIMEOUT wins */
     int wakeup;          /* non-zero: rcx_get_fd() will be used */
     int progress_thread; /* non-zero: as RCX_PROGRESS=thread */
@@ -246,6 +248,7 @@ typedef struct rcx_params {
  * RCX_ERR_CONFIG  an RCX_ variable has a value that is not valid
  * RCX_ERR_LAUNCH  a launcher started several processes but no PMIx server
  *                 answers, or the exchange failed, or versions differ
+ * RCX_ERR_TIMEOUT not all processes came in time
  * RCX_ERR_TRANSPORT, RCX_ERR_NOMEM
  */
 RCX_API rcx_status_t rcx_init(const rcx_params_t *params,
@@ -296,7 +299,8 @@ RCX_API rcx_status_t rcx_comm_free(rcx_comm_t **comm_p);
 
 /*
  * The deadline of the operations that start on comm from now on, in
- * nanoseconds from their start; 0: none. Each rank for itself.
+ * nanoseconds from their start; 0: none. Each rank for itself. rcx_finalize()
+ * has the one that rcx_init() was given.
  */
 RCX_API rcx_status_t rcx_comm_set_timeout(rcx_comm_t *comm, int64_t timeout_ns);
 

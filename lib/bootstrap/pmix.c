@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Bootstrap over PMIx, the only file that sees it. Written against PMIx 4.2,
- * where these were measured:
+ * Bootstrap over PMIx, which this file and pmix_fence.c alone see. Written
+ * against PMIx 4.2, where these were measured:
  *
  *   - Cycles of PMIx_Init and PMIx_Finalize hang, and a process that exits
  *     without PMIx_Finalize makes mpirun fail. So the process takes one
@@ -12,18 +12,16 @@
  *     serialised, and all processes open and close contexts in one order.
  */
 #include "bootstrap/launcher.h"
+#include "bootstrap/pmix_fence.h"
 #include "bootstrap/table.h"
+#include "core/clock.h"
 
 #include <assert.h>
 #include <limits.h>
-#include <pmix.h>
-#include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -32,6 +30,9 @@ enum {
      * names, threads may create contexts in different orders on each rank. */
     LOOKUP_SECONDS = 30
 };
+
+static const uint64_t second_ns = 1000000000;
+static const struct rcx_pmix_work no_work = {NULL, NULL};
 
 /* ---- The process's reference -------------------------------------------- */
 
@@ -50,6 +51,7 @@ static struct {
     pmix_status_t status;  /* what PMIx_Init said */
     pmix_proc_t me;
     struct name_count *names;
+    struct rcx_pmix_fence fence; /* has a mutex of its own, too */
 } process = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 /* A fork's child has a copy of the reference, and PMIx's thread has it not.
@@ -67,6 +69,7 @@ static pmix_status_t take_reference(void)
 {
     if (atomic_load(&process.owner) == 0) {
         atomic_store(&process.owner, getpid());
+        rcx_pmix_fence_init(&process.fence);
         process.status = PMIx_Init(&process.me, NULL, 0);
     }
     return process.status;
@@ -89,6 +92,25 @@ __attribute__((destructor)) static void give_reference_back(void)
         PMIx_Finalize(NULL, 0);
     atomic_store(&process.owner, 0);
     pthread_mutex_unlock(&process.mutex);
+}
+
+static uint64_t deadline(int64_t timeout_ns)
+{
+    return timeout_ns > 0 ? rcx_now_ns() + (uint64_t)timeout_ns : UINT64_MAX;
+}
+
+/* Take the mutex: false if until_ns passed. A peer may need progress here
+ * before it gets to the fence that another thread of mine waits in. */
+static bool lock_until(uint64_t until_ns, const struct rcx_pmix_work *work)
+{
+    while (pthread_mutex_trylock(&process.mutex) != 0) {
+        if (rcx_now_ns() >= until_ns)
+            return false;
+        if (work->progress)
+            work->progress(work->arg);
+        usleep(100);
+    }
+    return true;
 }
 
 /* With the mutex held. NULL when memory ran out. */
@@ -139,6 +161,13 @@ static rcx_status_t fail(const struct rcx_log *log, const char *call,
                     hint_for(rc));
 }
 
+static rcx_status_t kept_out(const struct rcx_log *log, int64_t timeout_ns)
+{
+    return rcx_fail(log, RCX_ERR_TIMEOUT,
+                    "another thread has been in a PMIx fence for %.3g s",
+                    (double)timeout_ns / 1e9);
+}
+
 /* A key of the job, such as PMIX_JOB_SIZE: found at the wildcard rank alone. */
 static pmix_status_t get_job_number(const char *key, int *number_p)
 {
@@ -169,6 +198,7 @@ struct pmix_boot {
     struct rcx_boot base;
     struct rcx_heap *heap;
     struct rcx_log *log;
+    int64_t timeout_ns;  /* of each fence; 0: none */
     pmix_key_t key;
     struct blob **blobs; /* of each rank; NULL: not looked up yet */
     int *local_ranks;
@@ -258,6 +288,7 @@ static rcx_status_t open_locked(const struct rcx_boot_args *args,
     boot->base = base;
     boot->heap = args->heap;
     boot->log = args->log;
+    boot->timeout_ns = args->timeout_ns;
     snprintf(boot->key, sizeof boot->key, "rcx.%s.%u", count->name,
              count->contexts++);
     read_local_ranks(boot);
@@ -283,27 +314,50 @@ static rcx_status_t open_boot(const struct rcx_boot_args *args,
         return rcx_fail(args->log, RCX_ERR_FORKED,
                         "PMIx serves only the process that called rcx_init "
                         "first, and this is a child that it forked");
-    pthread_mutex_lock(&process.mutex);
+    if (!lock_until(deadline(args->timeout_ns), &no_work))
+        return kept_out(args->log, args->timeout_ns);
     status = open_locked(args, boot_p);
     pthread_mutex_unlock(&process.mutex);
     return status;
 }
 
-/* With the mutex held. Returns once data put by all ranks is here. */
-static rcx_status_t fence_with_data(const struct pmix_boot *boot)
+/* ---- Fences ---------------------------------------------------------------- */
+
+static rcx_status_t overdue(const struct pmix_boot *boot, bool with_data,
+                            uint64_t since_ns)
 {
-    const bool collect = true;
-    pmix_info_t infos[1]; /* a deadline goes here as well: PMIX_TIMEOUT */
-    pmix_proc_t all;
+    const int *ranks = with_data ? boot->base.local_ranks : NULL;
+    char text[256];
+
+    rcx_pmix_name_missing(process.me.nspace, boot->key, ranks,
+                          boot->base.local_size, text, sizeof text);
+    return rcx_fail(boot->log, RCX_ERR_TIMEOUT,
+                    "a PMIx fence has no end after %.3g s: %s",
+                    (double)(rcx_now_ns() - since_ns) / 1e9, text);
+}
+
+/* Meet all ranks; with_data: and have what they put. */
+static rcx_status_t fence_all(const struct pmix_boot *boot, bool with_data,
+                              const struct rcx_pmix_work *work)
+{
+    const uint64_t start_ns = rcx_now_ns();
+    const uint64_t until_ns = deadline(boot->timeout_ns);
     pmix_status_t rc;
 
-    PMIX_LOAD_PROCID(&all, process.me.nspace, PMIX_RANK_WILDCARD);
-    PMIX_INFO_LOAD(&infos[0], PMIX_COLLECT_DATA, &collect, PMIX_BOOL);
-    rc = PMIx_Fence(&all, 1, infos, sizeof infos / sizeof infos[0]);
-    PMIX_INFO_DESTRUCT(&infos[0]);
-    if (rc != PMIX_SUCCESS && rc != PMIX_OPERATION_SUCCEEDED)
-        return fail(boot->log, "PMIx_Fence", rc);
-    return RCX_OK;
+    if (!lock_until(until_ns, work))
+        return kept_out(boot->log, boot->timeout_ns);
+    if (rcx_pmix_fence_is_open(&process.fence)) {
+        pthread_mutex_unlock(&process.mutex);
+        return rcx_fail(boot->log, RCX_ERR_TIMEOUT,
+                        "a PMIx fence of this process timed out before, and "
+                        "ranks are missing there still");
+    }
+    rc = rcx_pmix_fence(&process.fence, process.me.nspace, with_data, until_ns,
+                        work);
+    pthread_mutex_unlock(&process.mutex);
+    if (rc == PMIX_ERR_TIMEOUT)
+        return overdue(boot, with_data, start_ns);
+    return rc == PMIX_SUCCESS ? RCX_OK : fail(boot->log, "a PMIx fence", rc);
 }
 
 static rcx_status_t put(const struct pmix_boot *boot, pmix_scope_t scope,
@@ -327,14 +381,10 @@ static rcx_status_t publish(struct rcx_boot *base, const void *blob,
                             size_t bytes)
 {
     const struct pmix_boot *boot = (const struct pmix_boot *)base;
-    rcx_status_t status;
+    const rcx_status_t status =
+        put(boot, PMIX_GLOBAL, boot->key, blob, bytes);
 
-    pthread_mutex_lock(&process.mutex);
-    status = put(boot, PMIX_GLOBAL, boot->key, blob, bytes);
-    if (status == RCX_OK)
-        status = fence_with_data(boot);
-    pthread_mutex_unlock(&process.mutex);
-    return status;
+    return status == RCX_OK ? fence_all(boot, true, &no_work) : status;
 }
 
 static rcx_status_t keep_blob(struct pmix_boot *boot, int rank,
@@ -357,20 +407,22 @@ static rcx_status_t keep_blob(struct pmix_boot *boot, int rank,
     return RCX_OK;
 }
 
-static time_t now(void)
+/* When a peer's data that is not there has been waited for long enough. */
+static uint64_t patience_ends(const struct pmix_boot *boot)
 {
-    struct timespec time;
+    const uint64_t most = LOOKUP_SECONDS * (uint64_t)second_ns;
+    const uint64_t wanted = (uint64_t)boot->timeout_ns;
 
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec;
+    return rcx_now_ns() + (wanted > 0 && wanted < most ? wanted : most);
 }
 
 /* Servers answer NOT_FOUND for data that is still to come, or wait for it. */
-static pmix_status_t get_patiently(const char *key, int rank, time_t end,
+static pmix_status_t get_patiently(const char *key, int rank, uint64_t end,
                                    pmix_value_t **value_p)
 {
-    const time_t left = end - now();
-    const int seconds = left > 1 ? (int)left : 1; /* 0 would be no limit */
+    const uint64_t now = rcx_now_ns();
+    const int seconds = end > now + second_ns ? (int)((end - now) / second_ns)
+                                              : 1; /* 0 would be no limit */
     pmix_info_t info;
     pmix_proc_t peer;
     pmix_status_t rc;
@@ -379,7 +431,8 @@ static pmix_status_t get_patiently(const char *key, int rank, time_t end,
     PMIX_INFO_LOAD(&info, PMIX_TIMEOUT, &seconds, PMIX_INT);
     do {
         rc = PMIx_Get(&peer, key, &info, 1, value_p);
-    } while (rc == PMIX_ERR_NOT_FOUND && now() <= end && usleep(1000) == 0);
+    } while (rc == PMIX_ERR_NOT_FOUND && rcx_now_ns() < end &&
+             usleep(1000) == 0);
     PMIX_INFO_DESTRUCT(&info);
     return rc;
 }
@@ -388,7 +441,7 @@ static rcx_status_t fetch(struct pmix_boot *boot, int rank)
 {
     pmix_value_t *value = NULL;
     const pmix_status_t rc =
-        get_patiently(boot->key, rank, now() + LOOKUP_SECONDS, &value);
+        get_patiently(boot->key, rank, patience_ends(boot), &value);
     rcx_status_t status;
 
     if (rc != PMIX_SUCCESS) {
@@ -419,7 +472,7 @@ static rcx_status_t lookup(struct rcx_boot *base, int rank,
     return RCX_OK;
 }
 
-static void see_peer(const char *key, int rank, time_t end, size_t bytes,
+static void see_peer(const char *key, int rank, uint64_t end, size_t bytes,
                      rcx_see_fn_t see, void *arg)
 {
     pmix_value_t *value = NULL;
@@ -439,7 +492,7 @@ static rcx_status_t meet(struct rcx_boot *base, const void *card, size_t bytes,
                          rcx_see_fn_t see, void *arg)
 {
     const struct pmix_boot *boot = (const struct pmix_boot *)base;
-    const time_t end = now() + LOOKUP_SECONDS;
+    const uint64_t end = patience_ends(boot);
     rcx_status_t status;
     pmix_key_t key;
 
@@ -460,52 +513,12 @@ static rcx_status_t meet(struct rcx_boot *base, const void *card, size_t bytes,
 
 /* ---- Barrier ------------------------------------------------------------- */
 
-struct fence {
-    pmix_status_t status;
-    atomic_bool done; /* publishes status */
-};
-
-/* Runs on PMIx's thread. */
-static void fence_done(pmix_status_t status, void *arg)
-{
-    struct fence *fence = arg;
-
-    fence->status = status;
-    atomic_store(&fence->done, true);
-}
-
-static void poll_once(void (*progress)(void *arg), void *arg)
-{
-    if (progress)
-        progress(arg);
-    sched_yield();
-}
-
 static rcx_status_t barrier(struct rcx_boot *base,
                             void (*progress)(void *arg), void *arg)
 {
-    const struct pmix_boot *boot = (const struct pmix_boot *)base;
-    struct fence fence = {.status = PMIX_SUCCESS};
-    pmix_proc_t all;
-    pmix_status_t rc;
+    const struct rcx_pmix_work work = {progress, arg};
 
-    PMIX_LOAD_PROCID(&all, process.me.nspace, PMIX_RANK_WILDCARD);
-    /* a peer may need my progress before it gets to the fence that another
-     * thread of mine waits in */
-    while (pthread_mutex_trylock(&process.mutex) != 0)
-        poll_once(progress, arg);
-    rc = PMIx_Fence_nb(&all, 1, NULL, 0, fence_done, &fence);
-    if (rc == PMIX_SUCCESS) {
-        /* fence is on this stack: a deadline must not leave before done */
-        while (!atomic_load(&fence.done))
-            poll_once(progress, arg);
-        rc = fence.status;
-    }
-    pthread_mutex_unlock(&process.mutex);
-    /* OPERATION_SUCCEEDED: complete at once, and fence_done is never called */
-    if (rc != PMIX_SUCCESS && rc != PMIX_OPERATION_SUCCEEDED)
-        return fail(boot->log, "PMIx_Fence_nb", rc);
-    return RCX_OK;
+    return fence_all((const struct pmix_boot *)base, false, &work);
 }
 
 static void close_boot(struct rcx_boot *base)

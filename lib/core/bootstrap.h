@@ -23,6 +23,8 @@ struct rcx_boot {
 struct rcx_boot_args {
     const rcx_params_t *params; /* may be NULL */
     bool allow_singleton;       /* RCX_ALLOW_SINGLETON */
+    int64_t timeout_ns;         /* of publish and barrier, each; 0: none. Where
+                                   RCX does not wait itself, the host bounds it */
     struct rcx_heap *heap;
     struct rcx_log *log;
 };

@@ -162,6 +162,7 @@ static rcx_status_t connect(struct rcx_context *context,
 {
     const struct rcx_boot_args args = {
         .params = params, .heap = &context->heap, .log = &context->log,
+        .timeout_ns = context->config.timeout_ns,
         .allow_singleton = context->config.allow_singleton};
     rcx_status_t status = source->open(&args, source->arg, &context->boot);
 

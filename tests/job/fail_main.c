@@ -23,7 +23,7 @@
 #include "rank.h"
 
 enum { VICTIM = 2, WARM_UP = 20, COUNT = 3000 };
-#define DEADLINE_NS (600 * MS_NS)
+#define DEADLINE_NS SECOND_NS
 
 static int64_t pids[64];
 static const char *how;
@@ -137,7 +137,7 @@ static void be_victim(const char *collective)
     if (strcmp(how, "stop") == 0)
         raise(SIGSTOP);
     if (strcmp(how, "late") == 0) {
-        usleep(1500000);
+        usleep(2000000);
         while (call(collective, 0) == RCX_OK)
             ;
     } else if (strcmp(how, "abort") == 0) {

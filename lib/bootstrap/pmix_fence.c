@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "bootstrap/pmix_fence.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "core/clock.h"
+
+enum { LONGEST_SLEEP_NS = 100 * 1000 * 1000, RANKS_NAMED = 8 };
+
+void rcx_pmix_fence_init(struct rcx_pmix_fence *fence)
+{
+    pthread_condattr_t attr;
+
+    pthread_mutex_init(&fence->mutex, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&fence->ended, &attr);
+    pthread_condattr_destroy(&attr);
+}
+
+bool rcx_pmix_fence_is_open(struct rcx_pmix_fence *fence)
+{
+    bool is_open;
+
+    pthread_mutex_lock(&fence->mutex);
+    is_open = fence->is_open;
+    pthread_mutex_unlock(&fence->mutex);
+    return is_open;
+}
+
+/* Runs on PMIx's thread. */
+static void end(pmix_status_t status, void *arg)
+{
+    struct rcx_pmix_fence *fence = arg;
+
+    pthread_mutex_lock(&fence->mutex);
+    fence->status = status;
+    fence->is_open = false;
+    pthread_cond_signal(&fence->ended);
+    pthread_mutex_unlock(&fence->mutex);
+}
+
+/* With the mutex held: until the end, or for a while. */
+static void sleep_until(struct rcx_pmix_fence *fence, uint64_t ns)
+{
+    const struct timespec until = {.tv_sec = (time_t)(ns / 1000000000u),
+                                   .tv_nsec = (long)(ns % 1000000000u)};
+
+    pthread_cond_timedwait(&fence->ended, &fence->mutex, &until);
+}
+
+static pmix_status_t wait_for(struct rcx_pmix_fence *fence, uint64_t until_ns,
+                              const struct rcx_pmix_work *work)
+{
+    pmix_status_t rc;
+    uint64_t now;
+
+    pthread_mutex_lock(&fence->mutex);
+    while (fence->is_open && (now = rcx_now_ns()) < until_ns) {
+        if (!work->progress) {
+            sleep_until(fence, until_ns - now < LONGEST_SLEEP_NS
+                                   ? until_ns
+                                   : now + LONGEST_SLEEP_NS);
+            continue;
+        }
+        pthread_mutex_unlock(&fence->mutex);
+        work->progress(work->arg);
+        sched_yield();
+        pthread_mutex_lock(&fence->mutex);
+    }
+    rc = fence->is_open ? PMIX_ERR_TIMEOUT : fence->status;
+    pthread_mutex_unlock(&fence->mutex);
+    return rc;
+}
+
+pmix_status_t rcx_pmix_fence(struct rcx_pmix_fence *fence, const char *nspace,
+                             bool with_data, uint64_t until_ns,
+                             const struct rcx_pmix_work *work)
+{
+    pmix_info_t collect;
+    pmix_proc_t all;
+    pmix_status_t rc;
+
+    PMIX_LOAD_PROCID(&all, nspace, PMIX_RANK_WILDCARD);
+    PMIX_INFO_LOAD(&collect, PMIX_COLLECT_DATA, &with_data, PMIX_BOOL);
+    fence->is_open = true;
+    rc = PMIx_Fence_nb(&all, 1, &collect, 1, end, fence);
+    PMIX_INFO_DESTRUCT(&collect);
+    if (rc == PMIX_SUCCESS)
+        return wait_for(fence, until_ns, work);
+    fence->is_open = false; /* end() is never called */
+    return rc == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : rc;
+}
+
+/* Asks the server for what it has: nothing is waited for. */
+static bool has_put(const char *nspace, int rank, const char *key)
+{
+    const bool yes = true;
+    pmix_value_t *value = NULL;
+    pmix_info_t at_once;
+    pmix_proc_t peer;
+    pmix_status_t rc;
+
+    PMIX_LOAD_PROCID(&peer, nspace, (pmix_rank_t)rank);
+    PMIX_INFO_LOAD(&at_once, PMIX_IMMEDIATE, &yes, PMIX_BOOL);
+    rc = PMIx_Get(&peer, key, &at_once, 1, &value);
+    PMIX_INFO_DESTRUCT(&at_once);
+    if (rc == PMIX_SUCCESS)
+        PMIX_VALUE_RELEASE(value);
+    return rc == PMIX_SUCCESS;
+}
+
+void rcx_pmix_name_missing(const char *nspace, const char *key,
+                           const int ranks[], int n, char *text, size_t bytes)
+{
+    size_t used = 0;
+    int named = 0;
+
+    for (int i = 0; ranks && i < n && named <= RANKS_NAMED; i++) {
+        if (has_put(nspace, ranks[i], key) || named++ == RANKS_NAMED)
+            continue;
+        used += (size_t)snprintf(text + used, bytes - used, "%srank %d",
+                                 used ? ", " : "", ranks[i]);
+    }
+    if (named > 0)
+        snprintf(text + used, bytes - used, "%s did not call rcx_init in time",
+                 named > RANKS_NAMED ? " and more" : "");
+    else
+        snprintf(text, bytes, "PMIx does not tell which ranks are missing%s",
+                 ranks ? ", but none of this node" : "");
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A fence over all processes of the job that ends in time.
+ *
+ * PMIx's own PMIX_TIMEOUT is not used: servers crashed where several clients of
+ * one fence timed out. So a fence that is given up stays open at the server,
+ * and its end, when the others come or leave, is told to this structure, which
+ * therefore lives as long as the process.
+ */
+#ifndef RCX_BOOTSTRAP_PMIX_FENCE_H
+#define RCX_BOOTSTRAP_PMIX_FENCE_H
+
+#include <pmix.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct rcx_pmix_fence {
+    pthread_mutex_t mutex; /* what follows */
+    pthread_cond_t ended;
+    bool is_open; /* PMIx will tell its end */
+    pmix_status_t status;
+};
+
+/* What to do while waiting: NULL is nothing. */
+struct rcx_pmix_work {
+    void (*progress)(void *arg);
+    void *arg;
+};
+
+void rcx_pmix_fence_init(struct rcx_pmix_fence *fence);
+
+/* Whether one that was given up has not ended yet. No other may begin then. */
+bool rcx_pmix_fence_is_open(struct rcx_pmix_fence *fence);
+
+/*
+ * Returns once all processes of nspace have called it; with_data: and what they
+ * have put is here. PMIX_ERR_TIMEOUT: given up at until_ns (of rcx_now_ns()).
+ */
+pmix_status_t rcx_pmix_fence(struct rcx_pmix_fence *fence, const char *nspace,
+                             bool with_data, uint64_t until_ns,
+                             const struct rcx_pmix_work *work);
+
+/*
+ * Say which of n ranks of this node have not put key yet, and so not come to a
+ * fence with data; of other nodes' PMIx knows nothing before it has ended.
+ * ranks NULL: nothing is known.
+ */
+void rcx_pmix_name_missing(const char *nspace, const char *key,
+                           const int ranks[], int n, char *text, size_t bytes);
+
+#endif

@@ -283,6 +283,7 @@ rcx_status_t rcx_comm_create_group(rcx_comm_t *comm, int n, const int ranks[],
     status = rcx_enter(comm->context); /* no collective of comm */
     if (status != RCX_OK)
         return status;
+    rcx_note_call(comm->context, rcx_ticks());
     status = create_group(comm, n, ranks, tag, new_p);
     rcx_leave(comm->context);
     return status;

@@ -308,16 +308,18 @@ static void let_notes_leave(struct rcx_context *context)
  */
 static rcx_status_t leave(struct rcx_context *context)
 {
-    const bool broken = context->broken;
-    rcx_status_t status = context->world->failed;
+    const bool is_known = context->broken; /* to the user */
+    rcx_status_t status;
 
-    if (broken)
+    rcx_note_call(context, rcx_ticks());
+    status = context->world->failed;
+    if (context->broken)
         context->internal->timeout_ns = patience(context);
     if (status == RCX_OK && context->boot->size > 1)
         status = rcx_comm_barrier(context->internal);
     if (status != RCX_OK) {
         let_notes_leave(context);
-        return broken ? RCX_OK : status; /* the user knows already */
+        return is_known ? RCX_OK : status;
     }
     if (context->transport)
         context->transport->ops->disconnect(context->transport);

@@ -306,10 +306,18 @@ static inline void rcx_comm_unclaim(struct rcx_comm *comm)
 enum { RCX_LONG_AWAY_TICKS = 1 << 28 /* about 0.1 s */ };
 
 /*
- * The same for collective calls: one at a time on a communicator. Who has not
- * been here for long may have missed that a communicator failed, and that its
- * peers have left: that is seen to first.
+ * A collective call began at ticks. Who has not been here for long may have
+ * missed that a communicator failed, and that its peers have left: that is seen
+ * to first.
  */
+static inline void rcx_note_call(struct rcx_context *context, uint64_t ticks)
+{
+    if (__builtin_expect(ticks - context->ticks > RCX_LONG_AWAY_TICKS, 0))
+        rcx_context_catch_up(context);
+    context->ticks = ticks;
+}
+
+/* As rcx_enter(), for collective calls: one at a time on a communicator. */
 static inline rcx_status_t rcx_comm_enter(struct rcx_comm *comm)
 {
     struct rcx_context *context = comm->context;
@@ -325,9 +333,7 @@ static inline rcx_status_t rcx_comm_enter(struct rcx_comm *comm)
         rcx_comm_unclaim(comm);
         return status;
     }
-    if (__builtin_expect(now - context->ticks > RCX_LONG_AWAY_TICKS, 0))
-        rcx_context_catch_up(context);
-    context->ticks = now;
+    rcx_note_call(context, now);
     return RCX_OK;
 }
 

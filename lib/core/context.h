@@ -97,6 +97,7 @@ struct rcx_request {
     char *in, *out;
     uint64_t begin;     /* ticks */
     uint64_t record;    /* its number in the recorder */
+    int64_t timeout_ns; /* from there; 0: none */
     uint64_t sequence;  /* of its first segment */
     uint64_t mark;      /* of the call's number, in tags */
     uint64_t launched;  /* stages: the opening, segments, the closing */
@@ -137,8 +138,8 @@ struct rcx_comm {
     bool unstalling;
     _Atomic bool aborted;      /* by the user; failed follows */
     struct rcx_failure *why;   /* it failed; NULL: memory ran out then */
-    int64_t timeout_ns;        /* of its operations; 0: none */
-    struct rcx_roll *roll;     /* while it is called, for the first request */
+    int64_t timeout_ns;        /* of operations that start; 0: none */
+    struct rcx_roll *roll;     /* while it is called, for one that is overdue */
     uint64_t next_probe_ns;
     struct rcx_recorder recorder;
     struct rcx_plan_cache cache;

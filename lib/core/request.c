@@ -504,6 +504,7 @@ void rcx_request_launch(struct rcx_request *r)
     r->status = RCX_OK;
     r->launched = r->finished = 0;
     r->begin = r->comm->context->ticks;
+    r->timeout_ns = comm->timeout_ns;
     r->sequence = comm->sequence;
     comm->sequence += r->total;
     comm->calls++;

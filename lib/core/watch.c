@@ -139,19 +139,43 @@ static void look_for_deaths(struct rcx_context *context)
 
 /* ---- Deadlines ------------------------------------------------------------- */
 
-static void call_roll(struct rcx_comm *comm, uint64_t now)
+static uint64_t time_of(const struct rcx_context *context,
+                        const struct rcx_instant *now)
+{
+    return now->ns + context->skipped_ns;
+}
+
+/* How long ago a request was started. */
+static uint64_t age_of(const struct rcx_request *r,
+                       const struct rcx_instant *now)
+{
+    const struct rcx_context *context = r->comm->context;
+    const uint64_t begun = rcx_ticks_to_ns(r->begin, &context->born, now);
+    const uint64_t ns = time_of(context, now);
+
+    return ns > begun ? ns - begun : 0;
+}
+
+static bool is_overdue(const struct rcx_request *r,
+                       const struct rcx_instant *now)
+{
+    return r->timeout_ns > 0 && age_of(r, now) >= (uint64_t)r->timeout_ns;
+}
+
+static void call_roll(struct rcx_comm *comm, const struct rcx_request *overdue,
+                      uint64_t now)
 {
     struct rcx_roll *roll = rcx_heap_zalloc(
         &comm->context->heap, sizeof *roll + (size_t)comm->size);
     struct rcx_note_body body = {.kind = RCX_NOTE_ROLL, .comm_id = comm->id,
-                                 .sequence = comm->first->sequence};
+                                 .sequence = overdue->sequence};
 
     if (!roll) {
         rcx_comm_fail(comm, RCX_ERR_TIMEOUT, NULL, 0,
                       "communicator %u: a deadline passed", comm->id);
         return;
     }
-    roll->sequence = comm->first->sequence;
+    roll->sequence = overdue->sequence;
     roll->until = now + ROLL_NS;
     roll->unheard = comm->size - 1;
     roll->heard[comm->rank] = PRESENT;
@@ -168,9 +192,10 @@ void rcx_roll_free(struct rcx_comm *comm)
 }
 
 /* Ranks that are missing; where none is, those that messages go on with. */
-static int find_missing(const struct rcx_comm *comm, int ranks[], char *text,
-                        size_t bytes)
+static int find_missing(const struct rcx_request *overdue, int ranks[],
+                        char *text, size_t bytes)
 {
+    const struct rcx_comm *comm = overdue->comm;
     static const char *const why[] = {[UNHEARD] = "does not answer",
                                       [ABSENT] = "has not called it"};
     size_t used = 0;
@@ -190,7 +215,7 @@ static int find_missing(const struct rcx_comm *comm, int ranks[], char *text,
     }
     if (n > 0)
         return n;
-    n = rcx_request_peers(comm->first, ranks, RCX_RANKS_TOLD);
+    n = rcx_request_peers(overdue, ranks, RCX_RANKS_TOLD);
     for (int i = 0; i < n && used < bytes; i++)
         used += (size_t)snprintf(text + used, bytes - used,
                                  "%s rank %d's message is missing",
@@ -198,12 +223,12 @@ static int find_missing(const struct rcx_comm *comm, int ranks[], char *text,
     return n;
 }
 
-static void decide(struct rcx_comm *comm, uint64_t age)
+static void decide(const struct rcx_request *r, uint64_t age)
 {
-    const struct rcx_request *r = comm->first;
+    struct rcx_comm *comm = r->comm;
     int ranks[RCX_RANKS_TOLD];
     char text[128];
-    const int n = find_missing(comm, ranks, text, sizeof text);
+    const int n = find_missing(r, ranks, text, sizeof text);
 
     rcx_comm_fail(comm, RCX_ERR_TIMEOUT, ranks, n,
                   "%s of %zu elements, number %llu on communicator %u: no end "
@@ -212,16 +237,21 @@ static void decide(struct rcx_comm *comm, uint64_t age)
                   comm->id, (double)age / 1e9, text);
 }
 
-static void watch_deadline(struct rcx_comm *comm, uint64_t now, uint64_t age)
+static void watch_deadlines(struct rcx_comm *comm,
+                            const struct rcx_instant *now)
 {
-    struct rcx_roll *roll = comm->roll;
+    const uint64_t ns = time_of(comm->context, now);
+    const struct rcx_roll *roll = comm->roll;
+    const struct rcx_request *r = comm->first;
 
-    if (roll && roll->sequence != comm->first->sequence)
+    while (r && (roll ? r->sequence != roll->sequence : !is_overdue(r, now)))
+        r = r->next;
+    if (roll && !r)
         rcx_roll_free(comm); /* it did come to its end */
-    else if (roll && (roll->unheard == 0 || now >= roll->until))
-        decide(comm, age);
-    else if (!roll && comm->timeout_ns > 0 && age >= (uint64_t)comm->timeout_ns)
-        call_roll(comm, now);
+    else if (roll && (roll->unheard == 0 || ns >= roll->until))
+        decide(r, age_of(r, now));
+    else if (!roll && r)
+        call_roll(comm, r, ns);
 }
 
 /* ---- Calls that do not match ------------------------------------------------ */
@@ -287,18 +317,13 @@ static void attend(struct rcx_comm *comm)
 
 static void watch_comm(struct rcx_comm *comm, const struct rcx_instant *now)
 {
-    const struct rcx_context *context = comm->context;
-    const uint64_t ns = now->ns + context->skipped_ns;
-    uint64_t begun, age;
-
     if (!comm->first || comm->failed != RCX_OK)
         return;
-    begun = rcx_ticks_to_ns(comm->first->begin, &context->born, now);
-    age = ns > begun ? ns - begun : 0;
-    watch_deadline(comm, ns, age);
-    if (age > PROBE_AGE_NS && comm->failed == RCX_OK &&
-        context->config.check != RCX_CHECK_OFF)
-        watch_calls(comm, ns);
+    watch_deadlines(comm, now);
+    if (comm->failed == RCX_OK &&
+        comm->context->config.check != RCX_CHECK_OFF &&
+        age_of(comm->first, now) > PROBE_AGE_NS)
+        watch_calls(comm, time_of(comm->context, now));
 }
 
 void rcx_watch(struct rcx_context *context)
@@ -310,8 +335,8 @@ void rcx_watch(struct rcx_context *context)
     read_notes(context);
     look_for_deaths(context);
     now = rcx_instant_now();
-    if (now.ns + context->skipped_ns >= context->next_watch_ns) {
-        context->next_watch_ns = now.ns + context->skipped_ns + PERIOD_NS;
+    if (time_of(context, &now) >= context->next_watch_ns) {
+        context->next_watch_ns = time_of(context, &now) + PERIOD_NS;
         for (struct rcx_comm *c = context->comms; c; c = c->next)
             watch_comm(c, &now);
     }

@@ -38,3 +38,25 @@ run() {
     echo "# $*: exit status $got, not $want"
     return 1
 }
+
+declare -A begun=()
+
+# begin NAME COMMAND...: run it beside others, which suits what mostly sleeps.
+begin() {
+    local -r name=$1
+    shift
+    "${bound[@]}" "$@" >"$scratch/$name.out" 2>"$scratch/$name.err" \
+        </dev/null &
+    begun[$name]=$!
+}
+
+# end NAME STATUS: wait for it; true if it exits with that status.
+end() {
+    wait "${begun[$1]}"
+    local -r got=$?
+    out=$scratch/$1.out
+    err=$scratch/$1.err
+    [ $got -eq "$2" ] && return 0
+    echo "# $1: exit status $got, not $2"
+    return 1
+}

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * deadline_main WHAT
+ *
+ * One rank of a job in which rank VICTIM does not come in time (need 3).
+ * Prints nothing and exits with 0 if the others ended as they should.
+ *
+ *   init        the victim comes to rcx_init after the deadline
+ *   leave       the victim comes to rcx_finalize after the deadline
+ *   forms       every collective in every form, each over a communicator of its
+ *               own with a deadline of its own
+ *   settings    what rcx_comm_set_timeout() holds for, and what INT64_MAX is
+ *   idle        time that passes before a call is not the call's
+ *   long short  the environment says what params.timeout_ns must not: the
+ *               deadline of a call is long, or DEADLINE_NS
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "rank.h"
+#include "trial.h"
+
+enum { VICTIM = 2, COUNT = 3000, LATE_MS = 2500, A_WHILE_MS = 500 };
+#define DEADLINE_NS SECOND_NS
+#define SHORT_NS (100 * MS_NS)
+
+static int64_t in[COUNT], out[COUNT];
+
+static bool is_victim(void)
+{
+    return me.rank == VICTIM;
+}
+
+/* The victim comes a while later than the others. */
+static void let_wait(int ms)
+{
+    if (is_victim())
+        rank_sleep_ms(ms);
+}
+
+/* It took the deadline, of who called first, and hardly more. */
+static void check_time(int64_t start, int64_t deadline, const char *what)
+{
+    const int64_t took = rank_now_ns() - start;
+
+    if (took < deadline / 2 || took > deadline + SECOND_NS)
+        rank_fail("%s: an error after %.3f s, the deadline is %.3f s", what,
+                  (double)took / 1e9, (double)deadline / 1e9);
+}
+
+static void check_blame(rcx_comm_t *comm, const char *what)
+{
+    rcx_error_info_t info;
+
+    rank_require(rcx_comm_error(comm, &info), "rcx_comm_error");
+    if (info.status != RCX_ERR_TIMEOUT || info.rank_count != 1 ||
+        info.ranks[0] != VICTIM)
+        rank_fail("%s: %s, blames %d ranks, the first is %d: %s", what,
+                  rcx_status_string(info.status), info.rank_count,
+                  info.rank_count ? info.ranks[0] : -1, info.text);
+}
+
+static rcx_status_t sum(rcx_comm_t *comm)
+{
+    return rcx_allreduce(in, out, COUNT, RCX_INT64, RCX_SUM, comm);
+}
+
+static void check_world(void)
+{
+    for (int i = 0; i < COUNT; i++)
+        in[i] = i + me.rank;
+    rank_require(sum(me.world), "a call on the world");
+    for (int i = 0; i < COUNT; i++)
+        if (out[i] != i * me.size + me.size * (me.size - 1) / 2)
+            rank_fail("a wrong sum on the world: %ld", (long)out[i]);
+}
+
+static rcx_comm_t *copy_world(void)
+{
+    rcx_comm_t *copy;
+
+    rank_require(rcx_comm_dup(me.world, &copy), "rcx_comm_dup");
+    return copy;
+}
+
+static void set_timeout(rcx_comm_t *comm, int64_t ns)
+{
+    rank_require(rcx_comm_set_timeout(comm, ns), "rcx_comm_set_timeout");
+}
+
+/* A call that the victim does not make. */
+static void expect_timeout(rcx_comm_t *comm, int64_t deadline)
+{
+    const int64_t start = rank_now_ns();
+
+    rank_expect(sum(comm), RCX_ERR_TIMEOUT, "a call");
+    check_time(start, deadline, "a call");
+    check_blame(comm, "a call");
+}
+
+/* ---- At the ends of life --------------------------------------------------- */
+
+static void open_with(int64_t timeout_ns)
+{
+    const rcx_params_t params = {.field_mask = RCX_PARAM_TIMEOUT,
+                                 .timeout_ns = timeout_ns};
+
+    rank_require(rank_open(&params), "rcx_init");
+}
+
+/* The victim finds nobody: its own deadline passes, or its peers have left. */
+static void begin(void)
+{
+    const rcx_params_t params = {.field_mask = RCX_PARAM_TIMEOUT,
+                                 .timeout_ns = DEADLINE_NS};
+    int64_t start;
+
+    me.rank = atoi(getenv("PMIX_RANK"));
+    let_wait(LATE_MS);
+    start = rank_now_ns();
+    if (is_victim()) {
+        if (rank_open(&params) == RCX_OK)
+            rank_fail("rcx_init finds ranks that have left");
+        return;
+    }
+    rank_expect(rank_open(&params), RCX_ERR_TIMEOUT, "rcx_init");
+    check_time(start, DEADLINE_NS, "rcx_init");
+    if (me.errors != 1 || !strstr(me.error, ": rank 2 did not call rcx_init"))
+        rank_fail("%d errors, the first is: %s", me.errors, me.error);
+    rank_expect(rank_open(&params), RCX_ERR_TIMEOUT, "rcx_init once more");
+    if (me.context)
+        rank_fail("a context is left");
+}
+
+static void leave(void)
+{
+    int64_t start;
+
+    open_with(DEADLINE_NS);
+    check_world();
+    let_wait(LATE_MS);
+    start = rank_now_ns();
+    if (is_victim()) {
+        if (rcx_finalize(&me.context) == RCX_OK)
+            rank_fail("rcx_finalize finds ranks that have left");
+    } else {
+        rank_expect(rcx_finalize(&me.context), RCX_ERR_TIMEOUT,
+                    "rcx_finalize");
+        check_time(start, DEADLINE_NS, "rcx_finalize");
+        if (!strstr(me.error, "rank 2"))
+            rank_fail("nobody is blamed: %s", me.error);
+    }
+    if (me.context)
+        rank_fail("a context is left");
+}
+
+/* ---- Every collective in every form ---------------------------------------- */
+
+enum way { BLOCK, WAIT, TEST, PERSISTENT, WAYS };
+
+static rcx_status_t finish(struct attempt *a, enum way way)
+{
+    rcx_status_t status = RCX_OK;
+    int done = 0;
+
+    if (way != TEST)
+        return rcx_wait(a->request);
+    while (!done)
+        status = rcx_test(a->request, &done);
+    return status;
+}
+
+/* Buffers stay: after an error they are RCX's until rcx_finalize(). */
+static rcx_status_t run(const struct trial *trial, enum way way,
+                        rcx_comm_t *comm)
+{
+    struct attempt a;
+    rcx_status_t status;
+
+    attempt_open(&a, trial, comm);
+    status = attempt_call(&a, comm);
+    if (status == RCX_OK && way == PERSISTENT)
+        status = rcx_start(a.request);
+    if (status == RCX_OK && a.request)
+        status = finish(&a, way);
+    if (a.request)
+        rank_require(rcx_request_free(&a.request), "rcx_request_free");
+    return status;
+}
+
+/* Who only sends may call again before somebody waits in vain. */
+static void try_form(enum trial_coll coll, enum way way)
+{
+    static const enum trial_form forms[WAYS] = {
+        TRIAL_BLOCKING, TRIAL_NONBLOCKING, TRIAL_NONBLOCKING,
+        TRIAL_PERSISTENT};
+    const struct trial trial = {.coll = coll, .form = forms[way],
+                                .kind = {RCX_INT64, RCX_SUM, 0},
+                                .count = COUNT, .seed = 2};
+    rcx_comm_t *copy = copy_world();
+    const int64_t start = rank_now_ns();
+    rcx_status_t status = RCX_OK;
+    char what[200];
+
+    set_timeout(copy, SHORT_NS);
+    trial_text(&trial, what);
+    while (!is_victim() && status == RCX_OK)
+        status = run(&trial, way, copy);
+    if (!is_victim()) {
+        if (status != RCX_ERR_COMM_FAILED)
+            rank_expect(status, RCX_ERR_TIMEOUT, what);
+        check_time(start, SHORT_NS, what);
+        check_blame(copy, what);
+    }
+    rank_require(rcx_comm_free(&copy), "rcx_comm_free");
+}
+
+static void try_forms(void)
+{
+    rank_require(rank_open(NULL), "rcx_init");
+    for (int coll = 0; coll < TRIAL_COLLS; coll++)
+        for (int way = 0; way < WAYS; way++)
+            try_form((enum trial_coll)coll, (enum way)way);
+    check_world();
+    rank_require(rcx_finalize(&me.context), "rcx_finalize");
+}
+
+/* ---- What a deadline holds for --------------------------------------------- */
+
+static void try_settings(void)
+{
+    rcx_request_t *request;
+    rcx_comm_t *copy;
+
+    rank_require(rank_open(NULL), "rcx_init");
+    copy = copy_world();
+    set_timeout(copy, INT64_MAX);
+    let_wait(A_WHILE_MS);
+    rank_require(sum(copy), "a call in 292 years");
+
+    set_timeout(copy, 0);
+    let_wait(A_WHILE_MS);
+    rank_require(rcx_iallreduce(in, out, COUNT, RCX_INT64, RCX_SUM, copy,
+                                &request), "rcx_iallreduce");
+    set_timeout(copy, SHORT_NS);
+    rank_require(rcx_wait(request), "a call from before there was a deadline");
+    rank_require(rcx_request_free(&request), "rcx_request_free");
+
+    if (!is_victim())
+        expect_timeout(copy, SHORT_NS);
+    check_world();
+    rank_require(rcx_comm_free(&copy), "rcx_comm_free");
+    rank_require(rcx_finalize(&me.context), "rcx_finalize");
+}
+
+/* The deadline is shorter than what passes before, longer than the wait. */
+static void try_idle(void)
+{
+    static const int all[] = {0, 1, 2, 3};
+    const int idle_ms = (int)(DEADLINE_NS / MS_NS) + 200;
+    rcx_comm_t *group;
+
+    open_with(DEADLINE_NS);
+    check_world();
+    rank_sleep_ms(idle_ms);
+    let_wait(A_WHILE_MS);
+    rank_require(rcx_comm_create_group(me.world, me.size, all, 0, &group),
+                 "rcx_comm_create_group");
+    rank_require(rcx_comm_free(&group), "rcx_comm_free");
+    rank_sleep_ms(idle_ms);
+    let_wait(A_WHILE_MS);
+    rank_require(rcx_finalize(&me.context), "rcx_finalize");
+}
+
+static void try_environment(bool is_long)
+{
+    open_with(is_long ? DEADLINE_NS : 3600 * SECOND_NS);
+    let_wait(LATE_MS);
+    if (is_long)
+        check_world();
+    else if (is_victim())
+        rank_expect(sum(me.world), RCX_ERR_COMM_FAILED, "a late call");
+    else
+        expect_timeout(me.world, DEADLINE_NS);
+    rank_require(rcx_finalize(&me.context), "rcx_finalize");
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc == 2 ? argv[1] : "";
+
+    if (strcmp(what, "init") == 0)
+        begin();
+    else if (strcmp(what, "leave") == 0)
+        leave();
+    else if (strcmp(what, "forms") == 0)
+        try_forms();
+    else if (strcmp(what, "settings") == 0)
+        try_settings();
+    else if (strcmp(what, "idle") == 0)
+        try_idle();
+    else if (strcmp(what, "long") == 0 || strcmp(what, "short") == 0)
+        try_environment(what[0] == 'l');
+    else
+        return 2;
+    return 0;
+}

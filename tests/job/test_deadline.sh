@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Deadlines hold for every call, and for no longer than they should (need 3).
+# Usage: test_deadline.sh RCXRUN DEADLINE_MAIN
+
+set -u
+
+if [ $# -ne 2 ]; then
+    echo "usage: $0 RCXRUN DEADLINE_MAIN" >&2
+    exit 2
+fi
+rcxrun=$(realpath "$1")
+main=$(realpath "$2")
+# shellcheck source=tests/job/tap.sh
+source "$(dirname "$0")/tap.sh"
+unset "${!RCX_@}"
+bound=(timeout -k 5 60)
+
+# What mostly sleeps, at the same time, and sleeps in RCX as well.
+sleepy=(-x RCX_WAIT=block)
+
+try() {
+    begin "$1" "$rcxrun" -k -n 4 "${@:2:$#-2}" "$main" "${!#}"
+}
+
+# expect NAME SENTENCE
+expect() {
+    end "$1" 0 && [ ! -s "$err" ]
+    ok $? "$2"
+}
+
+try init "${sleepy[@]}" init
+try leave "${sleepy[@]}" leave
+try idle "${sleepy[@]}" idle
+try long "${sleepy[@]}" -x RCX_TIMEOUT=1h long
+try zero "${sleepy[@]}" -x RCX_TIMEOUT=0 long
+try short "${sleepy[@]}" -x RCX_TIMEOUT=1s short
+expect init "rcx_init ends in time, and says who is missing"
+expect leave "rcx_finalize ends in time, and says who is missing"
+expect idle "time before a call is not the call's"
+expect long "RCX_TIMEOUT wins over a shorter params.timeout_ns"
+expect zero "RCX_TIMEOUT=0 wins over params.timeout_ns"
+expect short "RCX_TIMEOUT wins over a longer params.timeout_ns"
+
+try forms forms
+expect forms \
+    "every collective ends in time in every form; other communicators go on"
+try settings settings
+expect settings \
+    "a deadline holds for the calls that follow, as long as it may be"
+
+echo "1..$number"
+exit $((failed > 0))

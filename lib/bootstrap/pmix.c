@@ -133,34 +133,6 @@ static struct name_count *count_of(const char *name)
 
 /* ---- Results ------------------------------------------------------------- */
 
-static const char *hint_for(pmix_status_t rc)
-{
-    switch (rc) {
-    case PMIX_ERR_PARTIAL_SUCCESS:
-        return "another rank has left the job; look for its last words";
-    case PMIX_ERR_LOST_CONNECTION:
-    case PMIX_ERR_UNREACH:
-    case PMIX_ERR_COMM_FAILURE:
-        return "the launcher's PMIx server is gone; look at its own messages";
-    case PMIX_ERR_TIMEOUT:
-    case PMIX_ERR_NOT_FOUND:
-        return "do all ranks create the same contexts in the same order?";
-    default:
-        return "rcx_info --launch prints what RCX sees of the launcher";
-    }
-}
-
-static rcx_status_t fail(const struct rcx_log *log, const char *call,
-                         pmix_status_t rc)
-{
-    const rcx_status_t status = rc == PMIX_ERR_NOMEM     ? RCX_ERR_NOMEM
-                                : rc == PMIX_ERR_TIMEOUT ? RCX_ERR_TIMEOUT
-                                                         : RCX_ERR_LAUNCH;
-
-    return rcx_fail(log, status, "%s says %s: %s", call, PMIx_Error_string(rc),
-                    hint_for(rc));
-}
-
 static rcx_status_t kept_out(const struct rcx_log *log, int64_t timeout_ns)
 {
     return rcx_fail(log, RCX_ERR_TIMEOUT,
@@ -199,6 +171,7 @@ struct pmix_boot {
     struct rcx_heap *heap;
     struct rcx_log *log;
     int64_t timeout_ns;  /* of each fence; 0: none */
+    uint64_t open_until_ns; /* of opening, all of it */
     pmix_key_t key;
     struct blob **blobs; /* of each rank; NULL: not looked up yet */
     int *local_ranks;
@@ -209,7 +182,7 @@ static rcx_status_t read_job(const struct rcx_log *log, struct rcx_boot *base)
     const pmix_status_t rc = get_job_number(PMIX_JOB_SIZE, &base->size);
 
     if (rc != PMIX_SUCCESS)
-        return fail(log, "PMIx_Get of PMIX_JOB_SIZE", rc);
+        return rcx_pmix_fail(log, "PMIx_Get of PMIX_JOB_SIZE", rc);
     if (process.me.rank >= (pmix_rank_t)base->size)
         return rcx_fail(log, RCX_ERR_LAUNCH,
                         "PMIx gave this process rank %u in a job of %d",
@@ -289,6 +262,7 @@ static rcx_status_t open_locked(const struct rcx_boot_args *args,
     boot->heap = args->heap;
     boot->log = args->log;
     boot->timeout_ns = args->timeout_ns;
+    boot->open_until_ns = deadline(args->timeout_ns);
     snprintf(boot->key, sizeof boot->key, "rcx.%s.%u", count->name,
              count->contexts++);
     read_local_ranks(boot);
@@ -338,10 +312,10 @@ static rcx_status_t overdue(const struct pmix_boot *boot, bool with_data,
 
 /* Meet all ranks; with_data: and have what they put. */
 static rcx_status_t fence_all(const struct pmix_boot *boot, bool with_data,
+                              uint64_t until_ns,
                               const struct rcx_pmix_work *work)
 {
     const uint64_t start_ns = rcx_now_ns();
-    const uint64_t until_ns = deadline(boot->timeout_ns);
     pmix_status_t rc;
 
     if (!lock_until(until_ns, work))
@@ -357,7 +331,7 @@ static rcx_status_t fence_all(const struct pmix_boot *boot, bool with_data,
     pthread_mutex_unlock(&process.mutex);
     if (rc == PMIX_ERR_TIMEOUT)
         return overdue(boot, with_data, start_ns);
-    return rc == PMIX_SUCCESS ? RCX_OK : fail(boot->log, "a PMIx fence", rc);
+    return rc == PMIX_SUCCESS ? RCX_OK : rcx_pmix_fail(boot->log, "a PMIx fence", rc);
 }
 
 static rcx_status_t put(const struct pmix_boot *boot, pmix_scope_t scope,
@@ -373,7 +347,7 @@ static rcx_status_t put(const struct pmix_boot *boot, pmix_scope_t scope,
     if (rc == PMIX_SUCCESS)
         rc = PMIx_Commit();
     if (rc != PMIX_SUCCESS)
-        return fail(boot->log, "PMIx_Put or PMIx_Commit", rc);
+        return rcx_pmix_fail(boot->log, "PMIx_Put or PMIx_Commit", rc);
     return RCX_OK;
 }
 
@@ -384,7 +358,9 @@ static rcx_status_t publish(struct rcx_boot *base, const void *blob,
     const rcx_status_t status =
         put(boot, PMIX_GLOBAL, boot->key, blob, bytes);
 
-    return status == RCX_OK ? fence_all(boot, true, &no_work) : status;
+    return status == RCX_OK
+               ? fence_all(boot, true, boot->open_until_ns, &no_work)
+               : status;
 }
 
 static rcx_status_t keep_blob(struct pmix_boot *boot, int rank,
@@ -410,10 +386,9 @@ static rcx_status_t keep_blob(struct pmix_boot *boot, int rank,
 /* When a peer's data that is not there has been waited for long enough. */
 static uint64_t patience_ends(const struct pmix_boot *boot)
 {
-    const uint64_t most = LOOKUP_SECONDS * (uint64_t)second_ns;
-    const uint64_t wanted = (uint64_t)boot->timeout_ns;
+    const uint64_t most = rcx_now_ns() + LOOKUP_SECONDS * (uint64_t)second_ns;
 
-    return rcx_now_ns() + (wanted > 0 && wanted < most ? wanted : most);
+    return boot->open_until_ns < most ? boot->open_until_ns : most;
 }
 
 /* Servers answer NOT_FOUND for data that is still to come, or wait for it. */
@@ -449,7 +424,7 @@ static rcx_status_t fetch(struct pmix_boot *boot, int rank)
 
         snprintf(call, sizeof call, "PMIx_Get of %s of rank %d", boot->key,
                  rank);
-        return fail(boot->log, call, rc);
+        return rcx_pmix_fail(boot->log, call, rc);
     }
     status = keep_blob(boot, rank, value);
     PMIX_VALUE_RELEASE(value);
@@ -518,7 +493,9 @@ static rcx_status_t barrier(struct rcx_boot *base,
 {
     const struct rcx_pmix_work work = {progress, arg};
 
-    return fence_all((const struct pmix_boot *)base, false, &work);
+    const struct pmix_boot *boot = (const struct pmix_boot *)base;
+
+    return fence_all(boot, false, deadline(boot->timeout_ns), &work);
 }
 
 static void close_boot(struct rcx_boot *base)

@@ -16,6 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/log.h"
+
 struct rcx_pmix_fence {
     pthread_mutex_t mutex; /* what follows */
     pthread_cond_t ended;
@@ -49,5 +51,9 @@ pmix_status_t rcx_pmix_fence(struct rcx_pmix_fence *fence, const char *nspace,
  */
 void rcx_pmix_name_missing(const char *nspace, const char *key,
                            const int ranks[], int n, char *text, size_t bytes);
+
+/* Log an error of call with what it may mean; the status for it. */
+rcx_status_t rcx_pmix_fail(const struct rcx_log *log, const char *call,
+                           pmix_status_t rc);
 
 #endif

@@ -23,7 +23,8 @@ enum {
     /* the header as it is on the wire */
     VERSION_AT = 4, ADDRESS_BYTES_AT = 8, TRANSPORT_AT = 16, HOST_AT = 80,
     HOST_BYTES = 128, CPUS_AT = 208,
-    HEADER_BYTES = CPUS_AT + (int)sizeof(cpu_set_t)
+    SETTINGS_AT = CPUS_AT + (int)sizeof(cpu_set_t),
+    HEADER_BYTES = SETTINGS_AT + RCX_SHARED_SETTINGS * 8
 };
 
 static const char version[] = "fuzz 1", address[] = "somewhere";
@@ -157,7 +158,7 @@ static void open_fake(struct fake *fake, struct input *in)
 
 static bool is_good(const struct blob *blob)
 {
-    const uint32_t wire_version = 1;
+    const uint32_t wire_version = 2;
     uint64_t address_bytes;
 
     if (!blob->bytes || blob->count < HEADER_BYTES)

@@ -148,6 +148,7 @@ static void a_setting_that_changes_messages_changes_its_hash(void **state)
         {"RCX_REDUCE", {"binomial", "ring", "auto:segment=0"}},
         {"RCX_REDUCE_SCATTER", {"pairwise", "ring", "ring:segment=1"}},
         {"RCX_ORDER", {"rank", "canonical"}},
+        {"RCX_CHECK", {"full"}},
     };
 
     (void)state;
@@ -163,6 +164,7 @@ static void other_settings_may_differ_between_ranks(void **state)
 {
     (void)state;
     assert_int_equal(changes("RCX_WAIT", "yield"), 0);
+    assert_int_equal(changes("RCX_CHECK", "off"), 0);
     assert_int_equal(changes("RCX_PLAN_CACHE", "0"), 0);
     assert_int_equal(changes("RCX_ISA", "baseline"), 0);
     assert_int_equal(changes("RCX_LOG", "error"), 0);

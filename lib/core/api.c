@@ -252,8 +252,8 @@ static rcx_status_t make_request(const struct arguments *a, bool persistent,
     rcx_registry_pin(&a->comm->context->registry, a->type, a->op, 1);
     if (!persistent)
         rcx_request_launch(request);
-    if (a->comm->context->has_thread && request->state == RCX_REQUEST_ACTIVE)
-        rcx_wake(a->comm->context);
+    if (request->state == RCX_REQUEST_ACTIVE)
+        rcx_wake_sleeper(a->comm->context);
     *request_p = request;
     return RCX_OK;
 }

@@ -40,8 +40,8 @@ static rcx_status_t start(struct rcx_request *r)
     if (r->comm->failed != RCX_OK)
         return RCX_ERR_COMM_FAILED;
     rcx_request_launch(r);
-    if (r->comm->context->has_thread && r->state == RCX_REQUEST_ACTIVE)
-        rcx_wake(r->comm->context);
+    if (r->state == RCX_REQUEST_ACTIVE)
+        rcx_wake_sleeper(r->comm->context);
     return RCX_OK;
 }
 

@@ -187,6 +187,7 @@ struct rcx_context {
     bool calling;              /* somebody makes them */
     bool can_sleep;            /* what follows is there */
     int sleep_fd, timer_fd;
+    bool is_armed;             /* a thread may sleep on sleep_fd */
     bool has_thread;
     pthread_t thread;
     _Atomic bool stops;        /* the thread shall */
@@ -430,6 +431,14 @@ static inline void rcx_wake(struct rcx_context *context)
 {
     if (context->can_sleep && context->transport)
         context->transport->ops->wake(context->transport);
+}
+/* With the guard held: something began that whoever sleeps knows nothing of. */
+static inline void rcx_wake_sleeper(struct rcx_context *context)
+{
+    if (__builtin_expect(context->is_armed, 0)) {
+        context->is_armed = false;
+        rcx_wake(context);
+    }
 }
 static inline bool rcx_is_attracted(const struct rcx_context *context)
 {

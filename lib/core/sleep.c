@@ -77,11 +77,15 @@ static void set_timer(const struct rcx_context *context, uint64_t ns)
 static rcx_status_t arm(struct rcx_context *context)
 {
     struct rcx_transport *t = context->transport;
+    rcx_status_t status = RCX_OK;
 
     if (rcx_is_attracted(context) || context->called || (t && t->done))
         return RCX_IN_PROGRESS;
     set_timer(context, next_look(context));
-    return t ? t->ops->arm(t) : RCX_OK;
+    if (t)
+        status = t->ops->arm(t);
+    context->is_armed = status == RCX_OK;
+    return status;
 }
 
 void rcx_sleep(struct rcx_context *context)

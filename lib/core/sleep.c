@@ -133,6 +133,7 @@ rcx_status_t rcx_arm(rcx_context_t *context)
 
     if (status != RCX_OK)
         return status;
+    rcx_watch(context); /* the timer may be why the host is awake */
     status = arm(context);
     rcx_leave(context);
     return status;

@@ -330,10 +330,10 @@ void rcx_watch(struct rcx_context *context)
 {
     struct rcx_instant now;
 
-    if (!context->transport)
-        return;
-    read_notes(context);
-    look_for_deaths(context);
+    if (context->transport) {
+        read_notes(context);
+        look_for_deaths(context);
+    }
     now = rcx_instant_now();
     if (time_of(context, &now) >= context->next_watch_ns) {
         context->next_watch_ns = time_of(context, &now) + PERIOD_NS;

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Progress without calls, sleeping, and more ranks than cores (needs 14, 24).
+# Usage: test_progress.sh RCXRUN PROGRESS_MAIN
+
+set -u
+
+if [ $# -ne 2 ]; then
+    echo "usage: $0 RCXRUN PROGRESS_MAIN" >&2
+    exit 2
+fi
+rcxrun=$(realpath "$1")
+main=$(realpath "$2")
+# shellcheck source=tests/job/tap.sh
+source "$(dirname "$0")/tap.sh"
+unset "${!RCX_@}"
+bound=(timeout -k 5 60)
+tcp=(-x UCX_TLS=tcp,self -x UCX_NET_DEVICES=lo)
+# Nothing that wakes a sleeper now and then, whatever happens.
+still=(-x RCX_CHECK=off)
+
+# try SENTENCE N [OPTION...] WHAT
+try() {
+    local -r sentence=$1 n=$2
+    shift 2
+    run 0 "$rcxrun" -n "$n" "${@:1:$#-1}" "$main" "${!#}" && [ ! -s "$err" ]
+    ok $? "$sentence"
+}
+
+# These sleep.
+for network in shm tcp; do
+    options=(-x RCX_WAIT=block)
+    [ $network = shm ] || options+=("${tcp[@]}")
+    begin $network "$rcxrun" -n 3 "${options[@]}" "$main" wait 3
+done
+begin thread "$rcxrun" -n 2 "$main" thread
+end shm 0 && [ ! -s "$err" ]
+ok $? "who waits 3 s with RCX_WAIT=block uses less than 0.2 s of CPU"
+end tcp 0 && [ ! -s "$err" ]
+ok $? "who waits 3 s with RCX_WAIT=block uses less than 0.2 s of CPU, over TCP"
+end thread 0 && [ ! -s "$err" ]
+ok $? "the progress thread completes 10 MB without calls, idles, and ends"
+
+try "a loop that sleeps on the descriptor misses nothing" 3 "${still[@]}" loop
+try "a loop that sleeps on the descriptor misses nothing, over TCP" 3 \
+    "${still[@]}" "${tcp[@]}" loop
+try "a loop misses nothing that another thread starts" 3 "${still[@]}" loop2
+try "a loop that sleeps wakes for a deadline" 3 "${still[@]}" deadline
+try "a loop that sleeps wakes for an abort" 3 "${still[@]}" abort
+try "a loop of one rank misses nothing" 1 "${still[@]}" loop
+try "an abort where there is one rank leaves nothing to do" 1 alone
+try "without wakeup there is no descriptor" 1 no-wakeup
+
+for wait in auto poll yield block; do
+    try "RCX_WAIT=$wait: 64 operations of 3 ranks, waited for in any order" 3 \
+        -x RCX_WAIT=$wait many
+done
+try "RCX_PROGRESS=thread: 64 operations of 3 ranks" 3 -x RCX_PROGRESS=thread \
+    many
+
+sentence="8 ranks on 2 cores: an allreduce of 8 B takes less than 200 us"
+run 0 "$rcxrun" -n 8 "$main" crowd && [ ! -s "$err" ]
+status=$?
+if [ $status -eq 0 ] && grep -q whoever "$out"; then
+    sentence+=" # SKIP needs the right to real-time priority"
+elif [ $status -eq 0 ]; then
+    awk '{ exit !($1 < 200) }' "$out"
+    status=$?
+fi
+ok $status "$sentence"
+sed 's/^/# /' "$out"
+
+echo "1..$number"
+exit $((failed > 0))

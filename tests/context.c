@@ -24,11 +24,14 @@ rcx_status_t job_open(struct job *job, int size,
 {
     rcx_status_t status = RCX_OK;
 
-    *job = (struct job){.size = size, .heap = RCX_HEAP_INIT};
+    *job = (struct job){.size = size, .threaded = options->threaded,
+                        .heap = RCX_HEAP_INIT, .sim_heap = RCX_HEAP_INIT};
     job->contexts = calloc((size_t)size, sizeof *job->contexts);
     job->inproc = rcx_inproc_create(&job->heap, size);
     if (!options->ucx)
-        job->sim = rcx_sim_create(&job->heap, size, options->seed);
+        job->sim = rcx_sim_create(&job->sim_heap, size, options->seed);
+    if (job->sim && job->threaded)
+        rcx_sim_set_threaded(job->sim);
     for (int i = 0; i < size && status == RCX_OK; i++) {
         struct opening opening = {job, i};
         const struct rcx_boot_source source = {
@@ -42,21 +45,46 @@ rcx_status_t job_open(struct job *job, int size,
     return status;
 }
 
-struct closing {
+struct visit {
     pthread_t thread;
-    rcx_context_t **context_p;
-    rcx_status_t status;
+    struct job *job;
+    int rank;
+    void (*fn)(struct job *job, int rank, void *arg);
+    void *arg;
 };
 
-static void *finalize(void *arg)
+static void *run_visit(void *arg)
 {
-    struct closing *closing = arg;
+    struct visit *visit = arg;
 
-    closing->status = rcx_finalize(closing->context_p);
+    visit->fn(visit->job, visit->rank, visit->arg);
     return NULL;
 }
 
-/* The simulated network is one thread's: its ranks' closing barrier is run
+void job_each(struct job *job,
+              void (*fn)(struct job *job, int rank, void *arg), void *arg)
+{
+    struct visit *visits = calloc((size_t)job->size, sizeof *visits);
+
+    for (int i = 0; i < job->size; i++) {
+        visits[i] = (struct visit){
+            .job = job, .rank = i, .fn = fn, .arg = arg};
+        if (pthread_create(&visits[i].thread, NULL, run_visit, &visits[i]))
+            abort();
+    }
+    for (int i = 0; i < job->size; i++)
+        pthread_join(visits[i].thread, NULL);
+    free(visits);
+}
+
+static void finalize(struct job *job, int rank, void *arg)
+{
+    rcx_status_t *statuses = arg;
+
+    statuses[rank] = rcx_finalize(&job->contexts[rank]);
+}
+
+/* Where the simulated network is one thread's, the closing barrier is run
  * here, so that what is left of finalize needs no network. */
 static void barrier_on_sim(struct job *job)
 {
@@ -79,39 +107,43 @@ static void barrier_on_sim(struct job *job)
     free(requests);
 }
 
-rcx_status_t job_close(struct job *job)
+static void free_networks(struct job *job)
 {
-    struct closing *closings = calloc((size_t)job->size, sizeof *closings);
-    rcx_status_t status = RCX_OK;
-
-    if (job->sim) {
-        barrier_on_sim(job);
-        for (int i = 0; i < job->size; i++)
-            job->contexts[i]->world->failed = RCX_ERR_COMM_FAILED;
-    }
-    for (int i = 0; i < job->size; i++) {
-        closings[i].context_p = &job->contexts[i];
-        pthread_create(&closings[i].thread, NULL, finalize, &closings[i]);
-    }
-    for (int i = 0; i < job->size; i++) {
-        pthread_join(closings[i].thread, NULL);
-        if (status == RCX_OK && !job->sim)
-            status = closings[i].status;
-    }
-    free(closings);
     rcx_sim_destroy(job->sim);
     rcx_inproc_destroy(job->inproc);
     free(job->contexts);
-    return status;
 }
 
 void job_abandon(struct job *job)
 {
     for (int i = 0; i < job->size; i++)
         rcx_finalize(&job->contexts[i]);
-    rcx_sim_destroy(job->sim);
-    rcx_inproc_destroy(job->inproc);
-    free(job->contexts);
+    free_networks(job);
+}
+
+static rcx_status_t close_on_sim(struct job *job)
+{
+    barrier_on_sim(job);
+    for (int i = 0; i < job->size; i++)
+        job->contexts[i]->world->failed = RCX_ERR_COMM_FAILED;
+    job_abandon(job);
+    return RCX_OK;
+}
+
+rcx_status_t job_close(struct job *job)
+{
+    rcx_status_t status = RCX_OK;
+    rcx_status_t *statuses;
+
+    if (job->sim && !job->threaded)
+        return close_on_sim(job);
+    statuses = calloc((size_t)job->size, sizeof *statuses);
+    job_each(job, finalize, statuses);
+    for (int i = 0; i < job->size; i++)
+        status = status == RCX_OK ? statuses[i] : status;
+    free(statuses);
+    free_networks(job);
+    return status;
 }
 
 rcx_status_t job_wait(struct job *job, rcx_request_t *requests[])

@@ -15,13 +15,16 @@ struct job {
     rcx_context_t **contexts; /* by rank */
     struct rcx_inproc *inproc;
     struct rcx_sim *sim;      /* NULL: real UCX */
-    struct rcx_heap heap;
+    bool threaded;
+    struct rcx_heap heap;     /* of inproc */
+    struct rcx_heap sim_heap;
 };
 
 struct job_options {
     const rcx_params_t *params;
     const struct rcx_tag_layout *layout; /* NULL: the usual one */
     bool ucx;                            /* else the simulated network */
+    bool threaded; /* ranks' threads use the simulated network at once */
     uint64_t seed;
 };
 
@@ -32,6 +35,11 @@ rcx_status_t job_open(struct job *job, int size,
 rcx_status_t job_close(struct job *job);
 /* Finalize ranks whose worlds have failed, one after another. */
 void job_abandon(struct job *job);
+
+/* Call fn for every rank, each on a thread of its own; returns when all have.
+ * A network that is simulated needs to be threaded. */
+void job_each(struct job *job,
+              void (*fn)(struct job *job, int rank, void *arg), void *arg);
 
 /* From now on all ranks use algo, with its usual parameters, and segments of so
  * many bytes; SIZE_MAX: as the library chooses. */

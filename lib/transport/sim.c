@@ -8,13 +8,14 @@ enum { GARBAGE = 0xA5, FIRST_BUCKETS = 64, FIRST_CAPACITY = 64, SLAB = 256 };
 
 /* One side of a message: a send or a receive. */
 struct side {
-    struct side *next; /* in its bucket, or among the free ones */
+    struct side *next; /* in its bucket, among arrived or free ones */
     bool is_send;
     int rank; /* the receiver, for both sides */
     int from; /* who called */
     uint64_t tag;
     char *buffer;
-    size_t bytes;
+    size_t bytes;        /* of a receive that arrived: what came */
+    rcx_status_t status; /* once arrived */
     struct rcx_message *message;
 };
 
@@ -31,7 +32,9 @@ struct port {
     struct rcx_transport base;
     struct rcx_sim *sim;
     int rank;
-    struct rcx_transport arrived; /* threaded: what others completed for it */
+    struct side *arrived; /* threaded: what others completed for it */
+    struct side **arrived_end;
+    struct rcx_transport letterbox; /* threaded: for others' notes */
 };
 
 struct rcx_sim {
@@ -66,14 +69,37 @@ static void unlock(struct rcx_sim *sim)
         pthread_mutex_unlock(&sim->mutex);
 }
 
-/* On the rank's own thread it shows in its next progress. */
-static void complete(struct rcx_sim *sim, int rank, struct rcx_message *m,
+static void recycle(struct rcx_sim *sim, struct side *side)
+{
+    side->next = sim->free;
+    sim->free = side;
+}
+
+/* Its own rank's engine sees it. */
+static void finish(struct rcx_sim *sim, struct side *side)
+{
+    if (!side->is_send)
+        side->message->bytes = side->bytes;
+    rcx_message_complete(&sim->ports[side->from].base, side->message,
+                         side->status);
+    recycle(sim, side);
+}
+
+/* No thread touches a message of another one's rank: that sees it in its next
+ * progress. */
+static void complete(struct rcx_sim *sim, struct side *side,
                      rcx_status_t status)
 {
-    struct port *port = &sim->ports[rank];
+    struct port *port = &sim->ports[side->from];
 
-    rcx_message_complete(sim->threaded ? &port->arrived : &port->base, m,
-                         status);
+    side->status = status;
+    if (!sim->threaded) {
+        finish(sim, side);
+        return;
+    }
+    side->next = NULL;
+    *port->arrived_end = side;
+    port->arrived_end = &side->next;
 }
 
 /* splitmix64 */
@@ -243,12 +269,6 @@ static rcx_status_t sim_recv(struct rcx_transport *t, int peer, void *buffer,
                                    .message = m});
 }
 
-static void recycle(struct rcx_sim *sim, struct side *side)
-{
-    side->next = sim->free;
-    sim->free = side;
-}
-
 /* One of the pairs; those of a slow rank wait a while for others to go first. */
 static size_t choose(struct rcx_sim *sim)
 {
@@ -278,36 +298,38 @@ bool rcx_sim_deliver(struct rcx_sim *sim, int ranks[2])
     sim->pairs[i] = sim->pairs[--sim->pair_count];
     if (fits && send->bytes > 0)
         memcpy(recv->buffer, send->buffer, send->bytes);
-    recv->message->bytes = send->bytes;
+    recv->bytes = send->bytes;
     ranks[0] = send->from;
     ranks[1] = recv->from;
-    complete(sim, send->from, send->message, RCX_OK);
-    complete(sim, recv->from, recv->message, fits ? RCX_OK : RCX_ERR_MISMATCH);
+    complete(sim, send, RCX_OK);
+    complete(sim, recv, fits ? RCX_OK : RCX_ERR_MISMATCH);
     sim->delivered++;
-    recycle(sim, send);
-    recycle(sim, recv);
     return true;
 }
 
-static void take_arrived(struct port *port)
+/* How much it was. */
+static unsigned take_arrived(struct port *port)
 {
-    struct rcx_note *notes = port->arrived.notes;
+    unsigned events = 0;
 
-    while (notes) {
-        struct rcx_note *note = notes;
+    for (; port->letterbox.notes; events++) {
+        struct rcx_note *note = port->letterbox.notes;
 
-        notes = note->next;
+        port->letterbox.notes = note->next;
         note->next = port->base.notes;
         port->base.notes = note;
     }
-    port->arrived.notes = NULL;
-    if (!port->arrived.done)
-        return;
-    *port->base.done_end = port->arrived.done;
-    port->base.done_end = port->arrived.done_end;
-    rcx_transport_reset_done(&port->arrived);
+    for (; port->arrived; events++) {
+        struct side *side = port->arrived;
+
+        port->arrived = side->next;
+        finish(port->sim, side);
+    }
+    port->arrived_end = &port->arrived;
+    return events;
 }
 
+/* A thread that moves others' messages alone has not got on itself. */
 static unsigned sim_progress(struct rcx_transport *t)
 {
     struct port *port = (struct port *)t;
@@ -316,7 +338,8 @@ static unsigned sim_progress(struct rcx_transport *t)
 
     lock(port->sim);
     events = rcx_sim_deliver(port->sim, ranks);
-    take_arrived(port);
+    if (port->sim->threaded)
+        events = take_arrived(port);
     unlock(port->sim);
     return events;
 }
@@ -342,9 +365,9 @@ static void sim_cancel(struct rcx_transport *t, struct rcx_message *m)
                 continue;
             *link = side->next;
             sim->unmatched--;
-            recycle(sim, side);
-            complete(sim, port->rank, m, RCX_ERR_COMM_FAILED);
-            take_arrived(port);
+            side->bytes = 0;
+            side->status = RCX_ERR_COMM_FAILED;
+            finish(sim, side);
             unlock(sim);
             return;
         }
@@ -378,7 +401,7 @@ static void sim_notify(struct rcx_transport *t, int peer, const void *note,
     struct port *port = &sim->ports[peer];
 
     lock(sim);
-    rcx_note_put(sim->threaded ? &port->arrived : &port->base, sim->heap, note,
+    rcx_note_put(sim->threaded ? &port->letterbox : &port->base, sim->heap, note,
                  bytes);
     unlock(sim);
 }
@@ -444,6 +467,14 @@ static void drop_unmatched(struct rcx_sim *sim, int rank)
     }
 }
 
+static void give_up(struct rcx_sim *sim, struct side *side, int rank)
+{
+    if (side->from == rank)
+        recycle(sim, side);
+    else
+        complete(sim, side, RCX_ERR_TRANSPORT);
+}
+
 /* The rank's memory goes: its peers' messages with it have failed. */
 static void sim_close(struct rcx_transport *t)
 {
@@ -460,12 +491,8 @@ static void sim_close(struct rcx_transport *t)
             sim->pairs[kept++] = sim->pairs[i];
             continue;
         }
-        if (send->from != port->rank)
-            complete(sim, send->from, send->message, RCX_ERR_TRANSPORT);
-        if (recv->from != port->rank)
-            complete(sim, recv->from, recv->message, RCX_ERR_TRANSPORT);
-        recycle(sim, send);
-        recycle(sim, recv);
+        give_up(sim, send, port->rank);
+        give_up(sim, recv, port->rank);
     }
     sim->pair_count = kept;
     unlock(sim);
@@ -500,7 +527,7 @@ struct rcx_sim *rcx_sim_create(struct rcx_heap *heap, int size, uint64_t seed)
         sim->ports[i] = (struct port){.base.ops = &sim_ops, .sim = sim,
                                       .rank = i};
         rcx_transport_reset_done(&sim->ports[i].base);
-        rcx_transport_reset_done(&sim->ports[i].arrived);
+        sim->ports[i].arrived_end = &sim->ports[i].arrived;
     }
     return sim;
 }
@@ -528,7 +555,7 @@ void rcx_sim_destroy(struct rcx_sim *sim)
         return;
     for (int i = 0; i < sim->size; i++) {
         free_notes(sim, &sim->ports[i].base);
-        free_notes(sim, &sim->ports[i].arrived);
+        free_notes(sim, &sim->ports[i].letterbox);
     }
     pthread_mutex_destroy(&sim->mutex);
     while (sim->slabs) {

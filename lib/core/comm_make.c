@@ -27,13 +27,15 @@ static rcx_status_t open_ballot(struct rcx_comm *comm, size_t wishes,
 {
     struct rcx_context *context = comm->context;
     const size_t ids = rcx_comm_ids_bytes(context);
+    const size_t align = _Alignof(struct wish);
+    const size_t before = (ids + align - 1) / align * align;
 
-    b->bytes = ids + wishes * sizeof *b->wishes;
+    b->bytes = before + wishes * sizeof *b->wishes;
     b->used = rcx_heap_zalloc(&context->heap, b->bytes);
     if (!b->used)
         return rcx_fail(&context->log, RCX_ERR_NOMEM,
                         "no memory to agree on a communicator");
-    b->wishes = (struct wish *)(void *)(b->used + ids);
+    b->wishes = (struct wish *)(void *)(b->used + before);
     memcpy(b->used, context->used_ids, ids);
     return RCX_OK;
 }

@@ -114,8 +114,9 @@ static uint64_t draw(struct rcx_sim *sim)
 
 static struct side **bucket_of(struct rcx_sim *sim, int rank, uint64_t tag)
 {
-    const uint64_t hash =
-        (tag ^ (uint64_t)rank << 40) * UINT64_C(0x9E3779B97F4A7C15);
+    const uint64_t hash = /* of its upper half, the communicator, too */
+        (tag ^ tag >> 29 ^ (uint64_t)rank << 40) *
+        UINT64_C(0x9E3779B97F4A7C15);
 
     return &sim->buckets[(hash >> 24) & (sim->bucket_count - 1)];
 }

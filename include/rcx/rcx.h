@@ -282,7 +282,7 @@ RCX_API rcx_comm_t *rcx_world(rcx_context_t *context);
  *
  * A communicator takes the deadline of the one that it comes from, and is freed
  * by rcx_comm_free(), each rank for itself, when it has no requests any more.
- * 8189 may be alive at once in a process.
+ * 8188 may be alive at once in a process.
  *
  * RCX_ERR_ARG, RCX_ERR_NOMEM, RCX_ERR_COMM_FAILED;  RCX_ERR_LIMIT: no number
  * is free on all members.

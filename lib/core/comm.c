@@ -35,14 +35,28 @@ rcx_status_t rcx_comm_ids_open(struct rcx_context *context)
 }
 
 uint32_t rcx_comm_id_free_in(const struct rcx_context *context,
-                             const unsigned char *used)
+                             const unsigned char *used, uint64_t n)
 {
     const uint32_t ids = UINT32_C(1) << context->layout.comm_bits;
-    uint32_t id = RCX_COMM_ID_FIRST;
+    uint64_t found = 0;
 
-    while (id < ids && (used[id / 8] >> id % 8 & 1))
-        id++;
-    return id < ids ? id : 0;
+    for (uint32_t id = RCX_COMM_ID_FIRST; id < ids; id++)
+        if (!(used[id / 8] >> id % 8 & 1) && found++ == n)
+            return id;
+    return found ? rcx_comm_id_free_in(context, used, n % found) : 0;
+}
+
+bool rcx_comm_id_take(struct rcx_context *context, uint32_t id)
+{
+    const bool was_free = !is_used(context, id);
+
+    mark(context, id, true);
+    return was_free;
+}
+
+void rcx_comm_id_drop(struct rcx_context *context, uint32_t id)
+{
+    mark(context, id, false);
 }
 
 static struct rcx_comm *take_slot(struct rcx_context *context)
@@ -90,8 +104,6 @@ rcx_status_t rcx_comm_new(struct rcx_context *context, uint32_t id, int rank,
     comm->mark_mask = rcx_tag_mark(&context->layout, UINT64_MAX);
     rcx_recorder_init(&comm->recorder, &context->heap);
     comm->timeout_ns = context->config.timeout_ns;
-    if (id >= RCX_COMM_ID_FIRST && !is_used(context, id))
-        mark(context, id, true);
     link_comm(context, comm);
     *comm_p = comm;
     return RCX_OK;
@@ -111,7 +123,7 @@ void rcx_comm_delete(struct rcx_comm *comm)
     rcx_heap_free(&context->heap, comm->why);
     rcx_heap_free(&context->heap, comm->ranks);
     if (comm->id >= RCX_COMM_ID_FIRST)
-        mark(context, comm->id, false);
+        rcx_comm_id_drop(context, comm->id);
     unlink_comm(context, comm);
     comm->next = context->free_comms;
     context->free_comms = comm;

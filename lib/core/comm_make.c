@@ -1,72 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * New communicators from old ones. Members agree on an id by one allreduce of
- * the ids in use: groups that come of one call share it, since nobody is in
- * two of them. A split's colours and keys ride along.
+ * New communicators from old ones. Members agree on an id (agree.h), which
+ * groups that come of one call share, since nobody is in two of them.
  */
 #include <stdlib.h>
-#include <string.h>
 
+#include "core/agree.h"
 #include "core/arguments.h"
-#include "core/context.h"
-
-/* What each rank wants of a split. */
-struct wish {
-    int32_t color, key;
-};
-
-/* The agreement's vector: ids in use, then every rank's wish. */
-struct ballot {
-    unsigned char *used;
-    struct wish *wishes;
-    size_t bytes;
-};
-
-static rcx_status_t open_ballot(struct rcx_comm *comm, size_t wishes,
-                                struct ballot *b)
-{
-    struct rcx_context *context = comm->context;
-    const size_t ids = rcx_comm_ids_bytes(context);
-    const size_t align = _Alignof(struct wish);
-    const size_t before = (ids + align - 1) / align * align;
-
-    b->bytes = before + wishes * sizeof *b->wishes;
-    b->used = rcx_heap_zalloc(&context->heap, b->bytes);
-    if (!b->used)
-        return rcx_fail(&context->log, RCX_ERR_NOMEM,
-                        "no memory to agree on a communicator");
-    b->wishes = (struct wish *)(void *)(b->used + before);
-    memcpy(b->used, context->used_ids, ids);
-    return RCX_OK;
-}
-
-/* All members' ballots, or-ed together; the id that none of them uses. */
-static rcx_status_t agree(struct rcx_comm *comm, struct ballot *b,
-                          uint32_t *id_p)
-{
-    const struct rcx_call call = {
-        .coll = RCX_COLL_ALLREDUCE, .alias = RCX_ALIAS_SAME, .type = RCX_BYTE,
-        .op = RCX_BOR, .count = b->bytes, .internal = true};
-    const rcx_status_t status = rcx_comm_run(comm, &call, b->used, b->used);
-
-    if (status != RCX_OK)
-        return status;
-    *id_p = rcx_comm_id_free_in(comm->context, b->used);
-    return *id_p ? RCX_OK
-                 : rcx_fail(&comm->context->log, RCX_ERR_LIMIT,
-                            "no id is free on all members: %u communicators "
-                            "may be alive at once",
-                            (1u << comm->context->layout.comm_bits) -
-                                RCX_COMM_ID_FIRST);
-}
 
 static int world_rank(const struct rcx_comm *comm, int rank)
 {
     return comm->ranks ? comm->ranks[rank] : rank;
 }
 
-static rcx_status_t make(struct rcx_comm *parent, uint32_t id,
-                         const int members[], int n, struct rcx_comm **new_p)
+static rcx_status_t derive(struct rcx_comm *parent, uint32_t id,
+                           const int members[], int n, struct rcx_comm **new_p)
 {
     struct rcx_context *context = parent->context;
     int *ranks = rcx_heap_alloc(&context->heap, (size_t)n * sizeof *ranks);
@@ -82,11 +30,20 @@ static rcx_status_t make(struct rcx_comm *parent, uint32_t id,
         ranks[i] = world_rank(parent, members[i]);
     }
     status = rcx_comm_new(context, id, rank, n, ranks, new_p);
-    if (status != RCX_OK)
-        return status;
-    (*new_p)->timeout_ns = parent->timeout_ns;
-    context->live_comms++;
-    return RCX_OK;
+    if (status == RCX_OK)
+        (*new_p)->timeout_ns = parent->timeout_ns;
+    return status;
+}
+
+/* For the user. */
+static rcx_status_t make(struct rcx_comm *parent, uint32_t id,
+                         const int members[], int n, struct rcx_comm **new_p)
+{
+    const rcx_status_t status = derive(parent, id, members, n, new_p);
+
+    if (status == RCX_OK)
+        parent->context->live_comms++;
+    return status;
 }
 
 /* ---- dup and split -------------------------------------------------------- */
@@ -106,7 +63,7 @@ static int by_key(const void *a, const void *b)
 }
 
 /* The ranks that want color, by key; n_p of them. NULL: no memory. */
-static int *members_of(struct rcx_comm *comm, const struct wish wishes[],
+static int *members_of(struct rcx_comm *comm, const struct rcx_wish wishes[],
                        int32_t color, int *n_p)
 {
     struct rcx_heap *heap = &comm->context->heap;
@@ -131,7 +88,7 @@ static int *members_of(struct rcx_comm *comm, const struct wish wishes[],
     return members;
 }
 
-static rcx_status_t make_split(struct rcx_comm *comm, const struct ballot *b,
+static rcx_status_t make_split(struct rcx_comm *comm, const struct rcx_ballot *b,
                                uint32_t id, int color,
                                struct rcx_comm **new_p)
 {
@@ -155,17 +112,21 @@ static rcx_status_t make_split(struct rcx_comm *comm, const struct ballot *b,
 static rcx_status_t split(struct rcx_comm *comm, int color, int key,
                           struct rcx_comm **new_p)
 {
-    struct ballot b;
+    struct rcx_context *context = comm->context;
+    struct rcx_ballot b;
     uint32_t id;
-    rcx_status_t status = open_ballot(comm, (size_t)comm->size, &b);
+    rcx_status_t status = rcx_ballot_open(context, (size_t)comm->size, &b);
 
     if (status != RCX_OK)
         return status;
-    b.wishes[comm->rank] = (struct wish){color, key};
-    status = agree(comm, &b, &id);
-    if (status == RCX_OK)
+    b.wishes[comm->rank] = (struct rcx_wish){color, key};
+    status = rcx_agree(comm, comm, &b, &id);
+    if (status == RCX_OK) {
         status = make_split(comm, &b, id, color, new_p);
-    rcx_heap_free(&comm->context->heap, b.used);
+        if (status != RCX_OK || !*new_p)
+            rcx_comm_id_drop(context, id);
+    }
+    rcx_ballot_close(context, &b);
     return status;
 }
 
@@ -222,27 +183,26 @@ static int check_ranks(struct rcx_comm *comm, int n, const int ranks[])
     return good ? mine : -1;
 }
 
-/*
- * The members alone agree, over an id that all groups in the making share:
- * their tags differ in the sequence number, which is the caller's.
- */
+/* The members alone agree, over ids that all groups in the making share. */
 static rcx_status_t agree_in_group(struct rcx_comm *comm, int n,
                                    const int ranks[], int tag, uint32_t *id_p)
 {
-    struct rcx_comm *group = NULL;
-    struct ballot b;
-    rcx_status_t status = open_ballot(comm, 0, &b);
+    struct rcx_comm *group = NULL, *second = NULL;
+    struct rcx_ballot b;
+    rcx_status_t status = rcx_ballot_open(comm->context, 0, &b);
 
     if (status != RCX_OK)
         return status;
-    status = make(comm, RCX_COMM_ID_GROUP, ranks, n, &group);
+    status = derive(comm, RCX_COMM_ID_GROUP, ranks, n, &group);
+    if (status == RCX_OK)
+        status = derive(comm, RCX_COMM_ID_SETTLE, ranks, n, &second);
     if (status == RCX_OK) {
-        comm->context->live_comms--;
-        group->sequence = (uint64_t)tag;
-        status = agree(group, &b, id_p);
-        rcx_comm_delete(group);
+        group->tag = second->tag = tag;
+        status = rcx_agree(group, second, &b, id_p);
     }
-    rcx_heap_free(&comm->context->heap, b.used);
+    rcx_comm_delete(second);
+    rcx_comm_delete(group);
+    rcx_ballot_close(comm->context, &b);
     return status;
 }
 
@@ -259,7 +219,12 @@ static rcx_status_t create_group(struct rcx_comm *comm, int n,
                         "(0..%d), this one (%d) among them", comm->size - 1,
                         comm->rank);
     status = agree_in_group(comm, n, ranks, tag, &id);
-    return status == RCX_OK ? make(comm, id, ranks, n, new_p) : status;
+    if (status != RCX_OK)
+        return status;
+    status = make(comm, id, ranks, n, new_p);
+    if (status != RCX_OK)
+        rcx_comm_id_drop(comm->context, id);
+    return status;
 }
 
 rcx_status_t rcx_comm_create_group(rcx_comm_t *comm, int n, const int ranks[],

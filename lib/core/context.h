@@ -121,6 +121,7 @@ struct rcx_comm {
     int rank;
     int size;
     int *ranks;                /* the context's, of each; NULL: the same */
+    int tag;                   /* of a group in the making */
     _Atomic bool starting;     /* MULTIPLE: a thread is in a collective call */
     struct rcx_comm *prev, *next; /* of the context, or among free slots */
     uint64_t live_requests;    /* of users */
@@ -149,8 +150,16 @@ enum {
     RCX_COMM_ID_INTERNAL = 0, /* of the barriers at both ends of life */
     RCX_COMM_ID_WORLD = 1,
     RCX_COMM_ID_GROUP = 2,    /* of groups that agree on an id */
-    RCX_COMM_ID_FIRST = 3     /* of those that users make */
+    RCX_COMM_ID_SETTLE = 3,   /* of the same, in their second round */
+    RCX_COMM_ID_FIRST = 4     /* of those that users make */
 };
+
+/* All groups in the making share these ids; their messages differ in the
+ * sequence number, which is the caller's tag. */
+static inline bool rcx_comm_is_for_groups(uint32_t id)
+{
+    return id == RCX_COMM_ID_GROUP || id == RCX_COMM_ID_SETTLE;
+}
 
 enum { RCX_SCRATCH_CLASSES = 64 };
 
@@ -200,6 +209,7 @@ struct rcx_context {
     struct rcx_comm *comms;    /* all of them */
     struct rcx_comm *free_comms;
     unsigned char *used_ids;   /* a bit each */
+    unsigned unsettled_ids;    /* of them */
     uint64_t live_comms;       /* of users */
     unsigned spin;             /* empty polls before the core is yielded */
     unsigned polls;            /* of them in a row, before anything else */
@@ -238,7 +248,7 @@ void rcx_scratch_put(struct rcx_context *context, void *ptr, size_t bytes);
 
 /* ---- Communicators (comm.c) ----------------------------------------------- */
 
-/* Takes over ranks, also on failure. */
+/* Takes over ranks, also on failure; id is taken, and goes with it. */
 rcx_status_t rcx_comm_new(struct rcx_context *context, uint32_t id, int rank,
                           int size, int *ranks, struct rcx_comm **comm_p);
 void rcx_comm_delete(struct rcx_comm *comm);
@@ -248,9 +258,13 @@ static inline size_t rcx_comm_ids_bytes(const struct rcx_context *context)
 {
     return ((size_t)1 << context->layout.comm_bits) / 8 + 1;
 }
-/* The lowest id that is not marked in used; 0: there is none. */
+/* The n-th id, from 0 and round and round, that is not marked in used; 0: there
+ * is none. */
 uint32_t rcx_comm_id_free_in(const struct rcx_context *context,
-                             const unsigned char *used);
+                             const unsigned char *used, uint64_t n);
+/* Mark one as used. False: it is already. */
+bool rcx_comm_id_take(struct rcx_context *context, uint32_t id);
+void rcx_comm_id_drop(struct rcx_context *context, uint32_t id);
 /* One blocking operation of RCX's own. */
 rcx_status_t rcx_comm_run(struct rcx_comm *comm, const struct rcx_call *call,
                           const void *in, void *out);

@@ -302,7 +302,8 @@ static rcx_status_t compile(struct rcx_comm *comm, const struct rcx_call *call,
     shape.displs = call->irregular ? e->displs : NULL;
     e->has_opening = context->config.check == RCX_CHECK_FULL &&
                      call->type != RCX_TYPE_CHECK && comm->size > 1 &&
-                     comm->id != RCX_COMM_ID_INTERNAL;
+                     comm->id != RCX_COMM_ID_INTERNAL &&
+                     !rcx_comm_is_for_groups(comm->id);
     e->has_closing = e->combine.may_fail && comm->size > 1;
     e->has_rounds = e->has_opening || e->has_closing;
     e->one_way = call->coll == RCX_COLL_REDUCE || call->irregular;

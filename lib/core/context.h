@@ -281,32 +281,30 @@ static inline bool rcx_comm_is_valid(const struct rcx_comm *comm)
  * between these two. */
 static inline rcx_status_t rcx_enter(struct rcx_context *context)
 {
-    if (context->threads != RCX_THREAD_SINGLE ||
-        rcx_guard_is_forked(context->guard))
-        return rcx_guard_enter(context->guard, &context->log);
-    return RCX_OK;
+    return context->threads == RCX_THREAD_SINGLE
+               ? rcx_guard_enter_alone(context->guard, &context->log)
+               : rcx_guard_enter(context->guard, &context->log);
 }
 
-/* Give the guard away, and take it again. */
+/* Give the guard away, and take it again. False: in a forked child. */
 static inline void rcx_step_out(struct rcx_context *context)
 {
-    if (context->threads != RCX_THREAD_SINGLE)
-        rcx_guard_leave(context->guard);
+    rcx_guard_leave(context->guard);
 }
-static inline void rcx_step_in(struct rcx_context *context)
+static inline bool rcx_step_in(struct rcx_context *context)
 {
-    if (context->threads != RCX_THREAD_SINGLE)
-        rcx_guard_return(context->guard);
+    return rcx_guard_return(context->guard);
 }
 
-/* Callbacks of requests that are complete; steps out for each. */
-void rcx_make_callbacks(struct rcx_context *context);
+/* Leave, with callbacks of requests that are complete; no one is made inside. */
+void rcx_leave_with_callbacks(struct rcx_context *context);
 
 static inline void rcx_leave(struct rcx_context *context)
 {
     if (__builtin_expect(context->called != NULL, 0))
-        rcx_make_callbacks(context);
-    rcx_step_out(context);
+        rcx_leave_with_callbacks(context);
+    else
+        rcx_step_out(context);
 }
 
 /* See all that has come while this process was elsewhere. */

@@ -12,6 +12,7 @@ struct rcx_guard *rcx_guard_create(void)
     if (g == MAP_FAILED)
         return NULL;
     madvise(g, sizeof *g, MADV_WIPEONFORK);
+    g->maker = pthread_self();
     rcx_guard_leave(g);
     return g;
 }
@@ -22,6 +23,7 @@ void rcx_guard_destroy(struct rcx_guard *g)
         munmap(g, sizeof *g);
 }
 
+/* What the word was; a child's stays what it is. */
 static unsigned take(struct rcx_guard *g)
 {
     const unsigned word = atomic_exchange_explicit(&g->word, RCX_GUARD_HELD,
@@ -29,6 +31,8 @@ static unsigned take(struct rcx_guard *g)
 
     if (word == RCX_GUARD_FREE)
         atomic_store_explicit(&g->owner, pthread_self(), memory_order_relaxed);
+    else if (word == RCX_GUARD_WIPED)
+        atomic_store_explicit(&g->word, RCX_GUARD_WIPED, memory_order_relaxed);
     return word;
 }
 
@@ -37,36 +41,37 @@ bool rcx_guard_try(struct rcx_guard *g)
     return take(g) == RCX_GUARD_FREE;
 }
 
-static void take_patiently(struct rcx_guard *g)
+bool rcx_guard_return(struct rcx_guard *g)
 {
+    unsigned word = take(g);
+
+    if (word != RCX_GUARD_HELD)
+        return word == RCX_GUARD_FREE;
     atomic_fetch_add_explicit(&g->waiting, 1, memory_order_relaxed);
-    while (take(g) != RCX_GUARD_FREE)
+    while ((word = take(g)) == RCX_GUARD_HELD)
         sched_yield();
     atomic_fetch_sub_explicit(&g->waiting, 1, memory_order_relaxed);
+    return word == RCX_GUARD_FREE;
+}
+
+static rcx_status_t refuse_child(struct rcx_guard *g, const struct rcx_log *log)
+{
+    atomic_store_explicit(&g->word, RCX_GUARD_WIPED, memory_order_relaxed);
+    return rcx_fail(log, RCX_ERR_FORKED,
+                    "called in a forked child; only the process of rcx_init "
+                    "may use its context");
 }
 
 rcx_status_t rcx_guard_enter_slowly(struct rcx_guard *g, unsigned word,
                                     const struct rcx_log *log)
 {
-    if (word == RCX_GUARD_WIPED) {
-        atomic_store_explicit(&g->word, RCX_GUARD_WIPED, memory_order_relaxed);
-        return rcx_fail(log, RCX_ERR_FORKED,
-                        "called in a forked child; only the process of "
-                        "rcx_init may use its context");
-    }
-    if (atomic_load_explicit(&g->owner, memory_order_relaxed) ==
-        pthread_self())
+    if (word == RCX_GUARD_WIPED)
+        return refuse_child(g, log);
+    if (rcx_guard_is_mine(g))
         return rcx_fail(log, RCX_ERR_BUSY,
                         "called from inside RCX, as by an op; this thread is "
                         "in a call already");
-    take_patiently(g);
-    return RCX_OK;
-}
-
-void rcx_guard_return(struct rcx_guard *g)
-{
-    if (take(g) != RCX_GUARD_FREE)
-        take_patiently(g);
+    return rcx_guard_return(g) ? RCX_OK : refuse_child(g, log);
 }
 
 void rcx_guard_pass(struct rcx_guard *g)

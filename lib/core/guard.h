@@ -22,6 +22,7 @@ struct rcx_guard {
     _Atomic unsigned word;
     _Atomic unsigned waiting;    /* threads that want in */
     _Atomic pthread_t owner;     /* while held; else 0 */
+    pthread_t maker;
 };
 
 /* NULL when memory ran out. */
@@ -47,6 +48,19 @@ static inline rcx_status_t rcx_guard_enter(struct rcx_guard *g,
     return RCX_OK;
 }
 
+/* The same where no other thread ever comes: it needs no exchange. */
+static inline rcx_status_t rcx_guard_enter_alone(struct rcx_guard *g,
+                                                 const struct rcx_log *log)
+{
+    const unsigned word = atomic_load_explicit(&g->word, memory_order_relaxed);
+
+    if (__builtin_expect(word != RCX_GUARD_FREE, 0))
+        return rcx_guard_enter_slowly(g, word, log);
+    atomic_store_explicit(&g->word, RCX_GUARD_HELD, memory_order_relaxed);
+    atomic_store_explicit(&g->owner, pthread_self(), memory_order_relaxed);
+    return RCX_OK;
+}
+
 static inline void rcx_guard_leave(struct rcx_guard *g)
 {
     atomic_store_explicit(&g->owner, 0, memory_order_relaxed);
@@ -61,11 +75,19 @@ static inline bool rcx_guard_is_wanted(const struct rcx_guard *g)
 /* Enter if nobody is inside. */
 bool rcx_guard_try(struct rcx_guard *g);
 
-/* Enter once more, after leaving in the middle of a call. */
-void rcx_guard_return(struct rcx_guard *g);
+/* Enter once more, after leaving in the middle of a call. False: this is a
+ * child, forked meanwhile. */
+bool rcx_guard_return(struct rcx_guard *g);
 
 /* Leave, let others run, and enter again. */
 void rcx_guard_pass(struct rcx_guard *g);
+
+/* Whether this thread is inside. */
+static inline bool rcx_guard_is_mine(const struct rcx_guard *g)
+{
+    return atomic_load_explicit(&g->owner, memory_order_relaxed) ==
+           pthread_self();
+}
 
 /* Whether this is a child of the process that made the guard. */
 static inline bool rcx_guard_is_forked(const struct rcx_guard *g)

@@ -36,13 +36,13 @@ void rcx_callback_forget(struct rcx_request *r)
         context->called_end = link;
 }
 
-/* Only one thread at a time does it, and no callback from inside another. */
-void rcx_make_callbacks(struct rcx_context *context)
+/* Only one thread at a time makes them, and no callback from inside another. */
+static bool make_callbacks(struct rcx_context *context)
 {
-    if (context->calling)
-        return;
+    bool inside = true;
+
     context->calling = true;
-    while (context->called) {
+    while (inside && context->called) {
         struct rcx_request *r = context->called;
         const rcx_callback_fn_t fn = r->callback;
         void *const arg = r->callback_arg;
@@ -53,9 +53,16 @@ void rcx_make_callbacks(struct rcx_context *context)
             r->callback = NULL;
         rcx_step_out(context);
         fn(r, status, arg);
-        rcx_step_in(context);
+        inside = rcx_step_in(context);
     }
     context->calling = false;
+    return inside;
+}
+
+void rcx_leave_with_callbacks(struct rcx_context *context)
+{
+    if (context->calling || make_callbacks(context))
+        rcx_step_out(context);
 }
 
 /* ---- Progress ---------------------------------------------------------------- */

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a communicator is asked and told, but for collectives. */
+#include <sched.h>
+
 #include "core/arguments.h"
 #include "core/failure.h"
+
+enum { TRIES = 100 };
 
 int rcx_comm_rank(const rcx_comm_t *comm)
 {
@@ -31,10 +35,32 @@ rcx_status_t rcx_comm_set_timeout(rcx_comm_t *comm, int64_t timeout_ns)
     return RCX_OK;
 }
 
+/* SINGLE: calls of its thread do not keep others out. */
+static bool may_enter(const struct rcx_context *context)
+{
+    return context->threads != RCX_THREAD_SINGLE ||
+           pthread_equal(context->guard->maker, pthread_self());
+}
+
 /*
- * From any thread, whatever others do. Who is inside, in a wait, finds it soon;
- * where nobody is, this thread goes in.
+ * Who is inside, in a wait, finds an abort soon; where nobody is, this thread
+ * goes in. Who is about to leave may not have found it, but leaves soon.
  */
+static void see_to_it(struct rcx_context *context)
+{
+    for (int i = 0; i < TRIES && rcx_is_alarmed(context); i++) {
+        if (rcx_guard_is_mine(context->guard))
+            return;
+        if (rcx_guard_try(context->guard)) {
+            rcx_watch(context);
+            rcx_leave(context);
+            return;
+        }
+        sched_yield();
+    }
+}
+
+/* From any thread, whatever others do. */
 rcx_status_t rcx_comm_abort(rcx_comm_t *comm)
 {
     struct rcx_context *context;
@@ -47,12 +73,8 @@ rcx_status_t rcx_comm_abort(rcx_comm_t *comm)
     atomic_store_explicit(&comm->aborted, true, memory_order_release);
     rcx_attract(context);
     rcx_wake(context);
-    if (context->threads == RCX_THREAD_SINGLE) {
-        rcx_watch(context);
-    } else if (rcx_guard_try(context->guard)) {
-        rcx_watch(context);
-        rcx_leave(context);
-    }
+    if (may_enter(context))
+        see_to_it(context);
     return RCX_OK;
 }
 

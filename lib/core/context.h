@@ -452,11 +452,16 @@ static inline void rcx_wake_sleeper(struct rcx_context *context)
         rcx_wake(context);
     }
 }
+/* From any thread; the next one is for who is inside. */
+static inline bool rcx_is_alarmed(const struct rcx_context *context)
+{
+    return atomic_load_explicit(&context->attention, memory_order_relaxed);
+}
 static inline bool rcx_is_attracted(const struct rcx_context *context)
 {
     const struct rcx_transport *t = context->transport;
 
-    return atomic_load_explicit(&context->attention, memory_order_relaxed) ||
+    return rcx_is_alarmed(context) ||
            (t && (t->notes || t->deaths != context->deaths));
 }
 void rcx_roll_free(struct rcx_comm *comm);

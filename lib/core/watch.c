@@ -326,7 +326,7 @@ static void watch_comm(struct rcx_comm *comm, const struct rcx_instant *now)
         watch_calls(comm, time_of(comm->context, now));
 }
 
-void rcx_watch(struct rcx_context *context)
+static void watch_others(struct rcx_context *context)
 {
     struct rcx_instant now;
 
@@ -340,6 +340,12 @@ void rcx_watch(struct rcx_context *context)
         for (struct rcx_comm *c = context->comms; c; c = c->next)
             watch_comm(c, &now);
     }
+}
+
+void rcx_watch(struct rcx_context *context)
+{
+    if (context->transport)
+        watch_others(context);
     if (atomic_exchange_explicit(&context->attention, false,
                                  memory_order_acquire))
         for (struct rcx_comm *c = context->comms; c; c = c->next)

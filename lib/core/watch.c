@@ -330,10 +330,8 @@ static void watch_others(struct rcx_context *context)
 {
     struct rcx_instant now;
 
-    if (context->transport) {
-        read_notes(context);
-        look_for_deaths(context);
-    }
+    read_notes(context);
+    look_for_deaths(context);
     now = rcx_instant_now();
     if (time_of(context, &now) >= context->next_watch_ns) {
         context->next_watch_ns = time_of(context, &now) + PERIOD_NS;

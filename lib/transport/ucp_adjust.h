@@ -2,13 +2,13 @@
 #ifndef RCX_TRANSPORT_UCP_ADJUST_H
 #define RCX_TRANSPORT_UCP_ADJUST_H
 
-#include <ucp/api/ucp.h>
-
 #include "core/transport.h"
+
+struct ucp_config;
 
 /* Adjust config to the node: which lanes work there, and what is fast. What the
  * user set stays. Ranks of a node come to the same. */
 rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
-                            ucp_config_t *config);
+                            struct ucp_config *config);
 
 #endif

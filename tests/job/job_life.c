@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { CYCLES = 5, CONTEXTS = 3 };
+enum { CYCLES = 10, CONTEXTS = 3 };
 
 static const struct serial_kind sum = {RCX_FLOAT64, RCX_SUM, 0};
 

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * finish_main WHAT
+ *
+ * One rank of a job that ends (need 8). Exits with 0 if all was right.
+ *
+ *   once          a context for one collective
+ *   skew SECONDS  the last rank is that late
+ *   live          something is not freed: the context stays, and is usable
+ *   twice         the context is gone already
+ *   failed        the world has failed
+ *   dies US       rank VICTIM dies so many microseconds after it began to leave;
+ *                 the others end in time
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "rank.h"
+
+enum { VICTIM = 2 };
+#define DEADLINE_NS SECOND_NS
+
+static void check_sum(rcx_comm_t *comm)
+{
+    int64_t word = me.rank;
+
+    rank_require(rcx_allreduce(RCX_IN_PLACE, &word, 1, RCX_INT64, RCX_SUM,
+                               comm), "rcx_allreduce");
+    if (word != me.size * (me.size - 1) / 2)
+        rank_fail("a wrong sum: %ld", (long)word);
+}
+
+static void open_and_use(void)
+{
+    rank_require(rank_open(NULL), "rcx_init");
+    check_sum(me.world);
+}
+
+static void finish(void)
+{
+    rank_require(rcx_finalize(&me.context), "rcx_finalize");
+    if (me.context)
+        rank_fail("a context is left");
+}
+
+static void try_skew(int seconds)
+{
+    open_and_use();
+    if (me.rank == me.size - 1)
+        rank_sleep_ms(1000 * seconds);
+    finish();
+}
+
+static void expect_busy(const char *why)
+{
+    rank_expect(rcx_finalize(&me.context), RCX_ERR_BUSY, why);
+    if (!me.context)
+        rank_fail("the context is gone, with %s", why);
+    check_sum(me.world);
+}
+
+static void try_live(void)
+{
+    int64_t in = 1, out = 0;
+    rcx_request_t *request;
+    rcx_comm_t *copy;
+
+    open_and_use();
+    rank_require(rcx_comm_dup(me.world, &copy), "rcx_comm_dup");
+    expect_busy("a communicator");
+    check_sum(copy);
+    rank_require(rcx_comm_free(&copy), "rcx_comm_free");
+
+    rank_require(rcx_iallreduce(&in, &out, 1, RCX_INT64, RCX_SUM, me.world,
+                                &request), "rcx_iallreduce");
+    expect_busy("an active request");
+    rank_require(rcx_wait(request), "rcx_wait");
+    if (out != me.size)
+        rank_fail("a wrong sum: %ld", (long)out);
+    expect_busy("a request that is complete");
+    rank_require(rcx_request_free(&request), "rcx_request_free");
+
+    rank_require(rcx_allreduce_init(&in, &out, 1, RCX_INT64, RCX_SUM, me.world,
+                                    &request), "rcx_allreduce_init");
+    expect_busy("a persistent request");
+    rank_require(rcx_request_free(&request), "rcx_request_free");
+    finish();
+}
+
+static void try_twice(void)
+{
+    open_and_use();
+    finish();
+    rank_expect(rcx_finalize(&me.context), RCX_ERR_ARG, "rcx_finalize again");
+    rank_expect(rcx_finalize(NULL), RCX_ERR_ARG, "rcx_finalize of NULL");
+}
+
+static void try_failed(void)
+{
+    int64_t word = 1;
+
+    open_and_use();
+    if (me.rank == VICTIM)
+        rank_require(rcx_comm_abort(me.world), "rcx_comm_abort");
+    while (rcx_allreduce(RCX_IN_PLACE, &word, 1, RCX_INT64, RCX_SUM,
+                         me.world) == RCX_OK)
+        ;
+    finish();
+}
+
+/* The default action of SIGALRM ends the victim. */
+static void try_death(unsigned us)
+{
+    const rcx_params_t params = {.field_mask = RCX_PARAM_TIMEOUT,
+                                 .timeout_ns = DEADLINE_NS};
+    int64_t start_ns, took;
+
+    rank_require(rank_open(&params), "rcx_init");
+    check_sum(me.world);
+    start_ns = rank_now_ns();
+    if (me.rank == VICTIM)
+        ualarm(us, 0);
+    rcx_finalize(&me.context);
+    took = rank_now_ns() - start_ns;
+    if (me.rank == VICTIM)
+        pause();
+    if (took > DEADLINE_NS + SECOND_NS)
+        rank_fail("rcx_finalize took %.3f s", (double)took / 1e9);
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+
+    if (strcmp(what, "once") == 0)
+        open_and_use(), finish();
+    else if (strcmp(what, "skew") == 0 && argc == 3)
+        try_skew(atoi(argv[2]));
+    else if (strcmp(what, "live") == 0)
+        try_live();
+    else if (strcmp(what, "twice") == 0)
+        try_twice();
+    else if (strcmp(what, "failed") == 0)
+        try_failed();
+    else if (strcmp(what, "dies") == 0 && argc == 3)
+        try_death((unsigned)atoi(argv[2]));
+    else
+        return 2;
+    return 0;
+}

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Leaving, every time and in any state (need 8).
+# Usage: test_finish.sh RCXRUN FINISH_MAIN RUNS
+
+set -u
+
+if [ $# -ne 3 ]; then
+    echo "usage: $0 RCXRUN FINISH_MAIN RUNS" >&2
+    exit 2
+fi
+rcxrun=$(realpath "$1")
+main=$(realpath "$2")
+# shellcheck source=tests/job/tap.sh
+source "$(dirname "$0")/tap.sh"
+unset "${!RCX_@}"
+bound=(timeout -k 5 60)
+
+# Waits beside the others.
+begin skew "$rcxrun" -n 4 -x RCX_WAIT=block "$main" skew 5
+
+for ((i = 1; i <= $3; i++)); do
+    run 0 "$rcxrun" -n 4 "$main" once && [ ! -s "$err" ] || break
+done
+[ $i -gt "$3" ]
+ok $? "4 ranks come and go $3 times"
+
+run 0 "$rcxrun" -n 4 "$main" live && [ ! -s "$err" ]
+ok $? "while something is not freed the context stays, and is usable"
+
+run 0 "$rcxrun" -n 1 "$main" twice &&
+    [ "$(grep -c 'rcx_finalize: context is NULL' "$err")" -eq 2 ]
+ok $? "a context that is gone is an error"
+
+run 0 "$rcxrun" -n 4 "$main" failed && [ ! -s "$err" ]
+ok $? "a world that failed is left as any other"
+
+for us in 1 300 1000 3000; do
+    run 142 "$rcxrun" -k -n 4 "$main" dies $us &&
+        ! grep -v '^rcxrun: rank 2 (pid [0-9]*) killed by signal 14' "$err"
+    ok $? "a rank that dies $us us after it began to leave holds up nobody"
+done
+
+end skew 0 && [ ! -s "$err" ]
+ok $? "a rank may leave 5 s after the others"
+
+echo "1..$number"
+exit $((failed > 0))

@@ -209,10 +209,20 @@ static rcx_status_t start(struct call *c, int rank, rcx_request_t **request_p)
                                c->type, c->op, comm, request_p);
 }
 
+/* The round in which ranks agree that no op failed has a plan of RCX's own. */
+static const struct rcx_entry *newest_of_users(rcx_context_t *context)
+{
+    const struct rcx_entry *e = rcx_world(context)->cache.recent;
+
+    while (e->call.internal)
+        e = e->older;
+    return e;
+}
+
 /* The order level that the algorithm stated for the call just made. */
 static rcx_order_t stated_level(const struct call *c)
 {
-    const struct rcx_entry *e = rcx_world(c->job->contexts[0])->cache.recent;
+    const struct rcx_entry *e = newest_of_users(c->job->contexts[0]);
     struct rcx_shape s = {
         .coll = c->algo->coll, .size = c->job->size, .root = c->root,
         .count = c->count, .elem_bytes = c->kind->bytes,

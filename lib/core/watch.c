@@ -95,6 +95,9 @@ static void read_note(struct rcx_context *context,
 {
     struct rcx_comm *comm = comm_with(context, body->comm_id);
 
+    /* one that the sender is not in has the number of one that was freed here */
+    if (comm && rcx_comm_index(comm, body->from) < 0)
+        comm = NULL;
     if (body->kind == RCX_NOTE_ROLL)
         answer_roll(context, comm, body);
     else if (comm && body->kind == RCX_NOTE_FAILED)

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * mismatch_main differ | leave | agree | reuse
+ *
+ * One rank of a job in which a rank's calls differ from those of the others
+ * (need 4, RCX_CHECK=cheap). Prints nothing and exits with 0 if all was right.
+ *
+ *   differ   every way in which calls may differ, in several sizes, each over a
+ *            communicator of its own and without a deadline: all ranks have an
+ *            error soon, and none a result
+ *   leave    the same with RCX_CHECK=off: the deadline finds it
+ *   agree    many calls that do match, some of them late: no error
+ *   reuse    two communicators have one number, of which one fails
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "rank.h"
+#include "trial.h"
+
+enum { ODD = 1 };              /* the rank that differs */
+#define SOON_NS (2 * SECOND_NS)
+#define DEADLINE_NS (300 * MS_NS)
+
+static const size_t counts[] = {1, 500, 20000, 300000}; /* of 8 bytes */
+enum { COUNTS = sizeof counts / sizeof *counts };
+
+enum way { COUNT, TYPE, OP, ROOT, COLLECTIVE, SKIP, EXTRA, WAYS };
+
+static const char *const names[WAYS] = {
+    "another count",      "another type", "another op",   "another root",
+    "another collective", "a call less",  "a call more"};
+
+static struct trial usual(enum way way, size_t count)
+{
+    return (struct trial){
+        .coll = way == ROOT ? TRIAL_REDUCE : TRIAL_ALLREDUCE,
+        .kind = {RCX_INT64, RCX_SUM, 0}, .count = count, .seed = 4};
+}
+
+/* What the odd rank calls instead. */
+static struct trial odd(enum way way, size_t count)
+{
+    struct trial trial = usual(way, count);
+
+    if (way == COUNT)
+        trial.count++;
+    else if (way == TYPE)
+        trial.kind.type = RCX_UINT64;
+    else if (way == OP)
+        trial.kind.op = RCX_MAX;
+    else if (way == ROOT)
+        trial.root = 2;
+    else if (way == COLLECTIVE)
+        trial.coll = TRIAL_REDUCE;
+    return trial;
+}
+
+/* A call before, that some make: these only send in it, and may go on. */
+static bool has_first(enum way way, size_t count, struct trial *first)
+{
+    const bool odd_alone = way == EXTRA;
+
+    *first = usual(ROOT, count);
+    first->root = odd_alone ? 0 : ODD;
+    return (way == SKIP || odd_alone) && (me.rank == ODD) == odd_alone;
+}
+
+/* Buffers stay: after an error they are RCX's until rcx_finalize(). */
+static rcx_status_t call(const struct trial *trial, rcx_comm_t *comm)
+{
+    struct attempt a;
+    rcx_status_t status;
+    bool receives;
+
+    attempt_open(&a, trial, comm);
+    receives = a.out_count > 0;
+    status = attempt_call(&a, comm);
+    if (status == RCX_OK && receives)
+        rank_fail("a result of calls that do not match: %s",
+                  attempt_check(&a) ? a.problem : "a right one");
+    return status;
+}
+
+/* One that only sends is complete, and sees the error in a later call. */
+static rcx_status_t call_on(const struct trial *trial, rcx_comm_t *comm)
+{
+    rcx_status_t status;
+
+    do
+        status = call(trial, comm);
+    while (status == RCX_OK);
+    return status;
+}
+
+static void check_error(rcx_comm_t *comm, rcx_status_t status,
+                        rcx_status_t expected, const char *what)
+{
+    rcx_error_info_t info;
+
+    if (status != RCX_ERR_COMM_FAILED)
+        rank_expect(status, expected, what);
+    rank_require(rcx_comm_error(comm, &info), "rcx_comm_error");
+    rank_expect(info.status, expected, info.text);
+}
+
+static void differ(enum way way, size_t count, rcx_status_t expected)
+{
+    const struct trial mine =
+        me.rank == ODD ? odd(way, count) : usual(way, count);
+    const int64_t start_ns = rank_now_ns();
+    rcx_status_t status = RCX_OK;
+    struct trial first;
+    rcx_comm_t *copy;
+    char what[64];
+
+    snprintf(what, sizeof what, "%zu elements, %s", count, names[way]);
+    rank_require(rcx_comm_dup(me.world, &copy), "rcx_comm_dup");
+    if (expected == RCX_ERR_TIMEOUT)
+        rank_require(rcx_comm_set_timeout(copy, DEADLINE_NS),
+                     "rcx_comm_set_timeout");
+    if (has_first(way, count, &first))
+        status = call(&first, copy);
+    if (status == RCX_OK)
+        status = call_on(&mine, copy);
+    if (rank_now_ns() - start_ns > SOON_NS)
+        rank_fail("%s: found after %.3f s", what,
+                  (double)(rank_now_ns() - start_ns) / 1e9);
+    check_error(copy, status, expected, what);
+    rank_require(rcx_comm_free(&copy), "rcx_comm_free");
+}
+
+/* ---- Calls that match ------------------------------------------------------ */
+
+enum { CALLS = 1000, LATE_EVERY = 60, LONGEST_MS = 300, COMMS = 4 };
+
+/* The world, a copy, halves that interleave, and all but the first rank. */
+static void make_comms(rcx_comm_t *comms[])
+{
+    comms[0] = me.world;
+    rank_require(rcx_comm_dup(me.world, &comms[1]), "rcx_comm_dup");
+    rank_require(rcx_comm_split(me.world, me.rank % 2, 0, &comms[2]),
+                 "rcx_comm_split");
+    rank_require(rcx_comm_split(me.world, me.rank ? 0 : RCX_UNDEFINED,
+                                -me.rank, &comms[3]), "rcx_comm_split");
+}
+
+/* Rank after rank, now and then, is so late that the others look around. */
+static void be_late(uint64_t k)
+{
+    if (k % LATE_EVERY == 7 && (int)(k / LATE_EVERY) % me.size == me.rank)
+        rank_sleep_ms((int)(serial_mix(k, 1, 1) % LONGEST_MS));
+}
+
+static void agree(void)
+{
+    static const struct serial_kind kinds[] = {
+        {RCX_INT32, RCX_SUM, 0}, {RCX_UINT64, RCX_MAX, 0},
+        {RCX_FLOAT64, RCX_SUM, 0}, {RCX_FLOAT32, RCX_MIN, 0}};
+    static const size_t most[] = {8, 300, 5000, 40000};
+    rcx_comm_t *comms[COMMS];
+
+    make_comms(comms);
+    for (uint64_t k = 0; k < CALLS; k++) {
+        rcx_comm_t *comm = comms[serial_mix(k, 2, 0) % COMMS];
+        const uint64_t random = serial_mix(k, 3, 0);
+        char problem[256];
+        struct trial trial;
+
+        be_late(k);
+        if (!comm)
+            continue;
+        trial = trial_mixed(&kinds[random % 4], random % most[k % 4],
+                            rcx_comm_size(comm), k);
+        if (trial_run(&trial, comm, problem) != RCX_OK)
+            rank_fail("call %d: %s (%s)", (int)k, problem, me.error);
+    }
+    for (int i = 1; i < COMMS; i++)
+        if (comms[i])
+            rank_require(rcx_comm_free(&comms[i]), "rcx_comm_free");
+    if (me.errors != 0)
+        rank_fail("%s", me.error);
+}
+
+/* ---- Numbers that are used again --------------------------------------------- */
+
+static rcx_comm_t *pair(int a, int b)
+{
+    const int members[] = {a, b};
+    rcx_comm_t *comm = NULL;
+
+    if (me.rank == a || me.rank == b)
+        rank_require(rcx_comm_create_group(me.world, 2, members, 0, &comm),
+                     "rcx_comm_create_group");
+    return comm;
+}
+
+static void add_up(rcx_comm_t *comm)
+{
+    int64_t word = 1;
+
+    rank_require(rcx_allreduce(RCX_IN_PLACE, &word, 1, RCX_INT64, RCX_SUM,
+                               comm), "rcx_allreduce");
+    if (word != rcx_comm_size(comm))
+        rank_fail("a wrong sum: %d", (int)word);
+}
+
+/* Rank 1 knows that what rank 0 says is not of its new communicator. */
+static void reuse(void)
+{
+    rcx_comm_t *older = pair(0, 1), *newer;
+
+    if (me.rank == 1)
+        rank_require(rcx_comm_free(&older), "rcx_comm_free");
+    newer = pair(1, 2);
+    add_up(me.world);
+    if (me.rank == 0)
+        rank_require(rcx_comm_abort(older), "rcx_comm_abort");
+    add_up(me.world);
+    if (newer) {
+        add_up(newer);
+        rank_require(rcx_comm_free(&newer), "rcx_comm_free");
+    }
+    if (older)
+        rank_require(rcx_comm_free(&older), "rcx_comm_free");
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+
+    rank_require(rank_open(NULL), "rcx_init");
+    if (strcmp(what, "differ") == 0)
+        for (int i = 0; i < COUNTS; i++)
+            for (int way = 0; way < WAYS; way++)
+                differ((enum way)way, counts[i], RCX_ERR_MISMATCH);
+    else if (strcmp(what, "leave") == 0)
+        for (int way = 0; way < WAYS; way++)
+            differ((enum way)way, counts[way % COUNTS], RCX_ERR_TIMEOUT);
+    else if (strcmp(what, "agree") == 0)
+        agree();
+    else if (strcmp(what, "reuse") == 0)
+        reuse();
+    else
+        return 2;
+    rank_require(rcx_finalize(&me.context), "rcx_finalize");
+    return 0;
+}

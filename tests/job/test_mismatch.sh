@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Calls of different ranks that do not belong together, as found without
+# RCX_CHECK=full (need 4). Usage: test_mismatch.sh RCXRUN MISMATCH_MAIN
+
+set -u
+
+if [ $# -ne 2 ]; then
+    echo "usage: $0 RCXRUN MISMATCH_MAIN" >&2
+    exit 2
+fi
+rcxrun=$(realpath "$1")
+main=$(realpath "$2")
+# shellcheck source=tests/job/tap.sh
+source "$(dirname "$0")/tap.sh"
+unset "${!RCX_@}"
+bound=(timeout -k 5 60)
+
+# try SENTENCE N [OPTION...] WHAT
+try() {
+    local -r sentence=$1 n=$2
+    shift 2
+    run 0 "$rcxrun" -k -n "$n" "${@:1:$#-1}" "$main" "${!#}" && [ ! -s "$err" ]
+    ok $? "$sentence"
+}
+
+begin agree "$rcxrun" -n 4 -x RCX_WAIT=block "$main" agree
+for n in 3 4; do
+    try "calls that do not match are found without a deadline, $n ranks" $n \
+        differ
+done
+try "rendezvous or not, calls that do not match are found" 3 \
+    -x RCX_UCX_RNDV_THRESH=0 differ
+try "calls that do not match are found by the deadline with RCX_CHECK=off" 3 \
+    -x RCX_CHECK=off leave
+try "a communicator is not taken for one that had its number before" 3 reuse
+end agree 0 && [ ! -s "$err" ]
+ok $? "1000 calls that match are never taken for others, however late"
+
+echo "1..$number"
+exit $((failed > 0))

@@ -20,11 +20,11 @@
 
 enum {
     MOST_RANKS = 8,
-    /* the header as it is on the wire */
-    VERSION_AT = 4, ADDRESS_BYTES_AT = 8, TRANSPORT_AT = 16, HOST_AT = 80,
-    HOST_BYTES = 128, CPUS_AT = 208,
-    SETTINGS_AT = CPUS_AT + (int)sizeof(cpu_set_t),
-    HEADER_BYTES = SETTINGS_AT + RCX_SHARED_SETTINGS * 8
+    /* the header as it is on the wire; magic and version are at 0 */
+    ADDRESS_BYTES_AT = 8, TRANSPORT_AT = 16, HOST_AT = 80, HOST_BYTES = 128,
+    CPUS_AT = 208, SETTINGS_AT = CPUS_AT + (int)sizeof(cpu_set_t),
+    SETTINGS_BYTES = RCX_SHARED_SETTINGS * (int)sizeof(uint64_t),
+    HEADER_BYTES = SETTINGS_AT + SETTINGS_BYTES
 };
 
 static const char version[] = "fuzz 1", address[] = "somewhere";
@@ -143,6 +143,7 @@ static void open_fake(struct fake *fake, struct input *in)
     unsigned node;
 
     boot->size = 1 + (int)(take(in) % MOST_RANKS);
+    boot->rank = boot->size / 2;
     node = take(in);
     if (node % 3 != 0)
         boot->local_size = 1 + (int)(node / 3) % boot->size;
@@ -158,16 +159,13 @@ static void open_fake(struct fake *fake, struct input *in)
 
 static bool is_good(const struct blob *blob)
 {
-    const uint32_t wire_version = 2;
     uint64_t address_bytes;
 
     if (!blob->bytes || blob->count < HEADER_BYTES)
         return false;
     memcpy(&address_bytes, blob->bytes + ADDRESS_BYTES_AT,
            sizeof address_bytes);
-    return memcmp(blob->bytes, "RCX", VERSION_AT) == 0 &&
-           memcmp(blob->bytes + VERSION_AT, &wire_version,
-                  sizeof wire_version) == 0 &&
+    return memcmp(blob->bytes, own.bytes, ADDRESS_BYTES_AT) == 0 &&
            address_bytes == blob->count - HEADER_BYTES;
 }
 
@@ -193,6 +191,30 @@ static void check_address(struct fake *fake, const struct rcx_log *log,
     fuzz_require(status == (blob->bytes ? RCX_ERR_LAUNCH : RCX_ERR_TIMEOUT));
     fuzz_require(fake->errors == (blob->bytes != NULL));
     fuzz_require(found == fake && bytes == 42);
+}
+
+static void check_settings(struct fake *fake,
+                           const struct rcx_context *context)
+{
+    rcx_status_t expected = RCX_OK;
+
+    for (int i = 0; i < fake->boot.size && expected == RCX_OK; i++) {
+        const struct blob *blob = &fake->blobs[i];
+
+        if (i == fake->boot.rank)
+            continue;
+        if (!blob->bytes)
+            expected = RCX_ERR_TIMEOUT;
+        else if (!is_good(blob))
+            expected = RCX_ERR_LAUNCH;
+        else if (memcmp(blob->bytes + SETTINGS_AT, own.bytes + SETTINGS_AT,
+                        SETTINGS_BYTES) != 0)
+            expected = RCX_ERR_CONFIG;
+    }
+    fake->errors = 0;
+    fuzz_require(rcx_peer_compare_settings(context) == expected);
+    fuzz_require(fake->errors ==
+                 (expected != RCX_OK && expected != RCX_ERR_TIMEOUT));
 }
 
 /* This process may use one core; see begin(). */
@@ -245,7 +267,8 @@ int fuzz_input(const uint8_t *data, size_t bytes)
     struct fake fake = {.boot = {.ops = &boot_ops}};
     struct rcx_transport transport = {.ops = &transport_ops};
     struct rcx_context context = {.heap = RCX_HEAP_INIT, .boot = &fake.boot,
-                                  .transport = &transport};
+                                  .transport = &transport,
+                                  .config = {.order = RCX_ORDER_UNIFORM}};
     struct input in = {data, data + bytes};
 
     rcx_log_init(&context.log);
@@ -256,6 +279,7 @@ int fuzz_input(const uint8_t *data, size_t bytes)
     open_fake(&fake, &in);
     for (int i = 0; i < fake.boot.size; i++)
         check_address(&fake, &context.log, i);
+    check_settings(&fake, &context);
     fuzz_require(rcx_peer_cores_are_shared(&context) ==
                  cores_are_shared(&fake));
     fuzz_require(context.heap.live == 0);

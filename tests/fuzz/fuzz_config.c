@@ -49,7 +49,12 @@ static void check_config(const struct rcx_config *config)
     fuzz_require(config->order >= RCX_ORDER_SAME);
     fuzz_require(config->order <= RCX_ORDER_CANONICAL);
     fuzz_require(config->wait >= RCX_WAIT_AUTO);
-    fuzz_require(config->wait <= RCX_WAIT_YIELD);
+    fuzz_require(config->wait <= RCX_WAIT_BLOCK);
+    fuzz_require(config->check >= RCX_CHECK_OFF);
+    fuzz_require(config->check <= RCX_CHECK_FULL);
+    fuzz_require(config->timeout_ns >= 0);
+    fuzz_require(config->timeout_is_set || config->timeout_ns == 0);
+    fuzz_require(memchr(config->dump, '\0', sizeof config->dump));
     fuzz_require(config->log_level >= RCX_LOG_ERROR);
     fuzz_require(config->log_level <= RCX_LOG_DEBUG);
     fuzz_require(config->isa >= RCX_ISA_BASELINE);

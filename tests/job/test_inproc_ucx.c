@@ -74,11 +74,11 @@ static void run(struct job *job, struct trial trial)
     finish(job, &round);
 }
 
-/* All collectives and places, also mixed, for a count. */
+/* All collectives and places, for a count. */
 static void run_all(struct job *job, const struct serial_kind *kind,
                     size_t count)
 {
-    for (int k = 0; k < TRIAL_COLLS * (TRIAL_PLACES + 1); k++) {
+    for (int k = 0; k < TRIAL_COLLS * TRIAL_PLACES; k++) {
         struct trial trial =
             trial_mixed(kind, count, job->size, (uint64_t)k);
 
@@ -140,8 +140,15 @@ static void run_few(struct job *job, const struct serial_kind *kind)
 {
     const size_t p = (size_t)job->size, most = 2 * p + 1;
 
-    for (size_t count = 0; count <= most; count++)
+    for (size_t count = 0; count <= most; count++) {
         run_all(job, kind, count);
+        for (uint64_t k = 0; k < TRIAL_COLLS; k++) {
+            struct trial trial = trial_mixed(kind, count, job->size, k);
+
+            trial.place = TRIAL_PLACES;
+            run(job, trial);
+        }
+    }
     for (size_t count = 0; count <= most; count++)
         run(job, (struct trial){.coll = TRIAL_REDUCE_SCATTER_BLOCK,
                                 .form = TRIAL_PERSISTENT,

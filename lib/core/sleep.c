@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/sleep.h"
 
+#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -170,9 +171,29 @@ static void *run(void *arg)
     return NULL;
 }
 
+/* The host's signals are its own threads' to handle, but for those that an op
+ * of the user's raises here. */
+static void block_signals(sigset_t *before)
+{
+    static const int raised[] = {SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV,
+                                 SIGSYS};
+    sigset_t set;
+
+    sigfillset(&set);
+    for (size_t i = 0; i < sizeof raised / sizeof *raised; i++)
+        sigdelset(&set, raised[i]);
+    pthread_sigmask(SIG_BLOCK, &set, before);
+}
+
 rcx_status_t rcx_thread_start(struct rcx_context *context)
 {
-    if (pthread_create(&context->thread, NULL, run, context) != 0)
+    sigset_t before;
+    int error;
+
+    block_signals(&before); /* which the new thread inherits */
+    error = pthread_create(&context->thread, NULL, run, context);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error != 0)
         return rcx_fail(&context->log, RCX_ERR_NOMEM,
                         "the progress thread cannot be started");
     context->has_thread = true;

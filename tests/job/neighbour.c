@@ -41,6 +41,8 @@ enum {
     PATIENCE_SECONDS = 10 /* before a thread counts as one that stays */
 };
 
+enum mode { ALONE, GUEST, HOST, MODES };
+
 extern char **environ;
 
 _Noreturn static void fail(const char *format, ...)
@@ -245,6 +247,49 @@ static void compare_all(const struct state *before, const char *when)
     free_state(now);
 }
 
+/* ---- RCX's own thread ------------------------------------------------------ */
+
+/* Signals that a thread raises itself, in an op of the user's. */
+static bool is_raised(int number)
+{
+    return number == SIGILL || number == SIGTRAP || number == SIGBUS ||
+           number == SIGFPE || number == SIGSEGV || number == SIGSYS;
+}
+
+static unsigned long long blocked_in(const char *thread)
+{
+    unsigned long long set = 0;
+    char path[300], line[256];
+    FILE *file;
+
+    snprintf(path, sizeof path, "/proc/self/task/%s/status", thread);
+    file = fopen(path, "re");
+    require(file, path);
+    while (fgets(line, sizeof line, file) &&
+           sscanf(line, "SigBlk: %llx", &set) != 1)
+        continue;
+    fclose(file);
+    return set;
+}
+
+/* Signals of the process never end up in a thread that RCX started. */
+static void check_own_thread(void)
+{
+    DIR *folder = opendir("/proc/self/task");
+    struct dirent *entry;
+
+    require(folder, "/proc/self/task cannot be read");
+    while ((entry = readdir(folder))) {
+        if (entry->d_name[0] == '.' || atoi(entry->d_name) == getpid())
+            continue;
+        for (int i = 1; i < SIGSYS; i++)
+            if (i != SIGKILL && i != SIGSTOP && !is_raised(i) &&
+                !(blocked_in(entry->d_name) >> (i - 1) & 1))
+                fail("a thread of RCX's would take signal %d", i);
+    }
+    closedir(folder);
+}
+
 /* ---- What UCX does when it is loaded ------------------------------------- */
 
 static bool is_set_to(const char *name, const char *value)
@@ -297,53 +342,77 @@ static void settle_down(void)
     require(chdir("/") == 0, "chdir fails");
 }
 
-static void open_and_close(const struct state *before, bool without_pmix)
+/* Without PMIx and UCX all other threads are RCX's own. */
+static void check_threads(const struct state *before)
 {
+    const bool wanted = is_set_to("RCX_PROGRESS", "thread");
+
+    wait_for_threads(before->threads + wanted, "after rcx_init");
+    require(count_threads() == before->threads + wanted,
+            "RCX_PROGRESS=thread, and there is none");
+    check_own_thread();
+}
+
+static void open_and_close(const struct state *before, enum mode mode)
+{
+    const bool guest = mode == GUEST;
     rcx_context_t *context;
     double one = 1;
 
     require(rcx_init(NULL, &context) == RCX_OK, "rcx_init fails");
-    compare(before, without_pmix, "after rcx_init");
+    compare(before, guest, "after rcx_init");
+    if (mode == ALONE)
+        check_threads(before);
     require(rcx_allreduce(RCX_IN_PLACE, &one, 1, RCX_DOUBLE, RCX_SUM,
                           rcx_world(context)) == RCX_OK &&
                 one == rcx_comm_size(rcx_world(context)),
             "rcx_allreduce fails");
-    compare(before, without_pmix, "after rcx_allreduce");
+    compare(before, guest, "after rcx_allreduce");
     require(rcx_finalize(&context) == RCX_OK, "rcx_finalize fails");
-    compare(before, without_pmix, "after rcx_finalize");
+    compare(before, guest, "after rcx_finalize");
 }
 
-int main(int argc, char **argv)
+static void run(enum mode mode)
 {
-    const char *mode = argc == 2 ? argv[1] : "";
-    const bool host = strcmp(mode, "host") == 0;
-    const bool guest = strcmp(mode, "guest") == 0;
-    struct state *before, *after;
-    pmix_proc_t me;
+    struct state *before = read_state(), *after;
 
-    if (!host && !guest && strcmp(mode, "alone") != 0) {
-        fprintf(stderr, "usage: %s alone|guest|host\n", argv[0]);
-        return 2;
-    }
-    before = read_state();
-    check_loaded(before);
-    free_state(before);
-    settle_down();
-    if (host)
-        require(PMIx_Init(&me, NULL, 0) == PMIX_SUCCESS, "PMIx_Init fails");
-    before = read_state();
-    open_and_close(before, guest);
-    if (guest) /* PMIx's own thread */
+    open_and_close(before, mode);
+    if (mode == GUEST) /* PMIx's own thread */
         wait_for_threads(before->threads + 1, "after one cycle");
     else
         compare_all(before, "after one cycle");
     after = read_state();
     for (int i = 1; i < CYCLES; i++)
-        open_and_close(before, guest);
+        open_and_close(before, mode);
     compare_all(after, "after all cycles");
     free_state(before);
     free_state(after);
-    if (host)
+}
+
+static enum mode parse(int argc, char **argv)
+{
+    static const char *const names[MODES] = {"alone", "guest", "host"};
+
+    for (int i = 0; argc == 2 && i < MODES; i++)
+        if (strcmp(argv[1], names[i]) == 0)
+            return (enum mode)i;
+    fprintf(stderr, "usage: %s alone|guest|host\n", argv[0]);
+    exit(2);
+}
+
+int main(int argc, char **argv)
+{
+    const enum mode mode = parse(argc, argv);
+    struct state *loaded = read_state();
+    pmix_proc_t me;
+
+    check_loaded(loaded);
+    free_state(loaded);
+    settle_down();
+    if (mode == HOST)
+        require(PMIx_Init(&me, NULL, 0) == PMIX_SUCCESS, "PMIx_Init fails");
+    run(mode);
+    if (mode == HOST)
         require(PMIx_Finalize(NULL, 0) == PMIX_SUCCESS, "PMIx_Finalize fails");
     return 0;
 }

@@ -278,7 +278,8 @@ RCX_API rcx_comm_t *rcx_world(rcx_context_t *context);
  * the order of ranks[] (different ranks of comm, the caller's among them).
  *
  * split with color RCX_UNDEFINED makes none: *new_p is NULL. tag (0..8191)
- * tells groups apart that are made at the same time and share two members.
+ * tells groups apart that are made at the same time and share two members; one
+ * that a deadline passed for in the making is not used again.
  *
  * A communicator takes the deadline of the one that it comes from, and is freed
  * by rcx_comm_free(), each rank for itself, when it has no requests any more.

@@ -114,7 +114,7 @@ rcx_status_t rcx_agree(struct rcx_comm *comm, struct rcx_comm *second,
                        struct rcx_ballot *b, uint32_t *id_p)
 {
     rcx_status_t status = RCX_OK;
-    uint32_t id;
+    uint32_t id = 0;
 
     *b->settled = false;
     for (uint64_t attempt = 0; status == RCX_OK && !*b->settled; attempt++) {

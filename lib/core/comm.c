@@ -129,6 +129,14 @@ void rcx_comm_delete(struct rcx_comm *comm)
     context->free_comms = comm;
 }
 
+void rcx_comm_retire(struct rcx_comm *comm)
+{
+    if (comm && comm->failed != RCX_OK)
+        comm->magic = 0;
+    else
+        rcx_comm_delete(comm);
+}
+
 void rcx_comm_slots_free(struct rcx_context *context)
 {
     while (context->free_comms) {

@@ -7,6 +7,7 @@
 
 #include "core/agree.h"
 #include "core/arguments.h"
+#include "core/note.h"
 
 static int world_rank(const struct rcx_comm *comm, int rank)
 {
@@ -41,9 +42,11 @@ static rcx_status_t make(struct rcx_comm *parent, uint32_t id,
 {
     const rcx_status_t status = derive(parent, id, members, n, new_p);
 
-    if (status == RCX_OK)
-        parent->context->live_comms++;
-    return status;
+    if (status != RCX_OK)
+        return status;
+    parent->context->live_comms++;
+    rcx_notes_recall(*new_p);
+    return RCX_OK;
 }
 
 /* ---- dup and split -------------------------------------------------------- */
@@ -163,27 +166,45 @@ rcx_status_t rcx_comm_dup(rcx_comm_t *comm, rcx_comm_t **new_p)
 
 /* ---- Groups --------------------------------------------------------------- */
 
-/* Whether every rank is one of comm's, none twice, and the caller among them:
- * its index, or -1. */
-static int check_ranks(struct rcx_comm *comm, int n, const int ranks[])
+/* Every rank is one of comm's, none twice, and the caller among them. */
+static rcx_status_t check_ranks(struct rcx_comm *comm, int n,
+                                const int ranks[])
 {
-    unsigned char *seen =
-        rcx_heap_zalloc(&comm->context->heap, (size_t)comm->size);
-    int mine = -1;
-    bool good = seen != NULL;
+    struct rcx_context *context = comm->context;
+    unsigned char *seen = rcx_heap_zalloc(&context->heap, (size_t)comm->size);
+    bool good = true;
 
+    if (!seen)
+        return rcx_fail(&context->log, RCX_ERR_NOMEM,
+                        "no memory for a group of %d", n);
     for (int i = 0; i < n && good; i++) {
         good = ranks[i] >= 0 && ranks[i] < comm->size && !seen[ranks[i]];
         if (good)
             seen[ranks[i]] = 1;
-        if (ranks[i] == comm->rank)
-            mine = i;
     }
-    rcx_heap_free(&comm->context->heap, seen);
-    return good ? mine : -1;
+    good = good && seen[comm->rank];
+    rcx_heap_free(&context->heap, seen);
+    return good ? RCX_OK
+                : rcx_fail(&context->log, RCX_ERR_ARG,
+                           "ranks: needs different ranks of the communicator "
+                           "(0..%d), this one (%d) among them", comm->size - 1,
+                           comm->rank);
 }
 
-/* The members alone agree, over ids that all groups in the making share. */
+/* One in which the members alone agree, by an id that all groups share. */
+static rcx_status_t open_group(struct rcx_comm *comm, uint32_t id, int n,
+                               const int ranks[], int tag,
+                               struct rcx_comm **group_p)
+{
+    const rcx_status_t status = derive(comm, id, ranks, n, group_p);
+
+    if (status != RCX_OK)
+        return status;
+    (*group_p)->tag = tag;
+    rcx_notes_recall(*group_p);
+    return RCX_OK;
+}
+
 static rcx_status_t agree_in_group(struct rcx_comm *comm, int n,
                                    const int ranks[], int tag, uint32_t *id_p)
 {
@@ -193,17 +214,26 @@ static rcx_status_t agree_in_group(struct rcx_comm *comm, int n,
 
     if (status != RCX_OK)
         return status;
-    status = derive(comm, RCX_COMM_ID_GROUP, ranks, n, &group);
+    status = open_group(comm, RCX_COMM_ID_GROUP, n, ranks, tag, &group);
     if (status == RCX_OK)
-        status = derive(comm, RCX_COMM_ID_SETTLE, ranks, n, &second);
-    if (status == RCX_OK) {
-        group->tag = second->tag = tag;
+        status = open_group(comm, RCX_COMM_ID_SETTLE, n, ranks, tag, &second);
+    if (status == RCX_OK)
         status = rcx_agree(group, second, &b, id_p);
-    }
-    rcx_comm_delete(second);
-    rcx_comm_delete(group);
+    rcx_comm_retire(second);
+    rcx_comm_retire(group);
     rcx_ballot_close(comm->context, &b);
     return status;
+}
+
+/* Whether messages of a group that failed may come under this tag. */
+static bool is_spoilt(const struct rcx_context *context, int tag)
+{
+    const struct rcx_comm *comm = context->broken ? context->comms : NULL;
+
+    while (comm && (!rcx_comm_is_for_groups(comm->id) || comm->tag != tag ||
+                    comm->failed == RCX_OK))
+        comm = comm->next;
+    return comm != NULL;
 }
 
 static rcx_status_t create_group(struct rcx_comm *comm, int n,
@@ -211,13 +241,16 @@ static rcx_status_t create_group(struct rcx_comm *comm, int n,
                                  struct rcx_comm **new_p)
 {
     uint32_t id;
-    rcx_status_t status;
+    rcx_status_t status = check_ranks(comm, n, ranks);
 
-    if (check_ranks(comm, n, ranks) < 0)
-        return rcx_fail(&comm->context->log, RCX_ERR_ARG,
-                        "ranks: needs different ranks of the communicator "
-                        "(0..%d), this one (%d) among them", comm->size - 1,
-                        comm->rank);
+    if (status != RCX_OK)
+        return status;
+    if (comm->failed != RCX_OK)
+        return RCX_ERR_COMM_FAILED;
+    if (is_spoilt(comm->context, tag))
+        return rcx_fail(&comm->context->log, RCX_ERR_COMM_FAILED,
+                        "tag=%d: a group failed in the making with it; needs "
+                        "another one", tag);
     status = agree_in_group(comm, n, ranks, tag, &id);
     if (status != RCX_OK)
         return status;
@@ -245,8 +278,6 @@ rcx_status_t rcx_comm_create_group(rcx_comm_t *comm, int n, const int ranks[],
         return rcx_fail(log, RCX_ERR_ARG, "tag=%d: needs 0..%d", tag,
                         (int)rcx_tag_sequence_window(&comm->context->layout) -
                             1);
-    if (comm->failed != RCX_OK)
-        return RCX_ERR_COMM_FAILED;
     status = rcx_enter(comm->context); /* no collective of comm */
     if (status != RCX_OK)
         return status;
@@ -271,10 +302,7 @@ static rcx_status_t release(struct rcx_comm *comm)
                         "communicator %u: %llu requests are not freed",
                         comm->id, (unsigned long long)comm->live_requests);
     context->live_comms--;
-    if (comm->failed == RCX_OK)
-        rcx_comm_delete(comm);
-    else
-        comm->magic = 0; /* UCX may still have some of its plans' memory */
+    rcx_comm_retire(comm);
     return RCX_OK;
 }
 

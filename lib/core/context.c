@@ -6,7 +6,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "core/failure.h"
+#include "core/note.h"
 #include "core/peer.h"
 #include "core/sleep.h"
 
@@ -99,6 +99,7 @@ static void drop(struct rcx_context *context)
     if (context->transport)
         context->transport->ops->close(context->transport);
     rcx_abandoned_free(context);
+    rcx_notes_forget(context);
     while (context->comms)
         rcx_comm_delete(context->comms);
     rcx_comm_slots_free(context);

@@ -210,6 +210,7 @@ struct rcx_context {
     struct rcx_comm *free_comms;
     unsigned char *used_ids;   /* a bit each */
     unsigned unsettled_ids;    /* of them */
+    struct rcx_early_note *early_notes; /* of failures */
     uint64_t live_comms;       /* of users */
     unsigned spin;             /* empty polls before the core is yielded */
     unsigned polls;            /* of them in a row, before anything else */
@@ -252,6 +253,9 @@ void rcx_scratch_put(struct rcx_context *context, void *ptr, size_t bytes);
 rcx_status_t rcx_comm_new(struct rcx_context *context, uint32_t id, int rank,
                           int size, int *ranks, struct rcx_comm **comm_p);
 void rcx_comm_delete(struct rcx_comm *comm);
+/* As far as it can be: of one that failed, UCX may have some memory, and nobody
+ * is to use its messages' tags again. NULL is fine. */
+void rcx_comm_retire(struct rcx_comm *comm);
 rcx_status_t rcx_comm_ids_open(struct rcx_context *context);
 void rcx_comm_slots_free(struct rcx_context *context); /* and ids */
 static inline size_t rcx_comm_ids_bytes(const struct rcx_context *context)

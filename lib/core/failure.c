@@ -15,9 +15,8 @@ enum { LET_GO_NS = 100 * 1000 * 1000 };
 
 static void tell_members(struct rcx_comm *comm)
 {
-    struct rcx_note_body body = {
-        .kind = RCX_NOTE_FAILED, .comm_id = comm->id,
-        .status = (int8_t)comm->failed};
+    struct rcx_note_body body = {.kind = RCX_NOTE_FAILED,
+                                 .status = (int8_t)comm->failed};
 
     if (comm->why) {
         body.rank_count = (int8_t)comm->why->rank_count;

@@ -21,11 +21,12 @@ struct rcx_note_body {
     int8_t kind;
     int8_t status;
     int8_t rank_count;
+    int16_t tag; /* tells groups in the making apart */
     int32_t ranks[RCX_RANKS_TOLD];
 };
 _Static_assert(sizeof(struct rcx_note_body) <= 64, "notes are short");
 
-/* To a rank of comm; from is filled in. */
+/* To a rank of comm: whom it is from and about is filled in. */
 void rcx_note_send(struct rcx_comm *comm, int rank, struct rcx_note_body *body);
 
 /* The communicator's rank of the context's; -1: no member. */
@@ -34,6 +35,9 @@ int rcx_comm_index(const struct rcx_comm *comm, int context_rank);
 /* comm fails because another member says so. */
 void rcx_comm_fail_as_told(struct rcx_comm *comm,
                            const struct rcx_note_body *body);
+/* A new communicator may have failed on others already. */
+void rcx_notes_recall(struct rcx_comm *comm);
+void rcx_notes_forget(struct rcx_context *context);
 /* End all operations of a failed communicator. */
 void rcx_comm_give_up(struct rcx_comm *comm);
 

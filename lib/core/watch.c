@@ -49,17 +49,72 @@ static void send_note(struct rcx_context *context, int to,
 
 void rcx_note_send(struct rcx_comm *comm, int rank, struct rcx_note_body *body)
 {
+    body->comm_id = comm->id;
+    body->tag = (int16_t)comm->tag;
     send_note(comm->context, comm->ranks ? comm->ranks[rank] : rank, body);
 }
 
-static struct rcx_comm *comm_with(struct rcx_context *context, uint32_t id)
+/* What a member says of it: others may have had its id before. */
+static bool is_about(const struct rcx_note_body *body,
+                     const struct rcx_comm *comm)
+{
+    return comm->id == body->comm_id && comm->tag == body->tag &&
+           rcx_comm_index(comm, body->from) >= 0;
+}
+
+static struct rcx_comm *comm_of(struct rcx_context *context,
+                                const struct rcx_note_body *body)
 {
     struct rcx_comm *comm = context->comms;
 
-    while (comm && comm->id != id)
+    while (comm && !is_about(body, comm))
         comm = comm->next;
     return comm;
 }
+
+/* ---- Failures that are told too early -------------------------------------- */
+
+struct rcx_early_note {
+    struct rcx_early_note *next;
+    struct rcx_note_body body;
+};
+
+/*
+ * That rank has a communicator that this one has not got yet, or has freed;
+ * none that both are in has this id again. So the note stays.
+ */
+static void keep_note(struct rcx_context *context,
+                      const struct rcx_note_body *body)
+{
+    struct rcx_early_note *note =
+        rcx_heap_alloc(&context->heap, sizeof *note);
+
+    if (!note)
+        return;
+    *note = (struct rcx_early_note){context->early_notes, *body};
+    context->early_notes = note;
+}
+
+void rcx_notes_recall(struct rcx_comm *comm)
+{
+    const struct rcx_early_note *note = comm->context->early_notes;
+
+    for (; note; note = note->next)
+        if (is_about(&note->body, comm))
+            rcx_comm_fail_as_told(comm, &note->body);
+}
+
+void rcx_notes_forget(struct rcx_context *context)
+{
+    while (context->early_notes) {
+        struct rcx_early_note *note = context->early_notes;
+
+        context->early_notes = note->next;
+        rcx_heap_free(&context->heap, note);
+    }
+}
+
+/* ---- Reading --------------------------------------------------------------- */
 
 /* Begun is what has a lower number than the next to give out. Who has an
  * earlier one in flight waits for somebody else. */
@@ -71,7 +126,8 @@ static void answer_roll(struct rcx_context *context,
         comm && (comm->sequence > asked->sequence || comm->first);
     struct rcx_note_body answer = {
         .kind = present ? RCX_NOTE_PRESENT : RCX_NOTE_ABSENT,
-        .comm_id = asked->comm_id, .sequence = asked->sequence};
+        .comm_id = asked->comm_id, .tag = asked->tag,
+        .sequence = asked->sequence};
 
     if (comm && comm->failed != RCX_OK) /* all is said, and who asked is gone */
         return;
@@ -93,15 +149,14 @@ static void mark_heard(struct rcx_comm *comm, const struct rcx_note_body *body)
 static void read_note(struct rcx_context *context,
                       const struct rcx_note_body *body)
 {
-    struct rcx_comm *comm = comm_with(context, body->comm_id);
+    struct rcx_comm *comm = comm_of(context, body);
 
-    /* one that the sender is not in has the number of one that was freed here */
-    if (comm && rcx_comm_index(comm, body->from) < 0)
-        comm = NULL;
     if (body->kind == RCX_NOTE_ROLL)
         answer_roll(context, comm, body);
     else if (comm && body->kind == RCX_NOTE_FAILED)
         rcx_comm_fail_as_told(comm, body);
+    else if (body->kind == RCX_NOTE_FAILED)
+        keep_note(context, body);
     else if (comm)
         mark_heard(comm, body);
 }
@@ -171,7 +226,7 @@ static void call_roll(struct rcx_comm *comm, const struct rcx_request *overdue,
 {
     struct rcx_roll *roll = rcx_heap_zalloc(
         &comm->context->heap, sizeof *roll + (size_t)comm->size);
-    struct rcx_note_body body = {.kind = RCX_NOTE_ROLL, .comm_id = comm->id,
+    struct rcx_note_body body = {.kind = RCX_NOTE_ROLL,
                                  .sequence = overdue->sequence};
 
     if (!roll) {

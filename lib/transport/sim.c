@@ -32,6 +32,7 @@ struct port {
     struct rcx_transport base;
     struct rcx_sim *sim;
     int rank;
+    size_t unexpected;    /* unmatched sends to it */
     struct side *arrived; /* threaded: what others completed for it */
     struct side **arrived_end;
     struct rcx_transport letterbox; /* threaded: for others' notes */
@@ -218,6 +219,7 @@ static rcx_status_t match(struct rcx_sim *sim, struct side side)
             continue;
         *link = other->next;
         sim->unmatched--;
+        sim->ports[side.rank].unexpected -= other->is_send;
         sim->pairs[sim->pair_count++] =
             (struct pair){side.is_send ? mine : other,
                           side.is_send ? other : mine};
@@ -225,6 +227,7 @@ static rcx_status_t match(struct rcx_sim *sim, struct side side)
     }
     *link = mine;
     sim->unmatched++;
+    sim->ports[side.rank].unexpected += side.is_send;
     return RCX_IN_PROGRESS;
 }
 
@@ -384,7 +387,7 @@ static bool sim_probe(struct rcx_transport *t, uint64_t tag, uint64_t mask,
     bool found = false;
 
     lock(sim);
-    for (size_t i = 0; i < sim->bucket_count && !found; i++)
+    for (size_t i = 0; i < sim->bucket_count && !found && port->unexpected; i++)
         for (struct side *side = sim->buckets[i]; side && !found;
              side = side->next) {
             found = side->is_send && side->rank == port->rank &&
@@ -463,6 +466,7 @@ static void drop_unmatched(struct rcx_sim *sim, int rank)
             }
             *link = side->next;
             sim->unmatched--;
+            sim->ports[side->rank].unexpected -= side->is_send;
             recycle(sim, side);
         }
     }

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "members.h"
+
+#include "test.h"
+
+static const struct serial_kind sum = {RCX_UINT64, RCX_SUM, 0};
+
+void members_start(struct attempt *a, rcx_comm_t *comm, uint64_t k,
+                   uint64_t seed)
+{
+    struct trial trial = trial_mixed(&sum, 7 * k % 160, rcx_comm_size(comm), k);
+
+    trial.form = TRIAL_NONBLOCKING;
+    trial.seed = seed;
+    attempt_open(a, &trial, comm);
+    require_ok(attempt_call(a, comm));
+}
+
+void members_finish(struct attempt *a)
+{
+    require_ok(rcx_wait(a->request));
+    if (attempt_check(a))
+        require_failed(__FILE__, __LINE__, "attempt_check", a->problem);
+    attempt_close(a);
+}
+
+void members_run(rcx_comm_t *comm, uint64_t k)
+{
+    const struct trial trial =
+        trial_mixed(&sum, 7 * k % 160, rcx_comm_size(comm), k);
+    char problem[256];
+
+    if (trial_run(&trial, comm, problem) != RCX_OK)
+        require_failed(__FILE__, __LINE__, "trial_run", problem);
+}
+
+void members_check(rcx_comm_t *comm, int me, const int ranks[], int n)
+{
+    const int rank = rcx_comm_rank(comm);
+    int32_t seats[MEMBERS_MOST] = {0};
+
+    require(rcx_comm_size(comm) == n);
+    require(rank >= 0 && rank < n && ranks[rank] == me);
+    seats[rank] = me + 1;
+    require_ok(rcx_allreduce(RCX_IN_PLACE, seats, (size_t)n, RCX_INT32,
+                             RCX_SUM, comm));
+    for (int i = 0; i < n; i++)
+        require(seats[i] == ranks[i] + 1);
+    for (uint64_t k = 0; k < 8; k++)
+        members_run(comm, k);
+}
+
+int members_draw(uint64_t *state, int n)
+{
+    *state = serial_mix(*state, 1, 2);
+    return (int)((*state >> 33) % (uint64_t)n);
+}
+
+void members_shuffle(uint64_t *state, int list[], int n)
+{
+    for (int i = 0; i < n; i++) {
+        const int k = members_draw(state, i + 1);
+
+        list[i] = list[k];
+        list[k] = i;
+    }
+}
+
+void members_hush(rcx_log_level_t level, const char *text, void *arg)
+{
+    (void)level, (void)text, (void)arg;
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Communicators that fail, and what becomes of their numbers, of those that
+ * come from them, and of groups that fail in the making.
+ */
+#include "test.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+
+#include "context.h"
+#include "core/note.h"
+#include "members.h"
+
+enum { MOST = 5 };
+#define SHORT_NS INT64_C(50000000)
+#define LONG_NS INT64_C(60000000000)
+
+static const int in_order[MEMBERS_MOST] = {0, 1, 2,  3,  4,  5,  6,  7,
+                                           8, 9, 10, 11, 12, 13, 14, 15};
+
+/* Run fn on each rank of a job. */
+static void run(int size, rcx_thread_mode_t threads,
+                void (*fn)(struct job *job, int rank, void *arg), void *arg)
+{
+    const rcx_params_t params = {
+        .field_mask = RCX_PARAM_LOG | RCX_PARAM_THREADS,
+        .log = members_hush, .threads = threads};
+    const struct job_options options = {
+        .params = &params, .threaded = true, .seed = (uint64_t)size};
+    struct job job;
+
+    assert_ok(job_open(&job, size, &options));
+    job_each(&job, fn, arg);
+    assert_ok(job_close(&job));
+}
+
+static rcx_comm_t *world_of(struct job *job, int rank)
+{
+    return rcx_world(job->contexts[rank]);
+}
+
+static rcx_status_t add_up(rcx_comm_t *comm)
+{
+    int x = 1;
+
+    return rcx_allreduce(RCX_IN_PLACE, &x, 1, RCX_INT, RCX_SUM, comm);
+}
+
+static rcx_status_t failure_of(rcx_comm_t *comm)
+{
+    rcx_error_info_t info;
+
+    require_ok(rcx_comm_error(comm, &info));
+    return info.status;
+}
+
+static void hear_of_failure(rcx_comm_t *comm)
+{
+    while (failure_of(comm) == RCX_OK)
+        rcx_progress(comm->context);
+    require_status(failure_of(comm), RCX_ERR_COMM_FAILED);
+}
+
+/* ---- Failed ones ------------------------------------------------------------ */
+
+static bool is_used(const struct rcx_context *context, uint32_t id)
+{
+    return context->used_ids[id / 8] >> id % 8 & 1;
+}
+
+static void abort_and_free(struct job *job, int rank, void *arg)
+{
+    rcx_comm_t *world = world_of(job, rank), *comm = NULL, *next = NULL;
+    rcx_request_t *request = NULL;
+    uint32_t id;
+    int x = 1;
+
+    (void)arg;
+    require_ok(rcx_comm_dup(world, &comm));
+    id = comm->id;
+    require_ok(rcx_allreduce_init(RCX_IN_PLACE, &x, 1, RCX_INT, RCX_SUM, comm,
+                                  &request));
+    require_ok(add_up(world));
+    if (rank == job->size - 1)
+        require_ok(rcx_comm_abort(comm));
+    hear_of_failure(comm);
+    require_status(add_up(comm), RCX_ERR_COMM_FAILED);
+    require_status(rcx_start(request), RCX_ERR_COMM_FAILED);
+    require_status(rcx_comm_dup(comm, &next), RCX_ERR_COMM_FAILED);
+    require_status(rcx_comm_split(comm, 0, 0, &next), RCX_ERR_COMM_FAILED);
+    require_status(rcx_comm_create_group(comm, 1, &rank, 0, &next),
+                   RCX_ERR_COMM_FAILED);
+    require_status(rcx_comm_free(&comm), RCX_ERR_BUSY);
+    require_ok(rcx_request_free(&request));
+    require_ok(rcx_comm_free(&comm));
+    require(!comm && !next);
+    for (int i = 0; i < 3; i++) { /* the world goes on */
+        require_ok(rcx_comm_dup(world, &next));
+        require(next->id != id && is_used(job->contexts[rank], id));
+        members_check(next, rank, in_order, job->size);
+        require_ok(rcx_comm_free(&next));
+    }
+}
+
+static void numbers_of_failed_communicators_are_not_used_again(void **state)
+{
+    (void)state;
+    for (int size = 1; size <= MOST; size++)
+        for (int threads = 0; threads <= RCX_THREAD_MULTIPLE; threads++)
+            run(size, (rcx_thread_mode_t)threads, abort_and_free, NULL);
+}
+
+/* The others may not have it yet when they hear of it. */
+static void abort_at_once(struct job *job, int rank, void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < 50; i++) {
+        rcx_comm_t *comm = NULL;
+
+        require_ok(rcx_comm_dup(world_of(job, rank), &comm));
+        if (rank == i % job->size)
+            require_ok(rcx_comm_abort(comm));
+        hear_of_failure(comm);
+        require_ok(rcx_comm_free(&comm));
+    }
+}
+
+static void an_abort_is_heard_of_however_new_the_communicator(void **state)
+{
+    (void)state;
+    for (int size = 1; size <= MOST; size++)
+        run(size, RCX_THREAD_SERIALIZED, abort_at_once, NULL);
+}
+
+/* Rank 0 fails a communicator of all; its word on that comes when the others
+ * have freed theirs, and made another one with the number. */
+static void hear_late(struct job *job, int rank, void *arg)
+{
+    static const int others[] = {1, 2};
+    rcx_comm_t *world = world_of(job, rank), *comm = NULL, *next = NULL;
+    struct rcx_note_body body = {.kind = RCX_NOTE_FAILED,
+                                 .status = RCX_ERR_TIMEOUT};
+
+    (void)arg;
+    require_ok(rcx_comm_dup(world, &comm));
+    body.comm_id = comm->id;
+    if (rank > 0) {
+        require_ok(rcx_comm_free(&comm));
+        require_ok(rcx_comm_create_group(world, 2, others, 0, &next));
+        require(next->id == body.comm_id);
+    }
+    require_ok(add_up(world));
+    for (int i = 1; i < 3 && rank == 0; i++)
+        rcx_note_send(comm, i, &body);
+    require_ok(add_up(world));
+    if (rank > 0) {
+        require_status(failure_of(next), RCX_OK);
+        members_check(next, rank, others, 2);
+    }
+    require_ok(rcx_comm_free(rank > 0 ? &next : &comm));
+}
+
+static void only_members_are_believed_that_a_communicator_failed(void **state)
+{
+    (void)state;
+    run(3, RCX_THREAD_SERIALIZED, hear_late, NULL);
+}
+
+/* ---- Deadlines --------------------------------------------------------------- */
+
+static void inherit(struct job *job, int rank, void *arg)
+{
+    rcx_comm_t *world = world_of(job, rank), *comms[4] = {NULL};
+
+    (void)arg;
+    require_ok(rcx_comm_set_timeout(world, LONG_NS));
+    require_ok(rcx_comm_dup(world, &comms[0]));
+    require_ok(rcx_comm_set_timeout(comms[0], SHORT_NS));
+    require_ok(rcx_comm_split(comms[0], 0, 0, &comms[1]));
+    require_ok(rcx_comm_create_group(comms[0], 2, in_order, 0, &comms[2]));
+    require_ok(rcx_comm_dup(world, &comms[3]));
+    require_ok(rcx_comm_set_timeout(world, 0));
+    require(comms[3]->timeout_ns == LONG_NS);
+    for (int i = 0; i < 3; i++) {
+        require(comms[i]->timeout_ns == SHORT_NS);
+        if (rank == 0)
+            require_status(add_up(comms[i]), RCX_ERR_TIMEOUT);
+    }
+    require_ok(add_up(world));
+    for (int i = 0; i < 4; i++)
+        require_ok(rcx_comm_free(&comms[i]));
+}
+
+static void a_deadline_is_inherited(void **state)
+{
+    (void)state;
+    run(2, RCX_THREAD_SERIALIZED, inherit, NULL);
+}
+
+static void pretend_to_have_been_away(struct rcx_context *context)
+{
+    const struct rcx_instant now = rcx_instant_now();
+    const double ticks_per_ns = (double)(now.ticks - context->born.ticks) /
+                                (double)(now.ns - context->born.ns);
+
+    context->born.ns -= 2 * LONG_NS;
+    context->born.ticks -= (uint64_t)(2 * LONG_NS * ticks_per_ns);
+    context->ticks = context->born.ticks;
+}
+
+/* Rank 1 comes after rank 0 has looked at the time; it answers meanwhile. */
+static void group_after_a_while(struct job *job, int rank, void *arg)
+{
+    rcx_comm_t *world = world_of(job, rank), *comm = NULL;
+
+    (void)arg;
+    require_ok(add_up(world));
+    require_ok(rcx_comm_set_timeout(world, LONG_NS));
+    pretend_to_have_been_away(job->contexts[rank]);
+    for (int i = 0; i < 3000 && rank == 1; i++) {
+        rcx_progress(job->contexts[rank]);
+        sched_yield();
+    }
+    require_ok(rcx_comm_create_group(world, 2, in_order, 0, &comm));
+    require_ok(rcx_comm_free(&comm));
+}
+
+static void the_deadline_of_a_group_counts_from_its_start(void **state)
+{
+    (void)state;
+    run(2, RCX_THREAD_SERIALIZED, group_after_a_while, NULL);
+}
+
+/* ---- Groups that fail in the making ------------------------------------------- */
+
+enum { BAD_TAG = 5, GOOD_TAG = 6 };
+
+static void wait_in_vain(struct job *job, int rank, void *arg)
+{
+    rcx_comm_t *world = world_of(job, rank), *comm = NULL;
+
+    (void)arg;
+    if (rank < 2) {
+        require_ok(rcx_comm_set_timeout(world, SHORT_NS));
+        require_status(rcx_comm_create_group(world, 3, in_order, BAD_TAG,
+                                             &comm), RCX_ERR_TIMEOUT);
+        require_ok(rcx_comm_set_timeout(world, 0));
+        require_status(rcx_comm_create_group(world, 2, in_order, BAD_TAG,
+                                             &comm), RCX_ERR_COMM_FAILED);
+        require(!comm);
+    }
+    members_check(world, rank, in_order, job->size);
+    require_ok(rcx_comm_create_group(world, 3, in_order, GOOD_TAG, &comm));
+    members_check(comm, rank, in_order, 3);
+    require_ok(rcx_comm_free(&comm));
+}
+
+static void a_group_that_failed_leaves_its_tag_and_its_parent_alone(
+    void **state)
+{
+    (void)state;
+    run(3, RCX_THREAD_SERIALIZED, wait_in_vain, NULL);
+}
+
+/* Its group waits for the last member. */
+static void *make_good_group(void *arg)
+{
+    struct rcx_context *context = arg;
+    rcx_comm_t *comm = NULL;
+
+    require_ok(rcx_comm_create_group(rcx_world(context), 3, in_order, GOOD_TAG,
+                                     &comm));
+    members_check(comm, rcx_comm_rank(rcx_world(context)), in_order, 3);
+    require_ok(rcx_comm_free(&comm));
+    return NULL;
+}
+
+/* Ranks 0 and 1 make two groups at once; rank 2 comes to one of them, when the
+ * other has failed. */
+static void fail_one_of_two(struct job *job, int rank, void *arg)
+{
+    rcx_comm_t *world = world_of(job, rank), *hasty = NULL, *comm = NULL;
+    struct rcx_context *context = job->contexts[rank];
+    pthread_t thread;
+
+    (void)arg;
+    require_ok(rcx_comm_dup(world, &hasty));
+    require_ok(rcx_comm_set_timeout(hasty, SHORT_NS));
+    if (rank < 2) {
+        pthread_create(&thread, NULL, make_good_group, context);
+        require_status(rcx_comm_create_group(hasty, 3, in_order, BAD_TAG,
+                                             &comm), RCX_ERR_TIMEOUT);
+    }
+    require_ok(add_up(world));
+    if (rank < 2)
+        pthread_join(thread, NULL);
+    else
+        make_good_group(context);
+    require_ok(rcx_comm_free(&hasty));
+}
+
+static void a_group_that_fails_does_not_fail_those_made_meanwhile(void **state)
+{
+    (void)state;
+    run(3, RCX_THREAD_MULTIPLE, fail_one_of_two, NULL);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_of_failed_communicators_are_not_used_again),
+        cmocka_unit_test(an_abort_is_heard_of_however_new_the_communicator),
+        cmocka_unit_test(only_members_are_believed_that_a_communicator_failed),
+        cmocka_unit_test(a_deadline_is_inherited),
+        cmocka_unit_test(the_deadline_of_a_group_counts_from_its_start),
+        cmocka_unit_test(
+            a_group_that_failed_leaves_its_tag_and_its_parent_alone),
+        cmocka_unit_test(a_group_that_fails_does_not_fail_those_made_meanwhile),
+    };
+
+    return cmocka_run_group_tests_name("comm_faults", tests, NULL, NULL);
+}

@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Many communicators (need 22): one after the other, at once, until numbers run
+ * out, and made by several threads at the same time. All ranks in one process,
+ * a thread each, over the simulated network.
+ */
+#include "test.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#include "context.h"
+#include "members.h"
+
+enum { MOST = 9 };
+
+static const int in_order[MEMBERS_MOST] = {0, 1, 2,  3,  4,  5,  6,  7,
+                                           8, 9, 10, 11, 12, 13, 14, 15};
+
+static void open_job(struct job *job, int size, uint64_t seed,
+                     const struct rcx_tag_layout *layout,
+                     rcx_thread_mode_t threads)
+{
+    const rcx_params_t params = {
+        .field_mask = RCX_PARAM_LOG | RCX_PARAM_THREADS,
+        .log = members_hush, .threads = threads};
+    const struct job_options options = {
+        .params = &params, .layout = layout, .threaded = true, .seed = seed};
+
+    assert_ok(job_open(job, size, &options));
+}
+
+static rcx_comm_t *world_of(struct job *job, int rank)
+{
+    return rcx_world(job->contexts[rank]);
+}
+
+static int sum_of(rcx_comm_t *comm, int x)
+{
+    require_ok(rcx_allreduce(RCX_IN_PLACE, &x, 1, RCX_INT, RCX_SUM, comm));
+    return x;
+}
+
+/* ---- One after the other ---------------------------------------------------- */
+
+enum { CYCLES = 10000, WARM_UP = 100 };
+
+/* By dup, split and create_group in turn; also nothing. */
+static rcx_comm_t *make_one(struct job *job, int rank, int i)
+{
+    rcx_comm_t *world = world_of(job, rank), *comm = NULL;
+
+    require_ok(i % 5 ? RCX_OK
+                     : rcx_comm_split(world, RCX_UNDEFINED, 0, &comm));
+    if (i % 3 == 0)
+        require_ok(rcx_comm_dup(world, &comm));
+    else if (i % 3 == 1)
+        require_ok(rcx_comm_split(world, 0, -rank, &comm));
+    else
+        require_ok(rcx_comm_create_group(world, job->size, in_order, i % 8192,
+                                         &comm));
+    return comm;
+}
+
+static void cycle(struct job *job, int rank, void *arg)
+{
+    struct rcx_context *context = job->contexts[rank];
+    const size_t ids = rcx_comm_ids_bytes(context);
+    unsigned char *used = malloc(ids);
+    uint64_t live = 0;
+
+    (void)arg;
+    memcpy(used, context->used_ids, ids);
+    for (int i = 0; i < CYCLES; i++) {
+        rcx_comm_t *comm = make_one(job, rank, i);
+
+        require(sum_of(comm, rank + i) ==
+                job->size * (job->size - 1) / 2 + job->size * i);
+        require_ok(rcx_comm_free(&comm));
+        if (i == WARM_UP)
+            live = context->heap.live;
+        require(i < WARM_UP || context->heap.live == live);
+        require(memcmp(used, context->used_ids, ids) == 0);
+    }
+    free(used);
+}
+
+static void need_22_ten_thousand_cycles_leave_nothing_behind(void **state)
+{
+    (void)state;
+    for (int size = 1; size <= 3; size++) {
+        struct job job;
+
+        open_job(&job, size, 7, NULL, RCX_THREAD_SERIALIZED);
+        job_each(&job, cycle, NULL);
+        assert_ok(job_close(&job));
+    }
+}
+
+/* ---- At once ---------------------------------------------------------------- */
+
+enum { LIVE = 4096 };
+
+static void hold_many(struct job *job, int rank, void *arg)
+{
+    rcx_comm_t **comms = calloc(LIVE, sizeof *comms);
+    rcx_request_t **requests = calloc(LIVE, sizeof *requests);
+    int *values = calloc(LIVE, sizeof *values);
+    int *order = calloc(LIVE, sizeof *order);
+    uint64_t random = (uint64_t)rank;
+
+    (void)arg;
+    for (int i = 0; i < LIVE; i++)
+        require_ok(rcx_comm_dup(world_of(job, rank), &comms[i]));
+    for (int i = 0; i < LIVE; i++) {
+        values[i] = rank * LIVE + i;
+        require_ok(rcx_iallreduce(RCX_IN_PLACE, &values[i], 1, RCX_INT,
+                                  RCX_SUM, comms[i], &requests[i]));
+    }
+    require_ok(rcx_wait_all(LIVE, requests));
+    members_shuffle(&random, order, LIVE);
+    for (int i = 0; i < LIVE; i++) {
+        require(values[order[i]] == LIVE + 2 * order[i]);
+        require_ok(rcx_request_free(&requests[order[i]]));
+        require_ok(rcx_comm_free(&comms[order[i]]));
+    }
+    free(comms);
+    free(requests);
+    free(values);
+    free(order);
+}
+
+static void need_22_four_thousand_communicators_live_at_once(void **state)
+{
+    struct job job;
+
+    (void)state;
+    open_job(&job, 2, 1, NULL, RCX_THREAD_SERIALIZED);
+    job_each(&job, hold_many, NULL);
+    assert_ok(job_close(&job));
+}
+
+/* ---- Until numbers run out --------------------------------------------------- */
+
+static const struct rcx_tag_layout few = {3, 13, 10, 6, 22};
+enum { FEW = (1 << 3) - RCX_COMM_ID_FIRST };
+
+static void exhaust(struct job *job, int rank, void *arg)
+{
+    rcx_comm_t *comms[FEW], *one_more = NULL, *world = world_of(job, rank);
+
+    (void)arg;
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < FEW; i++)
+            require_ok(rcx_comm_dup(world, &comms[i]));
+        require_status(rcx_comm_dup(world, &one_more), RCX_ERR_LIMIT);
+        require_status(rcx_comm_split(world, rank % 2, 0, &one_more),
+                       RCX_ERR_LIMIT);
+        require_status(rcx_comm_create_group(world, job->size, in_order, 1,
+                                             &one_more), RCX_ERR_LIMIT);
+        require(!one_more);
+        for (int i = 0; i < FEW; i++)
+            members_check(comms[i], rank, in_order, job->size);
+        require_ok(rcx_comm_free(&comms[round]));
+        require_ok(rcx_comm_dup(world, &comms[round]));
+        members_check(comms[round], rank, in_order, job->size);
+        for (int i = 0; i < FEW; i++)
+            require_ok(rcx_comm_free(&comms[i]));
+    }
+}
+
+static void need_22_all_members_learn_that_numbers_ran_out(void **state)
+{
+    (void)state;
+    for (int size = 1; size <= 5; size++) {
+        struct job job;
+
+        open_job(&job, size, 3, &few, RCX_THREAD_SERIALIZED);
+        job_each(&job, exhaust, NULL);
+        assert_ok(job_close(&job));
+    }
+}
+
+/* Each pair of neighbours takes some: every rank has numbers left, but hardly
+ * one that all have. */
+static void exhaust_one(struct job *job, int rank, void *arg)
+{
+    rcx_comm_t *comms[FEW], *all = NULL, *world = world_of(job, rank);
+    const int pair[2] = {rank / 2 * 2, rank / 2 * 2 + 1};
+
+    (void)arg;
+    for (int i = 0; i < FEW && rank < 2; i++)
+        require_ok(rcx_comm_create_group(world, 2, pair, i, &comms[i]));
+    require_status(rcx_comm_dup(world, &all), RCX_ERR_LIMIT);
+    if (rank >= 2) { /* others have enough for themselves */
+        require_ok(rcx_comm_create_group(world, 2, pair, 0, &comms[0]));
+        members_check(comms[0], rank, pair, 2);
+        require_ok(rcx_comm_free(&comms[0]));
+    } else {
+        require_ok(rcx_comm_free(&comms[rank])); /* not the same one on both */
+    }
+    require_status(rcx_comm_dup(world, &all), RCX_ERR_LIMIT);
+    if (rank < 2)
+        require_ok(rcx_comm_free(&comms[1 - rank]));
+    require_ok(rcx_comm_dup(world, &all));
+    members_check(all, rank, in_order, job->size);
+    require_ok(rcx_comm_free(&all));
+    for (int i = 2; i < FEW && rank < 2; i++)
+        require_ok(rcx_comm_free(&comms[i]));
+}
+
+static void a_number_has_to_be_free_on_all_members(void **state)
+{
+    struct job job;
+
+    (void)state;
+    open_job(&job, 4, 5, &few, RCX_THREAD_SERIALIZED);
+    job_each(&job, exhaust_one, NULL);
+    assert_ok(job_close(&job));
+}
+
+/* ---- Overlapping ones, all in use --------------------------------------------- */
+
+enum { OVERLAPPING = 64, OPS = 4 };
+
+struct overlap {
+    rcx_comm_t *comm; /* NULL: not a member */
+    int ranks[MEMBERS_MOST], n;
+    struct attempt attempts[OPS];
+    int started;
+};
+
+static void make_overlaps(struct job *job, int rank, uint64_t seed,
+                          struct overlap overlaps[])
+{
+    uint64_t random = seed; /* the same on all ranks */
+
+    for (int i = 0; i < OVERLAPPING; i++) {
+        struct overlap *o = &overlaps[i];
+
+        members_shuffle(&random, o->ranks, job->size);
+        o->n = members_draw(&random, job->size) + 1;
+        for (int k = 0; k < o->n; k++)
+            if (o->ranks[k] == rank)
+                require_ok(rcx_comm_create_group(world_of(job, rank), o->n,
+                                                 o->ranks, i, &o->comm));
+    }
+}
+
+/* On each the same order on all ranks; among them any. */
+static void start_overlaps(int rank, uint64_t seed, struct overlap overlaps[])
+{
+    uint64_t random = serial_mix(seed, (uint64_t)rank, 9);
+    int order[OVERLAPPING * OPS];
+
+    members_shuffle(&random, order, OVERLAPPING * OPS);
+    for (int i = 0; i < OVERLAPPING * OPS; i++) {
+        const int which = order[i] % OVERLAPPING;
+        struct overlap *o = &overlaps[which];
+        const uint64_t k = (uint64_t)o->started;
+
+        if (o->comm)
+            members_start(&o->attempts[o->started++], o->comm, k,
+                          serial_mix((uint64_t)which, k, seed));
+    }
+}
+
+static void use_overlaps(struct job *job, int rank, void *arg)
+{
+    const uint64_t seed = *(uint64_t *)arg;
+    uint64_t random = serial_mix(seed, (uint64_t)rank, 11);
+    struct overlap *overlaps = calloc(OVERLAPPING, sizeof *overlaps);
+    int order[OVERLAPPING * OPS];
+
+    make_overlaps(job, rank, seed, overlaps);
+    start_overlaps(rank, seed, overlaps);
+    members_shuffle(&random, order, OVERLAPPING * OPS);
+    for (int i = 0; i < OVERLAPPING * OPS; i++) {
+        struct overlap *o = &overlaps[order[i] % OVERLAPPING];
+
+        if (o->comm)
+            members_finish(&o->attempts[order[i] / OVERLAPPING]);
+    }
+    for (int i = 0; i < OVERLAPPING; i++) {
+        struct overlap *o = &overlaps[i];
+
+        if (!o->comm)
+            continue;
+        members_check(o->comm, rank, o->ranks, o->n);
+        require_ok(rcx_comm_free(&o->comm));
+    }
+    free(overlaps);
+}
+
+static void need_22_64_overlapping_ones_are_used_in_any_order(void **state)
+{
+    (void)state;
+    for (int size = 2; size <= MOST; size++) {
+        for (uint64_t seed = 0; seed < 2; seed++) {
+            struct job job;
+
+            open_job(&job, size, seed, NULL, RCX_THREAD_SERIALIZED);
+            job_each(&job, use_overlaps, &(uint64_t){seed + 100});
+            assert_ok(job_close(&job));
+        }
+    }
+}
+
+/* ---- Made at the same time ----------------------------------------------------- */
+
+enum { MAKERS = 3, ROUNDS = 40 };
+
+/* One of the threads of a rank; those of one number on all ranks belong
+ * together. */
+struct maker {
+    pthread_t thread;
+    struct job *job;
+    pthread_barrier_t *together; /* the threads of this rank */
+    rcx_comm_t *parent;
+    int rank, number;
+    void (*make)(struct maker *m, int round, rcx_comm_t **comm_p);
+};
+
+static void make_by_dup(struct maker *m, int round, rcx_comm_t **comm_p)
+{
+    (void)round;
+    require_ok(rcx_comm_dup(m->parent, comm_p));
+}
+
+/* Groups of the same ranks, told apart by neighbouring tags. */
+static void make_by_group(struct maker *m, int round, rcx_comm_t **comm_p)
+{
+    require_ok(rcx_comm_create_group(world_of(m->job, m->rank), m->job->size,
+                                     in_order, 2 * (round % 2) + m->number,
+                                     comm_p));
+}
+
+static void make_by_either(struct maker *m, int round, rcx_comm_t **comm_p)
+{
+    (m->number % 2 ? make_by_dup : make_by_group)(m, round, comm_p);
+}
+
+static void *run_maker(void *arg)
+{
+    struct maker *m = arg;
+
+    for (int round = 0; round < ROUNDS; round++) {
+        struct attempt attempts[4];
+        rcx_comm_t *comm = NULL;
+
+        pthread_barrier_wait(m->together);
+        m->make(m, round, &comm);
+        for (uint64_t k = 0; k < 4; k++) /* another thread's would differ */
+            members_start(&attempts[k], comm, k,
+                          serial_mix(k, (uint64_t)m->number, 0));
+        for (int k = 0; k < 4; k++)
+            members_finish(&attempts[k]);
+        members_check(comm, m->rank, in_order, m->job->size);
+        require_ok(rcx_comm_free(&comm));
+    }
+    return NULL;
+}
+
+static void make_at_once(struct job *job, int rank, void *arg)
+{
+    struct maker makers[MAKERS];
+    pthread_barrier_t together;
+
+    pthread_barrier_init(&together, NULL, MAKERS);
+    for (int i = 0; i < MAKERS; i++) {
+        makers[i] = (struct maker){.job = job, .together = &together,
+                                   .rank = rank, .number = i};
+        memcpy(&makers[i].make, arg, sizeof makers[i].make);
+        require_ok(rcx_comm_dup(world_of(job, rank), &makers[i].parent));
+    }
+    for (int i = 0; i < MAKERS; i++)
+        pthread_create(&makers[i].thread, NULL, run_maker, &makers[i]);
+    for (int i = 0; i < MAKERS; i++) {
+        pthread_join(makers[i].thread, NULL);
+        require_ok(rcx_comm_free(&makers[i].parent));
+    }
+    pthread_barrier_destroy(&together);
+}
+
+static void run_makers(void (*make)(struct maker *m, int round,
+                                    rcx_comm_t **comm_p))
+{
+    for (int size = 2; size <= 4; size++) {
+        struct job job;
+
+        open_job(&job, size, (uint64_t)size, NULL, RCX_THREAD_MULTIPLE);
+        job_each(&job, make_at_once, &make);
+        assert_ok(job_close(&job));
+    }
+}
+
+static void need_22_threads_make_communicators_at_once(void **state)
+{
+    (void)state;
+    run_makers(make_by_dup);
+}
+
+static void need_22_groups_with_different_tags_are_made_at_once(void **state)
+{
+    (void)state;
+    run_makers(make_by_group);
+    setenv("RCX_CHECK", "full", 1);
+    run_makers(make_by_group);
+    unsetenv("RCX_CHECK");
+}
+
+/* As many numbers as the threads need, and no more. */
+static const struct rcx_tag_layout scarce = {4, 13, 10, 6, 22};
+enum { SPARE = (1 << 4) - RCX_COMM_ID_FIRST - 2 * MAKERS };
+
+static void hold_some(struct job *job, int rank, void *arg)
+{
+    rcx_comm_t **comms = arg;
+
+    for (int i = 0; i < SPARE; i++)
+        require_ok(rcx_comm_dup(world_of(job, rank),
+                                &comms[rank * SPARE + i]));
+}
+
+static void drop_some(struct job *job, int rank, void *arg)
+{
+    rcx_comm_t **comms = arg;
+
+    (void)job;
+    for (int i = 0; i < SPARE; i++)
+        require_ok(rcx_comm_free(&comms[rank * SPARE + i]));
+}
+
+static void threads_that_make_communicators_share_the_last_numbers(
+    void **state)
+{
+    void (*make)(struct maker *m, int round, rcx_comm_t **comm_p) =
+        make_by_either;
+    rcx_comm_t *comms[2 * SPARE];
+    struct job job;
+
+    (void)state;
+    open_job(&job, 2, 1, &scarce, RCX_THREAD_MULTIPLE);
+    job_each(&job, hold_some, comms);
+    job_each(&job, make_at_once, &make);
+    job_each(&job, drop_some, comms);
+    assert_ok(job_close(&job));
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(need_22_ten_thousand_cycles_leave_nothing_behind),
+        cmocka_unit_test(need_22_four_thousand_communicators_live_at_once),
+        cmocka_unit_test(need_22_all_members_learn_that_numbers_ran_out),
+        cmocka_unit_test(a_number_has_to_be_free_on_all_members),
+        cmocka_unit_test(need_22_64_overlapping_ones_are_used_in_any_order),
+        cmocka_unit_test(need_22_threads_make_communicators_at_once),
+        cmocka_unit_test(need_22_groups_with_different_tags_are_made_at_once),
+        cmocka_unit_test(
+            threads_that_make_communicators_share_the_last_numbers),
+    };
+
+    return cmocka_run_group_tests_name("comm_ids", tests, NULL, NULL);
+}

@@ -98,11 +98,14 @@ static void try_twice(void)
 
 static void try_failed(void)
 {
-    int64_t word = 1;
+    int64_t word;
 
-    open_and_use();
-    if (me.rank == VICTIM)
+    rank_require(rank_open(NULL), "rcx_init");
+    word = me.rank;
+    if (me.rank == VICTIM) { /* the others may still be in this first one */
+        check_sum(me.world);
         rank_require(rcx_comm_abort(me.world), "rcx_comm_abort");
+    }
     while (rcx_allreduce(RCX_IN_PLACE, &word, 1, RCX_INT64, RCX_SUM,
                          me.world) == RCX_OK)
         ;

@@ -3,6 +3,7 @@
  * Every algorithm of the registry over real UCX, for 1 to 17 ranks in this
  * process: exact sums, sums that depend on their order to the last bit, and
  * ops that do not commute, against serial computations from the definitions.
+ * Elements of 1 to 100 bytes, buffers apart and in place (needs 1, 10, 13, 19).
  */
 #include "test.h"
 
@@ -13,7 +14,7 @@
 #include "context.h"
 #include "serial.h"
 
-enum { MOST_RANKS = 17, ELEMENT_BYTES = 64 };
+enum { MOST_RANKS = 17, ELEMENT_BYTES = 100, STRING_BYTES = 64 };
 
 /* ---- Elements ------------------------------------------------------------ */
 
@@ -23,9 +24,21 @@ struct kind {
     rcx_datatype_t type; /* 0: one of the user's */
     bool commutes;
     bool rounds; /* the result depends on the order of operands */
+    bool segmented; /* run in segments as well */
     void (*fill)(void *element, uint64_t random);
     void (*combine)(void *dst, const void *left, const void *right);
 };
+
+static void fill_byte(void *element, uint64_t random)
+{
+    memcpy(element, &random, 1);
+}
+
+static void add_bytes(void *dst, const void *left, const void *right)
+{
+    *(uint8_t *)dst =
+        (uint8_t)(*(const uint8_t *)left + *(const uint8_t *)right);
+}
 
 static void fill_word(void *element, uint64_t random)
 {
@@ -77,6 +90,73 @@ static void add_floats(void *dst, const void *left, const void *right)
     memcpy(dst, &a, sizeof a);
 }
 
+static float widen(const void *bfloat16)
+{
+    uint32_t bits = 0;
+    float value;
+
+    memcpy((char *)&bits + 2, bfloat16, 2);
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* To nearest even, of finite values. */
+static void narrow(void *bfloat16, float value)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    bits += 0x7fff + (bits >> 16 & 1);
+    memcpy(bfloat16, (char *)&bits + 2, 2);
+}
+
+static void fill_bfloat16(void *element, uint64_t random)
+{
+    static const float values[] = {256, -256, 1, 300, -300, 3, 0.1f, -77};
+
+    narrow(element, values[random % 8]);
+}
+
+static void add_bfloat16s(void *dst, const void *left, const void *right)
+{
+    narrow(dst, widen(left) + widen(right));
+}
+
+static void fill_words(void *element, uint64_t random, size_t bytes)
+{
+    for (uint32_t i = 0; i < bytes / sizeof i; i++) {
+        const uint32_t word = (uint32_t)(random >> 20) * (2 * i + 1);
+
+        memcpy((char *)element + i * sizeof i, &word, sizeof word);
+    }
+}
+
+static void add_all_words(void *dst, const void *left, const void *right,
+                          size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i += sizeof(uint32_t)) {
+        uint32_t a, b;
+
+        memcpy(&a, (const char *)left + i, sizeof a);
+        memcpy(&b, (const char *)right + i, sizeof b);
+        a += b;
+        memcpy((char *)dst + i, &a, sizeof a);
+    }
+}
+
+#define ELEMENTS_OF(n)                                                        \
+    static void fill_##n(void *element, uint64_t random)                      \
+    {                                                                         \
+        fill_words(element, random, n);                                       \
+    }                                                                         \
+    static void add_##n(void *dst, const void *left, const void *right)       \
+    {                                                                         \
+        add_all_words(dst, left, right, n);                                   \
+    }
+ELEMENTS_OF(12)
+ELEMENTS_OF(32)
+ELEMENTS_OF(100)
+
 /* Two by two, modulo 2^32. */
 static void fill_matrix(void *element, uint64_t random)
 {
@@ -100,27 +180,34 @@ static void multiply(void *dst, const void *left, const void *right)
 /* Strings of bounded length: what does not fit is lost at the end. */
 static void fill_string(void *element, uint64_t random)
 {
-    snprintf(element, ELEMENT_BYTES, "%c%c", (int)('a' + random % 26),
+    snprintf(element, STRING_BYTES, "%c%c", (int)('a' + random % 26),
              (int)('A' + random / 26 % 26));
 }
 
 static void concatenate(void *dst, const void *left, const void *right)
 {
-    char text[2 * ELEMENT_BYTES];
+    char text[2 * STRING_BYTES];
 
     snprintf(text, sizeof text, "%s%s", (const char *)left,
              (const char *)right);
-    text[ELEMENT_BYTES - 1] = '\0';
-    memset(dst, 0, ELEMENT_BYTES);
+    text[STRING_BYTES - 1] = '\0';
+    memset(dst, 0, STRING_BYTES);
     memcpy(dst, text, strlen(text));
 }
 
 static const struct kind kinds[] = {
-    {"uint64 sum", 8, RCX_UINT64, true, false, fill_word, add_words},
-    {"float64 sum", 8, RCX_FLOAT64, true, true, fill_double, add_doubles},
-    {"float32 sum", 4, RCX_FLOAT32, true, true, fill_float, add_floats},
-    {"matrices", 16, 0, false, false, fill_matrix, multiply},
-    {"strings", ELEMENT_BYTES, 0, false, false, fill_string, concatenate},
+    {"uint64 sum", 8, RCX_UINT64, true, false, true, fill_word, add_words},
+    {"float64 sum", 8, RCX_FLOAT64, true, true, true, fill_double, add_doubles},
+    {"float32 sum", 4, RCX_FLOAT32, true, true, false, fill_float, add_floats},
+    {"uint8 sum", 1, RCX_UINT8, true, false, false, fill_byte, add_bytes},
+    {"bfloat16 sum", 2, RCX_BFLOAT16, true, true, false, fill_bfloat16,
+     add_bfloat16s},
+    {"matrices", 16, 0, false, false, true, fill_matrix, multiply},
+    {"strings", STRING_BYTES, 0, false, false, false, fill_string,
+     concatenate},
+    {"12 bytes", 12, 0, true, false, false, fill_12, add_12},
+    {"32 bytes", 32, 0, true, false, false, fill_32, add_32},
+    {"100 bytes", 100, 0, true, false, true, fill_100, add_100},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -173,8 +260,28 @@ struct call {
     size_t count;         /* of the whole vector */
     int root;
     size_t recvcounts[MOST_RANKS]; /* of reduce_scatter */
+    unsigned place;       /* one for all ranks, or from rank to rank another */
     char *in[MOST_RANKS], *out[MOST_RANKS];
 };
+
+enum place { APART, IN_PLACE, SAME_POINTER, PLACES };
+
+/* Where only the root has a result, only it can be in place. */
+static enum place place_of(const struct call *c, int rank)
+{
+    if (c->algo->coll == RCX_COLL_REDUCE && rank != c->root)
+        return APART;
+    return (enum place)(c->place < PLACES ? c->place
+                                          : (unsigned)rank % PLACES);
+}
+
+static const void *sendbuf_of(const struct call *c, int rank)
+{
+    const void *const buffers[PLACES] = {
+        c->in[rank], RCX_IN_PLACE, c->out[rank]};
+
+    return buffers[place_of(c, rank)];
+}
 
 /* Where rank's share of the result begins, and how long it is. */
 static size_t share_of(const struct call *c, int rank, size_t *first_p)
@@ -198,31 +305,23 @@ static void fill_operand(const struct call *c, int rank, char *vector)
 static rcx_status_t start(struct call *c, int rank, rcx_request_t **request_p)
 {
     rcx_comm_t *comm = rcx_world(c->job->contexts[rank]);
+    const void *send = sendbuf_of(c, rank);
 
     if (c->algo->coll == RCX_COLL_ALLREDUCE)
-        return rcx_iallreduce(c->in[rank], c->out[rank], c->count, c->type,
-                              c->op, comm, request_p);
+        return rcx_iallreduce(send, c->out[rank], c->count, c->type, c->op,
+                              comm, request_p);
     if (c->algo->coll == RCX_COLL_REDUCE)
-        return rcx_ireduce(c->in[rank], c->out[rank], c->count, c->type, c->op,
+        return rcx_ireduce(send, c->out[rank], c->count, c->type, c->op,
                            c->root, comm, request_p);
-    return rcx_ireduce_scatter(c->in[rank], c->out[rank], c->recvcounts,
-                               c->type, c->op, comm, request_p);
-}
-
-/* The round in which ranks agree that no op failed has a plan of RCX's own. */
-static const struct rcx_entry *newest_of_users(rcx_context_t *context)
-{
-    const struct rcx_entry *e = rcx_world(context)->cache.recent;
-
-    while (e->call.internal)
-        e = e->older;
-    return e;
+    return rcx_ireduce_scatter(send, c->out[rank], c->recvcounts, c->type,
+                               c->op, comm, request_p);
 }
 
 /* The order level that the algorithm stated for the call just made. */
 static rcx_order_t stated_level(const struct call *c)
 {
-    const struct rcx_entry *e = newest_of_users(c->job->contexts[0]);
+    const struct rcx_entry *e =
+        rcx_world(c->job->contexts[0])->cache.recent;
     struct rcx_shape s = {
         .coll = c->algo->coll, .size = c->job->size, .root = c->root,
         .count = c->count, .elem_bytes = c->kind->bytes,
@@ -289,6 +388,8 @@ static void run(struct call *c)
         c->in[i] = malloc(bytes);
         c->out[i] = calloc(bytes, 1);
         fill_operand(c, i, c->in[i]);
+        if (place_of(c, i) != APART)
+            fill_operand(c, i, c->out[i]);
         status = start(c, i, &requests[i]);
         first = i == 0 ? status : first;
         assert_int_equal(status, first);
@@ -309,14 +410,19 @@ static void run(struct call *c)
 
 /* ---- All calls ----------------------------------------------------------- */
 
+enum { COUNTS = 5 };
+
+/* Over all kinds, each count and root meets each place. */
 static void run_counts(struct call *c)
 {
     const size_t p = (size_t)c->job->size;
-    const size_t counts[] = {0, 1, p + 1, 7 * p + 3, 900};
+    const size_t counts[COUNTS] = {0, 1, p + 1, 7 * p + 3, 900};
+    const size_t roots[COUNTS] = {2, 0, 1, p - 1, p / 2};
 
-    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+    for (size_t k = 0; k < COUNTS; k++) {
         c->count = 0;
-        c->root = (int)(k % p);
+        c->root = (int)(roots[k] % p);
+        c->place = (unsigned)(c->kind - kinds + (ptrdiff_t)k) % (PLACES + 1);
         for (size_t i = 0; i < p; i++) { /* irregular in every other call */
             c->recvcounts[i] = k % 2 ? counts[k] / p + (i < counts[k] % p)
                                      : i % 3 * (counts[k] / p);
@@ -335,7 +441,9 @@ static void run_kind(struct job *job, const struct kind *kind)
 
     for (int i = 0; i < job->size && kind->type == 0; i++) {
         assert_ok(rcx_type_create(job->contexts[i], kind->bytes, &c.type));
-        assert_ok(rcx_op_create(job->contexts[i], user_op, RCX_OP_EXACT,
+        assert_ok(rcx_op_create(job->contexts[i], user_op,
+                                RCX_OP_EXACT | RCX_OP_NO_FAIL |
+                                    kind->commutes * RCX_OP_COMMUTATIVE,
                                 (void *)kind, &c.op));
     }
     for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++) {
@@ -344,6 +452,8 @@ static void run_kind(struct job *job, const struct kind *kind)
         c.algo = *a;
         job_force(job, *a, SIZE_MAX);
         run_counts(&c);
+        if (!kind->segmented)
+            continue;
         job_force(job, *a, 256);
         run_counts(&c);
     }
@@ -357,28 +467,31 @@ static void ignore(rcx_log_level_t level, const char *text, void *arg)
 
 static void every_algorithm_gives_what_it_states(void **state)
 {
-    const struct kind *kind = *state;
+    const struct job_options options = {.ucx = true};
+    struct job job;
 
-    for (int size = 1; size <= MOST_RANKS; size++) {
-        const struct job_options options = {.ucx = true};
-        struct job job;
-
-        assert_ok(job_open(&job, size, &options));
-        for (int i = 0; i < size; i++)
-            job.contexts[i]->log.fn = ignore;
-        run_kind(&job, kind);
-        assert_ok(job_close(&job));
-    }
+    assert_ok(job_open(&job, *(const int *)*state, &options));
+    for (int i = 0; i < job.size; i++)
+        job.contexts[i]->log.fn = ignore;
+    for (int i = 0; i < KINDS; i++)
+        run_kind(&job, &kinds[i]);
+    assert_ok(job_close(&job));
 }
 
 int main(void)
 {
-    struct CMUnitTest tests[KINDS];
+    struct CMUnitTest tests[MOST_RANKS];
+    char names[MOST_RANKS][40];
+    int sizes[MOST_RANKS];
 
-    for (int i = 0; i < KINDS; i++)
+    for (int i = 0; i < MOST_RANKS; i++) {
+        sizes[i] = i + 1;
+        snprintf(names[i], sizeof names[i],
+                 "needs_1_10_13_19_with_%d_ranks", sizes[i]);
         tests[i] = (struct CMUnitTest){
-            .name = kinds[i].name,
+            .name = names[i],
             .test_func = every_algorithm_gives_what_it_states,
-            .initial_state = (void *)&kinds[i]};
+            .initial_state = &sizes[i]};
+    }
     return cmocka_run_group_tests_name("algorithms", tests, NULL, NULL);
 }

@@ -13,13 +13,16 @@ trap 'rm -rf "$scratch"' EXIT
 number=0
 failed=0
 
+need= # of docs/needs.md, the number that ok prints
+
 # ok STATUS SENTENCE
 ok() {
+    local -r sentence="${need:+need $need: }$2"
     number=$((number + 1))
     if [ "$1" -eq 0 ]; then
-        echo "ok $number - $2"
+        echo "ok $number - $sentence"
     else
-        echo "not ok $number - $2"
+        echo "not ok $number - $sentence"
         sed 's/^/# stdout: /' "$out" | tail -30
         sed 's/^/# stderr: /' "$err" | tail -30
         failed=$((failed + 1))

@@ -14,6 +14,7 @@ rcxrun=$(realpath "$1")
 main=$(realpath "$2")
 # shellcheck source=tests/job/tap.sh
 source "$(dirname "$0")/tap.sh"
+need=8
 unset "${!RCX_@}"
 bound=(timeout -k 5 60)
 

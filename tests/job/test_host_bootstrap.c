@@ -133,6 +133,8 @@ static int use(struct host *h)
         }
         if (rcx_finalize(&context) != RCX_OK || context || lines)
             return complain(h, "rcx_finalize failed");
+        if (h->calls != (h->size > 1 ? 4 : 3)) /* barrier makes one */
+            return complain(h, "more than a barrier after rcx_init");
     }
     return 0;
 }
@@ -203,7 +205,7 @@ static void run_job(int size, int (*body)(struct host *h))
     }
 }
 
-static void forked_ranks_reduce(void **state)
+static void need_6_forked_ranks_reduce(void **state)
 {
     (void)state;
     for (int size = 1; size <= MOST_RANKS; size += size < 5 ? 1 : 2)
@@ -219,7 +221,7 @@ static void a_host_that_fails_is_a_launch_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(forked_ranks_reduce),
+        cmocka_unit_test(need_6_forked_ranks_reduce),
         cmocka_unit_test(a_host_that_fails_is_a_launch_error),
     };
 

@@ -96,7 +96,7 @@ static void run_counts(struct job *job)
         run_all(job, &sum_float, counts[i]);
 }
 
-static void all_collectives_at_every_size_of_job(void **state)
+static void need_13_all_collectives_at_every_size_of_job(void **state)
 {
     (void)state;
     for (int size = 1; size <= USUAL_RANKS; size++) {
@@ -158,7 +158,7 @@ static void run_few(struct job *job, const struct serial_kind *kind)
 }
 
 /* Canaries lie at both ends of all buffers; NULL where nothing is. */
-static void few_elements_of_any_size_leave_their_neighbours_alone(void **state)
+static void need_18_few_elements_leave_their_neighbours_alone(void **state)
 {
     static size_t extents[] = {1, 2, 3, 12, 100, 1000};
     static const struct serial_kind predefined[] = {
@@ -204,7 +204,7 @@ static void refuse(struct job *job, struct trial trial, size_t many, int *lines)
     attempt_close(&a);
 }
 
-static void more_bytes_than_there_can_be_are_refused(void **state)
+static void need_18_more_bytes_than_there_can_be_are_refused(void **state)
 {
     static size_t extents[] = {1, 2, 3, 12, 100, 1000};
     int lines = 0;
@@ -274,7 +274,7 @@ static void every_algorithm_when_forced(void **state)
 
 /* ---- Messages ------------------------------------------------------------ */
 
-static void both_sides_of_the_rendezvous_threshold(void **state)
+static void need_2_both_sides_of_the_rendezvous_threshold(void **state)
 {
     static const size_t kib[] = {8, 16, 64, 128, 256, 1024};
     const int sizes[] = {2, 5};
@@ -307,7 +307,7 @@ static int most_endpoints(const struct job *job)
     return most;
 }
 
-static void few_endpoints_and_none_before_first_use(void **state)
+static void need_28_few_endpoints_and_none_before_first_use(void **state)
 {
     static const struct { int size, rounds; } cases[] = {
         {3, 2}, {8, 3}, {16, 4}};
@@ -347,7 +347,7 @@ static void run_outstanding(struct job *job, int count)
     free(rounds);
 }
 
-static void a_hundred_outstanding_operations(void **state)
+static void need_24_a_hundred_outstanding_operations(void **state)
 {
     const int sizes[] = {2, 3, 4, 7};
 
@@ -430,13 +430,13 @@ static void blocking_calls_with_a_thread_per_rank(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_collectives_at_every_size_of_job),
-        cmocka_unit_test(few_elements_of_any_size_leave_their_neighbours_alone),
-        cmocka_unit_test(more_bytes_than_there_can_be_are_refused),
+        cmocka_unit_test(need_13_all_collectives_at_every_size_of_job),
+        cmocka_unit_test(need_18_few_elements_leave_their_neighbours_alone),
+        cmocka_unit_test(need_18_more_bytes_than_there_can_be_are_refused),
         cmocka_unit_test(every_algorithm_when_forced),
-        cmocka_unit_test(both_sides_of_the_rendezvous_threshold),
-        cmocka_unit_test(few_endpoints_and_none_before_first_use),
-        cmocka_unit_test(a_hundred_outstanding_operations),
+        cmocka_unit_test(need_2_both_sides_of_the_rendezvous_threshold),
+        cmocka_unit_test(need_28_few_endpoints_and_none_before_first_use),
+        cmocka_unit_test(need_24_a_hundred_outstanding_operations),
         cmocka_unit_test(tags_of_two_bits),
         cmocka_unit_test(blocking_calls_with_a_thread_per_rank),
     };

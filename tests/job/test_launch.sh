@@ -37,6 +37,7 @@ says_nothing() { [ ! -s "$err" ]; }
 alone() { grep -qx '0 of 1' "$out"; }
 
 # --- a launcher without a PMIx server ---
+need=7
 
 for variable in SLURM_NTASKS=4 PMI_SIZE=4 OMPI_COMM_WORLD_SIZE=4 \
     PMIX_RANK=0 PMIX_NAMESPACE=nowhere PMIX_SERVER_URI41=nowhere; do
@@ -65,6 +66,7 @@ run 0 "$main" launch && says_nothing && alone
 ok $? "without a launcher: a single process that prints nothing of its own"
 
 # --- the environment ---
+need=
 
 run $ERR_CONFIG env RCX_ALLREDUCE=nonsense "$main" launch && lines 1 \
     && says RCX_ALLREDUCE=nonsense "one of" recursive_doubling ring

@@ -13,6 +13,7 @@ rcxrun=$(realpath "$1")
 main=$(realpath "$2")
 # shellcheck source=tests/job/tap.sh
 source "$(dirname "$0")/tap.sh"
+need=25
 unset "${!RCX_@}"
 bound=(timeout -k 5 120)
 tcp=(-x UCX_TLS=tcp,self -x UCX_NET_DEVICES=lo)

@@ -29,6 +29,7 @@ try() {
 }
 
 # These sleep.
+need=14
 for network in shm tcp; do
     options=(-x RCX_WAIT=block)
     [ $network = shm ] || options+=("${tcp[@]}")
@@ -39,6 +40,7 @@ end shm 0 && [ ! -s "$err" ]
 ok $? "who waits 3 s with RCX_WAIT=block uses less than 0.2 s of CPU"
 end tcp 0 && [ ! -s "$err" ]
 ok $? "who waits 3 s with RCX_WAIT=block uses less than 0.2 s of CPU, over TCP"
+need=24
 end thread 0 && [ ! -s "$err" ]
 ok $? "the progress thread completes 10 MB without calls, idles, and ends"
 
@@ -59,6 +61,7 @@ done
 try "RCX_PROGRESS=thread: 64 operations of 3 ranks" 3 -x RCX_PROGRESS=thread \
     many
 
+need=14
 sentence="8 ranks on 2 cores: an allreduce of 8 B takes less than 200 us"
 run 0 "$rcxrun" -n 8 "$main" crowd && [ ! -s "$err" ]
 status=$?

@@ -78,6 +78,7 @@ says_nothing() { [ ! -s "$err" ]; }
 says() { [ "$(grep -c -- "$2" "$err")" -eq "$1" ]; } # COUNT PATTERN
 
 # --- memory that may not be read ---
+need=9
 
 declare -A refused=(
     [undumpable]="env LD_PRELOAD=$undumpable"
@@ -116,6 +117,7 @@ run 0 "${launch[@]}" -n 3 "${large[@]}" && says_nothing
 ok $? "ranks that may read each other are not warned"
 
 # --- little shared memory ---
+need=17
 
 # with_shm SIZE COMMAND...
 # shellcheck disable=SC2016  # bash -c expands them
@@ -145,6 +147,7 @@ else
 fi
 
 # --- settings that differ ---
+need=16
 
 for setting in RCX_ALLREDUCE=ring RCX_ALLREDUCE=auto:segment=64K \
     RCX_REDUCE=binomial:window=3 RCX_REDUCE_SCATTER=ring RCX_ORDER=rank; do
@@ -161,6 +164,7 @@ run 0 "${launch[@]}" -n 4 "${rank_1[@]}" env RCX_ORDER=same RCX_WAIT=yield \
 ok $? "settings that change no message may differ"
 
 # --- fences ---
+need=28
 
 run 0 "${launch[@]}" -n 3 env LD_PRELOAD="$fences" "$main" launch \
     && says_nothing \

@@ -101,7 +101,7 @@ static struct call product_call(const struct kind *kind, int i, int size)
     return call;
 }
 
-static void products_that_do_not_commute_keep_the_order_of_ranks(void **state)
+static void need_19_products_keep_the_order_of_ranks(void **state)
 {
     static const unsigned flags[] = {0, RCX_OP_EXACT, RCX_OP_NO_FAIL};
 
@@ -171,7 +171,7 @@ static void run_failing(struct job *job, const struct kind *kind,
     assert_int_equal(rcx_sim_unmatched(job->sim), 0);
 }
 
-static void a_failing_op_fails_on_all_ranks_and_breaks_nothing(void **state)
+static void need_19_a_failing_op_fails_on_all_ranks(void **state)
 {
     static rcx_params_t params = {.field_mask = RCX_PARAM_LOG,
                                   .log = capture_line, .log_arg = &said};
@@ -483,9 +483,9 @@ static void an_average_is_the_sum_divided_once(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products_that_do_not_commute_keep_the_order_of_ranks),
+        cmocka_unit_test(need_19_products_keep_the_order_of_ranks),
         cmocka_unit_test(long_products_keep_the_order_of_ranks_in_segments),
-        cmocka_unit_test(a_failing_op_fails_on_all_ranks_and_breaks_nothing),
+        cmocka_unit_test(need_19_a_failing_op_fails_on_all_ranks),
         cmocka_unit_test(
             a_failing_op_fails_segmented_and_persistent_calls_alike),
         cmocka_unit_test(a_failing_op_is_one_line_on_each_rank),

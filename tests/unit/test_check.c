@@ -138,7 +138,7 @@ static void deviate(int size, int odd, const struct deviation *d)
     job_close(&job);
 }
 
-static void a_call_that_differs_is_a_mismatch_on_all_ranks(void **state)
+static void need_4_a_call_that_differs_is_a_mismatch_on_all_ranks(void **state)
 {
     (void)state;
     for (int size = 2; size <= 5; size++)
@@ -148,7 +148,7 @@ static void a_call_that_differs_is_a_mismatch_on_all_ranks(void **state)
 }
 
 /* One rank's first call is the others' second. */
-static void a_call_left_out_is_a_mismatch_where_another_follows(void **state)
+static void need_4_a_call_left_out_is_one_where_another_follows(void **state)
 {
     const struct deviation late = {"count", "24", "23", other_count};
     int64_t in[COUNT] = {1}, out[3][COUNT];
@@ -188,7 +188,7 @@ static void irregular_counts_are_compared(void **state)
 
 /* ---- Calls that match -------------------------------------------------------- */
 
-static void calls_that_match_are_none(void **state)
+static void need_4_calls_that_match_are_none(void **state)
 {
     const size_t recvcounts[] = {3, 0, 5, 1};
     struct job job;
@@ -213,10 +213,10 @@ static void calls_that_match_are_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_call_that_differs_is_a_mismatch_on_all_ranks),
-        cmocka_unit_test(a_call_left_out_is_a_mismatch_where_another_follows),
+        cmocka_unit_test(need_4_a_call_that_differs_is_a_mismatch_on_all_ranks),
+        cmocka_unit_test(need_4_a_call_left_out_is_one_where_another_follows),
         cmocka_unit_test(irregular_counts_are_compared),
-        cmocka_unit_test(calls_that_match_are_none),
+        cmocka_unit_test(need_4_calls_that_match_are_none),
     };
 
     return cmocka_run_group_tests_name("check", tests, NULL, NULL);

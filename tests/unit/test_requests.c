@@ -57,7 +57,7 @@ static void run_many(int size, const struct job_options *options,
     free(c);
 }
 
-static void many_outstanding_ones_may_be_waited_for_in_any_order(void **state)
+static void need_24_many_are_waited_for_in_any_order(void **state)
 {
     (void)state;
     for (int size = 1; size <= 9; size += 2) {
@@ -268,7 +268,7 @@ static void a_request_names_its_method_as_the_environment_would(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(many_outstanding_ones_may_be_waited_for_in_any_order),
+        cmocka_unit_test(need_24_many_are_waited_for_in_any_order),
         cmocka_unit_test(
             numbers_in_tags_may_begin_again_while_many_are_outstanding),
         cmocka_unit_test(segments_and_small_tags_go_together),

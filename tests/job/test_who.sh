@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Dumps of a job in which rank 2 is missing say so, and in what.
+# Usage: test_who.sh RCXRUN FAIL_MAIN DEADLINE_MAIN RCX_TRACE PYTHON3
+
+set -u
+
+if [ $# -ne 5 ]; then
+    echo "usage: $0 RCXRUN FAIL_MAIN DEADLINE_MAIN RCX_TRACE PYTHON3" >&2
+    exit 2
+fi
+rcxrun=$(realpath "$1")
+fail_main=$(realpath "$2")
+deadline_main=$(realpath "$3")
+trace=$(realpath "$4")
+python=$5
+# shellcheck source=tests/job/tap.sh
+source "$(dirname "$0")/tap.sh"
+need=5
+unset "${!RCX_@}"
+bound=(timeout -k 5 60)
+
+# dumps STATUS PROGRAM...: the job ends so, each dump is valid JSON, and rcx_trace
+# finds something
+dumps() {
+    local -r status=$1
+    local dump
+    shift
+    rm -f "$scratch"/dump.*
+    run "$status" "$rcxrun" -k -n 4 -x RCX_DUMP="$scratch/dump" "$@" || return
+    for dump in "$scratch"/dump.*; do
+        run 0 "$python" -m json.tool "$dump" || return
+    done
+    run 1 "$python" "$trace" "$scratch"/dump.*.json
+}
+
+# says LINE...: rcx_trace does, in whole lines (patterns)
+says() {
+    local line
+    for line; do
+        grep -qxE " *$line" "$out" && continue
+        echo "# not said: $line"
+        return 1
+    done
+}
+
+# The others blame rank 2, nobody else.
+blames_only_2() {
+    ! grep -qE 'missing ranks|missing rank [^2]' "$out" &&
+        grep -qE 'reports? RCX_ERR_TIMEOUT, missing rank 2:' "$out"
+}
+
+for collective in allreduce reduce; do
+    dumps 137 "$fail_main" stop $collective && blames_only_2 &&
+        says "4 ranks, 3 dumps; none of rank 2" \
+            "last that those with a dump completed: number 20, $collective .*" \
+            "number 21: $collective of 3000 int64, sum, .*"
+    ok $? "$collective: a rank that is stopped is the one that is missing"
+done
+
+dumps 0 "$fail_main" late allreduce && blames_only_2 &&
+    says "4 ranks, 4 dumps" "last that all completed: number 20, allreduce .*" \
+        "rank 2 has not called it: number 20, allreduce .*"
+ok $? "a rank that has not called tells what it did last"
+
+dumps 0 "$deadline_main" leave && blames_only_2 &&
+    says "4 ranks, 4 dumps" "rank 2 has not called it: .*"
+ok $? "who waits for the others to leave says for whom"
+
+echo "1..$number"
+exit $((failed > 0))

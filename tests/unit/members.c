@@ -5,6 +5,25 @@
 
 static const struct serial_kind sum = {RCX_UINT64, RCX_SUM, 0};
 
+rcx_comm_t *members_make(rcx_comm_t *world, int i)
+{
+    const int rank = rcx_comm_rank(world), size = rcx_comm_size(world);
+    rcx_comm_t *comm = NULL;
+    int ranks[MEMBERS_MOST];
+
+    for (int k = 0; k < size; k++)
+        ranks[k] = k;
+    require_ok(i % 5 ? RCX_OK
+                     : rcx_comm_split(world, RCX_UNDEFINED, 0, &comm));
+    if (i % 3 == 0)
+        require_ok(rcx_comm_dup(world, &comm));
+    else if (i % 3 == 1)
+        require_ok(rcx_comm_split(world, 0, -rank, &comm));
+    else
+        require_ok(rcx_comm_create_group(world, size, ranks, i % 8192, &comm));
+    return comm;
+}
+
 void members_start(struct attempt *a, rcx_comm_t *comm, uint64_t k,
                    uint64_t seed)
 {

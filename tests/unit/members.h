@@ -11,6 +11,10 @@
 
 enum { MEMBERS_MOST = 16 };
 
+/* The i-th of many of all ranks of world: by dup, split and create_group in
+ * turn. Now and then a split that makes none goes before it. */
+rcx_comm_t *members_make(rcx_comm_t *world, int i);
+
 /* comm consists of these ranks of the world, in this order; me is the own one.
  * Collectives on it are right. */
 void members_check(rcx_comm_t *comm, int me, const int ranks[], int n);

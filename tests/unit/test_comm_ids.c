@@ -11,6 +11,7 @@
 
 #include "context.h"
 #include "members.h"
+#include "overlaps.h"
 
 enum { MOST = 9 };
 
@@ -45,23 +46,6 @@ static int sum_of(rcx_comm_t *comm, int x)
 
 enum { CYCLES = 10000, WARM_UP = 100 };
 
-/* By dup, split and create_group in turn; also nothing. */
-static rcx_comm_t *make_one(struct job *job, int rank, int i)
-{
-    rcx_comm_t *world = world_of(job, rank), *comm = NULL;
-
-    require_ok(i % 5 ? RCX_OK
-                     : rcx_comm_split(world, RCX_UNDEFINED, 0, &comm));
-    if (i % 3 == 0)
-        require_ok(rcx_comm_dup(world, &comm));
-    else if (i % 3 == 1)
-        require_ok(rcx_comm_split(world, 0, -rank, &comm));
-    else
-        require_ok(rcx_comm_create_group(world, job->size, in_order, i % 8192,
-                                         &comm));
-    return comm;
-}
-
 static void cycle(struct job *job, int rank, void *arg)
 {
     struct rcx_context *context = job->contexts[rank];
@@ -72,7 +56,7 @@ static void cycle(struct job *job, int rank, void *arg)
     (void)arg;
     memcpy(used, context->used_ids, ids);
     for (int i = 0; i < CYCLES; i++) {
-        rcx_comm_t *comm = make_one(job, rank, i);
+        rcx_comm_t *comm = members_make(world_of(job, rank), i);
 
         require(sum_of(comm, rank + i) ==
                 job->size * (job->size - 1) / 2 + job->size * i);
@@ -221,75 +205,9 @@ static void a_number_has_to_be_free_on_all_members(void **state)
 
 /* ---- Overlapping ones, all in use --------------------------------------------- */
 
-enum { OVERLAPPING = 64, OPS = 4 };
-
-struct overlap {
-    rcx_comm_t *comm; /* NULL: not a member */
-    int ranks[MEMBERS_MOST], n;
-    struct attempt attempts[OPS];
-    int started;
-};
-
-static void make_overlaps(struct job *job, int rank, uint64_t seed,
-                          struct overlap overlaps[])
-{
-    uint64_t random = seed; /* the same on all ranks */
-
-    for (int i = 0; i < OVERLAPPING; i++) {
-        struct overlap *o = &overlaps[i];
-
-        members_shuffle(&random, o->ranks, job->size);
-        o->n = members_draw(&random, job->size) + 1;
-        for (int k = 0; k < o->n; k++)
-            if (o->ranks[k] == rank)
-                require_ok(rcx_comm_create_group(world_of(job, rank), o->n,
-                                                 o->ranks, i, &o->comm));
-    }
-}
-
-/* On each the same order on all ranks; among them any. */
-static void start_overlaps(int rank, uint64_t seed, struct overlap overlaps[])
-{
-    uint64_t random = serial_mix(seed, (uint64_t)rank, 9);
-    int order[OVERLAPPING * OPS];
-
-    members_shuffle(&random, order, OVERLAPPING * OPS);
-    for (int i = 0; i < OVERLAPPING * OPS; i++) {
-        const int which = order[i] % OVERLAPPING;
-        struct overlap *o = &overlaps[which];
-        const uint64_t k = (uint64_t)o->started;
-
-        if (o->comm)
-            members_start(&o->attempts[o->started++], o->comm, k,
-                          serial_mix((uint64_t)which, k, seed));
-    }
-}
-
 static void use_overlaps(struct job *job, int rank, void *arg)
 {
-    const uint64_t seed = *(uint64_t *)arg;
-    uint64_t random = serial_mix(seed, (uint64_t)rank, 11);
-    struct overlap *overlaps = calloc(OVERLAPPING, sizeof *overlaps);
-    int order[OVERLAPPING * OPS];
-
-    make_overlaps(job, rank, seed, overlaps);
-    start_overlaps(rank, seed, overlaps);
-    members_shuffle(&random, order, OVERLAPPING * OPS);
-    for (int i = 0; i < OVERLAPPING * OPS; i++) {
-        struct overlap *o = &overlaps[order[i] % OVERLAPPING];
-
-        if (o->comm)
-            members_finish(&o->attempts[order[i] / OVERLAPPING]);
-    }
-    for (int i = 0; i < OVERLAPPING; i++) {
-        struct overlap *o = &overlaps[i];
-
-        if (!o->comm)
-            continue;
-        members_check(o->comm, rank, o->ranks, o->n);
-        require_ok(rcx_comm_free(&o->comm));
-    }
-    free(overlaps);
+    overlaps_use(world_of(job, rank), *(uint64_t *)arg, 160);
 }
 
 static void need_22_64_overlapping_ones_are_used_in_any_order(void **state)

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * comms_main WHAT
+ *
+ * One rank of a job that makes communicators (need 22). Exits with 0 if all was
+ * right.
+ *
+ *   cycles         10,000 of them, one after the other, leave nothing behind
+ *   overlap SEED   64 overlapping ones, all in use at once
+ *   limit          as many at once as there can be, and one more
+ *   abort          some are aborted as soon as they are made
+ */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../unit/members.h"
+#include "../unit/overlaps.h"
+#include "rank.h"
+
+static void check_sum(rcx_comm_t *comm, int64_t seed)
+{
+    const int64_t size = rcx_comm_size(comm);
+    int64_t word = rcx_comm_rank(comm) + seed;
+
+    rank_require(rcx_allreduce(RCX_IN_PLACE, &word, 1, RCX_INT64, RCX_SUM,
+                               comm), "rcx_allreduce");
+    if (word != size * (size - 1) / 2 + size * seed)
+        rank_fail("a wrong sum: %ld", (long)word);
+}
+
+static void free_comm(rcx_comm_t **comm_p)
+{
+    rank_require(rcx_comm_free(comm_p), "rcx_comm_free");
+}
+
+/* ---- One after the other ---------------------------------------------------- */
+
+enum { WARM_UP = 1000, CYCLES = 10000 };
+#define SPARE_BYTES (1L << 20)
+
+static long resident_bytes(void)
+{
+    FILE *file = fopen("/proc/self/statm", "re");
+    long pages = -1;
+
+    if (!file || fscanf(file, "%*d %ld", &pages) != 1)
+        rank_fail("no /proc/self/statm");
+    fclose(file);
+    return pages * sysconf(_SC_PAGESIZE);
+}
+
+static int descriptors(void)
+{
+    DIR *fds = opendir("/proc/self/fd");
+    int n = 0;
+
+    while (fds && readdir(fds))
+        n++;
+    if (!fds)
+        rank_fail("no /proc/self/fd");
+    closedir(fds);
+    return n;
+}
+
+static void run_cycles(int n)
+{
+    for (int i = 0; i < n; i++) {
+        rcx_comm_t *comm = members_make(me.world, i);
+
+        check_sum(comm, i);
+        free_comm(&comm);
+    }
+}
+
+static void try_cycles(void)
+{
+    long bytes;
+    int fds;
+
+    run_cycles(WARM_UP);
+    bytes = resident_bytes();
+    fds = descriptors();
+    run_cycles(CYCLES);
+    if (resident_bytes() - bytes >= SPARE_BYTES)
+        rank_fail("%ld KB became %ld KB", bytes >> 10, resident_bytes() >> 10);
+    if (descriptors() != fds)
+        rank_fail("%d descriptors became %d", fds, descriptors());
+}
+
+/* ---- As many as there can be ------------------------------------------------- */
+
+enum { MOST_COMMS = 8188 }; /* as rcx.h says */
+
+static rcx_comm_t *comms[MOST_COMMS];
+
+static void expect_limit(void)
+{
+    const int before = me.errors;
+    rcx_comm_t *one_more = NULL;
+
+    me.errors = 0; /* keeps the first line */
+    rank_expect(rcx_comm_dup(me.world, &one_more), RCX_ERR_LIMIT,
+                "rcx_comm_dup");
+    if (one_more)
+        rank_fail("a communicator beyond the limit");
+    if (me.errors != 1 || !strstr(me.error, "8188 communicators"))
+        rank_fail("%d lines are logged, the first: %s", me.errors, me.error);
+    me.errors = before;
+}
+
+/* Exactly n can be made, each is used once, then all learn that there are no
+ * more. */
+static void fill_up(int n)
+{
+    for (int i = 0; i < n; i++) {
+        rank_require(rcx_comm_dup(me.world, &comms[i]), "rcx_comm_dup");
+        check_sum(comms[i], i);
+    }
+    expect_limit();
+    expect_limit();
+}
+
+/* In an order of each rank's own. */
+static void free_all(int n)
+{
+    static int order[MOST_COMMS];
+    uint64_t random = (uint64_t)me.rank;
+
+    members_shuffle(&random, order, n);
+    for (int i = 0; i < n; i++)
+        free_comm(&comms[order[i]]);
+}
+
+static void try_limit(void)
+{
+    fill_up(MOST_COMMS);
+    for (int i = 0; i < MOST_COMMS; i += MOST_COMMS / 3) {
+        free_comm(&comms[i]);
+        rank_require(rcx_comm_dup(me.world, &comms[i]), "rcx_comm_dup");
+        check_sum(comms[i], i);
+        expect_limit();
+    }
+    check_sum(comms[MOST_COMMS / 2], 7);
+    free_all(MOST_COMMS);
+    check_sum(me.world, 8);
+}
+
+/* ---- Given up ------------------------------------------------------------------ */
+
+enum { ABORTED = 30 };
+
+static void hear_of_failure(rcx_comm_t *comm)
+{
+    rcx_error_info_t info;
+
+    do {
+        if (rcx_progress(me.context) < 0)
+            rank_fail("rcx_progress: %s", me.error);
+        rank_require(rcx_comm_error(comm, &info), "rcx_comm_error");
+    } while (info.status == RCX_OK);
+    rank_expect(info.status, RCX_ERR_COMM_FAILED, "an aborted communicator");
+}
+
+static void expect_failed(rcx_comm_t *comm)
+{
+    rcx_comm_t *copy = NULL;
+    int word = 1;
+
+    rank_expect(rcx_allreduce(RCX_IN_PLACE, &word, 1, RCX_INT, RCX_SUM, comm),
+                RCX_ERR_COMM_FAILED, "rcx_allreduce");
+    rank_expect(rcx_comm_dup(comm, &copy), RCX_ERR_COMM_FAILED,
+                "rcx_comm_dup");
+}
+
+/* The others may not have it yet when they are told. Each of them takes a
+ * number for good. */
+static void try_abort(void)
+{
+    for (int i = 0; i < ABORTED; i++) {
+        rcx_comm_t *comm = members_make(me.world, i);
+
+        if (me.rank == i % me.size)
+            rank_require(rcx_comm_abort(comm), "rcx_comm_abort");
+        hear_of_failure(comm);
+        expect_failed(comm);
+        free_comm(&comm);
+        check_sum(me.world, i);
+    }
+    fill_up(MOST_COMMS - ABORTED);
+    free_all(MOST_COMMS - ABORTED);
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+
+    rank_require(rank_open(NULL), "rcx_init");
+    if (strcmp(what, "cycles") == 0)
+        try_cycles();
+    else if (strcmp(what, "overlap") == 0 && argc == 3)
+        overlaps_use(me.world, strtoull(argv[2], NULL, 10), 32 << 10);
+    else if (strcmp(what, "limit") == 0)
+        try_limit();
+    else if (strcmp(what, "abort") == 0)
+        try_abort();
+    else
+        return 2;
+    rank_require(rcx_finalize(&me.context), "rcx_finalize");
+    return 0;
+}

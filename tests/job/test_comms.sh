@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Many communicators (need 22). Usage: test_comms.sh RCXRUN COMMS_MAIN
+
+set -u
+
+if [ $# -ne 2 ]; then
+    echo "usage: $0 RCXRUN COMMS_MAIN" >&2
+    exit 2
+fi
+rcxrun=$(realpath "$1")
+main=$(realpath "$2")
+# shellcheck source=tests/job/tap.sh
+source "$(dirname "$0")/tap.sh"
+unset "${!RCX_@}"
+bound=(timeout -k 5 120)
+
+# try SENTENCE N [OPTION...] -- WHAT...
+try() {
+    local -r sentence=$1 n=$2
+    local options=()
+    shift 2
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    run 0 "$rcxrun" -n "$n" "${options[@]}" "$main" "${@:2}" && [ ! -s "$err" ]
+    ok $? "need 22: $sentence"
+}
+
+# Ranks that sleep are as fast on cores that others want.
+sleeping=(-x RCX_WAIT=block)
+try "10,000 cycles of 2 ranks leave neither memory nor descriptors" 2 -- cycles
+try "10,000 cycles of 3 ranks leave neither memory nor descriptors" 3 \
+    "${sleeping[@]}" -- cycles
+for n in 4 7; do
+    for seed in 1 2; do
+        try "64 overlapping ones of $n ranks are used in any order, seed $seed" \
+            $n -- overlap $seed
+    done
+done
+try "8188 live at once, and all members learn that there are no more" 2 -- limit
+try "members hear of an abort at once; its number is not used again" 3 \
+    "${sleeping[@]}" -- abort
+
+echo "1..$number"
+exit $((failed > 0))

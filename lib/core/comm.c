@@ -172,9 +172,13 @@ rcx_status_t rcx_comm_barrier(struct rcx_comm *comm)
 
 rcx_status_t rcx_comm_claim(struct rcx_comm *comm)
 {
+    struct rcx_context *context = comm->context;
+
     if (!atomic_exchange_explicit(&comm->starting, true, memory_order_acquire))
         return RCX_OK;
-    return rcx_fail(&comm->context->log, RCX_ERR_BUSY,
+    if (rcx_guard_is_forked(context->guard)) /* by the parent's thread */
+        return rcx_enter(context);
+    return rcx_fail(&context->log, RCX_ERR_BUSY,
                     "communicator %u: another thread starts a collective on "
                     "it; calls on one communicator need an order", comm->id);
 }

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "fork_calls.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "rank.h"
+
+enum { PROMPT_SECONDS = 10, COUNT = 4 };
+
+/* Neither may be touched: what goes in, and what would come out. */
+static struct {
+    struct fork_handles h;
+    size_t counts[64];
+    int words[COUNT];
+} in;
+static struct {
+    rcx_comm_t *comm;
+    rcx_request_t *request;
+    rcx_error_info_t info;
+    rcx_op_t op;
+    rcx_datatype_t type;
+    void *memory;
+    int fd, done;
+    int words[COUNT];
+} out;
+
+static int add(void *dst, const void *left, const void *right, size_t count,
+               rcx_datatype_t type, void *arg)
+{
+    (void)dst, (void)left, (void)right, (void)count, (void)type, (void)arg;
+    rank_fail("an op is called in a child");
+}
+
+static void be_called(rcx_request_t *request, rcx_status_t status, void *arg)
+{
+    (void)request, (void)status, (void)arg;
+    rank_fail("a callback is made in a child");
+}
+
+/* ---- The functions ----------------------------------------------------------- */
+
+#define KIND RCX_INT, RCX_SUM
+#define VECTOR in.words, out.words, COUNT, KIND
+#define BLOCKS in.words, out.words, in.counts, KIND
+
+/* X(function, arguments...): of a context, a communicator or a request. */
+#define REFUSED(X) \
+    X(rcx_finalize, &in.h.context) \
+    X(rcx_comm_dup, in.h.comm, &out.comm) \
+    X(rcx_comm_split, in.h.comm, 0, 0, &out.comm) \
+    X(rcx_comm_create_group, in.h.comm, 1, &me.rank, 0, &out.comm) \
+    X(rcx_comm_free, &in.h.comm) \
+    X(rcx_comm_set_timeout, in.h.comm, 1) \
+    X(rcx_comm_abort, in.h.comm) \
+    X(rcx_comm_error, in.h.comm, &out.info) \
+    X(rcx_dump, in.h.context, "/dev/null") \
+    X(rcx_progress, in.h.context) \
+    X(rcx_get_fd, in.h.context, &out.fd) \
+    X(rcx_arm, in.h.context) \
+    X(rcx_op_create, in.h.context, add, 0, NULL, &out.op) \
+    X(rcx_op_free, in.h.context, &in.h.op) \
+    X(rcx_type_create, in.h.context, 8, &out.type) \
+    X(rcx_type_free, in.h.context, &in.h.type) \
+    X(rcx_reduce_local, in.h.context, out.words, in.words, in.words, COUNT, \
+      KIND) \
+    X(rcx_mem_alloc, in.h.comm, 64, &out.memory) \
+    X(rcx_mem_free, in.h.comm, in.h.memory) \
+    X(rcx_allreduce, VECTOR, in.h.comm) \
+    X(rcx_iallreduce, VECTOR, in.h.comm, &out.request) \
+    X(rcx_allreduce_init, VECTOR, in.h.comm, &out.request) \
+    X(rcx_reduce, VECTOR, 0, in.h.comm) \
+    X(rcx_ireduce, VECTOR, 0, in.h.comm, &out.request) \
+    X(rcx_reduce_init, VECTOR, 0, in.h.comm, &out.request) \
+    X(rcx_reduce_scatter, BLOCKS, in.h.comm) \
+    X(rcx_ireduce_scatter, BLOCKS, in.h.comm, &out.request) \
+    X(rcx_reduce_scatter_init, BLOCKS, in.h.comm, &out.request) \
+    X(rcx_reduce_scatter_block, in.words, out.words, 1, KIND, in.h.comm) \
+    X(rcx_ireduce_scatter_block, in.words, out.words, 1, KIND, in.h.comm, \
+      &out.request) \
+    X(rcx_reduce_scatter_block_init, in.words, out.words, 1, KIND, \
+      in.h.comm, &out.request) \
+    X(rcx_start, in.h.persistent) \
+    X(rcx_test, in.h.request, &out.done) \
+    X(rcx_wait, in.h.request) \
+    X(rcx_wait_all, 1, &in.h.request) \
+    X(rcx_request_set_callback, in.h.request, be_called, NULL) \
+    X(rcx_request_free, &in.h.request)
+
+/* X(function, what is true in a child as well): these have no status. */
+#define ANSWERED(X) \
+    X(rcx_status_string, rcx_status_string(RCX_ERR_FORKED)[0] != '\0') \
+    X(rcx_version, rcx_version()[0] != '\0') \
+    X(rcx_world, rcx_world(in.h.context) == in.h.world) \
+    X(rcx_comm_rank, rcx_comm_rank(in.h.comm) == me.rank) \
+    X(rcx_comm_size, rcx_comm_size(in.h.comm) == me.size) \
+    X(rcx_request_method, rcx_request_method(in.h.persistent) != NULL)
+
+#define CALL(name, ...) \
+    static rcx_status_t call_##name(void) \
+    { \
+        return (rcx_status_t)name(__VA_ARGS__); \
+    }
+REFUSED(CALL)
+
+#define ENTRY(name, ...) {#name, call_##name},
+static const struct {
+    const char *name;
+    rcx_status_t (*call)(void);
+} refused[] = {REFUSED(ENTRY)};
+
+/* ---- What they do -------------------------------------------------------------- */
+
+static void check_refused(size_t i)
+{
+    const char *name = refused[i].name;
+    char before[sizeof in], nothing[sizeof out] = {0};
+
+    memcpy(before, &in, sizeof in);
+    memset(&out, 0, sizeof out);
+    me.errors = 0; /* keeps the next line */
+    rank_expect(refused[i].call(), RCX_ERR_FORKED, name);
+    if (me.errors != 1 || !strstr(me.error, "forked"))
+        rank_fail("%s: %d errors logged, the first: %s", name, me.errors,
+                  me.error);
+    if (memcmp(before, &in, sizeof in) != 0 ||
+        memcmp(nothing, &out, sizeof out) != 0)
+        rank_fail("%s: an argument is written", name);
+}
+
+/* A child of a rank is no rank; without a launcher it may be a job of its own. */
+static void check_init(void)
+{
+    const struct rank parent = me;
+
+    if (getenv("PMIX_NAMESPACE")) {
+        rank_expect(rank_open(NULL), RCX_ERR_FORKED, "rcx_init");
+    } else {
+        rank_require(rank_open(NULL), "rcx_init");
+        rank_require(rcx_finalize(&me.context), "rcx_finalize");
+    }
+    me = parent;
+}
+
+void fork_calls_check(const struct fork_handles *handles)
+{
+    signal(SIGALRM, SIG_DFL);
+    alarm(PROMPT_SECONDS);
+    in.h = *handles;
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        check_refused(i);
+#define CHECK(name, is_true) \
+    if (!(is_true)) \
+        rank_fail("%s: not %s", #name, #is_true);
+    ANSWERED(CHECK)
+    check_init();
+    alarm(0);
+}
+
+void fork_calls_list(void)
+{
+    puts("rcx_init");
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        puts(refused[i].name);
+#define PRINT(name, is_true) puts(#name);
+    ANSWERED(PRINT)
+}

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * fork_main WHAT
+ *
+ * One rank of a job that forks (need 27). Exits with 0 if all was right, in the
+ * children, too.
+ *
+ *   forks MODE  between calls and while operations are in flight; the child
+ *               ends in every way there is, or stays for a while. MODE is a
+ *               rcx_thread_mode_t
+ *   inside      while another thread is in a call
+ *   spawns      as system(), popen() and posix_spawn() do
+ *   lingers     a child outlives the rank
+ *   list        print the names of the functions that a child calls
+ */
+#include <pthread.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fork_calls.h"
+#include "rank.h"
+#include "trial.h"
+
+extern char **environ;
+
+enum moment {
+    BETWEEN,    /* calls */
+    UNANSWERED, /* the others have not called any of what is in flight */
+    MIDST,      /* messages are on their way */
+    MOMENTS
+};
+enum way { BY_EXIT, BY_UNDERSCORE_EXIT, BY_EXEC, LATER, WAYS };
+enum { OPS = 12, SOME = 50, MANY = 1000, LONG_SECONDS = 300 };
+
+static const struct serial_kind sum = {RCX_UINT64, RCX_SUM, 0};
+static struct fork_handles mine;
+static struct attempt attempts[OPS];
+static int64_t word;
+
+static void check_sum(rcx_comm_t *comm)
+{
+    int64_t x = me.rank;
+
+    rank_require(rcx_allreduce(RCX_IN_PLACE, &x, 1, RCX_INT64, RCX_SUM, comm),
+                 "rcx_allreduce");
+    if (x != me.size * (me.size - 1) / 2)
+        rank_fail("a wrong sum: %ld", (long)x);
+}
+
+static int add(void *dst, const void *left, const void *right, size_t count,
+               rcx_datatype_t type, void *arg)
+{
+    (void)type, (void)arg;
+    for (size_t i = 0; i < count; i++)
+        ((int64_t *)dst)[i] =
+            ((const int64_t *)left)[i] + ((const int64_t *)right)[i];
+    return 0;
+}
+
+/* ---- A rank that has one of everything ------------------------------------------ */
+
+static void open_rank(rcx_thread_mode_t threads)
+{
+    const rcx_params_t params = {
+        .field_mask = RCX_PARAM_THREADS | RCX_PARAM_WAKEUP,
+        .threads = threads, .wakeup = 1};
+
+    rank_require(rank_open(&params), "rcx_init");
+    mine.context = me.context;
+    mine.world = me.world;
+    rank_require(rcx_comm_dup(me.world, &mine.comm), "rcx_comm_dup");
+    rank_require(rcx_op_create(me.context, add, RCX_OP_COMMUTATIVE, NULL,
+                               &mine.op), "rcx_op_create");
+    rank_require(rcx_type_create(me.context, sizeof word, &mine.type),
+                 "rcx_type_create");
+    rank_require(rcx_mem_alloc(mine.comm, 100, &mine.memory), "rcx_mem_alloc");
+    rank_require(rcx_allreduce_init(RCX_IN_PLACE, &word, 1, mine.type, mine.op,
+                                    mine.comm, &mine.persistent),
+                 "rcx_allreduce_init");
+}
+
+/* All of it still works. */
+static void close_rank(void)
+{
+    word = 1;
+    rank_require(rcx_start(mine.persistent), "rcx_start");
+    rank_require(rcx_wait(mine.persistent), "rcx_wait");
+    if (word != me.size)
+        rank_fail("a wrong sum by an op of the user's: %ld", (long)word);
+    check_sum(mine.comm);
+    rank_require(rcx_request_free(&mine.persistent), "rcx_request_free");
+    rank_require(rcx_op_free(me.context, &mine.op), "rcx_op_free");
+    rank_require(rcx_type_free(me.context, &mine.type), "rcx_type_free");
+    rank_require(rcx_mem_free(mine.comm, mine.memory), "rcx_mem_free");
+    rank_require(rcx_comm_free(&mine.comm), "rcx_comm_free");
+    rank_require(rcx_finalize(&me.context), "rcx_finalize");
+}
+
+static void start_all(uint64_t round)
+{
+    static const size_t counts[] = {1, 20000, 300, 50000, 3000, 0};
+
+    for (uint64_t k = 0; k < OPS; k++) {
+        struct attempt *a = &attempts[k];
+        struct trial trial = trial_mixed(&sum, counts[k % 6], me.size,
+                                         OPS * round + k);
+
+        trial.form = k % 3 ? TRIAL_NONBLOCKING : TRIAL_PERSISTENT;
+        attempt_open(a, &trial, mine.comm);
+        rank_require(attempt_call(a, mine.comm), "an operation");
+        if (trial.form == TRIAL_PERSISTENT)
+            rank_require(rcx_start(a->request), "rcx_start");
+    }
+}
+
+static void finish_all(void)
+{
+    for (int k = OPS - 1; k >= 0; k--) {
+        struct attempt *a = &attempts[k];
+
+        rank_require(rcx_wait(a->request), "rcx_wait");
+        if (attempt_check(a))
+            rank_fail("%s", a->problem);
+        attempt_close(a);
+    }
+}
+
+static void run(int calls)
+{
+    static const size_t counts[] = {1, 100, 2000, 7, 300};
+    char problem[256];
+
+    for (uint64_t k = 0; k < (uint64_t)calls; k++) {
+        const struct trial trial = trial_mixed(&sum, counts[k % 5], me.size, k);
+
+        if (trial_run(&trial, me.world, problem) != RCX_OK)
+            rank_fail("%s", problem);
+    }
+}
+
+/* ---- Its children ----------------------------------------------------------------- */
+
+struct child {
+    pid_t pid;
+    int leash; /* closed, the child ends */
+};
+
+static _Noreturn void be_child(enum way way, int leash)
+{
+    char byte;
+
+    fork_calls_check(&mine);
+    switch (way) {
+    case BY_EXIT:
+        exit(0);
+    case BY_UNDERSCORE_EXIT:
+        _exit(0);
+    case BY_EXEC:
+        execl("/bin/true", "true", (char *)NULL);
+        rank_fail("no /bin/true: %m");
+    default:
+        if (read(leash, &byte, 1) != 0)
+            rank_fail("a child is not held: %m");
+        fork_calls_check(&mine);
+        exit(0);
+    }
+}
+
+static struct child fork_one(enum way way, bool in_flight)
+{
+    struct child child;
+    int leash[2];
+
+    mine.request = in_flight ? attempts[1].request : mine.persistent;
+    if (pipe(leash) != 0)
+        rank_fail("no pipe: %m");
+    child.leash = leash[1];
+    child.pid = fork();
+    if (child.pid < 0)
+        rank_fail("no child: %m");
+    if (child.pid == 0) {
+        close(leash[1]);
+        be_child(way, leash[0]);
+    }
+    close(leash[0]);
+    return child;
+}
+
+static void expect_exit(int status, int expected, const char *what)
+{
+    if (WIFSIGNALED(status))
+        rank_fail("%s is killed by signal %d", what, WTERMSIG(status));
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != expected)
+        rank_fail("%s ends with %#x", what, (unsigned)status);
+}
+
+static void end_one(const struct child *child)
+{
+    int status;
+
+    close(child->leash);
+    if (waitpid(child->pid, &status, 0) != child->pid)
+        rank_fail("no child to wait for: %m");
+    expect_exit(status, 0, "a child");
+}
+
+/* Get operations under way, up to moment. What rank first has called, the
+ * others do not call before it tells them; size: all are first. */
+static void get_going(enum moment moment, int first, uint64_t round)
+{
+    const bool is_first = first == me.rank || first == me.size;
+
+    if (moment == BETWEEN)
+        return;
+    if (moment == UNANSWERED && !is_first)
+        check_sum(me.world);
+    start_all(round);
+    for (int i = 0; i < 3 && moment == MIDST; i++)
+        if (rcx_progress(me.context) < 0)
+            rank_fail("rcx_progress: %s", me.error);
+}
+
+static void complete(enum moment moment, int first, uint64_t round)
+{
+    if (moment == UNANSWERED && (first == me.rank || first == me.size))
+        check_sum(me.world);
+    if (moment == BETWEEN)
+        start_all(round);
+    finish_all();
+}
+
+/* Each rank forks in turn, then all at once. */
+static void try_forks(rcx_thread_mode_t threads)
+{
+    open_rank(threads);
+    for (int round = 0; round < WAYS * MOMENTS * (me.size + 1); round++) {
+        const enum way way = (enum way)(round % WAYS);
+        const enum moment moment = (enum moment)(round / WAYS % MOMENTS);
+        const int who = round / WAYS / MOMENTS;
+        const bool forks = who == me.rank || who == me.size;
+        struct child child;
+
+        get_going(moment, who, (uint64_t)round);
+        if (forks)
+            child = fork_one(way, moment != BETWEEN);
+        complete(moment, who, (uint64_t)round);
+        run(way == LATER ? MANY : SOME);
+        if (forks)
+            end_one(&child);
+    }
+    close_rank();
+}
+
+/* ---- Threads ------------------------------------------------------------------------ */
+
+/* The other thread's look at whether this one is inside may come before. */
+static void *call_and_wait(void *arg)
+{
+    int64_t x = 1;
+    rcx_status_t status;
+
+    do
+        status = rcx_allreduce(RCX_IN_PLACE, &x, 1, RCX_INT64, RCX_SUM,
+                               mine.comm);
+    while (status == RCX_ERR_BUSY);
+    rank_require(status, "rcx_allreduce");
+    if (x != me.size)
+        rank_fail("a wrong sum: %ld", (long)x);
+    return arg;
+}
+
+/* The others come to the call when the child has been made. */
+static void try_inside(void)
+{
+    struct child child;
+    pthread_t thread;
+
+    open_rank(RCX_THREAD_MULTIPLE);
+    if (me.rank > 0) {
+        check_sum(me.world);
+        call_and_wait(NULL);
+    } else {
+        if (pthread_create(&thread, NULL, call_and_wait, NULL) != 0)
+            rank_fail("no thread");
+        while (rcx_mem_free(mine.comm, NULL) != RCX_ERR_BUSY)
+            ;
+        child = fork_one(BY_EXIT, false);
+        check_sum(me.world);
+        pthread_join(thread, NULL);
+        end_one(&child);
+    }
+    close_rank();
+}
+
+/* ---- Other programs ----------------------------------------------------------------- */
+
+static void run_programs(void)
+{
+    char *const argv[] = {"true", NULL};
+    char line[16] = "";
+    int status;
+    pid_t pid;
+    FILE *pipe;
+
+    expect_exit(system("exit 7"), 7, "a command");
+    pipe = popen("echo hello", "re");
+    if (!pipe || !fgets(line, sizeof line, pipe) || strcmp(line, "hello\n"))
+        rank_fail("popen: %s", line);
+    expect_exit(pclose(pipe), 0, "a command at a pipe");
+    if (posix_spawn(&pid, "/bin/true", NULL, NULL, argv, environ) != 0 ||
+        waitpid(pid, &status, 0) != pid)
+        rank_fail("posix_spawn: %m");
+    expect_exit(status, 0, "a program");
+}
+
+static void try_spawns(void)
+{
+    open_rank(RCX_THREAD_SERIALIZED);
+    for (int round = 0; round < MOMENTS * 10; round++) {
+        const enum moment moment = (enum moment)(round % MOMENTS);
+
+        get_going(moment, me.size, (uint64_t)round);
+        run_programs();
+        complete(moment, me.size, (uint64_t)round);
+        run(SOME);
+    }
+    close_rank();
+}
+
+/* And keeps its standard output. */
+static void try_lingers(void)
+{
+    open_rank(RCX_THREAD_SERIALIZED);
+    if (fork() == 0) {
+        alarm(LONG_SECONDS);
+        pause();
+    }
+    run(SOME);
+    close_rank();
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+
+    if (strcmp(what, "forks") == 0 && argc == 3)
+        try_forks((rcx_thread_mode_t)atoi(argv[2]));
+    else if (strcmp(what, "inside") == 0)
+        try_inside();
+    else if (strcmp(what, "spawns") == 0)
+        try_spawns();
+    else if (strcmp(what, "lingers") == 0)
+        try_lingers();
+    else if (strcmp(what, "list") == 0)
+        fork_calls_list();
+    else
+        return 2;
+    return 0;
+}

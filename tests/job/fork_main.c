@@ -248,7 +248,7 @@ static void try_forks(rcx_thread_mode_t threads)
         if (forks)
             child = fork_one(way, moment != BETWEEN);
         complete(moment, who, (uint64_t)round);
-        run(way == LATER ? MANY : SOME);
+        run(way == LATER && moment == MIDST ? MANY : SOME);
         if (forks)
             end_one(&child);
     }

@@ -214,13 +214,12 @@ static void need_22_64_overlapping_ones_are_used_in_any_order(void **state)
 {
     (void)state;
     for (int size = 2; size <= MOST; size++) {
-        for (uint64_t seed = 0; seed < 2; seed++) {
-            struct job job;
+        uint64_t seed = 100 + (uint64_t)size;
+        struct job job;
 
-            open_job(&job, size, seed, NULL, RCX_THREAD_SERIALIZED);
-            job_each(&job, use_overlaps, &(uint64_t){seed + 100});
-            assert_ok(job_close(&job));
-        }
+        open_job(&job, size, seed, NULL, RCX_THREAD_SERIALIZED);
+        job_each(&job, use_overlaps, &seed);
+        assert_ok(job_close(&job));
     }
 }
 

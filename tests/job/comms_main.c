@@ -8,7 +8,8 @@
  *   cycles         10,000 of them, one after the other, leave nothing behind
  *   overlap SEED   64 overlapping ones, all in use at once
  *   limit          as many at once as there can be, and one more
- *   abort          some are aborted as soon as they are made
+ *   abort          many are aborted as soon as they are made
+ *   numbers        the same, of few; their numbers are not used again
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -150,7 +151,7 @@ static void try_limit(void)
 
 /* ---- Given up ------------------------------------------------------------------ */
 
-enum { ABORTED = 30 };
+enum { MANY_ABORTED = 500, ABORTED = 30 };
 
 static void hear_of_failure(rcx_comm_t *comm)
 {
@@ -175,11 +176,10 @@ static void expect_failed(rcx_comm_t *comm)
                 "rcx_comm_dup");
 }
 
-/* The others may not have it yet when they are told. Each of them takes a
- * number for good. */
-static void try_abort(void)
+/* The others may not have it yet when they are told. */
+static void abort_some(int n)
 {
-    for (int i = 0; i < ABORTED; i++) {
+    for (int i = 0; i < n; i++) {
         rcx_comm_t *comm = members_make(me.world, i);
 
         if (me.rank == i % me.size)
@@ -189,6 +189,11 @@ static void try_abort(void)
         free_comm(&comm);
         check_sum(me.world, i);
     }
+}
+
+static void try_numbers(void)
+{
+    abort_some(ABORTED);
     fill_up(MOST_COMMS - ABORTED);
     free_all(MOST_COMMS - ABORTED);
 }
@@ -205,7 +210,9 @@ int main(int argc, char **argv)
     else if (strcmp(what, "limit") == 0)
         try_limit();
     else if (strcmp(what, "abort") == 0)
-        try_abort();
+        abort_some(MANY_ABORTED);
+    else if (strcmp(what, "numbers") == 0)
+        try_numbers();
     else
         return 2;
     rank_require(rcx_finalize(&me.context), "rcx_finalize");

@@ -41,8 +41,9 @@ for n in 4 7; do
     done
 done
 try "8188 live at once, and all members learn that there are no more" 2 -- limit
-try "members hear of an abort at once; its number is not used again" 3 \
-    "${sleeping[@]}" -- abort
+try "members hear of an abort, however new the communicator is" 7 -- abort
+try "the number of one that failed is not used again" 3 "${sleeping[@]}" \
+    -- numbers
 
 echo "1..$number"
 exit $((failed > 0))

@@ -13,6 +13,7 @@ rcxrun=$(realpath "$1")
 main=$(realpath "$2")
 # shellcheck source=tests/job/tap.sh
 source "$(dirname "$0")/tap.sh"
+need=22
 unset "${!RCX_@}"
 bound=(timeout -k 5 120)
 
@@ -26,7 +27,7 @@ try() {
         shift
     done
     run 0 "$rcxrun" -n "$n" "${options[@]}" "$main" "${@:2}" && [ ! -s "$err" ]
-    ok $? "need 22: $sentence"
+    ok $? "$sentence"
 }
 
 # Ranks that sleep are as fast on cores that others want.

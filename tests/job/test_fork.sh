@@ -15,12 +15,14 @@ header=$(realpath "$3")
 folder=$(dirname "$(realpath "$0")")
 # shellcheck source=tests/job/tap.sh
 source "$folder/tap.sh"
+need=27
 unset "${!RCX_@}"
-bound=(timeout -k 5 120)
+bound=(timeout -k 5 100)
+export JOB_SECONDS=90 # inside run_job.sh, before that
 
-# try SENTENCE LAUNCHER N [NAME=VALUE...] WHAT...: as run_job.sh
+# try SENTENCE LAUNCHER N WHAT...: by run_job.sh, with variables
 try() {
-    local sentence="need 27: $1"
+    local sentence=$1
     shift
     run 0 "$folder/run_job.sh" "$1" "$2" "${variables[@]}" "$main" "${@:3}"
     local -r status=$?
@@ -33,7 +35,7 @@ functions_of_header() {
         grep -o 'RCX_API [^;]*;' | grep -o '\brcx_[a-z_]*(' | tr -d '(' | sort
 }
 run 0 "$main" list && diff <(functions_of_header) <(sort "$out") >"$err"
-ok $? "need 27: a child calls every function of rcx.h"
+ok $? "a child calls every function of rcx.h"
 
 variables=()
 single=0 serialized=1 multiple=2
@@ -56,7 +58,7 @@ try "a child is refused that is made while a thread is in a call" "$rcxrun" 2 \
 try "programs run while operations are in flight" "$rcxrun" 2 spawns
 try "programs run while operations are in flight, mpirun" mpirun 2 spawns
 
-sentence="need 27: a child that outlives its rank does not hold up the job"
+sentence="a child that outlives its rank does not hold up the job"
 run 0 "$rcxrun" -n 2 "$main" lingers && [ ! -s "$err" ]
 ok $? "$sentence"
 run 0 "$rcxrun" --prefix -n 2 "$main" lingers && [ ! -s "$err" ]

@@ -151,7 +151,7 @@ static void try_limit(void)
 
 /* ---- Given up ------------------------------------------------------------------ */
 
-enum { MANY_ABORTED = 500, ABORTED = 30 };
+enum { MANY_ABORTED = 100, ABORTED = 30 };
 
 static void hear_of_failure(rcx_comm_t *comm)
 {

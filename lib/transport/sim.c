@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "transport/sim.h"
+#include "transport/bell.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -36,6 +37,7 @@ struct port {
     struct side *arrived; /* threaded: what others completed for it */
     struct side **arrived_end;
     struct rcx_transport letterbox; /* threaded: for others' notes */
+    struct rcx_bell bell;
 };
 
 struct rcx_sim {
@@ -94,6 +96,7 @@ static void complete(struct rcx_sim *sim, struct side *side,
     struct port *port = &sim->ports[side->from];
 
     side->status = status;
+    rcx_bell_ring(&port->bell);
     if (!sim->threaded) {
         finish(sim, side);
         return;
@@ -218,6 +221,7 @@ static rcx_status_t match(struct rcx_sim *sim, struct side side)
             other->tag != side.tag)
             continue;
         *link = other->next;
+        rcx_bell_ring(&sim->ports[other->from].bell);
         sim->unmatched--;
         sim->ports[side.rank].unexpected -= other->is_send;
         sim->pairs[sim->pair_count++] =
@@ -243,8 +247,7 @@ static rcx_status_t add(struct port *port, struct side side)
     rcx_status_t status;
 
     lock(sim);
-    status =
-        is_due(sim, port->rank) ? RCX_ERR_TRANSPORT : match(sim, side);
+    status = is_due(sim, port->rank) ? RCX_ERR_TRANSPORT : match(sim, side);
     unlock(sim);
     return status;
 }
@@ -348,12 +351,6 @@ static unsigned sim_progress(struct rcx_transport *t)
     return events;
 }
 
-static bool is_of(const struct side *side, const struct port *port,
-                  const struct rcx_message *m)
-{
-    return side->from == port->rank && side->message == m;
-}
-
 static void sim_cancel(struct rcx_transport *t, struct rcx_message *m)
 {
     struct port *port = (struct port *)t;
@@ -365,7 +362,8 @@ static void sim_cancel(struct rcx_transport *t, struct rcx_message *m)
              link = &(*link)->next) {
             struct side *side = *link;
 
-            if (side->is_send || !is_of(side, port, m))
+            if (side->is_send || side->from != port->rank ||
+                side->message != m)
                 continue;
             *link = side->next;
             sim->unmatched--;
@@ -407,6 +405,7 @@ static void sim_notify(struct rcx_transport *t, int peer, const void *note,
     lock(sim);
     rcx_note_put(sim->threaded ? &port->letterbox : &port->base, sim->heap, note,
                  bytes);
+    rcx_bell_ring(&port->bell);
     unlock(sim);
 }
 
@@ -442,14 +441,24 @@ static void sim_nothing(struct rcx_transport *t)
 
 static int sim_event_fd(struct rcx_transport *t)
 {
-    (void)t;
-    return -1;
+    return rcx_bell_open(&((struct port *)t)->bell);
 }
 
 static rcx_status_t sim_arm(struct rcx_transport *t)
 {
-    (void)t;
-    return RCX_IN_PROGRESS;
+    struct port *port = (struct port *)t;
+    bool is_quiet;
+
+    lock(port->sim);
+    is_quiet = !port->arrived && !port->letterbox.notes &&
+               port->sim->pair_count == 0 && rcx_bell_arm(&port->bell);
+    unlock(port->sim);
+    return is_quiet ? RCX_OK : RCX_IN_PROGRESS;
+}
+
+static void sim_wake(struct rcx_transport *t)
+{
+    rcx_bell_wake(&((struct port *)t)->bell);
 }
 
 static void drop_unmatched(struct rcx_sim *sim, int rank)
@@ -508,8 +517,7 @@ static const struct rcx_transport_ops sim_ops = {
     .send = sim_send, .send_sync = sim_send, .recv = sim_recv, .progress = sim_progress,
     .cancel = sim_cancel, .probe = sim_probe, .notify = sim_notify,
     .take_note = sim_take_note, .event_fd = sim_event_fd, .arm = sim_arm,
-    .wake = sim_nothing,
-    .disconnect = sim_nothing, .close = sim_close,
+    .wake = sim_wake, .disconnect = sim_nothing, .close = sim_close,
 };
 
 struct rcx_sim *rcx_sim_create(struct rcx_heap *heap, int size, uint64_t seed)
@@ -530,7 +538,7 @@ struct rcx_sim *rcx_sim_create(struct rcx_heap *heap, int size, uint64_t seed)
     pthread_mutex_init(&sim->mutex, NULL);
     for (int i = 0; i < size; i++) {
         sim->ports[i] = (struct port){.base.ops = &sim_ops, .sim = sim,
-                                      .rank = i};
+                                      .rank = i, .bell.fd = -1};
         rcx_transport_reset_done(&sim->ports[i].base);
         sim->ports[i].arrived_end = &sim->ports[i].arrived;
     }
@@ -561,6 +569,7 @@ void rcx_sim_destroy(struct rcx_sim *sim)
     for (int i = 0; i < sim->size; i++) {
         free_notes(sim, &sim->ports[i].base);
         free_notes(sim, &sim->ports[i].letterbox);
+        rcx_bell_close(&sim->ports[i].bell);
     }
     pthread_mutex_destroy(&sim->mutex);
     while (sim->slabs) {

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "rcx/rcx.h"
+#include "times.h"
 
 /* Compares texts, so that a failure says what went wrong. */
 #define assert_status(expr, expected) \

@@ -35,11 +35,16 @@ void members_start(struct attempt *a, rcx_comm_t *comm, uint64_t k,
     require_ok(attempt_call(a, comm));
 }
 
+void members_judge(struct attempt *a)
+{
+    if (attempt_check(a))
+        require_failed(__FILE__, __LINE__, "attempt_check", a->problem);
+}
+
 void members_finish(struct attempt *a)
 {
     require_ok(rcx_wait(a->request));
-    if (attempt_check(a))
-        require_failed(__FILE__, __LINE__, "attempt_check", a->problem);
+    members_judge(a);
     attempt_close(a);
 }
 

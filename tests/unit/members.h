@@ -25,6 +25,8 @@ void members_run(rcx_comm_t *comm, uint64_t k);
 void members_start(struct attempt *a, rcx_comm_t *comm, uint64_t k,
                    uint64_t seed);
 void members_finish(struct attempt *a);
+/* What is complete is right. */
+void members_judge(struct attempt *a);
 
 /* A random number below n. */
 int members_draw(uint64_t *state, int n);

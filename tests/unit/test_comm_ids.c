@@ -13,7 +13,7 @@
 #include "members.h"
 #include "overlaps.h"
 
-enum { MOST = 9 };
+enum { MOST = TIMES(9, 4) };
 
 static const int in_order[MEMBERS_MOST] = {0, 1, 2,  3,  4,  5,  6,  7,
                                            8, 9, 10, 11, 12, 13, 14, 15};
@@ -44,7 +44,7 @@ static int sum_of(rcx_comm_t *comm, int x)
 
 /* ---- One after the other ---------------------------------------------------- */
 
-enum { CYCLES = 10000, WARM_UP = 100 };
+enum { CYCLES = TIMES(10000, 150), WARM_UP = 100 };
 
 static void cycle(struct job *job, int rank, void *arg)
 {
@@ -83,7 +83,7 @@ static void need_22_ten_thousand_cycles_leave_nothing_behind(void **state)
 
 /* ---- At once ---------------------------------------------------------------- */
 
-enum { LIVE = 4096 };
+enum { LIVE = TIMES(4096, 256) };
 
 static void hold_many(struct job *job, int rank, void *arg)
 {
@@ -225,7 +225,7 @@ static void need_22_64_overlapping_ones_are_used_in_any_order(void **state)
 
 /* ---- Made at the same time ----------------------------------------------------- */
 
-enum { MAKERS = 3, ROUNDS = 40 };
+enum { MAKERS = 3, ROUNDS = TIMES(40, 10) };
 
 /* One of the threads of a rank; those of one number on all ranks belong
  * together. */

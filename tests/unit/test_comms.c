@@ -10,7 +10,7 @@
 #include "context.h"
 #include "members.h"
 
-enum { MOST = 9, SEEDS = 3 };
+enum { MOST = TIMES(9, 5), SEEDS = TIMES(3, 1) };
 
 static const int in_order[MEMBERS_MOST] = {0, 1, 2,  3,  4,  5,  6,  7,
                                            8, 9, 10, 11, 12, 13, 14, 15};

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Ranks that have several threads each, over UCX (need 21).
+# Usage: test_threads.sh RCXRUN THREADS_MAIN
+
+set -u
+
+if [ $# -ne 2 ]; then
+    echo "usage: $0 RCXRUN THREADS_MAIN" >&2
+    exit 2
+fi
+rcxrun=$(realpath "$1")
+main=$(realpath "$2")
+# shellcheck source=tests/job/tap.sh
+source "$(dirname "$0")/tap.sh"
+unset "${!RCX_@}"
+bound=(timeout -k 5 60)
+need=21
+
+# try SENTENCE N [OPTION...] WHAT
+try() {
+    local -r sentence=$1 n=$2
+    shift 2
+    run 0 "$rcxrun" -n "$n" "${@:1:$#-1}" "$main" "${!#}" && [ ! -s "$err" ]
+    ok $? "$sentence"
+}
+
+for n in 2 3 4; do
+    try "$n ranks: threads use communicators of their own, and one starts \
+what another waits for" "$n" multiple
+done
+try "the same beside the progress thread" 3 -x RCX_PROGRESS=thread multiple
+try "the same where those that wait sleep" 2 -x RCX_WAIT=block multiple
+for n in 2 3; do
+    try "$n ranks: threads take turns on one communicator" "$n" serialized
+done
+try "the same beside the progress thread" 2 -x RCX_PROGRESS=thread serialized
+
+echo "1..$number"
+exit $((failed > 0))

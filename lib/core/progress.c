@@ -100,13 +100,24 @@ int rcx_context_poll(struct rcx_context *context)
     return events + handle_done(context);
 }
 
-/* A turn of whoever makes progress; not each one watches. */
+/* False: no other thread wants to. */
+static bool let_others_in(struct rcx_context *context)
+{
+    const bool is_wanted = rcx_guard_is_wanted(context->guard);
+
+    if (is_wanted)
+        rcx_guard_pass(context->guard);
+    return is_wanted;
+}
+
+/* A turn of whoever makes progress; not each one looks around. */
 static void turn(struct rcx_context *context)
 {
     if (++context->turns < TURNS && !rcx_is_attracted(context))
         return;
     context->turns = 0;
     rcx_watch(context);
+    let_others_in(context);
 }
 
 int rcx_context_progress(struct rcx_context *context)
@@ -114,6 +125,7 @@ int rcx_context_progress(struct rcx_context *context)
     const int events = rcx_context_poll(context);
 
     turn(context);
+    let_others_in(context); /* a thread that only polls would starve them */
     return events;
 }
 
@@ -142,14 +154,14 @@ static void idle(struct rcx_context *context, unsigned *vain)
 {
     rcx_watch(context);
     *vain += context->polls;
-    if (rcx_guard_is_wanted(context->guard))
-        rcx_guard_pass(context->guard);
-    else if (*vain < context->spin)
-        return;
-    else if (context->config.wait == RCX_WAIT_BLOCK)
-        rcx_sleep(context);
-    else
-        sched_yield();
+    if (!let_others_in(context)) {
+        if (*vain < context->spin)
+            return;
+        if (context->config.wait == RCX_WAIT_BLOCK)
+            rcx_sleep(context);
+        else
+            sched_yield();
+    }
     *vain = 0;
 }
 

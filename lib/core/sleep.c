@@ -147,12 +147,9 @@ enum { POLLS = 200, AWAY_US = 50 };
 /* Progress until there is nothing to do for a while. */
 static void work(struct rcx_context *context)
 {
-    for (int vain = 0; vain < POLLS && !context->called; vain++) {
+    for (int vain = 0; vain < POLLS && !context->called; vain++)
         if (rcx_context_progress(context) > 0)
             vain = 0;
-        if (rcx_guard_is_wanted(context->guard))
-            rcx_guard_pass(context->guard);
-    }
 }
 
 static void *run(void *arg)

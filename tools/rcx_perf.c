@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- The library's messages ---------------------------------------------- */
 
@@ -187,7 +188,11 @@ static rcx_status_t run(struct perf_job *job)
     messages.held = false;
     if (release(status) != RCX_OK)
         return status;
-    perf_report_begin(job, rows, n);
+    status = perf_agree(job, &job->init_seconds);
+    if (status == RCX_OK)
+        status = perf_agree(job, &job->init_bytes);
+    if (status == RCX_OK)
+        perf_report_begin(job, rows, n);
     for (int i = 0; i < n && status == RCX_OK; i++)
         status = run_row(job, &rows[i]);
     if (status == RCX_OK)
@@ -202,18 +207,43 @@ static void say(const struct perf_job *job, rcx_status_t status)
                 rcx_status_string(status));
 }
 
-/* Before any rank waits for another one. */
-static rcx_status_t start(struct perf_job *job)
+/* Memory in use; 0 where /proc does not tell. */
+static double resident_bytes(void)
+{
+    FILE *file = fopen("/proc/self/statm", "re");
+    long pages = 0;
+
+    if (!file)
+        return 0;
+    if (fscanf(file, "%*s %ld", &pages) != 1)
+        pages = 0;
+    fclose(file);
+    return (double)pages * (double)sysconf(_SC_PAGESIZE);
+}
+
+/* rcx_init(), and what it costs this rank. */
+static rcx_status_t open_context(struct perf_job *job)
 {
     const rcx_params_t params = {.field_mask = RCX_PARAM_LOG,
                                  .log = print_message};
+    const double bytes = resident_bytes(), begin = perf_now();
+    const rcx_status_t status = rcx_init(&params, &job->context);
+
+    job->init_seconds = perf_now() - begin;
+    job->init_bytes = resident_bytes() - bytes;
+    return status;
+}
+
+/* Before any rank waits for another one. */
+static rcx_status_t start(struct perf_job *job)
+{
     const struct perf_options *o = &job->options;
 
     /* the library reads the name, and says so if it does not like it */
     if (o->algo && setenv(perf_coll_variable(o->coll), o->algo, 1) != 0)
         return RCX_ERR_NOMEM;
     messages.held = true;
-    return release(rcx_init(&params, &job->context));
+    return release(open_context(job));
 }
 
 int main(int argc, char **argv)

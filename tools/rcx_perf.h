@@ -129,6 +129,7 @@ struct perf_job {
     double *slowest;     /* rank 0: over all ranks */
     double *copies;      /* one element a rank */
     long capacity;       /* of times and slowest */
+    double init_seconds, init_bytes; /* that rcx_init() took: the most of ranks */
     bool wrong;          /* an element was, here or anywhere */
 };
 
@@ -177,6 +178,8 @@ rcx_status_t perf_prepare(struct perf_job *job, const struct perf_row *row,
                           rcx_request_t **request_p);
 /* One operation in the form of the run, to its end. */
 rcx_status_t perf_operate(struct perf_job *job, const struct perf_row *row);
+/* Seconds, from some start on. */
+double perf_now(void);
 /* The largest value of all ranks, on all ranks; a barrier, too. */
 rcx_status_t perf_agree(struct perf_job *job, double *value);
 /* The timed iterations of a row. */

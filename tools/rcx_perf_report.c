@@ -61,6 +61,8 @@ static void begin_table(const struct perf_job *job)
         printf(" to rank %d", o->root);
     printf("; %d rank%s; %s%s\n", job->size, job->size == 1 ? "" : "s",
            perf_form_name(o->form), o->in_place ? ", in place" : "");
+    printf("# rcx_init() took %.1f ms and %.1f MiB, the most of the ranks.\n",
+           1e3 * job->init_seconds, job->init_bytes / (1 << 20));
     if (is_loop(job))
         printf("# Iterations back to back: mean, least and most in us of the "
                "ranks' average times. MB/s: 10^6\n# bytes of the vector over "
@@ -146,10 +148,12 @@ static void begin_json(const struct perf_job *job)
 
     printf("{\"rcx\": \"%s\", \"coll\": \"%s\", \"type\": \"%s\", "
            "\"op\": \"%s\", \"root\": %d, \"ranks\": %d,\n \"form\": \"%s\", "
-           "\"in_place\": %s, \"mode\": \"%s\",\n \"rows\": [",
+           "\"in_place\": %s, \"mode\": \"%s\",\n \"init_ms\": %.3f, "
+           "\"init_bytes\": %.0f,\n \"rows\": [",
            rcx_version(), perf_coll_name(o->coll), o->type->name, o->op->name,
            o->root, job->size, perf_form_name(o->form),
-           o->in_place ? "true" : "false", perf_mode_name(o->mode));
+           o->in_place ? "true" : "false", perf_mode_name(o->mode),
+           1e3 * job->init_seconds, job->init_bytes);
 }
 
 static void json_row(const struct perf_job *job, const struct perf_row *row,

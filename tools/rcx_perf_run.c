@@ -159,7 +159,7 @@ static rcx_status_t collect(struct perf_job *job, const double *from,
 
 /* ---- Timed iterations ---------------------------------------------------- */
 
-static double now(void)
+double perf_now(void)
 {
     struct timespec t;
 
@@ -213,10 +213,10 @@ static rcx_status_t run_sync(struct perf_job *job, const struct perf_row *row,
         status = perf_agree(job, &ignored);
         if (status != RCX_OK)
             break;
-        start = now();
+        start = perf_now();
         status = perf_operate(job, row);
         if (times)
-            times[i] = now() - start;
+            times[i] = perf_now() - start;
     }
     return status;
 }
@@ -232,23 +232,23 @@ static rcx_status_t run_loop(struct perf_job *job, const struct perf_row *row,
     if (job->options.in_place) /* zeros stay small, whatever the op */
         memset(perf_operand(job), 0, row->bytes);
     status = perf_agree(job, &ignored);
-    start = now();
+    start = perf_now();
     for (long i = 0; i < n && status == RCX_OK; i++)
         status = perf_operate(job, row);
-    *seconds_p = now() - start;
+    *seconds_p = perf_now() - start;
     return status;
 }
 
 static rcx_status_t run_some(struct perf_job *job, const struct perf_row *row,
                              long n, double *seconds_p)
 {
-    const double start = now();
+    const double start = perf_now();
     rcx_status_t status;
 
     if (job->options.mode == MODE_LOOP)
         return run_loop(job, row, n, seconds_p);
     status = run_sync(job, row, n, NULL);
-    *seconds_p = now() - start;
+    *seconds_p = perf_now() - start;
     return status;
 }
 

@@ -5,24 +5,26 @@
 # refuse to have a rank's memory read, too little shared memory, and settings
 # that differ. One warning for a node, or an error on every rank; never a rank
 # that is killed later. Usage: test_start.sh RCXRUN JOB_MAIN UNDUMPABLE FENCES
+# UNTHREADED
 
 set -u
 
-if [ $# -ne 4 ]; then
-    echo "usage: $0 RCXRUN JOB_MAIN UNDUMPABLE FENCES" >&2
+if [ $# -ne 5 ]; then
+    echo "usage: $0 RCXRUN JOB_MAIN UNDUMPABLE FENCES UNTHREADED" >&2
     exit 2
 fi
 rcxrun=$(realpath "$1")
 main=$(realpath "$2")
 undumpable=$(realpath "$3")
 fences=$(realpath "$4")
+unthreaded=$(realpath "$5")
 # shellcheck source=tests/job/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/tap.sh"
 
 bound=(timeout -k 5 120) # a hang is a failure, not a wait
 unset "${!RCX_@}" "${!UCX_@}"
 
-readonly ERR_CONFIG=4 # the negated rcx_status_t
+readonly ERR_UNSUPPORTED=3 ERR_CONFIG=4 # the negated rcx_status_t
 
 # skip REASON SENTENCE
 skip() {
@@ -170,6 +172,14 @@ run 0 "${launch[@]}" -n 3 env LD_PRELOAD="$fences" "$main" launch \
     && says_nothing \
     && [ "$(grep -cx 'rcx_init: 1 fences, 1 with data' "$out")" -eq 3 ]
 ok $? "rcx_init enters one fence, which carries data"
+
+# --- a UCX without threads ---
+need=21
+
+run $ERR_UNSUPPORTED "${launch[@]}" --keep-going -n 2 \
+    env LD_PRELOAD="$unthreaded" "$main" launch \
+    && says 2 "^rcx error: .*thread mode single"
+ok $? "a UCX that grants less than RCX needs is an error on every rank"
 
 echo "1..$number"
 exit $((failed > 0))

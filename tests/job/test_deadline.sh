@@ -36,7 +36,7 @@ try leave "${sleepy[@]}" leave
 try idle "${sleepy[@]}" idle
 try long "${sleepy[@]}" -x RCX_TIMEOUT=1h long
 try zero "${sleepy[@]}" -x RCX_TIMEOUT=0 long
-try short "${sleepy[@]}" -x RCX_TIMEOUT=1s short
+try short "${sleepy[@]}" -x RCX_TIMEOUT=3s short
 expect init "rcx_init ends in time, and says who is missing"
 expect leave "rcx_finalize ends in time, and says who is missing"
 expect idle "time before a call is not the call's"

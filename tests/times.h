@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How often: a step takes many times longer under ThreadSanitizer, which needs
- * few of them to see a race. */
+/* How often: a step takes many times longer under a sanitizer, which needs few
+ * of them to see a fault. */
 #ifndef RCX_TESTS_TIMES_H
 #define RCX_TESTS_TIMES_H
 
 #if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define UNDER_TSAN
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#define SANITIZED
 #endif
 #endif
-#if defined(__SANITIZE_THREAD__)
-#define UNDER_TSAN
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define SANITIZED
 #endif
 
-#ifdef UNDER_TSAN
-#define TIMES(usual, under_tsan) (under_tsan)
+#ifdef SANITIZED
+#define TIMES(usual, sanitized) (sanitized)
 #else
-#define TIMES(usual, under_tsan) (usual)
+#define TIMES(usual, sanitized) (usual)
 #endif
 
 #endif

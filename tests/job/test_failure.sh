@@ -24,30 +24,39 @@ unexpected() {
     grep -v '^rcxrun: rank 2 (pid [0-9]*) killed by signal 9' "$err"
 }
 
-# try STATUS HOW COLLECTIVE [OPTION...]
+# try HOW COLLECTIVE [OPTION...]; expect STATUS HOW COLLECTIVE [OPTION...]
 try() {
-    local -r status=$1 how=$2 collective=$3
-    shift 3
-    run "$status" "$rcxrun" -k -n 4 "$@" "$main" "$how" "$collective" &&
-        [ -z "$(unexpected)" ]
-    ok $? "$how in $collective $*"
+    begin "$*" "$rcxrun" -k -n 4 "${@:3}" "$main" "$1" "$2"
+}
+expect() {
+    end "${*:2}" "$1" && [ -z "$(unexpected)" ]
+    ok $? "$2 in $3 ${*:4}"
 }
 
+# One of the two mostly waits for its deadline.
 for collective in allreduce reduce reduce_scatter_block dup; do
-    try 137 kill $collective
-    try 137 stop $collective
-    try 0 late $collective
-    try 0 abort $collective
-    try 0 thread $collective
+    for pair in "kill 137 late 0" "stop 137 abort 0"; do
+        read -r how status other other_status <<<"$pair"
+        try "$how" $collective
+        try "$other" $collective
+        expect "$status" "$how" $collective
+        expect "$other_status" "$other" $collective
+    done
+    try thread $collective
+    expect 0 thread $collective
 done
-try 137 kill allreduce -x UCX_TLS=tcp,self -x UCX_NET_DEVICES=lo
-try 137 stop allreduce -x UCX_TLS=tcp,self -x UCX_NET_DEVICES=lo
+for how in kill stop; do
+    try $how allreduce -x UCX_TLS=tcp,self -x UCX_NET_DEVICES=lo
+    expect 137 $how allreduce -x UCX_TLS=tcp,self -x UCX_NET_DEVICES=lo
+done
 
 # UCX has its own words to say about a peer that is gone.
 peer=(-x RCX_ERR_MODE=peer -x UCX_KEEPALIVE_INTERVAL=1s -x UCX_LOG_LEVEL=fatal)
-try 137 dead allreduce "${peer[@]}"
-try 137 dead reduce "${peer[@]}" -x UCX_SYSV_ERROR_HANDLING=y \
-    -x UCX_POSIX_ERROR_HANDLING=y
+try dead allreduce "${peer[@]}"
+expect 137 dead allreduce "${peer[@]}"
+peer+=(-x UCX_SYSV_ERROR_HANDLING=y -x UCX_POSIX_ERROR_HANDLING=y)
+try dead reduce "${peer[@]}"
+expect 137 dead reduce "${peer[@]}"
 
 echo "1..$number"
 exit $((failed > 0))

@@ -333,8 +333,9 @@ RCX_API rcx_status_t rcx_comm_error(rcx_comm_t *comm, rcx_error_info_t *info_p);
 
 /*
  * Write what this process's communicators did last, and what they wait for, to
- * path, as JSON; rcx_trace reads it (docs/debugging.md). No communication: it
- * works when nothing else does. RCX_ERR_ARG: path cannot be written.
+ * path, as JSON; rcx_trace reads it (docs/debugging.md). A file is replaced when
+ * the dump is whole; a device, a pipe or a link is written to. No communication:
+ * it works when nothing else does. RCX_ERR_ARG: path cannot be written.
  */
 RCX_API rcx_status_t rcx_dump(rcx_context_t *context, const char *path);
 

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/algo.h"
@@ -196,14 +197,33 @@ static rcx_status_t cannot_write(const struct rcx_log *log, const char *path,
                     "%s", path, strerror(error));
 }
 
-rcx_status_t rcx_dump_to_path(const struct rcx_log *log, const char *path,
-                              const struct rcx_dump_head *head)
+static bool write_out(FILE *file, const struct rcx_dump_head *head)
+{
+    bool good;
+
+    errno = EIO; /* unless somebody knows better */
+    rcx_dump_write(file, head);
+    good = !ferror(file);
+    good &= fclose(file) == 0;
+    return good;
+}
+
+/* A device, a pipe or a link: it stays what it is. */
+static bool is_special(const char *path)
+{
+    struct stat s;
+
+    return lstat(path, &s) == 0 && !S_ISREG(s.st_mode);
+}
+
+/* Replace what is there once the dump is whole. */
+static rcx_status_t replace(const struct rcx_log *log, const char *path,
+                            const struct rcx_dump_head *head)
 {
     char young[PATH_MAX]; /* each thread has its own, and its own context */
     const int length =
         snprintf(young, sizeof young, "%s.%d.tmp", path, (int)gettid());
     FILE *file;
-    bool good;
 
     if (length >= (int)sizeof young)
         return cannot_write(log, path, ENAMETOOLONG);
@@ -211,15 +231,23 @@ rcx_status_t rcx_dump_to_path(const struct rcx_log *log, const char *path,
     file = fopen(young, "wxe");
     if (!file)
         return cannot_write(log, path, errno);
-    errno = EIO; /* unless somebody knows better */
-    rcx_dump_write(file, head);
-    good = !ferror(file);
-    good &= fclose(file) == 0;
-    if (good && rename(young, path) == 0)
+    if (write_out(file, head) && rename(young, path) == 0)
         return RCX_OK;
 
     const int error = errno;
 
     unlink(young);
     return cannot_write(log, path, error);
+}
+
+rcx_status_t rcx_dump_to_path(const struct rcx_log *log, const char *path,
+                              const struct rcx_dump_head *head)
+{
+    FILE *file;
+
+    if (!is_special(path))
+        return replace(log, path, head);
+    file = fopen(path, "we");
+    return file && write_out(file, head) ? RCX_OK
+                                         : cannot_write(log, path, errno);
 }

@@ -57,7 +57,7 @@ static void be_called(rcx_request_t *request, rcx_status_t status, void *arg)
     X(rcx_comm_set_timeout, in.h.comm, 1) \
     X(rcx_comm_abort, in.h.comm) \
     X(rcx_comm_error, in.h.comm, &out.info) \
-    X(rcx_dump, in.h.context, "/dev/null") \
+    X(rcx_dump, in.h.context, "/nowhere/dump") \
     X(rcx_progress, in.h.context) \
     X(rcx_get_fd, in.h.context, &out.fd) \
     X(rcx_arm, in.h.context) \

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "capture.h"
@@ -192,14 +193,6 @@ static void a_ring_that_was_opened_allocates_no_more(void **state)
 
 /* ---- Memory ------------------------------------------------------------- */
 
-#if defined __SANITIZE_ADDRESS__
-#define SANITIZED 1
-#elif defined __has_feature
-#if __has_feature(address_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-
 #ifndef SANITIZED /* whose heap writes into what it gives out */
 enum { LIVE = 4000, PAGES_EACH = 3 }; /* the record's, malloc's at both ends */
 
@@ -242,6 +235,7 @@ static void memory_that_is_not_used_stays_away(void **state)
 
     (void)state;
     mallopt(M_PERTURB, 0); /* Meson has malloc fill its blocks */
+    malloc_trim(0);        /* what other tests have used */
     prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
     memset(recorders, 1, sizeof recorders); /* their own pages are there */
     before = resident_bytes();
@@ -381,6 +375,25 @@ static void a_dump_replaces_what_was_there_when_it_is_whole(void **state)
     assert_non_null(strstr(after, "]}\n"));
 }
 
+/* As root it would replace /dev/null. */
+static void a_dump_to_a_link_leaves_the_link(void **state)
+{
+    const struct rcx_dump_head head = {.size = 1, .next = no_comm};
+    char target[sizeof path], after[1000];
+    struct stat s;
+
+    (void)state;
+    snprintf(target, sizeof target, "%s/target", folder);
+    unlink(path);
+    assert_int_equal(symlink(target, path), 0);
+    assert_ok(rcx_dump_to_path(&quiet_log, path, &head));
+    assert_int_equal(lstat(path, &s), 0);
+    assert_true(S_ISLNK(s.st_mode));
+    read_path(after, sizeof after);
+    assert_non_null(strstr(after, "]}\n"));
+    unlink(target);
+}
+
 static void a_dump_that_has_no_room_leaves_what_was_there(void **state)
 {
     const struct rcx_dump_head head = {.size = 1, .next = no_comm};
@@ -446,6 +459,7 @@ int main(void)
         cmocka_unit_test(strings_are_escaped),
         cmocka_unit_test(text_that_is_no_utf8_is_replaced),
         file_test(a_dump_replaces_what_was_there_when_it_is_whole),
+        file_test(a_dump_to_a_link_leaves_the_link),
         file_test(a_dump_that_has_no_room_leaves_what_was_there),
         file_test(a_path_that_cannot_be_written_is_refused),
     };

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Communication beside computation. What it gains depends on the cores: the
+# figures are printed, and judged where each thread of two ranks has its own.
+# Usage: test_overlap.sh RCXRUN OVERLAP_MAIN
+
+set -u
+
+if [ $# -ne 2 ]; then
+    echo "usage: $0 RCXRUN OVERLAP_MAIN" >&2
+    exit 2
+fi
+rcxrun=$(realpath "$1")
+main=$(realpath "$2")
+# shellcheck source=tests/job/tap.sh
+source "$(dirname "$0")/tap.sh"
+need=24
+unset "${!RCX_@}"
+bound=(timeout -k 5 100)
+cores=$(nproc)
+
+for progress in call thread; do
+    run 0 "$rcxrun" -n 2 -x RCX_PROGRESS=$progress "$main" 200 && [ ! -s "$err" ]
+    ok $? "RCX_PROGRESS=$progress: 10 MB beside 0.2 s of computation"
+    read -r blocking wait longer <"$out"
+    echo "# blocking $blocking ms, wait $wait ms, computation $longer ms longer, $cores cores"
+done
+sentence="with a free core it is waited for less than a tenth of its time"
+if [ "$cores" -ge 4 ]; then
+    awk '{ exit !($2 < 0.1 * $1) }' "$out"
+    ok $? "$sentence"
+else
+    ok 0 "$sentence # SKIP $cores cores"
+fi
+
+echo "1..$number"
+exit $((failed > 0))

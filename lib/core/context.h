@@ -97,6 +97,8 @@ struct rcx_request {
     char *in, *out;
     uint64_t begin;     /* ticks */
     uint64_t record;    /* its number in the recorder */
+    bool is_recorded;
+    bool waits_inside;  /* blocking: nothing else happens before its end */
     int64_t timeout_ns; /* from there; 0: none */
     uint64_t sequence;  /* of its first segment */
     uint64_t mark;      /* of the call's number, in tags */
@@ -330,7 +332,9 @@ enum { RCX_LONG_AWAY_TICKS = 1 << 28 /* about 0.1 s */ };
  */
 static inline void rcx_note_call(struct rcx_context *context, uint64_t ticks)
 {
-    if (__builtin_expect(ticks - context->ticks > RCX_LONG_AWAY_TICKS, 0))
+    const int64_t away = (int64_t)(ticks - context->ticks);
+
+    if (__builtin_expect(away > RCX_LONG_AWAY_TICKS, 0))
         rcx_context_catch_up(context);
     context->ticks = ticks;
 }

@@ -148,21 +148,27 @@ static bool poll(struct rcx_transport *t, unsigned polls)
     return true;
 }
 
+static void give_core_away(struct rcx_context *context)
+{
+    if (context->config.wait == RCX_WAIT_BLOCK)
+        rcx_sleep(context);
+    else
+        sched_yield();
+}
+
 /* Nothing happened: look around, let other threads in, or give the core away
  * if even more polls were in vain. */
 static void idle(struct rcx_context *context, unsigned *vain)
 {
     rcx_watch(context);
     *vain += context->polls;
-    if (!let_others_in(context)) {
-        if (*vain < context->spin)
-            return;
-        if (context->config.wait == RCX_WAIT_BLOCK)
-            rcx_sleep(context);
-        else
-            sched_yield();
+    if (let_others_in(context)) {
+        *vain = 0;
+    } else if (*vain >= context->spin) {
+        give_core_away(context);
+        *vain = 0;
     }
-    *vain = 0;
+    context->ticks = rcx_ticks();
 }
 
 rcx_status_t rcx_request_wait(struct rcx_request *r)

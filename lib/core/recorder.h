@@ -9,7 +9,7 @@
  *     number = record->number;
  *     record->sequence = ...; and all else that says "of the caller"
  *     ...
- *     rcx_recorder_end(&comm->recorder, number, status);
+ *     rcx_recorder_end(&comm->recorder, number, status, rcx_ticks());
  */
 #ifndef RCX_CORE_RECORDER_H
 #define RCX_CORE_RECORDER_H
@@ -100,7 +100,7 @@ rcx_recorder_copy(struct rcx_recorder *r, const struct rcx_record *like,
 /* The operation whose record has that number is over. By then a later one may
  * have its place. */
 static inline void rcx_recorder_end(struct rcx_recorder *r, uint64_t number,
-                                    rcx_status_t status)
+                                    rcx_status_t status, uint64_t ticks)
 {
     struct rcx_record *record = &r->slots[number & r->mask];
 
@@ -108,7 +108,7 @@ static inline void rcx_recorder_end(struct rcx_recorder *r, uint64_t number,
         return;
     record->state = status == RCX_OK ? RCX_RECORD_DONE : RCX_RECORD_FAILED;
     record->status = (int16_t)status;
-    record->end = rcx_ticks();
+    record->end = ticks;
 }
 
 /* Numbers from here to next are kept, the rest is overwritten. */

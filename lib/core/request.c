@@ -166,6 +166,7 @@ rcx_status_t rcx_request_new(struct rcx_comm *comm, struct rcx_entry *entry,
     }
     r->state = RCX_REQUEST_IDLE;
     r->status = RCX_OK;
+    r->waits_inside = false;
     *request_p = r;
     return RCX_OK;
 }
@@ -176,6 +177,7 @@ rcx_status_t rcx_request_run(struct rcx_comm *comm, struct rcx_entry *entry,
     struct rcx_request r;
     rcx_status_t status = prepare(&r, comm, entry, in, out);
 
+    r.waits_inside = true;
     if (status == RCX_OK) {
         rcx_request_launch(&r);
         status = rcx_request_wait(&r);
@@ -415,13 +417,32 @@ static void settle(struct rcx_request *r)
         rcx_comm_fail(comm, r->status, NULL, 0, WHICH, WHICH_OF(r));
 }
 
+static void record(struct rcx_request *r)
+{
+    struct rcx_record *record = rcx_recorder_copy(
+        &r->comm->recorder, &r->entry->record, r->begin);
+
+    r->record = record->number;
+    r->is_recorded = true;
+    record->sequence = r->sequence;
+}
+
+/* Who waits inside has looked at the clock if that took long. A look costs a
+ * thirtieth of a short operation. */
+static uint64_t end_of(const struct rcx_request *r)
+{
+    return r->waits_inside ? r->comm->context->ticks : rcx_ticks();
+}
+
 static inline void complete(struct rcx_request *r)
 {
+    if (!r->is_recorded)
+        record(r);
     if (r->comm->stalled == r) /* it found a number without unstall() */
         r->comm->stalled = r->next;
     unlink_active(r->comm, r);
     r->state = RCX_REQUEST_IDLE;
-    rcx_recorder_end(&r->comm->recorder, r->record, r->status);
+    rcx_recorder_end(&r->comm->recorder, r->record, r->status, end_of(r));
     if (r->status != RCX_OK)
         settle(r);
     if (r->callback)
@@ -433,6 +454,8 @@ static inline void complete(struct rcx_request *r)
 /* No memory for the next segment: the communicator cannot go on. */
 static void cut_short(struct rcx_request *r)
 {
+    if (!r->is_recorded)
+        record(r);
     r->total = r->launched;
     r->status = RCX_ERR_NOMEM;
     settle(r);
@@ -487,15 +510,7 @@ void rcx_request_finish(struct rcx_request *r)
     complete(r);
 }
 
-static void record(struct rcx_request *r)
-{
-    struct rcx_record *record = rcx_recorder_copy(
-        &r->comm->recorder, &r->entry->record, r->begin);
-
-    r->record = record->number;
-    record->sequence = r->sequence;
-}
-
+/* Recorded while the first messages travel. */
 void rcx_request_launch(struct rcx_request *r)
 {
     struct rcx_comm *comm = r->comm;
@@ -510,9 +525,11 @@ void rcx_request_launch(struct rcx_request *r)
     comm->calls++;
     comm->mark = (comm->mark - comm->mark_mask) & comm->mark_mask;
     r->mark = comm->mark;
-    record(r);
+    r->is_recorded = false;
     link_active(comm, r);
     pump(r);
+    if (!r->is_recorded)
+        record(r);
 }
 
 void rcx_request_advance(struct rcx_request *r, struct rcx_exec *x)

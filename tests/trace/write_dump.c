@@ -53,7 +53,7 @@ static void record(struct rcx_recorder *r, const struct call *call)
     record->root = call->r.root;
     record->coll = call->r.coll;
     if (call->status != RCX_IN_PROGRESS)
-        rcx_recorder_end(r, number, call->status);
+        rcx_recorder_end(r, number, call->status, rcx_ticks());
 }
 
 /* The engine knows one of the two operations in flight. */

@@ -55,6 +55,11 @@ static uint64_t begin(uint64_t sequence)
     return record->number;
 }
 
+static void end(uint64_t number, rcx_status_t status)
+{
+    rcx_recorder_end(&recorder, number, status, rcx_ticks());
+}
+
 /* ---- Ticks -------------------------------------------------------------- */
 
 static void ticks_become_nanoseconds_on_a_line(void **state)
@@ -112,7 +117,7 @@ static void the_last_operations_are_kept(void **state)
         const uint64_t number = begin(i + 100);
 
         assert_int_equal(number, i);
-        rcx_recorder_end(&recorder, number, i % 5 ? RCX_OK : RCX_ERR_TIMEOUT);
+        end(number, i % 5 ? RCX_OK : RCX_ERR_TIMEOUT);
         assert_int_equal(rcx_recorder_oldest(&recorder),
                          i < DEPTH ? 0 : i - DEPTH + 1);
     }
@@ -136,9 +141,9 @@ static void an_operation_is_started_until_it_ends(void **state)
 
     (void)state;
     assert_int_equal(r->state, RCX_RECORD_STARTED);
-    rcx_recorder_end(&recorder, second, RCX_OK);
+    end(second, RCX_OK);
     assert_int_equal(r->state, RCX_RECORD_STARTED);
-    rcx_recorder_end(&recorder, first, RCX_OK);
+    end(first, RCX_OK);
     assert_int_equal(r->state, RCX_RECORD_DONE);
 }
 
@@ -154,7 +159,7 @@ static void an_overwritten_operation_ends_without_a_trace(void **state)
     assert_ptr_equal(rcx_recorder_at(&recorder, old),
                      rcx_recorder_at(&recorder, young));
     before = *rcx_recorder_at(&recorder, young);
-    rcx_recorder_end(&recorder, old, RCX_ERR_TRANSPORT);
+    end(old, RCX_ERR_TRANSPORT);
     assert_memory_equal(&before, rcx_recorder_at(&recorder, young),
                         sizeof before);
 }
@@ -168,10 +173,10 @@ static void without_memory_the_last_operation_is_kept(void **state)
     old = begin(1);
     young = begin(2);
     heap.budget = UINT64_MAX; /* too late: a ring would have lost the numbers */
-    rcx_recorder_end(&recorder, old, RCX_ERR_OP);
+    end(old, RCX_ERR_OP);
     assert_int_equal(rcx_recorder_at(&recorder, young)->state,
                      RCX_RECORD_STARTED);
-    rcx_recorder_end(&recorder, young, RCX_OK);
+    end(young, RCX_OK);
     assert_int_equal(rcx_recorder_at(&recorder, young)->state, RCX_RECORD_DONE);
     assert_int_equal(rcx_recorder_at(&recorder, young)->sequence, 2);
     assert_int_equal(begin(3), 2);
@@ -187,7 +192,7 @@ static void a_ring_that_was_opened_allocates_no_more(void **state)
     assert_int_equal(heap.calls, 1);
     heap.budget = 0;
     for (uint64_t i = 0; i < 2 * DEPTH; i++)
-        rcx_recorder_end(&recorder, begin(i), RCX_OK);
+        end(begin(i), RCX_OK);
     assert_int_equal(rcx_recorder_oldest(&recorder), DEPTH);
 }
 
@@ -242,7 +247,8 @@ static void memory_that_is_not_used_stays_away(void **state)
     for (int i = 0; i < LIVE; i++) {
         rcx_recorder_init(&recorders[i], &heap);
         rcx_recorder_end(&recorders[i],
-                         rcx_recorder_begin(&recorders[i], rcx_ticks())->number, RCX_OK);
+                         rcx_recorder_begin(&recorders[i], 1)->number, RCX_OK,
+                         2);
     }
     print_message("# %.1f KB each\n",
                   (double)(resident_bytes() - before) / LIVE / 1024);

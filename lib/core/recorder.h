@@ -5,9 +5,9 @@
  * two readings of the CPU's ticks: no lock, no system call, and no allocation
  * but that of the ring, once.
  *
- *     record = rcx_recorder_begin(&comm->recorder, rcx_ticks());
+ *     record = rcx_recorder_begin(&comm->recorder, like, rcx_ticks());
  *     number = record->number;
- *     record->sequence = ...; and all else that says "of the caller"
+ *     record->sequence = ...; and what else like does not say "of the caller"
  *     ...
  *     rcx_recorder_end(&comm->recorder, number, status, rcx_ticks());
  */
@@ -65,26 +65,11 @@ void rcx_recorder_free(struct rcx_recorder *r);
  */
 void rcx_recorder_open(struct rcx_recorder *r);
 
-/* The next record, in place of the oldest, with state STARTED, begun at ticks. */
-static inline struct rcx_record *rcx_recorder_begin(struct rcx_recorder *r,
-                                                    uint64_t ticks)
-{
-    struct rcx_record *record;
-
-    if (__builtin_expect(!r->slots, 0))
-        rcx_recorder_open(r);
-    record = &r->slots[r->next & r->mask];
-    record->number = r->next++;
-    record->state = RCX_RECORD_STARTED;
-    record->status = RCX_IN_PROGRESS;
-    record->begin = ticks;
-    return record;
-}
-
-/* The same with all that like says. */
+/* The next record, in place of the oldest, begun at ticks; like says the rest:
+ * a record of state STARTED and status RCX_IN_PROGRESS. */
 static inline struct rcx_record *
-rcx_recorder_copy(struct rcx_recorder *r, const struct rcx_record *like,
-                  uint64_t ticks)
+rcx_recorder_begin(struct rcx_recorder *r, const struct rcx_record *like,
+                   uint64_t ticks)
 {
     struct rcx_record *record;
 

@@ -417,11 +417,15 @@ static void settle(struct rcx_request *r)
         rcx_comm_fail(comm, r->status, NULL, 0, WHICH, WHICH_OF(r));
 }
 
+/* Unless it is. */
 static void record(struct rcx_request *r)
 {
-    struct rcx_record *record = rcx_recorder_copy(
-        &r->comm->recorder, &r->entry->record, r->begin);
+    struct rcx_record *record;
 
+    if (r->is_recorded)
+        return;
+    record = rcx_recorder_begin(&r->comm->recorder, &r->entry->record,
+                                r->begin);
     r->record = record->number;
     r->is_recorded = true;
     record->sequence = r->sequence;
@@ -436,8 +440,7 @@ static uint64_t end_of(const struct rcx_request *r)
 
 static inline void complete(struct rcx_request *r)
 {
-    if (!r->is_recorded)
-        record(r);
+    record(r);
     if (r->comm->stalled == r) /* it found a number without unstall() */
         r->comm->stalled = r->next;
     unlink_active(r->comm, r);
@@ -454,8 +457,7 @@ static inline void complete(struct rcx_request *r)
 /* No memory for the next segment: the communicator cannot go on. */
 static void cut_short(struct rcx_request *r)
 {
-    if (!r->is_recorded)
-        record(r);
+    record(r);
     r->total = r->launched;
     r->status = RCX_ERR_NOMEM;
     settle(r);
@@ -528,8 +530,7 @@ void rcx_request_launch(struct rcx_request *r)
     r->is_recorded = false;
     link_active(comm, r);
     pump(r);
-    if (!r->is_recorded)
-        record(r);
+    record(r);
 }
 
 void rcx_request_advance(struct rcx_request *r, struct rcx_exec *x)

@@ -40,18 +40,13 @@ static const struct call calls[] = {
 
 static void record(struct rcx_recorder *r, const struct call *call)
 {
-    struct rcx_record *record = rcx_recorder_begin(r, rcx_ticks());
-    const uint64_t number = record->number;
+    struct rcx_record like = call->r;
+    uint64_t number;
 
-    record->sequence = call->r.sequence;
-    record->count = call->r.count;
-    record->segment = call->r.segment;
-    record->algo =
-        call->algo ? rcx_algo_find(call->r.coll, call->algo) : NULL;
-    record->type = call->r.type;
-    record->op = call->r.op;
-    record->root = call->r.root;
-    record->coll = call->r.coll;
+    like.state = RCX_RECORD_STARTED;
+    like.status = RCX_IN_PROGRESS;
+    like.algo = call->algo ? rcx_algo_find(like.coll, call->algo) : NULL;
+    number = rcx_recorder_begin(r, &like, rcx_ticks())->number;
     if (call->status != RCX_IN_PROGRESS)
         rcx_recorder_end(r, number, call->status, rcx_ticks());
 }

@@ -42,17 +42,13 @@ static int close_recorder(void **state)
 /* Begin an operation as the caller would; its number. */
 static uint64_t begin(uint64_t sequence)
 {
-    struct rcx_record *record = rcx_recorder_begin(&recorder, rcx_ticks());
+    const struct rcx_record like = {
+        .sequence = sequence, .count = 10 * sequence,
+        .algo = rcx_algo_table[0], .type = RCX_INT32, .op = RCX_SUM,
+        .coll = RCX_COLL_ALLREDUCE, .state = RCX_RECORD_STARTED,
+        .status = RCX_IN_PROGRESS};
 
-    record->sequence = sequence;
-    record->count = 10 * sequence;
-    record->segment = 0;
-    record->algo = rcx_algo_table[0];
-    record->type = RCX_INT32;
-    record->op = RCX_SUM;
-    record->root = 0;
-    record->coll = RCX_COLL_ALLREDUCE;
-    return record->number;
+    return rcx_recorder_begin(&recorder, &like, rcx_ticks())->number;
 }
 
 static void end(uint64_t number, rcx_status_t status)
@@ -235,6 +231,7 @@ static int resident_pages(const struct rcx_recorder *r)
 static void memory_that_is_not_used_stays_away(void **state)
 {
     static struct rcx_recorder recorders[LIVE];
+    const struct rcx_record like = {.state = RCX_RECORD_STARTED};
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     uint64_t before;
 
@@ -247,8 +244,8 @@ static void memory_that_is_not_used_stays_away(void **state)
     for (int i = 0; i < LIVE; i++) {
         rcx_recorder_init(&recorders[i], &heap);
         rcx_recorder_end(&recorders[i],
-                         rcx_recorder_begin(&recorders[i], 1)->number, RCX_OK,
-                         2);
+                         rcx_recorder_begin(&recorders[i], &like, 1)->number,
+                         RCX_OK, 2);
     }
     print_message("# %.1f KB each\n",
                   (double)(resident_bytes() - before) / LIVE / 1024);

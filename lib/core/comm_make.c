@@ -9,11 +9,6 @@
 #include "core/arguments.h"
 #include "core/note.h"
 
-static int world_rank(const struct rcx_comm *comm, int rank)
-{
-    return comm->ranks ? comm->ranks[rank] : rank;
-}
-
 static rcx_status_t derive(struct rcx_comm *parent, uint32_t id,
                            const int members[], int n, struct rcx_comm **new_p)
 {
@@ -28,7 +23,7 @@ static rcx_status_t derive(struct rcx_comm *parent, uint32_t id,
     for (int i = 0; i < n; i++) {
         if (members[i] == parent->rank)
             rank = i;
-        ranks[i] = world_rank(parent, members[i]);
+        ranks[i] = rcx_comm_context_rank(parent, members[i]);
     }
     status = rcx_comm_new(context, id, rank, n, ranks, new_p);
     if (status == RCX_OK)

@@ -31,7 +31,6 @@ struct rcx_forced {
     unsigned window;             /* 0: RCX chooses */
 };
 
-
 enum { RCX_WINDOW_MAX = 8 }; /* segments in flight; a power of two */
 
 struct rcx_config {

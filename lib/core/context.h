@@ -271,6 +271,11 @@ uint32_t rcx_comm_id_free_in(const struct rcx_context *context,
 /* Mark one as used. False: it is already. */
 bool rcx_comm_id_take(struct rcx_context *context, uint32_t id);
 void rcx_comm_id_drop(struct rcx_context *context, uint32_t id);
+/* The context's rank of comm's. */
+static inline int rcx_comm_context_rank(const struct rcx_comm *comm, int rank)
+{
+    return comm->ranks ? comm->ranks[rank] : rank;
+}
 /* One blocking operation of RCX's own. */
 rcx_status_t rcx_comm_run(struct rcx_comm *comm, const struct rcx_call *call,
                           const void *in, void *out);

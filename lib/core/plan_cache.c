@@ -408,7 +408,7 @@ static struct rcx_exec *new_exec(struct rcx_comm *comm,
     x->elem_bytes = reducer->elem_bytes;
     x->layout = comm->context->layout;
     x->endpoints = comm->ranks;
-    x->rank = comm->ranks ? comm->ranks[comm->rank] : comm->rank;
+    x->rank = rcx_comm_context_rank(comm, comm->rank);
     return x;
 }
 

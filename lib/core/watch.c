@@ -51,7 +51,7 @@ void rcx_note_send(struct rcx_comm *comm, int rank, struct rcx_note_body *body)
 {
     body->comm_id = comm->id;
     body->tag = (int16_t)comm->tag;
-    send_note(comm->context, comm->ranks ? comm->ranks[rank] : rank, body);
+    send_note(comm->context, rcx_comm_context_rank(comm, rank), body);
 }
 
 /* What a member says of it: others may have had its id before. */
@@ -180,7 +180,7 @@ static void read_notes(struct rcx_context *context)
 static void mourn(struct rcx_comm *comm, const unsigned char *dead)
 {
     for (int i = 0; i < comm->size; i++)
-        if (dead[comm->ranks ? comm->ranks[i] : i])
+        if (dead[rcx_comm_context_rank(comm, i)])
             rcx_comm_fail(comm, RCX_ERR_PEER_FAILED, &i, 1,
                           "communicator %u: rank %d is dead", comm->id, i);
 }

@@ -20,6 +20,11 @@ struct job {
     struct rcx_heap sim_heap;
 };
 
+static inline rcx_comm_t *world_of(const struct job *job, int rank)
+{
+    return rcx_world(job->contexts[rank]);
+}
+
 struct job_options {
     const rcx_params_t *params;
     const struct rcx_tag_layout *layout; /* NULL: the usual one */

@@ -3,6 +3,9 @@
 
 #include "test.h"
 
+const int in_order[MEMBERS_MOST] = {0, 1, 2,  3,  4,  5,  6,  7,
+                                    8, 9, 10, 11, 12, 13, 14, 15};
+
 static const struct serial_kind sum = {RCX_UINT64, RCX_SUM, 0};
 
 rcx_comm_t *members_make(rcx_comm_t *world, int i)

@@ -11,6 +11,9 @@
 
 enum { MEMBERS_MOST = 16 };
 
+/* All ranks, from the first on. */
+extern const int in_order[MEMBERS_MOST];
+
 /* The i-th of many of all ranks of world: by dup, split and create_group in
  * turn. Now and then a split that makes none goes before it. */
 rcx_comm_t *members_make(rcx_comm_t *world, int i);

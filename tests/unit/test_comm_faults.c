@@ -17,9 +17,6 @@ enum { MOST = 5 };
 #define SHORT_NS INT64_C(50000000)
 #define LONG_NS INT64_C(60000000000)
 
-static const int in_order[MEMBERS_MOST] = {0, 1, 2,  3,  4,  5,  6,  7,
-                                           8, 9, 10, 11, 12, 13, 14, 15};
-
 /* Run fn on each rank of a job. */
 static void run(int size, rcx_thread_mode_t threads,
                 void (*fn)(struct job *job, int rank, void *arg), void *arg)
@@ -34,11 +31,6 @@ static void run(int size, rcx_thread_mode_t threads,
     assert_ok(job_open(&job, size, &options));
     job_each(&job, fn, arg);
     assert_ok(job_close(&job));
-}
-
-static rcx_comm_t *world_of(struct job *job, int rank)
-{
-    return rcx_world(job->contexts[rank]);
 }
 
 static rcx_status_t add_up(rcx_comm_t *comm)

@@ -15,9 +15,6 @@
 
 enum { MOST = TIMES(9, 4) };
 
-static const int in_order[MEMBERS_MOST] = {0, 1, 2,  3,  4,  5,  6,  7,
-                                           8, 9, 10, 11, 12, 13, 14, 15};
-
 static void open_job(struct job *job, int size, uint64_t seed,
                      const struct rcx_tag_layout *layout,
                      rcx_thread_mode_t threads)
@@ -29,11 +26,6 @@ static void open_job(struct job *job, int size, uint64_t seed,
         .params = &params, .layout = layout, .threaded = true, .seed = seed};
 
     assert_ok(job_open(job, size, &options));
-}
-
-static rcx_comm_t *world_of(struct job *job, int rank)
-{
-    return rcx_world(job->contexts[rank]);
 }
 
 static int sum_of(rcx_comm_t *comm, int x)

@@ -12,9 +12,6 @@
 
 enum { MOST = TIMES(9, 5), SEEDS = TIMES(3, 1) };
 
-static const int in_order[MEMBERS_MOST] = {0, 1, 2,  3,  4,  5,  6,  7,
-                                           8, 9, 10, 11, 12, 13, 14, 15};
-
 static void open_job(struct job *job, int size, uint64_t seed,
                      rcx_thread_mode_t threads)
 {
@@ -40,11 +37,6 @@ static void run_everywhere(int smallest,
             assert_ok(job_close(&job));
         }
     }
-}
-
-static rcx_comm_t *world_of(struct job *job, int rank)
-{
-    return rcx_world(job->contexts[rank]);
 }
 
 /* ---- dup ------------------------------------------------------------------ */

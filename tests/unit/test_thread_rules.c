@@ -12,14 +12,6 @@
 #include "crew.h"
 #include "members.h"
 
-static const int in_order[MEMBERS_MOST] = {0, 1, 2,  3,  4,  5,  6,  7,
-                                           8, 9, 10, 11, 12, 13, 14, 15};
-
-static rcx_comm_t *world_of(struct job *job, int rank)
-{
-    return rcx_world(job->contexts[rank]);
-}
-
 /* ---- A second start ------------------------------------------------------------ */
 
 /* What one rank's threads share. */

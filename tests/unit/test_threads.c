@@ -16,11 +16,6 @@
 
 enum { LARGEST = 3 };
 
-static rcx_comm_t *world_of(struct job *job, int rank)
-{
-    return rcx_world(job->contexts[rank]);
-}
-
 /* Jobs of all sizes, without the progress thread and with it. */
 static void run_everywhere(crew_fn_t *fn)
 {

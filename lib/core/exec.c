@@ -24,6 +24,14 @@ rcx_status_t rcx_reducer_apply(const struct rcx_reducer *r, void *dst,
                                                                 : RCX_ERR_OP;
 }
 
+static inline void enqueue(struct rcx_exec *x, uint32_t step)
+{
+    if (rcx_step_is_message(x->plan->steps[step].kind))
+        x->queue[x->last_message++] = step;
+    else
+        x->queue[--x->last_local] = step;
+}
+
 static size_t align(size_t bytes)
 {
     return (bytes + 15) & ~(size_t)15;
@@ -37,19 +45,43 @@ size_t rcx_exec_bytes(const struct rcx_plan *plan)
            n * sizeof(struct rcx_message) + 2 * n * sizeof(uint32_t);
 }
 
-void rcx_exec_init(struct rcx_exec *x, const struct rcx_plan *plan)
+static void init_message(struct rcx_exec *x, uint32_t i,
+                         const struct rcx_exec_setting *s)
 {
-    const size_t n = plan->step_count;
+    const struct rcx_step *step = &x->plan->steps[i];
+    struct rcx_message *m = &x->messages[i];
+
+    *m = (struct rcx_message){.owner = x, .step = i};
+    if (!rcx_step_is_message(step->kind))
+        return;
+    m->peer = s->endpoints ? s->endpoints[step->peer] : step->peer;
+    m->tag = rcx_tag_message(&s->layout, step->message,
+                             step->kind == RCX_STEP_SEND ? s->rank : m->peer);
+}
+
+void rcx_exec_init(struct rcx_exec *x, const struct rcx_plan *plan,
+                   const struct rcx_exec_setting *setting)
+{
+    const uint32_t n = plan->step_count;
 
     memset(x, 0, sizeof *x);
     x->plan = plan;
+    x->transport = setting->transport;
+    x->reducer = setting->reducer;
+    x->layout = setting->layout;
+    x->elem_bytes = setting->reducer->elem_bytes;
     x->messages = (void *)((char *)x + align(sizeof *x));
     x->waits = (uint32_t *)(x->messages + n);
     x->queue = x->waits + n;
     for (uint32_t i = 0; i < n; i++) {
-        x->messages[i] = (struct rcx_message){.owner = x, .step = i};
+        init_message(x, i, setting);
         x->waits[i] = plan->steps[i].waits;
     }
+    x->last_local = n;
+    for (uint32_t i = 0; i < plan->ready_count; i++)
+        enqueue(x, plan->ready[i]);
+    x->ready_messages = x->last_message;
+    x->ready_local = x->last_local;
 }
 
 static void fail(struct rcx_exec *x, rcx_status_t status)
@@ -61,11 +93,6 @@ static void fail(struct rcx_exec *x, rcx_status_t status)
 static inline char *at(const struct rcx_exec *x, unsigned buffer, size_t offset)
 {
     return x->base[buffer] + offset * x->elem_bytes;
-}
-
-static inline int endpoint(const struct rcx_exec *x, int peer)
-{
-    return x->endpoints ? x->endpoints[peer] : peer;
 }
 
 /* An empty message where data was due: the sender failed before. */
@@ -84,14 +111,12 @@ static void check_arrival(struct rcx_exec *x, const struct rcx_message *m)
 static rcx_status_t receive(struct rcx_exec *x, const struct rcx_step *step,
                             struct rcx_message *m)
 {
-    const int peer = endpoint(x, step->peer);
-    const uint64_t tag = rcx_tag(&x->layout, x->tag_base, step->message, peer);
     rcx_status_t status;
 
     m->status = RCX_IN_PROGRESS;
-    status = x->transport->ops->recv(x->transport, peer,
-                                     at(x, step->dst, step->dst_at),
-                                     step->count * x->elem_bytes, tag, m);
+    status = x->transport->ops->recv(
+        x->transport, m->peer, at(x, step->dst, step->dst_at),
+        step->count * x->elem_bytes, x->tag_base | m->tag, m);
     if (status == RCX_IN_PROGRESS)
         return status;
     m->status = status;
@@ -103,8 +128,6 @@ static rcx_status_t receive(struct rcx_exec *x, const struct rcx_step *step,
 static rcx_status_t send(struct rcx_exec *x, const struct rcx_step *step,
                          struct rcx_message *m)
 {
-    const uint64_t tag =
-        rcx_tag(&x->layout, x->tag_base, step->message, x->rank);
     const struct rcx_transport_ops *ops = x->transport->ops;
     const size_t bytes =
         x->status == RCX_OK ? step->count * x->elem_bytes : 0;
@@ -112,8 +135,8 @@ static rcx_status_t send(struct rcx_exec *x, const struct rcx_step *step,
 
     m->status = RCX_IN_PROGRESS;
     status = (x->sync ? ops->send_sync : ops->send)(
-        x->transport, endpoint(x, step->peer), at(x, step->left, step->left_at),
-        bytes, tag, m);
+        x->transport, m->peer, at(x, step->left, step->left_at), bytes,
+        x->tag_base | m->tag, m);
     if (status != RCX_IN_PROGRESS)
         m->status = status;
     return status;
@@ -131,14 +154,6 @@ static rcx_status_t work(struct rcx_exec *x, const struct rcx_step *step)
     memcpy(at(x, step->dst, step->dst_at), at(x, step->left, step->left_at),
            step->count * x->elem_bytes);
     return RCX_OK;
-}
-
-static inline void enqueue(struct rcx_exec *x, uint32_t step)
-{
-    if (rcx_step_is_message(x->plan->steps[step].kind))
-        x->queue[x->last_message++] = step;
-    else
-        x->queue[--x->last_local] = step;
 }
 
 /* A step that need not wait any more waits for as much in the next run. */
@@ -191,14 +206,12 @@ static bool run(struct rcx_exec *x)
 
 bool rcx_exec_start(struct rcx_exec *x)
 {
-    const struct rcx_plan *plan = x->plan;
-
     x->status = RCX_OK;
-    x->steps_left = plan->step_count;
-    x->first_message = x->last_message = 0;
-    x->first_local = x->last_local = plan->step_count;
-    for (uint32_t i = 0; i < plan->ready_count; i++)
-        enqueue(x, plan->ready[i]);
+    x->steps_left = x->plan->step_count;
+    x->first_message = 0;
+    x->last_message = x->ready_messages;
+    x->first_local = x->steps_left;
+    x->last_local = x->ready_local;
     return run(x);
 }
 

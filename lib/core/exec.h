@@ -22,24 +22,33 @@ struct rcx_reducer {
 
 enum { RCX_EXEC_OWN_BYTES = 96 };
 
+/* What all runs of an execution have in common. */
+struct rcx_exec_setting {
+    struct rcx_transport *transport;
+    const struct rcx_reducer *reducer;
+    struct rcx_tag_layout layout;
+    const int *endpoints; /* the context's rank of each; NULL: equal */
+    int rank;             /* the context's */
+};
+
 struct rcx_exec {
     const struct rcx_plan *plan;
     struct rcx_transport *transport;
     const struct rcx_reducer *reducer;
-    const int *endpoints;       /* the context's rank of each; NULL: equal */
     struct rcx_exec *next;      /* of the pool's idle ones */
     char *base[RCX_BUFFER_COUNT];
     struct rcx_tag_layout layout;
     uint64_t tag_base;
     size_t elem_bytes;
     bool sync;                  /* sends wait for their receives */
-    int rank;                   /* the context's */
     rcx_status_t status;        /* the first error; sends are empty from then */
     uint32_t steps_left;        /* abandoned: messages under way */
-    uint32_t first_message;     /* the queue of ready steps: messages from the */
-    uint32_t last_message;      /* front, local work from the back */
-    uint32_t first_local;
+    uint32_t first_message;     /* the queue of ready steps: messages from */
+    uint32_t last_message;      /* the front, local work from the back; what */
+    uint32_t first_local;       /* is ready at the start stays in its place */
     uint32_t last_local;
+    uint32_t ready_messages;
+    uint32_t ready_local;
     uint32_t *waits;            /* per step */
     uint32_t *queue;
     struct rcx_message *messages; /* per step */
@@ -52,11 +61,12 @@ struct rcx_exec {
 
 /* Bytes of an execution of plan, all arrays included; and its layout. */
 size_t rcx_exec_bytes(const struct rcx_plan *plan);
-void rcx_exec_init(struct rcx_exec *x, const struct rcx_plan *plan);
+void rcx_exec_init(struct rcx_exec *x, const struct rcx_plan *plan,
+                   const struct rcx_exec_setting *setting);
 
 /*
- * Start: base, tag_base, transport, reducer, elem_bytes, rank, layout are set
- * by the caller. True: it is complete already, with x->status.
+ * Start: base, tag_base and sync are set by the caller. True: it is complete
+ * already, with x->status.
  */
 bool rcx_exec_start(struct rcx_exec *x);
 

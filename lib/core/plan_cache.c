@@ -392,7 +392,11 @@ void rcx_entry_unpin(struct rcx_comm *comm, struct rcx_entry *entry)
 static struct rcx_exec *new_exec(struct rcx_comm *comm,
                                  struct rcx_piece *piece)
 {
-    const struct rcx_reducer *reducer = &piece->entry->combine.reducer;
+    const struct rcx_exec_setting setting = {
+        .transport = comm->context->transport,
+        .reducer = &piece->entry->combine.reducer,
+        .layout = comm->context->layout, .endpoints = comm->ranks,
+        .rank = rcx_comm_context_rank(comm, comm->rank)};
     const size_t bytes = (rcx_exec_bytes(piece->plan) + 63) & ~(size_t)63;
     struct rcx_exec *x = rcx_heap_alloc(
         &comm->context->heap,
@@ -400,15 +404,9 @@ static struct rcx_exec *new_exec(struct rcx_comm *comm,
 
     if (!x)
         return NULL;
-    rcx_exec_init(x, piece->plan);
+    rcx_exec_init(x, piece->plan, &setting);
     x->home = piece;
     x->base[RCX_BUFFER_TMP] = piece->owns_scratch ? (char *)x + bytes : NULL;
-    x->transport = comm->context->transport;
-    x->reducer = reducer;
-    x->elem_bytes = reducer->elem_bytes;
-    x->layout = comm->context->layout;
-    x->endpoints = comm->ranks;
-    x->rank = rcx_comm_context_rank(comm, comm->rank);
     return x;
 }
 

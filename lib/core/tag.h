@@ -51,12 +51,11 @@ static inline uint64_t rcx_tag_sequence(const struct rcx_tag_layout *l,
            << (l->message_bits + l->fingerprint_bits + l->rank_bits);
 }
 
-/* The whole tag of message number message from source. */
-static inline uint64_t rcx_tag(const struct rcx_tag_layout *l, uint64_t base,
-                               uint32_t message, int source)
+/* What message number message from source adds to that. */
+static inline uint64_t rcx_tag_message(const struct rcx_tag_layout *l,
+                                       uint32_t message, int source)
 {
-    return base |
-           rcx_tag_low(message, l->message_bits)
+    return rcx_tag_low(message, l->message_bits)
                << (l->fingerprint_bits + l->rank_bits) |
            (uint32_t)source;
 }

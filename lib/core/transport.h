@@ -24,6 +24,8 @@ struct rcx_message {
     uint32_t step;
     rcx_status_t status;      /* RCX_IN_PROGRESS while under way */
     size_t bytes;             /* of a receive: what arrived */
+    uint64_t tag;             /* what it has of its own in its tag */
+    int peer;
 };
 
 /* What one engine tells another outside of any collective. */

@@ -367,6 +367,7 @@ static bool open_gate(struct run *run)
 {
     struct rcx_message *m = run->last;
     struct rcx_exec *x;
+    int rank;
 
     if (run->gate_count > 0) {
         const size_t i = simulation_draw(&run->random) % run->gate_count;
@@ -377,8 +378,9 @@ static bool open_gate(struct run *run)
         run->last = NULL;
     }
     x = m->owner;
+    rank = (int)((struct port *)x->transport - run->ports);
     m->status = RCX_OK;
-    return !rcx_exec_advance(x, m) || note_completion(run, x->rank);
+    return !rcx_exec_advance(x, m) || note_completion(run, rank);
 }
 
 /* Deliver and open gates until nothing is left; ranks start in between. */
@@ -408,8 +410,9 @@ static bool deliver(struct run *run)
 }
 
 /* Rendezvous runs are what the executor makes of the plan itself. */
-static bool prepare_plan(struct simulated_rank *rank, struct simulation *s,
-                         enum simulated_sends sends)
+static const struct rcx_plan *prepare_plan(struct simulated_rank *rank,
+                                           struct simulation *s,
+                                           enum simulated_sends sends)
 {
     const struct rcx_plan *plan = rank->plan;
     struct rcx_exec *x = rank->exec;
@@ -420,27 +423,25 @@ static bool prepare_plan(struct simulated_rank *rank, struct simulation *s,
         plan = rank->gated;
     }
     if (x && x->plan == plan)
-        return true;
+        return plan;
     rcx_heap_free(&s->heap, x);
     rank->exec = plan ? rcx_heap_alloc(&s->heap, rcx_exec_bytes(plan)) : NULL;
-    if (rank->exec)
-        rcx_exec_init(rank->exec, plan);
-    return rank->exec;
+    return rank->exec ? plan : NULL;
 }
 
 static bool prepare_exec(struct simulated_rank *rank, struct simulation *s,
                          struct run *run, const struct rcx_reducer *reducer)
 {
-    struct rcx_exec *x;
+    const struct rcx_plan *plan = prepare_plan(rank, s, run->sends);
+    const int number = rank->shape.rank;
+    const struct rcx_exec_setting setting = {
+        .transport = &run->ports[number].base, .reducer = reducer,
+        .layout = s->layout, .rank = number};
+    struct rcx_exec *x = rank->exec;
 
-    if (!prepare_plan(rank, s, run->sends))
+    if (!plan)
         return false;
-    x = rank->exec;
-    x->reducer = reducer;
-    x->elem_bytes = reducer->elem_bytes;
-    x->layout = s->layout;
-    x->rank = rank->shape.rank;
-    x->transport = &run->ports[x->rank].base;
+    rcx_exec_init(x, plan, &setting);
     x->tag_base = 0; /* one call, so nothing to tell apart */
     memcpy(x->base, rank->base, sizeof x->base);
     x->base[RCX_BUFFER_IN] += s->row.first * x->elem_bytes;

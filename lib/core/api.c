@@ -155,8 +155,9 @@ static rcx_status_t check(const struct arguments *a, struct extent *e,
 }
 
 /* Check everything and find the plan, or compile it. */
-__attribute__((noinline)) static rcx_status_t look_up(const struct arguments *a, struct buffers *b,
-                            struct rcx_entry **entry_p)
+__attribute__((noinline)) static rcx_status_t
+look_up(const struct arguments *a, struct buffers *b,
+        struct rcx_entry **entry_p)
 {
     struct rcx_call call = {.coll = a->coll, .type = a->type, .op = a->op,
                             .root = a->root, .irregular = a->irregular,
@@ -184,9 +185,11 @@ static bool is_repeated(const struct arguments *a)
            last->call.root == a->root && a->coll != RCX_COLL_REDUCE_SCATTER;
 }
 
-/* The plan of the call, pinned. */
-static rcx_status_t resolve(const struct arguments *a, struct buffers *b,
-                            struct rcx_entry **entry_p)
+/* The plan of the call, pinned. Inlined: what each collective has as constants
+ * need not be looked at. */
+__attribute__((always_inline)) static inline rcx_status_t
+resolve(const struct arguments *a, struct buffers *b,
+        struct rcx_entry **entry_p)
 {
     rcx_status_t status;
 
@@ -214,7 +217,7 @@ static rcx_status_t enter(const struct arguments *a)
                                       : rcx_bad_handle("comm", a->comm);
 }
 
-/* Inlined: what each collective has as constants need not be looked at. */
+/* Inlined likewise. */
 __attribute__((always_inline)) static inline rcx_status_t
 blocking(const struct arguments *a)
 {

@@ -386,7 +386,15 @@ static inline struct rcx_entry *rcx_entry_repeat(struct rcx_comm *comm)
     comm->cache.recent->pins++;
     return comm->cache.recent;
 }
-void rcx_entry_unpin(struct rcx_comm *comm, struct rcx_entry *entry);
+void rcx_plan_cache_shrink(struct rcx_comm *comm);
+static inline void rcx_entry_unpin(struct rcx_comm *comm,
+                                   struct rcx_entry *entry)
+{
+    entry->pins--;
+    if (__builtin_expect(comm->cache.bytes >
+                         comm->context->config.plan_cache_bytes, 0))
+        rcx_plan_cache_shrink(comm);
+}
 int64_t rcx_entry_counts_hash(const struct rcx_entry *entry, int size);
 void rcx_plan_cache_clear(struct rcx_comm *comm);
 /* Give up what was compiled for a user's type or op that is freed; 0: none. */
@@ -394,8 +402,32 @@ void rcx_plan_cache_forget(struct rcx_comm *comm, rcx_datatype_t type,
                            rcx_op_t op);
 
 /* An execution of piece, with scratch; NULL when memory ran out. */
-struct rcx_exec *rcx_exec_get(struct rcx_comm *comm, struct rcx_piece *piece);
-void rcx_exec_put(struct rcx_comm *comm, struct rcx_exec *x);
+struct rcx_exec *rcx_exec_find(struct rcx_comm *comm, struct rcx_piece *piece);
+static inline struct rcx_exec *rcx_exec_get(struct rcx_comm *comm,
+                                            struct rcx_piece *piece)
+{
+    struct rcx_exec *x = piece->idle;
+
+    if (__builtin_expect(!x || !piece->owns_scratch, 0))
+        return rcx_exec_find(comm, piece);
+    piece->idle = x->next;
+    return x;
+}
+static inline void rcx_exec_give_back(struct rcx_piece *piece,
+                                      struct rcx_exec *x)
+{
+    x->next = piece->idle;
+    piece->idle = x;
+}
+static inline void rcx_exec_put(struct rcx_comm *comm, struct rcx_exec *x)
+{
+    struct rcx_piece *piece = x->home;
+
+    if (!piece->owns_scratch)
+        rcx_scratch_put(comm->context, x->base[RCX_BUFFER_TMP],
+                        piece->scratch_bytes);
+    rcx_exec_give_back(piece, x);
+}
 
 /* ---- Selection (select.c) -------------------------------------------------- */
 

@@ -96,7 +96,7 @@ static void evict(struct rcx_comm *comm, struct rcx_entry *e)
 }
 
 /* Down to the limit, but for pinned entries and the one in use. */
-static void shrink(struct rcx_comm *comm)
+void rcx_plan_cache_shrink(struct rcx_comm *comm)
 {
     const size_t limit = comm->context->config.plan_cache_bytes;
     struct rcx_entry *e = comm->cache.oldest;
@@ -352,7 +352,7 @@ static rcx_status_t insert(struct rcx_comm *comm, const struct rcx_call *call,
     *bucket = e;
     link_newest(cache, e);
     e->pins = 1;
-    shrink(comm);
+    rcx_plan_cache_shrink(comm);
     *entry_p = e;
     return RCX_OK;
 }
@@ -382,13 +382,6 @@ rcx_status_t rcx_entry_get(struct rcx_comm *comm, const struct rcx_call *call,
     return RCX_OK;
 }
 
-void rcx_entry_unpin(struct rcx_comm *comm, struct rcx_entry *entry)
-{
-    entry->pins--;
-    if (comm->cache.bytes > comm->context->config.plan_cache_bytes)
-        shrink(comm);
-}
-
 static struct rcx_exec *new_exec(struct rcx_comm *comm,
                                  struct rcx_piece *piece)
 {
@@ -410,13 +403,7 @@ static struct rcx_exec *new_exec(struct rcx_comm *comm,
     return x;
 }
 
-static void put_back(struct rcx_piece *piece, struct rcx_exec *x)
-{
-    x->next = piece->idle;
-    piece->idle = x;
-}
-
-struct rcx_exec *rcx_exec_get(struct rcx_comm *comm, struct rcx_piece *piece)
+struct rcx_exec *rcx_exec_find(struct rcx_comm *comm, struct rcx_piece *piece)
 {
     struct rcx_exec *x = piece->idle;
 
@@ -430,16 +417,6 @@ struct rcx_exec *rcx_exec_get(struct rcx_comm *comm, struct rcx_piece *piece)
         rcx_scratch_get(comm->context, piece->scratch_bytes);
     if (x->base[RCX_BUFFER_TMP])
         return x;
-    put_back(piece, x);
+    rcx_exec_give_back(piece, x);
     return NULL;
-}
-
-void rcx_exec_put(struct rcx_comm *comm, struct rcx_exec *x)
-{
-    struct rcx_piece *piece = x->home;
-
-    if (!piece->owns_scratch)
-        rcx_scratch_put(comm->context, x->base[RCX_BUFFER_TMP],
-                        piece->scratch_bytes);
-    put_back(piece, x);
 }

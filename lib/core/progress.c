@@ -171,19 +171,26 @@ static void idle(struct rcx_context *context, unsigned *vain)
     context->ticks = rcx_ticks();
 }
 
+static inline void wait_once(struct rcx_context *context, unsigned *vain)
+{
+    if (poll(context->transport, context->polls)) {
+        handle_done(context);
+        *vain = 0;
+    } else {
+        idle(context, vain);
+    }
+}
+
+/* A turn comes while messages travel, and none once the last has come. */
 rcx_status_t rcx_request_wait(struct rcx_request *r)
 {
     struct rcx_context *context = r->comm->context;
     unsigned vain = 0;
 
     while (r->state == RCX_REQUEST_ACTIVE) {
-        if (!poll(context->transport, context->polls)) {
-            idle(context, &vain);
-        } else {
-            handle_done(context);
-            turn(context);
-            vain = 0;
-        }
+        turn(context);
+        if (r->state == RCX_REQUEST_ACTIVE)
+            wait_once(context, &vain);
     }
     return r->status;
 }

@@ -478,8 +478,8 @@ static bool must_wait(const struct rcx_request *r, uint64_t stage)
            (r->opening && stage > 0 && r->finished == 0);
 }
 
-/* Launch what the windows allow; complete the request where it is over. */
-static void pump(struct rcx_request *r)
+/* Launch what the windows allow. */
+static void launch(struct rcx_request *r)
 {
     while (r->launched < r->total) {
         const uint64_t segment = r->launched;
@@ -503,6 +503,13 @@ static void pump(struct rcx_request *r)
         if (rcx_exec_start(x))
             finish_segment(r, x);
     }
+}
+
+/* And complete the request where it is over. */
+static void pump(struct rcx_request *r)
+{
+    if (r->launched < r->total)
+        launch(r);
     if (r->finished == r->total)
         complete(r);
 }

@@ -323,15 +323,6 @@ static rcx_status_t reach(struct ucp *u, int peer)
     return RCX_OK;
 }
 
-/* Returns whether there is an endpoint; the parameters are for m then. */
-static inline rcx_status_t prepare_send(struct ucp *u, int peer,
-                                        struct rcx_message *m)
-{
-    m->transport = &u->base;
-    u->sending.user_data = m;
-    return u->endpoints[peer] ? RCX_OK : reach(u, peer);
-}
-
 static inline rcx_status_t sent(struct ucp *u, ucs_status_ptr_t result,
                                 struct rcx_message *m)
 {
@@ -343,17 +334,33 @@ static inline rcx_status_t sent(struct ucp *u, ucs_status_ptr_t result,
     return RCX_IN_PROGRESS;
 }
 
+typedef rcx_status_t send_fn_t(struct rcx_transport *t, int peer,
+                               const void *buffer, size_t bytes, uint64_t tag,
+                               struct rcx_message *m);
+
+/* Out of line, so that no other send pays for it. */
+__attribute__((noinline)) static rcx_status_t
+send_first(send_fn_t *send, struct rcx_transport *t, int peer,
+           const void *buffer, size_t bytes, uint64_t tag,
+           struct rcx_message *m)
+{
+    const rcx_status_t status = reach((struct ucp *)t, peer);
+
+    return status == RCX_OK ? send(t, peer, buffer, bytes, tag, m) : status;
+}
+
 static rcx_status_t post_send(struct rcx_transport *t, int peer,
                               const void *buffer, size_t bytes, uint64_t tag,
                               struct rcx_message *m)
 {
     struct ucp *u = (struct ucp *)t;
-    const rcx_status_t status = prepare_send(u, peer, m);
 
-    return status == RCX_OK
-               ? sent(u, ucp_tag_send_nbx(u->endpoints[peer], buffer, bytes,
-                                          tag, &u->sending), m)
-               : status;
+    if (__builtin_expect(!u->endpoints[peer], 0))
+        return send_first(post_send, t, peer, buffer, bytes, tag, m);
+    m->transport = t;
+    u->sending.user_data = m;
+    return sent(u, ucp_tag_send_nbx(u->endpoints[peer], buffer, bytes, tag,
+                                    &u->sending), m);
 }
 
 static rcx_status_t post_send_sync(struct rcx_transport *t, int peer,
@@ -361,12 +368,13 @@ static rcx_status_t post_send_sync(struct rcx_transport *t, int peer,
                                    uint64_t tag, struct rcx_message *m)
 {
     struct ucp *u = (struct ucp *)t;
-    const rcx_status_t status = prepare_send(u, peer, m);
 
-    return status == RCX_OK
-               ? sent(u, ucp_tag_send_sync_nbx(u->endpoints[peer], buffer,
-                                               bytes, tag, &u->sending), m)
-               : status;
+    if (__builtin_expect(!u->endpoints[peer], 0))
+        return send_first(post_send_sync, t, peer, buffer, bytes, tag, m);
+    m->transport = t;
+    u->sending.user_data = m;
+    return sent(u, ucp_tag_send_sync_nbx(u->endpoints[peer], buffer, bytes,
+                                         tag, &u->sending), m);
 }
 
 static rcx_status_t post_recv(struct rcx_transport *t, int peer, void *buffer,

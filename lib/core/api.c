@@ -82,8 +82,9 @@ static rcx_status_t measure(const struct arguments *a, struct extent *e)
 }
 
 /* Which of the in-place forms this is, if any. */
-static rcx_status_t relate_buffers(const struct arguments *a, size_t elem_bytes,
-                                   const struct extent *e, struct buffers *b)
+__attribute__((always_inline)) static inline rcx_status_t
+relate_buffers(const struct arguments *a, size_t elem_bytes,
+               const struct extent *e, struct buffers *b)
 {
     const bool receives = a->coll != RCX_COLL_REDUCE ||
                           a->comm->rank == a->root;
@@ -211,7 +212,8 @@ resolve(const struct arguments *a, struct buffers *b,
     return look_up(a, b, entry_p);
 }
 
-static rcx_status_t enter(const struct arguments *a)
+__attribute__((always_inline)) static inline rcx_status_t
+enter(const struct arguments *a)
 {
     return rcx_comm_is_valid(a->comm) ? rcx_comm_enter(a->comm)
                                       : rcx_bad_handle("comm", a->comm);

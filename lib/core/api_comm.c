@@ -39,7 +39,7 @@ rcx_status_t rcx_comm_set_timeout(rcx_comm_t *comm, int64_t timeout_ns)
 static bool may_enter(const struct rcx_context *context)
 {
     return context->threads != RCX_THREAD_SINGLE ||
-           pthread_equal(context->guard->maker, pthread_self());
+           context->guard->maker == rcx_this_thread();
 }
 
 /*

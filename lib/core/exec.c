@@ -24,12 +24,12 @@ rcx_status_t rcx_reducer_apply(const struct rcx_reducer *r, void *dst,
                                                                 : RCX_ERR_OP;
 }
 
-static inline void enqueue(struct rcx_exec *x, uint32_t step)
+static inline void enqueue(struct rcx_exec *x, struct rcx_message *m)
 {
-    if (rcx_step_is_message(x->plan->steps[step].kind))
-        x->queue[x->last_message++] = step;
+    if (rcx_step_is_message(m->step->kind))
+        x->queue[x->last_message++] = m;
     else
-        x->queue[--x->last_local] = step;
+        x->queue[--x->last_local] = m;
 }
 
 static size_t align(size_t bytes)
@@ -42,7 +42,7 @@ size_t rcx_exec_bytes(const struct rcx_plan *plan)
     const size_t n = plan->step_count;
 
     return align(sizeof(struct rcx_exec)) +
-           n * sizeof(struct rcx_message) + 2 * n * sizeof(uint32_t);
+           n * (sizeof(struct rcx_message) + sizeof(struct rcx_message *));
 }
 
 static void init_message(struct rcx_exec *x, uint32_t i,
@@ -51,7 +51,7 @@ static void init_message(struct rcx_exec *x, uint32_t i,
     const struct rcx_step *step = &x->plan->steps[i];
     struct rcx_message *m = &x->messages[i];
 
-    *m = (struct rcx_message){.owner = x, .step = i};
+    *m = (struct rcx_message){.owner = x, .step = step, .waits = step->waits};
     if (!rcx_step_is_message(step->kind))
         return;
     m->peer = s->endpoints ? s->endpoints[step->peer] : step->peer;
@@ -71,15 +71,12 @@ void rcx_exec_init(struct rcx_exec *x, const struct rcx_plan *plan,
     x->layout = setting->layout;
     x->elem_bytes = setting->reducer->elem_bytes;
     x->messages = (void *)((char *)x + align(sizeof *x));
-    x->waits = (uint32_t *)(x->messages + n);
-    x->queue = x->waits + n;
-    for (uint32_t i = 0; i < n; i++) {
+    x->queue = (struct rcx_message **)(void *)(x->messages + n);
+    for (uint32_t i = 0; i < n; i++)
         init_message(x, i, setting);
-        x->waits[i] = plan->steps[i].waits;
-    }
     x->last_local = n;
     for (uint32_t i = 0; i < plan->ready_count; i++)
-        enqueue(x, plan->ready[i]);
+        enqueue(x, &x->messages[plan->ready[i]]);
     x->ready_messages = x->last_message;
     x->ready_local = x->last_local;
 }
@@ -98,7 +95,7 @@ static inline char *at(const struct rcx_exec *x, unsigned buffer, size_t offset)
 /* An empty message where data was due: the sender failed before. */
 static void check_arrival(struct rcx_exec *x, const struct rcx_message *m)
 {
-    const size_t due = x->plan->steps[m->step].count * x->elem_bytes;
+    const size_t due = m->step->count * x->elem_bytes;
 
     if (m->bytes == due)
         return;
@@ -108,9 +105,9 @@ static void check_arrival(struct rcx_exec *x, const struct rcx_message *m)
         fail(x, RCX_ERR_MISMATCH);
 }
 
-static rcx_status_t receive(struct rcx_exec *x, const struct rcx_step *step,
-                            struct rcx_message *m)
+static rcx_status_t receive(struct rcx_exec *x, struct rcx_message *m)
 {
+    const struct rcx_step *step = m->step;
     rcx_status_t status;
 
     m->status = RCX_IN_PROGRESS;
@@ -125,9 +122,9 @@ static rcx_status_t receive(struct rcx_exec *x, const struct rcx_step *step,
     return status;
 }
 
-static rcx_status_t send(struct rcx_exec *x, const struct rcx_step *step,
-                         struct rcx_message *m)
+static rcx_status_t send(struct rcx_exec *x, struct rcx_message *m)
 {
+    const struct rcx_step *step = m->step;
     const struct rcx_transport_ops *ops = x->transport->ops;
     const size_t bytes =
         x->status == RCX_OK ? step->count * x->elem_bytes : 0;
@@ -164,11 +161,11 @@ static inline void complete(struct rcx_exec *x, const struct rcx_step *step)
 
     x->steps_left--;
     for (; successor < end; successor++) {
-        uint32_t *waits = &x->waits[*successor];
+        struct rcx_message *m = &x->messages[*successor];
 
-        if (--*waits == 0) {
-            *waits = x->plan->steps[*successor].waits;
-            enqueue(x, *successor);
+        if (--m->waits == 0) {
+            m->waits = m->step->waits;
+            enqueue(x, m);
         }
     }
 }
@@ -177,22 +174,22 @@ static inline void complete(struct rcx_exec *x, const struct rcx_step *step)
 static bool run(struct rcx_exec *x)
 {
     for (;;) {
-        uint32_t i;
+        struct rcx_message *m;
 
         if (x->first_message < x->last_message)
-            i = x->queue[x->first_message++];
+            m = x->queue[x->first_message++];
         else if (x->first_local > x->last_local)
-            i = x->queue[--x->first_local];
+            m = x->queue[--x->first_local];
         else
             return x->steps_left == 0;
 
-        const struct rcx_step *step = &x->plan->steps[i];
+        const struct rcx_step *step = m->step;
         rcx_status_t status;
 
         if (step->kind == RCX_STEP_RECV)
-            status = receive(x, step, &x->messages[i]);
+            status = receive(x, m);
         else if (step->kind == RCX_STEP_SEND)
-            status = send(x, step, &x->messages[i]);
+            status = send(x, m);
         else
             status = work(x, step);
 
@@ -217,7 +214,7 @@ bool rcx_exec_start(struct rcx_exec *x)
 
 bool rcx_exec_advance(struct rcx_exec *x, struct rcx_message *m)
 {
-    const struct rcx_step *step = &x->plan->steps[m->step];
+    const struct rcx_step *step = m->step;
 
     if (m->status != RCX_OK)
         fail(x, m->status);

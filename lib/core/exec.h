@@ -49,8 +49,7 @@ struct rcx_exec {
     uint32_t last_local;
     uint32_t ready_messages;
     uint32_t ready_local;
-    uint32_t *waits;            /* per step */
-    uint32_t *queue;
+    struct rcx_message **queue;
     struct rcx_message *messages; /* per step */
     void *home;                   /* the pool it goes back to */
     /* the vector of RCX's own small calls: it lives as long as messages do */

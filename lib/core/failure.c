@@ -127,7 +127,7 @@ void rcx_abandoned_message(struct rcx_context *context, struct rcx_exec *x,
 {
     struct rcx_exec **link = &context->abandoned;
 
-    if (x->plan->steps[m->step].kind == RCX_STEP_RECV)
+    if (m->step->kind == RCX_STEP_RECV)
         context->abandoned_receives--;
     if (--x->steps_left > 0)
         return;

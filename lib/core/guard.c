@@ -12,7 +12,7 @@ struct rcx_guard *rcx_guard_create(void)
     if (g == MAP_FAILED)
         return NULL;
     madvise(g, sizeof *g, MADV_WIPEONFORK);
-    g->maker = pthread_self();
+    g->maker = rcx_this_thread();
     rcx_guard_leave(g);
     return g;
 }
@@ -30,7 +30,8 @@ static unsigned take(struct rcx_guard *g)
                                                    memory_order_acquire);
 
     if (word == RCX_GUARD_FREE)
-        atomic_store_explicit(&g->owner, pthread_self(), memory_order_relaxed);
+        atomic_store_explicit(&g->owner, rcx_this_thread(),
+                              memory_order_relaxed);
     else if (word == RCX_GUARD_WIPED)
         atomic_store_explicit(&g->word, RCX_GUARD_WIPED, memory_order_relaxed);
     return word;

@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "core/log.h"
 
@@ -21,9 +22,19 @@ enum { RCX_GUARD_WIPED, RCX_GUARD_FREE, RCX_GUARD_HELD };
 struct rcx_guard {
     _Atomic unsigned word;
     _Atomic unsigned waiting;    /* threads that want in */
-    _Atomic pthread_t owner;     /* while held; else 0 */
-    pthread_t maker;
+    _Atomic uintptr_t owner;     /* the thread, while held; else 0 */
+    uintptr_t maker;
 };
+
+/* The calling thread, without a call; 0 is none. */
+static inline uintptr_t rcx_this_thread(void)
+{
+#if __has_builtin(__builtin_thread_pointer)
+    return (uintptr_t)__builtin_thread_pointer();
+#else
+    return (uintptr_t)pthread_self();
+#endif
+}
 
 /* NULL when memory ran out. */
 struct rcx_guard *rcx_guard_create(void);
@@ -44,7 +55,7 @@ static inline rcx_status_t rcx_guard_enter(struct rcx_guard *g,
 
     if (__builtin_expect(word != RCX_GUARD_FREE, 0))
         return rcx_guard_enter_slowly(g, word, log);
-    atomic_store_explicit(&g->owner, pthread_self(), memory_order_relaxed);
+    atomic_store_explicit(&g->owner, rcx_this_thread(), memory_order_relaxed);
     return RCX_OK;
 }
 
@@ -57,7 +68,7 @@ static inline rcx_status_t rcx_guard_enter_alone(struct rcx_guard *g,
     if (__builtin_expect(word != RCX_GUARD_FREE, 0))
         return rcx_guard_enter_slowly(g, word, log);
     atomic_store_explicit(&g->word, RCX_GUARD_HELD, memory_order_relaxed);
-    atomic_store_explicit(&g->owner, pthread_self(), memory_order_relaxed);
+    atomic_store_explicit(&g->owner, rcx_this_thread(), memory_order_relaxed);
     return RCX_OK;
 }
 
@@ -86,7 +97,7 @@ void rcx_guard_pass(struct rcx_guard *g);
 static inline bool rcx_guard_is_mine(const struct rcx_guard *g)
 {
     return atomic_load_explicit(&g->owner, memory_order_relaxed) ==
-           pthread_self();
+           rcx_this_thread();
 }
 
 /* Whether this is a child of the process that made the guard. */

@@ -11,6 +11,7 @@
 #include "core/bootstrap.h"
 
 struct rcx_transport;
+struct rcx_step;
 
 /*
  * A message under way. The transport completes it by rcx_message_complete()
@@ -21,11 +22,13 @@ struct rcx_message {
     void *owner;
     struct rcx_transport *transport; /* where it is under way */
     void *handle;             /* the transport's own */
-    uint32_t step;
-    rcx_status_t status;      /* RCX_IN_PROGRESS while under way */
+    const struct rcx_step *step; /* that it is of */
     size_t bytes;             /* of a receive: what arrived */
-    uint64_t tag;             /* what it has of its own in its tag */
+    rcx_status_t status;      /* RCX_IN_PROGRESS while under way */
+    /* The executor's: */
     int peer;
+    uint64_t tag;             /* what the message has of its own in its tag */
+    uint32_t waits;           /* steps to complete before this one starts */
 };
 
 /* What one engine tells another outside of any collective. */

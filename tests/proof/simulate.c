@@ -506,7 +506,7 @@ static void describe_deadlock(struct simulation *s, const struct run *run)
     for (uint32_t k = 0; k < x->plan->step_count && at < 200; k++) {
         const struct rcx_step *step = &x->plan->steps[k];
 
-        if (rcx_step_is_message(step->kind) && x->waits[k] == 0 &&
+        if (rcx_step_is_message(step->kind) && x->messages[k].waits == 0 &&
             x->messages[k].status == RCX_IN_PROGRESS)
             at += (size_t)snprintf(
                 text + at, sizeof s->text - at, " step %u, %s %d", k,

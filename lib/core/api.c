@@ -183,7 +183,8 @@ static bool is_repeated(const struct arguments *a)
 
     return last && last->call.count == a->count && last->call.type == a->type &&
            last->call.op == a->op && last->call.coll == a->coll &&
-           last->call.root == a->root && a->coll != RCX_COLL_REDUCE_SCATTER;
+           (a->coll == RCX_COLL_ALLREDUCE || last->call.root == a->root) &&
+           a->coll != RCX_COLL_REDUCE_SCATTER;
 }
 
 /* The plan of the call, pinned. Inlined: what each collective has as constants
@@ -198,8 +199,7 @@ resolve(const struct arguments *a, struct buffers *b,
         return RCX_ERR_COMM_FAILED;
     if (is_repeated(a)) {
         const struct rcx_entry *last = a->comm->cache.recent;
-        const struct extent e = {a->count, last->pieces[0].out_count ? a->count
-                                                                    : 0, 0};
+        const struct extent e = {a->count, a->count, 0};
 
         status = relate_buffers(a, last->combine.reducer.elem_bytes, &e, b);
         if (status != RCX_OK)

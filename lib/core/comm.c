@@ -101,6 +101,7 @@ rcx_status_t rcx_comm_new(struct rcx_context *context, uint32_t id, int rank,
     comm->rank = rank;
     comm->size = size;
     comm->ranks = ranks;
+    comm->end = &comm->first;
     comm->mark_mask = rcx_tag_mark(&context->layout, UINT64_MAX);
     rcx_recorder_init(&comm->recorder, &context->heap);
     comm->timeout_ns = context->config.timeout_ns;

@@ -109,7 +109,8 @@ struct rcx_request {
     bool has_rounds;           /* else neither of: */
     struct rcx_entry *opening; /* of the round in which ranks compare calls */
     struct rcx_entry *closing; /* of the round in which ranks agree */
-    struct rcx_request *prev, *next; /* active ones of the communicator */
+    struct rcx_request *next;  /* of the communicator's active ones */
+    struct rcx_request **link; /* what points here: next, or first */
     struct rcx_request *free_next;
     rcx_callback_fn_t callback; /* NULL: none */
     void *callback_arg;
@@ -136,7 +137,7 @@ struct rcx_comm {
     unsigned ahead;            /* one-way segments since sends were synchronous */
     size_t ahead_bytes;
     struct rcx_request *first; /* active requests in the order of their start */
-    struct rcx_request *last;
+    struct rcx_request **end;  /* where the next one is linked */
     struct rcx_request *stalled; /* the first that waits for the window */
     bool unstalling;
     _Atomic bool aborted;      /* by the user; failed follows */

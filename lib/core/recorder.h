@@ -5,9 +5,8 @@
  * two readings of the CPU's ticks: no lock, no system call, and no allocation
  * but that of the ring, once.
  *
- *     record = rcx_recorder_begin(&comm->recorder, like, rcx_ticks());
- *     number = record->number;
- *     record->sequence = ...; and what else like does not say "of the caller"
+ *     number = rcx_recorder_begin(&comm->recorder, like, sequence,
+ *                                 rcx_ticks());
  *     ...
  *     rcx_recorder_end(&comm->recorder, number, status, rcx_ticks());
  */
@@ -29,7 +28,6 @@ enum rcx_record_state {
 };
 
 struct rcx_record {
-    uint64_t number;   /* counts the recorder's operations from 0 */
     uint64_t begin;    /* ticks */
     uint64_t end;      /* ticks, once it is over */
     uint64_t sequence; /* of the caller: the communicator's, of segment 0 */
@@ -43,13 +41,13 @@ struct rcx_record {
     uint8_t state;               /* an enum rcx_record_state */
     int16_t status;              /* an rcx_status_t */
 };
-_Static_assert(sizeof(struct rcx_record) <= 72, "a ring is at most 72 KB");
+_Static_assert(sizeof(struct rcx_record) == 64, "a record is a cache line");
 
 /* Stays where it is: slots may point into it. */
 struct rcx_recorder {
     struct rcx_record *slots; /* NULL: not opened yet */
     uint64_t mask;            /* number of slots - 1 */
-    uint64_t next;            /* number of the next record */
+    uint64_t next;            /* number of the next record, from 0 */
     struct rcx_instant born;
     struct rcx_heap *heap;
     struct rcx_record scratch; /* the only slot where memory ran out */
@@ -65,11 +63,12 @@ void rcx_recorder_free(struct rcx_recorder *r);
  */
 void rcx_recorder_open(struct rcx_recorder *r);
 
-/* The next record, in place of the oldest, begun at ticks; like says the rest:
- * a record of state STARTED and status RCX_IN_PROGRESS. */
-static inline struct rcx_record *
+/* The next record, in place of the oldest, of an operation begun at ticks; like
+ * says the rest: a record of state STARTED and status RCX_IN_PROGRESS. Returns
+ * its number. */
+static inline uint64_t
 rcx_recorder_begin(struct rcx_recorder *r, const struct rcx_record *like,
-                   uint64_t ticks)
+                   uint64_t sequence, uint64_t ticks)
 {
     struct rcx_record *record;
 
@@ -77,9 +76,9 @@ rcx_recorder_begin(struct rcx_recorder *r, const struct rcx_record *like,
         rcx_recorder_open(r);
     record = &r->slots[r->next & r->mask];
     *record = *like;
-    record->number = r->next++;
+    record->sequence = sequence;
     record->begin = ticks;
-    return record;
+    return r->next++;
 }
 
 /* The operation whose record has that number is over. By then a later one may
@@ -89,7 +88,7 @@ static inline void rcx_recorder_end(struct rcx_recorder *r, uint64_t number,
 {
     struct rcx_record *record = &r->slots[number & r->mask];
 
-    if (record->number != number)
+    if (r->next - number > r->mask + 1)
         return;
     record->state = status == RCX_OK ? RCX_RECORD_DONE : RCX_RECORD_FAILED;
     record->status = (int16_t)status;

@@ -189,15 +189,15 @@ rcx_status_t rcx_request_run(struct rcx_comm *comm, struct rcx_entry *entry,
 static void link_active(struct rcx_comm *comm, struct rcx_request *r)
 {
     r->next = NULL;
-    r->prev = comm->last;
-    *(comm->last ? &comm->last->next : &comm->first) = r;
-    comm->last = r;
+    r->link = comm->end;
+    *comm->end = r;
+    comm->end = &r->next;
 }
 
 static void unlink_active(struct rcx_comm *comm, struct rcx_request *r)
 {
-    *(r->prev ? &r->prev->next : &comm->first) = r->next;
-    *(r->next ? &r->next->prev : &comm->last) = r->prev;
+    *r->link = r->next;
+    *(r->next ? &r->next->link : &comm->end) = r->link;
 }
 
 /*
@@ -420,15 +420,11 @@ static void settle(struct rcx_request *r)
 /* Unless it is. */
 static void record(struct rcx_request *r)
 {
-    struct rcx_record *record;
-
     if (r->is_recorded)
         return;
-    record = rcx_recorder_begin(&r->comm->recorder, &r->entry->record,
-                                r->begin);
-    r->record = record->number;
+    r->record = rcx_recorder_begin(&r->comm->recorder, &r->entry->record,
+                                   r->sequence, r->begin);
     r->is_recorded = true;
-    record->sequence = r->sequence;
 }
 
 /* Who waits inside has looked at the clock if that took long. A look costs a

@@ -46,7 +46,7 @@ static void record(struct rcx_recorder *r, const struct call *call)
     like.state = RCX_RECORD_STARTED;
     like.status = RCX_IN_PROGRESS;
     like.algo = call->algo ? rcx_algo_find(like.coll, call->algo) : NULL;
-    number = rcx_recorder_begin(r, &like, rcx_ticks())->number;
+    number = rcx_recorder_begin(r, &like, like.sequence, rcx_ticks());
     if (call->status != RCX_IN_PROGRESS)
         rcx_recorder_end(r, number, call->status, rcx_ticks());
 }

@@ -48,7 +48,7 @@ static uint64_t begin(uint64_t sequence)
         .coll = RCX_COLL_ALLREDUCE, .state = RCX_RECORD_STARTED,
         .status = RCX_IN_PROGRESS};
 
-    return rcx_recorder_begin(&recorder, &like, rcx_ticks())->number;
+    return rcx_recorder_begin(&recorder, &like, like.sequence, rcx_ticks());
 }
 
 static void end(uint64_t number, rcx_status_t status)
@@ -244,7 +244,7 @@ static void memory_that_is_not_used_stays_away(void **state)
     for (int i = 0; i < LIVE; i++) {
         rcx_recorder_init(&recorders[i], &heap);
         rcx_recorder_end(&recorders[i],
-                         rcx_recorder_begin(&recorders[i], &like, 1)->number,
+                         rcx_recorder_begin(&recorders[i], &like, 0, 1),
                          RCX_OK, 2);
     }
     print_message("# %.1f KB each\n",

@@ -209,7 +209,10 @@ resolve(const struct arguments *a, struct buffers *b,
             return RCX_OK;
         }
     }
-    return look_up(a, b, entry_p);
+
+    const struct arguments copy = *a; /* so that a's own are in registers */
+
+    return look_up(&copy, b, entry_p);
 }
 
 __attribute__((always_inline)) static inline rcx_status_t

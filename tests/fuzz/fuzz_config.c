@@ -191,27 +191,48 @@ static void parse_each(const char *value)
     }
 }
 
-int fuzz_input(const uint8_t *data, size_t bytes)
+/* A copy of the input, followed by so many zeros, and its lines. */
+static char *split(const uint8_t *data, size_t bytes, size_t zeros,
+                   char *lines[MOST_VARIABLES + 1])
 {
-    char *variables[MOST_VARIABLES + 1] = {NULL}, *none[] = {NULL};
-    char *text = malloc(bytes + 1), *rest = text;
-    static bool is_ready;
-    struct rcx_config config;
+    char *text = calloc(1, bytes + zeros), *rest = text;
+    int n = 0;
 
     fuzz_require(text);
     if (bytes > 0)
         memcpy(text, data, bytes);
-    text[bytes] = '\0';
-    for (int i = 0; i < MOST_VARIABLES && rest; i++)
-        variables[i] = strsep(&rest, "\n");
+    while (n < MOST_VARIABLES && rest)
+        lines[n++] = strsep(&rest, "\n");
+    lines[n] = NULL;
+    return text;
+}
+
+/* Two zeros: glibc's getenv() reads two letters of a variable, also where it
+ * is empty. RCX's own parsers must not pass the first one. */
+static void configure_by(const uint8_t *data, size_t bytes)
+{
+    char *variables[MOST_VARIABLES + 1];
+    char *text = split(data, bytes, 2, variables);
+    struct rcx_config config;
+
+    configure(variables, &config);
+    free(text);
+}
+
+int fuzz_input(const uint8_t *data, size_t bytes)
+{
+    char *lines[MOST_VARIABLES + 1], *none[] = {NULL};
+    char *text = split(data, bytes, 1, lines);
+    static bool is_ready;
+
     if (!is_ready)
         configure(none, &defaults);
     is_ready = true;
-    configure(variables, &config);
-    for (int i = 0; variables[i]; i++) {
-        const char *equals = strchr(variables[i], '=');
+    configure_by(data, bytes);
+    for (int i = 0; lines[i]; i++) {
+        const char *equals = strchr(lines[i], '=');
 
-        parse_each(equals ? equals + 1 : variables[i]);
+        parse_each(equals ? equals + 1 : lines[i]);
     }
     free(text);
     return 0;

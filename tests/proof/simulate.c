@@ -336,11 +336,8 @@ static bool note_completion(struct run *run, int rank)
 
 static bool start(struct run *run, int rank)
 {
-    struct rcx_exec *x = run->s->ranks[rank].exec;
-
-    for (uint32_t i = 0; i < x->plan->step_count; i++)
-        x->messages[i].status = RCX_IN_PROGRESS;
-    return !rcx_exec_start(x) || note_completion(run, rank);
+    return !rcx_exec_start(run->s->ranks[rank].exec) ||
+           note_completion(run, rank);
 }
 
 static bool drain(struct run *run, int rank)
@@ -506,8 +503,7 @@ static void describe_deadlock(struct simulation *s, const struct run *run)
     for (uint32_t k = 0; k < x->plan->step_count && at < 200; k++) {
         const struct rcx_step *step = &x->plan->steps[k];
 
-        if (rcx_step_is_message(step->kind) && x->messages[k].waits == 0 &&
-            x->messages[k].status == RCX_IN_PROGRESS)
+        if (x->messages[k].status == RCX_IN_PROGRESS)
             at += (size_t)snprintf(
                 text + at, sizeof s->text - at, " step %u, %s %d", k,
                 step->kind == RCX_STEP_RECV ? "recv from" : "send to",

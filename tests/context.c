@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "core/params.h"
+#include "core/sched/params.h"
 
 struct opening {
     struct job *job;

@@ -7,7 +7,7 @@
 #define RCX_TESTS_CONTEXT_H
 
 #include "bootstrap/inproc.h"
-#include "core/context.h"
+#include "core/run/context.h"
 #include "transport/sim.h"
 
 struct job {

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/bootstrap.h"
-#include "core/config.h"
-#include "core/params.h"
-#include "core/transport.h"
+#include "core/run/bootstrap.h"
+#include "core/run/config.h"
+#include "core/sched/params.h"
+#include "core/exec/transport.h"
 
 extern char **environ;
 

@@ -3,7 +3,7 @@
  * Every algorithm of RCX, each in the file of its name. Among those of one
  * collective, better general purpose ones come first.
  */
-#include "core/algo.h"
+#include "core/sched/algo.h"
 
 #define ALGORITHMS(X) \
     X(rcx_allreduce_recursive_doubling) \

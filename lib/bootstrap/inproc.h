@@ -10,7 +10,7 @@
 #ifndef RCX_BOOTSTRAP_INPROC_H
 #define RCX_BOOTSTRAP_INPROC_H
 
-#include "core/bootstrap.h"
+#include "core/run/bootstrap.h"
 
 struct rcx_inproc;
 

@@ -14,7 +14,7 @@
 #include "bootstrap/launcher.h"
 #include "bootstrap/pmix_fence.h"
 #include "bootstrap/table.h"
-#include "core/clock.h"
+#include "core/base/clock.h"
 
 #include <assert.h>
 #include <limits.h>

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "core/clock.h"
+#include "core/base/clock.h"
 
 enum { LONGEST_SLEEP_NS = 100 * 1000 * 1000, RANKS_NAMED = 8 };
 

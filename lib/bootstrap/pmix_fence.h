@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/log.h"
+#include "core/base/log.h"
 
 struct rcx_pmix_fence {
     pthread_mutex_t mutex; /* what follows */

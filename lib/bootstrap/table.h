@@ -3,7 +3,7 @@
 #ifndef RCX_BOOTSTRAP_TABLE_H
 #define RCX_BOOTSTRAP_TABLE_H
 
-#include "core/bootstrap.h"
+#include "core/run/bootstrap.h"
 
 extern const struct rcx_boot_ops rcx_boot_callback; /* RCX_PARAM_BOOTSTRAP */
 extern const struct rcx_boot_ops rcx_boot_pmix;     /* under a PMIx server */

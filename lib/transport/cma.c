@@ -6,7 +6,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "core/clock.h"
+#include "core/base/clock.h"
 
 /*
  * The system call pins each page before it copies it. What that costs depends

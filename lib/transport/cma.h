@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "core/heap.h"
+#include "core/base/heap.h"
 
 /* Whether the system call is there at all: a container may forbid it. */
 bool rcx_cma_works(void);

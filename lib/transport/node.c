@@ -9,7 +9,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "core/transport.h"
+#include "core/exec/transport.h"
 #include "transport/cma.h"
 
 static uint64_t inode_of(const char *path)

@@ -9,7 +9,7 @@
 #ifndef RCX_TRANSPORT_NODE_H
 #define RCX_TRANSPORT_NODE_H
 
-#include "core/bootstrap.h"
+#include "core/run/bootstrap.h"
 
 /* What a rank tells the others. */
 struct rcx_card {

@@ -9,7 +9,7 @@
 #ifndef RCX_TRANSPORT_SIM_H
 #define RCX_TRANSPORT_SIM_H
 
-#include "core/transport.h"
+#include "core/exec/transport.h"
 
 struct rcx_sim;
 

@@ -10,7 +10,7 @@
 #include <ucp/api/ucp.h>
 #include <unistd.h>
 
-#include "core/transport.h"
+#include "core/exec/transport.h"
 #include "transport/ucp_adjust.h"
 
 enum { DISCARD_POLLS = 1000 };

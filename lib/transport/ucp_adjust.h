@@ -2,7 +2,7 @@
 #ifndef RCX_TRANSPORT_UCP_ADJUST_H
 #define RCX_TRANSPORT_UCP_ADJUST_H
 
-#include "core/transport.h"
+#include "core/exec/transport.h"
 
 struct ucp_config;
 

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "core/peer.h"
+#include "core/run/peer.h"
 
 enum {
     MOST_RANKS = 8,

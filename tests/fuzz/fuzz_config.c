@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-#include "core/context.h"
-#include "core/params.h"
+#include "core/run/context.h"
+#include "core/sched/params.h"
 
 extern char **environ;
 

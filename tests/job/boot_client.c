@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/bootstrap.h"
+#include "core/run/bootstrap.h"
 
 /* libpmix loses a few bytes of its own in every PMIx_Init. */
 const char *__lsan_default_suppressions(void);

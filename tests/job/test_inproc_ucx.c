@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "context.h"
-#include "core/params.h"
+#include "core/sched/params.h"
 #include "trial.h"
 
 enum { MOST_RANKS = 16, USUAL_RANKS = 9 };

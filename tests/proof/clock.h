@@ -7,7 +7,7 @@
 #ifndef RCX_TESTS_PROOF_CLOCK_H
 #define RCX_TESTS_PROOF_CLOCK_H
 
-#include "core/params.h"
+#include "core/sched/params.h"
 #include "simulate.h"
 
 enum simulation_mode {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "grid.h"
 
-#include "core/params.h"
+#include "core/sched/params.h"
 
 #include <stdlib.h>
 

@@ -21,7 +21,7 @@
 
 #include <stdbool.h>
 
-#include "core/exec.h"
+#include "core/exec/exec.h"
 
 struct proof_operator {
     size_t elem_bytes;

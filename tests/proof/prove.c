@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "clock.h"
-#include "core/params.h"
+#include "core/sched/params.h"
 #include "memory.h"
 
 enum { ALL_LATE = 64 /* ranks; in larger barriers, only some come late */ };

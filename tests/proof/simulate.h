@@ -7,9 +7,9 @@
 #ifndef RCX_TESTS_PROOF_SIMULATE_H
 #define RCX_TESTS_PROOF_SIMULATE_H
 
-#include "core/algo.h"
-#include "core/exec.h"
-#include "core/segment.h"
+#include "core/sched/algo.h"
+#include "core/exec/exec.h"
+#include "core/sched/segment.h"
 
 enum { SIMULATION_TEXT = 512 };
 

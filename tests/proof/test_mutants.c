@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/params.h"
+#include "core/sched/params.h"
 #include "grid.h"
 #include "mutants.h"
 

@@ -6,7 +6,7 @@
 #include "test.h"
 
 #include "clock.h"
-#include "core/params.h"
+#include "core/sched/params.h"
 #include "prove.h"
 
 enum { P_MAX = 130, WITHOUT_B = 0 /* every round splits the vector */ };

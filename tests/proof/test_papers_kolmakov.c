@@ -6,7 +6,7 @@
  */
 #include "test.h"
 
-#include "core/params.h"
+#include "core/sched/params.h"
 #include "prove.h"
 
 enum { EVERY = 64, CYCLIC = 0, XOR = 1 };

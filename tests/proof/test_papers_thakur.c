@@ -8,8 +8,8 @@
 
 #include <math.h>
 
-#include "core/algo.h"
-#include "core/params.h"
+#include "core/sched/algo.h"
+#include "core/sched/params.h"
 
 enum { SIZE_MAX_TESTED = 1 << 12 };
 

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/algo.h"
-#include "core/params.h"
+#include "core/sched/algo.h"
+#include "core/sched/params.h"
 
 enum { MILLION = 1 << 20, WINDOW = 1024, ATTEMPTS = 20 };
 

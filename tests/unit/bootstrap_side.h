@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/bootstrap.h"
+#include "core/run/bootstrap.h"
 
 struct lines {
     int count;

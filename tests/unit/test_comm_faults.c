@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "context.h"
-#include "core/note.h"
+#include "core/run/note.h"
 #include "members.h"
 
 enum { MOST = 5 };

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "capture.h"
-#include "core/context.h"
+#include "core/run/context.h"
 
 static struct capture said;
 static struct rcx_config config;

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "context.h"
-#include "core/failure.h"
+#include "core/run/failure.h"
 
 enum { MOST_RANKS = 9, MOST_COUNT = 60, OPS = 3, PATIENCE = 60, QUIET = 4 };
 #define DEADLINE_NS INT64_C(1000000000)

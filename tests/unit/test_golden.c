@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/algo.h"
+#include "core/sched/algo.h"
 
 /* What all ranks of one collective do, a paragraph a rank. */
 static char *print_all(enum rcx_coll coll, const char *name, int size, int root,

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/algo.h"
+#include "core/sched/algo.h"
 
 enum { WINDOW = 1024, MOST_STEPS = 60 };
 

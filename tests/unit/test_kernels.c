@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/kernels.h"
-#include "core/kernels_half.h"
+#include "core/op/kernels.h"
+#include "core/op/kernels_half.h"
 #include "reference.h"
 
 enum {

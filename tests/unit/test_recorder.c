@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "capture.h"
-#include "core/algo.h"
-#include "core/dump.h"
+#include "core/sched/algo.h"
+#include "core/run/dump.h"
 
 enum { DEPTH = RCX_RECORDER_DEPTH };
 

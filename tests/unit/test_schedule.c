@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "capture.h"
-#include "core/algo.h"
+#include "core/sched/algo.h"
 
 enum { WINDOW = 1024 };
 

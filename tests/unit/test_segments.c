@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "calls.h"
-#include "core/segment.h"
+#include "core/sched/segment.h"
 
 enum { MOST_BLOCKS = 12, TRIALS = 2000 };
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The trees of lib/algo/topology.c by themselves, with more ranks than the
+ * The trees of lib/algo/phase/topology.c by themselves, with more ranks than the
  * proofs give to each.
  */
 #include "test.h"
 
 #include <limits.h>
 
-#include "algo/topology.h"
+#include "algo/phase/topology.h"
 
 enum { KINDS = 6, DOUBLE = 5, FAN = 4 };
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "core/types.h"
+#include "core/op/types.h"
 
 struct float_int { float value; int index; };
 struct double_int { double value; int index; };

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Allreduce by a Bruck allgather of whole vectors and a local reduction along
+ * the fixed tree (the latency form of the ring of Rabenseifner, Traeff 2004,
+ * 3.4, for any p).
+ *
+ *   time     ceil(lg p) alpha + (p - 1) n beta + (p - 1) n gamma
+ *   scratch  p n
+ *   order    CANONICAL
+ *
+ * The fewest rounds that there are, at the price of moving and combining all
+ * vectors everywhere.
+ */
+#include "algo/phase/bruck.h"
+
+/* Scratch can be addressed. */
+static bool fits(const struct rcx_shape *s)
+{
+    return s->count <= SIZE_MAX / s->elem_bytes / (size_t)s->size;
+}
+
+static rcx_order_t order(const struct rcx_shape *s)
+{
+    (void)s;
+    return RCX_ORDER_CANONICAL;
+}
+
+static struct rcx_cost cost(const struct rcx_shape *s)
+{
+    const double others = s->size - 1, n = (double)s->count;
+
+    return (struct rcx_cost){.rounds = rcx_log2_ceil(s->size),
+                             .volume = others * n, .combines = others * n};
+}
+
+static void build(struct rcx_builder *b, const struct rcx_shape *s)
+{
+    const struct rcx_group all = rcx_group_all(s);
+
+    rcx_bruck_allreduce(b, &all, rcx_span_in(s), rcx_span_out(s));
+}
+
+const struct rcx_algo rcx_allreduce_allgather_reduce = {
+    .name = "allgather_reduce", .coll = RCX_COLL_ALLREDUCE,
+    .formula = "ceil(lg p) a + (p-1) n b + (p-1) n g",
+    .needs = "p n elements of scratch can be addressed",
+    .source = "Bruck et al. 1997 by Thakur, Rabenseifner, Gropp 2005, 4.1.2; "
+              "order: design",
+    .fits = fits, .order = order, .cost = cost, .build = build,
+};

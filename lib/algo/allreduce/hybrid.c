@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Allreduce by the hybrid butterfly (Rabenseifner, Traeff 2004, 2 and Fig. 1;
+ * van de Geijn 1994).
+ *
+ *   time     k rounds, k = floor(lg p), the first j of which halve the vector:
+ *            (k + j) alpha + (2 (1 - 1/2^j) + (k - j)/2^j) n beta
+ *            + (1 - 1/2^j + (k - j)/2^j) n gamma;
+ *            + 2 alpha + 2 n beta + n gamma when p != 2^k
+ *   scratch  n; 2 n where nothing is halved; + n when p != 2^k
+ *   order    UNIFORM; CANONICAL when p = 2^k
+ *
+ * Let p = 2^k + r. As in the algorithms that the paper improves on, ranks
+ * 0..2r-1 first fold in pairs, and get the result in a last round. The other
+ * ranks meet at distances 1, 2, 4, ...: as long as the part of the vector that
+ * they have is longer than b, each keeps and combines one half of it, from
+ * then on all of it. Then back through the rounds that halved, to gather.
+ */
+#include "algo/phase/factorized.h"
+#include "algo/phase/fold.h"
+
+static bool folds(const struct rcx_shape *s)
+{
+    return s->size != rcx_pow2_floor(s->size);
+}
+
+static struct rcx_factorized setting(const struct rcx_shape *s)
+{
+    return (struct rcx_factorized){
+        .group = rcx_group_folded(s, s->size - rcx_pow2_floor(s->size)),
+        .b = s->params[0]};
+}
+
+static rcx_order_t order(const struct rcx_shape *s)
+{
+    return folds(s) ? RCX_ORDER_UNIFORM : RCX_ORDER_CANONICAL;
+}
+
+static struct rcx_cost cost(const struct rcx_shape *s)
+{
+    const struct rcx_factorized f = setting(s);
+    const double n = (double)s->count;
+    struct rcx_cost c = rcx_factorized_cost(&f, s, RCX_FACTORIZED_ALL);
+
+    if (folds(s)) {
+        c.rounds += 2;
+        c.volume += 2 * n;
+        c.combines += n;
+    }
+    return c;
+}
+
+static void build(struct rcx_builder *b, const struct rcx_shape *s)
+{
+    const struct rcx_factorized f = setting(s);
+    const struct rcx_span out = rcx_span_out(s);
+    struct rcx_span mine = rcx_span_in(s);
+    struct rcx_factorized_stack stack;
+
+    rcx_fold_in(b, s, out, folds(s) ? rcx_span_scratch(b, s->count) : out,
+                &mine);
+    if (f.group.rank >= 0) {
+        rcx_factorized_reduce(b, &f, RCX_FACTORIZED_ALL, mine, out, &stack);
+        rcx_factorized_allgather(b, &f, &stack);
+    }
+    rcx_fold_out(b, s, out);
+}
+
+static const struct rcx_param params[] = {RCX_FACTORIZED_B, {0}};
+
+const struct rcx_algo rcx_allreduce_hybrid = {
+    .name = "hybrid", .coll = RCX_COLL_ALLREDUCE,
+    .formula = "(k+j) a + (2 (1-1/2^j) + (k-j)/2^j) n b "
+               "+ (1 - 1/2^j + (k-j)/2^j) n g, k = floor(lg p), j rounds "
+               "halve; + 2 a + 2 n b + n g unless p = 2^k",
+    .source = "Rabenseifner, Traeff 2004, 2; van de Geijn 1994",
+    .params = params, .order = order, .cost = cost, .build = build,
+};

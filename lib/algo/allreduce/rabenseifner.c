@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Allreduce by Rabenseifner: vector halving and distance doubling, then the
+ * reverse (Thakur, Rabenseifner, Gropp 2005, 5.1).
+ *
+ *   time     2 k alpha + (1 - 1/2^k) (2 n beta + n gamma), k = floor(lg p);
+ *            unless p = 2^k, fold=half: + 3 alpha + 2 n beta + n/2 gamma,
+ *            fold=full: + 2 alpha + 2 n beta + n gamma
+ *   scratch  n; 3/2 n where folded in halves, 2 n in full
+ *   order    UNIFORM; CANONICAL when p is 1..10..0 in binary
+ *
+ * Let p = 2^k + r. Ranks 0..2r-1 first fold in pairs, in halves or in full. The
+ * 2^k that stay reduce-scatter by recursive halving, neighbours first, and
+ * allgather by recursive doubling, the way back. Then those that left get the
+ * result.
+ */
+#include "algo/phase/fold.h"
+#include "algo/phase/halving.h"
+
+enum { FOLD_HALF, FOLD_FULL };
+
+static const char *const folds[] = {"half", "full", NULL};
+static const struct rcx_param params[] = {
+    {.name = "fold", .doc = "how surplus ranks are folded in", .names = folds,
+     .usual = FOLD_HALF},
+    {.name = NULL},
+};
+
+static rcx_order_t order(const struct rcx_shape *s)
+{
+    return rcx_fold_order(s);
+}
+
+static struct rcx_cost cost(const struct rcx_shape *s)
+{
+    const int cube = rcx_pow2_floor(s->size);
+    const double n = (double)s->count, halved = n * (cube - 1) / cube;
+    struct rcx_cost c = {.rounds = 2 * rcx_log2_floor(s->size),
+                         .volume = 2 * halved, .combines = halved};
+
+    if (s->size > cube) {
+        const bool full = s->params[0] == FOLD_FULL;
+
+        c.rounds += full ? 2 : 3;
+        c.volume += 2 * n;
+        c.combines += full ? n : n / 2;
+    }
+    return c;
+}
+
+static void build(struct rcx_builder *b, const struct rcx_shape *s)
+{
+    const bool full = s->params[0] == FOLD_FULL;
+    const struct rcx_span out = rcx_span_out(s);
+    struct rcx_span mine = rcx_span_in(s);
+    struct rcx_halving h = {.near_first = true};
+
+    if (full)
+        h.group =
+            rcx_fold_in(b, s, out, rcx_span_scratch(b, s->count), &mine);
+    else
+        h.group = rcx_fold_halves_in(b, s, -1, out, &mine);
+    h.blocks = (struct rcx_blocks){NULL, s->count, h.group.size};
+    if (h.group.rank >= 0) {
+        rcx_halving_reduce_scatter(b, &h, mine, rcx_halving_own(&h, out));
+        rcx_halving_allgather(b, &h, out);
+    }
+    if (full)
+        rcx_fold_out(b, s, out);
+    else
+        rcx_fold_halves_out(b, s, out);
+}
+
+const struct rcx_algo rcx_allreduce_rabenseifner = {
+    .name = "rabenseifner", .coll = RCX_COLL_ALLREDUCE,
+    .formula = "2 k a + (1 - 1/2^k) (2 n b + n g), k = floor(lg p); unless "
+               "p = 2^k, + 3 a + 2 n b + n/2 g (half), + 2 a + 2 n b + n g "
+               "(full)",
+    .source = "Thakur, Rabenseifner, Gropp 2005, 5.1",
+    .params = params,
+    .order = order, .cost = cost, .build = build,
+};

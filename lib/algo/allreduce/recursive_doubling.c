@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Allreduce by recursive doubling (Thakur, Rabenseifner, Gropp 2005, 4.5).
+ *
+ *   time     k (alpha + n beta + n gamma), k = floor(lg p);
+ *            + 2 alpha + 2 n beta + n gamma when p != 2^k
+ *   scratch  2 n
+ *   order    UNIFORM; CANONICAL when p is 1..10..0 in binary
+ *
+ * Let p = 2^k + r. Ranks 0..2r-1 first fold in pairs, even into odd; the odd
+ * ones and the rest walk the 2^k cube; then odd hands the result back to even.
+ * Two receive buffers, so that the next round's receive can be posted early.
+ */
+#include "algo/phase/fold.h"
+
+static rcx_order_t order(const struct rcx_shape *s)
+{
+    return rcx_fold_order(s);
+}
+
+static struct rcx_cost cost(const struct rcx_shape *s)
+{
+    const double k = rcx_log2_floor(s->size), n = (double)s->count;
+    const bool folds = s->size != rcx_pow2_floor(s->size);
+
+    return (struct rcx_cost){.rounds = k + 2 * folds,
+                             .volume = (k + 2 * folds) * n,
+                             .combines = (k + folds) * n};
+}
+
+static void build(struct rcx_builder *b, const struct rcx_shape *s)
+{
+    const struct rcx_span out = rcx_span_out(s);
+    struct rcx_span mine = rcx_span_in(s);
+    struct rcx_span theirs = rcx_span_scratch(b, s->count);
+    struct rcx_span next = rcx_span_scratch(b, s->count);
+    const struct rcx_group g = rcx_fold_in(b, s, out, next, &mine);
+
+    for (int dist = 1; g.rank >= 0 && dist < g.size; dist *= 2) {
+        const int peer = rcx_group_member(&g, g.rank ^ dist);
+        const struct rcx_span free = theirs;
+
+        rcx_step_recv(b, peer, theirs);
+        rcx_step_send(b, peer, mine);
+        if (peer < s->rank)
+            rcx_step_reduce(b, out, theirs, mine);
+        else
+            rcx_step_reduce(b, out, mine, theirs);
+        mine = out;
+        theirs = next;
+        next = free;
+    }
+    if (s->size == 1)
+        rcx_step_copy(b, out, mine);
+    rcx_fold_out(b, s, out);
+}
+
+const struct rcx_algo rcx_allreduce_recursive_doubling = {
+    .name = "recursive_doubling", .coll = RCX_COLL_ALLREDUCE,
+    .formula = "k (a + n b + n g), k = floor(lg p); "
+               "+ 2 a + 2 n b + n g unless p = 2^k",
+    .source = "Thakur, Rabenseifner, Gropp 2005, 4.5",
+    .order = order, .cost = cost, .build = build,
+};

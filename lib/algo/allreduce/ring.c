@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Allreduce by a ring: reduce-scatter and allgather among neighbours
+ * (Thakur, Rabenseifner, Gropp 2005, 5.3; Patarasuk, Yuan 2009).
+ *
+ *   time     2 (p - 1) alpha + 2 n (p - 1)/p beta + n (p - 1)/p gamma
+ *   scratch  2 n / p
+ *   order    SAME
+ */
+#include "algo/phase/ring.h"
+
+static rcx_order_t order(const struct rcx_shape *s)
+{
+    return s->size == 1 ? RCX_ORDER_CANONICAL : RCX_ORDER_SAME;
+}
+
+static struct rcx_cost cost(const struct rcx_shape *s)
+{
+    const double p = s->size, n = (double)s->count;
+
+    return (struct rcx_cost){.rounds = 2 * (p - 1),
+                             .volume = 2 * n * (p - 1) / p,
+                             .combines = n * (p - 1) / p};
+}
+
+static void build(struct rcx_builder *b, const struct rcx_shape *s)
+{
+    const struct rcx_group all = rcx_group_all(s);
+    const struct rcx_blocks blocks = rcx_blocks_of(s);
+    const struct rcx_span out = rcx_span_out(s);
+
+    rcx_ring_reduce_scatter(b, &all, &blocks, rcx_span_in(s),
+                            rcx_block(&blocks, out, s->rank));
+    rcx_ring_allgather(b, &all, &blocks, out);
+}
+
+const struct rcx_algo rcx_allreduce_ring = {
+    .name = "ring", .coll = RCX_COLL_ALLREDUCE,
+    .formula = "2 (p-1) a + 2 n (p-1)/p b + n (p-1)/p g",
+    .source = "Thakur, Rabenseifner, Gropp 2005, 5.3",
+    .order = order, .cost = cost, .build = build,
+};

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Allreduce along a tree of any topology: reduce to rank 0, then broadcast
+ * (OCC manual 2005, general allreduce).
+ *
+ *   time     R (2 alpha + 2 n beta + n gamma), R = ceil(lg p) for binomial;
+ *            of the others as in reduce_tree.c
+ *   scratch  2 n
+ *   order    binomial, and knomial of radix 2: CANONICAL; double: RANK; else
+ *            UNIFORM
+ *
+ * More rounds than recursive doubling, but the fewest messages and combines of
+ * all: 2 (p - 1) and p - 1 on all ranks together. (Two trees send halves, so
+ * twice as many messages.)
+ */
+#include "algo/phase/tree_phase.h"
+
+static struct rcx_cost cost(const struct rcx_shape *s)
+{
+    const struct rcx_topology t = rcx_topology_of(s);
+    const double rounds = rcx_topology_rounds(&t);
+    const double n = (double)s->count / t.trees;
+
+    return (struct rcx_cost){.rounds = 2 * rounds, .volume = 2 * rounds * n,
+                             .combines = rounds * n};
+}
+
+static void build(struct rcx_builder *b, const struct rcx_shape *s)
+{
+    const struct rcx_group all = rcx_group_all(s);
+    const struct rcx_topology t = rcx_topology_of(s);
+    const struct rcx_span out = rcx_span_out(s);
+
+    rcx_tree_phase_reduce(b, &all, &t, rcx_span_in(s), out);
+    rcx_tree_phase_bcast(b, &all, &t, out);
+}
+
+const struct rcx_algo rcx_allreduce_tree = {
+    .name = "tree", .coll = RCX_COLL_ALLREDUCE,
+    .formula = "R (2 a + 2 n b + n g), R rounds of the topology",
+    .needs = rcx_topology_needs,
+    .source = "OCC manual 2005; double: Sanders, Speck, Traeff 2009",
+    .params = rcx_topology_params, .fits = rcx_topology_fits,
+    .order = rcx_topology_order, .cost = cost,
+    .build = build,
+};

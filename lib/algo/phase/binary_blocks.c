@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "algo/phase/binary_blocks.h"
+
+struct rcx_halving rcx_binary_blocks_cube(const struct rcx_shape *s,
+                                          const struct rcx_blocks *blocks,
+                                          int rank)
+{
+    int first = 0, size = rcx_pow2_floor(s->size);
+
+    while (rank - first >= size) {
+        first += size;
+        size = rcx_pow2_floor(s->size - first);
+    }
+    return (struct rcx_halving){.group = rcx_group_strided(s, first, 1, size),
+                                .blocks = *blocks, .near_first = true};
+}
+
+/* This rank's cube and whom it meets in the next ones. */
+struct place {
+    struct rcx_halving cube;
+    struct rcx_halving above; /* the next larger one */
+    int pieces; /* parts of above in one of cube; 0: cube is the largest */
+    int below;  /* the rank of the next smaller cube whose part holds mine;
+                   -1: cube is the smallest */
+};
+
+static struct place place_of(const struct rcx_shape *s,
+                             const struct rcx_blocks *blocks)
+{
+    struct place at = {.cube = rcx_binary_blocks_cube(s, blocks, s->rank),
+                       .below = -1};
+    const struct rcx_group *g = &at.cube.group;
+    const int first = s->rank - g->rank, end = first + g->size;
+
+    if (first > 0) {
+        at.above = rcx_binary_blocks_cube(s, blocks, first - 1);
+        at.pieces = at.above.group.size / g->size;
+    }
+    if (end < s->size)
+        at.below = end + g->rank % rcx_pow2_floor(s->size - end);
+    return at;
+}
+
+/* A piece of this rank's part, and whose part it is in the cube above. */
+struct link {
+    int peer;
+    struct rcx_span piece;
+};
+
+/* Pieces count in the order of elements. */
+static struct link link_above(const struct place *at, struct rcx_span part,
+                              int i)
+{
+    const struct rcx_halving *above = &at->above;
+    const int first =
+        rcx_halving_mirror(&at->cube, at->cube.group.rank) * at->pieces;
+
+    return (struct link){
+        .peer = rcx_group_member(&above->group,
+                                 rcx_halving_mirror(above, first + i)),
+        .piece = rcx_halving_part(above, part, first, first + i)};
+}
+
+void rcx_binary_blocks_up(struct rcx_builder *b, const struct rcx_shape *s,
+                          const struct rcx_blocks *blocks,
+                          struct rcx_span result)
+{
+    const struct place at = place_of(s, blocks);
+    const struct rcx_span in = rcx_span_in(s);
+    /* a rank alone sends its operand from where it is */
+    const bool is_alone = at.pieces > 0 && at.cube.group.size == 1;
+    const struct rcx_span part = is_alone ? in : result;
+
+    rcx_halving_reduce_scatter(b, &at.cube, in, part);
+    if (at.below >= 0) {
+        const struct rcx_span theirs = rcx_span_scratch(b, part.count);
+
+        rcx_step_recv(b, at.below, theirs);
+        rcx_step_reduce(b, part, part, theirs);
+    }
+    for (int i = 0; i < at.pieces; i++) {
+        const struct link up = link_above(&at, part, i);
+
+        rcx_step_send(b, up.peer, up.piece);
+    }
+}
+
+void rcx_binary_blocks_down(struct rcx_builder *b, const struct rcx_shape *s,
+                            const struct rcx_blocks *blocks,
+                            struct rcx_span vector)
+{
+    const struct place at = place_of(s, blocks);
+    const struct rcx_span part = rcx_halving_own(&at.cube, vector);
+
+    for (int i = 0; i < at.pieces; i++) {
+        const struct link up = link_above(&at, part, i);
+
+        rcx_step_recv(b, up.peer, up.piece);
+    }
+    if (at.below >= 0)
+        rcx_step_send(b, at.below, part);
+    rcx_halving_allgather(b, &at.cube, vector);
+}
+
+/* ---- Costs --------------------------------------------------------------- */
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* Parts are of the same length, or some have one block more: among them always
+ * the last, and the last one of each of its own parts. */
+static double part_length(int blocks, int depth, int64_t i)
+{
+    return (double)(((i + 1) * blocks >> depth) - (i * blocks >> depth));
+}
+
+static double largest_part(int blocks, int depth)
+{
+    return part_length(blocks, depth, (INT64_C(1) << depth) - 1);
+}
+
+/*
+ * When a rank can receive again after the halving of 2^log ranks: the one that
+ * has, after the first few rounds, the last part and then always the first of
+ * its own parts. In each round it waits for the longer one of two messages, in
+ * the last one only for its own.
+ */
+static double halving(int blocks, int rounds, int log)
+{
+    int64_t part = 0;
+    double sum = 0;
+
+    for (int k = 1; k <= log; k++) {
+        double own, other;
+
+        part = 2 * part + (k <= rounds);
+        own = part_length(blocks, k, part);
+        other = part_length(blocks, k, part ^ 1);
+        sum += k < log ? larger(own, other) : own;
+    }
+    return sum;
+}
+
+/*
+ * From the smallest cube on, each ends when the last message from the one
+ * below has been served. What the last rank of it sends starts when itself is
+ * done, or when the first of its pieces finds a receiver. The last rank of
+ * each cube has the longest parts all along and is served last.
+ */
+struct rcx_cost rcx_binary_blocks_up_cost(int size, int blocks)
+{
+    const int smallest = __builtin_ctz((unsigned)size);
+    int below = smallest;
+    struct rcx_cost at = {.rounds = smallest,
+                          .volume = halving(blocks, smallest, smallest),
+                          .combines = halving(blocks, smallest, smallest)};
+
+    for (int log = smallest + 1; log <= rcx_log2_floor(size); log++) {
+        if (!(size >> log & 1))
+            continue;
+        at.rounds = larger(at.rounds, log) + (double)(1 << (log - below));
+        at.volume = larger(at.volume, halving(blocks, below, log)) +
+                    largest_part(blocks, below);
+        at.combines = larger(at.combines, halving(blocks, log, log)) +
+                      largest_part(blocks, log);
+        below = log;
+    }
+    return at;
+}

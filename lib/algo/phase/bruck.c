@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "algo/phase/bruck.h"
+
+#include "algo/phase/tree.h"
+
+/* Blocks that follow each other, cyclic. */
+struct run {
+    struct rcx_span head;
+    struct rcx_span tail; /* those from the vector's start on; may be empty */
+};
+
+static struct run run_of(const struct rcx_blocks *blocks,
+                         struct rcx_span vector, int first, int n)
+{
+    const int p = blocks->n, over = first + n - p;
+
+    if (over <= 0)
+        return (struct run){
+            .head = rcx_block_range(blocks, vector, first, first + n),
+            .tail = rcx_span_sub(vector, 0, 0)};
+    return (struct run){.head = rcx_block_range(blocks, vector, first, p),
+                        .tail = rcx_block_range(blocks, vector, 0, over)};
+}
+
+/* Scratch in which a run that wraps around lies in one piece. */
+static struct run packed(struct rcx_builder *b, const struct run *run,
+                         struct rcx_span *whole_p)
+{
+    const size_t head = run->head.count, tail = run->tail.count;
+
+    *whole_p = rcx_span_scratch(b, head + tail);
+    return (struct run){.head = rcx_span_sub(*whole_p, 0, head),
+                        .tail = rcx_span_sub(*whole_p, head, tail)};
+}
+
+static void send(struct rcx_builder *b, int peer, struct run run)
+{
+    struct rcx_span whole = run.head;
+
+    if (run.tail.count > 0) {
+        const struct run to = packed(b, &run, &whole);
+
+        rcx_step_copy(b, to.head, run.head);
+        rcx_step_copy(b, to.tail, run.tail);
+    }
+    rcx_step_send(b, peer, whole);
+}
+
+static void receive(struct rcx_builder *b, int peer, struct run run)
+{
+    struct rcx_span whole = run.head;
+    struct run from = run;
+
+    if (run.tail.count > 0)
+        from = packed(b, &run, &whole);
+    rcx_step_recv(b, peer, whole);
+    if (run.tail.count > 0) {
+        rcx_step_copy(b, run.head, from.head);
+        rcx_step_copy(b, run.tail, from.tail);
+    }
+}
+
+void rcx_bruck_allgather(struct rcx_builder *b, const struct rcx_group *g,
+                         const struct rcx_blocks *blocks,
+                         struct rcx_span vector)
+{
+    const int me = g->rank, p = g->size;
+
+    for (int d = 1; d < p; d *= 2) {
+        const int above = (me + d) % p, below = (me + p - d) % p;
+        const int n = d < p - d ? d : p - d;
+
+        receive(b, rcx_group_member(g, above),
+                run_of(blocks, vector, above, n));
+        send(b, rcx_group_member(g, below), run_of(blocks, vector, me, n));
+    }
+}
+
+/* As members may place whole vectors in scratch as they like, their own comes
+ * first, then the next ones', cyclic, so that no message has to be packed. */
+void rcx_bruck_allreduce(struct rcx_builder *b, const struct rcx_group *g,
+                         struct rcx_span operand, struct rcx_span result)
+{
+    const int me = g->rank, p = g->size;
+    const size_t m = result.count;
+    const struct rcx_span all = rcx_span_scratch(b, (size_t)p * m);
+    struct rcx_combiner combiner;
+
+    rcx_step_copy(b, rcx_span_sub(all, 0, m), operand);
+    for (int d = 1; d < p; d *= 2) {
+        const size_t n = (size_t)(d < p - d ? d : p - d) * m;
+
+        rcx_step_recv(b, rcx_group_member(g, (me + d) % p),
+                      rcx_span_sub(all, (size_t)d * m, n));
+        rcx_step_send(b, rcx_group_member(g, (me + p - d) % p),
+                      rcx_span_sub(all, 0, n));
+    }
+    rcx_combiner_init(&combiner, b, p, result);
+    for (int i = 0; i < p; i++)
+        rcx_combiner_add(&combiner, i,
+                         rcx_span_sub(all, (size_t)((i - me + p) % p) * m, m));
+}

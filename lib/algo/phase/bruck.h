@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Allgather by Bruck's concatenation over the members of a group (Bruck et al.
+ * 1997; Thakur, Rabenseifner, Gropp 2005, 4.1.2). ceil(lg p) rounds for every
+ * p, p - 1 blocks in all.
+ *
+ * With d = 1, 2, 4, ... blocks member i has those of i, i + 1, ..., i + d - 1,
+ * cyclic. It sends them to the member d below, and gets the next d, or as many
+ * as are left, from the member d above. Blocks stay in their places in the
+ * vector; a message that wraps around its end is packed into scratch.
+ */
+#ifndef RCX_ALGO_BRUCK_H
+#define RCX_ALGO_BRUCK_H
+
+#include "core/sched/algo.h"
+
+/*
+ * Member i has block i of vector; all end with all of it. Scratch: less than
+ * the vector.
+ */
+void rcx_bruck_allgather(struct rcx_builder *b, const struct rcx_group *g,
+                         const struct rcx_blocks *blocks,
+                         struct rcx_span vector);
+
+/*
+ * The vectors of all members by Bruck's allgather, combined by each of them
+ * along the fixed tree. Scratch: p vectors. Order CANONICAL.
+ */
+void rcx_bruck_allreduce(struct rcx_builder *b, const struct rcx_group *g,
+                         struct rcx_span operand, struct rcx_span result);
+
+#endif

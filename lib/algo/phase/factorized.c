@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "algo/phase/factorized.h"
+
+#include "algo/phase/bruck.h"
+#include "algo/phase/pairwise.h"
+#include "algo/phase/tree.h"
+
+/* ---- Parts of the vector ------------------------------------------------- */
+
+/* Into how many parts a meeting may split the vector. */
+static int ways(const struct rcx_meeting *m)
+{
+    return m->kind == RCX_MEETING_SWAP        ? m->size
+           : m->kind == RCX_MEETING_THREE_TWO ? 2
+                                              : 1;
+}
+
+/* Those who keep a part each, or all: places 0, 1, ... of a meeting. */
+static int keepers(const struct rcx_meeting *m)
+{
+    return m->kind == RCX_MEETING_TWO_ONE ? 1 : ways(m);
+}
+
+/* Whether the rule of Fig. 1 splits what is a parts-th of the vector; all
+ * ranks alike, though their parts may differ by an element. */
+static bool splits(const struct rcx_factorized *f, const struct rcx_shape *s,
+                   const struct rcx_meeting *m, size_t parts)
+{
+    return ways(m) > 1 &&
+           (f->b == RCX_FACTORIZED_ALWAYS ||
+            s->count / parts * s->elem_bytes > (uint64_t)f->b);
+}
+
+int rcx_factorized_ways(const struct rcx_factorized *f,
+                        const struct rcx_shape *s, const struct rcx_meeting *m,
+                        int parts)
+{
+    return splits(f, s, m, (size_t)parts) ? ways(m) : 1;
+}
+
+static struct rcx_span part_of(const struct rcx_factorized_round *round, int i)
+{
+    return round->splits ? rcx_span_part(round->part, ways(&round->meeting), i)
+                         : round->part;
+}
+
+static int peer_of(const struct rcx_factorized *f,
+                   const struct rcx_factorized_round *round, int place)
+{
+    return rcx_group_member(&f->group,
+                            rcx_meeting_rank(&round->meeting, place));
+}
+
+/* Those who meet in a ring or butterfly step; with a ring, f's members are
+ * evenly spaced. */
+static struct rcx_group ring_of(const struct rcx_shape *s,
+                                const struct rcx_factorized *f,
+                                const struct rcx_factorized_round *round)
+{
+    const int zero = peer_of(f, round, 0);
+
+    return rcx_group_strided(s, zero, peer_of(f, round, 1) - zero,
+                             round->meeting.size);
+}
+
+/* ---- Reduction phase ----------------------------------------------------- */
+
+struct walk {
+    struct rcx_builder *b;
+    const struct rcx_factorized *f;
+    struct rcx_factorized_round *round;
+    struct rcx_span result;
+    struct rcx_span held; /* where partial results are: operand, then result */
+    struct rcx_span scratch[2]; /* in turns, so that receives are early */
+    int turn;
+};
+
+/* Where what result has at part lies. */
+static struct rcx_span held(const struct walk *w, struct rcx_span part)
+{
+    return rcx_span_sub(w->held, part.offset - w->result.offset, part.count);
+}
+
+static struct rcx_span scratch(struct walk *w, size_t count)
+{
+    struct rcx_span *span = &w->scratch[w->turn];
+
+    w->turn = 1 - w->turn;
+    if (span->count < count)
+        *span = rcx_span_scratch(w->b, count);
+    return rcx_span_sub(*span, 0, count);
+}
+
+/* Whether place i goes on with its part. */
+static bool goes_on(const struct rcx_factorized_round *round, int i)
+{
+    return (round->only == RCX_FACTORIZED_ALL || round->only == i) &&
+           !rcx_meeting_eliminates(&round->meeting, i);
+}
+
+/* Send part i, for the place of this number. */
+static void give(struct walk *w, int to, int i)
+{
+    if (!goes_on(w->round, i))
+        return;
+    rcx_step_send(w->b, peer_of(w->f, w->round, to),
+                  held(w, part_of(w->round, i)));
+}
+
+/* Receive part i and combine it with mine, for the place of this number. */
+static void take(struct walk *w, int from, int i)
+{
+    const struct rcx_span sum = part_of(w->round, i);
+    const struct rcx_span mine = held(w, sum);
+    struct rcx_span theirs;
+
+    if (!goes_on(w->round, i))
+        return;
+    theirs = scratch(w, sum.count);
+    rcx_step_recv(w->b, peer_of(w->f, w->round, from), theirs);
+    if (from < w->round->meeting.place)
+        rcx_step_reduce(w->b, sum, theirs, mine);
+    else
+        rcx_step_reduce(w->b, sum, mine, theirs);
+    w->held = w->result;
+}
+
+static void butterfly(struct walk *w)
+{
+    const int me = w->round->meeting.place, other = 1 - me;
+
+    give(w, other, other);
+    take(w, other, me);
+}
+
+/* All vectors of a ring go to one of it. */
+static void ring_to(struct walk *w, const struct rcx_group *g, int root)
+{
+    const struct rcx_span sum = w->round->part, mine = held(w, sum);
+    struct rcx_combiner combiner;
+
+    if (g->rank != root) {
+        rcx_step_send(w->b, rcx_group_member(g, root), mine);
+        return;
+    }
+    rcx_combiner_init(&combiner, w->b, g->size, sum);
+    rcx_combiner_add(&combiner, root, mine);
+    for (int t = 1; t < g->size; t++) {
+        const int from = (root + g->size - t) % g->size;
+        const struct rcx_span theirs = rcx_combiner_slot(&combiner);
+
+        rcx_step_recv(w->b, rcx_group_member(g, from), theirs);
+        rcx_combiner_add(&combiner, from, theirs);
+    }
+}
+
+static void ring(struct walk *w)
+{
+    const struct rcx_factorized_round *round = w->round;
+    const struct rcx_group g = ring_of(w->b->shape, w->f, round);
+    const struct rcx_blocks blocks = {.count = round->part.count, .n = g.size};
+
+    if (round->splits)
+        rcx_pairwise_reduce_scatter(w->b, &g, &blocks, held(w, round->part),
+                                    part_of(round, g.rank));
+    else if (round->only != RCX_FACTORIZED_ALL)
+        ring_to(w, &g, round->only);
+    else
+        rcx_bruck_allreduce(w->b, &g, held(w, round->part), round->part);
+    w->held = w->result;
+}
+
+static void three_two(struct walk *w)
+{
+    switch (w->round->meeting.place) {
+    case 0:
+        give(w, 1, 1);
+        take(w, 2, 0);
+        break;
+    case 1:
+        give(w, 2, 0);
+        take(w, 2, 1);
+        take(w, 0, 1);
+        break;
+    default:
+        give(w, 1, 1);
+        take(w, 1, 0);
+        give(w, 0, 0);
+    }
+}
+
+static void two_one(struct walk *w)
+{
+    if (w->round->meeting.place == 0)
+        take(w, 1, 0);
+    else
+        give(w, 0, 0);
+}
+
+static void reduce(struct walk *w)
+{
+    const struct rcx_meeting *m = &w->round->meeting;
+
+    if (m->kind == RCX_MEETING_THREE_TWO)
+        three_two(w);
+    else if (m->kind == RCX_MEETING_TWO_ONE)
+        two_one(w);
+    else if (m->kind == RCX_MEETING_SWAP && m->size == 2)
+        butterfly(w);
+    else if (m->kind == RCX_MEETING_SWAP)
+        ring(w);
+}
+
+/* The same place in all meetings of a round: root's, or the one from which it
+ * gets the result if it is eliminated. */
+static int only_place(const struct rcx_factorized_round *round,
+                      const struct rcx_meeting *roots)
+{
+    const int last = keepers(roots) - 1;
+
+    if (round->splits || ways(&round->meeting) == 1)
+        return RCX_FACTORIZED_ALL;
+    return roots->place < last ? roots->place : last;
+}
+
+void rcx_factorized_reduce(struct rcx_builder *b,
+                           const struct rcx_factorized *f, int root,
+                           struct rcx_span operand, struct rcx_span result,
+                           struct rcx_factorized_stack *stack)
+{
+    const struct rcx_span none = {.buffer = RCX_BUFFER_TMP};
+    const bool all = root == RCX_FACTORIZED_ALL;
+    struct walk w = {.b = b, .f = f, .result = result, .held = operand,
+                     .scratch = {none, none}};
+    struct rcx_span part = result;
+    struct rcx_meeting m, roots;
+    struct rcx_rounds mine, other;
+    size_t parts = 1;
+
+    stack->depth = 0;
+    if (f->group.size == 1)
+        rcx_step_copy(b, result, operand);
+    rcx_rounds_begin(&mine, f->group.size, f->group.rank, f->ring_max,
+                     f->protocol);
+    rcx_rounds_begin(&other, f->group.size, all ? 0 : root, f->ring_max,
+                     f->protocol);
+    while (rcx_rounds_next(&mine, &m)) {
+        const int root_group = other.group;
+
+        rcx_rounds_next(&other, &roots);
+        w.round = &stack->rounds[stack->depth++];
+        *w.round = (struct rcx_factorized_round){
+            .meeting = m, .part = part, .root = root_group - m.group,
+            .splits = splits(f, b->shape, &m, parts)};
+        w.round->only =
+            all ? RCX_FACTORIZED_ALL : only_place(w.round, &roots);
+        reduce(&w);
+        if (!goes_on(w.round, m.place))
+            return;
+        if (w.round->splits)
+            parts *= (size_t)ways(&m);
+        part = part_of(w.round, m.place);
+    }
+}
+
+/* ---- Routing phase ------------------------------------------------------- */
+
+struct route {
+    struct rcx_builder *b;
+    const struct rcx_factorized *f;
+    const struct rcx_factorized_round *round;
+};
+
+static void put(const struct route *r, int to, int i)
+{
+    rcx_step_send(r->b, peer_of(r->f, r->round, to), part_of(r->round, i));
+}
+
+static void get(const struct route *r, int from, int i)
+{
+    rcx_step_recv(r->b, peer_of(r->f, r->round, from), part_of(r->round, i));
+}
+
+static void swap_back(const struct route *r)
+{
+    const struct rcx_group g = ring_of(r->b->shape, r->f, r->round);
+    const struct rcx_blocks blocks = {.count = r->round->part.count,
+                                      .n = g.size};
+
+    if (r->round->splits)
+        rcx_bruck_allgather(r->b, &g, &blocks, r->round->part);
+}
+
+/* p1 hands the result to p2, or, the 3-2 step backwards, p0 hands its half to
+ * p2 and p1 the other one to p0, then p1 and p2 exchange. */
+static void three_two_back(const struct route *r)
+{
+    const int place = r->round->meeting.place;
+
+    if (!r->round->splits) {
+        if (place == 1)
+            put(r, 2, 1);
+        else if (place == 2)
+            get(r, 1, 1);
+    } else if (place == 0) {
+        put(r, 2, 0);
+        get(r, 1, 1);
+    } else if (place == 1) {
+        put(r, 0, 1);
+        put(r, 2, 1);
+        get(r, 2, 0);
+    } else {
+        get(r, 0, 0);
+        put(r, 1, 0);
+        get(r, 1, 1);
+    }
+}
+
+void rcx_factorized_allgather(struct rcx_builder *b,
+                              const struct rcx_factorized *f,
+                              const struct rcx_factorized_stack *stack)
+{
+    for (int i = stack->depth - 1; i >= 0; i--) {
+        const struct route r = {b, f, &stack->rounds[i]};
+        const struct rcx_meeting *m = &r.round->meeting;
+
+        if (m->kind == RCX_MEETING_SWAP)
+            swap_back(&r);
+        else if (m->kind == RCX_MEETING_THREE_TWO)
+            three_two_back(&r);
+        else if (m->kind == RCX_MEETING_TWO_ONE && m->place == 0)
+            put(&r, 1, 0);
+        else if (m->kind == RCX_MEETING_TWO_ONE)
+            get(&r, 0, 0);
+    }
+}
+
+/* Root gets the parts of the others, or, if it has been eliminated from a
+ * meeting that did not split the vector, everything from one of them. */
+static void gather_back(const struct route *r)
+{
+    const struct rcx_meeting *m = &r->round->meeting;
+    const int root = r->round->root, n = keepers(m), last = n - 1;
+
+    if (!r->round->splits) {
+        if (root > last && m->place == last)
+            put(r, root, last);
+        else if (root > last && m->place == root)
+            get(r, last, last);
+        return;
+    }
+    for (int i = 0; i < n && m->place == root; i++)
+        if (i != root)
+            get(r, i, i);
+    if (m->place != root && m->place < n)
+        put(r, root, m->place);
+}
+
+void rcx_factorized_gather(struct rcx_builder *b,
+                           const struct rcx_factorized *f,
+                           const struct rcx_factorized_stack *stack)
+{
+    for (int i = stack->depth - 1; i >= 0; i--) {
+        const struct route r = {b, f, &stack->rounds[i]};
+
+        if (r.round->root >= 0 && r.round->root < r.round->meeting.size)
+            gather_back(&r);
+    }
+}
+
+void rcx_factorized_allreduce(struct rcx_builder *b,
+                              const struct rcx_factorized *f)
+{
+    struct rcx_factorized_stack stack;
+
+    rcx_factorized_reduce(b, f, RCX_FACTORIZED_ALL, rcx_span_in(b->shape),
+                          rcx_span_out(b->shape), &stack);
+    rcx_factorized_allgather(b, f, &stack);
+}
+
+/* ---- What it costs ------------------------------------------------------- */
+
+static void charge(struct rcx_cost *c, double rounds, double sent,
+                   double combined)
+{
+    c->rounds += rounds;
+    c->volume += sent;
+    c->combines += combined;
+}
+
+static void charge_reduce(struct rcx_cost *c, const struct rcx_meeting *m,
+                          bool pairwise, double part)
+{
+    const double others = ways(m) - 1, lg = rcx_log2_ceil(ways(m));
+
+    charge(c, pairwise ? others : lg, others * part, others * part);
+}
+
+static void charge_allgather(struct rcx_cost *c, const struct rcx_meeting *m,
+                             bool split, double part)
+{
+    if (split)
+        charge(c, rcx_log2_ceil(ways(m)), (ways(m) - 1) * part, 0);
+}
+
+static void charge_gather(struct rcx_cost *c, const struct rcx_meeting *m,
+                          bool split, double part)
+{
+    const bool keeps = m->place < keepers(m);
+    const double messages = split ? keepers(m) - keeps : !keeps;
+
+    charge(c, messages, messages * part, 0);
+}
+
+/*
+ * Group 0 is as late as its first 3-2 step's second half makes it, in the
+ * reduction phase, and as early in an allgather: there those that it leaves
+ * behind take as long. So 3-2 steps cost no more than butterfly steps, but
+ * that once. 2-1 steps happen meanwhile. A gather costs what root gets.
+ */
+struct rcx_cost rcx_factorized_cost(const struct rcx_factorized *f,
+                                    const struct rcx_shape *s, int root)
+{
+    const bool all = root < 0;
+    const int back = root == RCX_FACTORIZED_ALL;
+    struct rcx_cost c = {0};
+    struct rcx_meeting m;
+    struct rcx_rounds r;
+    size_t parts = 1;
+    bool is_late = false;
+
+    rcx_rounds_begin(&r, f->group.size, all ? 0 : root, f->ring_max,
+                     f->protocol);
+    while (rcx_rounds_next(&r, &m)) {
+        const bool split = splits(f, s, &m, parts);
+        double part;
+
+        if (split)
+            parts *= (size_t)ways(&m);
+        part = (double)(s->count / parts + (s->count % parts != 0));
+        charge_reduce(&c, &m, split || !all, part);
+        if (back)
+            charge_allgather(&c, &m, split, part);
+        else if (!all)
+            charge_gather(&c, &m, split, part);
+        if (r.units > 0 && !is_late) {
+            charge(&c, 1 + back, (1 + back) * part, part);
+            is_late = true;
+        }
+    }
+    return c;
+}
+
+rcx_order_t rcx_factorized_order(const struct rcx_factorized *f)
+{
+    struct rcx_meeting m;
+    struct rcx_rounds r;
+    int rings = 0;
+
+    rcx_rounds_begin(&r, f->group.size, 0, f->ring_max, f->protocol);
+    while (rcx_rounds_next(&r, &m)) {
+        if (m.kind != RCX_MEETING_SWAP)
+            return RCX_ORDER_UNIFORM;
+        rings += m.size > 2;
+    }
+    return rings > 1 ? RCX_ORDER_UNIFORM : RCX_ORDER_CANONICAL;
+}
+
+bool rcx_factorized_fits(const struct rcx_shape *s)
+{
+    return s->count <= SIZE_MAX / 2 / s->elem_bytes / (size_t)s->size;
+}
+
+/* ---- The parameters ------------------------------------------------------ */
+
+const int64_t rcx_factorized_b_proved[] = {0, 256, INT64_MAX, RCX_PARAM_END};
+
+int64_t rcx_factorized_b_candidate(const struct rcx_shape *s, int i)
+{
+    static const int64_t candidates[] = {0,         1 << 10,   1 << 12,
+                                         1 << 14,   1 << 16,   INT64_MAX,
+                                         RCX_PARAM_END};
+
+    (void)s;
+    return candidates[i];
+}
+
+const int64_t rcx_factorized_ring_max_proved[] = {5, RCX_PARAM_END};
+
+int64_t rcx_factorized_ring_max_candidate(const struct rcx_shape *s, int i)
+{
+    static const int64_t candidates[] = {3,  5,  7, 11,
+                                         13, 23, 0, RCX_PARAM_END};
+
+    (void)s;
+    return candidates[i];
+}

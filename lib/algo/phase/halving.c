@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * With q the part that a member ends with, the parts it works on once they are
+ * m in number start at q rounded down to a multiple of m; its partner's are
+ * the m parts beside them.
+ */
+#include "algo/phase/halving.h"
+
+#include "algo/phase/fold.h"
+
+int rcx_halving_mirror(const struct rcx_halving *h, int i)
+{
+    int mirrored = 0;
+
+    if (!h->near_first)
+        return i;
+    for (int size = h->group.size; size > 1; size /= 2, i /= 2)
+        mirrored = 2 * mirrored + i % 2;
+    return mirrored;
+}
+
+/* The first block of part i. */
+static int block_of(const struct rcx_halving *h, int i)
+{
+    return h->folded ? rcx_fold_first(h->folded, i)
+                     : (int)((int64_t)i * h->blocks.n / h->group.size);
+}
+
+/* The part that a block is in. */
+static int part_with(const struct rcx_halving *h, int block)
+{
+    const int64_t end = block + 1;
+
+    return h->folded ? rcx_fold_member(h->folded, block)
+                     : (int)((end * h->group.size - 1) / h->blocks.n);
+}
+
+size_t rcx_halving_start(const struct rcx_halving *h, int i)
+{
+    const struct rcx_span all = {RCX_BUFFER_IN, 0, h->blocks.count};
+    const int block = block_of(h, i);
+
+    return block == h->blocks.n ? all.count
+                                : rcx_block(&h->blocks, all, block).offset;
+}
+
+/* m parts from part i on, of a span that starts with part first. */
+static struct rcx_span parts(const struct rcx_halving *h, struct rcx_span span,
+                             int first, int i, int m)
+{
+    const size_t from = rcx_halving_start(h, i);
+
+    return rcx_span_sub(span, from - rcx_halving_start(h, first),
+                        rcx_halving_start(h, i + m) - from);
+}
+
+struct rcx_span rcx_halving_part(const struct rcx_halving *h,
+                                 struct rcx_span span, int first, int i)
+{
+    return parts(h, span, first, i, 1);
+}
+
+struct rcx_span rcx_halving_own(const struct rcx_halving *h,
+                                struct rcx_span vector)
+{
+    return parts(h, vector, 0, rcx_halving_mirror(h, h->group.rank), 1);
+}
+
+/* Whom this rank meets where m parts become 2 m, or 2 m become m. */
+static int partner(const struct rcx_halving *h, int m)
+{
+    const int distance = h->near_first ? h->group.size / 2 / m : m;
+
+    return rcx_group_member(&h->group, h->group.rank ^ distance);
+}
+
+void rcx_halving_reduce_scatter(struct rcx_builder *b,
+                                const struct rcx_halving *h,
+                                struct rcx_span operand, struct rcx_span result)
+{
+    const int q = rcx_halving_mirror(h, h->group.rank);
+    struct rcx_span partial = operand;
+    int first = 0; /* of partial's parts */
+
+    for (int m = h->group.size / 2; m >= 1; m /= 2) {
+        const int peer = partner(h, m), keep = q & -m;
+        const struct rcx_span mine = parts(h, partial, first, keep, m);
+        const struct rcx_span theirs = rcx_span_scratch(b, mine.count);
+        const struct rcx_span sum =
+            m == 1 && !rcx_span_clash(b->shape, result, mine) ? result : theirs;
+
+        rcx_step_recv(b, peer, theirs);
+        rcx_step_send(b, peer, parts(h, partial, first, keep ^ m, m));
+        if (peer < b->shape->rank)
+            rcx_step_reduce(b, sum, theirs, mine);
+        else
+            rcx_step_reduce(b, sum, mine, theirs);
+        partial = sum;
+        first = keep;
+    }
+    rcx_step_copy(b, result, partial);
+}
+
+void rcx_halving_allgather(struct rcx_builder *b, const struct rcx_halving *h,
+                           struct rcx_span vector)
+{
+    const int q = rcx_halving_mirror(h, h->group.rank);
+
+    for (int m = 1; m < h->group.size; m *= 2) {
+        const int peer = partner(h, m);
+
+        rcx_step_recv(b, peer, parts(h, vector, 0, (q & -m) ^ m, m));
+        rcx_step_send(b, peer, parts(h, vector, 0, q & -m, m));
+    }
+}
+
+void rcx_halving_gather(struct rcx_builder *b, const struct rcx_halving *h,
+                        int root, struct rcx_span vector)
+{
+    const int q = rcx_halving_mirror(h, h->group.rank);
+    const int target = rcx_halving_mirror(h, root);
+    int m = 1;
+
+    for (; m < h->group.size && (q & m) == (target & m); m *= 2)
+        rcx_step_recv(b, partner(h, m), parts(h, vector, 0, (q & -m) ^ m, m));
+    if (m < h->group.size)
+        rcx_step_send(b, partner(h, m), parts(h, vector, 0, q & -m, m));
+}
+
+struct rcx_span rcx_halving_place(struct rcx_builder *b,
+                                  const struct rcx_halving *h)
+{
+    const int me = b->shape->rank;
+    const struct rcx_span vector = {.count = h->blocks.count};
+    int q;
+
+    if (h->group.rank < 0)
+        return (struct rcx_span){0};
+    q = rcx_halving_mirror(h, h->group.rank);
+    if (block_of(h, q) == me && block_of(h, q + 1) == me + 1)
+        return rcx_span_out(b->shape);
+    return rcx_span_scratch(b, rcx_halving_own(h, vector).count);
+}
+
+void rcx_halving_hand_out(struct rcx_builder *b, const struct rcx_halving *h,
+                          struct rcx_span part)
+{
+    const struct rcx_span out = rcx_span_out(b->shape);
+    const int me = b->shape->rank;
+    const int holder = rcx_group_member(
+        &h->group, rcx_halving_mirror(h, part_with(h, me)));
+    size_t at = 0;
+    int q;
+
+    if (holder != me)
+        rcx_step_recv(b, holder, out);
+    if (h->group.rank < 0)
+        return;
+    q = rcx_halving_mirror(h, h->group.rank);
+    for (int i = block_of(h, q); i < block_of(h, q + 1); i++) {
+        const struct rcx_span block =
+            rcx_span_sub(part, at, rcx_shape_block(b->shape, i).count);
+
+        if (i == me)
+            rcx_step_copy(b, out, block);
+        else
+            rcx_step_send(b, i, block);
+        at += block.count;
+    }
+}
+
+struct rcx_cost rcx_halving_cost(const struct rcx_shape *s)
+{
+    const int cube = rcx_pow2_floor(s->size);
+    const bool folds = s->size > cube;
+    const struct rcx_blocks blocks = rcx_blocks_of(s);
+    const double n = (double)s->count;
+    const double block = (double)rcx_blocks_largest(&blocks);
+    double halved = folds ? n : 0;
+
+    for (int m = 1; m < cube; m *= 2) {
+        const double kept = block * rcx_fold_first(s, m);
+
+        halved += kept < n ? kept : n;
+    }
+    return (struct rcx_cost){.rounds = rcx_log2_floor(s->size) + folds,
+                             .volume = halved, .combines = halved};
+}
+
+struct rcx_halving rcx_halving_fold(struct rcx_builder *b,
+                                    const struct rcx_shape *s, bool near_first,
+                                    struct rcx_span *mine_p)
+{
+    const int pairs = s->size - rcx_pow2_floor(s->size);
+    const struct rcx_span folded =
+        rcx_span_scratch(b, s->rank < 2 * pairs ? s->count : 0);
+
+    return (struct rcx_halving){
+        .group = rcx_fold_in(b, s, folded, folded, mine_p),
+        .blocks = rcx_blocks_of(s), .near_first = near_first, .folded = s};
+}

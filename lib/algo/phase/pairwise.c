@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "algo/phase/pairwise.h"
+
+#include "algo/phase/tree.h"
+
+void rcx_pairwise_reduce_scatter(struct rcx_builder *b,
+                                 const struct rcx_group *g,
+                                 const struct rcx_blocks *blocks,
+                                 struct rcx_span operand,
+                                 struct rcx_span result)
+{
+    const int me = g->rank, p = g->size;
+    struct rcx_combiner combiner;
+
+    rcx_combiner_init(&combiner, b, p, result);
+    rcx_combiner_add(&combiner, me, rcx_block(blocks, operand, me));
+    for (int t = 1; t < p; t++) {
+        const int above = (me + t) % p, below = (me + p - t) % p;
+        const struct rcx_span theirs = rcx_combiner_slot(&combiner);
+
+        rcx_step_recv(b, rcx_group_member(g, below), theirs);
+        rcx_step_send(b, rcx_group_member(g, above),
+                      rcx_block(blocks, operand, above));
+        rcx_combiner_add(&combiner, below, theirs);
+    }
+}

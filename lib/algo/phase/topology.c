@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ *   flat      p - 1 parts of one rank
+ *   binomial  knomial of radix 2: the fixed tree of the order levels
+ *   binary    either side of the root is one part, an in-order binary tree
+ *   knomial   intervals split into fan parts, of which one gathers the others
+ *   chain     fan parts, or one more, each a path
+ *   double    binary, and another tree in which its inner ranks are leaves
+ */
+#include "algo/phase/topology.h"
+
+#include <limits.h>
+
+enum { NONE = RCX_TOPOLOGY_NONE, FAN_USUAL = 4 };
+
+struct ops {
+    int (*parent)(const struct rcx_topology *t, int tree, int rank);
+    int (*child)(const struct rcx_topology *t, int tree, int rank, int i);
+    int (*rounds)(const struct rcx_topology *t);
+};
+
+/* A tree over n ranks that are numbered from 1 on, outwards from the root,
+ * which is 0 to them. */
+struct form {
+    int (*up)(int n, int x);
+    int (*down)(int n, int x, int i); /* from the root too; 0: no more */
+    int (*ready)(int n);              /* rounds until it has all, n >= 1 */
+};
+
+struct rcx_topology_kind {
+    const struct ops *ops;
+    int fan;   /* 0: the user's, from least on */
+    int least;
+    int trees;
+    const struct form *form[2]; /* of each tree's parts */
+};
+
+static int least_of(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* ---- Knomial: the part with the root, or else the first, gathers --------- */
+
+/* The interval around a rank that is made of parts of some width. */
+struct level {
+    int64_t lo, hi;
+    int gathers; /* the rank that does */
+};
+
+static struct level level_of(const struct rcx_topology *t, int rank,
+                             int64_t width)
+{
+    const int64_t whole = width * t->fan, lo = rank - rank % whole;
+    const int64_t hi = lo + whole < t->size ? lo + whole : t->size;
+    const bool has_root = lo <= t->root && t->root < hi;
+
+    return (struct level){lo, hi, has_root ? t->root : (int)lo};
+}
+
+static int knomial_parent(const struct rcx_topology *t, int tree, int rank)
+{
+    (void)tree;
+    for (int64_t width = 1; width < t->size; width *= t->fan) {
+        const struct level level = level_of(t, rank, width);
+
+        if (level.gathers != rank)
+            return level.gathers;
+    }
+    return NONE;
+}
+
+/* From the inside out; on each level the parts below, nearest first, then
+ * those above. None of them has the root, so its first rank sends. */
+static int knomial_child(const struct rcx_topology *t, int tree, int rank,
+                         int i)
+{
+    (void)tree;
+    for (int64_t width = 1; width < t->size; width *= t->fan) {
+        const struct level level = level_of(t, rank, width);
+        const int64_t mine = (rank - level.lo) / width;
+        const int others = (int)((level.hi - level.lo - 1) / width);
+
+        if (level.gathers != rank)
+            break;
+        if (i < others)
+            return (int)(level.lo + width * (i < mine ? mine - 1 - i : i + 1));
+        i -= others;
+    }
+    return NONE;
+}
+
+static int knomial_rounds(const struct rcx_topology *t)
+{
+    int rounds = 0;
+
+    for (int64_t width = 1; width < t->size; width *= t->fan)
+        rounds += least_of(t->fan - 1, (int)((t->size - 1) / width));
+    return rounds;
+}
+
+static const struct ops knomial = {knomial_parent, knomial_child,
+                                   knomial_rounds};
+
+/* ---- Parted: either side of the root is cut into parts ------------------- */
+
+struct side {
+    int step; /* outwards: -1 or 1 */
+    int count;
+    int length; /* of a part, less in the outermost */
+};
+
+struct part {
+    int origin; /* x of the part is rank origin + step * x */
+    int step;
+    int count;
+};
+
+static struct side side_of(const struct rcx_topology *t, bool above)
+{
+    return (struct side){.step = above ? 1 : -1,
+                         .count = above ? t->size - 1 - t->root : t->root,
+                         .length = (t->size - 2) / t->fan + 1};
+}
+
+/* The shorter one first, as it is ready earlier. */
+static struct side side_in_turn(const struct rcx_topology *t, int turn)
+{
+    const bool above_first = t->size - 1 - t->root < t->root;
+
+    return side_of(t, above_first == (turn == 0));
+}
+
+static int parts_of(const struct side *side)
+{
+    return side->count ? (side->count - 1) / side->length + 1 : 0;
+}
+
+static struct part part_of(const struct rcx_topology *t,
+                           const struct side *side, int i)
+{
+    const int before = i * side->length;
+
+    return (struct part){t->root + side->step * before, side->step,
+                         least_of(side->length, side->count - before)};
+}
+
+static struct part part_around(const struct rcx_topology *t, int rank)
+{
+    const struct side side = side_of(t, rank > t->root);
+
+    return part_of(t, &side,
+                   ((rank - t->root) * side.step - 1) / side.length);
+}
+
+static int parted_parent(const struct rcx_topology *t, int tree, int rank)
+{
+    struct part part;
+    int up;
+
+    if (rank == t->root)
+        return NONE;
+    part = part_around(t, rank);
+    up = t->kind->form[tree]->up(part.count, (rank - part.origin) * part.step);
+    return up == 0 ? t->root : part.origin + part.step * up;
+}
+
+/* The root has one child in each part. */
+static int child_of_root(const struct rcx_topology *t, int tree, int i)
+{
+    for (int turn = 0; turn < 2; turn++) {
+        const struct side side = side_in_turn(t, turn);
+
+        if (i < parts_of(&side)) {
+            const struct part part = part_of(t, &side, i);
+
+            return part.origin +
+                   part.step * t->kind->form[tree]->down(part.count, 0, 0);
+        }
+        i -= parts_of(&side);
+    }
+    return NONE;
+}
+
+static int parted_child(const struct rcx_topology *t, int tree, int rank, int i)
+{
+    struct part part;
+    int down;
+
+    if (rank == t->root)
+        return child_of_root(t, tree, i);
+    part = part_around(t, rank);
+    down = t->kind->form[tree]->down(part.count,
+                                     (rank - part.origin) * part.step, i);
+    return down == 0 ? NONE : part.origin + part.step * down;
+}
+
+/* A side's first part is its largest: all others are ready by then. */
+static int parted_rounds(const struct rcx_topology *t)
+{
+    int rounds = 0;
+
+    for (int i = 0; i < 2 * t->trees && t->size > 1; i++) {
+        const struct side side = side_in_turn(t, i % 2);
+        const int first = least_of(side.length, side.count);
+
+        if (first > 0) {
+            const int ready = t->kind->form[i / 2]->ready(first);
+
+            rounds = (ready > rounds ? ready : rounds) + parts_of(&side);
+        }
+    }
+    return rounds;
+}
+
+static const struct ops parted = {parted_parent, parted_child, parted_rounds};
+
+/* A path: every rank sends one inwards. */
+
+static int path_up(int n, int x)
+{
+    (void)n;
+    return x - 1;
+}
+
+static int path_down(int n, int x, int i)
+{
+    return i == 0 && x < n ? x + 1 : 0;
+}
+
+static int path_ready(int n)
+{
+    return n - 1;
+}
+
+static const struct form path = {path_up, path_down, path_ready};
+
+/*
+ * An in-order binary tree: odd x are leaves; x = m 2^k, m odd, has x - 2^(k-1)
+ * on its left, and on its right the largest power of two that still fits.
+ */
+
+static int inorder_up(int n, int x)
+{
+    if (x == rcx_pow2_floor(n))
+        return 0;
+    do {
+        const int low = x & -x;
+
+        x = (x ^ low) | 2 * low;
+    } while (x > n);
+    return x;
+}
+
+/* Right before left: it may be smaller, and then is ready earlier. */
+static int inorder_down(int n, int x, int i)
+{
+    const int low = x & -x;
+    const int right = x ? least_of(low - 1, n - x) : n;
+
+    if (right > 0 && i-- == 0)
+        return x + rcx_pow2_floor(right);
+    return low > 1 && i == 0 ? x - low / 2 : 0;
+}
+
+/* 2 floor(lg n), less one unless n + 1 is a power of two */
+static int inorder_ready(int n)
+{
+    return rcx_log2_floor(n) + rcx_log2_floor(n + 1) - 1;
+}
+
+static const struct form inorder = {inorder_up, inorder_down, inorder_ready};
+
+/* 1 above the in-order tree of the others, where even x are leaves. */
+
+static int topped_up(int n, int x)
+{
+    return x == 1 ? 0 : inorder_up(n - 1, x - 1) + 1;
+}
+
+static int topped_down(int n, int x, int i)
+{
+    int down;
+
+    if (x == 0)
+        return i == 0;
+    down = inorder_down(n - 1, x - 1, i);
+    return down ? down + 1 : 0;
+}
+
+static int topped_ready(int n)
+{
+    return n == 1 ? 0 : inorder_ready(n - 1) + 1;
+}
+
+static const struct form topped = {topped_up, topped_down, topped_ready};
+
+/* ---- The table ----------------------------------------------------------- */
+
+enum { FLAT, BINOMIAL, BINARY, KNOMIAL, CHAIN, DOUBLE };
+
+static const char *const names[] = {
+    [FLAT] = "flat",       [BINOMIAL] = "binomial", [BINARY] = "binary",
+    [KNOMIAL] = "knomial", [CHAIN] = "chain",       [DOUBLE] = "double",
+    NULL};
+
+static const struct rcx_topology_kind kinds[] = {
+    [FLAT] = {&parted, INT_MAX, 0, 1, {&path}},
+    [BINOMIAL] = {&knomial, 2, 0, 1, {NULL}},
+    [BINARY] = {&parted, 1, 0, 1, {&inorder}},
+    [KNOMIAL] = {&knomial, 0, 2, 1, {NULL}},
+    [CHAIN] = {&parted, 0, 1, 1, {&path}},
+    [DOUBLE] = {&parted, 1, 0, 2, {&inorder, &topped}},
+};
+
+static const int64_t fans_proved[] = {1, 2, 3, FAN_USUAL, RCX_PARAM_END};
+
+const struct rcx_param rcx_topology_params[] = {
+    {.name = "topology", .doc = "the tree's shape", .names = names,
+     .usual = BINOMIAL},
+    {.name = "fan", .doc = "radix of knomial, number of chains",
+     .least = 1, .most = INT_MAX, .usual = FAN_USUAL, .proved = fans_proved},
+    {.name = NULL}};
+
+const char rcx_topology_needs[] =
+    "a fan of 2 or more where knomial, and none where neither knomial nor "
+    "chain";
+
+bool rcx_topology_fits(const struct rcx_shape *s)
+{
+    const struct rcx_topology_kind *kind = &kinds[s->params[0]];
+
+    return kind->fan ? s->params[1] == FAN_USUAL : s->params[1] >= kind->least;
+}
+
+rcx_order_t rcx_topology_order(const struct rcx_shape *s)
+{
+    const struct rcx_topology t = rcx_topology_of(s);
+
+    if (s->size <= 2 || (t.kind->ops == &knomial && t.fan == 2))
+        return RCX_ORDER_CANONICAL;
+    return t.trees == 1 ? RCX_ORDER_UNIFORM : RCX_ORDER_RANK;
+}
+
+static struct rcx_topology make(int kind, int fan, int size, int root)
+{
+    return (struct rcx_topology){
+        .kind = &kinds[kind], .size = size, .root = root,
+        .fan = kinds[kind].fan ? kinds[kind].fan : fan,
+        .trees = kinds[kind].trees};
+}
+
+struct rcx_topology rcx_topology_of(const struct rcx_shape *s)
+{
+    return make((int)s->params[0], (int)s->params[1], s->size, s->root);
+}
+
+struct rcx_topology rcx_topology_binomial(int size, int root)
+{
+    return make(BINOMIAL, FAN_USUAL, size, root);
+}
+
+int rcx_topology_parent(const struct rcx_topology *t, int tree, int rank)
+{
+    return t->kind->ops->parent(t, tree, rank);
+}
+
+int rcx_topology_child(const struct rcx_topology *t, int tree, int rank, int i)
+{
+    return t->kind->ops->child(t, tree, rank, i);
+}
+
+int rcx_topology_rounds(const struct rcx_topology *t)
+{
+    return t->kind->ops->rounds(t);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Trees over ranks 0..p-1 with any of them as the root (OCC manual 2005, 2.3),
+ * as pure numbers: whom a rank sends to, and whom it receives from.
+ *
+ * Every subtree is an interval of ranks, and a rank's children come in an order
+ * in which each is the next to the ranks gathered so far, below or above. So
+ * operands stay in rank order for every root, and no rank is renumbered.
+ */
+#ifndef RCX_ALGO_TOPOLOGY_H
+#define RCX_ALGO_TOPOLOGY_H
+
+#include "core/sched/algo.h"
+
+struct rcx_topology_kind;
+
+struct rcx_topology {
+    const struct rcx_topology_kind *kind;
+    int size, root;
+    int fan;   /* radix, or number of parts; see topology.c */
+    int trees; /* 2: each carries a half of the vector */
+};
+
+enum { RCX_TOPOLOGY_NONE = -1 };
+
+/* Of an algorithm over any topology: [topology, fan]. */
+extern const struct rcx_param rcx_topology_params[];
+extern const char rcx_topology_needs[];
+bool rcx_topology_fits(const struct rcx_shape *s);
+/* UNIFORM for one tree, RANK for two; CANONICAL for the binomial one. */
+rcx_order_t rcx_topology_order(const struct rcx_shape *s);
+
+/* The one that the parameters ask for. */
+struct rcx_topology rcx_topology_of(const struct rcx_shape *s);
+struct rcx_topology rcx_topology_binomial(int size, int root);
+
+/* NONE: rank is the root. */
+int rcx_topology_parent(const struct rcx_topology *t, int tree, int rank);
+/* Child number i, in the order in which they send; NONE: there are fewer. */
+int rcx_topology_child(const struct rcx_topology *t, int tree, int rank, int i);
+/* How long a reduction takes, in messages one after another. */
+int rcx_topology_rounds(const struct rcx_topology *t);
+
+#endif

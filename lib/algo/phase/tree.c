@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "algo/phase/tree.h"
+
+#include <string.h>
+
+enum { SPARE = 2 }; /* free slots kept, so that receives are posted early */
+
+struct rcx_interval rcx_tree_parent(int size, struct rcx_interval node)
+{
+    struct rcx_interval up = {0, size}, at = {0, size};
+
+    while (at.lo != node.lo || at.hi != node.hi) {
+        const int mid = rcx_tree_split(at);
+
+        up = at;
+        if (node.lo < mid)
+            at.hi = mid;
+        else
+            at.lo = mid;
+    }
+    return up;
+}
+
+void rcx_combiner_init(struct rcx_combiner *c, struct rcx_builder *b, int size,
+                       struct rcx_span result)
+{
+    c->b = b;
+    c->size = size;
+    c->count = result.count;
+    c->result = result;
+    c->node_count = 0;
+    c->slot_count = 0;
+}
+
+struct rcx_span rcx_combiner_slot(struct rcx_combiner *c)
+{
+    struct rcx_span slot;
+
+    if (c->slot_count <= SPARE)
+        return rcx_span_scratch(c->b, c->count);
+    slot = c->slots[0];
+    c->slot_count--;
+    memmove(&c->slots[0], &c->slots[1],
+            (size_t)c->slot_count * sizeof c->slots[0]);
+    return slot;
+}
+
+static void release(struct rcx_combiner *c, struct rcx_span span)
+{
+    if (span.buffer == RCX_BUFFER_TMP && c->slot_count < RCX_COMBINER_NODES)
+        c->slots[c->slot_count++] = span;
+}
+
+/* Take the node that is ranks out of those that wait. */
+static bool take(struct rcx_combiner *c, struct rcx_interval ranks,
+                 struct rcx_span *span_p)
+{
+    for (int i = 0; i < c->node_count; i++) {
+        if (c->nodes[i].ranks.lo == ranks.lo &&
+            c->nodes[i].ranks.hi == ranks.hi) {
+            *span_p = c->nodes[i].span;
+            c->nodes[i] = c->nodes[--c->node_count];
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct rcx_span place_of(const struct rcx_combiner *c,
+                                struct rcx_interval ranks, struct rcx_span left,
+                                struct rcx_span right)
+{
+    const struct rcx_shape *s = c->b->shape;
+
+    if (ranks.lo == 0 && ranks.hi == c->size &&
+        !rcx_span_clash(s, c->result, left) &&
+        !rcx_span_clash(s, c->result, right))
+        return c->result;
+    if (left.buffer == RCX_BUFFER_TMP)
+        return left;
+    if (right.buffer == RCX_BUFFER_TMP)
+        return right;
+    return rcx_span_scratch(c->b, c->count);
+}
+
+void rcx_combiner_add(struct rcx_combiner *c, int rank, struct rcx_span span)
+{
+    struct rcx_interval ranks = {rank, rank + 1};
+
+    while (ranks.hi - ranks.lo < c->size) {
+        const struct rcx_interval up = rcx_tree_parent(c->size, ranks);
+        const int mid = rcx_tree_split(up);
+        const bool is_left = ranks.lo < mid;
+        const struct rcx_interval sibling = {is_left ? mid : up.lo,
+                                             is_left ? up.hi : mid};
+        struct rcx_span other, sum;
+
+        if (!take(c, sibling, &other)) {
+            c->nodes[c->node_count].ranks = ranks;
+            c->nodes[c->node_count++].span = span;
+            return;
+        }
+        sum = place_of(c, up, is_left ? span : other, is_left ? other : span);
+        rcx_step_reduce(c->b, sum, is_left ? span : other,
+                        is_left ? other : span);
+        if (sum.buffer != span.buffer || sum.offset != span.offset)
+            release(c, span);
+        if (sum.buffer != other.buffer || sum.offset != other.offset)
+            release(c, other);
+        span = sum;
+        ranks = up;
+    }
+    /* a single operand, or in place where the result lies across one */
+    if (span.buffer != c->result.buffer)
+        rcx_step_copy(c->b, c->result, span);
+}

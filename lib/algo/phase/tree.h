@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The fixed tree over ranks [0, p) by which CANONICAL algorithms combine: an
+ * interval splits at the largest power of two below its length (the binomial
+ * tree, truncated at p).
+ */
+#ifndef RCX_ALGO_TREE_H
+#define RCX_ALGO_TREE_H
+
+#include "core/sched/algo.h"
+
+/* Ranks [lo, hi). */
+struct rcx_interval {
+    int lo, hi;
+};
+
+/* Where [lo, hi), two ranks or more, splits. */
+static inline int rcx_tree_split(struct rcx_interval node)
+{
+    return node.lo + rcx_pow2_floor(node.hi - node.lo - 1);
+}
+
+/* The parent of a node of the tree over [0, size); itself for the root. */
+struct rcx_interval rcx_tree_parent(int size, struct rcx_interval node);
+
+/*
+ * Operands that arrive in any order and are combined by the fixed tree as soon
+ * as both halves of a node are there. Few wait at a time if neighbours in rank
+ * order arrive one after another.
+ */
+enum { RCX_COMBINER_NODES = 72 }; /* two per level of 2^31 ranks, and spare */
+
+struct rcx_combiner {
+    struct rcx_builder *b;
+    int size;
+    size_t count;
+    struct rcx_span result; /* gets the root */
+    struct {
+        struct rcx_interval ranks;
+        struct rcx_span span;
+    } nodes[RCX_COMBINER_NODES];
+    int node_count;
+    struct rcx_span slots[RCX_COMBINER_NODES]; /* free scratch, oldest first */
+    int slot_count;
+};
+
+void rcx_combiner_init(struct rcx_combiner *c, struct rcx_builder *b, int size,
+                       struct rcx_span result);
+/* Scratch for an operand that is yet to come. */
+struct rcx_span rcx_combiner_slot(struct rcx_combiner *c);
+/* The operand of rank is at span, which is a slot or a span never written. */
+void rcx_combiner_add(struct rcx_combiner *c, int rank, struct rcx_span span);
+
+#endif

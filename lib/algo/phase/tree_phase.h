@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reduction to the root of a topology over a group's members, and broadcast
+ * from it. Of two trees each carries a half of the vector.
+ */
+#ifndef RCX_ALGO_TREE_PHASE_H
+#define RCX_ALGO_TREE_PHASE_H
+
+#include "algo/phase/topology.h"
+
+/*
+ * Combine the operands of all members, in their order, into result on the
+ * root. Elsewhere partial results lie there; where it is empty, in scratch.
+ * Scratch: up to two vectors, and that one.
+ */
+void rcx_tree_phase_reduce(struct rcx_builder *b, const struct rcx_group *g,
+                           const struct rcx_topology *t,
+                           struct rcx_span operand, struct rcx_span result);
+
+/* vector of the root goes to all. */
+void rcx_tree_phase_bcast(struct rcx_builder *b, const struct rcx_group *g,
+                          const struct rcx_topology *t, struct rcx_span vector);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reduce by binary blocks (Thakur, Rabenseifner, Gropp 2005, 5.2).
+ *
+ *   time     2 lg p alpha + (p - 1)/p (2 n beta + n gamma) when p = 2^k; else
+ *            + about 2^d alpha for each two neighbours d apart among the
+ *            binary digits of p, and at most 3/2 n beta + n/2 gamma
+ *   scratch  2 n; n at the root
+ *   order    CANONICAL
+ *
+ * Recursive halving in cubes of ranks, one per binary digit of p; partial
+ * results go from smaller to larger cubes; the largest one gathers to the root.
+ * A root outside of it gets the part of rank 0, which is ready first, while
+ * others still wait for theirs, and gathers in its place.
+ */
+#include "algo/phase/binary_blocks.h"
+
+static rcx_order_t order(const struct rcx_shape *s)
+{
+    (void)s;
+    return RCX_ORDER_CANONICAL;
+}
+
+static struct rcx_cost cost(const struct rcx_shape *s)
+{
+    const int cube = rcx_pow2_floor(s->size);
+    const double segment = (double)s->count / cube;
+    const struct rcx_cost up = rcx_binary_blocks_up_cost(s->size, cube);
+
+    return (struct rcx_cost){.rounds = up.rounds + rcx_log2_floor(cube),
+                             .volume = segment * (up.volume + cube - 1),
+                             .combines = segment * up.combines};
+}
+
+/* Member i of the largest cube, with a root from outside in rank 0's seat. */
+static int seat(const struct rcx_group *g, int i)
+{
+    return i == 0 ? g->a : i;
+}
+
+static void seat_root(struct rcx_group *g, const struct rcx_shape *s)
+{
+    if (s->rank == 0 || s->rank == s->root)
+        g->rank = s->rank == 0 ? -1 : 0;
+    g->member = seat;
+    g->a = s->root;
+}
+
+static void build(struct rcx_builder *b, const struct rcx_shape *s)
+{
+    const struct rcx_blocks blocks = {NULL, s->count, rcx_pow2_floor(s->size)};
+    const bool is_outside = s->root >= blocks.n;
+    const struct rcx_span vector = s->rank == s->root
+                                       ? rcx_span_out(s)
+                                       : rcx_span_scratch(b, s->count);
+    const struct rcx_halving mine = rcx_binary_blocks_cube(s, &blocks, s->rank);
+    struct rcx_halving h = rcx_binary_blocks_cube(s, &blocks, 0);
+
+    rcx_binary_blocks_up(b, s, &blocks, rcx_halving_own(&mine, vector));
+    if (is_outside) {
+        if (s->rank == 0)
+            rcx_step_send(b, s->root, rcx_block(&blocks, vector, 0));
+        if (s->rank == s->root)
+            rcx_step_recv(b, 0, rcx_block(&blocks, vector, 0));
+        seat_root(&h.group, s);
+    }
+    if (h.group.rank >= 0)
+        rcx_halving_gather(b, &h, is_outside ? 0 : s->root, vector);
+}
+
+const struct rcx_algo rcx_reduce_binary_blocks = {
+    .name = "binary_blocks", .coll = RCX_COLL_REDUCE,
+    .formula = "2 lg p a + (p-1)/p (2 n b + n g) when p = 2^k; else about "
+               "2^d a more per gap d in p's digits, up to 3/2 n b + n/2 g more",
+    .source = "Thakur, Rabenseifner, Gropp 2005, 5.2",
+    .order = order, .cost = cost, .build = build,
+};

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reduce along the binomial tree, in rank order for every root.
+ *
+ *   time     ceil(lg p) (alpha + n beta + n gamma)
+ *   scratch  3 n; 2 n at the root
+ *   order    CANONICAL
+ *
+ * A node of the fixed tree is represented by its lowest rank, the one that
+ * holds the root by the root: ranks are not rotated, so the order of operands
+ * does not depend on the root. Of a node's two halves one representative sends
+ * to the other.
+ */
+#include "algo/phase/tree_phase.h"
+
+static rcx_order_t order(const struct rcx_shape *s)
+{
+    (void)s;
+    return RCX_ORDER_CANONICAL;
+}
+
+static struct rcx_cost cost(const struct rcx_shape *s)
+{
+    const double k = rcx_log2_ceil(s->size), n = (double)s->count;
+
+    return (struct rcx_cost){.rounds = k, .volume = k * n, .combines = k * n};
+}
+
+static void build(struct rcx_builder *b, const struct rcx_shape *s)
+{
+    const struct rcx_group all = rcx_group_all(s);
+    const struct rcx_topology t = rcx_topology_binomial(s->size, s->root);
+
+    rcx_tree_phase_reduce(b, &all, &t, rcx_span_in(s), rcx_span_out(s));
+}
+
+const struct rcx_algo rcx_reduce_binomial = {
+    .name = "binomial", .coll = RCX_COLL_REDUCE,
+    .formula = "ceil(lg p) (a + n b + n g)",
+    .source = "Thakur, Rabenseifner, Gropp 2005, 4.3; order: design",
+    .order = order, .cost = cost, .build = build,
+};

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reduce by butterfly steps, small rings and one elimination, and a gather
+ * (Rabenseifner, Traeff 2004, 2 and 3.6): with ring_max = 0 their hybrid or
+ * elimination, with ring_max = p their small rings.
+ *
+ *   time     the reduction phase of algo/allreduce_factorized.c, but a ring of
+ *            whole vectors takes r - 1 rounds; and to gather, backwards: for
+ *            each step that splits m, what root misses of it, m/2 beta for a
+ *            butterfly step, r - 1 messages and m (1 - 1/r) beta for a ring;
+ *            alpha + m beta where root was eliminated
+ *   scratch  2 n without b; with b without end 3 n, and O(log r) n for each
+ *            ring; n less at root
+ *   order    UNIFORM; CANONICAL when p is 2^k, or 2^k times one ring
+ *
+ * The routing phase goes back through the rounds. In each the vector's parts
+ * go to those members of a group who are in root's before that round, until
+ * that is root alone. So where nothing is split, whole vectors go one way only:
+ * to the place in the round that root has, or that root gets the result from.
+ */
+#include "algo/phase/factorized.h"
+
+static struct rcx_factorized setting(const struct rcx_shape *s)
+{
+    return (struct rcx_factorized){
+        .group = rcx_group_all(s), .b = s->params[0],
+        .ring_max = (int)s->params[1]};
+}
+
+static rcx_order_t order(const struct rcx_shape *s)
+{
+    const struct rcx_factorized f = setting(s);
+
+    return rcx_factorized_order(&f);
+}
+
+static struct rcx_cost cost(const struct rcx_shape *s)
+{
+    const struct rcx_factorized f = setting(s);
+
+    return rcx_factorized_cost(&f, s, s->root);
+}
+
+static void build(struct rcx_builder *b, const struct rcx_shape *s)
+{
+    const struct rcx_factorized f = setting(s);
+    const struct rcx_span result = s->rank == s->root
+                                       ? rcx_span_out(s)
+                                       : rcx_span_scratch(b, s->count);
+    struct rcx_factorized_stack stack;
+
+    rcx_factorized_reduce(b, &f, s->root, rcx_span_in(s), result, &stack);
+    rcx_factorized_gather(b, &f, &stack);
+}
+
+static const struct rcx_param params[] = {
+    RCX_FACTORIZED_B, RCX_FACTORIZED_RING_MAX, {0}};
+
+const struct rcx_algo rcx_reduce_factorized = {
+    .name = "factorized", .coll = RCX_COLL_REDUCE,
+    .formula = "p = 2^k r1 ... rh q, q no product of primes up to ring_max; "
+               "m = n, less after each step that splits it: "
+               "2 a + m/2 (2 b + g) or a + m (b + g) for each 2; "
+               "(2 r - 2) a + m (1-1/r) (2 b + g) "
+               "or (r-1) (a + m b + m g) for each r; "
+               "(2 l + 1) a + m (3/2 - 1/2^l) (2 b + g) - m/2 b "
+               "or (l+1) (a + m b + m g) for q > 1, l = floor(lg q), "
+               "and what an eliminated root misses",
+    .needs = RCX_FACTORIZED_NEEDS,
+    .source = "Rabenseifner, Traeff 2004, 2 and 3.6",
+    .params = params, .fits = rcx_factorized_fits, .order = order,
+    .cost = cost, .build = build,
+};

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reduce by Rabenseifner: vector halving and distance doubling, then a binomial
+ * gather (Thakur, Rabenseifner, Gropp 2005, 5.1).
+ *
+ *   time     2 k alpha + (1 - 1/2^k) (2 n beta + n gamma), k = floor(lg p);
+ *            + 2 alpha + n beta + n/2 gamma unless p = 2^k
+ *   scratch  2 n; 5/2 n where folded; n less at the root
+ *   order    UNIFORM; CANONICAL when p is 1..10..0 in binary
+ *
+ * Let p = 2^k + r. Ranks 0..2r-1 first fold in pairs, in halves, into the even
+ * one, but into the odd one where that is the root. The 2^k that stay
+ * reduce-scatter by recursive halving, neighbours first, and send their parts
+ * to the root along the way back.
+ */
+#include "algo/phase/fold.h"
+#include "algo/phase/halving.h"
+
+static rcx_order_t order(const struct rcx_shape *s)
+{
+    return rcx_fold_order(s);
+}
+
+static struct rcx_cost cost(const struct rcx_shape *s)
+{
+    const int cube = rcx_pow2_floor(s->size);
+    const bool folds = s->size > cube;
+    const double n = (double)s->count, halved = n * (cube - 1) / cube;
+
+    return (struct rcx_cost){
+        .rounds = 2 * rcx_log2_floor(s->size) + 2 * folds,
+        .volume = 2 * halved + folds * n,
+        .combines = halved + folds * n / 2};
+}
+
+static void build(struct rcx_builder *b, const struct rcx_shape *s)
+{
+    const struct rcx_span vector = s->rank == s->root
+                                       ? rcx_span_out(s)
+                                       : rcx_span_scratch(b, s->count);
+    struct rcx_span mine = rcx_span_in(s);
+    struct rcx_halving h = {.near_first = true};
+
+    h.group = rcx_fold_halves_in(b, s, s->root, vector, &mine);
+    if (h.group.rank < 0)
+        return;
+    h.blocks = (struct rcx_blocks){NULL, s->count, h.group.size};
+    rcx_halving_reduce_scatter(b, &h, mine, rcx_halving_own(&h, vector));
+    rcx_halving_gather(b, &h, rcx_fold_member(s, s->root), vector);
+}
+
+const struct rcx_algo rcx_reduce_rabenseifner = {
+    .name = "rabenseifner", .coll = RCX_COLL_REDUCE,
+    .formula = "2 k a + (1 - 1/2^k) (2 n b + n g), k = floor(lg p); "
+               "+ 2 a + n b + n/2 g unless p = 2^k",
+    .source = "Thakur, Rabenseifner, Gropp 2005, 5.1",
+    .order = order, .cost = cost, .build = build,
+};

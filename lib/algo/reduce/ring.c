@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reduce by a ring: reduce-scatter among neighbours, then binomial gather to
+ * the root (Thakur, Rabenseifner, Gropp 2005, 5.3, where blocks go to the root
+ * one by one).
+ *
+ *   time     (p - 1 + ceil(lg p)) alpha + 2 n (p - 1)/p beta
+ *            + n (p - 1)/p gamma
+ *   scratch  2 n / p; elsewhere than at the root, and up to n / 2 to collect
+ *            blocks
+ *   order    SAME
+ *
+ * A block is combined on its way around the ring, so the order of its operands
+ * depends on the block.
+ */
+#include "algo/phase/gather.h"
+#include "algo/phase/ring.h"
+
+static rcx_order_t order(const struct rcx_shape *s)
+{
+    return s->size == 1 ? RCX_ORDER_CANONICAL : RCX_ORDER_SAME;
+}
+
+static struct rcx_cost cost(const struct rcx_shape *s)
+{
+    const double p = s->size, n = (double)s->count;
+
+    return (struct rcx_cost){.rounds = p - 1 + rcx_log2_ceil(s->size),
+                             .volume = 2 * n * (p - 1) / p,
+                             .combines = n * (p - 1) / p};
+}
+
+static void build(struct rcx_builder *b, const struct rcx_shape *s)
+{
+    const struct rcx_group all = rcx_group_all(s);
+    const struct rcx_blocks blocks = rcx_blocks_of(s);
+    struct rcx_gather gather;
+
+    rcx_gather_init(&gather, b, &all, &blocks, s->root, rcx_span_out(s));
+    rcx_ring_reduce_scatter(b, &all, &blocks, rcx_span_in(s), gather.own);
+    rcx_gather_finish(&gather);
+}
+
+const struct rcx_algo rcx_reduce_ring = {
+    .name = "ring", .coll = RCX_COLL_REDUCE,
+    .formula = "(p-1 + ceil(lg p)) a + 2 n (p-1)/p b + n (p-1)/p g",
+    .source = "Thakur, Rabenseifner, Gropp 2005, 5.3; gather: 4.5",
+    .order = order, .cost = cost, .build = build,
+};

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reduce along a tree of any topology (OCC manual 2005, generalized reduce;
+ * double: Sanders, Speck, Traeff 2009).
+ *
+ *   time     R (alpha + n beta + n gamma); of halves for double. R for root 0:
+ *            flat     p - 1
+ *            binomial ceil(lg p)
+ *            binary   floor(lg(p - 1)) + floor(lg p)
+ *            knomial  sum over f^k < p of min(f - 1, floor((p - 1) / f^k))
+ *            chain    L - 1 + ceil((p - 1) / L), L = ceil((p - 1) / f)
+ *            double   floor(lg(p - 1)) + floor(lg p) + 1
+ *   scratch  3 n; 2 n at the root
+ *   order    binomial, and knomial of radix 2: CANONICAL; double: RANK, since
+ *            either half has its own tree; else UNIFORM
+ *
+ * Ranks are not renumbered for any root. In binomial and knomial the root
+ * stands for every interval that it is in, and R is the same for all roots. In
+ * the others it is on top of two sides, the ranks below it and those above,
+ * that send to it one after the other.
+ *
+ * Segments follow one another as fast as the busiest port allows: double and a
+ * single chain take the vector once (twice at a root in the middle), binary
+ * twice, f chains f times, binomial ceil(lg p) times.
+ */
+#include "algo/phase/tree_phase.h"
+
+static struct rcx_cost cost(const struct rcx_shape *s)
+{
+    const struct rcx_topology t = rcx_topology_of(s);
+    const double rounds = rcx_topology_rounds(&t);
+    const double n = (double)s->count / t.trees;
+
+    return (struct rcx_cost){.rounds = rounds, .volume = rounds * n,
+                             .combines = rounds * n};
+}
+
+static void build(struct rcx_builder *b, const struct rcx_shape *s)
+{
+    const struct rcx_group all = rcx_group_all(s);
+    const struct rcx_topology t = rcx_topology_of(s);
+
+    rcx_tree_phase_reduce(b, &all, &t, rcx_span_in(s), rcx_span_out(s));
+}
+
+const struct rcx_algo rcx_reduce_tree = {
+    .name = "tree", .coll = RCX_COLL_REDUCE,
+    .formula = "R (a + n b + n g), R rounds of the topology",
+    .needs = rcx_topology_needs,
+    .source = "OCC manual 2005; double: Sanders, Speck, Traeff 2009",
+    .params = rcx_topology_params, .fits = rcx_topology_fits,
+    .order = rcx_topology_order, .cost = cost,
+    .build = build,
+};

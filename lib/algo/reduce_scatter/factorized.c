@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reduce-scatter by butterfly steps, small rings and one elimination
+ * (Rabenseifner, Traeff 2004, 2 and 3.6), and one exchange of what is not at
+ * home then.
+ *
+ *   time     the reduction phase of algo/allreduce_factorized.c with b = 0;
+ *            then at most 3 alpha + 2 n/p beta, and alpha + n/p beta where
+ *            there is no elimination
+ *   scratch  2 n
+ *   order    UNIFORM; CANONICAL when p is 2^k, or 2^k times one ring
+ *
+ * All steps split the vector. That leaves l active ranks with a part each, the
+ * digits of their lanes reversed, and they hand out the blocks. (Steps with
+ * whole vectors would save no round, and make parts that nobody needs.)
+ *
+ * Parts and blocks overlap like two rows of bricks. A part's holder first sends
+ * what it has of a block that begins there and goes on, then what it has of the
+ * one that began before; so blocks in two parts do not delay each other along
+ * the row. What lies within comes last.
+ */
+#include "algo/phase/factorized.h"
+
+static struct rcx_factorized setting(const struct rcx_shape *s)
+{
+    return (struct rcx_factorized){
+        .group = rcx_group_all(s), .b = RCX_FACTORIZED_ALWAYS,
+        .ring_max = (int)s->params[0]};
+}
+
+/* ---- Who has which part -------------------------------------------------- */
+
+/* How the steps have split the vector. */
+struct split {
+    const struct rcx_shape *s;
+    struct rcx_blocks blocks;
+    struct rcx_span vector;
+    int ways[RCX_ROUNDS_MAX];
+    int depth;
+    int parts;
+    struct rcx_rounds rounds; /* behind all of them */
+};
+
+/* A rank, as it comes out of the steps. */
+struct holder {
+    int rank;
+    int part; /* it has; -1: it has been eliminated before */
+};
+
+static struct holder walk(const struct rcx_shape *s, int rank,
+                          struct split *split)
+{
+    const struct rcx_factorized f = setting(s);
+    struct holder h = {.rank = rank};
+    struct rcx_rounds r;
+    struct rcx_meeting m;
+
+    split->s = s;
+    split->blocks = rcx_blocks_of(s);
+    split->vector = (struct rcx_span){RCX_BUFFER_TMP, 0, s->count};
+    split->depth = 0;
+    split->parts = 1;
+    rcx_rounds_begin(&r, s->size, rank, f.ring_max, f.protocol);
+    while (rcx_rounds_next(&r, &m)) {
+        const int ways = rcx_factorized_ways(&f, s, &m, split->parts);
+        const bool leaves = rcx_meeting_eliminates(&m, m.place);
+
+        if (ways > 1)
+            split->ways[split->depth++] = ways;
+        split->parts *= ways;
+        h.part = leaves || h.part < 0 ? -1 : h.part * ways + m.place;
+    }
+    split->rounds = r;
+    return h;
+}
+
+/* The rank that has a part of this number. */
+static int rank_with(const struct split *split, int part)
+{
+    int lane = 0;
+
+    for (int i = split->depth - 1; i >= 0; i--) {
+        lane = lane * split->ways[i] + part % split->ways[i];
+        part /= split->ways[i];
+    }
+    return rcx_rounds_rank(&split->rounds, 0, lane);
+}
+
+static struct rcx_span part_at(const struct split *split, int part)
+{
+    struct rcx_span span = split->vector;
+    int parts = split->parts;
+
+    for (int i = 0; i < split->depth; i++) {
+        parts /= split->ways[i];
+        span = rcx_span_part(span, split->ways[i], part / parts);
+        part %= parts;
+    }
+    return span;
+}
+
+static size_t end_of(struct rcx_span span)
+{
+    return span.offset + span.count;
+}
+
+/* The first part that ends behind an element. */
+static int part_with(const struct split *split, size_t element)
+{
+    struct rcx_span span = split->vector;
+    int part = 0;
+
+    for (int i = 0; i < split->depth; i++) {
+        int k = 0;
+
+        while (k < split->ways[i] - 1 &&
+               end_of(rcx_span_part(span, split->ways[i], k)) <= element)
+            k++;
+        span = rcx_span_part(span, split->ways[i], k);
+        part = part * split->ways[i] + k;
+    }
+    return part;
+}
+
+static struct rcx_span block_of(const struct split *split, int rank)
+{
+    return rcx_block(&split->blocks, split->vector, rank);
+}
+
+static struct rcx_span overlap(struct rcx_span a, struct rcx_span b)
+{
+    const size_t start = a.offset > b.offset ? a.offset : b.offset;
+    const size_t end = end_of(a) < end_of(b) ? end_of(a) : end_of(b);
+
+    return (struct rcx_span){a.buffer, start, end > start ? end - start : 0};
+}
+
+/* When a part's holder sends what it has of a block. */
+enum turn { GOES_ON, BEGAN_BEFORE, LIES_WITHIN, TURNS };
+
+static enum turn turn_of(struct rcx_span part, struct rcx_span block)
+{
+    return block.offset < part.offset   ? BEGAN_BEFORE
+           : end_of(block) > end_of(part) ? GOES_ON
+                                          : LIES_WITHIN;
+}
+
+/* ---- What it costs ------------------------------------------------------- */
+
+enum { COUNTED = 4096 /* ranks; of more, the cost is what it is at most */ };
+
+/* Messages one after another, each as long as it has elements, or 1. */
+struct clock {
+    const struct split *split;
+    bool counts;
+    double before; /* when what went before of a block has been received */
+    double last;
+};
+
+static double length(const struct clock *c, struct rcx_span span)
+{
+    return c->counts ? span.count > 0 : (double)span.count;
+}
+
+/* The holder of a part sends pieces of the blocks from first on. */
+static void send_part(struct clock *c, int rank, struct rcx_span part,
+                      int first)
+{
+    double now = 0, before = 0;
+
+    for (int turn = 0; turn < TURNS; turn++) {
+        for (int i = first; i < c->split->s->size; i++) {
+            const struct rcx_span block = block_of(c->split, i);
+            const struct rcx_span piece = overlap(part, block);
+            double got;
+
+            if (block.offset >= end_of(part))
+                break;
+            if (piece.count == 0 || (int)turn_of(part, block) != turn)
+                continue;
+            got = turn == BEGAN_BEFORE ? c->before : 0;
+            if (i != rank)
+                got = now = (now > got ? now : got) + length(c, piece);
+            if (end_of(block) > end_of(part))
+                before = got;
+        }
+    }
+    c->before = before;
+    if (now > c->last)
+        c->last = now;
+}
+
+/* When the last message has arrived, if all have begun at once. */
+static double exchange(const struct split *split, bool counts)
+{
+    struct clock c = {.split = split, .counts = counts};
+    int first = 0;
+
+    for (int i = 0; i < split->parts && split->vector.count > 0; i++) {
+        const struct rcx_span part = part_at(split, i);
+
+        if (part.count == 0)
+            continue;
+        while (first < split->s->size - 1 &&
+               end_of(block_of(split, first)) <= part.offset)
+            first++;
+        send_part(&c, rank_with(split, i), part, first);
+    }
+    return c.last;
+}
+
+/* ---- The algorithm ------------------------------------------------------- */
+
+static rcx_order_t order(const struct rcx_shape *s)
+{
+    const struct rcx_factorized f = setting(s);
+
+    return rcx_factorized_order(&f);
+}
+
+static struct rcx_cost cost(const struct rcx_shape *s)
+{
+    const struct rcx_factorized f = setting(s);
+    struct rcx_cost c = rcx_factorized_cost(&f, s, RCX_FACTORIZED_PARTS);
+    struct split split;
+
+    walk(s, 0, &split);
+    if (s->size > COUNTED) {
+        const double most = split.parts == s->size ? 1 : 2;
+
+        c.rounds += 2 * most - 1;
+        c.volume += most * (double)rcx_blocks_largest(&split.blocks);
+        return c;
+    }
+    c.rounds += exchange(&split, true);
+    c.volume += exchange(&split, false);
+    return c;
+}
+
+/* Where a span of the vector lies, if the vector begins at result. */
+static struct rcx_span lies(struct rcx_span result, struct rcx_span span)
+{
+    return rcx_span_sub(result, span.offset, span.count);
+}
+
+static void send_pieces(struct rcx_builder *b, const struct split *split,
+                        const struct holder *h, struct rcx_span result)
+{
+    const struct rcx_span part = part_at(split, h->part);
+    const int first = rcx_block_at(&split->blocks, part.offset);
+
+    for (int turn = 0; turn < TURNS; turn++) {
+        for (int i = first; i < split->s->size; i++) {
+            const struct rcx_span block = block_of(split, i);
+            const struct rcx_span piece = overlap(part, block);
+
+            if (block.offset >= end_of(part))
+                break;
+            if (i != h->rank && piece.count > 0 &&
+                (int)turn_of(part, block) == turn)
+                rcx_step_send(b, i, lies(result, piece));
+        }
+    }
+}
+
+static void receive_pieces(struct rcx_builder *b, const struct split *split,
+                           const struct holder *h, struct rcx_span result)
+{
+    const struct rcx_span block = block_of(split, h->rank);
+    const struct rcx_span out = rcx_span_out(split->s);
+
+    if (block.count == 0)
+        return;
+    for (int i = part_with(split, block.offset); i < split->parts; i++) {
+        const struct rcx_span part = part_at(split, i);
+        const struct rcx_span piece = overlap(part, block);
+        const struct rcx_span mine =
+            rcx_span_sub(out, piece.offset - block.offset, piece.count);
+
+        if (part.offset >= end_of(block))
+            break;
+        if (piece.count == 0)
+            continue;
+        if (i == h->part)
+            rcx_step_copy(b, mine, lies(result, piece));
+        else
+            rcx_step_recv(b, rank_with(split, i), mine);
+    }
+}
+
+static void build(struct rcx_builder *b, const struct rcx_shape *s)
+{
+    const struct rcx_factorized f = setting(s);
+    const struct rcx_span result = rcx_span_scratch(b, s->count);
+    struct rcx_factorized_stack stack;
+    struct split split;
+    const struct holder h = walk(s, s->rank, &split);
+
+    rcx_factorized_reduce(b, &f, RCX_FACTORIZED_ALL, rcx_span_in(s), result,
+                          &stack);
+    if (h.part >= 0)
+        send_pieces(b, &split, &h, result);
+    receive_pieces(b, &split, &h, result);
+}
+
+static const struct rcx_param params[] = {RCX_FACTORIZED_RING_MAX, {0}};
+
+const struct rcx_algo rcx_reduce_scatter_factorized = {
+    .name = "factorized", .coll = RCX_COLL_REDUCE_SCATTER,
+    .formula = "p = 2^k r1 ... rh q, q no product of primes up to ring_max; "
+               "m = n, less after each step: a + m/2 (b + g) for each 2; "
+               "(r-1) a + m (1-1/r) (b + g) for each r; "
+               "(l+1) a + m (3/2 - 1/2^l) (b + g) for q > 1, l = floor(lg q); "
+               "and a + n/p b if q = 1, else up to 3 a + 2 n/p b",
+    .needs = RCX_FACTORIZED_NEEDS,
+    .source = "Rabenseifner, Traeff 2004, 2 and 3.6; exchange: design",
+    .params = params, .fits = rcx_factorized_fits, .order = order,
+    .cost = cost, .build = build,
+};

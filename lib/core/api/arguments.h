@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the functions of rcx.h have in common when they check arguments. */
+#ifndef RCX_CORE_ARGUMENTS_H
+#define RCX_CORE_ARGUMENTS_H
+
+#include <stdbool.h>
+
+#include "core/base/log.h"
+
+/* For errors found where no context is known. */
+static inline rcx_status_t rcx_bad_handle(const char *what, const void *handle)
+{
+    struct rcx_log log;
+
+    rcx_log_init(&log);
+    return rcx_fail(&log, RCX_ERR_ARG, "%s=%p: not a valid handle", what,
+                    handle);
+}
+
+static inline rcx_status_t rcx_missing(const struct rcx_log *log,
+                                       const char *what)
+{
+    return rcx_fail(log, RCX_ERR_ARG, "%s=NULL", what);
+}
+
+static inline bool rcx_overlap(const char *a, size_t a_bytes, const char *b,
+                               size_t b_bytes)
+{
+    return a_bytes > 0 && b_bytes > 0 && a < b + b_bytes && b < a + a_bytes;
+}
+
+#endif

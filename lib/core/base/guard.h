@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Who is inside a context: one thread at a time, and never a forked child. A
+ * lock in a page that the kernel wipes in a child, so that one exchange of a
+ * word answers both questions.
+ *
+ * A thread that waits inside passes the guard on where others want it; so
+ * different communicators make progress concurrently.
+ */
+#ifndef RCX_CORE_GUARD_H
+#define RCX_CORE_GUARD_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/log.h"
+
+enum { RCX_GUARD_WIPED, RCX_GUARD_FREE, RCX_GUARD_HELD };
+
+struct rcx_guard {
+    _Atomic unsigned word;
+    _Atomic unsigned waiting;    /* threads that want in */
+    _Atomic uintptr_t owner;     /* the thread, while held; else 0 */
+    uintptr_t maker;
+};
+
+/* The calling thread, without a call; 0 is none. */
+static inline uintptr_t rcx_this_thread(void)
+{
+#if __has_builtin(__builtin_thread_pointer)
+    return (uintptr_t)__builtin_thread_pointer();
+#else
+    return (uintptr_t)pthread_self();
+#endif
+}
+
+/* NULL when memory ran out. */
+struct rcx_guard *rcx_guard_create(void);
+void rcx_guard_destroy(struct rcx_guard *g); /* NULL is fine */
+
+rcx_status_t rcx_guard_enter_slowly(struct rcx_guard *g, unsigned word,
+                                    const struct rcx_log *log);
+
+/*
+ * RCX_ERR_FORKED in a child; RCX_ERR_BUSY on a thread that is inside already,
+ * as in a user's op. Both are logged.
+ */
+static inline rcx_status_t rcx_guard_enter(struct rcx_guard *g,
+                                           const struct rcx_log *log)
+{
+    const unsigned word = atomic_exchange_explicit(&g->word, RCX_GUARD_HELD,
+                                                   memory_order_acquire);
+
+    if (__builtin_expect(word != RCX_GUARD_FREE, 0))
+        return rcx_guard_enter_slowly(g, word, log);
+    atomic_store_explicit(&g->owner, rcx_this_thread(), memory_order_relaxed);
+    return RCX_OK;
+}
+
+/* The same where no other thread ever comes: it needs no exchange. */
+static inline rcx_status_t rcx_guard_enter_alone(struct rcx_guard *g,
+                                                 const struct rcx_log *log)
+{
+    const unsigned word = atomic_load_explicit(&g->word, memory_order_relaxed);
+
+    if (__builtin_expect(word != RCX_GUARD_FREE, 0))
+        return rcx_guard_enter_slowly(g, word, log);
+    atomic_store_explicit(&g->word, RCX_GUARD_HELD, memory_order_relaxed);
+    atomic_store_explicit(&g->owner, rcx_this_thread(), memory_order_relaxed);
+    return RCX_OK;
+}
+
+static inline void rcx_guard_leave(struct rcx_guard *g)
+{
+    atomic_store_explicit(&g->owner, 0, memory_order_relaxed);
+    atomic_store_explicit(&g->word, RCX_GUARD_FREE, memory_order_release);
+}
+
+static inline bool rcx_guard_is_wanted(const struct rcx_guard *g)
+{
+    return atomic_load_explicit(&g->waiting, memory_order_relaxed) > 0;
+}
+
+/* Enter if nobody is inside. */
+bool rcx_guard_try(struct rcx_guard *g);
+
+/* Enter once more, after leaving in the middle of a call. False: this is a
+ * child, forked meanwhile. */
+bool rcx_guard_return(struct rcx_guard *g);
+
+/* Leave, let others run, and enter again. */
+void rcx_guard_pass(struct rcx_guard *g);
+
+/* Whether this thread is inside. */
+static inline bool rcx_guard_is_mine(const struct rcx_guard *g)
+{
+    return atomic_load_explicit(&g->owner, memory_order_relaxed) ==
+           rcx_this_thread();
+}
+
+/* Whether this is a child of the process that made the guard. */
+static inline bool rcx_guard_is_forked(const struct rcx_guard *g)
+{
+    return atomic_load_explicit(&g->word, memory_order_relaxed) ==
+           RCX_GUARD_WIPED;
+}
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "core/base/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static void to_stderr(rcx_log_level_t level, const char *text, void *arg)
+{
+    static const char *const names[] = {"error", "warning", "info", "debug"};
+
+    (void)arg;
+    fprintf(stderr, "rcx %s: %s\n", names[level], text);
+}
+
+void rcx_log_init(struct rcx_log *log)
+{
+    *log = (struct rcx_log){
+        .level = RCX_LOG_WARN, .rank = -1, .fn = to_stderr};
+}
+
+void rcx_log_line(const struct rcx_log *log, rcx_log_level_t level,
+                  const char *format, ...)
+{
+    char text[1024];
+    int used = 0;
+    va_list args;
+
+    if (level > log->level)
+        return;
+    if (log->rank >= 0)
+        used = snprintf(text, sizeof text, "[%d] ", log->rank);
+    va_start(args, format);
+    vsnprintf(text + used, sizeof text - (size_t)used, format, args);
+    va_end(args);
+    log->fn(level, text, log->arg);
+}

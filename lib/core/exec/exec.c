@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Runs a plan: issues every step that waits for nothing, marks steps done,
+ * and so on until none is left. Transports only mark messages done; this file
+ * issues what follows, outside of their callbacks.
+ *
+ * An execution that failed goes on to its end, so that no peer hangs and no
+ * buffer stays under a transport's feet: it skips local work and sends empty
+ * messages, which tell the receiver that it failed, too.
+ */
+#include "core/exec/exec.h"
+
+#include <string.h>
+
+rcx_status_t rcx_reducer_apply(const struct rcx_reducer *r, void *dst,
+                               const void *left, const void *right,
+                               size_t count)
+{
+    if (r->kernel) {
+        r->kernel(dst, left, right, count);
+        return RCX_OK;
+    }
+    return r->fn(dst, left, right, count, r->type, r->arg) == 0 ? RCX_OK
+                                                                : RCX_ERR_OP;
+}
+
+static inline void enqueue(struct rcx_exec *x, struct rcx_message *m)
+{
+    if (rcx_step_is_message(m->step->kind))
+        x->queue[x->last_message++] = m;
+    else
+        x->queue[--x->last_local] = m;
+}
+
+static size_t align(size_t bytes)
+{
+    return (bytes + 15) & ~(size_t)15;
+}
+
+size_t rcx_exec_bytes(const struct rcx_plan *plan)
+{
+    const size_t n = plan->step_count;
+
+    return align(sizeof(struct rcx_exec)) +
+           n * (sizeof(struct rcx_message) + sizeof(struct rcx_message *));
+}
+
+static void init_message(struct rcx_exec *x, uint32_t i,
+                         const struct rcx_exec_setting *s)
+{
+    const struct rcx_step *step = &x->plan->steps[i];
+    struct rcx_message *m = &x->messages[i];
+
+    *m = (struct rcx_message){.owner = x, .step = step, .waits = step->waits};
+    if (!rcx_step_is_message(step->kind))
+        return;
+    m->peer = s->endpoints ? s->endpoints[step->peer] : step->peer;
+    m->tag = rcx_tag_message(&s->layout, step->message,
+                             step->kind == RCX_STEP_SEND ? s->rank : m->peer);
+}
+
+void rcx_exec_init(struct rcx_exec *x, const struct rcx_plan *plan,
+                   const struct rcx_exec_setting *setting)
+{
+    const uint32_t n = plan->step_count;
+
+    memset(x, 0, sizeof *x);
+    x->plan = plan;
+    x->transport = setting->transport;
+    x->reducer = setting->reducer;
+    x->layout = setting->layout;
+    x->elem_bytes = setting->reducer->elem_bytes;
+    x->messages = (void *)((char *)x + align(sizeof *x));
+    x->queue = (struct rcx_message **)(void *)(x->messages + n);
+    for (uint32_t i = 0; i < n; i++)
+        init_message(x, i, setting);
+    x->last_local = n;
+    for (uint32_t i = 0; i < plan->ready_count; i++)
+        enqueue(x, &x->messages[plan->ready[i]]);
+    x->ready_messages = x->last_message;
+    x->ready_local = x->last_local;
+}
+
+static void fail(struct rcx_exec *x, rcx_status_t status)
+{
+    if (x->status == RCX_OK)
+        x->status = status;
+}
+
+static inline char *at(const struct rcx_exec *x, unsigned buffer, size_t offset)
+{
+    return x->base[buffer] + offset * x->elem_bytes;
+}
+
+/* An empty message where data was due: the sender failed before. */
+static void check_arrival(struct rcx_exec *x, const struct rcx_message *m)
+{
+    const size_t due = m->step->count * x->elem_bytes;
+
+    if (m->bytes == due)
+        return;
+    if (m->bytes == 0)
+        fail(x, x->reducer->kernel ? RCX_ERR_PEER_FAILED : RCX_ERR_OP);
+    else
+        fail(x, RCX_ERR_MISMATCH);
+}
+
+static rcx_status_t receive(struct rcx_exec *x, struct rcx_message *m)
+{
+    const struct rcx_step *step = m->step;
+    rcx_status_t status;
+
+    m->status = RCX_IN_PROGRESS;
+    status = x->transport->ops->recv(
+        x->transport, m->peer, at(x, step->dst, step->dst_at),
+        step->count * x->elem_bytes, x->tag_base | m->tag, m);
+    if (status == RCX_IN_PROGRESS)
+        return status;
+    m->status = status;
+    if (status == RCX_OK)
+        check_arrival(x, m);
+    return status;
+}
+
+static rcx_status_t send(struct rcx_exec *x, struct rcx_message *m)
+{
+    const struct rcx_step *step = m->step;
+    const struct rcx_transport_ops *ops = x->transport->ops;
+    const size_t bytes =
+        x->status == RCX_OK ? step->count * x->elem_bytes : 0;
+    rcx_status_t status;
+
+    m->status = RCX_IN_PROGRESS;
+    status = (x->sync ? ops->send_sync : ops->send)(
+        x->transport, m->peer, at(x, step->left, step->left_at), bytes,
+        x->tag_base | m->tag, m);
+    if (status != RCX_IN_PROGRESS)
+        m->status = status;
+    return status;
+}
+
+static rcx_status_t work(struct rcx_exec *x, const struct rcx_step *step)
+{
+    if (x->status != RCX_OK)
+        return RCX_OK;
+    if (step->kind == RCX_STEP_REDUCE)
+        return rcx_reducer_apply(x->reducer, at(x, step->dst, step->dst_at),
+                                 at(x, step->left, step->left_at),
+                                 at(x, step->right, step->right_at),
+                                 step->count);
+    memcpy(at(x, step->dst, step->dst_at), at(x, step->left, step->left_at),
+           step->count * x->elem_bytes);
+    return RCX_OK;
+}
+
+/* A step that need not wait any more waits for as much in the next run. */
+static inline void complete(struct rcx_exec *x, const struct rcx_step *step)
+{
+    const uint32_t *successor = x->plan->successors + step->first_successor;
+    const uint32_t *const end = successor + step->successor_count;
+
+    x->steps_left--;
+    for (; successor < end; successor++) {
+        struct rcx_message *m = &x->messages[*successor];
+
+        if (--m->waits == 0) {
+            m->waits = m->step->waits;
+            enqueue(x, m);
+        }
+    }
+}
+
+/* Issue ready steps until none is left; messages go before local work. */
+static bool run(struct rcx_exec *x)
+{
+    for (;;) {
+        struct rcx_message *m;
+
+        if (x->first_message < x->last_message)
+            m = x->queue[x->first_message++];
+        else if (x->first_local > x->last_local)
+            m = x->queue[--x->first_local];
+        else
+            return x->steps_left == 0;
+
+        const struct rcx_step *step = m->step;
+        rcx_status_t status;
+
+        if (step->kind == RCX_STEP_RECV)
+            status = receive(x, m);
+        else if (step->kind == RCX_STEP_SEND)
+            status = send(x, m);
+        else
+            status = work(x, step);
+
+        if (status == RCX_IN_PROGRESS)
+            continue;
+        if (status != RCX_OK)
+            fail(x, status);
+        complete(x, step);
+    }
+}
+
+bool rcx_exec_start(struct rcx_exec *x)
+{
+    x->status = RCX_OK;
+    x->steps_left = x->plan->step_count;
+    x->first_message = 0;
+    x->last_message = x->ready_messages;
+    x->first_local = x->steps_left;
+    x->last_local = x->ready_local;
+    return run(x);
+}
+
+bool rcx_exec_advance(struct rcx_exec *x, struct rcx_message *m)
+{
+    const struct rcx_step *step = m->step;
+
+    if (m->status != RCX_OK)
+        fail(x, m->status);
+    else if (step->kind == RCX_STEP_RECV)
+        check_arrival(x, m);
+    complete(x, step);
+    return run(x);
+}
+
+static bool is_under_way(const struct rcx_exec *x, uint32_t i, unsigned kind)
+{
+    return x->plan->steps[i].kind == kind &&
+           x->messages[i].status == RCX_IN_PROGRESS;
+}
+
+uint32_t rcx_exec_under_way(const struct rcx_exec *x, enum rcx_step_kind kind)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < x->plan->step_count; i++)
+        n += is_under_way(x, i, kind);
+    return n;
+}
+
+void rcx_exec_abandon(struct rcx_exec *x)
+{
+    x->owner = NULL;
+    x->steps_left = rcx_exec_under_way(x, RCX_STEP_SEND) +
+                    rcx_exec_under_way(x, RCX_STEP_RECV);
+    for (uint32_t i = 0; i < x->plan->step_count; i++)
+        if (is_under_way(x, i, RCX_STEP_RECV))
+            x->transport->ops->cancel(x->transport, &x->messages[i]);
+}
+
+int rcx_exec_peers(const struct rcx_exec *x, int peers[], int most)
+{
+    int n = 0;
+
+    for (uint32_t i = 0; i < x->plan->step_count; i++) {
+        const int peer = x->plan->steps[i].peer;
+        bool is_new = n < most && (is_under_way(x, i, RCX_STEP_SEND) ||
+                                   is_under_way(x, i, RCX_STEP_RECV));
+
+        for (int k = 0; k < n && is_new; k++)
+            is_new = peers[k] != peer;
+        if (is_new)
+            peers[n++] = peer;
+    }
+    return n;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The executor: runs plans. A plan is read-only; all that changes while it
+ * runs lives in an execution.
+ */
+#ifndef RCX_CORE_EXEC_H
+#define RCX_CORE_EXEC_H
+
+#include "core/sched/schedule.h"
+#include "core/exec/tag.h"
+#include "core/exec/transport.h"
+
+/* How two vectors are combined: a predefined kernel, or the user's function. */
+struct rcx_reducer {
+    void (*kernel)(void *dst, const void *left, const void *right,
+                   size_t count); /* NULL: fn */
+    rcx_op_fn_t fn;
+    void *arg;
+    rcx_datatype_t type;
+    size_t elem_bytes;
+};
+
+enum { RCX_EXEC_OWN_BYTES = 96 };
+
+/* What all runs of an execution have in common. */
+struct rcx_exec_setting {
+    struct rcx_transport *transport;
+    const struct rcx_reducer *reducer;
+    struct rcx_tag_layout layout;
+    const int *endpoints; /* the context's rank of each; NULL: equal */
+    int rank;             /* the context's */
+};
+
+struct rcx_exec {
+    const struct rcx_plan *plan;
+    struct rcx_transport *transport;
+    const struct rcx_reducer *reducer;
+    struct rcx_exec *next;      /* of the pool's idle ones */
+    char *base[RCX_BUFFER_COUNT];
+    struct rcx_tag_layout layout;
+    uint64_t tag_base;
+    size_t elem_bytes;
+    bool sync;                  /* sends wait for their receives */
+    rcx_status_t status;        /* the first error; sends are empty from then */
+    uint32_t steps_left;        /* abandoned: messages under way */
+    uint32_t first_message;     /* the queue of ready steps: messages from */
+    uint32_t last_message;      /* the front, local work from the back; what */
+    uint32_t first_local;       /* is ready at the start stays in its place */
+    uint32_t last_local;
+    uint32_t ready_messages;
+    uint32_t ready_local;
+    struct rcx_message **queue;
+    struct rcx_message *messages; /* per step */
+    void *home;                   /* the pool it goes back to */
+    /* the vector of RCX's own small calls: it lives as long as messages do */
+    _Alignas(16) unsigned char own[RCX_EXEC_OWN_BYTES];
+    void *owner;
+    uint64_t segment;             /* of the owner's operation */
+};
+
+/* Bytes of an execution of plan, all arrays included; and its layout. */
+size_t rcx_exec_bytes(const struct rcx_plan *plan);
+void rcx_exec_init(struct rcx_exec *x, const struct rcx_plan *plan,
+                   const struct rcx_exec_setting *setting);
+
+/*
+ * Start: base, tag_base and sync are set by the caller. True: it is complete
+ * already, with x->status.
+ */
+bool rcx_exec_start(struct rcx_exec *x);
+
+/* Take a completed message into account. True: x is complete. */
+bool rcx_exec_advance(struct rcx_exec *x, struct rcx_message *m);
+
+/*
+ * Give x up: it starts no step any more, has no owner, and is over when
+ * steps_left messages have completed; receives are cancelled. Nothing that
+ * completed may be left to be told by rcx_exec_advance().
+ */
+void rcx_exec_abandon(struct rcx_exec *x);
+/* Messages of a kind that are under way. */
+uint32_t rcx_exec_under_way(const struct rcx_exec *x, enum rcx_step_kind kind);
+/* Ranks that x has messages with under way; how many, at most most. */
+int rcx_exec_peers(const struct rcx_exec *x, int peers[], int most);
+
+/* dst = left op right; RCX_ERR_OP if the user's function says so. */
+rcx_status_t rcx_reducer_apply(const struct rcx_reducer *r, void *dst,
+                               const void *left, const void *right,
+                               size_t count);
+
+#endif

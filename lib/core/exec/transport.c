@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <string.h>
+
+#include "core/exec/transport.h"
+
+bool rcx_note_take(struct rcx_transport *t, struct rcx_heap *heap, void *note,
+                   size_t bytes)
+{
+    struct rcx_note *first = t->notes;
+    const bool fits = first && first->bytes == bytes;
+
+    if (!first)
+        return false;
+    t->notes = first->next;
+    if (fits)
+        memcpy(note, first->data, bytes);
+    rcx_heap_free(heap, first);
+    return fits;
+}
+
+void rcx_note_put(struct rcx_transport *t, struct rcx_heap *heap,
+                  const void *note, size_t bytes)
+{
+    struct rcx_note *copy = rcx_heap_alloc(heap, sizeof *copy + bytes);
+
+    if (!copy)
+        return;
+    copy->bytes = bytes;
+    memcpy(copy->data, note, bytes);
+    copy->next = t->notes;
+    t->notes = copy;
+}

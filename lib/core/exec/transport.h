@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the executor needs of a network: tagged messages and progress.
+ * Implementations: lib/transport.
+ */
+#ifndef RCX_CORE_TRANSPORT_H
+#define RCX_CORE_TRANSPORT_H
+
+#include <stdbool.h>
+
+#include "core/run/bootstrap.h"
+
+struct rcx_transport;
+struct rcx_step;
+
+/*
+ * A message under way. The transport completes it by rcx_message_complete()
+ * from inside progress, or by its return value; never both.
+ */
+struct rcx_message {
+    struct rcx_message *next; /* in the list of completed ones */
+    void *owner;
+    struct rcx_transport *transport; /* where it is under way */
+    void *handle;             /* the transport's own */
+    const struct rcx_step *step; /* that it is of */
+    size_t bytes;             /* of a receive: what arrived */
+    rcx_status_t status;      /* RCX_IN_PROGRESS while under way */
+    /* The executor's: */
+    int peer;
+    uint64_t tag;             /* what the message has of its own in its tag */
+    uint32_t waits;           /* steps to complete before this one starts */
+};
+
+/* What one engine tells another outside of any collective. */
+struct rcx_note {
+    struct rcx_note *next;
+    size_t bytes;
+    unsigned char data[];
+};
+
+struct rcx_transport {
+    const struct rcx_transport_ops *ops;
+    struct rcx_message *done; /* completed, not yet taken by the engine */
+    struct rcx_message **done_end;
+    struct rcx_note *notes;   /* that came, the newest first */
+    unsigned notes_leaving;   /* that are not sent yet */
+    unsigned char *dead;      /* peers found dead, by rank; NULL: not looked for */
+    unsigned deaths;          /* so many */
+    int endpoints; /* opened so far, to as many peers */
+};
+
+/* Take the newest note off t's list; heap is the one that it was made from.
+ * False: there was none, or one of another length. */
+bool rcx_note_take(struct rcx_transport *t, struct rcx_heap *heap, void *note,
+                   size_t bytes);
+/* Put one there; nothing where memory ran out. */
+void rcx_note_put(struct rcx_transport *t, struct rcx_heap *heap,
+                  const void *note, size_t bytes);
+
+static inline void rcx_transport_reset_done(struct rcx_transport *t)
+{
+    t->done = NULL;
+    t->done_end = &t->done;
+}
+
+static inline void rcx_message_complete(struct rcx_transport *t,
+                                        struct rcx_message *m,
+                                        rcx_status_t status)
+{
+    m->status = status;
+    m->next = NULL;
+    *t->done_end = m;
+    t->done_end = &m->next;
+}
+
+struct rcx_transport_args {
+    struct rcx_boot *boot;
+    struct rcx_heap *heap;
+    struct rcx_log *log;
+    bool wakeup; /* event_fd, arm and wake will be used */
+    bool looks_for_dead;
+};
+
+struct rcx_transport_ops {
+    const char *name;
+    /* version text, for rcx_info */
+    void (*version)(char *text, size_t bytes);
+
+    /* Open, and give the address that peers need. */
+    rcx_status_t (*open)(const struct rcx_transport_args *args,
+                         struct rcx_transport **t_p);
+    rcx_status_t (*address)(struct rcx_transport *t, const void **address_p,
+                            size_t *bytes_p);
+
+    /*
+     * RCX_OK: done at once (recv: m->bytes is set). RCX_IN_PROGRESS: m is
+     * completed later, by progress. Errors are logged.
+     */
+    rcx_status_t (*send)(struct rcx_transport *t, int peer, const void *buffer,
+                         size_t bytes, uint64_t tag, struct rcx_message *m);
+    /* A send that is not complete before its receive is posted. */
+    rcx_status_t (*send_sync)(struct rcx_transport *t, int peer,
+                              const void *buffer, size_t bytes, uint64_t tag,
+                              struct rcx_message *m);
+    rcx_status_t (*recv)(struct rcx_transport *t, int peer, void *buffer,
+                         size_t bytes, uint64_t tag, struct rcx_message *m);
+
+    /* Events handled. */
+    unsigned (*progress)(struct rcx_transport *t);
+
+    /*
+     * Give up a message under way, so that the transport leaves its buffer
+     * alone. It completes with an error, soon, if that can still be done: a
+     * send cannot, nor a receive that has begun; these complete as they would.
+     */
+    void (*cancel)(struct rcx_transport *t, struct rcx_message *m);
+
+    /* Whether a message has come for which no receive is posted, and whose tag
+     * is this one where mask has ones; its tag is stored. */
+    bool (*probe)(struct rcx_transport *t, uint64_t tag, uint64_t mask,
+                  uint64_t *found_p);
+
+    /* Send a note, which is copied: peer finds it in its list, unless it, or
+     * this process, is gone by then. */
+    void (*notify)(struct rcx_transport *t, int peer, const void *note,
+                   size_t bytes);
+    /* Opened with wakeup: a descriptor that can be read once something has
+     * happened after arm returned RCX_OK; RCX_IN_PROGRESS: it has, already.
+     * wake makes it so, from any thread. */
+    int (*event_fd)(struct rcx_transport *t);
+    rcx_status_t (*arm)(struct rcx_transport *t);
+    void (*wake)(struct rcx_transport *t);
+
+    /* rcx_note_take() with t's own heap. */
+    bool (*take_note)(struct rcx_transport *t, void *note, size_t bytes);
+
+    /* Close all connections, with progress; then free t. The barriers around
+     * it are the context's. */
+    void (*disconnect)(struct rcx_transport *t);
+    void (*close)(struct rcx_transport *t);
+};
+
+/* The networks compiled in, best first, ended by NULL. */
+extern const struct rcx_transport_ops *const rcx_transport_table[];
+
+/* Where a transport finds its peers; version is its own, and must be theirs. */
+rcx_status_t rcx_peer_address(struct rcx_boot *boot, const struct rcx_log *log,
+                              int rank, const char *version,
+                              const void **address_p, size_t *bytes_p);
+
+/* What tells running kernels apart; "" where it is not known. */
+void rcx_kernel_id(char *text, size_t bytes);
+
+#endif

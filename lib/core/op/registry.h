@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Types and ops of a context: the predefined ones and the user's. */
+#ifndef RCX_CORE_REGISTRY_H
+#define RCX_CORE_REGISTRY_H
+
+#include "core/exec/exec.h"
+#include "core/op/kernels.h"
+
+struct rcx_user_entry {
+    uint32_t generation; /* odd: in use */
+    uint32_t pins;       /* requests and plans that use it */
+    size_t extent_bytes; /* of a type */
+    rcx_op_fn_t fn;      /* of an op */
+    void *arg;
+    unsigned flags;
+};
+
+/* A table of user-defined types, or ops; a handle names slot and generation. */
+struct rcx_user_table {
+    struct rcx_user_entry *entries;
+    uint32_t capacity;
+};
+
+struct rcx_registry {
+    struct rcx_heap *heap;
+    const struct rcx_log *log;
+    enum rcx_isa isa;
+    struct rcx_user_table types;
+    struct rcx_user_table ops;
+};
+
+/* All that a collective needs to know of its type and op. */
+struct rcx_combine {
+    struct rcx_reducer reducer;
+    rcx_finish_fn_t finish;
+    bool commutative;
+    bool exact;
+    bool may_fail;        /* ranks agree afterwards that nobody failed */
+    unsigned op_flags;    /* of a user's op */
+    uint32_t fingerprint; /* the same on all ranks, for user handles too */
+};
+
+/* Errors are logged: RCX_ERR_ARG, RCX_ERR_UNSUPPORTED. */
+rcx_status_t rcx_registry_combine(const struct rcx_registry *r,
+                                  rcx_datatype_t type, rcx_op_t op,
+                                  struct rcx_combine *combine_p);
+
+rcx_status_t rcx_registry_add_op(struct rcx_registry *r, rcx_op_fn_t fn,
+                                 unsigned flags, void *arg, rcx_op_t *op_p);
+rcx_status_t rcx_registry_add_type(struct rcx_registry *r, size_t extent_bytes,
+                                   rcx_datatype_t *type_p);
+rcx_status_t rcx_registry_remove_op(struct rcx_registry *r, rcx_op_t op);
+rcx_status_t rcx_registry_remove_type(struct rcx_registry *r,
+                                      rcx_datatype_t type);
+void rcx_registry_free(struct rcx_registry *r);
+
+/* Bytes of an element of a user's type; 0 if it is none. */
+size_t rcx_registry_extent(const struct rcx_registry *r, rcx_datatype_t type);
+
+/* While by != 0 in sum, a user's type or op cannot be removed. */
+void rcx_registry_pin(struct rcx_registry *r, rcx_datatype_t type, rcx_op_t op,
+                      int by);
+
+#endif

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "core/op/types.h"
+
+#include <complex.h>
+#include <limits.h>
+#include <string.h>
+
+/* ---- Types -------------------------------------------------------------- */
+
+#define TYPE(number, text, ctype, kind)                                        \
+    [number] = {.name = text, .bytes = sizeof(ctype), .class = kind,           \
+                 .canonical = number}
+
+#define PAIR(number, text, ctype)                                              \
+    TYPE(number, text, struct { ctype value; int index; }, RCX_CLASS_PAIR)
+
+/* A C integer type, and the enumerator of the fixed-width type of its size. */
+#define FIXED_WIDTH(prefix, ctype)                                             \
+    (sizeof(ctype) == 1   ? prefix##8                                          \
+     : sizeof(ctype) == 2 ? prefix##16                                         \
+     : sizeof(ctype) == 4 ? prefix##32                                         \
+                          : prefix##64)
+
+#define ALIAS(number, text, ctype, kind, prefix)                               \
+    [number] = {.name = text, .bytes = sizeof(ctype), .class = kind,           \
+                 .canonical = FIXED_WIDTH(prefix, ctype)}
+
+#define SIGNED(number, text, ctype)                                            \
+    ALIAS(number, text, ctype, RCX_CLASS_SIGNED, RCX_INT)
+
+#define UNSIGNED(number, text, ctype)                                          \
+    ALIAS(number, text, ctype, RCX_CLASS_UNSIGNED, RCX_UINT)
+
+static const struct rcx_type_info types[RCX_TYPE_END] = {
+    TYPE(RCX_INT8, "int8", int8_t, RCX_CLASS_SIGNED),
+    TYPE(RCX_UINT8, "uint8", uint8_t, RCX_CLASS_UNSIGNED),
+    TYPE(RCX_INT16, "int16", int16_t, RCX_CLASS_SIGNED),
+    TYPE(RCX_UINT16, "uint16", uint16_t, RCX_CLASS_UNSIGNED),
+    TYPE(RCX_INT32, "int32", int32_t, RCX_CLASS_SIGNED),
+    TYPE(RCX_UINT32, "uint32", uint32_t, RCX_CLASS_UNSIGNED),
+    TYPE(RCX_INT64, "int64", int64_t, RCX_CLASS_SIGNED),
+    TYPE(RCX_UINT64, "uint64", uint64_t, RCX_CLASS_UNSIGNED),
+
+    TYPE(RCX_FLOAT16, "float16", uint16_t, RCX_CLASS_FLOAT),
+    TYPE(RCX_BFLOAT16, "bfloat16", uint16_t, RCX_CLASS_FLOAT),
+    TYPE(RCX_FLOAT32, "float32", float, RCX_CLASS_FLOAT),
+    TYPE(RCX_FLOAT64, "float64", double, RCX_CLASS_FLOAT),
+    TYPE(RCX_LONG_DOUBLE, "long_double", long double, RCX_CLASS_FLOAT),
+
+    TYPE(RCX_COMPLEX_FLOAT, "complex_float", float complex,
+         RCX_CLASS_COMPLEX),
+    TYPE(RCX_COMPLEX_DOUBLE, "complex_double", double complex,
+         RCX_CLASS_COMPLEX),
+    TYPE(RCX_COMPLEX_LONG_DOUBLE, "complex_long_double", long double complex,
+         RCX_CLASS_COMPLEX),
+
+    TYPE(RCX_BOOL, "bool", _Bool, RCX_CLASS_BOOL),
+    TYPE(RCX_BYTE, "byte", unsigned char, RCX_CLASS_BYTE),
+
+    PAIR(RCX_FLOAT_INT, "float_int", float),
+    PAIR(RCX_DOUBLE_INT, "double_int", double),
+    PAIR(RCX_LONG_INT, "long_int", long),
+    PAIR(RCX_2INT, "2int", int),
+    PAIR(RCX_SHORT_INT, "short_int", short),
+    PAIR(RCX_LONG_DOUBLE_INT, "long_double_int", long double),
+
+    SIGNED(RCX_SIGNED_CHAR, "signed_char", signed char),
+    UNSIGNED(RCX_UNSIGNED_CHAR, "unsigned_char", unsigned char),
+    SIGNED(RCX_SHORT, "short", short),
+    UNSIGNED(RCX_UNSIGNED_SHORT, "unsigned_short", unsigned short),
+    SIGNED(RCX_INT, "int", int),
+    UNSIGNED(RCX_UNSIGNED, "unsigned", unsigned),
+    SIGNED(RCX_LONG, "long", long),
+    UNSIGNED(RCX_UNSIGNED_LONG, "unsigned_long", unsigned long),
+    SIGNED(RCX_LONG_LONG, "long_long", long long),
+    UNSIGNED(RCX_UNSIGNED_LONG_LONG, "unsigned_long_long", unsigned long long),
+};
+
+/* The fixed-width types and the C types are the same machine words. */
+_Static_assert(CHAR_BIT == 8, "bytes have eight bits");
+_Static_assert(sizeof(long long) == 8, "long long is a 64-bit integer");
+_Static_assert(sizeof(_Bool) == 1, "RCX_BOOL is one byte");
+_Static_assert(sizeof(float) == 4 && sizeof(double) == 8, "IEEE 754 formats");
+
+/* Second names: the enumerators that share a number with another one. */
+static const struct {
+    const char *name;
+    rcx_datatype_t type;
+} second_names[] = {
+    {"float", RCX_FLOAT},
+    {"double", RCX_DOUBLE},
+};
+
+const struct rcx_type_info *rcx_type_predefined(rcx_datatype_t type)
+{
+    return type > 0 && type < RCX_TYPE_END ? &types[type] : NULL;
+}
+
+rcx_datatype_t rcx_type_by_name(const char *name)
+{
+    if (!name)
+        return 0;
+    for (rcx_datatype_t type = 1; type < RCX_TYPE_END; type++)
+        if (strcmp(types[type].name, name) == 0)
+            return type;
+    for (size_t i = 0; i < sizeof(second_names) / sizeof(*second_names); i++)
+        if (strcmp(second_names[i].name, name) == 0)
+            return second_names[i].type;
+    return 0;
+}
+
+rcx_datatype_t rcx_type_canonical(rcx_datatype_t type)
+{
+    const struct rcx_type_info *info = rcx_type_predefined(type);
+
+    return info ? info->canonical : type;
+}
+
+/* ---- Ops ---------------------------------------------------------------- */
+
+/* Sets of type classes. */
+enum {
+    INTEGERS = 1u << RCX_CLASS_SIGNED | 1u << RCX_CLASS_UNSIGNED,
+    REALS = 1u << RCX_CLASS_FLOAT,
+    BOOLS = 1u << RCX_CLASS_BOOL,
+    BYTES = 1u << RCX_CLASS_BYTE,
+    PAIRS = 1u << RCX_CLASS_PAIR
+};
+
+static const struct {
+    struct rcx_op_info info;
+    unsigned exact; /* the classes of types on which the op is exact */
+} ops[RCX_OP_END] = {
+    [RCX_MAX] = {{"max", true}, INTEGERS | REALS},
+    [RCX_MIN] = {{"min", true}, INTEGERS | REALS},
+    [RCX_SUM] = {{"sum", true}, INTEGERS},
+    [RCX_PROD] = {{"prod", true}, INTEGERS},
+    [RCX_LAND] = {{"land", true}, INTEGERS | BOOLS},
+    [RCX_BAND] = {{"band", true}, INTEGERS | BOOLS | BYTES},
+    [RCX_LOR] = {{"lor", true}, INTEGERS | BOOLS},
+    [RCX_BOR] = {{"bor", true}, INTEGERS | BOOLS | BYTES},
+    [RCX_LXOR] = {{"lxor", true}, INTEGERS | BOOLS},
+    [RCX_BXOR] = {{"bxor", true}, INTEGERS | BOOLS | BYTES},
+    [RCX_MAXLOC] = {{"maxloc", true}, PAIRS},
+    [RCX_MINLOC] = {{"minloc", true}, PAIRS},
+    [RCX_REPLACE] = {{"replace", false}, 0}, /* exact on every type */
+    [RCX_NO_OP] = {{"no_op", false}, 0},
+    [RCX_AVG] = {{"avg", true}, 0},
+};
+
+const struct rcx_op_info *rcx_op_predefined(rcx_op_t op)
+{
+    return op > 0 && op < RCX_OP_END ? &ops[op].info : NULL;
+}
+
+rcx_op_t rcx_op_by_name(const char *name)
+{
+    if (!name)
+        return 0;
+    for (rcx_op_t op = 1; op < RCX_OP_END; op++)
+        if (strcmp(ops[op].info.name, name) == 0)
+            return op;
+    return 0;
+}
+
+bool rcx_op_exact(rcx_op_t op, rcx_datatype_t type)
+{
+    const struct rcx_type_info *info = rcx_type_predefined(type);
+
+    if (op == RCX_REPLACE || op == RCX_NO_OP)
+        return true;
+    if (!info || !rcx_op_predefined(op))
+        return false;
+    return (ops[op].exact >> info->class & 1) != 0;
+}

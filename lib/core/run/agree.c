@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "core/run/agree.h"
+
+#include <string.h>
+
+enum {
+    AT_ONCE = 1,  /* a member may take part in several agreements */
+    UNSETTLED = 2 /* ids in use may come free soon */
+};
+
+static size_t up_to(size_t bytes, size_t align)
+{
+    return (bytes + align - 1) / align * align;
+}
+
+rcx_status_t rcx_ballot_open(struct rcx_context *context, size_t wishes,
+                             struct rcx_ballot *b)
+{
+    const size_t ids = rcx_comm_ids_bytes(context);
+    const size_t before = up_to(ids + 1, _Alignof(struct rcx_wish));
+    size_t bytes;
+
+    b->bytes = before + wishes * sizeof *b->wishes;
+    bytes = sizeof *b->block + sizeof *b->settled + b->bytes;
+    b->block = rcx_heap_zalloc(&context->heap, bytes);
+    if (!b->block)
+        return rcx_fail(&context->log, RCX_ERR_NOMEM,
+                        "no memory to agree on a communicator");
+    b->settled = (void *)(b->block + 1);
+    b->used = (void *)(b->settled + 1);
+    b->flags = b->used + ids;
+    b->wishes = (void *)(b->used + before);
+    return RCX_OK;
+}
+
+/* Messages that were given up may still need it: then the context frees it. */
+void rcx_ballot_close(struct rcx_context *context, struct rcx_ballot *b)
+{
+    if (!context->abandoned) {
+        rcx_heap_free(&context->heap, b->block);
+        return;
+    }
+    b->block->next = context->memory;
+    context->memory = b->block;
+}
+
+/* Combine a vector in place. */
+static rcx_status_t combine(struct rcx_comm *comm, rcx_datatype_t type,
+                            rcx_op_t op, void *vector, size_t count)
+{
+    const struct rcx_call call = {
+        .coll = RCX_COLL_ALLREDUCE, .alias = RCX_ALIAS_SAME, .type = type,
+        .op = op, .count = count, .internal = true};
+
+    if (rcx_comm_is_for_groups(comm->id)) /* each call anew */
+        comm->sequence = (uint64_t)comm->tag;
+    return rcx_comm_run(comm, &call, vector, vector);
+}
+
+/* Which free id to try: the lowest; later another one for each communicator,
+ * so that those who want the same do not for long. */
+static uint64_t choose(const struct rcx_comm *comm, uint64_t attempt)
+{
+    const uint64_t who = (uint64_t)comm->id << 32 | (uint32_t)comm->tag;
+
+    return attempt * (who * UINT64_C(0x9E3779B97F4A7C15) >> 40);
+}
+
+/* An id for all to try; 0: none is free. */
+static rcx_status_t propose(struct rcx_comm *comm, struct rcx_ballot *b,
+                            uint64_t attempt, uint32_t *id_p)
+{
+    struct rcx_context *context = comm->context;
+    rcx_status_t status;
+
+    memcpy(b->used, context->used_ids, rcx_comm_ids_bytes(context));
+    *b->flags = (context->threads == RCX_THREAD_MULTIPLE ? AT_ONCE : 0) |
+                (context->unsettled_ids > 0 ? UNSETTLED : 0);
+    status = combine(comm, RCX_BYTE, RCX_BOR, b->used, b->bytes);
+    if (status == RCX_OK)
+        *id_p = rcx_comm_id_free_in(context, b->used, choose(comm, attempt));
+    if (status != RCX_OK || *id_p || *b->flags & UNSETTLED)
+        return status;
+    return rcx_fail(&context->log, RCX_ERR_LIMIT,
+                    "no id is free on all members: %u communicators may be "
+                    "alive at once",
+                    (1u << context->layout.comm_bits) - RCX_COMM_ID_FIRST);
+}
+
+/*
+ * A member whose threads take part in several agreements may come to the same
+ * id in two of them. So each takes what it came to, and all tell whether they
+ * could.
+ */
+static rcx_status_t settle(struct rcx_comm *comm, struct rcx_ballot *b,
+                           uint32_t id)
+{
+    struct rcx_context *context = comm->context;
+    const bool mine = rcx_comm_id_take(context, id);
+    rcx_status_t status = RCX_OK;
+
+    *b->settled = mine;
+    if (*b->flags & AT_ONCE) {
+        context->unsettled_ids += mine;
+        status = combine(comm, RCX_INT32, RCX_MIN, b->settled, 1);
+        context->unsettled_ids -= mine;
+    }
+    if (mine && status == RCX_OK && !*b->settled)
+        rcx_comm_id_drop(context, id);
+    return status; /* after an error some may have the id for good */
+}
+
+rcx_status_t rcx_agree(struct rcx_comm *comm, struct rcx_comm *second,
+                       struct rcx_ballot *b, uint32_t *id_p)
+{
+    rcx_status_t status = RCX_OK;
+    uint32_t id = 0;
+
+    *b->settled = false;
+    for (uint64_t attempt = 0; status == RCX_OK && !*b->settled; attempt++) {
+        status = propose(comm, b, attempt, &id);
+        if (status == RCX_OK && id)
+            status = settle(second, b, id);
+    }
+    if (status == RCX_OK)
+        *id_p = id;
+    return status;
+}

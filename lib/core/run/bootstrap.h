@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How processes that do not know each other yet find each other. Each rank
+ * publishes one blob; peers look it up. Implementations: lib/bootstrap.
+ */
+#ifndef RCX_CORE_BOOTSTRAP_H
+#define RCX_CORE_BOOTSTRAP_H
+
+#include <stdbool.h>
+
+#include "core/base/heap.h"
+#include "core/base/log.h"
+
+struct rcx_boot {
+    const struct rcx_boot_ops *ops;
+    int rank;
+    int size;
+    int local_size; /* ranks on this node, this one included; 0: not known */
+    const int *local_ranks; /* local_size of them; NULL: not known */
+    bool one_process;       /* all ranks are in this process */
+};
+
+struct rcx_boot_args {
+    const rcx_params_t *params; /* may be NULL */
+    bool allow_singleton;       /* RCX_ALLOW_SINGLETON */
+    int64_t timeout_ns;         /* of publish and barrier, each; 0: none. Where
+                                   RCX does not wait itself, the host bounds it */
+    struct rcx_heap *heap;
+    struct rcx_log *log;
+};
+
+/* Look at the card of rank; card is NULL where it showed none in time. */
+typedef void (*rcx_see_fn_t)(int rank, const void *card, void *arg);
+
+struct rcx_boot_ops {
+    const char *name;
+
+    /*
+     * Join the job. RCX_ERR_UNSUPPORTED, unlogged: not for these arguments, ask
+     * the next bootstrap of the table. Other errors are final and logged.
+     */
+    rcx_status_t (*open)(const struct rcx_boot_args *args,
+                         struct rcx_boot **boot_p);
+
+    /*
+     * Show a card to the ranks of this node, and see theirs; bytes is the same
+     * on all ranks. see is called for every rank of the node, the own one
+     * included; where nodes are not known, for every rank of the job or, with
+     * RCX_ERR_UNSUPPORTED, unlogged, for the own one alone. Collective; called
+     * once at most, before publish.
+     */
+    rcx_status_t (*meet)(struct rcx_boot *boot, const void *card, size_t bytes,
+                         rcx_see_fn_t see, void *arg);
+
+    /* Make blob visible to all ranks. Collective; called once. */
+    rcx_status_t (*publish)(struct rcx_boot *boot, const void *blob,
+                            size_t bytes);
+
+    /* What rank published; valid until close. After publish only. */
+    rcx_status_t (*lookup)(struct rcx_boot *boot, int rank,
+                           const void **blob_p, size_t *bytes_p);
+
+    /* Returns once all ranks called it; calls progress(arg) while waiting
+     * where the implementation allows it. */
+    rcx_status_t (*barrier)(struct rcx_boot *boot, void (*progress)(void *arg),
+                            void *arg);
+
+    /* Leave the job (local) and free boot. */
+    void (*close)(struct rcx_boot *boot);
+
+    /* What this bootstrap sees of its launcher, a line a fact; for rcx_info.
+     * Needs no open boot. */
+    void (*describe)(void (*line)(const char *name, const char *value,
+                                  void *arg),
+                     void *arg);
+};
+
+/* The bootstraps compiled in, in the order of trial, ended by NULL. */
+extern const struct rcx_boot_ops *const rcx_boot_table[];
+
+#endif

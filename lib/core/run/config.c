@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "core/run/config.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/hash.h"
+#include "core/sched/params.h"
+
+extern char **environ;
+
+static const struct {
+    const char *option;
+    enum rcx_coll coll;
+} methods[] = {
+    {"RCX_ALLREDUCE", RCX_COLL_ALLREDUCE},
+    {"RCX_REDUCE", RCX_COLL_REDUCE},
+    {"RCX_REDUCE_SCATTER", RCX_COLL_REDUCE_SCATTER},
+};
+enum { METHODS = sizeof methods / sizeof *methods };
+_Static_assert(METHODS + 2 == RCX_SHARED_SETTINGS,
+               "the methods, the order, the check");
+
+bool rcx_parse_bytes(const char *text, size_t *bytes_p)
+{
+    static const char units[] = "KMGT";
+    char *end;
+    size_t bytes;
+
+    if (!isdigit((unsigned char)text[0]))
+        return false;
+    errno = 0;
+    bytes = strtoull(text, &end, 10);
+    if (errno != 0)
+        return false;
+    if (*end) {
+        const char *unit = strchr(units, toupper((unsigned char)*end));
+        const int shift = unit ? 10 * (int)(unit - units + 1) : 0;
+
+        if (!unit || bytes > SIZE_MAX >> shift)
+            return false;
+        bytes <<= shift;
+        end++;
+        if (toupper((unsigned char)*end) == 'B')
+            end++;
+    }
+    if (*end)
+        return false;
+    *bytes_p = bytes;
+    return true;
+}
+
+/* The place of text among names; -1 if it is not there. */
+static int one_of(const char *text, const char *const names[])
+{
+    for (int i = 0; names[i]; i++)
+        if (strcmp(text, names[i]) == 0)
+            return i;
+    return -1;
+}
+
+/* One "name=value" after an algorithm's name. */
+static bool parse_parameter(char *text, struct rcx_forced *forced)
+{
+    char *value = strchr(text, '=');
+    size_t number;
+
+    if (!value)
+        return false;
+    *value++ = '\0';
+    if (forced->algo &&
+        rcx_params_parse(forced->algo, text, value, forced->params))
+        return true;
+    if (!rcx_parse_bytes(value, &number))
+        return false;
+    if (strcmp(text, "segment") == 0)
+        forced->segment_bytes = number;
+    else if (strcmp(text, "window") == 0 && number >= 1 &&
+             number <= RCX_WINDOW_MAX)
+        forced->window = (unsigned)number;
+    else
+        return false;
+    return true;
+}
+
+static bool parse_method(const char *text, enum rcx_coll coll,
+                         struct rcx_config *config)
+{
+    struct rcx_forced forced = {.segment_bytes = SIZE_MAX};
+    char copy[128], *rest = copy, *parameters;
+
+    if (strlen(text) >= sizeof copy)
+        return false;
+    strcpy(copy, text);
+    parameters = strchr(copy, ':');
+    if (parameters)
+        *parameters++ = '\0';
+    if (strcmp(copy, "auto") != 0) {
+        forced.algo = rcx_algo_find(coll, copy);
+        if (!forced.algo)
+            return false;
+        rcx_params_reset(forced.algo, forced.params);
+    }
+    for (rest = parameters; rest;) {
+        char *parameter = strsep(&rest, ",");
+
+        if (!parse_parameter(parameter, &forced))
+            return false;
+    }
+    config->forced[coll] = forced;
+    return true;
+}
+
+static bool parse_allreduce(const char *text, struct rcx_config *config)
+{
+    return parse_method(text, RCX_COLL_ALLREDUCE, config);
+}
+
+static bool parse_reduce(const char *text, struct rcx_config *config)
+{
+    return parse_method(text, RCX_COLL_REDUCE, config);
+}
+
+static bool parse_reduce_scatter(const char *text, struct rcx_config *config)
+{
+    return parse_method(text, RCX_COLL_REDUCE_SCATTER, config);
+}
+
+static bool parse_order(const char *text, struct rcx_config *config)
+{
+    static const char *const names[] = {"auto", "same", "rank", "uniform",
+                                        "canonical", NULL};
+    const int i = one_of(text, names);
+
+    config->order_is_set = i > 0;
+    config->order = i > 0 ? (rcx_order_t)i : RCX_ORDER_SAME;
+    return i >= 0;
+}
+
+static bool parse_wait(const char *text, struct rcx_config *config)
+{
+    static const char *const names[] = {"auto", "poll", "yield", "block",
+                                        NULL};
+    const int i = one_of(text, names);
+
+    config->wait = (enum rcx_wait)i;
+    return i >= 0;
+}
+
+bool rcx_parse_time(const char *text, int64_t *ns_p)
+{
+    static const struct { const char *name; int64_t ns; } units[] = {
+        {"", 1000000000}, {"ns", 1}, {"us", 1000}, {"ms", 1000000},
+        {"s", 1000000000}, {"m", INT64_C(60000000000)},
+        {"h", INT64_C(3600000000000)},
+    };
+    char *end;
+    unsigned long long number;
+
+    if (!isdigit((unsigned char)*text))
+        return false;
+    errno = 0;
+    number = strtoull(text, &end, 10);
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strcmp(end, units[i].name) == 0)
+            return errno == 0 && number <= INT64_MAX &&
+                   !__builtin_mul_overflow((int64_t)number, units[i].ns, ns_p);
+    return false;
+}
+
+static bool parse_timeout(const char *text, struct rcx_config *config)
+{
+    config->timeout_is_set = strcmp(text, "none") != 0;
+    config->timeout_ns = 0;
+    return !config->timeout_is_set ||
+           rcx_parse_time(text, &config->timeout_ns);
+}
+
+static bool parse_progress(const char *text, struct rcx_config *config)
+{
+    static const char *const names[] = {"call", "thread", NULL};
+    const int i = one_of(text, names);
+
+    config->progress_thread = i == 1;
+    return i >= 0;
+}
+
+static bool parse_err_mode(const char *text, struct rcx_config *config)
+{
+    static const char *const names[] = {"none", "peer", NULL};
+    const int i = one_of(text, names);
+
+    config->looks_for_dead = i == 1;
+    return i >= 0;
+}
+
+static bool parse_dump(const char *text, struct rcx_config *config)
+{
+    const bool wanted = strcmp(text, "none") != 0;
+
+    if (strlen(text) >= sizeof config->dump || !*text)
+        return false;
+    strcpy(config->dump, wanted ? text : "");
+    return true;
+}
+
+static bool parse_check(const char *text, struct rcx_config *config)
+{
+    static const char *const names[] = {"off", "cheap", "full", NULL};
+    const int i = one_of(text, names);
+
+    config->check = (enum rcx_check)i;
+    return i >= 0;
+}
+
+static bool parse_log(const char *text, struct rcx_config *config)
+{
+    static const char *const names[] = {"error", "warn", "info", "debug", NULL};
+    const int i = one_of(text, names);
+
+    config->log_level = (rcx_log_level_t)i;
+    return i >= 0;
+}
+
+static bool parse_isa(const char *text, struct rcx_config *config)
+{
+    config->isa = rcx_isa_best();
+    if (strcmp(text, "auto") == 0)
+        return true;
+    for (int i = 0; i < RCX_ISA_COUNT; i++) {
+        if (strcmp(text, rcx_isa_name((enum rcx_isa)i)) == 0) {
+            config->isa = (enum rcx_isa)i;
+            return rcx_isa_available(config->isa);
+        }
+    }
+    return false;
+}
+
+static bool parse_plan_cache(const char *text, struct rcx_config *config)
+{
+    return rcx_parse_bytes(text, &config->plan_cache_bytes);
+}
+
+static bool parse_allow_singleton(const char *text, struct rcx_config *config)
+{
+    static const char *const names[] = {"0", "1", NULL};
+    const int i = one_of(text, names);
+
+    config->allow_singleton = i == 1;
+    return i >= 0;
+}
+
+#define METHOD_VALUES \
+    "auto or NAME[:segment=BYTES][,window=1..8][,PARAMETER=VALUE]"
+
+const struct rcx_option rcx_options[] = {
+    {"RCX_ALLREDUCE", "auto", METHOD_VALUES,
+     "algorithm of allreduce", parse_allreduce},
+    {"RCX_REDUCE", "auto", METHOD_VALUES,
+     "algorithm of reduce", parse_reduce},
+    {"RCX_REDUCE_SCATTER", "auto", METHOD_VALUES,
+     "algorithm of reduce_scatter and reduce_scatter_block",
+     parse_reduce_scatter},
+    {"RCX_ORDER", "auto", "auto, same, rank, uniform or canonical",
+     "lowest order level of reductions; auto: what rcx_init() was given, or "
+     "same", parse_order},
+    {"RCX_WAIT", "auto", "auto, poll, yield or block",
+     "how to wait: poll without end, yield the core after every empty poll, "
+     "sleep after some, or yield soon where ranks outnumber cores and late "
+     "elsewhere", parse_wait},
+    {"RCX_PROGRESS", "call", "call or thread",
+     "who makes progress: whoever calls RCX, or a thread as well, which sleeps "
+     "while there is nothing to do", parse_progress},
+    {"RCX_TIMEOUT", "none", "none, 0, or a time: 500ms, 30s, 10m, 1h",
+     "deadline of every operation; 0: no end; none: what rcx_init() was given",
+     parse_timeout},
+    {"RCX_ERR_MODE", "none", "none or peer",
+     "peer: UCX watches whether peers live, at the price of slower lanes (no "
+     "CMA inside a node); none: only deadlines find the dead", parse_err_mode},
+    {"RCX_CHECK", "cheap", "off, cheap or full",
+     "find calls of different ranks that do not belong together: full compares "
+     "them before data moves, cheap finds most of those that would hang",
+     parse_check},
+    {"RCX_DUMP", "none", "none, or a path of up to 255 bytes",
+     "when a communicator fails, write its last operations to PATH.RANK.json, "
+     "for rcx_trace", parse_dump},
+    {"RCX_PLAN_CACHE", "16M", "a size: 0, 64K, 16M, 1G",
+     "bytes of plans that a communicator keeps", parse_plan_cache},
+    {"RCX_ISA", "auto", "auto, or a level of this CPU: baseline, avx2, avx512",
+     "instruction set of the reduction kernels", parse_isa},
+    {"RCX_LOG", "warn", "error, warn, info or debug",
+     "least severe messages that are printed", parse_log},
+    {"RCX_ALLOW_SINGLETON", "0", "0 or 1",
+     "run as a single process though a launcher seems to have started several",
+     parse_allow_singleton},
+    {.name = NULL},
+};
+
+/* For a method, the valid algorithm names follow the values' grammar. */
+static void list_names(const struct rcx_option *option, char *text,
+                       size_t bytes)
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (int i = 0; i < METHODS; i++) {
+        if (strcmp(methods[i].option, option->name) != 0)
+            continue;
+        for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++)
+            if ((*a)->coll == methods[i].coll && used < bytes)
+                used += (size_t)snprintf(text + used, bytes - used, "%s %s",
+                                         used ? "," : "; NAME is one of",
+                                         (*a)->name);
+    }
+}
+
+static void warn_of_unknown(const struct rcx_log *log)
+{
+    for (char **entry = environ; entry && *entry; entry++) {
+        const char *end = strchr(*entry, '=');
+        bool known = false;
+
+        if (!end || strncmp(*entry, "RCX_", 4) != 0 ||
+            strncmp(*entry, "RCX_UCX_", 8) == 0)
+            continue;
+        for (const struct rcx_option *o = rcx_options; o->name; o++)
+            known |= strlen(o->name) == (size_t)(end - *entry) &&
+                     strncmp(o->name, *entry, strlen(o->name)) == 0;
+        if (!known)
+            rcx_warn(log, "%.*s: no such variable; rcx_info lists them",
+                     (int)(end - *entry), *entry);
+    }
+}
+
+rcx_status_t rcx_config_read(struct rcx_config *config, struct rcx_log *log)
+{
+    memset(config, 0, sizeof *config);
+    for (const struct rcx_option *o = rcx_options; o->name; o++) {
+        const char *value = getenv(o->name);
+        char names[512];
+
+        if (!o->parse(o->fallback, config))
+            return rcx_fail(log, RCX_ERR_INTERNAL, "%s: default", o->name);
+        if (!value || o->parse(value, config))
+            continue;
+        list_names(o, names, sizeof names);
+        return rcx_fail(log, RCX_ERR_CONFIG, "%s=%s: valid is %s%s", o->name,
+                        value, o->values, names);
+    }
+    log->level = config->log_level;
+    warn_of_unknown(log);
+    return RCX_OK;
+}
+
+static uint64_t hash_of_forced(const struct rcx_forced *forced)
+{
+    uint64_t hash = rcx_hash(forced->segment_bytes, forced->window);
+
+    if (!forced->algo)
+        return hash;
+    for (const char *c = forced->algo->name; *c; c++)
+        hash = rcx_hash(hash, (unsigned char)*c);
+    for (int i = 0; i < RCX_PARAMS; i++)
+        hash = rcx_hash(hash, (uint64_t)forced->params[i]);
+    return hash;
+}
+
+void rcx_config_hash(const struct rcx_config *config,
+                     uint64_t hashes[RCX_SHARED_SETTINGS])
+{
+    for (int i = 0; i < METHODS; i++)
+        hashes[i] = hash_of_forced(&config->forced[methods[i].coll]);
+    hashes[METHODS] = (uint64_t)config->order;
+    hashes[METHODS + 1] = config->check == RCX_CHECK_FULL; /* has messages */
+}
+
+const char *rcx_config_shared_name(int setting)
+{
+    static const char *const others[] = {"RCX_ORDER", "RCX_CHECK"};
+
+    return setting < METHODS ? methods[setting].option
+                             : others[setting - METHODS];
+}

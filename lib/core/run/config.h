@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The environment: one table of variables, read once at the start of a
+ * context. UCX's own configuration is UCX's: RCX_UCX_TLS and the like reach
+ * UCX for RCX alone, UCX_TLS for every user of UCX in the process.
+ */
+#ifndef RCX_CORE_CONFIG_H
+#define RCX_CORE_CONFIG_H
+
+#include "core/sched/algo.h"
+#include "core/op/kernels.h"
+
+/* Of calls that ranks make together. */
+enum rcx_check { RCX_CHECK_OFF, RCX_CHECK_CHEAP, RCX_CHECK_FULL };
+
+enum { RCX_DUMP_PATH = 256 };
+
+enum rcx_wait {
+    RCX_WAIT_AUTO,
+    RCX_WAIT_POLL,
+    RCX_WAIT_YIELD,
+    RCX_WAIT_BLOCK
+};
+
+/* What a user may force for a collective: NAME[:parameter=value,...], where
+ * segment and window go with every algorithm. */
+struct rcx_forced {
+    const struct rcx_algo *algo; /* NULL: RCX chooses */
+    int64_t params[RCX_PARAMS];
+    size_t segment_bytes;        /* SIZE_MAX: RCX chooses; 0: no segments */
+    unsigned window;             /* 0: RCX chooses */
+};
+
+enum { RCX_WINDOW_MAX = 8 }; /* segments in flight; a power of two */
+
+struct rcx_config {
+    struct rcx_forced forced[RCX_COLL_COUNT];
+    rcx_order_t order;
+    bool order_is_set;
+    enum rcx_wait wait;
+    bool progress_thread;
+    bool looks_for_dead;
+    char dump[RCX_DUMP_PATH]; /* before ".RANK.json"; empty: no dumps */
+    enum rcx_check check;
+    int64_t timeout_ns;
+    bool timeout_is_set;
+    size_t plan_cache_bytes;
+    rcx_log_level_t log_level;
+    enum rcx_isa isa;
+    bool allow_singleton;
+};
+
+struct rcx_option {
+    const char *name;     /* of the environment variable */
+    const char *fallback; /* its value where it is not set */
+    const char *values;   /* what is valid, for people */
+    const char *doc;
+    /* false: text is not valid */
+    bool (*parse)(const char *text, struct rcx_config *config);
+};
+
+/* Every variable that RCX reads, ended by a NULL name. */
+extern const struct rcx_option rcx_options[];
+
+/*
+ * Read the environment. RCX_ERR_CONFIG names the variable, its value and what
+ * is valid; an RCX_ variable that nobody reads is worth a warning. Sets the
+ * level of log.
+ */
+rcx_status_t rcx_config_read(struct rcx_config *config, struct rcx_log *log);
+
+/*
+ * What decides which messages are sent, and so has to be equal on all ranks: a
+ * hash of each such setting, and the variable that it comes from.
+ */
+enum { RCX_SHARED_SETTINGS = 5 };
+void rcx_config_hash(const struct rcx_config *config,
+                     uint64_t hashes[RCX_SHARED_SETTINGS]);
+const char *rcx_config_shared_name(int setting);
+
+/* "500ms", "30s", "10m", "2h", "0" (none): true if text is a time. */
+bool rcx_parse_time(const char *text, int64_t *ns_p);
+
+/* "64K", "1M", "3": true if text is a size. */
+bool rcx_parse_bytes(const char *text, size_t *bytes_p);
+
+#endif

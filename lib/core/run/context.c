@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The life of a context: environment, bootstrap, transport, and back. */
+#include "core/run/context.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <string.h>
+
+#include "core/run/note.h"
+#include "core/run/peer.h"
+#include "core/run/sleep.h"
+
+static const int64_t patience_ns = INT64_C(3000000000);
+static const uint64_t note_patience_ns = 200000000;
+
+enum {
+    NAME_MAX_LETTERS = 64,
+    PATIENT_SPIN = 4000, /* empty polls, about 0.1 ms */
+    POLLS = 64,
+    PARAM_ALL = RCX_PARAM_BOOTSTRAP | RCX_PARAM_NAME | RCX_PARAM_ORDER |
+                RCX_PARAM_LOG | RCX_PARAM_THREADS | RCX_PARAM_TIMEOUT |
+                RCX_PARAM_WAKEUP | RCX_PARAM_PROGRESS
+};
+
+static bool is_given(const rcx_params_t *params, uint64_t field)
+{
+    return params && (params->field_mask & field);
+}
+
+static bool name_is_good(const char *name)
+{
+    size_t length = 0;
+
+    while (name && isalnum((unsigned char)name[length]))
+        length++;
+    return length >= 1 && length <= NAME_MAX_LETTERS && name[length] == '\0';
+}
+
+static rcx_status_t check_params(const rcx_params_t *params,
+                                 const struct rcx_log *log)
+{
+    if (params && (params->field_mask & ~(uint64_t)PARAM_ALL))
+        return rcx_fail(log, RCX_ERR_ARG,
+                        "params.field_mask=%#llx: this library knows %#x",
+                        (unsigned long long)params->field_mask,
+                        (unsigned)PARAM_ALL);
+    if (is_given(params, RCX_PARAM_NAME) && !name_is_good(params->name))
+        return rcx_fail(log, RCX_ERR_ARG,
+                        "params.name=\"%s\": needs 1 to %d letters or digits",
+                        params->name ? params->name : "(NULL)",
+                        NAME_MAX_LETTERS);
+    if (is_given(params, RCX_PARAM_ORDER) &&
+        (params->order < RCX_ORDER_SAME ||
+         params->order > RCX_ORDER_CANONICAL))
+        return rcx_fail(log, RCX_ERR_ARG,
+                        "params.order=%d: needs RCX_ORDER_SAME to "
+                        "RCX_ORDER_CANONICAL (%d..%d)", (int)params->order,
+                        RCX_ORDER_SAME, RCX_ORDER_CANONICAL);
+    if (is_given(params, RCX_PARAM_THREADS) &&
+        (params->threads < RCX_THREAD_SINGLE ||
+         params->threads > RCX_THREAD_MULTIPLE))
+        return rcx_fail(log, RCX_ERR_ARG,
+                        "params.threads=%d: needs RCX_THREAD_SINGLE to "
+                        "RCX_THREAD_MULTIPLE (%d..%d)", (int)params->threads,
+                        RCX_THREAD_SINGLE, RCX_THREAD_MULTIPLE);
+    if (is_given(params, RCX_PARAM_TIMEOUT) && params->timeout_ns < 0)
+        return rcx_fail(log, RCX_ERR_ARG,
+                        "params.timeout_ns=%lld: needs 0 (none) or more",
+                        (long long)params->timeout_ns);
+    return RCX_OK;
+}
+
+rcx_status_t rcx_context_configure(const rcx_params_t *params,
+                                   struct rcx_log *log,
+                                   struct rcx_config *config)
+{
+    rcx_status_t status;
+
+    rcx_log_init(log);
+    if (is_given(params, RCX_PARAM_LOG) && params->log) {
+        log->fn = params->log;
+        log->arg = params->log_arg;
+    }
+    status = check_params(params, log);
+    if (status == RCX_OK)
+        status = rcx_config_read(config, log);
+    if (status != RCX_OK)
+        return status;
+    if (is_given(params, RCX_PARAM_ORDER) && !config->order_is_set)
+        config->order = params->order;
+    if (is_given(params, RCX_PARAM_TIMEOUT) && !config->timeout_is_set)
+        config->timeout_ns = params->timeout_ns;
+    return RCX_OK;
+}
+
+static void drop(struct rcx_context *context)
+{
+    rcx_sleep_close(context);
+    if (context->transport)
+        context->transport->ops->close(context->transport);
+    rcx_abandoned_free(context);
+    rcx_notes_forget(context);
+    while (context->comms)
+        rcx_comm_delete(context->comms);
+    rcx_comm_slots_free(context);
+    rcx_builder_free(&context->builder);
+    if (context->boot)
+        context->boot->ops->close(context->boot);
+    while (context->memory) {
+        struct rcx_memory_block *block = context->memory;
+
+        context->memory = block->next;
+        rcx_heap_free(&context->heap, block);
+    }
+    for (int i = 0; i < RCX_SCRATCH_CLASSES; i++) {
+        while (context->scratch[i]) {
+            struct rcx_scratch_block *block = context->scratch[i];
+
+            context->scratch[i] = block->next;
+            rcx_heap_free(&context->heap, block);
+        }
+    }
+    rcx_request_slabs_free(context);
+    rcx_registry_free(&context->registry);
+    rcx_guard_destroy(context->guard);
+
+    struct rcx_heap heap = context->heap;
+
+    rcx_heap_free(&heap, context);
+}
+
+static rcx_status_t open_transport(struct rcx_context *context)
+{
+    const struct rcx_transport_args args = {
+        .boot = context->boot, .heap = &context->heap, .log = &context->log,
+        .wakeup = context->can_sleep,
+        .looks_for_dead = context->config.looks_for_dead};
+
+    if (context->boot->size == 1)
+        return RCX_OK;
+    if (!rcx_transport_table[0])
+        return rcx_fail(&context->log, RCX_ERR_UNSUPPORTED,
+                        "%d ranks, but this RCX was built without UCX",
+                        context->boot->size);
+    return rcx_transport_table[0]->open(&args, &context->transport);
+}
+
+static unsigned choose_spin(struct rcx_context *context)
+{
+    switch (context->config.wait) {
+    case RCX_WAIT_POLL:
+        return UINT_MAX;
+    case RCX_WAIT_YIELD:
+        return 1;
+    default:
+        return rcx_peer_cores_are_shared(context) ? 1 : PATIENT_SPIN;
+    }
+}
+
+static rcx_status_t connect(struct rcx_context *context,
+                            const rcx_params_t *params,
+                            const struct rcx_boot_source *source)
+{
+    const struct rcx_boot_args args = {
+        .params = params, .heap = &context->heap, .log = &context->log,
+        .timeout_ns = context->config.timeout_ns,
+        .allow_singleton = context->config.allow_singleton};
+    rcx_status_t status = source->open(&args, source->arg, &context->boot);
+
+    if (status != RCX_OK)
+        return status;
+    context->log.rank = context->boot->rank;
+    context->transport = source->transport;
+    if (!context->transport)
+        status = open_transport(context);
+    if (status == RCX_OK)
+        status = rcx_peer_publish(context);
+    return status == RCX_OK ? rcx_peer_compare_settings(context) : status;
+}
+
+static rcx_status_t make_comms(struct rcx_context *context)
+{
+    const int rank = context->boot->rank, size = context->boot->size;
+    rcx_status_t status;
+
+    if ((uint64_t)size > UINT64_C(1) << context->layout.rank_bits)
+        return rcx_fail(&context->log, RCX_ERR_LIMIT,
+                        "%d ranks: tags have room for 2^%u", size,
+                        context->layout.rank_bits);
+    status = rcx_comm_ids_open(context);
+    if (status == RCX_OK)
+        status = rcx_comm_new(context, RCX_COMM_ID_INTERNAL, rank, size, NULL,
+                              &context->internal);
+    if (status == RCX_OK)
+        status = rcx_comm_new(context, RCX_COMM_ID_WORLD, rank, size, NULL,
+                              &context->world);
+    return status;
+}
+
+rcx_status_t rcx_context_create(const rcx_params_t *params,
+                                const struct rcx_boot_source *source,
+                                rcx_context_t **context_p)
+{
+    struct rcx_heap heap = {.budget = source->heap_budget};
+    struct rcx_context *context = rcx_heap_zalloc(&heap, sizeof *context);
+    rcx_status_t status;
+
+    if (!context)
+        return RCX_ERR_NOMEM;
+    context->heap = heap;
+    context->born = rcx_instant_now();
+    context->layout = source->layout;
+    status = rcx_context_configure(params, &context->log, &context->config);
+    context->registry = (struct rcx_registry){.heap = &context->heap,
+                                              .log = &context->log,
+                                              .isa = context->config.isa};
+    if (status == RCX_OK && !context_p)
+        status = rcx_fail(&context->log, RCX_ERR_ARG,
+                          "context_p=NULL: needs a place for the context");
+    rcx_builder_init(&context->builder, &context->heap, &context->log);
+    context->threads = is_given(params, RCX_PARAM_THREADS)
+                           ? params->threads
+                           : RCX_THREAD_SERIALIZED;
+    if (is_given(params, RCX_PARAM_PROGRESS) && params->progress_thread)
+        context->config.progress_thread = true;
+    if (context->config.progress_thread &&
+        context->threads == RCX_THREAD_SINGLE)
+        context->threads = RCX_THREAD_SERIALIZED;
+    context->can_sleep = context->config.progress_thread ||
+                         context->config.wait == RCX_WAIT_BLOCK ||
+                         (is_given(params, RCX_PARAM_WAKEUP) && params->wakeup);
+    context->sleep_fd = context->timer_fd = -1;
+    if (status == RCX_OK) {
+        context->guard = rcx_guard_create();
+        if (!context->guard)
+            status = rcx_fail(&context->log, RCX_ERR_NOMEM,
+                              "no memory for a page");
+    }
+    if (status == RCX_OK)
+        status = connect(context, params, source);
+    if (status == RCX_OK)
+        status = make_comms(context);
+    if (status != RCX_OK) {
+        drop(context);
+        return status;
+    }
+    if (context->can_sleep)
+        status = rcx_sleep_open(context);
+    if (status == RCX_OK && context->config.progress_thread)
+        status = rcx_thread_start(context);
+    if (status != RCX_OK) {
+        drop(context);
+        return status;
+    }
+    context->spin = choose_spin(context);
+    context->polls = context->spin < POLLS ? context->spin : POLLS;
+    *context_p = context;
+    return RCX_OK;
+}
+
+static rcx_status_t open_from_table(const struct rcx_boot_args *args, void *arg,
+                                    struct rcx_boot **boot_p)
+{
+    rcx_status_t status = RCX_ERR_UNSUPPORTED;
+
+    (void)arg;
+    for (int i = 0; rcx_boot_table[i] && status == RCX_ERR_UNSUPPORTED; i++)
+        status = rcx_boot_table[i]->open(args, boot_p);
+    return status;
+}
+
+rcx_status_t rcx_init(const rcx_params_t *params, rcx_context_t **context_p)
+{
+    const struct rcx_boot_source source = {.open = open_from_table,
+                                           .heap_budget = UINT64_MAX,
+                                           .layout = RCX_TAG_LAYOUT};
+
+    return rcx_context_create(params, &source, context_p);
+}
+
+static void advance(void *context)
+{
+    rcx_context_progress(context);
+}
+
+/* The last barrier of a context in which something failed: if all are alive
+ * after all, they come soon. */
+static int64_t patience(const struct rcx_context *context)
+{
+    const int64_t timeout = context->config.timeout_ns;
+
+    return timeout > 0 && timeout < patience_ns ? timeout : patience_ns;
+}
+
+/* Others may know of a failure only by them. */
+static void let_notes_leave(struct rcx_context *context)
+{
+    const struct rcx_transport *t = context->transport;
+    const uint64_t until = rcx_now_ns() + note_patience_ns;
+
+    while (t && t->notes_leaving > 0 && rcx_now_ns() < until)
+        rcx_context_poll(context);
+}
+
+/*
+ * Nobody may stop to progress while a peer still needs it: a barrier over the
+ * network, all connections closed, then the bootstrap's barrier. Where a peer
+ * may be dead, closing would wait for it: the connections go with the worker.
+ */
+static rcx_status_t leave(struct rcx_context *context)
+{
+    const bool is_known = context->broken; /* to the user */
+    rcx_status_t status;
+
+    rcx_note_call(context, rcx_ticks());
+    status = context->world->failed;
+    if (context->broken)
+        context->internal->timeout_ns = patience(context);
+    if (status == RCX_OK && context->boot->size > 1)
+        status = rcx_comm_barrier(context->internal);
+    if (status != RCX_OK) {
+        let_notes_leave(context);
+        return is_known ? RCX_OK : status;
+    }
+    if (context->transport)
+        context->transport->ops->disconnect(context->transport);
+    return context->boot->ops->barrier(context->boot, advance, context);
+}
+
+rcx_status_t rcx_finalize(rcx_context_t **context_p)
+{
+    struct rcx_context *context = context_p ? *context_p : NULL;
+    rcx_status_t status;
+
+    if (!context) {
+        struct rcx_log log;
+
+        rcx_log_init(&log);
+        return rcx_fail(&log, RCX_ERR_ARG, "rcx_finalize: context is NULL");
+    }
+    status = rcx_enter(context);
+    if (status != RCX_OK)
+        return status;
+    if (context->live_requests > 0 || context->live_comms > 0) {
+        rcx_leave(context);
+        return rcx_fail(&context->log, RCX_ERR_BUSY,
+                        "rcx_finalize: %llu requests and %llu communicators "
+                        "are not freed",
+                        (unsigned long long)context->live_requests,
+                        (unsigned long long)context->live_comms);
+    }
+    if (context->has_thread) { /* it may be about to enter */
+        rcx_leave(context);
+        rcx_thread_stop(context);
+        rcx_enter(context);
+    }
+    status = leave(context);
+    drop(context);
+    *context_p = NULL;
+    return status;
+}
+
+/* Classes are powers of two. */
+static int class_of(size_t bytes)
+{
+    return bytes <= 64 ? 6 : 64 - __builtin_clzll(bytes - 1);
+}
+
+void *rcx_scratch_get(struct rcx_context *context, size_t bytes)
+{
+    const int class = class_of(bytes);
+    struct rcx_scratch_block *block = context->scratch[class];
+
+    if (!block)
+        return rcx_heap_alloc(&context->heap, (size_t)1 << class);
+    context->scratch[class] = block->next;
+    return block;
+}
+
+void rcx_scratch_put(struct rcx_context *context, void *ptr, size_t bytes)
+{
+    const int class = class_of(bytes);
+    struct rcx_scratch_block *block = ptr;
+
+    if (!block)
+        return;
+    block->next = context->scratch[class];
+    context->scratch[class] = block;
+}

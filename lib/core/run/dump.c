@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "core/run/dump.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/sched/algo.h"
+#include "core/op/types.h"
+
+/* ---- Values ------------------------------------------------------------- */
+
+/* Bytes of the UTF-8 character at s; 0: there is none. */
+static int character_bytes(const unsigned char *s)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    const int n = s[0] < 0x80         ? 1
+                  : s[0] >> 5 == 0x06 ? 2
+                  : s[0] >> 4 == 0x0e ? 3
+                  : s[0] >> 3 == 0x1e ? 4
+                                      : 0;
+    uint32_t c = n > 1 ? s[0] & (0x7fu >> n) : s[0];
+
+    for (int i = 1; i < n; i++) {
+        if (s[i] >> 6 != 2)
+            return 0;
+        c = c << 6 | (s[i] & 0x3f);
+    }
+    return c < least[n] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ? 0 : n;
+}
+
+/* A string, or null. A byte that is no UTF-8 becomes the character for such. */
+static void put_text(FILE *file, const char *text)
+{
+    const unsigned char *s = (const unsigned char *)text;
+
+    if (!s) {
+        fprintf(file, "null");
+        return;
+    }
+    putc('"', file);
+    while (*s) {
+        const int n = character_bytes(s);
+
+        if (n == 0)
+            fprintf(file, "\\ufffd");
+        else if (*s < 0x20)
+            fprintf(file, "\\u%04x", *s);
+        else
+            fprintf(file, "%s%.*s", *s == '"' || *s == '\\' ? "\\" : "", n,
+                    (const char *)s);
+        s += n ? n : 1;
+    }
+    putc('"', file);
+}
+
+static void put_ranks(FILE *file, const int *ranks, size_t n)
+{
+    putc('[', file);
+    for (size_t i = 0; i < n; i++)
+        fprintf(file, "%s%d", i ? ", " : "", ranks[i]);
+    putc(']', file);
+}
+
+/* The enumerator alone. */
+static void put_status(FILE *file, rcx_status_t status)
+{
+    const char *text = rcx_status_string(status);
+
+    fprintf(file, "\"%.*s\"", (int)strcspn(text, ":"), text);
+}
+
+/* ---- Operations --------------------------------------------------------- */
+
+/* What the ranks of an operation have to agree on. */
+static void put_call(FILE *file, const struct rcx_record *r)
+{
+    const struct rcx_type_info *type = rcx_type_predefined(r->type);
+    const struct rcx_op_info *op = rcx_op_predefined(r->op);
+
+    fprintf(file, "{\"sequence\": %" PRIu64 ", \"collective\": ", r->sequence);
+    put_text(file, rcx_coll_name(r->coll));
+    fprintf(file, ", \"count\": %" PRIu64 ", \"type\": {\"number\": %d, "
+            "\"canonical\": %d, \"name\": ", r->count, r->type,
+            rcx_type_canonical(r->type));
+    put_text(file, type ? type->name : NULL);
+    fprintf(file, "}, \"op\": {\"number\": %d, \"name\": ", r->op);
+    put_text(file, op ? op->name : NULL);
+    fprintf(file, "}, \"root\": %d, \"algorithm\": ", r->root);
+    put_text(file, r->algo ? r->algo->name : NULL);
+    fprintf(file, ", \"segment\": %" PRIu64, r->segment);
+}
+
+static void put_progress(FILE *file, const struct rcx_dump_comm *comm,
+                         uint64_t sequence)
+{
+    struct rcx_dump_progress p = {0};
+
+    if (!comm->progress_of || !comm->progress_of(comm->arg, sequence, &p))
+        return;
+    fprintf(file, ", \"step\": %" PRIu64 ", \"steps\": %" PRIu64
+            ", \"waiting_for\": ", p.step, p.steps);
+    put_ranks(file, p.waiting_for, p.waiting_count);
+    if (p.label) {
+        fprintf(file, ", \"label\": ");
+        put_text(file, p.label);
+    }
+}
+
+static void put_operation(FILE *file, const struct rcx_dump_comm *comm,
+                          const struct rcx_record *r,
+                          const struct rcx_instant *now)
+{
+    static const char *const states[] = {
+        [RCX_RECORD_STARTED] = "started", [RCX_RECORD_DONE] = "done",
+        [RCX_RECORD_FAILED] = "failed"};
+    const struct rcx_instant *born = &comm->recorder->born;
+
+    put_call(file, r);
+    fprintf(file, ", \"state\": \"%s\", \"status\": ", states[r->state]);
+    put_status(file, r->status);
+    if (r->state == RCX_RECORD_STARTED)
+        put_progress(file, comm, r->sequence);
+    fprintf(file, ", \"begin_ns\": %" PRIu64 ", \"end_ns\": ",
+            rcx_ticks_to_ns(r->begin, born, now));
+    if (r->state == RCX_RECORD_STARTED)
+        fprintf(file, "null}");
+    else
+        fprintf(file, "%" PRIu64 "}", rcx_ticks_to_ns(r->end, born, now));
+}
+
+/* ---- Communicators ------------------------------------------------------ */
+
+static void put_comm(FILE *file, const struct rcx_dump_comm *comm,
+                     const struct rcx_instant *now)
+{
+    const struct rcx_recorder *r = comm->recorder;
+    const uint64_t oldest = rcx_recorder_oldest(r);
+
+    fprintf(file, "{\"id\": %" PRIu32 ", \"rank\": %d, \"size\": %d, "
+            "\"ranks\": ", comm->id, comm->rank, comm->size);
+    if (comm->ranks)
+        put_ranks(file, comm->ranks, (size_t)comm->size);
+    else
+        fprintf(file, "null");
+    fprintf(file, ", \"status\": ");
+    put_status(file, comm->status);
+    fprintf(file, ", \"error\": ");
+    put_text(file, comm->error);
+    fprintf(file, ", \"missing\": ");
+    put_ranks(file, comm->missing, comm->missing_count);
+    fprintf(file, ", \"next_sequence\": %" PRIu64 ", \"dropped\": %" PRIu64
+            ", \"operations\": [", comm->next_sequence, oldest);
+    for (uint64_t n = oldest; n < r->next; n++) {
+        fprintf(file, n == oldest ? "\n" : ",\n");
+        put_operation(file, comm, rcx_recorder_at(r, n), now);
+    }
+    fprintf(file, "]}");
+}
+
+/* ---- The whole ---------------------------------------------------------- */
+
+void rcx_dump_write(FILE *file, const struct rcx_dump_head *head)
+{
+    const struct rcx_instant now = rcx_instant_now();
+    const char *separator = "\n";
+    struct rcx_dump_comm comm = {0};
+    char host[HOST_NAME_MAX + 1] = "";
+    struct timespec t;
+
+    clock_gettime(CLOCK_REALTIME, &t);
+    gethostname(host, sizeof host - 1);
+    fprintf(file, "{\"rcx_dump\": 1, \"rank\": %d, \"size\": %d, \"host\": ",
+            head->rank, head->size);
+    put_text(file, host);
+    fprintf(file, ", \"pid\": %d, \"time_ns\": %" PRIu64
+            ", \"monotonic_ns\": %" PRIu64 ", \"reason\": ", (int)getpid(),
+            (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec, now.ns);
+    put_text(file, head->reason);
+    fprintf(file, ", \"communicators\": [");
+    while (head->next(head->arg, &comm)) {
+        fprintf(file, "%s", separator);
+        put_comm(file, &comm, &now);
+        separator = ",\n";
+        comm = (struct rcx_dump_comm){0};
+    }
+    fprintf(file, "]}\n");
+}
+
+static rcx_status_t cannot_write(const struct rcx_log *log, const char *path,
+                                 int error)
+{
+    return rcx_fail(log, RCX_ERR_ARG, "path=%s: no dump can be written there: "
+                    "%s", path, strerror(error));
+}
+
+static bool write_out(FILE *file, const struct rcx_dump_head *head)
+{
+    bool good;
+
+    errno = EIO; /* unless somebody knows better */
+    rcx_dump_write(file, head);
+    good = !ferror(file);
+    good &= fclose(file) == 0;
+    return good;
+}
+
+/* A device, a pipe or a link: it stays what it is. */
+static bool is_special(const char *path)
+{
+    struct stat s;
+
+    return lstat(path, &s) == 0 && !S_ISREG(s.st_mode);
+}
+
+/* Replace what is there once the dump is whole. */
+static rcx_status_t replace(const struct rcx_log *log, const char *path,
+                            const struct rcx_dump_head *head)
+{
+    char young[PATH_MAX]; /* each thread has its own, and its own context */
+    const int length =
+        snprintf(young, sizeof young, "%s.%d.tmp", path, (int)gettid());
+    FILE *file;
+
+    if (length >= (int)sizeof young)
+        return cannot_write(log, path, ENAMETOOLONG);
+    unlink(young); /* of a process of this number that died while writing */
+    file = fopen(young, "wxe");
+    if (!file)
+        return cannot_write(log, path, errno);
+    if (write_out(file, head) && rename(young, path) == 0)
+        return RCX_OK;
+
+    const int error = errno;
+
+    unlink(young);
+    return cannot_write(log, path, error);
+}
+
+rcx_status_t rcx_dump_to_path(const struct rcx_log *log, const char *path,
+                              const struct rcx_dump_head *head)
+{
+    FILE *file;
+
+    if (!is_special(path))
+        return replace(log, path, head);
+    file = fopen(path, "we");
+    return file && write_out(file, head) ? RCX_OK
+                                         : cannot_write(log, path, errno);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What engines tell each other outside of collectives. */
+#ifndef RCX_CORE_NOTE_H
+#define RCX_CORE_NOTE_H
+
+#include "core/run/failure.h"
+
+enum rcx_note_kind {
+    RCX_NOTE_FAILED,  /* the communicator has, with status, ranks and text */
+    RCX_NOTE_ROLL,    /* who has called the operation of this sequence number? */
+    RCX_NOTE_PRESENT, /* I have, or wait in an earlier one */
+    RCX_NOTE_ABSENT   /* I have not, but I am alive */
+};
+
+/* Short enough for a transport to need none of the sender's memory: it may be
+ * gone when the note is read. */
+struct rcx_note_body {
+    uint64_t sequence;
+    int32_t from; /* the context's rank */
+    uint32_t comm_id;
+    int8_t kind;
+    int8_t status;
+    int8_t rank_count;
+    int16_t tag; /* tells groups in the making apart */
+    int32_t ranks[RCX_RANKS_TOLD];
+};
+_Static_assert(sizeof(struct rcx_note_body) <= 64, "notes are short");
+
+/* To a rank of comm: whom it is from and about is filled in. */
+void rcx_note_send(struct rcx_comm *comm, int rank, struct rcx_note_body *body);
+
+/* The communicator's rank of the context's; -1: no member. */
+int rcx_comm_index(const struct rcx_comm *comm, int context_rank);
+
+/* comm fails because another member says so. */
+void rcx_comm_fail_as_told(struct rcx_comm *comm,
+                           const struct rcx_note_body *body);
+/* A new communicator may have failed on others already. */
+void rcx_notes_recall(struct rcx_comm *comm);
+void rcx_notes_forget(struct rcx_context *context);
+/* End all operations of a failed communicator. */
+void rcx_comm_give_up(struct rcx_comm *comm);
+
+#endif

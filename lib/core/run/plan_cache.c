@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Calls compiled once and kept: a hash table in order of last use, bounded by
+ * bytes. An entry that a request holds is pinned and stays.
+ */
+#include <string.h>
+
+#include "core/run/context.h"
+#include "core/base/hash.h"
+#include "core/sched/params.h"
+
+enum { OWN_SCRATCH = 4096 };
+
+/* What distinguishes calls but for recvcounts. */
+static uint64_t hash_call(const struct rcx_call *c)
+{
+    uint64_t hash =
+        rcx_hash((uint64_t)c->coll << 32 | (uint64_t)c->alias << 8 |
+                     (uint64_t)c->irregular << 1 | (uint64_t)c->internal,
+                 c->count);
+
+    hash = rcx_hash(hash, (uint64_t)(uint32_t)c->type << 32 | (uint32_t)c->op);
+    return rcx_hash(hash, (uint32_t)c->root);
+}
+
+static uint64_t hash_counts(uint64_t hash, const struct rcx_call *c, int size)
+{
+    for (int i = 0; c->irregular && i < size; i++)
+        hash = rcx_hash(hash, c->recvcounts[i]);
+    return hash;
+}
+
+static bool same_counts(const struct rcx_entry *e, const struct rcx_call *c,
+                        int size)
+{
+    for (int i = 0; i < size; i++)
+        if (e->displs[i + 1] - e->displs[i] != c->recvcounts[i])
+            return false;
+    return true;
+}
+
+static bool same_call(const struct rcx_entry *e, const struct rcx_call *c,
+                      int size)
+{
+    return e->call.count == c->count && e->call.type == c->type &&
+           e->call.op == c->op && e->call.coll == c->coll &&
+           e->call.alias == c->alias && e->call.root == c->root &&
+           e->call.irregular == c->irregular &&
+           e->call.internal == c->internal &&
+           (!c->irregular || same_counts(e, c, size));
+}
+
+static void unlink_by_use(struct rcx_plan_cache *cache, struct rcx_entry *e)
+{
+    *(e->newer ? &e->newer->older : &cache->recent) = e->older;
+    *(e->older ? &e->older->newer : &cache->oldest) = e->newer;
+}
+
+static void link_newest(struct rcx_plan_cache *cache, struct rcx_entry *e)
+{
+    e->newer = NULL;
+    e->older = cache->recent;
+    *(cache->recent ? &cache->recent->newer : &cache->oldest) = e;
+    cache->recent = e;
+}
+
+static void free_entry(struct rcx_comm *comm, struct rcx_entry *e)
+{
+    struct rcx_heap *heap = &comm->context->heap;
+
+    for (size_t i = 0; i < e->piece_count; i++) {
+        while (e->pieces[i].idle) {
+            struct rcx_exec *x = e->pieces[i].idle;
+
+            e->pieces[i].idle = x->next;
+            rcx_heap_free(heap, x);
+        }
+        rcx_heap_free(heap, e->pieces[i].plan);
+    }
+    rcx_heap_free(heap, e->pieces);
+    rcx_heap_free(heap, e);
+}
+
+static void evict(struct rcx_comm *comm, struct rcx_entry *e)
+{
+    struct rcx_plan_cache *cache = &comm->cache;
+    struct rcx_entry **link = &cache->buckets[e->hash % RCX_PLAN_BUCKETS];
+
+    while (*link != e)
+        link = &(*link)->chain;
+    *link = e->chain;
+    unlink_by_use(cache, e);
+    cache->bytes -= e->bytes;
+    cache->evictions++;
+    free_entry(comm, e);
+}
+
+/* Down to the limit, but for pinned entries and the one in use. */
+void rcx_plan_cache_shrink(struct rcx_comm *comm)
+{
+    const size_t limit = comm->context->config.plan_cache_bytes;
+    struct rcx_entry *e = comm->cache.oldest;
+
+    while (e && comm->cache.bytes > limit) {
+        struct rcx_entry *newer = e->newer;
+
+        if (e->pins == 0)
+            evict(comm, e);
+        e = newer;
+    }
+}
+
+void rcx_plan_cache_clear(struct rcx_comm *comm)
+{
+    while (comm->cache.oldest)
+        evict(comm, comm->cache.oldest);
+}
+
+void rcx_plan_cache_forget(struct rcx_comm *comm, rcx_datatype_t type,
+                           rcx_op_t op)
+{
+    struct rcx_entry *e = comm->cache.oldest;
+
+    while (e) {
+        struct rcx_entry *newer = e->newer;
+
+        if (e->pins == 0 && (e->call.type == type || e->call.op == op))
+            evict(comm, e);
+        e = newer;
+    }
+}
+
+static void fill_displs(struct rcx_entry *e, const struct rcx_call *call,
+                        int size)
+{
+    if (!call->irregular)
+        return;
+    e->displs[0] = 0;
+    for (int i = 0; i < size; i++)
+        e->displs[i + 1] = e->displs[i] + call->recvcounts[i];
+    e->call.recvcounts = NULL;
+}
+
+static rcx_status_t build_piece(struct rcx_comm *comm, struct rcx_entry *e,
+                                const struct rcx_shape *shape,
+                                struct rcx_piece *piece)
+{
+    struct rcx_builder *b = &comm->context->builder;
+    const uint32_t window = rcx_tag_message_window(&comm->context->layout);
+
+    rcx_row_build(b, e->method.algo, shape, &piece->row);
+
+    const rcx_status_t status = rcx_sched_finish(b, window, &piece->plan);
+
+    if (status == RCX_ERR_NOMEM)
+        return rcx_fail(&comm->context->log, status,
+                        "no memory for the schedule of %s",
+                        rcx_coll_name(shape->coll));
+    if (status != RCX_OK)
+        return status;
+    piece->entry = e;
+    piece->end = e->segments += piece->row.segments;
+    piece->out_count = rcx_row_out_count(&piece->row, shape);
+    piece->scratch_bytes = piece->plan->scratch * shape->elem_bytes;
+    piece->owns_scratch = piece->scratch_bytes <= OWN_SCRATCH;
+    e->bytes += sizeof *piece + piece->plan->bytes +
+                rcx_exec_bytes(piece->plan);
+    return RCX_OK;
+}
+
+/* A piece for each row of segments, which share its plan. */
+static rcx_status_t make_pieces(struct rcx_comm *comm, struct rcx_entry *e,
+                                const struct rcx_shape *shape)
+{
+    struct rcx_heap *heap = &comm->context->heap;
+    struct rcx_cutter cutter;
+    struct rcx_row row;
+    size_t rows = 0;
+
+    if (rcx_cutter_open(&cutter, heap, shape, e->method.segment) != RCX_OK)
+        return RCX_ERR_NOMEM;
+    while (rcx_cutter_next(&cutter, &row))
+        rows++;
+    e->pieces = rcx_heap_zalloc(heap, rows * sizeof *e->pieces);
+    e->piece_count = e->pieces ? rows : 0;
+    rcx_cutter_rewind(&cutter);
+    for (size_t i = 0; i < e->piece_count; i++)
+        rcx_cutter_next(&cutter, &e->pieces[i].row);
+    rcx_cutter_close(&cutter);
+    return e->pieces ? RCX_OK : RCX_ERR_NOMEM;
+}
+
+static rcx_status_t build_pieces(struct rcx_comm *comm, struct rcx_entry *e,
+                                 const struct rcx_shape *shape)
+{
+    rcx_status_t status = make_pieces(comm, e, shape);
+
+    if (status != RCX_OK)
+        return rcx_fail(&comm->context->log, status, "no memory for a plan");
+    for (size_t i = 0; i < e->piece_count && status == RCX_OK; i++)
+        status = build_piece(comm, e, shape, &e->pieces[i]);
+    return status;
+}
+
+/*
+ * Make the executions and the scratch that one operation may use at once, so
+ * that a repeated call allocates nothing, however its segments are timed.
+ */
+static rcx_status_t reserve(struct rcx_comm *comm, struct rcx_entry *e)
+{
+    struct rcx_exec *taken[RCX_WINDOW_MAX] = {NULL};
+    const unsigned window = e->method.window;
+    unsigned at = 0;
+    bool good = true;
+
+    for (size_t i = 0; i < e->piece_count; i++) {
+        const uint64_t segments = e->pieces[i].row.segments;
+
+        for (unsigned k = 0; k < window && k < segments && good; k++) {
+            struct rcx_exec **x = &taken[at++ % window];
+
+            if (*x)
+                rcx_exec_put(comm, *x);
+            *x = rcx_exec_get(comm, &e->pieces[i]);
+            good = *x != NULL;
+        }
+    }
+    for (unsigned i = 0; i < window; i++)
+        if (taken[i])
+            rcx_exec_put(comm, taken[i]);
+    return good ? RCX_OK
+                : rcx_fail(&comm->context->log, RCX_ERR_NOMEM,
+                           "no memory for scratch of %s",
+                           rcx_coll_name(e->call.coll));
+}
+
+static void describe(struct rcx_entry *e)
+{
+    const struct rcx_method *m = &e->method;
+    char params[64];
+    const int used =
+        rcx_params_print(m->algo, m->params, params, sizeof params);
+
+    if (m->segment)
+        snprintf(e->text, sizeof e->text, "%s%s%csegment=%zu,window=%u",
+                 m->algo->name, params, used ? ',' : ':',
+                 m->segment * e->combine.reducer.elem_bytes, m->window);
+    else
+        snprintf(e->text, sizeof e->text, "%s%s", m->algo->name, params);
+}
+
+/* Differs where recvcounts do; 0: there are none. */
+int64_t rcx_entry_counts_hash(const struct rcx_entry *e, int size)
+{
+    uint64_t hash = 1;
+
+    if (!e->call.irregular)
+        return 0;
+    for (int i = 0; i < size; i++)
+        hash = rcx_hash(hash, e->displs[i + 1]);
+    return (int64_t)(hash >> 1);
+}
+
+static uint32_t fingerprint(const struct rcx_entry *e)
+{
+    uint64_t hash = rcx_hash((uint64_t)e->call.coll, e->call.count);
+
+    hash = rcx_hash(hash, e->combine.fingerprint);
+    return (uint32_t)(rcx_hash(hash, (uint32_t)e->call.root) >> 32);
+}
+
+static struct rcx_record record_of(const struct rcx_entry *e)
+{
+    return (struct rcx_record){
+        .count = e->call.count, .segment = e->method.segment,
+        .algo = e->method.algo, .type = e->call.type, .op = e->call.op,
+        .root = e->call.root, .coll = (uint8_t)e->call.coll,
+        .state = RCX_RECORD_STARTED, .status = RCX_IN_PROGRESS};
+}
+
+static rcx_status_t compile(struct rcx_comm *comm, const struct rcx_call *call,
+                            struct rcx_entry *e)
+{
+    struct rcx_context *context = comm->context;
+    const uint64_t window = rcx_tag_sequence_window(&context->layout) / 2;
+    struct rcx_shape shape = {.coll = call->coll, .rank = comm->rank,
+                              .size = comm->size, .root = call->root,
+                              .count = call->count, .alias = call->alias};
+    rcx_status_t status = RCX_OK;
+
+    if (call->type == RCX_TYPE_CHECK)
+        e->combine = rcx_check_combine();
+    else
+        status = rcx_registry_combine(&context->registry, call->type, call->op,
+                                      &e->combine);
+
+    if (status != RCX_OK)
+        return status;
+    rcx_recorder_open(&comm->recorder); /* starts shall not allocate */
+    e->call = *call;
+    fill_displs(e, call, comm->size);
+    shape.displs = call->irregular ? e->displs : NULL;
+    e->has_opening = context->config.check == RCX_CHECK_FULL &&
+                     call->type != RCX_TYPE_CHECK && comm->size > 1 &&
+                     comm->id != RCX_COMM_ID_INTERNAL &&
+                     !rcx_comm_is_for_groups(comm->id);
+    e->has_closing = e->combine.may_fail && comm->size > 1;
+    e->has_rounds = e->has_opening || e->has_closing;
+    e->one_way = call->coll == RCX_COLL_REDUCE || call->irregular;
+    shape.elem_bytes = e->combine.reducer.elem_bytes;
+    shape.commutative = e->combine.commutative;
+    status = rcx_method_select(context, &shape, &e->combine,
+                               call->internal, &e->method);
+    if (status != RCX_OK)
+        return status;
+    memcpy(shape.params, e->method.params, sizeof shape.params);
+    if (e->method.window > window)
+        e->method.window = (unsigned)window;
+    /* a block's result may lie where earlier segments read other blocks */
+    if (call->irregular && call->alias == RCX_ALIAS_SAME)
+        e->method.window = 1;
+    describe(e);
+    e->record = record_of(e);
+    e->tag = rcx_tag_base(&context->layout, comm->id, fingerprint(e));
+    status = build_pieces(comm, e, &shape);
+    return status == RCX_OK ? reserve(comm, e) : status;
+}
+
+static rcx_status_t insert(struct rcx_comm *comm, const struct rcx_call *call,
+                           uint64_t hash, struct rcx_entry **entry_p)
+{
+    struct rcx_plan_cache *cache = &comm->cache;
+    struct rcx_entry **bucket = &cache->buckets[hash % RCX_PLAN_BUCKETS];
+    const size_t displs =
+        call->irregular ? (size_t)comm->size + 1 : 0;
+    const size_t bytes = sizeof(struct rcx_entry) + displs * sizeof(size_t);
+    struct rcx_entry *e = rcx_heap_zalloc(&comm->context->heap, bytes);
+    rcx_status_t status;
+
+    if (!e)
+        return rcx_fail(&comm->context->log, RCX_ERR_NOMEM,
+                        "no memory for a plan");
+    e->hash = hash;
+    e->bytes = bytes;
+    status = compile(comm, call, e);
+    if (status != RCX_OK) {
+        free_entry(comm, e);
+        return status;
+    }
+    cache->bytes += e->bytes;
+    e->chain = *bucket;
+    *bucket = e;
+    link_newest(cache, e);
+    e->pins = 1;
+    rcx_plan_cache_shrink(comm);
+    *entry_p = e;
+    return RCX_OK;
+}
+
+rcx_status_t rcx_entry_get(struct rcx_comm *comm, const struct rcx_call *call,
+                           struct rcx_entry **entry_p)
+{
+    struct rcx_plan_cache *cache = &comm->cache;
+    struct rcx_entry *e = cache->recent;
+
+    if (!e || !same_call(e, call, comm->size)) {
+        const uint64_t hash = hash_counts(hash_call(call), call, comm->size);
+
+        e = cache->buckets[hash % RCX_PLAN_BUCKETS];
+        while (e && (e->hash != hash || !same_call(e, call, comm->size)))
+            e = e->chain;
+        if (!e) {
+            cache->misses++;
+            return insert(comm, call, hash, entry_p);
+        }
+        unlink_by_use(cache, e);
+        link_newest(cache, e);
+    }
+    cache->hits++;
+    e->pins++;
+    *entry_p = e;
+    return RCX_OK;
+}
+
+static struct rcx_exec *new_exec(struct rcx_comm *comm,
+                                 struct rcx_piece *piece)
+{
+    const struct rcx_exec_setting setting = {
+        .transport = comm->context->transport,
+        .reducer = &piece->entry->combine.reducer,
+        .layout = comm->context->layout, .endpoints = comm->ranks,
+        .rank = rcx_comm_context_rank(comm, comm->rank)};
+    const size_t bytes = (rcx_exec_bytes(piece->plan) + 63) & ~(size_t)63;
+    struct rcx_exec *x = rcx_heap_alloc(
+        &comm->context->heap,
+        bytes + (piece->owns_scratch ? piece->scratch_bytes : 0));
+
+    if (!x)
+        return NULL;
+    rcx_exec_init(x, piece->plan, &setting);
+    x->home = piece;
+    x->base[RCX_BUFFER_TMP] = piece->owns_scratch ? (char *)x + bytes : NULL;
+    return x;
+}
+
+struct rcx_exec *rcx_exec_find(struct rcx_comm *comm, struct rcx_piece *piece)
+{
+    struct rcx_exec *x = piece->idle;
+
+    if (x)
+        piece->idle = x->next;
+    else
+        x = new_exec(comm, piece);
+    if (!x || piece->owns_scratch)
+        return x;
+    x->base[RCX_BUFFER_TMP] =
+        rcx_scratch_get(comm->context, piece->scratch_bytes);
+    if (x->base[RCX_BUFFER_TMP])
+        return x;
+    rcx_exec_give_back(piece, x);
+    return NULL;
+}

@@ -1,0 +1,553 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Requests: one operation each, carried out as a row of segments of which a
+ * window is in flight. Blocking is start and wait; persistent keeps the entry.
+ *
+ * Each segment takes a sequence number of the communicator. Numbers repeat
+ * after the tag's sequence window, so an operation stalls while a segment that
+ * old is still outstanding.
+ */
+#include "core/run/failure.h"
+#include "core/op/types.h"
+
+#include <string.h>
+
+enum { SLAB = 32, AHEAD = 64, AHEAD_BYTES = 4 << 20 };
+
+struct rcx_request_slab {
+    struct rcx_request_slab *next;
+    struct rcx_request requests[SLAB];
+};
+
+static struct rcx_request *take_from_pool(struct rcx_context *context)
+{
+    struct rcx_request *r = context->free_requests;
+
+    if (!r) {
+        struct rcx_request_slab *slab =
+            rcx_heap_zalloc(&context->heap, sizeof *slab);
+
+        if (!slab)
+            return NULL;
+        slab->next = context->request_slabs;
+        context->request_slabs = slab;
+        for (int i = SLAB - 1; i >= 0; i--) {
+            slab->requests[i].free_next = r;
+            r = &slab->requests[i];
+        }
+    }
+    context->free_requests = r->free_next;
+    return r;
+}
+
+void rcx_request_slabs_free(struct rcx_context *context)
+{
+    while (context->request_slabs) {
+        struct rcx_request_slab *slab = context->request_slabs;
+
+        context->request_slabs = slab->next;
+        rcx_heap_free(&context->heap, slab);
+    }
+}
+
+static void return_to_pool(struct rcx_context *context, struct rcx_request *r)
+{
+    r->state = RCX_REQUEST_FREE;
+    r->free_next = context->free_requests;
+    context->free_requests = r;
+}
+
+/* The round after a user's op in which ranks agree that it failed nowhere. Out
+ * of line, since hardly any call has one. */
+__attribute__((noinline)) static rcx_status_t
+prepare_closing(struct rcx_request *r)
+{
+    const struct rcx_call call = {
+        .coll = RCX_COLL_ALLREDUCE, .alias = RCX_ALIAS_SAME,
+        .type = RCX_INT32, .op = RCX_MIN, .count = 1, .internal = true};
+
+    r->total++;
+    return rcx_entry_get(r->comm, &call, &r->closing);
+}
+
+/* What this rank calls, as any rank would see it: handles of users' types and
+ * ops count differently, what they mean does not. */
+static struct rcx_check_record record_of(const struct rcx_request *r)
+{
+    const struct rcx_comm *comm = r->comm;
+    const struct rcx_call *call = &r->entry->call;
+    const struct rcx_combine *c = &r->entry->combine;
+    struct rcx_check_record record = {.rank = comm->rank};
+
+    record.value[RCX_CHECK_NUMBER] = (int64_t)comm->calls;
+    record.value[RCX_CHECK_COLLECTIVE] =
+        call->internal ? RCX_COLL_COUNT : (int64_t)call->coll;
+    record.value[RCX_CHECK_COUNT] = (int64_t)call->count;
+    record.value[RCX_CHECK_COUNTS] =
+        rcx_entry_counts_hash(r->entry, comm->size);
+    record.value[RCX_CHECK_TYPE] = rcx_type_predefined(call->type)
+                                       ? rcx_type_canonical(call->type)
+                                       : -(int64_t)c->reducer.elem_bytes;
+    record.value[RCX_CHECK_OP] = rcx_op_predefined(call->op)
+                                     ? call->op
+                                     : -(int64_t)c->op_flags - 1;
+    record.value[RCX_CHECK_ROOT] = call->root;
+    return record;
+}
+
+/* The round before an operation in which ranks compare what they call. */
+__attribute__((noinline)) static rcx_status_t
+prepare_opening(struct rcx_request *r)
+{
+    const struct rcx_call call = {
+        .coll = RCX_COLL_ALLREDUCE, .alias = RCX_ALIAS_SAME,
+        .type = RCX_TYPE_CHECK, .op = RCX_OP_CHECK, .count = 1,
+        .internal = true};
+
+    r->total++;
+    return rcx_entry_get(r->comm, &call, &r->opening);
+}
+
+__attribute__((noinline)) static rcx_status_t
+prepare_rounds(struct rcx_request *r)
+{
+    rcx_status_t status = RCX_OK;
+
+    r->opening = r->closing = NULL;
+    if (r->entry->has_opening)
+        status = prepare_opening(r);
+    if (r->entry->has_closing && status == RCX_OK)
+        status = prepare_closing(r);
+    return status;
+}
+
+static rcx_status_t prepare(struct rcx_request *r, struct rcx_comm *comm,
+                            struct rcx_entry *entry, const void *in, void *out)
+{
+    r->comm = comm;
+    r->entry = entry;
+    r->in = (char *)in;
+    r->out = out;
+    r->callback = NULL;
+    r->total = entry->segments;
+    r->has_rounds = entry->has_rounds;
+    return r->has_rounds ? prepare_rounds(r) : RCX_OK;
+}
+
+static void let_go(struct rcx_request *r)
+{
+    rcx_entry_unpin(r->comm, r->entry);
+    if (!r->has_rounds)
+        return;
+    if (r->opening)
+        rcx_entry_unpin(r->comm, r->opening);
+    if (r->closing)
+        rcx_entry_unpin(r->comm, r->closing);
+}
+
+rcx_status_t rcx_request_new(struct rcx_comm *comm, struct rcx_entry *entry,
+                             const void *in, void *out,
+                             struct rcx_request **request_p)
+{
+    struct rcx_context *context = comm->context;
+    struct rcx_request *r = take_from_pool(context);
+    rcx_status_t status;
+
+    if (!r) {
+        rcx_entry_unpin(comm, entry);
+        return rcx_fail(&context->log, RCX_ERR_NOMEM,
+                        "no memory for a request");
+    }
+    status = prepare(r, comm, entry, in, out);
+    if (status != RCX_OK) {
+        let_go(r);
+        return_to_pool(context, r);
+        return status;
+    }
+    r->state = RCX_REQUEST_IDLE;
+    r->status = RCX_OK;
+    r->waits_inside = false;
+    *request_p = r;
+    return RCX_OK;
+}
+
+rcx_status_t rcx_request_run(struct rcx_comm *comm, struct rcx_entry *entry,
+                             const void *in, void *out)
+{
+    struct rcx_request r;
+    rcx_status_t status = prepare(&r, comm, entry, in, out);
+
+    r.waits_inside = true;
+    if (status == RCX_OK) {
+        rcx_request_launch(&r);
+        status = rcx_request_wait(&r);
+    }
+    let_go(&r);
+    return status;
+}
+
+static void link_active(struct rcx_comm *comm, struct rcx_request *r)
+{
+    r->next = NULL;
+    r->link = comm->end;
+    *comm->end = r;
+    comm->end = &r->next;
+}
+
+static void unlink_active(struct rcx_comm *comm, struct rcx_request *r)
+{
+    *r->link = r->next;
+    *(r->next ? &r->next->link : &comm->end) = r->link;
+}
+
+/*
+ * Whether the next segment's number is not in use by one a window ago. What is
+ * below the limit stays so, since the oldest number in use only grows.
+ */
+static bool has_number(const struct rcx_request *r)
+{
+    struct rcx_comm *comm = r->comm;
+    const uint64_t number = r->sequence + r->launched;
+
+    if (number >= comm->sequence_limit) {
+        const struct rcx_request *first = comm->first;
+        const uint64_t in_flight = first->entry->method.window;
+        const uint64_t oldest =
+            first->sequence +
+            (first->launched > in_flight ? first->launched - in_flight : 0);
+
+        comm->sequence_limit =
+            oldest + rcx_tag_sequence_window(&comm->context->layout);
+    }
+    return number < comm->sequence_limit;
+}
+
+/* A request's segments in flight, by their number. */
+static struct rcx_exec **slot_of(struct rcx_request *r, uint64_t segment)
+{
+    return &r->slots[segment % RCX_WINDOW_MAX];
+}
+
+/* Whether all segments that a window ago began are over. */
+static bool has_slot(struct rcx_request *r, uint64_t segment)
+{
+    const unsigned window = r->entry->method.window;
+
+    return segment < window || !*slot_of(r, segment - window);
+}
+
+static bool is_opening(const struct rcx_request *r, uint64_t stage)
+{
+    return r->has_rounds && r->opening && stage == 0;
+}
+
+/* Which segment a stage is. */
+static uint64_t segment_at(const struct rcx_request *r, uint64_t stage)
+{
+    return r->has_rounds ? stage - (r->opening != NULL) : stage;
+}
+
+static bool is_closing(const struct rcx_request *r, uint64_t stage)
+{
+    return r->has_rounds && segment_at(r, stage) == r->entry->segments;
+}
+
+static struct rcx_piece *piece_of(const struct rcx_request *r, uint64_t stage)
+{
+    const uint64_t segment = segment_at(r, stage);
+    struct rcx_piece *piece = r->entry->pieces;
+
+    if (is_opening(r, stage))
+        return r->opening->pieces;
+    if (is_closing(r, stage))
+        return r->closing->pieces;
+    while (segment >= piece->end)
+        piece++;
+    return piece;
+}
+
+/* Where a segment of piece begins in each block, in bytes. */
+static size_t offset_of(const struct rcx_piece *piece, uint64_t segment)
+{
+    const struct rcx_row *row = &piece->row;
+    const uint64_t number = segment - (piece->end - row->segments);
+
+    return (row->first + number * row->width) *
+           piece->entry->combine.reducer.elem_bytes;
+}
+
+/*
+ * Who only sends may be far ahead of who receives, whose memory then fills with
+ * messages that it does not expect yet. So now and then a send waits until it
+ * is received.
+ */
+static bool is_far_ahead(struct rcx_comm *comm, const struct rcx_piece *piece)
+{
+    comm->ahead++;
+    comm->ahead_bytes +=
+        piece->row.width * piece->entry->combine.reducer.elem_bytes;
+    if (comm->ahead < AHEAD && comm->ahead_bytes < AHEAD_BYTES)
+        return false;
+    comm->ahead = 0;
+    comm->ahead_bytes = 0;
+    return true;
+}
+
+/* The operands of the rounds before and after. */
+static struct rcx_check_record *check_of(struct rcx_exec *x)
+{
+    return (struct rcx_check_record *)(void *)x->own;
+}
+
+static int32_t *verdict_of(struct rcx_exec *x)
+{
+    return (int32_t *)(void *)x->own;
+}
+
+static struct rcx_exec *prepare_segment(struct rcx_request *r, uint64_t segment)
+{
+    struct rcx_piece *piece = piece_of(r, segment);
+    struct rcx_exec *x = rcx_exec_get(r->comm, piece);
+
+    if (!x)
+        return NULL;
+    x->owner = r;
+    x->segment = segment;
+    x->sync = piece->entry->one_way && is_far_ahead(r->comm, piece);
+    x->tag_base = (piece->entry->tag ^ r->mark) |
+                  rcx_tag_sequence(&x->layout, r->sequence + segment);
+    if (piece->entry != r->entry) {
+        x->base[RCX_BUFFER_IN] = x->base[RCX_BUFFER_OUT] = (char *)x->own;
+        if (piece->entry == r->opening)
+            *check_of(x) = record_of(r);
+        else
+            *verdict_of(x) = r->status;
+    } else {
+        const size_t offset = offset_of(piece, segment_at(r, segment));
+
+        x->base[RCX_BUFFER_IN] = r->in + offset;
+        x->base[RCX_BUFFER_OUT] = r->out + offset;
+    }
+    return x;
+}
+
+/* No data has moved yet; none will. */
+static void judge(struct rcx_request *r, const struct rcx_check_record *check)
+{
+    const int ranks[] = {check->rank, check->other_rank};
+    char text[RCX_TEXT_TOLD];
+    int used;
+
+    if (check->value[RCX_CHECK_SAME] == RCX_CHECK_SAME)
+        return;
+    used = snprintf(text, sizeof text, "call %llu on communicator %u: ",
+                    (unsigned long long)check->value[RCX_CHECK_NUMBER],
+                    r->comm->id);
+    rcx_check_print(check, text + used, sizeof text - (size_t)used);
+    r->status = RCX_ERR_MISMATCH;
+    r->total = r->launched;
+    rcx_comm_fail_together(r->comm, RCX_ERR_MISMATCH, ranks, 2, text);
+}
+
+static void end_round(struct rcx_request *r, struct rcx_exec *x)
+{
+    const struct rcx_piece *piece = x->home;
+
+    if (piece->entry == r->opening)
+        judge(r, check_of(x));
+    else
+        r->status = (rcx_status_t)*verdict_of(x);
+}
+
+static void finish_segment(struct rcx_request *r, struct rcx_exec *x)
+{
+    const struct rcx_piece *piece = x->home;
+
+    if (r->status == RCX_OK)
+        r->status = x->status;
+    if (piece->entry != r->entry && r->status == RCX_OK)
+        end_round(r, x);
+    if (piece->entry->combine.finish && x->status == RCX_OK)
+        piece->entry->combine.finish(x->base[RCX_BUFFER_OUT], piece->out_count,
+                                     r->comm->size);
+    rcx_exec_put(r->comm, x);
+    *slot_of(r, x->segment) = NULL;
+    r->finished++;
+}
+
+static void pump(struct rcx_request *r);
+
+static void unstall(struct rcx_comm *comm)
+{
+    if (comm->unstalling)
+        return;
+    comm->unstalling = true;
+    while (comm->stalled) {
+        struct rcx_request *r = comm->stalled;
+
+        if (r->launched < r->total && !has_number(r))
+            break;
+        comm->stalled = r->next;
+        pump(r);
+    }
+    comm->unstalling = false;
+}
+
+void rcx_request_delete(struct rcx_request *r)
+{
+    rcx_callback_forget(r);
+    let_go(r);
+    return_to_pool(r->comm->context, r);
+}
+
+#define WHICH "%s of %zu elements, number %llu on communicator %u: %s"
+#define WHICH_OF(r) \
+    rcx_coll_name((r)->entry->call.coll), (r)->entry->call.count, \
+        (unsigned long long)(r)->sequence, (r)->comm->id, \
+        rcx_status_string((r)->status)
+
+/* The user's op failing leaves all ranks in step; anything else does not. */
+static void settle(struct rcx_request *r)
+{
+    struct rcx_comm *comm = r->comm;
+
+    if (r->status == RCX_ERR_OP)
+        rcx_log_line(&comm->context->log, RCX_LOG_ERROR, WHICH, WHICH_OF(r));
+    else
+        rcx_comm_fail(comm, r->status, NULL, 0, WHICH, WHICH_OF(r));
+}
+
+/* Unless it is. */
+static void record(struct rcx_request *r)
+{
+    if (r->is_recorded)
+        return;
+    r->record = rcx_recorder_begin(&r->comm->recorder, &r->entry->record,
+                                   r->sequence, r->begin);
+    r->is_recorded = true;
+}
+
+/* Who waits inside has looked at the clock if that took long. A look costs a
+ * thirtieth of a short operation. */
+static uint64_t end_of(const struct rcx_request *r)
+{
+    return r->waits_inside ? r->comm->context->ticks : rcx_ticks();
+}
+
+static inline void complete(struct rcx_request *r)
+{
+    record(r);
+    if (r->comm->stalled == r) /* it found a number without unstall() */
+        r->comm->stalled = r->next;
+    unlink_active(r->comm, r);
+    r->state = RCX_REQUEST_IDLE;
+    rcx_recorder_end(&r->comm->recorder, r->record, r->status, end_of(r));
+    if (r->status != RCX_OK)
+        settle(r);
+    if (r->callback)
+        rcx_request_call_back(r);
+    if (r->comm->stalled)
+        unstall(r->comm);
+}
+
+/* No memory for the next segment: the communicator cannot go on. */
+static void cut_short(struct rcx_request *r)
+{
+    record(r);
+    r->total = r->launched;
+    r->status = RCX_ERR_NOMEM;
+    settle(r);
+}
+
+static void stall(struct rcx_request *r)
+{
+    struct rcx_comm *comm = r->comm;
+
+    if (!comm->stalled || r->sequence < comm->stalled->sequence)
+        comm->stalled = r;
+}
+
+/* Segments wait for the opening, the closing waits for them. */
+static bool must_wait(const struct rcx_request *r, uint64_t stage)
+{
+    return (is_closing(r, stage) && r->finished < stage) ||
+           (r->opening && stage > 0 && r->finished == 0);
+}
+
+/* Launch what the windows allow. */
+static void launch(struct rcx_request *r)
+{
+    while (r->launched < r->total) {
+        const uint64_t segment = r->launched;
+
+        if (!has_slot(r, segment) ||
+            (r->has_rounds && must_wait(r, segment)))
+            return;
+        if (!has_number(r)) {
+            stall(r);
+            return;
+        }
+
+        struct rcx_exec *x = prepare_segment(r, segment);
+
+        if (!x) {
+            cut_short(r);
+            break;
+        }
+        *slot_of(r, segment) = x;
+        r->launched++;
+        if (rcx_exec_start(x))
+            finish_segment(r, x);
+    }
+}
+
+/* And complete the request where it is over. */
+static void pump(struct rcx_request *r)
+{
+    if (r->launched < r->total)
+        launch(r);
+    if (r->finished == r->total)
+        complete(r);
+}
+
+void rcx_request_finish(struct rcx_request *r)
+{
+    complete(r);
+}
+
+/* Recorded while the first messages travel. */
+void rcx_request_launch(struct rcx_request *r)
+{
+    struct rcx_comm *comm = r->comm;
+
+    r->state = RCX_REQUEST_ACTIVE;
+    r->status = RCX_OK;
+    r->launched = r->finished = 0;
+    r->begin = r->comm->context->ticks;
+    r->timeout_ns = comm->timeout_ns;
+    r->sequence = comm->sequence;
+    comm->sequence += r->total;
+    comm->calls++;
+    comm->mark = (comm->mark - comm->mark_mask) & comm->mark_mask;
+    r->mark = comm->mark;
+    r->is_recorded = false;
+    link_active(comm, r);
+    pump(r);
+    record(r);
+}
+
+void rcx_request_advance(struct rcx_request *r, struct rcx_exec *x)
+{
+    finish_segment(r, x);
+    pump(r);
+}
+
+int rcx_request_peers(const struct rcx_request *r, int peers[], int most)
+{
+    int n = 0;
+
+    for (unsigned i = 0; i < rcx_request_slots(r) && n == 0; i++)
+        if (r->slots[i])
+            n = rcx_exec_peers(r->slots[i], peers, most);
+    return n;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * All that an algorithm's author needs: the builder's verbs, spans, groups,
+ * and the registry entry. Algorithms see nothing else of core.
+ */
+#ifndef RCX_CORE_ALGO_H
+#define RCX_CORE_ALGO_H
+
+#include "core/sched/schedule.h"
+
+/* ---- Steps -------------------------------------------------------------- */
+
+void rcx_step_send(struct rcx_builder *b, int peer, struct rcx_span src);
+void rcx_step_recv(struct rcx_builder *b, int peer, struct rcx_span dst);
+/* dst = left op right; dst may equal left or right, or overlap neither. */
+void rcx_step_reduce(struct rcx_builder *b, struct rcx_span dst,
+                     struct rcx_span left, struct rcx_span right);
+/* Nothing where dst and src are one place, as they may be in place. */
+void rcx_step_copy(struct rcx_builder *b, struct rcx_span dst,
+                   struct rcx_span src);
+
+/* ---- Spans -------------------------------------------------------------- */
+
+/* The whole operand; the whole result (empty where this rank gets none). */
+struct rcx_span rcx_span_in(const struct rcx_shape *s);
+struct rcx_span rcx_span_out(const struct rcx_shape *s);
+/* Fresh scratch of count elements. */
+struct rcx_span rcx_span_scratch(struct rcx_builder *b, size_t count);
+/* count elements of span from its element offset on. */
+static inline struct rcx_span rcx_span_sub(struct rcx_span span, size_t offset,
+                                           size_t count)
+{
+    return (struct rcx_span){span.buffer, span.offset + offset, count};
+}
+/* Whether the two overlap without being equal, so that a combine or copy from
+ * src to dst would garble src. */
+bool rcx_span_clash(const struct rcx_shape *s, struct rcx_span dst,
+                    struct rcx_span src);
+/* Part i of n nearly equal parts: the first count % n have one more. */
+struct rcx_span rcx_span_part(struct rcx_span span, int n, int i);
+
+/* ---- Blocks: a vector cut into one block per rank ------------------------ */
+
+struct rcx_blocks {
+    const size_t *displs; /* starts, n + 1 of them; NULL: nearly equal parts */
+    size_t count;
+    int n;
+};
+/* Those that reduce_scatter was given; nearly equal ones otherwise. */
+struct rcx_blocks rcx_blocks_of(const struct rcx_shape *s);
+/* Block i of a vector that lies at span. */
+struct rcx_span rcx_block(const struct rcx_blocks *blocks, struct rcx_span span,
+                          int i);
+/* Blocks lo to hi - 1 of it, one at least. */
+struct rcx_span rcx_block_range(const struct rcx_blocks *blocks,
+                                struct rcx_span span, int lo, int hi);
+size_t rcx_blocks_largest(const struct rcx_blocks *blocks);
+/* The first block that ends behind an element, which is the one that it is in;
+ * the last one if there is none. */
+int rcx_block_at(const struct rcx_blocks *blocks, size_t element);
+
+/* ---- Groups: an ordered subset of ranks, on which a phase works ---------- */
+
+struct rcx_group {
+    int size;
+    int rank; /* mine among them; -1: not a member */
+    /* the communicator's rank of member i, from the two numbers */
+    int (*member)(const struct rcx_group *g, int i);
+    int a, b;
+    const int *list;
+};
+struct rcx_group rcx_group_all(const struct rcx_shape *s);
+/* Ranks first, first + stride, ... */
+struct rcx_group rcx_group_strided(const struct rcx_shape *s, int first,
+                                   int stride, int size);
+/* The ranks of list, which outlives the schedule's writing. */
+struct rcx_group rcx_group_listed(const struct rcx_shape *s, const int *list,
+                                  int size);
+/* The survivors of folding 0..2r-1 in pairs, even into odd: p - r ranks. */
+struct rcx_group rcx_group_folded(const struct rcx_shape *s, int r);
+static inline int rcx_group_member(const struct rcx_group *g, int i)
+{
+    return g->member(g, i);
+}
+
+/* ---- Numbers ------------------------------------------------------------ */
+
+/* The largest power of two <= n, for n >= 1. */
+static inline int rcx_pow2_floor(int n)
+{
+    return 1 << (31 - __builtin_clz((unsigned)n));
+}
+/* ceil(log2 n), for n >= 1 */
+static inline int rcx_log2_ceil(int n)
+{
+    return n <= 1 ? 0 : 32 - __builtin_clz((unsigned)(n - 1));
+}
+static inline int rcx_log2_floor(int n)
+{
+    return 31 - __builtin_clz((unsigned)n);
+}
+
+/* ---- The registry ------------------------------------------------------- */
+
+/*
+ * The price of a schedule in the one-ported model: time = rounds * alpha +
+ * volume * bytes * beta + combines * bytes * gamma, on the slowest rank.
+ */
+struct rcx_cost {
+    double rounds;
+    double volume;   /* elements sent one after another */
+    double combines; /* elements combined one after another */
+};
+
+/*
+ * What a user may set of an algorithm, as NAME:parameter=value: a number, or
+ * one of some names, which count from 0.
+ */
+struct rcx_param {
+    const char *name; /* NULL ends the list */
+    const char *doc;
+    const char *const *names; /* ended by NULL; NULL: a number */
+    int64_t least, most;      /* of a number */
+    int64_t usual;            /* unless somebody says otherwise */
+    const int64_t *proved;    /* numbers to prove, ended by RCX_PARAM_END */
+    /* What "auto" may become: the i-th value, or RCX_PARAM_END. The cheapest is
+     * taken. NULL: auto is not among the values. */
+    int64_t (*candidate)(const struct rcx_shape *s, int i);
+};
+#define RCX_PARAM_AUTO (-1)
+#define RCX_PARAM_END INT64_MIN
+
+struct rcx_algo {
+    const char *name;
+    enum rcx_coll coll;
+    const char *formula; /* the cost, for people */
+    const char *needs;   /* what fits() asks, for people; NULL: nothing */
+    const char *source;
+    const struct rcx_param *params; /* NULL: none */
+    bool (*fits)(const struct rcx_shape *s); /* NULL: every shape */
+    rcx_order_t (*order)(const struct rcx_shape *s);
+    struct rcx_cost (*cost)(const struct rcx_shape *s);
+    void (*build)(struct rcx_builder *b, const struct rcx_shape *s);
+};
+
+/* Every algorithm, ended by NULL; in lib/algo/table.c. */
+extern const struct rcx_algo *const rcx_algo_table[];
+
+const struct rcx_algo *rcx_algo_find(enum rcx_coll coll, const char *name);
+static inline bool rcx_algo_fits(const struct rcx_algo *a,
+                                 const struct rcx_shape *s)
+{
+    return !a->fits || a->fits(s);
+}
+
+#endif

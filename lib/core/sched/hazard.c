@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which step must wait for which, from overlapping spans.
+ *
+ * All starts and ends of spans cut the buffers into cells that no span crosses
+ * (few: an algorithm that halves uses O(log p) of them, a ring p). Each cell
+ * remembers the step that wrote it last and the steps that read it since. In
+ * program order, a step that reads a cell waits for its writer; a step that
+ * writes one waits for its readers, or where there are none for its writer.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/sched/schedule.h"
+
+enum { NONE = 0 }; /* steps are counted from 1 in cells and reader lists */
+
+struct cell {
+    uint32_t writer;
+    uint32_t readers; /* head of a list in space->readers */
+};
+
+struct reader {
+    uint32_t step;
+    uint32_t next;
+};
+
+/* An open-addressed map from a cell's start to its index. */
+struct slot {
+    uint64_t start; /* plus one; 0: empty */
+    uint32_t index;
+};
+
+struct space {
+    const struct rcx_shape *shape;
+    struct slot *slots;
+    uint64_t mask;
+    uint64_t *starts;
+    uint32_t start_count;
+    struct cell *cells;
+    struct reader *readers; /* grows: a step may read many cells */
+    uint32_t reader_count;
+    uint32_t reader_capacity;
+    struct rcx_heap *heap;
+    bool failed;
+};
+
+void rcx_edge_add(struct rcx_edges *edges, uint32_t from, uint32_t to)
+{
+    if (edges->last_to[from] == to + 1)
+        return;
+    edges->last_to[from] = to + 1;
+    if (edges->count == edges->capacity) {
+        const size_t capacity = 2 * edges->capacity;
+        struct rcx_edge *grown =
+            rcx_heap_grow(edges->heap, edges->list,
+                          edges->count * sizeof *grown,
+                          capacity * sizeof *grown);
+
+        if (!grown) {
+            edges->failed = true;
+            return;
+        }
+        edges->list = grown;
+        edges->capacity = capacity;
+    }
+    edges->list[edges->count++] = (struct rcx_edge){from, to};
+}
+
+/* Buffers lie far apart in one line of 64-bit positions. */
+static uint64_t position(enum rcx_buffer buffer, size_t offset)
+{
+    return ((uint64_t)buffer << 61) + offset;
+}
+
+static struct slot *find(const struct space *space, uint64_t start)
+{
+    uint64_t at = (start * UINT64_C(0x9E3779B97F4A7C15)) >> 20;
+
+    for (;; at++) {
+        struct slot *slot = &space->slots[at & space->mask];
+
+        if (slot->start == start + 1 || slot->start == 0)
+            return slot;
+    }
+}
+
+static void add_start(struct space *space, uint64_t start)
+{
+    struct slot *slot = find(space, start);
+
+    if (slot->start)
+        return;
+    slot->start = start + 1;
+    space->starts[space->start_count++] = start;
+}
+
+/* The spans of a step: reads first, then what it writes. */
+struct access {
+    struct rcx_span span[3];
+    int reads;
+    int count;
+};
+
+static struct access accesses(const struct rcx_shape *s,
+                              const struct rcx_step *step)
+{
+    const struct rcx_span dst = {step->dst, step->dst_at, step->count};
+    const struct rcx_span left = {step->left, step->left_at, step->count};
+    const struct rcx_span right = {step->right, step->right_at, step->count};
+    struct access a = {.reads = 0, .count = 0};
+
+    if (step->count == 0)
+        return a;
+    if (step->kind != RCX_STEP_RECV)
+        a.span[a.reads++] = rcx_shape_resolve(s, left);
+    if (step->kind == RCX_STEP_REDUCE)
+        a.span[a.reads++] = rcx_shape_resolve(s, right);
+    a.count = a.reads;
+    if (step->kind != RCX_STEP_SEND)
+        a.span[a.count++] = rcx_shape_resolve(s, dst);
+    return a;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+static void cut_into_cells(struct space *space, const struct rcx_step *steps,
+                           uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const struct access a = accesses(space->shape, &steps[i]);
+
+        for (int k = 0; k < a.count; k++) {
+            const struct rcx_span span = a.span[k];
+
+            add_start(space, position(span.buffer, span.offset));
+            add_start(space, position(span.buffer, span.offset + span.count));
+        }
+    }
+    qsort(space->starts, space->start_count, sizeof *space->starts, by_value);
+    for (uint32_t i = 0; i < space->start_count; i++)
+        find(space, space->starts[i])->index = i;
+}
+
+static void add_reader(struct space *space, struct cell *cell, uint32_t step)
+{
+    if (space->reader_count == space->reader_capacity) {
+        const uint32_t capacity = 2 * space->reader_capacity;
+        struct reader *grown = rcx_heap_grow(
+            space->heap, space->readers,
+            space->reader_count * sizeof *grown, capacity * sizeof *grown);
+
+        if (!grown) {
+            space->failed = true;
+            return;
+        }
+        space->readers = grown;
+        space->reader_capacity = capacity;
+    }
+    space->readers[space->reader_count] =
+        (struct reader){step + 1, cell->readers};
+    cell->readers = ++space->reader_count;
+}
+
+static void read_cell(struct space *space, struct cell *cell, uint32_t step,
+                      struct rcx_edges *edges)
+{
+    if (cell->writer != NONE)
+        rcx_edge_add(edges, cell->writer - 1, step);
+    add_reader(space, cell, step);
+}
+
+static void write_cell(struct space *space, struct cell *cell, uint32_t step,
+                       struct rcx_edges *edges)
+{
+    if (cell->readers == NONE && cell->writer != NONE)
+        rcx_edge_add(edges, cell->writer - 1, step);
+    for (uint32_t at = cell->readers; at != NONE;) {
+        const struct reader *reader = &space->readers[at - 1];
+
+        if (reader->step - 1 != step)
+            rcx_edge_add(edges, reader->step - 1, step);
+        at = reader->next;
+    }
+    *cell = (struct cell){.writer = step + 1, .readers = NONE};
+}
+
+static void touch(struct space *space, struct rcx_span span, bool write,
+                  uint32_t step, struct rcx_edges *edges)
+{
+    const uint32_t first =
+        find(space, position(span.buffer, span.offset))->index;
+    const uint32_t last =
+        find(space, position(span.buffer, span.offset + span.count))->index;
+
+    for (uint32_t i = first; i < last && !space->failed; i++) {
+        if (write)
+            write_cell(space, &space->cells[i], step, edges);
+        else
+            read_cell(space, &space->cells[i], step, edges);
+    }
+}
+
+static size_t slots_for(uint32_t steps)
+{
+    size_t slots = 64;
+
+    while (slots < (size_t)steps * 2 * 6) /* six ends a step, half full */
+        slots *= 2;
+    return slots;
+}
+
+rcx_status_t rcx_hazards_find(struct rcx_builder *b, struct rcx_edges *edges)
+{
+    const uint32_t n = b->step_count;
+    const size_t slots = slots_for(n), starts = 6 * (size_t)n + 1;
+    struct space space = {.shape = b->shape, .mask = slots - 1,
+                          .reader_capacity = 4 * n + 1, .heap = b->heap};
+    char *work = rcx_builder_work(
+        b, slots * sizeof *space.slots + starts * sizeof *space.starts +
+               starts * sizeof *space.cells);
+
+    space.readers = rcx_heap_alloc(
+        b->heap, space.reader_capacity * sizeof *space.readers);
+    if (!work || !space.readers) {
+        rcx_heap_free(b->heap, space.readers);
+        return RCX_ERR_NOMEM;
+    }
+    space.slots = (void *)work;
+    space.starts = (void *)(space.slots + slots);
+    space.cells = (void *)(space.starts + starts);
+    memset(space.slots, 0, slots * sizeof *space.slots);
+    cut_into_cells(&space, b->steps, n);
+    memset(space.cells, 0, space.start_count * sizeof *space.cells);
+
+    for (uint32_t i = 0; i < n && !space.failed; i++) {
+        const struct access a = accesses(b->shape, &b->steps[i]);
+
+        for (int k = 0; k < a.count; k++)
+            touch(&space, a.span[k], k >= a.reads, i, edges);
+    }
+    rcx_heap_free(b->heap, space.readers);
+    return space.failed || edges->failed ? RCX_ERR_NOMEM : RCX_OK;
+}

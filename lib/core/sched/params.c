@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "core/sched/params.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/run/config.h"
+
+const struct rcx_machine rcx_machine_usual = {
+    .alpha = 0.4e-6, .beta = 0.15e-9, .gamma = 0.05e-9};
+
+double rcx_cost_seconds(const struct rcx_cost *cost, size_t elem_bytes,
+                        const struct rcx_machine *machine)
+{
+    return cost->rounds * machine->alpha +
+           (double)elem_bytes * (cost->volume * machine->beta +
+                                 cost->combines * machine->gamma);
+}
+
+void rcx_params_reset(const struct rcx_algo *algo, int64_t params[])
+{
+    const struct rcx_param *p = algo->params;
+
+    for (int i = 0; i < RCX_PARAMS; i++)
+        params[i] = 0;
+    for (int i = 0; p && p[i].name; i++)
+        params[i] = p[i].usual;
+}
+
+static bool parse_value(const struct rcx_param *p, const char *text,
+                        int64_t *value_p)
+{
+    size_t number;
+
+    if (p->candidate && strcmp(text, "auto") == 0) {
+        *value_p = RCX_PARAM_AUTO;
+        return true;
+    }
+    for (int i = 0; p->names && p->names[i]; i++) {
+        if (strcmp(text, p->names[i]) == 0) {
+            *value_p = i;
+            return true;
+        }
+    }
+    if (p->names || !rcx_parse_bytes(text, &number) ||
+        number > (size_t)p->most || (int64_t)number < p->least)
+        return false;
+    *value_p = (int64_t)number;
+    return true;
+}
+
+bool rcx_params_parse(const struct rcx_algo *algo, const char *name,
+                      const char *value, int64_t params[])
+{
+    const struct rcx_param *p = algo->params;
+
+    for (int i = 0; p && p[i].name; i++)
+        if (strcmp(name, p[i].name) == 0)
+            return parse_value(&p[i], value, &params[i]);
+    return false;
+}
+
+int rcx_params_print(const struct rcx_algo *algo, const int64_t params[],
+                     char *text, size_t bytes)
+{
+    const struct rcx_param *p = algo->params;
+    int used = 0;
+
+    text[0] = '\0';
+    for (int i = 0; p && p[i].name && (size_t)used < bytes; i++) {
+        char *at = text + used;
+        const size_t room = bytes - (size_t)used;
+        const char before = used ? ',' : ':';
+
+        if (params[i] == p[i].usual)
+            continue;
+        if (params[i] == RCX_PARAM_AUTO)
+            used += snprintf(at, room, "%c%s=auto", before, p[i].name);
+        else if (p[i].names)
+            used += snprintf(at, room, "%c%s=%s", before, p[i].name,
+                             p[i].names[params[i]]);
+        else
+            used += snprintf(at, room, "%c%s=%lld", before, p[i].name,
+                             (long long)params[i]);
+    }
+    return used;
+}
+
+static void settle_one(const struct rcx_algo *algo, struct rcx_shape *s,
+                       const struct rcx_machine *machine, int i)
+{
+    const struct rcx_param *p = &algo->params[i];
+    int64_t best = p->candidate(s, 0);
+    double least = INFINITY;
+
+    for (int k = 0; p->candidate(s, k) != RCX_PARAM_END; k++) {
+        struct rcx_cost cost;
+        double seconds;
+
+        s->params[i] = p->candidate(s, k);
+        cost = algo->cost(s);
+        seconds = rcx_cost_seconds(&cost, s->elem_bytes, machine);
+        if (seconds < least) {
+            least = seconds;
+            best = s->params[i];
+        }
+    }
+    s->params[i] = best;
+}
+
+void rcx_params_settle(const struct rcx_algo *algo, struct rcx_shape *s,
+                       const struct rcx_machine *machine)
+{
+    for (int i = 0; algo->params && algo->params[i].name; i++)
+        if (s->params[i] == RCX_PARAM_AUTO && algo->params[i].candidate)
+            settle_one(algo, s, machine, i);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The parameters of algorithms: reading, printing and choosing them. */
+#ifndef RCX_CORE_PARAMS_H
+#define RCX_CORE_PARAMS_H
+
+#include "core/sched/algo.h"
+
+/* Seconds: per message, per byte sent, per byte combined. */
+struct rcx_machine {
+    double alpha, beta, gamma;
+};
+
+/* Ranks of one node that share memory. */
+extern const struct rcx_machine rcx_machine_usual;
+
+double rcx_cost_seconds(const struct rcx_cost *cost, size_t elem_bytes,
+                        const struct rcx_machine *machine);
+
+void rcx_params_reset(const struct rcx_algo *algo, int64_t params[]);
+/* One "name" and "value"; false: the algorithm has no such. */
+bool rcx_params_parse(const struct rcx_algo *algo, const char *name,
+                      const char *value, int64_t params[]);
+/* Those that are not the usual ones, as ":a=1,b=x"; the characters written. */
+int rcx_params_print(const struct rcx_algo *algo, const int64_t params[],
+                     char *text, size_t bytes);
+/* Replace auto by what costs least, one parameter after the other. */
+void rcx_params_settle(const struct rcx_algo *algo, struct rcx_shape *s,
+                       const struct rcx_machine *machine);
+
+#endif

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * From the builder's list of steps to a plan: dependencies, message numbers,
+ * and everything packed into one block of memory.
+ */
+#include <string.h>
+
+#include "core/sched/schedule.h"
+
+/* The messages of one peer in one direction, in program order. */
+struct stream {
+    uint64_t key; /* peer and direction, plus one; 0: free */
+    uint32_t count;
+    uint32_t last;   /* the step of the newest message */
+    uint32_t behind; /* the step of the message a window behind the newest */
+};
+
+static struct stream *stream_of(struct stream *streams, uint32_t mask,
+                                const struct rcx_step *step)
+{
+    const uint64_t key =
+        2 * (uint64_t)step->peer + (step->kind == RCX_STEP_SEND) + 1;
+    uint32_t at = (uint32_t)((key * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
+
+    while (streams[at & mask].key != 0 && streams[at & mask].key != key)
+        at++;
+    streams[at & mask].key = key;
+    return &streams[at & mask];
+}
+
+/*
+ * Messages carry numbers, so that edges between them are not needed; but
+ * numbers repeat after a window, and of two messages with the same number the
+ * first must be through before the second begins.
+ */
+static rcx_status_t number_messages(struct rcx_builder *b, uint32_t window,
+                                    struct rcx_edges *edges)
+{
+    uint32_t size = 16;
+
+    while (size < 2 * b->step_count)
+        size *= 2;
+
+    const size_t bytes = size * sizeof(struct stream);
+    struct stream *streams = rcx_builder_work(
+        b, bytes + b->step_count * sizeof(uint32_t));
+
+    if (!streams)
+        return RCX_ERR_NOMEM;
+    memset(streams, 0, bytes);
+
+    uint32_t *next = (uint32_t *)(streams + size);
+
+    for (uint32_t i = 0; i < b->step_count; i++) {
+        struct rcx_step *step = &b->steps[i];
+
+        if (!rcx_step_is_message(step->kind))
+            continue;
+
+        struct stream *stream = stream_of(streams, size - 1, step);
+
+        step->message = stream->count++;
+        if (step->message == 0)
+            stream->behind = i;
+        else
+            next[stream->last] = i;
+        stream->last = i;
+        if (step->message >= window) {
+            rcx_edge_add(edges, stream->behind, i);
+            stream->behind = next[stream->behind];
+        }
+    }
+    return edges->failed ? RCX_ERR_NOMEM : RCX_OK;
+}
+
+/* Successors of each step together, in the order of kinds. */
+static void pack_edges(struct rcx_step *steps, uint32_t count,
+                       const struct rcx_edges *edges, uint32_t *successors)
+{
+    uint32_t at = 0;
+
+    for (size_t e = 0; e < edges->count; e++) {
+        steps[edges->list[e].from].successor_count++;
+        steps[edges->list[e].to].waits++;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        steps[i].first_successor = at;
+        at += steps[i].successor_count;
+        steps[i].successor_count = 0;
+    }
+    for (int kind = 0; kind < RCX_STEP_KINDS; kind++) {
+        for (size_t e = 0; e < edges->count; e++) {
+            const struct rcx_edge edge = edges->list[e];
+            struct rcx_step *from = &steps[edge.from];
+
+            if (steps[edge.to].kind == kind)
+                successors[from->first_successor + from->successor_count++] =
+                    edge.to;
+        }
+    }
+}
+
+static uint32_t pack_ready(const struct rcx_step *steps, uint32_t count,
+                           uint32_t *ready)
+{
+    uint32_t n = 0;
+
+    for (int kind = 0; kind < RCX_STEP_KINDS; kind++)
+        for (uint32_t i = 0; i < count; i++)
+            if (steps[i].kind == kind && steps[i].waits == 0)
+                ready[n++] = i;
+    return n;
+}
+
+static struct rcx_plan *pack(struct rcx_builder *b,
+                             const struct rcx_edges *edges)
+{
+    const uint32_t n = b->step_count;
+    struct rcx_plan *plan;
+    const size_t steps_at = sizeof *plan;
+    const size_t successors_at = steps_at + n * sizeof *b->steps;
+    const size_t ready_at = successors_at + edges->count * sizeof(uint32_t);
+    const size_t bytes = ready_at + n * sizeof(uint32_t);
+
+    plan = rcx_heap_alloc(b->heap, bytes);
+    if (!plan)
+        return NULL;
+
+    struct rcx_step *steps = (void *)((char *)plan + steps_at);
+    uint32_t *successors = (void *)((char *)plan + successors_at);
+    uint32_t *ready = (void *)((char *)plan + ready_at);
+
+    if (n > 0)
+        memcpy(steps, b->steps, n * sizeof *steps);
+    pack_edges(steps, n, edges, successors);
+    *plan = (struct rcx_plan){
+        .step_count = n, .steps = steps, .successors = successors,
+        .ready = ready, .ready_count = pack_ready(steps, n, ready),
+        .scratch = b->scratch, .bytes = bytes};
+    return plan;
+}
+
+rcx_status_t rcx_sched_finish(struct rcx_builder *b, uint32_t message_window,
+                              struct rcx_plan **plan_p)
+{
+    const uint32_t n = b->step_count;
+    struct rcx_edges edges = {.capacity = 4 * (size_t)n + 1, .heap = b->heap};
+    struct rcx_plan *plan = NULL;
+    rcx_status_t status = b->status;
+
+    if (status != RCX_OK)
+        return status;
+    status = RCX_ERR_NOMEM;
+    edges.list = rcx_heap_alloc(b->heap, edges.capacity * sizeof *edges.list);
+    edges.last_to = rcx_heap_zalloc(b->heap, n * sizeof *edges.last_to);
+    if (edges.list && edges.last_to)
+        status = rcx_hazards_find(b, &edges);
+    if (status == RCX_OK) {
+        /* the window's edges come in a second pass over the steps */
+        memset(edges.last_to, 0, n * sizeof *edges.last_to);
+        status = number_messages(b, message_window, &edges);
+    }
+    if (status == RCX_OK) {
+        plan = pack(b, &edges);
+        status = plan ? RCX_OK : RCX_ERR_NOMEM;
+    }
+    rcx_heap_free(b->heap, edges.list);
+    rcx_heap_free(b->heap, edges.last_to);
+    if (status == RCX_OK)
+        *plan_p = plan;
+    return status;
+}
+
+static void print_span(FILE *file, int buffer, size_t offset, size_t count)
+{
+    static const char *const names[] = {"in", "out", "tmp"};
+
+    fprintf(file, " %s[%zu..%zu)", names[buffer], offset, offset + count);
+}
+
+void rcx_plan_print(const struct rcx_plan *plan, FILE *file)
+{
+    static const char *const names[RCX_STEP_KINDS] = {
+        [RCX_STEP_SEND] = "send", [RCX_STEP_RECV] = "recv",
+        [RCX_STEP_COPY] = "copy", [RCX_STEP_REDUCE] = "reduce"};
+
+    for (uint32_t i = 0; i < plan->step_count; i++) {
+        const struct rcx_step *step = &plan->steps[i];
+
+        fprintf(file, "%u %s", i, names[step->kind]);
+        if (step->peer >= 0)
+            fprintf(file, " %d#%u", step->peer, step->message);
+        if (step->kind != RCX_STEP_SEND)
+            print_span(file, step->dst, step->dst_at, step->count);
+        if (step->kind != RCX_STEP_RECV)
+            print_span(file, step->left, step->left_at, step->count);
+        if (step->kind == RCX_STEP_REDUCE)
+            print_span(file, step->right, step->right_at, step->count);
+        for (uint32_t k = 0; k < step->successor_count; k++)
+            fprintf(file, "%s%u", k ? "," : " ->",
+                    plan->successors[step->first_successor + k]);
+        fputc('\n', file);
+    }
+}

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/run/config.h"
+#include "core/base/parse.h"
 
 const char sim_usage[] =
     "Usage: rcx_sim COMMAND [options]\n"

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/exec/transport.h"
+#include "core/run/bootstrap.h"
 #include "transport/cma.h"
 
 static uint64_t inode_of(const char *path)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/exec/transport.h"
+#include "core/run/bootstrap.h"
 #include "transport/ucp_adjust.h"
 
 enum { DISCARD_POLLS = 1000 };

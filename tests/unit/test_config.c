@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The environment: every variable, valid and not, and who wins over whom. */
+#include "core/base/parse.h"
 #include "test.h"
 
 #include <stdlib.h>

@@ -12,18 +12,6 @@
 
 #include <string.h>
 
-rcx_status_t rcx_reducer_apply(const struct rcx_reducer *r, void *dst,
-                               const void *left, const void *right,
-                               size_t count)
-{
-    if (r->kernel) {
-        r->kernel(dst, left, right, count);
-        return RCX_OK;
-    }
-    return r->fn(dst, left, right, count, r->type, r->arg) == 0 ? RCX_OK
-                                                                : RCX_ERR_OP;
-}
-
 static inline void enqueue(struct rcx_exec *x, struct rcx_message *m)
 {
     if (rcx_step_is_message(m->step->kind))

@@ -6,19 +6,10 @@
 #ifndef RCX_CORE_EXEC_H
 #define RCX_CORE_EXEC_H
 
+#include "core/op/reducer.h"
 #include "core/sched/schedule.h"
 #include "core/exec/tag.h"
 #include "core/exec/transport.h"
-
-/* How two vectors are combined: a predefined kernel, or the user's function. */
-struct rcx_reducer {
-    void (*kernel)(void *dst, const void *left, const void *right,
-                   size_t count); /* NULL: fn */
-    rcx_op_fn_t fn;
-    void *arg;
-    rcx_datatype_t type;
-    size_t elem_bytes;
-};
 
 enum { RCX_EXEC_OWN_BYTES = 96 };
 
@@ -82,10 +73,5 @@ void rcx_exec_abandon(struct rcx_exec *x);
 uint32_t rcx_exec_under_way(const struct rcx_exec *x, enum rcx_step_kind kind);
 /* Ranks that x has messages with under way; how many, at most most. */
 int rcx_exec_peers(const struct rcx_exec *x, int peers[], int most);
-
-/* dst = left op right; RCX_ERR_OP if the user's function says so. */
-rcx_status_t rcx_reducer_apply(const struct rcx_reducer *r, void *dst,
-                               const void *left, const void *right,
-                               size_t count);
 
 #endif

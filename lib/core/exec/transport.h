@@ -8,8 +8,10 @@
 
 #include <stdbool.h>
 
-#include "core/run/bootstrap.h"
+#include "core/base/heap.h"
+#include "core/base/log.h"
 
+struct rcx_boot;
 struct rcx_transport;
 struct rcx_step;
 
@@ -142,13 +144,5 @@ struct rcx_transport_ops {
 
 /* The networks compiled in, best first, ended by NULL. */
 extern const struct rcx_transport_ops *const rcx_transport_table[];
-
-/* Where a transport finds its peers; version is its own, and must be theirs. */
-rcx_status_t rcx_peer_address(struct rcx_boot *boot, const struct rcx_log *log,
-                              int rank, const char *version,
-                              const void **address_p, size_t *bytes_p);
-
-/* What tells running kernels apart; "" where it is not known. */
-void rcx_kernel_id(char *text, size_t bytes);
 
 #endif

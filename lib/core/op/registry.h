@@ -3,8 +3,10 @@
 #ifndef RCX_CORE_REGISTRY_H
 #define RCX_CORE_REGISTRY_H
 
-#include "core/exec/exec.h"
+#include "core/base/heap.h"
+#include "core/base/log.h"
 #include "core/op/kernels.h"
+#include "core/op/reducer.h"
 
 struct rcx_user_entry {
     uint32_t generation; /* odd: in use */

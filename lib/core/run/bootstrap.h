@@ -78,4 +78,12 @@ struct rcx_boot_ops {
 /* The bootstraps compiled in, in the order of trial, ended by NULL. */
 extern const struct rcx_boot_ops *const rcx_boot_table[];
 
+/* Where a transport finds its peers; version is its own, and must be theirs. */
+rcx_status_t rcx_peer_address(struct rcx_boot *boot, const struct rcx_log *log,
+                              int rank, const char *version,
+                              const void **address_p, size_t *bytes_p);
+
+/* What tells running kernels apart; "" where it is not known. */
+void rcx_kernel_id(char *text, size_t bytes);
+
 #endif

@@ -6,6 +6,7 @@
 #ifndef RCX_CORE_CHECK_H
 #define RCX_CORE_CHECK_H
 
+#include "core/exec/exec.h"
 #include "core/op/registry.h"
 
 /* In the order in which they are compared. */

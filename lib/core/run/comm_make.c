@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "core/run/agree.h"
-#include "core/api/arguments.h"
 #include "core/run/note.h"
 
 static rcx_status_t derive(struct rcx_comm *parent, uint32_t id,
@@ -107,8 +106,8 @@ static rcx_status_t make_split(struct rcx_comm *comm, const struct rcx_ballot *b
     return status;
 }
 
-static rcx_status_t split(struct rcx_comm *comm, int color, int key,
-                          struct rcx_comm **new_p)
+rcx_status_t rcx_comm_make_split(struct rcx_comm *comm, int color, int key,
+                                 struct rcx_comm **new_p)
 {
     struct rcx_context *context = comm->context;
     struct rcx_ballot b;
@@ -126,37 +125,6 @@ static rcx_status_t split(struct rcx_comm *comm, int color, int key,
     }
     rcx_ballot_close(context, &b);
     return status;
-}
-
-static rcx_status_t check_comm(rcx_comm_t *comm, rcx_comm_t **new_p)
-{
-    if (!rcx_comm_is_valid(comm))
-        return rcx_bad_handle("comm", comm);
-    return new_p ? RCX_OK : rcx_missing(&comm->context->log, "new_p");
-}
-
-rcx_status_t rcx_comm_split(rcx_comm_t *comm, int color, int key,
-                            rcx_comm_t **new_p)
-{
-    rcx_status_t status = check_comm(comm, new_p);
-
-    if (status != RCX_OK)
-        return status;
-    if (color < 0 && color != RCX_UNDEFINED)
-        return rcx_fail(&comm->context->log, RCX_ERR_ARG,
-                        "color=%d: needs 0 or more, or RCX_UNDEFINED (%d)",
-                        color, RCX_UNDEFINED);
-    status = rcx_comm_enter(comm);
-    if (status != RCX_OK)
-        return status;
-    status = split(comm, color, key, new_p);
-    rcx_comm_leave(comm);
-    return status;
-}
-
-rcx_status_t rcx_comm_dup(rcx_comm_t *comm, rcx_comm_t **new_p)
-{
-    return rcx_comm_split(comm, 0, 0, new_p);
 }
 
 /* ---- Groups --------------------------------------------------------------- */
@@ -231,7 +199,7 @@ static bool is_spoilt(const struct rcx_context *context, int tag)
     return comm != NULL;
 }
 
-static rcx_status_t create_group(struct rcx_comm *comm, int n,
+rcx_status_t rcx_comm_make_group(struct rcx_comm *comm, int n,
                                  const int ranks[], int tag,
                                  struct rcx_comm **new_p)
 {
@@ -253,72 +221,4 @@ static rcx_status_t create_group(struct rcx_comm *comm, int n,
     if (status != RCX_OK)
         rcx_comm_id_drop(comm->context, id);
     return status;
-}
-
-rcx_status_t rcx_comm_create_group(rcx_comm_t *comm, int n, const int ranks[],
-                                   int tag, rcx_comm_t **new_p)
-{
-    rcx_status_t status = check_comm(comm, new_p);
-    const struct rcx_log *log;
-
-    if (status != RCX_OK)
-        return status;
-    log = &comm->context->log;
-    if (n < 1 || n > comm->size)
-        return rcx_fail(log, RCX_ERR_ARG, "n=%d: needs 1..%d", n, comm->size);
-    if (!ranks)
-        return rcx_missing(log, "ranks");
-    if (tag < 0 || (uint64_t)tag >= rcx_tag_sequence_window(
-                                        &comm->context->layout))
-        return rcx_fail(log, RCX_ERR_ARG, "tag=%d: needs 0..%d", tag,
-                        (int)rcx_tag_sequence_window(&comm->context->layout) -
-                            1);
-    status = rcx_enter(comm->context); /* no collective of comm */
-    if (status != RCX_OK)
-        return status;
-    rcx_note_call(comm->context, rcx_ticks());
-    status = create_group(comm, n, ranks, tag, new_p);
-    rcx_leave(comm->context);
-    return status;
-}
-
-/* ---- Freeing -------------------------------------------------------------- */
-
-static rcx_status_t release(struct rcx_comm *comm)
-{
-    struct rcx_context *context = comm->context;
-
-    if (comm == context->world)
-        return rcx_fail(&context->log, RCX_ERR_ARG,
-                        "comm=%p: the world goes with its context",
-                        (void *)comm);
-    if (comm->live_requests > 0)
-        return rcx_fail(&context->log, RCX_ERR_BUSY,
-                        "communicator %u: %llu requests are not freed",
-                        comm->id, (unsigned long long)comm->live_requests);
-    context->live_comms--;
-    rcx_comm_retire(comm);
-    return RCX_OK;
-}
-
-rcx_status_t rcx_comm_free(rcx_comm_t **comm_p)
-{
-    rcx_comm_t *comm = comm_p ? *comm_p : NULL;
-    struct rcx_context *context;
-    rcx_status_t status;
-
-    if (!rcx_comm_is_valid(comm))
-        return rcx_bad_handle("comm", comm);
-    context = comm->context;
-    status = rcx_comm_enter(comm);
-    if (status != RCX_OK)
-        return status;
-    status = release(comm);
-    if (status != RCX_OK) {
-        rcx_comm_leave(comm);
-        return status;
-    }
-    *comm_p = NULL;
-    rcx_leave(context);
-    return RCX_OK;
 }

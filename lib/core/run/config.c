@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/run/config.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/hash.h"
+#include "core/base/parse.h"
 #include "core/sched/params.h"
 
 extern char **environ;
@@ -22,35 +21,6 @@ static const struct {
 enum { METHODS = sizeof methods / sizeof *methods };
 _Static_assert(METHODS + 2 == RCX_SHARED_SETTINGS,
                "the methods, the order, the check");
-
-bool rcx_parse_bytes(const char *text, size_t *bytes_p)
-{
-    static const char units[] = "KMGT";
-    char *end;
-    size_t bytes;
-
-    if (!isdigit((unsigned char)text[0]))
-        return false;
-    errno = 0;
-    bytes = strtoull(text, &end, 10);
-    if (errno != 0)
-        return false;
-    if (*end) {
-        const char *unit = strchr(units, toupper((unsigned char)*end));
-        const int shift = unit ? 10 * (int)(unit - units + 1) : 0;
-
-        if (!unit || bytes > SIZE_MAX >> shift)
-            return false;
-        bytes <<= shift;
-        end++;
-        if (toupper((unsigned char)*end) == 'B')
-            end++;
-    }
-    if (*end)
-        return false;
-    *bytes_p = bytes;
-    return true;
-}
 
 /* The place of text among names; -1 if it is not there. */
 static int one_of(const char *text, const char *const names[])
@@ -147,27 +117,6 @@ static bool parse_wait(const char *text, struct rcx_config *config)
 
     config->wait = (enum rcx_wait)i;
     return i >= 0;
-}
-
-bool rcx_parse_time(const char *text, int64_t *ns_p)
-{
-    static const struct { const char *name; int64_t ns; } units[] = {
-        {"", 1000000000}, {"ns", 1}, {"us", 1000}, {"ms", 1000000},
-        {"s", 1000000000}, {"m", INT64_C(60000000000)},
-        {"h", INT64_C(3600000000000)},
-    };
-    char *end;
-    unsigned long long number;
-
-    if (!isdigit((unsigned char)*text))
-        return false;
-    errno = 0;
-    number = strtoull(text, &end, 10);
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (strcmp(end, units[i].name) == 0)
-            return errno == 0 && number <= INT64_MAX &&
-                   !__builtin_mul_overflow((int64_t)number, units[i].ns, ns_p);
-    return false;
 }
 
 static bool parse_timeout(const char *text, struct rcx_config *config)

@@ -78,10 +78,4 @@ void rcx_config_hash(const struct rcx_config *config,
                      uint64_t hashes[RCX_SHARED_SETTINGS]);
 const char *rcx_config_shared_name(int setting);
 
-/* "500ms", "30s", "10m", "2h", "0" (none): true if text is a time. */
-bool rcx_parse_time(const char *text, int64_t *ns_p);
-
-/* "64K", "1M", "3": true if text is a size. */
-bool rcx_parse_bytes(const char *text, size_t *bytes_p);
-
 #endif

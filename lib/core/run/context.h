@@ -3,13 +3,14 @@
 #ifndef RCX_CORE_CONTEXT_H
 #define RCX_CORE_CONTEXT_H
 
-#include "core/run/check.h"
 #include "core/base/clock.h"
-#include "core/run/config.h"
-#include "core/exec/exec.h"
 #include "core/base/guard.h"
-#include "core/run/recorder.h"
+#include "core/exec/exec.h"
 #include "core/op/registry.h"
+#include "core/run/bootstrap.h"
+#include "core/run/check.h"
+#include "core/run/config.h"
+#include "core/run/recorder.h"
 #include "core/sched/segment.h"
 
 /* ---- A call, and what is prepared for it --------------------------------- */
@@ -277,6 +278,13 @@ static inline int rcx_comm_context_rank(const struct rcx_comm *comm, int rank)
 {
     return comm->ranks ? comm->ranks[rank] : rank;
 }
+/* New ones for the user, of what all members, or those of a group, agree on;
+ * comm_make.c. */
+rcx_status_t rcx_comm_make_split(struct rcx_comm *comm, int color, int key,
+                                 struct rcx_comm **new_p);
+rcx_status_t rcx_comm_make_group(struct rcx_comm *comm, int n,
+                                 const int ranks[], int tag,
+                                 struct rcx_comm **new_p);
 /* One blocking operation of RCX's own. */
 rcx_status_t rcx_comm_run(struct rcx_comm *comm, const struct rcx_call *call,
                           const void *in, void *out);

@@ -6,8 +6,6 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include "core/api/arguments.h"
-
 enum { LONGEST_MS = 100, LOOK_NS = 100 * 1000 * 1000 };
 
 /* ---- The descriptor --------------------------------------------------------- */
@@ -74,8 +72,7 @@ static void set_timer(const struct rcx_context *context, uint64_t ns)
     timerfd_settime(context->timer_fd, TFD_TIMER_ABSTIME, &at, NULL);
 }
 
-/* RCX_OK: what happens from now on wakes whoever sleeps on the descriptor. */
-static rcx_status_t arm(struct rcx_context *context)
+rcx_status_t rcx_sleep_arm(struct rcx_context *context)
 {
     struct rcx_transport *t = context->transport;
     rcx_status_t status = RCX_OK;
@@ -93,51 +90,11 @@ void rcx_sleep(struct rcx_context *context)
 {
     struct epoll_event event;
 
-    if (arm(context) != RCX_OK)
+    if (rcx_sleep_arm(context) != RCX_OK)
         return;
     rcx_step_out(context);
     epoll_wait(context->sleep_fd, &event, 1, LONGEST_MS);
     rcx_step_in(context);
-}
-
-static rcx_status_t enter(rcx_context_t *context)
-{
-    rcx_status_t status;
-
-    if (!context)
-        return rcx_bad_handle("context", context);
-    status = rcx_enter(context);
-    if (status != RCX_OK || context->can_sleep)
-        return status;
-    rcx_leave(context);
-    return rcx_fail(&context->log, RCX_ERR_UNSUPPORTED,
-                    "a context has a descriptor to sleep on only if it was "
-                    "made with wakeup (rcx_params_t), RCX_WAIT=block or "
-                    "RCX_PROGRESS=thread");
-}
-
-rcx_status_t rcx_get_fd(rcx_context_t *context, int *fd_p)
-{
-    const rcx_status_t status = enter(context);
-
-    if (status != RCX_OK)
-        return status;
-    if (fd_p)
-        *fd_p = context->sleep_fd;
-    rcx_leave(context);
-    return fd_p ? RCX_OK : rcx_missing(&context->log, "fd_p");
-}
-
-rcx_status_t rcx_arm(rcx_context_t *context)
-{
-    rcx_status_t status = enter(context);
-
-    if (status != RCX_OK)
-        return status;
-    rcx_watch(context); /* the timer may be why the host is awake */
-    status = arm(context);
-    rcx_leave(context);
-    return status;
 }
 
 /* ---- The thread ------------------------------------------------------------- */

@@ -12,6 +12,8 @@
 rcx_status_t rcx_sleep_open(struct rcx_context *context);
 void rcx_sleep_close(struct rcx_context *context); /* of one never opened, too */
 
+/* RCX_OK: what happens from now on wakes whoever sleeps on the descriptor. */
+rcx_status_t rcx_sleep_arm(struct rcx_context *context);
 /* With the guard held: sleep until something happens, without it. */
 void rcx_sleep(struct rcx_context *context);
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/run/config.h"
+#include "core/base/parse.h"
 
 const struct rcx_machine rcx_machine_usual = {
     .alpha = 0.4e-6, .beta = 0.15e-9, .gamma = 0.05e-9};

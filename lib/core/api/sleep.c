@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* For a host's event loop: a descriptor to sleep on. */
+#include "core/api/arguments.h"
+#include "core/run/sleep.h"
+
+static rcx_status_t enter(rcx_context_t *context)
+{
+    rcx_status_t status;
+
+    if (!context)
+        return rcx_bad_handle("context", context);
+    status = rcx_enter(context);
+    if (status != RCX_OK || context->can_sleep)
+        return status;
+    rcx_leave(context);
+    return rcx_fail(&context->log, RCX_ERR_UNSUPPORTED,
+                    "a context has a descriptor to sleep on only if it was "
+                    "made with wakeup (rcx_params_t), RCX_WAIT=block or "
+                    "RCX_PROGRESS=thread");
+}
+
+rcx_status_t rcx_get_fd(rcx_context_t *context, int *fd_p)
+{
+    const rcx_status_t status = enter(context);
+
+    if (status != RCX_OK)
+        return status;
+    if (fd_p)
+        *fd_p = context->sleep_fd;
+    rcx_leave(context);
+    return fd_p ? RCX_OK : rcx_missing(&context->log, "fd_p");
+}
+
+rcx_status_t rcx_arm(rcx_context_t *context)
+{
+    rcx_status_t status = enter(context);
+
+    if (status != RCX_OK)
+        return status;
+    rcx_watch(context); /* the timer may be why the host is awake */
+    status = rcx_sleep_arm(context);
+    rcx_leave(context);
+    return status;
+}

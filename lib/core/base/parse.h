@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Times and sizes as people write them. */
+#ifndef RCX_CORE_PARSE_H
+#define RCX_CORE_PARSE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* "500ms", "30s", "10m", "2h", "0" (none): true if text is a time. */
+bool rcx_parse_time(const char *text, int64_t *ns_p);
+
+/* "64K", "1M", "3": true if text is a size. */
+bool rcx_parse_bytes(const char *text, size_t *bytes_p);
+
+#endif

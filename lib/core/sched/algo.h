@@ -143,6 +143,50 @@ struct rcx_algo {
     void (*build)(struct rcx_builder *b, const struct rcx_shape *s);
 };
 
+/* ---- Phases: an algorithm within the schedule of another ----------------- */
+
+struct rcx_phase {
+    const struct rcx_algo *algo;
+    int64_t params[RCX_PARAMS];
+    int root;             /* a member of the group */
+    const size_t *displs; /* reduce_scatter: starts of blocks in the operand,
+                             one per member and the end; NULL: nearly equal */
+};
+/* algo with its usual parameters, root 0, and nearly equal blocks. */
+struct rcx_phase rcx_phase_of(const struct rcx_algo *algo);
+
+/*
+ * What a phase looks like from within, of a group of size members whose
+ * operands have count elements: for its cost(), order() and fits(), which the
+ * outer algorithm's are made of. Of member 0, apart; auto is settled.
+ */
+struct rcx_shape rcx_phase_shape(const struct rcx_phase *phase,
+                                 const struct rcx_shape *outer, int size,
+                                 size_t count);
+
+/*
+ * Write the phase's steps for this rank, as if the group's members were all
+ * ranks, in the group's order, in their operands and out their results. out is
+ * as long as the phase's result: the own block of a reduce_scatter; of reduce,
+ * it is looked at only at the root. It may be in (its start, for
+ * reduce_scatter), or the own block in it, or overlap nothing of it; the phase
+ * writes out and scratch only. All members call with the same phase and count;
+ * ranks that are no members (rank -1) write nothing. The group, its list and
+ * displs are needed during the call only. Phases nest.
+ *
+ * Costs what algo's cost() says of rcx_phase_shape(), and keeps the order that
+ * its order() says, among the members. A step in a phase is checked and
+ * translated once more for each frame that it is in.
+ *
+ * The builder fails, and writes no more, if algo does not fit
+ * (RCX_ERR_UNSUPPORTED); if a member's number is not this rank's, out has
+ * another length or overlaps part of in otherwise than said above, the root is
+ * no member, or blocks do not cover in (RCX_ERR_INTERNAL).
+ */
+void rcx_sched_within(struct rcx_builder *b, const struct rcx_phase *phase,
+                      const struct rcx_group *g, struct rcx_span in,
+                      struct rcx_span out);
+
 /* Every algorithm, ended by NULL; in lib/algo/table.c. */
 extern const struct rcx_algo *const rcx_algo_table[];
 

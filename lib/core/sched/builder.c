@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/sched/algo.h"
+#include "core/sched/frame.h"
 
 enum { FIRST_CAPACITY = 64 };
 
@@ -25,6 +26,7 @@ void rcx_builder_free(struct rcx_builder *b)
 void rcx_builder_begin(struct rcx_builder *b, const struct rcx_shape *shape)
 {
     b->shape = shape;
+    b->frame = NULL;
     b->step_count = 0;
     b->scratch = 0;
     b->status = RCX_OK;
@@ -66,7 +68,7 @@ static bool has_room(struct rcx_builder *b)
     return true;
 }
 
-static void refuse(struct rcx_builder *b, const char *why)
+void rcx_builder_refuse(struct rcx_builder *b, const char *why)
 {
     if (b->status == RCX_OK)
         b->status = rcx_fail(b->log, RCX_ERR_INTERNAL, "%s, step %u: %s",
@@ -89,16 +91,16 @@ static bool readable(struct rcx_builder *b, struct rcx_span span)
 {
     if (inside(b, span))
         return true;
-    refuse(b, "reads outside of its buffer");
+    rcx_builder_refuse(b, "reads outside of its buffer");
     return false;
 }
 
 static bool writable(struct rcx_builder *b, struct rcx_span span)
 {
     if (span.buffer == RCX_BUFFER_IN)
-        refuse(b, "writes the operand");
+        rcx_builder_refuse(b, "writes the operand");
     else if (!inside(b, span))
-        refuse(b, "writes outside of its buffer");
+        rcx_builder_refuse(b, "writes outside of its buffer");
     else
         return true;
     return false;
@@ -108,13 +110,15 @@ static bool is_peer(struct rcx_builder *b, int peer)
 {
     if (peer >= 0 && peer < b->shape->size && peer != b->shape->rank)
         return true;
-    refuse(b, "no such peer");
+    rcx_builder_refuse(b, "no such peer");
     return false;
 }
 
 static void append(struct rcx_builder *b, struct rcx_step step)
 {
-    if (has_room(b))
+    if (b->frame)
+        rcx_frame_step(b, &step);
+    else if (has_room(b))
         b->steps[b->step_count++] = step;
 }
 
@@ -157,9 +161,10 @@ void rcx_step_reduce(struct rcx_builder *b, struct rcx_span dst,
         !readable(b, right))
         return;
     if (left.count != dst.count || right.count != dst.count)
-        refuse(b, "operands of different lengths");
-    else if (rcx_span_clash(b->shape, dst, left) || rcx_span_clash(b->shape, dst, right))
-        refuse(b, "the result overlaps an operand");
+        rcx_builder_refuse(b, "operands of different lengths");
+    else if (rcx_span_clash(b->shape, dst, left) ||
+             rcx_span_clash(b->shape, dst, right))
+        rcx_builder_refuse(b, "the result overlaps an operand");
     else if (dst.count > 0)
         append(b, (struct rcx_step){
                       .kind = RCX_STEP_REDUCE, .peer = -1,
@@ -183,9 +188,9 @@ void rcx_step_copy(struct rcx_builder *b, struct rcx_span dst,
     if (!writable(b, dst))
         return;
     if (src.count != dst.count)
-        refuse(b, "copies between different lengths");
+        rcx_builder_refuse(b, "copies between different lengths");
     else if (rcx_span_clash(b->shape, dst, src))
-        refuse(b, "copies between overlapping spans");
+        rcx_builder_refuse(b, "copies between overlapping spans");
     else if (dst.count > 0)
         append(b, (struct rcx_step){
                       .kind = RCX_STEP_COPY, .peer = -1,

@@ -101,10 +101,12 @@ struct rcx_plan {
  * pseudo-code does. No call returns an error: the first failure latches, later
  * calls do nothing, and rcx_sched_finish() reports it.
  */
+struct rcx_frame;
 struct rcx_builder {
     struct rcx_heap *heap;
     const struct rcx_log *log;
-    const struct rcx_shape *shape;
+    const struct rcx_shape *shape; /* inside of the frame */
+    const struct rcx_frame *frame; /* through which steps go; NULL: none */
     struct rcx_step *steps;
     uint32_t step_count;
     uint32_t step_capacity;
@@ -121,6 +123,8 @@ void rcx_builder_free(struct rcx_builder *b);
 /* Begin a schedule for shape, which stays valid until it is finished. */
 void rcx_builder_begin(struct rcx_builder *b, const struct rcx_shape *shape);
 void rcx_builder_fail(struct rcx_builder *b, rcx_status_t status);
+/* The algorithm is wrong: fails, and says why. */
+void rcx_builder_refuse(struct rcx_builder *b, const char *why);
 
 /*
  * Infer from overlapping spans which step must wait for which (read after

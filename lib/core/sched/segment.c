@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * An algorithm writes the schedule of a segment as if its blocks lay side by
- * side. In reduce_scatter they do not: spread() moves every span to where its
- * blocks are, and cuts what crosses from one block into the next.
- */
 #include "core/sched/segment.h"
 
 #include <stdlib.h>
-#include <string.h>
+
+#include "core/sched/frame.h"
 
 static size_t least(size_t a, size_t b)
 {
@@ -116,133 +112,6 @@ size_t rcx_row_out_count(const struct rcx_row *row,
     return share(row, rcx_shape_out_count(whole));
 }
 
-/* ---- Spreading ----------------------------------------------------------- */
-
-struct spread {
-    struct rcx_builder *b;
-    struct rcx_blocks from; /* of the segment, side by side */
-    struct rcx_blocks to;   /* of the vector */
-    struct rcx_span out;    /* stands for OUT */
-};
-
-static struct rcx_span block(const struct rcx_blocks *blocks, int i)
-{
-    return rcx_block(blocks,
-                     (struct rcx_span){RCX_BUFFER_IN, 0, blocks->count}, i);
-}
-
-/* Where the first part of span lies that stays in one piece. */
-static struct rcx_span first_piece(const struct spread *s,
-                                   struct rcx_span span)
-{
-    if (span.buffer == RCX_BUFFER_OUT)
-        return rcx_span_sub(s->out, span.offset, span.count);
-    if (span.buffer == RCX_BUFFER_TMP)
-        return span;
-
-    const int i = rcx_block_at(&s->from, span.offset);
-    const struct rcx_span from = block(&s->from, i), to = block(&s->to, i);
-    const size_t at = span.offset - from.offset;
-
-    return rcx_span_sub(to, at, least(span.count, from.count - at));
-}
-
-static struct rcx_span rest_of(struct rcx_span span, size_t count)
-{
-    return rcx_span_sub(span, count, span.count - count);
-}
-
-static void copy(const struct spread *s, struct rcx_span dst,
-                 struct rcx_span src)
-{
-    while (src.count > 0) {
-        const struct rcx_span piece = first_piece(s, src);
-
-        rcx_step_copy(s->b, rcx_span_sub(dst, 0, piece.count), piece);
-        dst = rest_of(dst, piece.count);
-        src = rest_of(src, piece.count);
-    }
-}
-
-static void reduce(const struct spread *s, struct rcx_span dst,
-                   struct rcx_span left, struct rcx_span right)
-{
-    while (dst.count > 0) {
-        const struct rcx_span l = first_piece(s, left);
-        const struct rcx_span r = first_piece(s, right);
-        const size_t count = least(l.count, r.count);
-
-        rcx_step_reduce(s->b, rcx_span_sub(dst, 0, count),
-                        rcx_span_sub(l, 0, count), rcx_span_sub(r, 0, count));
-        dst = rest_of(dst, count);
-        left = rest_of(left, count);
-        right = rest_of(right, count);
-    }
-}
-
-/* A message goes from one place: pieces are brought together before. */
-static void send(const struct spread *s, int peer, struct rcx_span src)
-{
-    struct rcx_span piece = first_piece(s, src);
-
-    if (piece.count < src.count) {
-        piece = rcx_span_scratch(s->b, src.count);
-        copy(s, piece, src);
-    }
-    rcx_step_send(s->b, peer, piece);
-}
-
-static void spread_step(const struct spread *s, const struct rcx_step *step)
-{
-    const struct rcx_span left = {step->left, step->left_at, step->count};
-    const struct rcx_span right = {step->right, step->right_at, step->count};
-    struct rcx_span dst = {step->dst, step->dst_at, step->count};
-
-    if (step->kind != RCX_STEP_SEND)
-        dst = first_piece(s, dst); /* not of IN, so in one piece */
-    switch (step->kind) {
-    case RCX_STEP_SEND:
-        send(s, step->peer, left);
-        break;
-    case RCX_STEP_RECV:
-        rcx_step_recv(s->b, step->peer, dst);
-        break;
-    case RCX_STEP_COPY:
-        copy(s, dst, left);
-        break;
-    default:
-        reduce(s, dst, left, right);
-    }
-}
-
-static void spread(struct rcx_builder *b, const struct rcx_shape *part,
-                   const struct rcx_shape *whole)
-{
-    const uint32_t n = b->step_count;
-    const size_t bytes = n * sizeof *b->steps;
-    struct spread s = {.b = b, .from = rcx_blocks_of(part),
-                       .to = rcx_blocks_of(whole),
-                       .out = rcx_span_out(whole)};
-    struct rcx_step *steps = rcx_heap_alloc(b->heap, bytes + 1);
-
-    if (!steps) {
-        rcx_builder_fail(b, RCX_ERR_NOMEM);
-        return;
-    }
-    if (n > 0)
-        memcpy(steps, b->steps, bytes);
-    b->step_count = 0;
-    b->shape = whole;
-    if (part->alias != whole->alias)
-        s.out = rcx_span_scratch(b, rcx_shape_out_count(part));
-    for (uint32_t i = 0; i < n; i++)
-        spread_step(&s, &steps[i]);
-    if (part->alias != whole->alias)
-        rcx_step_copy(b, rcx_span_sub(rcx_span_out(whole), 0, s.out.count),
-                      s.out);
-    rcx_heap_free(b->heap, steps);
-}
-
 /* ---- Building ------------------------------------------------------------ */
 
 /* The segment's blocks; NULL where they are equal, or there is no memory. */
@@ -273,28 +142,33 @@ static bool is_cut(const struct rcx_shape *whole, const struct rcx_row *row)
     return row->first > 0 || row->width < rcx_blocks_largest(&blocks);
 }
 
+/*
+ * The algorithm sees the segment's blocks side by side; its frame finds each in
+ * its place. Over the start of IN, the result of a segment covers other blocks
+ * than the algorithm would think: it is moved there at the end.
+ */
 static void build_spread(struct rcx_builder *b, const struct rcx_algo *algo,
                          const struct rcx_shape *whole,
                          const struct rcx_row *row)
 {
-    struct rcx_shape part = *whole;
     size_t *const displs = displs_of(b, whole, row);
+    const bool moves = displs && whole->alias == RCX_ALIAS_SAME;
+    const struct rcx_blocks places = rcx_blocks_of(whole);
+    const struct rcx_group all = rcx_group_all(whole);
+    const struct rcx_span out = rcx_span_sub(rcx_span_out(whole), 0,
+                                             rcx_row_out_count(row, whole));
+    struct rcx_frame frame = {.group = &all, .in = rcx_span_in(whole),
+                              .out = moves ? rcx_span_scratch(b, out.count)
+                                           : out,
+                              .places = &places};
+    struct rcx_shape part = *whole;
 
     part.displs = displs;
     part.count = displs ? displs[whole->size]
                         : row->width * (size_t)whole->size;
-    /*
-     * Over the start of IN, the result of a segment covers other blocks than
-     * the algorithm would think. It is moved there at the end.
-     */
-    if (displs && whole->alias == RCX_ALIAS_SAME)
-        part.alias = RCX_ALIAS_NONE;
-    b->shape = &part;
-    if (b->status == RCX_OK)
-        algo->build(b, &part);
-    if (b->status == RCX_OK)
-        spread(b, &part, whole);
-    b->shape = whole;
+    rcx_frame_build(b, algo, &part, &frame);
+    if (moves)
+        rcx_step_copy(b, out, frame.out);
     rcx_heap_free(b->heap, displs);
 }
 

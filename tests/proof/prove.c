@@ -69,6 +69,7 @@ struct simulated_call proof_call_of(const struct proof_case *c)
     enum rcx_alias *alias = malloc((size_t)c->size * sizeof *alias);
     struct simulated_call call = {
         .algo = c->algo, .alias = alias, .layout = RCX_TAG_LAYOUT,
+        .frame = c->frame,
         .shape = {.coll = c->algo->coll, .size = c->size, .root = c->root,
                   .count = c->count, .elem_bytes = proof_atoms.elem_bytes,
                   .commutative = c->commutative}};
@@ -152,11 +153,12 @@ static size_t describe_case(const struct proof *p)
     return (size_t)snprintf(
         p->report->text, PROOF_TEXT,
         "%s %s%s fails: p=%d root=%d count=%zu segment=%zu (at %zu) blocks=%s "
-        "%s%s%s, seed %#llx, %s sends\n  ", rcx_coll_name(c->algo->coll),
+        "%s%s%s%s, seed %#llx, %s sends\n  ", rcx_coll_name(c->algo->coll),
         c->algo->name, params, c->size, c->root, c->count, c->segment,
         p->s.row.first, blocks[c->blocks], places[c->place],
         c->commutative ? "" : ", op does not commute",
-        c->narrow ? ", narrow tags" : "", (unsigned long long)p->seed,
+        c->narrow ? ", narrow tags" : "",
+        c->frame ? ", in a frame" : "", (unsigned long long)p->seed,
         sends[p->sends]);
 }
 

@@ -46,6 +46,7 @@ struct proof_case {
     int64_t params[RCX_PARAMS]; /* auto is settled as the library does */
     /* Tags that number messages by two bits only; costs are not checked. */
     bool narrow;
+    const struct simulated_frame *frame; /* of size ranks; NULL: none */
 };
 
 struct proof_options {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "framed.h"
 #include "transport/sim.h"
 
 enum { GATE = -1 /* as a peer */ };
@@ -53,16 +54,19 @@ static void count_steps(struct simulation *s, struct simulated_rank *rank)
     s->messages += rank->messages;
 }
 
+/* whole: where there is a frame, the shape outside, valid until b is finished. */
 static void write_steps(struct rcx_builder *b,
                         const struct simulated_call *call,
-                        const struct rcx_shape *shape)
+                        const struct rcx_shape *shape, struct rcx_shape *whole)
 {
     if (call->row) {
         rcx_row_build(b, call->algo, shape, call->row);
-        return;
+    } else if (call->frame) {
+        framed_write(b, call, shape, whole);
+    } else {
+        rcx_builder_begin(b, shape);
+        call->algo->build(b, shape);
     }
-    rcx_builder_begin(b, shape);
-    call->algo->build(b, shape);
 }
 
 static bool build_rank(struct simulation *s, struct rcx_builder *b,
@@ -70,10 +74,11 @@ static bool build_rank(struct simulation *s, struct rcx_builder *b,
 {
     const struct simulation_hooks *hooks = call->hooks;
     struct simulated_rank *rank = &s->ranks[i];
+    struct rcx_shape whole;
     rcx_status_t status;
 
     rank->shape = shape_of(call, i);
-    write_steps(b, call, &rank->shape);
+    write_steps(b, call, &rank->shape, &whole);
     if (hooks && hooks->steps)
         hooks->steps(b, &rank->shape, hooks->arg);
     status = rcx_sched_finish(b, rcx_tag_message_window(&s->layout),
@@ -84,6 +89,8 @@ static bool build_rank(struct simulation *s, struct rcx_builder *b,
                      rcx_status_string(status));
         return false;
     }
+    if (call->frame && !framed_take(s, call, rank))
+        return false;
     if (hooks && hooks->plan)
         hooks->plan(rank->plan, &rank->shape, hooks->arg);
     count_steps(s, rank);
@@ -109,6 +116,7 @@ bool simulation_open(struct simulation *s, const struct simulated_call *call)
         s->log.rank = i;
         good = build_rank(s, &b, call, i);
     }
+    good = good && (!call->frame || framed_check_others(s, &b, call));
     rcx_builder_free(&b);
     return good;
 }
@@ -157,11 +165,11 @@ bool simulation_same_steps(const struct simulated_call *a,
     rcx_builder_init(&builder[0], &heap, &log);
     rcx_builder_init(&builder[1], &heap, &log);
     for (int r = 0; r < a->shape.size && same; r++) {
-        struct rcx_shape shape[2];
+        struct rcx_shape shape[2], whole[2];
 
         for (int k = 0; k < 2; k++) {
             shape[k] = shape_of(call[k], r);
-            write_steps(&builder[k], call[k], &shape[k]);
+            write_steps(&builder[k], call[k], &shape[k], &whole[k]);
         }
         same = same_steps(&builder[0], &builder[1]);
     }
@@ -442,7 +450,9 @@ static bool prepare_exec(struct simulated_rank *rank, struct simulation *s,
     x->tag_base = 0; /* one call, so nothing to tell apart */
     memcpy(x->base, rank->base, sizeof x->base);
     x->base[RCX_BUFFER_IN] += s->row.first * x->elem_bytes;
+    x->base[RCX_BUFFER_IN] -= rank->in_at * x->elem_bytes;
     x->base[RCX_BUFFER_OUT] += s->row.first * x->elem_bytes;
+    x->base[RCX_BUFFER_OUT] -= rank->out_at * x->elem_bytes;
     return true;
 }
 

@@ -20,11 +20,14 @@ struct simulation_hooks {
     void *arg;
 };
 
+struct simulated_frame; /* see framed.h */
+
 struct simulated_call {
     const struct rcx_algo *algo;
     struct rcx_shape shape;       /* of all ranks; rank, alias are not read */
     const enum rcx_alias *alias;  /* by rank; NULL: NONE */
     const struct rcx_row *row;    /* of segments, the first; NULL: the whole */
+    const struct simulated_frame *frame; /* NULL: none */
     struct rcx_tag_layout layout;
     const struct simulation_hooks *hooks; /* NULL: none */
 };
@@ -33,6 +36,7 @@ struct simulated_rank {
     struct rcx_shape shape;
     struct rcx_plan *plan;
     struct rcx_plan *gated; /* the plan, for steps in any order; or NULL */
+    size_t in_at, out_at; /* where the frame's spans begin in IN and OUT */
     size_t first_step; /* of its steps among those of all ranks */
     uint64_t messages; /* that it sends */
     uint64_t sent;     /* elements */

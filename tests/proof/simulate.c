@@ -54,7 +54,7 @@ static void count_steps(struct simulation *s, struct simulated_rank *rank)
     s->messages += rank->messages;
 }
 
-/* whole: where there is a frame, the shape outside, valid until b is finished. */
+/* whole: where there is a frame, the shape outside; valid until b is done. */
 static void write_steps(struct rcx_builder *b,
                         const struct simulated_call *call,
                         const struct rcx_shape *shape, struct rcx_shape *whole)

@@ -98,7 +98,7 @@ need_programs()
     for program in munged slurmctld slurmd srun sinfo setsid "$@"; do
         command -v "$program" >/dev/null || skip "$program is not installed"
     done
-    user=$(id -un 2>/dev/null) || skip "user $(id -u) has no name"
+    id -un >/dev/null 2>&1 || skip "user $(id -u) has no name"
 }
 
 make_folder()
@@ -116,6 +116,8 @@ make_folder()
 
 write_conf()
 {
+    local user
+    user=$(id -un)
     # Two slurmd on one host need %n in each path, or the PMIx plugin of the
     # second one fails.
     cat >"$dir/slurm.conf" <<END

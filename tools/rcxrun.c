@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #ifndef RCXRUN_VERSION
@@ -42,47 +41,8 @@ static const char usage[] =
     "rcxrun failed; 2 wrong usage; 124 timeout; 126 the program cannot be run; 127\n"
     "it was not found. If a signal ends rcxrun it dies of it after the ranks did.\n";
 
-void rcxrun_warn(const char *format, ...)
-{
-    char text[1024];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    fprintf(stderr, "rcxrun: %s\n", text); /* unbuffered: one write, one line */
-}
-
-void rcxrun_die(const char *format, ...)
-{
-    char text[1024];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    rcxrun_warn("%s", text);
-    _exit(RCXRUN_EXIT_INTERNAL);
-}
-
-void *rcxrun_alloc(size_t count, size_t bytes)
-{
-    void *memory = calloc(count, bytes);
-
-    if (memory == NULL)
-        rcxrun_die("out of memory");
-    return memory;
-}
-
-double rcxrun_now(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static void bad_usage(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+static void bad_usage(const char *format, ...)
+    __attribute__((format(printf, 1, 2), noreturn));
 
 static void bad_usage(const char *format, ...)
 {
@@ -90,7 +50,7 @@ static void bad_usage(const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
+    vsnprintf(text, sizeof text, format, args);
     va_end(args);
     rcxrun_warn("%s (try rcxrun --help)", text);
     exit(RCXRUN_EXIT_USAGE);
@@ -124,10 +84,10 @@ static void parse_variable(const char *text)
     const char *equals = strchr(text, '=');
     char *copy;
 
-    if (equals == NULL || equals == text)
+    if (!equals || equals == text)
         bad_usage("-x %s: not NAME=VALUE", text);
     copy = strdup(text); /* putenv keeps it */
-    if (copy == NULL || putenv(copy) != 0)
+    if (!copy || putenv(copy) != 0)
         rcxrun_die("out of memory");
 }
 
@@ -135,33 +95,59 @@ static void parse(int argc, char **argv, struct rcxrun_options *options)
 {
     enum { NODES = 256, VERSION };
     static const struct option names[] = {
-        {"np", required_argument, NULL, 'n'},      {"nodes", required_argument, NULL, NODES},
-        {"prefix", no_argument, NULL, 'p'},        {"bind", no_argument, NULL, 'b'},
-        {"pin", no_argument, NULL, 'b'},           {"keep-going", no_argument, NULL, 'k'},
-        {"timeout", required_argument, NULL, 't'}, {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, VERSION},   {NULL, 0, NULL, 0},
+        {"np", required_argument, NULL, 'n'},
+        {"nodes", required_argument, NULL, NODES},
+        {"prefix", no_argument, NULL, 'p'},
+        {"bind", no_argument, NULL, 'b'},
+        {"pin", no_argument, NULL, 'b'},
+        {"keep-going", no_argument, NULL, 'k'},
+        {"timeout", required_argument, NULL, 't'},
+        {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, VERSION},
+        {NULL, 0, NULL, 0},
     };
     int c;
 
     /* "+": stop at the program; its options are its own. */
     while ((c = getopt_long(argc, argv, "+n:pbkt:x:h", names, NULL)) != -1) {
         switch (c) {
-        case 'n': options->size = parse_int("-n", optarg, RCXRUN_MAX_RANKS); break;
-        case NODES: options->nodes = parse_int("--nodes", optarg, RCXRUN_MAX_RANKS); break;
-        case 'p': options->prefix = true; break;
-        case 'b': options->bind = true; break;
-        case 'k': options->keep_going = true; break;
-        case 't': options->timeout_s = parse_seconds(optarg); break;
-        case 'x': parse_variable(optarg); break;
-        case 'h': fputs(usage, stdout); exit(0);
-        case VERSION: puts("rcxrun (RCX) " RCXRUN_VERSION); exit(0);
-        default: fputs("Try rcxrun --help.\n", stderr); exit(RCXRUN_EXIT_USAGE);
+        case 'n':
+            options->size = parse_int("-n", optarg, RCXRUN_MAX_RANKS);
+            break;
+        case NODES:
+            options->nodes = parse_int("--nodes", optarg, RCXRUN_MAX_RANKS);
+            break;
+        case 'p':
+            options->prefix = true;
+            break;
+        case 'b':
+            options->bind = true;
+            break;
+        case 'k':
+            options->keep_going = true;
+            break;
+        case 't':
+            options->timeout_s = parse_seconds(optarg);
+            break;
+        case 'x':
+            parse_variable(optarg);
+            break;
+        case 'h':
+            fputs(usage, stdout);
+            exit(0);
+        case VERSION:
+            puts("rcxrun (RCX) " RCXRUN_VERSION);
+            exit(0);
+        default:
+            fputs("Try rcxrun --help.\n", stderr);
+            exit(RCXRUN_EXIT_USAGE);
         }
     }
     if (optind == argc)
         bad_usage("no program given");
     if (options->nodes > options->size)
-        bad_usage("--nodes %d: more nodes than ranks (%d)", options->nodes, options->size);
+        bad_usage("--nodes %d: more nodes than ranks (%d)", options->nodes,
+                  options->size);
     options->argv = argv + optind;
 }
 
@@ -194,5 +180,6 @@ int main(int argc, char **argv)
     free(path);
     if (signal_number != 0)
         die_of(signal_number);
-    _exit(status); /* PMIx's threads still run: no destructors under their feet */
+    _exit(
+        status); /* PMIx's threads still run: no destructors under their feet */
 }

@@ -3,6 +3,7 @@
  * rcxrun: the parts of RCX's launcher for one machine.
  *
  *   rcxrun.c           options, main
+ *   rcxrun_base.c      messages, memory, time: what all parts use
  *   rcxrun_job.c       the event loop: who failed, who is to be killed, when
  *   rcxrun_children.c  environment, fork, exec
  *   rcxrun_output.c    --prefix: pipes and lines
@@ -42,13 +43,15 @@ struct rcxrun_options {
 
 void rcxrun_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Ends rcxrun at once; the watcher (rcxrun_cleanup.c) tidies up. */
-void rcxrun_die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+void rcxrun_die(const char *format, ...)
+    __attribute__((format(printf, 1, 2), noreturn));
 void *rcxrun_alloc(size_t count, size_t bytes);
 double rcxrun_now(void);
 
 /* --- rcxrun_job.c: runs the job, returns rcxrun's exit status --- */
 
-int rcxrun_job_run(const struct rcxrun_options *options, const char *path, int *signal_p);
+int rcxrun_job_run(const struct rcxrun_options *options, const char *path,
+                   int *signal_p);
 
 /* --- rcxrun_children.c --- */
 
@@ -56,12 +59,13 @@ int rcxrun_job_run(const struct rcxrun_options *options, const char *path, int *
 int rcxrun_find_program(const char *name, char **path_p);
 void rcxrun_scrub_environment(void);
 
-/* What the children get back: the masks and limits rcxrun changed for itself. */
+/* What the children get back: the masks and limits rcxrun changed for itself.
+ */
 void rcxrun_save_process_state(void);
 
 /* Starts one rank; out_fd and err_fd are -1 (inherit) or a pipe's end. */
-pid_t rcxrun_spawn(const struct rcxrun_options *options, const char *path, int rank,
-                   int out_fd, int err_fd);
+pid_t rcxrun_spawn(const struct rcxrun_options *options, const char *path,
+                   int rank, int out_fd, int err_fd);
 
 /* Why execve() failed in a rank that exited with RCXRUN_EXIT_NOEXEC, or 0. */
 int rcxrun_exec_error(void);
@@ -76,7 +80,8 @@ struct rcxrun_stream {
     size_t length, capacity;
 };
 
-void rcxrun_stream_open(struct rcxrun_stream *stream, int rank, int to, int *child_fd_p);
+void rcxrun_stream_open(struct rcxrun_stream *stream, int rank, int to,
+                        int *child_fd_p);
 void rcxrun_stream_read(struct rcxrun_stream *stream);
 /* Takes what the pipe holds, prints a last partial line, closes. */
 void rcxrun_stream_close(struct rcxrun_stream *stream);
@@ -89,15 +94,16 @@ struct rcxrun_abort {
     char message[256];
 };
 
-int rcxrun_server_start(const struct rcxrun_options *options, const char *folder, int wake_fd);
+int rcxrun_server_start(const struct rcxrun_options *options,
+                        const char *folder, int wake_fd);
 int rcxrun_server_child_env(int rank, char ***env_p);
 /* True once a rank has called PMIx_Abort. */
 bool rcxrun_server_abort(struct rcxrun_abort *abort_p);
 
 /*
  * Stop serving: PMIx 4.2's thread can crash when ranks that wait in a fence are
- * killed, so it is held before they are. A rank that calls PMIx on SIGTERM waits
- * in vain, until the grace ends.
+ * killed, so it is held before they are. A rank that calls PMIx on SIGTERM
+ * waits in vain, until the grace ends.
  */
 void rcxrun_server_stop(void);
 
@@ -108,7 +114,8 @@ const char *rcxrun_cleanup_begin(int size);
 void rcxrun_cleanup_add_rank(int rank, pid_t pid);
 /* A descendant of a rank that became ours when its parent died. */
 void rcxrun_cleanup_add_adopted(pid_t pid);
-/* Kills descendants that outlived their ranks; removes folder and shared memory. */
+/* Kills descendants that outlived their ranks; removes folder and shared
+ * memory. */
 void rcxrun_cleanup_end(void);
 
 #endif

@@ -40,13 +40,14 @@ static int search_path(const char *name, char **path_p)
     const char *list = getenv("PATH");
     int status = RCXRUN_EXIT_NOTFOUND;
 
-    if (list == NULL)
+    if (!list)
         list = "/usr/local/bin:/usr/bin:/bin";
     for (;;) {
         const size_t length = strcspn(list, ":");
         int found;
 
-        if (asprintf(path_p, "%.*s%s%s", (int)length, list, length > 0 ? "/" : "./", name) < 0)
+        if (asprintf(path_p, "%.*s%s%s", (int)length, list,
+                     length > 0 ? "/" : "./", name) < 0)
             rcxrun_die("out of memory");
         found = check_file(*path_p);
         if (found == 0)
@@ -84,32 +85,58 @@ int rcxrun_find_program(const char *name, char **path_p)
 
 /*
  * What an outer launcher says about its own ranks would make a child believe
- * that it is one of those. A name that ends in '*' stands for all that begin so.
- * User settings (PMIX_MCA_*, the job's SLURM_JOB_*) stay.
+ * that it is one of those. A name that ends in '*' stands for all that begin
+ * so. User settings (PMIX_MCA_*, the job's SLURM_JOB_*) stay.
  */
 static const char *const launcher_variables[] = {
-    "PMIX_*", "PMI_*", "PMI2_*", "PRTE_*", "OMPI_COMM_WORLD_*", "OMPI_UNIVERSE_SIZE",
-    "OMPI_APP_CTX_NUM_PROCS", "OMPI_FIRST_RANKS", "OMPI_NUM_APP_CTX", "OMPI_ARGV",
-    "OMPI_COMMAND", "OMPI_FILE_LOCATION", "OMPI_MCA_ess*", "OMPI_MCA_orte_*", "OMPI_MCA_pmix",
-    "ORTE_*", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", "HYDI_CONTROL_FD", "FLUX_TASK_*",
-    "SLURM_PROCID", "SLURM_LOCALID", "SLURM_NODEID", "SLURM_GTIDS", "SLURM_NTASKS",
-    "SLURM_NPROCS", "SLURM_TASK_PID", "SLURM_STEP*", "SLURM_SRUN_*", "SLURM_PMIX*",
-    "SLURM_MPI_TYPE", "SLURM_LAUNCH_NODE_IPADDR",
+    "PMIX_*",
+    "PMI_*",
+    "PMI2_*",
+    "PRTE_*",
+    "OMPI_COMM_WORLD_*",
+    "OMPI_UNIVERSE_SIZE",
+    "OMPI_APP_CTX_NUM_PROCS",
+    "OMPI_FIRST_RANKS",
+    "OMPI_NUM_APP_CTX",
+    "OMPI_ARGV",
+    "OMPI_COMMAND",
+    "OMPI_FILE_LOCATION",
+    "OMPI_MCA_ess*",
+    "OMPI_MCA_orte_*",
+    "OMPI_MCA_pmix",
+    "ORTE_*",
+    "MPI_LOCALRANKID",
+    "MPI_LOCALNRANKS",
+    "HYDI_CONTROL_FD",
+    "FLUX_TASK_*",
+    "SLURM_PROCID",
+    "SLURM_LOCALID",
+    "SLURM_NODEID",
+    "SLURM_GTIDS",
+    "SLURM_NTASKS",
+    "SLURM_NPROCS",
+    "SLURM_TASK_PID",
+    "SLURM_STEP*",
+    "SLURM_SRUN_*",
+    "SLURM_PMIX*",
+    "SLURM_MPI_TYPE",
+    "SLURM_LAUNCH_NODE_IPADDR",
 };
 
 static bool matches(const char *pattern, const char *variable)
 {
     const size_t length = strcspn(pattern, "*");
 
-    return strncmp(pattern, variable, length) == 0
-           && (pattern[length] == '*' || variable[length] == '=');
+    return strncmp(pattern, variable, length) == 0 &&
+           (pattern[length] == '*' || variable[length] == '=');
 }
 
 static bool of_launcher(const char *variable)
 {
     if (matches("PMIX_MCA_*", variable))
         return false;
-    for (size_t i = 0; i < sizeof(launcher_variables) / sizeof(launcher_variables[0]); ++i) {
+    for (size_t i = 0;
+         i < sizeof launcher_variables / sizeof launcher_variables[0]; i++) {
         if (matches(launcher_variables[i], variable))
             return true;
     }
@@ -120,11 +147,11 @@ void rcxrun_scrub_environment(void)
 {
     char **to = environ;
 
-    for (char **from = environ; from != NULL && *from != NULL; ++from) {
+    for (char **from = environ; from && *from; from++) {
         if (!of_launcher(*from))
             *to++ = *from;
     }
-    if (to != NULL)
+    if (to)
         *to = NULL;
 }
 
@@ -134,12 +161,12 @@ static char **copy_environment(void)
     size_t count = 0;
     char **copy;
 
-    while (environ[count] != NULL)
-        ++count;
-    copy = rcxrun_alloc(count + 1, sizeof(*copy));
-    for (size_t i = 0; i < count; ++i) {
+    while (environ[count])
+        count++;
+    copy = rcxrun_alloc(count + 1, sizeof *copy);
+    for (size_t i = 0; i < count; i++) {
         copy[i] = strdup(environ[i]);
-        if (copy[i] == NULL)
+        if (!copy[i])
             rcxrun_die("out of memory");
     }
     return copy;
@@ -161,13 +188,14 @@ void rcxrun_save_process_state(void)
     sigprocmask(SIG_BLOCK, NULL, &saved_mask);
     /* A reader that goes away must not keep us from cleaning up. */
     sigaction(SIGPIPE, &ignore, &saved_pipe);
-    signal(SIGCHLD, SIG_DFL); /* ignored, there would be no status to wait for */
+    signal(SIGCHLD,
+           SIG_DFL); /* ignored, there would be no status to wait for */
     getrlimit(RLIMIT_NOFILE, &saved_files);
     files = saved_files;
     files.rlim_cur = files.rlim_max; /* up to three descriptors per rank */
     setrlimit(RLIMIT_NOFILE, &files);
-    sched_getaffinity(0, sizeof(usable_cpus), &usable_cpus);
-    exec_error = mmap(NULL, sizeof(*exec_error), PROT_READ | PROT_WRITE,
+    sched_getaffinity(0, sizeof usable_cpus, &usable_cpus);
+    exec_error = mmap(NULL, sizeof *exec_error, PROT_READ | PROT_WRITE,
                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (exec_error == MAP_FAILED)
         rcxrun_die("mmap: %s", strerror(errno));
@@ -178,7 +206,7 @@ static void cpu_of(int rank, cpu_set_t *set)
     int left = rank % CPU_COUNT(&usable_cpus);
 
     CPU_ZERO(set);
-    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
         if (CPU_ISSET(cpu, &usable_cpus) && left-- == 0)
             CPU_SET(cpu, set);
     }
@@ -205,8 +233,8 @@ static void __attribute__((noreturn)) exec_child(const struct child *child)
         dup2(child->out_fd, STDOUT_FILENO);
     if (child->err_fd >= 0)
         dup2(child->err_fd, STDERR_FILENO);
-    if (child->cpus != NULL)
-        sched_setaffinity(0, sizeof(*child->cpus), child->cpus);
+    if (child->cpus)
+        sched_setaffinity(0, sizeof *child->cpus, child->cpus);
     setrlimit(RLIMIT_NOFILE, &saved_files);
     sigaction(SIGPIPE, &saved_pipe, NULL);
     sigprocmask(SIG_SETMASK, &saved_mask, NULL);
@@ -220,8 +248,8 @@ int rcxrun_exec_error(void)
     return *exec_error;
 }
 
-pid_t rcxrun_spawn(const struct rcxrun_options *options, const char *path, int rank, int out_fd,
-                   int err_fd)
+pid_t rcxrun_spawn(const struct rcxrun_options *options, const char *path,
+                   int rank, int out_fd, int err_fd)
 {
     struct child child = {
         .path = path,
@@ -248,7 +276,7 @@ pid_t rcxrun_spawn(const struct rcxrun_options *options, const char *path, int r
         rcxrun_warn("cannot fork rank %d: %s", rank, strerror(errno));
     if (child.in_fd >= 0)
         close(child.in_fd);
-    for (char **entry = child.env; *entry != NULL; ++entry)
+    for (char **entry = child.env; *entry; entry++)
         free(*entry);
     free(child.env);
     return pid;

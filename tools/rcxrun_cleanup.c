@@ -33,7 +33,8 @@ struct record {
     struct timespec start;
     int size;
     int n_adopted;
-    pid_t pids[]; /* of the ranks (each the leader of its group), then adopted ones */
+    pid_t pids[]; /* of the ranks (each the leader of its group), then adopted
+                     ones */
 };
 
 static struct record *record;
@@ -50,7 +51,7 @@ static void pause_ms(int ms)
 
 static bool is_of_job(pid_t pid)
 {
-    for (int i = 0; i < record->size + record->n_adopted; ++i) {
+    for (int i = 0; i < record->size + record->n_adopted; i++) {
         if (pid != 0 && record->pids[i] == pid)
             return true;
     }
@@ -58,33 +59,37 @@ static bool is_of_job(pid_t pid)
 }
 
 /* UCX marks a segment for removal right after attaching it; a process killed
- * between the two leaves it with its name as the creator and nobody attached. */
+ * between the two leaves it with its name as the creator and nobody attached.
+ */
 static void remove_sysv_segments(void)
 {
     struct shm_info info;
     const int last = shmctl(0, SHM_INFO, (struct shmid_ds *)&info);
 
-    for (int i = 0; i <= last; ++i) {
+    for (int i = 0; i <= last; i++) {
         struct shmid_ds segment;
         const int id = shmctl(i, SHM_STAT, &segment);
 
-        if (id >= 0 && segment.shm_nattch == 0 && segment.shm_ctime >= record->start.tv_sec
-            && is_of_job(segment.shm_cpid))
+        if (id >= 0 && segment.shm_nattch == 0 &&
+            segment.shm_ctime >= record->start.tv_sec &&
+            is_of_job(segment.shm_cpid))
             shmctl(id, IPC_RMID, NULL);
     }
 }
 
 static bool is_newer(const struct timespec *time)
 {
-    return time->tv_sec > record->start.tv_sec
-           || (time->tv_sec == record->start.tv_sec && time->tv_nsec >= record->start.tv_nsec);
+    return time->tv_sec > record->start.tv_sec ||
+           (time->tv_sec == record->start.tv_sec &&
+            time->tv_nsec >= record->start.tv_nsec);
 }
 
 /* A write lease is granted only where nobody else has the file open or mapped,
  * in whichever container: the way to know that its makers are dead. */
 static bool is_unused(int dir, const char *name)
 {
-    const int fd = openat(dir, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    const int fd =
+        openat(dir, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     bool unused;
 
     if (fd < 0)
@@ -101,15 +106,15 @@ static void remove_posix_objects(void)
     DIR *dir = opendir("/dev/shm");
     struct dirent *entry;
 
-    if (dir == NULL)
+    if (!dir)
         return;
-    while ((entry = readdir(dir)) != NULL) {
+    while ((entry = readdir(dir))) {
         struct stat st;
 
-        if (strncmp(entry->d_name, "ucx_shm_posix_", 14) == 0
-            && fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0
-            && S_ISREG(st.st_mode) && st.st_uid == geteuid() && is_newer(&st.st_ctim)
-            && is_unused(dirfd(dir), entry->d_name))
+        if (strncmp(entry->d_name, "ucx_shm_posix_", 14) == 0 &&
+            fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+            is_newer(&st.st_ctim) && is_unused(dirfd(dir), entry->d_name))
             unlinkat(dirfd(dir), entry->d_name, 0);
     }
     closedir(dir);
@@ -117,7 +122,8 @@ static void remove_posix_objects(void)
 
 /* --- the folder --- */
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *at)
+static int remove_entry(const char *path, const struct stat *st, int type,
+                        struct FTW *at)
 {
     (void)st, (void)type, (void)at;
     remove(path);
@@ -135,11 +141,12 @@ static void remove_files(void)
 
 static void kill_groups(void)
 {
-    for (int left_ms = GRACE_MS; left_ms > 0; --left_ms) {
+    for (int left_ms = GRACE_MS; left_ms > 0; left_ms--) {
         bool alive = false;
 
-        for (int rank = 0; rank < record->size; ++rank) {
-            if (record->pids[rank] > 0 && kill(-record->pids[rank], SIGKILL) == 0)
+        for (int rank = 0; rank < record->size; rank++) {
+            if (record->pids[rank] > 0 &&
+                kill(-record->pids[rank], SIGKILL) == 0)
                 alive = true;
         }
         if (!alive)
@@ -155,7 +162,7 @@ static void __attribute__((noreturn)) watch(int fd)
     char byte;
 
     setsid(); /* out of reach of the terminal's signals */
-    for (int i = 0; i < 3; ++i)
+    for (int i = 0; i < 3; i++)
         dup2(null, i); /* whoever reads our output must not wait for us */
     prctl(PR_SET_NAME, "rcxrun-watch");
     do
@@ -197,18 +204,21 @@ static void stop_watcher(void)
 const char *rcxrun_cleanup_begin(int size)
 {
     const char *base = getenv("TMPDIR");
-    const size_t bytes = sizeof(*record) + (size_t)(size + MAX_ADOPTED) * sizeof(pid_t);
+    const size_t bytes =
+        sizeof *record + (size_t)(size + MAX_ADOPTED) * sizeof(pid_t);
 
-    record = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    record = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (record == MAP_FAILED)
         rcxrun_die("mmap: %s", strerror(errno));
     record->size = size;
-    clock_gettime(CLOCK_REALTIME_COARSE, &record->start); /* the clock of file times */
+    clock_gettime(CLOCK_REALTIME_COARSE,
+                  &record->start); /* the clock of file times */
 
-    if (base == NULL || base[0] != '/')
+    if (!base || base[0] != '/')
         base = "/tmp";
-    snprintf(folder, sizeof(folder), "%s/rcxrun.XXXXXX", base);
-    if (mkdtemp(folder) == NULL)
+    snprintf(folder, sizeof folder, "%s/rcxrun.XXXXXX", base);
+    if (!mkdtemp(folder))
         rcxrun_die("cannot make the folder %s: %s", folder, strerror(errno));
     start_watcher();
     /* From here on orphaned descendants of the ranks become our children. */
@@ -234,17 +244,18 @@ static bool is_our_child(const char *pid)
     ssize_t length;
     int fd, parent = 0;
 
-    snprintf(path, sizeof(path), "/proc/%s/stat", pid);
+    snprintf(path, sizeof path, "/proc/%s/stat", pid);
     fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return false;
-    length = read(fd, text, sizeof(text) - 1);
+    length = read(fd, text, sizeof text - 1);
     close(fd);
     if (length <= 0)
         return false;
     text[length] = '\0';
     name_end = strrchr(text, ')'); /* the name may hold anything */
-    return name_end != NULL && sscanf(name_end, ") %*c %d", &parent) == 1 && parent == getpid();
+    return name_end && sscanf(name_end, ") %*c %d", &parent) == 1 &&
+           parent == getpid();
 }
 
 static void kill_children(void)
@@ -252,19 +263,21 @@ static void kill_children(void)
     DIR *dir = opendir("/proc");
     struct dirent *entry;
 
-    if (dir == NULL)
+    if (!dir)
         return;
-    while ((entry = readdir(dir)) != NULL) {
-        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' && is_our_child(entry->d_name))
+    while ((entry = readdir(dir))) {
+        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
+            is_our_child(entry->d_name))
             kill(atoi(entry->d_name), SIGKILL);
     }
     closedir(dir);
 }
 
-/* The children of those that we kill become ours in turn, until none is left. */
+/* The children of those that we kill become ours in turn, until none is left.
+ */
 static void kill_leftovers(void)
 {
-    for (int left_ms = GRACE_MS; left_ms > 0; --left_ms) {
+    for (int left_ms = GRACE_MS; left_ms > 0; left_ms--) {
         pid_t pid;
 
         while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)

@@ -35,9 +35,9 @@ struct job {
     struct pollfd *polls;
     int n_polls;
 
-    int status;       /* of the first failure; 0 while there is none */
-    int signal;       /* that ended rcxrun, or 0 */
-    bool ending;      /* SIGTERM has been sent */
+    int status;  /* of the first failure; 0 while there is none */
+    int signal;  /* that ended rcxrun, or 0 */
+    bool ending; /* SIGTERM has been sent */
     bool abort_seen;
     double timeout_at, kill_at; /* INFINITY: never */
 };
@@ -46,7 +46,7 @@ struct job {
 
 static void signal_ranks(const struct job *job, int number)
 {
-    for (int rank = 0; rank < job->options->size; ++rank) {
+    for (int rank = 0; rank < job->options->size; rank++) {
         const pid_t pid = job->ranks[rank].pid;
 
         /* The group; or the process, if it has not come to setsid() yet. */
@@ -75,7 +75,8 @@ static void kill_job(struct job *job)
 
 /* --- ranks that end --- */
 
-/* True if a rank has called PMIx_Abort: that is the reason for all that follows. */
+/* True if a rank has called PMIx_Abort: that is the reason for all that
+ * follows. */
 static bool see_abort(struct job *job)
 {
     struct rcxrun_abort abort;
@@ -86,8 +87,9 @@ static bool see_abort(struct job *job)
     if (!job->ending) {
         const char *colon = abort.message[0] != '\0' ? ": " : "";
 
-        rcxrun_warn("rank %d (pid %ld) called PMIx_Abort with status %d%s%s", abort.rank,
-                    (long)job->ranks[abort.rank].pid, abort.status, colon, abort.message);
+        rcxrun_warn("rank %d (pid %ld) called PMIx_Abort with status %d%s%s",
+                    abort.rank, (long)job->ranks[abort.rank].pid, abort.status,
+                    colon, abort.message);
         /* An abort is a failure even with a status that reads as success. */
         end_job(job, (abort.status & 0xff) != 0 ? abort.status & 0xff : 1);
     }
@@ -99,11 +101,13 @@ static void report_failure(int rank, pid_t pid, int wait_status)
     if (WIFSIGNALED(wait_status)) {
         const int number = WTERMSIG(wait_status);
 
-        rcxrun_warn("rank %d (pid %ld) killed by signal %d (%s)%s", rank, (long)pid, number,
-                    strsignal(number), WCOREDUMP(wait_status) ? ", core dumped" : "");
-    } else if (WEXITSTATUS(wait_status) == RCXRUN_EXIT_NOEXEC && rcxrun_exec_error() != 0) {
-        rcxrun_warn("rank %d (pid %ld) cannot run the program: %s", rank, (long)pid,
-                    strerror(rcxrun_exec_error()));
+        rcxrun_warn("rank %d (pid %ld) killed by signal %d (%s)%s", rank,
+                    (long)pid, number, strsignal(number),
+                    WCOREDUMP(wait_status) ? ", core dumped" : "");
+    } else if (WEXITSTATUS(wait_status) == RCXRUN_EXIT_NOEXEC &&
+               rcxrun_exec_error() != 0) {
+        rcxrun_warn("rank %d (pid %ld) cannot run the program: %s", rank,
+                    (long)pid, strerror(rcxrun_exec_error()));
     } else {
         rcxrun_warn("rank %d (pid %ld) exited with status %d", rank, (long)pid,
                     WEXITSTATUS(wait_status));
@@ -113,8 +117,9 @@ static void report_failure(int rank, pid_t pid, int wait_status)
 static void rank_ended(struct job *job, int rank, int wait_status)
 {
     const pid_t pid = job->ranks[rank].pid;
-    const int status = WIFSIGNALED(wait_status) ? RCXRUN_EXIT_SIGNAL + WTERMSIG(wait_status)
-                                                : WEXITSTATUS(wait_status);
+    const int status = WIFSIGNALED(wait_status)
+                           ? RCXRUN_EXIT_SIGNAL + WTERMSIG(wait_status)
+                           : WEXITSTATUS(wait_status);
 
     /* Before pid is cleared: the rank that aborted may be this one. */
     if (status != 0 && !see_abort(job) && !job->ending) {
@@ -123,7 +128,7 @@ static void rank_ended(struct job *job, int rank, int wait_status)
             job->status = status;
     }
     job->ranks[rank].pid = 0;
-    --job->n_running;
+    job->n_running--;
     if (status != 0 && !job->options->keep_going)
         end_job(job, status);
 }
@@ -137,7 +142,7 @@ static void reap(struct job *job)
         int rank = 0;
 
         while (rank < job->options->size && job->ranks[rank].pid != pid)
-            ++rank;
+            rank++;
         if (rank < job->options->size)
             rank_ended(job, rank, wait_status);
         else
@@ -151,14 +156,15 @@ static void reap(struct job *job)
  * (nohup). */
 static int block_signals(void)
 {
-    static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+    static const int ending[] = {SIGINT,  SIGTERM, SIGHUP,
+                                 SIGQUIT, SIGUSR1, SIGUSR2};
     struct sigaction action;
     sigset_t set;
     int fd;
 
     sigemptyset(&set);
     sigaddset(&set, SIGCHLD);
-    for (size_t i = 0; i < sizeof(ending) / sizeof(ending[0]); ++i) {
+    for (size_t i = 0; i < sizeof ending / sizeof ending[0]; i++) {
         sigaction(ending[i], NULL, &action);
         if (action.sa_handler != SIG_IGN)
             sigaddset(&set, ending[i]);
@@ -189,7 +195,8 @@ static void take_signals(struct job *job)
 {
     struct signalfd_siginfo info;
 
-    while (read(job->polls[SIGNALS].fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+    while (read(job->polls[SIGNALS].fd, &info, sizeof info) ==
+           (ssize_t)sizeof info)
         take_signal(job, (int)info.ssi_signo);
 }
 
@@ -197,7 +204,7 @@ static void take_signals(struct job *job)
 
 static void take_output(struct job *job)
 {
-    for (int i = STREAMS; i < job->n_polls; ++i) {
+    for (int i = STREAMS; i < job->n_polls; i++) {
         if (job->polls[i].revents != 0) {
             struct rcxrun_stream *stream =
                 &job->ranks[(i - STREAMS) / 2].streams[(i - STREAMS) % 2];
@@ -215,7 +222,8 @@ static void take_time(struct job *job)
     if (now >= job->timeout_at) {
         job->timeout_at = INFINITY;
         if (!job->ending)
-            rcxrun_warn("timeout after %g s, ending the job", job->options->timeout_s);
+            rcxrun_warn("timeout after %g s, ending the job",
+                        job->options->timeout_s);
         end_job(job, RCXRUN_EXIT_TIMEOUT);
     }
     if (now >= job->kill_at)
@@ -224,7 +232,8 @@ static void take_time(struct job *job)
 
 static int ms_to_next(const struct job *job)
 {
-    const double at = job->timeout_at < job->kill_at ? job->timeout_at : job->kill_at;
+    const double at =
+        job->timeout_at < job->kill_at ? job->timeout_at : job->kill_at;
     const double s = at - rcxrun_now();
 
     if (s > 3600)
@@ -235,7 +244,8 @@ static int ms_to_next(const struct job *job)
 static void loop(struct job *job)
 {
     while (job->n_running > 0) {
-        if (poll(job->polls, (nfds_t)job->n_polls, ms_to_next(job)) < 0 && errno != EINTR)
+        if (poll(job->polls, (nfds_t)job->n_polls, ms_to_next(job)) < 0 &&
+            errno != EINTR)
             rcxrun_die("poll: %s", strerror(errno));
         if (job->polls[WAKE].revents != 0) {
             eventfd_t count;
@@ -257,14 +267,15 @@ static int start_rank(struct job *job, const char *path, int rank)
     int fds[2] = {-1, -1};
 
     if (job->options->prefix) {
-        for (int i = 0; i < 2; ++i) {
-            rcxrun_stream_open(&r->streams[i], rank, STDOUT_FILENO + i, &fds[i]);
+        for (int i = 0; i < 2; i++) {
+            rcxrun_stream_open(&r->streams[i], rank, STDOUT_FILENO + i,
+                               &fds[i]);
             job->polls[STREAMS + 2 * rank + i] =
                 (struct pollfd){.fd = r->streams[i].fd, .events = POLLIN};
         }
     }
     r->pid = rcxrun_spawn(job->options, path, rank, fds[0], fds[1]);
-    for (int i = 0; i < 2; ++i) {
+    for (int i = 0; i < 2; i++) {
         if (fds[i] >= 0)
             close(fds[i]);
     }
@@ -273,13 +284,13 @@ static int start_rank(struct job *job, const char *path, int rank)
         return -1;
     }
     rcxrun_cleanup_add_rank(rank, r->pid);
-    ++job->n_running;
+    job->n_running++;
     return 0;
 }
 
 static void start_ranks(struct job *job, const char *path)
 {
-    for (int rank = 0; rank < job->options->size; ++rank) {
+    for (int rank = 0; rank < job->options->size; rank++) {
         if (start_rank(job, path, rank) != 0) {
             end_job(job, RCXRUN_EXIT_INTERNAL);
             return;
@@ -291,19 +302,21 @@ static void init(struct job *job, const struct rcxrun_options *options)
 {
     *job = (struct job){
         .options = options,
-        .ranks = rcxrun_alloc((size_t)options->size, sizeof(*job->ranks)),
+        .ranks = rcxrun_alloc((size_t)options->size, sizeof *job->ranks),
         .n_polls = STREAMS + (options->prefix ? 2 * options->size : 0),
-        .timeout_at = options->timeout_s > 0 ? rcxrun_now() + options->timeout_s : INFINITY,
+        .timeout_at = options->timeout_s > 0 ? rcxrun_now() + options->timeout_s
+                                             : INFINITY,
         .kill_at = INFINITY,
     };
-    job->polls = rcxrun_alloc((size_t)job->n_polls, sizeof(*job->polls));
-    for (int rank = 0; rank < options->size; ++rank)
+    job->polls = rcxrun_alloc((size_t)job->n_polls, sizeof *job->polls);
+    for (int rank = 0; rank < options->size; rank++)
         job->ranks[rank].streams[0].fd = job->ranks[rank].streams[1].fd = -1;
-    for (int i = 0; i < job->n_polls; ++i)
+    for (int i = 0; i < job->n_polls; i++)
         job->polls[i].fd = -1;
 }
 
-int rcxrun_job_run(const struct rcxrun_options *options, const char *path, int *signal_p)
+int rcxrun_job_run(const struct rcxrun_options *options, const char *path,
+                   int *signal_p)
 {
     const char *folder;
     struct job job;
@@ -312,21 +325,23 @@ int rcxrun_job_run(const struct rcxrun_options *options, const char *path, int *
     init(&job, options);
     rcxrun_save_process_state();
     /* Before the watcher and PMIx's thread exist: both inherit the mask. */
-    job.polls[SIGNALS] = (struct pollfd){.fd = block_signals(), .events = POLLIN};
-    job.polls[WAKE] = (struct pollfd){.fd = eventfd(0, EFD_CLOEXEC), .events = POLLIN};
+    job.polls[SIGNALS] =
+        (struct pollfd){.fd = block_signals(), .events = POLLIN};
+    job.polls[WAKE] =
+        (struct pollfd){.fd = eventfd(0, EFD_CLOEXEC), .events = POLLIN};
     folder = rcxrun_cleanup_begin(options->size);
 
     if (rcxrun_server_start(options, folder, job.polls[WAKE].fd) == 0) {
         start_ranks(&job, path);
         loop(&job);
-        /* No PMIx_server_finalize(): with 4.2.2 it hangs in one of 40 jobs whose
-         * ranks were killed in a fence (its thread waits for a lock while we
-         * wait for the thread). The server ends with the process. */
+        /* No PMIx_server_finalize(): with 4.2.2 it hangs in one of 40 jobs
+         * whose ranks were killed in a fence (its thread waits for a lock while
+         * we wait for the thread). The server ends with the process. */
     } else {
         job.status = RCXRUN_EXIT_INTERNAL;
     }
     rcxrun_cleanup_end();
-    for (int rank = 0; rank < options->size; ++rank) {
+    for (int rank = 0; rank < options->size; rank++) {
         rcxrun_stream_close(&job.ranks[rank].streams[0]);
         rcxrun_stream_close(&job.ranks[rank].streams[1]);
     }

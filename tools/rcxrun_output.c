@@ -48,7 +48,8 @@ static int write_all(int fd, const char *text, size_t length)
 }
 
 /* Sends out one or more whole lines in one write. */
-static int write_lines(const struct rcxrun_stream *stream, const char *text, size_t length)
+static int write_lines(const struct rcxrun_stream *stream, const char *text,
+                       size_t length)
 {
     const char *end = text + length;
     char prefix[16];
@@ -57,7 +58,7 @@ static int write_lines(const struct rcxrun_stream *stream, const char *text, siz
     char *out;
     int rc;
 
-    for (const char *at = text; at < end; ++at)
+    for (const char *at = text; at < end; at++)
         lines += *at == '\n';
     out = rcxrun_alloc(length + lines * prefix_length + 1, 1);
     while (text < end) {
@@ -78,7 +79,7 @@ static int write_lines(const struct rcxrun_stream *stream, const char *text, siz
 static int flush_lines(struct rcxrun_stream *stream, bool last)
 {
     const char *newline = memrchr(stream->text, '\n', stream->length);
-    size_t whole = newline == NULL ? 0 : (size_t)(newline + 1 - stream->text);
+    size_t whole = newline ? (size_t)(newline + 1 - stream->text) : 0;
 
     if (last && whole < stream->length) {
         stream->text[stream->length++] = '\n'; /* room: see make_room() */
@@ -100,7 +101,7 @@ static void make_room(struct rcxrun_stream *stream)
         return;
     stream->capacity = 2 * stream->capacity + CHUNK + 1;
     stream->text = realloc(stream->text, stream->capacity);
-    if (stream->text == NULL)
+    if (!stream->text)
         rcxrun_die("out of memory");
 }
 
@@ -119,15 +120,16 @@ static bool read_some(struct rcxrun_stream *stream)
         return false;
     }
     stream->length += (size_t)got;
-    if (flush_lines(stream, false) != 0
-        || (stream->length >= LINE_LIMIT && flush_lines(stream, true) != 0)) {
+    if (flush_lines(stream, false) != 0 ||
+        (stream->length >= LINE_LIMIT && flush_lines(stream, true) != 0)) {
         drop(stream);
         return false;
     }
     return true;
 }
 
-void rcxrun_stream_open(struct rcxrun_stream *stream, int rank, int to, int *child_fd_p)
+void rcxrun_stream_open(struct rcxrun_stream *stream, int rank, int to,
+                        int *child_fd_p)
 {
     int fds[2];
 

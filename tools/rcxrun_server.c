@@ -58,8 +58,9 @@ static pmix_status_t client_event(const pmix_proc_t *proc, void *object,
 /* The abort is noted before the rank is released, so that the main thread
  * finds it whatever it sees first, the event or the rank's end. The library
  * must not be called back from in here: what this returns is the answer. */
-static pmix_status_t client_abort(const pmix_proc_t *proc, void *object, int status,
-                                  const char message[], pmix_proc_t procs[], size_t nprocs,
+static pmix_status_t client_abort(const pmix_proc_t *proc, void *object,
+                                  int status, const char message[],
+                                  pmix_proc_t procs[], size_t nprocs,
                                   pmix_op_cbfunc_t done, void *arg)
 {
     (void)object, (void)procs, (void)nprocs, (void)done, (void)arg;
@@ -67,8 +68,8 @@ static pmix_status_t client_abort(const pmix_proc_t *proc, void *object, int sta
     if (!aborted) {
         first_abort.rank = (int)proc->rank;
         first_abort.status = status;
-        snprintf(first_abort.message, sizeof(first_abort.message), "%s",
-                 message != NULL ? message : "");
+        snprintf(first_abort.message, sizeof first_abort.message, "%s",
+                 message ? message : "");
         aborted = true;
     }
     pthread_mutex_unlock(&abort_lock);
@@ -76,9 +77,9 @@ static pmix_status_t client_abort(const pmix_proc_t *proc, void *object, int sta
     return PMIX_OPERATION_SUCCEEDED;
 }
 
-static pmix_status_t fence(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
-                           size_t ninfo, char *data, size_t ndata, pmix_modex_cbfunc_t done,
-                           void *arg)
+static pmix_status_t fence(const pmix_proc_t procs[], size_t nprocs,
+                           const pmix_info_t info[], size_t ninfo, char *data,
+                           size_t ndata, pmix_modex_cbfunc_t done, void *arg)
 {
     (void)procs, (void)nprocs, (void)info, (void)ninfo;
     done(PMIX_SUCCESS, data, ndata, arg, NULL, NULL);
@@ -86,8 +87,9 @@ static pmix_status_t fence(const pmix_proc_t procs[], size_t nprocs, const pmix_
 }
 
 /* Only asked for a rank that this server does not know. */
-static pmix_status_t direct_modex(const pmix_proc_t *proc, const pmix_info_t info[],
-                                  size_t ninfo, pmix_modex_cbfunc_t done, void *arg)
+static pmix_status_t direct_modex(const pmix_proc_t *proc,
+                                  const pmix_info_t info[], size_t ninfo,
+                                  pmix_modex_cbfunc_t done, void *arg)
 {
     (void)proc, (void)info, (void)ninfo, (void)done, (void)arg;
     return PMIX_ERR_NOT_FOUND;
@@ -113,7 +115,7 @@ static int node_of(int rank)
     int node = (int)((long)rank * options->nodes / options->size);
 
     while (rank >= first_rank(node + 1))
-        ++node;
+        node++;
     return node;
 }
 
@@ -128,10 +130,11 @@ static void node_name(int node, char *name, size_t bytes)
 /* A comma-separated list of the ranks of one node. */
 static char *peers_of(int node)
 {
-    char *list = rcxrun_alloc((size_t)(first_rank(node + 1) - first_rank(node)) + 1, 12);
+    char *list =
+        rcxrun_alloc((size_t)(first_rank(node + 1) - first_rank(node)) + 1, 12);
     char *end = list;
 
-    for (int rank = first_rank(node); rank < first_rank(node + 1); ++rank)
+    for (int rank = first_rank(node); rank < first_rank(node + 1); rank++)
         end += sprintf(end, end == list ? "%d" : ",%d", rank);
     return list;
 }
@@ -144,7 +147,8 @@ static void check(pmix_status_t status, const char *what)
         rcxrun_die("%s failed: %s", what, PMIx_Error_string(status));
 }
 
-static void add(void *list, const char *key, const void *value, pmix_data_type_t type)
+static void add(void *list, const char *key, const void *value,
+                pmix_data_type_t type)
 {
     check(PMIx_Info_list_add(list, key, value, type), key);
 }
@@ -180,7 +184,7 @@ static void add_node(void *list, int node)
     char name[HOST_NAME_MAX + 1];
     char *peers = peers_of(node);
 
-    node_name(node, name, sizeof(name));
+    node_name(node, name, sizeof name);
     add(part, PMIX_HOSTNAME, name, PMIX_STRING);
     add_number(part, PMIX_NODEID, (uint32_t)node);
     add_number(part, PMIX_LOCAL_SIZE, size);
@@ -198,7 +202,7 @@ static void add_rank(void *list, int rank)
     void *part = PMIx_Info_list_start();
     char name[HOST_NAME_MAX + 1];
 
-    node_name(node, name, sizeof(name));
+    node_name(node, name, sizeof name);
     add(part, PMIX_RANK, &pmix_rank, PMIX_PROC_RANK); /* must be the first */
     add_short(part, PMIX_LOCAL_RANK, rank - first_rank(node));
     add_short(part, PMIX_NODE_RANK, rank - first_rank(node));
@@ -217,11 +221,11 @@ static void add_maps(void *list)
     char *end = names;
     char *regex;
 
-    for (int node = 0; node < options->nodes; ++node) {
+    for (int node = 0; node < options->nodes; node++) {
         char *peers = peers_of(node);
         char name[HOST_NAME_MAX + 1];
 
-        node_name(node, name, sizeof(name));
+        node_name(node, name, sizeof name);
         end += sprintf(end, "%s%s", node > 0 ? "," : "", name);
         if (node > 0)
             strcat(ranks, ";");
@@ -250,14 +254,14 @@ static void register_job(void)
     add_number(list, PMIX_JOB_NUM_APPS, 1);
     add_number(list, PMIX_NUM_NODES, (uint32_t)options->nodes);
     add_maps(list);
-    for (int node = 0; node < options->nodes; ++node)
+    for (int node = 0; node < options->nodes; node++)
         add_node(list, node);
-    for (int rank = 0; rank < options->size; ++rank)
+    for (int rank = 0; rank < options->size; rank++)
         add_rank(list, rank);
 
     check(PMIx_Info_list_convert(list, &array), "PMIx_Info_list_convert");
-    check(PMIx_server_register_nspace(nspace, options->size, array.array, array.size, NULL,
-                                      NULL),
+    check(PMIx_server_register_nspace(nspace, options->size, array.array,
+                                      array.size, NULL, NULL),
           "PMIx_server_register_nspace");
     PMIx_Data_array_destruct(&array);
     PMIx_Info_list_release(list);
@@ -265,16 +269,18 @@ static void register_job(void)
 
 static void register_ranks(void)
 {
-    for (int rank = 0; rank < options->size; ++rank) {
+    for (int rank = 0; rank < options->size; rank++) {
         pmix_proc_t proc;
 
         PMIX_LOAD_PROCID(&proc, nspace, (pmix_rank_t)rank);
-        check(PMIx_server_register_client(&proc, geteuid(), getegid(), NULL, NULL, NULL),
+        check(PMIx_server_register_client(&proc, geteuid(), getegid(), NULL,
+                                          NULL, NULL),
               "PMIx_server_register_client");
     }
 }
 
-int rcxrun_server_start(const struct rcxrun_options *job, const char *folder, int wake_fd)
+int rcxrun_server_start(const struct rcxrun_options *job, const char *folder,
+                        int wake_fd)
 {
     const pmix_rank_t zero = 0;
     void *list = PMIx_Info_list_start();
@@ -284,12 +290,12 @@ int rcxrun_server_start(const struct rcxrun_options *job, const char *folder, in
 
     options = job;
     wake = wake_fd;
-    gethostname(machine, sizeof(machine) - 1);
-    snprintf(nspace, sizeof(nspace), "rcxrun-%ld", (long)getpid());
-    snprintf(server, sizeof(server), "rcxrun-server-%ld", (long)getpid());
+    gethostname(machine, sizeof machine - 1);
+    snprintf(nspace, sizeof nspace, "rcxrun-%ld", (long)getpid());
+    snprintf(server, sizeof server, "rcxrun-server-%ld", (long)getpid());
 
-    /* PMIx's other store shares memory under locks, which a killed rank may hold
-     * for ever; this one is also faster up to a dozen ranks. */
+    /* PMIx's other store shares memory under locks, which a killed rank may
+     * hold for ever; this one is also faster up to a dozen ranks. */
     setenv("PMIX_MCA_gds", "hash", 0);
 
     add(list, PMIX_SERVER_NSPACE, server, PMIX_STRING);
@@ -318,11 +324,12 @@ int rcxrun_server_child_env(int rank, char ***env_p)
     PMIX_LOAD_PROCID(&proc, nspace, (pmix_rank_t)rank);
     status = PMIx_server_setup_fork(&proc, env_p);
     if (status != PMIX_SUCCESS) {
-        rcxrun_warn("PMIx_server_setup_fork failed: %s", PMIx_Error_string(status));
+        rcxrun_warn("PMIx_server_setup_fork failed: %s",
+                    PMIx_Error_string(status));
         return -1;
     }
     /* For who reads the variable; PMIx 4.2 has it from the rank's own data. */
-    node_name(node_of(rank), name, sizeof(name));
+    node_name(node_of(rank), name, sizeof name);
     PMIX_SETENV(status, "PMIX_HOSTNAME", name, env_p);
     return status == PMIX_SUCCESS ? 0 : -1;
 }
@@ -357,6 +364,7 @@ void rcxrun_server_stop(void)
     sem_init(&parked, 0, 0);
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += 1;
-    if (PMIx_server_register_nspace(nobody, 0, NULL, 0, park, &parked) == PMIX_SUCCESS)
+    if (PMIx_server_register_nspace(nobody, 0, NULL, 0, park, &parked) ==
+        PMIX_SUCCESS)
         sem_timedwait(&parked, &until);
 }

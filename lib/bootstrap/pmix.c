@@ -48,6 +48,7 @@ struct name_count {
 static struct {
     pthread_mutex_t mutex; /* what follows, and whoever is in a fence */
     _Atomic pid_t owner;   /* who called PMIx_Init; 0: nobody yet */
+    _Atomic int n_open;    /* contexts that rcx_finalize has not closed */
     pmix_status_t status;  /* what PMIx_Init said */
     pmix_proc_t me;
     struct name_count *names;
@@ -88,7 +89,9 @@ __attribute__((destructor)) static void give_reference_back(void)
         free(process.names);
         process.names = next;
     }
-    if (process.status == PMIX_SUCCESS)
+    /* Who leaves a context open may leave others waiting in it: to the
+     * launcher that is the end of a process that never finalized. */
+    if (process.status == PMIX_SUCCESS && atomic_load(&process.n_open) == 0)
         PMIx_Finalize(NULL, 0);
     atomic_store(&process.owner, 0);
     pthread_mutex_unlock(&process.mutex);
@@ -266,6 +269,7 @@ static rcx_status_t open_locked(const struct rcx_boot_args *args,
     snprintf(boot->key, sizeof boot->key, "rcx.%s.%u", count->name,
              count->contexts++);
     read_local_ranks(boot);
+    atomic_fetch_add(&process.n_open, 1);
     *boot_p = &boot->base;
     return RCX_OK;
 
@@ -507,6 +511,7 @@ static void close_boot(struct rcx_boot *base)
     rcx_heap_free(boot->heap, boot->blobs);
     rcx_heap_free(boot->heap, boot->local_ranks);
     rcx_heap_free(boot->heap, boot);
+    atomic_fetch_sub(&process.n_open, 1);
 }
 
 /* ---- Description --------------------------------------------------------- */

@@ -34,12 +34,14 @@ static const char usage[] =
     "\n"
     "Options end at the program's name. Rank 0 reads rcxrun's input, the others\n"
     "read none. UCX_HANDLE_ERRORS is set to none unless it is set already.\n"
-    "Processes that outlive their rank are killed when the job ends.\n"
+    "Processes that outlive their rank are killed when the job ends. A rank that\n"
+    "ends without rcx_init or rcx_finalize while others wait for it has failed.\n"
     "\n"
     "Exit status: that of the first rank to fail (128 plus the signal's number if\n"
-    "it was killed, PMIx_Abort's argument if it called that); 0 if none did; 1\n"
-    "rcxrun failed; 2 wrong usage; 124 timeout; 126 the program cannot be run; 127\n"
-    "it was not found. If a signal ends rcxrun it dies of it after the ranks did.\n";
+    "it was killed, PMIx_Abort's argument if it called that, 1 if it ended too\n"
+    "early); 0 if none did; 1 rcxrun failed; 2 wrong usage; 124 timeout; 126 the\n"
+    "program cannot be run; 127 it was not found. If a signal ends rcxrun it dies\n"
+    "of it after the ranks did.\n";
 
 static void bad_usage(const char *format, ...)
     __attribute__((format(printf, 1, 2), noreturn));

@@ -22,6 +22,7 @@
 /* Exit statuses of rcxrun's own, after those of env(1) and timeout(1). */
 enum {
     RCXRUN_EXIT_INTERNAL = 1,
+    RCXRUN_EXIT_EARLY = 1, /* mpirun's */
     RCXRUN_EXIT_USAGE = 2,
     RCXRUN_EXIT_TIMEOUT = 124,
     RCXRUN_EXIT_NOEXEC = 126,
@@ -97,6 +98,15 @@ struct rcxrun_abort {
 int rcxrun_server_start(const struct rcxrun_options *options,
                         const char *folder, int wake_fd);
 int rcxrun_server_child_env(int rank, char ***env_p);
+/* How far a rank has come. RCX calls PMIx_Finalize when the process exits,
+ * and does not where rcx_finalize is missing. */
+enum rcxrun_stage {
+    RCXRUN_BEFORE_INIT,
+    RCXRUN_INSIDE,
+    RCXRUN_FINALIZED, /* until it calls PMIx_Init again */
+};
+
+enum rcxrun_stage rcxrun_server_stage(int rank);
 /* True once a rank has called PMIx_Abort. */
 bool rcxrun_server_abort(struct rcxrun_abort *abort_p);
 

@@ -20,12 +20,21 @@
 
 /* From SIGTERM to SIGKILL. */
 static const double grace_s = 2.0;
+/* What ranks have to follow one that ended early: they may be about to. */
+static const double patience_s = 2.0;
 
 enum { SIGNALS, WAKE, STREAMS }; /* places in the array given to poll() */
 
 struct rank {
     pid_t pid; /* 0: not running */
     struct rcxrun_stream streams[2];
+};
+
+/* The first rank that ended well, but before PMIx_Init or PMIx_Finalize. */
+struct early {
+    int rank;
+    pid_t pid; /* 0: there is none, or it has been told of */
+    enum rcxrun_stage stage;
 };
 
 struct job {
@@ -39,7 +48,8 @@ struct job {
     int signal;  /* that ended rcxrun, or 0 */
     bool ending; /* SIGTERM has been sent */
     bool abort_seen;
-    double timeout_at, kill_at; /* INFINITY: never */
+    struct early early;
+    double timeout_at, kill_at, blame_at; /* INFINITY: never */
 };
 
 /* --- ending the job --- */
@@ -96,6 +106,56 @@ static bool see_abort(struct job *job)
     return true;
 }
 
+/* Such a rank leaves whoever is between PMIx_Init and PMIx_Finalize waiting. */
+static void note_early(struct job *job, int rank)
+{
+    const enum rcxrun_stage stage = rcxrun_server_stage(rank);
+
+    if (stage != RCXRUN_FINALIZED && job->early.pid == 0)
+        job->early = (struct early){rank, job->ranks[rank].pid, stage};
+}
+
+static bool others_wait(const struct job *job)
+{
+    for (int rank = 0; rank < job->options->size; rank++) {
+        if (job->ranks[rank].pid > 0 &&
+            rcxrun_server_stage(rank) == RCXRUN_INSIDE)
+            return true;
+    }
+    return false;
+}
+
+static void report_early(struct job *job, const char *consequence)
+{
+    const bool inside = job->early.stage == RCXRUN_INSIDE;
+
+    rcxrun_warn("rank %d (pid %ld) ended without %s%s", job->early.rank,
+                (long)job->early.pid, inside ? "rcx_finalize" : "rcx_init",
+                consequence);
+    job->early.pid = 0;
+}
+
+static void watch_early(struct job *job)
+{
+    if (job->early.pid == 0 || job->ending || !others_wait(job))
+        job->blame_at = INFINITY;
+    else if (isinf(job->blame_at))
+        job->blame_at = rcxrun_now() + patience_s;
+}
+
+static void blame_early(struct job *job)
+{
+    const bool keep_going = job->options->keep_going;
+
+    job->blame_at = INFINITY;
+    report_early(job, keep_going ? "; others wait for it"
+                                 : "; others wait for it, ending the job");
+    if (job->status == 0)
+        job->status = RCXRUN_EXIT_EARLY;
+    if (!keep_going)
+        end_job(job, RCXRUN_EXIT_EARLY);
+}
+
 static void report_failure(int rank, pid_t pid, int wait_status)
 {
     if (WIFSIGNALED(wait_status)) {
@@ -122,7 +182,12 @@ static void rank_ended(struct job *job, int rank, int wait_status)
                            : WEXITSTATUS(wait_status);
 
     /* Before pid is cleared: the rank that aborted may be this one. */
-    if (status != 0 && !see_abort(job) && !job->ending) {
+    if (status == 0) {
+        note_early(job, rank);
+    } else if (!see_abort(job) && !job->ending) {
+        if (job->early.pid != 0 &&
+            rcxrun_server_stage(rank) != RCXRUN_BEFORE_INIT)
+            report_early(job, ""); /* the reason, perhaps */
         report_failure(rank, pid, wait_status);
         if (job->status == 0)
             job->status = status;
@@ -228,12 +293,19 @@ static void take_time(struct job *job)
     }
     if (now >= job->kill_at)
         kill_job(job);
+    if (now >= job->blame_at)
+        blame_early(job);
+}
+
+static double earlier(double a, double b)
+{
+    return a < b ? a : b;
 }
 
 static int ms_to_next(const struct job *job)
 {
     const double at =
-        job->timeout_at < job->kill_at ? job->timeout_at : job->kill_at;
+        earlier(job->timeout_at, earlier(job->kill_at, job->blame_at));
     const double s = at - rcxrun_now();
 
     if (s > 3600)
@@ -255,6 +327,7 @@ static void loop(struct job *job)
         }
         take_output(job);
         take_signals(job);
+        watch_early(job);
         take_time(job);
     }
 }
@@ -307,6 +380,7 @@ static void init(struct job *job, const struct rcxrun_options *options)
         .timeout_at = options->timeout_s > 0 ? rcxrun_now() + options->timeout_s
                                              : INFINITY,
         .kill_at = INFINITY,
+        .blame_at = INFINITY,
     };
     job->polls = rcxrun_alloc((size_t)job->n_polls, sizeof *job->polls);
     for (int rank = 0; rank < options->size; rank++)

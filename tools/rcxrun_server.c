@@ -37,9 +37,10 @@
 #include <pmix_server.h>
 
 /* Written by PMIx's thread, read by main's: under the lock. */
-static pthread_mutex_t abort_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rcxrun_abort first_abort;
 static bool aborted;
+static enum rcxrun_stage *stages; /* of each rank */
 
 static int wake;
 static pmix_nspace_t nspace;
@@ -48,11 +49,29 @@ static char machine[HOST_NAME_MAX + 1];
 
 /* --- callbacks, on PMIx's thread --- */
 
-static pmix_status_t client_event(const pmix_proc_t *proc, void *object,
-                                  pmix_op_cbfunc_t done, void *arg)
+static pmix_status_t enter(const pmix_proc_t *proc, enum rcxrun_stage stage)
 {
-    (void)proc, (void)object, (void)done, (void)arg;
+    if ((int)proc->rank < options->size) {
+        pthread_mutex_lock(&lock);
+        stages[proc->rank] = stage;
+        pthread_mutex_unlock(&lock);
+        eventfd_write(wake, 1);
+    }
     return PMIX_OPERATION_SUCCEEDED;
+}
+
+static pmix_status_t client_connected(const pmix_proc_t *proc, void *object,
+                                      pmix_op_cbfunc_t done, void *arg)
+{
+    (void)object, (void)done, (void)arg;
+    return enter(proc, RCXRUN_INSIDE);
+}
+
+static pmix_status_t client_finalized(const pmix_proc_t *proc, void *object,
+                                      pmix_op_cbfunc_t done, void *arg)
+{
+    (void)object, (void)done, (void)arg;
+    return enter(proc, RCXRUN_FINALIZED);
 }
 
 /* The abort is noted before the rank is released, so that the main thread
@@ -64,7 +83,7 @@ static pmix_status_t client_abort(const pmix_proc_t *proc, void *object,
                                   pmix_op_cbfunc_t done, void *arg)
 {
     (void)object, (void)procs, (void)nprocs, (void)done, (void)arg;
-    pthread_mutex_lock(&abort_lock);
+    pthread_mutex_lock(&lock);
     if (!aborted) {
         first_abort.rank = (int)proc->rank;
         first_abort.status = status;
@@ -72,7 +91,7 @@ static pmix_status_t client_abort(const pmix_proc_t *proc, void *object,
                  message ? message : "");
         aborted = true;
     }
-    pthread_mutex_unlock(&abort_lock);
+    pthread_mutex_unlock(&lock);
     eventfd_write(wake, 1);
     return PMIX_OPERATION_SUCCEEDED;
 }
@@ -96,8 +115,8 @@ static pmix_status_t direct_modex(const pmix_proc_t *proc,
 }
 
 static pmix_server_module_t module = {
-    .client_connected = client_event,
-    .client_finalized = client_event,
+    .client_connected = client_connected,
+    .client_finalized = client_finalized,
     .abort = client_abort,
     .fence_nb = fence,
     .direct_modex = direct_modex,
@@ -290,6 +309,7 @@ int rcxrun_server_start(const struct rcxrun_options *job, const char *folder,
 
     options = job;
     wake = wake_fd;
+    stages = rcxrun_alloc((size_t)job->size, sizeof *stages);
     gethostname(machine, sizeof machine - 1);
     snprintf(nspace, sizeof nspace, "rcxrun-%ld", (long)getpid());
     snprintf(server, sizeof server, "rcxrun-server-%ld", (long)getpid());
@@ -334,15 +354,25 @@ int rcxrun_server_child_env(int rank, char ***env_p)
     return status == PMIX_SUCCESS ? 0 : -1;
 }
 
+enum rcxrun_stage rcxrun_server_stage(int rank)
+{
+    enum rcxrun_stage stage;
+
+    pthread_mutex_lock(&lock);
+    stage = stages[rank];
+    pthread_mutex_unlock(&lock);
+    return stage;
+}
+
 bool rcxrun_server_abort(struct rcxrun_abort *abort_p)
 {
     bool seen;
 
-    pthread_mutex_lock(&abort_lock);
+    pthread_mutex_lock(&lock);
     seen = aborted;
     if (seen)
         *abort_p = first_abort;
-    pthread_mutex_unlock(&abort_lock);
+    pthread_mutex_unlock(&lock);
     return seen;
 }
 

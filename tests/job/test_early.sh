@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# A rank that ends with status 0 while others wait for it ends the job of
+# rcxrun, with a line that says who it was and what it left out. Where nobody
+# waits, nothing is said. Usage: test_early.sh RCXRUN EARLY_MAIN
+
+set -u
+
+if [ $# -ne 2 ]; then
+    echo "usage: $0 RCXRUN EARLY_MAIN" >&2
+    exit 2
+fi
+rcxrun=$(realpath "$1")
+main=$(realpath "$2")
+# shellcheck source=tests/job/tap.sh
+source "$(dirname "$0")/tap.sh"
+unset "${!RCX_@}"
+export RCX_WAIT=yield
+bound=(timeout -k 5 60)
+
+# says LINE: rcxrun says this, of rank 1, before anything else
+says() {
+    sed -n 1p "$err" | grep -qx "rcxrun: rank 1 (pid [0-9]*) ended without $1"
+}
+waits="; others wait for it, ending the job"
+
+# ends STATUS WHAT LINE SENTENCE
+ends() {
+    begin "$2" "$rcxrun" -n 3 "$main" "$2"
+    wanted+=("$1 $2 $3|$4")
+}
+wanted=()
+
+ends 1 init rcx_init "a rank that never calls rcx_init"
+ends 1 late rcx_init "the same, when the others call it much later"
+ends 1 call rcx_finalize "a rank that returns while the others are in a call"
+ends 1 _exit rcx_finalize "a rank that calls _exit(0) while the others are in a call"
+ends 1 finalize rcx_finalize "a rank that returns while the others are in rcx_finalize"
+ends 1 cycles rcx_finalize "the same after contexts that were finalized"
+for line in "${wanted[@]}"; do
+    read -r status what missing <<<"${line%%|*}"
+    end "$what" "$status" && says "$missing$waits" && [ "$(wc -l <"$err")" -eq 1 ]
+    ok $? "${line#*|} ends the job"
+done
+
+for what in none all run_on leave_first; do
+    begin $what "$rcxrun" -n 3 "$main" $what
+done
+expect() {
+    end "$1" 0 && [ ! -s "$err" ]
+    ok $? "$2"
+}
+expect none "nothing is said where no rank calls rcx_init"
+expect all "nor where no rank calls rcx_finalize"
+expect run_on "nor of a rank that runs on after rcx_finalize"
+expect leave_first "nor of a rank that ends before others that do"
+
+run 1 "$rcxrun" -k -n 2 -x RCX_TIMEOUT=5s "$main" init \
+    && says "rcx_init; others wait for it"
+ok $? "with --keep-going the others run on"
+
+echo "1..$number"
+exit $((failed > 0))

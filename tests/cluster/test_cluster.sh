@@ -6,16 +6,11 @@
 # Usage: test_cluster.sh WITH_CLUSTER RCX_PERF JOB_MAIN FINISH_MAIN FAIL_MAIN
 #                        DEADLINE_MAIN MISMATCH_MAIN
 
-set -u
-
-if [ $# -ne 7 ]; then
-    echo "usage: $0 WITH_CLUSTER RCX_PERF JOB_MAIN FINISH_MAIN FAIL_MAIN" \
-        "DEADLINE_MAIN MISMATCH_MAIN" >&2
-    exit 2
-fi
+# shellcheck source=tests/support/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
+takes "WITH_CLUSTER RCX_PERF JOB_MAIN FINISH_MAIN FAIL_MAIN DEADLINE_MAIN \
+MISMATCH_MAIN" "$@"
 perf=$2 job=$3 finish=$4 fail=$5 deadline=$6 mismatch=$7
-# shellcheck source=tests/job/tap.sh
-source "$(dirname "$0")/../job/tap.sh"
 
 # The head runs this very script.
 if [ "$1" != inside ]; then
@@ -29,7 +24,6 @@ if [ "$1" != inside ]; then
     exit $status
 fi
 
-unset "${!RCX_@}"
 export RCX_WAIT=yield # six ranks that poll would have two cores to themselves
 bound=(timeout -k 5 60)
 all=(srun -Q -N3 --ntasks-per-node=2 --mpi=pmix)
@@ -113,5 +107,4 @@ fails 142 "a rank that dies while it leaves" "$finish" dies 1000
 fails 0 "a rank that comes late to rcx_finalize" "$deadline" leave
 fails 0 "calls that do not match" "$mismatch" differ
 
-echo "1..$number"
-exit $((failed > 0))
+end_tests

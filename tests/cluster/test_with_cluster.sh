@@ -4,16 +4,12 @@
 # with_cluster itself: what it answers, and that nothing is left of it however
 # it ends. Usage: test_with_cluster.sh WITH_CLUSTER
 
-set -u
 set -m # a background job has a process group of its own
 
-if [ $# -ne 1 ]; then
-    echo "usage: $0 WITH_CLUSTER" >&2
-    exit 2
-fi
+# shellcheck source=tests/support/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
+takes "WITH_CLUSTER" "$@"
 with_cluster=$(realpath "$1")
-# shellcheck source=tests/job/tap.sh
-source "$(dirname "$0")/../job/tap.sh"
 export TMPDIR=$scratch/tmp
 mkdir "$TMPDIR"
 
@@ -105,5 +101,4 @@ mark=$kept
 until_true nothing_left
 ok $? "which leaves nothing either"
 
-echo "1..$number"
-exit $((failed > 0))
+end_tests

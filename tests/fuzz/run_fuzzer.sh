@@ -4,14 +4,9 @@
 # run_fuzzer.sh FUZZER SEEDS RUNS: one test in TAP: so many runs of libFuzzer
 # from SEEDS find nothing. What it finds is printed, to become a seed.
 
-set -u
-
-if [ $# -ne 3 ]; then
-    echo "usage: $0 FUZZER SEEDS RUNS" >&2
-    exit 2
-fi
-# shellcheck source=tests/job/tap.sh
-source "$(dirname -- "${BASH_SOURCE[0]}")/../job/tap.sh"
+# shellcheck source=tests/support/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
+takes "FUZZER SEEDS RUNS" "$@"
 export UBSAN_OPTIONS=${UBSAN_OPTIONS-halt_on_error=1:print_stacktrace=1}
 mkdir "$scratch/corpus"
 
@@ -23,5 +18,4 @@ for input in "$scratch"/{crash,leak,oom,slow-unit,timeout}-*; do
     [ ! -e "$input" ] || echo "# base64 of ${input##*/}: $(base64 -w0 "$input")"
 done
 grep -E '^#[0-9]+.*DONE|^Done' "$err" | sed 's/^/# /'
-echo "1..$number"
-exit $((failed > 0))
+end_tests

@@ -3,18 +3,12 @@
 #
 # Many communicators (need 22). Usage: test_comms.sh RCXRUN COMMS_MAIN
 
-set -u
-
-if [ $# -ne 2 ]; then
-    echo "usage: $0 RCXRUN COMMS_MAIN" >&2
-    exit 2
-fi
+# shellcheck source=tests/support/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
+takes "RCXRUN COMMS_MAIN" "$@"
 rcxrun=$(realpath "$1")
 main=$(realpath "$2")
-# shellcheck source=tests/job/tap.sh
-source "$(dirname "$0")/tap.sh"
 need=22
-unset "${!RCX_@}"
 bound=(timeout -k 5 120)
 
 # try SENTENCE N [OPTION...] -- WHAT...
@@ -46,5 +40,4 @@ try "members hear of an abort, however new the communicator is" 7 -- abort
 try "the number of one that failed is not used again" 3 "${sleeping[@]}" \
     -- numbers
 
-echo "1..$number"
-exit $((failed > 0))
+end_tests

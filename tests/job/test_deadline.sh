@@ -4,18 +4,12 @@
 # Deadlines hold for every call, and for no longer than they should (need 3).
 # Usage: test_deadline.sh RCXRUN DEADLINE_MAIN
 
-set -u
-
-if [ $# -ne 2 ]; then
-    echo "usage: $0 RCXRUN DEADLINE_MAIN" >&2
-    exit 2
-fi
+# shellcheck source=tests/support/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
+takes "RCXRUN DEADLINE_MAIN" "$@"
 rcxrun=$(realpath "$1")
 main=$(realpath "$2")
-# shellcheck source=tests/job/tap.sh
-source "$(dirname "$0")/tap.sh"
 need=3
-unset "${!RCX_@}"
 bound=(timeout -k 5 60)
 
 # What mostly sleeps, at the same time, and sleeps in RCX as well.
@@ -51,5 +45,4 @@ try settings settings
 expect settings \
     "a deadline holds for the calls that follow, as long as it may be"
 
-echo "1..$number"
-exit $((failed > 0))
+end_tests

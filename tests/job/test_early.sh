@@ -5,17 +5,11 @@
 # rcxrun, with a line that says who it was and what it left out. Where nobody
 # waits, nothing is said. Usage: test_early.sh RCXRUN EARLY_MAIN
 
-set -u
-
-if [ $# -ne 2 ]; then
-    echo "usage: $0 RCXRUN EARLY_MAIN" >&2
-    exit 2
-fi
+# shellcheck source=tests/support/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
+takes "RCXRUN EARLY_MAIN" "$@"
 rcxrun=$(realpath "$1")
 main=$(realpath "$2")
-# shellcheck source=tests/job/tap.sh
-source "$(dirname "$0")/tap.sh"
-unset "${!RCX_@}"
 export RCX_WAIT=yield
 bound=(timeout -k 5 60)
 
@@ -60,5 +54,4 @@ run 1 "$rcxrun" -k -n 2 -x RCX_TIMEOUT=5s "$main" init \
     && says "rcx_init; others wait for it"
 ok $? "with --keep-going the others run on"
 
-echo "1..$number"
-exit $((failed > 0))
+end_tests

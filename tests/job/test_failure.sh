@@ -5,18 +5,12 @@
 # others have an error in time, know whom to blame, and exit with 0.
 # Usage: test_failure.sh RCXRUN FAIL_MAIN
 
-set -u
-
-if [ $# -ne 2 ]; then
-    echo "usage: $0 RCXRUN FAIL_MAIN" >&2
-    exit 2
-fi
+# shellcheck source=tests/support/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
+takes "RCXRUN FAIL_MAIN" "$@"
 rcxrun=$(realpath "$1")
 main=$(realpath "$2")
-# shellcheck source=tests/job/tap.sh
-source "$(dirname "$0")/tap.sh"
 need=15
-unset "${!RCX_@}"
 bound=(timeout -k 5 60)
 
 # What is on stderr but rcxrun's word on the victim.
@@ -58,5 +52,4 @@ peer+=(-x UCX_SYSV_ERROR_HANDLING=y -x UCX_POSIX_ERROR_HANDLING=y)
 try dead reduce "${peer[@]}"
 expect 137 dead reduce "${peer[@]}"
 
-echo "1..$number"
-exit $((failed > 0))
+end_tests

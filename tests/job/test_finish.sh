@@ -4,18 +4,12 @@
 # Leaving, every time and in any state (need 8).
 # Usage: test_finish.sh RCXRUN FINISH_MAIN RUNS
 
-set -u
-
-if [ $# -ne 3 ]; then
-    echo "usage: $0 RCXRUN FINISH_MAIN RUNS" >&2
-    exit 2
-fi
+# shellcheck source=tests/support/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
+takes "RCXRUN FINISH_MAIN RUNS" "$@"
 rcxrun=$(realpath "$1")
 main=$(realpath "$2")
-# shellcheck source=tests/job/tap.sh
-source "$(dirname "$0")/tap.sh"
 need=8
-unset "${!RCX_@}"
 bound=(timeout -k 5 60)
 
 # Waits beside the others.
@@ -46,5 +40,4 @@ done
 end skew 0 && [ ! -s "$err" ]
 ok $? "a rank may leave 5 s after the others"
 
-echo "1..$number"
-exit $((failed > 0))
+end_tests

@@ -3,20 +3,14 @@
 #
 # Hosts that fork (need 27). Usage: test_fork.sh RCXRUN FORK_MAIN RCX_H
 
-set -u
-
-if [ $# -ne 3 ]; then
-    echo "usage: $0 RCXRUN FORK_MAIN RCX_H" >&2
-    exit 2
-fi
+# shellcheck source=tests/support/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
+takes "RCXRUN FORK_MAIN RCX_H" "$@"
 rcxrun=$(realpath "$1")
 main=$(realpath "$2")
 header=$(realpath "$3")
 folder=$(dirname "$(realpath "$0")")
-# shellcheck source=tests/job/tap.sh
-source "$folder/tap.sh"
 need=27
-unset "${!RCX_@}"
 bound=(timeout -k 5 100)
 export JOB_SECONDS=90 # inside run_job.sh, before that
 
@@ -64,5 +58,4 @@ ok $? "$sentence"
 run 0 "$rcxrun" --prefix -n 2 "$main" lingers && [ ! -s "$err" ]
 ok $? "$sentence, its output in a pipe"
 
-echo "1..$number"
-exit $((failed > 0))
+end_tests

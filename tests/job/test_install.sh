@@ -5,19 +5,13 @@
 # compiles, links and runs programs against that; then builds RCX as a part of
 # another Meson project. Usage: test_install.sh SOURCE_DIR BUILD_DIR
 
-set -u
-
-if [ $# -ne 2 ]; then
-    echo "usage: $0 SOURCE_DIR BUILD_DIR" >&2
-    exit 2
-fi
+# shellcheck source=tests/support/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
+takes "SOURCE_DIR BUILD_DIR" "$@"
 source=$(realpath "$1")
 build=$(realpath "$2")
-# shellcheck source=tests/job/tap.sh
-source "$(dirname -- "${BASH_SOURCE[0]}")/tap.sh"
 cd "$scratch" || exit 2
-unset "${!RCX_@}" DESTDIR
-
+unset DESTDIR
 
 skip() {
     number=$((number + 1))
@@ -170,5 +164,4 @@ ok $? "the superproject builds"
 LD_LIBRARY_PATH='' do_it host/build/consumer && [ "$(cat "$out")" = "1 ranks" ]
 ok $? "the superproject's program runs"
 
-echo "1..$number"
-exit $((failed > 0))
+end_tests

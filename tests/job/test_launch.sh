@@ -4,20 +4,15 @@
 # Wrong launches and wrong environments: an error that says what to do, never a
 # job of singletons, never a hang. Usage: test_launch.sh JOB_MAIN [RCXRUN]
 
-set -u
-
-if [ $# -lt 1 ]; then
-    echo "usage: $0 JOB_MAIN [RCXRUN]" >&2
-    exit 2
-fi
+# shellcheck source=tests/support/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
+takes "JOB_MAIN [RCXRUN]" "$@"
 main=$(realpath "$1")
 rcxrun=${2:+$(realpath "$2")}
-# shellcheck source=tests/job/tap.sh
-source "$(dirname -- "${BASH_SOURCE[0]}")/tap.sh"
 
 bound=(timeout -k 5 60) # a hang is a failure, not a wait
 # What this test itself runs under is not what it tests.
-unset "${!RCX_@}" "${!PMIX_@}" "${!PMI_@}" "${!SLURM_@}" "${!OMPI_@}"
+unset "${!PMIX_@}" "${!PMI_@}" "${!SLURM_@}" "${!OMPI_@}"
 
 readonly ERR_CONFIG=4 ERR_LAUNCH=5 # the negated rcx_status_t
 
@@ -106,5 +101,4 @@ if [ -n "$rcxrun" ]; then
     ok $? "ranks that lost their PMIx server do not become singletons"
 fi
 
-echo "1..$number"
-exit $((failed > 0))
+end_tests

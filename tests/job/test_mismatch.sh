@@ -4,18 +4,12 @@
 # Calls of different ranks that do not belong together, as found without
 # RCX_CHECK=full (need 4). Usage: test_mismatch.sh RCXRUN MISMATCH_MAIN
 
-set -u
-
-if [ $# -ne 2 ]; then
-    echo "usage: $0 RCXRUN MISMATCH_MAIN" >&2
-    exit 2
-fi
+# shellcheck source=tests/support/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
+takes "RCXRUN MISMATCH_MAIN" "$@"
 rcxrun=$(realpath "$1")
 main=$(realpath "$2")
-# shellcheck source=tests/job/tap.sh
-source "$(dirname "$0")/tap.sh"
 need=4
-unset "${!RCX_@}"
 bound=(timeout -k 5 60)
 
 # try SENTENCE N [OPTION...] WHAT
@@ -39,5 +33,4 @@ try "a communicator is not taken for one that had its number before" 3 reuse
 end agree 0 && [ ! -s "$err" ]
 ok $? "1000 calls that match are never taken for others, however late"
 
-echo "1..$number"
-exit $((failed > 0))
+end_tests

@@ -5,18 +5,12 @@
 # figures are printed, and judged where each thread of two ranks has its own.
 # Usage: test_overlap.sh RCXRUN OVERLAP_MAIN
 
-set -u
-
-if [ $# -ne 2 ]; then
-    echo "usage: $0 RCXRUN OVERLAP_MAIN" >&2
-    exit 2
-fi
+# shellcheck source=tests/support/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
+takes "RCXRUN OVERLAP_MAIN" "$@"
 rcxrun=$(realpath "$1")
 main=$(realpath "$2")
-# shellcheck source=tests/job/tap.sh
-source "$(dirname "$0")/tap.sh"
 need=24
-unset "${!RCX_@}"
 bound=(timeout -k 5 100)
 cores=$(nproc)
 
@@ -34,5 +28,4 @@ else
     ok 0 "$sentence # SKIP $cores cores"
 fi
 
-echo "1..$number"
-exit $((failed > 0))
+end_tests

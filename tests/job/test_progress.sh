@@ -4,17 +4,11 @@
 # Progress without calls, sleeping, and more ranks than cores (needs 14, 24).
 # Usage: test_progress.sh RCXRUN PROGRESS_MAIN
 
-set -u
-
-if [ $# -ne 2 ]; then
-    echo "usage: $0 RCXRUN PROGRESS_MAIN" >&2
-    exit 2
-fi
+# shellcheck source=tests/support/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
+takes "RCXRUN PROGRESS_MAIN" "$@"
 rcxrun=$(realpath "$1")
 main=$(realpath "$2")
-# shellcheck source=tests/job/tap.sh
-source "$(dirname "$0")/tap.sh"
-unset "${!RCX_@}"
 bound=(timeout -k 5 60)
 tcp=(-x UCX_TLS=tcp,self -x UCX_NET_DEVICES=lo)
 # Nothing that wakes a sleeper now and then, whatever happens.
@@ -74,5 +68,4 @@ fi
 ok $status "$sentence"
 sed 's/^/# /' "$out"
 
-echo "1..$number"
-exit $((failed > 0))
+end_tests

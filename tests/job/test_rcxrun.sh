@@ -7,24 +7,19 @@
 # makes the tests slow and not red. TMPDIR is a folder of the test's own: what
 # rcxrun leaves behind shows there.
 
-set -u
 set -m # background jobs get a process group and the default SIGINT
 
-if [ $# -ne 2 ]; then
-    echo "usage: $0 RCXRUN CLIENT" >&2
-    exit 2
-fi
+# shellcheck source=tests/support/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
+takes "RCXRUN CLIENT" "$@"
 rcxrun=$(realpath "$1")
 client=$(realpath "$2")
-# shellcheck source=tests/job/tap.sh
-source "$(dirname -- "${BASH_SOURCE[0]}")/tap.sh"
 export TMPDIR=$scratch/tmp
 mkdir "$TMPDIR"
 pids=$scratch/pids
 
 # A mark in the environment by which any process of this test is found.
 export RCXRUN_TEST_MARK=mark-$$-$RANDOM
-
 
 # Waits, up to a minute, until a command succeeds.
 until_true() {
@@ -71,8 +66,6 @@ says_nothing() { [ ! -s "$err" ]; }
 # True when nothing is left, at once; left_soon also waits for it.
 nothing_left() { no_strays && no_files; }
 left_soon() { until_true no_strays && until_true no_files; }
-
-echo "1..49"
 
 # --- the job's data ---
 
@@ -284,4 +277,4 @@ wait "$holder" 2>/dev/null
 run 0 "$rcxrun" -n 1 touch "$held" && [ ! -e "$held" ]
 ok $? "shared memory of this job that nobody has open is removed"
 
-exit $((failed > 0))
+end_tests

@@ -7,22 +7,17 @@
 # that is killed later. Usage: test_start.sh RCXRUN JOB_MAIN UNDUMPABLE FENCES
 # UNTHREADED
 
-set -u
-
-if [ $# -ne 5 ]; then
-    echo "usage: $0 RCXRUN JOB_MAIN UNDUMPABLE FENCES UNTHREADED" >&2
-    exit 2
-fi
+# shellcheck source=tests/support/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
+takes "RCXRUN JOB_MAIN UNDUMPABLE FENCES UNTHREADED" "$@"
 rcxrun=$(realpath "$1")
 main=$(realpath "$2")
 undumpable=$(realpath "$3")
 fences=$(realpath "$4")
 unthreaded=$(realpath "$5")
-# shellcheck source=tests/job/tap.sh
-source "$(dirname -- "${BASH_SOURCE[0]}")/tap.sh"
 
 bound=(timeout -k 5 120) # a hang is a failure, not a wait
-unset "${!RCX_@}" "${!UCX_@}"
+unset "${!UCX_@}"
 
 readonly ERR_UNSUPPORTED=3 ERR_CONFIG=4 # the negated rcx_status_t
 
@@ -181,5 +176,4 @@ run $ERR_UNSUPPORTED "${launch[@]}" --keep-going -n 2 \
     && says 2 "^rcx error: .*thread mode single"
 ok $? "a UCX that grants less than RCX needs is an error on every rank"
 
-echo "1..$number"
-exit $((failed > 0))
+end_tests

@@ -4,17 +4,11 @@
 # Ranks that have several threads each, over UCX (need 21).
 # Usage: test_threads.sh RCXRUN THREADS_MAIN
 
-set -u
-
-if [ $# -ne 2 ]; then
-    echo "usage: $0 RCXRUN THREADS_MAIN" >&2
-    exit 2
-fi
+# shellcheck source=tests/support/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
+takes "RCXRUN THREADS_MAIN" "$@"
 rcxrun=$(realpath "$1")
 main=$(realpath "$2")
-# shellcheck source=tests/job/tap.sh
-source "$(dirname "$0")/tap.sh"
-unset "${!RCX_@}"
 bound=(timeout -k 5 60)
 need=21
 
@@ -37,5 +31,4 @@ for n in 2 3; do
 done
 try "the same beside the progress thread" 2 -x RCX_PROGRESS=thread serialized
 
-echo "1..$number"
-exit $((failed > 0))
+end_tests

@@ -3,19 +3,12 @@
 #
 # Tests of rcx_perf and rcx_info. Usage: test_tools.sh RCXRUN RCX_PERF RCX_INFO
 
-set -u
-
-if [ $# -ne 3 ]; then
-    echo "usage: $0 RCXRUN RCX_PERF RCX_INFO" >&2
-    exit 2
-fi
+# shellcheck source=tests/support/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
+takes "RCXRUN RCX_PERF RCX_INFO" "$@"
 rcxrun=$(realpath "$1")
 perf=$(realpath "$2")
 info=$(realpath "$3")
-# shellcheck source=tests/job/tap.sh
-source "$(dirname -- "${BASH_SOURCE[0]}")/tap.sh"
-unset "${!RCX_@}" # what the shell has of RCX
-
 
 # perf STATUS RANKS OPTIONS: rcx_perf, short.
 perf() {
@@ -225,5 +218,4 @@ run 2 "$info" --what && run 2 "$info" more && run 0 "$info" --help && prints '^U
     && run 0 "$info" --version && prints '^rcx_info (RCX) '
 ok $? "rcx_info has --help and --version, and refuses the rest"
 
-echo "1..$number"
-exit $((failed > 0))
+end_tests

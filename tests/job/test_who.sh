@@ -4,21 +4,15 @@
 # Dumps of a job in which rank 2 is missing say so, and in what.
 # Usage: test_who.sh RCXRUN FAIL_MAIN DEADLINE_MAIN RCX_TRACE PYTHON3
 
-set -u
-
-if [ $# -ne 5 ]; then
-    echo "usage: $0 RCXRUN FAIL_MAIN DEADLINE_MAIN RCX_TRACE PYTHON3" >&2
-    exit 2
-fi
+# shellcheck source=tests/support/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
+takes "RCXRUN FAIL_MAIN DEADLINE_MAIN RCX_TRACE PYTHON3" "$@"
 rcxrun=$(realpath "$1")
 fail_main=$(realpath "$2")
 deadline_main=$(realpath "$3")
 trace=$(realpath "$4")
 python=$5
-# shellcheck source=tests/job/tap.sh
-source "$(dirname "$0")/tap.sh"
 need=5
-unset "${!RCX_@}"
 bound=(timeout -k 5 60)
 
 # dumps STATUS PROGRAM...: the job ends so, each dump is valid JSON, and rcx_trace
@@ -68,5 +62,4 @@ dumps 0 "$deadline_main" leave && blames_only_2 &&
     says "4 ranks, 4 dumps" "rank 2 has not called it: .*"
 ok $? "who waits for the others to leave says for whom"
 
-echo "1..$number"
-exit $((failed > 0))
+end_tests

@@ -4,16 +4,11 @@
 # Tests of rcx_sim, on algorithms whose schedules are known by heart.
 # Usage: test_sim.sh RCX_SIM PYTHON3
 
-set -u
-
-if [ $# -ne 2 ]; then
-    echo "usage: $0 RCX_SIM PYTHON3" >&2
-    exit 2
-fi
+# shellcheck source=tests/support/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
+takes "RCX_SIM PYTHON3" "$@"
 sim=$(realpath "$1")
 python=$2
-# shellcheck source=tests/job/tap.sh
-source "$(dirname -- "${BASH_SOURCE[0]}")/../job/tap.sh"
 
 lines() { [ "$(grep -c -e "$1" "$out")" -eq "$2" ]; }
 prints() { grep -q -e "$1" "$out"; }
@@ -171,5 +166,4 @@ run 0 "$sim" --help && prints '^Usage: ' && run 0 "$sim" cost --help && prints '
     && run 0 "$sim" --version && prints '^rcx_sim (RCX) ' && ! grep -q '.\{101\}' "$out"
 ok $? "rcx_sim has --help and --version"
 
-echo "1..$number"
-exit $((failed > 0))
+end_tests

@@ -4,18 +4,13 @@
 # Tests of rcx_trace on dumps written by hand, and of a dump that the library
 # wrote. Usage: test_trace.sh RCX_TRACE WRITE_DUMP PYTHON3
 
-set -u
-
-if [ $# -ne 3 ]; then
-    echo "usage: $0 RCX_TRACE WRITE_DUMP PYTHON3" >&2
-    exit 2
-fi
+# shellcheck source=tests/support/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
+takes "RCX_TRACE WRITE_DUMP PYTHON3" "$@"
 program=$(realpath "$1")
 write_dump=$(realpath "$2")
 python=$3
 here=$(dirname -- "$(realpath -- "${BASH_SOURCE[0]}")")
-# shellcheck source=tests/job/tap.sh
-source "$here/../job/tap.sh"
 cd "$scratch" || exit 2
 mkdir dumps
 
@@ -513,5 +508,4 @@ run 0 "$python" -m json.tool real/dump && run 1 trace real/dump && [ ! -s "$err"
     && prints 'communicator 8191, ranks 1, 5, 7' && prints 'rank 1 reports RCX_ERR_TIMEOUT, missing ranks 5, 7: C:\dev\n'
 ok $? "rcx_trace reads it"
 
-echo "1..$number"
-exit $((failed > 0))
+end_tests

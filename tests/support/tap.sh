@@ -1,8 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
 #
-# Sourced by the shell tests: a scratch folder, the output of the last command
-# in it, and TAP.
+# Sourced by the shell tests: their arguments, a scratch folder, the output of
+# the last command in it, and TAP. What the shell has set of RCX is not what
+# they test.
+
+set -u
+unset "${!RCX_@}"
+
+# takes "NAME... [NAME]" "$@": ends the test unless it got these arguments
+takes() {
+    local names
+    read -ra names <<<"$1"
+    local -r most=${#names[@]} optional=${1//[^[]/}
+    (($# - 1 <= most && $# - 1 >= most - ${#optional})) && return
+    echo "usage: $0 $1" >&2
+    exit 2
+}
 
 scratch=$(mktemp -d)
 out=$scratch/out
@@ -62,4 +76,10 @@ end() {
     [ $got -eq "$2" ] && return 0
     echo "# $1: exit status $got, not $2"
     return 1
+}
+
+# The plan, and the exit status.
+end_tests() {
+    echo "1..$number"
+    exit $((failed > 0))
 }

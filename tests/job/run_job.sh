@@ -4,7 +4,7 @@
 # run_job.sh LAUNCHER N [NAME=VALUE...] PROGRAM [ARGUMENT...]
 #
 # One test in TAP: PROGRAM as N ranks under LAUNCHER exits with 0, in time, and
-# writes nothing to stderr. LAUNCHER is one of
+# prints nothing; UCX prints on stdout. LAUNCHER is one of
 #
 #   PATH/rcxrun        RCX's own, also with options: "PATH/rcxrun --nodes 2"
 #   mpirun             Open MPI's
@@ -87,7 +87,7 @@ esac
 timeout -k 5 "${JOB_SECONDS:-120}" "${command[@]}" "$@" \
     >"$scratch/out" 2>"$scratch/err" </dev/null
 status=$?
-if [ $status -eq 0 ] && [ ! -s "$scratch/err" ]; then
+if [ $status -eq 0 ] && [ ! -s "$scratch/out" ] && [ ! -s "$scratch/err" ]; then
     echo "ok 1 - $what"
     exit 0
 fi
@@ -96,6 +96,7 @@ if [ $status -eq 77 ] && [ "${launcher[0]##*/}" = with_slurm ]; then
 fi
 [ $status -ne 124 ] || echo "# did not end in ${JOB_SECONDS:-120} seconds"
 echo "# exit status $status"
+sed 's/^/# stdout: /' "$scratch/out" | head -40
 sed 's/^/# stderr: /' "$scratch/err" | head -40
 echo "not ok 1 - $what"
 exit 1

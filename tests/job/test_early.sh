@@ -54,4 +54,13 @@ run 1 "$rcxrun" -k -n 2 -x RCX_TIMEOUT=5s "$main" init \
     && says "rcx_init; others wait for it"
 ok $? "with --keep-going the others run on"
 
+# RCX's part of it, which other launchers see as well.
+mpirun=$(command -v mpirun.openmpi)
+if [ -n "$mpirun" ]; then
+    run 1 "$mpirun" --oversubscribe --allow-run-as-root -n 3 "$main" finalize
+    ok $? "without rcx_finalize mpirun ends the job"
+else
+    ok 0 "without rcx_finalize mpirun ends the job # SKIP no mpirun.openmpi"
+fi
+
 end_tests

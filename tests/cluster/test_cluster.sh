@@ -4,13 +4,13 @@
 # RCX on 3 emulated nodes of 2 ranks each: memory inside a node, TCP between
 # nodes. Skipped, with the reason, where with_cluster cannot run.
 # Usage: test_cluster.sh WITH_CLUSTER RCX_PERF JOB_MAIN FINISH_MAIN FAIL_MAIN
-#                        DEADLINE_MAIN MISMATCH_MAIN
+#                        DEADLINE_MAIN MISMATCH_MAIN RUNS
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
 takes "WITH_CLUSTER RCX_PERF JOB_MAIN FINISH_MAIN FAIL_MAIN DEADLINE_MAIN \
-MISMATCH_MAIN" "$@"
-perf=$2 job=$3 finish=$4 fail=$5 deadline=$6 mismatch=$7
+MISMATCH_MAIN RUNS" "$@"
+perf=$2 job=$3 finish=$4 fail=$5 deadline=$6 mismatch=$7 runs=$8
 
 # The head runs this very script.
 if [ "$1" != inside ]; then
@@ -83,9 +83,18 @@ done
 # --- coming and going ---
 
 clean "contexts come and go" "${all[@]}" "$job" cycles
-for i in 1 2 3; do
-    clean "ranks come and go, time $i" "${all[@]}" "$finish" once
+for ((i = 1; i <= runs; i++)); do
+    run 0 "${all[@]}" "$finish" once && quiet || break
 done
+[ $i -gt "$runs" ]
+ok $? "ranks come and go $runs times"
+# Four pollers on a node, two of which may have a core: they leave far apart.
+crowd=(env RCX_WAIT=poll srun -Q -N3 --ntasks-per-node=4 --mpi=pmix)
+for ((i = 1; i <= runs; i++)); do
+    run 0 "${crowd[@]}" "$finish" once && quiet || break
+done
+[ $i -gt "$runs" ]
+ok $? "a crowd comes and goes $runs times"
 clean "a rank may leave 2 s after the others" "${all[@]}" "$finish" skew 2
 
 # --- what goes wrong: UCX has its own words on a peer that is gone ---

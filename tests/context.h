@@ -6,9 +6,9 @@
 #ifndef RCX_TESTS_CONTEXT_H
 #define RCX_TESTS_CONTEXT_H
 
-#include "bootstrap/inproc.h"
+#include "sim/inproc.h"
 #include "core/run/context.h"
-#include "transport/sim.h"
+#include "sim/network.h"
 
 struct job {
     int size;

@@ -4,7 +4,7 @@
 #define RCX_TESTS_PROOF_MEMORY_H
 
 #include "operators.h"
-#include "simulate.h"
+#include "sim/simulate.h"
 
 struct proof_memory {
     const struct proof_operator *op;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
+#include "sim/clock.h"
 #include "core/sched/params.h"
 #include "memory.h"
 

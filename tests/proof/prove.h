@@ -14,7 +14,7 @@
 #define RCX_TESTS_PROOF_PROVE_H
 
 #include "operators.h"
-#include "simulate.h"
+#include "sim/simulate.h"
 
 enum proof_place {
     PROOF_APART,

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "clock.h"
+#include "sim/clock.h"
 
 enum { N = 10 }; /* elements of a message */
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "core/sched/params.h"
-#include "framed.h"
+#include "sim/framed.h"
 #include "grid.h"
 #include "grid_allreduce.h"
 

@@ -5,7 +5,7 @@
  */
 #include "test.h"
 
-#include "clock.h"
+#include "sim/clock.h"
 #include "core/sched/params.h"
 #include "prove.h"
 

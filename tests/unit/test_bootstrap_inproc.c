@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-#include "bootstrap/inproc.h"
+#include "sim/inproc.h"
 #include "bootstrap_side.h"
 
 static void one_thread_opens_and_publishes_for_all_inproc_ranks(void **state)

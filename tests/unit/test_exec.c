@@ -7,7 +7,7 @@
 
 #include "core/sched/algo.h"
 #include "core/exec/exec.h"
-#include "transport/sim.h"
+#include "sim/network.h"
 
 enum { COUNT = 4, MOST_RANKS = 4, MOST_CALLS = 32 };
 

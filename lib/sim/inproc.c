@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "bootstrap/inproc.h"
+#include "sim/inproc.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -4,11 +4,11 @@
  * message, receives one, and combines one pair of operands at a time, each in
  * program order.
  */
-#ifndef RCX_TESTS_PROOF_CLOCK_H
-#define RCX_TESTS_PROOF_CLOCK_H
+#ifndef RCX_SIM_CLOCK_H
+#define RCX_SIM_CLOCK_H
 
 #include "core/sched/params.h"
-#include "simulate.h"
+#include "sim/simulate.h"
 
 enum simulation_mode {
     SIMULATION_OVERLAP, /* a rank combines while it sends and receives */

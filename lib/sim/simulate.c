@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "simulate.h"
+#include "sim/simulate.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "framed.h"
-#include "transport/sim.h"
+#include "sim/framed.h"
+#include "sim/network.h"
 
 enum { GATE = -1 /* as a peer */ };
 

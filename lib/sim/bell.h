@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A descriptor that can be read once something has happened after it was armed:
  * what a network of hardware has by itself. */
-#ifndef RCX_TRANSPORT_BELL_H
-#define RCX_TRANSPORT_BELL_H
+#ifndef RCX_SIM_BELL_H
+#define RCX_SIM_BELL_H
 
 #include <stdbool.h>
 #include <sys/eventfd.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "framed.h"
+#include "sim/framed.h"
 
 #include <string.h>
 

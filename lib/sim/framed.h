@@ -4,10 +4,10 @@
  * IN and OUT are parts of longer ones. The steps of its ranks outside are
  * simulated, by the members alone; the others are shown to have none.
  */
-#ifndef RCX_TESTS_PROOF_FRAMED_H
-#define RCX_TESTS_PROOF_FRAMED_H
+#ifndef RCX_SIM_FRAMED_H
+#define RCX_SIM_FRAMED_H
 
-#include "simulate.h"
+#include "sim/simulate.h"
 
 struct simulated_frame {
     int size;           /* ranks outside */

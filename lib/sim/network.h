@@ -6,8 +6,8 @@
  * receive is posted, its data are read only then, and a posted receive's
  * buffer is filled with garbage at once: so a buffer used too early shows.
  */
-#ifndef RCX_TRANSPORT_SIM_H
-#define RCX_TRANSPORT_SIM_H
+#ifndef RCX_SIM_NETWORK_H
+#define RCX_SIM_NETWORK_H
 
 #include "core/exec/transport.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "transport/sim.h"
-#include "transport/bell.h"
+#include "sim/network.h"
+#include "sim/bell.h"
 
 #include <pthread.h>
 #include <string.h>

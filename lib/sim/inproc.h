@@ -7,8 +7,8 @@
  * ranks one after another; the barrier needs a thread per rank. Any thread may
  * call any of this at any time.
  */
-#ifndef RCX_BOOTSTRAP_INPROC_H
-#define RCX_BOOTSTRAP_INPROC_H
+#ifndef RCX_SIM_INPROC_H
+#define RCX_SIM_INPROC_H
 
 #include "core/run/bootstrap.h"
 

@@ -4,8 +4,8 @@
  * algorithm writes it, and runs of them by the real executor over the
  * simulated network.
  */
-#ifndef RCX_TESTS_PROOF_SIMULATE_H
-#define RCX_TESTS_PROOF_SIMULATE_H
+#ifndef RCX_SIM_SIMULATE_H
+#define RCX_SIM_SIMULATE_H
 
 #include "core/sched/algo.h"
 #include "core/exec/exec.h"

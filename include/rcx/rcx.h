@@ -138,19 +138,25 @@ typedef struct rcx_request rcx_request_t;
 
 /*
  * A bootstrap of the host's own, instead of PMIx: how processes that do not
- * know each other yet exchange addresses. Both functions are blocking and
- * collective over all ranks; non-zero means failure and fails rcx_init().
- * No deadline of RCX's reaches into them: the host bounds them.
- * rcx_init() calls allgather alone, a few times: what ranks have to know of
- * each other before they open the network, the lengths of their addresses, and
- * the addresses. rcx_finalize() calls barrier alone, once.
+ * know each other yet exchange addresses. Both functions are collective over
+ * all ranks. rcx_init() calls allgather alone, which blocks, a few times: what
+ * ranks have to know of each other before they open the network, the lengths of
+ * their addresses, and the addresses. Non-zero means failure, and fails
+ * rcx_init(). No deadline of RCX's reaches into it: the host bounds it.
+ *
+ * rcx_finalize() calls barrier alone, when the ranks have met over RCX's own
+ * network and owe each other no more progress; not where something failed. It
+ * may block, and is the host's to bound then; or return RCX_IN_PROGRESS as long
+ * as ranks are missing: it is called again until it returns 0, or a deadline
+ * passed, and RCX makes progress meanwhile. Another value is a failure. NULL:
+ * the host has none, and RCX goes without.
  */
 typedef struct rcx_bootstrap {
     int rank;
     int size;
     /* recv[i * bytes ...] = what rank i gave as send, for every rank i */
     int (*allgather)(const void *send, void *recv, size_t bytes, void *arg);
-    int (*barrier)(void *arg);
+    int (*barrier)(void *arg); /* may be NULL */
     void *arg;
 } rcx_bootstrap_t;
 
@@ -262,7 +268,9 @@ RCX_API rcx_status_t rcx_init(const rcx_params_t *params,
  * RCX_ERR_BUSY  requests or communicators are not freed yet: the context stays
  *               as it was
  *
- * Any other error says what went wrong while leaving; the context is gone.
+ * Any other error says what went wrong while leaving, such as why the world
+ * failed on ranks that had not come here yet; the context is gone. What the
+ * caller knows from before is no error: who finalizes after one gets RCX_OK.
  */
 RCX_API rcx_status_t rcx_finalize(rcx_context_t **context_p);
 

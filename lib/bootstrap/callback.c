@@ -7,6 +7,7 @@
 #include "bootstrap/table.h"
 
 #include <assert.h>
+#include <sched.h>
 #include <string.h>
 
 struct callback {
@@ -35,10 +36,9 @@ static rcx_status_t check(const struct rcx_log *log,
         return rcx_fail(log, RCX_ERR_ARG,
                         "bootstrap.rank is %d, valid is 0 to %d", host->rank,
                         host->size - 1);
-    if (!host->allgather || !host->barrier)
+    if (!host->allgather)
         return rcx_fail(log, RCX_ERR_ARG,
-                        "bootstrap.%s is NULL, valid is a function",
-                        host->allgather ? "barrier" : "allgather");
+                        "bootstrap.allgather is NULL, valid is a function");
     return RCX_OK;
 }
 
@@ -59,7 +59,9 @@ static rcx_status_t open_boot(const struct rcx_boot_args *args,
         return no_memory(args->log, sizeof *callback);
     callback->base = (struct rcx_boot){.ops = &rcx_boot_callback,
                                        .rank = params->bootstrap.rank,
-                                       .size = params->bootstrap.size};
+                                       .size = params->bootstrap.size,
+                                       .has_no_barrier =
+                                           !params->bootstrap.barrier};
     callback->heap = args->heap;
     callback->log = args->log;
     callback->host = params->bootstrap;
@@ -169,16 +171,21 @@ static rcx_status_t lookup(struct rcx_boot *boot, int rank,
     return RCX_OK;
 }
 
-static rcx_status_t barrier(struct rcx_boot *boot,
-                            void (*progress)(void *arg), void *arg)
+/* A host's that blocks is called once: nothing is progressed meanwhile. */
+static rcx_status_t barrier(struct rcx_boot *boot, bool (*go_on)(void *arg),
+                            void *arg)
 {
     const struct callback *callback = (const struct callback *)boot;
+    const rcx_bootstrap_t *host = &callback->host;
     int result;
 
-    /* the host's barrier blocks: nothing can be progressed meanwhile */
-    (void)progress;
-    (void)arg;
-    result = callback->host.barrier(callback->host.arg);
+    if (!host->barrier)
+        return RCX_OK;
+    while ((result = host->barrier(host->arg)) == RCX_IN_PROGRESS) {
+        if (go_on && !go_on(arg))
+            return RCX_IN_PROGRESS;
+        sched_yield();
+    }
     if (result != 0)
         return rcx_fail(callback->log, RCX_ERR_LAUNCH,
                         "bootstrap.barrier returned %d, 0 means success",

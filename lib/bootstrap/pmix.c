@@ -102,15 +102,15 @@ static uint64_t deadline(int64_t timeout_ns)
     return timeout_ns > 0 ? rcx_now_ns() + (uint64_t)timeout_ns : UINT64_MAX;
 }
 
-/* Take the mutex: false if until_ns passed. A peer may need progress here
- * before it gets to the fence that another thread of mine waits in. */
+/* Take the mutex: false if until_ns passed, or work is not to go on. A peer may
+ * need progress here before it gets to the fence that another thread of mine
+ * waits in. */
 static bool lock_until(uint64_t until_ns, const struct rcx_pmix_work *work)
 {
     while (pthread_mutex_trylock(&process.mutex) != 0) {
-        if (rcx_now_ns() >= until_ns)
+        if (rcx_now_ns() >= until_ns ||
+            (work->go_on && !work->go_on(work->arg)))
             return false;
-        if (work->progress)
-            work->progress(work->arg);
         usleep(100);
     }
     return true;
@@ -173,8 +173,8 @@ struct pmix_boot {
     struct rcx_boot base;
     struct rcx_heap *heap;
     struct rcx_log *log;
-    int64_t timeout_ns;  /* of each fence; 0: none */
-    uint64_t open_until_ns; /* of opening, all of it */
+    int64_t timeout_ns;     /* of opening, all of it; 0: none */
+    uint64_t open_until_ns; /* by then */
     pmix_key_t key;
     struct blob **blobs; /* of each rank; NULL: not looked up yet */
     int *local_ranks;
@@ -314,7 +314,8 @@ static rcx_status_t overdue(const struct pmix_boot *boot, bool with_data,
                     (double)(rcx_now_ns() - since_ns) / 1e9, text);
 }
 
-/* Meet all ranks; with_data: and have what they put. */
+/* Meet all ranks; with_data: and have what they put. RCX_IN_PROGRESS: work is
+ * not to go on. */
 static rcx_status_t fence_all(const struct pmix_boot *boot, bool with_data,
                               uint64_t until_ns,
                               const struct rcx_pmix_work *work)
@@ -323,7 +324,8 @@ static rcx_status_t fence_all(const struct pmix_boot *boot, bool with_data,
     pmix_status_t rc;
 
     if (!lock_until(until_ns, work))
-        return kept_out(boot->log, boot->timeout_ns);
+        return work->go_on ? RCX_IN_PROGRESS
+                           : kept_out(boot->log, boot->timeout_ns);
     if (rcx_pmix_fence_is_open(&process.fence)) {
         pthread_mutex_unlock(&process.mutex);
         return rcx_fail(boot->log, RCX_ERR_TIMEOUT,
@@ -333,6 +335,8 @@ static rcx_status_t fence_all(const struct pmix_boot *boot, bool with_data,
     rc = rcx_pmix_fence(&process.fence, process.me.nspace, with_data, until_ns,
                         work);
     pthread_mutex_unlock(&process.mutex);
+    if (rc == PMIX_OPERATION_IN_PROGRESS)
+        return RCX_IN_PROGRESS;
     if (rc == PMIX_ERR_TIMEOUT)
         return overdue(boot, with_data, start_ns);
     return rc == PMIX_SUCCESS ? RCX_OK : rcx_pmix_fail(boot->log, "a PMIx fence", rc);
@@ -492,14 +496,12 @@ static rcx_status_t meet(struct rcx_boot *base, const void *card, size_t bytes,
 
 /* ---- Barrier ------------------------------------------------------------- */
 
-static rcx_status_t barrier(struct rcx_boot *base,
-                            void (*progress)(void *arg), void *arg)
+static rcx_status_t barrier(struct rcx_boot *base, bool (*go_on)(void *arg),
+                            void *arg)
 {
-    const struct rcx_pmix_work work = {progress, arg};
+    const struct rcx_pmix_work work = {go_on, arg};
 
-    const struct pmix_boot *boot = (const struct pmix_boot *)base;
-
-    return fence_all(boot, false, deadline(boot->timeout_ns), &work);
+    return fence_all((const struct pmix_boot *)base, false, UINT64_MAX, &work);
 }
 
 static void close_boot(struct rcx_boot *base)

@@ -54,23 +54,26 @@ static void sleep_until(struct rcx_pmix_fence *fence, uint64_t ns)
 static pmix_status_t wait_for(struct rcx_pmix_fence *fence, uint64_t until_ns,
                               const struct rcx_pmix_work *work)
 {
+    bool goes_on = true;
     pmix_status_t rc;
     uint64_t now;
 
     pthread_mutex_lock(&fence->mutex);
-    while (fence->is_open && (now = rcx_now_ns()) < until_ns) {
-        if (!work->progress) {
+    while (fence->is_open && goes_on && (now = rcx_now_ns()) < until_ns) {
+        if (!work->go_on) {
             sleep_until(fence, until_ns - now < LONGEST_SLEEP_NS
                                    ? until_ns
                                    : now + LONGEST_SLEEP_NS);
             continue;
         }
         pthread_mutex_unlock(&fence->mutex);
-        work->progress(work->arg);
+        goes_on = work->go_on(work->arg);
         sched_yield();
         pthread_mutex_lock(&fence->mutex);
     }
-    rc = fence->is_open ? PMIX_ERR_TIMEOUT : fence->status;
+    rc = !fence->is_open ? fence->status
+         : goes_on       ? PMIX_ERR_TIMEOUT
+                         : PMIX_OPERATION_IN_PROGRESS;
     pthread_mutex_unlock(&fence->mutex);
     return rc;
 }

@@ -25,9 +25,9 @@ struct rcx_pmix_fence {
     pmix_status_t status;
 };
 
-/* What to do while waiting: NULL is nothing. */
+/* What to do while waiting, until it says no; NULL is nothing. */
 struct rcx_pmix_work {
-    void (*progress)(void *arg);
+    bool (*go_on)(void *arg);
     void *arg;
 };
 
@@ -38,7 +38,8 @@ bool rcx_pmix_fence_is_open(struct rcx_pmix_fence *fence);
 
 /*
  * Returns once all processes of nspace have called it; with_data: and what they
- * have put is here. PMIX_ERR_TIMEOUT: given up at until_ns (of rcx_now_ns()).
+ * have put is here. PMIX_ERR_TIMEOUT: given up at until_ns (of rcx_now_ns());
+ * PMIX_OPERATION_IN_PROGRESS: because work said so.
  */
 pmix_status_t rcx_pmix_fence(struct rcx_pmix_fence *fence, const char *nspace,
                              bool with_data, uint64_t until_ns,

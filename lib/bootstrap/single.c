@@ -75,11 +75,11 @@ static rcx_status_t lookup(struct rcx_boot *boot, int rank,
     return RCX_OK;
 }
 
-static rcx_status_t barrier(struct rcx_boot *boot,
-                            void (*progress)(void *arg), void *arg)
+static rcx_status_t barrier(struct rcx_boot *boot, bool (*go_on)(void *arg),
+                            void *arg)
 {
     (void)boot;
-    (void)progress;
+    (void)go_on;
     (void)arg;
     return RCX_OK;
 }

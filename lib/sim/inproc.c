@@ -161,8 +161,20 @@ static rcx_status_t lookup(struct rcx_boot *base, int rank,
     return RCX_OK;
 }
 
-static rcx_status_t barrier(struct rcx_boot *base,
-                            void (*progress)(void *arg), void *arg)
+/* Who waits no longer has not arrived; unless all have meanwhile. */
+static rcx_status_t turn_back(struct rcx_inproc *job, unsigned generation)
+{
+    bool waits;
+
+    pthread_mutex_lock(&job->mutex);
+    waits = atomic_load(&job->generation) == generation;
+    job->arrived -= waits;
+    pthread_mutex_unlock(&job->mutex);
+    return waits ? RCX_IN_PROGRESS : RCX_OK;
+}
+
+static rcx_status_t barrier(struct rcx_boot *base, bool (*go_on)(void *arg),
+                            void *arg)
 {
     struct rcx_inproc *job = ((struct inproc_boot *)base)->job;
     unsigned mine;
@@ -175,8 +187,8 @@ static rcx_status_t barrier(struct rcx_boot *base,
     }
     pthread_mutex_unlock(&job->mutex);
     while (atomic_load(&job->generation) == mine) {
-        if (progress)
-            progress(arg);
+        if (go_on && !go_on(arg))
+            return turn_back(job, mine);
         sched_yield();
     }
     return RCX_OK;

@@ -434,9 +434,10 @@ static rcx_status_t sim_address(struct rcx_transport *t, const void **address_p,
     return RCX_OK;
 }
 
-static void sim_nothing(struct rcx_transport *t)
+static rcx_status_t sim_flush(struct rcx_transport *t)
 {
     (void)t;
+    return RCX_OK;
 }
 
 static int sim_event_fd(struct rcx_transport *t)
@@ -517,7 +518,7 @@ static const struct rcx_transport_ops sim_ops = {
     .send = sim_send, .send_sync = sim_send, .recv = sim_recv, .progress = sim_progress,
     .cancel = sim_cancel, .probe = sim_probe, .notify = sim_notify,
     .take_note = sim_take_note, .event_fd = sim_event_fd, .arm = sim_arm,
-    .wake = sim_wake, .disconnect = sim_nothing, .close = sim_close,
+    .wake = sim_wake, .flush = sim_flush, .close = sim_close,
 };
 
 struct rcx_sim *rcx_sim_create(struct rcx_heap *heap, int size, uint64_t seed)

@@ -26,6 +26,8 @@ struct ucp {
     ucp_address_t *address;
     ucp_ep_h *endpoints; /* by rank; NULL: not connected yet */
     bool wakeup;
+    bool is_flushing;
+    int flushes; /* of endpoints, that are not over */
     ucp_request_param_t sending; /* of both only user_data changes */
     ucp_request_param_t receiving;
 };
@@ -504,30 +506,37 @@ static void wake(struct rcx_transport *t)
 
 /* ---- Leaving ---------------------------------------------------------------- */
 
-/* Close all endpoints at once, then progress until the last one is closed.
- * Whatever a close ends with, the endpoint is gone. */
-static void disconnect(struct rcx_transport *t)
+static void flushed(void *request, ucs_status_t status, void *arg)
+{
+    struct ucp *u = arg;
+
+    (void)status;
+    u->flushes--;
+    ucp_request_free(request);
+}
+
+static void begin_flush(struct ucp *u)
+{
+    const ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
+                        UCP_OP_ATTR_FIELD_USER_DATA,
+        .cb.send = flushed, .user_data = u};
+
+    for (int i = 0; i < u->boot->size; i++)
+        if (u->endpoints[i] &&
+            UCS_PTR_IS_PTR(ucp_ep_flush_nbx(u->endpoints[i], &param)))
+            u->flushes++;
+}
+
+/* A flush that fails has nothing to wait for, either. */
+static rcx_status_t flush(struct rcx_transport *t)
 {
     struct ucp *u = (struct ucp *)t;
-    const ucp_request_param_t flush = {.op_attr_mask = 0};
-    const int size = u->boot->size;
 
-    for (int i = 0; i < size; i++) {
-        void *closing = NULL;
-
-        if (u->endpoints[i])
-            closing = ucp_ep_close_nbx(u->endpoints[i], &flush);
-        u->endpoints[i] = UCS_PTR_IS_ERR(closing) ? NULL : closing;
-    }
-    for (int i = 0; i < size; i++) {
-        void *closing = u->endpoints[i];
-
-        while (closing && ucp_request_check_status(closing) == UCS_INPROGRESS)
-            ucp_worker_progress(u->worker);
-        if (closing)
-            ucp_request_free(closing);
-        u->endpoints[i] = NULL;
-    }
+    if (!u->is_flushing)
+        begin_flush(u);
+    u->is_flushing = u->flushes > 0;
+    return u->is_flushing ? RCX_IN_PROGRESS : RCX_OK;
 }
 
 const struct rcx_transport_ops rcx_transport_ucp = {
@@ -535,5 +544,5 @@ const struct rcx_transport_ops rcx_transport_ucp = {
     .send = post_send, .send_sync = post_send_sync, .recv = post_recv, .progress = progress,
     .cancel = cancel, .probe = probe, .notify = notify, .take_note = take_note,
     .event_fd = event_fd, .arm = arm, .wake = wake,
-    .disconnect = disconnect, .close = close_all,
+    .flush = flush, .close = close_all,
 };

@@ -64,9 +64,10 @@ static bool wrong(const struct client *client, const char *what, long value,
     return false;
 }
 
-static void count_poll(void *arg)
+static bool count_poll(void *arg)
 {
     ++*(unsigned long *)arg;
+    return true;
 }
 
 static rcx_status_t open_table(struct client *client)

@@ -9,16 +9,20 @@
  *   live          something is not freed: the context stays, and is usable
  *   twice         the context is gone already
  *   failed        the world has failed
+ *   early WHY     rank EARLY is in rcx_finalize() when the others find the world
+ *                 failed: because of another call of it (mismatch), of none
+ *                 (absent), or of an abort
  *   dies US       rank VICTIM dies so many microseconds after it began to leave;
  *                 the others end in time
  */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "rank.h"
 
-enum { VICTIM = 2 };
+enum { EARLY = 1, VICTIM = 2 };
 #define DEADLINE_NS SECOND_NS
 
 static void check_sum(rcx_comm_t *comm)
@@ -112,6 +116,57 @@ static void try_failed(void)
     finish();
 }
 
+/* What the one who left early has called before. */
+static void call_otherwise(const char *why)
+{
+    int64_t word = me.rank;
+
+    if (strcmp(why, "mismatch") == 0)
+        rank_require(rcx_reduce(&word, NULL, 1, RCX_INT64, RCX_SUM, 0,
+                                me.world), "rcx_reduce");
+}
+
+static void fail_without(const char *why, rcx_status_t expected)
+{
+    int64_t word = me.rank;
+    rcx_status_t status;
+
+    if (strcmp(why, "abort") == 0) {
+        rank_require(rcx_comm_abort(me.world), "rcx_comm_abort");
+        return;
+    }
+    if (strcmp(why, "absent") == 0)
+        rank_require(rcx_comm_set_timeout(me.world, SECOND_NS),
+                     "rcx_comm_set_timeout");
+    status = rcx_allreduce(RCX_IN_PLACE, &word, 1, RCX_INT64, RCX_SUM,
+                           me.world);
+    if (status != RCX_ERR_COMM_FAILED)
+        rank_expect(status, expected, "rcx_allreduce without a rank");
+}
+
+/* It hears in rcx_finalize() that all is over, and because of whom. */
+static void try_early(const char *why)
+{
+    const rcx_status_t expected =
+        strcmp(why, "mismatch") == 0 ? RCX_ERR_MISMATCH
+        : strcmp(why, "absent") == 0 ? RCX_ERR_TIMEOUT
+                                     : RCX_ERR_COMM_FAILED;
+    const bool is_blamed = expected != RCX_ERR_COMM_FAILED;
+
+    open_and_use();
+    if (me.rank != EARLY) {
+        rank_sleep_ms(200);
+        fail_without(why, expected);
+        finish();
+        return;
+    }
+    call_otherwise(why);
+    rank_expect(rcx_finalize(&me.context), expected, "rcx_finalize");
+    if (me.context || me.errors != 1 || !strstr(me.error, "because of rank ") ||
+        (strstr(me.error, "because of rank 1") != NULL) != is_blamed)
+        rank_fail("%d errors, the first is: %s", me.errors, me.error);
+}
+
 /* The default action of SIGALRM ends the victim. */
 static void try_death(unsigned us)
 {
@@ -146,6 +201,8 @@ int main(int argc, char **argv)
         try_twice();
     else if (strcmp(what, "failed") == 0)
         try_failed();
+    else if (strcmp(what, "early") == 0 && argc == 3)
+        try_early(argv[2]);
     else if (strcmp(what, "dies") == 0 && argc == 3)
         try_death((unsigned)atoi(argv[2]));
     else

@@ -31,6 +31,22 @@ ok $? "a context that is gone is an error"
 run 0 "$rcxrun" -n 4 "$main" failed && [ ! -s "$err" ]
 ok $? "a world that failed is left as any other"
 
+# These mostly sleep.
+hears() {
+    end "$1" 0 && [ ! -s "$err" ] && [ ! -s "$out" ]
+}
+for mode in "" "-x RCX_ERR_MODE=peer" "-x UCX_TLS=tcp,self" \
+    "-x UCX_TLS=tcp,self -x RCX_ERR_MODE=peer"; do
+    read -ra early <<<"-x RCX_WAIT=block -x UCX_NET_DEVICES=lo $mode"
+    for n in 2 3 4 5; do
+        begin mismatch "$rcxrun" -k -n $n "${early[@]}" "$main" early mismatch
+        begin absent "$rcxrun" -k -n $n "${early[@]}" "$main" early absent
+        begin abort "$rcxrun" -k -n $n "${early[@]}" "$main" early abort
+        hears mismatch && hears absent && hears abort
+        ok $? "who left early of $n hears why the world failed $mode"
+    done
+done
+
 for us in 1 300 1000 3000; do
     run 142 "$rcxrun" -k -n 4 "$main" dies $us &&
         ! grep -v '^rcxrun: rank 2 (pid [0-9]*) killed by signal 14' "$err"

@@ -101,9 +101,10 @@ struct inproc_member {
     bool ok;
 };
 
-static void count_poll(void *arg)
+static bool count_poll(void *arg)
 {
     ++*(unsigned long *)arg;
+    return true;
 }
 
 /* After each barrier all ranks must have entered it, and none the one after
@@ -174,13 +175,14 @@ static void *arrive(void *arg)
 }
 
 /* The other rank arrives only from here: without progress nobody returns. */
-static void arrive_at_third_poll(void *arg)
+static bool arrive_at_third_poll(void *arg)
 {
     struct last_arrival *last = arg;
 
     if (++last->polls == 3)
         last->started = pthread_create(&last->thread, NULL, arrive,
                                        last->boot) == 0;
+    return true;
 }
 
 static void the_inproc_barrier_makes_progress_while_it_waits(void **state)
@@ -202,6 +204,37 @@ static void the_inproc_barrier_makes_progress_while_it_waits(void **state)
     assert_true(last.started);
     pthread_join(last.thread, NULL);
     for (int i = 0; i < 2; i++)
+        sides[i].boot->ops->close(sides[i].boot);
+    rcx_inproc_destroy(job);
+}
+
+static bool go_on_twice(void *arg)
+{
+    return ++*(int *)arg < 3;
+}
+
+/* Who gave up may come again, and is not counted twice. */
+static void an_inproc_barrier_may_be_given_up(void **state)
+{
+    struct rcx_heap heap = RCX_HEAP_INIT;
+    struct rcx_inproc *job = rcx_inproc_create(&heap, 3);
+    struct side sides[3];
+    int polls = 0;
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        side_init(&sides[i], NULL);
+        assert_int_equal(RCX_OK, rcx_inproc_open(job, i, &sides[i].args,
+                                                 &sides[i].boot));
+    }
+    for (int i = 0; i < 4; i++, polls = 0) {
+        struct rcx_boot *boot = sides[i % 3].boot;
+
+        assert_int_equal(RCX_IN_PROGRESS,
+                         boot->ops->barrier(boot, go_on_twice, &polls));
+        assert_int_equal(3, polls);
+    }
+    for (int i = 0; i < 3; i++)
         sides[i].boot->ops->close(sides[i].boot);
     rcx_inproc_destroy(job);
 }
@@ -241,6 +274,7 @@ int main(void)
         cmocka_unit_test(an_inproc_rank_is_open_once_at_a_time),
         cmocka_unit_test(the_inproc_barrier_holds_every_thread_back),
         cmocka_unit_test(the_inproc_barrier_makes_progress_while_it_waits),
+        cmocka_unit_test(an_inproc_barrier_may_be_given_up),
         cmocka_unit_test(an_inproc_job_survives_failed_allocations),
     };
 

@@ -136,9 +136,11 @@ struct rcx_transport_ops {
     /* rcx_note_take() with t's own heap. */
     bool (*take_note)(struct rcx_transport *t, void *note, size_t bytes);
 
-    /* Close all connections, with progress; then free t. The barriers around
-     * it are the context's. */
-    void (*disconnect)(struct rcx_transport *t);
+    /* Have what was sent leave this process: RCX_OK once it has. RCX_IN_PROGRESS:
+     * ask again, with progress between. */
+    rcx_status_t (*flush)(struct rcx_transport *t);
+    /* Free t, with its connections. Waits for nobody: that no peer needs this
+     * rank any more is the context's to see to. */
     void (*close)(struct rcx_transport *t);
 };
 

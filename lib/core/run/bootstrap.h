@@ -18,12 +18,13 @@ struct rcx_boot {
     int local_size; /* ranks on this node, this one included; 0: not known */
     const int *local_ranks; /* local_size of them; NULL: not known */
     bool one_process;       /* all ranks are in this process */
+    bool has_no_barrier;    /* a host's, that gave none */
 };
 
 struct rcx_boot_args {
     const rcx_params_t *params; /* may be NULL */
     bool allow_singleton;       /* RCX_ALLOW_SINGLETON */
-    int64_t timeout_ns;         /* of publish and barrier, each; 0: none. Where
+    int64_t timeout_ns;         /* of open and publish, together; 0: none. Where
                                    RCX does not wait itself, the host bounds it */
     struct rcx_heap *heap;
     struct rcx_log *log;
@@ -60,9 +61,12 @@ struct rcx_boot_ops {
     rcx_status_t (*lookup)(struct rcx_boot *boot, int rank,
                            const void **blob_p, size_t *bytes_p);
 
-    /* Returns once all ranks called it; calls progress(arg) while waiting
-     * where the implementation allows it. */
-    rcx_status_t (*barrier)(struct rcx_boot *boot, void (*progress)(void *arg),
+    /*
+     * RCX_OK once all ranks called it. While it waits it calls go_on(arg), which
+     * makes progress, but for a host's that blocks; where that returns false, it
+     * waits no longer, and returns RCX_IN_PROGRESS. go_on is NULL: nothing.
+     */
+    rcx_status_t (*barrier)(struct rcx_boot *boot, bool (*go_on)(void *arg),
                             void *arg);
 
     /* Leave the job (local) and free boot. */

@@ -6,12 +6,10 @@
 #include <limits.h>
 #include <string.h>
 
+#include "core/run/leave.h"
 #include "core/run/note.h"
 #include "core/run/peer.h"
 #include "core/run/sleep.h"
-
-static const int64_t patience_ns = INT64_C(3000000000);
-static const uint64_t note_patience_ns = 200000000;
 
 enum {
     NAME_MAX_LETTERS = 64,
@@ -278,55 +276,6 @@ rcx_status_t rcx_init(const rcx_params_t *params, rcx_context_t **context_p)
     return rcx_context_create(params, &source, context_p);
 }
 
-static void advance(void *context)
-{
-    rcx_context_progress(context);
-}
-
-/* The last barrier of a context in which something failed: if all are alive
- * after all, they come soon. */
-static int64_t patience(const struct rcx_context *context)
-{
-    const int64_t timeout = context->config.timeout_ns;
-
-    return timeout > 0 && timeout < patience_ns ? timeout : patience_ns;
-}
-
-/* Others may know of a failure only by them. */
-static void let_notes_leave(struct rcx_context *context)
-{
-    const struct rcx_transport *t = context->transport;
-    const uint64_t until = rcx_now_ns() + note_patience_ns;
-
-    while (t && t->notes_leaving > 0 && rcx_now_ns() < until)
-        rcx_context_poll(context);
-}
-
-/*
- * Nobody may stop to progress while a peer still needs it: a barrier over the
- * network, all connections closed, then the bootstrap's barrier. Where a peer
- * may be dead, closing would wait for it: the connections go with the worker.
- */
-static rcx_status_t leave(struct rcx_context *context)
-{
-    const bool is_known = context->broken; /* to the user */
-    rcx_status_t status;
-
-    rcx_note_call(context, rcx_ticks());
-    status = context->world->failed;
-    if (context->broken)
-        context->internal->timeout_ns = patience(context);
-    if (status == RCX_OK && context->boot->size > 1)
-        status = rcx_comm_barrier(context->internal);
-    if (status != RCX_OK) {
-        let_notes_leave(context);
-        return is_known ? RCX_OK : status;
-    }
-    if (context->transport)
-        context->transport->ops->disconnect(context->transport);
-    return context->boot->ops->barrier(context->boot, advance, context);
-}
-
 rcx_status_t rcx_finalize(rcx_context_t **context_p)
 {
     struct rcx_context *context = context_p ? *context_p : NULL;
@@ -354,7 +303,7 @@ rcx_status_t rcx_finalize(rcx_context_t **context_p)
         rcx_thread_stop(context);
         rcx_enter(context);
     }
-    status = leave(context);
+    status = rcx_context_leave(context);
     drop(context);
     *context_p = NULL;
     return status;

@@ -189,6 +189,7 @@ struct rcx_context {
     struct rcx_builder builder;
     struct rcx_instant born;
     bool broken;               /* a communicator has failed */
+    bool parting;              /* whoever goes now may: see leave.c */
     _Atomic bool attention;    /* rcx_watch() has something to do */
     uint64_t next_watch_ns;
     unsigned deaths;           /* of peers, that are dealt with */

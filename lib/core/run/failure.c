@@ -13,7 +13,7 @@ enum { LET_GO_NS = 100 * 1000 * 1000 };
 
 /* ---- Telling --------------------------------------------------------------- */
 
-static void tell_members(struct rcx_comm *comm)
+void rcx_comm_tell(struct rcx_comm *comm)
 {
     struct rcx_note_body body = {.kind = RCX_NOTE_FAILED,
                                  .status = (int8_t)comm->failed};
@@ -42,10 +42,16 @@ static void explain(struct rcx_comm *comm, const int ranks[], int n,
     snprintf(why->text, sizeof why->text, "%s", text);
 }
 
+/* Ranks whose world has failed do not come to the meetings at the end: who
+ * waits there already is let go. */
 static void latch(struct rcx_comm *comm, rcx_status_t status,
                   const int ranks[], int n, const char *text)
 {
+    struct rcx_comm *internal = comm->context->internal;
+
     comm->failed = status;
+    if (comm == comm->context->world && internal->failed == RCX_OK)
+        internal->failed = status;
     comm->context->broken = true;
     explain(comm, ranks, n, text);
     rcx_log_line(&comm->context->log, RCX_LOG_ERROR, "%s", text);
@@ -72,7 +78,7 @@ void rcx_comm_fail(struct rcx_comm *comm, rcx_status_t status,
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     latch(comm, status, ranks, n, text);
-    tell_members(comm);
+    rcx_comm_tell(comm);
 }
 
 void rcx_comm_fail_as_told(struct rcx_comm *comm,

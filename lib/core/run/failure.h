@@ -31,9 +31,13 @@ void rcx_comm_fail(struct rcx_comm *comm, rcx_status_t status,
 void rcx_comm_fail_together(struct rcx_comm *comm, rcx_status_t status,
                             const int ranks[], int n, const char *text);
 
+/* Tell the other members that comm has failed, and why. */
+void rcx_comm_tell(struct rcx_comm *comm);
+
 /* Write a dump of all communicators to path; reason: NULL, somebody asked. */
 rcx_status_t rcx_dump_context(struct rcx_context *context, const char *path,
                               const char *reason);
+
 /* Write a dump where RCX_DUMP says, because of a failure. */
 void rcx_dump_failure(struct rcx_context *context, const char *reason);
 

@@ -185,6 +185,15 @@ static void mourn(struct rcx_comm *comm, const unsigned char *dead)
                           "communicator %u: rank %d is dead", comm->id, i);
 }
 
+/* A meeting of those of whom one has gone already. */
+static void stop_waiting(struct rcx_comm *comm)
+{
+    if (!comm->first)
+        return;
+    comm->failed = RCX_ERR_PEER_FAILED;
+    rcx_attract(comm->context);
+}
+
 static void look_for_deaths(struct rcx_context *context)
 {
     const struct rcx_transport *t = context->transport;
@@ -192,6 +201,10 @@ static void look_for_deaths(struct rcx_context *context)
     if (t->deaths == context->deaths)
         return;
     context->deaths = t->deaths;
+    if (context->parting) {
+        stop_waiting(context->internal);
+        return;
+    }
     for (struct rcx_comm *comm = context->comms; comm; comm = comm->next)
         mourn(comm, t->dead);
 }

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How a rank leaves. Nobody may stop to make progress while a peer needs it,
+ * nor wait, outside of RCX, for one who does. So all meet, and so have ended
+ * all that they called; have what they sent leave, with everybody's progress;
+ * and meet again. Then nothing is under way but the second meeting's messages,
+ * over connections that the first has opened: these reach their peers whatever
+ * this rank does. The bootstrap's barrier keeps all in place until they have
+ * come. Connections are not closed, which would wait for peers: they go with
+ * the worker.
+ *
+ * Where the world has failed nobody meets, and one who waits in a meeting
+ * already is let go when he hears of it.
+ */
+#include "core/run/leave.h"
+
+#include <sched.h>
+
+#include "core/run/failure.h"
+#include "core/run/note.h"
+
+/* Of the last meetings where something failed, if all are alive after all; and
+ * of a flush, which is a courtesy. */
+static const int64_t patience_ns = INT64_C(3000000000);
+static const int64_t note_patience_ns = 200000000;
+
+/* ---- How long ---------------------------------------------------------------- */
+
+struct leaving {
+    struct rcx_context *context;
+    int64_t begin_ns;
+    int64_t timeout_ns; /* of all of it; 0: none */
+};
+
+static int64_t time_of(const struct rcx_context *context)
+{
+    return (int64_t)(rcx_now_ns() + context->skipped_ns);
+}
+
+static struct leaving begin(struct rcx_context *context)
+{
+    struct leaving l = {.context = context, .begin_ns = time_of(context),
+                        .timeout_ns = context->config.timeout_ns};
+
+    if (context->broken && (l.timeout_ns == 0 || l.timeout_ns > patience_ns))
+        l.timeout_ns = patience_ns;
+    return l;
+}
+
+static bool is_overdue(const struct leaving *l)
+{
+    return l->timeout_ns > 0 &&
+           time_of(l->context) - l->begin_ns >= l->timeout_ns;
+}
+
+/* What is left of the deadline, as one: 0 is none. */
+static int64_t time_left(const struct leaving *l)
+{
+    if (l->timeout_ns == 0)
+        return 0;
+    return is_overdue(l) ? 1
+                         : l->timeout_ns - (time_of(l->context) - l->begin_ns);
+}
+
+/* ---- Steps ------------------------------------------------------------------- */
+
+static rcx_status_t meet(const struct leaving *l)
+{
+    struct rcx_comm *comm = l->context->internal;
+    rcx_status_t status = RCX_OK;
+
+    comm->timeout_ns = time_left(l);
+    l->context->ticks = rcx_ticks(); /* when it begins */
+    if (comm->size > 1)
+        status = rcx_comm_barrier(comm);
+    return comm->failed != RCX_OK ? comm->failed : status;
+}
+
+/* Who is missing says the meeting that follows. */
+static void flush(const struct leaving *l)
+{
+    struct rcx_context *context = l->context;
+    struct rcx_transport *t = context->transport;
+    const int64_t until = time_of(context) + patience_ns;
+
+    while (t && t->ops->flush(t) == RCX_IN_PROGRESS &&
+           context->internal->failed == RCX_OK && !is_overdue(l) &&
+           time_of(context) < until)
+        if (rcx_context_progress(context) == 0)
+            sched_yield();
+}
+
+static bool go_on(void *arg)
+{
+    const struct leaving *l = arg;
+    struct rcx_comm *comm = l->context->internal;
+
+    rcx_context_progress(l->context);
+    if (is_overdue(l))
+        rcx_comm_fail(comm, RCX_ERR_TIMEOUT, NULL, 0,
+                      "rcx_finalize: the bootstrap's barrier has no end after "
+                      "%.3g s", (double)l->timeout_ns / 1e9);
+    return comm->failed == RCX_OK;
+}
+
+static rcx_status_t wait_for_all(struct leaving *l)
+{
+    struct rcx_boot *boot = l->context->boot;
+    const rcx_status_t status = boot->ops->barrier(boot, go_on, l);
+
+    return status == RCX_IN_PROGRESS ? l->context->internal->failed : status;
+}
+
+/*
+ * In the last step who goes has met all others, or is dead, which does not
+ * matter any more.
+ */
+static rcx_status_t part(struct leaving *l)
+{
+    struct rcx_context *context = l->context;
+    rcx_status_t status;
+
+    context->parting = context->boot->has_no_barrier;
+    status = meet(l);
+    if (context->parting && status == RCX_ERR_PEER_FAILED)
+        return RCX_OK;
+    context->parting = true;
+    return status == RCX_OK ? wait_for_all(l) : status;
+}
+
+/* ---- All of it ----------------------------------------------------------------- */
+
+/* Others may know of a failure only by them. */
+static void let_notes_leave(struct rcx_context *context)
+{
+    const struct rcx_transport *t = context->transport;
+    const int64_t until = time_of(context) + note_patience_ns;
+
+    while (t && t->notes_leaving > 0 && time_of(context) < until)
+        rcx_context_poll(context);
+}
+
+/* Who looks for the dead would take a rank that leaves alone for one. */
+static void say_why(struct rcx_context *context)
+{
+    if (context->transport && context->transport->dead)
+        rcx_comm_tell(context->world->failed != RCX_OK ? context->world
+                                                       : context->internal);
+    let_notes_leave(context);
+}
+
+rcx_status_t rcx_context_leave(struct rcx_context *context)
+{
+    const struct rcx_comm *world = context->world;
+    const bool is_known = context->broken || world->aborted; /* to the user */
+    struct leaving l;
+    rcx_status_t status;
+
+    rcx_context_catch_up(context);
+    l = begin(context);
+    status = world->failed;
+    if (status == RCX_OK)
+        status = meet(&l);
+    if (status == RCX_OK) {
+        flush(&l);
+        status = part(&l);
+    }
+    if (status != RCX_OK)
+        say_why(context);
+    return is_known ? RCX_OK : status;
+}

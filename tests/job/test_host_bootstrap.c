@@ -7,6 +7,7 @@
 #include "test.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,10 @@ struct host {
     int to[MOST_RANKS];
     int calls;
     int fail_at; /* the call that fails; 0: none */
+    int (*barrier)(void *arg);
+    int64_t timeout_ns;
+    int met;     /* of polled_barrier: ranks that have come */
+    bool has_come;
 };
 
 static bool move(int fd, char *bytes, size_t count, bool out)
@@ -76,6 +81,42 @@ static int barrier(void *arg)
     return allgather(&mine, all, 1, h);
 }
 
+/* Whether a byte has come from there: 1. */
+static ssize_t look(int fd)
+{
+    char byte;
+
+    return recv(fd, &byte, 1, MSG_DONTWAIT);
+}
+
+/* Never blocks: all tell rank 0, which tells all once they have. */
+static int polled_barrier(void *arg)
+{
+    struct host *h = arg;
+    char byte = 0;
+
+    if (h->rank > 0) {
+        if (!h->has_come && !move(h->to[0], &byte, 1, true))
+            return 5;
+        h->has_come = true;
+        return look(h->to[0]) == 1 ? 0 : RCX_IN_PROGRESS;
+    }
+    while (h->met < h->size - 1 && look(h->to[h->met + 1]) == 1)
+        h->met++;
+    if (h->met < h->size - 1)
+        return RCX_IN_PROGRESS;
+    for (int i = 1; i < h->size; i++)
+        if (!move(h->to[i], &byte, 1, true))
+            return 6;
+    return 0;
+}
+
+static int endless_barrier(void *arg)
+{
+    (void)arg;
+    return RCX_IN_PROGRESS;
+}
+
 /* ---- A rank -------------------------------------------------------------- */
 
 static int complain(const struct host *h, const char *what)
@@ -88,11 +129,15 @@ static rcx_status_t open_context(struct host *h, rcx_log_fn_t log, void *arg,
                                  rcx_context_t **context_p)
 {
     const rcx_params_t params = {
-        .field_mask = RCX_PARAM_BOOTSTRAP | RCX_PARAM_LOG,
-        .bootstrap = {h->rank, h->size, allgather, barrier, h},
+        .field_mask =
+            RCX_PARAM_BOOTSTRAP | RCX_PARAM_LOG | RCX_PARAM_TIMEOUT,
+        .bootstrap = {h->rank, h->size, allgather, h->barrier, h},
         .log = log,
-        .log_arg = arg};
+        .log_arg = arg,
+        .timeout_ns = h->timeout_ns};
 
+    h->met = 0;
+    h->has_come = false;
     return rcx_init(&params, context_p);
 }
 
@@ -139,6 +184,82 @@ static int use(struct host *h)
     return 0;
 }
 
+static void keep(rcx_log_level_t level, const char *text, void *arg)
+{
+    (void)level;
+    snprintf(arg, 256, "%s", text);
+}
+
+static int sum_up(struct host *h, rcx_context_t *context)
+{
+    for (int k = 0; k < 60; k++) {
+        double numbers[10];
+
+        for (int i = 0; i < 10; i++)
+            numbers[i] = h->rank + i;
+        if (rcx_allreduce(RCX_IN_PLACE, numbers, 10, RCX_FLOAT64, RCX_SUM,
+                          rcx_world(context)) != RCX_OK)
+            return complain(h, "rcx_allreduce failed");
+        for (int i = 0; i < 10; i++)
+            if (numbers[i] != h->size * (h->size - 1) / 2 + h->size * i)
+                return complain(h, "a wrong sum");
+    }
+    return 0;
+}
+
+static int come_and_go(struct host *h)
+{
+    rcx_context_t *context;
+    char text[256] = "";
+
+    for (int cycle = 0; cycle < 3; cycle++) {
+        if (open_context(h, keep, text, &context) != RCX_OK)
+            return complain(h, text);
+        if (sum_up(h, context) != 0)
+            return 1;
+        if (rcx_finalize(&context) != RCX_OK || context || text[0])
+            return complain(h, text);
+    }
+    return 0;
+}
+
+/* The host's barrier has no end, on any rank. */
+static int leave_in_vain(struct host *h)
+{
+    rcx_context_t *context;
+    char text[256] = "";
+
+    h->timeout_ns = INT64_C(1000000000);
+    if (open_context(h, keep, text, &context) != RCX_OK)
+        return complain(h, text);
+    if (sum_up(h, context) != 0)
+        return 1;
+    if (rcx_finalize(&context) != RCX_ERR_TIMEOUT || context || !text[0])
+        return complain(h, "not RCX_ERR_TIMEOUT");
+    return 0;
+}
+
+/* The last rank is killed while the others leave. */
+static int leave_dead(struct host *h)
+{
+    rcx_context_t *context;
+    char text[256] = "", blame[32];
+    rcx_status_t status;
+
+    h->timeout_ns = INT64_C(1000000000);
+    if (open_context(h, keep, text, &context) != RCX_OK)
+        return complain(h, text);
+    if (sum_up(h, context) != 0)
+        return 1;
+    if (h->rank == h->size - 1)
+        raise(SIGKILL);
+    status = rcx_finalize(&context);
+    snprintf(blame, sizeof blame, "rank %d", h->size - 1);
+    if (status != RCX_ERR_TIMEOUT || context || !strstr(text, blame))
+        return complain(h, text[0] ? text : "nothing was logged");
+    return 0;
+}
+
 /* The host's function fails on every rank: an error, in one line of text. */
 static int fail_to_open(struct host *h)
 {
@@ -158,51 +279,98 @@ static int fail_to_open(struct host *h)
 
 /* ---- The parent ---------------------------------------------------------- */
 
-static pid_t spawn(int rank, int size, int pairs[][2],
-                   int (*body)(struct host *h))
+enum { PATIENCE_SECONDS = 60 /* so that a hang ends */ };
+
+/* What children print is kept, and must be nothing. */
+struct team {
+    int size;
+    int (*body)(struct host *h);
+    int (*barrier)(void *arg);
+    const char *const *environment; /* NAME, VALUE, ..., NULL */
+    int pairs[MOST_RANKS][2];
+    FILE *output;
+    int killed; /* the rank that is; -1: none */
+};
+
+_Noreturn static void run_rank(struct team *team, int rank)
 {
-    struct host h = {.rank = rank, .size = size};
+    struct host h = {.rank = rank, .size = team->size,
+                     .barrier = team->barrier};
+
+    /* rank 0 has end 0 of every pair, rank i end 1 of its own */
+    for (int i = 1; i < team->size; i++) {
+        const int end = rank != 0;
+
+        close(team->pairs[i][!end]);
+        if (rank == 0 || i == rank)
+            h.to[rank == 0 ? i : 0] = team->pairs[i][end];
+        else
+            close(team->pairs[i][end]);
+    }
+    for (int i = 0; team->environment && team->environment[i]; i += 2)
+        setenv(team->environment[i], team->environment[i + 1], 1);
+    dup2(fileno(team->output), STDOUT_FILENO);
+    dup2(fileno(team->output), STDERR_FILENO);
+    alarm(PATIENCE_SECONDS);
+    exit(team->body(&h));
+}
+
+static pid_t spawn(struct team *team, int rank)
+{
     pid_t pid;
 
     fflush(stdout);
     fflush(stderr);
     pid = fork();
-    if (pid != 0)
-        return pid;
-    /* rank 0 has end 0 of every pair, rank i end 1 of its own */
-    for (int i = 1; i < size; i++) {
-        const int end = rank != 0;
+    if (pid == 0)
+        run_rank(team, rank);
+    return pid;
+}
 
-        close(pairs[i][!end]);
-        if (rank == 0 || i == rank)
-            h.to[rank == 0 ? i : 0] = pairs[i][end];
-        else
-            close(pairs[i][end]);
+static void check_output(FILE *output)
+{
+    char line[512];
+
+    rewind(output);
+    while (fgets(line, sizeof line, output))
+        fail_msg("a rank printed: %s", line);
+    fclose(output);
+}
+
+static void run_team(struct team *team)
+{
+    pid_t pids[MOST_RANKS];
+    bool good = true;
+
+    team->output = tmpfile();
+    assert_non_null(team->output);
+    for (int i = 1; i < team->size; i++)
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, team->pairs[i]),
+                         0);
+    for (int i = 0; i < team->size; i++) {
+        pids[i] = spawn(team, i);
+        assert_true(pids[i] > 0);
     }
-    exit(body(&h));
+    for (int i = 1; i < team->size; i++) {
+        close(team->pairs[i][0]);
+        close(team->pairs[i][1]);
+    }
+    for (int i = 0; i < team->size; i++) {
+        int status = -1;
+
+        assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
+        good &= i == team->killed ? WIFSIGNALED(status) : status == 0;
+    }
+    check_output(team->output);
+    assert_true(good);
 }
 
 static void run_job(int size, int (*body)(struct host *h))
 {
-    int pairs[MOST_RANKS][2];
-    pid_t pids[MOST_RANKS];
+    struct team team = {.size = size, .body = body, .barrier = barrier,
+                        .killed = -1};
 
-    for (int i = 1; i < size; i++)
-        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pairs[i]), 0);
-    for (int i = 0; i < size; i++) {
-        pids[i] = spawn(i, size, pairs, body);
-        assert_true(pids[i] > 0);
-    }
-    for (int i = 1; i < size; i++) {
-        close(pairs[i][0]);
-        close(pairs[i][1]);
-    }
-    for (int i = 0; i < size; i++) {
-        int status = -1;
-
-        assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
-        assert_int_equal(status, 0);
-    }
+    run_team(&team);
 }
 
 static void need_6_forked_ranks_reduce(void **state)
@@ -218,11 +386,69 @@ static void a_host_that_fails_is_a_launch_error(void **state)
     run_job(3, fail_to_open);
 }
 
+static int (*const barriers[])(void *arg) = {barrier, polled_barrier, NULL};
+enum { BARRIERS = sizeof barriers / sizeof *barriers };
+
+static const char *const tcp[] = {"RCX_UCX_TLS", "tcp,self",
+                                  "UCX_NET_DEVICES", "lo", NULL};
+static const char *const peer[] = {"RCX_ERR_MODE", "peer", NULL};
+static const char *const tcp_and_peer[] = {"RCX_UCX_TLS", "tcp,self",
+                                           "UCX_NET_DEVICES", "lo",
+                                           "RCX_ERR_MODE", "peer", NULL};
+static const char *const *const networks[] = {NULL, tcp, peer, tcp_and_peer};
+enum { NETWORKS = sizeof networks / sizeof *networks };
+
+/* Over every network that UCX has here, with every barrier a host may have. */
+static void run_all(int size, int (*body)(struct host *h))
+{
+    for (int network = 0; network < NETWORKS; network++) {
+        for (int i = 0; i < BARRIERS; i++) {
+            struct team team = {.size = size, .body = body,
+                                .barrier = barriers[i], .killed = -1,
+                                .environment = networks[network]};
+
+            run_team(&team);
+        }
+    }
+}
+
+static void ranks_leave_whatever_the_host_s_barrier_is(void **state)
+{
+    (void)state;
+    for (int size = 1; size <= 5; size++)
+        run_all(size, come_and_go);
+}
+
+static void a_rank_that_dies_holds_up_nobody_who_leaves(void **state)
+{
+    (void)state;
+    for (int i = 0; i < BARRIERS; i++) {
+        struct team team = {.size = 4, .body = leave_dead,
+                            .barrier = barriers[i], .killed = 3};
+
+        run_team(&team);
+        team.environment = tcp;
+        run_team(&team);
+    }
+}
+
+static void a_barrier_that_is_polled_has_a_deadline(void **state)
+{
+    struct team team = {.size = 3, .body = leave_in_vain,
+                        .barrier = endless_barrier, .killed = -1};
+
+    (void)state;
+    run_team(&team);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(need_6_forked_ranks_reduce),
         cmocka_unit_test(a_host_that_fails_is_a_launch_error),
+        cmocka_unit_test(ranks_leave_whatever_the_host_s_barrier_is),
+        cmocka_unit_test(a_rank_that_dies_holds_up_nobody_who_leaves),
+        cmocka_unit_test(a_barrier_that_is_polled_has_a_deadline),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -107,7 +107,7 @@ static void barrier_on_sim(struct job *job)
     free(requests);
 }
 
-static void free_networks(struct job *job)
+void job_free(struct job *job)
 {
     rcx_sim_destroy(job->sim);
     rcx_inproc_destroy(job->inproc);
@@ -118,7 +118,7 @@ void job_abandon(struct job *job)
 {
     for (int i = 0; i < job->size; i++)
         rcx_finalize(&job->contexts[i]);
-    free_networks(job);
+    job_free(job);
 }
 
 static rcx_status_t close_on_sim(struct job *job)
@@ -142,7 +142,7 @@ rcx_status_t job_close(struct job *job)
     for (int i = 0; i < job->size; i++)
         status = status == RCX_OK ? statuses[i] : status;
     free(statuses);
-    free_networks(job);
+    job_free(job);
     return status;
 }
 

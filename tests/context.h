@@ -40,6 +40,8 @@ rcx_status_t job_open(struct job *job, int size,
 rcx_status_t job_close(struct job *job);
 /* Finalize ranks whose worlds have failed, one after another. */
 void job_abandon(struct job *job);
+/* Of a job whose ranks have finalized. */
+void job_free(struct job *job);
 
 /* Call fn for every rank, each on a thread of its own; returns when all have.
  * A network that is simulated needs to be threaded. */

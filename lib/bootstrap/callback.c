@@ -59,9 +59,7 @@ static rcx_status_t open_boot(const struct rcx_boot_args *args,
         return no_memory(args->log, sizeof *callback);
     callback->base = (struct rcx_boot){.ops = &rcx_boot_callback,
                                        .rank = params->bootstrap.rank,
-                                       .size = params->bootstrap.size,
-                                       .has_no_barrier =
-                                           !params->bootstrap.barrier};
+                                       .size = params->bootstrap.size};
     callback->heap = args->heap;
     callback->log = args->log;
     callback->host = params->bootstrap;

@@ -51,8 +51,7 @@ struct rcx_sim {
     struct side *free;
     struct slab *slabs;
     struct pair *pairs; /* matched, not delivered yet */
-    size_t pair_count;
-    size_t pair_capacity;
+    size_t pair_count, pair_capacity;
     uint64_t delivered;
     struct rcx_sim_fault fault;
     uint64_t posted;

@@ -315,62 +315,6 @@ static void open_refuses_a_malformed_bootstrap_and_names_the_field(void **state)
     assert_refused(&host, "bootstrap.allgather");
 }
 
-static int third_time_barrier(void *arg)
-{
-    return ++*(int *)arg < 3 ? RCX_IN_PROGRESS : 0;
-}
-
-static bool count_calls(void *arg)
-{
-    ++*(int *)arg;
-    return true;
-}
-
-static bool give_up(void *arg)
-{
-    ++*(int *)arg;
-    return false;
-}
-
-static void a_host_s_barrier_may_be_polled(void **state)
-{
-    int calls = 0, progress = 0;
-    rcx_bootstrap_t host = echo_host(&calls);
-    struct side side;
-
-    (void)state;
-    host.barrier = third_time_barrier;
-    side_init(&side, &host);
-    assert_int_equal(RCX_OK, open_table(&side));
-    assert_false(side.boot->has_no_barrier);
-    assert_int_equal(RCX_OK, side.boot->ops->barrier(side.boot, count_calls,
-                                                     &progress));
-    assert_int_equal(3, calls);
-    assert_int_equal(2, progress);
-    calls = progress = 0;
-    assert_int_equal(RCX_IN_PROGRESS,
-                     side.boot->ops->barrier(side.boot, give_up, &progress));
-    assert_int_equal(1, calls);
-    assert_int_equal(1, progress);
-    assert_int_equal(0, side.lines.count);
-    side.boot->ops->close(side.boot);
-}
-
-static void a_host_needs_no_barrier(void **state)
-{
-    rcx_bootstrap_t host = echo_host(NULL);
-    struct side side;
-
-    (void)state;
-    host.barrier = NULL;
-    side_init(&side, &host);
-    assert_int_equal(RCX_OK, open_table(&side));
-    assert_true(side.boot->has_no_barrier);
-    assert_int_equal(RCX_OK, side.boot->ops->barrier(side.boot, NULL, NULL));
-    side.boot->ops->close(side.boot);
-    assert_int_equal(0, side.heap.live);
-}
-
 static void a_failing_callback_is_a_launch_error_with_its_value(void **state)
 {
     (void)state;
@@ -619,8 +563,6 @@ int main(void)
         cmocka_unit_test(callbacks_over_threads_exchange_blobs_of_different_lengths),
         cmocka_unit_test(callbacks_over_sockets_join_processes),
         cmocka_unit_test(open_refuses_a_malformed_bootstrap_and_names_the_field),
-        cmocka_unit_test(a_host_s_barrier_may_be_polled),
-        cmocka_unit_test(a_host_needs_no_barrier),
         cmocka_unit_test(a_failing_callback_is_a_launch_error_with_its_value),
         cmocka_unit_test(an_allgather_that_loses_own_data_is_a_launch_error),
         cmocka_unit_test(every_failed_allocation_is_reported_and_leaks_nothing),

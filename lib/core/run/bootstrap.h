@@ -18,7 +18,6 @@ struct rcx_boot {
     int local_size; /* ranks on this node, this one included; 0: not known */
     const int *local_ranks; /* local_size of them; NULL: not known */
     bool one_process;       /* all ranks are in this process */
-    bool has_no_barrier;    /* a host's, that gave none */
 };
 
 struct rcx_boot_args {

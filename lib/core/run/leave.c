@@ -5,9 +5,10 @@
  * all that they called; have what they sent leave, with everybody's progress;
  * and meet again. Then nothing is under way but the second meeting's messages,
  * over connections that the first has opened: these reach their peers whatever
- * this rank does. The bootstrap's barrier keeps all in place until they have
- * come. Connections are not closed, which would wait for peers: they go with
- * the worker.
+ * this rank does. The bootstrap's barrier may keep all in place until they have
+ * come, but a host may have none, and Slurm's fence lets ranks go before all
+ * are there. Connections are not closed, which would wait for peers: they go
+ * with the worker.
  *
  * Where the world has failed nobody meets, and one who waits in a meeting
  * already is let go when he hears of it.
@@ -111,20 +112,13 @@ static rcx_status_t wait_for_all(struct leaving *l)
     return status == RCX_IN_PROGRESS ? l->context->internal->failed : status;
 }
 
-/*
- * In the last step who goes has met all others, or is dead, which does not
- * matter any more.
- */
+/* From here on who has gone is not dead: he had met all. */
 static rcx_status_t part(struct leaving *l)
 {
-    struct rcx_context *context = l->context;
     rcx_status_t status;
 
-    context->parting = context->boot->has_no_barrier;
+    l->context->parting = true;
     status = meet(l);
-    if (context->parting && status == RCX_ERR_PEER_FAILED)
-        return RCX_OK;
-    context->parting = true;
     return status == RCX_OK ? wait_for_all(l) : status;
 }
 

@@ -17,6 +17,8 @@ enum {
     PROBE_SEQUENCE_BITS = 8
 };
 
+static const int64_t hurry_ns = INT64_C(3000000000);
+
 enum { UNHEARD, PRESENT, ABSENT };
 
 struct rcx_roll {
@@ -175,41 +177,7 @@ static void read_notes(struct rcx_context *context)
     }
 }
 
-/* ---- Deaths ------------------------------------------------------------------ */
-
-static void mourn(struct rcx_comm *comm, const unsigned char *dead)
-{
-    for (int i = 0; i < comm->size; i++)
-        if (dead[rcx_comm_context_rank(comm, i)])
-            rcx_comm_fail(comm, RCX_ERR_PEER_FAILED, &i, 1,
-                          "communicator %u: rank %d is dead", comm->id, i);
-}
-
-/* A meeting of those of whom one has gone already. */
-static void stop_waiting(struct rcx_comm *comm)
-{
-    if (!comm->first)
-        return;
-    comm->failed = RCX_ERR_PEER_FAILED;
-    rcx_attract(comm->context);
-}
-
-static void look_for_deaths(struct rcx_context *context)
-{
-    const struct rcx_transport *t = context->transport;
-
-    if (t->deaths == context->deaths)
-        return;
-    context->deaths = t->deaths;
-    if (context->parting) {
-        stop_waiting(context->internal);
-        return;
-    }
-    for (struct rcx_comm *comm = context->comms; comm; comm = comm->next)
-        mourn(comm, t->dead);
-}
-
-/* ---- Deadlines ------------------------------------------------------------- */
+/* ---- Time ----------------------------------------------------------------------- */
 
 static uint64_t time_of(const struct rcx_context *context,
                         const struct rcx_instant *now)
@@ -227,6 +195,48 @@ static uint64_t age_of(const struct rcx_request *r,
 
     return ns > begun ? ns - begun : 0;
 }
+
+/* ---- Deaths ------------------------------------------------------------------ */
+
+static void mourn(struct rcx_comm *comm, const unsigned char *dead)
+{
+    for (int i = 0; i < comm->size; i++)
+        if (dead[rcx_comm_context_rank(comm, i)])
+            rcx_comm_fail(comm, RCX_ERR_PEER_FAILED, &i, 1,
+                          "communicator %u: rank %d is dead", comm->id, i);
+}
+
+/* One has gone in the last meeting: all came to it, or he died there. So it is
+ * over soon, or never. */
+static void hurry(const struct rcx_comm *comm)
+{
+    const struct rcx_instant now = rcx_instant_now();
+    struct rcx_request *r = comm->first;
+    int64_t limit;
+
+    if (!r)
+        return;
+    limit = (int64_t)age_of(r, &now) + hurry_ns;
+    if (r->timeout_ns == 0 || r->timeout_ns > limit)
+        r->timeout_ns = limit;
+}
+
+static void look_for_deaths(struct rcx_context *context)
+{
+    const struct rcx_transport *t = context->transport;
+
+    if (t->deaths == context->deaths)
+        return;
+    context->deaths = t->deaths;
+    if (context->parting) {
+        hurry(context->internal);
+        return;
+    }
+    for (struct rcx_comm *comm = context->comms; comm; comm = comm->next)
+        mourn(comm, t->dead);
+}
+
+/* ---- Deadlines ------------------------------------------------------------- */
 
 static bool is_overdue(const struct rcx_request *r,
                        const struct rcx_instant *now)

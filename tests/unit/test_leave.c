@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How ranks leave where something goes wrong meanwhile: each ends in time, with
+ * the right status, and knows because of whom.
+ */
+#include "test.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bootstrap/table.h"
+#include "bootstrap_side.h"
+#include "context.h"
+#include "core/run/failure.h"
+#include "core/run/note.h"
+
+enum { MOST = 5, EARLY = 1 };
+#define DEADLINE_NS INT64_C(200000000)
+
+/* What a rank logs, and what became of it. */
+struct rank {
+    int lines;
+    char text[256]; /* the last line */
+    rcx_status_t status;
+};
+
+/* The rank stands in brackets in front; before it is known, nothing is logged
+ * here. */
+static void keep(rcx_log_level_t level, const char *text, void *arg)
+{
+    struct rank *ranks = arg;
+    struct rank *r = &ranks[text[1] - '0'];
+
+    (void)level;
+    require(text[0] == '[' && r - ranks < MOST);
+    r->lines++;
+    snprintf(r->text, sizeof r->text, "%s", text);
+}
+
+static void open_job(struct job *job, int size, bool threaded,
+                     int64_t timeout_ns, struct rank ranks[MOST])
+{
+    const rcx_params_t params = {
+        .field_mask = RCX_PARAM_LOG | RCX_PARAM_TIMEOUT, .log = keep,
+        .log_arg = ranks, .timeout_ns = timeout_ns};
+    const struct job_options options = {
+        .params = &params, .threaded = threaded, .seed = (uint64_t)size};
+
+    memset(ranks, 0, MOST * sizeof *ranks);
+    assert_ok(job_open(job, size, &options));
+}
+
+static bool says(const struct rank *r, const char *text)
+{
+    return r->lines == 1 && strstr(r->text, text);
+}
+
+/* ---- The others find the world failed ---------------------------------------- */
+
+static void leave(struct job *job, int rank, void *arg)
+{
+    struct rank *ranks = arg;
+
+    ranks[rank].status = rcx_finalize(&job->contexts[rank]);
+}
+
+static void abort_behind_early(struct job *job, int rank, void *arg)
+{
+    if (rank != EARLY)
+        require_ok(rcx_comm_abort(world_of(job, rank)));
+    leave(job, rank, arg);
+}
+
+static void who_waits_to_leave_hears_of_an_abort(void **state)
+{
+    (void)state;
+    for (int size = 2; size <= MOST; size++) {
+        struct rank ranks[MOST];
+        struct job job;
+
+        open_job(&job, size, true, 0, ranks);
+        job_each(&job, abort_behind_early, ranks);
+        for (int i = 0; i < size; i++)
+            assert_status(ranks[i].status,
+                          i == EARLY ? RCX_ERR_COMM_FAILED : RCX_OK);
+        assert_true(says(&ranks[EARLY], "because of rank"));
+        job_free(&job);
+    }
+}
+
+/* One with a deadline calls, one waits to leave, one comes after the end. */
+static void call_alone(struct job *job, int rank, void *arg)
+{
+    rcx_comm_t *world = world_of(job, rank);
+    int x = 1;
+
+    if (rank == 0) {
+        require_ok(rcx_comm_set_timeout(world, DEADLINE_NS));
+        require_status(rcx_allreduce(RCX_IN_PLACE, &x, 1, RCX_INT, RCX_SUM,
+                                     world), RCX_ERR_TIMEOUT);
+    }
+    leave(job, rank, arg);
+}
+
+static void who_waits_to_leave_hears_of_a_deadline(void **state)
+{
+    (void)state;
+    for (int size = 2; size <= MOST; size++) {
+        struct rank ranks[MOST];
+        struct job job;
+
+        open_job(&job, size, true, 0, ranks);
+        job_each(&job, call_alone, ranks);
+        for (int i = 1; i < size; i++) {
+            assert_status(ranks[i].status, RCX_ERR_TIMEOUT);
+            assert_true(says(&ranks[i], "failed on rank 0"));
+            assert_non_null(strstr(ranks[i].text, "because of rank 1"));
+        }
+        assert_ok(ranks[0].status);
+        job_free(&job);
+    }
+}
+
+/* ---- Between two meetings ------------------------------------------------------ */
+
+/* Rank 1 of 2 is there, and does what is asked of it by hand. */
+static void meet_by_hand(struct job *job, int times)
+{
+    for (int i = 0; i < times; i++)
+        require_ok(rcx_comm_barrier(job->contexts[1]->internal));
+}
+
+static void fail_after_two_meetings(struct job *job, int rank, void *arg)
+{
+    static const int nobody[] = {0};
+
+    if (rank == 0) {
+        leave(job, rank, arg);
+        return;
+    }
+    meet_by_hand(job, 2);
+    rcx_comm_fail(job->contexts[1]->internal, RCX_ERR_TIMEOUT, nobody, 1, "bad");
+}
+
+static void close_other(struct job *job)
+{
+    job->contexts[1]->world->failed = RCX_ERR_COMM_FAILED;
+    rcx_finalize(&job->contexts[1]);
+    job_free(job);
+}
+
+static void who_waits_for_the_bootstrap_hears_of_a_failure(void **state)
+{
+    struct rank ranks[MOST];
+    struct job job;
+
+    (void)state;
+    open_job(&job, 2, true, 0, ranks);
+    job_each(&job, fail_after_two_meetings, ranks);
+    assert_status(ranks[0].status, RCX_ERR_TIMEOUT);
+    assert_true(says(&ranks[0], "communicator 0 failed on rank 1"));
+    close_other(&job);
+}
+
+static void meet_and_stay(struct job *job, int rank, void *arg)
+{
+    if (rank == 0)
+        leave(job, rank, arg);
+    else
+        meet_by_hand(job, 2);
+}
+
+static void the_bootstrap_s_barrier_has_the_deadline(void **state)
+{
+    struct rank ranks[MOST];
+    struct job job;
+
+    (void)state;
+    open_job(&job, 2, true, DEADLINE_NS, ranks);
+    job_each(&job, meet_and_stay, ranks);
+    assert_status(ranks[0].status, RCX_ERR_TIMEOUT);
+    assert_true(says(&ranks[0], "barrier has no end"));
+    close_other(&job);
+}
+
+/* Rank 1 is seen to go when the first meeting is over, and time flies. */
+static unsigned char gone[MOST];
+static struct rcx_context *impatient;
+static unsigned (*true_progress)(struct rcx_transport *t);
+
+static rcx_status_t flush_and_see_one_go(struct rcx_transport *t)
+{
+    gone[1] = 1;
+    t->deaths = 1;
+    return RCX_OK;
+}
+
+static unsigned progress_in_no_time(struct rcx_transport *t)
+{
+    impatient->skipped_ns += impatient->parting ? 1000000 : 0;
+    return true_progress(t);
+}
+
+/* As a host's that has none. */
+static rcx_status_t no_barrier(struct rcx_boot *boot, bool (*go_on)(void *arg),
+                               void *arg)
+{
+    (void)boot, (void)go_on, (void)arg;
+    return RCX_OK;
+}
+
+static rcx_request_t *come_to_a_meeting(struct rcx_context *context)
+{
+    const struct rcx_call barrier = {.coll = RCX_COLL_BARRIER,
+                                     .type = RCX_BYTE, .op = RCX_BOR,
+                                     .internal = true};
+    struct rcx_entry *entry;
+    rcx_request_t *request;
+
+    assert_ok(rcx_entry_get(context->internal, &barrier, &entry));
+    assert_ok(rcx_request_new(context->internal, entry, NULL, NULL, &request));
+    rcx_request_launch(request);
+    return request;
+}
+
+/* Rank 1 comes to so many meetings before it is seen to go. */
+static void leave_with_one_who_goes(int meetings, struct rank ranks[MOST])
+{
+    struct rcx_transport_ops ops;
+    struct rcx_boot_ops boot_ops;
+    rcx_request_t *requests[2];
+    struct job job;
+
+    memset(gone, 0, sizeof gone);
+    open_job(&job, 2, false, 0, ranks);
+    impatient = job.contexts[0];
+    ops = *impatient->transport->ops;
+    true_progress = ops.progress;
+    ops.flush = flush_and_see_one_go;
+    ops.progress = progress_in_no_time;
+    impatient->transport->ops = &ops;
+    impatient->transport->dead = gone;
+    boot_ops = *impatient->boot->ops;
+    boot_ops.barrier = no_barrier;
+    impatient->boot->ops = &boot_ops;
+    for (int i = 0; i < meetings; i++)
+        requests[i] = come_to_a_meeting(job.contexts[1]);
+    leave(&job, 0, ranks);
+    for (int i = 0; i < meetings; i++) {
+        while (requests[i]->state == RCX_REQUEST_ACTIVE)
+            rcx_context_progress(job.contexts[1]);
+        rcx_request_delete(requests[i]);
+    }
+    close_other(&job);
+}
+
+static void who_goes_after_the_last_meeting_is_not_dead(void **state)
+{
+    struct rank ranks[MOST];
+
+    (void)state;
+    leave_with_one_who_goes(2, ranks);
+    assert_ok(ranks[0].status);
+    assert_int_equal(ranks[0].lines, 0);
+}
+
+static void who_goes_before_the_last_meeting_is_not_waited_for(void **state)
+{
+    struct rank ranks[MOST];
+
+    (void)state;
+    leave_with_one_who_goes(1, ranks);
+    assert_status(ranks[0].status, RCX_ERR_TIMEOUT);
+    assert_true(says(&ranks[0], "rank 1 does not answer"));
+}
+
+/* An hour passes with each look at what has not left. */
+static rcx_status_t never_flush(struct rcx_transport *t)
+{
+    (void)t;
+    impatient->skipped_ns += UINT64_C(3600000000000);
+    return RCX_IN_PROGRESS;
+}
+
+static void what_does_not_leave_is_waited_for_a_while(void **state)
+{
+    struct rcx_transport_ops ops[2];
+    struct rank ranks[MOST];
+    struct job job;
+
+    (void)state;
+    open_job(&job, 2, true, 0, ranks);
+    impatient = job.contexts[0];
+    ops[0] = *impatient->transport->ops;
+    ops[0].flush = never_flush;
+    impatient->transport->ops = &ops[0];
+    job_each(&job, leave, ranks);
+    assert_ok(ranks[0].status);
+    assert_ok(ranks[1].status);
+    job_free(&job);
+}
+
+/* ---- Words of farewell ----------------------------------------------------------- */
+
+/* Rank 1 tells rank 0 alone that the world has failed; does rank 2 hear? */
+static rcx_status_t heard_by_2(bool looks_for_dead)
+{
+    struct rcx_note_body body = {.kind = RCX_NOTE_FAILED,
+                                 .status = RCX_ERR_TIMEOUT,
+                                 .rank_count = 1, .ranks = {1}};
+    struct rank ranks[MOST];
+    rcx_error_info_t info;
+    struct job job;
+
+    memset(gone, 0, sizeof gone);
+    open_job(&job, 3, false, 0, ranks);
+    job.contexts[0]->transport->dead = looks_for_dead ? gone : NULL;
+    rcx_note_send(world_of(&job, 1), 0, &body);
+    leave(&job, 0, ranks);
+    assert_status(ranks[0].status, RCX_ERR_TIMEOUT);
+    rcx_progress(job.contexts[2]);
+    assert_ok(rcx_comm_error(world_of(&job, 2), &info));
+    assert_true(info.status == RCX_OK || info.ranks[0] == 1);
+    for (int i = 1; i < 3; i++) {
+        world_of(&job, i)->failed = RCX_ERR_COMM_FAILED;
+        rcx_finalize(&job.contexts[i]);
+    }
+    job_free(&job);
+    return info.status;
+}
+
+static void who_leaves_alone_and_would_be_thought_dead_says_why(void **state)
+{
+    (void)state;
+    assert_status(heard_by_2(true), RCX_ERR_TIMEOUT);
+    assert_ok(heard_by_2(false));
+}
+
+/* ---- The host's barrier -------------------------------------------------------- */
+
+static int no_allgather(const void *send, void *recv, size_t bytes, void *arg)
+{
+    (void)send, (void)recv, (void)bytes, (void)arg;
+    return 1;
+}
+
+static int third_time_barrier(void *arg)
+{
+    return ++*(int *)arg < 3 ? RCX_IN_PROGRESS : 0;
+}
+
+static bool count_calls(void *arg)
+{
+    ++*(int *)arg;
+    return true;
+}
+
+static bool give_up(void *arg)
+{
+    ++*(int *)arg;
+    return false;
+}
+
+static void a_host_s_barrier_may_be_polled(void **state)
+{
+    int calls = 0, progress = 0;
+    const rcx_bootstrap_t host = {.size = 2, .allgather = no_allgather,
+                                  .barrier = third_time_barrier,
+                                  .arg = &calls};
+    struct side side;
+
+    (void)state;
+    side_init(&side, &host);
+    assert_int_equal(RCX_OK, rcx_boot_callback.open(&side.args, &side.boot));
+    assert_int_equal(RCX_OK, side.boot->ops->barrier(side.boot, count_calls,
+                                                     &progress));
+    assert_int_equal(3, calls);
+    assert_int_equal(2, progress);
+    calls = progress = 0;
+    assert_int_equal(RCX_IN_PROGRESS,
+                     side.boot->ops->barrier(side.boot, give_up, &progress));
+    assert_int_equal(1, calls);
+    assert_int_equal(1, progress);
+    assert_int_equal(0, side.lines.count);
+    side.boot->ops->close(side.boot);
+}
+
+static void a_host_needs_no_barrier(void **state)
+{
+    const rcx_bootstrap_t host = {.size = 2, .allgather = no_allgather};
+    struct side side;
+
+    (void)state;
+    side_init(&side, &host);
+    assert_int_equal(RCX_OK, rcx_boot_callback.open(&side.args, &side.boot));
+    assert_int_equal(RCX_OK, side.boot->ops->barrier(side.boot, NULL, NULL));
+    side.boot->ops->close(side.boot);
+    assert_int_equal(0, side.heap.live);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_waits_to_leave_hears_of_an_abort),
+        cmocka_unit_test(who_waits_to_leave_hears_of_a_deadline),
+        cmocka_unit_test(who_waits_for_the_bootstrap_hears_of_a_failure),
+        cmocka_unit_test(the_bootstrap_s_barrier_has_the_deadline),
+        cmocka_unit_test(who_goes_after_the_last_meeting_is_not_dead),
+        cmocka_unit_test(who_goes_before_the_last_meeting_is_not_waited_for),
+        cmocka_unit_test(what_does_not_leave_is_waited_for_a_while),
+        cmocka_unit_test(a_host_s_barrier_may_be_polled),
+        cmocka_unit_test(a_host_needs_no_barrier),
+        cmocka_unit_test(who_leaves_alone_and_would_be_thought_dead_says_why),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

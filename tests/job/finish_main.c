@@ -12,9 +12,11 @@
  *   early WHY     rank EARLY is in rcx_finalize() when the others find the world
  *                 failed: because of another call of it (mismatch), of none
  *                 (absent), or of an abort
+ *   killed        rank VICTIM is, while the others are in rcx_finalize()
  *   dies US       rank VICTIM dies so many microseconds after it began to leave;
  *                 the others end in time
  */
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,6 +169,22 @@ static void try_early(const char *why)
         rank_fail("%d errors, the first is: %s", me.errors, me.error);
 }
 
+/* RCX_TIMEOUT or RCX_ERR_MODE is how they learn of it. */
+static void try_killed(void)
+{
+    const rcx_status_t expected =
+        getenv("RCX_TIMEOUT") ? RCX_ERR_TIMEOUT : RCX_ERR_PEER_FAILED;
+
+    open_and_use();
+    if (me.rank == VICTIM) {
+        rank_sleep_ms(300);
+        raise(SIGKILL);
+    }
+    rank_expect(rcx_finalize(&me.context), expected, "rcx_finalize");
+    if (me.context || !strstr(me.error, "rank 2"))
+        rank_fail("does not blame rank 2: %s", me.error);
+}
+
 /* The default action of SIGALRM ends the victim. */
 static void try_death(unsigned us)
 {
@@ -203,6 +221,8 @@ int main(int argc, char **argv)
         try_failed();
     else if (strcmp(what, "early") == 0 && argc == 3)
         try_early(argv[2]);
+    else if (strcmp(what, "killed") == 0)
+        try_killed();
     else if (strcmp(what, "dies") == 0 && argc == 3)
         try_death((unsigned)atoi(argv[2]));
     else

@@ -37,14 +37,23 @@ hears() {
 }
 for mode in "" "-x RCX_ERR_MODE=peer" "-x UCX_TLS=tcp,self" \
     "-x UCX_TLS=tcp,self -x RCX_ERR_MODE=peer"; do
-    read -ra early <<<"-x RCX_WAIT=block -x UCX_NET_DEVICES=lo $mode"
+    read -ra options <<<"-x RCX_WAIT=block -x UCX_NET_DEVICES=lo $mode"
     for n in 2 3 4 5; do
-        begin mismatch "$rcxrun" -k -n $n "${early[@]}" "$main" early mismatch
-        begin absent "$rcxrun" -k -n $n "${early[@]}" "$main" early absent
-        begin abort "$rcxrun" -k -n $n "${early[@]}" "$main" early abort
+        begin mismatch "$rcxrun" -k -n $n "${options[@]}" "$main" early mismatch
+        begin absent "$rcxrun" -k -n $n "${options[@]}" "$main" early absent
+        begin abort "$rcxrun" -k -n $n "${options[@]}" "$main" early abort
         hears mismatch && hears absent && hears abort
         ok $? "who left early of $n hears why the world failed $mode"
     done
+done
+
+for mode in "-x RCX_TIMEOUT=1s" "-x RCX_TIMEOUT=1s -x UCX_TLS=tcp,self" \
+    "-x RCX_ERR_MODE=peer -x UCX_TLS=tcp,self"; do
+    read -ra options <<<"$mode -x UCX_NET_DEVICES=lo"
+    run 137 "$rcxrun" -k -n 4 "${options[@]}" "$main" killed &&
+        ! grep -v '^rcxrun: rank 2 (pid [0-9]*) killed by signal 9' "$err" &&
+        [ ! -s "$out" ]
+    ok $? "a rank that is killed is blamed by those who leave $mode"
 done
 
 for us in 1 300 1000 3000; do

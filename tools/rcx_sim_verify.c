@@ -49,7 +49,7 @@ static bool prove_places(struct verification *v, struct proof_case c)
 {
     for (int place = 0; place < PROOF_PLACES; place++) {
         c.place = (enum proof_place)place;
-        if (place == PROOF_IN_BLOCK && c.algo->coll != RCX_COLL_REDUCE_SCATTER)
+        if (place == PROOF_IN_BLOCK && !rcx_coll_allows(c.algo->coll, RCX_ALIAS_BLOCK))
             continue;
         for (int commutes = 1; commutes >= 0; commutes--) {
             c.commutative = commutes;
@@ -63,7 +63,7 @@ static bool prove_places(struct verification *v, struct proof_case c)
 static bool prove_blocks(struct verification *v, struct proof_case c)
 {
     const int kinds =
-        c.algo->coll == RCX_COLL_REDUCE_SCATTER ? PROOF_BLOCKS : 1;
+        rcx_coll_has_blocks(c.algo->coll) ? PROOF_BLOCKS : 1;
 
     for (int blocks = 0; blocks < kinds; blocks++) {
         c.blocks = (enum proof_blocks)blocks;
@@ -76,7 +76,7 @@ static bool prove_blocks(struct verification *v, struct proof_case c)
 static bool prove_roots(struct verification *v, struct proof_case c)
 {
     const int roots[] = {0, 1, c.size - 1};
-    const int n = c.algo->coll != RCX_COLL_REDUCE ? 1
+    const int n = !rcx_coll_is_rooted(c.algo->coll) ? 1
                   : c.size < 3                    ? c.size
                                                   : 3;
 

@@ -103,13 +103,12 @@ static bool prove_both(struct grid *g, const struct proof_case *c)
 
 static bool prove_places(struct grid *g, struct proof_case c)
 {
-    const bool scatters = c.algo->coll == RCX_COLL_REDUCE_SCATTER;
-    const bool is_barrier = c.algo->coll == RCX_COLL_BARRIER;
+    const enum rcx_coll coll = c.algo->coll;
 
     for (int place = 0; place < PROOF_PLACES; place++) {
-        if (place == PROOF_IN_BLOCK && !scatters)
+        if (place == PROOF_IN_BLOCK && !rcx_coll_allows(coll, RCX_ALIAS_BLOCK))
             continue;
-        if (place == PROOF_MIXED && c.algo->coll == RCX_COLL_REDUCE)
+        if (place == PROOF_MIXED && rcx_coll_is_rooted(coll))
             continue;
         if (place != PROOF_APART && !takes(g, c.size, place))
             continue;
@@ -117,7 +116,7 @@ static bool prove_places(struct grid *g, struct proof_case c)
         c.narrow = place == PROOF_MIXED;
         if (!prove_both(g, &c))
             return false;
-        if (is_barrier || c.size > EVERY)
+        if (!rcx_coll_has_data(coll) || c.size > EVERY)
             break;
     }
     return true;
@@ -126,9 +125,9 @@ static bool prove_places(struct grid *g, struct proof_case c)
 static bool prove_roots(struct grid *g, struct proof_case c)
 {
     const int roots[] = {0, 1, c.size - 1};
-    const int n = c.algo->coll != RCX_COLL_REDUCE || c.size == 1 ? 1
-                  : c.size == 2                                  ? 2
-                                                                 : 3;
+    const int n = !rcx_coll_is_rooted(c.algo->coll) || c.size == 1 ? 1
+                  : c.size == 2                                     ? 2
+                                                                    : 3;
 
     for (int i = 0; i < n; i++) {
         c.root = c.size > EVERY && n == 3 ? c.size / 3 : roots[i];
@@ -153,7 +152,7 @@ static bool has_blocks(enum proof_blocks blocks, int size, int i)
 
 static bool prove_blocks(struct grid *g, struct proof_case c, int i)
 {
-    if (c.algo->coll != RCX_COLL_REDUCE_SCATTER)
+    if (!rcx_coll_has_blocks(c.algo->coll))
         return prove_roots(g, c);
     for (int blocks = 0; blocks < PROOF_BLOCKS; blocks++) {
         c.blocks = (enum proof_blocks)blocks;
@@ -196,7 +195,7 @@ static bool prove_segments(struct grid *g, struct proof_case c)
 {
     const size_t p = (size_t)c.size;
 
-    if (c.algo->coll != RCX_COLL_REDUCE_SCATTER || c.size > EVERY ||
+    if (!rcx_coll_has_blocks(c.algo->coll) || c.size > EVERY ||
         (c.size > WHOLE && !takes(g, c.size, 0)))
         return true;
     c.segment = 2 * p;
@@ -218,7 +217,7 @@ static bool prove_counts(struct grid *g, struct proof_case c)
     size_t counts[COUNTS_MAX];
     const int n = counts_of(c.size, counts);
 
-    if (g->algo->coll == RCX_COLL_BARRIER)
+    if (!rcx_coll_has_data(g->algo->coll))
         return prove_places(g, c);
     for (int i = 0; i < n; i++) {
         c.count = counts[i];

@@ -60,17 +60,12 @@ void proof_memory_close(struct proof_memory *m)
     free(m->arena);
 }
 
-static size_t operand_count(const struct rcx_shape *s)
-{
-    return s->coll == RCX_COLL_BARRIER ? 0 : rcx_shape_in_count(s);
-}
-
 void proof_memory_fill(struct proof_memory *m)
 {
     memset(m->arena, GARBAGE, m->bytes);
     for (int r = 0; r < m->s->size; r++) {
         const struct simulated_rank *rank = &m->s->ranks[r];
-        const size_t count = operand_count(&rank->shape);
+        const size_t count = rcx_shape_in_count(&rank->shape);
 
         for (size_t i = 0; i < count; i++)
             m->op->leaf(rank->base[RCX_BUFFER_IN] + i * m->op->elem_bytes, r,
@@ -143,7 +138,7 @@ static bool check_later(const struct proof_memory *m, int r, char *text,
 {
     const struct rcx_row *row = &m->s->row;
     const struct rcx_shape *s = &m->s->ranks[r].shape;
-    const int blocks = s->coll == RCX_COLL_REDUCE_SCATTER ? s->size : 0;
+    const int blocks = rcx_coll_has_blocks(s->coll) ? s->size : 0;
 
     for (int i = 0; i < blocks; i++) {
         const struct rcx_span block = rcx_shape_block(s, i);
@@ -181,7 +176,7 @@ static bool check_operand(const struct proof_memory *m, int r, char *text,
 {
     const struct rcx_row *row = &m->s->row;
     const struct rcx_shape *s = &m->s->ranks[r].shape;
-    const size_t count = operand_count(s);
+    const size_t count = rcx_shape_in_count(s);
     size_t lo, hi;
 
     switch (s->alias) {

@@ -351,7 +351,7 @@ static bool is_excused_by_causes(const struct proof_case *c,
         causes.stack = calloc(2 * s.step_count, sizeof *causes.stack);
         causes.seen = calloc(2 * s.step_count, sizeof *causes.seen);
         excused = making->mutant->mutation == MUTATION_CLEAR_EDGE &&
-                  c->algo->coll != RCX_COLL_BARRIER
+                  rcx_coll_has_data(c->algo->coll)
                       ? is_ordered(&causes, first + making->mutant->at,
                                    first + making->edge_to)
                       : is_barrier(&causes);

@@ -94,11 +94,12 @@ static uint64_t tree_hash(int lo, int hi)
                         tree_hash(split(lo, hi), hi));
 }
 
-struct proof_target proof_target_of(int size)
+struct proof_target proof_target_of(int lo, int hi)
 {
-    struct proof_target target = {.size = size, .ordered = tree_hash(0, size)};
+    struct proof_target target = {
+        .lo = lo, .hi = hi, .ordered = tree_hash(lo, hi)};
 
-    for (int i = 0; i < size; i++)
+    for (int i = lo; i < hi; i++)
         target.weight += weight_of(i);
     return target;
 }
@@ -106,7 +107,7 @@ struct proof_target proof_target_of(int size)
 bool proof_is_complete(const struct proof_target *target,
                        const struct proof_atom *atom, size_t index)
 {
-    return atom->operands == (uint32_t)target->size &&
+    return atom->operands == (uint32_t)(target->hi - target->lo) &&
            atom->sum == target->weight * factor_of(index);
 }
 
@@ -174,9 +175,9 @@ static struct proof_word tree_word(int lo, int hi, size_t index)
     return join_words(&left, &right);
 }
 
-struct proof_word proof_word_of(int size, size_t index)
+struct proof_word proof_word_of(int lo, int hi, size_t index)
 {
-    return tree_word(0, size, index);
+    return tree_word(lo, hi, index);
 }
 
 void proof_word_print(const struct proof_word *w, char *text)

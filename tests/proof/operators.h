@@ -44,14 +44,14 @@ struct proof_atom {
 
 extern const struct proof_operator proof_atoms;
 
-/* What a result of all ranks' operands should be. */
+/* What a result of the operands of ranks lo to hi - 1 should be. */
 struct proof_target {
-    int size;
-    uint64_t weight;  /* of all ranks */
+    int lo, hi;
+    uint64_t weight;  /* of all of them */
     uint64_t ordered; /* the fixed tree's */
 };
-struct proof_target proof_target_of(int size);
-/* Whether atom is each rank's operand at index, once. */
+struct proof_target proof_target_of(int lo, int hi);
+/* Whether atom is each one's operand at index, once. */
 bool proof_is_complete(const struct proof_target *target,
                        const struct proof_atom *atom, size_t index);
 
@@ -69,8 +69,8 @@ struct proof_word {
 
 extern const struct proof_operator proof_words;
 
-/* The word of the fixed tree over size ranks. */
-struct proof_word proof_word_of(int size, size_t index);
+/* The word of the fixed tree over ranks lo to hi - 1. */
+struct proof_word proof_word_of(int lo, int hi, size_t index);
 /* Text of any bytes, garbage included, into PROOF_WORD_BYTES bytes. */
 void proof_word_print(const struct proof_word *word, char *text);
 

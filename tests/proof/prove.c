@@ -42,21 +42,25 @@ static size_t *displs_of(const struct proof_case *c)
     return displs;
 }
 
-static bool scatters(const struct proof_case *c)
+static bool has_blocks(const struct proof_case *c)
 {
-    return c->algo->coll == RCX_COLL_REDUCE_SCATTER;
+    return rcx_coll_has_blocks(c->algo->coll);
 }
 
-/* Rank i's way of calling, as api.c would find it. */
+static bool has_block_form(const struct proof_case *c)
+{
+    return rcx_coll_allows(c->algo->coll, RCX_ALIAS_BLOCK);
+}
+
+/* Rank i's way of calling, as the API would find it. */
 static enum rcx_alias alias_of(const struct proof_case *c, int i)
 {
     enum proof_place place = c->place;
 
-    if (c->algo->coll == RCX_COLL_BARRIER ||
-        (c->algo->coll == RCX_COLL_REDUCE && i != c->root))
+    if (!rcx_coll_gets(c->algo->coll, i, c->root))
         return RCX_ALIAS_NONE;
     if (place == PROOF_MIXED)
-        place = (enum proof_place)((i + 1) % (scatters(c) ? 3 : 2));
+        place = (enum proof_place)((i + 1) % (has_block_form(c) ? 3 : 2));
     if (place == PROOF_IN_BLOCK && block_count(c, i) == 0)
         place = PROOF_APART;
     return place == PROOF_APART      ? RCX_ALIAS_NONE
@@ -78,7 +82,7 @@ struct simulated_call proof_call_of(const struct proof_case *c)
         alias[i] = alias_of(c, i);
     if (c->narrow)
         call.layout.message_bits = 2;
-    if (scatters(c) && (c->blocks != PROOF_EQUAL ||
+    if (has_blocks(c) && (c->blocks != PROOF_EQUAL ||
                         c->count % (size_t)c->size != 0)) {
         size_t *displs = displs_of(c);
 
@@ -136,7 +140,7 @@ struct proof {
 
 static bool is_barrier(const struct proof *p)
 {
-    return p->c->algo->coll == RCX_COLL_BARRIER;
+    return !rcx_coll_has_data(p->c->algo->coll);
 }
 
 /* The first line of a failure: the case. */
@@ -189,13 +193,26 @@ static bool run_with(struct proof *p, const struct proof_operator *op,
 
 /* ---- Results ------------------------------------------------------------- */
 
-/* The vector's index of the first element of rank's result. */
-static size_t first_index(const struct proof *p, int rank)
+/* What element i of rank's result of this segment has to be. */
+static struct rcx_expected expected_at(const struct proof *p, int rank,
+                                       size_t i)
 {
-    return p->s.row.first +
-           (scatters(p->c)
-                ? rcx_shape_block(&p->s.ranks[rank].shape, rank).offset
-                : 0);
+    return rcx_colls[p->c->algo->coll].expect(&p->s.ranks[rank].shape,
+                                              p->s.row.first + i);
+}
+
+/* The one that it was last, most often. */
+static const struct proof_target *target_of(struct proof *p,
+                                            const struct rcx_expected *e)
+{
+    if (p->target.lo != e->lo || p->target.hi != e->hi)
+        p->target = proof_target_of(e->lo, e->hi);
+    return &p->target;
+}
+
+static bool is_same(const struct rcx_expected *a, const struct rcx_expected *b)
+{
+    return a->lo == b->lo && a->hi == b->hi && a->index == b->index;
 }
 
 static size_t count_at(const struct proof *p, int rank)
@@ -205,26 +222,27 @@ static size_t count_at(const struct proof *p, int rank)
 
 /* The levels that an element keeps, given the same one of the first rank that
  * has it, and the first of all. */
-static rcx_order_t level_of(const struct proof *p, const struct proof_atom *a,
+static rcx_order_t level_of(const struct proof_target *target,
+                            const struct proof_atom *a,
                             const struct proof_atom *same,
                             const struct proof_atom *first)
 {
     if (a->bracket != same->bracket)
         return RCX_ORDER_LOOSE;
-    if (a->lo != 0 || a->ordered != same->ordered)
+    if (a->lo != target->lo || a->ordered != same->ordered)
         return RCX_ORDER_SAME;
     if (a->ordered != first->ordered)
         return RCX_ORDER_RANK;
-    return a->ordered == p->target.ordered ? RCX_ORDER_CANONICAL
+    return a->ordered == target->ordered ? RCX_ORDER_CANONICAL
                                            : RCX_ORDER_UNIFORM;
 }
 
 /* The element of the result that failed, spelled out by the word operator. */
 static bool spell(struct proof *p, int rank, size_t i, const char *why)
 {
-    const size_t index = first_index(p, rank) + i;
+    const struct rcx_expected e = expected_at(p, rank, i);
     char got[PROOF_WORD_BYTES], wanted[PROOF_WORD_BYTES];
-    const struct proof_word tree = proof_word_of(p->c->size, index);
+    const struct proof_word tree = proof_word_of(e.lo, e.hi, e.index);
     struct proof_memory m;
     struct proof_word word;
     int early;
@@ -239,7 +257,7 @@ static bool spell(struct proof *p, int rank, size_t i, const char *why)
     proof_memory_close(&m);
     return fail(p, "rank %d, element %zu: %s\n"
                 "  got:      %s%s\n  the tree: %s", rank, i, why, got,
-                word.index == (int64_t)index ? ""
+                word.index == (int64_t)e.index ? ""
                                              : " of another element", wanted);
 }
 
@@ -252,20 +270,34 @@ static bool fail_element(struct proof *p, int rank, size_t i,
                 rank, i, why, a->operands, a->lo);
 }
 
+/* Whether rank's element i is the same, which then has the same bits. */
+static bool has_result_of(const struct proof *p, int rank, size_t i,
+                          const struct rcx_expected *e)
+{
+    struct rcx_expected other;
+
+    if (i >= count_at(p, rank))
+        return false;
+    other = expected_at(p, rank, i);
+    return is_same(e, &other);
+}
+
 static bool check_element(struct proof *p, const struct proof_memory *m,
                           int rank, size_t i, const struct proof_atom *first)
 {
     const struct proof_atom *a = proof_memory_result(m, rank, i);
-    const bool everywhere = p->c->algo->coll == RCX_COLL_ALLREDUCE;
-    const struct proof_atom *same =
-        everywhere ? proof_memory_result(m, 0, i) : a;
+    const struct rcx_expected e = expected_at(p, rank, i);
+    const struct proof_target *target = target_of(p, &e);
+    const struct proof_atom *same = has_result_of(p, 0, i, &e)
+                                        ? proof_memory_result(m, 0, i)
+                                        : a;
     struct proof_report *report = p->report;
     rcx_order_t level;
     char why[96];
 
-    if (!proof_is_complete(&p->target, a, first_index(p, rank) + i))
+    if (!proof_is_complete(target, a, e.index))
         return fail_element(p, rank, i, a, "not each operand once");
-    level = level_of(p, a, same, first);
+    level = level_of(target, a, same, first);
     if (level < report->held)
         report->held = level;
     if (level >= report->stated)
@@ -500,8 +532,7 @@ bool proof_prove(const struct proof_case *c, const struct proof_options *o,
 {
     struct rcx_heap heap = RCX_HEAP_INIT;
     struct proof p = {.c = c, .o = o, .report = report_p, .seed = o->seed,
-                      .call = proof_call_of(c),
-                      .target = proof_target_of(c->size)};
+                      .call = proof_call_of(c),};
     struct rcx_cutter cutter;
     struct rcx_row row;
     bool good = true;

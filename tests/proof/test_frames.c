@@ -75,8 +75,9 @@ static void prove(const struct proof_case *c)
 
 static bool has_place(const struct rcx_algo *algo, int place)
 {
-    return (place != PROOF_IN_BLOCK || algo->coll == RCX_COLL_REDUCE_SCATTER) &&
-           (place != PROOF_MIXED || algo->coll != RCX_COLL_REDUCE);
+    return (place != PROOF_IN_BLOCK ||
+            rcx_coll_allows(algo->coll, RCX_ALIAS_BLOCK)) &&
+           (place != PROOF_MIXED || !rcx_coll_is_rooted(algo->coll));
 }
 
 /* Every place, with all else in turn: i tells cases of a group apart. */
@@ -92,9 +93,9 @@ static void prove_places(struct proof_case c, struct simulated_frame *frame,
         c.place = (enum proof_place)place;
         c.root = (i + place) % c.size;
         c.commutative = (i + place) % 3 != 0;
-        if (c.algo->coll == RCX_COLL_REDUCE_SCATTER)
+        if (rcx_coll_has_blocks(c.algo->coll))
             c.blocks = (enum proof_blocks)((i + place) % PROOF_BLOCKS);
-        if (c.algo->coll != RCX_COLL_BARRIER)
+        if (rcx_coll_has_data(c.algo->coll))
             c.count = (i + place) % 2 || c.blocks ? 7 * p + 3 : even;
         frame->in_scratch = (i / 2 + place) % 2;
         prove(&c);
@@ -197,7 +198,7 @@ static void a_frame_that_forgets_something_is_caught(void **state)
                                    .root = 1, .commutative = true,
                                    .frame = &g.frame};
 
-            if ((*a)->coll == RCX_COLL_BARRIER)
+            if (!rcx_coll_has_data((*a)->coll))
                 continue;
             rcx_params_reset(*a, c.params);
             for (int k = 0; k < MISTAKES; k++) {

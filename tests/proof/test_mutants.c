@@ -142,7 +142,7 @@ static void mutants_are_caught(void **state)
             const size_t size = (size_t)sizes[i];
             const struct proof_case c = {
                 .algo = algo, .size = sizes[i], .root = sizes[i] / 2,
-                .count = algo->coll == RCX_COLL_BARRIER ? 0 : 2 * size + 1,
+                .count = rcx_coll_has_data(algo->coll) ? 2 * size + 1 : 0,
                 .place = (enum proof_place)place, .commutative = true};
 
             tally.known_count = 0;

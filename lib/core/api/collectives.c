@@ -57,9 +57,9 @@ static rcx_status_t measure(const struct arguments *a, struct extent *e)
     const size_t rank = (size_t)a->comm->rank, size = (size_t)a->comm->size;
 
     *e = (struct extent){.in_count = a->count, .out_count = a->count};
-    if (a->coll == RCX_COLL_REDUCE && a->comm->rank != a->root)
+    if (!rcx_coll_gets(a->coll, a->comm->rank, a->root))
         e->out_count = 0;
-    if (a->coll != RCX_COLL_REDUCE_SCATTER)
+    if (!rcx_coll_has_blocks(a->coll))
         return RCX_OK;
     if (!a->irregular) {
         e->own_offset = rank * a->count;
@@ -86,8 +86,7 @@ __attribute__((always_inline)) static inline rcx_status_t
 relate_buffers(const struct arguments *a, size_t elem_bytes,
                const struct extent *e, struct buffers *b)
 {
-    const bool receives = a->coll != RCX_COLL_REDUCE ||
-                          a->comm->rank == a->root;
+    const bool receives = rcx_coll_gets(a->coll, a->comm->rank, a->root);
     const size_t in_bytes = e->in_count * elem_bytes;
     const size_t out_bytes = e->out_count * elem_bytes;
 
@@ -112,7 +111,7 @@ relate_buffers(const struct arguments *a, size_t elem_bytes,
         return RCX_OK;
     if (b->in == b->out)
         b->alias = RCX_ALIAS_SAME;
-    else if (a->coll == RCX_COLL_REDUCE_SCATTER && out_bytes > 0 &&
+    else if (rcx_coll_allows(a->coll, RCX_ALIAS_BLOCK) && out_bytes > 0 &&
              b->out == b->in + e->own_offset * elem_bytes)
         b->alias = RCX_ALIAS_BLOCK;
     else if (rcx_overlap(b->in, in_bytes, b->out, out_bytes))

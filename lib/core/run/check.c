@@ -2,6 +2,7 @@
 #include "core/run/check.h"
 
 #include "core/op/types.h"
+#include "core/sched/coll.h"
 
 /* dst = the lower rank's record, with the first difference between the two
  * unless one of them has a difference already. */

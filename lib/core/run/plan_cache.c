@@ -306,7 +306,7 @@ static rcx_status_t compile(struct rcx_comm *comm, const struct rcx_call *call,
                      !rcx_comm_is_for_groups(comm->id);
     e->has_closing = e->combine.may_fail && comm->size > 1;
     e->has_rounds = e->has_opening || e->has_closing;
-    e->one_way = call->coll == RCX_COLL_REDUCE || call->irregular;
+    e->one_way = rcx_coll_is_rooted(call->coll) || call->irregular;
     shape.elem_bytes = e->combine.reducer.elem_bytes;
     shape.commutative = e->combine.commutative;
     status = rcx_method_select(context, &shape, &e->combine,

@@ -165,7 +165,7 @@ static bool find_alias(const struct rcx_frame *f, struct rcx_shape *s)
         return true;
     if (is_equal(out, place_of(f, s, start)))
         s->alias = RCX_ALIAS_SAME;
-    else if (s->coll == RCX_COLL_REDUCE_SCATTER &&
+    else if (rcx_coll_allows(s->coll, RCX_ALIAS_BLOCK) &&
              is_equal(out, place_of(f, s, rcx_shape_block(s, s->rank))))
         s->alias = RCX_ALIAS_BLOCK;
     return s->alias != RCX_ALIAS_NONE;

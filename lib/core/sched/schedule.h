@@ -165,6 +165,4 @@ rcx_status_t rcx_hazards_find(struct rcx_builder *b, struct rcx_edges *edges);
 /* A line a step, for people and golden tests. */
 void rcx_plan_print(const struct rcx_plan *plan, FILE *file);
 
-const char *rcx_coll_name(enum rcx_coll coll);
-
 #endif

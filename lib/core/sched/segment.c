@@ -19,11 +19,6 @@ static int by_length(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static bool scatters(const struct rcx_shape *s)
-{
-    return s->coll == RCX_COLL_REDUCE_SCATTER;
-}
-
 rcx_status_t rcx_cutter_open(struct rcx_cutter *c, struct rcx_heap *heap,
                              const struct rcx_shape *whole, size_t limit)
 {
@@ -33,7 +28,7 @@ rcx_status_t rcx_cutter_open(struct rcx_cutter *c, struct rcx_heap *heap,
     *c = (struct rcx_cutter){.heap = heap, .n = 1, .times = 1,
                              .limit = limit ? limit : SIZE_MAX,
                              .largest = whole->count};
-    if (scatters(whole)) {
+    if (rcx_coll_has_blocks(whole->coll)) {
         c->largest = rcx_blocks_largest(&blocks);
         c->times = n;
     }
@@ -178,11 +173,11 @@ void rcx_row_build(struct rcx_builder *b, const struct rcx_algo *algo,
     struct rcx_shape part = *whole;
 
     rcx_builder_begin(b, whole);
-    if (scatters(whole) && is_cut(whole, row)) {
+    if (rcx_coll_has_blocks(whole->coll) && is_cut(whole, row)) {
         build_spread(b, algo, whole, row);
         return;
     }
-    if (!scatters(whole))
+    if (!rcx_coll_has_blocks(whole->coll))
         part.count = row->width;
     b->shape = &part;
     algo->build(b, &part);

@@ -4,18 +4,6 @@
 
 #include "core/sched/algo.h"
 
-const char *rcx_coll_name(enum rcx_coll coll)
-{
-    static const char *const names[RCX_COLL_COUNT] = {
-        [RCX_COLL_ALLREDUCE] = "allreduce",
-        [RCX_COLL_REDUCE] = "reduce",
-        [RCX_COLL_REDUCE_SCATTER] = "reduce_scatter",
-        [RCX_COLL_BARRIER] = "barrier",
-    };
-
-    return names[coll];
-}
-
 const struct rcx_algo *rcx_algo_find(enum rcx_coll coll, const char *name)
 {
     for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++)
@@ -24,28 +12,38 @@ const struct rcx_algo *rcx_algo_find(enum rcx_coll coll, const char *name)
     return NULL;
 }
 
-size_t rcx_shape_in_count(const struct rcx_shape *s)
+static size_t count_of(const struct rcx_shape *s, enum rcx_extent extent)
 {
-    return s->count;
-}
-
-size_t rcx_shape_out_count(const struct rcx_shape *s)
-{
-    switch (s->coll) {
-    case RCX_COLL_REDUCE:
-        return s->rank == s->root ? s->count : 0;
-    case RCX_COLL_REDUCE_SCATTER:
+    switch (extent) {
+    case RCX_EXTENT_NONE:
+        return 0;
+    case RCX_EXTENT_BLOCK:
         return rcx_shape_block(s, s->rank).count;
     default:
         return s->count;
     }
 }
 
+size_t rcx_shape_in_count(const struct rcx_shape *s)
+{
+    return rcx_coll_gives(s->coll, s->rank, s->root)
+               ? count_of(s, rcx_colls[s->coll].gives)
+               : 0;
+}
+
+size_t rcx_shape_out_count(const struct rcx_shape *s)
+{
+    return rcx_coll_gets(s->coll, s->rank, s->root)
+               ? count_of(s, rcx_colls[s->coll].gets)
+               : 0;
+}
+
 struct rcx_span rcx_shape_block(const struct rcx_shape *s, int i)
 {
     const struct rcx_blocks blocks = rcx_blocks_of(s);
+    const struct rcx_span vector = {RCX_BUFFER_IN, 0, s->count};
 
-    return rcx_block(&blocks, rcx_span_in(s), i);
+    return rcx_block(&blocks, vector, i);
 }
 
 struct rcx_span rcx_shape_resolve(const struct rcx_shape *s,

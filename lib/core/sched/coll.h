@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the collectives are: a row each, from which argument checks, shapes,
+ * segments, configuration, tests and tools take what they need to know.
+ */
+#ifndef RCX_CORE_COLL_H
+#define RCX_CORE_COLL_H
+
+#include "core/sched/schedule.h"
+
+/* What a rank gives or gets, of a vector of count elements. */
+enum rcx_extent {
+    RCX_EXTENT_NONE,
+    RCX_EXTENT_VECTOR, /* all of it */
+    RCX_EXTENT_BLOCK,  /* the rank's own block of it */
+    RCX_EXTENT_BLOCKS  /* all of it, as a block for each rank */
+};
+
+/* What an element of a result is: what the operands of ranks lo to hi - 1 at
+ * index combine to, in rank order; the operand itself where that is one rank. */
+struct rcx_expected {
+    int lo, hi;
+    size_t index; /* in their IN */
+};
+
+struct rcx_coll_row {
+    const char *name;
+    const char *variable; /* by which users choose; NULL: internal */
+    const char *chooses;  /* what it does, for people */
+    enum rcx_extent gives, gets;
+    bool root_gives, root_gets; /* the root alone does */
+    bool reduces;
+    unsigned aliases;     /* in-place forms: 1 << enum rcx_alias of each */
+    /* Element i of the shape's rank's OUT, which it gets. */
+    struct rcx_expected (*expect)(const struct rcx_shape *s, size_t i);
+};
+
+/* By enum rcx_coll; in coll.c. */
+extern const struct rcx_coll_row rcx_colls[RCX_COLL_COUNT];
+
+static inline const char *rcx_coll_name(enum rcx_coll coll)
+{
+    return rcx_colls[coll].name;
+}
+
+static inline bool rcx_coll_is_rooted(enum rcx_coll coll)
+{
+    return rcx_colls[coll].root_gives || rcx_colls[coll].root_gets;
+}
+
+/* Its vector is cut into a block per rank, which may be irregular. */
+static inline bool rcx_coll_has_blocks(enum rcx_coll coll)
+{
+    return rcx_colls[coll].gives >= RCX_EXTENT_BLOCK ||
+           rcx_colls[coll].gets >= RCX_EXTENT_BLOCK;
+}
+
+/* It carries data at all. */
+static inline bool rcx_coll_has_data(enum rcx_coll coll)
+{
+    return rcx_colls[coll].gives != RCX_EXTENT_NONE;
+}
+
+/* OUT may lie over IN in this way. */
+static inline bool rcx_coll_allows(enum rcx_coll coll, enum rcx_alias alias)
+{
+    return rcx_colls[coll].aliases >> alias & 1;
+}
+
+/* Whether rank gives, gets anything. */
+static inline bool rcx_coll_gives(enum rcx_coll coll, int rank, int root)
+{
+    return rcx_colls[coll].gives != RCX_EXTENT_NONE &&
+           (!rcx_colls[coll].root_gives || rank == root);
+}
+static inline bool rcx_coll_gets(enum rcx_coll coll, int rank, int root)
+{
+    return rcx_colls[coll].gets != RCX_EXTENT_NONE &&
+           (!rcx_colls[coll].root_gets || rank == root);
+}
+
+/* The one of that name; RCX_COLL_COUNT: there is none. */
+enum rcx_coll rcx_coll_by_name(const char *name);
+
+#endif

@@ -1,17 +1,88 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What a user gets: installs the build into a folder of the test's own, and
-# compiles, links and runs programs against that; then builds RCX as a part of
-# another Meson project. Usage: test_install.sh SOURCE_DIR BUILD_DIR
+# What a user gets: the lines of README.md that build and install RCX, run as
+# they are printed, on what looks like a Debian without dpkg-dev and cmocka and
+# without a network; then programs are compiled, linked and run against that.
+# No search path is set here. Usage: test_install.sh SOURCE_DIR
+#
+# Everything is in a mount namespace, where what is written to /usr/local and
+# /etc is seen by this test alone. Without such namespaces it is skipped.
+
+set -u
+
+# --- outside: the namespace ---
+
+if [ "${1-}" != --inside ]; then
+    if [ $# -ne 1 ]; then
+        echo "usage: $0 SOURCE_DIR" >&2
+        exit 2
+    fi
+    apart=(unshare --mount --propagation private)
+    [ "$(id -u)" -eq 0 ] || apart+=(--map-root-user)
+    for tool in meson ninja pkg-config ldconfig; do
+        PATH=$PATH:/usr/sbin:/sbin command -v $tool >/dev/null || {
+            echo "1..0 # SKIP needs $tool"
+            exit 0
+        }
+    done
+    "${apart[@]}" unshare --net true 2>/dev/null || {
+        echo "1..0 # SKIP needs namespaces: be root, or let users make them"
+        exit 0
+    }
+    # Stays empty out here, so that removing it can remove nothing else.
+    place=$(mktemp -d)
+    "${apart[@]}" "$BASH" "$0" --inside "$(realpath "$1")" "$place"
+    status=$?
+    rmdir "$place"
+    exit $status
+fi
+source=$2
+place=$3
+
+# shadow DIR: what is written to it is seen in this namespace alone. Files of
+# the real one are links in a new one, which unlike overlayfs works for a user.
+shadow() {
+    local -r old=$place/old$1 new=$place/new$1
+    mkdir -p "$old" "$new" &&
+        mount --rbind "$1" "$old" && mount -o remount,bind,ro "$old" || return
+    # What this user may not read will not be missed.
+    cp -rs "$old/." "$new" 2>/dev/null
+    (cd "$old" && find . -type l -exec \
+        cp -P --parents --remove-destination -t "$new" {} +) 2>/dev/null
+    mount --rbind "$new" "$1"
+}
+
+# hide FILE...: those that exist are empty in this namespace
+hide() {
+    local file
+    for file; do
+        [ ! -f "$file" ] || mount --bind "$place/empty" "$file" || return
+    done
+}
+
+enter() {
+    mount -t tmpfs tmpfs "$place" && : >"$place/empty" || return
+    chmod +x "$place/empty"
+    local folder
+    for folder in /usr/local /etc /var/cache/ldconfig; do
+        [ ! -d $folder ] || shadow $folder || return
+    done
+    hide /usr/bin/dpkg-architecture \
+        {/usr,/usr/local}/{lib,share}{,64,/*}/pkgconfig/cmocka.pc \
+        {/usr,/usr/local}/{lib,share}{,64,/*}/cmake/cmocka/cmocka-config.cmake
+}
+
+if ! why=$(enter 2>&1); then
+    echo "1..0 # SKIP cannot mount: ${why##*$'\n'}"
+    exit 0
+fi
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
-takes "SOURCE_DIR BUILD_DIR" "$@"
-source=$(realpath "$1")
-build=$(realpath "$2")
 cd "$scratch" || exit 2
-unset DESTDIR
+# meson test has the loader look in the build
+unset DESTDIR LD_LIBRARY_PATH
 
 skip() {
     number=$((number + 1))
@@ -21,34 +92,76 @@ skip() {
 have() { command -v "$1" >/dev/null; }
 do_it() { "$@" >"$out" 2>&1 </dev/null; }
 
-if ! have meson || ! have pkg-config; then
-    echo "1..0 # SKIP needs meson and pkg-config"
-    exit 0
-fi
+# --- the README's lines ---
+need=29
 
-# --- installing ---
+# the user is root in here
+sudo() { PATH=$PATH:/usr/sbin:/sbin "$@"; }
+export -f sudo
 
-do_it meson install -C "$build" --no-rebuild --destdir "$scratch/root"
-ok $? "meson install"
+# A checkout that was never built in.
+mkdir checkout
+for entry in "$source"/*; do
+    [[ ${entry##*/} == build* ]] || ln -s "$entry" checkout
+done
+cd checkout || exit 2
 
-pc=$(find "$scratch/root" -name rcx.pc)
-prefix=$scratch/root$(sed -n 's/^prefix=//p' "$pc")
-libdir=$(dirname "$(dirname "$pc")")
-library=$libdir/librcx.so
-# as if that had been the prefix
-sed -i "s|^prefix=.*|prefix=$prefix|" "$pc"
-export PKG_CONFIG_PATH=$libdir/pkgconfig LD_LIBRARY_PATH=$libdir
-rcxrun=$prefix/bin/rcxrun
+recipe=$(sed -n '/^    meson setup /,/^    cc examples/ s/^    //p' \
+    "$source/README.md")
+grep -q '^cc examples' <<<"$recipe"
+ok $? "README has a recipe, from meson setup to cc"
+while read -r line; do
+    do_it unshare --net bash -c "$line"
+    ok $? "README: $line"
+    if [[ $line == meson* ]]; then
+        ! grep -qi download "$out" &&
+            [ "$(meson introspect --tests build)" = "[]" ]
+        ok $? "without cmocka there are no tests, and no download"
+    fi
+done <<<"$recipe"
 
-[ -e "$prefix/include/rcx/rcx.h" ] && [ -e "$library" ] \
-    && [ "$(find "$prefix/include" -type f | wc -l)" -eq 1 ]
-ok $? "one header and the library are installed"
+# of tools/packages.sh
+names() { tr ' ' '\n' | grep -v '^$' | sort; }
+sed -n 's/^    sudo apt-get install \(--yes \)\?//p' "$source/README.md" |
+    names >named
+awk '$1 == "build" && $2 != "libcmocka-dev" { print $2 }' \
+    "$source/tools/packages.sh" | names >needed
+do_it diff needed named
+ok $? "README names the packages that a build needs"
+
+do_it ldd allreduce && grep -q ' /usr/local/lib/librcx\.so\.0 ' "$out"
+ok $? "the loader finds the library that was installed"
+do_it ./allreduce && [ "$(cat "$out")" = "1 + ... + 1 = 1" ]
+ok $? "README: ./allreduce"
+do_it rcxrun -n 4 ./allreduce && [ "$(cat "$out")" = "1 + ... + 4 = 10" ]
+ok $? "README: rcxrun -n 4 ./allreduce"
+
+# --- what was installed ---
+
+do_it meson install -C build --no-rebuild --destdir "$scratch/root"
+ok $? "meson install --destdir"
+cd "$scratch" || exit 2
+prefix=/usr/local
+library=$prefix/lib/librcx.so
+
+(cd root && find . -type f ! -name "*.so.*" | sort) >installed
+diff installed - >"$out" <<END
+./usr/local/bin/rcx_info
+./usr/local/bin/rcx_perf
+./usr/local/bin/rcx_sim
+./usr/local/bin/rcx_trace
+./usr/local/bin/rcxrun
+./usr/local/include/rcx/rcx.h
+./usr/local/lib/pkgconfig/rcx.pc
+END
+ok $? "one header, rcx.pc and the tools are installed beside the library"
 
 version=$(pkg-config --modversion rcx)
-[ -n "$version" ] && [ "$(readlink -f "$library")" = "$library.$version" ]
+[ -n "$version" ] && [ "$(readlink -f "$library")" = \
+    "$(readlink -f $prefix/lib)/librcx.so.$version" ]
 ok $? "rcx.pc and the library agree on the version"
 
-do_it "$prefix/bin/rcx_trace" --version && [ "$(cat "$out")" = "rcx_trace (RCX) $version" ]
+do_it rcx_trace --version && [ "$(cat "$out")" = "rcx_trace (RCX) $version" ]
 ok $? "rcx_trace is installed, and of that version"
 
 # --- the library from outside ---
@@ -78,29 +191,7 @@ ok $? "no library of MPI is needed"
 # --- consumers ---
 need=29
 
-cat >consumer.c <<'END'
-#include <rcx/rcx.h>
-#include <stdio.h>
-
-int main(void)
-{
-    rcx_context_t *context;
-    rcx_comm_t *world;
-    double mine = 1, sum = 0;
-
-    if (rcx_init(NULL, &context) != RCX_OK)
-        return 1;
-    world = rcx_world(context);
-    if (rcx_allreduce(&mine, &sum, 1, RCX_DOUBLE, RCX_SUM, world) != RCX_OK ||
-        sum != rcx_comm_size(world))
-        return 2;
-    if (rcx_allreduce(RCX_IN_PLACE, &sum, 1, RCX_DOUBLE, RCX_MAX, world) !=
-        RCX_OK)
-        return 3;
-    printf("%d ranks\n", rcx_comm_size(world));
-    return rcx_finalize(&context) == RCX_OK ? 0 : 4;
-}
-END
+cp "$source/tests/job/consumer.c" .
 cp consumer.c consumer.cc
 
 # The flags of pkg-config, as words.
@@ -116,11 +207,7 @@ consume() {
     ok $? "$what: compiles"
     do_it ./consumer && [ "$(cat "$out")" = "1 ranks" ]
     ok $? "$what: runs as a single process"
-    if [ ! -x "$rcxrun" ]; then
-        skip "$what: runs as two ranks" "no rcxrun in this build"
-        return
-    fi
-    do_it "$rcxrun" -n 2 ./consumer && [ "$(sort -u "$out")" = "2 ranks" ]
+    do_it rcxrun -n 2 ./consumer && [ "$(sort -u "$out")" = "2 ranks" ]
     ok $? "$what: runs as two ranks"
 }
 
@@ -130,38 +217,5 @@ if have g++; then
 else
     skip "C++17" "g++ is not installed"
 fi
-
-# --- the README's examples ---
-
-ln -s "$source/examples" examples
-while read -r line; do
-    name=$(sed -n 's|.*examples/\([a-z_]*\)\.c.*|\1|p' <<<"$line")
-    eval "$line" >"$out" 2>&1 </dev/null
-    ok $? "README: $line"
-    do_it "./$name"
-    ok $? "README: ./$name"
-    if [ -x "$rcxrun" ]; then
-        do_it "$rcxrun" -n 4 "./$name"
-        ok $? "README: rcxrun -n 4 ./$name"
-    fi
-done < <(grep -hE '^ +cc examples/' "$source/README.md" 2>/dev/null)
-
-# --- RCX as a part of another project ---
-
-mkdir -p host/subprojects
-cp consumer.c host
-ln -s "$source" host/subprojects/rcx
-cat >host/meson.build <<'END'
-project('host', 'c')
-executable('consumer', 'consumer.c',
-  dependencies: dependency('rcx', fallback: 'rcx'))
-END
-do_it meson setup host/build host --force-fallback-for=rcx \
-    -Drcx:tests=disabled -Drcx:tools=disabled -Drcx:peers=disabled
-ok $? "a superproject finds dependency('rcx') in its subproject"
-do_it meson compile -C host/build
-ok $? "the superproject builds"
-LD_LIBRARY_PATH='' do_it host/build/consumer && [ "$(cat "$out")" = "1 ranks" ]
-ok $? "the superproject's program runs"
 
 end_tests

@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# RCX as a part of another Meson project is the library and its header alone.
+# Usage: test_subproject.sh SOURCE_DIR PYTHON3
+
+set -u
+
+if [ $# -ne 2 ]; then
+    echo "usage: $0 SOURCE_DIR PYTHON3" >&2
+    exit 2
+fi
+source=$(realpath "$1")
+python=$2
+# shellcheck source=tests/job/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/tap.sh"
+cd "$scratch" || exit 2
+unset "${!RCX_@}" DESTDIR
+need=29
+
+if ! command -v meson >/dev/null; then
+    echo "1..0 # SKIP needs meson"
+    exit 0
+fi
+
+mkdir subprojects
+cp "$source/tests/job/consumer.c" .
+ln -s "$source" subprojects/rcx
+cat >meson.build <<'END'
+project('host', 'c')
+executable('consumer', 'consumer.c',
+  dependencies: dependency('rcx', fallback: 'rcx'))
+END
+
+# all TARGET_FIELD: of all targets, sorted, in one line
+all() {
+    meson introspect --targets build | "$python" -c "
+import json, sys
+print(*sorted(target['$1'] for target in json.load(sys.stdin)))"
+}
+
+run 0 meson setup build --force-fallback-for=rcx
+ok $? "a superproject finds dependency('rcx') in its subproject"
+
+! grep -qiE 'warning|deprecat|download' "$out"
+ok $? "without a warning, and without a download"
+
+all name >names
+[[ $(sed 's/ kernels_[a-z0-9]*//g' names) == "consumer rcx rcx_inside" ]] ||
+    run 1 cat names
+ok $? "its targets are the library's, and the superproject's"
+
+[ "$(all type | tr ' ' '\n' | grep -c executable)" -eq 1 ]
+ok $? "the only program is the superproject's"
+
+[ "$(meson introspect --tests build)" = "[]" ] &&
+    [ "$(meson introspect --benchmarks build)" = "[]" ]
+ok $? "there are no tests"
+
+run 0 meson compile -C build
+ok $? "the superproject builds"
+
+run 0 env LD_LIBRARY_PATH= build/consumer && [ "$(cat "$out")" = "1 ranks" ]
+ok $? "the superproject's program runs"
+
+echo "1..$number"
+exit $((failed > 0))

@@ -7,6 +7,7 @@
 #   need SET         installs what is missing of SET, or ends the script
 #   want SET         the same, but only warns when that cannot be done
 #   quietly COMMAND  shows COMMAND's output only if it fails
+#   watched COMMAND  the same, and meanwhile the line that it is at
 #
 # A thing is there when its probe succeeds, wherever it came from, so nothing
 # here asks for root or the network once everything is there.
@@ -77,17 +78,50 @@ missing()
     done <<<"$packages_table"
 }
 
-quietly()
+# explain STATUS LOG COMMAND...: why it failed, if it did; its status
+explain()
 {
-    local log status=0
-    log=$(mktemp)
-    "$@" >"$log" 2>&1 </dev/null || status=$?
+    local -r status=$1 log=$2
+    shift 2
     if ((status != 0)); then
         echo "failed ($status): $*"
         tail -n "${CHECK_LOG_LINES:-40}" "$log"
     fi >&2
     rm -f "$log"
-    return $status
+    return "$status"
+}
+
+quietly()
+{
+    local log status=0
+    log=$(mktemp)
+    "$@" >"$log" 2>&1 </dev/null || status=$?
+    explain $status "$log" "$@"
+}
+
+# keep LOG: writes what it reads to LOG, and shows the line it is at: in place
+# on a terminal, one each ten seconds elsewhere.
+keep()
+{
+    local line next=0
+    while IFS= read -r line; do
+        printf '%s\n' "$line" >&3
+        if [[ -t 1 ]]; then
+            printf '\r   %-74.74s' "$line"
+        elif ((SECONDS >= next)); then
+            printf '   %.74s\n' "$line"
+            next=$((SECONDS + 10))
+        fi
+    done 3>"$1"
+    [[ ! -t 1 ]] || printf '\r%77s\r' ''
+}
+
+watched()
+{
+    local log status
+    log=$(mktemp)
+    "$@" 2>&1 </dev/null | keep "$log" && status=0 || status=${PIPESTATUS[0]}
+    explain "$status" "$log" "$@"
 }
 
 as_root()
@@ -102,7 +136,7 @@ as_root()
 apt_get()
 {
     as_root env DEBIAN_FRONTEND=noninteractive \
-        apt-get -qq -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=120 "$@"
+        apt-get -q -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=120 "$@"
 }
 
 can_install()
@@ -130,8 +164,9 @@ install_missing()
     fi >&2
     mapfile -t packages < <(cut -d ' ' -f 1 <<<"$lines" | sort -u)
     echo "installing ${packages[*]}"
-    quietly apt_get update || return 1
-    quietly apt_get install --yes --no-install-recommends "${packages[@]}" || return 1
+    watched apt_get update || return 1
+    watched apt_get install --yes --no-install-recommends "${packages[@]}" ||
+        return 1
     # pkg-config itself was missing, perhaps, and with it every module.
     lines=$(missing "$@")
     [[ -z $lines ]] || {

@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# tools/quickstart, where everything is installed and built already, and what it
+# shows while apt-get works. Usage: test_quickstart.sh SOURCE_DIR RCXRUN RCX_PERF
+
+set -u
+
+if [ $# -ne 3 ]; then
+    echo "usage: $0 SOURCE_DIR RCXRUN RCX_PERF" >&2
+    exit 2
+fi
+source=$(realpath "$1")
+rcxrun=$(realpath "$2")
+perf=$(realpath "$3")
+# shellcheck source=tests/job/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/tap.sh"
+cd "$scratch" || exit 2
+unset "${!RCX_@}"
+need=30
+
+prints() { grep -q -e "$1" "$out"; }
+narrow() { ! grep '.\{81\}' "$out" >>"$err"; }
+
+# --- a checkout that is built, on as many cores as a test likes ---
+
+mkdir -p tools build/tools bin
+cp "$source"/tools/{quickstart,packages.sh} tools
+ln -s "$rcxrun" "$perf" build/tools
+touch build/build.ninja
+export PATH=$scratch/bin:$PATH
+
+# fake NAME LINE: a command that prints LINE
+fake() {
+    printf '#!/bin/sh\necho "%s"\n' "$2" >"bin/$1"
+    chmod +x "bin/$1"
+}
+fake meson "[1/1] built"
+
+# shellcheck source=tools/packages.sh
+source "$source/tools/packages.sh"
+if [ -n "$(missing build)" ]; then
+    echo "1..0 # SKIP needs all packages of a build"
+    exit 0
+fi
+
+run 0 tools/quickstart --help && prints '^usage: ' && narrow &&
+    [ ! -s "$err" ]
+ok $? "--help says what it does, and does nothing"
+
+run 2 tools/quickstart fast && [ ! -s "$out" ] && grep -q '^usage: ' "$err"
+ok $? "an argument that it does not know is refused"
+
+fake nproc 64
+run 0 tools/quickstart && prints '  ok$' && ! prints WRONG && ! prints share
+ok $? "the main job runs, and every result is right"
+
+prints '^-- .*Next:' && prints 'tools/check  ' && prints 'example_allreduce$'
+ok $? "it ends with next steps"
+
+rm build/tools/rcxrun
+fake rcxrun "a table"
+mv bin/rcxrun build/tools
+fake nproc 3
+run 0 tools/quickstart && prints "4 ranks share 3 of this machine's cores"
+ok $? "it says when ranks outnumber cores"
+
+# --- what is shown while apt-get works ---
+
+packages_table='absent  thing  command  no_such_command'
+can_install() { :; }
+as_root() { echo "Get:1 of a mirror"; }
+set -o pipefail
+
+(install_missing absent) >"$out" 2>"$err"
+[ $? -eq 1 ] && prints '^installing thing$' && prints '^   Get:1 of a mirror$'
+ok $? "what apt-get is doing is shown"
+
+as_root() { echo "no route" && return 100; }
+(install_missing absent) >"$out" 2>"$err"
+[ $? -eq 1 ] && grep -q '^failed (100): apt_get update' "$err" &&
+    grep -q '^no route$' "$err"
+ok $? "so is all that it said, if it fails"
+
+echo "1..$number"
+exit $((failed > 0))

@@ -9,7 +9,8 @@
  *   all      everything but stress and huge
  *   quick    less of everything
  *   cycles   contexts opened and closed again, several at once, late leavers
- *   stress   many calls back to back, with delays
+ *   stress   many calls back to back, with delays; more ranks make fewer
+ *   soak     the same, many calls for any number of ranks
  *   huge     more than 2^31 elements, 6 GiB of memory for two ranks
  *   launch   rcx_init() alone: exits with the negated status
  */
@@ -121,7 +122,8 @@ int main(int argc, char **argv)
     static void (*const huge[])(struct member *m) = {job_huge, NULL};
     const char *mode = argc == 2 ? argv[1] : "";
     const bool quick = strcmp(mode, "quick") == 0;
-    struct member m = {.brief = quick};
+    const bool brief = quick || strcmp(mode, "stress") == 0;
+    struct member m = {.brief = brief};
 
     if (strcmp(mode, "launch") == 0)
         return job_launch();
@@ -131,12 +133,12 @@ int main(int argc, char **argv)
         job_cycles(&m);
         job_contexts(&m);
         job_skew(&m);
-    } else if (strcmp(mode, "stress") == 0) {
+    } else if (strcmp(mode, "stress") == 0 || strcmp(mode, "soak") == 0) {
         run_parts(&m, stress);
     } else if (strcmp(mode, "huge") == 0) {
         run_parts(&m, huge);
     } else if (!quick) {
-        fprintf(stderr, "usage: %s all|quick|cycles|stress|huge|launch\n",
+        fprintf(stderr, "usage: %s all|quick|cycles|stress|soak|huge|launch\n",
                 argv[0]);
         return 2;
     }

@@ -27,7 +27,7 @@ if [ "${1-}" != --inside ]; then
         }
     done
     "${apart[@]}" unshare --net true 2>/dev/null || {
-        echo "1..0 # SKIP needs namespaces: be root, or let users make them"
+        echo "1..0 # SKIP needs namespaces: root outside a chroot, or users who may"
         exit 0
     }
     # Stays empty out here, so that removing it can remove nothing else.

@@ -62,7 +62,7 @@ rm build/tools/rcxrun
 fake rcxrun "a table"
 mv bin/rcxrun build/tools
 fake nproc 3
-run 0 tools/quickstart && prints "4 ranks share 3 of this machine's cores"
+run 0 tools/quickstart && prints "4 ranks share 3 cores"
 ok $? "it says when ranks outnumber cores"
 
 # --- what is shown while apt-get works ---

@@ -3,15 +3,10 @@
 #
 # Which peers a build of bench_peers finds. Usage: test_peers.sh SOURCE_DIR
 
-set -u
-
-if [ $# -ne 1 ]; then
-    echo "usage: $0 SOURCE_DIR" >&2
-    exit 2
-fi
+# shellcheck source=tests/support/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
+takes "SOURCE_DIR" "$@"
 source=$(realpath "$1")
-# shellcheck source=tests/job/tap.sh
-source "$(dirname -- "${BASH_SOURCE[0]}")/tap.sh"
 cd "$scratch" || exit 2
 
 if ! command -v meson >/dev/null; then
@@ -39,5 +34,4 @@ rm ucc/lib/libucc.so
 setup 1 "$scratch/ucc" && grep -q "C shared or static library 'ucc' not found" "$out"
 ok $? "a folder without it is an error"
 
-echo "1..$number"
-exit $((failed > 0))
+end_tests

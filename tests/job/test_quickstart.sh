@@ -4,19 +4,13 @@
 # tools/quickstart, where everything is installed and built already, and what it
 # shows while apt-get works. Usage: test_quickstart.sh SOURCE_DIR RCXRUN RCX_PERF
 
-set -u
-
-if [ $# -ne 3 ]; then
-    echo "usage: $0 SOURCE_DIR RCXRUN RCX_PERF" >&2
-    exit 2
-fi
+# shellcheck source=tests/support/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
+takes "SOURCE_DIR RCXRUN RCX_PERF" "$@"
 source=$(realpath "$1")
 rcxrun=$(realpath "$2")
 perf=$(realpath "$3")
-# shellcheck source=tests/job/tap.sh
-source "$(dirname -- "${BASH_SOURCE[0]}")/tap.sh"
 cd "$scratch" || exit 2
-unset "${!RCX_@}"
 need=30
 
 prints() { grep -q -e "$1" "$out"; }
@@ -82,5 +76,4 @@ as_root() { echo "no route" && return 100; }
     grep -q '^no route$' "$err"
 ok $? "so is all that it said, if it fails"
 
-echo "1..$number"
-exit $((failed > 0))
+end_tests

@@ -4,18 +4,13 @@
 # RCX as a part of another Meson project is the library and its header alone.
 # Usage: test_subproject.sh SOURCE_DIR PYTHON3
 
-set -u
-
-if [ $# -ne 2 ]; then
-    echo "usage: $0 SOURCE_DIR PYTHON3" >&2
-    exit 2
-fi
+# shellcheck source=tests/support/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
+takes "SOURCE_DIR PYTHON3" "$@"
 source=$(realpath "$1")
 python=$2
-# shellcheck source=tests/job/tap.sh
-source "$(dirname -- "${BASH_SOURCE[0]}")/tap.sh"
 cd "$scratch" || exit 2
-unset "${!RCX_@}" DESTDIR
+unset DESTDIR
 need=29
 
 if ! command -v meson >/dev/null; then
@@ -63,5 +58,4 @@ ok $? "the superproject builds"
 run 0 env LD_LIBRARY_PATH= build/consumer && [ "$(cat "$out")" = "1 ranks" ]
 ok $? "the superproject's program runs"
 
-echo "1..$number"
-exit $((failed > 0))
+end_tests

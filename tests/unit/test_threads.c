@@ -418,7 +418,7 @@ enum { EVENTS = TIMES(1000, 150), IN_FLIGHT = 4 };
 struct loop {
     rcx_context_t *context;
     int epoll, bell;
-    atomic_int done;
+    atomic_int done, rung;
 };
 
 struct event {
@@ -438,6 +438,7 @@ static void handle(rcx_request_t *request, rcx_status_t status, void *arg)
     free(e);
     atomic_fetch_add(&loop->done, 1);
     eventfd_write(loop->bell, 1);
+    atomic_fetch_add(&loop->rung, 1); /* and the loop may go */
 }
 
 static void watch(const struct loop *loop, int fd)
@@ -495,6 +496,7 @@ static void start_for_loop(struct job *job, int rank, void *arg)
         require_ok(rcx_request_set_callback(e->attempt.request, handle, e));
     }
     crew_join(&crew);
+    crew_await(&loop.rung, EVENTS);
     close(loop.epoll);
     close(loop.bell);
 }

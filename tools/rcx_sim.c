@@ -22,6 +22,8 @@ static int print_rank(struct rcx_builder *b, const struct simulated_call *call,
     rcx_builder_begin(b, &shape);
     call->algo->build(b, &shape);
     status = rcx_sched_finish(b, rcx_tag_message_window(&call->layout), &plan);
+    if (status == RCX_ERR_NOMEM)
+        sim_exit_without_memory();
     if (status != RCX_OK) {
         fprintf(stderr, "rcx_sim: rank %d has no schedule: %s\n", rank,
                 rcx_status_string(status));
@@ -42,14 +44,13 @@ int sim_print(const struct sim_options *o)
     const int end = o->rank < 0 ? size : o->rank + 1;
     struct simulated_call call =
         sim_call_of(o, &o->methods[0], size, sim_count_for(o, size));
-    struct rcx_heap heap = RCX_HEAP_INIT;
     struct rcx_log log;
     struct rcx_builder b;
     int status = EXIT_SUCCESS;
 
     sim_require_fit(&call);
     rcx_log_init(&log);
-    rcx_builder_init(&b, &heap, &log);
+    rcx_builder_init(&b, o->heap, &log);
     for (int rank = first; rank < end && status == EXIT_SUCCESS; rank++) {
         if (rank > first)
             printf("\n");
@@ -74,7 +75,8 @@ enum { COMMANDS = sizeof commands / sizeof *commands };
 
 int main(int argc, char **argv)
 {
-    struct sim_options o;
+    struct rcx_heap heap = RCX_HEAP_INIT;
+    struct sim_options o = {.heap = &heap};
     int status;
 
     if (argc < 2)
@@ -90,8 +92,8 @@ int main(int argc, char **argv)
             continue;
         sim_options_parse(&commands[i], argc - 1, argv + 1, &o);
         status = commands[i].run(&o);
-        free(o.methods);
-        free(o.sizes);
+        rcx_heap_free(&heap, o.methods);
+        rcx_heap_free(&heap, o.sizes);
         return fflush(stdout) || ferror(stdout) ? EXIT_FAILURE : status;
     }
     sim_refuse("%s: no such command", argv[1]);

@@ -33,6 +33,7 @@ struct sim_options {
     enum simulation_mode mode;
     struct rcx_machine machine;
     const char *svg;    /* a file; NULL: text on stdout */
+    struct rcx_heap *heap;
 };
 
 struct sim_command {
@@ -60,6 +61,15 @@ __attribute__((format(printf, 1, 2), noreturn))
 void sim_refuse(const char *format, ...);
 extern const char sim_usage[];
 
+/* ---- Memory (rcx_sim_call.c) --------------------------------------------- */
+
+/* Zeros; exits where there is no memory. */
+void *sim_alloc(const struct sim_options *o, size_t n, size_t bytes);
+/* Adds room for more elements behind n of them; exits likewise. */
+void *sim_grow(const struct sim_options *o, void *at, size_t n, size_t more,
+               size_t bytes);
+__attribute__((noreturn)) void sim_exit_without_memory(void);
+
 /* ---- Calls (rcx_sim_call.c) ---------------------------------------------- */
 
 /* A call, and the schedules of all ranks for it. */
@@ -68,7 +78,8 @@ struct sim_run {
     struct simulation s;
 };
 
-/* A call as the options have it. proof_call_free() frees it. */
+/* A call as the options have it; exits where there is no memory for it.
+ * proof_call_free() frees it. */
 struct simulated_call sim_call_of(const struct sim_options *o,
                                   const struct sim_method *m, int size,
                                   size_t count);

@@ -4,6 +4,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+void sim_exit_without_memory(void)
+{
+    fflush(stdout);
+    fputs("rcx_sim: no memory: fewer ranks, or elements, need less\n", stderr);
+    exit(EXIT_FAILURE);
+}
+
+void *sim_alloc(const struct sim_options *o, size_t n, size_t bytes)
+{
+    return sim_grow(o, NULL, 0, n, bytes);
+}
+
+void *sim_grow(const struct sim_options *o, void *at, size_t n, size_t more,
+               size_t bytes)
+{
+    char *grown = more < SIZE_MAX / 2 / bytes
+                      ? rcx_heap_grow(o->heap, at, n * bytes,
+                                      (n + more) * bytes)
+                      : NULL;
+
+    if (!grown)
+        sim_exit_without_memory();
+    memset(grown + n * bytes, 0, more * bytes);
+    return grown;
+}
+
 struct simulated_call sim_call_of(const struct sim_options *o,
                                   const struct sim_method *m, int size,
                                   size_t count)
@@ -12,8 +38,10 @@ struct simulated_call sim_call_of(const struct sim_options *o,
         .algo = m->algo, .size = size, .root = o->root < 0 ? 0 : o->root,
         .count = count, .place = o->in_place ? PROOF_IN_PLACE : PROOF_APART,
         .commutative = o->commutative};
-    struct simulated_call call = proof_call_of(&c);
+    struct simulated_call call = proof_call_of(&c, o->heap);
 
+    if (!call.algo)
+        sim_exit_without_memory();
     call.shape.elem_bytes = o->elem_bytes; /* the proofs have their own */
     memcpy(call.shape.params, m->params, sizeof call.shape.params);
     rcx_params_settle(m->algo, &call.shape, &o->machine);
@@ -26,6 +54,8 @@ void sim_open(struct sim_run *run, const struct sim_options *o,
     run->call = sim_call_of(o, m, size, count);
     sim_require_fit(&run->call);
     if (!simulation_open(&run->s, &run->call)) {
+        if (run->s.lacks_memory)
+            sim_exit_without_memory();
         fprintf(stderr, "rcx_sim: %s %s: %s\n", rcx_coll_name(o->coll),
                 m->algo->name, run->s.text);
         exit(EXIT_FAILURE);

@@ -9,8 +9,7 @@ static void print_cost(const struct rcx_cost *cost, double time)
            cost->combines, time);
 }
 
-static void print_simulated(const struct sim_options *o,
-                            const struct sim_run *run)
+static void print_simulated(const struct sim_options *o, struct sim_run *run)
 {
     struct rcx_cost cost;
     double time;
@@ -19,8 +18,10 @@ static void print_simulated(const struct sim_options *o,
     if (simulation_clock(&run->s, &cost) &&
         simulation_time(&run->s, &o->machine, o->mode, &time))
         print_cost(&cost, time);
+    else if (run->s.lacks_memory)
+        sim_exit_without_memory();
     else
-        printf("  in program order, ranks wait for each other in a circle");
+        printf("  %s", run->s.text);
 }
 
 static void print_row(const struct sim_options *o, const struct sim_method *m,

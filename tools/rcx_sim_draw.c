@@ -46,24 +46,26 @@ static void fill_rank(const struct drawing *d, int r, const double *ends)
     }
 }
 
-static struct drawing draw(const struct sim_run *run)
+static struct drawing draw(const struct sim_options *o, struct sim_run *run)
 {
     const struct rcx_machine rounds = {.alpha = 1};
     struct drawing d = {.run = run, .size = run->s.size};
     double *ends = simulation_ends(&run->s, &rounds, SIMULATION_OVERLAP);
 
+    if (run->s.lacks_memory)
+        sim_exit_without_memory();
     if (!ends) { /* which no proved schedule does */
-        fprintf(stderr, "rcx_sim: in program order, ranks wait for each other "
-                "in a circle\n");
+        fprintf(stderr, "rcx_sim: %s\n", run->s.text);
         exit(EXIT_FAILURE);
     }
     for (size_t i = 0; i < run->s.step_count; i++)
         if (d.rounds < (int)lround(ends[i]))
             d.rounds = (int)lround(ends[i]);
-    d.cells = calloc((size_t)d.size * (size_t)(d.rounds + 1), sizeof *d.cells);
+    d.cells = sim_alloc(o, (size_t)d.size * (size_t)(d.rounds + 1),
+                        sizeof *d.cells);
     for (int r = 0; r < d.size; r++)
         fill_rank(&d, r, ends);
-    free(ends);
+    rcx_heap_free(o->heap, ends);
     return d;
 }
 
@@ -140,9 +142,9 @@ static void print_line(const struct drawing *d, const int widths[], int rank,
     printf("\n");
 }
 
-static void print_text(const struct drawing *d)
+static void print_text(const struct sim_options *o, const struct drawing *d)
 {
-    int *widths = calloc((size_t)d->rounds + 1, sizeof *widths);
+    int *widths = sim_alloc(o, (size_t)d->rounds + 1, sizeof *widths);
 
     print_title(stdout, d);
     printf("\n-> sends, <- receives, + then combines\n\nrank");
@@ -157,7 +159,7 @@ static void print_text(const struct drawing *d)
         printf("    ");
         print_line(d, widths, r, false);
     }
-    free(widths);
+    rcx_heap_free(o->heap, widths);
 }
 
 /* ---- As SVG -------------------------------------------------------------- */
@@ -241,12 +243,12 @@ int sim_draw(const struct sim_options *o)
     struct sim_run run;
 
     sim_open(&run, o, &o->methods[0], size, sim_count_for(o, size));
-    d = draw(&run);
+    d = draw(o, &run);
     if (o->svg)
         status = write_svg(&d, o->svg);
     else
-        print_text(&d);
-    free(d.cells);
+        print_text(o, &d);
+    rcx_heap_free(o->heap, d.cells);
     sim_close(&run);
     return status;
 }

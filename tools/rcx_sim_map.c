@@ -54,7 +54,7 @@ static int fastest_of(const struct sim_options *o, int size, size_t bytes)
 
 static int at(const struct map *map, int row, int column)
 {
-    return map->fastest[row * map->columns + column];
+    return map->fastest[(size_t)row * (size_t)map->columns + (size_t)column];
 }
 
 static struct map make_map(const struct sim_options *o)
@@ -64,16 +64,16 @@ static struct map make_map(const struct sim_options *o)
 
     while (o->min_bytes << map.columns <= o->max_bytes)
         map.columns++;
-    map.fastest = calloc((size_t)(o->size_count * map.columns),
-                         sizeof *map.fastest);
-    map.letters = calloc((size_t)o->method_count, sizeof *map.letters);
+    map.fastest = sim_alloc(o, (size_t)o->size_count * (size_t)map.columns,
+                            sizeof *map.fastest);
+    map.letters = sim_alloc(o, (size_t)o->method_count, sizeof *map.letters);
     for (int k = 0; k < o->method_count; k++)
         map.letters[k] = -1;
     for (int i = 0; i < o->size_count; i++) {
         for (int j = 0; j < map.columns; j++) {
             const int best = fastest_of(o, o->sizes[i], o->min_bytes << j);
 
-            map.fastest[i * map.columns + j] = best;
+            map.fastest[(size_t)i * (size_t)map.columns + (size_t)j] = best;
             if (best >= 0 && map.letters[best] < 0)
                 map.letters[best] = letters++;
         }
@@ -233,7 +233,7 @@ int sim_map(const struct sim_options *o)
         status = write_svg(&map, o->svg);
     else
         print_text(&map);
-    free(map.fastest);
-    free(map.letters);
+    rcx_heap_free(o->heap, map.fastest);
+    rcx_heap_free(o->heap, map.letters);
     return status;
 }

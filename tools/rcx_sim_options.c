@@ -135,7 +135,8 @@ static rcx_order_t parse_order(const char *text)
 
 /* ---- Ranks: "5", "2..16", "3,7,32..64" ----------------------------------- */
 
-enum { RANKS_MAX = 1 << 22 };
+/* As many as a message's tag tells apart; and numbers of them in a list. */
+enum { RANKS_MAX = 1 << 22, SIZES_MAX = 1 << 22 };
 
 static bool parse_number(const char **text, int *number_p)
 {
@@ -169,10 +170,13 @@ static void parse_sizes(const char *text, struct sim_options *o)
     o->size_count = 0;
     for (;;) {
         if (!parse_range(&at, &first, &last) || (*at && *at != ','))
-            sim_refuse("--ranks %s: needs numbers of ranks, as in 5 or 2..16 "
-                       "or 3,7,32..64", text);
-        o->sizes = realloc(o->sizes, (size_t)(o->size_count + last - first +
-                                              1) * sizeof *o->sizes);
+            sim_refuse("--ranks %s: needs numbers of ranks from 1 to %d, as in "
+                       "5 or 2..16 or 3,7,32..64", text, RANKS_MAX);
+        if (last - first >= SIZES_MAX - o->size_count)
+            sim_refuse("--ranks %s: that is more than %d numbers", text,
+                       SIZES_MAX);
+        o->sizes = sim_grow(o, o->sizes, (size_t)o->size_count,
+                            (size_t)(last - first + 1), sizeof *o->sizes);
         for (int i = first; i <= last; i++)
             o->sizes[o->size_count++] = i;
         if (!*at++)
@@ -188,8 +192,8 @@ static void add_method(const struct rcx_algo *algo, struct sim_options *o)
 {
     struct sim_method *m;
 
-    o->methods = realloc(o->methods, (size_t)(o->method_count + 1) *
-                                         sizeof *o->methods);
+    o->methods = sim_grow(o, o->methods, (size_t)o->method_count, 1,
+                          sizeof *o->methods);
     m = &o->methods[o->method_count++];
     m->algo = algo;
     rcx_params_reset(algo, m->params);
@@ -351,7 +355,8 @@ void sim_options_parse(const struct sim_command *command, int argc, char **argv,
     *o = (struct sim_options){.rank = -1, .root = -1, .count = NO_COUNT,
                               .elem_bytes = 8, .min_bytes = 8,
                               .max_bytes = 16 << 20, .commutative = true,
-                              .machine = rcx_machine_usual};
+                              .machine = rcx_machine_usual,
+                              .heap = o->heap};
     argv[0] = name;
     while ((option = getopt_long(argc, argv, "c:a:p:n:r:h", names, NULL)) !=
            -1) {

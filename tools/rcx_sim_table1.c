@@ -106,8 +106,11 @@ static void compute(struct sim_options *o, struct row *row, int k)
     row->total[STATED][k] =
         rcx_cost_seconds(&cost, o->elem_bytes, &o->machine);
     if (!simulation_time(&run.s, &o->machine, SIMULATION_PAPER,
-                         &row->total[SIMULATED][k]))
+                         &row->total[SIMULATED][k])) {
+        if (run.s.lacks_memory)
+            sim_exit_without_memory();
         row->total[SIMULATED][k] = INFINITY;
+    }
     sim_close(&run);
 }
 

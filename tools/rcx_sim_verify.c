@@ -32,12 +32,14 @@ static bool prove(struct verification *v, const struct proof_case *c)
     static const struct simulation_hooks spoiled = {.steps = spoil};
     const struct proof_options options = {
         .seed = 1 + (uint64_t)c->size, .runs = 2,
-        .hooks = v->o->inject ? &spoiled : NULL};
+        .hooks = v->o->inject ? &spoiled : NULL, .heap = v->o->heap};
     struct proof_report report;
 
     if (!proof_applies(c))
         return true;
     if (!proof_prove(c, &options, &report)) {
+        if (report.lacks_memory)
+            sim_exit_without_memory();
         printf("%s\n", report.text);
         return false;
     }
@@ -135,7 +137,7 @@ int sim_verify(const struct sim_options *o)
     unsigned long long all = 0;
     bool good = true;
 
-    v.cases = calloc((size_t)o->method_count, sizeof *v.cases);
+    v.cases = sim_alloc(o, (size_t)o->method_count, sizeof *v.cases);
     for (int i = 0; i < o->size_count && good; i++)
         good = prove_size(&v, o->sizes[i]);
     for (int k = 0; k < o->method_count && good; k++) {
@@ -148,6 +150,6 @@ int sim_verify(const struct sim_options *o)
     }
     if (good)
         printf("%llu cases proved in all\n", all);
-    free(v.cases);
+    rcx_heap_free(o->heap, v.cases);
     return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }

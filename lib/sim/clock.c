@@ -7,8 +7,6 @@
  */
 #include "sim/clock.h"
 
-#include <stdlib.h>
-
 enum { PRICES_MAX = 3 };
 
 /* What takes how long. */
@@ -76,21 +74,33 @@ static void join_kind(const struct simulation *s, struct map *map,
     }
 }
 
-uint32_t *simulation_partners(const struct simulation *s)
+/* An array with an element for each step. */
+static void *per_step(const struct simulation *s, size_t bytes)
 {
-    uint32_t *partner = malloc((s->step_count + 1) * sizeof *partner);
+    return rcx_heap_alloc(s->heap, (s->step_count + 1) * bytes);
+}
+
+uint32_t *simulation_partners(struct simulation *s)
+{
+    uint32_t *partner = per_step(s, sizeof *partner);
     size_t slots = 16;
     struct map map;
 
     while (slots < 2 * s->messages)
         slots *= 2;
     map.mask = slots - 1;
-    map.entries = calloc(slots, sizeof *map.entries);
+    map.entries = rcx_heap_zalloc(s->heap, slots * sizeof *map.entries);
+    if (!partner || !map.entries) {
+        rcx_heap_free(s->heap, partner);
+        rcx_heap_free(s->heap, map.entries);
+        simulation_lacks_memory(s);
+        return NULL;
+    }
     for (size_t i = 0; i < s->step_count; i++)
         partner[i] = SIMULATION_NO_STEP;
     join_kind(s, &map, partner, RCX_STEP_SEND);
     join_kind(s, &map, partner, RCX_STEP_RECV);
-    free(map.entries);
+    rcx_heap_free(s->heap, map.entries);
     return partner;
 }
 
@@ -105,7 +115,7 @@ struct node {
 };
 
 struct clock {
-    const struct simulation *s;
+    struct simulation *s;
     const struct price *prices;
     int price_count;
     enum simulation_mode mode;
@@ -208,12 +218,27 @@ static void visit(struct clock *c, uint32_t at)
     finish(c, other, time);
 }
 
-/* False: not all steps could be done. The caller frees c->nodes. */
-static bool walk(struct clock *c)
+static bool open_clock(struct clock *c)
 {
     c->partner = simulation_partners(c->s);
-    c->nodes = malloc((c->s->step_count + 1) * sizeof *c->nodes);
-    c->ready = malloc((c->s->step_count + 1) * sizeof *c->ready);
+    c->nodes = per_step(c->s, sizeof *c->nodes);
+    c->ready = per_step(c->s, sizeof *c->ready);
+    return (c->partner && c->nodes && c->ready) ||
+           simulation_lacks_memory(c->s);
+}
+
+static void close_clock(struct clock *c)
+{
+    rcx_heap_free(c->s->heap, c->partner);
+    rcx_heap_free(c->s->heap, c->nodes);
+    rcx_heap_free(c->s->heap, c->ready);
+}
+
+/* False: not all steps could be done. */
+static bool walk(struct clock *c)
+{
+    if (!open_clock(c))
+        return false;
     for (int r = 0; r < c->s->size; r++)
         fill_rank(c, r);
     for (uint32_t i = 0; i < c->s->step_count; i++)
@@ -221,9 +246,11 @@ static bool walk(struct clock *c)
             c->ready[c->ready_count++] = i;
     while (c->ready_count > 0)
         visit(c, c->ready[--c->ready_count]);
-    free(c->partner);
-    free(c->ready);
-    return c->through == c->s->step_count;
+    if (c->through == c->s->step_count)
+        return true;
+    snprintf(c->s->text, sizeof c->s->text,
+             "in program order, ranks wait for each other in a circle");
+    return false;
 }
 
 static double latest(const struct clock *c, int k)
@@ -236,7 +263,7 @@ static double latest(const struct clock *c, int k)
     return time;
 }
 
-bool simulation_clock(const struct simulation *s, struct rcx_cost *cost_p)
+bool simulation_clock(struct simulation *s, struct rcx_cost *cost_p)
 {
     static const struct price prices[] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
     struct clock c = {.s = s, .prices = prices, .price_count = 3};
@@ -245,7 +272,7 @@ bool simulation_clock(const struct simulation *s, struct rcx_cost *cost_p)
     if (good)
         *cost_p = (struct rcx_cost){latest(&c, 0), latest(&c, 1),
                                     latest(&c, 2)};
-    free(c.nodes);
+    close_clock(&c);
     return good;
 }
 
@@ -258,7 +285,7 @@ static struct price price_on(const struct rcx_machine *machine,
                           bytes * machine->gamma};
 }
 
-bool simulation_time(const struct simulation *s,
+bool simulation_time(struct simulation *s,
                      const struct rcx_machine *machine,
                      enum simulation_mode mode, double *time_p)
 {
@@ -269,11 +296,11 @@ bool simulation_time(const struct simulation *s,
 
     if (good)
         *time_p = latest(&c, 0);
-    free(c.nodes);
+    close_clock(&c);
     return good;
 }
 
-double *simulation_ends(const struct simulation *s,
+double *simulation_ends(struct simulation *s,
                         const struct rcx_machine *machine,
                         enum simulation_mode mode)
 {
@@ -283,10 +310,12 @@ double *simulation_ends(const struct simulation *s,
     double *ends = NULL;
 
     if (walk(&c)) {
-        ends = malloc((s->step_count + 1) * sizeof *ends);
-        for (size_t i = 0; i < s->step_count; i++)
+        ends = per_step(s, sizeof *ends);
+        if (!ends)
+            simulation_lacks_memory(s);
+        for (size_t i = 0; ends && i < s->step_count; i++)
             ends[i] = c.nodes[i].time[0];
     }
-    free(c.nodes);
+    close_clock(&c);
     return ends;
 }

@@ -127,6 +127,8 @@ bool framed_check_others(struct simulation *s, struct rcx_builder *b,
         rcx_builder_begin(b, &whole);
         rcx_sched_within(b, &phase, &g, rcx_span_in(&whole),
                          rcx_span_out(&whole));
+        if (b->status == RCX_ERR_NOMEM)
+            return simulation_lacks_memory(s);
         if (b->status != RCX_OK || b->step_count > 0 || b->scratch > 0) {
             snprintf(s->text, sizeof s->text, "rank %d outside is no member, "
                      "but has something to do", r);

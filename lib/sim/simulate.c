@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "sim/simulate.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "sim/framed.h"
@@ -26,6 +25,24 @@ static void keep_log(rcx_log_level_t level, const char *text, void *arg)
 
     if (level == RCX_LOG_ERROR && !s->text[0])
         snprintf(s->text, sizeof s->text, "%s", text);
+}
+
+bool simulation_lacks_memory(struct simulation *s)
+{
+    s->lacks_memory = true;
+    snprintf(s->text, sizeof s->text, "no memory");
+    return false;
+}
+
+static bool refuse(struct simulation *s, int rank, const char *what,
+                   rcx_status_t status)
+{
+    if (status == RCX_ERR_NOMEM)
+        return simulation_lacks_memory(s);
+    if (!s->text[0])
+        snprintf(s->text, sizeof s->text, "rank %d %s: %s", rank, what,
+                 rcx_status_string(status));
+    return false;
 }
 
 static struct rcx_shape shape_of(const struct simulated_call *call, int rank)
@@ -83,18 +100,18 @@ static bool build_rank(struct simulation *s, struct rcx_builder *b,
         hooks->steps(b, &rank->shape, hooks->arg);
     status = rcx_sched_finish(b, rcx_tag_message_window(&s->layout),
                               &rank->plan);
-    if (status != RCX_OK) {
-        if (!s->text[0])
-            snprintf(s->text, sizeof s->text, "rank %d has no schedule: %s", i,
-                     rcx_status_string(status));
-        return false;
-    }
+    if (status != RCX_OK)
+        return refuse(s, i, "has no schedule", status);
     if (call->frame && !framed_take(s, call, rank))
         return false;
     if (hooks && hooks->plan)
         hooks->plan(rank->plan, &rank->shape, hooks->arg);
     count_steps(s, rank);
-    return true;
+    if (s->step_count < SIMULATION_STEPS_MAX)
+        return true;
+    snprintf(s->text, sizeof s->text, "ranks 0 to %d have %zu steps, more than "
+             "can be numbered", i, s->step_count);
+    return false;
 }
 
 bool simulation_open(struct simulation *s, const struct simulated_call *call)
@@ -102,7 +119,7 @@ bool simulation_open(struct simulation *s, const struct simulated_call *call)
     struct rcx_builder b;
     bool good = true;
 
-    *s = (struct simulation){.heap = RCX_HEAP_INIT, .layout = call->layout,
+    *s = (struct simulation){.heap = call->heap, .layout = call->layout,
                              .row = {.width = SIZE_MAX, .segments = 1},
                              .size = call->shape.size};
     if (call->row)
@@ -110,8 +127,12 @@ bool simulation_open(struct simulation *s, const struct simulated_call *call)
     rcx_log_init(&s->log);
     s->log.fn = keep_log;
     s->log.arg = s;
-    s->ranks = calloc((size_t)s->size, sizeof *s->ranks);
-    rcx_builder_init(&b, &s->heap, &s->log);
+    if (call->algo)
+        s->ranks = rcx_heap_zalloc(s->heap,
+                                   (size_t)s->size * sizeof *s->ranks);
+    if (!s->ranks)
+        return simulation_lacks_memory(s);
+    rcx_builder_init(&b, s->heap, &s->log);
     for (int i = 0; i < s->size && good; i++) {
         s->log.rank = i;
         good = build_rank(s, &b, call, i);
@@ -123,12 +144,12 @@ bool simulation_open(struct simulation *s, const struct simulated_call *call)
 
 void simulation_close(struct simulation *s)
 {
-    for (int i = 0; i < s->size; i++) {
-        rcx_heap_free(&s->heap, s->ranks[i].plan);
-        rcx_heap_free(&s->heap, s->ranks[i].gated);
-        rcx_heap_free(&s->heap, s->ranks[i].exec);
+    for (int i = 0; s->ranks && i < s->size; i++) {
+        rcx_heap_free(s->heap, s->ranks[i].plan);
+        rcx_heap_free(s->heap, s->ranks[i].gated);
+        rcx_heap_free(s->heap, s->ranks[i].exec);
     }
-    free(s->ranks);
+    rcx_heap_free(s->heap, s->ranks);
     s->ranks = NULL;
 }
 
@@ -143,8 +164,8 @@ static bool same_step(const struct rcx_step *a, const struct rcx_step *b)
 static bool same_steps(const struct rcx_builder *a,
                        const struct rcx_builder *b)
 {
-    if (a->status != b->status || a->step_count != b->step_count ||
-        a->scratch != b->scratch)
+    if (a->status != b->status || a->status == RCX_ERR_NOMEM ||
+        a->step_count != b->step_count || a->scratch != b->scratch)
         return false;
     for (uint32_t i = 0; i < a->step_count; i++)
         if (!same_step(&a->steps[i], &b->steps[i]))
@@ -156,14 +177,13 @@ bool simulation_same_steps(const struct simulated_call *a,
                            const struct simulated_call *b)
 {
     const struct simulated_call *call[] = {a, b};
-    struct rcx_heap heap = RCX_HEAP_INIT;
     struct rcx_builder builder[2];
     struct rcx_log log;
-    bool same = true;
+    bool same = a->algo && b->algo;
 
     rcx_log_init(&log);
-    rcx_builder_init(&builder[0], &heap, &log);
-    rcx_builder_init(&builder[1], &heap, &log);
+    rcx_builder_init(&builder[0], a->heap, &log);
+    rcx_builder_init(&builder[1], b->heap, &log);
     for (int r = 0; r < a->shape.size && same; r++) {
         struct rcx_shape shape[2], whole[2];
 
@@ -272,6 +292,13 @@ static bool is_eager(struct run *run)
            (run->sends == SENDS_MIXED && simulation_draw(&run->random) % 2);
 }
 
+/* A rank that lacks memory gets its peers into trouble of other names. */
+static rcx_status_t watched(struct run *run, rcx_status_t status)
+{
+    run->s->lacks_memory |= status == RCX_ERR_NOMEM;
+    return status;
+}
+
 static rcx_status_t port_send(struct rcx_transport *t, int peer,
                               const void *buffer, size_t bytes, uint64_t tag,
                               struct rcx_message *m)
@@ -282,10 +309,11 @@ static rcx_status_t port_send(struct rcx_transport *t, int peer,
     rcx_status_t status;
 
     if (!is_eager(run))
-        return port->net->ops->send(port->net, peer, buffer, bytes, tag, m);
-    e = malloc(sizeof *e + bytes);
+        return watched(run, port->net->ops->send(port->net, peer, buffer,
+                                                 bytes, tag, m));
+    e = rcx_heap_alloc(run->s->heap, sizeof *e + bytes);
     if (!e)
-        return RCX_ERR_NOMEM;
+        return watched(run, RCX_ERR_NOMEM);
     *e = (struct eager){.next = run->eager};
     if (bytes > 0)
         memcpy(e->data, buffer, bytes);
@@ -294,7 +322,7 @@ static rcx_status_t port_send(struct rcx_transport *t, int peer,
     run->eager = e;
     status = port->net->ops->send(port->net, peer, e->data, bytes, tag,
                                   &e->message);
-    return status == RCX_IN_PROGRESS ? RCX_OK : status;
+    return status == RCX_IN_PROGRESS ? RCX_OK : watched(run, status);
 }
 
 static rcx_status_t port_recv(struct rcx_transport *t, int peer, void *buffer,
@@ -304,7 +332,8 @@ static rcx_status_t port_recv(struct rcx_transport *t, int peer, void *buffer,
     struct run *run = port->run;
 
     if (peer != GATE)
-        return port->net->ops->recv(port->net, peer, buffer, bytes, tag, m);
+        return watched(run, port->net->ops->recv(port->net, peer, buffer,
+                                                 bytes, tag, m));
     if (run->gates_to_last-- == 0)
         run->last = m;
     else
@@ -321,25 +350,17 @@ static void free_eager(struct run *run, struct eager *e)
     *(e->prev ? &e->prev->next : &run->eager) = e->next;
     if (e->next)
         e->next->prev = e->prev;
-    free(e);
+    rcx_heap_free(run->s->heap, e);
 }
 
 /* ---- A run --------------------------------------------------------------- */
-
-static bool fail(struct simulation *s, int rank, rcx_status_t status)
-{
-    if (!s->text[0])
-        snprintf(s->text, sizeof s->text, "rank %d ends with: %s", rank,
-                 rcx_status_string(status));
-    return false;
-}
 
 static bool note_completion(struct run *run, int rank)
 {
     const rcx_status_t status = run->s->ranks[rank].exec->status;
 
     run->complete++;
-    return status == RCX_OK || fail(run->s, rank, status);
+    return status == RCX_OK || refuse(run->s, rank, "ends with", status);
 }
 
 static bool start(struct run *run, int rank)
@@ -424,13 +445,13 @@ static const struct rcx_plan *prepare_plan(struct simulated_rank *rank,
 
     if (sends != SENDS_RENDEZVOUS) {
         if (!rank->gated)
-            rank->gated = add_gates(&s->heap, plan);
+            rank->gated = add_gates(s->heap, plan);
         plan = rank->gated;
     }
     if (x && x->plan == plan)
         return plan;
-    rcx_heap_free(&s->heap, x);
-    rank->exec = plan ? rcx_heap_alloc(&s->heap, rcx_exec_bytes(plan)) : NULL;
+    rcx_heap_free(s->heap, x);
+    rank->exec = plan ? rcx_heap_alloc(s->heap, rcx_exec_bytes(plan)) : NULL;
     return rank->exec ? plan : NULL;
 }
 
@@ -463,10 +484,11 @@ static bool open_run(struct run *run, struct simulation *s,
     bool good = true;
 
     *run = (struct run){.s = s, .random = args->seed, .sends = args->sends};
-    run->net = rcx_sim_create(&s->heap, s->size, simulation_draw(&run->random));
-    run->ports = calloc(n, sizeof *run->ports);
-    run->waiting = calloc(n, sizeof *run->waiting);
-    run->gates = calloc(s->step_count + 1, sizeof *run->gates);
+    run->net = rcx_sim_create(s->heap, s->size, simulation_draw(&run->random));
+    run->ports = rcx_heap_zalloc(s->heap, n * sizeof *run->ports);
+    run->waiting = rcx_heap_zalloc(s->heap, n * sizeof *run->waiting);
+    run->gates = rcx_heap_alloc(s->heap,
+                                (s->step_count + 1) * sizeof *run->gates);
     if (!run->net || !run->ports || !run->waiting || !run->gates)
         return false;
     for (int i = 0; i < s->size && good; i++) {
@@ -490,9 +512,9 @@ static void close_run(struct run *run)
     while (run->eager)
         free_eager(run, run->eager);
     rcx_sim_destroy(run->net);
-    free(run->ports);
-    free(run->waiting);
-    free(run->gates);
+    rcx_heap_free(run->s->heap, run->ports);
+    rcx_heap_free(run->s->heap, run->waiting);
+    rcx_heap_free(run->s->heap, run->gates);
 }
 
 /* What a rank that is not complete waits for. */
@@ -547,13 +569,14 @@ bool simulation_run(struct simulation *s, struct simulated_run *args)
     bool good = open_run(&run, s, args);
 
     s->text[0] = 0;
-    if (!good)
-        snprintf(s->text, sizeof s->text, "no memory for a run");
+    s->lacks_memory = !good;
     good = good && deliver(&run);
     args->early = run.complete;
     if (good && args->late >= 0)
         good = start(&run, args->late) && deliver(&run);
     good = good && check_end(s, &run);
     close_run(&run);
+    if (s->lacks_memory)
+        return simulation_lacks_memory(s);
     return good;
 }

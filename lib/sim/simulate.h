@@ -12,6 +12,8 @@
 #include "core/sched/segment.h"
 
 enum { SIMULATION_TEXT = 512 };
+/* Steps of all ranks are numbered in 32 bits. */
+#define SIMULATION_STEPS_MAX UINT32_MAX
 
 /* Lets a test spoil a schedule; both are called for every rank in order. */
 struct simulation_hooks {
@@ -23,13 +25,14 @@ struct simulation_hooks {
 struct simulated_frame; /* see framed.h */
 
 struct simulated_call {
-    const struct rcx_algo *algo;
+    const struct rcx_algo *algo;  /* NULL: no memory for the call */
     struct rcx_shape shape;       /* of all ranks; rank, alias are not read */
     const enum rcx_alias *alias;  /* by rank; NULL: NONE */
     const struct rcx_row *row;    /* of segments, the first; NULL: the whole */
     const struct simulated_frame *frame; /* NULL: none */
     struct rcx_tag_layout layout;
     const struct simulation_hooks *hooks; /* NULL: none */
+    struct rcx_heap *heap; /* of the call, and of its simulation */
 };
 
 struct simulated_rank {
@@ -46,7 +49,7 @@ struct simulated_rank {
 };
 
 struct simulation {
-    struct rcx_heap heap;
+    struct rcx_heap *heap;
     struct rcx_log log;
     struct rcx_tag_layout layout;
     struct rcx_row row; /* which segment is run: the first of this row */
@@ -55,13 +58,19 @@ struct simulation {
     size_t step_count; /* of all ranks */
     uint64_t messages; /* sent by all ranks */
     char text[SIMULATION_TEXT]; /* what went wrong */
+    bool lacks_memory; /* that is what went wrong */
 };
 
-/* Write all schedules. False: s->text says why; s can be closed. */
+/* Write all schedules. False, here as below: s->text says why, and
+ * s->lacks_memory, if it is that; s can be closed. */
 bool simulation_open(struct simulation *s, const struct simulated_call *call);
 void simulation_close(struct simulation *s);
 
-/* Whether two calls on as many ranks lead to the same steps. */
+/* False, and it is said so: there was no memory. */
+bool simulation_lacks_memory(struct simulation *s);
+
+/* Whether two calls on as many ranks lead to the same steps; false where there
+ * is no memory to tell. */
 bool simulation_same_steps(const struct simulated_call *a,
                            const struct simulated_call *b);
 
@@ -83,7 +92,7 @@ struct simulated_run {
     int early;
 };
 
-/* Run the schedules to their end. False: s->text says why. May be repeated. */
+/* Run the schedules to their end. May be repeated. */
 bool simulation_run(struct simulation *s, struct simulated_run *run);
 
 /* splitmix64 */

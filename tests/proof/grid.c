@@ -41,8 +41,8 @@ static void note_level(struct grid *g, const struct proof_case *c,
 /* Judged by the first rank's schedule. */
 static bool is_too_large(const struct proof_case *c, uint64_t steps)
 {
-    struct simulated_call call = proof_call_of(c);
     struct rcx_heap heap = RCX_HEAP_INIT;
+    struct simulated_call call = proof_call_of(c, &heap);
     struct rcx_log log;
     struct rcx_builder b;
     uint64_t elements;

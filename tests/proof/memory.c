@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "memory.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { GARBAGE = 0xC3, GUARD = 2 /* elements */ };
@@ -39,16 +38,22 @@ static char *lay_out(struct simulated_rank *rank, char *at, size_t elem_bytes)
 bool proof_memory_open(struct proof_memory *m, struct simulation *s,
                        const struct proof_operator *op)
 {
+    const size_t most = SIZE_MAX / 2 / op->elem_bytes;
     size_t count = GUARD;
     char *at;
 
-    for (int i = 0; i < s->size; i++)
-        count += size_of(&s->ranks[i]);
+    for (int i = 0; i < s->size; i++) {
+        const size_t size = size_of(&s->ranks[i]);
+
+        if (size > most - count)
+            return simulation_lacks_memory(s);
+        count += size;
+    }
     *m = (struct proof_memory){.op = op, .s = s,
                                .bytes = count * op->elem_bytes};
-    m->arena = malloc(m->bytes);
+    m->arena = rcx_heap_alloc(s->heap, m->bytes);
     if (!m->arena)
-        return false;
+        return simulation_lacks_memory(s);
     at = m->arena + GUARD * op->elem_bytes;
     for (int i = 0; i < s->size; i++)
         at = lay_out(&s->ranks[i], at, op->elem_bytes);
@@ -57,7 +62,7 @@ bool proof_memory_open(struct proof_memory *m, struct simulation *s,
 
 void proof_memory_close(struct proof_memory *m)
 {
-    free(m->arena);
+    rcx_heap_free(m->s->heap, m->arena);
 }
 
 void proof_memory_fill(struct proof_memory *m)

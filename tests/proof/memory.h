@@ -13,7 +13,7 @@ struct proof_memory {
     size_t bytes;
 };
 
-/* Lay the buffers of s's ranks out in one arena. */
+/* Lay the buffers of s's ranks out in one arena. False: s lacks memory. */
 bool proof_memory_open(struct proof_memory *m, struct simulation *s,
                        const struct proof_operator *op);
 void proof_memory_close(struct proof_memory *m);

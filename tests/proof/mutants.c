@@ -336,7 +336,8 @@ static bool is_excused_by_causes(const struct proof_case *c,
                                  const struct simulation_hooks *hooks)
 {
     const struct making *making = hooks->arg;
-    struct simulated_call call = proof_call_of(c);
+    struct rcx_heap heap = RCX_HEAP_INIT;
+    struct simulated_call call = proof_call_of(c, &heap);
     struct simulation s;
     struct causes causes = {.s = &s};
     bool excused = false;
@@ -355,7 +356,7 @@ static bool is_excused_by_causes(const struct proof_case *c,
                       ? is_ordered(&causes, first + making->mutant->at,
                                    first + making->edge_to)
                       : is_barrier(&causes);
-        free(partner);
+        rcx_heap_free(&heap, partner);
         free(causes.stack);
         free(causes.seen);
     }
@@ -370,7 +371,8 @@ static bool is_idempotent(const struct proof_case *c,
                           const struct making *making)
 {
     const struct rcx_step *step = &making->step;
-    struct simulated_call call = proof_call_of(c);
+    struct rcx_heap heap = RCX_HEAP_INIT;
+    struct simulated_call call = proof_call_of(c, &heap);
     struct rcx_shape s = call.shape;
     bool apart;
 

@@ -2,7 +2,6 @@
 #include "prove.h"
 
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sim/clock.h"
@@ -32,10 +31,13 @@ static size_t block_count(const struct proof_case *c, int i)
     }
 }
 
-static size_t *displs_of(const struct proof_case *c)
+static size_t *displs_of(const struct proof_case *c, struct rcx_heap *heap)
 {
-    size_t *displs = malloc(((size_t)c->size + 1) * sizeof *displs);
+    size_t *displs = rcx_heap_alloc(heap,
+                                    ((size_t)c->size + 1) * sizeof *displs);
 
+    if (!displs)
+        return NULL;
     displs[0] = 0;
     for (int i = 0; i < c->size; i++)
         displs[i + 1] = displs[i] + block_count(c, i);
@@ -68,27 +70,37 @@ static enum rcx_alias alias_of(const struct proof_case *c, int i)
                                      : RCX_ALIAS_SAME;
 }
 
-struct simulated_call proof_call_of(const struct proof_case *c)
+/* Blocks that differ. */
+static void cut(const struct proof_case *c, struct simulated_call *call)
 {
-    enum rcx_alias *alias = malloc((size_t)c->size * sizeof *alias);
+    size_t *displs = displs_of(c, call->heap);
+
+    if (displs)
+        call->shape.count = displs[c->size];
+    else
+        call->algo = NULL;
+    call->shape.displs = displs;
+}
+
+struct simulated_call proof_call_of(const struct proof_case *c,
+                                    struct rcx_heap *heap)
+{
+    enum rcx_alias *alias = rcx_heap_alloc(heap,
+                                           (size_t)c->size * sizeof *alias);
     struct simulated_call call = {
-        .algo = c->algo, .alias = alias, .layout = RCX_TAG_LAYOUT,
-        .frame = c->frame,
+        .algo = alias ? c->algo : NULL, .alias = alias, .heap = heap,
+        .layout = RCX_TAG_LAYOUT, .frame = c->frame,
         .shape = {.coll = c->algo->coll, .size = c->size, .root = c->root,
                   .count = c->count, .elem_bytes = proof_atoms.elem_bytes,
                   .commutative = c->commutative}};
 
-    for (int i = 0; i < c->size; i++)
+    for (int i = 0; alias && i < c->size; i++)
         alias[i] = alias_of(c, i);
     if (c->narrow)
         call.layout.message_bits = 2;
     if (has_blocks(c) && (c->blocks != PROOF_EQUAL ||
-                        c->count % (size_t)c->size != 0)) {
-        size_t *displs = displs_of(c);
-
-        call.shape.displs = displs;
-        call.shape.count = displs[c->size];
-    }
+                          c->count % (size_t)c->size != 0))
+        cut(c, &call);
     memcpy(call.shape.params, c->params, sizeof call.shape.params);
     rcx_params_settle(c->algo, &call.shape, &rcx_machine_usual);
     return call;
@@ -96,16 +108,18 @@ struct simulated_call proof_call_of(const struct proof_case *c)
 
 void proof_call_free(struct simulated_call *call)
 {
-    free((void *)call->alias);
-    free((void *)call->shape.displs);
+    rcx_heap_free(call->heap, (void *)call->alias);
+    rcx_heap_free(call->heap, (void *)call->shape.displs);
 }
 
 bool proof_applies(const struct proof_case *c)
 {
-    struct simulated_call call = proof_call_of(c);
+    struct rcx_heap heap = RCX_HEAP_INIT;
+    struct simulated_call call = proof_call_of(c, &heap);
     const bool applies =
-        rcx_algo_fits(c->algo, &call.shape) &&
-        (c->commutative || c->algo->order(&call.shape) >= RCX_ORDER_RANK);
+        !call.algo ||
+        (rcx_algo_fits(c->algo, &call.shape) &&
+         (c->commutative || c->algo->order(&call.shape) >= RCX_ORDER_RANK));
 
     proof_call_free(&call);
     return applies;
@@ -114,7 +128,9 @@ bool proof_applies(const struct proof_case *c)
 bool proof_same_schedules(const struct proof_case *a,
                           const struct proof_case *b)
 {
-    struct simulated_call call = proof_call_of(a), other = proof_call_of(b);
+    struct rcx_heap heap = RCX_HEAP_INIT;
+    struct simulated_call call = proof_call_of(a, &heap);
+    struct simulated_call other = proof_call_of(b, &heap);
     const bool same =
         a->algo->order(&call.shape) == b->algo->order(&other.shape) &&
         simulation_same_steps(&call, &other);
@@ -172,6 +188,7 @@ static bool fail(struct proof *p, const char *format, ...)
     const size_t at = describe_case(p);
     va_list args;
 
+    p->report->lacks_memory = p->s.lacks_memory;
     va_start(args, format);
     vsnprintf(p->report->text + at, PROOF_TEXT - at, format, args);
     va_end(args);
@@ -247,10 +264,13 @@ static bool spell(struct proof *p, int rank, size_t i, const char *why)
     struct proof_word word;
     int early;
 
-    if (!proof_memory_open(&m, &p->s, &proof_words))
+    if (!proof_memory_open(&m, &p->s, &proof_words)) {
+        p->s.lacks_memory = false; /* it is wrong, spelled out or not */
         return fail(p, "%s", why);
+    }
     proof_memory_fill(&m);
     run_with(p, &proof_words, -1, &early);
+    p->s.lacks_memory = false;
     word = *(const struct proof_word *)proof_memory_result(&m, rank, i);
     proof_word_print(&word, got);
     proof_word_print(&tree, wanted);
@@ -476,8 +496,7 @@ static bool check_cost(struct proof *p)
     struct rcx_cost *c = &p->report->cost;
 
     if (!simulation_clock(&p->s, c))
-        return fail(p, "in program order ranks wait for each other in a "
-                    "circle");
+        return fail(p, "%s", p->s.text);
     if (!check_price(p, "rounds", c->rounds, stated.rounds, bound.rounds,
                      exact))
         return false;
@@ -493,13 +512,15 @@ static bool check_cost(struct proof *p)
 static bool prove_runs(struct proof *p)
 {
     struct proof_memory m;
-    bool good = true;
+    bool good;
 
-    p->first_run = malloc((result_count(p) + 1) * sizeof *p->first_run);
-    if (!p->first_run || !proof_memory_open(&m, &p->s, &proof_atoms)) {
-        free(p->first_run);
-        return fail(p, "no memory");
-    }
+    if (!proof_memory_open(&m, &p->s, &proof_atoms))
+        return fail(p, "%s", p->s.text);
+    p->first_run = rcx_heap_alloc(
+        p->s.heap, (result_count(p) + 1) * sizeof *p->first_run);
+    good = p->first_run || simulation_lacks_memory(&p->s);
+    if (!good)
+        fail(p, "%s", p->s.text);
     for (int i = 0; i < p->o->runs && good; i++) {
         p->seed = p->o->seed + (uint64_t)i;
         p->sends = i == 0 ? SENDS_RENDEZVOUS : SENDS_MIXED;
@@ -508,7 +529,7 @@ static bool prove_runs(struct proof *p)
     if (good && is_barrier(p))
         good = prove_nobody_early(p, &m);
     proof_memory_close(&m);
-    free(p->first_run);
+    rcx_heap_free(p->s.heap, p->first_run);
     return good;
 }
 
@@ -530,17 +551,21 @@ static bool prove_row(struct proof *p, const struct rcx_row *row)
 bool proof_prove(const struct proof_case *c, const struct proof_options *o,
                  struct proof_report *report_p)
 {
-    struct rcx_heap heap = RCX_HEAP_INIT;
+    struct rcx_heap own = RCX_HEAP_INIT, *heap = o->heap ? o->heap : &own;
     struct proof p = {.c = c, .o = o, .report = report_p, .seed = o->seed,
-                      .call = proof_call_of(c),};
+                      .call = proof_call_of(c, heap)};
     struct rcx_cutter cutter;
     struct rcx_row row;
-    bool good = true;
+    bool good;
 
     p.call.hooks = o->hooks;
     *report_p = (struct proof_report){
         .stated = c->algo->order(&p.call.shape), .held = RCX_ORDER_CANONICAL};
-    rcx_cutter_open(&cutter, &heap, &p.call.shape, c->segment);
+    good = rcx_cutter_open(&cutter, heap, &p.call.shape, c->segment) == RCX_OK;
+    if (!good) {
+        simulation_lacks_memory(&p.s);
+        fail(&p, "%s", p.s.text);
+    }
     while (good && rcx_cutter_next(&cutter, &row))
         good = prove_row(&p, &row);
     rcx_cutter_close(&cutter);

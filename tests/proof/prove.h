@@ -53,6 +53,7 @@ struct proof_options {
     uint64_t seed;
     int runs;  /* sends of the first are rendezvous, of the next mixed */
     const struct simulation_hooks *hooks; /* NULL: none */
+    struct rcx_heap *heap; /* NULL: one of its own */
 };
 
 enum { PROOF_TEXT = 1600 };
@@ -62,6 +63,7 @@ struct proof_report {
     rcx_order_t held; /* the strongest level that the result keeps */
     struct rcx_cost cost;
     uint64_t messages;
+    bool lacks_memory; /* nothing is known of the algorithm */
     char text[PROOF_TEXT]; /* of a failure: the case, and what is wrong */
 };
 
@@ -69,7 +71,8 @@ struct proof_report {
 bool proof_prove(const struct proof_case *c, const struct proof_options *o,
                  struct proof_report *report_p);
 
-/* Whether the case can be asked of the algorithm at all. */
+/* Whether the case can be asked of the algorithm at all; true where there is no
+ * memory to tell. */
 bool proof_applies(const struct proof_case *c);
 /* Whether two cases lead to the same schedules, so that one proves both. */
 bool proof_same_schedules(const struct proof_case *a,
@@ -78,8 +81,10 @@ bool proof_same_schedules(const struct proof_case *a,
 /*
  * The call that a case is, on all ranks: for tools that simulate without
  * proving. Frees nothing that the call points to but by proof_call_free().
+ * Without memory for it, it has no algorithm, and its blocks are equal ones.
  */
-struct simulated_call proof_call_of(const struct proof_case *c);
+struct simulated_call proof_call_of(const struct proof_case *c,
+                                    struct rcx_heap *heap);
 void proof_call_free(struct simulated_call *call);
 
 #endif

@@ -2,11 +2,11 @@
 /* The virtual clock on schedules whose times are computed by hand. */
 #include "test.h"
 
-#include <stdlib.h>
-
 #include "sim/clock.h"
 
 enum { N = 10 }; /* elements of a message */
+
+static struct rcx_heap heap = {.budget = UINT64_MAX};
 
 static struct rcx_span scratch(struct rcx_builder *b)
 {
@@ -19,7 +19,7 @@ static struct simulation open_with(
 {
     const struct rcx_algo algo = {.name = "by hand", .build = build};
     const struct simulated_call call = {
-        .algo = &algo, .layout = RCX_TAG_LAYOUT,
+        .algo = &algo, .layout = RCX_TAG_LAYOUT, .heap = &heap,
         .shape = {.size = size, .count = N, .elem_bytes = 1}};
     struct simulation s;
 
@@ -28,7 +28,7 @@ static struct simulation open_with(
 }
 
 /* Where a message takes 1 + 10 and a combine 3. */
-static double time_of(const struct simulation *s, enum simulation_mode mode)
+static double time_of(struct simulation *s, enum simulation_mode mode)
 {
     const struct rcx_machine machine = {.alpha = 1, .beta = 1, .gamma = 0.3};
     double time = 0;
@@ -109,7 +109,7 @@ static void a_rank_sends_one_message_at_a_time_in_schedule_order(void **state)
     assert_non_null(ends);
     for (int r = 1; r < 4; r++)
         assert_time(ends[s.ranks[r].first_step], r);
-    free(ends);
+    rcx_heap_free(&heap, ends);
     assert_true(simulation_clock(&s, &cost));
     assert_time(cost.rounds, 3);
     assert_time(cost.volume, 3 * N);

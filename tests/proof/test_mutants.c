@@ -27,7 +27,8 @@ struct tally {
 static uint32_t step_count_of(const struct proof_case *c, int rank,
                               uint32_t *edges_p)
 {
-    struct simulated_call call = proof_call_of(c);
+    struct rcx_heap heap = RCX_HEAP_INIT;
+    struct simulated_call call = proof_call_of(c, &heap);
     struct simulation s;
     uint32_t steps = 0;
 

@@ -42,7 +42,8 @@ static struct figures figures_of(int size)
         .algo = rcx_algo_find(RCX_COLL_ALLREDUCE, "ordered_dissemination"),
         .size = size, .count = 1};
     struct figures f = {.once = true};
-    struct simulated_call call = proof_call_of(&c);
+    struct rcx_heap heap = RCX_HEAP_INIT;
+    struct simulated_call call = proof_call_of(&c, &heap);
     struct simulation s;
 
     assert_true(simulation_open(&s, &call));

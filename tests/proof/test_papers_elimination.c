@@ -18,7 +18,8 @@ static struct rcx_cost measure(const char *name, int size, size_t count,
     const struct proof_case c = {
         .algo = rcx_algo_find(RCX_COLL_ALLREDUCE, name), .size = size,
         .count = count, .commutative = true, .params = {b, second}};
-    struct simulated_call call = proof_call_of(&c);
+    struct rcx_heap heap = RCX_HEAP_INIT;
+    struct simulated_call call = proof_call_of(&c, &heap);
     struct rcx_cost cost = {0};
     struct simulation s;
 

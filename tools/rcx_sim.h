@@ -99,8 +99,20 @@ void sim_method_print(const struct rcx_algo *algo, const int64_t params[],
 
 /* ---- Pictures (rcx_sim_svg.c) -------------------------------------------- */
 
+enum { SIM_COLOURS = 8 };
+struct sim_colour {
+    const char *fill, *text; /* the latter upon the former */
+};
+extern const struct sim_colour sim_colours[SIM_COLOURS];
+
 /* Exits where the file cannot be written. */
 FILE *sim_svg_open(const char *path, int width, int height);
+/* The most that so many letters take in a font of that size. */
+int sim_svg_width(int letters, int size);
+/* more: further attributes; it says nothing that XML would read. */
+__attribute__((format(printf, 6, 7)))
+void sim_svg_text(FILE *file, int x, int y, int size, const char *more,
+                  const char *format, ...);
 int sim_svg_close(FILE *file, const char *path);
 
 #endif

@@ -2,18 +2,23 @@
 #include "rcx_sim.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+enum { METHOD = 21 }; /* letters; longer ones have a line to themselves */
 
 static void print_cost(const struct rcx_cost *cost, double time)
 {
-    printf(" %6g %9.6g %9.6g %10.5g", cost->rounds, cost->volume,
+    printf(" %6g %11.6g %11.6g %10.5g\n", cost->rounds, cost->volume,
            cost->combines, time);
 }
 
+/* Below what is stated. */
 static void print_simulated(const struct sim_options *o, struct sim_run *run)
 {
     struct rcx_cost cost;
     double time;
 
+    printf("%17s%-*s", "", METHOD, "  simulated");
     /* only in paper mode may they wait in a circle: proofs look at the other */
     if (simulation_clock(&run->s, &cost) &&
         simulation_time(&run->s, &o->machine, o->mode, &time))
@@ -21,7 +26,7 @@ static void print_simulated(const struct sim_options *o, struct sim_run *run)
     else if (run->s.lacks_memory)
         sim_exit_without_memory();
     else
-        printf("  %s", run->s.text);
+        printf("\n      %s\n", run->s.text);
 }
 
 static void print_row(const struct sim_options *o, const struct sim_method *m,
@@ -33,30 +38,30 @@ static void print_row(const struct sim_options *o, const struct sim_method *m,
     char method[METHOD_TEXT];
 
     sim_method_print(m->algo, s->params, method);
-    printf("%5d %9zu %-28s", size, s->count, method);
+    printf("%5d %10zu %-*s", size, s->count, METHOD, method);
     if (rcx_algo_fits(m->algo, s)) {
         const struct rcx_cost cost = m->algo->cost(s);
         struct sim_run run;
 
+        if (strlen(method) > METHOD)
+            printf("\n%*s", 17 + METHOD, "");
         print_cost(&cost, rcx_cost_seconds(&cost, s->elem_bytes, &o->machine));
         sim_open(&run, o, m, size, count);
         print_simulated(o, &run);
         sim_close(&run);
     } else {
-        printf("  needs %s", m->algo->needs);
+        printf(" needs %s\n", m->algo->needs);
     }
-    printf("\n");
     proof_call_free(&call);
 }
 
 int sim_cost(const struct sim_options *o)
 {
-    static const char columns[] = "rounds    volume  combines       time";
-
-    printf("%s; stated, then simulated%s\n%5s %9s %-28s %s %s\n",
+    printf("%s; stated, then simulated%s\n%5s %10s %-*s %6s %11s %11s %10s\n",
            rcx_coll_name(o->coll),
            o->mode == SIMULATION_PAPER ? ", combines not overlapped" : "", "p",
-           "count", "algorithm", columns, columns);
+           "count", METHOD, "algorithm", "rounds", "volume", "combines",
+           "time");
     for (int i = 0; i < o->size_count; i++)
         for (int k = 0; k < o->method_count; k++)
             print_row(o, &o->methods[k], o->sizes[i]);

@@ -164,75 +164,272 @@ static void print_text(const struct sim_options *o, const struct drawing *d)
 
 /* ---- As SVG -------------------------------------------------------------- */
 
-enum { LEFT = 50, TOP = 60, COLUMN = 150, ROW = 40, GAP = 8 };
+enum {
+    LEFT = 60, TOP = 98, GAP = 8, FONT = 11, SPAN_FONT = 9, LEGEND_ROW = 18,
+    LEGEND_TEXT = 72, BOLD_14 = 16, /* which is as wide */
+    SPANS_MOST = 16 /* ranks; in pictures of more nobody could read them */
+};
 
-static int x_of(int round)
+/* A span lies on its sender's line, on the side that its arrow does not take:
+ * a rank sends one message a round, so that no two can collide. */
+struct picture {
+    const struct drawing *d;
+    FILE *file;
+    bool spans;
+    int row;  /* height */
+    int *x;   /* where each round ends; the first one begins at x[0] */
+};
+
+static const struct {
+    const char *name, *colour, *text;
+} directions[] = {
+    {"down", "#0072B2", "a message to a higher rank"},
+    {"up", "#D55E00", "a message to a lower rank"},
+};
+static const char combined[] = "#009E73", idle[] = "#BBB";
+
+static int y_of(const struct picture *p, int rank)
 {
-    return LEFT + round * COLUMN;
+    return TOP + rank * p->row;
 }
 
-static int y_of(int rank)
+/* Room for what a span says, and for arrows that are not too steep. */
+static int column_width(const struct picture *p, int round)
 {
-    return TOP + rank * ROW;
+    const struct drawing *d = p->d;
+    int width = p->spans ? 60 : 24, messages = 0;
+    long distance = 0;
+
+    for (int r = 0; r < d->size; r++) {
+        const struct rcx_step *step = cell_at(d, r, round)->send;
+        char span[SPAN_TEXT];
+        int used;
+
+        if (!step)
+            continue;
+        print_span(span, step->left, step->left_at, step->count);
+        used = sim_svg_width((int)strlen(span), SPAN_FONT) + 5 * GAP;
+        width = p->spans && used > width ? used : width;
+        distance += abs(step->peer - r);
+        messages++;
+    }
+    if (messages > 0) {
+        const long slope =
+            distance * p->row / messages * (p->spans ? 8 : 5) / 10;
+
+        width = slope > width ? (int)slope : width;
+    }
+    return width < 240 ? width : 240;
+}
+
+static struct picture lay_out(const struct sim_options *o,
+                              const struct drawing *d)
+{
+    struct picture p = {.d = d, .spans = d->size <= SPANS_MOST};
+
+    p.row = p.spans ? 36 : d->size <= 64 ? 14 : 8;
+    p.x = sim_alloc(o, (size_t)d->rounds + 1, sizeof *p.x);
+    p.x[0] = LEFT;
+    for (int k = 1; k <= d->rounds; k++)
+        p.x[k] = p.x[k - 1] + column_width(&p, k);
+    return p;
+}
+
+static void svg_line(FILE *file, int x, int y, int to_x, int to_y,
+                     const char *colour, const char *more)
+{
+    fprintf(file, "<line x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\" "
+            "stroke=\"%s\"%s/>\n", x, y, to_x, to_y, colour, more);
+}
+
+static void svg_dot(const struct picture *p, int x, int y)
+{
+    fprintf(p->file, "<circle cx=\"%d\" cy=\"%d\" r=\"%s\" fill=\"%s\"/>\n", x,
+            y, p->spans ? "4" : "2.5", combined);
+}
+
+static bool is_idle(const struct picture *p, int rank, int round)
+{
+    const struct cell *cell = cell_at(p->d, rank, round);
+
+    return !cell->send && !cell->recv;
 }
 
 /* A rank's line, dashed where it has no message. */
-static void svg_rank(FILE *file, const struct drawing *d, int rank)
+static void svg_rank(const struct picture *p, int rank)
 {
-    const int y = y_of(rank);
+    const int y = y_of(p, rank), rounds = p->d->rounds;
+    int end;
 
-    fprintf(file, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%d</text>\n",
-            LEFT - GAP, y + 4, rank);
-    for (int k = 1; k <= d->rounds; k++) {
-        const struct cell *cell = cell_at(d, rank, k);
-
-        fprintf(file, "<line x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\" "
-                "stroke=\"#999\"%s/>\n", x_of(k - 1), y, x_of(k), y,
-                cell->send || cell->recv ? "" : " stroke-dasharray=\"2 5\"");
-        if (cell->combines)
-            fprintf(file, "<circle cx=\"%d\" cy=\"%d\" r=\"4\" "
-                    "fill=\"#c33\"/>\n", x_of(k), y);
+    if (rank % (p->row < 12 ? 2 : 1) == 0) {
+        sim_svg_text(p->file, LEFT - GAP, y + 4, FONT, "text-anchor=\"end\"",
+                     "%d", rank);
+        sim_svg_text(p->file, p->x[rounds] + GAP, y + 4, FONT, "", "%d", rank);
+    }
+    for (int k = 1; k <= rounds; k = end) {
+        for (end = k + 1; end <= rounds; end++)
+            if (is_idle(p, rank, end) != is_idle(p, rank, k))
+                break;
+        svg_line(p->file, p->x[k - 1], y, p->x[end - 1], y, idle,
+                 is_idle(p, rank, k) ? " stroke-dasharray=\"2 5\"" : "");
     }
 }
 
-static void svg_message(FILE *file, int rank, int round,
+static void svg_message(const struct picture *p, int rank, int round,
                         const struct rcx_step *step)
 {
-    const int x = x_of(round - 1) + GAP, y = y_of(rank);
-    const int to_x = x_of(round) - GAP, to_y = y_of(step->peer);
-    const double angle = atan2(to_y - y, to_x - x) * 180 / acos(-1);
-    char span[SPAN_TEXT];
+    const int gap = p->spans ? GAP : 3, y = y_of(p, rank);
+    const int x = p->x[round - 1] + gap, to_x = p->x[round] - gap;
+    const bool up = step->peer < rank;
+    char more[64];
 
-    print_span(span, step->left, step->left_at, step->count);
-    fprintf(file, "<line x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\" "
-            "stroke=\"#247\" marker-end=\"url(#head)\"/>\n", x, y, to_x, to_y);
-    fprintf(file, "<text class=\"span\" transform=\"translate(%d %d) "
-            "rotate(%.1f)\" dx=\"6\" dy=\"-3\">%s</text>\n", x, y, angle, span);
+    snprintf(more, sizeof more, " marker-end=\"url(#%s)\"%s",
+             directions[up].name, p->spans ? "" : " stroke-width=\"0.8\"");
+    svg_line(p->file, x, y, to_x, y_of(p, step->peer), directions[up].colour,
+             more);
 }
 
-static int write_svg(const struct drawing *d, const char *path)
+static void svg_span(const struct picture *p, int rank, int round,
+                     const struct rcx_step *step)
 {
-    FILE *file = sim_svg_open(path, x_of(d->rounds) + LEFT,
-                              y_of(d->size - 1) + TOP);
+    const bool up = step->peer < rank;
+    char span[SPAN_TEXT], more[128];
 
-    fputs("<defs><marker id=\"head\" viewBox=\"0 0 8 8\" refX=\"8\" refY=\"4\" "
-          "markerWidth=\"8\" markerHeight=\"8\" orient=\"auto\"><path "
-          "d=\"M0 0 8 4 0 8z\" fill=\"#247\"/></marker>"
-          "<style>.span{font-size:9px;fill:#247;stroke:white;stroke-width:3px;"
-          "paint-order:stroke}</style></defs>\n", file);
-    fprintf(file, "<text x=\"%d\" y=\"20\" font-size=\"13\">", LEFT);
-    print_title(file, d);
-    fputs("</text>\n", file);
-    for (int k = 1; k <= d->rounds; k++)
-        fprintf(file, "<text x=\"%d\" y=\"42\" text-anchor=\"middle\">%d"
-                "</text>\n", (x_of(k - 1) + x_of(k)) / 2, k);
+    print_span(span, step->left, step->left_at, step->count);
+    snprintf(more, sizeof more, "fill=\"%s\" stroke=\"white\" "
+             "stroke-width=\"3\" paint-order=\"stroke\"",
+             directions[up].colour);
+    sim_svg_text(p->file, p->x[round - 1] + 2 * GAP,
+                 y_of(p, rank) + (up ? 12 : -5), SPAN_FONT, more, "%s", span);
+}
+
+static void svg_rounds(const struct picture *p)
+{
+    const int bottom = y_of(p, p->d->size - 1) + p->row / 2;
+    const int width = sim_svg_width(snprintf(NULL, 0, "%d", p->d->rounds),
+                                    FONT);
+    int free_from = 0;
+
+    sim_svg_text(p->file, LEFT - GAP, TOP - 36, FONT, "text-anchor=\"end\"",
+                 "round");
+    sim_svg_text(p->file, LEFT - GAP, TOP - 18, FONT, "text-anchor=\"end\"",
+                 "rank");
+    for (int k = 1; k <= p->d->rounds; k++) {
+        const int x = (p->x[k - 1] + p->x[k]) / 2;
+
+        svg_line(p->file, p->x[k], TOP - 48, p->x[k], bottom, "#E6E6E6", "");
+        if (x < free_from)
+            continue;
+        sim_svg_text(p->file, x, TOP - 36, FONT, "text-anchor=\"middle\"",
+                     "%d", k);
+        free_from = x + width + GAP;
+    }
+}
+
+/* What there is to see, in five lines from y on. */
+static void svg_legend(const struct picture *p, int y)
+{
+    enum { LINE = 44, TEXT = 60 };
+    int n = 0;
+
+    fputs("<g id=\"legend\">\n", p->file);
+    for (; n < 2; n++, y += LEGEND_ROW) {
+        char more[64];
+
+        snprintf(more, sizeof more, " marker-end=\"url(#%s)\"",
+                 directions[n].name);
+        svg_line(p->file, GAP, y - 4, LINE, y - 4, directions[n].colour, more);
+        sim_svg_text(p->file, TEXT, y, FONT, "", "%s", directions[n].text);
+    }
+    svg_dot(p, (GAP + LINE) / 2, y - 4);
+    sim_svg_text(p->file, TEXT, y, FONT, "", "the rank then combines operands");
+    y += LEGEND_ROW;
+    svg_line(p->file, GAP, y - 4, LINE, y - 4, idle,
+             " stroke-dasharray=\"2 5\"");
+    sim_svg_text(p->file, TEXT, y, FONT, "", "the rank has no message");
+    y += LEGEND_ROW;
+    sim_svg_text(p->file, GAP, y, SPAN_FONT, "", "in[0..4)");
+    sim_svg_text(p->file, TEXT, y, FONT, "", "%s",
+                 p->spans ? "elements 0 to 3 of the operand; out: of the "
+                            "result; tmp: of scratch"
+                          : "what is sent: not shown of more than 16 ranks; "
+                            "rcx_sim print has it");
+    fputs("</g>\n", p->file);
+
+}
+
+static void svg_defs(const struct picture *p)
+{
+    const int head = p->spans ? 7 : 5;
+
+    fputs("<defs>\n", p->file);
+    for (int i = 0; i < 2; i++)
+        fprintf(p->file, "<marker id=\"%s\" viewBox=\"0 0 8 8\" refX=\"8\" "
+                "refY=\"4\" markerWidth=\"%d\" markerHeight=\"%d\" "
+                "markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path "
+                "d=\"M0 0 8 4 0 8z\" fill=\"%s\"/></marker>\n",
+                directions[i].name, head, head, directions[i].colour);
+    fputs("</defs>\n", p->file);
+}
+
+static void svg_title(const struct picture *p)
+{
+    const struct rcx_shape *s = &p->d->run->call.shape;
+    char method[METHOD_TEXT];
+
+    sim_method_print(p->d->run->call.algo, s->params, method);
+    sim_svg_text(p->file, GAP, 20, 14, "font-weight=\"bold\"", "%s %s",
+                 rcx_coll_name(s->coll), method);
+    sim_svg_text(p->file, GAP, 37, FONT, "",
+                 "%d ranks, %zu elements, %d rounds", p->d->size, s->count,
+                 p->d->rounds);
+}
+
+static int wider(int width, int other)
+{
+    return other > width ? other : width;
+}
+
+/* Of rounds, title and legend. */
+static int picture_width(const struct picture *p)
+{
+    const struct rcx_shape *s = &p->d->run->call.shape;
+    const int legend = 60 + sim_svg_width(LEGEND_TEXT, FONT);
+    char method[METHOD_TEXT];
+    int title;
+
+    sim_method_print(p->d->run->call.algo, s->params, method);
+    title = (int)(strlen(rcx_coll_name(s->coll)) + 1 + strlen(method));
+    return wider(p->x[p->d->rounds] + LEFT,
+                 wider(legend, GAP + sim_svg_width(title, BOLD_14)) + GAP);
+}
+
+static int write_svg(const struct sim_options *o, const struct drawing *d)
+{
+    struct picture p = lay_out(o, d);
+    const int bottom = y_of(&p, d->size - 1) + p.row / 2 + 3 * GAP;
+
+    p.file = sim_svg_open(o->svg, picture_width(&p), bottom + 5 * LEGEND_ROW);
+    svg_defs(&p);
+    svg_title(&p);
+    svg_rounds(&p);
     for (int r = 0; r < d->size; r++)
-        svg_rank(file, d, r);
-    for (int r = 0; r < d->size; r++)
-        for (int k = 1; k <= d->rounds; k++)
-            if (cell_at(d, r, k)->send)
-                svg_message(file, r, k, cell_at(d, r, k)->send);
-    return sim_svg_close(file, path);
+        svg_rank(&p, r);
+    for (int pass = 0; pass < 3; pass++) /* arrows under dots under spans */
+        for (int r = 0; r < d->size; r++)
+            for (int k = 1; k <= d->rounds; k++) {
+                const struct cell *cell = cell_at(d, r, k);
+
+                if (pass == 0 && cell->send)
+                    svg_message(&p, r, k, cell->send);
+                else if (pass == 1 && cell->combines)
+                    svg_dot(&p, p.x[k], y_of(&p, r));
+                else if (pass == 2 && cell->send && p.spans)
+                    svg_span(&p, r, k, cell->send);
+            }
+    svg_legend(&p, bottom + GAP);
+    rcx_heap_free(o->heap, p.x);
+    return sim_svg_close(p.file, o->svg);
 }
 
 int sim_draw(const struct sim_options *o)
@@ -245,7 +442,7 @@ int sim_draw(const struct sim_options *o)
     sim_open(&run, o, &o->methods[0], size, sim_count_for(o, size));
     d = draw(o, &run);
     if (o->svg)
-        status = write_svg(&d, o->svg);
+        status = write_svg(o, &d);
     else
         print_text(o, &d);
     rcx_heap_free(o->heap, d.cells);

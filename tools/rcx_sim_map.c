@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct map {
     const struct sim_options *o;
@@ -94,12 +95,20 @@ static void print_bytes(char text[32], size_t bytes)
     snprintf(text, 32, "%zu%.*s", bytes, unit > 0, units + unit);
 }
 
-static void print_title(const struct map *map, FILE *file)
+enum { TITLE_TEXT = 100 };
+
+/* What is shown, and for which machine. */
+static void print_title(const struct map *map, char title[2][TITLE_TEXT])
 {
     const struct rcx_machine *m = &map->o->machine;
+    const bool usual = memcmp(m, &rcx_machine_usual, sizeof *m) == 0;
+    const char *unit = usual ? " s" : ""; /* others' is theirs to know */
 
-    fprintf(file, "Fastest %s by cost: alpha %g, beta %g, gamma %g",
-            rcx_coll_name(map->o->coll), m->alpha, m->beta, m->gamma);
+    snprintf(title[0], TITLE_TEXT, "Fastest %s by stated cost",
+             rcx_coll_name(map->o->coll));
+    snprintf(title[1], TITLE_TEXT,
+             "times: a message %g%s, a byte sent %g%s, a byte combined %g%s",
+             m->alpha, unit, m->beta, unit, m->gamma, unit);
 }
 
 /* The methods in the order of their letters; false: no more. */
@@ -116,110 +125,193 @@ static bool legend(const struct map *map, int letter, char text[METHOD_TEXT])
     return false;
 }
 
-/* ---- As text ------------------------------------------------------------- */
-
-static void print_text(const struct map *map)
+static char letter_of(int letter)
 {
     static const char letters[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
-    enum { LETTERS = sizeof letters - 1 };
-    char text[METHOD_TEXT];
 
-    print_title(map, stdout);
-    printf("\n\n    p");
-    for (int j = 0; j < map->columns; j++) {
+    return letters[letter % (int)(sizeof letters - 1)];
+}
+
+/* ---- As text ------------------------------------------------------------- */
+
+enum { CELL = 3 };
+
+/* Every second size: in a line of 80 letters there is no room for more. */
+static void print_sizes(const struct map *map)
+{
+    int at = printf("    p ");
+
+    for (int j = 0; j < map->columns; j += 2) {
         char bytes[32];
+        const int end = 6 + (j + 1) * CELL;
 
         print_bytes(bytes, map->o->min_bytes << j);
-        printf(" %4s", bytes);
+        at += printf("%*s", end - at, bytes);
     }
     printf("\n");
+}
+
+static void print_text(const struct map *map)
+{
+    char text[METHOD_TEXT], title[2][TITLE_TEXT];
+
+    print_title(map, title);
+    printf("%s\n%s\n\n", title[0], title[1]);
+    print_sizes(map);
     for (int i = 0; i < map->o->size_count; i++) {
-        printf("%5d", map->o->sizes[i]);
+        printf("%5d ", map->o->sizes[i]);
         for (int j = 0; j < map->columns; j++) {
             const int best = at(map, i, j);
 
-            printf("    %c", best < 0
-                                 ? '.'
-                                 : letters[map->letters[best] % LETTERS]);
+            printf("%*c", CELL,
+                   best < 0 ? '.' : letter_of(map->letters[best]));
         }
         printf("\n");
     }
     printf("\n");
     for (int i = 0; legend(map, i, text); i++)
-        printf("%c  %s\n", letters[i % LETTERS], text);
+        printf("%c  %s\n", letter_of(i), text);
 }
 
 /* ---- As SVG -------------------------------------------------------------- */
 
-enum { LEFT = 60, TOP = 60, WIDTH = 34, HEIGHT = 12, KEY = 260 };
+enum { HATCHES = 4 };
+enum { LEFT = 60, TOP = 82, WIDTH = 38, FONT = 11, MARGIN = 10, KEY = 18 };
 
-/* Neighbours among letters are far apart on the circle of colours. */
-static void print_colour(FILE *file, int letter)
+/* What a method looks like: a colour, and hatching where those do not do. */
+static void svg_cell(FILE *file, int letter, int x, int y, int width,
+                     int height)
 {
-    fprintf(file, "fill=\"hsl(%d,65%%,%d%%)\"", letter * 137 % 360,
-            letter % 3 * 10 + 50);
+    const int hatch = letter / SIM_COLOURS % HATCHES;
+    const struct sim_colour *colour = &sim_colours[letter % SIM_COLOURS];
+
+    fprintf(file, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" "
+            "fill=\"%s\"/>\n", x, y, width, height, colour->fill);
+    if (hatch > 0)
+        fprintf(file, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" "
+                "fill=\"url(#hatch%d)\"/>\n", x, y, width, height, hatch);
 }
 
-/* A rectangle for each run of equal cells. */
-static void svg_row(const struct map *map, FILE *file, int row)
+static void svg_letter(FILE *file, int letter, int x, int y, int size)
 {
-    const int y = TOP + row * HEIGHT;
+    const struct sim_colour *colour = &sim_colours[letter % SIM_COLOURS];
+    char more[160];
+
+    snprintf(more, sizeof more, "text-anchor=\"middle\" fill=\"%s\" "
+             "stroke=\"%s\" stroke-width=\"4\" paint-order=\"stroke\"",
+             colour->text, colour->fill);
+    sim_svg_text(file, x, y, size, more, "%c", letter_of(letter));
+}
+
+static void svg_hatches(FILE *file)
+{
+    static const char *const paths[HATCHES] = {
+        "", "M0 6 6 0", "M0 0 6 6", "M0 3 6 3"};
+
+    fputs("<defs>\n", file);
+    for (int i = 1; i < HATCHES; i++)
+        fprintf(file, "<pattern id=\"hatch%d\" width=\"6\" height=\"6\" "
+                "patternUnits=\"userSpaceOnUse\"><path d=\"%s\" "
+                "stroke=\"white\" stroke-width=\"1.6\"/></pattern>\n", i,
+                paths[i]);
+    fputs("</defs>\n", file);
+}
+
+/* A rectangle for each run of equal cells; its letter where above it there is
+ * another one. */
+static void svg_row(const struct map *map, FILE *file, int row, int height)
+{
+    const int y = TOP + row * height;
     int end;
 
-    if (map->o->size_count < 20 || map->o->sizes[row] % 4 == 0)
-        fprintf(file, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%d"
-                "</text>\n", LEFT - 6, y + HEIGHT - 2, map->o->sizes[row]);
     for (int j = 0; j < map->columns; j = end) {
-        const int best = at(map, row, j);
+        const int best = at(map, row, j), x = LEFT + j * WIDTH;
 
         for (end = j + 1; end < map->columns; end++)
             if (at(map, row, end) != best)
                 break;
         if (best < 0)
             continue;
-        fprintf(file, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" ",
-                LEFT + j * WIDTH, y, (end - j) * WIDTH, HEIGHT);
-        print_colour(file, map->letters[best]);
-        fputs("/>\n", file);
+        svg_cell(file, map->letters[best], x, y, (end - j) * WIDTH, height);
+        if (height >= FONT && (row == 0 || at(map, row - 1, j) != best))
+            svg_letter(file, map->letters[best], x + WIDTH / 2,
+                       y + height / 2 + 4, FONT - 1);
+    }
+}
+
+/* Numbers of ranks, as many as find room; and bytes. */
+static void svg_axes(const struct map *map, FILE *file, int height)
+{
+    const int step = (FONT + 2 + height - 1) / height;
+
+    for (int i = 0; i < map->o->size_count; i += step)
+        sim_svg_text(file, LEFT - 6, TOP + i * height + height / 2 + 4, FONT,
+                     "text-anchor=\"end\"", "%d", map->o->sizes[i]);
+    sim_svg_text(file, LEFT - 6, TOP - 24, FONT, "text-anchor=\"end\"",
+                 "ranks");
+    sim_svg_text(file, LEFT, TOP - 24, FONT, "",
+                 "bytes of the vector (K, M, G: powers of 1024)");
+    for (int j = 0; j < map->columns; j++) {
+        char bytes[32];
+
+        print_bytes(bytes, map->o->min_bytes << j);
+        sim_svg_text(file, LEFT + j * WIDTH + WIDTH / 2, TOP - 7, FONT,
+                     "text-anchor=\"middle\"", "%s", bytes);
     }
 }
 
 static void svg_legend(const struct map *map, FILE *file)
 {
-    const int x = LEFT + map->columns * WIDTH + 20;
+    const int x = LEFT + map->columns * WIDTH + 2 * MARGIN;
     char text[METHOD_TEXT];
 
+    fputs("<g id=\"legend\">\n", file);
+    sim_svg_text(file, x, TOP - 7, FONT, "font-weight=\"bold\"",
+                 "the fastest is");
     for (int i = 0; legend(map, i, text); i++) {
-        const int y = TOP + i * 20;
+        const int y = TOP + i * KEY;
 
-        fprintf(file, "<rect x=\"%d\" y=\"%d\" width=\"14\" height=\"14\" ", x,
-                y);
-        print_colour(file, i);
-        fprintf(file, "/><text x=\"%d\" y=\"%d\">%s</text>\n", x + 20, y + 11,
-                text);
+        svg_cell(file, i, x, y, 22, KEY - 4);
+        svg_letter(file, i, x + 11, y + FONT, FONT - 1);
+        sim_svg_text(file, x + 28, y + FONT, FONT, "", "%s", text);
     }
+    fputs("</g>\n", file);
+}
+
+/* Of columns and legend, or of the title. */
+static int map_width(const struct map *map, int *methods_p)
+{
+    const int title = sim_svg_width(TITLE_TEXT, FONT) + 2 * MARGIN;
+    int longest = 16, width;
+    char text[METHOD_TEXT];
+
+    for (*methods_p = 0; legend(map, *methods_p, text); (*methods_p)++)
+        if ((int)strlen(text) > longest)
+            longest = (int)strlen(text);
+    width = LEFT + map->columns * WIDTH + 2 * MARGIN + 28 +
+            sim_svg_width(longest, FONT) + MARGIN;
+    return width > title ? width : title;
 }
 
 static int write_svg(const struct map *map, const char *path)
 {
-    const int height = map->o->size_count * HEIGHT;
-    FILE *file = sim_svg_open(path, LEFT + map->columns * WIDTH + KEY,
-                              TOP + (height > 400 ? height : 400) + 20);
+    const int rows = map->o->size_count;
+    const int height = rows <= 24 ? 18 : rows <= 80 ? 13 : rows <= 160 ? 6 : 2;
+    int methods;
+    const int width = map_width(map, &methods);
+    const int tall = rows * height > methods * KEY ? rows * height
+                                                   : methods * KEY;
+    FILE *file = sim_svg_open(path, width, TOP + tall + 2 * MARGIN);
+    char title[2][TITLE_TEXT];
 
-    fprintf(file, "<text x=\"%d\" y=\"20\" font-size=\"13\">", LEFT);
-    print_title(map, file);
-    fprintf(file, "</text>\n<text x=\"%d\" y=\"%d\" text-anchor=\"end\">ranks"
-            "</text>\n", LEFT - 6, TOP - 8);
-    for (int j = 0; j < map->columns; j++) {
-        char bytes[32];
-
-        print_bytes(bytes, map->o->min_bytes << j);
-        fprintf(file, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%s"
-                "</text>\n", LEFT + j * WIDTH + WIDTH / 2, TOP - 8, bytes);
-    }
-    for (int i = 0; i < map->o->size_count; i++)
-        svg_row(map, file, i);
+    print_title(map, title);
+    svg_hatches(file);
+    sim_svg_text(file, MARGIN, 20, 14, "font-weight=\"bold\"", "%s", title[0]);
+    sim_svg_text(file, MARGIN, 38, FONT, "", "%s", title[1]);
+    svg_axes(map, file, height);
+    for (int i = 0; i < rows; i++)
+        svg_row(map, file, i, height);
     svg_legend(map, file);
     return sim_svg_close(file, path);
 }

@@ -2,8 +2,17 @@
 #include "rcx_sim.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Okabe and Ito's, which people see apart whose eyes lack a kind of cone; those
+ * that come first differ most. */
+const struct sim_colour sim_colours[SIM_COLOURS] = {
+    {"#56B4E9", "black"}, {"#E69F00", "black"}, {"#009E73", "black"},
+    {"#F0E442", "black"}, {"#D55E00", "black"}, {"#0072B2", "white"},
+    {"#CC79A7", "black"}, {"#333333", "white"},
+};
 
 FILE *sim_svg_open(const char *path, int width, int height)
 {
@@ -16,10 +25,28 @@ FILE *sim_svg_open(const char *path, int width, int height)
     fprintf(file,
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
-            "height=\"%d\" font-family=\"sans-serif\" font-size=\"11\">\n"
-            "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
-            width, height);
+            "height=\"%d\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\">\n"
+            "<rect width=\"%d\" height=\"%d\" fill=\"white\"/>\n",
+            width, height, width, height, width, height);
     return file;
+}
+
+int sim_svg_width(int letters, int size)
+{
+    return (letters * size * 65 + 99) / 100; /* 0.64 is a wide font's digit */
+}
+
+void sim_svg_text(FILE *file, int x, int y, int size, const char *more,
+                  const char *format, ...)
+{
+    va_list args;
+
+    fprintf(file, "<text x=\"%d\" y=\"%d\" font-size=\"%d\"%s%s>", x, y, size,
+            *more ? " " : "", more);
+    va_start(args, format);
+    vfprintf(file, format, args);
+    va_end(args);
+    fputs("</text>\n", file);
 }
 
 int sim_svg_close(FILE *file, const char *path)

@@ -178,7 +178,7 @@ static int print_comparison(const struct comparison *c)
            "prints 6 as\nthe coefficient of beta, where its own formula, "
            "ceil(lg p) + 1, gives 7.\n"
            "Stars where they are printed: in %d of %d rows as computed, in %d "
-           "as simulated.\n"
+           "as\nsimulated.\n"
            "Rows without a printed star: %d (63 L, where 42.9 is the least).\n",
            c->rows, c->near, c->cells, c->misprints, c->stars[STATED], starred,
            c->stars[SIMULATED], c->unprinted);
@@ -192,39 +192,41 @@ static int print_comparison(const struct comparison *c)
 
 static void print_head(void)
 {
-    printf("Table 1 of Rabenseifner, Traeff 2004, in multiples of alpha: "
-           "printed, computed from\ncost functions, simulated with combines "
-           "that do not overlap transfers; * the fastest\n\n%6s", "");
-    for (int k = 0; k < PROTOCOLS; k++)
-        printf("  %-26s", protocols[k].name);
-    printf("\n%6s", "");
-    for (int k = 0; k < PROTOCOLS; k++) {
-        char method[METHOD_TEXT];
+    static const char *const names[] = {"printed", "computed", "simulated"};
 
-        snprintf(method, sizeof method, "%s%s%s%s%s", protocols[k].algo,
-                 protocols[k].param ? ":" : "",
-                 protocols[k].param ? protocols[k].param : "",
-                 protocols[k].param ? "=" : "",
-                 protocols[k].param ? protocols[k].value : "");
-        printf("  %-26s", method);
-    }
+    printf("Table 1 of Rabenseifner, Traeff 2004, in multiples of alpha: "
+           "printed, computed\nfrom cost functions, simulated with combines "
+           "that do not overlap transfers;\n* the fastest\n\n");
+    for (int k = 0; k < PROTOCOLS; k++)
+        printf("%-21s is %s%s%s%s%s\n", protocols[k].name, protocols[k].algo,
+               protocols[k].param ? ":" : "",
+               protocols[k].param ? protocols[k].param : "",
+               protocols[k].param ? "=" : "",
+               protocols[k].param ? protocols[k].value : "");
+    printf("\n%6s %-21s", "p", "");
+    for (int v = 0; v < VERSIONS; v++)
+        printf(" %10s ", names[v]);
     printf("\n");
 }
 
+/* A line for each protocol. */
 static void print_row(const struct row *row)
 {
-    printf("%3d %-2s", row->size, row->length);
     for (int k = 0; k < PROTOCOLS; k++) {
-        printf(" ");
+        if (k == 0)
+            printf("%3d %-2s", row->size, row->length);
+        else
+            printf("%6s", "");
+        printf(" %-21s", protocols[k].name);
         for (int v = 0; v < VERSIONS; v++) {
             if (isnan(row->total[v][k]))
-                printf("  missing");
+                printf(" %10s ", "missing");
             else
-                printf("%8.2f%c", row->total[v][k],
+                printf(" %10.2f%c", row->total[v][k],
                        row->star[v][k] ? '*' : ' ');
         }
+        printf("\n");
     }
-    printf("\n");
 }
 
 int sim_table1(const struct sim_options *given)

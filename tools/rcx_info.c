@@ -17,11 +17,12 @@
 
 extern char **environ;
 
-enum { COLUMNS = 96 };
+enum { COLUMNS = 80 };
 
 static const char usage[] =
     "Usage: rcx_info [options]\n"
-    "Print what this build of RCX is and offers. With no option, all but the last two.\n"
+    "Print what this build of RCX is and offers. With no option, all but the last\n"
+    "two.\n"
     "\n"
     "      --build        versions, and instruction sets of the kernels\n"
     "  -c, --config       the environment variables, and what they are set to\n"
@@ -207,26 +208,18 @@ static void print_pairs(rcx_datatype_t type)
 {
     const struct rcx_type_info *info = rcx_type_predefined(type);
 
-    printf("%-19s%3zu", info->name, info->bytes);
-    for (rcx_op_t op = 1; op < RCX_OP_END; op++) {
-        const bool legal =
-            rcx_kernel_find(RCX_ISA_BASELINE, op, type) != NULL;
-
-        printf(" %*s", (int)strlen(rcx_op_predefined(op)->name),
-               !legal                   ? "."
-               : rcx_op_exact(op, type) ? "x"
-                                        : "~");
-    }
+    printf("%-18s %2zu", info->name, info->bytes);
+    for (rcx_op_t op = 1; op < RCX_OP_END; op++)
+        if (rcx_kernel_find(RCX_ISA_BASELINE, op, type))
+            printf(" %s%s", rcx_op_predefined(op)->name,
+                   rcx_op_exact(op, type) ? "" : "~");
     printf("\n");
 }
 
 static void print_types(void)
 {
-    printf("Ops and types   (x defined, ~ defined and rounds, so that the order "
-           "counts, . not defined)\n\n%-16s bytes", "");
-    for (rcx_op_t op = 1; op < RCX_OP_END; op++)
-        printf(" %s", rcx_op_predefined(op)->name);
-    printf("\n");
+    printf("Ops and types   (bytes of each type, the ops that are defined on "
+           "it; ~ rounds,\nso that the order counts)\n\n");
     for (rcx_datatype_t type = 1; type < RCX_TYPE_END; type++)
         print_pairs(type);
     printf("\n");
@@ -330,7 +323,7 @@ static void print_algorithm(const struct rcx_algo *algo, bool reduces)
 static void print_algorithms(void)
 {
     printf("Algorithms   (cost on the slowest of p ranks for n bytes: a a "
-           "message, b a byte sent,\ng a byte combined; lg is the logarithm "
+           "message, b a byte\nsent, g a byte combined; lg is the logarithm "
            "to base 2; order: see rcx_order_t)\n\n");
     for (int i = 0; i < RCX_COLL_COUNT; i++) {
         const enum rcx_coll coll = (enum rcx_coll)i;

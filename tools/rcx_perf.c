@@ -16,6 +16,7 @@
 static struct {
     bool held; /* rather than printed */
     char text[4096];
+    char refusal[1024]; /* why the last of all algorithms does not fit */
 } messages;
 
 static void print_message(rcx_log_level_t level, const char *text, void *arg)
@@ -172,31 +173,70 @@ static void release_memory(struct perf_job *job)
     free(job->slowest);
 }
 
+/* Of all algorithms, one need not suit every row. */
+static rcx_status_t ask_methods(struct perf_job *job, struct perf_row *rows,
+                                int *n_p)
+{
+    const int n = *n_p;
+
+    *n_p = 0;
+    for (int i = 0; i < n; i++) {
+        char *said = messages.text + strlen(messages.text);
+        const rcx_status_t status = ask_method(job, &rows[i]);
+
+        if (status == RCX_ERR_UNSUPPORTED && job->options.all) {
+            snprintf(messages.refusal, sizeof(messages.refusal), "%s", said);
+            *said = '\0';
+            continue;
+        }
+        if (status != RCX_OK)
+            return status;
+        rows[(*n_p)++] = rows[i];
+    }
+    return RCX_OK;
+}
+
+static rcx_status_t begin_report(struct perf_job *job,
+                                 const struct perf_row *rows, int n)
+{
+    rcx_status_t status = perf_agree(job, &job->init_seconds);
+
+    if (status == RCX_OK)
+        status = perf_agree(job, &job->init_bytes);
+    if (status == RCX_OK && !job->begun)
+        perf_report_begin(job, rows, n);
+    job->begun = true;
+    return status;
+}
+
 static rcx_status_t run(struct perf_job *job)
 {
     static struct perf_row rows[ROWS];
-    rcx_status_t status;
+    rcx_status_t status = RCX_OK;
     int n;
 
     job->comm = rcx_world(job->context);
     job->rank = rcx_comm_rank(job->comm);
     job->size = rcx_comm_size(job->comm);
     n = list_rows(job, rows, ROWS);
-    status = allocate(job, rows[n - 1].bytes);
-    for (int i = 0; i < n && status == RCX_OK; i++)
-        status = ask_method(job, &rows[i]);
+    if (!job->send)
+        status = allocate(job, rows[n - 1].bytes);
+    if (status == RCX_OK)
+        status = ask_methods(job, rows, &n);
+    if (status == RCX_OK && n == 0 && job->last && !job->begun) {
+        /* no algorithm does it */
+        snprintf(messages.text, sizeof(messages.text), "%s", messages.refusal);
+        status = RCX_ERR_UNSUPPORTED;
+    }
     messages.held = false;
     if (release(status) != RCX_OK)
         return status;
-    status = perf_agree(job, &job->init_seconds);
-    if (status == RCX_OK)
-        status = perf_agree(job, &job->init_bytes);
-    if (status == RCX_OK)
-        perf_report_begin(job, rows, n);
+    if (n > 0)
+        status = begin_report(job, rows, n);
     for (int i = 0; i < n && status == RCX_OK; i++)
         status = run_row(job, &rows[i]);
-    if (status == RCX_OK)
-        perf_report_end(job, rows, n);
+    if (status == RCX_OK && job->last) /* while all ranks are there */
+        perf_report_end(job);
     return status;
 }
 
@@ -243,7 +283,43 @@ static rcx_status_t start(struct perf_job *job)
     if (o->algo && setenv(perf_coll_variable(o->coll), o->algo, 1) != 0)
         return RCX_ERR_NOMEM;
     messages.held = true;
+    messages.text[0] = '\0';
     return release(open_context(job));
+}
+
+/* From rcx_init() to rcx_finalize(). Exits where ranks cannot leave. */
+static rcx_status_t run_context(struct perf_job *job)
+{
+    rcx_status_t status = start(job), finalized;
+
+    if (status != RCX_OK) {
+        say(job, status);
+        perf_exit(is_usage(status) ? EXIT_USAGE : EXIT_FAILURE);
+    }
+    status = run(job);
+    if (status != RCX_OK)
+        say(job, status);
+    /* where communication failed, ranks would not leave together */
+    if (status != RCX_OK && !is_usage(status))
+        exit(EXIT_FAILURE);
+    finalized = rcx_finalize(&job->context);
+    if (status == RCX_OK && finalized != RCX_OK)
+        say(job, finalized);
+    return status == RCX_OK ? finalized : status;
+}
+
+/* A context for each, since the library chooses when it is opened. */
+static rcx_status_t run_all(struct perf_job *job)
+{
+    struct perf_options *o = &job->options;
+    rcx_status_t status = RCX_OK;
+
+    for (int i = 0; status == RCX_OK && !job->last; i++) {
+        o->algo = perf_algorithm(o->coll, i);
+        job->last = !perf_algorithm(o->coll, i + 1);
+        status = run_context(job);
+    }
+    return status;
 }
 
 int main(int argc, char **argv)
@@ -252,24 +328,10 @@ int main(int argc, char **argv)
     rcx_status_t status;
 
     perf_options_parse(argc, argv, &job.options);
-    status = start(&job);
-    if (status != RCX_OK) {
-        say(&job, status);
-        perf_exit(is_usage(status) ? EXIT_USAGE : EXIT_FAILURE);
-    }
-    status = run(&job);
+    job.last = !job.options.all;
+    status = job.options.all ? run_all(&job) : run_context(&job);
     release_memory(&job);
-    if (status != RCX_OK)
-        say(&job, status);
-    /* where communication failed, ranks would not leave together */
-    if (status != RCX_OK && !is_usage(status))
-        return EXIT_FAILURE;
-    if (status != RCX_OK) {
-        rcx_finalize(&job.context);
+    if (is_usage(status))
         return EXIT_USAGE;
-    }
-    status = rcx_finalize(&job.context);
-    if (status != RCX_OK)
-        say(&job, status);
     return job.wrong || status != RCX_OK ? EXIT_WRONG : EXIT_SUCCESS;
 }

@@ -5,6 +5,7 @@
  *
  *   rcx_perf.c          main: the rows of a run, one per vector size
  *   rcx_perf_options.c  the command line
+ *   rcx_perf_algos.c    the algorithms that --algo all tries
  *   rcx_perf_types.c    elements: names, formats, values in memory
  *   rcx_perf_check.c    data, and the serial reduction they are checked with
  *   rcx_perf_run.c      one operation in its three forms; timing
@@ -85,7 +86,8 @@ enum perf_output { OUTPUT_TABLE, OUTPUT_CSV, OUTPUT_JSON };
 
 struct perf_options {
     enum perf_coll coll;
-    const char *algo; /* NULL: not given */
+    const char *algo; /* NULL: not given; of those that --algo all tries, one */
+    bool all;         /* --algo all */
     size_t min_bytes, max_bytes;
     unsigned factor;
     const struct perf_type *type;
@@ -110,6 +112,8 @@ void perf_exit(int status) __attribute__((noreturn));
 /* Leaves the program where there is nothing to run. */
 void perf_options_parse(int argc, char **argv, struct perf_options *o);
 const char *perf_coll_name(enum perf_coll coll);
+/* Algorithm number i of coll; NULL: there are no more. */
+const char *perf_algorithm(enum perf_coll coll, int i);
 const char *perf_form_name(enum perf_form form);
 const char *perf_mode_name(enum perf_mode mode);
 /* The variable by which the environment names the algorithm of coll. */
@@ -131,6 +135,8 @@ struct perf_job {
     long capacity;       /* of times and slowest */
     double init_seconds, init_bytes; /* that rcx_init() took: the most of ranks */
     bool wrong;          /* an element was, here or anywhere */
+    bool begun;          /* the report */
+    bool last;           /* of the contexts */
 };
 
 enum perf_verdict { VERDICT_NONE, VERDICT_OK, VERDICT_WRONG };
@@ -187,10 +193,11 @@ rcx_status_t perf_row_time(struct perf_job *job, struct perf_row *row);
 
 /* ---- Reports, on rank 0 -------------------------------------------------- */
 
+/* Rows of one algorithm, or of the first one. */
 void perf_report_begin(const struct perf_job *job, const struct perf_row *rows,
                        int n);
 void perf_report_row(const struct perf_job *job, const struct perf_row *row);
-void perf_report_end(const struct perf_job *job, const struct perf_row *rows,
-                     int n);
+/* Where nothing was begun, nothing. */
+void perf_report_end(const struct perf_job *job);
 
 #endif

@@ -22,9 +22,10 @@ static const char usage[] =
     "What is run\n"
     "  -c, --coll NAME      allreduce (default), reduce, reduce_scatter,\n"
     "                       reduce_scatter_block\n"
-    "  -a, --algo METHOD    NAME[:PARAMETER=VALUE,...], as the library's variables take\n"
-    "                       it; rcx_info --algorithms lists what there is. Default:\n"
-    "                       what the environment says, or RCX's own choice\n"
+    "  -a, --algo METHOD    NAME[:PARAMETER=VALUE,...], as the library's variables\n"
+    "                       take it; rcx_info --algorithms lists what there is; all:\n"
+    "                       each that can do it, one after another. Default: what\n"
+    "                       the environment says, or RCX's own choice\n"
     "  -t, --type NAME      of elements (float64)\n"
     "  -o, --op NAME        (sum)\n"
     "      --root RANK      of reduce (0)\n"
@@ -38,24 +39,24 @@ static const char usage[] =
     "      --factor N       from one size to the next (2)\n"
     "\n"
     "Times\n"
-    "  -m, --mode sync      (default) new data and a barrier before every iteration; an\n"
-    "                       iteration's time is that of its slowest rank\n"
-    "      --mode loop      iterations back to back over the same data; the average time\n"
-    "                       of each rank\n"
+    "  -m, --mode sync      (default) new data and a barrier before every iteration;\n"
+    "                       an iteration's time is that of its slowest rank\n"
+    "      --mode loop      iterations back to back over the same data; the average\n"
+    "                       time of each rank\n"
     "  -n, --iters N        for each size. Default: 20 to 10000, what fills the time\n"
     "      --time SECONDS   to fill for each size (0.4)\n"
     "      --warmup N       iterations before that (20)\n"
     "\n"
     "Check\n"
     "      --check[=N]      N more iterations for each size (3 to 50), apart from the\n"
-    "                       timed ones: each has new data, differing between ranks, and\n"
-    "                       every element of every rank's result is compared with a\n"
-    "                       serial reduction that the tool does by itself\n"
+    "                       timed ones: each has new data, differing between ranks,\n"
+    "                       and every element of every rank's result is compared\n"
+    "                       with a serial reduction that the tool does by itself\n"
     "      --inject         spoil one element of one rank's result before it is\n"
     "                       compared: the check must find it\n"
     "\n"
     "Output\n"
-    "      --csv, --json    instead of a table\n"
+    "      --csv, --json    one of these instead of a table\n"
     "  -h, --help           print this and exit\n"
     "      --version        print the library's version and exit\n"
     "\n"
@@ -211,6 +212,13 @@ static void set_form(struct perf_options *o, enum perf_form form)
     o->form = form;
 }
 
+static void set_output(struct perf_options *o, enum perf_output output)
+{
+    if (o->output != OUTPUT_TABLE && o->output != output)
+        refuse("--csv and --json exclude each other");
+    o->output = output;
+}
+
 __attribute__((noreturn)) static void print_and_exit(const char *text)
 {
     if (perf_launched_rank() == 0)
@@ -257,7 +265,8 @@ static void parse_what(int option, const char *value, struct perf_options *o)
         o->coll = (enum perf_coll)find("coll", value, colls, sizeof(*colls));
         break;
     case 'a':
-        o->algo = value;
+        o->all = strcmp(value, "all") == 0;
+        o->algo = o->all ? NULL : value;
         break;
     case 't':
         o->type = &perf_types[find("type", value, perf_types,
@@ -321,10 +330,10 @@ static void parse_output(int option, struct perf_options *o)
         o->inject = true;
         break;
     case CSV:
-        o->output = OUTPUT_CSV;
+        set_output(o, OUTPUT_CSV);
         break;
     case JSON:
-        o->output = OUTPUT_JSON;
+        set_output(o, OUTPUT_JSON);
         break;
     case 'h':
         print_and_exit(usage);

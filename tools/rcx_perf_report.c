@@ -29,7 +29,9 @@ static double bandwidth(const struct perf_job *job, const struct perf_row *row)
  * usual tables look alike. */
 static struct {
     int bytes, count, method;
-    int printed; /* rows */
+    int printed;   /* rows */
+    long fewest;   /* iterations of a row */
+    long checked;  /* of all */
 } table;
 
 static int wider(int width, int other)
@@ -37,11 +39,15 @@ static int wider(int width, int other)
     return other > width ? other : width;
 }
 
-static void set_widths(const struct perf_row *rows, int n)
+static void set_widths(const struct perf_job *job, const struct perf_row *rows,
+                       int n)
 {
-    table.bytes = 8;
-    table.count = 8;
+    table.bytes = 7;
+    table.count = 6;
     table.method = (int)strlen("algorithm");
+    table.fewest = ENOUGH;
+    if (job->options.all) /* with parameters; what a line of 80 has room for */
+        table.method = 29;
     for (int i = 0; i < n; i++) {
         const struct perf_row *r = &rows[i];
 
@@ -65,23 +71,22 @@ static void begin_table(const struct perf_job *job)
            1e3 * job->init_seconds, job->init_bytes / (1 << 20));
     if (is_loop(job))
         printf("# Iterations back to back: mean, least and most in us of the "
-               "ranks' average times. MB/s: 10^6\n# bytes of the vector over "
+               "ranks' average\n# times. MB/s: 10^6 bytes of the vector over "
                "the most.\n#\n");
     else
         printf("# Iterations from a common start: median, 99th percentile and "
-               "maximum in us of their times on the\n# slowest rank. MB/s: "
-               "10^6 bytes of the vector over the median.\n#\n");
-    printf("#%*s %*s  %-*s %6s  %6s  %6s  %6s  check\n", table.bytes - 1,
+               "maximum in us of\n# their times on the slowest rank. MB/s: "
+               "10^6 bytes of the vector over the\n# median.\n#\n");
+    printf("#%*s %*s %-*s %6s %6s  %6s %6s  check\n", table.bytes - 1,
            "bytes", table.count, "count", table.method, "algorithm",
            is_loop(job) ? "mean" : "median", is_loop(job) ? "least" : "p99",
            is_loop(job) ? "most" : "max", "MB/s");
 }
 
-/* Six columns where it is below a million, and a mark. */
-static void print_number(double number, char mark)
+/* Six columns where it is below a million. */
+static void print_number(double number)
 {
-    printf(" %6.*f%c", number < 999.995 ? 2 : number < 9999.95 ? 1 : 0, number,
-           mark);
+    printf(" %6.*f", number < 999.995 ? 2 : number < 9999.95 ? 1 : 0, number);
 }
 
 static void table_row(const struct perf_job *job, const struct perf_row *row)
@@ -89,31 +94,24 @@ static void table_row(const struct perf_job *job, const struct perf_row *row)
     const bool loop = is_loop(job);
     const bool few = !loop && row->iterations < ENOUGH;
 
-    printf("%*zu %*zu  %-*s", table.bytes, row->bytes, table.count, row->count,
+    printf("%*zu %*zu %-*s", table.bytes, row->bytes, table.count, row->count,
            table.method, row->method);
-    print_number(1e6 * (loop ? row->mean : row->median), ' ');
-    print_number(1e6 * (loop ? row->least : row->p99), few ? '*' : ' ');
-    print_number(1e6 * (loop ? row->most : row->max), ' ');
-    print_number(bandwidth(job, row), ' ');
-    printf(" %s\n", verdicts[row->verdict]);
+    print_number(1e6 * (loop ? row->mean : row->median));
+    print_number(1e6 * (loop ? row->least : row->p99));
+    printf("%c", few ? '*' : ' ');
+    print_number(1e6 * (loop ? row->most : row->max));
+    print_number(bandwidth(job, row));
+    printf("  %s\n", verdicts[row->verdict]);
 }
 
-static void end_table(const struct perf_job *job, const struct perf_row *rows,
-                      int n)
+static void end_table(const struct perf_job *job)
 {
-    long fewest = ENOUGH, checked = 0;
-
-    for (int i = 0; i < n; i++) {
-        if (rows[i].iterations < fewest)
-            fewest = rows[i].iterations;
-        checked += rows[i].checked;
-    }
-    if (fewest < ENOUGH && !is_loop(job))
+    if (table.fewest < ENOUGH && !is_loop(job))
         printf("# *: of fewer than %d iterations (%ld at least), so close to "
-               "the maximum\n", ENOUGH, fewest);
-    if (checked > 0)
+               "the maximum\n", ENOUGH, table.fewest);
+    if (table.checked > 0)
         printf("# checked: %ld iterations, apart from the timed ones: %s\n",
-               checked, job->wrong ? "WRONG RESULTS" : "all ok");
+               table.checked, job->wrong ? "WRONG RESULTS" : "all ok");
 }
 
 /* ---- CSV and JSON -------------------------------------------------------- */
@@ -181,7 +179,7 @@ void perf_report_begin(const struct perf_job *job, const struct perf_row *rows,
 {
     if (job->rank != 0)
         return;
-    set_widths(rows, n);
+    set_widths(job, rows, n);
     if (job->options.output == OUTPUT_TABLE)
         begin_table(job);
     else if (job->options.output == OUTPUT_CSV)
@@ -202,16 +200,18 @@ void perf_report_row(const struct perf_job *job, const struct perf_row *row)
     else
         json_row(job, row, table.printed == 0);
     table.printed++;
+    table.checked += row->checked;
+    if (row->iterations < table.fewest)
+        table.fewest = row->iterations;
     fflush(stdout);
 }
 
-void perf_report_end(const struct perf_job *job, const struct perf_row *rows,
-                     int n)
+void perf_report_end(const struct perf_job *job)
 {
-    if (job->rank != 0)
+    if (job->rank != 0 || !job->begun)
         return;
     if (job->options.output == OUTPUT_TABLE)
-        end_table(job, rows, n);
+        end_table(job);
     else if (job->options.output == OUTPUT_JSON)
         printf("\n ]}\n");
     fflush(stdout);

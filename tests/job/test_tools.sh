@@ -22,7 +22,7 @@ lines() { [ "$(grep -c -e "$1" "$out")" -eq "$2" ]; }
 prints() { grep -q -e "$1" "$out"; }
 says() { grep -q -e "$1" "$err"; }
 says_nothing() { [ ! -s "$err" ]; }
-narrow() { ! grep -q '.\{101\}' "$out"; }
+narrow() { ! grep -m 1 '.\{81\}' "$out" | sed 's/^/# wide: /' | grep .; }
 clean() { says_nothing && ! prints WRONG; }
 
 # --- rcx_perf: results ---
@@ -54,8 +54,14 @@ ok $bad "reduce works for any root"
 # Each legal pair of op and type that rcx_info lists, in a single process; in a
 # job one op for each type.
 "$info" --types >"$scratch/types" 2>"$err"
-awk '$1 == "bytes" { for (i = 2; i <= NF; i++) op[i + 1] = $i }
-     NF == 17 && $2 ~ /^[0-9]+$/ { for (i = 3; i <= 17; i++) print $1, op[i], $i }' \
+# x: defined; ~: and rounds; .: not, though another type has the op
+awk '$2 ~ /^[0-9]+$/ { types[$1]
+         for (i = 3; i <= NF; i++) {
+             mark = sub(/~$/, "", $i) ? "~" : "x"
+             ops[$i]; marks[$1, $i] = mark
+         } }
+     END { for (type in types) for (op in ops)
+         print type, op, (type, op) in marks ? marks[type, op] : "." }' \
     "$scratch/types" >"$scratch/pairs"
 [ "$(wc -l <"$scratch/pairs")" -eq 510 ] && [ "$(grep -c ' [x~]$' "$scratch/pairs")" -gt 200 ]
 ok $? "rcx_info lists all pairs of ops and types"
@@ -105,6 +111,33 @@ for algo in $("$info" --algorithms | awk '/^  [a-z]/ { use = $1 == "allreduce" }
     perf 0 3 --algo "$algo" --check=3 --factor 64 --max 40K && clean && prints " $algo" || bad=1
 done
 ok $bad "every algorithm that rcx_info lists for allreduce can be named"
+
+# algorithms COLLECTIVE: what rcx_info lists of it
+algorithms() {
+    "$info" --algorithms | awk -v coll="$1" '/^  [a-z]/ { use = $1 == coll } use && /^    [a-z]/ { print $1 }'
+}
+
+bad=0
+for coll in allreduce reduce reduce_scatter reduce_scatter_block; do
+    perf 0 3 --coll $coll --algo all --check=2 --min 24 --max 24 && clean || bad=1
+    awk '/^ *24 *3 / { sub(/:.*/, "", $3); print $3 }' "$out" | sort >"$scratch/run"
+    algorithms "${coll%_block}" | sort >"$scratch/listed"
+    diff "$scratch/run" "$scratch/listed" || bad=1
+    lines '^# *bytes' 1 || bad=1
+done
+ok $bad "--algo all runs every algorithm that rcx_info lists, into one table"
+
+perf 0 3 --coll reduce_scatter_block --algo all --json --min 24 --max 24 && lines '"bytes": ' "$(wc -l <"$scratch/run")" \
+    && { ! command -v python3 >/dev/null || python3 -m json.tool "$out" >/dev/null; }
+ok $? "--algo all gives one object in JSON"
+
+run 0 env RCX_ORDER=canonical "$rcxrun" -n 3 "$perf" --algo all --iters 1 --min 24 --max 24 && says_nothing \
+    && prints ' recursive_doubling ' && ! prints ' ring '
+ok $? "--algo all leaves out what does not fit"
+
+perf 2 3 --algo all --op maxloc && says 'op maxloc is not defined on datatype float64' && lines . 0 \
+    && [ "$(grep -c 'maxloc' "$err")" -eq 1 ]
+ok $? "where no algorithm fits, it is said why, once"
 
 perf 0 3 --algo ring:segment=4K --check=3 --min 64K --max 64K && clean && prints ' ring:segment=4096'
 ok $? "the table says how a row was carried out"
@@ -160,11 +193,15 @@ ok $? "sizes of the same count are one row"
 
 bad=0
 for options in "--what" "--coll alltoall" "--type float63" "--op add" "--min x" "--max 1X" "--factor 1" "--iters 0" \
-    "--mode fast" "--check=0" "--root 1" "--inject" "--nonblocking --persistent" "--min 64 --max 8" "--time 0" "more"; do
+    "--mode fast" "--check=0" "--root 1" "--inject" "--nonblocking --persistent" "--csv --json" "--coll barrier" "--min 64 --max 8" "--time 0" "more"; do
     # shellcheck disable=SC2086 # words
     run 2 "$rcxrun" -n 3 "$perf" $options && [ ! -s "$out" ] && [ "$(grep -c -v '^rcxrun:' "$err")" -eq 1 ] || bad=1
 done
 ok $bad "wrong options give 2 and one message for all ranks"
+
+run 2 "$perf" --csv --json && says '^rcx_perf: --csv and --json exclude each other' \
+    && run 2 "$perf" --coll barrier && says 'barrier: needs one of allreduce, reduce, reduce_scatter, reduce_scatter_block'
+ok $? "two outputs, and a collective that is none, are refused with what there is"
 
 run 2 "$perf" --op add && says 'one of max, min, sum, prod, .*, avg' && run 2 "$perf" --type no && says ' float16, '
 ok $? "an unknown name lists the known ones"

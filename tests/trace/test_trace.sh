@@ -63,11 +63,13 @@ forget() { rm -rf dumps/*; }
 # reports STATUS [OPTION]: what rcx_trace says of all dumps is what stdin says
 reports() {
     cat >expected
-    run "$1" trace ${2:+"$2"} dumps/* && diff expected "$out" && [ ! -s "$err" ]
+    run "$1" trace ${2:+"$2"} dumps/* && diff expected "$out" && [ ! -s "$err" ] && narrow
 }
 
 says() { grep -qF -e "$1" "$err" || { echo "# does not say: $1"; false; }; }
-prints() { grep -qF -e "$1" "$out" || { echo "# does not print: $1"; false; }; }
+narrow() { ! grep -q '.\{81\}' "$out" || { echo "# wider than 80 columns"; false; }; }
+# prints TEXT: wherever lines were broken
+prints() { tr '\n' ' ' <"$out" | tr -s ' ' | grep -qF -e "$(tr -s ' ' <<<"$1")" || { echo "# does not print: $1"; false; }; }
 
 # --- what is well ---
 
@@ -133,9 +135,12 @@ reports 1 <<'END'
 communicator 1, ranks 0-3
   last that all completed: number 5, allreduce of 1024 float64, sum, by ring
   number 6: allreduce of 1024 float64, sum, by ring
-    ranks 0-1 are in it since 5993 to 6000 ms, 2 of 12 steps done, waiting for rank 3
-    rank 2 is in it since 5980 ms, 1 of 12 steps done, waiting for ranks 1, 3 (layer 7)
-    rank 3 has not called it: number 5, allreduce of 1024 float64, sum, by ring, ended 6999 ms before
+    ranks 0-1 are in it since 5993 to 6000 ms, 2 of 12 steps done, waiting for
+        rank 3
+    rank 2 is in it since 5980 ms, 1 of 12 steps done, waiting for ranks 1, 3
+        (layer 7)
+    rank 3 has not called it: number 5, allreduce of 1024 float64, sum, by ring,
+        ended 6999 ms before
 END
 ok $? "a rank that has not called what others have is named"
 
@@ -145,10 +150,13 @@ reports 1 <<'END'
 4 ranks, 3 dumps; none of rank 3
 
 communicator 1, ranks 0-3
-  last that those with a dump completed: number 5, allreduce of 1024 float64, sum, by ring
+  last that those with a dump completed: number 5, allreduce of 1024 float64,
+      sum, by ring
   number 6: allreduce of 1024 float64, sum, by ring
-    ranks 0-1 are in it since 5993 to 6000 ms, 2 of 12 steps done, waiting for rank 3
-    rank 2 is in it since 5980 ms, 1 of 12 steps done, waiting for ranks 1, 3 (layer 7)
+    ranks 0-1 are in it since 5993 to 6000 ms, 2 of 12 steps done, waiting for
+        rank 3
+    rank 2 is in it since 5980 ms, 1 of 12 steps done, waiting for ranks 1, 3
+        (layer 7)
   no dump of rank 3
 END
 ok $? "a rank without a dump is named"
@@ -178,8 +186,10 @@ reports 1 <<'END'
 
 communicator 1, ranks 0-3
   last that all completed: number 5, allreduce of 1024 float64, sum, by ring
-  number 6: reduce of 1024 float64, sum, to rank 2 of it, by binomial, in segments of 100
-    rank 2 has not called it: number 5, allreduce of 1024 float64, sum, by ring, ended 6999 ms before
+  number 6: reduce of 1024 float64, sum, to rank 2 of it, by binomial, in
+      segments of 100
+    rank 2 has not called it: number 5, allreduce of 1024 float64, sum, by ring,
+        ended 6999 ms before
     ranks 0-1, 3 have left it
 END
 ok $? "a root that others did not wait for is named"
@@ -194,9 +204,11 @@ reports 1 <<'END'
 ranks 0-2: timeout
 
 communicator 1, ranks 0-3
-  last that those with a dump completed: number 5, allreduce of 1024 float64, sum, by ring
+  last that those with a dump completed: number 5, allreduce of 1024 float64,
+      sum, by ring
   number 6: allreduce of 1024 float64, sum, by ring
-    ranks 0-2 failed with RCX_ERR_TIMEOUT after 5000 ms, 2 of 12 steps done, waiting for rank 3
+    ranks 0-2 failed with RCX_ERR_TIMEOUT after 5000 ms, 2 of 12 steps done,
+        waiting for rank 3
   no dump of rank 3
   ranks 0-2 report RCX_ERR_TIMEOUT, missing rank 3: rank 3 did not call
 END
@@ -354,9 +366,14 @@ ok $? "--json has it for programs"
 
 # --- files that are no dumps ---
 
+# cannot WHY: nor can it be read
+cannot() {
+    run 2 trace dumps/* && [ ! -s "$out" ] && [ "$(wc -l <"$err")" -eq 1 ] && says "rcx_trace: dumps/0: $1"
+}
+
 # refuses WORDS OF_FILE: dumps/0 is not taken, and the message says where
 refuses() {
-    run 2 trace dumps/* && [ ! -s "$out" ] && [ "$(wc -l <"$err")" -eq 1 ] && says "rcx_trace: dumps/0: $1"
+    run 2 trace dumps/* && [ ! -s "$out" ] && [ "$(wc -l <"$err")" -eq 1 ] && says "rcx_trace: dumps/0: is no dump: $1"
 }
 
 # broken KEYS_OF_DUMP KEYS_OF_COMMUNICATOR KEYS_OF_OPERATION
@@ -444,8 +461,8 @@ printf '{}' >dumps/0 && refuses 'rcx_dump: is missing' || bad=1
 printf '"\xff"' >dumps/0 && refuses "'utf-8' codec can't decode byte 0xff in position 1" || bad=1
 printf '%0100000d' 0 | tr 0 '[' >dumps/0 && refuses 'brackets nest too deeply' || bad=1
 { printf '{"rcx_dump": 1'; printf '%05000d' 1 | tr 0 9; printf '}'; } >dumps/0 && refuses '' || bad=1
-rm dumps/0 && mkdir dumps/0 && refuses 'Is a directory' || bad=1
-rmdir dumps/0 && ln -s nowhere dumps/0 && refuses 'No such file' || bad=1
+rm dumps/0 && mkdir dumps/0 && cannot 'Is a directory' || bad=1
+rmdir dumps/0 && ln -s nowhere dumps/0 && cannot 'No such file' || bad=1
 rm dumps/0
 ok $bad "a file that is no dump at all is refused"
 

@@ -5,7 +5,8 @@
 #include <pthread.h>
 #include <string.h>
 
-enum { GARBAGE = 0xA5, FIRST_BUCKETS = 64, FIRST_CAPACITY = 64, SLAB = 256 };
+enum { GARBAGE = 0xA5, FIRST_BUCKETS = 64, FIRST_CAPACITY = 64, SLAB = 256,
+       CREDIT_BYTES = 256 };
 
 /* One side of a message: a send or a receive. */
 struct side {
@@ -514,7 +515,7 @@ static void sim_close(struct rcx_transport *t)
 
 static const struct rcx_transport_ops sim_ops = {
     .name = "sim", .version = sim_version, .address = sim_address,
-    .send = sim_send, .send_sync = sim_send, .recv = sim_recv, .progress = sim_progress,
+    .send = sim_send, .recv = sim_recv, .progress = sim_progress,
     .cancel = sim_cancel, .probe = sim_probe, .notify = sim_notify,
     .take_note = sim_take_note, .event_fd = sim_event_fd, .arm = sim_arm,
     .wake = sim_wake, .flush = sim_flush, .close = sim_close,
@@ -539,6 +540,7 @@ struct rcx_sim *rcx_sim_create(struct rcx_heap *heap, int size, uint64_t seed)
     for (int i = 0; i < size; i++) {
         sim->ports[i] = (struct port){.base.ops = &sim_ops, .sim = sim,
                                       .rank = i, .bell.fd = -1};
+        sim->ports[i].base.credit_bytes = CREDIT_BYTES;
         rcx_transport_reset_done(&sim->ports[i].base);
         sim->ports[i].arrived_end = &sim->ports[i].arrived;
     }

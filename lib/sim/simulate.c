@@ -84,6 +84,8 @@ static void write_steps(struct rcx_builder *b,
         rcx_builder_begin(b, shape);
         call->algo->build(b, shape);
     }
+    if (call->credits)
+        rcx_sched_credit(b, 0);
 }
 
 static bool build_rank(struct simulation *s, struct rcx_builder *b,

@@ -146,7 +146,7 @@ static rcx_status_t open_context(struct ucp *u,
 
     if (ucs != UCS_OK)
         return fail(u, "ucp_config_read", ucs);
-    status = rcx_ucp_adjust(args, config);
+    status = rcx_ucp_adjust(args, config, &u->base.credit_bytes);
     if (status == RCX_OK)
         ucs = ucp_init(&params, config, &u->context);
     ucp_config_release(config);
@@ -337,19 +337,19 @@ static inline rcx_status_t sent(struct ucp *u, ucs_status_ptr_t result,
     return RCX_IN_PROGRESS;
 }
 
-typedef rcx_status_t send_fn_t(struct rcx_transport *t, int peer,
-                               const void *buffer, size_t bytes, uint64_t tag,
-                               struct rcx_message *m);
+static rcx_status_t post_send(struct rcx_transport *t, int peer,
+                              const void *buffer, size_t bytes, uint64_t tag,
+                              struct rcx_message *m);
 
 /* Out of line, so that no other send pays for it. */
 __attribute__((noinline)) static rcx_status_t
-send_first(send_fn_t *send, struct rcx_transport *t, int peer,
-           const void *buffer, size_t bytes, uint64_t tag,
-           struct rcx_message *m)
+send_first(struct rcx_transport *t, int peer, const void *buffer, size_t bytes,
+           uint64_t tag, struct rcx_message *m)
 {
     const rcx_status_t status = reach((struct ucp *)t, peer);
 
-    return status == RCX_OK ? send(t, peer, buffer, bytes, tag, m) : status;
+    return status == RCX_OK ? post_send(t, peer, buffer, bytes, tag, m)
+                            : status;
 }
 
 static rcx_status_t post_send(struct rcx_transport *t, int peer,
@@ -359,25 +359,11 @@ static rcx_status_t post_send(struct rcx_transport *t, int peer,
     struct ucp *u = (struct ucp *)t;
 
     if (__builtin_expect(!u->endpoints[peer], 0))
-        return send_first(post_send, t, peer, buffer, bytes, tag, m);
+        return send_first(t, peer, buffer, bytes, tag, m);
     m->transport = t;
     u->sending.user_data = m;
     return sent(u, ucp_tag_send_nbx(u->endpoints[peer], buffer, bytes, tag,
                                     &u->sending), m);
-}
-
-static rcx_status_t post_send_sync(struct rcx_transport *t, int peer,
-                                   const void *buffer, size_t bytes,
-                                   uint64_t tag, struct rcx_message *m)
-{
-    struct ucp *u = (struct ucp *)t;
-
-    if (__builtin_expect(!u->endpoints[peer], 0))
-        return send_first(post_send_sync, t, peer, buffer, bytes, tag, m);
-    m->transport = t;
-    u->sending.user_data = m;
-    return sent(u, ucp_tag_send_sync_nbx(u->endpoints[peer], buffer, bytes,
-                                         tag, &u->sending), m);
 }
 
 static rcx_status_t post_recv(struct rcx_transport *t, int peer, void *buffer,
@@ -541,7 +527,7 @@ static rcx_status_t flush(struct rcx_transport *t)
 
 const struct rcx_transport_ops rcx_transport_ucp = {
     .name = "ucp", .version = version, .open = open, .address = address,
-    .send = post_send, .send_sync = post_send_sync, .recv = post_recv, .progress = progress,
+    .send = post_send, .recv = post_recv, .progress = progress,
     .cancel = cancel, .probe = probe, .notify = notify, .take_note = take_note,
     .event_fd = event_fd, .arm = arm, .wake = wake,
     .flush = flush, .close = close_all,

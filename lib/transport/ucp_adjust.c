@@ -18,6 +18,8 @@
  */
 enum { POSIX_BYTES = 4308992, POSIX_BYTES_PER_RANK = 2 * POSIX_BYTES };
 
+enum { MOST_UNCREDITED = 16384, LEAST_AUTO = 1024 };
+
 /*
  * UCX goes over from eager messages to rendezvous at 8 KB through shared
  * memory. Both ranks must run for a rendezvous, which is slow where they share
@@ -42,6 +44,26 @@ static const char *user_setting(const char *name)
     snprintf(variable, sizeof variable, "%sUCX_%s", prefix, name);
     value = getenv(variable);
     return value ? value : getenv(variable + strlen(prefix));
+}
+
+/*
+ * From so many bytes on a message may need an answer that leaves after it is
+ * complete (rendezvous), or may be too long for a socket whose peer does not
+ * read. Where UCX decides, that is not below 1 KB.
+ */
+static size_t credit_bytes(const char *threshold)
+{
+    char *end;
+    double bytes;
+
+    if (!threshold || strcmp(threshold, "inf") == 0)
+        return MOST_UNCREDITED;
+    bytes = strtod(threshold, &end);
+    if (end == threshold)
+        return LEAST_AUTO;
+    if (strchr("kKmMgG", *end) && *end)
+        bytes *= 1024;
+    return bytes < MOST_UNCREDITED ? (size_t)bytes : MOST_UNCREDITED;
 }
 
 /* What must not be used here, as UCX_TLS takes it; NULL: nothing. */
@@ -86,7 +108,7 @@ static void tell_price(const struct rcx_log *log)
 
 /* The user's settings win. */
 rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
-                            ucp_config_t *config)
+                            ucp_config_t *config, size_t *credit_bytes_p)
 {
     const char *folder = user_setting("POSIX_DIR");
     const char *shm = folder ? folder : "/dev/shm", *tls = NULL;
@@ -107,5 +129,6 @@ rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
         ucp_config_modify(
             config, "RNDV_THRESH",
             rendezvous_threshold(args, ranks, !rcx_node_refuses_cma(&node)));
+    *credit_bytes_p = credit_bytes(user_setting("RNDV_THRESH"));
     return RCX_OK;
 }

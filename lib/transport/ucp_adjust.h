@@ -9,6 +9,7 @@ struct ucp_config;
 /* Adjust config to the node: which lanes work there, and what is fast. What the
  * user set stays. Ranks of a node come to the same. */
 rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
-                            struct ucp_config *config);
+                            struct ucp_config *config,
+                            size_t *credit_bytes_p);
 
 #endif

@@ -24,7 +24,8 @@ enum {
     ADDRESS_BYTES_AT = 8, TRANSPORT_AT = 16, HOST_AT = 80, HOST_BYTES = 128,
     CPUS_AT = 208, SETTINGS_AT = CPUS_AT + (int)sizeof(cpu_set_t),
     SETTINGS_BYTES = RCX_SHARED_SETTINGS * (int)sizeof(uint64_t),
-    HEADER_BYTES = SETTINGS_AT + SETTINGS_BYTES
+    CREDIT_BYTES_AT = SETTINGS_AT + SETTINGS_BYTES,
+    HEADER_BYTES = CREDIT_BYTES_AT + (int)sizeof(uint64_t)
 };
 
 static const char version[] = "fuzz 1", address[] = "somewhere";
@@ -194,7 +195,7 @@ static void check_address(struct fake *fake, const struct rcx_log *log,
 }
 
 static void check_settings(struct fake *fake,
-                           const struct rcx_context *context)
+                           struct rcx_context *context)
 {
     rcx_status_t expected = RCX_OK;
 

@@ -98,6 +98,7 @@ struct simulated_call proof_call_of(const struct proof_case *c,
         alias[i] = alias_of(c, i);
     if (c->narrow)
         call.layout.message_bits = 2;
+    call.credits = c->narrow; /* which are not held to a cost */
     if (has_blocks(c) && (c->blocks != PROOF_EQUAL ||
                           c->count % (size_t)c->size != 0))
         cut(c, &call);

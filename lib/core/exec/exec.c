@@ -113,15 +113,14 @@ static rcx_status_t receive(struct rcx_exec *x, struct rcx_message *m)
 static rcx_status_t send(struct rcx_exec *x, struct rcx_message *m)
 {
     const struct rcx_step *step = m->step;
-    const struct rcx_transport_ops *ops = x->transport->ops;
     const size_t bytes =
         x->status == RCX_OK ? step->count * x->elem_bytes : 0;
     rcx_status_t status;
 
     m->status = RCX_IN_PROGRESS;
-    status = (x->sync ? ops->send_sync : ops->send)(
-        x->transport, m->peer, at(x, step->left, step->left_at), bytes,
-        x->tag_base | m->tag, m);
+    status = x->transport->ops->send(x->transport, m->peer,
+                                     at(x, step->left, step->left_at), bytes,
+                                     x->tag_base | m->tag, m);
     if (status != RCX_IN_PROGRESS)
         m->status = status;
     return status;

@@ -31,7 +31,6 @@ struct rcx_exec {
     struct rcx_tag_layout layout;
     uint64_t tag_base;
     size_t elem_bytes;
-    bool sync;                  /* sends wait for their receives */
     rcx_status_t status;        /* the first error; sends are empty from then */
     uint32_t steps_left;        /* abandoned: messages under way */
     uint32_t first_message;     /* the queue of ready steps: messages from */

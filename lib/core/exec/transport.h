@@ -49,6 +49,8 @@ struct rcx_transport {
     unsigned char *dead;      /* peers found dead, by rank; NULL: not looked for */
     unsigned deaths;          /* so many */
     int endpoints; /* opened so far, to as many peers */
+    size_t credit_bytes; /* of a message of so many or more, one side may be
+                            complete while the other still needs its progress */
 };
 
 /* Take the newest note off t's list; heap is the one that it was made from.
@@ -100,10 +102,6 @@ struct rcx_transport_ops {
      */
     rcx_status_t (*send)(struct rcx_transport *t, int peer, const void *buffer,
                          size_t bytes, uint64_t tag, struct rcx_message *m);
-    /* A send that is not complete before its receive is posted. */
-    rcx_status_t (*send_sync)(struct rcx_transport *t, int peer,
-                              const void *buffer, size_t bytes, uint64_t tag,
-                              struct rcx_message *m);
     rcx_status_t (*recv)(struct rcx_transport *t, int peer, void *buffer,
                          size_t bytes, uint64_t tag, struct rcx_message *m);
 

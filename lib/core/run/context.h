@@ -41,6 +41,9 @@ struct rcx_piece {
     struct rcx_entry *entry;
     struct rcx_row row;
     uint64_t end; /* the first segment behind the row */
+    struct rcx_piece *credited; /* the same with a credit for every message,
+                                   for one-way calls; else NULL */
+    size_t weight;              /* of a segment: how far it gets one ahead */
     struct rcx_plan *plan;
     struct rcx_exec *idle;
     size_t out_count;
@@ -54,9 +57,10 @@ struct rcx_entry {
     uint64_t hash;
     struct rcx_method method;
     struct rcx_combine combine;
-    struct rcx_piece *pieces;
+    struct rcx_piece *pieces; /* one_way: credited ones behind the others */
     size_t piece_count;
     uint64_t segments;
+    uint64_t weight; /* of all */
     struct rcx_record record; /* what the recorder is told of each run */
     bool one_way;  /* a rank may only send in it */
     bool has_rounds;  /* before or after it: */
@@ -70,6 +74,13 @@ struct rcx_entry {
     char text[128];                   /* the method, for people */
     size_t displs[];                  /* size + 1 where irregular */
 };
+
+/*
+ * How far who only sends may get ahead of who receives, in bytes: what the
+ * buffers of a socket take, since the last message must have left them for the
+ * peer when the call returns. A segment weighs 1 KB at least.
+ */
+enum { RCX_AHEAD = 64 << 10 };
 
 enum { RCX_PLAN_BUCKETS = 256 };
 
@@ -102,6 +113,7 @@ struct rcx_request {
     bool waits_inside;  /* blocking: nothing else happens before its end */
     int64_t timeout_ns; /* from there; 0: none */
     uint64_t sequence;  /* of its first segment */
+    uint64_t ahead;     /* the weight of one-way segments before the next */
     uint64_t mark;      /* of the call's number, in tags */
     uint64_t launched;  /* stages: the opening, segments, the closing */
     uint64_t finished;
@@ -135,8 +147,7 @@ struct rcx_comm {
     uint64_t mark;             /* of the last of them, in tags */
     uint64_t mark_mask;        /* where marks are */
     uint64_t sequence_limit;   /* numbers below it are free to use */
-    unsigned ahead;            /* one-way segments since sends were synchronous */
-    size_t ahead_bytes;
+    uint64_t ahead;            /* the weight of all one-way segments so far */
     struct rcx_request *first; /* active requests in the order of their start */
     struct rcx_request **end;  /* where the next one is linked */
     struct rcx_request *stalled; /* the first that waits for the window */
@@ -209,6 +220,7 @@ struct rcx_context {
     uint64_t abandoned_receives;
     struct rcx_boot *boot;
     struct rcx_transport *transport; /* NULL for a single process */
+    size_t credit_bytes;       /* the least of any rank's transport */
     struct rcx_comm *world;
     struct rcx_comm *internal; /* for its own collectives */
     struct rcx_comm *comms;    /* all of them */

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { WIRE_VERSION = 2, TEXT = 64 };
+enum { WIRE_VERSION = 3, TEXT = 64 };
 
 struct header {
     char magic[4];
@@ -21,6 +21,7 @@ struct header {
     char boot_id[TEXT];   /* tells hosts of one name apart */
     cpu_set_t cpus;       /* where the rank may run */
     uint64_t settings[RCX_SHARED_SETTINGS];
+    uint64_t credit_bytes;
 };
 
 void rcx_kernel_id(char *text, size_t bytes)
@@ -36,8 +37,10 @@ void rcx_kernel_id(char *text, size_t bytes)
 static void describe_self(const struct rcx_context *context, struct header *h)
 {
     *h = (struct header){.magic = "RCX", .wire_version = WIRE_VERSION};
-    if (context->transport)
+    if (context->transport) {
         context->transport->ops->version(h->transport, sizeof h->transport);
+        h->credit_bytes = context->transport->credit_bytes;
+    }
     gethostname(h->host, sizeof h->host - 1);
     rcx_kernel_id(h->boot_id, sizeof h->boot_id);
     CPU_ZERO(&h->cpus);
@@ -116,7 +119,7 @@ rcx_status_t rcx_peer_address(struct rcx_boot *boot, const struct rcx_log *log,
     return RCX_OK;
 }
 
-static rcx_status_t compare(const struct rcx_context *context, int rank,
+static rcx_status_t compare(struct rcx_context *context, int rank,
                             const uint64_t mine[RCX_SHARED_SETTINGS])
 {
     struct header peer;
@@ -132,16 +135,20 @@ static rcx_status_t compare(const struct rcx_context *context, int rank,
                             "%s is not that of rank %d: RCX_ variables, and "
                             "the order given to rcx_init(), must be equal on "
                             "all ranks", rcx_config_shared_name(i), rank);
+    if (peer.credit_bytes < context->credit_bytes)
+        context->credit_bytes = peer.credit_bytes;
     return RCX_OK;
 }
 
-rcx_status_t rcx_peer_compare_settings(const struct rcx_context *context)
+rcx_status_t rcx_peer_compare_settings(struct rcx_context *context)
 {
     const struct rcx_boot *boot = context->boot;
     uint64_t mine[RCX_SHARED_SETTINGS];
     rcx_status_t status = RCX_OK;
 
     rcx_config_hash(&context->config, mine);
+    if (context->transport)
+        context->credit_bytes = context->transport->credit_bytes;
     /* the others in this process may not have published yet */
     for (int i = 0; i < boot->size && !boot->one_process; i++)
         if (i != boot->rank && status == RCX_OK)

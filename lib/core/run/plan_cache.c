@@ -9,7 +9,7 @@
 #include "core/base/hash.h"
 #include "core/sched/params.h"
 
-enum { OWN_SCRATCH = 4096 };
+enum { OWN_SCRATCH = 4096, LIGHTEST = RCX_AHEAD / 64 };
 
 /* What distinguishes calls but for recvcounts. */
 static uint64_t hash_call(const struct rcx_call *c)
@@ -141,14 +141,17 @@ static void fill_displs(struct rcx_entry *e, const struct rcx_call *call,
     e->call.recvcounts = NULL;
 }
 
+/* Messages of credit_bytes and more get a credit. */
 static rcx_status_t build_piece(struct rcx_comm *comm, struct rcx_entry *e,
                                 const struct rcx_shape *shape,
-                                struct rcx_piece *piece)
+                                struct rcx_piece *piece, size_t credit_bytes)
 {
     struct rcx_builder *b = &comm->context->builder;
     const uint32_t window = rcx_tag_message_window(&comm->context->layout);
 
     rcx_row_build(b, e->method.algo, shape, &piece->row);
+    rcx_sched_credit(b, credit_bytes / shape->elem_bytes +
+                            (credit_bytes % shape->elem_bytes > 0));
 
     const rcx_status_t status = rcx_sched_finish(b, window, &piece->plan);
 
@@ -159,13 +162,26 @@ static rcx_status_t build_piece(struct rcx_comm *comm, struct rcx_entry *e,
     if (status != RCX_OK)
         return status;
     piece->entry = e;
-    piece->end = e->segments += piece->row.segments;
     piece->out_count = rcx_row_out_count(&piece->row, shape);
     piece->scratch_bytes = piece->plan->scratch * shape->elem_bytes;
     piece->owns_scratch = piece->scratch_bytes <= OWN_SCRATCH;
     e->bytes += sizeof *piece + piece->plan->bytes +
                 rcx_exec_bytes(piece->plan);
     return RCX_OK;
+}
+
+static void set_row(struct rcx_entry *e, struct rcx_cutter *cutter,
+                    struct rcx_piece *piece)
+{
+    size_t bytes;
+
+    rcx_cutter_next(cutter, &piece->row);
+    piece->end = e->segments += piece->row.segments;
+    if (!e->one_way)
+        return;
+    bytes = piece->row.width * e->combine.reducer.elem_bytes;
+    piece->weight = bytes < LIGHTEST ? LIGHTEST : bytes;
+    e->weight += piece->row.segments * piece->weight;
 }
 
 /* A piece for each row of segments, which share its plan. */
@@ -181,11 +197,17 @@ static rcx_status_t make_pieces(struct rcx_comm *comm, struct rcx_entry *e,
         return RCX_ERR_NOMEM;
     while (rcx_cutter_next(&cutter, &row))
         rows++;
-    e->pieces = rcx_heap_zalloc(heap, rows * sizeof *e->pieces);
-    e->piece_count = e->pieces ? rows : 0;
+    e->piece_count = e->one_way ? 2 * rows : rows;
+    e->pieces = rcx_heap_zalloc(heap, e->piece_count * sizeof *e->pieces);
+    if (!e->pieces)
+        e->piece_count = rows = 0;
     rcx_cutter_rewind(&cutter);
-    for (size_t i = 0; i < e->piece_count; i++)
-        rcx_cutter_next(&cutter, &e->pieces[i].row);
+    for (size_t i = 0; i < rows; i++)
+        set_row(e, &cutter, &e->pieces[i]);
+    for (size_t i = rows; i < e->piece_count; i++) {
+        e->pieces[i] = e->pieces[i - rows];
+        e->pieces[i - rows].credited = &e->pieces[i];
+    }
     rcx_cutter_close(&cutter);
     return e->pieces ? RCX_OK : RCX_ERR_NOMEM;
 }
@@ -197,8 +219,13 @@ static rcx_status_t build_pieces(struct rcx_comm *comm, struct rcx_entry *e,
 
     if (status != RCX_OK)
         return rcx_fail(&comm->context->log, status, "no memory for a plan");
-    for (size_t i = 0; i < e->piece_count && status == RCX_OK; i++)
-        status = build_piece(comm, e, shape, &e->pieces[i]);
+    for (size_t i = 0; i < e->piece_count && status == RCX_OK; i++) {
+        struct rcx_piece *piece = &e->pieces[i];
+        const bool is_for_all = e->one_way && !piece->credited;
+
+        status = build_piece(comm, e, shape, piece,
+                             is_for_all ? 0 : comm->context->credit_bytes);
+    }
     return status;
 }
 

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-enum { SLAB = 32, AHEAD = 64, AHEAD_BYTES = 4 << 20 };
+enum { SLAB = 32 };
 
 struct rcx_request_slab {
     struct rcx_request_slab *next;
@@ -278,19 +278,17 @@ static size_t offset_of(const struct rcx_piece *piece, uint64_t segment)
 
 /*
  * Who only sends may be far ahead of who receives, whose memory then fills with
- * messages that it does not expect yet. So now and then a send waits until it
- * is received.
+ * messages that it does not expect yet. So now and then senders wait for
+ * credits: all ranks count the same segments, in the order of calls, so they
+ * agree on when.
  */
-static bool is_far_ahead(struct rcx_comm *comm, const struct rcx_piece *piece)
+static struct rcx_piece *credited_if_due(struct rcx_request *r,
+                                         struct rcx_piece *piece)
 {
-    comm->ahead++;
-    comm->ahead_bytes +=
-        piece->row.width * piece->entry->combine.reducer.elem_bytes;
-    if (comm->ahead < AHEAD && comm->ahead_bytes < AHEAD_BYTES)
-        return false;
-    comm->ahead = 0;
-    comm->ahead_bytes = 0;
-    return true;
+    const uint64_t before = r->ahead / RCX_AHEAD;
+
+    r->ahead += piece->weight;
+    return r->ahead / RCX_AHEAD > before ? piece->credited : piece;
 }
 
 /* The operands of the rounds before and after. */
@@ -307,13 +305,15 @@ static int32_t *verdict_of(struct rcx_exec *x)
 static struct rcx_exec *prepare_segment(struct rcx_request *r, uint64_t segment)
 {
     struct rcx_piece *piece = piece_of(r, segment);
-    struct rcx_exec *x = rcx_exec_get(r->comm, piece);
+    struct rcx_exec *x;
 
+    if (piece->credited)
+        piece = credited_if_due(r, piece);
+    x = rcx_exec_get(r->comm, piece);
     if (!x)
         return NULL;
     x->owner = r;
     x->segment = segment;
-    x->sync = piece->entry->one_way && is_far_ahead(r->comm, piece);
     x->tag_base = (piece->entry->tag ^ r->mark) |
                   rcx_tag_sequence(&x->layout, r->sequence + segment);
     if (piece->entry != r->entry) {
@@ -527,6 +527,8 @@ void rcx_request_launch(struct rcx_request *r)
     r->timeout_ns = comm->timeout_ns;
     r->sequence = comm->sequence;
     comm->sequence += r->total;
+    r->ahead = comm->ahead;
+    comm->ahead += r->entry->weight;
     comm->calls++;
     comm->mark = (comm->mark - comm->mark_mask) & comm->mark_mask;
     r->mark = comm->mark;

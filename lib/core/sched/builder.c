@@ -199,6 +199,11 @@ void rcx_step_copy(struct rcx_builder *b, struct rcx_span dst,
                       .count = dst.count});
 }
 
+void rcx_step_credit(struct rcx_builder *b, enum rcx_step_kind kind, int peer)
+{
+    append(b, (struct rcx_step){.kind = (uint8_t)kind, .peer = peer});
+}
+
 struct rcx_span rcx_span_scratch(struct rcx_builder *b, size_t count)
 {
     const struct rcx_span span = {RCX_BUFFER_TMP, b->scratch, count};

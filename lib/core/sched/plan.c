@@ -11,21 +11,33 @@
 struct stream {
     uint64_t key; /* peer and direction, plus one; 0: free */
     uint32_t count;
+    uint32_t first;  /* the step of the oldest message */
     uint32_t last;   /* the step of the newest message */
     uint32_t behind; /* the step of the message a window behind the newest */
 };
 
 static struct stream *stream_of(struct stream *streams, uint32_t mask,
-                                const struct rcx_step *step)
+                                int peer, unsigned kind)
 {
-    const uint64_t key =
-        2 * (uint64_t)step->peer + (step->kind == RCX_STEP_SEND) + 1;
+    const uint64_t key = 2 * (uint64_t)peer + (kind == RCX_STEP_SEND) + 1;
     uint32_t at = (uint32_t)((key * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
 
     while (streams[at & mask].key != 0 && streams[at & mask].key != key)
         at++;
     streams[at & mask].key = key;
     return &streams[at & mask];
+}
+
+/* A credit goes to peer once all that peer sent is here. */
+static void wait_for_all(const struct stream *from_peer, const uint32_t *next,
+                         uint32_t credit, struct rcx_edges *edges)
+{
+    uint32_t at = from_peer->first;
+
+    for (uint32_t i = 0; i < from_peer->count; i++) {
+        rcx_edge_add(edges, at, credit);
+        at = next[at];
+    }
 }
 
 /*
@@ -57,11 +69,12 @@ static rcx_status_t number_messages(struct rcx_builder *b, uint32_t window,
         if (!rcx_step_is_message(step->kind))
             continue;
 
-        struct stream *stream = stream_of(streams, size - 1, step);
+        struct stream *stream =
+            stream_of(streams, size - 1, step->peer, step->kind);
 
         step->message = stream->count++;
         if (step->message == 0)
-            stream->behind = i;
+            stream->first = stream->behind = i;
         else
             next[stream->last] = i;
         stream->last = i;
@@ -69,6 +82,9 @@ static rcx_status_t number_messages(struct rcx_builder *b, uint32_t window,
             rcx_edge_add(edges, stream->behind, i);
             stream->behind = next[stream->behind];
         }
+        if (step->count == 0 && step->kind == RCX_STEP_SEND)
+            wait_for_all(stream_of(streams, size - 1, step->peer,
+                                   RCX_STEP_RECV), next, i, edges);
     }
     return edges->failed ? RCX_ERR_NOMEM : RCX_OK;
 }

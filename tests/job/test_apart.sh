@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Who has returned is not needed any more. Usage:
+# test_apart.sh RCXRUN APART_MAIN CALLS
+#
+# CALLS of each of four collectives in each case.
+
+set -u
+
+if [ $# -ne 3 ]; then
+    echo "usage: $0 RCXRUN APART_MAIN CALLS" >&2
+    exit 2
+fi
+rcxrun=$(realpath "$1")
+main=$(realpath "$2")
+calls=$3
+# shellcheck source=tests/job/tap.sh
+source "$(dirname "$0")/tap.sh"
+unset "${!RCX_@}"
+bound=(timeout -k 5 240)
+tcp=(RCX_UCX_TLS=tcp,self RCX_UCX_NET_DEVICES=lo)
+ring=(RCX_ALLREDUCE=ring RCX_REDUCE=ring RCX_REDUCE_SCATTER=ring)
+tree=(RCX_ALLREDUCE=tree RCX_REDUCE=tree RCX_REDUCE_SCATTER=reduce_then_scatter)
+halving=(RCX_ALLREDUCE=rabenseifner RCX_REDUCE=rabenseifner
+         RCX_REDUCE_SCATTER=recursive_halving)
+
+# try RANKS SENTENCE VARIABLE=VALUE...
+try() {
+    local -r ranks=$1 sentence=$2
+    shift 2
+    : >"$scratch/host"
+    run 0 env "$@" "$rcxrun" -n "$ranks" "$main" "$scratch/host" "$calls" \
+        $((4 << 20)) && [ ! -s "$err" ]
+    ok $? "$ranks ranks, $sentence"
+}
+
+try 2 "default lanes"
+try 3 "default lanes"
+try 4 "default lanes"
+try 3 "ring" "${ring[@]}"
+try 3 "tree" "${tree[@]}"
+try 4 "halving" "${halving[@]}"
+try 3 "all is rendezvous" UCX_RNDV_THRESH=0
+try 3 "rendezvous from 1 KB on" RCX_UCX_RNDV_THRESH=1K
+try 3 "UCX decides on rendezvous" UCX_RNDV_THRESH=auto
+try 3 "all is eager" UCX_RNDV_THRESH=inf
+try 2 "no CMA" RCX_UCX_TLS=^cma
+try 2 "TCP" "${tcp[@]}"
+try 3 "TCP" "${tcp[@]}"
+try 3 "TCP, ring" "${tcp[@]}" "${ring[@]}"
+try 3 "TCP, tree" "${tcp[@]}" "${tree[@]}"
+try 3 "TCP, all is rendezvous" "${tcp[@]}" UCX_RNDV_THRESH=0
+try 3 "TCP, all is eager" "${tcp[@]}" UCX_RNDV_THRESH=inf
+
+echo "1..$number"
+exit $((failed > 0))

@@ -25,6 +25,7 @@ struct ucp {
     ucp_worker_h worker;
     ucp_address_t *address;
     ucp_ep_h *endpoints; /* by rank; NULL: not connected yet */
+    unsigned char *unreachable; /* by rank */
     bool wakeup;
     bool is_flushing;
     int flushes; /* of endpoints, that are not over */
@@ -44,6 +45,15 @@ static rcx_status_t fail(const struct ucp *u, const char *what,
                     status == UCS_ERR_NO_MEMORY ? RCX_ERR_NOMEM
                                                 : RCX_ERR_TRANSPORT,
                     "%s: %s", what, ucs_status_string(status));
+}
+
+/* Of a message; who gave it says so. */
+static rcx_status_t trouble(struct ucp *u, const char *what,
+                            ucs_status_t status)
+{
+    snprintf(u->base.trouble, sizeof u->base.trouble, "%s: %s", what,
+             ucs_status_string(status));
+    return status == UCS_ERR_NO_MEMORY ? RCX_ERR_NOMEM : RCX_ERR_TRANSPORT;
 }
 
 /* ---- Completion ----------------------------------------------------------- */
@@ -228,6 +238,7 @@ static void close_all(struct rcx_transport *t)
     if (u->context)
         ucp_cleanup(u->context);
     rcx_heap_free(u->heap, u->base.dead);
+    rcx_heap_free(u->heap, u->unreachable);
     rcx_heap_free(u->heap, u->endpoints);
     rcx_heap_free(u->heap, u);
 }
@@ -250,9 +261,10 @@ static rcx_status_t open(const struct rcx_transport_args *args,
     u->wakeup = args->wakeup;
     u->endpoints = rcx_heap_zalloc(
         u->heap, (size_t)u->boot->size * sizeof *u->endpoints);
+    u->unreachable = rcx_heap_zalloc(u->heap, (size_t)u->boot->size);
     if (args->looks_for_dead)
         u->base.dead = rcx_heap_zalloc(u->heap, (size_t)u->boot->size);
-    if (!u->endpoints || (args->looks_for_dead && !u->base.dead)) {
+    if (!u->endpoints || !u->unreachable || (args->looks_for_dead && !u->base.dead)) {
         status = rcx_fail(u->log, RCX_ERR_NOMEM, "no memory for endpoints");
         goto close_transport;
     }
@@ -298,6 +310,23 @@ static void peer_died(void *arg, ucp_ep_h endpoint, ucs_status_t status)
     }
 }
 
+/* There is no way to peer: once is enough to find that out, and notes will not
+ * get there either. */
+static rcx_status_t lose(struct ucp *u, int peer, ucs_status_t status)
+{
+    char here[64] = "", there[64];
+    const char *tls = rcx_ucp_user_setting("TLS");
+
+    u->unreachable[peer] = 1;
+    gethostname(here, sizeof here - 1);
+    rcx_peer_host(u->boot, u->log, peer, there, sizeof there);
+    snprintf(u->base.trouble, sizeof u->base.trouble,
+             "%s%s leads from %s to rank %d on %s: %s",
+             tls ? "no transport of UCX_TLS=" : "no transport", tls ? tls : "",
+             here, peer, there, ucs_status_string(status));
+    return status == UCS_ERR_NO_MEMORY ? RCX_ERR_NOMEM : RCX_ERR_TRANSPORT;
+}
+
 static rcx_status_t reach(struct ucp *u, int peer)
 {
     ucp_ep_params_t params = {.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS};
@@ -307,6 +336,8 @@ static rcx_status_t reach(struct ucp *u, int peer)
     ucs_status_t ucs;
     rcx_status_t status;
 
+    if (u->unreachable[peer])
+        return RCX_ERR_TRANSPORT;
     version(own_version, sizeof own_version);
     status = rcx_peer_address(u->boot, u->log, peer, own_version, &remote,
                               &bytes);
@@ -321,7 +352,7 @@ static rcx_status_t reach(struct ucp *u, int peer)
     }
     ucs = ucp_ep_create(u->worker, &params, &u->endpoints[peer]);
     if (ucs != UCS_OK)
-        return fail(u, "ucp_ep_create", ucs);
+        return lose(u, peer, ucs);
     u->base.endpoints++;
     return RCX_OK;
 }
@@ -332,7 +363,7 @@ static inline rcx_status_t sent(struct ucp *u, ucs_status_ptr_t result,
     if (result == NULL)
         return RCX_OK;
     if (UCS_PTR_IS_ERR(result))
-        return fail(u, "a send", UCS_PTR_STATUS(result));
+        return trouble(u, "a send", UCS_PTR_STATUS(result));
     m->handle = result;
     return RCX_IN_PROGRESS;
 }
@@ -379,7 +410,7 @@ static rcx_status_t post_recv(struct rcx_transport *t, int peer, void *buffer,
     result = ucp_tag_recv_nbx(u->worker, buffer, bytes, tag, UINT64_MAX,
                               &u->receiving);
     if (UCS_PTR_IS_ERR(result))
-        return fail(u, "ucp_tag_recv_nbx", UCS_PTR_STATUS(result));
+        return trouble(u, "a receive", UCS_PTR_STATUS(result));
     if (m->status == RCX_IN_PROGRESS) /* else the callback has run */
         m->handle = result;
     return RCX_IN_PROGRESS;

@@ -34,8 +34,7 @@ static const char *rendezvous_threshold(const struct rcx_transport_args *args, i
     return has_cma && !is_crowded && rcx_cma_pays(args->heap) ? "16K" : "512K";
 }
 
-/* What the user set, for RCX or for all of UCX; NULL: nothing. */
-static const char *user_setting(const char *name)
+const char *rcx_ucp_user_setting(const char *name)
 {
     static const char prefix[] = "RCX_";
     char variable[64];
@@ -110,7 +109,7 @@ static void tell_price(const struct rcx_log *log)
 rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
                             ucp_config_t *config, size_t *credit_bytes_p)
 {
-    const char *folder = user_setting("POSIX_DIR");
+    const char *folder = rcx_ucp_user_setting("POSIX_DIR");
     const char *shm = folder ? folder : "/dev/shm", *tls = NULL;
     struct rcx_node node;
     const rcx_status_t status = rcx_node_meet(&node, args->boot, shm);
@@ -121,14 +120,14 @@ rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
         return status;
     if (args->looks_for_dead)
         tell_price(args->log);
-    if (!user_setting("TLS"))
+    if (!rcx_ucp_user_setting("TLS"))
         tls = excluded(args->log, &node, ranks, shm);
     if (tls)
         ucp_config_modify(config, "TLS", tls);
-    if (!user_setting("RNDV_THRESH"))
+    if (!rcx_ucp_user_setting("RNDV_THRESH"))
         ucp_config_modify(
             config, "RNDV_THRESH",
             rendezvous_threshold(args, ranks, !rcx_node_refuses_cma(&node)));
-    *credit_bytes_p = credit_bytes(user_setting("RNDV_THRESH"));
+    *credit_bytes_p = credit_bytes(rcx_ucp_user_setting("RNDV_THRESH"));
     return RCX_OK;
 }

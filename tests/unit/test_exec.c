@@ -434,13 +434,16 @@ static void messages_done_at_once_need_no_progress(void **state)
 static void a_transport_that_refuses_ends_the_execution_with_its_error(
     void **state)
 {
+    struct rcx_exec *x;
+
     (void)state;
     notes_open(RCX_ERR_TRANSPORT);
-    assert_true(rcx_exec_start(bench.execs[1]));
-    assert_status(bench.execs[1]->status, RCX_ERR_TRANSPORT);
-    assert_string_equal(notes.calls, "ssrrs"); /* work is skipped */
-    assert_int_equal(notes.bytes[1], 0);       /* peers learn of it */
-    assert_int_equal(notes.bytes[4], 0);
+    x = bench.execs[1];
+    assert_true(rcx_exec_start(x));
+    assert_status(x->status, RCX_ERR_TRANSPORT);
+    assert_string_equal(notes.calls, "s"); /* once is enough */
+    assert_int_equal(x->steps_left, bench.plans[1]->step_count);
+    assert_int_equal(x->lost, notes.messages[0]->step->peer);
     bench_close();
 }
 
@@ -453,9 +456,10 @@ static void a_message_that_fails_later_fails_the_execution(void **state)
     x = bench.execs[1];
     assert_false(rcx_exec_start(x));
     notes.messages[2]->status = RCX_ERR_PEER_FAILED;
-    assert_false(rcx_exec_advance(x, notes.messages[2]));
-    assert_string_equal(notes.calls, "ssrrcs");
-    assert_int_equal(notes.bytes[5], 0);
+    assert_true(rcx_exec_advance(x, notes.messages[2]));
+    assert_string_equal(notes.calls, "ssrrc"); /* what waits for it never is */
+    assert_true(x->steps_left > 0);
+    assert_int_equal(x->lost, notes.messages[2]->step->peer);
     assert_status(x->status, RCX_ERR_PEER_FAILED);
     bench_close();
 }

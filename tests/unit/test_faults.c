@@ -292,9 +292,75 @@ static void every_rank_that_lives_has_a_result_or_an_error(void **state)
         assert_true(trials < 1000 || by_fault[f] > 0);
 }
 
+/* ---- One message --------------------------------------------------------------- */
+
+static bool was_hit(const struct trial *t)
+{
+    for (int op = 0; op < OPS; op++)
+        if (t->refused[t->victim] != RCX_OK ||
+            t->requests[t->victim][op]->status != RCX_OK)
+            return true;
+    return false;
+}
+
+/* The victim's message number after is an error. Nobody has a deadline. False:
+ * it gives no such message. */
+static bool lose_a_message(struct trial *t, const struct rcx_algo *algo,
+                           int victim, uint64_t after)
+{
+    const struct rcx_sim_fault fault = {.rank = victim, .fails = true,
+                                        .after = after};
+    bool hit;
+
+    memset(t, 0, sizeof *t);
+    t->victim = victim;
+    assert_ok(job_open(&t->job, 5, &(struct job_options){.seed = after}));
+    t->coll = algo->coll;
+    t->count = 30;
+    job_force(&t->job, algo, SIZE_MAX);
+    rcx_sim_set_fault(t->job.sim, &fault);
+    for (int r = 0; r < t->job.size; r++)
+        t->job.contexts[r]->log.fn = ignore;
+    for (int r = 0; r < t->job.size; r++)
+        start_rank(t, r);
+    if (!run(t))
+        fail_msg("%s %s: somebody hangs after message %llu of rank %d",
+                 rcx_coll_name(algo->coll), algo->name,
+                 (unsigned long long)after, t->victim);
+    turn(t); /* who was done already hears of it as well */
+    hit = was_hit(t);
+    for (int r = 0; r < t->job.size && hit; r++)
+        if (world_of(&t->job, r)->failed == RCX_OK)
+            fail_msg("%s %s: rank %d knows nothing of message %llu of rank %d",
+                     rcx_coll_name(algo->coll), algo->name, r,
+                     (unsigned long long)after, t->victim);
+    close_trial(t);
+    return hit;
+}
+
+static void a_message_that_is_lost_fails_all_ranks_without_a_deadline(
+    void **state)
+{
+    static struct trial t;
+
+    (void)state;
+    for (int i = 0; rcx_algo_table[i]; i++) {
+        const struct rcx_algo *algo = rcx_algo_table[i];
+        uint64_t after = 0;
+
+        if (algo->coll == RCX_COLL_BARRIER)
+            continue;
+        while (lose_a_message(&t, algo, i % 5, after))
+            after++;
+        assert_true(after >= OPS); /* the first one of each call at least */
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(
+            a_message_that_is_lost_fails_all_ranks_without_a_deadline),
         cmocka_unit_test(every_rank_that_lives_has_a_result_or_an_error),
     };
 

@@ -6,7 +6,8 @@
  *
  * An execution that failed goes on to its end, so that no peer hangs and no
  * buffer stays under a transport's feet: it skips local work and sends empty
- * messages, which tell the receiver that it failed, too.
+ * messages, which tell the receiver that it failed, too. Where a message is
+ * lost there is no such end: it stops, with steps left.
  */
 #include "core/exec/exec.h"
 
@@ -157,6 +158,16 @@ static inline void complete(struct rcx_exec *x, const struct rcx_step *step)
     }
 }
 
+/* Whether a step's error is a message that never comes: a peer would wait for
+ * it, or this rank would. One that is too long has come. */
+static bool is_lost(struct rcx_exec *x, const struct rcx_step *step,
+                    rcx_status_t status)
+{
+    fail(x, status);
+    x->lost = step->peer;
+    return rcx_step_is_message(step->kind) && status != RCX_ERR_MISMATCH;
+}
+
 /* Issue ready steps until none is left; messages go before local work. */
 static bool run(struct rcx_exec *x)
 {
@@ -182,8 +193,8 @@ static bool run(struct rcx_exec *x)
 
         if (status == RCX_IN_PROGRESS)
             continue;
-        if (status != RCX_OK)
-            fail(x, status);
+        if (status != RCX_OK && is_lost(x, step, status))
+            return true;
         complete(x, step);
     }
 }
@@ -203,10 +214,12 @@ bool rcx_exec_advance(struct rcx_exec *x, struct rcx_message *m)
 {
     const struct rcx_step *step = m->step;
 
-    if (m->status != RCX_OK)
-        fail(x, m->status);
-    else if (step->kind == RCX_STEP_RECV)
-        check_arrival(x, m);
+    if (m->status == RCX_OK) {
+        if (step->kind == RCX_STEP_RECV)
+            check_arrival(x, m);
+    } else if (is_lost(x, step, m->status)) {
+        return true;
+    }
     complete(x, step);
     return run(x);
 }

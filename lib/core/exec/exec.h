@@ -32,6 +32,7 @@ struct rcx_exec {
     uint64_t tag_base;
     size_t elem_bytes;
     rcx_status_t status;        /* the first error; sends are empty from then */
+    int lost;                   /* the peer of the message that is */
     uint32_t steps_left;        /* abandoned: messages under way */
     uint32_t first_message;     /* the queue of ready steps: messages from */
     uint32_t last_message;      /* the front, local work from the back; what */
@@ -54,12 +55,13 @@ void rcx_exec_init(struct rcx_exec *x, const struct rcx_plan *plan,
                    const struct rcx_exec_setting *setting);
 
 /*
- * Start: base, tag_base and sync are set by the caller. True: it is complete
- * already, with x->status.
+ * Start: base and tag_base are set by the caller. True: it is over already,
+ * with x->status; complete, or with steps left, since a message of x->lost is
+ * lost and x is to be abandoned.
  */
 bool rcx_exec_start(struct rcx_exec *x);
 
-/* Take a completed message into account. True: x is complete. */
+/* Take a completed message into account. True: x is over, as above. */
 bool rcx_exec_advance(struct rcx_exec *x, struct rcx_message *m);
 
 /*

@@ -49,6 +49,7 @@ struct rcx_transport {
     unsigned char *dead;      /* peers found dead, by rank; NULL: not looked for */
     unsigned deaths;          /* so many */
     int endpoints; /* opened so far, to as many peers */
+    char trouble[256]; /* what a send or recv failed of; "": it says nothing */
     size_t credit_bytes; /* of a message of so many or more, one side may be
                             complete while the other still needs its progress */
 };
@@ -98,7 +99,7 @@ struct rcx_transport_ops {
 
     /*
      * RCX_OK: done at once (recv: m->bytes is set). RCX_IN_PROGRESS: m is
-     * completed later, by progress. Errors are logged.
+     * completed later, by progress. Of an error, t->trouble says why.
      */
     rcx_status_t (*send)(struct rcx_transport *t, int peer, const void *buffer,
                          size_t bytes, uint64_t tag, struct rcx_message *m);

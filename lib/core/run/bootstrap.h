@@ -86,6 +86,10 @@ rcx_status_t rcx_peer_address(struct rcx_boot *boot, const struct rcx_log *log,
                               int rank, const char *version,
                               const void **address_p, size_t *bytes_p);
 
+/* The host that a peer runs on; "?" where that cannot be found out. */
+void rcx_peer_host(struct rcx_boot *boot, const struct rcx_log *log, int rank,
+                   char *text, size_t bytes);
+
 /* What tells running kernels apart; "" where it is not known. */
 void rcx_kernel_id(char *text, size_t bytes);
 

@@ -119,6 +119,17 @@ rcx_status_t rcx_peer_address(struct rcx_boot *boot, const struct rcx_log *log,
     return RCX_OK;
 }
 
+void rcx_peer_host(struct rcx_boot *boot, const struct rcx_log *log, int rank,
+                   char *text, size_t bytes)
+{
+    struct header h;
+    const void *rest;
+    const bool known = look_up(boot, log, rank, &h, &rest) == RCX_OK;
+
+    h.host[TEXT - 1] = '\0';
+    snprintf(text, bytes, "%s", known ? h.host : "?");
+}
+
 static rcx_status_t compare(struct rcx_context *context, int rank,
                             const uint64_t mine[RCX_SHARED_SETTINGS])
 {

@@ -359,10 +359,47 @@ static void end_round(struct rcx_request *r, struct rcx_exec *x)
         r->status = (rcx_status_t)*verdict_of(x);
 }
 
+/* Unless it is. */
+static void record(struct rcx_request *r)
+{
+    if (r->is_recorded)
+        return;
+    r->record = rcx_recorder_begin(&r->comm->recorder, &r->entry->record,
+                                   r->sequence, r->begin);
+    r->is_recorded = true;
+}
+
+#define WHICH "%s of %zu elements, number %llu on communicator %u: %s"
+#define WHICH_OF(r) \
+    rcx_coll_name((r)->entry->call.coll), (r)->entry->call.count, \
+        (unsigned long long)(r)->sequence, (r)->comm->id, \
+        rcx_status_string((r)->status)
+
+/*
+ * A message of x is lost: the communicator cannot go on. Its operations are
+ * given up at the next rcx_watch(), this one and x included.
+ */
+__attribute__((noinline)) static void break_off(struct rcx_request *r,
+                                                const struct rcx_exec *x)
+{
+    char *why = x->transport->trouble;
+
+    record(r);
+    r->status = x->status;
+    r->total = r->launched;
+    rcx_comm_fail(r->comm, x->status, &x->lost, 1, WHICH "%s%s", WHICH_OF(r),
+                  why[0] ? ": " : "", why);
+    why[0] = '\0';
+}
+
 static void finish_segment(struct rcx_request *r, struct rcx_exec *x)
 {
     const struct rcx_piece *piece = x->home;
 
+    if (__builtin_expect(x->steps_left > 0, 0)) {
+        break_off(r, x);
+        return;
+    }
     if (r->status == RCX_OK)
         r->status = x->status;
     if (piece->entry != r->entry && r->status == RCX_OK)
@@ -400,12 +437,6 @@ void rcx_request_delete(struct rcx_request *r)
     return_to_pool(r->comm->context, r);
 }
 
-#define WHICH "%s of %zu elements, number %llu on communicator %u: %s"
-#define WHICH_OF(r) \
-    rcx_coll_name((r)->entry->call.coll), (r)->entry->call.count, \
-        (unsigned long long)(r)->sequence, (r)->comm->id, \
-        rcx_status_string((r)->status)
-
 /* The user's op failing leaves all ranks in step; anything else does not. */
 static void settle(struct rcx_request *r)
 {
@@ -415,16 +446,6 @@ static void settle(struct rcx_request *r)
         rcx_log_line(&comm->context->log, RCX_LOG_ERROR, WHICH, WHICH_OF(r));
     else
         rcx_comm_fail(comm, r->status, NULL, 0, WHICH, WHICH_OF(r));
-}
-
-/* Unless it is. */
-static void record(struct rcx_request *r)
-{
-    if (r->is_recorded)
-        return;
-    r->record = rcx_recorder_begin(&r->comm->recorder, &r->entry->record,
-                                   r->sequence, r->begin);
-    r->is_recorded = true;
 }
 
 /* Who waits inside has looked at the clock if that took long. A look costs a

@@ -277,6 +277,30 @@ static int fail_to_open(struct host *h)
     return 0;
 }
 
+static void count_lines(rcx_log_level_t level, const char *text, void *arg)
+{
+    (void)level;
+    *(int *)arg += strstr(text, "UCX_TLS=self") ? 1 : 100;
+}
+
+/* No transport leads to the others. */
+static int find_nobody(struct host *h)
+{
+    rcx_context_t *context = NULL;
+    double in = 1, out;
+    int lines = 0;
+
+    setenv("UCX_TLS", "self", 1);
+    if (open_context(h, count_lines, &lines, &context) != RCX_OK)
+        return complain(h, "rcx_init failed");
+    if (rcx_allreduce(&in, &out, 1, RCX_FLOAT64, RCX_SUM,
+                      rcx_world(context)) != RCX_ERR_TRANSPORT)
+        return complain(h, "not RCX_ERR_TRANSPORT");
+    if (rcx_finalize(&context) != RCX_OK || lines != 1)
+        return complain(h, "rcx_finalize failed, or another number of lines");
+    return 0;
+}
+
 /* ---- The parent ---------------------------------------------------------- */
 
 enum { PATIENCE_SECONDS = 60 /* so that a hang ends */ };
@@ -441,9 +465,17 @@ static void a_barrier_that_is_polled_has_a_deadline(void **state)
     run_team(&team);
 }
 
+static void ranks_that_cannot_be_reached_are_an_error(void **state)
+{
+    (void)state;
+    for (int size = 2; size <= 4; size++)
+        run_job(size, find_nobody);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ranks_that_cannot_be_reached_are_an_error),
         cmocka_unit_test(need_6_forked_ranks_reduce),
         cmocka_unit_test(a_host_that_fails_is_a_launch_error),
         cmocka_unit_test(ranks_leave_whatever_the_host_s_barrier_is),

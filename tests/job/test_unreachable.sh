@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# No transport leads from one rank to another: the job ends, and says why.
+# Usage: test_unreachable.sh RCXRUN EXAMPLE_ALLREDUCE
+
+set -u
+
+if [ $# -ne 2 ]; then
+    echo "usage: $0 RCXRUN EXAMPLE_ALLREDUCE" >&2
+    exit 2
+fi
+rcxrun=$(realpath "$1")
+example=$(realpath "$2")
+# shellcheck source=tests/job/tap.sh
+source "$(dirname "$0")/tap.sh"
+unset "${!RCX_@}" "${!UCX_@}"
+bound=(timeout -k 5 60)
+host=$(uname -n)
+
+# A line at most from each rank, one at least, and nobody's name is missing.
+is_clear() {
+    local -r from=$1 lines=$(grep -c '^rcx error: ' "$err")
+    local -r why="no transport of UCX_TLS=$2 leads from $host to rank [0-9]* on $host"
+    [ "$lines" -ge 1 ] && [ "$lines" -le "$from" ] &&
+        [ "$(grep -c "^rcx error: \[[0-9]*\] .*$why" "$err")" -ge 1 ] &&
+        [ -z "$(grep '^rcx error: ' "$err" | cut -d' ' -f3 | uniq -d)" ]
+}
+
+for variable in UCX_TLS=self UCX_TLS=cma RCX_UCX_TLS=self; do
+    for ranks in 2 3; do
+        run 1 env "$variable" "$rcxrun" -n $ranks "$example" &&
+            is_clear $ranks "${variable#*=}"
+        ok $? "$ranks ranks, $variable"
+    done
+done
+# With -k nobody is ended because another rank was.
+run 1 env UCX_TLS=self "$rcxrun" -k -n 3 "$example" && is_clear 3 self &&
+    [ "$(grep -c '^rcx error: ' "$err")" -eq 3 ]
+ok $? "every rank ends by itself"
+
+echo "1..$number"
+exit $((failed > 0))

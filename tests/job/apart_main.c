@@ -19,7 +19,7 @@
 
 #include "rank.h"
 
-enum { PATIENCE_S = 30, MOST_RANKS = 16 };
+enum { PATIENCE_S = 60, MOST_RANKS = 16 };
 
 struct host_barrier {
     _Atomic int arrived;

@@ -25,13 +25,15 @@ tree=(RCX_ALLREDUCE=tree RCX_REDUCE=tree RCX_REDUCE_SCATTER=reduce_then_scatter)
 halving=(RCX_ALLREDUCE=rabenseifner RCX_REDUCE=rabenseifner
          RCX_REDUCE_SCATTER=recursive_halving)
 
+largest=$((4 << 20))
+
 # try RANKS SENTENCE VARIABLE=VALUE...
 try() {
     local -r ranks=$1 sentence=$2
     shift 2
     : >"$scratch/host"
     run 0 env "$@" "$rcxrun" -n "$ranks" "$main" "$scratch/host" "$calls" \
-        $((4 << 20)) && [ ! -s "$err" ]
+        "$largest" && [ ! -s "$err" ]
     ok $? "$ranks ranks, $sentence"
 }
 
@@ -46,12 +48,20 @@ try 3 "rendezvous from 1 KB on" RCX_UCX_RNDV_THRESH=1K
 try 3 "UCX decides on rendezvous" UCX_RNDV_THRESH=auto
 try 3 "all is eager" UCX_RNDV_THRESH=inf
 try 2 "no CMA" RCX_UCX_TLS=^cma
+# What waits in a queue of UCX's when a call returns: these fill them.
+try 3 "a FIFO of four" UCX_POSIX_FIFO_SIZE=4 UCX_SYSV_FIFO_SIZE=4 \
+    UCX_RNDV_THRESH=0
+try 3 "a FIFO of four, all is eager" UCX_POSIX_FIFO_SIZE=4 \
+    UCX_SYSV_FIFO_SIZE=4 UCX_RNDV_THRESH=inf
 try 2 "TCP" "${tcp[@]}"
 try 3 "TCP" "${tcp[@]}"
 try 3 "TCP, ring" "${tcp[@]}" "${ring[@]}"
 try 3 "TCP, tree" "${tcp[@]}" "${tree[@]}"
 try 3 "TCP, all is rendezvous" "${tcp[@]}" UCX_RNDV_THRESH=0
 try 3 "TCP, all is eager" "${tcp[@]}" UCX_RNDV_THRESH=inf
+
+largest=65536 # slow: one that waits for a small socket waits for a timer
+try 3 "TCP, small sockets" "${tcp[@]}" UCX_TCP_SNDBUF=32K UCX_TCP_RCVBUF=32K
 
 echo "1..$number"
 exit $((failed > 0))

@@ -492,11 +492,78 @@ static void groups_have_the_members_that_their_name_says(void **state)
     check_group(some, 10, (const int[]){7, 2, 9}, 3);
 }
 
+/* ---- Credits ------------------------------------------------------------- */
+
+/* Whether a step is one that step from is waited for by. */
+static bool waits_for(const struct rcx_plan *plan, uint32_t step, uint32_t from)
+{
+    const struct rcx_step *s = &plan->steps[from];
+
+    for (uint32_t i = 0; i < s->successor_count; i++)
+        if (plan->successors[s->first_successor + i] == step)
+            return true;
+    return false;
+}
+
+static void assert_credit(const struct rcx_plan *plan, uint32_t step,
+                          enum rcx_step_kind kind, int peer, uint32_t message)
+{
+    assert_true(step < plan->step_count);
+    assert_int_equal(plan->steps[step].kind, kind);
+    assert_int_equal(plan->steps[step].peer, peer);
+    assert_int_equal(plan->steps[step].count, 0);
+    assert_int_equal(plan->steps[step].message, message);
+}
+
+static void a_credit_waits_for_all_that_its_peer_sends(void **state)
+{
+    const struct rcx_shape s = usual();
+    struct rcx_plan *plan;
+
+    (void)state;
+    rcx_builder_begin(&builder, &s);
+    rcx_span_scratch(&builder, 10);
+    rcx_step_recv(&builder, 2, tmp(0, 4));
+    rcx_step_send(&builder, 2, in(0, 10));
+    rcx_step_recv(&builder, 2, tmp(4, 4));
+    rcx_step_recv(&builder, 0, tmp(8, 1));
+    rcx_step_send(&builder, 3, in(0, 3));
+    rcx_sched_credit(&builder, 4);
+    plan = finish(WINDOW);
+    assert_int_equal(plan->step_count, 7);
+    assert_credit(plan, 5, RCX_STEP_SEND, 2, 1); /* none for short ones */
+    assert_credit(plan, 6, RCX_STEP_RECV, 2, 2);
+    assert_int_equal(plan->steps[5].waits, 2);
+    assert_true(waits_for(plan, 5, 0) && waits_for(plan, 5, 2));
+    assert_int_equal(plan->steps[6].waits, 0);
+    rcx_heap_free(&heap, plan);
+}
+
+static void who_only_sends_gets_a_credit_from_each(void **state)
+{
+    const struct rcx_shape s = usual();
+    struct rcx_plan *plan;
+
+    (void)state;
+    rcx_builder_begin(&builder, &s);
+    rcx_step_send(&builder, 3, in(0, 1));
+    rcx_step_send(&builder, 0, in(0, 1));
+    rcx_step_send(&builder, 0, in(1, 1));
+    rcx_sched_credit(&builder, 0);
+    plan = finish(WINDOW);
+    assert_int_equal(plan->step_count, 5);
+    assert_credit(plan, 3, RCX_STEP_RECV, 0, 0);
+    assert_credit(plan, 4, RCX_STEP_RECV, 3, 0);
+    rcx_heap_free(&heap, plan);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     static const struct CMUnitTest tests[] = {
         TEST(a_peer_that_is_no_other_rank_is_refused),
+        TEST(a_credit_waits_for_all_that_its_peer_sends),
+        TEST(who_only_sends_gets_a_credit_from_each),
         TEST(a_span_outside_of_its_buffer_is_refused),
         TEST(the_result_is_as_long_as_the_collective_says),
         TEST(the_operand_is_never_written_by_its_name),

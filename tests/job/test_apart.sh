@@ -49,7 +49,7 @@ try 3 "UCX decides on rendezvous" UCX_RNDV_THRESH=auto
 try 3 "all is eager" UCX_RNDV_THRESH=inf
 try 2 "no CMA" RCX_UCX_TLS=^cma
 # What waits in a queue of UCX's when a call returns: these fill them.
-try 3 "a FIFO of four" UCX_POSIX_FIFO_SIZE=4 UCX_SYSV_FIFO_SIZE=4 \
+try 4 "a FIFO of four" UCX_POSIX_FIFO_SIZE=4 UCX_SYSV_FIFO_SIZE=4 \
     UCX_RNDV_THRESH=0
 try 3 "a FIFO of four, all is eager" UCX_POSIX_FIFO_SIZE=4 \
     UCX_SYSV_FIFO_SIZE=4 UCX_RNDV_THRESH=inf

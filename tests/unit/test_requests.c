@@ -31,12 +31,12 @@ static struct call legal(int i, int size)
 
 /* Start all on every rank, then wait in the opposite order. */
 static void run_many(int size, const struct job_options *options,
-                     const char *method)
+                     const char *variable, const char *method)
 {
     struct calls *c = calloc(OUTSTANDING, sizeof *c);
     struct job job;
 
-    open_with(&job, size, method ? "RCX_ALLREDUCE" : NULL, method, options);
+    open_with(&job, size, variable, method, options);
     for (int i = 0; i < OUTSTANDING; i++) {
         const struct call call = legal(i, size);
 
@@ -63,7 +63,7 @@ static void need_24_many_are_waited_for_in_any_order(void **state)
     for (int size = 1; size <= 9; size += 2) {
         const struct job_options options = {.seed = (uint64_t)size};
 
-        run_many(size, &options, NULL);
+        run_many(size, &options, NULL, NULL);
     }
 }
 
@@ -79,8 +79,9 @@ static void numbers_in_tags_may_begin_again_while_many_are_outstanding(
             const struct job_options options = {
                 .layout = size <= 4 ? &four : &many, .seed = seed};
 
-            run_many(size, &options, NULL);
-            run_many(size, &options, "ring"); /* more messages than numbers */
+            run_many(size, &options, NULL, NULL);
+            run_many(size, &options, "RCX_ALLREDUCE",
+                     "ring"); /* more messages than numbers */
         }
     }
 }
@@ -94,8 +95,25 @@ static void segments_and_small_tags_go_together(void **state)
         for (uint64_t seed = 0; seed < 8; seed++) {
             const struct job_options options = {.layout = &many, .seed = seed};
 
-            run_many(size, &options, "ring:segment=16,window=3");
-            run_many(size, &options, "recursive_doubling:segment=8,window=8");
+            run_many(size, &options, "RCX_ALLREDUCE",
+                     "ring:segment=16,window=3");
+            run_many(size, &options, "RCX_ALLREDUCE",
+                     "recursive_doubling:segment=8,window=8");
+        }
+    }
+}
+
+/* Segments of several operations get on as their messages come, in another
+ * order on each rank, and credits are due among them. */
+static void credits_are_due_at_the_same_segments_on_all_ranks(void **state)
+{
+    (void)state;
+    for (int size = 2; size <= 5; size++) {
+        for (uint64_t seed = 0; seed < 8; seed++) {
+            const struct job_options options = {.seed = seed};
+
+            run_many(size, &options, "RCX_REDUCE",
+                     "binomial:segment=8,window=2");
         }
     }
 }
@@ -272,6 +290,7 @@ int main(void)
         cmocka_unit_test(
             numbers_in_tags_may_begin_again_while_many_are_outstanding),
         cmocka_unit_test(segments_and_small_tags_go_together),
+        cmocka_unit_test(credits_are_due_at_the_same_segments_on_all_ranks),
         cmocka_unit_test(
             a_persistent_request_may_be_started_any_number_of_times),
         cmocka_unit_test(several_persistent_requests_of_one_shape_run_at_once),

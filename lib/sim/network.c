@@ -5,8 +5,7 @@
 #include <pthread.h>
 #include <string.h>
 
-enum { GARBAGE = 0xA5, FIRST_BUCKETS = 64, FIRST_CAPACITY = 64, SLAB = 256,
-       CREDIT_BYTES = 256 };
+enum { GARBAGE = 0xA5, FIRST_BUCKETS = 64, FIRST_CAPACITY = 64, SLAB = 256 };
 
 /* One side of a message: a send or a receive. */
 struct side {
@@ -539,8 +538,7 @@ struct rcx_sim *rcx_sim_create(struct rcx_heap *heap, int size, uint64_t seed)
     pthread_mutex_init(&sim->mutex, NULL);
     for (int i = 0; i < size; i++) {
         sim->ports[i] = (struct port){.base.ops = &sim_ops, .sim = sim,
-                                      .rank = i, .bell.fd = -1};
-        sim->ports[i].base.credit_bytes = CREDIT_BYTES;
+            .base.credit_bytes = 256, .rank = i, .bell.fd = -1};
         rcx_transport_reset_done(&sim->ports[i].base);
         sim->ports[i].arrived_end = &sim->ports[i].arrived;
     }

@@ -6,18 +6,12 @@
 #
 # CALLS of each of four collectives in each case.
 
-set -u
-
-if [ $# -ne 3 ]; then
-    echo "usage: $0 RCXRUN APART_MAIN CALLS" >&2
-    exit 2
-fi
+# shellcheck source=tests/support/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
+takes "RCXRUN APART_MAIN CALLS" "$@"
 rcxrun=$(realpath "$1")
 main=$(realpath "$2")
 calls=$3
-# shellcheck source=tests/job/tap.sh
-source "$(dirname "$0")/tap.sh"
-unset "${!RCX_@}"
 bound=(timeout -k 5 240)
 tcp=(RCX_UCX_TLS=tcp,self RCX_UCX_NET_DEVICES=lo)
 ring=(RCX_ALLREDUCE=ring RCX_REDUCE=ring RCX_REDUCE_SCATTER=ring)
@@ -63,5 +57,4 @@ try 3 "TCP, all is eager" "${tcp[@]}" UCX_RNDV_THRESH=inf
 largest=65536 # slow: one that waits for a small socket waits for a timer
 try 3 "TCP, small sockets" "${tcp[@]}" UCX_TCP_SNDBUF=32K UCX_TCP_RCVBUF=32K
 
-echo "1..$number"
-exit $((failed > 0))
+end_tests

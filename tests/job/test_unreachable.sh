@@ -4,17 +4,12 @@
 # No transport leads from one rank to another: the job ends, and says why.
 # Usage: test_unreachable.sh RCXRUN EXAMPLE_ALLREDUCE
 
-set -u
-
-if [ $# -ne 2 ]; then
-    echo "usage: $0 RCXRUN EXAMPLE_ALLREDUCE" >&2
-    exit 2
-fi
+# shellcheck source=tests/support/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
+takes "RCXRUN EXAMPLE_ALLREDUCE" "$@"
 rcxrun=$(realpath "$1")
 example=$(realpath "$2")
-# shellcheck source=tests/job/tap.sh
-source "$(dirname "$0")/tap.sh"
-unset "${!RCX_@}" "${!UCX_@}"
+unset "${!UCX_@}"
 bound=(timeout -k 5 60)
 host=$(uname -n)
 
@@ -39,5 +34,4 @@ run 1 env UCX_TLS=self "$rcxrun" -k -n 3 "$example" && is_clear 3 self &&
     [ "$(grep -c '^rcx error: ' "$err")" -eq 3 ]
 ok $? "every rank ends by itself"
 
-echo "1..$number"
-exit $((failed > 0))
+end_tests

@@ -548,8 +548,10 @@ void rcx_request_launch(struct rcx_request *r)
     r->timeout_ns = comm->timeout_ns;
     r->sequence = comm->sequence;
     comm->sequence += r->total;
-    r->ahead = comm->ahead;
-    comm->ahead += r->entry->weight;
+    if (r->entry->one_way) {
+        r->ahead = comm->ahead;
+        comm->ahead += r->entry->weight;
+    }
     comm->calls++;
     comm->mark = (comm->mark - comm->mark_mask) & comm->mark_mask;
     r->mark = comm->mark;

@@ -47,11 +47,12 @@ static rcx_status_t fail(const struct ucp *u, const char *what,
                     "%s: %s", what, ucs_status_string(status));
 }
 
-/* Of a message; who gave it says so. */
-static rcx_status_t trouble(struct ucp *u, const char *what,
-                            ucs_status_t status)
+/* A message is lost; who gave it says so. */
+static rcx_status_t lose_message(struct rcx_transport *t, int peer,
+                                 ucs_status_t status)
 {
-    snprintf(u->base.trouble, sizeof u->base.trouble, "%s: %s", what,
+    snprintf(t->trouble, sizeof t->trouble,
+             "a message with rank %d is lost: %s", peer,
              ucs_status_string(status));
     return status == UCS_ERR_NO_MEMORY ? RCX_ERR_NOMEM : RCX_ERR_TRANSPORT;
 }
@@ -64,16 +65,22 @@ static void send_done(void *request, ucs_status_t status, void *user_data)
 
     m->handle = NULL;
     rcx_message_complete(m->transport, m,
-                         status == UCS_OK ? RCX_OK : RCX_ERR_TRANSPORT);
+                         status == UCS_OK ? RCX_OK
+                                          : lose_message(m->transport, m->peer,
+                                                         status));
     ucp_request_free(request);
 }
 
-static rcx_status_t status_of_receive(ucs_status_t status)
+static rcx_status_t status_of_receive(const struct rcx_message *m,
+                                      ucs_status_t status)
 {
     if (status == UCS_OK)
         return RCX_OK;
-    return status == UCS_ERR_MESSAGE_TRUNCATED ? RCX_ERR_MISMATCH
-                                               : RCX_ERR_TRANSPORT;
+    if (status == UCS_ERR_MESSAGE_TRUNCATED)
+        return RCX_ERR_MISMATCH;
+    return status == UCS_ERR_CANCELED
+               ? RCX_ERR_TRANSPORT
+               : lose_message(m->transport, m->peer, status);
 }
 
 static void recv_done(void *request, ucs_status_t status,
@@ -83,7 +90,7 @@ static void recv_done(void *request, ucs_status_t status,
 
     m->handle = NULL;
     m->bytes = info->length;
-    rcx_message_complete(m->transport, m, status_of_receive(status));
+    rcx_message_complete(m->transport, m, status_of_receive(m, status));
     ucp_request_free(request);
 }
 
@@ -363,7 +370,7 @@ static inline rcx_status_t sent(struct ucp *u, ucs_status_ptr_t result,
     if (result == NULL)
         return RCX_OK;
     if (UCS_PTR_IS_ERR(result))
-        return trouble(u, "a send", UCS_PTR_STATUS(result));
+        return lose_message(&u->base, m->peer, UCS_PTR_STATUS(result));
     m->handle = result;
     return RCX_IN_PROGRESS;
 }
@@ -404,13 +411,12 @@ static rcx_status_t post_recv(struct rcx_transport *t, int peer, void *buffer,
     struct ucp *u = (struct ucp *)t;
     ucs_status_ptr_t result;
 
-    (void)peer; /* the tag names it */
     m->transport = t;
     u->receiving.user_data = m;
     result = ucp_tag_recv_nbx(u->worker, buffer, bytes, tag, UINT64_MAX,
                               &u->receiving);
     if (UCS_PTR_IS_ERR(result))
-        return trouble(u, "a receive", UCS_PTR_STATUS(result));
+        return lose_message(t, peer, UCS_PTR_STATUS(result));
     if (m->status == RCX_IN_PROGRESS) /* else the callback has run */
         m->handle = result;
     return RCX_IN_PROGRESS;

@@ -48,7 +48,7 @@ static rcx_status_t fail(const struct ucp *u, const char *what,
 }
 
 /* A message is lost; who gave it says so. */
-static rcx_status_t lose_message(struct rcx_transport *t, int peer,
+__attribute__((cold, noinline)) static rcx_status_t lose_message(struct rcx_transport *t, int peer,
                                  ucs_status_t status)
 {
     snprintf(t->trouble, sizeof t->trouble,
@@ -74,8 +74,6 @@ static void send_done(void *request, ucs_status_t status, void *user_data)
 static rcx_status_t status_of_receive(const struct rcx_message *m,
                                       ucs_status_t status)
 {
-    if (status == UCS_OK)
-        return RCX_OK;
     if (status == UCS_ERR_MESSAGE_TRUNCATED)
         return RCX_ERR_MISMATCH;
     return status == UCS_ERR_CANCELED
@@ -83,14 +81,27 @@ static rcx_status_t status_of_receive(const struct rcx_message *m,
                : lose_message(m->transport, m->peer, status);
 }
 
+/* Out of line, as no good one pays for it. */
+__attribute__((cold, noinline)) static void
+recv_failed(void *request, ucs_status_t status, struct rcx_message *m)
+{
+    m->handle = NULL;
+    rcx_message_complete(m->transport, m, status_of_receive(m, status));
+    ucp_request_free(request);
+}
+
 static void recv_done(void *request, ucs_status_t status,
                       const ucp_tag_recv_info_t *info, void *user_data)
 {
     struct rcx_message *m = user_data;
 
-    m->handle = NULL;
     m->bytes = info->length;
-    rcx_message_complete(m->transport, m, status_of_receive(m, status));
+    if (__builtin_expect(status != UCS_OK, 0)) {
+        recv_failed(request, status, m);
+        return;
+    }
+    m->handle = NULL;
+    rcx_message_complete(m->transport, m, RCX_OK);
     ucp_request_free(request);
 }
 
@@ -411,12 +422,13 @@ static rcx_status_t post_recv(struct rcx_transport *t, int peer, void *buffer,
     struct ucp *u = (struct ucp *)t;
     ucs_status_ptr_t result;
 
+    (void)peer; /* the tag names it */
     m->transport = t;
     u->receiving.user_data = m;
     result = ucp_tag_recv_nbx(u->worker, buffer, bytes, tag, UINT64_MAX,
                               &u->receiving);
     if (UCS_PTR_IS_ERR(result))
-        return lose_message(t, peer, UCS_PTR_STATUS(result));
+        return lose_message(t, m->peer, UCS_PTR_STATUS(result));
     if (m->status == RCX_IN_PROGRESS) /* else the callback has run */
         m->handle = result;
     return RCX_IN_PROGRESS;

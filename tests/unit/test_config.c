@@ -317,6 +317,32 @@ static void sizes_have_binary_units(void **state)
     }
 }
 
+static void a_time_has_a_unit(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t ns;
+    } good[] = {{"0", 0}, {"000", 0}, {"0h", 0}, {"7ns", 7}, {"3us", 3000},
+                {"500ms", 500000000}, {"30s", INT64_C(30000000000)},
+                {"10m", INT64_C(600000000000)},
+                {"2h", INT64_C(7200000000000)}, {"none", 0}};
+    static const char *const bad[] = {
+        "500", "1", "00001", "", "s", "-1s", "+1s", " 1s", "1 s", "1s ",
+        "1.5s", "1S", "1d", "1sec", "9223372036854775807h",
+        "18446744073709551616ns"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        accept("RCX_TIMEOUT", good[i].text);
+        assert_int_equal(config.timeout_ns, good[i].ns);
+        assert_int_equal(config.timeout_is_set,
+                         strcmp(good[i].text, "none") != 0);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        refuse("RCX_TIMEOUT", bad[i],
+               "none, 0, or a time with its unit: 500ms, 30s, 10m, 1h");
+}
+
 static void an_unknown_variable_is_worth_a_warning(void **state)
 {
     (void)state;
@@ -408,6 +434,7 @@ int main(void)
         TEST(other_words_are_refused),
         TEST(an_instruction_set_that_the_machine_lacks_is_refused),
         TEST(sizes_have_binary_units),
+        TEST(a_time_has_a_unit),
         TEST(an_unknown_variable_is_worth_a_warning),
         TEST(the_environment_wins_over_params_in_order),
         TEST(malformed_params_are_refused),

@@ -38,9 +38,8 @@ bool rcx_parse_bytes(const char *text, size_t *bytes_p)
 bool rcx_parse_time(const char *text, int64_t *ns_p)
 {
     static const struct { const char *name; int64_t ns; } units[] = {
-        {"", 1000000000}, {"ns", 1}, {"us", 1000}, {"ms", 1000000},
-        {"s", 1000000000}, {"m", INT64_C(60000000000)},
-        {"h", INT64_C(3600000000000)},
+        {"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000},
+        {"m", INT64_C(60000000000)}, {"h", INT64_C(3600000000000)},
     };
     char *end;
     unsigned long long number;
@@ -49,6 +48,9 @@ bool rcx_parse_time(const char *text, int64_t *ns_p)
         return false;
     errno = 0;
     number = strtoull(text, &end, 10);
+    *ns_p = 0;
+    if (number == 0 && !*end) /* of any unit */
+        return true;
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (strcmp(end, units[i].name) == 0)
             return errno == 0 && number <= INT64_MAX &&

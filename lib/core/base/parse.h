@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* "500ms", "30s", "10m", "2h", "0" (none): true if text is a time. */
+/* "500ms", "30s", "10m", "2h", "0" (none): true if text is a time. Without a
+ * unit it is none: to some that would be seconds, to others milliseconds. */
 bool rcx_parse_time(const char *text, int64_t *ns_p);
 
 /* "64K", "1M", "3": true if text is a size. */

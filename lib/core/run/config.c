@@ -222,7 +222,8 @@ const struct rcx_option rcx_options[] = {
     {"RCX_PROGRESS", "call", "call or thread",
      "who makes progress: whoever calls RCX, or a thread as well, which sleeps "
      "while there is nothing to do", parse_progress},
-    {"RCX_TIMEOUT", "none", "none, 0, or a time: 500ms, 30s, 10m, 1h",
+    {"RCX_TIMEOUT", "none",
+     "none, 0, or a time with its unit: 500ms, 30s, 10m, 1h",
      "deadline of every operation; 0: no end; none: what rcx_init() was given",
      parse_timeout},
     {"RCX_ERR_MODE", "none", "none or peer",

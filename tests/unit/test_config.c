@@ -178,15 +178,7 @@ static void other_settings_may_differ_between_ranks(void **state)
 static void a_malformed_method_is_refused(void **state)
 {
     static const char *const bad[] = {
-        "", "Ring", "ring ", " ring", "rings", "3", "binomial", "ring:",
-        "ring,", "ring:segment", "ring:segment=", "ring:segment=-1",
-        "ring:segment=1x", "ring:segment=64,", "ring:,segment=64",
-        "ring:window=0", "ring:window=9", "ring:window=x", "ring:chunk=4",
-        "ring::segment=4", "ring:segment=64:window=2", "ring:segment=1 K",
-        "ring:segment=18446744073709551616", "ring:radix=2", "auto:radix=2",
-        "recursive_multiplying:radix=1", "recursive_multiplying:radix=65",
-        "recursive_multiplying:radix=auto", "rabenseifner:fold=1",
-        "rabenseifner:fold=", "rabenseifner:fold", "hybrid:b=-1"};
+        "", "Ring", "ring ", " ring", "rings", "3", "binomial", "ring,"};
     char endless[300];
 
     (void)state;
@@ -197,6 +189,88 @@ static void a_malformed_method_is_refused(void **state)
     refuse("RCX_ALLREDUCE", endless, "auto");
     refuse("RCX_REDUCE", "recursive_doubling", "auto");
     refuse("RCX_REDUCE_SCATTER", "binomial", "auto");
+}
+
+/* What is said after the variable and its value, all of it. */
+static void refuse_with(const char *name, const char *value, const char *said_p)
+{
+    char line[512];
+
+    snprintf(line, sizeof line, "%s=%s: %s\n", name, value, said_p);
+    setenv(name, value, 1);
+    assert_refused(&said, configure(NULL), RCX_ERR_CONFIG, line);
+    assert_string_equal(said.text, line);
+    unsetenv(name);
+}
+
+static void a_wrong_parameter_is_named_with_its_range_alone(void **state)
+{
+    static const char segment[] = "segment: valid is 0 or more",
+                      window[] = "window: valid is 1..8",
+                      radix[] = "radix: valid is 2..64",
+                      fold[] = "fold: valid is half or full";
+    static const struct { const char *value, *said; } bad[] = {
+        {"ring:segment", segment}, {"ring:segment=", segment},
+        {"ring:segment=-1", segment}, {"ring:segment=1x", segment},
+        {"ring:segment=1 K", segment},
+        {"ring:segment=64:window=2", segment},
+        {"auto:segment=18446744073709551616", segment},
+        {"ring:window=0", window}, {"ring:window=9", window},
+        {"ring:segment=4,window=x", window}, {"auto:window", window},
+        {"recursive_multiplying:radix=1", radix},
+        {"recursive_multiplying:radix=65", radix},
+        {"recursive_multiplying:window=1,radix=auto", radix},
+        {"rabenseifner:fold=1", fold}, {"rabenseifner:fold=", fold},
+        {"rabenseifner:fold", fold},
+        {"hybrid:b=-1", "b: valid is auto or 0 or more"},
+        {"rabenseifner:fold=ful",
+         "fold: valid is half or full; did you mean full?"},
+        {"ring:", "\"\" is no parameter of ring; valid are segment, window"},
+        {"ring:segment=64,",
+         "\"\" is no parameter of ring; valid are segment, window"},
+        {"ring:chunk=4",
+         "\"chunk\" is no parameter of ring; valid are segment, window"},
+        {"auto:radix=2",
+         "\"radix\" is no parameter of auto; valid are segment, window"},
+        {"recursive_multiplying:raidx=2",
+         "\"raidx\" is no parameter of recursive_multiplying; valid are "
+         "segment, window, radix; did you mean radix?"},
+        {"ring:segments=4", "\"segments\" is no parameter of ring; valid are "
+         "segment, window; did you mean segment?"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        refuse_with("RCX_ALLREDUCE", bad[i].value, bad[i].said);
+    refuse_with("RCX_REDUCE", "binomial:window=0", window);
+}
+
+static void a_slip_of_the_pen_is_recognised(void **state)
+{
+    static const struct { const char *name, *value, *guess; } slips[] = {
+        {"RCX_ALLREDUCE", "rings", "ring"},
+        {"RCX_ALLREDUCE", "Ring", "ring"},
+        {"RCX_ALLREDUCE", "recursive_doubeling:window=2",
+         "recursive_doubling"},
+        {"RCX_ALLREDUCE", "atuo", "auto"},
+        {"RCX_REDUCE", "binominal", "binomial"},
+        {"RCX_REDUCE_SCATTER", "pariwise", "pairwise"},
+        {"RCX_ORDER", "cannonical", "canonical"},
+        {"RCX_WAIT", "blcok", "block"}, {"RCX_CHECK", "FULL", "full"},
+        {"RCX_LOG", "warning", NULL}, {"RCX_LOG", "inof", "info"},
+        {"RCX_ISA", "avx22", "avx2"}, {"RCX_ALLREDUCE", "best", NULL},
+        {"RCX_ORDER", "", NULL}, {"RCX_ALLREDUCE", "binomial", NULL},
+    };
+    char guess[64];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof slips / sizeof *slips; i++) {
+        snprintf(guess, sizeof guess, "; did you mean %s?\n", slips[i].guess);
+        refuse(slips[i].name, slips[i].value,
+               slips[i].guess ? guess : "valid is");
+        if (!slips[i].guess)
+            assert_null(strstr(said.text, "did you mean"));
+    }
 }
 
 static void an_unknown_algorithm_lists_those_there_are(void **state)
@@ -348,6 +422,7 @@ static void an_unknown_variable_is_worth_a_warning(void **state)
     (void)state;
     setenv("RCX_TYPO", "1", 1);
     assert_refused(&said, configure(NULL), RCX_OK, "RCX_TYPO");
+    assert_null(strstr(said.text, "did you mean"));
     assert_int_equal(said.level, RCX_LOG_WARN);
     setenv("RCX_LOG", "error", 1); /* which somebody may not want to see */
     capture_begin(&said);
@@ -357,7 +432,8 @@ static void an_unknown_variable_is_worth_a_warning(void **state)
     unsetenv("RCX_LOG");
     unsetenv("RCX_TYPO");
     setenv("RCX_ALLREDUCES", "ring", 1); /* longer than one there is */
-    assert_refused(&said, configure(NULL), RCX_OK, "RCX_ALLREDUCES");
+    assert_refused(&said, configure(NULL), RCX_OK, "RCX_ALLREDUCES",
+                   "did you mean RCX_ALLREDUCE?");
     unsetenv("RCX_ALLREDUCES");
     accept("RCX_UCX_TLS", "all"); /* UCX's own */
     accept("RCXTYPO", "1");
@@ -429,6 +505,8 @@ int main(void)
         TEST(a_setting_that_changes_messages_changes_its_hash),
         TEST(other_settings_may_differ_between_ranks),
         TEST(a_malformed_method_is_refused),
+        TEST(a_wrong_parameter_is_named_with_its_range_alone),
+        TEST(a_slip_of_the_pen_is_recognised),
         TEST(an_unknown_algorithm_lists_those_there_are),
         TEST(words_are_taken_as_they_are_documented),
         TEST(other_words_are_refused),

@@ -6,6 +6,7 @@
 
 #include "core/base/hash.h"
 #include "core/base/parse.h"
+#include "core/base/words.h"
 #include "core/sched/params.h"
 
 extern char **environ;
@@ -23,36 +24,108 @@ _Static_assert(METHODS + 2 == RCX_SHARED_SETTINGS,
                "the methods, the order, the check");
 
 /* The place of text among names; -1 if it is not there. */
-static int one_of(const char *text, const char *const names[])
+static int one_of(const char *text, const char *const names[],
+                  struct rcx_config *config)
 {
-    for (int i = 0; names[i]; i++)
+    struct rcx_guess guess = rcx_guess(text, strlen(text));
+
+    for (int i = 0; names[i]; i++) {
         if (strcmp(text, names[i]) == 0)
             return i;
+        rcx_guess_try(&guess, names[i]);
+    }
+    rcx_guess_print(&guess, "", config->guess, sizeof config->guess);
     return -1;
 }
 
-/* One "name=value" after an algorithm's name. */
-static bool parse_parameter(char *text, struct rcx_forced *forced)
-{
-    char *value = strchr(text, '=');
-    size_t number;
+/* ---- Methods -------------------------------------------------------------- */
 
-    if (!value)
-        return false;
-    *value++ = '\0';
-    if (forced->algo &&
-        rcx_params_parse(forced->algo, text, value, forced->params))
-        return true;
-    if (!rcx_parse_bytes(value, &number))
-        return false;
-    if (strcmp(text, "segment") == 0)
-        forced->segment_bytes = number;
-    else if (strcmp(text, "window") == 0 && number >= 1 &&
-             number <= RCX_WINDOW_MAX)
-        forced->window = (unsigned)number;
-    else
-        return false;
+/* Parameters that go with every algorithm. */
+enum { SEGMENT, COMMON_WINDOW, COMMON };
+static const struct rcx_param common[] = {
+    [SEGMENT] = {.name = "segment", .most = INT64_MAX},
+    [COMMON_WINDOW] = {.name = "window", .least = 1, .most = RCX_WINDOW_MAX},
+    [COMMON] = {.name = NULL},
+};
+static const struct rcx_algo any = {.name = "auto", .params = common};
+
+/* There is no parameter of that name: tell those there are. */
+static bool refuse_name(const char *name, const struct rcx_algo *algo,
+                        struct rcx_config *config)
+{
+    const struct rcx_algo *const owners[] = {&any, algo};
+    struct rcx_guess guess = rcx_guess(name, strlen(name));
+    char names[RCX_CONFIG_VALID / 2];
+    size_t used = 0;
+
+    for (int i = 0; i < 2; i++) {
+        const struct rcx_param *p = owners[i] ? owners[i]->params : NULL;
+
+        for (; p && p->name && used < sizeof names; p++) {
+            used += (size_t)snprintf(names + used, sizeof names - used,
+                                     "%s%s", used ? ", " : "", p->name);
+            rcx_guess_try(&guess, p->name);
+        }
+    }
+    rcx_guess_print(&guess, "", config->guess, sizeof config->guess);
+    snprintf(config->valid, sizeof config->valid,
+             "\"%.32s\" is no parameter of %s; valid are %s", name,
+             algo ? algo->name : any.name, names);
+    return false;
+}
+
+static bool refuse_value(const struct rcx_param *p, const char *value,
+                         struct rcx_config *config)
+{
+    char range[RCX_CONFIG_VALID / 2];
+
+    if (p->names)
+        one_of(value, p->names, config); /* for its guess */
+    snprintf(config->valid, sizeof config->valid, "%s: valid is %s", p->name,
+             rcx_param_range(p, range, sizeof range));
+    return false;
+}
+
+/* One "name=value" after an algorithm's name. */
+static bool parse_parameter(char *text, struct rcx_forced *forced,
+                            struct rcx_config *config)
+{
+    int64_t numbers[COMMON] = {-1, -1};
+    const struct rcx_algo *owner = forced->algo;
+    const struct rcx_param *p;
+    int64_t *values = forced->params;
+    char *value = strchr(text, '=');
+
+    if (value)
+        *value++ = '\0';
+    p = owner ? rcx_params_find(owner, text) : NULL;
+    if (!p) {
+        owner = &any;
+        values = numbers;
+        p = rcx_params_find(owner, text);
+    }
+    if (!p)
+        return refuse_name(text, forced->algo, config);
+    if (!value || !rcx_params_parse(owner, text, value, values))
+        return refuse_value(p, value ? value : "", config);
+    if (numbers[SEGMENT] >= 0)
+        forced->segment_bytes = (size_t)numbers[SEGMENT];
+    if (numbers[COMMON_WINDOW] >= 0)
+        forced->window = (unsigned)numbers[COMMON_WINDOW];
     return true;
+}
+
+static bool refuse_algo(const char *name, enum rcx_coll coll,
+                        struct rcx_config *config)
+{
+    struct rcx_guess guess = rcx_guess(name, strlen(name));
+
+    rcx_guess_try(&guess, any.name);
+    for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++)
+        if ((*a)->coll == coll)
+            rcx_guess_try(&guess, (*a)->name);
+    rcx_guess_print(&guess, "", config->guess, sizeof config->guess);
+    return false;
 }
 
 static bool parse_method(const char *text, enum rcx_coll coll,
@@ -67,16 +140,16 @@ static bool parse_method(const char *text, enum rcx_coll coll,
     parameters = strchr(copy, ':');
     if (parameters)
         *parameters++ = '\0';
-    if (strcmp(copy, "auto") != 0) {
+    if (strcmp(copy, any.name) != 0) {
         forced.algo = rcx_algo_find(coll, copy);
         if (!forced.algo)
-            return false;
+            return refuse_algo(copy, coll, config);
         rcx_params_reset(forced.algo, forced.params);
     }
     for (rest = parameters; rest;) {
         char *parameter = strsep(&rest, ",");
 
-        if (!parse_parameter(parameter, &forced))
+        if (!parse_parameter(parameter, &forced, config))
             return false;
     }
     config->forced[coll] = forced;
@@ -102,7 +175,7 @@ static bool parse_order(const char *text, struct rcx_config *config)
 {
     static const char *const names[] = {"auto", "same", "rank", "uniform",
                                         "canonical", NULL};
-    const int i = one_of(text, names);
+    const int i = one_of(text, names, config);
 
     config->order_is_set = i > 0;
     config->order = i > 0 ? (rcx_order_t)i : RCX_ORDER_SAME;
@@ -113,7 +186,7 @@ static bool parse_wait(const char *text, struct rcx_config *config)
 {
     static const char *const names[] = {"auto", "poll", "yield", "block",
                                         NULL};
-    const int i = one_of(text, names);
+    const int i = one_of(text, names, config);
 
     config->wait = (enum rcx_wait)i;
     return i >= 0;
@@ -130,7 +203,7 @@ static bool parse_timeout(const char *text, struct rcx_config *config)
 static bool parse_progress(const char *text, struct rcx_config *config)
 {
     static const char *const names[] = {"call", "thread", NULL};
-    const int i = one_of(text, names);
+    const int i = one_of(text, names, config);
 
     config->progress_thread = i == 1;
     return i >= 0;
@@ -139,7 +212,7 @@ static bool parse_progress(const char *text, struct rcx_config *config)
 static bool parse_err_mode(const char *text, struct rcx_config *config)
 {
     static const char *const names[] = {"none", "peer", NULL};
-    const int i = one_of(text, names);
+    const int i = one_of(text, names, config);
 
     config->looks_for_dead = i == 1;
     return i >= 0;
@@ -158,7 +231,7 @@ static bool parse_dump(const char *text, struct rcx_config *config)
 static bool parse_check(const char *text, struct rcx_config *config)
 {
     static const char *const names[] = {"off", "cheap", "full", NULL};
-    const int i = one_of(text, names);
+    const int i = one_of(text, names, config);
 
     config->check = (enum rcx_check)i;
     return i >= 0;
@@ -167,7 +240,7 @@ static bool parse_check(const char *text, struct rcx_config *config)
 static bool parse_log(const char *text, struct rcx_config *config)
 {
     static const char *const names[] = {"error", "warn", "info", "debug", NULL};
-    const int i = one_of(text, names);
+    const int i = one_of(text, names, config);
 
     config->log_level = (rcx_log_level_t)i;
     return i >= 0;
@@ -175,16 +248,14 @@ static bool parse_log(const char *text, struct rcx_config *config)
 
 static bool parse_isa(const char *text, struct rcx_config *config)
 {
-    config->isa = rcx_isa_best();
-    if (strcmp(text, "auto") == 0)
-        return true;
-    for (int i = 0; i < RCX_ISA_COUNT; i++) {
-        if (strcmp(text, rcx_isa_name((enum rcx_isa)i)) == 0) {
-            config->isa = (enum rcx_isa)i;
-            return rcx_isa_available(config->isa);
-        }
-    }
-    return false;
+    const char *names[RCX_ISA_COUNT + 2] = {"auto"};
+    int i;
+
+    for (i = 0; i < RCX_ISA_COUNT; i++)
+        names[i + 1] = rcx_isa_name((enum rcx_isa)i);
+    i = one_of(text, names, config);
+    config->isa = i > 0 ? (enum rcx_isa)(i - 1) : rcx_isa_best();
+    return i >= 0 && rcx_isa_available(config->isa);
 }
 
 static bool parse_plan_cache(const char *text, struct rcx_config *config)
@@ -195,7 +266,7 @@ static bool parse_plan_cache(const char *text, struct rcx_config *config)
 static bool parse_allow_singleton(const char *text, struct rcx_config *config)
 {
     static const char *const names[] = {"0", "1", NULL};
-    const int i = one_of(text, names);
+    const int i = one_of(text, names, config);
 
     config->allow_singleton = i == 1;
     return i >= 0;
@@ -268,20 +339,44 @@ static void list_names(const struct rcx_option *option, char *text,
 
 static void warn_of_unknown(const struct rcx_log *log)
 {
+    static const char prefix[] = "RCX_";
+    const size_t before = strlen(prefix);
+
     for (char **entry = environ; entry && *entry; entry++) {
-        const char *end = strchr(*entry, '=');
+        const size_t length = strcspn(*entry, "=");
+        struct rcx_guess guess;
+        char text[RCX_CONFIG_GUESS];
         bool known = false;
 
-        if (!end || strncmp(*entry, "RCX_", 4) != 0 ||
+        if (!(*entry)[length] || strncmp(*entry, prefix, before) != 0 ||
             strncmp(*entry, "RCX_UCX_", 8) == 0)
             continue;
-        for (const struct rcx_option *o = rcx_options; o->name; o++)
-            known |= strlen(o->name) == (size_t)(end - *entry) &&
-                     strncmp(o->name, *entry, strlen(o->name)) == 0;
+        guess = rcx_guess(*entry + before, length - before);
+        for (const struct rcx_option *o = rcx_options; o->name; o++) {
+            known |= strlen(o->name) == length &&
+                     strncmp(o->name, *entry, length) == 0;
+            rcx_guess_try(&guess, o->name + before);
+        }
         if (!known)
-            rcx_warn(log, "%.*s: no such variable; rcx_info lists them",
-                     (int)(end - *entry), *entry);
+            rcx_warn(log, "%.*s: no such variable; rcx_info lists them%s",
+                     (int)length, *entry,
+                     rcx_guess_print(&guess, prefix, text, sizeof text));
     }
+}
+
+/* config has what the option's parser said of value. */
+static rcx_status_t refuse(const struct rcx_option *o, const char *value,
+                           const struct rcx_config *config,
+                           const struct rcx_log *log)
+{
+    char names[512];
+
+    if (config->valid[0])
+        return rcx_fail(log, RCX_ERR_CONFIG, "%s=%s: %s%s", o->name, value,
+                        config->valid, config->guess);
+    list_names(o, names, sizeof names);
+    return rcx_fail(log, RCX_ERR_CONFIG, "%s=%s: valid is %s%s%s", o->name,
+                    value, o->values, names, config->guess);
 }
 
 rcx_status_t rcx_config_read(struct rcx_config *config, struct rcx_log *log)
@@ -289,15 +384,12 @@ rcx_status_t rcx_config_read(struct rcx_config *config, struct rcx_log *log)
     memset(config, 0, sizeof *config);
     for (const struct rcx_option *o = rcx_options; o->name; o++) {
         const char *value = getenv(o->name);
-        char names[512];
 
         if (!o->parse(o->fallback, config))
             return rcx_fail(log, RCX_ERR_INTERNAL, "%s: default", o->name);
         if (!value || o->parse(value, config))
             continue;
-        list_names(o, names, sizeof names);
-        return rcx_fail(log, RCX_ERR_CONFIG, "%s=%s: valid is %s%s", o->name,
-                        value, o->values, names);
+        return refuse(o, value, config, log);
     }
     log->level = config->log_level;
     warn_of_unknown(log);

@@ -13,7 +13,7 @@
 /* Of calls that ranks make together. */
 enum rcx_check { RCX_CHECK_OFF, RCX_CHECK_CHEAP, RCX_CHECK_FULL };
 
-enum { RCX_DUMP_PATH = 256 };
+enum { RCX_DUMP_PATH = 256, RCX_CONFIG_VALID = 256, RCX_CONFIG_GUESS = 64 };
 
 enum rcx_wait {
     RCX_WAIT_AUTO,
@@ -48,6 +48,10 @@ struct rcx_config {
     rcx_log_level_t log_level;
     enum rcx_isa isa;
     bool allow_singleton;
+    /* What was refused: what would be valid, where that is less than all that
+     * the variable takes; and what may have been meant. */
+    char valid[RCX_CONFIG_VALID];
+    char guess[RCX_CONFIG_GUESS];
 };
 
 struct rcx_option {
@@ -55,7 +59,7 @@ struct rcx_option {
     const char *fallback; /* its value where it is not set */
     const char *values;   /* what is valid, for people */
     const char *doc;
-    /* false: text is not valid */
+    /* false: text is not valid, and config may say more of it */
     bool (*parse)(const char *text, struct rcx_config *config);
 };
 

@@ -49,15 +49,39 @@ static bool parse_value(const struct rcx_param *p, const char *text,
     return true;
 }
 
-bool rcx_params_parse(const struct rcx_algo *algo, const char *name,
-                      const char *value, int64_t params[])
+const struct rcx_param *rcx_params_find(const struct rcx_algo *algo,
+                                        const char *name)
 {
     const struct rcx_param *p = algo->params;
 
-    for (int i = 0; p && p[i].name; i++)
-        if (strcmp(name, p[i].name) == 0)
-            return parse_value(&p[i], value, &params[i]);
-    return false;
+    while (p && p->name && strcmp(name, p->name) != 0)
+        p++;
+    return p && p->name ? p : NULL;
+}
+
+const char *rcx_param_range(const struct rcx_param *p, char *text, size_t bytes)
+{
+    size_t used =
+        (size_t)snprintf(text, bytes, "%s", p->candidate ? "auto or " : "");
+
+    if (!p->names && p->most == INT64_MAX)
+        snprintf(text + used, bytes - used, "%lld or more",
+                 (long long)p->least);
+    else if (!p->names)
+        snprintf(text + used, bytes - used, "%lld..%lld", (long long)p->least,
+                 (long long)p->most);
+    for (int i = 0; p->names && p->names[i] && used < bytes; i++)
+        used += (size_t)snprintf(text + used, bytes - used, "%s%s",
+                                 i ? " or " : "", p->names[i]);
+    return text;
+}
+
+bool rcx_params_parse(const struct rcx_algo *algo, const char *name,
+                      const char *value, int64_t params[])
+{
+    const struct rcx_param *p = rcx_params_find(algo, name);
+
+    return p && parse_value(p, value, &params[p - algo->params]);
 }
 
 int rcx_params_print(const struct rcx_algo *algo, const int64_t params[],

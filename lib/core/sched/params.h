@@ -17,6 +17,13 @@ double rcx_cost_seconds(const struct rcx_cost *cost, size_t elem_bytes,
                         const struct rcx_machine *machine);
 
 void rcx_params_reset(const struct rcx_algo *algo, int64_t params[]);
+/* The one of that name; NULL: algo has none. */
+const struct rcx_param *rcx_params_find(const struct rcx_algo *algo,
+                                        const char *name);
+/* What is valid of it, for people: "2..64", "auto or half or full". Returns
+ * text. */
+const char *rcx_param_range(const struct rcx_param *p, char *text,
+                            size_t bytes);
 /* One "name" and "value"; false: the algorithm has no such. */
 bool rcx_params_parse(const struct rcx_algo *algo, const char *name,
                       const char *value, int64_t params[]);

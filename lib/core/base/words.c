@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "core/base/words.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LONGEST = 40 }; /* letters of a word that is looked at */
+
+struct rcx_guess rcx_guess(const char *written, size_t length)
+{
+    return (struct rcx_guess){.written = written, .length = length,
+                              .distance = SIZE_MAX};
+}
+
+static bool same(char a, char b)
+{
+    return tolower((unsigned char)a) == tolower((unsigned char)b);
+}
+
+static size_t least(size_t a, size_t b, size_t c)
+{
+    const size_t ab = a < b ? a : b;
+
+    return ab < c ? ab : c;
+}
+
+/* Between the first n letters of a and the first m of b. */
+static size_t distance(const char *a, size_t n, const char *b, size_t m)
+{
+    size_t rows[3][LONGEST + 1], *before = rows[0], *last = rows[1],
+           *next = rows[2];
+
+    for (size_t k = 0; k <= m; k++)
+        last[k] = k;
+    for (size_t i = 1; i <= n; i++) {
+        size_t *const oldest = before;
+
+        next[0] = i;
+        for (size_t k = 1; k <= m; k++) {
+            next[k] = least(last[k] + 1, next[k - 1] + 1,
+                            last[k - 1] + !same(a[i - 1], b[k - 1]));
+            if (i > 1 && k > 1 && same(a[i - 1], b[k - 2]) &&
+                same(a[i - 2], b[k - 1]) && before[k - 2] + 1 < next[k])
+                next[k] = before[k - 2] + 1;
+        }
+        before = last;
+        last = next;
+        next = oldest;
+    }
+    return last[m];
+}
+
+void rcx_guess_try(struct rcx_guess *g, const char *word)
+{
+    const size_t length = strlen(word);
+    size_t d;
+
+    if (g->length > LONGEST || length > LONGEST)
+        return;
+    d = distance(g->written, g->length, word, length);
+    if (d >= g->distance || 3 * d > length)
+        return;
+    g->distance = d;
+    g->word = word;
+}
+
+const char *rcx_guess_print(const struct rcx_guess *g, const char *prefix,
+                            char *text, size_t bytes)
+{
+    text[0] = '\0';
+    if (g->word)
+        snprintf(text, bytes, "; did you mean %s%s?", prefix, g->word);
+    return text;
+}

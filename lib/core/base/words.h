@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What somebody may have meant who wrote a word that is none. */
+#ifndef RCX_CORE_BASE_WORDS_H
+#define RCX_CORE_BASE_WORDS_H
+
+#include <stddef.h>
+
+/* The word that is the nearest so far to the one that was written. */
+struct rcx_guess {
+    const char *written;
+    size_t length;    /* of it */
+    const char *word; /* NULL: none is near */
+    size_t distance;
+};
+
+/* Of the first length letters of written. */
+struct rcx_guess rcx_guess(const char *written, size_t length);
+
+/* Is it this one? Letters left out, put in, changed, or swapped with the next
+ * count one each, and may be a third of the word. Case does not count. */
+void rcx_guess_try(struct rcx_guess *g, const char *word);
+
+/* Store "; did you mean WORD?", prefix before the word, or nothing. Returns
+ * text. */
+const char *rcx_guess_print(const struct rcx_guess *g, const char *prefix,
+                            char *text, size_t bytes);
+
+#endif

@@ -461,7 +461,8 @@ RCX_API rcx_status_t rcx_mem_free(rcx_comm_t *comm, void *ptr);
  * RCX_ERR_ARG          comm, buffer, count, datatype, op, root not valid,
  *                      buffers overlap, count * size overflows
  * RCX_ERR_UNSUPPORTED  the op is not defined on the type, or the algorithm
- *                      forced by the environment does not fit the call
+ *                      forced by the environment does not fit the call (one
+ *                      that it only prefers is passed over)
  * RCX_ERR_MISMATCH     another rank made a call that does not match
  * RCX_ERR_OP           the user's op failed on some rank
  * RCX_ERR_COMM_FAILED  an earlier call broke comm

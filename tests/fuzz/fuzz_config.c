@@ -13,7 +13,7 @@
 
 extern char **environ;
 
-enum { MOST_VARIABLES = 4, METHOD_LETTERS = 128 };
+enum { MOST_VARIABLES = 4, METHOD_LETTERS = 136 };
 
 static const struct {
     const char *name;
@@ -64,6 +64,7 @@ static void check_config(const struct rcx_config *config)
 
         fuzz_require(forced->window <= RCX_WINDOW_MAX);
         fuzz_require(!forced->algo || forced->algo->coll == (enum rcx_coll)i);
+        fuzz_require(forced->algo || !forced->preferred);
         if (forced->algo)
             check_params(forced->algo, forced->params);
     }
@@ -108,7 +109,8 @@ static void print(const struct rcx_forced *forced, char text[METHOD_LETTERS])
         used += (size_t)snprintf(params + used, sizeof params - used,
                                  "%cwindow=%u", used ? ',' : ':',
                                  forced->window);
-    used = (size_t)snprintf(text, METHOD_LETTERS, "%s%s", name, params);
+    used = (size_t)snprintf(text, METHOD_LETTERS, "%s%s%s",
+                            forced->preferred ? "prefer:" : "", name, params);
     fuzz_require(used < METHOD_LETTERS);
 }
 
@@ -136,6 +138,7 @@ static void check_round_trip(const struct rcx_option *o,
     print(before, text);
     fuzz_require(o->parse(text, &again));
     fuzz_require(after->algo == before->algo);
+    fuzz_require(after->preferred == before->preferred);
     fuzz_require(after->segment_bytes == before->segment_bytes);
     fuzz_require(after->window == before->window);
     fuzz_require(memcmp(after->params, before->params,

@@ -84,6 +84,61 @@ static void allreduce_by_each_algorithm_equals_the_serial_reduction(
     run_everywhere(ALLREDUCE, "RCX_ALLREDUCE", "recursive_doubling");
 }
 
+/* How rank 0 carries out an allreduce of count 64-bit integers by op. */
+static void method_of(struct job *job, size_t count, rcx_op_t op,
+                      char text[128])
+{
+    rcx_request_t *request;
+    int64_t x = 0;
+
+    assert_ok(rcx_allreduce_init(&x, &x, count, RCX_INT64, op,
+                                 world_of(job, 0), &request));
+    snprintf(text, 128, "%s", rcx_request_method(request));
+    assert_ok(rcx_request_free(&request));
+}
+
+/* generalized on the xor group wants a power of two of ranks. */
+static void a_preferred_algorithm_is_passed_over_where_it_does_not_fit(
+    void **state)
+{
+    static const char name[] = "generalized:group=xor,segment=64,window=3";
+    char value[64], with[128], without[128];
+
+    (void)state;
+    snprintf(value, sizeof value, "prefer:%s", name);
+    for (int p = 1; p <= RANKS; p++) {
+        struct job job;
+
+        open_with(&job, p, NULL, NULL, NULL);
+        method_of(&job, 1000, RCX_SUM, without);
+        assert_ok(job_close(&job));
+        open_with(&job, p, "RCX_ALLREDUCE", value, NULL);
+        method_of(&job, 1000, RCX_SUM, with);
+        assert_string_equal(with, p & (p - 1) ? without : name);
+        run_all_forms(&job, ALLREDUCE);
+        assert_ok(job_close(&job));
+    }
+}
+
+/* The ring does not keep rank order, which an op that does not commute needs. */
+static void a_preferred_algorithm_is_passed_over_where_order_needs_it(
+    void **state)
+{
+    char with[128], without[128];
+    struct job job;
+
+    (void)state;
+    open_with(&job, 5, NULL, NULL, NULL);
+    method_of(&job, 1 << 20, RCX_REPLACE, without);
+    assert_ok(job_close(&job));
+    open_with(&job, 5, "RCX_ALLREDUCE", "prefer:ring", NULL);
+    method_of(&job, 1 << 20, RCX_REPLACE, with);
+    assert_string_equal(with, without);
+    method_of(&job, 1, RCX_SUM, with);
+    assert_string_equal(with, "ring");
+    assert_ok(job_close(&job));
+}
+
 static void segmented_allreduce_equals_the_serial_reduction(void **state)
 {
     (void)state;
@@ -270,6 +325,10 @@ int main(void)
         cmocka_unit_test(allreduce_equals_the_serial_reduction),
         cmocka_unit_test(
             allreduce_by_each_algorithm_equals_the_serial_reduction),
+        cmocka_unit_test(
+            a_preferred_algorithm_is_passed_over_where_it_does_not_fit),
+        cmocka_unit_test(
+            a_preferred_algorithm_is_passed_over_where_order_needs_it),
         cmocka_unit_test(segmented_allreduce_equals_the_serial_reduction),
         cmocka_unit_test(reduce_to_every_root_equals_the_serial_reduction),
         cmocka_unit_test(segmented_reduce_equals_the_serial_reduction),

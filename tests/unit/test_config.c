@@ -105,6 +105,25 @@ static void a_method_is_a_name_and_its_parameters(void **state)
                      rcx_algo_find(RCX_COLL_REDUCE_SCATTER, "pairwise"));
 }
 
+static void an_algorithm_may_be_preferred(void **state)
+{
+    const struct rcx_forced *forced = &config.forced[RCX_COLL_ALLREDUCE];
+
+    (void)state;
+    accept("RCX_ALLREDUCE", "ring:window=3");
+    assert_false(forced->preferred);
+    accept("RCX_ALLREDUCE", "prefer:ring:segment=4K,window=3");
+    assert_true(forced->preferred);
+    assert_string_equal(forced->algo->name, "ring");
+    assert_int_equal(forced->segment_bytes, 4096);
+    assert_int_equal(forced->window, 3);
+    refuse("RCX_ALLREDUCE", "prefer:auto", "auto or [prefer:]NAME");
+    refuse("RCX_ALLREDUCE", "prefer:", "auto or [prefer:]NAME");
+    refuse("RCX_ALLREDUCE", "prefer", "auto or [prefer:]NAME");
+    refuse("RCX_ALLREDUCE", "prefer:prefer:ring", "auto or [prefer:]NAME");
+    refuse("RCX_ALLREDUCE", "prefer:rign", "did you mean ring?");
+}
+
 static void an_algorithm_has_parameters_of_its_own(void **state)
 {
     const struct rcx_forced *forced = &config.forced[RCX_COLL_ALLREDUCE];
@@ -142,8 +161,8 @@ static unsigned changes(const char *name, const char *value)
 
 static void a_setting_that_changes_messages_changes_its_hash(void **state)
 {
-    static const struct { const char *name, *values[6]; } shared[] = {
-        {"RCX_ALLREDUCE", {"ring", "auto:segment=4K", "auto:window=1",
+    static const struct { const char *name, *values[7]; } shared[] = {
+        {"RCX_ALLREDUCE", {"ring", "prefer:ring", "auto:segment=4K", "auto:window=1",
                            "recursive_multiplying:radix=8",
                            "recursive_multiplying:radix=7"}},
         {"RCX_REDUCE", {"binomial", "ring", "auto:segment=0"}},
@@ -501,6 +520,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         TEST(without_variables_everything_is_at_its_default),
         TEST(a_method_is_a_name_and_its_parameters),
+        TEST(an_algorithm_may_be_preferred),
         TEST(an_algorithm_has_parameters_of_its_own),
         TEST(a_setting_that_changes_messages_changes_its_hash),
         TEST(other_settings_may_differ_between_ranks),

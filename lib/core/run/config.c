@@ -131,16 +131,19 @@ static bool refuse_algo(const char *name, enum rcx_coll coll,
 static bool parse_method(const char *text, enum rcx_coll coll,
                          struct rcx_config *config)
 {
+    static const char prefer[] = "prefer:";
     struct rcx_forced forced = {.segment_bytes = SIZE_MAX};
     char copy[128], *rest = copy, *parameters;
 
+    forced.preferred = strncmp(text, prefer, strlen(prefer)) == 0;
+    text += forced.preferred ? strlen(prefer) : 0;
     if (strlen(text) >= sizeof copy)
         return false;
     strcpy(copy, text);
     parameters = strchr(copy, ':');
     if (parameters)
         *parameters++ = '\0';
-    if (strcmp(copy, any.name) != 0) {
+    if (forced.preferred || strcmp(copy, any.name) != 0) {
         forced.algo = rcx_algo_find(coll, copy);
         if (!forced.algo)
             return refuse_algo(copy, coll, config);
@@ -273,7 +276,7 @@ static bool parse_allow_singleton(const char *text, struct rcx_config *config)
 }
 
 #define METHOD_VALUES \
-    "auto or NAME[:segment=BYTES][,window=1..8][,PARAMETER=VALUE]"
+    "auto or [prefer:]NAME[:segment=BYTES][,window=1..8][,PARAMETER=VALUE]"
 
 const struct rcx_option rcx_options[] = {
     {"RCX_ALLREDUCE", "auto", METHOD_VALUES,
@@ -402,6 +405,7 @@ static uint64_t hash_of_forced(const struct rcx_forced *forced)
 
     if (!forced->algo)
         return hash;
+    hash = rcx_hash(hash, forced->preferred);
     for (const char *c = forced->algo->name; *c; c++)
         hash = rcx_hash(hash, (unsigned char)*c);
     for (int i = 0; i < RCX_PARAMS; i++)

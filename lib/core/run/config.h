@@ -23,9 +23,10 @@ enum rcx_wait {
 };
 
 /* What a user may force for a collective: NAME[:parameter=value,...], where
- * segment and window go with every algorithm. */
+ * segment and window go with every algorithm; or prefer, with prefer:NAME. */
 struct rcx_forced {
     const struct rcx_algo *algo; /* NULL: RCX chooses */
+    bool preferred; /* all of this is for calls that the algorithm suits */
     int64_t params[RCX_PARAMS];
     size_t segment_bytes;        /* SIZE_MAX: RCX chooses; 0: no segments */
     unsigned window;             /* 0: RCX chooses */

@@ -62,13 +62,19 @@ static struct rcx_shape settle(const struct rcx_shape *shape,
     return s;
 }
 
+static bool suits(const struct rcx_algo *algo, const struct rcx_shape *s,
+                  rcx_order_t needed)
+{
+    return rcx_algo_fits(algo, s) && algo->order(s) >= needed;
+}
+
 /* Make algo the method, if it suits. */
 static bool adopt(struct rcx_method *m, const struct rcx_algo *algo,
                   const struct rcx_shape *shape, rcx_order_t needed)
 {
     const struct rcx_shape s = settle(shape, algo, NULL);
 
-    if (!rcx_algo_fits(algo, &s) || algo->order(&s) < needed)
+    if (!suits(algo, &s, needed))
         return false;
     m->algo = algo;
     memcpy(m->params, s.params, sizeof m->params);
@@ -124,16 +130,33 @@ static struct rcx_method choose(const struct rcx_shape *shape, size_t bytes,
     return m;
 }
 
+/* What the user wants for this call. Who only prefers an algorithm that does
+ * not suit it wants nothing. */
+static const struct rcx_forced *wanted(const struct rcx_context *context,
+                                       const struct rcx_shape *shape,
+                                       bool internal, rcx_order_t needed)
+{
+    static const struct rcx_forced nothing = {.segment_bytes = SIZE_MAX};
+    const struct rcx_forced *forced = &context->config.forced[shape->coll];
+    struct rcx_shape s;
+
+    if (internal)
+        return &nothing;
+    if (!forced->preferred)
+        return forced;
+    s = settle(shape, forced->algo, forced->params);
+    return suits(forced->algo, &s, needed) ? forced : &nothing;
+}
+
 rcx_status_t rcx_method_select(const struct rcx_context *context,
                                const struct rcx_shape *shape,
                                const struct rcx_combine *combine,
                                bool internal, struct rcx_method *method_p)
 {
-    static const struct rcx_forced nothing = {.segment_bytes = SIZE_MAX};
-    const struct rcx_forced *forced =
-        internal ? &nothing : &context->config.forced[shape->coll];
     const rcx_order_t needed = rcx_order_needed(
         &context->config, combine->commutative, combine->exact);
+    const struct rcx_forced *forced =
+        wanted(context, shape, internal, needed);
     struct rcx_method m =
         choose(shape, shape->count * shape->elem_bytes, needed);
 

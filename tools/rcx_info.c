@@ -503,5 +503,6 @@ int main(int argc, char **argv)
     /* last, where it is seen: what rcx_init() would say of the environment */
     rcx_log_init(&log);
     status = rcx_config_read(&config, &log);
+    rcx_config_tell_all(&config, &log);
     return status == RCX_OK && !ferror(stdout) ? 0 : 1;
 }

@@ -149,7 +149,8 @@ typedef struct rcx_request rcx_request_t;
  * may block, and is the host's to bound then; or return RCX_IN_PROGRESS as long
  * as ranks are missing: it is called again until it returns 0, or a deadline
  * passed, and RCX makes progress meanwhile. Another value is a failure. NULL:
- * the host has none, and RCX goes without.
+ * the host has none, and RCX goes without. An rcx_init() that fails with
+ * RCX_ERR_CONFIG, which it does on all ranks, ends with it, too.
  */
 typedef struct rcx_bootstrap {
     int rank;
@@ -251,7 +252,8 @@ typedef struct rcx_params {
  * in the same order, or give each a name.
  *
  * RCX_ERR_ARG     params is malformed
- * RCX_ERR_CONFIG  an RCX_ variable has a value that is not valid
+ * RCX_ERR_CONFIG  an RCX_ variable has a value that is not valid, here or on
+ *                 another rank, or ranks' values do not go together
  * RCX_ERR_LAUNCH  a launcher started several processes but no PMIx server
  *                 answers, or the exchange failed, or versions differ
  * RCX_ERR_TIMEOUT not all processes came in time

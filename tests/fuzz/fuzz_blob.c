@@ -24,8 +24,8 @@ enum {
     ADDRESS_BYTES_AT = 8, TRANSPORT_AT = 16, HOST_AT = 80, HOST_BYTES = 128,
     CPUS_AT = 208, SETTINGS_AT = CPUS_AT + (int)sizeof(cpu_set_t),
     SETTINGS_BYTES = RCX_SHARED_SETTINGS * (int)sizeof(uint64_t),
-    CREDIT_BYTES_AT = SETTINGS_AT + SETTINGS_BYTES,
-    HEADER_BYTES = CREDIT_BYTES_AT + (int)sizeof(uint64_t)
+    ERRORS_AT = SETTINGS_AT + SETTINGS_BYTES + (int)sizeof(uint64_t),
+    HEADER_BYTES = ERRORS_AT + 2 * (int)sizeof(uint64_t)
 };
 
 static const char version[] = "fuzz 1", address[] = "somewhere";
@@ -194,28 +194,31 @@ static void check_address(struct fake *fake, const struct rcx_log *log,
     fuzz_require(found == fake && bytes == 42);
 }
 
-static void check_settings(struct fake *fake,
-                           struct rcx_context *context)
+/* Rank 0 says what is wrong with settings, or who has a wrong one. */
+static void check_settings(struct fake *fake, struct rcx_context *context)
 {
+    static const char none[sizeof(uint64_t)];
     rcx_status_t expected = RCX_OK;
+    int errors = 0;
 
-    for (int i = 0; i < fake->boot.size && expected == RCX_OK; i++) {
+    for (int i = 0; i < fake->boot.size; i++) {
         const struct blob *blob = &fake->blobs[i];
 
         if (i == fake->boot.rank)
             continue;
-        if (!blob->bytes)
-            expected = RCX_ERR_TIMEOUT;
-        else if (!is_good(blob))
-            expected = RCX_ERR_LAUNCH;
-        else if (memcmp(blob->bytes + SETTINGS_AT, own.bytes + SETTINGS_AT,
-                        SETTINGS_BYTES) != 0)
+        if (!is_good(blob)) {
+            expected = blob->bytes ? RCX_ERR_LAUNCH : RCX_ERR_TIMEOUT;
+            errors = blob->bytes != NULL;
+            break;
+        }
+        if (memcmp(blob->bytes + SETTINGS_AT, own.bytes + SETTINGS_AT,
+                   SETTINGS_BYTES) != 0 ||
+            memcmp(blob->bytes + ERRORS_AT, none, sizeof none) != 0)
             expected = RCX_ERR_CONFIG;
     }
     fake->errors = 0;
     fuzz_require(rcx_peer_compare_settings(context) == expected);
-    fuzz_require(fake->errors ==
-                 (expected != RCX_OK && expected != RCX_ERR_TIMEOUT));
+    fuzz_require(fake->errors == errors);
 }
 
 /* This process may use one core; see begin(). */

@@ -171,6 +171,7 @@ static void configure(char *variables[], struct rcx_config *config)
 
     environ = variables;
     status = rcx_context_configure(&params, &log, config);
+    rcx_config_tell_all(config, &log);
     environ = saved;
     fuzz_require(status == RCX_OK || status == RCX_ERR_CONFIG);
     fuzz_require(lines.errors == (status == RCX_ERR_CONFIG));

@@ -77,7 +77,7 @@ for variable in RCX_REDUCE=ring: RCX_REDUCE_SCATTER= RCX_ALLREDUCE=ring:segment 
 done
 
 run 0 env RCX_NO_SUCH=1 "$main" launch && [ "$(wc -l <"$err")" -eq 1 ] \
-    && grep -q '^rcx warning: RCX_NO_SUCH' "$err"
+    && grep -q '^rcx warning: \[0\] RCX_NO_SUCH' "$err"
 ok $? "a variable that nobody reads is worth a warning"
 
 run 0 env RCX_NO_SUCH=1 RCX_LOG=error "$main" launch && says_nothing
@@ -91,8 +91,8 @@ if [ -n "$rcxrun" ]; then
     ok $? "a clean run prints nothing of its own"
 
     run $ERR_CONFIG "$rcxrun" --keep-going -n 3 -x RCX_ALLREDUCE=nonsense \
-        "$main" launch && lines 3 && says "one of" recursive_doubling
-    ok $? "every rank reports a wrong environment"
+        "$main" launch && lines 1 && says "one of" recursive_doubling
+    ok $? "a wrong environment is reported once, and an error on every rank"
 
     # shellcheck disable=SC2016  # the ranks' shell expands them
     run $ERR_LAUNCH "$rcxrun" --keep-going -n 3 bash -c \

@@ -150,15 +150,48 @@ for setting in RCX_ALLREDUCE=ring RCX_ALLREDUCE=auto:segment=64K \
     RCX_REDUCE=binomial:window=3 RCX_REDUCE_SCATTER=ring RCX_ORDER=rank; do
     run $ERR_CONFIG "${launch[@]}" --keep-going -n 4 "${rank_1[@]}" \
         env $setting -- "$main" launch \
-        && says 4 "^rcx error: .* must be equal on all ranks" \
-        && says 3 "${setting%%=*} is not that of rank 1: " \
-        && says 1 "${setting%%=*} is not that of rank 0: "
-    ok $? "$setting on one rank is an error on all"
+        && says 1 "^rcx " && says 1 "^rcx error: \[0\] ${setting%%=*} of rank 1 is \
+not that of rank 0: .* must be equal on all ranks"
+    ok $? "$setting on one rank is an error on all, said once"
 done
 run 0 "${launch[@]}" -n 4 "${rank_1[@]}" env RCX_ORDER=same RCX_WAIT=yield \
     RCX_PLAN_CACHE=0 RCX_ISA=baseline RCX_LOG=error -- "$main" launch \
     && says_nothing
 ok $? "settings that change no message may differ"
+
+# --- what is said once ---
+need=
+
+# rank -k: the exit status of every rank is that of a failed rcx_init()
+all_fail() { # N COMMAND...
+    local -r n=$1
+    shift
+    run $ERR_CONFIG "${launch[@]}" --keep-going -n "$n" \
+        bash -c '"$@"; echo "status $?"; exit '$ERR_CONFIG bash "$@" \
+        && [ "$(grep -cx "status $ERR_CONFIG" "$out")" -eq "$n" ]
+}
+
+all_fail 4 env RCX_WAIT=blcok "$main" launch && says 1 "^rcx " \
+    && says 1 '^rcx error: \[0\] RCX_WAIT=blcok: .*; did you mean block?$'
+ok $? "a value that is wrong everywhere is said once"
+all_fail 4 "${rank_1[@]}" env RCX_TIMEOUT=500 -- "$main" launch && says 1 "^rcx " \
+    && says 1 '^rcx error: \[1\] RCX_TIMEOUT=500: '
+ok $? "a value that is wrong on one rank is said by it, and an error on all"
+run 0 "${launch[@]}" -n 4 -x RCX_ALREDUCE=ring "$main" launch && says 1 "" \
+    && says 1 '\[0\] RCX_ALREDUCE: .*; did you mean RCX_ALLREDUCE?$'
+ok $? "a variable that nobody reads is said once"
+run 0 "${launch[@]}" -n 4 "${rank_1[@]}" env RCX_ALREDUCE=ring -- "$main" \
+    launch && says 1 "" && says 1 '\[1\] RCX_ALREDUCE: no such variable'
+ok $? "a variable that nobody reads, on one rank, is said by it"
+
+# The launcher ends all ranks once one has failed: after the line is out.
+lost=0
+for _ in 1 2 3 4 5 6 7 8; do
+    run $ERR_CONFIG "${launch[@]}" -n 4 "${rank_1[@]}" \
+        env RCX_TIMEOUT=500 -- "$main" launch \
+        && says 1 '^rcx error: \[1\] RCX_TIMEOUT=500: ' || lost=1
+done
+ok $lost "the line of one rank is out before others leave"
 
 # --- fences ---
 need=28

@@ -27,11 +27,14 @@ static rcx_status_t configure(const rcx_params_t *given)
 {
     rcx_params_t params = given ? *given : (rcx_params_t){0};
     struct rcx_log log;
+    rcx_status_t status;
 
     params.field_mask |= RCX_PARAM_LOG;
     params.log = capture_line;
     params.log_arg = &said;
-    return rcx_context_configure(&params, &log, &config);
+    status = rcx_context_configure(&params, &log, &config);
+    rcx_config_tell_all(&config, &log);
+    return status;
 }
 
 /* Reads quietly with name=value in the environment. */

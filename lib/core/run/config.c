@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/run/config.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -340,7 +341,26 @@ static void list_names(const struct rcx_option *option, char *text,
     }
 }
 
-static void warn_of_unknown(const struct rcx_log *log)
+/* One line more, if there is room. */
+__attribute__((format(printf, 3, 4))) static void
+note(struct rcx_config *config, enum rcx_config_kind kind, const char *format,
+     ...)
+{
+    char *const lines = config->lines[kind];
+    const size_t used = strlen(lines), room = RCX_CONFIG_LINES - used - 1;
+    va_list args;
+    int length;
+
+    va_start(args, format);
+    length = vsnprintf(lines + used, room, format, args);
+    va_end(args);
+    if (used > 0 && (size_t)length >= room)
+        lines[used] = '\0';
+    else
+        strcat(lines, "\n");
+}
+
+static void warn_of_unknown(struct rcx_config *config)
 {
     static const char prefix[] = "RCX_";
     const size_t before = strlen(prefix);
@@ -361,29 +381,32 @@ static void warn_of_unknown(const struct rcx_log *log)
             rcx_guess_try(&guess, o->name + before);
         }
         if (!known)
-            rcx_warn(log, "%.*s: no such variable; rcx_info lists them%s",
-                     (int)length, *entry,
-                     rcx_guess_print(&guess, prefix, text, sizeof text));
+            note(config, RCX_CONFIG_WARNINGS,
+                 "%.*s: no such variable; rcx_info lists them%s", (int)length,
+                 *entry, rcx_guess_print(&guess, prefix, text, sizeof text));
     }
 }
 
 /* config has what the option's parser said of value. */
-static rcx_status_t refuse(const struct rcx_option *o, const char *value,
-                           const struct rcx_config *config,
-                           const struct rcx_log *log)
+static void explain(const struct rcx_option *o, const char *value,
+                    struct rcx_config *config)
 {
     char names[512];
 
-    if (config->valid[0])
-        return rcx_fail(log, RCX_ERR_CONFIG, "%s=%s: %s%s", o->name, value,
-                        config->valid, config->guess);
-    list_names(o, names, sizeof names);
-    return rcx_fail(log, RCX_ERR_CONFIG, "%s=%s: valid is %s%s%s", o->name,
-                    value, o->values, names, config->guess);
+    if (config->valid[0]) {
+        note(config, RCX_CONFIG_ERRORS, "%s=%s: %s%s", o->name, value,
+             config->valid, config->guess);
+    } else {
+        list_names(o, names, sizeof names);
+        note(config, RCX_CONFIG_ERRORS, "%s=%s: valid is %s%s%s", o->name,
+             value, o->values, names, config->guess);
+    }
 }
 
 rcx_status_t rcx_config_read(struct rcx_config *config, struct rcx_log *log)
 {
+    rcx_status_t status = RCX_OK;
+
     memset(config, 0, sizeof *config);
     for (const struct rcx_option *o = rcx_options; o->name; o++) {
         const char *value = getenv(o->name);
@@ -392,11 +415,43 @@ rcx_status_t rcx_config_read(struct rcx_config *config, struct rcx_log *log)
             return rcx_fail(log, RCX_ERR_INTERNAL, "%s: default", o->name);
         if (!value || o->parse(value, config))
             continue;
-        return refuse(o, value, config, log);
+        if (status == RCX_OK)
+            explain(o, value, config);
+        o->parse(o->fallback, config);
+        status = RCX_ERR_CONFIG;
     }
     log->level = config->log_level;
-    warn_of_unknown(log);
-    return RCX_OK;
+    warn_of_unknown(config);
+    return status;
+}
+
+void rcx_config_tell(struct rcx_config *config, enum rcx_config_kind kind,
+                     const struct rcx_log *log)
+{
+    const char *line = config->lines[kind];
+
+    for (; !config->are_told[kind] && *line; line += strcspn(line, "\n") + 1)
+        rcx_log_line(log,
+                     kind == RCX_CONFIG_ERRORS ? RCX_LOG_ERROR : RCX_LOG_WARN,
+                     "%.*s", (int)strcspn(line, "\n"), line);
+    config->are_told[kind] = true;
+}
+
+void rcx_config_tell_all(struct rcx_config *config, const struct rcx_log *log)
+{
+    for (int kind = 0; kind < RCX_CONFIG_KINDS; kind++)
+        rcx_config_tell(config, (enum rcx_config_kind)kind, log);
+}
+
+uint64_t rcx_config_lines_hash(const struct rcx_config *config,
+                               enum rcx_config_kind kind)
+{
+    const char *c = config->lines[kind];
+    uint64_t hash = *c != '\0';
+
+    for (; *c; c++)
+        hash = rcx_hash(hash, (unsigned char)*c);
+    return hash;
 }
 
 static uint64_t hash_of_forced(const struct rcx_forced *forced)

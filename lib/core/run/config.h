@@ -13,7 +13,19 @@
 /* Of calls that ranks make together. */
 enum rcx_check { RCX_CHECK_OFF, RCX_CHECK_CHEAP, RCX_CHECK_FULL };
 
-enum { RCX_DUMP_PATH = 256, RCX_CONFIG_VALID = 256, RCX_CONFIG_GUESS = 64 };
+enum {
+    RCX_DUMP_PATH = 256,
+    RCX_CONFIG_VALID = 256,
+    RCX_CONFIG_GUESS = 64,
+    RCX_CONFIG_LINES = 1024
+};
+
+/* What is said of the environment. */
+enum rcx_config_kind {
+    RCX_CONFIG_ERRORS, /* one line at most; some value is not valid */
+    RCX_CONFIG_WARNINGS,
+    RCX_CONFIG_KINDS
+};
 
 enum rcx_wait {
     RCX_WAIT_AUTO,
@@ -53,6 +65,9 @@ struct rcx_config {
      * the variable takes; and what may have been meant. */
     char valid[RCX_CONFIG_VALID];
     char guess[RCX_CONFIG_GUESS];
+    /* Lines that are to be said once per job, each ended by a newline. */
+    char lines[RCX_CONFIG_KINDS][RCX_CONFIG_LINES];
+    bool are_told[RCX_CONFIG_KINDS]; /* or left to another rank */
 };
 
 struct rcx_option {
@@ -69,10 +84,20 @@ extern const struct rcx_option rcx_options[];
 
 /*
  * Read the environment. RCX_ERR_CONFIG names the variable, its value and what
- * is valid; an RCX_ variable that nobody reads is worth a warning. Sets the
- * level of log.
+ * is valid, and config is as without the variable; an RCX_ variable that nobody
+ * reads is worth a warning. Sets the level of log. Says nothing yet: most often
+ * all ranks have the same to say.
  */
 rcx_status_t rcx_config_read(struct rcx_config *config, struct rcx_log *log);
+
+/* Say what there is to say, unless that was done. */
+void rcx_config_tell(struct rcx_config *config, enum rcx_config_kind kind,
+                     const struct rcx_log *log);
+void rcx_config_tell_all(struct rcx_config *config, const struct rcx_log *log);
+
+/* The same where it would be the same text; 0: there is nothing to say. */
+uint64_t rcx_config_lines_hash(const struct rcx_config *config,
+                               enum rcx_config_kind kind);
 
 /*
  * What decides which messages are sent, and so has to be equal on all ranks: a

@@ -75,20 +75,20 @@ rcx_status_t rcx_context_configure(const rcx_params_t *params,
     rcx_status_t status;
 
     rcx_log_init(log);
+    memset(config, 0, sizeof *config);
     if (is_given(params, RCX_PARAM_LOG) && params->log) {
         log->fn = params->log;
         log->arg = params->log_arg;
     }
     status = check_params(params, log);
-    if (status == RCX_OK)
-        status = rcx_config_read(config, log);
     if (status != RCX_OK)
         return status;
+    status = rcx_config_read(config, log);
     if (is_given(params, RCX_PARAM_ORDER) && !config->order_is_set)
         config->order = params->order;
     if (is_given(params, RCX_PARAM_TIMEOUT) && !config->timeout_is_set)
         config->timeout_ns = params->timeout_ns;
-    return RCX_OK;
+    return status;
 }
 
 static void drop(struct rcx_context *context)
@@ -155,6 +155,31 @@ static unsigned choose_spin(struct rcx_context *context)
     }
 }
 
+static const uint64_t goodbye_ns = UINT64_C(3000000000);
+
+static bool is_time_left(void *until)
+{
+    return rcx_now_ns() < *(const uint64_t *)until;
+}
+
+/* A launcher ends all ranks as soon as one has failed: none leaves before the
+ * one that says why. */
+static rcx_status_t compare_settings(struct rcx_context *context)
+{
+    struct rcx_boot *boot = context->boot;
+    const rcx_status_t status = rcx_peer_compare_settings(context);
+    uint64_t until = rcx_now_ns() + goodbye_ns;
+
+    if (status == RCX_ERR_CONFIG && !boot->one_process)
+        boot->ops->barrier(boot, is_time_left, &until);
+    return status;
+}
+
+/*
+ * A rank with a wrong environment comes so far, too, as if it had none: which
+ * others have the same to say of theirs is known only then. Rank 0 need not
+ * wait for that.
+ */
 static rcx_status_t connect(struct rcx_context *context,
                             const rcx_params_t *params,
                             const struct rcx_boot_source *source)
@@ -168,12 +193,14 @@ static rcx_status_t connect(struct rcx_context *context,
     if (status != RCX_OK)
         return status;
     context->log.rank = context->boot->rank;
+    if (context->boot->rank == 0)
+        rcx_config_tell_all(&context->config, &context->log);
     context->transport = source->transport;
     if (!context->transport)
         status = open_transport(context);
     if (status == RCX_OK)
         status = rcx_peer_publish(context);
-    return status == RCX_OK ? rcx_peer_compare_settings(context) : status;
+    return status == RCX_OK ? compare_settings(context) : status;
 }
 
 static rcx_status_t make_comms(struct rcx_context *context)
@@ -209,6 +236,8 @@ rcx_status_t rcx_context_create(const rcx_params_t *params,
     context->born = rcx_instant_now();
     context->layout = source->layout;
     status = rcx_context_configure(params, &context->log, &context->config);
+    if (status == RCX_ERR_CONFIG) /* connect() comes back to it */
+        status = RCX_OK;
     context->registry = (struct rcx_registry){.heap = &context->heap,
                                               .log = &context->log,
                                               .isa = context->config.isa};
@@ -239,6 +268,8 @@ rcx_status_t rcx_context_create(const rcx_params_t *params,
     if (status == RCX_OK)
         status = make_comms(context);
     if (status != RCX_OK) {
+        if (status != RCX_ERR_CONFIG) /* else all is said that has to be */
+            rcx_config_tell_all(&context->config, &context->log);
         drop(context);
         return status;
     }

@@ -255,7 +255,8 @@ rcx_status_t rcx_context_create(const rcx_params_t *params,
                                 const struct rcx_boot_source *source,
                                 rcx_context_t **context_p);
 
-/* Read the environment, then log, name and order of params. */
+/* Read the environment, then log, name and order of params. RCX_ERR_CONFIG is
+ * not said yet: see rcx_config_tell(). */
 rcx_status_t rcx_context_configure(const rcx_params_t *params,
                                    struct rcx_log *log,
                                    struct rcx_config *config);

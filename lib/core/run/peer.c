@@ -22,6 +22,7 @@ struct header {
     cpu_set_t cpus;       /* where the rank may run */
     uint64_t settings[RCX_SHARED_SETTINGS];
     uint64_t credit_bytes;
+    uint64_t lines[RCX_CONFIG_KINDS]; /* that it has to say: a hash of each */
 };
 
 void rcx_kernel_id(char *text, size_t bytes)
@@ -46,6 +47,9 @@ static void describe_self(const struct rcx_context *context, struct header *h)
     CPU_ZERO(&h->cpus);
     sched_getaffinity(0, sizeof h->cpus, &h->cpus);
     rcx_config_hash(&context->config, h->settings);
+    for (int i = 0; i < RCX_CONFIG_KINDS; i++)
+        h->lines[i] = rcx_config_lines_hash(&context->config,
+                                            (enum rcx_config_kind)i);
 }
 
 rcx_status_t rcx_peer_publish(struct rcx_context *context)
@@ -130,41 +134,87 @@ void rcx_peer_host(struct rcx_boot *boot, const struct rcx_log *log, int rank,
     snprintf(text, bytes, "%s", known ? h.host : "?");
 }
 
-static rcx_status_t compare(struct rcx_context *context, int rank,
-                            const uint64_t mine[RCX_SHARED_SETTINGS])
-{
-    struct header peer;
-    const void *rest;
-    const rcx_status_t status =
-        look_up(context->boot, &context->log, rank, &peer, &rest);
+/* ---- Settings -------------------------------------------------------------- */
 
-    if (status != RCX_OK)
-        return status;
-    for (int i = 0; i < RCX_SHARED_SETTINGS; i++)
-        if (peer.settings[i] != mine[i])
-            return rcx_fail(&context->log, RCX_ERR_CONFIG,
-                            "%s is not that of rank %d: RCX_ variables, and "
-                            "the order given to rcx_init(), must be equal on "
-                            "all ranks", rcx_config_shared_name(i), rank);
-    if (peer.credit_bytes < context->credit_bytes)
-        context->credit_bytes = peer.credit_bytes;
-    return RCX_OK;
+/* What comes of a look at all ranks. */
+struct survey {
+    struct header me;
+    uint64_t first[RCX_SHARED_SETTINGS]; /* rank 0's */
+    int odd;     /* the lowest rank with another; -1: all are equal */
+    int setting; /* that differs */
+    int wrong;   /* the lowest rank whose environment is not valid, or -1 */
+    uint64_t credit_bytes; /* the least */
+    bool is_said[RCX_CONFIG_KINDS]; /* what this rank has to say: by a lower */
+};
+
+static void look_at(struct survey *s, int rank, bool is_lower,
+                    const struct header *h)
+{
+    if (rank == 0)
+        memcpy(s->first, h->settings, sizeof s->first);
+    for (int i = 0; i < RCX_SHARED_SETTINGS && s->odd < 0; i++) {
+        if (h->settings[i] != s->first[i]) {
+            s->odd = rank;
+            s->setting = i;
+        }
+    }
+    if (s->wrong < 0 && h->lines[RCX_CONFIG_ERRORS])
+        s->wrong = rank;
+    if (h->credit_bytes < s->credit_bytes)
+        s->credit_bytes = h->credit_bytes;
+    for (int i = 0; i < RCX_CONFIG_KINDS; i++)
+        s->is_said[i] |= is_lower && h->lines[i] == s->me.lines[i];
+}
+
+/* All come to the same verdict, and one of them says it. */
+static rcx_status_t judge(struct rcx_context *context, const struct survey *s)
+{
+    const int rank = context->boot->rank;
+
+    for (int i = 0; i < RCX_CONFIG_KINDS; i++)
+        if (!s->is_said[i])
+            rcx_config_tell(&context->config, (enum rcx_config_kind)i,
+                            &context->log);
+    if (s->wrong >= 0) {
+        rcx_info(&context->log, "rank %d has a setting that is not valid",
+                 s->wrong);
+        return RCX_ERR_CONFIG;
+    }
+    if (s->odd < 0)
+        return RCX_OK;
+    rcx_log_line(&context->log, rank == 0 ? RCX_LOG_ERROR : RCX_LOG_INFO,
+                 "%s of rank %d is not that of rank 0: RCX_ variables, and "
+                 "the order given to rcx_init(), must be equal on all ranks",
+                 rcx_config_shared_name(s->setting), s->odd);
+    return RCX_ERR_CONFIG;
 }
 
 rcx_status_t rcx_peer_compare_settings(struct rcx_context *context)
 {
     const struct rcx_boot *boot = context->boot;
-    uint64_t mine[RCX_SHARED_SETTINGS];
-    rcx_status_t status = RCX_OK;
+    struct survey s = {.odd = -1, .wrong = -1};
 
-    rcx_config_hash(&context->config, mine);
-    if (context->transport)
-        context->credit_bytes = context->transport->credit_bytes;
-    /* the others in this process may not have published yet */
-    for (int i = 0; i < boot->size && !boot->one_process; i++)
-        if (i != boot->rank && status == RCX_OK)
-            status = compare(context, i, mine);
-    return status;
+    describe_self(context, &s.me);
+    context->credit_bytes = s.credit_bytes = s.me.credit_bytes;
+    if (boot->one_process) { /* others may not have published yet */
+        look_at(&s, 0, false, &s.me);
+        s.is_said[RCX_CONFIG_ERRORS] = s.is_said[RCX_CONFIG_WARNINGS] =
+            boot->rank > 0;
+        return judge(context, &s);
+    }
+    for (int i = 0; i < boot->size; i++) {
+        rcx_status_t status = RCX_OK;
+        struct header peer = s.me;
+        const void *rest;
+
+        if (i != boot->rank)
+            status = look_up(context->boot, &context->log, i, &peer, &rest);
+        if (status != RCX_OK)
+            return status;
+        look_at(&s, i, i < boot->rank, &peer);
+    }
+    context->credit_bytes = s.credit_bytes;
+    return judge(context, &s);
 }
 
 static bool same_host(const struct header *a, const struct header *b)

@@ -8,8 +8,12 @@
 /* Publish the transport's address and what peers may want to know of us. */
 rcx_status_t rcx_peer_publish(struct rcx_context *context);
 
-/* RCX_ERR_CONFIG where another rank's settings would have it send other
- * messages than this one expects. After publish. */
+/*
+ * RCX_ERR_CONFIG, on all ranks, where the environment of some is not valid, or
+ * where their settings would have them send other messages than others expect.
+ * The lowest rank that has something to say of its environment says it for all
+ * that have the same. After publish.
+ */
 rcx_status_t rcx_peer_compare_settings(struct rcx_context *context);
 
 /* Whether ranks on this node have to share cores. */

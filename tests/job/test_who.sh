@@ -48,14 +48,14 @@ blames_only_2() {
 for collective in allreduce reduce; do
     dumps 137 "$fail_main" stop $collective && blames_only_2 &&
         says "4 ranks, 3 dumps; none of rank 2" \
-            "last that those with a dump completed: number 20, $collective .*" \
-            "number 21: $collective of 3000 int64, sum, .*"
+            "last that those with a dump completed: number 21, $collective .*" \
+            "number 22: $collective of 3000 int64, sum, .*"
     ok $? "$collective: a rank that is stopped is the one that is missing"
 done
 
 dumps 0 "$fail_main" late allreduce && blames_only_2 &&
-    says "4 ranks, 4 dumps" "last that all completed: number 20, allreduce .*" \
-        "rank 2 has not called it: number 20, allreduce .*"
+    says "4 ranks, 4 dumps" "last that all completed: number 21, allreduce .*" \
+        "rank 2 has not called it: number 21, allreduce .*"
 ok $? "a rank that has not called tells what it did last"
 
 dumps 0 "$deadline_main" leave && blames_only_2 &&

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+static const uint64_t patience_ns = UINT64_C(30000000000);
+
 static bool is_used(const struct rcx_context *context, uint32_t id)
 {
     return context->used_ids[id / 8] >> id % 8 & 1;
@@ -105,6 +107,7 @@ rcx_status_t rcx_comm_new(struct rcx_context *context, uint32_t id, int rank,
     comm->mark_mask = rcx_tag_mark(&context->layout, UINT64_MAX);
     rcx_recorder_init(&comm->recorder, &context->heap);
     comm->timeout_ns = context->config.timeout_ns;
+    comm->patience_ns = patience_ns;
     link_comm(context, comm);
     *comm_p = comm;
     return RCX_OK;

@@ -143,8 +143,7 @@ struct rcx_comm {
     uint64_t live_requests;    /* of users */
     rcx_status_t failed;       /* not RCX_OK: broken for good */
     uint64_t sequence;         /* the next to give out */
-    uint64_t calls;            /* operations so far, to compare */
-    uint64_t mark;             /* of the last of them, in tags */
+    uint64_t mark;             /* of the last call, in tags */
     uint64_t mark_mask;        /* where marks are */
     uint64_t sequence_limit;   /* numbers below it are free to use */
     uint64_t ahead;            /* the weight of all one-way segments so far */
@@ -157,6 +156,8 @@ struct rcx_comm {
     int64_t timeout_ns;        /* of operations that start; 0: none */
     struct rcx_roll *roll;     /* while it is called, for one that is overdue */
     uint64_t next_probe_ns;
+    uint64_t patience_ns;      /* of who waits without a deadline */
+    uint64_t warned;           /* of the wait in the call of this number */
     struct rcx_recorder recorder;
     struct rcx_plan_cache cache;
 };
@@ -203,6 +204,7 @@ struct rcx_context {
     bool parting;              /* whoever goes now may: see leave.c */
     _Atomic bool attention;    /* rcx_watch() has something to do */
     uint64_t next_watch_ns;
+    uint64_t here_since_ns;    /* it looks after things without a long break */
     unsigned deaths;           /* of peers, that are dealt with */
     uint64_t skipped_ns;       /* tests take it to have passed */
     uint64_t ticks;            /* when a collective was last called */

@@ -2,6 +2,7 @@
 /* What a dump tells of a context. */
 #include <string.h>
 
+#include "core/run/describe.h"
 #include "core/run/dump.h"
 #include "core/run/failure.h"
 
@@ -15,11 +16,11 @@ struct source {
 };
 
 static struct rcx_request *request_with(const struct rcx_comm *comm,
-                                        uint64_t sequence)
+                                        uint64_t number)
 {
     struct rcx_request *r = comm->first;
 
-    while (r && r->sequence != sequence)
+    while (r && rcx_request_number(r) != number)
         r = r->next;
     return r;
 }
@@ -60,7 +61,7 @@ static bool next_comm(void *arg, struct rcx_dump_comm *comm_p)
         .error = comm->why ? comm->why->text : NULL,
         .missing = comm->why ? comm->why->ranks : NULL,
         .missing_count = comm->why ? (size_t)comm->why->rank_count : 0,
-        .next_sequence = comm->sequence, .recorder = &comm->recorder,
+        .next_sequence = comm->recorder.next + 1, .recorder = &comm->recorder,
         .progress_of = progress_of, .arg = source};
     return true;
 }

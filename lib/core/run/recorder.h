@@ -30,7 +30,7 @@ enum rcx_record_state {
 struct rcx_record {
     uint64_t begin;    /* ticks */
     uint64_t end;      /* ticks, once it is over */
-    uint64_t sequence; /* of the caller: the communicator's, of segment 0 */
+    uint64_t sequence; /* of the caller: its number among the calls */
     uint64_t count;    /* of the caller: elements */
     uint64_t segment;  /* of the caller: elements; 0: one piece */
     const struct rcx_algo *algo; /* of the caller */

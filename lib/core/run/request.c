@@ -7,6 +7,7 @@
  * after the tag's sequence window, so an operation stalls while a segment that
  * old is still outstanding.
  */
+#include "core/run/describe.h"
 #include "core/run/failure.h"
 #include "core/op/types.h"
 
@@ -79,7 +80,7 @@ static struct rcx_check_record record_of(const struct rcx_request *r)
     const struct rcx_combine *c = &r->entry->combine;
     struct rcx_check_record record = {.rank = comm->rank};
 
-    record.value[RCX_CHECK_NUMBER] = (int64_t)comm->calls;
+    record.value[RCX_CHECK_NUMBER] = (int64_t)rcx_request_number(r);
     record.value[RCX_CHECK_COLLECTIVE] =
         call->internal ? RCX_COLL_COUNT : (int64_t)call->coll;
     record.value[RCX_CHECK_COUNT] = (int64_t)call->count;
@@ -335,14 +336,12 @@ static struct rcx_exec *prepare_segment(struct rcx_request *r, uint64_t segment)
 static void judge(struct rcx_request *r, const struct rcx_check_record *check)
 {
     const int ranks[] = {check->rank, check->other_rank};
-    char text[RCX_TEXT_TOLD];
+    char call[RCX_CALL_TEXT], text[RCX_TEXT_TOLD];
     int used;
 
     if (check->value[RCX_CHECK_SAME] == RCX_CHECK_SAME)
         return;
-    used = snprintf(text, sizeof text, "call %llu on communicator %u: ",
-                    (unsigned long long)check->value[RCX_CHECK_NUMBER],
-                    r->comm->id);
+    used = snprintf(text, sizeof text, "%s: ", rcx_request_print(r, call));
     rcx_check_print(check, text + used, sizeof text - (size_t)used);
     r->status = RCX_ERR_MISMATCH;
     r->total = r->launched;
@@ -365,15 +364,9 @@ static void record(struct rcx_request *r)
     if (r->is_recorded)
         return;
     r->record = rcx_recorder_begin(&r->comm->recorder, &r->entry->record,
-                                   r->sequence, r->begin);
+                                   rcx_request_number(r), r->begin);
     r->is_recorded = true;
 }
-
-#define WHICH "%s of %zu elements, number %llu on communicator %u: %s"
-#define WHICH_OF(r) \
-    rcx_coll_name((r)->entry->call.coll), (r)->entry->call.count, \
-        (unsigned long long)(r)->sequence, (r)->comm->id, \
-        rcx_status_string((r)->status)
 
 /*
  * A message of x is lost: the communicator cannot go on. Its operations are
@@ -382,12 +375,13 @@ static void record(struct rcx_request *r)
 __attribute__((noinline)) static void break_off(struct rcx_request *r,
                                                 const struct rcx_exec *x)
 {
-    char *why = x->transport->trouble;
+    char *why = x->transport->trouble, call[RCX_CALL_TEXT];
 
     record(r);
     r->status = x->status;
     r->total = r->launched;
-    rcx_comm_fail(r->comm, x->status, &x->lost, 1, WHICH "%s%s", WHICH_OF(r),
+    rcx_comm_fail(r->comm, x->status, &x->lost, 1, "%s: %s%s%s",
+                  rcx_request_print(r, call), rcx_status_string(r->status),
                   why[0] ? ": " : "", why);
     why[0] = '\0';
 }
@@ -441,11 +435,14 @@ void rcx_request_delete(struct rcx_request *r)
 static void settle(struct rcx_request *r)
 {
     struct rcx_comm *comm = r->comm;
+    const char *why = rcx_status_string(r->status);
+    char call[RCX_CALL_TEXT];
 
+    rcx_request_print(r, call);
     if (r->status == RCX_ERR_OP)
-        rcx_log_line(&comm->context->log, RCX_LOG_ERROR, WHICH, WHICH_OF(r));
+        rcx_log_line(&comm->context->log, RCX_LOG_ERROR, "%s: %s", call, why);
     else
-        rcx_comm_fail(comm, r->status, NULL, 0, WHICH, WHICH_OF(r));
+        rcx_comm_fail(comm, r->status, NULL, 0, "%s: %s", call, why);
 }
 
 /* Who waits inside has looked at the clock if that took long. A look costs a
@@ -552,7 +549,6 @@ void rcx_request_launch(struct rcx_request *r)
         r->ahead = comm->ahead;
         comm->ahead += r->entry->weight;
     }
-    comm->calls++;
     comm->mark = (comm->mark - comm->mark_mask) & comm->mark_mask;
     r->mark = comm->mark;
     r->is_recorded = false;

@@ -8,6 +8,7 @@
  * missing, not only whom it waits for, who may wait for somebody in turn.
  */
 #include "core/base/clock.h"
+#include "core/run/describe.h"
 #include "core/run/note.h"
 
 enum {
@@ -16,6 +17,7 @@ enum {
     PROBE_AGE_NS = 100 * 1000 * 1000,
     PROBE_SEQUENCE_BITS = 8
 };
+static const uint64_t away_ns = UINT64_C(1000000000);
 
 static const int64_t hurry_ns = INT64_C(3000000000);
 
@@ -309,14 +311,11 @@ static void decide(const struct rcx_request *r, uint64_t age)
 {
     struct rcx_comm *comm = r->comm;
     int ranks[RCX_RANKS_TOLD];
-    char text[128];
+    char text[128], call[RCX_CALL_TEXT];
     const int n = find_missing(r, ranks, text, sizeof text);
 
-    rcx_comm_fail(comm, RCX_ERR_TIMEOUT, ranks, n,
-                  "%s of %zu elements, number %llu on communicator %u: no end "
-                  "after %.3g s:%s", rcx_coll_name(r->entry->call.coll),
-                  r->entry->call.count, (unsigned long long)r->sequence,
-                  comm->id, (double)age / 1e9, text);
+    rcx_comm_fail(comm, RCX_ERR_TIMEOUT, ranks, n, "%s: no end after %.3g s:%s",
+                  rcx_request_print(r, call), (double)age / 1e9, text);
 }
 
 static void watch_deadlines(struct rcx_comm *comm,
@@ -336,6 +335,44 @@ static void watch_deadlines(struct rcx_comm *comm,
         call_roll(comm, r, ns);
 }
 
+/* ---- Patience -------------------------------------------------------------- */
+
+/* How long a rank has been in RCX and an operation has not ended: who computes
+ * for an hour between start and wait has not waited. */
+static uint64_t wait_of(const struct rcx_request *r,
+                        const struct rcx_instant *now)
+{
+    const struct rcx_context *context = r->comm->context;
+    const uint64_t here = time_of(context, now) - context->here_since_ns;
+    const uint64_t age = age_of(r, now);
+
+    return age < here ? age : here;
+}
+
+/* Who waits for long without a deadline says so, once for an operation, and
+ * less and less often where that is the way of the program. */
+static void watch_patience(struct rcx_comm *comm,
+                           const struct rcx_instant *now)
+{
+    const struct rcx_request *r = comm->first;
+    const uint64_t ns = wait_of(r, now), number = rcx_request_number(r);
+    char call[RCX_CALL_TEXT], text[128] = " and no message is missing";
+    int ranks[RCX_RANKS_TOLD], n;
+    size_t used = 0;
+
+    if (r->timeout_ns > 0 || ns < comm->patience_ns || comm->warned == number)
+        return;
+    comm->warned = number;
+    comm->patience_ns *= 2;
+    n = rcx_request_peers(r, ranks, RCX_RANKS_TOLD);
+    for (int i = 0; i < n && used < sizeof text; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s %d",
+                                 i ? "," : " for rank", ranks[i]);
+    rcx_warn(&comm->context->log, "%s: waits since %.3g s%s; no deadline is set "
+             "(RCX_TIMEOUT)", rcx_request_print(r, call), (double)ns / 1e9,
+             text);
+}
+
 /* ---- Calls that do not match ------------------------------------------------ */
 
 /*
@@ -346,7 +383,7 @@ static void watch_fingerprints(struct rcx_comm *comm,
                                const struct rcx_exec *x)
 {
     const struct rcx_tag_layout *l = &x->layout;
-    const struct rcx_call *call = &comm->first->entry->call;
+    char call[RCX_CALL_TEXT];
     const uint64_t mask = rcx_tag_call_mask(l);
     uint64_t found;
 
@@ -358,13 +395,8 @@ static void watch_fingerprints(struct rcx_comm *comm,
             continue;
         rank = rcx_comm_index(comm, (int)rcx_tag_low(found, l->rank_bits));
         rcx_comm_fail(comm, RCX_ERR_MISMATCH, &rank, rank >= 0,
-                      "%s of %zu elements, type %d, op %d, root %d, number "
-                      "%llu on communicator %u: rank %d made another call "
-                      "(RCX_CHECK=full says which)",
-                      rcx_coll_name(call->coll), call->count, call->type,
-                      call->op, call->root,
-                      (unsigned long long)comm->first->sequence, comm->id,
-                      rank);
+                      "%s: rank %d made another call (RCX_CHECK=full says "
+                      "which)", rcx_request_print(comm->first, call), rank);
         return;
     }
 }
@@ -404,6 +436,7 @@ static void watch_comm(struct rcx_comm *comm, const struct rcx_instant *now)
     if (!comm->first || comm->failed != RCX_OK)
         return;
     watch_deadlines(comm, now);
+    watch_patience(comm, now);
     if (comm->failed == RCX_OK &&
         comm->context->config.check != RCX_CHECK_OFF &&
         age_of(comm->first, now) > PROBE_AGE_NS)
@@ -413,12 +446,16 @@ static void watch_comm(struct rcx_comm *comm, const struct rcx_instant *now)
 static void watch_others(struct rcx_context *context)
 {
     struct rcx_instant now;
+    uint64_t ns;
 
     read_notes(context);
     look_for_deaths(context);
     now = rcx_instant_now();
-    if (time_of(context, &now) >= context->next_watch_ns) {
-        context->next_watch_ns = time_of(context, &now) + PERIOD_NS;
+    ns = time_of(context, &now);
+    if (ns >= context->next_watch_ns) {
+        if (ns - context->next_watch_ns > away_ns)
+            context->here_since_ns = ns;
+        context->next_watch_ns = ns + PERIOD_NS;
         for (struct rcx_comm *c = context->comms; c; c = c->next)
             watch_comm(c, &now);
     }

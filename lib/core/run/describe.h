@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the log says of calls: the same words and numbers everywhere. */
+#ifndef RCX_CORE_RUN_DESCRIBE_H
+#define RCX_CORE_RUN_DESCRIBE_H
+
+#include "core/run/context.h"
+
+/*
+ * Calls of a communicator count from 1, RCX's own among them: dup, split. A
+ * request is recorded in the order of its start, the newest one last.
+ */
+static inline uint64_t rcx_request_number(const struct rcx_request *r)
+{
+    return 1 + (r->is_recorded ? r->record : r->comm->recorder.next);
+}
+
+enum { RCX_CALL_TEXT = 160 };
+
+/* "reduce of 24 int64, sum, root 1, number 6 on communicator 1". Returns
+ * text. */
+const char *rcx_request_print(const struct rcx_request *r,
+                              char text[RCX_CALL_TEXT]);
+
+#endif

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What is said of an operation that does not end: by which number, of what, and
+ * when. Ranks share a thread over the simulated network; time is skipped.
+ */
+#include "test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "calls.h"
+
+enum { RANKS = 3, COUNT = 24, CALLS = 4 };
+#define SECOND UINT64_C(1000000000)
+
+static struct {
+    rcx_log_level_t level;
+    int lines;
+    char text[512];
+} said[RANKS];
+
+static void keep(rcx_log_level_t level, const char *text, void *arg)
+{
+    const int rank = (int)(intptr_t)arg;
+
+    said[rank].level = level;
+    said[rank].lines++;
+    snprintf(said[rank].text, sizeof said[rank].text, "%s", text);
+}
+
+/* Reductions are cut into single elements. */
+static void open_listening(struct job *job, const char *check)
+{
+    setenv("RCX_CHECK", check, 1);
+    open_with(job, RANKS, "RCX_REDUCE", "binomial:segment=8", NULL);
+    unsetenv("RCX_CHECK");
+    memset(said, 0, sizeof said);
+    for (int i = 0; i < RANKS; i++) {
+        job->contexts[i]->log.fn = keep;
+        job->contexts[i]->log.arg = (void *)(intptr_t)i;
+    }
+}
+
+/* Calls of many segments each, so that these have other numbers. */
+static void reduce_often(struct job *job)
+{
+    const struct call call = {.coll = REDUCE, .count = COUNT, .kind = &sums};
+
+    for (int i = 0; i < CALLS; i++)
+        calls_run(job, &call, false);
+    assert_int_equal(said[0].lines, 0);
+}
+
+static void progress(struct job *job)
+{
+    for (int i = 0; i < RANKS; i++)
+        for (int k = 0; k < 100; k++)
+            assert_true(rcx_progress(job->contexts[i]) >= 0);
+}
+
+/* Seconds pass in small steps, in each of which ranks make progress. */
+static void pass(struct job *job, int seconds)
+{
+    for (int k = 0; k < 2 * seconds; k++) {
+        for (int i = 0; i < RANKS; i++)
+            job->contexts[i]->skipped_ns += SECOND / 2;
+        progress(job);
+    }
+}
+
+static void assert_says(int rank, rcx_log_level_t level, const char *text)
+{
+    if (said[rank].lines != 1 || !strstr(said[rank].text, text))
+        fail_msg("rank %d has %d lines, \"%s\", not \"%s\"", rank,
+                 said[rank].lines, said[rank].text, text);
+    assert_int_equal(said[rank].level, level);
+}
+
+/* The last record of rank 0. */
+static uint64_t recorded(const struct job *job)
+{
+    const struct rcx_recorder *r = &world_of(job, 0)->recorder;
+
+    return rcx_recorder_at(r, r->next - 1)->sequence;
+}
+
+static void abandon(struct job *job, rcx_request_t *requests[], int n)
+{
+    for (int i = 0; i < n; i++)
+        assert_ok(rcx_request_free(&requests[i]));
+    job_abandon(job);
+}
+
+static void start(struct job *job, int rank, rcx_op_t op,
+                  rcx_request_t **request_p)
+{
+    static int64_t in[COUNT], out[RANKS][COUNT];
+
+    assert_ok(rcx_ireduce(in, out[rank], COUNT, RCX_INT64, op, 1,
+                          world_of(job, rank), request_p));
+}
+
+/* ---- Numbers and names --------------------------------------------------------- */
+
+static void need_4_a_mismatch_names_type_op_and_the_calls_number(void **state)
+{
+    rcx_request_t *requests[RANKS];
+    struct job job;
+
+    (void)state;
+    open_listening(&job, "cheap");
+    reduce_often(&job);
+    start(&job, 0, RCX_SUM, &requests[0]);
+    start(&job, 1, RCX_MAX, &requests[1]);
+    start(&job, 2, RCX_SUM, &requests[2]);
+    pass(&job, 1);
+    assert_says(1, RCX_LOG_ERROR, "reduce of 24 int64, max, root 1, number 5 "
+                                  "on communicator 1: rank ");
+    assert_non_null(strstr(said[1].text, " made another call"));
+    assert_int_equal(recorded(&job), CALLS + 1);
+    abandon(&job, requests, RANKS);
+}
+
+static void a_deadline_names_type_op_and_the_calls_number(void **state)
+{
+    rcx_request_t *request;
+    struct job job;
+
+    (void)state;
+    open_listening(&job, "off");
+    reduce_often(&job);
+    assert_ok(rcx_comm_set_timeout(world_of(&job, 1), (int64_t)SECOND));
+    start(&job, 1, RCX_SUM, &request);
+    pass(&job, 2);
+    assert_says(1, RCX_LOG_ERROR, "reduce of 24 int64, sum, root 1, number 5 "
+                                  "on communicator 1: no end after ");
+    assert_non_null(strstr(said[1].text, " s: rank 0 has not called it, rank 2 "
+                                         "has not called it"));
+    abandon(&job, &request, 1);
+}
+
+static void need_4_the_full_check_gives_the_same_number(void **state)
+{
+    rcx_request_t *requests[RANKS];
+    struct job job;
+
+    (void)state;
+    open_listening(&job, "full");
+    reduce_often(&job);
+    for (int i = 0; i < RANKS; i++)
+        start(&job, i, i == 2 ? RCX_MAX : RCX_SUM, &requests[i]);
+    job_wait(&job, requests);
+    assert_says(0, RCX_LOG_ERROR, "reduce of 24 int64, sum, root 1, number 5 on "
+                                  "communicator 1: op is sum on rank 0 and max "
+                                  "on rank 2");
+    assert_int_equal(recorded(&job), CALLS + 1);
+    abandon(&job, requests, RANKS);
+}
+
+/* ---- Patience -------------------------------------------------------------------- */
+
+/* Rank 2 comes late: rank 1, the root, waits for it. */
+static void wait_for_rank_2(struct job *job, int seconds)
+{
+    rcx_request_t *requests[RANKS];
+
+    for (int i = 0; i < RANKS; i++) /* what was skipped before was before */
+        job->contexts[i]->skipped_ns = job->contexts[i]->next_watch_ns = 0;
+    start(job, 0, RCX_SUM, &requests[0]);
+    start(job, 1, RCX_SUM, &requests[1]);
+    pass(job, seconds);
+    start(job, 2, RCX_SUM, &requests[2]);
+    assert_ok(job_wait(job, requests));
+    for (int i = 0; i < RANKS; i++)
+        assert_ok(rcx_request_free(&requests[i]));
+}
+
+static void who_waits_for_30_s_says_so_once(void **state)
+{
+    struct job job;
+
+    (void)state;
+    open_listening(&job, "cheap");
+    reduce_often(&job);
+    wait_for_rank_2(&job, 25);
+    assert_int_equal(said[1].lines, 0);
+    wait_for_rank_2(&job, 32);
+    assert_says(1, RCX_LOG_WARN, "reduce of 24 int64, sum, root 1, number 6 on "
+                                 "communicator 1: waits since 3");
+    assert_non_null(strstr(said[1].text, " s for rank 2; no deadline is set "
+                                         "(RCX_TIMEOUT)"));
+    assert_int_equal(said[2].lines, 0);
+    wait_for_rank_2(&job, 45); /* it knows that now */
+    assert_says(1, RCX_LOG_WARN, "number 6");
+    said[1].lines = 0;
+    wait_for_rank_2(&job, 150);
+    assert_says(1, RCX_LOG_WARN, "number 8 on communicator 1: waits since 6");
+    assert_ok(job_close(&job));
+}
+
+static void who_has_a_deadline_or_wants_no_warnings_gets_none(void **state)
+{
+    struct job job;
+
+    (void)state;
+    open_listening(&job, "cheap");
+    for (int i = 0; i < RANKS; i++)
+        assert_ok(rcx_comm_set_timeout(world_of(&job, i),
+                                       100 * (int64_t)SECOND));
+    wait_for_rank_2(&job, 40);
+    for (int i = 0; i < RANKS; i++) {
+        assert_ok(rcx_comm_set_timeout(world_of(&job, i), 0));
+        job.contexts[i]->log.level = RCX_LOG_ERROR;
+    }
+    wait_for_rank_2(&job, 40);
+    for (int i = 0; i < RANKS; i++)
+        assert_int_equal(said[i].lines, 0);
+    assert_ok(job_close(&job));
+}
+
+/* An operation is under way for an hour, and nobody is in RCX. */
+static void who_is_elsewhere_does_not_wait(void **state)
+{
+    rcx_request_t *requests[RANKS];
+    struct job job;
+
+    (void)state;
+    open_listening(&job, "cheap");
+    for (int i = 0; i < 2; i++)
+        start(&job, i, RCX_SUM, &requests[i]);
+    progress(&job);
+    for (int i = 0; i < RANKS; i++)
+        job.contexts[i]->skipped_ns += 3600 * SECOND;
+    progress(&job);
+    start(&job, 2, RCX_SUM, &requests[2]);
+    assert_ok(job_wait(&job, requests));
+    for (int i = 0; i < RANKS; i++) {
+        assert_int_equal(said[i].lines, 0);
+        assert_ok(rcx_request_free(&requests[i]));
+    }
+    assert_ok(job_close(&job));
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(
+            need_4_a_mismatch_names_type_op_and_the_calls_number),
+        cmocka_unit_test(a_deadline_names_type_op_and_the_calls_number),
+        cmocka_unit_test(need_4_the_full_check_gives_the_same_number),
+        cmocka_unit_test(who_waits_for_30_s_says_so_once),
+        cmocka_unit_test(who_has_a_deadline_or_wants_no_warnings_gets_none),
+        cmocka_unit_test(who_is_elsewhere_does_not_wait),
+    };
+
+    return cmocka_run_group_tests_name("watch", tests, NULL, NULL);
+}

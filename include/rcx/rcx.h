@@ -329,6 +329,11 @@ RCX_API rcx_status_t rcx_comm_abort(rcx_comm_t *comm);
  * Other communicators go on. What to do with it: free its requests, free it,
  * finalize.
  *
+ * Calls that RCX_CHECK=full finds not to match, before any data moves, do not
+ * break it: that call is RCX_ERR_MISMATCH on all ranks, and the next one is as
+ * good as any. While status is RCX_OK, text and ranks are of the last such
+ * call; before there was one, text is "".
+ *
  * After an error nothing is received into recvbuf any more, but a message that
  * had begun to arrive may still (at most until rcx_finalize() returned), and
  * sendbuf may be read until then.
@@ -337,7 +342,8 @@ typedef struct rcx_error_info {
     rcx_status_t status; /* RCX_OK: comm has not failed */
     int rank_count;      /* how many of ranks; the first 8 at most */
     const int *ranks;    /* of comm, that are missing, or to blame */
-    const char *text;    /* for people; lives as long as comm, as ranks does */
+    const char *text;    /* for people; ranks and it live as long as comm, but
+                            for calls that are refused: to the next one */
 } rcx_error_info_t;
 RCX_API rcx_status_t rcx_comm_error(rcx_comm_t *comm, rcx_error_info_t *info_p);
 
@@ -465,7 +471,8 @@ RCX_API rcx_status_t rcx_mem_free(rcx_comm_t *comm, void *ptr);
  * RCX_ERR_UNSUPPORTED  the op is not defined on the type, or the algorithm
  *                      forced by the environment does not fit the call (one
  *                      that it only prefers is passed over)
- * RCX_ERR_MISMATCH     another rank made a call that does not match
+ * RCX_ERR_MISMATCH     another rank made a call that does not match; comm stays
+ *                      usable where RCX_CHECK=full found it
  * RCX_ERR_OP           the user's op failed on some rank
  * RCX_ERR_COMM_FAILED  an earlier call broke comm
  * RCX_ERR_TRANSPORT, RCX_ERR_NOMEM

@@ -151,8 +151,9 @@ struct rcx_comm {
     struct rcx_request **end;  /* where the next one is linked */
     struct rcx_request *stalled; /* the first that waits for the window */
     bool unstalling;
+    struct rcx_request *judged; /* its opening is under way; NULL: none's */
     _Atomic bool aborted;      /* by the user; failed follows */
-    struct rcx_failure *why;   /* it failed; NULL: memory ran out then */
+    struct rcx_failure *why;   /* it failed, or refused a call; or NULL */
     int64_t timeout_ns;        /* of operations that start; 0: none */
     struct rcx_roll *roll;     /* while it is called, for one that is overdue */
     uint64_t next_probe_ns;

@@ -30,9 +30,10 @@ void rcx_comm_tell(struct rcx_comm *comm)
 static void explain(struct rcx_comm *comm, const int ranks[], int n,
                     const char *text)
 {
-    struct rcx_failure *why =
-        rcx_heap_zalloc(&comm->context->heap, sizeof *why);
+    struct rcx_failure *why = comm->why; /* of a call that was refused */
 
+    if (!why)
+        why = rcx_heap_zalloc(&comm->context->heap, sizeof *why);
     comm->why = why;
     if (!why)
         return;
@@ -57,6 +58,13 @@ static void latch(struct rcx_comm *comm, rcx_status_t status,
     rcx_log_line(&comm->context->log, RCX_LOG_ERROR, "%s", text);
     rcx_dump_failure(comm->context, text);
     rcx_attract(comm->context);
+}
+
+void rcx_comm_refuse(struct rcx_comm *comm, const int ranks[], int n,
+                     const char *text)
+{
+    explain(comm, ranks, n, text);
+    rcx_log_line(&comm->context->log, RCX_LOG_ERROR, "%s", text);
 }
 
 void rcx_comm_fail_together(struct rcx_comm *comm, rcx_status_t status,

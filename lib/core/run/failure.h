@@ -31,6 +31,11 @@ void rcx_comm_fail(struct rcx_comm *comm, rcx_status_t status,
 void rcx_comm_fail_together(struct rcx_comm *comm, rcx_status_t status,
                             const int ranks[], int n, const char *text);
 
+/* A call of comm is refused, on every member alike, and comm goes on: logs
+ * text, and keeps it with ranks for rcx_comm_error(). */
+void rcx_comm_refuse(struct rcx_comm *comm, const int ranks[], int n,
+                     const char *text);
+
 /* Tell the other members that comm has failed, and why. */
 void rcx_comm_tell(struct rcx_comm *comm);
 

@@ -203,14 +203,15 @@ static void unlink_active(struct rcx_comm *comm, struct rcx_request *r)
 
 /*
  * Whether the next segment's number is not in use by one a window ago. What is
- * below the limit stays so, since the oldest number in use only grows.
+ * below the limit stays so, since the oldest number in use only grows. Behind
+ * an opening no number is known to be the same on all ranks.
  */
 static bool has_number(const struct rcx_request *r)
 {
     struct rcx_comm *comm = r->comm;
     const uint64_t number = r->sequence + r->launched;
 
-    if (number >= comm->sequence_limit) {
+    if (number >= comm->sequence_limit && !comm->judged) {
         const struct rcx_request *first = comm->first;
         const uint64_t in_flight = first->entry->method.window;
         const uint64_t oldest =
@@ -303,6 +304,14 @@ static int32_t *verdict_of(struct rcx_exec *x)
     return (int32_t *)(void *)x->own;
 }
 
+/* Those that start after r wait for the verdict on it. */
+static void open_round(struct rcx_request *r, struct rcx_check_record *check)
+{
+    *check = record_of(r);
+    r->comm->judged = r;
+    r->comm->sequence_limit = r->sequence + 1;
+}
+
 static struct rcx_exec *prepare_segment(struct rcx_request *r, uint64_t segment)
 {
     struct rcx_piece *piece = piece_of(r, segment);
@@ -320,7 +329,7 @@ static struct rcx_exec *prepare_segment(struct rcx_request *r, uint64_t segment)
     if (piece->entry != r->entry) {
         x->base[RCX_BUFFER_IN] = x->base[RCX_BUFFER_OUT] = (char *)x->own;
         if (piece->entry == r->opening)
-            *check_of(x) = record_of(r);
+            open_round(r, check_of(x));
         else
             *verdict_of(x) = r->status;
     } else {
@@ -332,7 +341,24 @@ static struct rcx_exec *prepare_segment(struct rcx_request *r, uint64_t segment)
     return x;
 }
 
-/* No data has moved yet; none will. */
+/*
+ * The segments of r will not run, and ranks may count them differently; so the
+ * numbers that they had go to those that come after r, of which none has begun.
+ */
+static void give_numbers_back(struct rcx_request *r)
+{
+    struct rcx_comm *comm = r->comm;
+
+    r->total = r->launched;
+    comm->sequence = r->sequence + r->total;
+    for (struct rcx_request *later = r->next; later; later = later->next) {
+        later->sequence = comm->sequence;
+        comm->sequence += later->total;
+    }
+}
+
+/* No data has moved yet; none will. All ranks come to the same verdict, and go
+ * on together, unless they do not even agree on which call this is. */
 static void judge(struct rcx_request *r, const struct rcx_check_record *check)
 {
     const int ranks[] = {check->rank, check->other_rank};
@@ -344,18 +370,26 @@ static void judge(struct rcx_request *r, const struct rcx_check_record *check)
     used = snprintf(text, sizeof text, "%s: ", rcx_request_print(r, call));
     rcx_check_print(check, text + used, sizeof text - (size_t)used);
     r->status = RCX_ERR_MISMATCH;
-    r->total = r->launched;
-    rcx_comm_fail_together(r->comm, RCX_ERR_MISMATCH, ranks, 2, text);
+    give_numbers_back(r);
+    if (check->value[RCX_CHECK_SAME] == RCX_CHECK_NUMBER)
+        rcx_comm_fail_together(r->comm, RCX_ERR_MISMATCH, ranks, 2, text);
+    else
+        rcx_comm_refuse(r->comm, ranks, 2, text);
 }
+
+static void unstall(struct rcx_comm *comm);
 
 static void end_round(struct rcx_request *r, struct rcx_exec *x)
 {
     const struct rcx_piece *piece = x->home;
 
-    if (piece->entry == r->opening)
+    if (piece->entry == r->opening) {
+        r->comm->judged = NULL;
         judge(r, check_of(x));
-    else
+        unstall(r->comm);
+    } else {
         r->status = (rcx_status_t)*verdict_of(x);
+    }
 }
 
 /* Unless it is. */
@@ -413,7 +447,7 @@ static void unstall(struct rcx_comm *comm)
     if (comm->unstalling)
         return;
     comm->unstalling = true;
-    while (comm->stalled) {
+    while (comm->stalled && comm->failed == RCX_OK) {
         struct rcx_request *r = comm->stalled;
 
         if (r->launched < r->total && !has_number(r))
@@ -431,13 +465,23 @@ void rcx_request_delete(struct rcx_request *r)
     return_to_pool(r->comm->context, r);
 }
 
-/* The user's op failing leaves all ranks in step; anything else does not. */
+/* Ranks agreed, before any data moved, that their calls do not match. */
+static bool is_refused(const struct rcx_request *r)
+{
+    return r->status == RCX_ERR_MISMATCH && r->has_rounds && r->opening &&
+           r->total == 1 && r->comm->failed == RCX_OK;
+}
+
+/* A call that was refused and a user's op that failed leave all ranks in step;
+ * anything else does not. */
 static void settle(struct rcx_request *r)
 {
     struct rcx_comm *comm = r->comm;
     const char *why = rcx_status_string(r->status);
     char call[RCX_CALL_TEXT];
 
+    if (is_refused(r)) /* which is said */
+        return;
     rcx_request_print(r, call);
     if (r->status == RCX_ERR_OP)
         rcx_log_line(&comm->context->log, RCX_LOG_ERROR, "%s: %s", call, why);

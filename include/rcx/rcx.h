@@ -289,14 +289,16 @@ RCX_API rcx_comm_t *rcx_world(rcx_context_t *context);
  *
  * split with color RCX_UNDEFINED makes none: *new_p is NULL. tag (0..8191)
  * tells groups apart that are made at the same time and share two members; one
- * that a deadline passed for in the making is not used again.
+ * with which a group failed in the making is not used again. Where threads make
+ * equal groups with one tag at once, each gets one; where these differ and
+ * share two members, the second is RCX_ERR_BUSY on all its members.
  *
  * A communicator takes the deadline of the one that it comes from, and is freed
  * by rcx_comm_free(), each rank for itself, when it has no requests any more.
  * 8188 may be alive at once in a process.
  *
  * RCX_ERR_ARG, RCX_ERR_NOMEM, RCX_ERR_COMM_FAILED;  RCX_ERR_LIMIT: no number
- * is free on all members.
+ * is free on all members;  RCX_ERR_BUSY: see above.
  */
 #define RCX_UNDEFINED (-1)
 RCX_API rcx_status_t rcx_comm_dup(rcx_comm_t *comm, rcx_comm_t **new_p);

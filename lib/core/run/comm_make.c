@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "core/base/hash.h"
 #include "core/run/agree.h"
 #include "core/run/note.h"
 
@@ -154,6 +155,17 @@ static rcx_status_t check_ranks(struct rcx_comm *comm, int n,
                            comm->rank);
 }
 
+/* Not 0. Messages of groups that share tag and members, but not all of them,
+ * shall not be taken for each other. */
+static uint32_t hash_of(const struct rcx_comm *group)
+{
+    uint64_t hash = (uint64_t)group->size;
+
+    for (int i = 0; i < group->size; i++)
+        hash = rcx_hash(hash, (uint64_t)group->ranks[i]);
+    return (uint32_t)(hash >> 32) | 1;
+}
+
 /* One in which the members alone agree, by an id that all groups share. */
 static rcx_status_t open_group(struct rcx_comm *comm, uint32_t id, int n,
                                const int ranks[], int tag,
@@ -164,8 +176,9 @@ static rcx_status_t open_group(struct rcx_comm *comm, uint32_t id, int n,
     if (status != RCX_OK)
         return status;
     (*group_p)->tag = tag;
+    (*group_p)->group = hash_of(*group_p);
     rcx_notes_recall(*group_p);
-    return RCX_OK;
+    return (*group_p)->failed;
 }
 
 static rcx_status_t agree_in_group(struct rcx_comm *comm, int n,
@@ -199,6 +212,76 @@ static bool is_spoilt(const struct rcx_context *context, int tag)
     return comm != NULL;
 }
 
+static bool shares_another(const struct rcx_comm *group,
+                           const struct rcx_comm *comm, int n,
+                           const int ranks[])
+{
+    for (int i = 0; i < n; i++)
+        if (ranks[i] != comm->rank &&
+            rcx_comm_index(group, rcx_comm_context_rank(comm, ranks[i])) >= 0)
+            return true;
+    return false;
+}
+
+static bool is_equal(const struct rcx_comm *group, const struct rcx_comm *comm,
+                     int n, const int ranks[])
+{
+    bool equal = group->size == n;
+
+    for (int i = 0; i < n && equal; i++)
+        equal = group->ranks[i] == rcx_comm_context_rank(comm, ranks[i]);
+    return equal;
+}
+
+/* A group that another thread is making, under the same tag and with the same
+ * members, some others at least; NULL: there is none. */
+static const struct rcx_comm *rival_of(const struct rcx_comm *comm, int n,
+                                       const int ranks[], int tag)
+{
+    const struct rcx_comm *c = comm->context->comms;
+
+    while (c && (c->id != RCX_COMM_ID_GROUP || c->tag != tag ||
+                 c->failed != RCX_OK || !shares_another(c, comm, n, ranks)))
+        c = c->next;
+    return c;
+}
+
+/* A group is not made here; so it fails on those who wait for this rank. */
+static rcx_status_t refuse_group(struct rcx_comm *comm, int n,
+                                 const int ranks[], int tag,
+                                 rcx_status_t refusal, const char *why)
+{
+    struct rcx_comm *group = NULL;
+    const rcx_status_t status =
+        open_group(comm, RCX_COMM_ID_GROUP, n, ranks, tag, &group);
+
+    if (status == RCX_OK)
+        rcx_comm_fail(group, refusal, &group->rank, 1, "tag=%d: %s", tag, why);
+    rcx_comm_retire(group);
+    return group ? refusal : status;
+}
+
+/*
+ * Threads may make equal groups under one tag at once: one after the other, in
+ * any order, since nobody can tell which is which. Others that share members
+ * might wait for each other on two ranks.
+ */
+static rcx_status_t await_rivals(struct rcx_comm *comm, int n,
+                                 const int ranks[], int tag)
+{
+    const struct rcx_comm *rival;
+
+    while ((rival = rival_of(comm, n, ranks, tag))) {
+        if (!is_equal(rival, comm, n, ranks))
+            return refuse_group(comm, n, ranks, tag, RCX_ERR_BUSY,
+                                "another thread makes another group with it, "
+                                "which shares members; needs another one");
+        if (rcx_context_progress(comm->context) == 0)
+            rcx_guard_pass(comm->context->guard);
+    }
+    return RCX_OK;
+}
+
 rcx_status_t rcx_comm_make_group(struct rcx_comm *comm, int n,
                                  const int ranks[], int tag,
                                  struct rcx_comm **new_p)
@@ -208,12 +291,15 @@ rcx_status_t rcx_comm_make_group(struct rcx_comm *comm, int n,
 
     if (status != RCX_OK)
         return status;
+    status = await_rivals(comm, n, ranks, tag);
+    if (status != RCX_OK)
+        return status;
     if (comm->failed != RCX_OK)
         return RCX_ERR_COMM_FAILED;
     if (is_spoilt(comm->context, tag))
-        return rcx_fail(&comm->context->log, RCX_ERR_COMM_FAILED,
-                        "tag=%d: a group failed in the making with it; needs "
-                        "another one", tag);
+        return refuse_group(comm, n, ranks, tag, RCX_ERR_COMM_FAILED,
+                            "a group failed in the making with it; needs "
+                            "another one");
     status = agree_in_group(comm, n, ranks, tag, &id);
     if (status != RCX_OK)
         return status;

@@ -138,6 +138,7 @@ struct rcx_comm {
     int size;
     int *ranks;                /* the context's, of each; NULL: the same */
     int tag;                   /* of a group in the making */
+    uint32_t group;            /* a hash of its members; 0: no such group */
     _Atomic bool starting;     /* MULTIPLE: a thread is in a collective call */
     struct rcx_comm *prev, *next; /* of the context, or among free slots */
     uint64_t live_requests;    /* of users */

@@ -18,10 +18,11 @@ struct rcx_note_body {
     uint64_t sequence;
     int32_t from; /* the context's rank */
     uint32_t comm_id;
+    uint32_t group; /* and tag: tell groups in the making apart */
     int8_t kind;
     int8_t status;
     int8_t rank_count;
-    int16_t tag; /* tells groups in the making apart */
+    int16_t tag;
     int32_t ranks[RCX_RANKS_TOLD];
 };
 _Static_assert(sizeof(struct rcx_note_body) <= 64, "notes are short");

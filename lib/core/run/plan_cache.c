@@ -348,7 +348,8 @@ static rcx_status_t compile(struct rcx_comm *comm, const struct rcx_call *call,
         e->method.window = 1;
     describe(e);
     e->record = record_of(e);
-    e->tag = rcx_tag_base(&context->layout, comm->id, fingerprint(e));
+    e->tag = rcx_tag_base(&context->layout, comm->id,
+                          fingerprint(e) ^ comm->group);
     status = build_pieces(comm, e, &shape);
     return status == RCX_OK ? reserve(comm, e) : status;
 }

@@ -55,6 +55,7 @@ void rcx_note_send(struct rcx_comm *comm, int rank, struct rcx_note_body *body)
 {
     body->comm_id = comm->id;
     body->tag = (int16_t)comm->tag;
+    body->group = comm->group;
     send_note(comm->context, rcx_comm_context_rank(comm, rank), body);
 }
 
@@ -63,6 +64,7 @@ static bool is_about(const struct rcx_note_body *body,
                      const struct rcx_comm *comm)
 {
     return comm->id == body->comm_id && comm->tag == body->tag &&
+           comm->group == body->group &&
            rcx_comm_index(comm, body->from) >= 0;
 }
 
@@ -130,7 +132,7 @@ static void answer_roll(struct rcx_context *context,
         comm && (comm->sequence > asked->sequence || comm->first);
     struct rcx_note_body answer = {
         .kind = present ? RCX_NOTE_PRESENT : RCX_NOTE_ABSENT,
-        .comm_id = asked->comm_id, .tag = asked->tag,
+        .comm_id = asked->comm_id, .tag = asked->tag, .group = asked->group,
         .sequence = asked->sequence};
 
     if (comm && comm->failed != RCX_OK) /* all is said, and who asked is gone */
@@ -375,6 +377,14 @@ static void watch_patience(struct rcx_comm *comm,
 
 /* ---- Calls that do not match ------------------------------------------------ */
 
+/* Of a group in the making, a message of the next one under its tag may come
+ * while its own last one is still to come. */
+static bool is_probed(const struct rcx_comm *comm)
+{
+    return comm->context->config.check != RCX_CHECK_OFF &&
+           !rcx_comm_is_for_groups(comm->id);
+}
+
 /*
  * A message of another call has the same sequence number and another
  * fingerprint, and stays unmatched.
@@ -437,8 +447,7 @@ static void watch_comm(struct rcx_comm *comm, const struct rcx_instant *now)
         return;
     watch_deadlines(comm, now);
     watch_patience(comm, now);
-    if (comm->failed == RCX_OK &&
-        comm->context->config.check != RCX_CHECK_OFF &&
+    if (comm->failed == RCX_OK && is_probed(comm) &&
         age_of(comm->first, now) > PROBE_AGE_NS)
         watch_calls(comm, time_of(comm->context, now));
 }

@@ -130,6 +130,15 @@ enum {
     RCX_AVG = 15
 };
 
+/*
+ * 1 where op is defined on datatype, else 0: what a collective or
+ * rcx_reduce_local() would not refuse as RCX_ERR_UNSUPPORTED for this pair.
+ * Needs no context, and depends on nothing else: not on the CPU, nor on a
+ * handle being alive. A user's op is defined on every type; on a user's type
+ * REPLACE, NO_OP and users' ops are. Of numbers that are no op or type: 0.
+ */
+RCX_API int rcx_op_supported(rcx_op_t op, rcx_datatype_t datatype);
+
 /* ---- Contexts ----------------------------------------------------------- */
 
 typedef struct rcx_context rcx_context_t;
@@ -294,8 +303,9 @@ RCX_API rcx_comm_t *rcx_world(rcx_context_t *context);
  * share two members, the second is RCX_ERR_BUSY on all its members.
  *
  * A communicator takes the deadline of the one that it comes from, and is freed
- * by rcx_comm_free(), each rank for itself, when it has no requests any more.
- * 8188 may be alive at once in a process.
+ * by rcx_comm_free(), each rank for itself. What has requests yet goes with the
+ * last of them: these go on, persistent ones may be started, and the handle is
+ * none any more at once. 8188 may be alive at once in a process.
  *
  * RCX_ERR_ARG, RCX_ERR_NOMEM, RCX_ERR_COMM_FAILED;  RCX_ERR_LIMIT: no number
  * is free on all members;  RCX_ERR_BUSY: see above.
@@ -307,7 +317,7 @@ RCX_API rcx_status_t rcx_comm_split(rcx_comm_t *comm, int color, int key,
 RCX_API rcx_status_t rcx_comm_create_group(rcx_comm_t *comm, int n,
                                            const int ranks[], int tag,
                                            rcx_comm_t **new_p);
-/* RCX_ERR_BUSY: requests are not freed. RCX_ERR_ARG: the world. */
+/* RCX_ERR_BUSY: another thread is in a call on it. RCX_ERR_ARG: the world. */
 RCX_API rcx_status_t rcx_comm_free(rcx_comm_t **comm_p);
 
 /*
@@ -405,8 +415,9 @@ enum {
 
 /*
  * Create an op. All ranks of a collective give ops created with the same flags.
- * Lives until rcx_op_free() or rcx_finalize(); free it only when no operation
- * or persistent request uses it (RCX_ERR_BUSY else).
+ * Lives until rcx_op_free() or rcx_finalize(). The handle is none any more at
+ * once; operations under way and persistent requests go on with the op, so that
+ * fn and arg are needed until these are freed.
  *
  * RCX_ERR_ARG  context, fn or op_p NULL, unknown flags;  RCX_ERR_LIMIT at 4096
  * live ops;  RCX_ERR_NOMEM

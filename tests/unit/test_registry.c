@@ -157,28 +157,92 @@ static void a_handle_that_comes_again_means_the_new_op(void **state)
     assert_ok(rcx_op_free(context, &op));
 }
 
-static void what_a_request_uses_cannot_be_freed(void **state)
+static void what_a_request_uses_goes_with_it(void **state)
 {
-    rcx_request_t *first, *second;
-    rcx_op_t op = create_op(9);
-    const rcx_op_t same_op = op;
-    rcx_datatype_t type;
+    rcx_request_t *first, *second, *none = NULL;
+    rcx_op_t op = create_op(9), stale_op = op;
+    rcx_datatype_t type, stale;
 
     (void)state;
     assert_ok(rcx_type_create(context, 4, &type));
+    stale = type;
     assert_ok(rcx_allreduce_init(in, out, 4, type, op, comm, &first));
-    assert_ok(rcx_allreduce_init(in, out, 4, type, op, comm, &second));
-    assert_refused(&said, rcx_op_free(context, &op), RCX_ERR_BUSY, "op=", "2");
-    assert_refused(&said, rcx_type_free(context, &type), RCX_ERR_BUSY,
-                   "datatype=", "2");
-    assert_int_equal(op, same_op);
-    assert_ok(rcx_start(first)); /* and works on */
-    assert_ok(rcx_wait(first));
-    assert_ok(rcx_request_free(&first));
-    assert_refused(&said, rcx_op_free(context, &op), RCX_ERR_BUSY, "op=", "1");
-    assert_ok(rcx_request_free(&second));
+    assert_ok(rcx_allreduce_init(in, out, 4, RCX_INT32, op, comm, &second));
     assert_ok(rcx_op_free(context, &op));
     assert_ok(rcx_type_free(context, &type));
+    assert_int_equal(op + type, 0);
+    for (int k = 0; k < 2; k++) { /* and works on */
+        assert_ok(rcx_start(first));
+        assert_ok(rcx_wait(first));
+        assert_ok(rcx_start(second));
+        assert_ok(rcx_wait(second));
+    }
+    /* while nobody gets it any more, though the plans are there */
+    assert_refused(&said, rcx_allreduce_init(in, out, 4, RCX_INT32, stale_op,
+                                             comm, &none), RCX_ERR_ARG, "op=");
+    assert_refused(&said, rcx_allreduce(in, out, 4, RCX_INT32, stale_op, comm),
+                   RCX_ERR_ARG, "op=");
+    assert_refused(&said, rcx_allreduce(in, out, 4, stale, RCX_REPLACE, comm),
+                   RCX_ERR_ARG, "datatype=");
+    assert_refused(&said, rcx_op_free(context, &stale_op), RCX_ERR_ARG, "op=");
+    assert_ok(rcx_request_free(&first));
+    assert_ok(rcx_request_free(&second));
+    assert_refused(&said, rcx_allreduce(in, out, 4, RCX_INT32, stale_op, comm),
+                   RCX_ERR_ARG, "op=");
+}
+
+/* Until the last request is freed its handle is no other op's. */
+static void a_slot_in_use_is_not_given_out(void **state)
+{
+    rcx_request_t *request;
+    rcx_op_t first = create_op(1), op = first, next;
+
+    (void)state;
+    assert_ok(rcx_allreduce_init(in, out, 4, RCX_INT32, op, comm, &request));
+    assert_ok(rcx_op_free(context, &op));
+    next = create_op(2);
+    assert_int_not_equal(next % LIMIT, first % LIMIT);
+    assert_ok(rcx_request_free(&request));
+    op = create_op(3);
+    assert_int_equal(op % LIMIT, first % LIMIT);
+    assert_int_not_equal(op, first);
+}
+
+static int is_taken(rcx_op_t op, rcx_datatype_t type)
+{
+    static char a[64], b[64], c[64];
+
+    capture_begin(&said);
+    const rcx_status_t status =
+        rcx_reduce_local(context, c, a, b, 1, type, op);
+    capture_end(&said);
+    return status == RCX_OK;
+}
+
+static void op_supported_says_what_calls_take(void **state)
+{
+    rcx_op_t op = create_op(1);
+    rcx_datatype_t type;
+    int pairs = 0;
+
+    (void)state;
+    assert_ok(rcx_type_create(context, 8, &type));
+    for (rcx_op_t o = -1; o <= RCX_AVG + 1; o++) {
+        for (rcx_datatype_t t = -1; t <= RCX_UNSIGNED_LONG_LONG + 1; t++) {
+            assert_int_equal(rcx_op_supported(o, t), is_taken(o, t));
+            pairs += rcx_op_supported(o, t);
+        }
+        assert_int_equal(rcx_op_supported(o, type), is_taken(o, type));
+    }
+    assert_true(pairs > 34 && pairs < 15 * 34);
+    assert_int_equal(rcx_op_supported(RCX_SUM, RCX_FLOAT64), 1);
+    assert_int_equal(rcx_op_supported(RCX_SUM, RCX_BOOL), 0);
+    assert_int_equal(rcx_op_supported(RCX_MAXLOC, RCX_2INT), 1);
+    assert_int_equal(rcx_op_supported(RCX_REPLACE, type), 1);
+    assert_int_equal(rcx_op_supported(RCX_SUM, type), 0);
+    assert_int_equal(rcx_op_supported(op, type), 1);
+    assert_int_equal(rcx_op_supported(op, RCX_BYTE), 1);
+    assert_int_equal(rcx_op_supported(op, 0), 0);
 }
 
 static void what_is_not_the_users_cannot_be_freed(void **state)
@@ -233,7 +297,9 @@ int main(void)
         TEST(a_freed_op_is_refused_though_it_was_called_before),
         TEST(a_freed_type_is_refused_though_it_was_used_before),
         TEST(a_handle_that_comes_again_means_the_new_op),
-        TEST(what_a_request_uses_cannot_be_freed),
+        TEST(what_a_request_uses_goes_with_it),
+        TEST(a_slot_in_use_is_not_given_out),
+        TEST(op_supported_says_what_calls_take),
         TEST(what_is_not_the_users_cannot_be_freed),
         TEST(what_cannot_be_an_op_or_type_is_refused),
         TEST(what_is_never_freed_goes_with_the_context),

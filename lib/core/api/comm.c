@@ -172,12 +172,14 @@ static rcx_status_t release(struct rcx_comm *comm)
         return rcx_fail(&context->log, RCX_ERR_ARG,
                         "comm=%p: the world goes with its context",
                         (void *)comm);
-    if (comm->live_requests > 0)
-        return rcx_fail(&context->log, RCX_ERR_BUSY,
-                        "communicator %u: %llu requests are not freed",
-                        comm->id, (unsigned long long)comm->live_requests);
     context->live_comms--;
-    rcx_comm_retire(comm);
+    if (comm->live_requests == 0) {
+        rcx_comm_retire(comm);
+        return RCX_OK;
+    }
+    comm->is_freed = true; /* its requests go on, and it with the last one */
+    comm->magic = 0;
+    rcx_comm_unclaim(comm);
     return RCX_OK;
 }
 

@@ -39,6 +39,11 @@ static void forget(struct rcx_context *context, rcx_datatype_t type,
         rcx_plan_cache_forget(comm, type, op);
 }
 
+int rcx_op_supported(rcx_op_t op, rcx_datatype_t datatype)
+{
+    return rcx_registry_defines(op, datatype);
+}
+
 rcx_status_t rcx_op_create(rcx_context_t *context, rcx_op_fn_t fn,
                            unsigned flags, void *arg, rcx_op_t *op_p)
 {

@@ -110,11 +110,13 @@ static rcx_status_t release(struct rcx_request *r)
     if (r->state == RCX_REQUEST_ACTIVE)
         return rcx_fail(&context->log, RCX_ERR_BUSY,
                         "request=%p: is active; wait for it first", (void *)r);
-    rcx_registry_pin(&context->registry, r->entry->call.type,
-                     r->entry->call.op, -1);
+    rcx_registry_pin(&context->registry, r->entry->record.type,
+                     r->entry->record.op, -1);
     comm->live_requests--;
     context->live_requests--;
     rcx_request_delete(r);
+    if (comm->is_freed && comm->live_requests == 0)
+        rcx_comm_retire(comm);
     return RCX_OK;
 }
 

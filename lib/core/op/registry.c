@@ -35,6 +35,15 @@ static struct rcx_user_entry *entry_of(const struct rcx_user_table *t,
                : NULL;
 }
 
+/* NULL: it was freed, and only requests have it still. */
+static struct rcx_user_entry *live_entry_of(const struct rcx_user_table *t,
+                                            int handle)
+{
+    struct rcx_user_entry *entry = entry_of(t, handle);
+
+    return entry && !entry->is_freed ? entry : NULL;
+}
+
 static rcx_status_t add(struct rcx_registry *r, struct rcx_user_table *t,
                         struct rcx_user_entry entry, int *handle_p)
 {
@@ -65,18 +74,23 @@ static rcx_status_t add(struct rcx_registry *r, struct rcx_user_table *t,
     return RCX_OK;
 }
 
+/* The slot is free once nobody has what was in it. */
+static void let_go(struct rcx_user_entry *entry)
+{
+    if (entry->is_freed && entry->pins == 0)
+        entry->generation++;
+}
+
 static rcx_status_t drop(struct rcx_registry *r, struct rcx_user_table *t,
                          const char *what, int handle)
 {
-    struct rcx_user_entry *entry = entry_of(t, handle);
+    struct rcx_user_entry *entry = live_entry_of(t, handle);
 
     if (!entry)
         return rcx_fail(r->log, RCX_ERR_ARG, "%s=%d is no user-defined one",
                         what, handle);
-    if (entry->pins > 0)
-        return rcx_fail(r->log, RCX_ERR_BUSY, "%s=%d is used by %u requests",
-                        what, handle, entry->pins);
-    entry->generation++;
+    entry->is_freed = true;
+    let_go(entry);
     return RCX_OK;
 }
 
@@ -117,7 +131,7 @@ rcx_status_t rcx_registry_remove_type(struct rcx_registry *r,
 
 size_t rcx_registry_extent(const struct rcx_registry *r, rcx_datatype_t type)
 {
-    const struct rcx_user_entry *entry = entry_of(&r->types, type);
+    const struct rcx_user_entry *entry = live_entry_of(&r->types, type);
 
     return entry ? entry->extent_bytes : 0;
 }
@@ -134,9 +148,12 @@ void rcx_registry_pin(struct rcx_registry *r, rcx_datatype_t type, rcx_op_t op,
     struct rcx_user_entry *entries[] = {entry_of(&r->types, type),
                                         entry_of(&r->ops, op)};
 
-    for (int i = 0; i < 2; i++)
-        if (entries[i])
-            entries[i]->pins += (uint32_t)by;
+    for (int i = 0; i < 2; i++) {
+        if (!entries[i])
+            continue;
+        entries[i]->pins += (uint32_t)by;
+        let_go(entries[i]);
+    }
 }
 
 /* REPLACE and NO_OP on a user's type need no kernel, only its extent. */
@@ -179,13 +196,25 @@ static rcx_status_t combine_predefined(const struct rcx_registry *r,
     return RCX_OK;
 }
 
+bool rcx_registry_defines(rcx_op_t op, rcx_datatype_t type)
+{
+    const bool is_known = rcx_type_predefined(type) != NULL;
+
+    if ((!is_known && type < USER_FIRST) ||
+        (!rcx_op_predefined(op) && op < USER_FIRST))
+        return false;
+    if (op >= USER_FIRST || op == RCX_REPLACE || op == RCX_NO_OP)
+        return true;
+    return is_known && rcx_kernel_find(RCX_ISA_BASELINE, op, type);
+}
+
 rcx_status_t rcx_registry_combine(const struct rcx_registry *r,
                                   rcx_datatype_t type, rcx_op_t op,
                                   struct rcx_combine *combine_p)
 {
     const struct rcx_type_info *info = rcx_type_predefined(type);
-    const struct rcx_user_entry *user_type = entry_of(&r->types, type);
-    const struct rcx_user_entry *user_op = entry_of(&r->ops, op);
+    const struct rcx_user_entry *user_type = live_entry_of(&r->types, type);
+    const struct rcx_user_entry *user_op = live_entry_of(&r->ops, op);
     struct rcx_combine c = {.reducer.type = type};
     rcx_status_t status = RCX_OK;
 

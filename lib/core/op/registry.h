@@ -10,7 +10,8 @@
 
 struct rcx_user_entry {
     uint32_t generation; /* odd: in use */
-    uint32_t pins;       /* requests and plans that use it */
+    uint32_t pins;       /* requests that use it */
+    bool is_freed;       /* by the user; goes with the last pin */
     size_t extent_bytes; /* of a type */
     rcx_op_fn_t fn;      /* of an op */
     void *arg;
@@ -42,6 +43,9 @@ struct rcx_combine {
     uint32_t fingerprint; /* the same on all ranks, for user handles too */
 };
 
+/* Whether op is defined on type, for what looks like a user's handle, too. */
+bool rcx_registry_defines(rcx_op_t op, rcx_datatype_t type);
+
 /* Errors are logged: RCX_ERR_ARG, RCX_ERR_UNSUPPORTED. */
 rcx_status_t rcx_registry_combine(const struct rcx_registry *r,
                                   rcx_datatype_t type, rcx_op_t op,
@@ -59,7 +63,8 @@ void rcx_registry_free(struct rcx_registry *r);
 /* Bytes of an element of a user's type; 0 if it is none. */
 size_t rcx_registry_extent(const struct rcx_registry *r, rcx_datatype_t type);
 
-/* While by != 0 in sum, a user's type or op cannot be removed. */
+/* While by != 0 in sum, the handle of a user's type or op that is removed is
+ * not given out again. */
 void rcx_registry_pin(struct rcx_registry *r, rcx_datatype_t type, rcx_op_t op,
                       int by);
 

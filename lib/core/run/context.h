@@ -142,6 +142,7 @@ struct rcx_comm {
     _Atomic bool starting;     /* MULTIPLE: a thread is in a collective call */
     struct rcx_comm *prev, *next; /* of the context, or among free slots */
     uint64_t live_requests;    /* of users */
+    bool is_freed;             /* by the user; goes with the last of these */
     rcx_status_t failed;       /* not RCX_OK: broken for good */
     uint64_t sequence;         /* the next to give out */
     uint64_t mark;             /* of the last call, in tags */

@@ -6,8 +6,8 @@
 
 static void print_operands(const struct rcx_entry *e, char *text, size_t bytes)
 {
-    const struct rcx_type_info *type = rcx_type_predefined(e->call.type);
-    const struct rcx_op_info *op = rcx_op_predefined(e->call.op);
+    const struct rcx_type_info *type = rcx_type_predefined(e->record.type);
+    const struct rcx_op_info *op = rcx_op_predefined(e->record.op);
     char extent[48];
 
     snprintf(extent, sizeof extent, "of a user's type of %zu bytes",

@@ -116,6 +116,20 @@ void rcx_plan_cache_clear(struct rcx_comm *comm)
         evict(comm, comm->cache.oldest);
 }
 
+/* Requests may go on with it; no call finds it, since 0 is no type and no op. */
+static void forget(struct rcx_comm *comm, struct rcx_entry *e,
+                   rcx_datatype_t type, rcx_op_t op)
+{
+    if (e->pins == 0) {
+        evict(comm, e);
+        return;
+    }
+    if (e->call.type == type)
+        e->call.type = 0;
+    if (e->call.op == op)
+        e->call.op = 0;
+}
+
 void rcx_plan_cache_forget(struct rcx_comm *comm, rcx_datatype_t type,
                            rcx_op_t op)
 {
@@ -124,8 +138,8 @@ void rcx_plan_cache_forget(struct rcx_comm *comm, rcx_datatype_t type,
     while (e) {
         struct rcx_entry *newer = e->newer;
 
-        if (e->pins == 0 && (e->call.type == type || e->call.op == op))
-            evict(comm, e);
+        if (e->call.type == type || e->call.op == op)
+            forget(comm, e, type, op);
         e = newer;
     }
 }

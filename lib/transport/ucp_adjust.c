@@ -105,12 +105,26 @@ static void tell_price(const struct rcx_log *log)
                  "UCX_POSIX_ERROR_HANDLING=y bring shared memory back");
 }
 
+static void tell_choice(const struct rcx_transport_args *args, const char *tls,
+                        const char *threshold)
+{
+    const char *user_tls = rcx_ucp_user_setting("TLS");
+
+    rcx_log_line(args->log,
+                 args->boot->rank == 0 ? RCX_LOG_INFO : RCX_LOG_DEBUG,
+                 "UCX may use %s%s; rendezvous from %s on%s",
+                 user_tls ? user_tls : tls ? tls : "all transports",
+                 user_tls ? " (set by the user)" : "", threshold,
+                 rcx_ucp_user_setting("RNDV_THRESH") ? " (set by the user)" : "");
+}
+
 /* The user's settings win. */
 rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
                             ucp_config_t *config, size_t *credit_bytes_p)
 {
     const char *folder = rcx_ucp_user_setting("POSIX_DIR");
     const char *shm = folder ? folder : "/dev/shm", *tls = NULL;
+    const char *threshold;
     struct rcx_node node;
     const rcx_status_t status = rcx_node_meet(&node, args->boot, shm);
     const int ranks = node.ranks > args->boot->local_size ? node.ranks
@@ -124,10 +138,13 @@ rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
         tls = excluded(args->log, &node, ranks, shm);
     if (tls)
         ucp_config_modify(config, "TLS", tls);
-    if (!rcx_ucp_user_setting("RNDV_THRESH"))
-        ucp_config_modify(
-            config, "RNDV_THRESH",
-            rendezvous_threshold(args, ranks, !rcx_node_refuses_cma(&node)));
+    threshold = rcx_ucp_user_setting("RNDV_THRESH");
+    if (!threshold) {
+        threshold = rendezvous_threshold(args, ranks,
+                                         !rcx_node_refuses_cma(&node));
+        ucp_config_modify(config, "RNDV_THRESH", threshold);
+    }
+    tell_choice(args, tls, threshold);
     *credit_bytes_p = credit_bytes(rcx_ucp_user_setting("RNDV_THRESH"));
     return RCX_OK;
 }

@@ -184,6 +184,29 @@ run 0 "${launch[@]}" -n 4 "${rank_1[@]}" env RCX_ALREDUCE=ring -- "$main" \
     launch && says 1 "" && says 1 '\[1\] RCX_ALREDUCE: no such variable'
 ok $? "a variable that nobody reads, on one rank, is said by it"
 
+# "rcx info: [0] TEXT" for each; nobody else says anything
+chosen=("RCX [0-9.]*: 3 ranks, 3 on this node; bootstrap pmix, network UCX "
+    "UCX may use tcp,self (set by the user); rendezvous from 32K on (set by"
+    "who waits sleeps after [0-9]* empty polls; threads serialized; kernels "
+    "lanes to rank [12]: tcp/"
+    "allreduce of 1 float64, sum on communicator 1 of 3: direct$")
+info() { # LEVEL RANKS
+    run 0 "${launch[@]}" -n 3 -x RCX_LOG="$1" -x RCX_WAIT=block \
+        -x RCX_UCX_TLS=tcp,self -x UCX_NET_DEVICES=lo \
+        -x RCX_UCX_RNDV_THRESH=32K "$main" launch || return 1
+    local line
+    for line in "${chosen[@]}"; do
+        grep -q "^rcx info: \[0\] $line" "$err" && continue
+        echo "# not said: $line"
+        return 1
+    done
+}
+info info && ! grep -q '\[[12]\]' "$err"
+ok $? "RCX_LOG=info tells what was chosen, once"
+info debug && grep -q '\[1\] who waits' "$err" \
+    && grep -q '^rcx debug: \[2\] allreduce of ' "$err"
+ok $? "RCX_LOG=debug has all ranks tell"
+
 # The launcher ends all ranks once one has failed: after the line is out.
 lost=0
 for _ in 1 2 3 4 5 6 7 8; do

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "core/run/describe.h"
 #include "core/run/leave.h"
 #include "core/run/note.h"
 #include "core/run/peer.h"
@@ -283,6 +284,7 @@ rcx_status_t rcx_context_create(const rcx_params_t *params,
     }
     context->spin = choose_spin(context);
     context->polls = context->spin < POLLS ? context->spin : POLLS;
+    rcx_context_describe(context);
     *context_p = context;
     return RCX_OK;
 }

@@ -29,6 +29,67 @@ static int print_call(const struct rcx_entry *e, char *text, size_t bytes)
                     operands, root);
 }
 
+/* ---- What was chosen -------------------------------------------------------- */
+
+static rcx_log_level_t level_of(int rank)
+{
+    return rank == 0 ? RCX_LOG_INFO : RCX_LOG_DEBUG;
+}
+
+void rcx_entry_describe(const struct rcx_comm *comm,
+                        const struct rcx_entry *entry)
+{
+    const struct rcx_log *log = &comm->context->log;
+    const rcx_log_level_t level =
+        entry->call.internal ? RCX_LOG_DEBUG : level_of(comm->rank);
+    char call[RCX_CALL_TEXT];
+
+    if (level > log->level)
+        return;
+    print_call(entry, call, sizeof call);
+    rcx_log_line(log, level, "%s on communicator %u of %d: %s", call, comm->id,
+                 comm->size, entry->text);
+}
+
+static void describe_waiting(const struct rcx_context *context, char *text,
+                             size_t bytes)
+{
+    const char *by = context->config.progress_thread
+                         ? "; a thread makes progress, too"
+                         : "";
+
+    if (context->config.wait == RCX_WAIT_POLL)
+        snprintf(text, bytes, "polls%s", by);
+    else
+        snprintf(text, bytes, "%s after %u empty polls%s",
+                 context->config.wait == RCX_WAIT_BLOCK ? "sleeps" : "yields",
+                 context->spin, by);
+}
+
+void rcx_context_describe(const struct rcx_context *context)
+{
+    static const char *const threads[] = {"single", "serialized", "multiple"};
+    const struct rcx_boot *boot = context->boot;
+    const rcx_log_level_t level = level_of(boot->rank);
+    char network[64] = "none", waiting[96];
+
+    if (level > context->log.level)
+        return;
+    if (context->transport)
+        context->transport->ops->version(network, sizeof network);
+    describe_waiting(context, waiting, sizeof waiting);
+    rcx_log_line(&context->log, level,
+                 "RCX %s: %d ranks, %d on this node; bootstrap %s, network %s",
+                 rcx_version(), boot->size,
+                 boot->local_size ? boot->local_size : boot->size,
+                 boot->ops->name, network);
+    rcx_log_line(&context->log, level, "who waits %s; threads %s; kernels %s",
+                 waiting, threads[context->threads],
+                 rcx_isa_name(context->config.isa));
+}
+
+/* ---- Requests --------------------------------------------------------------- */
+
 const char *rcx_request_print(const struct rcx_request *r,
                               char text[RCX_CALL_TEXT])
 {

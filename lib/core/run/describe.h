@@ -21,4 +21,13 @@ enum { RCX_CALL_TEXT = 160 };
 const char *rcx_request_print(const struct rcx_request *r,
                               char text[RCX_CALL_TEXT]);
 
+/*
+ * With RCX_LOG=info, rank 0 tells what was chosen for the context, and rank 0
+ * of a communicator the method of each call that is new; with debug every rank
+ * tells, of RCX's own calls, too.
+ */
+void rcx_context_describe(const struct rcx_context *context);
+void rcx_entry_describe(const struct rcx_comm *comm,
+                        const struct rcx_entry *entry);
+
 #endif

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "core/run/context.h"
+#include "core/run/describe.h"
 #include "core/base/hash.h"
 #include "core/sched/params.h"
 
@@ -389,6 +389,7 @@ static rcx_status_t insert(struct rcx_comm *comm, const struct rcx_call *call,
         free_entry(comm, e);
         return status;
     }
+    rcx_entry_describe(comm, e);
     cache->bytes += e->bytes;
     e->chain = *bucket;
     *bucket = e;

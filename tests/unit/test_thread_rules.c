@@ -495,100 +495,6 @@ static void need_21_any_thread_may_abort_in_any_mode(void **state)
                          NULL);
 }
 
-/* ---- Groups made at once ----------------------------------------------------------------- */
-
-enum { MAKERS = 3, ROUNDS = TIMES(60, 10) };
-
-/* What ranks' threads make, and what came of it, by thread, round and rank. */
-struct making {
-    rcx_comm_t *world;
-    int rank, size;
-    int tags; /* 1: the threads share one; else each has its own */
-    bool nested; /* the group of thread i lacks the last i ranks */
-    rcx_status_t (*statuses)[ROUNDS][MEMBERS_MOST];
-};
-
-static void make_groups(int number, void *arg)
-{
-    const struct making *m = arg;
-    const int n = m->size - (m->nested ? number : 0);
-
-    for (int k = 0; k < ROUNDS && m->rank < n; k++) {
-        rcx_comm_t *comm = NULL;
-
-        m->statuses[number][k][m->rank] = rcx_comm_create_group(
-            m->world, n, in_order, k * m->tags + number % m->tags, &comm);
-        if (!comm)
-            continue;
-        members_check(comm, m->rank, in_order, n);
-        require_ok(rcx_comm_free(&comm));
-    }
-}
-
-static void make_at_once(struct job *job, int rank, void *arg)
-{
-    struct making m = *(const struct making *)arg;
-
-    m.world = world_of(job, rank);
-    m.rank = rank;
-    m.size = job->size;
-    crew_run(MAKERS, make_groups, &m);
-    members_check(m.world, rank, in_order, job->size);
-}
-
-static rcx_status_t made[MAKERS][ROUNDS][MEMBERS_MOST];
-
-static void need_21_equal_groups_are_made_at_once_under_one_tag(void **state)
-{
-    (void)state;
-    for (int size = 2; size <= 4; size++) {
-        struct making m = {.tags = 1, .statuses = made};
-
-        crew_job(size, RCX_THREAD_MULTIPLE, size == 3, make_at_once, &m);
-        for (int i = 0; i < MAKERS * ROUNDS * size; i++)
-            assert_ok(made[i % MAKERS][i / MAKERS % ROUNDS]
-                          [i / MAKERS / ROUNDS]);
-    }
-}
-
-static void need_21_groups_are_made_at_once_under_tags_of_their_own(
-    void **state)
-{
-    (void)state;
-    for (int nested = 0; nested <= 1; nested++) {
-        struct making m = {.tags = MAKERS, .nested = nested,
-                           .statuses = made};
-
-        crew_job(4, RCX_THREAD_MULTIPLE, nested, make_at_once, &m);
-        for (int i = 0; i < MAKERS; i++)
-            for (int k = 0; k < ROUNDS; k++)
-                for (int rank = 0; rank < 4 - (nested ? i : 0); rank++)
-                    assert_ok(made[i][k][rank]);
-    }
-}
-
-/* Each is made on all of its members, or told to be busy on all of them; or
- * its tag has been spoilt by one that was. */
-static void need_21_groups_that_share_tag_and_members_are_all_or_busy(
-    void **state)
-{
-    struct making m = {.tags = 1, .nested = true, .statuses = made};
-
-    (void)state;
-    crew_job(4, RCX_THREAD_MULTIPLE, false, make_at_once, &m);
-    for (int i = 0; i < MAKERS; i++) {
-        for (int k = 0; k < ROUNDS; k++) {
-            for (int rank = 0; rank < 4 - i; rank++) {
-                const rcx_status_t status = made[i][k][rank];
-
-                assert_true(status == RCX_OK || status == RCX_ERR_BUSY ||
-                            status == RCX_ERR_COMM_FAILED);
-                assert_int_equal(status == RCX_OK, made[i][k][0] == RCX_OK);
-            }
-        }
-    }
-}
-
 /* ---- One thread ----------------------------------------------------------------------- */
 
 /* All on one thread; a progress thread makes it SERIALIZED. */
@@ -620,12 +526,6 @@ int main(void)
         cmocka_unit_test(
             need_21_what_a_thread_waits_for_may_be_freed_early),
         cmocka_unit_test(need_21_any_thread_may_abort_in_any_mode),
-        cmocka_unit_test(
-            need_21_equal_groups_are_made_at_once_under_one_tag),
-        cmocka_unit_test(
-            need_21_groups_are_made_at_once_under_tags_of_their_own),
-        cmocka_unit_test(
-            need_21_groups_that_share_tag_and_members_are_all_or_busy),
         cmocka_unit_test(need_21_single_is_one_thread_for_all),
     };
 

@@ -176,6 +176,13 @@ static rcx_status_t compare_settings(struct rcx_context *context)
     return status;
 }
 
+static void settle_in(struct rcx_context *context)
+{
+    context->spin = choose_spin(context);
+    context->polls = context->spin < POLLS ? context->spin : POLLS;
+    rcx_context_describe(context);
+}
+
 /*
  * A rank with a wrong environment comes so far, too, as if it had none: which
  * others have the same to say of theirs is known only then. Rank 0 need not
@@ -268,9 +275,9 @@ rcx_status_t rcx_context_create(const rcx_params_t *params,
         status = connect(context, params, source);
     if (status == RCX_OK)
         status = make_comms(context);
+    if (status != RCX_OK && status != RCX_ERR_CONFIG) /* else all is said */
+        rcx_config_tell_all(&context->config, &context->log);
     if (status != RCX_OK) {
-        if (status != RCX_ERR_CONFIG) /* else all is said that has to be */
-            rcx_config_tell_all(&context->config, &context->log);
         drop(context);
         return status;
     }
@@ -282,9 +289,7 @@ rcx_status_t rcx_context_create(const rcx_params_t *params,
         drop(context);
         return status;
     }
-    context->spin = choose_spin(context);
-    context->polls = context->spin < POLLS ? context->spin : POLLS;
-    rcx_context_describe(context);
+    settle_in(context);
     *context_p = context;
     return RCX_OK;
 }

@@ -333,6 +333,80 @@ static void a_repeated_nonblocking_call_allocates_nothing(void **state)
     assert_ok(job_close(&job));
 }
 
+/* ---- RCX's own calls ---------------------------------------------------------- */
+
+static int add_int64(void *dst, const void *left, const void *right,
+                     size_t count, rcx_datatype_t type, void *arg)
+{
+    (void)type, (void)arg;
+    for (size_t i = 0; i < count; i++)
+        ((int64_t *)dst)[i] =
+            ((const int64_t *)left)[i] + ((const int64_t *)right)[i];
+    return 0;
+}
+
+/* One allreduce of an op that may fail, which ends with a round of RCX's own:
+ * of one int32, min, in place. */
+static void sum_by_user_op(struct job *job)
+{
+    rcx_request_t *requests[MOST_RANKS];
+    int64_t one = 1, sums[MOST_RANKS];
+    rcx_op_t ops[MOST_RANKS];
+
+    for (int i = 0; i < job->size; i++) {
+        assert_ok(rcx_op_create(job->contexts[i], add_int64,
+                                RCX_OP_COMMUTATIVE, NULL, &ops[i]));
+        assert_ok(rcx_iallreduce(&one, &sums[i], 1, RCX_INT64, ops[i],
+                                 world_of(job, i), &requests[i]));
+    }
+    assert_ok(job_wait(job, requests));
+    for (int i = 0; i < job->size; i++) {
+        assert_int_equal(sums[i], job->size);
+        assert_ok(rcx_request_free(&requests[i]));
+        assert_ok(rcx_op_free(job->contexts[i], &ops[i]));
+    }
+}
+
+/* The user's call of that very shape, in place on rank 0 alone. */
+static void find_least(struct job *job)
+{
+    rcx_request_t *requests[MOST_RANKS];
+    int32_t given[MOST_RANKS], least[MOST_RANKS];
+
+    for (int i = 0; i < job->size; i++) {
+        given[i] = least[i] = 10 + (i + 1) % job->size;
+        assert_ok(rcx_iallreduce(i ? (void *)&given[i] : RCX_IN_PLACE,
+                                 &least[i], 1, RCX_INT32, RCX_MIN,
+                                 world_of(job, i), &requests[i]));
+        assert_false(requests[i]->entry->call.internal);
+    }
+    assert_ok(job_wait(job, requests));
+    for (int i = 0; i < job->size; i++) {
+        assert_int_equal(least[i], 10);
+        assert_ok(rcx_request_free(&requests[i]));
+    }
+}
+
+static void a_call_is_not_taken_for_one_of_rcx_own(void **state)
+{
+    static const struct {
+        const char *name, *value;
+        int size;
+    } cases[] = {{"RCX_CHECK", "full", 2}, {"RCX_ALLREDUCE", "ring", 4}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct job job;
+
+        open_with(&job, cases[i].size, cases[i].name, cases[i].value, NULL);
+        for (int k = 0; k < 2; k++) {
+            sum_by_user_op(&job);
+            find_least(&job);
+        }
+        assert_ok(job_close(&job));
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -346,6 +420,7 @@ int main(void)
         cmocka_unit_test(a_repeated_call_of_a_single_process_allocates_nothing),
         cmocka_unit_test(a_persistent_call_allocates_nothing_once_it_is_made),
         cmocka_unit_test(a_repeated_nonblocking_call_allocates_nothing),
+        cmocka_unit_test(a_call_is_not_taken_for_one_of_rcx_own),
     };
 
     return cmocka_run_group_tests_name("plan_cache", tests, NULL, NULL);

@@ -159,7 +159,7 @@ __attribute__((noinline)) static rcx_status_t
 look_up(const struct arguments *a, struct buffers *b,
         struct rcx_entry **entry_p)
 {
-    struct rcx_call call = {.coll = a->coll, .type = a->type, .op = a->op,
+    struct rcx_call call = {.coll = (uint8_t)a->coll, .type = a->type, .op = a->op,
                             .root = a->root, .irregular = a->irregular,
                             .recvcounts = a->recvcounts};
     struct extent e;
@@ -168,22 +168,32 @@ look_up(const struct arguments *a, struct buffers *b,
     if (status != RCX_OK)
         return status;
     call.count = e.in_count;
-    call.alias = b->alias;
+    call.alias = (uint8_t)b->alias;
     return rcx_entry_get(a->comm, &call, entry_p);
+}
+
+/* In place as far as that shows without lengths: of what is one vector. */
+static bool is_in_place(const struct arguments *a)
+{
+    return rcx_coll_gets(a->coll, a->comm->rank, a->root) &&
+           (a->sendbuf == RCX_IN_PLACE || a->sendbuf == a->recvbuf);
 }
 
 /*
  * Whether the newest plan is of this call, so that all but its buffers has
  * been checked: the usual case of a short collective in a loop.
  */
-static bool is_repeated(const struct arguments *a)
+__attribute__((always_inline)) static inline bool
+is_repeated(const struct arguments *a)
 {
     const struct rcx_entry *last = a->comm->cache.recent;
+    const struct rcx_call call = {
+        .coll = (uint8_t)a->coll,
+        .alias = is_in_place(a) ? RCX_ALIAS_SAME : RCX_ALIAS_NONE,
+        .type = a->type, .op = a->op, .root = a->root, .count = a->count};
 
-    return last && last->call.count == a->count && last->call.type == a->type &&
-           last->call.op == a->op && last->call.coll == a->coll &&
-           (a->coll == RCX_COLL_ALLREDUCE || last->call.root == a->root) &&
-           a->coll != RCX_COLL_REDUCE_SCATTER;
+    return last && !rcx_coll_has_blocks(a->coll) &&
+           rcx_call_is_alike(&last->call, &call);
 }
 
 /* The plan of the call, pinned. Inlined: what each collective has as constants
@@ -192,21 +202,17 @@ __attribute__((always_inline)) static inline rcx_status_t
 resolve(const struct arguments *a, struct buffers *b,
         struct rcx_entry **entry_p)
 {
-    rcx_status_t status;
-
     if (a->comm->failed != RCX_OK)
         return RCX_ERR_COMM_FAILED;
     if (is_repeated(a)) {
         const struct rcx_entry *last = a->comm->cache.recent;
         const struct extent e = {a->count, a->count, 0};
+        const rcx_status_t status =
+            relate_buffers(a, last->combine.reducer.elem_bytes, &e, b);
 
-        status = relate_buffers(a, last->combine.reducer.elem_bytes, &e, b);
-        if (status != RCX_OK)
-            return status;
-        if (b->alias == last->call.alias) {
+        if (status == RCX_OK)
             *entry_p = rcx_entry_repeat(a->comm);
-            return RCX_OK;
-        }
+        return status;
     }
 
     const struct arguments copy = *a; /* so that a's own are in registers */

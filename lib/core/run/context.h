@@ -8,25 +8,13 @@
 #include "core/exec/exec.h"
 #include "core/op/registry.h"
 #include "core/run/bootstrap.h"
+#include "core/run/call.h"
 #include "core/run/check.h"
 #include "core/run/config.h"
 #include "core/run/recorder.h"
 #include "core/sched/segment.h"
 
 /* ---- A call, and what is prepared for it --------------------------------- */
-
-/* Everything about a call that ranks agree on, and alias. */
-struct rcx_call {
-    enum rcx_coll coll;
-    enum rcx_alias alias;
-    rcx_datatype_t type;
-    rcx_op_t op;
-    int root;
-    bool irregular;           /* recvcounts counts */
-    bool internal;            /* RCX's own: what users force is not for it */
-    size_t count;             /* of the whole vector */
-    const size_t *recvcounts; /* irregular; else NULL */
-};
 
 /* How a collective is carried out. */
 struct rcx_method {

@@ -11,45 +11,6 @@
 
 enum { OWN_SCRATCH = 4096, LIGHTEST = RCX_AHEAD / 64 };
 
-/* What distinguishes calls but for recvcounts. */
-static uint64_t hash_call(const struct rcx_call *c)
-{
-    uint64_t hash =
-        rcx_hash((uint64_t)c->coll << 32 | (uint64_t)c->alias << 8 |
-                     (uint64_t)c->irregular << 1 | (uint64_t)c->internal,
-                 c->count);
-
-    hash = rcx_hash(hash, (uint64_t)(uint32_t)c->type << 32 | (uint32_t)c->op);
-    return rcx_hash(hash, (uint32_t)c->root);
-}
-
-static uint64_t hash_counts(uint64_t hash, const struct rcx_call *c, int size)
-{
-    for (int i = 0; c->irregular && i < size; i++)
-        hash = rcx_hash(hash, c->recvcounts[i]);
-    return hash;
-}
-
-static bool same_counts(const struct rcx_entry *e, const struct rcx_call *c,
-                        int size)
-{
-    for (int i = 0; i < size; i++)
-        if (e->displs[i + 1] - e->displs[i] != c->recvcounts[i])
-            return false;
-    return true;
-}
-
-static bool same_call(const struct rcx_entry *e, const struct rcx_call *c,
-                      int size)
-{
-    return e->call.count == c->count && e->call.type == c->type &&
-           e->call.op == c->op && e->call.coll == c->coll &&
-           e->call.alias == c->alias && e->call.root == c->root &&
-           e->call.irregular == c->irregular &&
-           e->call.internal == c->internal &&
-           (!c->irregular || same_counts(e, c, size));
-}
-
 static void unlink_by_use(struct rcx_plan_cache *cache, struct rcx_entry *e)
 {
     *(e->newer ? &e->newer->older : &cache->recent) = e->older;
@@ -406,11 +367,12 @@ rcx_status_t rcx_entry_get(struct rcx_comm *comm, const struct rcx_call *call,
     struct rcx_plan_cache *cache = &comm->cache;
     struct rcx_entry *e = cache->recent;
 
-    if (!e || !same_call(e, call, comm->size)) {
-        const uint64_t hash = hash_counts(hash_call(call), call, comm->size);
+    if (!e || !rcx_call_is_same(&e->call, e->displs, call, comm->size)) {
+        const uint64_t hash = rcx_call_hash(call, comm->size);
 
         e = cache->buckets[hash % RCX_PLAN_BUCKETS];
-        while (e && (e->hash != hash || !same_call(e, call, comm->size)))
+        while (e && (e->hash != hash ||
+                     !rcx_call_is_same(&e->call, e->displs, call, comm->size)))
             e = e->chain;
         if (!e) {
             cache->misses++;

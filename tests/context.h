@@ -7,7 +7,9 @@
 #define RCX_TESTS_CONTEXT_H
 
 #include "sim/inproc.h"
-#include "core/run/context.h"
+#include "core/run/cache.h"
+#include "core/run/progress.h"
+#include "core/run/watch.h"
 #include "sim/network.h"
 
 struct job {

@@ -48,8 +48,8 @@ static rcx_status_t fail(const struct ucp *u, const char *what,
 }
 
 /* A message is lost; who gave it says so. */
-__attribute__((cold, noinline)) static rcx_status_t lose_message(struct rcx_transport *t, int peer,
-                                 ucs_status_t status)
+__attribute__((cold, noinline)) static rcx_status_t
+lose_message(struct rcx_transport *t, int peer, ucs_status_t status)
 {
     snprintf(t->trouble, sizeof t->trouble,
              "a message with rank %d is lost: %s", peer,
@@ -345,36 +345,6 @@ static rcx_status_t lose(struct ucp *u, int peer, ucs_status_t status)
     return status == UCS_ERR_NO_MEMORY ? RCX_ERR_NOMEM : RCX_ERR_TRANSPORT;
 }
 
-/* "posix/memory, cma/memory": what UCX prints of an endpoint, a lane a line:
- * "lane[0]:  2:posix/memory.0 md[2] ..." */
-static void tell_lanes(const struct ucp *u, int peer)
-{
-    const bool is_first = u->boot->rank == 0 && u->base.endpoints == 1;
-    const rcx_log_level_t level = is_first ? RCX_LOG_INFO : RCX_LOG_DEBUG;
-    char printed[4096] = "", lanes[256] = "";
-    size_t used = 0;
-    FILE *file;
-
-    if (level > u->log->level)
-        return;
-    file = fmemopen(printed, sizeof printed, "w");
-    if (!file)
-        return;
-    ucp_ep_print_info(u->endpoints[peer], file);
-    fclose(file);
-    for (const char *at = printed; (at = strstr(at, "lane[")); at++) {
-        const char *colon = strchr(at, ':');
-        const char *name = colon ? strchr(colon + 1, ':') : NULL;
-
-        if (name && used < sizeof lanes)
-            used += (size_t)snprintf(lanes + used, sizeof lanes - used,
-                                     "%s%.*s", used ? ", " : "",
-                                     (int)strcspn(name + 1, ". \n"), name + 1);
-    }
-    rcx_log_line(u->log, level, "lanes to rank %d: %s", peer,
-                 used ? lanes : "not known");
-}
-
 static rcx_status_t reach(struct ucp *u, int peer)
 {
     ucp_ep_params_t params = {.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS};
@@ -402,7 +372,11 @@ static rcx_status_t reach(struct ucp *u, int peer)
     if (ucs != UCS_OK)
         return lose(u, peer, ucs);
     u->base.endpoints++;
-    tell_lanes(u, peer);
+    rcx_ucp_tell_lanes(u->log,
+                       u->boot->rank == 0 && u->base.endpoints == 1
+                           ? RCX_LOG_INFO
+                           : RCX_LOG_DEBUG,
+                       peer, u->endpoints[peer]);
     return RCX_OK;
 }
 

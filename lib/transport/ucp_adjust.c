@@ -148,3 +148,32 @@ rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
     *credit_bytes_p = credit_bytes(rcx_ucp_user_setting("RNDV_THRESH"));
     return RCX_OK;
 }
+
+/* "posix/memory, cma/memory": what UCX prints of an endpoint, a lane a line:
+ * "lane[0]:  2:posix/memory.0 md[2] ..." */
+void rcx_ucp_tell_lanes(const struct rcx_log *log, rcx_log_level_t level,
+                        int peer, struct ucp_ep *endpoint)
+{
+    char printed[4096] = "", lanes[256] = "";
+    size_t used = 0;
+    FILE *file;
+
+    if (level > log->level)
+        return;
+    file = fmemopen(printed, sizeof printed, "w");
+    if (!file)
+        return;
+    ucp_ep_print_info(endpoint, file);
+    fclose(file);
+    for (const char *at = printed; (at = strstr(at, "lane[")); at++) {
+        const char *colon = strchr(at, ':');
+        const char *name = colon ? strchr(colon + 1, ':') : NULL;
+
+        if (name && used < sizeof lanes)
+            used += (size_t)snprintf(lanes + used, sizeof lanes - used,
+                                     "%s%.*s", used ? ", " : "",
+                                     (int)strcspn(name + 1, ". \n"), name + 1);
+    }
+    rcx_log_line(log, level, "lanes to rank %d: %s", peer,
+                 used ? lanes : "not known");
+}

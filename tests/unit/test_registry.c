@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "capture.h"
+#include "core/run/cache.h"
 #include "core/run/context.h"
 
 enum { LIMIT = 4096, MANY = 40000 };

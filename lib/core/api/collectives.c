@@ -5,8 +5,11 @@
  * then go one way.
  */
 #include "core/api/arguments.h"
-#include "core/run/context.h"
 #include "core/op/types.h"
+#include "core/run/cache.h"
+#include "core/run/enter.h"
+#include "core/run/request.h"
+#include "core/run/watch.h"
 
 /* What the user gave, before it is checked. */
 struct arguments {

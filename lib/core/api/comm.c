@@ -3,7 +3,9 @@
 #include <sched.h>
 
 #include "core/api/arguments.h"
+#include "core/run/enter.h"
 #include "core/run/failure.h"
+#include "core/run/watch.h"
 
 enum { TRIES = 100 };
 

@@ -2,7 +2,9 @@
 /* What belongs to a context, as users call it: progress, ops, types, local
  * reduction and memory. */
 #include "core/api/arguments.h"
-#include "core/run/context.h"
+#include "core/run/cache.h"
+#include "core/run/enter.h"
+#include "core/run/progress.h"
 
 rcx_comm_t *rcx_world(rcx_context_t *context)
 {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Requests as users call them. */
 #include "core/api/arguments.h"
-#include "core/run/context.h"
+#include "core/run/enter.h"
+#include "core/run/progress.h"
+#include "core/run/watch.h"
 
 /* A freed one's slot still knows where it was. */
 static rcx_status_t enter(const rcx_request_t *request)

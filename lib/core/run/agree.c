@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "core/run/comm.h"
+
 enum {
     AT_ONCE = 1,  /* a member may take part in several agreements */
     UNSETTLED = 2 /* ids in use may come free soon */

@@ -6,7 +6,7 @@
 #ifndef RCX_CORE_AGREE_H
 #define RCX_CORE_AGREE_H
 
-#include "core/run/context.h"
+#include "core/run/comm.h"
 
 /* What a rank wants of a split. */
 struct rcx_wish {

@@ -3,9 +3,15 @@
  * Communicators: an id in tags and a list of ranks. Slots of freed ones stay
  * until the context goes, so that a stale handle is recognised.
  */
-#include "core/run/failure.h"
+#include "core/run/comm.h"
 
 #include <string.h>
+
+#include "core/run/cache.h"
+#include "core/run/enter.h"
+#include "core/run/failure.h"
+#include "core/run/request.h"
+#include "core/run/watch.h"
 
 static const uint64_t patience_ns = UINT64_C(30000000000);
 

@@ -8,6 +8,7 @@
 #include "core/base/hash.h"
 #include "core/run/agree.h"
 #include "core/run/note.h"
+#include "core/run/progress.h"
 
 static rcx_status_t derive(struct rcx_comm *parent, uint32_t id,
                            const int members[], int n, struct rcx_comm **new_p)

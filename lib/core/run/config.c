@@ -428,12 +428,16 @@ rcx_status_t rcx_config_read(struct rcx_config *config, struct rcx_log *log)
 void rcx_config_tell(struct rcx_config *config, enum rcx_config_kind kind,
                      const struct rcx_log *log)
 {
-    const char *line = config->lines[kind];
+    char *line = config->lines[kind], *end;
 
-    for (; !config->are_told[kind] && *line; line += strcspn(line, "\n") + 1)
+    while (!config->are_told[kind] && (end = strchr(line, '\n'))) {
+        *end = '\0';
         rcx_log_line(log,
                      kind == RCX_CONFIG_ERRORS ? RCX_LOG_ERROR : RCX_LOG_WARN,
-                     "%.*s", (int)strcspn(line, "\n"), line);
+                     "%s", line);
+        *end = '\n';
+        line = end + 1;
+    }
     config->are_told[kind] = true;
 }
 

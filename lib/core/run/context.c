@@ -7,9 +7,12 @@
 #include <string.h>
 
 #include "core/run/describe.h"
+#include "core/run/enter.h"
 #include "core/run/leave.h"
 #include "core/run/note.h"
 #include "core/run/peer.h"
+#include "core/run/pool.h"
+#include "core/run/request.h"
 #include "core/run/sleep.h"
 
 enum {
@@ -111,14 +114,7 @@ static void drop(struct rcx_context *context)
         context->memory = block->next;
         rcx_heap_free(&context->heap, block);
     }
-    for (int i = 0; i < RCX_SCRATCH_CLASSES; i++) {
-        while (context->scratch[i]) {
-            struct rcx_scratch_block *block = context->scratch[i];
-
-            context->scratch[i] = block->next;
-            rcx_heap_free(&context->heap, block);
-        }
-    }
+    rcx_scratch_free(context);
     rcx_request_slabs_free(context);
     rcx_registry_free(&context->registry);
     rcx_guard_destroy(context->guard);
@@ -345,32 +341,4 @@ rcx_status_t rcx_finalize(rcx_context_t **context_p)
     drop(context);
     *context_p = NULL;
     return status;
-}
-
-/* Classes are powers of two. */
-static int class_of(size_t bytes)
-{
-    return bytes <= 64 ? 6 : 64 - __builtin_clzll(bytes - 1);
-}
-
-void *rcx_scratch_get(struct rcx_context *context, size_t bytes)
-{
-    const int class = class_of(bytes);
-    struct rcx_scratch_block *block = context->scratch[class];
-
-    if (!block)
-        return rcx_heap_alloc(&context->heap, (size_t)1 << class);
-    context->scratch[class] = block->next;
-    return block;
-}
-
-void rcx_scratch_put(struct rcx_context *context, void *ptr, size_t bytes)
-{
-    const int class = class_of(bytes);
-    struct rcx_scratch_block *block = ptr;
-
-    if (!block)
-        return;
-    block->next = context->scratch[class];
-    context->scratch[class] = block;
 }

@@ -3,6 +3,7 @@
 #include "core/run/describe.h"
 
 #include "core/op/types.h"
+#include "core/run/request.h"
 
 static void print_operands(const struct rcx_entry *e, char *text, size_t bytes)
 {

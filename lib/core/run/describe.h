@@ -3,7 +3,7 @@
 #ifndef RCX_CORE_RUN_DESCRIBE_H
 #define RCX_CORE_RUN_DESCRIBE_H
 
-#include "core/run/context.h"
+#include "core/run/request.h"
 
 /*
  * Calls of a communicator count from 1, RCX's own among them: dup, split. A

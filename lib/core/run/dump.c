@@ -8,8 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/sched/algo.h"
 #include "core/op/types.h"
+#include "core/run/comm.h"
+#include "core/sched/algo.h"
 
 /* ---- Values ------------------------------------------------------------- */
 

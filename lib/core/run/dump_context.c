@@ -5,6 +5,7 @@
 #include "core/run/describe.h"
 #include "core/run/dump.h"
 #include "core/run/failure.h"
+#include "core/run/request.h"
 
 enum { PEERS = 16 };
 

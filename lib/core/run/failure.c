@@ -6,6 +6,9 @@
 
 #include "core/base/clock.h"
 #include "core/run/note.h"
+#include "core/run/pool.h"
+#include "core/run/progress.h"
+#include "core/run/watch.h"
 
 /* How long receives that are cancelled may take to let go of their buffers;
  * one that has begun may never end (its sender died). */

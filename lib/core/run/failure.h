@@ -7,7 +7,7 @@
 #ifndef RCX_CORE_FAILURE_H
 #define RCX_CORE_FAILURE_H
 
-#include "core/run/context.h"
+#include "core/run/comm.h"
 
 enum { RCX_RANKS_TOLD = 8, RCX_TEXT_TOLD = 224 };
 

@@ -17,8 +17,10 @@
 
 #include <sched.h>
 
+#include "core/run/enter.h"
 #include "core/run/failure.h"
 #include "core/run/note.h"
+#include "core/run/progress.h"
 
 /* Of the last meetings where something failed, if all are alive after all; and
  * of a flush, which is a courtesy. */

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/run/context.h"
+
 enum { WIRE_VERSION = 3, TEXT = 64 };
 
 struct header {

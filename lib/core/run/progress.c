@@ -3,10 +3,14 @@
  * Who makes progress: polling, waiting, and what is done once something is
  * complete. Transports only mark messages; all that follows happens here.
  */
-#include "core/run/failure.h"
-#include "core/run/sleep.h"
+#include "core/run/progress.h"
 
 #include <sched.h>
+
+#include "core/run/enter.h"
+#include "core/run/failure.h"
+#include "core/run/sleep.h"
+#include "core/run/watch.h"
 
 enum { TURNS = 64 };
 

@@ -7,11 +7,18 @@
  * after the tag's sequence window, so an operation stalls while a segment that
  * old is still outstanding.
  */
-#include "core/run/describe.h"
-#include "core/run/failure.h"
-#include "core/op/types.h"
+#include "core/run/request.h"
 
 #include <string.h>
+
+#include "core/op/types.h"
+#include "core/run/cache.h"
+#include "core/run/check.h"
+#include "core/run/describe.h"
+#include "core/run/failure.h"
+#include "core/run/pool.h"
+#include "core/run/progress.h"
+#include "core/run/rounds.h"
 
 enum { SLAB = 32 };
 
@@ -58,70 +65,6 @@ static void return_to_pool(struct rcx_context *context, struct rcx_request *r)
     context->free_requests = r;
 }
 
-/* The round after a user's op in which ranks agree that it failed nowhere. Out
- * of line, since hardly any call has one. */
-__attribute__((noinline)) static rcx_status_t
-prepare_closing(struct rcx_request *r)
-{
-    const struct rcx_call call = {
-        .coll = RCX_COLL_ALLREDUCE, .alias = RCX_ALIAS_SAME,
-        .type = RCX_INT32, .op = RCX_MIN, .count = 1, .internal = true};
-
-    r->total++;
-    return rcx_entry_get(r->comm, &call, &r->closing);
-}
-
-/* What this rank calls, as any rank would see it: handles of users' types and
- * ops count differently, what they mean does not. */
-static struct rcx_check_record record_of(const struct rcx_request *r)
-{
-    const struct rcx_comm *comm = r->comm;
-    const struct rcx_call *call = &r->entry->call;
-    const struct rcx_combine *c = &r->entry->combine;
-    struct rcx_check_record record = {.rank = comm->rank};
-
-    record.value[RCX_CHECK_NUMBER] = (int64_t)rcx_request_number(r);
-    record.value[RCX_CHECK_COLLECTIVE] =
-        call->internal ? RCX_COLL_COUNT : (int64_t)call->coll;
-    record.value[RCX_CHECK_COUNT] = (int64_t)call->count;
-    record.value[RCX_CHECK_COUNTS] =
-        rcx_entry_counts_hash(r->entry, comm->size);
-    record.value[RCX_CHECK_TYPE] = rcx_type_predefined(call->type)
-                                       ? rcx_type_canonical(call->type)
-                                       : -(int64_t)c->reducer.elem_bytes;
-    record.value[RCX_CHECK_OP] = rcx_op_predefined(call->op)
-                                     ? call->op
-                                     : -(int64_t)c->op_flags - 1;
-    record.value[RCX_CHECK_ROOT] = call->root;
-    return record;
-}
-
-/* The round before an operation in which ranks compare what they call. */
-__attribute__((noinline)) static rcx_status_t
-prepare_opening(struct rcx_request *r)
-{
-    const struct rcx_call call = {
-        .coll = RCX_COLL_ALLREDUCE, .alias = RCX_ALIAS_SAME,
-        .type = RCX_TYPE_CHECK, .op = RCX_OP_CHECK, .count = 1,
-        .internal = true};
-
-    r->total++;
-    return rcx_entry_get(r->comm, &call, &r->opening);
-}
-
-__attribute__((noinline)) static rcx_status_t
-prepare_rounds(struct rcx_request *r)
-{
-    rcx_status_t status = RCX_OK;
-
-    r->opening = r->closing = NULL;
-    if (r->entry->has_opening)
-        status = prepare_opening(r);
-    if (r->entry->has_closing && status == RCX_OK)
-        status = prepare_closing(r);
-    return status;
-}
-
 static rcx_status_t prepare(struct rcx_request *r, struct rcx_comm *comm,
                             struct rcx_entry *entry, const void *in, void *out)
 {
@@ -132,7 +75,7 @@ static rcx_status_t prepare(struct rcx_request *r, struct rcx_comm *comm,
     r->callback = NULL;
     r->total = entry->segments;
     r->has_rounds = entry->has_rounds;
-    return r->has_rounds ? prepare_rounds(r) : RCX_OK;
+    return r->has_rounds ? rcx_rounds_prepare(r) : RCX_OK;
 }
 
 static void let_go(struct rcx_request *r)
@@ -307,7 +250,7 @@ static int32_t *verdict_of(struct rcx_exec *x)
 /* Those that start after r wait for the verdict on it. */
 static void open_round(struct rcx_request *r, struct rcx_check_record *check)
 {
-    *check = record_of(r);
+    *check = rcx_round_record_of(r);
     r->comm->judged = r;
     r->comm->sequence_limit = r->sequence + 1;
 }

@@ -6,6 +6,10 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "core/run/enter.h"
+#include "core/run/progress.h"
+#include "core/run/watch.h"
+
 enum { LONGEST_MS = 100, LOOK_NS = 100 * 1000 * 1000 };
 
 /* ---- The descriptor --------------------------------------------------------- */

@@ -7,9 +7,12 @@
  * at once whether they have called the operation. So it can name who is
  * missing, not only whom it waits for, who may wait for somebody in turn.
  */
+#include "core/run/watch.h"
+
 #include "core/base/clock.h"
 #include "core/run/describe.h"
 #include "core/run/note.h"
+#include "core/run/request.h"
 
 enum {
     PERIOD_NS = 1000 * 1000,

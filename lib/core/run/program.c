@@ -1,31 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Calls compiled once and kept: a hash table in order of last use, bounded by
- * bytes. An entry that a request holds is pinned and stays.
- */
+/* The compiler: from a call to plans of its segments, and executions of them. */
+#include "core/run/program.h"
+
 #include <string.h>
 
-#include "core/run/describe.h"
 #include "core/base/hash.h"
+#include "core/run/check.h"
+#include "core/run/describe.h"
+#include "core/run/method.h"
+#include "core/run/pool.h"
+#include "core/run/request.h"
 #include "core/sched/params.h"
 
 enum { OWN_SCRATCH = 4096, LIGHTEST = RCX_AHEAD / 64 };
 
-static void unlink_by_use(struct rcx_plan_cache *cache, struct rcx_entry *e)
-{
-    *(e->newer ? &e->newer->older : &cache->recent) = e->older;
-    *(e->older ? &e->older->newer : &cache->oldest) = e->newer;
-}
-
-static void link_newest(struct rcx_plan_cache *cache, struct rcx_entry *e)
-{
-    e->newer = NULL;
-    e->older = cache->recent;
-    *(cache->recent ? &cache->recent->newer : &cache->oldest) = e;
-    cache->recent = e;
-}
-
-static void free_entry(struct rcx_comm *comm, struct rcx_entry *e)
+void rcx_entry_free(struct rcx_comm *comm, struct rcx_entry *e)
 {
     struct rcx_heap *heap = &comm->context->heap;
 
@@ -40,69 +29,6 @@ static void free_entry(struct rcx_comm *comm, struct rcx_entry *e)
     }
     rcx_heap_free(heap, e->pieces);
     rcx_heap_free(heap, e);
-}
-
-static void evict(struct rcx_comm *comm, struct rcx_entry *e)
-{
-    struct rcx_plan_cache *cache = &comm->cache;
-    struct rcx_entry **link = &cache->buckets[e->hash % RCX_PLAN_BUCKETS];
-
-    while (*link != e)
-        link = &(*link)->chain;
-    *link = e->chain;
-    unlink_by_use(cache, e);
-    cache->bytes -= e->bytes;
-    cache->evictions++;
-    free_entry(comm, e);
-}
-
-/* Down to the limit, but for pinned entries and the one in use. */
-void rcx_plan_cache_shrink(struct rcx_comm *comm)
-{
-    const size_t limit = comm->context->config.plan_cache_bytes;
-    struct rcx_entry *e = comm->cache.oldest;
-
-    while (e && comm->cache.bytes > limit) {
-        struct rcx_entry *newer = e->newer;
-
-        if (e->pins == 0)
-            evict(comm, e);
-        e = newer;
-    }
-}
-
-void rcx_plan_cache_clear(struct rcx_comm *comm)
-{
-    while (comm->cache.oldest)
-        evict(comm, comm->cache.oldest);
-}
-
-/* Requests may go on with it; no call finds it, since 0 is no type and no op. */
-static void forget(struct rcx_comm *comm, struct rcx_entry *e,
-                   rcx_datatype_t type, rcx_op_t op)
-{
-    if (e->pins == 0) {
-        evict(comm, e);
-        return;
-    }
-    if (e->call.type == type)
-        e->call.type = 0;
-    if (e->call.op == op)
-        e->call.op = 0;
-}
-
-void rcx_plan_cache_forget(struct rcx_comm *comm, rcx_datatype_t type,
-                           rcx_op_t op)
-{
-    struct rcx_entry *e = comm->cache.oldest;
-
-    while (e) {
-        struct rcx_entry *newer = e->newer;
-
-        if (e->call.type == type || e->call.op == op)
-            forget(comm, e, type, op);
-        e = newer;
-    }
 }
 
 static void fill_displs(struct rcx_entry *e, const struct rcx_call *call,
@@ -329,13 +255,11 @@ static rcx_status_t compile(struct rcx_comm *comm, const struct rcx_call *call,
     return status == RCX_OK ? reserve(comm, e) : status;
 }
 
-static rcx_status_t insert(struct rcx_comm *comm, const struct rcx_call *call,
-                           uint64_t hash, struct rcx_entry **entry_p)
+rcx_status_t rcx_entry_compile(struct rcx_comm *comm,
+                               const struct rcx_call *call,
+                               struct rcx_entry **entry_p)
 {
-    struct rcx_plan_cache *cache = &comm->cache;
-    struct rcx_entry **bucket = &cache->buckets[hash % RCX_PLAN_BUCKETS];
-    const size_t displs =
-        call->irregular ? (size_t)comm->size + 1 : 0;
+    const size_t displs = call->irregular ? (size_t)comm->size + 1 : 0;
     const size_t bytes = sizeof(struct rcx_entry) + displs * sizeof(size_t);
     struct rcx_entry *e = rcx_heap_zalloc(&comm->context->heap, bytes);
     rcx_status_t status;
@@ -343,85 +267,13 @@ static rcx_status_t insert(struct rcx_comm *comm, const struct rcx_call *call,
     if (!e)
         return rcx_fail(&comm->context->log, RCX_ERR_NOMEM,
                         "no memory for a plan");
-    e->hash = hash;
     e->bytes = bytes;
     status = compile(comm, call, e);
     if (status != RCX_OK) {
-        free_entry(comm, e);
+        rcx_entry_free(comm, e);
         return status;
     }
     rcx_entry_describe(comm, e);
-    cache->bytes += e->bytes;
-    e->chain = *bucket;
-    *bucket = e;
-    link_newest(cache, e);
-    e->pins = 1;
-    rcx_plan_cache_shrink(comm);
     *entry_p = e;
     return RCX_OK;
-}
-
-rcx_status_t rcx_entry_get(struct rcx_comm *comm, const struct rcx_call *call,
-                           struct rcx_entry **entry_p)
-{
-    struct rcx_plan_cache *cache = &comm->cache;
-    struct rcx_entry *e = cache->recent;
-
-    if (!e || !rcx_call_is_same(&e->call, e->displs, call, comm->size)) {
-        const uint64_t hash = rcx_call_hash(call, comm->size);
-
-        e = cache->buckets[hash % RCX_PLAN_BUCKETS];
-        while (e && (e->hash != hash ||
-                     !rcx_call_is_same(&e->call, e->displs, call, comm->size)))
-            e = e->chain;
-        if (!e) {
-            cache->misses++;
-            return insert(comm, call, hash, entry_p);
-        }
-        unlink_by_use(cache, e);
-        link_newest(cache, e);
-    }
-    cache->hits++;
-    e->pins++;
-    *entry_p = e;
-    return RCX_OK;
-}
-
-static struct rcx_exec *new_exec(struct rcx_comm *comm,
-                                 struct rcx_piece *piece)
-{
-    const struct rcx_exec_setting setting = {
-        .transport = comm->context->transport,
-        .reducer = &piece->entry->combine.reducer,
-        .layout = comm->context->layout, .endpoints = comm->ranks,
-        .rank = rcx_comm_context_rank(comm, comm->rank)};
-    const size_t bytes = (rcx_exec_bytes(piece->plan) + 63) & ~(size_t)63;
-    struct rcx_exec *x = rcx_heap_alloc(
-        &comm->context->heap,
-        bytes + (piece->owns_scratch ? piece->scratch_bytes : 0));
-
-    if (!x)
-        return NULL;
-    rcx_exec_init(x, piece->plan, &setting);
-    x->home = piece;
-    x->base[RCX_BUFFER_TMP] = piece->owns_scratch ? (char *)x + bytes : NULL;
-    return x;
-}
-
-struct rcx_exec *rcx_exec_find(struct rcx_comm *comm, struct rcx_piece *piece)
-{
-    struct rcx_exec *x = piece->idle;
-
-    if (x)
-        piece->idle = x->next;
-    else
-        x = new_exec(comm, piece);
-    if (!x || piece->owns_scratch)
-        return x;
-    x->base[RCX_BUFFER_TMP] =
-        rcx_scratch_get(comm->context, piece->scratch_bytes);
-    if (x->base[RCX_BUFFER_TMP])
-        return x;
-    rcx_exec_give_back(piece, x);
-    return NULL;
 }

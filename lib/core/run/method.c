@@ -5,6 +5,8 @@
  * op needs; else any algorithm that does. All of it depends only on values
  * that are equal on all ranks. docs/performance.md has the measurements.
  */
+#include "core/run/method.h"
+
 #include <limits.h>
 #include <string.h>
 

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "core/run/cache.h"
+
+
+static void unlink_by_use(struct rcx_plan_cache *cache, struct rcx_entry *e)
+{
+    *(e->newer ? &e->newer->older : &cache->recent) = e->older;
+    *(e->older ? &e->older->newer : &cache->oldest) = e->newer;
+}
+
+static void link_newest(struct rcx_plan_cache *cache, struct rcx_entry *e)
+{
+    e->newer = NULL;
+    e->older = cache->recent;
+    *(cache->recent ? &cache->recent->newer : &cache->oldest) = e;
+    cache->recent = e;
+}
+
+static void evict(struct rcx_comm *comm, struct rcx_entry *e)
+{
+    struct rcx_plan_cache *cache = &comm->cache;
+    struct rcx_entry **link = &cache->buckets[e->hash % RCX_PLAN_BUCKETS];
+
+    while (*link != e)
+        link = &(*link)->chain;
+    *link = e->chain;
+    unlink_by_use(cache, e);
+    cache->bytes -= e->bytes;
+    cache->evictions++;
+    rcx_entry_free(comm, e);
+}
+
+/* Down to the limit, but for pinned entries and the one in use. */
+void rcx_plan_cache_shrink(struct rcx_comm *comm)
+{
+    const size_t limit = comm->context->config.plan_cache_bytes;
+    struct rcx_entry *e = comm->cache.oldest;
+
+    while (e && comm->cache.bytes > limit) {
+        struct rcx_entry *newer = e->newer;
+
+        if (e->pins == 0)
+            evict(comm, e);
+        e = newer;
+    }
+}
+
+void rcx_plan_cache_clear(struct rcx_comm *comm)
+{
+    while (comm->cache.oldest)
+        evict(comm, comm->cache.oldest);
+}
+
+/* Requests may go on with it; no call finds it, since 0 is no type and no op. */
+static void forget(struct rcx_comm *comm, struct rcx_entry *e,
+                   rcx_datatype_t type, rcx_op_t op)
+{
+    if (e->pins == 0) {
+        evict(comm, e);
+        return;
+    }
+    if (e->call.type == type)
+        e->call.type = 0;
+    if (e->call.op == op)
+        e->call.op = 0;
+}
+
+void rcx_plan_cache_forget(struct rcx_comm *comm, rcx_datatype_t type,
+                           rcx_op_t op)
+{
+    struct rcx_entry *e = comm->cache.oldest;
+
+    while (e) {
+        struct rcx_entry *newer = e->newer;
+
+        if (e->call.type == type || e->call.op == op)
+            forget(comm, e, type, op);
+        e = newer;
+    }
+}
+
+static rcx_status_t insert(struct rcx_comm *comm, const struct rcx_call *call,
+                           uint64_t hash, struct rcx_entry **entry_p)
+{
+    struct rcx_plan_cache *cache = &comm->cache;
+    struct rcx_entry **bucket = &cache->buckets[hash % RCX_PLAN_BUCKETS];
+    struct rcx_entry *e;
+    const rcx_status_t status = rcx_entry_compile(comm, call, &e);
+
+    if (status != RCX_OK)
+        return status;
+    e->hash = hash;
+    cache->bytes += e->bytes;
+    e->chain = *bucket;
+    *bucket = e;
+    link_newest(cache, e);
+    e->pins = 1;
+    rcx_plan_cache_shrink(comm);
+    *entry_p = e;
+    return RCX_OK;
+}
+
+rcx_status_t rcx_entry_get(struct rcx_comm *comm, const struct rcx_call *call,
+                           struct rcx_entry **entry_p)
+{
+    struct rcx_plan_cache *cache = &comm->cache;
+    struct rcx_entry *e = cache->recent;
+
+    if (!e || !rcx_call_is_same(&e->call, e->displs, call, comm->size)) {
+        const uint64_t hash = rcx_call_hash(call, comm->size);
+
+        e = cache->buckets[hash % RCX_PLAN_BUCKETS];
+        while (e && (e->hash != hash ||
+                     !rcx_call_is_same(&e->call, e->displs, call, comm->size)))
+            e = e->chain;
+        if (!e) {
+            cache->misses++;
+            return insert(comm, call, hash, entry_p);
+        }
+        unlink_by_use(cache, e);
+        link_newest(cache, e);
+    }
+    cache->hits++;
+    e->pins++;
+    *entry_p = e;
+    return RCX_OK;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Programs that a communicator keeps: a hash table in order of last use, bounded
+ * by bytes.
+ */
+#ifndef RCX_CORE_RUN_CACHE_H
+#define RCX_CORE_RUN_CACHE_H
+
+#include "core/run/comm.h"
+
+/*
+ * The entry of a call: found, or compiled. Pinned: it stays until
+ * rcx_entry_unpin(). Errors are logged; nothing has been sent then.
+ */
+rcx_status_t rcx_entry_get(struct rcx_comm *comm, const struct rcx_call *call,
+                           struct rcx_entry **entry_p);
+/* The newest entry once more, whose call is known to be the one wanted. */
+static inline struct rcx_entry *rcx_entry_repeat(struct rcx_comm *comm)
+{
+    comm->cache.hits++;
+    comm->cache.recent->pins++;
+    return comm->cache.recent;
+}
+void rcx_plan_cache_shrink(struct rcx_comm *comm);
+static inline void rcx_entry_unpin(struct rcx_comm *comm,
+                                   struct rcx_entry *entry)
+{
+    entry->pins--;
+    if (__builtin_expect(comm->cache.bytes >
+                         comm->context->config.plan_cache_bytes, 0))
+        rcx_plan_cache_shrink(comm);
+}
+void rcx_plan_cache_clear(struct rcx_comm *comm);
+/* Give up what was compiled for a user's type or op that is freed; 0: none. */
+void rcx_plan_cache_forget(struct rcx_comm *comm, rcx_datatype_t type,
+                           rcx_op_t op);
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The way into RCX and out of it, for every public function. */
+#ifndef RCX_CORE_RUN_ENTER_H
+#define RCX_CORE_RUN_ENTER_H
+
+#include "core/base/clock.h"
+#include "core/run/comm.h"
+
+/* Every public function that touches more than constants of a context stands
+ * between these two. */
+static inline rcx_status_t rcx_enter(struct rcx_context *context)
+{
+    return context->threads == RCX_THREAD_SINGLE
+               ? rcx_guard_enter_alone(context->guard, &context->log)
+               : rcx_guard_enter(context->guard, &context->log);
+}
+
+/* Give the guard away, and take it again. False: in a forked child. */
+static inline void rcx_step_out(struct rcx_context *context)
+{
+    rcx_guard_leave(context->guard);
+}
+static inline bool rcx_step_in(struct rcx_context *context)
+{
+    return rcx_guard_return(context->guard);
+}
+
+/* Leave, with callbacks of requests that are complete; no one is made inside. */
+void rcx_leave_with_callbacks(struct rcx_context *context);
+
+static inline void rcx_leave(struct rcx_context *context)
+{
+    if (__builtin_expect(context->called != NULL, 0))
+        rcx_leave_with_callbacks(context);
+    else
+        rcx_step_out(context);
+}
+
+/* See all that has come while this process was elsewhere. */
+void rcx_context_catch_up(struct rcx_context *context);
+
+/* MULTIPLE: the one thread that may start a collective. */
+rcx_status_t rcx_comm_claim(struct rcx_comm *comm);
+static inline void rcx_comm_unclaim(struct rcx_comm *comm)
+{
+    atomic_store_explicit(&comm->starting, false, memory_order_release);
+}
+
+enum { RCX_LONG_AWAY_TICKS = 1 << 28 /* about 0.1 s */ };
+
+/*
+ * A collective call began at ticks. Who has not been here for long may have
+ * missed that a communicator failed, and that its peers have left: that is seen
+ * to first.
+ */
+static inline void rcx_note_call(struct rcx_context *context, uint64_t ticks)
+{
+    const int64_t away = (int64_t)(ticks - context->ticks);
+
+    if (__builtin_expect(away > RCX_LONG_AWAY_TICKS, 0))
+        rcx_context_catch_up(context);
+    context->ticks = ticks;
+}
+
+/* As rcx_enter(), for collective calls: one at a time on a communicator. */
+static inline rcx_status_t rcx_comm_enter(struct rcx_comm *comm)
+{
+    struct rcx_context *context = comm->context;
+    const uint64_t now = rcx_ticks();
+    rcx_status_t status = RCX_OK;
+
+    if (context->threads == RCX_THREAD_MULTIPLE)
+        status = rcx_comm_claim(comm);
+    if (status != RCX_OK)
+        return status;
+    status = rcx_enter(context);
+    if (status != RCX_OK) {
+        rcx_comm_unclaim(comm);
+        return status;
+    }
+    rcx_note_call(context, now);
+    return RCX_OK;
+}
+
+static inline void rcx_comm_leave(struct rcx_comm *comm)
+{
+    if (comm->context->threads == RCX_THREAD_MULTIPLE)
+        rcx_comm_unclaim(comm);
+    rcx_leave(comm->context);
+}
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A call compiled, and executions of it. */
+#ifndef RCX_CORE_RUN_PROGRAM_H
+#define RCX_CORE_RUN_PROGRAM_H
+
+#include "core/exec/exec.h"
+#include "core/run/call.h"
+#include "core/run/method.h"
+#include "core/run/recorder.h"
+#include "core/sched/segment.h"
+
+struct rcx_comm;
+
+/* The plan that a row of segments shares, and its executions. */
+struct rcx_piece {
+    struct rcx_entry *entry;
+    struct rcx_row row;
+    uint64_t end; /* the first segment behind the row */
+    struct rcx_piece *credited; /* the same with a credit for every message,
+                                   for one-way calls; else NULL */
+    size_t weight;              /* of a segment: how far it gets one ahead */
+    struct rcx_plan *plan;
+    struct rcx_exec *idle;
+    size_t out_count;
+    size_t scratch_bytes;
+    bool owns_scratch; /* little: part of each execution, not pooled */
+};
+
+/* A call's shape compiled: kept in the communicator's plan cache. */
+struct rcx_entry {
+    struct rcx_call call;
+    uint64_t hash;
+    struct rcx_method method;
+    struct rcx_combine combine;
+    struct rcx_piece *pieces; /* one_way: credited ones behind the others */
+    size_t piece_count;
+    uint64_t segments;
+    uint64_t weight; /* of all */
+    struct rcx_record record; /* what the recorder is told of each run */
+    bool one_way;  /* a rank may only send in it */
+    bool has_rounds;  /* before or after it: */
+    bool has_opening;
+    bool has_closing;
+    uint64_t tag;  /* communicator and fingerprint */
+    uint32_t pins; /* requests that hold it */
+    size_t bytes;
+    struct rcx_entry *chain;          /* of its hash bucket */
+    struct rcx_entry *newer, *older;  /* by last use */
+    char text[128];                   /* the method, for people */
+    size_t displs[];                  /* size + 1 where irregular */
+};
+
+/*
+ * How far who only sends may get ahead of who receives, in bytes: what the
+ * buffers of a socket take, since the last message must have left them for the
+ * peer when the call returns. A segment weighs 1 KB at least.
+ */
+enum { RCX_AHEAD = 64 << 10 };
+
+/* What a communicator keeps of them; see cache.h. */
+enum { RCX_PLAN_BUCKETS = 256 };
+
+struct rcx_plan_cache {
+    struct rcx_entry *buckets[RCX_PLAN_BUCKETS];
+    struct rcx_entry *recent; /* by last use: newest */
+    struct rcx_entry *oldest;
+    size_t bytes;
+    uint64_t hits, misses, evictions;
+};
+
+/* Compile call for comm; without what a cache adds. Errors are logged. */
+rcx_status_t rcx_entry_compile(struct rcx_comm *comm,
+                               const struct rcx_call *call,
+                               struct rcx_entry **entry_p);
+void rcx_entry_free(struct rcx_comm *comm, struct rcx_entry *entry);
+/* Differs where recvcounts do; 0: there are none. */
+int64_t rcx_entry_counts_hash(const struct rcx_entry *entry, int size);
+
+#endif

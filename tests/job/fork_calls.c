@@ -93,6 +93,7 @@ static void be_called(rcx_request_t *request, rcx_status_t status, void *arg)
 /* X(function, what is true in a child as well): these have no status. */
 #define ANSWERED(X) \
     X(rcx_status_string, rcx_status_string(RCX_ERR_FORKED)[0] != '\0') \
+    X(rcx_op_supported, rcx_op_supported(RCX_SUM, RCX_INT) == 1) \
     X(rcx_version, rcx_version()[0] != '\0') \
     X(rcx_world, rcx_world(in.h.context) == in.h.world) \
     X(rcx_comm_rank, rcx_comm_rank(in.h.comm) == me.rank) \

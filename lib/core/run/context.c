@@ -95,7 +95,7 @@ rcx_status_t rcx_context_configure(const rcx_params_t *params,
     return status;
 }
 
-static void drop(struct rcx_context *context)
+void rcx_context_drop(struct rcx_context *context)
 {
     rcx_sleep_close(context);
     if (context->transport)
@@ -274,7 +274,7 @@ rcx_status_t rcx_context_create(const rcx_params_t *params,
     if (status != RCX_OK && status != RCX_ERR_CONFIG) /* else all is said */
         rcx_config_tell_all(&context->config, &context->log);
     if (status != RCX_OK) {
-        drop(context);
+        rcx_context_drop(context);
         return status;
     }
     if (context->can_sleep)
@@ -282,63 +282,10 @@ rcx_status_t rcx_context_create(const rcx_params_t *params,
     if (status == RCX_OK && context->config.progress_thread)
         status = rcx_thread_start(context);
     if (status != RCX_OK) {
-        drop(context);
+        rcx_context_drop(context);
         return status;
     }
     settle_in(context);
     *context_p = context;
     return RCX_OK;
-}
-
-static rcx_status_t open_from_table(const struct rcx_boot_args *args, void *arg,
-                                    struct rcx_boot **boot_p)
-{
-    rcx_status_t status = RCX_ERR_UNSUPPORTED;
-
-    (void)arg;
-    for (int i = 0; rcx_boot_table[i] && status == RCX_ERR_UNSUPPORTED; i++)
-        status = rcx_boot_table[i]->open(args, boot_p);
-    return status;
-}
-
-rcx_status_t rcx_init(const rcx_params_t *params, rcx_context_t **context_p)
-{
-    const struct rcx_boot_source source = {.open = open_from_table,
-                                           .heap_budget = UINT64_MAX,
-                                           .layout = RCX_TAG_LAYOUT};
-
-    return rcx_context_create(params, &source, context_p);
-}
-
-rcx_status_t rcx_finalize(rcx_context_t **context_p)
-{
-    struct rcx_context *context = context_p ? *context_p : NULL;
-    rcx_status_t status;
-
-    if (!context) {
-        struct rcx_log log;
-
-        rcx_log_init(&log);
-        return rcx_fail(&log, RCX_ERR_ARG, "rcx_finalize: context is NULL");
-    }
-    status = rcx_enter(context);
-    if (status != RCX_OK)
-        return status;
-    if (context->live_requests > 0 || context->live_comms > 0) {
-        rcx_leave(context);
-        return rcx_fail(&context->log, RCX_ERR_BUSY,
-                        "rcx_finalize: %llu requests and %llu communicators "
-                        "are not freed",
-                        (unsigned long long)context->live_requests,
-                        (unsigned long long)context->live_comms);
-    }
-    if (context->has_thread) { /* it may be about to enter */
-        rcx_leave(context);
-        rcx_thread_stop(context);
-        rcx_enter(context);
-    }
-    status = rcx_context_leave(context);
-    drop(context);
-    *context_p = NULL;
-    return status;
 }

@@ -90,6 +90,9 @@ rcx_status_t rcx_context_create(const rcx_params_t *params,
                                 const struct rcx_boot_source *source,
                                 rcx_context_t **context_p);
 
+/* Free it, with all that it has. */
+void rcx_context_drop(struct rcx_context *context);
+
 /* Read the environment, then log, name and order of params. RCX_ERR_CONFIG is
  * not said yet: see rcx_config_tell(). */
 rcx_status_t rcx_context_configure(const rcx_params_t *params,

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Ops and types, and local reduction. */
+#include "core/api/arguments.h"
+#include "core/run/cache.h"
+#include "core/run/enter.h"
+
+/* What a function that works under the guard came to. */
+static rcx_status_t leave(struct rcx_context *context, rcx_status_t status)
+{
+    rcx_leave(context);
+    return status;
+}
+
+/* Give up what was compiled for a type or op, on all communicators. */
+static void forget(struct rcx_context *context, rcx_datatype_t type,
+                   rcx_op_t op)
+{
+    for (struct rcx_comm *comm = context->comms; comm; comm = comm->next)
+        rcx_plan_cache_forget(comm, type, op);
+}
+
+int rcx_op_supported(rcx_op_t op, rcx_datatype_t datatype)
+{
+    return rcx_registry_defines(op, datatype);
+}
+
+rcx_status_t rcx_op_create(rcx_context_t *context, rcx_op_fn_t fn,
+                           unsigned flags, void *arg, rcx_op_t *op_p)
+{
+    if (!context)
+        return rcx_bad_handle("context", context);
+    if (!op_p)
+        return rcx_missing(&context->log, "op_p");
+
+    const rcx_status_t status = rcx_enter(context);
+
+    return status == RCX_OK
+               ? leave(context, rcx_registry_add_op(&context->registry, fn,
+                                                    flags, arg, op_p))
+               : status;
+}
+
+rcx_status_t rcx_op_free(rcx_context_t *context, rcx_op_t *op)
+{
+    rcx_status_t status;
+
+    if (!context)
+        return rcx_bad_handle("context", context);
+    if (!op)
+        return rcx_missing(&context->log, "op");
+    status = rcx_enter(context);
+    if (status != RCX_OK)
+        return status;
+    status = rcx_registry_remove_op(&context->registry, *op);
+    if (status == RCX_OK) {
+        forget(context, 0, *op);
+        *op = 0;
+    }
+    return leave(context, status);
+}
+
+rcx_status_t rcx_type_create(rcx_context_t *context, size_t extent_bytes,
+                             rcx_datatype_t *type_p)
+{
+    if (!context)
+        return rcx_bad_handle("context", context);
+    if (!type_p)
+        return rcx_missing(&context->log, "type_p");
+
+    const rcx_status_t status = rcx_enter(context);
+
+    return status == RCX_OK
+               ? leave(context, rcx_registry_add_type(&context->registry,
+                                                      extent_bytes, type_p))
+               : status;
+}
+
+rcx_status_t rcx_type_free(rcx_context_t *context, rcx_datatype_t *type)
+{
+    rcx_status_t status;
+
+    if (!context)
+        return rcx_bad_handle("context", context);
+    if (!type)
+        return rcx_missing(&context->log, "type");
+    status = rcx_enter(context);
+    if (status != RCX_OK)
+        return status;
+    status = rcx_registry_remove_type(&context->registry, *type);
+    if (status == RCX_OK) {
+        forget(context, *type, 0);
+        *type = 0;
+    }
+    return leave(context, status);
+}
+
+rcx_status_t rcx_reduce_local(rcx_context_t *context, void *dst,
+                              const void *left, const void *right, size_t count,
+                              rcx_datatype_t datatype, rcx_op_t op)
+{
+    struct rcx_combine combine;
+    rcx_status_t status;
+    size_t bytes;
+
+    if (!context)
+        return rcx_bad_handle("context", context);
+    status = rcx_enter(context);
+    if (status != RCX_OK)
+        return status;
+    status = leave(context, rcx_registry_combine(&context->registry, datatype,
+                                                 op, &combine));
+    if (status != RCX_OK || count == 0)
+        return status;
+    if (__builtin_mul_overflow(count, combine.reducer.elem_bytes, &bytes))
+        return rcx_fail(&context->log, RCX_ERR_ARG,
+                        "count=%zu: count times the size of datatype %d "
+                        "overflows size_t", count, datatype);
+    if (!dst || !left || !right)
+        return rcx_fail(&context->log, RCX_ERR_ARG, "%s=NULL with count=%zu",
+                        !dst ? "dst" : !left ? "left" : "right", count);
+    if ((dst != left && rcx_overlap(dst, bytes, left, bytes)) ||
+        (dst != right && rcx_overlap(dst, bytes, right, bytes)))
+        return rcx_fail(&context->log, RCX_ERR_ARG,
+                        "dst=%p overlaps left=%p or right=%p without being "
+                        "equal to it", dst, left, right);
+    status = rcx_reducer_apply(&combine.reducer, dst, left, right, count);
+    return status == RCX_OK
+               ? status
+               : rcx_fail(&context->log, status,
+                          "rcx_reduce_local: the user's op failed");
+}

@@ -39,21 +39,38 @@ rcx_status_t rcx_call_look_up(const struct rcx_arguments *a,
                               struct rcx_buffers *b,
                               struct rcx_entry **entry_p);
 
+/* Neither NULL nor RCX_IN_PLACE, which lies in front of it. */
+static inline bool rcx_is_buffer(const void *p)
+{
+    return (uintptr_t)p + 1 > 1;
+}
+
 /*
  * Whether the newest plan is of this call, so that all but its buffers has
- * been checked: the usual case of a short collective in a loop.
+ * been checked, and nothing is odd with these: the usual case of a short
+ * collective in a loop.
  */
 __attribute__((always_inline)) static inline bool
-rcx_call_is_repeated(const struct rcx_arguments *a, bool in_place)
+rcx_call_is_repeated(const struct rcx_arguments *a,
+                     const struct rcx_entry *last, struct rcx_buffers *b)
 {
-    const struct rcx_entry *last = a->comm->cache.recent;
-    const struct rcx_call call = {
-        .coll = (uint8_t)a->coll,
-        .alias = in_place ? RCX_ALIAS_SAME : RCX_ALIAS_NONE,
-        .type = a->type, .op = a->op, .root = a->root, .count = a->count};
+    struct rcx_call call = {.coll = (uint8_t)a->coll, .type = a->type,
+                            .op = a->op, .root = a->root, .count = a->count};
 
-    return last && !rcx_coll_has_blocks(a->coll) &&
-           rcx_call_is_alike(&last->call, &call);
+    b->in = a->sendbuf;
+    b->out = (char *)a->sendbuf;
+    if (last->gets) {
+        b->out = a->recvbuf;
+        if (b->in == RCX_IN_PLACE || b->in == b->out) {
+            b->in = b->out;
+            call.alias = RCX_ALIAS_SAME;
+        } else if ((size_t)(b->out - b->in) < last->bytes_of_vector ||
+                   (size_t)(b->in - b->out) < last->bytes_of_vector) {
+            return false;
+        }
+    }
+    return last->is_whole && rcx_call_is_alike(&last->call, &call) &&
+           rcx_is_buffer(b->in) && rcx_is_buffer(b->out);
 }
 
 /* The plan of the call, pinned. Whatever is odd is looked up, which says what
@@ -62,26 +79,17 @@ __attribute__((always_inline)) static inline rcx_status_t
 rcx_call_resolve(const struct rcx_arguments *a, struct rcx_buffers *b,
                  struct rcx_entry **entry_p)
 {
-    const bool gets = rcx_coll_gets(a->coll, a->comm->rank, a->root);
-    const bool in_place =
-        gets && (a->sendbuf == RCX_IN_PLACE || a->sendbuf == a->recvbuf);
-    const struct rcx_arguments copy = *a; /* so that a's own are in registers */
+    const struct rcx_entry *last = a->comm->cache.recent;
 
     if (a->comm->failed != RCX_OK)
         return RCX_ERR_COMM_FAILED;
-    if (rcx_call_is_repeated(a, in_place)) {
-        const struct rcx_entry *last = a->comm->cache.recent;
-        const size_t bytes = a->count * last->combine.reducer.elem_bytes;
-
-        b->out = gets ? a->recvbuf : (char *)a->sendbuf;
-        b->in = in_place ? b->out : a->sendbuf;
-        if (b->in && b->out && b->in != RCX_IN_PLACE &&
-            b->out != RCX_IN_PLACE &&
-            (b->in == b->out || !rcx_overlap(b->in, bytes, b->out, bytes))) {
-            *entry_p = rcx_entry_repeat(a->comm);
-            return RCX_OK;
-        }
+    if (last && rcx_call_is_repeated(a, last, b)) {
+        *entry_p = rcx_entry_repeat(a->comm);
+        return RCX_OK;
     }
+
+    const struct rcx_arguments copy = *a; /* so that a's own are in registers */
+
     return rcx_call_look_up(&copy, b, entry_p);
 }
 

@@ -234,8 +234,11 @@ static rcx_status_t compile(struct rcx_comm *comm, const struct rcx_call *call,
                      !rcx_comm_is_for_groups(comm->id);
     e->has_closing = e->combine.may_fail && comm->size > 1;
     e->has_rounds = e->has_opening || e->has_closing;
+    e->is_whole = !rcx_coll_has_blocks(call->coll);
+    e->gets = rcx_coll_gets(call->coll, comm->rank, call->root);
     e->one_way = rcx_coll_is_rooted(call->coll) || call->irregular;
     shape.elem_bytes = e->combine.reducer.elem_bytes;
+    e->bytes_of_vector = call->count * shape.elem_bytes;
     shape.commutative = e->combine.commutative;
     status = rcx_method_select(context, &shape, &e->combine,
                                call->internal, &e->method);

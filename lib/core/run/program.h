@@ -37,6 +37,9 @@ struct rcx_entry {
     uint64_t segments;
     uint64_t weight; /* of all */
     struct rcx_record record; /* what the recorder is told of each run */
+    size_t bytes_of_vector;
+    bool is_whole; /* its vector is not cut into blocks */
+    bool gets;     /* this rank gets a result */
     bool one_way;  /* a rank may only send in it */
     bool has_rounds;  /* before or after it: */
     bool has_opening;

@@ -3,7 +3,6 @@
  * rcx_info: prints what this build of RCX is and offers, from the library's
  * own tables, so that nothing here has to be kept up to date.
  */
-#include <ctype.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -73,9 +72,9 @@ static enum source read_option(const struct rcx_option *o,
 {
     const char *value = getenv(o->name);
 
-    if (value && o->parse(value, config))
+    if (value && rcx_option_parse(o, value, config))
         return FROM_ENVIRONMENT;
-    o->parse(o->fallback, config);
+    rcx_option_parse(o, o->fallback, config);
     return value ? NOT_VALID : FROM_DEFAULT;
 }
 
@@ -116,9 +115,11 @@ static void print_ucx_variables(void)
 
 static void print_config(void)
 {
+    struct rcx_option o;
+
     printf("Environment variables   (* set, ! set to what is not valid)\n\n");
-    for (const struct rcx_option *o = rcx_options; o->name; o++)
-        print_option(o);
+    for (int i = 0; rcx_option_at(i, &o); i++)
+        print_option(&o);
     print_ucx_variables();
     printf("\n");
 }
@@ -161,9 +162,10 @@ static bool is_compiled(enum rcx_isa isa)
 static void print_isas(void)
 {
     struct rcx_config config = {0};
+    struct rcx_option o;
 
-    for (const struct rcx_option *o = rcx_options; o->name; o++)
-        read_option(o, &config);
+    for (int i = 0; rcx_option_at(i, &o); i++)
+        read_option(&o, &config);
     for (int i = 0; i < RCX_ISA_COUNT; i++) {
         const enum rcx_isa isa = (enum rcx_isa)i;
 
@@ -247,19 +249,6 @@ static const char *level_at(const struct rcx_algo *algo, int size)
                                        : "unfit";
 }
 
-/* The variable that names the algorithm of coll; NULL if none does. */
-static const char *variable_of(enum rcx_coll coll)
-{
-    char name[64] = "RCX_";
-
-    for (size_t i = 0; rcx_coll_name(coll)[i]; i++)
-        name[4 + i] = (char)toupper((unsigned char)rcx_coll_name(coll)[i]);
-    for (const struct rcx_option *o = rcx_options; o->name; o++)
-        if (strcmp(o->name, name) == 0)
-            return o->name;
-    return NULL;
-}
-
 enum { PARAMETER_TEXT = 512 };
 
 __attribute__((format(printf, 2, 3)))
@@ -327,15 +316,16 @@ static void print_algorithms(void)
            "to base 2; order: see rcx_order_t)\n\n");
     for (int i = 0; i < RCX_COLL_COUNT; i++) {
         const enum rcx_coll coll = (enum rcx_coll)i;
-        const char *variable = variable_of(coll);
+        const char *variable = rcx_colls[coll].variable;
+        const bool reduces = rcx_colls[coll].reduces;
 
         printf("  %s (%s)\n", rcx_coll_name(coll),
                variable ? variable : "internal");
-        if (variable)
+        if (reduces)
             printf("    %-28s %-12s %s\n", "NAME", "order p=8", "order p=7");
         for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++)
             if ((*a)->coll == coll)
-                print_algorithm(*a, variable != NULL);
+                print_algorithm(*a, reduces);
     }
     printf("\n");
 }
@@ -378,7 +368,7 @@ static const char *least_level(const struct rcx_algo *algo, bool powers)
 
 static void print_row(const struct rcx_algo *algo)
 {
-    const bool reduces = algo->coll != RCX_COLL_BARRIER;
+    const bool reduces = rcx_colls[algo->coll].reduces;
 
     printf("| %s | `%s` | ", rcx_coll_name(algo->coll), algo->name);
     print_cell(algo->formula);

@@ -15,13 +15,6 @@ extern char **environ;
 
 enum { MOST_VARIABLES = 4, METHOD_LETTERS = 136 };
 
-static const struct {
-    const char *name;
-    enum rcx_coll coll;
-} methods[] = {{"RCX_ALLREDUCE", RCX_COLL_ALLREDUCE},
-               {"RCX_REDUCE", RCX_COLL_REDUCE},
-               {"RCX_REDUCE_SCATTER", RCX_COLL_REDUCE_SCATTER}};
-
 /* Of an empty environment; its instruction set is the CPU's best. */
 static struct rcx_config defaults;
 
@@ -114,29 +107,20 @@ static void print(const struct rcx_forced *forced, char text[METHOD_LETTERS])
     fuzz_require(used < METHOD_LETTERS);
 }
 
-/* Which collective a variable is about; -1: none. */
-static int coll_of(const struct rcx_option *o)
-{
-    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
-        if (strcmp(o->name, methods[i].name) == 0)
-            return (int)methods[i].coll;
-    return -1;
-}
-
 static void check_round_trip(const struct rcx_option *o,
                              const struct rcx_config *config)
 {
-    const int coll = coll_of(o);
+    const enum rcx_coll coll = rcx_option_coll(o);
     const struct rcx_forced *before, *after;
     struct rcx_config again;
     char text[METHOD_LETTERS];
 
-    if (coll < 0)
+    if (coll == RCX_COLL_COUNT)
         return;
     before = &config->forced[coll];
     after = &again.forced[coll];
     print(before, text);
-    fuzz_require(o->parse(text, &again));
+    fuzz_require(rcx_option_parse(o, text, &again));
     fuzz_require(after->algo == before->algo);
     fuzz_require(after->preferred == before->preferred);
     fuzz_require(after->segment_bytes == before->segment_bytes);
@@ -166,6 +150,7 @@ static void configure(char *variables[], struct rcx_config *config)
     const rcx_params_t params = {.field_mask = RCX_PARAM_LOG,
                                  .log = keep_line, .log_arg = &lines};
     char **saved = environ;
+    struct rcx_option o;
     struct rcx_log log;
     rcx_status_t status;
 
@@ -179,19 +164,21 @@ static void configure(char *variables[], struct rcx_config *config)
     if (status != RCX_OK)
         return;
     check_config(config);
-    for (const struct rcx_option *o = rcx_options; o->name; o++)
-        check_round_trip(o, config);
+    for (int i = 0; rcx_option_at(i, &o); i++)
+        check_round_trip(&o, config);
 }
 
 static void parse_each(const char *value)
 {
-    for (const struct rcx_option *o = rcx_options; o->name; o++) {
+    struct rcx_option o;
+
+    for (int i = 0; rcx_option_at(i, &o); i++) {
         struct rcx_config config = defaults;
 
-        if (!o->parse(value, &config))
+        if (!rcx_option_parse(&o, value, &config))
             continue;
         check_config(&config);
-        check_round_trip(o, &config);
+        check_round_trip(&o, &config);
     }
 }
 

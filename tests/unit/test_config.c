@@ -15,9 +15,11 @@ static struct rcx_config config;
 /* No RCX_ variable of the caller's gets into the tests. */
 static int clean(void **state)
 {
+    struct rcx_option o;
+
     (void)state;
-    for (const struct rcx_option *o = rcx_options; o->name; o++)
-        unsetenv(o->name);
+    for (int i = 0; rcx_option_at(i, &o); i++)
+        unsetenv(o.name);
     unsetenv("RCX_TYPO");
     memset(&config, 0x77, sizeof config);
     return 0;
@@ -162,6 +164,20 @@ static unsigned changes(const char *name, const char *value)
     return bits;
 }
 
+static unsigned bit_of(const char *name)
+{
+    unsigned bits = 0;
+
+    for (int i = 0; i < RCX_SHARED_SETTINGS; i++) {
+        const char *setting = rcx_config_shared_name(i);
+
+        if (setting && strcmp(setting, name) == 0)
+            bits |= 1u << i;
+    }
+    assert_true(bits);
+    return bits;
+}
+
 static void a_setting_that_changes_messages_changes_its_hash(void **state)
 {
     static const struct { const char *name, *values[7]; } shared[] = {
@@ -173,13 +189,26 @@ static void a_setting_that_changes_messages_changes_its_hash(void **state)
         {"RCX_ORDER", {"rank", "canonical"}},
         {"RCX_CHECK", {"full"}},
     };
+    const int n = sizeof shared / sizeof *shared;
 
     (void)state;
-    for (unsigned i = 0; i < RCX_SHARED_SETTINGS; i++) {
-        assert_string_equal(rcx_config_shared_name((int)i), shared[i].name);
+    for (int i = 0; i < n; i++)
         for (int k = 0; shared[i].values[k]; k++)
             assert_int_equal(changes(shared[i].name, shared[i].values[k]),
-                             1u << i);
+                             bit_of(shared[i].name));
+}
+
+static void each_collective_with_a_variable_is_a_setting_of_its_own(
+    void **state)
+{
+    (void)state;
+    for (int coll = 0; coll < RCX_COLL_COUNT; coll++) {
+        const char *variable = rcx_colls[coll].variable;
+
+        if (!variable)
+            continue;
+        assert_int_equal(bit_of(variable), 1u << coll);
+        assert_int_equal(changes(variable, "auto:segment=4K"), 1u << coll);
     }
 }
 
@@ -297,18 +326,15 @@ static void a_slip_of_the_pen_is_recognised(void **state)
 
 static void an_unknown_algorithm_lists_those_there_are(void **state)
 {
-    static const struct {
-        const char *name;
-        enum rcx_coll coll;
-    } methods[] = {{"RCX_ALLREDUCE", RCX_COLL_ALLREDUCE},
-                   {"RCX_REDUCE", RCX_COLL_REDUCE},
-                   {"RCX_REDUCE_SCATTER", RCX_COLL_REDUCE_SCATTER}};
+    struct rcx_option o;
 
     (void)state;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; rcx_option_at(i, &o); i++) {
+        if (rcx_option_coll(&o) == RCX_COLL_COUNT)
+            continue;
         for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++)
-            if ((*a)->coll == methods[i].coll)
-                refuse(methods[i].name, "best", (*a)->name);
+            if ((*a)->coll == rcx_option_coll(&o))
+                refuse(o.name, "best", (*a)->name);
         assert_null(strstr(said.text, " dissemination")); /* a barrier's */
     }
     refuse("RCX_ALLREDUCE", "best", "recursive_doubling, ring");
@@ -509,11 +535,13 @@ static void malformed_params_are_refused(void **state)
 
 static void every_variable_has_words_for_people(void **state)
 {
+    struct rcx_option o;
+
     (void)state;
-    for (const struct rcx_option *o = rcx_options; o->name; o++) {
-        assert_int_equal(strncmp(o->name, "RCX_", 4), 0);
-        assert_true(strlen(o->values) > 0 && strlen(o->doc) > 0);
-        accept(o->name, o->fallback);
+    for (int i = 0; rcx_option_at(i, &o); i++) {
+        assert_int_equal(strncmp(o.name, "RCX_", 4), 0);
+        assert_true(strlen(o.values) > 0 && strlen(o.doc) > 0);
+        accept(o.name, o.fallback);
     }
 }
 
@@ -526,6 +554,7 @@ int main(void)
         TEST(an_algorithm_may_be_preferred),
         TEST(an_algorithm_has_parameters_of_its_own),
         TEST(a_setting_that_changes_messages_changes_its_hash),
+        TEST(each_collective_with_a_variable_is_a_setting_of_its_own),
         TEST(other_settings_may_differ_between_ranks),
         TEST(a_malformed_method_is_refused),
         TEST(a_wrong_parameter_is_named_with_its_range_alone),

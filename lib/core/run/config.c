@@ -12,18 +12,6 @@
 
 extern char **environ;
 
-static const struct {
-    const char *option;
-    enum rcx_coll coll;
-} methods[] = {
-    {"RCX_ALLREDUCE", RCX_COLL_ALLREDUCE},
-    {"RCX_REDUCE", RCX_COLL_REDUCE},
-    {"RCX_REDUCE_SCATTER", RCX_COLL_REDUCE_SCATTER},
-};
-enum { METHODS = sizeof methods / sizeof *methods };
-_Static_assert(METHODS + 2 == RCX_SHARED_SETTINGS,
-               "the methods, the order, the check");
-
 /* The place of text among names; -1 if it is not there. */
 static int one_of(const char *text, const char *const names[],
                   struct rcx_config *config)
@@ -160,21 +148,6 @@ static bool parse_method(const char *text, enum rcx_coll coll,
     return true;
 }
 
-static bool parse_allreduce(const char *text, struct rcx_config *config)
-{
-    return parse_method(text, RCX_COLL_ALLREDUCE, config);
-}
-
-static bool parse_reduce(const char *text, struct rcx_config *config)
-{
-    return parse_method(text, RCX_COLL_REDUCE, config);
-}
-
-static bool parse_reduce_scatter(const char *text, struct rcx_config *config)
-{
-    return parse_method(text, RCX_COLL_REDUCE_SCATTER, config);
-}
-
 static bool parse_order(const char *text, struct rcx_config *config)
 {
     static const char *const names[] = {"auto", "same", "rank", "uniform",
@@ -276,17 +249,8 @@ static bool parse_allow_singleton(const char *text, struct rcx_config *config)
     return i >= 0;
 }
 
-#define METHOD_VALUES \
-    "auto or [prefer:]NAME[:segment=BYTES][,window=1..8][,PARAMETER=VALUE]"
-
-const struct rcx_option rcx_options[] = {
-    {"RCX_ALLREDUCE", "auto", METHOD_VALUES,
-     "algorithm of allreduce", parse_allreduce},
-    {"RCX_REDUCE", "auto", METHOD_VALUES,
-     "algorithm of reduce", parse_reduce},
-    {"RCX_REDUCE_SCATTER", "auto", METHOD_VALUES,
-     "algorithm of reduce_scatter and reduce_scatter_block",
-     parse_reduce_scatter},
+/* Of no collective. */
+static const struct rcx_option others[] = {
     {"RCX_ORDER", "auto", "auto, same, rank, uniform or canonical",
      "lowest order level of reductions; auto: what rcx_init() was given, or "
      "same", parse_order},
@@ -320,25 +284,60 @@ const struct rcx_option rcx_options[] = {
     {"RCX_ALLOW_SINGLETON", "0", "0 or 1",
      "run as a single process though a launcher seems to have started several",
      parse_allow_singleton},
-    {.name = NULL},
 };
+enum { OTHERS = sizeof others / sizeof *others };
+
+static struct rcx_option method_option(enum rcx_coll coll)
+{
+    return (struct rcx_option){
+        .name = rcx_colls[coll].variable, .fallback = any.name,
+        .values = "auto or [prefer:]NAME[:segment=BYTES][,window=1..8]"
+                  "[,PARAMETER=VALUE]",
+        .doc = rcx_colls[coll].chooses};
+}
+
+enum rcx_coll rcx_option_coll(const struct rcx_option *option)
+{
+    int coll = 0;
+
+    while (coll < RCX_COLL_COUNT && option->name != rcx_colls[coll].variable)
+        coll++;
+    return (enum rcx_coll)coll;
+}
+
+bool rcx_option_at(int i, struct rcx_option *option_p)
+{
+    for (int coll = 0; coll < RCX_COLL_COUNT; coll++) {
+        if (rcx_colls[coll].variable && i-- == 0) {
+            *option_p = method_option((enum rcx_coll)coll);
+            return true;
+        }
+    }
+    if (i < OTHERS)
+        *option_p = others[i];
+    return i < OTHERS;
+}
+
+bool rcx_option_parse(const struct rcx_option *option, const char *text,
+                      struct rcx_config *config)
+{
+    return option->parse ? option->parse(text, config)
+                         : parse_method(text, rcx_option_coll(option), config);
+}
 
 /* For a method, the valid algorithm names follow the values' grammar. */
 static void list_names(const struct rcx_option *option, char *text,
                        size_t bytes)
 {
+    const enum rcx_coll coll = rcx_option_coll(option);
     size_t used = 0;
 
     text[0] = '\0';
-    for (int i = 0; i < METHODS; i++) {
-        if (strcmp(methods[i].option, option->name) != 0)
-            continue;
-        for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++)
-            if ((*a)->coll == methods[i].coll && used < bytes)
-                used += (size_t)snprintf(text + used, bytes - used, "%s %s",
-                                         used ? "," : "; NAME is one of",
-                                         (*a)->name);
-    }
+    for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++)
+        if ((*a)->coll == coll && used < bytes)
+            used += (size_t)snprintf(text + used, bytes - used, "%s %s",
+                                     used ? "," : "; NAME is one of",
+                                     (*a)->name);
 }
 
 /* One line more, if there is room. */
@@ -368,6 +367,7 @@ static void warn_of_unknown(struct rcx_config *config)
     for (char **entry = environ; entry && *entry; entry++) {
         const size_t length = strcspn(*entry, "=");
         struct rcx_guess guess;
+        struct rcx_option o;
         char text[RCX_CONFIG_GUESS];
         bool known = false;
 
@@ -375,10 +375,10 @@ static void warn_of_unknown(struct rcx_config *config)
             strncmp(*entry, "RCX_UCX_", 8) == 0)
             continue;
         guess = rcx_guess(*entry + before, length - before);
-        for (const struct rcx_option *o = rcx_options; o->name; o++) {
-            known |= strlen(o->name) == length &&
-                     strncmp(o->name, *entry, length) == 0;
-            rcx_guess_try(&guess, o->name + before);
+        for (int i = 0; rcx_option_at(i, &o); i++) {
+            known |= strlen(o.name) == length &&
+                     strncmp(o.name, *entry, length) == 0;
+            rcx_guess_try(&guess, o.name + before);
         }
         if (!known)
             note(config, RCX_CONFIG_WARNINGS,
@@ -406,18 +406,19 @@ static void explain(const struct rcx_option *o, const char *value,
 rcx_status_t rcx_config_read(struct rcx_config *config, struct rcx_log *log)
 {
     rcx_status_t status = RCX_OK;
+    struct rcx_option o;
 
     memset(config, 0, sizeof *config);
-    for (const struct rcx_option *o = rcx_options; o->name; o++) {
-        const char *value = getenv(o->name);
+    for (int i = 0; rcx_option_at(i, &o); i++) {
+        const char *value = getenv(o.name);
 
-        if (!o->parse(o->fallback, config))
-            return rcx_fail(log, RCX_ERR_INTERNAL, "%s: default", o->name);
-        if (!value || o->parse(value, config))
+        if (!rcx_option_parse(&o, o.fallback, config))
+            return rcx_fail(log, RCX_ERR_INTERNAL, "%s: default", o.name);
+        if (!value || rcx_option_parse(&o, value, config))
             continue;
         if (status == RCX_OK)
-            explain(o, value, config);
-        o->parse(o->fallback, config);
+            explain(&o, value, config);
+        rcx_option_parse(&o, o.fallback, config);
         status = RCX_ERR_CONFIG;
     }
     log->level = config->log_level;
@@ -475,16 +476,16 @@ static uint64_t hash_of_forced(const struct rcx_forced *forced)
 void rcx_config_hash(const struct rcx_config *config,
                      uint64_t hashes[RCX_SHARED_SETTINGS])
 {
-    for (int i = 0; i < METHODS; i++)
-        hashes[i] = hash_of_forced(&config->forced[methods[i].coll]);
-    hashes[METHODS] = (uint64_t)config->order;
-    hashes[METHODS + 1] = config->check == RCX_CHECK_FULL; /* has messages */
+    for (int i = 0; i < RCX_COLL_COUNT; i++)
+        hashes[i] = hash_of_forced(&config->forced[i]);
+    hashes[RCX_COLL_COUNT] = (uint64_t)config->order;
+    hashes[RCX_COLL_COUNT + 1] = config->check == RCX_CHECK_FULL; /* messages */
 }
 
 const char *rcx_config_shared_name(int setting)
 {
-    static const char *const others[] = {"RCX_ORDER", "RCX_CHECK"};
+    static const char *const names[] = {"RCX_ORDER", "RCX_CHECK"};
 
-    return setting < METHODS ? methods[setting].option
-                             : others[setting - METHODS];
+    return setting < RCX_COLL_COUNT ? rcx_colls[setting].variable
+                                    : names[setting - RCX_COLL_COUNT];
 }

@@ -75,12 +75,20 @@ struct rcx_option {
     const char *fallback; /* its value where it is not set */
     const char *values;   /* what is valid, for people */
     const char *doc;
-    /* false: text is not valid, and config may say more of it */
-    bool (*parse)(const char *text, struct rcx_config *config);
+    bool (*parse)(const char *text, struct rcx_config *config); /* NULL: as a
+                             method of the collective whose variable it is */
 };
 
-/* Every variable that RCX reads, ended by a NULL name. */
-extern const struct rcx_option rcx_options[];
+/* Variable number i that RCX reads: the collectives', in the order of their
+ * rows, then all others. false: there are fewer. */
+bool rcx_option_at(int i, struct rcx_option *option_p);
+
+/* The collective whose method it takes; RCX_COLL_COUNT: none's. */
+enum rcx_coll rcx_option_coll(const struct rcx_option *option);
+
+/* false: text is not valid, and config may say more of it. */
+bool rcx_option_parse(const struct rcx_option *option, const char *text,
+                      struct rcx_config *config);
 
 /*
  * Read the environment. RCX_ERR_CONFIG names the variable, its value and what
@@ -101,9 +109,10 @@ uint64_t rcx_config_lines_hash(const struct rcx_config *config,
 
 /*
  * What decides which messages are sent, and so has to be equal on all ranks: a
- * hash of each such setting, and the variable that it comes from.
+ * hash of each such setting, and the variable that it comes from; NULL: none, it
+ * is equal everywhere. The methods by enum rcx_coll, the order, the check.
  */
-enum { RCX_SHARED_SETTINGS = 5 };
+enum { RCX_SHARED_SETTINGS = RCX_COLL_COUNT + 2 };
 void rcx_config_hash(const struct rcx_config *config,
                      uint64_t hashes[RCX_SHARED_SETTINGS]);
 const char *rcx_config_shared_name(int setting);

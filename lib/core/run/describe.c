@@ -22,9 +22,9 @@ static int print_call(const struct rcx_entry *e, char *text, size_t bytes)
 {
     char operands[96] = "", root[24] = "";
 
-    if (e->call.coll != RCX_COLL_BARRIER)
+    if (rcx_coll_has_data(e->call.coll))
         print_operands(e, operands, sizeof operands);
-    if (e->call.coll == RCX_COLL_REDUCE)
+    if (rcx_coll_is_rooted(e->call.coll))
         snprintf(root, sizeof root, ", root %d", e->call.root);
     return snprintf(text, bytes, "%s%s%s", rcx_coll_name(e->call.coll),
                     operands, root);

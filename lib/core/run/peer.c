@@ -12,7 +12,8 @@
 
 #include "core/run/context.h"
 
-enum { WIRE_VERSION = 3, TEXT = 64 };
+/* Whose header has a setting more is another version, too. */
+enum { WIRE_VERSION = 4 << 8 | RCX_SHARED_SETTINGS, TEXT = 64 };
 
 struct header {
     char magic[4];

@@ -28,7 +28,8 @@ const char sim_usage[] =
     "  table1    Table 1 of Rabenseifner, Traeff 2004: printed, computed, simulated\n"
     "\n"
     "What is called\n"
-    "  -c, --coll NAME       allreduce (default), reduce, reduce_scatter, barrier\n"
+    "  -c, --coll NAME       allreduce (default), or another that\n"
+    "                        rcx_info --algorithms lists\n"
     "  -a, --algo METHOD     NAME[:PARAMETER=VALUE,...], or all; may be repeated.\n"
     "                        Default: all; print and draw need one.\n"
     "                        rcx_info --algorithms lists them\n"
@@ -37,7 +38,7 @@ const char sim_usage[] =
     "                        2..64\n"
     "  -n, --count N         elements of the vector. Default: as many as are cut\n"
     "                        into even blocks; verify tries several\n"
-    "      --root RANK       of reduce. Default: 0; verify tries several\n"
+    "      --root RANK       where there is one. Default: 0; verify tries several\n"
     "      --elem BYTES      of an element (8); in verify an element has 32\n"
     "      --non-commutative the op does not commute; verify tries both\n"
     "      --in-place        print: the result replaces the operand\n"
@@ -116,11 +117,17 @@ static double parse_time(const char *option, const char *text)
 
 static enum rcx_coll parse_coll(const char *text)
 {
-    for (int i = 0; i < RCX_COLL_COUNT; i++)
-        if (strcmp(text, rcx_coll_name((enum rcx_coll)i)) == 0)
-            return (enum rcx_coll)i;
-    sim_refuse("--coll %s: needs allreduce, reduce, reduce_scatter or barrier",
-               text);
+    const enum rcx_coll coll = rcx_coll_by_name(text);
+    char known[256] = "";
+    size_t used = 0;
+
+    if (coll != RCX_COLL_COUNT)
+        return coll;
+    for (int i = 0; i < RCX_COLL_COUNT && used < sizeof known; i++)
+        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s",
+                                 i == 0 ? "" : ", ",
+                                 rcx_coll_name((enum rcx_coll)i));
+    sim_refuse("--coll %s: needs one of %s", text, known);
 }
 
 static rcx_order_t parse_order(const char *text)
@@ -335,7 +342,7 @@ static void keep_sizes(struct sim_options *o, const char *option, int rank)
 static void check_together(const struct sim_command *command,
                            struct sim_options *o)
 {
-    if (o->root >= 0 && o->coll != RCX_COLL_REDUCE)
+    if (o->root >= 0 && !rcx_coll_is_rooted(o->coll))
         sim_refuse("--root %d: %s has none", o->root, rcx_coll_name(o->coll));
     keep_sizes(o, "root", o->root);
     keep_sizes(o, "rank", o->rank);

@@ -392,7 +392,7 @@ static bool is_excused(const struct proof_case *c,
     const struct making *making = hooks->arg;
     const enum mutation mutation = making->mutant->mutation;
 
-    if (c->algo->coll == RCX_COLL_BARRIER) {
+    if (!rcx_coll_has_data(c->algo->coll)) {
         *excuse_p = EXCUSE_BARRIER;
         return is_excused_by_causes(c, hooks);
     }

@@ -59,7 +59,8 @@ static enum rcx_alias alias_of(const struct proof_case *c, int i)
 {
     enum proof_place place = c->place;
 
-    if (!rcx_coll_gets(c->algo->coll, i, c->root))
+    if (!rcx_coll_gives(c->algo->coll, i, c->root) ||
+        !rcx_coll_gets(c->algo->coll, i, c->root))
         return RCX_ALIAS_NONE;
     if (place == PROOF_MIXED)
         place = (enum proof_place)((i + 1) % (has_block_form(c) ? 3 : 2));

@@ -76,7 +76,7 @@ static void check(const struct limit *limit, struct rcx_builder *b, int size,
     double least = 1e9;
 
     assert_non_null(algo);
-    if (limit->coll != RCX_COLL_REDUCE)
+    if (!rcx_coll_is_rooted(limit->coll))
         s.root = 0;
     rcx_params_reset(algo, s.params);
     rcx_params_settle(algo, &s, &rcx_machine_usual);

@@ -55,13 +55,13 @@ static rcx_status_t release(rcx_status_t status)
 static void cut(struct perf_job *job, struct perf_row *row)
 {
     const size_t ranks = (size_t)job->size, rank = (size_t)job->rank;
-    const enum perf_coll coll = job->options.coll;
+    const struct perf_coll *coll = job->options.coll;
 
     row->out_first = 0;
     row->out_count = row->count;
-    if (coll == COLL_REDUCE && job->rank != job->options.root)
+    if (coll->root_gets && job->rank != job->options.root)
         row->out_count = 0;
-    if (coll != COLL_REDUCE_SCATTER && coll != COLL_REDUCE_SCATTER_BLOCK)
+    if (coll->blocks == BLOCKS_NONE)
         return;
     for (size_t i = 0; i < ranks; i++) {
         job->recvcounts[i] = row->count / ranks + (i < row->count % ranks);
@@ -79,7 +79,7 @@ static size_t count_of(const struct perf_job *job, size_t bytes)
 
     if (bytes > 0 && count == 0)
         count = 1;
-    if (job->options.coll == COLL_REDUCE_SCATTER_BLOCK)
+    if (job->options.coll->blocks == BLOCKS_EQUAL)
         count = (count + ranks - 1) / ranks * ranks;
     return count;
 }
@@ -280,7 +280,7 @@ static rcx_status_t start(struct perf_job *job)
     const struct perf_options *o = &job->options;
 
     /* the library reads the name, and says so if it does not like it */
-    if (o->algo && setenv(perf_coll_variable(o->coll), o->algo, 1) != 0)
+    if (o->algo && setenv(o->coll->variable, o->algo, 1) != 0)
         return RCX_ERR_NOMEM;
     messages.held = true;
     messages.text[0] = '\0';

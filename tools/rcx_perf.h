@@ -5,6 +5,7 @@
  *
  *   rcx_perf.c          main: the rows of a run, one per vector size
  *   rcx_perf_options.c  the command line
+ *   rcx_perf_colls.c    the collectives: one table
  *   rcx_perf_algos.c    the algorithms that --algo all tries
  *   rcx_perf_types.c    elements: names, formats, values in memory
  *   rcx_perf_check.c    data, and the serial reduction they are checked with
@@ -77,15 +78,41 @@ long double perf_format_divide(enum perf_format format, long double sum,
 
 /* ---- Options ------------------------------------------------------------- */
 
-enum perf_coll {
-    COLL_ALLREDUCE, COLL_REDUCE, COLL_REDUCE_SCATTER, COLL_REDUCE_SCATTER_BLOCK
+/* A call's arguments. */
+struct perf_call {
+    const void *in;
+    void *out;
+    size_t count; /* BLOCKS_EQUAL: of a block */
+    const size_t *recvcounts;
+    rcx_datatype_t type;
+    rcx_op_t op;
+    int root;
+    rcx_comm_t *comm;
 };
+
+enum perf_blocks { BLOCKS_NONE, BLOCKS_NEARLY_EQUAL, BLOCKS_EQUAL };
+
+struct perf_coll {
+    const char *name;
+    const char *algos;    /* what its algorithms' symbols begin with */
+    const char *variable; /* by which the environment names the algorithm */
+    bool root_gets;       /* the root alone does */
+    enum perf_blocks blocks; /* into which the result is cut */
+    rcx_status_t (*run)(const struct perf_call *c);
+    rcx_status_t (*begin)(const struct perf_call *c, rcx_request_t **request_p);
+    rcx_status_t (*prepare)(const struct perf_call *c,
+                            rcx_request_t **request_p);
+};
+
+/* The table ends with a NULL name. */
+extern const struct perf_coll perf_colls[];
+
 enum perf_form { FORM_BLOCKING, FORM_NONBLOCKING, FORM_PERSISTENT };
 enum perf_mode { MODE_SYNC, MODE_LOOP };
 enum perf_output { OUTPUT_TABLE, OUTPUT_CSV, OUTPUT_JSON };
 
 struct perf_options {
-    enum perf_coll coll;
+    const struct perf_coll *coll;
     const char *algo; /* NULL: not given; of those that --algo all tries, one */
     bool all;         /* --algo all */
     size_t min_bytes, max_bytes;
@@ -111,13 +138,10 @@ int perf_launched_rank(void);
 void perf_exit(int status) __attribute__((noreturn));
 /* Leaves the program where there is nothing to run. */
 void perf_options_parse(int argc, char **argv, struct perf_options *o);
-const char *perf_coll_name(enum perf_coll coll);
 /* Algorithm number i of coll; NULL: there are no more. */
-const char *perf_algorithm(enum perf_coll coll, int i);
+const char *perf_algorithm(const struct perf_coll *coll, int i);
 const char *perf_form_name(enum perf_form form);
 const char *perf_mode_name(enum perf_mode mode);
-/* The variable by which the environment names the algorithm of coll. */
-const char *perf_coll_variable(enum perf_coll coll);
 
 /* ---- A run --------------------------------------------------------------- */
 

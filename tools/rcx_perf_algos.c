@@ -9,20 +9,28 @@
 
 #include "rcx_perf_algos.h"
 
-/* Behind "COLLECTIVE_"; NULL: another collective's. */
-static const char *name_in(enum perf_coll coll, const char *symbol)
+/* The length of what symbol begins with, if that is what coll's do. */
+static size_t start_of(const struct perf_coll *coll, const char *symbol)
 {
-    static const char *const starts[] = {"allreduce_", "reduce_",
-                                         "reduce_scatter_", "reduce_scatter_"};
-    const char *scatter = starts[COLL_REDUCE_SCATTER], *start = starts[coll];
+    const size_t length = strlen(coll->algos);
 
-    if (coll == COLL_REDUCE && strncmp(symbol, scatter, strlen(scatter)) == 0)
-        return NULL;
-    return strncmp(symbol, start, strlen(start)) == 0 ? symbol + strlen(start)
-                                                      : NULL;
+    return strncmp(symbol, coll->algos, length) == 0 && symbol[length] == '_'
+               ? length + 1
+               : 0;
 }
 
-const char *perf_algorithm(enum perf_coll coll, int i)
+/* Behind "COLLECTIVE_"; NULL: another collective's, with a longer name. */
+static const char *name_in(const struct perf_coll *coll, const char *symbol)
+{
+    const size_t start = start_of(coll, symbol);
+
+    for (const struct perf_coll *other = perf_colls; other->name; other++)
+        if (start_of(other, symbol) > start)
+            return NULL;
+    return start ? symbol + start : NULL;
+}
+
+const char *perf_algorithm(const struct perf_coll *coll, int i)
 {
     for (const char *const *a = algorithms; *a; a++) {
         const char *name = name_in(coll, *a);

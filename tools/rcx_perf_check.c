@@ -256,7 +256,7 @@ static void report(struct findings *f, const char *what, size_t i,
     fprintf(stderr,
             "rcx_perf: rank %d: %s of %zu bytes by %s, iteration %ld: %s "
             "element %zu: expected %s, got %s\n", f->job->rank,
-            perf_coll_name(f->job->options.coll), f->row->bytes,
+            f->job->options.coll->name, f->row->bytes,
             f->row->method, f->iteration, what, i, want_text, got_text);
 }
 
@@ -300,7 +300,7 @@ static void check_guard(struct findings *f, const char *buffer,
             fprintf(stderr,
                     "rcx_perf: rank %d: %s of %zu bytes by %s, iteration %ld: "
                     "byte %zu of %s, behind its end, was written\n",
-                    f->job->rank, perf_coll_name(f->job->options.coll),
+                    f->job->rank, f->job->options.coll->name,
                     f->row->bytes, f->row->method, f->iteration, i, name);
     }
 }
@@ -319,9 +319,9 @@ static void inject(struct perf_job *job, const struct perf_row *row)
 {
     int victim = job->size - 1;
 
-    if (job->options.coll == COLL_REDUCE)
+    if (job->options.coll->root_gets)
         victim = job->options.root;
-    else if (job->options.coll == COLL_REDUCE_SCATTER)
+    else if (job->options.coll->blocks == BLOCKS_NEARLY_EQUAL)
         victim = 0; /* the first blocks are the last to become empty */
     if (job->rank == victim && row->out_count > 0)
         job->recv[row->out_count / 2 * job->options.type->bytes] ^= 1;

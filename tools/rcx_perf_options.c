@@ -63,14 +63,7 @@ static const char usage[] =
     "Exit status: 0; 1 an element was wrong or the library failed; 2 wrong usage, or\n"
     "nothing that RCX offers (the op is not defined on the type, ...).\n";
 
-static const char *const colls[] = {"allreduce", "reduce", "reduce_scatter",
-                                    "reduce_scatter_block", NULL};
 static const char *const modes[] = {"sync", "loop", NULL};
-
-const char *perf_coll_name(enum perf_coll coll)
-{
-    return colls[coll];
-}
 
 const char *perf_mode_name(enum perf_mode mode)
 {
@@ -83,15 +76,6 @@ const char *perf_form_name(enum perf_form form)
                                         "persistent"};
 
     return names[form];
-}
-
-const char *perf_coll_variable(enum perf_coll coll)
-{
-    switch (coll) {
-    case COLL_ALLREDUCE: return "RCX_ALLREDUCE";
-    case COLL_REDUCE: return "RCX_REDUCE";
-    default: return "RCX_REDUCE_SCATTER";
-    }
 }
 
 int perf_launched_rank(void)
@@ -262,7 +246,8 @@ static void parse_what(int option, const char *value, struct perf_options *o)
 {
     switch (option) {
     case 'c':
-        o->coll = (enum perf_coll)find("coll", value, colls, sizeof(*colls));
+        o->coll = &perf_colls[find("coll", value, perf_colls,
+                                   sizeof(*perf_colls))];
         break;
     case 'a':
         o->all = strcmp(value, "all") == 0;
@@ -346,8 +331,8 @@ static void parse_output(int option, struct perf_options *o)
 
 static void check_together(const struct perf_options *o)
 {
-    if (o->root != 0 && o->coll != COLL_REDUCE)
-        refuse("--root %d: %s has no root", o->root, colls[o->coll]);
+    if (o->root != 0 && !o->coll->root_gets)
+        refuse("--root %d: %s has no root", o->root, o->coll->name);
     if (o->inject && !o->check)
         refuse("--inject: needs --check");
     if (o->min_bytes > o->max_bytes)
@@ -360,8 +345,9 @@ void perf_options_parse(int argc, char **argv, struct perf_options *o)
     bool has_max = false;
     int option;
 
-    *o = (struct perf_options){.min_bytes = 8, .max_bytes = 4 << 20,
-                               .factor = 2, .warmup = 20, .seconds = 0.4};
+    *o = (struct perf_options){.coll = perf_colls, .min_bytes = 8,
+                               .max_bytes = 4 << 20, .factor = 2, .warmup = 20,
+                               .seconds = 0.4};
     o->type = &perf_types[find("type", "float64", perf_types,
                                sizeof(*perf_types))];
     o->op = &perf_ops[find("op", "sum", perf_ops, sizeof(*perf_ops))];

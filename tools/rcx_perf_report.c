@@ -61,9 +61,9 @@ static void begin_table(const struct perf_job *job)
 {
     const struct perf_options *o = &job->options;
 
-    printf("# RCX %s: %s of %s, %s", rcx_version(), perf_coll_name(o->coll),
+    printf("# RCX %s: %s of %s, %s", rcx_version(), o->coll->name,
            o->type->name, o->op->name);
-    if (o->coll == COLL_REDUCE)
+    if (o->coll->root_gets)
         printf(" to rank %d", o->root);
     printf("; %d rank%s; %s%s\n", job->size, job->size == 1 ? "" : "s",
            perf_form_name(o->form), o->in_place ? ", in place" : "");
@@ -131,7 +131,7 @@ static void csv_row(const struct perf_job *job, const struct perf_row *row)
 
     printf("%s,%s,%s,%d,%d,%s,%d,%s,%zu,%zu,\"%s\",%ld,%.3f,%.3f,%.3f,%.3f,"
            "%ld,%s\n",
-           perf_coll_name(o->coll), o->type->name, o->op->name, o->root,
+           o->coll->name, o->type->name, o->op->name, o->root,
            job->size, perf_form_name(o->form), o->in_place,
            perf_mode_name(o->mode), row->bytes, row->count, row->method,
            row->iterations, 1e6 * (loop ? row->mean : row->median),
@@ -148,7 +148,7 @@ static void begin_json(const struct perf_job *job)
            "\"op\": \"%s\", \"root\": %d, \"ranks\": %d,\n \"form\": \"%s\", "
            "\"in_place\": %s, \"mode\": \"%s\",\n \"init_ms\": %.3f, "
            "\"init_bytes\": %.0f,\n \"rows\": [",
-           rcx_version(), perf_coll_name(o->coll), o->type->name, o->op->name,
+           rcx_version(), o->coll->name, o->type->name, o->op->name,
            o->root, job->size, perf_form_name(o->form),
            o->in_place ? "true" : "false", perf_mode_name(o->mode),
            1e3 * job->init_seconds, job->init_bytes);

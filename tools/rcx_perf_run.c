@@ -8,90 +8,24 @@
 
 /* ---- Operations ---------------------------------------------------------- */
 
-struct call {
-    const void *in;
-    void *out;
-    size_t count; /* reduce_scatter_block: of a block */
-    const size_t *recvcounts;
-    rcx_datatype_t type;
-    rcx_op_t op;
-    int root;
-    rcx_comm_t *comm;
-};
-
-static rcx_status_t blocking(enum perf_coll coll, const struct call *c)
-{
-    switch (coll) {
-    case COLL_ALLREDUCE:
-        return rcx_allreduce(c->in, c->out, c->count, c->type, c->op, c->comm);
-    case COLL_REDUCE:
-        return rcx_reduce(c->in, c->out, c->count, c->type, c->op, c->root,
-                          c->comm);
-    case COLL_REDUCE_SCATTER:
-        return rcx_reduce_scatter(c->in, c->out, c->recvcounts, c->type, c->op,
-                                  c->comm);
-    default:
-        return rcx_reduce_scatter_block(c->in, c->out, c->count, c->type,
-                                        c->op, c->comm);
-    }
-}
-
-static rcx_status_t nonblocking(enum perf_coll coll, const struct call *c,
-                                rcx_request_t **request_p)
-{
-    switch (coll) {
-    case COLL_ALLREDUCE:
-        return rcx_iallreduce(c->in, c->out, c->count, c->type, c->op, c->comm,
-                              request_p);
-    case COLL_REDUCE:
-        return rcx_ireduce(c->in, c->out, c->count, c->type, c->op, c->root,
-                           c->comm, request_p);
-    case COLL_REDUCE_SCATTER:
-        return rcx_ireduce_scatter(c->in, c->out, c->recvcounts, c->type,
-                                   c->op, c->comm, request_p);
-    default:
-        return rcx_ireduce_scatter_block(c->in, c->out, c->count, c->type,
-                                         c->op, c->comm, request_p);
-    }
-}
-
-static rcx_status_t persistent(enum perf_coll coll, const struct call *c,
-                               rcx_request_t **request_p)
-{
-    switch (coll) {
-    case COLL_ALLREDUCE:
-        return rcx_allreduce_init(c->in, c->out, c->count, c->type, c->op,
-                                  c->comm, request_p);
-    case COLL_REDUCE:
-        return rcx_reduce_init(c->in, c->out, c->count, c->type, c->op,
-                               c->root, c->comm, request_p);
-    case COLL_REDUCE_SCATTER:
-        return rcx_reduce_scatter_init(c->in, c->out, c->recvcounts, c->type,
-                                       c->op, c->comm, request_p);
-    default:
-        return rcx_reduce_scatter_block_init(c->in, c->out, c->count, c->type,
-                                             c->op, c->comm, request_p);
-    }
-}
-
 /* At ranks that are not the root of a reduce nothing is in place. */
 char *perf_operand(const struct perf_job *job)
 {
     const struct perf_options *o = &job->options;
-    const bool receives = o->coll != COLL_REDUCE || job->rank == o->root;
+    const bool receives = !o->coll->root_gets || job->rank == o->root;
 
     return o->in_place && receives ? job->recv : job->send;
 }
 
-static struct call call_of(const struct perf_job *job,
-                           const struct perf_row *row)
+static struct perf_call call_of(const struct perf_job *job,
+                                const struct perf_row *row)
 {
     const struct perf_options *o = &job->options;
     const bool in_place = perf_operand(job) == job->recv;
     const size_t ranks = (size_t)job->size;
-    const bool block = o->coll == COLL_REDUCE_SCATTER_BLOCK;
+    const bool block = o->coll->blocks == BLOCKS_EQUAL;
 
-    return (struct call){
+    return (struct perf_call){
         .in = in_place ? RCX_IN_PLACE : job->send, .out = job->recv,
         .count = block ? row->count / ranks : row->count,
         .recvcounts = job->recvcounts, .type = o->type->type, .op = o->op->op,
@@ -101,22 +35,21 @@ static struct call call_of(const struct perf_job *job,
 rcx_status_t perf_prepare(struct perf_job *job, const struct perf_row *row,
                           rcx_request_t **request_p)
 {
-    const struct call call = call_of(job, row);
+    const struct perf_call call = call_of(job, row);
 
-    return persistent(job->options.coll, &call, request_p);
+    return job->options.coll->prepare(&call, request_p);
 }
 
 rcx_status_t perf_operate(struct perf_job *job, const struct perf_row *row)
 {
     const struct perf_options *o = &job->options;
-    const struct call call = call_of(job, row);
+    const struct perf_call call = call_of(job, row);
     rcx_request_t *request = row->request;
     rcx_status_t status, freed;
 
     if (o->form == FORM_BLOCKING)
-        return blocking(o->coll, &call);
-    status = request ? rcx_start(request)
-                     : nonblocking(o->coll, &call, &request);
+        return o->coll->run(&call);
+    status = request ? rcx_start(request) : o->coll->begin(&call, &request);
     if (status != RCX_OK)
         return status;
     status = rcx_wait(request);
@@ -128,6 +61,13 @@ rcx_status_t perf_operate(struct perf_job *job, const struct perf_row *row)
 
 /* ---- What the ranks tell each other -------------------------------------- */
 
+static bool is_forced(const struct perf_job *job, const char *algos)
+{
+    const struct perf_options *o = &job->options;
+
+    return o->algo && strcmp(o->coll->algos, algos) == 0;
+}
+
 /*
  * The tool's own needs go over another collective than the one whose algorithm
  * --algo names: the algorithm may not work for these sizes, and a barrier that
@@ -135,9 +75,7 @@ rcx_status_t perf_operate(struct perf_job *job, const struct perf_row *row)
  */
 rcx_status_t perf_agree(struct perf_job *job, double *value)
 {
-    const struct perf_options *o = &job->options;
-
-    if (o->coll != COLL_ALLREDUCE || !o->algo)
+    if (!is_forced(job, "allreduce"))
         return rcx_allreduce(RCX_IN_PLACE, value, 1, RCX_FLOAT64, RCX_MAX,
                              job->comm);
     for (int i = 0; i < job->size; i++)
@@ -150,9 +88,7 @@ rcx_status_t perf_agree(struct perf_job *job, double *value)
 static rcx_status_t collect(struct perf_job *job, const double *from,
                             double *to, size_t n, rcx_op_t op)
 {
-    const struct perf_options *o = &job->options;
-
-    if (o->coll == COLL_REDUCE && o->algo)
+    if (is_forced(job, "reduce"))
         return rcx_allreduce(from, to, n, RCX_FLOAT64, op, job->comm);
     return rcx_reduce(from, to, n, RCX_FLOAT64, op, 0, job->comm);
 }

@@ -447,7 +447,7 @@ static void run_kind(struct job *job, const struct kind *kind)
                                 (void *)kind, &c.op));
     }
     for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++) {
-        if (!rcx_coll_has_data((*a)->coll))
+        if (!rcx_colls[(*a)->coll].reduces)
             continue;
         c.algo = *a;
         job_force(job, *a, SIZE_MAX);

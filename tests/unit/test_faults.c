@@ -74,7 +74,7 @@ static const struct rcx_algo *any_algorithm(struct trial *t)
     for (;;) {
         const struct rcx_algo *algo = rcx_algo_table[draw(t) % (uint64_t)n];
 
-        if (algo->coll != RCX_COLL_BARRIER)
+        if (rcx_colls[algo->coll].reduces)
             return algo;
     }
 }
@@ -348,7 +348,7 @@ static void a_message_that_is_lost_fails_all_ranks_without_a_deadline(
         const struct rcx_algo *algo = rcx_algo_table[i];
         uint64_t after = 0;
 
-        if (algo->coll == RCX_COLL_BARRIER)
+        if (!rcx_colls[algo->coll].reduces)
             continue;
         while (lose_a_message(&t, algo, i % 5, after))
             after++;

@@ -9,12 +9,14 @@ static void print_operands(const struct rcx_entry *e, char *text, size_t bytes)
 {
     const struct rcx_type_info *type = rcx_type_predefined(e->record.type);
     const struct rcx_op_info *op = rcx_op_predefined(e->record.op);
+    const bool reduces = rcx_colls[e->call.coll].reduces;
     char extent[48];
 
     snprintf(extent, sizeof extent, "of a user's type of %zu bytes",
              e->combine.reducer.elem_bytes);
-    snprintf(text, bytes, " of %zu %s, %s", e->call.count,
-             type ? type->name : extent, op ? op->name : "a user's op");
+    snprintf(text, bytes, " of %zu %s%s%s", e->call.count,
+             type ? type->name : extent, reduces ? ", " : "",
+             !reduces ? "" : op ? op->name : "a user's op");
 }
 
 /* "reduce of 24 int64, sum, root 1" */

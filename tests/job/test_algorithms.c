@@ -269,7 +269,7 @@ enum place { APART, IN_PLACE, SAME_POINTER, PLACES };
 /* Where only the root has a result, only it can be in place. */
 static enum place place_of(const struct call *c, int rank)
 {
-    if (c->algo->coll == RCX_COLL_REDUCE && rank != c->root)
+    if (!rcx_coll_gets(c->algo->coll, rank, c->root))
         return APART;
     return (enum place)(c->place < PLACES ? c->place
                                           : (unsigned)rank % PLACES);
@@ -287,9 +287,9 @@ static const void *sendbuf_of(const struct call *c, int rank)
 static size_t share_of(const struct call *c, int rank, size_t *first_p)
 {
     *first_p = 0;
-    if (c->algo->coll == RCX_COLL_REDUCE)
-        return rank == c->root ? c->count : 0;
-    if (c->algo->coll == RCX_COLL_ALLREDUCE)
+    if (!rcx_coll_gets(c->algo->coll, rank, c->root))
+        return 0;
+    if (!rcx_coll_has_blocks(c->algo->coll))
         return c->count;
     for (int i = 0; i < rank; i++)
         *first_p += c->recvcounts[i];
@@ -368,7 +368,8 @@ static void check(const struct call *c)
         check_operand(c, i);
         if (!c->kind->rounds || level == RCX_ORDER_CANONICAL)
             check_against_tree(c, i);
-        if (c->algo->coll == RCX_COLL_ALLREDUCE && level >= RCX_ORDER_SAME &&
+        if (rcx_colls[c->algo->coll].gets == RCX_EXTENT_VECTOR &&
+            !rcx_colls[c->algo->coll].root_gets && level >= RCX_ORDER_SAME &&
             memcmp(c->out[i], c->out[0], c->count * c->kind->bytes) != 0)
             fail_msg("%s of %s, p=%d: ranks 0 and %d differ", c->algo->name,
                      c->kind->name, c->job->size, i);
@@ -428,7 +429,7 @@ static void run_counts(struct call *c)
                                      : i % 3 * (counts[k] / p);
             c->count += c->recvcounts[i];
         }
-        if (c->algo->coll != RCX_COLL_REDUCE_SCATTER)
+        if (!rcx_coll_has_blocks(c->algo->coll))
             c->count = counts[k];
         run(c);
     }

@@ -215,13 +215,11 @@ static bool run(struct trial *t)
 static bool is_right(const struct trial *t, int r, int op)
 {
     const size_t n = (size_t)t->job.size, block = t->count / n;
-    const size_t first = t->coll == RCX_COLL_REDUCE_SCATTER
-                             ? (size_t)r * block : 0;
-    size_t count = t->count;
+    const bool has_blocks = rcx_coll_has_blocks(t->coll);
+    const size_t first = has_blocks ? (size_t)r * block : 0;
+    size_t count = has_blocks ? block : t->count;
 
-    if (t->coll == RCX_COLL_REDUCE_SCATTER)
-        count = block;
-    if (t->coll == RCX_COLL_REDUCE && r != t->root)
+    if (!rcx_coll_gets(t->coll, r, t->root))
         count = 0;
     for (size_t i = 0; i < count; i++)
         if (t->out[r][op][i] !=

@@ -109,7 +109,7 @@ uint64_t rcx_config_lines_hash(const struct rcx_config *config,
 
 /*
  * What decides which messages are sent, and so has to be equal on all ranks: a
- * hash of each such setting, and the variable that it comes from; NULL: none, it
+ * hash of each such setting, and the variable it comes from; NULL: none, it
  * is equal everywhere. The methods by enum rcx_coll, the order, the check.
  */
 enum { RCX_SHARED_SETTINGS = RCX_COLL_COUNT + 2 };

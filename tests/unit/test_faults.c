@@ -354,11 +354,61 @@ static void a_message_that_is_lost_fails_all_ranks_without_a_deadline(
     }
 }
 
+/* ---- One call that does not match ---------------------------------------------- */
+
+/*
+ * Without RCX_CHECK=full nobody compares calls: ranks that count the segments of
+ * one differently give other sequence numbers to those of the next. Here the
+ * first call of a rank that only sends is shorter, so each of its later
+ * segments has the number of another one at the root, where it must not end up.
+ */
+static void come_apart(struct trial *t, const struct rcx_algo *algo, int size,
+                       int odd)
+{
+    const size_t segments = 3; /* as many as may be in flight */
+    const char *wrong;
+
+    memset(t, 0, sizeof *t);
+    t->coll = RCX_COLL_REDUCE;
+    t->fault = FAULT_MISMATCH;
+    t->victim = odd;
+    t->count = segments;
+    assert_ok(job_open(&t->job, size, &(struct job_options){.seed = 1}));
+    job_force(&t->job, algo, sizeof t->in[0][0]);
+    for (int r = 0; r < size; r++) {
+        t->job.contexts[r]->log.fn = ignore;
+        assert_ok(rcx_comm_set_timeout(world_of(&t->job, r), DEADLINE_NS));
+        for (size_t i = 0; i < t->count; i++)
+            t->in[r][i] = (int64_t)((uint64_t)(r + 1) * 1000 + i);
+        for (int op = 0; op < OPS; op++)
+            assert_ok(start_one(t, r, op, segments - (r == odd && op == 0)));
+    }
+    wrong = run(t) ? verdict(t) : "somebody hangs";
+    if (wrong)
+        fail_msg("%s: rank %d of %d calls less: %s", algo->name, odd, size,
+                 wrong);
+    assert_status(t->requests[0][0]->status, RCX_ERR_MISMATCH);
+    close_trial(t);
+}
+
+static void after_a_call_that_does_not_match_no_result_is_wrong(void **state)
+{
+    static struct trial t;
+
+    (void)state;
+    for (int i = 0; rcx_algo_table[i]; i++)
+        for (int size = 2; size <= 5; size++)
+            for (int odd = 1; odd < size; odd++)
+                if (rcx_algo_table[i]->coll == RCX_COLL_REDUCE)
+                    come_apart(&t, rcx_algo_table[i], size, odd);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(
             a_message_that_is_lost_fails_all_ranks_without_a_deadline),
+        cmocka_unit_test(after_a_call_that_does_not_match_no_result_is_wrong),
         cmocka_unit_test(every_rank_that_lives_has_a_result_or_an_error),
     };
 

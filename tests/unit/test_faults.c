@@ -250,15 +250,31 @@ static const char *verdict(const struct trial *t)
     return NULL;
 }
 
-/* What stopped goes on, to end; nobody says good-bye to the others. */
+/* Plans have as many pins as they have executions that were given up. */
+static void check_pins(const struct rcx_context *context)
+{
+    const struct rcx_entry *e = context->world->cache.recent;
+    uint64_t pins = 0, given_up = 0;
+
+    for (; e; e = e->older)
+        pins += e->pins;
+    for (const struct rcx_exec *x = context->abandoned; x; x = x->next)
+        given_up++;
+    assert_int_equal(pins, given_up);
+}
+
+/* What stopped goes on, to end; nobody says good-bye to the others. No message
+ * comes into a user's buffer any more. */
 static void close_trial(struct trial *t)
 {
     for (int r = 0; r < t->job.size; r++) {
         t->job.contexts[r]->heap.budget = UINT64_MAX;
         assert_ok(rcx_comm_abort(rcx_world(t->job.contexts[r])));
+        assert_int_equal(t->job.contexts[r]->abandoned_receives, 0);
         for (int op = 0; op < OPS; op++)
             if (t->requests[r][op])
                 assert_ok(rcx_request_free(&t->requests[r][op]));
+        check_pins(t->job.contexts[r]);
     }
     job_abandon(&t->job);
 }

@@ -118,6 +118,90 @@ static void credits_are_due_at_the_same_segments_on_all_ranks(void **state)
     }
 }
 
+/* Rank 1 sends, over and over, and rank 0 has not come: a segment weighs 1 KB at
+ * least, and the one that makes 64 KB full has credits, of whichever call. */
+static void every_64_kb_that_go_one_way_end_with_a_credit(void **state)
+{
+    enum { MANY = 200, EACH = 64 };
+    static const size_t counts[] = {1, 0};
+    static int64_t in[2], out[2];
+    rcx_request_t *requests[MANY];
+    struct job job;
+
+    (void)state;
+    open_with(&job, 2, NULL, NULL, NULL);
+    for (int i = 0; i < MANY; i++) {
+        rcx_comm_t *comm = world_of(&job, 1);
+        const struct rcx_piece *piece;
+
+        if (i % 3 == 0)
+            assert_ok(rcx_ireduce_scatter(in, out, counts, RCX_INT64, RCX_SUM,
+                                          comm, &requests[i]));
+        else
+            assert_ok(rcx_ireduce(in, out, 1, RCX_INT64, RCX_SUM, 0, comm,
+                                  &requests[i]));
+        assert_non_null(requests[i]->slots[0]); /* in flight */
+        piece = requests[i]->slots[0]->home;
+        assert_int_equal(piece == requests[i]->entry->pieces[0].credited,
+                         i % EACH == EACH - 1);
+    }
+    for (int i = 0; i < 2; i++)
+        assert_ok(rcx_comm_abort(world_of(&job, i)));
+    for (int i = 0; i < MANY; i++)
+        assert_ok(rcx_request_free(&requests[i]));
+    job_abandon(&job);
+}
+
+static void count_call(rcx_request_t *request, rcx_status_t status, void *arg)
+{
+    (void)request;
+    assert_ok(status);
+    ++*(int *)arg;
+}
+
+/* It has something in flight while it waits for numbers of one before it, and
+ * then gets on before that one is over. */
+static void who_finds_a_number_by_itself_is_complete_once(void **state)
+{
+    static const struct rcx_tag_layout layout = {2, 2, 2, 2, 22};
+
+    (void)state;
+    for (uint64_t seed = 0; seed < 300; seed++) {
+        const struct job_options options = {.layout = &layout, .seed = seed};
+        const struct call first = {.coll = ALLREDUCE, .count = 4,
+                                   .kind = &sums};
+        const struct call second = {.coll = ALLREDUCE, .count = 2,
+                                    .kind = &sums};
+        struct calls c[2];
+        struct job job;
+        int called[2] = {0};
+
+        open_with(&job, 2, "RCX_ALLREDUCE",
+                  "recursive_doubling:segment=8,window=2", &options);
+        calls_open(&c[0], &job, &first);
+        calls_open(&c[1], &job, &second);
+        calls_make(&c[0], false);
+        for (uint64_t i = 0; i < seed % 8; i++)
+            rcx_progress(job.contexts[i % 2]);
+        calls_make(&c[1], false);
+        for (int i = 0; i < 2; i++)
+            assert_ok(rcx_request_set_callback(c[1].requests[i], count_call,
+                                               &called[i]));
+        for (int i = 1; i >= 0; i--) {
+            calls_wait(&c[i], RCX_OK);
+            calls_check(&c[i]);
+        }
+        for (int i = 0; i < 2; i++) {
+            rcx_progress(job.contexts[i]);
+            assert_int_equal(called[i], 1);
+            assert_null(world_of(&job, i)->stalled);
+        }
+        calls_close(&c[1]);
+        calls_close(&c[0]);
+        assert_ok(job_close(&job));
+    }
+}
+
 static void a_persistent_request_may_be_started_any_number_of_times(
     void **state)
 {
@@ -291,6 +375,8 @@ int main(void)
             numbers_in_tags_may_begin_again_while_many_are_outstanding),
         cmocka_unit_test(segments_and_small_tags_go_together),
         cmocka_unit_test(credits_are_due_at_the_same_segments_on_all_ranks),
+        cmocka_unit_test(every_64_kb_that_go_one_way_end_with_a_credit),
+        cmocka_unit_test(who_finds_a_number_by_itself_is_complete_once),
         cmocka_unit_test(
             a_persistent_request_may_be_started_any_number_of_times),
         cmocka_unit_test(several_persistent_requests_of_one_shape_run_at_once),

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "calls.h"
+#include "core/run/note.h"
 
 enum { RANKS = 3, COUNT = 24, CALLS = 4 };
 #define SECOND UINT64_C(1000000000)
@@ -139,6 +140,55 @@ static void a_deadline_names_type_op_and_the_calls_number(void **state)
     abandon(&job, &request, 1);
 }
 
+/* Rank 1 is in an earlier call, since rank 2 has not come to that one. */
+static void who_waits_in_an_earlier_call_is_not_missing(void **state)
+{
+    rcx_request_t *requests[3];
+    struct job job;
+
+    (void)state;
+    open_listening(&job, "off");
+    start(&job, 0, RCX_SUM, &requests[0]);
+    start(&job, 1, RCX_SUM, &requests[1]);
+    assert_ok(rcx_comm_set_timeout(world_of(&job, 0), (int64_t)SECOND));
+    start(&job, 0, RCX_MAX, &requests[2]);
+    pass(&job, 2);
+    assert_says(0, RCX_LOG_ERROR, "reduce of 24 int64, max, root 1, number 2 "
+                                  "on communicator 1: no end after ");
+    assert_non_null(strstr(said[0].text, " s: rank 2 has not called it"));
+    assert_null(strstr(said[0].text, "rank 1"));
+    abandon(&job, requests, 3);
+}
+
+/* What a rank said of another operation does not count. */
+static void an_answer_to_an_earlier_roll_is_none(void **state)
+{
+    struct rcx_note_body late = {.kind = RCX_NOTE_ABSENT, .sequence = 1};
+    rcx_request_t *requests[2];
+    struct job job;
+
+    (void)state;
+    open_listening(&job, "off");
+    reduce_often(&job);
+    assert_ok(rcx_comm_set_timeout(world_of(&job, 1), (int64_t)SECOND));
+    start(&job, 0, RCX_SUM, &requests[0]);
+    start(&job, 1, RCX_SUM, &requests[1]);
+    job.contexts[1]->skipped_ns += SECOND + SECOND / 2;
+    for (int k = 0; k < 100; k++)
+        rcx_progress(job.contexts[1]);
+    assert_non_null(world_of(&job, 1)->roll);
+    rcx_note_send(world_of(&job, 0), 1, &late);
+    for (int k = 0; k < 100; k++)
+        rcx_progress(job.contexts[1]);
+    progress(&job); /* all answer, and it hears them */
+    job.contexts[1]->skipped_ns += SECOND / 100; /* and looks at the time */
+    progress(&job);
+    progress(&job);
+    assert_non_null(strstr(said[1].text, " s: rank 2 has not called it"));
+    assert_null(strstr(said[1].text, "rank 0"));
+    abandon(&job, requests, 2);
+}
+
 static void need_4_the_full_check_gives_the_same_number(void **state)
 {
     rcx_request_t *requests[RANKS];
@@ -249,6 +299,8 @@ int main(void)
         cmocka_unit_test(
             need_4_a_mismatch_names_type_op_and_the_calls_number),
         cmocka_unit_test(a_deadline_names_type_op_and_the_calls_number),
+        cmocka_unit_test(who_waits_in_an_earlier_call_is_not_missing),
+        cmocka_unit_test(an_answer_to_an_earlier_roll_is_none),
         cmocka_unit_test(need_4_the_full_check_gives_the_same_number),
         cmocka_unit_test(who_waits_for_30_s_says_so_once),
         cmocka_unit_test(who_has_a_deadline_or_wants_no_warnings_gets_none),

@@ -119,6 +119,26 @@ static void all_that_makes_a_shape_is_told_apart(void **state)
     close_single();
 }
 
+/* The last call's plan is looked at before all others, in a shorter way. */
+static void what_differs_from_the_last_call_in_one_thing_is_told_apart(
+    void **state)
+{
+    (void)state;
+    open_single(NULL);
+    for (int i = 0; i < 8; i++)
+        in[i] = i + 1;
+    assert_ok(rcx_allreduce(in, out, 8, RCX_INT32, RCX_SUM, comm));
+    assert_ok(rcx_allreduce(in, out, 8, RCX_INT64, RCX_SUM, comm));
+    assert_memory_equal(in, out, 8 * sizeof *in);
+    assert_ok(rcx_allreduce(in, out, 8, RCX_INT64, RCX_MAX, comm));
+    assert_ok(rcx_allreduce(in, out, 7, RCX_INT64, RCX_MAX, comm));
+    assert_ok(rcx_allreduce(out, out, 7, RCX_INT64, RCX_MAX, comm));
+    assert_ok(rcx_reduce(out, out, 7, RCX_INT64, RCX_MAX, 0, comm));
+    assert_int_equal(comm->cache.misses, 6);
+    assert_int_equal(comm->cache.hits, 0);
+    close_single();
+}
+
 static uint64_t misses_of(struct job *job)
 {
     return rcx_world(job->contexts[1])->cache.misses;
@@ -412,6 +432,8 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_shape_is_found_again),
         cmocka_unit_test(all_that_makes_a_shape_is_told_apart),
+        cmocka_unit_test(
+            what_differs_from_the_last_call_in_one_thing_is_told_apart),
         cmocka_unit_test(recvcounts_and_roots_are_told_apart),
         cmocka_unit_test(the_least_recently_used_go_first),
         cmocka_unit_test(the_cache_stays_within_its_limit),

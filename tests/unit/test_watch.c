@@ -122,6 +122,30 @@ static void need_4_a_mismatch_names_type_op_and_the_calls_number(void **state)
     abandon(&job, requests, RANKS);
 }
 
+/* Along a chain a rank may send to the same one whoever is the root, though not
+ * the same. */
+static void a_call_with_another_root_is_another_one(void **state)
+{
+    int64_t in[1] = {1}, out[RANKS][1];
+    rcx_request_t *requests[RANKS];
+    struct job job;
+
+    (void)state;
+    open_with(&job, RANKS, "RCX_REDUCE", "tree:topology=chain", NULL);
+    memset(said, 0, sizeof said);
+    for (int i = 0; i < RANKS; i++) {
+        job.contexts[i]->log.fn = keep;
+        job.contexts[i]->log.arg = (void *)(intptr_t)i;
+        assert_ok(rcx_ireduce(in, out[i], 1, RCX_INT64, RCX_SUM,
+                              i == 1 ? 2 : 1, world_of(&job, i),
+                              &requests[i]));
+    }
+    pass(&job, 1);
+    for (int i = 0; i < RANKS; i++)
+        assert_status(requests[i]->status, RCX_ERR_MISMATCH);
+    abandon(&job, requests, RANKS);
+}
+
 static void a_deadline_names_type_op_and_the_calls_number(void **state)
 {
     rcx_request_t *request;
@@ -298,6 +322,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(
             need_4_a_mismatch_names_type_op_and_the_calls_number),
+        cmocka_unit_test(a_call_with_another_root_is_another_one),
         cmocka_unit_test(a_deadline_names_type_op_and_the_calls_number),
         cmocka_unit_test(who_waits_in_an_earlier_call_is_not_missing),
         cmocka_unit_test(an_answer_to_an_earlier_roll_is_none),

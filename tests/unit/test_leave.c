@@ -196,9 +196,14 @@ static rcx_status_t flush_and_see_one_go(struct rcx_transport *t)
     return RCX_OK;
 }
 
+static uint64_t parting_ns; /* what that skipped */
+
 static unsigned progress_in_no_time(struct rcx_transport *t)
 {
-    impatient->skipped_ns += impatient->parting ? 1000000 : 0;
+    const uint64_t ns = impatient->parting ? 1000000 : 0;
+
+    impatient->skipped_ns += ns;
+    parting_ns += ns;
     return true_progress(t);
 }
 
@@ -225,7 +230,8 @@ static rcx_request_t *come_to_a_meeting(struct rcx_context *context)
 }
 
 /* Rank 1 comes to so many meetings before it is seen to go. */
-static void leave_with_one_who_goes(int meetings, struct rank ranks[MOST])
+static void leave_with_one_who_goes(int meetings, int64_t timeout_ns,
+                                    struct rank ranks[MOST])
 {
     struct rcx_transport_ops ops;
     struct rcx_boot_ops boot_ops;
@@ -233,7 +239,8 @@ static void leave_with_one_who_goes(int meetings, struct rank ranks[MOST])
     struct job job;
 
     memset(gone, 0, sizeof gone);
-    open_job(&job, 2, false, 0, ranks);
+    parting_ns = 0;
+    open_job(&job, 2, false, timeout_ns, ranks);
     impatient = job.contexts[0];
     ops = *impatient->transport->ops;
     true_progress = ops.progress;
@@ -260,7 +267,7 @@ static void who_goes_after_the_last_meeting_is_not_dead(void **state)
     struct rank ranks[MOST];
 
     (void)state;
-    leave_with_one_who_goes(2, ranks);
+    leave_with_one_who_goes(2, 0, ranks);
     assert_ok(ranks[0].status);
     assert_int_equal(ranks[0].lines, 0);
 }
@@ -270,9 +277,12 @@ static void who_goes_before_the_last_meeting_is_not_waited_for(void **state)
     struct rank ranks[MOST];
 
     (void)state;
-    leave_with_one_who_goes(1, ranks);
-    assert_status(ranks[0].status, RCX_ERR_TIMEOUT);
-    assert_true(says(&ranks[0], "rank 1 does not answer"));
+    for (int hours = 0; hours <= 1; hours++) { /* until the deadline; 0: none */
+        leave_with_one_who_goes(1, hours * INT64_C(3600000000000), ranks);
+        assert_status(ranks[0].status, RCX_ERR_TIMEOUT);
+        assert_true(says(&ranks[0], "rank 1 does not answer"));
+        assert_true(parting_ns < UINT64_C(60000000000));
+    }
 }
 
 /* An hour passes with each look at what has not left. */

@@ -62,6 +62,37 @@ static void need_21_equal_groups_are_made_at_once_under_one_tag(void **state)
     }
 }
 
+/* Pairs that have rank 0 in common, and nobody else. */
+static void make_pairs(int number, void *arg)
+{
+    const struct making *m = arg;
+    const int pair[] = {0, number + 1};
+
+    for (int k = 0; k < ROUNDS && (m->rank == 0 || m->rank == pair[1]); k++) {
+        rcx_comm_t *comm;
+
+        require_ok(rcx_comm_create_group(m->world, 2, pair, k, &comm));
+        members_check(comm, m->rank, pair, 2);
+        require_ok(rcx_comm_free(&comm));
+    }
+}
+
+static void make_pairs_at_once(struct job *job, int rank, void *arg)
+{
+    struct making m = {.world = world_of(job, rank), .rank = rank};
+
+    (void)arg;
+    crew_run(job->size - 1, make_pairs, &m);
+}
+
+static void need_21_groups_that_share_one_rank_are_made_at_once_under_one_tag(
+    void **state)
+{
+    (void)state;
+    for (int size = 3; size <= 4; size++)
+        crew_job(size, RCX_THREAD_MULTIPLE, false, make_pairs_at_once, NULL);
+}
+
 static void need_21_groups_are_made_at_once_under_tags_of_their_own(
     void **state)
 {
@@ -103,6 +134,8 @@ static void need_21_groups_that_share_tag_and_members_are_all_or_busy(
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(
+            need_21_groups_that_share_one_rank_are_made_at_once_under_one_tag),
         cmocka_unit_test(
             need_21_equal_groups_are_made_at_once_under_one_tag),
         cmocka_unit_test(

@@ -367,6 +367,47 @@ static void a_request_names_its_method_as_the_environment_would(void **state)
     assert_null(rcx_request_method(NULL));
 }
 
+static rcx_request_t *others[3];
+static int calls_of[3];
+
+/* From inside a callback the next ones have to wait: the last of them is freed,
+ * and one more comes. */
+static void queue_and_forget(rcx_request_t *request, rcx_status_t status,
+                             void *arg)
+{
+    (void)request, (void)arg;
+    assert_ok(status);
+    for (int i = 0; i < 3; i++) {
+        assert_ok(rcx_request_set_callback(others[i], count_call,
+                                           &calls_of[i]));
+        if (i == 1)
+            assert_ok(rcx_request_free(&others[i]));
+    }
+}
+
+static void a_callback_behind_one_that_was_forgotten_is_made(void **state)
+{
+    int32_t in = 1, out[4];
+    rcx_context_t *context;
+    rcx_request_t *first;
+
+    (void)state;
+    assert_ok(rcx_init(NULL, &context));
+    for (int i = 0; i < 4; i++)
+        assert_ok(rcx_iallreduce(&in, &out[i], 1, RCX_INT32, RCX_SUM,
+                                 rcx_world(context),
+                                 i < 3 ? &others[i] : &first));
+    memset(calls_of, 0, sizeof calls_of);
+    assert_ok(rcx_request_set_callback(first, queue_and_forget, NULL));
+    assert_int_equal(calls_of[0], 1);
+    assert_int_equal(calls_of[1], 0);
+    assert_int_equal(calls_of[2], 1);
+    assert_ok(rcx_request_free(&first));
+    assert_ok(rcx_request_free(&others[0]));
+    assert_ok(rcx_request_free(&others[2]));
+    assert_ok(rcx_finalize(&context));
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -383,6 +424,7 @@ int main(void)
         cmocka_unit_test(test_tells_when_an_operation_is_complete),
         cmocka_unit_test(progress_counts_events_and_none_when_idle),
         cmocka_unit_test(wait_all_skips_what_is_not_there),
+        cmocka_unit_test(a_callback_behind_one_that_was_forgotten_is_made),
         cmocka_unit_test(a_request_names_its_method_as_the_environment_would),
     };
 

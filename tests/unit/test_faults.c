@@ -370,11 +370,11 @@ static void a_message_that_is_lost_fails_all_ranks_without_a_deadline(
     }
 }
 
-/* ---- One call that does not match ---------------------------------------------- */
+/* ---- One call that does not match ------------------------------------------- */
 
 /*
- * Without RCX_CHECK=full nobody compares calls: ranks that count the segments of
- * one differently give other sequence numbers to those of the next. Here the
+ * Without RCX_CHECK=full nobody compares calls: ranks that count the segments
+ * of one differently give other sequence numbers to those of the next. Here the
  * first call of a rank that only sends is shorter, so each of its later
  * segments has the number of another one at the root, where it must not end up.
  */

@@ -118,8 +118,8 @@ static void credits_are_due_at_the_same_segments_on_all_ranks(void **state)
     }
 }
 
-/* Rank 1 sends, over and over, and rank 0 has not come: a segment weighs 1 KB at
- * least, and the one that makes 64 KB full has credits, of whichever call. */
+/* Rank 1 sends, over and over, and rank 0 has not come: a segment weighs 1 KB
+ * at least, and the one that makes 64 KB full has credits, of whichever call. */
 static void every_64_kb_that_go_one_way_end_with_a_credit(void **state)
 {
     enum { MANY = 200, EACH = 64 };

@@ -56,10 +56,12 @@ static size_t distance(const char *a, size_t n, const char *b, size_t m)
 void rcx_guess_try(struct rcx_guess *g, const char *word)
 {
     const size_t length = strlen(word);
+    const size_t more = length > g->length ? length - g->length
+                                           : g->length - length;
     size_t d;
 
-    if (g->length > LONGEST || length > LONGEST)
-        return;
+    if (g->length > LONGEST || length > LONGEST || 3 * more > length)
+        return; /* it is as far away as it is longer, at least */
     d = distance(g->written, g->length, word, length);
     if (d >= g->distance || 3 * d > length)
         return;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/api/collective.h"
 
-#include "core/api/arguments.h"
 #include "core/op/types.h"
-#include "core/run/request.h"
 #include "core/run/watch.h"
 
 /* The vector as a whole and this rank's share of the result, in elements. */

@@ -41,14 +41,6 @@ void *rcx_heap_grow(struct rcx_heap *heap, void *ptr, size_t old_bytes,
     return grown;
 }
 
-char *rcx_heap_strdup(struct rcx_heap *heap, const char *text)
-{
-    const size_t bytes = strlen(text) + 1;
-    char *copy = rcx_heap_alloc(heap, bytes);
-
-    return copy ? memcpy(copy, text, bytes) : NULL;
-}
-
 void rcx_heap_free(struct rcx_heap *heap, void *ptr)
 {
     if (!ptr)

@@ -24,7 +24,6 @@ void *rcx_heap_zalloc(struct rcx_heap *heap, size_t bytes);
 /* Grow a block from old_bytes to new_bytes; ptr stays valid on failure. */
 void *rcx_heap_grow(struct rcx_heap *heap, void *ptr, size_t old_bytes,
                     size_t new_bytes);
-char *rcx_heap_strdup(struct rcx_heap *heap, const char *text);
 void rcx_heap_free(struct rcx_heap *heap, void *ptr); /* NULL is fine */
 
 #endif

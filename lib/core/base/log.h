@@ -24,7 +24,6 @@ void rcx_log_line(const struct rcx_log *log, rcx_log_level_t level,
 
 #define rcx_warn(log, ...) rcx_log_line(log, RCX_LOG_WARN, __VA_ARGS__)
 #define rcx_info(log, ...) rcx_log_line(log, RCX_LOG_INFO, __VA_ARGS__)
-#define rcx_debug(log, ...) rcx_log_line(log, RCX_LOG_DEBUG, __VA_ARGS__)
 
 /* Log an error and evaluate to its status: return rcx_fail(log, RCX_ERR_...) */
 #define rcx_fail(log, status, ...) \

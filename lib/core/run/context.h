@@ -66,7 +66,6 @@ struct rcx_context {
     uint64_t live_comms;       /* of users */
     unsigned spin;             /* empty polls before the core is yielded */
     unsigned polls;            /* of them in a row, before anything else */
-    unsigned local_size;
     struct rcx_request *free_requests;
     struct rcx_request_slab *request_slabs;
     uint64_t live_requests;    /* of users */

@@ -94,9 +94,9 @@ static void barrier_on_sim(struct job *job)
 
     for (int i = 0; i < job->size; i++) {
         struct rcx_comm *internal = job->contexts[i]->internal;
-        struct rcx_entry *entry;
+        struct rcx_program *entry;
 
-        if (rcx_entry_get(internal, &call, &entry) == RCX_OK &&
+        if (rcx_program_get(internal, &call, &entry) == RCX_OK &&
             rcx_request_new(internal, entry, NULL, NULL, &requests[i]) ==
                 RCX_OK)
             rcx_request_launch(requests[i]);
@@ -168,7 +168,7 @@ static void set_forced(struct job *job, enum rcx_coll coll,
 {
     for (int i = 0; i < job->size; i++) {
         job->contexts[i]->config.forced[coll] = *forced;
-        rcx_plan_cache_clear(job->contexts[i]->world);
+        rcx_cache_clear(job->contexts[i]->world);
     }
 }
 

@@ -320,7 +320,7 @@ static rcx_status_t start(struct call *c, int rank, rcx_request_t **request_p)
 /* The order level that the algorithm stated for the call just made. */
 static rcx_order_t stated_level(const struct call *c)
 {
-    const struct rcx_entry *e =
+    const struct rcx_program *e =
         rcx_world(c->job->contexts[0])->cache.recent;
     struct rcx_shape s = {
         .coll = c->algo->coll, .size = c->job->size, .root = c->root,

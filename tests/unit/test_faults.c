@@ -253,7 +253,7 @@ static const char *verdict(const struct trial *t)
 /* Plans have as many pins as they have executions that were given up. */
 static void check_pins(const struct rcx_context *context)
 {
-    const struct rcx_entry *e = context->world->cache.recent;
+    const struct rcx_program *e = context->world->cache.recent;
     uint64_t pins = 0, given_up = 0;
 
     for (; e; e = e->older)

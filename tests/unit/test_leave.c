@@ -220,10 +220,10 @@ static rcx_request_t *come_to_a_meeting(struct rcx_context *context)
     const struct rcx_call barrier = {.coll = RCX_COLL_BARRIER,
                                      .type = RCX_BYTE, .op = RCX_BOR,
                                      .internal = true};
-    struct rcx_entry *entry;
+    struct rcx_program *entry;
     rcx_request_t *request;
 
-    assert_ok(rcx_entry_get(context->internal, &barrier, &entry));
+    assert_ok(rcx_program_get(context->internal, &barrier, &entry));
     assert_ok(rcx_request_new(context->internal, entry, NULL, NULL, &request));
     rcx_request_launch(request);
     return request;

@@ -60,7 +60,7 @@ static int entries(void)
 {
     int n = 0;
 
-    for (const struct rcx_entry *e = comm->cache.recent; e; e = e->older)
+    for (const struct rcx_program *e = comm->cache.recent; e; e = e->older)
         n++;
     return n;
 }
@@ -70,7 +70,7 @@ static void check_bytes(void)
 {
     size_t bytes = 0;
 
-    for (const struct rcx_entry *e = comm->cache.recent; e; e = e->older)
+    for (const struct rcx_program *e = comm->cache.recent; e; e = e->older)
         bytes += e->bytes;
     assert_int_equal(comm->cache.bytes, bytes);
 }
@@ -398,7 +398,7 @@ static void find_least(struct job *job)
         assert_ok(rcx_iallreduce(i ? (void *)&given[i] : RCX_IN_PLACE,
                                  &least[i], 1, RCX_INT32, RCX_MIN,
                                  world_of(job, i), &requests[i]));
-        assert_false(requests[i]->entry->call.internal);
+        assert_false(requests[i]->program->call.internal);
     }
     assert_ok(job_wait(job, requests));
     for (int i = 0; i < job->size; i++) {

@@ -137,7 +137,7 @@ static void a_freed_type_is_refused_though_it_was_used_before(void **state)
 /* Handles come again at last; what was made for the first owner does not. */
 static void a_handle_that_comes_again_means_the_new_op(void **state)
 {
-    struct rcx_entry *entry;
+    struct rcx_program *entry;
     rcx_op_t first = create_op(1), op = first;
     const struct rcx_call call = {.coll = RCX_COLL_ALLREDUCE, .type = RCX_INT32,
                                   .op = first, .count = 4};
@@ -152,9 +152,9 @@ static void a_handle_that_comes_again_means_the_new_op(void **state)
         assert_ok(rcx_op_free(context, &op));
     }
     assert_int_equal(op, first);
-    assert_ok(rcx_entry_get(comm, &call, &entry));
+    assert_ok(rcx_program_get(comm, &call, &entry));
     assert_int_equal((intptr_t)entry->combine.reducer.arg, 2);
-    rcx_entry_unpin(comm, entry);
+    rcx_program_unpin(comm, entry);
     assert_ok(rcx_op_free(context, &op));
 }
 

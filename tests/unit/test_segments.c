@@ -201,7 +201,7 @@ static void segments_show_in_the_algorithm(void **state)
     calls_make(&c, true);
     assert_string_equal(rcx_request_method(c.requests[1]),
                         "pairwise:segment=240,window=2");
-    assert_int_equal(c.requests[1]->entry->segments, 10);
+    assert_int_equal(c.requests[1]->program->segments, 10);
     calls_start(&c);
     calls_wait(&c, RCX_OK);
     calls_check(&c);

@@ -133,7 +133,7 @@ static rcx_status_t check(const struct rcx_arguments *a, struct extent *e,
 /* Check everything and find the plan, or compile it. */
 rcx_status_t rcx_call_look_up(const struct rcx_arguments *a,
                               struct rcx_buffers *b,
-                              struct rcx_entry **entry_p)
+                              struct rcx_program **program_p)
 {
     struct rcx_call call = {.coll = (uint8_t)a->coll, .type = a->type, .op = a->op,
                             .root = a->root, .irregular = a->irregular,
@@ -145,22 +145,22 @@ rcx_status_t rcx_call_look_up(const struct rcx_arguments *a,
         return status;
     call.count = e.in_count;
     call.alias = (uint8_t)b->alias;
-    return rcx_entry_get(a->comm, &call, entry_p);
+    return rcx_program_get(a->comm, &call, program_p);
 }
 
 static rcx_status_t make_request(const struct rcx_arguments *a, bool persistent,
                                  rcx_request_t **request_p)
 {
     struct rcx_request *request;
-    struct rcx_entry *entry;
+    struct rcx_program *program;
     struct rcx_buffers b;
     rcx_status_t status;
 
     if (!request_p)
         return rcx_missing(log_of(a), "request_p");
-    status = rcx_call_resolve(a, &b, &entry);
+    status = rcx_call_resolve(a, &b, &program);
     if (status == RCX_OK)
-        status = rcx_request_new(a->comm, entry, b.in, b.out, &request);
+        status = rcx_request_new(a->comm, program, b.in, b.out, &request);
     if (status != RCX_OK)
         return status;
     request->persistent = persistent;

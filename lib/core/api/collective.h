@@ -37,7 +37,7 @@ struct rcx_buffers {
 /* Check everything and find the plan, pinned, or compile it. */
 rcx_status_t rcx_call_look_up(const struct rcx_arguments *a,
                               struct rcx_buffers *b,
-                              struct rcx_entry **entry_p);
+                              struct rcx_program **program_p);
 
 /* Neither NULL nor RCX_IN_PLACE, which lies in front of it. */
 static inline bool rcx_is_buffer(const void *p)
@@ -52,7 +52,7 @@ static inline bool rcx_is_buffer(const void *p)
  */
 __attribute__((always_inline)) static inline bool
 rcx_call_is_repeated(const struct rcx_arguments *a,
-                     const struct rcx_entry *last, struct rcx_buffers *b)
+                     const struct rcx_program *last, struct rcx_buffers *b)
 {
     struct rcx_call call = {.coll = (uint8_t)a->coll, .type = a->type,
                             .op = a->op, .root = a->root, .count = a->count};
@@ -77,20 +77,20 @@ rcx_call_is_repeated(const struct rcx_arguments *a,
  * is wrong. */
 __attribute__((always_inline)) static inline rcx_status_t
 rcx_call_resolve(const struct rcx_arguments *a, struct rcx_buffers *b,
-                 struct rcx_entry **entry_p)
+                 struct rcx_program **program_p)
 {
-    const struct rcx_entry *last = a->comm->cache.recent;
+    const struct rcx_program *last = a->comm->cache.recent;
 
     if (a->comm->failed != RCX_OK)
         return RCX_ERR_COMM_FAILED;
     if (last && rcx_call_is_repeated(a, last, b)) {
-        *entry_p = rcx_entry_repeat(a->comm);
+        *program_p = rcx_program_repeat(a->comm);
         return RCX_OK;
     }
 
     const struct rcx_arguments copy = *a; /* so that a's own are in registers */
 
-    return rcx_call_look_up(&copy, b, entry_p);
+    return rcx_call_look_up(&copy, b, program_p);
 }
 
 __attribute__((always_inline)) static inline rcx_status_t
@@ -104,15 +104,15 @@ rcx_call_enter(const struct rcx_arguments *a)
 __attribute__((always_inline)) static inline rcx_status_t
 rcx_call_blocking(const struct rcx_arguments *a)
 {
-    struct rcx_entry *entry;
+    struct rcx_program *program;
     struct rcx_buffers b;
     rcx_status_t status = rcx_call_enter(a);
 
     if (status != RCX_OK)
         return status;
-    status = rcx_call_resolve(a, &b, &entry);
+    status = rcx_call_resolve(a, &b, &program);
     if (status == RCX_OK)
-        status = rcx_request_run(a->comm, entry, b.in, b.out);
+        status = rcx_request_run(a->comm, program, b.in, b.out);
     rcx_comm_leave(a->comm);
     return status;
 }

@@ -112,8 +112,8 @@ static rcx_status_t release(struct rcx_request *r)
     if (r->state == RCX_REQUEST_ACTIVE)
         return rcx_fail(&context->log, RCX_ERR_BUSY,
                         "request=%p: is active; wait for it first", (void *)r);
-    rcx_registry_pin(&context->registry, r->entry->record.type,
-                     r->entry->record.op, -1);
+    rcx_registry_pin(&context->registry, r->program->record.type,
+                     r->program->record.op, -1);
     comm->live_requests--;
     context->live_requests--;
     rcx_request_delete(r);
@@ -159,6 +159,6 @@ rcx_status_t rcx_request_set_callback(rcx_request_t *request,
 const char *rcx_request_method(const rcx_request_t *request)
 {
     return request && request->state != RCX_REQUEST_FREE
-               ? request->entry->text
+               ? request->program->text
                : NULL;
 }

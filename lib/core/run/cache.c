@@ -2,13 +2,13 @@
 #include "core/run/cache.h"
 
 
-static void unlink_by_use(struct rcx_plan_cache *cache, struct rcx_entry *e)
+static void unlink_by_use(struct rcx_program_cache *cache, struct rcx_program *e)
 {
     *(e->newer ? &e->newer->older : &cache->recent) = e->older;
     *(e->older ? &e->older->newer : &cache->oldest) = e->newer;
 }
 
-static void link_newest(struct rcx_plan_cache *cache, struct rcx_entry *e)
+static void link_newest(struct rcx_program_cache *cache, struct rcx_program *e)
 {
     e->newer = NULL;
     e->older = cache->recent;
@@ -16,10 +16,10 @@ static void link_newest(struct rcx_plan_cache *cache, struct rcx_entry *e)
     cache->recent = e;
 }
 
-static void evict(struct rcx_comm *comm, struct rcx_entry *e)
+static void evict(struct rcx_comm *comm, struct rcx_program *e)
 {
-    struct rcx_plan_cache *cache = &comm->cache;
-    struct rcx_entry **link = &cache->buckets[e->hash % RCX_PLAN_BUCKETS];
+    struct rcx_program_cache *cache = &comm->cache;
+    struct rcx_program **link = &cache->buckets[e->hash % RCX_CACHE_BUCKETS];
 
     while (*link != e)
         link = &(*link)->chain;
@@ -27,17 +27,17 @@ static void evict(struct rcx_comm *comm, struct rcx_entry *e)
     unlink_by_use(cache, e);
     cache->bytes -= e->bytes;
     cache->evictions++;
-    rcx_entry_free(comm, e);
+    rcx_program_free(comm, e);
 }
 
-/* Down to the limit, but for pinned entries and the one in use. */
-void rcx_plan_cache_shrink(struct rcx_comm *comm)
+/* Down to the limit, but for pinned programs and the one in use. */
+void rcx_cache_shrink(struct rcx_comm *comm)
 {
     const size_t limit = comm->context->config.plan_cache_bytes;
-    struct rcx_entry *e = comm->cache.oldest;
+    struct rcx_program *e = comm->cache.oldest;
 
     while (e && comm->cache.bytes > limit) {
-        struct rcx_entry *newer = e->newer;
+        struct rcx_program *newer = e->newer;
 
         if (e->pins == 0)
             evict(comm, e);
@@ -45,14 +45,14 @@ void rcx_plan_cache_shrink(struct rcx_comm *comm)
     }
 }
 
-void rcx_plan_cache_clear(struct rcx_comm *comm)
+void rcx_cache_clear(struct rcx_comm *comm)
 {
     while (comm->cache.oldest)
         evict(comm, comm->cache.oldest);
 }
 
 /* Requests may go on with it; no call finds it, since 0 is no type and no op. */
-static void forget(struct rcx_comm *comm, struct rcx_entry *e,
+static void forget(struct rcx_comm *comm, struct rcx_program *e,
                    rcx_datatype_t type, rcx_op_t op)
 {
     if (e->pins == 0) {
@@ -65,13 +65,13 @@ static void forget(struct rcx_comm *comm, struct rcx_entry *e,
         e->call.op = 0;
 }
 
-void rcx_plan_cache_forget(struct rcx_comm *comm, rcx_datatype_t type,
+void rcx_cache_forget(struct rcx_comm *comm, rcx_datatype_t type,
                            rcx_op_t op)
 {
-    struct rcx_entry *e = comm->cache.oldest;
+    struct rcx_program *e = comm->cache.oldest;
 
     while (e) {
-        struct rcx_entry *newer = e->newer;
+        struct rcx_program *newer = e->newer;
 
         if (e->call.type == type || e->call.op == op)
             forget(comm, e, type, op);
@@ -80,12 +80,12 @@ void rcx_plan_cache_forget(struct rcx_comm *comm, rcx_datatype_t type,
 }
 
 static rcx_status_t insert(struct rcx_comm *comm, const struct rcx_call *call,
-                           uint64_t hash, struct rcx_entry **entry_p)
+                           uint64_t hash, struct rcx_program **program_p)
 {
-    struct rcx_plan_cache *cache = &comm->cache;
-    struct rcx_entry **bucket = &cache->buckets[hash % RCX_PLAN_BUCKETS];
-    struct rcx_entry *e;
-    const rcx_status_t status = rcx_entry_compile(comm, call, &e);
+    struct rcx_program_cache *cache = &comm->cache;
+    struct rcx_program **bucket = &cache->buckets[hash % RCX_CACHE_BUCKETS];
+    struct rcx_program *e;
+    const rcx_status_t status = rcx_program_compile(comm, call, &e);
 
     if (status != RCX_OK)
         return status;
@@ -95,33 +95,33 @@ static rcx_status_t insert(struct rcx_comm *comm, const struct rcx_call *call,
     *bucket = e;
     link_newest(cache, e);
     e->pins = 1;
-    rcx_plan_cache_shrink(comm);
-    *entry_p = e;
+    rcx_cache_shrink(comm);
+    *program_p = e;
     return RCX_OK;
 }
 
-rcx_status_t rcx_entry_get(struct rcx_comm *comm, const struct rcx_call *call,
-                           struct rcx_entry **entry_p)
+rcx_status_t rcx_program_get(struct rcx_comm *comm, const struct rcx_call *call,
+                           struct rcx_program **program_p)
 {
-    struct rcx_plan_cache *cache = &comm->cache;
-    struct rcx_entry *e = cache->recent;
+    struct rcx_program_cache *cache = &comm->cache;
+    struct rcx_program *e = cache->recent;
 
     if (!e || !rcx_call_is_same(&e->call, e->displs, call, comm->size)) {
         const uint64_t hash = rcx_call_hash(call, comm->size);
 
-        e = cache->buckets[hash % RCX_PLAN_BUCKETS];
+        e = cache->buckets[hash % RCX_CACHE_BUCKETS];
         while (e && (e->hash != hash ||
                      !rcx_call_is_same(&e->call, e->displs, call, comm->size)))
             e = e->chain;
         if (!e) {
             cache->misses++;
-            return insert(comm, call, hash, entry_p);
+            return insert(comm, call, hash, program_p);
         }
         unlink_by_use(cache, e);
         link_newest(cache, e);
     }
     cache->hits++;
     e->pins++;
-    *entry_p = e;
+    *program_p = e;
     return RCX_OK;
 }

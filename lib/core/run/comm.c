@@ -127,7 +127,7 @@ void rcx_comm_delete(struct rcx_comm *comm)
         return;
     context = comm->context;
     comm->magic = 0;
-    rcx_plan_cache_clear(comm);
+    rcx_cache_clear(comm);
     rcx_roll_free(comm);
     rcx_recorder_free(&comm->recorder);
     rcx_heap_free(&context->heap, comm->why);
@@ -161,13 +161,13 @@ void rcx_comm_slots_free(struct rcx_context *context)
 rcx_status_t rcx_comm_run(struct rcx_comm *comm, const struct rcx_call *call,
                           const void *in, void *out)
 {
-    struct rcx_entry *entry;
+    struct rcx_program *program;
     rcx_status_t status =
         comm->failed == RCX_OK ? RCX_OK : RCX_ERR_COMM_FAILED;
 
     if (status == RCX_OK)
-        status = rcx_entry_get(comm, call, &entry);
-    return status == RCX_OK ? rcx_request_run(comm, entry, in, out) : status;
+        status = rcx_program_get(comm, call, &program);
+    return status == RCX_OK ? rcx_request_run(comm, program, in, out) : status;
 }
 
 rcx_status_t rcx_comm_barrier(struct rcx_comm *comm)

@@ -38,7 +38,7 @@ struct rcx_comm {
     uint64_t patience_ns;      /* of who waits without a deadline */
     uint64_t warned;           /* of the wait in the call of this number */
     struct rcx_recorder recorder;
-    struct rcx_plan_cache cache;
+    struct rcx_program_cache cache;
 };
 
 enum {

@@ -5,7 +5,7 @@
 #include "core/op/types.h"
 #include "core/run/request.h"
 
-static void print_operands(const struct rcx_entry *e, char *text, size_t bytes)
+static void print_operands(const struct rcx_program *e, char *text, size_t bytes)
 {
     const struct rcx_type_info *type = rcx_type_predefined(e->record.type);
     const struct rcx_op_info *op = rcx_op_predefined(e->record.op);
@@ -20,7 +20,7 @@ static void print_operands(const struct rcx_entry *e, char *text, size_t bytes)
 }
 
 /* "reduce of 24 int64, sum, root 1" */
-static int print_call(const struct rcx_entry *e, char *text, size_t bytes)
+static int print_call(const struct rcx_program *e, char *text, size_t bytes)
 {
     char operands[96] = "", root[24] = "";
 
@@ -39,19 +39,19 @@ static rcx_log_level_t level_of(int rank)
     return rank == 0 ? RCX_LOG_INFO : RCX_LOG_DEBUG;
 }
 
-void rcx_entry_describe(const struct rcx_comm *comm,
-                        const struct rcx_entry *entry)
+void rcx_program_describe(const struct rcx_comm *comm,
+                        const struct rcx_program *program)
 {
     const struct rcx_log *log = &comm->context->log;
     const rcx_log_level_t level =
-        entry->call.internal ? RCX_LOG_DEBUG : level_of(comm->rank);
+        program->call.internal ? RCX_LOG_DEBUG : level_of(comm->rank);
     char call[RCX_CALL_TEXT];
 
     if (level > log->level)
         return;
-    print_call(entry, call, sizeof call);
+    print_call(program, call, sizeof call);
     rcx_log_line(log, level, "%s on communicator %u of %d: %s", call, comm->id,
-                 comm->size, entry->text);
+                 comm->size, program->text);
 }
 
 static void describe_waiting(const struct rcx_context *context, char *text,
@@ -96,7 +96,7 @@ void rcx_context_describe(const struct rcx_context *context)
 const char *rcx_request_print(const struct rcx_request *r,
                               char text[RCX_CALL_TEXT])
 {
-    const int used = print_call(r->entry, text, RCX_CALL_TEXT);
+    const int used = print_call(r->program, text, RCX_CALL_TEXT);
 
     snprintf(text + used, RCX_CALL_TEXT - (size_t)used,
              ", number %llu on communicator %u",

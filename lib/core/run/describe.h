@@ -27,7 +27,7 @@ const char *rcx_request_print(const struct rcx_request *r,
  * tells, of RCX's own calls, too.
  */
 void rcx_context_describe(const struct rcx_context *context);
-void rcx_entry_describe(const struct rcx_comm *comm,
-                        const struct rcx_entry *entry);
+void rcx_program_describe(const struct rcx_comm *comm,
+                        const struct rcx_program *program);
 
 #endif

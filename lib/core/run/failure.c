@@ -120,7 +120,7 @@ static void free_abandoned(struct rcx_context *context, struct rcx_exec *x)
     if (!piece->owns_scratch)
         rcx_scratch_put(context, x->base[RCX_BUFFER_TMP],
                         piece->scratch_bytes);
-    piece->entry->pins--;
+    piece->program->pins--;
     rcx_heap_free(&context->heap, x);
 }
 
@@ -128,7 +128,7 @@ static void abandon(struct rcx_context *context, struct rcx_exec *x)
 {
     const struct rcx_piece *piece = x->home;
 
-    piece->entry->pins++;
+    piece->program->pins++;
     context->abandoned_receives += rcx_exec_under_way(x, RCX_STEP_RECV);
     rcx_exec_abandon(x);
     if (x->steps_left == 0) {

@@ -52,7 +52,7 @@ static struct rcx_exec *new_exec(struct rcx_comm *comm,
 {
     const struct rcx_exec_setting setting = {
         .transport = comm->context->transport,
-        .reducer = &piece->entry->combine.reducer,
+        .reducer = &piece->program->combine.reducer,
         .layout = comm->context->layout, .endpoints = comm->ranks,
         .rank = rcx_comm_context_rank(comm, comm->rank)};
     const size_t bytes = (rcx_exec_bytes(piece->plan) + 63) & ~(size_t)63;

@@ -14,7 +14,7 @@
 
 enum { OWN_SCRATCH = 4096, LIGHTEST = RCX_AHEAD / 64 };
 
-void rcx_entry_free(struct rcx_comm *comm, struct rcx_entry *e)
+void rcx_program_free(struct rcx_comm *comm, struct rcx_program *e)
 {
     struct rcx_heap *heap = &comm->context->heap;
 
@@ -31,7 +31,7 @@ void rcx_entry_free(struct rcx_comm *comm, struct rcx_entry *e)
     rcx_heap_free(heap, e);
 }
 
-static void fill_displs(struct rcx_entry *e, const struct rcx_call *call,
+static void fill_displs(struct rcx_program *e, const struct rcx_call *call,
                         int size)
 {
     if (!call->irregular)
@@ -43,7 +43,7 @@ static void fill_displs(struct rcx_entry *e, const struct rcx_call *call,
 }
 
 /* Messages of credit_bytes and more get a credit. */
-static rcx_status_t build_piece(struct rcx_comm *comm, struct rcx_entry *e,
+static rcx_status_t build_piece(struct rcx_comm *comm, struct rcx_program *e,
                                 const struct rcx_shape *shape,
                                 struct rcx_piece *piece, size_t credit_bytes)
 {
@@ -62,7 +62,7 @@ static rcx_status_t build_piece(struct rcx_comm *comm, struct rcx_entry *e,
                         rcx_coll_name(shape->coll));
     if (status != RCX_OK)
         return status;
-    piece->entry = e;
+    piece->program = e;
     piece->out_count = rcx_row_out_count(&piece->row, shape);
     piece->scratch_bytes = piece->plan->scratch * shape->elem_bytes;
     piece->owns_scratch = piece->scratch_bytes <= OWN_SCRATCH;
@@ -71,7 +71,7 @@ static rcx_status_t build_piece(struct rcx_comm *comm, struct rcx_entry *e,
     return RCX_OK;
 }
 
-static void set_row(struct rcx_entry *e, struct rcx_cutter *cutter,
+static void set_row(struct rcx_program *e, struct rcx_cutter *cutter,
                     struct rcx_piece *piece)
 {
     size_t bytes;
@@ -86,7 +86,7 @@ static void set_row(struct rcx_entry *e, struct rcx_cutter *cutter,
 }
 
 /* A piece for each row of segments, which share its plan. */
-static rcx_status_t make_pieces(struct rcx_comm *comm, struct rcx_entry *e,
+static rcx_status_t make_pieces(struct rcx_comm *comm, struct rcx_program *e,
                                 const struct rcx_shape *shape)
 {
     struct rcx_heap *heap = &comm->context->heap;
@@ -113,7 +113,7 @@ static rcx_status_t make_pieces(struct rcx_comm *comm, struct rcx_entry *e,
     return e->pieces ? RCX_OK : RCX_ERR_NOMEM;
 }
 
-static rcx_status_t build_pieces(struct rcx_comm *comm, struct rcx_entry *e,
+static rcx_status_t build_pieces(struct rcx_comm *comm, struct rcx_program *e,
                                  const struct rcx_shape *shape)
 {
     rcx_status_t status = make_pieces(comm, e, shape);
@@ -134,7 +134,7 @@ static rcx_status_t build_pieces(struct rcx_comm *comm, struct rcx_entry *e,
  * Make the executions and the scratch that one operation may use at once, so
  * that a repeated call allocates nothing, however its segments are timed.
  */
-static rcx_status_t reserve(struct rcx_comm *comm, struct rcx_entry *e)
+static rcx_status_t reserve(struct rcx_comm *comm, struct rcx_program *e)
 {
     struct rcx_exec *taken[RCX_WINDOW_MAX] = {NULL};
     const unsigned window = e->method.window;
@@ -162,7 +162,7 @@ static rcx_status_t reserve(struct rcx_comm *comm, struct rcx_entry *e)
                            rcx_coll_name(e->call.coll));
 }
 
-static void describe(struct rcx_entry *e)
+static void describe(struct rcx_program *e)
 {
     const struct rcx_method *m = &e->method;
     char params[64];
@@ -178,7 +178,7 @@ static void describe(struct rcx_entry *e)
 }
 
 /* Differs where recvcounts do; 0: there are none. */
-int64_t rcx_entry_counts_hash(const struct rcx_entry *e, int size)
+int64_t rcx_program_counts_hash(const struct rcx_program *e, int size)
 {
     uint64_t hash = 1;
 
@@ -189,7 +189,7 @@ int64_t rcx_entry_counts_hash(const struct rcx_entry *e, int size)
     return (int64_t)(hash >> 1);
 }
 
-static uint32_t fingerprint(const struct rcx_entry *e)
+static uint32_t fingerprint(const struct rcx_program *e)
 {
     uint64_t hash = rcx_hash((uint64_t)e->call.coll, e->call.count);
 
@@ -197,7 +197,7 @@ static uint32_t fingerprint(const struct rcx_entry *e)
     return (uint32_t)(rcx_hash(hash, (uint32_t)e->call.root) >> 32);
 }
 
-static struct rcx_record record_of(const struct rcx_entry *e)
+static struct rcx_record record_of(const struct rcx_program *e)
 {
     return (struct rcx_record){
         .count = e->call.count, .segment = e->method.segment,
@@ -207,7 +207,7 @@ static struct rcx_record record_of(const struct rcx_entry *e)
 }
 
 static rcx_status_t compile(struct rcx_comm *comm, const struct rcx_call *call,
-                            struct rcx_entry *e)
+                            struct rcx_program *e)
 {
     struct rcx_context *context = comm->context;
     const uint64_t window = rcx_tag_sequence_window(&context->layout) / 2;
@@ -258,13 +258,13 @@ static rcx_status_t compile(struct rcx_comm *comm, const struct rcx_call *call,
     return status == RCX_OK ? reserve(comm, e) : status;
 }
 
-rcx_status_t rcx_entry_compile(struct rcx_comm *comm,
+rcx_status_t rcx_program_compile(struct rcx_comm *comm,
                                const struct rcx_call *call,
-                               struct rcx_entry **entry_p)
+                               struct rcx_program **program_p)
 {
     const size_t displs = call->irregular ? (size_t)comm->size + 1 : 0;
-    const size_t bytes = sizeof(struct rcx_entry) + displs * sizeof(size_t);
-    struct rcx_entry *e = rcx_heap_zalloc(&comm->context->heap, bytes);
+    const size_t bytes = sizeof(struct rcx_program) + displs * sizeof(size_t);
+    struct rcx_program *e = rcx_heap_zalloc(&comm->context->heap, bytes);
     rcx_status_t status;
 
     if (!e)
@@ -273,10 +273,10 @@ rcx_status_t rcx_entry_compile(struct rcx_comm *comm,
     e->bytes = bytes;
     status = compile(comm, call, e);
     if (status != RCX_OK) {
-        rcx_entry_free(comm, e);
+        rcx_program_free(comm, e);
         return status;
     }
-    rcx_entry_describe(comm, e);
-    *entry_p = e;
+    rcx_program_describe(comm, e);
+    *program_p = e;
     return RCX_OK;
 }

@@ -13,7 +13,7 @@ struct rcx_comm;
 
 /* The plan that a row of segments shares, and its executions. */
 struct rcx_piece {
-    struct rcx_entry *entry;
+    struct rcx_program *program;
     struct rcx_row row;
     uint64_t end; /* the first segment behind the row */
     struct rcx_piece *credited; /* the same with a credit for every message,
@@ -27,7 +27,7 @@ struct rcx_piece {
 };
 
 /* A call's shape compiled: kept in the communicator's plan cache. */
-struct rcx_entry {
+struct rcx_program {
     struct rcx_call call;
     uint64_t hash;
     struct rcx_method method;
@@ -47,8 +47,8 @@ struct rcx_entry {
     uint64_t tag;  /* communicator and fingerprint */
     uint32_t pins; /* requests that hold it */
     size_t bytes;
-    struct rcx_entry *chain;          /* of its hash bucket */
-    struct rcx_entry *newer, *older;  /* by last use */
+    struct rcx_program *chain;          /* of its hash bucket */
+    struct rcx_program *newer, *older;  /* by last use */
     char text[128];                   /* the method, for people */
     size_t displs[];                  /* size + 1 where irregular */
 };
@@ -61,22 +61,22 @@ struct rcx_entry {
 enum { RCX_AHEAD = 64 << 10 };
 
 /* What a communicator keeps of them; see cache.h. */
-enum { RCX_PLAN_BUCKETS = 256 };
+enum { RCX_CACHE_BUCKETS = 256 };
 
-struct rcx_plan_cache {
-    struct rcx_entry *buckets[RCX_PLAN_BUCKETS];
-    struct rcx_entry *recent; /* by last use: newest */
-    struct rcx_entry *oldest;
+struct rcx_program_cache {
+    struct rcx_program *buckets[RCX_CACHE_BUCKETS];
+    struct rcx_program *recent; /* by last use: newest */
+    struct rcx_program *oldest;
     size_t bytes;
     uint64_t hits, misses, evictions;
 };
 
 /* Compile call for comm; without what a cache adds. Errors are logged. */
-rcx_status_t rcx_entry_compile(struct rcx_comm *comm,
+rcx_status_t rcx_program_compile(struct rcx_comm *comm,
                                const struct rcx_call *call,
-                               struct rcx_entry **entry_p);
-void rcx_entry_free(struct rcx_comm *comm, struct rcx_entry *entry);
+                               struct rcx_program **program_p);
+void rcx_program_free(struct rcx_comm *comm, struct rcx_program *program);
 /* Differs where recvcounts do; 0: there are none. */
-int64_t rcx_entry_counts_hash(const struct rcx_entry *entry, int size);
+int64_t rcx_program_counts_hash(const struct rcx_program *program, int size);
 
 #endif

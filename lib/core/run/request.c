@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Requests: one operation each, carried out as a row of segments of which a
- * window is in flight. Blocking is start and wait; persistent keeps the entry.
+ * window is in flight. Blocking is start and wait; persistent keeps the program.
  *
  * Each segment takes a sequence number of the communicator. Numbers repeat
  * after the tag's sequence window, so an operation stalls while a segment that
@@ -66,30 +66,30 @@ static void return_to_pool(struct rcx_context *context, struct rcx_request *r)
 }
 
 static rcx_status_t prepare(struct rcx_request *r, struct rcx_comm *comm,
-                            struct rcx_entry *entry, const void *in, void *out)
+                            struct rcx_program *program, const void *in, void *out)
 {
     r->comm = comm;
-    r->entry = entry;
+    r->program = program;
     r->in = (char *)in;
     r->out = out;
     r->callback = NULL;
-    r->total = entry->segments;
-    r->has_rounds = entry->has_rounds;
+    r->total = program->segments;
+    r->has_rounds = program->has_rounds;
     return r->has_rounds ? rcx_rounds_prepare(r) : RCX_OK;
 }
 
 static void let_go(struct rcx_request *r)
 {
-    rcx_entry_unpin(r->comm, r->entry);
+    rcx_program_unpin(r->comm, r->program);
     if (!r->has_rounds)
         return;
     if (r->opening)
-        rcx_entry_unpin(r->comm, r->opening);
+        rcx_program_unpin(r->comm, r->opening);
     if (r->closing)
-        rcx_entry_unpin(r->comm, r->closing);
+        rcx_program_unpin(r->comm, r->closing);
 }
 
-rcx_status_t rcx_request_new(struct rcx_comm *comm, struct rcx_entry *entry,
+rcx_status_t rcx_request_new(struct rcx_comm *comm, struct rcx_program *program,
                              const void *in, void *out,
                              struct rcx_request **request_p)
 {
@@ -98,11 +98,11 @@ rcx_status_t rcx_request_new(struct rcx_comm *comm, struct rcx_entry *entry,
     rcx_status_t status;
 
     if (!r) {
-        rcx_entry_unpin(comm, entry);
+        rcx_program_unpin(comm, program);
         return rcx_fail(&context->log, RCX_ERR_NOMEM,
                         "no memory for a request");
     }
-    status = prepare(r, comm, entry, in, out);
+    status = prepare(r, comm, program, in, out);
     if (status != RCX_OK) {
         let_go(r);
         return_to_pool(context, r);
@@ -115,11 +115,11 @@ rcx_status_t rcx_request_new(struct rcx_comm *comm, struct rcx_entry *entry,
     return RCX_OK;
 }
 
-rcx_status_t rcx_request_run(struct rcx_comm *comm, struct rcx_entry *entry,
+rcx_status_t rcx_request_run(struct rcx_comm *comm, struct rcx_program *program,
                              const void *in, void *out)
 {
     struct rcx_request r;
-    rcx_status_t status = prepare(&r, comm, entry, in, out);
+    rcx_status_t status = prepare(&r, comm, program, in, out);
 
     r.waits_inside = true;
     if (status == RCX_OK) {
@@ -156,7 +156,7 @@ static bool has_number(const struct rcx_request *r)
 
     if (number >= comm->sequence_limit && !comm->judged) {
         const struct rcx_request *first = comm->first;
-        const uint64_t in_flight = first->entry->method.window;
+        const uint64_t in_flight = first->program->method.window;
         const uint64_t oldest =
             first->sequence +
             (first->launched > in_flight ? first->launched - in_flight : 0);
@@ -176,7 +176,7 @@ static struct rcx_exec **slot_of(struct rcx_request *r, uint64_t segment)
 /* Whether all segments that a window ago began are over. */
 static bool has_slot(struct rcx_request *r, uint64_t segment)
 {
-    const unsigned window = r->entry->method.window;
+    const unsigned window = r->program->method.window;
 
     return segment < window || !*slot_of(r, segment - window);
 }
@@ -194,13 +194,13 @@ static uint64_t segment_at(const struct rcx_request *r, uint64_t stage)
 
 static bool is_closing(const struct rcx_request *r, uint64_t stage)
 {
-    return r->has_rounds && segment_at(r, stage) == r->entry->segments;
+    return r->has_rounds && segment_at(r, stage) == r->program->segments;
 }
 
 static struct rcx_piece *piece_of(const struct rcx_request *r, uint64_t stage)
 {
     const uint64_t segment = segment_at(r, stage);
-    struct rcx_piece *piece = r->entry->pieces;
+    struct rcx_piece *piece = r->program->pieces;
 
     if (is_opening(r, stage))
         return r->opening->pieces;
@@ -218,7 +218,7 @@ static size_t offset_of(const struct rcx_piece *piece, uint64_t segment)
     const uint64_t number = segment - (piece->end - row->segments);
 
     return (row->first + number * row->width) *
-           piece->entry->combine.reducer.elem_bytes;
+           piece->program->combine.reducer.elem_bytes;
 }
 
 /*
@@ -267,11 +267,11 @@ static struct rcx_exec *prepare_segment(struct rcx_request *r, uint64_t segment)
         return NULL;
     x->owner = r;
     x->segment = segment;
-    x->tag_base = (piece->entry->tag ^ r->mark) |
+    x->tag_base = (piece->program->tag ^ r->mark) |
                   rcx_tag_sequence(&x->layout, r->sequence + segment);
-    if (piece->entry != r->entry) {
+    if (piece->program != r->program) {
         x->base[RCX_BUFFER_IN] = x->base[RCX_BUFFER_OUT] = (char *)x->own;
-        if (piece->entry == r->opening)
+        if (piece->program == r->opening)
             open_round(r, check_of(x));
         else
             *verdict_of(x) = r->status;
@@ -326,7 +326,7 @@ static void end_round(struct rcx_request *r, struct rcx_exec *x)
 {
     const struct rcx_piece *piece = x->home;
 
-    if (piece->entry == r->opening) {
+    if (piece->program == r->opening) {
         r->comm->judged = NULL;
         judge(r, check_of(x));
         unstall(r->comm);
@@ -340,7 +340,7 @@ static void record(struct rcx_request *r)
 {
     if (r->is_recorded)
         return;
-    r->record = rcx_recorder_begin(&r->comm->recorder, &r->entry->record,
+    r->record = rcx_recorder_begin(&r->comm->recorder, &r->program->record,
                                    rcx_request_number(r), r->begin);
     r->is_recorded = true;
 }
@@ -373,10 +373,10 @@ static void finish_segment(struct rcx_request *r, struct rcx_exec *x)
     }
     if (r->status == RCX_OK)
         r->status = x->status;
-    if (piece->entry != r->entry && r->status == RCX_OK)
+    if (piece->program != r->program && r->status == RCX_OK)
         end_round(r, x);
-    if (piece->entry->combine.finish && x->status == RCX_OK)
-        piece->entry->combine.finish(x->base[RCX_BUFFER_OUT], piece->out_count,
+    if (piece->program->combine.finish && x->status == RCX_OK)
+        piece->program->combine.finish(x->base[RCX_BUFFER_OUT], piece->out_count,
                                      r->comm->size);
     rcx_exec_put(r->comm, x);
     *slot_of(r, x->segment) = NULL;
@@ -532,9 +532,9 @@ void rcx_request_launch(struct rcx_request *r)
     r->timeout_ns = comm->timeout_ns;
     r->sequence = comm->sequence;
     comm->sequence += r->total;
-    if (r->entry->one_way) {
+    if (r->program->one_way) {
         r->ahead = comm->ahead;
-        comm->ahead += r->entry->weight;
+        comm->ahead += r->program->weight;
     }
     comm->mark = (comm->mark - comm->mark_mask) & comm->mark_mask;
     r->mark = comm->mark;

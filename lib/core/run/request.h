@@ -16,7 +16,7 @@ struct rcx_request {
     bool persistent;
     rcx_status_t status;
     struct rcx_comm *comm;
-    struct rcx_entry *entry;
+    struct rcx_program *program;
     char *in, *out;
     uint64_t begin;     /* ticks */
     uint64_t record;    /* its number in the recorder */
@@ -31,8 +31,8 @@ struct rcx_request {
     uint64_t total;
     struct rcx_exec *slots[RCX_WINDOW_MAX]; /* segments in flight */
     bool has_rounds;           /* else neither of: */
-    struct rcx_entry *opening; /* of the round in which ranks compare calls */
-    struct rcx_entry *closing; /* of the round in which ranks agree */
+    struct rcx_program *opening; /* of the round in which ranks compare calls */
+    struct rcx_program *closing; /* of the round in which ranks agree */
     struct rcx_request *next;  /* of the communicator's active ones */
     struct rcx_request **link; /* what points here: next, or first */
     struct rcx_request *free_next;
@@ -41,13 +41,13 @@ struct rcx_request {
     struct rcx_request *called_next;
 };
 
-/* Takes over the caller's pin of entry, also on failure. */
-rcx_status_t rcx_request_new(struct rcx_comm *comm, struct rcx_entry *entry,
+/* Takes over the caller's pin of program, also on failure. */
+rcx_status_t rcx_request_new(struct rcx_comm *comm, struct rcx_program *program,
                              const void *in, void *out,
                              struct rcx_request **request_p);
 void rcx_request_delete(struct rcx_request *request);
 /* A whole operation; takes over the pin, too. */
-rcx_status_t rcx_request_run(struct rcx_comm *comm, struct rcx_entry *entry,
+rcx_status_t rcx_request_run(struct rcx_comm *comm, struct rcx_program *program,
                              const void *in, void *out);
 /* Start it; complete at once or by rcx_context_progress(). */
 void rcx_request_launch(struct rcx_request *request);

@@ -14,14 +14,14 @@ static rcx_status_t prepare_closing(struct rcx_request *r)
         .type = RCX_INT32, .op = RCX_MIN, .count = 1, .internal = true};
 
     r->total++;
-    return rcx_entry_get(r->comm, &call, &r->closing);
+    return rcx_program_get(r->comm, &call, &r->closing);
 }
 
 struct rcx_check_record rcx_round_record_of(const struct rcx_request *r)
 {
     const struct rcx_comm *comm = r->comm;
-    const struct rcx_call *call = &r->entry->call;
-    const struct rcx_combine *c = &r->entry->combine;
+    const struct rcx_call *call = &r->program->call;
+    const struct rcx_combine *c = &r->program->combine;
     struct rcx_check_record record = {.rank = comm->rank};
 
     record.value[RCX_CHECK_NUMBER] = (int64_t)rcx_request_number(r);
@@ -29,7 +29,7 @@ struct rcx_check_record rcx_round_record_of(const struct rcx_request *r)
         call->internal ? RCX_COLL_COUNT : (int64_t)call->coll;
     record.value[RCX_CHECK_COUNT] = (int64_t)call->count;
     record.value[RCX_CHECK_COUNTS] =
-        rcx_entry_counts_hash(r->entry, comm->size);
+        rcx_program_counts_hash(r->program, comm->size);
     record.value[RCX_CHECK_TYPE] = rcx_type_predefined(call->type)
                                        ? rcx_type_canonical(call->type)
                                        : -(int64_t)c->reducer.elem_bytes;
@@ -49,7 +49,7 @@ static rcx_status_t prepare_opening(struct rcx_request *r)
         .internal = true};
 
     r->total++;
-    return rcx_entry_get(r->comm, &call, &r->opening);
+    return rcx_program_get(r->comm, &call, &r->opening);
 }
 
 rcx_status_t rcx_rounds_prepare(struct rcx_request *r)
@@ -57,9 +57,9 @@ rcx_status_t rcx_rounds_prepare(struct rcx_request *r)
     rcx_status_t status = RCX_OK;
 
     r->opening = r->closing = NULL;
-    if (r->entry->has_opening)
+    if (r->program->has_opening)
         status = prepare_opening(r);
-    if (r->entry->has_closing && status == RCX_OK)
+    if (r->program->has_closing && status == RCX_OK)
         status = prepare_closing(r);
     return status;
 }

@@ -24,8 +24,10 @@ rcx_status_t job_open(struct job *job, int size,
 {
     rcx_status_t status = RCX_OK;
 
-    *job = (struct job){.size = size, .threaded = options->threaded,
-                        .heap = RCX_HEAP_INIT, .sim_heap = RCX_HEAP_INIT};
+    *job = (struct job){.size = size,
+                        .threaded = options->threaded,
+                        .heap = RCX_HEAP_INIT,
+                        .sim_heap = RCX_HEAP_INIT};
     job->contexts = calloc((size_t)size, sizeof *job->contexts);
     job->inproc = rcx_inproc_create(&job->heap, size);
     if (!options->ucx)
@@ -35,12 +37,14 @@ rcx_status_t job_open(struct job *job, int size,
     for (int i = 0; i < size && status == RCX_OK; i++) {
         struct opening opening = {job, i};
         const struct rcx_boot_source source = {
-            .open = open_boot, .arg = &opening, .heap_budget = UINT64_MAX,
+            .open = open_boot,
+            .arg = &opening,
+            .heap_budget = UINT64_MAX,
             .layout = options->layout ? *options->layout : RCX_TAG_LAYOUT,
             .transport = job->sim ? rcx_sim_port(job->sim, i) : NULL};
 
-        status = rcx_context_create(options->params, &source,
-                                    &job->contexts[i]);
+        status =
+            rcx_context_create(options->params, &source, &job->contexts[i]);
     }
     return status;
 }
@@ -61,14 +65,13 @@ static void *run_visit(void *arg)
     return NULL;
 }
 
-void job_each(struct job *job,
-              void (*fn)(struct job *job, int rank, void *arg), void *arg)
+void job_each(struct job *job, void (*fn)(struct job *job, int rank, void *arg),
+              void *arg)
 {
     struct visit *visits = calloc((size_t)job->size, sizeof *visits);
 
     for (int i = 0; i < job->size; i++) {
-        visits[i] = (struct visit){
-            .job = job, .rank = i, .fn = fn, .arg = arg};
+        visits[i] = (struct visit){.job = job, .rank = i, .fn = fn, .arg = arg};
         if (pthread_create(&visits[i].thread, NULL, run_visit, &visits[i]))
             abort();
     }
@@ -88,8 +91,8 @@ static void finalize(struct job *job, int rank, void *arg)
  * here, so that what is left of finalize needs no network. */
 static void barrier_on_sim(struct job *job)
 {
-    const struct rcx_call call = {.coll = RCX_COLL_BARRIER, .type = RCX_BYTE,
-                                  .op = RCX_BOR};
+    const struct rcx_call call = {
+        .coll = RCX_COLL_BARRIER, .type = RCX_BYTE, .op = RCX_BOR};
     rcx_request_t **requests = calloc((size_t)job->size, sizeof *requests);
 
     for (int i = 0; i < job->size; i++) {

@@ -16,9 +16,9 @@ struct job {
     int size;
     rcx_context_t **contexts; /* by rank */
     struct rcx_inproc *inproc;
-    struct rcx_sim *sim;      /* NULL: real UCX */
+    struct rcx_sim *sim; /* NULL: real UCX */
     bool threaded;
-    struct rcx_heap heap;     /* of inproc */
+    struct rcx_heap heap; /* of inproc */
     struct rcx_heap sim_heap;
 };
 
@@ -47,8 +47,8 @@ void job_free(struct job *job);
 
 /* Call fn for every rank, each on a thread of its own; returns when all have.
  * A network that is simulated needs to be threaded. */
-void job_each(struct job *job,
-              void (*fn)(struct job *job, int rank, void *arg), void *arg);
+void job_each(struct job *job, void (*fn)(struct job *job, int rank, void *arg),
+              void *arg);
 
 /* From now on all ranks use algo, with its usual parameters, and segments of so
  * many bytes; SIZE_MAX: as the library chooses. */

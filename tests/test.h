@@ -15,26 +15,25 @@
 #include "times.h"
 
 /* Compares texts, so that a failure says what went wrong. */
-#define assert_status(expr, expected) \
+#define assert_status(expr, expected)                                          \
     assert_string_equal(rcx_status_string(expr), rcx_status_string(expected))
 #define assert_ok(expr) assert_status(expr, RCX_OK)
 
 /* The same on other threads than the test's own, where cmocka ends the process
  * without a word. */
-#define require(expr) \
+#define require(expr)                                                          \
     ((expr) ? (void)0 : require_failed(__FILE__, __LINE__, #expr, "false"))
-#define require_status(expr, expected) \
-    do { \
-        const rcx_status_t required_ = (expr); \
-        if (required_ != (expected)) \
-            require_failed(__FILE__, __LINE__, #expr, \
-                           rcx_status_string(required_)); \
+#define require_status(expr, expected)                                         \
+    do {                                                                       \
+        const rcx_status_t required_ = (expr);                                 \
+        if (required_ != (expected))                                           \
+            require_failed(__FILE__, __LINE__, #expr,                          \
+                           rcx_status_string(required_));                      \
     } while (0)
 #define require_ok(expr) require_status(expr, RCX_OK)
 
 static inline _Noreturn void require_failed(const char *file, int line,
-                                            const char *what,
-                                            const char *value)
+                                            const char *what, const char *value)
 {
     fprintf(stderr, "%s:%d: %s: %s\n", file, line, what, value);
     _Exit(1);

@@ -101,9 +101,10 @@ static void print_ucx_variables(void)
     static const char prefix[] = "RCX_UCX_";
 
     printf("  RCX_UCX_...\n");
-    print_wrapped("      ", "UCX's own variables, for RCX alone: RCX_UCX_TLS is "
-                            "UCX_TLS to RCX and to no other user of UCX in the "
-                            "process; ucx_info -c lists them");
+    print_wrapped("      ",
+                  "UCX's own variables, for RCX alone: RCX_UCX_TLS is "
+                  "UCX_TLS to RCX and to no other user of UCX in the "
+                  "process; ucx_info -c lists them");
     for (char **entry = environ; *entry; entry++) {
         const int length = (int)strcspn(*entry, "=");
 
@@ -232,9 +233,11 @@ static void print_types(void)
 /* A usual call. */
 static struct rcx_shape shape_at(const struct rcx_algo *algo, int size)
 {
-    struct rcx_shape shape = {
-        .coll = algo->coll, .size = size, .count = 1000, .elem_bytes = 8,
-        .commutative = true};
+    struct rcx_shape shape = {.coll = algo->coll,
+                              .size = size,
+                              .count = 1000,
+                              .elem_bytes = 8,
+                              .commutative = true};
 
     rcx_params_reset(algo, shape.params);
     rcx_params_settle(algo, &shape, &rcx_machine_usual);
@@ -251,8 +254,8 @@ static const char *level_at(const struct rcx_algo *algo, int size)
 
 enum { PARAMETER_TEXT = 512 };
 
-__attribute__((format(printf, 2, 3)))
-static void append(char text[PARAMETER_TEXT], const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void
+append(char text[PARAMETER_TEXT], const char *format, ...)
 {
     const size_t used = strlen(text);
     va_list args;
@@ -401,7 +404,8 @@ static void print_markdown(void)
            "`NAME:PARAMETER=VALUE,...`; in parentheses the usual value.\n\n"
            "| collective | algorithm | cost | order, p = 2^k | else | needs | "
            "parameters | source |\n"
-           "| --- | --- | --- | --- | --- | --- | --- | --- |\n", LARGEST);
+           "| --- | --- | --- | --- | --- | --- | --- | --- |\n",
+           LARGEST);
     for (int i = 0; i < RCX_COLL_COUNT; i++)
         for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++)
             if ((*a)->coll == (enum rcx_coll)i)
@@ -432,7 +436,10 @@ static void print_launch(void)
 /* ---- Main ---------------------------------------------------------------- */
 
 enum {
-    BUILD = 1u << 0, CONFIG = 1u << 1, TYPES = 1u << 2, ALGORITHMS = 1u << 3,
+    BUILD = 1u << 0,
+    CONFIG = 1u << 1,
+    TYPES = 1u << 2,
+    ALGORITHMS = 1u << 3,
     LAUNCH = 1u << 4
 };
 
@@ -465,8 +472,10 @@ static int parse(int argc, char **argv)
         }
     }
     if (optind < argc) {
-        fprintf(stderr, "rcx_info: %s: not an option (rcx_info --help says "
-                "more)\n", argv[optind]);
+        fprintf(stderr,
+                "rcx_info: %s: not an option (rcx_info --help says "
+                "more)\n",
+                argv[optind]);
         exit(2);
     }
     return sections ? sections : BUILD | CONFIG | TYPES | ALGORITHMS;

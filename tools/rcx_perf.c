@@ -85,8 +85,7 @@ static size_t count_of(const struct perf_job *job, size_t bytes)
 }
 
 /* Rows for all sizes; sizes that give the same count are one. */
-static int list_rows(const struct perf_job *job, struct perf_row *rows,
-                     int max)
+static int list_rows(const struct perf_job *job, struct perf_row *rows, int max)
 {
     const struct perf_options *o = &job->options;
     size_t bytes = o->min_bytes;
@@ -96,8 +95,8 @@ static int list_rows(const struct perf_job *job, struct perf_row *rows,
         const size_t count = count_of(job, bytes);
 
         if (n == 0 || rows[n - 1].count != count)
-            rows[n++] = (struct perf_row){
-                .count = count, .bytes = count * o->type->bytes};
+            rows[n++] = (struct perf_row){.count = count,
+                                          .bytes = count * o->type->bytes};
         if (bytes > o->max_bytes / o->factor)
             break;
         bytes = bytes ? bytes * o->factor : 1;
@@ -144,16 +143,18 @@ enum { ROWS = 128 };
 
 static rcx_status_t allocate(struct perf_job *job, size_t max_bytes)
 {
-    const size_t bytes = (max_bytes + 2 * PERF_GUARD - 1) / PERF_GUARD *
-                         PERF_GUARD;
+    const size_t bytes =
+        (max_bytes + 2 * PERF_GUARD - 1) / PERF_GUARD * PERF_GUARD;
 
     job->send = aligned_alloc(PERF_GUARD, bytes);
     job->recv = aligned_alloc(PERF_GUARD, bytes);
     job->recvcounts = calloc((size_t)job->size, sizeof(*job->recvcounts));
     job->copies = calloc((size_t)job->size, sizeof(*job->copies));
     if (!job->send || !job->recv || !job->recvcounts || !job->copies) {
-        fprintf(stderr, "rcx_perf: rank %d: no memory for two vectors of %zu "
-                "bytes\n", job->rank, max_bytes);
+        fprintf(stderr,
+                "rcx_perf: rank %d: no memory for two vectors of %zu "
+                "bytes\n",
+                job->rank, max_bytes);
         return RCX_ERR_NOMEM;
     }
     memset(job->send, 0, bytes);

@@ -26,14 +26,26 @@ enum { EXIT_WRONG = 1, EXIT_USAGE = 2 };
 /* ---- Types and values ---------------------------------------------------- */
 
 enum perf_class {
-    CLASS_SIGNED, CLASS_UNSIGNED, CLASS_BOOL, CLASS_BYTE,
-    CLASS_REAL, CLASS_COMPLEX, CLASS_PAIR
+    CLASS_SIGNED,
+    CLASS_UNSIGNED,
+    CLASS_BOOL,
+    CLASS_BYTE,
+    CLASS_REAL,
+    CLASS_COMPLEX,
+    CLASS_PAIR
 };
 
 /* Of a real, of the parts of a complex, of the number in a pair. */
 enum perf_format {
-    FORMAT_NONE, FORMAT_FLOAT16, FORMAT_BFLOAT16, FORMAT_FLOAT, FORMAT_DOUBLE,
-    FORMAT_LONG_DOUBLE, FORMAT_SHORT, FORMAT_INT, FORMAT_LONG
+    FORMAT_NONE,
+    FORMAT_FLOAT16,
+    FORMAT_BFLOAT16,
+    FORMAT_FLOAT,
+    FORMAT_DOUBLE,
+    FORMAT_LONG_DOUBLE,
+    FORMAT_SHORT,
+    FORMAT_INT,
+    FORMAT_LONG
 };
 
 struct perf_type {
@@ -94,9 +106,9 @@ enum perf_blocks { BLOCKS_NONE, BLOCKS_NEARLY_EQUAL, BLOCKS_EQUAL };
 
 struct perf_coll {
     const char *name;
-    const char *algos;    /* what its algorithms' symbols begin with */
-    const char *variable; /* by which the environment names the algorithm */
-    bool root_gets;       /* the root alone does */
+    const char *algos;       /* what its algorithms' symbols begin with */
+    const char *variable;    /* by which the environment names the algorithm */
+    bool root_gets;          /* the root alone does */
     enum perf_blocks blocks; /* into which the result is cut */
     rcx_status_t (*run)(const struct perf_call *c);
     rcx_status_t (*begin)(const struct perf_call *c, rcx_request_t **request_p);
@@ -150,31 +162,32 @@ struct perf_job {
     rcx_context_t *context;
     rcx_comm_t *comm;
     int rank, size;
-    char *send, *recv;   /* max_bytes each, and a guard behind */
-    char *tiles[2];      /* data for timed iterations */
-    size_t *recvcounts;  /* reduce_scatter: of the row at hand */
-    double *times;       /* of the row's iterations */
-    double *slowest;     /* rank 0: over all ranks */
-    double *copies;      /* one element a rank */
-    long capacity;       /* of times and slowest */
-    double init_seconds, init_bytes; /* that rcx_init() took: the most of ranks */
-    bool wrong;          /* an element was, here or anywhere */
-    bool begun;          /* the report */
-    bool last;           /* of the contexts */
+    char *send, *recv;  /* max_bytes each, and a guard behind */
+    char *tiles[2];     /* data for timed iterations */
+    size_t *recvcounts; /* reduce_scatter: of the row at hand */
+    double *times;      /* of the row's iterations */
+    double *slowest;    /* rank 0: over all ranks */
+    double *copies;     /* one element a rank */
+    long capacity;      /* of times and slowest */
+    double init_seconds,
+        init_bytes; /* that rcx_init() took: the most of ranks */
+    bool wrong;     /* an element was, here or anywhere */
+    bool begun;     /* the report */
+    bool last;      /* of the contexts */
 };
 
 enum perf_verdict { VERDICT_NONE, VERDICT_OK, VERDICT_WRONG };
 
 /* One size: what to do, and what came out. */
 struct perf_row {
-    size_t count;     /* elements of the vector */
+    size_t count; /* elements of the vector */
     size_t bytes;
     size_t out_first; /* where this rank's result starts in the vector */
     size_t out_count;
     char method[80];
     rcx_request_t *request; /* persistent form */
     long iterations, checked;
-    double median, p99, max; /* seconds, sync: of the slowest rank's times */
+    double median, p99, max;  /* seconds, sync: of the slowest rank's times */
     double mean, least, most; /* seconds, loop: over the ranks */
     enum perf_verdict verdict;
 };

@@ -78,8 +78,8 @@ static uint64_t word_data(const struct perf_data *d, uint64_t own)
         word = is_chosen(d, own, 8) ? bit : 0;
     else if (d->op == RCX_PROD)
         word = any | 1;
-    if (t->class == CLASS_BOOL && (d->op == RCX_LAND || d->op == RCX_LOR ||
-                                   d->op == RCX_LXOR))
+    if (t->class == CLASS_BOOL &&
+        (d->op == RCX_LAND || d->op == RCX_LOR || d->op == RCX_LXOR))
         return word != 0;
     return t->class == CLASS_BOOL ? word & 1 : extend(t, word);
 }
@@ -212,8 +212,8 @@ static struct perf_value combine(const struct perf_data *d, struct perf_value a,
         return combine_pairs(d->op, a, b);
     if (t->class >= CLASS_REAL)
         return combine_reals(d->op, a, b);
-    a.word = extend(t, combine_words(d->op, t->class == CLASS_SIGNED, a.word,
-                                     b.word));
+    a.word = extend(
+        t, combine_words(d->op, t->class == CLASS_SIGNED, a.word, b.word));
     return a;
 }
 
@@ -255,8 +255,8 @@ static void report(struct findings *f, const char *what, size_t i,
     perf_value_print(t, &got, got_text);
     fprintf(stderr,
             "rcx_perf: rank %d: %s of %zu bytes by %s, iteration %ld: %s "
-            "element %zu: expected %s, got %s\n", f->job->rank,
-            f->job->options.coll->name, f->row->bytes,
+            "element %zu: expected %s, got %s\n",
+            f->job->rank, f->job->options.coll->name, f->row->bytes,
             f->row->method, f->iteration, what, i, want_text, got_text);
 }
 
@@ -300,8 +300,8 @@ static void check_guard(struct findings *f, const char *buffer,
             fprintf(stderr,
                     "rcx_perf: rank %d: %s of %zu bytes by %s, iteration %ld: "
                     "byte %zu of %s, behind its end, was written\n",
-                    f->job->rank, f->job->options.coll->name,
-                    f->row->bytes, f->row->method, f->iteration, i, name);
+                    f->job->rank, f->job->options.coll->name, f->row->bytes,
+                    f->row->method, f->iteration, i, name);
     }
 }
 
@@ -376,8 +376,8 @@ static rcx_status_t check_once(struct findings *f, struct perf_job *job,
 rcx_status_t perf_row_check(struct perf_job *job, struct perf_row *row)
 {
     const struct perf_options *o = &job->options;
-    struct findings f = {.job = job, .row = row,
-                         .data = {o->type, o->op->op, job->size, 0}};
+    struct findings f = {
+        .job = job, .row = row, .data = {o->type, o->op->op, job->size, 0}};
     const long n = iterations_for(job, row);
     rcx_status_t status = RCX_OK;
     double wrong;

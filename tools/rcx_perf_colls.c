@@ -3,23 +3,23 @@
 #include "rcx_perf.h"
 
 /* The three forms of a collective, which have all but their ends in common. */
-#define FORMS(name, ...) \
-    static rcx_status_t run_##name(const struct perf_call *c) \
-    { \
-        return rcx_##name(__VA_ARGS__, c->comm); \
-    } \
-    static rcx_status_t begin_##name(const struct perf_call *c, \
-                                     rcx_request_t **request_p) \
-    { \
-        return rcx_i##name(__VA_ARGS__, c->comm, request_p); \
-    } \
-    static rcx_status_t prepare_##name(const struct perf_call *c, \
-                                       rcx_request_t **request_p) \
-    { \
-        return rcx_##name##_init(__VA_ARGS__, c->comm, request_p); \
+#define FORMS(name, ...)                                                       \
+    static rcx_status_t run_##name(const struct perf_call *c)                  \
+    {                                                                          \
+        return rcx_##name(__VA_ARGS__, c->comm);                               \
+    }                                                                          \
+    static rcx_status_t begin_##name(const struct perf_call *c,                \
+                                     rcx_request_t **request_p)                \
+    {                                                                          \
+        return rcx_i##name(__VA_ARGS__, c->comm, request_p);                   \
+    }                                                                          \
+    static rcx_status_t prepare_##name(const struct perf_call *c,              \
+                                       rcx_request_t **request_p)              \
+    {                                                                          \
+        return rcx_##name##_init(__VA_ARGS__, c->comm, request_p);             \
     }
-#define ROW(called) \
-    .name = #called, .run = run_##called, .begin = begin_##called, \
+#define ROW(called)                                                            \
+    .name = #called, .run = run_##called, .begin = begin_##called,             \
     .prepare = prepare_##called
 
 FORMS(allreduce, c->in, c->out, c->count, c->type, c->op)

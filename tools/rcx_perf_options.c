@@ -99,8 +99,8 @@ void perf_exit(int status)
     exit(status);
 }
 
-__attribute__((format(printf, 1, 2), noreturn))
-static void refuse(const char *format, ...)
+__attribute__((format(printf, 1, 2), noreturn)) static void
+refuse(const char *format, ...)
 {
     va_list args;
 
@@ -213,8 +213,20 @@ __attribute__((noreturn)) static void print_and_exit(const char *text)
 /* ---- The command line ---------------------------------------------------- */
 
 enum {
-    ROOT = 256, IN_PLACE, NONBLOCKING, PERSISTENT, MIN, MAX, FACTOR, SECONDS,
-    WARMUP, CHECK, INJECT, CSV, JSON, VERSION
+    ROOT = 256,
+    IN_PLACE,
+    NONBLOCKING,
+    PERSISTENT,
+    MIN,
+    MAX,
+    FACTOR,
+    SECONDS,
+    WARMUP,
+    CHECK,
+    INJECT,
+    CSV,
+    JSON,
+    VERSION
 };
 
 static const struct option names[] = {
@@ -246,59 +258,39 @@ static void parse_what(int option, const char *value, struct perf_options *o)
 {
     switch (option) {
     case 'c':
-        o->coll = &perf_colls[find("coll", value, perf_colls,
-                                   sizeof(*perf_colls))];
+        o->coll =
+            &perf_colls[find("coll", value, perf_colls, sizeof(*perf_colls))];
         break;
     case 'a':
         o->all = strcmp(value, "all") == 0;
         o->algo = o->all ? NULL : value;
         break;
     case 't':
-        o->type = &perf_types[find("type", value, perf_types,
-                                   sizeof(*perf_types))];
+        o->type =
+            &perf_types[find("type", value, perf_types, sizeof(*perf_types))];
         break;
     case 'o':
         o->op = &perf_ops[find("op", value, perf_ops, sizeof(*perf_ops))];
         break;
-    case ROOT:
-        o->root = (int)parse_number("root", value, 0);
-        break;
-    case IN_PLACE:
-        o->in_place = true;
-        break;
-    case NONBLOCKING:
-        set_form(o, FORM_NONBLOCKING);
-        break;
-    case PERSISTENT:
-        set_form(o, FORM_PERSISTENT);
-        break;
+    case ROOT: o->root = (int)parse_number("root", value, 0); break;
+    case IN_PLACE: o->in_place = true; break;
+    case NONBLOCKING: set_form(o, FORM_NONBLOCKING); break;
+    case PERSISTENT: set_form(o, FORM_PERSISTENT); break;
     }
 }
 
 static void parse_how(int option, const char *value, struct perf_options *o)
 {
     switch (option) {
-    case MIN:
-        o->min_bytes = parse_bytes("min", value);
-        break;
-    case MAX:
-        o->max_bytes = parse_bytes("max", value);
-        break;
-    case FACTOR:
-        o->factor = (unsigned)parse_number("factor", value, 2);
-        break;
+    case MIN: o->min_bytes = parse_bytes("min", value); break;
+    case MAX: o->max_bytes = parse_bytes("max", value); break;
+    case FACTOR: o->factor = (unsigned)parse_number("factor", value, 2); break;
     case 'm':
         o->mode = (enum perf_mode)find("mode", value, modes, sizeof(*modes));
         break;
-    case 'n':
-        o->iterations = parse_number("iters", value, 1);
-        break;
-    case SECONDS:
-        o->seconds = parse_seconds(value);
-        break;
-    case WARMUP:
-        o->warmup = parse_number("warmup", value, 0);
-        break;
+    case 'n': o->iterations = parse_number("iters", value, 1); break;
+    case SECONDS: o->seconds = parse_seconds(value); break;
+    case WARMUP: o->warmup = parse_number("warmup", value, 0); break;
     case CHECK:
         o->check = true;
         o->check_iterations = value ? parse_number("check", value, 1) : 0;
@@ -311,17 +303,10 @@ static void parse_output(int option, struct perf_options *o)
     char version[64];
 
     switch (option) {
-    case INJECT:
-        o->inject = true;
-        break;
-    case CSV:
-        set_output(o, OUTPUT_CSV);
-        break;
-    case JSON:
-        set_output(o, OUTPUT_JSON);
-        break;
-    case 'h':
-        print_and_exit(usage);
+    case INJECT: o->inject = true; break;
+    case CSV: set_output(o, OUTPUT_CSV); break;
+    case JSON: set_output(o, OUTPUT_JSON); break;
+    case 'h': print_and_exit(usage);
     case VERSION:
         snprintf(version, sizeof(version), "rcx_perf (RCX) %s\n",
                  rcx_version());
@@ -336,8 +321,7 @@ static void check_together(const struct perf_options *o)
     if (o->inject && !o->check)
         refuse("--inject: needs --check");
     if (o->min_bytes > o->max_bytes)
-        refuse("--min %zu is more than --max %zu", o->min_bytes,
-               o->max_bytes);
+        refuse("--min %zu is more than --max %zu", o->min_bytes, o->max_bytes);
 }
 
 void perf_options_parse(int argc, char **argv, struct perf_options *o)
@@ -345,11 +329,14 @@ void perf_options_parse(int argc, char **argv, struct perf_options *o)
     bool has_max = false;
     int option;
 
-    *o = (struct perf_options){.coll = perf_colls, .min_bytes = 8,
-                               .max_bytes = 4 << 20, .factor = 2, .warmup = 20,
+    *o = (struct perf_options){.coll = perf_colls,
+                               .min_bytes = 8,
+                               .max_bytes = 4 << 20,
+                               .factor = 2,
+                               .warmup = 20,
                                .seconds = 0.4};
-    o->type = &perf_types[find("type", "float64", perf_types,
-                               sizeof(*perf_types))];
+    o->type =
+        &perf_types[find("type", "float64", perf_types, sizeof(*perf_types))];
     o->op = &perf_ops[find("op", "sum", perf_ops, sizeof(*perf_ops))];
     opterr = perf_launched_rank() == 0;
     while ((option = getopt_long(argc, argv, "c:a:t:o:m:n:h", names, NULL)) !=

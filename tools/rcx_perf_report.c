@@ -29,9 +29,9 @@ static double bandwidth(const struct perf_job *job, const struct perf_row *row)
  * usual tables look alike. */
 static struct {
     int bytes, count, method;
-    int printed;   /* rows */
-    long fewest;   /* iterations of a row */
-    long checked;  /* of all */
+    int printed;  /* rows */
+    long fewest;  /* iterations of a row */
+    long checked; /* of all */
 } table;
 
 static int wider(int width, int other)
@@ -77,8 +77,8 @@ static void begin_table(const struct perf_job *job)
         printf("# Iterations from a common start: median, 99th percentile and "
                "maximum in us of\n# their times on the slowest rank. MB/s: "
                "10^6 bytes of the vector over the\n# median.\n#\n");
-    printf("#%*s %*s %-*s %6s %6s  %6s %6s  check\n", table.bytes - 1,
-           "bytes", table.count, "count", table.method, "algorithm",
+    printf("#%*s %*s %-*s %6s %6s  %6s %6s  check\n", table.bytes - 1, "bytes",
+           table.count, "count", table.method, "algorithm",
            is_loop(job) ? "mean" : "median", is_loop(job) ? "least" : "p99",
            is_loop(job) ? "most" : "max", "MB/s");
 }
@@ -108,7 +108,8 @@ static void end_table(const struct perf_job *job)
 {
     if (table.fewest < ENOUGH && !is_loop(job))
         printf("# *: of fewer than %d iterations (%ld at least), so close to "
-               "the maximum\n", ENOUGH, table.fewest);
+               "the maximum\n",
+               ENOUGH, table.fewest);
     if (table.checked > 0)
         printf("# checked: %ld iterations, apart from the timed ones: %s\n",
                table.checked, job->wrong ? "WRONG RESULTS" : "all ok");
@@ -131,10 +132,10 @@ static void csv_row(const struct perf_job *job, const struct perf_row *row)
 
     printf("%s,%s,%s,%d,%d,%s,%d,%s,%zu,%zu,\"%s\",%ld,%.3f,%.3f,%.3f,%.3f,"
            "%ld,%s\n",
-           o->coll->name, o->type->name, o->op->name, o->root,
-           job->size, perf_form_name(o->form), o->in_place,
-           perf_mode_name(o->mode), row->bytes, row->count, row->method,
-           row->iterations, 1e6 * (loop ? row->mean : row->median),
+           o->coll->name, o->type->name, o->op->name, o->root, job->size,
+           perf_form_name(o->form), o->in_place, perf_mode_name(o->mode),
+           row->bytes, row->count, row->method, row->iterations,
+           1e6 * (loop ? row->mean : row->median),
            1e6 * (loop ? row->least : row->p99),
            1e6 * (loop ? row->most : row->max), bandwidth(job, row),
            row->checked, verdicts[row->verdict]);
@@ -148,10 +149,9 @@ static void begin_json(const struct perf_job *job)
            "\"op\": \"%s\", \"root\": %d, \"ranks\": %d,\n \"form\": \"%s\", "
            "\"in_place\": %s, \"mode\": \"%s\",\n \"init_ms\": %.3f, "
            "\"init_bytes\": %.0f,\n \"rows\": [",
-           rcx_version(), o->coll->name, o->type->name, o->op->name,
-           o->root, job->size, perf_form_name(o->form),
-           o->in_place ? "true" : "false", perf_mode_name(o->mode),
-           1e3 * job->init_seconds, job->init_bytes);
+           rcx_version(), o->coll->name, o->type->name, o->op->name, o->root,
+           job->size, perf_form_name(o->form), o->in_place ? "true" : "false",
+           perf_mode_name(o->mode), 1e3 * job->init_seconds, job->init_bytes);
 }
 
 static void json_row(const struct perf_job *job, const struct perf_row *row,

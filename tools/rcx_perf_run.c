@@ -25,11 +25,14 @@ static struct perf_call call_of(const struct perf_job *job,
     const size_t ranks = (size_t)job->size;
     const bool block = o->coll->blocks == BLOCKS_EQUAL;
 
-    return (struct perf_call){
-        .in = in_place ? RCX_IN_PLACE : job->send, .out = job->recv,
-        .count = block ? row->count / ranks : row->count,
-        .recvcounts = job->recvcounts, .type = o->type->type, .op = o->op->op,
-        .root = o->root, .comm = job->comm};
+    return (struct perf_call){.in = in_place ? RCX_IN_PLACE : job->send,
+                              .out = job->recv,
+                              .count = block ? row->count / ranks : row->count,
+                              .recvcounts = job->recvcounts,
+                              .type = o->type->type,
+                              .op = o->op->op,
+                              .root = o->root,
+                              .comm = job->comm};
 }
 
 rcx_status_t perf_prepare(struct perf_job *job, const struct perf_row *row,
@@ -80,8 +83,8 @@ rcx_status_t perf_agree(struct perf_job *job, double *value)
                              job->comm);
     for (int i = 0; i < job->size; i++)
         job->copies[i] = *value;
-    return rcx_reduce_scatter_block(job->copies, value, 1, RCX_FLOAT64,
-                                    RCX_MAX, job->comm);
+    return rcx_reduce_scatter_block(job->copies, value, 1, RCX_FLOAT64, RCX_MAX,
+                                    job->comm);
 }
 
 /* to[i] = from[i] op from[i] of all other ranks; counts on rank 0 alone. */

@@ -13,16 +13,32 @@
 #include <string.h>
 
 #define INTEGER(name, number, ctype)                                           \
-    {name, number, (ctype)-1 < (ctype)1 ? CLASS_SIGNED : CLASS_UNSIGNED,       \
-     FORMAT_NONE, sizeof(ctype), 0}
+    {                                                                          \
+        name, number, (ctype)-1 < (ctype)1 ? CLASS_SIGNED : CLASS_UNSIGNED,    \
+            FORMAT_NONE, sizeof(ctype), 0                                      \
+    }
 #define REAL(name, number, ctype, format)                                      \
-    {name, number, CLASS_REAL, format, sizeof(ctype), 0}
+    {                                                                          \
+        name, number, CLASS_REAL, format, sizeof(ctype), 0                     \
+    }
 #define COMPLEX(name, number, ctype, format)                                   \
-    {name, number, CLASS_COMPLEX, format, sizeof(ctype complex), sizeof(ctype)}
+    {                                                                          \
+        name, number, CLASS_COMPLEX, format, sizeof(ctype complex),            \
+            sizeof(ctype)                                                      \
+    }
 #define PAIR(name, number, ctype, format)                                      \
-    {name, number, CLASS_PAIR, format,                                         \
-     sizeof(struct { ctype value; int index; }),                               \
-     offsetof(struct { ctype value; int index; }, index)}
+    {                                                                          \
+        name, number, CLASS_PAIR, format, sizeof(struct {                      \
+            ctype value;                                                       \
+            int index;                                                         \
+        }),                                                                    \
+            offsetof(                                                          \
+                struct {                                                       \
+                    ctype value;                                               \
+                    int index;                                                 \
+                },                                                             \
+                index)                                                         \
+    }
 
 const struct perf_type perf_types[] = {
     INTEGER("int8", RCX_INT8, int8_t),
@@ -121,8 +137,8 @@ static uint16_t half_encode(struct half h, long double value)
     const unsigned units = (unsigned)ldexpl(fabsl(value), -unit);
     const unsigned one = 1u << h.mantissa;
     const unsigned exponent = (unsigned)(unit + h.mantissa + h.bias);
-    const unsigned bits = units < one ? units
-                                      : exponent << h.mantissa | (units - one);
+    const unsigned bits =
+        units < one ? units : exponent << h.mantissa | (units - one);
 
     return (uint16_t)(bits | (value < 0 ? 0x8000 : 0));
 }
@@ -189,9 +205,18 @@ static long double load_real(enum perf_format format, const void *at)
 static uint64_t load_word(size_t bytes, bool is_signed, const void *at)
 {
     switch (bytes) {
-    case 1: if (is_signed) GET(int8_t); GET(uint8_t);
-    case 2: if (is_signed) GET(int16_t); GET(uint16_t);
-    case 4: if (is_signed) GET(int32_t); GET(uint32_t);
+    case 1:
+        if (is_signed)
+            GET(int8_t);
+        GET(uint8_t);
+    case 2:
+        if (is_signed)
+            GET(int16_t);
+        GET(uint16_t);
+    case 4:
+        if (is_signed)
+            GET(int32_t);
+        GET(uint32_t);
     default: GET(uint64_t);
     }
 }
@@ -204,9 +229,7 @@ void perf_value_store(const struct perf_type *t, void *at,
     char *const second = (char *)at + t->second;
 
     switch (t->class) {
-    case CLASS_REAL:
-        store_real(t->format, at, v->real);
-        break;
+    case CLASS_REAL: store_real(t->format, at, v->real); break;
     case CLASS_COMPLEX:
         store_real(t->format, at, v->real);
         store_real(t->format, second, v->imag);
@@ -215,8 +238,7 @@ void perf_value_store(const struct perf_type *t, void *at,
         store_real(t->format, at, v->real);
         memcpy(second, &v->index, sizeof(v->index));
         break;
-    default:
-        store_word(t->bytes, at, v->word);
+    default: store_word(t->bytes, at, v->word);
     }
 }
 
@@ -226,9 +248,7 @@ struct perf_value perf_value_load(const struct perf_type *t, const void *at)
     struct perf_value v = {0};
 
     switch (t->class) {
-    case CLASS_REAL:
-        v.real = load_real(t->format, at);
-        break;
+    case CLASS_REAL: v.real = load_real(t->format, at); break;
     case CLASS_COMPLEX:
         v.real = load_real(t->format, at);
         v.imag = load_real(t->format, second);
@@ -237,8 +257,7 @@ struct perf_value perf_value_load(const struct perf_type *t, const void *at)
         v.real = load_real(t->format, at);
         memcpy(&v.index, second, sizeof(v.index));
         break;
-    default:
-        v.word = load_word(t->bytes, t->class == CLASS_SIGNED, at);
+    default: v.word = load_word(t->bytes, t->class == CLASS_SIGNED, at);
     }
     return v;
 }
@@ -249,14 +268,10 @@ bool perf_value_equal(const struct perf_type *t, const struct perf_value *a,
                       const struct perf_value *b)
 {
     switch (t->class) {
-    case CLASS_REAL:
-        return a->real == b->real;
-    case CLASS_COMPLEX:
-        return a->real == b->real && a->imag == b->imag;
-    case CLASS_PAIR:
-        return a->real == b->real && a->index == b->index;
-    default:
-        return a->word == b->word;
+    case CLASS_REAL: return a->real == b->real;
+    case CLASS_COMPLEX: return a->real == b->real && a->imag == b->imag;
+    case CLASS_PAIR: return a->real == b->real && a->index == b->index;
+    default: return a->word == b->word;
     }
 }
 
@@ -264,9 +279,7 @@ void perf_value_print(const struct perf_type *t, const struct perf_value *v,
                       char text[PERF_TEXT])
 {
     switch (t->class) {
-    case CLASS_REAL:
-        snprintf(text, PERF_TEXT, "%.21Lg", v->real);
-        break;
+    case CLASS_REAL: snprintf(text, PERF_TEXT, "%.21Lg", v->real); break;
     case CLASS_COMPLEX:
         snprintf(text, PERF_TEXT, "%.21Lg%+.21Lgi", v->real, v->imag);
         break;
@@ -276,8 +289,7 @@ void perf_value_print(const struct perf_type *t, const struct perf_value *v,
     case CLASS_SIGNED:
         snprintf(text, PERF_TEXT, "%" PRId64, (int64_t)v->word);
         break;
-    default:
-        snprintf(text, PERF_TEXT, "%" PRIu64, v->word);
+    default: snprintf(text, PERF_TEXT, "%" PRIu64, v->word);
     }
 }
 

@@ -21,18 +21,18 @@ struct sim_options {
     int method_count;
     int *sizes; /* numbers of ranks */
     int size_count;
-    int rank;           /* -1: all */
-    int root;           /* -1: not given */
-    size_t count;       /* or NO_COUNT */
+    int rank;     /* -1: all */
+    int root;     /* -1: not given */
+    size_t count; /* or NO_COUNT */
     size_t elem_bytes;
     size_t min_bytes, max_bytes;
-    rcx_order_t order;  /* the least */
+    rcx_order_t order; /* the least */
     bool in_place;
     bool commutative;
     bool inject;
     enum simulation_mode mode;
     struct rcx_machine machine;
-    const char *svg;    /* a file; NULL: text on stdout */
+    const char *svg; /* a file; NULL: text on stdout */
     struct rcx_heap *heap;
 };
 
@@ -57,8 +57,8 @@ int sim_table1(const struct sim_options *o);
 void sim_options_parse(const struct sim_command *command, int argc, char **argv,
                        struct sim_options *o);
 __attribute__((noreturn)) void sim_print_and_exit(const char *text);
-__attribute__((format(printf, 1, 2), noreturn))
-void sim_refuse(const char *format, ...);
+__attribute__((format(printf, 1, 2), noreturn)) void
+sim_refuse(const char *format, ...);
 extern const char sim_usage[];
 
 /* ---- Memory (rcx_sim_call.c) --------------------------------------------- */
@@ -110,9 +110,9 @@ FILE *sim_svg_open(const char *path, int width, int height);
 /* The most that so many letters take in a font of that size. */
 int sim_svg_width(int letters, int size);
 /* more: further attributes; it says nothing that XML would read. */
-__attribute__((format(printf, 6, 7)))
-void sim_svg_text(FILE *file, int x, int y, int size, const char *more,
-                  const char *format, ...);
+__attribute__((format(printf, 6, 7))) void
+sim_svg_text(FILE *file, int x, int y, int size, const char *more,
+             const char *format, ...);
 int sim_svg_close(FILE *file, const char *path);
 
 #endif

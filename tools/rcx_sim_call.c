@@ -19,10 +19,10 @@ void *sim_alloc(const struct sim_options *o, size_t n, size_t bytes)
 void *sim_grow(const struct sim_options *o, void *at, size_t n, size_t more,
                size_t bytes)
 {
-    char *grown = more < SIZE_MAX / 2 / bytes
-                      ? rcx_heap_grow(o->heap, at, n * bytes,
-                                      (n + more) * bytes)
-                      : NULL;
+    char *grown =
+        more < SIZE_MAX / 2 / bytes
+            ? rcx_heap_grow(o->heap, at, n * bytes, (n + more) * bytes)
+            : NULL;
 
     if (!grown)
         sim_exit_without_memory();
@@ -34,10 +34,13 @@ struct simulated_call sim_call_of(const struct sim_options *o,
                                   const struct sim_method *m, int size,
                                   size_t count)
 {
-    const struct proof_case c = {
-        .algo = m->algo, .size = size, .root = o->root < 0 ? 0 : o->root,
-        .count = count, .place = o->in_place ? PROOF_IN_PLACE : PROOF_APART,
-        .commutative = o->commutative};
+    const struct proof_case c = {.algo = m->algo,
+                                 .size = size,
+                                 .root = o->root < 0 ? 0 : o->root,
+                                 .count = count,
+                                 .place =
+                                     o->in_place ? PROOF_IN_PLACE : PROOF_APART,
+                                 .commutative = o->commutative};
     struct simulated_call call = proof_call_of(&c, o->heap);
 
     if (!call.algo)

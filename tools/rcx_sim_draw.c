@@ -61,8 +61,8 @@ static struct drawing draw(const struct sim_options *o, struct sim_run *run)
     for (size_t i = 0; i < run->s.step_count; i++)
         if (d.rounds < (int)lround(ends[i]))
             d.rounds = (int)lround(ends[i]);
-    d.cells = sim_alloc(o, (size_t)d.size * (size_t)(d.rounds + 1),
-                        sizeof *d.cells);
+    d.cells =
+        sim_alloc(o, (size_t)d.size * (size_t)(d.rounds + 1), sizeof *d.cells);
     for (int r = 0; r < d.size; r++)
         fill_rank(&d, r, ends);
     rcx_heap_free(o->heap, ends);
@@ -165,8 +165,14 @@ static void print_text(const struct sim_options *o, const struct drawing *d)
 /* ---- As SVG -------------------------------------------------------------- */
 
 enum {
-    LEFT = 60, TOP = 98, GAP = 8, FONT = 11, SPAN_FONT = 9, LEGEND_ROW = 18,
-    LEGEND_TEXT = 72, BOLD_14 = 16, /* which is as wide */
+    LEFT = 60,
+    TOP = 98,
+    GAP = 8,
+    FONT = 11,
+    SPAN_FONT = 9,
+    LEGEND_ROW = 18,
+    LEGEND_TEXT = 72,
+    BOLD_14 = 16,   /* which is as wide */
     SPANS_MOST = 16 /* ranks; in pictures of more nobody could read them */
 };
 
@@ -176,8 +182,8 @@ struct picture {
     const struct drawing *d;
     FILE *file;
     bool spans;
-    int row;  /* height */
-    int *x;   /* where each round ends; the first one begins at x[0] */
+    int row; /* height */
+    int *x;  /* where each round ends; the first one begins at x[0] */
 };
 
 static const struct {
@@ -238,8 +244,10 @@ static struct picture lay_out(const struct sim_options *o,
 static void svg_line(FILE *file, int x, int y, int to_x, int to_y,
                      const char *colour, const char *more)
 {
-    fprintf(file, "<line x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\" "
-            "stroke=\"%s\"%s/>\n", x, y, to_x, to_y, colour, more);
+    fprintf(file,
+            "<line x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\" "
+            "stroke=\"%s\"%s/>\n",
+            x, y, to_x, to_y, colour, more);
 }
 
 static void svg_dot(const struct picture *p, int x, int y)
@@ -296,7 +304,8 @@ static void svg_span(const struct picture *p, int rank, int round,
     char span[SPAN_TEXT], more[128];
 
     print_span(span, step->left, step->left_at, step->count);
-    snprintf(more, sizeof more, "fill=\"%s\" stroke=\"white\" "
+    snprintf(more, sizeof more,
+             "fill=\"%s\" stroke=\"white\" "
              "stroke-width=\"3\" paint-order=\"stroke\"",
              directions[up].colour);
     sim_svg_text(p->file, p->x[round - 1] + 2 * GAP,
@@ -306,8 +315,8 @@ static void svg_span(const struct picture *p, int rank, int round,
 static void svg_rounds(const struct picture *p)
 {
     const int bottom = y_of(p, p->d->size - 1) + p->row / 2;
-    const int width = sim_svg_width(snprintf(NULL, 0, "%d", p->d->rounds),
-                                    FONT);
+    const int width =
+        sim_svg_width(snprintf(NULL, 0, "%d", p->d->rounds), FONT);
     int free_from = 0;
 
     sim_svg_text(p->file, LEFT - GAP, TOP - 36, FONT, "text-anchor=\"end\"",
@@ -320,8 +329,8 @@ static void svg_rounds(const struct picture *p)
         svg_line(p->file, p->x[k], TOP - 48, p->x[k], bottom, "#E6E6E6", "");
         if (x < free_from)
             continue;
-        sim_svg_text(p->file, x, TOP - 36, FONT, "text-anchor=\"middle\"",
-                     "%d", k);
+        sim_svg_text(p->file, x, TOP - 36, FONT, "text-anchor=\"middle\"", "%d",
+                     k);
         free_from = x + width + GAP;
     }
 }
@@ -355,7 +364,6 @@ static void svg_legend(const struct picture *p, int y)
                           : "what is sent: not shown of more than 16 ranks; "
                             "rcx_sim print has it");
     fputs("</g>\n", p->file);
-
 }
 
 static void svg_defs(const struct picture *p)
@@ -364,7 +372,8 @@ static void svg_defs(const struct picture *p)
 
     fputs("<defs>\n", p->file);
     for (int i = 0; i < 2; i++)
-        fprintf(p->file, "<marker id=\"%s\" viewBox=\"0 0 8 8\" refX=\"8\" "
+        fprintf(p->file,
+                "<marker id=\"%s\" viewBox=\"0 0 8 8\" refX=\"8\" "
                 "refY=\"4\" markerWidth=\"%d\" markerHeight=\"%d\" "
                 "markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path "
                 "d=\"M0 0 8 4 0 8z\" fill=\"%s\"/></marker>\n",

@@ -12,7 +12,7 @@
 
 struct map {
     const struct sim_options *o;
-    int columns; /* sizes in bytes: min_bytes << column */
+    int columns;  /* sizes in bytes: min_bytes << column */
     int *fastest; /* method, by row and column; -1: none */
     int *letters; /* of methods that are fastest somewhere; else -1 */
 };
@@ -164,8 +164,7 @@ static void print_text(const struct map *map)
         for (int j = 0; j < map->columns; j++) {
             const int best = at(map, i, j);
 
-            printf("%*c", CELL,
-                   best < 0 ? '.' : letter_of(map->letters[best]));
+            printf("%*c", CELL, best < 0 ? '.' : letter_of(map->letters[best]));
         }
         printf("\n");
     }
@@ -186,11 +185,15 @@ static void svg_cell(FILE *file, int letter, int x, int y, int width,
     const int hatch = letter / SIM_COLOURS % HATCHES;
     const struct sim_colour *colour = &sim_colours[letter % SIM_COLOURS];
 
-    fprintf(file, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" "
-            "fill=\"%s\"/>\n", x, y, width, height, colour->fill);
+    fprintf(file,
+            "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" "
+            "fill=\"%s\"/>\n",
+            x, y, width, height, colour->fill);
     if (hatch > 0)
-        fprintf(file, "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" "
-                "fill=\"url(#hatch%d)\"/>\n", x, y, width, height, hatch);
+        fprintf(file,
+                "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" "
+                "fill=\"url(#hatch%d)\"/>\n",
+                x, y, width, height, hatch);
 }
 
 static void svg_letter(FILE *file, int letter, int x, int y, int size)
@@ -198,7 +201,8 @@ static void svg_letter(FILE *file, int letter, int x, int y, int size)
     const struct sim_colour *colour = &sim_colours[letter % SIM_COLOURS];
     char more[160];
 
-    snprintf(more, sizeof more, "text-anchor=\"middle\" fill=\"%s\" "
+    snprintf(more, sizeof more,
+             "text-anchor=\"middle\" fill=\"%s\" "
              "stroke=\"%s\" stroke-width=\"4\" paint-order=\"stroke\"",
              colour->text, colour->fill);
     sim_svg_text(file, x, y, size, more, "%c", letter_of(letter));
@@ -206,15 +210,16 @@ static void svg_letter(FILE *file, int letter, int x, int y, int size)
 
 static void svg_hatches(FILE *file)
 {
-    static const char *const paths[HATCHES] = {
-        "", "M0 6 6 0", "M0 0 6 6", "M0 3 6 3"};
+    static const char *const paths[HATCHES] = {"", "M0 6 6 0", "M0 0 6 6",
+                                               "M0 3 6 3"};
 
     fputs("<defs>\n", file);
     for (int i = 1; i < HATCHES; i++)
-        fprintf(file, "<pattern id=\"hatch%d\" width=\"6\" height=\"6\" "
+        fprintf(file,
+                "<pattern id=\"hatch%d\" width=\"6\" height=\"6\" "
                 "patternUnits=\"userSpaceOnUse\"><path d=\"%s\" "
-                "stroke=\"white\" stroke-width=\"1.6\"/></pattern>\n", i,
-                paths[i]);
+                "stroke=\"white\" stroke-width=\"1.6\"/></pattern>\n",
+                i, paths[i]);
     fputs("</defs>\n", file);
 }
 
@@ -300,8 +305,8 @@ static int write_svg(const struct map *map, const char *path)
     const int height = rows <= 24 ? 18 : rows <= 80 ? 13 : rows <= 160 ? 6 : 2;
     int methods;
     const int width = map_width(map, &methods);
-    const int tall = rows * height > methods * KEY ? rows * height
-                                                   : methods * KEY;
+    const int tall =
+        rows * height > methods * KEY ? rows * height : methods * KEY;
     FILE *file = sim_svg_open(path, width, TOP + tall + 2 * MARGIN);
     char title[2][TITLE_TEXT];
 

@@ -150,8 +150,8 @@ enum { RANKS_MAX = 1 << 22, SIZES_MAX = 1 << 22 };
 static bool parse_number(const char **text, int *number_p)
 {
     char *end;
-    const long value = isdigit((unsigned char)**text) ? strtol(*text, &end, 10)
-                                                      : 0;
+    const long value =
+        isdigit((unsigned char)**text) ? strtol(*text, &end, 10) : 0;
 
     if (value < 1 || value > RANKS_MAX)
         return false;
@@ -180,7 +180,8 @@ static void parse_sizes(const char *text, struct sim_options *o)
     for (;;) {
         if (!parse_range(&at, &first, &last) || (*at && *at != ','))
             sim_refuse("--ranks %s: needs numbers of ranks from 1 to %d, as in "
-                       "5 or 2..16 or 3,7,32..64", text, RANKS_MAX);
+                       "5 or 2..16 or 3,7,32..64",
+                       text, RANKS_MAX);
         if (last - first >= SIZES_MAX - o->size_count)
             sim_refuse("--ranks %s: that is more than %d numbers", text,
                        SIZES_MAX);
@@ -201,8 +202,8 @@ static void add_method(const struct rcx_algo *algo, struct sim_options *o)
 {
     struct sim_method *m;
 
-    o->methods = sim_grow(o, o->methods, (size_t)o->method_count, 1,
-                          sizeof *o->methods);
+    o->methods =
+        sim_grow(o, o->methods, (size_t)o->method_count, 1, sizeof *o->methods);
     m = &o->methods[o->method_count++];
     m->algo = algo;
     rcx_params_reset(algo, m->params);
@@ -215,8 +216,8 @@ static void add_all(struct sim_options *o)
             add_method(*a, o);
 }
 
-__attribute__((noreturn))
-static void refuse_algo(const char *text, enum rcx_coll coll)
+__attribute__((noreturn)) static void refuse_algo(const char *text,
+                                                  enum rcx_coll coll)
 {
     char known[1024] = "all";
     size_t used = strlen(known);
@@ -238,8 +239,9 @@ static void parse_params(const char *text, char *params, struct sim_method *m)
             *value++ = '\0';
         if (!value || !rcx_params_parse(m->algo, name, value, m->params))
             sim_refuse("--algo %s: %s%s%s is no parameter of %s, or no value "
-                       "of it", text, name, value ? "=" : "",
-                       value ? value : "", m->algo->name);
+                       "of it",
+                       text, name, value ? "=" : "", value ? value : "",
+                       m->algo->name);
     }
 }
 
@@ -361,9 +363,13 @@ void sim_options_parse(const struct sim_command *command, int argc, char **argv,
     const char *algos[ALGOS_MAX];
     int algo_count = 0, option;
 
-    *o = (struct sim_options){.rank = -1, .root = -1, .count = NO_COUNT,
-                              .elem_bytes = 8, .min_bytes = 8,
-                              .max_bytes = 16 << 20, .commutative = true,
+    *o = (struct sim_options){.rank = -1,
+                              .root = -1,
+                              .count = NO_COUNT,
+                              .elem_bytes = 8,
+                              .min_bytes = 8,
+                              .max_bytes = 16 << 20,
+                              .commutative = true,
                               .machine = rcx_machine_usual,
                               .heap = o->heap};
     argv[0] = name;

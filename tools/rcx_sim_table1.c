@@ -84,7 +84,8 @@ static struct rcx_machine machine_of(const struct row *row, size_t bytes)
 
     for (int i = 0; strcmp(lengths[i], row->length) != 0; i++)
         beta *= 10;
-    return (struct rcx_machine){.alpha = 1, .beta = beta / (double)bytes,
+    return (struct rcx_machine){.alpha = 1,
+                                .beta = beta / (double)bytes,
                                 .gamma = beta / 10 / (double)bytes};
 }
 
@@ -103,8 +104,7 @@ static void compute(struct sim_options *o, struct row *row, int k)
     o->machine = machine_of(row, count * o->elem_bytes);
     sim_open(&run, o, &m, row->size, count);
     cost = m.algo->cost(&run.call.shape);
-    row->total[STATED][k] =
-        rcx_cost_seconds(&cost, o->elem_bytes, &o->machine);
+    row->total[STATED][k] = rcx_cost_seconds(&cost, o->elem_bytes, &o->machine);
     if (!simulation_time(&run.s, &o->machine, SIMULATION_PAPER,
                          &row->total[SIMULATED][k])) {
         if (run.s.lacks_memory)
@@ -129,9 +129,9 @@ static void set_stars(struct row *row, enum version v)
 
 struct comparison {
     int rows, cells, misprints;
-    int near;             /* stated totals that are the printed ones */
-    int stars[VERSIONS];  /* rows in which they are where they are printed */
-    int unprinted;        /* rows without a star in print */
+    int near;            /* stated totals that are the printed ones */
+    int stars[VERSIONS]; /* rows in which they are where they are printed */
+    int unprinted;       /* rows without a star in print */
 };
 
 /* The paper prints a coefficient of beta that is not its own formula's. */
@@ -182,8 +182,8 @@ static int print_comparison(const struct comparison *c)
            "Rows without a printed star: %d (63 L, where 42.9 is the least).\n",
            c->rows, c->near, c->cells, c->misprints, c->stars[STATED], starred,
            c->stars[SIMULATED], c->unprinted);
-    return c->near == c->cells - c->misprints &&
-                   c->stars[STATED] == starred && c->stars[SIMULATED] == starred
+    return c->near == c->cells - c->misprints && c->stars[STATED] == starred &&
+                   c->stars[SIMULATED] == starred
                ? EXIT_SUCCESS
                : EXIT_FAILURE;
 }

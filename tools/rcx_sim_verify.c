@@ -30,9 +30,11 @@ static void spoil(struct rcx_builder *b, const struct rcx_shape *s, void *arg)
 static bool prove(struct verification *v, const struct proof_case *c)
 {
     static const struct simulation_hooks spoiled = {.steps = spoil};
-    const struct proof_options options = {
-        .seed = 1 + (uint64_t)c->size, .runs = 2,
-        .hooks = v->o->inject ? &spoiled : NULL, .heap = v->o->heap};
+    const struct proof_options options = {.seed = 1 + (uint64_t)c->size,
+                                          .runs = 2,
+                                          .hooks =
+                                              v->o->inject ? &spoiled : NULL,
+                                          .heap = v->o->heap};
     struct proof_report report;
 
     if (!proof_applies(c))
@@ -51,7 +53,8 @@ static bool prove_places(struct verification *v, struct proof_case c)
 {
     for (int place = 0; place < PROOF_PLACES; place++) {
         c.place = (enum proof_place)place;
-        if (place == PROOF_IN_BLOCK && !rcx_coll_allows(c.algo->coll, RCX_ALIAS_BLOCK))
+        if (place == PROOF_IN_BLOCK &&
+            !rcx_coll_allows(c.algo->coll, RCX_ALIAS_BLOCK))
             continue;
         for (int commutes = 1; commutes >= 0; commutes--) {
             c.commutative = commutes;
@@ -64,8 +67,7 @@ static bool prove_places(struct verification *v, struct proof_case c)
 
 static bool prove_blocks(struct verification *v, struct proof_case c)
 {
-    const int kinds =
-        rcx_coll_has_blocks(c.algo->coll) ? PROOF_BLOCKS : 1;
+    const int kinds = rcx_coll_has_blocks(c.algo->coll) ? PROOF_BLOCKS : 1;
 
     for (int blocks = 0; blocks < kinds; blocks++) {
         c.blocks = (enum proof_blocks)blocks;
@@ -79,8 +81,8 @@ static bool prove_roots(struct verification *v, struct proof_case c)
 {
     const int roots[] = {0, 1, c.size - 1};
     const int n = !rcx_coll_is_rooted(c.algo->coll) ? 1
-                  : c.size < 3                    ? c.size
-                                                  : 3;
+                  : c.size < 3                      ? c.size
+                                                    : 3;
 
     c.root = v->o->root;
     if (c.root >= 0)
@@ -118,8 +120,8 @@ static bool prove_size(struct verification *v, int size)
     for (int i = 0; i < n; i++) {
         for (int k = 0; k < o->method_count; k++) {
             const struct sim_method *m = &o->methods[k];
-            struct proof_case c = {.algo = m->algo, .size = size,
-                                   .count = counts[i]};
+            struct proof_case c = {
+                .algo = m->algo, .size = size, .count = counts[i]};
 
             for (int j = 0; j < RCX_PARAMS; j++)
                 c.params[j] = m->params[j];

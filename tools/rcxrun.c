@@ -119,30 +119,14 @@ static void parse(int argc, char **argv, struct rcxrun_options *options)
         case NODES:
             options->nodes = parse_int("--nodes", optarg, RCXRUN_MAX_RANKS);
             break;
-        case 'p':
-            options->prefix = true;
-            break;
-        case 'b':
-            options->bind = true;
-            break;
-        case 'k':
-            options->keep_going = true;
-            break;
-        case 't':
-            options->timeout_s = parse_seconds(optarg);
-            break;
-        case 'x':
-            parse_variable(optarg);
-            break;
-        case 'h':
-            fputs(usage, stdout);
-            exit(0);
-        case VERSION:
-            puts("rcxrun (RCX) " RCXRUN_VERSION);
-            exit(0);
-        default:
-            fputs("Try rcxrun --help.\n", stderr);
-            exit(RCXRUN_EXIT_USAGE);
+        case 'p': options->prefix = true; break;
+        case 'b': options->bind = true; break;
+        case 'k': options->keep_going = true; break;
+        case 't': options->timeout_s = parse_seconds(optarg); break;
+        case 'x': parse_variable(optarg); break;
+        case 'h': fputs(usage, stdout); exit(0);
+        case VERSION: puts("rcxrun (RCX) " RCXRUN_VERSION); exit(0);
+        default: fputs("Try rcxrun --help.\n", stderr); exit(RCXRUN_EXIT_USAGE);
         }
     }
     if (optind == argc)

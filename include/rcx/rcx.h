@@ -51,22 +51,22 @@ extern "C" {
 
 typedef enum rcx_status {
     RCX_OK = 0,
-    RCX_IN_PROGRESS = 1,       /* not an error: ask again later */
-    RCX_ERR_ARG = -1,          /* an argument is not valid */
-    RCX_ERR_NOMEM = -2,        /* memory ran out */
-    RCX_ERR_UNSUPPORTED = -3,  /* valid, but not offered (op on this type, ...) */
-    RCX_ERR_CONFIG = -4,       /* an environment value is unknown or malformed */
-    RCX_ERR_LAUNCH = -5,       /* the launcher and RCX did not find each other */
-    RCX_ERR_TRANSPORT = -6,    /* UCX reported an error */
-    RCX_ERR_TIMEOUT = -7,      /* a deadline passed */
-    RCX_ERR_MISMATCH = -8,     /* ranks made calls that do not belong together */
-    RCX_ERR_PEER_FAILED = -9,  /* another process died */
+    RCX_IN_PROGRESS = 1,      /* not an error: ask again later */
+    RCX_ERR_ARG = -1,         /* an argument is not valid */
+    RCX_ERR_NOMEM = -2,       /* memory ran out */
+    RCX_ERR_UNSUPPORTED = -3, /* valid, but not offered */
+    RCX_ERR_CONFIG = -4,      /* an environment value is unknown or malformed */
+    RCX_ERR_LAUNCH = -5,      /* the launcher and RCX did not find each other */
+    RCX_ERR_TRANSPORT = -6,   /* UCX reported an error */
+    RCX_ERR_TIMEOUT = -7,     /* a deadline passed */
+    RCX_ERR_MISMATCH = -8,    /* ranks made calls that do not belong together */
+    RCX_ERR_PEER_FAILED = -9, /* another process died */
     RCX_ERR_COMM_FAILED = -10, /* the communicator failed in an earlier call */
     RCX_ERR_OP = -11,          /* a user-defined op returned non-zero */
     RCX_ERR_BUSY = -12,        /* still in use */
-    RCX_ERR_FORKED = -13,      /* called in a child of the process of rcx_init */
-    RCX_ERR_LIMIT = -14,       /* a documented limit is reached */
-    RCX_ERR_INTERNAL = -15     /* a bug in RCX */
+    RCX_ERR_FORKED = -13,  /* called in a child of the process of rcx_init */
+    RCX_ERR_LIMIT = -14,   /* a documented limit is reached */
+    RCX_ERR_INTERNAL = -15 /* a bug in RCX */
 } rcx_status_t;
 
 /* The name of a status and what it means, as static text; never NULL. */
@@ -84,6 +84,7 @@ RCX_API const char *rcx_version(void);
  * are unspecified.
  */
 typedef int rcx_datatype_t;
+/* clang-format off */
 enum {
     RCX_INT8 = 1, RCX_UINT8 = 2, RCX_INT16 = 3, RCX_UINT16 = 4,
     RCX_INT32 = 5, RCX_UINT32 = 6, RCX_INT64 = 7, RCX_UINT64 = 8,
@@ -101,6 +102,7 @@ enum {
     RCX_UNSIGNED_LONG = 32, RCX_LONG_LONG = 33, RCX_UNSIGNED_LONG_LONG = 34,
     RCX_FLOAT = RCX_FLOAT32, RCX_DOUBLE = RCX_FLOAT64
 };
+/* clang-format on */
 
 /*
  * Ops: dst = left op right, applied element by element. The numbers are ABI.
@@ -123,12 +125,14 @@ enum {
  * padding are outside every guarantee.
  */
 typedef int rcx_op_t;
+/* clang-format off */
 enum {
     RCX_MAX = 1, RCX_MIN = 2, RCX_SUM = 3, RCX_PROD = 4, RCX_LAND = 5,
     RCX_BAND = 6, RCX_LOR = 7, RCX_BOR = 8, RCX_LXOR = 9, RCX_BXOR = 10,
     RCX_MAXLOC = 11, RCX_MINLOC = 12, RCX_REPLACE = 13, RCX_NO_OP = 14,
     RCX_AVG = 15
 };
+/* clang-format on */
 
 /*
  * 1 where op is defined on datatype, else 0: what a collective or
@@ -200,7 +204,8 @@ typedef enum rcx_log_level {
 } rcx_log_level_t;
 
 /* Receives each log line, without newline, on the thread that caused it. */
-typedef void (*rcx_log_fn_t)(rcx_log_level_t level, const char *text, void *arg);
+typedef void (*rcx_log_fn_t)(rcx_log_level_t level, const char *text,
+                             void *arg);
 
 enum {
     RCX_PARAM_BOOTSTRAP = 1u << 0,
@@ -236,14 +241,14 @@ typedef enum rcx_thread_mode {
 typedef struct rcx_params {
     uint64_t field_mask;
     rcx_bootstrap_t bootstrap;
-    const char *name;   /* tells contexts apart in PMIx keys, at most 64 letters
+    const char *name;  /* tells contexts apart in PMIx keys, at most 64 letters
                            or digits; the same on all ranks. Default: a number
                            that counts the contexts of the process */
-    rcx_order_t order;  /* the lowest order level wanted; RCX_ORDER wins */
-    rcx_log_fn_t log;   /* default: errors and warnings to stderr */
+    rcx_order_t order; /* the lowest order level wanted; RCX_ORDER wins */
+    rcx_log_fn_t log;  /* default: errors and warnings to stderr */
     void *log_arg;
     rcx_thread_mode_t threads;
-    int64_t timeout_ns; /* deadline of every operation, from its start, of
+    int64_t timeout_ns;  /* deadline of every operation, from its start, of
                            rcx_init() and rcx_finalize() as well; 0: none
                            (default). RCX_TIMEOUT wins */
     int wakeup;          /* non-zero: rcx_get_fd() will be used */
@@ -454,7 +459,8 @@ RCX_API rcx_status_t rcx_reduce_local(rcx_context_t *context, void *dst,
  * Collective. Today plain memory; the fast path inside a node will use it.
  * Freed by rcx_mem_free(), at the latest by rcx_finalize().
  */
-RCX_API rcx_status_t rcx_mem_alloc(rcx_comm_t *comm, size_t bytes, void **ptr_p);
+RCX_API rcx_status_t rcx_mem_alloc(rcx_comm_t *comm, size_t bytes,
+                                   void **ptr_p);
 RCX_API rcx_status_t rcx_mem_free(rcx_comm_t *comm, void *ptr);
 
 /* ---- Collectives -------------------------------------------------------- */

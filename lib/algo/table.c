@@ -5,38 +5,38 @@
  */
 #include "core/sched/algo.h"
 
-#define ALGORITHMS(X) \
-    X(rcx_allreduce_recursive_doubling) \
-    X(rcx_allreduce_ring) \
-    X(rcx_allreduce_tree) \
-    X(rcx_allreduce_direct) \
-    X(rcx_allreduce_pairwise) \
-    X(rcx_allreduce_allgather_reduce) \
-    X(rcx_allreduce_rabenseifner) \
-    X(rcx_allreduce_binary_blocks) \
-    X(rcx_allreduce_recursive_multiplying) \
-    X(rcx_allreduce_generalized) \
-    X(rcx_allreduce_hybrid) \
-    X(rcx_allreduce_elimination) \
-    X(rcx_allreduce_small_ring) \
-    X(rcx_allreduce_factorized) \
-    X(rcx_allreduce_ordered_dissemination) \
-    X(rcx_reduce_binomial) \
-    X(rcx_reduce_pairwise) \
-    X(rcx_reduce_ring) \
-    X(rcx_reduce_tree) \
-    X(rcx_reduce_rabenseifner) \
-    X(rcx_reduce_binary_blocks) \
-    X(rcx_reduce_factorized) \
-    X(rcx_reduce_scatter_pairwise) \
-    X(rcx_reduce_scatter_ring) \
-    X(rcx_reduce_scatter_recursive_halving) \
-    X(rcx_reduce_scatter_butterfly) \
-    X(rcx_reduce_scatter_recursive_doubling) \
-    X(rcx_reduce_scatter_reduce_then_scatter) \
-    X(rcx_reduce_scatter_binary_blocks) \
-    X(rcx_reduce_scatter_circulant) \
-    X(rcx_reduce_scatter_factorized) \
+#define ALGORITHMS(X)                                                          \
+    X(rcx_allreduce_recursive_doubling)                                        \
+    X(rcx_allreduce_ring)                                                      \
+    X(rcx_allreduce_tree)                                                      \
+    X(rcx_allreduce_direct)                                                    \
+    X(rcx_allreduce_pairwise)                                                  \
+    X(rcx_allreduce_allgather_reduce)                                          \
+    X(rcx_allreduce_rabenseifner)                                              \
+    X(rcx_allreduce_binary_blocks)                                             \
+    X(rcx_allreduce_recursive_multiplying)                                     \
+    X(rcx_allreduce_generalized)                                               \
+    X(rcx_allreduce_hybrid)                                                    \
+    X(rcx_allreduce_elimination)                                               \
+    X(rcx_allreduce_small_ring)                                                \
+    X(rcx_allreduce_factorized)                                                \
+    X(rcx_allreduce_ordered_dissemination)                                     \
+    X(rcx_reduce_binomial)                                                     \
+    X(rcx_reduce_pairwise)                                                     \
+    X(rcx_reduce_ring)                                                         \
+    X(rcx_reduce_tree)                                                         \
+    X(rcx_reduce_rabenseifner)                                                 \
+    X(rcx_reduce_binary_blocks)                                                \
+    X(rcx_reduce_factorized)                                                   \
+    X(rcx_reduce_scatter_pairwise)                                             \
+    X(rcx_reduce_scatter_ring)                                                 \
+    X(rcx_reduce_scatter_recursive_halving)                                    \
+    X(rcx_reduce_scatter_butterfly)                                            \
+    X(rcx_reduce_scatter_recursive_doubling)                                   \
+    X(rcx_reduce_scatter_reduce_then_scatter)                                  \
+    X(rcx_reduce_scatter_binary_blocks)                                        \
+    X(rcx_reduce_scatter_circulant)                                            \
+    X(rcx_reduce_scatter_factorized)                                           \
     X(rcx_barrier_dissemination)
 
 #define DECLARE(name) extern const struct rcx_algo name;

@@ -15,7 +15,7 @@ struct callback {
     struct rcx_heap *heap;
     struct rcx_log *log;
     rcx_bootstrap_t host;
-    uint64_t *lengths;   /* of each rank's blob */
+    uint64_t *lengths;    /* of each rank's blob */
     unsigned char *blobs; /* of each rank, in slots of slot_bytes */
     size_t slot_bytes;
 };
@@ -30,8 +30,7 @@ static rcx_status_t check(const struct rcx_log *log,
 {
     if (host->size < 1)
         return rcx_fail(log, RCX_ERR_ARG,
-                        "bootstrap.size is %d, valid is 1 or more",
-                        host->size);
+                        "bootstrap.size is %d, valid is 1 or more", host->size);
     if (host->rank < 0 || host->rank >= host->size)
         return rcx_fail(log, RCX_ERR_ARG,
                         "bootstrap.rank is %d, valid is 0 to %d", host->rank,
@@ -67,8 +66,8 @@ static rcx_status_t open_boot(const struct rcx_boot_args *args,
     return RCX_OK;
 }
 
-static rcx_status_t allgather(const struct callback *callback,
-                              const void *send, void *recv, size_t bytes)
+static rcx_status_t allgather(const struct callback *callback, const void *send,
+                              void *recv, size_t bytes)
 {
     const rcx_bootstrap_t *host = &callback->host;
     const int result = host->allgather(send, recv, bytes, host->arg);
@@ -82,7 +81,8 @@ static rcx_status_t allgather(const struct callback *callback,
     if (memcmp((const char *)recv + (size_t)host->rank * bytes, send, bytes))
         return rcx_fail(callback->log, RCX_ERR_LAUNCH,
                         "bootstrap.allgather did not store what rank %d sent "
-                        "at recv[%d * bytes]", host->rank, host->rank);
+                        "at recv[%d * bytes]",
+                        host->rank, host->rank);
     return RCX_OK;
 }
 
@@ -126,7 +126,8 @@ static rcx_status_t exchange_lengths(struct callback *callback, size_t bytes)
     if (longest > SIZE_MAX / 2 / (size + 1))
         return rcx_fail(callback->log, RCX_ERR_LAUNCH,
                         "bootstrap.allgather says that a rank publishes %llu "
-                        "bytes", (unsigned long long)longest);
+                        "bytes",
+                        (unsigned long long)longest);
     callback->slot_bytes = (size_t)longest;
     return RCX_OK;
 }
@@ -158,8 +159,8 @@ static rcx_status_t publish(struct rcx_boot *boot, const void *blob,
     return status == RCX_OK ? exchange_blobs(callback, blob, bytes) : status;
 }
 
-static rcx_status_t lookup(struct rcx_boot *boot, int rank,
-                           const void **blob_p, size_t *bytes_p)
+static rcx_status_t lookup(struct rcx_boot *boot, int rank, const void **blob_p,
+                           size_t *bytes_p)
 {
     const struct callback *callback = (const struct callback *)boot;
 

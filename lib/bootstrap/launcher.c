@@ -46,7 +46,8 @@ static bool find_pmix(char text[RCX_LAUNCHER_TEXT])
         const char *value = value_of(pmix_variables[i]);
 
         if (value) {
-            snprintf(text, RCX_LAUNCHER_TEXT, "%s=%s", pmix_variables[i], value);
+            snprintf(text, RCX_LAUNCHER_TEXT, "%s=%s", pmix_variables[i],
+                     value);
             return true;
         }
     }

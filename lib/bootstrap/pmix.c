@@ -257,8 +257,8 @@ static rcx_status_t open_locked(const struct rcx_boot_args *args,
     boot = rcx_heap_zalloc(args->heap, sizeof *boot);
     if (!boot)
         goto err_nomem;
-    boot->blobs = rcx_heap_zalloc(args->heap,
-                                  (size_t)base.size * sizeof *boot->blobs);
+    boot->blobs =
+        rcx_heap_zalloc(args->heap, (size_t)base.size * sizeof *boot->blobs);
     if (!boot->blobs)
         goto err_free_boot;
     boot->base = base;
@@ -339,7 +339,8 @@ static rcx_status_t fence_all(const struct pmix_boot *boot, bool with_data,
         return RCX_IN_PROGRESS;
     if (rc == PMIX_ERR_TIMEOUT)
         return overdue(boot, with_data, start_ns);
-    return rc == PMIX_SUCCESS ? RCX_OK : rcx_pmix_fail(boot->log, "a PMIx fence", rc);
+    return rc == PMIX_SUCCESS ? RCX_OK
+                              : rcx_pmix_fail(boot->log, "a PMIx fence", rc);
 }
 
 static rcx_status_t put(const struct pmix_boot *boot, pmix_scope_t scope,
@@ -363,8 +364,7 @@ static rcx_status_t publish(struct rcx_boot *base, const void *blob,
                             size_t bytes)
 {
     const struct pmix_boot *boot = (const struct pmix_boot *)base;
-    const rcx_status_t status =
-        put(boot, PMIX_GLOBAL, boot->key, blob, bytes);
+    const rcx_status_t status = put(boot, PMIX_GLOBAL, boot->key, blob, bytes);
 
     return status == RCX_OK
                ? fence_all(boot, true, boot->open_until_ns, &no_work)
@@ -439,8 +439,8 @@ static rcx_status_t fetch(struct pmix_boot *boot, int rank)
     return status;
 }
 
-static rcx_status_t lookup(struct rcx_boot *base, int rank,
-                           const void **blob_p, size_t *bytes_p)
+static rcx_status_t lookup(struct rcx_boot *base, int rank, const void **blob_p,
+                           size_t *bytes_p)
 {
     struct pmix_boot *boot = (struct pmix_boot *)base;
     rcx_status_t status = RCX_OK;

@@ -147,8 +147,7 @@ static const char *hint_for(pmix_status_t rc)
     case PMIX_ERR_TIMEOUT:
     case PMIX_ERR_NOT_FOUND:
         return "do all ranks create the same contexts in the same order?";
-    default:
-        return "rcx_info --launch prints what RCX sees of the launcher";
+    default: return "rcx_info --launch prints what RCX sees of the launcher";
     }
 }
 

@@ -63,8 +63,8 @@ static rcx_status_t publish(struct rcx_boot *boot, const void *blob,
     return RCX_OK;
 }
 
-static rcx_status_t lookup(struct rcx_boot *boot, int rank,
-                           const void **blob_p, size_t *bytes_p)
+static rcx_status_t lookup(struct rcx_boot *boot, int rank, const void **blob_p,
+                           size_t *bytes_p)
 {
     const struct single *single = (const struct single *)boot;
 

@@ -148,9 +148,8 @@ static void fill_rank(struct clock *c, int r)
 
         *node = (struct node){.rank = (uint32_t)r, .waits = step->waits};
         for (unsigned kind = 0; kind < RCX_STEP_KINDS; kind++) {
-            node->behind[kind] = exclude(c, step->kind, kind)
-                                     ? next[kind]
-                                     : SIMULATION_NO_STEP;
+            node->behind[kind] =
+                exclude(c, step->kind, kind) ? next[kind] : SIMULATION_NO_STEP;
             if (node->behind[kind] != SIMULATION_NO_STEP)
                 nodes[node->behind[kind]].waits++;
         }
@@ -181,8 +180,10 @@ static void finish(struct clock *c, uint32_t at, const double time[])
     for (int k = 0; k < c->price_count; k++)
         node->time[k] = time[k];
     for (uint32_t i = 0; i < step->successor_count; i++)
-        release(c, (uint32_t)rank->first_step +
-                       plan->successors[step->first_successor + i], time);
+        release(c,
+                (uint32_t)rank->first_step +
+                    plan->successors[step->first_successor + i],
+                time);
     for (unsigned kind = 0; kind < RCX_STEP_KINDS; kind++)
         if (node->behind[kind] != SIMULATION_NO_STEP)
             release(c, node->behind[kind], time);
@@ -270,8 +271,8 @@ bool simulation_clock(struct simulation *s, struct rcx_cost *cost_p)
     const bool good = walk(&c);
 
     if (good)
-        *cost_p = (struct rcx_cost){latest(&c, 0), latest(&c, 1),
-                                    latest(&c, 2)};
+        *cost_p =
+            (struct rcx_cost){latest(&c, 0), latest(&c, 1), latest(&c, 2)};
     close_clock(&c);
     return good;
 }
@@ -285,13 +286,11 @@ static struct price price_on(const struct rcx_machine *machine,
                           bytes * machine->gamma};
 }
 
-bool simulation_time(struct simulation *s,
-                     const struct rcx_machine *machine,
+bool simulation_time(struct simulation *s, const struct rcx_machine *machine,
                      enum simulation_mode mode, double *time_p)
 {
     const struct price price = price_on(machine, s);
-    struct clock c = {.s = s, .prices = &price, .price_count = 1,
-                      .mode = mode};
+    struct clock c = {.s = s, .prices = &price, .price_count = 1, .mode = mode};
     const bool good = walk(&c);
 
     if (good)
@@ -300,13 +299,11 @@ bool simulation_time(struct simulation *s,
     return good;
 }
 
-double *simulation_ends(struct simulation *s,
-                        const struct rcx_machine *machine,
+double *simulation_ends(struct simulation *s, const struct rcx_machine *machine,
                         enum simulation_mode mode)
 {
     const struct price price = price_on(machine, s);
-    struct clock c = {.s = s, .prices = &price, .price_count = 1,
-                      .mode = mode};
+    struct clock c = {.s = s, .prices = &price, .price_count = 1, .mode = mode};
     double *ends = NULL;
 
     if (walk(&c)) {

@@ -28,16 +28,14 @@ enum simulation_mode {
 bool simulation_clock(struct simulation *s, struct rcx_cost *cost_p);
 
 /* The time of the slowest rank on machine. False: as above. */
-bool simulation_time(struct simulation *s,
-                     const struct rcx_machine *machine,
+bool simulation_time(struct simulation *s, const struct rcx_machine *machine,
                      enum simulation_mode mode, double *time_p);
 
 /*
  * When each step of all ranks ends; s->heap frees it. NULL: as above. A
  * message that takes time t started t before it ended, on both sides.
  */
-double *simulation_ends(struct simulation *s,
-                        const struct rcx_machine *machine,
+double *simulation_ends(struct simulation *s, const struct rcx_machine *machine,
                         enum simulation_mode mode);
 
 #define SIMULATION_NO_STEP UINT32_MAX

@@ -105,8 +105,10 @@ bool framed_take(struct simulation *s, const struct simulated_call *call,
             continue;
         steps[i].peer = member_of(call, peer);
         if (steps[i].peer < 0) {
-            snprintf(s->text, sizeof s->text, "step %u is a message to or from "
-                     "rank %d outside, which is no member", i, peer);
+            snprintf(s->text, sizeof s->text,
+                     "step %u is a message to or from "
+                     "rank %d outside, which is no member",
+                     i, peer);
             return false;
         }
     }
@@ -130,8 +132,10 @@ bool framed_check_others(struct simulation *s, struct rcx_builder *b,
         if (b->status == RCX_ERR_NOMEM)
             return simulation_lacks_memory(s);
         if (b->status != RCX_OK || b->step_count > 0 || b->scratch > 0) {
-            snprintf(s->text, sizeof s->text, "rank %d outside is no member, "
-                     "but has something to do", r);
+            snprintf(s->text, sizeof s->text,
+                     "rank %d outside is no member, "
+                     "but has something to do",
+                     r);
             return false;
         }
     }

@@ -85,8 +85,8 @@ rcx_status_t rcx_inproc_open(struct rcx_inproc *job, int rank,
     struct inproc_boot *boot;
 
     if (rank < 0 || rank >= job->size)
-        return rcx_fail(args->log, RCX_ERR_ARG,
-                        "rank is %d, valid is 0 to %d", rank, job->size - 1);
+        return rcx_fail(args->log, RCX_ERR_ARG, "rank is %d, valid is 0 to %d",
+                        rank, job->size - 1);
     boot = rcx_heap_zalloc(args->heap, sizeof *boot);
     if (!boot)
         return rcx_fail(args->log, RCX_ERR_NOMEM, "no memory for %zu bytes",
@@ -141,8 +141,8 @@ static rcx_status_t publish(struct rcx_boot *base, const void *data,
     return RCX_OK;
 }
 
-static rcx_status_t lookup(struct rcx_boot *base, int rank,
-                           const void **blob_p, size_t *bytes_p)
+static rcx_status_t lookup(struct rcx_boot *base, int rank, const void **blob_p,
+                           size_t *bytes_p)
 {
     struct inproc_boot *boot = (struct inproc_boot *)base;
     const struct blob *blob = NULL;

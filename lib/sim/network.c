@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "core/base/random.h"
+
 enum { GARBAGE = 0xA5, FIRST_BUCKETS = 64, FIRST_CAPACITY = 64, SLAB = 256 };
 
 /* One side of a message: a send or a receive. */
@@ -105,21 +107,10 @@ static void complete(struct rcx_sim *sim, struct side *side,
     port->arrived_end = &side->next;
 }
 
-/* splitmix64 */
-static uint64_t draw(struct rcx_sim *sim)
-{
-    uint64_t z = sim->random += UINT64_C(0x9E3779B97F4A7C15);
-
-    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
-    return z ^ z >> 31;
-}
-
 static struct side **bucket_of(struct rcx_sim *sim, int rank, uint64_t tag)
 {
     const uint64_t hash = /* of its upper half, the communicator, too */
-        (tag ^ tag >> 29 ^ (uint64_t)rank << 40) *
-        UINT64_C(0x9E3779B97F4A7C15);
+        (tag ^ tag >> 29 ^ (uint64_t)rank << 40) * UINT64_C(0x9E3779B97F4A7C15);
 
     return &sim->buckets[(hash >> 24) & (sim->bucket_count - 1)];
 }
@@ -131,9 +122,9 @@ static bool has_pair_room(struct rcx_sim *sim)
 
     const size_t capacity =
         sim->pair_capacity ? 2 * sim->pair_capacity : FIRST_CAPACITY;
-    struct pair *grown = rcx_heap_grow(
-        sim->heap, sim->pairs, sim->pair_count * sizeof *grown,
-        capacity * sizeof *grown);
+    struct pair *grown =
+        rcx_heap_grow(sim->heap, sim->pairs, sim->pair_count * sizeof *grown,
+                      capacity * sizeof *grown);
 
     if (!grown)
         return false;
@@ -182,8 +173,8 @@ static bool has_bucket_room(struct rcx_sim *sim)
     if (sim->unmatched < count)
         return true;
     sim->bucket_count = count ? 4 * count : FIRST_BUCKETS;
-    sim->buckets = rcx_heap_zalloc(
-        sim->heap, sim->bucket_count * sizeof *sim->buckets);
+    sim->buckets =
+        rcx_heap_zalloc(sim->heap, sim->bucket_count * sizeof *sim->buckets);
     if (!sim->buckets) {
         sim->buckets = old;
         sim->bucket_count = count;
@@ -223,9 +214,8 @@ static rcx_status_t match(struct rcx_sim *sim, struct side side)
         rcx_bell_ring(&sim->ports[other->from].bell);
         sim->unmatched--;
         sim->ports[side.rank].unexpected -= other->is_send;
-        sim->pairs[sim->pair_count++] =
-            (struct pair){side.is_send ? mine : other,
-                          side.is_send ? other : mine};
+        sim->pairs[sim->pair_count++] = (struct pair){
+            side.is_send ? mine : other, side.is_send ? other : mine};
         return RCX_IN_PROGRESS;
     }
     *link = mine;
@@ -257,9 +247,12 @@ static rcx_status_t sim_send(struct rcx_transport *t, int peer,
 {
     struct port *port = (struct port *)t;
 
-    return add(port, (struct side){.is_send = true, .rank = peer,
-                                   .from = port->rank, .tag = tag,
-                                   .buffer = (char *)buffer, .bytes = bytes,
+    return add(port, (struct side){.is_send = true,
+                                   .rank = peer,
+                                   .from = port->rank,
+                                   .tag = tag,
+                                   .buffer = (char *)buffer,
+                                   .bytes = bytes,
                                    .message = m});
 }
 
@@ -270,15 +263,18 @@ static rcx_status_t sim_recv(struct rcx_transport *t, int peer, void *buffer,
 
     (void)peer;
     memset(buffer, GARBAGE, bytes);
-    return add(port, (struct side){.rank = port->rank, .from = port->rank,
-                                   .tag = tag, .buffer = buffer, .bytes = bytes,
+    return add(port, (struct side){.rank = port->rank,
+                                   .from = port->rank,
+                                   .tag = tag,
+                                   .buffer = buffer,
+                                   .bytes = bytes,
                                    .message = m});
 }
 
 /* One of the pairs; those of a slow rank wait a while for others to go first. */
 static size_t choose(struct rcx_sim *sim)
 {
-    const size_t first = draw(sim) % sim->pair_count;
+    const size_t first = rcx_random(&sim->random) % sim->pair_count;
 
     for (size_t k = 0; k < sim->pair_count && sim->fault.delays > 0; k++) {
         const size_t i = (first + k) % sim->pair_count;
@@ -361,8 +357,7 @@ static void sim_cancel(struct rcx_transport *t, struct rcx_message *m)
              link = &(*link)->next) {
             struct side *side = *link;
 
-            if (side->is_send || side->from != port->rank ||
-                side->message != m)
+            if (side->is_send || side->from != port->rank || side->message != m)
                 continue;
             *link = side->next;
             sim->unmatched--;
@@ -402,8 +397,8 @@ static void sim_notify(struct rcx_transport *t, int peer, const void *note,
     struct port *port = &sim->ports[peer];
 
     lock(sim);
-    rcx_note_put(sim->threaded ? &port->letterbox : &port->base, sim->heap, note,
-                 bytes);
+    rcx_note_put(sim->threaded ? &port->letterbox : &port->base, sim->heap,
+                 note, bytes);
     rcx_bell_ring(&port->bell);
     unlock(sim);
 }
@@ -512,6 +507,7 @@ static void sim_close(struct rcx_transport *t)
     unlock(sim);
 }
 
+/* clang-format off */
 static const struct rcx_transport_ops sim_ops = {
     .name = "sim", .version = sim_version, .address = sim_address,
     .send = sim_send, .recv = sim_recv, .progress = sim_progress,
@@ -519,6 +515,7 @@ static const struct rcx_transport_ops sim_ops = {
     .take_note = sim_take_note, .event_fd = sim_event_fd, .arm = sim_arm,
     .wake = sim_wake, .flush = sim_flush, .close = sim_close,
 };
+/* clang-format on */
 
 struct rcx_sim *rcx_sim_create(struct rcx_heap *heap, int size, uint64_t seed)
 {
@@ -537,8 +534,11 @@ struct rcx_sim *rcx_sim_create(struct rcx_heap *heap, int size, uint64_t seed)
     sim->fault.rank = -1;
     pthread_mutex_init(&sim->mutex, NULL);
     for (int i = 0; i < size; i++) {
-        sim->ports[i] = (struct port){.base.ops = &sim_ops, .sim = sim,
-            .base.credit_bytes = 256, .rank = i, .bell.fd = -1};
+        sim->ports[i] = (struct port){.base.ops = &sim_ops,
+                                      .sim = sim,
+                                      .base.credit_bytes = 256,
+                                      .rank = i,
+                                      .bell.fd = -1};
         rcx_transport_reset_done(&sim->ports[i].base);
         sim->ports[i].arrived_end = &sim->ports[i].arrived;
     }

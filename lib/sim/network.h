@@ -25,8 +25,8 @@ void rcx_sim_set_threaded(struct rcx_sim *sim);
 /* What goes wrong with a rank's messages, from now on. A rank stops where nobody
  * progresses it any more; the network need not know. */
 struct rcx_sim_fault {
-    int rank;        /* -1: nothing goes wrong */
-    bool fails;      /* posting message number after is an error */
+    int rank;   /* -1: nothing goes wrong */
+    bool fails; /* posting message number after is an error */
     uint64_t after;
     uint64_t delays; /* so many deliveries go before its own, if there are */
 };

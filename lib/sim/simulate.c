@@ -3,19 +3,11 @@
 
 #include <string.h>
 
+#include "core/base/random.h"
 #include "sim/framed.h"
 #include "sim/network.h"
 
 enum { GATE = -1 /* as a peer */ };
-
-uint64_t simulation_draw(uint64_t *state)
-{
-    uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
-
-    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
-    return z ^ z >> 31;
-}
 
 /* ---- Schedules ----------------------------------------------------------- */
 
@@ -100,8 +92,8 @@ static bool build_rank(struct simulation *s, struct rcx_builder *b,
     write_steps(b, call, &rank->shape, &whole);
     if (hooks && hooks->steps)
         hooks->steps(b, &rank->shape, hooks->arg);
-    status = rcx_sched_finish(b, rcx_tag_message_window(&s->layout),
-                              &rank->plan);
+    status =
+        rcx_sched_finish(b, rcx_tag_message_window(&s->layout), &rank->plan);
     if (status != RCX_OK)
         return refuse(s, i, "has no schedule", status);
     if (call->frame && !framed_take(s, call, rank))
@@ -111,8 +103,10 @@ static bool build_rank(struct simulation *s, struct rcx_builder *b,
     count_steps(s, rank);
     if (s->step_count < SIMULATION_STEPS_MAX)
         return true;
-    snprintf(s->text, sizeof s->text, "ranks 0 to %d have %zu steps, more than "
-             "can be numbered", i, s->step_count);
+    snprintf(s->text, sizeof s->text,
+             "ranks 0 to %d have %zu steps, more than "
+             "can be numbered",
+             i, s->step_count);
     return false;
 }
 
@@ -121,7 +115,8 @@ bool simulation_open(struct simulation *s, const struct simulated_call *call)
     struct rcx_builder b;
     bool good = true;
 
-    *s = (struct simulation){.heap = call->heap, .layout = call->layout,
+    *s = (struct simulation){.heap = call->heap,
+                             .layout = call->layout,
                              .row = {.width = SIZE_MAX, .segments = 1},
                              .size = call->shape.size};
     if (call->row)
@@ -130,8 +125,7 @@ bool simulation_open(struct simulation *s, const struct simulated_call *call)
     s->log.fn = keep_log;
     s->log.arg = s;
     if (call->algo)
-        s->ranks = rcx_heap_zalloc(s->heap,
-                                   (size_t)s->size * sizeof *s->ranks);
+        s->ranks = rcx_heap_zalloc(s->heap, (size_t)s->size * sizeof *s->ranks);
     if (!s->ranks)
         return simulation_lacks_memory(s);
     rcx_builder_init(&b, s->heap, &s->log);
@@ -163,8 +157,7 @@ static bool same_step(const struct rcx_step *a, const struct rcx_step *b)
            a->right_at == b->right_at && a->count == b->count;
 }
 
-static bool same_steps(const struct rcx_builder *a,
-                       const struct rcx_builder *b)
+static bool same_steps(const struct rcx_builder *a, const struct rcx_builder *b)
 {
     if (a->status != b->status || a->status == RCX_ERR_NOMEM ||
         a->step_count != b->step_count || a->scratch != b->scratch)
@@ -242,9 +235,11 @@ static struct rcx_plan *add_gates(struct rcx_heap *heap,
             continue;
         steps[n + gates] = steps[i];
         steps[n + gates].waits = 1;
-        steps[i] = (struct rcx_step){
-            .kind = RCX_STEP_RECV, .peer = GATE, .waits = steps[i].waits,
-            .first_successor = edges + gates, .successor_count = 1};
+        steps[i] = (struct rcx_step){.kind = RCX_STEP_RECV,
+                                     .peer = GATE,
+                                     .waits = steps[i].waits,
+                                     .first_successor = edges + gates,
+                                     .successor_count = 1};
         successors[edges + gates] = n + gates;
         gates++;
     }
@@ -276,7 +271,7 @@ struct run {
     struct simulation *s;
     struct rcx_sim *net;
     struct port *ports;
-    struct eager *eager; /* those under way */
+    struct eager *eager;        /* those under way */
     struct rcx_message **gates; /* those that steps wait at */
     size_t gate_count;
     struct rcx_message *last; /* opens when nothing else can happen */
@@ -291,7 +286,7 @@ struct run {
 static bool is_eager(struct run *run)
 {
     return run->sends == SENDS_EAGER ||
-           (run->sends == SENDS_MIXED && simulation_draw(&run->random) % 2);
+           (run->sends == SENDS_MIXED && rcx_random(&run->random) % 2);
 }
 
 /* A rank that lacks memory gets its peers into trouble of other names. */
@@ -311,8 +306,8 @@ static rcx_status_t port_send(struct rcx_transport *t, int peer,
     rcx_status_t status;
 
     if (!is_eager(run))
-        return watched(run, port->net->ops->send(port->net, peer, buffer,
-                                                 bytes, tag, m));
+        return watched(
+            run, port->net->ops->send(port->net, peer, buffer, bytes, tag, m));
     e = rcx_heap_alloc(run->s->heap, sizeof *e + bytes);
     if (!e)
         return watched(run, RCX_ERR_NOMEM);
@@ -322,8 +317,8 @@ static rcx_status_t port_send(struct rcx_transport *t, int peer,
     if (run->eager)
         run->eager->prev = e;
     run->eager = e;
-    status = port->net->ops->send(port->net, peer, e->data, bytes, tag,
-                                  &e->message);
+    status =
+        port->net->ops->send(port->net, peer, e->data, bytes, tag, &e->message);
     return status == RCX_IN_PROGRESS ? RCX_OK : watched(run, status);
 }
 
@@ -334,8 +329,8 @@ static rcx_status_t port_recv(struct rcx_transport *t, int peer, void *buffer,
     struct run *run = port->run;
 
     if (peer != GATE)
-        return watched(run, port->net->ops->recv(port->net, peer, buffer,
-                                                 bytes, tag, m));
+        return watched(
+            run, port->net->ops->recv(port->net, peer, buffer, bytes, tag, m));
     if (run->gates_to_last-- == 0)
         run->last = m;
     else
@@ -344,7 +339,9 @@ static rcx_status_t port_recv(struct rcx_transport *t, int peer, void *buffer,
 }
 
 static const struct rcx_transport_ops port_ops = {
-    .name = "proof", .send = port_send, .recv = port_recv,
+    .name = "proof",
+    .send = port_send,
+    .recv = port_recv,
 };
 
 static void free_eager(struct run *run, struct eager *e)
@@ -398,7 +395,7 @@ static bool open_gate(struct run *run)
     int rank;
 
     if (run->gate_count > 0) {
-        const size_t i = simulation_draw(&run->random) % run->gate_count;
+        const size_t i = rcx_random(&run->random) % run->gate_count;
 
         m = run->gates[i];
         run->gates[i] = run->gates[--run->gate_count];
@@ -419,9 +416,8 @@ static bool deliver(struct run *run)
     while (good) {
         int ranks[2];
         const bool starts =
-            run->waiting_count > 0 && simulation_draw(&run->random) % 2;
-        const bool opens =
-            run->gate_count > 0 && simulation_draw(&run->random) % 2;
+            run->waiting_count > 0 && rcx_random(&run->random) % 2;
+        const bool opens = run->gate_count > 0 && rcx_random(&run->random) % 2;
 
         if (!starts && !opens && rcx_sim_deliver(run->net, ranks))
             good = drain(run, ranks[0]) && drain(run, ranks[1]);
@@ -462,9 +458,11 @@ static bool prepare_exec(struct simulated_rank *rank, struct simulation *s,
 {
     const struct rcx_plan *plan = prepare_plan(rank, s, run->sends);
     const int number = rank->shape.rank;
-    const struct rcx_exec_setting setting = {
-        .transport = &run->ports[number].base, .reducer = reducer,
-        .layout = s->layout, .rank = number};
+    const struct rcx_exec_setting setting = {.transport =
+                                                 &run->ports[number].base,
+                                             .reducer = reducer,
+                                             .layout = s->layout,
+                                             .rank = number};
     struct rcx_exec *x = rank->exec;
 
     if (!plan)
@@ -486,26 +484,27 @@ static bool open_run(struct run *run, struct simulation *s,
     bool good = true;
 
     *run = (struct run){.s = s, .random = args->seed, .sends = args->sends};
-    run->net = rcx_sim_create(s->heap, s->size, simulation_draw(&run->random));
+    run->net = rcx_sim_create(s->heap, s->size, rcx_random(&run->random));
     run->ports = rcx_heap_zalloc(s->heap, n * sizeof *run->ports);
     run->waiting = rcx_heap_zalloc(s->heap, n * sizeof *run->waiting);
-    run->gates = rcx_heap_alloc(s->heap,
-                                (s->step_count + 1) * sizeof *run->gates);
+    run->gates =
+        rcx_heap_alloc(s->heap, (s->step_count + 1) * sizeof *run->gates);
     if (!run->net || !run->ports || !run->waiting || !run->gates)
         return false;
     for (int i = 0; i < s->size && good; i++) {
-        run->ports[i] = (struct port){.base.ops = &port_ops, .run = run,
+        run->ports[i] = (struct port){.base.ops = &port_ops,
+                                      .run = run,
                                       .net = rcx_sim_port(run->net, i)};
         good = prepare_exec(&s->ranks[i], s, run, args->reducer);
         if (i != args->late) { /* a shuffle that grows */
-            const int j = (int)(simulation_draw(&run->random) %
+            const int j = (int)(rcx_random(&run->random) %
                                 (uint64_t)(run->waiting_count + 1));
 
             run->waiting[run->waiting_count++] = run->waiting[j];
             run->waiting[j] = i;
         }
     }
-    run->gates_to_last = simulation_draw(&run->random) % (s->step_count + 1);
+    run->gates_to_last = rcx_random(&run->random) % (s->step_count + 1);
     return good;
 }
 
@@ -533,7 +532,8 @@ static void describe_deadlock(struct simulation *s, const struct run *run)
 
     at = (size_t)snprintf(text, sizeof s->text,
                           "deadlock: %d of %d ranks do not end; rank %d waits "
-                          "for", s->size - run->complete, s->size, i);
+                          "for",
+                          s->size - run->complete, s->size, i);
     for (uint32_t k = 0; k < x->plan->step_count && at < 200; k++) {
         const struct rcx_step *step = &x->plan->steps[k];
 

@@ -25,13 +25,13 @@ struct simulation_hooks {
 struct simulated_frame; /* see framed.h */
 
 struct simulated_call {
-    const struct rcx_algo *algo;  /* NULL: no memory for the call */
-    struct rcx_shape shape;       /* of all ranks; rank, alias are not read */
-    const enum rcx_alias *alias;  /* by rank; NULL: NONE */
-    const struct rcx_row *row;    /* of segments, the first; NULL: the whole */
+    const struct rcx_algo *algo; /* NULL: no memory for the call */
+    struct rcx_shape shape;      /* of all ranks; rank, alias are not read */
+    const enum rcx_alias *alias; /* by rank; NULL: NONE */
+    const struct rcx_row *row;   /* of segments, the first; NULL: the whole */
     const struct simulated_frame *frame; /* NULL: none */
     struct rcx_tag_layout layout;
-    bool credits;                 /* for all messages */
+    bool credits;                         /* for all messages */
     const struct simulation_hooks *hooks; /* NULL: none */
     struct rcx_heap *heap; /* of the call, and of its simulation */
 };
@@ -40,11 +40,11 @@ struct simulated_rank {
     struct rcx_shape shape;
     struct rcx_plan *plan;
     struct rcx_plan *gated; /* the plan, for steps in any order; or NULL */
-    size_t in_at, out_at; /* where the frame's spans begin in IN and OUT */
-    size_t first_step; /* of its steps among those of all ranks */
-    uint64_t messages; /* that it sends */
-    uint64_t sent;     /* elements */
-    uint64_t combined; /* elements */
+    size_t in_at, out_at;   /* where the frame's spans begin in IN and OUT */
+    size_t first_step;      /* of its steps among those of all ranks */
+    uint64_t messages;      /* that it sends */
+    uint64_t sent;          /* elements */
+    uint64_t combined;      /* elements */
     char *base[RCX_BUFFER_COUNT]; /* the whole call's; set before a run */
     struct rcx_exec *exec;
 };
@@ -56,10 +56,10 @@ struct simulation {
     struct rcx_row row; /* which segment is run: the first of this row */
     int size;
     struct simulated_rank *ranks;
-    size_t step_count; /* of all ranks */
-    uint64_t messages; /* sent by all ranks */
+    size_t step_count;          /* of all ranks */
+    uint64_t messages;          /* sent by all ranks */
     char text[SIMULATION_TEXT]; /* what went wrong */
-    bool lacks_memory; /* that is what went wrong */
+    bool lacks_memory;          /* that is what went wrong */
 };
 
 /* Write all schedules. False, here as below: s->text says why, and
@@ -88,15 +88,12 @@ struct simulated_run {
      * are rendezvous, ready steps are taken. */
     uint64_t seed;
     enum simulated_sends sends;
-    int late;      /* starts when nothing else can happen any more; -1: none */
+    int late; /* starts when nothing else can happen any more; -1: none */
     /* out: ranks that were complete before the late one started */
     int early;
 };
 
 /* Run the schedules to their end. May be repeated. */
 bool simulation_run(struct simulation *s, struct simulated_run *run);
-
-/* splitmix64 */
-uint64_t simulation_draw(uint64_t *state);
 
 #endif

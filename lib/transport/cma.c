@@ -34,8 +34,7 @@ static bool read_self(void *to, void *from, size_t bytes)
     const struct iovec here = {.iov_base = to, .iov_len = bytes};
     const struct iovec there = {.iov_base = from, .iov_len = bytes};
 
-    return process_vm_readv(getpid(), &here, 1, &there, 1, 0) ==
-           (ssize_t)bytes;
+    return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == (ssize_t)bytes;
 }
 
 bool rcx_cma_works(void)
@@ -49,7 +48,8 @@ static uint64_t time_of_read(struct block *to, struct block *from)
 {
     const uint64_t start = rcx_now_ns();
 
-    return read_self(to, from, sizeof *from) ? rcx_now_ns() - start : UINT64_MAX;
+    return read_self(to, from, sizeof *from) ? rcx_now_ns() - start
+                                             : UINT64_MAX;
 }
 
 bool rcx_cma_pays(struct rcx_heap *heap)

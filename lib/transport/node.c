@@ -43,8 +43,8 @@ void rcx_card_read(struct rcx_card *card, const char *shm)
 }
 
 /* The first reason stays. */
-__attribute__((format(printf, 2, 3)))
-static void refuse(struct rcx_node *node, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void
+refuse(struct rcx_node *node, const char *format, ...)
 {
     va_list args;
 
@@ -87,17 +87,18 @@ static void check_together(struct rcx_node *node, int rank,
 void rcx_node_begin(struct rcx_node *node, int rank,
                     const struct rcx_card *card)
 {
-    *node = (struct rcx_node){.rank = rank, .card = *card, .is_known = true,
-                              .lowest = rank, .shm_bytes = UINT64_MAX};
+    *node = (struct rcx_node){.rank = rank,
+                              .card = *card,
+                              .is_known = true,
+                              .lowest = rank,
+                              .shm_bytes = UINT64_MAX};
 }
 
-void rcx_node_add(struct rcx_node *node, int rank,
-                  const struct rcx_card *card)
+void rcx_node_add(struct rcx_node *node, int rank, const struct rcx_card *card)
 {
     if (!card) {
         node->is_known = false;
-        refuse(node, "rank %d has not said in time whether it allows it",
-               rank);
+        refuse(node, "rank %d has not said in time whether it allows it", rank);
         return;
     }
     if (strncmp(card->boot_id, node->card.boot_id, sizeof card->boot_id) != 0)

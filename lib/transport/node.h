@@ -13,8 +13,8 @@
 
 /* What a rank tells the others. */
 struct rcx_card {
-    char boot_id[64];      /* tells running kernels apart */
-    uint64_t user_ns;      /* inodes of namespaces */
+    char boot_id[64]; /* tells running kernels apart */
+    uint64_t user_ns; /* inodes of namespaces */
     uint64_t pid_ns;
     uint64_t uid, gid;
     uint64_t is_dumpable;  /* others of its user may read its memory */
@@ -40,8 +40,7 @@ void rcx_card_read(struct rcx_card *card, const char *shm);
  * of other kernels are passed over. */
 void rcx_node_begin(struct rcx_node *node, int rank,
                     const struct rcx_card *card);
-void rcx_node_add(struct rcx_node *node, int rank,
-                  const struct rcx_card *card);
+void rcx_node_add(struct rcx_node *node, int rank, const struct rcx_card *card);
 
 /* Whether CMA has to be off; refusal says why. */
 bool rcx_node_refuses_cma(const struct rcx_node *node);

@@ -14,7 +14,10 @@
 #include "core/run/bootstrap.h"
 #include "transport/ucp_adjust.h"
 
-enum { DISCARD_POLLS = 1000 };
+enum {
+    DISCARD_POLLS = 1000,
+    WITH_CALLBACK = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA
+};
 
 struct ucp {
     struct rcx_transport base;
@@ -24,11 +27,11 @@ struct ucp {
     ucp_context_h context;
     ucp_worker_h worker;
     ucp_address_t *address;
-    ucp_ep_h *endpoints; /* by rank; NULL: not connected yet */
+    ucp_ep_h *endpoints;        /* by rank; NULL: not connected yet */
     unsigned char *unreachable; /* by rank */
     bool wakeup;
     bool is_flushing;
-    int flushes; /* of endpoints, that are not over */
+    int flushes;                 /* of endpoints, that are not over */
     ucp_request_param_t sending; /* of both only user_data changes */
     ucp_request_param_t receiving;
 };
@@ -41,10 +44,9 @@ static void version(char *text, size_t bytes)
 static rcx_status_t fail(const struct ucp *u, const char *what,
                          ucs_status_t status)
 {
-    return rcx_fail(u->log,
-                    status == UCS_ERR_NO_MEMORY ? RCX_ERR_NOMEM
-                                                : RCX_ERR_TRANSPORT,
-                    "%s: %s", what, ucs_status_string(status));
+    return rcx_fail(
+        u->log, status == UCS_ERR_NO_MEMORY ? RCX_ERR_NOMEM : RCX_ERR_TRANSPORT,
+        "%s: %s", what, ucs_status_string(status));
 }
 
 /* A message is lost; who gave it says so. */
@@ -65,9 +67,9 @@ static void send_done(void *request, ucs_status_t status, void *user_data)
 
     m->handle = NULL;
     rcx_message_complete(m->transport, m,
-                         status == UCS_OK ? RCX_OK
-                                          : lose_message(m->transport, m->peer,
-                                                         status));
+                         status == UCS_OK
+                             ? RCX_OK
+                             : lose_message(m->transport, m->peer, status));
     ucp_request_free(request);
 }
 
@@ -111,9 +113,7 @@ static void recv_done(void *request, ucs_status_t status,
  */
 static void prepare_parameters(struct ucp *u)
 {
-    const uint32_t common = UCP_OP_ATTR_FIELD_CALLBACK |
-                            UCP_OP_ATTR_FIELD_USER_DATA |
-                            UCP_OP_ATTR_FIELD_MEMORY_TYPE;
+    const uint32_t common = WITH_CALLBACK | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
 
     u->sending = (ucp_request_param_t){.op_attr_mask = common,
                                        .cb.send = send_done,
@@ -146,11 +146,13 @@ static bool take_note(struct rcx_transport *t, void *note, size_t bytes)
 
 static ucs_status_t listen_for_notes(struct ucp *u)
 {
-    const ucp_am_handler_param_t param = {
-        .field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID |
-                      UCP_AM_HANDLER_PARAM_FIELD_CB |
-                      UCP_AM_HANDLER_PARAM_FIELD_ARG,
-        .id = NOTE, .cb = note_came, .arg = u};
+    const ucp_am_handler_param_t param = {.field_mask =
+                                              UCP_AM_HANDLER_PARAM_FIELD_ID |
+                                              UCP_AM_HANDLER_PARAM_FIELD_CB |
+                                              UCP_AM_HANDLER_PARAM_FIELD_ARG,
+                                          .id = NOTE,
+                                          .cb = note_came,
+                                          .arg = u};
 
     return ucp_worker_set_am_recv_handler(u->worker, &param);
 }
@@ -202,9 +204,8 @@ static rcx_status_t open_worker(struct ucp *u)
                         "this UCX grants thread mode single only; RCX needs "
                         "serialized");
     status = listen_for_notes(u);
-    return status == UCS_OK
-               ? RCX_OK
-               : fail(u, "ucp_worker_set_am_recv_handler", status);
+    return status == UCS_OK ? RCX_OK
+                            : fail(u, "ucp_worker_set_am_recv_handler", status);
 }
 
 static void discarded(void *request, ucs_status_t status,
@@ -223,18 +224,17 @@ static void discard_unexpected(struct ucp *u)
 {
     int pending = 0;
     const ucp_request_param_t param = {
-        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
-                        UCP_OP_ATTR_FIELD_USER_DATA |
-                        UCP_OP_ATTR_FLAG_NO_IMM_CMPL,
-        .cb.recv = discarded, .user_data = &pending};
+        .op_attr_mask = WITH_CALLBACK | UCP_OP_ATTR_FLAG_NO_IMM_CMPL,
+        .cb.recv = discarded,
+        .user_data = &pending};
     ucp_tag_message_h message;
     ucp_tag_recv_info_t info;
     char nothing;
 
     while ((message = ucp_tag_probe_nb(u->worker, 0, 0, 1, &info))) {
         pending++;
-        if (UCS_PTR_IS_ERR(ucp_tag_msg_recv_nbx(u->worker, &nothing, 0,
-                                                message, &param)))
+        if (UCS_PTR_IS_ERR(
+                ucp_tag_msg_recv_nbx(u->worker, &nothing, 0, message, &param)))
             pending--;
     }
     for (int i = 0; i < DISCARD_POLLS && pending > 0; i++)
@@ -261,6 +261,7 @@ static void close_all(struct rcx_transport *t)
     rcx_heap_free(u->heap, u);
 }
 
+/* clang-format off */
 extern const struct rcx_transport_ops rcx_transport_ucp;
 
 static rcx_status_t open(const struct rcx_transport_args *args,
@@ -348,6 +349,7 @@ static rcx_status_t lose(struct ucp *u, int peer, ucs_status_t status)
 static rcx_status_t reach(struct ucp *u, int peer)
 {
     ucp_ep_params_t params = {.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS};
+    /* clang-format on */
     char own_version[64];
     const void *remote;
     size_t bytes;
@@ -357,8 +359,8 @@ static rcx_status_t reach(struct ucp *u, int peer)
     if (u->unreachable[peer])
         return RCX_ERR_TRANSPORT;
     version(own_version, sizeof own_version);
-    status = rcx_peer_address(u->boot, u->log, peer, own_version, &remote,
-                              &bytes);
+    status =
+        rcx_peer_address(u->boot, u->log, peer, own_version, &remote, &bytes);
     if (status != RCX_OK)
         return status;
     params.address = remote;
@@ -416,13 +418,14 @@ static rcx_status_t post_send(struct rcx_transport *t, int peer,
         return send_first(t, peer, buffer, bytes, tag, m);
     m->transport = t;
     u->sending.user_data = m;
-    return sent(u, ucp_tag_send_nbx(u->endpoints[peer], buffer, bytes, tag,
-                                    &u->sending), m);
+    return sent(
+        u,
+        ucp_tag_send_nbx(u->endpoints[peer], buffer, bytes, tag, &u->sending),
+        m);
 }
 
 static rcx_status_t post_recv(struct rcx_transport *t, int peer, void *buffer,
-                              size_t bytes, uint64_t tag,
-                              struct rcx_message *m)
+                              size_t bytes, uint64_t tag, struct rcx_message *m)
 {
     struct ucp *u = (struct ucp *)t;
     ucs_status_ptr_t result;
@@ -485,10 +488,10 @@ static void notify(struct rcx_transport *t, int peer, const void *note,
                    size_t bytes)
 {
     struct ucp *u = (struct ucp *)t;
-    ucp_request_param_t param = {
-        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
-                        UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS,
-        .flags = UCP_AM_SEND_FLAG_EAGER, .cb.send = note_sent};
+    ucp_request_param_t param = {.op_attr_mask =
+                                     WITH_CALLBACK | UCP_OP_ATTR_FIELD_FLAGS,
+                                 .flags = UCP_AM_SEND_FLAG_EAGER,
+                                 .cb.send = note_sent};
     ucs_status_ptr_t result;
     struct outgoing *o;
 
@@ -558,9 +561,7 @@ static void flushed(void *request, ucs_status_t status, void *arg)
 static void begin_flush(struct ucp *u)
 {
     const ucp_request_param_t param = {
-        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
-                        UCP_OP_ATTR_FIELD_USER_DATA,
-        .cb.send = flushed, .user_data = u};
+        .op_attr_mask = WITH_CALLBACK, .cb.send = flushed, .user_data = u};
 
     for (int i = 0; i < u->boot->size; i++)
         if (u->endpoints[i] &&
@@ -580,9 +581,20 @@ static rcx_status_t flush(struct rcx_transport *t)
 }
 
 const struct rcx_transport_ops rcx_transport_ucp = {
-    .name = "ucp", .version = version, .open = open, .address = address,
-    .send = post_send, .recv = post_recv, .progress = progress,
-    .cancel = cancel, .probe = probe, .notify = notify, .take_note = take_note,
-    .event_fd = event_fd, .arm = arm, .wake = wake,
-    .flush = flush, .close = close_all,
+    .name = "ucp",
+    .version = version,
+    .open = open,
+    .address = address,
+    .send = post_send,
+    .recv = post_recv,
+    .progress = progress,
+    .cancel = cancel,
+    .probe = probe,
+    .notify = notify,
+    .take_note = take_note,
+    .event_fd = event_fd,
+    .arm = arm,
+    .wake = wake,
+    .flush = flush,
+    .close = close_all,
 };

@@ -26,8 +26,8 @@ enum { MOST_UNCREDITED = 16384, LEAST_AUTO = 1024 };
  * cores; and its copy may be slow (cma.h). Then a whole segment goes eagerly;
  * elsewhere up to 16 KB, where both cost the same (docs/performance.md).
  */
-static const char *rendezvous_threshold(const struct rcx_transport_args *args, int ranks,
-                                        bool has_cma)
+static const char *rendezvous_threshold(const struct rcx_transport_args *args,
+                                        int ranks, bool has_cma)
 {
     const bool is_crowded = ranks > sysconf(_SC_NPROCESSORS_ONLN);
 
@@ -77,13 +77,15 @@ static const char *excluded(const struct rcx_log *log,
     const bool no_posix = node->shm_bytes < needed;
 
     if (no_cma && node->rank == node->lowest)
-        rcx_warn(log, "ranks of this node do without cross-memory attach: "
+        rcx_warn(log,
+                 "ranks of this node do without cross-memory attach: "
                  "%s; they copy large messages through shared memory",
                  node->refusal);
     if (no_posix && node->rank == node->lowest)
-        rcx_warn(log, "%s is too small for %d ranks: %llu bytes needed, "
-                 "%llu available; UCX uses System V shared memory instead", shm,
-                 ranks, (unsigned long long)needed,
+        rcx_warn(log,
+                 "%s is too small for %d ranks: %llu bytes needed, "
+                 "%llu available; UCX uses System V shared memory instead",
+                 shm, ranks, (unsigned long long)needed,
                  (unsigned long long)node->shm_bytes);
     return lists[no_cma][no_posix];
 }
@@ -95,14 +97,13 @@ static const char *excluded(const struct rcx_log *log,
  */
 static void tell_price(const struct rcx_log *log)
 {
-    if (getenv("UCX_SYSV_ERROR_HANDLING") ||
-        getenv("UCX_POSIX_ERROR_HANDLING"))
+    if (getenv("UCX_SYSV_ERROR_HANDLING") || getenv("UCX_POSIX_ERROR_HANDLING"))
         rcx_info(log, "RCX_ERR_MODE=peer: no CMA inside a node, since it "
-                 "finds no dead peers");
+                      "finds no dead peers");
     else
         rcx_info(log, "RCX_ERR_MODE=peer: no shared memory and no CMA "
-                 "inside a node; UCX_SYSV_ERROR_HANDLING=y and "
-                 "UCX_POSIX_ERROR_HANDLING=y bring shared memory back");
+                      "inside a node; UCX_SYSV_ERROR_HANDLING=y and "
+                      "UCX_POSIX_ERROR_HANDLING=y bring shared memory back");
 }
 
 static void tell_choice(const struct rcx_transport_args *args, const char *tls,
@@ -110,12 +111,14 @@ static void tell_choice(const struct rcx_transport_args *args, const char *tls,
 {
     const char *user_tls = rcx_ucp_user_setting("TLS");
 
-    rcx_log_line(args->log,
-                 args->boot->rank == 0 ? RCX_LOG_INFO : RCX_LOG_DEBUG,
-                 "UCX may use %s%s; rendezvous from %s on%s",
-                 user_tls ? user_tls : tls ? tls : "all transports",
-                 user_tls ? " (set by the user)" : "", threshold,
-                 rcx_ucp_user_setting("RNDV_THRESH") ? " (set by the user)" : "");
+    rcx_log_line(
+        args->log, args->boot->rank == 0 ? RCX_LOG_INFO : RCX_LOG_DEBUG,
+        "UCX may use %s%s; rendezvous from %s on%s",
+        user_tls ? user_tls
+        : tls    ? tls
+                 : "all transports",
+        user_tls ? " (set by the user)" : "", threshold,
+        rcx_ucp_user_setting("RNDV_THRESH") ? " (set by the user)" : "");
 }
 
 /* The user's settings win. */
@@ -127,8 +130,9 @@ rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
     const char *threshold;
     struct rcx_node node;
     const rcx_status_t status = rcx_node_meet(&node, args->boot, shm);
-    const int ranks = node.ranks > args->boot->local_size ? node.ranks
-                                                       : args->boot->local_size;
+    const int ranks = node.ranks > args->boot->local_size
+                          ? node.ranks
+                          : args->boot->local_size;
 
     if (status != RCX_OK)
         return status;
@@ -140,8 +144,8 @@ rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
         ucp_config_modify(config, "TLS", tls);
     threshold = rcx_ucp_user_setting("RNDV_THRESH");
     if (!threshold) {
-        threshold = rendezvous_threshold(args, ranks,
-                                         !rcx_node_refuses_cma(&node));
+        threshold =
+            rendezvous_threshold(args, ranks, !rcx_node_refuses_cma(&node));
         ucp_config_modify(config, "RNDV_THRESH", threshold);
     }
     tell_choice(args, tls, threshold);

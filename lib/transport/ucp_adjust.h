@@ -10,8 +10,7 @@ struct ucp_ep;
 /* Adjust config to the node: which lanes work there, and what is fast. What the
  * user set stays. Ranks of a node come to the same. */
 rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
-                            struct ucp_config *config,
-                            size_t *credit_bytes_p);
+                            struct ucp_config *config, size_t *credit_bytes_p);
 
 /* What the user set, for RCX or for all of UCX; NULL: nothing. */
 const char *rcx_ucp_user_setting(const char *name);

@@ -17,13 +17,13 @@
 int fuzz_input(const uint8_t *data, size_t bytes);
 
 /* End the process, as a crash of RCX does. */
-#define fuzz_require(condition) \
-    do { \
-        if (!(condition)) { \
-            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, \
-                    #condition); \
-            abort(); \
-        } \
+#define fuzz_require(condition)                                                \
+    do {                                                                       \
+        if (!(condition)) {                                                    \
+            fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__,         \
+                    #condition);                                               \
+            abort();                                                           \
+        }                                                                      \
     } while (0)
 
 #endif

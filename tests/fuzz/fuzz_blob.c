@@ -21,8 +21,12 @@
 enum {
     MOST_RANKS = 8,
     /* the header as it is on the wire; magic and version are at 0 */
-    ADDRESS_BYTES_AT = 8, TRANSPORT_AT = 16, HOST_AT = 80, HOST_BYTES = 128,
-    CPUS_AT = 208, SETTINGS_AT = CPUS_AT + (int)sizeof(cpu_set_t),
+    ADDRESS_BYTES_AT = 8,
+    TRANSPORT_AT = 16,
+    HOST_AT = 80,
+    HOST_BYTES = 128,
+    CPUS_AT = 208,
+    SETTINGS_AT = CPUS_AT + (int)sizeof(cpu_set_t),
     SETTINGS_BYTES = RCX_SHARED_SETTINGS * (int)sizeof(uint64_t),
     ERRORS_AT = SETTINGS_AT + SETTINGS_BYTES + (int)sizeof(uint64_t),
     HEADER_BYTES = ERRORS_AT + 2 * (int)sizeof(uint64_t)
@@ -94,8 +98,8 @@ static rcx_status_t get_address(struct rcx_transport *t, const void **address_p,
     return RCX_OK;
 }
 
-static const struct rcx_transport_ops transport_ops = {
-    .version = get_version, .address = get_address};
+static const struct rcx_transport_ops transport_ops = {.version = get_version,
+                                                       .address = get_address};
 
 static void count_line(rcx_log_level_t level, const char *text, void *arg)
 {
@@ -174,9 +178,8 @@ static void check_address(struct fake *fake, const struct rcx_log *log,
                           int rank)
 {
     const struct blob *blob = &fake->blobs[rank];
-    const bool good = is_good(blob) &&
-                      memcmp(blob->bytes + TRANSPORT_AT, version,
-                             sizeof version) == 0;
+    const bool good = is_good(blob) && memcmp(blob->bytes + TRANSPORT_AT,
+                                              version, sizeof version) == 0;
     const void *found = fake;
     size_t bytes = 42;
     rcx_status_t status;
@@ -235,8 +238,8 @@ static bool cores_are_shared(const struct fake *fake)
         const int rank = boot->local_ranks ? boot->local_ranks[i] : i;
         const struct blob *blob = &fake->blobs[rank];
 
-        if (!is_good(blob) || memcmp(blob->bytes + HOST_AT,
-                                     own.bytes + HOST_AT, HOST_BYTES) != 0)
+        if (!is_good(blob) ||
+            memcmp(blob->bytes + HOST_AT, own.bytes + HOST_AT, HOST_BYTES) != 0)
             continue;
         memcpy(&cpus, blob->bytes + CPUS_AT, sizeof cpus);
         CPU_OR(&all, &all, &cpus);
@@ -270,7 +273,8 @@ int fuzz_input(const uint8_t *data, size_t bytes)
 {
     struct fake fake = {.boot = {.ops = &boot_ops}};
     struct rcx_transport transport = {.ops = &transport_ops};
-    struct rcx_context context = {.heap = RCX_HEAP_INIT, .boot = &fake.boot,
+    struct rcx_context context = {.heap = RCX_HEAP_INIT,
+                                  .boot = &fake.boot,
                                   .transport = &transport,
                                   .config = {.order = RCX_ORDER_UNIFORM}};
     struct input in = {data, data + bytes};

@@ -99,9 +99,9 @@ static void print(const struct rcx_forced *forced, char text[METHOD_LETTERS])
                                  "%csegment=%zu", used ? ',' : ':',
                                  forced->segment_bytes);
     if (forced->window)
-        used += (size_t)snprintf(params + used, sizeof params - used,
-                                 "%cwindow=%u", used ? ',' : ':',
-                                 forced->window);
+        used +=
+            (size_t)snprintf(params + used, sizeof params - used, "%cwindow=%u",
+                             used ? ',' : ':', forced->window);
     used = (size_t)snprintf(text, METHOD_LETTERS, "%s%s%s",
                             forced->preferred ? "prefer:" : "", name, params);
     fuzz_require(used < METHOD_LETTERS);
@@ -125,8 +125,8 @@ static void check_round_trip(const struct rcx_option *o,
     fuzz_require(after->preferred == before->preferred);
     fuzz_require(after->segment_bytes == before->segment_bytes);
     fuzz_require(after->window == before->window);
-    fuzz_require(memcmp(after->params, before->params,
-                        sizeof before->params) == 0);
+    fuzz_require(memcmp(after->params, before->params, sizeof before->params) ==
+                 0);
 }
 
 /* ---- The input ----------------------------------------------------------- */
@@ -147,8 +147,8 @@ static void keep_line(rcx_log_level_t level, const char *text, void *arg)
 static void configure(char *variables[], struct rcx_config *config)
 {
     struct lines lines = {0, 0};
-    const rcx_params_t params = {.field_mask = RCX_PARAM_LOG,
-                                 .log = keep_line, .log_arg = &lines};
+    const rcx_params_t params = {
+        .field_mask = RCX_PARAM_LOG, .log = keep_line, .log_arg = &lines};
     char **saved = environ;
     struct rcx_option o;
     struct rcx_log log;

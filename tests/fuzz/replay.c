@@ -82,8 +82,8 @@ static uint64_t draw(uint64_t *state, uint64_t below)
 }
 
 /* Replace bytes [at, at + old) by count bytes of from. */
-static void splice(struct input *in, size_t at, size_t old,
-                   const uint8_t *from, size_t count)
+static void splice(struct input *in, size_t at, size_t old, const uint8_t *from,
+                   size_t count)
 {
     if (in->bytes - old + count > MOST_BYTES)
         return;
@@ -112,12 +112,8 @@ static void change(struct input *in, uint64_t *state)
         if (left > 0)
             in->data[at] ^= (uint8_t)(1u << draw(state, 8));
         break;
-    case 1: /* another byte */
-        splice(in, at, least(left, 1), &byte, 1);
-        break;
-    case 2: /* one more */
-        splice(in, at, 0, &byte, 1);
-        break;
+    case 1: /* another byte */ splice(in, at, least(left, 1), &byte, 1); break;
+    case 2: /* one more */ splice(in, at, 0, &byte, 1); break;
     case 3: /* some less */
         splice(in, at, least(left, 1 + draw(state, 8)), &byte, 0);
         break;

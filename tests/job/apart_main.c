@@ -97,8 +97,8 @@ static void reduce(size_t count, int k)
 {
     const int root = k % me.size;
 
-    rank_require(rcx_reduce(in, out, count, RCX_INT64, RCX_SUM, root,
-                            me.world), "reduce");
+    rank_require(rcx_reduce(in, out, count, RCX_INT64, RCX_SUM, root, me.world),
+                 "reduce");
     if (me.rank == root)
         expect("reduce", 0, count, k);
 }
@@ -107,8 +107,9 @@ static void scatter_blocks(size_t count, int k)
 {
     const size_t block = count / (size_t)me.size;
 
-    rank_require(rcx_reduce_scatter_block(in, out, block, RCX_INT64, RCX_SUM,
-                                          me.world), "reduce_scatter_block");
+    rank_require(
+        rcx_reduce_scatter_block(in, out, block, RCX_INT64, RCX_SUM, me.world),
+        "reduce_scatter_block");
     expect("reduce_scatter_block", block * (size_t)me.rank, block, k);
 }
 
@@ -124,8 +125,9 @@ static void scatter(size_t count, int k)
     counts[k % me.size] += count - (k % 3 == 2 ? 0 : block * (size_t)me.size);
     for (int i = 0; i < me.rank; i++)
         first += counts[i];
-    rank_require(rcx_reduce_scatter(in, out, counts, RCX_INT64, RCX_SUM,
-                                    me.world), "reduce_scatter");
+    rank_require(
+        rcx_reduce_scatter(in, out, counts, RCX_INT64, RCX_SUM, me.world),
+        "reduce_scatter");
     expect("reduce_scatter", first, counts[me.rank], k);
 }
 

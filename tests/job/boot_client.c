@@ -105,8 +105,9 @@ static size_t make_blob(const struct client *client, int rank,
     const int salt = client->name ? client->name[0] : 0;
 
     for (size_t i = 0; i < bytes; i++)
-        blob[i] = (unsigned char)((size_t)(rank * 31 + client->cycle * 7 + salt) +
-                                  i * 5);
+        blob[i] =
+            (unsigned char)((size_t)(rank * 31 + client->cycle * 7 + salt) +
+                            i * 5);
     return bytes;
 }
 
@@ -380,7 +381,8 @@ int main(int argc, char **argv)
         return 2;
     }
     for (int i = 0; options.describe && rcx_boot_table[i]; i++)
-        rcx_boot_table[i]->describe(print_line, (void *)rcx_boot_table[i]->name);
+        rcx_boot_table[i]->describe(print_line,
+                                    (void *)rcx_boot_table[i]->name);
     if (options.memory && !run_memory(&options))
         return 1;
     if (options.threads ? !run_threads(&options) : !run_cycles(&options))

@@ -26,8 +26,9 @@ static void check_sum(rcx_comm_t *comm, int64_t seed)
     const int64_t size = rcx_comm_size(comm);
     int64_t word = rcx_comm_rank(comm) + seed;
 
-    rank_require(rcx_allreduce(RCX_IN_PLACE, &word, 1, RCX_INT64, RCX_SUM,
-                               comm), "rcx_allreduce");
+    rank_require(
+        rcx_allreduce(RCX_IN_PLACE, &word, 1, RCX_INT64, RCX_SUM, comm),
+        "rcx_allreduce");
     if (word != size * (size - 1) / 2 + size * seed)
         rank_fail("a wrong sum: %ld", (long)word);
 }
@@ -172,8 +173,7 @@ static void expect_failed(rcx_comm_t *comm)
 
     rank_expect(rcx_allreduce(RCX_IN_PLACE, &word, 1, RCX_INT, RCX_SUM, comm),
                 RCX_ERR_COMM_FAILED, "rcx_allreduce");
-    rank_expect(rcx_comm_dup(comm, &copy), RCX_ERR_COMM_FAILED,
-                "rcx_comm_dup");
+    rank_expect(rcx_comm_dup(comm, &copy), RCX_ERR_COMM_FAILED, "rcx_comm_dup");
 }
 
 /* The others may not have it yet when they are told. */

@@ -149,8 +149,7 @@ static void leave(void)
         if (rcx_finalize(&me.context) == RCX_OK)
             rank_fail("rcx_finalize finds ranks that have left");
     } else {
-        rank_expect(rcx_finalize(&me.context), RCX_ERR_TIMEOUT,
-                    "rcx_finalize");
+        rank_expect(rcx_finalize(&me.context), RCX_ERR_TIMEOUT, "rcx_finalize");
         check_time(start, PATIENT_NS, "rcx_finalize");
         if (!strstr(me.error, "rank 2"))
             rank_fail("nobody is blamed: %s", me.error);
@@ -197,11 +196,12 @@ static rcx_status_t run(const struct trial *trial, enum way way,
 static void try_form(enum trial_coll coll, enum way way)
 {
     static const enum trial_form forms[WAYS] = {
-        TRIAL_BLOCKING, TRIAL_NONBLOCKING, TRIAL_NONBLOCKING,
-        TRIAL_PERSISTENT};
-    const struct trial trial = {.coll = coll, .form = forms[way],
+        TRIAL_BLOCKING, TRIAL_NONBLOCKING, TRIAL_NONBLOCKING, TRIAL_PERSISTENT};
+    const struct trial trial = {.coll = coll,
+                                .form = forms[way],
                                 .kind = {RCX_INT64, RCX_SUM, 0},
-                                .count = COUNT, .seed = 2};
+                                .count = COUNT,
+                                .seed = 2};
     rcx_comm_t *copy = copy_world();
     const int64_t start = rank_now_ns();
     rcx_status_t status = RCX_OK;
@@ -245,8 +245,9 @@ static void try_settings(void)
 
     set_timeout(copy, 0);
     let_wait(A_WHILE_MS);
-    rank_require(rcx_iallreduce(in, out, COUNT, RCX_INT64, RCX_SUM, copy,
-                                &request), "rcx_iallreduce");
+    rank_require(
+        rcx_iallreduce(in, out, COUNT, RCX_INT64, RCX_SUM, copy, &request),
+        "rcx_iallreduce");
     set_timeout(copy, SHORT_NS);
     rank_require(rcx_wait(request), "a call from before there was a deadline");
     rank_require(rcx_request_free(&request), "rcx_request_free");

@@ -39,8 +39,9 @@ static void call(void)
 {
     double x = 1;
 
-    rank_require(rcx_allreduce(RCX_IN_PLACE, &x, 1, RCX_FLOAT64, RCX_SUM,
-                               me.world), "rcx_allreduce");
+    rank_require(
+        rcx_allreduce(RCX_IN_PLACE, &x, 1, RCX_FLOAT64, RCX_SUM, me.world),
+        "rcx_allreduce");
 }
 
 static int end_before_init(const char *what)

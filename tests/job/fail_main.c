@@ -162,8 +162,9 @@ int main(int argc, char **argv)
     if (strcmp(how, "thread") == 0 || strcmp(how, "dead") == 0)
         rank_require(rcx_comm_set_timeout(me.world, 0), "rcx_comm_set_timeout");
     pids[me.rank] = getpid();
-    rank_require(rcx_allreduce(RCX_IN_PLACE, pids, 64, RCX_INT64, RCX_SUM,
-                               me.world), "the sum of process ids");
+    rank_require(
+        rcx_allreduce(RCX_IN_PLACE, pids, 64, RCX_INT64, RCX_SUM, me.world),
+        "the sum of process ids");
     for (int i = 0; i < WARM_UP; i++)
         rank_require(call(argv[2], i), "a call before anything happened");
     if (me.rank == VICTIM)

@@ -31,8 +31,9 @@ static void check_sum(rcx_comm_t *comm)
 {
     int64_t word = me.rank;
 
-    rank_require(rcx_allreduce(RCX_IN_PLACE, &word, 1, RCX_INT64, RCX_SUM,
-                               comm), "rcx_allreduce");
+    rank_require(
+        rcx_allreduce(RCX_IN_PLACE, &word, 1, RCX_INT64, RCX_SUM, comm),
+        "rcx_allreduce");
     if (word != me.size * (me.size - 1) / 2)
         rank_fail("a wrong sum: %ld", (long)word);
 }
@@ -78,8 +79,9 @@ static void try_live(void)
     check_sum(copy);
     rank_require(rcx_comm_free(&copy), "rcx_comm_free");
 
-    rank_require(rcx_iallreduce(&in, &out, 1, RCX_INT64, RCX_SUM, me.world,
-                                &request), "rcx_iallreduce");
+    rank_require(
+        rcx_iallreduce(&in, &out, 1, RCX_INT64, RCX_SUM, me.world, &request),
+        "rcx_iallreduce");
     expect_busy("an active request");
     rank_require(rcx_wait(request), "rcx_wait");
     if (out != me.size)
@@ -88,7 +90,8 @@ static void try_live(void)
     rank_require(rcx_request_free(&request), "rcx_request_free");
 
     rank_require(rcx_allreduce_init(&in, &out, 1, RCX_INT64, RCX_SUM, me.world,
-                                    &request), "rcx_allreduce_init");
+                                    &request),
+                 "rcx_allreduce_init");
     expect_busy("a persistent request");
     rank_require(rcx_request_free(&request), "rcx_request_free");
     finish();
@@ -124,8 +127,9 @@ static void call_otherwise(const char *why)
     int64_t word = me.rank;
 
     if (strcmp(why, "mismatch") == 0)
-        rank_require(rcx_reduce(&word, NULL, 1, RCX_INT64, RCX_SUM, 0,
-                                me.world), "rcx_reduce");
+        rank_require(
+            rcx_reduce(&word, NULL, 1, RCX_INT64, RCX_SUM, 0, me.world),
+            "rcx_reduce");
 }
 
 static void fail_without(const char *why, rcx_status_t expected)
@@ -140,8 +144,8 @@ static void fail_without(const char *why, rcx_status_t expected)
     if (strcmp(why, "absent") == 0)
         rank_require(rcx_comm_set_timeout(me.world, SECOND_NS),
                      "rcx_comm_set_timeout");
-    status = rcx_allreduce(RCX_IN_PLACE, &word, 1, RCX_INT64, RCX_SUM,
-                           me.world);
+    status =
+        rcx_allreduce(RCX_IN_PLACE, &word, 1, RCX_INT64, RCX_SUM, me.world);
     if (status != RCX_ERR_COMM_FAILED)
         rank_expect(status, expected, "rcx_allreduce without a rank");
 }

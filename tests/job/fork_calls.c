@@ -48,62 +48,62 @@ static void be_called(rcx_request_t *request, rcx_status_t status, void *arg)
 #define BLOCKS in.words, out.words, in.counts, KIND
 
 /* X(function, arguments...): of a context, a communicator or a request. */
-#define REFUSED(X) \
-    X(rcx_finalize, &in.h.context) \
-    X(rcx_comm_dup, in.h.comm, &out.comm) \
-    X(rcx_comm_split, in.h.comm, 0, 0, &out.comm) \
-    X(rcx_comm_create_group, in.h.comm, 1, &me.rank, 0, &out.comm) \
-    X(rcx_comm_free, &in.h.comm) \
-    X(rcx_comm_set_timeout, in.h.comm, 1) \
-    X(rcx_comm_abort, in.h.comm) \
-    X(rcx_comm_error, in.h.comm, &out.info) \
-    X(rcx_dump, in.h.context, "/nowhere/dump") \
-    X(rcx_progress, in.h.context) \
-    X(rcx_get_fd, in.h.context, &out.fd) \
-    X(rcx_arm, in.h.context) \
-    X(rcx_op_create, in.h.context, add, 0, NULL, &out.op) \
-    X(rcx_op_free, in.h.context, &in.h.op) \
-    X(rcx_type_create, in.h.context, 8, &out.type) \
-    X(rcx_type_free, in.h.context, &in.h.type) \
-    X(rcx_reduce_local, in.h.context, out.words, in.words, in.words, COUNT, \
-      KIND) \
-    X(rcx_mem_alloc, in.h.comm, 64, &out.memory) \
-    X(rcx_mem_free, in.h.comm, in.h.memory) \
-    X(rcx_allreduce, VECTOR, in.h.comm) \
-    X(rcx_iallreduce, VECTOR, in.h.comm, &out.request) \
-    X(rcx_allreduce_init, VECTOR, in.h.comm, &out.request) \
-    X(rcx_reduce, VECTOR, 0, in.h.comm) \
-    X(rcx_ireduce, VECTOR, 0, in.h.comm, &out.request) \
-    X(rcx_reduce_init, VECTOR, 0, in.h.comm, &out.request) \
-    X(rcx_reduce_scatter, BLOCKS, in.h.comm) \
-    X(rcx_ireduce_scatter, BLOCKS, in.h.comm, &out.request) \
-    X(rcx_reduce_scatter_init, BLOCKS, in.h.comm, &out.request) \
-    X(rcx_reduce_scatter_block, in.words, out.words, 1, KIND, in.h.comm) \
-    X(rcx_ireduce_scatter_block, in.words, out.words, 1, KIND, in.h.comm, \
-      &out.request) \
-    X(rcx_reduce_scatter_block_init, in.words, out.words, 1, KIND, \
-      in.h.comm, &out.request) \
-    X(rcx_start, in.h.persistent) \
-    X(rcx_test, in.h.request, &out.done) \
-    X(rcx_wait, in.h.request) \
-    X(rcx_wait_all, 1, &in.h.request) \
-    X(rcx_request_set_callback, in.h.request, be_called, NULL) \
+#define REFUSED(X)                                                             \
+    X(rcx_finalize, &in.h.context)                                             \
+    X(rcx_comm_dup, in.h.comm, &out.comm)                                      \
+    X(rcx_comm_split, in.h.comm, 0, 0, &out.comm)                              \
+    X(rcx_comm_create_group, in.h.comm, 1, &me.rank, 0, &out.comm)             \
+    X(rcx_comm_free, &in.h.comm)                                               \
+    X(rcx_comm_set_timeout, in.h.comm, 1)                                      \
+    X(rcx_comm_abort, in.h.comm)                                               \
+    X(rcx_comm_error, in.h.comm, &out.info)                                    \
+    X(rcx_dump, in.h.context, "/nowhere/dump")                                 \
+    X(rcx_progress, in.h.context)                                              \
+    X(rcx_get_fd, in.h.context, &out.fd)                                       \
+    X(rcx_arm, in.h.context)                                                   \
+    X(rcx_op_create, in.h.context, add, 0, NULL, &out.op)                      \
+    X(rcx_op_free, in.h.context, &in.h.op)                                     \
+    X(rcx_type_create, in.h.context, 8, &out.type)                             \
+    X(rcx_type_free, in.h.context, &in.h.type)                                 \
+    X(rcx_reduce_local, in.h.context, out.words, in.words, in.words, COUNT,    \
+      KIND)                                                                    \
+    X(rcx_mem_alloc, in.h.comm, 64, &out.memory)                               \
+    X(rcx_mem_free, in.h.comm, in.h.memory)                                    \
+    X(rcx_allreduce, VECTOR, in.h.comm)                                        \
+    X(rcx_iallreduce, VECTOR, in.h.comm, &out.request)                         \
+    X(rcx_allreduce_init, VECTOR, in.h.comm, &out.request)                     \
+    X(rcx_reduce, VECTOR, 0, in.h.comm)                                        \
+    X(rcx_ireduce, VECTOR, 0, in.h.comm, &out.request)                         \
+    X(rcx_reduce_init, VECTOR, 0, in.h.comm, &out.request)                     \
+    X(rcx_reduce_scatter, BLOCKS, in.h.comm)                                   \
+    X(rcx_ireduce_scatter, BLOCKS, in.h.comm, &out.request)                    \
+    X(rcx_reduce_scatter_init, BLOCKS, in.h.comm, &out.request)                \
+    X(rcx_reduce_scatter_block, in.words, out.words, 1, KIND, in.h.comm)       \
+    X(rcx_ireduce_scatter_block, in.words, out.words, 1, KIND, in.h.comm,      \
+      &out.request)                                                            \
+    X(rcx_reduce_scatter_block_init, in.words, out.words, 1, KIND, in.h.comm,  \
+      &out.request)                                                            \
+    X(rcx_start, in.h.persistent)                                              \
+    X(rcx_test, in.h.request, &out.done)                                       \
+    X(rcx_wait, in.h.request)                                                  \
+    X(rcx_wait_all, 1, &in.h.request)                                          \
+    X(rcx_request_set_callback, in.h.request, be_called, NULL)                 \
     X(rcx_request_free, &in.h.request)
 
 /* X(function, what is true in a child as well): these have no status. */
-#define ANSWERED(X) \
-    X(rcx_status_string, rcx_status_string(RCX_ERR_FORKED)[0] != '\0') \
-    X(rcx_op_supported, rcx_op_supported(RCX_SUM, RCX_INT) == 1) \
-    X(rcx_version, rcx_version()[0] != '\0') \
-    X(rcx_world, rcx_world(in.h.context) == in.h.world) \
-    X(rcx_comm_rank, rcx_comm_rank(in.h.comm) == me.rank) \
-    X(rcx_comm_size, rcx_comm_size(in.h.comm) == me.size) \
+#define ANSWERED(X)                                                            \
+    X(rcx_status_string, rcx_status_string(RCX_ERR_FORKED)[0] != '\0')         \
+    X(rcx_op_supported, rcx_op_supported(RCX_SUM, RCX_INT) == 1)               \
+    X(rcx_version, rcx_version()[0] != '\0')                                   \
+    X(rcx_world, rcx_world(in.h.context) == in.h.world)                        \
+    X(rcx_comm_rank, rcx_comm_rank(in.h.comm) == me.rank)                      \
+    X(rcx_comm_size, rcx_comm_size(in.h.comm) == me.size)                      \
     X(rcx_request_method, rcx_request_method(in.h.persistent) != NULL)
 
-#define CALL(name, ...) \
-    static rcx_status_t call_##name(void) \
-    { \
-        return (rcx_status_t)name(__VA_ARGS__); \
+#define CALL(name, ...)                                                        \
+    static rcx_status_t call_##name(void)                                      \
+    {                                                                          \
+        return (rcx_status_t)name(__VA_ARGS__);                                \
     }
 REFUSED(CALL)
 
@@ -153,8 +153,8 @@ void fork_calls_check(const struct fork_handles *handles)
     in.h = *handles;
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         check_refused(i);
-#define CHECK(name, is_true) \
-    if (!(is_true)) \
+#define CHECK(name, is_true)                                                   \
+    if (!(is_true))                                                            \
         rank_fail("%s: not %s", #name, #is_true);
     ANSWERED(CHECK)
     check_init();

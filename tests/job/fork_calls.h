@@ -13,7 +13,7 @@ struct fork_handles {
     rcx_request_t *persistent; /* on comm, not active */
     rcx_op_t op;
     rcx_datatype_t type;
-    void *memory;              /* of rcx_mem_alloc() */
+    void *memory; /* of rcx_mem_alloc() */
 };
 
 /* In a child: call them all, in a process that ends where one does not do what

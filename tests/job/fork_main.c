@@ -65,16 +65,18 @@ static int add(void *dst, const void *left, const void *right, size_t count,
 
 static void open_rank(rcx_thread_mode_t threads)
 {
-    const rcx_params_t params = {
-        .field_mask = RCX_PARAM_THREADS | RCX_PARAM_WAKEUP,
-        .threads = threads, .wakeup = 1};
+    const rcx_params_t params = {.field_mask =
+                                     RCX_PARAM_THREADS | RCX_PARAM_WAKEUP,
+                                 .threads = threads,
+                                 .wakeup = 1};
 
     rank_require(rank_open(&params), "rcx_init");
     mine.context = me.context;
     mine.world = me.world;
     rank_require(rcx_comm_dup(me.world, &mine.comm), "rcx_comm_dup");
-    rank_require(rcx_op_create(me.context, add, RCX_OP_COMMUTATIVE, NULL,
-                               &mine.op), "rcx_op_create");
+    rank_require(
+        rcx_op_create(me.context, add, RCX_OP_COMMUTATIVE, NULL, &mine.op),
+        "rcx_op_create");
     rank_require(rcx_type_create(me.context, sizeof word, &mine.type),
                  "rcx_type_create");
     rank_require(rcx_mem_alloc(mine.comm, 100, &mine.memory), "rcx_mem_alloc");
@@ -106,8 +108,8 @@ static void start_all(uint64_t round)
 
     for (uint64_t k = 0; k < OPS; k++) {
         struct attempt *a = &attempts[k];
-        struct trial trial = trial_mixed(&sum, counts[k % 6], me.size,
-                                         OPS * round + k);
+        struct trial trial =
+            trial_mixed(&sum, counts[k % 6], me.size, OPS * round + k);
 
         trial.form = k % 3 ? TRIAL_NONBLOCKING : TRIAL_PERSISTENT;
         attempt_open(a, &trial, mine.comm);
@@ -155,10 +157,8 @@ static _Noreturn void be_child(enum way way, int leash)
 
     fork_calls_check(&mine);
     switch (way) {
-    case BY_EXIT:
-        exit(0);
-    case BY_UNDERSCORE_EXIT:
-        _exit(0);
+    case BY_EXIT: exit(0);
+    case BY_UNDERSCORE_EXIT: _exit(0);
     case BY_EXEC:
         execl("/bin/true", "true", (char *)NULL);
         rank_fail("no /bin/true: %m");
@@ -264,8 +264,8 @@ static void *call_and_wait(void *arg)
     rcx_status_t status;
 
     do
-        status = rcx_allreduce(RCX_IN_PLACE, &x, 1, RCX_INT64, RCX_SUM,
-                               mine.comm);
+        status =
+            rcx_allreduce(RCX_IN_PLACE, &x, 1, RCX_INT64, RCX_SUM, mine.comm);
     while (status == RCX_ERR_BUSY);
     rank_require(status, "rcx_allreduce");
     if (x != me.size)

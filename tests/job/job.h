@@ -20,11 +20,11 @@ struct member {
 /* Say what went wrong, and end the whole job. */
 _Noreturn void job_fail(const struct member *m, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-#define job_require(m, status, what) \
-    do { \
-        const rcx_status_t required_ = (status); \
-        if (required_ != RCX_OK) \
-            job_fail(m, "%s: %s", what, rcx_status_string(required_)); \
+#define job_require(m, status, what)                                           \
+    do {                                                                       \
+        const rcx_status_t required_ = (status);                               \
+        if (required_ != RCX_OK)                                               \
+            job_fail(m, "%s: %s", what, rcx_status_string(required_));         \
     } while (0)
 
 /* Open with a log function of the job's own, and name where it is not NULL. */

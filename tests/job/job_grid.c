@@ -41,8 +41,8 @@ static void all_ways(struct member *m, size_t count, int root)
             continue;
         job_trial(m, &t);
         /* ranks may differ in place */
-        t.place = (enum trial_place)((t.place + (unsigned)m->rank) %
-                                     TRIAL_PLACES);
+        t.place =
+            (enum trial_place)((t.place + (unsigned)m->rank) % TRIAL_PLACES);
         if (!m->brief)
             job_trial(m, &t);
     }
@@ -88,8 +88,7 @@ void job_thresholds(struct member *m)
             }
         }
     for (k = 0; k < TRIAL_COLLS && !m->brief; k++) {
-        const struct trial trial =
-            trial_mixed(&sum_float, 1 << 20, m->size, k);
+        const struct trial trial = trial_mixed(&sum_float, 1 << 20, m->size, k);
 
         job_trial(m, &trial);
     }

@@ -115,11 +115,12 @@ static void run_parts(const struct member *like,
 
 int main(int argc, char **argv)
 {
-    static void (*const work[])(struct member *m) = {
-        job_types_and_ops, job_counts, job_thresholds, job_outstanding,
-        job_persistent, job_user_ops, job_failing_op, job_same_bits, NULL};
-    static void (*const stress[])(struct member *m) = {job_stress, NULL};
-    static void (*const huge[])(struct member *m) = {job_huge, NULL};
+    static void (*const work[])(struct member * m) = {
+        job_types_and_ops, job_counts,     job_thresholds,
+        job_outstanding,   job_persistent, job_user_ops,
+        job_failing_op,    job_same_bits,  NULL};
+    static void (*const stress[])(struct member * m) = {job_stress, NULL};
+    static void (*const huge[])(struct member * m) = {job_huge, NULL};
     const char *mode = argc == 2 ? argv[1] : "";
     const bool quick = strcmp(mode, "quick") == 0;
     const bool brief = quick || strcmp(mode, "stress") == 0;

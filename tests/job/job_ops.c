@@ -22,9 +22,11 @@ void job_user_ops(struct member *m)
 
         job_require(m, rcx_type_create(m->context, extent, &kind.type),
                     "rcx_type_create");
-        job_require(m, rcx_op_create(m->context, serial_user_op,
-                                     i % 2 ? RCX_OP_NO_FAIL : 0, &extent,
-                                     &kind.op), "rcx_op_create");
+        job_require(m,
+                    rcx_op_create(m->context, serial_user_op,
+                                  i % 2 ? RCX_OP_NO_FAIL : 0, &extent,
+                                  &kind.op),
+                    "rcx_op_create");
         for (int c = 0; c < (m->brief ? 2 : 4); c++, k++) {
             const struct trial trial =
                 trial_mixed(&kind, counts[c], m->size, k);
@@ -40,8 +42,7 @@ void job_user_ops(struct member *m)
             job_trial(m, &trial);
             kind.op = RCX_NO_OP;
         }
-        job_require(m, rcx_type_free(m->context, &kind.type),
-                    "rcx_type_free");
+        job_require(m, rcx_type_free(m->context, &kind.type), "rcx_type_free");
     }
 }
 
@@ -69,8 +70,7 @@ static rcx_status_t call_failing(struct member *m, rcx_op_t op, int coll,
     if (coll == 0)
         return rcx_allreduce(in, out, count, RCX_UINT64, op, m->comm);
     if (coll == 1)
-        return rcx_reduce(in, out, count, RCX_UINT64, op, m->size - 1,
-                          m->comm);
+        return rcx_reduce(in, out, count, RCX_UINT64, op, m->size - 1, m->comm);
     return rcx_reduce_scatter_block(in, out, block, RCX_UINT64, op, m->comm);
 }
 
@@ -90,8 +90,9 @@ void job_failing_op(struct member *m)
         rcx_status_t status;
 
         failing.left = fails ? 0 : -1;
-        job_require(m, rcx_op_create(m->context, failing_op,
-                                     RCX_OP_COMMUTATIVE, &failing, &op),
+        job_require(m,
+                    rcx_op_create(m->context, failing_op, RCX_OP_COMMUTATIVE,
+                                  &failing, &op),
                     "rcx_op_create");
         m->expect_log = true;
         status = call_failing(m, op, k % 3, in, out, count);
@@ -103,8 +104,10 @@ void job_failing_op(struct member *m)
             job_fail(m, "op %d gave: %s", k, rcx_status_string(status));
         uint64_t seen[2] = {status == RCX_ERR_OP, status == RCX_OK};
 
-        job_require(m, rcx_allreduce(RCX_IN_PLACE, seen, 2, RCX_UINT64,
-                                     RCX_SUM, m->comm), "after failing op");
+        job_require(
+            m,
+            rcx_allreduce(RCX_IN_PLACE, seen, 2, RCX_UINT64, RCX_SUM, m->comm),
+            "after failing op");
         if (seen[status == RCX_OK] != (uint64_t)m->size)
             job_fail(m, "failing op %d: ranks differ in status", k);
         job_require(m, rcx_op_free(m->context, &op), "rcx_op_free");
@@ -123,8 +126,7 @@ static void fill_adversarial(char *vector, rcx_datatype_t type, size_t count,
 
     for (size_t i = 0; i < count; i++) {
         const uint64_t random = serial_mix(i / 4, (uint64_t)rank, 6);
-        const double value =
-            (type == RCX_FLOAT16 ? half : wide)[random % 5];
+        const double value = (type == RCX_FLOAT16 ? half : wide)[random % 5];
         const uint16_t bits =
             type <= RCX_BFLOAT16 ? reference_encode(value, type) : 0;
 
@@ -142,8 +144,10 @@ static void require_equal_hashes(struct member *m, uint64_t hash)
 {
     uint64_t extremes[2] = {hash, ~hash};
 
-    job_require(m, rcx_allreduce(RCX_IN_PLACE, extremes, 2, RCX_UINT64,
-                                 RCX_MAX, m->comm), "allreduce of hashes");
+    job_require(
+        m,
+        rcx_allreduce(RCX_IN_PLACE, extremes, 2, RCX_UINT64, RCX_MAX, m->comm),
+        "allreduce of hashes");
     if (extremes[0] != hash || extremes[1] != ~hash)
         job_fail(m, "the bits of a result differ between ranks");
 }
@@ -165,8 +169,10 @@ static void repeat(struct member *m, rcx_datatype_t type, rcx_op_t op,
         if (in_place)
             fill_adversarial(out, type, count, m->rank);
         job_delay(m);
-        job_require(m, rcx_allreduce(in_place ? RCX_IN_PLACE : in, out, count,
-                                     type, op, m->comm), "allreduce");
+        job_require(m,
+                    rcx_allreduce(in_place ? RCX_IN_PLACE : in, out, count,
+                                  type, op, m->comm),
+                    "allreduce");
         hash = serial_hash(out, bytes);
         first = i ? first : hash;
         if (hash != first)

@@ -49,8 +49,7 @@ void job_outstanding(struct member *m)
             else if (round == 1 && k % 3 == 0)
                 wait_by_test(m, &attempts[k]);
         }
-        job_require(m, rcx_wait_all(OUTSTANDING + 1, requests),
-                    "rcx_wait_all");
+        job_require(m, rcx_wait_all(OUTSTANDING + 1, requests), "rcx_wait_all");
         for (int k = 0; k < OUTSTANDING; k++) {
             check(m, &attempts[k]);
             attempt_close(&attempts[k]);

@@ -46,7 +46,7 @@ static void check(struct member *m, const uint64_t *out, size_t first,
 
 struct stress {
     uint64_t *in, *out;
-    size_t count;  /* of the whole vector, a multiple of the size */
+    size_t count; /* of the whole vector, a multiple of the size */
     size_t *blocks;
 };
 
@@ -82,9 +82,7 @@ static void verify(struct member *m, const struct stress *s, uint64_t iteration)
     const int root = (int)(iteration % (uint64_t)m->size);
 
     switch (iteration % 4) {
-    case 0:
-        check(m, s->out, 0, s->count, iteration);
-        break;
+    case 0: check(m, s->out, 0, s->count, iteration); break;
     case 1:
         if (m->rank == root)
             check(m, s->out, 0, s->count, iteration);
@@ -95,8 +93,7 @@ static void verify(struct member *m, const struct stress *s, uint64_t iteration)
         else if (m->rank == 0)
             check(m, s->out, 0, block, iteration);
         break;
-    default:
-        check(m, s->out, (size_t)m->rank * block, block, iteration);
+    default: check(m, s->out, (size_t)m->rank * block, block, iteration);
     }
 }
 
@@ -136,7 +133,10 @@ static uint64_t calls(const struct member *m, uint64_t iterations)
 
 void job_stress(struct member *m)
 {
-    static const struct { size_t bytes; uint64_t iterations; } runs[] = {
+    static const struct {
+        size_t bytes;
+        uint64_t iterations;
+    } runs[] = {
         {8, 4000},         {8 << 10, 2000},   {16 << 10, 1000},
         {64 << 10, 1000},  {128 << 10, 1000}, {256 << 10, 1000},
         {512 << 10, 1000}, {1 << 20, 100},    {4 << 20, 30},
@@ -170,8 +170,10 @@ static void huge_allreduce(struct member *m, uint8_t *vector, size_t count,
                            int factor)
 {
     fill_bytes(vector, count, m->rank);
-    job_require(m, rcx_allreduce(RCX_IN_PLACE, vector, count, RCX_INT8,
-                                 RCX_SUM, m->comm), "huge allreduce");
+    job_require(
+        m,
+        rcx_allreduce(RCX_IN_PLACE, vector, count, RCX_INT8, RCX_SUM, m->comm),
+        "huge allreduce");
     check_bytes(m, "allreduce", vector, 0, count, factor);
 }
 
@@ -182,9 +184,11 @@ static void huge_reduce(struct member *m, uint8_t *vector, size_t count,
     const bool receives = m->rank == root;
 
     fill_bytes(vector, count, m->rank);
-    job_require(m, rcx_reduce(receives ? RCX_IN_PLACE : vector,
-                              receives ? vector : NULL, count, RCX_INT8,
-                              RCX_SUM, root, m->comm), "huge reduce");
+    job_require(m,
+                rcx_reduce(receives ? RCX_IN_PLACE : vector,
+                           receives ? vector : NULL, count, RCX_INT8, RCX_SUM,
+                           root, m->comm),
+                "huge reduce");
     check_bytes(m, receives ? "reduce" : "reduce's operand", vector, 0, count,
                 receives ? factor : m->rank + 1);
 }
@@ -219,8 +223,10 @@ static void huge_reduce_scatter(struct member *m, uint8_t *vector, size_t count,
     if (!result)
         abort();
     fill_bytes(vector, count, m->rank);
-    job_require(m, rcx_reduce_scatter(vector, result, blocks, RCX_INT8, RCX_SUM,
-                                      m->comm), "huge reduce_scatter");
+    job_require(
+        m,
+        rcx_reduce_scatter(vector, result, blocks, RCX_INT8, RCX_SUM, m->comm),
+        "huge reduce_scatter");
     check_bytes(m, "reduce_scatter", result, first, own, factor);
     check_bytes(m, "operand before", vector, 0, first, m->rank + 1);
     check_bytes(m, "operand behind", vector + first + replaced,

@@ -51,8 +51,8 @@ static void run_ahead(void)
     for (int i = 0; i < CALLS; i++) {
         if (me.rank == 0 && i == CALLS / 10)
             dawdle();
-        rank_require(rcx_reduce(in, out, BYTES, RCX_INT8, RCX_SUM, 0,
-                                me.world), "reduce");
+        rank_require(rcx_reduce(in, out, BYTES, RCX_INT8, RCX_SUM, 0, me.world),
+                     "reduce");
         if (me.rank == 0 && out[0] != me.size)
             rank_fail("a wrong sum: %d", out[0]);
     }

@@ -18,7 +18,7 @@
 #include "rank.h"
 #include "trial.h"
 
-enum { ODD = 1 };              /* the rank that differs */
+enum { ODD = 1 }; /* the rank that differs */
 #define SOON_NS (2 * SECOND_NS)
 #define DEADLINE_NS (300 * MS_NS)
 
@@ -28,14 +28,15 @@ enum { COUNTS = sizeof counts / sizeof *counts };
 enum way { COUNT, TYPE, OP, ROOT, COLLECTIVE, SKIP, EXTRA, WAYS };
 
 static const char *const names[WAYS] = {
-    "another count",      "another type", "another op",   "another root",
+    "another count",      "another type", "another op", "another root",
     "another collective", "a call less",  "a call more"};
 
 static struct trial usual(enum way way, size_t count)
 {
-    return (struct trial){
-        .coll = way == ROOT ? TRIAL_REDUCE : TRIAL_ALLREDUCE,
-        .kind = {RCX_INT64, RCX_SUM, 0}, .count = count, .seed = 4};
+    return (struct trial){.coll = way == ROOT ? TRIAL_REDUCE : TRIAL_ALLREDUCE,
+                          .kind = {RCX_INT64, RCX_SUM, 0},
+                          .count = count,
+                          .seed = 4};
 }
 
 /* What the odd rank calls instead. */
@@ -141,8 +142,9 @@ static void make_comms(rcx_comm_t *comms[])
     rank_require(rcx_comm_dup(me.world, &comms[1]), "rcx_comm_dup");
     rank_require(rcx_comm_split(me.world, me.rank % 2, 0, &comms[2]),
                  "rcx_comm_split");
-    rank_require(rcx_comm_split(me.world, me.rank ? 0 : RCX_UNDEFINED,
-                                -me.rank, &comms[3]), "rcx_comm_split");
+    rank_require(rcx_comm_split(me.world, me.rank ? 0 : RCX_UNDEFINED, -me.rank,
+                                &comms[3]),
+                 "rcx_comm_split");
 }
 
 /* Rank after rank, now and then, is so late that the others look around. */
@@ -154,9 +156,10 @@ static void be_late(uint64_t k)
 
 static void agree(void)
 {
-    static const struct serial_kind kinds[] = {
-        {RCX_INT32, RCX_SUM, 0}, {RCX_UINT64, RCX_MAX, 0},
-        {RCX_FLOAT64, RCX_SUM, 0}, {RCX_FLOAT32, RCX_MIN, 0}};
+    static const struct serial_kind kinds[] = {{RCX_INT32, RCX_SUM, 0},
+                                               {RCX_UINT64, RCX_MAX, 0},
+                                               {RCX_FLOAT64, RCX_SUM, 0},
+                                               {RCX_FLOAT32, RCX_MIN, 0}};
     static const size_t most[] = {8, 300, 5000, 40000};
     rcx_comm_t *comms[COMMS];
 
@@ -199,8 +202,9 @@ static void add_up(rcx_comm_t *comm)
 {
     int64_t word = 1;
 
-    rank_require(rcx_allreduce(RCX_IN_PLACE, &word, 1, RCX_INT64, RCX_SUM,
-                               comm), "rcx_allreduce");
+    rank_require(
+        rcx_allreduce(RCX_IN_PLACE, &word, 1, RCX_INT64, RCX_SUM, comm),
+        "rcx_allreduce");
     if (word != rcx_comm_size(comm))
         rank_fail("a wrong sum: %d", (int)word);
 }

@@ -35,7 +35,8 @@ struct vectors {
 
 static struct vectors make(int count, int rank, int size)
 {
-    struct vectors v = {.count = count, .size = size,
+    struct vectors v = {.count = count,
+                        .size = size,
                         .in = malloc((size_t)count * sizeof(double)),
                         .out = calloc((size_t)count, sizeof(double))};
 
@@ -78,7 +79,8 @@ static void use_mpi(int count)
     struct vectors v = make_mpi(count);
 
     require(MPI_Allreduce(v.in, v.out, count, MPI_DOUBLE, MPI_SUM,
-                          MPI_COMM_WORLD) == MPI_SUCCESS, "MPI_Allreduce");
+                          MPI_COMM_WORLD) == MPI_SUCCESS,
+            "MPI_Allreduce");
     check_and_free(&v, "MPI's sum is wrong");
 }
 
@@ -87,7 +89,8 @@ static void use_rcx(int count)
     struct vectors v = make_rcx(count);
 
     require(rcx_allreduce(v.in, v.out, (size_t)count, RCX_DOUBLE, RCX_SUM,
-                          rcx_world(context)) == RCX_OK, "rcx_allreduce");
+                          rcx_world(context)) == RCX_OK,
+            "rcx_allreduce");
     check_and_free(&v, "RCX's sum is wrong");
 }
 

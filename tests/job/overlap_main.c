@@ -90,8 +90,9 @@ static double overlap(int k, uint64_t steps, double *computed)
     fill(k);
     rank_require(rcx_allreduce(in, out, 1, RCX_INT32, RCX_SUM, me.world),
                  "rcx_allreduce");
-    rank_require(rcx_iallreduce(in, out, COUNT, RCX_INT32, RCX_SUM, me.world,
-                                &request), "rcx_iallreduce");
+    rank_require(
+        rcx_iallreduce(in, out, COUNT, RCX_INT32, RCX_SUM, me.world, &request),
+        "rcx_iallreduce");
     *computed = compute(steps);
     start = rank_now_ns();
     rank_require(rcx_wait(request), "rcx_wait");

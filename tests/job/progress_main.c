@@ -64,8 +64,8 @@ static double cpu_seconds(void)
 
 static void open_for(uint64_t field)
 {
-    const rcx_params_t params = {.field_mask = field, .wakeup = 1,
-                                 .progress_thread = 1};
+    const rcx_params_t params = {
+        .field_mask = field, .wakeup = 1, .progress_thread = 1};
 
     rank_require(rank_open(&params), "rcx_init");
 }
@@ -165,8 +165,8 @@ static void check_idle(void)
 static void complete_without_calls(void)
 {
     const int64_t start_ns = rank_now_ns();
-    struct trial trial = trial_mixed(&sum, TEN_MB / sizeof(uint64_t), me.size,
-                                     TRIAL_ALLREDUCE);
+    struct trial trial =
+        trial_mixed(&sum, TEN_MB / sizeof(uint64_t), me.size, TRIAL_ALLREDUCE);
     struct attempt a;
 
     trial.form = TRIAL_NONBLOCKING;
@@ -350,7 +350,8 @@ static void await_error(rcx_comm_t *comm, rcx_status_t expected)
     uint64_t word = 1;
 
     rank_require(rcx_iallreduce(RCX_IN_PLACE, &word, 1, RCX_UINT64, RCX_SUM,
-                                comm, &request), "rcx_iallreduce");
+                                comm, &request),
+                 "rcx_iallreduce");
     rank_require(rcx_request_set_callback(request, keep_status, &status),
                  "rcx_request_set_callback");
     while (completed == 0)
@@ -394,8 +395,9 @@ static void try_alone(void)
     open_for(RCX_PARAM_WAKEUP);
     rank_require(rcx_get_fd(me.context, &fd), "rcx_get_fd");
     rank_require(rcx_comm_abort(me.world), "rcx_comm_abort");
-    rank_expect(rcx_allreduce(RCX_IN_PLACE, &word, 1, RCX_INT64, RCX_SUM,
-                              me.world), RCX_ERR_COMM_FAILED, "rcx_allreduce");
+    rank_expect(
+        rcx_allreduce(RCX_IN_PLACE, &word, 1, RCX_INT64, RCX_SUM, me.world),
+        RCX_ERR_COMM_FAILED, "rcx_allreduce");
     while (rcx_progress(me.context) >= 0 &&
            rcx_arm(me.context) == RCX_IN_PROGRESS)
         if (++tries > 100)
@@ -425,13 +427,15 @@ static void try_wait(int seconds)
     int word = 1;
 
     rank_require(rank_open(NULL), "rcx_init");
-    rank_require(rcx_allreduce(RCX_IN_PLACE, &word, 1, RCX_INT32, RCX_SUM,
-                               me.world), "rcx_allreduce");
+    rank_require(
+        rcx_allreduce(RCX_IN_PLACE, &word, 1, RCX_INT32, RCX_SUM, me.world),
+        "rcx_allreduce");
     if (me.rank == 0)
         rank_sleep_ms(1000 * seconds);
     before = cpu_seconds();
-    rank_require(rcx_allreduce(RCX_IN_PLACE, &word, 1, RCX_INT32, RCX_SUM,
-                               me.world), "rcx_allreduce");
+    rank_require(
+        rcx_allreduce(RCX_IN_PLACE, &word, 1, RCX_INT32, RCX_SUM, me.world),
+        "rcx_allreduce");
     used = cpu_seconds() - before;
     if (used >= 0.2)
         rank_fail("was on a CPU for %.3f s of %d s of waiting", used, seconds);
@@ -465,8 +469,9 @@ static int64_t time_batch(void)
     for (int i = 0; i < BATCH; i++) {
         const int64_t start_ns = rank_now_ns();
 
-        rank_require(rcx_allreduce(RCX_IN_PLACE, &word, 1, RCX_INT64, RCX_SUM,
-                                   me.world), "rcx_allreduce");
+        rank_require(
+            rcx_allreduce(RCX_IN_PLACE, &word, 1, RCX_INT64, RCX_SUM, me.world),
+            "rcx_allreduce");
         took[i] = rank_now_ns() - start_ns;
     }
     qsort(took, BATCH, sizeof *took, by_value);

@@ -108,8 +108,8 @@ static void fence(void)
         pmix_value_t *value = get(rank, "rcx.test");
         const size_t length = make_blob(rank, bytes);
 
-        if (value->type != PMIX_BYTE_OBJECT || value->data.bo.size != length
-            || memcmp(value->data.bo.bytes, bytes, length) != 0)
+        if (value->type != PMIX_BYTE_OBJECT || value->data.bo.size != length ||
+            memcmp(value->data.bo.bytes, bytes, length) != 0)
             fail("a peer's value is wrong", PMIX_ERROR);
         PMIX_VALUE_RELEASE(value);
     }
@@ -129,13 +129,17 @@ static void info(void)
     for (int rank = 0; rank < size; ++rank) {
         char *host = get_string(rank, PMIX_HOSTNAME);
 
-        used += snprintf(line + used, sizeof(line) - (size_t)used, " %d:%s:%u:%u", rank, host,
-                         get_number(rank, PMIX_LOCAL_RANK), get_number(rank, PMIX_NODE_RANK));
+        used +=
+            snprintf(line + used, sizeof(line) - (size_t)used, " %d:%s:%u:%u",
+                     rank, host, get_number(rank, PMIX_LOCAL_RANK),
+                     get_number(rank, PMIX_NODE_RANK));
         free(host);
     }
-    printf("rank %d size %d universe %u nodes %u node %u app %u local_size %u peers %s map%s\n",
-           (int)self.rank, size, universe, nodes, get_number((int)self.rank, PMIX_NODEID),
-           get_number((int)self.rank, PMIX_APPNUM), local_size, peers, line);
+    printf(
+        "rank %d size %d universe %u nodes %u node %u app %u local_size %u peers %s map%s\n",
+        (int)self.rank, size, universe, nodes,
+        get_number((int)self.rank, PMIX_NODEID),
+        get_number((int)self.rank, PMIX_APPNUM), local_size, peers, line);
     free(peers);
 }
 

@@ -73,22 +73,22 @@ bool serial_is_legal(rcx_datatype_t given, rcx_op_t op)
     const bool number = integer || is_floating(type) || is_complex(type);
 
     switch (op) {
-    case RCX_MAX: case RCX_MIN:
-        return integer || is_floating(type);
-    case RCX_SUM: case RCX_PROD:
-        return number;
-    case RCX_LAND: case RCX_LOR: case RCX_LXOR:
-        return integer || type == RCX_BOOL;
-    case RCX_BAND: case RCX_BOR: case RCX_BXOR:
-        return integer || type == RCX_BOOL || type == RCX_BYTE;
-    case RCX_MAXLOC: case RCX_MINLOC:
-        return is_pair(type);
-    case RCX_REPLACE: case RCX_NO_OP:
-        return true;
-    case RCX_AVG:
-        return is_floating(type) || is_complex(type);
-    default:
-        return false;
+    case RCX_MAX:
+    case RCX_MIN: return integer || is_floating(type);
+    case RCX_SUM:
+    case RCX_PROD: return number;
+    case RCX_LAND:
+    case RCX_LOR:
+    case RCX_LXOR: return integer || type == RCX_BOOL;
+    case RCX_BAND:
+    case RCX_BOR:
+    case RCX_BXOR: return integer || type == RCX_BOOL || type == RCX_BYTE;
+    case RCX_MAXLOC:
+    case RCX_MINLOC: return is_pair(type);
+    case RCX_REPLACE:
+    case RCX_NO_OP: return true;
+    case RCX_AVG: return is_floating(type) || is_complex(type);
+    default: return false;
     }
 }
 
@@ -113,7 +113,8 @@ static void put_real(void *at, rcx_datatype_t type, double value)
     uint16_t half;
 
     switch (type) {
-    case RCX_FLOAT16: case RCX_BFLOAT16:
+    case RCX_FLOAT16:
+    case RCX_BFLOAT16:
         half = reference_encode(value, type);
         memcpy(at, &half, sizeof half);
         break;
@@ -127,14 +128,13 @@ static void put_complex(void *at, rcx_datatype_t type, rcx_op_t op,
                         uint64_t random)
 {
     /* factors of +-1 +-i: products are powers of two times a root of one */
-    const double re = op == RCX_PROD ? 1 - (double)(random & 2)
-                                     : small_number(op, random);
+    const double re =
+        op == RCX_PROD ? 1 - (double)(random & 2) : small_number(op, random);
     const double im = op == RCX_PROD ? 1 - (double)(random >> 4 & 2)
                                      : small_number(op, random >> 8);
-    const rcx_datatype_t part = type == RCX_COMPLEX_FLOAT ? RCX_FLOAT32
-                                : type == RCX_COMPLEX_DOUBLE
-                                    ? RCX_FLOAT64
-                                    : RCX_LONG_DOUBLE;
+    const rcx_datatype_t part = type == RCX_COMPLEX_FLOAT    ? RCX_FLOAT32
+                                : type == RCX_COMPLEX_DOUBLE ? RCX_FLOAT64
+                                                             : RCX_LONG_DOUBLE;
 
     put_real(at, part, re);
     put_real((char *)at + reference_bytes(part), part, im);
@@ -145,11 +145,14 @@ static void put_pair(void *at, rcx_datatype_t type, int index, uint64_t random)
 {
     const int value = (int)(random % 3) - 1;
 
-#define PUT(ctype) \
-    do { \
-        struct { ctype value; int index; } *pair = at; \
-        pair->value = (ctype)value; \
-        pair->index = index; \
+#define PUT(ctype)                                                             \
+    do {                                                                       \
+        struct {                                                               \
+            ctype value;                                                       \
+            int index;                                                         \
+        } *pair = at;                                                          \
+        pair->value = (ctype)value;                                            \
+        pair->index = index;                                                   \
     } while (0)
     switch (type) {
     case RCX_FLOAT_INT: PUT(float); break;
@@ -209,8 +212,8 @@ void serial_fill(const struct serial_kind *kind, void *vector, size_t first,
  * Two bytes are the map x -> m x + c modulo 256, and op is composition; a last
  * single byte keeps the last that is not zero.
  */
-int serial_user_op(void *dst, const void *left, const void *right,
-                   size_t count, rcx_datatype_t type, void *arg)
+int serial_user_op(void *dst, const void *left, const void *right, size_t count,
+                   rcx_datatype_t type, void *arg)
 {
     const size_t extent = *(const size_t *)arg;
     const unsigned char *a = left, *b = right;
@@ -231,15 +234,15 @@ int serial_user_op(void *dst, const void *left, const void *right,
 }
 
 /* acc = acc op next, element by element. */
-static void combine(const struct serial_kind *kind, void *acc,
-                    const void *next, size_t count)
+static void combine(const struct serial_kind *kind, void *acc, const void *next,
+                    size_t count)
 {
     const size_t bytes = serial_bytes(kind);
     size_t extent = kind->extent;
 
-#define ADD(ctype) \
-    for (size_t i = 0; i < count; i++) \
-        ((ctype *)acc)[i] += ((const ctype *)next)[i]
+#define ADD(ctype)                                                             \
+    for (size_t i = 0; i < count; i++)                                         \
+    ((ctype *)acc)[i] += ((const ctype *)next)[i]
     if (kind->op == RCX_REPLACE)
         memcpy(acc, next, count * bytes);
     else if (kind->op == RCX_NO_OP)
@@ -254,8 +257,7 @@ static void combine(const struct serial_kind *kind, void *acc,
         ADD(double);
     else
         for (size_t i = 0; i < count; i++)
-            reference_combine((char *)acc + i * bytes,
-                              (char *)acc + i * bytes,
+            reference_combine((char *)acc + i * bytes, (char *)acc + i * bytes,
                               (const char *)next + i * bytes, kind->op,
                               fixed(kind->type));
 #undef ADD
@@ -264,8 +266,8 @@ static void combine(const struct serial_kind *kind, void *acc,
 /* The sign of a complex product's zero depends on the bracketing. */
 static bool equal_complex(const void *a, const void *b, rcx_datatype_t type)
 {
-#define EQUAL(ctype) \
-    (((const ctype *)a)[0] == ((const ctype *)b)[0] && \
+#define EQUAL(ctype)                                                           \
+    (((const ctype *)a)[0] == ((const ctype *)b)[0] &&                         \
      ((const ctype *)a)[1] == ((const ctype *)b)[1])
     if (type == RCX_COMPLEX_FLOAT)
         return EQUAL(float);

@@ -47,8 +47,8 @@ bool serial_check(const struct serial_kind *kind, const void *result,
  * A user-defined op, associative and not commutative, for elements of any
  * extent; arg points to the extent, a size_t.
  */
-int serial_user_op(void *dst, const void *left, const void *right,
-                   size_t count, rcx_datatype_t type, void *arg);
+int serial_user_op(void *dst, const void *left, const void *right, size_t count,
+                   rcx_datatype_t type, void *arg);
 
 /* Any 64 bits for three numbers. */
 uint64_t serial_mix(uint64_t a, uint64_t b, uint64_t c);

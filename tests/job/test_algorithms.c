@@ -23,7 +23,7 @@ struct kind {
     size_t bytes;
     rcx_datatype_t type; /* 0: one of the user's */
     bool commutes;
-    bool rounds; /* the result depends on the order of operands */
+    bool rounds;    /* the result depends on the order of operands */
     bool segmented; /* run in segments as well */
     void (*fill)(void *element, uint64_t random);
     void (*combine)(void *dst, const void *left, const void *right);
@@ -144,14 +144,14 @@ static void add_all_words(void *dst, const void *left, const void *right,
     }
 }
 
-#define ELEMENTS_OF(n)                                                        \
-    static void fill_##n(void *element, uint64_t random)                      \
-    {                                                                         \
-        fill_words(element, random, n);                                       \
-    }                                                                         \
-    static void add_##n(void *dst, const void *left, const void *right)       \
-    {                                                                         \
-        add_all_words(dst, left, right, n);                                   \
+#define ELEMENTS_OF(n)                                                         \
+    static void fill_##n(void *element, uint64_t random)                       \
+    {                                                                          \
+        fill_words(element, random, n);                                        \
+    }                                                                          \
+    static void add_##n(void *dst, const void *left, const void *right)        \
+    {                                                                          \
+        add_all_words(dst, left, right, n);                                    \
     }
 ELEMENTS_OF(12)
 ELEMENTS_OF(32)
@@ -203,8 +203,7 @@ static const struct kind kinds[] = {
     {"bfloat16 sum", 2, RCX_BFLOAT16, true, true, false, fill_bfloat16,
      add_bfloat16s},
     {"matrices", 16, 0, false, false, true, fill_matrix, multiply},
-    {"strings", STRING_BYTES, 0, false, false, false, fill_string,
-     concatenate},
+    {"strings", STRING_BYTES, 0, false, false, false, fill_string, concatenate},
     {"12 bytes", 12, 0, true, false, false, fill_12, add_12},
     {"32 bytes", 32, 0, true, false, false, fill_32, add_32},
     {"100 bytes", 100, 0, true, false, true, fill_100, add_100},
@@ -257,10 +256,10 @@ struct call {
     const struct kind *kind;
     rcx_datatype_t type;
     rcx_op_t op;
-    size_t count;         /* of the whole vector */
+    size_t count; /* of the whole vector */
     int root;
     size_t recvcounts[MOST_RANKS]; /* of reduce_scatter */
-    unsigned place;       /* one for all ranks, or from rank to rank another */
+    unsigned place; /* one for all ranks, or from rank to rank another */
     char *in[MOST_RANKS], *out[MOST_RANKS];
 };
 
@@ -271,14 +270,13 @@ static enum place place_of(const struct call *c, int rank)
 {
     if (!rcx_coll_gets(c->algo->coll, rank, c->root))
         return APART;
-    return (enum place)(c->place < PLACES ? c->place
-                                          : (unsigned)rank % PLACES);
+    return (enum place)(c->place < PLACES ? c->place : (unsigned)rank % PLACES);
 }
 
 static const void *sendbuf_of(const struct call *c, int rank)
 {
-    const void *const buffers[PLACES] = {
-        c->in[rank], RCX_IN_PLACE, c->out[rank]};
+    const void *const buffers[PLACES] = {c->in[rank], RCX_IN_PLACE,
+                                         c->out[rank]};
 
     return buffers[place_of(c, rank)];
 }
@@ -320,13 +318,14 @@ static rcx_status_t start(struct call *c, int rank, rcx_request_t **request_p)
 /* The order level that the algorithm stated for the call just made. */
 static rcx_order_t stated_level(const struct call *c)
 {
-    const struct rcx_program *e =
-        rcx_world(c->job->contexts[0])->cache.recent;
-    struct rcx_shape s = {
-        .coll = c->algo->coll, .size = c->job->size, .root = c->root,
-        .count = c->count, .elem_bytes = c->kind->bytes,
-        .displs = e->call.irregular ? e->displs : NULL,
-        .commutative = c->kind->commutes};
+    const struct rcx_program *e = rcx_world(c->job->contexts[0])->cache.recent;
+    struct rcx_shape s = {.coll = c->algo->coll,
+                          .size = c->job->size,
+                          .root = c->root,
+                          .count = c->count,
+                          .elem_bytes = c->kind->bytes,
+                          .displs = e->call.irregular ? e->displs : NULL,
+                          .commutative = c->kind->commutes};
 
     memcpy(s.params, e->method.params, sizeof s.params);
     return c->algo->order(&s);
@@ -355,8 +354,8 @@ static void check_against_tree(const struct call *c, int rank)
         if (memcmp(expected, c->out[rank] + i * bytes, bytes) != 0)
             fail_msg("%s %s of %s, %zu elements, p=%d: element %zu of rank %d "
                      "is not what the fixed tree gives",
-                     rcx_coll_name(c->algo->coll), c->algo->name,
-                     c->kind->name, c->count, c->job->size, i, rank);
+                     rcx_coll_name(c->algo->coll), c->algo->name, c->kind->name,
+                     c->count, c->job->size, i, rank);
     }
 }
 
@@ -437,8 +436,8 @@ static void run_counts(struct call *c)
 
 static void run_kind(struct job *job, const struct kind *kind)
 {
-    struct call c = {.job = job, .kind = kind, .type = kind->type,
-                     .op = RCX_SUM};
+    struct call c = {
+        .job = job, .kind = kind, .type = kind->type, .op = RCX_SUM};
 
     for (int i = 0; i < job->size && kind->type == 0; i++) {
         assert_ok(rcx_type_create(job->contexts[i], kind->bytes, &c.type));
@@ -487,12 +486,12 @@ int main(void)
 
     for (int i = 0; i < MOST_RANKS; i++) {
         sizes[i] = i + 1;
-        snprintf(names[i], sizeof names[i],
-                 "needs_1_10_13_19_with_%d_ranks", sizes[i]);
-        tests[i] = (struct CMUnitTest){
-            .name = names[i],
-            .test_func = every_algorithm_gives_what_it_states,
-            .initial_state = &sizes[i]};
+        snprintf(names[i], sizeof names[i], "needs_1_10_13_19_with_%d_ranks",
+                 sizes[i]);
+        tests[i] = (struct CMUnitTest){.name = names[i],
+                                       .test_func =
+                                           every_algorithm_gives_what_it_states,
+                                       .initial_state = &sizes[i]};
     }
     return cmocka_run_group_tests_name("algorithms", tests, NULL, NULL);
 }

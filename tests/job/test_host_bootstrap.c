@@ -27,7 +27,7 @@ struct host {
     int fail_at; /* the call that fails; 0: none */
     int (*barrier)(void *arg);
     int64_t timeout_ns;
-    int met;     /* of polled_barrier: ranks that have come */
+    int met; /* of polled_barrier: ranks that have come */
     bool has_come;
 };
 
@@ -129,8 +129,7 @@ static rcx_status_t open_context(struct host *h, rcx_log_fn_t log, void *arg,
                                  rcx_context_t **context_p)
 {
     const rcx_params_t params = {
-        .field_mask =
-            RCX_PARAM_BOOTSTRAP | RCX_PARAM_LOG | RCX_PARAM_TIMEOUT,
+        .field_mask = RCX_PARAM_BOOTSTRAP | RCX_PARAM_LOG | RCX_PARAM_TIMEOUT,
         .bootstrap = {h->rank, h->size, allgather, h->barrier, h},
         .log = log,
         .log_arg = arg,
@@ -170,8 +169,8 @@ static int use(struct host *h)
             rcx_comm_size(rcx_world(context)) != h->size)
             return complain(h, "another rank or size");
         for (uint64_t k = 0; k < 60; k++) {
-            const struct trial trial = trial_mixed(
-                &kind, k % 20 == 9 ? 40000 : 3 * k, h->size, k);
+            const struct trial trial =
+                trial_mixed(&kind, k % 20 == 9 ? 40000 : 3 * k, h->size, k);
 
             if (trial_run(&trial, rcx_world(context), problem) != RCX_OK)
                 return complain(h, problem);
@@ -297,8 +296,8 @@ static int find_nobody(struct host *h)
         return complain(h, "no /dev/null");
     if (open_context(h, count_lines, &lines, &context) != RCX_OK)
         return complain(h, "rcx_init failed");
-    if (rcx_allreduce(&in, &out, 1, RCX_FLOAT64, RCX_SUM,
-                      rcx_world(context)) != RCX_ERR_TRANSPORT)
+    if (rcx_allreduce(&in, &out, 1, RCX_FLOAT64, RCX_SUM, rcx_world(context)) !=
+        RCX_ERR_TRANSPORT)
         return complain(h, "not RCX_ERR_TRANSPORT");
     if (rcx_finalize(&context) != RCX_OK || lines != 1)
         return complain(h, "rcx_finalize failed, or another number of lines");
@@ -322,8 +321,8 @@ struct team {
 
 _Noreturn static void run_rank(struct team *team, int rank)
 {
-    struct host h = {.rank = rank, .size = team->size,
-                     .barrier = team->barrier};
+    struct host h = {
+        .rank = rank, .size = team->size, .barrier = team->barrier};
 
     /* rank 0 has end 0 of every pair, rank i end 1 of its own */
     for (int i = 1; i < team->size; i++) {
@@ -395,8 +394,8 @@ static void run_team(struct team *team)
 
 static void run_job(int size, int (*body)(struct host *h))
 {
-    struct team team = {.size = size, .body = body, .barrier = barrier,
-                        .killed = -1};
+    struct team team = {
+        .size = size, .body = body, .barrier = barrier, .killed = -1};
 
     run_team(&team);
 }
@@ -417,12 +416,12 @@ static void a_host_that_fails_is_a_launch_error(void **state)
 static int (*const barriers[])(void *arg) = {barrier, polled_barrier, NULL};
 enum { BARRIERS = sizeof barriers / sizeof *barriers };
 
-static const char *const tcp[] = {"RCX_UCX_TLS", "tcp,self",
-                                  "UCX_NET_DEVICES", "lo", NULL};
+static const char *const tcp[] = {"RCX_UCX_TLS", "tcp,self", "UCX_NET_DEVICES",
+                                  "lo", NULL};
 static const char *const peer[] = {"RCX_ERR_MODE", "peer", NULL};
-static const char *const tcp_and_peer[] = {"RCX_UCX_TLS", "tcp,self",
-                                           "UCX_NET_DEVICES", "lo",
-                                           "RCX_ERR_MODE", "peer", NULL};
+static const char *const tcp_and_peer[] = {
+    "RCX_UCX_TLS", "tcp,self", "UCX_NET_DEVICES", "lo", "RCX_ERR_MODE",
+    "peer",        NULL};
 static const char *const *const networks[] = {NULL, tcp, peer, tcp_and_peer};
 enum { NETWORKS = sizeof networks / sizeof *networks };
 
@@ -431,8 +430,10 @@ static void run_all(int size, int (*body)(struct host *h))
 {
     for (int network = 0; network < NETWORKS; network++) {
         for (int i = 0; i < BARRIERS; i++) {
-            struct team team = {.size = size, .body = body,
-                                .barrier = barriers[i], .killed = -1,
+            struct team team = {.size = size,
+                                .body = body,
+                                .barrier = barriers[i],
+                                .killed = -1,
                                 .environment = networks[network]};
 
             run_team(&team);
@@ -451,8 +452,8 @@ static void a_rank_that_dies_holds_up_nobody_who_leaves(void **state)
 {
     (void)state;
     for (int i = 0; i < BARRIERS; i++) {
-        struct team team = {.size = 4, .body = leave_dead,
-                            .barrier = barriers[i], .killed = 3};
+        struct team team = {
+            .size = 4, .body = leave_dead, .barrier = barriers[i], .killed = 3};
 
         run_team(&team);
         team.environment = tcp;
@@ -462,8 +463,10 @@ static void a_rank_that_dies_holds_up_nobody_who_leaves(void **state)
 
 static void a_barrier_that_is_polled_has_a_deadline(void **state)
 {
-    struct team team = {.size = 3, .body = leave_in_vain,
-                        .barrier = endless_barrier, .killed = -1};
+    struct team team = {.size = 3,
+                        .body = leave_in_vain,
+                        .barrier = endless_barrier,
+                        .killed = -1};
 
     (void)state;
     run_team(&team);

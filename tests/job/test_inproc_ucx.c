@@ -43,8 +43,8 @@ static void begin(struct job *job, const struct trial *trial,
         struct trial mine = *trial;
 
         if (mine.place == TRIAL_PLACES) /* one of its own for each rank */
-            mine.place = (enum trial_place)((trial->seed + (uint64_t)i) %
-                                            TRIAL_PLACES);
+            mine.place =
+                (enum trial_place)((trial->seed + (uint64_t)i) % TRIAL_PLACES);
         attempt_open(a, &mine, comm);
         assert_ok(attempt_call(a, comm));
         if (trial->form == TRIAL_PERSISTENT)
@@ -79,8 +79,7 @@ static void run_all(struct job *job, const struct serial_kind *kind,
                     size_t count)
 {
     for (int k = 0; k < TRIAL_COLLS * TRIAL_PLACES; k++) {
-        struct trial trial =
-            trial_mixed(kind, count, job->size, (uint64_t)k);
+        struct trial trial = trial_mixed(kind, count, job->size, (uint64_t)k);
 
         trial.place = (enum trial_place)(k / TRIAL_COLLS);
         run(job, trial);
@@ -153,7 +152,8 @@ static void run_few(struct job *job, const struct serial_kind *kind)
         run(job, (struct trial){.coll = TRIAL_REDUCE_SCATTER_BLOCK,
                                 .form = TRIAL_PERSISTENT,
                                 .place = count % (TRIAL_PLACES + 1),
-                                .kind = *kind, .count = count * p,
+                                .kind = *kind,
+                                .count = count * p,
                                 .seed = count});
 }
 
@@ -162,8 +162,10 @@ static void need_18_few_elements_leave_their_neighbours_alone(void **state)
 {
     static size_t extents[] = {1, 2, 3, 12, 100, 1000};
     static const struct serial_kind predefined[] = {
-        {RCX_UINT8, RCX_SUM, 0}, {RCX_INT16, RCX_MAX, 0},
-        {RCX_SHORT_INT, RCX_MINLOC, 0}, {RCX_COMPLEX_DOUBLE, RCX_PROD, 0}};
+        {RCX_UINT8, RCX_SUM, 0},
+        {RCX_INT16, RCX_MAX, 0},
+        {RCX_SHORT_INT, RCX_MINLOC, 0},
+        {RCX_COMPLEX_DOUBLE, RCX_PROD, 0}};
 
     (void)state;
     for (int size = 2; size <= 5; size++) {
@@ -208,8 +210,8 @@ static void need_18_more_bytes_than_there_can_be_are_refused(void **state)
 {
     static size_t extents[] = {1, 2, 3, 12, 100, 1000};
     int lines = 0;
-    const rcx_params_t params = {.field_mask = RCX_PARAM_LOG,
-                                 .log = count_line, .log_arg = &lines};
+    const rcx_params_t params = {
+        .field_mask = RCX_PARAM_LOG, .log = count_line, .log_arg = &lines};
     const struct job_options options = {.ucx = true, .params = &params};
     struct job job;
 
@@ -217,20 +219,21 @@ static void need_18_more_bytes_than_there_can_be_are_refused(void **state)
     assert_ok(job_open(&job, 2, &options));
     for (size_t i = 0; i < sizeof extents / sizeof *extents; i++) {
         const struct serial_kind kind = create_kind(&job, &extents[i]);
-        const size_t many[] = {PTRDIFF_MAX / extents[i] + 1,
-                               SIZE_MAX / extents[i],
-                               SIZE_MAX / extents[i] + (extents[i] > 1),
-                               SIZE_MAX};
+        const size_t many[] = {
+            PTRDIFF_MAX / extents[i] + 1, SIZE_MAX / extents[i],
+            SIZE_MAX / extents[i] + (extents[i] > 1), SIZE_MAX};
 
         for (int k = 0; k < 4 * TRIAL_COLLS * TRIAL_FORMS; k++)
-            refuse(&job, (struct trial){
-                             .coll = (enum trial_coll)(k % TRIAL_COLLS),
-                             /* a blocking one that is accepted hangs: last */
-                             .form = (enum trial_form)((k / TRIAL_COLLS + 1) %
-                                                       TRIAL_FORMS),
-                             .place = k % TRIAL_PLACES, .kind = kind,
-                             .count = 2},
-                   many[k / (TRIAL_COLLS * TRIAL_FORMS)], &lines);
+            refuse(
+                &job,
+                (struct trial){.coll = (enum trial_coll)(k % TRIAL_COLLS),
+                               /* a blocking one that is accepted hangs: last */
+                               .form = (enum trial_form)((k / TRIAL_COLLS + 1) %
+                                                         TRIAL_FORMS),
+                               .place = k % TRIAL_PLACES,
+                               .kind = kind,
+                               .count = 2},
+                many[k / (TRIAL_COLLS * TRIAL_FORMS)], &lines);
         run_all(&job, &kind, 5); /* nothing is broken */
         assert_int_equal(lines, 1);
         free_kind(&job, &kind);
@@ -243,8 +246,11 @@ static void need_18_more_bytes_than_there_can_be_are_refused(void **state)
 static void run_forced(struct job *job, const struct rcx_algo *algo,
                        size_t segment_bytes)
 {
-    struct rcx_shape shape = {.coll = algo->coll, .size = job->size, .count = 1,
-                              .elem_bytes = 4, .commutative = true};
+    struct rcx_shape shape = {.coll = algo->coll,
+                              .size = job->size,
+                              .count = 1,
+                              .elem_bytes = 4,
+                              .commutative = true};
 
     rcx_params_reset(algo, shape.params);
     rcx_params_settle(algo, &shape, &rcx_machine_usual);
@@ -286,8 +292,8 @@ static void need_2_both_sides_of_the_rendezvous_threshold(void **state)
         open_job(&job, sizes[s], NULL);
         for (size_t i = 0; i < 6; i++)
             for (size_t at = 0; at < 3; at++, k++)
-                run(&job, trial_mixed(&sum_float,
-                                      kib[i] * 256 + at - 1, sizes[s], k));
+                run(&job, trial_mixed(&sum_float, kib[i] * 256 + at - 1,
+                                      sizes[s], k));
         assert_ok(job_close(&job));
     }
 }
@@ -308,8 +314,9 @@ static int most_endpoints(const struct job *job)
 
 static void need_28_few_endpoints_and_none_before_first_use(void **state)
 {
-    static const struct { int size, rounds; } cases[] = {
-        {3, 2}, {8, 3}, {16, 4}};
+    static const struct {
+        int size, rounds;
+    } cases[] = {{3, 2}, {8, 3}, {16, 4}};
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -318,8 +325,10 @@ static void need_28_few_endpoints_and_none_before_first_use(void **state)
 
         open_job(&job, size, NULL);
         assert_int_equal(most_endpoints(&job), 0);
-        run(&job, (struct trial){.coll = TRIAL_ALLREDUCE, .kind = sum_word,
-                                 .count = 1, .form = TRIAL_NONBLOCKING});
+        run(&job, (struct trial){.coll = TRIAL_ALLREDUCE,
+                                 .kind = sum_word,
+                                 .count = 1,
+                                 .form = TRIAL_NONBLOCKING});
         assert_in_range(most_endpoints(&job), 1, 2 * cases[i].rounds + 2);
         assert_ok(job_close(&job));
     }

@@ -157,8 +157,8 @@ static void try_multiple(void)
                            : rcx_comm_dup(me.world, &comms[i]),
                      "a communicator");
     for (int i = 0; i < OWNERS + 2; i++)
-        workers[i] = (struct worker){
-            .comm = comms[i < OWNERS ? i : OWNERS], .pipe = &pipe};
+        workers[i] = (struct worker){.comm = comms[i < OWNERS ? i : OWNERS],
+                                     .pipe = &pipe};
     for (int i = 0; i < OWNERS; i++)
         begin(&workers[i], use_own);
     begin(&workers[OWNERS], launch);

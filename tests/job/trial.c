@@ -18,8 +18,7 @@ static void *get(size_t bytes)
 
 const char *trial_text(const struct trial *t, char text[200])
 {
-    static const char *const colls[] = {"allreduce", "reduce",
-                                        "reduce_scatter",
+    static const char *const colls[] = {"allreduce", "reduce", "reduce_scatter",
                                         "reduce_scatter_block"};
     static const char *const forms[] = {"blocking", "nonblocking",
                                         "persistent"};
@@ -215,9 +214,8 @@ static rcx_status_t prepare_persistent(struct attempt *a, rcx_comm_t *comm)
         return rcx_reduce_scatter_init(a->sendbuf, a->recvbuf, a->blocks, type,
                                        op, comm, &a->request);
     default:
-        return rcx_reduce_scatter_block_init(a->sendbuf, a->recvbuf,
-                                             a->out_count, type, op, comm,
-                                             &a->request);
+        return rcx_reduce_scatter_block_init(
+            a->sendbuf, a->recvbuf, a->out_count, type, op, comm, &a->request);
     }
 }
 
@@ -226,10 +224,8 @@ rcx_status_t attempt_call(struct attempt *a, rcx_comm_t *comm)
     rcx_status_t status;
 
     switch (a->trial.form) {
-    case TRIAL_BLOCKING:
-        return call_blocking(a, comm);
-    case TRIAL_NONBLOCKING:
-        return call_nonblocking(a, comm);
+    case TRIAL_BLOCKING: return call_blocking(a, comm);
+    case TRIAL_NONBLOCKING: return call_nonblocking(a, comm);
     default:
         status = prepare_persistent(a, comm);
         /* recvcounts were copied */
@@ -258,8 +254,10 @@ static const char *check_canaries(struct attempt *a)
             const size_t at = k < most ? k : k + a->bytes[i];
 
             if ((unsigned char)a->memory[i][at] != CANARY)
-                return wrong(a, i ? "written outside recvbuf"
-                                  : "written outside sendbuf", at);
+                return wrong(a,
+                             i ? "written outside recvbuf"
+                               : "written outside sendbuf",
+                             at);
         }
     return NULL;
 }
@@ -292,8 +290,7 @@ const char *attempt_check(struct attempt *a)
     if (!serial_check(&t->kind, a->result, a->own, a->out_count, a->size,
                       t->seed, &where))
         return wrong(a, "wrong result", where);
-    if (!in_place(a) &&
-        serial_hash(a->operand, a->bytes[0]) != a->checksum)
+    if (!in_place(a) && serial_hash(a->operand, a->bytes[0]) != a->checksum)
         return wrong(a, "sendbuf written", 0);
     if (t->place == TRIAL_OWN_BLOCK && scatters(t) && in_place(a) && a->own > 0)
         return check_other_blocks(a);
@@ -334,8 +331,8 @@ rcx_status_t trial_run(const struct trial *trial, rcx_comm_t *comm,
     return status;
 }
 
-struct trial trial_mixed(const struct serial_kind *kind, size_t count,
-                         int size, uint64_t k)
+struct trial trial_mixed(const struct serial_kind *kind, size_t count, int size,
+                         uint64_t k)
 {
     const uint64_t random = serial_mix(k, count, (uint64_t)size);
 

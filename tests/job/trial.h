@@ -47,15 +47,15 @@ struct trial {
 struct attempt {
     struct trial trial;
     int rank, size;
-    size_t *blocks;           /* recvcounts */
-    size_t own;               /* where the own block begins */
-    size_t out_count;         /* of the result here */
-    char *memory[2];          /* sendbuf and recvbuf with their canaries */
-    size_t bytes[2];          /* without */
+    size_t *blocks;   /* recvcounts */
+    size_t own;       /* where the own block begins */
+    size_t out_count; /* of the result here */
+    char *memory[2];  /* sendbuf and recvbuf with their canaries */
+    size_t bytes[2];  /* without */
     char *operand, *result;
-    const void *sendbuf;      /* as passed to the call */
+    const void *sendbuf; /* as passed to the call */
     void *recvbuf;
-    uint64_t checksum;        /* of the operand, unless in place */
+    uint64_t checksum; /* of the operand, unless in place */
     rcx_request_t *request;
     char problem[256];
 };
@@ -78,8 +78,8 @@ rcx_status_t trial_run(const struct trial *trial, rcx_comm_t *comm,
                        char problem[256]);
 
 /* The k-th of many trials that mix collectives, forms and places. */
-struct trial trial_mixed(const struct serial_kind *kind, size_t count,
-                         int size, uint64_t k);
+struct trial trial_mixed(const struct serial_kind *kind, size_t count, int size,
+                         uint64_t k);
 
 const char *trial_text(const struct trial *trial, char text[200]);
 

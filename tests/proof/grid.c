@@ -62,17 +62,19 @@ static bool is_too_large(const struct proof_case *c, uint64_t steps)
 
 static bool prove(struct grid *g, const struct proof_case *c)
 {
-    const struct proof_options options = {
-        .seed = 1 + (uint64_t)c->size,
-        .runs = c->size > EVERY ? 1 : g->extent == PROOF_FULL ? 8 : 2};
+    const struct proof_options options = {.seed = 1 + (uint64_t)c->size,
+                                          .runs = c->size > EVERY ? 1
+                                                  : g->extent == PROOF_FULL
+                                                      ? 8
+                                                      : 2};
     struct proof_report report;
     bool good;
 
     if (!proof_applies(c))
         return true;
     if (c->size > EVERY &&
-        is_too_large(c, g->extent == PROOF_FULL ? step_limit_full
-                                                : step_limit)) {
+        is_too_large(c,
+                     g->extent == PROOF_FULL ? step_limit_full : step_limit)) {
         g->summary->skipped++;
         return true;
     }
@@ -126,8 +128,8 @@ static bool prove_roots(struct grid *g, struct proof_case c)
 {
     const int roots[] = {0, 1, c.size - 1};
     const int n = !rcx_coll_is_rooted(c.algo->coll) || c.size == 1 ? 1
-                  : c.size == 2                                     ? 2
-                                                                    : 3;
+                  : c.size == 2                                    ? 2
+                                                                   : 3;
 
     for (int i = 0; i < n; i++) {
         c.root = c.size > EVERY && n == 3 ? c.size / 3 : roots[i];
@@ -282,8 +284,8 @@ bool proof_grid_run(const struct rcx_algo *algo, enum proof_extent extent,
 {
     static const int large[] = {65,  96,  100,  127,  128,  129, 255,
                                 256, 257, 1000, 1023, 1024, 4096};
-    static const int sizes[] = {[PROOF_SMALL] = 4, [PROOF_QUICK] = 12,
-                                [PROOF_FULL] = 13};
+    static const int sizes[] = {
+        [PROOF_SMALL] = 4, [PROOF_QUICK] = 12, [PROOF_FULL] = 13};
     const int every = extent == PROOF_SMALL ? 20 : EVERY;
     struct grid g = {.algo = algo, .extent = extent, .summary = summary_p};
     bool good = true;

@@ -13,7 +13,7 @@ enum proof_extent {
 
 struct proof_summary {
     uint64_t cases, messages;
-    uint64_t skipped; /* schedules too large for memory */
+    uint64_t skipped;      /* schedules too large for memory */
     char text[PROOF_TEXT]; /* of the first failure */
 };
 

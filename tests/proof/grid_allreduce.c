@@ -57,7 +57,8 @@ static struct plan plan_of(const struct rcx_shape *s)
 {
     const int columns = (int)s->params[GRID_COLUMNS];
     struct plan plan = {
-        .rows = s->size / columns, .columns = columns,
+        .rows = s->size / columns,
+        .columns = columns,
         .row = phase(RCX_COLL_REDUCE_SCATTER, s->params[GRID_PHASES]),
         .column = phase(column_coll(s), s->params[GRID_PHASES])};
     const struct rcx_span vector = {.count = s->count};
@@ -84,8 +85,8 @@ static rcx_order_t order(const struct rcx_shape *s)
     const rcx_order_t row = plan.row.algo->order(&plan.in_row);
     const rcx_order_t column = plan.column.algo->order(&plan.in_column);
     const rcx_order_t both = row < column ? row : column;
-    const bool is_fixed = plan.rows == 1 ||
-                          plan.columns == rcx_pow2_floor(plan.columns);
+    const bool is_fixed =
+        plan.rows == 1 || plan.columns == rcx_pow2_floor(plan.columns);
 
     return both == RCX_ORDER_CANONICAL && !is_fixed ? RCX_ORDER_UNIFORM : both;
 }
@@ -109,8 +110,7 @@ static struct rcx_cost allgather_cost(size_t n, int size)
 /* As if all blocks of all phases were equal, and those of cubes, too. */
 static size_t rounded(const struct rcx_shape *s, const struct plan *plan)
 {
-    const size_t unit = (size_t)s->size *
-                        (size_t)rcx_pow2_floor(plan->rows) *
+    const size_t unit = (size_t)s->size * (size_t)rcx_pow2_floor(plan->rows) *
                         (size_t)rcx_pow2_floor(plan->columns);
 
     return (s->count + unit - 1) / unit * unit;
@@ -164,7 +164,12 @@ static const struct rcx_param params[] = {
     {0}};
 
 const struct rcx_algo grid_allreduce = {
-    .name = "grid", .coll = RCX_COLL_ALLREDUCE, .params = params,
-    .needs = "as many ranks in each row", .fits = fits, .order = order,
-    .cost = cost, .build = build,
+    .name = "grid",
+    .coll = RCX_COLL_ALLREDUCE,
+    .params = params,
+    .needs = "as many ranks in each row",
+    .fits = fits,
+    .order = order,
+    .cost = cost,
+    .build = build,
 };

@@ -49,8 +49,8 @@ bool proof_memory_open(struct proof_memory *m, struct simulation *s,
             return simulation_lacks_memory(s);
         count += size;
     }
-    *m = (struct proof_memory){.op = op, .s = s,
-                               .bytes = count * op->elem_bytes};
+    *m = (struct proof_memory){
+        .op = op, .s = s, .bytes = count * op->elem_bytes};
     m->arena = rcx_heap_alloc(s->heap, m->bytes);
     if (!m->arena)
         return simulation_lacks_memory(s);
@@ -98,8 +98,7 @@ static bool check_guards(const struct proof_memory *m, int r, char *text,
     const size_t elem = m->op->elem_bytes, guard = GUARD * elem;
     const char *in = rank->base[RCX_BUFFER_IN];
     const char *behind_in = in + rcx_shape_in_count(&rank->shape) * elem;
-    const char *behind_out =
-        behind_in + guard + out_count(&rank->shape) * elem;
+    const char *behind_out = behind_in + guard + out_count(&rank->shape) * elem;
     const char *behind_tmp =
         rank->base[RCX_BUFFER_TMP] + rank->plan->scratch * elem;
     const char *what = NULL;
@@ -148,8 +147,7 @@ static bool check_later(const struct proof_memory *m, int r, char *text,
     for (int i = 0; i < blocks; i++) {
         const struct rcx_span block = rcx_shape_block(s, i);
 
-        if (block.count > row->first &&
-            block.count - row->first > row->width &&
+        if (block.count > row->first && block.count - row->first > row->width &&
             !check_kept(m, r, block.offset + row->first + row->width,
                         block.offset + block.count, text, bytes))
             return false;
@@ -168,8 +166,10 @@ static bool check_out(const struct proof_memory *m, int r, char *text,
     for (size_t i = 0; i < out_count(&rank->shape); i++) {
         if ((i < lo || i >= hi) &&
             !is_garbage(rank->base[RCX_BUFFER_OUT] + i * elem, elem)) {
-            snprintf(text, bytes, "rank %d: element %zu of OUT, which is not "
-                     "of this segment, is written", r, i);
+            snprintf(text, bytes,
+                     "rank %d: element %zu of OUT, which is not "
+                     "of this segment, is written",
+                     r, i);
             return false;
         }
     }
@@ -185,8 +185,7 @@ static bool check_operand(const struct proof_memory *m, int r, char *text,
     size_t lo, hi;
 
     switch (s->alias) {
-    case RCX_ALIAS_NONE:
-        return check_kept(m, r, 0, count, text, bytes);
+    case RCX_ALIAS_NONE: return check_kept(m, r, 0, count, text, bytes);
     case RCX_ALIAS_SAME: /* the result, and what rcx.h calls undefined */
         return true;
     default:
@@ -204,8 +203,7 @@ bool proof_memory_check(const struct proof_memory *m, char *text, size_t bytes)
     for (int r = 0; r < m->s->size; r++)
         if (!check_guards(m, r, text, bytes) ||
             !check_operand(m, r, text, bytes) ||
-            !check_later(m, r, text, bytes) ||
-            !check_out(m, r, text, bytes))
+            !check_later(m, r, text, bytes) || !check_out(m, r, text, bytes))
             return false;
     return true;
 }

@@ -12,9 +12,9 @@ enum { RUNS = 4, EDGE_RUNS = 64, RARE_RUNS = 4096 };
 const char *mutation_name(enum mutation mutation)
 {
     static const char *const names[MUTATIONS] = {
-        "operands swapped", "wrong peer", "step dropped", "step repeated",
-        "dst shifted", "left shifted", "right shifted", "messages swapped",
-        "dependency cleared"};
+        "operands swapped", "wrong peer",       "step dropped",
+        "step repeated",    "dst shifted",      "left shifted",
+        "right shifted",    "messages swapped", "dependency cleared"};
 
     return names[mutation];
 }
@@ -33,8 +33,8 @@ const char *excuse_name(enum excuse excuse)
 struct making {
     const struct mutant *mutant;
     bool made;
-    struct rcx_step step;  /* as it was */
-    uint32_t edge_to;      /* of a cleared edge */
+    struct rcx_step step; /* as it was */
+    uint32_t edge_to;     /* of a cleared edge */
 };
 
 static struct rcx_span dst_of(const struct rcx_step *step)
@@ -129,9 +129,9 @@ static void repeat_step(struct rcx_builder *b, uint32_t at)
 {
     if (b->step_count == b->step_capacity) {
         b->step_capacity *= 2;
-        b->steps = rcx_heap_grow(b->heap, b->steps,
-                                 b->step_count * sizeof *b->steps,
-                                 b->step_capacity * sizeof *b->steps);
+        b->steps =
+            rcx_heap_grow(b->heap, b->steps, b->step_count * sizeof *b->steps,
+                          b->step_capacity * sizeof *b->steps);
     }
     memmove(&b->steps[at + 1], &b->steps[at],
             (b->step_count - at) * sizeof *b->steps);
@@ -179,12 +179,8 @@ static void mutate_steps(struct rcx_builder *b, const struct rcx_shape *s,
         return;
     making->step = *step;
     switch (m->mutation) {
-    case MUTATION_SWAP_OPERANDS:
-        making->made = swap_operands(step);
-        break;
-    case MUTATION_WRONG_PEER:
-        making->made = change_peer(step, s);
-        break;
+    case MUTATION_SWAP_OPERANDS: making->made = swap_operands(step); break;
+    case MUTATION_WRONG_PEER: making->made = change_peer(step, s); break;
     case MUTATION_DROP_STEP:
         remove_step(b, m->at);
         making->made = true;
@@ -193,13 +189,9 @@ static void mutate_steps(struct rcx_builder *b, const struct rcx_shape *s,
         repeat_step(b, m->at);
         making->made = true;
         break;
-    case MUTATION_SWAP_MESSAGES:
-        making->made = swap_messages(b, m->at);
-        break;
-    case MUTATION_CLEAR_EDGE: /* in the plan */
-        break;
-    default:
-        making->made = shift_span(b, step, m->mutation);
+    case MUTATION_SWAP_MESSAGES: making->made = swap_messages(b, m->at); break;
+    case MUTATION_CLEAR_EDGE: /* in the plan */ break;
+    default: making->made = shift_span(b, step, m->mutation);
     }
     if (making->made && m->mutation != MUTATION_DROP_STEP &&
         is_refused(s, &b->steps[m->at]))
@@ -352,7 +344,7 @@ static bool is_excused_by_causes(const struct proof_case *c,
         causes.stack = calloc(2 * s.step_count, sizeof *causes.stack);
         causes.seen = calloc(2 * s.step_count, sizeof *causes.seen);
         excused = making->mutant->mutation == MUTATION_CLEAR_EDGE &&
-                  rcx_coll_has_data(c->algo->coll)
+                          rcx_coll_has_data(c->algo->coll)
                       ? is_ordered(&causes, first + making->mutant->at,
                                    first + making->edge_to)
                       : is_barrier(&causes);
@@ -406,8 +398,7 @@ static bool is_excused(const struct proof_case *c,
     case MUTATION_CLEAR_EDGE:
         *excuse_p = EXCUSE_ORDERED;
         return is_excused_by_causes(c, hooks);
-    default:
-        return false;
+    default: return false;
     }
 }
 
@@ -417,7 +408,8 @@ struct verdict_of mutant_try(const struct proof_case *c,
     struct making making = {.mutant = mutant};
     const struct simulation_hooks hooks = {mutate_steps, mutate_plan, &making};
     struct proof_options options = {
-        .seed = 1, .hooks = &hooks,
+        .seed = 1,
+        .hooks = &hooks,
         .runs = mutant->mutation == MUTATION_CLEAR_EDGE ? EDGE_RUNS : RUNS};
     struct verdict_of v = {.verdict = MUTANT_CAUGHT};
     struct proof_report report;

@@ -30,7 +30,7 @@ struct mutant {
 };
 
 enum verdict {
-    MUTANT_NONE,   /* the step cannot have this mutation */
+    MUTANT_NONE, /* the step cannot have this mutation */
     MUTANT_CAUGHT,
     MUTANT_EQUIVALENT,
     MUTANT_MISSED
@@ -47,8 +47,8 @@ enum excuse {
 
 struct verdict_of {
     enum verdict verdict;
-    enum excuse excuse;        /* of an equivalent one */
-    char text[PROOF_TEXT];     /* how it was caught, or what was missed */
+    enum excuse excuse;    /* of an equivalent one */
+    char text[PROOF_TEXT]; /* how it was caught, or what was missed */
 };
 
 const char *mutation_name(enum mutation mutation);

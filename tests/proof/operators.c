@@ -39,10 +39,12 @@ static uint64_t join_ordered(uint64_t left, uint64_t right)
 
 static void atom_leaf(void *elem, int rank, size_t index)
 {
-    *(struct proof_atom *)elem = (struct proof_atom){
-        .lo = rank, .operands = 1, .sum = weight_of(rank) * factor_of(index),
-        .ordered = word((uint64_t)rank, SALT_ORDERED),
-        .bracket = word((uint64_t)rank, SALT_BRACKET)};
+    *(struct proof_atom *)elem =
+        (struct proof_atom){.lo = rank,
+                            .operands = 1,
+                            .sum = weight_of(rank) * factor_of(index),
+                            .ordered = word((uint64_t)rank, SALT_ORDERED),
+                            .bracket = word((uint64_t)rank, SALT_BRACKET)};
 }
 
 static bool are_neighbours(const struct proof_atom *l,
@@ -71,7 +73,8 @@ static int combine_atoms(void *dst, const void *left, const void *right,
 }
 
 const struct proof_operator proof_atoms = {
-    .elem_bytes = sizeof(struct proof_atom), .combine = combine_atoms,
+    .elem_bytes = sizeof(struct proof_atom),
+    .combine = combine_atoms,
     .leaf = atom_leaf,
 };
 
@@ -158,7 +161,8 @@ static int combine_words(void *dst, const void *left, const void *right,
 }
 
 const struct proof_operator proof_words = {
-    .elem_bytes = sizeof(struct proof_word), .combine = combine_words,
+    .elem_bytes = sizeof(struct proof_word),
+    .combine = combine_words,
     .leaf = word_leaf,
 };
 

@@ -35,11 +35,11 @@ struct proof_operator {
 enum { PROOF_DISORDER = -1 };
 
 struct proof_atom {
-    int32_t lo;        /* ranks [lo, lo + operands); or PROOF_DISORDER */
+    int32_t lo; /* ranks [lo, lo + operands); or PROOF_DISORDER */
     uint32_t operands;
-    uint64_t sum;      /* multiset */
-    uint64_t ordered;  /* interval's hash, h(l, r) != h(r, l) */
-    uint64_t bracket;  /* h(l, r) == h(r, l) */
+    uint64_t sum;     /* multiset */
+    uint64_t ordered; /* interval's hash, h(l, r) != h(r, l) */
+    uint64_t bracket; /* h(l, r) == h(r, l) */
 };
 
 extern const struct proof_operator proof_atoms;

@@ -20,21 +20,17 @@ static size_t block_count(const struct proof_case *c, int i)
     const size_t n = (size_t)c->size, at = (size_t)i;
 
     switch (c->blocks) {
-    case PROOF_MOD_3:
-        return at % 3;
-    case PROOF_ONE:
-        return i == c->size / 2 ? c->count : 0;
-    case PROOF_HUGE:
-        return i == c->size / 2 ? c->count : 1;
-    default:
-        return c->count / n + (at < c->count % n);
+    case PROOF_MOD_3: return at % 3;
+    case PROOF_ONE: return i == c->size / 2 ? c->count : 0;
+    case PROOF_HUGE: return i == c->size / 2 ? c->count : 1;
+    default: return c->count / n + (at < c->count % n);
     }
 }
 
 static size_t *displs_of(const struct proof_case *c, struct rcx_heap *heap)
 {
-    size_t *displs = rcx_heap_alloc(heap,
-                                    ((size_t)c->size + 1) * sizeof *displs);
+    size_t *displs =
+        rcx_heap_alloc(heap, ((size_t)c->size + 1) * sizeof *displs);
 
     if (!displs)
         return NULL;
@@ -86,13 +82,19 @@ static void cut(const struct proof_case *c, struct simulated_call *call)
 struct simulated_call proof_call_of(const struct proof_case *c,
                                     struct rcx_heap *heap)
 {
-    enum rcx_alias *alias = rcx_heap_alloc(heap,
-                                           (size_t)c->size * sizeof *alias);
+    enum rcx_alias *alias =
+        rcx_heap_alloc(heap, (size_t)c->size * sizeof *alias);
     struct simulated_call call = {
-        .algo = alias ? c->algo : NULL, .alias = alias, .heap = heap,
-        .layout = RCX_TAG_LAYOUT, .frame = c->frame,
-        .shape = {.coll = c->algo->coll, .size = c->size, .root = c->root,
-                  .count = c->count, .elem_bytes = proof_atoms.elem_bytes,
+        .algo = alias ? c->algo : NULL,
+        .alias = alias,
+        .heap = heap,
+        .layout = RCX_TAG_LAYOUT,
+        .frame = c->frame,
+        .shape = {.coll = c->algo->coll,
+                  .size = c->size,
+                  .root = c->root,
+                  .count = c->count,
+                  .elem_bytes = proof_atoms.elem_bytes,
                   .commutative = c->commutative}};
 
     for (int i = 0; alias && i < c->size; i++)
@@ -100,8 +102,8 @@ struct simulated_call proof_call_of(const struct proof_case *c,
     if (c->narrow)
         call.layout.message_bits = 2;
     call.credits = c->narrow; /* which are not held to a cost */
-    if (has_blocks(c) && (c->blocks != PROOF_EQUAL ||
-                          c->count % (size_t)c->size != 0))
+    if (has_blocks(c) &&
+        (c->blocks != PROOF_EQUAL || c->count % (size_t)c->size != 0))
         cut(c, &call);
     memcpy(call.shape.params, c->params, sizeof call.shape.params);
     rcx_params_settle(c->algo, &call.shape, &rcx_machine_usual);
@@ -152,7 +154,7 @@ struct proof {
     struct simulation s;
     struct proof_target target;
     uint64_t *first_run; /* hashes of its result's elements, rank by rank */
-    uint64_t seed; /* of the run at hand */
+    uint64_t seed;       /* of the run at hand */
     enum simulated_sends sends;
 };
 
@@ -175,17 +177,16 @@ static size_t describe_case(const struct proof *p)
     return (size_t)snprintf(
         p->report->text, PROOF_TEXT,
         "%s %s%s fails: p=%d root=%d count=%zu segment=%zu (at %zu) blocks=%s "
-        "%s%s%s%s, seed %#llx, %s sends\n  ", rcx_coll_name(c->algo->coll),
-        c->algo->name, params, c->size, c->root, c->count, c->segment,
-        p->s.row.first, blocks[c->blocks], places[c->place],
-        c->commutative ? "" : ", op does not commute",
-        c->narrow ? ", narrow tags" : "",
-        c->frame ? ", in a frame" : "", (unsigned long long)p->seed,
-        sends[p->sends]);
+        "%s%s%s%s, seed %#llx, %s sends\n  ",
+        rcx_coll_name(c->algo->coll), c->algo->name, params, c->size, c->root,
+        c->count, c->segment, p->s.row.first, blocks[c->blocks],
+        places[c->place], c->commutative ? "" : ", op does not commute",
+        c->narrow ? ", narrow tags" : "", c->frame ? ", in a frame" : "",
+        (unsigned long long)p->seed, sends[p->sends]);
 }
 
-__attribute__((format(printf, 2, 3)))
-static bool fail(struct proof *p, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static bool fail(struct proof *p,
+                                                       const char *format, ...)
 {
     const size_t at = describe_case(p);
     va_list args;
@@ -197,13 +198,13 @@ static bool fail(struct proof *p, const char *format, ...)
     return false;
 }
 
-static bool run_with(struct proof *p, const struct proof_operator *op,
-                     int late, int *early_p)
+static bool run_with(struct proof *p, const struct proof_operator *op, int late,
+                     int *early_p)
 {
     const struct rcx_reducer reducer = {.fn = op->combine,
                                         .elem_bytes = op->elem_bytes};
-    struct simulated_run run = {.reducer = &reducer, .seed = p->seed,
-                                .sends = p->sends, .late = late};
+    struct simulated_run run = {
+        .reducer = &reducer, .seed = p->seed, .sends = p->sends, .late = late};
     const bool good = simulation_run(&p->s, &run);
 
     *early_p = run.early;
@@ -253,7 +254,7 @@ static rcx_order_t level_of(const struct proof_target *target,
     if (a->ordered != first->ordered)
         return RCX_ORDER_RANK;
     return a->ordered == target->ordered ? RCX_ORDER_CANONICAL
-                                           : RCX_ORDER_UNIFORM;
+                                         : RCX_ORDER_UNIFORM;
 }
 
 /* The element of the result that failed, spelled out by the word operator. */
@@ -277,10 +278,12 @@ static bool spell(struct proof *p, int rank, size_t i, const char *why)
     proof_word_print(&word, got);
     proof_word_print(&tree, wanted);
     proof_memory_close(&m);
-    return fail(p, "rank %d, element %zu: %s\n"
-                "  got:      %s%s\n  the tree: %s", rank, i, why, got,
-                word.index == (int64_t)e.index ? ""
-                                             : " of another element", wanted);
+    return fail(p,
+                "rank %d, element %zu: %s\n"
+                "  got:      %s%s\n  the tree: %s",
+                rank, i, why, got,
+                word.index == (int64_t)e.index ? "" : " of another element",
+                wanted);
 }
 
 static bool fail_element(struct proof *p, int rank, size_t i,
@@ -310,9 +313,8 @@ static bool check_element(struct proof *p, const struct proof_memory *m,
     const struct proof_atom *a = proof_memory_result(m, rank, i);
     const struct rcx_expected e = expected_at(p, rank, i);
     const struct proof_target *target = target_of(p, &e);
-    const struct proof_atom *same = has_result_of(p, 0, i, &e)
-                                        ? proof_memory_result(m, 0, i)
-                                        : a;
+    const struct proof_atom *same =
+        has_result_of(p, 0, i, &e) ? proof_memory_result(m, 0, i) : a;
     struct proof_report *report = p->report;
     rcx_order_t level;
     char why[96];
@@ -518,8 +520,8 @@ static bool prove_runs(struct proof *p)
 
     if (!proof_memory_open(&m, &p->s, &proof_atoms))
         return fail(p, "%s", p->s.text);
-    p->first_run = rcx_heap_alloc(
-        p->s.heap, (result_count(p) + 1) * sizeof *p->first_run);
+    p->first_run =
+        rcx_heap_alloc(p->s.heap, (result_count(p) + 1) * sizeof *p->first_run);
     good = p->first_run || simulation_lacks_memory(&p->s);
     if (!good)
         fail(p, "%s", p->s.text);
@@ -554,15 +556,18 @@ bool proof_prove(const struct proof_case *c, const struct proof_options *o,
                  struct proof_report *report_p)
 {
     struct rcx_heap own = RCX_HEAP_INIT, *heap = o->heap ? o->heap : &own;
-    struct proof p = {.c = c, .o = o, .report = report_p, .seed = o->seed,
+    struct proof p = {.c = c,
+                      .o = o,
+                      .report = report_p,
+                      .seed = o->seed,
                       .call = proof_call_of(c, heap)};
     struct rcx_cutter cutter;
     struct rcx_row row;
     bool good;
 
     p.call.hooks = o->hooks;
-    *report_p = (struct proof_report){
-        .stated = c->algo->order(&p.call.shape), .held = RCX_ORDER_CANONICAL};
+    *report_p = (struct proof_report){.stated = c->algo->order(&p.call.shape),
+                                      .held = RCX_ORDER_CANONICAL};
     good = rcx_cutter_open(&cutter, heap, &p.call.shape, c->segment) == RCX_OK;
     if (!good) {
         simulation_lacks_memory(&p.s);

@@ -24,12 +24,12 @@ enum proof_place {
     PROOF_PLACES
 };
 
-enum proof_blocks { /* of reduce_scatter */
-    PROOF_EQUAL,    /* or nearly so */
-    PROOF_MOD_3,    /* rank i gets i mod 3, whatever count says */
-    PROOF_ONE,      /* one rank gets all */
-    PROOF_HUGE,     /* one gets count, the others 1 */
-    PROOF_BLOCKS
+enum proof_blocks {              /* of reduce_scatter */
+                    PROOF_EQUAL, /* or nearly so */
+                    PROOF_MOD_3, /* rank i gets i mod 3, whatever count says */
+                    PROOF_ONE,   /* one rank gets all */
+                    PROOF_HUGE,  /* one gets count, the others 1 */
+                    PROOF_BLOCKS
 };
 
 struct proof_case {
@@ -51,9 +51,9 @@ struct proof_case {
 
 struct proof_options {
     uint64_t seed;
-    int runs;  /* sends of the first are rendezvous, of the next mixed */
+    int runs; /* sends of the first are rendezvous, of the next mixed */
     const struct simulation_hooks *hooks; /* NULL: none */
-    struct rcx_heap *heap; /* NULL: one of its own */
+    struct rcx_heap *heap;                /* NULL: one of its own */
 };
 
 enum { PROOF_TEXT = 1600 };
@@ -63,7 +63,7 @@ struct proof_report {
     rcx_order_t held; /* the strongest level that the result keeps */
     struct rcx_cost cost;
     uint64_t messages;
-    bool lacks_memory; /* nothing is known of the algorithm */
+    bool lacks_memory;     /* nothing is known of the algorithm */
     char text[PROOF_TEXT]; /* of a failure: the case, and what is wrong */
 };
 

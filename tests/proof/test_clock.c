@@ -14,12 +14,15 @@ static struct rcx_span scratch(struct rcx_builder *b)
 }
 
 /* The simulation of build on size ranks, with elements of one byte. */
-static struct simulation open_with(
-    void (*build)(struct rcx_builder *b, const struct rcx_shape *s), int size)
+static struct simulation open_with(void (*build)(struct rcx_builder *b,
+                                                 const struct rcx_shape *s),
+                                   int size)
 {
     const struct rcx_algo algo = {.name = "by hand", .build = build};
     const struct simulated_call call = {
-        .algo = &algo, .layout = RCX_TAG_LAYOUT, .heap = &heap,
+        .algo = &algo,
+        .layout = RCX_TAG_LAYOUT,
+        .heap = &heap,
         .shape = {.size = size, .count = N, .elem_bytes = 1}};
     struct simulation s;
 
@@ -77,8 +80,8 @@ static void build_exchange(struct rcx_builder *b, const struct rcx_shape *s)
         rcx_step_reduce(b, scratch(b), rcx_span_in(s), theirs);
 }
 
-static void a_rank_sends_and_receives_at_once_and_combines_one_by_one(
-    void **state)
+static void
+a_rank_sends_and_receives_at_once_and_combines_one_by_one(void **state)
 {
     struct simulation s = open_with(build_exchange, 2);
 

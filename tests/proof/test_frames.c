@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/random.h"
 #include "core/sched/params.h"
 #include "sim/framed.h"
 #include "grid.h"
@@ -36,7 +37,7 @@ static void draw_list(struct group *g, int size)
     uint64_t random = (uint64_t)size;
 
     for (int i = 0; i < size; i++) {
-        const int k = (int)(simulation_draw(&random) % (uint64_t)(i + 1));
+        const int k = (int)(rcx_random(&random) % (uint64_t)(i + 1));
 
         g->members[i] = g->members[k];
         g->members[k] = i;
@@ -128,8 +129,10 @@ static void algorithm_is_proved_in_groups(void **state)
 
             draw_group(&g, (enum which)which, size);
 
-            struct proof_case c = {.algo = algo, .size = g.size,
-                                   .commutative = true, .frame = &g.frame};
+            struct proof_case c = {.algo = algo,
+                                   .size = g.size,
+                                   .commutative = true,
+                                   .frame = &g.frame};
 
             rcx_params_reset(algo, c.params);
             prove_params(c, &g.frame, 0, &i);
@@ -194,8 +197,11 @@ static void a_frame_that_forgets_something_is_caught(void **state)
     for (int size = 6; size <= 9; size++) {
         draw_group(&g, LISTED, size);
         for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++) {
-            struct proof_case c = {.algo = *a, .size = g.size, .count = 23,
-                                   .root = 1, .commutative = true,
+            struct proof_case c = {.algo = *a,
+                                   .size = g.size,
+                                   .count = 23,
+                                   .root = 1,
+                                   .commutative = true,
                                    .frame = &g.frame};
 
             if (!rcx_coll_has_data((*a)->coll))
@@ -229,8 +235,8 @@ static void prove_grid(struct proof_case c, int rows, int columns)
         for (int i = 0; i < grid_phases(); i++) {
             c.params[GRID_PHASES] = i;
             c.commutative = (rows + i) % 2;
-            c.place = (enum proof_place)((i + form) % 2 ? PROOF_APART
-                                                        : PROOF_MIXED);
+            c.place =
+                (enum proof_place)((i + form) % 2 ? PROOF_APART : PROOF_MIXED);
             /* uneven, as the cost is a bound where ranks are out of step */
             c.count = i % 3 ? 2 * (size_t)c.size + 1 : (size_t)c.size - 1;
             prove(&c);
@@ -274,8 +280,8 @@ static void a_grid_of_rings_costs_what_its_phases_do(void **state)
 static void a_grid_is_proved_in_a_group(void **state)
 {
     struct group g;
-    struct proof_case c = {.algo = &grid_allreduce, .commutative = true,
-                           .frame = &g.frame};
+    struct proof_case c = {
+        .algo = &grid_allreduce, .commutative = true, .frame = &g.frame};
 
     (void)state;
     draw_group(&g, LISTED, TIMES(33, 9)); /* of 33, or 9 */
@@ -319,8 +325,7 @@ int main(int argc, char **argv)
             tests[n++] = test_of(rcx_algo_table[i]);
     memcpy(tests + n, others, sizeof others);
     /* the macro around this takes arrays only */
-    failures =
-        _cmocka_run_group_tests("frames", tests, n + fixed, NULL, NULL);
+    failures = _cmocka_run_group_tests("frames", tests, n + fixed, NULL, NULL);
     for (size_t i = 0; i < n; i++)
         free((char *)tests[i].name);
     free(tests);

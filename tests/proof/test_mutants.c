@@ -52,9 +52,10 @@ static void fail_missed(const struct proof_case *c, const struct mutant *m)
 
     rcx_params_print(c->algo, c->params, params, sizeof params);
     fail_msg("%s %s%s: p=%d count=%zu root=%d place %d: rank %d, step %u, "
-             "edge %u: %s is not noticed", rcx_coll_name(c->algo->coll),
-             c->algo->name, params, c->size, c->count, c->root, c->place,
-             m->rank, m->at, m->edge, mutation_name(m->mutation));
+             "edge %u: %s is not noticed",
+             rcx_coll_name(c->algo->coll), c->algo->name, params, c->size,
+             c->count, c->root, c->place, m->rank, m->at, m->edge,
+             mutation_name(m->mutation));
 }
 
 static void try(const struct proof_case *c, const struct mutant *m,
@@ -142,9 +143,12 @@ static void mutants_are_caught(void **state)
         for (int place = 0; place < 2; place++) {
             const size_t size = (size_t)sizes[i];
             const struct proof_case c = {
-                .algo = algo, .size = sizes[i], .root = sizes[i] / 2,
+                .algo = algo,
+                .size = sizes[i],
+                .root = sizes[i] / 2,
                 .count = rcx_coll_has_data(algo->coll) ? 2 * size + 1 : 0,
-                .place = (enum proof_place)place, .commutative = true};
+                .place = (enum proof_place)place,
+                .commutative = true};
 
             tally.known_count = 0;
             try_params(c, 0, &tally);

@@ -15,8 +15,10 @@ enum { MOST = 4000 };
 
 static struct proof_case case_of(enum rcx_coll coll, const char *name)
 {
-    struct proof_case c = {.algo = rcx_algo_find(coll, name), .size = 5,
-                           .count = 7, .commutative = true};
+    struct proof_case c = {.algo = rcx_algo_find(coll, name),
+                           .size = 5,
+                           .count = 7,
+                           .commutative = true};
 
     assert_non_null(c.algo);
     rcx_params_reset(c.algo, c.params);
@@ -32,8 +34,8 @@ static uint64_t prove_with_ever_more(const struct proof_case *c)
 
     for (; !good && budget < MOST; budget++) {
         struct rcx_heap heap = {.budget = budget};
-        const struct proof_options options = {.seed = 1, .runs = 2,
-                                              .heap = &heap};
+        const struct proof_options options = {
+            .seed = 1, .runs = 2, .heap = &heap};
 
         good = proof_prove(c, &options, &report);
         if (!good && !strstr(report.text, "no memory"))

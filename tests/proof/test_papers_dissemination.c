@@ -13,7 +13,7 @@ struct figures {
     uint64_t sent;     /* by the rank that sends most */
     uint64_t combined; /* by the rank that combines most */
     uint64_t largest;  /* message */
-    bool once; /* every rank combines as many vectors as it receives */
+    bool once;         /* every rank combines as many vectors as it receives */
 };
 
 static void look_at(struct figures *f, const struct simulated_rank *rank)
@@ -40,7 +40,8 @@ static struct figures figures_of(int size)
 {
     const struct proof_case c = {
         .algo = rcx_algo_find(RCX_COLL_ALLREDUCE, "ordered_dissemination"),
-        .size = size, .count = 1};
+        .size = size,
+        .count = 1};
     struct figures f = {.once = true};
     struct rcx_heap heap = RCX_HEAP_INIT;
     struct simulated_call call = proof_call_of(&c, &heap);
@@ -61,9 +62,8 @@ static void vectors_and_combines_are_those_of_the_design(void **state)
     /* size, vectors sent in all, in one message, combines at most; 0: the
      * design does not say */
     static const unsigned printed[][4] = {
-        {3, 2, 0, 2},     {5, 4, 0, 4},     {7, 5, 3, 6},
-        {13, 9, 4, 10},   {31, 14, 5, 19},  {127, 27, 7, 37},
-        {1000, 63, 14, 67}};
+        {3, 2, 0, 2},    {5, 4, 0, 4},     {7, 5, 3, 6},      {13, 9, 4, 10},
+        {31, 14, 5, 19}, {127, 27, 7, 37}, {1000, 63, 14, 67}};
 
     (void)state;
     for (size_t i = 0; i < sizeof printed / sizeof *printed; i++) {
@@ -106,8 +106,8 @@ static void the_cost_is_the_slowest_ranks_time(void **state)
 
 static void for_many_ranks_the_cost_is_a_bound(void **state)
 {
-    static const int sizes[] = {1025, 1100, 1365, 1536, 2000, 2047, 2049,
-                                3000, 4095, 4097, 5461, 6000};
+    static const int sizes[] = {1025, 1100, 1365, 1536, 2000, 2047,
+                                2049, 3000, 4095, 4097, 5461, 6000};
 
     (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {

@@ -15,9 +15,12 @@ enum { OVERLAPPING, NONOVERLAPPING };
 static struct rcx_cost measure(const char *name, int size, size_t count,
                                int64_t b, int64_t second)
 {
-    const struct proof_case c = {
-        .algo = rcx_algo_find(RCX_COLL_ALLREDUCE, name), .size = size,
-        .count = count, .commutative = true, .params = {b, second}};
+    const struct proof_case c = {.algo =
+                                     rcx_algo_find(RCX_COLL_ALLREDUCE, name),
+                                 .size = size,
+                                 .count = count,
+                                 .commutative = true,
+                                 .params = {b, second}};
     struct rcx_heap heap = RCX_HEAP_INIT;
     struct simulated_call call = proof_call_of(&c, &heap);
     struct rcx_cost cost = {0};
@@ -36,8 +39,9 @@ static void assert_cost(struct rcx_cost cost, double rounds, double volume,
     if (cost.rounds != rounds || cost.volume != volume ||
         cost.combines != combines)
         fail_msg("p=%d: %g rounds, %g sent, %g combined; the paper says %g, "
-                 "%g, %g", size, cost.rounds, cost.volume, cost.combines,
-                 rounds, volume, combines);
+                 "%g, %g",
+                 size, cost.rounds, cost.volume, cost.combines, rounds, volume,
+                 combines);
 }
 
 static bool is_pow2(int size)
@@ -102,8 +106,10 @@ static double volume_of_folding(int size, size_t count)
 {
     const struct rcx_algo *algo =
         rcx_algo_find(RCX_COLL_ALLREDUCE, "rabenseifner");
-    struct rcx_shape s = {.coll = RCX_COLL_ALLREDUCE, .size = size,
-                          .count = count, .commutative = true,
+    struct rcx_shape s = {.coll = RCX_COLL_ALLREDUCE,
+                          .size = size,
+                          .count = count,
+                          .commutative = true,
                           .elem_bytes = proof_atoms.elem_bytes};
 
     rcx_params_reset(algo, s.params);

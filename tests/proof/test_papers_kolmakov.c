@@ -19,9 +19,11 @@ static bool is_power(int n)
 static struct proof_report prove(enum rcx_coll coll, const char *name, int size,
                                  int removed, int group)
 {
-    const struct proof_case c = {
-        .algo = rcx_algo_find(coll, name), .size = size, .count = (size_t)size,
-        .commutative = true, .params = {removed, group}};
+    const struct proof_case c = {.algo = rcx_algo_find(coll, name),
+                                 .size = size,
+                                 .count = (size_t)size,
+                                 .commutative = true,
+                                 .params = {removed, group}};
     const struct proof_options options = {.seed = 1, .runs = 1};
     struct proof_report report;
 
@@ -103,7 +105,10 @@ static void group_xor_is_recursive_doubling_or_halving(void **state)
         const int p = 1 << k;
         const struct proof_case latency = {
             .algo = rcx_algo_find(RCX_COLL_ALLREDUCE, "generalized"),
-            .size = p, .count = 10, .commutative = true, .params = {k, XOR}};
+            .size = p,
+            .count = 10,
+            .commutative = true,
+            .params = {k, XOR}};
         struct proof_case doubling = latency;
         const struct rcx_cost halving = generalized(p, 0, XOR).cost;
 
@@ -120,8 +125,12 @@ static void group_xor_is_recursive_doubling_or_halving(void **state)
 static struct rcx_shape shape_of(const struct rcx_algo *algo, int size,
                                  size_t count, int64_t removed)
 {
-    struct rcx_shape s = {.coll = algo->coll, .rank = size / 3, .size = size,
-                          .count = count, .elem_bytes = 4, .commutative = true,
+    struct rcx_shape s = {.coll = algo->coll,
+                          .rank = size / 3,
+                          .size = size,
+                          .count = count,
+                          .elem_bytes = 4,
+                          .commutative = true,
                           .params = {removed}};
 
     rcx_params_settle(algo, &s, &rcx_machine_usual);
@@ -157,8 +166,7 @@ static void auto_removes_what_costs_least(void **state)
 static void expect_small_plan(const struct rcx_algo *algo, int size,
                               int removed)
 {
-    const struct rcx_shape s =
-        shape_of(algo, size, 3 * (size_t)size, removed);
+    const struct rcx_shape s = shape_of(algo, size, 3 * (size_t)size, removed);
     struct rcx_heap heap = RCX_HEAP_INIT;
     struct rcx_plan *plan;
     struct rcx_builder b;

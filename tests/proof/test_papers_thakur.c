@@ -42,7 +42,10 @@ static struct rcx_cost cost_of(enum rcx_coll coll, const char *name, int p,
                                size_t n)
 {
     const struct rcx_algo *algo = rcx_algo_find(coll, name);
-    struct rcx_shape s = {.coll = coll, .size = p, .count = n, .elem_bytes = 8,
+    struct rcx_shape s = {.coll = coll,
+                          .size = p,
+                          .count = n,
+                          .elem_bytes = 8,
                           .commutative = true};
 
     assert_non_null(algo);
@@ -64,9 +67,9 @@ static void check(enum rcx_coll coll, const char *name, int p, size_t n,
         !is_near(ours.volume, paper.volume) ||
         !is_near(ours.combines, paper.combines))
         fail_msg("%s %s, p=%d n=%zu: %g a + %g b + %g g, in the paper %g a + "
-                 "%g b + %g g", rcx_coll_name(coll), name, p, n, ours.rounds,
-                 ours.volume, ours.combines, paper.rounds, paper.volume,
-                 paper.combines);
+                 "%g b + %g g",
+                 rcx_coll_name(coll), name, p, n, ours.rounds, ours.volume,
+                 ours.combines, paper.rounds, paper.volume, paper.combines);
 }
 
 /* A vector that p parts and q parts divide evenly. */

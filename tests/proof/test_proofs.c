@@ -35,7 +35,8 @@ static struct CMUnitTest test_of(const struct rcx_algo *algo)
 
     snprintf(name, sizeof name, "%s %s is proved", rcx_coll_name(algo->coll),
              algo->name);
-    return (struct CMUnitTest){.name = strdup(name), .test_func = proof,
+    return (struct CMUnitTest){.name = strdup(name),
+                               .test_func = proof,
                                .initial_state = (void *)algo};
 }
 

@@ -70,9 +70,13 @@ static void check(const struct limit *limit, struct rcx_builder *b, int size,
                   int rank, struct extreme *largest)
 {
     const struct rcx_algo *algo = rcx_algo_find(limit->coll, limit->algo);
-    struct rcx_shape s = {.coll = limit->coll, .size = size, .rank = rank,
-                          .count = (size_t)size, .elem_bytes = 4,
-                          .root = size / 3, .commutative = true};
+    struct rcx_shape s = {.coll = limit->coll,
+                          .size = size,
+                          .rank = rank,
+                          .count = (size_t)size,
+                          .elem_bytes = 4,
+                          .root = size / 3,
+                          .commutative = true};
     double least = 1e9;
 
     assert_non_null(algo);
@@ -114,8 +118,8 @@ static void schedules_of_a_million_ranks_are_small(void **state)
 
         for (int k = 0; k < (limits[i].only_thrice ? 1 : 3); k++) {
             const int p = sizes[k];
-            const int ranks[] = {0, 1, 2, 3, p / 3, p / 2 - 1, p / 2, p - 2,
-                                 p - 1};
+            const int ranks[] = {0,         1,     2,     3,    p / 3,
+                                 p / 2 - 1, p / 2, p - 2, p - 1};
 
             for (int r = 0; r < 9; r++)
                 check(&limits[i], &b, p, ranks[r], &largest);

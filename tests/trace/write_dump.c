@@ -21,21 +21,42 @@ struct call {
 };
 
 static const struct call calls[] = {
-    {{.sequence = 1030, .coll = RCX_COLL_ALLREDUCE, .count = UINT64_MAX,
-      .type = RCX_FLOAT64, .op = RCX_SUM, .segment = UINT64_MAX - 1},
-     "ring", RCX_OK},
-    {{.sequence = 1033, .coll = RCX_COLL_REDUCE, .count = 0,
-      .type = RCX_LONG_LONG, .op = RCX_BXOR, .root = 2},
-     "binomial", RCX_ERR_OP},
-    {{.sequence = 1034, .coll = RCX_COLL_REDUCE_SCATTER, .count = 77,
-      .type = 5000, .op = 6000},
-     NULL, RCX_ERR_PEER_FAILED},
-    {{.sequence = 1035, .coll = RCX_COLL_ALLREDUCE, .count = 3,
-      .type = RCX_2INT, .op = RCX_MINLOC},
-     "recursive_doubling", RCX_IN_PROGRESS},
-    {{.sequence = UINT64_MAX - 1, .coll = RCX_COLL_BARRIER, .type = RCX_BYTE,
+    {{.sequence = 1030,
+      .coll = RCX_COLL_ALLREDUCE,
+      .count = UINT64_MAX,
+      .type = RCX_FLOAT64,
+      .op = RCX_SUM,
+      .segment = UINT64_MAX - 1},
+     "ring",
+     RCX_OK},
+    {{.sequence = 1033,
+      .coll = RCX_COLL_REDUCE,
+      .count = 0,
+      .type = RCX_LONG_LONG,
+      .op = RCX_BXOR,
+      .root = 2},
+     "binomial",
+     RCX_ERR_OP},
+    {{.sequence = 1034,
+      .coll = RCX_COLL_REDUCE_SCATTER,
+      .count = 77,
+      .type = 5000,
+      .op = 6000},
+     NULL,
+     RCX_ERR_PEER_FAILED},
+    {{.sequence = 1035,
+      .coll = RCX_COLL_ALLREDUCE,
+      .count = 3,
+      .type = RCX_2INT,
+      .op = RCX_MINLOC},
+     "recursive_doubling",
+     RCX_IN_PROGRESS},
+    {{.sequence = UINT64_MAX - 1,
+      .coll = RCX_COLL_BARRIER,
+      .type = RCX_BYTE,
       .op = RCX_BOR},
-     "dissemination", RCX_IN_PROGRESS},
+     "dissemination",
+     RCX_IN_PROGRESS},
 };
 
 static void record(struct rcx_recorder *r, const struct call *call)
@@ -59,9 +80,11 @@ static int progress_of(void *arg, uint64_t sequence,
 
     if (arg != &recorders[0] || sequence != 1035)
         return 0;
-    *progress_p = (struct rcx_dump_progress){
-        .step = 3, .steps = 14, .waiting_for = waiting_for,
-        .waiting_count = 2, .label = "layer \"7\""};
+    *progress_p = (struct rcx_dump_progress){.step = 3,
+                                             .steps = 14,
+                                             .waiting_for = waiting_for,
+                                             .waiting_count = 2,
+                                             .label = "layer \"7\""};
     return 1;
 }
 
@@ -72,20 +95,26 @@ static bool next(void *arg, struct rcx_dump_comm *comm_p)
 
     switch ((*at)++) {
     case 0:
-        *comm_p = (struct rcx_dump_comm){
-            .id = 1, .rank = 1, .size = 8, .next_sequence = UINT64_MAX,
-            .recorder = &recorders[0], .progress_of = progress_of,
-            .arg = &recorders[0]};
+        *comm_p = (struct rcx_dump_comm){.id = 1,
+                                         .rank = 1,
+                                         .size = 8,
+                                         .next_sequence = UINT64_MAX,
+                                         .recorder = &recorders[0],
+                                         .progress_of = progress_of,
+                                         .arg = &recorders[0]};
         return true;
     case 1:
-        *comm_p = (struct rcx_dump_comm){
-            .id = 8191, .rank = 1, .size = 3, .ranks = ranks,
-            .status = RCX_ERR_TIMEOUT, .error = "C:\\dev\n\xff",
-            .missing = missing, .missing_count = 2,
-            .recorder = &recorders[1]};
+        *comm_p = (struct rcx_dump_comm){.id = 8191,
+                                         .rank = 1,
+                                         .size = 3,
+                                         .ranks = ranks,
+                                         .status = RCX_ERR_TIMEOUT,
+                                         .error = "C:\\dev\n\xff",
+                                         .missing = missing,
+                                         .missing_count = 2,
+                                         .recorder = &recorders[1]};
         return true;
-    default:
-        return false;
+    default: return false;
     }
 }
 
@@ -105,9 +134,13 @@ int main(int argc, char **argv)
     for (int i = 0; i < 2; i++)
         rcx_recorder_init(&recorders[i], &heap);
     for (uint64_t i = 0; i < EARLIER; i++)
-        record(&recorders[0], &(const struct call){
-            {.sequence = i, .coll = RCX_COLL_ALLREDUCE, .type = RCX_INT8,
-             .op = RCX_MAX, .count = i}, "ring", RCX_OK});
+        record(&recorders[0], &(const struct call){{.sequence = i,
+                                                    .coll = RCX_COLL_ALLREDUCE,
+                                                    .type = RCX_INT8,
+                                                    .op = RCX_MAX,
+                                                    .count = i},
+                                                   "ring",
+                                                   RCX_OK});
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
         record(&recorders[0], &calls[i]);
     status = rcx_dump_to_path(&log, argv[1], &head);

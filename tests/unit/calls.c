@@ -29,8 +29,11 @@ static void add_words(void *dst, const void *left, const void *right)
     memcpy(dst, &a, sizeof a);
 }
 
-const struct kind sums = {.type = RCX_INT64, .op = RCX_SUM, .bytes = 8,
-                          .fill = fill_word, .combine = add_words};
+const struct kind sums = {.type = RCX_INT64,
+                          .op = RCX_SUM,
+                          .bytes = 8,
+                          .fill = fill_word,
+                          .combine = add_words};
 
 /* ---- Buffers ------------------------------------------------------------ */
 
@@ -275,8 +278,9 @@ static void check_side(struct calls *c, int rank)
         reduce_serially(c, first + i, side->expected + shift + i * element);
     if (memcmp(side->memory, side->expected, side->bytes) != 0)
         print_error("collective %d, form %d, rank %d of %d, root %d, count "
-                    "%zu: wrong\n", c->call.coll, c->call.form, rank,
-                    c->job->size, c->call.root, c->call.count);
+                    "%zu: wrong\n",
+                    c->call.coll, c->call.form, rank, c->job->size,
+                    c->call.root, c->call.count);
     assert_memory_equal(side->memory, side->expected, side->bytes);
 }
 

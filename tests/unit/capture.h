@@ -8,12 +8,12 @@
 #include "rcx/rcx.h"
 
 struct capture {
-    int host_lines;   /* to capture_line() */
+    int host_lines; /* to capture_line() */
     int stderr_lines;
     rcx_log_level_t level; /* of the last one to the host */
-    char text[4096];  /* all lines, each with a newline */
-    int saved;        /* stderr itself */
-    FILE *file;       /* in its place */
+    char text[4096];       /* all lines, each with a newline */
+    int saved;             /* stderr itself */
+    FILE *file;            /* in its place */
 };
 
 /* A rcx_log_fn_t; arg is a struct capture. */
@@ -31,14 +31,14 @@ void capture_check(const struct capture *c, rcx_status_t status,
                    rcx_status_t expected, const char *const words[]);
 
 /* The remaining arguments are words that name what is wrong. */
-#define assert_refused(c, expr, expected, ...) \
-    do { \
-        rcx_status_t refused_; \
-        capture_begin(c); \
-        refused_ = (expr); \
-        capture_end(c); \
-        capture_check(c, refused_, expected, \
-                      (const char *const[]){__VA_ARGS__, NULL}); \
+#define assert_refused(c, expr, expected, ...)                                 \
+    do {                                                                       \
+        rcx_status_t refused_;                                                 \
+        capture_begin(c);                                                      \
+        refused_ = (expr);                                                     \
+        capture_end(c);                                                        \
+        capture_check(c, refused_, expected,                                   \
+                      (const char *const[]){__VA_ARGS__, NULL});               \
     } while (0)
 
 #endif

@@ -9,11 +9,13 @@
 void crew_job(int size, rcx_thread_mode_t threads, bool progress_thread,
               crew_fn_t *fn, void *arg)
 {
-    const rcx_params_t params = {
-        .field_mask = RCX_PARAM_LOG | RCX_PARAM_THREADS | RCX_PARAM_WAKEUP |
-                      RCX_PARAM_PROGRESS,
-        .log = members_hush, .threads = threads, .wakeup = 1,
-        .progress_thread = progress_thread};
+    const rcx_params_t params = {.field_mask =
+                                     RCX_PARAM_LOG | RCX_PARAM_THREADS |
+                                     RCX_PARAM_WAKEUP | RCX_PARAM_PROGRESS,
+                                 .log = members_hush,
+                                 .threads = threads,
+                                 .wakeup = 1,
+                                 .progress_thread = progress_thread};
     const struct job_options options = {
         .params = &params, .threaded = true, .seed = (uint64_t)size};
     struct job job;
@@ -67,8 +69,7 @@ void crew_use(rcx_comm_t *comm, int k)
     struct attempt attempts[N];
 
     for (int i = 0; i < N; i++)
-        members_start(&attempts[i], comm, (uint64_t)(k + i),
-                      (uint64_t)(k + i));
+        members_start(&attempts[i], comm, (uint64_t)(k + i), (uint64_t)(k + i));
     for (int i = 0; i < N; i++)
         members_finish(&attempts[(i + k) % N]);
     members_run(comm, (uint64_t)k);

@@ -16,8 +16,7 @@ rcx_comm_t *members_make(rcx_comm_t *world, int i)
 
     for (int k = 0; k < size; k++)
         ranks[k] = k;
-    require_ok(i % 5 ? RCX_OK
-                     : rcx_comm_split(world, RCX_UNDEFINED, 0, &comm));
+    require_ok(i % 5 ? RCX_OK : rcx_comm_split(world, RCX_UNDEFINED, 0, &comm));
     if (i % 3 == 0)
         require_ok(rcx_comm_dup(world, &comm));
     else if (i % 3 == 1)
@@ -69,8 +68,8 @@ void members_check(rcx_comm_t *comm, int me, const int ranks[], int n)
     require(rcx_comm_size(comm) == n);
     require(rank >= 0 && rank < n && ranks[rank] == me);
     seats[rank] = me + 1;
-    require_ok(rcx_allreduce(RCX_IN_PLACE, seats, (size_t)n, RCX_INT32,
-                             RCX_SUM, comm));
+    require_ok(rcx_allreduce(RCX_IN_PLACE, seats, (size_t)n, RCX_INT32, RCX_SUM,
+                             comm));
     for (int i = 0; i < n; i++)
         require(seats[i] == ranks[i] + 1);
     for (uint64_t k = 0; k < 8; k++)

@@ -26,8 +26,8 @@ static void make_group(struct overlap *o, rcx_comm_t *world, int tag,
     o->n = members_draw(random, rcx_comm_size(world)) + 1;
     for (int k = 0; k < o->n; k++)
         if (o->ranks[k] == rank)
-            require_ok(rcx_comm_create_group(world, o->n, o->ranks, tag,
-                                             &o->comm));
+            require_ok(
+                rcx_comm_create_group(world, o->n, o->ranks, tag, &o->comm));
 }
 
 /* Two parts, and some ranks in none; in each a random order. */
@@ -81,8 +81,8 @@ static size_t draw_count(uint64_t random, size_t most)
 
 static void open_attempt(struct overlap *o, int k, size_t most, uint64_t seed)
 {
-    struct trial trial = trial_mixed(&sum, draw_count(seed, most), o->n,
-                                     seed >> 8);
+    struct trial trial =
+        trial_mixed(&sum, draw_count(seed, most), o->n, seed >> 8);
 
     trial.form = is_persistent(k) ? TRIAL_PERSISTENT : TRIAL_NONBLOCKING;
     attempt_open(&o->attempts[k], &trial, o->comm);
@@ -142,8 +142,9 @@ static void run_round(struct overlap overlaps[], size_t most, uint64_t round,
         struct overlap *o = &overlaps[which];
 
         if (o->comm)
-            start_next(o, most, serial_mix((uint64_t)which,
-                                           (uint64_t)o->started, round));
+            start_next(
+                o, most,
+                serial_mix((uint64_t)which, (uint64_t)o->started, round));
     }
     members_shuffle(random, order, ALL);
     for (int i = 0; i < ALL; i++)

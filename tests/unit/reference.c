@@ -127,9 +127,8 @@ uint16_t reference_encode(double value, rcx_datatype_t type)
     }
     /* Infinity rounds like the power of two in its place. */
     const double low = reference_decode((uint16_t)below, type);
-    const double high = above == infinity
-                            ? beyond
-                            : reference_decode((uint16_t)above, type);
+    const double high =
+        above == infinity ? beyond : reference_decode((uint16_t)above, type);
     const double up = high - magnitude, down = magnitude - low;
     const bool take_above = up < down || (up == down && below % 2 == 1);
 
@@ -160,9 +159,7 @@ static uint64_t load_integer(const void *src, rcx_datatype_t type)
         memcpy(&word32, src, 4);
         word = word32;
         break;
-    default:
-        memcpy(&word, src, 8);
-        break;
+    default: memcpy(&word, src, 8); break;
     }
     return is_signed(type) ? (word ^ top) - top : word;
 }
@@ -174,18 +171,10 @@ static void store_integer(void *dst, rcx_datatype_t type, uint64_t word)
     const uint32_t word32 = (uint32_t)word;
 
     switch (layouts[type].bytes) {
-    case 1:
-        memcpy(dst, &word8, 1);
-        break;
-    case 2:
-        memcpy(dst, &word16, 2);
-        break;
-    case 4:
-        memcpy(dst, &word32, 4);
-        break;
-    default:
-        memcpy(dst, &word, 8);
-        break;
+    case 1: memcpy(dst, &word8, 1); break;
+    case 2: memcpy(dst, &word16, 2); break;
+    case 4: memcpy(dst, &word32, 4); break;
+    default: memcpy(dst, &word, 8); break;
     }
 }
 
@@ -201,15 +190,9 @@ static long double load_real(const void *src, rcx_datatype_t type)
     case RCX_BFLOAT16:
         memcpy(&half, src, sizeof(half));
         return reference_decode(half, type);
-    case RCX_FLOAT32:
-        memcpy(&single, src, sizeof(single));
-        return single;
-    case RCX_FLOAT64:
-        memcpy(&twice, src, sizeof(twice));
-        return twice;
-    default:
-        memcpy(&extended, src, sizeof(extended));
-        return extended;
+    case RCX_FLOAT32: memcpy(&single, src, sizeof(single)); return single;
+    case RCX_FLOAT64: memcpy(&twice, src, sizeof(twice)); return twice;
+    default: memcpy(&extended, src, sizeof(extended)); return extended;
     }
 }
 
@@ -226,15 +209,9 @@ static void store_real(void *dst, rcx_datatype_t type, long double value)
         half = reference_encode(twice, type);
         memcpy(dst, &half, sizeof(half));
         break;
-    case RCX_FLOAT32:
-        memcpy(dst, &single, sizeof(single));
-        break;
-    case RCX_FLOAT64:
-        memcpy(dst, &twice, sizeof(twice));
-        break;
-    default:
-        memcpy(dst, &value, sizeof(value));
-        break;
+    case RCX_FLOAT32: memcpy(dst, &single, sizeof(single)); break;
+    case RCX_FLOAT64: memcpy(dst, &twice, sizeof(twice)); break;
+    default: memcpy(dst, &value, sizeof(value)); break;
     }
 }
 
@@ -243,33 +220,20 @@ static void store_real(void *dst, rcx_datatype_t type, long double value)
 static uint64_t combine_integers(uint64_t a, uint64_t b, rcx_op_t op,
                                  rcx_datatype_t type)
 {
-    const bool greater =
-        is_signed(type) ? (int64_t)a > (int64_t)b : a > b;
+    const bool greater = is_signed(type) ? (int64_t)a > (int64_t)b : a > b;
 
     switch (op) {
-    case RCX_MAX:
-        return greater ? a : b;
-    case RCX_MIN:
-        return greater ? b : a;
-    case RCX_SUM:
-        return a + b;
-    case RCX_PROD:
-        return a * b;
-    case RCX_LAND:
-        return a && b;
-    case RCX_LOR:
-        return a || b;
-    case RCX_LXOR:
-        return !a != !b;
-    case RCX_BAND:
-        return a & b;
-    case RCX_BOR:
-        return a | b;
-    case RCX_BXOR:
-        return a ^ b;
-    default:
-        assert(!"an op on integers");
-        return 0;
+    case RCX_MAX: return greater ? a : b;
+    case RCX_MIN: return greater ? b : a;
+    case RCX_SUM: return a + b;
+    case RCX_PROD: return a * b;
+    case RCX_LAND: return a && b;
+    case RCX_LOR: return a || b;
+    case RCX_LXOR: return !a != !b;
+    case RCX_BAND: return a & b;
+    case RCX_BOR: return a | b;
+    case RCX_BXOR: return a ^ b;
+    default: assert(!"an op on integers"); return 0;
     }
 }
 
@@ -303,20 +267,15 @@ static long double combine_reals(long double a, long double b, rcx_op_t op,
     const bool above = a > b || (a == b && !signbit(a));
 
     switch (op) {
-    case RCX_MAX:
-        return isnan(a) ? a : isnan(b) ? b : above ? a : b;
+    case RCX_MAX: return isnan(a) ? a : isnan(b) ? b : above ? a : b;
     case RCX_MIN:
         if (a == b)
             return signbit(a) ? a : b;
         return isnan(a) ? a : isnan(b) ? b : above ? b : a;
     case RCX_SUM:
-    case RCX_AVG:
-        return calculate(a, '+', b, type);
-    case RCX_PROD:
-        return calculate(a, '*', b, type);
-    default:
-        assert(!"an op on reals");
-        return 0;
+    case RCX_AVG: return calculate(a, '+', b, type);
+    case RCX_PROD: return calculate(a, '*', b, type);
+    default: assert(!"an op on reals"); return 0;
     }
 }
 
@@ -365,9 +324,8 @@ static void combine_pairs(void *dst, const void *left, const void *right,
                           rcx_op_t op, rcx_datatype_t type)
 {
     const rcx_datatype_t part = layouts[type].part;
-    const bool is_nan =
-        is_real(part) &&
-        (isnan(load_real(left, part)) || isnan(load_real(right, part)));
+    const bool is_nan = is_real(part) && (isnan(load_real(left, part)) ||
+                                          isnan(load_real(right, part)));
     int order = compare_values(left, right, part);
     int left_index, right_index;
     bool take_left;
@@ -382,8 +340,8 @@ static void combine_pairs(void *dst, const void *left, const void *right,
     else if (left_index != right_index)
         take_left = left_index < right_index;
     else /* two zeros may differ in sign: + for MAXLOC, - for MINLOC */
-        take_left = is_real(part) && (signbit(load_real(left, part)) != 0) ==
-                                         (op == RCX_MINLOC);
+        take_left = is_real(part) &&
+                    (signbit(load_real(left, part)) != 0) == (op == RCX_MINLOC);
     memmove(dst, take_left ? left : right, layouts[type].bytes);
 }
 
@@ -453,10 +411,26 @@ static size_t integer_samples(char *dst, rcx_datatype_t type)
 {
     const uint64_t top = (uint64_t)1 << (8 * layouts[type].bytes - 1);
     const uint64_t words[] = {
-        0,       1,       2,      3,       7,          (uint64_t)-1,
-        top,     top - 1, top + 1, top + 2, (uint64_t)-2, top >> 1,
-        100,     181,     46341,  3037000500, 0x5555555555555555,
-        0xaaaaaaaaaaaaaaaa, 0x0123456789abcdef, 0xfedcba9876543210,
+        0,
+        1,
+        2,
+        3,
+        7,
+        (uint64_t)-1,
+        top,
+        top - 1,
+        top + 1,
+        top + 2,
+        (uint64_t)-2,
+        top >> 1,
+        100,
+        181,
+        46341,
+        3037000500,
+        0x5555555555555555,
+        0xaaaaaaaaaaaaaaaa,
+        0x0123456789abcdef,
+        0xfedcba9876543210,
     };
     const size_t n = type == RCX_BOOL ? 2 : sizeof(words) / sizeof(*words);
 
@@ -478,12 +452,34 @@ static size_t real_samples(char *dst, rcx_datatype_t type)
     const long double epsilon = limits[type][0], tiny = limits[type][1];
     const long double small = limits[type][2], large = limits[type][3];
     const long double values[] = {
-        0,           -0.0L,       1,          -1,            NAN,
-        -NAN,        INFINITY,    -INFINITY,  tiny,          -tiny,
-        3 * tiny,    small,       -small,     small - tiny,  large,
-        -large,      large / 2,   1 + epsilon, 1 - epsilon / 2, epsilon / 2,
-        1e16L,       -1e16L,      1 / 3.0L,   -0.1L,         3.14159265358979L,
-        2047,        1 / small,   2.5e-7L,
+        0,
+        -0.0L,
+        1,
+        -1,
+        NAN,
+        -NAN,
+        INFINITY,
+        -INFINITY,
+        tiny,
+        -tiny,
+        3 * tiny,
+        small,
+        -small,
+        small - tiny,
+        large,
+        -large,
+        large / 2,
+        1 + epsilon,
+        1 - epsilon / 2,
+        epsilon / 2,
+        1e16L,
+        -1e16L,
+        1 / 3.0L,
+        -0.1L,
+        3.14159265358979L,
+        2047,
+        1 / small,
+        2.5e-7L,
     };
     const size_t n = sizeof(values) / sizeof(*values);
 

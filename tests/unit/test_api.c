@@ -47,8 +47,10 @@ static void run_all_forms(struct job *job, enum collective coll)
 
     for (int form = 0; form < FORMS; form++) {
         for (int root = 0; root < roots; root++) {
-            const struct call call = {.coll = coll, .form = (enum form)form,
-                                      .root = root, .kind = &sums};
+            const struct call call = {.coll = coll,
+                                      .form = (enum form)form,
+                                      .root = root,
+                                      .kind = &sums};
 
             if (!form_fits(coll, (enum form)form))
                 continue;
@@ -76,8 +78,8 @@ static void allreduce_equals_the_serial_reduction(void **state)
     run_everywhere(ALLREDUCE, NULL, NULL);
 }
 
-static void allreduce_by_each_algorithm_equals_the_serial_reduction(
-    void **state)
+static void
+allreduce_by_each_algorithm_equals_the_serial_reduction(void **state)
 {
     (void)state;
     run_everywhere(ALLREDUCE, "RCX_ALLREDUCE", "ring");
@@ -91,15 +93,15 @@ static void method_of(struct job *job, size_t count, rcx_op_t op,
     rcx_request_t *request;
     int64_t x = 0;
 
-    assert_ok(rcx_allreduce_init(&x, &x, count, RCX_INT64, op,
-                                 world_of(job, 0), &request));
+    assert_ok(rcx_allreduce_init(&x, &x, count, RCX_INT64, op, world_of(job, 0),
+                                 &request));
     snprintf(text, 128, "%s", rcx_request_method(request));
     assert_ok(rcx_request_free(&request));
 }
 
 /* generalized on the xor group wants a power of two of ranks. */
-static void a_preferred_algorithm_is_passed_over_where_it_does_not_fit(
-    void **state)
+static void
+a_preferred_algorithm_is_passed_over_where_it_does_not_fit(void **state)
 {
     static const char name[] = "generalized:group=xor,segment=64,window=3";
     char value[64], with[128], without[128];
@@ -121,8 +123,8 @@ static void a_preferred_algorithm_is_passed_over_where_it_does_not_fit(
 }
 
 /* The ring does not keep rank order, which an op that does not commute needs. */
-static void a_preferred_algorithm_is_passed_over_where_order_needs_it(
-    void **state)
+static void
+a_preferred_algorithm_is_passed_over_where_order_needs_it(void **state)
 {
     char with[128], without[128];
     struct job job;
@@ -159,15 +161,15 @@ static void segmented_reduce_equals_the_serial_reduction(void **state)
     run_everywhere(REDUCE, "RCX_REDUCE", "binomial:segment=24,window=2");
 }
 
-static void reduce_scatter_of_uneven_blocks_equals_the_serial_reduction(
-    void **state)
+static void
+reduce_scatter_of_uneven_blocks_equals_the_serial_reduction(void **state)
 {
     (void)state;
     run_everywhere(REDUCE_SCATTER, NULL, NULL);
 }
 
-static void reduce_scatter_of_equal_blocks_equals_the_serial_reduction(
-    void **state)
+static void
+reduce_scatter_of_equal_blocks_equals_the_serial_reduction(void **state)
 {
     (void)state;
     run_everywhere(REDUCE_SCATTER_BLOCK, NULL, NULL);
@@ -183,9 +185,10 @@ static void only_some_ranks_may_get_anything(void **state)
     open_with(&job, 4, NULL, NULL, NULL);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         for (int form = 0; form < FORMS; form++) {
-            const struct call call = {
-                .coll = REDUCE_SCATTER, .form = (enum form)form,
-                .recvcounts = cases[i], .kind = &sums};
+            const struct call call = {.coll = REDUCE_SCATTER,
+                                      .form = (enum form)form,
+                                      .recvcounts = cases[i],
+                                      .kind = &sums};
 
             calls_run(&job, &call, false);
             calls_run(&job, &call, true);
@@ -204,9 +207,12 @@ static void every_delivery_order_gives_the_same(void **state)
         open_with(&job, 7, NULL, NULL, &options);
         for (int coll = 0; coll < COLLECTIVES; coll++) {
             const size_t recvcounts[] = {3, 0, 9, 1, 4, 2, 8};
-            const struct call call = {
-                .coll = (enum collective)coll, .form = MIXED, .root = 4,
-                .count = 23, .recvcounts = recvcounts, .kind = &sums};
+            const struct call call = {.coll = (enum collective)coll,
+                                      .form = MIXED,
+                                      .root = 4,
+                                      .count = 23,
+                                      .recvcounts = recvcounts,
+                                      .kind = &sums};
 
             calls_run(&job, &call, false);
         }
@@ -227,10 +233,11 @@ static void blocking_calls_of_a_single_process_copy(void **state)
     for (int coll = 0; coll < COLLECTIVES; coll++) {
         for (int i = 0; i < FORMS * 3; i++) {
             const enum form form = (enum form)(i / 3);
-            const struct call call = {
-                .coll = (enum collective)coll, .form = form,
-                .count = counts[i % 3], .recvcounts = &counts[i % 3],
-                .kind = &sums};
+            const struct call call = {.coll = (enum collective)coll,
+                                      .form = form,
+                                      .count = counts[i % 3],
+                                      .recvcounts = &counts[i % 3],
+                                      .kind = &sums};
             struct calls c;
 
             if (!form_fits(call.coll, form))
@@ -265,8 +272,8 @@ static void need_18_buffers_may_be_null_where_nothing_is_there(void **state)
 static void recvcounts_are_copied(void **state)
 {
     size_t recvcounts[] = {2, 5, 0};
-    const struct call call = {.coll = REDUCE_SCATTER, .recvcounts = recvcounts,
-                              .kind = &sums};
+    const struct call call = {
+        .coll = REDUCE_SCATTER, .recvcounts = recvcounts, .kind = &sums};
     const size_t kept[] = {2, 5, 0};
     struct calls c;
     struct job job;
@@ -300,8 +307,8 @@ static void the_communicator_knows_rank_and_size(void **state)
     assert_null(rcx_world(NULL));
 }
 
-static void memory_for_buffers_is_aligned_and_belongs_to_the_caller(
-    void **state)
+static void
+memory_for_buffers_is_aligned_and_belongs_to_the_caller(void **state)
 {
     rcx_context_t *context;
     void *small = NULL, *large = NULL;

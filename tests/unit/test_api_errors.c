@@ -14,7 +14,7 @@
 enum { N = 8 };
 
 static struct capture said;
-static struct job job;     /* two ranks; what is wrong is wrong on rank 0 */
+static struct job job; /* two ranks; what is wrong is wrong on rank 0 */
 static rcx_context_t *context;
 static rcx_comm_t *comm;
 static int32_t in[4 * N], out[4 * N];
@@ -22,8 +22,8 @@ static rcx_request_t *request;
 
 static int set_up(void **state)
 {
-    static rcx_params_t params = {.field_mask = RCX_PARAM_LOG,
-                                  .log = capture_line, .log_arg = &said};
+    static rcx_params_t params = {
+        .field_mask = RCX_PARAM_LOG, .log = capture_line, .log_arg = &said};
     const struct job_options options = {.params = &params, .seed = 3};
 
     (void)state;
@@ -55,18 +55,18 @@ static int fine(void *dst, const void *left, const void *right, size_t count,
 }
 
 /* All three forms of a call refuse alike; the one that would wait is last. */
-#define assert_all_refused(name, status, arguments, ...) \
-    do { \
-        assert_refused(&said, PERSISTENT(name, arguments), status, \
-                       __VA_ARGS__); \
-        assert_refused(&said, NONBLOCKING(name, arguments), status, \
-                       __VA_ARGS__); \
+#define assert_all_refused(name, status, arguments, ...)                       \
+    do {                                                                       \
+        assert_refused(&said, PERSISTENT(name, arguments), status,             \
+                       __VA_ARGS__);                                           \
+        assert_refused(&said, NONBLOCKING(name, arguments), status,            \
+                       __VA_ARGS__);                                           \
         assert_refused(&said, BLOCKING(name, arguments), status, __VA_ARGS__); \
     } while (0)
 #define UNPACK(...) __VA_ARGS__
 #define BLOCKING(name, arguments) rcx_##name(UNPACK arguments)
 #define NONBLOCKING(name, arguments) rcx_i##name(UNPACK arguments, &request)
-#define PERSISTENT(name, arguments) \
+#define PERSISTENT(name, arguments)                                            \
     rcx_##name##_init(UNPACK arguments, &request)
 
 /* ---- Collectives -------------------------------------------------------- */
@@ -95,8 +95,7 @@ static void a_buffer_that_is_missing_is_named(void **state)
                        (NULL, out, N, RCX_INT32, RCX_SUM, comm),
                        "sendbuf=NULL");
     assert_all_refused(allreduce, RCX_ERR_ARG,
-                       (in, NULL, N, RCX_INT32, RCX_SUM, comm),
-                       "recvbuf=NULL");
+                       (in, NULL, N, RCX_INT32, RCX_SUM, comm), "recvbuf=NULL");
     assert_all_refused(reduce, RCX_ERR_ARG,
                        (in, NULL, N, RCX_INT32, RCX_SUM, 0, comm),
                        "recvbuf=NULL");
@@ -107,11 +106,9 @@ static void a_buffer_that_is_missing_is_named(void **state)
                        (NULL, NULL, counts, RCX_INT32, RCX_SUM, comm),
                        "sendbuf=NULL");
     assert_all_refused(reduce_scatter, RCX_ERR_ARG,
-                       (in, out, NULL, RCX_INT32, RCX_SUM, comm),
-                       "recvcounts");
+                       (in, out, NULL, RCX_INT32, RCX_SUM, comm), "recvcounts");
     assert_all_refused(reduce_scatter_block, RCX_ERR_ARG,
-                       (in, NULL, N, RCX_INT32, RCX_SUM, comm),
-                       "recvbuf=NULL");
+                       (in, NULL, N, RCX_INT32, RCX_SUM, comm), "recvbuf=NULL");
 }
 
 static void in_place_it_is_recvbuf_that_is_missing(void **state)
@@ -145,8 +142,8 @@ static void a_number_that_is_no_type_is_refused(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_all_refused(allreduce, RCX_ERR_ARG,
-                           (in, out, N, bad[i], RCX_SUM, comm), "datatype=",
-                           "1..34", "rcx_type_create");
+                           (in, out, N, bad[i], RCX_SUM, comm),
+                           "datatype=", "1..34", "rcx_type_create");
         assert_all_refused(reduce_scatter_block, RCX_ERR_ARG,
                            (in, out, N, bad[i], RCX_SUM, comm), "datatype=");
     }
@@ -159,8 +156,8 @@ static void a_number_that_is_no_op_is_refused(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_all_refused(allreduce, RCX_ERR_ARG,
-                           (in, out, N, RCX_INT32, bad[i], comm), "op=",
-                           "1..15", "rcx_op_create");
+                           (in, out, N, RCX_INT32, bad[i], comm),
+                           "op=", "1..15", "rcx_op_create");
         assert_all_refused(reduce, RCX_ERR_ARG,
                            (in, out, N, RCX_INT32, bad[i], 0, comm), "op=");
     }
@@ -220,11 +217,11 @@ static void buffers_that_touch_are_fine(void **state)
 {
     (void)state;
     capture_begin(&said);
-    assert_ok(rcx_allreduce_init(in, in + N, N, RCX_INT32, RCX_SUM, comm,
-                                 &request));
+    assert_ok(
+        rcx_allreduce_init(in, in + N, N, RCX_INT32, RCX_SUM, comm, &request));
     assert_ok(rcx_request_free(&request));
-    assert_ok(rcx_allreduce_init(in + N, in, N, RCX_INT32, RCX_SUM, comm,
-                                 &request));
+    assert_ok(
+        rcx_allreduce_init(in + N, in, N, RCX_INT32, RCX_SUM, comm, &request));
     assert_ok(rcx_request_free(&request));
     capture_end(&said);
     assert_string_equal(said.text, "");
@@ -237,8 +234,8 @@ static void sizes_beyond_all_memory_are_refused(void **state)
 
     (void)state;
     assert_all_refused(allreduce, RCX_ERR_ARG,
-                       (in, out, SIZE_MAX, RCX_INT32, RCX_SUM, comm), "count=",
-                       "overflow");
+                       (in, out, SIZE_MAX, RCX_INT32, RCX_SUM, comm),
+                       "count=", "overflow");
     assert_all_refused(allreduce, RCX_ERR_ARG,
                        (in, out, SIZE_MAX / 8 + 1, RCX_INT64, RCX_SUM, comm),
                        "count=");
@@ -257,8 +254,8 @@ static void sizes_beyond_all_memory_are_refused(void **state)
 
 static void an_algorithm_that_breaks_the_order_is_unsupported(void **state)
 {
-    static rcx_params_t params = {.field_mask = RCX_PARAM_LOG,
-                                  .log = capture_line, .log_arg = &said};
+    static rcx_params_t params = {
+        .field_mask = RCX_PARAM_LOG, .log = capture_line, .log_arg = &said};
     const struct job_options options = {.params = &params};
     struct job ring;
 
@@ -290,11 +287,12 @@ static void a_request_that_is_none_is_refused(void **state)
 static void no_place_for_an_output_is_refused(void **state)
 {
     (void)state;
-    assert_refused(&said, rcx_iallreduce(in, out, N, RCX_INT32, RCX_SUM, comm,
-                                         NULL), RCX_ERR_ARG, "request_p");
-    assert_refused(&said, rcx_allreduce_init(in, out, N, RCX_INT32, RCX_SUM,
-                                             comm, NULL),
+    assert_refused(&said,
+                   rcx_iallreduce(in, out, N, RCX_INT32, RCX_SUM, comm, NULL),
                    RCX_ERR_ARG, "request_p");
+    assert_refused(
+        &said, rcx_allreduce_init(in, out, N, RCX_INT32, RCX_SUM, comm, NULL),
+        RCX_ERR_ARG, "request_p");
     assert_refused(&said, rcx_op_create(context, fine, 0, NULL, NULL),
                    RCX_ERR_ARG, "op_p");
     assert_refused(&said, rcx_type_create(context, 1, NULL), RCX_ERR_ARG,
@@ -309,8 +307,8 @@ static void a_freed_request_is_refused(void **state)
     int done = 7;
 
     (void)state;
-    assert_ok(rcx_allreduce_init(in, out, N, RCX_INT32, RCX_SUM, comm,
-                                 &request));
+    assert_ok(
+        rcx_allreduce_init(in, out, N, RCX_INT32, RCX_SUM, comm, &request));
     stale = request;
     assert_ok(rcx_request_free(&request));
     assert_null(request);
@@ -363,8 +361,8 @@ static void an_active_request_can_be_neither_started_nor_freed(void **state)
 static void a_test_without_a_place_for_its_answer_is_refused(void **state)
 {
     (void)state;
-    assert_ok(rcx_allreduce_init(in, out, N, RCX_INT32, RCX_SUM, comm,
-                                 &request));
+    assert_ok(
+        rcx_allreduce_init(in, out, N, RCX_INT32, RCX_SUM, comm, &request));
     assert_refused(&said, rcx_test(request, NULL), RCX_ERR_ARG, "done_p");
     assert_ok(rcx_request_free(&request));
 }
@@ -376,8 +374,8 @@ static void a_context_with_live_requests_stays(void **state)
     rcx_context_t *same = context;
 
     (void)state;
-    assert_ok(rcx_allreduce_init(in, out, N, RCX_INT32, RCX_SUM, comm,
-                                 &request));
+    assert_ok(
+        rcx_allreduce_init(in, out, N, RCX_INT32, RCX_SUM, comm, &request));
     assert_refused(&said, rcx_finalize(&same), RCX_ERR_BUSY, "1 request");
     assert_ptr_equal(same, context);
     assert_ok(rcx_request_free(&request));
@@ -421,7 +419,7 @@ static void memory_that_is_not_from_here_is_refused(void **state)
 static void local_reductions_check_their_arguments(void **state)
 {
     (void)state;
-#define LOCAL(dst, left, right, count, type, op) \
+#define LOCAL(dst, left, right, count, type, op)                               \
     rcx_reduce_local(context, dst, left, right, count, type, op)
     assert_refused(&said, LOCAL(NULL, in, in, 1, RCX_INT32, RCX_SUM),
                    RCX_ERR_ARG, "dst=NULL");
@@ -451,26 +449,26 @@ static void where_a_context_is_known_its_log_gets_the_line(void **state)
     int done;
 
     (void)state;
-#define assert_host_hears(expr) \
-    do { \
-        capture_begin(&said); \
-        assert_true((expr) < 0); \
-        capture_end(&said); \
-        assert_int_equal(said.stderr_lines, 0); \
-        assert_int_equal(said.host_lines, 1); \
-        assert_int_equal(said.level, RCX_LOG_ERROR); \
+#define assert_host_hears(expr)                                                \
+    do {                                                                       \
+        capture_begin(&said);                                                  \
+        assert_true((expr) < 0);                                               \
+        capture_end(&said);                                                    \
+        assert_int_equal(said.stderr_lines, 0);                                \
+        assert_int_equal(said.host_lines, 1);                                  \
+        assert_int_equal(said.level, RCX_LOG_ERROR);                           \
     } while (0)
     assert_host_hears(rcx_allreduce(NULL, out, N, RCX_INT32, RCX_SUM, comm));
-    assert_host_hears(rcx_iallreduce(in, out, N, RCX_INT32, RCX_SUM, comm,
-                                     NULL));
-    assert_host_hears(rcx_reduce_scatter(in, out, no_counts, RCX_INT32,
-                                         RCX_SUM, comm));
+    assert_host_hears(
+        rcx_iallreduce(in, out, N, RCX_INT32, RCX_SUM, comm, NULL));
+    assert_host_hears(
+        rcx_reduce_scatter(in, out, no_counts, RCX_INT32, RCX_SUM, comm));
     assert_host_hears(rcx_op_create(context, fine, 0, NULL, NULL));
     assert_host_hears(rcx_type_create(context, 1, NULL));
     assert_host_hears(rcx_op_free(context, NULL));
     assert_host_hears(rcx_mem_alloc(comm, 1, NULL));
-    assert_ok(rcx_allreduce_init(in, out, N, RCX_INT32, RCX_SUM, comm,
-                                 &request));
+    assert_ok(
+        rcx_allreduce_init(in, out, N, RCX_INT32, RCX_SUM, comm, &request));
     assert_host_hears(rcx_test(request, NULL));
     stale = request;
     assert_ok(rcx_request_free(&request));

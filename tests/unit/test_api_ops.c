@@ -70,7 +70,8 @@ static int multiply_all(void *dst, const void *left, const void *right,
 /* The same op and type on all ranks: handles are equal as all count alike. */
 static struct kind create_product(struct job *job, unsigned flags)
 {
-    struct kind kind = {.bytes = sizeof(struct matrix), .fill = fill_matrix,
+    struct kind kind = {.bytes = sizeof(struct matrix),
+                        .fill = fill_matrix,
                         .combine = multiply_by_hand};
 
     memset(seen, 0, sizeof seen);
@@ -93,8 +94,10 @@ static struct call product_call(const struct kind *kind, int i, int size)
     static const size_t recvcounts[] = {3, 0, 5, 1, 2, 0, 4, 1, 1};
     struct call call = {.coll = (enum collective)(i % COLLECTIVES),
                         .form = (enum form)(i / COLLECTIVES % FORMS),
-                        .root = i % size, .count = (size_t)(i % 7),
-                        .recvcounts = recvcounts, .kind = kind};
+                        .root = i % size,
+                        .count = (size_t)(i % 7),
+                        .recvcounts = recvcounts,
+                        .kind = kind};
 
     if (!form_fits(call.coll, call.form))
         call.form = SEPARATE;
@@ -149,8 +152,11 @@ static void run_failing(struct job *job, const struct kind *kind,
                         enum collective coll, int root)
 {
     const size_t recvcounts[] = {3, 2, 5, 1, 2, 1, 4, 1, 1};
-    const struct call call = {.coll = coll, .root = root, .count = 40,
-                              .recvcounts = recvcounts, .kind = kind};
+    const struct call call = {.coll = coll,
+                              .root = root,
+                              .count = 40,
+                              .recvcounts = recvcounts,
+                              .kind = kind};
 
     for (int failing = 0; failing < job->size; failing++) {
         const int before = seen[failing].calls;
@@ -173,8 +179,8 @@ static void run_failing(struct job *job, const struct kind *kind,
 
 static void need_19_a_failing_op_fails_on_all_ranks(void **state)
 {
-    static rcx_params_t params = {.field_mask = RCX_PARAM_LOG,
-                                  .log = capture_line, .log_arg = &said};
+    static rcx_params_t params = {
+        .field_mask = RCX_PARAM_LOG, .log = capture_line, .log_arg = &said};
     const struct job_options options = {.params = &params, .seed = 4};
 
     (void)state;
@@ -191,14 +197,14 @@ static void need_19_a_failing_op_fails_on_all_ranks(void **state)
     }
 }
 
-static void a_failing_op_fails_segmented_and_persistent_calls_alike(
-    void **state)
+static void
+a_failing_op_fails_segmented_and_persistent_calls_alike(void **state)
 {
-    static rcx_params_t params = {.field_mask = RCX_PARAM_LOG,
-                                  .log = capture_line, .log_arg = &said};
+    static rcx_params_t params = {
+        .field_mask = RCX_PARAM_LOG, .log = capture_line, .log_arg = &said};
     static const struct rcx_tag_layout small = {2, 2, 2, 2, 22};
-    const struct job_options options = {.params = &params, .seed = 5,
-                                        .layout = &small};
+    const struct job_options options = {
+        .params = &params, .seed = 5, .layout = &small};
     struct call call = {.coll = ALLREDUCE, .count = 100};
     struct kind kind;
     struct calls c;
@@ -229,8 +235,8 @@ static void a_failing_op_fails_segmented_and_persistent_calls_alike(
 
 static void a_failing_op_is_one_line_on_each_rank(void **state)
 {
-    static rcx_params_t params = {.field_mask = RCX_PARAM_LOG,
-                                  .log = capture_line, .log_arg = &said};
+    static rcx_params_t params = {
+        .field_mask = RCX_PARAM_LOG, .log = capture_line, .log_arg = &said};
     const struct job_options options = {.params = &params};
     struct call call = {.coll = ALLREDUCE, .count = 3};
     struct kind kind;
@@ -289,14 +295,14 @@ static void run_many_failing(struct job *job, unsigned flags)
 
 static void many_failing_ones_are_one_line_each(void **state)
 {
-    static rcx_params_t params = {.field_mask = RCX_PARAM_LOG,
-                                  .log = capture_line, .log_arg = &said};
+    static rcx_params_t params = {
+        .field_mask = RCX_PARAM_LOG, .log = capture_line, .log_arg = &said};
     static const struct rcx_tag_layout small = {2, 2, 2, 2, 22};
 
     (void)state;
     for (uint64_t seed = 0; seed < 40; seed++) {
-        const struct job_options options = {.params = &params, .seed = seed,
-                                            .layout = &small};
+        const struct job_options options = {
+            .params = &params, .seed = seed, .layout = &small};
         struct job job;
 
         open_with(&job, 4, "RCX_ALLREDUCE",
@@ -309,8 +315,8 @@ static void many_failing_ones_are_one_line_each(void **state)
 
 static void a_failing_op_fails_a_local_reduction(void **state)
 {
-    const rcx_params_t params = {.field_mask = RCX_PARAM_LOG,
-                                 .log = capture_line, .log_arg = &said};
+    const rcx_params_t params = {
+        .field_mask = RCX_PARAM_LOG, .log = capture_line, .log_arg = &said};
     struct matrix m[3] = {{1, 2, 3, 4}, {5, 6, 7, 8}, {0, 0, 0, 0}};
     const struct matrix expected = {19, 22, 43, 50};
     rcx_context_t *context;
@@ -320,13 +326,14 @@ static void a_failing_op_fails_a_local_reduction(void **state)
     (void)state;
     assert_ok(rcx_init(&params, &context));
     kind = create_product(&job, 0);
-    assert_ok(rcx_reduce_local(context, &m[2], &m[0], &m[1], 1, kind.type,
-                               kind.op));
+    assert_ok(
+        rcx_reduce_local(context, &m[2], &m[0], &m[1], 1, kind.type, kind.op));
     assert_memory_equal(&m[2], &expected, sizeof expected);
     seen[0].fails_at = 2;
-    assert_refused(&said, rcx_reduce_local(context, &m[2], &m[0], &m[1], 1,
-                                           kind.type, kind.op),
-                   RCX_ERR_OP, "op");
+    assert_refused(
+        &said,
+        rcx_reduce_local(context, &m[2], &m[0], &m[1], 1, kind.type, kind.op),
+        RCX_ERR_OP, "op");
     assert_ok(rcx_finalize(&context));
 }
 
@@ -405,10 +412,10 @@ static void types_may_have_any_extent(void **state)
 static void replace_and_no_op_take_the_last_and_the_first_rank(void **state)
 {
     for (int size = 1; size <= RANKS; size++) {
-        struct kind last = {.op = RCX_REPLACE, .fill = fill_bytes,
-                            .combine = take_last};
-        struct kind first = {.op = RCX_NO_OP, .fill = fill_bytes,
-                             .combine = take_first};
+        struct kind last = {
+            .op = RCX_REPLACE, .fill = fill_bytes, .combine = take_last};
+        struct kind first = {
+            .op = RCX_NO_OP, .fill = fill_bytes, .combine = take_first};
         struct job job;
 
         (void)state;
@@ -458,18 +465,23 @@ static void divide(void *element, int ranks)
 /* Whole numbers add up exactly in any order; one division is exact enough. */
 static void an_average_is_the_sum_divided_once(void **state)
 {
-    const struct kind average = {.type = RCX_FLOAT64, .op = RCX_AVG, .bytes = 8,
-                                 .fill = fill_double, .combine = add_doubles,
+    const struct kind average = {.type = RCX_FLOAT64,
+                                 .op = RCX_AVG,
+                                 .bytes = 8,
+                                 .fill = fill_double,
+                                 .combine = add_doubles,
                                  .finish = divide};
-    static const char *const methods[] = {
-        "auto", "ring", "ring:segment=64,window=3",
-        "recursive_doubling:segment=24"};
+    static const char *const methods[] = {"auto", "ring",
+                                          "ring:segment=64,window=3",
+                                          "recursive_doubling:segment=24"};
 
     (void)state;
     for (int size = 1; size <= RANKS; size++) {
         for (int m = 0; m < 4; m++) {
-            struct call call = {.coll = ALLREDUCE, .count = 101,
-                                .form = MIXED, .kind = &average};
+            struct call call = {.coll = ALLREDUCE,
+                                .count = 101,
+                                .form = MIXED,
+                                .kind = &average};
             struct job job;
 
             open_with(&job, size, "RCX_ALLREDUCE", methods[m], NULL);

@@ -40,8 +40,7 @@ static bool exchanges_with_all(struct side *side)
     struct meeting meeting;
     bool ok = meet_others(side, &meeting) == RCX_OK &&
               meeting.seen == side->boot->size &&
-              meeting.right == side->boot->size &&
-              publish_own(side) == RCX_OK;
+              meeting.right == side->boot->size && publish_own(side) == RCX_OK;
 
     for (int i = 0; ok && i < side->boot->size; i++)
         ok = sees_blob_of(side, i);
@@ -117,7 +116,8 @@ static void *run_member(void *arg)
     return NULL;
 }
 
-static void callbacks_over_threads_exchange_blobs_of_different_lengths(void **state)
+static void
+callbacks_over_threads_exchange_blobs_of_different_lengths(void **state)
 {
     (void)state;
     for (int size = 1; size <= MAX_RANKS; size++) {
@@ -128,8 +128,8 @@ static void callbacks_over_threads_exchange_blobs_of_different_lengths(void **st
         pthread_barrier_init(&team.barrier, NULL, (unsigned)size);
         for (int i = 0; i < size; i++) {
             members[i] = (struct member){.team = &team, .rank = i};
-            assert_int_equal(0, pthread_create(&threads[i], NULL, run_member,
-                                               &members[i]));
+            assert_int_equal(
+                0, pthread_create(&threads[i], NULL, run_member, &members[i]));
         }
         for (int i = 0; i < size; i++)
             pthread_join(threads[i], NULL);
@@ -227,7 +227,8 @@ static void callbacks_over_sockets_join_processes(void **state)
         children[i] = fork();
         assert_true(children[i] >= 0);
         if (children[i] == 0) {
-            struct star child = {.rank = i, .size = star.size, .spoke = ends[1]};
+            struct star child = {
+                .rank = i, .size = star.size, .spoke = ends[1]};
 
             close(ends[0]);
             _exit(run_star(&child) ? 0 : 1);
@@ -398,7 +399,7 @@ static void every_failed_allocation_is_reported_and_leaks_nothing(void **state)
     (void)state;
     /* boot, cards, lengths, blobs */
     assert_int_equal(4, run_out_of_memory(&host));
-    assert_int_equal(2, run_out_of_memory(NULL));  /* boot, blob */
+    assert_int_equal(2, run_out_of_memory(NULL)); /* boot, blob */
 }
 
 /* ---- Single --------------------------------------------------------------- */
@@ -516,7 +517,8 @@ static void count_line(const char *name, const char *value, void *arg)
     ++*(int *)arg;
 }
 
-static void every_bootstrap_of_the_table_is_complete_and_describes_itself(void **state)
+static void
+every_bootstrap_of_the_table_is_complete_and_describes_itself(void **state)
 {
     int lines = 0;
 
@@ -526,8 +528,8 @@ static void every_bootstrap_of_the_table_is_complete_and_describes_itself(void *
         const int before = lines;
 
         assert_non_null(ops->name);
-        assert_true(ops->open && ops->meet && ops->publish && ops->lookup && ops->barrier &&
-                    ops->close && ops->describe);
+        assert_true(ops->open && ops->meet && ops->publish && ops->lookup &&
+                    ops->barrier && ops->close && ops->describe);
         ops->describe(count_line, &lines);
         assert_true(lines > before);
     }
@@ -560,9 +562,11 @@ static int forget_launchers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(callbacks_over_threads_exchange_blobs_of_different_lengths),
+        cmocka_unit_test(
+            callbacks_over_threads_exchange_blobs_of_different_lengths),
         cmocka_unit_test(callbacks_over_sockets_join_processes),
-        cmocka_unit_test(open_refuses_a_malformed_bootstrap_and_names_the_field),
+        cmocka_unit_test(
+            open_refuses_a_malformed_bootstrap_and_names_the_field),
         cmocka_unit_test(a_failing_callback_is_a_launch_error_with_its_value),
         cmocka_unit_test(an_allgather_that_loses_own_data_is_a_launch_error),
         cmocka_unit_test(every_failed_allocation_is_reported_and_leaks_nothing),
@@ -570,7 +574,8 @@ int main(void)
         cmocka_unit_test(a_launcher_of_several_without_a_server_is_an_error),
         cmocka_unit_test(a_launcher_of_one_is_no_error),
         cmocka_unit_test(a_pmix_server_that_does_not_answer_is_an_error),
-        cmocka_unit_test(every_bootstrap_of_the_table_is_complete_and_describes_itself),
+        cmocka_unit_test(
+            every_bootstrap_of_the_table_is_complete_and_describes_itself),
     };
 
     return cmocka_run_group_tests(tests, forget_launchers, NULL);

@@ -16,8 +16,8 @@ static void one_thread_opens_and_publishes_for_all_inproc_ranks(void **state)
     (void)state;
     for (int i = 0; i < 3; i++) {
         side_init(&sides[i], NULL);
-        assert_int_equal(RCX_OK, rcx_inproc_open(job, i, &sides[i].args,
-                                                 &sides[i].boot));
+        assert_int_equal(
+            RCX_OK, rcx_inproc_open(job, i, &sides[i].args, &sides[i].boot));
         assert_int_equal(i, sides[i].boot->rank);
         assert_int_equal(3, sides[i].boot->size);
         assert_int_equal(3, sides[i].boot->local_size);
@@ -54,7 +54,8 @@ static void inproc_ranks_all_show_the_same_card(void **state)
     rcx_inproc_destroy(job);
 }
 
-static void inproc_lookup_before_the_peer_published_is_a_launch_error(void **state)
+static void
+inproc_lookup_before_the_peer_published_is_a_launch_error(void **state)
 {
     struct rcx_heap heap = RCX_HEAP_INIT;
     struct rcx_inproc *job = rcx_inproc_create(&heap, 2);
@@ -124,8 +125,8 @@ static void *run_inproc(void *arg)
                          __ATOMIC_RELAXED);
         side.boot->ops->barrier(side.boot, count_poll, &polls);
         for (int i = 0; i < side.boot->size; i++) {
-            const int at = __atomic_load_n(&member->arrived[i],
-                                           __ATOMIC_RELAXED);
+            const int at =
+                __atomic_load_n(&member->arrived[i], __ATOMIC_RELAXED);
 
             member->ok = member->ok && (at == round || at == round + 1);
             member->ok = member->ok && sees_blob_of(&side, i);
@@ -146,10 +147,10 @@ static void the_inproc_barrier_holds_every_thread_back(void **state)
 
     (void)state;
     for (int i = 0; i < 4; i++) {
-        members[i] = (struct inproc_member){
-            .job = job, .arrived = arrived, .rank = i};
-        assert_int_equal(0, pthread_create(&threads[i], NULL, run_inproc,
-                                           &members[i]));
+        members[i] =
+            (struct inproc_member){.job = job, .arrived = arrived, .rank = i};
+        assert_int_equal(
+            0, pthread_create(&threads[i], NULL, run_inproc, &members[i]));
     }
     for (int i = 0; i < 4; i++)
         pthread_join(threads[i], NULL);
@@ -180,8 +181,8 @@ static bool arrive_at_third_poll(void *arg)
     struct last_arrival *last = arg;
 
     if (++last->polls == 3)
-        last->started = pthread_create(&last->thread, NULL, arrive,
-                                       last->boot) == 0;
+        last->started =
+            pthread_create(&last->thread, NULL, arrive, last->boot) == 0;
     return true;
 }
 
@@ -195,8 +196,8 @@ static void the_inproc_barrier_makes_progress_while_it_waits(void **state)
     (void)state;
     for (int i = 0; i < 2; i++) {
         side_init(&sides[i], NULL);
-        assert_int_equal(RCX_OK, rcx_inproc_open(job, i, &sides[i].args,
-                                                 &sides[i].boot));
+        assert_int_equal(
+            RCX_OK, rcx_inproc_open(job, i, &sides[i].args, &sides[i].boot));
     }
     last.boot = sides[1].boot;
     assert_int_equal(RCX_OK, sides[0].boot->ops->barrier(
@@ -224,8 +225,8 @@ static void an_inproc_barrier_may_be_given_up(void **state)
     (void)state;
     for (int i = 0; i < 3; i++) {
         side_init(&sides[i], NULL);
-        assert_int_equal(RCX_OK, rcx_inproc_open(job, i, &sides[i].args,
-                                                 &sides[i].boot));
+        assert_int_equal(
+            RCX_OK, rcx_inproc_open(job, i, &sides[i].args, &sides[i].boot));
     }
     for (int i = 0; i < 4; i++, polls = 0) {
         struct rcx_boot *boot = sides[i % 3].boot;
@@ -252,7 +253,8 @@ static void an_inproc_job_survives_failed_allocations(void **state)
     assert_non_null(job);
     side_init(&side, NULL);
     side.heap.budget = 0;
-    assert_int_equal(RCX_ERR_NOMEM, rcx_inproc_open(job, 1, &side.args, &side.boot));
+    assert_int_equal(RCX_ERR_NOMEM,
+                     rcx_inproc_open(job, 1, &side.args, &side.boot));
     side.heap.budget = 1;
     assert_int_equal(RCX_OK, rcx_inproc_open(job, 1, &side.args, &side.boot));
     assert_int_equal(RCX_ERR_NOMEM, publish_own(&side));
@@ -270,7 +272,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_thread_opens_and_publishes_for_all_inproc_ranks),
         cmocka_unit_test(inproc_ranks_all_show_the_same_card),
-        cmocka_unit_test(inproc_lookup_before_the_peer_published_is_a_launch_error),
+        cmocka_unit_test(
+            inproc_lookup_before_the_peer_published_is_a_launch_error),
         cmocka_unit_test(an_inproc_rank_is_open_once_at_a_time),
         cmocka_unit_test(the_inproc_barrier_holds_every_thread_back),
         cmocka_unit_test(the_inproc_barrier_makes_progress_while_it_waits),

@@ -122,8 +122,10 @@ static void go_on(struct job *job)
 {
     for (int coll = 0; coll < COLLECTIVES; coll++) {
         const size_t recvcounts[ODD_RANK_MAX] = {3, 0, 5, 1, 9, 2, 4, 8};
-        const struct call call = {.coll = (enum collective)coll, .count = 40,
-                                  .recvcounts = recvcounts, .kind = &sums};
+        const struct call call = {.coll = (enum collective)coll,
+                                  .count = 40,
+                                  .recvcounts = recvcounts,
+                                  .kind = &sums};
 
         calls_run(job, &call, false);
         calls_run(job, &call, true);
@@ -172,8 +174,8 @@ static void need_4_a_call_left_out_is_one_where_another_follows(void **state)
     (void)state;
     open_checked(&job, 3);
     for (int i = 0; i < 3; i++)
-        assert_ok((i == 2 ? other_count : usual)(
-            rcx_world(job.contexts[i]), in, out[i], &requests[i]));
+        assert_ok((i == 2 ? other_count : usual)(rcx_world(job.contexts[i]), in,
+                                                 out[i], &requests[i]));
     wait_for_errors(&job, requests);
     check_blame(&job, &late, 2);
     for (int i = 0; i < 3; i++)
@@ -271,11 +273,12 @@ static void need_4_calls_that_match_are_none(void **state)
     (void)state;
     open_checked(&job, 4);
     for (int i = 0; i < 1000; i++) {
-        const struct call call = {
-            .coll = (enum collective)(i % COLLECTIVES),
-            .form = (enum form)(i / 7 % FORMS), .root = i % 4,
-            .count = (size_t)(i % 40), .recvcounts = recvcounts,
-            .kind = &sums};
+        const struct call call = {.coll = (enum collective)(i % COLLECTIVES),
+                                  .form = (enum form)(i / 7 % FORMS),
+                                  .root = i % 4,
+                                  .count = (size_t)(i % 40),
+                                  .recvcounts = recvcounts,
+                                  .kind = &sums};
 
         if (form_fits(call.coll, call.form))
             calls_run(&job, &call, i % 2);

@@ -84,8 +84,10 @@ static void what_a_result_is_made_of_is_given_by_some_rank(void **state)
             for (int root = 0; root < size; root++)
                 for (int rank = 0; rank < size; rank++) {
                     struct rcx_shape s = {.coll = (enum rcx_coll)coll,
-                                          .rank = rank, .size = size,
-                                          .root = root, .count = COUNT};
+                                          .rank = rank,
+                                          .size = size,
+                                          .root = root,
+                                          .count = COUNT};
 
                     if (root == 0 || rcx_coll_is_rooted(s.coll))
                         check_origin(&s);

@@ -21,9 +21,10 @@ enum { MOST = 5 };
 static void run(int size, rcx_thread_mode_t threads,
                 void (*fn)(struct job *job, int rank, void *arg), void *arg)
 {
-    const rcx_params_t params = {
-        .field_mask = RCX_PARAM_LOG | RCX_PARAM_THREADS,
-        .log = members_hush, .threads = threads};
+    const rcx_params_t params = {.field_mask =
+                                     RCX_PARAM_LOG | RCX_PARAM_THREADS,
+                                 .log = members_hush,
+                                 .threads = threads};
     const struct job_options options = {
         .params = &params, .threaded = true, .seed = (uint64_t)size};
     struct job job;
@@ -235,11 +236,13 @@ static void wait_in_vain(struct job *job, int rank, void *arg)
     (void)arg;
     if (rank < 2) {
         require_ok(rcx_comm_set_timeout(world, SHORT_NS));
-        require_status(rcx_comm_create_group(world, 3, in_order, BAD_TAG,
-                                             &comm), RCX_ERR_TIMEOUT);
+        require_status(
+            rcx_comm_create_group(world, 3, in_order, BAD_TAG, &comm),
+            RCX_ERR_TIMEOUT);
         require_ok(rcx_comm_set_timeout(world, 0));
-        require_status(rcx_comm_create_group(world, 2, in_order, BAD_TAG,
-                                             &comm), RCX_ERR_COMM_FAILED);
+        require_status(
+            rcx_comm_create_group(world, 2, in_order, BAD_TAG, &comm),
+            RCX_ERR_COMM_FAILED);
         require(!comm);
     }
     members_check(world, rank, in_order, job->size);
@@ -248,8 +251,8 @@ static void wait_in_vain(struct job *job, int rank, void *arg)
     require_ok(rcx_comm_free(&comm));
 }
 
-static void a_group_that_failed_leaves_its_tag_and_its_parent_alone(
-    void **state)
+static void
+a_group_that_failed_leaves_its_tag_and_its_parent_alone(void **state)
 {
     (void)state;
     run(3, RCX_THREAD_SERIALIZED, wait_in_vain, NULL);
@@ -281,8 +284,9 @@ static void fail_one_of_two(struct job *job, int rank, void *arg)
     require_ok(rcx_comm_set_timeout(hasty, SHORT_NS));
     if (rank < 2) {
         pthread_create(&thread, NULL, make_good_group, context);
-        require_status(rcx_comm_create_group(hasty, 3, in_order, BAD_TAG,
-                                             &comm), RCX_ERR_TIMEOUT);
+        require_status(
+            rcx_comm_create_group(hasty, 3, in_order, BAD_TAG, &comm),
+            RCX_ERR_TIMEOUT);
     }
     require_ok(add_up(world));
     if (rank < 2)

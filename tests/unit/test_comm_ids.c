@@ -19,9 +19,10 @@ static void open_job(struct job *job, int size, uint64_t seed,
                      const struct rcx_tag_layout *layout,
                      rcx_thread_mode_t threads)
 {
-    const rcx_params_t params = {
-        .field_mask = RCX_PARAM_LOG | RCX_PARAM_THREADS,
-        .log = members_hush, .threads = threads};
+    const rcx_params_t params = {.field_mask =
+                                     RCX_PARAM_LOG | RCX_PARAM_THREADS,
+                                 .log = members_hush,
+                                 .threads = threads};
     const struct job_options options = {
         .params = &params, .layout = layout, .threaded = true, .seed = seed};
 
@@ -90,8 +91,8 @@ static void hold_many(struct job *job, int rank, void *arg)
         require_ok(rcx_comm_dup(world_of(job, rank), &comms[i]));
     for (int i = 0; i < LIVE; i++) {
         values[i] = rank * LIVE + i;
-        require_ok(rcx_iallreduce(RCX_IN_PLACE, &values[i], 1, RCX_INT,
-                                  RCX_SUM, comms[i], &requests[i]));
+        require_ok(rcx_iallreduce(RCX_IN_PLACE, &values[i], 1, RCX_INT, RCX_SUM,
+                                  comms[i], &requests[i]));
     }
     require_ok(rcx_wait_all(LIVE, requests));
     members_shuffle(&random, order, LIVE);
@@ -132,8 +133,9 @@ static void exhaust(struct job *job, int rank, void *arg)
         require_status(rcx_comm_dup(world, &one_more), RCX_ERR_LIMIT);
         require_status(rcx_comm_split(world, rank % 2, 0, &one_more),
                        RCX_ERR_LIMIT);
-        require_status(rcx_comm_create_group(world, job->size, in_order, 1,
-                                             &one_more), RCX_ERR_LIMIT);
+        require_status(
+            rcx_comm_create_group(world, job->size, in_order, 1, &one_more),
+            RCX_ERR_LIMIT);
         require(!one_more);
         for (int i = 0; i < FEW; i++)
             members_check(comms[i], rank, in_order, job->size);
@@ -277,8 +279,8 @@ static void make_at_once(struct job *job, int rank, void *arg)
 
     pthread_barrier_init(&together, NULL, MAKERS);
     for (int i = 0; i < MAKERS; i++) {
-        makers[i] = (struct maker){.job = job, .together = &together,
-                                   .rank = rank, .number = i};
+        makers[i] = (struct maker){
+            .job = job, .together = &together, .rank = rank, .number = i};
         memcpy(&makers[i].make, arg, sizeof makers[i].make);
         require_ok(rcx_comm_dup(world_of(job, rank), &makers[i].parent));
     }
@@ -327,8 +329,7 @@ static void hold_some(struct job *job, int rank, void *arg)
     rcx_comm_t **comms = arg;
 
     for (int i = 0; i < SPARE; i++)
-        require_ok(rcx_comm_dup(world_of(job, rank),
-                                &comms[rank * SPARE + i]));
+        require_ok(rcx_comm_dup(world_of(job, rank), &comms[rank * SPARE + i]));
 }
 
 static void drop_some(struct job *job, int rank, void *arg)
@@ -340,10 +341,9 @@ static void drop_some(struct job *job, int rank, void *arg)
         require_ok(rcx_comm_free(&comms[rank * SPARE + i]));
 }
 
-static void threads_that_make_communicators_share_the_last_numbers(
-    void **state)
+static void threads_that_make_communicators_share_the_last_numbers(void **state)
 {
-    void (*make)(struct maker *m, int round, rcx_comm_t **comm_p) =
+    void (*make)(struct maker * m, int round, rcx_comm_t **comm_p) =
         make_by_either;
     rcx_comm_t *comms[2 * SPARE];
     struct job job;

@@ -15,9 +15,10 @@ enum { MOST = TIMES(9, 5), SEEDS = TIMES(3, 1) };
 static void open_job(struct job *job, int size, uint64_t seed,
                      rcx_thread_mode_t threads)
 {
-    const rcx_params_t params = {
-        .field_mask = RCX_PARAM_LOG | RCX_PARAM_THREADS,
-        .log = members_hush, .threads = threads};
+    const rcx_params_t params = {.field_mask =
+                                     RCX_PARAM_LOG | RCX_PARAM_THREADS,
+                                 .log = members_hush,
+                                 .threads = threads};
     const struct job_options options = {
         .params = &params, .threaded = true, .seed = seed};
 
@@ -48,8 +49,7 @@ static void start_both(struct attempt attempts[2][IN_FLIGHT],
                        rcx_comm_t *const comms[2], int rank)
 {
     for (int i = 0; i < 2 * IN_FLIGHT; i++) {
-        const int which = rank % 3 == 2 ? i % 2
-                                        : (i / IN_FLIGHT + rank) % 2;
+        const int which = rank % 3 == 2 ? i % 2 : (i / IN_FLIGHT + rank) % 2;
         const int k = rank % 3 == 2 ? i / 2 : i % IN_FLIGHT;
 
         members_start(&attempts[which][k], comms[which], (uint64_t)k,
@@ -141,8 +141,8 @@ static void split_often(struct job *job, int rank, void *arg)
         rcx_comm_t *comm = world_of(job, rank);
         int members[MEMBERS_MOST];
 
-        require_ok(rcx_comm_split(world_of(job, rank), wish.color, wish.key,
-                                  &comm));
+        require_ok(
+            rcx_comm_split(world_of(job, rank), wish.color, wish.key, &comm));
         require((comm == NULL) == (wish.color == RCX_UNDEFINED));
         if (!comm)
             continue;
@@ -282,8 +282,8 @@ static void groups_count_ranks_of_their_parent(void **state)
 /* A job whose first rank calls what nobody else needs to know of. */
 static void open_captured(struct job *job, struct capture *c)
 {
-    const rcx_params_t params = {.field_mask = RCX_PARAM_LOG,
-                                 .log = capture_line, .log_arg = c};
+    const rcx_params_t params = {
+        .field_mask = RCX_PARAM_LOG, .log = capture_line, .log_arg = c};
     const struct job_options options = {.params = &params, .threaded = true};
 
     assert_ok(job_open(job, 4, &options));
@@ -371,8 +371,8 @@ static void a_handle_that_was_freed_is_refused(void **state)
     refuses(rcx_allreduce(&x, &x, 1, RCX_INT, RCX_SUM, stale[0]), "comm");
     refuses(rcx_iallreduce(&x, &x, 1, RCX_INT, RCX_SUM, stale[0], &request),
             "comm");
-    refuses(rcx_reduce_init(&x, &x, 1, RCX_INT, RCX_SUM, 0, stale[0],
-                            &request), "comm");
+    refuses(rcx_reduce_init(&x, &x, 1, RCX_INT, RCX_SUM, 0, stale[0], &request),
+            "comm");
     refuses(rcx_reduce_scatter(&x, &x, counts, RCX_INT, RCX_SUM, stale[0]),
             "comm");
     refuses(rcx_comm_free(&stale[0]), "comm");
@@ -398,8 +398,8 @@ static void free_early(struct job *job, int rank, void *arg)
     require_ok(rcx_comm_dup(world_of(job, rank), &comm));
     stale = comm;
     require_ok(rcx_iallreduce(&x, &y, 1, RCX_INT, RCX_SUM, comm, &active));
-    require_ok(rcx_allreduce_init(&x, &z, 1, RCX_INT, RCX_SUM, comm,
-                                  &persistent));
+    require_ok(
+        rcx_allreduce_init(&x, &z, 1, RCX_INT, RCX_SUM, comm, &persistent));
     if (rank % 2)
         require_ok(rcx_comm_free(&comm));
     require_ok(rcx_wait(active));
@@ -421,8 +421,8 @@ static void free_early(struct job *job, int rank, void *arg)
     members_check(world_of(job, rank), rank, in_order, job->size);
 }
 
-static void a_communicator_that_is_freed_early_goes_with_its_requests(
-    void **state)
+static void
+a_communicator_that_is_freed_early_goes_with_its_requests(void **state)
 {
     (void)state;
     run_everywhere(1, free_early);

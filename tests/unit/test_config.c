@@ -180,6 +180,7 @@ static unsigned bit_of(const char *name)
 
 static void a_setting_that_changes_messages_changes_its_hash(void **state)
 {
+    /* clang-format off */
     static const struct { const char *name, *values[7]; } shared[] = {
         {"RCX_ALLREDUCE", {"ring", "prefer:ring", "auto:segment=4K", "auto:window=1",
                            "recursive_multiplying:radix=8",
@@ -189,6 +190,7 @@ static void a_setting_that_changes_messages_changes_its_hash(void **state)
         {"RCX_ORDER", {"rank", "canonical"}},
         {"RCX_CHECK", {"full"}},
     };
+    /* clang-format on */
     const int n = sizeof shared / sizeof *shared;
 
     (void)state;
@@ -198,8 +200,8 @@ static void a_setting_that_changes_messages_changes_its_hash(void **state)
                              bit_of(shared[i].name));
 }
 
-static void each_collective_with_a_variable_is_a_setting_of_its_own(
-    void **state)
+static void
+each_collective_with_a_variable_is_a_setting_of_its_own(void **state)
 {
     (void)state;
     for (int coll = 0; coll < RCX_COLL_COUNT; coll++) {
@@ -228,8 +230,8 @@ static void other_settings_may_differ_between_ranks(void **state)
 
 static void a_malformed_method_is_refused(void **state)
 {
-    static const char *const bad[] = {
-        "", "Ring", "ring ", " ring", "rings", "3", "binomial", "ring,"};
+    static const char *const bad[] = {"",      "Ring", "ring ",    " ring",
+                                      "rings", "3",    "binomial", "ring,"};
     char endless[300];
 
     (void)state;
@@ -260,6 +262,7 @@ static void a_wrong_parameter_is_named_with_its_range_alone(void **state)
                       window[] = "window: valid is 1..8",
                       radix[] = "radix: valid is 2..64",
                       fold[] = "fold: valid is half or full";
+    /* clang-format off */
     static const struct { const char *value, *said; } bad[] = {
         {"ring:segment", segment}, {"ring:segment=", segment},
         {"ring:segment=-1", segment}, {"ring:segment=1x", segment},
@@ -289,6 +292,7 @@ static void a_wrong_parameter_is_named_with_its_range_alone(void **state)
         {"ring:segments=4", "\"segments\" is no parameter of ring; valid are "
          "segment, window; did you mean segment?"},
     };
+    /* clang-format on */
 
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
@@ -298,6 +302,7 @@ static void a_wrong_parameter_is_named_with_its_range_alone(void **state)
 
 static void a_slip_of_the_pen_is_recognised(void **state)
 {
+    /* clang-format off */
     static const struct { const char *name, *value, *guess; } slips[] = {
         {"RCX_ALLREDUCE", "rings", "ring"},
         {"RCX_ALLREDUCE", "Ring", "ring"},
@@ -312,6 +317,7 @@ static void a_slip_of_the_pen_is_recognised(void **state)
         {"RCX_ISA", "avx22", "avx2"}, {"RCX_ALLREDUCE", "best", NULL},
         {"RCX_ORDER", "", NULL}, {"RCX_ALLREDUCE", "binomial", NULL},
     };
+    /* clang-format on */
     char guess[64];
 
     (void)state;
@@ -409,49 +415,37 @@ static void an_instruction_set_that_the_machine_lacks_is_refused(void **state)
     }
 }
 
-static void sizes_have_binary_units(void **state)
-{
-    static const struct {
-        const char *text;
-        size_t bytes;
-    } good[] = {
-        {"0", 0}, {"1", 1}, {"007", 7}, {"1k", 1024}, {"1K", 1024},
-        {"3KB", 3072}, {"3kb", 3072}, {"16M", 16777216},
-        {"2G", UINT64_C(2147483648)}, {"1T", UINT64_C(1099511627776)},
-        {"18446744073709551615", SIZE_MAX}, {"16777215T", SIZE_MAX << 40}};
-    static const char *const bad[] = {
-        "", "K", "-1", "+1", " 1", "1 ", "1 K", "1.5K", "1P", "1B", "1KK",
-        "1KBB", "0x10", "18446744073709551616", "16777216T", "99999999999G"};
-
-    (void)state;
-    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-        size_t bytes = 42;
-
-        assert_true(rcx_parse_bytes(good[i].text, &bytes));
-        assert_int_equal(bytes, good[i].bytes);
-    }
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        size_t bytes = 42;
-
-        if (rcx_parse_bytes(bad[i], &bytes))
-            print_error("\"%s\" is a size\n", bad[i]);
-        assert_int_equal(bytes, 42); /* left alone */
-    }
-}
-
 static void a_time_has_a_unit(void **state)
 {
     static const struct {
         const char *text;
         int64_t ns;
-    } good[] = {{"0", 0}, {"000", 0}, {"0h", 0}, {"7ns", 7}, {"3us", 3000},
-                {"500ms", 500000000}, {"30s", INT64_C(30000000000)},
+    } good[] = {{"0", 0},
+                {"000", 0},
+                {"0h", 0},
+                {"7ns", 7},
+                {"3us", 3000},
+                {"500ms", 500000000},
+                {"30s", INT64_C(30000000000)},
                 {"10m", INT64_C(600000000000)},
-                {"2h", INT64_C(7200000000000)}, {"none", 0}};
-    static const char *const bad[] = {
-        "500", "1", "00001", "", "s", "-1s", "+1s", " 1s", "1 s", "1s ",
-        "1.5s", "1S", "1d", "1sec", "9223372036854775807h",
-        "18446744073709551616ns"};
+                {"2h", INT64_C(7200000000000)},
+                {"none", 0}};
+    static const char *const bad[] = {"500",
+                                      "1",
+                                      "00001",
+                                      "",
+                                      "s",
+                                      "-1s",
+                                      "+1s",
+                                      " 1s",
+                                      "1 s",
+                                      "1s ",
+                                      "1.5s",
+                                      "1S",
+                                      "1d",
+                                      "1sec",
+                                      "9223372036854775807h",
+                                      "18446744073709551616ns"};
 
     (void)state;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
@@ -513,7 +507,11 @@ static void the_environment_wins_over_params_in_order(void **state)
 static void malformed_params_are_refused(void **state)
 {
     static const char *const names[] = {
-        NULL, "", "a b", "a-b", "\xc3\xa4",
+        NULL,
+        "",
+        "a b",
+        "a-b",
+        "\xc3\xa4",
         "0123456789012345678901234567890123456789012345678901234567890123x"};
     rcx_params_t params = {.field_mask = UINT64_C(1) << 40};
 
@@ -563,7 +561,6 @@ int main(void)
         TEST(words_are_taken_as_they_are_documented),
         TEST(other_words_are_refused),
         TEST(an_instruction_set_that_the_machine_lacks_is_refused),
-        TEST(sizes_have_binary_units),
         TEST(a_time_has_a_unit),
         TEST(an_unknown_variable_is_worth_a_warning),
         TEST(the_environment_wins_over_params_in_order),

@@ -75,12 +75,14 @@ static void bench_open(int size, uint64_t seed)
     rcx_builder_init(&bench.builder, &bench.heap, &bench.log);
     bench.sim = rcx_sim_create(&bench.heap, size, seed);
     for (int r = 0; r < size; r++, power *= 10) {
-        bench.shapes[r] = (struct rcx_shape){
-            .coll = RCX_COLL_ALLREDUCE, .rank = r, .size = size,
-            .count = COUNT, .elem_bytes = sizeof(int32_t)};
-        bench.reducers[r] = (struct rcx_reducer){
-            .kernel = add_kernel, .type = RCX_INT32,
-            .elem_bytes = sizeof(int32_t)};
+        bench.shapes[r] = (struct rcx_shape){.coll = RCX_COLL_ALLREDUCE,
+                                             .rank = r,
+                                             .size = size,
+                                             .count = COUNT,
+                                             .elem_bytes = sizeof(int32_t)};
+        bench.reducers[r] = (struct rcx_reducer){.kernel = add_kernel,
+                                                 .type = RCX_INT32,
+                                                 .elem_bytes = sizeof(int32_t)};
         for (int i = 0; i < COUNT; i++) {
             bench.in[r][i] = power * (i + 1);
             bench.out[r][i] = -1;
@@ -97,9 +99,10 @@ static struct rcx_builder *rank_begin(int r)
 
 static void prepare(int r, struct rcx_transport *transport)
 {
-    const struct rcx_exec_setting setting = {
-        .transport = transport, .reducer = &bench.reducers[r],
-        .layout = RCX_TAG_LAYOUT, .rank = r};
+    const struct rcx_exec_setting setting = {.transport = transport,
+                                             .reducer = &bench.reducers[r],
+                                             .layout = RCX_TAG_LAYOUT,
+                                             .rank = r};
     struct rcx_exec *x;
 
     assert_ok(rcx_sched_finish(&bench.builder, 1024, &bench.plans[r]));
@@ -165,7 +168,7 @@ static struct rcx_span span(enum rcx_buffer buffer, size_t offset, size_t count)
 
 #define IN span(RCX_BUFFER_IN, 0, COUNT)
 #define OUT span(RCX_BUFFER_OUT, 0, COUNT)
-#define TMP(i) span(RCX_BUFFER_TMP, (size_t)(i) * COUNT, COUNT)
+#define TMP(i) span(RCX_BUFFER_TMP, (size_t)(i)*COUNT, COUNT)
 
 /* Rank 0 to 1 to 2 ..., each adds its own; the last hands it to all. */
 static void write_chain(void)
@@ -431,8 +434,8 @@ static void messages_done_at_once_need_no_progress(void **state)
     bench_close();
 }
 
-static void a_transport_that_refuses_ends_the_execution_with_its_error(
-    void **state)
+static void
+a_transport_that_refuses_ends_the_execution_with_its_error(void **state)
 {
     struct rcx_exec *x;
 
@@ -472,14 +475,14 @@ static void each_field_of_a_tag_has_its_bits(void **state)
     const struct rcx_tag_layout l = RCX_TAG_LAYOUT;
 
     (void)state;
-    assert_int_equal(whole_tag(&l, tag_of_call(&l, 1, 0, 0), 0, 0),
-                     UINT64_C(1) << 51);
-    assert_int_equal(whole_tag(&l, tag_of_call(&l, 0, 1, 0), 0, 0),
-                     UINT64_C(1) << 38);
-    assert_int_equal(whole_tag(&l, tag_of_call(&l, 0, 0, 0), 1, 0),
-                     UINT64_C(1) << 28);
-    assert_int_equal(whole_tag(&l, tag_of_call(&l, 0, 0, 1), 0, 0),
-                     UINT64_C(1) << 22);
+    assert_int_equal(whole_tag(&l, tag_of_call(&l, 1, 0, 0), 0, 0), UINT64_C(1)
+                                                                        << 51);
+    assert_int_equal(whole_tag(&l, tag_of_call(&l, 0, 1, 0), 0, 0), UINT64_C(1)
+                                                                        << 38);
+    assert_int_equal(whole_tag(&l, tag_of_call(&l, 0, 0, 0), 1, 0), UINT64_C(1)
+                                                                        << 28);
+    assert_int_equal(whole_tag(&l, tag_of_call(&l, 0, 0, 1), 0, 0), UINT64_C(1)
+                                                                        << 22);
     assert_int_equal(whole_tag(&l, tag_of_call(&l, 0, 0, 0), 0, 1), 1);
     assert_int_equal(
         whole_tag(&l, tag_of_call(&l, 0x1fff, 0x1fff, 0x3f), 0x3ff, 0x3fffff),
@@ -507,8 +510,8 @@ static void numbers_beyond_a_field_begin_again(void **state)
                      1 << 8 | 2 << 6 | 1 << 4 | 3 << 2 | 2);
 }
 
-static void the_executor_sends_as_itself_and_receives_from_its_peer(
-    void **state)
+static void
+the_executor_sends_as_itself_and_receives_from_its_peer(void **state)
 {
     const struct rcx_tag_layout l = RCX_TAG_LAYOUT;
     const uint64_t base = tag_of_call(&l, 1, 7, 3);
@@ -532,8 +535,7 @@ int main(void)
         cmocka_unit_test(a_failing_op_is_told_to_all_who_depend_on_it),
         cmocka_unit_test(a_failed_execution_starts_anew_without_its_error),
         cmocka_unit_test(a_message_of_another_length_is_a_mismatch),
-        cmocka_unit_test(
-            sends_are_issued_before_receives_and_both_before_work),
+        cmocka_unit_test(sends_are_issued_before_receives_and_both_before_work),
         cmocka_unit_test(a_message_that_becomes_ready_overtakes_waiting_work),
         cmocka_unit_test(messages_done_at_once_need_no_progress),
         cmocka_unit_test(

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "context.h"
+#include "core/base/random.h"
 #include "core/run/failure.h"
 
 enum { MOST_RANKS = 9, MOST_COUNT = 60, OPS = 3, PATIENCE = 60, QUIET = 4 };
@@ -35,11 +36,11 @@ struct trial {
     struct job job;
     enum fault fault;
     int victim;
-    uint64_t moment;  /* in turns, or messages, or allocations */
+    uint64_t moment; /* in turns, or messages, or allocations */
     uint64_t turns;
     bool stopped;
     enum rcx_coll coll;
-    size_t count;     /* of the vector */
+    size_t count; /* of the vector */
     int root;
     int64_t in[MOST_RANKS][MOST_COUNT];
     int64_t out[MOST_RANKS][OPS][MOST_COUNT];
@@ -51,11 +52,7 @@ static unsigned trials = 10000, first_trial;
 
 static uint64_t draw(struct trial *t)
 {
-    uint64_t z = t->random += UINT64_C(0x9E3779B97F4A7C15);
-
-    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
-    return z ^ z >> 31;
+    return rcx_random(&t->random);
 }
 
 static void ignore(rcx_log_level_t level, const char *text, void *arg)
@@ -99,18 +96,20 @@ static void open_trial(struct trial *t, unsigned number)
     job_force(&t->job, algo, draw(t) % 2 ? SIZE_MAX : 8 * (size_t)size);
     for (int r = 0; r < size; r++) {
         t->job.contexts[r]->log.fn = ignore;
-        t->job.contexts[r]->config.check =
-            t->fault == FAULT_MISMATCH ? RCX_CHECK_FULL
-                                       : (enum rcx_check)(number % 3);
-        assert_ok(rcx_comm_set_timeout(rcx_world(t->job.contexts[r]),
-                                       DEADLINE_NS));
+        t->job.contexts[r]->config.check = t->fault == FAULT_MISMATCH
+                                               ? RCX_CHECK_FULL
+                                               : (enum rcx_check)(number % 3);
+        assert_ok(
+            rcx_comm_set_timeout(rcx_world(t->job.contexts[r]), DEADLINE_NS));
         for (size_t i = 0; i < t->count; i++)
             t->in[r][i] = (int64_t)((uint64_t)(r + 1) * 1000 + i);
     }
     if (t->fault == FAULT_SLOW || t->fault == FAULT_TRANSPORT) {
-        const struct rcx_sim_fault fault = {
-            .rank = t->victim, .fails = t->fault == FAULT_TRANSPORT,
-            .after = t->moment, .delays = 1000};
+        const struct rcx_sim_fault fault = {.rank = t->victim,
+                                            .fails =
+                                                t->fault == FAULT_TRANSPORT,
+                                            .after = t->moment,
+                                            .delays = 1000};
 
         rcx_sim_set_fault(t->job.sim, &fault);
     }
@@ -142,11 +141,10 @@ static void start_rank(struct trial *t, int r)
     if (is_victim && t->fault == FAULT_MEMORY)
         t->job.contexts[r]->heap.budget = t->moment;
     for (int op = 0; op < OPS && t->refused[r] == RCX_OK; op++) {
-        const bool differs =
-            is_victim && t->fault == FAULT_MISMATCH && op == 1;
+        const bool differs = is_victim && t->fault == FAULT_MISMATCH && op == 1;
 
-        t->refused[r] = start_one(t, r, op, differs ? t->count - odd
-                                                    : t->count);
+        t->refused[r] =
+            start_one(t, r, op, differs ? t->count - odd : t->count);
     }
 }
 
@@ -322,8 +320,8 @@ static bool was_hit(const struct trial *t)
 static bool lose_a_message(struct trial *t, const struct rcx_algo *algo,
                            int victim, uint64_t after)
 {
-    const struct rcx_sim_fault fault = {.rank = victim, .fails = true,
-                                        .after = after};
+    const struct rcx_sim_fault fault = {
+        .rank = victim, .fails = true, .after = after};
     bool hit;
 
     memset(t, 0, sizeof *t);
@@ -352,8 +350,8 @@ static bool lose_a_message(struct trial *t, const struct rcx_algo *algo,
     return hit;
 }
 
-static void a_message_that_is_lost_fails_all_ranks_without_a_deadline(
-    void **state)
+static void
+a_message_that_is_lost_fails_all_ranks_without_a_deadline(void **state)
 {
     static struct trial t;
 

@@ -26,9 +26,13 @@ static char *print_all(enum rcx_coll coll, const char *name, int size, int root,
     rcx_log_init(&log);
     rcx_builder_init(&b, &heap, &log);
     for (int rank = 0; rank < size; rank++) {
-        const struct rcx_shape s = {.coll = coll, .rank = rank, .size = size,
-                                    .root = root, .count = count,
-                                    .elem_bytes = 4, .commutative = true};
+        const struct rcx_shape s = {.coll = coll,
+                                    .rank = rank,
+                                    .size = size,
+                                    .root = root,
+                                    .count = count,
+                                    .elem_bytes = 4,
+                                    .commutative = true};
         struct rcx_plan *plan = NULL;
 
         rcx_builder_begin(&b, &s);

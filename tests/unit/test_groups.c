@@ -14,7 +14,7 @@ enum { MAKERS = 3, ROUNDS = TIMES(60, 10) };
 struct making {
     rcx_comm_t *world;
     int rank, size;
-    int tags; /* 1: the threads share one; else each has its own */
+    int tags;    /* 1: the threads share one; else each has its own */
     bool nested; /* the group of thread i lacks the last i ranks */
     rcx_status_t (*statuses)[ROUNDS][MEMBERS_MOST];
 };
@@ -57,8 +57,8 @@ static void need_21_equal_groups_are_made_at_once_under_one_tag(void **state)
 
         crew_job(size, RCX_THREAD_MULTIPLE, size == 3, make_at_once, &m);
         for (int i = 0; i < MAKERS * ROUNDS * size; i++)
-            assert_ok(made[i % MAKERS][i / MAKERS % ROUNDS]
-                          [i / MAKERS / ROUNDS]);
+            assert_ok(
+                made[i % MAKERS][i / MAKERS % ROUNDS][i / MAKERS / ROUNDS]);
     }
 }
 
@@ -85,21 +85,20 @@ static void make_pairs_at_once(struct job *job, int rank, void *arg)
     crew_run(job->size - 1, make_pairs, &m);
 }
 
-static void need_21_groups_that_share_one_rank_are_made_at_once_under_one_tag(
-    void **state)
+static void
+need_21_groups_that_share_one_rank_are_made_at_once_under_one_tag(void **state)
 {
     (void)state;
     for (int size = 3; size <= 4; size++)
         crew_job(size, RCX_THREAD_MULTIPLE, false, make_pairs_at_once, NULL);
 }
 
-static void need_21_groups_are_made_at_once_under_tags_of_their_own(
-    void **state)
+static void
+need_21_groups_are_made_at_once_under_tags_of_their_own(void **state)
 {
     (void)state;
     for (int nested = 0; nested <= 1; nested++) {
-        struct making m = {.tags = MAKERS, .nested = nested,
-                           .statuses = made};
+        struct making m = {.tags = MAKERS, .nested = nested, .statuses = made};
 
         crew_job(4, RCX_THREAD_MULTIPLE, nested, make_at_once, &m);
         for (int i = 0; i < MAKERS; i++)
@@ -111,8 +110,8 @@ static void need_21_groups_are_made_at_once_under_tags_of_their_own(
 
 /* Each is made on all of its members, or told to be busy on all of them; or
  * its tag has been spoilt by one that was. */
-static void need_21_groups_that_share_tag_and_members_are_all_or_busy(
-    void **state)
+static void
+need_21_groups_that_share_tag_and_members_are_all_or_busy(void **state)
 {
     struct making m = {.tags = 1, .nested = true, .statuses = made};
 
@@ -136,8 +135,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(
             need_21_groups_that_share_one_rank_are_made_at_once_under_one_tag),
-        cmocka_unit_test(
-            need_21_equal_groups_are_made_at_once_under_one_tag),
+        cmocka_unit_test(need_21_equal_groups_are_made_at_once_under_one_tag),
         cmocka_unit_test(
             need_21_groups_are_made_at_once_under_tags_of_their_own),
         cmocka_unit_test(

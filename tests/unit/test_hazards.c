@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/random.h"
 #include "core/sched/algo.h"
 
 enum { WINDOW = 1024, MOST_STEPS = 60 };
@@ -81,16 +82,24 @@ static void check_edges(uint32_t window, const int expected[])
 #define EDGES(...) ((const int[]){__VA_ARGS__, -1})
 #define NO_EDGES ((const int[]){-1})
 
-static const struct rcx_shape apart = {
-    .coll = RCX_COLL_ALLREDUCE, .rank = 1, .size = 4, .count = 100,
-    .elem_bytes = 4};
-static const struct rcx_shape in_place = {
-    .coll = RCX_COLL_ALLREDUCE, .rank = 1, .size = 4, .count = 100,
-    .elem_bytes = 4, .alias = RCX_ALIAS_SAME};
+static const struct rcx_shape apart = {.coll = RCX_COLL_ALLREDUCE,
+                                       .rank = 1,
+                                       .size = 4,
+                                       .count = 100,
+                                       .elem_bytes = 4};
+static const struct rcx_shape in_place = {.coll = RCX_COLL_ALLREDUCE,
+                                          .rank = 1,
+                                          .size = 4,
+                                          .count = 100,
+                                          .elem_bytes = 4,
+                                          .alias = RCX_ALIAS_SAME};
 /* rank 1's block is 25..49 */
-static const struct rcx_shape own_block = {
-    .coll = RCX_COLL_REDUCE_SCATTER, .rank = 1, .size = 4, .count = 100,
-    .elem_bytes = 4, .alias = RCX_ALIAS_BLOCK};
+static const struct rcx_shape own_block = {.coll = RCX_COLL_REDUCE_SCATTER,
+                                           .rank = 1,
+                                           .size = 4,
+                                           .count = 100,
+                                           .elem_bytes = 4,
+                                           .alias = RCX_ALIAS_BLOCK};
 
 static void a_read_waits_for_the_write_before_it(void **state)
 {
@@ -155,9 +164,9 @@ static void a_partial_overlap_is_enough(void **state)
     (void)state;
     begin(&apart);
     rcx_step_recv(&builder, 0, tmp(0, 10));
-    rcx_step_send(&builder, 2, tmp(9, 10));   /* the last element */
-    rcx_step_recv(&builder, 0, tmp(18, 1));   /* in the middle of a read */
-    rcx_step_recv(&builder, 0, tmp(0, 30));   /* around all */
+    rcx_step_send(&builder, 2, tmp(9, 10)); /* the last element */
+    rcx_step_recv(&builder, 0, tmp(18, 1)); /* in the middle of a read */
+    rcx_step_recv(&builder, 0, tmp(0, 30)); /* around all */
     check_edges(WINDOW, EDGES(0, 1, 1, 2, 0, 3, 1, 3, 2, 3));
 }
 
@@ -226,11 +235,7 @@ static uint64_t random_state;
 
 static size_t draw(size_t n)
 {
-    uint64_t z = random_state += UINT64_C(0x9E3779B97F4A7C15);
-
-    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
-    return (size_t)((z ^ z >> 31) % n);
+    return (size_t)(rcx_random(&random_state) % n);
 }
 
 /* A step as memory sees it: one line of addresses, what it reads and writes. */
@@ -371,10 +376,13 @@ static void random_schedules_keep_every_conflict_and_nothing_else(void **state)
 
         random_state = (uint64_t)run;
         /* own block 4..7 of 12; reduce_scatter so that OUT is 4 long */
-        const struct rcx_shape s = {
-            .coll = RCX_COLL_REDUCE_SCATTER, .rank = 1, .size = 3, .count = 12,
-            .displs = displs, .elem_bytes = 4,
-            .alias = (enum rcx_alias)draw(3)};
+        const struct rcx_shape s = {.coll = RCX_COLL_REDUCE_SCATTER,
+                                    .rank = 1,
+                                    .size = 3,
+                                    .count = 12,
+                                    .displs = displs,
+                                    .elem_bytes = 4,
+                                    .alias = (enum rcx_alias)draw(3)};
         const int steps = 1 + (int)draw(MOST_STEPS);
         const int window = 1 << draw(4);
 

@@ -87,10 +87,9 @@ static void check(const struct vectors *v, enum rcx_isa isa, const char *dst,
         print_bytes("right    ", v->right + at, v->bytes);
         print_bytes("expected ", v->result + at, v->bytes);
         print_bytes("got      ", got, v->bytes);
-        fail_msg("%s of %s, %s, element %zu of %zu",
-                 rcx_op_predefined(v->op)->name,
-                 rcx_type_predefined(v->type)->name, rcx_isa_name(isa), i,
-                 count);
+        fail_msg(
+            "%s of %s, %s, element %zu of %zu", rcx_op_predefined(v->op)->name,
+            rcx_type_predefined(v->type)->name, rcx_isa_name(isa), i, count);
     }
 }
 
@@ -123,15 +122,20 @@ static void visit_kernels(visit_fn_t visit)
  * (in MPI for accumulate alone) in reductions.
  */
 static const char *const legal[RCX_OP_END] = {
-    [RCX_MAX] = "if",    [RCX_MIN] = "if",    [RCX_SUM] = "ifc",
-    [RCX_PROD] = "ifc",  [RCX_LAND] = "il",   [RCX_BAND] = "ibl",
-    [RCX_LOR] = "il",    [RCX_BOR] = "ibl",   [RCX_LXOR] = "il",
-    [RCX_BXOR] = "ibl",  [RCX_MAXLOC] = "p",  [RCX_MINLOC] = "p",
+    [RCX_MAX] = "if",         [RCX_MIN] = "if",       [RCX_SUM] = "ifc",
+    [RCX_PROD] = "ifc",       [RCX_LAND] = "il",      [RCX_BAND] = "ibl",
+    [RCX_LOR] = "il",         [RCX_BOR] = "ibl",      [RCX_LXOR] = "il",
+    [RCX_BXOR] = "ibl",       [RCX_MAXLOC] = "p",     [RCX_MINLOC] = "p",
     [RCX_REPLACE] = "ifclbp", [RCX_NO_OP] = "ifclbp", [RCX_AVG] = "fc",
 };
 
 /* By number of type, 1 to 34. */
-static const char families[] = " iiiiiiii" "fffff" "ccc" "l" "b" "pppppp"
+static const char families[] = " iiiiiiii"
+                               "fffff"
+                               "ccc"
+                               "l"
+                               "b"
+                               "pppppp"
                                "iiiiiiiiii";
 
 static void kernels_exist_for_the_legal_pairs_and_no_others(void **state)
@@ -416,8 +420,13 @@ static void conversions_are_right_for_every_bit_pattern(void **state)
 
 static void compare_half(rcx_op_t op, rcx_datatype_t type, uint16_t constant)
 {
-    struct vectors v = {op,  type, 2, 0x10000, allocate(0x20000),
-                        allocate(0x20000), allocate(0x20000)};
+    struct vectors v = {op,
+                        type,
+                        2,
+                        0x10000,
+                        allocate(0x20000),
+                        allocate(0x20000),
+                        allocate(0x20000)};
     char *dst = allocate(0x20000);
 
     for (uint32_t bits = 0; bits < 0x10000; bits++) {

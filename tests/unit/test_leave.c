@@ -41,9 +41,11 @@ static void keep(rcx_log_level_t level, const char *text, void *arg)
 static void open_job(struct job *job, int size, bool threaded,
                      int64_t timeout_ns, struct rank ranks[MOST])
 {
-    const rcx_params_t params = {
-        .field_mask = RCX_PARAM_LOG | RCX_PARAM_TIMEOUT, .log = keep,
-        .log_arg = ranks, .timeout_ns = timeout_ns};
+    const rcx_params_t params = {.field_mask =
+                                     RCX_PARAM_LOG | RCX_PARAM_TIMEOUT,
+                                 .log = keep,
+                                 .log_arg = ranks,
+                                 .timeout_ns = timeout_ns};
     const struct job_options options = {
         .params = &params, .threaded = threaded, .seed = (uint64_t)size};
 
@@ -97,8 +99,9 @@ static void call_alone(struct job *job, int rank, void *arg)
 
     if (rank == 0) {
         require_ok(rcx_comm_set_timeout(world, DEADLINE_NS));
-        require_status(rcx_allreduce(RCX_IN_PLACE, &x, 1, RCX_INT, RCX_SUM,
-                                     world), RCX_ERR_TIMEOUT);
+        require_status(
+            rcx_allreduce(RCX_IN_PLACE, &x, 1, RCX_INT, RCX_SUM, world),
+            RCX_ERR_TIMEOUT);
     }
     leave(job, rank, arg);
 }
@@ -140,7 +143,8 @@ static void fail_after_two_meetings(struct job *job, int rank, void *arg)
         return;
     }
     meet_by_hand(job, 2);
-    rcx_comm_fail(job->contexts[1]->internal, RCX_ERR_TIMEOUT, nobody, 1, "bad");
+    rcx_comm_fail(job->contexts[1]->internal, RCX_ERR_TIMEOUT, nobody, 1,
+                  "bad");
 }
 
 static void close_other(struct job *job)
@@ -218,7 +222,8 @@ static rcx_status_t no_barrier(struct rcx_boot *boot, bool (*go_on)(void *arg),
 static rcx_request_t *come_to_a_meeting(struct rcx_context *context)
 {
     const struct rcx_call barrier = {.coll = RCX_COLL_BARRIER,
-                                     .type = RCX_BYTE, .op = RCX_BOR,
+                                     .type = RCX_BYTE,
+                                     .op = RCX_BOR,
                                      .internal = true};
     struct rcx_program *entry;
     rcx_request_t *request;
@@ -318,7 +323,8 @@ static rcx_status_t heard_by_2(bool looks_for_dead)
 {
     struct rcx_note_body body = {.kind = RCX_NOTE_FAILED,
                                  .status = RCX_ERR_TIMEOUT,
-                                 .rank_count = 1, .ranks = {1}};
+                                 .rank_count = 1,
+                                 .ranks = {1}};
     struct rank ranks[MOST];
     rcx_error_info_t info;
     struct job job;
@@ -375,7 +381,8 @@ static bool give_up(void *arg)
 static void a_host_s_barrier_may_be_polled(void **state)
 {
     int calls = 0, progress = 0;
-    const rcx_bootstrap_t host = {.size = 2, .allgather = no_allgather,
+    const rcx_bootstrap_t host = {.size = 2,
+                                  .allgather = no_allgather,
                                   .barrier = third_time_barrier,
                                   .arg = &calls};
     struct side side;
@@ -383,8 +390,8 @@ static void a_host_s_barrier_may_be_polled(void **state)
     (void)state;
     side_init(&side, &host);
     assert_int_equal(RCX_OK, rcx_boot_callback.open(&side.args, &side.boot));
-    assert_int_equal(RCX_OK, side.boot->ops->barrier(side.boot, count_calls,
-                                                     &progress));
+    assert_int_equal(
+        RCX_OK, side.boot->ops->barrier(side.boot, count_calls, &progress));
     assert_int_equal(3, calls);
     assert_int_equal(2, progress);
     calls = progress = 0;

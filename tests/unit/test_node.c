@@ -13,9 +13,14 @@
 
 enum { RANKS = 4 };
 
-static const struct rcx_card usual = {
-    .boot_id = "f00d", .user_ns = 11, .pid_ns = 12, .uid = 1000, .gid = 100,
-    .is_dumpable = 1, .reads_memory = 1, .shm_bytes = 64 << 20};
+static const struct rcx_card usual = {.boot_id = "f00d",
+                                      .user_ns = 11,
+                                      .pid_ns = 12,
+                                      .uid = 1000,
+                                      .gid = 100,
+                                      .is_dumpable = 1,
+                                      .reads_memory = 1,
+                                      .shm_bytes = 64 << 20};
 
 /* Four ranks with the usual cards; a test changes some of them. */
 struct fixture {

@@ -59,11 +59,11 @@ static rcx_status_t use_all(rcx_context_t *context)
     if (status == RCX_OK)
         status = rcx_reduce(in, out, 100, type, op, 0, comm);
     if (status == RCX_OK)
-        status = rcx_reduce_scatter(in, out, &hundred, RCX_INT64, RCX_SUM,
-                                    comm);
+        status =
+            rcx_reduce_scatter(in, out, &hundred, RCX_INT64, RCX_SUM, comm);
     if (status == RCX_OK)
-        status = rcx_reduce_scatter_block(in, out, 99, RCX_INT64, RCX_MAX,
-                                          comm);
+        status =
+            rcx_reduce_scatter_block(in, out, 99, RCX_INT64, RCX_MAX, comm);
     if (status == RCX_OK)
         status = rcx_allreduce_init(in, out, 98, type, op, comm, &request);
     if (status != RCX_OK)
@@ -82,9 +82,9 @@ static void a_single_process_survives_every_lack_of_memory(void **state)
 
     (void)state;
     for (; status != RCX_OK && budget < MOST; budget++) {
-        const struct rcx_boot_source source = {
-            .open = open_single, .heap_budget = budget,
-            .layout = RCX_TAG_LAYOUT};
+        const struct rcx_boot_source source = {.open = open_single,
+                                               .heap_budget = budget,
+                                               .layout = RCX_TAG_LAYOUT};
         rcx_context_t *context = NULL;
 
         status = rcx_context_create(&quiet, &source, &context);
@@ -113,8 +113,8 @@ static void a_call_that_found_no_memory_may_be_made_again(void **state)
     assert_ok(rcx_init(&quiet, &context));
     for (uint64_t budget = 0; status != RCX_OK && budget < MOST; budget++) {
         context->heap.budget = budget;
-        status = rcx_allreduce(in, out, 100, RCX_INT64, RCX_SUM,
-                               rcx_world(context));
+        status =
+            rcx_allreduce(in, out, 100, RCX_INT64, RCX_SUM, rcx_world(context));
         if (status != RCX_OK)
             assert_status(status, RCX_ERR_NOMEM);
     }
@@ -183,9 +183,11 @@ static void what_is_made_runs_without_more_memory(void **state)
     (void)state;
     for (int coll = 0; coll < COLLECTIVES; coll++) {
         for (size_t m = 0; m < sizeof methods / sizeof *methods; m++) {
-            const struct call call = {
-                .coll = (enum collective)coll, .root = 1, .count = 101,
-                .recvcounts = recvcounts, .kind = &sums};
+            const struct call call = {.coll = (enum collective)coll,
+                                      .root = 1,
+                                      .count = 101,
+                                      .recvcounts = recvcounts,
+                                      .kind = &sums};
             uint64_t budget = 0;
             bool made = false;
 
@@ -219,9 +221,12 @@ static void a_rank_that_cannot_be_created_leaves_nothing(void **state)
     for (; !context && budget < MOST; budget++) {
         struct rcx_inproc *inproc = rcx_inproc_create(&heap, 2);
         struct rcx_sim *sim = rcx_sim_create(&heap, 2, 1);
-        const struct rcx_boot_source source = {
-            .open = open_rank, .arg = inproc, .heap_budget = budget,
-            .layout = RCX_TAG_LAYOUT, .transport = rcx_sim_port(sim, 0)};
+        const struct rcx_boot_source source = {.open = open_rank,
+                                               .arg = inproc,
+                                               .heap_budget = budget,
+                                               .layout = RCX_TAG_LAYOUT,
+                                               .transport =
+                                                   rcx_sim_port(sim, 0)};
         const rcx_status_t status =
             rcx_context_create(&quiet, &source, &context);
 

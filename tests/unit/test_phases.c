@@ -53,8 +53,12 @@ static struct rcx_span tmp(size_t offset, size_t count)
 /* Rank 5 of 8, twenty elements. */
 static struct rcx_shape outer(enum rcx_alias alias)
 {
-    return (struct rcx_shape){.coll = RCX_COLL_ALLREDUCE, .rank = 5, .size = 8,
-                              .count = 20, .elem_bytes = 4, .alias = alias,
+    return (struct rcx_shape){.coll = RCX_COLL_ALLREDUCE,
+                              .rank = 5,
+                              .size = 8,
+                              .count = 20,
+                              .elem_bytes = 4,
+                              .alias = alias,
                               .commutative = true};
 }
 
@@ -98,9 +102,13 @@ static struct rcx_cost price(const struct rcx_shape *s)
 static const struct rcx_param params[] = {
     {.name = "parts", .usual = 7, .candidate = any_number}, {0}};
 
-static const struct rcx_algo allreduce = {
-    .name = "probe", .coll = RCX_COLL_ALLREDUCE, .params = params,
-    .needs = "an even count", .fits = even_only, .cost = price, .build = look};
+static const struct rcx_algo allreduce = {.name = "probe",
+                                          .coll = RCX_COLL_ALLREDUCE,
+                                          .params = params,
+                                          .needs = "an even count",
+                                          .fits = even_only,
+                                          .cost = price,
+                                          .build = look};
 static const struct rcx_algo reduce = {
     .name = "probe", .coll = RCX_COLL_REDUCE, .build = look};
 static const struct rcx_algo scatter = {
@@ -325,17 +333,17 @@ static void phases_nest(void **state)
 
 /* ---- What is refused ----------------------------------------------------- */
 
-#define assert_misuse(phase, g, from, to, status, ...) \
-    do { \
-        const struct rcx_shape s_ = outer(RCX_ALIAS_SAME); \
-        struct rcx_plan *plan_ = NULL; \
-        builds = 0; \
-        rcx_builder_begin(&builder, &s_); \
-        assert_refused(&said, \
-                       (rcx_sched_within(&builder, phase, g, from, to), \
-                        rcx_sched_finish(&builder, WINDOW, &plan_)), \
-                       status, __VA_ARGS__); \
-        assert_int_equal(builds, 0); \
+#define assert_misuse(phase, g, from, to, status, ...)                         \
+    do {                                                                       \
+        const struct rcx_shape s_ = outer(RCX_ALIAS_SAME);                     \
+        struct rcx_plan *plan_ = NULL;                                         \
+        builds = 0;                                                            \
+        rcx_builder_begin(&builder, &s_);                                      \
+        assert_refused(&said,                                                  \
+                       (rcx_sched_within(&builder, phase, g, from, to),        \
+                        rcx_sched_finish(&builder, WINDOW, &plan_)),           \
+                       status, __VA_ARGS__);                                   \
+        assert_int_equal(builds, 0);                                           \
     } while (0)
 
 static void spans_that_overlap_in_part_are_refused(void **state)
@@ -350,8 +358,7 @@ static void spans_that_overlap_in_part_are_refused(void **state)
     assert_misuse(&all, &g, in(3, 6), out(0, 6), RCX_ERR_INTERNAL, "overlaps");
     assert_misuse(&all, &g, in(3, 6), out(8, 6), RCX_ERR_INTERNAL, "overlaps");
     assert_misuse(&all, &g, out(3, 6), in(8, 6), RCX_ERR_INTERNAL, "overlaps");
-    assert_misuse(&all, &g, tmp(3, 6), tmp(4, 6), RCX_ERR_INTERNAL,
-                  "overlaps");
+    assert_misuse(&all, &g, tmp(3, 6), tmp(4, 6), RCX_ERR_INTERNAL, "overlaps");
     assert_misuse(&block, &g, in(3, 6), out(4, 2), RCX_ERR_INTERNAL,
                   "overlaps");
     assert_misuse(&block, &g, in(3, 6), out(7, 2), RCX_ERR_INTERNAL,
@@ -396,10 +403,10 @@ static void an_algorithm_that_does_not_fit_is_refused(void **state)
 }
 
 /* The steps of verbs on these spans. */
-#define assert_wrong_step(g, from, to, word) \
-    do { \
-        const struct rcx_phase phase_ = rcx_phase_of(&verbs); \
-        assert_misuse(&phase_, g, from, to, RCX_ERR_INTERNAL, word); \
+#define assert_wrong_step(g, from, to, word)                                   \
+    do {                                                                       \
+        const struct rcx_phase phase_ = rcx_phase_of(&verbs);                  \
+        assert_misuse(&phase_, g, from, to, RCX_ERR_INTERNAL, word);           \
     } while (0)
 
 static void steps_are_checked_outside_too(void **state)

@@ -14,13 +14,13 @@
 
 static unsigned long heap_calls;
 
-#define WRAP(result, name, parameters, arguments) \
-    result __real_##name parameters; \
-    result __wrap_##name parameters; \
-    result __wrap_##name parameters \
-    { \
-        heap_calls++; \
-        return __real_##name arguments; \
+#define WRAP(result, name, parameters, arguments)                              \
+    result __real_##name parameters;                                           \
+    result __wrap_##name parameters;                                           \
+    result __wrap_##name parameters                                            \
+    {                                                                          \
+        heap_calls++;                                                          \
+        return __real_##name arguments;                                        \
     }
 
 WRAP(void *, malloc, (size_t bytes), (bytes))
@@ -99,11 +99,11 @@ static void all_that_makes_a_shape_is_told_apart(void **state)
 
     (void)state;
     open_single(NULL);
-#define assert_new(call) \
-    do { \
-        for (int i = 0; i < 2; i++) \
-            assert_ok(call); \
-        assert_int_equal(comm->cache.misses, ++misses); \
+#define assert_new(call)                                                       \
+    do {                                                                       \
+        for (int i = 0; i < 2; i++)                                            \
+            assert_ok(call);                                                   \
+        assert_int_equal(comm->cache.misses, ++misses);                        \
     } while (0)
     assert_new(rcx_allreduce(in, out, 8, RCX_INT64, RCX_SUM, comm));
     assert_new(rcx_allreduce(in, out, 9, RCX_INT64, RCX_SUM, comm));
@@ -120,8 +120,8 @@ static void all_that_makes_a_shape_is_told_apart(void **state)
 }
 
 /* The last call's plan is looked at before all others, in a shorter way. */
-static void what_differs_from_the_last_call_in_one_thing_is_told_apart(
-    void **state)
+static void
+what_differs_from_the_last_call_in_one_thing_is_told_apart(void **state)
 {
     (void)state;
     open_single(NULL);
@@ -147,8 +147,8 @@ static uint64_t misses_of(struct job *job)
 static void recvcounts_and_roots_are_told_apart(void **state)
 {
     static const size_t first[] = {3, 3, 0}, second[] = {3, 0, 3};
-    struct call call = {.coll = REDUCE_SCATTER, .recvcounts = first,
-                        .kind = &sums};
+    struct call call = {
+        .coll = REDUCE_SCATTER, .recvcounts = first, .kind = &sums};
     struct job job;
 
     (void)state;
@@ -374,8 +374,8 @@ static void sum_by_user_op(struct job *job)
     rcx_op_t ops[MOST_RANKS];
 
     for (int i = 0; i < job->size; i++) {
-        assert_ok(rcx_op_create(job->contexts[i], add_int64,
-                                RCX_OP_COMMUTATIVE, NULL, &ops[i]));
+        assert_ok(rcx_op_create(job->contexts[i], add_int64, RCX_OP_COMMUTATIVE,
+                                NULL, &ops[i]));
         assert_ok(rcx_iallreduce(&one, &sums[i], 1, RCX_INT64, ops[i],
                                  world_of(job, i), &requests[i]));
     }

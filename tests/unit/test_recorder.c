@@ -42,11 +42,14 @@ static int close_recorder(void **state)
 /* Begin an operation as the caller would; its number. */
 static uint64_t begin(uint64_t sequence)
 {
-    const struct rcx_record like = {
-        .sequence = sequence, .count = 10 * sequence,
-        .algo = rcx_algo_table[0], .type = RCX_INT32, .op = RCX_SUM,
-        .coll = RCX_COLL_ALLREDUCE, .state = RCX_RECORD_STARTED,
-        .status = RCX_IN_PROGRESS};
+    const struct rcx_record like = {.sequence = sequence,
+                                    .count = 10 * sequence,
+                                    .algo = rcx_algo_table[0],
+                                    .type = RCX_INT32,
+                                    .op = RCX_SUM,
+                                    .coll = RCX_COLL_ALLREDUCE,
+                                    .state = RCX_RECORD_STARTED,
+                                    .status = RCX_IN_PROGRESS};
 
     return rcx_recorder_begin(&recorder, &like, like.sequence, rcx_ticks());
 }
@@ -121,8 +124,7 @@ static void the_last_operations_are_kept(void **state)
         const struct rcx_record *r = rcx_recorder_at(&recorder, i);
 
         assert_int_equal(r->sequence, i + 100);
-        assert_int_equal(r->state,
-                         i % 5 ? RCX_RECORD_DONE : RCX_RECORD_FAILED);
+        assert_int_equal(r->state, i % 5 ? RCX_RECORD_DONE : RCX_RECORD_FAILED);
         assert_int_equal(r->status, i % 5 ? RCX_OK : RCX_ERR_TIMEOUT);
         assert_true(r->begin >= recorder.born.ticks);
         assert_true(r->end >= r->begin);
@@ -244,8 +246,8 @@ static void memory_that_is_not_used_stays_away(void **state)
     for (int i = 0; i < LIVE; i++) {
         rcx_recorder_init(&recorders[i], &heap);
         rcx_recorder_end(&recorders[i],
-                         rcx_recorder_begin(&recorders[i], &like, 0, 1),
-                         RCX_OK, 2);
+                         rcx_recorder_begin(&recorders[i], &like, 0, 1), RCX_OK,
+                         2);
     }
     print_message("# %.1f KB each\n",
                   (double)(resident_bytes() - before) / LIVE / 1024);
@@ -267,8 +269,8 @@ static bool no_comm(void *arg, struct rcx_dump_comm *comm_p)
 
 static void check_reason(const char *reason, const char *expected)
 {
-    const struct rcx_dump_head head = {.size = 1, .reason = reason,
-                                       .next = no_comm};
+    const struct rcx_dump_head head = {
+        .size = 1, .reason = reason, .next = no_comm};
     char *text, *found;
     size_t bytes;
     FILE *file = open_memstream(&text, &bytes);
@@ -364,8 +366,8 @@ static bool look(void *arg, struct rcx_dump_comm *comm_p)
 static void a_dump_replaces_what_was_there_when_it_is_whole(void **state)
 {
     char meanwhile[100], after[1000];
-    const struct rcx_dump_head head = {.size = 1, .next = look,
-                                       .arg = meanwhile};
+    const struct rcx_dump_head head = {
+        .size = 1, .next = look, .arg = meanwhile};
     FILE *file = fopen(path, "we");
 
     (void)state;
@@ -441,9 +443,9 @@ static void a_path_that_cannot_be_written_is_refused(void **state)
                    RCX_ERR_ARG, "path=xxx");
 }
 
-#define recorder_test(name) \
+#define recorder_test(name)                                                    \
     cmocka_unit_test_setup_teardown(name, open_recorder, close_recorder)
-#define file_test(name) \
+#define file_test(name)                                                        \
     cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
 
 int main(void)

@@ -18,8 +18,8 @@ static int32_t in[4] = {1, 2, 3, 4}, out[4];
 
 static int set_up(void **state)
 {
-    static const rcx_params_t params = {.field_mask = RCX_PARAM_LOG,
-                                        .log = capture_line, .log_arg = &said};
+    static const rcx_params_t params = {
+        .field_mask = RCX_PARAM_LOG, .log = capture_line, .log_arg = &said};
 
     (void)state;
     assert_ok(rcx_init(&params, &context));
@@ -47,8 +47,8 @@ static rcx_op_t create_op(intptr_t arg)
 {
     rcx_op_t op = 0;
 
-    assert_ok(rcx_op_create(context, constant, RCX_OP_COMMUTATIVE,
-                            (void *)arg, &op));
+    assert_ok(
+        rcx_op_create(context, constant, RCX_OP_COMMUTATIVE, (void *)arg, &op));
     return op;
 }
 
@@ -98,8 +98,9 @@ static void a_freed_handle_is_not_its_successor(void **state)
     assert_int_equal(op, 0);
     next = create_op(6);
     assert_int_not_equal(next, stale);
-    assert_refused(&said, rcx_reduce_local(context, out, in, in, 1, RCX_INT32,
-                                           stale), RCX_ERR_ARG, "op=");
+    assert_refused(&said,
+                   rcx_reduce_local(context, out, in, in, 1, RCX_INT32, stale),
+                   RCX_ERR_ARG, "op=");
     assert_refused(&said, rcx_op_free(context, &stale), RCX_ERR_ARG, "op=");
     assert_ok(rcx_reduce_local(context, out, in, in, 1, RCX_INT32, next));
     assert_int_equal(out[0], 6);
@@ -139,8 +140,8 @@ static void a_handle_that_comes_again_means_the_new_op(void **state)
 {
     struct rcx_program *entry;
     rcx_op_t first = create_op(1), op = first;
-    const struct rcx_call call = {.coll = RCX_COLL_ALLREDUCE, .type = RCX_INT32,
-                                  .op = first, .count = 4};
+    const struct rcx_call call = {
+        .coll = RCX_COLL_ALLREDUCE, .type = RCX_INT32, .op = first, .count = 4};
 
     (void)state;
     assert_ok(rcx_allreduce(in, out, 4, RCX_INT32, op, comm));
@@ -179,8 +180,9 @@ static void what_a_request_uses_goes_with_it(void **state)
         assert_ok(rcx_wait(second));
     }
     /* while nobody gets it any more, though the plans are there */
-    assert_refused(&said, rcx_allreduce_init(in, out, 4, RCX_INT32, stale_op,
-                                             comm, &none), RCX_ERR_ARG, "op=");
+    assert_refused(
+        &said, rcx_allreduce_init(in, out, 4, RCX_INT32, stale_op, comm, &none),
+        RCX_ERR_ARG, "op=");
     assert_refused(&said, rcx_allreduce(in, out, 4, RCX_INT32, stale_op, comm),
                    RCX_ERR_ARG, "op=");
     assert_refused(&said, rcx_allreduce(in, out, 4, stale, RCX_REPLACE, comm),
@@ -214,8 +216,7 @@ static int is_taken(rcx_op_t op, rcx_datatype_t type)
     static char a[64], b[64], c[64];
 
     capture_begin(&said);
-    const rcx_status_t status =
-        rcx_reduce_local(context, c, a, b, 1, type, op);
+    const rcx_status_t status = rcx_reduce_local(context, c, a, b, 1, type, op);
     capture_end(&said);
     return status == RCX_OK;
 }

@@ -16,8 +16,10 @@ static struct call nth(int i, int size)
 {
     return (struct call){.coll = (enum collective)(i % COLLECTIVES),
                          .form = (enum form)(i / 3 % FORMS),
-                         .root = i % size, .count = (size_t)(i * 3 % 17),
-                         .recvcounts = uneven, .kind = &sums};
+                         .root = i % size,
+                         .count = (size_t)(i * 3 % 17),
+                         .recvcounts = uneven,
+                         .kind = &sums};
 }
 
 static struct call legal(int i, int size)
@@ -67,8 +69,8 @@ static void need_24_many_are_waited_for_in_any_order(void **state)
     }
 }
 
-static void numbers_in_tags_may_begin_again_while_many_are_outstanding(
-    void **state)
+static void
+numbers_in_tags_may_begin_again_while_many_are_outstanding(void **state)
 {
     static const struct rcx_tag_layout four = {2, 2, 2, 2, 2};
     static const struct rcx_tag_layout many = {2, 2, 2, 2, 22};
@@ -168,10 +170,10 @@ static void who_finds_a_number_by_itself_is_complete_once(void **state)
     (void)state;
     for (uint64_t seed = 0; seed < 300; seed++) {
         const struct job_options options = {.layout = &layout, .seed = seed};
-        const struct call first = {.coll = ALLREDUCE, .count = 4,
-                                   .kind = &sums};
-        const struct call second = {.coll = ALLREDUCE, .count = 2,
-                                    .kind = &sums};
+        const struct call first = {
+            .coll = ALLREDUCE, .count = 4, .kind = &sums};
+        const struct call second = {
+            .coll = ALLREDUCE, .count = 2, .kind = &sums};
         struct calls c[2];
         struct job job;
         int called[2] = {0};
@@ -202,8 +204,8 @@ static void who_finds_a_number_by_itself_is_complete_once(void **state)
     }
 }
 
-static void a_persistent_request_may_be_started_any_number_of_times(
-    void **state)
+static void
+a_persistent_request_may_be_started_any_number_of_times(void **state)
 {
     struct call call = legal(0, 5);
     struct calls c;
@@ -235,7 +237,8 @@ static void several_persistent_requests_of_one_shape_run_at_once(void **state)
     (void)state;
     open_with(&job, 4, "RCX_ALLREDUCE", "ring:segment=64,window=2", NULL);
     for (int i = 0; i < N; i++) {
-        const struct call call = {.coll = ALLREDUCE, .count = 100,
+        const struct call call = {.coll = ALLREDUCE,
+                                  .count = 100,
                                   .form = (enum form)(i % OWN_BLOCK),
                                   .kind = &sums};
 
@@ -351,8 +354,8 @@ static void a_request_names_its_method_as_the_environment_would(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const struct call call = {.coll = ALLREDUCE, .count = 1000,
-                                  .kind = &sums};
+        const struct call call = {
+            .coll = ALLREDUCE, .count = 1000, .kind = &sums};
         struct calls c;
         struct job job;
 
@@ -378,8 +381,8 @@ static void queue_and_forget(rcx_request_t *request, rcx_status_t status,
     (void)request, (void)arg;
     assert_ok(status);
     for (int i = 0; i < 3; i++) {
-        assert_ok(rcx_request_set_callback(others[i], count_call,
-                                           &calls_of[i]));
+        assert_ok(
+            rcx_request_set_callback(others[i], count_call, &calls_of[i]));
         if (i == 1)
             assert_ok(rcx_request_free(&others[i]));
     }

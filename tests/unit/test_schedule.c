@@ -38,8 +38,11 @@ static int tear_down(void **state)
 /* Rank 1 of 4, ten elements, buffers apart. */
 static struct rcx_shape usual(void)
 {
-    return (struct rcx_shape){.coll = RCX_COLL_ALLREDUCE, .rank = 1, .size = 4,
-                              .count = 10, .elem_bytes = 4,
+    return (struct rcx_shape){.coll = RCX_COLL_ALLREDUCE,
+                              .rank = 1,
+                              .size = 4,
+                              .count = 10,
+                              .elem_bytes = 4,
                               .commutative = true};
 }
 
@@ -69,16 +72,16 @@ static struct rcx_plan *finish(uint32_t window)
 
 /* ---- Misuse ------------------------------------------------------------- */
 
-#define assert_misuse(shape, call, word) \
-    do { \
-        struct rcx_plan *plan_ = (void *)&said; \
-        rcx_builder_begin(&builder, shape); \
-        rcx_span_scratch(&builder, 10); \
-        rcx_step_send(&builder, 2, in(0, 10)); \
-        assert_refused(&said, \
-                       (call, rcx_sched_finish(&builder, WINDOW, &plan_)), \
-                       RCX_ERR_INTERNAL, "allreduce", "step 1", word); \
-        assert_ptr_equal(plan_, &said); \
+#define assert_misuse(shape, call, word)                                       \
+    do {                                                                       \
+        struct rcx_plan *plan_ = (void *)&said;                                \
+        rcx_builder_begin(&builder, shape);                                    \
+        rcx_span_scratch(&builder, 10);                                        \
+        rcx_step_send(&builder, 2, in(0, 10));                                 \
+        assert_refused(&said,                                                  \
+                       (call, rcx_sched_finish(&builder, WINDOW, &plan_)),     \
+                       RCX_ERR_INTERNAL, "allreduce", "step 1", word);         \
+        assert_ptr_equal(plan_, &said);                                        \
     } while (0)
 
 static void a_peer_that_is_no_other_rank_is_refused(void **state)
@@ -152,8 +155,9 @@ static void the_operand_is_never_written_by_its_name(void **state)
         assert_misuse(&s, rcx_step_recv(&builder, 0, in(0, 1)), "operand");
         assert_misuse(&s, rcx_step_copy(&builder, in(0, 1), tmp(0, 1)),
                       "operand");
-        assert_misuse(&s, rcx_step_reduce(&builder, in(0, 1), tmp(0, 1),
-                                          tmp(1, 1)), "operand");
+        assert_misuse(&s,
+                      rcx_step_reduce(&builder, in(0, 1), tmp(0, 1), tmp(1, 1)),
+                      "operand");
     }
 }
 
@@ -174,8 +178,7 @@ static void a_result_that_overlaps_an_operand_is_refused(void **state)
     struct rcx_shape s = usual();
 
     (void)state;
-    assert_misuse(&s, rcx_step_copy(&builder, out(0, 3), out(2, 3)),
-                  "overlap");
+    assert_misuse(&s, rcx_step_copy(&builder, out(0, 3), out(2, 3)), "overlap");
     assert_misuse(&s, rcx_step_reduce(&builder, tmp(1, 3), tmp(0, 3), in(0, 3)),
                   "overlap");
     assert_misuse(&s, rcx_step_reduce(&builder, tmp(1, 3), in(0, 3), tmp(3, 3)),
@@ -370,9 +373,11 @@ static void a_logarithmic_plan_of_a_million_ranks_is_small(void **state)
     (void)state;
     for (int size = (1 << 20) - 1; size <= (1 << 20); size++) {
         for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++) {
-            const struct rcx_shape s = {
-                .coll = RCX_COLL_ALLREDUCE, .size = size, .count = 1000,
-                .rank = ranks[i] % size, .elem_bytes = 4};
+            const struct rcx_shape s = {.coll = RCX_COLL_ALLREDUCE,
+                                        .size = size,
+                                        .count = 1000,
+                                        .rank = ranks[i] % size,
+                                        .elem_bytes = 4};
             struct rcx_plan *plan;
 
             rcx_builder_begin(&builder, &s);

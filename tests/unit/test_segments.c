@@ -25,9 +25,12 @@ static struct rcx_shape scatter(int size, const size_t lengths[],
     displs[0] = 0;
     for (int i = 0; i < size; i++)
         displs[i + 1] = displs[i] + lengths[i];
-    return (struct rcx_shape){.coll = RCX_COLL_REDUCE_SCATTER, .size = size,
-                              .count = displs[size], .displs = displs,
-                              .elem_bytes = 8, .commutative = true};
+    return (struct rcx_shape){.coll = RCX_COLL_REDUCE_SCATTER,
+                              .size = size,
+                              .count = displs[size],
+                              .displs = displs,
+                              .elem_bytes = 8,
+                              .commutative = true};
 }
 
 static void assert_rows(const struct rcx_shape *s, size_t limit,
@@ -65,8 +68,8 @@ static void a_vector_is_cut_with_the_rest_at_its_end(void **state)
 
 static void equal_blocks_are_cut_alike(void **state)
 {
-    struct rcx_shape s = {.coll = RCX_COLL_REDUCE_SCATTER, .size = 4,
-                          .count = 4 * 7};
+    struct rcx_shape s = {
+        .coll = RCX_COLL_REDUCE_SCATTER, .size = 4, .count = 4 * 7};
 
     (void)state;
     assert_rows(&s, 8, (struct rcx_row[]){{0, 2, 3}, {6, 1, 1}}, 2);
@@ -82,10 +85,10 @@ static void blocks_end_within_segments(void **state)
 
     (void)state;
     /* 3 blocks to element 3: two of each, the third and all else of 20 */
-    assert_rows(&s, 6, (struct rcx_row[]){{0, 2, 1}, {2, 4, 1}, {6, 6, 2},
-                                          {18, 2, 1}}, 4);
-    assert_rows(&s, 2, (struct rcx_row[]){{0, 1, 3}, {3, 2, 8}, {19, 1, 1}},
-                3);
+    assert_rows(&s, 6,
+                (struct rcx_row[]){{0, 2, 1}, {2, 4, 1}, {6, 6, 2}, {18, 2, 1}},
+                4);
+    assert_rows(&s, 2, (struct rcx_row[]){{0, 1, 3}, {3, 2, 8}, {19, 1, 1}}, 3);
     assert_rows(&s, 0, (struct rcx_row[]){{0, 20, 1}}, 1);
 }
 
@@ -152,12 +155,14 @@ static void every_element_is_in_one_segment(void **state)
 static void run_forms(struct job *job, const size_t recvcounts[])
 {
     for (int form = 0; form < FORMS; form++) {
-        const struct call irregular = {
-            .coll = REDUCE_SCATTER, .form = (enum form)form,
-            .recvcounts = recvcounts, .kind = &sums};
-        const struct call equal = {
-            .coll = REDUCE_SCATTER_BLOCK, .form = (enum form)form,
-            .count = 37, .kind = &sums};
+        const struct call irregular = {.coll = REDUCE_SCATTER,
+                                       .form = (enum form)form,
+                                       .recvcounts = recvcounts,
+                                       .kind = &sums};
+        const struct call equal = {.coll = REDUCE_SCATTER_BLOCK,
+                                   .form = (enum form)form,
+                                   .count = 37,
+                                   .kind = &sums};
 
         calls_run(job, &irregular, false);
         calls_run(job, &irregular, true);
@@ -190,8 +195,8 @@ static void all_algorithms_scatter_in_segments(void **state)
 static void segments_show_in_the_algorithm(void **state)
 {
     struct job job;
-    const struct call call = {.coll = REDUCE_SCATTER_BLOCK, .count = 100,
-                              .kind = &sums};
+    const struct call call = {
+        .coll = REDUCE_SCATTER_BLOCK, .count = 100, .kind = &sums};
     struct calls c;
 
     (void)state;

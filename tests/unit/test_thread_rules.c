@@ -21,9 +21,9 @@ struct scene {
     rcx_request_t *idle;   /* persistent, of comm */
     rcx_request_t *active; /* of other */
     rcx_op_t op;
-    int words[2];          /* of idle and active */
+    int words[2]; /* of idle and active */
     atomic_int tried;
-    atomic_int inside;     /* threads that are about to wait */
+    atomic_int inside; /* threads that are about to wait */
 };
 
 static void open_scene(struct scene *s, struct job *job, int rank)
@@ -64,12 +64,14 @@ static void fail_to_start(rcx_comm_t *comm)
                    RCX_ERR_BUSY);
     require_status(rcx_iallreduce(&x, &y, 1, RCX_INT, RCX_SUM, comm, &request),
                    RCX_ERR_BUSY);
-    require_status(rcx_allreduce_init(&x, &y, 1, RCX_INT, RCX_SUM, comm,
-                                      &request), RCX_ERR_BUSY);
+    require_status(
+        rcx_allreduce_init(&x, &y, 1, RCX_INT, RCX_SUM, comm, &request),
+        RCX_ERR_BUSY);
     require_status(rcx_reduce(&x, &y, 1, RCX_INT, RCX_SUM, 0, comm),
                    RCX_ERR_BUSY);
-    require_status(rcx_ireduce_scatter_block(&x, &y, 1, RCX_INT, RCX_SUM, comm,
-                                             &request), RCX_ERR_BUSY);
+    require_status(
+        rcx_ireduce_scatter_block(&x, &y, 1, RCX_INT, RCX_SUM, comm, &request),
+        RCX_ERR_BUSY);
     require_status(rcx_comm_dup(comm, &copy), RCX_ERR_BUSY);
     require_status(rcx_comm_split(comm, 0, 0, &copy), RCX_ERR_BUSY);
     require_status(rcx_comm_free(&same), RCX_ERR_BUSY);
@@ -268,8 +270,9 @@ static void fail_to_ask(struct scene *s)
     require_status(rcx_op_create(context, add_disturbed, 0, NULL, &op),
                    RCX_ERR_BUSY);
     require_status(rcx_type_create(context, 4, &type), RCX_ERR_BUSY);
-    require_status(rcx_reduce_local(context, &x[0], &x[1], &x[2], 1, RCX_INT,
-                                    RCX_SUM), RCX_ERR_BUSY);
+    require_status(
+        rcx_reduce_local(context, &x[0], &x[1], &x[2], 1, RCX_INT, RCX_SUM),
+        RCX_ERR_BUSY);
     require_status(rcx_comm_error(s->comm, &info), RCX_ERR_BUSY);
     require_status(rcx_comm_set_timeout(s->comm, 1), RCX_ERR_BUSY);
     require_status(rcx_finalize(&context), RCX_ERR_BUSY);
@@ -303,8 +306,8 @@ static void call_from_op(struct job *job, int rank, void *arg)
     require_ok(rcx_op_create(s.context, add_and_call, 0, &s, &s.op));
     require_ok(rcx_iallreduce(RCX_IN_PLACE, &s.words[1], 1, RCX_INT, RCX_SUM,
                               s.other, &s.active));
-    require_ok(rcx_iallreduce(RCX_IN_PLACE, &x, 1, RCX_INT, s.op, s.comm,
-                              &request));
+    require_ok(
+        rcx_iallreduce(RCX_IN_PLACE, &x, 1, RCX_INT, s.op, s.comm, &request));
     require_ok(rcx_wait(request));
     require_ok(rcx_request_free(&request));
     require(x == job->size);
@@ -388,8 +391,8 @@ static void free_early(struct job *job, int rank, void *arg)
 
     (void)arg;
     open_scene(s, job, rank);
-    require_ok(rcx_op_create(s->context, add, RCX_OP_COMMUTATIVE, NULL,
-                             &s->op));
+    require_ok(
+        rcx_op_create(s->context, add, RCX_OP_COMMUTATIVE, NULL, &s->op));
     if (rank == 0) {
         rcx_context_t *context = s->context;
 
@@ -449,8 +452,9 @@ static void wait_in_vain(struct waits *w, rcx_thread_mode_t mode)
         return;
     }
     atomic_store(&w->scene.inside, 1);
-    require_status(rcx_allreduce(RCX_IN_PLACE, &x, 1, RCX_INT, RCX_SUM,
-                                 w->scene.comm), RCX_ERR_COMM_FAILED);
+    require_status(
+        rcx_allreduce(RCX_IN_PLACE, &x, 1, RCX_INT, RCX_SUM, w->scene.comm),
+        RCX_ERR_COMM_FAILED);
 }
 
 static void hear_of_it(rcx_context_t *context, rcx_comm_t *comm)
@@ -523,8 +527,7 @@ int main(void)
         cmocka_unit_test(a_second_start_is_busy_beside_an_op),
         cmocka_unit_test(need_21_starts_that_race_are_right_or_busy),
         cmocka_unit_test(need_21_an_op_that_calls_rcx_is_told_busy),
-        cmocka_unit_test(
-            need_21_what_a_thread_waits_for_may_be_freed_early),
+        cmocka_unit_test(need_21_what_a_thread_waits_for_may_be_freed_early),
         cmocka_unit_test(need_21_any_thread_may_abort_in_any_mode),
         cmocka_unit_test(need_21_single_is_one_thread_for_all),
     };

@@ -95,8 +95,7 @@ static void use_all(struct job *job, int rank, void *arg)
         require_ok(rcx_comm_free(&o.comms[i]));
 }
 
-static void need_21_threads_use_communicators_of_their_own_at_once(
-    void **state)
+static void need_21_threads_use_communicators_of_their_own_at_once(void **state)
 {
     (void)state;
     run_everywhere(use_all);
@@ -211,7 +210,9 @@ static void run_restarts(struct job *job, int rank, void *arg)
     for (int i = 0; i < DEPTH; i++) {
         const struct trial trial = {
             .coll = (enum trial_coll)(i % (TRIAL_REDUCE + 1)),
-            .form = TRIAL_PERSISTENT, .kind = sum, .count = (size_t)i * 40};
+            .form = TRIAL_PERSISTENT,
+            .kind = sum,
+            .count = (size_t)i * 40};
 
         attempt_open(&p->attempts[i], &trial, p->comm);
         require_ok(attempt_call(&p->attempts[i], p->comm));
@@ -222,8 +223,8 @@ static void run_restarts(struct job *job, int rank, void *arg)
     free(p);
 }
 
-static void one_thread_starts_requests_again_that_another_waits_for(
-    void **state)
+static void
+one_thread_starts_requests_again_that_another_waits_for(void **state)
 {
     (void)state;
     run_everywhere(run_restarts);
@@ -267,8 +268,7 @@ static void run_batches(struct job *job, int rank, void *arg)
     crew_join(&crew);
 }
 
-static void need_21_each_of_many_threads_waits_for_its_own_request(
-    void **state)
+static void need_21_each_of_many_threads_waits_for_its_own_request(void **state)
 {
     (void)state;
     run_everywhere(run_batches);

@@ -17,8 +17,10 @@ struct interval {
 
 static struct rcx_shape shape_of(int kind, int fan, int size, int root)
 {
-    return (struct rcx_shape){.coll = RCX_COLL_REDUCE, .size = size,
-                              .root = root, .params = {kind, fan}};
+    return (struct rcx_shape){.coll = RCX_COLL_REDUCE,
+                              .size = size,
+                              .root = root,
+                              .params = {kind, fan}};
 }
 
 /* What rank gathers. Its children come one beside the other. */
@@ -66,8 +68,7 @@ static void every_subtree_is_an_interval_of_ranks(void **state)
         for (int kind = 0; kind < KINDS; kind++) {
             for (int fan = 1; fan < 8; fan++) {
                 for (int k = 0; k < 4; k++) {
-                    const struct rcx_shape s =
-                        shape_of(kind, fan, p, roots[k]);
+                    const struct rcx_shape s = shape_of(kind, fan, p, roots[k]);
 
                     if (rcx_topology_fits(&s))
                         check_trees(&s);

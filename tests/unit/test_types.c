@@ -8,12 +8,29 @@
 
 #include "core/op/types.h"
 
-struct float_int { float value; int index; };
-struct double_int { double value; int index; };
-struct long_int { long value; int index; };
-struct two_int { int value, index; };
-struct short_int { short value; int index; };
-struct long_double_int { long double value; int index; };
+struct float_int {
+    float value;
+    int index;
+};
+struct double_int {
+    double value;
+    int index;
+};
+struct long_int {
+    long value;
+    int index;
+};
+struct two_int {
+    int value, index;
+};
+struct short_int {
+    short value;
+    int index;
+};
+struct long_double_int {
+    long double value;
+    int index;
+};
 
 /* As rcx.h says it, written out once more. */
 static const struct {
@@ -37,8 +54,7 @@ static const struct {
     {13, "long_double", sizeof(long double), RCX_CLASS_FLOAT},
     {14, "complex_float", sizeof(float complex), RCX_CLASS_COMPLEX},
     {15, "complex_double", sizeof(double complex), RCX_CLASS_COMPLEX},
-    {16, "complex_long_double", sizeof(long double complex),
-     RCX_CLASS_COMPLEX},
+    {16, "complex_long_double", sizeof(long double complex), RCX_CLASS_COMPLEX},
     {17, "bool", sizeof(_Bool), RCX_CLASS_BOOL},
     {18, "byte", 1, RCX_CLASS_BYTE},
     {19, "float_int", sizeof(struct float_int), RCX_CLASS_PAIR},
@@ -56,8 +72,7 @@ static const struct {
     {31, "long", sizeof(long), RCX_CLASS_SIGNED},
     {32, "unsigned_long", sizeof(unsigned long), RCX_CLASS_UNSIGNED},
     {33, "long_long", sizeof(long long), RCX_CLASS_SIGNED},
-    {34, "unsigned_long_long", sizeof(unsigned long long),
-     RCX_CLASS_UNSIGNED},
+    {34, "unsigned_long_long", sizeof(unsigned long long), RCX_CLASS_UNSIGNED},
 };
 
 /* Exact on: i integers, f floating, c complex, l bool, b byte, p pairs. */
@@ -67,13 +82,20 @@ static const struct {
     bool commutative;
     const char *exact;
 } expected_ops[] = {
-    {1, "max", true, "if"},     {2, "min", true, "if"},
-    {3, "sum", true, "i"},      {4, "prod", true, "i"},
-    {5, "land", true, "il"},    {6, "band", true, "ilb"},
-    {7, "lor", true, "il"},     {8, "bor", true, "ilb"},
-    {9, "lxor", true, "il"},    {10, "bxor", true, "ilb"},
-    {11, "maxloc", true, "p"},  {12, "minloc", true, "p"},
-    {13, "replace", false, "ifclbp"}, {14, "no_op", false, "ifclbp"},
+    {1, "max", true, "if"},
+    {2, "min", true, "if"},
+    {3, "sum", true, "i"},
+    {4, "prod", true, "i"},
+    {5, "land", true, "il"},
+    {6, "band", true, "ilb"},
+    {7, "lor", true, "il"},
+    {8, "bor", true, "ilb"},
+    {9, "lxor", true, "il"},
+    {10, "bxor", true, "ilb"},
+    {11, "maxloc", true, "p"},
+    {12, "minloc", true, "p"},
+    {13, "replace", false, "ifclbp"},
+    {14, "no_op", false, "ifclbp"},
     {15, "avg", true, ""},
 };
 
@@ -126,8 +148,8 @@ static void names_lead_back_to_their_types_and_ops(void **state)
 
 static void unknown_names_and_numbers_are_refused(void **state)
 {
-    static const char *const names[] = {
-        "", "Float64", "float6", "float644", " int", "RCX_INT", "in", NULL};
+    static const char *const names[] = {"",     "Float64", "float6", "float644",
+                                        " int", "RCX_INT", "in",     NULL};
     static const int numbers[] = {0, -1, INT_MIN, INT_MAX, 35, 4096};
 
     (void)state;
@@ -153,8 +175,8 @@ static void c_types_are_the_fixed_width_types_of_their_size(void **state)
         const struct rcx_type_info *info = rcx_type_predefined(type);
         const struct rcx_type_info *other = rcx_type_predefined(canonical);
 
-        assert_int_equal(canonical <= RCX_UINT64, type <= RCX_UINT64 ||
-                                                      type >= RCX_SIGNED_CHAR);
+        assert_int_equal(canonical <= RCX_UINT64,
+                         type <= RCX_UINT64 || type >= RCX_SIGNED_CHAR);
         assert_int_equal(rcx_type_canonical(canonical), canonical);
         assert_int_equal(other->bytes, info->bytes);
         assert_int_equal(other->class, info->class);

@@ -115,8 +115,9 @@ static void need_4_a_mismatch_names_type_op_and_the_calls_number(void **state)
     start(&job, 1, RCX_MAX, &requests[1]);
     start(&job, 2, RCX_SUM, &requests[2]);
     pass(&job, 1);
-    assert_says(1, RCX_LOG_ERROR, "reduce of 24 int64, max, root 1, number 5 "
-                                  "on communicator 1: rank ");
+    assert_says(1, RCX_LOG_ERROR,
+                "reduce of 24 int64, max, root 1, number 5 "
+                "on communicator 1: rank ");
     assert_non_null(strstr(said[1].text, " made another call"));
     assert_int_equal(recorded(&job), CALLS + 1);
     abandon(&job, requests, RANKS);
@@ -136,9 +137,8 @@ static void a_call_with_another_root_is_another_one(void **state)
     for (int i = 0; i < RANKS; i++) {
         job.contexts[i]->log.fn = keep;
         job.contexts[i]->log.arg = (void *)(intptr_t)i;
-        assert_ok(rcx_ireduce(in, out[i], 1, RCX_INT64, RCX_SUM,
-                              i == 1 ? 2 : 1, world_of(&job, i),
-                              &requests[i]));
+        assert_ok(rcx_ireduce(in, out[i], 1, RCX_INT64, RCX_SUM, i == 1 ? 2 : 1,
+                              world_of(&job, i), &requests[i]));
     }
     pass(&job, 1);
     for (int i = 0; i < RANKS; i++)
@@ -157,8 +157,9 @@ static void a_deadline_names_type_op_and_the_calls_number(void **state)
     assert_ok(rcx_comm_set_timeout(world_of(&job, 1), (int64_t)SECOND));
     start(&job, 1, RCX_SUM, &request);
     pass(&job, 2);
-    assert_says(1, RCX_LOG_ERROR, "reduce of 24 int64, sum, root 1, number 5 "
-                                  "on communicator 1: no end after ");
+    assert_says(1, RCX_LOG_ERROR,
+                "reduce of 24 int64, sum, root 1, number 5 "
+                "on communicator 1: no end after ");
     assert_non_null(strstr(said[1].text, " s: rank 0 has not called it, rank 2 "
                                          "has not called it"));
     abandon(&job, &request, 1);
@@ -177,8 +178,9 @@ static void who_waits_in_an_earlier_call_is_not_missing(void **state)
     assert_ok(rcx_comm_set_timeout(world_of(&job, 0), (int64_t)SECOND));
     start(&job, 0, RCX_MAX, &requests[2]);
     pass(&job, 2);
-    assert_says(0, RCX_LOG_ERROR, "reduce of 24 int64, max, root 1, number 2 "
-                                  "on communicator 1: no end after ");
+    assert_says(0, RCX_LOG_ERROR,
+                "reduce of 24 int64, max, root 1, number 2 "
+                "on communicator 1: no end after ");
     assert_non_null(strstr(said[0].text, " s: rank 2 has not called it"));
     assert_null(strstr(said[0].text, "rank 1"));
     abandon(&job, requests, 3);
@@ -224,9 +226,10 @@ static void need_4_the_full_check_gives_the_same_number(void **state)
     for (int i = 0; i < RANKS; i++)
         start(&job, i, i == 2 ? RCX_MAX : RCX_SUM, &requests[i]);
     assert_status(job_wait(&job, requests), RCX_ERR_MISMATCH);
-    assert_says(0, RCX_LOG_ERROR, "reduce of 24 int64, sum, root 1, number 5 on "
-                                  "communicator 1: op is sum on rank 0 and max "
-                                  "on rank 2");
+    assert_says(0, RCX_LOG_ERROR,
+                "reduce of 24 int64, sum, root 1, number 5 on "
+                "communicator 1: op is sum on rank 0 and max "
+                "on rank 2");
     assert_int_equal(recorded(&job), CALLS + 1);
     for (int i = 0; i < RANKS; i++)
         assert_ok(rcx_request_free(&requests[i]));
@@ -261,8 +264,9 @@ static void who_waits_for_30_s_says_so_once(void **state)
     wait_for_rank_2(&job, 25);
     assert_int_equal(said[1].lines, 0);
     wait_for_rank_2(&job, 32);
-    assert_says(1, RCX_LOG_WARN, "reduce of 24 int64, sum, root 1, number 6 on "
-                                 "communicator 1: waits since 3");
+    assert_says(1, RCX_LOG_WARN,
+                "reduce of 24 int64, sum, root 1, number 6 on "
+                "communicator 1: waits since 3");
     assert_non_null(strstr(said[1].text, " s for rank 2; no deadline is set "
                                          "(RCX_TIMEOUT)"));
     assert_int_equal(said[2].lines, 0);
@@ -281,8 +285,8 @@ static void who_has_a_deadline_or_wants_no_warnings_gets_none(void **state)
     (void)state;
     open_listening(&job, "cheap");
     for (int i = 0; i < RANKS; i++)
-        assert_ok(rcx_comm_set_timeout(world_of(&job, i),
-                                       100 * (int64_t)SECOND));
+        assert_ok(
+            rcx_comm_set_timeout(world_of(&job, i), 100 * (int64_t)SECOND));
     wait_for_rank_2(&job, 40);
     for (int i = 0; i < RANKS; i++) {
         assert_ok(rcx_comm_set_timeout(world_of(&job, i), 0));
@@ -320,8 +324,7 @@ static void who_is_elsewhere_does_not_wait(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(
-            need_4_a_mismatch_names_type_op_and_the_calls_number),
+        cmocka_unit_test(need_4_a_mismatch_names_type_op_and_the_calls_number),
         cmocka_unit_test(a_call_with_another_root_is_another_one),
         cmocka_unit_test(a_deadline_names_type_op_and_the_calls_number),
         cmocka_unit_test(who_waits_in_an_earlier_call_is_not_missing),

@@ -21,7 +21,8 @@
 #include "loop.h"
 #include "ranks.h"
 
-namespace {
+namespace
+{
 
 const struct ranks *my_ranks;
 std::shared_ptr<gloo::rendezvous::Context> context;

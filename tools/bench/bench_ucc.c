@@ -136,11 +136,10 @@ static int keep_request(const float *in, float *out, size_t count)
                             .op = UCC_OP_SUM,
                             .flags = UCC_COLL_ARGS_FLAG_PERSISTENT};
 
-    args.src.info = (ucc_coll_buffer_info_t){
-        .buffer = (void *)(uintptr_t)in,
-        .count = count,
-        .datatype = UCC_DT_FLOAT32,
-        .mem_type = UCC_MEMORY_TYPE_HOST};
+    args.src.info = (ucc_coll_buffer_info_t){.buffer = (void *)(uintptr_t)in,
+                                             .count = count,
+                                             .datatype = UCC_DT_FLOAT32,
+                                             .mem_type = UCC_MEMORY_TYPE_HOST};
     args.dst.info = args.src.info;
     args.dst.info.buffer = out;
     if (drop_request() || failed("ucc_collective_init",

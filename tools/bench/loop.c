@@ -308,8 +308,8 @@ static void print_header(const struct run *r)
 {
     const char *version = r->peer->version();
 
-    printf("# version %.*s\n# ranks %d\n", (int)strcspn(version, "\n"),
-           version, r->size);
+    printf("# version %.*s\n# ranks %d\n", (int)strcspn(version, "\n"), version,
+           r->size);
     fflush(stdout);
 }
 

@@ -30,7 +30,8 @@ static struct rcx_cost cost(const struct rcx_shape *s)
     const double others = s->size - 1, n = (double)s->count;
 
     return (struct rcx_cost){.rounds = rcx_log2_ceil(s->size),
-                             .volume = others * n, .combines = others * n};
+                             .volume = others * n,
+                             .combines = others * n};
 }
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
@@ -41,10 +42,14 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 }
 
 const struct rcx_algo rcx_allreduce_allgather_reduce = {
-    .name = "allgather_reduce", .coll = RCX_COLL_ALLREDUCE,
+    .name = "allgather_reduce",
+    .coll = RCX_COLL_ALLREDUCE,
     .formula = "ceil(lg p) a + (p-1) n b + (p-1) n g",
     .needs = "p n elements of scratch can be addressed",
     .source = "Bruck et al. 1997 by Thakur, Rabenseifner, Gropp 2005, 4.1.2; "
               "order: design",
-    .fits = fits, .order = order, .cost = cost, .build = build,
+    .fits = fits,
+    .order = order,
+    .cost = cost,
+    .build = build,
 };

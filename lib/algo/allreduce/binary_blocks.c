@@ -32,10 +32,10 @@ static struct rcx_cost cost(const struct rcx_shape *s)
     const double segment = (double)s->count / cube;
     const struct rcx_cost up = rcx_binary_blocks_up_cost(s->size, cube);
 
-    return (struct rcx_cost){
-        .rounds = up.rounds + (s->size > cube) + rcx_log2_floor(cube),
-        .volume = segment * (up.volume + up.combines),
-        .combines = segment * up.combines};
+    return (struct rcx_cost){.rounds = up.rounds + (s->size > cube) +
+                                       rcx_log2_floor(cube),
+                             .volume = segment * (up.volume + up.combines),
+                             .combines = segment * up.combines};
 }
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
@@ -49,9 +49,12 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 }
 
 const struct rcx_algo rcx_allreduce_binary_blocks = {
-    .name = "binary_blocks", .coll = RCX_COLL_ALLREDUCE,
+    .name = "binary_blocks",
+    .coll = RCX_COLL_ALLREDUCE,
     .formula = "2 lg p a + (p-1)/p (2 n b + n g) when p = 2^k; else about "
                "2^d a more per gap d in p's digits, up to 2 n b + n/2 g more",
     .source = "Thakur, Rabenseifner, Gropp 2005, 5.2",
-    .order = order, .cost = cost, .build = build,
+    .order = order,
+    .cost = cost,
+    .build = build,
 };

@@ -23,8 +23,8 @@ static struct rcx_cost cost(const struct rcx_shape *s)
 {
     const double others = s->size - 1, n = (double)s->count;
 
-    return (struct rcx_cost){.rounds = others, .volume = others * n,
-                             .combines = others * n};
+    return (struct rcx_cost){
+        .rounds = others, .volume = others * n, .combines = others * n};
 }
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
@@ -45,8 +45,11 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 }
 
 const struct rcx_algo rcx_allreduce_direct = {
-    .name = "direct", .coll = RCX_COLL_ALLREDUCE,
+    .name = "direct",
+    .coll = RCX_COLL_ALLREDUCE,
     .formula = "(p-1) (a + n b + n g)",
     .source = "all-to-all broadcast and local reduction; order: design",
-    .order = order, .cost = cost, .build = build,
+    .order = order,
+    .cost = cost,
+    .build = build,
 };

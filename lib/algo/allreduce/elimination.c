@@ -18,9 +18,9 @@
 
 static struct rcx_factorized setting(const struct rcx_shape *s)
 {
-    return (struct rcx_factorized){
-        .group = rcx_group_all(s), .b = s->params[0],
-        .protocol = (enum rcx_protocol)s->params[1]};
+    return (struct rcx_factorized){.group = rcx_group_all(s),
+                                   .b = s->params[0],
+                                   .protocol = (enum rcx_protocol)s->params[1]};
 }
 
 static rcx_order_t order(const struct rcx_shape *s)
@@ -46,7 +46,8 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 
 static const char *const protocols[] = {
     [RCX_PROTOCOL_OVERLAPPING] = "overlapping",
-    [RCX_PROTOCOL_NONOVERLAPPING] = "nonoverlapping", NULL};
+    [RCX_PROTOCOL_NONOVERLAPPING] = "nonoverlapping",
+    NULL};
 
 static const struct rcx_param params[] = {
     RCX_FACTORIZED_B,
@@ -57,10 +58,14 @@ static const struct rcx_param params[] = {
     {0}};
 
 const struct rcx_algo rcx_allreduce_elimination = {
-    .name = "elimination", .coll = RCX_COLL_ALLREDUCE,
+    .name = "elimination",
+    .coll = RCX_COLL_ALLREDUCE,
     .formula = "p = q 2^k, q > 1 odd, b = 0: 2 ceil(lg p) a "
                "+ (1 + 1/2^(k+1) - 1/2^floor(lg p)) (2 n b + n g); "
                "b without end: (ceil(lg p)+1) (a + n b) + ceil(lg p) n g",
     .source = "Rabenseifner, Traeff 2004, 3.1 to 3.3",
-    .params = params, .order = order, .cost = cost, .build = build,
+    .params = params,
+    .order = order,
+    .cost = cost,
+    .build = build,
 };

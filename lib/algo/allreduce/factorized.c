@@ -21,9 +21,9 @@
 
 static struct rcx_factorized setting(const struct rcx_shape *s)
 {
-    return (struct rcx_factorized){
-        .group = rcx_group_all(s), .b = s->params[0],
-        .ring_max = (int)s->params[1]};
+    return (struct rcx_factorized){.group = rcx_group_all(s),
+                                   .b = s->params[0],
+                                   .ring_max = (int)s->params[1]};
 }
 
 static rcx_order_t order(const struct rcx_shape *s)
@@ -51,7 +51,8 @@ static const struct rcx_param params[] = {
     RCX_FACTORIZED_B, RCX_FACTORIZED_RING_MAX, {0}};
 
 const struct rcx_algo rcx_allreduce_factorized = {
-    .name = "factorized", .coll = RCX_COLL_ALLREDUCE,
+    .name = "factorized",
+    .coll = RCX_COLL_ALLREDUCE,
     .formula = "p = 2^k r1 ... rh q, q no product of primes up to ring_max; "
                "m = n, less after each step that splits it: "
                "2 a + m/2 (2 b + g) or a + m (b + g) for each 2; "
@@ -61,6 +62,9 @@ const struct rcx_algo rcx_allreduce_factorized = {
                "or (l+2) (a + m b) + (l+1) m g for q > 1, l = floor(lg q)",
     .needs = RCX_FACTORIZED_NEEDS,
     .source = "Rabenseifner, Traeff 2004, 3.6",
-    .params = params, .fits = rcx_factorized_fits, .order = order,
-    .cost = cost, .build = build,
+    .params = params,
+    .fits = rcx_factorized_fits,
+    .order = order,
+    .cost = cost,
+    .build = build,
 };

@@ -31,13 +31,19 @@ static int64_t removed_candidate(const struct rcx_shape *s, int i)
 }
 
 static const char *const groups[] = {[CYCLIC] = "cyclic", [XOR] = "xor", NULL};
-static const int64_t removed_proved[] = {0, 1, 2, 3, 4, 5, 6, RCX_PARAM_AUTO,
-                                         RCX_PARAM_END};
+static const int64_t removed_proved[] = {
+    0, 1, 2, 3, 4, 5, 6, RCX_PARAM_AUTO, RCX_PARAM_END};
 static const struct rcx_param params[] = {
-    {.name = "removed", .doc = "rounds less than 2 ceil(lg p); at most half",
-     .least = 0, .most = 31, .usual = 0, .proved = removed_proved,
+    {.name = "removed",
+     .doc = "rounds less than 2 ceil(lg p); at most half",
+     .least = 0,
+     .most = 31,
+     .usual = 0,
+     .proved = removed_proved,
      .candidate = removed_candidate},
-    {.name = "group", .doc = "how ranks pair up", .names = groups,
+    {.name = "group",
+     .doc = "how ranks pair up",
+     .names = groups,
      .usual = CYCLIC},
     {0}};
 
@@ -205,11 +211,16 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 }
 
 const struct rcx_algo rcx_allreduce_generalized = {
-    .name = "generalized", .coll = RCX_COLL_ALLREDUCE,
+    .name = "generalized",
+    .coll = RCX_COLL_ALLREDUCE,
     .formula = "(2k-r) a, k = ceil(lg p), r removed; r < k: + (2 (p-1) + "
                "(w-1)(k-1)) n/p b + (p-1 + at most 2 (w-1)(k-1)) n/p g, "
                "w = ceil(p / 2^(k-r)); r = k: + k n b + at most 2 (k-1) n g",
     .needs = "a power of two of ranks for group=xor",
-    .source = "Kolmakov, Zhang 2020", .params = params,
-    .fits = fits, .order = order, .cost = cost, .build = build,
+    .source = "Kolmakov, Zhang 2020",
+    .params = params,
+    .fits = fits,
+    .order = order,
+    .cost = cost,
+    .build = build,
 };

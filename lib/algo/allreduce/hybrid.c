@@ -69,10 +69,14 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 static const struct rcx_param params[] = {RCX_FACTORIZED_B, {0}};
 
 const struct rcx_algo rcx_allreduce_hybrid = {
-    .name = "hybrid", .coll = RCX_COLL_ALLREDUCE,
+    .name = "hybrid",
+    .coll = RCX_COLL_ALLREDUCE,
     .formula = "(k+j) a + (2 (1-1/2^j) + (k-j)/2^j) n b "
                "+ (1 - 1/2^j + (k-j)/2^j) n g, k = floor(lg p), j rounds "
                "halve; + 2 a + 2 n b + n g unless p = 2^k",
     .source = "Rabenseifner, Traeff 2004, 2; van de Geijn 1994",
-    .params = params, .order = order, .cost = cost, .build = build,
+    .params = params,
+    .order = order,
+    .cost = cost,
+    .build = build,
 };

@@ -264,9 +264,8 @@ static void append(struct rcx_builder *b, struct window *w, struct node node,
         const struct node left = w->nodes[--w->count];
         const struct node sum = {
             .ranks = {left.ranks.lo, node.ranks.hi},
-            .span = node.ranks.hi - left.ranks.lo == p
-                        ? rcx_span_out(b->shape)
-                    : writable ? node.span
+            .span = node.ranks.hi - left.ranks.lo == p ? rcx_span_out(b->shape)
+                    : writable                         ? node.span
                                : rcx_span_scratch(b, b->shape->count)};
 
         rcx_step_reduce(b, sum.span, left.span, node.span);
@@ -381,9 +380,12 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 }
 
 const struct rcx_algo rcx_allreduce_ordered_dissemination = {
-    .name = "ordered_dissemination", .coll = RCX_COLL_ALLREDUCE,
+    .name = "ordered_dissemination",
+    .coll = RCX_COLL_ALLREDUCE,
     .formula = "m a + v n b + c n g, m = ceil(lg p), v and c about "
                "m (m+1) / 2",
     .source = "RCX; the open problem of Rabenseifner, Traeff 2004",
-    .order = order, .cost = cost, .build = build,
+    .order = order,
+    .cost = cost,
+    .build = build,
 };

@@ -51,15 +51,21 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 
 static const char *const allgathers[] = {"ring", "bruck", NULL};
 static const struct rcx_param params[] = {
-    {.name = "allgather", .doc = "how the reduced blocks get to all",
-     .names = allgathers, .usual = BRUCK},
+    {.name = "allgather",
+     .doc = "how the reduced blocks get to all",
+     .names = allgathers,
+     .usual = BRUCK},
     {0},
 };
 
 const struct rcx_algo rcx_allreduce_pairwise = {
-    .name = "pairwise", .coll = RCX_COLL_ALLREDUCE,
+    .name = "pairwise",
+    .coll = RCX_COLL_ALLREDUCE,
     .formula = "(p-1 + h) a + 2 n (p-1)/p b + n (p-1)/p g, "
                "h = p-1 by a ring, ceil(lg p) by Bruck",
     .source = "Thakur, Rabenseifner, Gropp 2005, 5.3",
-    .params = params, .order = order, .cost = cost, .build = build,
+    .params = params,
+    .order = order,
+    .cost = cost,
+    .build = build,
 };

@@ -21,7 +21,9 @@ enum { FOLD_HALF, FOLD_FULL };
 
 static const char *const folds[] = {"half", "full", NULL};
 static const struct rcx_param params[] = {
-    {.name = "fold", .doc = "how surplus ranks are folded in", .names = folds,
+    {.name = "fold",
+     .doc = "how surplus ranks are folded in",
+     .names = folds,
      .usual = FOLD_HALF},
     {.name = NULL},
 };
@@ -36,7 +38,8 @@ static struct rcx_cost cost(const struct rcx_shape *s)
     const int cube = rcx_pow2_floor(s->size);
     const double n = (double)s->count, halved = n * (cube - 1) / cube;
     struct rcx_cost c = {.rounds = 2 * rcx_log2_floor(s->size),
-                         .volume = 2 * halved, .combines = halved};
+                         .volume = 2 * halved,
+                         .combines = halved};
 
     if (s->size > cube) {
         const bool full = s->params[0] == FOLD_FULL;
@@ -56,8 +59,7 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
     struct rcx_halving h = {.near_first = true};
 
     if (full)
-        h.group =
-            rcx_fold_in(b, s, out, rcx_span_scratch(b, s->count), &mine);
+        h.group = rcx_fold_in(b, s, out, rcx_span_scratch(b, s->count), &mine);
     else
         h.group = rcx_fold_halves_in(b, s, -1, out, &mine);
     h.blocks = (struct rcx_blocks){NULL, s->count, h.group.size};
@@ -72,11 +74,14 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 }
 
 const struct rcx_algo rcx_allreduce_rabenseifner = {
-    .name = "rabenseifner", .coll = RCX_COLL_ALLREDUCE,
+    .name = "rabenseifner",
+    .coll = RCX_COLL_ALLREDUCE,
     .formula = "2 k a + (1 - 1/2^k) (2 n b + n g), k = floor(lg p); unless "
                "p = 2^k, + 3 a + 2 n b + n/2 g (half), + 2 a + 2 n b + n g "
                "(full)",
     .source = "Thakur, Rabenseifner, Gropp 2005, 5.1",
     .params = params,
-    .order = order, .cost = cost, .build = build,
+    .order = order,
+    .cost = cost,
+    .build = build,
 };

@@ -56,9 +56,12 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 }
 
 const struct rcx_algo rcx_allreduce_recursive_doubling = {
-    .name = "recursive_doubling", .coll = RCX_COLL_ALLREDUCE,
+    .name = "recursive_doubling",
+    .coll = RCX_COLL_ALLREDUCE,
     .formula = "k (a + n b + n g), k = floor(lg p); "
                "+ 2 a + 2 n b + n g unless p = 2^k",
     .source = "Thakur, Rabenseifner, Gropp 2005, 4.5",
-    .order = order, .cost = cost, .build = build,
+    .order = order,
+    .cost = cost,
+    .build = build,
 };

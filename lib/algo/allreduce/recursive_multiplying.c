@@ -19,8 +19,12 @@
 static const int64_t radixes[] = {2, 3, 4, 8, RCX_PARAM_END};
 
 static const struct rcx_param params[] = {
-    {.name = "radix", .doc = "vectors combined in a round; at most p",
-     .least = 2, .most = 64, .usual = 4, .proved = radixes},
+    {.name = "radix",
+     .doc = "vectors combined in a round; at most p",
+     .least = 2,
+     .most = 64,
+     .usual = 4,
+     .proved = radixes},
     {0}};
 
 /* How p ranks become radix^rounds teams. */
@@ -151,9 +155,13 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 }
 
 const struct rcx_algo rcx_allreduce_recursive_multiplying = {
-    .name = "recursive_multiplying", .coll = RCX_COLL_ALLREDUCE,
+    .name = "recursive_multiplying",
+    .coll = RCX_COLL_ALLREDUCE,
     .formula = "k (radix-1) (a + n b + n g), k = floor(log_radix p); "
                "+ (q-1) (2 a + 2 n b + n g), q = ceil(p / radix^k)",
     .source = "Thakur, Rabenseifner, Gropp 2005, 4.5; Peterka et al. 2009",
-    .params = params, .order = order, .cost = cost, .build = build,
+    .params = params,
+    .order = order,
+    .cost = cost,
+    .build = build,
 };

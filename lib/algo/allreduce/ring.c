@@ -35,8 +35,11 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 }
 
 const struct rcx_algo rcx_allreduce_ring = {
-    .name = "ring", .coll = RCX_COLL_ALLREDUCE,
+    .name = "ring",
+    .coll = RCX_COLL_ALLREDUCE,
     .formula = "2 (p-1) a + 2 n (p-1)/p b + n (p-1)/p g",
     .source = "Thakur, Rabenseifner, Gropp 2005, 5.3",
-    .order = order, .cost = cost, .build = build,
+    .order = order,
+    .cost = cost,
+    .build = build,
 };

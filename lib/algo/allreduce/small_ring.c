@@ -46,12 +46,16 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 static const struct rcx_param params[] = {RCX_FACTORIZED_B, {0}};
 
 const struct rcx_algo rcx_allreduce_small_ring = {
-    .name = "small_ring", .coll = RCX_COLL_ALLREDUCE,
+    .name = "small_ring",
+    .coll = RCX_COLL_ALLREDUCE,
     .formula = "p = r^q 2^k, b = 0: (2 k + q (r-1+ceil(lg r))) a "
                "+ (1-1/p) (2 n b + n g); b without end: "
                "(k + q ceil(lg r)) a + (k + q (r-1)) (n b + n g)",
     .needs = RCX_FACTORIZED_NEEDS,
     .source = "Rabenseifner, Traeff 2004, 3.4",
-    .params = params, .fits = rcx_factorized_fits, .order = order,
-    .cost = cost, .build = build,
+    .params = params,
+    .fits = rcx_factorized_fits,
+    .order = order,
+    .cost = cost,
+    .build = build,
 };

@@ -21,8 +21,8 @@ static struct rcx_cost cost(const struct rcx_shape *s)
     const double rounds = rcx_topology_rounds(&t);
     const double n = (double)s->count / t.trees;
 
-    return (struct rcx_cost){.rounds = 2 * rounds, .volume = 2 * rounds * n,
-                             .combines = rounds * n};
+    return (struct rcx_cost){
+        .rounds = 2 * rounds, .volume = 2 * rounds * n, .combines = rounds * n};
 }
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
@@ -36,11 +36,14 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 }
 
 const struct rcx_algo rcx_allreduce_tree = {
-    .name = "tree", .coll = RCX_COLL_ALLREDUCE,
+    .name = "tree",
+    .coll = RCX_COLL_ALLREDUCE,
     .formula = "R (2 a + 2 n b + n g), R rounds of the topology",
     .needs = rcx_topology_needs,
     .source = "OCC manual 2005; double: Sanders, Speck, Traeff 2009",
-    .params = rcx_topology_params, .fits = rcx_topology_fits,
-    .order = rcx_topology_order, .cost = cost,
+    .params = rcx_topology_params,
+    .fits = rcx_topology_fits,
+    .order = rcx_topology_order,
+    .cost = cost,
     .build = build,
 };

@@ -40,7 +40,11 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 }
 
 const struct rcx_algo rcx_barrier_dissemination = {
-    .name = "dissemination", .coll = RCX_COLL_BARRIER,
-    .formula = "ceil(lg p) a", .source = "Hensgen, Finkel, Manber 1988",
-    .order = order, .cost = cost, .build = build,
+    .name = "dissemination",
+    .coll = RCX_COLL_BARRIER,
+    .formula = "ceil(lg p) a",
+    .source = "Hensgen, Finkel, Manber 1988",
+    .order = order,
+    .cost = cost,
+    .build = build,
 };

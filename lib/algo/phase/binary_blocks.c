@@ -12,7 +12,8 @@ struct rcx_halving rcx_binary_blocks_cube(const struct rcx_shape *s,
         size = rcx_pow2_floor(s->size - first);
     }
     return (struct rcx_halving){.group = rcx_group_strided(s, first, 1, size),
-                                .blocks = *blocks, .near_first = true};
+                                .blocks = *blocks,
+                                .near_first = true};
 }
 
 /* This rank's cube and whom it meets in the next ones. */

@@ -224,8 +224,8 @@ struct rcx_cost rcx_circulant_allgather_cost(const struct rcx_blocks *blocks,
 
     for (int j = rcx_log2_ceil(blocks->n) - removed - 1; j >= 0; j--) {
         cost.rounds++;
-        cost.volume += at_most(
-            all, rcx_circulant_left(blocks->n, j) / 2 * largest);
+        cost.volume +=
+            at_most(all, rcx_circulant_left(blocks->n, j) / 2 * largest);
     }
     return cost;
 }

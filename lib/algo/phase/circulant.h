@@ -54,8 +54,7 @@ void rcx_circulant_allgather(struct rcx_builder *b, const struct rcx_group *g,
 
 /* What they cost; exact if blocks are equal, else an upper bound. */
 struct rcx_cost
-rcx_circulant_reduce_scatter_cost(const struct rcx_blocks *blocks,
-                                  int removed);
+rcx_circulant_reduce_scatter_cost(const struct rcx_blocks *blocks, int removed);
 struct rcx_cost rcx_circulant_allgather_cost(const struct rcx_blocks *blocks,
                                              int removed);
 

@@ -26,9 +26,8 @@ static int keepers(const struct rcx_meeting *m)
 static bool splits(const struct rcx_factorized *f, const struct rcx_shape *s,
                    const struct rcx_meeting *m, size_t parts)
 {
-    return ways(m) > 1 &&
-           (f->b == RCX_FACTORIZED_ALWAYS ||
-            s->count / parts * s->elem_bytes > (uint64_t)f->b);
+    return ways(m) > 1 && (f->b == RCX_FACTORIZED_ALWAYS ||
+                           s->count / parts * s->elem_bytes > (uint64_t)f->b);
 }
 
 int rcx_factorized_ways(const struct rcx_factorized *f,
@@ -230,7 +229,10 @@ void rcx_factorized_reduce(struct rcx_builder *b,
 {
     const struct rcx_span none = {.buffer = RCX_BUFFER_TMP};
     const bool all = root == RCX_FACTORIZED_ALL;
-    struct walk w = {.b = b, .f = f, .result = result, .held = operand,
+    struct walk w = {.b = b,
+                     .f = f,
+                     .result = result,
+                     .held = operand,
                      .scratch = {none, none}};
     struct rcx_span part = result;
     struct rcx_meeting m, roots;
@@ -250,10 +252,11 @@ void rcx_factorized_reduce(struct rcx_builder *b,
         rcx_rounds_next(&other, &roots);
         w.round = &stack->rounds[stack->depth++];
         *w.round = (struct rcx_factorized_round){
-            .meeting = m, .part = part, .root = root_group - m.group,
+            .meeting = m,
+            .part = part,
+            .root = root_group - m.group,
             .splits = splits(f, b->shape, &m, parts)};
-        w.round->only =
-            all ? RCX_FACTORIZED_ALL : only_place(w.round, &roots);
+        w.round->only = all ? RCX_FACTORIZED_ALL : only_place(w.round, &roots);
         reduce(&w);
         if (!goes_on(w.round, m.place))
             return;
@@ -477,9 +480,8 @@ const int64_t rcx_factorized_b_proved[] = {0, 256, INT64_MAX, RCX_PARAM_END};
 
 int64_t rcx_factorized_b_candidate(const struct rcx_shape *s, int i)
 {
-    static const int64_t candidates[] = {0,         1 << 10,   1 << 12,
-                                         1 << 14,   1 << 16,   INT64_MAX,
-                                         RCX_PARAM_END};
+    static const int64_t candidates[] = {
+        0, 1 << 10, 1 << 12, 1 << 14, 1 << 16, INT64_MAX, RCX_PARAM_END};
 
     (void)s;
     return candidates[i];
@@ -489,8 +491,7 @@ const int64_t rcx_factorized_ring_max_proved[] = {5, RCX_PARAM_END};
 
 int64_t rcx_factorized_ring_max_candidate(const struct rcx_shape *s, int i)
 {
-    static const int64_t candidates[] = {3,  5,  7, 11,
-                                         13, 23, 0, RCX_PARAM_END};
+    static const int64_t candidates[] = {3, 5, 7, 11, 13, 23, 0, RCX_PARAM_END};
 
     (void)s;
     return candidates[i];

@@ -89,6 +89,7 @@ bool rcx_factorized_fits(const struct rcx_shape *s);
 /* The parameters. */
 extern const int64_t rcx_factorized_b_proved[];
 int64_t rcx_factorized_b_candidate(const struct rcx_shape *s, int i);
+/* clang-format off */
 #define RCX_FACTORIZED_B \
     {.name = "b", \
      .doc = "exchange vectors of up to as many bytes whole, longer ones in " \
@@ -96,13 +97,16 @@ int64_t rcx_factorized_b_candidate(const struct rcx_shape *s, int i);
      .most = INT64_MAX, .usual = RCX_PARAM_AUTO, \
      .proved = rcx_factorized_b_proved, \
      .candidate = rcx_factorized_b_candidate}
+/* clang-format on */
 extern const int64_t rcx_factorized_ring_max_proved[];
 int64_t rcx_factorized_ring_max_candidate(const struct rcx_shape *s, int i);
+/* clang-format off */
 #define RCX_FACTORIZED_RING_MAX \
     {.name = "ring_max", \
      .doc = "odd prime factors of p up to it are rings", \
      .most = INT_MAX, .usual = RCX_PARAM_AUTO, \
      .proved = rcx_factorized_ring_max_proved, \
      .candidate = rcx_factorized_ring_max_candidate}
+/* clang-format on */
 
 #endif

@@ -64,8 +64,11 @@ struct rcx_group rcx_fold_halves_in(struct rcx_builder *b,
 {
     const int r = folded(s), me = s->rank, peer = me ^ 1, side = me % 2;
     const struct rcx_span mine = rcx_span_part(*mine_p, 2, side);
-    struct rcx_group g = {.size = s->size - r, .member = even_or_root,
-                          .rank = rcx_fold_member(s, me), .a = r, .b = root};
+    struct rcx_group g = {.size = s->size - r,
+                          .member = even_or_root,
+                          .rank = rcx_fold_member(s, me),
+                          .a = r,
+                          .b = root};
     struct rcx_span theirs, sum;
 
     if (me >= 2 * r)

@@ -61,8 +61,7 @@ void rcx_gather_init(struct rcx_gather *gather, struct rcx_builder *b,
     struct rcx_span own;
 
     gather->b = b;
-    gather->all =
-        g->rank == root ? vector : rcx_span_scratch(b, place.count);
+    gather->all = g->rank == root ? vector : rcx_span_scratch(b, place.count);
     gather->child_count = 0;
     while (at.hi - at.lo > 1) {
         const int mid = split(at, root), i = gather->child_count++;
@@ -76,8 +75,8 @@ void rcx_gather_init(struct rcx_gather *gather, struct rcx_builder *b,
         at = g->rank < mid ? low : high;
     }
     own = place_of(blocks, at);
-    gather->own = rcx_span_sub(gather->all, own.offset - place.offset,
-                               own.count);
+    gather->own =
+        rcx_span_sub(gather->all, own.offset - place.offset, own.count);
 }
 
 void rcx_gather_finish(struct rcx_gather *gather)

@@ -147,8 +147,8 @@ void rcx_halving_hand_out(struct rcx_builder *b, const struct rcx_halving *h,
 {
     const struct rcx_span out = rcx_span_out(b->shape);
     const int me = b->shape->rank;
-    const int holder = rcx_group_member(
-        &h->group, rcx_halving_mirror(h, part_with(h, me)));
+    const int holder =
+        rcx_group_member(&h->group, rcx_halving_mirror(h, part_with(h, me)));
     size_t at = 0;
     int q;
 
@@ -184,7 +184,8 @@ struct rcx_cost rcx_halving_cost(const struct rcx_shape *s)
         halved += kept < n ? kept : n;
     }
     return (struct rcx_cost){.rounds = rcx_log2_floor(s->size) + folds,
-                             .volume = halved, .combines = halved};
+                             .volume = halved,
+                             .combines = halved};
 }
 
 struct rcx_halving rcx_halving_fold(struct rcx_builder *b,
@@ -195,7 +196,9 @@ struct rcx_halving rcx_halving_fold(struct rcx_builder *b,
     const struct rcx_span folded =
         rcx_span_scratch(b, s->rank < 2 * pairs ? s->count : 0);
 
-    return (struct rcx_halving){
-        .group = rcx_fold_in(b, s, folded, folded, mine_p),
-        .blocks = rcx_blocks_of(s), .near_first = near_first, .folded = s};
+    return (struct rcx_halving){.group =
+                                    rcx_fold_in(b, s, folded, folded, mine_p),
+                                .blocks = rcx_blocks_of(s),
+                                .near_first = near_first,
+                                .folded = s};
 }

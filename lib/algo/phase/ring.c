@@ -23,8 +23,7 @@ void rcx_ring_reduce_scatter(struct rcx_builder *b, const struct rcx_group *g,
             rcx_block(blocks, operand, wrap(g, me - 2 - t));
         const struct rcx_span theirs =
             rcx_span_sub(scratch[t % 2], 0, own.count);
-        const bool ends =
-            t == p - 2 && !rcx_span_clash(b->shape, result, own);
+        const bool ends = t == p - 2 && !rcx_span_clash(b->shape, result, own);
         const struct rcx_span sum = ends ? result : theirs;
 
         rcx_step_recv(b, below, theirs);

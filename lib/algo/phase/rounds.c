@@ -4,8 +4,11 @@
 void rcx_rounds_begin(struct rcx_rounds *r, int size, int rank, int ring_max,
                       enum rcx_protocol protocol)
 {
-    *r = (struct rcx_rounds){.groups = size, .group = rank, .width = 1,
-                             .ring_max = ring_max, .factor = 3,
+    *r = (struct rcx_rounds){.groups = size,
+                             .group = rank,
+                             .width = 1,
+                             .ring_max = ring_max,
+                             .factor = 3,
                              .protocol = protocol};
 }
 
@@ -30,10 +33,13 @@ static void swap(struct rcx_rounds *r, int factor, struct rcx_meeting *m)
     const int place = r->group % factor, first = r->group - place;
     const int zero = first * r->width + r->lane;
 
-    *m = (struct rcx_meeting){
-        .kind = RCX_MEETING_SWAP, .size = factor, .place = place,
-        .group = first, .zero = zero, .one = zero + r->width,
-        .stride = r->width};
+    *m = (struct rcx_meeting){.kind = RCX_MEETING_SWAP,
+                              .size = factor,
+                              .place = place,
+                              .group = first,
+                              .zero = zero,
+                              .one = zero + r->width,
+                              .stride = r->width};
     r->lane += place * r->width;
     r->group /= factor;
     r->groups /= factor;
@@ -72,8 +78,12 @@ static void meet(const struct rcx_rounds *r, enum rcx_meeting_kind kind,
     const int group = r->group - place, one = member_of(r, group + 1);
 
     *m = (struct rcx_meeting){
-        .kind = kind, .size = size, .place = place, .group = group,
-        .zero = member_of(r, group), .one = one,
+        .kind = kind,
+        .size = size,
+        .place = place,
+        .group = group,
+        .zero = member_of(r, group),
+        .one = one,
         .stride = size == 3 ? member_of(r, group + 2) - one : 0};
 }
 
@@ -102,8 +112,7 @@ static void absorb(struct rcx_rounds *r, struct rcx_meeting *m)
         meet(r, RCX_MEETING_TWO_ONE, 2, (r->group - 1) % 2, m);
         r->group = (r->group + 1) / 2;
     } else {
-        *m = (struct rcx_meeting){.kind = RCX_MEETING_NONE,
-                                  .group = r->group};
+        *m = (struct rcx_meeting){.kind = RCX_MEETING_NONE, .group = r->group};
         r->group -= r->group == 0 ? 0 : a;
     }
     r->groups -= a;

@@ -64,12 +64,12 @@ struct rcx_rounds {
     int group, lane; /* mine */
     int width;       /* lanes of a group; in an elimination, in units */
     int ring_max;
-    int factor;      /* none below is left */
+    int factor; /* none below is left */
     enum rcx_protocol protocol;
-    int units;       /* q, once the elimination has begun; else 0 */
-    int unit_width;  /* ranks of a unit */
-    int unit_lane;   /* mine in my unit */
-    int absorbed;    /* groups that 2-1 steps have eliminated */
+    int units;      /* q, once the elimination has begun; else 0 */
+    int unit_width; /* ranks of a unit */
+    int unit_lane;  /* mine in my unit */
+    int absorbed;   /* groups that 2-1 steps have eliminated */
 };
 
 enum { RCX_ROUNDS_MAX = 33 };

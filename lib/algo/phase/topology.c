@@ -29,7 +29,7 @@ struct form {
 
 struct rcx_topology_kind {
     const struct ops *ops;
-    int fan;   /* 0: the user's, from least on */
+    int fan; /* 0: the user's, from least on */
     int least;
     int trees;
     const struct form *form[2]; /* of each tree's parts */
@@ -149,8 +149,7 @@ static struct part part_around(const struct rcx_topology *t, int rank)
 {
     const struct side side = side_of(t, rank > t->root);
 
-    return part_of(t, &side,
-                   ((rank - t->root) * side.step - 1) / side.length);
+    return part_of(t, &side, ((rank - t->root) * side.step - 1) / side.length);
 }
 
 static int parted_parent(const struct rcx_topology *t, int tree, int rank)
@@ -299,10 +298,13 @@ static const struct form topped = {topped_up, topped_down, topped_ready};
 
 enum { FLAT, BINOMIAL, BINARY, KNOMIAL, CHAIN, DOUBLE };
 
-static const char *const names[] = {
-    [FLAT] = "flat",       [BINOMIAL] = "binomial", [BINARY] = "binary",
-    [KNOMIAL] = "knomial", [CHAIN] = "chain",       [DOUBLE] = "double",
-    NULL};
+static const char *const names[] = {[FLAT] = "flat",
+                                    [BINOMIAL] = "binomial",
+                                    [BINARY] = "binary",
+                                    [KNOMIAL] = "knomial",
+                                    [CHAIN] = "chain",
+                                    [DOUBLE] = "double",
+                                    NULL};
 
 static const struct rcx_topology_kind kinds[] = {
     [FLAT] = {&parted, INT_MAX, 0, 1, {&path}},
@@ -316,10 +318,16 @@ static const struct rcx_topology_kind kinds[] = {
 static const int64_t fans_proved[] = {1, 2, 3, FAN_USUAL, RCX_PARAM_END};
 
 const struct rcx_param rcx_topology_params[] = {
-    {.name = "topology", .doc = "the tree's shape", .names = names,
+    {.name = "topology",
+     .doc = "the tree's shape",
+     .names = names,
      .usual = BINOMIAL},
-    {.name = "fan", .doc = "radix of knomial, number of chains",
-     .least = 1, .most = INT_MAX, .usual = FAN_USUAL, .proved = fans_proved},
+    {.name = "fan",
+     .doc = "radix of knomial, number of chains",
+     .least = 1,
+     .most = INT_MAX,
+     .usual = FAN_USUAL,
+     .proved = fans_proved},
     {.name = NULL}};
 
 const char rcx_topology_needs[] =
@@ -344,10 +352,11 @@ rcx_order_t rcx_topology_order(const struct rcx_shape *s)
 
 static struct rcx_topology make(int kind, int fan, int size, int root)
 {
-    return (struct rcx_topology){
-        .kind = &kinds[kind], .size = size, .root = root,
-        .fan = kinds[kind].fan ? kinds[kind].fan : fan,
-        .trees = kinds[kind].trees};
+    return (struct rcx_topology){.kind = &kinds[kind],
+                                 .size = size,
+                                 .root = root,
+                                 .fan = kinds[kind].fan ? kinds[kind].fan : fan,
+                                 .trees = kinds[kind].trees};
 }
 
 struct rcx_topology rcx_topology_of(const struct rcx_shape *s)

@@ -50,9 +50,8 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 {
     const struct rcx_blocks blocks = {NULL, s->count, rcx_pow2_floor(s->size)};
     const bool is_outside = s->root >= blocks.n;
-    const struct rcx_span vector = s->rank == s->root
-                                       ? rcx_span_out(s)
-                                       : rcx_span_scratch(b, s->count);
+    const struct rcx_span vector =
+        s->rank == s->root ? rcx_span_out(s) : rcx_span_scratch(b, s->count);
     const struct rcx_halving mine = rcx_binary_blocks_cube(s, &blocks, s->rank);
     struct rcx_halving h = rcx_binary_blocks_cube(s, &blocks, 0);
 
@@ -69,9 +68,12 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 }
 
 const struct rcx_algo rcx_reduce_binary_blocks = {
-    .name = "binary_blocks", .coll = RCX_COLL_REDUCE,
+    .name = "binary_blocks",
+    .coll = RCX_COLL_REDUCE,
     .formula = "2 lg p a + (p-1)/p (2 n b + n g) when p = 2^k; else about "
                "2^d a more per gap d in p's digits, up to 3/2 n b + n/2 g more",
     .source = "Thakur, Rabenseifner, Gropp 2005, 5.2",
-    .order = order, .cost = cost, .build = build,
+    .order = order,
+    .cost = cost,
+    .build = build,
 };

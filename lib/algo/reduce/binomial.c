@@ -35,8 +35,11 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 }
 
 const struct rcx_algo rcx_reduce_binomial = {
-    .name = "binomial", .coll = RCX_COLL_REDUCE,
+    .name = "binomial",
+    .coll = RCX_COLL_REDUCE,
     .formula = "ceil(lg p) (a + n b + n g)",
     .source = "Thakur, Rabenseifner, Gropp 2005, 4.3; order: design",
-    .order = order, .cost = cost, .build = build,
+    .order = order,
+    .cost = cost,
+    .build = build,
 };

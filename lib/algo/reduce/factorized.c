@@ -22,9 +22,9 @@
 
 static struct rcx_factorized setting(const struct rcx_shape *s)
 {
-    return (struct rcx_factorized){
-        .group = rcx_group_all(s), .b = s->params[0],
-        .ring_max = (int)s->params[1]};
+    return (struct rcx_factorized){.group = rcx_group_all(s),
+                                   .b = s->params[0],
+                                   .ring_max = (int)s->params[1]};
 }
 
 static rcx_order_t order(const struct rcx_shape *s)
@@ -44,9 +44,8 @@ static struct rcx_cost cost(const struct rcx_shape *s)
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
 {
     const struct rcx_factorized f = setting(s);
-    const struct rcx_span result = s->rank == s->root
-                                       ? rcx_span_out(s)
-                                       : rcx_span_scratch(b, s->count);
+    const struct rcx_span result =
+        s->rank == s->root ? rcx_span_out(s) : rcx_span_scratch(b, s->count);
     struct rcx_factorized_stack stack;
 
     rcx_factorized_reduce(b, &f, s->root, rcx_span_in(s), result, &stack);
@@ -57,7 +56,8 @@ static const struct rcx_param params[] = {
     RCX_FACTORIZED_B, RCX_FACTORIZED_RING_MAX, {0}};
 
 const struct rcx_algo rcx_reduce_factorized = {
-    .name = "factorized", .coll = RCX_COLL_REDUCE,
+    .name = "factorized",
+    .coll = RCX_COLL_REDUCE,
     .formula = "p = 2^k r1 ... rh q, q no product of primes up to ring_max; "
                "m = n, less after each step that splits it: "
                "2 a + m/2 (2 b + g) or a + m (b + g) for each 2; "
@@ -68,6 +68,9 @@ const struct rcx_algo rcx_reduce_factorized = {
                "and what an eliminated root misses",
     .needs = RCX_FACTORIZED_NEEDS,
     .source = "Rabenseifner, Traeff 2004, 2 and 3.6",
-    .params = params, .fits = rcx_factorized_fits, .order = order,
-    .cost = cost, .build = build,
+    .params = params,
+    .fits = rcx_factorized_fits,
+    .order = order,
+    .cost = cost,
+    .build = build,
 };

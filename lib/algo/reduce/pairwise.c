@@ -43,8 +43,11 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 }
 
 const struct rcx_algo rcx_reduce_pairwise = {
-    .name = "pairwise", .coll = RCX_COLL_REDUCE,
+    .name = "pairwise",
+    .coll = RCX_COLL_REDUCE,
     .formula = "(p-1 + ceil(lg p)) a + 2 n (p-1)/p b + n (p-1)/p g",
     .source = "Thakur, Rabenseifner, Gropp 2005, 5.3; gather: 4.5",
-    .order = order, .cost = cost, .build = build,
+    .order = order,
+    .cost = cost,
+    .build = build,
 };

@@ -27,17 +27,15 @@ static struct rcx_cost cost(const struct rcx_shape *s)
     const bool folds = s->size > cube;
     const double n = (double)s->count, halved = n * (cube - 1) / cube;
 
-    return (struct rcx_cost){
-        .rounds = 2 * rcx_log2_floor(s->size) + 2 * folds,
-        .volume = 2 * halved + folds * n,
-        .combines = halved + folds * n / 2};
+    return (struct rcx_cost){.rounds = 2 * rcx_log2_floor(s->size) + 2 * folds,
+                             .volume = 2 * halved + folds * n,
+                             .combines = halved + folds * n / 2};
 }
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
 {
-    const struct rcx_span vector = s->rank == s->root
-                                       ? rcx_span_out(s)
-                                       : rcx_span_scratch(b, s->count);
+    const struct rcx_span vector =
+        s->rank == s->root ? rcx_span_out(s) : rcx_span_scratch(b, s->count);
     struct rcx_span mine = rcx_span_in(s);
     struct rcx_halving h = {.near_first = true};
 
@@ -50,9 +48,12 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 }
 
 const struct rcx_algo rcx_reduce_rabenseifner = {
-    .name = "rabenseifner", .coll = RCX_COLL_REDUCE,
+    .name = "rabenseifner",
+    .coll = RCX_COLL_REDUCE,
     .formula = "2 k a + (1 - 1/2^k) (2 n b + n g), k = floor(lg p); "
                "+ 2 a + n b + n/2 g unless p = 2^k",
     .source = "Thakur, Rabenseifner, Gropp 2005, 5.1",
-    .order = order, .cost = cost, .build = build,
+    .order = order,
+    .cost = cost,
+    .build = build,
 };

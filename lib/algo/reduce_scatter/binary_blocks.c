@@ -49,10 +49,10 @@ static struct rcx_cost cost(const struct rcx_shape *s)
     const struct rcx_cost up = rcx_binary_blocks_up_cost(s->size, s->size);
     const double most = (up.rounds + last) * (double)s->count;
 
-    return (struct rcx_cost){
-        .rounds = up.rounds + last,
-        .volume = smaller(block * (up.volume + last), most),
-        .combines = smaller(block * up.combines, most)};
+    return (struct rcx_cost){.rounds = up.rounds + last,
+                             .volume =
+                                 smaller(block * (up.volume + last), most),
+                             .combines = smaller(block * up.combines, most)};
 }
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
@@ -67,9 +67,12 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 }
 
 const struct rcx_algo rcx_reduce_scatter_binary_blocks = {
-    .name = "binary_blocks", .coll = RCX_COLL_REDUCE_SCATTER,
+    .name = "binary_blocks",
+    .coll = RCX_COLL_REDUCE_SCATTER,
     .formula = "(lg p + 1) a + n b + (p-1)/p n g when p = 2^k; else about "
                "2^d a more per gap d in p's digits, up to 3/2 n b + n/2 g more",
     .source = "Thakur, Rabenseifner, Gropp 2005, 5.2",
-    .order = order, .cost = cost, .build = build,
+    .order = order,
+    .cost = cost,
+    .build = build,
 };

@@ -46,10 +46,13 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 }
 
 const struct rcx_algo rcx_reduce_scatter_butterfly = {
-    .name = "butterfly", .coll = RCX_COLL_REDUCE_SCATTER,
+    .name = "butterfly",
+    .coll = RCX_COLL_REDUCE_SCATTER,
     .formula = "p = 2^k: (k+1) a + n b + n (p-1)/p g; p = 2^k + r: (k+1+e) a + "
                "(n + w + e n/p) b + (n + w) g, w as in recursive_halving, "
                "e = 1 if r = 1, else 2",
     .source = "Traeff 2005",
-    .order = order, .cost = cost, .build = build,
+    .order = order,
+    .cost = cost,
+    .build = build,
 };

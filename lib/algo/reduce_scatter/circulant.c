@@ -32,16 +32,18 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
     const struct rcx_blocks blocks = rcx_blocks_of(s);
     const struct rcx_span out = rcx_span_out(s);
     const bool clash = rcx_span_clash(s, out, rcx_shape_block(s, s->rank));
-    const struct rcx_span result =
-        clash ? rcx_span_scratch(b, out.count) : out;
+    const struct rcx_span result = clash ? rcx_span_scratch(b, out.count) : out;
 
     rcx_circulant_reduce_scatter(b, &all, &blocks, rcx_span_in(s), 0, result);
     rcx_step_copy(b, out, result);
 }
 
 const struct rcx_algo rcx_reduce_scatter_circulant = {
-    .name = "circulant", .coll = RCX_COLL_REDUCE_SCATTER,
+    .name = "circulant",
+    .coll = RCX_COLL_REDUCE_SCATTER,
     .formula = "k a + n (p-1)/p b + n (p-1)/p g, k = ceil(lg p)",
     .source = "Kolmakov, Zhang 2020, 7",
-    .order = order, .cost = cost, .build = build,
+    .order = order,
+    .cost = cost,
+    .build = build,
 };

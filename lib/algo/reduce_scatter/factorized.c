@@ -23,9 +23,9 @@
 
 static struct rcx_factorized setting(const struct rcx_shape *s)
 {
-    return (struct rcx_factorized){
-        .group = rcx_group_all(s), .b = RCX_FACTORIZED_ALWAYS,
-        .ring_max = (int)s->params[0]};
+    return (struct rcx_factorized){.group = rcx_group_all(s),
+                                   .b = RCX_FACTORIZED_ALWAYS,
+                                   .ring_max = (int)s->params[0]};
 }
 
 /* ---- Who has which part -------------------------------------------------- */
@@ -140,7 +140,7 @@ enum turn { GOES_ON, BEGAN_BEFORE, LIES_WITHIN, TURNS };
 
 static enum turn turn_of(struct rcx_span part, struct rcx_span block)
 {
-    return block.offset < part.offset   ? BEGAN_BEFORE
+    return block.offset < part.offset     ? BEGAN_BEFORE
            : end_of(block) > end_of(part) ? GOES_ON
                                           : LIES_WITHIN;
 }
@@ -306,7 +306,8 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 static const struct rcx_param params[] = {RCX_FACTORIZED_RING_MAX, {0}};
 
 const struct rcx_algo rcx_reduce_scatter_factorized = {
-    .name = "factorized", .coll = RCX_COLL_REDUCE_SCATTER,
+    .name = "factorized",
+    .coll = RCX_COLL_REDUCE_SCATTER,
     .formula = "p = 2^k r1 ... rh q, q no product of primes up to ring_max; "
                "m = n, less after each step: a + m/2 (b + g) for each 2; "
                "(r-1) a + m (1-1/r) (b + g) for each r; "
@@ -314,6 +315,9 @@ const struct rcx_algo rcx_reduce_scatter_factorized = {
                "and a + n/p b if q = 1, else up to 3 a + 2 n/p b",
     .needs = RCX_FACTORIZED_NEEDS,
     .source = "Rabenseifner, Traeff 2004, 2 and 3.6; exchange: design",
-    .params = params, .fits = rcx_factorized_fits, .order = order,
-    .cost = cost, .build = build,
+    .params = params,
+    .fits = rcx_factorized_fits,
+    .order = order,
+    .cost = cost,
+    .build = build,
 };

@@ -38,8 +38,11 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 }
 
 const struct rcx_algo rcx_reduce_scatter_pairwise = {
-    .name = "pairwise", .coll = RCX_COLL_REDUCE_SCATTER,
+    .name = "pairwise",
+    .coll = RCX_COLL_REDUCE_SCATTER,
     .formula = "(p-1) a + n (p-1)/p b + n (p-1)/p g",
     .source = "Thakur, Rabenseifner, Gropp 2005, 4.4",
-    .order = order, .cost = cost, .build = build,
+    .order = order,
+    .cost = cost,
+    .build = build,
 };

@@ -108,7 +108,8 @@ static void exchange(struct rcx_builder *b, const struct rcx_halving *h,
             rcx_span_sub(theirs, start.before - below, own.count);
         const struct rcx_span sum =
             2 * m == h->group.size && !rcx_span_clash(b->shape, result, own)
-                ? result : for_me;
+                ? result
+                : for_me;
 
         rcx_step_recv(b, peer, theirs);
         rcx_step_send(b, peer, others);
@@ -135,9 +136,12 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 }
 
 const struct rcx_algo rcx_reduce_scatter_recursive_doubling = {
-    .name = "recursive_doubling", .coll = RCX_COLL_REDUCE_SCATTER,
+    .name = "recursive_doubling",
+    .coll = RCX_COLL_REDUCE_SCATTER,
     .formula = "p = 2^k: k a + n (k - (p-1)/p) b + n (k + k/p - 2 (p-1)/p) g; "
                "(k+2) a, at most (k+1) (n b + n g) unless p = 2^k",
     .source = "Thakur, Rabenseifner, Gropp 2005, 4.4",
-    .order = order, .cost = cost, .build = build,
+    .order = order,
+    .cost = cost,
+    .build = build,
 };

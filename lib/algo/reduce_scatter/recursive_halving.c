@@ -46,9 +46,12 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 }
 
 const struct rcx_algo rcx_reduce_scatter_recursive_halving = {
-    .name = "recursive_halving", .coll = RCX_COLL_REDUCE_SCATTER,
+    .name = "recursive_halving",
+    .coll = RCX_COLL_REDUCE_SCATTER,
     .formula = "lg p a + n (p-1)/p (b + g); p = 2^k + r: (k+2) a + "
                "(n + w + n/p) b + (n + w) g, w = sum min(2^(j+1), 2^j+r) n/p",
     .source = "Thakur, Rabenseifner, Gropp 2005, 4.4",
-    .order = order, .cost = cost, .build = build,
+    .order = order,
+    .cost = cost,
+    .build = build,
 };

@@ -26,10 +26,10 @@ static struct rcx_cost cost(const struct rcx_shape *s)
     const double scattered =
         (double)rcx_blocks_largest(&blocks) * (s->size - 1);
 
-    return (struct rcx_cost){
-        .rounds = 2 * k,
-        .volume = k * n + (scattered < k * n ? scattered : k * n),
-        .combines = k * n};
+    return (struct rcx_cost){.rounds = 2 * k,
+                             .volume = k * n +
+                                       (scattered < k * n ? scattered : k * n),
+                             .combines = k * n};
 }
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
@@ -48,8 +48,11 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 }
 
 const struct rcx_algo rcx_reduce_scatter_reduce_then_scatter = {
-    .name = "reduce_then_scatter", .coll = RCX_COLL_REDUCE_SCATTER,
+    .name = "reduce_then_scatter",
+    .coll = RCX_COLL_REDUCE_SCATTER,
     .formula = "k (2 a + n b + n g) + n (p-1)/p b, k = ceil(lg p)",
     .source = "Thakur, Rabenseifner, Gropp 2005, 4.4; order: design",
-    .order = order, .cost = cost, .build = build,
+    .order = order,
+    .cost = cost,
+    .build = build,
 };

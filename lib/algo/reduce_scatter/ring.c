@@ -23,8 +23,8 @@ static struct rcx_cost cost(const struct rcx_shape *s)
     const double steps = s->size - 1;
     const double block = (double)rcx_blocks_largest(&blocks);
 
-    return (struct rcx_cost){.rounds = steps, .volume = steps * block,
-                             .combines = steps * block};
+    return (struct rcx_cost){
+        .rounds = steps, .volume = steps * block, .combines = steps * block};
 }
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
@@ -36,8 +36,11 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 }
 
 const struct rcx_algo rcx_reduce_scatter_ring = {
-    .name = "ring", .coll = RCX_COLL_REDUCE_SCATTER,
+    .name = "ring",
+    .coll = RCX_COLL_REDUCE_SCATTER,
     .formula = "(p-1) (a + m b + m g), m the largest block",
     .source = "Thakur, Rabenseifner, Gropp 2005, 5.3",
-    .order = order, .cost = cost, .build = build,
+    .order = order,
+    .cost = cost,
+    .build = build,
 };

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/api/collective.h"
 
-#define ALLREDUCE \
-    (&(struct rcx_arguments){.coll = RCX_COLL_ALLREDUCE, .sendbuf = sendbuf, \
-                             .recvbuf = recvbuf, .count = count, \
-                             .type = datatype, .op = op, .comm = comm})
+#define ALLREDUCE                                                              \
+    (&(struct rcx_arguments){.coll = RCX_COLL_ALLREDUCE,                       \
+                             .sendbuf = sendbuf,                               \
+                             .recvbuf = recvbuf,                               \
+                             .count = count,                                   \
+                             .type = datatype,                                 \
+                             .op = op,                                         \
+                             .comm = comm})
 
 rcx_status_t rcx_allreduce(const void *sendbuf, void *recvbuf, size_t count,
                            rcx_datatype_t datatype, rcx_op_t op,

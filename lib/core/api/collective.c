@@ -21,10 +21,12 @@ static rcx_status_t too_large(const struct rcx_arguments *a)
     if (a->irregular)
         return rcx_fail(log_of(a), RCX_ERR_ARG,
                         "recvcounts: their sum times the size of datatype %d "
-                        "overflows size_t", a->type);
+                        "overflows size_t",
+                        a->type);
     return rcx_fail(log_of(a), RCX_ERR_ARG,
                     "count=%zu: count times the size of datatype %d overflows "
-                    "size_t", a->count, a->type);
+                    "size_t",
+                    a->count, a->type);
 }
 
 static rcx_status_t measure(const struct rcx_arguments *a, struct extent *e)
@@ -49,8 +51,7 @@ static rcx_status_t measure(const struct rcx_arguments *a, struct extent *e)
     for (size_t i = 0; i < size; i++) {
         if (i == rank)
             e->own_offset = e->in_count;
-        if (__builtin_add_overflow(e->in_count, a->recvcounts[i],
-                                   &e->in_count))
+        if (__builtin_add_overflow(e->in_count, a->recvcounts[i], &e->in_count))
             return too_large(a);
     }
     return RCX_OK;
@@ -58,8 +59,7 @@ static rcx_status_t measure(const struct rcx_arguments *a, struct extent *e)
 
 /* Which of the in-place forms this is, if any. */
 static rcx_status_t relate_buffers(const struct rcx_arguments *a,
-                                   size_t elem_bytes,
-                                   const struct extent *e,
+                                   size_t elem_bytes, const struct extent *e,
                                    struct rcx_buffers *b)
 {
     const bool receives = rcx_coll_gets(a->coll, a->comm->rank, a->root);
@@ -72,7 +72,8 @@ static rcx_status_t relate_buffers(const struct rcx_arguments *a,
     if (a->sendbuf == RCX_IN_PLACE && !receives)
         return rcx_fail(log_of(a), RCX_ERR_ARG,
                         "sendbuf=RCX_IN_PLACE: at a rank that is not the root "
-                        "(%d) sendbuf holds the operand", a->root);
+                        "(%d) sendbuf holds the operand",
+                        a->root);
     if (receives && a->recvbuf == RCX_IN_PLACE)
         return rcx_fail(log_of(a), RCX_ERR_ARG,
                         "recvbuf=RCX_IN_PLACE: only sendbuf may be that");
@@ -94,8 +95,9 @@ static rcx_status_t relate_buffers(const struct rcx_arguments *a,
         return rcx_fail(log_of(a), RCX_ERR_ARG,
                         "sendbuf=%p (%zu bytes) and recvbuf=%p (%zu bytes) "
                         "overlap: in place needs RCX_IN_PLACE or equal "
-                        "pointers", (const void *)b->in, in_bytes,
-                        (void *)b->out, out_bytes);
+                        "pointers",
+                        (const void *)b->in, in_bytes, (void *)b->out,
+                        out_bytes);
     return RCX_OK;
 }
 
@@ -120,7 +122,8 @@ static rcx_status_t check(const struct rcx_arguments *a, struct extent *e,
     if (elem_bytes == 0)
         return rcx_fail(log_of(a), RCX_ERR_ARG,
                         "datatype=%d: neither predefined (1..%d) nor created "
-                        "by rcx_type_create()", a->type, RCX_TYPE_END - 1);
+                        "by rcx_type_create()",
+                        a->type, RCX_TYPE_END - 1);
     status = measure(a, e);
     if (status != RCX_OK)
         return status;
@@ -135,8 +138,11 @@ rcx_status_t rcx_call_look_up(const struct rcx_arguments *a,
                               struct rcx_buffers *b,
                               struct rcx_program **program_p)
 {
-    struct rcx_call call = {.coll = (uint8_t)a->coll, .type = a->type, .op = a->op,
-                            .root = a->root, .irregular = a->irregular,
+    struct rcx_call call = {.coll = (uint8_t)a->coll,
+                            .type = a->type,
+                            .op = a->op,
+                            .root = a->root,
+                            .irregular = a->irregular,
                             .recvcounts = a->recvcounts};
     struct extent e;
     const rcx_status_t status = check(a, &e, b);

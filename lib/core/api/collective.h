@@ -54,8 +54,11 @@ __attribute__((always_inline)) static inline bool
 rcx_call_is_repeated(const struct rcx_arguments *a,
                      const struct rcx_program *last, struct rcx_buffers *b)
 {
-    struct rcx_call call = {.coll = (uint8_t)a->coll, .type = a->type,
-                            .op = a->op, .root = a->root, .count = a->count};
+    struct rcx_call call = {.coll = (uint8_t)a->coll,
+                            .type = a->type,
+                            .op = a->op,
+                            .root = a->root,
+                            .count = a->count};
 
     b->in = a->sendbuf;
     b->out = (char *)a->sendbuf;

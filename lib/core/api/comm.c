@@ -95,11 +95,10 @@ rcx_status_t rcx_comm_error(rcx_comm_t *comm, rcx_error_info_t *info_p)
     if (rcx_is_attracted(comm->context))
         rcx_watch(comm->context);
     why = comm->why;
-    *info_p = (rcx_error_info_t){
-        .status = comm->failed,
-        .rank_count = why ? why->rank_count : 0,
-        .ranks = why ? why->ranks : NULL,
-        .text = why ? why->text : ""};
+    *info_p = (rcx_error_info_t){.status = comm->failed,
+                                 .rank_count = why ? why->rank_count : 0,
+                                 .ranks = why ? why->ranks : NULL,
+                                 .text = why ? why->text : ""};
     rcx_leave(comm->context);
     return RCX_OK;
 }
@@ -150,8 +149,8 @@ rcx_status_t rcx_comm_create_group(rcx_comm_t *comm, int n, const int ranks[],
         return rcx_fail(log, RCX_ERR_ARG, "n=%d: needs 1..%d", n, comm->size);
     if (!ranks)
         return rcx_missing(log, "ranks");
-    if (tag < 0 || (uint64_t)tag >= rcx_tag_sequence_window(
-                                        &comm->context->layout))
+    if (tag < 0 ||
+        (uint64_t)tag >= rcx_tag_sequence_window(&comm->context->layout))
         return rcx_fail(log, RCX_ERR_ARG, "tag=%d: needs 0..%d", tag,
                         (int)rcx_tag_sequence_window(&comm->context->layout) -
                             1);

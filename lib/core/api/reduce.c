@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/api/collective.h"
 
-#define REDUCE \
-    (&(struct rcx_arguments){.coll = RCX_COLL_REDUCE, .sendbuf = sendbuf, \
-                             .recvbuf = recvbuf, .count = count, \
-                             .type = datatype, .op = op, .root = root, \
+#define REDUCE                                                                 \
+    (&(struct rcx_arguments){.coll = RCX_COLL_REDUCE,                          \
+                             .sendbuf = sendbuf,                               \
+                             .recvbuf = recvbuf,                               \
+                             .count = count,                                   \
+                             .type = datatype,                                 \
+                             .op = op,                                         \
+                             .root = root,                                     \
                              .comm = comm})
 
 rcx_status_t rcx_reduce(const void *sendbuf, void *recvbuf, size_t count,

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/api/collective.h"
 
-#define REDUCE_SCATTER \
-    (&(struct rcx_arguments){.coll = RCX_COLL_REDUCE_SCATTER, \
-                             .sendbuf = sendbuf, .recvbuf = recvbuf, \
-                             .recvcounts = recvcounts, .irregular = true, \
-                             .type = datatype, .op = op, .comm = comm})
+#define REDUCE_SCATTER                                                         \
+    (&(struct rcx_arguments){.coll = RCX_COLL_REDUCE_SCATTER,                  \
+                             .sendbuf = sendbuf,                               \
+                             .recvbuf = recvbuf,                               \
+                             .recvcounts = recvcounts,                         \
+                             .irregular = true,                                \
+                             .type = datatype,                                 \
+                             .op = op,                                         \
+                             .comm = comm})
 
 rcx_status_t rcx_reduce_scatter(const void *sendbuf, void *recvbuf,
                                 const size_t recvcounts[],
@@ -34,10 +38,13 @@ rcx_status_t rcx_reduce_scatter_init(const void *sendbuf, void *recvbuf,
 
 /* ---- Equal blocks --------------------------------------------------------- */
 
-#define REDUCE_SCATTER_BLOCK \
-    (&(struct rcx_arguments){.coll = RCX_COLL_REDUCE_SCATTER, \
-                             .sendbuf = sendbuf, .recvbuf = recvbuf, \
-                             .count = recvcount, .type = datatype, .op = op, \
+#define REDUCE_SCATTER_BLOCK                                                   \
+    (&(struct rcx_arguments){.coll = RCX_COLL_REDUCE_SCATTER,                  \
+                             .sendbuf = sendbuf,                               \
+                             .recvbuf = recvbuf,                               \
+                             .count = recvcount,                               \
+                             .type = datatype,                                 \
+                             .op = op,                                         \
                              .comm = comm})
 
 rcx_status_t rcx_reduce_scatter_block(const void *sendbuf, void *recvbuf,

@@ -36,7 +36,8 @@ static rcx_status_t start(struct rcx_request *r)
     if (!r->persistent)
         return rcx_fail(log, RCX_ERR_ARG,
                         "request=%p: only a request of an _init function can "
-                        "be started", (void *)r);
+                        "be started",
+                        (void *)r);
     if (r->state == RCX_REQUEST_ACTIVE)
         return rcx_fail(log, RCX_ERR_BUSY, "request=%p: is active", (void *)r);
     if (r->comm->failed != RCX_OK)
@@ -78,15 +79,18 @@ rcx_status_t rcx_test(rcx_request_t *request, int *done_p)
 {
     const rcx_status_t status = enter(request);
 
-    return status == RCX_OK ? leave(request->comm->context, test(request, done_p)) : status;
+    return status == RCX_OK
+               ? leave(request->comm->context, test(request, done_p))
+               : status;
 }
 
 rcx_status_t rcx_wait(rcx_request_t *request)
 {
     const rcx_status_t status = enter(request);
 
-    return status == RCX_OK ? leave(request->comm->context, rcx_request_wait(request))
-                            : status;
+    return status == RCX_OK
+               ? leave(request->comm->context, rcx_request_wait(request))
+               : status;
 }
 
 rcx_status_t rcx_wait_all(size_t n, rcx_request_t *const requests[])
@@ -152,8 +156,9 @@ rcx_status_t rcx_request_set_callback(rcx_request_t *request,
 {
     const rcx_status_t status = enter(request);
 
-    return status == RCX_OK ? leave(request->comm->context, set_callback(request, fn, arg))
-                            : status;
+    return status == RCX_OK
+               ? leave(request->comm->context, set_callback(request, fn, arg))
+               : status;
 }
 
 const char *rcx_request_method(const rcx_request_t *request)

@@ -21,8 +21,8 @@ enum { RCX_GUARD_WIPED, RCX_GUARD_FREE, RCX_GUARD_HELD };
 
 struct rcx_guard {
     _Atomic unsigned word;
-    _Atomic unsigned waiting;    /* threads that want in */
-    _Atomic uintptr_t owner;     /* the thread, while held; else 0 */
+    _Atomic unsigned waiting; /* threads that want in */
+    _Atomic uintptr_t owner;  /* the thread, while held; else 0 */
     uintptr_t maker;
 };
 

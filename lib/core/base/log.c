@@ -14,8 +14,7 @@ static void to_stderr(rcx_log_level_t level, const char *text, void *arg)
 
 void rcx_log_init(struct rcx_log *log)
 {
-    *log = (struct rcx_log){
-        .level = RCX_LOG_WARN, .rank = -1, .fn = to_stderr};
+    *log = (struct rcx_log){.level = RCX_LOG_WARN, .rank = -1, .fn = to_stderr};
 }
 
 void rcx_log_line(const struct rcx_log *log, rcx_log_level_t level,

@@ -26,7 +26,7 @@ void rcx_log_line(const struct rcx_log *log, rcx_log_level_t level,
 #define rcx_info(log, ...) rcx_log_line(log, RCX_LOG_INFO, __VA_ARGS__)
 
 /* Log an error and evaluate to its status: return rcx_fail(log, RCX_ERR_...) */
-#define rcx_fail(log, status, ...) \
+#define rcx_fail(log, status, ...)                                             \
     (rcx_log_line(log, RCX_LOG_ERROR, __VA_ARGS__), (status))
 
 #endif

@@ -37,9 +37,16 @@ bool rcx_parse_bytes(const char *text, size_t *bytes_p)
 
 bool rcx_parse_time(const char *text, int64_t *ns_p)
 {
-    static const struct { const char *name; int64_t ns; } units[] = {
-        {"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000},
-        {"m", INT64_C(60000000000)}, {"h", INT64_C(3600000000000)},
+    static const struct {
+        const char *name;
+        int64_t ns;
+    } units[] = {
+        {"ns", 1},
+        {"us", 1000},
+        {"ms", 1000000},
+        {"s", 1000000000},
+        {"m", INT64_C(60000000000)},
+        {"h", INT64_C(3600000000000)},
     };
     char *end;
     unsigned long long number;

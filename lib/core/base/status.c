@@ -18,16 +18,20 @@ const char *rcx_status_string(rcx_status_t status)
     case RCX_ERR_NOMEM: return "RCX_ERR_NOMEM: out of memory";
     case RCX_ERR_UNSUPPORTED: return "RCX_ERR_UNSUPPORTED: not supported";
     case RCX_ERR_CONFIG: return "RCX_ERR_CONFIG: environment value not valid";
-    case RCX_ERR_LAUNCH: return "RCX_ERR_LAUNCH: launcher and RCX did not "
-                                "find each other";
+    case RCX_ERR_LAUNCH:
+        return "RCX_ERR_LAUNCH: launcher and RCX did not "
+               "find each other";
     case RCX_ERR_TRANSPORT: return "RCX_ERR_TRANSPORT: network error";
     case RCX_ERR_TIMEOUT: return "RCX_ERR_TIMEOUT: deadline passed";
-    case RCX_ERR_MISMATCH: return "RCX_ERR_MISMATCH: ranks made calls that do "
-                                  "not match";
-    case RCX_ERR_PEER_FAILED: return "RCX_ERR_PEER_FAILED: another rank "
-                                     "failed";
-    case RCX_ERR_COMM_FAILED: return "RCX_ERR_COMM_FAILED: communicator "
-                                     "failed earlier";
+    case RCX_ERR_MISMATCH:
+        return "RCX_ERR_MISMATCH: ranks made calls that do "
+               "not match";
+    case RCX_ERR_PEER_FAILED:
+        return "RCX_ERR_PEER_FAILED: another rank "
+               "failed";
+    case RCX_ERR_COMM_FAILED:
+        return "RCX_ERR_COMM_FAILED: communicator "
+               "failed earlier";
     case RCX_ERR_OP: return "RCX_ERR_OP: a user-defined op failed";
     case RCX_ERR_BUSY: return "RCX_ERR_BUSY: still in use";
     case RCX_ERR_FORKED: return "RCX_ERR_FORKED: called in a forked child";

@@ -11,8 +11,8 @@ enum { LONGEST = 40 }; /* letters of a word that is looked at */
 
 struct rcx_guess rcx_guess(const char *written, size_t length)
 {
-    return (struct rcx_guess){.written = written, .length = length,
-                              .distance = SIZE_MAX};
+    return (struct rcx_guess){
+        .written = written, .length = length, .distance = SIZE_MAX};
 }
 
 static bool same(char a, char b)
@@ -31,7 +31,7 @@ static size_t least(size_t a, size_t b, size_t c)
 static size_t distance(const char *a, size_t n, const char *b, size_t m)
 {
     size_t rows[3][LONGEST + 1], *before = rows[0], *last = rows[1],
-           *next = rows[2];
+                                 *next = rows[2];
 
     for (size_t k = 0; k <= m; k++)
         last[k] = k;
@@ -56,8 +56,8 @@ static size_t distance(const char *a, size_t n, const char *b, size_t m)
 void rcx_guess_try(struct rcx_guess *g, const char *word)
 {
     const size_t length = strlen(word);
-    const size_t more = length > g->length ? length - g->length
-                                           : g->length - length;
+    const size_t more =
+        length > g->length ? length - g->length : g->length - length;
     size_t d;
 
     if (g->length > LONGEST || length > LONGEST || 3 * more > length)

@@ -114,8 +114,7 @@ static rcx_status_t receive(struct rcx_exec *x, struct rcx_message *m)
 static rcx_status_t send(struct rcx_exec *x, struct rcx_message *m)
 {
     const struct rcx_step *step = m->step;
-    const size_t bytes =
-        x->status == RCX_OK ? step->count * x->elem_bytes : 0;
+    const size_t bytes = x->status == RCX_OK ? step->count * x->elem_bytes : 0;
     rcx_status_t status;
 
     m->status = RCX_IN_PROGRESS;

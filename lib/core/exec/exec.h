@@ -26,17 +26,17 @@ struct rcx_exec {
     const struct rcx_plan *plan;
     struct rcx_transport *transport;
     const struct rcx_reducer *reducer;
-    struct rcx_exec *next;      /* of the pool's idle ones */
+    struct rcx_exec *next; /* of the pool's idle ones */
     char *base[RCX_BUFFER_COUNT];
     struct rcx_tag_layout layout;
     uint64_t tag_base;
     size_t elem_bytes;
-    rcx_status_t status;        /* the first error; sends are empty from then */
-    int lost;                   /* the peer of the message that is */
-    uint32_t steps_left;        /* abandoned: messages under way */
-    uint32_t first_message;     /* the queue of ready steps: messages from */
-    uint32_t last_message;      /* the front, local work from the back; what */
-    uint32_t first_local;       /* is ready at the start stays in its place */
+    rcx_status_t status;    /* the first error; sends are empty from then */
+    int lost;               /* the peer of the message that is */
+    uint32_t steps_left;    /* abandoned: messages under way */
+    uint32_t first_message; /* the queue of ready steps: messages from */
+    uint32_t last_message;  /* the front, local work from the back; what */
+    uint32_t first_local;   /* is ready at the start stays in its place */
     uint32_t last_local;
     uint32_t ready_messages;
     uint32_t ready_local;
@@ -46,7 +46,7 @@ struct rcx_exec {
     /* the vector of RCX's own small calls: it lives as long as messages do */
     _Alignas(16) unsigned char own[RCX_EXEC_OWN_BYTES];
     void *owner;
-    uint64_t segment;             /* of the owner's operation */
+    uint64_t segment; /* of the owner's operation */
 };
 
 /* Bytes of an execution of plan, all arrays included; and its layout. */

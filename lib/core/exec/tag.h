@@ -29,8 +29,8 @@ static inline uint64_t rcx_tag_low(uint64_t value, unsigned bits)
 static inline uint64_t rcx_tag_base(const struct rcx_tag_layout *l,
                                     uint64_t comm, uint64_t fingerprint)
 {
-    const unsigned below_comm = l->sequence_bits + l->message_bits +
-                                l->fingerprint_bits + l->rank_bits;
+    const unsigned below_comm =
+        l->sequence_bits + l->message_bits + l->fingerprint_bits + l->rank_bits;
 
     return rcx_tag_low(comm, l->comm_bits) << below_comm |
            rcx_tag_low(fingerprint, l->fingerprint_bits) << l->rank_bits;

@@ -23,14 +23,14 @@ struct rcx_message {
     struct rcx_message *next; /* in the list of completed ones */
     void *owner;
     struct rcx_transport *transport; /* where it is under way */
-    void *handle;             /* the transport's own */
-    const struct rcx_step *step; /* that it is of */
-    size_t bytes;             /* of a receive: what arrived */
-    rcx_status_t status;      /* RCX_IN_PROGRESS while under way */
+    void *handle;                    /* the transport's own */
+    const struct rcx_step *step;     /* that it is of */
+    size_t bytes;                    /* of a receive: what arrived */
+    rcx_status_t status;             /* RCX_IN_PROGRESS while under way */
     /* The executor's: */
     int peer;
-    uint64_t tag;             /* what the message has of its own in its tag */
-    uint32_t waits;           /* steps to complete before this one starts */
+    uint64_t tag;   /* what the message has of its own in its tag */
+    uint32_t waits; /* steps to complete before this one starts */
 };
 
 /* What one engine tells another outside of any collective. */
@@ -44,11 +44,11 @@ struct rcx_transport {
     const struct rcx_transport_ops *ops;
     struct rcx_message *done; /* completed, not yet taken by the engine */
     struct rcx_message **done_end;
-    struct rcx_note *notes;   /* that came, the newest first */
-    unsigned notes_leaving;   /* that are not sent yet */
-    unsigned char *dead;      /* peers found dead, by rank; NULL: not looked for */
-    unsigned deaths;          /* so many */
-    int endpoints; /* opened so far, to as many peers */
+    struct rcx_note *notes; /* that came, the newest first */
+    unsigned notes_leaving; /* that are not sent yet */
+    unsigned char *dead; /* peers found dead, by rank; NULL: not looked for */
+    unsigned deaths;     /* so many */
+    int endpoints;       /* opened so far, to as many peers */
     char trouble[256]; /* what a send or recv failed of; "": it says nothing */
     size_t credit_bytes; /* of a message of so many or more, one side may be
                             complete while the other still needs its progress */

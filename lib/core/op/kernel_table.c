@@ -44,11 +44,9 @@ static bool cpu_has_f16c(void)
 static bool cpu_has(enum rcx_isa isa)
 {
     switch (isa) {
-    case RCX_ISA_BASELINE:
-        return true;
+    case RCX_ISA_BASELINE: return true;
 #ifdef RCX_HAVE_AVX2
-    case RCX_ISA_AVX2:
-        return __builtin_cpu_supports("avx2") && cpu_has_f16c();
+    case RCX_ISA_AVX2: return __builtin_cpu_supports("avx2") && cpu_has_f16c();
 #endif
 #ifdef RCX_HAVE_AVX512
     case RCX_ISA_AVX512:
@@ -57,8 +55,7 @@ static bool cpu_has(enum rcx_isa isa)
                __builtin_cpu_supports("avx512dq") &&
                __builtin_cpu_supports("avx512vl");
 #endif
-    default:
-        return false;
+    default: return false;
     }
 }
 

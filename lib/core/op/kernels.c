@@ -49,6 +49,8 @@
 #define INDEPENDENT _Pragma("GCC ivdep")
 #endif
 
+/* Macros and tables from here on are laid out by hand. */
+/* clang-format off */
 /* A kernel that stores result, an expression in the elements a and b. */
 #define KERNEL(name, ctype, result)                                            \
     static void name(void *dst, const void *left, const void *right,           \

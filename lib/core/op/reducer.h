@@ -17,9 +17,9 @@ struct rcx_reducer {
 };
 
 /* dst = left op right; RCX_ERR_OP if the user's function says so. */
-static inline rcx_status_t
-rcx_reducer_apply(const struct rcx_reducer *r, void *dst, const void *left,
-                  const void *right, size_t count)
+static inline rcx_status_t rcx_reducer_apply(const struct rcx_reducer *r,
+                                             void *dst, const void *left,
+                                             const void *right, size_t count)
 {
     if (r->kernel) {
         r->kernel(dst, left, right, count);

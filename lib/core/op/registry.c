@@ -221,11 +221,13 @@ rcx_status_t rcx_registry_combine(const struct rcx_registry *r,
     if (!info && !user_type)
         return rcx_fail(r->log, RCX_ERR_ARG,
                         "datatype=%d: neither predefined (1..%d) nor created "
-                        "by rcx_type_create()", type, RCX_TYPE_END - 1);
+                        "by rcx_type_create()",
+                        type, RCX_TYPE_END - 1);
     if (!user_op && !rcx_op_predefined(op))
         return rcx_fail(r->log, RCX_ERR_ARG,
                         "op=%d: neither predefined (1..%d) nor created by "
-                        "rcx_op_create()", op, RCX_OP_END - 1);
+                        "rcx_op_create()",
+                        op, RCX_OP_END - 1);
     c.reducer.elem_bytes = info ? info->bytes : user_type->extent_bytes;
     /* user handles count differently on each rank, what they mean does not */
     c.fingerprint = 64 * (info ? (uint32_t)rcx_type_canonical(type)

@@ -8,11 +8,19 @@
 /* ---- Types -------------------------------------------------------------- */
 
 #define TYPE(number, text, ctype, kind)                                        \
-    [number] = {.name = text, .bytes = sizeof(ctype), .class = kind,           \
-                 .canonical = number}
+    [number] = {.name = text,                                                  \
+                .bytes = sizeof(ctype),                                        \
+                .class = kind,                                                 \
+                .canonical = number}
 
 #define PAIR(number, text, ctype)                                              \
-    TYPE(number, text, struct { ctype value; int index; }, RCX_CLASS_PAIR)
+    TYPE(                                                                      \
+        number, text,                                                          \
+        struct {                                                               \
+            ctype value;                                                       \
+            int index;                                                         \
+        },                                                                     \
+        RCX_CLASS_PAIR)
 
 /* A C integer type, and the enumerator of the fixed-width type of its size. */
 #define FIXED_WIDTH(prefix, ctype)                                             \
@@ -22,8 +30,10 @@
                           : prefix##64)
 
 #define ALIAS(number, text, ctype, kind, prefix)                               \
-    [number] = {.name = text, .bytes = sizeof(ctype), .class = kind,           \
-                 .canonical = FIXED_WIDTH(prefix, ctype)}
+    [number] = {.name = text,                                                  \
+                .bytes = sizeof(ctype),                                        \
+                .class = kind,                                                 \
+                .canonical = FIXED_WIDTH(prefix, ctype)}
 
 #define SIGNED(number, text, ctype)                                            \
     ALIAS(number, text, ctype, RCX_CLASS_SIGNED, RCX_INT)
@@ -47,8 +57,7 @@ static const struct rcx_type_info types[RCX_TYPE_END] = {
     TYPE(RCX_FLOAT64, "float64", double, RCX_CLASS_FLOAT),
     TYPE(RCX_LONG_DOUBLE, "long_double", long double, RCX_CLASS_FLOAT),
 
-    TYPE(RCX_COMPLEX_FLOAT, "complex_float", float complex,
-         RCX_CLASS_COMPLEX),
+    TYPE(RCX_COMPLEX_FLOAT, "complex_float", float complex, RCX_CLASS_COMPLEX),
     TYPE(RCX_COMPLEX_DOUBLE, "complex_double", double complex,
          RCX_CLASS_COMPLEX),
     TYPE(RCX_COMPLEX_LONG_DOUBLE, "complex_long_double", long double complex,

@@ -12,10 +12,7 @@
 #include "rcx/rcx.h"
 
 /* One more than the largest predefined number; 0 is no type and no op. */
-enum {
-    RCX_TYPE_END = RCX_UNSIGNED_LONG_LONG + 1,
-    RCX_OP_END = RCX_AVG + 1
-};
+enum { RCX_TYPE_END = RCX_UNSIGNED_LONG_LONG + 1, RCX_OP_END = RCX_AVG + 1 };
 
 enum rcx_type_class {
     RCX_CLASS_SIGNED,

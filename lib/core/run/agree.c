@@ -50,9 +50,12 @@ void rcx_ballot_close(struct rcx_context *context, struct rcx_ballot *b)
 static rcx_status_t combine(struct rcx_comm *comm, rcx_datatype_t type,
                             rcx_op_t op, void *vector, size_t count)
 {
-    const struct rcx_call call = {
-        .coll = RCX_COLL_ALLREDUCE, .alias = RCX_ALIAS_SAME, .type = type,
-        .op = op, .count = count, .internal = true};
+    const struct rcx_call call = {.coll = RCX_COLL_ALLREDUCE,
+                                  .alias = RCX_ALIAS_SAME,
+                                  .type = type,
+                                  .op = op,
+                                  .count = count,
+                                  .internal = true};
 
     if (rcx_comm_is_for_groups(comm->id)) /* each call anew */
         comm->sequence = (uint64_t)comm->tag;

@@ -17,9 +17,9 @@ struct rcx_wish {
 struct rcx_ballot {
     struct rcx_memory_block *block; /* all of it */
     int32_t *settled;
-    unsigned char *used;            /* ids: the vector begins here */
+    unsigned char *used; /* ids: the vector begins here */
     unsigned char *flags;
-    struct rcx_wish *wishes;        /* of each rank */
+    struct rcx_wish *wishes; /* of each rank */
     size_t bytes;
 };
 

@@ -57,8 +57,8 @@ struct rcx_boot_ops {
                             size_t bytes);
 
     /* What rank published; valid until close. After publish only. */
-    rcx_status_t (*lookup)(struct rcx_boot *boot, int rank,
-                           const void **blob_p, size_t *bytes_p);
+    rcx_status_t (*lookup)(struct rcx_boot *boot, int rank, const void **blob_p,
+                           size_t *bytes_p);
 
     /*
      * RCX_OK once all ranks called it. While it waits it calls go_on(arg), which

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/run/cache.h"
 
-
-static void unlink_by_use(struct rcx_program_cache *cache, struct rcx_program *e)
+static void unlink_by_use(struct rcx_program_cache *cache,
+                          struct rcx_program *e)
 {
     *(e->newer ? &e->newer->older : &cache->recent) = e->older;
     *(e->older ? &e->older->newer : &cache->oldest) = e->newer;
@@ -65,8 +65,7 @@ static void forget(struct rcx_comm *comm, struct rcx_program *e,
         e->call.op = 0;
 }
 
-void rcx_cache_forget(struct rcx_comm *comm, rcx_datatype_t type,
-                           rcx_op_t op)
+void rcx_cache_forget(struct rcx_comm *comm, rcx_datatype_t type, rcx_op_t op)
 {
     struct rcx_program *e = comm->cache.oldest;
 
@@ -101,7 +100,7 @@ static rcx_status_t insert(struct rcx_comm *comm, const struct rcx_call *call,
 }
 
 rcx_status_t rcx_program_get(struct rcx_comm *comm, const struct rcx_call *call,
-                           struct rcx_program **program_p)
+                             struct rcx_program **program_p)
 {
     struct rcx_program_cache *cache = &comm->cache;
     struct rcx_program *e = cache->recent;

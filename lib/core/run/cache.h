@@ -13,7 +13,7 @@
  * rcx_program_unpin(). Errors are logged; nothing has been sent then.
  */
 rcx_status_t rcx_program_get(struct rcx_comm *comm, const struct rcx_call *call,
-                           struct rcx_program **program_p);
+                             struct rcx_program **program_p);
 /* The newest program once more, whose call is known to be the one wanted. */
 static inline struct rcx_program *rcx_program_repeat(struct rcx_comm *comm)
 {
@@ -23,16 +23,15 @@ static inline struct rcx_program *rcx_program_repeat(struct rcx_comm *comm)
 }
 void rcx_cache_shrink(struct rcx_comm *comm);
 static inline void rcx_program_unpin(struct rcx_comm *comm,
-                                   struct rcx_program *program)
+                                     struct rcx_program *program)
 {
     program->pins--;
-    if (__builtin_expect(comm->cache.bytes >
-                         comm->context->config.plan_cache_bytes, 0))
+    if (__builtin_expect(
+            comm->cache.bytes > comm->context->config.plan_cache_bytes, 0))
         rcx_cache_shrink(comm);
 }
 void rcx_cache_clear(struct rcx_comm *comm);
 /* Give up what was compiled for a user's type or op that is freed; 0: none. */
-void rcx_cache_forget(struct rcx_comm *comm, rcx_datatype_t type,
-                           rcx_op_t op);
+void rcx_cache_forget(struct rcx_comm *comm, rcx_datatype_t type, rcx_op_t op);
 
 #endif

@@ -38,9 +38,11 @@ static int compare_all(void *dst, const void *left, const void *right,
 struct rcx_combine rcx_check_combine(void)
 {
     return (struct rcx_combine){
-        .reducer = {.fn = compare_all, .type = RCX_TYPE_CHECK,
+        .reducer = {.fn = compare_all,
+                    .type = RCX_TYPE_CHECK,
                     .elem_bytes = sizeof(struct rcx_check_record)},
-        .exact = true, .fingerprint = UINT32_MAX};
+        .exact = true,
+        .fingerprint = UINT32_MAX};
 }
 
 /* A value as its user knows it. */
@@ -67,14 +69,16 @@ static void print_value(int64_t field, int64_t value, char *text, size_t bytes)
         snprintf(text, bytes, "%lld", (long long)value);
 }
 
-void rcx_check_print(const struct rcx_check_record *r, char *text,
-                     size_t bytes)
+void rcx_check_print(const struct rcx_check_record *r, char *text, size_t bytes)
 {
     static const char *const names[RCX_CHECK_FIELDS] = {
-        [RCX_CHECK_SAME] = "nothing", [RCX_CHECK_NUMBER] = "the call's number",
+        [RCX_CHECK_SAME] = "nothing",
+        [RCX_CHECK_NUMBER] = "the call's number",
         [RCX_CHECK_COLLECTIVE] = "the collective",
-        [RCX_CHECK_COUNT] = "count", [RCX_CHECK_COUNTS] = "recvcounts' hash",
-        [RCX_CHECK_TYPE] = "datatype", [RCX_CHECK_OP] = "op",
+        [RCX_CHECK_COUNT] = "count",
+        [RCX_CHECK_COUNTS] = "recvcounts' hash",
+        [RCX_CHECK_TYPE] = "datatype",
+        [RCX_CHECK_OP] = "op",
         [RCX_CHECK_ROOT] = "root"};
     const int64_t field = r->value[RCX_CHECK_SAME];
     char mine[48], other[48];

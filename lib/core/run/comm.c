@@ -162,8 +162,7 @@ rcx_status_t rcx_comm_run(struct rcx_comm *comm, const struct rcx_call *call,
                           const void *in, void *out)
 {
     struct rcx_program *program;
-    rcx_status_t status =
-        comm->failed == RCX_OK ? RCX_OK : RCX_ERR_COMM_FAILED;
+    rcx_status_t status = comm->failed == RCX_OK ? RCX_OK : RCX_ERR_COMM_FAILED;
 
     if (status == RCX_OK)
         status = rcx_program_get(comm, call, &program);
@@ -172,8 +171,10 @@ rcx_status_t rcx_comm_run(struct rcx_comm *comm, const struct rcx_call *call,
 
 rcx_status_t rcx_comm_barrier(struct rcx_comm *comm)
 {
-    const struct rcx_call call = {.coll = RCX_COLL_BARRIER, .type = RCX_BYTE,
-                                  .op = RCX_BOR, .internal = true};
+    const struct rcx_call call = {.coll = RCX_COLL_BARRIER,
+                                  .type = RCX_BYTE,
+                                  .op = RCX_BOR,
+                                  .internal = true};
 
     return rcx_comm_run(comm, &call, NULL, NULL);
 }
@@ -190,5 +191,6 @@ rcx_status_t rcx_comm_claim(struct rcx_comm *comm)
         return rcx_enter(context);
     return rcx_fail(&context->log, RCX_ERR_BUSY,
                     "communicator %u: another thread starts a collective on "
-                    "it; calls on one communicator need an order", comm->id);
+                    "it; calls on one communicator need an order",
+                    comm->id);
 }

@@ -12,31 +12,31 @@ struct rcx_comm {
     uint32_t id;
     int rank;
     int size;
-    int *ranks;                /* the context's, of each; NULL: the same */
-    int tag;                   /* of a group in the making */
-    uint32_t group;            /* a hash of its members; 0: no such group */
-    _Atomic bool starting;     /* MULTIPLE: a thread is in a collective call */
+    int *ranks;            /* the context's, of each; NULL: the same */
+    int tag;               /* of a group in the making */
+    uint32_t group;        /* a hash of its members; 0: no such group */
+    _Atomic bool starting; /* MULTIPLE: a thread is in a collective call */
     struct rcx_comm *prev, *next; /* of the context, or among free slots */
-    uint64_t live_requests;    /* of users */
-    bool is_freed;             /* by the user; goes with the last of these */
-    rcx_status_t failed;       /* not RCX_OK: broken for good */
-    uint64_t sequence;         /* the next to give out */
-    uint64_t mark;             /* of the last call, in tags */
-    uint64_t mark_mask;        /* where marks are */
-    uint64_t sequence_limit;   /* numbers below it are free to use */
+    uint64_t live_requests;       /* of users */
+    bool is_freed;                /* by the user; goes with the last of these */
+    rcx_status_t failed;          /* not RCX_OK: broken for good */
+    uint64_t sequence;            /* the next to give out */
+    uint64_t mark;                /* of the last call, in tags */
+    uint64_t mark_mask;           /* where marks are */
+    uint64_t sequence_limit;      /* numbers below it are free to use */
     uint64_t ahead;            /* the weight of all one-way segments so far */
     struct rcx_request *first; /* active requests in the order of their start */
     struct rcx_request **end;  /* where the next one is linked */
     struct rcx_request *stalled; /* the first that waits for the window */
     bool unstalling;
     struct rcx_request *judged; /* its opening is under way; NULL: none's */
-    _Atomic bool aborted;      /* by the user; failed follows */
-    struct rcx_failure *why;   /* it failed, or refused a call; or NULL */
-    int64_t timeout_ns;        /* of operations that start; 0: none */
-    struct rcx_roll *roll;     /* while it is called, for one that is overdue */
+    _Atomic bool aborted;       /* by the user; failed follows */
+    struct rcx_failure *why;    /* it failed, or refused a call; or NULL */
+    int64_t timeout_ns;         /* of operations that start; 0: none */
+    struct rcx_roll *roll; /* while it is called, for one that is overdue */
     uint64_t next_probe_ns;
-    uint64_t patience_ns;      /* of who waits without a deadline */
-    uint64_t warned;           /* of the wait in the call of this number */
+    uint64_t patience_ns; /* of who waits without a deadline */
+    uint64_t warned;      /* of the wait in the call of this number */
     struct rcx_recorder recorder;
     struct rcx_program_cache cache;
 };
@@ -44,9 +44,9 @@ struct rcx_comm {
 enum {
     RCX_COMM_ID_INTERNAL = 0, /* of the barriers at both ends of life */
     RCX_COMM_ID_WORLD = 1,
-    RCX_COMM_ID_GROUP = 2,    /* of groups that agree on an id */
-    RCX_COMM_ID_SETTLE = 3,   /* of the same, in their second round */
-    RCX_COMM_ID_FIRST = 4     /* of those that users make */
+    RCX_COMM_ID_GROUP = 2,  /* of groups that agree on an id */
+    RCX_COMM_ID_SETTLE = 3, /* of the same, in their second round */
+    RCX_COMM_ID_FIRST = 4   /* of those that users make */
 };
 
 /* All groups in the making share these ids; their messages differ in the

@@ -87,9 +87,9 @@ static int *members_of(struct rcx_comm *comm, const struct rcx_wish wishes[],
     return members;
 }
 
-static rcx_status_t make_split(struct rcx_comm *comm, const struct rcx_ballot *b,
-                               uint32_t id, int color,
-                               struct rcx_comm **new_p)
+static rcx_status_t make_split(struct rcx_comm *comm,
+                               const struct rcx_ballot *b, uint32_t id,
+                               int color, struct rcx_comm **new_p)
 {
     int n;
     int *members;
@@ -132,8 +132,7 @@ rcx_status_t rcx_comm_make_split(struct rcx_comm *comm, int color, int key,
 /* ---- Groups --------------------------------------------------------------- */
 
 /* Every rank is one of comm's, none twice, and the caller among them. */
-static rcx_status_t check_ranks(struct rcx_comm *comm, int n,
-                                const int ranks[])
+static rcx_status_t check_ranks(struct rcx_comm *comm, int n, const int ranks[])
 {
     struct rcx_context *context = comm->context;
     unsigned char *seen = rcx_heap_zalloc(&context->heap, (size_t)comm->size);
@@ -152,8 +151,8 @@ static rcx_status_t check_ranks(struct rcx_comm *comm, int n,
     return good ? RCX_OK
                 : rcx_fail(&context->log, RCX_ERR_ARG,
                            "ranks: needs different ranks of the communicator "
-                           "(0..%d), this one (%d) among them", comm->size - 1,
-                           comm->rank);
+                           "(0..%d), this one (%d) among them",
+                           comm->size - 1, comm->rank);
 }
 
 /* Not 0. Messages of groups that share tag and members, but not all of them,

@@ -51,8 +51,8 @@ static bool refuse_name(const char *name, const struct rcx_algo *algo,
         const struct rcx_param *p = owners[i] ? owners[i]->params : NULL;
 
         for (; p && p->name && used < sizeof names; p++) {
-            used += (size_t)snprintf(names + used, sizeof names - used,
-                                     "%s%s", used ? ", " : "", p->name);
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s",
+                                     used ? ", " : "", p->name);
             rcx_guess_try(&guess, p->name);
         }
     }
@@ -150,8 +150,8 @@ static bool parse_method(const char *text, enum rcx_coll coll,
 
 static bool parse_order(const char *text, struct rcx_config *config)
 {
-    static const char *const names[] = {"auto", "same", "rank", "uniform",
-                                        "canonical", NULL};
+    static const char *const names[] = {"auto",    "same",      "rank",
+                                        "uniform", "canonical", NULL};
     const int i = one_of(text, names, config);
 
     config->order_is_set = i > 0;
@@ -161,8 +161,7 @@ static bool parse_order(const char *text, struct rcx_config *config)
 
 static bool parse_wait(const char *text, struct rcx_config *config)
 {
-    static const char *const names[] = {"auto", "poll", "yield", "block",
-                                        NULL};
+    static const char *const names[] = {"auto", "poll", "yield", "block", NULL};
     const int i = one_of(text, names, config);
 
     config->wait = (enum rcx_wait)i;
@@ -173,8 +172,7 @@ static bool parse_timeout(const char *text, struct rcx_config *config)
 {
     config->timeout_is_set = strcmp(text, "none") != 0;
     config->timeout_ns = 0;
-    return !config->timeout_is_set ||
-           rcx_parse_time(text, &config->timeout_ns);
+    return !config->timeout_is_set || rcx_parse_time(text, &config->timeout_ns);
 }
 
 static bool parse_progress(const char *text, struct rcx_config *config)
@@ -253,28 +251,33 @@ static bool parse_allow_singleton(const char *text, struct rcx_config *config)
 static const struct rcx_option others[] = {
     {"RCX_ORDER", "auto", "auto, same, rank, uniform or canonical",
      "lowest order level of reductions; auto: what rcx_init() was given, or "
-     "same", parse_order},
+     "same",
+     parse_order},
     {"RCX_WAIT", "auto", "auto, poll, yield or block",
      "how to wait: poll without end, yield the core after every empty poll, "
      "sleep after some, or yield soon where ranks outnumber cores and late "
-     "elsewhere", parse_wait},
+     "elsewhere",
+     parse_wait},
     {"RCX_PROGRESS", "call", "call or thread",
      "who makes progress: whoever calls RCX, or a thread as well, which sleeps "
-     "while there is nothing to do", parse_progress},
+     "while there is nothing to do",
+     parse_progress},
     {"RCX_TIMEOUT", "none",
      "none, 0, or a time with its unit: 500ms, 30s, 10m, 1h",
      "deadline of every operation; 0: no end; none: what rcx_init() was given",
      parse_timeout},
     {"RCX_ERR_MODE", "none", "none or peer",
      "peer: UCX watches whether peers live, at the price of slower lanes (no "
-     "CMA inside a node); none: only deadlines find the dead", parse_err_mode},
+     "CMA inside a node); none: only deadlines find the dead",
+     parse_err_mode},
     {"RCX_CHECK", "cheap", "off, cheap or full",
      "find calls of different ranks that do not belong together: full compares "
      "them before data moves, cheap finds most of those that would hang",
      parse_check},
     {"RCX_DUMP", "none", "none, or a path of up to 255 bytes",
      "when a communicator fails, write its last operations to PATH.RANK.json, "
-     "for rcx_trace", parse_dump},
+     "for rcx_trace",
+     parse_dump},
     {"RCX_PLAN_CACHE", "16M", "a size: 0, 64K, 16M, 1G",
      "bytes of plans that a communicator keeps", parse_plan_cache},
     {"RCX_ISA", "auto", "auto, or a level of this CPU: baseline, avx2, avx512",
@@ -290,7 +293,8 @@ enum { OTHERS = sizeof others / sizeof *others };
 static struct rcx_option method_option(enum rcx_coll coll)
 {
     return (struct rcx_option){
-        .name = rcx_colls[coll].variable, .fallback = any.name,
+        .name = rcx_colls[coll].variable,
+        .fallback = any.name,
         .values = "auto or [prefer:]NAME[:segment=BYTES][,window=1..8]"
                   "[,PARAMETER=VALUE]",
         .doc = rcx_colls[coll].chooses};
@@ -335,9 +339,9 @@ static void list_names(const struct rcx_option *option, char *text,
     text[0] = '\0';
     for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++)
         if ((*a)->coll == coll && used < bytes)
-            used += (size_t)snprintf(text + used, bytes - used, "%s %s",
-                                     used ? "," : "; NAME is one of",
-                                     (*a)->name);
+            used +=
+                (size_t)snprintf(text + used, bytes - used, "%s %s",
+                                 used ? "," : "; NAME is one of", (*a)->name);
 }
 
 /* One line more, if there is room. */

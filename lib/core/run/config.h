@@ -27,12 +27,7 @@ enum rcx_config_kind {
     RCX_CONFIG_KINDS
 };
 
-enum rcx_wait {
-    RCX_WAIT_AUTO,
-    RCX_WAIT_POLL,
-    RCX_WAIT_YIELD,
-    RCX_WAIT_BLOCK
-};
+enum rcx_wait { RCX_WAIT_AUTO, RCX_WAIT_POLL, RCX_WAIT_YIELD, RCX_WAIT_BLOCK };
 
 /* What a user may force for a collective: NAME[:parameter=value,...], where
  * segment and window go with every algorithm; or prefer, with prefer:NAME. */
@@ -40,8 +35,8 @@ struct rcx_forced {
     const struct rcx_algo *algo; /* NULL: RCX chooses */
     bool preferred; /* all of this is for calls that the algorithm suits */
     int64_t params[RCX_PARAMS];
-    size_t segment_bytes;        /* SIZE_MAX: RCX chooses; 0: no segments */
-    unsigned window;             /* 0: RCX chooses */
+    size_t segment_bytes; /* SIZE_MAX: RCX chooses; 0: no segments */
+    unsigned window;      /* 0: RCX chooses */
 };
 
 enum { RCX_WINDOW_MAX = 8 }; /* segments in flight; a power of two */

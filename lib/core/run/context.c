@@ -42,29 +42,29 @@ static rcx_status_t check_params(const rcx_params_t *params,
                                  const struct rcx_log *log)
 {
     if (params && (params->field_mask & ~(uint64_t)PARAM_ALL))
-        return rcx_fail(log, RCX_ERR_ARG,
-                        "params.field_mask=%#llx: this library knows %#x",
-                        (unsigned long long)params->field_mask,
-                        (unsigned)PARAM_ALL);
+        return rcx_fail(
+            log, RCX_ERR_ARG, "params.field_mask=%#llx: this library knows %#x",
+            (unsigned long long)params->field_mask, (unsigned)PARAM_ALL);
     if (is_given(params, RCX_PARAM_NAME) && !name_is_good(params->name))
         return rcx_fail(log, RCX_ERR_ARG,
                         "params.name=\"%s\": needs 1 to %d letters or digits",
                         params->name ? params->name : "(NULL)",
                         NAME_MAX_LETTERS);
     if (is_given(params, RCX_PARAM_ORDER) &&
-        (params->order < RCX_ORDER_SAME ||
-         params->order > RCX_ORDER_CANONICAL))
+        (params->order < RCX_ORDER_SAME || params->order > RCX_ORDER_CANONICAL))
         return rcx_fail(log, RCX_ERR_ARG,
                         "params.order=%d: needs RCX_ORDER_SAME to "
-                        "RCX_ORDER_CANONICAL (%d..%d)", (int)params->order,
-                        RCX_ORDER_SAME, RCX_ORDER_CANONICAL);
+                        "RCX_ORDER_CANONICAL (%d..%d)",
+                        (int)params->order, RCX_ORDER_SAME,
+                        RCX_ORDER_CANONICAL);
     if (is_given(params, RCX_PARAM_THREADS) &&
         (params->threads < RCX_THREAD_SINGLE ||
          params->threads > RCX_THREAD_MULTIPLE))
         return rcx_fail(log, RCX_ERR_ARG,
                         "params.threads=%d: needs RCX_THREAD_SINGLE to "
-                        "RCX_THREAD_MULTIPLE (%d..%d)", (int)params->threads,
-                        RCX_THREAD_SINGLE, RCX_THREAD_MULTIPLE);
+                        "RCX_THREAD_MULTIPLE (%d..%d)",
+                        (int)params->threads, RCX_THREAD_SINGLE,
+                        RCX_THREAD_MULTIPLE);
     if (is_given(params, RCX_PARAM_TIMEOUT) && params->timeout_ns < 0)
         return rcx_fail(log, RCX_ERR_ARG,
                         "params.timeout_ns=%lld: needs 0 (none) or more",
@@ -126,10 +126,12 @@ void rcx_context_drop(struct rcx_context *context)
 
 static rcx_status_t open_transport(struct rcx_context *context)
 {
-    const struct rcx_transport_args args = {
-        .boot = context->boot, .heap = &context->heap, .log = &context->log,
-        .wakeup = context->can_sleep,
-        .looks_for_dead = context->config.looks_for_dead};
+    const struct rcx_transport_args args = {.boot = context->boot,
+                                            .heap = &context->heap,
+                                            .log = &context->log,
+                                            .wakeup = context->can_sleep,
+                                            .looks_for_dead =
+                                                context->config.looks_for_dead};
 
     if (context->boot->size == 1)
         return RCX_OK;
@@ -143,12 +145,9 @@ static rcx_status_t open_transport(struct rcx_context *context)
 static unsigned choose_spin(struct rcx_context *context)
 {
     switch (context->config.wait) {
-    case RCX_WAIT_POLL:
-        return UINT_MAX;
-    case RCX_WAIT_YIELD:
-        return 1;
-    default:
-        return rcx_peer_cores_are_shared(context) ? 1 : PATIENT_SPIN;
+    case RCX_WAIT_POLL: return UINT_MAX;
+    case RCX_WAIT_YIELD: return 1;
+    default: return rcx_peer_cores_are_shared(context) ? 1 : PATIENT_SPIN;
     }
 }
 
@@ -188,10 +187,12 @@ static rcx_status_t connect(struct rcx_context *context,
                             const rcx_params_t *params,
                             const struct rcx_boot_source *source)
 {
-    const struct rcx_boot_args args = {
-        .params = params, .heap = &context->heap, .log = &context->log,
-        .timeout_ns = context->config.timeout_ns,
-        .allow_singleton = context->config.allow_singleton};
+    const struct rcx_boot_args args = {.params = params,
+                                       .heap = &context->heap,
+                                       .log = &context->log,
+                                       .timeout_ns = context->config.timeout_ns,
+                                       .allow_singleton =
+                                           context->config.allow_singleton};
     rcx_status_t status = source->open(&args, source->arg, &context->boot);
 
     if (status != RCX_OK)
@@ -264,8 +265,8 @@ rcx_status_t rcx_context_create(const rcx_params_t *params,
     if (status == RCX_OK) {
         context->guard = rcx_guard_create();
         if (!context->guard)
-            status = rcx_fail(&context->log, RCX_ERR_NOMEM,
-                              "no memory for a page");
+            status =
+                rcx_fail(&context->log, RCX_ERR_NOMEM, "no memory for a page");
     }
     if (status == RCX_OK)
         status = connect(context, params, source);

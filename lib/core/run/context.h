@@ -33,42 +33,42 @@ struct rcx_context {
     rcx_thread_mode_t threads;
     struct rcx_builder builder;
     struct rcx_instant born;
-    bool broken;               /* a communicator has failed */
-    bool parting;              /* whoever goes now may: see leave.c */
-    _Atomic bool attention;    /* rcx_watch() has something to do */
+    bool broken;            /* a communicator has failed */
+    bool parting;           /* whoever goes now may: see leave.c */
+    _Atomic bool attention; /* rcx_watch() has something to do */
     uint64_t next_watch_ns;
-    uint64_t here_since_ns;    /* it looks after things without a long break */
-    unsigned deaths;           /* of peers, that are dealt with */
-    uint64_t skipped_ns;       /* tests take it to have passed */
-    uint64_t ticks;            /* when a collective was last called */
-    unsigned turns;            /* of progress, since the last watch */
+    uint64_t here_since_ns;     /* it looks after things without a long break */
+    unsigned deaths;            /* of peers, that are dealt with */
+    uint64_t skipped_ns;        /* tests take it to have passed */
+    uint64_t ticks;             /* when a collective was last called */
+    unsigned turns;             /* of progress, since the last watch */
     struct rcx_request *called; /* complete, their callbacks not made yet */
     struct rcx_request **called_end;
-    bool calling;              /* somebody makes them */
-    bool can_sleep;            /* what follows is there */
+    bool calling;   /* somebody makes them */
+    bool can_sleep; /* what follows is there */
     int sleep_fd, timer_fd;
-    bool is_armed;             /* a thread may sleep on sleep_fd */
+    bool is_armed; /* a thread may sleep on sleep_fd */
     bool has_thread;
     pthread_t thread;
-    _Atomic bool stops;        /* the thread shall */
+    _Atomic bool stops;         /* the thread shall */
     struct rcx_exec *abandoned; /* with messages under way */
     uint64_t abandoned_receives;
     struct rcx_boot *boot;
     struct rcx_transport *transport; /* NULL for a single process */
-    size_t credit_bytes;       /* the least of any rank's transport */
+    size_t credit_bytes;             /* the least of any rank's transport */
     struct rcx_comm *world;
     struct rcx_comm *internal; /* for its own collectives */
     struct rcx_comm *comms;    /* all of them */
     struct rcx_comm *free_comms;
-    unsigned char *used_ids;   /* a bit each */
-    unsigned unsettled_ids;    /* of them */
+    unsigned char *used_ids;            /* a bit each */
+    unsigned unsettled_ids;             /* of them */
     struct rcx_early_note *early_notes; /* of failures */
-    uint64_t live_comms;       /* of users */
-    unsigned spin;             /* empty polls before the core is yielded */
-    unsigned polls;            /* of them in a row, before anything else */
+    uint64_t live_comms;                /* of users */
+    unsigned spin;  /* empty polls before the core is yielded */
+    unsigned polls; /* of them in a row, before anything else */
     struct rcx_request *free_requests;
     struct rcx_request_slab *request_slabs;
-    uint64_t live_requests;    /* of users */
+    uint64_t live_requests; /* of users */
     struct rcx_scratch_block *scratch[RCX_SCRATCH_CLASSES];
     struct rcx_memory_block *memory;
 };
@@ -78,7 +78,7 @@ struct rcx_boot_source {
     rcx_status_t (*open)(const struct rcx_boot_args *args, void *arg,
                          struct rcx_boot **boot_p);
     void *arg;
-    uint64_t heap_budget;         /* allocations that may succeed */
+    uint64_t heap_budget; /* allocations that may succeed */
     struct rcx_tag_layout layout;
     struct rcx_transport *transport; /* NULL: the best that is compiled in */
 };

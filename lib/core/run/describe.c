@@ -5,7 +5,8 @@
 #include "core/op/types.h"
 #include "core/run/request.h"
 
-static void print_operands(const struct rcx_program *e, char *text, size_t bytes)
+static void print_operands(const struct rcx_program *e, char *text,
+                           size_t bytes)
 {
     const struct rcx_type_info *type = rcx_type_predefined(e->record.type);
     const struct rcx_op_info *op = rcx_op_predefined(e->record.op);
@@ -16,7 +17,9 @@ static void print_operands(const struct rcx_program *e, char *text, size_t bytes
              e->combine.reducer.elem_bytes);
     snprintf(text, bytes, " of %zu %s%s%s", e->call.count,
              type ? type->name : extent, reduces ? ", " : "",
-             !reduces ? "" : op ? op->name : "a user's op");
+             !reduces ? ""
+             : op     ? op->name
+                      : "a user's op");
 }
 
 /* "reduce of 24 int64, sum, root 1" */
@@ -40,7 +43,7 @@ static rcx_log_level_t level_of(int rank)
 }
 
 void rcx_program_describe(const struct rcx_comm *comm,
-                        const struct rcx_program *program)
+                          const struct rcx_program *program)
 {
     const struct rcx_log *log = &comm->context->log;
     const rcx_log_level_t level =
@@ -57,9 +60,8 @@ void rcx_program_describe(const struct rcx_comm *comm,
 static void describe_waiting(const struct rcx_context *context, char *text,
                              size_t bytes)
 {
-    const char *by = context->config.progress_thread
-                         ? "; a thread makes progress, too"
-                         : "";
+    const char *by =
+        context->config.progress_thread ? "; a thread makes progress, too" : "";
 
     if (context->config.wait == RCX_WAIT_POLL)
         snprintf(text, bytes, "polls%s", by);

@@ -28,6 +28,6 @@ const char *rcx_request_print(const struct rcx_request *r,
  */
 void rcx_context_describe(const struct rcx_context *context);
 void rcx_program_describe(const struct rcx_comm *comm,
-                        const struct rcx_program *program);
+                          const struct rcx_program *program);
 
 #endif

@@ -84,9 +84,10 @@ static void put_call(FILE *file, const struct rcx_record *r)
 
     fprintf(file, "{\"sequence\": %" PRIu64 ", \"collective\": ", r->sequence);
     put_text(file, rcx_coll_name(r->coll));
-    fprintf(file, ", \"count\": %" PRIu64 ", \"type\": {\"number\": %d, "
-            "\"canonical\": %d, \"name\": ", r->count, r->type,
-            rcx_type_canonical(r->type));
+    fprintf(file,
+            ", \"count\": %" PRIu64 ", \"type\": {\"number\": %d, "
+            "\"canonical\": %d, \"name\": ",
+            r->count, r->type, rcx_type_canonical(r->type));
     put_text(file, type ? type->name : NULL);
     fprintf(file, "}, \"op\": {\"number\": %d, \"name\": ", r->op);
     put_text(file, op ? op->name : NULL);
@@ -102,8 +103,10 @@ static void put_progress(FILE *file, const struct rcx_dump_comm *comm,
 
     if (!comm->progress_of || !comm->progress_of(comm->arg, sequence, &p))
         return;
-    fprintf(file, ", \"step\": %" PRIu64 ", \"steps\": %" PRIu64
-            ", \"waiting_for\": ", p.step, p.steps);
+    fprintf(file,
+            ", \"step\": %" PRIu64 ", \"steps\": %" PRIu64
+            ", \"waiting_for\": ",
+            p.step, p.steps);
     put_ranks(file, p.waiting_for, p.waiting_count);
     if (p.label) {
         fprintf(file, ", \"label\": ");
@@ -115,9 +118,9 @@ static void put_operation(FILE *file, const struct rcx_dump_comm *comm,
                           const struct rcx_record *r,
                           const struct rcx_instant *now)
 {
-    static const char *const states[] = {
-        [RCX_RECORD_STARTED] = "started", [RCX_RECORD_DONE] = "done",
-        [RCX_RECORD_FAILED] = "failed"};
+    static const char *const states[] = {[RCX_RECORD_STARTED] = "started",
+                                         [RCX_RECORD_DONE] = "done",
+                                         [RCX_RECORD_FAILED] = "failed"};
     const struct rcx_instant *born = &comm->recorder->born;
 
     put_call(file, r);
@@ -141,8 +144,10 @@ static void put_comm(FILE *file, const struct rcx_dump_comm *comm,
     const struct rcx_recorder *r = comm->recorder;
     const uint64_t oldest = rcx_recorder_oldest(r);
 
-    fprintf(file, "{\"id\": %" PRIu32 ", \"rank\": %d, \"size\": %d, "
-            "\"ranks\": ", comm->id, comm->rank, comm->size);
+    fprintf(file,
+            "{\"id\": %" PRIu32 ", \"rank\": %d, \"size\": %d, "
+            "\"ranks\": ",
+            comm->id, comm->rank, comm->size);
     if (comm->ranks)
         put_ranks(file, comm->ranks, (size_t)comm->size);
     else
@@ -153,8 +158,10 @@ static void put_comm(FILE *file, const struct rcx_dump_comm *comm,
     put_text(file, comm->error);
     fprintf(file, ", \"missing\": ");
     put_ranks(file, comm->missing, comm->missing_count);
-    fprintf(file, ", \"next_sequence\": %" PRIu64 ", \"dropped\": %" PRIu64
-            ", \"operations\": [", comm->next_sequence, oldest);
+    fprintf(file,
+            ", \"next_sequence\": %" PRIu64 ", \"dropped\": %" PRIu64
+            ", \"operations\": [",
+            comm->next_sequence, oldest);
     for (uint64_t n = oldest; n < r->next; n++) {
         fprintf(file, n == oldest ? "\n" : ",\n");
         put_operation(file, comm, rcx_recorder_at(r, n), now);
@@ -177,8 +184,10 @@ void rcx_dump_write(FILE *file, const struct rcx_dump_head *head)
     fprintf(file, "{\"rcx_dump\": 1, \"rank\": %d, \"size\": %d, \"host\": ",
             head->rank, head->size);
     put_text(file, host);
-    fprintf(file, ", \"pid\": %d, \"time_ns\": %" PRIu64
-            ", \"monotonic_ns\": %" PRIu64 ", \"reason\": ", (int)getpid(),
+    fprintf(file,
+            ", \"pid\": %d, \"time_ns\": %" PRIu64
+            ", \"monotonic_ns\": %" PRIu64 ", \"reason\": ",
+            (int)getpid(),
             (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec, now.ns);
     put_text(file, head->reason);
     fprintf(file, ", \"communicators\": [");
@@ -194,8 +203,10 @@ void rcx_dump_write(FILE *file, const struct rcx_dump_head *head)
 static rcx_status_t cannot_write(const struct rcx_log *log, const char *path,
                                  int error)
 {
-    return rcx_fail(log, RCX_ERR_ARG, "path=%s: no dump can be written there: "
-                    "%s", path, strerror(error));
+    return rcx_fail(log, RCX_ERR_ARG,
+                    "path=%s: no dump can be written there: "
+                    "%s",
+                    path, strerror(error));
 }
 
 static bool write_out(FILE *file, const struct rcx_dump_head *head)

@@ -17,21 +17,21 @@
 
 /* How far an operation in flight is. */
 struct rcx_dump_progress {
-    uint64_t step;          /* steps that are over */
+    uint64_t step; /* steps that are over */
     uint64_t steps;
     const int *waiting_for; /* ranks whose message is due */
     size_t waiting_count;
-    const char *label;      /* the user's own words; NULL: none */
+    const char *label; /* the user's own words; NULL: none */
 };
 
 struct rcx_dump_comm {
     uint32_t id;
     int rank;
     int size;
-    const int *ranks;      /* the world's, of each rank; NULL: the same */
-    rcx_status_t status;   /* not RCX_OK: the communicator failed */
-    const char *error;     /* how; NULL: nothing to say */
-    const int *missing;    /* ranks that the error names */
+    const int *ranks;    /* the world's, of each rank; NULL: the same */
+    rcx_status_t status; /* not RCX_OK: the communicator failed */
+    const char *error;   /* how; NULL: nothing to say */
+    const int *missing;  /* ranks that the error names */
     size_t missing_count;
     uint64_t next_sequence;
     const struct rcx_recorder *recorder;
@@ -46,8 +46,8 @@ struct rcx_dump_comm {
 };
 
 struct rcx_dump_head {
-    int rank; /* in the world */
-    int size; /* of the world */
+    int rank;           /* in the world */
+    int size;           /* of the world */
     const char *reason; /* NULL: somebody asked for a dump */
     /* The communicators, one after the other; false: that were all. What it
      * points to stays until the next call. */

@@ -42,7 +42,9 @@ static int progress_of(void *arg, uint64_t sequence,
         left += x ? x->steps_left : 0;
     }
     *progress_p = (struct rcx_dump_progress){
-        .step = steps - left, .steps = steps, .waiting_for = source->peers,
+        .step = steps - left,
+        .steps = steps,
+        .waiting_for = source->peers,
         .waiting_count = (size_t)rcx_request_peers(r, source->peers, PEERS)};
     return 1;
 }
@@ -57,13 +59,18 @@ static bool next_comm(void *arg, struct rcx_dump_comm *comm_p)
     source->comm = comm;
     source->next = comm->next;
     *comm_p = (struct rcx_dump_comm){
-        .id = comm->id, .rank = comm->rank, .size = comm->size,
-        .ranks = comm->ranks, .status = comm->failed,
+        .id = comm->id,
+        .rank = comm->rank,
+        .size = comm->size,
+        .ranks = comm->ranks,
+        .status = comm->failed,
         .error = comm->why ? comm->why->text : NULL,
         .missing = comm->why ? comm->why->ranks : NULL,
         .missing_count = comm->why ? (size_t)comm->why->rank_count : 0,
-        .next_sequence = comm->recorder.next + 1, .recorder = &comm->recorder,
-        .progress_of = progress_of, .arg = source};
+        .next_sequence = comm->recorder.next + 1,
+        .recorder = &comm->recorder,
+        .progress_of = progress_of,
+        .arg = source};
     return true;
 }
 
@@ -71,9 +78,11 @@ rcx_status_t rcx_dump_context(struct rcx_context *context, const char *path,
                               const char *reason)
 {
     struct source source = {.next = context->comms};
-    const struct rcx_dump_head head = {
-        .rank = context->boot->rank, .size = context->boot->size,
-        .reason = reason, .next = next_comm, .arg = &source};
+    const struct rcx_dump_head head = {.rank = context->boot->rank,
+                                       .size = context->boot->size,
+                                       .reason = reason,
+                                       .next = next_comm,
+                                       .arg = &source};
 
     return rcx_dump_to_path(&context->log, path, &head);
 }

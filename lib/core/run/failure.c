@@ -48,8 +48,8 @@ static void explain(struct rcx_comm *comm, const int ranks[], int n,
 
 /* Ranks whose world has failed do not come to the meetings at the end: who
  * waits there already is let go. */
-static void latch(struct rcx_comm *comm, rcx_status_t status,
-                  const int ranks[], int n, const char *text)
+static void latch(struct rcx_comm *comm, rcx_status_t status, const int ranks[],
+                  int n, const char *text)
 {
     struct rcx_comm *internal = comm->context->internal;
 
@@ -98,10 +98,9 @@ void rcx_comm_fail_as_told(struct rcx_comm *comm,
     const rcx_status_t status =
         body->status < 0 ? (rcx_status_t)body->status : RCX_ERR_COMM_FAILED;
     char text[RCX_TEXT_TOLD];
-    int used = snprintf(text, sizeof text,
-                        "communicator %u failed on rank %d: %s", comm->id,
-                        rcx_comm_index(comm, body->from),
-                        rcx_status_string(status));
+    int used = snprintf(
+        text, sizeof text, "communicator %u failed on rank %d: %s", comm->id,
+        rcx_comm_index(comm, body->from), rcx_status_string(status));
 
     if (comm->failed != RCX_OK)
         return;
@@ -118,8 +117,7 @@ static void free_abandoned(struct rcx_context *context, struct rcx_exec *x)
     struct rcx_piece *piece = x->home;
 
     if (!piece->owns_scratch)
-        rcx_scratch_put(context, x->base[RCX_BUFFER_TMP],
-                        piece->scratch_bytes);
+        rcx_scratch_put(context, x->base[RCX_BUFFER_TMP], piece->scratch_bytes);
     piece->program->pins--;
     rcx_heap_free(&context->heap, x);
 }

@@ -42,7 +42,8 @@ static int64_t time_of(const struct rcx_context *context)
 
 static struct leaving begin(struct rcx_context *context)
 {
-    struct leaving l = {.context = context, .begin_ns = time_of(context),
+    struct leaving l = {.context = context,
+                        .begin_ns = time_of(context),
                         .timeout_ns = context->config.timeout_ns};
 
     if (context->broken && (l.timeout_ns == 0 || l.timeout_ns > patience_ns))
@@ -102,7 +103,8 @@ static bool go_on(void *arg)
     if (is_overdue(l))
         rcx_comm_fail(comm, RCX_ERR_TIMEOUT, NULL, 0,
                       "rcx_finalize: the bootstrap's barrier has no end after "
-                      "%.3g s", (double)l->timeout_ns / 1e9);
+                      "%.3g s",
+                      (double)l->timeout_ns / 1e9);
     return comm->failed == RCX_OK;
 }
 

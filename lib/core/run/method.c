@@ -94,12 +94,14 @@ static rcx_status_t check_forced(const struct rcx_context *context,
     if (!rcx_algo_fits(algo, shape))
         return rcx_fail(&context->log, RCX_ERR_UNSUPPORTED,
                         "%s %s does not work for this call on %d ranks: it "
-                        "needs %s", rcx_coll_name(algo->coll), algo->name,
-                        shape->size, algo->needs);
+                        "needs %s",
+                        rcx_coll_name(algo->coll), algo->name, shape->size,
+                        algo->needs);
     if (algo->order(shape) < needed)
         return rcx_fail(&context->log, RCX_ERR_UNSUPPORTED,
                         "%s %s keeps order level %s, this op and RCX_ORDER "
-                        "need %s", rcx_coll_name(algo->coll), algo->name,
+                        "need %s",
+                        rcx_coll_name(algo->coll), algo->name,
                         names[algo->order(shape)], names[needed]);
     return RCX_OK;
 }
@@ -152,13 +154,12 @@ static const struct rcx_forced *wanted(const struct rcx_context *context,
 
 rcx_status_t rcx_method_select(const struct rcx_context *context,
                                const struct rcx_shape *shape,
-                               const struct rcx_combine *combine,
-                               bool internal, struct rcx_method *method_p)
+                               const struct rcx_combine *combine, bool internal,
+                               struct rcx_method *method_p)
 {
     const rcx_order_t needed = rcx_order_needed(
         &context->config, combine->commutative, combine->exact);
-    const struct rcx_forced *forced =
-        wanted(context, shape, internal, needed);
+    const struct rcx_forced *forced = wanted(context, shape, internal, needed);
     struct rcx_method m =
         choose(shape, shape->count * shape->elem_bytes, needed);
 
@@ -176,7 +177,8 @@ rcx_status_t rcx_method_select(const struct rcx_context *context,
     if (!m.algo)
         return rcx_fail(&context->log, RCX_ERR_UNSUPPORTED,
                         "no algorithm of %s keeps the order that this op "
-                        "needs", rcx_coll_name(shape->coll));
+                        "needs",
+                        rcx_coll_name(shape->coll));
     if (forced->segment_bytes != SIZE_MAX)
         m.segment = segment_elements(forced->segment_bytes, shape);
     if (forced->window)

@@ -10,7 +10,7 @@
 struct rcx_method {
     const struct rcx_algo *algo;
     int64_t params[RCX_PARAMS]; /* of algo; none is auto */
-    size_t segment; /* elements; 0: one piece */
+    size_t segment;             /* elements; 0: one piece */
     unsigned window;
 };
 
@@ -23,7 +23,7 @@ rcx_order_t rcx_order_needed(const struct rcx_config *config, bool commutative,
  * not for internal operations. */
 rcx_status_t rcx_method_select(const struct rcx_context *context,
                                const struct rcx_shape *shape,
-                               const struct rcx_combine *combine,
-                               bool internal, struct rcx_method *method_p);
+                               const struct rcx_combine *combine, bool internal,
+                               struct rcx_method *method_p);
 
 #endif

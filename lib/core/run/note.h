@@ -6,8 +6,8 @@
 #include "core/run/failure.h"
 
 enum rcx_note_kind {
-    RCX_NOTE_FAILED,  /* the communicator has, with status, ranks and text */
-    RCX_NOTE_ROLL,    /* who has called the operation of this sequence number? */
+    RCX_NOTE_FAILED, /* the communicator has, with status, ranks and text */
+    RCX_NOTE_ROLL,   /* who has called the operation of this sequence number? */
     RCX_NOTE_PRESENT, /* I have, or wait in an earlier one */
     RCX_NOTE_ABSENT   /* I have not, but I am alive */
 };

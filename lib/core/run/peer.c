@@ -21,8 +21,8 @@ struct header {
     uint64_t address_bytes;
     char transport[TEXT]; /* its name and version */
     char host[TEXT];
-    char boot_id[TEXT];   /* tells hosts of one name apart */
-    cpu_set_t cpus;       /* where the rank may run */
+    char boot_id[TEXT]; /* tells hosts of one name apart */
+    cpu_set_t cpus;     /* where the rank may run */
     uint64_t settings[RCX_SHARED_SETTINGS];
     uint64_t credit_bytes;
     uint64_t lines[RCX_CONFIG_KINDS]; /* that it has to say: a hash of each */
@@ -51,8 +51,8 @@ static void describe_self(const struct rcx_context *context, struct header *h)
     sched_getaffinity(0, sizeof h->cpus, &h->cpus);
     rcx_config_hash(&context->config, h->settings);
     for (int i = 0; i < RCX_CONFIG_KINDS; i++)
-        h->lines[i] = rcx_config_lines_hash(&context->config,
-                                            (enum rcx_config_kind)i);
+        h->lines[i] =
+            rcx_config_lines_hash(&context->config, (enum rcx_config_kind)i);
 }
 
 rcx_status_t rcx_peer_publish(struct rcx_context *context)
@@ -100,8 +100,8 @@ static rcx_status_t look_up(struct rcx_boot *boot, const struct rcx_log *log,
         h->address_bytes != bytes - sizeof *h)
         return rcx_fail(log, RCX_ERR_LAUNCH,
                         "rank %d speaks wire version %u of RCX, this one %d: "
-                        "all ranks need the same library", rank,
-                        h->wire_version, WIRE_VERSION);
+                        "all ranks need the same library",
+                        rank, h->wire_version, WIRE_VERSION);
     *rest_p = (const char *)blob + sizeof *h;
     return RCX_OK;
 }
@@ -120,7 +120,8 @@ rcx_status_t rcx_peer_address(struct rcx_boot *boot, const struct rcx_log *log,
     if (strcmp(h.transport, version) != 0)
         return rcx_fail(log, RCX_ERR_LAUNCH,
                         "rank %d runs over %s, this one over %s: all ranks "
-                        "need the same", rank, h.transport, version);
+                        "need the same",
+                        rank, h.transport, version);
     *address_p = rest;
     *bytes_p = h.address_bytes;
     return RCX_OK;
@@ -146,7 +147,7 @@ struct survey {
     int odd;     /* the lowest rank with another; -1: all are equal */
     int setting; /* that differs */
     int wrong;   /* the lowest rank whose environment is not valid, or -1 */
-    uint64_t credit_bytes; /* the least */
+    uint64_t credit_bytes;          /* the least */
     bool is_said[RCX_CONFIG_KINDS]; /* what this rank has to say: by a lower */
 };
 

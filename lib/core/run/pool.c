@@ -47,13 +47,13 @@ void rcx_scratch_free(struct rcx_context *context)
 
 /* ---- Executions ------------------------------------------------------------- */
 
-static struct rcx_exec *new_exec(struct rcx_comm *comm,
-                                 struct rcx_piece *piece)
+static struct rcx_exec *new_exec(struct rcx_comm *comm, struct rcx_piece *piece)
 {
     const struct rcx_exec_setting setting = {
         .transport = comm->context->transport,
         .reducer = &piece->program->combine.reducer,
-        .layout = comm->context->layout, .endpoints = comm->ranks,
+        .layout = comm->context->layout,
+        .endpoints = comm->ranks,
         .rank = rcx_comm_context_rank(comm, comm->rank)};
     const size_t bytes = (rcx_exec_bytes(piece->plan) + 63) & ~(size_t)63;
     struct rcx_exec *x = rcx_heap_alloc(

@@ -66,8 +66,8 @@ static rcx_status_t build_piece(struct rcx_comm *comm, struct rcx_program *e,
     piece->out_count = rcx_row_out_count(&piece->row, shape);
     piece->scratch_bytes = piece->plan->scratch * shape->elem_bytes;
     piece->owns_scratch = piece->scratch_bytes <= OWN_SCRATCH;
-    e->bytes += sizeof *piece + piece->plan->bytes +
-                rcx_exec_bytes(piece->plan);
+    e->bytes +=
+        sizeof *piece + piece->plan->bytes + rcx_exec_bytes(piece->plan);
     return RCX_OK;
 }
 
@@ -199,11 +199,15 @@ static uint32_t fingerprint(const struct rcx_program *e)
 
 static struct rcx_record record_of(const struct rcx_program *e)
 {
-    return (struct rcx_record){
-        .count = e->call.count, .segment = e->method.segment,
-        .algo = e->method.algo, .type = e->call.type, .op = e->call.op,
-        .root = e->call.root, .coll = (uint8_t)e->call.coll,
-        .state = RCX_RECORD_STARTED, .status = RCX_IN_PROGRESS};
+    return (struct rcx_record){.count = e->call.count,
+                               .segment = e->method.segment,
+                               .algo = e->method.algo,
+                               .type = e->call.type,
+                               .op = e->call.op,
+                               .root = e->call.root,
+                               .coll = (uint8_t)e->call.coll,
+                               .state = RCX_RECORD_STARTED,
+                               .status = RCX_IN_PROGRESS};
 }
 
 static rcx_status_t compile(struct rcx_comm *comm, const struct rcx_call *call,
@@ -211,9 +215,12 @@ static rcx_status_t compile(struct rcx_comm *comm, const struct rcx_call *call,
 {
     struct rcx_context *context = comm->context;
     const uint64_t window = rcx_tag_sequence_window(&context->layout) / 2;
-    struct rcx_shape shape = {.coll = call->coll, .rank = comm->rank,
-                              .size = comm->size, .root = call->root,
-                              .count = call->count, .alias = call->alias};
+    struct rcx_shape shape = {.coll = call->coll,
+                              .rank = comm->rank,
+                              .size = comm->size,
+                              .root = call->root,
+                              .count = call->count,
+                              .alias = call->alias};
     rcx_status_t status = RCX_OK;
 
     if (call->type == RCX_TYPE_CHECK)
@@ -240,8 +247,8 @@ static rcx_status_t compile(struct rcx_comm *comm, const struct rcx_call *call,
     shape.elem_bytes = e->combine.reducer.elem_bytes;
     e->bytes_of_vector = call->count * shape.elem_bytes;
     shape.commutative = e->combine.commutative;
-    status = rcx_method_select(context, &shape, &e->combine,
-                               call->internal, &e->method);
+    status = rcx_method_select(context, &shape, &e->combine, call->internal,
+                               &e->method);
     if (status != RCX_OK)
         return status;
     memcpy(shape.params, e->method.params, sizeof shape.params);
@@ -252,15 +259,15 @@ static rcx_status_t compile(struct rcx_comm *comm, const struct rcx_call *call,
         e->method.window = 1;
     describe(e);
     e->record = record_of(e);
-    e->tag = rcx_tag_base(&context->layout, comm->id,
-                          fingerprint(e) ^ comm->group);
+    e->tag =
+        rcx_tag_base(&context->layout, comm->id, fingerprint(e) ^ comm->group);
     status = build_pieces(comm, e, &shape);
     return status == RCX_OK ? reserve(comm, e) : status;
 }
 
 rcx_status_t rcx_program_compile(struct rcx_comm *comm,
-                               const struct rcx_call *call,
-                               struct rcx_program **program_p)
+                                 const struct rcx_call *call,
+                                 struct rcx_program **program_p)
 {
     const size_t displs = call->irregular ? (size_t)comm->size + 1 : 0;
     const size_t bytes = sizeof(struct rcx_program) + displs * sizeof(size_t);

@@ -15,7 +15,7 @@ struct rcx_comm;
 struct rcx_piece {
     struct rcx_program *program;
     struct rcx_row row;
-    uint64_t end; /* the first segment behind the row */
+    uint64_t end;               /* the first segment behind the row */
     struct rcx_piece *credited; /* the same with a credit for every message,
                                    for one-way calls; else NULL */
     size_t weight;              /* of a segment: how far it gets one ahead */
@@ -35,22 +35,22 @@ struct rcx_program {
     struct rcx_piece *pieces; /* one_way: credited ones behind the others */
     size_t piece_count;
     uint64_t segments;
-    uint64_t weight; /* of all */
+    uint64_t weight;          /* of all */
     struct rcx_record record; /* what the recorder is told of each run */
     size_t bytes_of_vector;
-    bool is_whole; /* its vector is not cut into blocks */
-    bool gets;     /* this rank gets a result */
-    bool one_way;  /* a rank may only send in it */
-    bool has_rounds;  /* before or after it: */
+    bool is_whole;   /* its vector is not cut into blocks */
+    bool gets;       /* this rank gets a result */
+    bool one_way;    /* a rank may only send in it */
+    bool has_rounds; /* before or after it: */
     bool has_opening;
     bool has_closing;
     uint64_t tag;  /* communicator and fingerprint */
     uint32_t pins; /* requests that hold it */
     size_t bytes;
-    struct rcx_program *chain;          /* of its hash bucket */
-    struct rcx_program *newer, *older;  /* by last use */
-    char text[128];                   /* the method, for people */
-    size_t displs[];                  /* size + 1 where irregular */
+    struct rcx_program *chain;         /* of its hash bucket */
+    struct rcx_program *newer, *older; /* by last use */
+    char text[128];                    /* the method, for people */
+    size_t displs[];                   /* size + 1 where irregular */
 };
 
 /*
@@ -73,8 +73,8 @@ struct rcx_program_cache {
 
 /* Compile call for comm; without what a cache adds. Errors are logged. */
 rcx_status_t rcx_program_compile(struct rcx_comm *comm,
-                               const struct rcx_call *call,
-                               struct rcx_program **program_p);
+                                 const struct rcx_call *call,
+                                 struct rcx_program **program_p);
 void rcx_program_free(struct rcx_comm *comm, struct rcx_program *program);
 /* Differs where recvcounts do; 0: there are none. */
 int64_t rcx_program_counts_hash(const struct rcx_program *program, int size);

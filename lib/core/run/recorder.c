@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/run/recorder.h"
 
-
 void rcx_recorder_init(struct rcx_recorder *r, struct rcx_heap *heap)
 {
     *r = (struct rcx_recorder){.heap = heap, .born = rcx_instant_now()};

@@ -28,11 +28,11 @@ enum rcx_record_state {
 };
 
 struct rcx_record {
-    uint64_t begin;    /* ticks */
-    uint64_t end;      /* ticks, once it is over */
-    uint64_t sequence; /* of the caller: its number among the calls */
-    uint64_t count;    /* of the caller: elements */
-    uint64_t segment;  /* of the caller: elements; 0: one piece */
+    uint64_t begin;              /* ticks */
+    uint64_t end;                /* ticks, once it is over */
+    uint64_t sequence;           /* of the caller: its number among the calls */
+    uint64_t count;              /* of the caller: elements */
+    uint64_t segment;            /* of the caller: elements; 0: one piece */
     const struct rcx_algo *algo; /* of the caller */
     rcx_datatype_t type;         /* of the caller */
     rcx_op_t op;                 /* of the caller */
@@ -66,9 +66,9 @@ void rcx_recorder_open(struct rcx_recorder *r);
 /* The next record, in place of the oldest, of an operation begun at ticks; like
  * says the rest: a record of state STARTED and status RCX_IN_PROGRESS. Returns
  * its number. */
-static inline uint64_t
-rcx_recorder_begin(struct rcx_recorder *r, const struct rcx_record *like,
-                   uint64_t sequence, uint64_t ticks)
+static inline uint64_t rcx_recorder_begin(struct rcx_recorder *r,
+                                          const struct rcx_record *like,
+                                          uint64_t sequence, uint64_t ticks)
 {
     struct rcx_record *record;
 

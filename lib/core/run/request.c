@@ -66,7 +66,8 @@ static void return_to_pool(struct rcx_context *context, struct rcx_request *r)
 }
 
 static rcx_status_t prepare(struct rcx_request *r, struct rcx_comm *comm,
-                            struct rcx_program *program, const void *in, void *out)
+                            struct rcx_program *program, const void *in,
+                            void *out)
 {
     r->comm = comm;
     r->program = program;
@@ -376,8 +377,8 @@ static void finish_segment(struct rcx_request *r, struct rcx_exec *x)
     if (piece->program != r->program && r->status == RCX_OK)
         end_round(r, x);
     if (piece->program->combine.finish && x->status == RCX_OK)
-        piece->program->combine.finish(x->base[RCX_BUFFER_OUT], piece->out_count,
-                                     r->comm->size);
+        piece->program->combine.finish(x->base[RCX_BUFFER_OUT],
+                                       piece->out_count, r->comm->size);
     rcx_exec_put(r->comm, x);
     *slot_of(r, x->segment) = NULL;
     r->finished++;
@@ -485,8 +486,7 @@ static void launch(struct rcx_request *r)
     while (r->launched < r->total) {
         const uint64_t segment = r->launched;
 
-        if (!has_slot(r, segment) ||
-            (r->has_rounds && must_wait(r, segment)))
+        if (!has_slot(r, segment) || (r->has_rounds && must_wait(r, segment)))
             return;
         if (!has_number(r)) {
             stall(r);

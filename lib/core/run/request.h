@@ -18,8 +18,8 @@ struct rcx_request {
     struct rcx_comm *comm;
     struct rcx_program *program;
     char *in, *out;
-    uint64_t begin;     /* ticks */
-    uint64_t record;    /* its number in the recorder */
+    uint64_t begin;  /* ticks */
+    uint64_t record; /* its number in the recorder */
     bool is_recorded;
     bool waits_inside;  /* blocking: nothing else happens before its end */
     int64_t timeout_ns; /* from there; 0: none */
@@ -30,11 +30,11 @@ struct rcx_request {
     uint64_t finished;
     uint64_t total;
     struct rcx_exec *slots[RCX_WINDOW_MAX]; /* segments in flight */
-    bool has_rounds;           /* else neither of: */
+    bool has_rounds;                        /* else neither of: */
     struct rcx_program *opening; /* of the round in which ranks compare calls */
     struct rcx_program *closing; /* of the round in which ranks agree */
-    struct rcx_request *next;  /* of the communicator's active ones */
-    struct rcx_request **link; /* what points here: next, or first */
+    struct rcx_request *next;    /* of the communicator's active ones */
+    struct rcx_request **link;   /* what points here: next, or first */
     struct rcx_request *free_next;
     rcx_callback_fn_t callback; /* NULL: none */
     void *callback_arg;

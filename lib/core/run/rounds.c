@@ -9,9 +9,12 @@
 /* The round after a user's op in which ranks agree that it failed nowhere. */
 static rcx_status_t prepare_closing(struct rcx_request *r)
 {
-    const struct rcx_call call = {
-        .coll = RCX_COLL_ALLREDUCE, .alias = RCX_ALIAS_SAME,
-        .type = RCX_INT32, .op = RCX_MIN, .count = 1, .internal = true};
+    const struct rcx_call call = {.coll = RCX_COLL_ALLREDUCE,
+                                  .alias = RCX_ALIAS_SAME,
+                                  .type = RCX_INT32,
+                                  .op = RCX_MIN,
+                                  .count = 1,
+                                  .internal = true};
 
     r->total++;
     return rcx_program_get(r->comm, &call, &r->closing);
@@ -33,9 +36,8 @@ struct rcx_check_record rcx_round_record_of(const struct rcx_request *r)
     record.value[RCX_CHECK_TYPE] = rcx_type_predefined(call->type)
                                        ? rcx_type_canonical(call->type)
                                        : -(int64_t)c->reducer.elem_bytes;
-    record.value[RCX_CHECK_OP] = rcx_op_predefined(call->op)
-                                     ? call->op
-                                     : -(int64_t)c->op_flags - 1;
+    record.value[RCX_CHECK_OP] =
+        rcx_op_predefined(call->op) ? call->op : -(int64_t)c->op_flags - 1;
     record.value[RCX_CHECK_ROOT] = call->root;
     return record;
 }
@@ -43,10 +45,12 @@ struct rcx_check_record rcx_round_record_of(const struct rcx_request *r)
 /* The round before an operation in which ranks compare what they call. */
 static rcx_status_t prepare_opening(struct rcx_request *r)
 {
-    const struct rcx_call call = {
-        .coll = RCX_COLL_ALLREDUCE, .alias = RCX_ALIAS_SAME,
-        .type = RCX_TYPE_CHECK, .op = RCX_OP_CHECK, .count = 1,
-        .internal = true};
+    const struct rcx_call call = {.coll = RCX_COLL_ALLREDUCE,
+                                  .alias = RCX_ALIAS_SAME,
+                                  .type = RCX_TYPE_CHECK,
+                                  .op = RCX_OP_CHECK,
+                                  .count = 1,
+                                  .internal = true};
 
     r->total++;
     return rcx_program_get(r->comm, &call, &r->opening);

@@ -27,8 +27,8 @@ rcx_status_t rcx_sleep_open(struct rcx_context *context)
     bool good;
 
     context->sleep_fd = epoll_create1(EPOLL_CLOEXEC);
-    context->timer_fd = timerfd_create(CLOCK_MONOTONIC,
-                                       TFD_CLOEXEC | TFD_NONBLOCK);
+    context->timer_fd =
+        timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     context->can_sleep = true;
     good = context->sleep_fd >= 0 &&
            add(context->sleep_fd, context->timer_fd) &&
@@ -61,8 +61,8 @@ static bool has_deadline(const struct rcx_comm *comm)
 static uint64_t next_look(const struct rcx_context *context)
 {
     for (const struct rcx_comm *c = context->comms; c; c = c->next)
-        if (c->first && (context->config.check != RCX_CHECK_OFF ||
-                         has_deadline(c)))
+        if (c->first &&
+            (context->config.check != RCX_CHECK_OFF || has_deadline(c)))
             return rcx_now_ns() + LOOK_NS;
     return 0;
 }
@@ -133,8 +133,8 @@ static void *run(void *arg)
  * of the user's raises here. */
 static void block_signals(sigset_t *before)
 {
-    static const int raised[] = {SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV,
-                                 SIGSYS};
+    static const int raised[] = {SIGILL, SIGTRAP, SIGBUS,
+                                 SIGFPE, SIGSEGV, SIGSYS};
     sigset_t set;
 
     sigfillset(&set);

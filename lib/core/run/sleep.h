@@ -10,7 +10,8 @@
 #include "core/run/context.h"
 
 rcx_status_t rcx_sleep_open(struct rcx_context *context);
-void rcx_sleep_close(struct rcx_context *context); /* of one never opened, too */
+void rcx_sleep_close(
+    struct rcx_context *context); /* of one never opened, too */
 
 /* RCX_OK: what happens from now on wakes whoever sleeps on the descriptor. */
 rcx_status_t rcx_sleep_arm(struct rcx_context *context);

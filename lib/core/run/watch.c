@@ -67,8 +67,7 @@ static bool is_about(const struct rcx_note_body *body,
                      const struct rcx_comm *comm)
 {
     return comm->id == body->comm_id && comm->tag == body->tag &&
-           comm->group == body->group &&
-           rcx_comm_index(comm, body->from) >= 0;
+           comm->group == body->group && rcx_comm_index(comm, body->from) >= 0;
 }
 
 static struct rcx_comm *comm_of(struct rcx_context *context,
@@ -95,8 +94,7 @@ struct rcx_early_note {
 static void keep_note(struct rcx_context *context,
                       const struct rcx_note_body *body)
 {
-    struct rcx_early_note *note =
-        rcx_heap_alloc(&context->heap, sizeof *note);
+    struct rcx_early_note *note = rcx_heap_alloc(&context->heap, sizeof *note);
 
     if (!note)
         return;
@@ -133,10 +131,12 @@ static void answer_roll(struct rcx_context *context,
 {
     const bool present =
         comm && (comm->sequence > asked->sequence || comm->first);
-    struct rcx_note_body answer = {
-        .kind = present ? RCX_NOTE_PRESENT : RCX_NOTE_ABSENT,
-        .comm_id = asked->comm_id, .tag = asked->tag, .group = asked->group,
-        .sequence = asked->sequence};
+    struct rcx_note_body answer = {.kind = present ? RCX_NOTE_PRESENT
+                                                   : RCX_NOTE_ABSENT,
+                                   .comm_id = asked->comm_id,
+                                   .tag = asked->tag,
+                                   .group = asked->group,
+                                   .sequence = asked->sequence};
 
     if (comm && comm->failed != RCX_OK) /* all is said, and who asked is gone */
         return;
@@ -254,8 +254,8 @@ static bool is_overdue(const struct rcx_request *r,
 static void call_roll(struct rcx_comm *comm, const struct rcx_request *overdue,
                       uint64_t now)
 {
-    struct rcx_roll *roll = rcx_heap_zalloc(
-        &comm->context->heap, sizeof *roll + (size_t)comm->size);
+    struct rcx_roll *roll = rcx_heap_zalloc(&comm->context->heap,
+                                            sizeof *roll + (size_t)comm->size);
     struct rcx_note_body body = {.kind = RCX_NOTE_ROLL,
                                  .sequence = overdue->sequence};
 
@@ -285,8 +285,8 @@ static int find_missing(const struct rcx_request *overdue, int ranks[],
                         char *text, size_t bytes)
 {
     const struct rcx_comm *comm = overdue->comm;
-    static const char *const why[] = {[UNHEARD] = "does not answer",
-                                      [ABSENT] = "has not called it"};
+    static const char *const why[] = {
+        [UNHEARD] = "does not answer", [ABSENT] = "has not called it"};
     size_t used = 0;
     int n = 0;
 
@@ -298,9 +298,8 @@ static int find_missing(const struct rcx_request *overdue, int ranks[],
             continue;
         ranks[n++] = i;
         if (used < bytes)
-            used += (size_t)snprintf(text + used, bytes - used,
-                                     "%s rank %d %s", used ? "," : "", i,
-                                     why[heard]);
+            used += (size_t)snprintf(text + used, bytes - used, "%s rank %d %s",
+                                     used ? "," : "", i, why[heard]);
     }
     if (n > 0)
         return n;
@@ -356,8 +355,7 @@ static uint64_t wait_of(const struct rcx_request *r,
 
 /* Who waits for long without a deadline says so, once for an operation, and
  * less and less often where that is the way of the program. */
-static void watch_patience(struct rcx_comm *comm,
-                           const struct rcx_instant *now)
+static void watch_patience(struct rcx_comm *comm, const struct rcx_instant *now)
 {
     const struct rcx_request *r = comm->first;
     const uint64_t ns = wait_of(r, now), number = rcx_request_number(r);
@@ -373,9 +371,10 @@ static void watch_patience(struct rcx_comm *comm,
     for (int i = 0; i < n && used < sizeof text; i++)
         used += (size_t)snprintf(text + used, sizeof text - used, "%s %d",
                                  i ? "," : " for rank", ranks[i]);
-    rcx_warn(&comm->context->log, "%s: waits since %.3g s%s; no deadline is set "
-             "(RCX_TIMEOUT)", rcx_request_print(r, call), (double)ns / 1e9,
-             text);
+    rcx_warn(&comm->context->log,
+             "%s: waits since %.3g s%s; no deadline is set "
+             "(RCX_TIMEOUT)",
+             rcx_request_print(r, call), (double)ns / 1e9, text);
 }
 
 /* ---- Calls that do not match ------------------------------------------------ */
@@ -392,8 +391,7 @@ static bool is_probed(const struct rcx_comm *comm)
  * A message of another call has the same sequence number and another
  * fingerprint, and stays unmatched.
  */
-static void watch_fingerprints(struct rcx_comm *comm,
-                               const struct rcx_exec *x)
+static void watch_fingerprints(struct rcx_comm *comm, const struct rcx_exec *x)
 {
     const struct rcx_tag_layout *l = &x->layout;
     char call[RCX_CALL_TEXT];
@@ -409,7 +407,8 @@ static void watch_fingerprints(struct rcx_comm *comm,
         rank = rcx_comm_index(comm, (int)rcx_tag_low(found, l->rank_bits));
         rcx_comm_fail(comm, RCX_ERR_MISMATCH, &rank, rank >= 0,
                       "%s: rank %d made another call (RCX_CHECK=full says "
-                      "which)", rcx_request_print(comm->first, call), rank);
+                      "which)",
+                      rcx_request_print(comm->first, call), rank);
         return;
     }
 }

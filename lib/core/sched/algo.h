@@ -137,7 +137,7 @@ struct rcx_algo {
     const char *formula; /* the cost, for people */
     const char *needs;   /* what fits() asks, for people; NULL: nothing */
     const char *source;
-    const struct rcx_param *params; /* NULL: none */
+    const struct rcx_param *params;          /* NULL: none */
     bool (*fits)(const struct rcx_shape *s); /* NULL: every shape */
     rcx_order_t (*order)(const struct rcx_shape *s);
     struct rcx_cost (*cost)(const struct rcx_shape *s);

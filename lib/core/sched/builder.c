@@ -127,10 +127,11 @@ void rcx_step_send(struct rcx_builder *b, int peer, struct rcx_span src)
     if (b->status != RCX_OK || !is_peer(b, peer) || !readable(b, src))
         return;
     if (src.count > 0) /* the receiver knows as well that nothing comes */
-        append(b, (struct rcx_step){
-                      .kind = RCX_STEP_SEND, .peer = peer,
-                      .left = (uint8_t)src.buffer, .left_at = src.offset,
-                      .count = src.count});
+        append(b, (struct rcx_step){.kind = RCX_STEP_SEND,
+                                    .peer = peer,
+                                    .left = (uint8_t)src.buffer,
+                                    .left_at = src.offset,
+                                    .count = src.count});
 }
 
 void rcx_step_recv(struct rcx_builder *b, int peer, struct rcx_span dst)
@@ -138,10 +139,11 @@ void rcx_step_recv(struct rcx_builder *b, int peer, struct rcx_span dst)
     if (b->status != RCX_OK || !is_peer(b, peer) || !writable(b, dst))
         return;
     if (dst.count > 0)
-        append(b, (struct rcx_step){
-                      .kind = RCX_STEP_RECV, .peer = peer,
-                      .dst = (uint8_t)dst.buffer, .dst_at = dst.offset,
-                      .count = dst.count});
+        append(b, (struct rcx_step){.kind = RCX_STEP_RECV,
+                                    .peer = peer,
+                                    .dst = (uint8_t)dst.buffer,
+                                    .dst_at = dst.offset,
+                                    .count = dst.count});
 }
 
 bool rcx_span_clash(const struct rcx_shape *s, struct rcx_span dst,
@@ -166,12 +168,15 @@ void rcx_step_reduce(struct rcx_builder *b, struct rcx_span dst,
              rcx_span_clash(b->shape, dst, right))
         rcx_builder_refuse(b, "the result overlaps an operand");
     else if (dst.count > 0)
-        append(b, (struct rcx_step){
-                      .kind = RCX_STEP_REDUCE, .peer = -1,
-                      .dst = (uint8_t)dst.buffer, .dst_at = dst.offset,
-                      .left = (uint8_t)left.buffer, .left_at = left.offset,
-                      .right = (uint8_t)right.buffer,
-                      .right_at = right.offset, .count = dst.count});
+        append(b, (struct rcx_step){.kind = RCX_STEP_REDUCE,
+                                    .peer = -1,
+                                    .dst = (uint8_t)dst.buffer,
+                                    .dst_at = dst.offset,
+                                    .left = (uint8_t)left.buffer,
+                                    .left_at = left.offset,
+                                    .right = (uint8_t)right.buffer,
+                                    .right_at = right.offset,
+                                    .count = dst.count});
 }
 
 void rcx_step_copy(struct rcx_builder *b, struct rcx_span dst,
@@ -192,11 +197,13 @@ void rcx_step_copy(struct rcx_builder *b, struct rcx_span dst,
     else if (rcx_span_clash(b->shape, dst, src))
         rcx_builder_refuse(b, "copies between overlapping spans");
     else if (dst.count > 0)
-        append(b, (struct rcx_step){
-                      .kind = RCX_STEP_COPY, .peer = -1,
-                      .dst = (uint8_t)dst.buffer, .dst_at = dst.offset,
-                      .left = (uint8_t)src.buffer, .left_at = src.offset,
-                      .count = dst.count});
+        append(b, (struct rcx_step){.kind = RCX_STEP_COPY,
+                                    .peer = -1,
+                                    .dst = (uint8_t)dst.buffer,
+                                    .dst_at = dst.offset,
+                                    .left = (uint8_t)src.buffer,
+                                    .left_at = src.offset,
+                                    .count = dst.count});
 }
 
 void rcx_step_credit(struct rcx_builder *b, enum rcx_step_kind kind, int peer)

@@ -21,6 +21,7 @@ static struct rcx_expected all_at_block(const struct rcx_shape *s, size_t i)
     return all_at(s, rcx_shape_block(s, s->rank).offset + i);
 }
 
+/* clang-format off */
 const struct rcx_coll_row rcx_colls[RCX_COLL_COUNT] = {
     [RCX_COLL_ALLREDUCE] = {
         .name = "allreduce", .variable = "RCX_ALLREDUCE",
@@ -41,6 +42,7 @@ const struct rcx_coll_row rcx_colls[RCX_COLL_COUNT] = {
         .name = "barrier", .aliases = APART},
 };
 
+/* clang-format on */
 enum rcx_coll rcx_coll_by_name(const char *name)
 {
     int coll = 0;

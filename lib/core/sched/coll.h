@@ -30,7 +30,7 @@ struct rcx_coll_row {
     enum rcx_extent gives, gets;
     bool root_gives, root_gets; /* the root alone does */
     bool reduces;
-    unsigned aliases;     /* in-place forms: 1 << enum rcx_alias of each */
+    unsigned aliases; /* in-place forms: 1 << enum rcx_alias of each */
     /* Element i of the shape's rank's OUT, which it gets. */
     struct rcx_expected (*expect)(const struct rcx_shape *s, size_t i);
 };

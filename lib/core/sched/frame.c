@@ -97,17 +97,10 @@ static void cross(const struct crossing *c, const struct rcx_step *step)
     if (step->kind != RCX_STEP_SEND)
         dst = first_piece(c->f, c->s, dst); /* not of IN, so in one piece */
     switch (step->kind) {
-    case RCX_STEP_SEND:
-        send(c, peer, left);
-        break;
-    case RCX_STEP_RECV:
-        rcx_step_recv(c->b, peer, dst);
-        break;
-    case RCX_STEP_COPY:
-        copy(c, dst, left);
-        break;
-    default:
-        reduce(c, dst, left, right);
+    case RCX_STEP_SEND: send(c, peer, left); break;
+    case RCX_STEP_RECV: rcx_step_recv(c->b, peer, dst); break;
+    case RCX_STEP_COPY: copy(c, dst, left); break;
+    default: reduce(c, dst, left, right);
     }
 }
 
@@ -203,8 +196,10 @@ struct rcx_shape rcx_phase_shape(const struct rcx_phase *phase,
                                  const struct rcx_shape *outer, int size,
                                  size_t count)
 {
-    struct rcx_shape s = {.coll = phase->algo->coll, .size = size,
-                          .root = phase->root, .count = count,
+    struct rcx_shape s = {.coll = phase->algo->coll,
+                          .size = size,
+                          .root = phase->root,
+                          .count = count,
                           .displs = phase->displs,
                           .elem_bytes = outer->elem_bytes,
                           .commutative = outer->commutative};
@@ -253,8 +248,9 @@ void rcx_sched_within(struct rcx_builder *b, const struct rcx_phase *phase,
     if (!rcx_algo_fits(algo, &s)) {
         b->status = rcx_fail(b->log, RCX_ERR_UNSUPPORTED,
                              "%s %s does not work as a phase on %d ranks: it "
-                             "needs %s", rcx_coll_name(algo->coll), algo->name,
-                             s.size, algo->needs);
+                             "needs %s",
+                             rcx_coll_name(algo->coll), algo->name, s.size,
+                             algo->needs);
         return;
     }
     if (rcx_shape_out_count(&s) == 0)

@@ -52,10 +52,9 @@ void rcx_edge_add(struct rcx_edges *edges, uint32_t from, uint32_t to)
     edges->last_to[from] = to + 1;
     if (edges->count == edges->capacity) {
         const size_t capacity = 2 * edges->capacity;
-        struct rcx_edge *grown =
-            rcx_heap_grow(edges->heap, edges->list,
-                          edges->count * sizeof *grown,
-                          capacity * sizeof *grown);
+        struct rcx_edge *grown = rcx_heap_grow(edges->heap, edges->list,
+                                               edges->count * sizeof *grown,
+                                               capacity * sizeof *grown);
 
         if (!grown) {
             edges->failed = true;
@@ -152,8 +151,8 @@ static void add_reader(struct space *space, struct cell *cell, uint32_t step)
     if (space->reader_count == space->reader_capacity) {
         const uint32_t capacity = 2 * space->reader_capacity;
         struct reader *grown = rcx_heap_grow(
-            space->heap, space->readers,
-            space->reader_count * sizeof *grown, capacity * sizeof *grown);
+            space->heap, space->readers, space->reader_count * sizeof *grown,
+            capacity * sizeof *grown);
 
         if (!grown) {
             space->failed = true;
@@ -219,14 +218,16 @@ rcx_status_t rcx_hazards_find(struct rcx_builder *b, struct rcx_edges *edges)
 {
     const uint32_t n = b->step_count;
     const size_t slots = slots_for(n), starts = 6 * (size_t)n + 1;
-    struct space space = {.shape = b->shape, .mask = slots - 1,
-                          .reader_capacity = 4 * n + 1, .heap = b->heap};
-    char *work = rcx_builder_work(
-        b, slots * sizeof *space.slots + starts * sizeof *space.starts +
-               starts * sizeof *space.cells);
+    struct space space = {.shape = b->shape,
+                          .mask = slots - 1,
+                          .reader_capacity = 4 * n + 1,
+                          .heap = b->heap};
+    char *work = rcx_builder_work(b, slots * sizeof *space.slots +
+                                         starts * sizeof *space.starts +
+                                         starts * sizeof *space.cells);
 
-    space.readers = rcx_heap_alloc(
-        b->heap, space.reader_capacity * sizeof *space.readers);
+    space.readers =
+        rcx_heap_alloc(b->heap, space.reader_capacity * sizeof *space.readers);
     if (!work || !space.readers) {
         rcx_heap_free(b->heap, space.readers);
         return RCX_ERR_NOMEM;

@@ -13,8 +13,8 @@ double rcx_cost_seconds(const struct rcx_cost *cost, size_t elem_bytes,
                         const struct rcx_machine *machine)
 {
     return cost->rounds * machine->alpha +
-           (double)elem_bytes * (cost->volume * machine->beta +
-                                 cost->combines * machine->gamma);
+           (double)elem_bytes *
+               (cost->volume * machine->beta + cost->combines * machine->gamma);
 }
 
 void rcx_params_reset(const struct rcx_algo *algo, int64_t params[])

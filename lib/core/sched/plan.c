@@ -16,8 +16,8 @@ struct stream {
     uint32_t behind; /* the step of the message a window behind the newest */
 };
 
-static struct stream *stream_of(struct stream *streams, uint32_t mask,
-                                int peer, unsigned kind)
+static struct stream *stream_of(struct stream *streams, uint32_t mask, int peer,
+                                unsigned kind)
 {
     const uint64_t key = 2 * (uint64_t)peer + (kind == RCX_STEP_SEND) + 1;
     uint32_t at = (uint32_t)((key * UINT64_C(0x9E3779B97F4A7C15)) >> 32);
@@ -54,8 +54,8 @@ static rcx_status_t number_messages(struct rcx_builder *b, uint32_t window,
         size *= 2;
 
     const size_t bytes = size * sizeof(struct stream);
-    struct stream *streams = rcx_builder_work(
-        b, bytes + b->step_count * sizeof(uint32_t));
+    struct stream *streams =
+        rcx_builder_work(b, bytes + b->step_count * sizeof(uint32_t));
 
     if (!streams)
         return RCX_ERR_NOMEM;
@@ -83,8 +83,9 @@ static rcx_status_t number_messages(struct rcx_builder *b, uint32_t window,
             stream->behind = next[stream->behind];
         }
         if (step->count == 0 && step->kind == RCX_STEP_SEND)
-            wait_for_all(stream_of(streams, size - 1, step->peer,
-                                   RCX_STEP_RECV), next, i, edges);
+            wait_for_all(
+                stream_of(streams, size - 1, step->peer, RCX_STEP_RECV), next,
+                i, edges);
     }
     return edges->failed ? RCX_ERR_NOMEM : RCX_OK;
 }
@@ -149,10 +150,13 @@ static struct rcx_plan *pack(struct rcx_builder *b,
     if (n > 0)
         memcpy(steps, b->steps, n * sizeof *steps);
     pack_edges(steps, n, edges, successors);
-    *plan = (struct rcx_plan){
-        .step_count = n, .steps = steps, .successors = successors,
-        .ready = ready, .ready_count = pack_ready(steps, n, ready),
-        .scratch = b->scratch, .bytes = bytes};
+    *plan = (struct rcx_plan){.step_count = n,
+                              .steps = steps,
+                              .successors = successors,
+                              .ready = ready,
+                              .ready_count = pack_ready(steps, n, ready),
+                              .scratch = b->scratch,
+                              .bytes = bytes};
     return plan;
 }
 
@@ -196,9 +200,11 @@ static void print_span(FILE *file, int buffer, size_t offset, size_t count)
 
 void rcx_plan_print(const struct rcx_plan *plan, FILE *file)
 {
-    static const char *const names[RCX_STEP_KINDS] = {
-        [RCX_STEP_SEND] = "send", [RCX_STEP_RECV] = "recv",
-        [RCX_STEP_COPY] = "copy", [RCX_STEP_REDUCE] = "reduce"};
+    static const char *const names[RCX_STEP_KINDS] = {[RCX_STEP_SEND] = "send",
+                                                      [RCX_STEP_RECV] = "recv",
+                                                      [RCX_STEP_COPY] = "copy",
+                                                      [RCX_STEP_REDUCE] =
+                                                          "reduce"};
 
     for (uint32_t i = 0; i < plan->step_count; i++) {
         const struct rcx_step *step = &plan->steps[i];

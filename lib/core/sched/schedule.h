@@ -30,9 +30,9 @@ enum { RCX_BUFFER_COUNT = RCX_BUFFER_TMP + 1 };
 
 /* How OUT lies over IN. */
 enum rcx_alias {
-    RCX_ALIAS_NONE,  /* apart */
-    RCX_ALIAS_SAME,  /* OUT[x] is IN[x] */
-    RCX_ALIAS_BLOCK  /* reduce_scatter: OUT is this rank's block of IN */
+    RCX_ALIAS_NONE, /* apart */
+    RCX_ALIAS_SAME, /* OUT[x] is IN[x] */
+    RCX_ALIAS_BLOCK /* reduce_scatter: OUT is this rank's block of IN */
 };
 
 enum { RCX_PARAMS = 3 }; /* the most that an algorithm has */
@@ -48,7 +48,7 @@ struct rcx_shape {
                              equal blocks */
     size_t elem_bytes;
     enum rcx_alias alias;
-    bool commutative;     /* the op commutes */
+    bool commutative;           /* the op commutes */
     int64_t params[RCX_PARAMS]; /* the algorithm's, in the order of its list */
 };
 
@@ -62,10 +62,10 @@ struct rcx_span {
 /* In the order in which ready steps are best issued: a message is on its way
  * while the receive that it answers is posted. */
 enum rcx_step_kind {
-    RCX_STEP_SEND,   /* peer gets left */
-    RCX_STEP_RECV,   /* dst = what peer sends */
-    RCX_STEP_COPY,   /* dst = left */
-    RCX_STEP_REDUCE  /* dst = left op right */
+    RCX_STEP_SEND,  /* peer gets left */
+    RCX_STEP_RECV,  /* dst = what peer sends */
+    RCX_STEP_COPY,  /* dst = left */
+    RCX_STEP_REDUCE /* dst = left op right */
 };
 enum { RCX_STEP_KINDS = RCX_STEP_REDUCE + 1 };
 
@@ -89,12 +89,12 @@ struct rcx_step {
 /* A finished schedule; read-only from then on. One block of memory. */
 struct rcx_plan {
     uint32_t step_count;
-    uint32_t ready_count;       /* steps that wait for nothing */
+    uint32_t ready_count; /* steps that wait for nothing */
     const struct rcx_step *steps;
     const uint32_t *successors;
-    const uint32_t *ready;      /* in the order of kinds */
-    size_t scratch;             /* elements of TMP */
-    size_t bytes;               /* of this block */
+    const uint32_t *ready; /* in the order of kinds */
+    size_t scratch;        /* elements of TMP */
+    size_t bytes;          /* of this block */
 };
 
 /*

@@ -25,7 +25,9 @@ rcx_status_t rcx_cutter_open(struct rcx_cutter *c, struct rcx_heap *heap,
     const struct rcx_blocks blocks = rcx_blocks_of(whole);
     const size_t n = (size_t)whole->size;
 
-    *c = (struct rcx_cutter){.heap = heap, .n = 1, .times = 1,
+    *c = (struct rcx_cutter){.heap = heap,
+                             .n = 1,
+                             .times = 1,
                              .limit = limit ? limit : SIZE_MAX,
                              .largest = whole->count};
     if (rcx_coll_has_blocks(whole->coll)) {
@@ -150,17 +152,18 @@ static void build_spread(struct rcx_builder *b, const struct rcx_algo *algo,
     const bool moves = displs && whole->alias == RCX_ALIAS_SAME;
     const struct rcx_blocks places = rcx_blocks_of(whole);
     const struct rcx_group all = rcx_group_all(whole);
-    const struct rcx_span out = rcx_span_sub(rcx_span_out(whole), 0,
-                                             rcx_row_out_count(row, whole));
-    struct rcx_frame frame = {.group = &all, .in = rcx_span_in(whole),
-                              .out = moves ? rcx_span_scratch(b, out.count)
-                                           : out,
+    const struct rcx_span out =
+        rcx_span_sub(rcx_span_out(whole), 0, rcx_row_out_count(row, whole));
+    struct rcx_frame frame = {.group = &all,
+                              .in = rcx_span_in(whole),
+                              .out =
+                                  moves ? rcx_span_scratch(b, out.count) : out,
                               .places = &places};
     struct rcx_shape part = *whole;
 
     part.displs = displs;
-    part.count = displs ? displs[whole->size]
-                        : row->width * (size_t)whole->size;
+    part.count =
+        displs ? displs[whole->size] : row->width * (size_t)whole->size;
     rcx_frame_build(b, algo, &part, &frame);
     if (moves)
         rcx_step_copy(b, out, frame.out);

@@ -21,7 +21,7 @@ struct rcx_row {
 
 struct rcx_cutter {
     struct rcx_heap *heap;
-    size_t *ends;   /* lengths of blocks, ascending */
+    size_t *ends; /* lengths of blocks, ascending */
     size_t n;
     size_t times;   /* blocks of each length */
     size_t limit;   /* elements of a segment */

@@ -15,12 +15,9 @@ const struct rcx_algo *rcx_algo_find(enum rcx_coll coll, const char *name)
 static size_t count_of(const struct rcx_shape *s, enum rcx_extent extent)
 {
     switch (extent) {
-    case RCX_EXTENT_NONE:
-        return 0;
-    case RCX_EXTENT_BLOCK:
-        return rcx_shape_block(s, s->rank).count;
-    default:
-        return s->count;
+    case RCX_EXTENT_NONE: return 0;
+    case RCX_EXTENT_BLOCK: return rcx_shape_block(s, s->rank).count;
+    default: return s->count;
     }
 }
 
@@ -150,13 +147,14 @@ struct rcx_group rcx_group_strided(const struct rcx_shape *s, int first,
                                    int stride, int size)
 {
     const int distance = s->rank - first;
-    const bool member = distance >= 0 && distance % stride == 0 &&
-                        distance / stride < size;
+    const bool member =
+        distance >= 0 && distance % stride == 0 && distance / stride < size;
 
     return (struct rcx_group){.size = size,
                               .rank = member ? distance / stride : -1,
                               .member = strided_member,
-                              .a = first, .b = stride};
+                              .a = first,
+                              .b = stride};
 }
 
 struct rcx_group rcx_group_all(const struct rcx_shape *s)
@@ -170,15 +168,15 @@ struct rcx_group rcx_group_folded(const struct rcx_shape *s, int r)
 
     if (s->rank < 2 * r)
         rank = s->rank % 2 ? s->rank / 2 : -1;
-    return (struct rcx_group){.size = s->size - r, .rank = rank,
-                              .member = folded_member, .a = r};
+    return (struct rcx_group){
+        .size = s->size - r, .rank = rank, .member = folded_member, .a = r};
 }
 
 struct rcx_group rcx_group_listed(const struct rcx_shape *s, const int *list,
                                   int size)
 {
-    struct rcx_group g = {.size = size, .rank = -1, .member = listed_member,
-                          .list = list};
+    struct rcx_group g = {
+        .size = size, .rank = -1, .member = listed_member, .list = list};
 
     for (int i = 0; i < size; i++)
         if (list[i] == s->rank)

@@ -7,10 +7,11 @@
 
 enum { EVERY = 64, WHOLE = 17, LEVELS = RCX_ORDER_CANONICAL + 1 };
 enum { COUNTS_MAX = 8 };
-/* Of all ranks together: 0.1 GB of steps, 7 GB in the full grid; 2 GB of data. */
-static const uint64_t step_limit = UINT64_C(1) << 19;
-static const uint64_t step_limit_full = UINT64_C(1) << 25;
-static const uint64_t element_limit = UINT64_C(1) << 26;
+/* What a case may have, of all ranks together. */
+static const struct {
+    uint64_t steps, elements;
+} usual_limit = {UINT64_C(1) << 19, UINT64_C(1) << 24},  /* 0.1 GB, 0.8 GB */
+    full_limit = {UINT64_C(1) << 25, UINT64_C(1) << 26}; /* 7 GB, 3.4 GB */
 
 struct grid {
     const struct rcx_algo *algo;
@@ -39,8 +40,12 @@ static void note_level(struct grid *g, const struct proof_case *c,
 }
 
 /* Judged by the first rank's schedule. */
-static bool is_too_large(const struct proof_case *c, uint64_t steps)
+static bool is_too_large(const struct grid *g, const struct proof_case *c)
 {
+    const bool full = g->extent == PROOF_FULL;
+    const uint64_t size = (uint64_t)c->size;
+    const uint64_t steps = full ? full_limit.steps : usual_limit.steps;
+    const uint64_t most = full ? full_limit.elements : usual_limit.elements;
     struct rcx_heap heap = RCX_HEAP_INIT;
     struct simulated_call call = proof_call_of(c, &heap);
     struct rcx_log log;
@@ -53,8 +58,7 @@ static bool is_too_large(const struct proof_case *c, uint64_t steps)
     rcx_builder_begin(&b, &call.shape);
     c->algo->build(&b, &call.shape);
     elements = call.shape.count + rcx_shape_out_count(&call.shape) + b.scratch;
-    too_large = b.step_count > steps / (uint64_t)c->size ||
-                elements > element_limit / (uint64_t)c->size;
+    too_large = b.step_count > steps / size || elements > most / size;
     rcx_builder_free(&b);
     proof_call_free(&call);
     return too_large;
@@ -72,9 +76,7 @@ static bool prove(struct grid *g, const struct proof_case *c)
 
     if (!proof_applies(c))
         return true;
-    if (c->size > EVERY &&
-        is_too_large(c,
-                     g->extent == PROOF_FULL ? step_limit_full : step_limit)) {
+    if (c->size > EVERY && is_too_large(g, c)) {
         g->summary->skipped++;
         return true;
     }

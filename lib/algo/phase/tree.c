@@ -5,18 +5,19 @@
 
 enum { SPARE = 2 }; /* free slots kept, so that receives are posted early */
 
+/* Nodes are blocks of 2^k ranks, cut off at size; one that is cut off may be
+ * the same for several k. */
 struct rcx_interval rcx_tree_parent(int size, struct rcx_interval node)
 {
-    struct rcx_interval up = {0, size}, at = {0, size};
+    const int ranks = node.hi - node.lo;
+    unsigned k = (unsigned)rcx_log2_ceil(ranks);
+    struct rcx_interval up = node;
 
-    while (at.lo != node.lo || at.hi != node.hi) {
-        const int mid = rcx_tree_split(at);
+    while (up.hi - up.lo == ranks && ranks < size) {
+        const int64_t width = INT64_C(1) << ++k;
 
-        up = at;
-        if (node.lo < mid)
-            at.hi = mid;
-        else
-            at.lo = mid;
+        up.lo = (int)(node.lo & -width);
+        up.hi = up.lo + width < size ? (int)(up.lo + width) : size;
     }
     return up;
 }

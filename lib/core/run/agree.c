@@ -23,12 +23,12 @@ rcx_status_t rcx_ballot_open(struct rcx_context *context, size_t wishes,
     size_t bytes;
 
     b->bytes = before + wishes * sizeof *b->wishes;
-    bytes = sizeof *b->block + sizeof *b->settled + b->bytes;
-    b->block = rcx_heap_zalloc(&context->heap, bytes);
-    if (!b->block)
+    bytes = sizeof *b->settled + b->bytes;
+    b->settled = rcx_memory_get(&context->memory, &context->heap, bytes);
+    if (!b->settled)
         return rcx_fail(&context->log, RCX_ERR_NOMEM,
                         "no memory to agree on a communicator");
-    b->settled = (void *)(b->block + 1);
+    memset(b->settled, 0, bytes);
     b->used = (void *)(b->settled + 1);
     b->flags = b->used + ids;
     b->wishes = (void *)(b->used + before);
@@ -38,12 +38,8 @@ rcx_status_t rcx_ballot_open(struct rcx_context *context, size_t wishes,
 /* Messages that were given up may still need it: then the context frees it. */
 void rcx_ballot_close(struct rcx_context *context, struct rcx_ballot *b)
 {
-    if (!context->abandoned) {
-        rcx_heap_free(&context->heap, b->block);
-        return;
-    }
-    b->block->next = context->memory;
-    context->memory = b->block;
+    if (!context->abandoned)
+        rcx_memory_put(&context->memory, &context->heap, b->settled);
 }
 
 /* Combine a vector in place. */

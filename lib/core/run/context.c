@@ -11,7 +11,6 @@
 #include "core/run/leave.h"
 #include "core/run/note.h"
 #include "core/run/peer.h"
-#include "core/run/pool.h"
 #include "core/run/request.h"
 #include "core/run/sleep.h"
 
@@ -108,13 +107,8 @@ void rcx_context_drop(struct rcx_context *context)
     rcx_builder_free(&context->builder);
     if (context->boot)
         context->boot->ops->close(context->boot);
-    while (context->memory) {
-        struct rcx_memory_block *block = context->memory;
-
-        context->memory = block->next;
-        rcx_heap_free(&context->heap, block);
-    }
-    rcx_scratch_free(context);
+    rcx_memory_free(&context->memory, &context->heap);
+    rcx_scratch_free(&context->scratch, &context->heap);
     rcx_request_slabs_free(context);
     rcx_registry_free(&context->registry);
     rcx_guard_destroy(context->guard);

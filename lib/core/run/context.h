@@ -9,17 +9,8 @@
 #include "core/op/registry.h"
 #include "core/run/bootstrap.h"
 #include "core/run/config.h"
-
-enum { RCX_SCRATCH_CLASSES = 64 };
-
-struct rcx_scratch_block {
-    struct rcx_scratch_block *next;
-};
-
-struct rcx_memory_block { /* in front of what rcx_mem_alloc() returned */
-    struct rcx_memory_block *next;
-    char padding[56]; /* keeps what follows aligned */
-};
+#include "core/run/memory.h"
+#include "core/run/scratch.h"
 
 struct rcx_request_slab;
 
@@ -69,8 +60,8 @@ struct rcx_context {
     struct rcx_request *free_requests;
     struct rcx_request_slab *request_slabs;
     uint64_t live_requests; /* of users */
-    struct rcx_scratch_block *scratch[RCX_SCRATCH_CLASSES];
-    struct rcx_memory_block *memory;
+    struct rcx_memory memory;
+    struct rcx_scratch scratch;
 };
 
 /* Where a context's bootstrap comes from. */

@@ -6,7 +6,7 @@
 
 #include "core/base/clock.h"
 #include "core/run/note.h"
-#include "core/run/pool.h"
+#include "core/run/request.h"
 #include "core/run/progress.h"
 #include "core/run/watch.h"
 
@@ -117,7 +117,8 @@ static void free_abandoned(struct rcx_context *context, struct rcx_exec *x)
     struct rcx_piece *piece = x->home;
 
     if (!piece->owns_scratch)
-        rcx_scratch_put(context, x->base[RCX_BUFFER_TMP], piece->scratch_bytes);
+        rcx_scratch_put(&context->scratch, x->base[RCX_BUFFER_TMP],
+                        piece->scratch_bytes);
     piece->program->pins--;
     rcx_heap_free(&context->heap, x);
 }

@@ -3,50 +3,6 @@
 
 #include "core/run/request.h"
 
-/* ---- Scratch ---------------------------------------------------------------- */
-
-/* Classes are powers of two. */
-static int class_of(size_t bytes)
-{
-    return bytes <= 64 ? 6 : 64 - __builtin_clzll(bytes - 1);
-}
-
-void *rcx_scratch_get(struct rcx_context *context, size_t bytes)
-{
-    const int class = class_of(bytes);
-    struct rcx_scratch_block *block = context->scratch[class];
-
-    if (!block)
-        return rcx_heap_alloc(&context->heap, (size_t)1 << class);
-    context->scratch[class] = block->next;
-    return block;
-}
-
-void rcx_scratch_put(struct rcx_context *context, void *ptr, size_t bytes)
-{
-    const int class = class_of(bytes);
-    struct rcx_scratch_block *block = ptr;
-
-    if (!block)
-        return;
-    block->next = context->scratch[class];
-    context->scratch[class] = block;
-}
-
-void rcx_scratch_free(struct rcx_context *context)
-{
-    for (int i = 0; i < RCX_SCRATCH_CLASSES; i++) {
-        while (context->scratch[i]) {
-            struct rcx_scratch_block *block = context->scratch[i];
-
-            context->scratch[i] = block->next;
-            rcx_heap_free(&context->heap, block);
-        }
-    }
-}
-
-/* ---- Executions ------------------------------------------------------------- */
-
 static struct rcx_exec *new_exec(struct rcx_comm *comm, struct rcx_piece *piece)
 {
     const struct rcx_exec_setting setting = {
@@ -78,8 +34,8 @@ struct rcx_exec *rcx_exec_find(struct rcx_comm *comm, struct rcx_piece *piece)
         x = new_exec(comm, piece);
     if (!x || piece->owns_scratch)
         return x;
-    x->base[RCX_BUFFER_TMP] =
-        rcx_scratch_get(comm->context, piece->scratch_bytes);
+    x->base[RCX_BUFFER_TMP] = rcx_scratch_get(
+        &comm->context->scratch, &comm->context->heap, piece->scratch_bytes);
     if (x->base[RCX_BUFFER_TMP])
         return x;
     rcx_exec_give_back(piece, x);

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Scratch and executions that are kept for their next use. */
+/* Executions that are kept for their next use. */
 #ifndef RCX_CORE_RUN_POOL_H
 #define RCX_CORE_RUN_POOL_H
 
 #include "core/run/comm.h"
-
-/* Scratch of at least bytes from the context's pool. */
-void *rcx_scratch_get(struct rcx_context *context, size_t bytes);
-void rcx_scratch_put(struct rcx_context *context, void *ptr, size_t bytes);
-/* All of it, when the context goes. */
-void rcx_scratch_free(struct rcx_context *context);
 
 /* An execution of piece, with scratch; NULL when memory ran out. */
 struct rcx_exec *rcx_exec_find(struct rcx_comm *comm, struct rcx_piece *piece);
@@ -34,7 +28,7 @@ static inline void rcx_exec_put(struct rcx_comm *comm, struct rcx_exec *x)
     struct rcx_piece *piece = x->home;
 
     if (!piece->owns_scratch)
-        rcx_scratch_put(comm->context, x->base[RCX_BUFFER_TMP],
+        rcx_scratch_put(&comm->context->scratch, x->base[RCX_BUFFER_TMP],
                         piece->scratch_bytes);
     rcx_exec_give_back(piece, x);
 }

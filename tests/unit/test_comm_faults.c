@@ -60,7 +60,7 @@ static void hear_of_failure(rcx_comm_t *comm)
 
 static bool is_used(const struct rcx_context *context, uint32_t id)
 {
-    return context->used_ids[id / 8] >> id % 8 & 1;
+    return context->comms.ids.used[id / 8] >> id % 8 & 1;
 }
 
 static void abort_and_free(struct job *job, int rank, void *arg)
@@ -199,7 +199,7 @@ static void pretend_to_have_been_away(struct rcx_context *context)
 
     context->born.ns -= 2 * LONG_NS;
     context->born.ticks -= (uint64_t)(2 * LONG_NS * ticks_per_ns);
-    context->ticks = context->born.ticks;
+    context->progress.ticks = context->born.ticks;
 }
 
 /* Rank 1 comes after rank 0 has looked at the time; it answers meanwhile. */

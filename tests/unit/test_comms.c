@@ -415,9 +415,9 @@ static void free_early(struct job *job, int rank, void *arg)
         require(z == sum);
     }
     require_status(rcx_finalize(&context), RCX_ERR_BUSY);
-    require(context->free_comms == NULL);
+    require(context->comms.free == NULL);
     require_ok(rcx_request_free(&persistent));
-    require(context->free_comms != NULL); /* it is gone now */
+    require(context->comms.free != NULL); /* it is gone now */
     members_check(world_of(job, rank), rank, in_order, job->size);
 }
 

@@ -13,6 +13,7 @@
 #include "bootstrap_side.h"
 #include "context.h"
 #include "core/run/failure.h"
+#include "core/run/internal.h"
 #include "core/run/note.h"
 
 enum { MOST = 5, EARLY = 1 };
@@ -131,7 +132,7 @@ static void who_waits_to_leave_hears_of_a_deadline(void **state)
 static void meet_by_hand(struct job *job, int times)
 {
     for (int i = 0; i < times; i++)
-        require_ok(rcx_comm_barrier(job->contexts[1]->internal));
+        require_ok(rcx_internal_barrier(job->contexts[1]->internal));
 }
 
 static void fail_after_two_meetings(struct job *job, int rank, void *arg)

@@ -244,7 +244,7 @@ static void wait_for_rank_2(struct job *job, int seconds)
     rcx_request_t *requests[RANKS];
 
     for (int i = 0; i < RANKS; i++) /* what was skipped before was before */
-        job->contexts[i]->skipped_ns = job->contexts[i]->next_watch_ns = 0;
+        job->contexts[i]->skipped_ns = job->contexts[i]->watch.next_ns = 0;
     start(job, 0, RCX_SUM, &requests[0]);
     start(job, 1, RCX_SUM, &requests[1]);
     pass(job, seconds);

@@ -15,7 +15,7 @@ static rcx_status_t leave(struct rcx_context *context, rcx_status_t status)
 static void forget(struct rcx_context *context, rcx_datatype_t type,
                    rcx_op_t op)
 {
-    for (struct rcx_comm *comm = context->comms; comm; comm = comm->next)
+    for (struct rcx_comm *comm = context->comms.first; comm; comm = comm->next)
         rcx_cache_forget(comm, type, op);
 }
 

@@ -6,6 +6,15 @@
 #include "core/run/context.h"
 #include "core/run/program.h"
 
+enum { RCX_RANKS_TOLD = 8, RCX_TEXT_TOLD = 224 };
+
+/* What rcx_comm_error() tells. */
+struct rcx_failure {
+    int ranks[RCX_RANKS_TOLD]; /* of the communicator */
+    int rank_count;
+    char text[RCX_TEXT_TOLD];
+};
+
 struct rcx_comm {
     uint64_t magic;
     struct rcx_context *context;
@@ -41,64 +50,24 @@ struct rcx_comm {
     struct rcx_program_cache cache;
 };
 
-enum {
-    RCX_COMM_ID_INTERNAL = 0, /* of the barriers at both ends of life */
-    RCX_COMM_ID_WORLD = 1,
-    RCX_COMM_ID_GROUP = 2,  /* of groups that agree on an id */
-    RCX_COMM_ID_SETTLE = 3, /* of the same, in their second round */
-    RCX_COMM_ID_FIRST = 4   /* of those that users make */
-};
-
-/* All groups in the making share these ids; their messages differ in the
- * sequence number, which is the caller's tag. */
-static inline bool rcx_comm_is_for_groups(uint32_t id)
-{
-    return id == RCX_COMM_ID_GROUP || id == RCX_COMM_ID_SETTLE;
-}
-
 /* Takes over ranks, also on failure; id is taken, and goes with it. */
 rcx_status_t rcx_comm_new(struct rcx_context *context, uint32_t id, int rank,
                           int size, int *ranks, struct rcx_comm **comm_p);
+/* The programs that it keeps, and what else others have of it, are gone: see
+ * comm_close.h. */
 void rcx_comm_delete(struct rcx_comm *comm);
-/* As far as it can be: of one that failed, UCX may have some memory, and nobody
- * is to use its messages' tags again. NULL is fine. */
-void rcx_comm_retire(struct rcx_comm *comm);
-rcx_status_t rcx_comm_ids_open(struct rcx_context *context);
-void rcx_comm_slots_free(struct rcx_context *context); /* and ids */
-static inline size_t rcx_comm_ids_bytes(const struct rcx_context *context)
-{
-    return ((size_t)1 << context->layout.comm_bits) / 8 + 1;
-}
-/* The n-th id, from 0 and round and round, that is not marked in used; 0: there
- * is none. */
-uint32_t rcx_comm_id_free_in(const struct rcx_context *context,
-                             const unsigned char *used, uint64_t n);
-/* Mark one as used. False: it is already. */
-bool rcx_comm_id_take(struct rcx_context *context, uint32_t id);
-void rcx_comm_id_drop(struct rcx_context *context, uint32_t id);
-/* The context's rank of comm's. */
+/* Its rank of the context's; -1: no member. */
+int rcx_comm_index(const struct rcx_comm *comm, int context_rank);
+/* The context's rank of its. */
 static inline int rcx_comm_context_rank(const struct rcx_comm *comm, int rank)
 {
     return comm->ranks ? comm->ranks[rank] : rank;
 }
-/* New ones for the user, of what all members, or those of a group, agree on;
- * comm_make.c. */
-rcx_status_t rcx_comm_make_split(struct rcx_comm *comm, int color, int key,
-                                 struct rcx_comm **new_p);
-rcx_status_t rcx_comm_make_group(struct rcx_comm *comm, int n,
-                                 const int ranks[], int tag,
-                                 struct rcx_comm **new_p);
-/* One blocking operation of RCX's own. */
-rcx_status_t rcx_comm_run(struct rcx_comm *comm, const struct rcx_call *call,
-                          const void *in, void *out);
 #define RCX_COMM_MAGIC UINT64_C(0x5243585f434f4d4d) /* "RCX_COMM" */
 
 static inline bool rcx_comm_is_valid(const struct rcx_comm *comm)
 {
     return comm && comm->magic == RCX_COMM_MAGIC;
 }
-
-/* A barrier of RCX's own over comm. */
-rcx_status_t rcx_comm_barrier(struct rcx_comm *comm);
 
 #endif

@@ -12,90 +12,19 @@
 #include <string.h>
 
 #include "core/op/types.h"
-#include "core/run/cache.h"
 #include "core/run/check.h"
 #include "core/run/describe.h"
 #include "core/run/failure.h"
 #include "core/run/pool.h"
-#include "core/run/progress.h"
 #include "core/run/rounds.h"
-
-enum { SLAB = 32 };
-
-struct rcx_request_slab {
-    struct rcx_request_slab *next;
-    struct rcx_request requests[SLAB];
-};
-
-static struct rcx_request *take_from_pool(struct rcx_context *context)
-{
-    struct rcx_request *r = context->free_requests;
-
-    if (!r) {
-        struct rcx_request_slab *slab =
-            rcx_heap_zalloc(&context->heap, sizeof *slab);
-
-        if (!slab)
-            return NULL;
-        slab->next = context->request_slabs;
-        context->request_slabs = slab;
-        for (int i = SLAB - 1; i >= 0; i--) {
-            slab->requests[i].free_next = r;
-            r = &slab->requests[i];
-        }
-    }
-    context->free_requests = r->free_next;
-    return r;
-}
-
-void rcx_request_slabs_free(struct rcx_context *context)
-{
-    while (context->request_slabs) {
-        struct rcx_request_slab *slab = context->request_slabs;
-
-        context->request_slabs = slab->next;
-        rcx_heap_free(&context->heap, slab);
-    }
-}
-
-static void return_to_pool(struct rcx_context *context, struct rcx_request *r)
-{
-    r->state = RCX_REQUEST_FREE;
-    r->free_next = context->free_requests;
-    context->free_requests = r;
-}
-
-static rcx_status_t prepare(struct rcx_request *r, struct rcx_comm *comm,
-                            struct rcx_program *program, const void *in,
-                            void *out)
-{
-    r->comm = comm;
-    r->program = program;
-    r->in = (char *)in;
-    r->out = out;
-    r->callback = NULL;
-    r->total = program->segments;
-    r->has_rounds = program->has_rounds;
-    return r->has_rounds ? rcx_rounds_prepare(r) : RCX_OK;
-}
-
-static void let_go(struct rcx_request *r)
-{
-    rcx_program_unpin(r->comm, r->program);
-    if (!r->has_rounds)
-        return;
-    if (r->opening)
-        rcx_program_unpin(r->comm, r->opening);
-    if (r->closing)
-        rcx_program_unpin(r->comm, r->closing);
-}
 
 rcx_status_t rcx_request_new(struct rcx_comm *comm, struct rcx_program *program,
                              const void *in, void *out,
                              struct rcx_request **request_p)
 {
     struct rcx_context *context = comm->context;
-    struct rcx_request *r = take_from_pool(context);
+    struct rcx_request *r =
+        rcx_request_take(&context->requests, &context->heap);
     rcx_status_t status;
 
     if (!r) {
@@ -103,10 +32,10 @@ rcx_status_t rcx_request_new(struct rcx_comm *comm, struct rcx_program *program,
         return rcx_fail(&context->log, RCX_ERR_NOMEM,
                         "no memory for a request");
     }
-    status = prepare(r, comm, program, in, out);
+    status = rcx_request_prepare(r, comm, program, in, out);
     if (status != RCX_OK) {
-        let_go(r);
-        return_to_pool(context, r);
+        rcx_request_let_go(r);
+        rcx_request_put(&context->requests, r);
         return status;
     }
     r->state = RCX_REQUEST_IDLE;
@@ -114,21 +43,6 @@ rcx_status_t rcx_request_new(struct rcx_comm *comm, struct rcx_program *program,
     r->waits_inside = false;
     *request_p = r;
     return RCX_OK;
-}
-
-rcx_status_t rcx_request_run(struct rcx_comm *comm, struct rcx_program *program,
-                             const void *in, void *out)
-{
-    struct rcx_request r;
-    rcx_status_t status = prepare(&r, comm, program, in, out);
-
-    r.waits_inside = true;
-    if (status == RCX_OK) {
-        rcx_request_launch(&r);
-        status = rcx_request_wait(&r);
-    }
-    let_go(&r);
-    return status;
 }
 
 static void link_active(struct rcx_comm *comm, struct rcx_request *r)
@@ -316,7 +230,7 @@ static void judge(struct rcx_request *r, const struct rcx_check_record *check)
     r->status = RCX_ERR_MISMATCH;
     give_numbers_back(r);
     if (check->value[RCX_CHECK_SAME] == RCX_CHECK_NUMBER)
-        rcx_comm_fail_together(r->comm, RCX_ERR_MISMATCH, ranks, 2, text);
+        rcx_comm_fail_untold(r->comm, RCX_ERR_MISMATCH, ranks, 2, text);
     else
         rcx_comm_refuse(r->comm, ranks, 2, text);
 }
@@ -404,9 +318,9 @@ static void unstall(struct rcx_comm *comm)
 
 void rcx_request_delete(struct rcx_request *r)
 {
-    rcx_callback_forget(r);
-    let_go(r);
-    return_to_pool(r->comm->context, r);
+    rcx_callback_forget(&r->comm->context->callbacks, r);
+    rcx_request_let_go(r);
+    rcx_request_put(&r->comm->context->requests, r);
 }
 
 /* Ranks agreed, before any data moved, that their calls do not match. */
@@ -417,43 +331,50 @@ static bool is_refused(const struct rcx_request *r)
 }
 
 /* A call that was refused and a user's op that failed leave all ranks in step;
- * anything else does not. */
-static void settle(struct rcx_request *r)
+ * anything else does not. False: so the communicator fails. */
+static bool settle(struct rcx_request *r)
 {
     struct rcx_comm *comm = r->comm;
     const char *why = rcx_status_string(r->status);
     char call[RCX_CALL_TEXT];
 
     if (is_refused(r)) /* which is said */
-        return;
+        return true;
     rcx_request_print(r, call);
     if (r->status == RCX_ERR_OP)
         rcx_log_line(&comm->context->log, RCX_LOG_ERROR, "%s: %s", call, why);
     else
         rcx_comm_fail(comm, r->status, NULL, 0, "%s: %s", call, why);
+    return r->status == RCX_ERR_OP;
 }
 
 /* Who waits inside has looked at the clock if that took long. A look costs a
  * thirtieth of a short operation. */
 static uint64_t end_of(const struct rcx_request *r)
 {
-    return r->waits_inside ? r->comm->context->ticks : rcx_ticks();
+    return r->waits_inside ? r->comm->context->progress.ticks : rcx_ticks();
 }
 
 static inline void complete(struct rcx_request *r)
 {
-    record(r);
     if (r->comm->stalled == r) /* it found a number without unstall() */
         r->comm->stalled = r->next;
     unlink_active(r->comm, r);
     r->state = RCX_REQUEST_IDLE;
-    rcx_recorder_end(&r->comm->recorder, r->record, r->status, end_of(r));
-    if (r->status != RCX_OK)
-        settle(r);
     if (r->callback)
-        rcx_request_call_back(r);
+        rcx_callback_add(&r->comm->context->callbacks, r);
     if (r->comm->stalled)
         unstall(r->comm);
+}
+
+/* All that r began is over. Where its communicator fails of it, it ends with
+ * the others, by rcx_watch(). */
+static inline void conclude(struct rcx_request *r)
+{
+    record(r);
+    rcx_recorder_end(&r->comm->recorder, r->record, r->status, end_of(r));
+    if (r->status == RCX_OK || settle(r))
+        complete(r);
 }
 
 /* No memory for the next segment: the communicator cannot go on. */
@@ -512,11 +433,13 @@ static void pump(struct rcx_request *r)
     if (r->launched < r->total)
         launch(r);
     if (r->finished == r->total)
-        complete(r);
+        conclude(r);
 }
 
 void rcx_request_finish(struct rcx_request *r)
 {
+    record(r);
+    rcx_recorder_end(&r->comm->recorder, r->record, r->status, end_of(r));
     complete(r);
 }
 
@@ -528,7 +451,7 @@ void rcx_request_launch(struct rcx_request *r)
     r->state = RCX_REQUEST_ACTIVE;
     r->status = RCX_OK;
     r->launched = r->finished = 0;
-    r->begin = r->comm->context->ticks;
+    r->begin = r->comm->context->progress.ticks;
     r->timeout_ns = comm->timeout_ns;
     r->sequence = comm->sequence;
     comm->sequence += r->total;

@@ -3,7 +3,7 @@
 #ifndef RCX_CORE_RUN_REQUEST_H
 #define RCX_CORE_RUN_REQUEST_H
 
-#include "core/run/comm.h"
+#include "core/run/cache.h"
 
 enum rcx_request_state {
     RCX_REQUEST_FREE,
@@ -41,14 +41,39 @@ struct rcx_request {
     struct rcx_request *called_next;
 };
 
+rcx_status_t rcx_rounds_prepare(struct rcx_request *r);
+
+/* A request of one's own, which is not launched yet; takes over the caller's pin
+ * of program, also on failure, until it is let go. */
+static inline rcx_status_t rcx_request_prepare(struct rcx_request *r,
+                                               struct rcx_comm *comm,
+                                               struct rcx_program *program,
+                                               const void *in, void *out)
+{
+    r->comm = comm;
+    r->program = program;
+    r->in = (char *)in;
+    r->out = out;
+    r->callback = NULL;
+    r->total = program->segments;
+    r->has_rounds = program->has_rounds;
+    return r->has_rounds ? rcx_rounds_prepare(r) : RCX_OK;
+}
+static inline void rcx_request_let_go(struct rcx_request *r)
+{
+    rcx_program_unpin(r->comm, r->program);
+    if (!r->has_rounds)
+        return;
+    if (r->opening)
+        rcx_program_unpin(r->comm, r->opening);
+    if (r->closing)
+        rcx_program_unpin(r->comm, r->closing);
+}
 /* Takes over the caller's pin of program, also on failure. */
 rcx_status_t rcx_request_new(struct rcx_comm *comm, struct rcx_program *program,
                              const void *in, void *out,
                              struct rcx_request **request_p);
 void rcx_request_delete(struct rcx_request *request);
-/* A whole operation; takes over the pin, too. */
-rcx_status_t rcx_request_run(struct rcx_comm *comm, struct rcx_program *program,
-                             const void *in, void *out);
 /* Start it; complete at once or by rcx_context_progress(). */
 void rcx_request_launch(struct rcx_request *request);
 /* How many of its slots have been used. */
@@ -57,12 +82,21 @@ static inline unsigned rcx_request_slots(const struct rcx_request *r)
     return r->launched < RCX_WINDOW_MAX ? (unsigned)r->launched
                                         : RCX_WINDOW_MAX;
 }
+/* How long ago it was started. */
+static inline uint64_t rcx_request_age(const struct rcx_request *r,
+                                       const struct rcx_instant *now)
+{
+    const struct rcx_context *context = r->comm->context;
+    const uint64_t begun = rcx_ticks_to_ns(r->begin, &context->born, now);
+    const uint64_t ns = rcx_context_time(context, now);
+
+    return ns > begun ? ns - begun : 0;
+}
 /* A request whose executions are gone ends with the status that it has. */
 void rcx_request_finish(struct rcx_request *r);
 /* An execution of it is complete: go on with what follows. */
 void rcx_request_advance(struct rcx_request *r, struct rcx_exec *x);
 /* Ranks that it has messages with under way; how many, at most most. */
 int rcx_request_peers(const struct rcx_request *r, int peers[], int most);
-void rcx_request_slabs_free(struct rcx_context *context);
 
 #endif

@@ -171,7 +171,7 @@ static void set_forced(struct job *job, enum rcx_coll coll,
 {
     for (int i = 0; i < job->size; i++) {
         job->contexts[i]->config.forced[coll] = *forced;
-        rcx_cache_clear(job->contexts[i]->world);
+        rcx_cache_clear(&job->contexts[i]->world->cache);
     }
 }
 

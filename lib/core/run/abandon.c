@@ -4,26 +4,19 @@
 #include "core/run/context.h"
 #include "core/run/program.h"
 
-static void free_exec(struct rcx_context *context, struct rcx_exec *x)
+static void let_go(struct rcx_exec *x)
 {
-    struct rcx_piece *piece = x->home;
-
-    if (!piece->owns_scratch)
-        rcx_scratch_put(&context->scratch, x->base[RCX_BUFFER_TMP],
-                        piece->scratch_bytes);
-    piece->program->pins--;
-    rcx_heap_free(&context->heap, x);
+    rcx_piece_of(x)->program->pins--;
+    rcx_exec_drop(x);
 }
 
 void rcx_abandon(struct rcx_context *context, struct rcx_exec *x)
 {
-    const struct rcx_piece *piece = x->home;
-
-    piece->program->pins++;
+    rcx_piece_of(x)->program->pins++;
     context->abandoned.receives += rcx_exec_under_way(x, RCX_STEP_RECV);
     rcx_exec_abandon(x);
     if (x->steps_left == 0) {
-        free_exec(context, x);
+        let_go(x);
         return;
     }
     x->next = context->abandoned.first;
@@ -42,7 +35,7 @@ void rcx_abandoned_message(struct rcx_context *context, struct rcx_exec *x,
     while (*link != x)
         link = &(*link)->next;
     *link = x->next;
-    free_exec(context, x);
+    let_go(x);
 }
 
 void rcx_abandoned_free(struct rcx_context *context)
@@ -51,6 +44,6 @@ void rcx_abandoned_free(struct rcx_context *context)
         struct rcx_exec *x = context->abandoned.first;
 
         context->abandoned.first = x->next;
-        free_exec(context, x);
+        let_go(x);
     }
 }

@@ -54,7 +54,7 @@ static rcx_status_t combine(struct rcx_comm *comm, rcx_datatype_t type,
                                   .internal = true};
 
     if (rcx_comm_is_for_groups(comm->id)) /* each call anew */
-        comm->sequence = (uint64_t)comm->tag;
+        comm->window.next = (uint64_t)comm->tag;
     return rcx_internal_run(comm, &call, vector, vector);
 }
 

@@ -52,7 +52,9 @@ rcx_status_t rcx_comm_new(struct rcx_context *context, uint32_t id, int rank,
     comm->size = size;
     comm->ranks = ranks;
     comm->end = &comm->first;
-    comm->mark_mask = rcx_tag_mark(&context->layout, UINT64_MAX);
+    comm->window.mark_mask = rcx_tag_mark(&context->layout, UINT64_MAX);
+    comm->cache.heap = &context->heap;
+    comm->cache.limit = context->config.plan_cache_bytes;
     rcx_recorder_init(&comm->recorder, &context->heap);
     comm->timeout_ns = context->config.timeout_ns;
     comm->patience_ns = patience_ns;

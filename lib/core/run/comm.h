@@ -3,8 +3,9 @@
 #ifndef RCX_CORE_RUN_COMM_H
 #define RCX_CORE_RUN_COMM_H
 
+#include "core/run/cache.h"
 #include "core/run/context.h"
-#include "core/run/program.h"
+#include "core/run/window.h"
 
 enum { RCX_RANKS_TOLD = 8, RCX_TEXT_TOLD = 224 };
 
@@ -29,20 +30,13 @@ struct rcx_comm {
     uint64_t live_requests;       /* of users */
     bool is_freed;                /* by the user; goes with the last of these */
     rcx_status_t failed;          /* not RCX_OK: broken for good */
-    uint64_t sequence;            /* the next to give out */
-    uint64_t mark;                /* of the last call, in tags */
-    uint64_t mark_mask;           /* where marks are */
-    uint64_t sequence_limit;      /* numbers below it are free to use */
-    uint64_t ahead;            /* the weight of all one-way segments so far */
     struct rcx_request *first; /* active requests in the order of their start */
     struct rcx_request **end;  /* where the next one is linked */
-    struct rcx_request *stalled; /* the first that waits for the window */
-    bool unstalling;
-    struct rcx_request *judged; /* its opening is under way; NULL: none's */
-    _Atomic bool aborted;       /* by the user; failed follows */
-    struct rcx_failure *why;    /* it failed, or refused a call; or NULL */
-    int64_t timeout_ns;         /* of operations that start; 0: none */
-    struct rcx_roll *roll; /* while it is called, for one that is overdue */
+    struct rcx_window window;
+    _Atomic bool aborted;    /* by the user; failed follows */
+    struct rcx_failure *why; /* it failed, or refused a call; or NULL */
+    int64_t timeout_ns;      /* of operations that start; 0: none */
+    struct rcx_roll *roll;   /* while it is called, for one that is overdue */
     uint64_t next_probe_ns;
     uint64_t patience_ns; /* of who waits without a deadline */
     uint64_t warned;      /* of the wait in the call of this number */

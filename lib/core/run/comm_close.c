@@ -6,7 +6,7 @@
 
 void rcx_comm_close(struct rcx_comm *comm)
 {
-    rcx_cache_clear(comm);
+    rcx_cache_clear(&comm->cache);
     rcx_roll_free(comm);
     rcx_comm_delete(comm);
 }

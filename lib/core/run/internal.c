@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/run/internal.h"
 
-#include "core/run/cache.h"
-#include "core/run/progress.h"
+#include "core/run/blocking.h"
 
 rcx_status_t rcx_internal_run(struct rcx_comm *comm,
                               const struct rcx_call *call, const void *in,

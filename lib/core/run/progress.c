@@ -107,18 +107,3 @@ rcx_status_t rcx_request_wait(struct rcx_request *r)
     }
     return r->status;
 }
-
-rcx_status_t rcx_request_run(struct rcx_comm *comm, struct rcx_program *program,
-                             const void *in, void *out)
-{
-    struct rcx_request r;
-    rcx_status_t status = rcx_request_prepare(&r, comm, program, in, out);
-
-    r.waits_inside = true;
-    if (status == RCX_OK) {
-        rcx_request_launch(&r);
-        status = rcx_request_wait(&r);
-    }
-    rcx_request_let_go(&r);
-    return status;
-}

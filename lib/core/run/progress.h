@@ -7,9 +7,7 @@
 
 #include "rcx/rcx.h"
 
-struct rcx_comm;
 struct rcx_context;
-struct rcx_program;
 struct rcx_request;
 
 struct rcx_progress {
@@ -20,9 +18,6 @@ struct rcx_progress {
 };
 
 rcx_status_t rcx_request_wait(struct rcx_request *request);
-/* A whole operation: start and wait. Takes over the pin of program. */
-rcx_status_t rcx_request_run(struct rcx_comm *comm, struct rcx_program *program,
-                             const void *in, void *out);
 
 /* Progress the transport and all requests, and watch now and then; events
  * handled. */

@@ -3,7 +3,7 @@
 #ifndef RCX_CORE_RUN_REQUEST_H
 #define RCX_CORE_RUN_REQUEST_H
 
-#include "core/run/cache.h"
+#include "core/run/comm.h"
 
 enum rcx_request_state {
     RCX_REQUEST_FREE,
@@ -11,37 +11,50 @@ enum rcx_request_state {
     RCX_REQUEST_ACTIVE
 };
 
+/* A program and its operands. */
+struct rcx_stage {
+    struct rcx_program *program;
+    char *in, *out;
+};
+
+enum { RCX_STAGES_MAX = 3 };
+
+/* Stages, one after the other, are carried out as rows of segments, of which a
+ * window is in flight; the numbers of segments go on from stage to stage. Most
+ * have one: what was called. Others are rounds: see rounds.h. */
 struct rcx_request {
     enum rcx_request_state state;
     bool persistent;
+    bool is_recorded;
+    bool waits_inside; /* blocking: nothing else happens before its end */
     rcx_status_t status;
     struct rcx_comm *comm;
-    struct rcx_program *program;
-    char *in, *out;
-    uint64_t begin;  /* ticks */
-    uint64_t record; /* its number in the recorder */
-    bool is_recorded;
-    bool waits_inside;  /* blocking: nothing else happens before its end */
-    int64_t timeout_ns; /* from there; 0: none */
-    uint64_t sequence;  /* of its first segment */
-    uint64_t ahead;     /* the weight of one-way segments before the next */
-    uint64_t mark;      /* of the call's number, in tags */
-    uint64_t launched;  /* stages: the opening, segments, the closing */
+    struct rcx_program *program; /* of what was called */
+    uint64_t begin;              /* ticks */
+    uint64_t record;             /* its number in the recorder */
+    int64_t timeout_ns;          /* from begin; 0: none */
+    uint64_t sequence;           /* of its first segment */
+    uint64_t ahead; /* the weight of one-way segments before the next */
+    uint64_t mark;  /* of the call's number, in tags */
+    const struct rcx_stage *stage; /* under way */
+    uint64_t first, end;           /* its segments */
+    uint64_t launched;
     uint64_t finished;
     uint64_t total;
     struct rcx_exec *slots[RCX_WINDOW_MAX]; /* segments in flight */
-    bool has_rounds;                        /* else neither of: */
-    struct rcx_program *opening; /* of the round in which ranks compare calls */
-    struct rcx_program *closing; /* of the round in which ranks agree */
-    struct rcx_request *next;    /* of the communicator's active ones */
-    struct rcx_request **link;   /* what points here: next, or first */
-    struct rcx_request *free_next;
+    struct rcx_request *next;   /* of the communicator's active ones */
+    struct rcx_request **link;  /* what points here: next, or first */
     rcx_callback_fn_t callback; /* NULL: none */
+    unsigned stage_count;       /* where its program has rounds */
+    struct rcx_stage stages[RCX_STAGES_MAX];
+    struct rcx_request *free_next;
     void *callback_arg;
     struct rcx_request *called_next;
 };
 
-rcx_status_t rcx_rounds_prepare(struct rcx_request *r);
+/* With the rounds that its program has, before and behind what was called. */
+rcx_status_t rcx_request_add_rounds(struct rcx_request *r);
+void rcx_request_drop_rounds(struct rcx_request *r);
 
 /* A request of one's own, which is not launched yet; takes over the caller's pin
  * of program, also on failure, until it is let go. */
@@ -52,22 +65,15 @@ static inline rcx_status_t rcx_request_prepare(struct rcx_request *r,
 {
     r->comm = comm;
     r->program = program;
-    r->in = (char *)in;
-    r->out = out;
     r->callback = NULL;
-    r->total = program->segments;
-    r->has_rounds = program->has_rounds;
-    return r->has_rounds ? rcx_rounds_prepare(r) : RCX_OK;
+    r->stages[0] = (struct rcx_stage){program, (char *)in, out};
+    return program->has_rounds ? rcx_request_add_rounds(r) : RCX_OK;
 }
 static inline void rcx_request_let_go(struct rcx_request *r)
 {
-    rcx_program_unpin(r->comm, r->program);
-    if (!r->has_rounds)
-        return;
-    if (r->opening)
-        rcx_program_unpin(r->comm, r->opening);
-    if (r->closing)
-        rcx_program_unpin(r->comm, r->closing);
+    if (r->program->has_rounds)
+        rcx_request_drop_rounds(r);
+    rcx_program_unpin(&r->comm->cache, r->program);
 }
 /* Takes over the caller's pin of program, also on failure. */
 rcx_status_t rcx_request_new(struct rcx_comm *comm, struct rcx_program *program,
@@ -91,6 +97,11 @@ static inline uint64_t rcx_request_age(const struct rcx_request *r,
     const uint64_t ns = rcx_context_time(context, now);
 
     return ns > begun ? ns - begun : 0;
+}
+/* No segment of it starts any more. */
+static inline void rcx_request_cut_short(struct rcx_request *r)
+{
+    r->total = r->end = r->launched;
 }
 /* A request whose executions are gone ends with the status that it has. */
 void rcx_request_finish(struct rcx_request *r);

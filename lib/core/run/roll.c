@@ -24,7 +24,7 @@ void rcx_roll_answer(struct rcx_context *context, const struct rcx_comm *comm,
                      const struct rcx_note_body *asked)
 {
     const bool present =
-        comm && (comm->sequence > asked->sequence || comm->first);
+        comm && (comm->window.next > asked->sequence || comm->first);
     struct rcx_note_body answer = {.kind = present ? RCX_NOTE_PRESENT
                                                    : RCX_NOTE_ABSENT,
                                    .comm_id = asked->comm_id,

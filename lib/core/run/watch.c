@@ -197,7 +197,7 @@ static void give_up(struct rcx_comm *comm)
     while (context->transport &&
            context->transport->done) /* which executions must hear of before */
         rcx_context_poll(context);
-    comm->stalled = NULL;
+    comm->window.stalled = NULL;
     while (comm->first)
         end(comm->first);
     while (context->abandoned.receives > 0 && rcx_now_ns() < until)

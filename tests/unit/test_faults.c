@@ -201,7 +201,7 @@ static bool run(struct trial *t)
         if (++skips > PATIENCE)
             return false;
         for (int r = 0; r < t->job.size; r++) {
-            t->job.contexts[r]->skipped_ns += DEADLINE_NS / 5;
+            t->job.contexts[r]->time.skipped_ns += DEADLINE_NS / 5;
             rcx_watch(t->job.contexts[r]);
         }
     }

@@ -207,7 +207,7 @@ static unsigned progress_in_no_time(struct rcx_transport *t)
 {
     const uint64_t ns = impatient->parting ? 1000000 : 0;
 
-    impatient->skipped_ns += ns;
+    impatient->time.skipped_ns += ns;
     parting_ns += ns;
     return true_progress(t);
 }
@@ -295,7 +295,7 @@ static void who_goes_before_the_last_meeting_is_not_waited_for(void **state)
 static rcx_status_t never_flush(struct rcx_transport *t)
 {
     (void)t;
-    impatient->skipped_ns += UINT64_C(3600000000000);
+    impatient->time.skipped_ns += UINT64_C(3600000000000);
     return RCX_IN_PROGRESS;
 }
 

@@ -255,7 +255,7 @@ rcx_status_t rcx_context_create(const rcx_params_t *params,
     if (!context)
         return RCX_ERR_NOMEM;
     context->heap = heap;
-    context->born = rcx_instant_now();
+    context->time.born = rcx_instant_now();
     context->layout = source->layout;
     status = rcx_context_configure(params, &context->log, &context->config);
     if (status == RCX_ERR_CONFIG) /* connect() comes back to it */

@@ -3,7 +3,6 @@
 #ifndef RCX_CORE_RUN_CONTEXT_H
 #define RCX_CORE_RUN_CONTEXT_H
 
-#include "core/base/clock.h"
 #include "core/base/guard.h"
 #include "core/exec/exec.h"
 #include "core/op/registry.h"
@@ -19,6 +18,7 @@
 #include "core/run/scratch.h"
 #include "core/run/sleep.h"
 #include "core/run/thread.h"
+#include "core/run/time.h"
 #include "core/run/watch.h"
 
 /* Each module has its part of it, which its header declares. */
@@ -40,8 +40,7 @@ struct rcx_context {
     struct rcx_notes notes;
     bool broken;  /* a communicator has failed */
     bool parting; /* whoever goes now may: see leave.c */
-    struct rcx_instant born;
-    uint64_t skipped_ns; /* tests take it to have passed */
+    struct rcx_time time;
     struct rcx_boot *boot;
     size_t credit_bytes; /* the least of any rank's transport */
     struct rcx_tag_layout layout;
@@ -53,12 +52,6 @@ struct rcx_context {
     struct rcx_memory memory;
     struct rcx_scratch scratch;
 };
-
-static inline uint64_t rcx_context_time(const struct rcx_context *context,
-                                        const struct rcx_instant *now)
-{
-    return now->ns + context->skipped_ns;
-}
 
 /* Where a context's bootstrap comes from. */
 struct rcx_boot_source {

@@ -40,7 +40,7 @@ static int64_t time_of(const struct rcx_context *context)
 {
     const struct rcx_instant now = rcx_instant_now();
 
-    return (int64_t)rcx_context_time(context, &now);
+    return (int64_t)rcx_time_at(&context->time, &now);
 }
 
 static struct leaving begin(struct rcx_context *context)

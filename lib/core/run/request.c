@@ -118,6 +118,12 @@ static struct rcx_exec *next_exec(struct rcx_request *r)
     return x;
 }
 
+/* No segment of it starts any more. */
+static void cut_short(struct rcx_request *r)
+{
+    r->total = r->end = r->launched;
+}
+
 /* Unless it is. */
 static void record(struct rcx_request *r)
 {
@@ -139,7 +145,7 @@ __attribute__((noinline)) static void break_off(struct rcx_request *r,
 
     record(r);
     r->status = x->status;
-    rcx_request_cut_short(r);
+    cut_short(r);
     rcx_comm_fail(r->comm, x->status, &x->lost, 1, "%s: %s%s%s",
                   rcx_request_print(r, call), rcx_status_string(r->status),
                   why[0] ? ": " : "", why);
@@ -159,7 +165,8 @@ static void finish_segment(struct rcx_request *r, struct rcx_exec *x)
     if (r->status == RCX_OK)
         r->status = x->status;
     if (piece->program != r->program && r->status == RCX_OK) {
-        rcx_round_end(r, x);
+        if (!rcx_round_end(r, x))
+            cut_short(r);
         unstall(r->comm);
     }
     if (piece->program->combine.finish && x->status == RCX_OK)
@@ -257,7 +264,7 @@ static inline void conclude(struct rcx_request *r)
 static void break_down(struct rcx_request *r)
 {
     record(r);
-    rcx_request_cut_short(r);
+    cut_short(r);
     r->status = RCX_ERR_NOMEM;
     settle(r);
 }

@@ -92,16 +92,7 @@ static inline unsigned rcx_request_slots(const struct rcx_request *r)
 static inline uint64_t rcx_request_age(const struct rcx_request *r,
                                        const struct rcx_instant *now)
 {
-    const struct rcx_context *context = r->comm->context;
-    const uint64_t begun = rcx_ticks_to_ns(r->begin, &context->born, now);
-    const uint64_t ns = rcx_context_time(context, now);
-
-    return ns > begun ? ns - begun : 0;
-}
-/* No segment of it starts any more. */
-static inline void rcx_request_cut_short(struct rcx_request *r)
-{
-    r->total = r->end = r->launched;
+    return rcx_time_since(&r->comm->context->time, r->begin, now);
 }
 /* A request whose executions are gone ends with the status that it has. */
 void rcx_request_finish(struct rcx_request *r);

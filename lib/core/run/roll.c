@@ -129,7 +129,7 @@ static void decide(const struct rcx_request *r, uint64_t age)
 
 void rcx_roll_watch(struct rcx_comm *comm, const struct rcx_instant *now)
 {
-    const uint64_t ns = rcx_context_time(comm->context, now);
+    const uint64_t ns = rcx_time_at(&comm->context->time, now);
     const struct rcx_roll *roll = comm->roll;
     const struct rcx_request *r = comm->first;
 

@@ -98,7 +98,6 @@ static void judge(struct rcx_request *r, const struct rcx_check_record *check)
     used = snprintf(text, sizeof text, "%s: ", rcx_request_print(r, call));
     rcx_check_print(check, text + used, sizeof text - (size_t)used);
     r->status = RCX_ERR_MISMATCH;
-    rcx_request_cut_short(r);
     rcx_window_give_back(&r->comm->window, r);
     if (check->value[RCX_CHECK_SAME] == RCX_CHECK_NUMBER)
         rcx_comm_fail_untold(r->comm, RCX_ERR_MISMATCH, ranks, 2, text);
@@ -125,7 +124,7 @@ void rcx_round_begin(struct rcx_request *r, struct rcx_exec *x)
     }
 }
 
-void rcx_round_end(struct rcx_request *r, struct rcx_exec *x)
+bool rcx_round_end(struct rcx_request *r, struct rcx_exec *x)
 {
     if (rcx_request_is_opening(r)) {
         r->comm->window.judged = NULL;
@@ -133,4 +132,5 @@ void rcx_round_end(struct rcx_request *r, struct rcx_exec *x)
     } else {
         r->status = (rcx_status_t)*verdict_of(x);
     }
+    return r->status == RCX_OK;
 }

@@ -16,8 +16,7 @@ static inline bool rcx_request_is_opening(const struct rcx_request *r)
 
 /* A segment of r's stage, which is a round, is about to start. */
 void rcx_round_begin(struct rcx_request *r, struct rcx_exec *x);
-/* It is over, and all went well. After an opening whose verdict is that calls
- * differ, r is cut short. */
-void rcx_round_end(struct rcx_request *r, struct rcx_exec *x);
+/* It is over, and all went well. False: r's stages behind it are not to run. */
+bool rcx_round_end(struct rcx_request *r, struct rcx_exec *x);
 
 #endif

@@ -76,7 +76,7 @@ static uint64_t wait_of(const struct rcx_request *r,
 {
     const struct rcx_context *context = r->comm->context;
     const uint64_t here =
-        rcx_context_time(context, now) - context->watch.here_since_ns;
+        rcx_time_at(&context->time, now) - context->watch.here_since_ns;
     const uint64_t age = rcx_request_age(r, now);
 
     return age < here ? age : here;
@@ -224,7 +224,7 @@ static void watch_comm(struct rcx_comm *comm, const struct rcx_instant *now)
     watch_patience(comm, now);
     if (comm->failed == RCX_OK && is_probed(comm) &&
         rcx_request_age(comm->first, now) > PROBE_AGE_NS)
-        watch_calls(comm, rcx_context_time(comm->context, now));
+        watch_calls(comm, rcx_time_at(&comm->context->time, now));
 }
 
 static void watch_others(struct rcx_context *context)
@@ -235,7 +235,7 @@ static void watch_others(struct rcx_context *context)
     rcx_notes_read(context);
     look_for_deaths(context);
     now = rcx_instant_now();
-    ns = rcx_context_time(context, &now);
+    ns = rcx_time_at(&context->time, &now);
     if (ns >= context->watch.next_ns) {
         if (ns - context->watch.next_ns > away_ns)
             context->watch.here_since_ns = ns;

@@ -36,6 +36,14 @@ static rcx_status_t derive(struct rcx_comm *parent, uint32_t id,
     return status;
 }
 
+/* It may have failed on others already. */
+static void recall(struct rcx_comm *comm)
+{
+    rcx_notes_recall(comm);
+    if (comm->failed != RCX_OK)
+        rcx_watch(comm->context);
+}
+
 /* For the user. */
 static rcx_status_t make(struct rcx_comm *parent, uint32_t id,
                          const int members[], int n, struct rcx_comm **new_p)
@@ -45,7 +53,7 @@ static rcx_status_t make(struct rcx_comm *parent, uint32_t id,
     if (status != RCX_OK)
         return status;
     parent->context->comms.live++;
-    rcx_notes_recall(*new_p);
+    recall(*new_p);
     return RCX_OK;
 }
 
@@ -181,7 +189,7 @@ static rcx_status_t open_group(struct rcx_comm *comm, uint32_t id, int n,
         return status;
     (*group_p)->tag = tag;
     (*group_p)->group = hash_of(*group_p);
-    rcx_notes_recall(*group_p);
+    recall(*group_p);
     return (*group_p)->failed;
 }
 

@@ -50,6 +50,8 @@ rcx_status_t rcx_comm_new(struct rcx_context *context, uint32_t id, int rank,
 /* The programs that it keeps, and what else others have of it, are gone: see
  * comm_close.h. */
 void rcx_comm_delete(struct rcx_comm *comm);
+/* The table, when all are gone. */
+void rcx_comms_free(struct rcx_comms *comms, struct rcx_heap *heap);
 /* Its rank of the context's; -1: no member. */
 int rcx_comm_index(const struct rcx_comm *comm, int context_rank);
 /* The context's rank of its. */

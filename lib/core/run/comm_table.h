@@ -12,7 +12,4 @@ struct rcx_comms {
     struct rcx_comm_ids ids;
 };
 
-/* Slots and ids; all communicators are gone. */
-void rcx_comms_free(struct rcx_comms *comms, struct rcx_heap *heap);
-
 #endif

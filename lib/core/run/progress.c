@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Who makes progress: polling, waiting, and what is done once something is
- * complete. Transports only mark messages; all that follows happens here.
- */
 #include "core/run/progress.h"
 
 #include <sched.h>

@@ -52,7 +52,8 @@ struct rcx_request {
     struct rcx_request *called_next;
 };
 
-/* With the rounds that its program has, before and behind what was called. */
+/* With the rounds that its program has, before and behind what was called;
+ * rounds.c. */
 rcx_status_t rcx_request_add_rounds(struct rcx_request *r);
 void rcx_request_drop_rounds(struct rcx_request *r);
 

@@ -3,7 +3,7 @@
 #ifndef RCX_TOOLS_RCX_SIM_H
 #define RCX_TOOLS_RCX_SIM_H
 
-#include "sim/clock.h"
+#include "sim/timing.h"
 #include "prove.h"
 
 enum { EXIT_USAGE = 2, METHOD_TEXT = 128 };

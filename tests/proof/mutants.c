@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/clock.h"
+#include "sim/timing.h"
 
 /* A race shows only in some runs, one that needs a very late message in few. */
 enum { RUNS = 4, EDGE_RUNS = 64, RARE_RUNS = 4096 };

@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "sim/clock.h"
+#include "sim/timing.h"
 #include "core/sched/params.h"
 #include "memory.h"
 

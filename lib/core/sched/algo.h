@@ -188,7 +188,7 @@ void rcx_sched_within(struct rcx_builder *b, const struct rcx_phase *phase,
                       const struct rcx_group *g, struct rcx_span in,
                       struct rcx_span out);
 
-/* Every algorithm, ended by NULL; in lib/algo/table.c. */
+/* Every algorithm, ended by NULL; in lib/algo/algorithms.c. */
 extern const struct rcx_algo *const rcx_algo_table[];
 
 const struct rcx_algo *rcx_algo_find(enum rcx_coll coll, const char *name);

@@ -5,7 +5,7 @@
  * combines), and, for a message, its other side; in paper mode also combines
  * for messages, and messages for combines.
  */
-#include "sim/clock.h"
+#include "sim/timing.h"
 
 enum { PRICES_MAX = 3 };
 

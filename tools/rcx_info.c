@@ -54,14 +54,6 @@ static void print_wrapped(const char *label, const char *text)
     printf("\n");
 }
 
-static const char *order_name(rcx_order_t order)
-{
-    static const char *const names[] = {"loose", "same", "rank", "uniform",
-                                        "canonical"};
-
-    return names[order];
-}
-
 /* ---- Configuration ------------------------------------------------------- */
 
 enum source { FROM_DEFAULT, FROM_ENVIRONMENT, NOT_VALID };
@@ -248,8 +240,9 @@ static const char *level_at(const struct rcx_algo *algo, int size)
 {
     const struct rcx_shape shape = shape_at(algo, size);
 
-    return rcx_algo_fits(algo, &shape) ? order_name(algo->order(&shape))
-                                       : "unfit";
+    return rcx_algo_fits(algo, &shape)
+               ? rcx_order_name(rcx_algo_order(algo, &shape))
+               : "unfit";
 }
 
 enum { PARAMETER_TEXT = 512 };
@@ -363,10 +356,10 @@ static const char *least_level(const struct rcx_algo *algo, bool powers)
             !rcx_algo_fits(algo, &s))
             continue;
         fits = true;
-        if (algo->order(&s) < least)
-            least = algo->order(&s);
+        if (rcx_algo_order(algo, &s) < least)
+            least = rcx_algo_order(algo, &s);
     }
-    return fits ? order_name(least) : "-";
+    return fits ? rcx_order_name(least) : "-";
 }
 
 static void print_row(const struct rcx_algo *algo)

@@ -132,11 +132,8 @@ static enum rcx_coll parse_coll(const char *text)
 
 static rcx_order_t parse_order(const char *text)
 {
-    static const char *const names[] = {"loose", "same", "rank", "uniform",
-                                        "canonical"};
-
     for (int i = 0; i <= RCX_ORDER_CANONICAL; i++)
-        if (strcmp(text, names[i]) == 0)
+        if (strcmp(text, rcx_order_name((rcx_order_t)i)) == 0)
             return (rcx_order_t)i;
     sim_refuse("--order %s: needs loose, same, rank, uniform or canonical",
                text);

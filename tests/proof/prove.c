@@ -123,7 +123,8 @@ bool proof_applies(const struct proof_case *c)
     const bool applies =
         !call.algo ||
         (rcx_algo_fits(c->algo, &call.shape) &&
-         (c->commutative || c->algo->order(&call.shape) >= RCX_ORDER_RANK));
+         (c->commutative ||
+          rcx_algo_order(c->algo, &call.shape) >= RCX_ORDER_RANK));
 
     proof_call_free(&call);
     return applies;
@@ -135,9 +136,9 @@ bool proof_same_schedules(const struct proof_case *a,
     struct rcx_heap heap = RCX_HEAP_INIT;
     struct simulated_call call = proof_call_of(a, &heap);
     struct simulated_call other = proof_call_of(b, &heap);
-    const bool same =
-        a->algo->order(&call.shape) == b->algo->order(&other.shape) &&
-        simulation_same_steps(&call, &other);
+    const bool same = rcx_algo_order(a->algo, &call.shape) ==
+                          rcx_algo_order(b->algo, &other.shape) &&
+                      simulation_same_steps(&call, &other);
 
     proof_call_free(&call);
     proof_call_free(&other);
@@ -426,7 +427,7 @@ static bool check_agreement(struct proof *p)
 
         if (!rcx_algo_fits(algo, s))
             return fail(p, "rank %d does not think that it fits", r);
-        if (algo->order(s) != p->report->stated)
+        if (rcx_algo_order(algo, s) != p->report->stated)
             return fail(p, "ranks state different orders");
         if (!same_cost(algo->cost(s), algo->cost(first)))
             return fail(p, "ranks state different costs");
@@ -566,8 +567,9 @@ bool proof_prove(const struct proof_case *c, const struct proof_options *o,
     bool good;
 
     p.call.hooks = o->hooks;
-    *report_p = (struct proof_report){.stated = c->algo->order(&p.call.shape),
-                                      .held = RCX_ORDER_CANONICAL};
+    *report_p =
+        (struct proof_report){.stated = rcx_algo_order(c->algo, &p.call.shape),
+                              .held = RCX_ORDER_CANONICAL};
     good = rcx_cutter_open(&cutter, heap, &p.call.shape, c->segment) == RCX_OK;
     if (!good) {
         simulation_lacks_memory(&p.s);

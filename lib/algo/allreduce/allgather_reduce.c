@@ -19,12 +19,6 @@ static bool fits(const struct rcx_shape *s)
     return s->count <= SIZE_MAX / s->elem_bytes / (size_t)s->size;
 }
 
-static rcx_order_t order(const struct rcx_shape *s)
-{
-    (void)s;
-    return RCX_ORDER_CANONICAL;
-}
-
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
     const double others = s->size - 1, n = (double)s->count;
@@ -49,7 +43,7 @@ const struct rcx_algo rcx_allreduce_allgather_reduce = {
     .source = "Bruck et al. 1997 by Thakur, Rabenseifner, Gropp 2005, 4.1.2; "
               "order: design",
     .fits = fits,
-    .order = order,
+    .level = RCX_ORDER_CANONICAL,
     .cost = cost,
     .build = build,
 };

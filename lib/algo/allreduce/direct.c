@@ -13,12 +13,6 @@
  */
 #include "algo/phase/tree.h"
 
-static rcx_order_t order(const struct rcx_shape *s)
-{
-    (void)s;
-    return RCX_ORDER_CANONICAL;
-}
-
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
     const double others = s->size - 1, n = (double)s->count;
@@ -49,7 +43,7 @@ const struct rcx_algo rcx_allreduce_direct = {
     .coll = RCX_COLL_ALLREDUCE,
     .formula = "(p-1) (a + n b + n g)",
     .source = "all-to-all broadcast and local reduction; order: design",
-    .order = order,
+    .level = RCX_ORDER_CANONICAL,
     .cost = cost,
     .build = build,
 };

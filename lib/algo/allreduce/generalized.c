@@ -192,7 +192,7 @@ static bool fits(const struct rcx_shape *s)
 
 static rcx_order_t order(const struct rcx_shape *s)
 {
-    if (s->size == 1 || is_xor(s))
+    if (is_xor(s))
         return RCX_ORDER_CANONICAL;
     return removed(s) == 0 || is_power(s) ? RCX_ORDER_SAME : RCX_ORDER_LOOSE;
 }

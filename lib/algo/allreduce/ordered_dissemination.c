@@ -51,12 +51,6 @@ static struct round round_of(int p, int k)
     return (struct round){size, next, next / 2, next == 2 * size};
 }
 
-static rcx_order_t order(const struct rcx_shape *s)
-{
-    (void)s;
-    return RCX_ORDER_CANONICAL;
-}
-
 /* ---- The cost: messages are of irregular lengths ------------------------- */
 
 /*
@@ -385,7 +379,7 @@ const struct rcx_algo rcx_allreduce_ordered_dissemination = {
     .formula = "m a + v n b + c n g, m = ceil(lg p), v and c about "
                "m (m+1) / 2",
     .source = "RCX; the open problem of Rabenseifner, Traeff 2004",
-    .order = order,
+    .level = RCX_ORDER_CANONICAL,
     .cost = cost,
     .build = build,
 };

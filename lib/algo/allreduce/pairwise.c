@@ -18,12 +18,6 @@
 enum { ALLGATHER }; /* parameters */
 enum { RING, BRUCK };
 
-static rcx_order_t order(const struct rcx_shape *s)
-{
-    (void)s;
-    return RCX_ORDER_CANONICAL;
-}
-
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
     const double p = s->size, n = (double)s->count;
@@ -65,7 +59,7 @@ const struct rcx_algo rcx_allreduce_pairwise = {
                "h = p-1 by a ring, ceil(lg p) by Bruck",
     .source = "Thakur, Rabenseifner, Gropp 2005, 5.3",
     .params = params,
-    .order = order,
+    .level = RCX_ORDER_CANONICAL,
     .cost = cost,
     .build = build,
 };

@@ -28,11 +28,6 @@ static const struct rcx_param params[] = {
     {.name = NULL},
 };
 
-static rcx_order_t order(const struct rcx_shape *s)
-{
-    return rcx_fold_order(s);
-}
-
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
     const int cube = rcx_pow2_floor(s->size);
@@ -81,7 +76,7 @@ const struct rcx_algo rcx_allreduce_rabenseifner = {
                "(full)",
     .source = "Thakur, Rabenseifner, Gropp 2005, 5.1",
     .params = params,
-    .order = order,
+    .order = rcx_fold_order,
     .cost = cost,
     .build = build,
 };

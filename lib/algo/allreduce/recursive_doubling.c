@@ -13,11 +13,6 @@
  */
 #include "algo/phase/fold.h"
 
-static rcx_order_t order(const struct rcx_shape *s)
-{
-    return rcx_fold_order(s);
-}
-
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
     const double k = rcx_log2_floor(s->size), n = (double)s->count;
@@ -61,7 +56,7 @@ const struct rcx_algo rcx_allreduce_recursive_doubling = {
     .formula = "k (a + n b + n g), k = floor(lg p); "
                "+ 2 a + 2 n b + n g unless p = 2^k",
     .source = "Thakur, Rabenseifner, Gropp 2005, 4.5",
-    .order = order,
+    .order = rcx_fold_order,
     .cost = cost,
     .build = build,
 };

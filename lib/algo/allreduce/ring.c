@@ -9,11 +9,6 @@
  */
 #include "algo/phase/ring.h"
 
-static rcx_order_t order(const struct rcx_shape *s)
-{
-    return s->size == 1 ? RCX_ORDER_CANONICAL : RCX_ORDER_SAME;
-}
-
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
     const double p = s->size, n = (double)s->count;
@@ -39,7 +34,7 @@ const struct rcx_algo rcx_allreduce_ring = {
     .coll = RCX_COLL_ALLREDUCE,
     .formula = "2 (p-1) a + 2 n (p-1)/p b + n (p-1)/p g",
     .source = "Thakur, Rabenseifner, Gropp 2005, 5.3",
-    .order = order,
+    .level = RCX_ORDER_SAME,
     .cost = cost,
     .build = build,
 };

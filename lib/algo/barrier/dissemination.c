@@ -11,12 +11,6 @@
  */
 #include "core/sched/algo.h"
 
-static rcx_order_t order(const struct rcx_shape *s)
-{
-    (void)s;
-    return RCX_ORDER_CANONICAL;
-}
-
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
     return (struct rcx_cost){.rounds = rcx_log2_ceil(s->size)};
@@ -44,7 +38,7 @@ const struct rcx_algo rcx_barrier_dissemination = {
     .coll = RCX_COLL_BARRIER,
     .formula = "ceil(lg p) a",
     .source = "Hensgen, Finkel, Manber 1988",
-    .order = order,
+    .level = RCX_ORDER_CANONICAL,
     .cost = cost,
     .build = build,
 };

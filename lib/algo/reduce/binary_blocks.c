@@ -15,12 +15,6 @@
  */
 #include "algo/phase/binary_blocks.h"
 
-static rcx_order_t order(const struct rcx_shape *s)
-{
-    (void)s;
-    return RCX_ORDER_CANONICAL;
-}
-
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
     const int cube = rcx_pow2_floor(s->size);
@@ -73,7 +67,7 @@ const struct rcx_algo rcx_reduce_binary_blocks = {
     .formula = "2 lg p a + (p-1)/p (2 n b + n g) when p = 2^k; else about "
                "2^d a more per gap d in p's digits, up to 3/2 n b + n/2 g more",
     .source = "Thakur, Rabenseifner, Gropp 2005, 5.2",
-    .order = order,
+    .level = RCX_ORDER_CANONICAL,
     .cost = cost,
     .build = build,
 };

@@ -13,12 +13,6 @@
  */
 #include "algo/phase/tree_phase.h"
 
-static rcx_order_t order(const struct rcx_shape *s)
-{
-    (void)s;
-    return RCX_ORDER_CANONICAL;
-}
-
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
     const double k = rcx_log2_ceil(s->size), n = (double)s->count;
@@ -39,7 +33,7 @@ const struct rcx_algo rcx_reduce_binomial = {
     .coll = RCX_COLL_REDUCE,
     .formula = "ceil(lg p) (a + n b + n g)",
     .source = "Thakur, Rabenseifner, Gropp 2005, 4.3; order: design",
-    .order = order,
+    .level = RCX_ORDER_CANONICAL,
     .cost = cost,
     .build = build,
 };

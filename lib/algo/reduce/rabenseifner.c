@@ -16,11 +16,6 @@
 #include "algo/phase/fold.h"
 #include "algo/phase/halving.h"
 
-static rcx_order_t order(const struct rcx_shape *s)
-{
-    return rcx_fold_order(s);
-}
-
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
     const int cube = rcx_pow2_floor(s->size);
@@ -53,7 +48,7 @@ const struct rcx_algo rcx_reduce_rabenseifner = {
     .formula = "2 k a + (1 - 1/2^k) (2 n b + n g), k = floor(lg p); "
                "+ 2 a + n b + n/2 g unless p = 2^k",
     .source = "Thakur, Rabenseifner, Gropp 2005, 5.1",
-    .order = order,
+    .order = rcx_fold_order,
     .cost = cost,
     .build = build,
 };

@@ -16,11 +16,6 @@
 #include "algo/phase/gather.h"
 #include "algo/phase/ring.h"
 
-static rcx_order_t order(const struct rcx_shape *s)
-{
-    return s->size == 1 ? RCX_ORDER_CANONICAL : RCX_ORDER_SAME;
-}
-
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
     const double p = s->size, n = (double)s->count;
@@ -46,7 +41,7 @@ const struct rcx_algo rcx_reduce_ring = {
     .coll = RCX_COLL_REDUCE,
     .formula = "(p-1 + ceil(lg p)) a + 2 n (p-1)/p b + n (p-1)/p g",
     .source = "Thakur, Rabenseifner, Gropp 2005, 5.3; gather: 4.5",
-    .order = order,
+    .level = RCX_ORDER_SAME,
     .cost = cost,
     .build = build,
 };

@@ -17,12 +17,6 @@
  */
 #include "algo/phase/binary_blocks.h"
 
-static rcx_order_t order(const struct rcx_shape *s)
-{
-    (void)s;
-    return RCX_ORDER_CANONICAL;
-}
-
 /* Blocks that the last rank of the largest cube, which is the last to be
  * ready, sends on; or any rank, where all are ready at once. */
 static int last_messages(int size)
@@ -72,7 +66,7 @@ const struct rcx_algo rcx_reduce_scatter_binary_blocks = {
     .formula = "(lg p + 1) a + n b + (p-1)/p n g when p = 2^k; else about "
                "2^d a more per gap d in p's digits, up to 3/2 n b + n/2 g more",
     .source = "Thakur, Rabenseifner, Gropp 2005, 5.2",
-    .order = order,
+    .level = RCX_ORDER_CANONICAL,
     .cost = cost,
     .build = build,
 };

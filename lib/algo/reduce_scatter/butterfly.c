@@ -17,11 +17,6 @@
 #include "algo/phase/fold.h"
 #include "algo/phase/halving.h"
 
-static rcx_order_t order(const struct rcx_shape *s)
-{
-    return rcx_fold_order(s);
-}
-
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
     const int surplus = s->size - rcx_pow2_floor(s->size);
@@ -52,7 +47,7 @@ const struct rcx_algo rcx_reduce_scatter_butterfly = {
                "(n + w + e n/p) b + (n + w) g, w as in recursive_halving, "
                "e = 1 if r = 1, else 2",
     .source = "Traeff 2005",
-    .order = order,
+    .order = rcx_fold_order,
     .cost = cost,
     .build = build,
 };

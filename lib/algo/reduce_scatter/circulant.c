@@ -14,11 +14,6 @@
  */
 #include "algo/phase/circulant.h"
 
-static rcx_order_t order(const struct rcx_shape *s)
-{
-    return s->size == 1 ? RCX_ORDER_CANONICAL : RCX_ORDER_SAME;
-}
-
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
     const struct rcx_blocks blocks = rcx_blocks_of(s);
@@ -43,7 +38,7 @@ const struct rcx_algo rcx_reduce_scatter_circulant = {
     .coll = RCX_COLL_REDUCE_SCATTER,
     .formula = "k a + n (p-1)/p b + n (p-1)/p g, k = ceil(lg p)",
     .source = "Kolmakov, Zhang 2020, 7",
-    .order = order,
+    .level = RCX_ORDER_SAME,
     .cost = cost,
     .build = build,
 };

@@ -9,12 +9,6 @@
  */
 #include "algo/phase/pairwise.h"
 
-static rcx_order_t order(const struct rcx_shape *s)
-{
-    (void)s;
-    return RCX_ORDER_CANONICAL;
-}
-
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
     const struct rcx_blocks blocks = rcx_blocks_of(s);
@@ -42,7 +36,7 @@ const struct rcx_algo rcx_reduce_scatter_pairwise = {
     .coll = RCX_COLL_REDUCE_SCATTER,
     .formula = "(p-1) a + n (p-1)/p b + n (p-1)/p g",
     .source = "Thakur, Rabenseifner, Gropp 2005, 4.4",
-    .order = order,
+    .level = RCX_ORDER_CANONICAL,
     .cost = cost,
     .build = build,
 };

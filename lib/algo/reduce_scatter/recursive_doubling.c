@@ -19,11 +19,6 @@
 #include "algo/phase/fold.h"
 #include "algo/phase/halving.h"
 
-static rcx_order_t order(const struct rcx_shape *s)
-{
-    return rcx_fold_order(s);
-}
-
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
     const int cube = rcx_pow2_floor(s->size), pairs = s->size - cube;
@@ -141,7 +136,7 @@ const struct rcx_algo rcx_reduce_scatter_recursive_doubling = {
     .formula = "p = 2^k: k a + n (k - (p-1)/p) b + n (k + k/p - 2 (p-1)/p) g; "
                "(k+2) a, at most (k+1) (n b + n g) unless p = 2^k",
     .source = "Thakur, Rabenseifner, Gropp 2005, 4.4",
-    .order = order,
+    .order = rcx_fold_order,
     .cost = cost,
     .build = build,
 };

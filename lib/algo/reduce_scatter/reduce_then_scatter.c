@@ -13,12 +13,6 @@
 #include "algo/phase/gather.h"
 #include "algo/phase/tree_phase.h"
 
-static rcx_order_t order(const struct rcx_shape *s)
-{
-    (void)s;
-    return RCX_ORDER_CANONICAL;
-}
-
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
     const struct rcx_blocks blocks = rcx_blocks_of(s);
@@ -52,7 +46,7 @@ const struct rcx_algo rcx_reduce_scatter_reduce_then_scatter = {
     .coll = RCX_COLL_REDUCE_SCATTER,
     .formula = "k (2 a + n b + n g) + n (p-1)/p b, k = ceil(lg p)",
     .source = "Thakur, Rabenseifner, Gropp 2005, 4.4; order: design",
-    .order = order,
+    .level = RCX_ORDER_CANONICAL,
     .cost = cost,
     .build = build,
 };

@@ -12,11 +12,6 @@
  */
 #include "algo/phase/ring.h"
 
-static rcx_order_t order(const struct rcx_shape *s)
-{
-    return s->size == 1 ? RCX_ORDER_CANONICAL : RCX_ORDER_SAME;
-}
-
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
     const struct rcx_blocks blocks = rcx_blocks_of(s);
@@ -40,7 +35,7 @@ const struct rcx_algo rcx_reduce_scatter_ring = {
     .coll = RCX_COLL_REDUCE_SCATTER,
     .formula = "(p-1) (a + m b + m g), m the largest block",
     .source = "Thakur, Rabenseifner, Gropp 2005, 5.3",
-    .order = order,
+    .level = RCX_ORDER_SAME,
     .cost = cost,
     .build = build,
 };

@@ -148,12 +148,15 @@ static bool parse_method(const char *text, enum rcx_coll coll,
     return true;
 }
 
+/* loose is nothing to ask for: auto is in its place */
 static bool parse_order(const char *text, struct rcx_config *config)
 {
-    static const char *const names[] = {"auto",    "same",      "rank",
-                                        "uniform", "canonical", NULL};
-    const int i = one_of(text, names, config);
+    const char *names[RCX_ORDER_CANONICAL + 2] = {"auto"};
+    int i;
 
+    for (i = RCX_ORDER_SAME; i <= RCX_ORDER_CANONICAL; i++)
+        names[i] = rcx_order_name((rcx_order_t)i);
+    i = one_of(text, names, config);
     config->order_is_set = i > 0;
     config->order = i > 0 ? (rcx_order_t)i : RCX_ORDER_SAME;
     return i >= 0;

@@ -67,7 +67,7 @@ static struct rcx_shape settle(const struct rcx_shape *shape,
 static bool suits(const struct rcx_algo *algo, const struct rcx_shape *s,
                   rcx_order_t needed)
 {
-    return rcx_algo_fits(algo, s) && algo->order(s) >= needed;
+    return rcx_algo_fits(algo, s) && rcx_algo_order(algo, s) >= needed;
 }
 
 /* Make algo the method, if it suits. */
@@ -88,21 +88,19 @@ static rcx_status_t check_forced(const struct rcx_context *context,
                                  const struct rcx_shape *shape,
                                  rcx_order_t needed)
 {
-    static const char *const names[] = {"loose", "same", "rank", "uniform",
-                                        "canonical"};
-
     if (!rcx_algo_fits(algo, shape))
         return rcx_fail(&context->log, RCX_ERR_UNSUPPORTED,
                         "%s %s does not work for this call on %d ranks: it "
                         "needs %s",
                         rcx_coll_name(algo->coll), algo->name, shape->size,
                         algo->needs);
-    if (algo->order(shape) < needed)
+    if (rcx_algo_order(algo, shape) < needed)
         return rcx_fail(&context->log, RCX_ERR_UNSUPPORTED,
                         "%s %s keeps order level %s, this op and RCX_ORDER "
                         "need %s",
                         rcx_coll_name(algo->coll), algo->name,
-                        names[algo->order(shape)], names[needed]);
+                        rcx_order_name(rcx_algo_order(algo, shape)),
+                        rcx_order_name(needed));
     return RCX_OK;
 }
 

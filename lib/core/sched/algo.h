@@ -139,7 +139,8 @@ struct rcx_algo {
     const char *source;
     const struct rcx_param *params;          /* NULL: none */
     bool (*fits)(const struct rcx_shape *s); /* NULL: every shape */
-    rcx_order_t (*order)(const struct rcx_shape *s);
+    rcx_order_t level; /* among ranks, whatever the shape */
+    rcx_order_t (*order)(const struct rcx_shape *s); /* where that matters */
     struct rcx_cost (*cost)(const struct rcx_shape *s);
     void (*build)(struct rcx_builder *b, const struct rcx_shape *s);
 };
@@ -192,10 +193,19 @@ void rcx_sched_within(struct rcx_builder *b, const struct rcx_phase *phase,
 extern const struct rcx_algo *const rcx_algo_table[];
 
 const struct rcx_algo *rcx_algo_find(enum rcx_coll coll, const char *name);
+const char *rcx_order_name(rcx_order_t order);
 static inline bool rcx_algo_fits(const struct rcx_algo *a,
                                  const struct rcx_shape *s)
 {
     return !a->fits || a->fits(s);
+}
+/* The order level that it keeps; a single rank has nothing to order. */
+static inline rcx_order_t rcx_algo_order(const struct rcx_algo *a,
+                                         const struct rcx_shape *s)
+{
+    if (s->size == 1)
+        return RCX_ORDER_CANONICAL;
+    return a->order ? a->order(s) : a->level;
 }
 
 #endif

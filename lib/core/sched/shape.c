@@ -1,16 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a shape says of its buffers, blocks and groups of ranks. */
-#include <string.h>
-
 #include "core/sched/algo.h"
-
-const struct rcx_algo *rcx_algo_find(enum rcx_coll coll, const char *name)
-{
-    for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++)
-        if ((*a)->coll == coll && strcmp((*a)->name, name) == 0)
-            return *a;
-    return NULL;
-}
 
 static size_t count_of(const struct rcx_shape *s, enum rcx_extent extent)
 {

@@ -271,8 +271,9 @@ bool simulation_clock(struct simulation *s, struct rcx_cost *cost_p)
     const bool good = walk(&c);
 
     if (good)
-        *cost_p =
-            (struct rcx_cost){latest(&c, 0), latest(&c, 1), latest(&c, 2)};
+        *cost_p = (struct rcx_cost){.rounds = latest(&c, 0),
+                                    .volume = latest(&c, 1),
+                                    .combines = latest(&c, 2)};
     close_clock(&c);
     return good;
 }

@@ -34,7 +34,8 @@ static struct rcx_cost cost(const struct rcx_shape *s)
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
 {
-    const struct rcx_blocks blocks = {NULL, s->count, rcx_pow2_floor(s->size)};
+    const struct rcx_blocks blocks = {.count = s->count,
+                                      .n = rcx_pow2_floor(s->size)};
     const struct rcx_halving mine = rcx_binary_blocks_cube(s, &blocks, s->rank);
     const struct rcx_span out = rcx_span_out(s);
 

@@ -16,11 +16,14 @@
  */
 #include "algo/phase/factorized.h"
 
+enum { B, PROTOCOL }; /* parameters */
+
 static struct rcx_factorized setting(const struct rcx_shape *s)
 {
     return (struct rcx_factorized){.group = rcx_group_all(s),
-                                   .b = s->params[0],
-                                   .protocol = (enum rcx_protocol)s->params[1]};
+                                   .b = s->params[B],
+                                   .protocol =
+                                       (enum rcx_protocol)s->params[PROTOCOL]};
 }
 
 static rcx_order_t order(const struct rcx_shape *s)
@@ -50,11 +53,13 @@ static const char *const protocols[] = {
     NULL};
 
 static const struct rcx_param params[] = {
-    RCX_FACTORIZED_B,
-    {.name = "protocol",
-     .doc = "3-2 steps in all rounds with an odd number of groups, or a 3-2 "
-            "step in the first of them and 2-1 steps beside it",
-     .names = protocols},
+    [B] = RCX_FACTORIZED_B,
+    [PROTOCOL] =
+        {.name = "protocol",
+         .doc =
+             "3-2 steps in all rounds with an odd number of groups, or a 3-2 "
+             "step in the first of them and 2-1 steps beside it",
+         .names = protocols},
     {0}};
 
 const struct rcx_algo rcx_allreduce_elimination = {

@@ -19,11 +19,13 @@
  */
 #include "algo/phase/factorized.h"
 
+enum { B, RING_MAX }; /* parameters */
+
 static struct rcx_factorized setting(const struct rcx_shape *s)
 {
     return (struct rcx_factorized){.group = rcx_group_all(s),
-                                   .b = s->params[0],
-                                   .ring_max = (int)s->params[1]};
+                                   .b = s->params[B],
+                                   .ring_max = (int)s->params[RING_MAX]};
 }
 
 static rcx_order_t order(const struct rcx_shape *s)
@@ -48,7 +50,7 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 }
 
 static const struct rcx_param params[] = {
-    RCX_FACTORIZED_B, RCX_FACTORIZED_RING_MAX, {0}};
+    [B] = RCX_FACTORIZED_B, [RING_MAX] = RCX_FACTORIZED_RING_MAX, {0}};
 
 const struct rcx_algo rcx_allreduce_factorized = {
     .name = "factorized",

@@ -23,6 +23,7 @@
  */
 #include "algo/phase/circulant.h"
 
+enum { REMOVED, GROUP }; /* parameters */
 enum { CYCLIC, XOR };
 
 static int64_t removed_candidate(const struct rcx_shape *s, int i)
@@ -34,29 +35,29 @@ static const char *const groups[] = {[CYCLIC] = "cyclic", [XOR] = "xor", NULL};
 static const int64_t removed_proved[] = {
     0, 1, 2, 3, 4, 5, 6, RCX_PARAM_AUTO, RCX_PARAM_END};
 static const struct rcx_param params[] = {
-    {.name = "removed",
-     .doc = "rounds less than 2 ceil(lg p); at most half",
-     .least = 0,
-     .most = 31,
-     .usual = 0,
-     .proved = removed_proved,
-     .candidate = removed_candidate},
-    {.name = "group",
-     .doc = "how ranks pair up",
-     .names = groups,
-     .usual = CYCLIC},
+    [REMOVED] = {.name = "removed",
+                 .doc = "rounds less than 2 ceil(lg p); at most half",
+                 .least = 0,
+                 .most = 31,
+                 .usual = 0,
+                 .proved = removed_proved,
+                 .candidate = removed_candidate},
+    [GROUP] = {.name = "group",
+               .doc = "how ranks pair up",
+               .names = groups,
+               .usual = CYCLIC},
     {0}};
 
 static int removed(const struct rcx_shape *s)
 {
     const int most = rcx_log2_ceil(s->size);
 
-    return s->params[0] < most ? (int)s->params[0] : most;
+    return s->params[REMOVED] < most ? (int)s->params[REMOVED] : most;
 }
 
 static bool is_xor(const struct rcx_shape *s)
 {
-    return s->params[1] == XOR;
+    return s->params[GROUP] == XOR;
 }
 
 static bool is_power(const struct rcx_shape *s)
@@ -99,8 +100,9 @@ static struct rcx_span range(const struct rcx_blocks *blocks,
     const struct rcx_span low = rcx_block(blocks, vector, first);
     const struct rcx_span high = rcx_block(blocks, vector, first + count - 1);
 
-    return (struct rcx_span){vector.buffer, low.offset,
-                             high.offset + high.count - low.offset};
+    return (struct rcx_span){.buffer = vector.buffer,
+                             .offset = low.offset,
+                             .count = high.offset + high.count - low.offset};
 }
 
 static struct rcx_span scratch_for(struct rcx_builder *b,

@@ -19,6 +19,8 @@
 #include "algo/phase/factorized.h"
 #include "algo/phase/fold.h"
 
+enum { B }; /* parameters */
+
 static bool folds(const struct rcx_shape *s)
 {
     return s->size != rcx_pow2_floor(s->size);
@@ -28,7 +30,7 @@ static struct rcx_factorized setting(const struct rcx_shape *s)
 {
     return (struct rcx_factorized){
         .group = rcx_group_folded(s, s->size - rcx_pow2_floor(s->size)),
-        .b = s->params[0]};
+        .b = s->params[B]};
 }
 
 static rcx_order_t order(const struct rcx_shape *s)
@@ -66,7 +68,7 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
     rcx_fold_out(b, s, out);
 }
 
-static const struct rcx_param params[] = {RCX_FACTORIZED_B, {0}};
+static const struct rcx_param params[] = {[B] = RCX_FACTORIZED_B, {0}};
 
 const struct rcx_algo rcx_allreduce_hybrid = {
     .name = "hybrid",

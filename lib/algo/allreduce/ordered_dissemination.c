@@ -48,7 +48,10 @@ static struct round round_of(int p, int k)
     const int size = ((p - 1) >> later >> 1) + 1;
     const int next = ((p - 1) >> later) + 1;
 
-    return (struct round){size, next, next / 2, next == 2 * size};
+    return (struct round){.size = size,
+                          .next = next,
+                          .dist = next / 2,
+                          .whole = next == 2 * size};
 }
 
 /* ---- The cost: messages are of irregular lengths ------------------------- */
@@ -241,7 +244,7 @@ static struct rcx_interval node_from(int p, int lo, int length)
 
     while (step > length && p - lo > length)
         step /= 2;
-    return (struct rcx_interval){lo, step < p - lo ? lo + step : p};
+    return (struct rcx_interval){.lo = lo, .hi = step < p - lo ? lo + step : p};
 }
 
 /*
@@ -257,7 +260,7 @@ static void append(struct rcx_builder *b, struct window *w, struct node node,
            are_halves(p, w->nodes[w->count - 1].ranks, node.ranks)) {
         const struct node left = w->nodes[--w->count];
         const struct node sum = {
-            .ranks = {left.ranks.lo, node.ranks.hi},
+            .ranks = {.lo = left.ranks.lo, .hi = node.ranks.hi},
             .span = node.ranks.hi - left.ranks.lo == p ? rcx_span_out(b->shape)
                     : writable                         ? node.span
                                : rcx_span_scratch(b, b->shape->count)};
@@ -355,7 +358,8 @@ static void combine_all(struct rcx_builder *b, const struct hand *hand)
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
 {
     const int p = s->size, me = s->rank;
-    struct hand hand = {.own = {{me, me + 1}, rcx_span_in(s)}};
+    struct hand hand = {
+        .own = {.ranks = {.lo = me, .hi = me + 1}, .span = rcx_span_in(s)}};
 
     for (int k = 0; k < rcx_log2_ceil(p); k++) {
         const struct round r = round_of(p, k);

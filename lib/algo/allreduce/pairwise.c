@@ -43,12 +43,13 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
         rcx_bruck_allgather(b, &all, &blocks, out);
 }
 
-static const char *const allgathers[] = {"ring", "bruck", NULL};
+static const char *const allgathers[] = {
+    [RING] = "ring", [BRUCK] = "bruck", NULL};
 static const struct rcx_param params[] = {
-    {.name = "allgather",
-     .doc = "how the reduced blocks get to all",
-     .names = allgathers,
-     .usual = BRUCK},
+    [ALLGATHER] = {.name = "allgather",
+                   .doc = "how the reduced blocks get to all",
+                   .names = allgathers,
+                   .usual = BRUCK},
     {0},
 };
 

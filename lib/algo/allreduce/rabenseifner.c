@@ -17,14 +17,16 @@
 #include "algo/phase/fold.h"
 #include "algo/phase/halving.h"
 
+enum { FOLD }; /* parameters */
 enum { FOLD_HALF, FOLD_FULL };
 
-static const char *const folds[] = {"half", "full", NULL};
+static const char *const folds[] = {
+    [FOLD_HALF] = "half", [FOLD_FULL] = "full", NULL};
 static const struct rcx_param params[] = {
-    {.name = "fold",
-     .doc = "how surplus ranks are folded in",
-     .names = folds,
-     .usual = FOLD_HALF},
+    [FOLD] = {.name = "fold",
+              .doc = "how surplus ranks are folded in",
+              .names = folds,
+              .usual = FOLD_HALF},
     {.name = NULL},
 };
 
@@ -37,7 +39,7 @@ static struct rcx_cost cost(const struct rcx_shape *s)
                          .combines = halved};
 
     if (s->size > cube) {
-        const bool full = s->params[0] == FOLD_FULL;
+        const bool full = s->params[FOLD] == FOLD_FULL;
 
         c.rounds += full ? 2 : 3;
         c.volume += 2 * n;
@@ -48,7 +50,7 @@ static struct rcx_cost cost(const struct rcx_shape *s)
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
 {
-    const bool full = s->params[0] == FOLD_FULL;
+    const bool full = s->params[FOLD] == FOLD_FULL;
     const struct rcx_span out = rcx_span_out(s);
     struct rcx_span mine = rcx_span_in(s);
     struct rcx_halving h = {.near_first = true};
@@ -57,7 +59,7 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
         h.group = rcx_fold_in(b, s, out, rcx_span_scratch(b, s->count), &mine);
     else
         h.group = rcx_fold_halves_in(b, s, -1, out, &mine);
-    h.blocks = (struct rcx_blocks){NULL, s->count, h.group.size};
+    h.blocks = (struct rcx_blocks){.count = s->count, .n = h.group.size};
     if (h.group.rank >= 0) {
         rcx_halving_reduce_scatter(b, &h, mine, rcx_halving_own(&h, out));
         rcx_halving_allgather(b, &h, out);

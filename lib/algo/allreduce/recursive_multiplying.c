@@ -16,15 +16,17 @@
  */
 #include "algo/phase/tree.h"
 
+enum { RADIX }; /* parameters */
+
 static const int64_t radixes[] = {2, 3, 4, 8, RCX_PARAM_END};
 
 static const struct rcx_param params[] = {
-    {.name = "radix",
-     .doc = "vectors combined in a round; at most p",
-     .least = 2,
-     .most = 64,
-     .usual = 4,
-     .proved = radixes},
+    [RADIX] = {.name = "radix",
+               .doc = "vectors combined in a round; at most p",
+               .least = 2,
+               .most = 64,
+               .usual = 4,
+               .proved = radixes},
     {0}};
 
 /* How p ranks become radix^rounds teams. */
@@ -38,7 +40,8 @@ struct split {
 
 static struct split split_of(const struct rcx_shape *s)
 {
-    struct split t = {.size = s->size, .radix = (int)s->params[0], .teams = 1};
+    struct split t = {
+        .size = s->size, .radix = (int)s->params[RADIX], .teams = 1};
 
     if (t.radix > s->size && s->size > 1)
         t.radix = s->size;

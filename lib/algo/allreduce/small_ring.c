@@ -16,10 +16,12 @@
  */
 #include "algo/phase/factorized.h"
 
+enum { B }; /* parameters */
+
 static struct rcx_factorized setting(const struct rcx_shape *s)
 {
     return (struct rcx_factorized){
-        .group = rcx_group_all(s), .b = s->params[0], .ring_max = INT_MAX};
+        .group = rcx_group_all(s), .b = s->params[B], .ring_max = INT_MAX};
 }
 
 static rcx_order_t order(const struct rcx_shape *s)
@@ -43,7 +45,7 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
     rcx_factorized_allreduce(b, &f);
 }
 
-static const struct rcx_param params[] = {RCX_FACTORIZED_B, {0}};
+static const struct rcx_param params[] = {[B] = RCX_FACTORIZED_B, {0}};
 
 const struct rcx_algo rcx_allreduce_small_ring = {
     .name = "small_ring",

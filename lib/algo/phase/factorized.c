@@ -324,7 +324,7 @@ void rcx_factorized_allgather(struct rcx_builder *b,
                               const struct rcx_factorized_stack *stack)
 {
     for (int i = stack->depth - 1; i >= 0; i--) {
-        const struct route r = {b, f, &stack->rounds[i]};
+        const struct route r = {.b = b, .f = f, .round = &stack->rounds[i]};
         const struct rcx_meeting *m = &r.round->meeting;
 
         if (m->kind == RCX_MEETING_SWAP)
@@ -364,7 +364,7 @@ void rcx_factorized_gather(struct rcx_builder *b,
                            const struct rcx_factorized_stack *stack)
 {
     for (int i = stack->depth - 1; i >= 0; i--) {
-        const struct route r = {b, f, &stack->rounds[i]};
+        const struct route r = {.b = b, .f = f, .round = &stack->rounds[i]};
 
         if (r.round->root >= 0 && r.round->root < r.round->meeting.size)
             gather_back(&r);

@@ -37,7 +37,7 @@ static int part_with(const struct rcx_halving *h, int block)
 
 size_t rcx_halving_start(const struct rcx_halving *h, int i)
 {
-    const struct rcx_span all = {RCX_BUFFER_IN, 0, h->blocks.count};
+    const struct rcx_span all = {.count = h->blocks.count};
     const int block = block_of(h, i);
 
     return block == h->blocks.n ? all.count

@@ -42,7 +42,8 @@ static void seat_root(struct rcx_group *g, const struct rcx_shape *s)
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
 {
-    const struct rcx_blocks blocks = {NULL, s->count, rcx_pow2_floor(s->size)};
+    const struct rcx_blocks blocks = {.count = s->count,
+                                      .n = rcx_pow2_floor(s->size)};
     const bool is_outside = s->root >= blocks.n;
     const struct rcx_span vector =
         s->rank == s->root ? rcx_span_out(s) : rcx_span_scratch(b, s->count);

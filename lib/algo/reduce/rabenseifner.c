@@ -37,7 +37,7 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
     h.group = rcx_fold_halves_in(b, s, s->root, vector, &mine);
     if (h.group.rank < 0)
         return;
-    h.blocks = (struct rcx_blocks){NULL, s->count, h.group.size};
+    h.blocks = (struct rcx_blocks){.count = s->count, .n = h.group.size};
     rcx_halving_reduce_scatter(b, &h, mine, rcx_halving_own(&h, vector));
     rcx_halving_gather(b, &h, rcx_fold_member(s, s->root), vector);
 }

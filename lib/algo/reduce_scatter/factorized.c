@@ -21,11 +21,13 @@
  */
 #include "algo/phase/factorized.h"
 
+enum { RING_MAX }; /* parameters */
+
 static struct rcx_factorized setting(const struct rcx_shape *s)
 {
     return (struct rcx_factorized){.group = rcx_group_all(s),
                                    .b = RCX_FACTORIZED_ALWAYS,
-                                   .ring_max = (int)s->params[0]};
+                                   .ring_max = (int)s->params[RING_MAX]};
 }
 
 /* ---- Who has which part -------------------------------------------------- */
@@ -57,7 +59,8 @@ static struct holder walk(const struct rcx_shape *s, int rank,
 
     split->s = s;
     split->blocks = rcx_blocks_of(s);
-    split->vector = (struct rcx_span){RCX_BUFFER_TMP, 0, s->count};
+    split->vector =
+        (struct rcx_span){.buffer = RCX_BUFFER_TMP, .count = s->count};
     split->depth = 0;
     split->parts = 1;
     rcx_rounds_begin(&r, s->size, rank, f.ring_max, f.protocol);
@@ -132,7 +135,9 @@ static struct rcx_span overlap(struct rcx_span a, struct rcx_span b)
     const size_t start = a.offset > b.offset ? a.offset : b.offset;
     const size_t end = end_of(a) < end_of(b) ? end_of(a) : end_of(b);
 
-    return (struct rcx_span){a.buffer, start, end > start ? end - start : 0};
+    return (struct rcx_span){.buffer = a.buffer,
+                             .offset = start,
+                             .count = end > start ? end - start : 0};
 }
 
 /* When a part's holder sends what it has of a block. */
@@ -303,7 +308,8 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
     receive_pieces(b, &split, &h, result);
 }
 
-static const struct rcx_param params[] = {RCX_FACTORIZED_RING_MAX, {0}};
+static const struct rcx_param params[] = {[RING_MAX] = RCX_FACTORIZED_RING_MAX,
+                                          {0}};
 
 const struct rcx_algo rcx_reduce_scatter_factorized = {
     .name = "factorized",

@@ -31,7 +31,8 @@ struct rcx_span rcx_span_scratch(struct rcx_builder *b, size_t count);
 static inline struct rcx_span rcx_span_sub(struct rcx_span span, size_t offset,
                                            size_t count)
 {
-    return (struct rcx_span){span.buffer, span.offset + offset, count};
+    return (struct rcx_span){
+        .buffer = span.buffer, .offset = span.offset + offset, .count = count};
 }
 /* Whether the two overlap without being equal, so that a combine or copy from
  * src to dst would garble src. */

@@ -119,7 +119,7 @@ static bool legend(const struct map *map, int letter, char text[METHOD_TEXT])
 
         if (map->letters[k] != letter)
             continue;
-        sim_method_print(m->algo, m->params, text);
+        rcx_algo_print(m->algo, m->params, text, METHOD_TEXT);
         return true;
     }
     return false;

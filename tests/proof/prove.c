@@ -172,16 +172,16 @@ static size_t describe_case(const struct proof *p)
     static const char *const blocks[] = {"equal", "i mod 3", "one", "huge"};
     static const char *const sends[] = {"rendezvous", "eager", "mixed"};
     const struct proof_case *c = p->c;
-    char params[128];
+    char method[128];
 
-    rcx_params_print(c->algo, c->params, params, sizeof params);
+    rcx_algo_print(c->algo, c->params, method, sizeof method);
     return (size_t)snprintf(
         p->report->text, PROOF_TEXT,
-        "%s %s%s fails: p=%d root=%d count=%zu segment=%zu (at %zu) blocks=%s "
+        "%s %s fails: p=%d root=%d count=%zu segment=%zu (at %zu) blocks=%s "
         "%s%s%s%s, seed %#llx, %s sends\n  ",
-        rcx_coll_name(c->algo->coll), c->algo->name, params, c->size, c->root,
-        c->count, c->segment, p->s.row.first, blocks[c->blocks],
-        places[c->place], c->commutative ? "" : ", op does not commute",
+        rcx_coll_name(c->algo->coll), method, c->size, c->root, c->count,
+        c->segment, p->s.row.first, blocks[c->blocks], places[c->place],
+        c->commutative ? "" : ", op does not commute",
         c->narrow ? ", narrow tags" : "", c->frame ? ", in a frame" : "",
         (unsigned long long)p->seed, sends[p->sends]);
 }

@@ -309,7 +309,8 @@ static void print_algorithms(void)
 {
     printf("Algorithms   (cost on the slowest of p ranks for n bytes: a a "
            "message, b a byte\nsent, g a byte combined; lg is the logarithm "
-           "to base 2; order: see rcx_order_t)\n\n");
+           "to base 2; [conditions] is 1 where\nthey hold, else 0; order: see "
+           "rcx_order_t)\n\n");
     for (int i = 0; i < RCX_COLL_COUNT; i++) {
         const enum rcx_coll coll = (enum rcx_coll)i;
         const char *variable = rcx_colls[coll].variable;
@@ -391,8 +392,12 @@ static void print_markdown(void)
            "the lint test compares.\n\n"
            "Cost on the slowest of p ranks for n bytes: a a message (a round), "
            "b a byte sent (volume), g a byte combined\n"
-           "(combines); lg is the logarithm to base 2. Order: the least level "
-           "(docs/guarantees.md) with the usual parameters,\n"
+           "(combines); lg is the logarithm to base 2, [conditions] is 1 where "
+           "they hold, else 0, twos x is how often 2 divides x.\n"
+           "What is before the first semicolon, under the conditions before a "
+           "colon, is exact where blocks are equal; the rest\n"
+           "is in words. Order: the least level (docs/guarantees.md) with the "
+           "usual parameters,\n"
            "for p = 2^k and for other p up to %d. Parameters are given as "
            "`NAME:PARAMETER=VALUE,...`; in parentheses the usual value.\n\n"
            "| collective | algorithm | cost | order, p = 2^k | else | needs | "

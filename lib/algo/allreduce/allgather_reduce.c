@@ -4,7 +4,6 @@
  * the fixed tree (the latency form of the ring of Rabenseifner, Traeff 2004,
  * 3.4, for any p).
  *
- *   time     ceil(lg p) alpha + (p - 1) n beta + (p - 1) n gamma
  *   scratch  p n
  *   order    CANONICAL
  *
@@ -21,11 +20,7 @@ static bool fits(const struct rcx_shape *s)
 
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
-    const double others = s->size - 1, n = (double)s->count;
-
-    return (struct rcx_cost){.rounds = rcx_log2_ceil(s->size),
-                             .volume = others * n,
-                             .combines = others * n};
+    return rcx_bruck_allreduce_cost(s->size, (double)s->count);
 }
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)

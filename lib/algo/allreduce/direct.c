@@ -3,7 +3,6 @@
  * Allreduce by direct exchange: every rank sends its vector to every other one
  * and combines all of them by the fixed tree.
  *
- *   time     (p - 1) (alpha + n beta + n gamma)
  *   scratch  (p - 1) n
  *   order    CANONICAL
  *

@@ -3,16 +3,11 @@
  * Allreduce with 3-2 elimination for odd numbers of groups (Rabenseifner,
  * Traeff 2004, 3.1 to 3.3).
  *
- *   time     p = q 2^k, q odd, l = floor(lg p), without b:
- *            2 ceil(lg p) alpha + (1 + 1/2^(k+1) - 1/2^l) (2 n beta + n gamma)
- *            and with b without end:
- *            (ceil(lg p) + 1) (alpha + n beta) + ceil(lg p) n gamma;
- *            when q = 1, without the 1/2^(k+1), and lg p (alpha + n beta)
  *   scratch  n without b; 2 n with b without end
  *   order    UNIFORM; CANONICAL when p = 2^k
  *
- * After k butterfly steps, one elimination of the q groups that there are: see
- * algo/rounds.h for the two protocols. They cost the same.
+ * Let p = q 2^k, q odd. After k butterfly steps, one elimination of the q groups
+ * that there are: see rounds.h for the two protocols. They cost the same.
  */
 #include "algo/phase/factorized.h"
 
@@ -65,9 +60,10 @@ static const struct rcx_param params[] = {
 const struct rcx_algo rcx_allreduce_elimination = {
     .name = "elimination",
     .coll = RCX_COLL_ALLREDUCE,
-    .formula = "p = q 2^k, q > 1 odd, b = 0: 2 ceil(lg p) a "
-               "+ (1 + 1/2^(k+1) - 1/2^floor(lg p)) (2 n b + n g); "
-               "b without end: (ceil(lg p)+1) (a + n b) + ceil(lg p) n g",
+    .formula = "b = 0: 2 ceil(lg p) a + (1 + [p > 2^k]/2^(k+1) - "
+               "1/2^floor(lg p)) (2 n b + n g), k = twos p; b without "
+               "end: (ceil(lg p)+1) (a + n b) + ceil(lg p) n g, less a + "
+               "n b if p = 2^k; 2^k divides p, 2^(k+1) does not",
     .source = "Rabenseifner, Traeff 2004, 3.1 to 3.3",
     .params = params,
     .order = order,

@@ -3,13 +3,8 @@
  * Allreduce in any number of rounds between ceil(lg p) and 2 ceil(lg p), for
  * every p (Kolmakov, Zhang 2020).
  *
- *   time     (2 k - r) alpha, k = ceil(lg p), r rounds removed;
- *            + (2 (p - 1) + (w - 1)(k - 1)) n/p beta, r < k,
- *            + (p - 1 + at most 2 (w - 1)(k - 1)) n/p gamma,
- *              w = ceil(p / 2^(k - r));
- *            + k n beta + at most max(1, 2 (k - 1)) n gamma, r = k;
- *            less for group xor, r > 0
- *   scratch  cyclic: 11/4 n for r = 0, 3 n for r = k, at most 19/4 n between;
+ *   scratch  r rounds removed of 2 k, k = ceil(lg p);
+ *            cyclic: 11/4 n for r = 0, 3 n for r = k, at most 19/4 n between;
  *            xor: 3/4 n for r = 0, at most 2 n
  *   order    cyclic: SAME for r = 0 or p = 2^k, else LOOSE; xor: CANONICAL
  *
@@ -159,13 +154,9 @@ static void build_xor(struct rcx_builder *b, const struct rcx_shape *s)
 static struct rcx_cost cyclic_cost(const struct rcx_shape *s)
 {
     const struct rcx_blocks blocks = rcx_blocks_of(s);
-    const int r = removed(s);
-    const struct rcx_cost down = rcx_circulant_reduce_scatter_cost(&blocks, r);
-    const struct rcx_cost up = rcx_circulant_allgather_cost(&blocks, r);
 
-    return (struct rcx_cost){.rounds = down.rounds + up.rounds,
-                             .volume = down.volume + up.volume,
-                             .combines = down.combines};
+    return rcx_cost_sum(rcx_circulant_reduce_scatter_cost(&blocks, removed(s)),
+                        rcx_circulant_allgather_cost(&blocks, removed(s)));
 }
 
 static void build_cyclic(struct rcx_builder *b, const struct rcx_shape *s)
@@ -215,9 +206,11 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 const struct rcx_algo rcx_allreduce_generalized = {
     .name = "generalized",
     .coll = RCX_COLL_ALLREDUCE,
-    .formula = "(2k-r) a, k = ceil(lg p), r removed; r < k: + (2 (p-1) + "
-               "(w-1)(k-1)) n/p b + (p-1 + at most 2 (w-1)(k-1)) n/p g, "
-               "w = ceil(p / 2^(k-r)); r = k: + k n b + at most 2 (k-1) n g",
+    .formula = "removed = 0: 2 k a + n (p-1)/p (2 b + g), k = ceil(lg p); "
+               "r rounds removed, w = ceil(p / 2^(k-r)): (2k-r) a + (2 "
+               "(p-1) + (w-1)(k-1)) n/p b + at most (p-1 + 2 (w-1)(k-1)) "
+               "n/p g; r = k: k a + k n b + at most 2 (k-1) n g; "
+               "group=xor: less",
     .needs = "a power of two of ranks for group=xor",
     .source = "Kolmakov, Zhang 2020",
     .params = params,

@@ -4,12 +4,10 @@
  * Traeff 2004): ceil(lg p) rounds for every p, although all ranks combine by
  * the fixed tree.
  *
- *   time     m alpha + v n beta + c n gamma, m = ceil(lg p);
- *            v, c about m (m + 1) / 2, just that when p = 2^m, else at most m^2
- *   scratch  (v + 2 c) n at most
+ *   scratch  (v + 2 c) n at most, of v vectors sent and c combined
  *   order    CANONICAL
  *
- * Before round k rank i holds its own operand and, combined as far as the tree
+ * Let m = ceil(lg p). Before round k rank i holds its own operand and, combined as far as the tree
  * goes, the others of its window i .. i+s-1 (cyclic), s = ceil(p / 2^(m-k)).
  * The next window is twice as long, or one less. So in round k rank i gets the
  * window of rank i+s, which begins where its own one ends; or, where that is
@@ -380,8 +378,8 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 const struct rcx_algo rcx_allreduce_ordered_dissemination = {
     .name = "ordered_dissemination",
     .coll = RCX_COLL_ALLREDUCE,
-    .formula = "m a + v n b + c n g, m = ceil(lg p), v and c about "
-               "m (m+1) / 2",
+    .formula = "p = 2^m: m a + m (m+1)/2 n (b + g), m = ceil(lg p); else "
+               "about that, up to m^2 n (b + g)",
     .source = "RCX; the open problem of Rabenseifner, Traeff 2004",
     .level = RCX_ORDER_CANONICAL,
     .cost = cost,

@@ -3,9 +3,6 @@
  * Allreduce by butterfly steps and small rings (Rabenseifner, Traeff 2004,
  * 3.4), there for p = r^q 2^k; here r may be another prime in each ring.
  *
- *   time     p = r^q 2^k, without b: (2 k + q (r - 1 + ceil(lg r))) alpha
- *            + (1 - 1/p) (2 n beta + n gamma), and with b without end:
- *            (k + q ceil(lg r)) alpha + (k + q (r - 1)) (n beta + n gamma)
  *   scratch  n without b; up to (2 + q r) n with b without end
  *   order    UNIFORM; CANONICAL when q < 2
  *
@@ -50,9 +47,10 @@ static const struct rcx_param params[] = {[B] = RCX_FACTORIZED_B, {0}};
 const struct rcx_algo rcx_allreduce_small_ring = {
     .name = "small_ring",
     .coll = RCX_COLL_ALLREDUCE,
-    .formula = "p = r^q 2^k, b = 0: (2 k + q (r-1+ceil(lg r))) a "
-               "+ (1-1/p) (2 n b + n g); b without end: "
-               "(k + q ceil(lg r)) a + (k + q (r-1)) (n b + n g)",
+    .formula = "b = 0, p = 2^k: 2 k a + (1-1/p) (2 n b + n g), k = "
+               "floor(lg p); p = r^q 2^k: q (r-1+ceil(lg r)) a more; b "
+               "without end: (k + q ceil(lg r)) a + (k + q (r-1)) (n b + "
+               "n g)",
     .needs = RCX_FACTORIZED_NEEDS,
     .source = "Rabenseifner, Traeff 2004, 3.4",
     .params = params,

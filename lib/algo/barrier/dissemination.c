@@ -2,7 +2,6 @@
 /*
  * Barrier by dissemination (Hensgen, Finkel, Manber 1988).
  *
- *   time     ceil(lg p) alpha
  *   scratch  ceil(lg p) + 1 elements
  *
  * In round k every rank hears from the rank 2^k below and tells the one 2^k

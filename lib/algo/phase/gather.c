@@ -97,3 +97,13 @@ void rcx_gather_reverse(struct rcx_gather *gather)
         rcx_step_send(gather->b, gather->children[i].rank,
                       gather->children[i].blocks);
 }
+
+struct rcx_cost rcx_gather_cost(const struct rcx_blocks *blocks)
+{
+    const double rounds = rcx_log2_ceil(blocks->n);
+    const double most = rounds * (double)blocks->count;
+    const double others = (blocks->n - 1) * (double)rcx_blocks_largest(blocks);
+
+    return (struct rcx_cost){.rounds = rounds,
+                             .volume = others < most ? others : most};
+}

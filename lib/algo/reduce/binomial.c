@@ -2,7 +2,6 @@
 /*
  * Reduce along the binomial tree, in rank order for every root.
  *
- *   time     ceil(lg p) (alpha + n beta + n gamma)
  *   scratch  3 n; 2 n at the root
  *   order    CANONICAL
  *
@@ -15,9 +14,9 @@
 
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
-    const double k = rcx_log2_ceil(s->size), n = (double)s->count;
+    const struct rcx_topology t = rcx_topology_binomial(s->size, s->root);
 
-    return (struct rcx_cost){.rounds = k, .volume = k * n, .combines = k * n};
+    return rcx_tree_phase_reduce_cost(&t, s->count);
 }
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)

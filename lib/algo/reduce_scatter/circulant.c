@@ -4,7 +4,6 @@
  * 2020, 7; compare Traeff 2024, "Optimal, Non-pipelined Reduce-scatter and
  * Allreduce Algorithms".
  *
- *   time     ceil(lg p) alpha + n (p - 1)/p beta + n (p - 1)/p gamma
  *   scratch  at most 7/4 n
  *   order    SAME
  *

@@ -4,9 +4,6 @@
  * (Rabenseifner, Traeff 2004, 2 and 3.6), and one exchange of what is not at
  * home then.
  *
- *   time     the reduction phase of algo/allreduce_factorized.c with b = 0;
- *            then at most 3 alpha + 2 n/p beta, and alpha + n/p beta where
- *            there is no elimination
  *   scratch  2 n
  *   order    UNIFORM; CANONICAL when p is 2^k, or 2^k times one ring
  *
@@ -314,11 +311,13 @@ static const struct rcx_param params[] = {[RING_MAX] = RCX_FACTORIZED_RING_MAX,
 const struct rcx_algo rcx_reduce_scatter_factorized = {
     .name = "factorized",
     .coll = RCX_COLL_REDUCE_SCATTER,
-    .formula = "p = 2^k r1 ... rh q, q no product of primes up to ring_max; "
-               "m = n, less after each step: a + m/2 (b + g) for each 2; "
-               "(r-1) a + m (1-1/r) (b + g) for each r; "
-               "(l+1) a + m (3/2 - 1/2^l) (b + g) for q > 1, l = floor(lg q); "
-               "and a + n/p b if q = 1, else up to 3 a + 2 n/p b",
+    .formula = "p = 2^k: (k + e) a + n (p-1+e)/p b + n (p-1)/p g, k = "
+               "floor(lg p), e = [p > 2]; p = 2^k r1 ... rh q, q no "
+               "product of primes up to ring_max; m = n, less after each "
+               "step: a + m/2 (b + g) for each 2; (r-1) a + m (1-1/r) (b "
+               "+ g) for each r; (l+1) a + m (3/2 - 1/2^l) (b + g) for q "
+               "> 1, l = floor(lg q); and a + n/p b if q = 1, else up to "
+               "3 a + 2 n/p b",
     .needs = RCX_FACTORIZED_NEEDS,
     .source = "Rabenseifner, Traeff 2004, 2 and 3.6; exchange: design",
     .params = params,

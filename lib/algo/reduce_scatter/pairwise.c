@@ -3,7 +3,6 @@
  * Reduce-scatter by pairwise exchange (Thakur, Rabenseifner, Gropp 2005, 4.4),
  * own block combined by the fixed tree.
  *
- *   time     (p - 1) alpha + n (p - 1)/p beta + n (p - 1)/p gamma
  *   scratch  O(log p) own blocks
  *   order    CANONICAL
  */
@@ -12,14 +11,8 @@
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
     const struct rcx_blocks blocks = rcx_blocks_of(s);
-    const double p = s->size, n = (double)s->count;
-    const double block = (double)rcx_blocks_largest(&blocks);
-    /* a rank receives its own block again and again, and sends the others */
-    const double received = (p - 1) * block;
 
-    return (struct rcx_cost){.rounds = p - 1,
-                             .volume = received > n ? received : n - n / p,
-                             .combines = received};
+    return rcx_pairwise_reduce_scatter_cost(&blocks);
 }
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)

@@ -4,7 +4,6 @@
  * tree (Thakur, Rabenseifner, Gropp 2005, 4.4: MPICH's old algorithm, whose
  * scatter was linear).
  *
- *   time     2 k alpha + (k + (p - 1)/p) n beta + k n gamma, k = ceil(lg p)
  *   scratch  3 n; up to n / 2 more on a rank that hands blocks on
  *   order    CANONICAL
  *
@@ -16,14 +15,10 @@
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
     const struct rcx_blocks blocks = rcx_blocks_of(s);
-    const double k = rcx_log2_ceil(s->size), n = (double)s->count;
-    const double scattered =
-        (double)rcx_blocks_largest(&blocks) * (s->size - 1);
+    const struct rcx_topology t = rcx_topology_binomial(s->size, 0);
 
-    return (struct rcx_cost){.rounds = 2 * k,
-                             .volume = k * n +
-                                       (scattered < k * n ? scattered : k * n),
-                             .combines = k * n};
+    return rcx_cost_sum(rcx_tree_phase_reduce_cost(&t, s->count),
+                        rcx_gather_cost(&blocks));
 }
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)

@@ -114,6 +114,15 @@ struct rcx_cost {
     double combines; /* elements combined one after another */
 };
 
+/* One after the other. */
+static inline struct rcx_cost rcx_cost_sum(struct rcx_cost first,
+                                           struct rcx_cost second)
+{
+    return (struct rcx_cost){.rounds = first.rounds + second.rounds,
+                             .volume = first.volume + second.volume,
+                             .combines = first.combines + second.combines};
+}
+
 /*
  * What a user may set of an algorithm, as NAME:parameter=value: a number, or
  * one of some names, which count from 0.
@@ -135,8 +144,11 @@ struct rcx_param {
 struct rcx_algo {
     const char *name;
     enum rcx_coll coll;
-    const char *formula; /* the cost, for people */
-    const char *needs;   /* what fits() asks, for people; NULL: nothing */
+    /* The cost, for people: "conditions: expression, name = value, ...; words".
+     * What is before the semicolon is proved to be cost(), with blocks of equal
+     * length; tests/proof/formula.h has what may be written. */
+    const char *formula;
+    const char *needs; /* what fits() asks, for people; NULL: nothing */
     const char *source;
     const struct rcx_param *params;          /* NULL: none */
     bool (*fits)(const struct rcx_shape *s); /* NULL: every shape */

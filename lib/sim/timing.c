@@ -266,7 +266,8 @@ static double latest(const struct clock *c, int k)
 
 bool simulation_clock(struct simulation *s, struct rcx_cost *cost_p)
 {
-    static const struct price prices[] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    static const struct price prices[] = {
+        {.message = 1}, {.sent = 1}, {.combined = 1}};
     struct clock c = {.s = s, .prices = prices, .price_count = 3};
     const bool good = walk(&c);
 

@@ -115,44 +115,76 @@ static bool parse_allow_singleton(const char *text, struct rcx_config *config)
 
 /* Of no collective. */
 static const struct rcx_option others[] = {
-    {"RCX_ORDER", "auto", "auto, same, rank, uniform or canonical",
-     "lowest order level of reductions; auto: what rcx_init() was given, or "
-     "same",
-     parse_order},
-    {"RCX_WAIT", "auto", "auto, poll, yield or block",
-     "how to wait: poll without end, yield the core after every empty poll, "
-     "sleep after some, or yield soon where ranks outnumber cores and late "
-     "elsewhere",
-     parse_wait},
-    {"RCX_PROGRESS", "call", "call or thread",
-     "who makes progress: whoever calls RCX, or a thread as well, which sleeps "
-     "while there is nothing to do",
-     parse_progress},
-    {"RCX_TIMEOUT", "none",
-     "none, 0, or a time with its unit: 500ms, 30s, 10m, 1h",
-     "deadline of every operation; 0: no end; none: what rcx_init() was given",
-     parse_timeout},
-    {"RCX_ERR_MODE", "none", "none or peer",
-     "peer: UCX watches whether peers live, at the price of slower lanes (no "
-     "CMA inside a node); none: only deadlines find the dead",
-     parse_err_mode},
-    {"RCX_CHECK", "cheap", "off, cheap or full",
-     "find calls of different ranks that do not belong together: full compares "
-     "them before data moves, cheap finds most of those that would hang",
-     parse_check},
-    {"RCX_DUMP", "none", "none, or a path of up to 255 bytes",
-     "when a communicator fails, write its last operations to PATH.RANK.json, "
-     "for rcx_trace",
-     parse_dump},
-    {"RCX_PLAN_CACHE", "16M", "a size: 0, 64K, 16M, 1G",
-     "bytes of plans that a communicator keeps", parse_plan_cache},
-    {"RCX_ISA", "auto", "auto, or a level of this CPU: baseline, avx2, avx512",
-     "instruction set of the reduction kernels", parse_isa},
-    {"RCX_LOG", "warn", "error, warn, info or debug",
-     "least severe messages that are printed", parse_log},
-    {"RCX_ALLOW_SINGLETON", "0", "0 or 1",
-     "run as a single process though a launcher seems to have started several",
-     parse_allow_singleton},
+    {.name = "RCX_ORDER",
+     .fallback = "auto",
+     .values = "auto, same, rank, uniform or canonical",
+     .doc =
+         "lowest order level of reductions; auto: what rcx_init() was given, or "
+         "same",
+     .parse = parse_order},
+    {.name = "RCX_WAIT",
+     .fallback = "auto",
+     .values = "auto, poll, yield or block",
+     .doc =
+         "how to wait: poll without end, yield the core after every empty poll, "
+         "sleep after some, or yield soon where ranks outnumber cores and late "
+         "elsewhere",
+     .parse = parse_wait},
+    {.name = "RCX_PROGRESS",
+     .fallback = "call",
+     .values = "call or thread",
+     .doc =
+         "who makes progress: whoever calls RCX, or a thread as well, which sleeps "
+         "while there is nothing to do",
+     .parse = parse_progress},
+    {.name = "RCX_TIMEOUT",
+     .fallback = "none",
+     .values = "none, 0, or a time with its unit: 500ms, 30s, 10m, 1h",
+     .doc =
+         "deadline of every operation; 0: no end; none: what rcx_init() was given",
+     .parse = parse_timeout},
+    {.name = "RCX_ERR_MODE",
+     .fallback = "none",
+     .values = "none or peer",
+     .doc =
+         "peer: UCX watches whether peers live, at the price of slower lanes (no "
+         "CMA inside a node); none: only deadlines find the dead",
+     .parse = parse_err_mode},
+    {.name = "RCX_CHECK",
+     .fallback = "cheap",
+     .values = "off, cheap or full",
+     .doc =
+         "find calls of different ranks that do not belong together: full compares "
+         "them before data moves, cheap finds most of those that would hang",
+     .parse = parse_check},
+    {.name = "RCX_DUMP",
+     .fallback = "none",
+     .values = "none, or a path of up to 255 bytes",
+     .doc =
+         "when a communicator fails, write its last operations to PATH.RANK.json, "
+         "for rcx_trace",
+     .parse = parse_dump},
+    {.name = "RCX_PLAN_CACHE",
+     .fallback = "16M",
+     .values = "a size: 0, 64K, 16M, 1G",
+     .doc = "bytes of plans that a communicator keeps",
+     .parse = parse_plan_cache},
+    {.name = "RCX_ISA",
+     .fallback = "auto",
+     .values = "auto, or a level of this CPU: baseline, avx2, avx512",
+     .doc = "instruction set of the reduction kernels",
+     .parse = parse_isa},
+    {.name = "RCX_LOG",
+     .fallback = "warn",
+     .values = "error, warn, info or debug",
+     .doc = "least severe messages that are printed",
+     .parse = parse_log},
+    {.name = "RCX_ALLOW_SINGLETON",
+     .fallback = "0",
+     .values = "0 or 1",
+     .doc =
+         "run as a single process though a launcher seems to have started several",
+     .parse = parse_allow_singleton},
 };
 enum { OTHERS = sizeof others / sizeof *others };
 

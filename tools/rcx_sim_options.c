@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "core/base/parse.h"
+#include "core/sched/method.h"
 
 const char sim_usage[] =
     "Usage: rcx_sim COMMAND [options]\n"
@@ -132,11 +133,8 @@ static enum rcx_coll parse_coll(const char *text)
 
 static rcx_order_t parse_order(const char *text)
 {
-    static const char *const names[] = {"loose", "same", "rank", "uniform",
-                                        "canonical"};
-
     for (int i = 0; i <= RCX_ORDER_CANONICAL; i++)
-        if (strcmp(text, names[i]) == 0)
+        if (strcmp(text, rcx_order_name((rcx_order_t)i)) == 0)
             return (rcx_order_t)i;
     sim_refuse("--order %s: needs loose, same, rank, uniform or canonical",
                text);
@@ -216,8 +214,8 @@ static void add_all(struct sim_options *o)
             add_method(*a, o);
 }
 
-__attribute__((noreturn)) static void refuse_algo(const char *text,
-                                                  enum rcx_coll coll)
+__attribute__((noreturn)) static void
+refuse_algo(const char *text, enum rcx_coll coll, const char *guess)
 {
     char known[1024] = "all";
     size_t used = strlen(known);
@@ -226,41 +224,33 @@ __attribute__((noreturn)) static void refuse_algo(const char *text,
         if ((*a)->coll == coll && used < sizeof known)
             used += (size_t)snprintf(known + used, sizeof known - used, ", %s",
                                      (*a)->name);
-    sim_refuse("--algo %s: %s has %s", text, rcx_coll_name(coll), known);
-}
-
-static void parse_params(const char *text, char *params, struct sim_method *m)
-{
-    while (params) {
-        const char *name = strsep(&params, ",");
-        char *value = strchr(name, '=');
-
-        if (value)
-            *value++ = '\0';
-        if (!value || !rcx_params_parse(m->algo, name, value, m->params))
-            sim_refuse("--algo %s: %s%s%s is no parameter of %s, or no value "
-                       "of it",
-                       text, name, value ? "=" : "", value ? value : "",
-                       m->algo->name);
-    }
+    sim_refuse("--algo %s: %s has %s%s", text, rcx_coll_name(coll), known,
+               guess);
 }
 
 static void parse_method(const char *text, struct sim_options *o)
 {
-    char copy[METHOD_TEXT], *params = copy;
-    const struct rcx_algo *algo;
+    struct rcx_refusal refusal = {.valid = ""};
+    struct sim_method *m;
+    struct rcx_method_wish wish;
 
     if (strcmp(text, "all") == 0) {
         add_all(o);
         return;
     }
-    snprintf(copy, sizeof copy, "%s", text);
-    strsep(&params, ":");
-    algo = rcx_algo_find(o->coll, copy);
-    if (!algo)
-        refuse_algo(text, o->coll);
-    add_method(algo, o);
-    parse_params(text, params, &o->methods[o->method_count - 1]);
+    if (!rcx_method_parse(text, o->coll, &wish, &refusal)) {
+        if (refusal.valid[0])
+            sim_refuse("--algo %s: %s%s", text, refusal.valid, refusal.guess);
+        refuse_algo(text, o->coll, refusal.guess);
+    }
+    if (!wish.algo || wish.preferred || wish.segment_bytes != SIZE_MAX ||
+        wish.window)
+        sim_refuse("--algo %s: needs all or NAME[:PARAMETER=VALUE,...], of the "
+                   "algorithm's own parameters",
+                   text);
+    add_method(wish.algo, o);
+    m = &o->methods[o->method_count - 1];
+    memcpy(m->params, wish.params, sizeof m->params);
 }
 
 /* ---- The command line ---------------------------------------------------- */

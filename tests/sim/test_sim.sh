@@ -190,7 +190,10 @@ for options in "" "what" "print" "print --algo ring" "print -p 4" "print -p 4 -a
 done
 ok $bad "wrong options give 2 and one message"
 
-run 2 "$sim" cost -a nothing && says 'recursive_doubling, ring'
+run 2 "$sim" cost -a nothing && says 'recursive_doubling, ring' \
+    && run 2 "$sim" cost -a rign && says 'recursive_doubling, ring.*did you mean ring?' \
+    && run 2 "$sim" cost -a hybrid:b=-1 && says 'b: valid is auto or 0 or more' \
+    && run 2 "$sim" cost -a ring:window=2 && says "the algorithm's own parameters"
 ok $? "an unknown algorithm is an error that lists the known ones"
 
 run 0 "$sim" --help && prints '^Usage: ' && run 0 "$sim" cost --help && prints '^Usage: ' \

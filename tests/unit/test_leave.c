@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bootstrap/table.h"
+#include "bootstrap/bootstraps.h"
 #include "bootstrap_side.h"
 #include "context.h"
 #include "core/run/failure.h"

@@ -25,4 +25,15 @@ void rcx_guess_try(struct rcx_guess *g, const char *word);
 const char *rcx_guess_print(const struct rcx_guess *g, const char *prefix,
                             char *text, size_t bytes);
 
+/* What is said of a value that is refused. */
+struct rcx_refusal {
+    char valid[256]; /* what would be; empty: all that is documented */
+    char guess[64];  /* what may have been meant: see rcx_guess_print() */
+};
+
+/* The place of text among names, which NULL ends; -1: it is not there, and r
+ * has a guess. */
+int rcx_word_find(const char *text, const char *const names[],
+                  struct rcx_refusal *r);
+
 #endif

@@ -7,9 +7,7 @@
 #include "core/base/hash.h"
 #include "core/run/check.h"
 #include "core/run/describe.h"
-#include "core/run/method.h"
 #include "core/run/pool.h"
-#include "core/sched/params.h"
 
 enum { LIGHTEST = RCX_AHEAD / 64 };
 
@@ -167,21 +165,6 @@ static rcx_status_t reserve(struct rcx_comm *comm, struct rcx_program *e)
                            rcx_coll_name(e->call.coll));
 }
 
-static void describe(struct rcx_program *e)
-{
-    const struct rcx_method *m = &e->method;
-    char params[64];
-    const int used =
-        rcx_params_print(m->algo, m->params, params, sizeof params);
-
-    if (m->segment)
-        snprintf(e->text, sizeof e->text, "%s%s%csegment=%zu,window=%u",
-                 m->algo->name, params, used ? ',' : ':',
-                 m->segment * e->combine.reducer.elem_bytes, m->window);
-    else
-        snprintf(e->text, sizeof e->text, "%s%s", m->algo->name, params);
-}
-
 /* Differs where recvcounts do; 0: there are none. */
 int64_t rcx_program_counts_hash(const struct rcx_program *e, int size)
 {
@@ -253,8 +236,10 @@ static rcx_status_t compile(struct rcx_comm *comm, const struct rcx_call *call,
     shape.elem_bytes = e->combine.reducer.elem_bytes;
     e->bytes_of_vector = call->count * shape.elem_bytes;
     shape.commutative = e->combine.commutative;
-    status = rcx_method_select(context, &shape, &e->combine, call->internal,
-                               &e->method);
+    status = rcx_method_choose(
+        &shape, rcx_combine_order(&e->combine, context->config.order),
+        call->internal ? &rcx_method_any : &context->config.wishes[call->coll],
+        &context->log, &e->method);
     if (status != RCX_OK)
         return status;
     memcpy(shape.params, e->method.params, sizeof shape.params);
@@ -263,7 +248,7 @@ static rcx_status_t compile(struct rcx_comm *comm, const struct rcx_call *call,
     /* a block's result may lie where earlier segments read other blocks */
     if (call->irregular && call->alias == RCX_ALIAS_SAME)
         e->method.window = 1;
-    describe(e);
+    rcx_method_print(&e->method, shape.elem_bytes, e->text, sizeof e->text);
     e->record = record_of(e);
     e->tag =
         rcx_tag_base(&context->layout, comm->id, fingerprint(e) ^ comm->group);

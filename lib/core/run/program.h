@@ -3,10 +3,11 @@
 #ifndef RCX_CORE_RUN_PROGRAM_H
 #define RCX_CORE_RUN_PROGRAM_H
 
+#include "core/op/registry.h"
 #include "core/run/call.h"
-#include "core/run/method.h"
 #include "core/run/pool.h"
 #include "core/run/recorder.h"
+#include "core/sched/method.h"
 #include "core/sched/segment.h"
 
 struct rcx_comm;

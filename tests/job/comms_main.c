@@ -17,8 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../unit/members.h"
-#include "../unit/overlaps.h"
+#include "members.h"
+#include "overlaps.h"
 #include "rank.h"
 
 static void check_sum(rcx_comm_t *comm, int64_t seed)

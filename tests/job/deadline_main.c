@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "rank.h"
-#include "trial.h"
+#include "attempt.h"
 
 enum { VICTIM = 2, COUNT = 3000, LATE_MS = 2500, A_WHILE_MS = 500 };
 #define DEADLINE_NS SECOND_NS
@@ -160,7 +160,7 @@ static void leave(void)
 
 /* ---- Every collective in every form ---------------------------------------- */
 
-enum way { BLOCK, WAIT, TEST, PERSISTENT, WAYS };
+enum way { AT_ONCE, WAIT, TEST, AGAIN, WAYS };
 
 static rcx_status_t finish(struct attempt *a, enum way way)
 {
@@ -175,15 +175,14 @@ static rcx_status_t finish(struct attempt *a, enum way way)
 }
 
 /* Buffers stay: after an error they are RCX's until rcx_finalize(). */
-static rcx_status_t run(const struct trial *trial, enum way way,
-                        rcx_comm_t *comm)
+static rcx_status_t run(const struct call *call, enum way way, rcx_comm_t *comm)
 {
     struct attempt a;
     rcx_status_t status;
 
-    attempt_open(&a, trial, comm);
+    attempt_open(&a, call, comm);
     status = attempt_call(&a, comm);
-    if (status == RCX_OK && way == PERSISTENT)
+    if (status == RCX_OK && way == AGAIN)
         status = rcx_start(a.request);
     if (status == RCX_OK && a.request)
         status = finish(&a, way);
@@ -193,24 +192,24 @@ static rcx_status_t run(const struct trial *trial, enum way way,
 }
 
 /* Who only sends may call again before somebody waits in vain. */
-static void try_form(enum trial_coll coll, enum way way)
+static void try_form(enum collective coll, enum way way)
 {
-    static const enum trial_form forms[WAYS] = {
-        TRIAL_BLOCKING, TRIAL_NONBLOCKING, TRIAL_NONBLOCKING, TRIAL_PERSISTENT};
-    const struct trial trial = {.coll = coll,
-                                .form = forms[way],
-                                .kind = {RCX_INT64, RCX_SUM, 0},
-                                .count = COUNT,
-                                .seed = 2};
+    static const enum form forms[WAYS] = {BLOCKING, NONBLOCKING, NONBLOCKING,
+                                          PERSISTENT};
+    const struct call call = {.coll = coll,
+                              .form = forms[way],
+                              .kind = &sums,
+                              .count = COUNT,
+                              .seed = 2};
     rcx_comm_t *copy = copy_world();
     const int64_t start = rank_now_ns();
     rcx_status_t status = RCX_OK;
     char what[200];
 
     set_timeout(copy, SHORT_NS);
-    trial_text(&trial, what);
+    call_text(&call, what);
     while (!is_victim() && status == RCX_OK)
-        status = run(&trial, way, copy);
+        status = run(&call, way, copy);
     if (!is_victim()) {
         if (status != RCX_ERR_COMM_FAILED)
             rank_expect(status, RCX_ERR_TIMEOUT, what);
@@ -223,9 +222,9 @@ static void try_form(enum trial_coll coll, enum way way)
 static void try_forms(void)
 {
     rank_require(rank_open(NULL), "rcx_init");
-    for (int coll = 0; coll < TRIAL_COLLS; coll++)
+    for (int coll = 0; coll < COLLECTIVES; coll++)
         for (int way = 0; way < WAYS; way++)
-            try_form((enum trial_coll)coll, (enum way)way);
+            try_form((enum collective)coll, (enum way)way);
     check_world();
     rank_require(rcx_finalize(&me.context), "rcx_finalize");
 }

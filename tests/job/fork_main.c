@@ -23,7 +23,7 @@
 
 #include "fork_calls.h"
 #include "rank.h"
-#include "trial.h"
+#include "attempt.h"
 
 extern char **environ;
 
@@ -36,7 +36,7 @@ enum moment {
 enum way { BY_EXIT, BY_UNDERSCORE_EXIT, BY_EXEC, LATER, WAYS };
 enum { OPS = 12, SOME = 50, MANY = 1000, LONG_SECONDS = 300 };
 
-static const struct serial_kind sum = {RCX_UINT64, RCX_SUM, 0};
+static const struct kind sum = {.type = RCX_UINT64, .op = RCX_SUM};
 static struct fork_handles mine;
 static struct attempt attempts[OPS];
 static int64_t word;
@@ -108,13 +108,13 @@ static void start_all(uint64_t round)
 
     for (uint64_t k = 0; k < OPS; k++) {
         struct attempt *a = &attempts[k];
-        struct trial trial =
-            trial_mixed(&sum, counts[k % 6], me.size, OPS * round + k);
+        struct call call =
+            call_mixed(&sum, counts[k % 6], me.size, OPS * round + k);
 
-        trial.form = k % 3 ? TRIAL_NONBLOCKING : TRIAL_PERSISTENT;
-        attempt_open(a, &trial, mine.comm);
+        call.form = k % 3 ? NONBLOCKING : PERSISTENT;
+        attempt_open(a, &call, mine.comm);
         rank_require(attempt_call(a, mine.comm), "an operation");
-        if (trial.form == TRIAL_PERSISTENT)
+        if (call.form == PERSISTENT)
             rank_require(rcx_start(a->request), "rcx_start");
     }
 }
@@ -137,9 +137,9 @@ static void run(int calls)
     char problem[256];
 
     for (uint64_t k = 0; k < (uint64_t)calls; k++) {
-        const struct trial trial = trial_mixed(&sum, counts[k % 5], me.size, k);
+        const struct call call = call_mixed(&sum, counts[k % 5], me.size, k);
 
-        if (trial_run(&trial, me.world, problem) != RCX_OK)
+        if (call_run(&call, me.world, problem) != RCX_OK)
             rank_fail("%s", problem);
     }
 }

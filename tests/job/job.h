@@ -3,7 +3,7 @@
 #ifndef RCX_TESTS_JOB_H
 #define RCX_TESTS_JOB_H
 
-#include "trial.h"
+#include "attempt.h"
 
 struct member {
     rcx_context_t *context;
@@ -32,7 +32,7 @@ void job_open(struct member *m, const char *name);
 void job_close(struct member *m);
 
 /* Run it, and check that it is right. */
-void job_trial(struct member *m, const struct trial *trial);
+void job_call(struct member *m, const struct call *call);
 
 /* Sometimes let others run first. */
 void job_delay(struct member *m);

@@ -2,9 +2,9 @@
 /* Grids of calls: types and ops, counts and roots, sizes in bytes. */
 #include "job.h"
 
-static const struct serial_kind sum_float = {RCX_FLOAT32, RCX_SUM, 0};
-static const struct serial_kind average = {RCX_FLOAT32, RCX_AVG, 0};
-static const struct serial_kind sum_double = {RCX_FLOAT64, RCX_SUM, 0};
+static const struct kind sum_float = {.type = RCX_FLOAT32, .op = RCX_SUM};
+static const struct kind average = {.type = RCX_FLOAT32, .op = RCX_AVG};
+static const struct kind sum_double = {.type = RCX_FLOAT64, .op = RCX_SUM};
 
 void job_types_and_ops(struct member *m)
 {
@@ -13,38 +13,37 @@ void job_types_and_ops(struct member *m)
 
     for (rcx_datatype_t type = 1; type < SERIAL_TYPES; type++)
         for (rcx_op_t op = 1; op < SERIAL_OPS; op++) {
-            const struct serial_kind kind = {type, op, 0};
-            struct trial trial;
+            const struct kind kind = {.type = type, .op = op};
+            struct call call;
 
             if (!serial_is_legal(type, op))
                 continue;
-            trial = trial_mixed(&kind, count, m->size, k++);
-            trial.coll = m->brief ? trial.coll : TRIAL_ALLREDUCE;
-            job_trial(m, &trial);
-            trial.coll = (enum trial_coll)(1 + k % 3);
+            call = call_mixed(&kind, count, m->size, k++);
+            call.coll = m->brief ? call.coll : ALLREDUCE;
+            job_call(m, &call);
+            call.coll = (enum collective)(1 + k % (COLLECTIVES - 1));
             if (!m->brief)
-                job_trial(m, &trial);
+                job_call(m, &call);
         }
 }
 
 /* All forms and places of all collectives, for one count and root. */
 static void all_ways(struct member *m, size_t count, int root)
 {
-    struct trial t = {.kind = sum_double, .count = count, .root = root};
+    struct call t = {.kind = &sum_double, .count = count, .root = root};
 
-    for (int way = 0; way < TRIAL_COLLS * TRIAL_FORMS * TRIAL_PLACES; way++) {
-        t.coll = (enum trial_coll)(way % TRIAL_COLLS);
-        t.form = (enum trial_form)(way / TRIAL_COLLS % TRIAL_FORMS);
-        t.place = (enum trial_place)(way / TRIAL_COLLS / TRIAL_FORMS);
+    for (int way = 0; way < COLLECTIVES * FORMS * PLACES; way++) {
+        t.coll = (enum collective)(way % COLLECTIVES);
+        t.form = (enum form)(way / COLLECTIVES % FORMS);
+        t.place = (enum place)(way / COLLECTIVES / FORMS);
         t.seed = serial_mix(count, (uint64_t)way, (uint64_t)root);
-        if (t.coll != TRIAL_REDUCE && root != 0)
+        if (!collective_is_rooted(t.coll) && root != 0)
             continue;
-        job_trial(m, &t);
+        job_call(m, &t);
         /* ranks may differ in place */
-        t.place =
-            (enum trial_place)((t.place + (unsigned)m->rank) % TRIAL_PLACES);
+        t.place = (enum place)((t.place + (unsigned)m->rank) % PLACES);
         if (!m->brief)
-            job_trial(m, &t);
+            job_call(m, &t);
     }
 }
 
@@ -73,23 +72,23 @@ void job_thresholds(struct member *m)
         for (size_t at = 0; at < 3; at++) {
             const size_t count = kib[i] * 1024 / sizeof(float) + at - 1;
             /* the largest ones once, of one collective after the other */
-            const uint64_t trials = m->brief || kib[i] > 256 ? 1 : TRIAL_COLLS;
+            const uint64_t trials = m->brief || kib[i] > 256 ? 1 : COLLECTIVES;
 
             for (uint64_t n = 0; n < trials; n++) {
-                struct trial trial = trial_mixed(
-                    k % 5 == 1 ? &average : &sum_float, count, m->size, k);
+                const struct kind *kind = k % 5 == 1 ? &average : &sum_float;
+                struct call call = call_mixed(kind, count, m->size, k);
 
-                job_trial(m, &trial);
-                trial.count *= p;
-                trial.form = TRIAL_NONBLOCKING;
+                job_call(m, &call);
+                call = call_mixed(kind, count * p, m->size, k);
+                call.form = NONBLOCKING;
                 if (kib[i] <= 128 && n == at)
-                    job_trial(m, &trial);
+                    job_call(m, &call);
                 k++;
             }
         }
-    for (k = 0; k < TRIAL_COLLS && !m->brief; k++) {
-        const struct trial trial = trial_mixed(&sum_float, 1 << 20, m->size, k);
+    for (k = 0; k < COLLECTIVES && !m->brief; k++) {
+        const struct call call = call_mixed(&sum_float, 1 << 20, m->size, k);
 
-        job_trial(m, &trial);
+        job_call(m, &call);
     }
 }

@@ -7,15 +7,15 @@
 
 enum { CYCLES = 10, CONTEXTS = 3 };
 
-static const struct serial_kind sum = {RCX_FLOAT64, RCX_SUM, 0};
+static const struct kind sum = {.type = RCX_FLOAT64, .op = RCX_SUM};
 
 static void use(struct member *m, uint64_t seed)
 {
     for (uint64_t k = 0; k < 8; k++) {
-        const struct trial trial =
-            trial_mixed(&sum, k == 5 ? 50000 : 10 * k, m->size, seed + k);
+        const struct call call =
+            call_mixed(&sum, k == 5 ? 50000 : 10 * k, m->size, seed + k);
 
-        job_trial(m, &trial);
+        job_call(m, &call);
     }
 }
 
@@ -45,11 +45,11 @@ void job_contexts(struct member *m)
     for (uint64_t i = 0; i < 2 * CONTEXTS; i++)
         use(&members[i * 2 % CONTEXTS], i);
     for (int i = 0; i < CONTEXTS; i++) {
-        struct trial trial =
-            trial_mixed(&sum, 20000, members[0].size, (uint64_t)i);
+        struct call call =
+            call_mixed(&sum, 20000, members[0].size, (uint64_t)i);
 
-        trial.form = TRIAL_NONBLOCKING;
-        attempt_open(&attempts[i], &trial, members[i].comm);
+        call.form = NONBLOCKING;
+        attempt_open(&attempts[i], &call, members[i].comm);
         job_require(m, attempt_call(&attempts[i], members[i].comm), "call");
     }
     /* ranks wait for them in different orders: each context progresses */

@@ -77,13 +77,13 @@ void job_close(struct member *m)
     job_require(m, rcx_finalize(&m->context), "rcx_finalize");
 }
 
-void job_trial(struct member *m, const struct trial *trial)
+void job_call(struct member *m, const struct call *call)
 {
     char problem[256];
     rcx_status_t status;
 
     m->lines = 0;
-    status = trial_run(trial, m->comm, problem);
+    status = call_run(call, m->comm, problem);
     if (status == RCX_ERR_UNSUPPORTED && m->forced && m->lines == 1)
         return;
     if (status != RCX_OK)

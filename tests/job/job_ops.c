@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "../unit/reference.h"
+#include "reference.h"
 
 /* ---- User-defined ones --------------------------------------------------- */
 
@@ -17,29 +17,25 @@ void job_user_ops(struct member *m)
     uint64_t k = 0;
 
     for (size_t i = 0; i < sizeof extents / sizeof *extents; i++) {
-        size_t extent = extents[i];
-        struct serial_kind kind = {.extent = extent};
+        struct kind kind = {.extent = extents[i]};
 
-        job_require(m, rcx_type_create(m->context, extent, &kind.type),
+        job_require(m, rcx_type_create(m->context, kind.extent, &kind.type),
                     "rcx_type_create");
         job_require(m,
                     rcx_op_create(m->context, serial_user_op,
-                                  i % 2 ? RCX_OP_NO_FAIL : 0, &extent,
-                                  &kind.op),
+                                  i % 2 ? RCX_OP_NO_FAIL : 0, &kind, &kind.op),
                     "rcx_op_create");
         for (int c = 0; c < (m->brief ? 2 : 4); c++, k++) {
-            const struct trial trial =
-                trial_mixed(&kind, counts[c], m->size, k);
+            const struct call call = call_mixed(&kind, counts[c], m->size, k);
 
-            job_trial(m, &trial);
+            job_call(m, &call);
         }
         job_require(m, rcx_op_free(m->context, &kind.op), "rcx_op_free");
         kind.op = RCX_REPLACE;
         for (int c = 0; c < 2; c++, k++) {
-            const struct trial trial =
-                trial_mixed(&kind, counts[c], m->size, k);
+            const struct call call = call_mixed(&kind, counts[c], m->size, k);
 
-            job_trial(m, &trial);
+            job_call(m, &call);
             kind.op = RCX_NO_OP;
         }
         job_require(m, rcx_type_free(m->context, &kind.type), "rcx_type_free");

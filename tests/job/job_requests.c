@@ -2,9 +2,9 @@
 /* Requests: many at once, and persistent ones. */
 #include "job.h"
 
-enum { OUTSTANDING = 100, STARTS = 100, PERSISTENT = 4 };
+enum { OUTSTANDING = 100, STARTS = 100, LASTING = 4 };
 
-static const struct serial_kind sum = {RCX_UINT64, RCX_SUM, 0};
+static const struct kind sum = {.type = RCX_UINT64, .op = RCX_SUM};
 
 static void check(struct member *m, struct attempt *a)
 {
@@ -17,10 +17,10 @@ static void start_many(struct member *m, struct attempt attempts[])
     for (uint64_t k = 0; k < OUTSTANDING; k++) {
         /* most are short; every tenth travels in several messages */
         const size_t count = k % 10 == 3 ? 40000 : serial_mix(k, 0, 0) % 300;
-        struct trial trial = trial_mixed(&sum, count, m->size, k);
+        struct call call = call_mixed(&sum, count, m->size, k);
 
-        trial.form = TRIAL_NONBLOCKING;
-        attempt_open(&attempts[k], &trial, m->comm);
+        call.form = NONBLOCKING;
+        attempt_open(&attempts[k], &call, m->comm);
         job_require(m, attempt_call(&attempts[k], m->comm), "nonblocking");
         job_delay(m);
     }
@@ -60,27 +60,27 @@ void job_outstanding(struct member *m)
 /* Some at once, started again and again over the same buffers. */
 void job_persistent(struct member *m)
 {
-    struct attempt attempts[PERSISTENT];
+    struct attempt attempts[LASTING];
 
-    for (uint64_t k = 0; k < PERSISTENT; k++) {
-        struct trial trial =
-            trial_mixed(&sum, k == 1 ? 30000 : 100 + k, m->size, k);
+    for (uint64_t k = 0; k < LASTING; k++) {
+        struct call call =
+            call_mixed(&sum, k == 1 ? 30000 : 100 + k, m->size, k);
 
-        trial.form = TRIAL_PERSISTENT;
-        attempt_open(&attempts[k], &trial, m->comm);
+        call.form = PERSISTENT;
+        attempt_open(&attempts[k], &call, m->comm);
         job_require(m, attempt_call(&attempts[k], m->comm), "_init");
     }
     for (uint64_t start = 0; start < STARTS; start++) {
-        for (uint64_t k = 0; k < PERSISTENT; k++) {
+        for (uint64_t k = 0; k < LASTING; k++) {
             attempt_load(&attempts[k], serial_mix(start, k, 5));
             job_require(m, rcx_start(attempts[k].request), "rcx_start");
             job_delay(m);
         }
-        for (int k = PERSISTENT - 1; k >= 0; k--) {
+        for (int k = LASTING - 1; k >= 0; k--) {
             job_require(m, rcx_wait(attempts[k].request), "rcx_wait");
             check(m, &attempts[k]);
         }
     }
-    for (int k = 0; k < PERSISTENT; k++)
+    for (int k = 0; k < LASTING; k++)
         attempt_close(&attempts[k]);
 }

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "rank.h"
-#include "trial.h"
+#include "attempt.h"
 
 enum { ODD = 1 }; /* the rank that differs */
 #define SOON_NS (2 * SECOND_NS)
@@ -31,34 +31,38 @@ static const char *const names[WAYS] = {
     "another count",      "another type", "another op", "another root",
     "another collective", "a call less",  "a call more"};
 
-static struct trial usual(enum way way, size_t count)
+static const struct kind sum = {.type = RCX_INT64, .op = RCX_SUM};
+static const struct kind unsigned_sum = {.type = RCX_UINT64, .op = RCX_SUM};
+static const struct kind maximum = {.type = RCX_INT64, .op = RCX_MAX};
+
+static struct call usual(enum way way, size_t count)
 {
-    return (struct trial){.coll = way == ROOT ? TRIAL_REDUCE : TRIAL_ALLREDUCE,
-                          .kind = {RCX_INT64, RCX_SUM, 0},
-                          .count = count,
-                          .seed = 4};
+    return (struct call){.coll = way == ROOT ? REDUCE : ALLREDUCE,
+                         .kind = &sum,
+                         .count = count,
+                         .seed = 4};
 }
 
 /* What the odd rank calls instead. */
-static struct trial odd(enum way way, size_t count)
+static struct call odd(enum way way, size_t count)
 {
-    struct trial trial = usual(way, count);
+    struct call call = usual(way, count);
 
     if (way == COUNT)
-        trial.count++;
+        call.count++;
     else if (way == TYPE)
-        trial.kind.type = RCX_UINT64;
+        call.kind = &unsigned_sum;
     else if (way == OP)
-        trial.kind.op = RCX_MAX;
+        call.kind = &maximum;
     else if (way == ROOT)
-        trial.root = 2;
+        call.root = 2;
     else if (way == COLLECTIVE)
-        trial.coll = TRIAL_REDUCE;
-    return trial;
+        call.coll = REDUCE;
+    return call;
 }
 
 /* A call before, that some make: these only send in it, and may go on. */
-static bool has_first(enum way way, size_t count, struct trial *first)
+static bool has_first(enum way way, size_t count, struct call *first)
 {
     const bool odd_alone = way == EXTRA;
 
@@ -68,14 +72,14 @@ static bool has_first(enum way way, size_t count, struct trial *first)
 }
 
 /* Buffers stay: after an error they are RCX's until rcx_finalize(). */
-static rcx_status_t call(const struct trial *trial, rcx_comm_t *comm)
+static rcx_status_t make(const struct call *call, rcx_comm_t *comm)
 {
     struct attempt a;
     rcx_status_t status;
     bool receives;
 
-    attempt_open(&a, trial, comm);
-    receives = a.out_count > 0;
+    attempt_open(&a, call, comm);
+    receives = a.gotten > 0;
     status = attempt_call(&a, comm);
     if (status == RCX_OK && receives)
         rank_fail("a result of calls that do not match: %s",
@@ -84,12 +88,12 @@ static rcx_status_t call(const struct trial *trial, rcx_comm_t *comm)
 }
 
 /* One that only sends is complete, and sees the error in a later call. */
-static rcx_status_t call_on(const struct trial *trial, rcx_comm_t *comm)
+static rcx_status_t call_on(const struct call *call, rcx_comm_t *comm)
 {
     rcx_status_t status;
 
     do
-        status = call(trial, comm);
+        status = make(call, comm);
     while (status == RCX_OK);
     return status;
 }
@@ -107,11 +111,11 @@ static void check_error(rcx_comm_t *comm, rcx_status_t status,
 
 static void differ(enum way way, size_t count, rcx_status_t expected)
 {
-    const struct trial mine =
+    const struct call mine =
         me.rank == ODD ? odd(way, count) : usual(way, count);
     const int64_t start_ns = rank_now_ns();
     rcx_status_t status = RCX_OK;
-    struct trial first;
+    struct call first;
     rcx_comm_t *copy;
     char what[64];
 
@@ -121,7 +125,7 @@ static void differ(enum way way, size_t count, rcx_status_t expected)
         rank_require(rcx_comm_set_timeout(copy, DEADLINE_NS),
                      "rcx_comm_set_timeout");
     if (has_first(way, count, &first))
-        status = call(&first, copy);
+        status = make(&first, copy);
     if (status == RCX_OK)
         status = call_on(&mine, copy);
     if (rank_now_ns() - start_ns > SOON_NS)
@@ -156,10 +160,10 @@ static void be_late(uint64_t k)
 
 static void agree(void)
 {
-    static const struct serial_kind kinds[] = {{RCX_INT32, RCX_SUM, 0},
-                                               {RCX_UINT64, RCX_MAX, 0},
-                                               {RCX_FLOAT64, RCX_SUM, 0},
-                                               {RCX_FLOAT32, RCX_MIN, 0}};
+    static const struct kind kinds[] = {{.type = RCX_INT32, .op = RCX_SUM},
+                                        {.type = RCX_UINT64, .op = RCX_MAX},
+                                        {.type = RCX_FLOAT64, .op = RCX_SUM},
+                                        {.type = RCX_FLOAT32, .op = RCX_MIN}};
     static const size_t most[] = {8, 300, 5000, 40000};
     rcx_comm_t *comms[COMMS];
 
@@ -168,14 +172,14 @@ static void agree(void)
         rcx_comm_t *comm = comms[serial_mix(k, 2, 0) % COMMS];
         const uint64_t random = serial_mix(k, 3, 0);
         char problem[256];
-        struct trial trial;
+        struct call call;
 
         be_late(k);
         if (!comm)
             continue;
-        trial = trial_mixed(&kinds[random % 4], random % most[k % 4],
-                            rcx_comm_size(comm), k);
-        if (trial_run(&trial, comm, problem) != RCX_OK)
+        call = call_mixed(&kinds[random % 4], random % most[k % 4],
+                          rcx_comm_size(comm), k);
+        if (call_run(&call, comm, problem) != RCX_OK)
             rank_fail("call %d: %s (%s)", (int)k, problem, me.error);
     }
     for (int i = 1; i < COMMS; i++)

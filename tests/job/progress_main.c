@@ -31,11 +31,11 @@
 #include <unistd.h>
 
 #include "rank.h"
-#include "trial.h"
+#include "attempt.h"
 
 enum { GUARD_SECONDS = 20, VICTIM = 2 };
 
-static const struct serial_kind sum = {RCX_UINT64, RCX_SUM, 0};
+static const struct kind sum = {.type = RCX_UINT64, .op = RCX_SUM};
 
 static void check(struct attempt *a)
 {
@@ -46,10 +46,10 @@ static void check(struct attempt *a)
 /* The k-th of many, not blocking. */
 static void start(struct attempt *a, size_t count, uint64_t k)
 {
-    struct trial trial = trial_mixed(&sum, count, me.size, k);
+    struct call call = call_mixed(&sum, count, me.size, k);
 
-    trial.form = TRIAL_NONBLOCKING;
-    attempt_open(a, &trial, me.world);
+    call.form = NONBLOCKING;
+    attempt_open(a, &call, me.world);
     rank_require(attempt_call(a, me.world), "a nonblocking call");
 }
 
@@ -165,12 +165,12 @@ static void check_idle(void)
 static void complete_without_calls(void)
 {
     const int64_t start_ns = rank_now_ns();
-    struct trial trial =
-        trial_mixed(&sum, TEN_MB / sizeof(uint64_t), me.size, TRIAL_ALLREDUCE);
+    struct call call =
+        call_mixed(&sum, TEN_MB / sizeof(uint64_t), me.size, ALLREDUCE);
     struct attempt a;
 
-    trial.form = TRIAL_NONBLOCKING;
-    attempt_open(&a, &trial, me.world);
+    call.form = NONBLOCKING;
+    attempt_open(&a, &call, me.world);
     rank_require(attempt_call(&a, me.world), "rcx_iallreduce");
     rank_require(rcx_request_set_callback(a.request, count_one, NULL),
                  "rcx_request_set_callback");

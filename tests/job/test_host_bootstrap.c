@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "trial.h"
+#include "attempt.h"
 
 enum { MOST_RANKS = 9 };
 
@@ -154,7 +154,7 @@ static void swallow(rcx_log_level_t level, const char *text, void *arg)
 
 static int use(struct host *h)
 {
-    static const struct serial_kind kind = {RCX_FLOAT64, RCX_SUM, 0};
+    static const struct kind kind = {.type = RCX_FLOAT64, .op = RCX_SUM};
     rcx_context_t *context;
     char problem[256];
     int lines = 0;
@@ -169,10 +169,10 @@ static int use(struct host *h)
             rcx_comm_size(rcx_world(context)) != h->size)
             return complain(h, "another rank or size");
         for (uint64_t k = 0; k < 60; k++) {
-            const struct trial trial =
-                trial_mixed(&kind, k % 20 == 9 ? 40000 : 3 * k, h->size, k);
+            const struct call call =
+                call_mixed(&kind, k % 20 == 9 ? 40000 : 3 * k, h->size, k);
 
-            if (trial_run(&trial, rcx_world(context), problem) != RCX_OK)
+            if (call_run(&call, rcx_world(context), problem) != RCX_OK)
                 return complain(h, problem);
         }
         if (rcx_finalize(&context) != RCX_OK || context || lines)

@@ -9,16 +9,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "context.h"
+#include "calls.h"
 #include "core/sched/params.h"
-#include "trial.h"
 
-enum { MOST_RANKS = 16, USUAL_RANKS = 9 };
+enum { USUAL_RANKS = 9 };
 
-static const struct serial_kind sum_float = {RCX_FLOAT32, RCX_SUM, 0};
-static const struct serial_kind average = {RCX_FLOAT32, RCX_AVG, 0};
-static const struct serial_kind last = {RCX_INT16, RCX_REPLACE, 0};
-static const struct serial_kind sum_word = {RCX_UINT64, RCX_SUM, 0};
+static const struct kind sum_float = {.type = RCX_FLOAT32, .op = RCX_SUM};
+static const struct kind average = {.type = RCX_FLOAT32, .op = RCX_AVG};
+static const struct kind last = {.type = RCX_INT16, .op = RCX_REPLACE};
+static const struct kind sum_word = {.type = RCX_UINT64, .op = RCX_SUM};
 
 static void open_job(struct job *job, int size,
                      const struct rcx_tag_layout *layout)
@@ -28,61 +27,40 @@ static void open_job(struct job *job, int size,
     assert_ok(job_open(job, size, &options));
 }
 
-/* One trial on all ranks, on this thread. */
-struct round {
-    struct attempt attempts[MOST_RANKS];
-    rcx_request_t *requests[MOST_RANKS];
-};
-
-static void begin(struct job *job, const struct trial *trial,
-                  struct round *round)
+/* On this thread; no persistent one starts twice. */
+static void begin(struct job *job, const struct call *call, struct calls *c)
 {
-    for (int i = 0; i < job->size; i++) {
-        struct attempt *a = &round->attempts[i];
-        rcx_comm_t *comm = rcx_world(job->contexts[i]);
-        struct trial mine = *trial;
+    const bool persistent = call->form == PERSISTENT;
 
-        if (mine.place == TRIAL_PLACES) /* one of its own for each rank */
-            mine.place =
-                (enum trial_place)((trial->seed + (uint64_t)i) % TRIAL_PLACES);
-        attempt_open(a, &mine, comm);
-        assert_ok(attempt_call(a, comm));
-        if (trial->form == TRIAL_PERSISTENT)
-            assert_ok(rcx_start(a->request));
-        round->requests[i] = a->request;
-    }
+    calls_open(c, job, call);
+    calls_make(c, persistent);
+    if (persistent)
+        calls_start(c);
 }
 
-static void finish(struct job *job, struct round *round)
+static void finish(struct calls *c)
 {
-    assert_ok(job_wait(job, round->requests));
-    for (int i = 0; i < job->size; i++) {
-        if (attempt_check(&round->attempts[i]))
-            fail_msg("rank %d of %d: %s", i, job->size,
-                     round->attempts[i].problem);
-        attempt_close(&round->attempts[i]);
-    }
+    calls_wait(c, RCX_OK);
+    calls_check(c);
+    calls_close(c);
 }
 
-static void run(struct job *job, struct trial trial)
+static void run(struct job *job, struct call call)
 {
-    struct round round;
+    struct calls c;
 
-    if (trial.form == TRIAL_BLOCKING)
-        trial.form = TRIAL_NONBLOCKING;
-    begin(job, &trial, &round);
-    finish(job, &round);
+    begin(job, &call, &c);
+    finish(&c);
 }
 
 /* All collectives and places, for a count. */
-static void run_all(struct job *job, const struct serial_kind *kind,
-                    size_t count)
+static void run_all(struct job *job, const struct kind *kind, size_t count)
 {
-    for (int k = 0; k < TRIAL_COLLS * TRIAL_PLACES; k++) {
-        struct trial trial = trial_mixed(kind, count, job->size, (uint64_t)k);
+    for (int k = 0; k < COLLECTIVES * PLACES; k++) {
+        struct call call = call_mixed(kind, count, job->size, (uint64_t)k);
 
-        trial.place = (enum trial_place)(k / TRIAL_COLLS);
-        run(job, trial);
+        call.place = (enum place)(k / COLLECTIVES);
+        run(job, call);
     }
 }
 
@@ -110,24 +88,22 @@ static void need_13_all_collectives_at_every_size_of_job(void **state)
 
 /* ---- Little and odd ------------------------------------------------------ */
 
-/* The same type and op of the user's on all ranks. */
-static struct serial_kind create_kind(struct job *job, size_t *extent)
+/* The same type and op of the user's on all ranks; the kind stays there. */
+static void create_kind(struct job *job, size_t extent, struct kind *kind)
 {
-    struct serial_kind kind = {.extent = *extent};
-
+    *kind = (struct kind){.extent = extent};
     for (int i = 0; i < job->size; i++) {
-        assert_ok(rcx_type_create(job->contexts[i], *extent, &kind.type));
+        assert_ok(rcx_type_create(job->contexts[i], extent, &kind->type));
         assert_ok(rcx_op_create(job->contexts[i], serial_user_op,
-                                *extent % 2 ? RCX_OP_NO_FAIL : 0, extent,
-                                &kind.op));
+                                extent % 2 ? RCX_OP_NO_FAIL : 0, kind,
+                                &kind->op));
     }
-    return kind;
 }
 
-static void free_kind(struct job *job, const struct serial_kind *kind)
+static void free_kind(struct job *job, const struct kind *kind)
 {
     for (int i = 0; i < job->size; i++) {
-        struct serial_kind mine = *kind;
+        struct kind mine = *kind;
 
         assert_ok(rcx_op_free(job->contexts[i], &mine.op));
         assert_ok(rcx_type_free(job->contexts[i], &mine.type));
@@ -135,37 +111,37 @@ static void free_kind(struct job *job, const struct serial_kind *kind)
 }
 
 /* As vectors, and as blocks, of up to so many elements. */
-static void run_few(struct job *job, const struct serial_kind *kind)
+static void run_few(struct job *job, const struct kind *kind)
 {
     const size_t p = (size_t)job->size, most = 2 * p + 1;
 
     for (size_t count = 0; count <= most; count++) {
         run_all(job, kind, count);
-        for (uint64_t k = 0; k < TRIAL_COLLS; k++) {
-            struct trial trial = trial_mixed(kind, count, job->size, k);
+        for (uint64_t k = 0; k < COLLECTIVES; k++) {
+            struct call call = call_mixed(kind, count, job->size, k);
 
-            trial.place = TRIAL_PLACES;
-            run(job, trial);
+            call.place = MIXED;
+            run(job, call);
         }
     }
     for (size_t count = 0; count <= most; count++)
-        run(job, (struct trial){.coll = TRIAL_REDUCE_SCATTER_BLOCK,
-                                .form = TRIAL_PERSISTENT,
-                                .place = count % (TRIAL_PLACES + 1),
-                                .kind = *kind,
-                                .count = count * p,
-                                .seed = count});
+        run(job, (struct call){.coll = REDUCE_SCATTER_BLOCK,
+                               .form = PERSISTENT,
+                               .place = (enum place)(count % (PLACES + 1)),
+                               .kind = kind,
+                               .count = count,
+                               .seed = count});
 }
 
 /* Canaries lie at both ends of all buffers; NULL where nothing is. */
 static void need_18_few_elements_leave_their_neighbours_alone(void **state)
 {
-    static size_t extents[] = {1, 2, 3, 12, 100, 1000};
-    static const struct serial_kind predefined[] = {
-        {RCX_UINT8, RCX_SUM, 0},
-        {RCX_INT16, RCX_MAX, 0},
-        {RCX_SHORT_INT, RCX_MINLOC, 0},
-        {RCX_COMPLEX_DOUBLE, RCX_PROD, 0}};
+    static const size_t extents[] = {1, 2, 3, 12, 100, 1000};
+    static const struct kind predefined[] = {
+        {.type = RCX_UINT8, .op = RCX_SUM},
+        {.type = RCX_INT16, .op = RCX_MAX},
+        {.type = RCX_SHORT_INT, .op = RCX_MINLOC},
+        {.type = RCX_COMPLEX_DOUBLE, .op = RCX_PROD}};
 
     (void)state;
     for (int size = 2; size <= 5; size++) {
@@ -175,8 +151,9 @@ static void need_18_few_elements_leave_their_neighbours_alone(void **state)
         for (size_t i = 0; i < sizeof predefined / sizeof *predefined; i++)
             run_few(&job, &predefined[i]);
         for (size_t i = 0; i < sizeof extents / sizeof *extents; i++) {
-            const struct serial_kind kind = create_kind(&job, &extents[i]);
+            struct kind kind;
 
+            create_kind(&job, extents[i], &kind);
             run_few(&job, &kind);
             free_kind(&job, &kind);
         }
@@ -192,13 +169,13 @@ static void count_line(rcx_log_level_t level, const char *text, void *arg)
 }
 
 /* The call of an attempt, but of many more elements than there are. */
-static void refuse(struct job *job, struct trial trial, size_t many, int *lines)
+static void refuse(struct job *job, struct call call, size_t many, int *lines)
 {
     rcx_comm_t *comm = rcx_world(job->contexts[0]);
     struct attempt a;
 
-    attempt_open(&a, &trial, comm);
-    a.trial.count = a.out_count = a.blocks[0] = many;
+    attempt_open(&a, &call, comm);
+    a.arguments.count = a.blocks[0] = many;
     *lines = 0;
     assert_status(attempt_call(&a, comm), RCX_ERR_ARG);
     assert_int_equal(*lines, 1);
@@ -208,7 +185,7 @@ static void refuse(struct job *job, struct trial trial, size_t many, int *lines)
 
 static void need_18_more_bytes_than_there_can_be_are_refused(void **state)
 {
-    static size_t extents[] = {1, 2, 3, 12, 100, 1000};
+    static const size_t extents[] = {1, 2, 3, 12, 100, 1000};
     int lines = 0;
     const rcx_params_t params = {
         .field_mask = RCX_PARAM_LOG, .log = count_line, .log_arg = &lines};
@@ -218,22 +195,22 @@ static void need_18_more_bytes_than_there_can_be_are_refused(void **state)
     (void)state;
     assert_ok(job_open(&job, 2, &options));
     for (size_t i = 0; i < sizeof extents / sizeof *extents; i++) {
-        const struct serial_kind kind = create_kind(&job, &extents[i]);
+        struct kind kind;
         const size_t many[] = {
             PTRDIFF_MAX / extents[i] + 1, SIZE_MAX / extents[i],
             SIZE_MAX / extents[i] + (extents[i] > 1), SIZE_MAX};
 
-        for (int k = 0; k < 4 * TRIAL_COLLS * TRIAL_FORMS; k++)
-            refuse(
-                &job,
-                (struct trial){.coll = (enum trial_coll)(k % TRIAL_COLLS),
-                               /* a blocking one that is accepted hangs: last */
-                               .form = (enum trial_form)((k / TRIAL_COLLS + 1) %
-                                                         TRIAL_FORMS),
-                               .place = k % TRIAL_PLACES,
-                               .kind = kind,
-                               .count = 2},
-                many[k / (TRIAL_COLLS * TRIAL_FORMS)], &lines);
+        create_kind(&job, extents[i], &kind);
+        for (int k = 0; k < 4 * COLLECTIVES * FORMS; k++)
+            refuse(&job,
+                   (struct call){
+                       .coll = (enum collective)(k % COLLECTIVES),
+                       /* a blocking one that is accepted hangs: last */
+                       .form = (enum form)((k / COLLECTIVES + 1) % FORMS),
+                       .place = (enum place)((k + k / COLLECTIVES) % PLACES),
+                       .kind = &kind,
+                       .count = 2},
+                   many[k / (COLLECTIVES * FORMS)], &lines);
         run_all(&job, &kind, 5); /* nothing is broken */
         assert_int_equal(lines, 1);
         free_kind(&job, &kind);
@@ -292,8 +269,8 @@ static void need_2_both_sides_of_the_rendezvous_threshold(void **state)
         open_job(&job, sizes[s], NULL);
         for (size_t i = 0; i < 6; i++)
             for (size_t at = 0; at < 3; at++, k++)
-                run(&job, trial_mixed(&sum_float, kib[i] * 256 + at - 1,
-                                      sizes[s], k));
+                run(&job,
+                    call_mixed(&sum_float, kib[i] * 256 + at - 1, sizes[s], k));
         assert_ok(job_close(&job));
     }
 }
@@ -325,10 +302,10 @@ static void need_28_few_endpoints_and_none_before_first_use(void **state)
 
         open_job(&job, size, NULL);
         assert_int_equal(most_endpoints(&job), 0);
-        run(&job, (struct trial){.coll = TRIAL_ALLREDUCE,
-                                 .kind = sum_word,
-                                 .count = 1,
-                                 .form = TRIAL_NONBLOCKING});
+        run(&job, (struct call){.coll = ALLREDUCE,
+                                .kind = &sum_word,
+                                .count = 1,
+                                .form = NONBLOCKING});
         assert_in_range(most_endpoints(&job), 1, 2 * cases[i].rounds + 2);
         assert_ok(job_close(&job));
     }
@@ -339,19 +316,19 @@ static void need_28_few_endpoints_and_none_before_first_use(void **state)
 /* Many operations under way at once, finished in reverse order. */
 static void run_outstanding(struct job *job, int count)
 {
-    struct round *rounds = calloc((size_t)count, sizeof *rounds);
+    struct calls *rounds = calloc((size_t)count, sizeof *rounds);
 
     assert_non_null(rounds);
     for (int k = 0; k < count; k++) {
         const size_t elements = k % 10 == 3 ? 20000 : (size_t)k * 3;
-        struct trial trial =
-            trial_mixed(&sum_word, elements, job->size, (uint64_t)k);
+        struct call call =
+            call_mixed(&sum_word, elements, job->size, (uint64_t)k);
 
-        trial.form = TRIAL_NONBLOCKING;
-        begin(job, &trial, &rounds[k]);
+        call.form = NONBLOCKING;
+        begin(job, &call, &rounds[k]);
     }
     for (int k = count - 1; k >= 0; k--)
-        finish(job, &rounds[k]);
+        finish(&rounds[k]);
     free(rounds);
 }
 
@@ -402,11 +379,11 @@ static void *block(void *arg)
     rcx_comm_t *comm = rcx_world(side->job->contexts[side->rank]);
 
     for (uint64_t k = 0; k < 200 && side->status == RCX_OK; k++) {
-        struct trial trial =
-            trial_mixed(&sum_word, k % 16 == 7 ? 40000 : k, side->job->size, k);
+        struct call call =
+            call_mixed(&sum_word, k % 16 == 7 ? 40000 : k, side->job->size, k);
 
-        trial.form = TRIAL_BLOCKING;
-        side->status = trial_run(&trial, comm, side->problem);
+        call.form = BLOCKING;
+        side->status = call_run(&call, comm, side->problem);
     }
     return NULL;
 }

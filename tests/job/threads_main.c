@@ -16,7 +16,7 @@
 
 #include "../times.h"
 #include "rank.h"
-#include "trial.h"
+#include "attempt.h"
 
 enum {
     OWNERS = 3,
@@ -27,7 +27,7 @@ enum {
     GUARD_SECONDS = 50
 };
 
-static const struct serial_kind sum = {RCX_UINT64, RCX_SUM, 0};
+static const struct kind sum = {.type = RCX_UINT64, .op = RCX_SUM};
 
 static void check(struct attempt *a)
 {
@@ -43,10 +43,10 @@ static size_t count_of(uint64_t k)
 
 static void start(struct attempt *a, rcx_comm_t *comm, uint64_t k)
 {
-    struct trial trial = trial_mixed(&sum, count_of(k), me.size, k);
+    struct call call = call_mixed(&sum, count_of(k), me.size, k);
 
-    trial.form = TRIAL_NONBLOCKING;
-    attempt_open(a, &trial, comm);
+    call.form = NONBLOCKING;
+    attempt_open(a, &call, comm);
     rank_require(attempt_call(a, comm), "a nonblocking call");
 }
 
@@ -59,9 +59,9 @@ static void finish(struct attempt *a)
 
 static void run_one(rcx_comm_t *comm, uint64_t k)
 {
-    const struct trial trial = trial_mixed(&sum, count_of(k), me.size, k);
+    const struct call call = call_mixed(&sum, count_of(k), me.size, k);
     char problem[256];
-    const rcx_status_t status = trial_run(&trial, comm, problem);
+    const rcx_status_t status = call_run(&call, comm, problem);
 
     if (status != RCX_OK)
         rank_fail("%s", problem);

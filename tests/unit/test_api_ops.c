@@ -24,18 +24,21 @@ static struct matrix multiply(struct matrix x, struct matrix y)
                            x.c * y.a + x.d * y.c, x.c * y.b + x.d * y.d};
 }
 
-static void fill_matrix(void *element, int rank, size_t i)
+static void fill_matrix(const struct kind *kind, void *element, uint64_t random)
 {
-    const uint32_t r = (uint32_t)rank, n = (uint32_t)i;
+    const uint32_t r = (uint32_t)random, n = (uint32_t)(random >> 32);
     const struct matrix m = {r + 1, n + 2, 3 * r + n, 7 + r * n};
 
+    (void)kind;
     memcpy(element, &m, sizeof m);
 }
 
-static void multiply_by_hand(void *dst, const void *left, const void *right)
+static void multiply_by_hand(const struct kind *kind, void *dst,
+                             const void *left, const void *right)
 {
     struct matrix x, y;
 
+    (void)kind;
     memcpy(&x, left, sizeof x);
     memcpy(&y, right, sizeof y);
     x = multiply(x, y);
@@ -61,7 +64,7 @@ static int multiply_all(void *dst, const void *left, const void *right,
         type != mine->type)
         seen[0].wrong = true;
     for (size_t i = 0; i < count; i++)
-        multiply_by_hand((struct matrix *)dst + i,
+        multiply_by_hand(NULL, (struct matrix *)dst + i,
                          (const struct matrix *)left + i,
                          (const struct matrix *)right + i);
     return ++mine->calls == mine->fails_at;
@@ -70,7 +73,7 @@ static int multiply_all(void *dst, const void *left, const void *right,
 /* The same op and type on all ranks: handles are equal as all count alike. */
 static struct kind create_product(struct job *job, unsigned flags)
 {
-    struct kind kind = {.bytes = sizeof(struct matrix),
+    struct kind kind = {.extent = sizeof(struct matrix),
                         .fill = fill_matrix,
                         .combine = multiply_by_hand};
 
@@ -79,7 +82,7 @@ static struct kind create_product(struct job *job, unsigned flags)
         rcx_op_t op = 0;
         rcx_datatype_t type = 0;
 
-        assert_ok(rcx_type_create(job->contexts[i], kind.bytes, &type));
+        assert_ok(rcx_type_create(job->contexts[i], kind.extent, &type));
         assert_ok(rcx_op_create(job->contexts[i], multiply_all, flags, &seen[i],
                                 &op));
         assert_true(i == 0 || (type == kind.type && op == kind.op));
@@ -93,14 +96,14 @@ static struct call product_call(const struct kind *kind, int i, int size)
 {
     static const size_t recvcounts[] = {3, 0, 5, 1, 2, 0, 4, 1, 1};
     struct call call = {.coll = (enum collective)(i % COLLECTIVES),
-                        .form = (enum form)(i / COLLECTIVES % FORMS),
+                        .place = (enum place)(i / COLLECTIVES % (PLACES + 1)),
                         .root = i % size,
                         .count = (size_t)(i % 7),
-                        .recvcounts = recvcounts,
+                        .blocks = recvcounts,
                         .kind = kind};
 
-    if (!form_fits(call.coll, call.form))
-        call.form = SEPARATE;
+    if (!collective_has_place(call.coll, call.place))
+        call.place = SEPARATE;
     return call;
 }
 
@@ -155,7 +158,7 @@ static void run_failing(struct job *job, const struct kind *kind,
     const struct call call = {.coll = coll,
                               .root = root,
                               .count = 40,
-                              .recvcounts = recvcounts,
+                              .blocks = recvcounts,
                               .kind = kind};
 
     for (int failing = 0; failing < job->size; failing++) {
@@ -191,7 +194,10 @@ static void need_19_a_failing_op_fails_on_all_ranks(void **state)
         open_with(&job, size, NULL, NULL, &options);
         kind = create_product(&job, 0);
         for (int coll = 0; coll < COLLECTIVES; coll++)
-            for (int root = 0; root < (coll == REDUCE ? size : 1); root++)
+            for (int root = 0;
+                 root <
+                 (collective_is_rooted((enum collective)coll) ? size : 1);
+                 root++)
                 run_failing(&job, &kind, (enum collective)coll, root);
         assert_ok(job_close(&job));
     }
@@ -339,44 +345,21 @@ static void a_failing_op_fails_a_local_reduction(void **state)
 
 /* ---- Types of any extent ------------------------------------------------ */
 
-static size_t extent;
-
-static void fill_bytes(void *element, int rank, size_t i)
+static void fill_bytes(const struct kind *kind, void *element, uint64_t random)
 {
-    for (size_t k = 0; k < extent; k++)
+    for (size_t k = 0; k < kind->extent; k++)
         ((unsigned char *)element)[k] =
-            (unsigned char)((size_t)rank * 37 + i * 11 + k * 5 + 1);
+            (unsigned char)((random >> k % 8 * 8) + k * 5 + 1);
 }
 
-static void add_bytes(void *dst, const void *left, const void *right)
+static void add_bytes(const struct kind *kind, void *dst, const void *left,
+                      const void *right)
 {
     const unsigned char *l = left, *r = right;
     unsigned char *d = dst;
 
-    for (size_t k = 0; k < extent; k++)
+    for (size_t k = 0; k < kind->extent; k++)
         d[k] = (unsigned char)(l[k] + r[k]);
-}
-
-static int add_all_bytes(void *dst, const void *left, const void *right,
-                         size_t count, rcx_datatype_t type, void *arg)
-{
-    (void)type, (void)arg;
-    for (size_t i = 0; i < count; i++)
-        add_bytes((char *)dst + i * extent, (const char *)left + i * extent,
-                  (const char *)right + i * extent);
-    return 0;
-}
-
-static void take_last(void *dst, const void *left, const void *right)
-{
-    (void)left;
-    memmove(dst, right, extent);
-}
-
-static void take_first(void *dst, const void *left, const void *right)
-{
-    (void)right;
-    memmove(dst, left, extent);
 }
 
 static void run_kind(struct job *job, const struct kind *kind)
@@ -394,15 +377,16 @@ static void types_may_have_any_extent(void **state)
 
     (void)state;
     for (size_t e = 0; e < sizeof extents / sizeof *extents; e++) {
-        struct kind kind = {.fill = fill_bytes, .combine = add_bytes};
+        struct kind kind = {
+            .extent = extents[e], .fill = fill_bytes, .combine = add_bytes};
         struct job job;
 
-        kind.bytes = extent = extents[e];
         open_with(&job, 5, "RCX_ALLREDUCE", "auto:segment=200", NULL);
         for (int i = 0; i < job.size; i++) {
-            assert_ok(rcx_type_create(job.contexts[i], extent, &kind.type));
-            assert_ok(rcx_op_create(job.contexts[i], add_all_bytes,
-                                    RCX_OP_COMMUTATIVE, NULL, &kind.op));
+            assert_ok(
+                rcx_type_create(job.contexts[i], kind.extent, &kind.type));
+            assert_ok(rcx_op_create(job.contexts[i], serial_user_op,
+                                    RCX_OP_COMMUTATIVE, &kind, &kind.op));
         }
         run_kind(&job, &kind);
         assert_ok(job_close(&job));
@@ -412,22 +396,18 @@ static void types_may_have_any_extent(void **state)
 static void replace_and_no_op_take_the_last_and_the_first_rank(void **state)
 {
     for (int size = 1; size <= RANKS; size++) {
-        struct kind last = {
-            .op = RCX_REPLACE, .fill = fill_bytes, .combine = take_last};
-        struct kind first = {
-            .op = RCX_NO_OP, .fill = fill_bytes, .combine = take_first};
+        struct kind last = {.type = RCX_UINT16, .op = RCX_REPLACE};
+        struct kind first = {.type = RCX_UINT16, .op = RCX_NO_OP};
         struct job job;
 
         (void)state;
         open_with(&job, size, NULL, NULL, NULL);
-        last.type = first.type = RCX_UINT16; /* a predefined type */
-        last.bytes = first.bytes = extent = 2;
-        run_kind(&job, &last);
+        run_kind(&job, &last); /* a predefined type */
         run_kind(&job, &first);
         for (int i = 0; i < size; i++) /* and a user's */
             assert_ok(rcx_type_create(job.contexts[i], 7, &last.type));
         first.type = last.type;
-        last.bytes = first.bytes = extent = 7;
+        last.extent = first.extent = 7;
         run_kind(&job, &last);
         run_kind(&job, &first);
         assert_ok(job_close(&job));
@@ -436,41 +416,10 @@ static void replace_and_no_op_take_the_last_and_the_first_rank(void **state)
 
 /* ---- Averages ----------------------------------------------------------- */
 
-static void fill_double(void *element, int rank, size_t i)
-{
-    const double value = (double)(rank * 3 + 1) * (double)(i + 1);
-
-    memcpy(element, &value, sizeof value);
-}
-
-static void add_doubles(void *dst, const void *left, const void *right)
-{
-    double a, b;
-
-    memcpy(&a, left, sizeof a);
-    memcpy(&b, right, sizeof b);
-    a += b;
-    memcpy(dst, &a, sizeof a);
-}
-
-static void divide(void *element, int ranks)
-{
-    double a;
-
-    memcpy(&a, element, sizeof a);
-    a /= ranks;
-    memcpy(element, &a, sizeof a);
-}
-
 /* Whole numbers add up exactly in any order; one division is exact enough. */
 static void an_average_is_the_sum_divided_once(void **state)
 {
-    const struct kind average = {.type = RCX_FLOAT64,
-                                 .op = RCX_AVG,
-                                 .bytes = 8,
-                                 .fill = fill_double,
-                                 .combine = add_doubles,
-                                 .finish = divide};
+    static const struct kind average = {.type = RCX_FLOAT64, .op = RCX_AVG};
     static const char *const methods[] = {"auto", "ring",
                                           "ring:segment=64,window=3",
                                           "recursive_doubling:segment=24"};
@@ -480,7 +429,7 @@ static void an_average_is_the_sum_divided_once(void **state)
         for (int m = 0; m < 4; m++) {
             struct call call = {.coll = ALLREDUCE,
                                 .count = 101,
-                                .form = MIXED,
+                                .place = MIXED,
                                 .kind = &average};
             struct job job;
 

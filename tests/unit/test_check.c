@@ -124,7 +124,7 @@ static void go_on(struct job *job)
         const size_t recvcounts[ODD_RANK_MAX] = {3, 0, 5, 1, 9, 2, 4, 8};
         const struct call call = {.coll = (enum collective)coll,
                                   .count = 40,
-                                  .recvcounts = recvcounts,
+                                  .blocks = recvcounts,
                                   .kind = &sums};
 
         calls_run(job, &call, false);
@@ -310,13 +310,13 @@ static void need_4_calls_that_match_are_none(void **state)
     open_checked(&job, 4);
     for (int i = 0; i < 1000; i++) {
         const struct call call = {.coll = (enum collective)(i % COLLECTIVES),
-                                  .form = (enum form)(i / 7 % FORMS),
+                                  .place = (enum place)(i / 7 % (PLACES + 1)),
                                   .root = i % 4,
                                   .count = (size_t)(i % 40),
-                                  .recvcounts = recvcounts,
+                                  .blocks = recvcounts,
                                   .kind = &sums};
 
-        if (form_fits(call.coll, call.form))
+        if (collective_has_place(call.coll, call.place))
             calls_run(&job, &call, i % 2);
     }
     for (int i = 0; i < 4; i++)

@@ -186,7 +186,7 @@ static void what_is_made_runs_without_more_memory(void **state)
             const struct call call = {.coll = (enum collective)coll,
                                       .root = 1,
                                       .count = 101,
-                                      .recvcounts = recvcounts,
+                                      .blocks = recvcounts,
                                       .kind = &sums};
             uint64_t budget = 0;
             bool made = false;

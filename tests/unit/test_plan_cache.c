@@ -147,16 +147,15 @@ static uint64_t misses_of(struct job *job)
 static void recvcounts_and_roots_are_told_apart(void **state)
 {
     static const size_t first[] = {3, 3, 0}, second[] = {3, 0, 3};
-    struct call call = {
-        .coll = REDUCE_SCATTER, .recvcounts = first, .kind = &sums};
+    struct call call = {.coll = REDUCE_SCATTER, .blocks = first, .kind = &sums};
     struct job job;
 
     (void)state;
     open_with(&job, 3, NULL, NULL, NULL);
     for (int round = 0; round < 3; round++) {
-        call.recvcounts = first;
+        call.blocks = first;
         calls_run(&job, &call, false);
-        call.recvcounts = second;
+        call.blocks = second;
         calls_run(&job, &call, false);
         assert_int_equal(misses_of(&job), 2);
     }

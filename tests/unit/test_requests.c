@@ -15,10 +15,10 @@ static const size_t uneven[] = {3, 0, 5, 1, 2, 0, 4, 1, 1};
 static struct call nth(int i, int size)
 {
     return (struct call){.coll = (enum collective)(i % COLLECTIVES),
-                         .form = (enum form)(i / 3 % FORMS),
+                         .place = (enum place)(i / 3 % (PLACES + 1)),
                          .root = i % size,
                          .count = (size_t)(i * 3 % 17),
-                         .recvcounts = uneven,
+                         .blocks = uneven,
                          .kind = &sums};
 }
 
@@ -26,8 +26,8 @@ static struct call legal(int i, int size)
 {
     struct call call = nth(i, size);
 
-    if (!form_fits(call.coll, call.form))
-        call.form = SEPARATE;
+    if (!collective_has_place(call.coll, call.place))
+        call.place = SEPARATE;
     return call;
 }
 
@@ -213,13 +213,12 @@ a_persistent_request_may_be_started_any_number_of_times(void **state)
 
     (void)state;
     open_with(&job, 5, "RCX_ALLREDUCE", "ring:segment=64,window=3", NULL);
-    call.form = SEPARATE;
+    call.place = SEPARATE;
     call.count = 100;
     calls_open(&c, &job, &call);
     calls_make(&c, true);
     for (int i = 0; i < 1000; i++) {
-        for (int rank = 0; rank < 5; rank++) /* nothing is left of before */
-            memset(c.sides[rank].result, i, c.sides[rank].result_bytes);
+        calls_fill(&c); /* nothing is left of before */
         calls_start(&c);
         calls_wait(&c, RCX_OK);
         calls_check(&c);
@@ -239,7 +238,7 @@ static void several_persistent_requests_of_one_shape_run_at_once(void **state)
     for (int i = 0; i < N; i++) {
         const struct call call = {.coll = ALLREDUCE,
                                   .count = 100,
-                                  .form = (enum form)(i % OWN_BLOCK),
+                                  .place = (enum place)(i % OWN_BLOCK),
                                   .kind = &sums};
 
         calls_open(&c[i], &job, &call);

@@ -138,7 +138,7 @@ static void every_element_is_in_one_segment(void **state)
 
     (void)state;
     srand(1);
-    for (int trial = 0; trial < TRIALS; trial++) {
+    for (int call = 0; call < TRIALS; call++) {
         const int size = 1 + rand() % MOST_BLOCKS, most = 1 + rand() % 40;
         struct rcx_shape s;
 
@@ -154,13 +154,13 @@ static void every_element_is_in_one_segment(void **state)
 /* Blocks that end in several segments each, some with the first ones empty. */
 static void run_forms(struct job *job, const size_t recvcounts[])
 {
-    for (int form = 0; form < FORMS; form++) {
+    for (int place = 0; place <= MIXED; place++) {
         const struct call irregular = {.coll = REDUCE_SCATTER,
-                                       .form = (enum form)form,
-                                       .recvcounts = recvcounts,
+                                       .place = (enum place)place,
+                                       .blocks = recvcounts,
                                        .kind = &sums};
         const struct call equal = {.coll = REDUCE_SCATTER_BLOCK,
-                                   .form = (enum form)form,
+                                   .place = (enum place)place,
                                    .count = 37,
                                    .kind = &sums};
 

@@ -202,19 +202,18 @@ static void work_on_restarts(int number, void *arg)
 
 static void run_restarts(struct job *job, int rank, void *arg)
 {
-    static const struct serial_kind sum = {RCX_INT64, RCX_SUM, 0};
+    static const struct kind sum = {.type = RCX_INT64, .op = RCX_SUM};
     struct pipe *p = calloc(1, sizeof *p);
 
     (void)arg;
     p->comm = world_of(job, rank);
     for (int i = 0; i < DEPTH; i++) {
-        const struct trial trial = {
-            .coll = (enum trial_coll)(i % (TRIAL_REDUCE + 1)),
-            .form = TRIAL_PERSISTENT,
-            .kind = sum,
-            .count = (size_t)i * 40};
+        const struct call call = {.coll = (enum collective)(i % (REDUCE + 1)),
+                                  .form = PERSISTENT,
+                                  .kind = &sum,
+                                  .count = (size_t)i * 40};
 
-        attempt_open(&p->attempts[i], &trial, p->comm);
+        attempt_open(&p->attempts[i], &call, p->comm);
         require_ok(attempt_call(&p->attempts[i], p->comm));
     }
     crew_run(2, work_on_restarts, p);

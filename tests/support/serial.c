@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../unit/reference.h"
+#include "reference.h"
 
 uint64_t serial_mix(uint64_t a, uint64_t b, uint64_t c)
 {
@@ -32,6 +32,8 @@ uint64_t serial_hash(const void *bytes, size_t count)
 }
 
 /* ---- Kinds --------------------------------------------------------------- */
+
+const struct kind sums = {.type = RCX_INT64, .op = RCX_SUM};
 
 /* The fixed-width type that a C type is. */
 static rcx_datatype_t fixed(rcx_datatype_t type)
@@ -92,7 +94,7 @@ bool serial_is_legal(rcx_datatype_t given, rcx_op_t op)
     }
 }
 
-size_t serial_bytes(const struct serial_kind *kind)
+size_t serial_bytes(const struct kind *kind)
 {
     return kind->extent ? kind->extent : reference_bytes(fixed(kind->type));
 }
@@ -174,13 +176,23 @@ static void put_bytes(unsigned char *at, size_t bytes, uint64_t random)
     }
 }
 
-static void put(const struct serial_kind *kind, void *at, size_t bytes,
-                int rank, uint64_t random)
+/* Odd factors have inverses: none hides what it is multiplied with. */
+static void put_maps(unsigned char *at, size_t bytes, uint64_t random)
+{
+    put_bytes(at, bytes, random);
+    for (size_t i = 0; i + 1 < bytes; i += 2)
+        at[i] |= 1;
+}
+
+static void put(const struct kind *kind, void *at, size_t bytes, int rank,
+                uint64_t random)
 {
     const rcx_datatype_t type = fixed(kind->type);
 
-    if (kind->extent)
-        put_bytes(at, bytes, random);
+    if (kind->fill)
+        kind->fill(kind, at, random);
+    else if (kind->extent)
+        put_maps(at, bytes, random);
     else if (is_floating(type))
         put_real(at, type, small_number(kind->op, random));
     else if (is_complex(type))
@@ -194,7 +206,7 @@ static void put(const struct serial_kind *kind, void *at, size_t bytes,
         put_bytes(at, bytes, random >> 60 ? random : 0);
 }
 
-void serial_fill(const struct serial_kind *kind, void *vector, size_t first,
+void serial_fill(const struct kind *kind, void *vector, size_t first,
                  size_t count, int rank, uint64_t seed)
 {
     const size_t bytes = serial_bytes(kind);
@@ -212,33 +224,54 @@ void serial_fill(const struct serial_kind *kind, void *vector, size_t first,
  * Two bytes are the map x -> m x + c modulo 256, and op is composition; a last
  * single byte keeps the last that is not zero.
  */
+static void compose(unsigned char *d, const unsigned char *a,
+                    const unsigned char *b, size_t extent)
+{
+    for (size_t k = 0; k + 1 < extent; k += 2) {
+        const unsigned m = a[k], c = a[k + 1];
+
+        d[k + 1] = (unsigned char)(c * b[k] + b[k + 1]);
+        d[k] = (unsigned char)(m * b[k]);
+    }
+    if (extent % 2)
+        d[extent - 1] = b[extent - 1] ? b[extent - 1] : a[extent - 1];
+}
+
 int serial_user_op(void *dst, const void *left, const void *right, size_t count,
                    rcx_datatype_t type, void *arg)
 {
-    const size_t extent = *(const size_t *)arg;
-    const unsigned char *a = left, *b = right;
-    unsigned char *d = dst;
+    const struct kind *kind = arg;
 
     (void)type;
-    for (size_t i = 0; i < count; i++, a += extent, b += extent, d += extent) {
-        for (size_t k = 0; k + 1 < extent; k += 2) {
-            const unsigned m = a[k], c = a[k + 1];
+    for (size_t at = 0; at < count * kind->extent; at += kind->extent) {
+        char *d = (char *)dst + at;
+        const char *a = (const char *)left + at, *b = (const char *)right + at;
 
-            d[k + 1] = (unsigned char)(c * b[k] + b[k + 1]);
-            d[k] = (unsigned char)(m * b[k]);
-        }
-        if (extent % 2)
-            d[extent - 1] = b[extent - 1] ? b[extent - 1] : a[extent - 1];
+        if (kind->combine)
+            kind->combine(kind, d, a, b);
+        else
+            compose((unsigned char *)d, (const unsigned char *)a,
+                    (const unsigned char *)b, kind->extent);
     }
     return 0;
 }
 
-/* acc = acc op next, element by element. */
-static void combine(const struct serial_kind *kind, void *acc, const void *next,
+/* *acc = *acc op *next. */
+static void combine_one(const struct kind *kind, void *acc, const void *next)
+{
+    if (kind->combine)
+        kind->combine(kind, acc, acc, next);
+    else if (kind->extent)
+        compose(acc, acc, next, kind->extent);
+    else
+        reference_combine(acc, acc, next, kind->op, fixed(kind->type));
+}
+
+static void combine(const struct kind *kind, void *acc, const void *next,
                     size_t count)
 {
     const size_t bytes = serial_bytes(kind);
-    size_t extent = kind->extent;
+    const bool is_sum = kind->op == RCX_SUM && !kind->combine;
 
 #define ADD(ctype)                                                             \
     for (size_t i = 0; i < count; i++)                                         \
@@ -247,19 +280,15 @@ static void combine(const struct serial_kind *kind, void *acc, const void *next,
         memcpy(acc, next, count * bytes);
     else if (kind->op == RCX_NO_OP)
         return;
-    else if (extent)
-        serial_user_op(acc, acc, next, count, kind->type, &extent);
-    else if (kind->op == RCX_SUM && kind->type == RCX_UINT64)
+    else if (is_sum && kind->type == RCX_UINT64)
         ADD(uint64_t);
-    else if (kind->op == RCX_SUM && kind->type == RCX_FLOAT32)
+    else if (is_sum && kind->type == RCX_FLOAT32)
         ADD(float);
-    else if (kind->op == RCX_SUM && kind->type == RCX_FLOAT64)
+    else if (is_sum && kind->type == RCX_FLOAT64)
         ADD(double);
     else
-        for (size_t i = 0; i < count; i++)
-            reference_combine((char *)acc + i * bytes, (char *)acc + i * bytes,
-                              (const char *)next + i * bytes, kind->op,
-                              fixed(kind->type));
+        for (size_t at = 0; at < count * bytes; at += bytes)
+            combine_one(kind, (char *)acc + at, (const char *)next + at);
 #undef ADD
 }
 
@@ -275,7 +304,7 @@ static bool equal_complex(const void *a, const void *b, rcx_datatype_t type)
 #undef EQUAL
 }
 
-static bool equal(const struct serial_kind *kind, const void *a, const void *b,
+static bool equal(const struct kind *kind, const void *a, const void *b,
                   size_t bytes)
 {
     const rcx_datatype_t type = fixed(kind->type);
@@ -286,34 +315,65 @@ static bool equal(const struct serial_kind *kind, const void *a, const void *b,
                             : reference_equal(a, b, type);
 }
 
-enum { CHUNK_BYTES = 16384 };
+enum { CHUNK_BYTES = 16384, LEVELS = 33 };
 
-bool serial_check(const struct serial_kind *kind, const void *result,
-                  size_t first, size_t count, int size, uint64_t seed,
-                  size_t *wrong_p)
+/* The combined operands, to chunk; what is behind it is for deeper levels. */
+static void reduce_tree(const struct kind *kind, char *chunk,
+                        const struct part *part, uint64_t seed)
 {
-    const size_t bytes = serial_bytes(kind), chunk = CHUNK_BYTES / bytes;
-    char *acc = malloc(2 * CHUNK_BYTES), *next = acc + CHUNK_BYTES;
-    const char *at = result;
-    bool right = true;
+    struct part left = *part, right = *part;
+    int split = 1;
 
-    if (!acc)
-        abort();
-    for (size_t done = 0; done < count && right; done += chunk) {
-        const size_t n = count - done < chunk ? count - done : chunk;
+    if (part->hi - part->lo == 1) {
+        serial_fill(kind, chunk, part->index, part->count, part->lo, seed);
+        return;
+    }
+    while (2 * split < part->hi - part->lo)
+        split *= 2;
+    left.hi = right.lo = part->lo + split;
+    reduce_tree(kind, chunk, &left, seed);
+    reduce_tree(kind, chunk + CHUNK_BYTES, &right, seed);
+    combine(kind, chunk, chunk + CHUNK_BYTES, part->count);
+}
 
-        serial_fill(kind, acc, first + done, n, 0, seed);
-        for (int rank = 1; rank < size; rank++) {
-            serial_fill(kind, next, first + done, n, rank, seed);
-            combine(kind, acc, next, n);
-        }
-        for (size_t i = 0; i < n && right; i++, at += bytes) {
-            if (kind->op == RCX_AVG)
-                reference_average(acc + i * bytes, fixed(kind->type), size);
-            right = equal(kind, at, acc + i * bytes, bytes);
-            *wrong_p = first + done + i;
+static bool check_chunk(const struct kind *kind, const char *result,
+                        char *expected, const struct part *part,
+                        size_t *wrong_p)
+{
+    const size_t bytes = serial_bytes(kind);
+
+    for (size_t i = 0; i < part->count; i++) {
+        const size_t at = i * bytes;
+
+        if (kind->op == RCX_AVG)
+            reference_average(expected + at, fixed(kind->type),
+                              part->hi - part->lo);
+        if (!equal(kind, result + at, expected + at, bytes)) {
+            *wrong_p = part->index + i;
+            return false;
         }
     }
-    free(acc);
+    return true;
+}
+
+bool serial_check(const struct kind *kind, const void *result,
+                  const struct part *part, uint64_t seed, size_t *wrong_p)
+{
+    const size_t bytes = serial_bytes(kind), most = CHUNK_BYTES / bytes;
+    char *chunks = malloc((size_t)LEVELS * CHUNK_BYTES);
+    bool right = true;
+
+    if (!chunks)
+        abort();
+    for (size_t done = 0; done < part->count && right; done += most) {
+        struct part piece = *part;
+
+        piece.index += done;
+        piece.count = part->count - done < most ? part->count - done : most;
+        reduce_tree(kind, chunks, &piece, seed);
+        right = check_chunk(kind, (const char *)result + done * bytes, chunks,
+                            &piece, wrong_p);
+    }
+    free(chunks);
     return right;
 }

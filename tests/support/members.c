@@ -6,7 +6,7 @@
 const int in_order[MEMBERS_MOST] = {0, 1, 2,  3,  4,  5,  6,  7,
                                     8, 9, 10, 11, 12, 13, 14, 15};
 
-static const struct serial_kind sum = {RCX_UINT64, RCX_SUM, 0};
+static const struct kind sum = {.type = RCX_UINT64, .op = RCX_SUM};
 
 rcx_comm_t *members_make(rcx_comm_t *world, int i)
 {
@@ -29,11 +29,11 @@ rcx_comm_t *members_make(rcx_comm_t *world, int i)
 void members_start(struct attempt *a, rcx_comm_t *comm, uint64_t k,
                    uint64_t seed)
 {
-    struct trial trial = trial_mixed(&sum, 7 * k % 160, rcx_comm_size(comm), k);
+    struct call call = call_mixed(&sum, 7 * k % 160, rcx_comm_size(comm), k);
 
-    trial.form = TRIAL_NONBLOCKING;
-    trial.seed = seed;
-    attempt_open(a, &trial, comm);
+    call.form = NONBLOCKING;
+    call.seed = seed;
+    attempt_open(a, &call, comm);
     require_ok(attempt_call(a, comm));
 }
 
@@ -52,12 +52,12 @@ void members_finish(struct attempt *a)
 
 void members_run(rcx_comm_t *comm, uint64_t k)
 {
-    const struct trial trial =
-        trial_mixed(&sum, 7 * k % 160, rcx_comm_size(comm), k);
+    const struct call call =
+        call_mixed(&sum, 7 * k % 160, rcx_comm_size(comm), k);
     char problem[256];
 
-    if (trial_run(&trial, comm, problem) != RCX_OK)
-        require_failed(__FILE__, __LINE__, "trial_run", problem);
+    if (call_run(&call, comm, problem) != RCX_OK)
+        require_failed(__FILE__, __LINE__, "call_run", problem);
 }
 
 void members_check(rcx_comm_t *comm, int me, const int ranks[], int n)

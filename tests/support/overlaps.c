@@ -6,7 +6,7 @@
 
 enum { OVERLAPPING = 64, OPS = 4, ALL = OVERLAPPING * OPS, ROUNDS = 2 };
 
-static const struct serial_kind sum = {RCX_UINT64, RCX_SUM, 0};
+static const struct kind sum = {.type = RCX_UINT64, .op = RCX_SUM};
 
 struct overlap {
     rcx_comm_t *comm; /* NULL: not a member */
@@ -81,11 +81,11 @@ static size_t draw_count(uint64_t random, size_t most)
 
 static void open_attempt(struct overlap *o, int k, size_t most, uint64_t seed)
 {
-    struct trial trial =
-        trial_mixed(&sum, draw_count(seed, most), o->n, seed >> 8);
+    struct call call =
+        call_mixed(&sum, draw_count(seed, most), o->n, seed >> 8);
 
-    trial.form = is_persistent(k) ? TRIAL_PERSISTENT : TRIAL_NONBLOCKING;
-    attempt_open(&o->attempts[k], &trial, o->comm);
+    call.form = is_persistent(k) ? PERSISTENT : NONBLOCKING;
+    attempt_open(&o->attempts[k], &call, o->comm);
 }
 
 /* That may communicate, so all ranks do it in one order. */

@@ -6,7 +6,7 @@
 #ifndef RCX_TESTS_MEMBERS_H
 #define RCX_TESTS_MEMBERS_H
 
-#include "../job/trial.h"
+#include "attempt.h"
 #include "rcx/rcx.h"
 
 enum { MEMBERS_MOST = 16 };

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The collectives of rcx.h, a row each, for all tests that make calls: how each
+ * is called, what its ranks give and get, and by definition of what operands a
+ * result is made. Written from rcx.h, and not from the library's own rows, so
+ * that one holds the other. A new collective gets into the tests by its row.
+ */
+#ifndef RCX_TESTS_COLLECTIVES_H
+#define RCX_TESTS_COLLECTIVES_H
+
+#include "serial.h"
+
+enum collective {
+    ALLREDUCE,
+    REDUCE,
+    REDUCE_SCATTER,
+    REDUCE_SCATTER_BLOCK,
+    COLLECTIVES
+};
+
+enum form { BLOCKING, NONBLOCKING, PERSISTENT, FORMS };
+
+/* How the result lies to the operand. */
+enum place {
+    SEPARATE,
+    IN_PLACE,     /* RCX_IN_PLACE */
+    SAME_POINTER, /* sendbuf == recvbuf */
+    OWN_BLOCK,    /* a block in the other buffer's blocks, where it belongs */
+    PLACES,
+    MIXED = PLACES /* another one on each rank */
+};
+
+/* What a rank gives or gets, of a vector that may be cut into blocks. */
+enum extent { EXTENT_NONE, EXTENT_VECTOR, EXTENT_BLOCK, EXTENT_BLOCKS };
+
+/* What a function of a collective is passed; each takes what it knows. */
+struct arguments {
+    const void *sendbuf;
+    void *recvbuf;
+    size_t count;         /* of the vector, or of each block */
+    const size_t *blocks; /* of each rank's block */
+    rcx_datatype_t type;
+    rcx_op_t op;
+    int root;
+    rcx_comm_t *comm;
+};
+
+/* A call as a rank sees it: all that what it gives and gets depends on. */
+struct view {
+    int rank, size, root;
+    size_t count;         /* of the whole vector */
+    const size_t *blocks; /* by rank, where there are any */
+};
+
+struct collective_row {
+    const char *name;
+    enum extent gives, gets;
+    bool root_gives, root_gets; /* the root alone does */
+    bool irregular;             /* a count for each block is passed */
+    unsigned places;            /* 1 << enum place of those that there are */
+    rcx_status_t (*call)(const struct arguments *a, enum form form,
+                         rcx_request_t **request_p);
+    /* Block k of what a rank gets; k is 0 where that is no blocks. */
+    struct part (*part)(const struct view *v, int k);
+};
+
+/* By enum collective. */
+extern const struct collective_row collectives[COLLECTIVES];
+
+/* COLLECTIVES: there is none of that name. */
+enum collective collective_by_name(const char *name);
+
+/* Blocking: request_p is not looked at. A persistent one is not started. */
+rcx_status_t collective_call(enum collective coll, enum form form,
+                             const struct arguments *a,
+                             rcx_request_t **request_p);
+
+static inline bool collective_is_rooted(enum collective coll)
+{
+    return collectives[coll].root_gives || collectives[coll].root_gets;
+}
+static inline bool collective_has_blocks(enum collective coll)
+{
+    return collectives[coll].gives >= EXTENT_BLOCK ||
+           collectives[coll].gets >= EXTENT_BLOCK;
+}
+/* A rank's block is as long as any other's. */
+static inline bool collective_has_equal_blocks(enum collective coll)
+{
+    return collective_has_blocks(coll) && !collectives[coll].irregular;
+}
+static inline bool collective_has_place(enum collective coll, enum place place)
+{
+    return place == MIXED || collectives[coll].places >> place & 1;
+}
+
+/* Where rank's block begins. */
+size_t view_first(const struct view *v, int rank);
+/* Elements that the view's rank gives and gets. */
+size_t view_given(const struct view *v, enum collective coll);
+size_t view_gotten(const struct view *v, enum collective coll);
+
+/* Whether it looks at recvbuf. */
+static inline bool view_receives(const struct view *v, enum collective coll)
+{
+    return collectives[coll].gets != EXTENT_NONE &&
+           (!collectives[coll].root_gets || v->rank == v->root);
+}
+
+/* What the rank gets, part by part, from part 0 on. */
+int view_parts(const struct view *v, enum collective coll);
+struct part view_part(const struct view *v, enum collective coll, int k);
+
+#endif

@@ -17,6 +17,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "attempt.h"
 #include "rank.h"
 
 enum { PATIENCE_S = 60, MOST_RANKS = 16 };
@@ -54,7 +55,7 @@ static void host_wait(void)
 
 /* ---- Calls ------------------------------------------------------------------ */
 
-static int64_t *in, *out;
+static struct attempt attempt;
 
 /* Elements of the vector in call number k: 1 to most, and most is among them. */
 static size_t length_of(int k, size_t most)
@@ -66,104 +67,67 @@ static size_t length_of(int k, size_t most)
     return count < most ? count : most;
 }
 
-/* Rank r gives r + 1 times i + k; the sum over all is: */
-static int64_t sum_at(size_t i, int k)
-{
-    return (int64_t)(i + (size_t)k) * me.size * (me.size + 1) / 2;
-}
-
-static void give(size_t count, int k)
-{
-    for (size_t i = 0; i < count; i++)
-        in[i] = (int64_t)(i + (size_t)k) * (me.rank + 1);
-}
-
-/* out is elements from first on of the sum. */
-static void expect(const char *what, size_t first, size_t count, int k)
-{
-    for (size_t i = 0; i < count; i++)
-        if (out[i] != sum_at(first + i, k))
-            rank_fail("%s, call %d: element %zu is wrong", what, k, first + i);
-}
-
-static void allreduce(size_t count, int k)
-{
-    rank_require(rcx_allreduce(in, out, count, RCX_INT64, RCX_SUM, me.world),
-                 "allreduce");
-    expect("allreduce", 0, count, k);
-}
-
-static void reduce(size_t count, int k)
-{
-    const int root = k % me.size;
-
-    rank_require(rcx_reduce(in, out, count, RCX_INT64, RCX_SUM, root, me.world),
-                 "reduce");
-    if (me.rank == root)
-        expect("reduce", 0, count, k);
-}
-
-static void scatter_blocks(size_t count, int k)
-{
-    const size_t block = count / (size_t)me.size;
-
-    rank_require(
-        rcx_reduce_scatter_block(in, out, block, RCX_INT64, RCX_SUM, me.world),
-        "reduce_scatter_block");
-    expect("reduce_scatter_block", block * (size_t)me.rank, block, k);
-}
-
 /* Blocks differ; every third call leaves all to one rank, which others do not
  * hear of. */
-static void scatter(size_t count, int k)
+static void cut(size_t count, int k, size_t blocks[])
 {
-    size_t counts[MOST_RANKS] = {0}, first = 0;
-    const size_t block = count / (size_t)me.size;
+    const size_t block = k % 3 == 2 ? 0 : count / (size_t)me.size;
 
     for (int i = 0; i < me.size; i++)
-        counts[i] = k % 3 == 2 ? 0 : block;
-    counts[k % me.size] += count - (k % 3 == 2 ? 0 : block * (size_t)me.size);
-    for (int i = 0; i < me.rank; i++)
-        first += counts[i];
-    rank_require(
-        rcx_reduce_scatter(in, out, counts, RCX_INT64, RCX_SUM, me.world),
-        "reduce_scatter");
-    expect("reduce_scatter", first, counts[me.rank], k);
+        blocks[i] = block;
+    blocks[k % me.size] += count - block * (size_t)me.size;
 }
 
 /* Now and then a burst, so that who only sends is ahead of who receives. */
-static void call(void (*fn)(size_t count, int k), int k, size_t most)
+static void call(enum collective coll, int k, size_t most)
 {
     const size_t count = length_of(k, most);
+    const bool equal = collective_has_equal_blocks(coll);
+    size_t blocks[MOST_RANKS];
+    const struct call call = {.coll = coll,
+                              .kind = &lines,
+                              .count = equal ? count / (size_t)me.size : count,
+                              .blocks = blocks,
+                              .root = k % me.size,
+                              .seed = (uint64_t)k};
 
-    give(count, k);
-    for (int i = k % 8 == 5 && count < 4096 ? 40 : 1; i > 0; i--)
-        fn(count, k);
+    cut(count, k, blocks);
+    attempt_change(&attempt, &call);
+    for (int i = k % 8 == 5 && count < 4096 ? 40 : 1; i > 0; i--) {
+        rank_require(attempt_call(&attempt, me.world), collectives[coll].name);
+        if (attempt_check(&attempt))
+            rank_fail("call %d: %s", k, attempt.problem);
+    }
     host_wait();
+}
+
+/* With memory for all that comes. */
+static void open_attempt(size_t most)
+{
+    const struct call longest = {
+        .coll = ALLREDUCE, .kind = &lines, .count = most};
+
+    attempt_open(&attempt, &longest, me.world);
 }
 
 int main(int argc, char **argv)
 {
-    static void (*const calls[])(size_t, int) = {allreduce, reduce, scatter,
-                                                 scatter_blocks};
     size_t most;
 
     if (argc != 4)
         return 2;
-    most = strtoul(argv[3], NULL, 10) / sizeof *in;
+    most = strtoul(argv[3], NULL, 10) / sizeof(uint64_t);
     rank_require(rank_open(NULL), "rcx_init");
     rank_require(rcx_comm_set_timeout(me.world, PATIENCE_S * SECOND_NS),
                  "rcx_comm_set_timeout");
-    in = malloc(most * sizeof *in);
-    out = malloc(most * sizeof *out);
-    if (!in || !out || me.size > MOST_RANKS)
+    if (me.size > MOST_RANKS)
         rank_fail("too large");
+    open_attempt(most);
     open_host(argv[1]);
     for (int k = 0; k < atoi(argv[2]); k++)
-        for (size_t c = 0; c < sizeof calls / sizeof *calls; c++)
-            call(calls[c], k, most);
-    free(in);
-    free(out);
+        for (int coll = 0; coll < COLLECTIVES; coll++)
+            call((enum collective)coll, k, most);
+    attempt_close(&attempt);
     rank_require(rcx_finalize(&me.context), "rcx_finalize");
     return 0;
 }

@@ -20,6 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collectives.h"
 #include "rank.h"
 
 enum { VICTIM = 2, WARM_UP = 20, COUNT = 3000 };
@@ -29,23 +30,38 @@ static int64_t pids[64];
 static const char *how;
 static int64_t in[COUNT], out[COUNT];
 
+static rcx_status_t call_of(enum collective coll, int root)
+{
+    const size_t block = COUNT / (size_t)me.size;
+    size_t blocks[64];
+    const struct arguments a = {.sendbuf = in,
+                                .recvbuf = out,
+                                .count =
+                                    collective_has_blocks(coll) ? block : COUNT,
+                                .blocks = blocks,
+                                .type = RCX_INT64,
+                                .op = RCX_SUM,
+                                .root = root,
+                                .comm = me.world};
+
+    for (int i = 0; i < me.size; i++)
+        blocks[i] = block;
+    return collective_call(coll, BLOCKING, &a, NULL);
+}
+
 static rcx_status_t call(const char *collective, int i)
 {
-    if (strcmp(collective, "allreduce") == 0)
-        return rcx_allreduce(in, out, COUNT, RCX_INT64, RCX_SUM, me.world);
-    if (strcmp(collective, "reduce") == 0)
-        return rcx_reduce(in, out, COUNT, RCX_INT64, RCX_SUM, i % me.size,
-                          me.world);
-    if (strcmp(collective, "reduce_scatter_block") == 0)
-        return rcx_reduce_scatter_block(in, out, COUNT / (size_t)me.size,
-                                        RCX_INT64, RCX_SUM, me.world);
+    const enum collective coll = collective_by_name(collective);
+
     if (strcmp(collective, "dup") == 0) {
         rcx_comm_t *copy;
         const rcx_status_t status = rcx_comm_dup(me.world, &copy);
 
         return status == RCX_OK ? rcx_comm_free(&copy) : status;
     }
-    rank_fail("no such collective: %s", collective);
+    if (coll == COLLECTIVES)
+        rank_fail("no such collective: %s", collective);
+    return call_of(coll, i % me.size);
 }
 
 /* Calls until one fails; how long that took. */

@@ -7,9 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "collectives.h"
 #include "rank.h"
 
-enum { PROMPT_SECONDS = 10, COUNT = 4 };
+enum { PROMPT_SECONDS = 10, COUNT = 4, NAME = 64 };
 
 /* Neither may be touched: what goes in, and what would come out. */
 static struct {
@@ -44,8 +45,6 @@ static void be_called(rcx_request_t *request, rcx_status_t status, void *arg)
 /* ---- The functions ----------------------------------------------------------- */
 
 #define KIND RCX_INT, RCX_SUM
-#define VECTOR in.words, out.words, COUNT, KIND
-#define BLOCKS in.words, out.words, in.counts, KIND
 
 /* X(function, arguments...): of a context, a communicator or a request. */
 #define REFUSED(X)                                                             \
@@ -69,20 +68,6 @@ static void be_called(rcx_request_t *request, rcx_status_t status, void *arg)
       KIND)                                                                    \
     X(rcx_mem_alloc, in.h.comm, 64, &out.memory)                               \
     X(rcx_mem_free, in.h.comm, in.h.memory)                                    \
-    X(rcx_allreduce, VECTOR, in.h.comm)                                        \
-    X(rcx_iallreduce, VECTOR, in.h.comm, &out.request)                         \
-    X(rcx_allreduce_init, VECTOR, in.h.comm, &out.request)                     \
-    X(rcx_reduce, VECTOR, 0, in.h.comm)                                        \
-    X(rcx_ireduce, VECTOR, 0, in.h.comm, &out.request)                         \
-    X(rcx_reduce_init, VECTOR, 0, in.h.comm, &out.request)                     \
-    X(rcx_reduce_scatter, BLOCKS, in.h.comm)                                   \
-    X(rcx_ireduce_scatter, BLOCKS, in.h.comm, &out.request)                    \
-    X(rcx_reduce_scatter_init, BLOCKS, in.h.comm, &out.request)                \
-    X(rcx_reduce_scatter_block, in.words, out.words, 1, KIND, in.h.comm)       \
-    X(rcx_ireduce_scatter_block, in.words, out.words, 1, KIND, in.h.comm,      \
-      &out.request)                                                            \
-    X(rcx_reduce_scatter_block_init, in.words, out.words, 1, KIND, in.h.comm,  \
-      &out.request)                                                            \
     X(rcx_start, in.h.persistent)                                              \
     X(rcx_test, in.h.request, &out.done)                                       \
     X(rcx_wait, in.h.request)                                                  \
@@ -113,17 +98,41 @@ static const struct {
     rcx_status_t (*call)(void);
 } refused[] = {REFUSED(ENTRY)};
 
+/* Of a collective: form by form. */
+static const char *name_of(int i, char name[NAME])
+{
+    static const char *const formats[FORMS] = {"rcx_%s", "rcx_i%s",
+                                               "rcx_%s_init"};
+
+    snprintf(name, NAME, formats[i % FORMS], collectives[i / FORMS].name);
+    return name;
+}
+
+static rcx_status_t call_collective(int i)
+{
+    const struct arguments a = {in.words, out.words, 1,        in.counts,
+                                KIND,     0,         in.h.comm};
+
+    return collective_call((enum collective)(i / FORMS), (enum form)(i % FORMS),
+                           &a, &out.request);
+}
+
+enum { REFUSALS = sizeof refused / sizeof *refused };
+
 /* ---- What they do -------------------------------------------------------------- */
 
-static void check_refused(size_t i)
+/* The i-th of all; collectives come last. */
+static void check_refused(int i)
 {
-    const char *name = refused[i].name;
-    char before[sizeof in], nothing[sizeof out] = {0};
+    char before[sizeof in], nothing[sizeof out] = {0}, text[NAME];
+    const int coll = i - REFUSALS;
+    const char *name = coll < 0 ? refused[i].name : name_of(coll, text);
 
     memcpy(before, &in, sizeof in);
     memset(&out, 0, sizeof out);
     me.errors = 0; /* keeps the next line */
-    rank_expect(refused[i].call(), RCX_ERR_FORKED, name);
+    rank_expect(coll < 0 ? refused[i].call() : call_collective(coll),
+                RCX_ERR_FORKED, name);
     if (me.errors != 1 || !strstr(me.error, "forked"))
         rank_fail("%s: %d errors logged, the first: %s", name, me.errors,
                   me.error);
@@ -151,7 +160,7 @@ void fork_calls_check(const struct fork_handles *handles)
     signal(SIGALRM, SIG_DFL);
     alarm(PROMPT_SECONDS);
     in.h = *handles;
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+    for (int i = 0; i < REFUSALS + COLLECTIVES * FORMS; i++)
         check_refused(i);
 #define CHECK(name, is_true)                                                   \
     if (!(is_true))                                                            \
@@ -163,9 +172,13 @@ void fork_calls_check(const struct fork_handles *handles)
 
 void fork_calls_list(void)
 {
+    char name[NAME];
+
     puts("rcx_init");
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+    for (int i = 0; i < REFUSALS; i++)
         puts(refused[i].name);
+    for (int i = 0; i < COLLECTIVES * FORMS; i++)
+        puts(name_of(i, name));
 #define PRINT(name, is_true) puts(#name);
     ANSWERED(PRINT)
 }

@@ -58,57 +58,83 @@ static int failing_op(void *dst, const void *left, const void *right,
     return failing->left >= 0 && failing->left-- == 0;
 }
 
-static rcx_status_t call_failing(struct member *m, rcx_op_t op, int coll,
-                                 uint64_t *in, uint64_t *out, size_t count)
+static void add_word(const struct kind *kind, void *dst, const void *left,
+                     const void *right)
 {
-    const size_t block = count / (size_t)m->size;
-
-    if (coll == 0)
-        return rcx_allreduce(in, out, count, RCX_UINT64, op, m->comm);
-    if (coll == 1)
-        return rcx_reduce(in, out, count, RCX_UINT64, op, m->size - 1, m->comm);
-    return rcx_reduce_scatter_block(in, out, block, RCX_UINT64, op, m->comm);
+    (void)kind;
+    *(uint64_t *)dst = *(const uint64_t *)left + *(const uint64_t *)right;
 }
 
-/* The op fails on one rank: all learn of it, and go on. */
-void job_failing_op(struct member *m)
+/* One call; where it succeeds, it is right. */
+static rcx_status_t call_failing(struct member *m, rcx_op_t op,
+                                 enum collective coll, size_t count)
 {
-    enum { COUNT = 50000 };
-    uint64_t *in = calloc(2 * COUNT, sizeof *in), *out = in + COUNT;
-    struct failing failing;
+    const struct kind kind = {
+        .type = RCX_UINT64, .op = op, .combine = add_word};
+    const bool equal = collective_has_equal_blocks(coll);
+    const struct call call = {.coll = coll,
+                              .kind = &kind,
+                              .count = equal ? count / (size_t)m->size : count,
+                              .root = m->size - 1};
+    struct attempt a;
+    rcx_status_t status;
+
+    attempt_open(&a, &call, m->comm);
+    status = attempt_call(&a, m->comm);
+    if (status == RCX_OK && attempt_check(&a))
+        job_fail(m, "%s", a.problem);
+    attempt_close(&a);
+    return status;
+}
+
+/* The ranks' last status was the same. */
+static void require_agreement(struct member *m, rcx_status_t status, int k)
+{
+    uint64_t seen[2] = {status == RCX_ERR_OP, status == RCX_OK};
+
+    job_require(
+        m, rcx_allreduce(RCX_IN_PLACE, seen, 2, RCX_UINT64, RCX_SUM, m->comm),
+        "after failing op");
+    if (seen[status == RCX_OK] != (uint64_t)m->size)
+        job_fail(m, "failing op %d: ranks differ in status", k);
+}
+
+enum who { ALL, ONE, NONE, WHO };
+
+/* The op fails on one rank: all learn of it, and go on. */
+static void try_failing(struct member *m, enum who who, enum collective coll,
+                        int k)
+{
+    const size_t count = k % 2 ? 50000 : 2 * (size_t)m->size;
+    const bool fails = who == ONE ? m->rank == k % m->size : who == ALL;
+    struct failing failing = {fails ? 0 : -1};
+    rcx_status_t status;
     rcx_op_t op;
 
-    if (!in)
-        abort();
-    for (int k = 0; k < 18 && m->size > 1; k++) {
-        const size_t count = k % 2 ? COUNT : 2 * (size_t)m->size;
-        const bool fails = k / 6 == 1 ? m->rank == k % m->size : k / 6 == 0;
-        rcx_status_t status;
+    job_require(m,
+                rcx_op_create(m->context, failing_op, RCX_OP_COMMUTATIVE,
+                              &failing, &op),
+                "rcx_op_create");
+    m->expect_log = true;
+    status = call_failing(m, op, coll, count);
+    m->expect_log = m->forced;
+    /* a rank that never combines in this collective cannot fail it */
+    if (who == ALL && status != RCX_ERR_OP)
+        job_fail(m, "failing op %d gave: %s", k, rcx_status_string(status));
+    if (who == NONE && status != RCX_OK)
+        job_fail(m, "op %d gave: %s", k, rcx_status_string(status));
+    require_agreement(m, status, k);
+    job_require(m, rcx_op_free(m->context, &op), "rcx_op_free");
+}
 
-        failing.left = fails ? 0 : -1;
-        job_require(m,
-                    rcx_op_create(m->context, failing_op, RCX_OP_COMMUTATIVE,
-                                  &failing, &op),
-                    "rcx_op_create");
-        m->expect_log = true;
-        status = call_failing(m, op, k % 3, in, out, count);
-        m->expect_log = m->forced;
-        /* a rank that never combines in this collective cannot fail it */
-        if (k / 6 == 0 && status != RCX_ERR_OP)
-            job_fail(m, "failing op %d gave: %s", k, rcx_status_string(status));
-        if (k / 6 == 2 && status != RCX_OK)
-            job_fail(m, "op %d gave: %s", k, rcx_status_string(status));
-        uint64_t seen[2] = {status == RCX_ERR_OP, status == RCX_OK};
+void job_failing_op(struct member *m)
+{
+    for (int k = 0; k < WHO * COLLECTIVES * 2 && m->size > 1; k++) {
+        const enum collective coll = (enum collective)(k / 2 % COLLECTIVES);
 
-        job_require(
-            m,
-            rcx_allreduce(RCX_IN_PLACE, seen, 2, RCX_UINT64, RCX_SUM, m->comm),
-            "after failing op");
-        if (seen[status == RCX_OK] != (uint64_t)m->size)
-            job_fail(m, "failing op %d: ranks differ in status", k);
-        job_require(m, rcx_op_free(m->context, &op), "rcx_op_free");
+        if (collectives[coll].reduces)
+            try_failing(m, (enum who)(k / 2 / COLLECTIVES), coll, k);
     }
-    free(in);
 }
 
 /* ---- The same bits ------------------------------------------------------- */

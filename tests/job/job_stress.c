@@ -8,120 +8,46 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Element i of rank's operand is base(rank) + i (rank + 1), so that sums have
- * a closed form and every element of every iteration differs. */
-static uint64_t base(int rank, uint64_t iteration)
+/* All of it on the last rank but a block on the first; each rank is root. */
+static struct call nth(const struct member *m, size_t block,
+                       const size_t blocks[], uint64_t k)
 {
-    return serial_mix((uint64_t)rank, iteration, 9);
-}
+    const enum collective coll = (enum collective)(k % COLLECTIVES);
+    const bool equal = collective_has_equal_blocks(coll);
 
-static void fill(uint64_t *in, size_t count, int rank, uint64_t iteration)
-{
-    const uint64_t first = base(rank, iteration);
-
-    for (size_t i = 0; i < count; i++)
-        in[i] = first + i * ((uint64_t)rank + 1);
-}
-
-static uint64_t total_of_bases(int size, uint64_t iteration)
-{
-    uint64_t total = 0;
-
-    for (int rank = 0; rank < size; rank++)
-        total += base(rank, iteration);
-    return total;
-}
-
-static void check(struct member *m, const uint64_t *out, size_t first,
-                  size_t count, uint64_t iteration)
-{
-    const uint64_t total = total_of_bases(m->size, iteration);
-    const uint64_t slope = (uint64_t)m->size * ((uint64_t)m->size + 1) / 2;
-
-    for (size_t i = 0; i < count; i++)
-        if (out[i] != total + (first + i) * slope)
-            job_fail(m, "iteration %llu: element %zu of %zu is wrong",
-                     (unsigned long long)iteration, i, count);
-}
-
-struct stress {
-    uint64_t *in, *out;
-    size_t count; /* of the whole vector, a multiple of the size */
-    size_t *blocks;
-};
-
-static void call(struct member *m, const struct stress *s, uint64_t iteration)
-{
-    const size_t block = s->count / (size_t)m->size;
-    const int root = (int)(iteration % (uint64_t)m->size);
-    rcx_status_t status;
-
-    switch (iteration % 4) {
-    case 0:
-        status = rcx_allreduce(s->in, s->out, s->count, RCX_UINT64, RCX_SUM,
-                               m->comm);
-        break;
-    case 1:
-        status = rcx_reduce(s->in, s->out, s->count, RCX_UINT64, RCX_SUM, root,
-                            m->comm);
-        break;
-    case 2:
-        status = rcx_reduce_scatter(s->in, s->out, s->blocks, RCX_UINT64,
-                                    RCX_SUM, m->comm);
-        break;
-    default:
-        status = rcx_reduce_scatter_block(s->in, s->out, block, RCX_UINT64,
-                                          RCX_SUM, m->comm);
-    }
-    job_require(m, status, "stress");
-}
-
-static void verify(struct member *m, const struct stress *s, uint64_t iteration)
-{
-    const size_t block = s->count / (size_t)m->size;
-    const int root = (int)(iteration % (uint64_t)m->size);
-
-    switch (iteration % 4) {
-    case 0: check(m, s->out, 0, s->count, iteration); break;
-    case 1:
-        if (m->rank == root)
-            check(m, s->out, 0, s->count, iteration);
-        break;
-    case 2: /* all of it on the last rank but one block on the first */
-        if (m->rank == m->size - 1)
-            check(m, s->out, block, s->count - block, iteration);
-        else if (m->rank == 0)
-            check(m, s->out, 0, block, iteration);
-        break;
-    default: check(m, s->out, (size_t)m->rank * block, block, iteration);
-    }
+    return (struct call){.coll = coll,
+                         .kind = &lines,
+                         .count = equal ? block : block * (size_t)m->size,
+                         .blocks = blocks,
+                         .root = (int)(k % (uint64_t)m->size),
+                         .seed = k};
 }
 
 static void run(struct member *m, size_t bytes, uint64_t iterations)
 {
     const size_t size = (size_t)m->size;
     const size_t block = bytes / sizeof(uint64_t) / size + 1;
-    struct stress s = {.count = block * size,
-                       .blocks = calloc(size, sizeof *s.blocks)};
+    size_t *blocks = calloc(size, sizeof *blocks);
+    struct attempt a;
 
-    s.in = malloc(2 * s.count * sizeof *s.in);
-    s.out = s.in + s.count;
-    if (!s.in || !s.blocks)
+    if (!blocks)
         abort();
-    s.blocks[0] += block;
-    s.blocks[size - 1] += s.count - block;
-    for (uint64_t i = 0; i < iterations; i++) {
-        fill(s.in, s.count, m->rank, i);
+    blocks[0] += block;
+    blocks[size - 1] += block * (size - 1);
+    for (uint64_t k = 0; k < iterations; k++) {
+        const struct call call = nth(m, block, blocks, k);
+
+        if (k == 0)
+            attempt_open(&a, &call, m->comm);
+        else
+            attempt_change(&a, &call);
         job_delay(m);
-        call(m, &s, i);
-        for (size_t k = 0; k < s.count; k++)
-            if (s.in[k] != base(m->rank, i) + k * ((uint64_t)m->rank + 1))
-                job_fail(m, "iteration %llu: sendbuf written",
-                         (unsigned long long)i);
-        verify(m, &s, i);
+        job_require(m, attempt_call(&a, m->comm), "stress");
+        if (attempt_check(&a))
+            job_fail(m, "iteration %llu: %s", (unsigned long long)k, a.problem);
     }
-    free(s.in);
-    free(s.blocks);
+    attempt_close(&a);
+    free(blocks);
 }
 
 /* Ranks that share cores disturb each other in fewer calls. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * One collective call of one rank, from data to verdict, through the public
- * API: operands and expectation by serial.h, canaries around the buffers, a
- * checksum of what must not be written.
+ * API: operands and expectation by serial.h, canaries around the buffers, and a
+ * look at what must not be written.
  */
 #ifndef RCX_TESTS_ATTEMPT_H
 #define RCX_TESTS_ATTEMPT_H
@@ -31,16 +31,19 @@ struct attempt {
     size_t *blocks;       /* as passed; the view's are behind them */
     size_t given, gotten; /* elements */
     char *memory[2]; /* with canaries at both ends; [1]: of a separate result */
+    size_t held[2];
     size_t bytes[2]; /* without */
     char *operand, *result;
-    bool spoils;       /* the rest of the operand is undefined afterwards */
-    uint64_t checksum; /* of what must stay as it is */
+    bool spoils; /* the rest of the operand is undefined afterwards */
     rcx_request_t *request;
     char problem[256];
 };
 
 /* Prepare buffers; data is there for call->seed. */
 void attempt_open(struct attempt *a, const struct call *call, rcx_comm_t *comm);
+/* To another call on the same communicator, over the same memory if that is
+ * enough; no request is left. */
+void attempt_change(struct attempt *a, const struct call *call);
 /* Make the call, or create the request; a persistent one is not started. */
 rcx_status_t attempt_call(struct attempt *a, rcx_comm_t *comm);
 /* New data, for a persistent request's next start. */

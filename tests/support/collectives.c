@@ -47,21 +47,21 @@ enum {
 /* clang-format off */
 const struct collective_row collectives[COLLECTIVES] = {
     [ALLREDUCE] = {
-        .name = "allreduce", .call = call_allreduce,
+        .name = "allreduce", .call = call_allreduce, .reduces = true,
         .gives = EXTENT_VECTOR, .gets = EXTENT_VECTOR, .part = all,
         .places = VECTOR_PLACES},
     [REDUCE] = {
-        .name = "reduce", .call = call_reduce,
-        .gives = EXTENT_VECTOR, .gets = EXTENT_VECTOR, .root_gets = true, .part = all,
-        .places = VECTOR_PLACES},
+        .name = "reduce", .call = call_reduce, .reduces = true,
+        .gives = EXTENT_VECTOR, .gets = EXTENT_VECTOR, .root_gets = true,
+        .part = all, .places = VECTOR_PLACES},
     [REDUCE_SCATTER] = {
-        .name = "reduce_scatter", .call = call_reduce_scatter,
-        .gives = EXTENT_BLOCKS, .gets = EXTENT_BLOCK, .irregular = true, .part = all_at_own,
-        .places = BLOCK_PLACES},
+        .name = "reduce_scatter", .call = call_reduce_scatter, .reduces = true,
+        .gives = EXTENT_BLOCKS, .gets = EXTENT_BLOCK, .irregular = true,
+        .part = all_at_own, .places = BLOCK_PLACES},
     [REDUCE_SCATTER_BLOCK] = {
         .name = "reduce_scatter_block", .call = call_reduce_scatter_block,
-        .gives = EXTENT_BLOCKS, .gets = EXTENT_BLOCK, .part = all_at_own,
-        .places = BLOCK_PLACES},
+        .reduces = true, .gives = EXTENT_BLOCKS, .gets = EXTENT_BLOCK,
+        .part = all_at_own, .places = BLOCK_PLACES},
 };
 
 /* clang-format on */

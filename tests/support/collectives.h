@@ -56,8 +56,9 @@ struct collective_row {
     const char *name;
     enum extent gives, gets;
     bool root_gives, root_gets; /* the root alone does */
-    bool irregular;             /* a count for each block is passed */
-    unsigned places;            /* 1 << enum place of those that there are */
+    bool reduces;
+    bool irregular;  /* a count for each block is passed */
+    unsigned places; /* 1 << enum place of those that there are */
     rcx_status_t (*call)(const struct arguments *a, enum form form,
                          rcx_request_t **request_p);
     /* Block k of what a rank gets; k is 0 where that is no blocks. */

@@ -26,10 +26,14 @@ struct kind {
     void (*fill)(const struct kind *kind, void *element, uint64_t random);
     void (*combine)(const struct kind *kind, void *dst, const void *left,
                     const void *right);
+    bool is_line; /* of sums of 64-bit integers: see below */
 };
 
 /* Sums of 64-bit integers. */
 extern const struct kind sums;
+/* The same of operands that are lines, each of another slope: so are their sums,
+ * and to check many long ones takes no longer where ranks are many. */
+extern const struct kind lines;
 
 /* Elements of a result: the operands of ranks lo to hi - 1 from index on,
  * combined in the order of ranks. */
@@ -48,6 +52,11 @@ size_t serial_bytes(const struct kind *kind);
 /* Write elements [first, first + count) of the operand of rank. */
 void serial_fill(const struct kind *kind, void *vector, size_t first,
                  size_t count, int rank, uint64_t seed);
+
+/* Whether vector is still elements [first, first + count) of rank's operand, to
+ * the last byte. */
+bool serial_keeps(const struct kind *kind, const void *vector, size_t first,
+                  size_t count, int rank, uint64_t seed);
 
 /* Whether result is that part. If not, stores the place of the first wrong
  * element in wrong_p, counted as index is. */

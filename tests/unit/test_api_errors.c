@@ -71,19 +71,37 @@ static int fine(void *dst, const void *left, const void *right, size_t count,
 
 /* ---- Collectives -------------------------------------------------------- */
 
+/* Every collective of which it is true, in every form; coll_ is it. */
+#define assert_all_refuse(is_true, status, arguments, ...)                     \
+    do {                                                                       \
+        for (int i_ = 0; i_ < COLLECTIVES * FORMS; i_++) {                     \
+            const enum collective coll_ = (enum collective)(i_ / FORMS);       \
+                                                                               \
+            if (is_true)                                                       \
+                assert_refused(&said,                                          \
+                               collective_call(coll_,                          \
+                                               (enum form)((i_ + 1) % FORMS),  \
+                                               arguments, &request),           \
+                               status, __VA_ARGS__);                           \
+        }                                                                      \
+    } while (0)
+
+static const size_t equal_blocks[2] = {N, N};
+
+/* That is right, and to be made wrong. */
+static struct arguments some_arguments(void)
+{
+    return (struct arguments){in,        out,     N, equal_blocks,
+                              RCX_INT32, RCX_SUM, 0, comm};
+}
+
 static void a_communicator_that_is_none_is_refused(void **state)
 {
-    const size_t counts[2] = {N, N};
+    struct arguments a = some_arguments();
 
     (void)state;
-    assert_all_refused(allreduce, RCX_ERR_ARG,
-                       (in, out, N, RCX_INT32, RCX_SUM, NULL), "comm");
-    assert_all_refused(reduce, RCX_ERR_ARG,
-                       (in, out, N, RCX_INT32, RCX_SUM, 0, NULL), "comm");
-    assert_all_refused(reduce_scatter, RCX_ERR_ARG,
-                       (in, out, counts, RCX_INT32, RCX_SUM, NULL), "comm");
-    assert_all_refused(reduce_scatter_block, RCX_ERR_ARG,
-                       (in, out, N, RCX_INT32, RCX_SUM, NULL), "comm");
+    a.comm = NULL;
+    assert_all_refuse(true, RCX_ERR_ARG, &a, "comm");
 }
 
 static void a_buffer_that_is_missing_is_named(void **state)
@@ -141,11 +159,11 @@ static void a_number_that_is_no_type_is_refused(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        assert_all_refused(allreduce, RCX_ERR_ARG,
-                           (in, out, N, bad[i], RCX_SUM, comm),
-                           "datatype=", "1..34", "rcx_type_create");
-        assert_all_refused(reduce_scatter_block, RCX_ERR_ARG,
-                           (in, out, N, bad[i], RCX_SUM, comm), "datatype=");
+        struct arguments a = some_arguments();
+
+        a.type = bad[i];
+        assert_all_refuse(collectives[coll_].gets != EXTENT_NONE, RCX_ERR_ARG,
+                          &a, "datatype=", "1..34", "rcx_type_create");
     }
 }
 
@@ -155,11 +173,11 @@ static void a_number_that_is_no_op_is_refused(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        assert_all_refused(allreduce, RCX_ERR_ARG,
-                           (in, out, N, RCX_INT32, bad[i], comm),
-                           "op=", "1..15", "rcx_op_create");
-        assert_all_refused(reduce, RCX_ERR_ARG,
-                           (in, out, N, RCX_INT32, bad[i], 0, comm), "op=");
+        struct arguments a = some_arguments();
+
+        a.op = bad[i];
+        assert_all_refuse(collectives[coll_].reduces, RCX_ERR_ARG, &a,
+                          "op=", "1..15", "rcx_op_create");
     }
 }
 
@@ -188,10 +206,13 @@ static void a_root_out_of_range_is_refused(void **state)
     static const int bad[] = {-1, 2, 1000000};
 
     (void)state;
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        assert_all_refused(reduce, RCX_ERR_ARG,
-                           (in, out, N, RCX_INT32, RCX_SUM, bad[i], comm),
-                           "root=", "0..1");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct arguments a = some_arguments();
+
+        a.root = bad[i];
+        assert_all_refuse(collective_is_rooted(coll_), RCX_ERR_ARG, &a,
+                          "root=", "0..1");
+    }
 }
 
 static void buffers_that_overlap_by_part_are_refused(void **state)

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "collectives.h"
 #include "core/sched/algo.h"
 
 enum { LARGEST = 5, COUNT = 60 };
@@ -76,9 +77,9 @@ static void check_origin(struct rcx_shape *s)
     }
 }
 
-static void what_a_result_is_made_of_is_given_by_some_rank(void **state)
+/* Every rank of every size, and every root. */
+static void for_shapes(void (*fn)(struct rcx_shape *s))
 {
-    (void)state;
     for (int coll = 0; coll < RCX_COLL_COUNT; coll++)
         for (int size = 1; size <= LARGEST; size++)
             for (int root = 0; root < size; root++)
@@ -90,8 +91,74 @@ static void what_a_result_is_made_of_is_given_by_some_rank(void **state)
                                           .count = COUNT};
 
                     if (root == 0 || rcx_coll_is_rooted(s.coll))
-                        check_origin(&s);
+                        fn(&s);
                 }
+}
+
+static void what_a_result_is_made_of_is_given_by_some_rank(void **state)
+{
+    (void)state;
+    for_shapes(check_origin);
+}
+
+/* The tests' rows are made from rcx.h; there may be several of one of these. */
+static const struct collective_row *tested_as(const struct rcx_coll_row *row)
+{
+    const enum collective coll = collective_by_name(row->name);
+
+    if (coll == COLLECTIVES)
+        fail_msg("tests/support/collectives.c has no row for %s", row->name);
+    return &collectives[coll];
+}
+
+static void every_public_row_is_in_the_tests_and_says_the_same(void **state)
+{
+    (void)state;
+    for (int coll = 0; coll < RCX_COLL_COUNT; coll++) {
+        const struct rcx_coll_row *row = &rcx_colls[coll];
+        const struct collective_row *tested;
+
+        if (!row->variable)
+            continue;
+        tested = tested_as(row);
+        assert_int_equal(tested->gives, row->gives);
+        assert_int_equal(tested->gets, row->gets);
+        assert_int_equal(tested->root_gives, row->root_gives);
+        assert_int_equal(tested->root_gets, row->root_gets);
+        assert_int_equal(tested->reduces, row->reduces);
+    }
+}
+
+/* expect() of a shape, by what rcx.h says of that result. */
+static void check_definition(struct rcx_shape *s)
+{
+    const enum collective coll = collective_by_name(rcx_coll_name(s->coll));
+    size_t blocks[LARGEST], i = 0;
+    const struct view v = {s->rank, s->size, s->root, s->count, blocks};
+
+    if (!rcx_colls[s->coll].variable)
+        return;
+    for (int k = 0; k < s->size; k++)
+        blocks[k] = rcx_shape_block(s, k).count;
+    for (int k = 0; k < view_parts(&v, coll); k++) {
+        const struct part part = view_part(&v, coll, k);
+
+        for (size_t n = 0; n < part.count; n++, i++) {
+            const struct rcx_expected e = rcx_colls[s->coll].expect(s, i);
+
+            assert_int_equal(e.lo, part.lo);
+            assert_int_equal(e.hi, part.hi);
+            assert_int_equal(e.index, part.index + n);
+        }
+    }
+    assert_int_equal(i, rcx_shape_out_count(s));
+    assert_int_equal(view_given(&v, coll), rcx_shape_in_count(s));
+}
+
+static void what_a_result_is_made_of_is_what_rcx_h_says(void **state)
+{
+    (void)state;
+    for_shapes(check_definition);
 }
 
 int main(void)
@@ -102,6 +169,8 @@ int main(void)
         cmocka_unit_test(extents_and_in_place_forms_fit_together),
         cmocka_unit_test(every_row_has_an_algorithm_which_the_proofs_find),
         cmocka_unit_test(what_a_result_is_made_of_is_given_by_some_rank),
+        cmocka_unit_test(every_public_row_is_in_the_tests_and_says_the_same),
+        cmocka_unit_test(what_a_result_is_made_of_is_what_rcx_h_says),
     };
 
     return cmocka_run_group_tests_name("coll", tests, NULL, NULL);

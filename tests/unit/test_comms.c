@@ -368,13 +368,14 @@ static void a_handle_that_was_freed_is_refused(void **state)
     refuses(rcx_comm_abort(stale[0]), "comm");
     refuses(rcx_comm_error(stale[0], &info), "comm");
     refuses(rcx_mem_alloc(stale[0], 1, &memory), "comm");
-    refuses(rcx_allreduce(&x, &x, 1, RCX_INT, RCX_SUM, stale[0]), "comm");
-    refuses(rcx_iallreduce(&x, &x, 1, RCX_INT, RCX_SUM, stale[0], &request),
-            "comm");
-    refuses(rcx_reduce_init(&x, &x, 1, RCX_INT, RCX_SUM, 0, stale[0], &request),
-            "comm");
-    refuses(rcx_reduce_scatter(&x, &x, counts, RCX_INT, RCX_SUM, stale[0]),
-            "comm");
+    for (int i = 0; i < COLLECTIVES * FORMS; i++) {
+        const struct arguments a = {&x,      &x,      1, counts,
+                                    RCX_INT, RCX_SUM, 0, stale[0]};
+
+        refuses(collective_call((enum collective)(i / FORMS),
+                                (enum form)(i % FORMS), &a, &request),
+                "comm");
+    }
     refuses(rcx_comm_free(&stale[0]), "comm");
     assert_int_equal(rcx_comm_rank(stale[0]), -1);
     assert_int_equal(rcx_comm_size(stale[0]), -1);

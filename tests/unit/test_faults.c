@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectives.h"
 #include "context.h"
 #include "core/base/random.h"
 #include "core/run/failure.h"
@@ -117,18 +118,20 @@ static void open_trial(struct trial *t, unsigned number)
 
 static rcx_status_t start_one(struct trial *t, int r, int op, size_t count)
 {
-    rcx_comm_t *comm = rcx_world(t->job.contexts[r]);
-    rcx_request_t **request = &t->requests[r][op];
-    int64_t *in = t->in[r], *out = t->out[r][op];
+    size_t blocks[MOST_RANKS];
+    const struct arguments a = {.sendbuf = t->in[r],
+                                .recvbuf = t->out[r][op],
+                                .count = count,
+                                .blocks = blocks,
+                                .type = RCX_INT64,
+                                .op = RCX_SUM,
+                                .root = t->root,
+                                .comm = world_of(&t->job, r)};
 
-    if (t->coll == RCX_COLL_ALLREDUCE)
-        return rcx_iallreduce(in, out, count, RCX_INT64, RCX_SUM, comm,
-                              request);
-    if (t->coll == RCX_COLL_REDUCE)
-        return rcx_ireduce(in, out, count, RCX_INT64, RCX_SUM, t->root, comm,
-                           request);
-    return rcx_ireduce_scatter_block(in, out, count / (size_t)t->job.size,
-                                     RCX_INT64, RCX_SUM, comm, request);
+    for (int i = 0; i < t->job.size; i++)
+        blocks[i] = count / (size_t)t->job.size;
+    return collective_call(collective_by_name(rcx_coll_name(t->coll)),
+                           NONBLOCKING, &a, &t->requests[r][op]);
 }
 
 static void start_rank(struct trial *t, int r)

@@ -54,16 +54,17 @@ static rcx_status_t use_all(rcx_context_t *context)
         status = rcx_op_create(context, take_left, 0, NULL, &op);
     if (status == RCX_OK)
         status = rcx_mem_alloc(comm, 10, &memory);
-    if (status == RCX_OK)
-        status = rcx_allreduce(in, out, 100, RCX_INT64, RCX_SUM, comm);
-    if (status == RCX_OK)
-        status = rcx_reduce(in, out, 100, type, op, 0, comm);
-    if (status == RCX_OK)
-        status =
-            rcx_reduce_scatter(in, out, &hundred, RCX_INT64, RCX_SUM, comm);
-    if (status == RCX_OK)
-        status =
-            rcx_reduce_scatter_block(in, out, 99, RCX_INT64, RCX_MAX, comm);
+    for (int i = 0; i < 2 * COLLECTIVES && status == RCX_OK; i++) {
+        const struct arguments a = {.sendbuf = in,
+                                    .recvbuf = out,
+                                    .count = 100,
+                                    .blocks = &hundred,
+                                    .type = i % 2 ? type : RCX_INT64,
+                                    .op = i % 2 ? op : RCX_SUM,
+                                    .comm = comm};
+
+        status = collective_call((enum collective)(i / 2), BLOCKING, &a, NULL);
+    }
     if (status == RCX_OK)
         status = rcx_allreduce_init(in, out, 98, type, op, comm, &request);
     if (status != RCX_OK)

@@ -59,19 +59,13 @@ static void fail_to_start(rcx_comm_t *comm)
     rcx_comm_t *copy = NULL, *same = comm;
     void *memory = NULL;
     int x = 3, y = 4;
+    const size_t blocks[MEMBERS_MOST] = {1};
+    const struct arguments a = {&x, &y, 1, blocks, RCX_INT, RCX_SUM, 0, comm};
 
-    require_status(rcx_allreduce(&x, &y, 1, RCX_INT, RCX_SUM, comm),
-                   RCX_ERR_BUSY);
-    require_status(rcx_iallreduce(&x, &y, 1, RCX_INT, RCX_SUM, comm, &request),
-                   RCX_ERR_BUSY);
-    require_status(
-        rcx_allreduce_init(&x, &y, 1, RCX_INT, RCX_SUM, comm, &request),
-        RCX_ERR_BUSY);
-    require_status(rcx_reduce(&x, &y, 1, RCX_INT, RCX_SUM, 0, comm),
-                   RCX_ERR_BUSY);
-    require_status(
-        rcx_ireduce_scatter_block(&x, &y, 1, RCX_INT, RCX_SUM, comm, &request),
-        RCX_ERR_BUSY);
+    for (int i = 0; i < COLLECTIVES * FORMS; i++)
+        require_status(collective_call((enum collective)(i / FORMS),
+                                       (enum form)(i % FORMS), &a, &request),
+                       RCX_ERR_BUSY);
     require_status(rcx_comm_dup(comm, &copy), RCX_ERR_BUSY);
     require_status(rcx_comm_split(comm, 0, 0, &copy), RCX_ERR_BUSY);
     require_status(rcx_comm_free(&same), RCX_ERR_BUSY);

@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * apart_main FILE CALLS LARGEST
+ * apart_main FILE CALLS LARGEST [polls] [second] [blocks]
  *
  * Who has returned from a blocking call is not needed by any peer to complete
  * that call: between calls the ranks, all of one node, wait for each other in a
  * barrier of their own, in shared memory (FILE, empty at start), in which
  * nobody progresses RCX. CALLS of each collective, of 8 bytes to LARGEST.
+ *
+ *   polls    calls are nonblocking, and rcx_test() says when they are complete
+ *   second   instead of the barrier, ranks call a second context, which does
+ *            not progress the first
+ *   blocks   all calls are reduce_scatter, of 40,960 to 163,840 elements for
+ *            each rank, whatever LARGEST is
+ *
  * Prints nothing and exits with 0 where all calls end with the right result.
  */
 #include <fcntl.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +28,7 @@
 #include "attempt.h"
 #include "rank.h"
 
-enum { PATIENCE_S = 60, MOST_RANKS = 16 };
+enum { PATIENCE_S = 60, MOST_RANKS = 16, BLOCK = 163840 };
 
 struct host_barrier {
     _Atomic int arrived;
@@ -53,9 +61,31 @@ static void host_wait(void)
         sched_yield();
 }
 
+static rcx_context_t *second;
+
+static void meet_in_second(void)
+{
+    int64_t ranks = 1;
+
+    rank_require(rcx_allreduce(RCX_IN_PLACE, &ranks, 1, RCX_INT64, RCX_SUM,
+                               rcx_world(second)),
+                 "allreduce of the second context");
+    if (ranks != me.size)
+        rank_fail("the second context has %d ranks", (int)ranks);
+}
+
+static void part(void)
+{
+    if (second)
+        meet_in_second();
+    else
+        host_wait();
+}
+
 /* ---- Calls ------------------------------------------------------------------ */
 
 static struct attempt attempt;
+static bool polls;
 
 /* Elements of the vector in call number k: 1 to most, and most is among them. */
 static size_t length_of(int k, size_t most)
@@ -67,38 +97,98 @@ static size_t length_of(int k, size_t most)
     return count < most ? count : most;
 }
 
-/* Blocks differ; every third call leaves all to one rank, which others do not
- * hear of. */
-static void cut(size_t count, int k, size_t blocks[])
+/* As many blocks of that length, and more for one of the ranks. */
+static void cut(size_t block, size_t more, int k, size_t blocks[])
 {
-    const size_t block = k % 3 == 2 ? 0 : count / (size_t)me.size;
-
     for (int i = 0; i < me.size; i++)
-        blocks[i] = block;
-    blocks[k % me.size] += count - block * (size_t)me.size;
+        blocks[i] = block + (i == k % me.size ? more : 0);
 }
 
-/* Now and then a burst, so that who only sends is ahead of who receives. */
+/* What was started is complete, by rcx_test() alone. */
+static void poll(void)
+{
+    int is_done = 0;
+
+    rank_require(rcx_test(attempt.request, &is_done), "rcx_test");
+    while (!is_done) {
+        sched_yield();
+        rank_require(rcx_test(attempt.request, &is_done), "rcx_test");
+    }
+    rank_require(rcx_request_free(&attempt.request), "rcx_request_free");
+}
+
+static void call_once(int k)
+{
+    rank_require(attempt_call(&attempt, me.world),
+                 collectives[attempt.call.coll].name);
+    if (polls)
+        poll();
+    if (attempt_check(&attempt))
+        rank_fail("call %d: %s", k, attempt.problem);
+}
+
+/* Now and then a burst, so that who only sends is ahead of who receives. Every
+ * third call leaves all blocks to one rank, which others do not hear of. */
 static void call(enum collective coll, int k, size_t most)
 {
-    const size_t count = length_of(k, most);
+    const size_t count = length_of(k, most), size = (size_t)me.size;
+    const size_t block = k % 3 == 2 ? 0 : count / size;
     const bool equal = collective_has_equal_blocks(coll);
     size_t blocks[MOST_RANKS];
     const struct call call = {.coll = coll,
+                              .form = polls ? NONBLOCKING : BLOCKING,
                               .kind = &lines,
-                              .count = equal ? count / (size_t)me.size : count,
+                              .count = equal ? count / size : count,
                               .blocks = blocks,
                               .root = k % me.size,
                               .seed = (uint64_t)k};
 
-    cut(count, k, blocks);
+    cut(block, count - block * size, k, blocks);
     attempt_change(&attempt, &call);
-    for (int i = k % 8 == 5 && count < 4096 ? 40 : 1; i > 0; i--) {
-        rank_require(attempt_call(&attempt, me.world), collectives[coll].name);
-        if (attempt_check(&attempt))
-            rank_fail("call %d: %s", k, attempt.problem);
+    for (int i = k % 8 == 5 && count < 4096 ? 40 : 1; i > 0; i--)
+        call_once(k);
+    part();
+}
+
+static void call_all(int calls, size_t most)
+{
+    for (int k = 0; k < calls; k++)
+        for (int coll = 0; coll < COLLECTIVES; coll++)
+            call((enum collective)coll, k, most);
+}
+
+/* One after the other as fast as they go: the operand stays what it is. Of one
+ * length for a while, as then credits are due at the same place in each. */
+static void call_blocks(int calls)
+{
+    static const size_t lengths[] = {50000, BLOCK, 40960};
+    size_t blocks[MOST_RANKS];
+    const struct call call = {.coll = REDUCE_SCATTER,
+                              .form = polls ? NONBLOCKING : BLOCKING,
+                              .kind = &lines,
+                              .blocks = blocks};
+
+    for (int k = 0; k < calls; k++) {
+        cut(lengths[k / 100 % 3], 0, 0, blocks);
+        if (k % 100 == 0)
+            attempt_change(&attempt, &call);
+        memset(attempt.result, 0, attempt.gotten * sizeof(uint64_t));
+        call_once(k);
+        part();
     }
-    host_wait();
+}
+
+/* ---- All of it ---------------------------------------------------------------- */
+
+static void open_second(void)
+{
+    const rcx_params_t params = {.field_mask = RCX_PARAM_NAME,
+                                 .name = "second"};
+
+    rank_require(rcx_init(&params, &second), "rcx_init once more");
+    rank_require(
+        rcx_comm_set_timeout(rcx_world(second), PATIENCE_S * SECOND_NS),
+        "rcx_comm_set_timeout");
 }
 
 /* With memory for all that comes. */
@@ -112,22 +202,33 @@ static void open_attempt(size_t most)
 
 int main(int argc, char **argv)
 {
+    bool blocks = false;
     size_t most;
 
-    if (argc != 4)
+    if (argc < 4)
         return 2;
-    most = strtoul(argv[3], NULL, 10) / sizeof(uint64_t);
     rank_require(rank_open(NULL), "rcx_init");
     rank_require(rcx_comm_set_timeout(me.world, PATIENCE_S * SECOND_NS),
                  "rcx_comm_set_timeout");
+    for (int i = 4; i < argc; i++) {
+        polls |= strcmp(argv[i], "polls") == 0;
+        blocks |= strcmp(argv[i], "blocks") == 0;
+        if (strcmp(argv[i], "second") == 0)
+            open_second();
+    }
+    most = blocks ? (size_t)me.size * BLOCK
+                  : strtoul(argv[3], NULL, 10) / sizeof(uint64_t);
     if (me.size > MOST_RANKS)
         rank_fail("too large");
     open_attempt(most);
     open_host(argv[1]);
-    for (int k = 0; k < atoi(argv[2]); k++)
-        for (int coll = 0; coll < COLLECTIVES; coll++)
-            call((enum collective)coll, k, most);
+    if (blocks)
+        call_blocks(atoi(argv[2]));
+    else
+        call_all(atoi(argv[2]), most);
     attempt_close(&attempt);
+    if (second)
+        rank_require(rcx_finalize(&second), "rcx_finalize of the second");
     rank_require(rcx_finalize(&me.context), "rcx_finalize");
     return 0;
 }

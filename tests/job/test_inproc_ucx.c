@@ -171,13 +171,18 @@ static void count_line(rcx_log_level_t level, const char *text, void *arg)
 /* The call of an attempt, but of many more elements than there are. */
 static void refuse(struct job *job, struct call call, size_t many, int *lines)
 {
-    rcx_comm_t *comm = rcx_world(job->contexts[0]);
+    const size_t blocks[] = {many, 0};
+    struct arguments arguments;
     struct attempt a;
 
-    attempt_open(&a, &call, comm);
-    a.arguments.count = a.blocks[0] = many;
+    attempt_open(&a, &call, world_of(job, 0));
+    arguments = a.arguments;
+    arguments.comm = world_of(job, 0);
+    arguments.count = many;
+    arguments.blocks = blocks;
     *lines = 0;
-    assert_status(attempt_call(&a, comm), RCX_ERR_ARG);
+    assert_status(collective_call(call.coll, call.form, &arguments, &a.request),
+                  RCX_ERR_ARG);
     assert_int_equal(*lines, 1);
     assert_null(a.request);
     attempt_close(&a);

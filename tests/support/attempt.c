@@ -189,13 +189,15 @@ void attempt_change(struct attempt *a, const struct call *call)
 
 rcx_status_t attempt_call(struct attempt *a, rcx_comm_t *comm)
 {
+    const size_t bytes = (size_t)a->view.size * sizeof *a->blocks;
     rcx_status_t status;
 
     a->arguments.comm = comm;
+    memcpy(a->blocks, a->view.blocks, bytes);
     status =
         collective_call(a->call.coll, a->call.form, &a->arguments, &a->request);
     if (a->call.form != BLOCKING) /* counts were copied */
-        memset(a->blocks, 0xff, (size_t)a->view.size * sizeof *a->blocks);
+        memset(a->blocks, 0xff, bytes);
     return status;
 }
 

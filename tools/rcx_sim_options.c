@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "core/base/parse.h"
+#include "core/base/words.h"
 
 const char sim_usage[] =
     "Usage: rcx_sim COMMAND [options]\n"
@@ -115,31 +116,42 @@ static double parse_time(const char *option, const char *text)
     return value;
 }
 
+enum { NAMES_MAX = 64, OFFER_TEXT = 1024 };
+
+/* None of names, which NULL ends. */
+__attribute__((noreturn)) static void refuse_name(const char *option,
+                                                  const char *text,
+                                                  const char *what,
+                                                  const char *const names[])
+{
+    char offer[OFFER_TEXT];
+
+    sim_refuse(
+        "--%s %s: %s %s", option, text, what,
+        rcx_guess_offer(text, names, sizeof *names, offer, sizeof offer));
+}
+
 static enum rcx_coll parse_coll(const char *text)
 {
     const enum rcx_coll coll = rcx_coll_by_name(text);
-    char known[256] = "";
-    size_t used = 0;
+    const char *known[RCX_COLL_COUNT + 1] = {NULL};
 
     if (coll != RCX_COLL_COUNT)
         return coll;
-    for (int i = 0; i < RCX_COLL_COUNT && used < sizeof known; i++)
-        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s",
-                                 i == 0 ? "" : ", ",
-                                 rcx_coll_name((enum rcx_coll)i));
-    sim_refuse("--coll %s: needs one of %s", text, known);
+    for (int i = 0; i < RCX_COLL_COUNT; i++)
+        known[i] = rcx_coll_name((enum rcx_coll)i);
+    refuse_name("coll", text, "needs one of", known);
 }
 
 static rcx_order_t parse_order(const char *text)
 {
-    static const char *const names[] = {"loose", "same", "rank", "uniform",
-                                        "canonical"};
+    static const char *const names[] = {"loose",   "same",      "rank",
+                                        "uniform", "canonical", NULL};
 
     for (int i = 0; i <= RCX_ORDER_CANONICAL; i++)
         if (strcmp(text, names[i]) == 0)
             return (rcx_order_t)i;
-    sim_refuse("--order %s: needs loose, same, rank, uniform or canonical",
-               text);
+    refuse_name("order", text, "needs one of", names);
 }
 
 /* ---- Ranks: "5", "2..16", "3,7,32..64" ----------------------------------- */
@@ -219,14 +231,40 @@ static void add_all(struct sim_options *o)
 __attribute__((noreturn)) static void refuse_algo(const char *text,
                                                   enum rcx_coll coll)
 {
-    char known[1024] = "all";
-    size_t used = strlen(known);
+    const char *known[NAMES_MAX] = {"all"};
+    char what[64];
+    int n = 1;
 
     for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++)
-        if ((*a)->coll == coll && used < sizeof known)
-            used += (size_t)snprintf(known + used, sizeof known - used, ", %s",
-                                     (*a)->name);
-    sim_refuse("--algo %s: %s has %s", text, rcx_coll_name(coll), known);
+        if ((*a)->coll == coll && n < NAMES_MAX - 1)
+            known[n++] = (*a)->name;
+    snprintf(what, sizeof what, "%s has", rcx_coll_name(coll));
+    refuse_name("algo", text, what, known);
+}
+
+/* There is no such parameter, or it has no such value. */
+__attribute__((noreturn)) static void refuse_param(const char *text,
+                                                   const struct rcx_algo *algo,
+                                                   const char *name,
+                                                   const char *value)
+{
+    const struct rcx_param *p = rcx_params_find(algo, name);
+    char offer[OFFER_TEXT];
+
+    if (!algo->params)
+        sim_refuse("--algo %s: %s has no parameters", text, algo->name);
+    if (!p)
+        sim_refuse("--algo %s: %s is no parameter of %s, which has %s", text,
+                   name, algo->name,
+                   rcx_guess_offer(name, algo->params, sizeof *algo->params,
+                                   offer, sizeof offer));
+    if (!p->names)
+        sim_refuse("--algo %s: %s: valid is %s", text, name,
+                   rcx_param_range(p, offer, sizeof offer));
+    sim_refuse("--algo %s: %s: valid is %s%s", text, name,
+               p->candidate ? "auto, " : "",
+               rcx_guess_offer(value, p->names, sizeof *p->names, offer,
+                               sizeof offer));
 }
 
 static void parse_params(const char *text, char *params, struct sim_method *m)
@@ -238,10 +276,7 @@ static void parse_params(const char *text, char *params, struct sim_method *m)
         if (value)
             *value++ = '\0';
         if (!value || !rcx_params_parse(m->algo, name, value, m->params))
-            sim_refuse("--algo %s: %s%s%s is no parameter of %s, or no value "
-                       "of it",
-                       text, name, value ? "=" : "", value ? value : "",
-                       m->algo->name);
+            refuse_param(text, m->algo, name, value ? value : "");
     }
 }
 

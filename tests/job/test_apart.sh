@@ -23,14 +23,15 @@ halving=(RCX_ALLREDUCE=rabenseifner RCX_REDUCE=rabenseifner
 
 largest=$((4 << 20))
 how=() # words for apart_main
+each=() # a command in front of every rank
 
 # try RANKS SENTENCE VARIABLE=VALUE...
 try() {
     local -r ranks=$1 sentence=$2
     shift 2
     : >"$scratch/host"
-    run 0 env "$@" "$rcxrun" -n "$ranks" "$main" "$scratch/host" "$calls" \
-        "$largest" "${how[@]}" && [ ! -s "$err" ]
+    run 0 env "$@" "$rcxrun" -n "$ranks" "${each[@]}" "$main" "$scratch/host" \
+        "$calls" "$largest" "${how[@]}" && [ ! -s "$err" ]
     ok $? "$ranks ranks, $sentence"
 }
 
@@ -56,6 +57,11 @@ try 3 "TCP, ring" "${tcp[@]}" "${ring[@]}"
 try 3 "TCP, tree" "${tcp[@]}" "${tree[@]}"
 try 3 "TCP, all is rendezvous" "${tcp[@]}" UCX_RNDV_THRESH=0
 try 3 "TCP, all is eager" "${tcp[@]}" UCX_RNDV_THRESH=inf
+
+# shellcheck disable=SC2016 # every rank's own
+each=(sh -c 'RCX_UCX_RNDV_THRESH=$((1 << 2 * PMIX_RANK))K exec "$0" "$@"')
+try 3 "thresholds differ between ranks"
+each=()
 
 how=(polls)
 try 3 "rcx_test() says when" UCX_RNDV_THRESH=16K

@@ -437,6 +437,36 @@ static void who_leaves_alone_and_would_be_thought_dead_says_why(void **state)
     assert_ok(heard_by_2(false));
 }
 
+static unsigned progress_a_note(struct rcx_transport *t)
+{
+    if (t->notes_leaving > 0 && ++course.looks == LOOKS) {
+        t->notes_leaving = 0;
+        happens('N');
+    }
+    return course.ops->progress(t);
+}
+
+static void words_of_farewell_leave_before_who_says_them(void **state)
+{
+    struct rcx_transport_ops ops;
+    struct rank ranks[MOST];
+    struct job job;
+
+    (void)state;
+    open_job(&job, 2, false, 0, ranks);
+    memset(&course, 0, sizeof course);
+    course.ops = job.contexts[0]->transport->ops;
+    ops = *course.ops;
+    ops.progress = progress_a_note;
+    ops.close = close_and_say_so;
+    job.contexts[0]->transport->ops = &ops;
+    assert_ok(rcx_comm_abort(world_of(&job, 0)));
+    job.contexts[0]->transport->notes_leaving = 1;
+    leave(&job, 0, ranks);
+    assert_string_equal(course.text, "NC");
+    close_other(&job);
+}
+
 /* ---- The host's barrier -------------------------------------------------------- */
 
 static int no_allgather(const void *send, void *recv, size_t bytes, void *arg)
@@ -503,6 +533,8 @@ static void a_host_needs_no_barrier(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ranks_meet_flush_and_meet_before_they_go),
+        cmocka_unit_test(words_of_farewell_leave_before_who_says_them),
         cmocka_unit_test(who_waits_to_leave_hears_of_an_abort),
         cmocka_unit_test(who_waits_to_leave_hears_of_a_deadline),
         cmocka_unit_test(who_waits_for_the_bootstrap_hears_of_a_failure),
@@ -510,7 +542,6 @@ int main(void)
         cmocka_unit_test(who_goes_after_the_last_meeting_is_not_dead),
         cmocka_unit_test(who_goes_before_the_last_meeting_is_not_waited_for),
         cmocka_unit_test(what_does_not_leave_is_waited_for_a_while),
-        cmocka_unit_test(ranks_meet_flush_and_meet_before_they_go),
         cmocka_unit_test(a_host_s_barrier_may_be_polled),
         cmocka_unit_test(a_host_needs_no_barrier),
         cmocka_unit_test(who_leaves_alone_and_would_be_thought_dead_says_why),

@@ -166,28 +166,26 @@ rcx_status_t job_wait(struct job *job, rcx_request_t *requests[])
     return status;
 }
 
-static void set_forced(struct job *job, enum rcx_coll coll,
-                       const struct rcx_forced *forced)
+static void set_wish(struct job *job, enum rcx_coll coll,
+                     const struct rcx_method_wish *wish)
 {
     for (int i = 0; i < job->size; i++) {
-        job->contexts[i]->config.forced[coll] = *forced;
-        rcx_cache_clear(job->contexts[i]->world);
+        job->contexts[i]->config.wishes[coll] = *wish;
+        rcx_cache_clear(&job->contexts[i]->world->cache);
     }
 }
 
 void job_force(struct job *job, const struct rcx_algo *algo,
                size_t segment_bytes)
 {
-    struct rcx_forced forced = {
+    struct rcx_method_wish wish = {
         .algo = algo, .window = 3, .segment_bytes = segment_bytes};
 
-    rcx_params_reset(algo, forced.params);
-    set_forced(job, algo->coll, &forced);
+    rcx_params_reset(algo, wish.params);
+    set_wish(job, algo->coll, &wish);
 }
 
 void job_unforce(struct job *job, enum rcx_coll coll)
 {
-    const struct rcx_forced forced = {.segment_bytes = SIZE_MAX};
-
-    set_forced(job, coll, &forced);
+    set_wish(job, coll, &rcx_method_any);
 }

@@ -9,6 +9,7 @@
 #include "sim/inproc.h"
 #include "core/run/cache.h"
 #include "core/run/progress.h"
+#include "core/run/request.h"
 #include "core/run/watch.h"
 #include "sim/network.h"
 

@@ -54,14 +54,6 @@ static void print_wrapped(const char *label, const char *text)
     printf("\n");
 }
 
-static const char *order_name(rcx_order_t order)
-{
-    static const char *const names[] = {"loose", "same", "rank", "uniform",
-                                        "canonical"};
-
-    return names[order];
-}
-
 /* ---- Configuration ------------------------------------------------------- */
 
 enum source { FROM_DEFAULT, FROM_ENVIRONMENT, NOT_VALID };
@@ -248,8 +240,9 @@ static const char *level_at(const struct rcx_algo *algo, int size)
 {
     const struct rcx_shape shape = shape_at(algo, size);
 
-    return rcx_algo_fits(algo, &shape) ? order_name(algo->order(&shape))
-                                       : "unfit";
+    return rcx_algo_fits(algo, &shape)
+               ? rcx_order_name(rcx_algo_order(algo, &shape))
+               : "unfit";
 }
 
 enum { PARAMETER_TEXT = 512 };
@@ -316,7 +309,8 @@ static void print_algorithms(void)
 {
     printf("Algorithms   (cost on the slowest of p ranks for n bytes: a a "
            "message, b a byte\nsent, g a byte combined; lg is the logarithm "
-           "to base 2; order: see rcx_order_t)\n\n");
+           "to base 2; [conditions] is 1 where\nthey hold, else 0; order: see "
+           "rcx_order_t)\n\n");
     for (int i = 0; i < RCX_COLL_COUNT; i++) {
         const enum rcx_coll coll = (enum rcx_coll)i;
         const char *variable = rcx_colls[coll].variable;
@@ -363,10 +357,10 @@ static const char *least_level(const struct rcx_algo *algo, bool powers)
             !rcx_algo_fits(algo, &s))
             continue;
         fits = true;
-        if (algo->order(&s) < least)
-            least = algo->order(&s);
+        if (rcx_algo_order(algo, &s) < least)
+            least = rcx_algo_order(algo, &s);
     }
-    return fits ? order_name(least) : "-";
+    return fits ? rcx_order_name(least) : "-";
 }
 
 static void print_row(const struct rcx_algo *algo)
@@ -398,8 +392,12 @@ static void print_markdown(void)
            "the lint test compares.\n\n"
            "Cost on the slowest of p ranks for n bytes: a a message (a round), "
            "b a byte sent (volume), g a byte combined\n"
-           "(combines); lg is the logarithm to base 2. Order: the least level "
-           "(docs/guarantees.md) with the usual parameters,\n"
+           "(combines); lg is the logarithm to base 2, [conditions] is 1 where "
+           "they hold, else 0, twos x is how often 2 divides x.\n"
+           "What is before the first semicolon, under the conditions before a "
+           "colon, is exact where blocks are equal; the rest\n"
+           "is in words. Order: the least level (docs/guarantees.md) with the "
+           "usual parameters,\n"
            "for p = 2^k and for other p up to %d. Parameters are given as "
            "`NAME:PARAMETER=VALUE,...`; in parentheses the usual value.\n\n"
            "| collective | algorithm | cost | order, p = 2^k | else | needs | "

@@ -3,7 +3,7 @@
 #ifndef RCX_TOOLS_RCX_SIM_H
 #define RCX_TOOLS_RCX_SIM_H
 
-#include "sim/clock.h"
+#include "sim/timing.h"
 #include "prove.h"
 
 enum { EXIT_USAGE = 2, METHOD_TEXT = 128 };
@@ -93,9 +93,6 @@ void sim_close(struct sim_run *run);
 size_t sim_count_for(const struct sim_options *o, int size);
 /* Exits, saying what it needs, where the algorithm does not do the call. */
 void sim_require_fit(const struct simulated_call *call);
-/* "ring", "hybrid:b=64" */
-void sim_method_print(const struct rcx_algo *algo, const int64_t params[],
-                      char text[METHOD_TEXT]);
 
 /* ---- Pictures (rcx_sim_svg.c) -------------------------------------------- */
 

@@ -88,11 +88,3 @@ void sim_require_fit(const struct simulated_call *call)
                    rcx_coll_name(algo->coll), algo->name, call->shape.size,
                    algo->needs);
 }
-
-void sim_method_print(const struct rcx_algo *algo, const int64_t params[],
-                      char text[METHOD_TEXT])
-{
-    const int used = snprintf(text, METHOD_TEXT, "%s", algo->name);
-
-    rcx_params_print(algo, params, text + used, METHOD_TEXT - (size_t)used);
-}

@@ -37,7 +37,7 @@ static void print_row(const struct sim_options *o, const struct sim_method *m,
     const struct rcx_shape *s = &call.shape;
     char method[METHOD_TEXT];
 
-    sim_method_print(m->algo, s->params, method);
+    rcx_algo_print(m->algo, s->params, method, METHOD_TEXT);
     printf("%5d %10zu %-*s", size, s->count, METHOD, method);
     if (rcx_algo_fits(m->algo, s)) {
         const struct rcx_cost cost = m->algo->cost(s);

@@ -74,7 +74,7 @@ static void print_title(FILE *file, const struct drawing *d)
     const struct rcx_shape *s = &d->run->call.shape;
     char method[METHOD_TEXT];
 
-    sim_method_print(d->run->call.algo, s->params, method);
+    rcx_algo_print(d->run->call.algo, s->params, method, METHOD_TEXT);
     fprintf(file, "%s %s on %d ranks, %zu elements: %d rounds",
             rcx_coll_name(s->coll), method, d->size, s->count, d->rounds);
 }
@@ -386,7 +386,7 @@ static void svg_title(const struct picture *p)
     const struct rcx_shape *s = &p->d->run->call.shape;
     char method[METHOD_TEXT];
 
-    sim_method_print(p->d->run->call.algo, s->params, method);
+    rcx_algo_print(p->d->run->call.algo, s->params, method, METHOD_TEXT);
     sim_svg_text(p->file, GAP, 20, 14, "font-weight=\"bold\"", "%s %s",
                  rcx_coll_name(s->coll), method);
     sim_svg_text(p->file, GAP, 37, FONT, "",
@@ -407,7 +407,7 @@ static int picture_width(const struct picture *p)
     char method[METHOD_TEXT];
     int title;
 
-    sim_method_print(p->d->run->call.algo, s->params, method);
+    rcx_algo_print(p->d->run->call.algo, s->params, method, METHOD_TEXT);
     title = (int)(strlen(rcx_coll_name(s->coll)) + 1 + strlen(method));
     return wider(p->x[p->d->rounds] + LEFT,
                  wider(legend, GAP + sim_svg_width(title, BOLD_14)) + GAP);

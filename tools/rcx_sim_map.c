@@ -23,7 +23,7 @@ static bool price(const struct sim_options *o, const struct sim_method *m,
     struct simulated_call call = sim_call_of(o, m, size, count);
     const struct rcx_shape *s = &call.shape;
     const bool suits =
-        rcx_algo_fits(m->algo, s) && m->algo->order(s) >= o->order;
+        rcx_algo_fits(m->algo, s) && rcx_algo_order(m->algo, s) >= o->order;
 
     if (suits) {
         const struct rcx_cost cost = m->algo->cost(s);
@@ -119,7 +119,7 @@ static bool legend(const struct map *map, int letter, char text[METHOD_TEXT])
 
         if (map->letters[k] != letter)
             continue;
-        sim_method_print(m->algo, m->params, text);
+        rcx_algo_print(m->algo, m->params, text, METHOD_TEXT);
         return true;
     }
     return false;

@@ -12,6 +12,7 @@
 
 #include "core/base/parse.h"
 #include "core/base/words.h"
+#include "core/sched/method.h"
 
 const char sim_usage[] =
     "Usage: rcx_sim COMMAND [options]\n"
@@ -145,12 +146,13 @@ static enum rcx_coll parse_coll(const char *text)
 
 static rcx_order_t parse_order(const char *text)
 {
-    static const char *const names[] = {"loose",   "same",      "rank",
-                                        "uniform", "canonical", NULL};
+    const char *names[RCX_ORDER_CANONICAL + 2] = {NULL};
 
     for (int i = 0; i <= RCX_ORDER_CANONICAL; i++)
-        if (strcmp(text, names[i]) == 0)
+        if (strcmp(text, rcx_order_name((rcx_order_t)i)) == 0)
             return (rcx_order_t)i;
+    for (int i = 0; i <= RCX_ORDER_CANONICAL; i++)
+        names[i] = rcx_order_name((rcx_order_t)i);
     refuse_name("order", text, "needs one of", names);
 }
 
@@ -242,60 +244,29 @@ __attribute__((noreturn)) static void refuse_algo(const char *text,
     refuse_name("algo", text, what, known);
 }
 
-/* There is no such parameter, or it has no such value. */
-__attribute__((noreturn)) static void refuse_param(const char *text,
-                                                   const struct rcx_algo *algo,
-                                                   const char *name,
-                                                   const char *value)
-{
-    const struct rcx_param *p = rcx_params_find(algo, name);
-    char offer[OFFER_TEXT];
-
-    if (!algo->params)
-        sim_refuse("--algo %s: %s has no parameters", text, algo->name);
-    if (!p)
-        sim_refuse("--algo %s: %s is no parameter of %s, which has %s", text,
-                   name, algo->name,
-                   rcx_guess_offer(name, algo->params, sizeof *algo->params,
-                                   offer, sizeof offer));
-    if (!p->names)
-        sim_refuse("--algo %s: %s: valid is %s", text, name,
-                   rcx_param_range(p, offer, sizeof offer));
-    sim_refuse("--algo %s: %s: valid is %s%s", text, name,
-               p->candidate ? "auto, " : "",
-               rcx_guess_offer(value, p->names, sizeof *p->names, offer,
-                               sizeof offer));
-}
-
-static void parse_params(const char *text, char *params, struct sim_method *m)
-{
-    while (params) {
-        const char *name = strsep(&params, ",");
-        char *value = strchr(name, '=');
-
-        if (value)
-            *value++ = '\0';
-        if (!value || !rcx_params_parse(m->algo, name, value, m->params))
-            refuse_param(text, m->algo, name, value ? value : "");
-    }
-}
-
 static void parse_method(const char *text, struct sim_options *o)
 {
-    char copy[METHOD_TEXT], *params = copy;
-    const struct rcx_algo *algo;
+    struct rcx_refusal refusal = {.valid = ""};
+    struct sim_method *m;
+    struct rcx_method_wish wish;
 
     if (strcmp(text, "all") == 0) {
         add_all(o);
         return;
     }
-    snprintf(copy, sizeof copy, "%s", text);
-    strsep(&params, ":");
-    algo = rcx_algo_find(o->coll, copy);
-    if (!algo)
+    if (!rcx_method_parse(text, o->coll, &wish, &refusal)) {
+        if (refusal.valid[0])
+            sim_refuse("--algo %s: %s%s", text, refusal.valid, refusal.guess);
         refuse_algo(text, o->coll);
-    add_method(algo, o);
-    parse_params(text, params, &o->methods[o->method_count - 1]);
+    }
+    if (!wish.algo || wish.preferred || wish.segment_bytes != SIZE_MAX ||
+        wish.window)
+        sim_refuse("--algo %s: needs all or NAME[:PARAMETER=VALUE,...], of the "
+                   "algorithm's own parameters",
+                   text);
+    add_method(wish.algo, o);
+    m = &o->methods[o->method_count - 1];
+    memcpy(m->params, wish.params, sizeof m->params);
 }
 
 /* ---- The command line ---------------------------------------------------- */

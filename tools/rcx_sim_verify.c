@@ -145,7 +145,8 @@ int sim_verify(const struct sim_options *o)
     for (int k = 0; k < o->method_count && good; k++) {
         char method[METHOD_TEXT];
 
-        sim_method_print(o->methods[k].algo, o->methods[k].params, method);
+        rcx_algo_print(o->methods[k].algo, o->methods[k].params, method,
+                       sizeof method);
         printf("%s %s: %llu cases proved\n", rcx_coll_name(o->coll), method,
                v.cases[k]);
         all += v.cases[k];

@@ -4,7 +4,7 @@
  * differ in length and allgather does not, so lengths go first, and then the
  * blobs, padded to the longest.
  */
-#include "bootstrap/table.h"
+#include "bootstrap/bootstraps.h"
 
 #include <assert.h>
 #include <sched.h>

@@ -13,7 +13,7 @@
  */
 #include "bootstrap/launcher.h"
 #include "bootstrap/pmix_fence.h"
-#include "bootstrap/table.h"
+#include "bootstrap/bootstraps.h"
 #include "core/base/clock.h"
 
 #include <assert.h>

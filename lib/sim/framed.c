@@ -43,7 +43,7 @@ static struct rcx_phase phase_of(const struct simulated_call *call)
 /* In place: where OUT lies in IN. */
 static size_t result_at(const struct rcx_shape *s)
 {
-    const struct rcx_span out = {RCX_BUFFER_OUT, 0, 0};
+    const struct rcx_span out = {.buffer = RCX_BUFFER_OUT};
 
     return rcx_shape_resolve(s, out).offset;
 }

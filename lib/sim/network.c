@@ -1,41 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "sim/network.h"
-#include "sim/bell.h"
 
 #include <pthread.h>
 #include <string.h>
 
 #include "core/base/random.h"
+#include "sim/bell.h"
+#include "sim/sides.h"
 
-enum { GARBAGE = 0xA5, FIRST_BUCKETS = 64, FIRST_CAPACITY = 64, SLAB = 256 };
-
-/* One side of a message: a send or a receive. */
-struct side {
-    struct side *next; /* in its bucket, among arrived or free ones */
-    bool is_send;
-    int rank; /* the receiver, for both sides */
-    int from; /* who called */
-    uint64_t tag;
-    char *buffer;
-    size_t bytes;        /* of a receive that arrived: what came */
-    rcx_status_t status; /* once arrived */
-    struct rcx_message *message;
-};
-
-struct slab {
-    struct slab *next;
-    struct side sides[SLAB];
-};
-
-struct pair {
-    struct side *send, *recv;
-};
+enum { GARBAGE = 0xA5 };
 
 struct port {
     struct rcx_transport base;
     struct rcx_sim *sim;
     int rank;
-    size_t unexpected;    /* unmatched sends to it */
     struct side *arrived; /* threaded: what others completed for it */
     struct side **arrived_end;
     struct rcx_transport letterbox; /* threaded: for others' notes */
@@ -47,13 +25,7 @@ struct rcx_sim {
     int size;
     uint64_t random;
     struct port *ports;
-    struct side **buckets; /* unmatched, oldest first */
-    size_t bucket_count;   /* a power of two, no fewer than unmatched */
-    size_t unmatched;
-    struct side *free;
-    struct slab *slabs;
-    struct pair *pairs; /* matched, not delivered yet */
-    size_t pair_count, pair_capacity;
+    struct sides sides;
     uint64_t delivered;
     struct rcx_sim_fault fault;
     uint64_t posted;
@@ -73,12 +45,6 @@ static void unlock(struct rcx_sim *sim)
         pthread_mutex_unlock(&sim->mutex);
 }
 
-static void recycle(struct rcx_sim *sim, struct side *side)
-{
-    side->next = sim->free;
-    sim->free = side;
-}
-
 /* Its own rank's engine sees it. */
 static void finish(struct rcx_sim *sim, struct side *side)
 {
@@ -86,7 +52,7 @@ static void finish(struct rcx_sim *sim, struct side *side)
         side->message->bytes = side->bytes;
     rcx_message_complete(&sim->ports[side->from].base, side->message,
                          side->status);
-    recycle(sim, side);
+    sides_recycle(&sim->sides, side);
 }
 
 /* No thread touches a message of another one's rank: that sees it in its next
@@ -107,127 +73,23 @@ static void complete(struct rcx_sim *sim, struct side *side,
     port->arrived_end = &side->next;
 }
 
-static struct side **bucket_of(struct rcx_sim *sim, int rank, uint64_t tag)
-{
-    const uint64_t hash = /* of its upper half, the communicator, too */
-        (tag ^ tag >> 29 ^ (uint64_t)rank << 40) * UINT64_C(0x9E3779B97F4A7C15);
-
-    return &sim->buckets[(hash >> 24) & (sim->bucket_count - 1)];
-}
-
-static bool has_pair_room(struct rcx_sim *sim)
-{
-    if (sim->pair_count < sim->pair_capacity)
-        return true;
-
-    const size_t capacity =
-        sim->pair_capacity ? 2 * sim->pair_capacity : FIRST_CAPACITY;
-    struct pair *grown =
-        rcx_heap_grow(sim->heap, sim->pairs, sim->pair_count * sizeof *grown,
-                      capacity * sizeof *grown);
-
-    if (!grown)
-        return false;
-    sim->pairs = grown;
-    sim->pair_capacity = capacity;
-    return true;
-}
-
-static struct side *new_side(struct rcx_sim *sim)
-{
-    struct side *side = sim->free;
-
-    if (!side) {
-        struct slab *slab = rcx_heap_alloc(sim->heap, sizeof *slab);
-
-        if (!slab)
-            return NULL;
-        slab->next = sim->slabs;
-        sim->slabs = slab;
-        for (int i = 0; i < SLAB; i++) {
-            slab->sides[i].next = side;
-            side = &slab->sides[i];
-        }
-    }
-    sim->free = side->next;
-    return side;
-}
-
-/* At the end of its bucket, behind older ones with its tag. */
-static void keep(struct rcx_sim *sim, struct side *side)
-{
-    struct side **link = bucket_of(sim, side->rank, side->tag);
-
-    while (*link)
-        link = &(*link)->next;
-    *link = side;
-    side->next = NULL;
-}
-
-/* Keep buckets short: an allgather posts p receives on p ranks at once. */
-static bool has_bucket_room(struct rcx_sim *sim)
-{
-    struct side **old = sim->buckets;
-    const size_t count = sim->bucket_count;
-
-    if (sim->unmatched < count)
-        return true;
-    sim->bucket_count = count ? 4 * count : FIRST_BUCKETS;
-    sim->buckets =
-        rcx_heap_zalloc(sim->heap, sim->bucket_count * sizeof *sim->buckets);
-    if (!sim->buckets) {
-        sim->buckets = old;
-        sim->bucket_count = count;
-        return false;
-    }
-    for (size_t i = 0; i < count; i++) {
-        while (old[i]) {
-            struct side *side = old[i];
-
-            old[i] = side->next;
-            keep(sim, side);
-        }
-    }
-    rcx_heap_free(sim->heap, old);
-    return true;
-}
-
-/* Find the partner, the oldest with this tag, or wait for it. */
-static rcx_status_t match(struct rcx_sim *sim, struct side side)
-{
-    struct side **link, *mine;
-
-    if (!has_bucket_room(sim) || !has_pair_room(sim))
-        return RCX_ERR_NOMEM;
-    mine = new_side(sim);
-    if (!mine)
-        return RCX_ERR_NOMEM;
-    *mine = side;
-    link = bucket_of(sim, side.rank, side.tag);
-    for (; *link; link = &(*link)->next) {
-        struct side *other = *link;
-
-        if (other->is_send == side.is_send || other->rank != side.rank ||
-            other->tag != side.tag)
-            continue;
-        *link = other->next;
-        rcx_bell_ring(&sim->ports[other->from].bell);
-        sim->unmatched--;
-        sim->ports[side.rank].unexpected -= other->is_send;
-        sim->pairs[sim->pair_count++] = (struct pair){
-            side.is_send ? mine : other, side.is_send ? other : mine};
-        return RCX_IN_PROGRESS;
-    }
-    *link = mine;
-    sim->unmatched++;
-    sim->ports[side.rank].unexpected += side.is_send;
-    return RCX_IN_PROGRESS;
-}
-
 static bool is_due(struct rcx_sim *sim, int rank)
 {
     return rank == sim->fault.rank && sim->posted++ == sim->fault.after &&
            sim->fault.fails;
+}
+
+/* Its partner may sleep. */
+static rcx_status_t match(struct rcx_sim *sim, struct side side)
+{
+    struct side *partner;
+    const rcx_status_t status = sides_match(&sim->sides, side, &partner);
+
+    if (status != RCX_OK)
+        return status;
+    if (partner)
+        rcx_bell_ring(&sim->ports[partner->from].bell);
+    return RCX_IN_PROGRESS;
 }
 
 static rcx_status_t add(struct port *port, struct side side)
@@ -274,12 +136,13 @@ static rcx_status_t sim_recv(struct rcx_transport *t, int peer, void *buffer,
 /* One of the pairs; those of a slow rank wait a while for others to go first. */
 static size_t choose(struct rcx_sim *sim)
 {
-    const size_t first = rcx_random(&sim->random) % sim->pair_count;
+    const size_t first = rcx_random(&sim->random) % sim->sides.pair_count;
 
-    for (size_t k = 0; k < sim->pair_count && sim->fault.delays > 0; k++) {
-        const size_t i = (first + k) % sim->pair_count;
+    for (size_t k = 0; k < sim->sides.pair_count && sim->fault.delays > 0;
+         k++) {
+        const size_t i = (first + k) % sim->sides.pair_count;
 
-        if (sim->pairs[i].send->from != sim->fault.rank) {
+        if (sim->sides.pairs[i].send->from != sim->fault.rank) {
             sim->fault.delays--;
             return i;
         }
@@ -289,15 +152,15 @@ static size_t choose(struct rcx_sim *sim)
 
 bool rcx_sim_deliver(struct rcx_sim *sim, int ranks[2])
 {
-    if (sim->pair_count == 0)
+    if (sim->sides.pair_count == 0)
         return false;
 
     const size_t i = choose(sim);
-    const struct pair pair = sim->pairs[i];
+    const struct pair pair = sim->sides.pairs[i];
     struct side *send = pair.send, *recv = pair.recv;
     const bool fits = send->bytes <= recv->bytes;
 
-    sim->pairs[i] = sim->pairs[--sim->pair_count];
+    sim->sides.pairs[i] = sim->sides.pairs[--sim->sides.pair_count];
     if (fits && send->bytes > 0)
         memcpy(recv->buffer, send->buffer, send->bytes);
     recv->bytes = send->bytes;
@@ -350,23 +213,14 @@ static void sim_cancel(struct rcx_transport *t, struct rcx_message *m)
 {
     struct port *port = (struct port *)t;
     struct rcx_sim *sim = port->sim;
+    struct side *side;
 
     lock(sim);
-    for (size_t i = 0; i < sim->bucket_count; i++) {
-        for (struct side **link = &sim->buckets[i]; *link;
-             link = &(*link)->next) {
-            struct side *side = *link;
-
-            if (side->is_send || side->from != port->rank || side->message != m)
-                continue;
-            *link = side->next;
-            sim->unmatched--;
-            side->bytes = 0;
-            side->status = RCX_ERR_COMM_FAILED;
-            finish(sim, side);
-            unlock(sim);
-            return;
-        }
+    side = sides_withdraw(&sim->sides, port->rank, m);
+    if (side) {
+        side->bytes = 0;
+        side->status = RCX_ERR_COMM_FAILED;
+        finish(sim, side);
     }
     unlock(sim);
 }
@@ -376,18 +230,14 @@ static bool sim_probe(struct rcx_transport *t, uint64_t tag, uint64_t mask,
 {
     struct port *port = (struct port *)t;
     struct rcx_sim *sim = port->sim;
-    bool found = false;
+    const struct side *side;
 
     lock(sim);
-    for (size_t i = 0; i < sim->bucket_count && !found && port->unexpected; i++)
-        for (struct side *side = sim->buckets[i]; side && !found;
-             side = side->next) {
-            found = side->is_send && side->rank == port->rank &&
-                    ((side->tag ^ tag) & mask) == 0;
-            *found_p = side->tag;
-        }
+    side = sides_look_for(&sim->sides, port->rank, tag, mask);
+    if (side)
+        *found_p = side->tag;
     unlock(sim);
-    return found;
+    return side;
 }
 
 static void sim_notify(struct rcx_transport *t, int peer, const void *note,
@@ -446,7 +296,7 @@ static rcx_status_t sim_arm(struct rcx_transport *t)
 
     lock(port->sim);
     is_quiet = !port->arrived && !port->letterbox.notes &&
-               port->sim->pair_count == 0 && rcx_bell_arm(&port->bell);
+               port->sim->sides.pair_count == 0 && rcx_bell_arm(&port->bell);
     unlock(port->sim);
     return is_quiet ? RCX_OK : RCX_IN_PROGRESS;
 }
@@ -456,30 +306,10 @@ static void sim_wake(struct rcx_transport *t)
     rcx_bell_wake(&((struct port *)t)->bell);
 }
 
-static void drop_unmatched(struct rcx_sim *sim, int rank)
-{
-    for (size_t i = 0; i < sim->bucket_count; i++) {
-        struct side **link = &sim->buckets[i];
-
-        while (*link) {
-            struct side *side = *link;
-
-            if (side->from != rank) {
-                link = &side->next;
-                continue;
-            }
-            *link = side->next;
-            sim->unmatched--;
-            sim->ports[side->rank].unexpected -= side->is_send;
-            recycle(sim, side);
-        }
-    }
-}
-
 static void give_up(struct rcx_sim *sim, struct side *side, int rank)
 {
     if (side->from == rank)
-        recycle(sim, side);
+        sides_recycle(&sim->sides, side);
     else
         complete(sim, side, RCX_ERR_TRANSPORT);
 }
@@ -492,18 +322,19 @@ static void sim_close(struct rcx_transport *t)
     size_t kept = 0;
 
     lock(sim);
-    drop_unmatched(sim, port->rank);
-    for (size_t i = 0; i < sim->pair_count; i++) {
-        struct side *send = sim->pairs[i].send, *recv = sim->pairs[i].recv;
+    sides_drop(&sim->sides, port->rank);
+    for (size_t i = 0; i < sim->sides.pair_count; i++) {
+        struct side *send = sim->sides.pairs[i].send,
+                    *recv = sim->sides.pairs[i].recv;
 
         if (send->from != port->rank && recv->from != port->rank) {
-            sim->pairs[kept++] = sim->pairs[i];
+            sim->sides.pairs[kept++] = sim->sides.pairs[i];
             continue;
         }
         give_up(sim, send, port->rank);
         give_up(sim, recv, port->rank);
     }
-    sim->pair_count = kept;
+    sim->sides.pair_count = kept;
     unlock(sim);
 }
 
@@ -524,7 +355,8 @@ struct rcx_sim *rcx_sim_create(struct rcx_heap *heap, int size, uint64_t seed)
     if (!sim)
         return NULL;
     sim->ports = rcx_heap_zalloc(heap, (size_t)size * sizeof *sim->ports);
-    if (!sim->ports) {
+    if (!sim->ports || !sides_open(&sim->sides, heap, size)) {
+        rcx_heap_free(heap, sim->ports);
         rcx_heap_free(heap, sim);
         return NULL;
     }
@@ -572,14 +404,7 @@ void rcx_sim_destroy(struct rcx_sim *sim)
         rcx_bell_close(&sim->ports[i].bell);
     }
     pthread_mutex_destroy(&sim->mutex);
-    while (sim->slabs) {
-        struct slab *next = sim->slabs->next;
-
-        rcx_heap_free(sim->heap, sim->slabs);
-        sim->slabs = next;
-    }
-    rcx_heap_free(sim->heap, sim->buckets);
-    rcx_heap_free(sim->heap, sim->pairs);
+    sides_close(&sim->sides);
     rcx_heap_free(sim->heap, sim->ports);
     rcx_heap_free(sim->heap, sim);
 }
@@ -591,7 +416,7 @@ struct rcx_transport *rcx_sim_port(struct rcx_sim *sim, int rank)
 
 size_t rcx_sim_unmatched(const struct rcx_sim *sim)
 {
-    return sim->unmatched + sim->pair_count;
+    return sim->sides.unmatched + sim->sides.pair_count;
 }
 
 uint64_t rcx_sim_delivered(const struct rcx_sim *sim)

@@ -53,72 +53,77 @@ static void check_config(const struct rcx_config *config)
     fuzz_require(config->isa >= RCX_ISA_BASELINE);
     fuzz_require(config->isa <= defaults.isa);
     for (int i = 0; i < RCX_COLL_COUNT; i++) {
-        const struct rcx_forced *forced = &config->forced[i];
+        const struct rcx_method_wish *wish = &config->wishes[i];
 
-        fuzz_require(forced->window <= RCX_WINDOW_MAX);
-        fuzz_require(!forced->algo || forced->algo->coll == (enum rcx_coll)i);
-        fuzz_require(forced->algo || !forced->preferred);
-        if (forced->algo)
-            check_params(forced->algo, forced->params);
+        fuzz_require(wish->window <= RCX_WINDOW_MAX);
+        fuzz_require(!wish->algo || wish->algo->coll == (enum rcx_coll)i);
+        fuzz_require(wish->algo || !wish->preferred);
+        if (wish->algo)
+            check_params(wish->algo, wish->params);
     }
 }
 
 /* ---- A method, printed and parsed ---------------------------------------- */
 
 /* What is printed never passes the end of a buffer that is too little. */
-static void print_into_little(const struct rcx_forced *forced,
-                              const char *params)
+static void print_into_little(const struct rcx_method_wish *wish,
+                              const char *method)
 {
-    const size_t sizes[] = {1, strlen(params) / 2 + 1, strlen(params)};
+    const size_t sizes[] = {1, strlen(method) / 2 + 1, strlen(method)};
 
-    for (int i = 0; i < 3 && sizes[i] > 0; i++) {
+    for (int i = 0; i < 3; i++) {
         char *text = malloc(sizes[i]);
 
         fuzz_require(text);
-        rcx_params_print(forced->algo, forced->params, text, sizes[i]);
-        fuzz_require(strncmp(text, params, sizes[i] - 1) == 0);
+        rcx_algo_print(wish->algo, wish->params, text, sizes[i]);
+        fuzz_require(strncmp(text, method, sizes[i] - 1) == 0);
         fuzz_require(text[sizes[i] - 1] == '\0');
         free(text);
     }
 }
 
-static void print(const struct rcx_forced *forced, char text[METHOD_LETTERS])
+/* One more of what follows the algorithm's name. */
+static void append(char text[METHOD_LETTERS], const char *name, size_t value)
 {
-    const char *name = forced->algo ? forced->algo->name : "auto";
-    char params[METHOD_LETTERS] = "";
-    size_t used = 0;
+    const size_t used = strlen(text);
 
-    if (forced->algo) {
-        used = (size_t)rcx_params_print(forced->algo, forced->params, params,
-                                        sizeof params);
-        fuzz_require(used == strlen(params));
-        print_into_little(forced, params);
+    snprintf(text + used, METHOD_LETTERS - used, "%c%s=%zu",
+             strrchr(text, '=') ? ',' : ':', name, value);
+    fuzz_require(strlen(text) < METHOD_LETTERS - 1);
+}
+
+static void print(const struct rcx_method_wish *wish, char text[METHOD_LETTERS])
+{
+    char method[METHOD_LETTERS] = RCX_METHOD_AUTO;
+    size_t used;
+
+    if (wish->algo) {
+        used = (size_t)rcx_algo_print(wish->algo, wish->params, method,
+                                      sizeof method);
+        fuzz_require(used == strlen(method));
+        print_into_little(wish, method);
     }
-    if (forced->segment_bytes != SIZE_MAX)
-        used += (size_t)snprintf(params + used, sizeof params - used,
-                                 "%csegment=%zu", used ? ',' : ':',
-                                 forced->segment_bytes);
-    if (forced->window)
-        used +=
-            (size_t)snprintf(params + used, sizeof params - used, "%cwindow=%u",
-                             used ? ',' : ':', forced->window);
-    used = (size_t)snprintf(text, METHOD_LETTERS, "%s%s%s",
-                            forced->preferred ? "prefer:" : "", name, params);
+    used = (size_t)snprintf(text, METHOD_LETTERS, "%s%s",
+                            wish->preferred ? "prefer:" : "", method);
     fuzz_require(used < METHOD_LETTERS);
+    if (wish->segment_bytes != SIZE_MAX)
+        append(text, "segment", wish->segment_bytes);
+    if (wish->window)
+        append(text, "window", wish->window);
 }
 
 static void check_round_trip(const struct rcx_option *o,
                              const struct rcx_config *config)
 {
     const enum rcx_coll coll = rcx_option_coll(o);
-    const struct rcx_forced *before, *after;
+    const struct rcx_method_wish *before, *after;
     struct rcx_config again;
     char text[METHOD_LETTERS];
 
     if (coll == RCX_COLL_COUNT)
         return;
-    before = &config->forced[coll];
-    after = &again.forced[coll];
+    before = &config->wishes[coll];
+    after = &again.wishes[coll];
     print(before, text);
     fuzz_require(rcx_option_parse(o, text, &again));
     fuzz_require(after->algo == before->algo);

@@ -328,7 +328,7 @@ static rcx_order_t stated_level(const struct call *c)
                           .commutative = c->kind->commutes};
 
     memcpy(s.params, e->method.params, sizeof s.params);
-    return c->algo->order(&s);
+    return rcx_algo_order(c->algo, &s);
 }
 
 static void check_operand(const struct call *c, int rank)

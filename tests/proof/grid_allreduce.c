@@ -82,8 +82,9 @@ static bool fits(const struct rcx_shape *s)
 static rcx_order_t order(const struct rcx_shape *s)
 {
     const struct plan plan = plan_of(s);
-    const rcx_order_t row = plan.row.algo->order(&plan.in_row);
-    const rcx_order_t column = plan.column.algo->order(&plan.in_column);
+    const rcx_order_t row = rcx_algo_order(plan.row.algo, &plan.in_row);
+    const rcx_order_t column =
+        rcx_algo_order(plan.column.algo, &plan.in_column);
     const rcx_order_t both = row < column ? row : column;
     const bool is_fixed =
         plan.rows == 1 || plan.columns == rcx_pow2_floor(plan.columns);

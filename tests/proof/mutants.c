@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/clock.h"
+#include "sim/timing.h"
 
 /* A race shows only in some runs, one that needs a very late message in few. */
 enum { RUNS = 4, EDGE_RUNS = 64, RARE_RUNS = 4096 };
@@ -37,29 +37,14 @@ struct making {
     uint32_t edge_to;     /* of a cleared edge */
 };
 
-static struct rcx_span dst_of(const struct rcx_step *step)
-{
-    return (struct rcx_span){step->dst, step->dst_at, step->count};
-}
-
-static struct rcx_span left_of(const struct rcx_step *step)
-{
-    return (struct rcx_span){step->left, step->left_at, step->count};
-}
-
-static struct rcx_span right_of(const struct rcx_step *step)
-{
-    return (struct rcx_span){step->right, step->right_at, step->count};
-}
-
 /* Whether the result overlaps an operand as no builder would let it. */
 static bool is_refused(const struct rcx_shape *s, const struct rcx_step *step)
 {
     if (rcx_step_is_message(step->kind))
         return false;
-    return rcx_span_clash(s, dst_of(step), left_of(step)) ||
+    return rcx_span_clash(s, rcx_step_dst(step), rcx_step_left(step)) ||
            (step->kind == RCX_STEP_REDUCE &&
-            rcx_span_clash(s, dst_of(step), right_of(step)));
+            rcx_span_clash(s, rcx_step_dst(step), rcx_step_right(step)));
 }
 
 static bool swap_operands(struct rcx_step *step)
@@ -164,8 +149,8 @@ static bool swap_messages(struct rcx_builder *b, uint32_t at)
     *other = old;
     other->peer = peer;
     return one->kind == RCX_STEP_SEND
-               ? is_apart(b->shape, left_of(one), left_of(other))
-               : is_apart(b->shape, dst_of(one), dst_of(other));
+               ? is_apart(b->shape, rcx_step_left(one), rcx_step_left(other))
+               : is_apart(b->shape, rcx_step_dst(one), rcx_step_dst(other));
 }
 
 static void mutate_steps(struct rcx_builder *b, const struct rcx_shape *s,
@@ -370,8 +355,8 @@ static bool is_idempotent(const struct proof_case *c,
 
     s.rank = making->mutant->rank;
     s.alias = call.alias[s.rank];
-    apart = is_apart(&s, dst_of(step), left_of(step)) &&
-            is_apart(&s, dst_of(step), right_of(step));
+    apart = is_apart(&s, rcx_step_dst(step), rcx_step_left(step)) &&
+            is_apart(&s, rcx_step_dst(step), rcx_step_right(step));
     proof_call_free(&call);
     return step->kind == RCX_STEP_COPY ||
            (step->kind == RCX_STEP_REDUCE && apart);

@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "sim/clock.h"
+#include "sim/timing.h"
 #include "core/sched/params.h"
 #include "memory.h"
 
@@ -123,7 +123,8 @@ bool proof_applies(const struct proof_case *c)
     const bool applies =
         !call.algo ||
         (rcx_algo_fits(c->algo, &call.shape) &&
-         (c->commutative || c->algo->order(&call.shape) >= RCX_ORDER_RANK));
+         (c->commutative ||
+          rcx_algo_order(c->algo, &call.shape) >= RCX_ORDER_RANK));
 
     proof_call_free(&call);
     return applies;
@@ -135,9 +136,9 @@ bool proof_same_schedules(const struct proof_case *a,
     struct rcx_heap heap = RCX_HEAP_INIT;
     struct simulated_call call = proof_call_of(a, &heap);
     struct simulated_call other = proof_call_of(b, &heap);
-    const bool same =
-        a->algo->order(&call.shape) == b->algo->order(&other.shape) &&
-        simulation_same_steps(&call, &other);
+    const bool same = rcx_algo_order(a->algo, &call.shape) ==
+                          rcx_algo_order(b->algo, &other.shape) &&
+                      simulation_same_steps(&call, &other);
 
     proof_call_free(&call);
     proof_call_free(&other);
@@ -171,16 +172,16 @@ static size_t describe_case(const struct proof *p)
     static const char *const blocks[] = {"equal", "i mod 3", "one", "huge"};
     static const char *const sends[] = {"rendezvous", "eager", "mixed"};
     const struct proof_case *c = p->c;
-    char params[128];
+    char method[128];
 
-    rcx_params_print(c->algo, c->params, params, sizeof params);
+    rcx_algo_print(c->algo, c->params, method, sizeof method);
     return (size_t)snprintf(
         p->report->text, PROOF_TEXT,
-        "%s %s%s fails: p=%d root=%d count=%zu segment=%zu (at %zu) blocks=%s "
+        "%s %s fails: p=%d root=%d count=%zu segment=%zu (at %zu) blocks=%s "
         "%s%s%s%s, seed %#llx, %s sends\n  ",
-        rcx_coll_name(c->algo->coll), c->algo->name, params, c->size, c->root,
-        c->count, c->segment, p->s.row.first, blocks[c->blocks],
-        places[c->place], c->commutative ? "" : ", op does not commute",
+        rcx_coll_name(c->algo->coll), method, c->size, c->root, c->count,
+        c->segment, p->s.row.first, blocks[c->blocks], places[c->place],
+        c->commutative ? "" : ", op does not commute",
         c->narrow ? ", narrow tags" : "", c->frame ? ", in a frame" : "",
         (unsigned long long)p->seed, sends[p->sends]);
 }
@@ -426,7 +427,7 @@ static bool check_agreement(struct proof *p)
 
         if (!rcx_algo_fits(algo, s))
             return fail(p, "rank %d does not think that it fits", r);
-        if (algo->order(s) != p->report->stated)
+        if (rcx_algo_order(algo, s) != p->report->stated)
             return fail(p, "ranks state different orders");
         if (!same_cost(algo->cost(s), algo->cost(first)))
             return fail(p, "ranks state different costs");
@@ -566,8 +567,9 @@ bool proof_prove(const struct proof_case *c, const struct proof_options *o,
     bool good;
 
     p.call.hooks = o->hooks;
-    *report_p = (struct proof_report){.stated = c->algo->order(&p.call.shape),
-                                      .held = RCX_ORDER_CANONICAL};
+    *report_p =
+        (struct proof_report){.stated = rcx_algo_order(c->algo, &p.call.shape),
+                              .held = RCX_ORDER_CANONICAL};
     good = rcx_cutter_open(&cutter, heap, &p.call.shape, c->segment) == RCX_OK;
     if (!good) {
         simulation_lacks_memory(&p.s);

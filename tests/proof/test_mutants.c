@@ -48,14 +48,13 @@ static uint32_t step_count_of(const struct proof_case *c, int rank,
 
 static void fail_missed(const struct proof_case *c, const struct mutant *m)
 {
-    char params[128];
+    char method[128];
 
-    rcx_params_print(c->algo, c->params, params, sizeof params);
-    fail_msg("%s %s%s: p=%d count=%zu root=%d place %d: rank %d, step %u, "
+    rcx_algo_print(c->algo, c->params, method, sizeof method);
+    fail_msg("%s %s: p=%d count=%zu root=%d place %d: rank %d, step %u, "
              "edge %u: %s is not noticed",
-             rcx_coll_name(c->algo->coll), c->algo->name, params, c->size,
-             c->count, c->root, c->place, m->rank, m->at, m->edge,
-             mutation_name(m->mutation));
+             rcx_coll_name(c->algo->coll), method, c->size, c->count, c->root,
+             c->place, m->rank, m->at, m->edge, mutation_name(m->mutation));
 }
 
 static void try(const struct proof_case *c, const struct mutant *m,

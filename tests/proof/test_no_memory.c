@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "prove.h"
-#include "sim/clock.h"
+#include "sim/timing.h"
 #include "sim/framed.h"
 
 enum { MOST = 4000 };

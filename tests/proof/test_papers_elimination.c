@@ -5,7 +5,7 @@
  */
 #include "test.h"
 
-#include "sim/clock.h"
+#include "sim/timing.h"
 #include "core/sched/params.h"
 #include "prove.h"
 

@@ -41,7 +41,7 @@ static int tear_down(void **state)
 
     (void)state;
     assert_null(request);
-    assert_int_equal(context->live_requests, 0);
+    assert_int_equal(context->requests.live, 0);
     calls_run(&job, &call, false);
     assert_ok(job_close(&job));
     return 0;

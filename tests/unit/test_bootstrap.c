@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bootstrap/table.h"
+#include "bootstrap/bootstraps.h"
 #include "bootstrap_side.h"
 
 enum { MAX_RANKS = 8 };

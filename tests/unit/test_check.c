@@ -204,6 +204,42 @@ static void irregular_counts_are_compared(void **state)
     assert_ok(job_close(&job));
 }
 
+/* Of rank 1 the first of two persistent requests that do not match; then both
+ * ranks start those that do. */
+static void need_4_a_request_that_was_refused_can_be_started_again(void **state)
+{
+    int64_t in[COUNT], out[2][COUNT];
+    rcx_request_t *first[2], *second[2], *odd;
+    struct job job;
+
+    (void)state;
+    open_checked(&job, 2);
+    for (int i = 0; i < COUNT; i++)
+        in[i] = i + 1;
+    memset(out, 0x11, sizeof out);
+    for (int i = 0; i < 2; i++)
+        assert_ok(rcx_allreduce_init(in, out[i], COUNT, RCX_INT64, RCX_SUM,
+                                     world_of(&job, i), &first[i]));
+    assert_ok(rcx_allreduce_init(in, out[1], COUNT - 1, RCX_INT64, RCX_SUM,
+                                 world_of(&job, 1), &odd));
+    second[0] = first[0];
+    second[1] = odd;
+    for (int i = 0; i < 2; i++)
+        assert_ok(rcx_start(second[i]));
+    wait_for_errors(&job, second);
+    for (int i = 0; i < 2; i++)
+        assert_ok(rcx_start(first[i]));
+    assert_ok(job_wait(&job, first));
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < COUNT; k++)
+            assert_int_equal(out[i][k], 2 * (k + 1));
+    for (int i = 0; i < 2; i++)
+        assert_ok(rcx_request_free(&first[i]));
+    assert_ok(rcx_request_free(&odd));
+    go_on(&job);
+    assert_ok(job_close(&job));
+}
+
 /* ---- Others in flight -------------------------------------------------------- */
 
 enum { FLIGHT = 9, LONG = 64 };
@@ -294,6 +330,8 @@ int main(void)
         cmocka_unit_test(need_4_a_call_that_differs_is_a_mismatch_on_all_ranks),
         cmocka_unit_test(need_4_a_call_left_out_is_one_where_another_follows),
         cmocka_unit_test(irregular_counts_are_compared),
+        cmocka_unit_test(
+            need_4_a_request_that_was_refused_can_be_started_again),
         cmocka_unit_test(need_4_what_is_in_flight_beside_a_mismatch_goes_on),
         cmocka_unit_test(need_4_calls_that_match_are_none),
     };

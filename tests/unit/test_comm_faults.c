@@ -60,7 +60,7 @@ static void hear_of_failure(rcx_comm_t *comm)
 
 static bool is_used(const struct rcx_context *context, uint32_t id)
 {
-    return context->used_ids[id / 8] >> id % 8 & 1;
+    return context->comms.ids.used[id / 8] >> id % 8 & 1;
 }
 
 static void abort_and_free(struct job *job, int rank, void *arg)
@@ -194,12 +194,12 @@ static void a_deadline_is_inherited(void **state)
 static void pretend_to_have_been_away(struct rcx_context *context)
 {
     const struct rcx_instant now = rcx_instant_now();
-    const double ticks_per_ns = (double)(now.ticks - context->born.ticks) /
-                                (double)(now.ns - context->born.ns);
+    const double ticks_per_ns = (double)(now.ticks - context->time.born.ticks) /
+                                (double)(now.ns - context->time.born.ns);
 
-    context->born.ns -= 2 * LONG_NS;
-    context->born.ticks -= (uint64_t)(2 * LONG_NS * ticks_per_ns);
-    context->ticks = context->born.ticks;
+    context->time.born.ns -= 2 * LONG_NS;
+    context->time.born.ticks -= (uint64_t)(2 * LONG_NS * ticks_per_ns);
+    context->progress.ticks = context->time.born.ticks;
 }
 
 /* Rank 1 comes after rank 0 has looked at the time; it answers meanwhile. */

@@ -42,12 +42,12 @@ enum { CYCLES = TIMES(10000, 150), WARM_UP = 100 };
 static void cycle(struct job *job, int rank, void *arg)
 {
     struct rcx_context *context = job->contexts[rank];
-    const size_t ids = rcx_comm_ids_bytes(context);
+    const size_t ids = rcx_comm_ids_bytes(&context->comms.ids);
     unsigned char *used = malloc(ids);
     uint64_t live = 0;
 
     (void)arg;
-    memcpy(used, context->used_ids, ids);
+    memcpy(used, context->comms.ids.used, ids);
     for (int i = 0; i < CYCLES; i++) {
         rcx_comm_t *comm = members_make(world_of(job, rank), i);
 
@@ -57,7 +57,7 @@ static void cycle(struct job *job, int rank, void *arg)
         if (i == WARM_UP)
             live = context->heap.live;
         require(i < WARM_UP || context->heap.live == live);
-        require(memcmp(used, context->used_ids, ids) == 0);
+        require(memcmp(used, context->comms.ids.used, ids) == 0);
     }
     free(used);
 }

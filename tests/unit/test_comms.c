@@ -70,7 +70,7 @@ static void use_parent_and_copy(struct job *job, int rank, void *arg)
     require_ok(rcx_comm_dup(comms[0], &comms[1]));
     require(comms[1] && comms[1] != comms[0]);
     members_run(comms[1], 0);
-    require(comms[0]->sequence == comms[1]->sequence);
+    require(comms[0]->window.next == comms[1]->window.next);
     start_both(attempts, comms, rank);
     members_shuffle(&random, order, 2 * IN_FLIGHT);
     for (int i = 0; i < 2 * IN_FLIGHT; i++)
@@ -415,9 +415,9 @@ static void free_early(struct job *job, int rank, void *arg)
         require(z == sum);
     }
     require_status(rcx_finalize(&context), RCX_ERR_BUSY);
-    require(context->free_comms == NULL);
+    require(context->comms.free == NULL);
     require_ok(rcx_request_free(&persistent));
-    require(context->free_comms != NULL); /* it is gone now */
+    require(context->comms.free != NULL); /* it is gone now */
     members_check(world_of(job, rank), rank, in_order, job->size);
 }
 

@@ -201,7 +201,7 @@ static bool run(struct trial *t)
         if (++skips > PATIENCE)
             return false;
         for (int r = 0; r < t->job.size; r++) {
-            t->job.contexts[r]->skipped_ns += DEADLINE_NS / 5;
+            t->job.contexts[r]->time.skipped_ns += DEADLINE_NS / 5;
             rcx_watch(t->job.contexts[r]);
         }
     }
@@ -256,7 +256,7 @@ static void check_pins(const struct rcx_context *context)
 
     for (; e; e = e->older)
         pins += e->pins;
-    for (const struct rcx_exec *x = context->abandoned; x; x = x->next)
+    for (const struct rcx_exec *x = context->abandoned.first; x; x = x->next)
         given_up++;
     assert_int_equal(pins, given_up);
 }
@@ -268,7 +268,7 @@ static void close_trial(struct trial *t)
     for (int r = 0; r < t->job.size; r++) {
         t->job.contexts[r]->heap.budget = UINT64_MAX;
         assert_ok(rcx_comm_abort(rcx_world(t->job.contexts[r])));
-        assert_int_equal(t->job.contexts[r]->abandoned_receives, 0);
+        assert_int_equal(t->job.contexts[r]->abandoned.receives, 0);
         for (int op = 0; op < OPS; op++)
             if (t->requests[r][op])
                 assert_ok(rcx_request_free(&t->requests[r][op]));

@@ -9,10 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bootstrap/table.h"
+#include "bootstrap/bootstraps.h"
 #include "bootstrap_side.h"
 #include "context.h"
 #include "core/run/failure.h"
+#include "core/run/internal.h"
 #include "core/run/note.h"
 
 enum { MOST = 5, EARLY = 1 };
@@ -131,7 +132,7 @@ static void who_waits_to_leave_hears_of_a_deadline(void **state)
 static void meet_by_hand(struct job *job, int times)
 {
     for (int i = 0; i < times; i++)
-        require_ok(rcx_comm_barrier(job->contexts[1]->internal));
+        require_ok(rcx_internal_barrier(job->contexts[1]->internal));
 }
 
 static void fail_after_two_meetings(struct job *job, int rank, void *arg)
@@ -206,7 +207,7 @@ static unsigned progress_in_no_time(struct rcx_transport *t)
 {
     const uint64_t ns = impatient->parting ? 1000000 : 0;
 
-    impatient->skipped_ns += ns;
+    impatient->time.skipped_ns += ns;
     parting_ns += ns;
     return true_progress(t);
 }
@@ -294,7 +295,7 @@ static void who_goes_before_the_last_meeting_is_not_waited_for(void **state)
 static rcx_status_t never_flush(struct rcx_transport *t)
 {
     (void)t;
-    impatient->skipped_ns += UINT64_C(3600000000000);
+    impatient->time.skipped_ns += UINT64_C(3600000000000);
     return RCX_IN_PROGRESS;
 }
 

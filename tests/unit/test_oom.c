@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bootstrap/table.h"
+#include "bootstrap/bootstraps.h"
 #include "calls.h"
 
 enum { MOST = 4000, PATIENCE = 20000 };

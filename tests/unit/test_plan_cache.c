@@ -177,7 +177,7 @@ static void the_least_recently_used_go_first(void **state)
     sum(1);
     one = comm->cache.bytes;
     assert_true(one > 0);
-    context->config.plan_cache_bytes = 4 * one; /* plans of p = 1 are equal */
+    comm->cache.limit = 4 * one; /* plans of p = 1 are equal */
     for (size_t count = 2; count <= 4; count++)
         sum(count);
     assert_int_equal(comm->cache.evictions, 0);

@@ -7,6 +7,7 @@
 
 #include "capture.h"
 #include "core/run/cache.h"
+#include "core/run/comm.h"
 #include "core/run/context.h"
 
 enum { LIMIT = 4096, MANY = 40000 };
@@ -155,7 +156,7 @@ static void a_handle_that_comes_again_means_the_new_op(void **state)
     assert_int_equal(op, first);
     assert_ok(rcx_program_get(comm, &call, &entry));
     assert_int_equal((intptr_t)entry->combine.reducer.arg, 2);
-    rcx_program_unpin(comm, entry);
+    rcx_program_unpin(&comm->cache, entry);
     assert_ok(rcx_op_free(context, &op));
 }
 

@@ -216,7 +216,7 @@ static void who_finds_a_number_by_itself_is_complete_once(void **state)
         for (int i = 0; i < 2; i++) {
             rcx_progress(job.contexts[i]);
             assert_int_equal(called[i], 1);
-            assert_null(world_of(&job, i)->stalled);
+            assert_null(world_of(&job, i)->window.stalled);
         }
         calls_close(&c[1]);
         calls_close(&c[0]);

@@ -64,7 +64,7 @@ static void pass_half_seconds(struct job *job, int n)
 {
     for (int k = 0; k < n; k++) {
         for (int i = 0; i < RANKS; i++)
-            job->contexts[i]->skipped_ns += SECOND / 2;
+            job->contexts[i]->time.skipped_ns += SECOND / 2;
         progress(job);
     }
 }
@@ -204,7 +204,7 @@ static void an_answer_to_an_earlier_roll_is_none(void **state)
     assert_ok(rcx_comm_set_timeout(world_of(&job, 1), (int64_t)SECOND));
     start(&job, 0, RCX_SUM, &requests[0]);
     start(&job, 1, RCX_SUM, &requests[1]);
-    job.contexts[1]->skipped_ns += SECOND + SECOND / 2;
+    job.contexts[1]->time.skipped_ns += SECOND + SECOND / 2;
     for (int k = 0; k < 100; k++)
         rcx_progress(job.contexts[1]);
     assert_non_null(world_of(&job, 1)->roll);
@@ -212,7 +212,8 @@ static void an_answer_to_an_earlier_roll_is_none(void **state)
     for (int k = 0; k < 100; k++)
         rcx_progress(job.contexts[1]);
     progress(&job); /* all answer, and it hears them */
-    job.contexts[1]->skipped_ns += SECOND / 100; /* and looks at the time */
+    job.contexts[1]->time.skipped_ns +=
+        SECOND / 100; /* and looks at the time */
     progress(&job);
     progress(&job);
     assert_non_null(strstr(said[1].text, " s: rank 2 has not called it"));
@@ -249,7 +250,7 @@ static void wait_for_rank_2(struct job *job, int seconds)
     rcx_request_t *requests[RANKS];
 
     for (int i = 0; i < RANKS; i++) /* what was skipped before was before */
-        job->contexts[i]->skipped_ns = job->contexts[i]->next_watch_ns = 0;
+        job->contexts[i]->time.skipped_ns = job->contexts[i]->watch.next_ns = 0;
     start(job, 0, RCX_SUM, &requests[0]);
     start(job, 1, RCX_SUM, &requests[1]);
     pass(job, seconds);
@@ -315,7 +316,7 @@ static void who_is_elsewhere_does_not_wait(void **state)
         start(&job, i, RCX_SUM, &requests[i]);
     progress(&job);
     for (int i = 0; i < RANKS; i++)
-        job.contexts[i]->skipped_ns += 3600 * SECOND;
+        job.contexts[i]->time.skipped_ns += 3600 * SECOND;
     progress(&job);
     start(&job, 2, RCX_SUM, &requests[2]);
     assert_ok(job_wait(&job, requests));
@@ -353,7 +354,7 @@ static void who_waits_for_a_second_tries_whom_it_waits_for(void **state)
     ops.reach = find_no_way_to_0;
     job.contexts[1]->transport->ops = &ops;
     for (int i = 0; i < RANKS; i++) /* what was skipped was before */
-        job.contexts[i]->skipped_ns = job.contexts[i]->next_watch_ns = 0;
+        job.contexts[i]->time.skipped_ns = job.contexts[i]->watch.next_ns = 0;
     start(&job, 1, RCX_SUM, &requests[0]);
     start(&job, 2, RCX_SUM, &requests[1]);
     progress(&job);

@@ -4,7 +4,6 @@
  * the fixed tree (the latency form of the ring of Rabenseifner, Traeff 2004,
  * 3.4, for any p).
  *
- *   time     ceil(lg p) alpha + (p - 1) n beta + (p - 1) n gamma
  *   scratch  p n
  *   order    CANONICAL
  *
@@ -19,19 +18,9 @@ static bool fits(const struct rcx_shape *s)
     return s->count <= SIZE_MAX / s->elem_bytes / (size_t)s->size;
 }
 
-static rcx_order_t order(const struct rcx_shape *s)
-{
-    (void)s;
-    return RCX_ORDER_CANONICAL;
-}
-
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
-    const double others = s->size - 1, n = (double)s->count;
-
-    return (struct rcx_cost){.rounds = rcx_log2_ceil(s->size),
-                             .volume = others * n,
-                             .combines = others * n};
+    return rcx_bruck_allreduce_cost(s->size, (double)s->count);
 }
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
@@ -49,7 +38,7 @@ const struct rcx_algo rcx_allreduce_allgather_reduce = {
     .source = "Bruck et al. 1997 by Thakur, Rabenseifner, Gropp 2005, 4.1.2; "
               "order: design",
     .fits = fits,
-    .order = order,
+    .level = RCX_ORDER_CANONICAL,
     .cost = cost,
     .build = build,
 };

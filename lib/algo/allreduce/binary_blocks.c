@@ -2,9 +2,6 @@
 /*
  * Allreduce by binary blocks (Thakur, Rabenseifner, Gropp 2005, 5.2).
  *
- *   time     2 lg p alpha + (p - 1)/p (2 n beta + n gamma) when p = 2^k; else
- *            + about 2^d alpha for each two neighbours d apart among the
- *            binary digits of p, and at most 2 n beta + n/2 gamma
  *   scratch  n
  *   order    CANONICAL
  *
@@ -14,33 +11,23 @@
  */
 #include "algo/phase/binary_blocks.h"
 
-static rcx_order_t order(const struct rcx_shape *s)
-{
-    (void)s;
-    return RCX_ORDER_CANONICAL;
-}
-
-/*
- * Down, the largest cube sends a segment and doubles. The others start later
- * but have less to double. In rounds this makes them end no later; in volume
- * each cube that is handed a result to hand on adds its segment, as it did
- * with its combine on the way up: what they combine is the volume down.
- */
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
     const int cube = rcx_pow2_floor(s->size);
-    const double segment = (double)s->count / cube;
-    const struct rcx_cost up = rcx_binary_blocks_up_cost(s->size, cube);
+    const double block = (double)s->count / cube;
+    const struct rcx_cost c =
+        rcx_cost_sum(rcx_binary_blocks_up_cost(s->size, cube),
+                     rcx_binary_blocks_down_cost(s->size));
 
-    return (struct rcx_cost){.rounds = up.rounds + (s->size > cube) +
-                                       rcx_log2_floor(cube),
-                             .volume = segment * (up.volume + up.combines),
-                             .combines = segment * up.combines};
+    return (struct rcx_cost){.rounds = c.rounds,
+                             .volume = block * c.volume,
+                             .combines = block * c.combines};
 }
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
 {
-    const struct rcx_blocks blocks = {NULL, s->count, rcx_pow2_floor(s->size)};
+    const struct rcx_blocks blocks = {.count = s->count,
+                                      .n = rcx_pow2_floor(s->size)};
     const struct rcx_halving mine = rcx_binary_blocks_cube(s, &blocks, s->rank);
     const struct rcx_span out = rcx_span_out(s);
 
@@ -51,10 +38,11 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 const struct rcx_algo rcx_allreduce_binary_blocks = {
     .name = "binary_blocks",
     .coll = RCX_COLL_ALLREDUCE,
-    .formula = "2 lg p a + (p-1)/p (2 n b + n g) when p = 2^k; else about "
-               "2^d a more per gap d in p's digits, up to 2 n b + n/2 g more",
+    .formula = "p = 2^k: 2 k a + (p-1)/p (2 n b + n g), k = floor(lg p); "
+               "else about 2^d a more per gap d in p's digits, up to 2 n "
+               "b + n/2 g more",
     .source = "Thakur, Rabenseifner, Gropp 2005, 5.2",
-    .order = order,
+    .level = RCX_ORDER_CANONICAL,
     .cost = cost,
     .build = build,
 };

@@ -3,7 +3,6 @@
  * Allreduce by direct exchange: every rank sends its vector to every other one
  * and combines all of them by the fixed tree.
  *
- *   time     (p - 1) (alpha + n beta + n gamma)
  *   scratch  (p - 1) n
  *   order    CANONICAL
  *
@@ -12,12 +11,6 @@
  * ranks share cores and each wait costs a switch to another process.
  */
 #include "algo/phase/tree.h"
-
-static rcx_order_t order(const struct rcx_shape *s)
-{
-    (void)s;
-    return RCX_ORDER_CANONICAL;
-}
 
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
@@ -49,7 +42,7 @@ const struct rcx_algo rcx_allreduce_direct = {
     .coll = RCX_COLL_ALLREDUCE,
     .formula = "(p-1) (a + n b + n g)",
     .source = "all-to-all broadcast and local reduction; order: design",
-    .order = order,
+    .level = RCX_ORDER_CANONICAL,
     .cost = cost,
     .build = build,
 };

@@ -3,24 +3,22 @@
  * Allreduce with 3-2 elimination for odd numbers of groups (Rabenseifner,
  * Traeff 2004, 3.1 to 3.3).
  *
- *   time     p = q 2^k, q odd, l = floor(lg p), without b:
- *            2 ceil(lg p) alpha + (1 + 1/2^(k+1) - 1/2^l) (2 n beta + n gamma)
- *            and with b without end:
- *            (ceil(lg p) + 1) (alpha + n beta) + ceil(lg p) n gamma;
- *            when q = 1, without the 1/2^(k+1), and lg p (alpha + n beta)
  *   scratch  n without b; 2 n with b without end
  *   order    UNIFORM; CANONICAL when p = 2^k
  *
- * After k butterfly steps, one elimination of the q groups that there are: see
- * algo/rounds.h for the two protocols. They cost the same.
+ * Let p = q 2^k, q odd. After k butterfly steps, one elimination of the q groups
+ * that there are: see rounds.h for the two protocols. They cost the same.
  */
 #include "algo/phase/factorized.h"
+
+enum { B, PROTOCOL }; /* parameters */
 
 static struct rcx_factorized setting(const struct rcx_shape *s)
 {
     return (struct rcx_factorized){.group = rcx_group_all(s),
-                                   .b = s->params[0],
-                                   .protocol = (enum rcx_protocol)s->params[1]};
+                                   .b = s->params[B],
+                                   .protocol =
+                                       (enum rcx_protocol)s->params[PROTOCOL]};
 }
 
 static rcx_order_t order(const struct rcx_shape *s)
@@ -50,19 +48,22 @@ static const char *const protocols[] = {
     NULL};
 
 static const struct rcx_param params[] = {
-    RCX_FACTORIZED_B,
-    {.name = "protocol",
-     .doc = "3-2 steps in all rounds with an odd number of groups, or a 3-2 "
-            "step in the first of them and 2-1 steps beside it",
-     .names = protocols},
+    [B] = RCX_FACTORIZED_B,
+    [PROTOCOL] =
+        {.name = "protocol",
+         .doc =
+             "3-2 steps in all rounds with an odd number of groups, or a 3-2 "
+             "step in the first of them and 2-1 steps beside it",
+         .names = protocols},
     {0}};
 
 const struct rcx_algo rcx_allreduce_elimination = {
     .name = "elimination",
     .coll = RCX_COLL_ALLREDUCE,
-    .formula = "p = q 2^k, q > 1 odd, b = 0: 2 ceil(lg p) a "
-               "+ (1 + 1/2^(k+1) - 1/2^floor(lg p)) (2 n b + n g); "
-               "b without end: (ceil(lg p)+1) (a + n b) + ceil(lg p) n g",
+    .formula = "b = 0: 2 ceil(lg p) a + (1 + [p > 2^k]/2^(k+1) - "
+               "1/2^floor(lg p)) (2 n b + n g), k = twos p; b without "
+               "end: (ceil(lg p)+1) (a + n b) + ceil(lg p) n g, less a + "
+               "n b if p = 2^k; 2^k divides p, 2^(k+1) does not",
     .source = "Rabenseifner, Traeff 2004, 3.1 to 3.3",
     .params = params,
     .order = order,

@@ -3,27 +3,18 @@
  * Allreduce by butterfly steps, small rings and one elimination (Rabenseifner,
  * Traeff 2004, 3.6).
  *
- *   time     p = 2^k r1 ... rh q, with odd primes r1 to rh up to ring_max. A
- *            step's part of the vector, m, is n at first, and what one of its
- *            ranks keeps after it, as long as m > b.
- *            butterfly     m/2 (2 beta + gamma), 2 rounds
- *            ring          m (1 - 1/r) (2 beta + gamma), r - 1 + ceil(lg r)
- *            elimination   m (3/2 - 1/l) (2 beta + gamma), 2 lg l + 2, where
- *                          l = 2^floor(lg q)
- *            and for m <= b
- *            butterfly     m (beta + gamma), 1 round
- *            ring          m (r - 1) (beta + gamma), ceil(lg r)
- *            elimination   m ((lg l + 2) beta + (lg l + 1) gamma), lg l + 2
  *   scratch  n without b; with b without end 2 n, and r n for each ring
  *   order    UNIFORM; CANONICAL when p is 2^k, or 2^k times one ring
  */
 #include "algo/phase/factorized.h"
 
+enum { B, RING_MAX }; /* parameters */
+
 static struct rcx_factorized setting(const struct rcx_shape *s)
 {
     return (struct rcx_factorized){.group = rcx_group_all(s),
-                                   .b = s->params[0],
-                                   .ring_max = (int)s->params[1]};
+                                   .b = s->params[B],
+                                   .ring_max = (int)s->params[RING_MAX]};
 }
 
 static rcx_order_t order(const struct rcx_shape *s)
@@ -48,18 +39,19 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 }
 
 static const struct rcx_param params[] = {
-    RCX_FACTORIZED_B, RCX_FACTORIZED_RING_MAX, {0}};
+    [B] = RCX_FACTORIZED_B, [RING_MAX] = RCX_FACTORIZED_RING_MAX, {0}};
 
 const struct rcx_algo rcx_allreduce_factorized = {
     .name = "factorized",
     .coll = RCX_COLL_ALLREDUCE,
-    .formula = "p = 2^k r1 ... rh q, q no product of primes up to ring_max; "
-               "m = n, less after each step that splits it: "
-               "2 a + m/2 (2 b + g) or a + m (b + g) for each 2; "
-               "(r-1+ceil(lg r)) a + m (1-1/r) (2 b + g) "
-               "or ceil(lg r) a + m (r-1) (b + g) for each r; "
-               "(2 l + 2) a + m (3/2 - 1/2^l) (2 b + g) "
-               "or (l+2) (a + m b) + (l+1) m g for q > 1, l = floor(lg q)",
+    .formula = "b = 0, p = 2^k: 2 k a + (1-1/p) (2 n b + n g), k = "
+               "floor(lg p); p = 2^k r1 ... rh q, q no product of primes "
+               "up to ring_max; m = n, less after each step that splits "
+               "it: 2 a + m/2 (2 b + g) or a + m (b + g) for each 2; "
+               "(r-1+ceil(lg r)) a + m (1-1/r) (2 b + g) or ceil(lg r) a "
+               "+ m (r-1) (b + g) for each r; (2 l + 2) a + m (3/2 - "
+               "1/2^l) (2 b + g) or (l+2) (a + m b) + (l+1) m g for q > "
+               "1, l = floor(lg q)",
     .needs = RCX_FACTORIZED_NEEDS,
     .source = "Rabenseifner, Traeff 2004, 3.6",
     .params = params,

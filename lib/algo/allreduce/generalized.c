@@ -3,13 +3,8 @@
  * Allreduce in any number of rounds between ceil(lg p) and 2 ceil(lg p), for
  * every p (Kolmakov, Zhang 2020).
  *
- *   time     (2 k - r) alpha, k = ceil(lg p), r rounds removed;
- *            + (2 (p - 1) + (w - 1)(k - 1)) n/p beta, r < k,
- *            + (p - 1 + at most 2 (w - 1)(k - 1)) n/p gamma,
- *              w = ceil(p / 2^(k - r));
- *            + k n beta + at most max(1, 2 (k - 1)) n gamma, r = k;
- *            less for group xor, r > 0
- *   scratch  cyclic: 11/4 n for r = 0, 3 n for r = k, at most 19/4 n between;
+ *   scratch  r rounds removed of 2 k, k = ceil(lg p);
+ *            cyclic: 11/4 n for r = 0, 3 n for r = k, at most 19/4 n between;
  *            xor: 3/4 n for r = 0, at most 2 n
  *   order    cyclic: SAME for r = 0 or p = 2^k, else LOOSE; xor: CANONICAL
  *
@@ -23,6 +18,7 @@
  */
 #include "algo/phase/circulant.h"
 
+enum { REMOVED, GROUP }; /* parameters */
 enum { CYCLIC, XOR };
 
 static int64_t removed_candidate(const struct rcx_shape *s, int i)
@@ -34,29 +30,29 @@ static const char *const groups[] = {[CYCLIC] = "cyclic", [XOR] = "xor", NULL};
 static const int64_t removed_proved[] = {
     0, 1, 2, 3, 4, 5, 6, RCX_PARAM_AUTO, RCX_PARAM_END};
 static const struct rcx_param params[] = {
-    {.name = "removed",
-     .doc = "rounds less than 2 ceil(lg p); at most half",
-     .least = 0,
-     .most = 31,
-     .usual = 0,
-     .proved = removed_proved,
-     .candidate = removed_candidate},
-    {.name = "group",
-     .doc = "how ranks pair up",
-     .names = groups,
-     .usual = CYCLIC},
+    [REMOVED] = {.name = "removed",
+                 .doc = "rounds less than 2 ceil(lg p); at most half",
+                 .least = 0,
+                 .most = 31,
+                 .usual = 0,
+                 .proved = removed_proved,
+                 .candidate = removed_candidate},
+    [GROUP] = {.name = "group",
+               .doc = "how ranks pair up",
+               .names = groups,
+               .usual = CYCLIC},
     {0}};
 
 static int removed(const struct rcx_shape *s)
 {
     const int most = rcx_log2_ceil(s->size);
 
-    return s->params[0] < most ? (int)s->params[0] : most;
+    return s->params[REMOVED] < most ? (int)s->params[REMOVED] : most;
 }
 
 static bool is_xor(const struct rcx_shape *s)
 {
-    return s->params[1] == XOR;
+    return s->params[GROUP] == XOR;
 }
 
 static bool is_power(const struct rcx_shape *s)
@@ -99,8 +95,9 @@ static struct rcx_span range(const struct rcx_blocks *blocks,
     const struct rcx_span low = rcx_block(blocks, vector, first);
     const struct rcx_span high = rcx_block(blocks, vector, first + count - 1);
 
-    return (struct rcx_span){vector.buffer, low.offset,
-                             high.offset + high.count - low.offset};
+    return (struct rcx_span){.buffer = vector.buffer,
+                             .offset = low.offset,
+                             .count = high.offset + high.count - low.offset};
 }
 
 static struct rcx_span scratch_for(struct rcx_builder *b,
@@ -157,13 +154,9 @@ static void build_xor(struct rcx_builder *b, const struct rcx_shape *s)
 static struct rcx_cost cyclic_cost(const struct rcx_shape *s)
 {
     const struct rcx_blocks blocks = rcx_blocks_of(s);
-    const int r = removed(s);
-    const struct rcx_cost down = rcx_circulant_reduce_scatter_cost(&blocks, r);
-    const struct rcx_cost up = rcx_circulant_allgather_cost(&blocks, r);
 
-    return (struct rcx_cost){.rounds = down.rounds + up.rounds,
-                             .volume = down.volume + up.volume,
-                             .combines = down.combines};
+    return rcx_cost_sum(rcx_circulant_reduce_scatter_cost(&blocks, removed(s)),
+                        rcx_circulant_allgather_cost(&blocks, removed(s)));
 }
 
 static void build_cyclic(struct rcx_builder *b, const struct rcx_shape *s)
@@ -192,7 +185,7 @@ static bool fits(const struct rcx_shape *s)
 
 static rcx_order_t order(const struct rcx_shape *s)
 {
-    if (s->size == 1 || is_xor(s))
+    if (is_xor(s))
         return RCX_ORDER_CANONICAL;
     return removed(s) == 0 || is_power(s) ? RCX_ORDER_SAME : RCX_ORDER_LOOSE;
 }
@@ -213,9 +206,11 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 const struct rcx_algo rcx_allreduce_generalized = {
     .name = "generalized",
     .coll = RCX_COLL_ALLREDUCE,
-    .formula = "(2k-r) a, k = ceil(lg p), r removed; r < k: + (2 (p-1) + "
-               "(w-1)(k-1)) n/p b + (p-1 + at most 2 (w-1)(k-1)) n/p g, "
-               "w = ceil(p / 2^(k-r)); r = k: + k n b + at most 2 (k-1) n g",
+    .formula = "removed = 0: 2 k a + n (p-1)/p (2 b + g), k = ceil(lg p); "
+               "r rounds removed, w = ceil(p / 2^(k-r)): (2k-r) a + (2 "
+               "(p-1) + (w-1)(k-1)) n/p b + at most (p-1 + 2 (w-1)(k-1)) "
+               "n/p g; r = k: k a + k n b + at most 2 (k-1) n g; "
+               "group=xor: less",
     .needs = "a power of two of ranks for group=xor",
     .source = "Kolmakov, Zhang 2020",
     .params = params,

@@ -3,10 +3,6 @@
  * Allreduce by the hybrid butterfly (Rabenseifner, Traeff 2004, 2 and Fig. 1;
  * van de Geijn 1994).
  *
- *   time     k rounds, k = floor(lg p), the first j of which halve the vector:
- *            (k + j) alpha + (2 (1 - 1/2^j) + (k - j)/2^j) n beta
- *            + (1 - 1/2^j + (k - j)/2^j) n gamma;
- *            + 2 alpha + 2 n beta + n gamma when p != 2^k
  *   scratch  n; 2 n where nothing is halved; + n when p != 2^k
  *   order    UNIFORM; CANONICAL when p = 2^k
  *
@@ -19,6 +15,8 @@
 #include "algo/phase/factorized.h"
 #include "algo/phase/fold.h"
 
+enum { B }; /* parameters */
+
 static bool folds(const struct rcx_shape *s)
 {
     return s->size != rcx_pow2_floor(s->size);
@@ -28,7 +26,7 @@ static struct rcx_factorized setting(const struct rcx_shape *s)
 {
     return (struct rcx_factorized){
         .group = rcx_group_folded(s, s->size - rcx_pow2_floor(s->size)),
-        .b = s->params[0]};
+        .b = s->params[B]};
 }
 
 static rcx_order_t order(const struct rcx_shape *s)
@@ -39,15 +37,10 @@ static rcx_order_t order(const struct rcx_shape *s)
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
     const struct rcx_factorized f = setting(s);
-    const double n = (double)s->count;
-    struct rcx_cost c = rcx_factorized_cost(&f, s, RCX_FACTORIZED_ALL);
+    const struct rcx_cost core = rcx_factorized_cost(&f, s, RCX_FACTORIZED_ALL);
 
-    if (folds(s)) {
-        c.rounds += 2;
-        c.volume += 2 * n;
-        c.combines += n;
-    }
-    return c;
+    return rcx_cost_sum(rcx_cost_sum(rcx_fold_in_cost(s), core),
+                        rcx_fold_out_cost(s));
 }
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
@@ -66,14 +59,15 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
     rcx_fold_out(b, s, out);
 }
 
-static const struct rcx_param params[] = {RCX_FACTORIZED_B, {0}};
+static const struct rcx_param params[] = {[B] = RCX_FACTORIZED_B, {0}};
 
 const struct rcx_algo rcx_allreduce_hybrid = {
     .name = "hybrid",
     .coll = RCX_COLL_ALLREDUCE,
-    .formula = "(k+j) a + (2 (1-1/2^j) + (k-j)/2^j) n b "
-               "+ (1 - 1/2^j + (k-j)/2^j) n g, k = floor(lg p), j rounds "
-               "halve; + 2 a + 2 n b + n g unless p = 2^k",
+    .formula = "b = 0: 2 k a + (1 - 1/2^k) (2 n b + n g) + [p > 2^k] (2 a "
+               "+ 2 n b + n g), k = floor(lg p); where only j rounds "
+               "halve: (k+j) a + (2 (1-1/2^j) + (k-j)/2^j) n b + (1 - "
+               "1/2^j + (k-j)/2^j) n g",
     .source = "Rabenseifner, Traeff 2004, 2; van de Geijn 1994",
     .params = params,
     .order = order,

@@ -4,12 +4,10 @@
  * Traeff 2004): ceil(lg p) rounds for every p, although all ranks combine by
  * the fixed tree.
  *
- *   time     m alpha + v n beta + c n gamma, m = ceil(lg p);
- *            v, c about m (m + 1) / 2, just that when p = 2^m, else at most m^2
- *   scratch  (v + 2 c) n at most
+ *   scratch  (v + 2 c) n at most, of v vectors sent and c combined
  *   order    CANONICAL
  *
- * Before round k rank i holds its own operand and, combined as far as the tree
+ * Let m = ceil(lg p). Before round k rank i holds its own operand and, combined as far as the tree
  * goes, the others of its window i .. i+s-1 (cyclic), s = ceil(p / 2^(m-k)).
  * The next window is twice as long, or one less. So in round k rank i gets the
  * window of rank i+s, which begins where its own one ends; or, where that is
@@ -48,13 +46,10 @@ static struct round round_of(int p, int k)
     const int size = ((p - 1) >> later >> 1) + 1;
     const int next = ((p - 1) >> later) + 1;
 
-    return (struct round){size, next, next / 2, next == 2 * size};
-}
-
-static rcx_order_t order(const struct rcx_shape *s)
-{
-    (void)s;
-    return RCX_ORDER_CANONICAL;
+    return (struct round){.size = size,
+                          .next = next,
+                          .dist = next / 2,
+                          .whole = next == 2 * size};
 }
 
 /* ---- The cost: messages are of irregular lengths ------------------------- */
@@ -247,7 +242,7 @@ static struct rcx_interval node_from(int p, int lo, int length)
 
     while (step > length && p - lo > length)
         step /= 2;
-    return (struct rcx_interval){lo, step < p - lo ? lo + step : p};
+    return (struct rcx_interval){.lo = lo, .hi = step < p - lo ? lo + step : p};
 }
 
 /*
@@ -263,7 +258,7 @@ static void append(struct rcx_builder *b, struct window *w, struct node node,
            are_halves(p, w->nodes[w->count - 1].ranks, node.ranks)) {
         const struct node left = w->nodes[--w->count];
         const struct node sum = {
-            .ranks = {left.ranks.lo, node.ranks.hi},
+            .ranks = {.lo = left.ranks.lo, .hi = node.ranks.hi},
             .span = node.ranks.hi - left.ranks.lo == p ? rcx_span_out(b->shape)
                     : writable                         ? node.span
                                : rcx_span_scratch(b, b->shape->count)};
@@ -361,7 +356,8 @@ static void combine_all(struct rcx_builder *b, const struct hand *hand)
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
 {
     const int p = s->size, me = s->rank;
-    struct hand hand = {.own = {{me, me + 1}, rcx_span_in(s)}};
+    struct hand hand = {
+        .own = {.ranks = {.lo = me, .hi = me + 1}, .span = rcx_span_in(s)}};
 
     for (int k = 0; k < rcx_log2_ceil(p); k++) {
         const struct round r = round_of(p, k);
@@ -382,10 +378,10 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 const struct rcx_algo rcx_allreduce_ordered_dissemination = {
     .name = "ordered_dissemination",
     .coll = RCX_COLL_ALLREDUCE,
-    .formula = "m a + v n b + c n g, m = ceil(lg p), v and c about "
-               "m (m+1) / 2",
+    .formula = "p = 2^m: m a + m (m+1)/2 n (b + g), m = ceil(lg p); else "
+               "about that, up to m^2 n (b + g)",
     .source = "RCX; the open problem of Rabenseifner, Traeff 2004",
-    .order = order,
+    .level = RCX_ORDER_CANONICAL,
     .cost = cost,
     .build = build,
 };

@@ -3,8 +3,6 @@
  * Allreduce by pairwise exchange: reduce-scatter, then allgather by a ring or
  * by Bruck's concatenation (Thakur, Rabenseifner, Gropp 2005, 5.3).
  *
- *   time     (p - 1 + h) alpha + 2 n (p - 1)/p beta + n (p - 1)/p gamma,
- *            h = p - 1 by a ring, ceil(lg p) by Bruck
  *   scratch  O(log p) n / p; by Bruck, and less than n to pack messages
  *   order    CANONICAL
  *
@@ -18,21 +16,14 @@
 enum { ALLGATHER }; /* parameters */
 enum { RING, BRUCK };
 
-static rcx_order_t order(const struct rcx_shape *s)
-{
-    (void)s;
-    return RCX_ORDER_CANONICAL;
-}
-
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
-    const double p = s->size, n = (double)s->count;
-    const double gather =
-        s->params[ALLGATHER] == RING ? p - 1 : rcx_log2_ceil(s->size);
+    const struct rcx_blocks blocks = rcx_blocks_of(s);
 
-    return (struct rcx_cost){.rounds = p - 1 + gather,
-                             .volume = 2 * n * (p - 1) / p,
-                             .combines = n * (p - 1) / p};
+    return rcx_cost_sum(rcx_pairwise_reduce_scatter_cost(&blocks),
+                        s->params[ALLGATHER] == RING
+                            ? rcx_ring_allgather_cost(&blocks)
+                            : rcx_bruck_allgather_cost(&blocks));
 }
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
@@ -49,23 +40,24 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
         rcx_bruck_allgather(b, &all, &blocks, out);
 }
 
-static const char *const allgathers[] = {"ring", "bruck", NULL};
+static const char *const allgathers[] = {
+    [RING] = "ring", [BRUCK] = "bruck", NULL};
 static const struct rcx_param params[] = {
-    {.name = "allgather",
-     .doc = "how the reduced blocks get to all",
-     .names = allgathers,
-     .usual = BRUCK},
+    [ALLGATHER] = {.name = "allgather",
+                   .doc = "how the reduced blocks get to all",
+                   .names = allgathers,
+                   .usual = BRUCK},
     {0},
 };
 
 const struct rcx_algo rcx_allreduce_pairwise = {
     .name = "pairwise",
     .coll = RCX_COLL_ALLREDUCE,
-    .formula = "(p-1 + h) a + 2 n (p-1)/p b + n (p-1)/p g, "
-               "h = p-1 by a ring, ceil(lg p) by Bruck",
+    .formula = "(p-1 + h) a + 2 n (p-1)/p b + n (p-1)/p g, h = [allgather "
+               "= ring] (p-1) + [allgather = bruck] ceil(lg p)",
     .source = "Thakur, Rabenseifner, Gropp 2005, 5.3",
     .params = params,
-    .order = order,
+    .level = RCX_ORDER_CANONICAL,
     .cost = cost,
     .build = build,
 };

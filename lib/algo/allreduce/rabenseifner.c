@@ -3,9 +3,6 @@
  * Allreduce by Rabenseifner: vector halving and distance doubling, then the
  * reverse (Thakur, Rabenseifner, Gropp 2005, 5.1).
  *
- *   time     2 k alpha + (1 - 1/2^k) (2 n beta + n gamma), k = floor(lg p);
- *            unless p = 2^k, fold=half: + 3 alpha + 2 n beta + n/2 gamma,
- *            fold=full: + 2 alpha + 2 n beta + n gamma
  *   scratch  n; 3/2 n where folded in halves, 2 n in full
  *   order    UNIFORM; CANONICAL when p is 1..10..0 in binary
  *
@@ -17,43 +14,36 @@
 #include "algo/phase/fold.h"
 #include "algo/phase/halving.h"
 
+enum { FOLD }; /* parameters */
 enum { FOLD_HALF, FOLD_FULL };
 
-static const char *const folds[] = {"half", "full", NULL};
+static const char *const folds[] = {
+    [FOLD_HALF] = "half", [FOLD_FULL] = "full", NULL};
 static const struct rcx_param params[] = {
-    {.name = "fold",
-     .doc = "how surplus ranks are folded in",
-     .names = folds,
-     .usual = FOLD_HALF},
+    [FOLD] = {.name = "fold",
+              .doc = "how surplus ranks are folded in",
+              .names = folds,
+              .usual = FOLD_HALF},
     {.name = NULL},
 };
-
-static rcx_order_t order(const struct rcx_shape *s)
-{
-    return rcx_fold_order(s);
-}
 
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
     const int cube = rcx_pow2_floor(s->size);
-    const double n = (double)s->count, halved = n * (cube - 1) / cube;
-    struct rcx_cost c = {.rounds = 2 * rcx_log2_floor(s->size),
-                         .volume = 2 * halved,
-                         .combines = halved};
+    const double n = (double)s->count;
+    const struct rcx_cost in = s->params[FOLD] == FOLD_FULL
+                                   ? rcx_fold_in_cost(s)
+                                   : rcx_fold_halves_in_cost(s);
+    const struct rcx_cost core =
+        rcx_cost_sum(rcx_halving_reduce_scatter_cost(cube, n),
+                     rcx_halving_allgather_cost(cube, n));
 
-    if (s->size > cube) {
-        const bool full = s->params[0] == FOLD_FULL;
-
-        c.rounds += full ? 2 : 3;
-        c.volume += 2 * n;
-        c.combines += full ? n : n / 2;
-    }
-    return c;
+    return rcx_cost_sum(rcx_cost_sum(in, core), rcx_fold_out_cost(s));
 }
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
 {
-    const bool full = s->params[0] == FOLD_FULL;
+    const bool full = s->params[FOLD] == FOLD_FULL;
     const struct rcx_span out = rcx_span_out(s);
     struct rcx_span mine = rcx_span_in(s);
     struct rcx_halving h = {.near_first = true};
@@ -62,7 +52,7 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
         h.group = rcx_fold_in(b, s, out, rcx_span_scratch(b, s->count), &mine);
     else
         h.group = rcx_fold_halves_in(b, s, -1, out, &mine);
-    h.blocks = (struct rcx_blocks){NULL, s->count, h.group.size};
+    h.blocks = (struct rcx_blocks){.count = s->count, .n = h.group.size};
     if (h.group.rank >= 0) {
         rcx_halving_reduce_scatter(b, &h, mine, rcx_halving_own(&h, out));
         rcx_halving_allgather(b, &h, out);
@@ -76,12 +66,12 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 const struct rcx_algo rcx_allreduce_rabenseifner = {
     .name = "rabenseifner",
     .coll = RCX_COLL_ALLREDUCE,
-    .formula = "2 k a + (1 - 1/2^k) (2 n b + n g), k = floor(lg p); unless "
-               "p = 2^k, + 3 a + 2 n b + n/2 g (half), + 2 a + 2 n b + n g "
-               "(full)",
+    .formula = "2 k a + (1 - 1/2^k) (2 n b + n g) + [p > 2^k, fold = "
+               "half] (3 a + 2 n b + n/2 g) + [p > 2^k, fold = full] (2 a "
+               "+ 2 n b + n g), k = floor(lg p)",
     .source = "Thakur, Rabenseifner, Gropp 2005, 5.1",
     .params = params,
-    .order = order,
+    .order = rcx_fold_order,
     .cost = cost,
     .build = build,
 };

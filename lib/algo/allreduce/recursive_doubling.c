@@ -2,8 +2,6 @@
 /*
  * Allreduce by recursive doubling (Thakur, Rabenseifner, Gropp 2005, 4.5).
  *
- *   time     k (alpha + n beta + n gamma), k = floor(lg p);
- *            + 2 alpha + 2 n beta + n gamma when p != 2^k
  *   scratch  2 n
  *   order    UNIFORM; CANONICAL when p is 1..10..0 in binary
  *
@@ -13,19 +11,14 @@
  */
 #include "algo/phase/fold.h"
 
-static rcx_order_t order(const struct rcx_shape *s)
-{
-    return rcx_fold_order(s);
-}
-
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
     const double k = rcx_log2_floor(s->size), n = (double)s->count;
-    const bool folds = s->size != rcx_pow2_floor(s->size);
+    const struct rcx_cost exchange = {
+        .rounds = k, .volume = k * n, .combines = k * n};
 
-    return (struct rcx_cost){.rounds = k + 2 * folds,
-                             .volume = (k + 2 * folds) * n,
-                             .combines = (k + folds) * n};
+    return rcx_cost_sum(rcx_cost_sum(rcx_fold_in_cost(s), exchange),
+                        rcx_fold_out_cost(s));
 }
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
@@ -58,10 +51,10 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 const struct rcx_algo rcx_allreduce_recursive_doubling = {
     .name = "recursive_doubling",
     .coll = RCX_COLL_ALLREDUCE,
-    .formula = "k (a + n b + n g), k = floor(lg p); "
-               "+ 2 a + 2 n b + n g unless p = 2^k",
+    .formula = "k (a + n b + n g) + [p > 2^k] (2 a + 2 n b + n g), k = "
+               "floor(lg p)",
     .source = "Thakur, Rabenseifner, Gropp 2005, 4.5",
-    .order = order,
+    .order = rcx_fold_order,
     .cost = cost,
     .build = build,
 };

@@ -3,8 +3,6 @@
  * Allreduce by recursive multiplying: recursive doubling with another radix
  * (Thakur, Rabenseifner, Gropp 2005, 4.5; radix-k: Peterka et al. 2009).
  *
- *   time     k (radix - 1) (alpha + n beta + n gamma), k = floor(log_radix p);
- *            + (q - 1) (2 alpha + 2 n beta + n gamma), q = ceil(p / radix^k)
  *   scratch  O(log radix) n
  *   order    UNIFORM; CANONICAL when p = radix, or all of radix, q are powers
  *            of two and at most one of radix^k folds is one short of q
@@ -16,15 +14,17 @@
  */
 #include "algo/phase/tree.h"
 
+enum { RADIX }; /* parameters */
+
 static const int64_t radixes[] = {2, 3, 4, 8, RCX_PARAM_END};
 
 static const struct rcx_param params[] = {
-    {.name = "radix",
-     .doc = "vectors combined in a round; at most p",
-     .least = 2,
-     .most = 64,
-     .usual = 4,
-     .proved = radixes},
+    [RADIX] = {.name = "radix",
+               .doc = "vectors combined in a round; at most p",
+               .least = 2,
+               .most = 64,
+               .usual = 4,
+               .proved = radixes},
     {0}};
 
 /* How p ranks become radix^rounds teams. */
@@ -38,7 +38,8 @@ struct split {
 
 static struct split split_of(const struct rcx_shape *s)
 {
-    struct split t = {.size = s->size, .radix = (int)s->params[0], .teams = 1};
+    struct split t = {
+        .size = s->size, .radix = (int)s->params[RADIX], .teams = 1};
 
     if (t.radix > s->size && s->size > 1)
         t.radix = s->size;
@@ -157,8 +158,9 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 const struct rcx_algo rcx_allreduce_recursive_multiplying = {
     .name = "recursive_multiplying",
     .coll = RCX_COLL_ALLREDUCE,
-    .formula = "k (radix-1) (a + n b + n g), k = floor(log_radix p); "
-               "+ (q-1) (2 a + 2 n b + n g), q = ceil(p / radix^k)",
+    .formula = "k (r-1) (a + n b + n g) + (q-1) (2 a + 2 n b + n g), r = "
+               "min(radix, max(p, 2)), k = floor(lg p / lg r), q = ceil(p "
+               "/ r^k)",
     .source = "Thakur, Rabenseifner, Gropp 2005, 4.5; Peterka et al. 2009",
     .params = params,
     .order = order,

@@ -3,9 +3,6 @@
  * Allreduce by butterfly steps and small rings (Rabenseifner, Traeff 2004,
  * 3.4), there for p = r^q 2^k; here r may be another prime in each ring.
  *
- *   time     p = r^q 2^k, without b: (2 k + q (r - 1 + ceil(lg r))) alpha
- *            + (1 - 1/p) (2 n beta + n gamma), and with b without end:
- *            (k + q ceil(lg r)) alpha + (k + q (r - 1)) (n beta + n gamma)
  *   scratch  n without b; up to (2 + q r) n with b without end
  *   order    UNIFORM; CANONICAL when q < 2
  *
@@ -16,10 +13,12 @@
  */
 #include "algo/phase/factorized.h"
 
+enum { B }; /* parameters */
+
 static struct rcx_factorized setting(const struct rcx_shape *s)
 {
     return (struct rcx_factorized){
-        .group = rcx_group_all(s), .b = s->params[0], .ring_max = INT_MAX};
+        .group = rcx_group_all(s), .b = s->params[B], .ring_max = INT_MAX};
 }
 
 static rcx_order_t order(const struct rcx_shape *s)
@@ -43,14 +42,15 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
     rcx_factorized_allreduce(b, &f);
 }
 
-static const struct rcx_param params[] = {RCX_FACTORIZED_B, {0}};
+static const struct rcx_param params[] = {[B] = RCX_FACTORIZED_B, {0}};
 
 const struct rcx_algo rcx_allreduce_small_ring = {
     .name = "small_ring",
     .coll = RCX_COLL_ALLREDUCE,
-    .formula = "p = r^q 2^k, b = 0: (2 k + q (r-1+ceil(lg r))) a "
-               "+ (1-1/p) (2 n b + n g); b without end: "
-               "(k + q ceil(lg r)) a + (k + q (r-1)) (n b + n g)",
+    .formula = "b = 0, p = 2^k: 2 k a + (1-1/p) (2 n b + n g), k = "
+               "floor(lg p); p = r^q 2^k: q (r-1+ceil(lg r)) a more; b "
+               "without end: (k + q ceil(lg r)) a + (k + q (r-1)) (n b + "
+               "n g)",
     .needs = RCX_FACTORIZED_NEEDS,
     .source = "Rabenseifner, Traeff 2004, 3.4",
     .params = params,

@@ -3,8 +3,6 @@
  * Allreduce along a tree of any topology: reduce to rank 0, then broadcast
  * (OCC manual 2005, general allreduce).
  *
- *   time     R (2 alpha + 2 n beta + n gamma), R = ceil(lg p) for binomial;
- *            of the others as in reduce_tree.c
  *   scratch  2 n
  *   order    binomial, and knomial of radix 2: CANONICAL; double: RANK; else
  *            UNIFORM
@@ -18,11 +16,9 @@
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
     const struct rcx_topology t = rcx_topology_of(s);
-    const double rounds = rcx_topology_rounds(&t);
-    const double n = (double)s->count / t.trees;
 
-    return (struct rcx_cost){
-        .rounds = 2 * rounds, .volume = 2 * rounds * n, .combines = rounds * n};
+    return rcx_cost_sum(rcx_tree_phase_reduce_cost(&t, s->count),
+                        rcx_tree_phase_bcast_cost(&t, s->count));
 }
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
@@ -38,7 +34,8 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 const struct rcx_algo rcx_allreduce_tree = {
     .name = "tree",
     .coll = RCX_COLL_ALLREDUCE,
-    .formula = "R (2 a + 2 n b + n g), R rounds of the topology",
+    .formula = "topology = binomial: ceil(lg p) (2 a + 2 n b + n g); "
+               "other topologies: as reduce, and back",
     .needs = rcx_topology_needs,
     .source = "OCC manual 2005; double: Sanders, Speck, Traeff 2009",
     .params = rcx_topology_params,

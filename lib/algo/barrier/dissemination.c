@@ -2,7 +2,6 @@
 /*
  * Barrier by dissemination (Hensgen, Finkel, Manber 1988).
  *
- *   time     ceil(lg p) alpha
  *   scratch  ceil(lg p) + 1 elements
  *
  * In round k every rank hears from the rank 2^k below and tells the one 2^k
@@ -10,12 +9,6 @@
  * the spans alone say that a round waits for the one before it.
  */
 #include "core/sched/algo.h"
-
-static rcx_order_t order(const struct rcx_shape *s)
-{
-    (void)s;
-    return RCX_ORDER_CANONICAL;
-}
 
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
@@ -44,7 +37,7 @@ const struct rcx_algo rcx_barrier_dissemination = {
     .coll = RCX_COLL_BARRIER,
     .formula = "ceil(lg p) a",
     .source = "Hensgen, Finkel, Manber 1988",
-    .order = order,
+    .level = RCX_ORDER_CANONICAL,
     .cost = cost,
     .build = build,
 };

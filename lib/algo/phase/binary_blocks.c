@@ -170,3 +170,18 @@ struct rcx_cost rcx_binary_blocks_up_cost(int size, int blocks)
     }
     return at;
 }
+
+/*
+ * The largest cube sends a part and doubles. The others start later but have
+ * less to double. In rounds this makes them end no later; in volume each cube
+ * that is handed a result to hand on adds its part, as it did with its combine
+ * on the way up: what they combine is the volume down.
+ */
+struct rcx_cost rcx_binary_blocks_down_cost(int size)
+{
+    const int cube = rcx_pow2_floor(size);
+    const struct rcx_cost up = rcx_binary_blocks_up_cost(size, cube);
+
+    return (struct rcx_cost){.rounds = (size > cube) + rcx_log2_floor(cube),
+                             .volume = up.combines};
+}

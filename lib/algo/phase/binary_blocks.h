@@ -42,8 +42,9 @@ void rcx_binary_blocks_down(struct rcx_builder *b, const struct rcx_shape *s,
                             const struct rcx_blocks *blocks,
                             struct rcx_span vector);
 
-/* What the way up costs; volume and combines in blocks, which are of equal
- * length, of the given number. */
+/* What the ways cost; volume and combines in blocks, which are of equal
+ * length, of the given number; down, one for each rank of the largest cube. */
 struct rcx_cost rcx_binary_blocks_up_cost(int size, int blocks);
+struct rcx_cost rcx_binary_blocks_down_cost(int size);
 
 #endif

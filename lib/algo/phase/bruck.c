@@ -100,3 +100,20 @@ void rcx_bruck_allreduce(struct rcx_builder *b, const struct rcx_group *g,
         rcx_combiner_add(&combiner, i,
                          rcx_span_sub(all, (size_t)((i - me + p) % p) * m, m));
 }
+
+/* ---- Costs --------------------------------------------------------------- */
+
+struct rcx_cost rcx_bruck_allgather_cost(const struct rcx_blocks *blocks)
+{
+    return (struct rcx_cost){.rounds = rcx_log2_ceil(blocks->n),
+                             .volume = (blocks->n - 1) *
+                                       (double)rcx_blocks_largest(blocks)};
+}
+
+struct rcx_cost rcx_bruck_allreduce_cost(int size, double count)
+{
+    const double others = (size - 1) * count;
+
+    return (struct rcx_cost){
+        .rounds = rcx_log2_ceil(size), .volume = others, .combines = others};
+}

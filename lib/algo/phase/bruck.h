@@ -21,6 +21,7 @@
 void rcx_bruck_allgather(struct rcx_builder *b, const struct rcx_group *g,
                          const struct rcx_blocks *blocks,
                          struct rcx_span vector);
+struct rcx_cost rcx_bruck_allgather_cost(const struct rcx_blocks *blocks);
 
 /*
  * The vectors of all members by Bruck's allgather, combined by each of them
@@ -28,5 +29,6 @@ void rcx_bruck_allgather(struct rcx_builder *b, const struct rcx_group *g,
  */
 void rcx_bruck_allreduce(struct rcx_builder *b, const struct rcx_group *g,
                          struct rcx_span operand, struct rcx_span result);
+struct rcx_cost rcx_bruck_allreduce_cost(int size, double count);
 
 #endif

@@ -45,12 +45,13 @@ static size_t elements(const struct circulant *c, int from, int to)
 
 static struct vector natural(const struct circulant *c, struct rcx_span span)
 {
-    return (struct vector){span, -c->g->rank};
+    return (struct vector){.span = span, .first = -c->g->rank};
 }
 
 static struct vector scratch(const struct circulant *c, int from, int to)
 {
-    return (struct vector){rcx_span_scratch(c->b, elements(c, from, to)), from};
+    return (struct vector){
+        .span = rcx_span_scratch(c->b, elements(c, from, to)), .first = from};
 }
 
 /* Where in [from, to) the vector starts again; to: nowhere. */
@@ -125,9 +126,9 @@ void rcx_circulant_reduce_scatter(struct rcx_builder *b,
                                   struct rcx_span operand, int removed,
                                   struct rcx_span result)
 {
-    const struct circulant c = {b, g, blocks};
+    const struct circulant c = {.b = b, .g = g, .blocks = blocks};
     const int p = g->size, width = rcx_circulant_width(p, removed);
-    const struct vector in = natural(&c, operand), out = {result, 0};
+    const struct vector in = natural(&c, operand), out = {.span = result};
     const struct vector sums =
         scratch(&c, 0, rcx_circulant_left(p, 1) + width - 1);
     struct vector received[2], firsts = in, others = in;
@@ -164,8 +165,8 @@ void rcx_circulant_allgather(struct rcx_builder *b, const struct rcx_group *g,
                              const struct rcx_blocks *blocks, int removed,
                              struct rcx_span slots, struct rcx_span vector)
 {
-    const struct circulant c = {b, g, blocks};
-    const struct vector rotated = {slots, 0}, out = natural(&c, vector);
+    const struct circulant c = {.b = b, .g = g, .blocks = blocks};
+    const struct vector rotated = {.span = slots}, out = natural(&c, vector);
     const int p = g->size;
 
     copy(&c, &out, &rotated, 0, rcx_circulant_width(p, removed));

@@ -324,7 +324,7 @@ void rcx_factorized_allgather(struct rcx_builder *b,
                               const struct rcx_factorized_stack *stack)
 {
     for (int i = stack->depth - 1; i >= 0; i--) {
-        const struct route r = {b, f, &stack->rounds[i]};
+        const struct route r = {.b = b, .f = f, .round = &stack->rounds[i]};
         const struct rcx_meeting *m = &r.round->meeting;
 
         if (m->kind == RCX_MEETING_SWAP)
@@ -364,7 +364,7 @@ void rcx_factorized_gather(struct rcx_builder *b,
                            const struct rcx_factorized_stack *stack)
 {
     for (int i = stack->depth - 1; i >= 0; i--) {
-        const struct route r = {b, f, &stack->rounds[i]};
+        const struct route r = {.b = b, .f = f, .round = &stack->rounds[i]};
 
         if (r.round->root >= 0 && r.round->root < r.round->meeting.size)
             gather_back(&r);
@@ -391,19 +391,10 @@ static void charge(struct rcx_cost *c, double rounds, double sent,
     c->combines += combined;
 }
 
-static void charge_reduce(struct rcx_cost *c, const struct rcx_meeting *m,
-                          bool pairwise, double part)
+/* What a meeting splits, or as many vectors as it brings together. */
+static struct rcx_blocks parts_of(const struct rcx_meeting *m, size_t part)
 {
-    const double others = ways(m) - 1, lg = rcx_log2_ceil(ways(m));
-
-    charge(c, pairwise ? others : lg, others * part, others * part);
-}
-
-static void charge_allgather(struct rcx_cost *c, const struct rcx_meeting *m,
-                             bool split, double part)
-{
-    if (split)
-        charge(c, rcx_log2_ceil(ways(m)), (ways(m) - 1) * part, 0);
+    return (struct rcx_blocks){.count = (size_t)ways(m) * part, .n = ways(m)};
 }
 
 static void charge_gather(struct rcx_cost *c, const struct rcx_meeting *m,
@@ -436,14 +427,19 @@ struct rcx_cost rcx_factorized_cost(const struct rcx_factorized *f,
                      f->protocol);
     while (rcx_rounds_next(&r, &m)) {
         const bool split = splits(f, s, &m, parts);
+        struct rcx_blocks blocks;
         double part;
 
         if (split)
             parts *= (size_t)ways(&m);
-        part = (double)(s->count / parts + (s->count % parts != 0));
-        charge_reduce(&c, &m, split || !all, part);
-        if (back)
-            charge_allgather(&c, &m, split, part);
+        blocks = parts_of(&m, s->count / parts + (s->count % parts != 0));
+        part = (double)rcx_blocks_largest(&blocks);
+        /* all that go to one take as long as what is exchanged pairwise */
+        c = rcx_cost_sum(c, split || !all
+                                ? rcx_pairwise_reduce_scatter_cost(&blocks)
+                                : rcx_bruck_allreduce_cost(ways(&m), part));
+        if (back && split)
+            c = rcx_cost_sum(c, rcx_bruck_allgather_cost(&blocks));
         else if (!all)
             charge_gather(&c, &m, split, part);
         if (r.units > 0 && !is_late) {

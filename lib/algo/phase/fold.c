@@ -105,6 +105,31 @@ void rcx_fold_halves_out(struct rcx_builder *b, const struct rcx_shape *s,
         rcx_step_send(b, me + 1, result);
 }
 
+static struct rcx_cost cost(const struct rcx_shape *s, double rounds,
+                            double combined)
+{
+    const double n = folded(s) ? (double)s->count : 0;
+
+    return (struct rcx_cost){.rounds = folded(s) ? rounds : 0,
+                             .volume = n,
+                             .combines = combined * n};
+}
+
+struct rcx_cost rcx_fold_in_cost(const struct rcx_shape *s)
+{
+    return cost(s, 1, 1);
+}
+
+struct rcx_cost rcx_fold_halves_in_cost(const struct rcx_shape *s)
+{
+    return cost(s, 2, 0.5);
+}
+
+struct rcx_cost rcx_fold_out_cost(const struct rcx_shape *s)
+{
+    return cost(s, 1, 0);
+}
+
 rcx_order_t rcx_fold_order(const struct rcx_shape *s)
 {
     const int p = s->size, lowest = p & -p;

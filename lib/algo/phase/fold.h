@@ -41,6 +41,11 @@ struct rcx_group rcx_fold_halves_in(struct rcx_builder *b,
 void rcx_fold_halves_out(struct rcx_builder *b, const struct rcx_shape *s,
                          struct rcx_span result);
 
+/* What that costs: nothing if p = 2^k. Both ways back cost the same. */
+struct rcx_cost rcx_fold_in_cost(const struct rcx_shape *s);
+struct rcx_cost rcx_fold_halves_in_cost(const struct rcx_shape *s);
+struct rcx_cost rcx_fold_out_cost(const struct rcx_shape *s);
+
 /* The order of what combines neighbouring pairs of the folded group's members
  * as if they were 2^k ranks: the fixed tree if p = 1..10..0 in binary. */
 rcx_order_t rcx_fold_order(const struct rcx_shape *s);

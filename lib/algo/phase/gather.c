@@ -36,7 +36,7 @@ static struct rcx_span place_of(const struct rcx_blocks *blocks,
 static struct rcx_interval collected(const struct rcx_group *g, int root,
                                      int *parent_p)
 {
-    struct rcx_interval at = {0, g->size};
+    struct rcx_interval at = {.lo = 0, .hi = g->size};
     int parent = -1;
 
     while (collector(at, root) != g->rank) {
@@ -65,7 +65,8 @@ void rcx_gather_init(struct rcx_gather *gather, struct rcx_builder *b,
     gather->child_count = 0;
     while (at.hi - at.lo > 1) {
         const int mid = split(at, root), i = gather->child_count++;
-        const struct rcx_interval low = {at.lo, mid}, high = {mid, at.hi};
+        const struct rcx_interval low = {.lo = at.lo, .hi = mid},
+                                  high = {.lo = mid, .hi = at.hi};
         const struct rcx_interval other = g->rank < mid ? high : low;
         const struct rcx_span theirs = place_of(blocks, other);
 
@@ -95,4 +96,14 @@ void rcx_gather_reverse(struct rcx_gather *gather)
     for (int i = 0; i < gather->child_count; i++)
         rcx_step_send(gather->b, gather->children[i].rank,
                       gather->children[i].blocks);
+}
+
+struct rcx_cost rcx_gather_cost(const struct rcx_blocks *blocks)
+{
+    const double rounds = rcx_log2_ceil(blocks->n);
+    const double most = rounds * (double)blocks->count;
+    const double others = (blocks->n - 1) * (double)rcx_blocks_largest(blocks);
+
+    return (struct rcx_cost){.rounds = rounds,
+                             .volume = others < most ? others : most};
 }

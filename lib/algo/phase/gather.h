@@ -36,5 +36,7 @@ void rcx_gather_init(struct rcx_gather *gather, struct rcx_builder *b,
 void rcx_gather_finish(struct rcx_gather *gather);
 /* Scatter, instead: the root has vector, all end with their own block. */
 void rcx_gather_reverse(struct rcx_gather *gather);
+/* Of either; no message is longer than the vector. */
+struct rcx_cost rcx_gather_cost(const struct rcx_blocks *blocks);
 
 #endif

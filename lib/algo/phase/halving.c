@@ -37,7 +37,7 @@ static int part_with(const struct rcx_halving *h, int block)
 
 size_t rcx_halving_start(const struct rcx_halving *h, int i)
 {
-    const struct rcx_span all = {RCX_BUFFER_IN, 0, h->blocks.count};
+    const struct rcx_span all = {.count = h->blocks.count};
     const int block = block_of(h, i);
 
     return block == h->blocks.n ? all.count
@@ -169,25 +169,6 @@ void rcx_halving_hand_out(struct rcx_builder *b, const struct rcx_halving *h,
     }
 }
 
-struct rcx_cost rcx_halving_cost(const struct rcx_shape *s)
-{
-    const int cube = rcx_pow2_floor(s->size);
-    const bool folds = s->size > cube;
-    const struct rcx_blocks blocks = rcx_blocks_of(s);
-    const double n = (double)s->count;
-    const double block = (double)rcx_blocks_largest(&blocks);
-    double halved = folds ? n : 0;
-
-    for (int m = 1; m < cube; m *= 2) {
-        const double kept = block * rcx_fold_first(s, m);
-
-        halved += kept < n ? kept : n;
-    }
-    return (struct rcx_cost){.rounds = rcx_log2_floor(s->size) + folds,
-                             .volume = halved,
-                             .combines = halved};
-}
-
 struct rcx_halving rcx_halving_fold(struct rcx_builder *b,
                                     const struct rcx_shape *s, bool near_first,
                                     struct rcx_span *mine_p)
@@ -201,4 +182,49 @@ struct rcx_halving rcx_halving_fold(struct rcx_builder *b,
                                 .blocks = rcx_blocks_of(s),
                                 .near_first = near_first,
                                 .folded = s};
+}
+
+/* ---- Costs --------------------------------------------------------------- */
+
+struct rcx_cost rcx_halving_reduce_scatter_cost(int size, double count)
+{
+    const double elements = count * (size - 1) / size;
+
+    return (struct rcx_cost){.rounds = rcx_log2_floor(size),
+                             .volume = elements,
+                             .combines = elements};
+}
+
+struct rcx_cost rcx_halving_allgather_cost(int size, double count)
+{
+    return (struct rcx_cost){.rounds = rcx_log2_floor(size),
+                             .volume = count * (size - 1) / size};
+}
+
+struct rcx_cost rcx_halving_hand_out_cost(const struct rcx_shape *s,
+                                          int messages)
+{
+    const struct rcx_blocks blocks = rcx_blocks_of(s);
+
+    return (struct rcx_cost){.rounds = messages,
+                             .volume = messages *
+                                       (double)rcx_blocks_largest(&blocks)};
+}
+
+struct rcx_cost rcx_halving_cost(const struct rcx_shape *s)
+{
+    const int cube = rcx_pow2_floor(s->size);
+    const struct rcx_blocks blocks = rcx_blocks_of(s);
+    const double n = (double)s->count;
+    const double block = (double)rcx_blocks_largest(&blocks);
+    struct rcx_cost c = rcx_fold_in_cost(s);
+
+    for (int m = 1; m < cube; m *= 2) {
+        const double kept = block * rcx_fold_first(s, m);
+
+        c.rounds++;
+        c.volume += kept < n ? kept : n;
+        c.combines += kept < n ? kept : n;
+    }
+    return c;
 }

@@ -51,7 +51,11 @@ void rcx_halving_reduce_scatter(struct rcx_builder *b,
 void rcx_halving_allgather(struct rcx_builder *b, const struct rcx_halving *h,
                            struct rcx_span vector);
 
-/* The same for member root alone; those of others end half full. */
+/* What they cost with parts of equal length. */
+struct rcx_cost rcx_halving_reduce_scatter_cost(int size, double count);
+struct rcx_cost rcx_halving_allgather_cost(int size, double count);
+
+/* The same for member root alone, at the same cost; those of others end half full. */
 void rcx_halving_gather(struct rcx_builder *b, const struct rcx_halving *h,
                         int root, struct rcx_span vector);
 
@@ -67,6 +71,9 @@ struct rcx_span rcx_halving_place(struct rcx_builder *b,
 /* Everyone gets its block; members have their part in part. */
 void rcx_halving_hand_out(struct rcx_builder *b, const struct rcx_halving *h,
                           struct rcx_span part);
+/* Of so many messages one after another. */
+struct rcx_cost rcx_halving_hand_out_cost(const struct rcx_shape *s,
+                                          int messages);
 
 /*
  * The members for any p = 2^k + r: ranks 0..2r-1 fold in pairs, even into odd,

@@ -24,3 +24,14 @@ void rcx_pairwise_reduce_scatter(struct rcx_builder *b,
         rcx_combiner_add(&combiner, below, theirs);
     }
 }
+
+/* The member with the largest block receives that again and again. */
+struct rcx_cost
+rcx_pairwise_reduce_scatter_cost(const struct rcx_blocks *blocks)
+{
+    const double steps = blocks->n - 1;
+    const double elements = steps * (double)rcx_blocks_largest(blocks);
+
+    return (struct rcx_cost){
+        .rounds = steps, .volume = elements, .combines = elements};
+}

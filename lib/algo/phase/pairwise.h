@@ -21,5 +21,7 @@ void rcx_pairwise_reduce_scatter(struct rcx_builder *b,
                                  const struct rcx_blocks *blocks,
                                  struct rcx_span operand,
                                  struct rcx_span result);
+struct rcx_cost
+rcx_pairwise_reduce_scatter_cost(const struct rcx_blocks *blocks);
 
 #endif

@@ -47,3 +47,22 @@ void rcx_ring_allgather(struct rcx_builder *b, const struct rcx_group *g,
         rcx_step_send(b, above, rcx_block(blocks, vector, wrap(g, me - t)));
     }
 }
+
+/* ---- Costs --------------------------------------------------------------- */
+
+struct rcx_cost rcx_ring_reduce_scatter_cost(const struct rcx_blocks *blocks)
+{
+    const double steps = blocks->n - 1;
+    const double elements = steps * (double)rcx_blocks_largest(blocks);
+
+    return (struct rcx_cost){
+        .rounds = steps, .volume = elements, .combines = elements};
+}
+
+struct rcx_cost rcx_ring_allgather_cost(const struct rcx_blocks *blocks)
+{
+    const double steps = blocks->n - 1;
+
+    return (struct rcx_cost){
+        .rounds = steps, .volume = steps * (double)rcx_blocks_largest(blocks)};
+}

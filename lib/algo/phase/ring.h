@@ -17,9 +17,12 @@ void rcx_ring_reduce_scatter(struct rcx_builder *b, const struct rcx_group *g,
                              const struct rcx_blocks *blocks,
                              struct rcx_span operand, struct rcx_span result);
 
+struct rcx_cost rcx_ring_reduce_scatter_cost(const struct rcx_blocks *blocks);
+
 /* Member i has block i of vector; all end with all of it. */
 void rcx_ring_allgather(struct rcx_builder *b, const struct rcx_group *g,
                         const struct rcx_blocks *blocks,
                         struct rcx_span vector);
+struct rcx_cost rcx_ring_allgather_cost(const struct rcx_blocks *blocks);
 
 #endif

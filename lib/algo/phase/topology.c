@@ -55,7 +55,8 @@ static struct level level_of(const struct rcx_topology *t, int rank,
     const int64_t hi = lo + whole < t->size ? lo + whole : t->size;
     const bool has_root = lo <= t->root && t->root < hi;
 
-    return (struct level){lo, hi, has_root ? t->root : (int)lo};
+    return (struct level){
+        .lo = lo, .hi = hi, .gathers = has_root ? t->root : (int)lo};
 }
 
 static int knomial_parent(const struct rcx_topology *t, int tree, int rank)
@@ -99,8 +100,8 @@ static int knomial_rounds(const struct rcx_topology *t)
     return rounds;
 }
 
-static const struct ops knomial = {knomial_parent, knomial_child,
-                                   knomial_rounds};
+static const struct ops knomial = {
+    .parent = knomial_parent, .child = knomial_child, .rounds = knomial_rounds};
 
 /* ---- Parted: either side of the root is cut into parts ------------------- */
 
@@ -141,8 +142,9 @@ static struct part part_of(const struct rcx_topology *t,
 {
     const int before = i * side->length;
 
-    return (struct part){t->root + side->step * before, side->step,
-                         least_of(side->length, side->count - before)};
+    return (struct part){.origin = t->root + side->step * before,
+                         .step = side->step,
+                         .count = least_of(side->length, side->count - before)};
 }
 
 static struct part part_around(const struct rcx_topology *t, int rank)
@@ -212,7 +214,8 @@ static int parted_rounds(const struct rcx_topology *t)
     return rounds;
 }
 
-static const struct ops parted = {parted_parent, parted_child, parted_rounds};
+static const struct ops parted = {
+    .parent = parted_parent, .child = parted_child, .rounds = parted_rounds};
 
 /* A path: every rank sends one inwards. */
 
@@ -232,7 +235,8 @@ static int path_ready(int n)
     return n - 1;
 }
 
-static const struct form path = {path_up, path_down, path_ready};
+static const struct form path = {
+    .up = path_up, .down = path_down, .ready = path_ready};
 
 /*
  * An in-order binary tree: odd x are leaves; x = m 2^k, m odd, has x - 2^(k-1)
@@ -268,7 +272,8 @@ static int inorder_ready(int n)
     return rcx_log2_floor(n) + rcx_log2_floor(n + 1) - 1;
 }
 
-static const struct form inorder = {inorder_up, inorder_down, inorder_ready};
+static const struct form inorder = {
+    .up = inorder_up, .down = inorder_down, .ready = inorder_ready};
 
 /* 1 above the in-order tree of the others, where even x are leaves. */
 
@@ -292,7 +297,8 @@ static int topped_ready(int n)
     return n == 1 ? 0 : inorder_ready(n - 1) + 1;
 }
 
-static const struct form topped = {topped_up, topped_down, topped_ready};
+static const struct form topped = {
+    .up = topped_up, .down = topped_down, .ready = topped_ready};
 
 /* ---- The table ----------------------------------------------------------- */
 
@@ -307,27 +313,32 @@ static const char *const names[] = {[FLAT] = "flat",
                                     NULL};
 
 static const struct rcx_topology_kind kinds[] = {
-    [FLAT] = {&parted, INT_MAX, 0, 1, {&path}},
-    [BINOMIAL] = {&knomial, 2, 0, 1, {NULL}},
-    [BINARY] = {&parted, 1, 0, 1, {&inorder}},
-    [KNOMIAL] = {&knomial, 0, 2, 1, {NULL}},
-    [CHAIN] = {&parted, 0, 1, 1, {&path}},
-    [DOUBLE] = {&parted, 1, 0, 2, {&inorder, &topped}},
+    [FLAT] = {.ops = &parted, .fan = INT_MAX, .trees = 1, .form = {&path}},
+    [BINOMIAL] = {.ops = &knomial, .fan = 2, .trees = 1},
+    [BINARY] = {.ops = &parted, .fan = 1, .trees = 1, .form = {&inorder}},
+    [KNOMIAL] = {.ops = &knomial, .least = 2, .trees = 1},
+    [CHAIN] = {.ops = &parted, .least = 1, .trees = 1, .form = {&path}},
+    [DOUBLE] = {.ops = &parted,
+                .fan = 1,
+                .trees = 2,
+                .form = {&inorder, &topped}},
 };
+
+enum { TOPOLOGY, FAN }; /* parameters */
 
 static const int64_t fans_proved[] = {1, 2, 3, FAN_USUAL, RCX_PARAM_END};
 
 const struct rcx_param rcx_topology_params[] = {
-    {.name = "topology",
-     .doc = "the tree's shape",
-     .names = names,
-     .usual = BINOMIAL},
-    {.name = "fan",
-     .doc = "radix of knomial, number of chains",
-     .least = 1,
-     .most = INT_MAX,
-     .usual = FAN_USUAL,
-     .proved = fans_proved},
+    [TOPOLOGY] = {.name = "topology",
+                  .doc = "the tree's shape",
+                  .names = names,
+                  .usual = BINOMIAL},
+    [FAN] = {.name = "fan",
+             .doc = "radix of knomial, number of chains",
+             .least = 1,
+             .most = INT_MAX,
+             .usual = FAN_USUAL,
+             .proved = fans_proved},
     {.name = NULL}};
 
 const char rcx_topology_needs[] =
@@ -336,9 +347,10 @@ const char rcx_topology_needs[] =
 
 bool rcx_topology_fits(const struct rcx_shape *s)
 {
-    const struct rcx_topology_kind *kind = &kinds[s->params[0]];
+    const struct rcx_topology_kind *kind = &kinds[s->params[TOPOLOGY]];
 
-    return kind->fan ? s->params[1] == FAN_USUAL : s->params[1] >= kind->least;
+    return kind->fan ? s->params[FAN] == FAN_USUAL
+                     : s->params[FAN] >= kind->least;
 }
 
 rcx_order_t rcx_topology_order(const struct rcx_shape *s)
@@ -361,7 +373,8 @@ static struct rcx_topology make(int kind, int fan, int size, int root)
 
 struct rcx_topology rcx_topology_of(const struct rcx_shape *s)
 {
-    return make((int)s->params[0], (int)s->params[1], s->size, s->root);
+    return make((int)s->params[TOPOLOGY], (int)s->params[FAN], s->size,
+                s->root);
 }
 
 struct rcx_topology rcx_topology_binomial(int size, int root)

@@ -86,14 +86,14 @@ static struct rcx_span place_of(const struct rcx_combiner *c,
 
 void rcx_combiner_add(struct rcx_combiner *c, int rank, struct rcx_span span)
 {
-    struct rcx_interval ranks = {rank, rank + 1};
+    struct rcx_interval ranks = {.lo = rank, .hi = rank + 1};
 
     while (ranks.hi - ranks.lo < c->size) {
         const struct rcx_interval up = rcx_tree_parent(c->size, ranks);
         const int mid = rcx_tree_split(up);
         const bool is_left = ranks.lo < mid;
-        const struct rcx_interval sibling = {is_left ? mid : up.lo,
-                                             is_left ? up.hi : mid};
+        const struct rcx_interval sibling = {.lo = is_left ? mid : up.lo,
+                                             .hi = is_left ? up.hi : mid};
         struct rcx_span other, sum;
 
         if (!take(c, sibling, &other)) {

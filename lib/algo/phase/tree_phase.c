@@ -83,3 +83,24 @@ void rcx_tree_phase_bcast(struct rcx_builder *b, const struct rcx_group *g,
         bcast_tree(b, g, t, tree, rcx_span_part(vector, t->trees, tree));
     }
 }
+
+/* ---- Costs --------------------------------------------------------------- */
+
+struct rcx_cost rcx_tree_phase_reduce_cost(const struct rcx_topology *t,
+                                           size_t count)
+{
+    const double rounds = rcx_topology_rounds(t);
+    const double elements = rounds * (double)count / t->trees;
+
+    return (struct rcx_cost){
+        .rounds = rounds, .volume = elements, .combines = elements};
+}
+
+struct rcx_cost rcx_tree_phase_bcast_cost(const struct rcx_topology *t,
+                                          size_t count)
+{
+    const double rounds = rcx_topology_rounds(t);
+
+    return (struct rcx_cost){.rounds = rounds,
+                             .volume = rounds * (double)count / t->trees};
+}

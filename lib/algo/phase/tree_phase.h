@@ -16,9 +16,13 @@
 void rcx_tree_phase_reduce(struct rcx_builder *b, const struct rcx_group *g,
                            const struct rcx_topology *t,
                            struct rcx_span operand, struct rcx_span result);
+struct rcx_cost rcx_tree_phase_reduce_cost(const struct rcx_topology *t,
+                                           size_t count);
 
 /* vector of the root goes to all. */
 void rcx_tree_phase_bcast(struct rcx_builder *b, const struct rcx_group *g,
                           const struct rcx_topology *t, struct rcx_span vector);
+struct rcx_cost rcx_tree_phase_bcast_cost(const struct rcx_topology *t,
+                                          size_t count);
 
 #endif

@@ -2,9 +2,6 @@
 /*
  * Reduce by binary blocks (Thakur, Rabenseifner, Gropp 2005, 5.2).
  *
- *   time     2 lg p alpha + (p - 1)/p (2 n beta + n gamma) when p = 2^k; else
- *            + about 2^d alpha for each two neighbours d apart among the
- *            binary digits of p, and at most 3/2 n beta + n/2 gamma
  *   scratch  2 n; n at the root
  *   order    CANONICAL
  *
@@ -15,21 +12,17 @@
  */
 #include "algo/phase/binary_blocks.h"
 
-static rcx_order_t order(const struct rcx_shape *s)
-{
-    (void)s;
-    return RCX_ORDER_CANONICAL;
-}
-
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
     const int cube = rcx_pow2_floor(s->size);
-    const double segment = (double)s->count / cube;
-    const struct rcx_cost up = rcx_binary_blocks_up_cost(s->size, cube);
+    const double block = (double)s->count / cube;
+    const struct rcx_cost c =
+        rcx_cost_sum(rcx_binary_blocks_up_cost(s->size, cube),
+                     rcx_halving_allgather_cost(cube, cube));
 
-    return (struct rcx_cost){.rounds = up.rounds + rcx_log2_floor(cube),
-                             .volume = segment * (up.volume + cube - 1),
-                             .combines = segment * up.combines};
+    return (struct rcx_cost){.rounds = c.rounds,
+                             .volume = block * c.volume,
+                             .combines = block * c.combines};
 }
 
 /* Member i of the largest cube, with a root from outside in rank 0's seat. */
@@ -48,7 +41,8 @@ static void seat_root(struct rcx_group *g, const struct rcx_shape *s)
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
 {
-    const struct rcx_blocks blocks = {NULL, s->count, rcx_pow2_floor(s->size)};
+    const struct rcx_blocks blocks = {.count = s->count,
+                                      .n = rcx_pow2_floor(s->size)};
     const bool is_outside = s->root >= blocks.n;
     const struct rcx_span vector =
         s->rank == s->root ? rcx_span_out(s) : rcx_span_scratch(b, s->count);
@@ -70,10 +64,11 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 const struct rcx_algo rcx_reduce_binary_blocks = {
     .name = "binary_blocks",
     .coll = RCX_COLL_REDUCE,
-    .formula = "2 lg p a + (p-1)/p (2 n b + n g) when p = 2^k; else about "
-               "2^d a more per gap d in p's digits, up to 3/2 n b + n/2 g more",
+    .formula = "p = 2^k: 2 k a + (p-1)/p (2 n b + n g), k = floor(lg p); "
+               "else about 2^d a more per gap d in p's digits, up to 3/2 "
+               "n b + n/2 g more",
     .source = "Thakur, Rabenseifner, Gropp 2005, 5.2",
-    .order = order,
+    .level = RCX_ORDER_CANONICAL,
     .cost = cost,
     .build = build,
 };

@@ -2,7 +2,6 @@
 /*
  * Reduce along the binomial tree, in rank order for every root.
  *
- *   time     ceil(lg p) (alpha + n beta + n gamma)
  *   scratch  3 n; 2 n at the root
  *   order    CANONICAL
  *
@@ -13,17 +12,11 @@
  */
 #include "algo/phase/tree_phase.h"
 
-static rcx_order_t order(const struct rcx_shape *s)
-{
-    (void)s;
-    return RCX_ORDER_CANONICAL;
-}
-
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
-    const double k = rcx_log2_ceil(s->size), n = (double)s->count;
+    const struct rcx_topology t = rcx_topology_binomial(s->size, s->root);
 
-    return (struct rcx_cost){.rounds = k, .volume = k * n, .combines = k * n};
+    return rcx_tree_phase_reduce_cost(&t, s->count);
 }
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
@@ -39,7 +32,7 @@ const struct rcx_algo rcx_reduce_binomial = {
     .coll = RCX_COLL_REDUCE,
     .formula = "ceil(lg p) (a + n b + n g)",
     .source = "Thakur, Rabenseifner, Gropp 2005, 4.3; order: design",
-    .order = order,
+    .level = RCX_ORDER_CANONICAL,
     .cost = cost,
     .build = build,
 };

@@ -4,11 +4,6 @@
  * (Rabenseifner, Traeff 2004, 2 and 3.6): with ring_max = 0 their hybrid or
  * elimination, with ring_max = p their small rings.
  *
- *   time     the reduction phase of algo/allreduce_factorized.c, but a ring of
- *            whole vectors takes r - 1 rounds; and to gather, backwards: for
- *            each step that splits m, what root misses of it, m/2 beta for a
- *            butterfly step, r - 1 messages and m (1 - 1/r) beta for a ring;
- *            alpha + m beta where root was eliminated
  *   scratch  2 n without b; with b without end 3 n, and O(log r) n for each
  *            ring; n less at root
  *   order    UNIFORM; CANONICAL when p is 2^k, or 2^k times one ring
@@ -20,11 +15,13 @@
  */
 #include "algo/phase/factorized.h"
 
+enum { B, RING_MAX }; /* parameters */
+
 static struct rcx_factorized setting(const struct rcx_shape *s)
 {
     return (struct rcx_factorized){.group = rcx_group_all(s),
-                                   .b = s->params[0],
-                                   .ring_max = (int)s->params[1]};
+                                   .b = s->params[B],
+                                   .ring_max = (int)s->params[RING_MAX]};
 }
 
 static rcx_order_t order(const struct rcx_shape *s)
@@ -53,19 +50,19 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 }
 
 static const struct rcx_param params[] = {
-    RCX_FACTORIZED_B, RCX_FACTORIZED_RING_MAX, {0}};
+    [B] = RCX_FACTORIZED_B, [RING_MAX] = RCX_FACTORIZED_RING_MAX, {0}};
 
 const struct rcx_algo rcx_reduce_factorized = {
     .name = "factorized",
     .coll = RCX_COLL_REDUCE,
-    .formula = "p = 2^k r1 ... rh q, q no product of primes up to ring_max; "
-               "m = n, less after each step that splits it: "
-               "2 a + m/2 (2 b + g) or a + m (b + g) for each 2; "
-               "(2 r - 2) a + m (1-1/r) (2 b + g) "
-               "or (r-1) (a + m b + m g) for each r; "
-               "(2 l + 1) a + m (3/2 - 1/2^l) (2 b + g) - m/2 b "
-               "or (l+1) (a + m b + m g) for q > 1, l = floor(lg q), "
-               "and what an eliminated root misses",
+    .formula = "b = 0, p = 2^k: 2 k a + (1-1/p) (2 n b + n g), k = "
+               "floor(lg p); p = 2^k r1 ... rh q, q no product of primes "
+               "up to ring_max; m = n, less after each step that splits "
+               "it: 2 a + m/2 (2 b + g) or a + m (b + g) for each 2; (2 r "
+               "- 2) a + m (1-1/r) (2 b + g) or (r-1) (a + m b + m g) for "
+               "each r; (2 l + 1) a + m (3/2 - 1/2^l) (2 b + g) - m/2 b "
+               "or (l+1) (a + m b + m g) for q > 1, l = floor(lg q), and "
+               "what an eliminated root misses",
     .needs = RCX_FACTORIZED_NEEDS,
     .source = "Rabenseifner, Traeff 2004, 2 and 3.6",
     .params = params,

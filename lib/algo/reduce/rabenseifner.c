@@ -3,8 +3,6 @@
  * Reduce by Rabenseifner: vector halving and distance doubling, then a binomial
  * gather (Thakur, Rabenseifner, Gropp 2005, 5.1).
  *
- *   time     2 k alpha + (1 - 1/2^k) (2 n beta + n gamma), k = floor(lg p);
- *            + 2 alpha + n beta + n/2 gamma unless p = 2^k
  *   scratch  2 n; 5/2 n where folded; n less at the root
  *   order    UNIFORM; CANONICAL when p is 1..10..0 in binary
  *
@@ -16,20 +14,15 @@
 #include "algo/phase/fold.h"
 #include "algo/phase/halving.h"
 
-static rcx_order_t order(const struct rcx_shape *s)
-{
-    return rcx_fold_order(s);
-}
-
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
     const int cube = rcx_pow2_floor(s->size);
-    const bool folds = s->size > cube;
-    const double n = (double)s->count, halved = n * (cube - 1) / cube;
+    const double n = (double)s->count;
+    const struct rcx_cost core =
+        rcx_cost_sum(rcx_halving_reduce_scatter_cost(cube, n),
+                     rcx_halving_allgather_cost(cube, n));
 
-    return (struct rcx_cost){.rounds = 2 * rcx_log2_floor(s->size) + 2 * folds,
-                             .volume = 2 * halved + folds * n,
-                             .combines = halved + folds * n / 2};
+    return rcx_cost_sum(rcx_fold_halves_in_cost(s), core);
 }
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
@@ -42,7 +35,7 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
     h.group = rcx_fold_halves_in(b, s, s->root, vector, &mine);
     if (h.group.rank < 0)
         return;
-    h.blocks = (struct rcx_blocks){NULL, s->count, h.group.size};
+    h.blocks = (struct rcx_blocks){.count = s->count, .n = h.group.size};
     rcx_halving_reduce_scatter(b, &h, mine, rcx_halving_own(&h, vector));
     rcx_halving_gather(b, &h, rcx_fold_member(s, s->root), vector);
 }
@@ -50,10 +43,10 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 const struct rcx_algo rcx_reduce_rabenseifner = {
     .name = "rabenseifner",
     .coll = RCX_COLL_REDUCE,
-    .formula = "2 k a + (1 - 1/2^k) (2 n b + n g), k = floor(lg p); "
-               "+ 2 a + n b + n/2 g unless p = 2^k",
+    .formula = "2 k a + (1 - 1/2^k) (2 n b + n g) + [p > 2^k] (2 a + n b "
+               "+ n/2 g), k = floor(lg p)",
     .source = "Thakur, Rabenseifner, Gropp 2005, 5.1",
-    .order = order,
+    .order = rcx_fold_order,
     .cost = cost,
     .build = build,
 };

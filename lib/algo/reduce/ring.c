@@ -4,8 +4,6 @@
  * the root (Thakur, Rabenseifner, Gropp 2005, 5.3, where blocks go to the root
  * one by one).
  *
- *   time     (p - 1 + ceil(lg p)) alpha + 2 n (p - 1)/p beta
- *            + n (p - 1)/p gamma
  *   scratch  2 n / p; elsewhere than at the root, and up to n / 2 to collect
  *            blocks
  *   order    SAME
@@ -16,18 +14,12 @@
 #include "algo/phase/gather.h"
 #include "algo/phase/ring.h"
 
-static rcx_order_t order(const struct rcx_shape *s)
-{
-    return s->size == 1 ? RCX_ORDER_CANONICAL : RCX_ORDER_SAME;
-}
-
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
-    const double p = s->size, n = (double)s->count;
+    const struct rcx_blocks blocks = rcx_blocks_of(s);
 
-    return (struct rcx_cost){.rounds = p - 1 + rcx_log2_ceil(s->size),
-                             .volume = 2 * n * (p - 1) / p,
-                             .combines = n * (p - 1) / p};
+    return rcx_cost_sum(rcx_ring_reduce_scatter_cost(&blocks),
+                        rcx_gather_cost(&blocks));
 }
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
@@ -46,7 +38,7 @@ const struct rcx_algo rcx_reduce_ring = {
     .coll = RCX_COLL_REDUCE,
     .formula = "(p-1 + ceil(lg p)) a + 2 n (p-1)/p b + n (p-1)/p g",
     .source = "Thakur, Rabenseifner, Gropp 2005, 5.3; gather: 4.5",
-    .order = order,
+    .level = RCX_ORDER_SAME,
     .cost = cost,
     .build = build,
 };

@@ -3,19 +3,12 @@
  * Reduce along a tree of any topology (OCC manual 2005, generalized reduce;
  * double: Sanders, Speck, Traeff 2009).
  *
- *   time     R (alpha + n beta + n gamma); of halves for double. R for root 0:
- *            flat     p - 1
- *            binomial ceil(lg p)
- *            binary   floor(lg(p - 1)) + floor(lg p)
- *            knomial  sum over f^k < p of min(f - 1, floor((p - 1) / f^k))
- *            chain    L - 1 + ceil((p - 1) / L), L = ceil((p - 1) / f)
- *            double   floor(lg(p - 1)) + floor(lg p) + 1
  *   scratch  3 n; 2 n at the root
  *   order    binomial, and knomial of radix 2: CANONICAL; double: RANK, since
  *            either half has its own tree; else UNIFORM
  *
  * Ranks are not renumbered for any root. In binomial and knomial the root
- * stands for every interval that it is in, and R is the same for all roots. In
+ * stands for every interval that it is in, so all roots take as long. In
  * the others it is on top of two sides, the ranks below it and those above,
  * that send to it one after the other.
  *
@@ -28,11 +21,8 @@
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
     const struct rcx_topology t = rcx_topology_of(s);
-    const double rounds = rcx_topology_rounds(&t);
-    const double n = (double)s->count / t.trees;
 
-    return (struct rcx_cost){
-        .rounds = rounds, .volume = rounds * n, .combines = rounds * n};
+    return rcx_tree_phase_reduce_cost(&t, s->count);
 }
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
@@ -46,7 +36,12 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 const struct rcx_algo rcx_reduce_tree = {
     .name = "tree",
     .coll = RCX_COLL_REDUCE,
-    .formula = "R (a + n b + n g), R rounds of the topology",
+    .formula = "topology = binomial: ceil(lg p) (a + n b + n g); others: "
+               "R (a + n b + n g), of halves for double; R for root 0: "
+               "flat p-1; binary floor(lg(p-1)) + floor(lg p), double one "
+               "more; knomial the sum over f^k < p of min(f-1, "
+               "floor((p-1)/f^k)); chain L-1 + ceil((p-1)/L), L = "
+               "ceil((p-1)/f)",
     .needs = rcx_topology_needs,
     .source = "OCC manual 2005; double: Sanders, Speck, Traeff 2009",
     .params = rcx_topology_params,

@@ -3,9 +3,6 @@
  * Reduce-scatter by binary blocks (Thakur, Rabenseifner, Gropp 2005, 5.2, up
  * to the gather).
  *
- *   time     (lg p + 1) alpha + n beta + (p - 1)/p n gamma when p = 2^k; else
- *            + about 2^d alpha for each two neighbours d apart among the
- *            binary digits of p, and at most 3/2 n beta + n/2 gamma
  *   scratch  n when p = 2^k, else at most 2 n
  *   order    CANONICAL
  *
@@ -16,12 +13,6 @@
  * ranks.
  */
 #include "algo/phase/binary_blocks.h"
-
-static rcx_order_t order(const struct rcx_shape *s)
-{
-    (void)s;
-    return RCX_ORDER_CANONICAL;
-}
 
 /* Blocks that the last rank of the largest cube, which is the last to be
  * ready, sends on; or any rank, where all are ready at once. */
@@ -45,13 +36,15 @@ static struct rcx_cost cost(const struct rcx_shape *s)
 {
     const struct rcx_blocks blocks = rcx_blocks_of(s);
     const double block = (double)rcx_blocks_largest(&blocks);
-    const int last = last_messages(s->size);
     const struct rcx_cost up = rcx_binary_blocks_up_cost(s->size, s->size);
-    const double most = (up.rounds + last) * (double)s->count;
+    const struct rcx_cost out =
+        rcx_halving_hand_out_cost(s, last_messages(s->size));
+    const double rounds = up.rounds + out.rounds;
+    const double most = rounds * (double)s->count;
 
-    return (struct rcx_cost){.rounds = up.rounds + last,
+    return (struct rcx_cost){.rounds = rounds,
                              .volume =
-                                 smaller(block * (up.volume + last), most),
+                                 smaller(block * up.volume + out.volume, most),
                              .combines = smaller(block * up.combines, most)};
 }
 
@@ -69,10 +62,11 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 const struct rcx_algo rcx_reduce_scatter_binary_blocks = {
     .name = "binary_blocks",
     .coll = RCX_COLL_REDUCE_SCATTER,
-    .formula = "(lg p + 1) a + n b + (p-1)/p n g when p = 2^k; else about "
-               "2^d a more per gap d in p's digits, up to 3/2 n b + n/2 g more",
+    .formula = "p = 2^k: (k + e) a + n (p-1+e)/p b + n (p-1)/p g, k = "
+               "floor(lg p), e = [p > 2]; else about 2^d a more per gap d "
+               "in p's digits, up to 3/2 n b + n/2 g more",
     .source = "Thakur, Rabenseifner, Gropp 2005, 5.2",
-    .order = order,
+    .level = RCX_ORDER_CANONICAL,
     .cost = cost,
     .build = build,
 };

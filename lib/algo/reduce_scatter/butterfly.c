@@ -3,9 +3,6 @@
  * Reduce-scatter by a butterfly that keeps ranks in order (Traeff 2005, An
  * Improved Algorithm for (Non-commutative) Reduce-Scatter with an Application).
  *
- *   time     p = 2^k: (k + 1) alpha + n beta + (p - 1)/p n gamma, for k > 1;
- *            p = 2^k + r: (k + 1 + e) alpha + (n + w + e n/p) beta +
- *            (n + w) gamma, w as in recursive_halving, e = 1 if r = 1, else 2
  *   scratch  n; 2 n and two blocks where folded
  *   order    UNIFORM; CANONICAL when p is 1..10..0 in binary
  *
@@ -17,21 +14,13 @@
 #include "algo/phase/fold.h"
 #include "algo/phase/halving.h"
 
-static rcx_order_t order(const struct rcx_shape *s)
-{
-    return rcx_fold_order(s);
-}
-
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
     const int surplus = s->size - rcx_pow2_floor(s->size);
     const int handed = s->size < 3 ? 0 : surplus < 2 ? 1 : 2;
-    const struct rcx_blocks blocks = rcx_blocks_of(s);
-    struct rcx_cost c = rcx_halving_cost(s);
 
-    c.rounds += handed;
-    c.volume += handed * (double)rcx_blocks_largest(&blocks);
-    return c;
+    return rcx_cost_sum(rcx_halving_cost(s),
+                        rcx_halving_hand_out_cost(s, handed));
 }
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
@@ -48,11 +37,12 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 const struct rcx_algo rcx_reduce_scatter_butterfly = {
     .name = "butterfly",
     .coll = RCX_COLL_REDUCE_SCATTER,
-    .formula = "p = 2^k: (k+1) a + n b + n (p-1)/p g; p = 2^k + r: (k+1+e) a + "
-               "(n + w + e n/p) b + (n + w) g, w as in recursive_halving, "
-               "e = 1 if r = 1, else 2",
+    .formula = "(k + [r > 0] + e) a + (w + [r > 0] n + e n/p) b + (w + [r "
+               "> 0] n) g, k = floor(lg p), r = p - 2^k, e = [p > 2] (1 + "
+               "[r > 1]), t = ceil(lg(r+1)), w = (2^k + 2^t - 2 + r "
+               "(k-t)) n/p",
     .source = "Traeff 2005",
-    .order = order,
+    .order = rcx_fold_order,
     .cost = cost,
     .build = build,
 };

@@ -4,7 +4,6 @@
  * 2020, 7; compare Traeff 2024, "Optimal, Non-pipelined Reduce-scatter and
  * Allreduce Algorithms".
  *
- *   time     ceil(lg p) alpha + n (p - 1)/p beta + n (p - 1)/p gamma
  *   scratch  at most 7/4 n
  *   order    SAME
  *
@@ -13,11 +12,6 @@
  * that has these blocks as its lower half, whatever p is.
  */
 #include "algo/phase/circulant.h"
-
-static rcx_order_t order(const struct rcx_shape *s)
-{
-    return s->size == 1 ? RCX_ORDER_CANONICAL : RCX_ORDER_SAME;
-}
 
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
@@ -43,7 +37,7 @@ const struct rcx_algo rcx_reduce_scatter_circulant = {
     .coll = RCX_COLL_REDUCE_SCATTER,
     .formula = "k a + n (p-1)/p b + n (p-1)/p g, k = ceil(lg p)",
     .source = "Kolmakov, Zhang 2020, 7",
-    .order = order,
+    .level = RCX_ORDER_SAME,
     .cost = cost,
     .build = build,
 };

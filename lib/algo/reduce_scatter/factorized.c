@@ -4,9 +4,6 @@
  * (Rabenseifner, Traeff 2004, 2 and 3.6), and one exchange of what is not at
  * home then.
  *
- *   time     the reduction phase of algo/allreduce_factorized.c with b = 0;
- *            then at most 3 alpha + 2 n/p beta, and alpha + n/p beta where
- *            there is no elimination
  *   scratch  2 n
  *   order    UNIFORM; CANONICAL when p is 2^k, or 2^k times one ring
  *
@@ -21,11 +18,13 @@
  */
 #include "algo/phase/factorized.h"
 
+enum { RING_MAX }; /* parameters */
+
 static struct rcx_factorized setting(const struct rcx_shape *s)
 {
     return (struct rcx_factorized){.group = rcx_group_all(s),
                                    .b = RCX_FACTORIZED_ALWAYS,
-                                   .ring_max = (int)s->params[0]};
+                                   .ring_max = (int)s->params[RING_MAX]};
 }
 
 /* ---- Who has which part -------------------------------------------------- */
@@ -57,7 +56,8 @@ static struct holder walk(const struct rcx_shape *s, int rank,
 
     split->s = s;
     split->blocks = rcx_blocks_of(s);
-    split->vector = (struct rcx_span){RCX_BUFFER_TMP, 0, s->count};
+    split->vector =
+        (struct rcx_span){.buffer = RCX_BUFFER_TMP, .count = s->count};
     split->depth = 0;
     split->parts = 1;
     rcx_rounds_begin(&r, s->size, rank, f.ring_max, f.protocol);
@@ -132,7 +132,9 @@ static struct rcx_span overlap(struct rcx_span a, struct rcx_span b)
     const size_t start = a.offset > b.offset ? a.offset : b.offset;
     const size_t end = end_of(a) < end_of(b) ? end_of(a) : end_of(b);
 
-    return (struct rcx_span){a.buffer, start, end > start ? end - start : 0};
+    return (struct rcx_span){.buffer = a.buffer,
+                             .offset = start,
+                             .count = end > start ? end - start : 0};
 }
 
 /* When a part's holder sends what it has of a block. */
@@ -303,16 +305,19 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
     receive_pieces(b, &split, &h, result);
 }
 
-static const struct rcx_param params[] = {RCX_FACTORIZED_RING_MAX, {0}};
+static const struct rcx_param params[] = {[RING_MAX] = RCX_FACTORIZED_RING_MAX,
+                                          {0}};
 
 const struct rcx_algo rcx_reduce_scatter_factorized = {
     .name = "factorized",
     .coll = RCX_COLL_REDUCE_SCATTER,
-    .formula = "p = 2^k r1 ... rh q, q no product of primes up to ring_max; "
-               "m = n, less after each step: a + m/2 (b + g) for each 2; "
-               "(r-1) a + m (1-1/r) (b + g) for each r; "
-               "(l+1) a + m (3/2 - 1/2^l) (b + g) for q > 1, l = floor(lg q); "
-               "and a + n/p b if q = 1, else up to 3 a + 2 n/p b",
+    .formula = "p = 2^k: (k + e) a + n (p-1+e)/p b + n (p-1)/p g, k = "
+               "floor(lg p), e = [p > 2]; p = 2^k r1 ... rh q, q no "
+               "product of primes up to ring_max; m = n, less after each "
+               "step: a + m/2 (b + g) for each 2; (r-1) a + m (1-1/r) (b "
+               "+ g) for each r; (l+1) a + m (3/2 - 1/2^l) (b + g) for q "
+               "> 1, l = floor(lg q); and a + n/p b if q = 1, else up to "
+               "3 a + 2 n/p b",
     .needs = RCX_FACTORIZED_NEEDS,
     .source = "Rabenseifner, Traeff 2004, 2 and 3.6; exchange: design",
     .params = params,

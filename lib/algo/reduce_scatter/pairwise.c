@@ -3,29 +3,16 @@
  * Reduce-scatter by pairwise exchange (Thakur, Rabenseifner, Gropp 2005, 4.4),
  * own block combined by the fixed tree.
  *
- *   time     (p - 1) alpha + n (p - 1)/p beta + n (p - 1)/p gamma
  *   scratch  O(log p) own blocks
  *   order    CANONICAL
  */
 #include "algo/phase/pairwise.h"
 
-static rcx_order_t order(const struct rcx_shape *s)
-{
-    (void)s;
-    return RCX_ORDER_CANONICAL;
-}
-
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
     const struct rcx_blocks blocks = rcx_blocks_of(s);
-    const double p = s->size, n = (double)s->count;
-    const double block = (double)rcx_blocks_largest(&blocks);
-    /* a rank receives its own block again and again, and sends the others */
-    const double received = (p - 1) * block;
 
-    return (struct rcx_cost){.rounds = p - 1,
-                             .volume = received > n ? received : n - n / p,
-                             .combines = received};
+    return rcx_pairwise_reduce_scatter_cost(&blocks);
 }
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
@@ -42,7 +29,7 @@ const struct rcx_algo rcx_reduce_scatter_pairwise = {
     .coll = RCX_COLL_REDUCE_SCATTER,
     .formula = "(p-1) a + n (p-1)/p b + n (p-1)/p g",
     .source = "Thakur, Rabenseifner, Gropp 2005, 4.4",
-    .order = order,
+    .level = RCX_ORDER_CANONICAL,
     .cost = cost,
     .build = build,
 };

@@ -3,9 +3,6 @@
  * Reduce-scatter by recursive doubling, for ops that do not commute (Thakur,
  * Rabenseifner, Gropp 2005, 4.4).
  *
- *   time     p = 2^k: k alpha + n (k - (p - 1)/p) beta +
- *            n (k + k/p - 2 (p - 1)/p) gamma; unless p = 2^k,
- *            (k + 2) alpha + at most (k + 1) (n beta + n gamma)
  *   scratch  4 n; 5 n and two blocks where folded
  *   order    UNIFORM; CANONICAL when p is 1..10..0 in binary
  *
@@ -19,33 +16,24 @@
 #include "algo/phase/fold.h"
 #include "algo/phase/halving.h"
 
-static rcx_order_t order(const struct rcx_shape *s)
-{
-    return rcx_fold_order(s);
-}
-
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
     const int cube = rcx_pow2_floor(s->size), pairs = s->size - cube;
     const double n = (double)s->count, block = n / s->size;
     /* the slowest: late by its folding, as few of its blocks as can be */
     const int last = pairs ? pairs - 1 : 0;
-    struct rcx_cost c = {.rounds = rcx_log2_floor(s->size)};
+    struct rcx_cost c = rcx_fold_in_cost(s);
 
     for (int m = 1; m < cube; m *= 2) {
         const int lo = last & -(2 * m), mid = lo + m, hi = mid + m;
         const int end = rcx_fold_first(s, hi);
 
+        c.rounds++;
         c.volume += n - block * (end - rcx_fold_first(s, mid));
         c.combines +=
             n - block * (end - rcx_fold_first(s, lo) - (pairs ? 2 : 1));
     }
-    if (pairs) {
-        c.rounds += 2;
-        c.volume += n + block;
-        c.combines += n;
-    }
-    return c;
+    return rcx_cost_sum(c, rcx_halving_hand_out_cost(s, pairs > 0));
 }
 
 /* ---- Rounds -------------------------------------------------------------- */
@@ -138,10 +126,11 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 const struct rcx_algo rcx_reduce_scatter_recursive_doubling = {
     .name = "recursive_doubling",
     .coll = RCX_COLL_REDUCE_SCATTER,
-    .formula = "p = 2^k: k a + n (k - (p-1)/p) b + n (k + k/p - 2 (p-1)/p) g; "
-               "(k+2) a, at most (k+1) (n b + n g) unless p = 2^k",
+    .formula = "p = 2^k: k a + n (k - (p-1)/p) b + n (k + k/p - 2 "
+               "(p-1)/p) g, k = floor(lg p); else (k+2) a, at most (k+1) "
+               "(n b + n g)",
     .source = "Thakur, Rabenseifner, Gropp 2005, 4.4",
-    .order = order,
+    .order = rcx_fold_order,
     .cost = cost,
     .build = build,
 };

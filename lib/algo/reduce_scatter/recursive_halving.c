@@ -2,9 +2,6 @@
 /*
  * Reduce-scatter by recursive halving (Thakur, Rabenseifner, Gropp 2005, 4.4).
  *
- *   time     lg p alpha + (p - 1)/p n beta + (p - 1)/p n gamma;
- *            p = 2^k + r: (k + 2) alpha + (n + w + n/p) beta + (n + w) gamma,
- *            w = sum over j < k of min(2^(j+1), 2^j + r) n/p
  *   scratch  n; 2 n and two blocks where folded
  *   order    SAME; CANONICAL when p < 4
  *
@@ -23,15 +20,10 @@ static rcx_order_t order(const struct rcx_shape *s)
 
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
-    struct rcx_cost c = rcx_halving_cost(s);
+    const int handed = s->size > rcx_pow2_floor(s->size);
 
-    if (s->size > rcx_pow2_floor(s->size)) {
-        const struct rcx_blocks blocks = rcx_blocks_of(s);
-
-        c.rounds += 1;
-        c.volume += (double)rcx_blocks_largest(&blocks);
-    }
-    return c;
+    return rcx_cost_sum(rcx_halving_cost(s),
+                        rcx_halving_hand_out_cost(s, handed));
 }
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
@@ -48,8 +40,9 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 const struct rcx_algo rcx_reduce_scatter_recursive_halving = {
     .name = "recursive_halving",
     .coll = RCX_COLL_REDUCE_SCATTER,
-    .formula = "lg p a + n (p-1)/p (b + g); p = 2^k + r: (k+2) a + "
-               "(n + w + n/p) b + (n + w) g, w = sum min(2^(j+1), 2^j+r) n/p",
+    .formula = "(k + 2 [r > 0]) a + (w + [r > 0] (n + n/p)) b + (w + [r > "
+               "0] n) g, k = floor(lg p), r = p - 2^k, t = ceil(lg(r+1)), "
+               "w = (2^k + 2^t - 2 + r (k-t)) n/p",
     .source = "Thakur, Rabenseifner, Gropp 2005, 4.4",
     .order = order,
     .cost = cost,

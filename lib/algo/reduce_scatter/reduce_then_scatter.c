@@ -4,7 +4,6 @@
  * tree (Thakur, Rabenseifner, Gropp 2005, 4.4: MPICH's old algorithm, whose
  * scatter was linear).
  *
- *   time     2 k alpha + (k + (p - 1)/p) n beta + k n gamma, k = ceil(lg p)
  *   scratch  3 n; up to n / 2 more on a rank that hands blocks on
  *   order    CANONICAL
  *
@@ -13,23 +12,13 @@
 #include "algo/phase/gather.h"
 #include "algo/phase/tree_phase.h"
 
-static rcx_order_t order(const struct rcx_shape *s)
-{
-    (void)s;
-    return RCX_ORDER_CANONICAL;
-}
-
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
     const struct rcx_blocks blocks = rcx_blocks_of(s);
-    const double k = rcx_log2_ceil(s->size), n = (double)s->count;
-    const double scattered =
-        (double)rcx_blocks_largest(&blocks) * (s->size - 1);
+    const struct rcx_topology t = rcx_topology_binomial(s->size, 0);
 
-    return (struct rcx_cost){.rounds = 2 * k,
-                             .volume = k * n +
-                                       (scattered < k * n ? scattered : k * n),
-                             .combines = k * n};
+    return rcx_cost_sum(rcx_tree_phase_reduce_cost(&t, s->count),
+                        rcx_gather_cost(&blocks));
 }
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
@@ -52,7 +41,7 @@ const struct rcx_algo rcx_reduce_scatter_reduce_then_scatter = {
     .coll = RCX_COLL_REDUCE_SCATTER,
     .formula = "k (2 a + n b + n g) + n (p-1)/p b, k = ceil(lg p)",
     .source = "Thakur, Rabenseifner, Gropp 2005, 4.4; order: design",
-    .order = order,
+    .level = RCX_ORDER_CANONICAL,
     .cost = cost,
     .build = build,
 };

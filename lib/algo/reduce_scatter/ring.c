@@ -3,28 +3,18 @@
  * Reduce-scatter by a ring, among neighbours only: the first phase of the ring
  * allreduce (Thakur, Rabenseifner, Gropp 2005, 5.3; Patarasuk, Yuan 2009).
  *
- *   time     (p - 1) (alpha + m beta + m gamma), m the largest block; n / p
- *            where blocks are equal
- *   scratch  2 m
+ *   scratch  2 blocks
  *   order    SAME
  *
  * Each block travels once around, and is combined at each rank that it passes.
  */
 #include "algo/phase/ring.h"
 
-static rcx_order_t order(const struct rcx_shape *s)
-{
-    return s->size == 1 ? RCX_ORDER_CANONICAL : RCX_ORDER_SAME;
-}
-
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
     const struct rcx_blocks blocks = rcx_blocks_of(s);
-    const double steps = s->size - 1;
-    const double block = (double)rcx_blocks_largest(&blocks);
 
-    return (struct rcx_cost){
-        .rounds = steps, .volume = steps * block, .combines = steps * block};
+    return rcx_ring_reduce_scatter_cost(&blocks);
 }
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
@@ -38,9 +28,10 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 const struct rcx_algo rcx_reduce_scatter_ring = {
     .name = "ring",
     .coll = RCX_COLL_REDUCE_SCATTER,
-    .formula = "(p-1) (a + m b + m g), m the largest block",
+    .formula = "(p-1) (a + n/p b + n/p g); the largest block where n/p is "
+               "irregular",
     .source = "Thakur, Rabenseifner, Gropp 2005, 5.3",
-    .order = order,
+    .level = RCX_ORDER_SAME,
     .cost = cost,
     .build = build,
 };

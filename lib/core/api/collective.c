@@ -2,7 +2,6 @@
 #include "core/api/collective.h"
 
 #include "core/op/types.h"
-#include "core/run/watch.h"
 
 /* The vector as a whole and this rank's share of the result, in elements. */
 struct extent {
@@ -171,12 +170,12 @@ static rcx_status_t make_request(const struct rcx_arguments *a, bool persistent,
         return status;
     request->persistent = persistent;
     a->comm->live_requests++;
-    a->comm->context->live_requests++;
+    a->comm->context->requests.live++;
     rcx_registry_pin(&a->comm->context->registry, a->type, a->op, 1);
     if (!persistent)
         rcx_request_launch(request);
     if (request->state == RCX_REQUEST_ACTIVE)
-        rcx_wake_sleeper(a->comm->context);
+        rcx_wake_sleeper(&a->comm->context->sleeper);
     *request_p = request;
     return RCX_OK;
 }

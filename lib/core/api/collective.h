@@ -9,9 +9,8 @@
 #define RCX_CORE_API_COLLECTIVE_H
 
 #include "core/api/arguments.h"
-#include "core/run/cache.h"
+#include "core/run/blocking.h"
 #include "core/run/enter.h"
-#include "core/run/request.h"
 
 /* What the user gave, before it is checked. */
 struct rcx_arguments {
@@ -87,7 +86,7 @@ rcx_call_resolve(const struct rcx_arguments *a, struct rcx_buffers *b,
     if (a->comm->failed != RCX_OK)
         return RCX_ERR_COMM_FAILED;
     if (last && rcx_call_is_repeated(a, last, b)) {
-        *program_p = rcx_program_repeat(a->comm);
+        *program_p = rcx_program_repeat(&a->comm->cache);
         return RCX_OK;
     }
 

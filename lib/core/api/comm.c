@@ -3,6 +3,8 @@
 #include <sched.h>
 
 #include "core/api/arguments.h"
+#include "core/run/comm_close.h"
+#include "core/run/comm_make.h"
 #include "core/run/enter.h"
 #include "core/run/failure.h"
 #include "core/run/watch.h"
@@ -50,7 +52,8 @@ static bool may_enter(const struct rcx_context *context)
  */
 static void see_to_it(struct rcx_context *context)
 {
-    for (int i = 0; i < TRIES && rcx_is_alarmed(context); i++) {
+    for (int i = 0; i < TRIES && rcx_alarm_is_raised(&context->watch.alarm);
+         i++) {
         if (rcx_guard_is_mine(context->guard))
             return;
         if (rcx_guard_try(context->guard)) {
@@ -73,8 +76,8 @@ rcx_status_t rcx_comm_abort(rcx_comm_t *comm)
     if (rcx_guard_is_forked(context->guard))
         return rcx_enter(context);
     atomic_store_explicit(&comm->aborted, true, memory_order_release);
-    rcx_attract(context);
-    rcx_wake(context);
+    rcx_alarm_raise(&context->watch.alarm);
+    rcx_wake(&context->sleeper);
     if (may_enter(context))
         see_to_it(context);
     return RCX_OK;
@@ -92,7 +95,7 @@ rcx_status_t rcx_comm_error(rcx_comm_t *comm, rcx_error_info_t *info_p)
     status = rcx_enter(comm->context);
     if (status != RCX_OK)
         return status;
-    if (rcx_is_attracted(comm->context))
+    if (rcx_watch_is_due(&comm->context->watch, comm->context->transport))
         rcx_watch(comm->context);
     why = comm->why;
     *info_p = (rcx_error_info_t){.status = comm->failed,
@@ -173,7 +176,7 @@ static rcx_status_t release(struct rcx_comm *comm)
         return rcx_fail(&context->log, RCX_ERR_ARG,
                         "comm=%p: the world goes with its context",
                         (void *)comm);
-    context->live_comms--;
+    context->comms.live--;
     if (comm->live_requests == 0) {
         rcx_comm_retire(comm);
         return RCX_OK;

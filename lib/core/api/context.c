@@ -40,15 +40,15 @@ rcx_status_t rcx_finalize(rcx_context_t **context_p)
     status = rcx_enter(context);
     if (status != RCX_OK)
         return status;
-    if (context->live_requests > 0 || context->live_comms > 0) {
+    if (context->requests.live > 0 || context->comms.live > 0) {
         rcx_leave(context);
         return rcx_fail(&context->log, RCX_ERR_BUSY,
                         "rcx_finalize: %llu requests and %llu communicators "
                         "are not freed",
-                        (unsigned long long)context->live_requests,
-                        (unsigned long long)context->live_comms);
+                        (unsigned long long)context->requests.live,
+                        (unsigned long long)context->comms.live);
     }
-    if (context->has_thread) { /* it may be about to enter */
+    if (context->thread.runs) { /* it may be about to enter */
         rcx_leave(context);
         rcx_thread_stop(context);
         rcx_enter(context);

@@ -5,9 +5,9 @@
 
 rcx_status_t rcx_mem_alloc(rcx_comm_t *comm, size_t bytes, void **ptr_p)
 {
-    struct rcx_memory_block *block;
     struct rcx_context *context;
     rcx_status_t status;
+    void *ptr;
 
     if (!rcx_comm_is_valid(comm))
         return rcx_bad_handle("comm", comm);
@@ -17,41 +17,30 @@ rcx_status_t rcx_mem_alloc(rcx_comm_t *comm, size_t bytes, void **ptr_p)
     status = rcx_comm_enter(comm);
     if (status != RCX_OK)
         return status;
-    block = bytes > PTRDIFF_MAX - sizeof *block
-                ? NULL
-                : rcx_heap_alloc(&context->heap, sizeof *block + bytes);
-    if (block) {
-        block->next = context->memory;
-        context->memory = block;
-        *ptr_p = block + 1;
-    } else {
+    ptr = rcx_memory_get(&context->memory, &context->heap, bytes);
+    if (ptr)
+        *ptr_p = ptr;
+    else
         status = rcx_fail(&context->log, RCX_ERR_NOMEM, "bytes=%zu: no memory",
                           bytes);
-    }
     rcx_comm_leave(comm);
     return status;
 }
 
 rcx_status_t rcx_mem_free(rcx_comm_t *comm, void *ptr)
 {
-    struct rcx_memory_block **link, *block;
+    struct rcx_context *context;
     rcx_status_t status;
 
     if (!rcx_comm_is_valid(comm))
         return rcx_bad_handle("comm", comm);
+    context = comm->context;
     status = rcx_comm_enter(comm);
     if (status != RCX_OK)
         return status;
-    link = &comm->context->memory;
-    while (*link && (void *)(*link + 1) != ptr)
-        link = &(*link)->next;
-    block = *link;
-    if (block)
-        *link = block->next;
-    else
-        status = rcx_fail(&comm->context->log, RCX_ERR_ARG,
+    if (!rcx_memory_put(&context->memory, &context->heap, ptr))
+        status = rcx_fail(&context->log, RCX_ERR_ARG,
                           "ptr=%p: not from rcx_mem_alloc()", ptr);
-    rcx_heap_free(&comm->context->heap, block);
     rcx_comm_leave(comm);
     return status;
 }

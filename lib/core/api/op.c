@@ -15,8 +15,8 @@ static rcx_status_t leave(struct rcx_context *context, rcx_status_t status)
 static void forget(struct rcx_context *context, rcx_datatype_t type,
                    rcx_op_t op)
 {
-    for (struct rcx_comm *comm = context->comms; comm; comm = comm->next)
-        rcx_cache_forget(comm, type, op);
+    for (struct rcx_comm *comm = context->comms.first; comm; comm = comm->next)
+        rcx_cache_forget(&comm->cache, type, op);
 }
 
 int rcx_op_supported(rcx_op_t op, rcx_datatype_t datatype)

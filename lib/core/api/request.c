@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Requests as users call them. */
 #include "core/api/arguments.h"
+#include "core/run/comm_close.h"
 #include "core/run/enter.h"
 #include "core/run/progress.h"
-#include "core/run/watch.h"
+#include "core/run/request.h"
 
 /* A freed one's slot still knows where it was. */
 static rcx_status_t enter(const rcx_request_t *request)
@@ -44,7 +45,7 @@ static rcx_status_t start(struct rcx_request *r)
         return RCX_ERR_COMM_FAILED;
     rcx_request_launch(r);
     if (r->state == RCX_REQUEST_ACTIVE)
-        rcx_wake_sleeper(r->comm->context);
+        rcx_wake_sleeper(&r->comm->context->sleeper);
     return RCX_OK;
 }
 
@@ -119,7 +120,7 @@ static rcx_status_t release(struct rcx_request *r)
     rcx_registry_pin(&context->registry, r->program->record.type,
                      r->program->record.op, -1);
     comm->live_requests--;
-    context->live_requests--;
+    context->requests.live--;
     rcx_request_delete(r);
     if (comm->is_freed && comm->live_requests == 0)
         rcx_comm_retire(comm);
@@ -147,7 +148,7 @@ static rcx_status_t set_callback(struct rcx_request *r, rcx_callback_fn_t fn,
     r->callback = fn;
     r->callback_arg = arg;
     if (!r->persistent && r->state == RCX_REQUEST_IDLE)
-        rcx_request_call_back(r);
+        rcx_callback_add(&r->comm->context->callbacks, r);
     return RCX_OK;
 }
 

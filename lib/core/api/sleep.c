@@ -12,7 +12,7 @@ static rcx_status_t enter(rcx_context_t *context)
     if (!context)
         return rcx_bad_handle("context", context);
     status = rcx_enter(context);
-    if (status != RCX_OK || context->can_sleep)
+    if (status != RCX_OK || context->sleeper.is_wanted)
         return status;
     rcx_leave(context);
     return rcx_fail(&context->log, RCX_ERR_UNSUPPORTED,
@@ -28,7 +28,7 @@ rcx_status_t rcx_get_fd(rcx_context_t *context, int *fd_p)
     if (status != RCX_OK)
         return status;
     if (fd_p)
-        *fd_p = context->sleep_fd;
+        *fd_p = context->sleeper.fd;
     rcx_leave(context);
     return fd_p ? RCX_OK : rcx_missing(&context->log, "fd_p");
 }

@@ -97,3 +97,17 @@ const char *rcx_guess_offer(const char *written, const void *table,
         rcx_guess_print(&g, "", text + used, bytes - used);
     return text;
 }
+
+int rcx_word_find(const char *text, const char *const names[],
+                  struct rcx_refusal *r)
+{
+    struct rcx_guess guess = rcx_guess(text, strlen(text));
+
+    for (int i = 0; names[i]; i++) {
+        if (strcmp(text, names[i]) == 0)
+            return i;
+        rcx_guess_try(&guess, names[i]);
+    }
+    rcx_guess_print(&guess, "", r->guess, sizeof r->guess);
+    return -1;
+}

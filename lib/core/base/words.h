@@ -33,4 +33,15 @@ const char *rcx_guess_print(const struct rcx_guess *g, const char *prefix,
 const char *rcx_guess_offer(const char *written, const void *table,
                             size_t stride, char *text, size_t bytes);
 
+/* What is said of a value that is refused. */
+struct rcx_refusal {
+    char valid[256]; /* what would be; empty: all that is documented */
+    char guess[64];  /* what may have been meant: see rcx_guess_print() */
+};
+
+/* The place of text among names, which NULL ends; -1: it is not there, and r
+ * has a guess. */
+int rcx_word_find(const char *text, const char *const names[],
+                  struct rcx_refusal *r);
+
 #endif

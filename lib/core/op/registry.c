@@ -248,3 +248,12 @@ rcx_status_t rcx_registry_combine(const struct rcx_registry *r,
         *combine_p = c;
     return status;
 }
+
+rcx_order_t rcx_combine_order(const struct rcx_combine *combine,
+                              rcx_order_t wanted)
+{
+    const rcx_order_t floor =
+        combine->commutative ? RCX_ORDER_LOOSE : RCX_ORDER_RANK;
+
+    return combine->exact || wanted < floor ? floor : wanted;
+}

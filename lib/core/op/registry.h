@@ -46,6 +46,11 @@ struct rcx_combine {
 /* Whether op is defined on type, for what looks like a user's handle, too. */
 bool rcx_registry_defines(rcx_op_t op, rcx_datatype_t type);
 
+/* The lowest order level that is good enough for it where wanted is asked
+ * for. */
+rcx_order_t rcx_combine_order(const struct rcx_combine *combine,
+                              rcx_order_t wanted);
+
 /* Errors are logged: RCX_ERR_ARG, RCX_ERR_UNSUPPORTED. */
 rcx_status_t rcx_registry_combine(const struct rcx_registry *r,
                                   rcx_datatype_t type, rcx_op_t op,

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/run/comm.h"
+#include "core/run/internal.h"
 
 enum {
     AT_ONCE = 1,  /* a member may take part in several agreements */
@@ -18,17 +18,17 @@ static size_t up_to(size_t bytes, size_t align)
 rcx_status_t rcx_ballot_open(struct rcx_context *context, size_t wishes,
                              struct rcx_ballot *b)
 {
-    const size_t ids = rcx_comm_ids_bytes(context);
+    const size_t ids = rcx_comm_ids_bytes(&context->comms.ids);
     const size_t before = up_to(ids + 1, _Alignof(struct rcx_wish));
     size_t bytes;
 
     b->bytes = before + wishes * sizeof *b->wishes;
-    bytes = sizeof *b->block + sizeof *b->settled + b->bytes;
-    b->block = rcx_heap_zalloc(&context->heap, bytes);
-    if (!b->block)
+    bytes = sizeof *b->settled + b->bytes;
+    b->settled = rcx_memory_get(&context->memory, &context->heap, bytes);
+    if (!b->settled)
         return rcx_fail(&context->log, RCX_ERR_NOMEM,
                         "no memory to agree on a communicator");
-    b->settled = (void *)(b->block + 1);
+    memset(b->settled, 0, bytes);
     b->used = (void *)(b->settled + 1);
     b->flags = b->used + ids;
     b->wishes = (void *)(b->used + before);
@@ -38,12 +38,8 @@ rcx_status_t rcx_ballot_open(struct rcx_context *context, size_t wishes,
 /* Messages that were given up may still need it: then the context frees it. */
 void rcx_ballot_close(struct rcx_context *context, struct rcx_ballot *b)
 {
-    if (!context->abandoned) {
-        rcx_heap_free(&context->heap, b->block);
-        return;
-    }
-    b->block->next = context->memory;
-    context->memory = b->block;
+    if (!context->abandoned.first)
+        rcx_memory_put(&context->memory, &context->heap, b->settled);
 }
 
 /* Combine a vector in place. */
@@ -58,8 +54,8 @@ static rcx_status_t combine(struct rcx_comm *comm, rcx_datatype_t type,
                                   .internal = true};
 
     if (rcx_comm_is_for_groups(comm->id)) /* each call anew */
-        comm->sequence = (uint64_t)comm->tag;
-    return rcx_comm_run(comm, &call, vector, vector);
+        comm->window.next = (uint64_t)comm->tag;
+    return rcx_internal_run(comm, &call, vector, vector);
 }
 
 /* Which free id to try: the lowest; later another one for each communicator,
@@ -78,12 +74,14 @@ static rcx_status_t propose(struct rcx_comm *comm, struct rcx_ballot *b,
     struct rcx_context *context = comm->context;
     rcx_status_t status;
 
-    memcpy(b->used, context->used_ids, rcx_comm_ids_bytes(context));
+    memcpy(b->used, context->comms.ids.used,
+           rcx_comm_ids_bytes(&context->comms.ids));
     *b->flags = (context->threads == RCX_THREAD_MULTIPLE ? AT_ONCE : 0) |
-                (context->unsettled_ids > 0 ? UNSETTLED : 0);
+                (context->comms.ids.unsettled > 0 ? UNSETTLED : 0);
     status = combine(comm, RCX_BYTE, RCX_BOR, b->used, b->bytes);
     if (status == RCX_OK)
-        *id_p = rcx_comm_id_free_in(context, b->used, choose(comm, attempt));
+        *id_p = rcx_comm_id_free_in(&context->comms.ids, b->used,
+                                    choose(comm, attempt));
     if (status != RCX_OK || *id_p || *b->flags & UNSETTLED)
         return status;
     return rcx_fail(&context->log, RCX_ERR_LIMIT,
@@ -101,17 +99,17 @@ static rcx_status_t settle(struct rcx_comm *comm, struct rcx_ballot *b,
                            uint32_t id)
 {
     struct rcx_context *context = comm->context;
-    const bool mine = rcx_comm_id_take(context, id);
+    const bool mine = rcx_comm_id_take(&context->comms.ids, id);
     rcx_status_t status = RCX_OK;
 
     *b->settled = mine;
     if (*b->flags & AT_ONCE) {
-        context->unsettled_ids += mine;
+        context->comms.ids.unsettled += mine;
         status = combine(comm, RCX_INT32, RCX_MIN, b->settled, 1);
-        context->unsettled_ids -= mine;
+        context->comms.ids.unsettled -= mine;
     }
     if (mine && status == RCX_OK && !*b->settled)
-        rcx_comm_id_drop(context, id);
+        rcx_comm_id_drop(&context->comms.ids, id);
     return status; /* after an error some may have the id for good */
 }
 

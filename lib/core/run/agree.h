@@ -15,8 +15,7 @@ struct rcx_wish {
 
 /* One rank's part, and in the end everybody's. */
 struct rcx_ballot {
-    struct rcx_memory_block *block; /* all of it */
-    int32_t *settled;
+    int32_t *settled;    /* here the memory of all of it begins */
     unsigned char *used; /* ids: the vector begins here */
     unsigned char *flags;
     struct rcx_wish *wishes; /* of each rank */

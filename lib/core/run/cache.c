@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/run/cache.h"
 
+#include "core/run/comm.h"
+
 static void unlink_by_use(struct rcx_program_cache *cache,
                           struct rcx_program *e)
 {
@@ -16,9 +18,8 @@ static void link_newest(struct rcx_program_cache *cache, struct rcx_program *e)
     cache->recent = e;
 }
 
-static void evict(struct rcx_comm *comm, struct rcx_program *e)
+static void evict(struct rcx_program_cache *cache, struct rcx_program *e)
 {
-    struct rcx_program_cache *cache = &comm->cache;
     struct rcx_program **link = &cache->buckets[e->hash % RCX_CACHE_BUCKETS];
 
     while (*link != e)
@@ -27,36 +28,35 @@ static void evict(struct rcx_comm *comm, struct rcx_program *e)
     unlink_by_use(cache, e);
     cache->bytes -= e->bytes;
     cache->evictions++;
-    rcx_program_free(comm, e);
+    rcx_program_free(cache->heap, e);
 }
 
 /* Down to the limit, but for pinned programs and the one in use. */
-void rcx_cache_shrink(struct rcx_comm *comm)
+void rcx_cache_shrink(struct rcx_program_cache *cache)
 {
-    const size_t limit = comm->context->config.plan_cache_bytes;
-    struct rcx_program *e = comm->cache.oldest;
+    struct rcx_program *e = cache->oldest;
 
-    while (e && comm->cache.bytes > limit) {
+    while (e && cache->bytes > cache->limit) {
         struct rcx_program *newer = e->newer;
 
         if (e->pins == 0)
-            evict(comm, e);
+            evict(cache, e);
         e = newer;
     }
 }
 
-void rcx_cache_clear(struct rcx_comm *comm)
+void rcx_cache_clear(struct rcx_program_cache *cache)
 {
-    while (comm->cache.oldest)
-        evict(comm, comm->cache.oldest);
+    while (cache->oldest)
+        evict(cache, cache->oldest);
 }
 
 /* Requests may go on with it; no call finds it, since 0 is no type and no op. */
-static void forget(struct rcx_comm *comm, struct rcx_program *e,
+static void forget(struct rcx_program_cache *cache, struct rcx_program *e,
                    rcx_datatype_t type, rcx_op_t op)
 {
     if (e->pins == 0) {
-        evict(comm, e);
+        evict(cache, e);
         return;
     }
     if (e->call.type == type)
@@ -65,15 +65,16 @@ static void forget(struct rcx_comm *comm, struct rcx_program *e,
         e->call.op = 0;
 }
 
-void rcx_cache_forget(struct rcx_comm *comm, rcx_datatype_t type, rcx_op_t op)
+void rcx_cache_forget(struct rcx_program_cache *cache, rcx_datatype_t type,
+                      rcx_op_t op)
 {
-    struct rcx_program *e = comm->cache.oldest;
+    struct rcx_program *e = cache->oldest;
 
     while (e) {
         struct rcx_program *newer = e->newer;
 
         if (e->call.type == type || e->call.op == op)
-            forget(comm, e, type, op);
+            forget(cache, e, type, op);
         e = newer;
     }
 }
@@ -94,7 +95,7 @@ static rcx_status_t insert(struct rcx_comm *comm, const struct rcx_call *call,
     *bucket = e;
     link_newest(cache, e);
     e->pins = 1;
-    rcx_cache_shrink(comm);
+    rcx_cache_shrink(cache);
     *program_p = e;
     return RCX_OK;
 }

@@ -6,7 +6,18 @@
 #ifndef RCX_CORE_RUN_CACHE_H
 #define RCX_CORE_RUN_CACHE_H
 
-#include "core/run/comm.h"
+#include "core/run/program.h"
+
+enum { RCX_CACHE_BUCKETS = 256 };
+
+struct rcx_program_cache {
+    struct rcx_program *recent; /* by last use: newest */
+    size_t bytes, limit;
+    uint64_t hits, misses, evictions;
+    struct rcx_program *oldest;
+    struct rcx_heap *heap;
+    struct rcx_program *buckets[RCX_CACHE_BUCKETS];
+};
 
 /*
  * The program of a call: found, or compiled. Pinned: it stays until
@@ -15,23 +26,24 @@
 rcx_status_t rcx_program_get(struct rcx_comm *comm, const struct rcx_call *call,
                              struct rcx_program **program_p);
 /* The newest program once more, whose call is known to be the one wanted. */
-static inline struct rcx_program *rcx_program_repeat(struct rcx_comm *comm)
+static inline struct rcx_program *
+rcx_program_repeat(struct rcx_program_cache *cache)
 {
-    comm->cache.hits++;
-    comm->cache.recent->pins++;
-    return comm->cache.recent;
+    cache->hits++;
+    cache->recent->pins++;
+    return cache->recent;
 }
-void rcx_cache_shrink(struct rcx_comm *comm);
-static inline void rcx_program_unpin(struct rcx_comm *comm,
+void rcx_cache_shrink(struct rcx_program_cache *cache);
+static inline void rcx_program_unpin(struct rcx_program_cache *cache,
                                      struct rcx_program *program)
 {
     program->pins--;
-    if (__builtin_expect(
-            comm->cache.bytes > comm->context->config.plan_cache_bytes, 0))
-        rcx_cache_shrink(comm);
+    if (__builtin_expect(cache->bytes > cache->limit, 0))
+        rcx_cache_shrink(cache);
 }
-void rcx_cache_clear(struct rcx_comm *comm);
+void rcx_cache_clear(struct rcx_program_cache *cache);
 /* Give up what was compiled for a user's type or op that is freed; 0: none. */
-void rcx_cache_forget(struct rcx_comm *comm, rcx_datatype_t type, rcx_op_t op);
+void rcx_cache_forget(struct rcx_program_cache *cache, rcx_datatype_t type,
+                      rcx_op_t op);
 
 #endif

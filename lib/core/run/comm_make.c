@@ -3,11 +3,15 @@
  * New communicators from old ones. Members agree on an id (agree.h), which
  * groups that come of one call share, since nobody is in two of them.
  */
+#include "core/run/comm_make.h"
+
 #include <stdlib.h>
 
 #include "core/base/hash.h"
 #include "core/run/agree.h"
-#include "core/run/note.h"
+#include "core/run/comm_close.h"
+#include "core/run/failure.h"
+#include "core/run/hear.h"
 #include "core/run/progress.h"
 
 static rcx_status_t derive(struct rcx_comm *parent, uint32_t id,
@@ -32,6 +36,14 @@ static rcx_status_t derive(struct rcx_comm *parent, uint32_t id,
     return status;
 }
 
+/* It may have failed on others already. */
+static void recall(struct rcx_comm *comm)
+{
+    rcx_notes_recall(comm);
+    if (comm->failed != RCX_OK)
+        rcx_watch(comm->context);
+}
+
 /* For the user. */
 static rcx_status_t make(struct rcx_comm *parent, uint32_t id,
                          const int members[], int n, struct rcx_comm **new_p)
@@ -40,8 +52,8 @@ static rcx_status_t make(struct rcx_comm *parent, uint32_t id,
 
     if (status != RCX_OK)
         return status;
-    parent->context->live_comms++;
-    rcx_notes_recall(*new_p);
+    parent->context->comms.live++;
+    recall(*new_p);
     return RCX_OK;
 }
 
@@ -123,7 +135,7 @@ rcx_status_t rcx_comm_make_split(struct rcx_comm *comm, int color, int key,
     if (status == RCX_OK) {
         status = make_split(comm, &b, id, color, new_p);
         if (status != RCX_OK || !*new_p)
-            rcx_comm_id_drop(context, id);
+            rcx_comm_id_drop(&context->comms.ids, id);
     }
     rcx_ballot_close(context, &b);
     return status;
@@ -177,7 +189,7 @@ static rcx_status_t open_group(struct rcx_comm *comm, uint32_t id, int n,
         return status;
     (*group_p)->tag = tag;
     (*group_p)->group = hash_of(*group_p);
-    rcx_notes_recall(*group_p);
+    recall(*group_p);
     return (*group_p)->failed;
 }
 
@@ -204,7 +216,7 @@ static rcx_status_t agree_in_group(struct rcx_comm *comm, int n,
 /* Whether messages of a group that failed may come under this tag. */
 static bool is_spoilt(const struct rcx_context *context, int tag)
 {
-    const struct rcx_comm *comm = context->broken ? context->comms : NULL;
+    const struct rcx_comm *comm = context->broken ? context->comms.first : NULL;
 
     while (comm && (!rcx_comm_is_for_groups(comm->id) || comm->tag != tag ||
                     comm->failed == RCX_OK))
@@ -238,7 +250,7 @@ static bool is_equal(const struct rcx_comm *group, const struct rcx_comm *comm,
 static const struct rcx_comm *rival_of(const struct rcx_comm *comm, int n,
                                        const int ranks[], int tag)
 {
-    const struct rcx_comm *c = comm->context->comms;
+    const struct rcx_comm *c = comm->context->comms.first;
 
     while (c && (c->id != RCX_COMM_ID_GROUP || c->tag != tag ||
                  c->failed != RCX_OK || !shares_another(c, comm, n, ranks)))
@@ -255,8 +267,10 @@ static rcx_status_t refuse_group(struct rcx_comm *comm, int n,
     const rcx_status_t status =
         open_group(comm, RCX_COMM_ID_GROUP, n, ranks, tag, &group);
 
-    if (status == RCX_OK)
+    if (status == RCX_OK) {
         rcx_comm_fail(group, refusal, &group->rank, 1, "tag=%d: %s", tag, why);
+        rcx_watch(comm->context);
+    }
     rcx_comm_retire(group);
     return group ? refusal : status;
 }
@@ -305,6 +319,6 @@ rcx_status_t rcx_comm_make_group(struct rcx_comm *comm, int n,
         return status;
     status = make(comm, id, ranks, n, new_p);
     if (status != RCX_OK)
-        rcx_comm_id_drop(comm->context, id);
+        rcx_comm_id_drop(&comm->context->comms.ids, id);
     return status;
 }

@@ -8,152 +8,18 @@
 #include "core/base/hash.h"
 #include "core/base/parse.h"
 #include "core/base/words.h"
-#include "core/sched/params.h"
 
 extern char **environ;
 
-/* The place of text among names; -1 if it is not there. */
-static int one_of(const char *text, const char *const names[],
-                  struct rcx_config *config)
-{
-    struct rcx_guess guess = rcx_guess(text, strlen(text));
-
-    for (int i = 0; names[i]; i++) {
-        if (strcmp(text, names[i]) == 0)
-            return i;
-        rcx_guess_try(&guess, names[i]);
-    }
-    rcx_guess_print(&guess, "", config->guess, sizeof config->guess);
-    return -1;
-}
-
-/* ---- Methods -------------------------------------------------------------- */
-
-/* Parameters that go with every algorithm. */
-enum { SEGMENT, COMMON_WINDOW, COMMON };
-static const struct rcx_param common[] = {
-    [SEGMENT] = {.name = "segment", .most = INT64_MAX},
-    [COMMON_WINDOW] = {.name = "window", .least = 1, .most = RCX_WINDOW_MAX},
-    [COMMON] = {.name = NULL},
-};
-static const struct rcx_algo any = {.name = "auto", .params = common};
-
-/* There is no parameter of that name: tell those there are. */
-static bool refuse_name(const char *name, const struct rcx_algo *algo,
-                        struct rcx_config *config)
-{
-    const struct rcx_algo *const owners[] = {&any, algo};
-    struct rcx_guess guess = rcx_guess(name, strlen(name));
-    char names[RCX_CONFIG_VALID / 2];
-    size_t used = 0;
-
-    for (int i = 0; i < 2; i++) {
-        const struct rcx_param *p = owners[i] ? owners[i]->params : NULL;
-
-        for (; p && p->name && used < sizeof names; p++) {
-            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s",
-                                     used ? ", " : "", p->name);
-            rcx_guess_try(&guess, p->name);
-        }
-    }
-    rcx_guess_print(&guess, "", config->guess, sizeof config->guess);
-    snprintf(config->valid, sizeof config->valid,
-             "\"%.32s\" is no parameter of %s; valid are %s", name,
-             algo ? algo->name : any.name, names);
-    return false;
-}
-
-static bool refuse_value(const struct rcx_param *p, const char *value,
-                         struct rcx_config *config)
-{
-    char range[RCX_CONFIG_VALID / 2];
-
-    if (p->names)
-        one_of(value, p->names, config); /* for its guess */
-    snprintf(config->valid, sizeof config->valid, "%s: valid is %s", p->name,
-             rcx_param_range(p, range, sizeof range));
-    return false;
-}
-
-/* One "name=value" after an algorithm's name. */
-static bool parse_parameter(char *text, struct rcx_forced *forced,
-                            struct rcx_config *config)
-{
-    int64_t numbers[COMMON] = {-1, -1};
-    const struct rcx_algo *owner = forced->algo;
-    const struct rcx_param *p;
-    int64_t *values = forced->params;
-    char *value = strchr(text, '=');
-
-    if (value)
-        *value++ = '\0';
-    p = owner ? rcx_params_find(owner, text) : NULL;
-    if (!p) {
-        owner = &any;
-        values = numbers;
-        p = rcx_params_find(owner, text);
-    }
-    if (!p)
-        return refuse_name(text, forced->algo, config);
-    if (!value || !rcx_params_parse(owner, text, value, values))
-        return refuse_value(p, value ? value : "", config);
-    if (numbers[SEGMENT] >= 0)
-        forced->segment_bytes = (size_t)numbers[SEGMENT];
-    if (numbers[COMMON_WINDOW] >= 0)
-        forced->window = (unsigned)numbers[COMMON_WINDOW];
-    return true;
-}
-
-static bool refuse_algo(const char *name, enum rcx_coll coll,
-                        struct rcx_config *config)
-{
-    struct rcx_guess guess = rcx_guess(name, strlen(name));
-
-    rcx_guess_try(&guess, any.name);
-    for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++)
-        if ((*a)->coll == coll)
-            rcx_guess_try(&guess, (*a)->name);
-    rcx_guess_print(&guess, "", config->guess, sizeof config->guess);
-    return false;
-}
-
-static bool parse_method(const char *text, enum rcx_coll coll,
-                         struct rcx_config *config)
-{
-    static const char prefer[] = "prefer:";
-    struct rcx_forced forced = {.segment_bytes = SIZE_MAX};
-    char copy[128], *rest = copy, *parameters;
-
-    forced.preferred = strncmp(text, prefer, strlen(prefer)) == 0;
-    text += forced.preferred ? strlen(prefer) : 0;
-    if (strlen(text) >= sizeof copy)
-        return false;
-    strcpy(copy, text);
-    parameters = strchr(copy, ':');
-    if (parameters)
-        *parameters++ = '\0';
-    if (forced.preferred || strcmp(copy, any.name) != 0) {
-        forced.algo = rcx_algo_find(coll, copy);
-        if (!forced.algo)
-            return refuse_algo(copy, coll, config);
-        rcx_params_reset(forced.algo, forced.params);
-    }
-    for (rest = parameters; rest;) {
-        char *parameter = strsep(&rest, ",");
-
-        if (!parse_parameter(parameter, &forced, config))
-            return false;
-    }
-    config->forced[coll] = forced;
-    return true;
-}
-
+/* loose is nothing to ask for: auto is in its place */
 static bool parse_order(const char *text, struct rcx_config *config)
 {
-    static const char *const names[] = {"auto",    "same",      "rank",
-                                        "uniform", "canonical", NULL};
-    const int i = one_of(text, names, config);
+    const char *names[RCX_ORDER_CANONICAL + 2] = {"auto"};
+    int i;
 
+    for (i = RCX_ORDER_SAME; i <= RCX_ORDER_CANONICAL; i++)
+        names[i] = rcx_order_name((rcx_order_t)i);
+    i = rcx_word_find(text, names, &config->refusal);
     config->order_is_set = i > 0;
     config->order = i > 0 ? (rcx_order_t)i : RCX_ORDER_SAME;
     return i >= 0;
@@ -162,7 +28,7 @@ static bool parse_order(const char *text, struct rcx_config *config)
 static bool parse_wait(const char *text, struct rcx_config *config)
 {
     static const char *const names[] = {"auto", "poll", "yield", "block", NULL};
-    const int i = one_of(text, names, config);
+    const int i = rcx_word_find(text, names, &config->refusal);
 
     config->wait = (enum rcx_wait)i;
     return i >= 0;
@@ -178,7 +44,7 @@ static bool parse_timeout(const char *text, struct rcx_config *config)
 static bool parse_progress(const char *text, struct rcx_config *config)
 {
     static const char *const names[] = {"call", "thread", NULL};
-    const int i = one_of(text, names, config);
+    const int i = rcx_word_find(text, names, &config->refusal);
 
     config->progress_thread = i == 1;
     return i >= 0;
@@ -187,7 +53,7 @@ static bool parse_progress(const char *text, struct rcx_config *config)
 static bool parse_err_mode(const char *text, struct rcx_config *config)
 {
     static const char *const names[] = {"none", "peer", NULL};
-    const int i = one_of(text, names, config);
+    const int i = rcx_word_find(text, names, &config->refusal);
 
     config->looks_for_dead = i == 1;
     return i >= 0;
@@ -206,7 +72,7 @@ static bool parse_dump(const char *text, struct rcx_config *config)
 static bool parse_check(const char *text, struct rcx_config *config)
 {
     static const char *const names[] = {"off", "cheap", "full", NULL};
-    const int i = one_of(text, names, config);
+    const int i = rcx_word_find(text, names, &config->refusal);
 
     config->check = (enum rcx_check)i;
     return i >= 0;
@@ -215,7 +81,7 @@ static bool parse_check(const char *text, struct rcx_config *config)
 static bool parse_log(const char *text, struct rcx_config *config)
 {
     static const char *const names[] = {"error", "warn", "info", "debug", NULL};
-    const int i = one_of(text, names, config);
+    const int i = rcx_word_find(text, names, &config->refusal);
 
     config->log_level = (rcx_log_level_t)i;
     return i >= 0;
@@ -228,7 +94,7 @@ static bool parse_isa(const char *text, struct rcx_config *config)
 
     for (i = 0; i < RCX_ISA_COUNT; i++)
         names[i + 1] = rcx_isa_name((enum rcx_isa)i);
-    i = one_of(text, names, config);
+    i = rcx_word_find(text, names, &config->refusal);
     config->isa = i > 0 ? (enum rcx_isa)(i - 1) : rcx_isa_best();
     return i >= 0 && rcx_isa_available(config->isa);
 }
@@ -241,7 +107,7 @@ static bool parse_plan_cache(const char *text, struct rcx_config *config)
 static bool parse_allow_singleton(const char *text, struct rcx_config *config)
 {
     static const char *const names[] = {"0", "1", NULL};
-    const int i = one_of(text, names, config);
+    const int i = rcx_word_find(text, names, &config->refusal);
 
     config->allow_singleton = i == 1;
     return i >= 0;
@@ -249,55 +115,85 @@ static bool parse_allow_singleton(const char *text, struct rcx_config *config)
 
 /* Of no collective. */
 static const struct rcx_option others[] = {
-    {"RCX_ORDER", "auto", "auto, same, rank, uniform or canonical",
-     "lowest order level of reductions; auto: what rcx_init() was given, or "
-     "same",
-     parse_order},
-    {"RCX_WAIT", "auto", "auto, poll, yield or block",
-     "how to wait: poll without end, yield the core after every empty poll, "
-     "sleep after some, or yield soon where ranks outnumber cores and late "
-     "elsewhere",
-     parse_wait},
-    {"RCX_PROGRESS", "call", "call or thread",
-     "who makes progress: whoever calls RCX, or a thread as well, which sleeps "
-     "while there is nothing to do",
-     parse_progress},
-    {"RCX_TIMEOUT", "none",
-     "none, 0, or a time with its unit: 500ms, 30s, 10m, 1h",
-     "deadline of every operation; 0: no end; none: what rcx_init() was given",
-     parse_timeout},
-    {"RCX_ERR_MODE", "none", "none or peer",
-     "peer: UCX watches whether peers live, at the price of slower lanes (no "
-     "CMA inside a node); none: only deadlines find the dead",
-     parse_err_mode},
-    {"RCX_CHECK", "cheap", "off, cheap or full",
-     "find calls of different ranks that do not belong together: full compares "
-     "them before data moves, cheap finds most of those that would hang",
-     parse_check},
-    {"RCX_DUMP", "none", "none, or a path of up to 255 bytes",
-     "when a communicator fails, write its last operations to PATH.RANK.json, "
-     "for rcx_trace",
-     parse_dump},
-    {"RCX_PLAN_CACHE", "16M", "a size: 0, 64K, 16M, 1G",
-     "bytes of plans that a communicator keeps", parse_plan_cache},
-    {"RCX_ISA", "auto", "auto, or a level of this CPU: baseline, avx2, avx512",
-     "instruction set of the reduction kernels", parse_isa},
-    {"RCX_LOG", "warn", "error, warn, info or debug",
-     "least severe messages that are printed", parse_log},
-    {"RCX_ALLOW_SINGLETON", "0", "0 or 1",
-     "run as a single process though a launcher seems to have started several",
-     parse_allow_singleton},
+    {.name = "RCX_ORDER",
+     .fallback = "auto",
+     .values = "auto, same, rank, uniform or canonical",
+     .doc =
+         "lowest order level of reductions; auto: what rcx_init() was given, or "
+         "same",
+     .parse = parse_order},
+    {.name = "RCX_WAIT",
+     .fallback = "auto",
+     .values = "auto, poll, yield or block",
+     .doc =
+         "how to wait: poll without end, yield the core after every empty poll, "
+         "sleep after some, or yield soon where ranks outnumber cores and late "
+         "elsewhere",
+     .parse = parse_wait},
+    {.name = "RCX_PROGRESS",
+     .fallback = "call",
+     .values = "call or thread",
+     .doc =
+         "who makes progress: whoever calls RCX, or a thread as well, which sleeps "
+         "while there is nothing to do",
+     .parse = parse_progress},
+    {.name = "RCX_TIMEOUT",
+     .fallback = "none",
+     .values = "none, 0, or a time with its unit: 500ms, 30s, 10m, 1h",
+     .doc =
+         "deadline of every operation; 0: no end; none: what rcx_init() was given",
+     .parse = parse_timeout},
+    {.name = "RCX_ERR_MODE",
+     .fallback = "none",
+     .values = "none or peer",
+     .doc =
+         "peer: UCX watches whether peers live, at the price of slower lanes (no "
+         "CMA inside a node); none: only deadlines find the dead",
+     .parse = parse_err_mode},
+    {.name = "RCX_CHECK",
+     .fallback = "cheap",
+     .values = "off, cheap or full",
+     .doc =
+         "find calls of different ranks that do not belong together: full compares "
+         "them before data moves, cheap finds most of those that would hang",
+     .parse = parse_check},
+    {.name = "RCX_DUMP",
+     .fallback = "none",
+     .values = "none, or a path of up to 255 bytes",
+     .doc =
+         "when a communicator fails, write its last operations to PATH.RANK.json, "
+         "for rcx_trace",
+     .parse = parse_dump},
+    {.name = "RCX_PLAN_CACHE",
+     .fallback = "16M",
+     .values = "a size: 0, 64K, 16M, 1G",
+     .doc = "bytes of plans that a communicator keeps",
+     .parse = parse_plan_cache},
+    {.name = "RCX_ISA",
+     .fallback = "auto",
+     .values = "auto, or a level of this CPU: baseline, avx2, avx512",
+     .doc = "instruction set of the reduction kernels",
+     .parse = parse_isa},
+    {.name = "RCX_LOG",
+     .fallback = "warn",
+     .values = "error, warn, info or debug",
+     .doc = "least severe messages that are printed",
+     .parse = parse_log},
+    {.name = "RCX_ALLOW_SINGLETON",
+     .fallback = "0",
+     .values = "0 or 1",
+     .doc =
+         "run as a single process though a launcher seems to have started several",
+     .parse = parse_allow_singleton},
 };
 enum { OTHERS = sizeof others / sizeof *others };
 
 static struct rcx_option method_option(enum rcx_coll coll)
 {
-    return (struct rcx_option){
-        .name = rcx_colls[coll].variable,
-        .fallback = any.name,
-        .values = "auto or [prefer:]NAME[:segment=BYTES][,window=1..8]"
-                  "[,PARAMETER=VALUE]",
-        .doc = rcx_colls[coll].chooses};
+    return (struct rcx_option){.name = rcx_colls[coll].variable,
+                               .fallback = RCX_METHOD_AUTO,
+                               .values = RCX_METHOD_VALUES,
+                               .doc = rcx_colls[coll].chooses};
 }
 
 enum rcx_coll rcx_option_coll(const struct rcx_option *option)
@@ -325,8 +221,11 @@ bool rcx_option_at(int i, struct rcx_option *option_p)
 bool rcx_option_parse(const struct rcx_option *option, const char *text,
                       struct rcx_config *config)
 {
+    const enum rcx_coll coll = rcx_option_coll(option);
+
     return option->parse ? option->parse(text, config)
-                         : parse_method(text, rcx_option_coll(option), config);
+                         : rcx_method_parse(text, coll, &config->wishes[coll],
+                                            &config->refusal);
 }
 
 /* For a method, the valid algorithm names follow the values' grammar. */
@@ -372,7 +271,7 @@ static void warn_of_unknown(struct rcx_config *config)
         const size_t length = strcspn(*entry, "=");
         struct rcx_guess guess;
         struct rcx_option o;
-        char text[RCX_CONFIG_GUESS];
+        char text[sizeof config->refusal.guess];
         bool known = false;
 
         if (!(*entry)[length] || strncmp(*entry, prefix, before) != 0 ||
@@ -397,13 +296,13 @@ static void explain(const struct rcx_option *o, const char *value,
 {
     char names[512];
 
-    if (config->valid[0]) {
+    if (config->refusal.valid[0]) {
         note(config, RCX_CONFIG_ERRORS, "%s=%s: %s%s", o->name, value,
-             config->valid, config->guess);
+             config->refusal.valid, config->refusal.guess);
     } else {
         list_names(o, names, sizeof names);
         note(config, RCX_CONFIG_ERRORS, "%s=%s: valid is %s%s%s", o->name,
-             value, o->values, names, config->guess);
+             value, o->values, names, config->refusal.guess);
     }
 }
 
@@ -463,25 +362,11 @@ uint64_t rcx_config_lines_hash(const struct rcx_config *config,
     return hash;
 }
 
-static uint64_t hash_of_forced(const struct rcx_forced *forced)
-{
-    uint64_t hash = rcx_hash(forced->segment_bytes, forced->window);
-
-    if (!forced->algo)
-        return hash;
-    hash = rcx_hash(hash, forced->preferred);
-    for (const char *c = forced->algo->name; *c; c++)
-        hash = rcx_hash(hash, (unsigned char)*c);
-    for (int i = 0; i < RCX_PARAMS; i++)
-        hash = rcx_hash(hash, (uint64_t)forced->params[i]);
-    return hash;
-}
-
 void rcx_config_hash(const struct rcx_config *config,
                      uint64_t hashes[RCX_SHARED_SETTINGS])
 {
     for (int i = 0; i < RCX_COLL_COUNT; i++)
-        hashes[i] = hash_of_forced(&config->forced[i]);
+        hashes[i] = rcx_method_hash(&config->wishes[i]);
     hashes[RCX_COLL_COUNT] = (uint64_t)config->order;
     hashes[RCX_COLL_COUNT + 1] = config->check == RCX_CHECK_FULL; /* messages */
 }

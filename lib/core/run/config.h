@@ -7,18 +7,13 @@
 #ifndef RCX_CORE_CONFIG_H
 #define RCX_CORE_CONFIG_H
 
-#include "core/sched/algo.h"
 #include "core/op/kernels.h"
+#include "core/sched/method.h"
 
 /* Of calls that ranks make together. */
 enum rcx_check { RCX_CHECK_OFF, RCX_CHECK_CHEAP, RCX_CHECK_FULL };
 
-enum {
-    RCX_DUMP_PATH = 256,
-    RCX_CONFIG_VALID = 256,
-    RCX_CONFIG_GUESS = 64,
-    RCX_CONFIG_LINES = 1024
-};
+enum { RCX_DUMP_PATH = 256, RCX_CONFIG_LINES = 1024 };
 
 /* What is said of the environment. */
 enum rcx_config_kind {
@@ -29,20 +24,8 @@ enum rcx_config_kind {
 
 enum rcx_wait { RCX_WAIT_AUTO, RCX_WAIT_POLL, RCX_WAIT_YIELD, RCX_WAIT_BLOCK };
 
-/* What a user may force for a collective: NAME[:parameter=value,...], where
- * segment and window go with every algorithm; or prefer, with prefer:NAME. */
-struct rcx_forced {
-    const struct rcx_algo *algo; /* NULL: RCX chooses */
-    bool preferred; /* all of this is for calls that the algorithm suits */
-    int64_t params[RCX_PARAMS];
-    size_t segment_bytes; /* SIZE_MAX: RCX chooses; 0: no segments */
-    unsigned window;      /* 0: RCX chooses */
-};
-
-enum { RCX_WINDOW_MAX = 8 }; /* segments in flight; a power of two */
-
 struct rcx_config {
-    struct rcx_forced forced[RCX_COLL_COUNT];
+    struct rcx_method_wish wishes[RCX_COLL_COUNT];
     rcx_order_t order;
     bool order_is_set;
     enum rcx_wait wait;
@@ -56,10 +39,7 @@ struct rcx_config {
     rcx_log_level_t log_level;
     enum rcx_isa isa;
     bool allow_singleton;
-    /* What was refused: what would be valid, where that is less than all that
-     * the variable takes; and what may have been meant. */
-    char valid[RCX_CONFIG_VALID];
-    char guess[RCX_CONFIG_GUESS];
+    struct rcx_refusal refusal; /* of the value that was parsed last */
     /* Lines that are to be said once per job, each ended by a newline. */
     char lines[RCX_CONFIG_KINDS][RCX_CONFIG_LINES];
     bool are_told[RCX_CONFIG_KINDS]; /* or left to another rank */

@@ -6,12 +6,11 @@
 #include <limits.h>
 #include <string.h>
 
+#include "core/run/comm_close.h"
 #include "core/run/describe.h"
 #include "core/run/enter.h"
 #include "core/run/leave.h"
-#include "core/run/note.h"
 #include "core/run/peer.h"
-#include "core/run/pool.h"
 #include "core/run/request.h"
 #include "core/run/sleep.h"
 
@@ -97,25 +96,20 @@ rcx_status_t rcx_context_configure(const rcx_params_t *params,
 
 void rcx_context_drop(struct rcx_context *context)
 {
-    rcx_sleep_close(context);
+    rcx_sleep_close(&context->sleeper);
     if (context->transport)
         context->transport->ops->close(context->transport);
     rcx_abandoned_free(context);
     rcx_notes_forget(context);
-    while (context->comms)
-        rcx_comm_delete(context->comms);
-    rcx_comm_slots_free(context);
+    while (context->comms.first)
+        rcx_comm_close(context->comms.first);
+    rcx_comms_free(&context->comms, &context->heap);
     rcx_builder_free(&context->builder);
     if (context->boot)
         context->boot->ops->close(context->boot);
-    while (context->memory) {
-        struct rcx_memory_block *block = context->memory;
-
-        context->memory = block->next;
-        rcx_heap_free(&context->heap, block);
-    }
-    rcx_scratch_free(context);
-    rcx_request_slabs_free(context);
+    rcx_memory_free(&context->memory, &context->heap);
+    rcx_scratch_free(&context->scratch, &context->heap);
+    rcx_requests_free(&context->requests, &context->heap);
     rcx_registry_free(&context->registry);
     rcx_guard_destroy(context->guard);
 
@@ -126,12 +120,12 @@ void rcx_context_drop(struct rcx_context *context)
 
 static rcx_status_t open_transport(struct rcx_context *context)
 {
-    const struct rcx_transport_args args = {.boot = context->boot,
-                                            .heap = &context->heap,
-                                            .log = &context->log,
-                                            .wakeup = context->can_sleep,
-                                            .looks_for_dead =
-                                                context->config.looks_for_dead};
+    const struct rcx_transport_args args = {
+        .boot = context->boot,
+        .heap = &context->heap,
+        .log = &context->log,
+        .wakeup = context->sleeper.is_wanted,
+        .looks_for_dead = context->config.looks_for_dead};
 
     if (context->boot->size == 1)
         return RCX_OK;
@@ -173,8 +167,10 @@ static rcx_status_t compare_settings(struct rcx_context *context)
 
 static void settle_in(struct rcx_context *context)
 {
-    context->spin = choose_spin(context);
-    context->polls = context->spin < POLLS ? context->spin : POLLS;
+    struct rcx_progress *p = &context->progress;
+
+    p->spin = choose_spin(context);
+    p->polls = p->spin < POLLS ? p->spin : POLLS;
     rcx_context_describe(context);
 }
 
@@ -217,14 +213,35 @@ static rcx_status_t make_comms(struct rcx_context *context)
         return rcx_fail(&context->log, RCX_ERR_LIMIT,
                         "%d ranks: tags have room for 2^%u", size,
                         context->layout.rank_bits);
-    status = rcx_comm_ids_open(context);
-    if (status == RCX_OK)
-        status = rcx_comm_new(context, RCX_COMM_ID_INTERNAL, rank, size, NULL,
-                              &context->internal);
+    if (!rcx_comm_ids_open(&context->comms.ids, &context->heap,
+                           context->layout.comm_bits))
+        return rcx_fail(&context->log, RCX_ERR_NOMEM,
+                        "no memory for communicators");
+    status = rcx_comm_new(context, RCX_COMM_ID_INTERNAL, rank, size, NULL,
+                          &context->internal);
     if (status == RCX_OK)
         status = rcx_comm_new(context, RCX_COMM_ID_WORLD, rank, size, NULL,
                               &context->world);
     return status;
+}
+
+/* Who may call, and who may sleep. */
+static void choose_threads(struct rcx_context *context,
+                           const rcx_params_t *params)
+{
+    context->threads = is_given(params, RCX_PARAM_THREADS)
+                           ? params->threads
+                           : RCX_THREAD_SERIALIZED;
+    if (is_given(params, RCX_PARAM_PROGRESS) && params->progress_thread)
+        context->config.progress_thread = true;
+    if (context->config.progress_thread &&
+        context->threads == RCX_THREAD_SINGLE)
+        context->threads = RCX_THREAD_SERIALIZED;
+    context->sleeper.is_wanted =
+        context->config.progress_thread ||
+        context->config.wait == RCX_WAIT_BLOCK ||
+        (is_given(params, RCX_PARAM_WAKEUP) && params->wakeup);
+    context->sleeper.fd = context->sleeper.timer_fd = -1;
 }
 
 rcx_status_t rcx_context_create(const rcx_params_t *params,
@@ -238,7 +255,7 @@ rcx_status_t rcx_context_create(const rcx_params_t *params,
     if (!context)
         return RCX_ERR_NOMEM;
     context->heap = heap;
-    context->born = rcx_instant_now();
+    context->time.born = rcx_instant_now();
     context->layout = source->layout;
     status = rcx_context_configure(params, &context->log, &context->config);
     if (status == RCX_ERR_CONFIG) /* connect() comes back to it */
@@ -250,18 +267,7 @@ rcx_status_t rcx_context_create(const rcx_params_t *params,
         status = rcx_fail(&context->log, RCX_ERR_ARG,
                           "context_p=NULL: needs a place for the context");
     rcx_builder_init(&context->builder, &context->heap, &context->log);
-    context->threads = is_given(params, RCX_PARAM_THREADS)
-                           ? params->threads
-                           : RCX_THREAD_SERIALIZED;
-    if (is_given(params, RCX_PARAM_PROGRESS) && params->progress_thread)
-        context->config.progress_thread = true;
-    if (context->config.progress_thread &&
-        context->threads == RCX_THREAD_SINGLE)
-        context->threads = RCX_THREAD_SERIALIZED;
-    context->can_sleep = context->config.progress_thread ||
-                         context->config.wait == RCX_WAIT_BLOCK ||
-                         (is_given(params, RCX_PARAM_WAKEUP) && params->wakeup);
-    context->sleep_fd = context->timer_fd = -1;
+    choose_threads(context, params);
     if (status == RCX_OK) {
         context->guard = rcx_guard_create();
         if (!context->guard)
@@ -278,7 +284,7 @@ rcx_status_t rcx_context_create(const rcx_params_t *params,
         rcx_context_drop(context);
         return status;
     }
-    if (context->can_sleep)
+    if (context->sleeper.is_wanted)
         status = rcx_sleep_open(context);
     if (status == RCX_OK && context->config.progress_thread)
         status = rcx_thread_start(context);

@@ -3,74 +3,54 @@
 #ifndef RCX_CORE_RUN_CONTEXT_H
 #define RCX_CORE_RUN_CONTEXT_H
 
-#include "core/base/clock.h"
 #include "core/base/guard.h"
 #include "core/exec/exec.h"
 #include "core/op/registry.h"
+#include "core/run/abandon.h"
 #include "core/run/bootstrap.h"
+#include "core/run/callback.h"
+#include "core/run/comm_table.h"
 #include "core/run/config.h"
+#include "core/run/hear.h"
+#include "core/run/memory.h"
+#include "core/run/progress.h"
+#include "core/run/request_pool.h"
+#include "core/run/scratch.h"
+#include "core/run/sleep.h"
+#include "core/run/thread.h"
+#include "core/run/time.h"
+#include "core/run/watch.h"
 
-enum { RCX_SCRATCH_CLASSES = 64 };
-
-struct rcx_scratch_block {
-    struct rcx_scratch_block *next;
-};
-
-struct rcx_memory_block { /* in front of what rcx_mem_alloc() returned */
-    struct rcx_memory_block *next;
-    char padding[56]; /* keeps what follows aligned */
-};
-
-struct rcx_request_slab;
-
+/* Each module has its part of it, which its header declares. */
 struct rcx_context {
+    /* what a short operation touches lies together */
+    struct rcx_guard *guard;
+    struct rcx_transport *transport; /* NULL for a single process */
+    rcx_thread_mode_t threads;
+    struct rcx_progress progress;
+    struct rcx_watch watch;
+    struct rcx_callbacks callbacks;
+    struct rcx_sleeper sleeper;
+    struct rcx_thread thread;
+    struct rcx_comm *world;
+    struct rcx_comm *internal; /* for its own collectives */
+    struct rcx_comms comms;
+    struct rcx_requests requests;
+    struct rcx_abandoned abandoned;
+    struct rcx_notes notes;
+    bool broken;  /* a communicator has failed */
+    bool parting; /* whoever goes now may: see leave.c */
+    struct rcx_time time;
+    struct rcx_boot *boot;
+    size_t credit_bytes; /* the least of any rank's transport */
+    struct rcx_tag_layout layout;
     struct rcx_heap heap;
     struct rcx_log log;
     struct rcx_config config;
     struct rcx_registry registry;
-    struct rcx_tag_layout layout;
-    struct rcx_guard *guard;
-    rcx_thread_mode_t threads;
     struct rcx_builder builder;
-    struct rcx_instant born;
-    bool broken;            /* a communicator has failed */
-    bool parting;           /* whoever goes now may: see leave.c */
-    _Atomic bool attention; /* rcx_watch() has something to do */
-    uint64_t next_watch_ns;
-    uint64_t here_since_ns;     /* it looks after things without a long break */
-    unsigned deaths;            /* of peers, that are dealt with */
-    uint64_t skipped_ns;        /* tests take it to have passed */
-    uint64_t ticks;             /* when a collective was last called */
-    unsigned turns;             /* of progress, since the last watch */
-    struct rcx_request *called; /* complete, their callbacks not made yet */
-    struct rcx_request **called_end;
-    bool calling;   /* somebody makes them */
-    bool can_sleep; /* what follows is there */
-    int sleep_fd, timer_fd;
-    bool is_armed; /* a thread may sleep on sleep_fd */
-    bool has_thread;
-    pthread_t thread;
-    _Atomic bool stops;         /* the thread shall */
-    struct rcx_exec *abandoned; /* with messages under way */
-    uint64_t abandoned_receives;
-    struct rcx_boot *boot;
-    struct rcx_transport *transport; /* NULL for a single process */
-    size_t credit_bytes;             /* the least of any rank's transport */
-    struct rcx_comm *world;
-    struct rcx_comm *internal; /* for its own collectives */
-    struct rcx_comm *comms;    /* all of them */
-    struct rcx_comm *free_comms;
-    unsigned char *used_ids;            /* a bit each */
-    unsigned unsettled_ids;             /* of them */
-    struct rcx_early_note *early_notes; /* of failures */
-    uint64_t live_comms;                /* of users */
-    unsigned spin;  /* empty polls before the core is yielded */
-    unsigned polls; /* of them in a row, before anything else */
-    struct rcx_request *free_requests;
-    struct rcx_request_slab *request_slabs;
-    uint64_t live_requests; /* of users */
-    struct rcx_scratch_block *scratch[RCX_SCRATCH_CLASSES];
-    struct rcx_memory_block *memory;
+    struct rcx_memory memory;
+    struct rcx_scratch scratch;
 };
 
 /* Where a context's bootstrap comes from. */

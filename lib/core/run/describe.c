@@ -68,7 +68,7 @@ static void describe_waiting(const struct rcx_context *context, char *text,
     else
         snprintf(text, bytes, "%s after %u empty polls%s",
                  context->config.wait == RCX_WAIT_BLOCK ? "sleeps" : "yields",
-                 context->spin, by);
+                 context->progress.spin, by);
 }
 
 void rcx_context_describe(const struct rcx_context *context)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a dump tells of a context. */
-#include <string.h>
+#include "core/run/dump_context.h"
 
 #include "core/run/describe.h"
 #include "core/run/dump.h"
@@ -77,7 +77,7 @@ static bool next_comm(void *arg, struct rcx_dump_comm *comm_p)
 rcx_status_t rcx_dump_context(struct rcx_context *context, const char *path,
                               const char *reason)
 {
-    struct source source = {.next = context->comms};
+    struct source source = {.next = context->comms.first};
     const struct rcx_dump_head head = {.rank = context->boot->rank,
                                        .size = context->boot->size,
                                        .reason = reason,

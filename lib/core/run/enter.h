@@ -5,6 +5,7 @@
 
 #include "core/base/clock.h"
 #include "core/run/comm.h"
+#include "core/run/progress.h"
 
 /* Every public function that touches more than constants of a context stands
  * between these two. */
@@ -15,29 +16,13 @@ static inline rcx_status_t rcx_enter(struct rcx_context *context)
                : rcx_guard_enter(context->guard, &context->log);
 }
 
-/* Give the guard away, and take it again. False: in a forked child. */
-static inline void rcx_step_out(struct rcx_context *context)
-{
-    rcx_guard_leave(context->guard);
-}
-static inline bool rcx_step_in(struct rcx_context *context)
-{
-    return rcx_guard_return(context->guard);
-}
-
-/* Leave, with callbacks of requests that are complete; no one is made inside. */
-void rcx_leave_with_callbacks(struct rcx_context *context);
-
 static inline void rcx_leave(struct rcx_context *context)
 {
-    if (__builtin_expect(context->called != NULL, 0))
-        rcx_leave_with_callbacks(context);
+    if (__builtin_expect(context->callbacks.first != NULL, 0))
+        rcx_callbacks_make(&context->callbacks, context->guard);
     else
-        rcx_step_out(context);
+        rcx_guard_leave(context->guard);
 }
-
-/* See all that has come while this process was elsewhere. */
-void rcx_context_catch_up(struct rcx_context *context);
 
 /* MULTIPLE: the one thread that may start a collective. */
 rcx_status_t rcx_comm_claim(struct rcx_comm *comm);
@@ -55,11 +40,11 @@ enum { RCX_LONG_AWAY_TICKS = 1 << 28 /* about 0.1 s */ };
  */
 static inline void rcx_note_call(struct rcx_context *context, uint64_t ticks)
 {
-    const int64_t away = (int64_t)(ticks - context->ticks);
+    const int64_t away = (int64_t)(ticks - context->progress.ticks);
 
     if (__builtin_expect(away > RCX_LONG_AWAY_TICKS, 0))
         rcx_context_catch_up(context);
-    context->ticks = ticks;
+    context->progress.ticks = ticks;
 }
 
 /* As rcx_enter(), for collective calls: one at a time on a communicator. */

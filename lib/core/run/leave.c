@@ -19,7 +19,8 @@
 
 #include "core/run/enter.h"
 #include "core/run/failure.h"
-#include "core/run/note.h"
+#include "core/run/internal.h"
+#include "core/run/poll.h"
 #include "core/run/progress.h"
 
 /* Of the last meetings where something failed, if all are alive after all; and
@@ -37,7 +38,9 @@ struct leaving {
 
 static int64_t time_of(const struct rcx_context *context)
 {
-    return (int64_t)(rcx_now_ns() + context->skipped_ns);
+    const struct rcx_instant now = rcx_instant_now();
+
+    return (int64_t)rcx_time_at(&context->time, &now);
 }
 
 static struct leaving begin(struct rcx_context *context)
@@ -74,9 +77,9 @@ static rcx_status_t meet(const struct leaving *l)
     rcx_status_t status = RCX_OK;
 
     comm->timeout_ns = time_left(l);
-    l->context->ticks = rcx_ticks(); /* when it begins */
+    l->context->progress.ticks = rcx_ticks(); /* when it begins */
     if (comm->size > 1)
-        status = rcx_comm_barrier(comm);
+        status = rcx_internal_barrier(comm);
     return comm->failed != RCX_OK ? comm->failed : status;
 }
 
@@ -99,12 +102,12 @@ static bool go_on(void *arg)
     const struct leaving *l = arg;
     struct rcx_comm *comm = l->context->internal;
 
-    rcx_context_progress(l->context);
     if (is_overdue(l))
         rcx_comm_fail(comm, RCX_ERR_TIMEOUT, NULL, 0,
                       "rcx_finalize: the bootstrap's barrier has no end after "
                       "%.3g s",
                       (double)l->timeout_ns / 1e9);
+    rcx_context_progress(l->context);
     return comm->failed == RCX_OK;
 }
 

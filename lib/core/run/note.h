@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What engines tell each other outside of collectives. */
-#ifndef RCX_CORE_NOTE_H
-#define RCX_CORE_NOTE_H
+#ifndef RCX_CORE_RUN_NOTE_H
+#define RCX_CORE_RUN_NOTE_H
 
-#include "core/run/failure.h"
+#include "core/run/comm.h"
 
 enum rcx_note_kind {
     RCX_NOTE_FAILED, /* the communicator has, with status, ranks and text */
@@ -27,19 +27,15 @@ struct rcx_note_body {
 };
 _Static_assert(sizeof(struct rcx_note_body) <= 64, "notes are short");
 
+/* To a rank of the context: whom it is from is filled in. */
+void rcx_note_answer(struct rcx_context *context, int to,
+                     struct rcx_note_body *body);
 /* To a rank of comm: whom it is from and about is filled in. */
 void rcx_note_send(struct rcx_comm *comm, int rank, struct rcx_note_body *body);
-
-/* The communicator's rank of the context's; -1: no member. */
-int rcx_comm_index(const struct rcx_comm *comm, int context_rank);
-
-/* comm fails because another member says so. */
-void rcx_comm_fail_as_told(struct rcx_comm *comm,
-                           const struct rcx_note_body *body);
-/* A new communicator may have failed on others already. */
-void rcx_notes_recall(struct rcx_comm *comm);
-void rcx_notes_forget(struct rcx_context *context);
-/* End all operations of a failed communicator. */
-void rcx_comm_give_up(struct rcx_comm *comm);
+/* To all other members. */
+void rcx_note_send_all(struct rcx_comm *comm, struct rcx_note_body *body);
+/* What a member says of comm: others may have had its id before. */
+bool rcx_note_is_about(const struct rcx_note_body *body,
+                       const struct rcx_comm *comm);
 
 #endif

@@ -1,87 +1,64 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/run/pool.h"
 
-#include "core/run/request.h"
+enum { OWN_SCRATCH = 4096 };
 
-/* ---- Scratch ---------------------------------------------------------------- */
-
-/* Classes are powers of two. */
-static int class_of(size_t bytes)
+void rcx_pool_open(struct rcx_exec_pool *pool, struct rcx_plan *plan)
 {
-    return bytes <= 64 ? 6 : 64 - __builtin_clzll(bytes - 1);
+    pool->plan = plan;
+    pool->scratch_bytes = plan->scratch * pool->setting.reducer->elem_bytes;
+    pool->owns_scratch = pool->scratch_bytes <= OWN_SCRATCH;
 }
 
-void *rcx_scratch_get(struct rcx_context *context, size_t bytes)
+void rcx_pool_close(struct rcx_exec_pool *pool, struct rcx_heap *heap)
 {
-    const int class = class_of(bytes);
-    struct rcx_scratch_block *block = context->scratch[class];
+    while (pool->idle) {
+        struct rcx_exec *x = pool->idle;
 
-    if (!block)
-        return rcx_heap_alloc(&context->heap, (size_t)1 << class);
-    context->scratch[class] = block->next;
-    return block;
-}
-
-void rcx_scratch_put(struct rcx_context *context, void *ptr, size_t bytes)
-{
-    const int class = class_of(bytes);
-    struct rcx_scratch_block *block = ptr;
-
-    if (!block)
-        return;
-    block->next = context->scratch[class];
-    context->scratch[class] = block;
-}
-
-void rcx_scratch_free(struct rcx_context *context)
-{
-    for (int i = 0; i < RCX_SCRATCH_CLASSES; i++) {
-        while (context->scratch[i]) {
-            struct rcx_scratch_block *block = context->scratch[i];
-
-            context->scratch[i] = block->next;
-            rcx_heap_free(&context->heap, block);
-        }
+        pool->idle = x->next;
+        rcx_heap_free(heap, x);
     }
+    rcx_heap_free(heap, pool->plan);
 }
 
-/* ---- Executions ------------------------------------------------------------- */
-
-static struct rcx_exec *new_exec(struct rcx_comm *comm, struct rcx_piece *piece)
+static struct rcx_exec *new_exec(struct rcx_exec_pool *pool)
 {
-    const struct rcx_exec_setting setting = {
-        .transport = comm->context->transport,
-        .reducer = &piece->program->combine.reducer,
-        .layout = comm->context->layout,
-        .endpoints = comm->ranks,
-        .rank = rcx_comm_context_rank(comm, comm->rank)};
-    const size_t bytes = (rcx_exec_bytes(piece->plan) + 63) & ~(size_t)63;
+    const size_t bytes = (rcx_exec_bytes(pool->plan) + 63) & ~(size_t)63;
     struct rcx_exec *x = rcx_heap_alloc(
-        &comm->context->heap,
-        bytes + (piece->owns_scratch ? piece->scratch_bytes : 0));
+        pool->heap, bytes + (pool->owns_scratch ? pool->scratch_bytes : 0));
 
     if (!x)
         return NULL;
-    rcx_exec_init(x, piece->plan, &setting);
-    x->home = piece;
-    x->base[RCX_BUFFER_TMP] = piece->owns_scratch ? (char *)x + bytes : NULL;
+    rcx_exec_init(x, pool->plan, &pool->setting);
+    x->home = pool;
+    x->base[RCX_BUFFER_TMP] = pool->owns_scratch ? (char *)x + bytes : NULL;
     return x;
 }
 
-struct rcx_exec *rcx_exec_find(struct rcx_comm *comm, struct rcx_piece *piece)
+struct rcx_exec *rcx_exec_find(struct rcx_exec_pool *pool)
 {
-    struct rcx_exec *x = piece->idle;
+    struct rcx_exec *x = pool->idle;
 
     if (x)
-        piece->idle = x->next;
+        pool->idle = x->next;
     else
-        x = new_exec(comm, piece);
-    if (!x || piece->owns_scratch)
+        x = new_exec(pool);
+    if (!x || pool->owns_scratch)
         return x;
     x->base[RCX_BUFFER_TMP] =
-        rcx_scratch_get(comm->context, piece->scratch_bytes);
+        rcx_scratch_get(pool->scratch, pool->heap, pool->scratch_bytes);
     if (x->base[RCX_BUFFER_TMP])
         return x;
-    rcx_exec_give_back(piece, x);
+    rcx_exec_put(x);
     return NULL;
+}
+
+void rcx_exec_drop(struct rcx_exec *x)
+{
+    struct rcx_exec_pool *pool = x->home;
+
+    if (!pool->owns_scratch)
+        rcx_scratch_put(pool->scratch, x->base[RCX_BUFFER_TMP],
+                        pool->scratch_bytes);
+    rcx_heap_free(pool->heap, x);
 }

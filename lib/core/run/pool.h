@@ -1,42 +1,47 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Scratch and executions that are kept for their next use. */
+/* Executions of one plan, kept for their next use. */
 #ifndef RCX_CORE_RUN_POOL_H
 #define RCX_CORE_RUN_POOL_H
 
-#include "core/run/comm.h"
+#include "core/exec/exec.h"
+#include "core/run/scratch.h"
 
-/* Scratch of at least bytes from the context's pool. */
-void *rcx_scratch_get(struct rcx_context *context, size_t bytes);
-void rcx_scratch_put(struct rcx_context *context, void *ptr, size_t bytes);
-/* All of it, when the context goes. */
-void rcx_scratch_free(struct rcx_context *context);
+struct rcx_exec_pool {
+    struct rcx_exec *idle;
+    bool owns_scratch; /* little: part of each execution, not pooled */
+    size_t scratch_bytes;
+    struct rcx_plan *plan; /* goes with the pool; NULL: never opened */
+    struct rcx_exec_setting setting;
+    struct rcx_scratch *scratch;
+    struct rcx_heap *heap;
+};
 
-/* An execution of piece, with scratch; NULL when memory ran out. */
-struct rcx_exec *rcx_exec_find(struct rcx_comm *comm, struct rcx_piece *piece);
-static inline struct rcx_exec *rcx_exec_get(struct rcx_comm *comm,
-                                            struct rcx_piece *piece)
+/* Takes over plan; the rest is the caller's to set. */
+void rcx_pool_open(struct rcx_exec_pool *pool, struct rcx_plan *plan);
+void rcx_pool_close(struct rcx_exec_pool *pool, struct rcx_heap *heap);
+
+/* An execution with scratch; NULL when memory ran out. */
+struct rcx_exec *rcx_exec_find(struct rcx_exec_pool *pool);
+static inline struct rcx_exec *rcx_exec_get(struct rcx_exec_pool *pool)
 {
-    struct rcx_exec *x = piece->idle;
+    struct rcx_exec *x = pool->idle;
 
-    if (__builtin_expect(!x || !piece->owns_scratch, 0))
-        return rcx_exec_find(comm, piece);
-    piece->idle = x->next;
+    if (__builtin_expect(!x || !pool->owns_scratch, 0))
+        return rcx_exec_find(pool);
+    pool->idle = x->next;
     return x;
 }
-static inline void rcx_exec_give_back(struct rcx_piece *piece,
-                                      struct rcx_exec *x)
+static inline void rcx_exec_put(struct rcx_exec *x)
 {
-    x->next = piece->idle;
-    piece->idle = x;
-}
-static inline void rcx_exec_put(struct rcx_comm *comm, struct rcx_exec *x)
-{
-    struct rcx_piece *piece = x->home;
+    struct rcx_exec_pool *pool = x->home;
 
-    if (!piece->owns_scratch)
-        rcx_scratch_put(comm->context, x->base[RCX_BUFFER_TMP],
-                        piece->scratch_bytes);
-    rcx_exec_give_back(piece, x);
+    if (!pool->owns_scratch)
+        rcx_scratch_put(pool->scratch, x->base[RCX_BUFFER_TMP],
+                        pool->scratch_bytes);
+    x->next = pool->idle;
+    pool->idle = x;
 }
+/* It does not come back. */
+void rcx_exec_drop(struct rcx_exec *x);
 
 #endif

@@ -7,26 +7,14 @@
 #include "core/base/hash.h"
 #include "core/run/check.h"
 #include "core/run/describe.h"
-#include "core/run/method.h"
 #include "core/run/pool.h"
-#include "core/run/request.h"
-#include "core/sched/params.h"
 
-enum { OWN_SCRATCH = 4096, LIGHTEST = RCX_AHEAD / 64 };
+enum { LIGHTEST = RCX_AHEAD / 64 };
 
-void rcx_program_free(struct rcx_comm *comm, struct rcx_program *e)
+void rcx_program_free(struct rcx_heap *heap, struct rcx_program *e)
 {
-    struct rcx_heap *heap = &comm->context->heap;
-
-    for (size_t i = 0; i < e->piece_count; i++) {
-        while (e->pieces[i].idle) {
-            struct rcx_exec *x = e->pieces[i].idle;
-
-            e->pieces[i].idle = x->next;
-            rcx_heap_free(heap, x);
-        }
-        rcx_heap_free(heap, e->pieces[i].plan);
-    }
+    for (size_t i = 0; i < e->piece_count; i++)
+        rcx_pool_close(&e->pieces[i].pool, heap);
     rcx_heap_free(heap, e->pieces);
     rcx_heap_free(heap, e);
 }
@@ -42,6 +30,21 @@ static void fill_displs(struct rcx_program *e, const struct rcx_call *call,
     e->call.recvcounts = NULL;
 }
 
+static struct rcx_exec_pool pool_of(struct rcx_comm *comm,
+                                    const struct rcx_program *e)
+{
+    struct rcx_context *context = comm->context;
+
+    return (struct rcx_exec_pool){
+        .setting = {.transport = context->transport,
+                    .reducer = &e->combine.reducer,
+                    .layout = context->layout,
+                    .endpoints = comm->ranks,
+                    .rank = rcx_comm_context_rank(comm, comm->rank)},
+        .scratch = &context->scratch,
+        .heap = &context->heap};
+}
+
 /* Messages of credit_bytes and more get a credit. */
 static rcx_status_t build_piece(struct rcx_comm *comm, struct rcx_program *e,
                                 const struct rcx_shape *shape,
@@ -49,12 +52,13 @@ static rcx_status_t build_piece(struct rcx_comm *comm, struct rcx_program *e,
 {
     struct rcx_builder *b = &comm->context->builder;
     const uint32_t window = rcx_tag_message_window(&comm->context->layout);
+    struct rcx_plan *plan;
 
     rcx_row_build(b, e->method.algo, shape, &piece->row);
     rcx_sched_credit(b, credit_bytes / shape->elem_bytes +
                             (credit_bytes % shape->elem_bytes > 0));
 
-    const rcx_status_t status = rcx_sched_finish(b, window, &piece->plan);
+    const rcx_status_t status = rcx_sched_finish(b, window, &plan);
 
     if (status == RCX_ERR_NOMEM)
         return rcx_fail(&comm->context->log, status,
@@ -64,10 +68,9 @@ static rcx_status_t build_piece(struct rcx_comm *comm, struct rcx_program *e,
         return status;
     piece->program = e;
     piece->out_count = rcx_row_out_count(&piece->row, shape);
-    piece->scratch_bytes = piece->plan->scratch * shape->elem_bytes;
-    piece->owns_scratch = piece->scratch_bytes <= OWN_SCRATCH;
-    e->bytes +=
-        sizeof *piece + piece->plan->bytes + rcx_exec_bytes(piece->plan);
+    piece->pool = pool_of(comm, e);
+    rcx_pool_open(&piece->pool, plan);
+    e->bytes += sizeof *piece + plan->bytes + rcx_exec_bytes(plan);
     return RCX_OK;
 }
 
@@ -148,33 +151,18 @@ static rcx_status_t reserve(struct rcx_comm *comm, struct rcx_program *e)
             struct rcx_exec **x = &taken[at++ % window];
 
             if (*x)
-                rcx_exec_put(comm, *x);
-            *x = rcx_exec_get(comm, &e->pieces[i]);
+                rcx_exec_put(*x);
+            *x = rcx_exec_get(&e->pieces[i].pool);
             good = *x != NULL;
         }
     }
     for (unsigned i = 0; i < window; i++)
         if (taken[i])
-            rcx_exec_put(comm, taken[i]);
+            rcx_exec_put(taken[i]);
     return good ? RCX_OK
                 : rcx_fail(&comm->context->log, RCX_ERR_NOMEM,
                            "no memory for scratch of %s",
                            rcx_coll_name(e->call.coll));
-}
-
-static void describe(struct rcx_program *e)
-{
-    const struct rcx_method *m = &e->method;
-    char params[64];
-    const int used =
-        rcx_params_print(m->algo, m->params, params, sizeof params);
-
-    if (m->segment)
-        snprintf(e->text, sizeof e->text, "%s%s%csegment=%zu,window=%u",
-                 m->algo->name, params, used ? ',' : ':',
-                 m->segment * e->combine.reducer.elem_bytes, m->window);
-    else
-        snprintf(e->text, sizeof e->text, "%s%s", m->algo->name, params);
 }
 
 /* Differs where recvcounts do; 0: there are none. */
@@ -244,11 +232,14 @@ static rcx_status_t compile(struct rcx_comm *comm, const struct rcx_call *call,
     e->is_whole = !rcx_coll_has_blocks(call->coll);
     e->gets = rcx_coll_gets(call->coll, comm->rank, call->root);
     e->one_way = rcx_coll_is_rooted(call->coll) || call->irregular;
+    e->is_odd = e->one_way || e->has_rounds;
     shape.elem_bytes = e->combine.reducer.elem_bytes;
     e->bytes_of_vector = call->count * shape.elem_bytes;
     shape.commutative = e->combine.commutative;
-    status = rcx_method_select(context, &shape, &e->combine, call->internal,
-                               &e->method);
+    status = rcx_method_choose(
+        &shape, rcx_combine_order(&e->combine, context->config.order),
+        call->internal ? &rcx_method_any : &context->config.wishes[call->coll],
+        &context->log, &e->method);
     if (status != RCX_OK)
         return status;
     memcpy(shape.params, e->method.params, sizeof shape.params);
@@ -257,7 +248,7 @@ static rcx_status_t compile(struct rcx_comm *comm, const struct rcx_call *call,
     /* a block's result may lie where earlier segments read other blocks */
     if (call->irregular && call->alias == RCX_ALIAS_SAME)
         e->method.window = 1;
-    describe(e);
+    rcx_method_print(&e->method, shape.elem_bytes, e->text, sizeof e->text);
     e->record = record_of(e);
     e->tag =
         rcx_tag_base(&context->layout, comm->id, fingerprint(e) ^ comm->group);
@@ -280,7 +271,7 @@ rcx_status_t rcx_program_compile(struct rcx_comm *comm,
     e->bytes = bytes;
     status = compile(comm, call, e);
     if (status != RCX_OK) {
-        rcx_program_free(comm, e);
+        rcx_program_free(&comm->context->heap, e);
         return status;
     }
     rcx_program_describe(comm, e);

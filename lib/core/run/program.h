@@ -3,27 +3,25 @@
 #ifndef RCX_CORE_RUN_PROGRAM_H
 #define RCX_CORE_RUN_PROGRAM_H
 
-#include "core/exec/exec.h"
+#include "core/op/registry.h"
 #include "core/run/call.h"
-#include "core/run/method.h"
+#include "core/run/pool.h"
 #include "core/run/recorder.h"
+#include "core/sched/method.h"
 #include "core/sched/segment.h"
 
 struct rcx_comm;
 
 /* The plan that a row of segments shares, and its executions. */
 struct rcx_piece {
+    struct rcx_exec_pool pool; /* comes first: see rcx_piece_of() */
     struct rcx_program *program;
     struct rcx_row row;
     uint64_t end;               /* the first segment behind the row */
     struct rcx_piece *credited; /* the same with a credit for every message,
                                    for one-way calls; else NULL */
     size_t weight;              /* of a segment: how far it gets one ahead */
-    struct rcx_plan *plan;
-    struct rcx_exec *idle;
     size_t out_count;
-    size_t scratch_bytes;
-    bool owns_scratch; /* little: part of each execution, not pooled */
 };
 
 /* A call's shape compiled: kept in the communicator's plan cache. */
@@ -41,7 +39,8 @@ struct rcx_program {
     bool is_whole;   /* its vector is not cut into blocks */
     bool gets;       /* this rank gets a result */
     bool one_way;    /* a rank may only send in it */
-    bool has_rounds; /* before or after it: */
+    bool is_odd;     /* that, or has_rounds */
+    bool has_rounds; /* an opening, a closing, or both */
     bool has_opening;
     bool has_closing;
     uint64_t tag;  /* communicator and fingerprint */
@@ -53,6 +52,11 @@ struct rcx_program {
     size_t displs[];                   /* size + 1 where irregular */
 };
 
+static inline struct rcx_piece *rcx_piece_of(const struct rcx_exec *x)
+{
+    return x->home;
+}
+
 /*
  * How far who only sends may get ahead of who receives, in bytes: what the
  * buffers of a socket take, since the last message must have left them for the
@@ -60,22 +64,11 @@ struct rcx_program {
  */
 enum { RCX_AHEAD = 64 << 10 };
 
-/* What a communicator keeps of them; see cache.h. */
-enum { RCX_CACHE_BUCKETS = 256 };
-
-struct rcx_program_cache {
-    struct rcx_program *buckets[RCX_CACHE_BUCKETS];
-    struct rcx_program *recent; /* by last use: newest */
-    struct rcx_program *oldest;
-    size_t bytes;
-    uint64_t hits, misses, evictions;
-};
-
 /* Compile call for comm; without what a cache adds. Errors are logged. */
 rcx_status_t rcx_program_compile(struct rcx_comm *comm,
                                  const struct rcx_call *call,
                                  struct rcx_program **program_p);
-void rcx_program_free(struct rcx_comm *comm, struct rcx_program *program);
+void rcx_program_free(struct rcx_heap *heap, struct rcx_program *program);
 /* Differs where recvcounts do; 0: there are none. */
 int64_t rcx_program_counts_hash(const struct rcx_program *program, int size);
 

@@ -1,20 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who makes progress; waiting; callbacks. */
+/* Who makes progress, and waiting. */
 #ifndef RCX_CORE_RUN_PROGRESS_H
 #define RCX_CORE_RUN_PROGRESS_H
 
-#include "core/run/request.h"
+#include <stdint.h>
+
+#include "rcx/rcx.h"
+
+struct rcx_context;
+struct rcx_request;
+
+struct rcx_progress {
+    uint64_t ticks; /* when a collective was last called */
+    unsigned turns; /* since the last watch */
+    unsigned polls; /* in a row, before anything else */
+    unsigned spin;  /* empty polls before the core is yielded */
+};
 
 rcx_status_t rcx_request_wait(struct rcx_request *request);
 
 /* Progress the transport and all requests, and watch now and then; events
  * handled. */
 int rcx_context_progress(struct rcx_context *context);
-/* rcx_context_progress() without watching. */
-int rcx_context_poll(struct rcx_context *context);
-
-/* Have its callback made when the guard is left next; or never. */
-void rcx_request_call_back(struct rcx_request *r);
-void rcx_callback_forget(struct rcx_request *r);
+/* See all that has come while this process was elsewhere. */
+void rcx_context_catch_up(struct rcx_context *context);
 
 #endif

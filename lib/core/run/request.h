@@ -11,44 +11,76 @@ enum rcx_request_state {
     RCX_REQUEST_ACTIVE
 };
 
+/* A program and its operands. */
+struct rcx_stage {
+    struct rcx_program *program;
+    char *in, *out;
+};
+
+enum { RCX_STAGES_MAX = 3 };
+
+/* Stages, one after the other, are carried out as rows of segments, of which a
+ * window is in flight; the numbers of segments go on from stage to stage. Most
+ * have one: what was called. Others are rounds: see rounds.h. */
 struct rcx_request {
     enum rcx_request_state state;
     bool persistent;
+    bool is_recorded;
+    bool waits_inside; /* blocking: nothing else happens before its end */
     rcx_status_t status;
     struct rcx_comm *comm;
-    struct rcx_program *program;
-    char *in, *out;
-    uint64_t begin;  /* ticks */
-    uint64_t record; /* its number in the recorder */
-    bool is_recorded;
-    bool waits_inside;  /* blocking: nothing else happens before its end */
-    int64_t timeout_ns; /* from there; 0: none */
-    uint64_t sequence;  /* of its first segment */
-    uint64_t ahead;     /* the weight of one-way segments before the next */
-    uint64_t mark;      /* of the call's number, in tags */
-    uint64_t launched;  /* stages: the opening, segments, the closing */
+    struct rcx_program *program; /* of what was called */
+    uint64_t begin;              /* ticks */
+    uint64_t record;             /* its number in the recorder */
+    int64_t timeout_ns;          /* from begin; 0: none */
+    uint64_t sequence;           /* of its first segment */
+    uint64_t ahead; /* the weight of one-way segments before the next */
+    uint64_t mark;  /* of the call's number, in tags */
+    const struct rcx_stage *stage; /* under way */
+    uint64_t first, end;           /* its segments */
+    uint64_t launched;
     uint64_t finished;
     uint64_t total;
     struct rcx_exec *slots[RCX_WINDOW_MAX]; /* segments in flight */
-    bool has_rounds;                        /* else neither of: */
-    struct rcx_program *opening; /* of the round in which ranks compare calls */
-    struct rcx_program *closing; /* of the round in which ranks agree */
-    struct rcx_request *next;    /* of the communicator's active ones */
-    struct rcx_request **link;   /* what points here: next, or first */
-    struct rcx_request *free_next;
+    struct rcx_request *next;   /* of the communicator's active ones */
+    struct rcx_request **link;  /* what points here: next, or first */
     rcx_callback_fn_t callback; /* NULL: none */
+    unsigned stage_count;       /* where its program has rounds */
+    struct rcx_stage stages[RCX_STAGES_MAX];
+    struct rcx_request *free_next;
     void *callback_arg;
     struct rcx_request *called_next;
 };
 
+/* With the rounds that its program has, before and behind what was called;
+ * rounds.c. */
+rcx_status_t rcx_request_add_rounds(struct rcx_request *r);
+void rcx_request_drop_rounds(struct rcx_request *r);
+
+/* A request of one's own, which is not launched yet; takes over the caller's pin
+ * of program, also on failure, until it is let go. */
+static inline rcx_status_t rcx_request_prepare(struct rcx_request *r,
+                                               struct rcx_comm *comm,
+                                               struct rcx_program *program,
+                                               const void *in, void *out)
+{
+    r->comm = comm;
+    r->program = program;
+    r->callback = NULL;
+    r->stages[0] = (struct rcx_stage){program, (char *)in, out};
+    return program->has_rounds ? rcx_request_add_rounds(r) : RCX_OK;
+}
+static inline void rcx_request_let_go(struct rcx_request *r)
+{
+    if (r->program->has_rounds)
+        rcx_request_drop_rounds(r);
+    rcx_program_unpin(&r->comm->cache, r->program);
+}
 /* Takes over the caller's pin of program, also on failure. */
 rcx_status_t rcx_request_new(struct rcx_comm *comm, struct rcx_program *program,
                              const void *in, void *out,
                              struct rcx_request **request_p);
 void rcx_request_delete(struct rcx_request *request);
-/* A whole operation; takes over the pin, too. */
-rcx_status_t rcx_request_run(struct rcx_comm *comm, struct rcx_program *program,
-                             const void *in, void *out);
 /* Start it; complete at once or by rcx_context_progress(). */
 void rcx_request_launch(struct rcx_request *request);
 /* How many of its slots have been used. */
@@ -56,6 +88,12 @@ static inline unsigned rcx_request_slots(const struct rcx_request *r)
 {
     return r->launched < RCX_WINDOW_MAX ? (unsigned)r->launched
                                         : RCX_WINDOW_MAX;
+}
+/* How long ago it was started. */
+static inline uint64_t rcx_request_age(const struct rcx_request *r,
+                                       const struct rcx_instant *now)
+{
+    return rcx_time_since(&r->comm->context->time, r->begin, now);
 }
 /* A request whose executions are gone ends with the status that it has. */
 void rcx_request_finish(struct rcx_request *r);
@@ -67,6 +105,5 @@ void rcx_request_lose(const struct rcx_request *r, rcx_status_t status,
                       int peer);
 /* Ranks that it has messages with under way; how many, at most most. */
 int rcx_request_peers(const struct rcx_request *r, int peers[], int most);
-void rcx_request_slabs_free(struct rcx_context *context);
 
 #endif

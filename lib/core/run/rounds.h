@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The rounds of RCX's own before and after a user's operation. */
+/*
+ * The stages of RCX's own before and behind a user's operation. Hardly any has
+ * one. Each is a small allreduce whose vector is in the execution.
+ */
 #ifndef RCX_CORE_RUN_ROUNDS_H
 #define RCX_CORE_RUN_ROUNDS_H
 
-#include "core/run/check.h"
 #include "core/run/request.h"
 
-/* Find the programs of those that r has. Hardly any request has one. */
-rcx_status_t rcx_rounds_prepare(struct rcx_request *r);
+/* Whether r is in the one before what was called. */
+static inline bool rcx_request_is_opening(const struct rcx_request *r)
+{
+    return r->program->has_opening && r->stage == r->stages;
+}
 
-/* What this rank calls, as any rank would see it: handles of users' types and
- * ops count differently, what they mean does not. */
-struct rcx_check_record rcx_round_record_of(const struct rcx_request *r);
+/* A segment of r's stage, which is a round, is about to start. */
+void rcx_round_begin(struct rcx_request *r, struct rcx_exec *x);
+/* It is over, and all went well. False: r's stages behind it are not to run. */
+bool rcx_round_end(struct rcx_request *r, struct rcx_exec *x);
 
 #endif

@@ -31,7 +31,8 @@ struct rcx_span rcx_span_scratch(struct rcx_builder *b, size_t count);
 static inline struct rcx_span rcx_span_sub(struct rcx_span span, size_t offset,
                                            size_t count)
 {
-    return (struct rcx_span){span.buffer, span.offset + offset, count};
+    return (struct rcx_span){
+        .buffer = span.buffer, .offset = span.offset + offset, .count = count};
 }
 /* Whether the two overlap without being equal, so that a combine or copy from
  * src to dst would garble src. */
@@ -113,6 +114,15 @@ struct rcx_cost {
     double combines; /* elements combined one after another */
 };
 
+/* One after the other. */
+static inline struct rcx_cost rcx_cost_sum(struct rcx_cost first,
+                                           struct rcx_cost second)
+{
+    return (struct rcx_cost){.rounds = first.rounds + second.rounds,
+                             .volume = first.volume + second.volume,
+                             .combines = first.combines + second.combines};
+}
+
 /*
  * What a user may set of an algorithm, as NAME:parameter=value: a number, or
  * one of some names, which count from 0.
@@ -134,12 +144,16 @@ struct rcx_param {
 struct rcx_algo {
     const char *name;
     enum rcx_coll coll;
-    const char *formula; /* the cost, for people */
-    const char *needs;   /* what fits() asks, for people; NULL: nothing */
+    /* The cost, for people: "conditions: expression, name = value, ...; words".
+     * What is before the semicolon is proved to be cost(), with blocks of equal
+     * length; tests/proof/formula.h has what may be written. */
+    const char *formula;
+    const char *needs; /* what fits() asks, for people; NULL: nothing */
     const char *source;
     const struct rcx_param *params;          /* NULL: none */
     bool (*fits)(const struct rcx_shape *s); /* NULL: every shape */
-    rcx_order_t (*order)(const struct rcx_shape *s);
+    rcx_order_t level; /* among ranks, whatever the shape */
+    rcx_order_t (*order)(const struct rcx_shape *s); /* where that matters */
     struct rcx_cost (*cost)(const struct rcx_shape *s);
     void (*build)(struct rcx_builder *b, const struct rcx_shape *s);
 };
@@ -188,14 +202,23 @@ void rcx_sched_within(struct rcx_builder *b, const struct rcx_phase *phase,
                       const struct rcx_group *g, struct rcx_span in,
                       struct rcx_span out);
 
-/* Every algorithm, ended by NULL; in lib/algo/table.c. */
+/* Every algorithm, ended by NULL; in lib/algo/algorithms.c. */
 extern const struct rcx_algo *const rcx_algo_table[];
 
 const struct rcx_algo *rcx_algo_find(enum rcx_coll coll, const char *name);
+const char *rcx_order_name(rcx_order_t order);
 static inline bool rcx_algo_fits(const struct rcx_algo *a,
                                  const struct rcx_shape *s)
 {
     return !a->fits || a->fits(s);
+}
+/* The order level that it keeps; a single rank has nothing to order. */
+static inline rcx_order_t rcx_algo_order(const struct rcx_algo *a,
+                                         const struct rcx_shape *s)
+{
+    if (s->size == 1)
+        return RCX_ORDER_CANONICAL;
+    return a->order ? a->order(s) : a->level;
 }
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The builder: verbs that append a step, and checks that keep a wrong
- * algorithm from ever touching memory that is not its own.
+ * algorithm from ever touching memory that is not its own. A step of an
+ * algorithm in a frame goes out through the same checks of each frame around.
  */
 #include <string.h>
 
@@ -87,135 +88,199 @@ static bool inside(const struct rcx_builder *b, struct rcx_span span)
            span.count <= limit[span.buffer] - span.offset;
 }
 
-static bool readable(struct rcx_builder *b, struct rcx_span span)
+static bool is_peer(const struct rcx_builder *b, int peer)
 {
-    if (inside(b, span))
-        return true;
-    rcx_builder_refuse(b, "reads outside of its buffer");
-    return false;
+    return peer >= 0 && peer < b->shape->size && peer != b->shape->rank;
 }
 
-static bool writable(struct rcx_builder *b, struct rcx_span span)
+struct rcx_span rcx_span_scratch(struct rcx_builder *b, size_t count)
 {
-    if (span.buffer == RCX_BUFFER_IN)
-        rcx_builder_refuse(b, "writes the operand");
-    else if (!inside(b, span))
-        rcx_builder_refuse(b, "writes outside of its buffer");
+    const struct rcx_span span = {
+        .buffer = RCX_BUFFER_TMP, .offset = b->scratch, .count = count};
+
+    if (__builtin_add_overflow(b->scratch, count, &b->scratch))
+        rcx_builder_fail(b, RCX_ERR_NOMEM);
+    return span;
+}
+
+/* ---- Steps --------------------------------------------------------------- */
+
+enum { DST, LEFT, RIGHT, SPANS };
+
+static const bool has[RCX_STEP_KINDS][SPANS] = {
+    [RCX_STEP_SEND] = {[LEFT] = true},
+    [RCX_STEP_RECV] = {[DST] = true},
+    [RCX_STEP_COPY] = {[DST] = true, [LEFT] = true},
+    [RCX_STEP_REDUCE] = {[DST] = true, [LEFT] = true, [RIGHT] = true}};
+
+/* A step on its way into the schedule. */
+struct move {
+    enum rcx_step_kind kind;
+    int peer; /* of a message */
+    struct rcx_span span[SPANS];
+};
+
+static size_t length_of(const struct move *m)
+{
+    return m->span[has[m->kind][DST] ? DST : LEFT].count;
+}
+
+/* NULL: nothing is wrong. */
+static const char *fault_of(const struct rcx_builder *b, const struct move *m)
+{
+    const struct rcx_span dst = m->span[DST];
+
+    if (rcx_step_is_message(m->kind) && !is_peer(b, m->peer))
+        return "no such peer";
+    for (int i = 0; i < SPANS; i++) {
+        if (!has[m->kind][i])
+            continue;
+        if (i == DST && dst.buffer == RCX_BUFFER_IN)
+            return "writes the operand";
+        if (!inside(b, m->span[i]))
+            return i == DST ? "writes outside of its buffer"
+                            : "reads outside of its buffer";
+        if (i == DST || !has[m->kind][DST])
+            continue;
+        if (m->span[i].count != dst.count)
+            return "spans of different lengths";
+        if (rcx_span_clash(b->shape, dst, m->span[i]))
+            return "the result overlaps an operand";
+    }
+    return NULL;
+}
+
+static void append(struct rcx_builder *b, const struct move *m)
+{
+    const struct rcx_span *const span = m->span;
+
+    if (has_room(b))
+        b->steps[b->step_count++] = (struct rcx_step){
+            .kind = (uint8_t)m->kind,
+            .peer = rcx_step_is_message(m->kind) ? m->peer : -1,
+            .dst = (uint8_t)span[DST].buffer,
+            .dst_at = span[DST].offset,
+            .left = (uint8_t)span[LEFT].buffer,
+            .left_at = span[LEFT].offset,
+            .right = (uint8_t)span[RIGHT].buffer,
+            .right_at = span[RIGHT].offset,
+            .count = length_of(m)};
+}
+
+static void cross(struct rcx_builder *b, struct move m);
+
+static void write(struct rcx_builder *b, const struct move *m)
+{
+    const char *fault;
+
+    if (b->status != RCX_OK)
+        return;
+    fault = fault_of(b, m);
+    if (fault)
+        rcx_builder_refuse(b, fault);
+    else if (length_of(m) == 0) /* a receiver knows as well that none comes */
+        return;
+    else if (b->frame)
+        cross(b, *m);
     else
-        return true;
-    return false;
+        append(b, m);
 }
 
-static bool is_peer(struct rcx_builder *b, int peer)
+/* ---- Out of a frame ------------------------------------------------------ */
+
+/* As much of a step of inside, of f's s, as lies in one place outside; m
+ * becomes the rest. */
+static struct move take_piece(struct move *m, const struct rcx_frame *f,
+                              const struct rcx_shape *s)
 {
-    if (peer >= 0 && peer < b->shape->size && peer != b->shape->rank)
-        return true;
-    rcx_builder_refuse(b, "no such peer");
-    return false;
+    struct move piece = *m;
+    size_t count = length_of(m);
+
+    for (int i = 0; i < SPANS; i++) {
+        if (!has[m->kind][i])
+            continue;
+        piece.span[i] = rcx_frame_piece(f, s, m->span[i]);
+        if (piece.span[i].count < count)
+            count = piece.span[i].count;
+    }
+    for (int i = 0; i < SPANS; i++) {
+        if (!has[m->kind][i])
+            continue;
+        piece.span[i].count = count;
+        m->span[i] = rcx_span_sub(m->span[i], count, m->span[i].count - count);
+    }
+    return piece;
 }
 
-static void append(struct rcx_builder *b, struct rcx_step step)
+/* A message goes from one place: pieces are brought together before. */
+static struct rcx_span in_one_place(struct rcx_builder *b, struct rcx_span src)
 {
-    if (b->frame)
-        rcx_frame_step(b, &step);
-    else if (has_room(b))
-        b->steps[b->step_count++] = step;
+    struct rcx_span packed;
+
+    if (rcx_frame_piece(b->frame, b->shape, src).count == src.count)
+        return src;
+    packed = rcx_span_scratch(b, src.count);
+    rcx_step_copy(b, packed, src);
+    return packed;
 }
+
+/* Write a step of inside outside, where it is checked as those there are. */
+static void cross(struct rcx_builder *b, struct move m)
+{
+    const struct rcx_frame *const f = b->frame;
+    const struct rcx_shape *const s = b->shape;
+
+    if (m.kind == RCX_STEP_SEND)
+        m.span[LEFT] = in_one_place(b, m.span[LEFT]);
+    if (rcx_step_is_message(m.kind))
+        m.peer = rcx_group_member(f->group, m.peer);
+    b->frame = f->outer;
+    b->shape = f->shape;
+    while (length_of(&m) > 0) {
+        const struct move piece = take_piece(&m, f, s);
+
+        write(b, &piece);
+    }
+    b->frame = f;
+    b->shape = s;
+}
+
+/* ---- The verbs ----------------------------------------------------------- */
 
 void rcx_step_send(struct rcx_builder *b, int peer, struct rcx_span src)
 {
-    if (b->status != RCX_OK || !is_peer(b, peer) || !readable(b, src))
-        return;
-    if (src.count > 0) /* the receiver knows as well that nothing comes */
-        append(b, (struct rcx_step){.kind = RCX_STEP_SEND,
-                                    .peer = peer,
-                                    .left = (uint8_t)src.buffer,
-                                    .left_at = src.offset,
-                                    .count = src.count});
+    write(b, &(struct move){
+                 .kind = RCX_STEP_SEND, .peer = peer, .span[LEFT] = src});
 }
 
 void rcx_step_recv(struct rcx_builder *b, int peer, struct rcx_span dst)
 {
-    if (b->status != RCX_OK || !is_peer(b, peer) || !writable(b, dst))
-        return;
-    if (dst.count > 0)
-        append(b, (struct rcx_step){.kind = RCX_STEP_RECV,
-                                    .peer = peer,
-                                    .dst = (uint8_t)dst.buffer,
-                                    .dst_at = dst.offset,
-                                    .count = dst.count});
-}
-
-bool rcx_span_clash(const struct rcx_shape *s, struct rcx_span dst,
-                    struct rcx_span src)
-{
-    dst = rcx_shape_resolve(s, dst);
-    src = rcx_shape_resolve(s, src);
-    return dst.buffer == src.buffer && dst.offset != src.offset &&
-           dst.offset < src.offset + src.count &&
-           src.offset < dst.offset + dst.count;
+    write(b, &(struct move){
+                 .kind = RCX_STEP_RECV, .peer = peer, .span[DST] = dst});
 }
 
 void rcx_step_reduce(struct rcx_builder *b, struct rcx_span dst,
                      struct rcx_span left, struct rcx_span right)
 {
-    if (b->status != RCX_OK || !writable(b, dst) || !readable(b, left) ||
-        !readable(b, right))
-        return;
-    if (left.count != dst.count || right.count != dst.count)
-        rcx_builder_refuse(b, "operands of different lengths");
-    else if (rcx_span_clash(b->shape, dst, left) ||
-             rcx_span_clash(b->shape, dst, right))
-        rcx_builder_refuse(b, "the result overlaps an operand");
-    else if (dst.count > 0)
-        append(b, (struct rcx_step){.kind = RCX_STEP_REDUCE,
-                                    .peer = -1,
-                                    .dst = (uint8_t)dst.buffer,
-                                    .dst_at = dst.offset,
-                                    .left = (uint8_t)left.buffer,
-                                    .left_at = left.offset,
-                                    .right = (uint8_t)right.buffer,
-                                    .right_at = right.offset,
-                                    .count = dst.count});
+    write(b, &(struct move){.kind = RCX_STEP_REDUCE,
+                            .span[DST] = dst,
+                            .span[LEFT] = left,
+                            .span[RIGHT] = right});
 }
 
 void rcx_step_copy(struct rcx_builder *b, struct rcx_span dst,
                    struct rcx_span src)
 {
-    if (b->status != RCX_OK || !readable(b, src))
-        return;
-
     const struct rcx_span to = rcx_shape_resolve(b->shape, dst);
     const struct rcx_span from = rcx_shape_resolve(b->shape, src);
 
-    if (to.buffer == from.buffer && to.offset == from.offset)
+    if (to.buffer == from.buffer && to.offset == from.offset && inside(b, src))
         return;
-    if (!writable(b, dst))
-        return;
-    if (src.count != dst.count)
-        rcx_builder_refuse(b, "copies between different lengths");
-    else if (rcx_span_clash(b->shape, dst, src))
-        rcx_builder_refuse(b, "copies between overlapping spans");
-    else if (dst.count > 0)
-        append(b, (struct rcx_step){.kind = RCX_STEP_COPY,
-                                    .peer = -1,
-                                    .dst = (uint8_t)dst.buffer,
-                                    .dst_at = dst.offset,
-                                    .left = (uint8_t)src.buffer,
-                                    .left_at = src.offset,
-                                    .count = dst.count});
+    write(b, &(struct move){
+                 .kind = RCX_STEP_COPY, .span[DST] = dst, .span[LEFT] = src});
 }
 
 void rcx_step_credit(struct rcx_builder *b, enum rcx_step_kind kind, int peer)
 {
-    append(b, (struct rcx_step){.kind = (uint8_t)kind, .peer = peer});
-}
-
-struct rcx_span rcx_span_scratch(struct rcx_builder *b, size_t count)
-{
-    const struct rcx_span span = {RCX_BUFFER_TMP, b->scratch, count};
-
-    if (__builtin_add_overflow(b->scratch, count, &b->scratch))
-        rcx_builder_fail(b, RCX_ERR_NOMEM);
-    return span;
+    append(b, &(struct move){.kind = kind, .peer = peer});
 }

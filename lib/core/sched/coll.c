@@ -12,7 +12,7 @@ enum {
 /* All operands at the same place. */
 static struct rcx_expected all_at(const struct rcx_shape *s, size_t i)
 {
-    return (struct rcx_expected){0, s->size, i};
+    return (struct rcx_expected){.lo = 0, .hi = s->size, .index = i};
 }
 
 /* All operands at the same place of the own block. */

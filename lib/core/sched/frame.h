@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Frames: an algorithm writes its steps for a shape of its own, whose ranks are
- * members of a group and whose IN and OUT are spans, of the outer schedule.
- * Each step goes out through the verbs of outside, so that what holds there is
- * checked there; hazards, numbers of messages and plans know of no frame.
+ * members of a group and whose IN and OUT are spans, of the outer schedule. A
+ * frame says where a span of inside lies outside; the builder takes each step
+ * out by it, so that hazards, numbers of messages and plans know of no frame.
  */
 #ifndef RCX_CORE_SCHED_FRAME_H
 #define RCX_CORE_SCHED_FRAME_H
@@ -20,11 +20,14 @@ struct rcx_frame {
     const struct rcx_shape *shape;
 };
 
-/* Let algo build for s in the frame; s->alias becomes what the spans say. */
-void rcx_frame_build(struct rcx_builder *b, const struct rcx_algo *algo,
-                     struct rcx_shape *s, struct rcx_frame *f);
+/* Where the first part of span, of inside s, lies that is in one place
+ * outside. */
+struct rcx_span rcx_frame_piece(const struct rcx_frame *f,
+                                const struct rcx_shape *s,
+                                struct rcx_span span);
 
-/* Write a step of inside b->frame outside of it. */
-void rcx_frame_step(struct rcx_builder *b, const struct rcx_step *step);
+/* Set s->alias to how OUT lies over IN. False: only a part of the operand is in
+ * the result's place. */
+bool rcx_frame_find_alias(const struct rcx_frame *f, struct rcx_shape *s);
 
 #endif

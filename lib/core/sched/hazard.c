@@ -63,7 +63,7 @@ void rcx_edge_add(struct rcx_edges *edges, uint32_t from, uint32_t to)
         edges->list = grown;
         edges->capacity = capacity;
     }
-    edges->list[edges->count++] = (struct rcx_edge){from, to};
+    edges->list[edges->count++] = (struct rcx_edge){.from = from, .to = to};
 }
 
 /* Buffers lie far apart in one line of 64-bit positions. */
@@ -104,9 +104,9 @@ struct access {
 static struct access accesses(const struct rcx_shape *s,
                               const struct rcx_step *step)
 {
-    const struct rcx_span dst = {step->dst, step->dst_at, step->count};
-    const struct rcx_span left = {step->left, step->left_at, step->count};
-    const struct rcx_span right = {step->right, step->right_at, step->count};
+    const struct rcx_span dst = rcx_step_dst(step);
+    const struct rcx_span left = rcx_step_left(step);
+    const struct rcx_span right = rcx_step_right(step);
     struct access a = {.reads = 0, .count = 0};
 
     if (step->count == 0)

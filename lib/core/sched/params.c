@@ -84,17 +84,16 @@ bool rcx_params_parse(const struct rcx_algo *algo, const char *name,
     return p && parse_value(p, value, &params[p - algo->params]);
 }
 
-int rcx_params_print(const struct rcx_algo *algo, const int64_t params[],
-                     char *text, size_t bytes)
+int rcx_algo_print(const struct rcx_algo *algo, const int64_t params[],
+                   char *text, size_t bytes)
 {
     const struct rcx_param *p = algo->params;
-    int used = 0;
+    int used = snprintf(text, bytes, "%s", algo->name);
+    char before = ':';
 
-    text[0] = '\0';
     for (int i = 0; p && p[i].name && (size_t)used < bytes; i++) {
         char *at = text + used;
         const size_t room = bytes - (size_t)used;
-        const char before = used ? ',' : ':';
 
         if (params[i] == p[i].usual)
             continue;
@@ -106,6 +105,7 @@ int rcx_params_print(const struct rcx_algo *algo, const int64_t params[],
         else
             used += snprintf(at, room, "%c%s=%lld", before, p[i].name,
                              (long long)params[i]);
+        before = ',';
     }
     return used;
 }

@@ -27,9 +27,10 @@ const char *rcx_param_range(const struct rcx_param *p, char *text,
 /* One "name" and "value"; false: the algorithm has no such. */
 bool rcx_params_parse(const struct rcx_algo *algo, const char *name,
                       const char *value, int64_t params[]);
-/* Those that are not the usual ones, as ":a=1,b=x"; the characters written. */
-int rcx_params_print(const struct rcx_algo *algo, const int64_t params[],
-                     char *text, size_t bytes);
+/* "NAME:a=1,b=x", of parameters those that are not the usual ones; as many
+ * characters as there would be room for. */
+int rcx_algo_print(const struct rcx_algo *algo, const int64_t params[],
+                   char *text, size_t bytes);
 /* Replace auto by what costs least, one parameter after the other. */
 void rcx_params_settle(const struct rcx_algo *algo, struct rcx_shape *s,
                        const struct rcx_machine *machine);

@@ -86,6 +86,26 @@ struct rcx_step {
     uint32_t successor_count;
 };
 
+/* Its spans; those that its kind has not are of no use. */
+static inline struct rcx_span rcx_step_dst(const struct rcx_step *step)
+{
+    return (struct rcx_span){.buffer = (enum rcx_buffer)step->dst,
+                             .offset = step->dst_at,
+                             .count = step->count};
+}
+static inline struct rcx_span rcx_step_left(const struct rcx_step *step)
+{
+    return (struct rcx_span){.buffer = (enum rcx_buffer)step->left,
+                             .offset = step->left_at,
+                             .count = step->count};
+}
+static inline struct rcx_span rcx_step_right(const struct rcx_step *step)
+{
+    return (struct rcx_span){.buffer = (enum rcx_buffer)step->right,
+                             .offset = step->right_at,
+                             .count = step->count};
+}
+
 /* A finished schedule; read-only from then on. One block of memory. */
 struct rcx_plan {
     uint32_t step_count;

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "core/sched/frame.h"
+#include "core/sched/phase.h"
 
 static size_t least(size_t a, size_t b)
 {
@@ -164,7 +164,7 @@ static void build_spread(struct rcx_builder *b, const struct rcx_algo *algo,
     part.displs = displs;
     part.count =
         displs ? displs[whole->size] : row->width * (size_t)whole->size;
-    rcx_frame_build(b, algo, &part, &frame);
+    rcx_phase_build(b, algo, &part, &frame);
     if (moves)
         rcx_step_copy(b, out, frame.out);
     rcx_heap_free(b->heap, displs);

@@ -4,8 +4,8 @@
  * message, receives one, and combines one pair of operands at a time, each in
  * program order.
  */
-#ifndef RCX_SIM_CLOCK_H
-#define RCX_SIM_CLOCK_H
+#ifndef RCX_SIM_TIMING_H
+#define RCX_SIM_TIMING_H
 
 #include "core/sched/params.h"
 #include "sim/simulate.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The bootstraps that rcx_boot_table may list. */
-#ifndef RCX_BOOTSTRAP_TABLE_H
-#define RCX_BOOTSTRAP_TABLE_H
+#ifndef RCX_BOOTSTRAP_BOOTSTRAPS_H
+#define RCX_BOOTSTRAP_BOOTSTRAPS_H
 
 #include "core/run/bootstrap.h"
 

@@ -5,7 +5,7 @@
  * combines), and, for a message, its other side; in paper mode also combines
  * for messages, and messages for combines.
  */
-#include "sim/clock.h"
+#include "sim/timing.h"
 
 enum { PRICES_MAX = 3 };
 
@@ -266,13 +266,15 @@ static double latest(const struct clock *c, int k)
 
 bool simulation_clock(struct simulation *s, struct rcx_cost *cost_p)
 {
-    static const struct price prices[] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    static const struct price prices[] = {
+        {.message = 1}, {.sent = 1}, {.combined = 1}};
     struct clock c = {.s = s, .prices = prices, .price_count = 3};
     const bool good = walk(&c);
 
     if (good)
-        *cost_p =
-            (struct rcx_cost){latest(&c, 0), latest(&c, 1), latest(&c, 2)};
+        *cost_p = (struct rcx_cost){.rounds = latest(&c, 0),
+                                    .volume = latest(&c, 1),
+                                    .combines = latest(&c, 2)};
     close_clock(&c);
     return good;
 }

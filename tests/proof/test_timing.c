@@ -2,7 +2,7 @@
 /* The virtual clock on schedules whose times are computed by hand. */
 #include "test.h"
 
-#include "sim/clock.h"
+#include "sim/timing.h"
 
 enum { N = 10 }; /* elements of a message */
 
@@ -151,5 +151,5 @@ int main(void)
         cmocka_unit_test(ranks_that_wait_in_a_circle_are_found),
     };
 
-    return cmocka_run_group_tests_name("clock", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("timing", tests, NULL, NULL);
 }

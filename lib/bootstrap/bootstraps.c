@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "bootstrap/table.h"
+#include "bootstrap/bootstraps.h"
 
 /* What the host asks for comes before what the environment offers; single
  * takes whatever is left, or says why a launcher's process must not be. */

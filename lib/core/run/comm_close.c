@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "core/run/comm_close.h"
+
+#include "core/run/cache.h"
+#include "core/run/roll.h"
+
+void rcx_comm_close(struct rcx_comm *comm)
+{
+    rcx_cache_clear(&comm->cache);
+    rcx_roll_free(comm);
+    rcx_comm_delete(comm);
+}
+
+void rcx_comm_retire(struct rcx_comm *comm)
+{
+    if (!comm)
+        return;
+    if (comm->failed != RCX_OK)
+        comm->magic = 0;
+    else
+        rcx_comm_close(comm);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A context's communicators. */
+#ifndef RCX_CORE_RUN_COMM_TABLE_H
+#define RCX_CORE_RUN_COMM_TABLE_H
+
+#include "core/run/comm_ids.h"
+
+struct rcx_comms {
+    struct rcx_comm *first; /* all of them */
+    struct rcx_comm *free;  /* slots of those that are gone */
+    uint64_t live;          /* of users */
+    struct rcx_comm_ids ids;
+};
+
+#endif

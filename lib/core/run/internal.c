@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "core/run/internal.h"
+
+#include "core/run/blocking.h"
+
+rcx_status_t rcx_internal_run(struct rcx_comm *comm,
+                              const struct rcx_call *call, const void *in,
+                              void *out)
+{
+    struct rcx_program *program;
+    rcx_status_t status = comm->failed == RCX_OK ? RCX_OK : RCX_ERR_COMM_FAILED;
+
+    if (status == RCX_OK)
+        status = rcx_program_get(comm, call, &program);
+    return status == RCX_OK ? rcx_request_run(comm, program, in, out) : status;
+}
+
+rcx_status_t rcx_internal_barrier(struct rcx_comm *comm)
+{
+    const struct rcx_call call = {.coll = RCX_COLL_BARRIER,
+                                  .type = RCX_BYTE,
+                                  .op = RCX_BOR,
+                                  .internal = true};
+
+    return rcx_internal_run(comm, &call, NULL, NULL);
+}

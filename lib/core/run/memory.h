@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Blocks that live until somebody gives them back, or the context goes. */
+#ifndef RCX_CORE_RUN_MEMORY_H
+#define RCX_CORE_RUN_MEMORY_H
+
+#include <stdbool.h>
+
+#include "core/base/heap.h"
+
+struct rcx_memory_block;
+
+struct rcx_memory {
+    struct rcx_memory_block *first;
+};
+
+/* Aligned to 64 bytes; NULL when memory ran out. */
+void *rcx_memory_get(struct rcx_memory *memory, struct rcx_heap *heap,
+                     size_t bytes);
+/* False: ptr is not from there. */
+bool rcx_memory_put(struct rcx_memory *memory, struct rcx_heap *heap,
+                    void *ptr);
+void rcx_memory_free(struct rcx_memory *memory, struct rcx_heap *heap);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What messages that are complete lead to. Transports only mark them; all that
+ * follows happens here, outside of their callbacks.
+ */
+#ifndef RCX_CORE_RUN_POLL_H
+#define RCX_CORE_RUN_POLL_H
+
+#include "core/run/request.h"
+
+/* Take what is complete into account; so many messages. */
+static inline int rcx_handle_done(struct rcx_context *context)
+{
+    struct rcx_transport *t = context->transport;
+    int events = 0;
+
+    while (t->done) {
+        struct rcx_message *m = t->done;
+        struct rcx_exec *x = m->owner;
+
+        t->done = m->next;
+        if (!t->done)
+            t->done_end = &t->done;
+        events++;
+        if (!x->owner)
+            rcx_abandoned_message(context, x, m);
+        else if (rcx_exec_advance(x, m))
+            rcx_request_advance(x->owner, x);
+    }
+    return events;
+}
+
+/* Progress the transport and all requests; events handled. */
+int rcx_context_poll(struct rcx_context *context);
+
+#endif

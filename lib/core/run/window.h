@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What may be in flight on a communicator. Each segment takes a sequence number.
+ * Numbers repeat after the tag's sequence window, so an operation stalls while a
+ * segment that old is still outstanding.
+ */
+#ifndef RCX_CORE_RUN_WINDOW_H
+#define RCX_CORE_RUN_WINDOW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct rcx_comm;
+struct rcx_piece;
+struct rcx_request;
+
+struct rcx_window {
+    uint64_t next;  /* the number to give out next */
+    uint64_t limit; /* numbers below it are free to use */
+    uint64_t mark;  /* of the last call, in tags */
+    uint64_t mark_mask;
+    uint64_t ahead;              /* weight of all one-way segments so far */
+    struct rcx_request *stalled; /* the first that waits for a number */
+    struct rcx_request *judged;  /* its opening is under way; NULL: none's */
+    bool unstalling;
+};
+
+/* Move the limit as far as can be. */
+void rcx_window_widen(struct rcx_comm *comm);
+static inline bool rcx_window_has(struct rcx_comm *comm,
+                                  const struct rcx_window *w, uint64_t number)
+{
+    if (__builtin_expect(number >= w->limit, 0))
+        rcx_window_widen(comm);
+    return number < w->limit;
+}
+
+/* r waits for a number. */
+void rcx_window_stall(struct rcx_window *w, struct rcx_request *r);
+
+/* Those that start after r wait for the verdict on it. */
+void rcx_window_close_behind(struct rcx_window *w, struct rcx_request *r);
+
+/* The numbers that r was to use yet go to those after it. */
+void rcx_window_give_back(struct rcx_window *w, struct rcx_request *r);
+
+/* The piece to use for the next segment of r, which is one of piece's: with
+ * credits now and then. */
+struct rcx_piece *rcx_window_credited(struct rcx_request *r,
+                                      struct rcx_piece *piece);
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "core/sched/phase.h"
+
+#include <string.h>
+
+#include "core/sched/params.h"
+
+void rcx_phase_build(struct rcx_builder *b, const struct rcx_algo *algo,
+                     struct rcx_shape *s, struct rcx_frame *f)
+{
+    if (b->status != RCX_OK)
+        return;
+    f->outer = b->frame;
+    f->shape = b->shape;
+    if (!rcx_frame_find_alias(f, s)) {
+        rcx_builder_refuse(b, "a phase's result overlaps part of its operand");
+        return;
+    }
+    b->frame = f;
+    b->shape = s;
+    algo->build(b, s);
+    b->frame = f->outer;
+    b->shape = f->shape;
+}
+
+struct rcx_phase rcx_phase_of(const struct rcx_algo *algo)
+{
+    struct rcx_phase phase = {.algo = algo};
+
+    rcx_params_reset(algo, phase.params);
+    return phase;
+}
+
+struct rcx_shape rcx_phase_shape(const struct rcx_phase *phase,
+                                 const struct rcx_shape *outer, int size,
+                                 size_t count)
+{
+    struct rcx_shape s = {.coll = phase->algo->coll,
+                          .size = size,
+                          .root = phase->root,
+                          .count = count,
+                          .displs = phase->displs,
+                          .elem_bytes = outer->elem_bytes,
+                          .commutative = outer->commutative};
+
+    memcpy(s.params, phase->params, sizeof s.params);
+    rcx_params_settle(phase->algo, &s, &rcx_machine_usual);
+    return s;
+}
+
+/* NULL: nothing is wrong. */
+static const char *fault_of(const struct rcx_shape *s,
+                            const struct rcx_shape *outer,
+                            const struct rcx_frame *f)
+{
+    const size_t result = rcx_shape_out_count(s);
+
+    if (rcx_group_member(f->group, s->rank) != outer->rank)
+        return "a phase's group has another rank in this one's place";
+    if (s->root < 0 || s->root >= s->size)
+        return "a phase's root is no member of its group";
+    if (s->displs && (s->displs[0] != 0 || s->displs[s->size] != s->count))
+        return "a phase's blocks do not cover its operand";
+    if (result > 0 && f->out.count != result)
+        return "a phase's result has another length";
+    return NULL;
+}
+
+void rcx_sched_within(struct rcx_builder *b, const struct rcx_phase *phase,
+                      const struct rcx_group *g, struct rcx_span in,
+                      struct rcx_span out)
+{
+    const struct rcx_algo *algo = phase->algo;
+    struct rcx_shape s;
+    struct rcx_frame f = {.group = g, .in = in, .out = out};
+    const char *fault;
+
+    if (b->status != RCX_OK || g->rank < 0)
+        return;
+    s = rcx_phase_shape(phase, b->shape, g->size, in.count);
+    s.rank = g->rank;
+    fault = fault_of(&s, b->shape, &f);
+    if (fault) {
+        rcx_builder_refuse(b, fault);
+        return;
+    }
+    if (!rcx_algo_fits(algo, &s)) {
+        b->status = rcx_fail(b->log, RCX_ERR_UNSUPPORTED,
+                             "%s %s does not work as a phase on %d ranks: it "
+                             "needs %s",
+                             rcx_coll_name(algo->coll), algo->name, s.size,
+                             algo->needs);
+        return;
+    }
+    if (rcx_shape_out_count(&s) == 0)
+        f.out.count = 0;
+    rcx_phase_build(b, algo, &s, &f);
+}

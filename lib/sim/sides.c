@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "sim/sides.h"
+
+enum { FIRST_BUCKETS = 64, FIRST_CAPACITY = 64, SLAB = 256 };
+
+struct slab {
+    struct slab *next;
+    struct side sides[SLAB];
+};
+
+bool sides_open(struct sides *sides, struct rcx_heap *heap, int ranks)
+{
+    *sides = (struct sides){.heap = heap};
+    sides->unexpected =
+        rcx_heap_zalloc(heap, (size_t)ranks * sizeof *sides->unexpected);
+    return sides->unexpected;
+}
+
+void sides_close(struct sides *sides)
+{
+    while (sides->slabs) {
+        struct slab *next = sides->slabs->next;
+
+        rcx_heap_free(sides->heap, sides->slabs);
+        sides->slabs = next;
+    }
+    rcx_heap_free(sides->heap, sides->buckets);
+    rcx_heap_free(sides->heap, sides->pairs);
+    rcx_heap_free(sides->heap, sides->unexpected);
+}
+
+void sides_recycle(struct sides *sides, struct side *side)
+{
+    side->next = sides->free;
+    sides->free = side;
+}
+
+static struct side **bucket_of(const struct sides *sides, int rank,
+                               uint64_t tag)
+{
+    const uint64_t hash = /* of its upper half, the communicator, too */
+        (tag ^ tag >> 29 ^ (uint64_t)rank << 40) * UINT64_C(0x9E3779B97F4A7C15);
+
+    return &sides->buckets[(hash >> 24) & (sides->bucket_count - 1)];
+}
+
+static bool has_pair_room(struct sides *sides)
+{
+    if (sides->pair_count < sides->pair_capacity)
+        return true;
+
+    const size_t capacity =
+        sides->pair_capacity ? 2 * sides->pair_capacity : FIRST_CAPACITY;
+    struct pair *grown = rcx_heap_grow(sides->heap, sides->pairs,
+                                       sides->pair_count * sizeof *grown,
+                                       capacity * sizeof *grown);
+
+    if (!grown)
+        return false;
+    sides->pairs = grown;
+    sides->pair_capacity = capacity;
+    return true;
+}
+
+static struct side *new_side(struct sides *sides)
+{
+    struct side *side = sides->free;
+
+    if (!side) {
+        struct slab *slab = rcx_heap_alloc(sides->heap, sizeof *slab);
+
+        if (!slab)
+            return NULL;
+        slab->next = sides->slabs;
+        sides->slabs = slab;
+        for (int i = 0; i < SLAB; i++) {
+            slab->sides[i].next = side;
+            side = &slab->sides[i];
+        }
+    }
+    sides->free = side->next;
+    return side;
+}
+
+/* At the end of its bucket, behind older ones with its tag. */
+static void keep(struct sides *sides, struct side *side)
+{
+    struct side **link = bucket_of(sides, side->rank, side->tag);
+
+    while (*link)
+        link = &(*link)->next;
+    *link = side;
+    side->next = NULL;
+}
+
+/* Keep buckets short: an allgather posts p receives on p ranks at once. */
+static bool has_bucket_room(struct sides *sides)
+{
+    struct side **old = sides->buckets;
+    const size_t count = sides->bucket_count;
+
+    if (sides->unmatched < count)
+        return true;
+    sides->bucket_count = count ? 4 * count : FIRST_BUCKETS;
+    sides->buckets = rcx_heap_zalloc(sides->heap, sides->bucket_count *
+                                                      sizeof *sides->buckets);
+    if (!sides->buckets) {
+        sides->buckets = old;
+        sides->bucket_count = count;
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        while (old[i]) {
+            struct side *side = old[i];
+
+            old[i] = side->next;
+            keep(sides, side);
+        }
+    }
+    rcx_heap_free(sides->heap, old);
+    return true;
+}
+
+/* Take what *link is out of its bucket. */
+static struct side *unlink_side(struct sides *sides, struct side **link)
+{
+    struct side *side = *link;
+
+    *link = side->next;
+    sides->unmatched--;
+    sides->unexpected[side->rank] -= side->is_send;
+    return side;
+}
+
+rcx_status_t sides_match(struct sides *sides, struct side side,
+                         struct side **partner_p)
+{
+    struct side **link, *mine;
+
+    if (!has_bucket_room(sides) || !has_pair_room(sides))
+        return RCX_ERR_NOMEM;
+    mine = new_side(sides);
+    if (!mine)
+        return RCX_ERR_NOMEM;
+    *mine = side;
+    *partner_p = NULL;
+    link = bucket_of(sides, side.rank, side.tag);
+    for (; *link; link = &(*link)->next) {
+        struct side *other = *link;
+
+        if (other->is_send == side.is_send || other->rank != side.rank ||
+            other->tag != side.tag)
+            continue;
+        *partner_p = unlink_side(sides, link);
+        sides->pairs[sides->pair_count++] =
+            (struct pair){.send = side.is_send ? mine : other,
+                          .recv = side.is_send ? other : mine};
+        return RCX_OK;
+    }
+    *link = mine;
+    sides->unmatched++;
+    sides->unexpected[side.rank] += side.is_send;
+    return RCX_OK;
+}
+
+struct side *sides_withdraw(struct sides *sides, int rank,
+                            const struct rcx_message *m)
+{
+    for (size_t i = 0; i < sides->bucket_count; i++)
+        for (struct side **link = &sides->buckets[i]; *link;
+             link = &(*link)->next)
+            if (!(*link)->is_send && (*link)->from == rank &&
+                (*link)->message == m)
+                return unlink_side(sides, link);
+    return NULL;
+}
+
+const struct side *sides_look_for(const struct sides *sides, int rank,
+                                  uint64_t tag, uint64_t mask)
+{
+    for (size_t i = 0; i < sides->bucket_count && sides->unexpected[rank]; i++)
+        for (const struct side *side = sides->buckets[i]; side;
+             side = side->next)
+            if (side->is_send && side->rank == rank &&
+                ((side->tag ^ tag) & mask) == 0)
+                return side;
+    return NULL;
+}
+
+void sides_drop(struct sides *sides, int rank)
+{
+    for (size_t i = 0; i < sides->bucket_count; i++) {
+        struct side **link = &sides->buckets[i];
+
+        while (*link) {
+            if ((*link)->from == rank)
+                sides_recycle(sides, unlink_side(sides, link));
+            else
+                link = &(*link)->next;
+        }
+    }
+}

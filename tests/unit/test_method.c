@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Methods: what users write, and what is chosen. */
+#include "test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/sched/params.h"
+#include "settings.h"
+
+/* ---- What users write ---------------------------------------------------- */
+
+static int64_t value_of(const struct rcx_method_wish *wish,
+                        const char *parameter)
+{
+    const struct rcx_param *p = rcx_params_find(wish->algo, parameter);
+
+    assert_non_null(p);
+    return wish->params[p - wish->algo->params];
+}
+
+static void a_method_is_a_name_and_its_parameters(void **state)
+{
+    const struct rcx_method_wish *wish = &settings.wishes[RCX_COLL_ALLREDUCE];
+
+    (void)state;
+    settings_accept("RCX_ALLREDUCE", "ring");
+    assert_string_equal(wish->algo->name, "ring");
+    assert_int_equal(wish->segment_bytes, SIZE_MAX);
+    assert_int_equal(wish->window, 0);
+    settings_accept("RCX_ALLREDUCE", "recursive_doubling:segment=64K,window=8");
+    assert_string_equal(wish->algo->name, "recursive_doubling");
+    assert_int_equal(wish->segment_bytes, 64 << 10);
+    assert_int_equal(wish->window, 8);
+    settings_accept("RCX_ALLREDUCE", "ring:window=1");
+    assert_int_equal(wish->segment_bytes, SIZE_MAX);
+    assert_int_equal(wish->window, 1);
+    settings_accept("RCX_ALLREDUCE", "auto:segment=0");
+    assert_null(wish->algo);
+    assert_int_equal(wish->segment_bytes, 0);
+    settings_accept("RCX_ALLREDUCE", "auto");
+    assert_null(wish->algo);
+    settings_accept("RCX_REDUCE", "binomial");
+    assert_ptr_equal(settings.wishes[RCX_COLL_REDUCE].algo,
+                     rcx_algo_find(RCX_COLL_REDUCE, "binomial"));
+    assert_null(wish->algo);
+    settings_accept("RCX_REDUCE_SCATTER", "pairwise");
+    assert_ptr_equal(settings.wishes[RCX_COLL_REDUCE_SCATTER].algo,
+                     rcx_algo_find(RCX_COLL_REDUCE_SCATTER, "pairwise"));
+}
+
+static void an_algorithm_may_be_preferred(void **state)
+{
+    const struct rcx_method_wish *wish = &settings.wishes[RCX_COLL_ALLREDUCE];
+
+    (void)state;
+    settings_accept("RCX_ALLREDUCE", "ring:window=3");
+    assert_false(wish->preferred);
+    settings_accept("RCX_ALLREDUCE", "prefer:ring:segment=4K,window=3");
+    assert_true(wish->preferred);
+    assert_string_equal(wish->algo->name, "ring");
+    assert_int_equal(wish->segment_bytes, 4096);
+    assert_int_equal(wish->window, 3);
+    settings_refuse("RCX_ALLREDUCE", "prefer:auto", "auto or [prefer:]NAME");
+    settings_refuse("RCX_ALLREDUCE", "prefer:", "auto or [prefer:]NAME");
+    settings_refuse("RCX_ALLREDUCE", "prefer", "auto or [prefer:]NAME");
+    settings_refuse("RCX_ALLREDUCE", "prefer:prefer:ring",
+                    "auto or [prefer:]NAME");
+    settings_refuse("RCX_ALLREDUCE", "prefer:rign", "did you mean ring?");
+}
+
+static void an_algorithm_has_parameters_of_its_own(void **state)
+{
+    const struct rcx_method_wish *wish = &settings.wishes[RCX_COLL_ALLREDUCE];
+
+    (void)state;
+    settings_accept("RCX_ALLREDUCE", "recursive_multiplying");
+    assert_int_equal(value_of(wish, "radix"), 4);
+    settings_accept("RCX_ALLREDUCE", "recursive_multiplying:radix=8,window=3");
+    assert_int_equal(value_of(wish, "radix"), 8);
+    assert_int_equal(wish->window, 3);
+    settings_accept("RCX_ALLREDUCE", "rabenseifner:segment=1K,fold=full");
+    assert_int_equal(value_of(wish, "fold"), 1);
+    assert_int_equal(wish->segment_bytes, 1024);
+    settings_accept("RCX_ALLREDUCE", "hybrid:b=64K");
+    assert_int_equal(value_of(wish, "b"), 64 << 10);
+    settings_accept("RCX_ALLREDUCE", "hybrid:b=auto");
+    assert_int_equal(value_of(wish, "b"), RCX_PARAM_AUTO);
+    settings_accept("RCX_ALLREDUCE", "auto");
+}
+
+static void a_malformed_method_is_refused(void **state)
+{
+    static const char *const bad[] = {"",      "Ring", "ring ",    " ring",
+                                      "rings", "3",    "binomial", "ring,"};
+    char endless[300];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        settings_refuse("RCX_ALLREDUCE", bad[i], "auto");
+    memset(endless, 'r', sizeof endless);
+    endless[sizeof endless - 1] = '\0';
+    settings_refuse("RCX_ALLREDUCE", endless, "auto");
+    settings_refuse("RCX_REDUCE", "recursive_doubling", "auto");
+    settings_refuse("RCX_REDUCE_SCATTER", "binomial", "auto");
+}
+
+static void a_wrong_parameter_is_named_with_its_range_alone(void **state)
+{
+    static const char segment[] = "segment: valid is 0 or more",
+                      window[] = "window: valid is 1..8",
+                      radix[] = "radix: valid is 2..64",
+                      fold[] = "fold: valid is half or full";
+    /* clang-format off */
+    static const struct { const char *value, *said; } bad[] = {
+        {"ring:segment", segment}, {"ring:segment=", segment},
+        {"ring:segment=-1", segment}, {"ring:segment=1x", segment},
+        {"ring:segment=1 K", segment},
+        {"ring:segment=64:window=2", segment},
+        {"auto:segment=18446744073709551616", segment},
+        {"ring:window=0", window}, {"ring:window=9", window},
+        {"ring:segment=4,window=x", window}, {"auto:window", window},
+        {"recursive_multiplying:radix=1", radix},
+        {"recursive_multiplying:radix=65", radix},
+        {"recursive_multiplying:window=1,radix=auto", radix},
+        {"rabenseifner:fold=1", fold}, {"rabenseifner:fold=", fold},
+        {"rabenseifner:fold", fold},
+        {"hybrid:b=-1", "b: valid is auto or 0 or more"},
+        {"rabenseifner:fold=ful",
+         "fold: valid is half or full; did you mean full?"},
+        {"ring:", "\"\" is no parameter of ring; valid are segment, window"},
+        {"ring:segment=64,",
+         "\"\" is no parameter of ring; valid are segment, window"},
+        {"ring:chunk=4",
+         "\"chunk\" is no parameter of ring; valid are segment, window"},
+        {"auto:radix=2",
+         "\"radix\" is no parameter of auto; valid are segment, window"},
+        {"recursive_multiplying:raidx=2",
+         "\"raidx\" is no parameter of recursive_multiplying; valid are "
+         "segment, window, radix; did you mean radix?"},
+        {"ring:segments=4", "\"segments\" is no parameter of ring; valid are "
+         "segment, window; did you mean segment?"},
+    };
+    /* clang-format on */
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        settings_refuse_with("RCX_ALLREDUCE", bad[i].value, bad[i].said);
+    settings_refuse_with("RCX_REDUCE", "binomial:window=0", window);
+}
+
+static void an_unknown_algorithm_lists_those_there_are(void **state)
+{
+    struct rcx_option o;
+
+    (void)state;
+    for (int i = 0; rcx_option_at(i, &o); i++) {
+        if (rcx_option_coll(&o) == RCX_COLL_COUNT)
+            continue;
+        for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++)
+            if ((*a)->coll == rcx_option_coll(&o))
+                settings_refuse(o.name, "best", (*a)->name);
+        assert_null(
+            strstr(settings_said.text, " dissemination")); /* a barrier's */
+    }
+    settings_refuse("RCX_ALLREDUCE", "best", "recursive_doubling, ring");
+    settings_refuse("RCX_REDUCE", "best", "binomial");
+}
+
+/* ---- What is chosen ------------------------------------------------------ */
+
+static struct rcx_log silent_log(void)
+{
+    struct rcx_log log;
+
+    rcx_log_init(&log);
+    log.fn = capture_line;
+    log.arg = &settings_said;
+    return log;
+}
+
+static struct rcx_shape shape_of(enum rcx_coll coll, int size, size_t count)
+{
+    return (struct rcx_shape){.coll = coll,
+                              .size = size,
+                              .count = count,
+                              .elem_bytes = 8,
+                              .commutative = true};
+}
+
+/* By wish, which is text; NULL: what RCX chooses. */
+static rcx_status_t choose(const struct rcx_shape *s, rcx_order_t needed,
+                           const char *text, struct rcx_method *method_p)
+{
+    const struct rcx_log log = silent_log();
+    struct rcx_method_wish wish = rcx_method_any;
+    struct rcx_refusal refusal;
+
+    if (text)
+        assert_true(rcx_method_parse(text, s->coll, &wish, &refusal));
+    return rcx_method_choose(s, needed, &wish, &log, method_p);
+}
+
+/* As RCX prints it. */
+static void assert_chosen(enum rcx_coll coll, int size, size_t count,
+                          rcx_order_t needed, const char *wish,
+                          const char *expected)
+{
+    const struct rcx_shape s = shape_of(coll, size, count);
+    struct rcx_method m;
+    char text[128];
+
+    assert_ok(choose(&s, needed, wish, &m));
+    rcx_method_print(&m, s.elem_bytes, text, sizeof text);
+    assert_string_equal(text, expected);
+}
+
+/* As docs/environment.md has it, for 8 bytes an element. */
+static void where_nothing_is_wanted_the_table_decides(void **state)
+{
+    static const struct {
+        enum rcx_coll coll;
+        int size;
+        size_t bytes;
+        const char *method;
+    } cases[] = {
+        {RCX_COLL_ALLREDUCE, 2, 8, "recursive_doubling"},
+        {RCX_COLL_ALLREDUCE, 2, 32 << 10, "recursive_doubling"},
+        {RCX_COLL_ALLREDUCE, 2, 64 << 10, "ring"},
+        {RCX_COLL_ALLREDUCE, 3, 8 << 10, "direct"},
+        {RCX_COLL_ALLREDUCE, 8, 128, "direct"},
+        {RCX_COLL_ALLREDUCE, 8, 128 << 10, "recursive_doubling"},
+        {RCX_COLL_ALLREDUCE, 9, 128, "recursive_doubling"},
+        {RCX_COLL_ALLREDUCE, 7, 64 << 10, "recursive_doubling"},
+        {RCX_COLL_ALLREDUCE, 7, 128 << 10, "ring"},
+        {RCX_COLL_ALLREDUCE, 8, 1 << 20, "ring:segment=262144,window=2"},
+        {RCX_COLL_REDUCE, 5, 1 << 20, "binomial:segment=262144,window=2"},
+        {RCX_COLL_REDUCE_SCATTER, 5, 1 << 20, "pairwise"},
+        {RCX_COLL_BARRIER, 5, 0, "dissemination"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_chosen(cases[i].coll, cases[i].size, cases[i].bytes / 8,
+                      RCX_ORDER_SAME, NULL, cases[i].method);
+}
+
+static void
+an_algorithm_that_keeps_too_little_order_is_passed_over(void **state)
+{
+    (void)state;
+    assert_chosen(RCX_COLL_ALLREDUCE, 6, 1 << 20, RCX_ORDER_CANONICAL, NULL,
+                  "recursive_doubling:segment=262144,window=2");
+    assert_chosen(RCX_COLL_ALLREDUCE, 5, 1 << 20, RCX_ORDER_CANONICAL, NULL,
+                  "tree:segment=262144,window=2");
+}
+
+static void what_is_wanted_comes_first(void **state)
+{
+    (void)state;
+    assert_chosen(RCX_COLL_ALLREDUCE, 7, 1000, RCX_ORDER_SAME, "tree", "tree");
+    assert_chosen(RCX_COLL_ALLREDUCE, 7, 1000, RCX_ORDER_SAME,
+                  "recursive_multiplying:radix=3",
+                  "recursive_multiplying:radix=3");
+    assert_chosen(RCX_COLL_ALLREDUCE, 7, 1000, RCX_ORDER_SAME,
+                  "recursive_multiplying:radix=3,segment=100",
+                  "recursive_multiplying:radix=3,segment=96,window=2");
+    assert_chosen(RCX_COLL_ALLREDUCE, 7, 1000, RCX_ORDER_SAME,
+                  "tree:segment=1,window=5", "tree:segment=8,window=5");
+    assert_chosen(RCX_COLL_ALLREDUCE, 8, 1 << 20, RCX_ORDER_SAME,
+                  "auto:window=7", "ring:segment=262144,window=7");
+    assert_chosen(RCX_COLL_ALLREDUCE, 8, 1 << 20, RCX_ORDER_SAME,
+                  "auto:segment=0", "ring");
+    assert_chosen(RCX_COLL_ALLREDUCE, 8, 4, RCX_ORDER_SAME, "ring:segment=4K",
+                  "ring"); /* one piece */
+}
+
+static void what_is_only_preferred_gives_way_as_a_whole(void **state)
+{
+    (void)state;
+    assert_chosen(RCX_COLL_ALLREDUCE, 8, 1 << 20, RCX_ORDER_SAME,
+                  "prefer:tree:window=5", "tree");
+    assert_chosen(RCX_COLL_ALLREDUCE, 8, 1 << 20, RCX_ORDER_UNIFORM,
+                  "prefer:ring:segment=4K,window=5",
+                  "recursive_doubling:segment=262144,window=2");
+    assert_chosen(RCX_COLL_ALLREDUCE, 8, 1 << 20, RCX_ORDER_SAME,
+                  "prefer:tree:topology=knomial,fan=1,window=5",
+                  "ring:segment=262144,window=2");
+}
+
+static void what_is_wanted_and_cannot_be_is_refused(void **state)
+{
+    const struct rcx_shape s = shape_of(RCX_COLL_ALLREDUCE, 6, 100);
+    struct rcx_method m;
+
+    (void)state;
+    assert_refused(&settings_said,
+                   choose(&s, RCX_ORDER_SAME, "generalized:group=xor", &m),
+                   RCX_ERR_UNSUPPORTED, "allreduce generalized", "6 ranks",
+                   "a power of two of ranks");
+    assert_refused(
+        &settings_said, choose(&s, RCX_ORDER_UNIFORM, "ring:segment=4K", &m),
+        RCX_ERR_UNSUPPORTED, "keeps order level same", "need uniform");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup(name, settings_clean)
+    static const struct CMUnitTest tests[] = {
+        TEST(a_method_is_a_name_and_its_parameters),
+        TEST(an_algorithm_may_be_preferred),
+        TEST(an_algorithm_has_parameters_of_its_own),
+        TEST(a_malformed_method_is_refused),
+        TEST(a_wrong_parameter_is_named_with_its_range_alone),
+        TEST(an_unknown_algorithm_lists_those_there_are),
+        TEST(where_nothing_is_wanted_the_table_decides),
+        TEST(an_algorithm_that_keeps_too_little_order_is_passed_over),
+        TEST(what_is_wanted_comes_first),
+        TEST(what_is_only_preferred_gives_way_as_a_whole),
+        TEST(what_is_wanted_and_cannot_be_is_refused),
+    };
+
+    return cmocka_run_group_tests_name("method", tests, NULL, NULL);
+}

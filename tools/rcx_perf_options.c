@@ -15,6 +15,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/base/words.h"
+
 static const char usage[] =
     "Usage: LAUNCHER rcx_perf [options]          as in: rcxrun -n 4 rcx_perf --check\n"
     "Time a collective of RCX over a range of vector sizes, and check its results.\n"
@@ -116,31 +118,20 @@ refuse(const char *format, ...)
 
 /* ---- Values of options --------------------------------------------------- */
 
-/* "a, b, c": name i is *(const char **)(table + i * stride), NULL the end. */
-static const char *list(const void *table, size_t stride)
-{
-    static char text[1024];
-    const char *name;
-    size_t used = 0;
-
-    for (const char *at = table; (name = *(const char *const *)at) != NULL;
-         at += stride)
-        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s",
-                                 used ? ", " : "", name);
-    return text;
-}
-
+/* Name i is *(const char **)(table + i * stride), NULL the end. */
 static size_t find(const char *option, const char *value, const void *table,
                    size_t stride)
 {
     const char *name;
+    char offer[1024];
     size_t i = 0;
 
     for (const char *at = table; (name = *(const char *const *)at) != NULL;
          at += stride, i++)
         if (strcmp(name, value) == 0)
             return i;
-    refuse("--%s %s: needs one of %s", option, value, list(table, stride));
+    refuse("--%s %s: needs one of %s", option, value,
+           rcx_guess_offer(value, table, stride, offer, sizeof offer));
 }
 
 static long parse_number(const char *option, const char *text, long least)

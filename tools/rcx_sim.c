@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/words.h"
+
 /* ---- print --------------------------------------------------------------- */
 
 static int print_rank(struct rcx_builder *b, const struct simulated_call *call,
@@ -70,13 +72,15 @@ static const struct sim_command commands[] = {
     {"draw", "capRneNs", NULL, true, sim_draw},
     {"map", "capRemMoNABGs", "2..64", false, sim_map},
     {"table1", "", "1", false, sim_table1},
+    {NULL, NULL, NULL, false, NULL},
 };
-enum { COMMANDS = sizeof commands / sizeof *commands };
+enum { COMMANDS = sizeof commands / sizeof *commands - 1 };
 
 int main(int argc, char **argv)
 {
     struct rcx_heap heap = RCX_HEAP_INIT;
     struct sim_options o = {.heap = &heap};
+    char offer[256];
     int status;
 
     if (argc < 2)
@@ -96,5 +100,7 @@ int main(int argc, char **argv)
         rcx_heap_free(&heap, o.sizes);
         return fflush(stdout) || ferror(stdout) ? EXIT_FAILURE : status;
     }
-    sim_refuse("%s: no such command", argv[1]);
+    sim_refuse("%s: no such command; there are %s", argv[1],
+               rcx_guess_offer(argv[1], commands, sizeof *commands, offer,
+                               sizeof offer));
 }

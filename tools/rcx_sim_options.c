@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "core/base/parse.h"
+#include "core/base/words.h"
 #include "core/sched/method.h"
 
 const char sim_usage[] =
@@ -116,28 +117,43 @@ static double parse_time(const char *option, const char *text)
     return value;
 }
 
+enum { NAMES_MAX = 64, OFFER_TEXT = 1024 };
+
+/* None of names, which NULL ends. */
+__attribute__((noreturn)) static void refuse_name(const char *option,
+                                                  const char *text,
+                                                  const char *what,
+                                                  const char *const names[])
+{
+    char offer[OFFER_TEXT];
+
+    sim_refuse(
+        "--%s %s: %s %s", option, text, what,
+        rcx_guess_offer(text, names, sizeof *names, offer, sizeof offer));
+}
+
 static enum rcx_coll parse_coll(const char *text)
 {
     const enum rcx_coll coll = rcx_coll_by_name(text);
-    char known[256] = "";
-    size_t used = 0;
+    const char *known[RCX_COLL_COUNT + 1] = {NULL};
 
     if (coll != RCX_COLL_COUNT)
         return coll;
-    for (int i = 0; i < RCX_COLL_COUNT && used < sizeof known; i++)
-        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s",
-                                 i == 0 ? "" : ", ",
-                                 rcx_coll_name((enum rcx_coll)i));
-    sim_refuse("--coll %s: needs one of %s", text, known);
+    for (int i = 0; i < RCX_COLL_COUNT; i++)
+        known[i] = rcx_coll_name((enum rcx_coll)i);
+    refuse_name("coll", text, "needs one of", known);
 }
 
 static rcx_order_t parse_order(const char *text)
 {
+    const char *names[RCX_ORDER_CANONICAL + 2] = {NULL};
+
     for (int i = 0; i <= RCX_ORDER_CANONICAL; i++)
         if (strcmp(text, rcx_order_name((rcx_order_t)i)) == 0)
             return (rcx_order_t)i;
-    sim_refuse("--order %s: needs loose, same, rank, uniform or canonical",
-               text);
+    for (int i = 0; i <= RCX_ORDER_CANONICAL; i++)
+        names[i] = rcx_order_name((rcx_order_t)i);
+    refuse_name("order", text, "needs one of", names);
 }
 
 /* ---- Ranks: "5", "2..16", "3,7,32..64" ----------------------------------- */
@@ -214,18 +230,18 @@ static void add_all(struct sim_options *o)
             add_method(*a, o);
 }
 
-__attribute__((noreturn)) static void
-refuse_algo(const char *text, enum rcx_coll coll, const char *guess)
+__attribute__((noreturn)) static void refuse_algo(const char *text,
+                                                  enum rcx_coll coll)
 {
-    char known[1024] = "all";
-    size_t used = strlen(known);
+    const char *known[NAMES_MAX] = {"all"};
+    char what[64];
+    int n = 1;
 
     for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++)
-        if ((*a)->coll == coll && used < sizeof known)
-            used += (size_t)snprintf(known + used, sizeof known - used, ", %s",
-                                     (*a)->name);
-    sim_refuse("--algo %s: %s has %s%s", text, rcx_coll_name(coll), known,
-               guess);
+        if ((*a)->coll == coll && n < NAMES_MAX - 1)
+            known[n++] = (*a)->name;
+    snprintf(what, sizeof what, "%s has", rcx_coll_name(coll));
+    refuse_name("algo", text, what, known);
 }
 
 static void parse_method(const char *text, struct sim_options *o)
@@ -241,7 +257,7 @@ static void parse_method(const char *text, struct sim_options *o)
     if (!rcx_method_parse(text, o->coll, &wish, &refusal)) {
         if (refusal.valid[0])
             sim_refuse("--algo %s: %s%s", text, refusal.valid, refusal.guess);
-        refuse_algo(text, o->coll, refusal.guess);
+        refuse_algo(text, o->coll);
     }
     if (!wish.algo || wish.preferred || wish.segment_bytes != SIZE_MAX ||
         wish.window)

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <ucp/api/ucp.h>
-#include <unistd.h>
 
 #include "core/exec/transport.h"
 #include "core/run/bootstrap.h"
@@ -27,8 +26,8 @@ struct ucp {
     ucp_context_h context;
     ucp_worker_h worker;
     ucp_address_t *address;
-    ucp_ep_h *endpoints;        /* by rank; NULL: not connected yet */
-    unsigned char *unreachable; /* by rank */
+    ucp_ep_h *endpoints; /* by rank; NULL: not connected yet */
+    signed char *lost;   /* by rank: why no way leads to it, or UCS_OK */
     bool wakeup;
     bool is_flushing;
     int flushes;                 /* of endpoints, that are not over */
@@ -256,7 +255,7 @@ static void close_all(struct rcx_transport *t)
     if (u->context)
         ucp_cleanup(u->context);
     rcx_heap_free(u->heap, u->base.dead);
-    rcx_heap_free(u->heap, u->unreachable);
+    rcx_heap_free(u->heap, u->lost);
     rcx_heap_free(u->heap, u->endpoints);
     rcx_heap_free(u->heap, u);
 }
@@ -280,10 +279,10 @@ static rcx_status_t open(const struct rcx_transport_args *args,
     u->wakeup = args->wakeup;
     u->endpoints = rcx_heap_zalloc(
         u->heap, (size_t)u->boot->size * sizeof *u->endpoints);
-    u->unreachable = rcx_heap_zalloc(u->heap, (size_t)u->boot->size);
+    u->lost = rcx_heap_zalloc(u->heap, (size_t)u->boot->size);
     if (args->looks_for_dead)
         u->base.dead = rcx_heap_zalloc(u->heap, (size_t)u->boot->size);
-    if (!u->endpoints || !u->unreachable || (args->looks_for_dead && !u->base.dead)) {
+    if (!u->endpoints || !u->lost || (args->looks_for_dead && !u->base.dead)) {
         status = rcx_fail(u->log, RCX_ERR_NOMEM, "no memory for endpoints");
         goto close_transport;
     }
@@ -333,16 +332,9 @@ static void peer_died(void *arg, ucp_ep_h endpoint, ucs_status_t status)
  * get there either. */
 static rcx_status_t lose(struct ucp *u, int peer, ucs_status_t status)
 {
-    char here[64] = "", there[64];
-    const char *tls = rcx_ucp_user_setting("TLS");
-
-    u->unreachable[peer] = 1;
-    gethostname(here, sizeof here - 1);
-    rcx_peer_host(u->boot, u->log, peer, there, sizeof there);
-    snprintf(u->base.trouble, sizeof u->base.trouble,
-             "%s%s leads from %s to rank %d on %s: %s",
-             tls ? "no transport of UCX_TLS=" : "no transport", tls ? tls : "",
-             here, peer, there, ucs_status_string(status));
+    u->lost[peer] = (signed char)status;
+    rcx_ucp_print_lost(u->boot, u->log, peer, ucs_status_string(status), u->base.trouble,
+                       sizeof u->base.trouble);
     return status == UCS_ERR_NO_MEMORY ? RCX_ERR_NOMEM : RCX_ERR_TRANSPORT;
 }
 
@@ -356,8 +348,8 @@ static rcx_status_t reach(struct ucp *u, int peer)
     ucs_status_t ucs;
     rcx_status_t status;
 
-    if (u->unreachable[peer])
-        return RCX_ERR_TRANSPORT;
+    if (u->lost[peer])
+        return lose(u, peer, (ucs_status_t)u->lost[peer]);
     version(own_version, sizeof own_version);
     status =
         rcx_peer_address(u->boot, u->log, peer, own_version, &remote, &bytes);
@@ -379,6 +371,19 @@ static rcx_status_t reach(struct ucp *u, int peer)
                            ? RCX_LOG_INFO
                            : RCX_LOG_DEBUG,
                        peer, u->endpoints[peer]);
+    return RCX_OK;
+}
+
+/* A rank that has gone may be the reason that a connection is not made: that is
+ * for others to find out. */
+static rcx_status_t find_way(struct rcx_transport *t, int peer)
+{
+    struct ucp *u = (struct ucp *)t;
+    const rcx_status_t status = u->endpoints[peer] ? RCX_OK : reach(u, peer);
+
+    if (u->lost[peer] == UCS_OK || u->lost[peer] == UCS_ERR_UNREACHABLE)
+        return status;
+    t->trouble[0] = '\0';
     return RCX_OK;
 }
 
@@ -580,21 +585,12 @@ static rcx_status_t flush(struct rcx_transport *t)
     return u->is_flushing ? RCX_IN_PROGRESS : RCX_OK;
 }
 
+/* clang-format off */
 const struct rcx_transport_ops rcx_transport_ucp = {
-    .name = "ucp",
-    .version = version,
-    .open = open,
-    .address = address,
-    .send = post_send,
-    .recv = post_recv,
-    .progress = progress,
-    .cancel = cancel,
-    .probe = probe,
-    .notify = notify,
-    .take_note = take_note,
-    .event_fd = event_fd,
-    .arm = arm,
-    .wake = wake,
-    .flush = flush,
-    .close = close_all,
+    .name = "ucp", .version = version, .open = open, .address = address,
+    .send = post_send, .recv = post_recv, .reach = find_way,
+    .progress = progress, .cancel = cancel, .probe = probe, .notify = notify,
+    .take_note = take_note, .event_fd = event_fd, .arm = arm, .wake = wake,
+    .flush = flush, .close = close_all,
 };
+/* clang-format on */

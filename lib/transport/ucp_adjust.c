@@ -34,7 +34,8 @@ static const char *rendezvous_threshold(const struct rcx_transport_args *args,
     return has_cma && !is_crowded && rcx_cma_pays(args->heap) ? "16K" : "512K";
 }
 
-const char *rcx_ucp_user_setting(const char *name)
+/* For RCX or for all of UCX; NULL: nothing. */
+static const char *user_setting(const char *name)
 {
     static const char prefix[] = "RCX_";
     char variable[64];
@@ -109,23 +110,23 @@ static void tell_price(const struct rcx_log *log)
 static void tell_choice(const struct rcx_transport_args *args, const char *tls,
                         const char *threshold)
 {
-    const char *user_tls = rcx_ucp_user_setting("TLS");
+    const char *user_tls = user_setting("TLS");
 
-    rcx_log_line(
-        args->log, args->boot->rank == 0 ? RCX_LOG_INFO : RCX_LOG_DEBUG,
-        "UCX may use %s%s; rendezvous from %s on%s",
-        user_tls ? user_tls
-        : tls    ? tls
-                 : "all transports",
-        user_tls ? " (set by the user)" : "", threshold,
-        rcx_ucp_user_setting("RNDV_THRESH") ? " (set by the user)" : "");
+    rcx_log_line(args->log,
+                 args->boot->rank == 0 ? RCX_LOG_INFO : RCX_LOG_DEBUG,
+                 "UCX may use %s%s; rendezvous from %s on%s",
+                 user_tls ? user_tls
+                 : tls    ? tls
+                          : "all transports",
+                 user_tls ? " (set by the user)" : "", threshold,
+                 user_setting("RNDV_THRESH") ? " (set by the user)" : "");
 }
 
 /* The user's settings win. */
 rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
                             ucp_config_t *config, size_t *credit_bytes_p)
 {
-    const char *folder = rcx_ucp_user_setting("POSIX_DIR");
+    const char *folder = user_setting("POSIX_DIR");
     const char *shm = folder ? folder : "/dev/shm", *tls = NULL;
     const char *threshold;
     struct rcx_node node;
@@ -138,18 +139,18 @@ rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
         return status;
     if (args->looks_for_dead)
         tell_price(args->log);
-    if (!rcx_ucp_user_setting("TLS"))
+    if (!user_setting("TLS"))
         tls = excluded(args->log, &node, ranks, shm);
     if (tls)
         ucp_config_modify(config, "TLS", tls);
-    threshold = rcx_ucp_user_setting("RNDV_THRESH");
+    threshold = user_setting("RNDV_THRESH");
     if (!threshold) {
         threshold =
             rendezvous_threshold(args, ranks, !rcx_node_refuses_cma(&node));
         ucp_config_modify(config, "RNDV_THRESH", threshold);
     }
     tell_choice(args, tls, threshold);
-    *credit_bytes_p = credit_bytes(rcx_ucp_user_setting("RNDV_THRESH"));
+    *credit_bytes_p = credit_bytes(user_setting("RNDV_THRESH"));
     return RCX_OK;
 }
 
@@ -180,4 +181,17 @@ void rcx_ucp_tell_lanes(const struct rcx_log *log, rcx_log_level_t level,
     }
     rcx_log_line(log, level, "lanes to rank %d: %s", peer,
                  used ? lanes : "not known");
+}
+
+void rcx_ucp_print_lost(struct rcx_boot *boot, const struct rcx_log *log,
+                        int peer, const char *why, char *text, size_t bytes)
+{
+    const char *tls = user_setting("TLS");
+    char here[64] = "", there[64];
+
+    gethostname(here, sizeof here - 1);
+    rcx_peer_host(boot, log, peer, there, sizeof there);
+    snprintf(text, bytes, "%s%s leads from %s to rank %d on %s: %s",
+             tls ? "no transport of UCX_TLS=" : "no transport", tls ? tls : "",
+             here, peer, there, why);
 }

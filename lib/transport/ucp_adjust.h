@@ -12,8 +12,9 @@ struct ucp_ep;
 rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
                             struct ucp_config *config, size_t *credit_bytes_p);
 
-/* What the user set, for RCX or for all of UCX; NULL: nothing. */
-const char *rcx_ucp_user_setting(const char *name);
+/* Store the line of a peer that no transport leads to. */
+void rcx_ucp_print_lost(struct rcx_boot *boot, const struct rcx_log *log,
+                        int peer, const char *why, char *text, size_t bytes);
 
 /* Tell which transports lead to peer. */
 void rcx_ucp_tell_lanes(const struct rcx_log *log, rcx_log_level_t level,

@@ -2,17 +2,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Who has returned is not needed any more. Usage:
-# test_apart.sh RCXRUN APART_MAIN CALLS
+# test_apart.sh RCXRUN APART_MAIN CALLS BLOCKS
 #
-# CALLS of each of four collectives in each case.
+# CALLS of each of four collectives in each case; BLOCKS of reduce_scatter alone
+# in those of long blocks.
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
-takes "RCXRUN APART_MAIN CALLS" "$@"
+takes "RCXRUN APART_MAIN CALLS BLOCKS" "$@"
 rcxrun=$(realpath "$1")
 main=$(realpath "$2")
 calls=$3
-bound=(timeout -k 5 240)
+blocks=$4
+bound=(timeout -k 5 $((240 + blocks / 20)))
 tcp=(RCX_UCX_TLS=tcp,self RCX_UCX_NET_DEVICES=lo)
 ring=(RCX_ALLREDUCE=ring RCX_REDUCE=ring RCX_REDUCE_SCATTER=ring)
 tree=(RCX_ALLREDUCE=tree RCX_REDUCE=tree RCX_REDUCE_SCATTER=reduce_then_scatter)
@@ -20,14 +22,16 @@ halving=(RCX_ALLREDUCE=rabenseifner RCX_REDUCE=rabenseifner
          RCX_REDUCE_SCATTER=recursive_halving)
 
 largest=$((4 << 20))
+how=() # words for apart_main
+each=() # a command in front of every rank
 
 # try RANKS SENTENCE VARIABLE=VALUE...
 try() {
     local -r ranks=$1 sentence=$2
     shift 2
     : >"$scratch/host"
-    run 0 env "$@" "$rcxrun" -n "$ranks" "$main" "$scratch/host" "$calls" \
-        "$largest" && [ ! -s "$err" ]
+    run 0 env "$@" "$rcxrun" -n "$ranks" "${each[@]}" "$main" "$scratch/host" \
+        "$calls" "$largest" "${how[@]}" && [ ! -s "$err" ]
     ok $? "$ranks ranks, $sentence"
 }
 
@@ -54,6 +58,26 @@ try 3 "TCP, tree" "${tcp[@]}" "${tree[@]}"
 try 3 "TCP, all is rendezvous" "${tcp[@]}" UCX_RNDV_THRESH=0
 try 3 "TCP, all is eager" "${tcp[@]}" UCX_RNDV_THRESH=inf
 
+# shellcheck disable=SC2016 # every rank's own
+each=(sh -c 'RCX_UCX_RNDV_THRESH=$((1 << 2 * PMIX_RANK))K exec "$0" "$@"')
+try 3 "thresholds differ between ranks"
+each=()
+
+how=(polls)
+try 3 "rcx_test() says when" UCX_RNDV_THRESH=16K
+try 3 "TCP, rcx_test() says when" "${tcp[@]}"
+calls=$blocks
+for ranks in 2 3 4; do
+    how=(second blocks)
+    try $ranks "long blocks, a second context between"
+    try $ranks "TCP, long blocks, a second context between" "${tcp[@]}"
+    how=(polls blocks)
+    try $ranks "long blocks, rcx_test() says when"
+    try $ranks "TCP, long blocks, rcx_test() says when" "${tcp[@]}"
+done
+
+how=()
+calls=$3
 largest=65536 # slow: one that waits for a small socket waits for a timer
 try 3 "TCP, small sockets" "${tcp[@]}" UCX_TCP_SNDBUF=32K UCX_TCP_RCVBUF=32K
 

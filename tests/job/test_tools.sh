@@ -206,6 +206,16 @@ ok $? "two outputs, and a collective that is none, are refused with what there i
 run 2 "$perf" --op add && says 'one of max, min, sum, prod, .*, avg' && run 2 "$perf" --type no && says ' float16, '
 ok $? "an unknown name lists the known ones"
 
+# means OPTIONS WORD
+means() { run 2 "$perf" $1 && says "; did you mean $2? (rcx_perf --help"; }
+means "--coll reduc" reduce && means "--type flaot64" float64 && means "--op summ" sum && means "--mode snyc" sync \
+    && run 2 "$perf" --op xyzzy && ! says 'did you mean'
+ok $? "one that is nearly right is guessed"
+
+perf 2 3 --algo recursive_doublin && says '; did you mean recursive_doubling?' \
+    && perf 2 3 --algo ring:segmnet=8 && says '; did you mean segment?'
+ok $? "an algorithm and a parameter are guessed by the library"
+
 perf 2 3 --algo nothing && says 'RCX_ALLREDUCE=nothing: .*recursive_doubling' && lines . 0
 ok $? "an unknown algorithm is the library's error, and lists the known ones"
 

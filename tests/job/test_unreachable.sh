@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # No transport leads from one rank to another: the job ends, and says why.
-# Usage: test_unreachable.sh RCXRUN EXAMPLE_ALLREDUCE
+# Usage: test_unreachable.sh RCXRUN EXAMPLE_ALLREDUCE UNREACHABLE_MAIN
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
-takes "RCXRUN EXAMPLE_ALLREDUCE" "$@"
+takes "RCXRUN EXAMPLE_ALLREDUCE UNREACHABLE_MAIN" "$@"
 rcxrun=$(realpath "$1")
 example=$(realpath "$2")
+main=$(realpath "$3")
 unset "${!UCX_@}"
 bound=(timeout -k 5 60)
 host=$(uname -n)
@@ -33,5 +34,16 @@ done
 run 1 env UCX_TLS=self "$rcxrun" -k -n 3 "$example" && is_clear 3 self &&
     [ "$(grep -c '^rcx error: ' "$err")" -eq 3 ]
 ok $? "every rank ends by itself"
+
+# Who waits for an operand sends nothing, so that nothing fails by itself.
+for setting in X=1 RCX_WAIT=block RCX_PROGRESS=thread \
+    RCX_TIMEOUT=1h; do
+    for ranks in 2 4; do
+        run 0 env RCX_CHECK=off UCX_TLS=self "$setting" "$rcxrun" -k -n $ranks \
+            "$main" && is_clear $ranks self &&
+            [ "$(grep -c 'leads from' "$err")" -eq $ranks ]
+        ok $? "$ranks ranks, one that only receives, ${setting#X=1}"
+    done
+done
 
 end_tests

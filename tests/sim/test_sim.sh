@@ -190,8 +190,23 @@ for options in "" "what" "print" "print --algo ring" "print -p 4" "print -p 4 -a
 done
 ok $bad "wrong options give 2 and one message"
 
+# means WORD COMMAND...
+means() {
+    local -r word=$1
+    shift
+    run 2 "$sim" "$@" && says "did you mean $word? (rcx_sim --help"
+}
+means print prnit && means allreduce cost -c alreduce && means ring cost -a rng \
+    && means radix cost -a recursive_multiplying:raidx=3 \
+    && means chain cost -a tree:topology=chian && means uniform map --order unifrom \
+    && run 2 "$sim" cost -c xyzzy && ! says 'did you mean'
+ok $? "a name that is nearly right is guessed"
+
+run 2 "$sim" cost -a recursive_multiplying:radix=9999 && says ': radix: valid is 2..64' \
+    && run 2 "$sim" cost -a ring:x=1
+ok $? "of a parameter's wrong value its range is told"
+
 run 2 "$sim" cost -a nothing && says 'recursive_doubling, ring' \
-    && run 2 "$sim" cost -a rign && says 'recursive_doubling, ring.*did you mean ring?' \
     && run 2 "$sim" cost -a hybrid:b=-1 && says 'b: valid is auto or 0 or more' \
     && run 2 "$sim" cost -a ring:window=2 && says "the algorithm's own parameters"
 ok $? "an unknown algorithm is an error that lists the known ones"

@@ -130,9 +130,33 @@ need_21_groups_that_share_tag_and_members_are_all_or_busy(void **state)
     }
 }
 
+/* Another order is another group: ranks would not agree on who is who. */
+static void make_in_own_order(struct job *job, int rank, void *arg)
+{
+    static const int orders[][2] = {{0, 1}, {1, 0}};
+    rcx_status_t *statuses = arg;
+    rcx_comm_t *comm, *world = world_of(job, rank);
+
+    require_ok(rcx_comm_set_timeout(world, INT64_C(200000000)));
+    statuses[rank] = rcx_comm_create_group(world, 2, orders[rank], 0, &comm);
+}
+
+static void
+need_21_the_same_members_in_another_order_are_another_group(void **state)
+{
+    rcx_status_t statuses[2];
+
+    (void)state;
+    crew_job(2, RCX_THREAD_SERIALIZED, false, make_in_own_order, statuses);
+    for (int rank = 0; rank < 2; rank++)
+        assert_status(statuses[rank], RCX_ERR_TIMEOUT);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(
+            need_21_the_same_members_in_another_order_are_another_group),
         cmocka_unit_test(
             need_21_groups_that_share_one_rank_are_made_at_once_under_one_tag),
         cmocka_unit_test(need_21_equal_groups_are_made_at_once_under_one_tag),

@@ -317,6 +317,90 @@ static void what_does_not_leave_is_waited_for_a_while(void **state)
     job_free(&job);
 }
 
+/* ---- In which order ------------------------------------------------------------- */
+
+enum { IDLE = 1000, LOOKS = 3 };
+
+/* What happens while rank 0 leaves, a letter each; rank 1 does what it has to
+ * whenever nothing else will happen. */
+static struct {
+    char text[16];
+    const struct rcx_transport_ops *ops;
+    struct rcx_context *other;
+    rcx_request_t *meetings[2]; /* of rank 1 */
+    int met, idle, looks;
+} course;
+
+static void happens(char letter)
+{
+    course.text[strlen(course.text)] = letter;
+}
+
+static unsigned progress_until_idle(struct rcx_transport *t)
+{
+    const unsigned events = course.ops->progress(t);
+
+    course.idle = events ? 0 : course.idle + 1;
+    if (course.idle == IDLE && course.met < 2) {
+        course.idle = 0;
+        happens('M');
+        course.meetings[course.met++] = come_to_a_meeting(course.other);
+    }
+    return events;
+}
+
+static rcx_status_t flush_in_a_while(struct rcx_transport *t)
+{
+    (void)t;
+    if (course.looks == 0)
+        happens('f');
+    if (++course.looks < LOOKS)
+        return RCX_IN_PROGRESS;
+    happens('F');
+    return RCX_OK;
+}
+
+static void close_and_say_so(struct rcx_transport *t)
+{
+    happens('C');
+    course.ops->close(t);
+}
+
+/* Who has met all knows that all have ended their calls; what was sent leaves
+ * while all are there; only who has met all again goes. */
+static void ranks_meet_flush_and_meet_before_they_go(void **state)
+{
+    struct rcx_transport_ops ops;
+    struct rcx_boot_ops boot_ops;
+    struct rank ranks[MOST];
+    struct rcx_boot *boot;
+    struct job job;
+
+    (void)state;
+    open_job(&job, 2, false, 0, ranks);
+    memset(&course, 0, sizeof course);
+    course.other = job.contexts[1];
+    course.ops = job.contexts[0]->transport->ops;
+    ops = *course.ops;
+    ops.progress = progress_until_idle;
+    ops.flush = flush_in_a_while;
+    ops.close = close_and_say_so;
+    job.contexts[0]->transport->ops = &ops;
+    boot = job.contexts[0]->boot;
+    boot_ops = *boot->ops;
+    boot_ops.barrier = no_barrier;
+    boot->ops = &boot_ops;
+    leave(&job, 0, ranks);
+    assert_string_equal(course.text, "MfFMC");
+    assert_ok(ranks[0].status);
+    for (int i = 0; i < course.met; i++) {
+        while (course.meetings[i]->state == RCX_REQUEST_ACTIVE)
+            rcx_context_progress(job.contexts[1]);
+        rcx_request_delete(course.meetings[i]);
+    }
+    close_other(&job);
+}
+
 /* ---- Words of farewell ----------------------------------------------------------- */
 
 /* Rank 1 tells rank 0 alone that the world has failed; does rank 2 hear? */
@@ -352,6 +436,36 @@ static void who_leaves_alone_and_would_be_thought_dead_says_why(void **state)
     (void)state;
     assert_status(heard_by_2(true), RCX_ERR_TIMEOUT);
     assert_ok(heard_by_2(false));
+}
+
+static unsigned progress_a_note(struct rcx_transport *t)
+{
+    if (t->notes_leaving > 0 && ++course.looks == LOOKS) {
+        t->notes_leaving = 0;
+        happens('N');
+    }
+    return course.ops->progress(t);
+}
+
+static void words_of_farewell_leave_before_who_says_them(void **state)
+{
+    struct rcx_transport_ops ops;
+    struct rank ranks[MOST];
+    struct job job;
+
+    (void)state;
+    open_job(&job, 2, false, 0, ranks);
+    memset(&course, 0, sizeof course);
+    course.ops = job.contexts[0]->transport->ops;
+    ops = *course.ops;
+    ops.progress = progress_a_note;
+    ops.close = close_and_say_so;
+    job.contexts[0]->transport->ops = &ops;
+    assert_ok(rcx_comm_abort(world_of(&job, 0)));
+    job.contexts[0]->transport->notes_leaving = 1;
+    leave(&job, 0, ranks);
+    assert_string_equal(course.text, "NC");
+    close_other(&job);
 }
 
 /* ---- The host's barrier -------------------------------------------------------- */
@@ -420,6 +534,8 @@ static void a_host_needs_no_barrier(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ranks_meet_flush_and_meet_before_they_go),
+        cmocka_unit_test(words_of_farewell_leave_before_who_says_them),
         cmocka_unit_test(who_waits_to_leave_hears_of_an_abort),
         cmocka_unit_test(who_waits_to_leave_hears_of_a_deadline),
         cmocka_unit_test(who_waits_for_the_bootstrap_hears_of_a_failure),

@@ -154,6 +154,26 @@ static void every_64_kb_that_go_one_way_end_with_a_credit(void **state)
     job_abandon(&job);
 }
 
+/* Of 256 bytes and more, as the simulated network has it: each of the two that
+ * an exchange takes. */
+static void a_message_that_is_long_for_its_transport_gets_a_credit(void **state)
+{
+    struct job job;
+
+    (void)state;
+    open_with(&job, 2, "RCX_ALLREDUCE", "recursive_doubling", NULL);
+    for (size_t count = 30; count <= 34; count++) {
+        const struct call call = {
+            .coll = ALLREDUCE, .count = count, .kind = &sums};
+        const uint64_t before = rcx_sim_delivered(job.sim);
+
+        calls_run(&job, &call, false);
+        assert_int_equal(rcx_sim_delivered(job.sim) - before,
+                         count * sizeof(int64_t) < 256 ? 2 : 4);
+    }
+    assert_ok(job_close(&job));
+}
+
 static void count_call(rcx_request_t *request, rcx_status_t status, void *arg)
 {
     (void)request;
@@ -419,6 +439,8 @@ int main(void)
         cmocka_unit_test(segments_and_small_tags_go_together),
         cmocka_unit_test(credits_are_due_at_the_same_segments_on_all_ranks),
         cmocka_unit_test(every_64_kb_that_go_one_way_end_with_a_credit),
+        cmocka_unit_test(
+            a_message_that_is_long_for_its_transport_gets_a_credit),
         cmocka_unit_test(who_finds_a_number_by_itself_is_complete_once),
         cmocka_unit_test(
             a_persistent_request_may_be_started_any_number_of_times),

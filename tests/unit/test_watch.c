@@ -59,14 +59,19 @@ static void progress(struct job *job)
             assert_true(rcx_progress(job->contexts[i]) >= 0);
 }
 
-/* Seconds pass in small steps, in each of which ranks make progress. */
-static void pass(struct job *job, int seconds)
+/* Time passes in small steps, in each of which ranks make progress. */
+static void pass_half_seconds(struct job *job, int n)
 {
-    for (int k = 0; k < 2 * seconds; k++) {
+    for (int k = 0; k < n; k++) {
         for (int i = 0; i < RANKS; i++)
             job->contexts[i]->time.skipped_ns += SECOND / 2;
         progress(job);
     }
+}
+
+static void pass(struct job *job, int seconds)
+{
+    pass_half_seconds(job, 2 * seconds);
 }
 
 static void assert_says(int rank, rcx_log_level_t level, const char *text)
@@ -322,6 +327,51 @@ static void who_is_elsewhere_does_not_wait(void **state)
     assert_ok(job_close(&job));
 }
 
+/* ---- Peers that no transport leads to ---------------------------------------- */
+
+static int tries[RANKS]; /* of the way to each */
+
+static rcx_status_t find_no_way_to_0(struct rcx_transport *t, int peer)
+{
+    tries[peer]++;
+    if (peer > 0)
+        return RCX_OK;
+    snprintf(t->trouble, sizeof t->trouble, "no way leads there");
+    return RCX_ERR_TRANSPORT;
+}
+
+/* Rank 1 is the root, and has what rank 2 sends. */
+static void who_waits_for_a_second_tries_whom_it_waits_for(void **state)
+{
+    rcx_request_t *requests[2];
+    struct rcx_transport_ops ops;
+    struct job job;
+
+    (void)state;
+    memset(tries, 0, sizeof tries);
+    open_listening(&job, "off");
+    ops = *job.contexts[1]->transport->ops;
+    ops.reach = find_no_way_to_0;
+    job.contexts[1]->transport->ops = &ops;
+    for (int i = 0; i < RANKS; i++) /* what was skipped was before */
+        job.contexts[i]->time.skipped_ns = job.contexts[i]->watch.next_ns = 0;
+    start(&job, 1, RCX_SUM, &requests[0]);
+    start(&job, 2, RCX_SUM, &requests[1]);
+    progress(&job);
+    pass_half_seconds(&job, 1);
+    assert_int_equal(tries[0], 0);
+    pass(&job, 1);
+    assert_int_equal(tries[0], 1);
+    assert_int_equal(tries[2], 0);
+    assert_says(1, RCX_LOG_ERROR,
+                "reduce of 24 int64, sum, root 1, number 1 on communicator 1: "
+                "RCX_ERR_TRANSPORT");
+    assert_non_null(strstr(said[1].text, ": no way leads there"));
+    assert_says(2, RCX_LOG_ERROR, "because of rank 0");
+    assert_status(requests[0]->status, RCX_ERR_TRANSPORT);
+    abandon(&job, requests, 2);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -334,6 +384,7 @@ int main(void)
         cmocka_unit_test(who_waits_for_30_s_says_so_once),
         cmocka_unit_test(who_has_a_deadline_or_wants_no_warnings_gets_none),
         cmocka_unit_test(who_is_elsewhere_does_not_wait),
+        cmocka_unit_test(who_waits_for_a_second_tries_whom_it_waits_for),
     };
 
     return cmocka_run_group_tests_name("watch", tests, NULL, NULL);

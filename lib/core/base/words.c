@@ -78,6 +78,26 @@ const char *rcx_guess_print(const struct rcx_guess *g, const char *prefix,
     return text;
 }
 
+const char *rcx_guess_offer(const char *written, const void *table,
+                            size_t stride, char *text, size_t bytes)
+{
+    struct rcx_guess g = rcx_guess(written, strcspn(written, ":"));
+    const char *name;
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (const char *at = table;
+         (name = *(const char *const *)(const void *)at); at += stride) {
+        rcx_guess_try(&g, name);
+        if (used < bytes)
+            used += (size_t)snprintf(text + used, bytes - used, "%s%s",
+                                     used ? ", " : "", name);
+    }
+    if (used < bytes)
+        rcx_guess_print(&g, "", text + used, bytes - used);
+    return text;
+}
+
 int rcx_word_find(const char *text, const char *const names[],
                   struct rcx_refusal *r)
 {

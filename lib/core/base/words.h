@@ -25,6 +25,14 @@ void rcx_guess_try(struct rcx_guess *g, const char *word);
 const char *rcx_guess_print(const struct rcx_guess *g, const char *prefix,
                             char *text, size_t bytes);
 
+/*
+ * All of that for a word of a list: store "A, B, C; did you mean B?" and return
+ * text. Name i is *(const char **)(table + i * stride), NULL is the end; written
+ * is looked at up to a ':', behind which parameters stand.
+ */
+const char *rcx_guess_offer(const char *written, const void *table,
+                            size_t stride, char *text, size_t bytes);
+
 /* What is said of a value that is refused. */
 struct rcx_refusal {
     char valid[256]; /* what would be; empty: all that is documented */

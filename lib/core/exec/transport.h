@@ -106,6 +106,12 @@ struct rcx_transport_ops {
     rcx_status_t (*recv)(struct rcx_transport *t, int peer, void *buffer,
                          size_t bytes, uint64_t tag, struct rcx_message *m);
 
+    /*
+     * RCX_OK unless no transport leads to peer, as send would find; then
+     * t->trouble says why. Connects them if need be. NULL: all are connected.
+     */
+    rcx_status_t (*reach)(struct rcx_transport *t, int peer);
+
     /* Events handled. */
     unsigned (*progress)(struct rcx_transport *t);
 

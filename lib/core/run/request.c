@@ -134,6 +134,17 @@ static void record(struct rcx_request *r)
     r->is_recorded = true;
 }
 
+void rcx_request_lose(const struct rcx_request *r, rcx_status_t status,
+                      int peer)
+{
+    char *why = r->comm->context->transport->trouble, call[RCX_CALL_TEXT];
+
+    rcx_comm_fail(r->comm, status, &peer, 1, "%s: %s%s%s",
+                  rcx_request_print(r, call), rcx_status_string(status),
+                  why[0] ? ": " : "", why);
+    why[0] = '\0';
+}
+
 /*
  * A message of x is lost: the communicator cannot go on. Its operations are
  * given up at the next rcx_watch(), this one and x included.
@@ -141,15 +152,10 @@ static void record(struct rcx_request *r)
 __attribute__((noinline)) static void break_off(struct rcx_request *r,
                                                 const struct rcx_exec *x)
 {
-    char *why = x->transport->trouble, call[RCX_CALL_TEXT];
-
     record(r);
     r->status = x->status;
     cut_short(r);
-    rcx_comm_fail(r->comm, x->status, &x->lost, 1, "%s: %s%s%s",
-                  rcx_request_print(r, call), rcx_status_string(r->status),
-                  why[0] ? ": " : "", why);
-    why[0] = '\0';
+    rcx_request_lose(r, x->status, x->lost);
 }
 
 static void unstall(struct rcx_comm *comm);

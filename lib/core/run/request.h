@@ -99,6 +99,10 @@ static inline uint64_t rcx_request_age(const struct rcx_request *r,
 void rcx_request_finish(struct rcx_request *r);
 /* An execution of it is complete: go on with what follows. */
 void rcx_request_advance(struct rcx_request *r, struct rcx_exec *x);
+/* A message of it with peer cannot be given or got: its communicator fails, as
+ * the transport says why. */
+void rcx_request_lose(const struct rcx_request *r, rcx_status_t status,
+                      int peer);
 /* Ranks that it has messages with under way; how many, at most most. */
 int rcx_request_peers(const struct rcx_request *r, int peers[], int most);
 

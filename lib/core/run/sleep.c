@@ -41,21 +41,11 @@ void rcx_sleep_close(struct rcx_sleeper *s)
         close(s->fd);
 }
 
-static bool has_deadline(const struct rcx_comm *comm)
-{
-    const struct rcx_request *r = comm->first;
-
-    while (r && r->timeout_ns == 0)
-        r = r->next;
-    return r != NULL;
-}
-
 /* When rcx_watch() has to look again; 0: at no time. */
 static uint64_t next_look(const struct rcx_context *context)
 {
     for (const struct rcx_comm *c = context->comms.first; c; c = c->next)
-        if (c->first &&
-            (context->config.check != RCX_CHECK_OFF || has_deadline(c)))
+        if (c->first)
             return rcx_now_ns() + LOOK_NS;
     return 0;
 }

@@ -21,6 +21,7 @@ enum {
     PERIOD_NS = 1000 * 1000,
     LET_GO_NS = 100 * 1000 * 1000,
     PROBE_AGE_NS = 100 * 1000 * 1000,
+    WAY_AGE_NS = 1000 * 1000 * 1000,
     PROBE_SEQUENCE_BITS = 8
 };
 static const uint64_t away_ns = UINT64_C(1000000000);
@@ -106,13 +107,37 @@ static void watch_patience(struct rcx_comm *comm, const struct rcx_instant *now)
              rcx_request_print(r, call), (double)ns / 1e9, text);
 }
 
+/* ---- Peers that no transport leads to ---------------------------------------- */
+
+/* Who sends there finds out at once, but cannot tell. So who has only received
+ * tries whom it waits for. */
+static void watch_ways(struct rcx_comm *comm)
+{
+    struct rcx_transport *t = comm->context->transport;
+    const struct rcx_request *r = comm->first;
+    int ranks[RCX_RANKS_TOLD];
+    const int n = rcx_request_peers(r, ranks, RCX_RANKS_TOLD);
+
+    for (int i = 0; i < n && t->ops->reach && comm->failed == RCX_OK; i++) {
+        const int peer = rcx_comm_context_rank(comm, ranks[i]);
+        const rcx_status_t status = t->ops->reach(t, peer);
+
+        if (status != RCX_OK)
+            rcx_request_lose(r, status, ranks[i]);
+    }
+}
+
 /* ---- Calls that do not match ------------------------------------------------ */
 
 /* Of a group in the making, a message of the next one under its tag may come
- * while its own last one is still to come. */
+ * while its own last one is still to come; and where numbers repeat soon, a
+ * peer that is ahead has this one again. */
 static bool is_probed(const struct rcx_comm *comm)
 {
-    return comm->context->config.check != RCX_CHECK_OFF &&
+    const struct rcx_context *context = comm->context;
+
+    return context->config.check != RCX_CHECK_OFF &&
+           context->layout.sequence_bits >= PROBE_SEQUENCE_BITS &&
            !rcx_comm_is_for_groups(comm->id);
 }
 
@@ -142,13 +167,8 @@ static void watch_fingerprints(struct rcx_comm *comm, const struct rcx_exec *x)
     }
 }
 
-static void watch_calls(struct rcx_comm *comm, uint64_t now)
+static void watch_calls(struct rcx_comm *comm)
 {
-    /* where numbers repeat soon, a peer that is ahead has this one again */
-    if (now < comm->next_probe_ns ||
-        comm->context->layout.sequence_bits < PROBE_SEQUENCE_BITS)
-        return;
-    comm->next_probe_ns = now + PROBE_AGE_NS;
     for (unsigned i = 0;
          i < rcx_request_slots(comm->first) && comm->failed == RCX_OK; i++)
         if (comm->first->slots[i])
@@ -216,15 +236,28 @@ static void attend(struct rcx_context *context)
 
 /* ---- All of it --------------------------------------------------------------- */
 
+/* What costs more than a look at the clock. */
+static void probe(struct rcx_comm *comm, uint64_t waited)
+{
+    if (waited > WAY_AGE_NS)
+        watch_ways(comm);
+    if (comm->failed == RCX_OK && is_probed(comm))
+        watch_calls(comm);
+}
+
 static void watch_comm(struct rcx_comm *comm, const struct rcx_instant *now)
 {
+    const uint64_t ns = rcx_time_at(&comm->context->time, now);
+
     if (!comm->first || comm->failed != RCX_OK)
         return;
     rcx_roll_watch(comm, now);
     watch_patience(comm, now);
-    if (comm->failed == RCX_OK && is_probed(comm) &&
-        rcx_request_age(comm->first, now) > PROBE_AGE_NS)
-        watch_calls(comm, rcx_time_at(&comm->context->time, now));
+    if (comm->failed != RCX_OK || ns < comm->next_probe_ns ||
+        rcx_request_age(comm->first, now) <= PROBE_AGE_NS)
+        return;
+    comm->next_probe_ns = ns + PROBE_AGE_NS;
+    probe(comm, wait_of(comm->first, now));
 }
 
 static void watch_others(struct rcx_context *context)

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Who sleeps on rcx_get_fd(): he may go to sleep only where nothing is left to
+ * do, and is woken by what begins meanwhile. Ranks share a thread over the
+ * simulated network.
+ */
+#include "test.h"
+
+#include <poll.h>
+
+#include "context.h"
+
+enum { RANKS = 2, COUNT = 3 };
+
+static int64_t in[RANKS][COUNT], out[RANKS][COUNT];
+
+static void open_awake(struct job *job)
+{
+    const rcx_params_t params = {.field_mask = RCX_PARAM_WAKEUP, .wakeup = 1};
+    const struct job_options options = {.params = &params};
+
+    assert_ok(job_open(job, RANKS, &options));
+}
+
+static rcx_request_t *start(struct job *job, int rank)
+{
+    rcx_request_t *request;
+
+    assert_ok(rcx_iallreduce(in[rank], out[rank], COUNT, RCX_INT64, RCX_SUM,
+                             world_of(job, rank), &request));
+    return request;
+}
+
+static void go_to_sleep(struct job *job, int rank)
+{
+    while (rcx_progress(job->contexts[rank]) > 0)
+        ;
+    while (rcx_arm(job->contexts[rank]) == RCX_IN_PROGRESS)
+        ;
+}
+
+static bool is_woken(struct job *job, int rank)
+{
+    struct pollfd at = {.events = POLLIN};
+
+    assert_ok(rcx_get_fd(job->contexts[rank], &at.fd));
+    return poll(&at, 1, 0) == 1;
+}
+
+static void finish(struct job *job, rcx_request_t *requests[])
+{
+    assert_ok(job_wait(job, requests));
+    for (int i = 0; i < RANKS; i++)
+        assert_ok(rcx_request_free(&requests[i]));
+}
+
+/* ---- What begins ------------------------------------------------------------- */
+
+static const struct rcx_transport_ops *true_ops;
+static int wakes;
+
+static void count_wake(struct rcx_transport *t)
+{
+    wakes++;
+    true_ops->wake(t);
+}
+
+/* He knows nothing of its deadline. */
+static void what_starts_wakes_who_sleeps_once(void **state)
+{
+    rcx_request_t *requests[RANKS], *more[RANKS], *again[RANKS];
+    struct rcx_transport_ops ops;
+    struct job job;
+
+    (void)state;
+    open_awake(&job);
+    true_ops = job.contexts[0]->transport->ops;
+    ops = *true_ops;
+    ops.wake = count_wake;
+    job.contexts[0]->transport->ops = &ops;
+    for (int i = 0; i < RANKS; i++)
+        assert_ok(rcx_allreduce_init(in[i], out[i], COUNT, RCX_INT64, RCX_SUM,
+                                     world_of(&job, i), &again[i]));
+    go_to_sleep(&job, 0);
+    assert_false(is_woken(&job, 0));
+    assert_int_equal(wakes, 0);
+    requests[0] = start(&job, 0);
+    assert_true(is_woken(&job, 0));
+    more[0] = start(&job, 0);
+    assert_int_equal(wakes, 1);
+    go_to_sleep(&job, 0);
+    assert_false(is_woken(&job, 0));
+    assert_ok(rcx_start(again[0]));
+    assert_true(is_woken(&job, 0));
+    assert_int_equal(wakes, 2);
+    requests[1] = start(&job, 1);
+    more[1] = start(&job, 1);
+    assert_ok(rcx_start(again[1]));
+    finish(&job, requests);
+    finish(&job, more);
+    finish(&job, again);
+    job.contexts[0]->transport->ops = true_ops;
+    assert_ok(job_close(&job));
+}
+
+/* ---- What is left to do --------------------------------------------------------- */
+
+/* As UCX does with a message that is there when it is asked for. */
+static rcx_status_t receive_at_once(struct rcx_transport *t, int peer,
+                                    void *buffer, size_t bytes, uint64_t tag,
+                                    struct rcx_message *m)
+{
+    const rcx_status_t status = true_ops->recv(t, peer, buffer, bytes, tag, m);
+
+    true_ops->progress(t);
+    return status;
+}
+
+static void what_came_at_the_start_is_not_slept_over(void **state)
+{
+    rcx_request_t *requests[RANKS];
+    struct rcx_transport_ops ops;
+    struct job job;
+
+    (void)state;
+    open_awake(&job);
+    true_ops = job.contexts[0]->transport->ops;
+    ops = *true_ops;
+    ops.recv = receive_at_once;
+    requests[1] = start(&job, 1);
+    job.contexts[0]->transport->ops = &ops;
+    requests[0] = start(&job, 0);
+    job.contexts[0]->transport->ops = true_ops;
+    while (true_ops->progress(job.contexts[0]->transport) > 0)
+        ;
+    rcx_arm(job.contexts[0]); /* takes what rang */
+    assert_status(rcx_arm(job.contexts[0]), RCX_IN_PROGRESS);
+    finish(&job, requests);
+    assert_ok(job_close(&job));
+}
+
+static void try_to_sleep(rcx_request_t *request, rcx_status_t status, void *arg)
+{
+    rcx_status_t *armed = arg;
+    struct rcx_context *context = request->comm->context;
+
+    assert_ok(status);
+    rcx_arm(context);
+    *armed = rcx_arm(context);
+}
+
+/* From inside the first of two. */
+static void callbacks_that_are_due_are_not_slept_over(void **state)
+{
+    rcx_request_t *requests[RANKS], *more[RANKS];
+    rcx_status_t first = RCX_OK, last = RCX_ERR_INTERNAL;
+    struct job job;
+
+    (void)state;
+    open_awake(&job);
+    for (int i = 0; i < RANKS; i++) {
+        requests[i] = start(&job, i);
+        more[i] = start(&job, i);
+    }
+    assert_ok(rcx_request_set_callback(requests[0], try_to_sleep, &first));
+    assert_ok(rcx_request_set_callback(more[0], try_to_sleep, &last));
+    assert_ok(job_wait(&job, requests));
+    assert_ok(job_wait(&job, more));
+    rcx_progress(job.contexts[0]); /* which makes them */
+    assert_status(first, RCX_IN_PROGRESS);
+    assert_ok(last);
+    finish(&job, requests);
+    finish(&job, more);
+    assert_ok(job_close(&job));
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_starts_wakes_who_sleeps_once),
+        cmocka_unit_test(what_came_at_the_start_is_not_slept_over),
+        cmocka_unit_test(callbacks_that_are_due_are_not_slept_over),
+    };
+
+    return cmocka_run_group_tests_name("sleep", tests, NULL, NULL);
+}

@@ -244,6 +244,16 @@ static void choose_threads(struct rcx_context *context,
     context->sleeper.fd = context->sleeper.timer_fd = -1;
 }
 
+/* After connect(), which refuses a child of fork: UCX looks at what is mapped,
+ * with a lock that another thread of the parent may have held. */
+static rcx_status_t make_guard(struct rcx_context *context)
+{
+    context->guard = rcx_guard_create();
+    return context->guard
+               ? RCX_OK
+               : rcx_fail(&context->log, RCX_ERR_NOMEM, "no memory for a page");
+}
+
 rcx_status_t rcx_context_create(const rcx_params_t *params,
                                 const struct rcx_boot_source *source,
                                 rcx_context_t **context_p)
@@ -268,14 +278,10 @@ rcx_status_t rcx_context_create(const rcx_params_t *params,
                           "context_p=NULL: needs a place for the context");
     rcx_builder_init(&context->builder, &context->heap, &context->log);
     choose_threads(context, params);
-    if (status == RCX_OK) {
-        context->guard = rcx_guard_create();
-        if (!context->guard)
-            status =
-                rcx_fail(&context->log, RCX_ERR_NOMEM, "no memory for a page");
-    }
     if (status == RCX_OK)
         status = connect(context, params, source);
+    if (status == RCX_OK)
+        status = make_guard(context);
     if (status == RCX_OK)
         status = make_comms(context);
     if (status != RCX_OK && status != RCX_ERR_CONFIG) /* else all is said */

@@ -9,6 +9,7 @@
  *               ends in every way there is, or stays for a while. MODE is a
  *               rcx_thread_mode_t
  *   inside      while another thread is in a call
+ *   callback MODE  in a callback, from which the child comes back
  *   spawns      as system(), popen() and posix_spawn() do
  *   lingers     a child outlives the rank
  *   list        print the names of the functions that a child calls
@@ -296,6 +297,79 @@ static void try_inside(void)
     close_rank();
 }
 
+/* ---- Callbacks ---------------------------------------------------------------------- */
+
+struct calling {
+    rcx_request_t *next; /* complete */
+    pid_t pid;           /* 0 in the child */
+    int calls;
+};
+
+static void be_called_next(rcx_request_t *request, rcx_status_t status,
+                           void *arg)
+{
+    struct calling *c = arg;
+
+    (void)request, (void)status;
+    if (c->pid == 0)
+        rank_fail("a callback is made in a child");
+    c->calls++;
+}
+
+/* The next callback is due when this one returns, in the parent alone. */
+static void fork_in_callback(rcx_request_t *request, rcx_status_t status,
+                             void *arg)
+{
+    struct calling *c = arg;
+
+    rank_require(status, "an operation");
+    rank_require(rcx_request_set_callback(c->next, be_called_next, c),
+                 "rcx_request_set_callback");
+    mine.request = request;
+    c->pid = fork();
+    if (c->pid < 0)
+        rank_fail("no child: %m");
+    if (c->pid == 0)
+        fork_calls_check(&mine);
+}
+
+static rcx_request_t *start_one(int64_t *x)
+{
+    rcx_request_t *request;
+
+    rank_require(rcx_iallreduce(RCX_IN_PLACE, x, 1, RCX_INT64, RCX_SUM,
+                                mine.comm, &request),
+                 "rcx_iallreduce");
+    return request;
+}
+
+/* The child comes back from a call that its parent made, and calls again. */
+static void try_callback(rcx_thread_mode_t threads)
+{
+    int64_t x = 1, y = 1;
+    struct calling c = {.pid = -1};
+    rcx_request_t *first;
+
+    open_rank(threads);
+    c.next = start_one(&x);
+    rank_require(rcx_wait(c.next), "rcx_wait");
+    first = start_one(&y);
+    rank_require(rcx_request_set_callback(first, fork_in_callback, &c),
+                 "rcx_request_set_callback");
+    if (c.pid != 0) /* it may be complete at once */
+        rank_require(rcx_wait(first), "rcx_wait");
+    if (c.pid == 0) {
+        fork_calls_check(&mine);
+        exit(0);
+    }
+    if (c.calls != 1)
+        rank_fail("a callback is made %d times", c.calls);
+    end_one(&(struct child){.pid = c.pid, .leash = -1});
+    rank_require(rcx_request_free(&first), "rcx_request_free");
+    rank_require(rcx_request_free(&c.next), "rcx_request_free");
+    close_rank();
+}
+
 /* ---- Other programs ----------------------------------------------------------------- */
 
 static void run_programs(void)
@@ -351,6 +425,8 @@ int main(int argc, char **argv)
         try_forks((rcx_thread_mode_t)atoi(argv[2]));
     else if (strcmp(what, "inside") == 0)
         try_inside();
+    else if (strcmp(what, "callback") == 0 && argc == 3)
+        try_callback((rcx_thread_mode_t)atoi(argv[2]));
     else if (strcmp(what, "spawns") == 0)
         try_spawns();
     else if (strcmp(what, "lingers") == 0)

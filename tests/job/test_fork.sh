@@ -49,6 +49,9 @@ variables=()
 
 try "a child is refused that is made while a thread is in a call" "$rcxrun" 2 \
     inside
+comes_back="a child that is made in a callback comes back, and is refused"
+try "$comes_back: SINGLE" "$rcxrun" 2 callback $single
+try "$comes_back: MULTIPLE" "$rcxrun" 2 callback $multiple
 try "programs run while operations are in flight" "$rcxrun" 2 spawns
 try "programs run while operations are in flight, mpirun" mpirun 2 spawns
 

@@ -24,7 +24,7 @@ static const struct rcx_call closing = {.coll = RCX_COLL_ALLREDUCE,
 static rcx_status_t add(struct rcx_request *r, unsigned at,
                         const struct rcx_call *call)
 {
-    struct rcx_stage stage = {NULL};
+    struct rcx_stage stage = {.program = NULL};
     const rcx_status_t status = rcx_program_get(r->comm, call, &stage.program);
 
     if (status != RCX_OK)

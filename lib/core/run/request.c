@@ -94,6 +94,13 @@ static size_t next_offset(const struct rcx_request *r,
            piece->program->combine.reducer.elem_bytes;
 }
 
+/* In integers: who gives or gets nothing may have no buffer, and C adds nothing
+ * to NULL, not even zero. */
+static char *move(char *buffer, size_t bytes)
+{
+    return (char *)((uintptr_t)buffer + bytes);
+}
+
 static struct rcx_exec *next_exec(struct rcx_request *r)
 {
     const struct rcx_stage *stage = r->stage;
@@ -109,8 +116,8 @@ static struct rcx_exec *next_exec(struct rcx_request *r)
     if (piece->program == r->program) {
         const size_t offset = next_offset(r, piece);
 
-        x->base[RCX_BUFFER_IN] = stage->in + offset;
-        x->base[RCX_BUFFER_OUT] = stage->out + offset;
+        x->base[RCX_BUFFER_IN] = move(stage->in, offset);
+        x->base[RCX_BUFFER_OUT] = move(stage->out, offset);
     } else {
         x->base[RCX_BUFFER_IN] = x->base[RCX_BUFFER_OUT] = (char *)x->own;
         rcx_round_begin(r, x);

@@ -32,7 +32,7 @@ enum {
 };
 
 static const uint64_t second_ns = 1000000000;
-static const struct rcx_pmix_work no_work = {NULL, NULL};
+static const struct rcx_pmix_work no_work = {.go_on = NULL};
 
 /* ---- The process's reference -------------------------------------------- */
 
@@ -499,7 +499,7 @@ static rcx_status_t meet(struct rcx_boot *base, const void *card, size_t bytes,
 static rcx_status_t barrier(struct rcx_boot *base, bool (*go_on)(void *arg),
                             void *arg)
 {
-    const struct rcx_pmix_work work = {go_on, arg};
+    const struct rcx_pmix_work work = {.go_on = go_on, .arg = arg};
 
     return fence_all((const struct pmix_boot *)base, false, UINT64_MAX, &work);
 }

@@ -62,8 +62,11 @@ run 0 cluster 2 50mbit sh -c 'tc qdisc show; srun -Q -N2 tc qdisc show dev eth0'
     && [ "$(grep -c 'qdisc tbf .* rate 50Mbit' "$out")" -eq 4 ]
 ok $? "each link is shaped at both ends"
 
+# A home of root's is closed to others.
+cp -r "${with_cluster%/*}" "${with_cluster%/*}/../support" "$scratch"
+chmod -R a+rX "$scratch"
 run 77 setpriv --reuid=65534 --regid=65534 --clear-groups \
-    "$with_cluster" 2 none true \
+    "$scratch/cluster/with_cluster" 2 none true \
     && [ "$(grep -c '^with_cluster: skipped: ' "$err")" -eq 1 ] \
     && [ "$(wc -l <"$err")" -eq 1 ]
 ok $? "who is not root is told so in a line, and skips"

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "context.h"
+#include "crew.h"
 #include "members.h"
 #include "overlaps.h"
 
@@ -356,6 +357,130 @@ static void threads_that_make_communicators_share_the_last_numbers(void **state)
     assert_ok(job_close(&job));
 }
 
+/* ---- An agreement that is held back -------------------------------------------- */
+
+/*
+ * Two groups want the last number, under a tag each: ranks 0 and 1, and ranks 0
+ * and 2. The first takes it at rank 0. At rank 1 another one is faster, so that
+ * the first has to give it back; but its rank 1 is slow, and before the second
+ * looks for a number, in vain. So that one has to look again, and gets it.
+ */
+enum { LAST = RCX_COMM_ID_FIRST + FEW - 1 };
+
+static struct {
+    struct rcx_transport_ops ops[3]; /* by rank */
+    rcx_status_t (*send)(struct rcx_transport *t, int peer, const void *buffer,
+                         size_t bytes, uint64_t tag, struct rcx_message *m);
+    struct rcx_comm_ids *ids; /* of rank 1 */
+    atomic_int is_taken;      /* at rank 0, by the first */
+    atomic_int looks;         /* of the second, begun at rank 2 */
+} held;
+
+static uint32_t id_in(uint64_t tag)
+{
+    return (uint32_t)(tag >> (few.sequence_bits + few.message_bits +
+                              few.fingerprint_bits + few.rank_bits));
+}
+
+static rcx_status_t send_from_0(struct rcx_transport *t, int peer,
+                                const void *buffer, size_t bytes, uint64_t tag,
+                                struct rcx_message *m)
+{
+    if (id_in(tag) == RCX_COMM_ID_SETTLE)
+        atomic_store(&held.is_taken, 1);
+    return held.send(t, peer, buffer, bytes, tag, m);
+}
+
+static rcx_status_t send_from_1(struct rcx_transport *t, int peer,
+                                const void *buffer, size_t bytes, uint64_t tag,
+                                struct rcx_message *m)
+{
+    if (id_in(tag) == RCX_COMM_ID_GROUP)
+        rcx_comm_id_take(held.ids, LAST);
+    if (id_in(tag) == RCX_COMM_ID_SETTLE)
+        crew_await(&held.looks, 2);
+    return held.send(t, peer, buffer, bytes, tag, m);
+}
+
+static rcx_status_t send_from_2(struct rcx_transport *t, int peer,
+                                const void *buffer, size_t bytes, uint64_t tag,
+                                struct rcx_message *m)
+{
+    if (id_in(tag) == RCX_COMM_ID_GROUP)
+        atomic_fetch_add(&held.looks, 1);
+    return held.send(t, peer, buffer, bytes, tag, m);
+}
+
+static void listen_to_sends(struct job *job)
+{
+    for (int i = 0; i < 3; i++) {
+        held.ops[i] = *job->contexts[i]->transport->ops;
+        held.send = held.ops[i].send;
+        job->contexts[i]->transport->ops = &held.ops[i];
+    }
+    held.ops[0].send = send_from_0;
+    held.ops[1].send = send_from_1;
+    held.ops[2].send = send_from_2;
+    held.ids = &job->contexts[1]->comms.ids;
+}
+
+/* Of ranks 0 and number. */
+static void make_held(int number, void *world)
+{
+    const int pair[] = {0, number};
+    rcx_comm_t *comm = NULL;
+    rcx_status_t status;
+
+    if (number == 2 && rcx_comm_rank(world) == 0)
+        crew_await(&held.is_taken, 1);
+    status = rcx_comm_create_group(world, 2, pair, number, &comm);
+    if (number == 2)
+        atomic_fetch_add(&held.looks, 2); /* there are no more */
+    require_status(status, number == 2 ? RCX_OK : RCX_ERR_LIMIT);
+    if (!comm)
+        return;
+    members_check(comm, rcx_comm_rank(world), pair, 2);
+    require_ok(rcx_comm_free(&comm));
+}
+
+static void *make_second(void *world)
+{
+    make_held(2, world);
+    return NULL;
+}
+
+static void want_the_last(struct job *job, int rank, void *arg)
+{
+    rcx_comm_t *comms[FEW], *world = world_of(job, rank);
+    pthread_t thread;
+
+    (void)arg;
+    for (int i = 0; i < FEW - 1; i++)
+        require_ok(rcx_comm_dup(world, &comms[i]));
+    if (rank == 0)
+        pthread_create(&thread, NULL, make_second, world);
+    make_held(rank == 0 ? 1 : rank, world);
+    if (rank == 0)
+        pthread_join(thread, NULL);
+    if (rank == 1)
+        rcx_comm_id_drop(held.ids, LAST);
+    require(sum_of(comms[0], 1) == job->size);
+    require_ok(rcx_comm_dup(world, &comms[FEW - 1]));
+    for (int i = 0; i < FEW; i++)
+        require_ok(rcx_comm_free(&comms[i]));
+}
+
+static void a_number_that_may_come_free_is_waited_for(void **state)
+{
+    struct job job;
+
+    (void)state;
+    open_job(&job, 3, 1, &few, RCX_THREAD_MULTIPLE);
+    listen_to_sends(&job);
+    job_each(&job, want_the_last, NULL);
+    assert_ok(job_close(&job));
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -366,6 +491,7 @@ int main(void)
         cmocka_unit_test(need_22_64_overlapping_ones_are_used_in_any_order),
         cmocka_unit_test(need_22_threads_make_communicators_at_once),
         cmocka_unit_test(need_22_groups_with_different_tags_are_made_at_once),
+        cmocka_unit_test(a_number_that_may_come_free_is_waited_for),
         cmocka_unit_test(
             threads_that_make_communicators_share_the_last_numbers),
     };

@@ -258,6 +258,43 @@ a_group_that_failed_leaves_its_tag_and_its_parent_alone(void **state)
     run(3, RCX_THREAD_SERIALIZED, wait_in_vain, NULL);
 }
 
+/* Rank 0 refuses a group with rank 2, under a tag that one with rank 1 has
+ * spoilt. Rank 2 comes to it when it has been told, and does not wait. */
+static void come_late(struct job *job, int rank, void *arg)
+{
+    static const int pairs[2][2] = {{0, 1}, {0, 2}};
+    rcx_comm_t *world = world_of(job, rank), *comm = NULL;
+
+    (void)arg;
+    if (rank == 0) {
+        require_ok(rcx_comm_set_timeout(world, SHORT_NS));
+        require_status(
+            rcx_comm_create_group(world, 2, pairs[0], BAD_TAG, &comm),
+            RCX_ERR_TIMEOUT);
+        require_status(
+            rcx_comm_create_group(world, 2, pairs[1], BAD_TAG, &comm),
+            RCX_ERR_COMM_FAILED);
+        require_ok(rcx_comm_set_timeout(world, 0));
+    }
+    require_ok(add_up(world));
+    if (rank == 2) {
+        require_ok(rcx_comm_set_timeout(world, SHORT_NS));
+        rcx_progress(job->contexts[rank]);
+        require_status(
+            rcx_comm_create_group(world, 2, pairs[1], BAD_TAG, &comm),
+            RCX_ERR_COMM_FAILED);
+        require_ok(rcx_comm_set_timeout(world, 0));
+    }
+    require(!comm);
+    members_check(world, rank, in_order, job->size);
+}
+
+static void who_comes_to_a_group_that_was_refused_does_not_wait(void **state)
+{
+    (void)state;
+    run(3, RCX_THREAD_SERIALIZED, come_late, NULL);
+}
+
 /* Its group waits for the last member. */
 static void *make_good_group(void *arg)
 {
@@ -312,6 +349,7 @@ int main(void)
         cmocka_unit_test(the_deadline_of_a_group_counts_from_its_start),
         cmocka_unit_test(
             a_group_that_failed_leaves_its_tag_and_its_parent_alone),
+        cmocka_unit_test(who_comes_to_a_group_that_was_refused_does_not_wait),
         cmocka_unit_test(a_group_that_fails_does_not_fail_those_made_meanwhile),
     };
 

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What ranks tell each other at start, and what they say where it does not go
+ * together. */
+#include "test.h"
+
+#include <string.h>
+
+#include "bootstrap_side.h"
+#include "core/run/peer.h"
+
+enum {
+    RANKS = 3,
+    SHORT = 100, /* bytes, less than a header */
+    /* on the wire, where other versions look for them, too */
+    MAGIC_AT = 0,
+    WIRE_VERSION_AT = 4,
+    ADDRESS_BYTES_AT = 8
+};
+
+/* All ranks of a job, whose bootstrap is this array. */
+static struct rank {
+    struct rcx_boot boot;
+    struct rcx_transport transport;
+    struct rcx_context context;
+    struct lines lines;
+    unsigned char blob[2048];
+    size_t bytes;
+    char address[8];
+} ranks[RANKS];
+
+static rcx_status_t publish(struct rcx_boot *boot, const void *blob,
+                            size_t bytes)
+{
+    struct rank *r = (struct rank *)boot;
+
+    assert_true(bytes <= sizeof r->blob);
+    memcpy(r->blob, blob, bytes);
+    r->bytes = bytes;
+    return RCX_OK;
+}
+
+static rcx_status_t lookup(struct rcx_boot *boot, int rank, const void **blob_p,
+                           size_t *bytes_p)
+{
+    (void)boot;
+    *blob_p = ranks[rank].blob;
+    *bytes_p = ranks[rank].bytes;
+    return RCX_OK;
+}
+
+static rcx_status_t address(struct rcx_transport *t, const void **address_p,
+                            size_t *bytes_p)
+{
+    *address_p = ((struct rank *)((char *)t - offsetof(struct rank, transport)))
+                     ->address;
+    *bytes_p = sizeof ranks->address;
+    return RCX_OK;
+}
+
+static void version_1(char *text, size_t bytes)
+{
+    snprintf(text, bytes, "NET 1");
+}
+
+static void version_2(char *text, size_t bytes)
+{
+    snprintf(text, bytes, "NET 2");
+}
+
+static const struct rcx_boot_ops boot = {.publish = publish, .lookup = lookup};
+static const struct rcx_transport_ops net_1 = {.version = version_1,
+                                               .address = address},
+                                      net_2 = {.version = version_2,
+                                               .address = address};
+
+/* Ranks that agree in everything. */
+static int open_all(void **state)
+{
+    (void)state;
+    memset(ranks, 0, sizeof ranks);
+    for (int i = 0; i < RANKS; i++) {
+        struct rank *r = &ranks[i];
+
+        r->boot = (struct rcx_boot){.ops = &boot, .rank = i, .size = RANKS};
+        r->transport.ops = &net_1;
+        r->transport.credit_bytes = 1000;
+        snprintf(r->address, sizeof r->address, "at %d", i);
+        r->context.heap = RCX_HEAP_INIT;
+        r->context.boot = &r->boot;
+        r->context.transport = &r->transport;
+        rcx_log_init(&r->context.log);
+        r->context.log.fn = keep_line;
+        r->context.log.arg = &r->lines;
+    }
+    return 0;
+}
+
+static void publish_all(void)
+{
+    for (int i = 0; i < RANKS; i++)
+        assert_ok(rcx_peer_publish(&ranks[i].context));
+}
+
+static rcx_status_t compare(int rank)
+{
+    return rcx_peer_compare_settings(&ranks[rank].context);
+}
+
+/* Look for the way from rank 0 to rank 2. */
+static rcx_status_t find(const void **address_p, size_t *bytes_p)
+{
+    return rcx_peer_address(&ranks[0].boot, &ranks[0].context.log, 2, "NET 1",
+                            address_p, bytes_p);
+}
+
+/* One line, and that is in it. */
+static void assert_said(int rank, const char *text)
+{
+    assert_int_equal(ranks[rank].lines.count, 1);
+    if (!strstr(ranks[rank].lines.last, text))
+        fail_msg("\"%s\" is not in \"%s\"", text, ranks[rank].lines.last);
+    ranks[rank].lines.count = 0;
+}
+
+static void ranks_that_agree_say_nothing_and_find_each_other(void **state)
+{
+    const void *found;
+    size_t bytes;
+
+    (void)state;
+    publish_all();
+    for (int i = 0; i < RANKS; i++) {
+        assert_ok(compare(i));
+        assert_int_equal(ranks[i].lines.count, 0);
+        assert_int_equal(ranks[i].context.credit_bytes, 1000);
+    }
+    assert_ok(find(&found, &bytes));
+    assert_int_equal(bytes, sizeof ranks->address);
+    assert_string_equal(found, "at 2");
+}
+
+/* ---- Other libraries ------------------------------------------------------- */
+
+/* Rank 2's blob is none of this library's: neither its settings nor its address
+ * are taken from it. */
+static void assert_strange(const char *text)
+{
+    const void *found = NULL;
+    size_t bytes = 0;
+
+    assert_status(compare(0), RCX_ERR_LAUNCH);
+    assert_said(0, text);
+    assert_status(find(&found, &bytes), RCX_ERR_LAUNCH);
+    assert_said(0, text);
+    assert_null(found);
+    assert_int_equal(bytes, 0);
+}
+
+static void a_blob_that_is_too_short_is_told_with_its_length(void **state)
+{
+    char text[64];
+
+    (void)state;
+    publish_all();
+    ranks[2].bytes = SHORT;
+    snprintf(text, sizeof text, "rank 2 published 100 bytes, not RCX's %zu",
+             ranks[0].bytes - sizeof ranks->address);
+    assert_strange(text);
+}
+
+static void another_wire_version_is_told_with_both(void **state)
+{
+    uint32_t own, other;
+    char text[64];
+
+    (void)state;
+    publish_all();
+    memcpy(&own, ranks[2].blob + WIRE_VERSION_AT, sizeof own);
+    other = own + 256;
+    memcpy(ranks[2].blob + WIRE_VERSION_AT, &other, sizeof other);
+    snprintf(text, sizeof text,
+             "rank 2 speaks wire version %u of RCX, this one %u", other, own);
+    assert_strange(text);
+}
+
+static void what_is_not_rcxs_is_not_read(void **state)
+{
+    (void)state;
+    publish_all();
+    ranks[2].blob[MAGIC_AT] = 'X';
+    assert_strange("rank 2 speaks wire version");
+}
+
+static void an_address_that_is_cut_off_is_not_read(void **state)
+{
+    (void)state;
+    for (int change = -1; change <= 1; change += 2) {
+        publish_all();
+        ranks[2].bytes += (size_t)change;
+        assert_strange("rank 2 speaks wire version");
+        ranks[2].bytes -= (size_t)change;
+        ranks[2].blob[ADDRESS_BYTES_AT] += (unsigned char)change;
+        assert_strange("rank 2 speaks wire version");
+    }
+}
+
+static void another_network_is_told_with_both(void **state)
+{
+    const void *found = NULL;
+    size_t bytes = 0;
+
+    (void)state;
+    ranks[2].transport.ops = &net_2;
+    publish_all();
+    assert_status(find(&found, &bytes), RCX_ERR_LAUNCH);
+    assert_said(0, "rank 2 runs over NET 2, this one over NET 1");
+    assert_null(found);
+}
+
+/* ---- Settings -------------------------------------------------------------- */
+
+static const char *const names[] = {"RCX_ALLREDUCE", "RCX_REDUCE",
+                                    "RCX_REDUCE_SCATTER", "RCX_ORDER",
+                                    "RCX_CHECK"};
+
+/* A setting that is not what open_all() left. */
+static void differ(struct rcx_config *config, const char *name)
+{
+    if (strcmp(name, "RCX_ORDER") == 0)
+        config->order = RCX_ORDER_RANK;
+    else if (strcmp(name, "RCX_CHECK") == 0)
+        config->check = RCX_CHECK_FULL;
+    for (int i = 0; i < RCX_COLL_COUNT; i++)
+        if (rcx_colls[i].variable && strcmp(name, rcx_colls[i].variable) == 0)
+            config->wishes[i].window = 3;
+}
+
+/* Rank 0 tells which setting of which rank is not its own; all know. */
+static void assert_odd(const char *name, int odd)
+{
+    char text[64];
+
+    publish_all();
+    for (int i = 0; i < RANKS; i++)
+        assert_status(compare(i), RCX_ERR_CONFIG);
+    snprintf(text, sizeof text, "%s of rank %d is not that of rank 0", name,
+             odd);
+    assert_said(0, text);
+    assert_int_equal(ranks[1].lines.count + ranks[2].lines.count, 0);
+}
+
+static void need_16_each_setting_that_differs_is_told_by_name(void **state)
+{
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        open_all(state);
+        differ(&ranks[2].context.config, names[i]);
+        assert_odd(names[i], 2);
+    }
+}
+
+/* Of two ranks the lower, of two settings the first. */
+static void need_16_the_first_that_differs_is_told(void **state)
+{
+    (void)state;
+    differ(&ranks[1].context.config, "RCX_CHECK");
+    differ(&ranks[1].context.config, "RCX_REDUCE");
+    differ(&ranks[2].context.config, "RCX_ALLREDUCE");
+    assert_odd("RCX_REDUCE", 1);
+}
+
+static void need_16_where_rank_0_differs_the_next_is_told(void **state)
+{
+    (void)state;
+    differ(&ranks[0].context.config, "RCX_ORDER");
+    assert_odd("RCX_ORDER", 1);
+}
+
+/* A length that two ranks took for different ones would be waited for. */
+static void all_ranks_take_the_least_length_from_which_credits_are(void **state)
+{
+    (void)state;
+    for (int least = 0; least < RANKS; least++) {
+        ranks[least].transport.credit_bytes = 500;
+        publish_all();
+        for (int i = 0; i < RANKS; i++) {
+            assert_ok(compare(i));
+            assert_int_equal(ranks[i].context.credit_bytes, 500);
+        }
+        ranks[least].transport.credit_bytes = 1000;
+    }
+}
+
+/* ---- What is said once -------------------------------------------------------- */
+
+static void complain(int rank, enum rcx_config_kind kind, const char *text)
+{
+    struct rcx_config *config = &ranks[rank].context.config;
+
+    snprintf(config->lines[kind], sizeof config->lines[kind], "%s\n", text);
+}
+
+static void what_two_ranks_have_to_say_the_lower_says(void **state)
+{
+    (void)state;
+    complain(1, RCX_CONFIG_WARNINGS, "the same");
+    complain(2, RCX_CONFIG_WARNINGS, "the same");
+    publish_all();
+    for (int i = 0; i < RANKS; i++)
+        assert_ok(compare(i));
+    assert_int_equal(ranks[0].lines.count + ranks[2].lines.count, 0);
+    assert_said(1, "the same");
+}
+
+static void a_value_that_is_wrong_on_one_rank_fails_all(void **state)
+{
+    (void)state;
+    complain(2, RCX_CONFIG_ERRORS, "wrong");
+    publish_all();
+    for (int i = 0; i < RANKS; i++)
+        assert_status(compare(i), RCX_ERR_CONFIG);
+    assert_int_equal(ranks[0].lines.count + ranks[1].lines.count, 0);
+    assert_said(2, "wrong");
+}
+
+#define TEST(name) cmocka_unit_test_setup(name, open_all)
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        TEST(ranks_that_agree_say_nothing_and_find_each_other),
+        TEST(a_blob_that_is_too_short_is_told_with_its_length),
+        TEST(another_wire_version_is_told_with_both),
+        TEST(what_is_not_rcxs_is_not_read),
+        TEST(an_address_that_is_cut_off_is_not_read),
+        TEST(another_network_is_told_with_both),
+        TEST(need_16_each_setting_that_differs_is_told_by_name),
+        TEST(need_16_the_first_that_differs_is_told),
+        TEST(need_16_where_rank_0_differs_the_next_is_told),
+        TEST(all_ranks_take_the_least_length_from_which_credits_are),
+        TEST(what_two_ranks_have_to_say_the_lower_says),
+        TEST(a_value_that_is_wrong_on_one_rank_fails_all),
+    };
+
+    return cmocka_run_group_tests_name("peer", tests, NULL, NULL);
+}

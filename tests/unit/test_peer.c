@@ -14,7 +14,9 @@ enum {
     /* on the wire, where other versions look for them, too */
     MAGIC_AT = 0,
     WIRE_VERSION_AT = 4,
-    ADDRESS_BYTES_AT = 8
+    ADDRESS_BYTES_AT = 8,
+    NETWORK_AT = 16,
+    NETWORK_BYTES = 64
 };
 
 /* All ranks of a job, whose bootstrap is this array. */
@@ -217,6 +219,21 @@ static void another_network_is_told_with_both(void **state)
     assert_null(found);
 }
 
+static void a_network_whose_name_does_not_end_is_cut_off(void **state)
+{
+    char text[128], name[NETWORK_BYTES] = "";
+    const void *found;
+    size_t bytes;
+
+    (void)state;
+    publish_all();
+    memset(ranks[2].blob + NETWORK_AT, 'x', NETWORK_BYTES);
+    memset(name, 'x', sizeof name - 1);
+    assert_status(find(&found, &bytes), RCX_ERR_LAUNCH);
+    snprintf(text, sizeof text, "rank 2 runs over %s, this one", name);
+    assert_said(0, text);
+}
+
 /* ---- Settings -------------------------------------------------------------- */
 
 static const char *const names[] = {"RCX_ALLREDUCE", "RCX_REDUCE",
@@ -333,6 +350,7 @@ int main(void)
         TEST(what_is_not_rcxs_is_not_read),
         TEST(an_address_that_is_cut_off_is_not_read),
         TEST(another_network_is_told_with_both),
+        TEST(a_network_whose_name_does_not_end_is_cut_off),
         TEST(need_16_each_setting_that_differs_is_told_by_name),
         TEST(need_16_the_first_that_differs_is_told),
         TEST(need_16_where_rank_0_differs_the_next_is_told),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How RCX sets UCX up where the user did not. */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <ucp/api/ucp.h>
@@ -53,17 +54,21 @@ static const char *user_setting(const char *name)
  */
 static size_t credit_bytes(const char *threshold)
 {
+    static const char units[] = "BKMGT"; /* UCX's; what is below 0 is inf */
+    const char *unit;
     char *end;
     double bytes;
 
-    if (!threshold || strcmp(threshold, "inf") == 0)
+    if (!threshold)
         return MOST_UNCREDITED;
-    bytes = strtod(threshold, &end);
+    bytes = strtod(threshold, &end); /* inf, too */
     if (end == threshold)
         return LEAST_AUTO;
-    if (strchr("kKmMgG", *end) && *end)
-        bytes *= 1024;
-    return bytes < MOST_UNCREDITED ? (size_t)bytes : MOST_UNCREDITED;
+    unit = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
+    if (unit)
+        bytes *= (double)(UINT64_C(1) << 10 * (unit - units));
+    return bytes >= 0 && bytes < MOST_UNCREDITED ? (size_t)bytes
+                                                 : MOST_UNCREDITED;
 }
 
 /* What must not be used here, as UCX_TLS takes it; NULL: nothing. */

@@ -294,6 +294,57 @@ static int most_endpoints(const struct job *job)
     return most;
 }
 
+/* UCX reads the same texts, and refuses others. */
+static void credits_begin_where_the_user_has_rendezvous_begin(void **state)
+{
+    enum { MOST = 16384, UCX_CHOOSES = 1024 };
+    static const struct {
+        const char *text;
+        size_t bytes;
+    } cases[] = {
+        {"0", 0},      {"1", 1},         {"700", 700},
+        {"700b", 700}, {"2k", 2048},     {"2K", 2048},
+        {"2KB", 2048}, {"16383", 16383}, {"16384", MOST},
+        {"64K", MOST}, {"0M", 0},        {"1m", MOST},
+        {"1MB", MOST}, {"1G", MOST},     {"inf", MOST},
+        {"INF", MOST}, {"-1", MOST},     {"auto", UCX_CHOOSES},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct job job;
+
+        setenv("UCX_RNDV_THRESH", cases[i].text, 1);
+        open_job(&job, 2, NULL);
+        unsetenv("UCX_RNDV_THRESH");
+        if (job.contexts[1]->credit_bytes != cases[i].bytes)
+            fail_msg("UCX_RNDV_THRESH=%s: credits from %zu bytes on, not %zu",
+                     cases[i].text, job.contexts[1]->credit_bytes,
+                     cases[i].bytes);
+        assert_ok(job_close(&job));
+    }
+}
+
+/* Of RCX's variable and UCX's, RCX's counts; of none, the longest there is. */
+static void credits_begin_late_where_the_user_says_nothing(void **state)
+{
+    struct job job;
+
+    (void)state;
+    unsetenv("RCX_UCX_RNDV_THRESH");
+    unsetenv("UCX_RNDV_THRESH");
+    open_job(&job, 2, NULL);
+    assert_int_equal(job.contexts[0]->credit_bytes, 16384);
+    assert_ok(job_close(&job));
+    setenv("UCX_RNDV_THRESH", "4K", 1);
+    setenv("RCX_UCX_RNDV_THRESH", "8K", 1);
+    open_job(&job, 2, NULL);
+    unsetenv("UCX_RNDV_THRESH");
+    unsetenv("RCX_UCX_RNDV_THRESH");
+    assert_int_equal(job.contexts[0]->credit_bytes, 8192);
+    assert_ok(job_close(&job));
+}
+
 static void need_28_few_endpoints_and_none_before_first_use(void **state)
 {
     static const struct {
@@ -425,6 +476,8 @@ int main(void)
         cmocka_unit_test(need_18_more_bytes_than_there_can_be_are_refused),
         cmocka_unit_test(every_algorithm_when_forced),
         cmocka_unit_test(need_2_both_sides_of_the_rendezvous_threshold),
+        cmocka_unit_test(credits_begin_where_the_user_has_rendezvous_begin),
+        cmocka_unit_test(credits_begin_late_where_the_user_says_nothing),
         cmocka_unit_test(need_28_few_endpoints_and_none_before_first_use),
         cmocka_unit_test(need_24_a_hundred_outstanding_operations),
         cmocka_unit_test(tags_of_two_bits),

@@ -59,8 +59,6 @@ static size_t credit_bytes(const char *threshold)
     char *end;
     double bytes;
 
-    if (!threshold)
-        return MOST_UNCREDITED;
     bytes = strtod(threshold, &end); /* inf, too */
     if (end == threshold)
         return LEAST_AUTO;
@@ -155,7 +153,7 @@ rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
         ucp_config_modify(config, "RNDV_THRESH", threshold);
     }
     tell_choice(args, tls, threshold);
-    *credit_bytes_p = credit_bytes(user_setting("RNDV_THRESH"));
+    *credit_bytes_p = credit_bytes(threshold);
     return RCX_OK;
 }
 

@@ -55,11 +55,10 @@ static const char *user_setting(const char *name)
 static size_t credit_bytes(const char *threshold)
 {
     static const char units[] = "BKMGT"; /* UCX's; what is below 0 is inf */
-    const char *unit;
     char *end;
-    double bytes;
+    double bytes = strtod(threshold, &end); /* inf, too */
+    const char *unit;
 
-    bytes = strtod(threshold, &end); /* inf, too */
     if (end == threshold)
         return LEAST_AUTO;
     unit = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;

@@ -500,8 +500,10 @@ static void notify(struct rcx_transport *t, int peer, const void *note,
     ucs_status_ptr_t result;
     struct outgoing *o;
 
-    if (!u->endpoints[peer] && reach(u, peer) != RCX_OK)
+    if (!u->endpoints[peer] && reach(u, peer) != RCX_OK) {
+        t->trouble[0] = '\0'; /* whoever fails next has another reason */
         return;
+    }
     o = rcx_heap_alloc(u->heap, sizeof *o + bytes);
     if (!o)
         return;

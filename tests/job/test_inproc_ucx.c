@@ -8,8 +8,10 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "calls.h"
+#include "core/run/note.h"
 #include "core/sched/params.h"
 
 enum { USUAL_RANKS = 9 };
@@ -294,6 +296,30 @@ static int most_endpoints(const struct job *job)
     return most;
 }
 
+/* Nobody waits for a note; so what keeps it from getting there is not told with
+ * what fails later. */
+static void a_note_that_gets_nowhere_leaves_no_trouble(void **state)
+{
+    const struct rcx_note_body body = {.kind = RCX_NOTE_PRESENT};
+    struct rcx_transport *t;
+    struct job job;
+
+    (void)state;
+    setenv("UCX_TLS", "self", 1);
+    open_job(&job, 2, NULL);
+    unsetenv("UCX_TLS");
+    t = job.contexts[0]->transport;
+    for (int i = 0; i < 2; i++) { /* the way is looked for once */
+        t->ops->notify(t, 1, &body, sizeof body);
+        assert_string_equal(t->trouble, "");
+    }
+    assert_status(t->ops->reach(t, 1), RCX_ERR_TRANSPORT);
+    assert_non_null(strstr(t->trouble, " to rank 1 on "));
+    for (int i = 0; i < 2; i++)
+        assert_ok(rcx_comm_abort(world_of(&job, i)));
+    job_abandon(&job);
+}
+
 /* UCX reads the same texts, and refuses others. */
 static void credits_begin_where_the_user_has_rendezvous_begin(void **state)
 {
@@ -476,6 +502,7 @@ int main(void)
         cmocka_unit_test(need_18_more_bytes_than_there_can_be_are_refused),
         cmocka_unit_test(every_algorithm_when_forced),
         cmocka_unit_test(need_2_both_sides_of_the_rendezvous_threshold),
+        cmocka_unit_test(a_note_that_gets_nowhere_leaves_no_trouble),
         cmocka_unit_test(credits_begin_where_the_user_has_rendezvous_begin),
         cmocka_unit_test(credits_begin_late_where_the_user_says_nothing),
         cmocka_unit_test(need_28_few_endpoints_and_none_before_first_use),

@@ -128,7 +128,8 @@ struct rcx_transport_ops {
                   uint64_t *found_p);
 
     /* Send a note, which is copied: peer finds it in its list, unless it, or
-     * this process, is gone by then. */
+     * this process, is gone by then, or no way leads there: t->trouble does
+     * not say so. */
     void (*notify)(struct rcx_transport *t, int peer, const void *note,
                    size_t bytes);
     /* Opened with wakeup: a descriptor that can be read once something has

@@ -260,7 +260,6 @@ static void close_all(struct rcx_transport *t)
     rcx_heap_free(u->heap, u);
 }
 
-/* clang-format off */
 extern const struct rcx_transport_ops rcx_transport_ucp;
 
 static rcx_status_t open(const struct rcx_transport_args *args,
@@ -277,8 +276,8 @@ static rcx_status_t open(const struct rcx_transport_args *args,
     u->log = args->log;
     u->boot = args->boot;
     u->wakeup = args->wakeup;
-    u->endpoints = rcx_heap_zalloc(
-        u->heap, (size_t)u->boot->size * sizeof *u->endpoints);
+    u->endpoints =
+        rcx_heap_zalloc(u->heap, (size_t)u->boot->size * sizeof *u->endpoints);
     u->lost = rcx_heap_zalloc(u->heap, (size_t)u->boot->size);
     if (args->looks_for_dead)
         u->base.dead = rcx_heap_zalloc(u->heap, (size_t)u->boot->size);
@@ -333,15 +332,14 @@ static void peer_died(void *arg, ucp_ep_h endpoint, ucs_status_t status)
 static rcx_status_t lose(struct ucp *u, int peer, ucs_status_t status)
 {
     u->lost[peer] = (signed char)status;
-    rcx_ucp_print_lost(u->boot, u->log, peer, ucs_status_string(status), u->base.trouble,
-                       sizeof u->base.trouble);
+    rcx_ucp_print_lost(u->boot, u->log, peer, ucs_status_string(status),
+                       u->base.trouble, sizeof u->base.trouble);
     return status == UCS_ERR_NO_MEMORY ? RCX_ERR_NOMEM : RCX_ERR_TRANSPORT;
 }
 
 static rcx_status_t reach(struct ucp *u, int peer)
 {
     ucp_ep_params_t params = {.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS};
-    /* clang-format on */
     char own_version[64];
     const void *remote;
     size_t bytes;

@@ -335,7 +335,7 @@ static bool equal(const struct kind *kind, const void *a, const void *b,
                             : reference_equal(a, b, type);
 }
 
-enum { CHUNK_BYTES = 16384, LEVELS = 33 };
+enum { CHUNK_BYTES = 16384, ALIGN = sizeof(max_align_t) };
 
 bool serial_keeps(const struct kind *kind, const void *vector, size_t first,
                   size_t count, int rank, uint64_t seed)
@@ -357,8 +357,9 @@ bool serial_keeps(const struct kind *kind, const void *vector, size_t first,
     return true;
 }
 
-/* The combined operands, to chunk; what is behind it is for deeper levels. */
-static void reduce_tree(const struct kind *kind, char *chunk,
+/* The combined operands, to chunk; what is behind it, in steps of as many bytes,
+ * is for deeper levels. */
+static void reduce_tree(const struct kind *kind, char *chunk, size_t step,
                         const struct part *part, uint64_t seed)
 {
     struct part left = *part, right = *part;
@@ -375,9 +376,9 @@ static void reduce_tree(const struct kind *kind, char *chunk,
     while (2 * split < part->hi - part->lo)
         split *= 2;
     left.hi = right.lo = part->lo + split;
-    reduce_tree(kind, chunk, &left, seed);
-    reduce_tree(kind, chunk + CHUNK_BYTES, &right, seed);
-    combine(kind, chunk, chunk + CHUNK_BYTES, part->count);
+    reduce_tree(kind, chunk, step, &left, seed);
+    reduce_tree(kind, chunk + step, step, &right, seed);
+    combine(kind, chunk, chunk + step, part->count);
 }
 
 static bool check_chunk(const struct kind *kind, const char *result,
@@ -403,11 +404,24 @@ static bool check_chunk(const struct kind *kind, const char *result,
     return true;
 }
 
+/* Of the tree over so many ranks. */
+static size_t levels_of(int ranks)
+{
+    size_t levels = 1;
+
+    while (1 << (levels - 1) < ranks)
+        levels++;
+    return levels;
+}
+
 bool serial_check(const struct kind *kind, const void *result,
                   const struct part *part, uint64_t seed, size_t *wrong_p)
 {
     const size_t bytes = serial_bytes(kind), most = CHUNK_BYTES / bytes;
-    char *chunks = malloc((size_t)LEVELS * CHUNK_BYTES);
+    const size_t step =
+        (part->count < most ? part->count + 1 : most) * bytes / ALIGN * ALIGN +
+        ALIGN;
+    char *chunks = malloc(levels_of(part->hi - part->lo) * step);
     bool right = true;
 
     if (!chunks)
@@ -417,7 +431,7 @@ bool serial_check(const struct kind *kind, const void *result,
 
         piece.index += done;
         piece.count = part->count - done < most ? part->count - done : most;
-        reduce_tree(kind, chunks, &piece, seed);
+        reduce_tree(kind, chunks, step, &piece, seed);
         right = check_chunk(kind, (const char *)result + done * bytes, chunks,
                             &piece, wrong_p);
     }

@@ -287,8 +287,8 @@ bool proof_grid_run(const struct rcx_algo *algo, enum proof_extent extent,
     static const int large[] = {65,  96,  100,  127,  128,  129, 255,
                                 256, 257, 1000, 1023, 1024, 4096};
     static const int sizes[] = {
-        [PROOF_SMALL] = 4, [PROOF_QUICK] = 12, [PROOF_FULL] = 13};
-    const int every = extent == PROOF_SMALL ? 20 : EVERY;
+        [PROOF_SMALL] = 1, [PROOF_QUICK] = 12, [PROOF_FULL] = 13};
+    const int every = extent == PROOF_SMALL ? WHOLE : EVERY;
     struct grid g = {.algo = algo, .extent = extent, .summary = summary_p};
     bool good = true;
 

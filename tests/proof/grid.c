@@ -10,8 +10,11 @@ enum { COUNTS_MAX = 8 };
 /* What a case may have, of all ranks together. */
 static const struct {
     uint64_t steps, elements;
-} usual_limit = {UINT64_C(1) << 19, UINT64_C(1) << 24},  /* 0.1 GB, 0.8 GB */
-    full_limit = {UINT64_C(1) << 25, UINT64_C(1) << 26}; /* 7 GB, 3.4 GB */
+} limits[] = {
+    [PROOF_SMALL] = {UINT64_C(1) << 19, UINT64_C(1) << 24}, /* 0.1, 0.8 GB */
+    [PROOF_QUICK] = {UINT64_C(1) << 19, UINT64_C(1) << 24},
+    [PROOF_FULL] = {UINT64_C(1) << 25, UINT64_C(1) << 26}, /* 7, 3.4 GB */
+};
 
 struct grid {
     const struct rcx_algo *algo;
@@ -42,10 +45,7 @@ static void note_level(struct grid *g, const struct proof_case *c,
 /* Judged by the first rank's schedule. */
 static bool is_too_large(const struct grid *g, const struct proof_case *c)
 {
-    const bool full = g->extent == PROOF_FULL;
     const uint64_t size = (uint64_t)c->size;
-    const uint64_t steps = full ? full_limit.steps : usual_limit.steps;
-    const uint64_t most = full ? full_limit.elements : usual_limit.elements;
     struct rcx_heap heap = RCX_HEAP_INIT;
     struct simulated_call call = proof_call_of(c, &heap);
     struct rcx_log log;
@@ -58,7 +58,8 @@ static bool is_too_large(const struct grid *g, const struct proof_case *c)
     rcx_builder_begin(&b, &call.shape);
     c->algo->build(&b, &call.shape);
     elements = call.shape.count + rcx_shape_out_count(&call.shape) + b.scratch;
-    too_large = b.step_count > steps / size || elements > most / size;
+    too_large = b.step_count > limits[g->extent].steps / size ||
+                elements > limits[g->extent].elements / size;
     rcx_builder_free(&b);
     proof_call_free(&call);
     return too_large;

@@ -6,6 +6,18 @@
 #include "members.h"
 #include "test.h"
 
+void crew_job_with(int size, const rcx_params_t *params, crew_fn_t *fn,
+                   void *arg)
+{
+    const struct job_options options = {
+        .params = params, .threaded = true, .seed = (uint64_t)size};
+    struct job job;
+
+    assert_ok(job_open(&job, size, &options));
+    job_each(&job, fn, arg);
+    assert_ok(job_close(&job));
+}
+
 void crew_job(int size, rcx_thread_mode_t threads, bool progress_thread,
               crew_fn_t *fn, void *arg)
 {
@@ -16,13 +28,8 @@ void crew_job(int size, rcx_thread_mode_t threads, bool progress_thread,
                                  .threads = threads,
                                  .wakeup = 1,
                                  .progress_thread = progress_thread};
-    const struct job_options options = {
-        .params = &params, .threaded = true, .seed = (uint64_t)size};
-    struct job job;
 
-    assert_ok(job_open(&job, size, &options));
-    job_each(&job, fn, arg);
-    assert_ok(job_close(&job));
+    crew_job_with(size, &params, fn, arg);
 }
 
 static void *run(void *arg)

@@ -17,6 +17,10 @@ typedef void crew_fn_t(struct job *job, int rank, void *arg);
 void crew_job(int size, rcx_thread_mode_t threads, bool progress_thread,
               crew_fn_t *fn, void *arg);
 
+/* The same with params of the caller's. */
+void crew_job_with(int size, const rcx_params_t *params, crew_fn_t *fn,
+                   void *arg);
+
 enum { CREW_MOST = 8 };
 
 struct crew_member {

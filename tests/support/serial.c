@@ -335,7 +335,7 @@ static bool equal(const struct kind *kind, const void *a, const void *b,
                             : reference_equal(a, b, type);
 }
 
-enum { CHUNK_BYTES = 16384, ALIGN = sizeof(max_align_t) };
+enum { CHUNK_BYTES = 16384, ALIGN = _Alignof(max_align_t) };
 
 bool serial_keeps(const struct kind *kind, const void *vector, size_t first,
                   size_t count, int rank, uint64_t seed)
@@ -418,9 +418,8 @@ bool serial_check(const struct kind *kind, const void *result,
                   const struct part *part, uint64_t seed, size_t *wrong_p)
 {
     const size_t bytes = serial_bytes(kind), most = CHUNK_BYTES / bytes;
-    const size_t step =
-        (part->count < most ? part->count + 1 : most) * bytes / ALIGN * ALIGN +
-        ALIGN;
+    const size_t longest = part->count < most ? part->count : most;
+    const size_t step = (longest * bytes / ALIGN + 1) * ALIGN;
     char *chunks = malloc(levels_of(part->hi - part->lo) * step);
     bool right = true;
 

@@ -11,6 +11,7 @@
 
 #include "context.h"
 #include "core/run/note.h"
+#include "crew.h"
 #include "members.h"
 
 enum { MOST = 5 };
@@ -18,20 +19,14 @@ enum { MOST = 5 };
 #define LONG_NS INT64_C(60000000000)
 
 /* Run fn on each rank of a job. */
-static void run(int size, rcx_thread_mode_t threads,
-                void (*fn)(struct job *job, int rank, void *arg), void *arg)
+static void run(int size, rcx_thread_mode_t threads, crew_fn_t *fn, void *arg)
 {
     const rcx_params_t params = {.field_mask =
                                      RCX_PARAM_LOG | RCX_PARAM_THREADS,
                                  .log = members_hush,
                                  .threads = threads};
-    const struct job_options options = {
-        .params = &params, .threaded = true, .seed = (uint64_t)size};
-    struct job job;
 
-    assert_ok(job_open(&job, size, &options));
-    job_each(&job, fn, arg);
-    assert_ok(job_close(&job));
+    crew_job_with(size, &params, fn, arg);
 }
 
 static rcx_status_t add_up(rcx_comm_t *comm)

@@ -6,8 +6,8 @@
 enum { SPARE = 2 }; /* free slots kept, so that receives are posted early */
 
 /* Nodes are blocks of 2^k ranks, cut off at size; one that is cut off may be
- * the same for several k. */
-struct rcx_interval rcx_tree_parent(int size, struct rcx_interval node)
+ * the same for several k. The root is its own parent. */
+static struct rcx_interval parent_of(int size, struct rcx_interval node)
 {
     const int ranks = node.hi - node.lo;
     unsigned k = (unsigned)rcx_log2_ceil(ranks);
@@ -89,7 +89,7 @@ void rcx_combiner_add(struct rcx_combiner *c, int rank, struct rcx_span span)
     struct rcx_interval ranks = {.lo = rank, .hi = rank + 1};
 
     while (ranks.hi - ranks.lo < c->size) {
-        const struct rcx_interval up = rcx_tree_parent(c->size, ranks);
+        const struct rcx_interval up = parent_of(c->size, ranks);
         const int mid = rcx_tree_split(up);
         const bool is_left = ranks.lo < mid;
         const struct rcx_interval sibling = {.lo = is_left ? mid : up.lo,

@@ -20,9 +20,6 @@ static inline int rcx_tree_split(struct rcx_interval node)
     return node.lo + rcx_pow2_floor(node.hi - node.lo - 1);
 }
 
-/* The parent of a node of the tree over [0, size); itself for the root. */
-struct rcx_interval rcx_tree_parent(int size, struct rcx_interval node);
-
 /*
  * Operands that arrive in any order and are combined by the fixed tree as soon
  * as both halves of a node are there. Few wait at a time if neighbours in rank

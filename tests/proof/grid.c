@@ -285,11 +285,17 @@ static bool check_levels(const struct grid *g)
 bool proof_grid_run(const struct rcx_algo *algo, enum proof_extent extent,
                     struct proof_summary *summary_p)
 {
-    static const int large[] = {65,  96,  100,  127,  128,  129, 255,
-                                256, 257, 1000, 1023, 1024, 4096};
-    static const int sizes[] = {
-        [PROOF_SMALL] = 1, [PROOF_QUICK] = 12, [PROOF_FULL] = 13};
-    const int every = extent == PROOF_SMALL ? WHOLE : EVERY;
+    /* every size up to one, and beyond it some up to another */
+    static const struct {
+        int every, largest;
+    } sizes[] = {
+        [PROOF_SMALL] = {9, WHOLE},
+        [PROOF_QUICK] = {33, 1024},
+        [PROOF_FULL] = {EVERY, 4096},
+    };
+    static const int some[] = {16,  17,  48,  63,  64,  65,   96,   100,  127,
+                               128, 129, 255, 256, 257, 1000, 1023, 1024, 4096};
+    const int every = sizes[extent].every;
     struct grid g = {.algo = algo, .extent = extent, .summary = summary_p};
     bool good = true;
 
@@ -298,7 +304,8 @@ bool proof_grid_run(const struct rcx_algo *algo, enum proof_extent extent,
         g.least_held[i] = RCX_ORDER_CANONICAL;
     for (int p = 1; p <= every && good; p++)
         good = prove_size(&g, p);
-    for (int i = 0; i < sizes[extent] && good; i++)
-        good = prove_size(&g, large[i]);
+    for (size_t i = 0; i < sizeof some / sizeof *some && good; i++)
+        if (some[i] > every && some[i] <= sizes[extent].largest)
+            good = prove_size(&g, some[i]);
     return good && check_levels(&g);
 }

@@ -53,8 +53,7 @@ static bool prove_places(struct verification *v, struct proof_case c)
 {
     for (int place = 0; place < PROOF_PLACES; place++) {
         c.place = (enum proof_place)place;
-        if (place == PROOF_IN_BLOCK &&
-            !rcx_coll_allows(c.algo->coll, RCX_ALIAS_BLOCK))
+        if (!proof_has_place(&c, c.place))
             continue;
         for (int commutes = 1; commutes >= 0; commutes--) {
             c.commutative = commutes;
@@ -71,6 +70,8 @@ static bool prove_blocks(struct verification *v, struct proof_case c)
 
     for (int blocks = 0; blocks < kinds; blocks++) {
         c.blocks = (enum proof_blocks)blocks;
+        if (!proof_has_blocks(&c, c.blocks))
+            continue;
         if (!prove_places(v, c))
             return false;
     }

@@ -467,14 +467,16 @@ RCX_API rcx_status_t rcx_mem_free(rcx_comm_t *comm, void *ptr);
 
 /*
  * In place: pass RCX_IN_PLACE as sendbuf, or sendbuf == recvbuf. For
- * reduce_scatter also recvbuf == sendbuf + own block. Ranks may differ in it.
- * Any other overlap of the buffers is RCX_ERR_ARG. The value is ABI.
+ * reduce_scatter also recvbuf == sendbuf + own block; gather, scatter and
+ * allgather have forms of their own. Ranks may differ in it. Any other overlap
+ * of the buffers is RCX_ERR_ARG. The value is ABI.
  */
 #define RCX_IN_PLACE ((void *)-1)
 
 /*
  * What all collectives share. Every rank of comm calls the same collectives in
- * the same order with the same count (recvcounts), datatype, op and root.
+ * the same order with the same count (recvcounts, counts), datatype, op and
+ * root.
  *
  * sendbuf is never written unless in place. Buffers may be NULL where count is
  * 0. The bits of the result are the same on all ranks and from call to call;
@@ -566,6 +568,217 @@ RCX_API rcx_status_t rcx_reduce_scatter_block_init(
     const void *sendbuf, void *recvbuf, size_t recvcount,
     rcx_datatype_t datatype, rcx_op_t op, rcx_comm_t *comm,
     rcx_request_t **request_p);
+
+/*
+ * Returns when every rank of comm has called it.
+ */
+RCX_API rcx_status_t rcx_barrier(rcx_comm_t *comm);
+RCX_API rcx_status_t rcx_ibarrier(rcx_comm_t *comm, rcx_request_t **request_p);
+RCX_API rcx_status_t rcx_barrier_init(rcx_comm_t *comm,
+                                      rcx_request_t **request_p);
+
+/*
+ * The vector of count elements in buf of rank root, in buf of every rank. At root
+ * buf is only read, so that it may be a pointer to what is not to be written.
+ */
+RCX_API rcx_status_t rcx_bcast(void *buf, size_t count, rcx_datatype_t datatype,
+                               int root, rcx_comm_t *comm);
+RCX_API rcx_status_t rcx_ibcast(void *buf, size_t count,
+                                rcx_datatype_t datatype, int root,
+                                rcx_comm_t *comm, rcx_request_t **request_p);
+RCX_API rcx_status_t rcx_bcast_init(void *buf, size_t count,
+                                    rcx_datatype_t datatype, int root,
+                                    rcx_comm_t *comm,
+                                    rcx_request_t **request_p);
+
+/*
+ * recvbuf of rank root gets p blocks of count elements, block i from rank i; it
+ * is ignored elsewhere. In place, at root: RCX_IN_PLACE as sendbuf, or sendbuf ==
+ * recvbuf + own block.
+ */
+RCX_API rcx_status_t rcx_gather(const void *sendbuf, void *recvbuf,
+                                size_t count, rcx_datatype_t datatype, int root,
+                                rcx_comm_t *comm);
+RCX_API rcx_status_t rcx_igather(const void *sendbuf, void *recvbuf,
+                                 size_t count, rcx_datatype_t datatype,
+                                 int root, rcx_comm_t *comm,
+                                 rcx_request_t **request_p);
+RCX_API rcx_status_t rcx_gather_init(const void *sendbuf, void *recvbuf,
+                                     size_t count, rcx_datatype_t datatype,
+                                     int root, rcx_comm_t *comm,
+                                     rcx_request_t **request_p);
+
+/*
+ * gather of counts[i] elements from rank i, which begin at displs[i] in recvbuf;
+ * displs == NULL: one block behind the other. counts is the same on all ranks;
+ * displs is looked at only at root. Both are copied before the call returns.
+ * Blocks may lie in any order with gaps between them, but may not overlap.
+ */
+RCX_API rcx_status_t rcx_gatherv(const void *sendbuf, void *recvbuf,
+                                 const size_t counts[], const size_t displs[],
+                                 rcx_datatype_t datatype, int root,
+                                 rcx_comm_t *comm);
+RCX_API rcx_status_t rcx_igatherv(const void *sendbuf, void *recvbuf,
+                                  const size_t counts[], const size_t displs[],
+                                  rcx_datatype_t datatype, int root,
+                                  rcx_comm_t *comm, rcx_request_t **request_p);
+RCX_API rcx_status_t rcx_gatherv_init(const void *sendbuf, void *recvbuf,
+                                      const size_t counts[],
+                                      const size_t displs[],
+                                      rcx_datatype_t datatype, int root,
+                                      rcx_comm_t *comm,
+                                      rcx_request_t **request_p);
+
+/*
+ * Block i, of count elements, of sendbuf at rank root goes to recvbuf of rank i;
+ * sendbuf is ignored elsewhere. In place, at root: RCX_IN_PLACE as recvbuf, or
+ * recvbuf == sendbuf + own block, which then stays where it is.
+ */
+RCX_API rcx_status_t rcx_scatter(const void *sendbuf, void *recvbuf,
+                                 size_t count, rcx_datatype_t datatype,
+                                 int root, rcx_comm_t *comm);
+RCX_API rcx_status_t rcx_iscatter(const void *sendbuf, void *recvbuf,
+                                  size_t count, rcx_datatype_t datatype,
+                                  int root, rcx_comm_t *comm,
+                                  rcx_request_t **request_p);
+RCX_API rcx_status_t rcx_scatter_init(const void *sendbuf, void *recvbuf,
+                                      size_t count, rcx_datatype_t datatype,
+                                      int root, rcx_comm_t *comm,
+                                      rcx_request_t **request_p);
+
+/*
+ * scatter of counts[i] elements to rank i, which begin at displs[i] in sendbuf;
+ * counts, displs as of gatherv.
+ */
+RCX_API rcx_status_t rcx_scatterv(const void *sendbuf, void *recvbuf,
+                                  const size_t counts[], const size_t displs[],
+                                  rcx_datatype_t datatype, int root,
+                                  rcx_comm_t *comm);
+RCX_API rcx_status_t rcx_iscatterv(const void *sendbuf, void *recvbuf,
+                                   const size_t counts[], const size_t displs[],
+                                   rcx_datatype_t datatype, int root,
+                                   rcx_comm_t *comm, rcx_request_t **request_p);
+RCX_API rcx_status_t rcx_scatterv_init(const void *sendbuf, void *recvbuf,
+                                       const size_t counts[],
+                                       const size_t displs[],
+                                       rcx_datatype_t datatype, int root,
+                                       rcx_comm_t *comm,
+                                       rcx_request_t **request_p);
+
+/*
+ * gather on every rank: recvbuf gets p blocks of count elements, block i from rank
+ * i. In place: RCX_IN_PLACE as sendbuf, or sendbuf == recvbuf + own block.
+ */
+RCX_API rcx_status_t rcx_allgather(const void *sendbuf, void *recvbuf,
+                                   size_t count, rcx_datatype_t datatype,
+                                   rcx_comm_t *comm);
+RCX_API rcx_status_t rcx_iallgather(const void *sendbuf, void *recvbuf,
+                                    size_t count, rcx_datatype_t datatype,
+                                    rcx_comm_t *comm,
+                                    rcx_request_t **request_p);
+RCX_API rcx_status_t rcx_allgather_init(const void *sendbuf, void *recvbuf,
+                                        size_t count, rcx_datatype_t datatype,
+                                        rcx_comm_t *comm,
+                                        rcx_request_t **request_p);
+
+/*
+ * allgather of counts[i] elements from rank i, which begin at displs[i] in
+ * recvbuf. counts is the same on all ranks; displs is each rank's own, and NULL
+ * where blocks lie one behind the other. Both are copied before the call returns.
+ * Blocks may lie in any order with gaps between them, but may not overlap: so p
+ * separate arrays are one call, with RCX_BYTE, the lowest address, and
+ * differences.
+ */
+RCX_API rcx_status_t rcx_allgatherv(const void *sendbuf, void *recvbuf,
+                                    const size_t counts[],
+                                    const size_t displs[],
+                                    rcx_datatype_t datatype, rcx_comm_t *comm);
+RCX_API rcx_status_t rcx_iallgatherv(const void *sendbuf, void *recvbuf,
+                                     const size_t counts[],
+                                     const size_t displs[],
+                                     rcx_datatype_t datatype, rcx_comm_t *comm,
+                                     rcx_request_t **request_p);
+RCX_API rcx_status_t rcx_allgatherv_init(const void *sendbuf, void *recvbuf,
+                                         const size_t counts[],
+                                         const size_t displs[],
+                                         rcx_datatype_t datatype,
+                                         rcx_comm_t *comm,
+                                         rcx_request_t **request_p);
+
+/*
+ * Block i, of count elements, of sendbuf goes to rank i, which gets it as the
+ * block of its recvbuf that has the sender's number. In place, by RCX_IN_PLACE as
+ * sendbuf or sendbuf == recvbuf, what comes replaces what goes.
+ */
+RCX_API rcx_status_t rcx_alltoall(const void *sendbuf, void *recvbuf,
+                                  size_t count, rcx_datatype_t datatype,
+                                  rcx_comm_t *comm);
+RCX_API rcx_status_t rcx_ialltoall(const void *sendbuf, void *recvbuf,
+                                   size_t count, rcx_datatype_t datatype,
+                                   rcx_comm_t *comm, rcx_request_t **request_p);
+RCX_API rcx_status_t rcx_alltoall_init(const void *sendbuf, void *recvbuf,
+                                       size_t count, rcx_datatype_t datatype,
+                                       rcx_comm_t *comm,
+                                       rcx_request_t **request_p);
+
+/*
+ * alltoall of sendcounts[i] elements to rank i, which begin at senddispls[i] in
+ * sendbuf, and of recvcounts[i] from rank i, which begin at recvdispls[i] in
+ * recvbuf. All four are each rank's own and are copied before the call returns;
+ * NULL for displs: one block behind the other. What rank i sends to j is as long
+ * as what j receives from i. In place, by RCX_IN_PLACE as sendbuf or sendbuf ==
+ * recvbuf, recvcounts and recvdispls serve both ways, and the others are ignored;
+ * then any two ranks send as much to each other. RCX_CHECK=full does not compare
+ * counts.
+ */
+RCX_API rcx_status_t rcx_alltoallv(const void *sendbuf,
+                                   const size_t sendcounts[],
+                                   const size_t senddispls[], void *recvbuf,
+                                   const size_t recvcounts[],
+                                   const size_t recvdispls[],
+                                   rcx_datatype_t datatype, rcx_comm_t *comm);
+RCX_API rcx_status_t rcx_ialltoallv(
+    const void *sendbuf, const size_t sendcounts[], const size_t senddispls[],
+    void *recvbuf, const size_t recvcounts[], const size_t recvdispls[],
+    rcx_datatype_t datatype, rcx_comm_t *comm, rcx_request_t **request_p);
+RCX_API rcx_status_t rcx_alltoallv_init(
+    const void *sendbuf, const size_t sendcounts[], const size_t senddispls[],
+    void *recvbuf, const size_t recvcounts[], const size_t recvdispls[],
+    rcx_datatype_t datatype, rcx_comm_t *comm, rcx_request_t **request_p);
+
+/*
+ * recvbuf[i] = sendbuf[i] of rank 0 op ... op sendbuf[i] of this rank, for count
+ * elements. Order levels hold for each rank's result by itself: CANONICAL means
+ * that it is the one of an allreduce over ranks 0 to this one, whatever p is.
+ * RCX_AVG is RCX_ERR_UNSUPPORTED.
+ */
+RCX_API rcx_status_t rcx_scan(const void *sendbuf, void *recvbuf, size_t count,
+                              rcx_datatype_t datatype, rcx_op_t op,
+                              rcx_comm_t *comm);
+RCX_API rcx_status_t rcx_iscan(const void *sendbuf, void *recvbuf, size_t count,
+                               rcx_datatype_t datatype, rcx_op_t op,
+                               rcx_comm_t *comm, rcx_request_t **request_p);
+RCX_API rcx_status_t rcx_scan_init(const void *sendbuf, void *recvbuf,
+                                   size_t count, rcx_datatype_t datatype,
+                                   rcx_op_t op, rcx_comm_t *comm,
+                                   rcx_request_t **request_p);
+
+/*
+ * scan without this rank's own operand; recvbuf of rank 0 stays as it was, and
+ * may be NULL. CANONICAL: the result of rank r + 1 has the bits of scan's on rank
+ * r. RCX_AVG is RCX_ERR_UNSUPPORTED.
+ */
+RCX_API rcx_status_t rcx_exscan(const void *sendbuf, void *recvbuf,
+                                size_t count, rcx_datatype_t datatype,
+                                rcx_op_t op, rcx_comm_t *comm);
+RCX_API rcx_status_t rcx_iexscan(const void *sendbuf, void *recvbuf,
+                                 size_t count, rcx_datatype_t datatype,
+                                 rcx_op_t op, rcx_comm_t *comm,
+                                 rcx_request_t **request_p);
+RCX_API rcx_status_t rcx_exscan_init(const void *sendbuf, void *recvbuf,
+                                     size_t count, rcx_datatype_t datatype,
+                                     rcx_op_t op, rcx_comm_t *comm,
+                                     rcx_request_t **request_p);
 
 /* ---- Requests ----------------------------------------------------------- */
 

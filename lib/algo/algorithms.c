@@ -37,7 +37,15 @@
     X(rcx_reduce_scatter_binary_blocks)                                        \
     X(rcx_reduce_scatter_circulant)                                            \
     X(rcx_reduce_scatter_factorized)                                           \
-    X(rcx_barrier_dissemination)
+    X(rcx_barrier_dissemination)                                               \
+    X(rcx_bcast_tree)                                                          \
+    X(rcx_gather_linear)                                                       \
+    X(rcx_scatter_linear)                                                      \
+    X(rcx_allgather_ring)                                                      \
+    X(rcx_alltoall_linear)                                                     \
+    X(rcx_alltoallv_linear)                                                    \
+    X(rcx_scan_linear)                                                         \
+    X(rcx_exscan_linear)
 
 #define DECLARE(name) extern const struct rcx_algo name;
 #define ENTRY(name) &name,

@@ -40,45 +40,72 @@ static struct rcx_phase phase_of(const struct simulated_call *call)
     return phase;
 }
 
-/* In place: where OUT lies in IN. */
-static size_t result_at(const struct rcx_shape *s)
+/* In place: where a buffer lies in what both lie in. */
+static size_t within(const struct rcx_shape *s, enum rcx_buffer buffer)
 {
-    const struct rcx_span out = {.buffer = RCX_BUFFER_OUT};
+    const struct rcx_span span = {.buffer = buffer};
 
-    return rcx_shape_resolve(s, out).offset;
+    return rcx_shape_resolve(s, span).offset;
+}
+
+static size_t in_at(const struct rcx_shape *s)
+{
+    return FRAMED_IN_AT + within(s, RCX_BUFFER_IN);
 }
 
 static size_t out_at(const struct rcx_shape *s)
 {
-    return s->alias == RCX_ALIAS_NONE ? FRAMED_OUT_AT
-                                      : FRAMED_IN_AT + result_at(s);
+    return s->alias == RCX_ALIAS_NONE
+               ? FRAMED_OUT_AT
+               : FRAMED_IN_AT + within(s, RCX_BUFFER_OUT);
+}
+
+/* A phase of a bcast is told the vector's length by it everywhere. */
+static size_t result_count(const struct rcx_shape *s)
+{
+    return s->coll == RCX_COLL_BCAST ? s->count : rcx_shape_out_count(s);
+}
+
+/* Scratch for both, in place where they are. */
+static void take_scratch(struct rcx_builder *b, const struct rcx_shape *s,
+                         struct rcx_span *in, struct rcx_span *out)
+{
+    const size_t ins = rcx_shape_in_count(s), outs = result_count(s);
+
+    rcx_span_scratch(b, 1);
+    if (s->alias == RCX_ALIAS_OWN) {
+        *out = rcx_span_scratch(b, outs);
+        *in = rcx_span_sub(*out, within(s, RCX_BUFFER_IN), ins);
+    } else {
+        *in = rcx_span_scratch(b, ins);
+        *out = s->alias == RCX_ALIAS_NONE
+                   ? rcx_span_scratch(b, outs)
+                   : rcx_span_sub(*in, within(s, RCX_BUFFER_OUT), outs);
+    }
 }
 
 void framed_write(struct rcx_builder *b, const struct simulated_call *call,
                   const struct rcx_shape *s, struct rcx_shape *whole)
 {
     const struct rcx_phase phase = phase_of(call);
-    const size_t count = rcx_shape_out_count(s);
     struct rcx_group g;
     struct rcx_span in, out, from, to;
 
     *whole = outside(call, call->frame->members[s->rank],
                      s->alias != RCX_ALIAS_NONE);
     g = group_of(call, whole);
-    in = rcx_span_sub(rcx_span_in(whole), FRAMED_IN_AT, s->count);
-    out = rcx_span_sub(rcx_span_out(whole), out_at(s), count);
+    in = rcx_span_sub(rcx_span_in(whole), in_at(s), rcx_shape_in_count(s));
+    out = rcx_span_sub(rcx_span_out(whole), out_at(s), result_count(s));
     rcx_builder_begin(b, whole);
     if (!call->frame->in_scratch) {
         rcx_sched_within(b, &phase, &g, in, out);
         return;
     }
-    rcx_span_scratch(b, 1);
-    from = rcx_span_scratch(b, in.count);
-    to = s->alias == RCX_ALIAS_NONE ? rcx_span_scratch(b, count)
-                                    : rcx_span_sub(from, result_at(s), count);
+    take_scratch(b, s, &from, &to);
     rcx_step_copy(b, from, in);
     rcx_sched_within(b, &phase, &g, from, to);
-    rcx_step_copy(b, out, to);
+    rcx_step_copy(b, rcx_span_sub(out, 0, rcx_shape_out_count(s)),
+                  rcx_span_sub(to, 0, rcx_shape_out_count(s)));
 }
 
 /* ---- Members and others -------------------------------------------------- */
@@ -96,7 +123,7 @@ bool framed_take(struct simulation *s, const struct simulated_call *call,
 {
     struct rcx_step *steps = (struct rcx_step *)rank->plan->steps;
 
-    rank->in_at = FRAMED_IN_AT;
+    rank->in_at = in_at(&rank->shape);
     rank->out_at = out_at(&rank->shape);
     for (uint32_t i = 0; i < rank->plan->step_count; i++) {
         const int peer = steps[i].peer;

@@ -43,6 +43,8 @@ static struct rcx_shape shape_of(const struct simulated_call *call, int rank)
 
     shape.rank = rank;
     shape.alias = call->alias ? call->alias[rank] : RCX_ALIAS_NONE;
+    if (call->localize)
+        call->localize(&shape, call->localize_arg);
     return shape;
 }
 

@@ -28,7 +28,11 @@ struct simulated_call {
     const struct rcx_algo *algo; /* NULL: no memory for the call */
     struct rcx_shape shape;      /* of all ranks; rank, alias are not read */
     const enum rcx_alias *alias; /* by rank; NULL: NONE */
-    const struct rcx_row *row;   /* of segments, the first; NULL: the whole */
+    /* Sets what else is a rank's own: places, and blocks where counts are
+     * local; NULL: nothing is. */
+    void (*localize)(struct rcx_shape *shape, void *arg);
+    void *localize_arg;
+    const struct rcx_row *row; /* of segments, the first; NULL: the whole */
     const struct simulated_frame *frame; /* NULL: none */
     struct rcx_tag_layout layout;
     bool credits;                         /* for all messages */

@@ -110,8 +110,14 @@ static const char *name_of(int i, char name[NAME])
 
 static rcx_status_t call_collective(int i)
 {
-    const struct arguments a = {in.words, out.words, 1,        in.counts,
-                                KIND,     0,         in.h.comm};
+    const struct arguments a = {.sendbuf = in.words,
+                                .recvbuf = out.words,
+                                .count = 1,
+                                .blocks = in.counts,
+                                .sendcounts = in.counts,
+                                .type = RCX_INT,
+                                .op = RCX_SUM,
+                                .comm = in.h.comm};
 
     return collective_call((enum collective)(i / FORMS), (enum form)(i % FORMS),
                            &a, &out.request);

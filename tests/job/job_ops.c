@@ -99,10 +99,10 @@ static void require_agreement(struct member *m, rcx_status_t status, int k)
         job_fail(m, "failing op %d: ranks differ in status", k);
 }
 
-enum who { ALL, ONE, NONE, WHO };
+enum fails { ALL, ONE, NONE, WHO };
 
 /* The op fails on one rank: all learn of it, and go on. */
-static void try_failing(struct member *m, enum who who, enum collective coll,
+static void try_failing(struct member *m, enum fails who, enum collective coll,
                         int k)
 {
     const size_t count = k % 2 ? 50000 : 2 * (size_t)m->size;
@@ -133,7 +133,7 @@ void job_failing_op(struct member *m)
         const enum collective coll = (enum collective)(k / 2 % COLLECTIVES);
 
         if (collectives[coll].reduces)
-            try_failing(m, (enum who)(k / 2 / COLLECTIVES), coll, k);
+            try_failing(m, (enum fails)(k / 2 / COLLECTIVES), coll, k);
     }
 }
 

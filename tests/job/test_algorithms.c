@@ -192,7 +192,8 @@ static void check(struct calls *c, const struct rcx_algo *algo,
             fail_msg("%s of %s, rank %d of %d: %s", algo->name, o->name, i,
                      c->job->size, a->problem);
         if (collectives[c->call.coll].gets == EXTENT_VECTOR &&
-            !collectives[c->call.coll].root_gets && level >= RCX_ORDER_SAME &&
+            collectives[c->call.coll].getter == ALL_RANKS &&
+            level >= RCX_ORDER_SAME &&
             memcmp(a->result, c->attempts[0].result,
                    a->gotten * serial_bytes(c->call.kind)) != 0)
             fail_msg("%s of %s, p=%d: ranks 0 and %d differ", algo->name,

@@ -100,8 +100,8 @@ static bool prove_both(struct grid *g, const struct proof_case *c)
     other.commutative = false;
     if (!prove(g, c))
         return false;
-    return !proof_applies(&other) || proof_same_schedules(c, &other) ||
-           prove(g, &other);
+    return !rcx_colls[c->algo->coll].reduces || !proof_applies(&other) ||
+           proof_same_schedules(c, &other) || prove(g, &other);
 }
 
 /* ---- The axes ------------------------------------------------------------ */
@@ -111,9 +111,7 @@ static bool prove_places(struct grid *g, struct proof_case c)
     const enum rcx_coll coll = c.algo->coll;
 
     for (int place = 0; place < PROOF_PLACES; place++) {
-        if (place == PROOF_IN_BLOCK && !rcx_coll_allows(coll, RCX_ALIAS_BLOCK))
-            continue;
-        if (place == PROOF_MIXED && rcx_coll_is_rooted(coll))
+        if (!proof_has_place(&c, (enum proof_place)place))
             continue;
         if (place != PROOF_APART && !takes(g, c.size, place))
             continue;
@@ -155,15 +153,28 @@ static bool has_blocks(enum proof_blocks blocks, int size, int i)
     return i % 3 == 0 && size <= EVERY;
 }
 
+/* Blocks that do not lie side by side. */
+static bool prove_gaps(struct grid *g, struct proof_case c)
+{
+    if (!rcx_colls[c.algo->coll].has_places || c.size > WHOLE)
+        return true;
+    for (int gaps = 1; gaps < PROOF_GAPS_ALL; gaps++) {
+        c.gaps = (enum proof_gaps)gaps;
+        if (!prove_roots(g, c))
+            return false;
+    }
+    return true;
+}
+
 static bool prove_blocks(struct grid *g, struct proof_case c, int i)
 {
     if (!rcx_coll_has_blocks(c.algo->coll))
         return prove_roots(g, c);
     for (int blocks = 0; blocks < PROOF_BLOCKS; blocks++) {
         c.blocks = (enum proof_blocks)blocks;
-        if (!has_blocks(c.blocks, c.size, i))
+        if (!has_blocks(c.blocks, c.size, i) || !proof_has_blocks(&c, c.blocks))
             continue;
-        if (!prove_roots(g, c))
+        if (!prove_roots(g, c) || !prove_gaps(g, c))
             return false;
     }
     return true;
@@ -201,6 +212,7 @@ static bool prove_segments(struct grid *g, struct proof_case c)
     const size_t p = (size_t)c.size;
 
     if (!rcx_coll_has_blocks(c.algo->coll) || c.size > EVERY ||
+        rcx_colls[c.algo->coll].is_local ||
         (c.size > WHOLE && !takes(g, c.size, 0)))
         return true;
     c.segment = 2 * p;
@@ -211,7 +223,9 @@ static bool prove_segments(struct grid *g, struct proof_case c)
     for (int blocks = 0; blocks < PROOF_BLOCKS; blocks++) {
         c.blocks = (enum proof_blocks)blocks;
         c.segment = c.blocks == PROOF_MOD_3 ? p / 2 + 1 : 2 * p;
-        if (!prove_places(g, c))
+        if (!proof_has_blocks(&c, c.blocks))
+            continue;
+        if (!prove_places(g, c) || !prove_gaps(g, c))
             return false;
     }
     return true;

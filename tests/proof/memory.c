@@ -1,19 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "memory.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { GARBAGE = 0xC3, GUARD = 2 /* elements */ };
 
+/* The buffer that both lie in, where they do not lie apart. */
+static enum rcx_buffer home_of(const struct rcx_shape *s)
+{
+    return s->alias == RCX_ALIAS_OWN ? RCX_BUFFER_OUT : RCX_BUFFER_IN;
+}
+
+static size_t home_count(const struct rcx_shape *s)
+{
+    return home_of(s) == RCX_BUFFER_OUT ? rcx_shape_out_reach(s)
+                                        : rcx_shape_in_reach(s);
+}
+
 /* Elements of OUT that are not part of IN. */
 static size_t out_count(const struct rcx_shape *s)
 {
-    return s->alias == RCX_ALIAS_NONE ? rcx_shape_out_count(s) : 0;
+    return s->alias == RCX_ALIAS_NONE ? rcx_shape_out_reach(s) : 0;
 }
 
 static size_t size_of(const struct simulated_rank *rank)
 {
-    return rcx_shape_in_count(&rank->shape) + out_count(&rank->shape) +
+    return home_count(&rank->shape) + out_count(&rank->shape) +
            rank->plan->scratch + 3 * GUARD;
 }
 
@@ -21,18 +34,44 @@ static size_t size_of(const struct simulated_rank *rank)
 static char *lay_out(struct simulated_rank *rank, char *at, size_t elem_bytes)
 {
     const struct rcx_shape *s = &rank->shape;
-    const struct rcx_span out =
-        rcx_shape_resolve(s, (struct rcx_span){RCX_BUFFER_OUT, 0, 0});
+    const enum rcx_buffer home = home_of(s);
+    const enum rcx_buffer other =
+        home == RCX_BUFFER_IN ? RCX_BUFFER_OUT : RCX_BUFFER_IN;
+    const struct rcx_span place =
+        rcx_shape_resolve(s, (struct rcx_span){other, 0, 0});
 
-    rank->base[RCX_BUFFER_IN] = at;
-    at += (rcx_shape_in_count(s) + GUARD) * elem_bytes;
-    rank->base[RCX_BUFFER_OUT] =
-        out.buffer == RCX_BUFFER_OUT
-            ? at
-            : rank->base[RCX_BUFFER_IN] + out.offset * elem_bytes;
+    rank->base[home] = at;
+    at += (home_count(s) + GUARD) * elem_bytes;
+    rank->base[other] = s->alias == RCX_ALIAS_NONE
+                            ? at
+                            : rank->base[home] + place.offset * elem_bytes;
     at += (out_count(s) + GUARD) * elem_bytes;
     rank->base[RCX_BUFFER_TMP] = at;
     return at + (rank->plan->scratch + GUARD) * elem_bytes;
+}
+
+/* Where element i of all that a buffer has lies in it. */
+static size_t position(const struct rcx_shape *s, enum rcx_buffer buffer,
+                       size_t i)
+{
+    const bool is_in = buffer == RCX_BUFFER_IN;
+    const struct rcx_blocks blocks = rcx_blocks_in(s, buffer);
+    const struct rcx_span vector = {.count = blocks.count};
+    int k;
+
+    if (!(is_in ? s->in_places : s->out_places).starts)
+        return i;
+    k = rcx_block_at(&blocks, i);
+    return rcx_shape_place(s, buffer, k) + i -
+           rcx_block(&blocks, vector, k).offset;
+}
+
+static char *element(const struct proof_memory *m, int rank,
+                     enum rcx_buffer buffer, size_t i)
+{
+    const struct simulated_rank *r = &m->s->ranks[rank];
+
+    return r->base[buffer] + position(&r->shape, buffer, i) * m->op->elem_bytes;
 }
 
 bool proof_memory_open(struct proof_memory *m, struct simulation *s,
@@ -73,16 +112,17 @@ void proof_memory_fill(struct proof_memory *m)
         const size_t count = rcx_shape_in_count(&rank->shape);
 
         for (size_t i = 0; i < count; i++)
-            m->op->leaf(rank->base[RCX_BUFFER_IN] + i * m->op->elem_bytes, r,
-                        i);
+            m->op->leaf(element(m, r, RCX_BUFFER_IN, i), r, i);
     }
 }
 
 const void *proof_memory_result(const struct proof_memory *m, int rank,
                                 size_t i)
 {
-    return m->s->ranks[rank].base[RCX_BUFFER_OUT] +
-           (m->s->row.first + i) * m->op->elem_bytes;
+    const struct rcx_shape *s = &m->s->ranks[rank].shape;
+
+    return element(m, rank, RCX_BUFFER_OUT,
+                   rcx_row_element(&m->s->row, s, RCX_BUFFER_OUT, i));
 }
 
 static bool is_garbage(const char *at, size_t bytes)
@@ -96,8 +136,8 @@ static bool check_guards(const struct proof_memory *m, int r, char *text,
 {
     const struct simulated_rank *rank = &m->s->ranks[r];
     const size_t elem = m->op->elem_bytes, guard = GUARD * elem;
-    const char *in = rank->base[RCX_BUFFER_IN];
-    const char *behind_in = in + rcx_shape_in_count(&rank->shape) * elem;
+    const char *in = rank->base[home_of(&rank->shape)];
+    const char *behind_in = in + home_count(&rank->shape) * elem;
     const char *behind_out = behind_in + guard + out_count(&rank->shape) * elem;
     const char *behind_tmp =
         rank->base[RCX_BUFFER_TMP] + rank->plan->scratch * elem;
@@ -121,12 +161,11 @@ static bool check_kept(const struct proof_memory *m, int r, size_t lo,
                        size_t hi, char *text, size_t bytes)
 {
     const size_t elem = m->op->elem_bytes;
-    const char *in = m->s->ranks[r].base[RCX_BUFFER_IN];
     _Alignas(16) char operand[sizeof(struct proof_word)];
 
     for (size_t i = lo; i < hi; i++) {
         m->op->leaf(operand, r, i);
-        if (memcmp(operand, in + i * elem, elem) != 0) {
+        if (memcmp(operand, element(m, r, RCX_BUFFER_IN, i), elem) != 0) {
             snprintf(text, bytes, "rank %d: element %zu of IN is written", r,
                      i);
             return false;
@@ -142,7 +181,8 @@ static bool check_later(const struct proof_memory *m, int r, char *text,
 {
     const struct rcx_row *row = &m->s->row;
     const struct rcx_shape *s = &m->s->ranks[r].shape;
-    const int blocks = rcx_coll_has_blocks(s->coll) ? s->size : 0;
+    const bool has = rcx_coll_in_is_blocks(s->coll) && rcx_shape_in_count(s);
+    const int blocks = has ? s->size : 0;
 
     for (int i = 0; i < blocks; i++) {
         const struct rcx_span block = rcx_shape_block(s, i);
@@ -155,25 +195,38 @@ static bool check_later(const struct proof_memory *m, int r, char *text,
     return true;
 }
 
+/* What OUT has and is not this segment's result, nor the operand. */
 static bool check_out(const struct proof_memory *m, int r, char *text,
                       size_t bytes)
 {
     const size_t elem = m->op->elem_bytes;
     const struct simulated_rank *rank = &m->s->ranks[r];
-    const size_t lo = m->s->row.first;
-    const size_t hi = lo + rcx_row_out_count(&m->s->row, &rank->shape);
+    const struct rcx_shape *s = &rank->shape;
+    const bool apart = s->alias == RCX_ALIAS_NONE;
+    const size_t reach = rcx_shape_out_reach(s);
+    const size_t count = rcx_row_out_count(&m->s->row, s);
+    const char *out = rank->base[RCX_BUFFER_OUT];
+    bool good = true, *is_known;
 
-    for (size_t i = 0; i < out_count(&rank->shape); i++) {
-        if ((i < lo || i >= hi) &&
-            !is_garbage(rank->base[RCX_BUFFER_OUT] + i * elem, elem)) {
+    if (count == reach || (!apart && s->alias != RCX_ALIAS_OWN))
+        return true;
+    is_known = calloc(reach, sizeof *is_known);
+    for (size_t i = 0; i < count; i++)
+        is_known[((const char *)proof_memory_result(m, r, i) - out) /
+                 (ptrdiff_t)elem] = true;
+    if (!apart)
+        memset(is_known + (rank->base[RCX_BUFFER_IN] - out) / (ptrdiff_t)elem,
+               true, rcx_shape_in_count(s));
+    for (size_t i = 0; i < reach && good; i++) {
+        good = is_known[i] || is_garbage(out + i * elem, elem);
+        if (!good)
             snprintf(text, bytes,
-                     "rank %d: element %zu of OUT, which is not "
-                     "of this segment, is written",
+                     "rank %d: element %zu of OUT, which is not of this "
+                     "segment's result, is written",
                      r, i);
-            return false;
-        }
     }
-    return true;
+    free(is_known);
+    return good;
 }
 
 static bool check_operand(const struct proof_memory *m, int r, char *text,
@@ -185,7 +238,8 @@ static bool check_operand(const struct proof_memory *m, int r, char *text,
     size_t lo, hi;
 
     switch (s->alias) {
-    case RCX_ALIAS_NONE: return check_kept(m, r, 0, count, text, bytes);
+    case RCX_ALIAS_NONE:
+    case RCX_ALIAS_OWN: return check_kept(m, r, 0, count, text, bytes);
     case RCX_ALIAS_SAME: /* the result, and what rcx.h calls undefined */
         return true;
     default:

@@ -13,138 +13,6 @@ enum { ALL_LATE = 64 /* ranks; in larger barriers, only some come late */ };
 static const char *const order_names[] = {"LOOSE", "SAME", "RANK", "UNIFORM",
                                           "CANONICAL"};
 
-/* ---- From a case to a call ----------------------------------------------- */
-
-static size_t block_count(const struct proof_case *c, int i)
-{
-    const size_t n = (size_t)c->size, at = (size_t)i;
-
-    switch (c->blocks) {
-    case PROOF_MOD_3: return at % 3;
-    case PROOF_ONE: return i == c->size / 2 ? c->count : 0;
-    case PROOF_HUGE: return i == c->size / 2 ? c->count : 1;
-    default: return c->count / n + (at < c->count % n);
-    }
-}
-
-static size_t *displs_of(const struct proof_case *c, struct rcx_heap *heap)
-{
-    size_t *displs =
-        rcx_heap_alloc(heap, ((size_t)c->size + 1) * sizeof *displs);
-
-    if (!displs)
-        return NULL;
-    displs[0] = 0;
-    for (int i = 0; i < c->size; i++)
-        displs[i + 1] = displs[i] + block_count(c, i);
-    return displs;
-}
-
-static bool has_blocks(const struct proof_case *c)
-{
-    return rcx_coll_has_blocks(c->algo->coll);
-}
-
-static bool has_block_form(const struct proof_case *c)
-{
-    return rcx_coll_allows(c->algo->coll, RCX_ALIAS_BLOCK);
-}
-
-/* Rank i's way of calling, as the API would find it. */
-static enum rcx_alias alias_of(const struct proof_case *c, int i)
-{
-    enum proof_place place = c->place;
-
-    if (!rcx_coll_gives(c->algo->coll, i, c->root) ||
-        !rcx_coll_gets(c->algo->coll, i, c->root))
-        return RCX_ALIAS_NONE;
-    if (place == PROOF_MIXED)
-        place = (enum proof_place)((i + 1) % (has_block_form(c) ? 3 : 2));
-    if (place == PROOF_IN_BLOCK && block_count(c, i) == 0)
-        place = PROOF_APART;
-    return place == PROOF_APART      ? RCX_ALIAS_NONE
-           : place == PROOF_IN_BLOCK ? RCX_ALIAS_BLOCK
-                                     : RCX_ALIAS_SAME;
-}
-
-/* Blocks that differ. */
-static void cut(const struct proof_case *c, struct simulated_call *call)
-{
-    size_t *displs = displs_of(c, call->heap);
-
-    if (displs)
-        call->shape.count = displs[c->size];
-    else
-        call->algo = NULL;
-    call->shape.displs = displs;
-}
-
-struct simulated_call proof_call_of(const struct proof_case *c,
-                                    struct rcx_heap *heap)
-{
-    enum rcx_alias *alias =
-        rcx_heap_alloc(heap, (size_t)c->size * sizeof *alias);
-    struct simulated_call call = {
-        .algo = alias ? c->algo : NULL,
-        .alias = alias,
-        .heap = heap,
-        .layout = RCX_TAG_LAYOUT,
-        .frame = c->frame,
-        .shape = {.coll = c->algo->coll,
-                  .size = c->size,
-                  .root = c->root,
-                  .count = c->count,
-                  .elem_bytes = proof_atoms.elem_bytes,
-                  .commutative = c->commutative}};
-
-    for (int i = 0; alias && i < c->size; i++)
-        alias[i] = alias_of(c, i);
-    if (c->narrow)
-        call.layout.message_bits = 2;
-    call.credits = c->narrow; /* which are not held to a cost */
-    if (has_blocks(c) &&
-        (c->blocks != PROOF_EQUAL || c->count % (size_t)c->size != 0))
-        cut(c, &call);
-    memcpy(call.shape.params, c->params, sizeof call.shape.params);
-    rcx_params_settle(c->algo, &call.shape, &rcx_machine_usual);
-    return call;
-}
-
-void proof_call_free(struct simulated_call *call)
-{
-    rcx_heap_free(call->heap, (void *)call->alias);
-    rcx_heap_free(call->heap, (void *)call->shape.displs);
-}
-
-bool proof_applies(const struct proof_case *c)
-{
-    struct rcx_heap heap = RCX_HEAP_INIT;
-    struct simulated_call call = proof_call_of(c, &heap);
-    const bool applies =
-        !call.algo ||
-        (rcx_algo_fits(c->algo, &call.shape) &&
-         (c->commutative ||
-          rcx_algo_order(c->algo, &call.shape) >= RCX_ORDER_RANK));
-
-    proof_call_free(&call);
-    return applies;
-}
-
-bool proof_same_schedules(const struct proof_case *a,
-                          const struct proof_case *b)
-{
-    struct rcx_heap heap = RCX_HEAP_INIT;
-    struct simulated_call call = proof_call_of(a, &heap);
-    struct simulated_call other = proof_call_of(b, &heap);
-    const bool same = rcx_algo_order(a->algo, &call.shape) ==
-                          rcx_algo_order(b->algo, &other.shape) &&
-                      simulation_same_steps(&call, &other);
-
-    proof_call_free(&call);
-    proof_call_free(&other);
-    return same;
-}
-
 /* ---- A proof under way --------------------------------------------------- */
 
 struct proof {
@@ -170,6 +38,7 @@ static size_t describe_case(const struct proof *p)
     static const char *const places[] = {"apart", "in place", "in block",
                                          "mixed"};
     static const char *const blocks[] = {"equal", "i mod 3", "one", "huge"};
+    static const char *const gaps[] = {"", ", with gaps", ", reversed"};
     static const char *const sends[] = {"rendezvous", "eager", "mixed"};
     const struct proof_case *c = p->c;
     char method[128];
@@ -178,10 +47,10 @@ static size_t describe_case(const struct proof *p)
     return (size_t)snprintf(
         p->report->text, PROOF_TEXT,
         "%s %s fails: p=%d root=%d count=%zu segment=%zu (at %zu) blocks=%s "
-        "%s%s%s%s, seed %#llx, %s sends\n  ",
+        "%s%s%s%s%s, seed %#llx, %s sends\n  ",
         rcx_coll_name(c->algo->coll), method, c->size, c->root, c->count,
         c->segment, p->s.row.first, blocks[c->blocks], places[c->place],
-        c->commutative ? "" : ", op does not commute",
+        gaps[c->gaps], c->commutative ? "" : ", op does not commute",
         c->narrow ? ", narrow tags" : "", c->frame ? ", in a frame" : "",
         (unsigned long long)p->seed, sends[p->sends]);
 }
@@ -218,8 +87,14 @@ static bool run_with(struct proof *p, const struct proof_operator *op, int late,
 static struct rcx_expected expected_at(const struct proof *p, int rank,
                                        size_t i)
 {
-    return rcx_colls[p->c->algo->coll].expect(&p->s.ranks[rank].shape,
-                                              p->s.row.first + i);
+    const struct rcx_coll_row *coll = proof_coll(p->c);
+    const struct rcx_shape *s = &p->s.ranks[rank].shape;
+    struct rcx_expected e =
+        coll->expect(s, rcx_row_element(&p->s.row, s, RCX_BUFFER_OUT, i));
+
+    if (coll->is_local)
+        e.index += p->s.ranks[e.lo].shape.displs[rank];
+    return e;
 }
 
 /* The one that it was last, most often. */
@@ -242,12 +117,14 @@ static size_t count_at(const struct proof *p, int rank)
 }
 
 /* The levels that an element keeps, given the same one of the first rank that
- * has it, and the first of all. */
+ * has it, and the first of all of which as much is expected. */
 static rcx_order_t level_of(const struct proof_target *target,
                             const struct proof_atom *a,
                             const struct proof_atom *same,
                             const struct proof_atom *first)
 {
+    if (target->hi - target->lo == 1) /* moved, nothing is combined */
+        return RCX_ORDER_CANONICAL;
     if (a->bracket != same->bracket)
         return RCX_ORDER_LOOSE;
     if (a->lo != target->lo || a->ordered != same->ordered)
@@ -362,7 +239,7 @@ static bool check_results(struct proof *p, const struct proof_memory *m)
         for (size_t i = 0; i < count; i++, hash++) {
             const struct proof_atom *a = proof_memory_result(m, r, i);
 
-            if (!first)
+            if (!first || (i == 0 && proof_coll(p->c)->is_prefix))
                 first = a;
             if (!check_element(p, m, r, i, first) ||
                 !check_again(p, r, i, a, hash))
@@ -497,7 +374,8 @@ static bool check_cost(struct proof *p)
 {
     const struct rcx_cost stated = p->c->algo->cost(&p->call.shape);
     const struct rcx_cost bound = cost_bound(p);
-    const bool exact = is_barrier(p) || is_even(p);
+    const bool is_local = proof_coll(p->c)->is_local;
+    const bool exact = is_barrier(p) || (is_even(p) && !is_local);
     struct rcx_cost *c = &p->report->cost;
 
     if (!simulation_clock(&p->s, c))
@@ -505,7 +383,7 @@ static bool check_cost(struct proof *p)
     if (!check_price(p, "rounds", c->rounds, stated.rounds, bound.rounds,
                      exact))
         return false;
-    return is_barrier(p) ||
+    return is_barrier(p) || is_local ||
            (check_price(p, "elements sent", c->volume, stated.volume,
                         bound.volume, exact) &&
             check_price(p, "elements combined", c->combines, stated.combines,
@@ -540,15 +418,18 @@ static bool prove_runs(struct proof *p)
 
 static bool prove_row(struct proof *p, const struct rcx_row *row)
 {
+    static const struct rcx_row all = {.width = SIZE_MAX, .segments = 1};
     bool good;
 
-    p->call.row = p->c->segment ? row : NULL;
+    p->call.row = p->c->segment                      ? row
+                  : p->c->gaps != PROOF_SIDE_BY_SIDE ? &all
+                                                     : NULL;
     good = simulation_open(&p->s, &p->call);
     if (!good)
         fail(p, "%s", p->s.text);
     p->report->messages += p->s.messages;
     good = good && check_agreement(p) && prove_runs(p) &&
-           (p->c->narrow || p->c->segment || check_cost(p));
+           (p->c->narrow || p->call.row || check_cost(p));
     simulation_close(&p->s);
     return good;
 }

@@ -19,17 +19,25 @@
 enum proof_place {
     PROOF_APART,
     PROOF_IN_PLACE, /* OUT is IN, or its start */
-    PROOF_IN_BLOCK, /* reduce_scatter: OUT is the own block of IN */
+    PROOF_IN_BLOCK, /* OUT is the own block of IN, or the other way round */
     PROOF_MIXED,    /* ranks differ in it */
     PROOF_PLACES
 };
 
-enum proof_blocks {              /* of reduce_scatter */
-                    PROOF_EQUAL, /* or nearly so */
-                    PROOF_MOD_3, /* rank i gets i mod 3, whatever count says */
-                    PROOF_ONE,   /* one rank gets all */
-                    PROOF_HUGE,  /* one gets count, the others 1 */
-                    PROOF_BLOCKS
+enum proof_blocks {
+    PROOF_EQUAL, /* or nearly so; quite, where calls have no others */
+    PROOF_MOD_3, /* that of rank i has i mod 3, whatever count says */
+    PROOF_ONE,   /* one has all */
+    PROOF_HUGE,  /* one has count, the others 1 */
+    PROOF_BLOCKS
+};
+
+/* Where callers have blocks, of collectives with places. */
+enum proof_gaps {
+    PROOF_SIDE_BY_SIDE,
+    PROOF_GAPS,     /* with one element behind each */
+    PROOF_REVERSED, /* and in reverse order, on every second rank */
+    PROOF_GAPS_ALL
 };
 
 struct proof_case {
@@ -38,16 +46,22 @@ struct proof_case {
     int root;
     size_t count;
     /* Elements of a segment; 0: one piece. Each kind of segment is proved by
-     * itself; costs are not checked. Only reduce_scatter is cut. */
+     * itself; costs are not checked. Only what has blocks is cut. */
     size_t segment;
     enum proof_blocks blocks;
     enum proof_place place;
+    enum proof_gaps gaps;
     bool commutative;
     int64_t params[RCX_PARAMS]; /* auto is settled as the library does */
     /* Tags that number messages by two bits only; costs are not checked. */
     bool narrow;
     const struct simulated_frame *frame; /* of size ranks; NULL: none */
 };
+
+static inline const struct rcx_coll_row *proof_coll(const struct proof_case *c)
+{
+    return &rcx_colls[c->algo->coll];
+}
 
 struct proof_options {
     uint64_t seed;
@@ -74,14 +88,18 @@ bool proof_prove(const struct proof_case *c, const struct proof_options *o,
 /* Whether the case can be asked of the algorithm at all; true where there is no
  * memory to tell. */
 bool proof_applies(const struct proof_case *c);
+/* Whether its collective can be called so at all. */
+bool proof_has_place(const struct proof_case *c, enum proof_place place);
+bool proof_has_blocks(const struct proof_case *c, enum proof_blocks blocks);
 /* Whether two cases lead to the same schedules, so that one proves both. */
 bool proof_same_schedules(const struct proof_case *a,
                           const struct proof_case *b);
 
 /*
  * The call that a case is, on all ranks: for tools that simulate without
- * proving. Frees nothing that the call points to but by proof_call_free().
- * Without memory for it, it has no algorithm, and its blocks are equal ones.
+ * proving; c stays until it is freed. Frees nothing that the call points to but
+ * by proof_call_free(). Without memory for it, it has no algorithm, and its
+ * blocks are equal ones.
  */
 struct simulated_call proof_call_of(const struct proof_case *c,
                                     struct rcx_heap *heap);

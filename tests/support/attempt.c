@@ -51,25 +51,72 @@ static void cut(const struct call *c, size_t size, size_t blocks[])
     blocks[c->seed % size] += left;
 }
 
+/* Lists that are passed, and the same again, which stay. */
+enum list { BLOCKS, DISPLS, SENDCOUNTS, SENDDISPLS, PASSED, KEPT = PASSED };
+enum { LISTS = 2 * PASSED };
+
+static size_t *list(const struct attempt *a, int i)
+{
+    return a->numbers + (size_t)i * (size_t)a->view.size;
+}
+
+static void measure_blocks(struct attempt *a)
+{
+    const struct call *c = &a->call;
+    const size_t size = (size_t)a->view.size;
+    size_t *blocks = list(a, KEPT + BLOCKS);
+
+    memset(blocks, 0, size * sizeof *blocks);
+    if (collective_has_equal_blocks(c->coll))
+        for (size_t i = 0; i < size; i++)
+            blocks[i] = c->count;
+    else if (collective_has_blocks(c->coll) && c->blocks)
+        memcpy(blocks, c->blocks, size * sizeof *blocks);
+    else if (collective_has_blocks(c->coll))
+        cut(c, size, blocks);
+    a->view.blocks = blocks;
+}
+
+/* Side by side in the order of ranks; or the other way round with gaps, where
+ * the caller says. */
+static void lay_out(struct attempt *a, struct layout *l, enum extent extent,
+                    size_t count, size_t starts[])
+{
+    const struct view *v = &a->view;
+    const int way = (int)(serial_mix(a->call.seed, (uint64_t)v->rank, 3) % 4);
+    const bool placed = collectives[a->call.coll].has_displs && way > 0;
+
+    *l = (struct layout){.parts = 1, .starts = starts, .reach = count};
+    starts[0] = 0;
+    if (extent != EXTENT_BLOCKS || count == 0)
+        return;
+    l->parts = v->size;
+    l->gap = placed ? (size_t)way - 1 : 0;
+    l->reach = 0;
+    for (int i = 0; i < v->size; i++) {
+        const int k = placed && way > 1 ? v->size - 1 - i : i;
+
+        starts[k] = l->reach;
+        l->reach += view_block(v, a->call.coll, k) + l->gap;
+    }
+}
+
 static void measure(struct attempt *a)
 {
     const struct call *c = &a->call;
+    const struct collective_row *row = &collectives[c->coll];
     struct view *v = &a->view;
-    const size_t size = (size_t)v->size;
 
-    if (collective_has_equal_blocks(c->coll))
-        for (size_t i = 0; i < size; i++)
-            a->blocks[i] = c->count;
-    else if (collective_has_blocks(c->coll) && c->blocks)
-        memcpy(a->blocks, c->blocks, size * sizeof *a->blocks);
-    else if (collective_has_blocks(c->coll))
-        cut(c, size, a->blocks);
-    v->blocks = memcpy(a->blocks + size, a->blocks, size * sizeof *a->blocks);
+    measure_blocks(a);
     v->root = c->root;
     v->count =
         collective_has_blocks(c->coll) ? view_first(v, v->size) : c->count;
     a->given = view_given(v, c->coll);
     a->gotten = view_gotten(v, c->coll);
+    for (int i = 0; i < v->size; i++)
+        list(a, KEPT + SENDCOUNTS)[i] = view_block(v, c->coll, i);
+    lay_out(a, &a->in, row->gives, a->given, list(a, KEPT + SENDDISPLS));
+    lay_out(a, &a->out, row->gets, a->gotten, list(a, KEPT + DISPLS));
 }
 
 /* ---- Buffers ------------------------------------------------------------- */
@@ -87,7 +134,10 @@ static enum place settle_place(const struct attempt *a)
 
     if (place == MIXED)
         place = (enum place)((a->call.seed + (uint64_t)a->view.rank) % PLACES);
-    return collective_has_place(a->call.coll, place) ? place : SAME_POINTER;
+    if (collective_has_place(a->call.coll, place))
+        return place;
+    return collective_has_place(a->call.coll, SAME_POINTER) ? SAME_POINTER
+                                                            : SEPARATE;
 }
 
 /* As much as there has to be, with canaries, where there is not yet. */
@@ -95,10 +145,10 @@ static void get_memory(struct attempt *a)
 {
     const size_t bytes = serial_bytes(a->call.kind), edge = canary_bytes(a);
     const bool separate = a->call.place == SEPARATE;
-    const size_t most = a->gotten > a->given ? a->gotten : a->given;
+    const size_t in = a->in.reach, out = a->out.reach;
 
-    a->bytes[0] = (separate ? a->given : most) * bytes;
-    a->bytes[1] = separate ? a->gotten * bytes : 0;
+    a->bytes[0] = (separate || in > out ? in : out) * bytes;
+    a->bytes[1] = separate ? out * bytes : 0;
     for (int i = 0; i < 2; i++) {
         const size_t all = a->bytes[i] + 2 * edge;
 
@@ -112,27 +162,47 @@ static void get_memory(struct attempt *a)
     }
 }
 
+/* One buffer is a block, and lies in the other one's. */
+static bool lies_in_blocks(const struct attempt *a)
+{
+    return a->call.place != SEPARATE && a->in.parts != a->out.parts &&
+           view_sends(&a->view, a->call.coll) &&
+           view_receives(&a->view, a->call.coll);
+}
+
 /* Where one buffer is a block, and the other one blocks, it has a place there;
- * in place, it is what is given. */
+ * in place, it is what is given, if that is not reduced. */
 static void place_buffers(struct attempt *a)
 {
     const struct collective_row *row = &collectives[a->call.coll];
     const enum place place = a->call.place;
-    char *first = a->memory[0] + canary_bytes(a);
-    char *own = first;
+    const size_t bytes = serial_bytes(a->call.kind);
+    const int me = a->view.rank;
 
-    if (collective_has_blocks(a->call.coll))
-        own += view_first(&a->view, a->view.rank) * serial_bytes(a->call.kind);
-    a->operand = a->result = first;
+    a->operand = a->result = a->memory[0] + canary_bytes(a);
     if (place == SEPARATE)
         a->result = a->memory[1] + canary_bytes(a);
-    else if (row->gives == EXTENT_BLOCK && row->gets == EXTENT_BLOCKS &&
-             a->gotten > 0)
-        a->operand = own;
-    else if (place == OWN_BLOCK)
-        a->result = own;
-    a->spoils = (place == IN_PLACE || place == SAME_POINTER) &&
+    else if (lies_in_blocks(a) && a->out.parts > 1)
+        a->operand += a->out.starts[me] * bytes;
+    else if (lies_in_blocks(a) && (place == OWN_BLOCK || !row->reduces))
+        a->result += a->in.starts[me] * bytes;
+    a->spoils = (place == IN_PLACE || place == SAME_POINTER) && row->reduces &&
                 view_receives(&a->view, a->call.coll);
+    a->spoils |= place != SEPARATE && row->gets == EXTENT_BLOCKS &&
+                 view_receives(&a->view, a->call.coll);
+}
+
+/* Which buffer RCX_IN_PLACE replaces; NULL: none. */
+static void **replaced(struct attempt *a)
+{
+    const struct collective_row *row = &collectives[a->call.coll];
+
+    if (a->call.place != IN_PLACE || !view_sends(&a->view, a->call.coll) ||
+        (!view_receives(&a->view, a->call.coll) &&
+         row->getter != ALL_BUT_FIRST))
+        return NULL;
+    return row->giver == ROOT_ALONE ? &a->arguments.recvbuf
+                                    : (void **)&a->arguments.sendbuf;
 }
 
 /* NULL, now and then, where nothing is. */
@@ -141,21 +211,56 @@ static void fill_arguments(struct attempt *a)
     const struct call *c = &a->call;
     struct arguments *to = &a->arguments;
     const bool separate = c->place == SEPARATE;
+    const bool sends = view_sends(&a->view, c->coll);
     const bool receives = view_receives(&a->view, c->coll);
-    const bool no_in = c->seed % 2 && a->given == 0;
-    const bool no_out = c->seed % 2 && a->gotten == 0;
+    const bool no_in = c->seed % 2 && a->in.reach == 0;
+    const bool no_out = c->seed % 2 && a->out.reach == 0;
 
-    to->sendbuf = c->place == IN_PLACE && receives ? RCX_IN_PLACE : a->operand;
+    to->sendbuf = a->operand;
     to->recvbuf = a->result;
-    if (no_in && (no_out || separate))
+    if (replaced(a))
+        *replaced(a) = RCX_IN_PLACE;
+    if (no_in && (no_out || separate || !sends))
         to->sendbuf = NULL;
-    if (no_out && (no_in || separate || !receives))
+    if (no_out && (no_in || separate || !receives) && !replaced(a))
         to->recvbuf = NULL;
     to->count = c->count;
-    to->blocks = a->blocks;
     to->type = c->kind->type;
     to->op = c->kind->op;
     to->root = c->root;
+}
+
+/* Only those that are needed; each rank by itself leaves out what it may. */
+static void fill_lists(struct attempt *a)
+{
+    const struct collective_row *row = &collectives[a->call.coll];
+    struct arguments *to = &a->arguments;
+    const bool in = row->gives == EXTENT_BLOCKS && !row->is_local;
+    const struct layout *l = in ? &a->in : &a->out;
+    const bool packed = l->gap == 0 && l->starts[0] == 0;
+
+    memcpy(a->numbers, list(a, KEPT),
+           (size_t)a->view.size * PASSED * sizeof *a->numbers);
+    to->blocks = list(a, row->is_local ? SENDCOUNTS : BLOCKS);
+    to->displs = packed ? NULL : list(a, in ? SENDDISPLS : DISPLS);
+    to->sendcounts = to->blocks;
+    to->senddispls = packed ? NULL : list(a, SENDDISPLS);
+}
+
+static void fill_operand(struct attempt *a)
+{
+    const struct call *c = &a->call;
+    const size_t bytes = serial_bytes(c->kind);
+    size_t first = 0;
+
+    for (int k = 0; k < a->in.parts; k++) {
+        const size_t count =
+            a->in.parts > 1 ? view_block(&a->view, c->coll, k) : a->given;
+
+        serial_fill(c->kind, a->operand + a->in.starts[k] * bytes, first, count,
+                    a->view.rank, c->seed);
+        first += count;
+    }
 }
 
 void attempt_load(struct attempt *a, uint64_t seed)
@@ -163,7 +268,7 @@ void attempt_load(struct attempt *a, uint64_t seed)
     a->call.seed = seed;
     for (int i = 0; i < 2; i++)
         memset(a->memory[i] + canary_bytes(a), STALE, a->bytes[i]);
-    serial_fill(a->call.kind, a->operand, 0, a->given, a->view.rank, seed);
+    fill_operand(a);
 }
 
 void attempt_open(struct attempt *a, const struct call *call, rcx_comm_t *comm)
@@ -171,7 +276,7 @@ void attempt_open(struct attempt *a, const struct call *call, rcx_comm_t *comm)
     memset(a, 0, sizeof *a);
     a->view.rank = rcx_comm_rank(comm);
     a->view.size = rcx_comm_size(comm);
-    a->blocks = get(2 * (size_t)a->view.size * sizeof *a->blocks);
+    a->numbers = get(LISTS * (size_t)a->view.size * sizeof *a->numbers);
     attempt_change(a, call);
 }
 
@@ -179,7 +284,6 @@ void attempt_change(struct attempt *a, const struct call *call)
 {
     a->call = *call;
     a->call.place = settle_place(a);
-    memset(a->blocks, 0, (size_t)a->view.size * sizeof *a->blocks);
     measure(a);
     get_memory(a);
     place_buffers(a);
@@ -189,15 +293,15 @@ void attempt_change(struct attempt *a, const struct call *call)
 
 rcx_status_t attempt_call(struct attempt *a, rcx_comm_t *comm)
 {
-    const size_t bytes = (size_t)a->view.size * sizeof *a->blocks;
+    const size_t bytes = (size_t)a->view.size * PASSED * sizeof *a->numbers;
     rcx_status_t status;
 
     a->arguments.comm = comm;
-    memcpy(a->blocks, a->view.blocks, bytes);
+    fill_lists(a);
     status =
         collective_call(a->call.coll, a->call.form, &a->arguments, &a->request);
-    if (a->call.form != BLOCKING) /* counts were copied */
-        memset(a->blocks, 0xff, bytes);
+    if (a->call.form != BLOCKING) /* lists were copied */
+        memset(a->numbers, 0xff, bytes);
     return status;
 }
 
@@ -234,19 +338,35 @@ static bool keeps_operand(const struct attempt *a)
 {
     const struct call *c = &a->call;
     const size_t bytes = serial_bytes(c->kind);
-    size_t begin = a->given, end = a->given;
+    size_t first = 0;
 
-    if (a->spoils)
-        return true;
-    if (c->place != SEPARATE && a->result < a->operand)
-        return true; /* which is in the result */
-    if (c->place != SEPARATE) {
-        begin = (size_t)(a->result - a->operand) / bytes;
-        end = begin + a->gotten;
+    for (int k = 0; k < a->in.parts && !a->spoils; k++) {
+        const char *at = a->operand + a->in.starts[k] * bytes;
+        const size_t count =
+            a->in.parts > 1 ? view_block(&a->view, c->coll, k) : a->given;
+
+        if ((c->place == SEPARATE || at != a->result || a->gotten == 0) &&
+            !serial_keeps(c->kind, at, first, count, a->view.rank, c->seed))
+            return false;
+        first += count;
     }
-    return serial_keeps(c->kind, a->operand, 0, begin, a->view.rank, c->seed) &&
-           serial_keeps(c->kind, a->operand + end * bytes, end, a->given - end,
-                        a->view.rank, c->seed);
+    return true;
+}
+
+/* Between blocks. */
+static bool keeps_gaps(const struct attempt *a, const struct layout *l,
+                       const char *buffer)
+{
+    const size_t bytes = serial_bytes(a->call.kind);
+
+    for (int k = 0; k < l->parts && l->gap > 0; k++) {
+        const size_t end = l->starts[k] + view_block(&a->view, a->call.coll, k);
+
+        for (size_t i = end * bytes; i < (end + l->gap) * bytes; i++)
+            if ((unsigned char)buffer[i] != STALE)
+                return false;
+    }
+    return true;
 }
 
 const char *attempt_check_rest(struct attempt *a)
@@ -255,21 +375,25 @@ const char *attempt_check_rest(struct attempt *a)
 
     if (!problem && !keeps_operand(a))
         problem = wrong(a, "operand written", 0);
+    if (!problem && !keeps_gaps(a, &a->out, a->result))
+        problem = wrong(a, "written between blocks of recvbuf", 0);
+    if (!problem && !keeps_gaps(a, &a->in, a->operand))
+        problem = wrong(a, "written between blocks of sendbuf", 0);
     return problem;
 }
 
 static const char *check_result(struct attempt *a)
 {
     const struct call *c = &a->call;
-    const char *at = a->result;
+    const size_t bytes = serial_bytes(c->kind);
 
-    for (int k = 0; k < view_parts(&a->view, c->coll); k++) {
+    for (int k = 0; k < a->out.parts; k++) {
         const struct part part = view_part(&a->view, c->coll, k);
         size_t where = 0;
 
-        if (!serial_check(c->kind, at, &part, c->seed, &where))
+        if (!serial_check(c->kind, a->result + a->out.starts[k] * bytes, &part,
+                          c->seed, &where))
             return wrong(a, "wrong result", where);
-        at += part.count * serial_bytes(c->kind);
     }
     return NULL;
 }
@@ -287,7 +411,7 @@ void attempt_close(struct attempt *a)
         rcx_request_free(&a->request);
     free(a->memory[0]);
     free(a->memory[1]);
-    free(a->blocks);
+    free(a->numbers);
 }
 
 /* ---- Whole calls --------------------------------------------------------- */

@@ -13,7 +13,7 @@
 struct call {
     enum collective coll;
     enum form form;
-    enum place place; /* one that there is not is as SAME_POINTER */
+    enum place place; /* one that there is not is as SAME_POINTER, or apart */
     const struct kind *kind;
     size_t count; /* of the vector; of each block, where all are equal */
     /* Of each rank's block, where these may differ. NULL: some are empty, drawn
@@ -23,12 +23,21 @@ struct call {
     uint64_t seed;
 };
 
+/* Where a buffer has what is given, or gotten. */
+struct layout {
+    int parts;      /* blocks, or 1 */
+    size_t *starts; /* of each */
+    size_t gap;     /* elements behind each */
+    size_t reach;   /* of all */
+};
+
 /* One rank's side of it. */
 struct attempt {
     struct call call;
     struct view view;
     struct arguments arguments;
-    size_t *blocks;       /* as passed; the view's are behind them */
+    size_t *numbers; /* of all lists: as passed, and as kept */
+    struct layout in, out;
     size_t given, gotten; /* elements */
     char *memory[2]; /* with canaries at both ends; [1]: of a separate result */
     size_t held[2];

@@ -22,6 +22,32 @@ CALLS(reduce_scatter, a->sendbuf, a->recvbuf, a->blocks, a->type, a->op,
 CALLS(reduce_scatter_block, a->sendbuf, a->recvbuf, a->count, a->type, a->op,
       a->comm)
 
+CALLS(bcast, a->recvbuf ? a->recvbuf : (void *)a->sendbuf, a->count, a->type,
+      a->root, a->comm)
+CALLS(gather, a->sendbuf, a->recvbuf, a->count, a->type, a->root, a->comm)
+CALLS(gatherv, a->sendbuf, a->recvbuf, a->blocks, a->displs, a->type, a->root,
+      a->comm)
+CALLS(scatter, a->sendbuf, a->recvbuf, a->count, a->type, a->root, a->comm)
+CALLS(scatterv, a->sendbuf, a->recvbuf, a->blocks, a->displs, a->type, a->root,
+      a->comm)
+CALLS(allgather, a->sendbuf, a->recvbuf, a->count, a->type, a->comm)
+CALLS(allgatherv, a->sendbuf, a->recvbuf, a->blocks, a->displs, a->type,
+      a->comm)
+CALLS(alltoall, a->sendbuf, a->recvbuf, a->count, a->type, a->comm)
+CALLS(alltoallv, a->sendbuf, a->sendcounts, a->senddispls, a->recvbuf,
+      a->blocks, a->displs, a->type, a->comm)
+CALLS(scan, a->sendbuf, a->recvbuf, a->count, a->type, a->op, a->comm)
+CALLS(exscan, a->sendbuf, a->recvbuf, a->count, a->type, a->op, a->comm)
+
+static rcx_status_t call_barrier(const struct arguments *a, enum form form,
+                                 rcx_request_t **request_p)
+{
+    if (form == BLOCKING)
+        return rcx_barrier(a->comm);
+    return form == NONBLOCKING ? rcx_ibarrier(a->comm, request_p)
+                               : rcx_barrier_init(a->comm, request_p);
+}
+
 /* ---- Definitions --------------------------------------------------------- */
 
 /* All ranks' vectors. */
@@ -39,9 +65,57 @@ static struct part all_at_own(const struct view *v, int k)
         .lo = 0, .hi = v->size, .index = view_first(v, v->rank)};
 }
 
+static struct part of_root(const struct view *v, int k)
+{
+    (void)k;
+    return (struct part){.lo = v->root, .hi = v->root + 1};
+}
+
+static struct part own_of_root(const struct view *v, int k)
+{
+    (void)k;
+    return (struct part){
+        .lo = v->root, .hi = v->root + 1, .index = view_first(v, v->rank)};
+}
+
+/* All that rank k has. */
+static struct part of_rank(const struct view *v, int k)
+{
+    (void)v;
+    return (struct part){.lo = k, .hi = k + 1};
+}
+
+/* What rank k has for this one. */
+static struct part own_of_rank(const struct view *v, int k)
+{
+    return (struct part){.lo = k, .hi = k + 1, .index = view_first(v, v->rank)};
+}
+
+static struct part own_of_rank_local(const struct view *v, int k)
+{
+    struct part part = {.lo = k, .hi = k + 1};
+
+    for (int i = 0; i < v->rank; i++)
+        part.index += view_local(v, k, i);
+    return part;
+}
+
+static struct part up_to_own(const struct view *v, int k)
+{
+    (void)k;
+    return (struct part){.lo = 0, .hi = v->rank + 1};
+}
+
+static struct part before_own(const struct view *v, int k)
+{
+    (void)k;
+    return (struct part){.lo = 0, .hi = v->rank};
+}
+
 enum {
     VECTOR_PLACES = 1 << SEPARATE | 1 << IN_PLACE | 1 << SAME_POINTER,
-    BLOCK_PLACES = VECTOR_PLACES | 1 << OWN_BLOCK
+    BLOCK_PLACES = VECTOR_PLACES | 1 << OWN_BLOCK,
+    MOVED_PLACES = 1 << SEPARATE | 1 << IN_PLACE | 1 << OWN_BLOCK
 };
 
 /* clang-format off */
@@ -52,7 +126,7 @@ const struct collective_row collectives[COLLECTIVES] = {
         .places = VECTOR_PLACES},
     [REDUCE] = {
         .name = "reduce", .call = call_reduce, .reduces = true,
-        .gives = EXTENT_VECTOR, .gets = EXTENT_VECTOR, .root_gets = true,
+        .gives = EXTENT_VECTOR, .gets = EXTENT_VECTOR, .getter = ROOT_ALONE,
         .part = all, .places = VECTOR_PLACES},
     [REDUCE_SCATTER] = {
         .name = "reduce_scatter", .call = call_reduce_scatter, .reduces = true,
@@ -62,6 +136,57 @@ const struct collective_row collectives[COLLECTIVES] = {
         .name = "reduce_scatter_block", .call = call_reduce_scatter_block,
         .reduces = true, .gives = EXTENT_BLOCKS, .gets = EXTENT_BLOCK,
         .part = all_at_own, .places = BLOCK_PLACES},
+    [BARRIER] = {
+        .name = "barrier", .call = call_barrier, .part = all,
+        .places = 1 << SEPARATE},
+    [BCAST] = {
+        .name = "bcast", .call = call_bcast,
+        .gives = EXTENT_VECTOR, .gets = EXTENT_VECTOR, .giver = ROOT_ALONE,
+        .getter = ALL_BUT_ROOT, .part = of_root, .places = 1 << SAME_POINTER},
+    [GATHER] = {
+        .name = "gather", .call = call_gather,
+        .gives = EXTENT_BLOCK, .gets = EXTENT_BLOCKS, .getter = ROOT_ALONE,
+        .part = of_rank, .places = MOVED_PLACES},
+    [GATHERV] = {
+        .name = "gatherv", .call = call_gatherv,
+        .gives = EXTENT_BLOCK, .gets = EXTENT_BLOCKS, .getter = ROOT_ALONE,
+        .irregular = true, .has_displs = true, .part = of_rank,
+        .places = MOVED_PLACES},
+    [SCATTER] = {
+        .name = "scatter", .call = call_scatter,
+        .gives = EXTENT_BLOCKS, .gets = EXTENT_BLOCK, .giver = ROOT_ALONE,
+        .part = own_of_root, .places = MOVED_PLACES},
+    [SCATTERV] = {
+        .name = "scatterv", .call = call_scatterv,
+        .gives = EXTENT_BLOCKS, .gets = EXTENT_BLOCK, .giver = ROOT_ALONE,
+        .irregular = true, .has_displs = true, .part = own_of_root,
+        .places = MOVED_PLACES},
+    [ALLGATHER] = {
+        .name = "allgather", .call = call_allgather,
+        .gives = EXTENT_BLOCK, .gets = EXTENT_BLOCKS,
+        .part = of_rank, .places = MOVED_PLACES},
+    [ALLGATHERV] = {
+        .name = "allgatherv", .call = call_allgatherv,
+        .gives = EXTENT_BLOCK, .gets = EXTENT_BLOCKS,
+        .irregular = true, .has_displs = true, .part = of_rank,
+        .places = MOVED_PLACES},
+    [ALLTOALL] = {
+        .name = "alltoall", .call = call_alltoall,
+        .gives = EXTENT_BLOCKS, .gets = EXTENT_BLOCKS,
+        .part = own_of_rank, .places = VECTOR_PLACES},
+    [ALLTOALLV] = {
+        .name = "alltoallv", .call = call_alltoallv,
+        .gives = EXTENT_BLOCKS, .gets = EXTENT_BLOCKS, .irregular = true,
+        .has_displs = true, .is_local = true, .part = own_of_rank_local,
+        .places = VECTOR_PLACES},
+    [SCAN] = {
+        .name = "scan", .call = call_scan, .reduces = true,
+        .gives = EXTENT_VECTOR, .gets = EXTENT_VECTOR, .part = up_to_own,
+        .places = VECTOR_PLACES},
+    [EXSCAN] = {
+        .name = "exscan", .call = call_exscan, .reduces = true,
+        .gives = EXTENT_VECTOR, .gets = EXTENT_VECTOR, .getter = ALL_BUT_FIRST,
+        .part = before_own, .places = VECTOR_PLACES},
 };
 
 /* clang-format on */
@@ -92,21 +217,42 @@ size_t view_first(const struct view *v, int rank)
     return first;
 }
 
-static size_t measure(const struct view *v, enum extent extent, bool root_only)
+static bool is_one_of(const struct view *v, enum who who)
 {
-    if (extent == EXTENT_NONE || (root_only && v->rank != v->root))
-        return 0;
-    return extent == EXTENT_BLOCK ? v->blocks[v->rank] : v->count;
+    switch (who) {
+    case ROOT_ALONE: return v->rank == v->root;
+    case ALL_BUT_ROOT: return v->rank != v->root;
+    case ALL_BUT_FIRST: return v->rank != 0;
+    default: return true;
+    }
+}
+
+bool view_sends(const struct view *v, enum collective coll)
+{
+    return collectives[coll].gives != EXTENT_NONE &&
+           is_one_of(v, collectives[coll].giver);
+}
+
+bool view_receives(const struct view *v, enum collective coll)
+{
+    return collectives[coll].gets != EXTENT_NONE &&
+           is_one_of(v, collectives[coll].getter);
 }
 
 size_t view_given(const struct view *v, enum collective coll)
 {
-    return measure(v, collectives[coll].gives, collectives[coll].root_gives);
+    if (!view_sends(v, coll))
+        return 0;
+    return collectives[coll].gives == EXTENT_BLOCK ? v->blocks[v->rank]
+                                                   : v->count;
 }
 
 size_t view_gotten(const struct view *v, enum collective coll)
 {
-    return measure(v, collectives[coll].gets, collectives[coll].root_gets);
+    if (!view_receives(v, coll))
+        return 0;
+    return collectives[coll].gets == EXTENT_BLOCK ? v->blocks[v->rank]
+                                                  : v->count;
 }
 
 int view_parts(const struct view *v, enum collective coll)
@@ -120,6 +266,6 @@ struct part view_part(const struct view *v, enum collective coll, int k)
 
     part.count = view_gotten(v, coll);
     if (collectives[coll].gets == EXTENT_BLOCKS && part.count > 0)
-        part.count = v->blocks[k];
+        part.count = view_block(v, coll, k);
     return part;
 }

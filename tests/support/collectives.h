@@ -15,6 +15,18 @@ enum collective {
     REDUCE,
     REDUCE_SCATTER,
     REDUCE_SCATTER_BLOCK,
+    BARRIER,
+    BCAST,
+    GATHER,
+    GATHERV,
+    SCATTER,
+    SCATTERV,
+    ALLGATHER,
+    ALLGATHERV,
+    ALLTOALL,
+    ALLTOALLV,
+    SCAN,
+    EXSCAN,
     COLLECTIVES
 };
 
@@ -33,12 +45,17 @@ enum place {
 /* What a rank gives or gets, of a vector that may be cut into blocks. */
 enum extent { EXTENT_NONE, EXTENT_VECTOR, EXTENT_BLOCK, EXTENT_BLOCKS };
 
+/* Which ranks do. */
+enum who { ALL_RANKS, ROOT_ALONE, ALL_BUT_ROOT, ALL_BUT_FIRST };
+
 /* What a function of a collective is passed; each takes what it knows. */
 struct arguments {
     const void *sendbuf;
     void *recvbuf;
     size_t count;         /* of the vector, or of each block */
-    const size_t *blocks; /* of each rank's block */
+    const size_t *blocks; /* of each block; of those received, where local */
+    const size_t *displs; /* where they begin; NULL: side by side */
+    const size_t *sendcounts, *senddispls; /* local: of those sent */
     rcx_datatype_t type;
     rcx_op_t op;
     int root;
@@ -55,9 +72,11 @@ struct view {
 struct collective_row {
     const char *name;
     enum extent gives, gets;
-    bool root_gives, root_gets; /* the root alone does */
+    enum who giver, getter;
     bool reduces;
     bool irregular;  /* a count for each block is passed */
+    bool has_displs; /* and where it begins */
+    bool is_local;   /* each rank has counts of its own */
     unsigned places; /* 1 << enum place of those that there are */
     rcx_status_t (*call)(const struct arguments *a, enum form form,
                          rcx_request_t **request_p);
@@ -78,7 +97,8 @@ rcx_status_t collective_call(enum collective coll, enum form form,
 
 static inline bool collective_is_rooted(enum collective coll)
 {
-    return collectives[coll].root_gives || collectives[coll].root_gets;
+    return collectives[coll].giver == ROOT_ALONE ||
+           collectives[coll].getter == ROOT_ALONE;
 }
 static inline bool collective_has_blocks(enum collective coll)
 {
@@ -97,16 +117,26 @@ static inline bool collective_has_place(enum collective coll, enum place place)
 
 /* Where rank's block begins. */
 size_t view_first(const struct view *v, int rank);
+/* Elements of what rank sends to another one, where counts are local: the
+ * second sends as many to the first. */
+static inline size_t view_local(const struct view *v, int rank, int other)
+{
+    return v->blocks[(rank + other) % v->size];
+}
+/* Elements of block k as this rank gives or gets it. */
+static inline size_t view_block(const struct view *v, enum collective coll,
+                                int k)
+{
+    return collectives[coll].is_local ? view_local(v, v->rank, k)
+                                      : v->blocks[k];
+}
 /* Elements that the view's rank gives and gets. */
 size_t view_given(const struct view *v, enum collective coll);
 size_t view_gotten(const struct view *v, enum collective coll);
 
-/* Whether it looks at recvbuf. */
-static inline bool view_receives(const struct view *v, enum collective coll)
-{
-    return collectives[coll].gets != EXTENT_NONE &&
-           (!collectives[coll].root_gets || v->rank == v->root);
-}
+/* Whether it looks at sendbuf, at recvbuf. */
+bool view_sends(const struct view *v, enum collective coll);
+bool view_receives(const struct view *v, enum collective coll);
 
 /* What the rank gets, part by part, from part 0 on. */
 int view_parts(const struct view *v, enum collective coll);

@@ -91,8 +91,14 @@ static const size_t equal_blocks[2] = {N, N};
 /* That is right, and to be made wrong. */
 static struct arguments some_arguments(void)
 {
-    return (struct arguments){in,        out,     N, equal_blocks,
-                              RCX_INT32, RCX_SUM, 0, comm};
+    return (struct arguments){.sendbuf = in,
+                              .recvbuf = out,
+                              .count = N,
+                              .blocks = equal_blocks,
+                              .sendcounts = equal_blocks,
+                              .type = RCX_INT32,
+                              .op = RCX_SUM,
+                              .comm = comm};
 }
 
 static void a_communicator_that_is_none_is_refused(void **state)

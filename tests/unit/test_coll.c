@@ -43,6 +43,8 @@ static void extents_and_in_place_forms_fit_together(void **state)
         assert_true(!row->reduces || row->expect);
         assert_true(row->gives == RCX_EXTENT_BLOCKS ||
                     !rcx_coll_allows((enum rcx_coll)coll, RCX_ALIAS_BLOCK));
+        assert_true(row->gets == RCX_EXTENT_BLOCKS ||
+                    !rcx_coll_allows((enum rcx_coll)coll, RCX_ALIAS_OWN));
     }
 }
 
@@ -123,8 +125,9 @@ static void every_public_row_is_in_the_tests_and_says_the_same(void **state)
         tested = tested_as(row);
         assert_int_equal(tested->gives, row->gives);
         assert_int_equal(tested->gets, row->gets);
-        assert_int_equal(tested->root_gives, row->root_gives);
-        assert_int_equal(tested->root_gets, row->root_gets);
+        assert_int_equal(tested->giver, row->giver);
+        assert_int_equal(tested->getter, row->getter);
+        assert_int_equal(tested->is_local, row->is_local);
         assert_int_equal(tested->reduces, row->reduces);
     }
 }
@@ -148,7 +151,8 @@ static void check_definition(struct rcx_shape *s)
 
             assert_int_equal(e.lo, part.lo);
             assert_int_equal(e.hi, part.hi);
-            assert_int_equal(e.index, part.index + n);
+            assert_int_equal(e.index,
+                             collectives[coll].is_local ? n : part.index + n);
         }
     }
     assert_int_equal(i, rcx_shape_out_count(s));

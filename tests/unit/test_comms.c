@@ -369,8 +369,14 @@ static void a_handle_that_was_freed_is_refused(void **state)
     refuses(rcx_comm_error(stale[0], &info), "comm");
     refuses(rcx_mem_alloc(stale[0], 1, &memory), "comm");
     for (int i = 0; i < COLLECTIVES * FORMS; i++) {
-        const struct arguments a = {&x,      &x,      1, counts,
-                                    RCX_INT, RCX_SUM, 0, stale[0]};
+        const struct arguments a = {.sendbuf = &x,
+                                    .recvbuf = &x,
+                                    .count = 1,
+                                    .blocks = counts,
+                                    .sendcounts = counts,
+                                    .type = RCX_INT,
+                                    .op = RCX_SUM,
+                                    .comm = stale[0]};
 
         refuses(collective_call((enum collective)(i / FORMS),
                                 (enum form)(i % FORMS), &a, &request),

@@ -59,6 +59,7 @@ static rcx_status_t use_all(rcx_context_t *context)
                                     .recvbuf = out,
                                     .count = 100,
                                     .blocks = &hundred,
+                                    .sendcounts = &hundred,
                                     .type = i % 2 ? type : RCX_INT64,
                                     .op = i % 2 ? op : RCX_SUM,
                                     .comm = comm};

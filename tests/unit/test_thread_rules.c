@@ -60,7 +60,14 @@ static void fail_to_start(rcx_comm_t *comm)
     void *memory = NULL;
     int x = 3, y = 4;
     const size_t blocks[MEMBERS_MOST] = {1};
-    const struct arguments a = {&x, &y, 1, blocks, RCX_INT, RCX_SUM, 0, comm};
+    const struct arguments a = {.sendbuf = &x,
+                                .recvbuf = &y,
+                                .count = 1,
+                                .blocks = blocks,
+                                .sendcounts = blocks,
+                                .type = RCX_INT,
+                                .op = RCX_SUM,
+                                .comm = comm};
 
     for (int i = 0; i < COLLECTIVES * FORMS; i++)
         require_status(collective_call((enum collective)(i / FORMS),

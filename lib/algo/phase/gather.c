@@ -52,9 +52,10 @@ static struct rcx_interval collected(const struct rcx_group *g, int root,
     return at;
 }
 
-void rcx_gather_init(struct rcx_gather *gather, struct rcx_builder *b,
-                     const struct rcx_group *g, const struct rcx_blocks *blocks,
-                     int root, struct rcx_span vector)
+void rcx_gather_begin(struct rcx_gather *gather, struct rcx_builder *b,
+                      const struct rcx_group *g,
+                      const struct rcx_blocks *blocks, int root,
+                      struct rcx_span vector)
 {
     struct rcx_interval at = collected(g, root, &gather->parent);
     const struct rcx_span place = place_of(blocks, at);

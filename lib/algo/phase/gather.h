@@ -29,9 +29,10 @@ struct rcx_gather {
 };
 
 /* vector: of the root; the other members have scratch for what they collect. */
-void rcx_gather_init(struct rcx_gather *gather, struct rcx_builder *b,
-                     const struct rcx_group *g, const struct rcx_blocks *blocks,
-                     int root, struct rcx_span vector);
+void rcx_gather_begin(struct rcx_gather *gather, struct rcx_builder *b,
+                      const struct rcx_group *g,
+                      const struct rcx_blocks *blocks, int root,
+                      struct rcx_span vector);
 /* To be called when the steps that fill the own block are written. */
 void rcx_gather_finish(struct rcx_gather *gather);
 /* Scatter, instead: the root has vector, all end with their own block. */

@@ -31,7 +31,7 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
     struct rcx_gather gather;
 
     rcx_tree_phase_reduce(b, &all, &t, rcx_span_in(s), vector);
-    rcx_gather_init(&gather, b, &all, &blocks, 0, vector);
+    rcx_gather_begin(&gather, b, &all, &blocks, 0, vector);
     rcx_gather_reverse(&gather);
     rcx_step_copy(b, rcx_span_out(s), gather.own);
 }

@@ -3,11 +3,12 @@
 
 #include "core/op/types.h"
 
-/* The vector as a whole and this rank's share of the result, in elements. */
-struct extent {
-    size_t in_count;
-    size_t out_count;
-    size_t own_offset; /* of this rank's block in the vector */
+/* What a rank gives, or gets, in elements. */
+struct side {
+    const size_t *counts, *displs; /* of blocks, where irregular */
+    size_t count;
+    size_t reach; /* of the buffer: with gaps between blocks */
+    size_t own;   /* where this rank's block begins in it */
 };
 
 static const struct rcx_log *log_of(const struct rcx_arguments *a)
@@ -15,90 +16,266 @@ static const struct rcx_log *log_of(const struct rcx_arguments *a)
     return &a->comm->context->log;
 }
 
+static const char *counts_name(const struct rcx_arguments *a)
+{
+    if (a->coll == RCX_COLL_REDUCE_SCATTER)
+        return "recvcounts";
+    return rcx_colls[a->coll].is_local ? "sendcounts" : "counts";
+}
+
 static rcx_status_t too_large(const struct rcx_arguments *a)
 {
     if (a->irregular)
         return rcx_fail(log_of(a), RCX_ERR_ARG,
-                        "recvcounts: their sum times the size of datatype %d "
+                        "%s: their sum times the size of datatype %d "
                         "overflows size_t",
-                        a->type);
+                        counts_name(a), a->type);
     return rcx_fail(log_of(a), RCX_ERR_ARG,
                     "count=%zu: count times the size of datatype %d overflows "
                     "size_t",
                     a->count, a->type);
 }
 
-static rcx_status_t measure(const struct rcx_arguments *a, struct extent *e)
+/* ---- How much ------------------------------------------------------------ */
+
+static size_t count_of(const struct rcx_arguments *a, const struct side *side,
+                       size_t i)
+{
+    return a->irregular ? side->counts[i] : a->count;
+}
+
+/* False: it overflows. */
+static bool measure_blocks(const struct rcx_arguments *a, struct side *side)
 {
     const size_t rank = (size_t)a->comm->rank, size = (size_t)a->comm->size;
+    size_t at, end;
 
-    *e = (struct extent){.in_count = a->count, .out_count = a->count};
-    if (!rcx_coll_gets(a->coll, a->comm->rank, a->root))
-        e->out_count = 0;
-    if (!rcx_coll_has_blocks(a->coll))
-        return RCX_OK;
     if (!a->irregular) {
-        e->own_offset = rank * a->count;
-        return __builtin_mul_overflow(size, a->count, &e->in_count)
-                   ? too_large(a)
-                   : RCX_OK;
+        side->own = rank * a->count;
+        side->reach = size * a->count;
+        return !__builtin_mul_overflow(size, a->count, &side->count);
     }
-    if (!a->recvcounts)
-        return rcx_missing(log_of(a), "recvcounts");
-    e->in_count = 0;
-    e->out_count = a->recvcounts[rank];
     for (size_t i = 0; i < size; i++) {
+        at = side->displs ? side->displs[i] : side->count;
+        if (__builtin_add_overflow(side->count, side->counts[i],
+                                   &side->count) ||
+            __builtin_add_overflow(at, side->counts[i], &end))
+            return false;
         if (i == rank)
-            e->own_offset = e->in_count;
-        if (__builtin_add_overflow(e->in_count, a->recvcounts[i], &e->in_count))
-            return too_large(a);
+            side->own = at;
+        if (side->counts[i] > 0 && end > side->reach)
+            side->reach = end;
     }
+    return true;
+}
+
+static bool measure(const struct rcx_arguments *a, enum rcx_extent extent,
+                    bool has, struct side *side)
+{
+    if (!has || extent == RCX_EXTENT_NONE)
+        return true;
+    if (extent == RCX_EXTENT_BLOCKS)
+        return measure_blocks(a, side);
+    side->count = side->reach = extent == RCX_EXTENT_BLOCK
+                                    ? count_of(a, side, (size_t)a->comm->rank)
+                                    : a->count;
+    return true;
+}
+
+/* The whole vector. */
+static bool measure_vector(const struct rcx_arguments *a, size_t *count_p)
+{
+    struct side all = {.counts = a->counts};
+
+    if (!rcx_coll_has_blocks(a->coll)) {
+        *count_p = a->count;
+        return true;
+    }
+    if (!measure_blocks(a, &all))
+        return false;
+    *count_p = all.count;
+    return true;
+}
+
+/* What is checked of a call: all that follows from its arguments. */
+struct sizing {
+    struct side in, out;
+    size_t count; /* of the vector */
+    size_t elem_bytes;
+};
+
+static bool fits_memory(size_t count, size_t elem_bytes)
+{
+    size_t bytes;
+
+    return !__builtin_mul_overflow(count, elem_bytes, &bytes) &&
+           bytes <= PTRDIFF_MAX;
+}
+
+static rcx_status_t measure_all(const struct rcx_arguments *a, struct sizing *z)
+{
+    const int rank = a->comm->rank;
+    const struct rcx_coll_row *row = &rcx_colls[a->coll];
+
+    if (a->irregular && !a->counts)
+        return rcx_missing(log_of(a), counts_name(a));
+    if (row->is_local && a->irregular && !a->recvcounts)
+        return rcx_missing(log_of(a), "recvcounts");
+    z->in = (struct side){.counts = a->counts, .displs = a->displs};
+    z->out = row->is_local ? (struct side){.counts = a->recvcounts,
+                                           .displs = a->recvdispls}
+                           : z->in;
+    if (!measure(a, row->gives, rcx_coll_gives(a->coll, rank, a->root),
+                 &z->in) ||
+        !measure(a, row->gets, rcx_coll_gets(a->coll, rank, a->root),
+                 &z->out) ||
+        !measure_vector(a, &z->count) ||
+        !fits_memory(z->count, z->elem_bytes) ||
+        !fits_memory(z->in.reach, z->elem_bytes) ||
+        !fits_memory(z->out.reach, z->elem_bytes))
+        return too_large(a);
+    return RCX_OK;
+}
+
+/* ---- How the buffers lie to each other ------------------------------------- */
+
+/* A side's part k of parts, in bytes from its buffer on. */
+static size_t part_of(const struct side *side, size_t parts, size_t k,
+                      size_t elem_bytes, size_t *bytes_p)
+{
+    *bytes_p = (parts == 1 ? side->reach : side->counts[k]) * elem_bytes;
+    return parts == 1 ? 0 : side->displs[k] * elem_bytes;
+}
+
+/* Blocks that have places are looked at one by one, so that other things may
+ * lie between them. */
+static bool do_overlap(const struct rcx_arguments *a, const struct sizing *z,
+                       const struct rcx_buffers *b)
+{
+    const struct rcx_coll_row *row = &rcx_colls[a->coll];
+    const size_t size = (size_t)a->comm->size, e = z->elem_bytes;
+    const size_t ins =
+        row->gives == RCX_EXTENT_BLOCKS && z->in.displs ? size : 1;
+    const size_t outs =
+        row->gets == RCX_EXTENT_BLOCKS && z->out.displs ? size : 1;
+    size_t in_bytes, out_bytes;
+
+    if (!rcx_overlap(b->in, z->in.reach * e, b->out, z->out.reach * e))
+        return false;
+    for (size_t i = 0; i < ins; i++) {
+        const char *in = b->in + part_of(&z->in, ins, i, e, &in_bytes);
+
+        for (size_t k = 0; k < outs; k++) {
+            const char *out = b->out + part_of(&z->out, outs, k, e, &out_bytes);
+
+            if (rcx_overlap(in, in_bytes, out, out_bytes))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* RCX_IN_PLACE is passed as the buffer that lies in the other one. */
+static bool is_placed_by_recvbuf(enum rcx_coll coll)
+{
+    return rcx_coll_allows(coll, RCX_ALIAS_BLOCK) &&
+           !rcx_coll_allows(coll, RCX_ALIAS_SAME);
+}
+
+/* Where RCX_IN_PLACE stands and is not to be. */
+static rcx_status_t check_in_place(const struct rcx_arguments *a, bool gives,
+                                   bool gets)
+{
+    const bool by_recvbuf = is_placed_by_recvbuf(a->coll);
+    const char *name = by_recvbuf ? "recvbuf" : "sendbuf";
+
+    if (a->coll == RCX_COLL_BCAST && a->sendbuf == RCX_IN_PLACE)
+        return rcx_fail(log_of(a), RCX_ERR_ARG,
+                        "buf=RCX_IN_PLACE: there is one buffer, which holds "
+                        "the vector");
+    if (rcx_coll_is_rooted(a->coll) && !(gives && gets) &&
+        (by_recvbuf ? a->recvbuf : a->sendbuf) == RCX_IN_PLACE)
+        return rcx_fail(log_of(a), RCX_ERR_ARG,
+                        "%s=RCX_IN_PLACE: at a rank that is not the root "
+                        "(%d) %s holds the %s",
+                        name, a->root, name, by_recvbuf ? "result" : "operand");
+    if ((by_recvbuf && gives && a->sendbuf == RCX_IN_PLACE) ||
+        (!by_recvbuf && gets && a->recvbuf == RCX_IN_PLACE))
+        return rcx_fail(log_of(a), RCX_ERR_ARG,
+                        "%s=RCX_IN_PLACE: only %s may be that",
+                        by_recvbuf ? "sendbuf" : "recvbuf", name);
+    return RCX_OK;
+}
+
+/* Put the buffer that is RCX_IN_PLACE where it is. */
+static void place(const struct rcx_arguments *a, const struct sizing *z,
+                  bool gets, struct rcx_buffers *b)
+{
+    const bool own = rcx_coll_allows(a->coll, RCX_ALIAS_OWN);
+
+    b->in = a->sendbuf;
+    b->out = gets ? a->recvbuf : (char *)a->sendbuf;
+    if (gets && a->recvbuf == RCX_IN_PLACE)
+        b->out = (char *)b->in + z->in.own * z->elem_bytes;
+    if (a->sendbuf != RCX_IN_PLACE)
+        return;
+    b->in = a->recvbuf;
+    if (own)
+        b->in += z->out.own * z->elem_bytes;
+    if (!gets)
+        b->out = (char *)b->in;
+}
+
+static rcx_status_t find_alias(const struct rcx_arguments *a,
+                               const struct sizing *z, struct rcx_buffers *b)
+{
+    const size_t e = z->elem_bytes;
+
+    if (b->in == b->out && rcx_coll_allows(a->coll, RCX_ALIAS_SAME))
+        b->alias = RCX_ALIAS_SAME;
+    else if (rcx_coll_allows(a->coll, RCX_ALIAS_BLOCK) && z->out.count > 0 &&
+             b->out == b->in + z->in.own * e)
+        b->alias = RCX_ALIAS_BLOCK;
+    else if (rcx_coll_allows(a->coll, RCX_ALIAS_OWN) && z->in.count > 0 &&
+             b->in == b->out + z->out.own * e)
+        b->alias = RCX_ALIAS_OWN;
+    else if (do_overlap(a, z, b))
+        return rcx_fail(log_of(a), RCX_ERR_ARG,
+                        "sendbuf=%p (%zu bytes) and recvbuf=%p (%zu bytes) "
+                        "overlap: in place needs RCX_IN_PLACE or equal "
+                        "pointers",
+                        (const void *)b->in, z->in.reach * e, (void *)b->out,
+                        z->out.reach * e);
     return RCX_OK;
 }
 
 /* Which of the in-place forms this is, if any. */
 static rcx_status_t relate_buffers(const struct rcx_arguments *a,
-                                   size_t elem_bytes, const struct extent *e,
+                                   const struct sizing *z,
                                    struct rcx_buffers *b)
 {
-    const bool receives = rcx_coll_gets(a->coll, a->comm->rank, a->root);
-    const size_t in_bytes = e->in_count * elem_bytes;
-    const size_t out_bytes = e->out_count * elem_bytes;
+    const bool gives = rcx_coll_gives(a->coll, a->comm->rank, a->root);
+    const bool gets = rcx_coll_gets(a->coll, a->comm->rank, a->root);
+    const rcx_status_t status = check_in_place(a, gives, gets);
+    const char *missing = NULL;
 
     b->alias = RCX_ALIAS_NONE;
-    b->in = a->sendbuf;
-    b->out = receives ? a->recvbuf : (char *)a->sendbuf;
-    if (a->sendbuf == RCX_IN_PLACE && !receives)
-        return rcx_fail(log_of(a), RCX_ERR_ARG,
-                        "sendbuf=RCX_IN_PLACE: at a rank that is not the root "
-                        "(%d) sendbuf holds the operand",
-                        a->root);
-    if (receives && a->recvbuf == RCX_IN_PLACE)
-        return rcx_fail(log_of(a), RCX_ERR_ARG,
-                        "recvbuf=RCX_IN_PLACE: only sendbuf may be that");
-    if (a->sendbuf == RCX_IN_PLACE)
-        b->in = a->recvbuf;
-    if ((!b->in && in_bytes > 0) || (!b->out && out_bytes > 0))
+    if (status != RCX_OK)
+        return status;
+    place(a, z, gets, b);
+    if (!b->in && z->in.reach > 0)
+        missing = a->sendbuf ? "recvbuf" : "sendbuf";
+    else if (!b->out && z->out.reach > 0)
+        missing = "recvbuf";
+    if (missing)
         return rcx_fail(log_of(a), RCX_ERR_ARG,
                         "%s=NULL: NULL is fine only where nothing is %s",
-                        a->sendbuf ? "recvbuf" : "sendbuf",
-                        a->sendbuf ? "received" : "sent");
-    if (!receives)
-        return RCX_OK;
-    if (b->in == b->out)
-        b->alias = RCX_ALIAS_SAME;
-    else if (rcx_coll_allows(a->coll, RCX_ALIAS_BLOCK) && out_bytes > 0 &&
-             b->out == b->in + e->own_offset * elem_bytes)
-        b->alias = RCX_ALIAS_BLOCK;
-    else if (rcx_overlap(b->in, in_bytes, b->out, out_bytes))
-        return rcx_fail(log_of(a), RCX_ERR_ARG,
-                        "sendbuf=%p (%zu bytes) and recvbuf=%p (%zu bytes) "
-                        "overlap: in place needs RCX_IN_PLACE or equal "
-                        "pointers",
-                        (const void *)b->in, in_bytes, (void *)b->out,
-                        out_bytes);
-    return RCX_OK;
+                        a->coll == RCX_COLL_BCAST ? "buf" : missing,
+                        missing[0] == 'r' ? "received" : "sent");
+    return gets ? find_alias(a, z, b) : RCX_OK;
 }
+
+/* ---- All of it -------------------------------------------------------------- */
 
 static size_t elem_bytes_of(const struct rcx_arguments *a)
 {
@@ -108,28 +285,52 @@ static size_t elem_bytes_of(const struct rcx_arguments *a)
                 : rcx_registry_extent(&a->comm->context->registry, a->type);
 }
 
-static rcx_status_t check(const struct rcx_arguments *a, struct extent *e,
+static rcx_status_t check(const struct rcx_arguments *a, struct sizing *z,
                           struct rcx_buffers *b)
 {
-    size_t elem_bytes, bytes;
     rcx_status_t status;
 
     if (a->root < 0 || a->root >= a->comm->size)
         return rcx_fail(log_of(a), RCX_ERR_ARG, "root=%d: needs 0..%d", a->root,
                         a->comm->size - 1);
-    elem_bytes = elem_bytes_of(a);
-    if (elem_bytes == 0)
+    z->elem_bytes = elem_bytes_of(a);
+    if (z->elem_bytes == 0)
         return rcx_fail(log_of(a), RCX_ERR_ARG,
                         "datatype=%d: neither predefined (1..%d) nor created "
                         "by rcx_type_create()",
                         a->type, RCX_TYPE_END - 1);
-    status = measure(a, e);
-    if (status != RCX_OK)
-        return status;
-    if (__builtin_mul_overflow(e->in_count, elem_bytes, &bytes) ||
-        bytes > PTRDIFF_MAX)
-        return too_large(a);
-    return relate_buffers(a, elem_bytes, e, b);
+    status = measure_all(a, z);
+    return status == RCX_OK ? relate_buffers(a, z, b) : status;
+}
+
+/* NULL where blocks lie one behind the other. */
+static const size_t *places_of(const struct side *side, size_t size)
+{
+    size_t at = 0;
+
+    for (size_t i = 0; side->displs && i < size; i++) {
+        if (side->counts[i] > 0 && side->displs[i] != at)
+            return side->displs;
+        at += side->counts[i];
+    }
+    return NULL;
+}
+
+static void fill_lists(const struct rcx_arguments *a, const struct sizing *z,
+                       struct rcx_call *call)
+{
+    const struct rcx_coll_row *row = &rcx_colls[a->coll];
+    const int rank = a->comm->rank;
+    const size_t size = (size_t)a->comm->size;
+
+    call->lists[RCX_CALL_COUNTS] = a->counts;
+    if (row->is_local)
+        call->lists[RCX_CALL_GOTTEN] = a->recvcounts;
+    if (row->gives == RCX_EXTENT_BLOCKS &&
+        rcx_coll_gives(a->coll, rank, a->root))
+        call->lists[RCX_CALL_IN_PLACES] = places_of(&z->in, size);
+    if (row->gets == RCX_EXTENT_BLOCKS && rcx_coll_gets(a->coll, rank, a->root))
+        call->lists[RCX_CALL_OUT_PLACES] = places_of(&z->out, size);
 }
 
 /* Check everything and find the plan, or compile it. */
@@ -141,15 +342,16 @@ rcx_status_t rcx_call_look_up(const struct rcx_arguments *a,
                             .type = a->type,
                             .op = a->op,
                             .root = a->root,
-                            .irregular = a->irregular,
-                            .recvcounts = a->recvcounts};
-    struct extent e;
-    const rcx_status_t status = check(a, &e, b);
+                            .irregular = a->irregular};
+    struct sizing z;
+    const rcx_status_t status = check(a, &z, b);
 
     if (status != RCX_OK)
         return status;
-    call.count = e.in_count;
+    call.count = z.count;
     call.alias = (uint8_t)b->alias;
+    if (a->irregular)
+        fill_lists(a, &z, &call);
     return rcx_program_get(a->comm, &call, program_p);
 }
 

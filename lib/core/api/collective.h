@@ -17,9 +17,12 @@ struct rcx_arguments {
     enum rcx_coll coll;
     const void *sendbuf;
     void *recvbuf;
-    size_t count;             /* reduce_scatter_block: of one block */
-    const size_t *recvcounts; /* where irregular */
-    bool irregular;           /* reduce_scatter */
+    size_t count;         /* of the vector, or of one block */
+    const size_t *counts; /* where irregular: of each rank's block */
+    const size_t *displs; /* and where they begin; NULL: one behind the other */
+    const size_t *recvcounts, *recvdispls; /* the same of what is received,
+                                              where counts are what is sent */
+    bool irregular;
     rcx_datatype_t type;
     rcx_op_t op;
     int root;

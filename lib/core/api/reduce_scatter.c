@@ -5,7 +5,7 @@
     (&(struct rcx_arguments){.coll = RCX_COLL_REDUCE_SCATTER,                  \
                              .sendbuf = sendbuf,                               \
                              .recvbuf = recvbuf,                               \
-                             .recvcounts = recvcounts,                         \
+                             .counts = recvcounts,                             \
                              .irregular = true,                                \
                              .type = datatype,                                 \
                              .op = op,                                         \

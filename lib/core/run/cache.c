@@ -106,12 +106,12 @@ rcx_status_t rcx_program_get(struct rcx_comm *comm, const struct rcx_call *call,
     struct rcx_program_cache *cache = &comm->cache;
     struct rcx_program *e = cache->recent;
 
-    if (!e || !rcx_call_is_same(&e->call, e->displs, call, comm->size)) {
+    if (!e || !rcx_call_is_same(&e->call, call, comm->size)) {
         const uint64_t hash = rcx_call_hash(call, comm->size);
 
         e = cache->buckets[hash % RCX_CACHE_BUCKETS];
         while (e && (e->hash != hash ||
-                     !rcx_call_is_same(&e->call, e->displs, call, comm->size)))
+                     !rcx_call_is_same(&e->call, call, comm->size)))
             e = e->chain;
         if (!e) {
             cache->misses++;

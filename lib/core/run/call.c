@@ -1,22 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/run/call.h"
 
+#include <string.h>
+
 #include "core/base/hash.h"
 
-static bool has_counts(const size_t displs[], const size_t recvcounts[],
-                       int size)
+static bool is_same_list(const size_t a[], const size_t b[], int size)
 {
-    for (int i = 0; i < size; i++)
-        if (displs[i + 1] - displs[i] != recvcounts[i])
+    if (!a || !b)
+        return a == b;
+    return memcmp(a, b, (size_t)size * sizeof *a) == 0;
+}
+
+bool rcx_call_is_same(const struct rcx_call *a, const struct rcx_call *b,
+                      int size)
+{
+    if (!rcx_call_is_alike(a, b))
+        return false;
+    for (int k = 0; a->irregular && k < RCX_CALL_LISTS; k++)
+        if (!is_same_list(a->lists[k], b->lists[k], size))
             return false;
     return true;
 }
 
-bool rcx_call_is_same(const struct rcx_call *a, const size_t displs[],
-                      const struct rcx_call *b, int size)
+static uint64_t hash_list(uint64_t hash, const size_t list[], int size)
 {
-    return rcx_call_is_alike(a, b) &&
-           (!b->irregular || has_counts(displs, b->recvcounts, size));
+    for (int i = 0; list && i < size; i++)
+        hash = rcx_hash(hash, list[i]);
+    return hash;
 }
 
 uint64_t rcx_call_hash(const struct rcx_call *call, int size)
@@ -26,7 +37,16 @@ uint64_t rcx_call_hash(const struct rcx_call *call, int size)
     hash = rcx_hash(hash,
                     (uint64_t)(uint32_t)call->type << 32 | (uint32_t)call->op);
     hash = rcx_hash(hash, (uint32_t)call->root);
-    for (int i = 0; call->irregular && i < size; i++)
-        hash = rcx_hash(hash, call->recvcounts[i]);
+    for (int k = 0; call->irregular && k < RCX_CALL_LISTS; k++)
+        hash = hash_list(hash, call->lists[k], size);
     return hash;
+}
+
+int rcx_call_lists(const struct rcx_call *call)
+{
+    int n = 0;
+
+    for (int k = 0; k < RCX_CALL_LISTS; k++)
+        n += call->lists[k] != NULL;
+    return n;
 }

@@ -5,13 +5,22 @@
 
 #include "core/sched/coll.h"
 
-/* Everything about a call that ranks agree on, and alias. */
+/* Lists of a call, with an entry for each rank. */
+enum rcx_call_list {
+    RCX_CALL_COUNTS, /* of blocks of the vector */
+    RCX_CALL_GOTTEN, /* of blocks that this rank gets, where those are others */
+    RCX_CALL_IN_PLACES,  /* where blocks begin in IN, and in OUT; NULL: one */
+    RCX_CALL_OUT_PLACES, /* behind the other */
+    RCX_CALL_LISTS
+};
+
+/* Everything about a call that ranks agree on, alias, and places. */
 struct rcx_call {
     union {
         struct {
             uint8_t coll;   /* enum rcx_coll */
             uint8_t alias;  /* enum rcx_alias */
-            bool irregular; /* recvcounts counts */
+            bool irregular; /* it has lists */
             bool internal;  /* RCX's own: what users force is not for it */
         };
         uint32_t kind; /* all four */
@@ -19,13 +28,13 @@ struct rcx_call {
     rcx_datatype_t type;
     rcx_op_t op;
     int root;
-    size_t count;             /* of the whole vector */
-    const size_t *recvcounts; /* irregular; else NULL */
+    size_t count;                        /* of the whole vector */
+    const size_t *lists[RCX_CALL_LISTS]; /* irregular; else NULL */
 };
 _Static_assert(sizeof(uint32_t) == 2 * sizeof(uint8_t) + 2 * sizeof(bool),
                "kind is the four, and nothing else");
 
-/* The same but for recvcounts. */
+/* The same but for lists. */
 static inline bool rcx_call_is_alike(const struct rcx_call *a,
                                      const struct rcx_call *b)
 {
@@ -33,11 +42,19 @@ static inline bool rcx_call_is_alike(const struct rcx_call *a,
            a->kind == b->kind && a->root == b->root;
 }
 
-/* Whether b is a, whose blocks begin at displs where it is irregular. */
-bool rcx_call_is_same(const struct rcx_call *a, const size_t displs[],
-                      const struct rcx_call *b, int size);
+bool rcx_call_is_same(const struct rcx_call *a, const struct rcx_call *b,
+                      int size);
 
 /* Equal for calls that are the same. */
 uint64_t rcx_call_hash(const struct rcx_call *call, int size);
+
+/* The count of the call that all ranks agree on. */
+static inline size_t rcx_call_told(const struct rcx_call *call)
+{
+    return rcx_colls[call->coll].is_local ? 0 : call->count;
+}
+
+/* How many lists it has. */
+int rcx_call_lists(const struct rcx_call *call);
 
 #endif

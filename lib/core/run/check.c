@@ -76,7 +76,7 @@ void rcx_check_print(const struct rcx_check_record *r, char *text, size_t bytes)
         [RCX_CHECK_NUMBER] = "the call's number",
         [RCX_CHECK_COLLECTIVE] = "the collective",
         [RCX_CHECK_COUNT] = "count",
-        [RCX_CHECK_COUNTS] = "recvcounts' hash",
+        [RCX_CHECK_COUNTS] = "counts' hash",
         [RCX_CHECK_TYPE] = "datatype",
         [RCX_CHECK_OP] = "op",
         [RCX_CHECK_ROOT] = "root"};

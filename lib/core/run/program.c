@@ -19,15 +19,78 @@ void rcx_program_free(struct rcx_heap *heap, struct rcx_program *e)
     rcx_heap_free(heap, e);
 }
 
-static void fill_displs(struct rcx_program *e, const struct rcx_call *call,
-                        int size)
+/* Numbers that it keeps: the call's lists, and starts of blocks. */
+static size_t numbers_of(const struct rcx_call *call, int size)
 {
-    if (!call->irregular)
-        return;
-    e->displs[0] = 0;
+    return call->irregular ? (size_t)rcx_call_lists(call) * (size_t)size +
+                                 2 * ((size_t)size + 1)
+                           : 0;
+}
+
+/* The starts of blocks of these lengths, and the end. */
+static const size_t *fill_starts(size_t **at, const size_t counts[], int size)
+{
+    size_t *const starts = *at;
+
+    if (!counts)
+        return NULL;
+    starts[0] = 0;
     for (int i = 0; i < size; i++)
-        e->displs[i + 1] = e->displs[i] + call->recvcounts[i];
-    e->call.recvcounts = NULL;
+        starts[i + 1] = starts[i] + counts[i];
+    *at += size + 1;
+    return starts;
+}
+
+static void fill_numbers(struct rcx_program *e, int size)
+{
+    size_t *at = e->numbers;
+
+    for (int k = 0; e->call.irregular && k < RCX_CALL_LISTS; k++) {
+        if (!e->call.lists[k])
+            continue;
+        memcpy(at, e->call.lists[k], (size_t)size * sizeof *at);
+        e->call.lists[k] = at;
+        at += size;
+    }
+    e->displs = fill_starts(&at, e->call.lists[RCX_CALL_COUNTS], size);
+    e->gotten = fill_starts(&at, e->call.lists[RCX_CALL_GOTTEN], size);
+}
+
+/* Where blocks of these lengths lie. */
+static struct rcx_places places_of(const size_t starts[], const size_t counts[],
+                                   int size)
+{
+    struct rcx_places places = {.starts = starts};
+
+    for (int i = 0; starts && i < size; i++)
+        if (counts[i] > 0 && starts[i] + counts[i] > places.reach)
+            places.reach = starts[i] + counts[i];
+    return places;
+}
+
+static struct rcx_shape shape_of(const struct rcx_comm *comm,
+                                 const struct rcx_program *e)
+{
+    const struct rcx_call *call = &e->call;
+    const size_t *const *const lists = call->lists;
+    const size_t *const gotten =
+        lists[lists[RCX_CALL_GOTTEN] ? RCX_CALL_GOTTEN : RCX_CALL_COUNTS];
+    const bool in = rcx_coll_gives(call->coll, comm->rank, call->root);
+    const bool out = rcx_coll_gets(call->coll, comm->rank, call->root);
+
+    return (struct rcx_shape){
+        .coll = call->coll,
+        .rank = comm->rank,
+        .size = comm->size,
+        .root = call->root,
+        .count = call->count,
+        .displs = e->displs,
+        .gotten = e->gotten,
+        .in_places = places_of(in ? lists[RCX_CALL_IN_PLACES] : NULL,
+                               lists[RCX_CALL_COUNTS], comm->size),
+        .out_places = places_of(out ? lists[RCX_CALL_OUT_PLACES] : NULL, gotten,
+                                comm->size),
+        .alias = in && out ? call->alias : RCX_ALIAS_NONE};
 }
 
 static struct rcx_exec_pool pool_of(struct rcx_comm *comm,
@@ -165,12 +228,11 @@ static rcx_status_t reserve(struct rcx_comm *comm, struct rcx_program *e)
                            rcx_coll_name(e->call.coll));
 }
 
-/* Differs where recvcounts do; 0: there are none. */
 int64_t rcx_program_counts_hash(const struct rcx_program *e, int size)
 {
     uint64_t hash = 1;
 
-    if (!e->call.irregular)
+    if (!e->call.irregular || rcx_colls[e->call.coll].is_local)
         return 0;
     for (int i = 0; i < size; i++)
         hash = rcx_hash(hash, e->displs[i + 1]);
@@ -179,7 +241,7 @@ int64_t rcx_program_counts_hash(const struct rcx_program *e, int size)
 
 static uint32_t fingerprint(const struct rcx_program *e)
 {
-    uint64_t hash = rcx_hash((uint64_t)e->call.coll, e->call.count);
+    uint64_t hash = rcx_hash((uint64_t)e->call.coll, rcx_call_told(&e->call));
 
     hash = rcx_hash(hash, e->combine.fingerprint);
     return (uint32_t)(rcx_hash(hash, (uint32_t)e->call.root) >> 32);
@@ -203,12 +265,7 @@ static rcx_status_t compile(struct rcx_comm *comm, const struct rcx_call *call,
 {
     struct rcx_context *context = comm->context;
     const uint64_t window = rcx_tag_sequence_window(&context->layout) / 2;
-    struct rcx_shape shape = {.coll = call->coll,
-                              .rank = comm->rank,
-                              .size = comm->size,
-                              .root = call->root,
-                              .count = call->count,
-                              .alias = call->alias};
+    struct rcx_shape shape;
     rcx_status_t status = RCX_OK;
 
     if (call->type == RCX_TYPE_CHECK)
@@ -217,12 +274,17 @@ static rcx_status_t compile(struct rcx_comm *comm, const struct rcx_call *call,
         status = rcx_registry_combine(&context->registry, call->type, call->op,
                                       &e->combine);
 
+    if (status == RCX_OK && e->combine.finish &&
+        rcx_colls[call->coll].is_prefix)
+        status = rcx_fail(&context->log, RCX_ERR_UNSUPPORTED,
+                          "op=%d (avg): %s has no number of ranks to divide by",
+                          call->op, rcx_coll_name(call->coll));
     if (status != RCX_OK)
         return status;
     rcx_recorder_open(&comm->recorder); /* starts shall not allocate */
     e->call = *call;
-    fill_displs(e, call, comm->size);
-    shape.displs = call->irregular ? e->displs : NULL;
+    fill_numbers(e, comm->size);
+    shape = shape_of(comm, e);
     e->has_opening = context->config.check == RCX_CHECK_FULL &&
                      call->type != RCX_TYPE_CHECK && comm->size > 1 &&
                      comm->id != RCX_COMM_ID_INTERNAL &&
@@ -231,7 +293,7 @@ static rcx_status_t compile(struct rcx_comm *comm, const struct rcx_call *call,
     e->has_rounds = e->has_opening || e->has_closing;
     e->is_whole = !rcx_coll_has_blocks(call->coll);
     e->gets = rcx_coll_gets(call->coll, comm->rank, call->root);
-    e->one_way = rcx_coll_is_rooted(call->coll) || call->irregular;
+    e->one_way = rcx_colls[call->coll].is_one_way || call->irregular;
     e->is_odd = e->one_way || e->has_rounds;
     shape.elem_bytes = e->combine.reducer.elem_bytes;
     e->bytes_of_vector = call->count * shape.elem_bytes;
@@ -246,7 +308,7 @@ static rcx_status_t compile(struct rcx_comm *comm, const struct rcx_call *call,
     if (e->method.window > window)
         e->method.window = (unsigned)window;
     /* a block's result may lie where earlier segments read other blocks */
-    if (call->irregular && call->alias == RCX_ALIAS_SAME)
+    if (call->irregular && shape.alias == RCX_ALIAS_SAME)
         e->method.window = 1;
     rcx_method_print(&e->method, shape.elem_bytes, e->text, sizeof e->text);
     e->record = record_of(e);
@@ -260,8 +322,8 @@ rcx_status_t rcx_program_compile(struct rcx_comm *comm,
                                  const struct rcx_call *call,
                                  struct rcx_program **program_p)
 {
-    const size_t displs = call->irregular ? (size_t)comm->size + 1 : 0;
-    const size_t bytes = sizeof(struct rcx_program) + displs * sizeof(size_t);
+    const size_t bytes = sizeof(struct rcx_program) +
+                         numbers_of(call, comm->size) * sizeof(size_t);
     struct rcx_program *e = rcx_heap_zalloc(&comm->context->heap, bytes);
     rcx_status_t status;
 

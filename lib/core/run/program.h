@@ -49,7 +49,8 @@ struct rcx_program {
     struct rcx_program *chain;         /* of its hash bucket */
     struct rcx_program *newer, *older; /* by last use */
     char text[128];                    /* the method, for people */
-    size_t displs[];                   /* size + 1 where irregular */
+    const size_t *displs, *gotten;     /* starts of blocks where irregular */
+    size_t numbers[];                  /* of the call's lists and these */
 };
 
 static inline struct rcx_piece *rcx_piece_of(const struct rcx_exec *x)
@@ -69,7 +70,7 @@ rcx_status_t rcx_program_compile(struct rcx_comm *comm,
                                  const struct rcx_call *call,
                                  struct rcx_program **program_p);
 void rcx_program_free(struct rcx_heap *heap, struct rcx_program *program);
-/* Differs where recvcounts do; 0: there are none. */
+/* Differs where counts do that ranks agree on; 0: there are none. */
 int64_t rcx_program_counts_hash(const struct rcx_program *program, int size);
 
 #endif

@@ -73,7 +73,7 @@ static struct rcx_check_record record_of(const struct rcx_request *r)
     record.value[RCX_CHECK_NUMBER] = (int64_t)rcx_request_number(r);
     record.value[RCX_CHECK_COLLECTIVE] =
         call->internal ? RCX_COLL_COUNT : (int64_t)call->coll;
-    record.value[RCX_CHECK_COUNT] = (int64_t)call->count;
+    record.value[RCX_CHECK_COUNT] = (int64_t)rcx_call_told(call);
     record.value[RCX_CHECK_COUNTS] =
         rcx_program_counts_hash(r->program, comm->size);
     record.value[RCX_CHECK_TYPE] = rcx_type_predefined(call->type)

@@ -20,11 +20,22 @@ void rcx_step_reduce(struct rcx_builder *b, struct rcx_span dst,
 void rcx_step_copy(struct rcx_builder *b, struct rcx_span dst,
                    struct rcx_span src);
 
+/*
+ * The messages that follow, up to the next such call, are a pair: one to send,
+ * one to receive, or several. They wait until the pair window pairs before is
+ * complete, so that no more are posted at once; 0: they wait for none. No rank
+ * waits for ever if all of them come to their pairs in one order: what a rank
+ * sends in its pair t, its peer receives in its own pair t.
+ */
+void rcx_step_pair(struct rcx_builder *b, int window);
+
 /* ---- Spans -------------------------------------------------------------- */
 
-/* The whole operand; the whole result (empty where this rank gets none). */
+/* The whole operand; the whole result (empty where this rank has none). */
 struct rcx_span rcx_span_in(const struct rcx_shape *s);
 struct rcx_span rcx_span_out(const struct rcx_shape *s);
+/* The vector of a bcast: the operand at the root, elsewhere the result. */
+struct rcx_span rcx_span_vector(const struct rcx_shape *s);
 /* Fresh scratch of count elements. */
 struct rcx_span rcx_span_scratch(struct rcx_builder *b, size_t count);
 /* count elements of span from its element offset on. */
@@ -48,8 +59,12 @@ struct rcx_blocks {
     size_t count;
     int n;
 };
-/* Those that reduce_scatter was given; nearly equal ones otherwise. */
+/* Those that the call was given; nearly equal ones otherwise. */
 struct rcx_blocks rcx_blocks_of(const struct rcx_shape *s);
+/* Those of IN or OUT: OUT's differ where each rank gets others than it gives.
+ */
+struct rcx_blocks rcx_blocks_in(const struct rcx_shape *s,
+                                enum rcx_buffer buffer);
 /* Block i of a vector that lies at span. */
 struct rcx_span rcx_block(const struct rcx_blocks *blocks, struct rcx_span span,
                           int i);
@@ -164,15 +179,15 @@ struct rcx_phase {
     const struct rcx_algo *algo;
     int64_t params[RCX_PARAMS];
     int root;             /* a member of the group */
-    const size_t *displs; /* reduce_scatter: starts of blocks in the operand,
-                             one per member and the end; NULL: nearly equal */
+    const size_t *displs; /* starts of blocks in the vector, one per member,
+                             and the end; NULL: nearly equal */
 };
 /* algo with its usual parameters, root 0, and nearly equal blocks. */
 struct rcx_phase rcx_phase_of(const struct rcx_algo *algo);
 
 /*
- * What a phase looks like from within, of a group of size members whose
- * operands have count elements: for its cost(), order() and fits(), which the
+ * What a phase looks like from within, of a group of size members whose vector
+ * has count elements: for its cost(), order() and fits(), which the
  * outer algorithm's are made of. Of member 0, apart; auto is settled.
  */
 struct rcx_shape rcx_phase_shape(const struct rcx_phase *phase,
@@ -181,10 +196,12 @@ struct rcx_shape rcx_phase_shape(const struct rcx_phase *phase,
 
 /*
  * Write the phase's steps for this rank, as if the group's members were all
- * ranks, in the group's order, in their operands and out their results. out is
- * as long as the phase's result: the own block of a reduce_scatter; of reduce,
- * it is looked at only at the root. It may be in (its start, for
- * reduce_scatter), or the own block in it, or overlap nothing of it; the phase
+ * ranks, in the group's order, in their operands and out their results, each as
+ * long as what the member gives and gets: the vector, or its own block of it.
+ * in is looked at only where it gives anything (bcast: at the root), out where
+ * it gets anything (reduce: at the root; bcast: where it is not; but its length
+ * tells the vector's of a bcast everywhere). out may lie over in as calls may;
+ * the phase
  * writes out and scratch only. All members call with the same phase and count;
  * ranks that are no members (rank -1) write nothing. The group, its list and
  * displs are needed during the call only. Phases nest.
@@ -196,7 +213,7 @@ struct rcx_shape rcx_phase_shape(const struct rcx_phase *phase,
  * The builder fails, and writes no more, if algo does not fit
  * (RCX_ERR_UNSUPPORTED); if a member's number is not this rank's, out has
  * another length or overlaps part of in otherwise than said above, the root is
- * no member, or blocks do not cover in (RCX_ERR_INTERNAL).
+ * no member, or blocks do not cover the vector (RCX_ERR_INTERNAL).
  */
 void rcx_sched_within(struct rcx_builder *b, const struct rcx_phase *phase,
                       const struct rcx_group *g, struct rcx_span in,

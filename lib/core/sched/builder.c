@@ -30,6 +30,7 @@ void rcx_builder_begin(struct rcx_builder *b, const struct rcx_shape *shape)
     b->frame = NULL;
     b->step_count = 0;
     b->scratch = 0;
+    b->pair = b->pair_window = 0;
     b->status = RCX_OK;
 }
 
@@ -79,8 +80,8 @@ void rcx_builder_refuse(struct rcx_builder *b, const char *why)
 static bool inside(const struct rcx_builder *b, struct rcx_span span)
 {
     const size_t limit[RCX_BUFFER_COUNT] = {
-        [RCX_BUFFER_IN] = rcx_shape_in_count(b->shape),
-        [RCX_BUFFER_OUT] = rcx_shape_out_count(b->shape),
+        [RCX_BUFFER_IN] = rcx_shape_in_reach(b->shape),
+        [RCX_BUFFER_OUT] = rcx_shape_out_reach(b->shape),
         [RCX_BUFFER_TMP] = b->scratch,
     };
 
@@ -164,7 +165,8 @@ static void append(struct rcx_builder *b, const struct move *m)
             .left_at = span[LEFT].offset,
             .right = (uint8_t)span[RIGHT].buffer,
             .right_at = span[RIGHT].offset,
-            .count = length_of(m)};
+            .count = length_of(m),
+            .pair = b->pair};
 }
 
 static void cross(struct rcx_builder *b, struct move m);
@@ -212,26 +214,17 @@ static struct move take_piece(struct move *m, const struct rcx_frame *f,
     return piece;
 }
 
-/* A message goes from one place: pieces are brought together before. */
-static struct rcx_span in_one_place(struct rcx_builder *b, struct rcx_span src)
+static bool is_in_one_place(const struct rcx_builder *b, struct rcx_span span)
 {
-    struct rcx_span packed;
-
-    if (rcx_frame_piece(b->frame, b->shape, src).count == src.count)
-        return src;
-    packed = rcx_span_scratch(b, src.count);
-    rcx_step_copy(b, packed, src);
-    return packed;
+    return rcx_frame_piece(b->frame, b->shape, span).count == span.count;
 }
 
 /* Write a step of inside outside, where it is checked as those there are. */
-static void cross(struct rcx_builder *b, struct move m)
+static void leave_frame(struct rcx_builder *b, struct move m)
 {
     const struct rcx_frame *const f = b->frame;
     const struct rcx_shape *const s = b->shape;
 
-    if (m.kind == RCX_STEP_SEND)
-        m.span[LEFT] = in_one_place(b, m.span[LEFT]);
     if (rcx_step_is_message(m.kind))
         m.peer = rcx_group_member(f->group, m.peer);
     b->frame = f->outer;
@@ -243,6 +236,25 @@ static void cross(struct rcx_builder *b, struct move m)
     }
     b->frame = f;
     b->shape = s;
+}
+
+/* A message goes from one place to one place: pieces of what is sent are
+ * brought together before, of what is received taken apart behind. */
+static void cross(struct rcx_builder *b, struct move m)
+{
+    const int end = m.kind == RCX_STEP_SEND ? LEFT : DST;
+    const struct rcx_span pieces = m.span[end];
+
+    if (!rcx_step_is_message(m.kind) || is_in_one_place(b, pieces)) {
+        leave_frame(b, m);
+        return;
+    }
+    m.span[end] = rcx_span_scratch(b, pieces.count);
+    if (m.kind == RCX_STEP_SEND)
+        rcx_step_copy(b, m.span[end], pieces);
+    leave_frame(b, m);
+    if (m.kind == RCX_STEP_RECV)
+        rcx_step_copy(b, pieces, m.span[end]);
 }
 
 /* ---- The verbs ----------------------------------------------------------- */
@@ -280,7 +292,14 @@ void rcx_step_copy(struct rcx_builder *b, struct rcx_span dst,
                  .kind = RCX_STEP_COPY, .span[DST] = dst, .span[LEFT] = src});
 }
 
+void rcx_step_pair(struct rcx_builder *b, int window)
+{
+    b->pair++;
+    b->pair_window = (uint32_t)window;
+}
+
 void rcx_step_credit(struct rcx_builder *b, enum rcx_step_kind kind, int peer)
 {
+    b->pair = 0;
     append(b, &(struct move){.kind = kind, .peer = peer});
 }

@@ -1,71 +1,136 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/sched/frame.h"
 
+static struct rcx_span least(struct rcx_span span, size_t count)
+{
+    if (count < span.count)
+        span.count = count;
+    return span;
+}
+
+/* The part of span that is in its first block: where that lies outside. */
+static struct rcx_span in_block(const struct rcx_frame *f,
+                                const struct rcx_shape *s, struct rcx_span span)
+{
+    const struct rcx_blocks blocks = rcx_blocks_in(s, span.buffer);
+    const int i = rcx_block_at(&blocks, span.offset);
+    const struct rcx_span block =
+        rcx_block(&blocks, (struct rcx_span){.count = blocks.count}, i);
+    const size_t at = span.offset - block.offset;
+
+    span.offset = rcx_shape_place(f->shape, span.buffer, i) + at;
+    return least(span, block.count - at);
+}
+
 struct rcx_span rcx_frame_piece(const struct rcx_frame *f,
                                 const struct rcx_shape *s, struct rcx_span span)
 {
-    struct rcx_blocks blocks;
-    struct rcx_span from, to;
-    size_t at, left;
-    int i;
+    const bool is_in = span.buffer == RCX_BUFFER_IN;
+    const struct rcx_span base = is_in ? f->in : f->out;
+    struct rcx_span piece, next;
 
-    if (span.buffer == RCX_BUFFER_TMP)
+    if (span.buffer == RCX_BUFFER_TMP || span.count == 0)
         return span;
-    if (span.buffer == RCX_BUFFER_OUT)
-        return rcx_span_sub(f->out, span.offset, span.count);
-    if (!f->places)
-        return rcx_span_sub(f->in, span.offset, span.count);
-    blocks = rcx_blocks_of(s);
-    i = rcx_block_at(&blocks, span.offset);
-    from = rcx_block(&blocks, rcx_span_in(s), i);
-    to = rcx_block(f->places, f->in, i);
-    at = span.offset - from.offset;
-    left = from.count - at;
-    return rcx_span_sub(to, at, span.count < left ? span.count : left);
+    if (!(is_in ? f->in_blocks : f->out_blocks))
+        return rcx_span_sub(base, span.offset, span.count);
+    piece = in_block(f, s, span);
+    while (piece.count <
+           span.count) { /* those that follow it outside as well */
+        next = in_block(
+            f, s, rcx_span_sub(span, piece.count, span.count - piece.count));
+        if (next.offset != piece.offset + piece.count)
+            break;
+        piece.count += next.count;
+    }
+    return rcx_span_sub(base, piece.offset, piece.count);
 }
 
-/* Where the first piece of a span of IN lies once the outer ones are one. */
+/* Where the first piece of a span lies once the outer buffers are one. */
 static struct rcx_span place_of(const struct rcx_frame *f,
                                 const struct rcx_shape *s, struct rcx_span span)
 {
     return rcx_shape_resolve(f->shape, rcx_frame_piece(f, s, span));
 }
 
-static bool is_equal(struct rcx_span a, struct rcx_span b)
+static bool do_overlap(struct rcx_span a, struct rcx_span b)
 {
-    return a.buffer == b.buffer && a.offset == b.offset && a.count == b.count;
+    return a.buffer == b.buffer && a.offset < b.offset + b.count &&
+           b.offset < a.offset + a.count;
 }
 
-static bool overlaps(const struct rcx_frame *f, const struct rcx_shape *s,
-                     struct rcx_span out)
+static struct rcx_span rest_of(struct rcx_span span, struct rcx_span piece)
 {
-    struct rcx_span rest = rcx_span_in(s);
+    return rcx_span_sub(span, piece.count, span.count - piece.count);
+}
 
-    if (rcx_shape_resolve(f->shape, f->in).buffer != out.buffer)
-        return false;
-    while (rest.count > 0) {
-        const struct rcx_span piece = place_of(f, s, rest);
+/* Whether any pieces of the two overlap. */
+static bool overlaps(const struct rcx_frame *f, const struct rcx_shape *s,
+                     struct rcx_span out, struct rcx_span in)
+{
+    while (out.count > 0) {
+        const struct rcx_span to = place_of(f, s, out);
+        struct rcx_span rest = in;
 
-        if (piece.offset < out.offset + out.count &&
-            out.offset < piece.offset + piece.count)
-            return true;
-        rest = rcx_span_sub(rest, piece.count, rest.count - piece.count);
+        while (rest.count > 0) {
+            const struct rcx_span from = place_of(f, s, rest);
+
+            if (do_overlap(to, from))
+                return true;
+            rest = rest_of(rest, from);
+        }
+        out = rest_of(out, to);
     }
     return false;
 }
 
+/* Whether two spans of a length are one. */
+static bool is_same(const struct rcx_frame *f, const struct rcx_shape *s,
+                    struct rcx_span out, struct rcx_span in)
+{
+    while (out.count > 0) {
+        const struct rcx_span to = place_of(f, s, out);
+        const struct rcx_span from = place_of(f, s, in);
+        const struct rcx_span piece = least(to, from.count);
+
+        if (to.buffer != from.buffer || to.offset != from.offset)
+            return false;
+        out = rest_of(out, piece);
+        in = rest_of(in, piece);
+    }
+    return true;
+}
+
+/* Whether OUT lies over IN as alias says. */
+static bool lies(const struct rcx_frame *f, const struct rcx_shape *s,
+                 enum rcx_alias alias)
+{
+    struct rcx_span out = rcx_span_out(s), in = rcx_span_in(s);
+    const struct rcx_span own = rcx_shape_block(s, s->rank);
+
+    if (!rcx_coll_allows(s->coll, alias))
+        return false;
+    if (alias == RCX_ALIAS_BLOCK)
+        in = rcx_span_sub(in, own.offset, own.count);
+    if (alias == RCX_ALIAS_OWN)
+        out = rcx_span_sub(out, own.offset, own.count);
+    if (alias == RCX_ALIAS_SAME)
+        in = least(in, out.count);
+    return in.count == out.count && is_same(f, s, out, in);
+}
+
 bool rcx_frame_find_alias(const struct rcx_frame *f, struct rcx_shape *s)
 {
-    const struct rcx_span out = rcx_shape_resolve(f->shape, f->out);
-    const struct rcx_span start = {.buffer = RCX_BUFFER_IN, .count = out.count};
+    const struct rcx_span in = rcx_span_in(s), out = rcx_span_out(s);
 
     s->alias = RCX_ALIAS_NONE;
-    if (out.count == 0 || !overlaps(f, s, out))
+    if (in.count == 0 || out.count == 0 ||
+        place_of(f, s, in).buffer != place_of(f, s, out).buffer)
         return true;
-    if (is_equal(out, place_of(f, s, start)))
-        s->alias = RCX_ALIAS_SAME;
-    else if (rcx_coll_allows(s->coll, RCX_ALIAS_BLOCK) &&
-             is_equal(out, place_of(f, s, rcx_shape_block(s, s->rank))))
-        s->alias = RCX_ALIAS_BLOCK;
-    return s->alias != RCX_ALIAS_NONE;
+    for (int alias = RCX_ALIAS_SAME; alias <= RCX_ALIAS_OWN; alias++) {
+        if (lies(f, s, (enum rcx_alias)alias)) {
+            s->alias = (enum rcx_alias)alias;
+            return true;
+        }
+    }
+    return !overlaps(f, s, out, in);
 }

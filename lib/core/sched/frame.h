@@ -13,8 +13,8 @@
 struct rcx_frame {
     const struct rcx_group *group;
     struct rcx_span in, out;
-    /* Where blocks lie in in, if not side by side; none is shorter there. */
-    const struct rcx_blocks *places;
+    /* Its blocks lie where those of outside do, which are no shorter. */
+    bool in_blocks, out_blocks;
     /* Of outside, while algo builds: */
     const struct rcx_frame *outer;
     const struct rcx_shape *shape;
@@ -26,8 +26,7 @@ struct rcx_span rcx_frame_piece(const struct rcx_frame *f,
                                 const struct rcx_shape *s,
                                 struct rcx_span span);
 
-/* Set s->alias to how OUT lies over IN. False: only a part of the operand is in
- * the result's place. */
+/* Set s->alias to how OUT lies over IN. False: they overlap in another way. */
 bool rcx_frame_find_alias(const struct rcx_frame *f, struct rcx_shape *s);
 
 #endif

@@ -322,7 +322,7 @@ rcx_status_t rcx_method_choose(const struct rcx_shape *shape,
                         "no algorithm of %s keeps the order that this op "
                         "needs",
                         rcx_coll_name(shape->coll));
-    if (m.segment >= shape->count)
+    if (m.segment >= shape->count || rcx_colls[shape->coll].is_local)
         m.segment = 0;
     *method_p = m;
     return RCX_OK;

@@ -48,11 +48,31 @@ struct rcx_shape rcx_phase_shape(const struct rcx_phase *phase,
     return s;
 }
 
+/* Elements of the vector: the operand is all of it, or the result is, or one
+ * of them is a block of it. */
+static size_t vector_of(const struct rcx_phase *phase, int size,
+                        const struct rcx_frame *f)
+{
+    const struct rcx_coll_row *coll = &rcx_colls[phase->algo->coll];
+    const bool gives_block = coll->gives == RCX_EXTENT_BLOCK;
+
+    if (gives_block && coll->getter == RCX_WHO_ALL)
+        return f->out.count;
+    if (!gives_block && coll->giver != RCX_WHO_ROOT)
+        return f->in.count;
+    if (coll->gets == RCX_EXTENT_VECTOR)
+        return f->out.count;
+    return phase->displs
+               ? phase->displs[size]
+               : (gives_block ? f->in.count : f->out.count) * (size_t)size;
+}
+
 /* NULL: nothing is wrong. */
 static const char *fault_of(const struct rcx_shape *s,
                             const struct rcx_shape *outer,
                             const struct rcx_frame *f)
 {
+    const size_t operand = rcx_shape_in_count(s);
     const size_t result = rcx_shape_out_count(s);
 
     if (rcx_group_member(f->group, s->rank) != outer->rank)
@@ -60,7 +80,9 @@ static const char *fault_of(const struct rcx_shape *s,
     if (s->root < 0 || s->root >= s->size)
         return "a phase's root is no member of its group";
     if (s->displs && (s->displs[0] != 0 || s->displs[s->size] != s->count))
-        return "a phase's blocks do not cover its operand";
+        return "a phase's blocks do not cover its vector";
+    if (operand > 0 && f->in.count != operand)
+        return "a phase's operand has another length";
     if (result > 0 && f->out.count != result)
         return "a phase's result has another length";
     return NULL;
@@ -77,7 +99,8 @@ void rcx_sched_within(struct rcx_builder *b, const struct rcx_phase *phase,
 
     if (b->status != RCX_OK || g->rank < 0)
         return;
-    s = rcx_phase_shape(phase, b->shape, g->size, in.count);
+    s = rcx_phase_shape(phase, b->shape, g->size,
+                        vector_of(phase, g->size, &f));
     s.rank = g->rank;
     fault = fault_of(&s, b->shape, &f);
     if (fault) {
@@ -92,6 +115,8 @@ void rcx_sched_within(struct rcx_builder *b, const struct rcx_phase *phase,
                              algo->needs);
         return;
     }
+    if (rcx_shape_in_count(&s) == 0)
+        f.in.count = 0;
     if (rcx_shape_out_count(&s) == 0)
         f.out.count = 0;
     rcx_phase_build(b, algo, &s, &f);

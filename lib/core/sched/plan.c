@@ -90,6 +90,52 @@ static rcx_status_t number_messages(struct rcx_builder *b, uint32_t window,
     return edges->failed ? RCX_ERR_NOMEM : RCX_OK;
 }
 
+/* The first message of the next pair behind step i's, or of the first one. */
+static uint32_t next_pair(const struct rcx_builder *b, uint32_t i,
+                          uint32_t pair)
+{
+    while (i < b->step_count &&
+           (!rcx_step_is_message(b->steps[i].kind) || b->steps[i].pair <= pair))
+        i++;
+    return i;
+}
+
+static void wait_for_pair(const struct rcx_builder *b, uint32_t first,
+                          uint32_t step, struct rcx_edges *edges)
+{
+    const uint32_t pair = b->steps[first].pair;
+
+    for (uint32_t k = first; b->steps[k].pair == pair; k++)
+        if (rcx_step_is_message(b->steps[k].kind))
+            rcx_edge_add(edges, k, step);
+}
+
+/*
+ * Messages of a pair wait for those of the pair a window before, of those that
+ * have any. A step waits for earlier pairs alone, whatever a peer left out, so
+ * that they end in turn.
+ */
+static void order_pairs(const struct rcx_builder *b, struct rcx_edges *edges)
+{
+    uint32_t open = 0, oldest = next_pair(b, 0, 0);
+
+    if (b->pair_window == 0)
+        return;
+    for (uint32_t at = oldest; at < b->step_count;) {
+        const uint32_t end = next_pair(b, at, b->steps[at].pair);
+
+        for (uint32_t i = at; i < end && open == b->pair_window; i++)
+            if (b->steps[i].pair == b->steps[at].pair &&
+                rcx_step_is_message(b->steps[i].kind))
+                wait_for_pair(b, oldest, i, edges);
+        if (open == b->pair_window)
+            oldest = next_pair(b, oldest, b->steps[oldest].pair);
+        else
+            open++;
+        at = end;
+    }
+}
+
 /* Successors of each step together, in the order of kinds. */
 static void pack_edges(struct rcx_step *steps, uint32_t count,
                        const struct rcx_edges *edges, uint32_t *successors)
@@ -179,6 +225,10 @@ rcx_status_t rcx_sched_finish(struct rcx_builder *b, uint32_t message_window,
         /* the window's edges come in a second pass over the steps */
         memset(edges.last_to, 0, n * sizeof *edges.last_to);
         status = number_messages(b, message_window, &edges);
+    }
+    if (status == RCX_OK) {
+        order_pairs(b, &edges);
+        status = edges.failed ? RCX_ERR_NOMEM : RCX_OK;
     }
     if (status == RCX_OK) {
         plan = pack(b, &edges);

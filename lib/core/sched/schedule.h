@@ -21,7 +21,15 @@ enum rcx_coll {
     RCX_COLL_ALLREDUCE,
     RCX_COLL_REDUCE,
     RCX_COLL_REDUCE_SCATTER,
-    RCX_COLL_BARRIER, /* internal: start and end of a context's life */
+    RCX_COLL_BARRIER, /* RCX's own, too: start and end of a context's life */
+    RCX_COLL_BCAST,
+    RCX_COLL_GATHER,
+    RCX_COLL_SCATTER,
+    RCX_COLL_ALLGATHER,
+    RCX_COLL_ALLTOALL,
+    RCX_COLL_ALLTOALLV,
+    RCX_COLL_SCAN,
+    RCX_COLL_EXSCAN,
     RCX_COLL_COUNT
 };
 
@@ -30,22 +38,30 @@ enum { RCX_BUFFER_COUNT = RCX_BUFFER_TMP + 1 };
 
 /* How OUT lies over IN. */
 enum rcx_alias {
-    RCX_ALIAS_NONE, /* apart */
-    RCX_ALIAS_SAME, /* OUT[x] is IN[x] */
-    RCX_ALIAS_BLOCK /* reduce_scatter: OUT is this rank's block of IN */
+    RCX_ALIAS_NONE,  /* apart */
+    RCX_ALIAS_SAME,  /* OUT[x] is IN[x] */
+    RCX_ALIAS_BLOCK, /* OUT is this rank's block of IN */
+    RCX_ALIAS_OWN    /* IN is this rank's block of OUT */
 };
 
 enum { RCX_PARAMS = 3 }; /* the most that an algorithm has */
 
-/* All that an algorithm may look at. */
+/* Where a caller has blocks that do not lie side by side. */
+struct rcx_places {
+    const size_t *starts; /* of each block; NULL: side by side */
+    size_t reach;         /* where the last one ends */
+};
+
+/* All that an algorithm may look at; it never sees places. */
 struct rcx_shape {
     enum rcx_coll coll;
     int rank;
     int size;
-    int root;             /* reduce; else 0 */
-    size_t count;         /* elements of the vector that is reduced */
-    const size_t *displs; /* reduce_scatter: size + 1 starts of blocks; NULL:
-                             equal blocks */
+    int root;             /* 0 where there is none */
+    size_t count;         /* elements of the vector, of all its blocks */
+    const size_t *displs; /* size + 1 starts of its blocks; NULL: equal ones */
+    const size_t *gotten; /* the same of OUT's, where those are other ones */
+    struct rcx_places in_places, out_places; /* in IN and OUT */
     size_t elem_bytes;
     enum rcx_alias alias;
     bool commutative;           /* the op commutes */
@@ -82,7 +98,10 @@ struct rcx_step {
     size_t count;     /* 0: a credit */
     uint32_t message; /* its number among the messages to, or from, peer */
     uint32_t waits;   /* steps that complete before this one starts */
-    uint32_t first_successor;
+    union {
+        uint32_t first_successor;
+        uint32_t pair; /* while it is built: see rcx_step_pair() */
+    };
     uint32_t successor_count;
 };
 
@@ -132,6 +151,8 @@ struct rcx_builder {
     uint32_t step_count;
     uint32_t step_capacity;
     size_t scratch;
+    uint32_t pair; /* that steps are of; 0: of none */
+    uint32_t pair_window;
     rcx_status_t status;
     void *work; /* of rcx_sched_finish(), kept from one schedule to the next */
     size_t work_bytes;
@@ -173,10 +194,17 @@ void *rcx_builder_work(struct rcx_builder *b, size_t bytes);
 /* Where a span lies once IN and OUT are one buffer. */
 struct rcx_span rcx_shape_resolve(const struct rcx_shape *s,
                                   struct rcx_span span);
+/* Elements that this rank gives, and gets. */
 size_t rcx_shape_in_count(const struct rcx_shape *s);
 size_t rcx_shape_out_count(const struct rcx_shape *s);
-/* The elements of block i of a reduce_scatter, as a span of IN. */
+/* How far IN and OUT reach, with gaps between blocks that have places. */
+size_t rcx_shape_in_reach(const struct rcx_shape *s);
+size_t rcx_shape_out_reach(const struct rcx_shape *s);
+/* Block i of the vector. */
 struct rcx_span rcx_shape_block(const struct rcx_shape *s, int i);
+/* Where block i of a buffer that has blocks begins in it. */
+size_t rcx_shape_place(const struct rcx_shape *s, enum rcx_buffer buffer,
+                       int i);
 
 /* The dependency edges, found in program order; see hazard.c. */
 struct rcx_edge {

@@ -103,10 +103,58 @@ static size_t share(const struct rcx_row *row, size_t length)
     return length > row->first ? least(length - row->first, row->width) : 0;
 }
 
+/* Elements of a segment of all blocks. */
+static size_t share_of_all(const struct rcx_row *row,
+                           const struct rcx_blocks *blocks)
+{
+    const struct rcx_span vector = {.count = blocks->count};
+    size_t sum = 0;
+
+    for (int i = 0; i < blocks->n; i++)
+        sum += share(row, rcx_block(blocks, vector, i).count);
+    return sum;
+}
+
+static size_t share_of_buffer(const struct rcx_row *row,
+                              const struct rcx_shape *whole,
+                              enum rcx_buffer buffer)
+{
+    const struct rcx_coll_row *coll = &rcx_colls[whole->coll];
+    const bool in = buffer == RCX_BUFFER_IN;
+    const size_t count =
+        in ? rcx_shape_in_count(whole) : rcx_shape_out_count(whole);
+    const struct rcx_blocks blocks = rcx_blocks_in(whole, buffer);
+
+    if (count > 0 && (in ? coll->gives : coll->gets) == RCX_EXTENT_BLOCKS)
+        return share_of_all(row, &blocks);
+    return share(row, count);
+}
+
 size_t rcx_row_out_count(const struct rcx_row *row,
                          const struct rcx_shape *whole)
 {
-    return share(row, rcx_shape_out_count(whole));
+    return share_of_buffer(row, whole, RCX_BUFFER_OUT);
+}
+
+size_t rcx_row_element(const struct rcx_row *row, const struct rcx_shape *whole,
+                       enum rcx_buffer buffer, size_t i)
+{
+    const bool is_blocks = buffer == RCX_BUFFER_IN
+                               ? rcx_coll_in_is_blocks(whole->coll)
+                               : rcx_coll_out_is_blocks(whole->coll);
+    const struct rcx_blocks blocks = rcx_blocks_in(whole, buffer);
+    const struct rcx_span vector = {.count = blocks.count};
+    const bool is_whole = row->first == 0 && row->width == SIZE_MAX;
+
+    for (int k = 0; is_blocks && !is_whole && k < blocks.n; k++) {
+        const struct rcx_span block = rcx_block(&blocks, vector, k);
+        const size_t count = share(row, block.count);
+
+        if (i < count)
+            return block.offset + row->first + i;
+        i -= count;
+    }
+    return row->first + i;
 }
 
 /* ---- Building ------------------------------------------------------------ */
@@ -132,11 +180,13 @@ static size_t *displs_of(struct rcx_builder *b, const struct rcx_shape *whole,
     return displs;
 }
 
-static bool is_cut(const struct rcx_shape *whole, const struct rcx_row *row)
+/* Its blocks do not lie as an algorithm sees them. */
+static bool is_spread(const struct rcx_shape *whole, const struct rcx_row *row)
 {
     const struct rcx_blocks blocks = rcx_blocks_of(whole);
 
-    return row->first > 0 || row->width < rcx_blocks_largest(&blocks);
+    return whole->in_places.starts || whole->out_places.starts ||
+           row->first > 0 || row->width < rcx_blocks_largest(&blocks);
 }
 
 /*
@@ -149,21 +199,25 @@ static void build_spread(struct rcx_builder *b, const struct rcx_algo *algo,
                          const struct rcx_row *row)
 {
     size_t *const displs = displs_of(b, whole, row);
-    const bool moves = displs && whole->alias == RCX_ALIAS_SAME;
-    const struct rcx_blocks places = rcx_blocks_of(whole);
+    const bool moves = displs && whole->alias == RCX_ALIAS_SAME &&
+                       !rcx_coll_out_is_blocks(whole->coll);
     const struct rcx_group all = rcx_group_all(whole);
-    const struct rcx_span out =
-        rcx_span_sub(rcx_span_out(whole), 0, rcx_row_out_count(row, whole));
-    struct rcx_frame frame = {.group = &all,
-                              .in = rcx_span_in(whole),
-                              .out =
-                                  moves ? rcx_span_scratch(b, out.count) : out,
-                              .places = &places};
+    const struct rcx_blocks blocks = rcx_blocks_of(whole);
+    const size_t got = rcx_row_out_count(row, whole);
+    const struct rcx_span out = {.buffer = RCX_BUFFER_OUT, .count = got};
+    struct rcx_frame frame = {
+        .group = &all,
+        .in = {.buffer = RCX_BUFFER_IN, .count = rcx_shape_in_reach(whole)},
+        .out = {.buffer = RCX_BUFFER_OUT, .count = rcx_shape_out_reach(whole)},
+        .in_blocks = rcx_coll_in_is_blocks(whole->coll),
+        .out_blocks = rcx_coll_out_is_blocks(whole->coll)};
     struct rcx_shape part = *whole;
 
     part.displs = displs;
-    part.count =
-        displs ? displs[whole->size] : row->width * (size_t)whole->size;
+    part.count = share_of_all(row, &blocks);
+    part.in_places = part.out_places = (struct rcx_places){0};
+    if (moves)
+        frame.out = rcx_span_scratch(b, got);
     rcx_phase_build(b, algo, &part, &frame);
     if (moves)
         rcx_step_copy(b, out, frame.out);
@@ -176,7 +230,7 @@ void rcx_row_build(struct rcx_builder *b, const struct rcx_algo *algo,
     struct rcx_shape part = *whole;
 
     rcx_builder_begin(b, whole);
-    if (rcx_coll_has_blocks(whole->coll) && is_cut(whole, row)) {
+    if (rcx_coll_has_blocks(whole->coll) && is_spread(whole, row)) {
         build_spread(b, algo, whole, row);
         return;
     }

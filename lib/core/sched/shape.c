@@ -20,19 +20,46 @@ size_t rcx_shape_in_count(const struct rcx_shape *s)
 
 size_t rcx_shape_out_count(const struct rcx_shape *s)
 {
-    return rcx_coll_gets(s->coll, s->rank, s->root)
-               ? count_of(s, rcx_colls[s->coll].gets)
-               : 0;
+    if (!rcx_coll_gets(s->coll, s->rank, s->root))
+        return 0;
+    return s->gotten ? s->gotten[s->size]
+                     : count_of(s, rcx_colls[s->coll].gets);
+}
+
+size_t rcx_shape_in_reach(const struct rcx_shape *s)
+{
+    return s->in_places.starts ? s->in_places.reach : rcx_shape_in_count(s);
+}
+
+size_t rcx_shape_out_reach(const struct rcx_shape *s)
+{
+    return s->out_places.starts ? s->out_places.reach : rcx_shape_out_count(s);
+}
+
+size_t rcx_shape_place(const struct rcx_shape *s, enum rcx_buffer buffer, int i)
+{
+    const struct rcx_places *places =
+        buffer == RCX_BUFFER_IN ? &s->in_places : &s->out_places;
+    const struct rcx_blocks blocks = rcx_blocks_in(s, buffer);
+    const struct rcx_span vector = {.count = blocks.count};
+
+    return places->starts ? places->starts[i]
+                          : rcx_block(&blocks, vector, i).offset;
 }
 
 struct rcx_span rcx_shape_resolve(const struct rcx_shape *s,
                                   struct rcx_span span)
 {
-    if (span.buffer != RCX_BUFFER_OUT || s->alias == RCX_ALIAS_NONE)
+    const enum rcx_buffer moved =
+        s->alias == RCX_ALIAS_OWN ? RCX_BUFFER_IN : RCX_BUFFER_OUT;
+    const enum rcx_buffer to =
+        moved == RCX_BUFFER_IN ? RCX_BUFFER_OUT : RCX_BUFFER_IN;
+
+    if (span.buffer != moved || s->alias == RCX_ALIAS_NONE)
         return span;
-    if (s->alias == RCX_ALIAS_BLOCK)
-        span.offset += rcx_shape_block(s, s->rank).offset;
-    span.buffer = RCX_BUFFER_IN;
+    if (s->alias != RCX_ALIAS_SAME)
+        span.offset += rcx_shape_place(s, to, s->rank);
+    span.buffer = to;
     return span;
 }
 
@@ -46,6 +73,12 @@ struct rcx_span rcx_span_out(const struct rcx_shape *s)
 {
     return (struct rcx_span){.buffer = RCX_BUFFER_OUT,
                              .count = rcx_shape_out_count(s)};
+}
+
+struct rcx_span rcx_span_vector(const struct rcx_shape *s)
+{
+    return rcx_coll_gives(s->coll, s->rank, s->root) ? rcx_span_in(s)
+                                                     : rcx_span_out(s);
 }
 
 bool rcx_span_clash(const struct rcx_shape *s, struct rcx_span dst,

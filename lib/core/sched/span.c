@@ -17,6 +17,15 @@ struct rcx_blocks rcx_blocks_of(const struct rcx_shape *s)
         .displs = s->displs, .count = s->count, .n = s->size};
 }
 
+struct rcx_blocks rcx_blocks_in(const struct rcx_shape *s,
+                                enum rcx_buffer buffer)
+{
+    if (buffer == RCX_BUFFER_IN || !s->gotten)
+        return rcx_blocks_of(s);
+    return (struct rcx_blocks){
+        .displs = s->gotten, .count = s->gotten[s->size], .n = s->size};
+}
+
 struct rcx_span rcx_block(const struct rcx_blocks *blocks, struct rcx_span span,
                           int i)
 {

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Alltoall straight to each rank, to those behind first (OCC manual 2005,
+ * linear and, with a bound on what is posted, scheduled linear; Thakur,
+ * Rabenseifner, Gropp 2005, 4.3).
+ *
+ *   scratch  none; n in place
+ */
+#include "algo/phase/exchange.h"
+
+static struct rcx_cost cost(const struct rcx_shape *s)
+{
+    const double n = s->size - 1;
+
+    return (struct rcx_cost){
+        .rounds = n, .volume = n * (double)(s->count / (size_t)s->size)};
+}
+
+const struct rcx_algo rcx_alltoall_linear = {
+    .name = "linear",
+    .coll = RCX_COLL_ALLTOALL,
+    .formula = "(p-1) (a + n/p b)",
+    .source = "OCC manual 2005; Thakur, Rabenseifner, Gropp 2005, 4.3",
+    .params = rcx_posted_params,
+    .level = RCX_ORDER_CANONICAL,
+    .cost = cost,
+    .build = rcx_exchange_linear,
+};

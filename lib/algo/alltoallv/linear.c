@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Alltoallv straight to each rank, to those behind first (OCC manual 2005,
+ * linear and, with a bound on what is posted, scheduled linear; Thakur,
+ * Rabenseifner, Gropp 2005, 4.3).
+ *
+ *   scratch  none; n in place
+ *
+ * Of counts a rank knows its own alone, so the cost is that of p - 1 messages.
+ */
+#include "algo/phase/exchange.h"
+
+static struct rcx_cost cost(const struct rcx_shape *s)
+{
+    return (struct rcx_cost){.rounds = s->size - 1};
+}
+
+const struct rcx_algo rcx_alltoallv_linear = {
+    .name = "linear",
+    .coll = RCX_COLL_ALLTOALLV,
+    .formula = "(p-1) a; and what each sends",
+    .source = "OCC manual 2005; Thakur, Rabenseifner, Gropp 2005, 4.3",
+    .params = rcx_posted_params,
+    .level = RCX_ORDER_CANONICAL,
+    .cost = cost,
+    .build = rcx_exchange_linear,
+};

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Broadcast down a tree of any topology (OCC manual 2005, generalized
+ * broadcast; binomial: Thakur, Rabenseifner, Gropp 2005, 4.2; double: Sanders,
+ * Speck, Traeff 2009). Ranks are not renumbered for any root.
+ *
+ *   scratch  none
+ *
+ * Binomial and knomial take the fewest rounds, for short vectors. Segments
+ * follow one another as fast as the busiest port allows: a chain and double
+ * send the vector once (twice from a root in the middle), binary twice.
+ */
+#include "algo/phase/tree_phase.h"
+
+static struct rcx_cost cost(const struct rcx_shape *s)
+{
+    const struct rcx_topology t = rcx_topology_of(s);
+
+    return rcx_tree_phase_bcast_cost(&t, s->count);
+}
+
+static void build(struct rcx_builder *b, const struct rcx_shape *s)
+{
+    const struct rcx_group all = rcx_group_all(s);
+    const struct rcx_topology t = rcx_topology_of(s);
+
+    rcx_tree_phase_bcast(b, &all, &t, rcx_span_vector(s));
+}
+
+const struct rcx_algo rcx_bcast_tree = {
+    .name = "tree",
+    .coll = RCX_COLL_BCAST,
+    .formula = "topology = binomial: ceil(lg p) (a + n b); others: R (a + n "
+               "b), of halves for double; R as of reduce",
+    .needs = rcx_topology_needs,
+    .source = "OCC manual 2005; Thakur, Rabenseifner, Gropp 2005, 4.2",
+    .params = rcx_topology_params,
+    .level = RCX_ORDER_CANONICAL,
+    .fits = rcx_topology_fits,
+    .cost = cost,
+    .build = build,
+};

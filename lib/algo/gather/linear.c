@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Gather straight to the root (OCC manual 2005, linear, for scatter), for any
+ * counts.
+ *
+ *   scratch  none
+ *
+ * The root receives from the rank behind it first, each block where it belongs,
+ * and only so many at once, so that short ones do not pile up.
+ */
+#include "algo/phase/posted.h"
+
+static struct rcx_cost cost(const struct rcx_shape *s)
+{
+    const struct rcx_blocks blocks = rcx_blocks_of(s);
+    const double n = s->size - 1;
+
+    return (struct rcx_cost){.rounds = n,
+                             .volume = n * (double)rcx_blocks_largest(&blocks)};
+}
+
+static void build(struct rcx_builder *b, const struct rcx_shape *s)
+{
+    const struct rcx_blocks blocks = rcx_blocks_of(s);
+    const struct rcx_span out = rcx_span_out(s);
+
+    if (s->rank != s->root) {
+        rcx_step_send(b, s->root, rcx_span_in(s));
+        return;
+    }
+    rcx_step_copy(b, rcx_block(&blocks, out, s->rank), rcx_span_in(s));
+    for (int t = 1; t < s->size; t++) {
+        const int peer = (s->root + t) % s->size;
+
+        rcx_posted_pair(b, s);
+        rcx_step_recv(b, peer, rcx_block(&blocks, out, peer));
+    }
+}
+
+const struct rcx_algo rcx_gather_linear = {
+    .name = "linear",
+    .coll = RCX_COLL_GATHER,
+    .formula = "(p-1) (a + n/p b); the largest block where n/p is irregular",
+    .source = "OCC manual 2005",
+    .params = rcx_posted_params,
+    .level = RCX_ORDER_CANONICAL,
+    .cost = cost,
+    .build = build,
+};

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "core/api/collective.h"
+
+/* Type and op are as those of RCX's own barriers; a buffer, which nobody looks
+ * at, so that a repeated call is known at once. */
+#define BARRIER                                                                \
+    (&(struct rcx_arguments){.coll = RCX_COLL_BARRIER,                         \
+                             .sendbuf = comm,                                  \
+                             .recvbuf = comm,                                  \
+                             .type = RCX_BYTE,                                 \
+                             .op = RCX_BOR,                                    \
+                             .comm = comm})
+
+rcx_status_t rcx_barrier(rcx_comm_t *comm)
+{
+    return rcx_call_blocking(BARRIER);
+}
+
+rcx_status_t rcx_ibarrier(rcx_comm_t *comm, rcx_request_t **request_p)
+{
+    return rcx_call_request(BARRIER, false, request_p);
+}
+
+rcx_status_t rcx_barrier_init(rcx_comm_t *comm, rcx_request_t **request_p)
+{
+    return rcx_call_request(BARRIER, true, request_p);
+}

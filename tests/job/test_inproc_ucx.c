@@ -62,7 +62,8 @@ static void run_all(struct job *job, const struct kind *kind, size_t count)
         struct call call = call_mixed(kind, count, job->size, (uint64_t)k);
 
         call.place = (enum place)(k / COLLECTIVES);
-        run(job, call);
+        if (collective_takes(call.coll, kind->op))
+            run(job, call);
     }
 }
 
@@ -177,11 +178,13 @@ static void refuse(struct job *job, struct call call, size_t many, int *lines)
     struct arguments arguments;
     struct attempt a;
 
+    if (collectives[call.coll].gets == EXTENT_NONE)
+        return;
     attempt_open(&a, &call, world_of(job, 0));
     arguments = a.arguments;
     arguments.comm = world_of(job, 0);
     arguments.count = many;
-    arguments.blocks = blocks;
+    arguments.blocks = arguments.sendcounts = blocks;
     *lines = 0;
     assert_status(collective_call(call.coll, call.form, &arguments, &a.request),
                   RCX_ERR_ARG);

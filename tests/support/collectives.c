@@ -180,11 +180,12 @@ const struct collective_row collectives[COLLECTIVES] = {
         .has_displs = true, .is_local = true, .part = own_of_rank_local,
         .places = VECTOR_PLACES},
     [SCAN] = {
-        .name = "scan", .call = call_scan, .reduces = true,
+        .name = "scan", .call = call_scan, .reduces = true, .is_prefix = true,
         .gives = EXTENT_VECTOR, .gets = EXTENT_VECTOR, .part = up_to_own,
         .places = VECTOR_PLACES},
     [EXSCAN] = {
         .name = "exscan", .call = call_exscan, .reduces = true,
+        .is_prefix = true,
         .gives = EXTENT_VECTOR, .gets = EXTENT_VECTOR, .getter = ALL_BUT_FIRST,
         .part = before_own, .places = VECTOR_PLACES},
 };

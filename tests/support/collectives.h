@@ -77,6 +77,7 @@ struct collective_row {
     bool irregular;  /* a count for each block is passed */
     bool has_displs; /* and where it begins */
     bool is_local;   /* each rank has counts of its own */
+    bool is_prefix;  /* a rank's result is of the ranks up to it */
     unsigned places; /* 1 << enum place of those that there are */
     rcx_status_t (*call)(const struct arguments *a, enum form form,
                          rcx_request_t **request_p);
@@ -113,6 +114,12 @@ static inline bool collective_has_equal_blocks(enum collective coll)
 static inline bool collective_has_place(enum collective coll, enum place place)
 {
     return place == MIXED || collectives[coll].places >> place & 1;
+}
+
+/* It knows op: an average of a prefix is none. */
+static inline bool collective_takes(enum collective coll, rcx_op_t op)
+{
+    return op != RCX_AVG || !collectives[coll].is_prefix;
 }
 
 /* Where rank's block begins. */

@@ -366,9 +366,8 @@ static void run_kind(struct job *job, const struct kind *kind)
 {
     for (int i = 0; i < 30; i++) {
         const struct call call = product_call(kind, i, job->size);
-        const bool is_prefix = call.coll == SCAN || call.coll == EXSCAN;
 
-        if (kind->op != RCX_AVG || !is_prefix) /* which has none */
+        if (collective_takes(call.coll, kind->op))
             calls_run(job, &call, i % 2);
     }
 }

@@ -128,6 +128,7 @@ static void every_public_row_is_in_the_tests_and_says_the_same(void **state)
         assert_int_equal(tested->giver, row->giver);
         assert_int_equal(tested->getter, row->getter);
         assert_int_equal(tested->is_local, row->is_local);
+        assert_int_equal(tested->is_prefix, row->is_prefix);
         assert_int_equal(tested->reduces, row->reduces);
     }
 }

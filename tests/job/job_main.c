@@ -82,6 +82,8 @@ void job_call(struct member *m, const struct call *call)
     char problem[256];
     rcx_status_t status;
 
+    if (!collective_takes(call->coll, call->kind->op))
+        return;
     m->lines = 0;
     status = call_run(call, m->comm, problem);
     if (status == RCX_ERR_UNSUPPORTED && m->forced && m->lines == 1)

@@ -64,9 +64,10 @@ typedef enum rcx_status {
     RCX_ERR_COMM_FAILED = -10, /* the communicator failed in an earlier call */
     RCX_ERR_OP = -11,          /* a user-defined op returned non-zero */
     RCX_ERR_BUSY = -12,        /* still in use */
-    RCX_ERR_FORKED = -13,  /* called in a child of the process of rcx_init */
-    RCX_ERR_LIMIT = -14,   /* a documented limit is reached */
-    RCX_ERR_INTERNAL = -15 /* a bug in RCX */
+    RCX_ERR_FORKED = -13,   /* called in a child of the process of rcx_init */
+    RCX_ERR_LIMIT = -14,    /* a documented limit is reached */
+    RCX_ERR_INTERNAL = -15, /* a bug in RCX */
+    RCX_ERR_TRUNCATED = -16 /* a message is longer than its receive */
 } rcx_status_t;
 
 /* The name of a status and what it means, as static text; never NULL. */
@@ -779,6 +780,95 @@ RCX_API rcx_status_t rcx_exscan_init(const void *sendbuf, void *recvbuf,
                                      size_t count, rcx_datatype_t datatype,
                                      rcx_op_t op, rcx_comm_t *comm,
                                      rcx_request_t **request_p);
+
+/* ---- Messages ----------------------------------------------------------- */
+
+/*
+ * A message from one rank to another. It is received by the oldest receive of
+ * the same communicator, tag and source, or of any source, that is not matched
+ * yet; messages of one source with one tag arrive in the order in which they
+ * were sent. Messages and collectives have no order among each other, and never
+ * mix; nor do communicators. Tags are 0..RCX_TAG_MAX.
+ *
+ * A message may be empty (count 0; the buffer may be NULL then), and go to the
+ * own rank. Types are not sent: a message is bytes, and what receives it says
+ * what these are. It may be shorter than its receive, and then leaves the rest
+ * of the buffer alone.
+ *
+ * Three forms as for collectives, of which each may meet each. A send is
+ * complete when its buffer may be used again: with short messages this is often
+ * before the receive, with others not, and no program may count on either; so
+ * who exchanges starts one of both with rcx_isend() or rcx_irecv(). Until then
+ * a send's buffer is not to be written, a receive's not to be touched. A rank
+ * receives as long as it is in RCX (see rcx_progress()); nothing holds up one
+ * who sends short messages faster than they are received, and memory fills at
+ * the receiver.
+ *
+ * Any threads may send and receive on one communicator at once, beside its
+ * collectives, where the thread mode lets them into RCX at once; what they start
+ * at the same time is matched in any order.
+ *
+ * RCX_ERR_ARG          comm, buf, count, datatype, dest, source or tag not
+ *                      valid, count * size overflows
+ * RCX_ERR_TRUNCATED    the message is longer than the receive: what the buffer
+ *                      has is undefined. It was received, the sender knows
+ *                      nothing of it, and comm is as good as before
+ * RCX_ERR_MISMATCH     the message's length is no multiple of the type's; else
+ *                      as TRUNCATED
+ * RCX_ERR_COMM_FAILED  an earlier call broke comm
+ * RCX_ERR_TIMEOUT, RCX_ERR_PEER_FAILED, RCX_ERR_TRANSPORT: these break comm, as
+ * they do in a collective. RCX_ERR_NOMEM
+ *
+ * A communicator that is freed while a message to it has arrived and was not
+ * received says so.
+ */
+#define RCX_ANY_SOURCE (-2)
+#define RCX_TAG_MAX 0xfffffff
+
+/* What a receive got. */
+typedef struct rcx_recv_info {
+    int source;   /* rank of comm */
+    int tag;      /* of the receive */
+    size_t count; /* whole elements, of the receive's type */
+} rcx_recv_info_t;
+
+/* Send count elements from buf to rank dest. */
+RCX_API rcx_status_t rcx_send(const void *buf, size_t count,
+                              rcx_datatype_t datatype, int dest, int tag,
+                              rcx_comm_t *comm);
+RCX_API rcx_status_t rcx_isend(const void *buf, size_t count,
+                               rcx_datatype_t datatype, int dest, int tag,
+                               rcx_comm_t *comm, rcx_request_t **request_p);
+RCX_API rcx_status_t rcx_send_init(const void *buf, size_t count,
+                                   rcx_datatype_t datatype, int dest, int tag,
+                                   rcx_comm_t *comm, rcx_request_t **request_p);
+
+/*
+ * Receive up to count elements into buf, from rank source or RCX_ANY_SOURCE.
+ * Of messages from several sources that wait already, any source takes any; who
+ * has only some ranks to hear from and waits for any source is not told where
+ * one of these dies, but by RCX_ERR_MODE=peer where it is connected, or by the
+ * deadline. info_p may be NULL.
+ */
+RCX_API rcx_status_t rcx_recv(void *buf, size_t count, rcx_datatype_t datatype,
+                              int source, int tag, rcx_comm_t *comm,
+                              rcx_recv_info_t *info_p);
+RCX_API rcx_status_t rcx_irecv(void *buf, size_t count, rcx_datatype_t datatype,
+                               int source, int tag, rcx_comm_t *comm,
+                               rcx_request_t **request_p);
+RCX_API rcx_status_t rcx_recv_init(void *buf, size_t count,
+                                   rcx_datatype_t datatype, int source, int tag,
+                                   rcx_comm_t *comm, rcx_request_t **request_p);
+
+/*
+ * What a receive got the last time. Also after RCX_ERR_TRUNCATED and
+ * RCX_ERR_MISMATCH; count is then what was sent, in whole elements.
+ *
+ * RCX_ERR_ARG   request is no receive, or no message has come
+ * RCX_ERR_BUSY  it is active
+ */
+RCX_API rcx_status_t rcx_request_recv_info(rcx_request_t *request,
+                                           rcx_recv_info_t *info_p);
 
 /* ---- Requests ----------------------------------------------------------- */
 

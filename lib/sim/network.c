@@ -50,6 +50,8 @@ static void finish(struct rcx_sim *sim, struct side *side)
 {
     if (!side->is_send)
         side->message->bytes = side->bytes;
+    if (side->is_masked)
+        side->message->tag = side->tag;
     rcx_message_complete(&sim->ports[side->from].base, side->message,
                          side->status);
     sides_recycle(&sim->sides, side);
@@ -113,6 +115,7 @@ static rcx_status_t sim_send(struct rcx_transport *t, int peer,
                                    .rank = peer,
                                    .from = port->rank,
                                    .tag = tag,
+                                   .mask = UINT64_MAX,
                                    .buffer = (char *)buffer,
                                    .bytes = bytes,
                                    .message = m});
@@ -128,6 +131,23 @@ static rcx_status_t sim_recv(struct rcx_transport *t, int peer, void *buffer,
     return add(port, (struct side){.rank = port->rank,
                                    .from = port->rank,
                                    .tag = tag,
+                                   .mask = UINT64_MAX,
+                                   .buffer = buffer,
+                                   .bytes = bytes,
+                                   .message = m});
+}
+
+static rcx_status_t sim_recv_masked(struct rcx_transport *t, void *buffer,
+                                    size_t bytes, uint64_t tag, uint64_t mask,
+                                    struct rcx_message *m)
+{
+    struct port *port = (struct port *)t;
+
+    return add(port, (struct side){.rank = port->rank,
+                                   .from = port->rank,
+                                   .tag = tag,
+                                   .mask = mask,
+                                   .is_masked = true,
                                    .buffer = buffer,
                                    .bytes = bytes,
                                    .message = m});
@@ -164,6 +184,7 @@ bool rcx_sim_deliver(struct rcx_sim *sim, int ranks[2])
     if (fits && send->bytes > 0)
         memcpy(recv->buffer, send->buffer, send->bytes);
     recv->bytes = send->bytes;
+    recv->tag = send->tag;
     ranks[0] = send->from;
     ranks[1] = recv->from;
     complete(sim, send, RCX_OK);
@@ -341,8 +362,8 @@ static void sim_close(struct rcx_transport *t)
 /* clang-format off */
 static const struct rcx_transport_ops sim_ops = {
     .name = "sim", .version = sim_version, .address = sim_address,
-    .send = sim_send, .recv = sim_recv, .progress = sim_progress,
-    .cancel = sim_cancel, .probe = sim_probe, .notify = sim_notify,
+    .send = sim_send, .recv = sim_recv, .recv_masked = sim_recv_masked,
+    .progress = sim_progress, .cancel = sim_cancel, .probe = sim_probe, .notify = sim_notify,
     .take_note = sim_take_note, .event_fd = sim_event_fd, .arm = sim_arm,
     .wake = sim_wake, .flush = sim_flush, .close = sim_close,
 };

@@ -4,7 +4,8 @@
  * proved. Messages are matched by the same tags as on the wire and delivered
  * in an order that a seed decides. A send completes no earlier than its
  * receive is posted, its data are read only then, and a posted receive's
- * buffer is filled with garbage at once: so a buffer used too early shows.
+ * buffer is filled with garbage at once: so a buffer used too early shows. But
+ * for receives by mask, which leave alone what the message does not fill.
  */
 #ifndef RCX_SIM_NETWORK_H
 #define RCX_SIM_NETWORK_H

@@ -132,6 +132,40 @@ static struct side *unlink_side(struct sides *sides, struct side **link)
     return side;
 }
 
+static bool fits(const struct side *a, const struct side *b)
+{
+    const struct side *recv = a->is_send ? b : a;
+
+    return a->is_send != b->is_send && a->rank == b->rank &&
+           ((a->tag ^ b->tag) & recv->mask) == 0;
+}
+
+/* The oldest of a list that fits side, or where that ends. */
+static struct side **oldest_in(struct side **link, const struct side *side)
+{
+    while (*link && !fits(*link, side))
+        link = &(*link)->next;
+    return link;
+}
+
+static struct side **older(struct side **a, struct side **b)
+{
+    return *b && (!*a || (*b)->order < (*a)->order) ? b : a;
+}
+
+/* Who sends is in a bucket that a mask may not tell. */
+static struct side **find_partner(struct sides *sides, const struct side *side)
+{
+    struct side **found = oldest_in(&sides->masked, side);
+
+    if (side->mask == UINT64_MAX)
+        return older(oldest_in(bucket_of(sides, side->rank, side->tag), side),
+                     found);
+    for (size_t i = 0; i < sides->bucket_count; i++)
+        found = older(found, oldest_in(&sides->buckets[i], side));
+    return found;
+}
+
 rcx_status_t sides_match(struct sides *sides, struct side side,
                          struct side **partner_p)
 {
@@ -143,36 +177,42 @@ rcx_status_t sides_match(struct sides *sides, struct side side,
     if (!mine)
         return RCX_ERR_NOMEM;
     *mine = side;
-    *partner_p = NULL;
-    link = bucket_of(sides, side.rank, side.tag);
-    for (; *link; link = &(*link)->next) {
-        struct side *other = *link;
+    mine->order = sides->posted++;
+    link = find_partner(sides, mine);
+    *partner_p = *link;
+    if (*partner_p) {
+        struct side *other = unlink_side(sides, link);
 
-        if (other->is_send == side.is_send || other->rank != side.rank ||
-            other->tag != side.tag)
-            continue;
-        *partner_p = unlink_side(sides, link);
         sides->pairs[sides->pair_count++] =
             (struct pair){.send = side.is_send ? mine : other,
                           .recv = side.is_send ? other : mine};
         return RCX_OK;
     }
-    *link = mine;
+    mine->next = NULL;
+    *link = mine; /* the end of its list */
     sides->unmatched++;
     sides->unexpected[side.rank] += side.is_send;
     return RCX_OK;
 }
 
+/* The receive of m in a list, or where that ends. */
+static struct side **receive_in(struct side **link, int rank,
+                                const struct rcx_message *m)
+{
+    while (*link &&
+           ((*link)->is_send || (*link)->from != rank || (*link)->message != m))
+        link = &(*link)->next;
+    return link;
+}
+
 struct side *sides_withdraw(struct sides *sides, int rank,
                             const struct rcx_message *m)
 {
-    for (size_t i = 0; i < sides->bucket_count; i++)
-        for (struct side **link = &sides->buckets[i]; *link;
-             link = &(*link)->next)
-            if (!(*link)->is_send && (*link)->from == rank &&
-                (*link)->message == m)
-                return unlink_side(sides, link);
-    return NULL;
+    struct side **link = receive_in(&sides->masked, rank, m);
+
+    for (size_t i = 0; i < sides->bucket_count && !*link; i++)
+        link = receive_in(&sides->buckets[i], rank, m);
+    return *link ? unlink_side(sides, link) : NULL;
 }
 
 const struct side *sides_look_for(const struct sides *sides, int rank,
@@ -187,16 +227,19 @@ const struct side *sides_look_for(const struct sides *sides, int rank,
     return NULL;
 }
 
+static void drop_in(struct sides *sides, struct side **link, int rank)
+{
+    while (*link) {
+        if ((*link)->from == rank)
+            sides_recycle(sides, unlink_side(sides, link));
+        else
+            link = &(*link)->next;
+    }
+}
+
 void sides_drop(struct sides *sides, int rank)
 {
-    for (size_t i = 0; i < sides->bucket_count; i++) {
-        struct side **link = &sides->buckets[i];
-
-        while (*link) {
-            if ((*link)->from == rank)
-                sides_recycle(sides, unlink_side(sides, link));
-            else
-                link = &(*link)->next;
-        }
-    }
+    drop_in(sides, &sides->masked, rank);
+    for (size_t i = 0; i < sides->bucket_count; i++)
+        drop_in(sides, &sides->buckets[i], rank);
 }

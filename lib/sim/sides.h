@@ -15,6 +15,9 @@ struct side {
     int rank; /* the receiver, for both sides */
     int from; /* who called */
     uint64_t tag;
+    uint64_t mask;  /* of a receive: where tags are compared */
+    uint64_t order; /* of its posting */
+    bool is_masked; /* who receives wants to know the tag */
     char *buffer;
     size_t bytes;        /* of a receive that arrived: what came */
     rcx_status_t status; /* once arrived */
@@ -30,6 +33,8 @@ struct sides {
     size_t *unexpected;    /* unmatched sends to each rank */
     struct side **buckets; /* unmatched, oldest first */
     size_t bucket_count;   /* a power of two, no fewer than unmatched */
+    struct side *masked; /* unmatched receives by part of the tag alone, too */
+    uint64_t posted;
     size_t unmatched;
     struct side *free;
     struct slab *slabs;
@@ -41,7 +46,7 @@ struct sides {
 bool sides_open(struct sides *sides, struct rcx_heap *heap, int ranks);
 void sides_close(struct sides *sides);
 
-/* Pair side with its partner, the oldest with its tag, or keep it until that
+/* Pair side with its partner, the oldest whose tag fits, or keep it until that
  * comes; RCX_ERR_NOMEM. *partner_p: NULL where it is kept. */
 rcx_status_t sides_match(struct sides *sides, struct side side,
                          struct side **partner_p);

@@ -12,9 +12,9 @@
 #include "core/exec/transport.h"
 #include "core/run/bootstrap.h"
 #include "transport/ucp_adjust.h"
+#include "transport/ucp_discard.h"
 
 enum {
-    DISCARD_POLLS = 1000,
     WITH_CALLBACK = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA
 };
 
@@ -33,6 +33,7 @@ struct ucp {
     int flushes;                 /* of endpoints, that are not over */
     ucp_request_param_t sending; /* of both only user_data changes */
     ucp_request_param_t receiving;
+    ucp_request_param_t matching; /* the same by mask */
 };
 
 static void version(char *text, size_t bytes)
@@ -52,8 +53,11 @@ static rcx_status_t fail(const struct ucp *u, const char *what,
 __attribute__((cold, noinline)) static rcx_status_t
 lose_message(struct rcx_transport *t, int peer, ucs_status_t status)
 {
-    snprintf(t->trouble, sizeof t->trouble,
-             "a message with rank %d is lost: %s", peer,
+    char whose[32] = "";
+
+    if (peer >= 0)
+        snprintf(whose, sizeof whose, " with rank %d", peer);
+    snprintf(t->trouble, sizeof t->trouble, "a message%s is lost: %s", whose,
              ucs_status_string(status));
     return status == UCS_ERR_NO_MEMORY ? RCX_ERR_NOMEM : RCX_ERR_TRANSPORT;
 }
@@ -106,6 +110,15 @@ static void recv_done(void *request, ucs_status_t status,
     ucp_request_free(request);
 }
 
+static void matching_done(void *request, ucs_status_t status,
+                          const ucp_tag_recv_info_t *info, void *user_data)
+{
+    struct rcx_message *m = user_data;
+
+    m->tag = info->sender_tag;
+    recv_done(request, status, info, m);
+}
+
 /*
  * A receive never completes at once: UCX 1.13 fills in no length where it does,
  * and a message that is too short would pass. The callback has run then.
@@ -121,6 +134,8 @@ static void prepare_parameters(struct ucp *u)
         .op_attr_mask = common | UCP_OP_ATTR_FLAG_NO_IMM_CMPL,
         .cb.recv = recv_done,
         .memory_type = UCS_MEMORY_TYPE_HOST};
+    u->matching = u->receiving;
+    u->matching.cb.recv = matching_done;
 }
 
 /* ---- Notes: active messages ----------------------------------------------- */
@@ -207,39 +222,6 @@ static rcx_status_t open_worker(struct ucp *u)
                             : fail(u, "ucp_worker_set_am_recv_handler", status);
 }
 
-static void discarded(void *request, ucs_status_t status,
-                      const ucp_tag_recv_info_t *info, void *user_data)
-{
-    int *pending = user_data;
-
-    (void)status, (void)info;
-    --*pending;
-    ucp_request_free(request);
-}
-
-/* Messages that nobody will receive, as after a failure: UCX warns of each one
- * that is left. */
-static void discard_unexpected(struct ucp *u)
-{
-    int pending = 0;
-    const ucp_request_param_t param = {
-        .op_attr_mask = WITH_CALLBACK | UCP_OP_ATTR_FLAG_NO_IMM_CMPL,
-        .cb.recv = discarded,
-        .user_data = &pending};
-    ucp_tag_message_h message;
-    ucp_tag_recv_info_t info;
-    char nothing;
-
-    while ((message = ucp_tag_probe_nb(u->worker, 0, 0, 1, &info))) {
-        pending++;
-        if (UCS_PTR_IS_ERR(
-                ucp_tag_msg_recv_nbx(u->worker, &nothing, 0, message, &param)))
-            pending--;
-    }
-    for (int i = 0; i < DISCARD_POLLS && pending > 0; i++)
-        ucp_worker_progress(u->worker);
-}
-
 static void close_all(struct rcx_transport *t)
 {
     struct ucp *u = (struct ucp *)t;
@@ -249,7 +231,7 @@ static void close_all(struct rcx_transport *t)
     if (u->address)
         ucp_worker_release_address(u->worker, u->address);
     if (u->worker) {
-        discard_unexpected(u);
+        rcx_ucp_discard(u->worker);
         ucp_worker_destroy(u->worker);
     }
     if (u->context)
@@ -445,6 +427,24 @@ static rcx_status_t post_recv(struct rcx_transport *t, int peer, void *buffer,
     return RCX_IN_PROGRESS;
 }
 
+static rcx_status_t post_masked(struct rcx_transport *t, void *buffer,
+                                size_t bytes, uint64_t tag, uint64_t mask,
+                                struct rcx_message *m)
+{
+    struct ucp *u = (struct ucp *)t;
+    ucs_status_ptr_t result;
+
+    m->transport = t;
+    u->matching.user_data = m;
+    result =
+        ucp_tag_recv_nbx(u->worker, buffer, bytes, tag, mask, &u->matching);
+    if (UCS_PTR_IS_ERR(result))
+        return lose_message(t, m->peer, UCS_PTR_STATUS(result));
+    if (m->status == RCX_IN_PROGRESS) /* else the callback has run */
+        m->handle = result;
+    return RCX_IN_PROGRESS;
+}
+
 /* UCX cancels receives only; a send goes on as long as its peer lives. */
 static void cancel(struct rcx_transport *t, struct rcx_message *m)
 {
@@ -588,9 +588,9 @@ static rcx_status_t flush(struct rcx_transport *t)
 /* clang-format off */
 const struct rcx_transport_ops rcx_transport_ucp = {
     .name = "ucp", .version = version, .open = open, .address = address,
-    .send = post_send, .recv = post_recv, .reach = find_way,
-    .progress = progress, .cancel = cancel, .probe = probe, .notify = notify,
-    .take_note = take_note, .event_fd = event_fd, .arm = arm, .wake = wake,
-    .flush = flush, .close = close_all,
+    .send = post_send, .recv = post_recv, .recv_masked = post_masked,
+    .reach = find_way, .progress = progress, .cancel = cancel, .probe = probe,
+    .notify = notify, .take_note = take_note, .event_fd = event_fd, .arm = arm,
+    .wake = wake, .flush = flush, .close = close_all,
 };
 /* clang-format on */

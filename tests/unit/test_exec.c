@@ -471,26 +471,42 @@ static void a_message_that_fails_later_fails_the_execution(void **state)
 
 static void each_field_of_a_tag_has_its_bits(void **state)
 {
-    /* 13 communicator, 13 sequence, 10 message, 6 fingerprint, 22 rank */
+    /* 1 for messages, 13 communicator, 13 sequence, 9 message, 6 fingerprint,
+     * 22 rank */
     const struct rcx_tag_layout l = RCX_TAG_LAYOUT;
 
     (void)state;
     assert_int_equal(whole_tag(&l, tag_of_call(&l, 1, 0, 0), 0, 0), UINT64_C(1)
-                                                                        << 51);
+                                                                        << 50);
     assert_int_equal(whole_tag(&l, tag_of_call(&l, 0, 1, 0), 0, 0), UINT64_C(1)
-                                                                        << 38);
+                                                                        << 37);
     assert_int_equal(whole_tag(&l, tag_of_call(&l, 0, 0, 0), 1, 0), UINT64_C(1)
                                                                         << 28);
     assert_int_equal(whole_tag(&l, tag_of_call(&l, 0, 0, 1), 0, 0), UINT64_C(1)
                                                                         << 22);
     assert_int_equal(whole_tag(&l, tag_of_call(&l, 0, 0, 0), 0, 1), 1);
     assert_int_equal(
-        whole_tag(&l, tag_of_call(&l, 0x1fff, 0x1fff, 0x3f), 0x3ff, 0x3fffff),
-        UINT64_MAX);
+        whole_tag(&l, tag_of_call(&l, 0x1fff, 0x1fff, 0x3f), 0x1ff, 0x3fffff),
+        UINT64_MAX >> 1);
     assert_int_equal(
         whole_tag(&l, tag_of_call(&l, 0x1234, 0x0fed, 0x2a), 0x155, 0x2bcdef),
-        UINT64_C(0x1234) << 51 | UINT64_C(0x0fed) << 38 |
+        UINT64_C(0x1234) << 50 | UINT64_C(0x0fed) << 37 |
             UINT64_C(0x155) << 28 | UINT64_C(0x2a) << 22 | 0x2bcdef);
+}
+
+static void a_message_s_tag_is_none_of_a_collective(void **state)
+{
+    const struct rcx_tag_layout l = RCX_TAG_LAYOUT;
+    const uint64_t tag = rcx_tag_p2p(&l, 0x1234, RCX_TAG_MAX, 0x2bcdef);
+
+    (void)state;
+    assert_int_equal(rcx_tag_user_most(&l), RCX_TAG_MAX);
+    assert_int_equal(tag, UINT64_C(1) << 63 | UINT64_C(0x1234) << 50 |
+                              UINT64_C(0xfffffff) << 22 | 0x2bcdef);
+    assert_int_equal(tag & ~rcx_tag_any_source(&l), 0x2bcdef);
+    assert_int_equal(tag & rcx_tag_p2p_mask(&l),
+                     UINT64_C(1) << 63 | UINT64_C(0x1234) << 50);
+    assert_true(rcx_tag_call_mask(&l) >> 63); /* whoever looks for calls */
 }
 
 static void numbers_beyond_a_field_begin_again(void **state)
@@ -500,10 +516,10 @@ static void numbers_beyond_a_field_begin_again(void **state)
 
     (void)state;
     assert_int_equal(rcx_tag_sequence_window(&l), 8192);
-    assert_int_equal(rcx_tag_message_window(&l), 1024);
+    assert_int_equal(rcx_tag_message_window(&l), 512);
     assert_int_equal(tag_of_call(&l, 5, 8192 + 3, 64 + 1),
                      tag_of_call(&l, 5, 3, 1));
-    assert_int_equal(whole_tag(&l, 0, 1024 + 9, 2), whole_tag(&l, 0, 9, 2));
+    assert_int_equal(whole_tag(&l, 0, 512 + 9, 2), whole_tag(&l, 0, 9, 2));
     assert_int_equal(rcx_tag_sequence_window(&tiny), 4);
     assert_int_equal(rcx_tag_message_window(&tiny), 4);
     assert_int_equal(whole_tag(&tiny, tag_of_call(&tiny, 1, 6, 7), 5, 2),
@@ -542,6 +558,7 @@ int main(void)
             a_transport_that_refuses_ends_the_execution_with_its_error),
         cmocka_unit_test(a_message_that_fails_later_fails_the_execution),
         cmocka_unit_test(each_field_of_a_tag_has_its_bits),
+        cmocka_unit_test(a_message_s_tag_is_none_of_a_collective),
         cmocka_unit_test(numbers_beyond_a_field_begin_again),
         cmocka_unit_test(
             the_executor_sends_as_itself_and_receives_from_its_peer),

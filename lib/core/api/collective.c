@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/api/collective.h"
 
-#include "core/op/types.h"
+#include "core/api/request.h"
 
 /* What a rank gives, or gets, in elements. */
 struct side {
@@ -277,14 +277,6 @@ static rcx_status_t relate_buffers(const struct rcx_arguments *a,
 
 /* ---- All of it -------------------------------------------------------------- */
 
-static size_t elem_bytes_of(const struct rcx_arguments *a)
-{
-    const struct rcx_type_info *info = rcx_type_predefined(a->type);
-
-    return info ? info->bytes
-                : rcx_registry_extent(&a->comm->context->registry, a->type);
-}
-
 static rcx_status_t check(const struct rcx_arguments *a, struct sizing *z,
                           struct rcx_buffers *b)
 {
@@ -293,13 +285,10 @@ static rcx_status_t check(const struct rcx_arguments *a, struct sizing *z,
     if (a->root < 0 || a->root >= a->comm->size)
         return rcx_fail(log_of(a), RCX_ERR_ARG, "root=%d: needs 0..%d", a->root,
                         a->comm->size - 1);
-    z->elem_bytes = elem_bytes_of(a);
-    if (z->elem_bytes == 0)
-        return rcx_fail(log_of(a), RCX_ERR_ARG,
-                        "datatype=%d: neither predefined (1..%d) nor created "
-                        "by rcx_type_create()",
-                        a->type, RCX_TYPE_END - 1);
-    status = measure_all(a, z);
+    status = rcx_registry_measure(&a->comm->context->registry, a->type,
+                                  &z->elem_bytes);
+    if (status == RCX_OK)
+        status = measure_all(a, z);
     return status == RCX_OK ? relate_buffers(a, z, b) : status;
 }
 
@@ -370,10 +359,7 @@ static rcx_status_t make_request(const struct rcx_arguments *a, bool persistent,
         status = rcx_request_new(a->comm, program, b.in, b.out, &request);
     if (status != RCX_OK)
         return status;
-    request->persistent = persistent;
-    a->comm->live_requests++;
-    a->comm->context->requests.live++;
-    rcx_registry_pin(&a->comm->context->registry, a->type, a->op, 1);
+    rcx_request_hand_out(request, persistent);
     if (!persistent)
         rcx_request_launch(request);
     if (request->state == RCX_REQUEST_ACTIVE)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Requests as users call them. */
 #include "core/api/arguments.h"
+#include "core/api/request.h"
 #include "core/run/comm_close.h"
 #include "core/run/enter.h"
 #include "core/run/progress.h"
@@ -43,10 +44,19 @@ static rcx_status_t start(struct rcx_request *r)
         return rcx_fail(log, RCX_ERR_BUSY, "request=%p: is active", (void *)r);
     if (r->comm->failed != RCX_OK)
         return RCX_ERR_COMM_FAILED;
-    rcx_request_launch(r);
-    if (r->state == RCX_REQUEST_ACTIVE)
-        rcx_wake_sleeper(&r->comm->context->sleeper);
+    if (r->program->is_p2p)
+        rcx_request_post(r);
+    else
+        rcx_request_launch(r);
+    rcx_wake_sleeper(&r->comm->context->sleeper);
     return RCX_OK;
+}
+
+/* In no order with others' calls on the communicator. */
+static rcx_status_t start_message(struct rcx_request *r)
+{
+    rcx_note_call(r->comm->context, rcx_ticks());
+    return leave(r->comm->context, start(r));
 }
 
 rcx_status_t rcx_start(rcx_request_t *request)
@@ -56,6 +66,8 @@ rcx_status_t rcx_start(rcx_request_t *request)
 
     if (status != RCX_OK)
         return status;
+    if (request->program->is_p2p)
+        return start_message(request);
     comm = request->comm;
     rcx_leave(comm->context);
     status = rcx_comm_enter(comm);
@@ -85,13 +97,19 @@ rcx_status_t rcx_test(rcx_request_t *request, int *done_p)
                : status;
 }
 
+static rcx_status_t wait(struct rcx_request *r)
+{
+    if (r->program->is_p2p)
+        r->waits_inside = true;
+    return rcx_request_wait(r);
+}
+
 rcx_status_t rcx_wait(rcx_request_t *request)
 {
     const rcx_status_t status = enter(request);
 
-    return status == RCX_OK
-               ? leave(request->comm->context, rcx_request_wait(request))
-               : status;
+    return status == RCX_OK ? leave(request->comm->context, wait(request))
+                            : status;
 }
 
 rcx_status_t rcx_wait_all(size_t n, rcx_request_t *const requests[])
@@ -109,14 +127,22 @@ rcx_status_t rcx_wait_all(size_t n, rcx_request_t *const requests[])
     return first;
 }
 
-static rcx_status_t release(struct rcx_request *r)
+void rcx_request_hand_out(struct rcx_request *r, bool persistent)
+{
+    struct rcx_context *context = r->comm->context;
+
+    r->persistent = persistent;
+    r->comm->live_requests++;
+    context->requests.live++;
+    rcx_registry_pin(&context->registry, r->program->record.type,
+                     r->program->record.op, 1);
+}
+
+void rcx_request_release(struct rcx_request *r)
 {
     struct rcx_comm *comm = r->comm;
     struct rcx_context *context = comm->context;
 
-    if (r->state == RCX_REQUEST_ACTIVE)
-        return rcx_fail(&context->log, RCX_ERR_BUSY,
-                        "request=%p: is active; wait for it first", (void *)r);
     rcx_registry_pin(&context->registry, r->program->record.type,
                      r->program->record.op, -1);
     comm->live_requests--;
@@ -124,6 +150,14 @@ static rcx_status_t release(struct rcx_request *r)
     rcx_request_delete(r);
     if (comm->is_freed && comm->live_requests == 0)
         rcx_comm_retire(comm);
+}
+
+static rcx_status_t release(struct rcx_request *r)
+{
+    if (r->state == RCX_REQUEST_ACTIVE)
+        return rcx_fail(&r->comm->context->log, RCX_ERR_BUSY,
+                        "request=%p: is active; wait for it first", (void *)r);
+    rcx_request_release(r);
     return RCX_OK;
 }
 
@@ -167,4 +201,34 @@ const char *rcx_request_method(const rcx_request_t *request)
     return request && request->state != RCX_REQUEST_FREE
                ? request->program->text
                : NULL;
+}
+
+static rcx_status_t recv_info(const struct rcx_request *r,
+                              rcx_recv_info_t *info_p)
+{
+    const struct rcx_log *log = &r->comm->context->log;
+
+    if (!info_p)
+        return rcx_missing(log, "info_p");
+    if (!r->program->is_p2p || rcx_p2p_of(r->program)->call.sends)
+        return rcx_fail(log, RCX_ERR_ARG, "request=%p: is no receive",
+                        (const void *)r);
+    if (r->state == RCX_REQUEST_ACTIVE)
+        return rcx_fail(log, RCX_ERR_BUSY, "request=%p: is active",
+                        (const void *)r);
+    if (!rcx_p2p_of(r->program)->has_info)
+        return rcx_fail(log, RCX_ERR_ARG, "request=%p: no message has come",
+                        (const void *)r);
+    *info_p = rcx_p2p_of(r->program)->info;
+    return RCX_OK;
+}
+
+rcx_status_t rcx_request_recv_info(rcx_request_t *request,
+                                   rcx_recv_info_t *info_p)
+{
+    const rcx_status_t status = enter(request);
+
+    return status == RCX_OK
+               ? leave(request->comm->context, recv_info(request, info_p))
+               : status;
 }

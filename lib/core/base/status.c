@@ -37,6 +37,8 @@ const char *rcx_status_string(rcx_status_t status)
     case RCX_ERR_FORKED: return "RCX_ERR_FORKED: called in a forked child";
     case RCX_ERR_LIMIT: return "RCX_ERR_LIMIT: a limit is reached";
     case RCX_ERR_INTERNAL: return "RCX_ERR_INTERNAL: a bug in RCX";
+    case RCX_ERR_TRUNCATED:
+        return "RCX_ERR_TRUNCATED: a message is longer than its receive";
     }
     return "unknown status";
 }

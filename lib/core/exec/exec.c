@@ -86,7 +86,7 @@ static void check_arrival(struct rcx_exec *x, const struct rcx_message *m)
 {
     const size_t due = m->step->count * x->elem_bytes;
 
-    if (m->bytes == due)
+    if (m->bytes == due || (x->takes_less && m->bytes < due))
         return;
     if (m->bytes == 0)
         fail(x, x->reducer->kernel ? RCX_ERR_PEER_FAILED : RCX_ERR_OP);
@@ -162,7 +162,8 @@ static inline void complete(struct rcx_exec *x, const struct rcx_step *step)
 static bool is_lost(struct rcx_exec *x, const struct rcx_step *step,
                     rcx_status_t status)
 {
-    fail(x, status);
+    fail(x, x->takes_less && status == RCX_ERR_MISMATCH ? RCX_ERR_TRUNCATED
+                                                        : status);
     x->lost = step->peer;
     return rcx_step_is_message(step->kind) && status != RCX_ERR_MISMATCH;
 }
@@ -207,6 +208,26 @@ bool rcx_exec_start(struct rcx_exec *x)
     x->first_local = x->steps_left;
     x->last_local = x->ready_local;
     return run(x);
+}
+
+bool rcx_exec_start_masked(struct rcx_exec *x, uint64_t mask)
+{
+    struct rcx_message *m = x->messages;
+    const struct rcx_step *step = m->step;
+    rcx_status_t status;
+
+    x->takes_less = true;
+    x->status = RCX_OK;
+    x->steps_left = 1;
+    x->first_message = x->last_message; /* it does not wait in the queue */
+    m->status = RCX_IN_PROGRESS;
+    status = x->transport->ops->recv_masked(
+        x->transport, at(x, step->dst, step->dst_at),
+        step->count * x->elem_bytes, x->tag_base, mask, m);
+    if (status == RCX_IN_PROGRESS)
+        return false;
+    m->status = status;
+    return rcx_exec_advance(x, m);
 }
 
 bool rcx_exec_advance(struct rcx_exec *x, struct rcx_message *m)
@@ -254,8 +275,9 @@ int rcx_exec_peers(const struct rcx_exec *x, int peers[], int most)
 
     for (uint32_t i = 0; i < x->plan->step_count; i++) {
         const int peer = x->plan->steps[i].peer;
-        bool is_new = n < most && (is_under_way(x, i, RCX_STEP_SEND) ||
-                                   is_under_way(x, i, RCX_STEP_RECV));
+        bool is_new = n < most && peer >= 0 &&
+                      (is_under_way(x, i, RCX_STEP_SEND) ||
+                       is_under_way(x, i, RCX_STEP_RECV));
 
         for (int k = 0; k < n && is_new; k++)
             is_new = peers[k] != peer;

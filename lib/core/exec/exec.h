@@ -47,6 +47,7 @@ struct rcx_exec {
     _Alignas(16) unsigned char own[RCX_EXEC_OWN_BYTES];
     void *owner;
     uint64_t segment; /* of the owner's operation */
+    bool takes_less;  /* what comes may be shorter than what is due */
 };
 
 /* Bytes of an execution of plan, all arrays included; and its layout. */
@@ -60,6 +61,11 @@ void rcx_exec_init(struct rcx_exec *x, const struct rcx_plan *plan,
  * lost and x is to be abandoned.
  */
 bool rcx_exec_start(struct rcx_exec *x);
+
+/* The same of a plan that is one receive: of the first message whose tag is
+ * tag_base where mask has ones. It may be shorter, and is known by its tag;
+ * RCX_ERR_TRUNCATED: it is longer. */
+bool rcx_exec_start_masked(struct rcx_exec *x, uint64_t mask);
 
 /* Take a completed message into account. True: x is over, as above. */
 bool rcx_exec_advance(struct rcx_exec *x, struct rcx_message *m);

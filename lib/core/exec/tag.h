@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * UCP tags carry neither source nor communicator, so RCX's 64 bits do, from
- * the highest: communicator 13 | sequence 13 | message 10 | fingerprint 6 |
- * source rank 22. Numbers repeat modulo their field; the windows of the
- * executor and the plans keep two uses of one tag from being outstanding at
- * once, and UCX keeps messages of one sender with one tag in order.
+ * the highest: point to point 1 | communicator 13 | sequence 13 | message 9 |
+ * fingerprint 6 | source rank 22. Numbers repeat modulo their field; the
+ * windows of the executor and the plans keep two uses of one tag from being
+ * outstanding at once, and UCX keeps messages of one sender with one tag in
+ * order. Point to point, what lies between communicator and source is the
+ * user's tag, and the source is a rank of the communicator.
  *
  * The widths are data, so that a test can shrink them to two bits.
  */
@@ -17,7 +19,8 @@ struct rcx_tag_layout {
     uint8_t comm_bits, sequence_bits, message_bits, fingerprint_bits, rank_bits;
 };
 
-#define RCX_TAG_LAYOUT ((struct rcx_tag_layout){13, 13, 10, 6, 22})
+#define RCX_TAG_LAYOUT ((struct rcx_tag_layout){13, 13, 9, 6, 22})
+#define RCX_TAG_P2P (UINT64_C(1) << 63)
 
 static inline uint64_t rcx_tag_low(uint64_t value, unsigned bits)
 {
@@ -63,8 +66,36 @@ static inline uint64_t rcx_tag_message(const struct rcx_tag_layout *l,
 /* Which call on which communicator: all but message and source. */
 static inline uint64_t rcx_tag_call_mask(const struct rcx_tag_layout *l)
 {
-    return rcx_tag_base(l, UINT64_MAX, UINT64_MAX) |
+    return RCX_TAG_P2P | rcx_tag_base(l, UINT64_MAX, UINT64_MAX) |
            rcx_tag_sequence(l, UINT64_MAX);
+}
+
+/* The highest tag of users' messages. */
+static inline uint64_t rcx_tag_user_most(const struct rcx_tag_layout *l)
+{
+    return (UINT64_C(1) << (l->sequence_bits + l->message_bits +
+                            l->fingerprint_bits)) -
+           1;
+}
+
+/* A user's message from source. */
+static inline uint64_t rcx_tag_p2p(const struct rcx_tag_layout *l,
+                                   uint64_t comm, uint64_t tag, uint64_t source)
+{
+    return RCX_TAG_P2P | rcx_tag_base(l, comm, 0) | tag << l->rank_bits |
+           rcx_tag_low(source, l->rank_bits);
+}
+
+/* Of a communicator's messages, the whole tag but the source. */
+static inline uint64_t rcx_tag_any_source(const struct rcx_tag_layout *l)
+{
+    return ~rcx_tag_low(UINT64_MAX, l->rank_bits);
+}
+
+/* All users' messages of a communicator. */
+static inline uint64_t rcx_tag_p2p_mask(const struct rcx_tag_layout *l)
+{
+    return RCX_TAG_P2P | rcx_tag_base(l, UINT64_MAX, 0);
 }
 
 static inline uint32_t rcx_tag_message_window(const struct rcx_tag_layout *l)

@@ -29,7 +29,8 @@ struct rcx_message {
     rcx_status_t status;             /* RCX_IN_PROGRESS while under way */
     /* The executor's: */
     int peer;
-    uint64_t tag;   /* what the message has of its own in its tag */
+    uint64_t tag;   /* what the message has of its own in its tag; of a receive
+                       by mask: all of what came */
     uint32_t waits; /* steps to complete before this one starts */
 };
 
@@ -106,6 +107,12 @@ struct rcx_transport_ops {
     rcx_status_t (*recv)(struct rcx_transport *t, int peer, void *buffer,
                          size_t bytes, uint64_t tag, struct rcx_message *m);
 
+    /* A receive of the first message whose tag is this one where mask has ones,
+     * whoever sends it: m->tag, too, is set when it is done. */
+    rcx_status_t (*recv_masked)(struct rcx_transport *t, void *buffer,
+                                size_t bytes, uint64_t tag, uint64_t mask,
+                                struct rcx_message *m);
+
     /*
      * RCX_OK unless no transport leads to peer, as send would find; then
      * t->trouble says why. Connects them if need be. NULL: all are connected.
@@ -152,5 +159,8 @@ struct rcx_transport_ops {
 
 /* The networks compiled in, best first, ended by NULL. */
 extern const struct rcx_transport_ops *const rcx_transport_table[];
+
+/* For a single process: it sends to itself alone. */
+extern const struct rcx_transport_ops rcx_transport_alone;
 
 #endif

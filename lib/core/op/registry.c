@@ -136,6 +136,21 @@ size_t rcx_registry_extent(const struct rcx_registry *r, rcx_datatype_t type)
     return entry ? entry->extent_bytes : 0;
 }
 
+rcx_status_t rcx_registry_measure(const struct rcx_registry *r,
+                                  rcx_datatype_t type, size_t *bytes_p)
+{
+    const struct rcx_type_info *info = rcx_type_predefined(type);
+    const size_t bytes = info ? info->bytes : rcx_registry_extent(r, type);
+
+    if (bytes == 0)
+        return rcx_fail(r->log, RCX_ERR_ARG,
+                        "datatype=%d: neither predefined (1..%d) nor created "
+                        "by rcx_type_create()",
+                        type, RCX_TYPE_END - 1);
+    *bytes_p = bytes;
+    return RCX_OK;
+}
+
 void rcx_registry_free(struct rcx_registry *r)
 {
     rcx_heap_free(r->heap, r->types.entries);

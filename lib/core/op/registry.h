@@ -68,6 +68,10 @@ void rcx_registry_free(struct rcx_registry *r);
 /* Bytes of an element of a user's type; 0 if it is none. */
 size_t rcx_registry_extent(const struct rcx_registry *r, rcx_datatype_t type);
 
+/* Bytes of an element of any type; RCX_ERR_ARG: it is none, which is said. */
+rcx_status_t rcx_registry_measure(const struct rcx_registry *r,
+                                  rcx_datatype_t type, size_t *bytes_p);
+
 /* While by != 0 in sum, the handle of a user's type or op that is removed is
  * not given out again. */
 void rcx_registry_pin(struct rcx_registry *r, rcx_datatype_t type, rcx_op_t op,

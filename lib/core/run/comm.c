@@ -56,6 +56,7 @@ rcx_status_t rcx_comm_new(struct rcx_context *context, uint32_t id, int rank,
     comm->cache.heap = &context->heap;
     comm->cache.limit = context->config.plan_cache_bytes;
     rcx_recorder_init(&comm->recorder, &context->heap);
+    rcx_mail_open(&comm->mail, &context->heap);
     comm->timeout_ns = context->config.timeout_ns;
     comm->patience_ns = patience_ns;
     link_comm(context, comm);

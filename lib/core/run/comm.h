@@ -5,6 +5,7 @@
 
 #include "core/run/cache.h"
 #include "core/run/context.h"
+#include "core/run/p2p.h"
 #include "core/run/window.h"
 
 enum { RCX_RANKS_TOLD = 8, RCX_TEXT_TOLD = 224 };
@@ -41,6 +42,7 @@ struct rcx_comm {
     uint64_t patience_ns; /* of who waits without a deadline */
     uint64_t warned;      /* of the wait in the call of this number */
     struct rcx_recorder recorder;
+    struct rcx_mail mail;
     struct rcx_program_cache cache;
 };
 

@@ -2,12 +2,14 @@
 #include "core/run/comm_close.h"
 
 #include "core/run/cache.h"
+#include "core/run/p2p.h"
 #include "core/run/roll.h"
 
 void rcx_comm_close(struct rcx_comm *comm)
 {
     rcx_cache_clear(&comm->cache);
     rcx_roll_free(comm);
+    rcx_mail_close(&comm->mail);
     rcx_comm_delete(comm);
 }
 
@@ -15,7 +17,7 @@ void rcx_comm_retire(struct rcx_comm *comm)
 {
     if (!comm)
         return;
-    if (comm->failed != RCX_OK)
+    if (comm->failed != RCX_OK || rcx_mail_is_left(comm))
         comm->magic = 0;
     else
         rcx_comm_close(comm);

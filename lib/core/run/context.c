@@ -128,7 +128,7 @@ static rcx_status_t open_transport(struct rcx_context *context)
         .looks_for_dead = context->config.looks_for_dead};
 
     if (context->boot->size == 1)
-        return RCX_OK;
+        return rcx_transport_alone.open(&args, &context->transport);
     if (!rcx_transport_table[0])
         return rcx_fail(&context->log, RCX_ERR_UNSUPPORTED,
                         "%d ranks, but this RCX was built without UCX",

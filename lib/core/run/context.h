@@ -25,7 +25,7 @@
 struct rcx_context {
     /* what a short operation touches lies together */
     struct rcx_guard *guard;
-    struct rcx_transport *transport; /* NULL for a single process */
+    struct rcx_transport *transport; /* NULL while it is not open */
     rcx_thread_mode_t threads;
     struct rcx_progress progress;
     struct rcx_watch watch;

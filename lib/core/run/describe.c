@@ -98,10 +98,13 @@ void rcx_context_describe(const struct rcx_context *context)
 const char *rcx_request_print(const struct rcx_request *r,
                               char text[RCX_CALL_TEXT])
 {
-    const int used = print_call(r->program, text, RCX_CALL_TEXT);
+    const bool is_p2p = r->program->is_p2p;
+    const int used =
+        is_p2p ? rcx_p2p_print(rcx_p2p_of(r->program), text, RCX_CALL_TEXT)
+               : print_call(r->program, text, RCX_CALL_TEXT);
 
     snprintf(text + used, RCX_CALL_TEXT - (size_t)used,
-             ", number %llu on communicator %u",
+             ", %s %llu on communicator %u", is_p2p ? "message" : "number",
              (unsigned long long)rcx_request_number(r), r->comm->id);
     return text;
 }

@@ -76,20 +76,26 @@ static void put_status(FILE *file, rcx_status_t status)
 
 /* ---- Operations --------------------------------------------------------- */
 
+static void put_type(FILE *file, rcx_datatype_t number)
+{
+    const struct rcx_type_info *type = rcx_type_predefined(number);
+
+    fprintf(file, "{\"number\": %d, \"canonical\": %d, \"name\": ", number,
+            rcx_type_canonical(number));
+    put_text(file, type ? type->name : NULL);
+    putc('}', file);
+}
+
 /* What the ranks of an operation have to agree on. */
 static void put_call(FILE *file, const struct rcx_record *r)
 {
-    const struct rcx_type_info *type = rcx_type_predefined(r->type);
     const struct rcx_op_info *op = rcx_op_predefined(r->op);
 
     fprintf(file, "{\"sequence\": %" PRIu64 ", \"collective\": ", r->sequence);
     put_text(file, rcx_coll_name(r->coll));
-    fprintf(file,
-            ", \"count\": %" PRIu64 ", \"type\": {\"number\": %d, "
-            "\"canonical\": %d, \"name\": ",
-            r->count, r->type, rcx_type_canonical(r->type));
-    put_text(file, type ? type->name : NULL);
-    fprintf(file, "}, \"op\": {\"number\": %d, \"name\": ", r->op);
+    fprintf(file, ", \"count\": %" PRIu64 ", \"type\": ", r->count);
+    put_type(file, r->type);
+    fprintf(file, ", \"op\": {\"number\": %d, \"name\": ", r->op);
     put_text(file, op ? op->name : NULL);
     fprintf(file, "}, \"root\": %d, \"algorithm\": ", r->root);
     put_text(file, r->algo ? r->algo->name : NULL);
@@ -114,26 +120,70 @@ static void put_progress(FILE *file, const struct rcx_dump_comm *comm,
     }
 }
 
-static void put_operation(FILE *file, const struct rcx_dump_comm *comm,
-                          const struct rcx_record *r,
-                          const struct rcx_instant *now)
+static void put_state(FILE *file, const struct rcx_record *r)
 {
     static const char *const states[] = {[RCX_RECORD_STARTED] = "started",
                                          [RCX_RECORD_DONE] = "done",
                                          [RCX_RECORD_FAILED] = "failed"};
-    const struct rcx_instant *born = &comm->recorder->born;
 
-    put_call(file, r);
     fprintf(file, ", \"state\": \"%s\", \"status\": ", states[r->state]);
     put_status(file, r->status);
-    if (r->state == RCX_RECORD_STARTED)
-        put_progress(file, comm, r->sequence);
+}
+
+static void put_times(FILE *file, const struct rcx_record *r,
+                      const struct rcx_instant *born,
+                      const struct rcx_instant *now)
+{
     fprintf(file, ", \"begin_ns\": %" PRIu64 ", \"end_ns\": ",
             rcx_ticks_to_ns(r->begin, born, now));
     if (r->state == RCX_RECORD_STARTED)
         fprintf(file, "null}");
     else
         fprintf(file, "%" PRIu64 "}", rcx_ticks_to_ns(r->end, born, now));
+}
+
+static void put_operation(FILE *file, const struct rcx_dump_comm *comm,
+                          const struct rcx_record *r,
+                          const struct rcx_instant *now)
+{
+    put_call(file, r);
+    put_state(file, r);
+    if (r->state == RCX_RECORD_STARTED)
+        put_progress(file, comm, r->sequence);
+    put_times(file, r, &comm->recorder->born, now);
+}
+
+/* See rcx_p2p_get() for what stands where in a record. */
+static void put_message(FILE *file, const struct rcx_record *r,
+                        const struct rcx_instant *born,
+                        const struct rcx_instant *now)
+{
+    fprintf(file,
+            "{\"sequence\": %" PRIu64 ", \"call\": \"%s\", "
+            "\"count\": %" PRIu64 ", \"type\": ",
+            r->sequence, r->coll ? "send" : "receive", r->count);
+    put_type(file, r->type);
+    if (r->root == RCX_ANY_SOURCE)
+        fprintf(file, ", \"peer\": null");
+    else
+        fprintf(file, ", \"peer\": %d", r->root);
+    fprintf(file, ", \"tag\": %" PRIu64, r->segment);
+    put_state(file, r);
+    put_times(file, r, born, now);
+}
+
+static void put_messages(FILE *file, const struct rcx_recorder *r,
+                         const struct rcx_instant *now)
+{
+    const uint64_t oldest = rcx_recorder_oldest(r);
+
+    fprintf(file, ", \"dropped_messages\": %" PRIu64 ", \"messages\": [",
+            oldest);
+    for (uint64_t n = oldest; n < r->next; n++) {
+        fprintf(file, n == oldest ? "\n" : ",\n");
+        put_message(file, rcx_recorder_at(r, n), &r->born, now);
+    }
+    putc(']', file);
 }
 
 /* ---- Communicators ------------------------------------------------------ */
@@ -166,7 +216,10 @@ static void put_comm(FILE *file, const struct rcx_dump_comm *comm,
         fprintf(file, n == oldest ? "\n" : ",\n");
         put_operation(file, comm, rcx_recorder_at(r, n), now);
     }
-    fprintf(file, "]}");
+    putc(']', file);
+    if (comm->messages && comm->messages->next > 0)
+        put_messages(file, comm->messages, now);
+    putc('}', file);
 }
 
 /* ---- The whole ---------------------------------------------------------- */

@@ -35,6 +35,7 @@ struct rcx_dump_comm {
     size_t missing_count;
     uint64_t next_sequence;
     const struct rcx_recorder *recorder;
+    const struct rcx_recorder *messages; /* point to point; NULL: none */
     /*
      * How far the operation with that sequence is; 0: that is not known. Asked
      * for records that are STARTED. What it points to stays until the next

@@ -43,6 +43,7 @@ struct rcx_program {
     bool has_rounds; /* an opening, a closing, or both */
     bool has_opening;
     bool has_closing;
+    bool is_p2p;   /* it is a message's: see p2p.h */
     uint64_t tag;  /* communicator and fingerprint */
     uint32_t pins; /* requests that hold it */
     size_t bytes;

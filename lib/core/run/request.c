@@ -36,18 +36,20 @@ rcx_status_t rcx_request_new(struct rcx_comm *comm, struct rcx_program *program,
     return RCX_OK;
 }
 
-static void link_active(struct rcx_comm *comm, struct rcx_request *r)
+/* In a list whose end is *end. */
+static inline void link_active(struct rcx_request ***end, struct rcx_request *r)
 {
     r->next = NULL;
-    r->link = comm->end;
-    *comm->end = r;
-    comm->end = &r->next;
+    r->link = *end;
+    **end = r;
+    *end = &r->next;
 }
 
-static void unlink_active(struct rcx_comm *comm, struct rcx_request *r)
+static inline void unlink_active(struct rcx_request ***end,
+                                 struct rcx_request *r)
 {
     *r->link = r->next;
-    *(r->next ? &r->next->link : &comm->end) = r->link;
+    *(r->next ? &r->next->link : end) = r->link;
 }
 
 /* ---- Segments ---------------------------------------------------------------- */
@@ -146,7 +148,7 @@ void rcx_request_lose(const struct rcx_request *r, rcx_status_t status,
 {
     char *why = r->comm->context->transport->trouble, call[RCX_CALL_TEXT];
 
-    rcx_comm_fail(r->comm, status, &peer, 1, "%s: %s%s%s",
+    rcx_comm_fail(r->comm, status, &peer, peer >= 0, "%s: %s%s%s",
                   rcx_request_print(r, call), rcx_status_string(status),
                   why[0] ? ": " : "", why);
     why[0] = '\0';
@@ -213,7 +215,10 @@ static void unstall(struct rcx_comm *comm)
 void rcx_request_delete(struct rcx_request *r)
 {
     rcx_callback_forget(&r->comm->context->callbacks, r);
-    rcx_request_let_go(r);
+    if (r->program->is_p2p)
+        rcx_p2p_put(&r->comm->mail, rcx_p2p_of(r->program));
+    else
+        rcx_request_let_go(r);
     rcx_request_put(&r->comm->context->requests, r);
 }
 
@@ -255,7 +260,7 @@ static inline void complete(struct rcx_request *r)
 
     if (w->stalled == r) /* it found a number without unstall() */
         w->stalled = r->next;
-    unlink_active(r->comm, r);
+    unlink_active(&r->comm->end, r);
     r->state = RCX_REQUEST_IDLE;
     if (r->callback)
         rcx_callback_add(&r->comm->context->callbacks, r);
@@ -272,6 +277,67 @@ static inline void conclude(struct rcx_request *r)
     if (r->status == RCX_OK || settle(r))
         complete(r);
 }
+
+/* ---- Messages ------------------------------------------------------------------ */
+
+static void complete_message(struct rcx_request *r)
+{
+    struct rcx_mail *mail = &r->comm->mail;
+
+    rcx_recorder_end(&mail->recorder, r->record, r->status, rcx_ticks());
+    unlink_active(&mail->end, r);
+    r->state = RCX_REQUEST_IDLE;
+    if (r->callback)
+        rcx_callback_add(&r->comm->context->callbacks, r);
+}
+
+/* What is wrong with it concerns nobody else. */
+static void conclude_message(struct rcx_request *r)
+{
+    struct rcx_p2p *p = rcx_p2p_of(r->program);
+
+    /* its only execution is idle again */
+    r->status = rcx_p2p_judge(p, r->comm, p->piece.pool.idle, r->status);
+    complete_message(r);
+}
+
+/* Its second stage is the look at what came, which needs no execution. */
+void rcx_request_post(struct rcx_request *r)
+{
+    struct rcx_comm *comm = r->comm;
+    struct rcx_p2p *p = rcx_p2p_of(r->program);
+    struct rcx_exec *x = rcx_exec_get(&p->piece.pool);
+
+    r->state = RCX_REQUEST_ACTIVE;
+    r->status = RCX_OK;
+    r->stage = r->stages;
+    r->first = r->finished = 0;
+    r->launched = r->end = 1;
+    r->total = 2;
+    r->begin = comm->context->progress.ticks;
+    r->timeout_ns = comm->timeout_ns;
+    r->record = rcx_recorder_begin(&comm->mail.recorder, &r->program->record,
+                                   1 + comm->mail.recorder.next, r->begin);
+    r->is_recorded = true;
+    r->waits_inside = false;
+    link_active(&comm->mail.end, r);
+    x->owner = r;
+    x->segment = 0;
+    r->slots[0] = x;
+    if (rcx_p2p_start(p, x))
+        rcx_request_advance(r, x);
+}
+
+const struct rcx_request *rcx_comm_awaited_message(const struct rcx_comm *comm)
+{
+    const struct rcx_request *r = comm->mail.first;
+
+    while (r && !r->waits_inside)
+        r = r->next;
+    return r;
+}
+
+/* ---- Stages --------------------------------------------------------------------- */
 
 /* No memory for the next segment: the communicator cannot go on. */
 static void break_down(struct rcx_request *r)
@@ -322,6 +388,10 @@ static inline void pump(struct rcx_request *r)
 
 __attribute__((noinline)) static void next_stage(struct rcx_request *r)
 {
+    if (r->program->is_p2p) {
+        conclude_message(r);
+        return;
+    }
     r->stage++;
     r->first = r->end;
     r->end += r->stage->program->segments;
@@ -330,10 +400,16 @@ __attribute__((noinline)) static void next_stage(struct rcx_request *r)
 
 void rcx_request_finish(struct rcx_request *r)
 {
+    if (r->program->is_p2p) {
+        complete_message(r);
+        return;
+    }
     record(r);
     rcx_recorder_end(&r->comm->recorder, r->record, r->status, end_of(r));
     complete(r);
 }
+
+/* ---- Starting ------------------------------------------------------------------ */
 
 static void prepare_odd(struct rcx_request *r)
 {
@@ -372,7 +448,7 @@ void rcx_request_launch(struct rcx_request *r)
     w->mark = (w->mark - w->mark_mask) & w->mark_mask;
     r->mark = w->mark;
     r->is_recorded = false;
-    link_active(comm, r);
+    link_active(&comm->end, r);
     pump(r);
     record(r);
 }

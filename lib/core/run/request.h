@@ -26,7 +26,8 @@ struct rcx_request {
     enum rcx_request_state state;
     bool persistent;
     bool is_recorded;
-    bool waits_inside; /* blocking: nothing else happens before its end */
+    bool waits_inside; /* blocking: nothing else happens before its end; a
+                          message: a thread waits for it alone */
     rcx_status_t status;
     struct rcx_comm *comm;
     struct rcx_program *program; /* of what was called */
@@ -83,6 +84,8 @@ rcx_status_t rcx_request_new(struct rcx_comm *comm, struct rcx_program *program,
 void rcx_request_delete(struct rcx_request *request);
 /* Start it; complete at once or by rcx_context_progress(). */
 void rcx_request_launch(struct rcx_request *request);
+/* The same of a message. */
+void rcx_request_post(struct rcx_request *request);
 /* How many of its slots have been used. */
 static inline unsigned rcx_request_slots(const struct rcx_request *r)
 {
@@ -95,6 +98,12 @@ static inline uint64_t rcx_request_age(const struct rcx_request *r,
 {
     return rcx_time_since(&r->comm->context->time, r->begin, now);
 }
+static inline bool rcx_request_is_overdue(const struct rcx_request *r,
+                                          const struct rcx_instant *now)
+{
+    return r->timeout_ns > 0 &&
+           rcx_request_age(r, now) >= (uint64_t)r->timeout_ns;
+}
 /* A request whose executions are gone ends with the status that it has. */
 void rcx_request_finish(struct rcx_request *r);
 /* An execution of it is complete: go on with what follows. */
@@ -103,6 +112,8 @@ void rcx_request_advance(struct rcx_request *r, struct rcx_exec *x);
  * the transport says why. */
 void rcx_request_lose(const struct rcx_request *r, rcx_status_t status,
                       int peer);
+/* The oldest message of comm that a thread waits for; or NULL. */
+const struct rcx_request *rcx_comm_awaited_message(const struct rcx_comm *comm);
 /* Ranks that it has messages with under way; how many, at most most. */
 int rcx_request_peers(const struct rcx_request *r, int peers[], int most);
 

@@ -19,12 +19,13 @@ struct rcx_roll {
 /* ---- Answers ---------------------------------------------------------------- */
 
 /* Begun is what has a lower number than the next to give out. Who has an
- * earlier one in flight waits for somebody else. */
+ * earlier one in flight, or is in a message's, waits for somebody else. */
 void rcx_roll_answer(struct rcx_context *context, const struct rcx_comm *comm,
                      const struct rcx_note_body *asked)
 {
     const bool present =
-        comm && (comm->window.next > asked->sequence || comm->first);
+        comm && (comm->window.next > asked->sequence || comm->first ||
+                 rcx_comm_awaited_message(comm));
     struct rcx_note_body answer = {.kind = present ? RCX_NOTE_PRESENT
                                                    : RCX_NOTE_ABSENT,
                                    .comm_id = asked->comm_id,
@@ -50,13 +51,6 @@ void rcx_roll_mark(struct rcx_comm *comm, const struct rcx_note_body *body)
 }
 
 /* ---- Calling it --------------------------------------------------------------- */
-
-static bool is_overdue(const struct rcx_request *r,
-                       const struct rcx_instant *now)
-{
-    return r->timeout_ns > 0 &&
-           rcx_request_age(r, now) >= (uint64_t)r->timeout_ns;
-}
 
 static void call_roll(struct rcx_comm *comm, const struct rcx_request *overdue,
                       uint64_t now)
@@ -133,7 +127,8 @@ void rcx_roll_watch(struct rcx_comm *comm, const struct rcx_instant *now)
     const struct rcx_roll *roll = comm->roll;
     const struct rcx_request *r = comm->first;
 
-    while (r && (roll ? r->sequence != roll->sequence : !is_overdue(r, now)))
+    while (r && (roll ? r->sequence != roll->sequence
+                      : !rcx_request_is_overdue(r, now)))
         r = r->next;
     if (roll && !r)
         rcx_roll_free(comm); /* it did come to its end */

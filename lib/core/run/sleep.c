@@ -45,7 +45,7 @@ void rcx_sleep_close(struct rcx_sleeper *s)
 static uint64_t next_look(const struct rcx_context *context)
 {
     for (const struct rcx_comm *c = context->comms.first; c; c = c->next)
-        if (c->first)
+        if (c->first || c->mail.first)
             return rcx_now_ns() + LOOK_NS;
     return 0;
 }

@@ -85,17 +85,18 @@ static uint64_t wait_of(const struct rcx_request *r,
 
 /* Who waits for long without a deadline says so, once for an operation, and
  * less and less often where that is the way of the program. */
-static void watch_patience(struct rcx_comm *comm, const struct rcx_instant *now)
+static void watch_patience(const struct rcx_request *r, uint64_t *warned,
+                           const struct rcx_instant *now)
 {
-    const struct rcx_request *r = comm->first;
+    struct rcx_comm *comm = r->comm;
     const uint64_t ns = wait_of(r, now), number = rcx_request_number(r);
     char call[RCX_CALL_TEXT], text[128] = " and no message is missing";
     int ranks[RCX_RANKS_TOLD], n;
     size_t used = 0;
 
-    if (r->timeout_ns > 0 || ns < comm->patience_ns || comm->warned == number)
+    if (r->timeout_ns > 0 || ns < comm->patience_ns || *warned == number)
         return;
-    comm->warned = number;
+    *warned = number;
     comm->patience_ns *= 2;
     n = rcx_request_peers(r, ranks, RCX_RANKS_TOLD);
     for (int i = 0; i < n && used < sizeof text; i++)
@@ -111,10 +112,10 @@ static void watch_patience(struct rcx_comm *comm, const struct rcx_instant *now)
 
 /* Who sends there finds out at once, but cannot tell. So who has only received
  * tries whom it waits for. */
-static void watch_ways(struct rcx_comm *comm)
+static void watch_ways(const struct rcx_request *r)
 {
+    struct rcx_comm *comm = r->comm;
     struct rcx_transport *t = comm->context->transport;
-    const struct rcx_request *r = comm->first;
     int ranks[RCX_RANKS_TOLD];
     const int n = rcx_request_peers(r, ranks, RCX_RANKS_TOLD);
 
@@ -175,6 +176,39 @@ static void watch_calls(struct rcx_comm *comm)
             watch_fingerprints(comm, comm->first->slots[i]);
 }
 
+/* ---- Messages --------------------------------------------------------------- */
+
+/* Whom it waits for is known, or it may be anyone. */
+static void expire(const struct rcx_request *r, const struct rcx_instant *now)
+{
+    const struct rcx_p2p_call *call = &rcx_p2p_of(r->program)->call;
+    const bool is_known = call->peer != RCX_ANY_SOURCE;
+    char text[RCX_CALL_TEXT], who[32] = "no rank";
+
+    if (is_known)
+        snprintf(who, sizeof who, "rank %d", call->peer);
+    rcx_comm_fail(r->comm, RCX_ERR_TIMEOUT, &call->peer, is_known,
+                  "%s: no end after %.3g s: %s has%s %s it",
+                  rcx_request_print(r, text),
+                  (double)rcx_request_age(r, now) / 1e9, who,
+                  is_known ? " not" : "", call->sends ? "received" : "sent");
+}
+
+static void watch_mail(struct rcx_comm *comm, const struct rcx_instant *now)
+{
+    const struct rcx_request *awaited = rcx_comm_awaited_message(comm);
+
+    for (const struct rcx_request *r = comm->mail.first;
+         r && comm->failed == RCX_OK; r = r->next)
+        if (rcx_request_is_overdue(r, now))
+            expire(r, now);
+    if (!awaited || comm->failed != RCX_OK)
+        return;
+    watch_patience(awaited, &comm->mail.warned, now);
+    if (wait_of(awaited, now) > WAY_AGE_NS)
+        watch_ways(awaited);
+}
+
 /* ---- What failed ---------------------------------------------------------------- */
 
 static void look_for_abort(struct rcx_comm *comm)
@@ -220,6 +254,8 @@ static void give_up(struct rcx_comm *comm)
     comm->window.stalled = NULL;
     while (comm->first)
         end(comm->first);
+    while (comm->mail.first)
+        end(comm->mail.first);
     while (context->abandoned.receives > 0 && rcx_now_ns() < until)
         rcx_context_poll(context);
 }
@@ -230,7 +266,7 @@ static void attend(struct rcx_context *context)
         look_for_abort(c);
     dump(context);
     for (struct rcx_comm *c = context->comms.first; c; c = c->next)
-        if (c->failed != RCX_OK && c->first)
+        if (c->failed != RCX_OK && (c->first || c->mail.first))
             give_up(c);
 }
 
@@ -240,7 +276,7 @@ static void attend(struct rcx_context *context)
 static void probe(struct rcx_comm *comm, uint64_t waited)
 {
     if (waited > WAY_AGE_NS)
-        watch_ways(comm);
+        watch_ways(comm->first);
     if (comm->failed == RCX_OK && is_probed(comm))
         watch_calls(comm);
 }
@@ -249,10 +285,12 @@ static void watch_comm(struct rcx_comm *comm, const struct rcx_instant *now)
 {
     const uint64_t ns = rcx_time_at(&comm->context->time, now);
 
+    if (comm->failed == RCX_OK && comm->mail.first)
+        watch_mail(comm, now);
     if (!comm->first || comm->failed != RCX_OK)
         return;
     rcx_roll_watch(comm, now);
-    watch_patience(comm, now);
+    watch_patience(comm->first, &comm->warned, now);
     if (comm->failed != RCX_OK || ns < comm->next_probe_ns ||
         rcx_request_age(comm->first, now) <= PROBE_AGE_NS)
         return;

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Messages as users call them. */
+#include "core/api/arguments.h"
+#include "core/api/request.h"
+#include "core/op/types.h"
+#include "core/run/enter.h"
+#include "core/run/progress.h"
+
+#define SEND                                                                   \
+    (&(struct rcx_p2p_call){.sends = true,                                     \
+                            .buffer = (char *)buf,                             \
+                            .count = count,                                    \
+                            .type = datatype,                                  \
+                            .peer = dest,                                      \
+                            .tag = tag})
+#define RECV                                                                   \
+    (&(struct rcx_p2p_call){.buffer = buf,                                     \
+                            .count = count,                                    \
+                            .type = datatype,                                  \
+                            .peer = source,                                    \
+                            .tag = tag})
+
+/* ---- Arguments -------------------------------------------------------------- */
+
+static rcx_status_t check_buffer(const struct rcx_comm *comm,
+                                 struct rcx_p2p_call *call)
+{
+    const struct rcx_log *log = &comm->context->log;
+    size_t bytes;
+    rcx_status_t status = rcx_registry_measure(&comm->context->registry,
+                                               call->type, &call->elem_bytes);
+
+    if (status != RCX_OK)
+        return status;
+    if (__builtin_mul_overflow(call->count, call->elem_bytes, &bytes) ||
+        bytes > PTRDIFF_MAX)
+        return rcx_fail(log, RCX_ERR_ARG,
+                        "count=%zu: count times the size of datatype %d "
+                        "overflows size_t",
+                        call->count, call->type);
+    if (call->buffer == RCX_IN_PLACE)
+        return rcx_fail(log, RCX_ERR_ARG,
+                        "buf=RCX_IN_PLACE: a message needs a buffer");
+    if (!call->buffer && bytes > 0)
+        return rcx_fail(log, RCX_ERR_ARG,
+                        "buf=NULL: NULL is fine only where count is 0");
+    return RCX_OK;
+}
+
+static rcx_status_t check(const struct rcx_comm *comm,
+                          struct rcx_p2p_call *call)
+{
+    const struct rcx_log *log = &comm->context->log;
+    const uint64_t most = rcx_tag_user_most(&comm->context->layout);
+    const bool is_any = call->peer == RCX_ANY_SOURCE && !call->sends;
+
+    if (!is_any && (call->peer < 0 || call->peer >= comm->size))
+        return rcx_fail(log, RCX_ERR_ARG, "%s=%d: needs 0..%d%s",
+                        call->sends ? "dest" : "source", call->peer,
+                        comm->size - 1,
+                        call->sends ? "" : " or RCX_ANY_SOURCE (-2)");
+    if (call->tag < 0 || (uint64_t)call->tag > most)
+        return rcx_fail(log, RCX_ERR_ARG, "tag=%d: needs 0..%llu", call->tag,
+                        (unsigned long long)most);
+    return check_buffer(comm, call);
+}
+
+/* ---- All forms --------------------------------------------------------------- */
+
+static rcx_status_t make(struct rcx_comm *comm, struct rcx_p2p_call *call,
+                         bool persistent, struct rcx_request **request_p)
+{
+    struct rcx_p2p *p;
+    rcx_status_t status = comm->failed == RCX_OK ? RCX_OK : RCX_ERR_COMM_FAILED;
+
+    if (status == RCX_OK)
+        status = check(comm, call);
+    if (status == RCX_OK)
+        status = rcx_p2p_get(comm, call, &p);
+    if (status != RCX_OK)
+        return status;
+    status = rcx_request_new(comm, &p->program, NULL, NULL, request_p);
+    if (status == RCX_OK)
+        rcx_request_hand_out(*request_p, persistent);
+    else
+        rcx_p2p_put(&comm->mail, p);
+    return status;
+}
+
+/* Communicators' messages have no order that threads could disturb. */
+static rcx_status_t enter(struct rcx_comm *comm)
+{
+    rcx_status_t status;
+
+    if (!rcx_comm_is_valid(comm))
+        return rcx_bad_handle("comm", comm);
+    status = rcx_enter(comm->context);
+    if (status == RCX_OK)
+        rcx_note_call(comm->context, rcx_ticks());
+    return status;
+}
+
+/* One thread that waits may be asleep, and this one has its message. */
+static void post(struct rcx_request *r)
+{
+    rcx_request_post(r);
+    rcx_wake_sleeper(&r->comm->context->sleeper);
+}
+
+static rcx_status_t run(struct rcx_comm *comm, struct rcx_p2p_call *call,
+                        rcx_recv_info_t *info_p)
+{
+    struct rcx_context *context;
+    struct rcx_request *r;
+    rcx_status_t status = enter(comm);
+
+    if (status != RCX_OK)
+        return status;
+    context = comm->context; /* comm may be freed meanwhile */
+    status = make(comm, call, false, &r);
+    if (status == RCX_OK) {
+        post(r);
+        r->waits_inside = true;
+        status = rcx_request_wait(r);
+        if (info_p && status == RCX_OK)
+            *info_p = rcx_p2p_of(r->program)->info;
+        rcx_request_release(r);
+    }
+    rcx_leave(context);
+    return status;
+}
+
+static rcx_status_t make_request(struct rcx_comm *comm,
+                                 struct rcx_p2p_call *call, bool persistent,
+                                 rcx_request_t **request_p)
+{
+    struct rcx_request *r;
+    rcx_status_t status;
+
+    if (!request_p)
+        return rcx_missing(&comm->context->log, "request_p");
+    status = make(comm, call, persistent, &r);
+    if (status != RCX_OK)
+        return status;
+    if (!persistent)
+        post(r);
+    *request_p = r;
+    return RCX_OK;
+}
+
+static rcx_status_t begin(struct rcx_comm *comm, struct rcx_p2p_call *call,
+                          bool persistent, rcx_request_t **request_p)
+{
+    rcx_status_t status = enter(comm);
+
+    if (status != RCX_OK)
+        return status;
+    status = make_request(comm, call, persistent, request_p);
+    rcx_leave(comm->context);
+    return status;
+}
+
+/* ---- Sends and receives ------------------------------------------------------- */
+
+rcx_status_t rcx_send(const void *buf, size_t count, rcx_datatype_t datatype,
+                      int dest, int tag, rcx_comm_t *comm)
+{
+    return run(comm, SEND, NULL);
+}
+
+rcx_status_t rcx_isend(const void *buf, size_t count, rcx_datatype_t datatype,
+                       int dest, int tag, rcx_comm_t *comm,
+                       rcx_request_t **request_p)
+{
+    return begin(comm, SEND, false, request_p);
+}
+
+rcx_status_t rcx_send_init(const void *buf, size_t count,
+                           rcx_datatype_t datatype, int dest, int tag,
+                           rcx_comm_t *comm, rcx_request_t **request_p)
+{
+    return begin(comm, SEND, true, request_p);
+}
+
+rcx_status_t rcx_recv(void *buf, size_t count, rcx_datatype_t datatype,
+                      int source, int tag, rcx_comm_t *comm,
+                      rcx_recv_info_t *info_p)
+{
+    return run(comm, RECV, info_p);
+}
+
+rcx_status_t rcx_irecv(void *buf, size_t count, rcx_datatype_t datatype,
+                       int source, int tag, rcx_comm_t *comm,
+                       rcx_request_t **request_p)
+{
+    return begin(comm, RECV, false, request_p);
+}
+
+rcx_status_t rcx_recv_init(void *buf, size_t count, rcx_datatype_t datatype,
+                           int source, int tag, rcx_comm_t *comm,
+                           rcx_request_t **request_p)
+{
+    return begin(comm, RECV, true, request_p);
+}

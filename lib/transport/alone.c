@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * For a single process, which has no network: messages to itself. One side
+ * waits until the other is posted, and then both are done.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "core/exec/transport.h"
+
+/* A send or a receive that waits for the other side. */
+struct side {
+    struct side *next;
+    struct rcx_message *message;
+    bool is_send;
+    char *buffer;
+    size_t bytes;
+    uint64_t tag, mask;
+};
+
+struct alone {
+    struct rcx_transport base;
+    struct rcx_heap *heap;
+    struct side *first; /* oldest first */
+    struct side *idle;
+    int fd; /* -1: nobody sleeps */
+};
+
+/* ---- Sides ------------------------------------------------------------------ */
+
+static struct side *take_side(struct alone *a)
+{
+    struct side *side = a->idle;
+
+    if (!side)
+        return rcx_heap_alloc(a->heap, sizeof *side);
+    a->idle = side->next;
+    return side;
+}
+
+static bool fits(const struct side *a, const struct side *b)
+{
+    return a->is_send != b->is_send &&
+           ((a->tag ^ b->tag) & a->mask & b->mask) == 0;
+}
+
+static struct side **partner_of(struct alone *a, const struct side *side)
+{
+    struct side **link = &a->first;
+
+    while (*link && !fits(*link, side))
+        link = &(*link)->next;
+    return link;
+}
+
+static void recycle(struct alone *a, struct side **link)
+{
+    struct side *side = *link;
+
+    *link = side->next;
+    side->next = a->idle;
+    a->idle = side;
+}
+
+static rcx_status_t deliver(const struct side *send, const struct side *recv)
+{
+    recv->message->bytes = send->bytes;
+    recv->message->tag = send->tag;
+    if (send->bytes > recv->bytes)
+        return RCX_ERR_MISMATCH;
+    if (send->bytes > 0)
+        memcpy(recv->buffer, send->buffer, send->bytes);
+    return RCX_OK;
+}
+
+static rcx_status_t post(struct alone *a, const struct side *mine)
+{
+    struct side **link = partner_of(a, mine);
+    struct side *other = *link;
+    rcx_status_t status;
+
+    if (!other) {
+        *link = take_side(a);
+        if (!*link)
+            return RCX_ERR_NOMEM;
+        **link = *mine;
+        return RCX_IN_PROGRESS;
+    }
+    status =
+        deliver(mine->is_send ? mine : other, mine->is_send ? other : mine);
+    rcx_message_complete(&a->base, other->message,
+                         mine->is_send ? status : RCX_OK);
+    recycle(a, link);
+    return mine->is_send ? RCX_OK : status;
+}
+
+/* ---- Messages ------------------------------------------------------------- */
+
+static rcx_status_t send(struct rcx_transport *t, int peer, const void *buffer,
+                         size_t bytes, uint64_t tag, struct rcx_message *m)
+{
+    (void)peer;
+    return post((struct alone *)t, &(struct side){.message = m,
+                                                  .is_send = true,
+                                                  .buffer = (char *)buffer,
+                                                  .bytes = bytes,
+                                                  .tag = tag,
+                                                  .mask = UINT64_MAX});
+}
+
+static rcx_status_t recv_masked(struct rcx_transport *t, void *buffer,
+                                size_t bytes, uint64_t tag, uint64_t mask,
+                                struct rcx_message *m)
+{
+    return post((struct alone *)t, &(struct side){.message = m,
+                                                  .buffer = buffer,
+                                                  .bytes = bytes,
+                                                  .tag = tag,
+                                                  .mask = mask});
+}
+
+/* Collectives of one rank have no messages. */
+static rcx_status_t recv(struct rcx_transport *t, int peer, void *buffer,
+                         size_t bytes, uint64_t tag, struct rcx_message *m)
+{
+    (void)peer;
+    return recv_masked(t, buffer, bytes, tag, UINT64_MAX, m);
+}
+
+static unsigned progress(struct rcx_transport *t)
+{
+    (void)t;
+    return 0;
+}
+
+/* A send could be, too, but that is asked of no transport. */
+static void cancel(struct rcx_transport *t, struct rcx_message *m)
+{
+    struct alone *a = (struct alone *)t;
+    struct side **link = &a->first;
+
+    while (*link && (*link)->message != m)
+        link = &(*link)->next;
+    if (!*link)
+        return;
+    recycle(a, link);
+    rcx_message_complete(t, m, RCX_ERR_COMM_FAILED);
+}
+
+static bool probe(struct rcx_transport *t, uint64_t tag, uint64_t mask,
+                  uint64_t *found_p)
+{
+    const struct side *side = ((struct alone *)t)->first;
+
+    while (side && !(side->is_send && ((side->tag ^ tag) & mask) == 0))
+        side = side->next;
+    if (side)
+        *found_p = side->tag;
+    return side;
+}
+
+static void notify(struct rcx_transport *t, int peer, const void *note,
+                   size_t bytes)
+{
+    (void)t, (void)peer, (void)note, (void)bytes;
+}
+
+static bool take_note(struct rcx_transport *t, void *note, size_t bytes)
+{
+    (void)t, (void)note, (void)bytes;
+    return false;
+}
+
+/* ---- Sleeping --------------------------------------------------------------- */
+
+static int event_fd(struct rcx_transport *t)
+{
+    return ((struct alone *)t)->fd;
+}
+
+static rcx_status_t arm(struct rcx_transport *t)
+{
+    eventfd_t times;
+
+    return eventfd_read(((struct alone *)t)->fd, &times) == 0 ? RCX_IN_PROGRESS
+                                                              : RCX_OK;
+}
+
+static void wake(struct rcx_transport *t)
+{
+    struct alone *a = (struct alone *)t;
+
+    if (a->fd >= 0)
+        eventfd_write(a->fd, 1);
+}
+
+/* ---- Opening and closing -------------------------------------------------- */
+
+static void version(char *text, size_t bytes)
+{
+    snprintf(text, bytes, "none");
+}
+
+static void free_all(struct alone *a, struct side *side)
+{
+    while (side) {
+        struct side *next = side->next;
+
+        rcx_heap_free(a->heap, side);
+        side = next;
+    }
+}
+
+static void close_all(struct rcx_transport *t)
+{
+    struct alone *a = (struct alone *)t;
+
+    free_all(a, a->first);
+    free_all(a, a->idle);
+    if (a->fd >= 0)
+        close(a->fd);
+    rcx_heap_free(a->heap, a);
+}
+
+static rcx_status_t open(const struct rcx_transport_args *args,
+                         struct rcx_transport **t_p)
+{
+    struct alone *a = rcx_heap_zalloc(args->heap, sizeof *a);
+
+    if (!a)
+        return rcx_fail(args->log, RCX_ERR_NOMEM,
+                        "no memory for messages to oneself");
+    a->base.ops = &rcx_transport_alone;
+    rcx_transport_reset_done(&a->base);
+    a->heap = args->heap;
+    a->fd = args->wakeup ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
+    *t_p = &a->base;
+    return RCX_OK;
+}
+
+static rcx_status_t address(struct rcx_transport *t, const void **address_p,
+                            size_t *bytes_p)
+{
+    (void)t;
+    *address_p = NULL;
+    *bytes_p = 0;
+    return RCX_OK;
+}
+
+static rcx_status_t flush(struct rcx_transport *t)
+{
+    (void)t;
+    return RCX_OK;
+}
+
+/* clang-format off */
+const struct rcx_transport_ops rcx_transport_alone = {
+    .name = "alone", .version = version, .open = open, .address = address,
+    .send = send, .recv = recv, .recv_masked = recv_masked,
+    .progress = progress, .cancel = cancel, .probe = probe, .notify = notify,
+    .take_note = take_note, .event_fd = event_fd, .arm = arm, .wake = wake,
+    .flush = flush, .close = close_all,
+};
+/* clang-format on */

@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How messages end that nobody answers, and who else hears of it; and messages
+ * of several threads.
+ */
+#include "test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "calls.h"
+#include "capture.h"
+#include "crew.h"
+
+enum { RANKS = 3, ANY = RCX_ANY_SOURCE };
+#define SECOND UINT64_C(1000000000)
+
+static struct capture said[RANKS];
+static struct job job;
+
+static int open_job(void **state)
+{
+    (void)state;
+    open_with(&job, RANKS, NULL, NULL, NULL);
+    for (int i = 0; i < RANKS; i++) {
+        said[i] = (struct capture){.host_lines = 0};
+        job.contexts[i]->log.fn = capture_line;
+        job.contexts[i]->log.arg = &said[i];
+    }
+    return 0;
+}
+
+static void progress(void)
+{
+    for (int turns = 0; turns < 100; turns++)
+        for (int i = 0; i < RANKS; i++)
+            assert_true(rcx_progress(job.contexts[i]) >= 0);
+}
+
+/* Time passes in small steps, in each of which ranks make progress. */
+static void pass(uint64_t ns)
+{
+    for (uint64_t k = 0; k < ns / (SECOND / 4); k++) {
+        for (int i = 0; i < RANKS; i++)
+            job.contexts[i]->time.skipped_ns += SECOND / 4;
+        progress();
+    }
+}
+
+static rcx_request_t *start_recv(int at, int from, int tag)
+{
+    static int64_t words[2];
+    rcx_request_t *request;
+
+    assert_ok(rcx_irecv(words, 2, RCX_INT64, from, tag, world_of(&job, at),
+                        &request));
+    return request;
+}
+
+static rcx_request_t *start_send(int from, int to, int tag)
+{
+    static const int64_t words[2];
+    rcx_request_t *request;
+
+    assert_ok(rcx_isend(words, 2, RCX_INT64, to, tag, world_of(&job, from),
+                        &request));
+    return request;
+}
+
+static void expect(rcx_request_t **request, rcx_status_t status)
+{
+    int done = 0;
+
+    assert_status(rcx_test(*request, &done), status);
+    assert_true(done);
+    assert_ok(rcx_request_free(request));
+}
+
+static void expect_error(int rank, rcx_status_t status, int to_blame,
+                         const char *words)
+{
+    rcx_error_info_t info;
+
+    assert_ok(rcx_comm_error(world_of(&job, rank), &info));
+    assert_status(info.status, status);
+    assert_int_equal(info.rank_count, to_blame >= 0);
+    if (to_blame >= 0)
+        assert_int_equal(info.ranks[0], to_blame);
+    if (!strstr(info.text, words))
+        fail_msg("\"%s\" has not \"%s\"", info.text, words);
+}
+
+/* ---- Failures ----------------------------------------------------------------- */
+
+static void an_abort_ends_messages_of_all_members(void **state)
+{
+    rcx_request_t *recv, *send, *other, *later;
+    int word = 0;
+
+    (void)state;
+    recv = start_recv(0, 1, 4);
+    send = start_send(0, 2, 4);
+    other = start_recv(2, ANY, 5);
+    assert_ok(
+        rcx_send_init(&word, 1, RCX_INT, 1, 0, world_of(&job, 0), &later));
+    assert_ok(rcx_comm_abort(world_of(&job, 1)));
+    progress();
+    expect(&recv, RCX_ERR_COMM_FAILED);
+    expect(&send, RCX_ERR_COMM_FAILED);
+    expect(&other, RCX_ERR_COMM_FAILED);
+    assert_status(rcx_start(later), RCX_ERR_COMM_FAILED);
+    assert_ok(rcx_request_free(&later));
+    assert_status(rcx_recv(&word, 1, RCX_INT, 1, 0, world_of(&job, 0), NULL),
+                  RCX_ERR_COMM_FAILED);
+    job_abandon(&job);
+}
+
+static void a_deadline_names_who_has_not_sent(void **state)
+{
+    rcx_request_t *late, *other, *early, *sent;
+
+    (void)state;
+    other = start_recv(1, 0, 9); /* no deadline */
+    assert_ok(rcx_comm_set_timeout(world_of(&job, 0), (int64_t)SECOND));
+    early = start_recv(0, 1, 3);
+    late = start_recv(0, 2, 4);
+    pass(SECOND / 2);
+    assert_int_equal(early->state, RCX_REQUEST_ACTIVE);
+    sent = start_send(1, 0, 3);
+    progress();
+    expect(&early, RCX_OK);
+    expect(&sent, RCX_OK);
+    pass(SECOND);
+    expect(&late, RCX_ERR_TIMEOUT);
+    expect_error(0, RCX_ERR_TIMEOUT, 2,
+                 "receive of up to 2 int64 from rank 2, tag 4, message 2 on "
+                 "communicator 1: no end after 1");
+    expect_error(0, RCX_ERR_TIMEOUT, 2, "s: rank 2 has not sent it");
+    expect(&other, RCX_ERR_TIMEOUT); /* it was told */
+    job_abandon(&job);
+}
+
+static void a_deadline_of_any_source_names_nobody(void **state)
+{
+    rcx_request_t *recv;
+
+    (void)state;
+    assert_ok(rcx_comm_set_timeout(world_of(&job, 0), (int64_t)SECOND));
+    recv = start_recv(0, ANY, 4);
+    pass(2 * SECOND);
+    expect(&recv, RCX_ERR_TIMEOUT);
+    expect_error(0, RCX_ERR_TIMEOUT, -1, "from any rank, tag 4");
+    expect_error(0, RCX_ERR_TIMEOUT, -1, "no rank has sent it");
+    job_abandon(&job);
+}
+
+static void a_deadline_names_who_has_not_received(void **state)
+{
+    rcx_request_t *send;
+
+    (void)state;
+    assert_ok(rcx_comm_set_timeout(world_of(&job, 0), (int64_t)SECOND));
+    send = start_send(0, 1, 4);
+    pass(2 * SECOND);
+    expect(&send, RCX_ERR_TIMEOUT);
+    expect_error(0, RCX_ERR_TIMEOUT, 1, "send of 2 int64 to rank 1, tag 4");
+    expect_error(0, RCX_ERR_TIMEOUT, 1, "rank 1 has not received it");
+    job_abandon(&job);
+}
+
+/* Rank 0 waits in a collective for rank 1, which waits for rank 2's message. */
+static void who_waits_for_a_message_is_not_who_is_missing(void **state)
+{
+    static int64_t in, out;
+    rcx_request_t *all, *recv;
+
+    (void)state;
+    assert_ok(rcx_comm_set_timeout(world_of(&job, 0), (int64_t)SECOND));
+    recv = start_recv(1, 2, 4);
+    recv->waits_inside = true; /* as in rcx_recv() */
+    assert_ok(rcx_iallreduce(&in, &out, 1, RCX_INT64, RCX_SUM,
+                             world_of(&job, 0), &all));
+    pass(2 * SECOND);
+    expect(&all, RCX_ERR_TIMEOUT);
+    expect_error(0, RCX_ERR_TIMEOUT, 2, "rank 2 has not called it");
+    expect(&recv, RCX_ERR_TIMEOUT);
+    job_abandon(&job);
+}
+
+static void
+a_message_that_the_network_loses_breaks_the_communicator(void **state)
+{
+    const struct rcx_sim_fault fault = {.rank = 0, .fails = true};
+
+    for (int sends = 0; sends < 2; sends++) {
+        rcx_request_t *request;
+
+        if (sends)
+            open_job(state);
+        rcx_sim_set_fault(job.sim, &fault);
+        request = sends ? start_send(0, 1, 4) : start_recv(0, ANY, 4);
+        progress();
+        expect(&request, RCX_ERR_TRANSPORT);
+        expect_error(0, RCX_ERR_TRANSPORT, sends ? 1 : -1, "tag 4");
+        job_abandon(&job);
+    }
+}
+
+/* Who only has a receive posted may do so for hours. */
+static void who_waits_for_long_says_so_once(void **state)
+{
+    rcx_request_t *posted, *awaited, *sends[2];
+
+    (void)state;
+    posted = start_recv(0, 1, 3);
+    pass(100 * SECOND);
+    assert_int_equal(said[0].host_lines, 0);
+    awaited = start_recv(0, 2, 4);
+    awaited->waits_inside = true;
+    pass(50 * SECOND);
+    pass(50 * SECOND);
+    assert_int_equal(said[0].host_lines, 1);
+    assert_non_null(strstr(said[0].text,
+                           "receive of up to 2 int64 from rank 2, tag 4, "
+                           "message 2 on communicator 1: waits since"));
+    assert_non_null(strstr(said[0].text, "for rank 2; no deadline"));
+    sends[0] = start_send(1, 0, 3);
+    sends[1] = start_send(2, 0, 4);
+    progress();
+    expect(&posted, RCX_OK);
+    expect(&awaited, RCX_OK);
+    expect(&sends[0], RCX_OK);
+    expect(&sends[1], RCX_OK);
+    assert_ok(job_close(&job));
+}
+
+/* ---- Around them -------------------------------------------------------------- */
+
+static void a_dump_has_them(void **state)
+{
+    char path[] = "/tmp/rcx_p2p_XXXXXX", text[4096] = "";
+    rcx_request_t *recv = start_recv(0, ANY, 4), *send, *to;
+    FILE *file;
+
+    (void)state;
+    send = start_send(1, 0, 4);
+    progress();
+    to = start_send(0, 2, 8);
+    assert_true(mkstemp(path) >= 0);
+    assert_ok(rcx_dump(job.contexts[0], path));
+    file = fopen(path, "r");
+    assert_non_null(file);
+    assert_true(fread(text, 1, sizeof text - 1, file) > 0);
+    fclose(file);
+    remove(path);
+    assert_non_null(strstr(
+        text, "{\"sequence\": 1, \"call\": \"receive\", \"count\": 2, "
+              "\"type\": {\"number\": 7, \"canonical\": 7, \"name\": "
+              "\"int64\"}, \"peer\": null, \"tag\": 4, \"state\": \"done\", "
+              "\"status\": \"RCX_OK\""));
+    assert_non_null(strstr(
+        text, "\"peer\": 2, \"tag\": 8, \"state\": \"started\", \"status\": "
+              "\"RCX_IN_PROGRESS\""));
+    expect(&recv, RCX_OK);
+    expect(&send, RCX_OK);
+    assert_ok(rcx_comm_abort(world_of(&job, 0)));
+    expect(&to, RCX_ERR_COMM_FAILED);
+    job_abandon(&job);
+}
+
+static void be_called(rcx_request_t *request, rcx_status_t status, void *arg)
+{
+    rcx_recv_info_t info;
+
+    assert_ok(status);
+    assert_ok(rcx_request_recv_info(request, &info));
+    assert_int_equal(info.source, 2);
+    assert_ok(rcx_request_free(&request));
+    ++*(int *)arg;
+}
+
+static void callbacks_are_made_of_them(void **state)
+{
+    rcx_request_t *recv = start_recv(0, ANY, 4), *send = start_send(2, 0, 4);
+    int calls = 0;
+
+    (void)state;
+    assert_ok(rcx_request_set_callback(recv, be_called, &calls));
+    progress();
+    assert_int_equal(calls, 1);
+    expect(&send, RCX_OK);
+    assert_ok(job_close(&job));
+}
+
+/* Nothing is posted then, and the next is as good as any. */
+static void no_memory_is_no_message(void **state)
+{
+    struct rcx_heap *heap = &job.contexts[0]->heap;
+    rcx_request_t *recv = NULL, *send;
+    rcx_status_t status;
+    int64_t word;
+    int failures = 0;
+
+    (void)state;
+    for (uint64_t budget = 0; !recv; budget++) {
+        heap->budget = budget;
+        status = rcx_irecv(&word, 1, RCX_INT64, 1, 4, world_of(&job, 0), &recv);
+        failures += status == RCX_ERR_NOMEM;
+        assert_int_equal(status, recv ? RCX_OK : RCX_ERR_NOMEM);
+    }
+    heap->budget = UINT64_MAX;
+    assert_true(failures >= 3);
+    assert_int_equal(rcx_sim_unmatched(job.sim), 1);
+    assert_ok(
+        rcx_isend(&(int64_t){7}, 1, RCX_INT64, 0, 4, world_of(&job, 1), &send));
+    progress();
+    assert_int_equal(word, 7);
+    expect(&recv, RCX_OK);
+    expect(&send, RCX_OK);
+    assert_ok(job_close(&job));
+}
+
+static void
+a_communicator_that_is_freed_goes_with_its_last_message(void **state)
+{
+    const struct job_options options = {.ucx = true}; /* of a single process */
+    int out = 0, in = 0;
+    rcx_request_t *send, *recv;
+    rcx_comm_t *comm;
+    struct job one;
+
+    (void)state;
+    open_with(&one, 1, NULL, NULL, &options);
+    assert_ok(rcx_comm_dup(world_of(&one, 0), &comm));
+    assert_ok(rcx_send_init(&out, 1, RCX_INT, 0, 1, comm, &send));
+    assert_ok(rcx_recv_init(&in, 1, RCX_INT, ANY, 1, comm, &recv));
+    assert_ok(rcx_comm_free(&comm));
+    for (out = 1; out < 5; out++) {
+        assert_ok(rcx_start(send));
+        assert_ok(rcx_start(recv));
+        assert_ok(rcx_wait_all(2, (rcx_request_t *[]){send, recv}));
+        assert_int_equal(in, out);
+    }
+    assert_ok(rcx_request_free(&send));
+    assert_ok(rcx_request_free(&recv));
+    assert_int_equal(one.contexts[0]->comms.live, 0);
+    assert_ok(job_close(&one));
+}
+
+/* ---- Threads ------------------------------------------------------------------- */
+
+enum { TIMES = 60, THREADS = 3 };
+
+struct pair {
+    struct job *job;
+    int rank;
+};
+
+/* Each thread has a tag; the last one calls collectives. */
+static void talk(int number, void *arg)
+{
+    const struct pair *pair = arg;
+    rcx_comm_t *comm = world_of(pair->job, pair->rank);
+    const int size = rcx_comm_size(comm), right = (pair->rank + 1) % size;
+
+    for (int i = 0; i < TIMES; i++) {
+        int out = 1000 * number + i, in = -1, sum;
+        rcx_request_t *request;
+        rcx_recv_info_t info;
+
+        if (number == THREADS) {
+            require_ok(rcx_allreduce(&i, &sum, 1, RCX_INT, RCX_SUM, comm));
+            require(sum == size * i);
+            continue;
+        }
+        require_ok(rcx_isend(&out, 1, RCX_INT, right, number, comm, &request));
+        require_ok(rcx_recv(&in, 1, RCX_INT, ANY, number, comm, &info));
+        require(in == out && info.source == (pair->rank + size - 1) % size);
+        require_ok(rcx_wait(request));
+        require_ok(rcx_request_free(&request));
+    }
+}
+
+static void talk_together(struct job *crew, int rank, void *arg)
+{
+    struct pair pair = {crew, rank};
+
+    (void)arg;
+    crew_run(THREADS + 1, talk, &pair);
+}
+
+static void threads_talk_beside_collectives(void **state)
+{
+    (void)state;
+    crew_job(3, RCX_THREAD_MULTIPLE, false, talk_together, NULL);
+    crew_job(2, RCX_THREAD_MULTIPLE, true, talk_together, NULL);
+}
+
+static void ask(int number, void *arg)
+{
+    int five = 5, word = 0;
+
+    if (number == 0) {
+        require_ok(rcx_recv(&word, 1, RCX_INT, 0, 5, arg, NULL));
+        require_ok(rcx_send(&word, 1, RCX_INT, 0, 6, arg));
+    } else {
+        require_ok(rcx_send(&five, 1, RCX_INT, 0, 5, arg));
+        require_ok(rcx_recv(&word, 1, RCX_INT, 0, 6, arg, NULL));
+        require(word == 5);
+    }
+}
+
+/* A process without a network: who sleeps is woken by the other thread. */
+static void threads_of_a_single_process_wake_each_other(void **state)
+{
+    const rcx_params_t params = {.field_mask = RCX_PARAM_THREADS,
+                                 .threads = RCX_THREAD_MULTIPLE};
+    const struct job_options options = {.params = &params, .ucx = true};
+    static const char *const waits[] = {"block", "yield", "poll"};
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        struct job one;
+
+        open_with(&one, 1, "RCX_WAIT", waits[i], &options);
+        for (int k = 0; k < 20; k++)
+            crew_run(2, ask, world_of(&one, 0));
+        assert_ok(job_close(&one));
+    }
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(an_abort_ends_messages_of_all_members, open_job),
+        cmocka_unit_test_setup(a_deadline_names_who_has_not_sent, open_job),
+        cmocka_unit_test_setup(a_deadline_of_any_source_names_nobody, open_job),
+        cmocka_unit_test_setup(a_deadline_names_who_has_not_received, open_job),
+        cmocka_unit_test_setup(who_waits_for_a_message_is_not_who_is_missing,
+                               open_job),
+        cmocka_unit_test_setup(
+            a_message_that_the_network_loses_breaks_the_communicator, open_job),
+        cmocka_unit_test_setup(who_waits_for_long_says_so_once, open_job),
+        cmocka_unit_test_setup(a_dump_has_them, open_job),
+        cmocka_unit_test_setup(callbacks_are_made_of_them, open_job),
+        cmocka_unit_test_setup(no_memory_is_no_message, open_job),
+        cmocka_unit_test(
+            a_communicator_that_is_freed_goes_with_its_last_message),
+        cmocka_unit_test(threads_talk_beside_collectives),
+        cmocka_unit_test(threads_of_a_single_process_wake_each_other),
+    };
+
+    return cmocka_run_group_tests_name("p2p_ends", tests, NULL, NULL);
+}

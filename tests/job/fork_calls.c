@@ -22,6 +22,7 @@ static struct {
     rcx_comm_t *comm;
     rcx_request_t *request;
     rcx_error_info_t info;
+    rcx_recv_info_t got;
     rcx_op_t op;
     rcx_datatype_t type;
     void *memory;
@@ -68,6 +69,13 @@ static void be_called(rcx_request_t *request, rcx_status_t status, void *arg)
       KIND)                                                                    \
     X(rcx_mem_alloc, in.h.comm, 64, &out.memory)                               \
     X(rcx_mem_free, in.h.comm, in.h.memory)                                    \
+    X(rcx_send, in.words, 1, RCX_INT, 0, 0, in.h.comm)                         \
+    X(rcx_isend, in.words, 1, RCX_INT, 0, 0, in.h.comm, &out.request)          \
+    X(rcx_send_init, in.words, 1, RCX_INT, 0, 0, in.h.comm, &out.request)      \
+    X(rcx_recv, out.words, 1, RCX_INT, 0, 0, in.h.comm, &out.got)              \
+    X(rcx_irecv, out.words, 1, RCX_INT, 0, 0, in.h.comm, &out.request)         \
+    X(rcx_recv_init, out.words, 1, RCX_INT, 0, 0, in.h.comm, &out.request)     \
+    X(rcx_request_recv_info, in.h.request, &out.got)                           \
     X(rcx_start, in.h.persistent)                                              \
     X(rcx_test, in.h.request, &out.done)                                       \
     X(rcx_wait, in.h.request)                                                  \

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * p2p_main HOW: messages between real processes. Prints nothing and exits with
+ * 0 if all went as it should.
+ *
+ *   ring      all lengths around a ring, to oneself where that is one rank
+ *   any       rank 0 serves whoever comes next, and tells all when it is enough
+ *   long      messages that are too long are their receives' errors alone
+ *   mix       all that goes on three communicators at once, collectives too
+ *   kill      rank VICTIM is killed while ranks wait for its messages: they
+ *   stop      have an error within the deadline and a second, know who it was,
+ *   late      and leave in order; the same where it is stopped, or elsewhere
+ *   dead      as kill, but there is no deadline: RCX_ERR_MODE=peer
+ *   abort     VICTIM gives the communicator up instead
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "attempt.h"
+#include "rank.h"
+
+enum { VICTIM = 2, LONGEST = 4 << 20, ROUNDS = 250, ANY = RCX_ANY_SOURCE };
+#define DEADLINE_NS SECOND_NS
+
+static unsigned char out[LONGEST], in[LONGEST + 1];
+
+static void fill(unsigned char *bytes, size_t n, int from, int number)
+{
+    for (size_t i = 0; i < n; i++)
+        bytes[i] = (unsigned char)(from * 31 + number * 7 + (int)(i % 251));
+}
+
+static void check(const unsigned char *bytes, size_t n, int from, int number)
+{
+    for (size_t i = 0; i < n; i++)
+        if (bytes[i] !=
+            (unsigned char)(from * 31 + number * 7 + (int)(i % 251)))
+            rank_fail("message %d of rank %d, %zu bytes: byte %zu is wrong",
+                      number, from, n, i);
+}
+
+static void finish(rcx_request_t **request)
+{
+    rank_require(rcx_wait(*request), "rcx_wait");
+    rank_require(rcx_request_free(request), "rcx_request_free");
+}
+
+/* ---- ring --------------------------------------------------------------------- */
+
+static void pass_on(size_t bytes, int number)
+{
+    const int right = (me.rank + 1) % me.size;
+    const int left = (me.rank + me.size - 1) % me.size;
+    rcx_recv_info_t info = {.source = -1};
+    rcx_request_t *request;
+
+    fill(out, bytes, me.rank, number);
+    memset(in, 0, bytes + 1);
+    rank_require(
+        rcx_isend(out, bytes, RCX_BYTE, right, number, me.world, &request),
+        "rcx_isend");
+    rank_require(rcx_recv(in, bytes + 1, RCX_BYTE, number % 2 ? left : ANY,
+                          number, me.world, &info),
+                 "rcx_recv");
+    if (info.source != left || info.tag != number || info.count != bytes)
+        rank_fail("%zu bytes of rank %d, tag %d", info.count, info.source,
+                  info.tag);
+    check(in, bytes, left, number);
+    if (in[bytes] != 0)
+        rank_fail("the byte behind %zu is written", bytes);
+    finish(&request);
+}
+
+static void go_round(void)
+{
+    for (int number = 0; number < 40; number++)
+        pass_on(number < 16 ? (size_t)number
+                            : ((size_t)LONGEST >> (number % 20)) - number % 3,
+                number);
+    pass_on(LONGEST, 40);
+}
+
+/* ---- any ---------------------------------------------------------------------- */
+
+enum { ASK, ANSWER, JOBS = 500 };
+
+/* Answers the square of what is asked; 0 for the end. */
+static void serve(void)
+{
+    int64_t asked = 0, answer, sum = 0;
+    rcx_recv_info_t info;
+
+    for (int left = me.size - 1; left > 0;) {
+        rank_require(rcx_recv(&asked, 1, RCX_INT64, ANY, ASK, me.world, &info),
+                     "ASK");
+        left -= asked == 0;
+        sum += asked;
+        answer = asked * asked;
+        if (asked > 0)
+            rank_require(
+                rcx_send(&answer, 1, RCX_INT64, info.source, ANSWER, me.world),
+                "ANSWER");
+    }
+    if (sum != (int64_t)(me.size - 1) * JOBS * (JOBS + 1) / 2)
+        rank_fail("all that was asked is %lld", (long long)sum);
+}
+
+static void ask(void)
+{
+    for (int64_t i = JOBS; i >= 0; i--) {
+        int64_t answer = 0;
+
+        rank_require(rcx_send(&i, 1, RCX_INT64, 0, ASK, me.world), "ASK");
+        if (i > 0)
+            rank_require(
+                rcx_recv(&answer, 1, RCX_INT64, 0, ANSWER, me.world, NULL),
+                "ANSWER");
+        if (answer != i * i)
+            rank_fail("%lld is no answer to %lld", (long long)answer,
+                      (long long)i);
+    }
+}
+
+/* ---- long --------------------------------------------------------------------- */
+
+static void be_too_long(size_t bytes)
+{
+    const int right = (me.rank + 1) % me.size;
+    rcx_request_t *sends[2], *recvs[2];
+    rcx_recv_info_t info;
+    unsigned char end = 9, got = 0;
+    int64_t sum = 1;
+
+    rank_require(rcx_irecv(in, 5, RCX_BYTE, ANY, 1, me.world, &recvs[0]),
+                 "rcx_irecv");
+    rank_require(rcx_irecv(&got, 1, RCX_BYTE, ANY, 1, me.world, &recvs[1]),
+                 "rcx_irecv");
+    rank_require(rcx_isend(out, bytes, RCX_BYTE, right, 1, me.world, &sends[0]),
+                 "rcx_isend");
+    rank_require(rcx_isend(&end, 1, RCX_BYTE, right, 1, me.world, &sends[1]),
+                 "rcx_isend");
+    rank_expect(rcx_wait(recvs[0]), RCX_ERR_TRUNCATED, "what is too long");
+    rank_require(rcx_request_recv_info(recvs[0], &info), "its info");
+    if (info.count != bytes || info.source != (me.rank + me.size - 1) % me.size)
+        rank_fail("%zu bytes of rank %d", info.count, info.source);
+    rank_require(rcx_request_free(&recvs[0]), "rcx_request_free");
+    finish(&recvs[1]);
+    finish(&sends[0]);
+    finish(&sends[1]);
+    if (got != end)
+        rank_fail("what comes next is %d", got);
+    rank_require(
+        rcx_allreduce(RCX_IN_PLACE, &sum, 1, RCX_INT64, RCX_SUM, me.world),
+        "a collective afterwards");
+    if (sum != me.size)
+        rank_fail("the sum is %lld", (long long)sum);
+}
+
+/* ---- mix ---------------------------------------------------------------------- */
+
+enum { COMMS = 3 };
+
+static uint64_t draws;
+
+static int draw(int n)
+{
+    draws = draws * UINT64_C(6364136223846793005) + 1442695040888963407u;
+    return (int)(draws >> 33) % n;
+}
+
+/* To all ranks of a communicator, and from all, under two tags. */
+struct talk {
+    rcx_comm_t *comm;
+    int rank, size, round;
+    rcx_request_t *sends[16][2], *recvs[16][2];
+    unsigned char out[16][2][300], in[16][2][300];
+};
+
+static size_t length_of(int round, int from, int to, int tag)
+{
+    return (size_t)((round * 37 + from * 11 + to * 5 + tag) % 300);
+}
+
+static void begin_talk(struct talk *t, int round)
+{
+    t->round = round;
+    for (int k = 0; k < 2 * t->size; k++) {
+        const int peer = k / 2, tag = k % 2;
+        const size_t bytes = length_of(round, t->rank, peer, tag);
+
+        fill(t->out[peer][tag], bytes, t->rank, round + tag);
+        rank_require(rcx_isend(t->out[peer][tag], bytes, RCX_BYTE, peer, tag,
+                               t->comm, &t->sends[peer][tag]),
+                     "rcx_isend");
+        if (draw(3) == 0)
+            rcx_progress(me.context);
+        rank_require(rcx_irecv(t->in[peer][tag], 300, RCX_BYTE, peer, tag,
+                               t->comm, &t->recvs[peer][tag]),
+                     "rcx_irecv");
+    }
+}
+
+static void end_talk(struct talk *t)
+{
+    for (int k = 2 * t->size - 1; k >= 0; k--) {
+        const int peer = k / 2, tag = k % 2;
+        const size_t bytes = length_of(t->round, peer, t->rank, tag);
+        rcx_recv_info_t info;
+
+        rank_require(rcx_wait(t->recvs[peer][tag]), "a receive");
+        rank_require(rcx_request_recv_info(t->recvs[peer][tag], &info), "info");
+        if (info.source != peer || info.tag != tag || info.count != bytes)
+            rank_fail("round %d: %zu bytes of rank %d, tag %d", t->round,
+                      info.count, info.source, info.tag);
+        check(t->in[peer][tag], bytes, peer, t->round + tag);
+        finish(&t->recvs[peer][tag]);
+        finish(&t->sends[peer][tag]);
+    }
+}
+
+static void call_something(rcx_comm_t *comm, int k)
+{
+    static const size_t counts[] = {1, 0, 7, 1000, 20000};
+    const struct call call =
+        call_mixed(&sums, counts[k % 5], rcx_comm_size(comm), (uint64_t)k);
+    char problem[256];
+
+    rank_require(call_run(&call, comm, problem), "a collective");
+}
+
+static void mix(void)
+{
+    static struct talk talks[COMMS];
+
+    draws = (uint64_t)me.rank + 1;
+    talks[0].comm = me.world;
+    rank_require(rcx_comm_dup(me.world, &talks[1].comm), "dup");
+    rank_require(
+        rcx_comm_split(me.world, me.rank % 2, -me.rank, &talks[2].comm),
+        "split");
+    for (int c = 0; c < COMMS; c++) {
+        talks[c].rank = rcx_comm_rank(talks[c].comm);
+        talks[c].size = rcx_comm_size(talks[c].comm);
+    }
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int c = 0; c < COMMS; c++)
+            begin_talk(&talks[c], round);
+        if (draw(20) == 0)
+            rank_sleep_ms(1);
+        for (int c = 0; c < COMMS; c++)
+            call_something(talks[c].comm, round + c);
+        for (int c = 0; c < COMMS; c++)
+            end_talk(&talks[(c + round) % COMMS]);
+    }
+    for (int c = 1; c < COMMS; c++)
+        rank_require(rcx_comm_free(&talks[c].comm), "rcx_comm_free");
+}
+
+/* ---- What goes wrong ------------------------------------------------------------ */
+
+static int64_t pids[64];
+
+static rcx_status_t wait_for_victim(void)
+{
+    rcx_request_t *request;
+    rcx_status_t status;
+    int64_t word;
+
+    if (me.rank == 0) /* in a receive of its own */
+        return rcx_recv(&word, 1, RCX_INT64, VICTIM, 5, me.world, NULL);
+    if (me.rank == 1) { /* of any source */
+        rank_require(rcx_irecv(&word, 1, RCX_INT64, ANY, 5, me.world, &request),
+                     "rcx_irecv");
+        status = rcx_wait(request);
+        rank_require(rcx_request_free(&request), "rcx_request_free");
+        return status;
+    }
+    /* with a message that does not go without its receiver */
+    return rcx_send(out, LONGEST, RCX_BYTE, VICTIM, 5, me.world);
+}
+
+static rcx_status_t expected_of(const char *how)
+{
+    return strcmp(how, "abort") == 0  ? RCX_ERR_COMM_FAILED
+           : strcmp(how, "dead") == 0 ? RCX_ERR_PEER_FAILED
+                                      : RCX_ERR_TIMEOUT;
+}
+
+static void survive(const char *how)
+{
+    const int64_t start = rank_now_ns();
+    const rcx_status_t expected = expected_of(how);
+    rcx_error_info_t info;
+    int64_t took, word;
+
+    rank_expect(wait_for_victim(), expected, "a message");
+    took = rank_now_ns() - start;
+    if (took > (strcmp(how, "dead") == 0 ? 10 : 2) * SECOND_NS)
+        rank_fail("the error took %.3f s", (double)took / 1e9);
+    rank_require(rcx_comm_error(me.world, &info), "rcx_comm_error");
+    if (info.status != expected || info.rank_count != 1 ||
+        info.ranks[0] != VICTIM)
+        rank_fail("%s, blames %d ranks, the first is %d: %s",
+                  rcx_status_string(info.status), info.rank_count,
+                  info.rank_count ? info.ranks[0] : -1, info.text);
+    rank_expect(rcx_recv(&word, 1, RCX_INT64, ANY, 6, me.world, NULL),
+                RCX_ERR_COMM_FAILED, "another message");
+}
+
+static void be_victim(const char *how)
+{
+    int64_t word = 0;
+
+    rank_sleep_ms(100); /* the others wait */
+    if (strcmp(how, "kill") == 0 || strcmp(how, "dead") == 0)
+        raise(SIGKILL);
+    if (strcmp(how, "stop") == 0)
+        raise(SIGSTOP);
+    if (strcmp(how, "late") == 0)
+        rank_sleep_ms(2500);
+    if (strcmp(how, "abort") == 0)
+        rank_require(rcx_comm_abort(me.world), "rcx_comm_abort");
+    while (rcx_send(&word, 1, RCX_INT64, 0, 5, me.world) == RCX_OK)
+        ; /* until it has heard of it */
+}
+
+static void fail(const char *how)
+{
+    if (strcmp(how, "dead") != 0 && me.rank != 1) /* it names nobody */
+        rank_require(rcx_comm_set_timeout(me.world, DEADLINE_NS),
+                     "rcx_comm_set_timeout");
+    pids[me.rank] = getpid();
+    rank_require(
+        rcx_allreduce(RCX_IN_PLACE, pids, 64, RCX_INT64, RCX_SUM, me.world),
+        "the sum of process ids");
+    if (me.rank == VICTIM)
+        be_victim(how);
+    else
+        survive(how);
+}
+
+/* ---- All ------------------------------------------------------------------------ */
+
+static void run(const char *how)
+{
+    static const size_t too_long[] = {6, 500, 9000, 70000, LONGEST};
+
+    if (strcmp(how, "ring") == 0)
+        go_round();
+    else if (strcmp(how, "any") == 0 && me.rank == 0)
+        serve();
+    else if (strcmp(how, "any") == 0)
+        ask();
+    else if (strcmp(how, "long") == 0)
+        for (int i = 0; i < 20; i++)
+            be_too_long(too_long[i % 5]);
+    else if (strcmp(how, "mix") == 0)
+        mix();
+    else
+        fail(how);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2)
+        return 2;
+    rank_require(rank_open(NULL), "rcx_init");
+    run(argv[1]);
+    rank_require(rcx_finalize(&me.context), "rcx_finalize");
+    if (me.rank == 0 && strcmp(argv[1], "stop") == 0)
+        kill((pid_t)pids[VICTIM], SIGKILL);
+    return 0;
+}

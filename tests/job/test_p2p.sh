@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Messages between real processes, and ranks that die while others wait for
+# theirs.
+# Usage: test_p2p.sh RCXRUN P2P_MAIN EXAMPLE_HALO
+
+# shellcheck source=tests/support/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
+takes "RCXRUN P2P_MAIN EXAMPLE_HALO" "$@"
+rcxrun=$(realpath "$1")
+main=$(realpath "$2")
+halo=$(realpath "$3")
+bound=(timeout -k 5 100)
+tcp=(-x UCX_TLS=tcp,self -x UCX_NET_DEVICES=lo)
+
+# good SENTENCE OPTION... HOW: nothing is said
+good() {
+    run 0 "$rcxrun" "${@:2:$#-2}" "$main" "${!#}" && [ ! -s "$err" ]
+    ok $? "$1"
+}
+
+for n in 1 2 5; do
+    good "all lengths go round $n ranks" -n $n ring
+done
+good "all lengths go round over TCP" -n 3 "${tcp[@]}" ring
+good "all lengths go round by rendezvous" -n 3 -x UCX_RNDV_THRESH=0 ring
+good "all lengths go round ranks that sleep" -n 3 -x RCX_WAIT=block ring
+good "a rank serves whoever comes next" -n 4 any
+good "a rank serves whoever comes next over TCP" -n 3 "${tcp[@]}" any
+good "what is too long is one receive's error" -n 3 long
+good "what is too long is one receive's error over TCP" -n 2 "${tcp[@]}" long
+good "messages and collectives do not mix" -n 5 mix
+good "they do not mix where calls are compared" -n 4 -x RCX_CHECK=full mix
+good "they do not mix where a thread makes progress" \
+    -n 3 -x RCX_PROGRESS=thread mix
+good "they do not mix by rendezvous" -n 3 -x UCX_RNDV_THRESH=0 mix
+
+for n in 1 2 5; do
+    run 0 "$rcxrun" -n $n "$halo" && [ ! -s "$err" ] && grep -q "^$n ranks" "$out"
+    ok $? "examples/halo.c agrees with one rank alone: $n ranks"
+done
+
+# What is on stderr but rcxrun's word on the victim.
+unexpected() {
+    grep -v '^rcxrun: rank 2 (pid [0-9]*) killed by signal 9' "$err"
+}
+
+# try HOW [OPTION...]; expect STATUS HOW
+try() {
+    begin "$1" "$rcxrun" -k -n 4 "${@:2}" "$main" "$1"
+}
+expect() {
+    end "$2" "$1" && [ -z "$(unexpected)" ]
+    ok $? "who waits for a message has an error in time: $2"
+}
+
+# UCX has its own words to say about a peer that is gone; and see guarantees.md
+# of CMA.
+peer=(-x RCX_ERR_MODE=peer -x UCX_KEEPALIVE_INTERVAL=1s
+    -x UCX_LOG_LEVEL=fatal)
+try kill
+try stop
+expect 137 kill
+expect 137 stop
+try late
+try abort
+expect 0 late
+expect 0 abort
+try dead "${peer[@]}"
+expect 137 dead
+
+end_tests

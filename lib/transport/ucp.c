@@ -59,6 +59,10 @@ lose_message(struct rcx_transport *t, int peer, ucs_status_t status)
         snprintf(whose, sizeof whose, " with rank %d", peer);
     snprintf(t->trouble, sizeof t->trouble, "a message%s is lost: %s", whose,
              ucs_status_string(status));
+    if (t->dead && peer >= 0 && status == UCS_ERR_ENDPOINT_TIMEOUT) {
+        rcx_transport_bury(t, peer); /* peer_died() may be late */
+        return RCX_ERR_PEER_FAILED;
+    }
     return status == UCS_ERR_NO_MEMORY ? RCX_ERR_NOMEM : RCX_ERR_TRANSPORT;
 }
 
@@ -302,10 +306,8 @@ static void peer_died(void *arg, ucp_ep_h endpoint, ucs_status_t status)
 
     (void)status;
     for (int i = 0; i < u->boot->size; i++) {
-        if (u->endpoints[i] == endpoint && !u->base.dead[i]) {
-            u->base.dead[i] = 1;
-            u->base.deaths++;
-        }
+        if (u->endpoints[i] == endpoint)
+            rcx_transport_bury(&u->base, i);
     }
 }
 

@@ -30,3 +30,9 @@ void rcx_note_put(struct rcx_transport *t, struct rcx_heap *heap,
     copy->next = t->notes;
     t->notes = copy;
 }
+
+void rcx_transport_bury(struct rcx_transport *t, int peer)
+{
+    t->deaths += !t->dead[peer];
+    t->dead[peer] = 1;
+}

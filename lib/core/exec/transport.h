@@ -63,6 +63,9 @@ bool rcx_note_take(struct rcx_transport *t, struct rcx_heap *heap, void *note,
 void rcx_note_put(struct rcx_transport *t, struct rcx_heap *heap,
                   const void *note, size_t bytes);
 
+/* peer is found dead, where that is looked for. */
+void rcx_transport_bury(struct rcx_transport *t, int peer);
+
 static inline void rcx_transport_reset_done(struct rcx_transport *t)
 {
     t->done = NULL;

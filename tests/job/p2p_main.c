@@ -11,6 +11,7 @@
  *   stop      have an error within the deadline and a second, know who it was,
  *   late      and leave in order; the same where it is stopped, or elsewhere
  *   dead      as kill, but there is no deadline: RCX_ERR_MODE=peer
+ *   unmet     the same of a rank that nobody is connected to
  *   abort     VICTIM gives the communicator up instead
  */
 #include <signal.h>
@@ -262,13 +263,13 @@ static void mix(void)
 
 static int64_t pids[64];
 
-static rcx_status_t wait_for_victim(void)
+static rcx_status_t wait_for_victim(int is_unmet)
 {
     rcx_request_t *request;
     rcx_status_t status;
     int64_t word;
 
-    if (me.rank == 0) /* in a receive of its own */
+    if (me.rank == 0) /* in a receive from it */
         return rcx_recv(&word, 1, RCX_INT64, VICTIM, 5, me.world, NULL);
     if (me.rank == 1) { /* of any source */
         rank_require(rcx_irecv(&word, 1, RCX_INT64, ANY, 5, me.world, &request),
@@ -277,15 +278,22 @@ static rcx_status_t wait_for_victim(void)
         rank_require(rcx_request_free(&request), "rcx_request_free");
         return status;
     }
+    if (is_unmet) /* whoever sends meets it */
+        return rcx_recv(&word, 1, RCX_INT64, VICTIM, 5, me.world, NULL);
     /* with a message that does not go without its receiver */
     return rcx_send(out, LONGEST, RCX_BYTE, VICTIM, 5, me.world);
 }
 
+static int has_no_deadline(const char *how)
+{
+    return strcmp(how, "dead") == 0 || strcmp(how, "unmet") == 0;
+}
+
 static rcx_status_t expected_of(const char *how)
 {
-    return strcmp(how, "abort") == 0  ? RCX_ERR_COMM_FAILED
-           : strcmp(how, "dead") == 0 ? RCX_ERR_PEER_FAILED
-                                      : RCX_ERR_TIMEOUT;
+    return strcmp(how, "abort") == 0 ? RCX_ERR_COMM_FAILED
+           : has_no_deadline(how)    ? RCX_ERR_PEER_FAILED
+                                     : RCX_ERR_TIMEOUT;
 }
 
 static void survive(const char *how)
@@ -295,9 +303,10 @@ static void survive(const char *how)
     rcx_error_info_t info;
     int64_t took, word;
 
-    rank_expect(wait_for_victim(), expected, "a message");
+    rank_expect(wait_for_victim(strcmp(how, "unmet") == 0), expected,
+                "a message");
     took = rank_now_ns() - start;
-    if (took > (strcmp(how, "dead") == 0 ? 10 : 2) * SECOND_NS)
+    if (took > (has_no_deadline(how) ? 10 : 2) * SECOND_NS)
         rank_fail("the error took %.3f s", (double)took / 1e9);
     rank_require(rcx_comm_error(me.world, &info), "rcx_comm_error");
     if (info.status != expected || info.rank_count != 1 ||
@@ -314,7 +323,7 @@ static void be_victim(const char *how)
     int64_t word = 0;
 
     rank_sleep_ms(100); /* the others wait */
-    if (strcmp(how, "kill") == 0 || strcmp(how, "dead") == 0)
+    if (strcmp(how, "kill") == 0 || has_no_deadline(how))
         raise(SIGKILL);
     if (strcmp(how, "stop") == 0)
         raise(SIGSTOP);
@@ -328,13 +337,14 @@ static void be_victim(const char *how)
 
 static void fail(const char *how)
 {
-    if (strcmp(how, "dead") != 0 && me.rank != 1) /* it names nobody */
+    if (!has_no_deadline(how) && me.rank != 1) /* it names nobody */
         rank_require(rcx_comm_set_timeout(me.world, DEADLINE_NS),
                      "rcx_comm_set_timeout");
     pids[me.rank] = getpid();
-    rank_require(
-        rcx_allreduce(RCX_IN_PLACE, pids, 64, RCX_INT64, RCX_SUM, me.world),
-        "the sum of process ids");
+    if (strcmp(how, "unmet") != 0)
+        rank_require(
+            rcx_allreduce(RCX_IN_PLACE, pids, 64, RCX_INT64, RCX_SUM, me.world),
+            "the sum of process ids");
     if (me.rank == VICTIM)
         be_victim(how);
     else

@@ -248,6 +248,29 @@ static void persistent_ones_are_started_over_and_over(void **state)
     assert_ok(job_close(&job));
 }
 
+static void only_the_first_allocates(void **state)
+{
+    int64_t in = 0;
+    struct job job;
+
+    (void)state;
+    open_job(&job, 2, 1);
+    for (int64_t i = 0; i < 20; i++) {
+        rcx_request_t *send = send_words(&job, 0, 1, (int)i, &i, 1);
+        rcx_request_t *recv =
+            recv_words(&job, 1, i % 2 ? ANY : 0, (int)i, &in, 1);
+
+        expect(&job, &recv, RCX_OK);
+        expect(&job, &send, RCX_OK);
+        assert_int_equal(in, i);
+        for (int k = 0; k < 2; k++)
+            job.contexts[k]->heap.budget = 0;
+    }
+    for (int k = 0; k < 2; k++)
+        job.contexts[k]->heap.budget = UINT64_MAX;
+    assert_ok(job_close(&job));
+}
+
 /* ---- Wrong arguments ---------------------------------------------------------- */
 
 static void refuse_peers_and_tags(rcx_comm_t *comm)
@@ -322,6 +345,7 @@ int main(void)
         cmocka_unit_test(a_length_that_its_type_has_not_is_one_message_s_error),
         cmocka_unit_test(a_rank_sends_to_itself),
         cmocka_unit_test(persistent_ones_are_started_over_and_over),
+        cmocka_unit_test(only_the_first_allocates),
         cmocka_unit_test(wrong_arguments_are_named_and_nothing_is_sent),
     };
 

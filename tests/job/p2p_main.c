@@ -11,7 +11,7 @@
  *   stop      have an error within the deadline and a second, know who it was,
  *   late      and leave in order; the same where it is stopped, or elsewhere
  *   dead      as kill, but there is no deadline: RCX_ERR_MODE=peer
- *   unmet     the same of a rank that nobody is connected to
+ *   unmet     the same of a rank that nobody is connected to, nor can be
  *   abort     VICTIM gives the communicator up instead
  */
 #include <signal.h>
@@ -291,9 +291,10 @@ static int has_no_deadline(const char *how)
 
 static rcx_status_t expected_of(const char *how)
 {
-    return strcmp(how, "abort") == 0 ? RCX_ERR_COMM_FAILED
-           : has_no_deadline(how)    ? RCX_ERR_PEER_FAILED
-                                     : RCX_ERR_TIMEOUT;
+    return strcmp(how, "abort") == 0   ? RCX_ERR_COMM_FAILED
+           : strcmp(how, "dead") == 0  ? RCX_ERR_PEER_FAILED
+           : strcmp(how, "unmet") == 0 ? RCX_ERR_TRANSPORT
+                                       : RCX_ERR_TIMEOUT;
 }
 
 static void survive(const char *how)

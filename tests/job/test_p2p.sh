@@ -68,6 +68,8 @@ try abort
 expect 0 late
 expect 0 abort
 try dead "${peer[@]}"
+try unmet "${peer[@]}"
 expect 137 dead
+expect 137 unmet
 
 end_tests

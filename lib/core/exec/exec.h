@@ -40,6 +40,7 @@ struct rcx_exec {
     uint32_t last_local;
     uint32_t ready_messages;
     uint32_t ready_local;
+    bool takes_less; /* what comes may be shorter than what is due */
     struct rcx_message **queue;
     struct rcx_message *messages; /* per step */
     void *home;                   /* the pool it goes back to */
@@ -47,7 +48,6 @@ struct rcx_exec {
     _Alignas(16) unsigned char own[RCX_EXEC_OWN_BYTES];
     void *owner;
     uint64_t segment; /* of the owner's operation */
-    bool takes_less;  /* what comes may be shorter than what is due */
 };
 
 /* Bytes of an execution of plan, all arrays included; and its layout. */

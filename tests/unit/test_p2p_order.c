@@ -315,12 +315,49 @@ static void a_receive_that_waits_holds_no_collective_up(void **state)
     assert_ok(job_close(&job));
 }
 
+/* Who waits long in a collective looks for messages of other calls. One from
+ * rank to rank is none, whatever its tag. */
+static void a_message_is_not_taken_for_another_call(void **state)
+{
+    const int64_t one = 1;
+    rcx_request_t *all[2], *send, *recv;
+    int64_t sum[2], got = 0;
+    struct job job;
+    int tag;
+
+    (void)state;
+    open_with(&job, 2, NULL, NULL, NULL);
+    assert_ok(rcx_iallreduce(&one, &sum[0], 1, RCX_INT64, RCX_SUM,
+                             world_of(&job, 0), &all[0]));
+    tag = (int)(all[0]->slots[0]->tag_base >> 22 & RCX_TAG_MAX) ^ 1;
+    assert_ok(rcx_isend(&one, 1, RCX_INT64, 0, tag, world_of(&job, 1), &send));
+    for (int k = 0; k < 20; k++) {
+        job.contexts[0]->time.skipped_ns += 50 * 1000 * 1000;
+        for (int i = 0; i < 100; i++)
+            assert_true(rcx_progress(job.contexts[0]) >= 0);
+    }
+    assert_int_equal(all[0]->state, RCX_REQUEST_ACTIVE);
+    assert_ok(rcx_iallreduce(&one, &sum[1], 1, RCX_INT64, RCX_SUM,
+                             world_of(&job, 1), &all[1]));
+    assert_ok(job_wait(&job, all));
+    assert_int_equal(sum[0] + sum[1], 4);
+    assert_ok(rcx_irecv(&got, 1, RCX_INT64, 1, tag, world_of(&job, 0), &recv));
+    assert_ok(job_wait(&job, (rcx_request_t *[]){recv, send}));
+    assert_int_equal(got, 1);
+    assert_ok(rcx_request_free(&send));
+    assert_ok(rcx_request_free(&recv));
+    assert_ok(rcx_request_free(&all[0]));
+    assert_ok(rcx_request_free(&all[1]));
+    assert_ok(job_close(&job));
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_receive_gets_its_own_in_the_order_of_sends),
         cmocka_unit_test(so_it_is_where_calls_are_compared),
         cmocka_unit_test(a_receive_that_waits_holds_no_collective_up),
+        cmocka_unit_test(a_message_is_not_taken_for_another_call),
     };
 
     return cmocka_run_group_tests_name("p2p_order", tests, NULL, NULL);

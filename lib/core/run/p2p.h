@@ -27,7 +27,6 @@ struct rcx_p2p_call {
 };
 
 struct rcx_p2p {
-    struct rcx_program program; /* comes first: see rcx_p2p_of() */
     struct rcx_piece piece;
     struct rcx_plan plan;
     struct rcx_step step;
@@ -35,12 +34,15 @@ struct rcx_p2p {
     uint64_t tag, mask;
     bool has_info; /* a message came */
     rcx_recv_info_t info;
-    struct rcx_p2p *next; /* of the idle ones */
+    struct rcx_p2p *next;       /* of the idle ones */
+    struct rcx_program program; /* comes last: its end is open */
 };
 
 static inline struct rcx_p2p *rcx_p2p_of(struct rcx_program *program)
 {
-    return (struct rcx_p2p *)(void *)program;
+    char *p = (char *)program - offsetof(struct rcx_p2p, program);
+
+    return (struct rcx_p2p *)(void *)p;
 }
 
 /* A communicator's. */

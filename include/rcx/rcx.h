@@ -912,7 +912,8 @@ RCX_API rcx_status_t rcx_request_free(rcx_request_t **request_p);
 
 /*
  * How the request is carried out, as the environment would name it, such as
- * "ring:segment=131072"; valid until the request is freed. NULL for no request.
+ * "ring:segment=131072"; "message" for one; valid until the request is freed.
+ * NULL for no request.
  */
 RCX_API const char *rcx_request_method(const rcx_request_t *request);
 

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "calls.h"
 #include "capture.h"
@@ -236,23 +237,32 @@ static void who_waits_for_long_says_so_once(void **state)
 
 /* ---- Around them -------------------------------------------------------------- */
 
+static void dump(rcx_context_t *context, char *text, size_t bytes)
+{
+    char path[] = "/tmp/rcx_p2p_XXXXXX";
+    const int fd = mkstemp(path);
+    FILE *file;
+
+    require(fd >= 0);
+    close(fd);
+    require_ok(rcx_dump(context, path));
+    file = fopen(path, "r");
+    require(file != NULL);
+    text[fread(text, 1, bytes - 1, file)] = '\0';
+    fclose(file);
+    remove(path);
+}
+
 static void a_dump_has_them(void **state)
 {
-    char path[] = "/tmp/rcx_p2p_XXXXXX", text[4096] = "";
+    char text[4096];
     rcx_request_t *recv = start_recv(0, ANY, 4), *send, *to;
-    FILE *file;
 
     (void)state;
     send = start_send(1, 0, 4);
     progress();
     to = start_send(0, 2, 8);
-    assert_true(mkstemp(path) >= 0);
-    assert_ok(rcx_dump(job.contexts[0], path));
-    file = fopen(path, "r");
-    assert_non_null(file);
-    assert_true(fread(text, 1, sizeof text - 1, file) > 0);
-    fclose(file);
-    remove(path);
+    dump(job.contexts[0], text, sizeof text);
     assert_non_null(strstr(
         text, "{\"sequence\": 1, \"call\": \"receive\", \"count\": 2, "
               "\"type\": {\"number\": 7, \"canonical\": 7, \"name\": "
@@ -429,6 +439,44 @@ static void threads_of_a_single_process_wake_each_other(void **state)
     }
 }
 
+static void receive_three(int number, void *arg)
+{
+    int word = 0;
+
+    (void)number;
+    require_ok(rcx_recv(&word, 1, RCX_INT, 0, 3, arg, NULL));
+    require(word == 3);
+}
+
+static void a_communicator_may_be_freed_while_a_thread_receives(void **state)
+{
+    const rcx_params_t params = {.field_mask = RCX_PARAM_THREADS,
+                                 .threads = RCX_THREAD_MULTIPLE};
+    const struct job_options options = {.params = &params, .ucx = true};
+    const int three = 3;
+    struct crew crew = {.size = 0};
+    rcx_request_t *send;
+    char text[4096] = "";
+    rcx_comm_t *comm;
+    struct job one;
+
+    (void)state;
+    open_with(&one, 1, NULL, NULL, &options);
+    assert_ok(rcx_comm_dup(world_of(&one, 0), &comm));
+    assert_ok(rcx_send_init(&three, 1, RCX_INT, 0, 3, comm, &send));
+    crew_add(&crew, receive_three, comm);
+    while (!strstr(text, "\"tag\": 3, \"state\": \"started\""))
+        dump(one.contexts[0], text, sizeof text);
+    assert_ok(rcx_comm_free(&comm));
+    assert_ok(rcx_start(send));
+    assert_ok(rcx_wait(send));
+    crew_join(&crew);
+    assert_ok(rcx_request_free(&send));
+    assert_ok(rcx_comm_dup(world_of(&one, 0), &comm)); /* in its place */
+    assert_ok(rcx_comm_free(&comm));
+    assert_ok(job_close(&one));
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -448,6 +496,7 @@ int main(void)
             a_communicator_that_is_freed_goes_with_its_last_message),
         cmocka_unit_test(threads_talk_beside_collectives),
         cmocka_unit_test(threads_of_a_single_process_wake_each_other),
+        cmocka_unit_test(a_communicator_may_be_freed_while_a_thread_receives),
     };
 
     return cmocka_run_group_tests_name("p2p_ends", tests, NULL, NULL);

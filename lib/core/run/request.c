@@ -284,7 +284,7 @@ static void complete_message(struct rcx_request *r)
 {
     struct rcx_mail *mail = &r->comm->mail;
 
-    rcx_recorder_end(&mail->recorder, r->record, r->status, rcx_ticks());
+    rcx_recorder_end(&mail->recorder, r->record, r->status, end_of(r));
     unlink_active(&mail->end, r);
     r->state = RCX_REQUEST_IDLE;
     if (r->callback)

@@ -30,7 +30,8 @@ struct rcx_comm {
     struct rcx_comm *prev, *next; /* of the context, or among free slots */
     uint64_t live_requests;       /* of users */
     bool is_freed;                /* by the user; goes with the last of these */
-    rcx_status_t failed;          /* not RCX_OK: broken for good */
+    struct rcx_mail mail; /* what is looked at often lies together from here */
+    rcx_status_t failed;  /* not RCX_OK: broken for good */
     struct rcx_request *first; /* active requests in the order of their start */
     struct rcx_request **end;  /* where the next one is linked */
     struct rcx_window window;
@@ -42,7 +43,6 @@ struct rcx_comm {
     uint64_t patience_ns; /* of who waits without a deadline */
     uint64_t warned;      /* of the wait in the call of this number */
     struct rcx_recorder recorder;
-    struct rcx_mail mail;
     struct rcx_program_cache cache;
 };
 

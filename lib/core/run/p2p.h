@@ -47,11 +47,11 @@ static inline struct rcx_p2p *rcx_p2p_of(struct rcx_program *program)
 
 /* A communicator's. */
 struct rcx_mail {
-    struct rcx_request *first; /* active ones in the order of their start */
-    struct rcx_request **end;
-    uint64_t warned; /* of the wait for the message of this number */
-    struct rcx_p2p *idle;
     struct rcx_recorder recorder;
+    struct rcx_p2p *idle;
+    uint64_t warned; /* of the wait for the message of this number */
+    struct rcx_request **end;
+    struct rcx_request *first; /* active ones in the order of their start */
 };
 
 void rcx_mail_open(struct rcx_mail *mail, struct rcx_heap *heap);

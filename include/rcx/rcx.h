@@ -799,6 +799,42 @@ RCX_API rcx_status_t rcx_test(rcx_request_t *request, int *done_p);
 RCX_API rcx_status_t rcx_wait(rcx_request_t *request);
 
 /*
+ * As rcx_wait(), for timeout_ns nanoseconds at most: RCX_IN_PROGRESS when they
+ * are over and the operation is not, which breaks nothing. The operation goes
+ * on, and may be waited for again. 0: makes progress once, as rcx_test() does.
+ * Where a deadline (rcx_comm_set_timeout()) passes meanwhile, the operation is
+ * complete, with RCX_ERR_TIMEOUT. The call may last longer than timeout_ns by
+ * what the machine takes to run it again, and by callbacks and users' ops that
+ * are called in it. RCX_ERR_ARG: no request, or timeout_ns is negative.
+ */
+RCX_API rcx_status_t rcx_wait_for(rcx_request_t *request, int64_t timeout_ns);
+
+/*
+ * Wait until one of n requests is complete, store its index, and return the
+ * status of its operation, RCX_OK or an error. Of several that are complete it
+ * is the one that ended first, wherever in the array it is, so that none is
+ * passed over for ever. A request whose status a call of this, or of test or
+ * wait, has returned is not looked at again until it is started again; nor are
+ * NULL entries and persistent ones that were not started. Where that leaves
+ * none, n is stored and RCX_OK returned, without waiting.
+ *
+ * The requests may be of any communicators of one context. One that fails ends
+ * its operations, which are then reported one by one, each with its error;
+ * those of others go on. The array and the requests are not to be freed by
+ * others meanwhile.
+ *
+ * RCX_ERR_ARG: requests (where n is not 0) or index_p is NULL, a request was
+ * freed, or they are of different contexts; nothing is stored, and nothing is
+ * waited for.
+ */
+RCX_API rcx_status_t rcx_wait_any(size_t n, rcx_request_t *const requests[],
+                                  size_t *index_p);
+/* The same without waiting: makes progress once, where none is complete yet,
+ * and returns RCX_IN_PROGRESS, with nothing stored, where none is then. */
+RCX_API rcx_status_t rcx_test_any(size_t n, rcx_request_t *const requests[],
+                                  size_t *index_p);
+
+/*
  * Wait for n requests, in any order; NULL entries are skipped. Returns RCX_OK
  * or the first error in the order of the array, after all are complete.
  */

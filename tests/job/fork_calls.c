@@ -25,6 +25,7 @@ static struct {
     rcx_op_t op;
     rcx_datatype_t type;
     void *memory;
+    size_t index;
     int fd, done;
     int words[COUNT];
 } out;
@@ -71,6 +72,9 @@ static void be_called(rcx_request_t *request, rcx_status_t status, void *arg)
     X(rcx_start, in.h.persistent)                                              \
     X(rcx_test, in.h.request, &out.done)                                       \
     X(rcx_wait, in.h.request)                                                  \
+    X(rcx_wait_for, in.h.request, 0)                                           \
+    X(rcx_wait_any, 1, &in.h.request, &out.index)                              \
+    X(rcx_test_any, 1, &in.h.request, &out.index)                              \
     X(rcx_wait_all, 1, &in.h.request)                                          \
     X(rcx_request_set_callback, in.h.request, be_called, NULL)                 \
     X(rcx_request_free, &in.h.request)

@@ -15,6 +15,7 @@
  *   abort       the loop wakes when a thread aborts
  *   alone       all that, of a communicator of one rank
  *   no-wakeup   there is no descriptor
+ *   wait_for    waits whose time is up break nothing
  *   wait SECONDS  ranks that wait for one that is so late use no CPU
  *   crowd       ranks share two cores: prints the time of a short allreduce
  */
@@ -417,6 +418,38 @@ static void try_no_wakeup(void)
     finish();
 }
 
+/* ---- For some time ---------------------------------------------------------- */
+
+/* Rank 0 starts when the others have come from a wait that was too short. */
+static void try_wait_for(void)
+{
+    struct attempt a;
+    rcx_comm_t *other;
+    rcx_status_t status;
+    int word = 1;
+
+    rank_require(rank_open(NULL), "rcx_init");
+    rank_require(rcx_comm_dup(me.world, &other), "rcx_comm_dup");
+    if (me.rank > 0) {
+        start(&a, 3000, ALLREDUCE);
+        rank_expect(rcx_wait_for(a.request, 5 * MS_NS), RCX_IN_PROGRESS,
+                    "rcx_wait_for of what has to wait for rank 0");
+    }
+    rank_require(
+        rcx_allreduce(RCX_IN_PLACE, &word, 1, RCX_INT32, RCX_SUM, other),
+        "rcx_allreduce");
+    if (me.rank == 0)
+        start(&a, 3000, ALLREDUCE);
+    do
+        status = rcx_wait_for(a.request, MS_NS);
+    while (status == RCX_IN_PROGRESS);
+    rank_require(status, "rcx_wait_for");
+    check(&a);
+    attempt_close(&a);
+    rank_require(rcx_comm_free(&other), "rcx_comm_free");
+    finish();
+}
+
 /* ---- Cores ------------------------------------------------------------------- */
 
 enum { BATCHES = 9, BATCH = 501, CROWD_CORES = 2 };
@@ -523,6 +556,8 @@ int main(int argc, char **argv)
         try_alone();
     else if (strcmp(what, "no-wakeup") == 0)
         try_no_wakeup();
+    else if (strcmp(what, "wait_for") == 0)
+        try_wait_for();
     else if (strcmp(what, "wait") == 0 && argc == 3)
         try_wait(atoi(argv[2]));
     else if (strcmp(what, "crowd") == 0)

@@ -32,6 +32,7 @@ rcx_status_t rcx_request_new(struct rcx_comm *comm, struct rcx_program *program,
     r->state = RCX_REQUEST_IDLE;
     r->status = RCX_OK;
     r->waits_inside = false;
+    r->ended = 0;
     *request_p = r;
     return RCX_OK;
 }
@@ -244,9 +245,12 @@ static bool settle(struct rcx_request *r)
 
 /* Who waits inside has looked at the clock if that took long. A look costs a
  * thirtieth of a short operation. */
-static uint64_t end_of(const struct rcx_request *r)
+static uint64_t end_of(struct rcx_request *r)
 {
-    return r->waits_inside ? r->comm->context->progress.ticks : rcx_ticks();
+    if (__builtin_expect(r->waits_inside, 1))
+        return r->comm->context->progress.ticks;
+    r->ended = rcx_ticks();
+    return r->ended;
 }
 
 static inline void complete(struct rcx_request *r)

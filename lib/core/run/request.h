@@ -50,6 +50,7 @@ struct rcx_request {
     struct rcx_request *free_next;
     void *callback_arg;
     struct rcx_request *called_next;
+    uint64_t ended; /* ticks; 0: somebody knows, or it never has */
 };
 
 /* With the rounds that its program has, before and behind what was called;

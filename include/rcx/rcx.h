@@ -172,7 +172,7 @@ typedef struct rcx_bootstrap {
     int (*allgather)(const void *send, void *recv, size_t bytes, void *arg);
     int (*barrier)(void *arg); /* may be NULL */
     void *arg;
-} rcx_bootstrap_t;
+} rcx_bootstrap_t; /* a third function is in rcx_params_t: bootstrap_abort */
 
 /*
  * How much a reduction owes its user, from most to least; see
@@ -215,7 +215,8 @@ enum {
     RCX_PARAM_THREADS = 1u << 4,
     RCX_PARAM_TIMEOUT = 1u << 5,
     RCX_PARAM_WAKEUP = 1u << 6,
-    RCX_PARAM_PROGRESS = 1u << 7
+    RCX_PARAM_PROGRESS = 1u << 7,
+    RCX_PARAM_ABORT = 1u << 8
 };
 
 /*
@@ -253,6 +254,10 @@ typedef struct rcx_params {
                            (default). RCX_TIMEOUT wins */
     int wakeup;          /* non-zero: rcx_get_fd() will be used */
     int progress_thread; /* non-zero: as RCX_PROGRESS=thread */
+    /* For rcx_abort(), with a bootstrap of the host's own, whose arg it gets:
+       end the processes of all ranks. Called on one rank, on any thread; it may
+       return, with 0 where the others are seen to. NULL: the host has none */
+    int (*bootstrap_abort)(int code, const char *text, void *arg);
 } rcx_params_t;
 
 /*
@@ -289,6 +294,33 @@ RCX_API rcx_status_t rcx_init(const rcx_params_t *params,
  * caller knows from before is no error: who finalizes after one gets RCX_OK.
  */
 RCX_API rcx_status_t rcx_finalize(rcx_context_t **context_p);
+
+/*
+ * End the whole job: all processes of context's, wherever they are, and this
+ * one. Does not return where it can do that. One line is logged first, an
+ * error, with this rank, code and text (NULL: none). Then the bootstrap ends
+ * the others: PMIx has the launcher do it (PMIx_Abort), which mostly takes less
+ * than a second; a host's own may have a function for it
+ * (rcx_params_t.bootstrap_abort). This process ends with exit status code, or 1
+ * where the low 8 bits of code, all that an exit status has, are 0. Nothing
+ * that belongs to exit() is done: no atexit(), no flush of stdio. What status
+ * the job has is the launcher's to say, never 0.
+ *
+ * Where the bootstrap cannot end the others (a host's own without the function,
+ * or whose function failed; a launcher that does not answer), this process
+ * raises SIGABRT, which launchers take for the end of the job and a host can
+ * see; the others are then the host's to end, or find out by their deadlines.
+ *
+ * From any thread in any mode, also while others are in calls of the same
+ * context, from callbacks and from users' ops; not from signal handlers. The
+ * context may have failed in any way. It needs no other process to make
+ * progress, and waits for nothing but the launcher.
+ *
+ * RCX_ERR_ARG: context is NULL. RCX_ERR_FORKED: a child may end, its parent's
+ * job is not its own to end.
+ */
+RCX_API rcx_status_t rcx_abort(rcx_context_t *context, int code,
+                               const char *text);
 
 /* The communicator of all processes, owned by the context. NULL for NULL. */
 RCX_API rcx_comm_t *rcx_world(rcx_context_t *context);

@@ -50,6 +50,7 @@ static void be_called(rcx_request_t *request, rcx_status_t status, void *arg)
 /* X(function, arguments...): of a context, a communicator or a request. */
 #define REFUSED(X)                                                             \
     X(rcx_finalize, &in.h.context)                                             \
+    X(rcx_abort, in.h.context, 3, "by a child")                                \
     X(rcx_comm_dup, in.h.comm, &out.comm)                                      \
     X(rcx_comm_split, in.h.comm, 0, 0, &out.comm)                              \
     X(rcx_comm_create_group, in.h.comm, 1, &me.rank, 0, &out.comm)             \

@@ -548,8 +548,50 @@ RCX_API rcx_status_t rcx_allreduce_init(const void *sendbuf, void *recvbuf,
                                         rcx_request_t **request_p);
 
 /*
- * The same result on rank root alone; recvbuf is ignored elsewhere. In place
- * counts at the root; at the others only sendbuf is read.
+ * n vectors as one: the same result, to the bit, as rcx_allreduce() of the one
+ * vector that the n are one after another. Vector i has counts[i] elements, of
+ * sendbufs[i], and its result goes to recvbufs[i]; vectors of 0 elements may be
+ * anywhere, their pointers are not looked at.
+ *
+ * The three arrays are copied before the call returns; the buffers that they
+ * point to belong to RCX as those of any call. In place: RCX_IN_PLACE as
+ * sendbufs, or sendbufs[i] == recvbufs[i] for all vectors that are not empty;
+ * a list that is in place in part is RCX_ERR_ARG. So is any other overlap of a
+ * result with a result or an operand. Operands may overlap each other.
+ *
+ * Ranks agree on the sum of counts alone: each may have its vectors cut in
+ * another way, and one may call rcx_allreduce(), since all of this is where the
+ * one vector lies on a rank. That is also what a mismatch is found by.
+ *
+ * Where the vectors lie one after another in memory nothing is copied. Else the
+ * operands are packed when the operation starts, into the results where these
+ * lie so, and otherwise into memory of RCX's, which the operation (persistent:
+ * the request) has, and a later one uses again; from there the results are put
+ * in their places when it has ended well. After an error recvbufs[i] may hold
+ * anything.
+ *
+ * Errors as of all collectives; RCX_ERR_ARG also where n is not 0 and an array
+ * is NULL.
+ */
+RCX_API rcx_status_t rcx_allreduce_many(size_t n, const void *const sendbufs[],
+                                        void *const recvbufs[],
+                                        const size_t counts[],
+                                        rcx_datatype_t datatype, rcx_op_t op,
+                                        rcx_comm_t *comm);
+RCX_API rcx_status_t rcx_iallreduce_many(size_t n, const void *const sendbufs[],
+                                         void *const recvbufs[],
+                                         const size_t counts[],
+                                         rcx_datatype_t datatype, rcx_op_t op,
+                                         rcx_comm_t *comm,
+                                         rcx_request_t **request_p);
+RCX_API rcx_status_t rcx_allreduce_many_init(
+    size_t n, const void *const sendbufs[], void *const recvbufs[],
+    const size_t counts[], rcx_datatype_t datatype, rcx_op_t op,
+    rcx_comm_t *comm, rcx_request_t **request_p);
+
+/*
+ * The result of rcx_allreduce() on rank root alone; recvbuf is ignored
+ * elsewhere. In place counts at the root; at the others only sendbuf is read.
  */
 RCX_API rcx_status_t rcx_reduce(const void *sendbuf, void *recvbuf,
                                 size_t count, rcx_datatype_t datatype,

@@ -277,7 +277,7 @@ static rcx_status_t relate_buffers(const struct rcx_arguments *a,
 
 /* ---- All of it -------------------------------------------------------------- */
 
-static size_t elem_bytes_of(const struct rcx_arguments *a)
+size_t rcx_call_elem_bytes(const struct rcx_arguments *a)
 {
     const struct rcx_type_info *info = rcx_type_predefined(a->type);
 
@@ -293,7 +293,7 @@ static rcx_status_t check(const struct rcx_arguments *a, struct sizing *z,
     if (a->root < 0 || a->root >= a->comm->size)
         return rcx_fail(log_of(a), RCX_ERR_ARG, "root=%d: needs 0..%d", a->root,
                         a->comm->size - 1);
-    z->elem_bytes = elem_bytes_of(a);
+    z->elem_bytes = rcx_call_elem_bytes(a);
     if (z->elem_bytes == 0)
         return rcx_fail(log_of(a), RCX_ERR_ARG,
                         "datatype=%d: neither predefined (1..%d) nor created "
@@ -355,19 +355,57 @@ rcx_status_t rcx_call_look_up(const struct rcx_arguments *a,
     return rcx_program_get(a->comm, &call, program_p);
 }
 
+static rcx_status_t prepare(const struct rcx_arguments *a,
+                            struct rcx_request **request_p)
+{
+    struct rcx_bundle *bundle = NULL;
+    struct rcx_program *program;
+    struct rcx_arguments one;
+    struct rcx_buffers b;
+    rcx_status_t status = RCX_OK;
+
+    if (a->vectors) {
+        status = rcx_call_bundle(a, &one, &bundle);
+        a = &one;
+    }
+    if (status == RCX_OK)
+        status = rcx_call_resolve(a, &b, &program);
+    if (status == RCX_OK)
+        status = rcx_request_new(a->comm, program, b.in, b.out, request_p);
+    if (status == RCX_OK)
+        (*request_p)->bundle = bundle;
+    else if (bundle)
+        rcx_bundle_drop(a->comm->context, bundle);
+    return status;
+}
+
+/* By a request that nobody else sees. */
+rcx_status_t rcx_call_bundled(const struct rcx_arguments *a)
+{
+    struct rcx_request *request;
+    rcx_status_t status = rcx_call_enter(a);
+
+    if (status != RCX_OK)
+        return status;
+    status = prepare(a, &request);
+    if (status == RCX_OK) {
+        rcx_request_begin(request);
+        status = rcx_request_wait(request);
+        rcx_request_delete(request);
+    }
+    rcx_comm_leave(a->comm);
+    return status;
+}
+
 static rcx_status_t make_request(const struct rcx_arguments *a, bool persistent,
                                  rcx_request_t **request_p)
 {
     struct rcx_request *request;
-    struct rcx_program *program;
-    struct rcx_buffers b;
     rcx_status_t status;
 
     if (!request_p)
         return rcx_missing(log_of(a), "request_p");
-    status = rcx_call_resolve(a, &b, &program);
-    if (status == RCX_OK)
-        status = rcx_request_new(a->comm, program, b.in, b.out, &request);
+    status = prepare(a, &request);
     if (status != RCX_OK)
         return status;
     request->persistent = persistent;
@@ -375,7 +413,7 @@ static rcx_status_t make_request(const struct rcx_arguments *a, bool persistent,
     a->comm->context->requests.live++;
     rcx_registry_pin(&a->comm->context->registry, a->type, a->op, 1);
     if (!persistent)
-        rcx_request_launch(request);
+        rcx_request_begin(request);
     if (request->state == RCX_REQUEST_ACTIVE)
         rcx_wake_sleeper(&a->comm->context->sleeper);
     *request_p = request;

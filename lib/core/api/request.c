@@ -49,7 +49,7 @@ static rcx_status_t start(struct rcx_request *r)
         return rcx_fail(log, RCX_ERR_BUSY, "request=%p: is active", (void *)r);
     if (r->comm->failed != RCX_OK)
         return RCX_ERR_COMM_FAILED;
-    rcx_request_launch(r);
+    rcx_request_begin(r);
     if (r->state == RCX_REQUEST_ACTIVE)
         rcx_wake_sleeper(&r->comm->context->sleeper);
     return RCX_OK;

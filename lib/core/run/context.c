@@ -113,6 +113,7 @@ void rcx_context_drop(struct rcx_context *context)
     if (context->boot)
         context->boot->ops->close(context->boot);
     rcx_memory_free(&context->memory, &context->heap);
+    rcx_bundles_free(context);
     rcx_scratch_free(&context->scratch, &context->heap);
     rcx_requests_free(&context->requests, &context->heap);
     rcx_registry_free(&context->registry);

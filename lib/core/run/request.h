@@ -50,7 +50,8 @@ struct rcx_request {
     struct rcx_request *free_next;
     void *callback_arg;
     struct rcx_request *called_next;
-    uint64_t ended; /* ticks; 0: somebody knows, or it never has */
+    uint64_t ended;            /* ticks; 0: somebody knows, or it never has */
+    struct rcx_bundle *bundle; /* that its operands are; NULL: one vector */
 };
 
 /* With the rounds that its program has, before and behind what was called;
@@ -84,6 +85,13 @@ rcx_status_t rcx_request_new(struct rcx_comm *comm, struct rcx_program *program,
 void rcx_request_delete(struct rcx_request *request);
 /* Start it; complete at once or by rcx_context_progress(). */
 void rcx_request_launch(struct rcx_request *request);
+/* The same for one that somebody holds. */
+static inline void rcx_request_begin(struct rcx_request *r)
+{
+    if (r->bundle)
+        rcx_bundle_pack(r->bundle);
+    rcx_request_launch(r);
+}
 /* How many of its slots have been used. */
 static inline unsigned rcx_request_slots(const struct rcx_request *r)
 {

@@ -555,9 +555,10 @@ RCX_API rcx_status_t rcx_allreduce_init(const void *sendbuf, void *recvbuf,
  *
  * The three arrays are copied before the call returns; the buffers that they
  * point to belong to RCX as those of any call. In place: RCX_IN_PLACE as
- * sendbufs, or sendbufs[i] == recvbufs[i] for all vectors that are not empty;
- * a list that is in place in part is RCX_ERR_ARG. So is any other overlap of a
- * result with a result or an operand. Operands may overlap each other.
+ * sendbufs (in C++ with a cast), or sendbufs[i] == recvbufs[i] for all vectors
+ * that are not empty; a list that is in place in part is RCX_ERR_ARG. So is any
+ * other overlap of a result with a result or an operand. Operands may overlap
+ * each other.
  *
  * Ranks agree on the sum of counts alone: each may have its vectors cut in
  * another way, and one may call rcx_allreduce(), since all of this is where the

@@ -6,6 +6,7 @@
 #include "test.h"
 
 #include <poll.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "calls.h"
@@ -89,8 +90,8 @@ static void a_deadline_that_passes_ends_wait_for(void **state)
 
 /* ---- Asleep -------------------------------------------------------------- */
 
-static int64_t longest_ns; /* that anybody has slept at once */
-static int sleeps;
+static _Atomic int64_t longest_ns; /* that anybody has slept at once */
+static atomic_int sleeps;
 
 int __real_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout,
                  const sigset_t *mask);
@@ -101,7 +102,8 @@ int __wrap_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout,
 {
     const int64_t ns = timeout->tv_sec * 1000 * MS + timeout->tv_nsec;
 
-    longest_ns = ns > longest_ns ? ns : longest_ns;
+    if (ns > longest_ns)
+        longest_ns = ns;
     sleeps++;
     return __real_ppoll(fds, n, timeout, mask);
 }
@@ -116,7 +118,8 @@ static void who_waits_asleep_wakes_when_the_time_is_up(void **state)
     calls_open(&c, &job, &call);
     assert_ok(calls_make_one(&c, 0, false));
     for (int64_t ms = 1; ms <= 4; ms++) {
-        longest_ns = sleeps = 0;
+        longest_ns = 0;
+        sleeps = 0;
         assert_status(rcx_wait_for(c.requests[0], ms * MS), RCX_IN_PROGRESS);
         assert_in_range(longest_ns, 0, ms * MS);
     }

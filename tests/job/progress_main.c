@@ -91,19 +91,43 @@ static void shuffle(int order[], uint64_t seed)
     }
 }
 
-static void wait_for_many(const int order[])
+static struct attempt many[MANY];
+
+static void start_many(void)
 {
     static const size_t counts[] = {1, 300000, 9, 130, 70000, 2000, 5, 20000};
-    static struct attempt many[MANY];
 
     for (uint64_t k = 0; k < MANY; k++)
         start(&many[k], counts[serial_mix(k, 1, 2) % 8], k);
+}
+
+static void wait_for_many(const int order[])
+{
+    start_many();
     for (int i = 0; i < MANY; i++) {
         struct attempt *a = &many[order[i]];
 
         rank_require(rcx_wait(a->request), "rcx_wait");
         check(a);
         attempt_close(a);
+    }
+}
+
+static void wait_for_any_of_many(void)
+{
+    rcx_request_t *requests[MANY];
+    size_t index;
+
+    start_many();
+    for (int i = 0; i < MANY; i++)
+        requests[i] = many[i].request;
+    for (int i = 0; i < MANY; i++) {
+        rank_require(rcx_wait_any(MANY, requests, &index), "rcx_wait_any");
+        if (index >= MANY || !requests[index])
+            rank_fail("the %d-th of those that end is %zu", i, index);
+        check(&many[index]);
+        attempt_close(&many[index]);
+        requests[index] = NULL;
     }
 }
 
@@ -117,6 +141,7 @@ static void try_many(void)
     wait_for_many(order);
     shuffle(order, (uint64_t)me.rank);
     wait_for_many(order);
+    wait_for_any_of_many();
     finish();
 }
 

@@ -85,6 +85,8 @@ static rcx_status_t test(struct rcx_request *r, int *done_p)
         return rcx_missing(&r->comm->context->log, "done_p");
     if (r->state == RCX_REQUEST_ACTIVE)
         rcx_context_progress(r->comm->context);
+    else
+        rcx_context_pass_by(r->comm->context);
     *done_p = r->state != RCX_REQUEST_ACTIVE;
     return *done_p ? collect(r) : RCX_OK;
 }

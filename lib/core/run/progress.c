@@ -91,12 +91,23 @@ static inline void wait_once(struct rcx_context *context, unsigned *vain,
     }
 }
 
+void rcx_context_pass_by(struct rcx_context *context)
+{
+    if (++context->progress.turns < TURNS)
+        return;
+    context->progress.turns = 0;
+    rcx_context_poll(context);
+    rcx_watch(context);
+}
+
 /* A turn comes while messages travel, and none once the last has come. */
 rcx_status_t rcx_request_wait(struct rcx_request *r)
 {
     struct rcx_context *context = r->comm->context;
     unsigned vain = 0;
 
+    if (r->state != RCX_REQUEST_ACTIVE)
+        rcx_context_pass_by(context);
     while (r->state == RCX_REQUEST_ACTIVE) {
         turn(context);
         if (r->state == RCX_REQUEST_ACTIVE)

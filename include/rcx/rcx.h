@@ -173,7 +173,7 @@ typedef struct rcx_bootstrap {
     int (*allgather)(const void *send, void *recv, size_t bytes, void *arg);
     int (*barrier)(void *arg); /* may be NULL */
     void *arg;
-} rcx_bootstrap_t;
+} rcx_bootstrap_t; /* a third function is in rcx_params_t: bootstrap_abort */
 
 /*
  * How much a reduction owes its user, from most to least; see
@@ -216,7 +216,8 @@ enum {
     RCX_PARAM_THREADS = 1u << 4,
     RCX_PARAM_TIMEOUT = 1u << 5,
     RCX_PARAM_WAKEUP = 1u << 6,
-    RCX_PARAM_PROGRESS = 1u << 7
+    RCX_PARAM_PROGRESS = 1u << 7,
+    RCX_PARAM_ABORT = 1u << 8
 };
 
 /*
@@ -254,6 +255,10 @@ typedef struct rcx_params {
                            (default). RCX_TIMEOUT wins */
     int wakeup;          /* non-zero: rcx_get_fd() will be used */
     int progress_thread; /* non-zero: as RCX_PROGRESS=thread */
+    /* For rcx_abort(), with a bootstrap of the host's own, whose arg it gets:
+       end the processes of all ranks. Called on one rank, on any thread; it may
+       return, with 0 where the others are seen to. NULL: the host has none */
+    int (*bootstrap_abort)(int code, const char *text, void *arg);
 } rcx_params_t;
 
 /*
@@ -290,6 +295,33 @@ RCX_API rcx_status_t rcx_init(const rcx_params_t *params,
  * caller knows from before is no error: who finalizes after one gets RCX_OK.
  */
 RCX_API rcx_status_t rcx_finalize(rcx_context_t **context_p);
+
+/*
+ * End the whole job: all processes of context's, wherever they are, and this
+ * one. Does not return where it can do that. One line is logged first, an
+ * error, with this rank, code and text (NULL: none). Then the bootstrap ends
+ * the others: PMIx has the launcher do it (PMIx_Abort), which mostly takes less
+ * than a second; a host's own may have a function for it
+ * (rcx_params_t.bootstrap_abort). This process ends with exit status code, or 1
+ * where the low 8 bits of code, all that an exit status has, are 0. Nothing
+ * that belongs to exit() is done: no atexit(), no flush of stdio. What status
+ * the job has is the launcher's to say, never 0.
+ *
+ * Where the bootstrap cannot end the others (a host's own without the function,
+ * or whose function failed; a launcher that does not answer), this process
+ * raises SIGABRT, which launchers take for the end of the job and a host can
+ * see; the others are then the host's to end, or find out by their deadlines.
+ *
+ * From any thread in any mode, also while others are in calls of the same
+ * context, from callbacks and from users' ops; not from signal handlers. The
+ * context may have failed in any way. It needs no other process to make
+ * progress, and waits for nothing but the launcher.
+ *
+ * RCX_ERR_ARG: context is NULL. RCX_ERR_FORKED: a child may end, its parent's
+ * job is not its own to end.
+ */
+RCX_API rcx_status_t rcx_abort(rcx_context_t *context, int code,
+                               const char *text);
 
 /* The communicator of all processes, owned by the context. NULL for NULL. */
 RCX_API rcx_comm_t *rcx_world(rcx_context_t *context);
@@ -517,8 +549,51 @@ RCX_API rcx_status_t rcx_allreduce_init(const void *sendbuf, void *recvbuf,
                                         rcx_request_t **request_p);
 
 /*
- * The same result on rank root alone; recvbuf is ignored elsewhere. In place
- * counts at the root; at the others only sendbuf is read.
+ * n vectors as one: the same result, to the bit, as rcx_allreduce() of the one
+ * vector that the n are one after another. Vector i has counts[i] elements, of
+ * sendbufs[i], and its result goes to recvbufs[i]; vectors of 0 elements may be
+ * anywhere, their pointers are not looked at.
+ *
+ * The three arrays are copied before the call returns; the buffers that they
+ * point to belong to RCX as those of any call. In place: RCX_IN_PLACE as
+ * sendbufs (in C++ with a cast), or sendbufs[i] == recvbufs[i] for all vectors
+ * that are not empty; a list that is in place in part is RCX_ERR_ARG. So is any
+ * other overlap of a result with a result or an operand. Operands may overlap
+ * each other.
+ *
+ * Ranks agree on the sum of counts alone: each may have its vectors cut in
+ * another way, and one may call rcx_allreduce(), since all of this is where the
+ * one vector lies on a rank. That is also what a mismatch is found by.
+ *
+ * Where the vectors lie one after another in memory nothing is copied. Else the
+ * operands are packed when the operation starts, into the results where these
+ * lie so, and otherwise into memory of RCX's, which the operation (persistent:
+ * the request) has, and a later one uses again; from there the results are put
+ * in their places when it has ended well. After an error recvbufs[i] may hold
+ * anything.
+ *
+ * Errors as of all collectives; RCX_ERR_ARG also where n is not 0 and an array
+ * is NULL.
+ */
+RCX_API rcx_status_t rcx_allreduce_many(size_t n, const void *const sendbufs[],
+                                        void *const recvbufs[],
+                                        const size_t counts[],
+                                        rcx_datatype_t datatype, rcx_op_t op,
+                                        rcx_comm_t *comm);
+RCX_API rcx_status_t rcx_iallreduce_many(size_t n, const void *const sendbufs[],
+                                         void *const recvbufs[],
+                                         const size_t counts[],
+                                         rcx_datatype_t datatype, rcx_op_t op,
+                                         rcx_comm_t *comm,
+                                         rcx_request_t **request_p);
+RCX_API rcx_status_t rcx_allreduce_many_init(
+    size_t n, const void *const sendbufs[], void *const recvbufs[],
+    const size_t counts[], rcx_datatype_t datatype, rcx_op_t op,
+    rcx_comm_t *comm, rcx_request_t **request_p);
+
+/*
+ * The result of rcx_allreduce() on rank root alone; recvbuf is ignored
+ * elsewhere. In place counts at the root; at the others only sendbuf is read.
  */
 RCX_API rcx_status_t rcx_reduce(const void *sendbuf, void *recvbuf,
                                 size_t count, rcx_datatype_t datatype,
@@ -887,6 +962,42 @@ RCX_API rcx_status_t rcx_test(rcx_request_t *request, int *done_p);
 
 /* Make progress until the operation is complete; return its status. */
 RCX_API rcx_status_t rcx_wait(rcx_request_t *request);
+
+/*
+ * As rcx_wait(), for timeout_ns nanoseconds at most: RCX_IN_PROGRESS when they
+ * are over and the operation is not, which breaks nothing. The operation goes
+ * on, and may be waited for again. 0: makes progress once, as rcx_test() does.
+ * Where a deadline (rcx_comm_set_timeout()) passes meanwhile, the operation is
+ * complete, with RCX_ERR_TIMEOUT. The call may last longer than timeout_ns by
+ * what the machine takes to run it again, and by callbacks and users' ops that
+ * are called in it. RCX_ERR_ARG: no request, or timeout_ns is negative.
+ */
+RCX_API rcx_status_t rcx_wait_for(rcx_request_t *request, int64_t timeout_ns);
+
+/*
+ * Wait until one of n requests is complete, store its index, and return the
+ * status of its operation, RCX_OK or an error. Of several that are complete it
+ * is the one that ended first, wherever in the array it is, so that none is
+ * passed over for ever. A request whose status a call of this, or of test or
+ * wait, has returned is not looked at again until it is started again; nor are
+ * NULL entries and persistent ones that were not started. Where that leaves
+ * none, n is stored and RCX_OK returned, without waiting.
+ *
+ * The requests may be of any communicators of one context. One that fails ends
+ * its operations, which are then reported one by one, each with its error;
+ * those of others go on. The array and the requests are not to be freed by
+ * others meanwhile.
+ *
+ * RCX_ERR_ARG: requests (where n is not 0) or index_p is NULL, a request was
+ * freed, or they are of different contexts; nothing is stored, and nothing is
+ * waited for.
+ */
+RCX_API rcx_status_t rcx_wait_any(size_t n, rcx_request_t *const requests[],
+                                  size_t *index_p);
+/* The same without waiting: makes progress once, where none is complete yet,
+ * and returns RCX_IN_PROGRESS, with nothing stored, where none is then. */
+RCX_API rcx_status_t rcx_test_any(size_t n, rcx_request_t *const requests[],
+                                  size_t *index_p);
 
 /*
  * Wait for n requests, in any order; NULL entries are skipped. Returns RCX_OK

@@ -15,6 +15,7 @@ struct callback {
     struct rcx_heap *heap;
     struct rcx_log *log;
     rcx_bootstrap_t host;
+    int (*end_job)(int code, const char *text, void *arg); /* or NULL */
     uint64_t *lengths;    /* of each rank's blob */
     unsigned char *blobs; /* of each rank, in slots of slot_bytes */
     size_t slot_bytes;
@@ -62,6 +63,8 @@ static rcx_status_t open_boot(const struct rcx_boot_args *args,
     callback->heap = args->heap;
     callback->log = args->log;
     callback->host = params->bootstrap;
+    if (params->field_mask & RCX_PARAM_ABORT)
+        callback->end_job = params->bootstrap_abort;
     *boot_p = &callback->base;
     return RCX_OK;
 }
@@ -192,6 +195,20 @@ static rcx_status_t barrier(struct rcx_boot *boot, bool (*go_on)(void *arg),
     return RCX_OK;
 }
 
+static rcx_status_t end_job(struct rcx_boot *boot, int code, const char *text)
+{
+    const struct callback *callback = (const struct callback *)boot;
+    int result;
+
+    if (!callback->end_job)
+        return RCX_ERR_UNSUPPORTED;
+    result = callback->end_job(code, text, callback->host.arg);
+    if (result != 0)
+        return rcx_fail(callback->log, RCX_ERR_LAUNCH,
+                        "bootstrap_abort returned %d, 0 means success", result);
+    return RCX_OK;
+}
+
 static void close_boot(struct rcx_boot *boot)
 {
     struct callback *callback = (struct callback *)boot;
@@ -216,6 +233,7 @@ const struct rcx_boot_ops rcx_boot_callback = {
     .publish = publish,
     .lookup = lookup,
     .barrier = barrier,
+    .end_job = end_job,
     .close = close_boot,
     .describe = describe,
 };

@@ -12,6 +12,7 @@
  *     serialised, and all processes open and close contexts in one order.
  */
 #include "bootstrap/launcher.h"
+#include "bootstrap/pmix_describe.h"
 #include "bootstrap/pmix_fence.h"
 #include "bootstrap/bootstraps.h"
 #include "core/base/clock.h"
@@ -504,6 +505,17 @@ static rcx_status_t barrier(struct rcx_boot *base, bool (*go_on)(void *arg),
     return fence_all((const struct pmix_boot *)base, false, UINT64_MAX, &work);
 }
 
+/* Without the mutex, which whoever is in a fence has for as long as that
+ * lasts. */
+static rcx_status_t end_job(struct rcx_boot *base, int code, const char *text)
+{
+    const struct pmix_boot *boot = (const struct pmix_boot *)base;
+    const pmix_status_t rc = PMIx_Abort(code, text, NULL, 0);
+
+    return rc == PMIX_SUCCESS ? RCX_OK
+                              : rcx_pmix_fail(boot->log, "PMIx_Abort", rc);
+}
+
 static void close_boot(struct rcx_boot *base)
 {
     struct pmix_boot *boot = (struct pmix_boot *)base;
@@ -518,48 +530,9 @@ static void close_boot(struct rcx_boot *base)
 
 /* ---- Description --------------------------------------------------------- */
 
-typedef void (*line_fn)(const char *name, const char *value, void *arg);
-
-static void describe_key(const char *name, const char *key, pmix_rank_t rank,
-                         line_fn line, void *arg)
-{
-    pmix_value_t *value = NULL;
-    char text[32];
-    pmix_proc_t proc;
-    pmix_status_t rc;
-
-    PMIX_LOAD_PROCID(&proc, process.me.nspace, rank);
-    rc = PMIx_Get(&proc, key, NULL, 0, &value);
-    if (rc != PMIX_SUCCESS) {
-        line(name, PMIx_Error_string(rc), arg);
-        return;
-    }
-    if (value->type == PMIX_STRING) {
-        line(name, value->data.string, arg);
-    } else if (value->type == PMIX_UINT32) {
-        snprintf(text, sizeof text, "%u", (unsigned)value->data.uint32);
-        line(name, text, arg);
-    } else {
-        line(name, PMIx_Data_type_string(value->type), arg);
-    }
-    PMIX_VALUE_RELEASE(value);
-}
-
-static void describe_job(line_fn line, void *arg)
-{
-    char rank[16];
-
-    snprintf(rank, sizeof rank, "%u", (unsigned)process.me.rank);
-    line("namespace", process.me.nspace, arg);
-    line("rank", rank, arg);
-    describe_key("job size", PMIX_JOB_SIZE, PMIX_RANK_WILDCARD, line, arg);
-    describe_key("local size", PMIX_LOCAL_SIZE, PMIX_RANK_WILDCARD, line, arg);
-    describe_key("local peers", PMIX_LOCAL_PEERS, PMIX_RANK_WILDCARD, line,
-                 arg);
-    describe_key("hostname", PMIX_HOSTNAME, process.me.rank, line, arg);
-}
-
-static void describe(line_fn line, void *arg)
+static void describe(void (*line)(const char *name, const char *value,
+                                  void *arg),
+                     void *arg)
 {
     pmix_status_t rc;
 
@@ -581,7 +554,7 @@ static void describe(line_fn line, void *arg)
         return;
     }
     line("server", "answers", arg);
-    describe_job(line, arg);
+    rcx_pmix_describe_job(&process.me, line, arg);
 }
 
 const struct rcx_boot_ops rcx_boot_pmix = {
@@ -591,6 +564,7 @@ const struct rcx_boot_ops rcx_boot_pmix = {
     .publish = publish,
     .lookup = lookup,
     .barrier = barrier,
+    .end_job = end_job,
     .close = close_boot,
     .describe = describe,
 };

@@ -84,6 +84,15 @@ static rcx_status_t barrier(struct rcx_boot *boot, bool (*go_on)(void *arg),
     return RCX_OK;
 }
 
+/* There is nobody else. */
+static rcx_status_t end_job(struct rcx_boot *boot, int code, const char *text)
+{
+    (void)boot;
+    (void)code;
+    (void)text;
+    return RCX_OK;
+}
+
 static void close_boot(struct rcx_boot *boot)
 {
     struct single *single = (struct single *)boot;
@@ -111,6 +120,7 @@ const struct rcx_boot_ops rcx_boot_single = {
     .publish = publish,
     .lookup = lookup,
     .barrier = barrier,
+    .end_job = end_job,
     .close = close_boot,
     .describe = describe,
 };

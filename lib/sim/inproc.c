@@ -204,6 +204,15 @@ static void close_boot(struct rcx_boot *base)
     rcx_heap_free(boot->heap, boot);
 }
 
+/* They end together. */
+static rcx_status_t end_job(struct rcx_boot *base, int code, const char *text)
+{
+    (void)base;
+    (void)code;
+    (void)text;
+    return RCX_OK;
+}
+
 static void describe(void (*line)(const char *name, const char *value,
                                   void *arg),
                      void *arg)
@@ -218,6 +227,7 @@ static const struct rcx_boot_ops inproc_ops = {
     .publish = publish,
     .lookup = lookup,
     .barrier = barrier,
+    .end_job = end_job,
     .close = close_boot,
     .describe = describe,
 };

@@ -26,6 +26,7 @@ static struct {
     rcx_op_t op;
     rcx_datatype_t type;
     void *memory;
+    size_t index;
     int fd, done;
     int words[COUNT];
 } out;
@@ -50,6 +51,7 @@ static void be_called(rcx_request_t *request, rcx_status_t status, void *arg)
 /* X(function, arguments...): of a context, a communicator or a request. */
 #define REFUSED(X)                                                             \
     X(rcx_finalize, &in.h.context)                                             \
+    X(rcx_abort, in.h.context, 3, "by a child")                                \
     X(rcx_comm_dup, in.h.comm, &out.comm)                                      \
     X(rcx_comm_split, in.h.comm, 0, 0, &out.comm)                              \
     X(rcx_comm_create_group, in.h.comm, 1, &me.rank, 0, &out.comm)             \
@@ -79,6 +81,9 @@ static void be_called(rcx_request_t *request, rcx_status_t status, void *arg)
     X(rcx_start, in.h.persistent)                                              \
     X(rcx_test, in.h.request, &out.done)                                       \
     X(rcx_wait, in.h.request)                                                  \
+    X(rcx_wait_for, in.h.request, 0)                                           \
+    X(rcx_wait_any, 1, &in.h.request, &out.index)                              \
+    X(rcx_test_any, 1, &in.h.request, &out.index)                              \
     X(rcx_wait_all, 1, &in.h.request)                                          \
     X(rcx_request_set_callback, in.h.request, be_called, NULL)                 \
     X(rcx_request_free, &in.h.request)

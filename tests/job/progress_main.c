@@ -15,6 +15,7 @@
  *   abort       the loop wakes when a thread aborts
  *   alone       all that, of a communicator of one rank
  *   no-wakeup   there is no descriptor
+ *   wait_for    waits whose time is up break nothing
  *   wait SECONDS  ranks that wait for one that is so late use no CPU
  *   crowd       ranks share two cores: prints the time of a short allreduce
  */
@@ -90,19 +91,43 @@ static void shuffle(int order[], uint64_t seed)
     }
 }
 
-static void wait_for_many(const int order[])
+static struct attempt many[MANY];
+
+static void start_many(void)
 {
     static const size_t counts[] = {1, 300000, 9, 130, 70000, 2000, 5, 20000};
-    static struct attempt many[MANY];
 
     for (uint64_t k = 0; k < MANY; k++)
         start(&many[k], counts[serial_mix(k, 1, 2) % 8], k);
+}
+
+static void wait_for_many(const int order[])
+{
+    start_many();
     for (int i = 0; i < MANY; i++) {
         struct attempt *a = &many[order[i]];
 
         rank_require(rcx_wait(a->request), "rcx_wait");
         check(a);
         attempt_close(a);
+    }
+}
+
+static void wait_for_any_of_many(void)
+{
+    rcx_request_t *requests[MANY];
+    size_t index;
+
+    start_many();
+    for (int i = 0; i < MANY; i++)
+        requests[i] = many[i].request;
+    for (int i = 0; i < MANY; i++) {
+        rank_require(rcx_wait_any(MANY, requests, &index), "rcx_wait_any");
+        if (index >= MANY || !requests[index])
+            rank_fail("the %d-th of those that end is %zu", i, index);
+        check(&many[index]);
+        attempt_close(&many[index]);
+        requests[index] = NULL;
     }
 }
 
@@ -116,6 +141,7 @@ static void try_many(void)
     wait_for_many(order);
     shuffle(order, (uint64_t)me.rank);
     wait_for_many(order);
+    wait_for_any_of_many();
     finish();
 }
 
@@ -417,6 +443,38 @@ static void try_no_wakeup(void)
     finish();
 }
 
+/* ---- For some time ---------------------------------------------------------- */
+
+/* Rank 0 starts when the others have come from a wait that was too short. */
+static void try_wait_for(void)
+{
+    struct attempt a;
+    rcx_comm_t *other;
+    rcx_status_t status;
+    int word = 1;
+
+    rank_require(rank_open(NULL), "rcx_init");
+    rank_require(rcx_comm_dup(me.world, &other), "rcx_comm_dup");
+    if (me.rank > 0) {
+        start(&a, 3000, ALLREDUCE);
+        rank_expect(rcx_wait_for(a.request, 5 * MS_NS), RCX_IN_PROGRESS,
+                    "rcx_wait_for of what has to wait for rank 0");
+    }
+    rank_require(
+        rcx_allreduce(RCX_IN_PLACE, &word, 1, RCX_INT32, RCX_SUM, other),
+        "rcx_allreduce");
+    if (me.rank == 0)
+        start(&a, 3000, ALLREDUCE);
+    do
+        status = rcx_wait_for(a.request, MS_NS);
+    while (status == RCX_IN_PROGRESS);
+    rank_require(status, "rcx_wait_for");
+    check(&a);
+    attempt_close(&a);
+    rank_require(rcx_comm_free(&other), "rcx_comm_free");
+    finish();
+}
+
 /* ---- Cores ------------------------------------------------------------------- */
 
 enum { BATCHES = 9, BATCH = 501, CROWD_CORES = 2 };
@@ -523,6 +581,8 @@ int main(int argc, char **argv)
         try_alone();
     else if (strcmp(what, "no-wakeup") == 0)
         try_no_wakeup();
+    else if (strcmp(what, "wait_for") == 0)
+        try_wait_for();
     else if (strcmp(what, "wait") == 0 && argc == 3)
         try_wait(atoi(argv[2]));
     else if (strcmp(what, "crowd") == 0)

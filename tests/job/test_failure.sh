@@ -39,6 +39,10 @@ for collective in allreduce reduce reduce_scatter_block dup; do
     try thread $collective
     expect 0 thread $collective
 done
+try kill allreduce_many # whose vector is RCX's own
+try abort allreduce_many
+expect 137 kill allreduce_many
+expect 0 abort allreduce_many
 for how in kill stop; do
     try $how allreduce -x UCX_TLS=tcp,self -x UCX_NET_DEVICES=lo
     expect 137 $how allreduce -x UCX_TLS=tcp,self -x UCX_NET_DEVICES=lo

@@ -51,7 +51,13 @@ try "without wakeup there is no descriptor" 1 no-wakeup
 for wait in auto poll yield block; do
     try "RCX_WAIT=$wait: 64 operations of 3 ranks, waited for in any order" 3 \
         -x RCX_WAIT=$wait many
+    try "RCX_WAIT=$wait: waits of 3 ranks whose time is up break nothing" 3 \
+        "${still[@]}" -x RCX_WAIT=$wait wait_for
 done
+try "waits of 3 ranks whose time is up break nothing, over TCP, asleep" 3 \
+    "${still[@]}" -x RCX_WAIT=block "${tcp[@]}" wait_for
+try "waits whose time is up break nothing beside the progress thread" 3 \
+    "${still[@]}" -x RCX_PROGRESS=thread wait_for
 try "RCX_PROGRESS=thread: 64 operations of 3 ranks" 3 -x RCX_PROGRESS=thread \
     many
 

@@ -3,6 +3,54 @@
 
 #include <string.h>
 
+/* ---- A vector as a list -------------------------------------------------- */
+
+/* The back comes before the front, with an empty one between them: so they are
+ * not in a row. The size of a user's type is not known, and its vector is not
+ * cut, nor is one that no memory has. */
+enum { PIECES = 3, CUT_MOST = 1 << 30 };
+
+static size_t front_of(const struct arguments *a)
+{
+    const bool is_known = a->type > 0 && a->type < SERIAL_TYPES;
+
+    return is_known && a->count < CUT_MOST ? a->count / 3 : 0;
+}
+
+static char *back_of(const struct arguments *a, const void *vector)
+{
+    const size_t front = front_of(a);
+
+    return (char *)vector +
+           (front ? front * serial_bytes(&(struct kind){.type = a->type}) : 0);
+}
+
+static const void *const *operands(const struct arguments *a,
+                                   const void *list[PIECES])
+{
+    if (a->sendbuf == RCX_IN_PLACE)
+        return RCX_IN_PLACE;
+    list[0] = back_of(a, a->sendbuf);
+    list[2] = a->sendbuf;
+    return list;
+}
+
+static void *const *results(const struct arguments *a, void *list[PIECES])
+{
+    list[0] = back_of(a, a->recvbuf);
+    list[2] = a->recvbuf;
+    return list;
+}
+
+static const size_t *counts(const struct arguments *a, size_t list[PIECES])
+{
+    list[0] = a->count - front_of(a);
+    list[2] = front_of(a);
+    return list;
+}
+
+/* ---- Calls --------------------------------------------------------------- */
+
 /* A collective's three functions: arguments as they take them, of a. */
 #define CALLS(name, ...)                                                       \
     static rcx_status_t call_##name(const struct arguments *a, enum form form, \
@@ -15,6 +63,9 @@
         return rcx_##name##_init(__VA_ARGS__, request_p);                      \
     }
 CALLS(allreduce, a->sendbuf, a->recvbuf, a->count, a->type, a->op, a->comm)
+CALLS(allreduce_many, PIECES, operands(a, (const void *[PIECES]){NULL}),
+      results(a, (void *[PIECES]){NULL}), counts(a, (size_t[PIECES]){0}),
+      a->type, a->op, a->comm)
 CALLS(reduce, a->sendbuf, a->recvbuf, a->count, a->type, a->op, a->root,
       a->comm)
 CALLS(reduce_scatter, a->sendbuf, a->recvbuf, a->blocks, a->type, a->op,
@@ -188,6 +239,10 @@ const struct collective_row collectives[COLLECTIVES] = {
         .is_prefix = true,
         .gives = EXTENT_VECTOR, .gets = EXTENT_VECTOR, .getter = ALL_BUT_FIRST,
         .part = before_own, .places = VECTOR_PLACES},
+    [ALLREDUCE_MANY] = {
+        .name = "allreduce_many", .call = call_allreduce_many, .reduces = true,
+        .gives = EXTENT_VECTOR, .gets = EXTENT_VECTOR, .part = all,
+        .places = VECTOR_PLACES},
 };
 
 /* clang-format on */

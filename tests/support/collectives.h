@@ -27,6 +27,7 @@ enum collective {
     ALLTOALLV,
     SCAN,
     EXSCAN,
+    ALLREDUCE_MANY,
     COLLECTIVES
 };
 

@@ -277,6 +277,14 @@ static rcx_status_t relate_buffers(const struct rcx_arguments *a,
 
 /* ---- All of it -------------------------------------------------------------- */
 
+size_t rcx_call_elem_bytes(const struct rcx_arguments *a)
+{
+    const struct rcx_type_info *info = rcx_type_predefined(a->type);
+
+    return info ? info->bytes
+                : rcx_registry_extent(&a->comm->context->registry, a->type);
+}
+
 static rcx_status_t check(const struct rcx_arguments *a, struct sizing *z,
                           struct rcx_buffers *b)
 {
@@ -344,24 +352,62 @@ rcx_status_t rcx_call_look_up(const struct rcx_arguments *a,
     return rcx_program_get(a->comm, &call, program_p);
 }
 
+static rcx_status_t prepare(const struct rcx_arguments *a,
+                            struct rcx_request **request_p)
+{
+    struct rcx_bundle *bundle = NULL;
+    struct rcx_program *program;
+    struct rcx_arguments one;
+    struct rcx_buffers b;
+    rcx_status_t status = RCX_OK;
+
+    if (a->vectors) {
+        status = rcx_call_bundle(a, &one, &bundle);
+        a = &one;
+    }
+    if (status == RCX_OK)
+        status = rcx_call_resolve(a, &b, &program);
+    if (status == RCX_OK)
+        status = rcx_request_new(a->comm, program, b.in, b.out, request_p);
+    if (status == RCX_OK)
+        (*request_p)->bundle = bundle;
+    else if (bundle)
+        rcx_bundle_drop(a->comm->context, bundle);
+    return status;
+}
+
+/* By a request that nobody else sees. */
+rcx_status_t rcx_call_bundled(const struct rcx_arguments *a)
+{
+    struct rcx_request *request;
+    rcx_status_t status = rcx_call_enter(a);
+
+    if (status != RCX_OK)
+        return status;
+    status = prepare(a, &request);
+    if (status == RCX_OK) {
+        rcx_request_begin(request);
+        status = rcx_request_wait(request);
+        rcx_request_delete(request);
+    }
+    rcx_comm_leave(a->comm);
+    return status;
+}
+
 static rcx_status_t make_request(const struct rcx_arguments *a, bool persistent,
                                  rcx_request_t **request_p)
 {
     struct rcx_request *request;
-    struct rcx_program *program;
-    struct rcx_buffers b;
     rcx_status_t status;
 
     if (!request_p)
         return rcx_missing(log_of(a), "request_p");
-    status = rcx_call_resolve(a, &b, &program);
-    if (status == RCX_OK)
-        status = rcx_request_new(a->comm, program, b.in, b.out, &request);
+    status = prepare(a, &request);
     if (status != RCX_OK)
         return status;
     rcx_request_hand_out(request, persistent);
     if (!persistent)
-        rcx_request_launch(request);
+        rcx_request_begin(request);
     if (request->state == RCX_REQUEST_ACTIVE)
         rcx_wake_sleeper(&a->comm->context->sleeper);
     *request_p = request;

@@ -27,6 +27,15 @@ struct rcx_arguments {
     rcx_op_t op;
     int root;
     struct rcx_comm *comm;
+    const struct rcx_vectors *vectors; /* in place of the buffers and count */
+};
+
+/* Several vectors that are one operand, and one result. */
+struct rcx_vectors {
+    size_t n;
+    const void *const *sendbufs;
+    void *const *recvbufs;
+    const size_t *counts;
 };
 
 /* Checked: the buffers, and how they lie to each other. */
@@ -35,6 +44,18 @@ struct rcx_buffers {
     char *out;
     enum rcx_alias alias;
 };
+
+/*
+ * With a's vectors checked: the call that has them as one vector, and where
+ * they are none in memory what is to be done about that, the caller's to drop;
+ * else NULL. What is wrong but for them is left to the look-up of that call.
+ */
+rcx_status_t rcx_call_bundle(const struct rcx_arguments *a,
+                             struct rcx_arguments *one,
+                             struct rcx_bundle **bundle_p);
+
+/* 0: there is no such type. */
+size_t rcx_call_elem_bytes(const struct rcx_arguments *a);
 
 /* Check everything and find the plan, pinned, or compile it. */
 rcx_status_t rcx_call_look_up(const struct rcx_arguments *a,
@@ -121,6 +142,9 @@ rcx_call_blocking(const struct rcx_arguments *a)
     rcx_comm_leave(a->comm);
     return status;
 }
+
+/* The same of several vectors. */
+rcx_status_t rcx_call_bundled(const struct rcx_arguments *a);
 
 /* A request, which starts at once where it is not persistent. */
 rcx_status_t rcx_call_request(const struct rcx_arguments *a, bool persistent,

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Contexts: made, ended, and kept going. */
+#include <signal.h>
+#include <unistd.h>
+
 #include "core/api/arguments.h"
 #include "core/run/enter.h"
 #include "core/run/leave.h"
@@ -57,6 +60,23 @@ rcx_status_t rcx_finalize(rcx_context_t **context_p)
     rcx_context_drop(context);
     *context_p = NULL;
     return status;
+}
+
+/* Nobody is inside for it: a thread that is may never come out. */
+rcx_status_t rcx_abort(rcx_context_t *context, int code, const char *text)
+{
+    const struct rcx_boot *boot = context ? context->boot : NULL;
+    const int status = code & 0xff;
+
+    if (!context)
+        return rcx_bad_handle("context", context);
+    if (rcx_guard_is_forked(context->guard))
+        return rcx_enter(context);
+    rcx_log_line(&context->log, RCX_LOG_ERROR, "rcx_abort: code %d%s%s", code,
+                 text ? ": " : "", text ? text : "");
+    if (boot->ops->end_job(context->boot, code, text ? text : "") != RCX_OK)
+        raise(SIGABRT);
+    _exit(status ? status : 1);
 }
 
 rcx_comm_t *rcx_world(rcx_context_t *context)

@@ -7,6 +7,13 @@
 #include "core/run/progress.h"
 #include "core/run/request.h"
 
+static rcx_status_t was_freed(const struct rcx_context *context,
+                              const rcx_request_t *request)
+{
+    return rcx_fail(&context->log, RCX_ERR_ARG, "request=%p: was freed",
+                    (const void *)request);
+}
+
 /* A freed one's slot still knows where it was. */
 static rcx_status_t enter(const rcx_request_t *request)
 {
@@ -20,8 +27,7 @@ static rcx_status_t enter(const rcx_request_t *request)
     if (status != RCX_OK || request->state != RCX_REQUEST_FREE)
         return status;
     rcx_leave(context);
-    return rcx_fail(&context->log, RCX_ERR_ARG, "request=%p: was freed",
-                    (const void *)request);
+    return was_freed(context, request);
 }
 
 /* A callback may free the request before this returns. */
@@ -47,8 +53,9 @@ static rcx_status_t start(struct rcx_request *r)
     if (r->program->is_p2p)
         rcx_request_post(r);
     else
-        rcx_request_launch(r);
-    rcx_wake_sleeper(&r->comm->context->sleeper);
+        rcx_request_begin(r);
+    if (r->state == RCX_REQUEST_ACTIVE)
+        rcx_wake_sleeper(&r->comm->context->sleeper);
     return RCX_OK;
 }
 
@@ -78,14 +85,23 @@ rcx_status_t rcx_start(rcx_request_t *request)
     return status;
 }
 
+/* It is over, and who asks knows. */
+static rcx_status_t collect(struct rcx_request *r)
+{
+    r->ended = 0;
+    return r->status;
+}
+
 static rcx_status_t test(struct rcx_request *r, int *done_p)
 {
     if (!done_p)
         return rcx_missing(&r->comm->context->log, "done_p");
     if (r->state == RCX_REQUEST_ACTIVE)
         rcx_context_progress(r->comm->context);
+    else
+        rcx_context_pass_by(r->comm->context);
     *done_p = r->state != RCX_REQUEST_ACTIVE;
-    return *done_p ? r->status : RCX_OK;
+    return *done_p ? collect(r) : RCX_OK;
 }
 
 rcx_status_t rcx_test(rcx_request_t *request, int *done_p)
@@ -97,11 +113,20 @@ rcx_status_t rcx_test(rcx_request_t *request, int *done_p)
                : status;
 }
 
+/* Who has only posted a message waits for nothing yet. A callback may have
+ * freed it. */
+static void set_waiting(struct rcx_request *r, bool waits)
+{
+    if (r->state != RCX_REQUEST_FREE && r->program->is_p2p)
+        r->waits_inside = waits;
+}
+
 static rcx_status_t wait(struct rcx_request *r)
 {
-    if (r->program->is_p2p)
-        r->waits_inside = true;
-    return rcx_request_wait(r);
+    set_waiting(r, true);
+    rcx_request_wait(r);
+    set_waiting(r, false);
+    return collect(r);
 }
 
 rcx_status_t rcx_wait(rcx_request_t *request)
@@ -110,6 +135,39 @@ rcx_status_t rcx_wait(rcx_request_t *request)
 
     return status == RCX_OK ? leave(request->comm->context, wait(request))
                             : status;
+}
+
+static bool is_complete(void *request)
+{
+    return ((const struct rcx_request *)request)->state != RCX_REQUEST_ACTIVE;
+}
+
+/* Progress is made once whatever the time is. */
+static rcx_status_t wait_for(struct rcx_request *r, int64_t timeout_ns)
+{
+    struct rcx_context *context = r->comm->context;
+    const uint64_t until_ns = rcx_now_ns() + (uint64_t)timeout_ns;
+    bool is_over;
+
+    if (timeout_ns < 0)
+        return rcx_fail(&context->log, RCX_ERR_ARG,
+                        "timeout_ns=%lld: needs 0 or more",
+                        (long long)timeout_ns);
+    if (!is_complete(r))
+        rcx_context_progress(context);
+    set_waiting(r, true);
+    is_over = rcx_context_wait(context, until_ns, is_complete, r);
+    set_waiting(r, false);
+    return is_over ? collect(r) : RCX_IN_PROGRESS;
+}
+
+rcx_status_t rcx_wait_for(rcx_request_t *request, int64_t timeout_ns)
+{
+    const rcx_status_t status = enter(request);
+
+    return status == RCX_OK
+               ? leave(request->comm->context, wait_for(request, timeout_ns))
+               : status;
 }
 
 rcx_status_t rcx_wait_all(size_t n, rcx_request_t *const requests[])
@@ -137,6 +195,121 @@ void rcx_request_hand_out(struct rcx_request *r, bool persistent)
     rcx_registry_pin(&context->registry, r->program->record.type,
                      r->program->record.op, 1);
 }
+
+/* ---- One of several ---------------------------------------------------------- */
+
+struct several {
+    size_t n;
+    rcx_request_t *const *requests;
+    size_t index; /* of the one that ended first; n: none has */
+};
+
+/* Whether there is nothing to wait for: one is over, or none is under way. */
+static bool look(void *arg)
+{
+    struct several *s = arg;
+    uint64_t first = 0;
+    bool active = false;
+
+    s->index = s->n;
+    for (size_t i = 0; i < s->n; i++) {
+        const struct rcx_request *r = s->requests[i];
+
+        if (!r || r->state == RCX_REQUEST_FREE)
+            continue;
+        active |= r->state == RCX_REQUEST_ACTIVE;
+        if (r->state == RCX_REQUEST_ACTIVE || r->ended == 0 ||
+            (s->index < s->n && (int64_t)(r->ended - first) >= 0))
+            continue;
+        s->index = i;
+        first = r->ended;
+    }
+    return s->index < s->n || !active;
+}
+
+/* Of those behind the first, whose context is entered. */
+static rcx_status_t check_others(const struct several *s, size_t first)
+{
+    const struct rcx_context *context = s->requests[first]->comm->context;
+
+    for (size_t i = first + 1; i < s->n; i++) {
+        const struct rcx_request *r = s->requests[i];
+
+        if (r && (!r->comm || r->state == RCX_REQUEST_FREE))
+            return was_freed(context, r);
+        if (r && r->comm->context != context)
+            return rcx_fail(&context->log, RCX_ERR_ARG,
+                            "requests[%zu]=%p: is of another context than "
+                            "requests[%zu]; one call waits in one of them",
+                            i, (const void *)r, first);
+    }
+    return RCX_OK;
+}
+
+static void set_all_waiting(const struct several *s, bool wait)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (s->requests[i])
+            set_waiting(s->requests[i], wait);
+}
+
+static rcx_status_t take_first(struct rcx_context *context, struct several *s,
+                               uint64_t until_ns, size_t *index_p)
+{
+    bool is_over;
+
+    if (!look(s))
+        rcx_context_progress(context);
+    set_all_waiting(s, true);
+    is_over = rcx_context_wait(context, until_ns, look, s);
+    set_all_waiting(s, false);
+    if (!is_over)
+        return RCX_IN_PROGRESS;
+    *index_p = s->index;
+    return s->index < s->n ? collect(s->requests[s->index]) : RCX_OK;
+}
+
+static rcx_status_t wait_any(size_t n, rcx_request_t *const requests[],
+                             uint64_t until_ns, size_t *index_p)
+{
+    struct several s = {.n = n, .requests = requests};
+    struct rcx_context *context;
+    rcx_status_t status;
+    size_t first = 0;
+
+    if (n > 0 && !requests)
+        return rcx_bad_handle("requests", requests);
+    if (!index_p)
+        return rcx_bad_handle("index_p", index_p);
+    while (first < n && !requests[first])
+        first++;
+    if (first == n) {
+        *index_p = n;
+        return RCX_OK;
+    }
+    status = enter(requests[first]);
+    if (status != RCX_OK)
+        return status;
+    context = requests[first]->comm->context;
+    status = check_others(&s, first);
+    if (status == RCX_OK)
+        status = take_first(context, &s, until_ns, index_p);
+    return leave(context, status);
+}
+
+rcx_status_t rcx_wait_any(size_t n, rcx_request_t *const requests[],
+                          size_t *index_p)
+{
+    return wait_any(n, requests, UINT64_MAX, index_p);
+}
+
+rcx_status_t rcx_test_any(size_t n, rcx_request_t *const requests[],
+                          size_t *index_p)
+{
+    return wait_any(n, requests, 0, index_p);
+}
+
+/* ---- Their end --------------------------------------------------------------- */
 
 void rcx_request_release(struct rcx_request *r)
 {

@@ -68,6 +68,13 @@ struct rcx_boot_ops {
     rcx_status_t (*barrier)(struct rcx_boot *boot, bool (*go_on)(void *arg),
                             void *arg);
 
+    /*
+     * Have all ranks' processes ended, whatever they and this one do. RCX_OK:
+     * that is seen to, and this one may go. An error is logged, but for
+     * RCX_ERR_UNSUPPORTED. From any thread, beside any other call.
+     */
+    rcx_status_t (*end_job)(struct rcx_boot *boot, int code, const char *text);
+
     /* Leave the job (local) and free boot. */
     void (*close)(struct rcx_boot *boot);
 

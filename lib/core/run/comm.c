@@ -7,14 +7,19 @@
 
 #include <string.h>
 
+enum { SPREAD = 32, LINE = 64 };
 static const uint64_t patience_ns = UINT64_C(30000000000);
 
+/* Slots lie at uneven distances: thousands at an even one would all be in the
+ * same few sets of a cache, and rcx_watch() visits all of them. */
 static struct rcx_comm *take_slot(struct rcx_context *context)
 {
     struct rcx_comm *comm = context->comms.free;
 
     if (!comm)
-        return rcx_heap_zalloc(&context->heap, sizeof *comm);
+        return rcx_heap_zalloc(&context->heap,
+                               sizeof *comm +
+                                   context->comms.slots++ % SPREAD * LINE);
     context->comms.free = comm->next;
     memset(comm, 0, sizeof *comm);
     return comm;

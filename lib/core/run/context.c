@@ -20,7 +20,7 @@ enum {
     POLLS = 64,
     PARAM_ALL = RCX_PARAM_BOOTSTRAP | RCX_PARAM_NAME | RCX_PARAM_ORDER |
                 RCX_PARAM_LOG | RCX_PARAM_THREADS | RCX_PARAM_TIMEOUT |
-                RCX_PARAM_WAKEUP | RCX_PARAM_PROGRESS
+                RCX_PARAM_WAKEUP | RCX_PARAM_PROGRESS | RCX_PARAM_ABORT
 };
 
 static bool is_given(const rcx_params_t *params, uint64_t field)
@@ -49,6 +49,11 @@ static rcx_status_t check_params(const rcx_params_t *params,
                         "params.name=\"%s\": needs 1 to %d letters or digits",
                         params->name ? params->name : "(NULL)",
                         NAME_MAX_LETTERS);
+    if (is_given(params, RCX_PARAM_ABORT) &&
+        !is_given(params, RCX_PARAM_BOOTSTRAP))
+        return rcx_fail(log, RCX_ERR_ARG,
+                        "params.bootstrap_abort: is of a bootstrap of the "
+                        "host's own, and params.bootstrap is not given");
     if (is_given(params, RCX_PARAM_ORDER) &&
         (params->order < RCX_ORDER_SAME || params->order > RCX_ORDER_CANONICAL))
         return rcx_fail(log, RCX_ERR_ARG,
@@ -108,6 +113,7 @@ void rcx_context_drop(struct rcx_context *context)
     if (context->boot)
         context->boot->ops->close(context->boot);
     rcx_memory_free(&context->memory, &context->heap);
+    rcx_bundles_free(context);
     rcx_scratch_free(&context->scratch, &context->heap);
     rcx_requests_free(&context->requests, &context->heap);
     rcx_registry_free(&context->registry);

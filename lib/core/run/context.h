@@ -8,6 +8,7 @@
 #include "core/op/registry.h"
 #include "core/run/abandon.h"
 #include "core/run/bootstrap.h"
+#include "core/run/bundle.h"
 #include "core/run/callback.h"
 #include "core/run/comm_table.h"
 #include "core/run/config.h"
@@ -51,6 +52,7 @@ struct rcx_context {
     struct rcx_builder builder;
     struct rcx_memory memory;
     struct rcx_scratch scratch;
+    struct rcx_bundles bundles;
 };
 
 /* Where a context's bootstrap comes from. */

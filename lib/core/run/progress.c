@@ -57,37 +57,47 @@ static bool poll(struct rcx_transport *t, unsigned polls)
     return true;
 }
 
-static void give_core_away(struct rcx_context *context)
+static void give_core_away(struct rcx_context *context, uint64_t until_ns)
 {
     if (context->config.wait == RCX_WAIT_BLOCK)
-        rcx_sleep(context);
+        rcx_sleep(context, until_ns);
     else
         sched_yield();
 }
 
 /* Nothing happened: look around, let other threads in, or give the core away
  * if even more polls were in vain. */
-static void idle(struct rcx_context *context, unsigned *vain)
+static void idle(struct rcx_context *context, unsigned *vain, uint64_t until_ns)
 {
     rcx_watch(context);
     *vain += context->progress.polls;
     if (let_others_in(context)) {
         *vain = 0;
     } else if (*vain >= context->progress.spin) {
-        give_core_away(context);
+        give_core_away(context, until_ns);
         *vain = 0;
     }
     context->progress.ticks = rcx_ticks();
 }
 
-static inline void wait_once(struct rcx_context *context, unsigned *vain)
+static inline void wait_once(struct rcx_context *context, unsigned *vain,
+                             uint64_t until_ns)
 {
     if (poll(context->transport, context->progress.polls)) {
         rcx_handle_done(context);
         *vain = 0;
     } else {
-        idle(context, vain);
+        idle(context, vain, until_ns);
     }
+}
+
+void rcx_context_pass_by(struct rcx_context *context)
+{
+    if (++context->progress.turns < TURNS)
+        return;
+    context->progress.turns = 0;
+    rcx_context_poll(context);
+    rcx_watch(context);
 }
 
 /* A turn comes while messages travel, and none once the last has come. */
@@ -96,10 +106,27 @@ rcx_status_t rcx_request_wait(struct rcx_request *r)
     struct rcx_context *context = r->comm->context;
     unsigned vain = 0;
 
+    if (r->state != RCX_REQUEST_ACTIVE)
+        rcx_context_pass_by(context);
     while (r->state == RCX_REQUEST_ACTIVE) {
         turn(context);
         if (r->state == RCX_REQUEST_ACTIVE)
-            wait_once(context, &vain);
+            wait_once(context, &vain, UINT64_MAX);
     }
     return r->status;
+}
+
+bool rcx_context_wait(struct rcx_context *context, uint64_t until_ns,
+                      bool (*is_over)(void *arg), void *arg)
+{
+    unsigned vain = 0;
+
+    while (!is_over(arg)) {
+        if (rcx_now_ns() >= until_ns)
+            return false;
+        turn(context);
+        if (!is_over(arg))
+            wait_once(context, &vain, until_ns);
+    }
+    return true;
 }

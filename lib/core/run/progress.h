@@ -3,6 +3,7 @@
 #ifndef RCX_CORE_RUN_PROGRESS_H
 #define RCX_CORE_RUN_PROGRESS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "rcx/rcx.h"
@@ -18,10 +19,17 @@ struct rcx_progress {
 };
 
 rcx_status_t rcx_request_wait(struct rcx_request *request);
+/* The same for anything that progress brings about, until rcx_now_ns() says
+ * until_ns at most; whether it is over. */
+bool rcx_context_wait(struct rcx_context *context, uint64_t until_ns,
+                      bool (*is_over)(void *arg), void *arg);
 
 /* Progress the transport and all requests, and watch now and then; events
  * handled. */
 int rcx_context_progress(struct rcx_context *context);
+/* Of who has nothing to wait for: call after call, it hears of what happens all
+ * the same. */
+void rcx_context_pass_by(struct rcx_context *context);
 /* See all that has come while this process was elsewhere. */
 void rcx_context_catch_up(struct rcx_context *context);
 

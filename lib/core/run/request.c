@@ -32,6 +32,8 @@ rcx_status_t rcx_request_new(struct rcx_comm *comm, struct rcx_program *program,
     r->state = RCX_REQUEST_IDLE;
     r->status = RCX_OK;
     r->waits_inside = false;
+    r->ended = 0;
+    r->bundle = NULL;
     *request_p = r;
     return RCX_OK;
 }
@@ -214,12 +216,18 @@ static void unstall(struct rcx_comm *comm)
 
 void rcx_request_delete(struct rcx_request *r)
 {
-    rcx_callback_forget(&r->comm->context->callbacks, r);
+    struct rcx_context *context = r->comm->context;
+
+    rcx_callback_forget(&context->callbacks, r);
     if (r->program->is_p2p)
         rcx_p2p_put(&r->comm->mail, rcx_p2p_of(r->program));
     else
         rcx_request_let_go(r);
-    rcx_request_put(&r->comm->context->requests, r);
+    if (r->bundle && r->comm->failed == RCX_OK)
+        rcx_bundle_drop(context, r->bundle);
+    else if (r->bundle)
+        rcx_bundle_keep(context, r->bundle);
+    rcx_request_put(&context->requests, r);
 }
 
 /* Ranks agreed, before any data moved, that their calls do not match. */
@@ -247,11 +255,22 @@ static bool settle(struct rcx_request *r)
     return r->status == RCX_ERR_OP;
 }
 
+/* One that somebody holds is over: its results are put in their places. */
+__attribute__((noinline)) static uint64_t end_held(struct rcx_request *r)
+{
+    if (r->bundle && r->status == RCX_OK)
+        rcx_bundle_unpack(r->bundle);
+    r->ended = rcx_ticks();
+    return r->ended;
+}
+
 /* Who waits inside has looked at the clock if that took long. A look costs a
  * thirtieth of a short operation. */
-static uint64_t end_of(const struct rcx_request *r)
+static uint64_t end(struct rcx_request *r)
 {
-    return r->waits_inside ? r->comm->context->progress.ticks : rcx_ticks();
+    return __builtin_expect(r->waits_inside, 1)
+               ? r->comm->context->progress.ticks
+               : end_held(r);
 }
 
 static inline void complete(struct rcx_request *r)
@@ -273,7 +292,7 @@ static inline void complete(struct rcx_request *r)
 static inline void conclude(struct rcx_request *r)
 {
     record(r);
-    rcx_recorder_end(&r->comm->recorder, r->record, r->status, end_of(r));
+    rcx_recorder_end(&r->comm->recorder, r->record, r->status, end(r));
     if (r->status == RCX_OK || settle(r))
         complete(r);
 }
@@ -284,7 +303,8 @@ static void complete_message(struct rcx_request *r)
 {
     struct rcx_mail *mail = &r->comm->mail;
 
-    rcx_recorder_end(&mail->recorder, r->record, r->status, end_of(r));
+    r->ended = rcx_ticks();
+    rcx_recorder_end(&mail->recorder, r->record, r->status, r->ended);
     unlink_active(&mail->end, r);
     r->state = RCX_REQUEST_IDLE;
     if (r->callback)
@@ -405,7 +425,7 @@ void rcx_request_finish(struct rcx_request *r)
         return;
     }
     record(r);
-    rcx_recorder_end(&r->comm->recorder, r->record, r->status, end_of(r));
+    rcx_recorder_end(&r->comm->recorder, r->record, r->status, end(r));
     complete(r);
 }
 

@@ -51,6 +51,8 @@ struct rcx_request {
     struct rcx_request *free_next;
     void *callback_arg;
     struct rcx_request *called_next;
+    uint64_t ended;            /* ticks; 0: somebody knows, or it never has */
+    struct rcx_bundle *bundle; /* that its operands are; NULL: one vector */
 };
 
 /* With the rounds that its program has, before and behind what was called;
@@ -86,6 +88,13 @@ void rcx_request_delete(struct rcx_request *request);
 void rcx_request_launch(struct rcx_request *request);
 /* The same of a message. */
 void rcx_request_post(struct rcx_request *request);
+/* The same for one that somebody holds. */
+static inline void rcx_request_begin(struct rcx_request *r)
+{
+    if (r->bundle)
+        rcx_bundle_pack(r->bundle);
+    rcx_request_launch(r);
+}
 /* How many of its slots have been used. */
 static inline unsigned rcx_request_slots(const struct rcx_request *r)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/run/sleep.h"
 
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -8,7 +9,7 @@
 #include "core/run/request.h"
 #include "core/run/watch.h"
 
-enum { LONGEST_MS = 100, LOOK_NS = 100 * 1000 * 1000 };
+enum { LONGEST_NS = 100 * 1000 * 1000, LOOK_NS = 100 * 1000 * 1000 };
 
 static bool add(int epoll, int fd)
 {
@@ -74,13 +75,20 @@ rcx_status_t rcx_sleep_arm(struct rcx_context *context)
     return status;
 }
 
-void rcx_sleep(struct rcx_context *context)
+/* The timer is everybody's, so who has a deadline of his own sleeps no longer
+ * by the call. */
+void rcx_sleep(struct rcx_context *context, uint64_t until_ns)
 {
-    struct epoll_event event;
+    struct pollfd at = {.fd = context->sleeper.fd, .events = POLLIN};
+    struct timespec most = {.tv_nsec = LONGEST_NS};
+    uint64_t now;
 
     if (rcx_sleep_arm(context) != RCX_OK)
         return;
+    now = rcx_now_ns();
+    if (until_ns < now + LONGEST_NS)
+        most.tv_nsec = until_ns > now ? (long)(until_ns - now) : 0;
     rcx_guard_leave(context->guard);
-    epoll_wait(context->sleeper.fd, &event, 1, LONGEST_MS);
+    ppoll(&at, 1, &most, NULL);
     rcx_guard_return(context->guard);
 }

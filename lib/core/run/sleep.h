@@ -22,8 +22,9 @@ void rcx_sleep_close(struct rcx_sleeper *s); /* of one never opened, too */
 
 /* RCX_OK: what happens from now on wakes whoever sleeps on the descriptor. */
 rcx_status_t rcx_sleep_arm(struct rcx_context *context);
-/* With the guard held: sleep until something happens, without it. */
-void rcx_sleep(struct rcx_context *context);
+/* With the guard held: sleep until something happens, or rcx_now_ns() says
+ * until_ns, without it. */
+void rcx_sleep(struct rcx_context *context, uint64_t until_ns);
 
 /* Wake a thread of this process that sleeps in RCX; from any thread. */
 static inline void rcx_wake(const struct rcx_sleeper *s)

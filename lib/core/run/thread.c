@@ -27,7 +27,7 @@ static void *run(void *arg)
             continue;
         }
         work(context);
-        rcx_sleep(context);
+        rcx_sleep(context, UINT64_MAX);
         rcx_leave(context);
     }
     return NULL;

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Several vectors as one: what users give of them is checked and copied. */
+#include "core/api/collective.h"
+
+static const struct rcx_log *log_of(const struct rcx_arguments *a)
+{
+    return &a->comm->context->log;
+}
+
+/* Of vector i; in place, it is where the result is to be. */
+static const void *given(const struct rcx_vectors *v, size_t i)
+{
+    return v->sendbufs == RCX_IN_PLACE ? v->recvbufs[i] : v->sendbufs[i];
+}
+
+/* ---- Arrays and pointers ----------------------------------------------------- */
+
+static rcx_status_t check_arrays(const struct rcx_arguments *a)
+{
+    const struct rcx_vectors *v = a->vectors;
+
+    if (v->n > 0 && (!v->sendbufs || !v->recvbufs || !v->counts))
+        return rcx_missing(log_of(a), !v->counts     ? "counts"
+                                      : !v->sendbufs ? "sendbufs"
+                                                     : "recvbufs");
+    if (v->recvbufs == RCX_IN_PLACE)
+        return rcx_fail(log_of(a), RCX_ERR_ARG,
+                        "recvbufs=RCX_IN_PLACE: only sendbufs may be that");
+    return RCX_OK;
+}
+
+static rcx_status_t add_up(const struct rcx_arguments *a, size_t elem_bytes,
+                           size_t *count_p)
+{
+    const struct rcx_vectors *v = a->vectors;
+    bool fits = true;
+    size_t bytes;
+
+    *count_p = 0;
+    for (size_t i = 0; i < v->n; i++)
+        fits &= !__builtin_add_overflow(*count_p, v->counts[i], count_p);
+    if (fits && !__builtin_mul_overflow(*count_p, elem_bytes, &bytes) &&
+        bytes <= PTRDIFF_MAX)
+        return RCX_OK;
+    return rcx_fail(log_of(a), RCX_ERR_ARG,
+                    "counts: their sum times the size of datatype %d overflows "
+                    "size_t",
+                    a->type);
+}
+
+static rcx_status_t check_pointer(const struct rcx_arguments *a,
+                                  const char *what, const void *p, size_t i)
+{
+    if (!p)
+        return rcx_fail(log_of(a), RCX_ERR_ARG,
+                        "%s[%zu]=NULL: NULL is fine only where counts[%zu] is "
+                        "0",
+                        what, i, i);
+    if (p == RCX_IN_PLACE)
+        return rcx_fail(log_of(a), RCX_ERR_ARG,
+                        "%s[%zu]=RCX_IN_PLACE: only sendbufs may be that, for "
+                        "all vectors",
+                        what, i);
+    return RCX_OK;
+}
+
+/* ---- Overlap ----------------------------------------------------------------- */
+
+struct result {
+    const char *at;
+    size_t bytes;
+    size_t vector;
+};
+
+static void sift(struct result heap[], size_t at, size_t n)
+{
+    const struct result sunk = heap[at];
+
+    for (size_t child; (child = 2 * at + 1) < n; at = child) {
+        if (child + 1 < n && heap[child].at < heap[child + 1].at)
+            child++;
+        if (heap[child].at <= sunk.at)
+            break;
+        heap[at] = heap[child];
+    }
+    heap[at] = sunk;
+}
+
+/* By address, with no memory but their own. */
+static void sort(struct result results[], size_t n)
+{
+    for (size_t i = n / 2; i-- > 0;)
+        sift(results, i, n);
+    for (size_t i = n; i-- > 1;) {
+        const struct result last = results[0];
+
+        results[0] = results[i];
+        results[i] = last;
+        sift(results, 0, i);
+    }
+}
+
+/* The last that begins before end: among sorted ones that do not overlap, none
+ * reaches further. NULL: there is none. */
+static const struct result *last_before(const struct result results[], size_t n,
+                                        const char *end)
+{
+    size_t lo = 0, hi = n;
+
+    while (lo < hi) {
+        const size_t middle = lo + (hi - lo) / 2;
+
+        if (results[middle].at < end)
+            lo = middle + 1;
+        else
+            hi = middle;
+    }
+    return lo > 0 ? &results[lo - 1] : NULL;
+}
+
+static rcx_status_t check_results(const struct rcx_arguments *a,
+                                  const struct result results[], size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        const struct result *last = &results[i - 1], *r = &results[i];
+
+        if (last->at + last->bytes > r->at)
+            return rcx_fail(log_of(a), RCX_ERR_ARG,
+                            "recvbufs[%zu]=%p (%zu bytes) and recvbufs[%zu]=%p "
+                            "(%zu bytes) overlap",
+                            last->vector, (const void *)last->at, last->bytes,
+                            r->vector, (const void *)r->at, r->bytes);
+    }
+    return RCX_OK;
+}
+
+static rcx_status_t check_operands(const struct rcx_arguments *a,
+                                   const struct rcx_bundle *b,
+                                   const struct result results[])
+{
+    for (size_t i = 0; i < b->n; i++) {
+        const struct rcx_part *p = &b->parts[i];
+        const struct result *r = last_before(results, b->n, p->in + p->bytes);
+
+        if (r && r->at + r->bytes > p->in)
+            return rcx_fail(log_of(a), RCX_ERR_ARG,
+                            "sendbufs: %zu bytes at %p and recvbufs[%zu]=%p "
+                            "(%zu bytes) overlap: in place needs RCX_IN_PLACE "
+                            "as sendbufs, or equal pointers in all vectors",
+                            p->bytes, (const void *)p->in, r->vector,
+                            (const void *)r->at, r->bytes);
+    }
+    return RCX_OK;
+}
+
+static rcx_status_t check_overlap(const struct rcx_arguments *a,
+                                  const struct rcx_bundle *b, bool in_place,
+                                  struct result results[])
+{
+    const struct rcx_vectors *v = a->vectors;
+    rcx_status_t status;
+    size_t n = 0;
+
+    for (size_t i = 0; i < v->n; i++)
+        if (v->counts[i] > 0) {
+            results[n] = (struct result){b->parts[n].out, b->parts[n].bytes, i};
+            n++;
+        }
+    sort(results, n);
+    status = check_results(a, results, n);
+    return status == RCX_OK && !in_place ? check_operands(a, b, results)
+                                         : status;
+}
+
+/* ---- All of it --------------------------------------------------------------- */
+
+/* The vectors that are not empty; the rest of each array is not looked at. */
+static rcx_status_t fill(const struct rcx_arguments *a, size_t elem_bytes,
+                         struct rcx_bundle *b, struct result results[])
+{
+    const struct rcx_vectors *v = a->vectors;
+    bool in_place = true;
+
+    for (size_t i = 0; i < v->n; i++) {
+        rcx_status_t status;
+
+        if (v->counts[i] == 0)
+            continue;
+        status = check_pointer(a, "recvbufs", v->recvbufs[i], i);
+        if (status == RCX_OK)
+            status = check_pointer(a, "sendbufs", given(v, i), i);
+        if (status != RCX_OK)
+            return status;
+        b->parts[b->n++] = (struct rcx_part){given(v, i), v->recvbufs[i],
+                                             v->counts[i] * elem_bytes};
+        in_place &= given(v, i) == v->recvbufs[i];
+    }
+    return check_overlap(a, b, in_place, results);
+}
+
+static rcx_status_t no_memory(const struct rcx_arguments *a)
+{
+    return rcx_fail(log_of(a), RCX_ERR_NOMEM,
+                    "no memory for %zu vectors as one", a->vectors->n);
+}
+
+static rcx_status_t make(const struct rcx_arguments *a, size_t elem_bytes,
+                         struct rcx_bundle *b)
+{
+    struct rcx_context *context = a->comm->context;
+    const size_t bytes = a->vectors->n * sizeof(struct result);
+    struct result *results =
+        rcx_scratch_get(&context->scratch, &context->heap, bytes);
+    rcx_status_t status;
+
+    if (!results)
+        return no_memory(a);
+    status = fill(a, elem_bytes, b, results);
+    rcx_scratch_put(&context->scratch, results, bytes);
+    if (status == RCX_OK && !rcx_bundle_settle(context, b))
+        status = no_memory(a);
+    return status;
+}
+
+rcx_status_t rcx_call_bundle(const struct rcx_arguments *a,
+                             struct rcx_arguments *one,
+                             struct rcx_bundle **bundle_p)
+{
+    struct rcx_context *context = a->comm->context;
+    const size_t elem_bytes = rcx_call_elem_bytes(a);
+    struct rcx_bundle *b;
+    rcx_status_t status;
+
+    *one = *a;
+    if (a->comm->failed != RCX_OK || elem_bytes == 0)
+        return RCX_OK;
+    status = check_arrays(a);
+    if (status == RCX_OK)
+        status = add_up(a, elem_bytes, &one->count);
+    if (status != RCX_OK)
+        return status;
+    b = rcx_bundle_new(context, a->vectors->n);
+    if (!b)
+        return no_memory(a);
+    status = make(a, elem_bytes, b);
+    one->sendbuf = b->in;
+    one->recvbuf = b->out;
+    if (status != RCX_OK || (!b->packs && !b->unpacks))
+        rcx_bundle_drop(context, b);
+    else
+        *bundle_p = b;
+    return status;
+}

@@ -43,7 +43,9 @@
     X(rcx_scatter_linear)                                                      \
     X(rcx_allgather_ring)                                                      \
     X(rcx_alltoall_linear)                                                     \
+    X(rcx_alltoall_pairwise)                                                   \
     X(rcx_alltoallv_linear)                                                    \
+    X(rcx_alltoallv_pairwise)                                                  \
     X(rcx_scan_linear)                                                         \
     X(rcx_exscan_linear)
 

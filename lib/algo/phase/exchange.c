@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "algo/phase/exchange.h"
 
+#include <limits.h>
+
 /* The operand, where results do not replace it. */
 static struct rcx_span kept(struct rcx_builder *b, const struct rcx_shape *s)
 {
@@ -31,4 +33,131 @@ void rcx_exchange_linear(struct rcx_builder *b, const struct rcx_shape *s)
     }
     rcx_step_copy(b, rcx_block(&gotten, out, s->rank),
                   rcx_block(&given, rcx_span_in(s), s->rank));
+}
+
+/* ---- Pairwise ------------------------------------------------------------- */
+
+enum { POSTED, PAIRING }; /* parameters; POSTED is where posted.h has it */
+enum { SHIFT, XOR, SUM };
+
+static const char *const pairings[] = {
+    [SHIFT] = "shift", [XOR] = "xor", [SUM] = "sum", NULL};
+static const int64_t posted_proved[] = {0, 1, 3, RCX_PARAM_END};
+
+const struct rcx_param rcx_exchange_pairwise_params[] = {
+    [POSTED] = {.name = "posted",
+                .doc = "messages under way at once, each way; 0: all",
+                .most = INT_MAX,
+                .usual = 1,
+                .proved = posted_proved},
+    [PAIRING] = {.name = "pairing",
+                 .doc = "peers in step t: those t ahead and behind, the one "
+                        "whose number differs in the bits of t, or makes t "
+                        "with the own one; the last two need less in place",
+                 .names = pairings,
+                 .usual = SHIFT},
+    {.name = NULL}};
+
+bool rcx_exchange_pairwise_fits(const struct rcx_shape *s)
+{
+    return s->params[PAIRING] != XOR || s->size == rcx_pow2_floor(s->size);
+}
+
+/* By sums, a rank whose own number makes t with itself misses a step. */
+int rcx_exchange_pairwise_rounds(const struct rcx_shape *s)
+{
+    return s->size - 1 + (s->params[PAIRING] == SUM && s->size > 2);
+}
+
+/* The peers of a step; the rank itself: none. */
+struct step {
+    int to, from;
+};
+
+static struct step step_of(const struct rcx_shape *s, int t)
+{
+    const int p = s->size, r = s->rank;
+
+    switch (s->params[PAIRING]) {
+    case XOR: return (struct step){.to = r ^ t, .from = r ^ t};
+    case SUM:
+        return (struct step){.to = (t + p - r) % p, .from = (t + p - r) % p};
+    default: return (struct step){.to = (r + t) % p, .from = (r + p - t) % p};
+    }
+}
+
+/* Where blocks are kept while others come to their places: as many as are
+ * posted, or all of them if that takes no more. */
+struct keep {
+    struct rcx_span slots; /* empty: one of its own for each */
+    size_t largest;
+    size_t window, used;
+};
+
+static struct keep keep_of(struct rcx_builder *b, const struct rcx_shape *s)
+{
+    const struct rcx_blocks blocks = rcx_blocks_of(s);
+    struct keep k = {.largest = rcx_blocks_largest(&blocks),
+                     .window = (size_t)s->params[POSTED]};
+
+    if (k.window > 0 && k.largest < s->count / k.window)
+        k.slots = rcx_span_scratch(b, k.window * k.largest);
+    return k;
+}
+
+static struct rcx_span keep(struct rcx_builder *b, struct keep *k,
+                            struct rcx_span block)
+{
+    const struct rcx_span slot =
+        k->slots.count > 0
+            ? rcx_span_sub(k->slots, k->used++ % k->window * k->largest,
+                           block.count)
+            : rcx_span_scratch(b, block.count);
+
+    rcx_step_copy(b, slot, block);
+    return slot;
+}
+
+void rcx_exchange_pairwise(struct rcx_builder *b, const struct rcx_shape *s)
+{
+    const struct rcx_blocks given = rcx_blocks_in(s, RCX_BUFFER_IN);
+    const struct rcx_blocks gotten = rcx_blocks_in(s, RCX_BUFFER_OUT);
+    const bool shifts = s->params[PAIRING] == SHIFT;
+    const bool keeps = s->alias != RCX_ALIAS_NONE && !shifts;
+    const struct rcx_span out = rcx_span_out(s);
+    const struct rcx_span in = shifts ? kept(b, s) : rcx_span_in(s);
+    struct keep k = {.window = 0};
+
+    if (keeps)
+        k = keep_of(b, s);
+    for (int t = 0; t < s->size; t++) {
+        const struct step step = step_of(s, t);
+        struct rcx_span mine = rcx_block(&given, in, step.to);
+
+        if (step.to == s->rank)
+            continue;
+        if (keeps) /* or two ranks would wait for each other to receive */
+            mine = keep(b, &k, mine);
+        rcx_posted_pair(b, s);
+        rcx_step_recv(b, step.from, rcx_block(&gotten, out, step.from));
+        rcx_step_send(b, step.to, mine);
+    }
+    rcx_step_copy(b, rcx_block(&gotten, out, s->rank),
+                  rcx_block(&given, rcx_span_in(s), s->rank));
+}
+
+/* ---- Blocks in a row ------------------------------------------------------- */
+
+void rcx_exchange_pack(struct rcx_builder *b, const struct rcx_shape *s,
+                       int first, int n, struct rcx_span dst)
+{
+    const struct rcx_span in = rcx_span_in(s);
+    const size_t block = s->count / (size_t)s->size;
+    const int over = first + n > s->size ? first + n - s->size : 0;
+    const size_t head = (size_t)(n - over) * block;
+
+    rcx_step_copy(b, rcx_span_sub(dst, 0, head),
+                  rcx_span_sub(in, (size_t)first * block, head));
+    rcx_step_copy(b, rcx_span_sub(dst, head, (size_t)over * block),
+                  rcx_span_sub(in, 0, (size_t)over * block));
 }

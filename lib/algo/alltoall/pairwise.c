@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Alltoall by pairwise exchange, in steps with one peer each way (OCC manual
+ * 2005, pairwise; Thakur, Rabenseifner, Gropp 2005, 4.3: shift, and xor where
+ * p = 2^k).
+ *
+ *   scratch  none; in place posted n / p for xor and sum, n for shift
+ *
+ * By sums the ranks of a step meet in pairs for every p, as by xor; one or two
+ * of them have nobody, so that there are p steps. In place a block is copied
+ * before the peer's comes over it, since if both waited for their sends to be
+ * over, none would receive.
+ */
+#include "algo/phase/exchange.h"
+
+static struct rcx_cost cost(const struct rcx_shape *s)
+{
+    const double rounds = rcx_exchange_pairwise_rounds(s);
+
+    return (struct rcx_cost){.rounds = rounds,
+                             .volume =
+                                 rounds * (double)(s->count / (size_t)s->size)};
+}
+
+const struct rcx_algo rcx_alltoall_pairwise = {
+    .name = "pairwise",
+    .coll = RCX_COLL_ALLTOALL,
+    .formula = "(p-1 + [pairing = sum, p > 2]) (a + n/p b)",
+    .needs = RCX_EXCHANGE_PAIRWISE_NEEDS,
+    .source = "OCC manual 2005; Thakur, Rabenseifner, Gropp 2005, 4.3",
+    .params = rcx_exchange_pairwise_params,
+    .fits = rcx_exchange_pairwise_fits,
+    .level = RCX_ORDER_CANONICAL,
+    .cost = cost,
+    .build = rcx_exchange_pairwise,
+};

@@ -23,7 +23,8 @@ const char *excuse_name(enum excuse excuse)
 {
     static const char *const names[EXCUSES] = {
         "operands may commute", "done twice to no effect",
-        "ordered by other edges", "still a barrier"};
+        "ordered by other edges", "a bound on what is posted",
+        "still a barrier"};
 
     return names[excuse];
 }
@@ -35,6 +36,7 @@ struct making {
     bool made;
     struct rcx_step step; /* as it was */
     uint32_t edge_to;     /* of a cleared edge */
+    bool is_bound;        /* that a cleared edge is one on what is posted */
 };
 
 /* Whether the result overlaps an operand as no builder would let it. */
@@ -185,6 +187,30 @@ static void mutate_steps(struct rcx_builder *b, const struct rcx_shape *s,
         b->steps[m->at] = making->step;
 }
 
+static bool do_overlap(const struct rcx_shape *s, struct rcx_span a,
+                       struct rcx_span b)
+{
+    a = rcx_shape_resolve(s, a);
+    b = rcx_shape_resolve(s, b);
+    return a.buffer == b.buffer && a.offset < b.offset + b.count &&
+           b.offset < a.offset + a.count;
+}
+
+static struct rcx_span span_of(const struct rcx_step *message)
+{
+    return message->kind == RCX_STEP_SEND ? rcx_step_left(message)
+                                          : rcx_step_dst(message);
+}
+
+/* Two messages neither of which touches what the other one writes. */
+static bool are_bound(const struct rcx_shape *s, const struct rcx_step *a,
+                      const struct rcx_step *b)
+{
+    return rcx_step_is_message(a->kind) && rcx_step_is_message(b->kind) &&
+           ((a->kind == RCX_STEP_SEND && b->kind == RCX_STEP_SEND) ||
+            !do_overlap(s, span_of(a), span_of(b)));
+}
+
 static void mutate_plan(struct rcx_plan *plan, const struct rcx_shape *s,
                         void *arg)
 {
@@ -200,6 +226,7 @@ static void mutate_plan(struct rcx_plan *plan, const struct rcx_shape *s,
     successor += step->first_successor;
     making->made = true;
     making->edge_to = successor[m->edge];
+    making->is_bound = are_bound(s, step, &steps[making->edge_to]);
     successor[m->edge] = successor[--step->successor_count];
     if (--steps[making->edge_to].waits == 0)
         ((uint32_t *)plan->ready)[plan->ready_count++] = making->edge_to;
@@ -381,8 +408,8 @@ static bool is_excused(const struct proof_case *c,
         *excuse_p = EXCUSE_IDEMPOTENT;
         return is_idempotent(c, making);
     case MUTATION_CLEAR_EDGE:
-        *excuse_p = EXCUSE_ORDERED;
-        return is_excused_by_causes(c, hooks);
+        *excuse_p = making->is_bound ? EXCUSE_POSTED : EXCUSE_ORDERED;
+        return making->is_bound || is_excused_by_causes(c, hooks);
     default: return false;
     }
 }

@@ -41,6 +41,7 @@ enum excuse {
     EXCUSE_COMMUTES,   /* operands swapped where the level lets them commute */
     EXCUSE_IDEMPOTENT, /* a local step done twice */
     EXCUSE_ORDERED,    /* the cleared edge's order follows from other edges */
+    EXCUSE_POSTED,     /* the cleared edge bounds what is posted, no more */
     EXCUSE_BARRIER,    /* every rank still waits, step by step, for all */
     EXCUSES
 };

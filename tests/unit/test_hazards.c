@@ -229,6 +229,45 @@ static void a_window_of_one_makes_a_chain_per_peer_and_direction(void **state)
     check_edges(1, EDGES(0, 1, 1, 3, 2, 4));
 }
 
+/* ---- Pairs of messages ---------------------------------------------------- */
+
+static void
+messages_of_a_pair_wait_for_all_of_the_one_a_window_before(void **state)
+{
+    (void)state;
+    begin(&apart);
+    for (int i = 0; i < 3; i++) { /* 2 i is received, 2 i + 1 sent */
+        rcx_step_pair(&builder, 2);
+        rcx_step_recv(&builder, 0, tmp((size_t)i, 1));
+        rcx_step_send(&builder, 2, in((size_t)i, 1));
+    }
+    check_edges(WINDOW, EDGES(0, 4, 0, 5, 1, 4, 1, 5));
+}
+
+static void pairs_without_messages_and_local_steps_do_not_count(void **state)
+{
+    (void)state;
+    begin(&apart);
+    rcx_step_pair(&builder, 1);
+    rcx_step_send(&builder, 2, in(0, 1)); /* 0 */
+    rcx_step_pair(&builder, 1);
+    rcx_step_copy(&builder, out(0, 1), in(0, 1)); /* 1: waits for nothing */
+    rcx_step_pair(&builder, 1);
+    rcx_step_recv(&builder, 0, tmp(0, 1)); /* 2 */
+    check_edges(WINDOW, EDGES(0, 2));
+}
+
+static void without_a_window_pairs_do_not_wait(void **state)
+{
+    (void)state;
+    begin(&apart);
+    for (int i = 0; i < 3; i++) {
+        rcx_step_pair(&builder, 0);
+        rcx_step_send(&builder, 2, in((size_t)i, 1));
+    }
+    check_edges(WINDOW, NO_EDGES);
+}
+
 /* ---- Random schedules --------------------------------------------------- */
 
 static uint64_t random_state;
@@ -411,6 +450,9 @@ int main(void)
         TEST(the_own_block_as_result_lies_inside_the_operand),
         TEST(messages_a_window_apart_wait),
         TEST(a_window_of_one_makes_a_chain_per_peer_and_direction),
+        TEST(messages_of_a_pair_wait_for_all_of_the_one_a_window_before),
+        TEST(pairs_without_messages_and_local_steps_do_not_count),
+        TEST(without_a_window_pairs_do_not_wait),
         TEST(random_schedules_keep_every_conflict_and_nothing_else),
     };
 

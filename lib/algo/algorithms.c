@@ -44,6 +44,8 @@
     X(rcx_allgather_ring)                                                      \
     X(rcx_alltoall_linear)                                                     \
     X(rcx_alltoall_pairwise)                                                   \
+    X(rcx_alltoall_bruck)                                                      \
+    X(rcx_alltoall_ring)                                                       \
     X(rcx_alltoallv_linear)                                                    \
     X(rcx_alltoallv_pairwise)                                                  \
     X(rcx_scan_linear)                                                         \

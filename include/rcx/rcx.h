@@ -688,7 +688,8 @@ RCX_API rcx_status_t rcx_gather_init(const void *sendbuf, void *recvbuf,
  * gather of counts[i] elements from rank i, which begin at displs[i] in recvbuf;
  * displs == NULL: one block behind the other. counts is the same on all ranks;
  * displs is looked at only at root. Both are copied before the call returns.
- * Blocks may lie in any order with gaps between them, but may not overlap.
+ * Blocks may lie in any order with gaps between them; RCX_ERR_ARG if two of them
+ * overlap.
  */
 RCX_API rcx_status_t rcx_gatherv(const void *sendbuf, void *recvbuf,
                                  const size_t counts[], const size_t displs[],
@@ -724,7 +725,7 @@ RCX_API rcx_status_t rcx_scatter_init(const void *sendbuf, void *recvbuf,
 
 /*
  * scatter of counts[i] elements to rank i, which begin at displs[i] in sendbuf;
- * counts, displs as of gatherv.
+ * counts, displs as of gatherv, but blocks that are only read may overlap.
  */
 RCX_API rcx_status_t rcx_scatterv(const void *sendbuf, void *recvbuf,
                                   const size_t counts[], const size_t displs[],
@@ -761,9 +762,9 @@ RCX_API rcx_status_t rcx_allgather_init(const void *sendbuf, void *recvbuf,
  * allgather of counts[i] elements from rank i, which begin at displs[i] in
  * recvbuf. counts is the same on all ranks; displs is each rank's own, and NULL
  * where blocks lie one behind the other. Both are copied before the call returns.
- * Blocks may lie in any order with gaps between them, but may not overlap: so p
- * separate arrays are one call, with RCX_BYTE, the lowest address, and
- * differences.
+ * Blocks may lie in any order with gaps between them; RCX_ERR_ARG if two of them
+ * overlap. So p separate arrays are one call, with RCX_BYTE, the lowest address,
+ * and differences.
  */
 RCX_API rcx_status_t rcx_allgatherv(const void *sendbuf, void *recvbuf,
                                     const size_t counts[],
@@ -801,11 +802,11 @@ RCX_API rcx_status_t rcx_alltoall_init(const void *sendbuf, void *recvbuf,
  * alltoall of sendcounts[i] elements to rank i, which begin at senddispls[i] in
  * sendbuf, and of recvcounts[i] from rank i, which begin at recvdispls[i] in
  * recvbuf. All four are each rank's own and are copied before the call returns;
- * NULL for displs: one block behind the other. What rank i sends to j is as long
- * as what j receives from i. In place, by RCX_IN_PLACE as sendbuf or sendbuf ==
- * recvbuf, recvcounts and recvdispls serve both ways, and the others are ignored;
- * then any two ranks send as much to each other. RCX_CHECK=full does not compare
- * counts.
+ * NULL for displs: one block behind the other; RCX_ERR_ARG if two blocks of
+ * recvbuf overlap. What rank i sends to j is as long as what j receives from i.
+ * In place, by RCX_IN_PLACE as sendbuf or sendbuf == recvbuf, recvcounts and
+ * recvdispls serve both ways, and the others are ignored; then any two ranks send
+ * as much to each other. RCX_CHECK=full does not compare counts.
  */
 RCX_API rcx_status_t rcx_alltoallv(const void *sendbuf,
                                    const size_t sendcounts[],

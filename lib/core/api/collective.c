@@ -16,20 +16,26 @@ static const struct rcx_log *log_of(const struct rcx_arguments *a)
     return &a->comm->context->log;
 }
 
+/* Of what is sent, where both sides have some; in place there is one name. */
 static const char *counts_name(const struct rcx_arguments *a)
 {
     if (a->coll == RCX_COLL_REDUCE_SCATTER)
         return "recvcounts";
-    return rcx_colls[a->coll].is_local ? "sendcounts" : "counts";
+    if (!rcx_colls[a->coll].is_local)
+        return "counts";
+    return a->counts == a->recvcounts && a->displs == a->recvdispls
+               ? "recvcounts"
+               : "sendcounts";
 }
 
-static rcx_status_t too_large(const struct rcx_arguments *a)
+/* name: that of counts. */
+static rcx_status_t too_large(const struct rcx_arguments *a, const char *name)
 {
     if (a->irregular)
         return rcx_fail(log_of(a), RCX_ERR_ARG,
-                        "%s: their sum times the size of datatype %d "
-                        "overflows size_t",
-                        counts_name(a), a->type);
+                        "%s: their sum, or where a block ends, times the size "
+                        "of datatype %d overflows size_t",
+                        name, a->type);
     return rcx_fail(log_of(a), RCX_ERR_ARG,
                     "count=%zu: count times the size of datatype %d overflows "
                     "size_t",
@@ -112,29 +118,58 @@ static bool fits_memory(size_t count, size_t elem_bytes)
            bytes <= PTRDIFF_MAX;
 }
 
-static rcx_status_t measure_all(const struct rcx_arguments *a, struct sizing *z)
+/* False: there is no such memory. */
+static bool measure_in(const struct rcx_arguments *a, struct sizing *z)
 {
+    return measure(a, rcx_colls[a->coll].gives,
+                   rcx_coll_gives(a->coll, a->comm->rank, a->root), &z->in) &&
+           measure_vector(a, &z->count) &&
+           fits_memory(z->count, z->elem_bytes) &&
+           fits_memory(z->in.reach, z->elem_bytes);
+}
+
+static bool measure_out(const struct rcx_arguments *a, struct sizing *z)
+{
+    return measure(a, rcx_colls[a->coll].gets,
+                   rcx_coll_gets(a->coll, a->comm->rank, a->root), &z->out) &&
+           fits_memory(z->out.count, z->elem_bytes) &&
+           fits_memory(z->out.reach, z->elem_bytes);
+}
+
+/* The lists that are to be there, and what they say of the own block. */
+static rcx_status_t check_counts(const struct rcx_arguments *a)
+{
+    const bool is_local = rcx_colls[a->coll].is_local;
     const int rank = a->comm->rank;
-    const struct rcx_coll_row *row = &rcx_colls[a->coll];
 
     if (a->irregular && !a->counts)
         return rcx_missing(log_of(a), counts_name(a));
-    if (row->is_local && a->irregular && !a->recvcounts)
+    if (is_local && !a->recvcounts)
         return rcx_missing(log_of(a), "recvcounts");
-    z->in = (struct side){.counts = a->counts, .displs = a->displs};
-    z->out = row->is_local ? (struct side){.counts = a->recvcounts,
-                                           .displs = a->recvdispls}
-                           : z->in;
-    if (!measure(a, row->gives, rcx_coll_gives(a->coll, rank, a->root),
-                 &z->in) ||
-        !measure(a, row->gets, rcx_coll_gets(a->coll, rank, a->root),
-                 &z->out) ||
-        !measure_vector(a, &z->count) ||
-        !fits_memory(z->count, z->elem_bytes) ||
-        !fits_memory(z->in.reach, z->elem_bytes) ||
-        !fits_memory(z->out.reach, z->elem_bytes))
-        return too_large(a);
+    if (is_local && a->counts[rank] != a->recvcounts[rank])
+        return rcx_fail(log_of(a), RCX_ERR_ARG,
+                        "sendcounts[%d]=%zu, recvcounts[%d]=%zu: what this "
+                        "rank sends to itself is as long as what it receives",
+                        rank, a->counts[rank], rank, a->recvcounts[rank]);
     return RCX_OK;
+}
+
+static rcx_status_t measure_all(const struct rcx_arguments *a, struct sizing *z)
+{
+    const bool is_local = rcx_colls[a->coll].is_local;
+    const rcx_status_t status = check_counts(a);
+
+    if (status != RCX_OK)
+        return status;
+    z->in = (struct side){.counts = a->counts, .displs = a->displs};
+    z->out = is_local ? (struct side){.counts = a->recvcounts,
+                                      .displs = a->recvdispls}
+                      : z->in;
+    if (!measure_in(a, z))
+        return too_large(a, counts_name(a));
+    return measure_out(a, z)
+               ? RCX_OK
+               : too_large(a, is_local ? "recvcounts" : counts_name(a));
 }
 
 /* ---- How the buffers lie to each other ------------------------------------- */

@@ -2,6 +2,7 @@
 /* The compiler: from a call to plans of its segments, and executions of them. */
 #include "core/run/program.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/hash.h"
@@ -92,6 +93,70 @@ static struct rcx_shape shape_of(const struct rcx_comm *comm,
                                 comm->size),
         .alias = in && out ? call->alias : RCX_ALIAS_NONE};
 }
+
+/* ---- Places of results ---------------------------------------------------- */
+
+struct place {
+    size_t start, end;
+    int rank; /* whose block is there */
+};
+
+static int by_start(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+
+    return x->start < y->start ? -1 : x->start > y->start;
+}
+
+/* In the order of their starts, if any two overlap, so do two neighbours. */
+static rcx_status_t compare_places(const struct rcx_comm *comm,
+                                   const struct rcx_call *call,
+                                   struct place places[], size_t n)
+{
+    qsort(places, n, sizeof *places, by_start);
+    for (size_t i = 1; i < n; i++) {
+        const struct place *a = &places[i - 1], *b = &places[i];
+
+        if (b->start < a->end)
+            return rcx_fail(
+                &comm->context->log, RCX_ERR_ARG,
+                "%s: blocks %d (elements %zu to %zu of recvbuf) "
+                "and %d (%zu to %zu) overlap",
+                rcx_colls[call->coll].is_local ? "recvdispls" : "displs",
+                a->rank, a->start, a->end - 1, b->rank, b->start, b->end - 1);
+    }
+    return RCX_OK;
+}
+
+/* Two blocks of a result that overlap would overwrite each other. */
+static rcx_status_t check_places(struct rcx_comm *comm,
+                                 const struct rcx_call *call)
+{
+    const size_t *const *const lists = call->lists;
+    const size_t *const starts = lists[RCX_CALL_OUT_PLACES];
+    const size_t *const counts =
+        lists[lists[RCX_CALL_GOTTEN] ? RCX_CALL_GOTTEN : RCX_CALL_COUNTS];
+    struct rcx_heap *heap = &comm->context->heap;
+    struct place *places;
+    rcx_status_t status;
+    size_t n = 0;
+
+    if (!starts)
+        return RCX_OK;
+    places = rcx_heap_alloc(heap, (size_t)comm->size * sizeof *places);
+    if (!places)
+        return rcx_fail(&comm->context->log, RCX_ERR_NOMEM,
+                        "no memory for a plan");
+    for (int i = 0; i < comm->size; i++)
+        if (counts[i] > 0)
+            places[n++] = (struct place){
+                .start = starts[i], .end = starts[i] + counts[i], .rank = i};
+    status = compare_places(comm, call, places, n);
+    rcx_heap_free(heap, places);
+    return status;
+}
+
+/* ---- Pieces ---------------------------------------------------------------- */
 
 static struct rcx_exec_pool pool_of(struct rcx_comm *comm,
                                     const struct rcx_program *e)
@@ -284,6 +349,9 @@ static rcx_status_t compile(struct rcx_comm *comm, const struct rcx_call *call,
     rcx_recorder_open(&comm->recorder); /* starts shall not allocate */
     e->call = *call;
     fill_numbers(e, comm->size);
+    status = check_places(comm, &e->call);
+    if (status != RCX_OK)
+        return status;
     shape = shape_of(comm, e);
     e->has_opening = context->config.check == RCX_CHECK_FULL &&
                      call->type != RCX_TYPE_CHECK && comm->size > 1 &&

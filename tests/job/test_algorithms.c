@@ -179,6 +179,17 @@ static rcx_order_t stated_level(const struct calls *c,
     return rcx_algo_order(algo, &s);
 }
 
+/* Whether rank gets what rank 0 gets: a vector, of the same operands. */
+static bool gets_the_same(const struct calls *c, int rank)
+{
+    const struct collective_row *row = &collectives[c->call.coll];
+    const struct part first = row->part(&c->attempts[0].view, 0);
+    const struct part part = row->part(&c->attempts[rank].view, 0);
+
+    return row->gets == EXTENT_VECTOR && row->getter == ALL_RANKS &&
+           part.lo == first.lo && part.hi == first.hi;
+}
+
 static void check(struct calls *c, const struct rcx_algo *algo,
                   const struct operand *o)
 {
@@ -191,9 +202,7 @@ static void check(struct calls *c, const struct rcx_algo *algo,
         if (is_known ? attempt_check(a) : attempt_check_rest(a))
             fail_msg("%s of %s, rank %d of %d: %s", algo->name, o->name, i,
                      c->job->size, a->problem);
-        if (collectives[c->call.coll].gets == EXTENT_VECTOR &&
-            collectives[c->call.coll].getter == ALL_RANKS &&
-            level >= RCX_ORDER_SAME &&
+        if (gets_the_same(c, i) && level >= RCX_ORDER_SAME &&
             memcmp(a->result, c->attempts[0].result,
                    a->gotten * serial_bytes(c->call.kind)) != 0)
             fail_msg("%s of %s, p=%d: ranks 0 and %d differ", algo->name,

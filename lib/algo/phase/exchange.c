@@ -110,10 +110,11 @@ static struct rcx_span keep(struct rcx_builder *b, struct keep *k,
 {
     const struct rcx_span slot =
         k->slots.count > 0
-            ? rcx_span_sub(k->slots, k->used++ % k->window * k->largest,
+            ? rcx_span_sub(k->slots, k->used % k->window * k->largest,
                            block.count)
             : rcx_span_scratch(b, block.count);
 
+    k->used += block.count > 0; /* as pairs are counted */
     rcx_step_copy(b, slot, block);
     return slot;
 }

@@ -12,8 +12,9 @@
 #   "PATH/with_slurm srun OPTIONS"
 #   alone              none, for N = 1
 #
-# Skipped, with the reason, where the launcher is not installed. JOB_SECONDS in
-# the environment bounds the time, only so that a hang ends.
+# Skipped, with the reason, where the launcher is not installed, or the machine
+# has less memory than JOB_GIB in the environment says. JOB_SECONDS bounds the
+# time, only so that a hang ends.
 
 set -u
 
@@ -41,6 +42,9 @@ skip() {
     echo "ok 1 - $what # SKIP $1"
     exit 0
 }
+
+gib=$(awk '/^MemAvailable/ { print int($2 / 1048576) }' /proc/meminfo)
+((gib >= ${JOB_GIB:-0})) || skip "needs $JOB_GIB GiB of memory, $gib are available"
 
 # Open MPI's mpirun, whatever others are installed.
 find_mpirun() {

@@ -7,19 +7,14 @@
 
 #include <string.h>
 
-enum { SPREAD = 32, LINE = 64 };
 static const uint64_t patience_ns = UINT64_C(30000000000);
 
-/* Slots lie at uneven distances: thousands at an even one would all be in the
- * same few sets of a cache, and rcx_watch() visits all of them. */
 static struct rcx_comm *take_slot(struct rcx_context *context)
 {
     struct rcx_comm *comm = context->comms.free;
 
     if (!comm)
-        return rcx_heap_zalloc(&context->heap,
-                               sizeof *comm +
-                                   context->comms.slots++ % SPREAD * LINE);
+        return rcx_heap_zalloc(&context->heap, sizeof *comm);
     context->comms.free = comm->next;
     memset(comm, 0, sizeof *comm);
     return comm;
@@ -33,8 +28,32 @@ static void link_comm(struct rcx_context *context, struct rcx_comm *comm)
     context->comms.first = comm;
 }
 
+void rcx_comm_note_busy(struct rcx_comm *comm)
+{
+    comm->is_busy = true;
+    comm->next_busy = comm->context->comms.busy;
+    comm->context->comms.busy = comm;
+}
+
+void rcx_comms_drop_idle(struct rcx_comms *comms)
+{
+    struct rcx_comm **link = &comms->busy;
+
+    while (*link) {
+        struct rcx_comm *comm = *link;
+
+        comm->is_busy = rcx_comm_is_active(comm);
+        if (comm->is_busy)
+            link = &comm->next_busy;
+        else
+            *link = comm->next_busy;
+    }
+}
+
 static void unlink_comm(struct rcx_context *context, struct rcx_comm *comm)
 {
+    if (comm->is_busy) /* which it is not any more */
+        rcx_comms_drop_idle(&context->comms);
     *(comm->prev ? &comm->prev->next : &context->comms.first) = comm->next;
     if (comm->next)
         comm->next->prev = comm->prev;

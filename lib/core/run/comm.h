@@ -34,6 +34,8 @@ struct rcx_comm {
     rcx_status_t failed;  /* not RCX_OK: broken for good */
     struct rcx_request *first; /* active requests in the order of their start */
     struct rcx_request **end;  /* where the next one is linked */
+    bool is_busy;              /* among the context's busy ones */
+    struct rcx_comm *next_busy;
     struct rcx_window window;
     _Atomic bool aborted;    /* by the user; failed follows */
     struct rcx_failure *why; /* it failed, or refused a call; or NULL */
@@ -54,6 +56,16 @@ rcx_status_t rcx_comm_new(struct rcx_context *context, uint32_t id, int rank,
 void rcx_comm_delete(struct rcx_comm *comm);
 /* The table, when all are gone. */
 void rcx_comms_free(struct rcx_comms *comms, struct rcx_heap *heap);
+/* Something is under way on it. */
+static inline bool rcx_comm_is_active(const struct rcx_comm *comm)
+{
+    return comm->first || comm->mail.first;
+}
+/* To be called when something begins: rcx_watch() does not visit thousands that
+ * nobody uses. It also takes those out of the list where nothing is under way
+ * any more, so that nobody else has to. */
+void rcx_comm_note_busy(struct rcx_comm *comm);
+void rcx_comms_drop_idle(struct rcx_comms *comms);
 /* Its rank of the context's; -1: no member. */
 int rcx_comm_index(const struct rcx_comm *comm, int context_rank);
 /* The context's rank of its. */

@@ -7,8 +7,8 @@
 
 struct rcx_comms {
     struct rcx_comm *first; /* all of them */
+    struct rcx_comm *busy;  /* those in use lately, which are watched */
     struct rcx_comm *free;  /* slots of those that are gone */
-    size_t slots;           /* that there are */
     uint64_t live;          /* of users */
     struct rcx_comm_ids ids;
 };

@@ -341,6 +341,8 @@ void rcx_request_post(struct rcx_request *r)
     r->is_recorded = true;
     r->waits_inside = false;
     link_active(&comm->mail.end, r);
+    if (!comm->is_busy)
+        rcx_comm_note_busy(comm);
     x->owner = r;
     x->segment = 0;
     r->slots[0] = x;
@@ -469,6 +471,8 @@ void rcx_request_launch(struct rcx_request *r)
     r->mark = w->mark;
     r->is_recorded = false;
     link_active(&comm->end, r);
+    if (__builtin_expect(!comm->is_busy, 0))
+        rcx_comm_note_busy(comm);
     pump(r);
     record(r);
 }

@@ -45,8 +45,8 @@ void rcx_sleep_close(struct rcx_sleeper *s)
 /* When rcx_watch() has to look again; 0: at no time. */
 static uint64_t next_look(const struct rcx_context *context)
 {
-    for (const struct rcx_comm *c = context->comms.first; c; c = c->next)
-        if (c->first || c->mail.first)
+    for (const struct rcx_comm *c = context->comms.busy; c; c = c->next_busy)
+        if (rcx_comm_is_active(c))
             return rcx_now_ns() + LOOK_NS;
     return 0;
 }

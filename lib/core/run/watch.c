@@ -266,7 +266,7 @@ static void attend(struct rcx_context *context)
         look_for_abort(c);
     dump(context);
     for (struct rcx_comm *c = context->comms.first; c; c = c->next)
-        if (c->failed != RCX_OK && (c->first || c->mail.first))
+        if (c->failed != RCX_OK && rcx_comm_is_active(c))
             give_up(c);
 }
 
@@ -311,7 +311,8 @@ static void watch_others(struct rcx_context *context)
         if (ns - context->watch.next_ns > away_ns)
             context->watch.here_since_ns = ns;
         context->watch.next_ns = ns + PERIOD_NS;
-        for (struct rcx_comm *c = context->comms.first; c; c = c->next)
+        rcx_comms_drop_idle(&context->comms);
+        for (struct rcx_comm *c = context->comms.busy; c; c = c->next_busy)
             watch_comm(c, &now);
     }
 }

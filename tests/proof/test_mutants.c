@@ -3,6 +3,8 @@
  * Shows that the proofs can fail: of every algorithm, each schedule with one
  * mistake is either caught, or shown to be as good as the right one. A test
  * per algorithm of the registry.
+ *
+ * test_mutants [NAME]: the algorithms called NAME alone.
  */
 #include "test.h"
 
@@ -168,17 +170,18 @@ static struct CMUnitTest test_of(const struct rcx_algo *algo)
                                .initial_state = (void *)algo};
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     struct CMUnitTest *tests;
-    size_t n = 0;
+    size_t n = 0, known = 0;
     int failures;
 
-    while (rcx_algo_table[n])
-        n++;
-    tests = calloc(n, sizeof *tests);
-    for (size_t i = 0; i < n; i++)
-        tests[i] = test_of(rcx_algo_table[i]);
+    while (rcx_algo_table[known])
+        known++;
+    tests = calloc(known, sizeof *tests);
+    for (size_t i = 0; i < known; i++)
+        if (argc < 2 || strcmp(argv[1], rcx_algo_table[i]->name) == 0)
+            tests[n++] = test_of(rcx_algo_table[i]);
     /* the macro around this takes arrays only */
     failures = _cmocka_run_group_tests("mutants", tests, n, NULL, NULL);
     for (size_t i = 0; i < n; i++)

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "algo/phase/n_blocks.h"
+
+enum { NONE = RCX_N_BLOCKS_NONE, CYCLE = RCX_N_BLOCKS_CYCLE };
+
+static void set_skips(struct rcx_n_blocks *n)
+{
+    n->cycle = rcx_log2_ceil(n->size);
+    n->skips[n->cycle] = n->size;
+    for (int k = n->cycle - 1; k >= 0; k--)
+        n->skips[k] = n->skips[k + 1] / 2 + n->skips[k + 1] % 2;
+}
+
+static int wrap(const struct rcx_n_blocks *n, int64_t rank)
+{
+    return (int)((rank + n->size) % n->size);
+}
+
+/* Take skips off rank, the largest first: the last one that fits. The cycle's
+ * length for the root. */
+static int base_block(const struct rcx_n_blocks *n, int rank)
+{
+    for (int k = n->cycle - 1; k >= 0 && rank > 0; k--) {
+        if (rank < n->skips[k])
+            continue;
+        rank -= n->skips[k];
+        if (rank == 0)
+            return k;
+    }
+    return n->cycle;
+}
+
+/* ---- What a rank gets ---------------------------------------------------- */
+
+/*
+ * Ranks are counted up to target, which is p behind the rank. A place is a sum
+ * of skips, each smaller than the one before, and its block is the index of the
+ * last; the skip p is the root, and stands for the rank's own base block. Round
+ * k takes a place up to target - s[k], below all that are taken, with a block
+ * that is not taken.
+ */
+struct search {
+    const struct rcx_n_blocks *n;
+    int64_t target;
+    int64_t ceiling; /* the last place that was taken */
+    int taken[CYCLE];
+    int count;
+    /* blocks that are not, a list, descending; its head is behind them */
+    int after[CYCLE + 2], before[CYCLE + 2];
+};
+
+static void unlink_block(struct search *s, int block)
+{
+    s->after[s->before[block]] = s->after[block];
+    if (s->after[block] >= 0)
+        s->before[s->after[block]] = s->before[block];
+}
+
+static void take(struct search *s, int64_t place, int block)
+{
+    s->ceiling = place;
+    s->taken[s->count++] = block;
+    unlink_block(s, block);
+}
+
+/* Where the window of the next round starts, above this. */
+static int64_t below_window(const struct search *s)
+{
+    return s->target - s->n->skips[s->count + 1];
+}
+
+/* Depth first, large skips first: try to add that of block, or a smaller one,
+ * to place. What lies below the window waits for those above it. */
+static void visit(struct search *s, int64_t place, int block)
+{
+    for (; block >= 0 && s->count < s->n->cycle; block = s->after[block]) {
+        const int64_t next = place + s->n->skips[block];
+
+        if (next > s->target - s->n->skips[s->count] || next >= s->ceiling)
+            continue;
+        if (next <= below_window(s))
+            visit(s, next, s->after[block]);
+        if (s->count == s->n->cycle || place > below_window(s))
+            return; /* it is in the window itself: for the caller to take */
+        take(s, next, block);
+    }
+}
+
+static void find_received(const struct rcx_n_blocks *n, int rank, int list[])
+{
+    const int q = n->cycle, own = base_block(n, rank);
+    struct search s = {.n = n, .target = (int64_t)n->size + rank};
+
+    s.ceiling = s.target;
+    for (int k = 0; k <= q + 1; k++) {
+        s.after[k] = k - 1;
+        s.before[k] = k + 1;
+    }
+    unlink_block(&s, own);
+    visit(&s, 0, s.after[q + 1]);
+    for (int k = 0; k < q; k++)
+        list[k] = s.taken[k] == q ? own : s.taken[k] - q;
+}
+
+/* ---- The schedule -------------------------------------------------------- */
+
+/* What it sends is what others get; the root has all blocks, in order. */
+void rcx_n_blocks_begin(struct rcx_n_blocks *n, int size, int rank, int blocks)
+{
+    int theirs[CYCLE];
+
+    *n = (struct rcx_n_blocks){.size = size, .rank = rank, .blocks = blocks};
+    set_skips(n);
+    if (n->cycle == 0)
+        return;
+    n->skipped = (n->cycle - (blocks - 1) % n->cycle) % n->cycle;
+    if (rank > 0)
+        find_received(n, rank, n->recv);
+    for (int k = 0; k < n->cycle; k++) {
+        const int to = wrap(n, (int64_t)rank + n->skips[k]);
+
+        n->send[k] = k;
+        if (rank == 0 || to == 0)
+            continue;
+        find_received(n, to, theirs);
+        n->send[k] = theirs[k];
+    }
+}
+
+int rcx_n_blocks_rounds(int size, int blocks)
+{
+    return size == 1 ? 0 : blocks - 1 + rcx_log2_ceil(size);
+}
+
+/* Those before the first one are none, those behind the last one it itself. */
+static int real(const struct rcx_n_blocks *n, int block)
+{
+    if (block < 0)
+        return NONE;
+    return block < n->blocks ? block : n->blocks - 1;
+}
+
+struct rcx_n_blocks_round rcx_n_blocks_round(const struct rcx_n_blocks *n,
+                                             int i)
+{
+    const int at = i + n->skipped, k = at % n->cycle;
+    const int offset = at - k - n->skipped;
+    const int to = wrap(n, (int64_t)n->rank + n->skips[k]);
+
+    return (struct rcx_n_blocks_round){
+        .send = to == 0 ? NONE : real(n, n->send[k] + offset),
+        .to = to,
+        .recv = n->rank == 0 ? NONE : real(n, n->recv[k] + offset),
+        .from = wrap(n, (int64_t)n->rank - n->skips[k])};
+}
+
+/* A block is of no more than two cycles. */
+bool rcx_n_blocks_sends_later(const struct rcx_n_blocks *n, int block, int i)
+{
+    const int rounds = rcx_n_blocks_rounds(n->size, n->blocks);
+    const int end = rounds - i > 2 * n->cycle ? i + 2 * n->cycle : rounds;
+
+    while (++i < end)
+        if (rcx_n_blocks_round(n, i).send == block)
+            return true;
+    return false;
+}

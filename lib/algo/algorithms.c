@@ -39,6 +39,7 @@
     X(rcx_reduce_scatter_factorized)                                           \
     X(rcx_barrier_dissemination)                                               \
     X(rcx_bcast_tree)                                                          \
+    X(rcx_bcast_circulant)                                                     \
     X(rcx_gather_linear)                                                       \
     X(rcx_scatter_linear)                                                      \
     X(rcx_allgather_ring)                                                      \

@@ -348,12 +348,22 @@ static struct rcx_cost cost_bound(const struct proof *p)
     return largest_cost(bound, algo->cost(&s));
 }
 
+/* The algorithm may have a parameter that cuts the vector into blocks. */
+static size_t blocks_asked(const struct proof *p)
+{
+    const struct rcx_algo *algo = p->c->algo;
+    const struct rcx_param *blocks = rcx_params_find(algo, "blocks");
+
+    return blocks ? (size_t)p->call.shape.params[blocks - algo->params] : 1;
+}
+
 /* Blocks are equal and not empty, so the cost is met exactly. */
 static bool is_even(const struct proof *p)
 {
     const struct rcx_shape *s = &p->call.shape;
 
-    return s->count > 0 && !s->displs && s->count % (size_t)s->size == 0 &&
+    return s->count > 0 && s->count % blocks_asked(p) == 0 && !s->displs &&
+           s->count % (size_t)s->size == 0 &&
            s->count % (size_t)rcx_pow2_floor(s->size) == 0;
 }
 

@@ -16,7 +16,7 @@ static struct rcx_shape shape_of(const struct rcx_algo *algo, int size)
 
     return (struct rcx_shape){.coll = algo->coll,
                               .size = size,
-                              .count = (size_t)size * cube * 64,
+                              .count = (size_t)size * cube * 960,
                               .elem_bytes = 8,
                               .commutative = true};
 }

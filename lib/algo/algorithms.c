@@ -21,10 +21,12 @@
     X(rcx_allreduce_small_ring)                                                \
     X(rcx_allreduce_factorized)                                                \
     X(rcx_allreduce_ordered_dissemination)                                     \
+    X(rcx_allreduce_circulant)                                                 \
     X(rcx_reduce_binomial)                                                     \
     X(rcx_reduce_pairwise)                                                     \
     X(rcx_reduce_ring)                                                         \
     X(rcx_reduce_tree)                                                         \
+    X(rcx_reduce_circulant)                                                    \
     X(rcx_reduce_rabenseifner)                                                 \
     X(rcx_reduce_binary_blocks)                                                \
     X(rcx_reduce_factorized)                                                   \

@@ -11,11 +11,13 @@
 #include <string.h>
 
 #include "core/sched/algo.h"
+#include "core/sched/params.h"
 
 /* What all ranks of one collective do, a paragraph a rank. */
 static char *print_all(enum rcx_coll coll, const char *name, int size, int root,
                        size_t count)
 {
+    const struct rcx_algo *algo = rcx_algo_find(coll, name);
     struct rcx_heap heap = RCX_HEAP_INIT;
     struct rcx_builder b;
     struct rcx_log log;
@@ -26,17 +28,18 @@ static char *print_all(enum rcx_coll coll, const char *name, int size, int root,
     rcx_log_init(&log);
     rcx_builder_init(&b, &heap, &log);
     for (int rank = 0; rank < size; rank++) {
-        const struct rcx_shape s = {.coll = coll,
-                                    .rank = rank,
-                                    .size = size,
-                                    .root = root,
-                                    .count = count,
-                                    .elem_bytes = 4,
-                                    .commutative = true};
+        struct rcx_shape s = {.coll = coll,
+                              .rank = rank,
+                              .size = size,
+                              .root = root,
+                              .count = count,
+                              .elem_bytes = 4,
+                              .commutative = true};
         struct rcx_plan *plan = NULL;
 
+        rcx_params_reset(algo, s.params);
         rcx_builder_begin(&b, &s);
-        rcx_algo_find(coll, name)->build(&b, &s);
+        algo->build(&b, &s);
         assert_ok(rcx_sched_finish(&b, 1024, &plan));
         fprintf(file, "%srank %d, scratch %zu\n", rank ? "\n" : "", rank,
                 plan->scratch);

@@ -1,42 +1,88 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Barrier by dissemination (Hensgen, Finkel, Manber 1988).
+ * Barrier by dissemination (Hensgen, Finkel, Manber 1988), of any radix.
  *
- *   scratch  ceil(lg p) + 1 elements
+ *   scratch  an element for each message that a rank gets, and one
  *
- * In round k every rank hears from the rank 2^k below and tells the one 2^k
- * above. What it heard it copies to where the next round sends from, so that
- * the spans alone say that a round waits for the one before it.
+ * For each weight w = 1, r, r^2, ... every rank hears from those w, 2 w, ...,
+ * (r - 1) w below and tells those above what it knew before, so that messages
+ * of one weight do not wait for each other. What it heard it copies to where it
+ * tells from, so that the spans alone say that a weight waits for the one
+ * before it.
  */
 #include "core/sched/algo.h"
 
+#include <limits.h>
+
+enum { RADIX }; /* parameters */
+
+static const int64_t proved[] = {2, 3, 4, 8, INT_MAX, RCX_PARAM_END};
+static const struct rcx_param params[] = {
+    [RADIX] = {.name = "radix",
+               .doc = "one more than messages of a weight",
+               .least = 2,
+               .most = INT_MAX,
+               .usual = 2,
+               .proved = proved},
+    {0}};
+
+/* Messages of a weight. */
+static int messages_of(const struct rcx_shape *s, int64_t weight)
+{
+    const int64_t most = (s->size - 1) / weight, radix = s->params[RADIX];
+
+    return (int)(most < radix ? most : radix - 1);
+}
+
+static int messages(const struct rcx_shape *s)
+{
+    int sum = 0;
+
+    for (int64_t w = 1; w < s->size; w *= s->params[RADIX])
+        sum += messages_of(s, w);
+    return sum;
+}
+
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
-    return (struct rcx_cost){.rounds = rcx_log2_ceil(s->size)};
+    return (struct rcx_cost){.rounds = messages(s)};
+}
+
+static void tell(struct rcx_builder *b, const struct rcx_shape *s, int weight,
+                 struct rcx_span known, struct rcx_span heard)
+{
+    for (int i = 0; i < (int)heard.count; i++) {
+        const int dist = (i + 1) * weight;
+        const int above = (s->rank + dist) % s->size;
+        const int below = (s->rank + s->size - dist) % s->size;
+
+        rcx_step_recv(b, below, rcx_span_sub(heard, (size_t)i, 1));
+        rcx_step_send(b, above, known);
+    }
+    for (size_t i = 0; i < heard.count; i++)
+        rcx_step_copy(b, known, rcx_span_sub(heard, i, 1));
 }
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
 {
-    const int rounds = rcx_log2_ceil(s->size);
-    const struct rcx_span heard = rcx_span_scratch(b, (size_t)rounds + 1);
+    const struct rcx_span all = rcx_span_scratch(b, (size_t)messages(s) + 1);
+    size_t next = 1;
 
-    for (int k = 0; k < rounds; k++) {
-        const int dist = 1 << k;
-        const int above = (s->rank + dist) % s->size;
-        const int below = (s->rank + s->size - dist) % s->size;
+    for (int64_t w = 1; w < s->size; w *= s->params[RADIX]) {
+        const size_t n = (size_t)messages_of(s, w);
 
-        rcx_step_recv(b, below, rcx_span_sub(heard, (size_t)k + 1, 1));
-        rcx_step_send(b, above, rcx_span_sub(heard, 0, 1));
-        rcx_step_copy(b, rcx_span_sub(heard, 0, 1),
-                      rcx_span_sub(heard, (size_t)k + 1, 1));
+        tell(b, s, (int)w, rcx_span_sub(all, 0, 1), rcx_span_sub(all, next, n));
+        next += n;
     }
 }
 
 const struct rcx_algo rcx_barrier_dissemination = {
     .name = "dissemination",
     .coll = RCX_COLL_BARRIER,
-    .formula = "ceil(lg p) a",
+    .formula = "(k (radix-1) + min(radix-1, floor((p-1)/radix^k))) a, k = "
+               "floor(lg max(p-1, 1) / lg radix)",
     .source = "Hensgen, Finkel, Manber 1988",
+    .params = params,
     .level = RCX_ORDER_CANONICAL,
     .cost = cost,
     .build = build,

@@ -40,6 +40,9 @@
     X(rcx_reduce_scatter_circulant)                                            \
     X(rcx_reduce_scatter_factorized)                                           \
     X(rcx_barrier_dissemination)                                               \
+    X(rcx_barrier_tree)                                                        \
+    X(rcx_barrier_recursive_doubling)                                          \
+    X(rcx_barrier_double_ring)                                                 \
     X(rcx_bcast_tree)                                                          \
     X(rcx_bcast_circulant)                                                     \
     X(rcx_gather_linear)                                                       \

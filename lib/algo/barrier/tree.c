@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Barrier up and down a tree of any topology (OCC manual 2005, linear: flat;
+ * Hensgen, Finkel, Manber 1988, tournament: binomial).
+ *
+ *   scratch  an element for each child, and one
+ *
+ * 2 (p - 1) messages on all ranks together, the fewest that there can be: best
+ * where ranks share cores. What a child tells is copied onto the own element,
+ * and that goes up, so that the spans alone say what waits for what.
+ */
+#include "algo/phase/tree_phase.h"
+
+enum { NONE = RCX_TOPOLOGY_NONE };
+
+/* An element has no halves, for two trees. */
+static bool fits(const struct rcx_shape *s)
+{
+    return rcx_topology_fits(s) && rcx_topology_of(s).trees == 1;
+}
+
+static struct rcx_cost cost(const struct rcx_shape *s)
+{
+    const struct rcx_topology t = rcx_topology_of(s);
+
+    return (struct rcx_cost){.rounds = 2 * rcx_topology_rounds(&t)};
+}
+
+static void tell_up(struct rcx_builder *b, const struct rcx_shape *s,
+                    const struct rcx_topology *t, struct rcx_span own)
+{
+    const int parent = rcx_topology_parent(t, 0, s->rank);
+    int child;
+
+    for (int i = 0; (child = rcx_topology_child(t, 0, s->rank, i)) != NONE;
+         i++) {
+        const struct rcx_span theirs = rcx_span_scratch(b, 1);
+
+        rcx_step_recv(b, child, theirs);
+        rcx_step_copy(b, own, theirs);
+    }
+    if (parent != NONE)
+        rcx_step_send(b, parent, own);
+}
+
+static void build(struct rcx_builder *b, const struct rcx_shape *s)
+{
+    const struct rcx_group all = rcx_group_all(s);
+    const struct rcx_topology t = rcx_topology_of(s);
+    const struct rcx_span own = rcx_span_scratch(b, 1);
+
+    tell_up(b, s, &t, own);
+    rcx_tree_phase_bcast(b, &all, &t, own);
+}
+
+const struct rcx_algo rcx_barrier_tree = {
+    .name = "tree",
+    .coll = RCX_COLL_BARRIER,
+    .formula = "topology = binomial: 2 ceil(lg p) a; others: 2 R a, R as of "
+               "reduce",
+    .needs = "one tree, so no double; a fan of 2 or more where knomial, and "
+             "none where neither knomial nor chain",
+    .source = "OCC manual 2005; Hensgen, Finkel, Manber 1988",
+    .params = rcx_topology_params,
+    .level = RCX_ORDER_CANONICAL,
+    .fits = fits,
+    .cost = cost,
+    .build = build,
+};

@@ -45,6 +45,7 @@
     X(rcx_barrier_double_ring)                                                 \
     X(rcx_bcast_tree)                                                          \
     X(rcx_bcast_circulant)                                                     \
+    X(rcx_bcast_scatter_allgather)                                             \
     X(rcx_gather_linear)                                                       \
     X(rcx_scatter_linear)                                                      \
     X(rcx_allgather_ring)                                                      \

@@ -3,6 +3,8 @@
 
 #include "algo/phase/tree.h"
 
+enum { NONE = -1 };
+
 /* Blocks that follow each other, cyclic. */
 struct run {
     struct rcx_span head;
@@ -64,15 +66,25 @@ void rcx_bruck_allgather(struct rcx_builder *b, const struct rcx_group *g,
                          const struct rcx_blocks *blocks,
                          struct rcx_span vector)
 {
+    rcx_bruck_allgather_others(b, g, blocks, vector, NONE);
+}
+
+void rcx_bruck_allgather_others(struct rcx_builder *b,
+                                const struct rcx_group *g,
+                                const struct rcx_blocks *blocks,
+                                struct rcx_span vector, int full)
+{
     const int me = g->rank, p = g->size;
 
     for (int d = 1; d < p; d *= 2) {
         const int above = (me + d) % p, below = (me + p - d) % p;
         const int n = d < p - d ? d : p - d;
 
-        receive(b, rcx_group_member(g, above),
-                run_of(blocks, vector, above, n));
-        send(b, rcx_group_member(g, below), run_of(blocks, vector, me, n));
+        if (me != full)
+            receive(b, rcx_group_member(g, above),
+                    run_of(blocks, vector, above, n));
+        if (below != full)
+            send(b, rcx_group_member(g, below), run_of(blocks, vector, me, n));
     }
 }
 

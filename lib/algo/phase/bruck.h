@@ -21,6 +21,11 @@
 void rcx_bruck_allgather(struct rcx_builder *b, const struct rcx_group *g,
                          const struct rcx_blocks *blocks,
                          struct rcx_span vector);
+/* Member full has all of it at first, and gets nothing. */
+void rcx_bruck_allgather_others(struct rcx_builder *b,
+                                const struct rcx_group *g,
+                                const struct rcx_blocks *blocks,
+                                struct rcx_span vector, int full);
 struct rcx_cost rcx_bruck_allgather_cost(const struct rcx_blocks *blocks);
 
 /*

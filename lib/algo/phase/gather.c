@@ -62,7 +62,9 @@ void rcx_gather_begin(struct rcx_gather *gather, struct rcx_builder *b,
     struct rcx_span own;
 
     gather->b = b;
-    gather->all = g->rank == root ? vector : rcx_span_scratch(b, place.count);
+    gather->all = vector.count > 0
+                      ? rcx_span_sub(vector, place.offset, place.count)
+                      : rcx_span_scratch(b, place.count);
     gather->child_count = 0;
     while (at.hi - at.lo > 1) {
         const int mid = split(at, root), i = gather->child_count++;

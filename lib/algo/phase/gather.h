@@ -28,7 +28,8 @@ struct rcx_gather {
     int parent; /* the rank that gets them; -1: this is the root */
 };
 
-/* vector: of the root; the other members have scratch for what they collect. */
+/* vector: of the root; other members collect in their own vector's place of
+ * it, or in scratch where that is empty. */
 void rcx_gather_begin(struct rcx_gather *gather, struct rcx_builder *b,
                       const struct rcx_group *g,
                       const struct rcx_blocks *blocks, int root,

@@ -8,6 +8,8 @@
 
 #include "algo/phase/fold.h"
 
+enum { NONE = -1 };
+
 int rcx_halving_mirror(const struct rcx_halving *h, int i)
 {
     int mirrored = 0;
@@ -104,13 +106,23 @@ void rcx_halving_reduce_scatter(struct rcx_builder *b,
 void rcx_halving_allgather(struct rcx_builder *b, const struct rcx_halving *h,
                            struct rcx_span vector)
 {
+    rcx_halving_allgather_others(b, h, vector, NONE);
+}
+
+void rcx_halving_allgather_others(struct rcx_builder *b,
+                                  const struct rcx_halving *h,
+                                  struct rcx_span vector, int full)
+{
     const int q = rcx_halving_mirror(h, h->group.rank);
+    const int sated = full == NONE ? NONE : rcx_group_member(&h->group, full);
 
     for (int m = 1; m < h->group.size; m *= 2) {
         const int peer = partner(h, m);
 
-        rcx_step_recv(b, peer, parts(h, vector, 0, (q & -m) ^ m, m));
-        rcx_step_send(b, peer, parts(h, vector, 0, q & -m, m));
+        if (h->group.rank != full)
+            rcx_step_recv(b, peer, parts(h, vector, 0, (q & -m) ^ m, m));
+        if (peer != sated)
+            rcx_step_send(b, peer, parts(h, vector, 0, q & -m, m));
     }
 }
 

@@ -50,6 +50,10 @@ void rcx_halving_reduce_scatter(struct rcx_builder *b,
 /* Each member has its part of vector; all end with all of it. */
 void rcx_halving_allgather(struct rcx_builder *b, const struct rcx_halving *h,
                            struct rcx_span vector);
+/* Member full has all of it at first, and gets nothing. */
+void rcx_halving_allgather_others(struct rcx_builder *b,
+                                  const struct rcx_halving *h,
+                                  struct rcx_span vector, int full);
 
 /* What they cost with parts of equal length. */
 struct rcx_cost rcx_halving_reduce_scatter_cost(int size, double count);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "algo/phase/ring.h"
 
+enum { NONE = -1 };
+
 static int wrap(const struct rcx_group *g, int i)
 {
     return (i % g->size + g->size) % g->size;
@@ -38,13 +40,23 @@ void rcx_ring_reduce_scatter(struct rcx_builder *b, const struct rcx_group *g,
 void rcx_ring_allgather(struct rcx_builder *b, const struct rcx_group *g,
                         const struct rcx_blocks *blocks, struct rcx_span vector)
 {
+    rcx_ring_allgather_others(b, g, blocks, vector, NONE);
+}
+
+void rcx_ring_allgather_others(struct rcx_builder *b, const struct rcx_group *g,
+                               const struct rcx_blocks *blocks,
+                               struct rcx_span vector, int full)
+{
     const int me = g->rank, p = g->size;
-    const int above = rcx_group_member(g, wrap(g, me + 1));
-    const int below = rcx_group_member(g, wrap(g, me - 1));
+    const int above = wrap(g, me + 1), below = wrap(g, me - 1);
 
     for (int t = 0; t < p - 1; t++) {
-        rcx_step_recv(b, below, rcx_block(blocks, vector, wrap(g, me - 1 - t)));
-        rcx_step_send(b, above, rcx_block(blocks, vector, wrap(g, me - t)));
+        if (me != full)
+            rcx_step_recv(b, rcx_group_member(g, below),
+                          rcx_block(blocks, vector, wrap(g, me - 1 - t)));
+        if (above != full)
+            rcx_step_send(b, rcx_group_member(g, above),
+                          rcx_block(blocks, vector, wrap(g, me - t)));
     }
 }
 

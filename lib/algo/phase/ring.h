@@ -23,6 +23,10 @@ struct rcx_cost rcx_ring_reduce_scatter_cost(const struct rcx_blocks *blocks);
 void rcx_ring_allgather(struct rcx_builder *b, const struct rcx_group *g,
                         const struct rcx_blocks *blocks,
                         struct rcx_span vector);
+/* Member full has all of it at first, and gets nothing. */
+void rcx_ring_allgather_others(struct rcx_builder *b, const struct rcx_group *g,
+                               const struct rcx_blocks *blocks,
+                               struct rcx_span vector, int full);
 struct rcx_cost rcx_ring_allgather_cost(const struct rcx_blocks *blocks);
 
 #endif

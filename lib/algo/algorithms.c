@@ -46,6 +46,7 @@
     X(rcx_bcast_tree)                                                          \
     X(rcx_bcast_circulant)                                                     \
     X(rcx_bcast_scatter_allgather)                                             \
+    X(rcx_bcast_split_binary)                                                  \
     X(rcx_gather_linear)                                                       \
     X(rcx_scatter_linear)                                                      \
     X(rcx_allgather_ring)                                                      \

@@ -382,6 +382,11 @@ struct rcx_topology rcx_topology_binomial(int size, int root)
     return make(BINOMIAL, FAN_USUAL, size, root);
 }
 
+struct rcx_topology rcx_topology_binary(int size, int root)
+{
+    return make(BINARY, FAN_USUAL, size, root);
+}
+
 int rcx_topology_parent(const struct rcx_topology *t, int tree, int rank)
 {
     return t->kind->ops->parent(t, tree, rank);

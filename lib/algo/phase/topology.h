@@ -33,6 +33,7 @@ rcx_order_t rcx_topology_order(const struct rcx_shape *s);
 /* The one that the parameters ask for. */
 struct rcx_topology rcx_topology_of(const struct rcx_shape *s);
 struct rcx_topology rcx_topology_binomial(int size, int root);
+struct rcx_topology rcx_topology_binary(int size, int root);
 
 /* NONE: rank is the root. */
 int rcx_topology_parent(const struct rcx_topology *t, int tree, int rank);

@@ -5,10 +5,13 @@
  */
 #include "test.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "algo/phase/n_blocks.h"
+#include "algo/phase/n_blocks_phase.h"
 #include "core/base/random.h"
+#include "core/sched/params.h"
 
 enum { SIZES = 300, EVERY = TIMES(100, 40), BLOCKS = 20 };
 enum { CYCLE = RCX_N_BLOCKS_CYCLE };
@@ -230,14 +233,228 @@ static void what_is_sent_later_is_seen_within_two_cycles(void **state)
     }
 }
 
-int main(void)
+/* ---- What a broadcast costs beside others -------------------------------- */
+
+enum { MOST_RANKS = 128, MOST_SEGMENTS = 4096, ALLGATHERS = 3 };
+
+static const size_t bytes_of[] = {8,       64,       512,      2 << 10,
+                                  4 << 10, 16 << 10, 64 << 10, 256 << 10,
+                                  1 << 20, 4 << 20,  16 << 20, 64 << 20};
+enum { BYTES = sizeof bytes_of / sizeof *bytes_of };
+
+static double price(struct rcx_cost cost)
 {
+    return rcx_cost_seconds(&cost, 1, &rcx_machine_usual);
+}
+
+static struct rcx_shape bcast_of(int size, size_t bytes)
+{
+    return (struct rcx_shape){.coll = RCX_COLL_BCAST,
+                              .size = size,
+                              .count = bytes,
+                              .elem_bytes = 1,
+                              .commutative = true};
+}
+
+/* What blocks=auto becomes. */
+static double price_of_circulant(int size, size_t bytes, int *blocks_p)
+{
+    const struct rcx_algo *algo = rcx_algo_find(RCX_COLL_BCAST, "circulant");
+    struct rcx_shape s = bcast_of(size, bytes);
+
+    rcx_params_reset(algo, s.params);
+    rcx_params_settle(algo, &s, &rcx_machine_usual);
+    *blocks_p = (int)s.params[0];
+    return price(algo->cost(&s));
+}
+
+struct other {
+    const char *name;
+    const char *algo, *parameter, *value;
+    int fan;
+    int most; /* children of a rank; 0: ceil(lg p); -1: not in segments */
+};
+
+static const struct other others[] = {
+    {"binomial", "tree", "topology", "binomial", 4, 0},
+    {"chain", "tree", "topology", "chain", 1, 1},
+    {"binary", "tree", "topology", "binary", 4, 2},
+    {"van de Geijn, ring", "scatter_allgather", "allgather", "ring", 0, -1},
+    {"van de Geijn", "scatter_allgather", "allgather", "bruck", 0, -1},
+    {"van de Geijn", "scatter_allgather", "allgather", "recursive_doubling", 0,
+     -1},
+};
+enum { OTHERS = sizeof others / sizeof *others };
+
+/* In segments: a rank has as many children as those that follow the first one
+ * are behind it. Infinite where it does not fit. */
+static double price_of(const struct other *o, int size, size_t bytes,
+                       int segments)
+{
+    const struct rcx_algo *algo = rcx_algo_find(RCX_COLL_BCAST, o->algo);
+    const size_t parts = (size_t)segments;
+    struct rcx_shape s = bcast_of(size, (bytes + parts - 1) / parts);
+    int children = o->most > 0 ? o->most : rcx_log2_ceil(size);
+    struct rcx_cost cost;
+
+    rcx_params_reset(algo, s.params);
+    assert_true(rcx_params_parse(algo, o->parameter, o->value, s.params));
+    if (o->fan)
+        s.params[1] = o->fan;
+    if (!rcx_algo_fits(algo, &s))
+        return 1e9;
+    cost = algo->cost(&s);
+    if (size < 4 && children > 1)
+        children = o->most == 0 ? children : 1; /* a binary tree is a chain */
+    cost.rounds += (segments - 1) * children;
+    cost.volume += (segments - 1) * children * (double)s.count;
+    return price(cost);
+}
+
+/* In as many segments as costs least: of those that circulant may have blocks,
+ * or of all. */
+static double least_price_of(const struct other *o, int size, size_t bytes,
+                             bool any)
+{
+    const struct rcx_shape s = bcast_of(size, bytes);
+    double least = price_of(o, size, bytes, 1);
+
+    for (int i = 0; o->most >= 0 && i < MOST_SEGMENTS; i++) {
+        const int64_t segments =
+            any ? i + 1 : rcx_n_blocks_params[0].candidate(&s, i);
+        double seconds;
+
+        if (segments == RCX_PARAM_END || (size_t)segments > bytes)
+            break;
+        seconds = price_of(o, size, bytes, (int)segments);
+        least = seconds < least ? seconds : least;
+    }
+    return least;
+}
+
+static void no_other_broadcast_costs_less(void **state)
+{
+    (void)state;
+    for (int p = 2; p <= MOST_RANKS; p++) {
+        for (int i = 0; i < BYTES; i++) {
+            int blocks;
+            const double ours = price_of_circulant(p, bytes_of[i], &blocks);
+
+            for (int k = 0; k < OTHERS; k++) {
+                const double theirs =
+                    least_price_of(&others[k], p, bytes_of[i], false);
+
+                if (ours > theirs * (1 + 1e-12))
+                    fail_msg("p=%d, %zu bytes: %d blocks cost %g, %s %g", p,
+                             bytes_of[i], blocks, ours, others[k].name, theirs);
+            }
+        }
+    }
+}
+
+/* Auto tries some numbers of blocks; were they all tried, for trees, too: */
+static void few_numbers_of_blocks_are_as_good_as_all(void **state)
+{
+    (void)state;
+    for (int p = 2; p <= MOST_RANKS; p += p < 9 ? 1 : 17) {
+        for (int i = 0; i < BYTES; i++) {
+            int blocks;
+            const double ours = price_of_circulant(p, bytes_of[i], &blocks);
+
+            for (int k = 0; k < OTHERS; k++) {
+                const double theirs =
+                    least_price_of(&others[k], p, bytes_of[i], true);
+
+                if (ours > theirs * 1.001)
+                    fail_msg("p=%d, %zu bytes: %d blocks cost %g, %s %g", p,
+                             bytes_of[i], blocks, ours, others[k].name, theirs);
+            }
+        }
+    }
+}
+
+/* ---- The table in the documentation --------------------------------------- */
+
+static const char *document; /* its text; NULL: not asked for */
+
+static void assert_has(const char *line)
+{
+    print_message("# %s", line);
+    if (document && !strstr(document, line))
+        fail_msg("docs/performance.md lacks the line: %s", line);
+}
+
+/* The cheapest other, and how many times as much it takes. */
+static int print_cell(char *text, size_t bytes, int size, size_t n)
+{
+    int blocks, best = 0;
+    const double ours = price_of_circulant(size, n, &blocks);
+    double least = 1e9;
+
+    for (int k = 0; k < OTHERS; k++) {
+        const double seconds = least_price_of(&others[k], size, n, false);
+
+        if (seconds < least * (1 - 1e-12)) {
+            least = seconds;
+            best = k;
+        }
+    }
+    return snprintf(text, bytes, " %d: %.2f %s |", blocks, least / ours,
+                    others[best].name);
+}
+
+static void documentation_has_what_others_cost(void **state)
+{
+    static const int sizes[] = {2, 3, 4, 8, 17, 64, 128};
+
+    (void)state;
+    for (int i = 0; i < BYTES; i++) {
+        const size_t n = bytes_of[i];
+        char line[1024];
+        int used = snprintf(line, sizeof line, "| %zu %s |",
+                            n >> (n < 1 << 10   ? 0
+                                  : n < 1 << 20 ? 10
+                                                : 20),
+                            n < 1 << 10   ? "B"
+                            : n < 1 << 20 ? "KB"
+                                          : "MB");
+
+        for (int k = 0; k < (int)(sizeof sizes / sizeof *sizes); k++)
+            used += print_cell(line + used, sizeof line - (size_t)used,
+                               sizes[k], n);
+        snprintf(line + used, sizeof line - (size_t)used, "\n");
+        assert_has(line);
+    }
+}
+
+static char *text_of(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    char *text = calloc(1, 1 << 20);
+
+    if (!file || !text || fread(text, 1, (1 << 20) - 1, file) == 0)
+        abort();
+    fclose(file);
+    return text;
+}
+
+/* test_papers_traeff [docs/performance.md] */
+int main(int argc, char **argv)
+{
+    char *text = argc > 1 ? text_of(argv[1]) : NULL;
+    int failures;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists_are_those_of_another_implementation),
         cmocka_unit_test(both_ends_agree_and_have_what_they_send),
         cmocka_unit_test(every_rank_gets_every_block_once_in_the_least_rounds),
         cmocka_unit_test(what_is_sent_later_is_seen_within_two_cycles),
+        cmocka_unit_test(no_other_broadcast_costs_less),
+        cmocka_unit_test(few_numbers_of_blocks_are_as_good_as_all),
+        cmocka_unit_test(documentation_has_what_others_cost),
     };
 
-    return cmocka_run_group_tests_name("papers_traeff", tests, NULL, NULL);
+    document = text;
+    failures = cmocka_run_group_tests_name("papers_traeff", tests, NULL, NULL);
+    free(text);
+    return failures;
 }

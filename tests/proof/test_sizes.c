@@ -35,9 +35,16 @@ static const struct limit limits[] = {
     {RCX_COLL_ALLREDUCE, "ordered_dissemination", 128 << 10, false},
     {RCX_COLL_REDUCE, "tree", 64 << 10, false},
     {RCX_COLL_REDUCE, "rabenseifner", 64 << 10, false},
+    {RCX_COLL_REDUCE, "circulant", 64 << 10, false},
     {RCX_COLL_REDUCE_SCATTER, "recursive_halving", 64 << 10, false},
     {RCX_COLL_REDUCE_SCATTER, "circulant", 64 << 10, false},
     {RCX_COLL_REDUCE_SCATTER, "factorized", 64 << 10, false},
+    {RCX_COLL_BARRIER, "dissemination", 64 << 10, false},
+    {RCX_COLL_BARRIER, "tree", 64 << 10, false},
+    {RCX_COLL_BARRIER, "recursive_doubling", 64 << 10, false},
+    {RCX_COLL_BCAST, "tree", 64 << 10, false},
+    {RCX_COLL_BCAST, "circulant", 64 << 10, false},
+    {RCX_COLL_BCAST, "split_binary", 64 << 10, false},
 };
 
 /* The largest of several ranks' schedules. */

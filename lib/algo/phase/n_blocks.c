@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "algo/phase/n_blocks.h"
 
+#include <limits.h>
+
 enum { NONE = RCX_N_BLOCKS_NONE, CYCLE = RCX_N_BLOCKS_CYCLE };
+enum { NEVER = INT_MIN / 2 /* a block before all, in any cycle */ };
 
 static void set_skips(struct rcx_n_blocks *n)
 {
@@ -104,7 +107,8 @@ static void find_received(const struct rcx_n_blocks *n, int rank, int list[])
 
 /* ---- The schedule -------------------------------------------------------- */
 
-/* What it sends is what others get; the root has all blocks, in order. */
+/* What it sends is what others get; the root has all blocks, in order, and
+ * gets none. */
 void rcx_n_blocks_begin(struct rcx_n_blocks *n, int size, int rank, int blocks)
 {
     int theirs[CYCLE];
@@ -119,11 +123,11 @@ void rcx_n_blocks_begin(struct rcx_n_blocks *n, int size, int rank, int blocks)
     for (int k = 0; k < n->cycle; k++) {
         const int to = wrap(n, (int64_t)rank + n->skips[k]);
 
-        n->send[k] = k;
-        if (rank == 0 || to == 0)
-            continue;
-        find_received(n, to, theirs);
-        n->send[k] = theirs[k];
+        if (rank > 0 && to > 0)
+            find_received(n, to, theirs);
+        n->send[k] = to == 0 ? NEVER : rank == 0 ? k : theirs[k];
+        if (rank == 0)
+            n->recv[k] = NEVER;
     }
 }
 
@@ -133,8 +137,11 @@ int rcx_n_blocks_rounds(int size, int blocks)
 }
 
 /* Those before the first one are none, those behind the last one it itself. */
-static int real(const struct rcx_n_blocks *n, int block)
+static int block_in(const struct rcx_n_blocks *n, const int list[], int i)
 {
+    const int at = i + n->skipped, k = at % n->cycle;
+    const int block = list[k] + (at - k - n->skipped);
+
     if (block < 0)
         return NONE;
     return block < n->blocks ? block : n->blocks - 1;
@@ -143,15 +150,12 @@ static int real(const struct rcx_n_blocks *n, int block)
 struct rcx_n_blocks_round rcx_n_blocks_round(const struct rcx_n_blocks *n,
                                              int i)
 {
-    const int at = i + n->skipped, k = at % n->cycle;
-    const int offset = at - k - n->skipped;
-    const int to = wrap(n, (int64_t)n->rank + n->skips[k]);
+    const int64_t skip = n->skips[(i + n->skipped) % n->cycle];
 
-    return (struct rcx_n_blocks_round){
-        .send = to == 0 ? NONE : real(n, n->send[k] + offset),
-        .to = to,
-        .recv = n->rank == 0 ? NONE : real(n, n->recv[k] + offset),
-        .from = wrap(n, (int64_t)n->rank - n->skips[k])};
+    return (struct rcx_n_blocks_round){.send = block_in(n, n->send, i),
+                                       .to = wrap(n, n->rank + skip),
+                                       .recv = block_in(n, n->recv, i),
+                                       .from = wrap(n, n->rank - skip)};
 }
 
 /* A block is of no more than two cycles. */
@@ -161,7 +165,7 @@ bool rcx_n_blocks_sends_later(const struct rcx_n_blocks *n, int block, int i)
     const int end = rounds - i > 2 * n->cycle ? i + 2 * n->cycle : rounds;
 
     while (++i < end)
-        if (rcx_n_blocks_round(n, i).send == block)
+        if (block_in(n, n->send, i) == block)
             return true;
     return false;
 }

@@ -23,7 +23,8 @@ struct rcx_n_blocks {
     int cycle;   /* q */
     int skipped; /* rounds of the first cycle, so that the last one is whole */
     int skips[RCX_N_BLOCKS_CYCLE + 1];
-    /* Of round k in the first cycle, were it whole; below 0: of one before. */
+    /* Of round k in the first cycle, were it whole; below 0: of one before, or
+     * of none. */
     int recv[RCX_N_BLOCKS_CYCLE], send[RCX_N_BLOCKS_CYCLE];
 };
 

@@ -56,8 +56,14 @@
     X(rcx_alltoall_ring)                                                       \
     X(rcx_alltoallv_linear)                                                    \
     X(rcx_alltoallv_pairwise)                                                  \
+    X(rcx_scan_recursive_doubling)                                             \
     X(rcx_scan_linear)                                                         \
-    X(rcx_exscan_linear)
+    X(rcx_scan_tree)                                                           \
+    X(rcx_scan_doubling)                                                       \
+    X(rcx_exscan_recursive_doubling)                                           \
+    X(rcx_exscan_linear)                                                       \
+    X(rcx_exscan_tree)                                                         \
+    X(rcx_exscan_doubling)
 
 #define DECLARE(name) extern const struct rcx_algo name;
 #define ENTRY(name) &name,

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Exclusive scan by doubling: in each round a rank has what the last ranks
+ * before it combine to, some number of them, and sends that as far ahead. In
+ * an inclusive round it combines its own operand with that before, so the
+ * number doubles and grows by one (Traeff 2025, arXiv 2507.04785, and 2026,
+ * arXiv 2604.25667).
+ *
+ *   scratch  3 n, less where inclusive = 1; in place n more
+ *   order    UNIFORM
+ *
+ * inclusive = 1 is a shift and a scan by doubling, 2 the paper's "123". More of
+ * them save a round, and cost a combine each. No rounds but the first need be
+ * inclusive. Against recursive doubling: fewer combines, for ops that take
+ * long.
+ */
+#include "core/sched/algo.h"
+
+enum { INCLUSIVE }; /* parameter */
+
+/* Of a round: of how many ranks before it each knows. */
+struct window {
+    int64_t width;
+    bool inclusive;
+};
+
+static struct window window_of(int round, int64_t inclusive)
+{
+    const int shift = round < inclusive ? round : (int)inclusive;
+
+    return (struct window){.width = ((INT64_C(1) << shift) - 1)
+                                    << (round - shift),
+                           .inclusive = round < inclusive};
+}
+
+static int rounds_of(int size, int64_t inclusive)
+{
+    int rounds = 0;
+
+    while (window_of(rounds, inclusive).width < size - 1)
+        rounds++;
+    return rounds;
+}
+
+/* Up to the first number that takes no round too many. */
+static int64_t candidate(const struct rcx_shape *s, int i)
+{
+    const bool more = i == 0 || rounds_of(s->size, i) > rcx_log2_ceil(s->size);
+
+    return more ? i + 1 : RCX_PARAM_END;
+}
+
+static const int64_t proved[] = {1, 2, 3, 31, RCX_PARAM_AUTO, RCX_PARAM_END};
+static const struct rcx_param params[] = {
+    [INCLUSIVE] = {.name = "inclusive",
+                   .doc = "rounds in which the own operand is sent with what "
+                          "is before it",
+                   .least = 1,
+                   .most = 31,
+                   .usual = RCX_PARAM_AUTO,
+                   .proved = proved,
+                   .candidate = candidate},
+    {.name = NULL}};
+
+/* An inclusive round but the first has two combines. Where all are inclusive,
+ * and nobody both receives in the last one and has received in all before, one
+ * less. */
+static struct rcx_cost cost(const struct rcx_shape *s)
+{
+    const int64_t wanted = s->params[INCLUSIVE];
+    const int rounds = rounds_of(s->size, wanted);
+    const int twice = wanted < rounds ? (int)wanted : rounds;
+    const bool is_short =
+        twice == rounds && 4 * (int64_t)s->size <= INT64_C(3) << rounds;
+    const double n = (double)s->count;
+
+    if (rounds == 0)
+        return (struct rcx_cost){0};
+    return (struct rcx_cost){.rounds = rounds,
+                             .volume = rounds * n,
+                             .combines = (rounds + twice - 2 - is_short) * n};
+}
+
+/* A rank between two rounds. */
+struct state {
+    struct rcx_builder *b;
+    const struct rcx_shape *s;
+    struct rcx_span result; /* or where it will be */
+    bool has_result;
+    struct rcx_span through; /* with the own operand, if there is any */
+    bool has_through;        /* and it is of this result */
+    struct rcx_span theirs, next;
+};
+
+/* What it sends. */
+static struct rcx_span offer(struct state *t, bool inclusive)
+{
+    const struct rcx_span in = rcx_span_in(t->s);
+
+    if (!inclusive)
+        return t->result;
+    if (!t->has_result)
+        return in;
+    if (t->through.count == 0)
+        t->through = rcx_span_scratch(t->b, t->s->count);
+    if (!t->has_through)
+        rcx_step_reduce(t->b, t->through, t->result, in);
+    t->has_through = true;
+    return t->through;
+}
+
+static void receive(struct state *t, int peer)
+{
+    const struct rcx_span theirs = t->has_result ? t->theirs : t->result;
+
+    rcx_step_recv(t->b, peer, theirs);
+    if (t->has_result) {
+        rcx_step_reduce(t->b, t->result, theirs, t->result);
+        t->theirs = t->next;
+        t->next = theirs;
+    }
+    t->has_result = true;
+    t->has_through = false;
+}
+
+/* Rank 0 has nothing to send but its operand. */
+static void build(struct rcx_builder *b, const struct rcx_shape *s)
+{
+    const struct rcx_span out = rcx_span_out(s);
+    const bool in_place = s->alias != RCX_ALIAS_NONE;
+    const int rounds = rounds_of(s->size, s->params[INCLUSIVE]);
+    struct state t = {.b = b,
+                      .s = s,
+                      .result = in_place ? rcx_span_scratch(b, s->count) : out,
+                      .theirs = rcx_span_scratch(b, s->count),
+                      .next = rcx_span_scratch(b, s->count)};
+
+    for (int round = 0; round < rounds; round++) {
+        const struct window w = window_of(round, s->params[INCLUSIVE]);
+        const int64_t dist = w.width + w.inclusive;
+
+        if (s->rank + dist < s->size && (w.inclusive || s->rank > 0))
+            rcx_step_send(b, s->rank + (int)dist, offer(&t, w.inclusive));
+        if (s->rank - dist >= (w.inclusive ? 0 : 1))
+            receive(&t, s->rank - (int)dist);
+    }
+    if (t.has_result)
+        rcx_step_copy(b, out, t.result);
+}
+
+const struct rcx_algo rcx_exscan_doubling = {
+    .name = "doubling",
+    .coll = RCX_COLL_EXSCAN,
+    .formula =
+        "p > 1: k (a + n b) + (k + t - 2 - [t = k, p <= 3/4 2^k]) n g, t "
+        "= min(inclusive, ceil(lg p)), k = t + ceil(lg((p-1)/(2^t - "
+        "1)))",
+    .source = "Traeff 2025, arXiv 2507.04785; 2026, arXiv 2604.25667",
+    .params = params,
+    .level = RCX_ORDER_UNIFORM,
+    .cost = cost,
+    .build = build,
+};

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Exclusive scan by recursive doubling, as scan does it.
+ *
+ *   scratch  3 n
+ *   order    CANONICAL
+ *
+ * In round k ranks that differ in bit k alone send each other what the 2^k
+ * ranks around them have; the upper one puts that before its result, too. Only
+ * what somebody behind needs is combined, so ranks need not be a power of two.
+ */
+#include "algo/phase/prefix.h"
+
+static struct rcx_cost cost(const struct rcx_shape *s)
+{
+    return rcx_prefix_doubling_cost(s, true);
+}
+
+static void build(struct rcx_builder *b, const struct rcx_shape *s)
+{
+    rcx_prefix_doubling(b, s, true);
+}
+
+const struct rcx_algo rcx_exscan_recursive_doubling = {
+    .name = "recursive_doubling",
+    .coll = RCX_COLL_EXSCAN,
+    .formula = "p > 1: k (a + n b) + max(ceil(lg (p-1)), floor(lg (p/5)) + "
+               "floor(lg (p/3)) + 2) n g, k = ceil(lg p)",
+    .source = "MPICH, Open MPI: recursive_doubling",
+    .level = RCX_ORDER_CANONICAL,
+    .cost = cost,
+    .build = build,
+};

@@ -238,12 +238,71 @@ static void where_nothing_is_wanted_the_table_decides(void **state)
         {RCX_COLL_REDUCE, 5, 1 << 20, "binomial:segment=262144,window=2"},
         {RCX_COLL_REDUCE_SCATTER, 5, 1 << 20, "pairwise"},
         {RCX_COLL_BARRIER, 5, 0, "dissemination"},
+        {RCX_COLL_ALLTOALLV, 5, 1 << 20, "linear"},
+        {RCX_COLL_SCAN, 9, 8, "recursive_doubling"},
+        {RCX_COLL_SCAN, 1000, 256 << 10, "recursive_doubling"},
+        {RCX_COLL_SCAN, 16, 1 << 20, "linear:segment=65536,window=2"},
+        {RCX_COLL_EXSCAN, 17, 2 << 20, "tree:segment=65536,window=2"},
+        {RCX_COLL_EXSCAN, 64, 4 << 20, "linear:segment=65536,window=2"},
+        {RCX_COLL_EXSCAN, 65, 4 << 20, "tree:segment=65536,window=2"},
     };
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         assert_chosen(cases[i].coll, cases[i].size, cases[i].bytes / 8,
                       RCX_ORDER_SAME, NULL, cases[i].method);
+}
+
+/* One for each row: by blocks, where there are any, and not by all of them. */
+static void blocks_decide_where_there_are_any(void **state)
+{
+    static const struct {
+        enum rcx_coll coll;
+        int size;
+        size_t block; /* bytes */
+        const char *algo;
+    } cases[] = {
+        {RCX_COLL_GATHER, 1000, 4 << 10, "tree"},
+        {RCX_COLL_GATHER, 5, 8 << 10, "linear"},
+        {RCX_COLL_SCATTER, 1000, 4 << 10, "tree"},
+        {RCX_COLL_SCATTER, 5, 8 << 10, "linear"},
+        {RCX_COLL_ALLGATHER, 8, 32 << 10, "recursive_doubling"},
+        {RCX_COLL_ALLGATHER, 9, 8 << 10, "bruck"},
+        {RCX_COLL_ALLGATHER, 9, 16 << 10, "ring"},
+        {RCX_COLL_ALLGATHER, 8, 64 << 10, "ring"},
+        {RCX_COLL_ALLTOALL, 1000, 2 << 10, "bruck"},
+        {RCX_COLL_ALLTOALL, 1000, 32 << 10, "linear"},
+        {RCX_COLL_ALLTOALL, 3, 64 << 10, "pairwise"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct rcx_shape s =
+            shape_of(cases[i].coll, cases[i].size,
+                     cases[i].block / 8 * (size_t)cases[i].size);
+        struct rcx_method m;
+
+        if (!rcx_algo_find(cases[i].coll, cases[i].algo))
+            continue;
+        assert_ok(choose(&s, RCX_ORDER_SAME, NULL, &m));
+        assert_string_equal(m.algo->name, cases[i].algo);
+    }
+}
+
+/* It is the caller's own, so others would choose something else. */
+static void local_counts_decide_nothing(void **state)
+{
+    struct rcx_method first, m;
+
+    (void)state;
+    for (size_t count = 0; count < 1 << 24; count = 3 * count + 1) {
+        const struct rcx_shape s = shape_of(RCX_COLL_ALLTOALLV, 7, count);
+
+        assert_ok(choose(&s, RCX_ORDER_SAME, NULL, &m));
+        if (count == 0)
+            first = m;
+        assert_memory_equal(&m, &first, sizeof m);
+    }
 }
 
 static void
@@ -254,6 +313,8 @@ an_algorithm_that_keeps_too_little_order_is_passed_over(void **state)
                   "recursive_doubling:segment=262144,window=2");
     assert_chosen(RCX_COLL_ALLREDUCE, 5, 1 << 20, RCX_ORDER_CANONICAL, NULL,
                   "tree:segment=262144,window=2");
+    assert_chosen(RCX_COLL_SCAN, 9, 1 << 20, RCX_ORDER_CANONICAL, NULL,
+                  "recursive_doubling:segment=65536,window=2");
 }
 
 static void what_is_wanted_comes_first(void **state)
@@ -315,6 +376,8 @@ int main(void)
         TEST(a_wrong_parameter_is_named_with_its_range_alone),
         TEST(an_unknown_algorithm_lists_those_there_are),
         TEST(where_nothing_is_wanted_the_table_decides),
+        TEST(blocks_decide_where_there_are_any),
+        TEST(local_counts_decide_nothing),
         TEST(an_algorithm_that_keeps_too_little_order_is_passed_over),
         TEST(what_is_wanted_comes_first),
         TEST(what_is_only_preferred_gives_way_as_a_whole),

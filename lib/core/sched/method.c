@@ -160,12 +160,15 @@ void rcx_method_print(const struct rcx_method *m, size_t elem_bytes, char *text,
 /*
  * The first row for its collective, ranks and size whose algorithm fits the
  * shape and keeps the order that the op needs is taken; else any algorithm that
- * does. docs/performance.md has the measurements.
+ * does. docs/performance.md has the measurements; of collectives behind
+ * barrier there are none yet, and the rows are what the model says. A row whose
+ * algorithm is not there is passed over.
  */
 struct rule {
     enum rcx_coll coll;
     int ranks;          /* communicators up to this size */
-    size_t bytes;       /* vectors up to this size where ranks are 2^k */
+    size_t bytes;       /* vectors, blocks on average, up to this size where
+                           ranks are 2^k */
     size_t other_bytes; /* and where they are not: folding has its price */
     const char *algo;
     size_t segment_bytes;
@@ -200,6 +203,75 @@ static const struct rule rules[] = {
     {.coll = RCX_COLL_BARRIER, .ranks = INT_MAX,
      .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
      .algo = "dissemination", .window = 1},
+    {.coll = RCX_COLL_BCAST, .ranks = INT_MAX,
+     .bytes = 8 << 10, .other_bytes = 8 << 10,
+     .algo = "tree", .window = 1},
+    {.coll = RCX_COLL_BCAST, .ranks = INT_MAX,
+     .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
+     .algo = "circulant", .window = 1},
+    {.coll = RCX_COLL_GATHER, .ranks = INT_MAX,
+     .bytes = 4 << 10, .other_bytes = 4 << 10,
+     .algo = "tree", .window = 1},
+    {.coll = RCX_COLL_GATHER, .ranks = INT_MAX,
+     .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
+     .algo = "linear", .window = 1},
+    {.coll = RCX_COLL_SCATTER, .ranks = INT_MAX,
+     .bytes = 4 << 10, .other_bytes = 4 << 10,
+     .algo = "tree", .window = 1},
+    {.coll = RCX_COLL_SCATTER, .ranks = INT_MAX,
+     .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
+     .algo = "linear", .window = 1},
+    {.coll = RCX_COLL_ALLGATHER, .ranks = INT_MAX, .bytes = 32 << 10,
+     .algo = "recursive_doubling", .window = 1},
+    {.coll = RCX_COLL_ALLGATHER, .ranks = INT_MAX, .other_bytes = 8 << 10,
+     .algo = "bruck", .window = 1},
+    {.coll = RCX_COLL_ALLGATHER, .ranks = INT_MAX,
+     .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
+     .algo = "ring", .window = 1},
+    {.coll = RCX_COLL_ALLTOALL, .ranks = INT_MAX,
+     .bytes = 2 << 10, .other_bytes = 2 << 10,
+     .algo = "bruck", .window = 1},
+    {.coll = RCX_COLL_ALLTOALL, .ranks = INT_MAX,
+     .bytes = 32 << 10, .other_bytes = 32 << 10,
+     .algo = "linear", .window = 1},
+    {.coll = RCX_COLL_ALLTOALL, .ranks = INT_MAX,
+     .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
+     .algo = "pairwise", .window = 1},
+    {.coll = RCX_COLL_ALLTOALLV, .ranks = INT_MAX,
+     .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
+     .algo = "linear", .window = 1},
+    /* long ones from rank to rank; down a tree where that is too far for the
+       segments that there are */
+    {.coll = RCX_COLL_SCAN, .ranks = INT_MAX,
+     .bytes = 256 << 10, .other_bytes = 256 << 10,
+     .algo = "recursive_doubling", .window = 1},
+    {.coll = RCX_COLL_SCAN, .ranks = 16,
+     .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
+     .algo = "linear", .segment_bytes = 64 << 10, .window = 2},
+    {.coll = RCX_COLL_SCAN, .ranks = INT_MAX,
+     .bytes = 2 << 20, .other_bytes = 2 << 20,
+     .algo = "tree", .segment_bytes = 64 << 10, .window = 2},
+    {.coll = RCX_COLL_SCAN, .ranks = 64,
+     .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
+     .algo = "linear", .segment_bytes = 64 << 10, .window = 2},
+    {.coll = RCX_COLL_SCAN, .ranks = INT_MAX,
+     .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
+     .algo = "tree", .segment_bytes = 64 << 10, .window = 2},
+    {.coll = RCX_COLL_EXSCAN, .ranks = INT_MAX,
+     .bytes = 256 << 10, .other_bytes = 256 << 10,
+     .algo = "recursive_doubling", .window = 1},
+    {.coll = RCX_COLL_EXSCAN, .ranks = 16,
+     .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
+     .algo = "linear", .segment_bytes = 64 << 10, .window = 2},
+    {.coll = RCX_COLL_EXSCAN, .ranks = INT_MAX,
+     .bytes = 2 << 20, .other_bytes = 2 << 20,
+     .algo = "tree", .segment_bytes = 64 << 10, .window = 2},
+    {.coll = RCX_COLL_EXSCAN, .ranks = 64,
+     .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
+     .algo = "linear", .segment_bytes = 64 << 10, .window = 2},
+    {.coll = RCX_COLL_EXSCAN, .ranks = INT_MAX,
+     .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
+     .algo = "tree", .segment_bytes = 64 << 10, .window = 2},
 };
 /* clang-format on */
 enum { RULES = sizeof rules / sizeof *rules, WINDOW_USUAL = 2 };
@@ -242,23 +314,37 @@ static size_t segment_elements(size_t bytes, const struct rcx_shape *shape)
     return bytes && bytes < shape->elem_bytes ? 1 : bytes / shape->elem_bytes;
 }
 
+/* By which rows are chosen. Nothing, where counts are a rank's own. */
+static size_t size_of(const struct rcx_shape *s)
+{
+    const size_t bytes = s->count * s->elem_bytes;
+
+    if (rcx_colls[s->coll].is_local)
+        return 0;
+    return rcx_coll_has_blocks(s->coll) ? bytes / (size_t)s->size : bytes;
+}
+
 /* What the table says for shape; segments also where the algorithm changes. */
 static struct rcx_method look_up(const struct rcx_shape *shape,
                                  rcx_order_t needed)
 {
-    const size_t bytes = shape->count * shape->elem_bytes;
+    const size_t bytes = size_of(shape);
     const bool is_power = shape->size == rcx_pow2_floor(shape->size);
     struct rcx_method m = {.window = WINDOW_USUAL};
 
     for (int i = 0; i < RULES && !m.algo; i++) {
         const struct rule *rule = &rules[i];
+        const struct rcx_algo *algo;
 
         if (rule->coll != shape->coll || shape->size > rule->ranks ||
             bytes > (is_power ? rule->bytes : rule->other_bytes))
             continue;
+        algo = rcx_algo_find(rule->coll, rule->algo);
+        if (!algo)
+            continue;
         m.segment = segment_elements(rule->segment_bytes, shape);
         m.window = rule->window;
-        adopt(&m, rcx_algo_find(rule->coll, rule->algo), shape, needed);
+        adopt(&m, algo, shape, needed);
     }
     for (const struct rcx_algo *const *a = rcx_algo_table; *a && !m.algo; a++)
         if ((*a)->coll == shape->coll)

@@ -2,8 +2,8 @@
 /*
  * A campaign of faults over the simulated network: in each trial a few
  * operations by some algorithm on some ranks, messages around a ring, and one
- * thing that goes wrong at some moment. Every rank that lives ends each operation with the right result
- * or with an error; nobody hangs; where nothing went wrong nobody has an error.
+ * thing that goes wrong at some moment. Every rank that lives ends each
+ * operation with the right result or with an error; nobody hangs; where nothing went wrong nobody has an error.
  *
  * test_faults [TRIALS [FIRST]]
  */
@@ -12,10 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectives.h"
+#include "attempt.h"
 #include "context.h"
 #include "core/base/random.h"
 #include "core/run/failure.h"
+#include "core/sched/params.h"
 
 enum { MOST_RANKS = 9, MOST_COUNT = 60, PATIENCE = 60, QUIET = 4 };
 enum { OPS = 3, SENDS = OPS, RECEIVES, ALL };
@@ -41,13 +42,11 @@ struct trial {
     uint64_t moment; /* in turns, or messages, or allocations */
     uint64_t turns;
     bool stopped;
-    enum rcx_coll coll;
-    size_t count; /* of the vector */
-    int root;
-    int64_t in[MOST_RANKS][MOST_COUNT];
-    int64_t out[MOST_RANKS][OPS][MOST_COUNT];
-    int64_t got[MOST_RANKS]; /* from the rank before */
-    rcx_request_t *requests[MOST_RANKS][ALL];
+    struct call call;
+    int odd_op; /* which the victim of a mismatch calls otherwise */
+    struct attempt attempts[MOST_RANKS][OPS];
+    int64_t given[MOST_RANKS], got[MOST_RANKS]; /* to the rank behind */
+    rcx_request_t *messages[MOST_RANKS][ALL - OPS];
     rcx_status_t refused[MOST_RANKS]; /* at the start of an operation */
 };
 
@@ -65,10 +64,17 @@ static void ignore(rcx_log_level_t level, const char *text, void *arg)
 
 /* ---- Setting up ------------------------------------------------------------ */
 
-/* Those whose results is_right() knows. */
-static bool is_tried(const struct rcx_algo *algo)
+static bool suits(const struct rcx_algo *algo, int size)
 {
-    return rcx_colls[algo->coll].reduces && !rcx_colls[algo->coll].is_prefix;
+    struct rcx_shape s = {.coll = algo->coll,
+                          .size = size,
+                          .count = (size_t)size,
+                          .elem_bytes = sizeof(int64_t),
+                          .commutative = true};
+
+    rcx_params_reset(algo, s.params);
+    rcx_params_settle(algo, &s, &rcx_machine_usual);
+    return rcx_algo_fits(algo, &s);
 }
 
 static const struct rcx_algo *any_algorithm(struct trial *t)
@@ -80,9 +86,49 @@ static const struct rcx_algo *any_algorithm(struct trial *t)
     for (;;) {
         const struct rcx_algo *algo = rcx_algo_table[draw(t) % (uint64_t)n];
 
-        if (is_tried(algo))
+        if (suits(algo, t->job.size))
             return algo;
     }
+}
+
+/* Whether the library carries it out as the other one, with equal blocks, or
+ * with blocks of any length. */
+static bool is_form_of(enum collective coll, enum rcx_coll other)
+{
+    const char *name = collectives[coll].name, *base = rcx_coll_name(other);
+    const size_t length = strlen(base);
+
+    if (strcmp(name, base) == 0)
+        return true;
+    return strncmp(name, base, length) == 0 &&
+           (strcmp(name + length, "_block") == 0 ||
+            (strcmp(name + length, "v") == 0 && !collectives[coll].is_local));
+}
+
+static enum collective any_form_of(struct trial *t, enum rcx_coll coll)
+{
+    for (;;) {
+        const enum collective form = (enum collective)(draw(t) % COLLECTIVES);
+
+        if (is_form_of(form, coll))
+            return form;
+    }
+}
+
+static void draw_call(struct trial *t, const struct rcx_algo *algo)
+{
+    const enum collective coll = any_form_of(t, algo->coll);
+    const size_t blocks = 1 + draw(t) % (MOST_COUNT / MOST_RANKS);
+    const size_t size = (size_t)t->job.size;
+
+    t->call = (struct call){
+        .coll = coll,
+        .form = NONBLOCKING,
+        .place = (enum place)(draw(t) % (PLACES + 1)),
+        .kind = &sums,
+        .count = collective_has_equal_blocks(coll) ? blocks : blocks * size,
+        .root = (int)(draw(t) % size),
+        .seed = draw(t)};
 }
 
 static void open_trial(struct trial *t, unsigned number)
@@ -98,10 +144,9 @@ static void open_trial(struct trial *t, unsigned number)
     t->fault = (enum fault)(draw(t) % FAULTS);
     t->victim = (int)(draw(t) % (uint64_t)size);
     t->moment = draw(t) % 40;
-    t->count = (size_t)size * (1 + draw(t) % (MOST_COUNT / MOST_RANKS));
-    t->root = (int)(draw(t) % (uint64_t)size);
+    t->odd_op = 1;
     algo = any_algorithm(t);
-    t->coll = algo->coll;
+    draw_call(t, algo);
     job_force(&t->job, algo, draw(t) % 2 ? SIZE_MAX : 8 * (size_t)size);
     for (int r = 0; r < size; r++) {
         t->job.contexts[r]->log.fn = ignore;
@@ -110,8 +155,6 @@ static void open_trial(struct trial *t, unsigned number)
                                                : (enum rcx_check)(number % 3);
         assert_ok(
             rcx_comm_set_timeout(rcx_world(t->job.contexts[r]), DEADLINE_NS));
-        for (size_t i = 0; i < t->count; i++)
-            t->in[r][i] = (int64_t)((uint64_t)(r + 1) * 1000 + i);
     }
     if (t->fault == FAULT_SLOW || t->fault == FAULT_TRANSPORT) {
         const struct rcx_sim_fault fault = {.rank = t->victim,
@@ -124,51 +167,59 @@ static void open_trial(struct trial *t, unsigned number)
     }
 }
 
-static rcx_status_t start_one(struct trial *t, int r, int op, size_t count)
+/* Less by one in each block, or by as much in all. */
+static struct call shorter(const struct trial *t)
 {
-    size_t blocks[MOST_RANKS];
-    const struct arguments a = {.sendbuf = t->in[r],
-                                .recvbuf = t->out[r][op],
-                                .count = count,
-                                .blocks = blocks,
-                                .type = RCX_INT64,
-                                .op = RCX_SUM,
-                                .root = t->root,
-                                .comm = world_of(&t->job, r)};
+    struct call call = t->call;
 
-    for (int i = 0; i < t->job.size; i++)
-        blocks[i] = count / (size_t)t->job.size;
-    return collective_call(collective_by_name(rcx_coll_name(t->coll)),
-                           NONBLOCKING, &a, &t->requests[r][op]);
+    call.count -=
+        collective_has_equal_blocks(call.coll) ? 1 : (size_t)t->job.size;
+    return call;
+}
+
+static rcx_status_t start_one(struct trial *t, int r, int op,
+                              const struct call *call)
+{
+    rcx_comm_t *comm = world_of(&t->job, r);
+
+    attempt_open(&t->attempts[r][op], call, comm);
+    return attempt_call(&t->attempts[r][op], comm);
+}
+
+static rcx_request_t **request_at(struct trial *t, int r, int op)
+{
+    return op < OPS ? &t->attempts[r][op].request : &t->messages[r][op - OPS];
 }
 
 static rcx_status_t start_messages(struct trial *t, int r)
 {
     const int n = t->job.size, before = (r + n - 1) % n;
     rcx_comm_t *comm = world_of(&t->job, r);
-    rcx_status_t status = rcx_isend(&t->in[r][0], 1, RCX_INT64, (r + 1) % n, 7,
-                                    comm, &t->requests[r][SENDS]);
+    rcx_status_t status;
 
+    t->given[r] = 1000 + r;
+    status = rcx_isend(&t->given[r], 1, RCX_INT64, (r + 1) % n, 7, comm,
+                       request_at(t, r, SENDS));
     if (status != RCX_OK)
         return status;
     return rcx_irecv(&t->got[r], 1, RCX_INT64, r % 2 ? before : RCX_ANY_SOURCE,
-                     7, comm, &t->requests[r][RECEIVES]);
+                     7, comm, request_at(t, r, RECEIVES));
 }
 
 static void start_rank(struct trial *t, int r)
 {
     const bool is_victim = r == t->victim;
-    const size_t odd = (size_t)t->job.size;
+    const struct call less = shorter(t);
 
     if (is_victim && t->fault == FAULT_ABSENT)
         return;
     if (is_victim && t->fault == FAULT_MEMORY)
         t->job.contexts[r]->heap.budget = t->moment;
     for (int op = 0; op < OPS && t->refused[r] == RCX_OK; op++) {
-        const bool differs = is_victim && t->fault == FAULT_MISMATCH && op == 1;
+        const bool differs =
+            is_victim && t->fault == FAULT_MISMATCH && op == t->odd_op;
 
-        t->refused[r] =
-            start_one(t, r, op, differs ? t->count - odd : t->count);
+        t->refused[r] = start_one(t, r, op, differs ? &less : &t->call);
     }
     if (t->refused[r] == RCX_OK)
         t->refused[r] = start_messages(t, r);
@@ -190,14 +241,16 @@ static void strike(struct trial *t)
         assert_ok(rcx_comm_abort(rcx_world(t->job.contexts[t->victim])));
 }
 
-static int active(const struct trial *t)
+static int active(struct trial *t)
 {
     int n = 0;
 
     for (int r = 0; r < t->job.size; r++)
-        for (int op = 0; op < ALL && runs(t, r); op++)
-            n += t->requests[r][op] &&
-                 t->requests[r][op]->state == RCX_REQUEST_ACTIVE;
+        for (int op = 0; op < ALL && runs(t, r); op++) {
+            const rcx_request_t *request = *request_at(t, r, op);
+
+            n += request && request->state == RCX_REQUEST_ACTIVE;
+        }
     return n;
 }
 
@@ -236,27 +289,34 @@ static bool run(struct trial *t)
 
 /* ---- Judging ------------------------------------------------------------------- */
 
-static bool is_right(const struct trial *t, int r, int op)
+/* Of the victim's other call nothing can be said; nor of what it gives in that
+ * to those who know its counts as little as it knows theirs. */
+static bool is_odd(const struct trial *t, int r, int op)
 {
-    const size_t n = (size_t)t->job.size, block = t->count / n;
-    const bool has_blocks = rcx_coll_has_blocks(t->coll);
-    const size_t first = has_blocks ? (size_t)r * block : 0;
-    size_t count = has_blocks ? block : t->count;
-
-    if (op == RECEIVES)
-        return t->got[r] == t->in[(r + t->job.size - 1) % t->job.size][0];
-    if (op == SENDS)
-        return true;
-    if (!rcx_coll_gets(t->coll, r, t->root))
-        count = 0;
-    for (size_t i = 0; i < count; i++)
-        if (t->out[r][op][i] !=
-            (int64_t)(n * (n + 1) / 2 * 1000 + n * (first + i)))
-            return false;
-    return true;
+    return t->fault == FAULT_MISMATCH && op == t->odd_op &&
+           (r == t->victim || collectives[t->call.coll].is_local);
 }
 
-static const char *verdict(const struct trial *t)
+static const char *judge_message(const struct trial *t, int r)
+{
+    const int before = (r + t->job.size - 1) % t->job.size;
+
+    return t->got[r] == 1000 + before ? NULL : "a wrong message";
+}
+
+/* Of what ended well, all; of what did not, that nothing else is written. */
+static const char *judge(struct trial *t, int r, int op)
+{
+    const bool is_good = (*request_at(t, r, op))->status == RCX_OK;
+
+    if (op >= OPS)
+        return is_good && op == RECEIVES ? judge_message(t, r) : NULL;
+    return is_good && !is_odd(t, r, op)
+               ? attempt_check(&t->attempts[r][op])
+               : attempt_check_rest(&t->attempts[r][op]);
+}
+
+static const char *verdict(struct trial *t)
 {
     const bool harmless = t->fault == FAULT_NONE || t->fault == FAULT_SLOW;
 
@@ -264,13 +324,11 @@ static const char *verdict(const struct trial *t)
         if (harmless && t->refused[r] != RCX_OK)
             return "a call is refused though nothing is wrong";
         for (int op = 0; op < ALL && runs(t, r); op++) {
-            const rcx_request_t *request = t->requests[r][op];
+            const rcx_request_t *request = *request_at(t, r, op);
+            const char *wrong = request ? judge(t, r, op) : NULL;
 
-            if (!request)
-                continue;
-            if (request->status == RCX_OK && !is_right(t, r, op) &&
-                !(t->fault == FAULT_MISMATCH && r == t->victim && op == 1))
-                return "a wrong result is reported as good";
+            if (wrong)
+                return wrong;
             if (harmless && request->status != RCX_OK)
                 return "an error though nothing went wrong";
         }
@@ -278,7 +336,8 @@ static const char *verdict(const struct trial *t)
     return NULL;
 }
 
-/* Plans of calls have as many pins as they have executions that were given up. */
+/* Plans of calls have as many pins as they have executions that were given up.
+ */
 static void check_pins(const struct rcx_context *context)
 {
     const struct rcx_program *e = context->world->cache.recent;
@@ -300,17 +359,21 @@ static void close_trial(struct trial *t)
         assert_ok(rcx_comm_abort(rcx_world(t->job.contexts[r])));
         assert_int_equal(t->job.contexts[r]->abandoned.receives, 0);
         for (int op = 0; op < ALL; op++)
-            if (t->requests[r][op])
-                assert_ok(rcx_request_free(&t->requests[r][op]));
+            if (*request_at(t, r, op))
+                assert_ok(rcx_request_free(request_at(t, r, op)));
         check_pins(t->job.contexts[r]);
     }
     job_abandon(&t->job);
+    for (int r = 0; r < t->job.size;
+         r++) /* what was sent may be read until now */
+        for (int op = 0; op < OPS; op++)
+            attempt_close(&t->attempts[r][op]);
 }
 
 static void every_rank_that_lives_has_a_result_or_an_error(void **state)
 {
     static struct trial t;
-    unsigned by_fault[FAULTS] = {0};
+    unsigned by_fault[FAULTS] = {0}, by_coll[COLLECTIVES] = {0};
 
     (void)state;
     for (unsigned i = first_trial; i < first_trial + trials; i++) {
@@ -324,23 +387,27 @@ static void every_rank_that_lives_has_a_result_or_an_error(void **state)
         else
             wrong = verdict(&t);
         if (wrong)
-            fail_msg("trial %u (fault %d of rank %d of %d, moment %llu): %s", i,
-                     t.fault, t.victim, t.job.size,
-                     (unsigned long long)t.moment, wrong);
+            fail_msg("trial %u (%s, fault %d of rank %d of %d, moment %llu): "
+                     "%s",
+                     i, collectives[t.call.coll].name, t.fault, t.victim,
+                     t.job.size, (unsigned long long)t.moment, wrong);
         by_fault[t.fault]++;
+        by_coll[t.call.coll]++;
         close_trial(&t);
     }
     for (int f = 0; f < FAULTS; f++)
         assert_true(trials < 1000 || by_fault[f] > 0);
+    for (int coll = 0; coll < COLLECTIVES; coll++)
+        assert_true(trials < 1000 || by_coll[coll] > 0);
 }
 
 /* ---- One message --------------------------------------------------------------- */
 
-static bool was_hit(const struct trial *t)
+static bool was_hit(struct trial *t)
 {
     for (int op = 0; op < ALL; op++)
         if (t->refused[t->victim] != RCX_OK ||
-            t->requests[t->victim][op]->status != RCX_OK)
+            (*request_at(t, t->victim, op))->status != RCX_OK)
             return true;
     return false;
 }
@@ -356,9 +423,13 @@ static bool lose_a_message(struct trial *t, const struct rcx_algo *algo,
 
     memset(t, 0, sizeof *t);
     t->victim = victim;
-    assert_ok(job_open(&t->job, 5, &(struct job_options){.seed = after}));
-    t->coll = algo->coll;
-    t->count = 30;
+    assert_ok(job_open(&t->job, suits(algo, 5) ? 5 : 4,
+                       &(struct job_options){.seed = after}));
+    t->call =
+        (struct call){.coll = collective_by_name(rcx_coll_name(algo->coll)),
+                      .form = NONBLOCKING,
+                      .kind = &sums,
+                      .count = 30};
     job_force(&t->job, algo, SIZE_MAX);
     rcx_sim_set_fault(t->job.sim, &fault);
     for (int r = 0; r < t->job.size; r++)
@@ -388,13 +459,16 @@ a_message_that_is_lost_fails_all_ranks_without_a_deadline(void **state)
     (void)state;
     for (int i = 0; rcx_algo_table[i]; i++) {
         const struct rcx_algo *algo = rcx_algo_table[i];
-        uint64_t after = 0;
+        uint64_t all = 0;
 
-        if (!is_tried(algo))
-            continue;
-        while (lose_a_message(&t, algo, i % 5, after))
-            after++;
-        assert_true(after >= OPS); /* the first one of each call at least */
+        for (int victim = 0; victim < 4; victim++) {
+            uint64_t after = 0;
+
+            while (lose_a_message(&t, algo, victim, after))
+                after++;
+            all += after;
+        }
+        assert_true(all >= OPS); /* the first one of each call at least */
     }
 }
 
@@ -403,38 +477,50 @@ a_message_that_is_lost_fails_all_ranks_without_a_deadline(void **state)
 /*
  * Without RCX_CHECK=full nobody compares calls: ranks that count the segments
  * of one differently give other sequence numbers to those of the next. Here the
- * first call of a rank that only sends is shorter, so each of its later
- * segments has the number of another one at the root, where it must not end up.
+ * first call of a rank that is not the root is shorter, so each of its later
+ * segments has the number of another one at its peers, where it must not end
+ * up.
  */
 static void come_apart(struct trial *t, const struct rcx_algo *algo, int size,
                        int odd)
 {
-    const size_t segments = 3; /* as many as may be in flight */
+    const size_t each = rcx_coll_has_blocks(algo->coll) ? (size_t)size : 1;
+    struct call less;
     const char *wrong;
+    int mismatches = 0;
 
     memset(t, 0, sizeof *t);
-    t->coll = RCX_COLL_REDUCE;
     t->fault = FAULT_MISMATCH;
     t->victim = odd;
-    t->count = segments;
+    t->call =
+        (struct call){.coll = collective_by_name(rcx_coll_name(algo->coll)),
+                      .form = NONBLOCKING,
+                      .kind = &sums,
+                      .count = 3}; /* segments may be in flight */
+    less = t->call;
+    less.count--;
     assert_ok(job_open(&t->job, size, &(struct job_options){.seed = 1}));
-    job_force(&t->job, algo, sizeof t->in[0][0]);
+    job_force(&t->job, algo, each * sizeof(int64_t));
     for (int r = 0; r < size; r++) {
         t->job.contexts[r]->log.fn = ignore;
         assert_ok(rcx_comm_set_timeout(world_of(&t->job, r), DEADLINE_NS));
-        for (size_t i = 0; i < t->count; i++)
-            t->in[r][i] = (int64_t)((uint64_t)(r + 1) * 1000 + i);
         for (int op = 0; op < OPS; op++)
-            assert_ok(start_one(t, r, op, segments - (r == odd && op == 0)));
+            assert_ok(start_one(
+                t, r, op, r == odd && op == t->odd_op ? &less : &t->call));
     }
     wrong = run(t) ? verdict(t) : "somebody hangs";
     if (wrong)
-        fail_msg("%s: rank %d of %d calls less: %s", algo->name, odd, size,
-                 wrong);
-    assert_status(t->requests[0][0]->status, RCX_ERR_MISMATCH);
+        fail_msg("%s %s: rank %d of %d calls less: %s",
+                 rcx_coll_name(algo->coll), algo->name, odd, size, wrong);
+    for (int r = 0; r < size; r++)
+        for (int op = 0; op < OPS; op++)
+            mismatches +=
+                t->attempts[r][op].request->status == RCX_ERR_MISMATCH;
+    assert_true(mismatches > 0);
     close_trial(t);
 }
 
+/* Those with a root, who may end before the others have begun. */
 static void after_a_call_that_does_not_match_no_result_is_wrong(void **state)
 {
     static struct trial t;
@@ -443,7 +529,8 @@ static void after_a_call_that_does_not_match_no_result_is_wrong(void **state)
     for (int i = 0; rcx_algo_table[i]; i++)
         for (int size = 2; size <= 5; size++)
             for (int odd = 1; odd < size; odd++)
-                if (rcx_algo_table[i]->coll == RCX_COLL_REDUCE)
+                if (rcx_coll_is_rooted(rcx_algo_table[i]->coll) &&
+                    suits(rcx_algo_table[i], size))
                     come_apart(&t, rcx_algo_table[i], size, odd);
 }
 

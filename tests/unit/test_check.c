@@ -184,24 +184,53 @@ static void need_4_a_call_left_out_is_one_where_another_follows(void **state)
     assert_ok(job_close(&job));
 }
 
-static void irregular_counts_are_compared(void **state)
+/* On rank 1; in all, or of blocks. */
+static void check_counts(enum collective coll)
 {
-    const size_t counts[2][3] = {{8, 8, 8}, {8, 7, 9}};
-    int64_t in[COUNT] = {1}, out[3][COUNT];
+    const size_t blocks[2][3] = {{8, 8, 8}, {8, 7, 9}};
+    int64_t in[3][COUNT] = {{1}}, out[3][COUNT];
     rcx_request_t *requests[3];
     struct job job;
 
-    (void)state;
     open_checked(&job, 3);
-    for (int i = 0; i < 3; i++)
-        assert_ok(rcx_ireduce_scatter(in, out[i], counts[i == 1], RCX_INT64,
-                                      RCX_SUM, rcx_world(job.contexts[i]),
-                                      &requests[i]));
+    memset(out, 0x11, sizeof out);
+    for (int i = 0; i < 3; i++) {
+        const struct arguments a = {.sendbuf = in[i],
+                                    .recvbuf = out[i],
+                                    .count = i == 1 ? 7 : 8,
+                                    .blocks = blocks[i == 1],
+                                    .type = RCX_INT64,
+                                    .op = RCX_SUM,
+                                    .comm = world_of(&job, i)};
+
+        assert_ok(collective_call(coll, NONBLOCKING, &a, &requests[i]));
+    }
     wait_for_errors(&job, requests);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
+        if (!strstr(said[i], "count"))
+            fail_msg("%s, rank %d: \"%s\" does not say \"count\"",
+                     collectives[coll].name, i, said[i]);
+        for (int k = 0; k < COUNT; k++) /* no data moved */
+            assert_int_equal(out[i][k], INT64_C(0x1111111111111111));
         assert_ok(rcx_request_free(&requests[i]));
+    }
     go_on(&job);
     assert_ok(job_close(&job));
+}
+
+static void need_4_counts_are_compared_but_those_of_ones_own(void **state)
+{
+    int compared = 0;
+
+    (void)state;
+    for (int coll = 0; coll < COLLECTIVES; coll++) {
+        if (collectives[coll].is_local ||
+            collectives[coll].gives == EXTENT_NONE)
+            continue;
+        check_counts((enum collective)coll);
+        compared++;
+    }
+    assert_int_equal(compared, COLLECTIVES - 2); /* alltoallv, barrier */
 }
 
 /* Of rank 1 the first of two persistent requests that do not match; then both
@@ -324,16 +353,57 @@ static void need_4_calls_that_match_are_none(void **state)
     job_close(&job);
 }
 
+static bool differ(const struct attempt *a, const struct attempt *b)
+{
+    return a->in.gap != b->in.gap || a->out.gap != b->out.gap;
+}
+
+/* Only who gives or gets blocks knows where they lie; and in an alltoallv each
+ * rank has other counts. */
+static void need_4_places_are_each_ranks_own(void **state)
+{
+    const size_t blocks[] = {3, 0, 5, 1};
+    struct job job;
+
+    (void)state;
+    open_checked(&job, 4);
+    for (int coll = 0; coll < COLLECTIVES; coll++) {
+        int other = 0;
+
+        for (uint64_t seed = 0; seed < 8 && collectives[coll].has_displs;
+             seed++) {
+            const struct call call = {.coll = (enum collective)coll,
+                                      .blocks = blocks,
+                                      .kind = &sums,
+                                      .seed = seed};
+            struct calls c;
+
+            calls_open(&c, &job, &call);
+            calls_make(&c, false);
+            calls_wait(&c, RCX_OK);
+            calls_check(&c);
+            for (int i = 1; i < 4; i++)
+                other += differ(&c.attempts[0], &c.attempts[i]);
+            calls_close(&c);
+        }
+        assert_true(other > 0 || !collectives[coll].has_displs);
+    }
+    for (int i = 0; i < 4; i++)
+        assert_string_equal(said[i], "");
+    assert_ok(job_close(&job));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(need_4_a_call_that_differs_is_a_mismatch_on_all_ranks),
         cmocka_unit_test(need_4_a_call_left_out_is_one_where_another_follows),
-        cmocka_unit_test(irregular_counts_are_compared),
+        cmocka_unit_test(need_4_counts_are_compared_but_those_of_ones_own),
         cmocka_unit_test(
             need_4_a_request_that_was_refused_can_be_started_again),
         cmocka_unit_test(need_4_what_is_in_flight_beside_a_mismatch_goes_on),
         cmocka_unit_test(need_4_calls_that_match_are_none),
+        cmocka_unit_test(need_4_places_are_each_ranks_own),
     };
 
     return cmocka_run_group_tests_name("check", tests, NULL, NULL);

@@ -91,18 +91,22 @@ static const struct rcx_algo *any_algorithm(struct trial *t)
     }
 }
 
-/* Whether the library carries it out as the other one, with equal blocks, or
- * with blocks of any length. */
+/* Whether the library carries it out as the other one: with equal blocks, or
+ * of any length, or of a list. */
 static bool is_form_of(enum collective coll, enum rcx_coll other)
 {
-    const char *name = collectives[coll].name, *base = rcx_coll_name(other);
-    const size_t length = strlen(base);
+    static const char *const ends[] = {"", "v", "_block", "_many"};
+    const char *base = rcx_coll_name(other);
 
-    if (strcmp(name, base) == 0)
-        return true;
-    return strncmp(name, base, length) == 0 &&
-           (strcmp(name + length, "_block") == 0 ||
-            (strcmp(name + length, "v") == 0 && !collectives[coll].is_local));
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        char name[64];
+
+        snprintf(name, sizeof name, "%s%s", base, ends[i]);
+        if (strcmp(collectives[coll].name, name) == 0 &&
+            (i == 0 || rcx_coll_by_name(name) == RCX_COLL_COUNT))
+            return true;
+    }
+    return false;
 }
 
 static enum collective any_form_of(struct trial *t, enum rcx_coll coll)

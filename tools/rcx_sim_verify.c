@@ -3,6 +3,7 @@
 #include "rcx_sim.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { COUNTS_MAX = 7 };
 
@@ -12,10 +13,13 @@ struct verification {
     int method;                /* at hand */
 };
 
-/* Combines an operand with itself, and forgets another. */
+/* Combines an operand with itself, and forgets another; where nothing is
+ * combined, forgets the first step. */
 static void spoil(struct rcx_builder *b, const struct rcx_shape *s, void *arg)
 {
-    (void)s, (void)arg;
+    (void)arg;
+    if (!rcx_colls[s->coll].reduces && b->step_count > 0)
+        memmove(b->steps, b->steps + 1, --b->step_count * sizeof *b->steps);
     for (uint32_t i = 0; i < b->step_count; i++) {
         struct rcx_step *step = &b->steps[i];
 
@@ -51,15 +55,30 @@ static bool prove(struct verification *v, const struct proof_case *c)
 
 static bool prove_places(struct verification *v, struct proof_case c)
 {
+    const int least = rcx_colls[c.algo->coll].reduces ? 0 : 1;
+
     for (int place = 0; place < PROOF_PLACES; place++) {
         c.place = (enum proof_place)place;
         if (!proof_has_place(&c, c.place))
             continue;
-        for (int commutes = 1; commutes >= 0; commutes--) {
+        for (int commutes = 1; commutes >= least; commutes--) {
             c.commutative = commutes;
             if (!prove(v, &c))
                 return false;
         }
+    }
+    return true;
+}
+
+/* Blocks side by side, and not. */
+static bool prove_gaps(struct verification *v, struct proof_case c)
+{
+    const int kinds = rcx_colls[c.algo->coll].has_places ? PROOF_GAPS_ALL : 1;
+
+    for (int gaps = 0; gaps < kinds; gaps++) {
+        c.gaps = (enum proof_gaps)gaps;
+        if (!prove_places(v, c))
+            return false;
     }
     return true;
 }
@@ -72,7 +91,7 @@ static bool prove_blocks(struct verification *v, struct proof_case c)
         c.blocks = (enum proof_blocks)blocks;
         if (!proof_has_blocks(&c, c.blocks))
             continue;
-        if (!prove_places(v, c))
+        if (!prove_gaps(v, c))
             return false;
     }
     return true;

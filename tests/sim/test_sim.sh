@@ -74,6 +74,40 @@ ok $? "the root of a reduce is where it is asked to be"
 run 0 "$sim" print -c reduce_scatter --algo pairwise -p 3 --count 4 && lines '^rank ' 3 && prints 'send 0#0 in\[0..2)'
 ok $? "blocks of a reduce_scatter may differ"
 
+# of COLLECTIVE ALGORITHM RANKS COUNT [OPTIONS]: that each rank has, lines of
+# "rank: steps", without what waits for what
+of() {
+    local -r coll=$1 algo=$2 ranks=$3 count=$4
+    shift 4
+    run 0 "$sim" print -c "$coll" --algo "$algo" -p "$ranks" --count "$count" "$@" || return
+    awk '/^rank/ { printf "%s%s", n++ ? "\n" : "", $2 }
+         /^[0-9]/ { $1 = ""; sub(/ ->[0-9,]*$/, ""); printf "%s;", $0 }
+         END { print "" }' "$out" | sed 's/,; /, /' >"$scratch/of"
+}
+
+# is LINE...: what they are
+is() { diff <(printf '%s\n' "$@") "$scratch/of"; }
+
+of barrier dissemination 2 0 && is \
+    '0, recv 1#0 tmp[1..2); send 1#0 tmp[0..1); copy tmp[0..1) tmp[1..2);' \
+    '1, recv 0#0 tmp[1..2); send 0#0 tmp[0..1); copy tmp[0..1) tmp[1..2);'
+bad=$?
+of bcast tree 3 4 --root 1 && is '0, recv 1#0 out[0..4);' '1, send 2#0 in[0..4); send 0#0 in[0..4);' \
+    '2, recv 1#0 out[0..4);' || bad=1
+of gather linear 2 4 && is '0, copy out[0..2) in[0..2); recv 1#0 out[2..4);' '1, send 0#0 in[0..2);' || bad=1
+of gather linear 2 4 --in-place && is '0, recv 1#0 out[2..4);' '1, send 0#0 in[0..2);' || bad=1
+of scatter linear 2 4 --root 1 --in-place && is '0, recv 1#0 out[0..2);' '1, send 0#0 in[0..2);' || bad=1
+of allgather ring 2 4 --in-place && is '0, recv 1#0 out[2..4); send 1#0 out[0..2);' \
+    '1, recv 0#0 out[0..2); send 0#0 out[2..4);' || bad=1
+for coll in alltoall alltoallv; do
+    of $coll linear 2 4 && is '0, recv 1#0 out[2..4); send 1#0 in[2..4); copy out[0..2) in[0..2);' \
+        '1, recv 0#0 out[0..2); send 0#0 in[0..2); copy out[2..4) in[2..4);' || bad=1
+done
+of scan linear 2 4 && is '0, copy out[0..4) in[0..4); send 1#0 out[0..4);' \
+    '1, recv 0#0 tmp[0..4); reduce out[0..4) tmp[0..4) in[0..4);' || bad=1
+of exscan linear 2 4 && is '0, send 1#0 in[0..4);' '1, recv 0#0 out[0..4);' || bad=1
+ok $bad "the simplest schedules of the others are what anyone would write"
+
 # --- cost, against formulas ---
 
 run 0 "$sim" cost --ranks 4,6..8 --count 336 --elem 1 --algo ring --alpha 1 --beta 0.5 --gamma 0.25 && says_nothing \
@@ -102,10 +136,18 @@ ok $? "verify proves what is right, and counts"
 
 bad=0
 for coll in $("$sim" verify --coll '' 2>&1 | sed 's/.*needs one of allreduce, //; s/ (.*//; s/,//g'); do
-    run 0 "$sim" verify --coll $coll -p 1..5 && prints '^[1-9][0-9]* cases proved in all$' || bad=1
+    run 0 "$sim" verify --coll "$coll" -p 1..4 && prints '^[1-9][0-9]* cases proved in all$' || bad=1
+    run 1 "$sim" verify --coll "$coll" -p 1..4 --inject && lines "^$coll .* fails: " 1 || bad=1
+    run 0 "$sim" cost --coll "$coll" -p 3 && prints '^ *simulated ' || bad=1
 done
 run 0 "$sim" verify -c reduce -p 1..5 --root 3 --count 7 && prints '[1-9][0-9]* cases proved in all' || bad=1
-ok $bad "every collective is verified, for every root or one"
+ok $bad "every collective is verified, for every root or one, and spoiled; and has a cost"
+
+# ring allgather: 3 roots would make no difference; 4 kinds of blocks, 3 of gaps
+# and 3 places of these do
+run 0 "$sim" verify -c allgather --algo ring -p 3 --count 6 && prints ': 36 cases proved$' \
+    && run 0 "$sim" verify -c alltoall --algo linear -p 3 --count 6 && prints ': 3 cases proved$'
+ok $? "verify tries all places of operands and of blocks"
 
 run 1 "$sim" verify --algo recursive_doubling --ranks 1..7 --inject && lines ' fails: p=2 .* count=1 ' 1 \
     && prints 'got: *(aa)$' && prints 'the tree: (ab)$'
@@ -180,7 +222,7 @@ ok $? "table1 has the paper's rows, and what RCX has of them agrees"
 bad=0
 for options in "" "what" "print" "print --algo ring" "print -p 4" "print -p 4 -a ring -a tree" "print -p 4 -a all" \
     "print -p 4 -a ring --rank 4" "print -p 4,5 -a ring" "draw -p 0 -a ring" "cost -a nothing" "cost -a ring:what=1" "cost -a ring:what" \
-    "cost -c alltoall" "cost -p 4..3" "cost -p 4," "cost -p x" "cost --alpha -1" "cost --beta x" "cost --count -1" "cost --elem 0" \
+    "cost -c alltoallw" "cost -p 4..3" "cost -p 4," "cost -p x" "cost --alpha -1" "cost --beta x" "cost --count -1" "cost --elem 0" \
     "cost --root 0" "cost -c reduce -p 2 --root 2" "cost --svg x" "cost more" "verify --paper" "verify --what" \
     "map --min 2K --max 1K" "map --order any" "table1 -p 3"; do
     # shellcheck disable=SC2086 # words

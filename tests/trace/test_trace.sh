@@ -194,6 +194,28 @@ communicator 1, ranks 0-3
 END
 ok $? "a root that others did not wait for is named"
 
+# what is only moved has no op, roots give or get, counts of alltoallv are local
+bad=0
+tells() {
+    local rank keys
+    for rank in 0 1 2 3; do
+        keys="\"collective\": \"$1\", \"root\": 1, \"op\": {\"number\": ${3-14}, \"name\": \"${4-no_op}\"}, \"algorithm\": null"
+        [ "$1" = alltoallv ] && keys+=", \"count\": $rank"
+        dump $rank "$(comm $rank 7 "$before, $(open_op 6 9000 "$keys")")"
+    done
+    run 0 trace dumps/* && grep -qx "  number 6: $2" "$out" && ! prints MISMATCH || bad=1
+}
+tells bcast 'bcast of 1024 float64, from rank 1 of it'
+tells scatter 'scatter of 1024 float64, from rank 1 of it'
+tells gather 'gather of 1024 float64, to rank 1 of it'
+tells allgather 'allgather of 1024 float64'
+tells alltoall 'alltoall of 1024 float64'
+tells alltoallv 'alltoallv of float64'
+tells scan 'scan of 1024 float64, sum' 3 sum
+tells exscan 'exscan of 1024 float64, no_op'
+tells barrier barrier
+ok $bad "each collective is told by what it has, and counts that are local are no mismatch"
+
 for rank in 0 1 2; do
     dump $rank "$(comm $rank 7 "$before, $(failed_op 6 4000 9000 '"step": 2, "steps": 12, "waiting_for": [3]')" \
         '"status": "RCX_ERR_TIMEOUT", "missing": [3], "error": "rank 3 did not call"')" '"reason": "timeout"'

@@ -51,37 +51,12 @@ static rcx_status_t release(rcx_status_t status)
 
 /* ---- Rows ---------------------------------------------------------------- */
 
-/* Cut the row's vector into blocks, where it is to be cut. */
-static void cut(struct perf_job *job, struct perf_row *row)
-{
-    const size_t ranks = (size_t)job->size, rank = (size_t)job->rank;
-    const struct perf_coll *coll = job->options.coll;
-
-    row->out_first = 0;
-    row->out_count = row->count;
-    if (coll->root_gets && job->rank != job->options.root)
-        row->out_count = 0;
-    if (coll->blocks == BLOCKS_NONE)
-        return;
-    for (size_t i = 0; i < ranks; i++) {
-        job->recvcounts[i] = row->count / ranks + (i < row->count % ranks);
-        if (i < rank)
-            row->out_first += job->recvcounts[i];
-    }
-    row->out_count = job->recvcounts[rank];
-}
-
-/* The elements of a vector of about that size; equal blocks for all ranks. */
+/* The elements of a vector, or of a block, of about that size. */
 static size_t count_of(const struct perf_job *job, size_t bytes)
 {
-    const size_t ranks = (size_t)job->size;
-    size_t count = bytes / job->options.type->bytes;
+    const size_t count = bytes / job->options.type->bytes;
 
-    if (bytes > 0 && count == 0)
-        count = 1;
-    if (job->options.coll->blocks == BLOCKS_EQUAL)
-        count = (count + ranks - 1) / ranks * ranks;
-    return count;
+    return bytes > 0 && count == 0 ? 1 : count;
 }
 
 /* Rows for all sizes; sizes that give the same count are one. */
@@ -91,6 +66,10 @@ static int list_rows(const struct perf_job *job, struct perf_row *rows, int max)
     size_t bytes = o->min_bytes;
     int n = 0;
 
+    if (!rcx_coll_has_data(o->coll->row)) {
+        rows[0] = (struct perf_row){.count = 0};
+        return 1;
+    }
     while (bytes <= o->max_bytes && n < max) {
         const size_t count = count_of(job, bytes);
 
@@ -110,7 +89,7 @@ static rcx_status_t ask_method(struct perf_job *job, struct perf_row *row)
     rcx_request_t *request;
     rcx_status_t status;
 
-    cut(job, row);
+    row->reach = perf_cut(job, row->count);
     status = perf_prepare(job, row, &request);
     if (status != RCX_OK)
         return status;
@@ -123,7 +102,7 @@ static rcx_status_t run_row(struct perf_job *job, struct perf_row *row)
 {
     rcx_status_t status = RCX_OK, freed;
 
-    cut(job, row);
+    row->reach = perf_cut(job, row->count);
     if (job->options.form == FORM_PERSISTENT)
         status = perf_prepare(job, row, &row->request);
     if (status == RCX_OK && job->options.check)
@@ -141,20 +120,27 @@ static rcx_status_t run_row(struct perf_job *job, struct perf_row *row)
 
 enum { ROWS = 128 };
 
-static rcx_status_t allocate(struct perf_job *job, size_t max_bytes)
+static rcx_status_t allocate(struct perf_job *job, const struct perf_row *row)
 {
-    const size_t bytes =
-        (max_bytes + 2 * PERF_GUARD - 1) / PERF_GUARD * PERF_GUARD;
+    const size_t ranks = (size_t)job->size;
+    size_t bytes = 0;
 
-    job->send = aligned_alloc(PERF_GUARD, bytes);
-    job->recv = aligned_alloc(PERF_GUARD, bytes);
-    job->recvcounts = calloc((size_t)job->size, sizeof(*job->recvcounts));
-    job->copies = calloc((size_t)job->size, sizeof(*job->copies));
-    if (!job->send || !job->recv || !job->recvcounts || !job->copies) {
+    job->counts = calloc(ranks, sizeof(*job->counts));
+    job->displs = calloc(ranks, sizeof(*job->displs));
+    job->starts = calloc(ranks + 1, sizeof(*job->starts));
+    job->copies = calloc(ranks, sizeof(*job->copies));
+    job->reports = calloc(ranks, sizeof(*job->reports));
+    if (job->counts && job->displs && job->starts) {
+        bytes = perf_cut(job, row->count) * job->options.type->bytes;
+        bytes = (bytes + 2 * PERF_GUARD - 1) / PERF_GUARD * PERF_GUARD;
+        job->send = aligned_alloc(PERF_GUARD, bytes);
+        job->recv = aligned_alloc(PERF_GUARD, bytes);
+    }
+    if (!job->send || !job->recv || !job->copies || !job->reports) {
         fprintf(stderr,
-                "rcx_perf: rank %d: no memory for two vectors of %zu "
+                "rcx_perf: rank %d: no memory for two buffers of %zu "
                 "bytes\n",
-                job->rank, max_bytes);
+                job->rank, bytes);
         return RCX_ERR_NOMEM;
     }
     memset(job->send, 0, bytes);
@@ -168,8 +154,11 @@ static void release_memory(struct perf_job *job)
     free(job->recv);
     free(job->tiles[0]);
     free(job->tiles[1]);
-    free(job->recvcounts);
+    free(job->counts);
+    free(job->displs);
+    free(job->starts);
     free(job->copies);
+    free(job->reports);
     free(job->times);
     free(job->slowest);
 }
@@ -192,7 +181,9 @@ static rcx_status_t ask_methods(struct perf_job *job, struct perf_row *rows,
         }
         if (status != RCX_OK)
             return status;
-        rows[(*n_p)++] = rows[i];
+        /* one that is not cut is the same for every length of segments */
+        if (job->segment == 0 || strstr(rows[i].method, "segment="))
+            rows[(*n_p)++] = rows[i];
     }
     return RCX_OK;
 }
@@ -221,7 +212,9 @@ static rcx_status_t run(struct perf_job *job)
     job->size = rcx_comm_size(job->comm);
     n = list_rows(job, rows, ROWS);
     if (!job->send)
-        status = allocate(job, rows[n - 1].bytes);
+        status = allocate(job, &rows[n - 1]);
+    if (status == RCX_OK)
+        status = perf_types_create(job);
     if (status == RCX_OK)
         status = ask_methods(job, rows, &n);
     if (status == RCX_OK && n == 0 && job->last && !job->begun) {
@@ -281,7 +274,7 @@ static rcx_status_t start(struct perf_job *job)
     const struct perf_options *o = &job->options;
 
     /* the library reads the name, and says so if it does not like it */
-    if (o->algo && setenv(o->coll->variable, o->algo, 1) != 0)
+    if (o->algo && setenv(rcx_colls[o->coll->row].variable, o->algo, 1) != 0)
         return RCX_ERR_NOMEM;
     messages.held = true;
     messages.text[0] = '\0';
@@ -309,17 +302,34 @@ static rcx_status_t run_context(struct perf_job *job)
     return status == RCX_OK ? finalized : status;
 }
 
+/* A method of --algo all: number i, and where segments are tried, the job's. */
+static const char *method_of(const struct perf_job *job, int i)
+{
+    const struct perf_options *o = &job->options;
+    const char *name = perf_algorithm(o->coll, i);
+    static char text[128];
+
+    if (!name || o->segment_count == 0)
+        return name;
+    snprintf(text, sizeof text, "%s:segment=%zu", name,
+             o->segments[job->segment]);
+    return text;
+}
+
 /* A context for each, since the library chooses when it is opened. */
 static rcx_status_t run_all(struct perf_job *job)
 {
     struct perf_options *o = &job->options;
+    const int lengths = o->segment_count > 0 ? o->segment_count : 1;
     rcx_status_t status = RCX_OK;
 
-    for (int i = 0; status == RCX_OK && !job->last; i++) {
-        o->algo = perf_algorithm(o->coll, i);
-        job->last = !perf_algorithm(o->coll, i + 1);
-        status = run_context(job);
-    }
+    for (int i = 0; status == RCX_OK && !job->last; i++)
+        for (int k = 0; k < lengths && status == RCX_OK; k++) {
+            job->segment = k;
+            job->last = k == lengths - 1 && !perf_algorithm(o->coll, i + 1);
+            o->algo = method_of(job, i);
+            status = run_context(job);
+        }
     return status;
 }
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * rcx_perf: times and checks the collectives. It knows the library by its
- * public header alone, so that what it says is what a user gets.
+ * rcx_perf: times and checks the collectives. It calls the library by its
+ * public header alone, so that what it says is what a user gets. What ranks give
+ * and get it takes from the rows of core/sched/coll.c, compiled in.
  *
  *   rcx_perf.c          main: the rows of a run, one per vector size
  *   rcx_perf_options.c  the command line
  *   rcx_perf_colls.c    the collectives: one table
+ *   rcx_perf_layout.c   what lies where in a rank's buffers
  *   rcx_perf_algos.c    the algorithms that --algo all tries
  *   rcx_perf_types.c    elements: names, formats, values in memory
  *   rcx_perf_check.c    data, and the serial reduction they are checked with
@@ -21,6 +23,8 @@
 
 #include <rcx/rcx.h>
 
+#include "core/sched/algo.h"
+
 enum { EXIT_WRONG = 1, EXIT_USAGE = 2 };
 
 /* ---- Types and values ---------------------------------------------------- */
@@ -32,7 +36,8 @@ enum perf_class {
     CLASS_BYTE,
     CLASS_REAL,
     CLASS_COMPLEX,
-    CLASS_PAIR
+    CLASS_PAIR,
+    CLASS_STRUCT /* a char and a double: a type of the user's */
 };
 
 /* Of a real, of the parts of a complex, of the number in a pair. */
@@ -50,7 +55,7 @@ enum perf_format {
 
 struct perf_type {
     const char *name;
-    rcx_datatype_t type;
+    rcx_datatype_t type; /* CLASS_STRUCT: none before there is a context */
     enum perf_class class;
     enum perf_format format;
     size_t bytes;  /* of one element in an array */
@@ -59,13 +64,17 @@ struct perf_type {
 
 struct perf_op {
     const char *name;
-    rcx_op_t op;
+    rcx_op_t op; /* PERF_OP_USER: none before there is a context */
 };
+
+enum { PERF_OP_USER = 0 };
 
 /* An element outside memory; which members count depends on the class. */
 struct perf_value {
-    long double real, imag; /* reals, complexes; real: the number of a pair */
-    uint64_t word;          /* integers, extended to 64 bits; bool; byte */
+    long double real, imag; /* reals, complexes; real: the number of a pair,
+                               a struct's double */
+    uint64_t word;          /* integers, extended to 64 bits; bool; byte; a
+                               struct's char */
     int index;              /* of a pair */
 };
 
@@ -74,6 +83,10 @@ extern const struct perf_type perf_types[];
 extern const struct perf_op perf_ops[];
 
 enum { PERF_TEXT = 96 };
+
+/* Create the type and the op of the user's, where the options have them. */
+struct perf_job;
+rcx_status_t perf_types_create(struct perf_job *job);
 
 void perf_value_store(const struct perf_type *t, void *at,
                       const struct perf_value *v);
@@ -92,47 +105,59 @@ long double perf_format_divide(enum perf_format format, long double sum,
 
 /* A call's arguments. */
 struct perf_call {
-    const void *in;
-    void *out;
-    size_t count; /* BLOCKS_EQUAL: of a block */
-    const size_t *recvcounts;
+    const void *in;                /* NULL: the rank gives nothing */
+    void *out;                     /* likewise gets */
+    size_t count;                  /* of the vector, or of each block */
+    const size_t *counts, *displs; /* of blocks */
     rcx_datatype_t type;
     rcx_op_t op;
     int root;
     rcx_comm_t *comm;
 };
 
-enum perf_blocks { BLOCKS_NONE, BLOCKS_NEARLY_EQUAL, BLOCKS_EQUAL };
+enum perf_form { FORM_BLOCKING, FORM_NONBLOCKING, FORM_PERSISTENT };
 
 struct perf_coll {
     const char *name;
-    const char *algos;       /* what its algorithms' symbols begin with */
-    const char *variable;    /* by which the environment names the algorithm */
-    bool root_gets;          /* the root alone does */
-    enum perf_blocks blocks; /* into which the result is cut */
-    rcx_status_t (*run)(const struct perf_call *c);
-    rcx_status_t (*begin)(const struct perf_call *c, rcx_request_t **request_p);
-    rcx_status_t (*prepare)(const struct perf_call *c,
-                            rcx_request_t **request_p);
+    enum rcx_coll row;
+    bool irregular; /* a count for each block is passed */
+    rcx_status_t (*call)(const struct perf_call *c, enum perf_form form,
+                         rcx_request_t **request_p);
 };
 
 /* The table ends with a NULL name. */
 extern const struct perf_coll perf_colls[];
 
-enum perf_form { FORM_BLOCKING, FORM_NONBLOCKING, FORM_PERSISTENT };
-enum perf_mode { MODE_SYNC, MODE_LOOP };
+enum perf_mode { MODE_SYNC, MODE_LOOP, MODE_REPORT };
+
+/* What a mode says of a row's times. */
+enum { PERF_FIGURES = 4 };
+struct perf_mode_row {
+    const char *name;
+    const char *figures[PERF_FIGURES]; /* NULL: none */
+    int typical;                       /* the figure that a bandwidth is of */
+    bool has_p99;
+    const char *text; /* what they are, for people */
+};
+extern const struct perf_mode_row perf_modes[];
+
 enum perf_output { OUTPUT_TABLE, OUTPUT_CSV, OUTPUT_JSON };
+
+enum { PERF_SEGMENTS = 32 };
 
 struct perf_options {
     const struct perf_coll *coll;
     const char *algo; /* NULL: not given; of those that --algo all tries, one */
     bool all;         /* --algo all */
+    size_t segments[PERF_SEGMENTS]; /* that --algo all tries */
+    int segment_count;
     size_t min_bytes, max_bytes;
     unsigned factor;
     const struct perf_type *type;
     const struct perf_op *op;
     int root;
     bool in_place;
+    bool uneven;
     enum perf_form form;
     enum perf_mode mode;
     long iterations; /* 0: as many as fit into seconds */
@@ -153,7 +178,8 @@ void perf_options_parse(int argc, char **argv, struct perf_options *o);
 /* Algorithm number i of coll; NULL: there are no more. */
 const char *perf_algorithm(const struct perf_coll *coll, int i);
 const char *perf_form_name(enum perf_form form);
-const char *perf_mode_name(enum perf_mode mode);
+/* "-" where the collective has none. */
+const char *perf_op_name(const struct perf_options *o);
 
 /* ---- A run --------------------------------------------------------------- */
 
@@ -162,13 +188,19 @@ struct perf_job {
     rcx_context_t *context;
     rcx_comm_t *comm;
     int rank, size;
-    char *send, *recv;  /* max_bytes each, and a guard behind */
-    char *tiles[2];     /* data for timed iterations */
-    size_t *recvcounts; /* reduce_scatter: of the row at hand */
-    double *times;      /* of the row's iterations */
-    double *slowest;    /* rank 0: over all ranks */
-    double *copies;     /* one element a rank */
-    long capacity;      /* of times and slowest */
+    rcx_datatype_t type; /* of the context at hand */
+    rcx_op_t op;
+    char *send, *recv; /* what the largest row needs, and a guard behind */
+    char *tiles[2];    /* data for timed iterations */
+    /* blocks of the row at hand: their lengths, where they begin in buffers, and
+     * where they would side by side, with the end of all */
+    size_t *counts, *displs, *starts;
+    int segment;     /* which of the options' */
+    double *times;   /* of the row's iterations */
+    double *slowest; /* rank 0: over all ranks */
+    double *copies;  /* one element a rank */
+    char *reports;   /* likewise */
+    long capacity;   /* of times and slowest */
     double init_seconds,
         init_bytes; /* that rcx_init() took: the most of ranks */
     bool wrong;     /* an element was, here or anywhere */
@@ -180,17 +212,43 @@ enum perf_verdict { VERDICT_NONE, VERDICT_OK, VERDICT_WRONG };
 
 /* One size: what to do, and what came out. */
 struct perf_row {
-    size_t count; /* elements of the vector */
+    size_t count; /* elements of the vector, or of a block */
     size_t bytes;
-    size_t out_first; /* where this rank's result starts in the vector */
-    size_t out_count;
+    size_t reach; /* elements of this rank's largest buffer */
     char method[80];
     rcx_request_t *request; /* persistent form */
     long iterations, checked;
-    double median, p99, max;  /* seconds, sync: of the slowest rank's times */
-    double mean, least, most; /* seconds, loop: over the ranks */
+    double figures[PERF_FIGURES]; /* seconds, as the mode has them */
     enum perf_verdict verdict;
 };
+
+/* ---- What lies where ----------------------------------------------------- */
+
+/* What a rank gives, or gets: pieces of a buffer, in the order of ranks. */
+struct perf_side {
+    char *base; /* NULL: nothing */
+    int pieces;
+    const size_t *at, *counts; /* of each, in elements */
+};
+struct perf_sides {
+    struct perf_side given, gotten;
+    bool in_place;
+};
+
+/* Elements of a rank's block i: all the same, or so that a third has none. */
+size_t perf_block_count(const struct perf_job *job, size_t count, int rank,
+                        int i);
+/* Cut a row of that count into the job's blocks; returns how many elements a
+ * buffer has. */
+size_t perf_cut(struct perf_job *job, size_t count);
+/* Those of the row that is cut. */
+struct perf_sides perf_sides(const struct perf_job *job,
+                             const struct perf_row *row);
+struct perf_call perf_call_of(const struct perf_job *job,
+                              const struct perf_row *row);
+/* For the row's expect(). */
+struct rcx_shape perf_shape(const struct perf_job *job,
+                            const struct perf_row *row);
 
 /* ---- Data and their check ------------------------------------------------ */
 
@@ -204,8 +262,9 @@ struct perf_data {
 
 void perf_data_fill(const struct perf_data *d, int rank, void *dst,
                     size_t count);
-/* Element i of the reduction, one rank after another. */
-struct perf_value perf_data_reduce(const struct perf_data *d, size_t i);
+/* What is expected there: one rank's after another. */
+struct perf_value perf_data_reduce(const struct perf_data *d,
+                                   struct rcx_expected e);
 
 /* The checked iterations of a row: sets verdict and checked. */
 rcx_status_t perf_row_check(struct perf_job *job, struct perf_row *row);
@@ -214,8 +273,6 @@ rcx_status_t perf_row_check(struct perf_job *job, struct perf_row *row);
 
 enum { PERF_GUARD = 64 }; /* bytes behind each buffer that nobody writes */
 
-/* Where this rank's operand lies. */
-char *perf_operand(const struct perf_job *job);
 /* The persistent request of a row, whatever the form of the run. */
 rcx_status_t perf_prepare(struct perf_job *job, const struct perf_row *row,
                           rcx_request_t **request_p);

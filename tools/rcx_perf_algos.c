@@ -10,22 +10,23 @@
 #include "rcx_perf_algos.h"
 
 /* The length of what symbol begins with, if that is what coll's do. */
-static size_t start_of(const struct perf_coll *coll, const char *symbol)
+static size_t start_of(enum rcx_coll coll, const char *symbol)
 {
-    const size_t length = strlen(coll->algos);
+    const char *name = rcx_coll_name(coll);
+    const size_t length = strlen(name);
 
-    return strncmp(symbol, coll->algos, length) == 0 && symbol[length] == '_'
+    return strncmp(symbol, name, length) == 0 && symbol[length] == '_'
                ? length + 1
                : 0;
 }
 
 /* Behind "COLLECTIVE_"; NULL: another collective's, with a longer name. */
-static const char *name_in(const struct perf_coll *coll, const char *symbol)
+static const char *name_in(enum rcx_coll coll, const char *symbol)
 {
     const size_t start = start_of(coll, symbol);
 
-    for (const struct perf_coll *other = perf_colls; other->name; other++)
-        if (start_of(other, symbol) > start)
+    for (int other = 0; other < RCX_COLL_COUNT; other++)
+        if (start_of((enum rcx_coll)other, symbol) > start)
             return NULL;
     return start ? symbol + start : NULL;
 }
@@ -33,7 +34,7 @@ static const char *name_in(const struct perf_coll *coll, const char *symbol)
 const char *perf_algorithm(const struct perf_coll *coll, int i)
 {
     for (const char *const *a = algorithms; *a; a++) {
-        const char *name = name_in(coll, *a);
+        const char *name = name_in(coll->row, *a);
 
         if (name && i-- == 0)
             return name;

@@ -44,13 +44,18 @@ static long small_integer(uint64_t bits, long limit)
     return (long)(bits % (uint64_t)(2 * limit + 1)) - limit;
 }
 
+static bool has_sign(const struct perf_type *t)
+{
+    return t->class == CLASS_SIGNED || t->class == CLASS_STRUCT;
+}
+
 static uint64_t extend(const struct perf_type *t, uint64_t word)
 {
-    const unsigned unused = 64 - 8 * (unsigned)t->bytes;
+    const unsigned bytes = t->class == CLASS_STRUCT ? 1 : (unsigned)t->bytes;
+    const unsigned unused = 64 - 8 * bytes;
 
     word <<= unused;
-    return t->class == CLASS_SIGNED ? (uint64_t)((int64_t)word >> unused)
-                                    : word >> unused;
+    return has_sign(t) ? (uint64_t)((int64_t)word >> unused) : word >> unused;
 }
 
 /* Whether rank is one of a few, about n, that stand out in this element. */
@@ -131,6 +136,9 @@ static struct perf_value element(const struct perf_data *d, int rank, size_t i)
         /* few numbers and few indexes, so that both are equal at times */
         v.real = (long double)small_integer(own, 2);
         v.index = (int)small_integer(own >> 32, 20);
+    } else if (t->class == CLASS_STRUCT) {
+        v.word = extend(t, own);
+        v.real = summand(d, common, own >> 8, rank);
     } else if (d->op == RCX_SUM || d->op == RCX_AVG) {
         v.real = summand(d, common, own, rank);
         v.imag = summand(d, common >> 8, mix(own), rank);
@@ -143,16 +151,23 @@ static struct perf_value element(const struct perf_data *d, int rank, size_t i)
     return v;
 }
 
-void perf_data_fill(const struct perf_data *d, int rank, void *dst,
-                    size_t count)
+/* Elements from first on. */
+static void fill(const struct perf_data *d, int rank, void *dst, size_t first,
+                 size_t count)
 {
     char *at = dst;
 
     for (size_t i = 0; i < count; i++, at += d->type->bytes) {
-        const struct perf_value v = element(d, rank, i);
+        const struct perf_value v = element(d, rank, first + i);
 
         perf_value_store(d->type, at, &v);
     }
+}
+
+void perf_data_fill(const struct perf_data *d, int rank, void *dst,
+                    size_t count)
+{
+    fill(d, rank, dst, 0, count);
 }
 
 /* ---- The serial reduction ------------------------------------------------ */
@@ -210,6 +225,9 @@ static struct perf_value combine(const struct perf_data *d, struct perf_value a,
         return a;
     if (t->class == CLASS_PAIR)
         return combine_pairs(d->op, a, b);
+    if (t->class == CLASS_STRUCT)
+        return (struct perf_value){.word = extend(t, a.word + b.word),
+                                   .real = a.real + b.real};
     if (t->class >= CLASS_REAL)
         return combine_reals(d->op, a, b);
     a.word = extend(
@@ -217,12 +235,13 @@ static struct perf_value combine(const struct perf_data *d, struct perf_value a,
     return a;
 }
 
-struct perf_value perf_data_reduce(const struct perf_data *d, size_t i)
+struct perf_value perf_data_reduce(const struct perf_data *d,
+                                   struct rcx_expected e)
 {
-    struct perf_value v = element(d, 0, i);
+    struct perf_value v = element(d, e.lo, e.index);
 
-    for (int rank = 1; rank < d->ranks; rank++)
-        v = combine(d, v, element(d, rank, i));
+    for (int rank = e.lo + 1; rank < e.hi; rank++)
+        v = combine(d, v, element(d, rank, e.index));
     if (d->op == RCX_AVG) {
         v.real = perf_format_divide(d->type->format, v.real, d->ranks);
         v.imag = perf_format_divide(d->type->format, v.imag, d->ranks);
@@ -237,121 +256,139 @@ enum { POISON = 0xa5, SHOWN = 3 };
 struct findings {
     const struct perf_job *job;
     const struct perf_row *row;
+    struct perf_sides sides;
+    struct rcx_shape shape;
     struct perf_data data;
     long iteration;
     long count;
 };
 
-static void report(struct findings *f, const char *what, size_t i,
-                   const struct perf_value *want, const void *at)
+/* Whether this finding is one of those that are printed; begins its line. */
+static bool begin_finding(struct findings *f)
+{
+    if (f->count++ >= SHOWN)
+        return false;
+    fprintf(stderr, "rcx_perf: rank %d: %s of %zu bytes by %s, iteration %ld: ",
+            f->job->rank, f->job->options.coll->name, f->row->bytes,
+            f->row->method, f->iteration);
+    return true;
+}
+
+static void compare(struct findings *f, const char *what, size_t i,
+                    const struct perf_value *want, const void *at)
 {
     const struct perf_type *t = f->data.type;
     const struct perf_value got = perf_value_load(t, at);
     char want_text[PERF_TEXT], got_text[PERF_TEXT];
 
-    if (f->count++ >= SHOWN)
+    if (perf_value_equal(t, want, &got) || !begin_finding(f))
         return;
     perf_value_print(t, want, want_text);
     perf_value_print(t, &got, got_text);
-    fprintf(stderr,
-            "rcx_perf: rank %d: %s of %zu bytes by %s, iteration %ld: %s "
-            "element %zu: expected %s, got %s\n",
-            f->job->rank, f->job->options.coll->name, f->row->bytes,
-            f->row->method, f->iteration, what, i, want_text, got_text);
+    fprintf(stderr, "%s element %zu: expected %s, got %s\n", what, i, want_text,
+            got_text);
 }
 
-static void check_result(struct findings *f)
+typedef void visit_fn(struct findings *f, size_t i, char *at);
+
+/* Elements of a side, in the order of the vector. */
+static void visit(struct findings *f, const struct perf_side *side,
+                  visit_fn *what)
 {
-    const struct perf_type *t = f->data.type;
-    const char *at = f->job->recv;
+    const size_t bytes = f->data.type->bytes;
+    size_t i = 0;
 
-    for (size_t i = 0; i < f->row->out_count; i++, at += t->bytes) {
-        const struct perf_value want =
-            perf_data_reduce(&f->data, f->row->out_first + i);
-        const struct perf_value got = perf_value_load(t, at);
+    for (int k = 0; k < side->pieces; k++)
+        for (size_t j = 0; j < side->counts[k]; j++, i++)
+            what(f, i, side->base + (side->at[k] + j) * bytes);
+}
 
-        if (!perf_value_equal(t, &want, &got))
-            report(f, "result", i, &want, at);
-    }
+static void check_result(struct findings *f, size_t i, char *at)
+{
+    const struct rcx_coll_row *row = &rcx_colls[f->shape.coll];
+    struct rcx_expected e = row->expect(&f->shape, i);
+    struct perf_value want;
+
+    if (row->is_local) /* counted in the sender's block for this rank */
+        for (int k = 0; k < f->job->rank; k++)
+            e.index += perf_block_count(f->job, f->row->count, e.lo, k);
+    want = perf_data_reduce(&f->data, e);
+    compare(f, "result", i, &want, at);
 }
 
 /* An operand that is not in place is only read. */
-static void check_operand(struct findings *f)
+static void check_operand(struct findings *f, size_t i, char *at)
 {
-    const struct perf_type *t = f->data.type;
-    const char *at = f->job->send;
+    const struct perf_value want = element(&f->data, f->job->rank, i);
 
-    for (size_t i = 0; i < f->row->count; i++, at += t->bytes) {
-        const struct perf_value want = element(&f->data, f->job->rank, i);
-        const struct perf_value got = perf_value_load(t, at);
-
-        if (!perf_value_equal(t, &want, &got))
-            report(f, "operand", i, &want, at);
-    }
+    compare(f, "operand", i, &want, at);
 }
 
-static void check_guard(struct findings *f, const char *buffer,
-                        const char *name, size_t bytes)
+static void fill_operand(struct findings *f, size_t i, char *at)
 {
-    for (size_t i = bytes; i < bytes + PERF_GUARD; i++) {
-        if ((unsigned char)buffer[i] == POISON)
-            continue;
-        if (f->count++ < SHOWN)
+    fill(&f->data, f->job->rank, at, i, 1);
+}
+
+static void poison(struct findings *f, size_t i, char *at)
+{
+    (void)i;
+    memset(at, POISON, f->data.type->bytes);
+}
+
+/* All of a buffer that is no element of a side; these are poisoned first. */
+static void check_rest(struct findings *f, const char *buffer, const char *name)
+{
+    const size_t end = f->row->reach * f->data.type->bytes + PERF_GUARD;
+
+    for (size_t i = 0; i < end; i++)
+        if ((unsigned char)buffer[i] != POISON && begin_finding(f))
             fprintf(stderr,
-                    "rcx_perf: rank %d: %s of %zu bytes by %s, iteration %ld: "
-                    "byte %zu of %s, behind its end, was written\n",
-                    f->job->rank, f->job->options.coll->name, f->row->bytes,
-                    f->row->method, f->iteration, i, name);
-    }
-}
-
-/* How many bytes of recvbuf the collective may write. */
-static size_t writable_bytes(const struct perf_job *job,
-                             const struct perf_row *row)
-{
-    return perf_operand(job) == job->recv
-               ? row->bytes
-               : row->out_count * job->options.type->bytes;
-}
-
-/* Spoils one element of one rank that has some. */
-static void inject(struct perf_job *job, const struct perf_row *row)
-{
-    int victim = job->size - 1;
-
-    if (job->options.coll->root_gets)
-        victim = job->options.root;
-    else if (job->options.coll->blocks == BLOCKS_NEARLY_EQUAL)
-        victim = 0; /* the first blocks are the last to become empty */
-    if (job->rank == victim && row->out_count > 0)
-        job->recv[row->out_count / 2 * job->options.type->bytes] ^= 1;
-}
-
-static void arm(struct perf_job *job, const struct perf_row *row,
-                const struct perf_data *data)
-{
-    memset(job->recv, POISON, row->bytes + PERF_GUARD);
-    memset(job->send + row->bytes, POISON, PERF_GUARD);
-    perf_data_fill(data, job->rank, perf_operand(job), row->count);
+                    "byte %zu of %s, which is not the result's, was "
+                    "written\n",
+                    i, name);
 }
 
 static void check_all(struct findings *f)
 {
-    const struct perf_job *job = f->job;
+    const struct perf_sides *s = &f->sides;
 
-    check_result(f);
-    check_guard(f, job->recv, "recvbuf", writable_bytes(job, f->row));
-    if (perf_operand(job) == job->send) {
-        check_operand(f);
-        check_guard(f, job->send, "sendbuf", f->row->bytes);
-    }
+    visit(f, &s->gotten, check_result);
+    if (!s->in_place)
+        visit(f, &s->given, check_operand);
+    visit(f, &s->given, poison);
+    visit(f, &s->gotten, poison);
+    check_rest(f, f->job->recv, "recvbuf");
+    check_rest(f, f->job->send, "sendbuf");
 }
 
-/* Fifty; fewer, but three, where the serial reduction takes long. */
+/* Spoils one element of the last rank that gets some. */
+static void inject(struct findings *f)
+{
+    const struct perf_job *job = f->job;
+    const struct perf_side *gotten = &f->sides.gotten;
+    struct rcx_shape shape = f->shape;
+
+    for (int rank = job->rank + 1; rank < job->size; rank++) {
+        shape.rank = rank;
+        if (rcx_shape_out_count(&shape) > 0)
+            return;
+    }
+    for (int k = 0; k < gotten->pieces; k++)
+        if (gotten->counts[k] > 0) {
+            gotten->base[gotten->at[k] * f->data.type->bytes] ^= 1;
+            return;
+        }
+}
+
+/* Fifty; fewer, but three, where the serial reduction takes long. The same on
+ * all ranks. */
 static long iterations_for(const struct perf_job *job,
                            const struct perf_row *row)
 {
-    const double fits = 4e6 / ((double)row->count * job->size + 1);
+    const enum rcx_coll coll = job->options.coll->row;
+    const double combined = rcx_colls[coll].reduces ? job->size : 1;
+    const double blocks = rcx_coll_has_blocks(coll) ? job->size : 1;
+    const double fits = 4e6 / ((double)row->count * combined * blocks + 1);
 
     if (job->options.check_iterations > 0)
         return job->options.check_iterations;
@@ -361,14 +398,17 @@ static long iterations_for(const struct perf_job *job,
 static rcx_status_t check_once(struct findings *f, struct perf_job *job,
                                bool spoil)
 {
+    const size_t bytes = f->row->reach * f->data.type->bytes + PERF_GUARD;
     rcx_status_t status;
 
-    arm(job, f->row, &f->data);
+    memset(job->recv, POISON, bytes);
+    memset(job->send, POISON, bytes);
+    visit(f, &f->sides.given, fill_operand);
     status = perf_operate(job, f->row);
     if (status != RCX_OK)
         return status;
     if (spoil)
-        inject(job, f->row);
+        inject(f);
     check_all(f);
     return RCX_OK;
 }
@@ -376,8 +416,11 @@ static rcx_status_t check_once(struct findings *f, struct perf_job *job,
 rcx_status_t perf_row_check(struct perf_job *job, struct perf_row *row)
 {
     const struct perf_options *o = &job->options;
-    struct findings f = {
-        .job = job, .row = row, .data = {o->type, o->op->op, job->size, 0}};
+    struct findings f = {.job = job,
+                         .row = row,
+                         .sides = perf_sides(job, row),
+                         .shape = perf_shape(job, row),
+                         .data = {o->type, o->op->op, job->size, 0}};
     const long n = iterations_for(job, row);
     rcx_status_t status = RCX_OK;
     double wrong;
@@ -389,7 +432,7 @@ rcx_status_t perf_row_check(struct perf_job *job, struct perf_row *row)
     if (f.count > SHOWN)
         fprintf(stderr, "rcx_perf: rank %d: and %ld more like these\n",
                 job->rank, f.count - SHOWN);
-    row->checked = f.iteration;
+    row->checked = rcx_coll_has_data(o->coll->row) ? f.iteration : 0;
     wrong = f.count > 0;
     job->wrong |= f.count > 0;
     if (status == RCX_OK)
@@ -397,6 +440,7 @@ rcx_status_t perf_row_check(struct perf_job *job, struct perf_row *row)
     if (status != RCX_OK)
         return status;
     job->wrong |= wrong > 0;
-    row->verdict = wrong > 0 ? VERDICT_WRONG : VERDICT_OK;
+    if (row->checked > 0)
+        row->verdict = wrong > 0 ? VERDICT_WRONG : VERDICT_OK;
     return RCX_OK;
 }

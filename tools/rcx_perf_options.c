@@ -19,23 +19,34 @@
 
 static const char usage[] =
     "Usage: LAUNCHER rcx_perf [options]          as in: rcxrun -n 4 rcx_perf --check\n"
-    "Time a collective of RCX over a range of vector sizes, and check its results.\n"
+    "Time a collective of RCX over a range of sizes, and check its results.\n"
     "\n"
     "What is run\n"
     "  -c, --coll NAME      allreduce (default), reduce, reduce_scatter,\n"
-    "                       reduce_scatter_block\n"
+    "                       reduce_scatter_block, barrier, bcast, gather, gatherv,\n"
+    "                       scatter, scatterv, allgather, allgatherv, alltoall,\n"
+    "                       alltoallv, scan, exscan\n"
     "  -a, --algo METHOD    NAME[:PARAMETER=VALUE,...], as the library's variables\n"
     "                       take it; rcx_info --algorithms lists what there is; all:\n"
     "                       each that can do it, one after another. Default: what\n"
     "                       the environment says, or RCX's own choice\n"
-    "  -t, --type NAME      of elements (float64)\n"
+    "      --segments LIST  with --algo all: each with segments of each of these\n"
+    "                       sizes, as in 0,64K (0: none). The table then has a column\n"
+    "                       for collective, algorithm, parameters and segment each\n"
+    "  -t, --type NAME      of elements (float64); struct: a char and a double, which\n"
+    "                       is a type of the user's, with its op user\n"
     "  -o, --op NAME        (sum)\n"
-    "      --root RANK      of reduce (0)\n"
-    "      --in-place       the result replaces the operand\n"
+    "      --root RANK      of collectives that have one (0)\n"
+    "      --in-place       the result replaces the operand, or the block of it\n"
+    "      --uneven         blocks of 0, 1, 2, 0, ... times the size, the last one\n"
+    "                       first, with gaps between them, for collectives that are\n"
+    "                       told how long they are, and where\n"
     "      --nonblocking    start, wait and free a request\n"
     "      --persistent     one request for a size, prepared outside the time\n"
     "\n"
-    "Sizes: bytes of the whole vector, with K, M or G for powers of 1024\n"
+    "Sizes: bytes of the vector, or of a block where a rank gives or gets a block for\n"
+    "each rank (all but allreduce, reduce, bcast, scan, exscan); K, M, G: powers of\n"
+    "1024. A barrier has none.\n"
     "      --min BYTES      (8)\n"
     "      --max BYTES      (4M)\n"
     "      --factor N       from one size to the next (2)\n"
@@ -45,6 +56,11 @@ static const char usage[] =
     "                       an iteration's time is that of its slowest rank\n"
     "      --mode loop      iterations back to back over the same data; the average\n"
     "                       time of each rank\n"
+    "      --mode report-to-root\n"
+    "                       each iteration ends with a report of all ranks to rank 0,\n"
+    "                       so that none begins before the last has ended; least,\n"
+    "                       mean, standard deviation and largest on its clock\n"
+    "      --sample NAME    the same as --mode\n"
     "  -n, --iters N        for each size. Default: 20 to 10000, what fills the time\n"
     "      --time SECONDS   to fill for each size (0.4)\n"
     "      --warmup N       iterations before that (20)\n"
@@ -65,11 +81,9 @@ static const char usage[] =
     "Exit status: 0; 1 an element was wrong or the library failed; 2 wrong usage, or\n"
     "nothing that RCX offers (the op is not defined on the type, ...).\n";
 
-static const char *const modes[] = {"sync", "loop", NULL};
-
-const char *perf_mode_name(enum perf_mode mode)
+const char *perf_op_name(const struct perf_options *o)
 {
-    return modes[mode];
+    return rcx_colls[o->coll->row].reduces ? o->op->name : "-";
 }
 
 const char *perf_form_name(enum perf_form form)
@@ -170,6 +184,19 @@ static size_t parse_bytes(const char *option, const char *text)
     return (size_t)value << shift;
 }
 
+static void parse_segments(const char *text, struct perf_options *o)
+{
+    char copy[512], *rest = copy, *word;
+
+    if (snprintf(copy, sizeof copy, "%s", text) >= (int)sizeof copy)
+        refuse("--segments %s: is too long", text);
+    for (o->segment_count = 0; (word = strsep(&rest, ",")) != NULL;) {
+        if (o->segment_count == PERF_SEGMENTS)
+            refuse("--segments %s: takes up to %d", text, PERF_SEGMENTS);
+        o->segments[o->segment_count++] = parse_bytes("segments", word);
+    }
+}
+
 static double parse_seconds(const char *text)
 {
     char *end;
@@ -206,6 +233,8 @@ __attribute__((noreturn)) static void print_and_exit(const char *text)
 enum {
     ROOT = 256,
     IN_PLACE,
+    UNEVEN,
+    SEGMENTS,
     NONBLOCKING,
     PERSISTENT,
     MIN,
@@ -227,12 +256,15 @@ static const struct option names[] = {
     {"op", required_argument, NULL, 'o'},
     {"root", required_argument, NULL, ROOT},
     {"in-place", no_argument, NULL, IN_PLACE},
+    {"uneven", no_argument, NULL, UNEVEN},
+    {"segments", required_argument, NULL, SEGMENTS},
     {"nonblocking", no_argument, NULL, NONBLOCKING},
     {"persistent", no_argument, NULL, PERSISTENT},
     {"min", required_argument, NULL, MIN},
     {"max", required_argument, NULL, MAX},
     {"factor", required_argument, NULL, FACTOR},
     {"mode", required_argument, NULL, 'm'},
+    {"sample", required_argument, NULL, 'm'},
     {"iters", required_argument, NULL, 'n'},
     {"time", required_argument, NULL, SECONDS},
     {"warmup", required_argument, NULL, WARMUP},
@@ -264,7 +296,9 @@ static void parse_what(int option, const char *value, struct perf_options *o)
         o->op = &perf_ops[find("op", value, perf_ops, sizeof(*perf_ops))];
         break;
     case ROOT: o->root = (int)parse_number("root", value, 0); break;
+    case SEGMENTS: parse_segments(value, o); break;
     case IN_PLACE: o->in_place = true; break;
+    case UNEVEN: o->uneven = true; break;
     case NONBLOCKING: set_form(o, FORM_NONBLOCKING); break;
     case PERSISTENT: set_form(o, FORM_PERSISTENT); break;
     }
@@ -277,7 +311,8 @@ static void parse_how(int option, const char *value, struct perf_options *o)
     case MAX: o->max_bytes = parse_bytes("max", value); break;
     case FACTOR: o->factor = (unsigned)parse_number("factor", value, 2); break;
     case 'm':
-        o->mode = (enum perf_mode)find("mode", value, modes, sizeof(*modes));
+        o->mode = (enum perf_mode)find("mode", value, perf_modes,
+                                       sizeof(*perf_modes));
         break;
     case 'n': o->iterations = parse_number("iters", value, 1); break;
     case SECONDS: o->seconds = parse_seconds(value); break;
@@ -305,19 +340,53 @@ static void parse_output(int option, struct perf_options *o)
     }
 }
 
+/* Whether a rank gives and gets. */
+static bool has_place(enum rcx_coll coll)
+{
+    for (int rank = 0; rank < 2; rank++)
+        if (rcx_coll_gives(coll, rank, 0) && rcx_coll_gets(coll, rank, 0))
+            return true;
+    return false;
+}
+
+static void check_collective(const struct perf_options *o, bool has_op)
+{
+    const enum rcx_coll coll = o->coll->row;
+
+    if (o->root != 0 && !rcx_coll_is_rooted(coll))
+        refuse("--root %d: %s has no root", o->root, o->coll->name);
+    if (has_op && !rcx_colls[coll].reduces)
+        refuse("--op %s: %s has no op", o->op->name, o->coll->name);
+    if (o->in_place && !has_place(coll))
+        refuse("--in-place: no rank gives and gets in %s", o->coll->name);
+    if (o->uneven && !o->coll->irregular)
+        refuse("--uneven: %s has no blocks of several lengths", o->coll->name);
+    if (o->inject && !rcx_coll_has_data(coll))
+        refuse("--inject: %s has no results", o->coll->name);
+}
+
 static void check_together(const struct perf_options *o)
 {
-    if (o->root != 0 && !o->coll->root_gets)
-        refuse("--root %d: %s has no root", o->root, o->coll->name);
+    if (o->op->op == PERF_OP_USER && o->type->class != CLASS_STRUCT)
+        refuse("--op user: is for --type struct");
+    if (o->segment_count > 0 && !o->all)
+        refuse("--segments: needs --algo all");
     if (o->inject && !o->check)
         refuse("--inject: needs --check");
     if (o->min_bytes > o->max_bytes)
         refuse("--min %zu is more than --max %zu", o->min_bytes, o->max_bytes);
 }
 
+static const struct perf_op *usual_op(const struct perf_options *o)
+{
+    const char *name = o->type->class == CLASS_STRUCT ? "user" : "sum";
+
+    return &perf_ops[find("op", name, perf_ops, sizeof(*perf_ops))];
+}
+
 void perf_options_parse(int argc, char **argv, struct perf_options *o)
 {
-    bool has_max = false;
+    bool has_max = false, has_op;
     int option;
 
     *o = (struct perf_options){.coll = perf_colls,
@@ -328,7 +397,6 @@ void perf_options_parse(int argc, char **argv, struct perf_options *o)
                                .seconds = 0.4};
     o->type =
         &perf_types[find("type", "float64", perf_types, sizeof(*perf_types))];
-    o->op = &perf_ops[find("op", "sum", perf_ops, sizeof(*perf_ops))];
     opterr = perf_launched_rank() == 0;
     while ((option = getopt_long(argc, argv, "c:a:t:o:m:n:h", names, NULL)) !=
            -1) {
@@ -343,5 +411,9 @@ void perf_options_parse(int argc, char **argv, struct perf_options *o)
         refuse("%s: not an option", argv[optind]);
     if (!has_max && o->min_bytes > o->max_bytes)
         o->max_bytes = o->min_bytes;
+    has_op = o->op != NULL;
+    if (!has_op)
+        o->op = usual_op(o);
+    check_collective(o, has_op);
     check_together(o);
 }

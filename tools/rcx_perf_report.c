@@ -9,29 +9,75 @@ enum { ENOUGH = 100 }; /* iterations that make a 99th percentile */
 
 static const char *const verdicts[] = {"-", "ok", "WRONG"};
 
-static bool is_loop(const struct perf_job *job)
+/* clang-format off */
+const struct perf_mode_row perf_modes[] = {
+    [MODE_SYNC] = {
+        .name = "sync", .figures = {"median", "p99", "max"}, .typical = 0,
+        .has_p99 = true,
+        .text = "# Iterations from a common start: median, 99th percentile and "
+                "maximum in us of\n# their times on the slowest rank.\n"},
+    [MODE_LOOP] = {
+        .name = "loop", .figures = {"mean", "least", "most"}, .typical = 2,
+        .text = "# Iterations back to back: mean, least and most in us of the "
+                "ranks' average\n# times.\n"},
+    [MODE_REPORT] = {
+        .name = "report-to-root", .figures = {"least", "mean", "sd", "most"},
+        .typical = 1,
+        .text = "# Iterations that end with a report to rank 0: least, mean, "
+                "standard deviation\n# and largest in us of their times on its "
+                "clock, the report included.\n"},
+    {.name = NULL},
+};
+
+/* clang-format on */
+static const struct perf_mode_row *mode_of(const struct perf_job *job)
 {
-    return job->options.mode == MODE_LOOP;
+    return &perf_modes[job->options.mode];
 }
 
-/* The bytes of a vector over the time of an operation, in MB (10^6) a second:
- * what the literature calls algorithm bandwidth. */
+/* The bytes of a row over the time of an operation, in MB (10^6) a second: what
+ * the literature calls algorithm bandwidth. */
 static double bandwidth(const struct perf_job *job, const struct perf_row *row)
 {
-    const double seconds = is_loop(job) ? row->most : row->median;
+    const double seconds = row->figures[mode_of(job)->typical];
 
     return seconds > 0 ? (double)row->bytes / seconds / 1e6 : 0;
 }
 
 /* ---- Table --------------------------------------------------------------- */
 
+/* What a method consists of. */
+enum { ALGORITHM, PARAMETERS, SEGMENT, PARTS };
+static const char *const part_names[PARTS] = {"algorithm", "parameters",
+                                              "segment"};
+
+/* "NAME:PARAMETER=VALUE,segment=BYTES,..."; "-" for what it has not. */
+static void take_apart(const char *method, char parts[PARTS][80])
+{
+    static const char segment[] = "segment=";
+    char copy[80], *rest = copy, *word;
+    size_t used = 0;
+
+    snprintf(copy, sizeof copy, "%s", method);
+    snprintf(parts[ALGORITHM], 80, "%s", strsep(&rest, ":"));
+    strcpy(parts[PARAMETERS], "-");
+    strcpy(parts[SEGMENT], "-");
+    while ((word = strsep(&rest, ",")) != NULL)
+        if (strncmp(word, segment, strlen(segment)) == 0)
+            snprintf(parts[SEGMENT], 80, "%s", word + strlen(segment));
+        else
+            used += (size_t)snprintf(parts[PARAMETERS] + used, 80 - used,
+                                     "%s%s", used ? "," : "", word);
+}
+
 /* Widths of columns that depend on what is in them: at least what makes the
  * usual tables look alike. */
 static struct {
     int bytes, count, method;
-    int printed;  /* rows */
-    long fewest;  /* iterations of a row */
-    long checked; /* of all */
+    int parts[PARTS]; /* where a method has a column for each of its parts */
+    int printed;      /* rows */
+    long fewest;      /* iterations of a row */
+    long checked;     /* of all */
 } table;
 
 static int wider(int width, int other)
@@ -46,6 +92,9 @@ static void set_widths(const struct perf_job *job, const struct perf_row *rows,
     table.count = 6;
     table.method = (int)strlen("algorithm");
     table.fewest = ENOUGH;
+    table.parts[ALGORITHM] = 22; /* the longest name of those that there are */
+    table.parts[PARAMETERS] = 17;
+    table.parts[SEGMENT] = 8;
     if (job->options.all) /* with parameters; what a line of 80 has room for */
         table.method = 29;
     for (int i = 0; i < n; i++) {
@@ -57,30 +106,60 @@ static void set_widths(const struct perf_job *job, const struct perf_row *rows,
     }
 }
 
-static void begin_table(const struct perf_job *job)
+/* The columns that say what a row is of. */
+static void print_names(const struct perf_job *job, const char *coll,
+                        const char *method, char parts[PARTS][80])
+{
+    if (job->options.segment_count == 0) {
+        printf("%-*s", table.method, method);
+        return;
+    }
+    printf(
+        "%-*s",
+        wider((int)strlen("collective"), (int)strlen(job->options.coll->name)),
+        coll);
+    for (int k = 0; k < PARTS; k++)
+        printf(" %-*s", table.parts[k], parts[k]);
+}
+
+static void print_what(const struct perf_job *job)
 {
     const struct perf_options *o = &job->options;
+    const enum rcx_coll coll = o->coll->row;
 
-    printf("# RCX %s: %s of %s, %s", rcx_version(), o->coll->name,
-           o->type->name, o->op->name);
-    if (o->coll->root_gets)
-        printf(" to rank %d", o->root);
-    printf("; %d rank%s; %s%s\n", job->size, job->size == 1 ? "" : "s",
-           perf_form_name(o->form), o->in_place ? ", in place" : "");
-    printf("# rcx_init() took %.1f ms and %.1f MiB, the most of the ranks.\n",
+    printf("# RCX %s: %s", rcx_version(), o->coll->name);
+    if (rcx_coll_has_data(coll))
+        printf(" of %s", o->type->name);
+    if (rcx_colls[coll].reduces)
+        printf(", %s", o->op->name);
+    if (rcx_coll_is_rooted(coll))
+        printf(" %s rank %d",
+               rcx_colls[coll].getter == RCX_WHO_ROOT ? "to" : "from", o->root);
+    printf("; %d rank%s\n# %s%s%s; rcx_init() took up to %.1f ms "
+           "and %.1f MiB\n",
+           job->size, job->size == 1 ? "" : "s", perf_form_name(o->form),
+           o->in_place ? ", in place" : "", o->uneven ? ", uneven" : "",
            1e3 * job->init_seconds, job->init_bytes / (1 << 20));
-    if (is_loop(job))
-        printf("# Iterations back to back: mean, least and most in us of the "
-               "ranks' average\n# times. MB/s: 10^6 bytes of the vector over "
-               "the most.\n#\n");
-    else
-        printf("# Iterations from a common start: median, 99th percentile and "
-               "maximum in us of\n# their times on the slowest rank. MB/s: "
-               "10^6 bytes of the vector over the\n# median.\n#\n");
-    printf("#%*s %*s %-*s %6s %6s  %6s %6s  check\n", table.bytes - 1, "bytes",
-           table.count, "count", table.method, "algorithm",
-           is_loop(job) ? "mean" : "median", is_loop(job) ? "least" : "p99",
-           is_loop(job) ? "most" : "max", "MB/s");
+}
+
+static void begin_table(const struct perf_job *job)
+{
+    const struct perf_mode_row *mode = mode_of(job);
+    const bool blocks = rcx_coll_has_blocks(job->options.coll->row);
+    char parts[PARTS][80];
+
+    print_what(job);
+    printf("%s# bytes, count: of %s. MB/s: 10^6 of these bytes over the %s.\n"
+           "#\n",
+           mode->text, blocks ? "a block" : "the vector",
+           mode->figures[mode->typical]);
+    printf("#%*s %*s ", table.bytes - 1, "bytes", table.count, "count");
+    for (int k = 0; k < PARTS; k++)
+        snprintf(parts[k], sizeof parts[k], "%s", part_names[k]);
+    print_names(job, "collective", "algorithm", parts);
+    for (int i = 0; i < PERF_FIGURES && mode->figures[i]; i++)
+        printf("%s%6s", i == 2 ? "  " : " ", mode->figures[i]);
+    printf(" %6s  check\n", "MB/s");
 }
 
 /* Six columns where it is below a million. */
@@ -91,22 +170,25 @@ static void print_number(double number)
 
 static void table_row(const struct perf_job *job, const struct perf_row *row)
 {
-    const bool loop = is_loop(job);
-    const bool few = !loop && row->iterations < ENOUGH;
+    const struct perf_mode_row *mode = mode_of(job);
+    const bool few = mode->has_p99 && row->iterations < ENOUGH;
+    char parts[PARTS][80];
 
-    printf("%*zu %*zu %-*s", table.bytes, row->bytes, table.count, row->count,
-           table.method, row->method);
-    print_number(1e6 * (loop ? row->mean : row->median));
-    print_number(1e6 * (loop ? row->least : row->p99));
-    printf("%c", few ? '*' : ' ');
-    print_number(1e6 * (loop ? row->most : row->max));
+    take_apart(row->method, parts);
+    printf("%*zu %*zu ", table.bytes, row->bytes, table.count, row->count);
+    print_names(job, job->options.coll->name, row->method, parts);
+    for (int i = 0; i < PERF_FIGURES && mode->figures[i]; i++) {
+        if (i == 2)
+            printf("%c", few ? '*' : ' ');
+        print_number(1e6 * row->figures[i]);
+    }
     print_number(bandwidth(job, row));
     printf("  %s\n", verdicts[row->verdict]);
 }
 
 static void end_table(const struct perf_job *job)
 {
-    if (table.fewest < ENOUGH && !is_loop(job))
+    if (table.fewest < ENOUGH && mode_of(job)->has_p99)
         printf("# *: of fewer than %d iterations (%ld at least), so close to "
                "the maximum\n",
                ENOUGH, table.fewest);
@@ -119,26 +201,28 @@ static void end_table(const struct perf_job *job)
 
 static void begin_csv(const struct perf_job *job)
 {
+    const struct perf_mode_row *mode = mode_of(job);
+
     printf("coll,type,op,root,ranks,form,in_place,mode,bytes,count,method,"
-           "iterations,%s,mb_per_s,checked,check\n",
-           is_loop(job) ? "mean_us,least_us,most_us"
-                        : "median_us,p99_us,max_us");
+           "iterations,");
+    for (int i = 0; i < PERF_FIGURES && mode->figures[i]; i++)
+        printf("%s_us,", mode->figures[i]);
+    printf("mb_per_s,checked,check\n");
 }
 
 static void csv_row(const struct perf_job *job, const struct perf_row *row)
 {
     const struct perf_options *o = &job->options;
-    const bool loop = is_loop(job);
+    const struct perf_mode_row *mode = mode_of(job);
 
-    printf("%s,%s,%s,%d,%d,%s,%d,%s,%zu,%zu,\"%s\",%ld,%.3f,%.3f,%.3f,%.3f,"
-           "%ld,%s\n",
-           o->coll->name, o->type->name, o->op->name, o->root, job->size,
-           perf_form_name(o->form), o->in_place, perf_mode_name(o->mode),
-           row->bytes, row->count, row->method, row->iterations,
-           1e6 * (loop ? row->mean : row->median),
-           1e6 * (loop ? row->least : row->p99),
-           1e6 * (loop ? row->most : row->max), bandwidth(job, row),
-           row->checked, verdicts[row->verdict]);
+    printf("%s,%s,%s,%d,%d,%s,%d,%s,%zu,%zu,\"%s\",%ld,", o->coll->name,
+           o->type->name, perf_op_name(o), o->root, job->size,
+           perf_form_name(o->form), o->in_place, mode->name, row->bytes,
+           row->count, row->method, row->iterations);
+    for (int i = 0; i < PERF_FIGURES && mode->figures[i]; i++)
+        printf("%.3f,", 1e6 * row->figures[i]);
+    printf("%.3f,%ld,%s\n", bandwidth(job, row), row->checked,
+           verdicts[row->verdict]);
 }
 
 static void begin_json(const struct perf_job *job)
@@ -149,27 +233,26 @@ static void begin_json(const struct perf_job *job)
            "\"op\": \"%s\", \"root\": %d, \"ranks\": %d,\n \"form\": \"%s\", "
            "\"in_place\": %s, \"mode\": \"%s\",\n \"init_ms\": %.3f, "
            "\"init_bytes\": %.0f,\n \"rows\": [",
-           rcx_version(), o->coll->name, o->type->name, o->op->name, o->root,
-           job->size, perf_form_name(o->form), o->in_place ? "true" : "false",
-           perf_mode_name(o->mode), 1e3 * job->init_seconds, job->init_bytes);
+           rcx_version(), o->coll->name, o->type->name, perf_op_name(o),
+           o->root, job->size, perf_form_name(o->form),
+           o->in_place ? "true" : "false", mode_of(job)->name,
+           1e3 * job->init_seconds, job->init_bytes);
 }
 
 static void json_row(const struct perf_job *job, const struct perf_row *row,
                      bool first)
 {
     static const char *const values[] = {"null", "true", "false"};
-    const bool loop = is_loop(job);
+    const struct perf_mode_row *mode = mode_of(job);
 
     printf("%s\n  {\"bytes\": %zu, \"count\": %zu, \"method\": \"%s\", "
-           "\"iterations\": %ld, \"%s_us\": %.3f, \"%s_us\": %.3f, "
-           "\"%s_us\": %.3f, \"mb_per_s\": %.3f, \"checked\": %ld, "
-           "\"ok\": %s}",
+           "\"iterations\": %ld, ",
            first ? "" : ",", row->bytes, row->count, row->method,
-           row->iterations, loop ? "mean" : "median",
-           1e6 * (loop ? row->mean : row->median), loop ? "least" : "p99",
-           1e6 * (loop ? row->least : row->p99), loop ? "most" : "max",
-           1e6 * (loop ? row->most : row->max), bandwidth(job, row),
-           row->checked, values[row->verdict]);
+           row->iterations);
+    for (int i = 0; i < PERF_FIGURES && mode->figures[i]; i++)
+        printf("\"%s_us\": %.3f, ", mode->figures[i], 1e6 * row->figures[i]);
+    printf("\"mb_per_s\": %.3f, \"checked\": %ld, \"ok\": %s}",
+           bandwidth(job, row), row->checked, values[row->verdict]);
 }
 
 /* ---- All three ----------------------------------------------------------- */

@@ -2,58 +2,31 @@
 /* One operation in its three forms, and the clock around many of them. */
 #include "rcx_perf.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 /* ---- Operations ---------------------------------------------------------- */
 
-/* At ranks that are not the root of a reduce nothing is in place. */
-char *perf_operand(const struct perf_job *job)
-{
-    const struct perf_options *o = &job->options;
-    const bool receives = !o->coll->root_gets || job->rank == o->root;
-
-    return o->in_place && receives ? job->recv : job->send;
-}
-
-static struct perf_call call_of(const struct perf_job *job,
-                                const struct perf_row *row)
-{
-    const struct perf_options *o = &job->options;
-    const bool in_place = perf_operand(job) == job->recv;
-    const size_t ranks = (size_t)job->size;
-    const bool block = o->coll->blocks == BLOCKS_EQUAL;
-
-    return (struct perf_call){.in = in_place ? RCX_IN_PLACE : job->send,
-                              .out = job->recv,
-                              .count = block ? row->count / ranks : row->count,
-                              .recvcounts = job->recvcounts,
-                              .type = o->type->type,
-                              .op = o->op->op,
-                              .root = o->root,
-                              .comm = job->comm};
-}
-
 rcx_status_t perf_prepare(struct perf_job *job, const struct perf_row *row,
                           rcx_request_t **request_p)
 {
-    const struct perf_call call = call_of(job, row);
+    const struct perf_call call = perf_call_of(job, row);
 
-    return job->options.coll->prepare(&call, request_p);
+    return job->options.coll->call(&call, FORM_PERSISTENT, request_p);
 }
 
 rcx_status_t perf_operate(struct perf_job *job, const struct perf_row *row)
 {
     const struct perf_options *o = &job->options;
-    const struct perf_call call = call_of(job, row);
+    const struct perf_call call = perf_call_of(job, row);
     rcx_request_t *request = row->request;
-    rcx_status_t status, freed;
+    rcx_status_t status =
+        request ? rcx_start(request) : o->coll->call(&call, o->form, &request);
+    rcx_status_t freed;
 
-    if (o->form == FORM_BLOCKING)
-        return o->coll->run(&call);
-    status = request ? rcx_start(request) : o->coll->begin(&call, &request);
-    if (status != RCX_OK)
+    if (status != RCX_OK || o->form == FORM_BLOCKING)
         return status;
     status = rcx_wait(request);
     if (row->request)
@@ -64,11 +37,11 @@ rcx_status_t perf_operate(struct perf_job *job, const struct perf_row *row)
 
 /* ---- What the ranks tell each other -------------------------------------- */
 
-static bool is_forced(const struct perf_job *job, const char *algos)
+static bool is_forced(const struct perf_job *job, enum rcx_coll coll)
 {
     const struct perf_options *o = &job->options;
 
-    return o->algo && strcmp(o->coll->algos, algos) == 0;
+    return o->algo && o->coll->row == coll;
 }
 
 /*
@@ -78,7 +51,7 @@ static bool is_forced(const struct perf_job *job, const char *algos)
  */
 rcx_status_t perf_agree(struct perf_job *job, double *value)
 {
-    if (!is_forced(job, "allreduce"))
+    if (!is_forced(job, RCX_COLL_ALLREDUCE))
         return rcx_allreduce(RCX_IN_PLACE, value, 1, RCX_FLOAT64, RCX_MAX,
                              job->comm);
     for (int i = 0; i < job->size; i++)
@@ -91,7 +64,7 @@ rcx_status_t perf_agree(struct perf_job *job, double *value)
 static rcx_status_t collect(struct perf_job *job, const double *from,
                             double *to, size_t n, rcx_op_t op)
 {
-    if (is_forced(job, "reduce"))
+    if (is_forced(job, RCX_COLL_REDUCE))
         return rcx_allreduce(from, to, n, RCX_FLOAT64, op, job->comm);
     return rcx_reduce(from, to, n, RCX_FLOAT64, op, 0, job->comm);
 }
@@ -108,16 +81,25 @@ double perf_now(void)
 
 enum { TILE_BYTES = 1 << 16, LEAST = 20, MOST = 10000 };
 
-/* New data, one tile over and over: cheap, and as if just computed. */
-static void refresh(struct perf_job *job, const struct perf_row *row, long i)
+/* New data, one tile over and over: cheap, and as if just computed. NULL:
+ * zeros. */
+static void refresh(struct perf_job *job, const struct perf_row *row,
+                    const char *tile)
 {
     const size_t elem_bytes = job->options.type->bytes;
-    const size_t tile = TILE_BYTES / elem_bytes * elem_bytes;
-    char *operand = perf_operand(job);
+    const size_t tile_bytes = TILE_BYTES / elem_bytes * elem_bytes;
+    const struct perf_sides s = perf_sides(job, row);
 
-    for (size_t at = 0; at < row->bytes; at += tile)
-        memcpy(operand + at, job->tiles[i & 1],
-               row->bytes - at < tile ? row->bytes - at : tile);
+    for (int k = 0; k < s.given.pieces; k++) {
+        char *piece = s.given.base + s.given.at[k] * elem_bytes;
+        const size_t bytes = s.given.counts[k] * elem_bytes;
+
+        if (!tile)
+            memset(piece, 0, bytes);
+        for (size_t at = 0; tile && at < bytes; at += tile_bytes)
+            memcpy(piece + at, tile,
+                   bytes - at < tile_bytes ? bytes - at : tile_bytes);
+    }
 }
 
 static rcx_status_t make_tiles(struct perf_job *job)
@@ -148,7 +130,7 @@ static rcx_status_t run_sync(struct perf_job *job, const struct perf_row *row,
     for (long i = 0; i < n && status == RCX_OK; i++) {
         double ignored = 0, start;
 
-        refresh(job, row, i);
+        refresh(job, row, job->tiles[i & 1]);
         status = perf_agree(job, &ignored);
         if (status != RCX_OK)
             break;
@@ -167,14 +149,46 @@ static rcx_status_t run_loop(struct perf_job *job, const struct perf_row *row,
     double ignored = 0, start;
     rcx_status_t status;
 
-    refresh(job, row, n);
-    if (job->options.in_place) /* zeros stay small, whatever the op */
-        memset(perf_operand(job), 0, row->bytes);
+    /* in place: zeros stay small, whatever the op */
+    refresh(job, row, job->options.in_place ? NULL : job->tiles[n & 1]);
     status = perf_agree(job, &ignored);
     start = perf_now();
     for (long i = 0; i < n && status == RCX_OK; i++)
         status = perf_operate(job, row);
     *seconds_p = perf_now() - start;
+    return status;
+}
+
+/* Rank 0 hears of all others that they are done. */
+static rcx_status_t report(struct perf_job *job)
+{
+    const char done = 1;
+
+    if (!is_forced(job, RCX_COLL_GATHER))
+        return rcx_gather(&done, job->reports, 1, RCX_BYTE, 0, job->comm);
+    return rcx_reduce(&done, job->reports, 1, RCX_BYTE, RCX_BOR, 0, job->comm);
+}
+
+/* n iterations, each until all have reported, so that none is under way when
+ * the next one begins; times may be NULL. */
+static rcx_status_t run_reported(struct perf_job *job,
+                                 const struct perf_row *row, long n,
+                                 double *times)
+{
+    double ignored = 0;
+    rcx_status_t status;
+
+    refresh(job, row, job->options.in_place ? NULL : job->tiles[n & 1]);
+    status = perf_agree(job, &ignored);
+    for (long i = 0; i < n && status == RCX_OK; i++) {
+        const double start = perf_now();
+
+        status = perf_operate(job, row);
+        if (status == RCX_OK)
+            status = report(job);
+        if (times)
+            times[i] = perf_now() - start;
+    }
     return status;
 }
 
@@ -186,7 +200,8 @@ static rcx_status_t run_some(struct perf_job *job, const struct perf_row *row,
 
     if (job->options.mode == MODE_LOOP)
         return run_loop(job, row, n, seconds_p);
-    status = run_sync(job, row, n, NULL);
+    status = job->options.mode == MODE_SYNC ? run_sync(job, row, n, NULL)
+                                            : run_reported(job, row, n, NULL);
     *seconds_p = perf_now() - start;
     return status;
 }
@@ -248,15 +263,15 @@ static rcx_status_t time_sync(struct perf_job *job, struct perf_row *row)
     if (status != RCX_OK || job->rank != 0)
         return status;
     qsort(job->slowest, n, sizeof(double), ascending);
-    row->median = (t[(n - 1) / 2] + t[n / 2]) / 2;
-    row->p99 = t[(99 * n + 99) / 100 - 1];
-    row->max = t[n - 1];
+    row->figures[0] = (t[(n - 1) / 2] + t[n / 2]) / 2;
+    row->figures[1] = t[(99 * n + 99) / 100 - 1];
+    row->figures[2] = t[n - 1];
     return RCX_OK;
 }
 
 static rcx_status_t time_loop(struct perf_job *job, struct perf_row *row)
 {
-    double seconds, mine[2], extremes[2];
+    double seconds, sum, mine[2], extremes[2];
     rcx_status_t status = run_loop(job, row, row->iterations, &seconds);
 
     seconds /= (double)row->iterations;
@@ -265,12 +280,33 @@ static rcx_status_t time_loop(struct perf_job *job, struct perf_row *row)
     if (status == RCX_OK)
         status = collect(job, mine, extremes, 2, RCX_MAX);
     if (status == RCX_OK)
-        status = collect(job, &seconds, &row->mean, 1, RCX_SUM);
+        status = collect(job, &seconds, &sum, 1, RCX_SUM);
     if (status != RCX_OK || job->rank != 0)
         return status;
-    row->mean /= job->size;
-    row->most = extremes[0];
-    row->least = -extremes[1];
+    row->figures[0] = sum / job->size;
+    row->figures[1] = -extremes[1];
+    row->figures[2] = extremes[0];
+    return RCX_OK;
+}
+
+/* On rank 0's clock. */
+static rcx_status_t time_reported(struct perf_job *job, struct perf_row *row)
+{
+    const size_t n = (size_t)row->iterations;
+    double mean = 0, squares = 0;
+    rcx_status_t status = run_reported(job, row, row->iterations, job->times);
+
+    if (status != RCX_OK || job->rank != 0)
+        return status;
+    qsort(job->times, n, sizeof(double), ascending);
+    for (size_t i = 0; i < n; i++)
+        mean += job->times[i] / (double)n;
+    for (size_t i = 0; i < n; i++)
+        squares += (job->times[i] - mean) * (job->times[i] - mean);
+    row->figures[0] = job->times[0];
+    row->figures[1] = mean;
+    row->figures[2] = n > 1 ? sqrt(squares / (double)(n - 1)) : 0;
+    row->figures[3] = job->times[n - 1];
     return RCX_OK;
 }
 
@@ -284,6 +320,9 @@ rcx_status_t perf_row_time(struct perf_job *job, struct perf_row *row)
         status = make_room(job, row->iterations);
     if (status != RCX_OK)
         return status;
-    return job->options.mode == MODE_LOOP ? time_loop(job, row)
-                                          : time_sync(job, row);
+    switch (job->options.mode) {
+    case MODE_LOOP: return time_loop(job, row);
+    case MODE_REPORT: return time_reported(job, row);
+    default: return time_sync(job, row);
+    }
 }

@@ -40,6 +40,12 @@
                 index)                                                         \
     }
 
+/* What the C compiler makes of the one that users have. */
+struct element {
+    signed char letter;
+    double number;
+};
+
 const struct perf_type perf_types[] = {
     INTEGER("int8", RCX_INT8, int8_t),
     INTEGER("uint8", RCX_UINT8, uint8_t),
@@ -79,6 +85,8 @@ const struct perf_type perf_types[] = {
     INTEGER("unsigned_long_long", RCX_UNSIGNED_LONG_LONG, unsigned long long),
     REAL("float", RCX_FLOAT, float, FORMAT_FLOAT),
     REAL("double", RCX_DOUBLE, double, FORMAT_DOUBLE),
+    {"struct", 0, CLASS_STRUCT, FORMAT_DOUBLE, sizeof(struct element),
+     offsetof(struct element, number)},
     {.name = NULL},
 };
 
@@ -88,8 +96,42 @@ const struct perf_op perf_ops[] = {
     {"lor", RCX_LOR},         {"bor", RCX_BOR},       {"lxor", RCX_LXOR},
     {"bxor", RCX_BXOR},       {"maxloc", RCX_MAXLOC}, {"minloc", RCX_MINLOC},
     {"replace", RCX_REPLACE}, {"no_op", RCX_NO_OP},   {"avg", RCX_AVG},
-    {.name = NULL},
+    {"user", PERF_OP_USER},   {.name = NULL},
 };
+
+/* ---- The type and the op of the user's ----------------------------------- */
+
+/* Letters wrap around. */
+static int add(void *dst, const void *left, const void *right, size_t count,
+               rcx_datatype_t type, void *arg)
+{
+    const struct element *a = left, *b = right;
+    struct element *sum = dst;
+
+    (void)type;
+    (void)arg;
+    for (size_t i = 0; i < count; i++) {
+        sum[i].letter = (signed char)(a[i].letter + b[i].letter);
+        sum[i].number = a[i].number + b[i].number;
+    }
+    return 0;
+}
+
+rcx_status_t perf_types_create(struct perf_job *job)
+{
+    const struct perf_options *o = &job->options;
+    rcx_status_t status = RCX_OK;
+
+    job->type = o->type->type;
+    job->op = o->op->op;
+    if (o->type->class == CLASS_STRUCT)
+        status = rcx_type_create(job->context, o->type->bytes, &job->type);
+    if (status == RCX_OK && o->op->op == PERF_OP_USER)
+        status =
+            rcx_op_create(job->context, add,
+                          RCX_OP_COMMUTATIVE | RCX_OP_NO_FAIL, NULL, &job->op);
+    return status;
+}
 
 /* ---- The 16-bit formats -------------------------------------------------- */
 
@@ -238,6 +280,10 @@ void perf_value_store(const struct perf_type *t, void *at,
         store_real(t->format, at, v->real);
         memcpy(second, &v->index, sizeof(v->index));
         break;
+    case CLASS_STRUCT:
+        store_word(1, at, v->word);
+        store_real(t->format, second, v->real);
+        break;
     default: store_word(t->bytes, at, v->word);
     }
 }
@@ -257,6 +303,10 @@ struct perf_value perf_value_load(const struct perf_type *t, const void *at)
         v.real = load_real(t->format, at);
         memcpy(&v.index, second, sizeof(v.index));
         break;
+    case CLASS_STRUCT:
+        v.word = load_word(1, true, at);
+        v.real = load_real(t->format, second);
+        break;
     default: v.word = load_word(t->bytes, t->class == CLASS_SIGNED, at);
     }
     return v;
@@ -271,6 +321,7 @@ bool perf_value_equal(const struct perf_type *t, const struct perf_value *a,
     case CLASS_REAL: return a->real == b->real;
     case CLASS_COMPLEX: return a->real == b->real && a->imag == b->imag;
     case CLASS_PAIR: return a->real == b->real && a->index == b->index;
+    case CLASS_STRUCT: return a->real == b->real && a->word == b->word;
     default: return a->word == b->word;
     }
 }
@@ -285,6 +336,10 @@ void perf_value_print(const struct perf_type *t, const struct perf_value *v,
         break;
     case CLASS_PAIR:
         snprintf(text, PERF_TEXT, "{%.21Lg, %d}", v->real, v->index);
+        break;
+    case CLASS_STRUCT:
+        snprintf(text, PERF_TEXT, "{%" PRId64 ", %.21Lg}", (int64_t)v->word,
+                 v->real);
         break;
     case CLASS_SIGNED:
         snprintf(text, PERF_TEXT, "%" PRId64, (int64_t)v->word);

@@ -32,24 +32,54 @@ for n in 1 2 3 5; do
     ok $? "allreduce is checked on $n ranks, and stderr stays empty"
 done
 
-bad=0
-for coll in allreduce reduce reduce_scatter reduce_scatter_block; do
-    for form in "" --nonblocking --persistent; do
-        for place in "" --in-place; do
-            # shellcheck disable=SC2086 # words
-            perf 0 3 --coll $coll $form $place --check=4 --min 0 --max 20K \
-                --factor 31 --mode loop && clean && prints '  ok$' || bad=1
-        done
-    done
-done
-ok $bad "every collective works in every form, in place and not"
+# The collectives by what they have
+irregular="reduce_scatter gatherv scatterv allgatherv alltoallv"
+blocks="reduce_scatter_block $irregular gather scatter allgather alltoall"
+rooted="reduce bcast gather gatherv scatter scatterv"
+in_place="allreduce reduce $blocks scan exscan"
+data="$in_place bcast"
+
+# has COLLECTIVE LIST
+has() { [[ " $2 " = *" $1 "* ]]; }
+
+# forms COLLECTIVE: options of jobs; the blocking form is that of all others
+forms() {
+    local place= uneven=
+    has "$1" "$in_place" && place=--in-place
+    has "$1" "$irregular" && uneven=--uneven
+    printf '%s\n' "--nonblocking $uneven" "--persistent $place $uneven"
+}
 
 bad=0
-for root in 0 1 4; do
-    perf 0 5 --coll reduce --root $root --check=4 --max 4K --factor 32 \
-        && clean && prints "to rank $root;" || bad=1
+for coll in $data; do
+    while read -r options; do
+        # shellcheck disable=SC2086 # words
+        perf 0 3 --coll $coll --mode loop $options --check=4 --min 0 --max 20K \
+            --factor 31 && clean && narrow && lines '  ok$' 4 || bad=1
+    done < <(forms "$coll")
 done
-ok $bad "reduce works for any root"
+ok $bad "every collective works in every form, in place and not, with blocks of all lengths"
+
+bad=0
+root=0
+for coll in $rooted; do
+    root=$(((root + 1) % 5))
+    perf 0 5 --coll "$coll" --root $root --check=4 --max 4K --factor 64 \
+        && clean && prints "\(to\|from\) rank $root;" && lines '  ok$' 2 || bad=1
+done
+ok $bad "rooted ones do for any root"
+
+bad=0
+for form in "" --nonblocking --persistent; do
+    # shellcheck disable=SC2086 # words
+    perf 0 3 --coll barrier $form --check && clean && narrow && lines '^ *0 *0 ' 1 \
+        && prints '  -$' && ! prints 'all ok' || bad=1
+done
+ok $bad "a barrier is timed, and has nothing to check"
+
+perf 0 3 --coll allgather --min 8 --max 8 && prints '^ *8 *1 ' && prints 'bytes, count: of a block\.' \
+    && perf 0 3 --coll scan --min 8 --max 8 && prints '^ *8 *1 ' && prints 'bytes, count: of the vector\.'
+ok $? "sizes are of a block where there are blocks, and the table says so"
 
 # Each legal pair of op and type that rcx_info lists, in a single process; in a
 # job one op for each type.
@@ -118,15 +148,17 @@ algorithms() {
 }
 
 bad=0
-for coll in allreduce reduce reduce_scatter reduce_scatter_block; do
+for coll in allreduce reduce reduce_scatter_block bcast gatherv scatter allgather alltoall alltoallv scan exscan; do
     perf 0 3 --coll $coll --algo all --check=2 --min 24 --max 24 && clean || bad=1
     awk '/^ *24 *3 / { sub(/:.*/, "", $3); print $3 }' "$out" | sort >"$scratch/run"
-    algorithms "${coll%_block}" | sort >"$scratch/listed"
-    diff "$scratch/run" "$scratch/listed" || bad=1
-    lines '^# *bytes' 1 || bad=1
+    name=${coll%_block}
+    algorithms "${name/gatherv/gather}" | sort >"$scratch/listed"
+    [ -s "$scratch/listed" ] && diff "$scratch/run" "$scratch/listed" || bad=1
+    lines '^# *bytes ' 1 || bad=1
 done
 ok $bad "--algo all runs every algorithm that rcx_info lists, into one table"
 
+algorithms reduce_scatter | sort >"$scratch/run"
 perf 0 3 --coll reduce_scatter_block --algo all --json --min 24 --max 24 && lines '"bytes": ' "$(wc -l <"$scratch/run")" \
     && { ! command -v python3 >/dev/null || python3 -m json.tool "$out" >/dev/null; }
 ok $? "--algo all gives one object in JSON"
@@ -142,15 +174,52 @@ ok $? "where no algorithm fits, it is said why, once"
 perf 0 3 --algo ring:segment=4K --check=3 --min 64K --max 64K && clean && prints ' ring:segment=4096'
 ok $? "the table says how a row was carried out"
 
+# A row for each algorithm without segments, and one for each length that cuts
+# the vector.
+perf 0 3 --coll reduce --algo all --segments 0,1K,64K --check=2 --min 4K --max 4K && clean \
+    && prints '^# *bytes *count collective *algorithm *parameters *segment *median'
+bad=$?
+for segment in - 1024; do
+    awk -v segment=$segment '$1 == 4096 && $3 == "reduce" && $6 == segment { print $4 }' "$out" |
+        sort >"$scratch/run"
+    algorithms reduce | sort >"$scratch/listed"
+    diff "$scratch/run" "$scratch/listed" || bad=1
+done
+! prints 65536 || bad=1
+grep -q 'tree .*=.* 1024 ' "$out" || bad=1
+ok $bad "--segments gives a row for collective, algorithm, parameters and segment"
+
+perf 0 3 --coll alltoall --sample report-to-root --check=2 --max 1K --factor 128 && clean && narrow \
+    && prints ' least *mean *sd *most *MB/s' && lines '  ok$' 2
+bad=$?
+# least <= mean <= most, and no deviation is more than what lies between
+awk '/^ *[0-9].* ok$/ && !($4 <= $5 && $5 <= $7 && $6 >= 0 && $6 <= $7 - $4 + .02) { bad = 1 }
+     END { exit bad }' "$out" || bad=1
+perf 0 3 --coll gather --algo linear --mode report-to-root --csv --max 8 \
+    && prints ',least_us,mean_us,sd_us,most_us,mb_per_s,' && lines ',report-to-root,8,1,"linear",3,' 1 || bad=1
+perf 0 3 --mode report-to-root --json --max 8 && prints '"least_us": .*"mean_us": .*"sd_us": .*"most_us": ' || bad=1
+ok $bad "--sample report-to-root gives least, mean, deviation and largest"
+
+bad=0
+for coll in allreduce reduce_scatter scan gatherv alltoall; do
+    perf 0 3 --coll $coll --type struct --check=4 --max 4K --factor 32 && clean && prints ' of struct' \
+        && lines '^ *16 *1 .*  ok$' 1 && lines '  ok$' 2 || bad=1
+done
+perf 0 3 --type struct --op replace --check=4 --max 4K --factor 64 && clean && prints ' of struct, replace' || bad=1
+perf 2 3 --type struct --op sum && says 'op sum is not defined on datatype' || bad=1
+ok $bad "a struct with an op of the user's is among the types"
+
 # --- rcx_perf: what --check finds ---
 
 bad=0
-for coll in allreduce reduce reduce_scatter reduce_scatter_block; do
-    for type in float64 uint8 float16; do
-        perf 1 3 --coll $coll --type $type --check=3 --inject --max 256 --factor 32 \
-            && lines '  WRONG$' 2 && prints 'WRONG RESULTS' \
-            && says 'rank [0-2]: .* element [0-9]*: expected .*, got ' || bad=1
-    done
+types=(uint8 float64 struct float16)
+for coll in $data; do
+    types=("${types[@]:1}" "${types[0]}")
+    has "$coll" "$irregular" && options=--uneven || options=
+    # shellcheck disable=SC2086 # words
+    perf 1 3 --coll "$coll" --type "${types[0]}" $options --check=3 --inject --max 512 --factor 32 \
+        && lines '  WRONG$' 2 && prints 'WRONG RESULTS' \
+        && says 'rank [0-2]: .* element [0-9]*: expected .*, got ' || bad=1
 done
 ok $bad "an injected wrong element is found, and fails the run"
 
@@ -183,24 +252,23 @@ need=
 perf 0 2 --max 64 --factor 8 && lines '  -$' 2 && prints 'fewer than 100 iterations (3 at least)'
 ok $? "rows that are not checked are marked, and a p99 of few iterations is"
 
-perf 0 3 --coll reduce_scatter_block --min 8 --max 8 && prints '^ *24 *3 '
-ok $? "equal blocks round the vector up"
-
 perf 0 2 --min 1 --max 64 && lines '  -$' 4
 ok $? "sizes of the same count are one row"
 
 # --- rcx_perf: wrong usage ---
 
 bad=0
-for options in "--what" "--coll alltoall" "--type float63" "--op add" "--min x" "--max 1X" "--factor 1" "--iters 0" \
-    "--mode fast" "--check=0" "--root 1" "--inject" "--nonblocking --persistent" "--csv --json" "--coll barrier" "--min 64 --max 8" "--time 0" "more"; do
+for options in "--what" "--coll alltoallw" "--type float63" "--op add" "--min x" "--max 1X" "--factor 1" "--iters 0" \
+    "--mode fast" "--check=0" "--root 1" "--inject" "--nonblocking --persistent" "--csv --json" "--coll barier" "--min 64 --max 8" "--time 0" "more" \
+    "--uneven" "--segments 4K" "--algo all --segments 4X" "--algo all --segments 1,,2" "--sample slow" "--op user" \
+    "--coll barrier --check --inject" "--coll bcast --in-place" "--coll gather --op max" "--coll scan --root 1"; do
     # shellcheck disable=SC2086 # words
     run 2 "$rcxrun" -n 3 "$perf" $options && [ ! -s "$out" ] && [ "$(grep -c -v '^rcxrun:' "$err")" -eq 1 ] || bad=1
 done
 ok $bad "wrong options give 2 and one message for all ranks"
 
 run 2 "$perf" --csv --json && says '^rcx_perf: --csv and --json exclude each other' \
-    && run 2 "$perf" --coll barrier && says 'barrier: needs one of allreduce, reduce, reduce_scatter, reduce_scatter_block'
+    && run 2 "$perf" --coll every && says 'every: needs one of allreduce, reduce, .*, bcast, .*, alltoallv, scan, exscan'
 ok $? "two outputs, and a collective that is none, are refused with what there is"
 
 run 2 "$perf" --op add && says 'one of max, min, sum, prod, .*, avg' && run 2 "$perf" --type no && says ' float16, '

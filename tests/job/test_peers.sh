@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Which peers a build of bench_peers finds. Usage: test_peers.sh SOURCE_DIR
+# Which peers a build of bench_peers finds, and that each runs every collective
+# that it has. Usage: test_peers.sh SOURCE_DIR BUILD_DIR
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
-takes "SOURCE_DIR" "$@"
+takes "SOURCE_DIR BUILD_DIR" "$@"
 source=$(realpath "$1")
+build=$(realpath "$2")
 cd "$scratch" || exit 2
 
 if ! command -v meson >/dev/null; then
@@ -33,5 +35,43 @@ ok $? "UCC is found by header and library in the folder that is named"
 rm ucc/lib/libucc.so
 setup 1 "$scratch/ucc" && grep -q "C shared or static library 'ucc' not found" "$out"
 ok $? "a folder without it is an error"
+
+# --- runs ---
+
+# lacking PEER: its collectives without a time at one of the sizes, from tables
+# of which a line is | bytes | RCX | peer ... |
+lacking() {
+    awk -F ' *[|] *' -v peer="$1" '
+        /^p = / { sub(/^[^:]*: /, ""); sub(/[,;].*/, ""); coll = $0 }
+        $2 == "bytes" { for (i = 3; $i != peer && i <= NF; i++); at = i }
+        $2 ~ /^[0-9]+$/ && at <= NF { split($at, cell, " "); lines++
+            if (cell[1] !~ /^[0-9.e+]+$/ && !(coll in told)) { told[coll]; printf "%s ", coll } }
+        END { if (lines && lines != 31) print lines " lines" }' "$out"
+}
+
+# lacks PEER LIST: just these
+lacks() { [ "$(lacking "$1")" = "${2:+$2 }" ]; }
+
+# a barrier has one line, the others two
+run 0 "$source/tools/bench_peers" --build "$build" -p 2 --colls all --sizes "8 65536" --rounds 1 --time 0.002 --markdown \
+    && ! grep -q Incomplete "$out" && [ "$(grep -c '^| bytes' "$out")" -eq 16 ] && lacks RCX ""
+ok $? "bench_peers runs every collective of RCX, and nothing fails"
+
+bad=0
+for peer in "Open MPI" "Open MPI ucx" MPICH; do
+    lacks "$peer" "" || bad=1
+done
+ok $bad "MPI has all of them, where it is there"
+
+gloo="reduce_scatter reduce_scatter_block gatherv scatterv scan exscan"
+lacks Gloo "" || lacks Gloo "$gloo" || lacks Gloo "${gloo/gatherv /}"
+bad=$?
+lacks UCC "" || lacks UCC "scatter scan exscan" || bad=1
+ok $bad "Gloo and UCC have what they have, and are passed over for the others"
+
+run 0 "$build/tools/rcxrun" -n 2 "$build/tools/bench/bench_rcx" --coll scan --sizes 8 --time 0.002 \
+    && grep -q '^8 2 [0-9]* ' "$out" && run 2 "$build/tools/rcxrun" -n 2 "$build/tools/bench/bench_rcx" --coll scam \
+    && run 2 "$source/tools/bench_peers" --build "$build" --colls scam && grep -q "colls.*'scam'" "$err"
+ok $? "a collective is named, and one that is none is refused"
 
 end_tests

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The timing loop over MPI: mpirun -n 2 bench_openmpi, bench_mpich */
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include <mpi.h>
@@ -12,16 +13,80 @@ static int init(int *argc, char ***argv)
     return MPI_Init(argc, argv) != MPI_SUCCESS;
 }
 
-static int allreduce(const float *in, float *out, size_t count)
+/* Blocks as MPI has them, of the call at hand. */
+enum { MAX_RANKS = 4096 };
+static int counts[MAX_RANKS], displs[MAX_RANKS], ranks;
+static size_t cut_for = SIZE_MAX;
+
+static int size(void)
 {
-    if (count > INT_MAX)
-        return 1;
-    return MPI_Allreduce(in, out, (int)count, MPI_FLOAT, MPI_SUM,
-                         MPI_COMM_WORLD) != MPI_SUCCESS;
+    int size;
+
+    return MPI_Comm_size(MPI_COMM_WORLD, &size) == MPI_SUCCESS ? size : -1;
 }
 
-static int barrier(void)
+/* True: the call has more elements than MPI can count, or blocks. */
+static int is_too_large(const struct loop_call *c)
 {
+    const size_t most = c->in_count > c->out_count ? c->in_count : c->out_count;
+
+    return most > INT_MAX;
+}
+
+static int cut(const struct loop_call *c)
+{
+    if (c->count == cut_for)
+        return 0;
+    ranks = size();
+    if (ranks > MAX_RANKS || is_too_large(c))
+        return 1;
+    for (int i = 0; i < ranks; i++) {
+        counts[i] = (int)c->counts[i];
+        displs[i] = (int)c->displs[i];
+    }
+    cut_for = c->count;
+    return 0;
+}
+
+#define CALL(name, function, ...)                                              \
+    static int name(const struct loop_call *c)                                 \
+    {                                                                          \
+        const int n = (int)c->count;                                           \
+                                                                               \
+        (void)n;                                                               \
+        return is_too_large(c) ||                                              \
+               function(__VA_ARGS__, MPI_COMM_WORLD) != MPI_SUCCESS;           \
+    }
+/* with blocks that may differ */
+#define CALLV(name, function, ...)                                             \
+    static int name(const struct loop_call *c)                                 \
+    {                                                                          \
+        return cut(c) || function(__VA_ARGS__, MPI_COMM_WORLD) != MPI_SUCCESS; \
+    }
+CALL(allreduce, MPI_Allreduce, c->in, c->out, n, MPI_FLOAT, MPI_SUM)
+CALL(reduce, MPI_Reduce, c->in, c->out, n, MPI_FLOAT, MPI_SUM, 0)
+CALLV(reduce_scatter, MPI_Reduce_scatter, c->in, c->out, counts, MPI_FLOAT,
+      MPI_SUM)
+CALL(reduce_scatter_block, MPI_Reduce_scatter_block, c->in, c->out, n,
+     MPI_FLOAT, MPI_SUM)
+CALL(gather, MPI_Gather, c->in, n, MPI_FLOAT, c->out, n, MPI_FLOAT, 0)
+CALLV(gatherv, MPI_Gatherv, c->in, (int)c->count, MPI_FLOAT, c->out, counts,
+      displs, MPI_FLOAT, 0)
+CALL(scatter, MPI_Scatter, c->in, n, MPI_FLOAT, c->out, n, MPI_FLOAT, 0)
+CALLV(scatterv, MPI_Scatterv, c->in, counts, displs, MPI_FLOAT, c->out,
+      (int)c->count, MPI_FLOAT, 0)
+CALL(allgather, MPI_Allgather, c->in, n, MPI_FLOAT, c->out, n, MPI_FLOAT)
+CALLV(allgatherv, MPI_Allgatherv, c->in, (int)c->count, MPI_FLOAT, c->out,
+      counts, displs, MPI_FLOAT)
+CALL(alltoall, MPI_Alltoall, c->in, n, MPI_FLOAT, c->out, n, MPI_FLOAT)
+CALLV(alltoallv, MPI_Alltoallv, c->in, counts, displs, MPI_FLOAT, c->out,
+      counts, displs, MPI_FLOAT)
+CALL(scan, MPI_Scan, c->in, c->out, n, MPI_FLOAT, MPI_SUM)
+CALL(exscan, MPI_Exscan, c->in, c->out, n, MPI_FLOAT, MPI_SUM)
+
+static int barrier(const struct loop_call *c)
+{
+    (void)c;
     return MPI_Barrier(MPI_COMM_WORLD) != MPI_SUCCESS;
 }
 
@@ -32,11 +97,12 @@ static int rank(void)
     return MPI_Comm_rank(MPI_COMM_WORLD, &rank) == MPI_SUCCESS ? rank : -1;
 }
 
-static int size(void)
+static int bcast(const struct loop_call *c)
 {
-    int size;
+    void *buffer = rank() == 0 ? (void *)(uintptr_t)c->in : c->out;
 
-    return MPI_Comm_size(MPI_COMM_WORLD, &size) == MPI_SUCCESS ? size : -1;
+    return is_too_large(c) || MPI_Bcast(buffer, (int)c->count, MPI_FLOAT, 0,
+                                        MPI_COMM_WORLD) != MPI_SUCCESS;
 }
 
 /* The library's own text says much more than its name and version. */
@@ -64,8 +130,28 @@ static int finalize(void)
 
 int main(int argc, char **argv)
 {
-    const struct loop_peer peer = {init, allreduce, barrier, rank,
-                                   size, version,   finalize};
+    const struct loop_peer peer = {
+        .init = init,
+        .colls = {[LOOP_ALLREDUCE] = allreduce,
+                  [LOOP_REDUCE] = reduce,
+                  [LOOP_REDUCE_SCATTER] = reduce_scatter,
+                  [LOOP_REDUCE_SCATTER_BLOCK] = reduce_scatter_block,
+                  [LOOP_BARRIER] = barrier,
+                  [LOOP_BCAST] = bcast,
+                  [LOOP_GATHER] = gather,
+                  [LOOP_GATHERV] = gatherv,
+                  [LOOP_SCATTER] = scatter,
+                  [LOOP_SCATTERV] = scatterv,
+                  [LOOP_ALLGATHER] = allgather,
+                  [LOOP_ALLGATHERV] = allgatherv,
+                  [LOOP_ALLTOALL] = alltoall,
+                  [LOOP_ALLTOALLV] = alltoallv,
+                  [LOOP_SCAN] = scan,
+                  [LOOP_EXSCAN] = exscan},
+        .rank = rank,
+        .size = size,
+        .version = version,
+        .finalize = finalize};
 
     return loop_main(argc, argv, &peer);
 }

@@ -24,19 +24,39 @@ static int init(int *argc, char ***argv)
     return failed("rcx_init", rcx_init(NULL, &context));
 }
 
-static int allreduce(const float *in, float *out, size_t count)
+#define CALL(name, ...)                                                        \
+    static int name(const struct loop_call *c)                                 \
+    {                                                                          \
+        return rcx_##name(__VA_ARGS__, rcx_world(context)) != RCX_OK;          \
+    }
+CALL(allreduce, c->in, c->out, c->count, RCX_FLOAT32, RCX_SUM)
+CALL(reduce, c->in, c->out, c->count, RCX_FLOAT32, RCX_SUM, 0)
+CALL(reduce_scatter, c->in, c->out, c->counts, RCX_FLOAT32, RCX_SUM)
+CALL(reduce_scatter_block, c->in, c->out, c->count, RCX_FLOAT32, RCX_SUM)
+CALL(gather, c->in, c->out, c->count, RCX_FLOAT32, 0)
+CALL(gatherv, c->in, c->out, c->counts, c->displs, RCX_FLOAT32, 0)
+CALL(scatter, c->in, c->out, c->count, RCX_FLOAT32, 0)
+CALL(scatterv, c->in, c->out, c->counts, c->displs, RCX_FLOAT32, 0)
+CALL(allgather, c->in, c->out, c->count, RCX_FLOAT32)
+CALL(allgatherv, c->in, c->out, c->counts, c->displs, RCX_FLOAT32)
+CALL(alltoall, c->in, c->out, c->count, RCX_FLOAT32)
+CALL(alltoallv, c->in, c->counts, c->displs, c->out, c->counts, c->displs,
+     RCX_FLOAT32)
+CALL(scan, c->in, c->out, c->count, RCX_FLOAT32, RCX_SUM)
+CALL(exscan, c->in, c->out, c->count, RCX_FLOAT32, RCX_SUM)
+
+static int barrier(const struct loop_call *c)
 {
-    return rcx_allreduce(in, out, count, RCX_FLOAT32, RCX_SUM,
-                         rcx_world(context)) != RCX_OK;
+    (void)c;
+    return rcx_barrier(rcx_world(context)) != RCX_OK;
 }
 
-static int barrier(void)
+static int bcast(const struct loop_call *c)
 {
-    const int32_t in = 0;
-    int32_t out;
+    rcx_comm_t *world = rcx_world(context);
+    void *buf = rcx_comm_rank(world) == 0 ? (void *)(uintptr_t)c->in : c->out;
 
-    return failed("rcx_allreduce", rcx_allreduce(&in, &out, 1, RCX_INT32,
-                                                 RCX_MAX, rcx_world(context)));
+    return rcx_bcast(buf, c->count, RCX_FLOAT32, 0, world) != RCX_OK;
 }
 
 static int rank(void)
@@ -64,8 +84,28 @@ static int finalize(void)
 
 int main(int argc, char **argv)
 {
-    const struct loop_peer peer = {init, allreduce, barrier, rank,
-                                   size, version,   finalize};
+    const struct loop_peer peer = {
+        .init = init,
+        .colls = {[LOOP_ALLREDUCE] = allreduce,
+                  [LOOP_REDUCE] = reduce,
+                  [LOOP_REDUCE_SCATTER] = reduce_scatter,
+                  [LOOP_REDUCE_SCATTER_BLOCK] = reduce_scatter_block,
+                  [LOOP_BARRIER] = barrier,
+                  [LOOP_BCAST] = bcast,
+                  [LOOP_GATHER] = gather,
+                  [LOOP_GATHERV] = gatherv,
+                  [LOOP_SCATTER] = scatter,
+                  [LOOP_SCATTERV] = scatterv,
+                  [LOOP_ALLGATHER] = allgather,
+                  [LOOP_ALLGATHERV] = allgatherv,
+                  [LOOP_ALLTOALL] = alltoall,
+                  [LOOP_ALLTOALLV] = alltoallv,
+                  [LOOP_SCAN] = scan,
+                  [LOOP_EXSCAN] = exscan},
+        .rank = rank,
+        .size = size,
+        .version = version,
+        .finalize = finalize};
 
     return loop_main(argc, argv, &peer);
 }

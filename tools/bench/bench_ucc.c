@@ -2,7 +2,8 @@
 /*
  * The timing loop over UCC: bench_ucc -n 2
  *
- * One persistent request is kept from call to call: UCC at its best.
+ * A persistent request of each collective is kept from call to call: UCC at its
+ * best.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -17,11 +18,34 @@ static ucc_lib_h lib;
 static ucc_context_h context;
 static ucc_team_h team;
 
-/* the request that is kept, and what it was made for */
-static ucc_coll_req_h request;
-static const float *request_in;
-static float *request_out;
-static size_t request_count;
+/* the requests that are kept, and what they were made for */
+static struct kept {
+    ucc_coll_req_h request;
+    const float *in;
+    float *out;
+    size_t count;
+} kept[LOOP_COLLS];
+
+/* What UCC has, and where it wants a count for each block. Of scatter 1.3 has the
+ * name alone. */
+static const struct {
+    ucc_coll_type_t type;
+    int in_v, out_v;
+} rows[LOOP_COLLS] = {
+    [LOOP_ALLREDUCE] = {UCC_COLL_TYPE_ALLREDUCE, 0, 0},
+    [LOOP_REDUCE] = {UCC_COLL_TYPE_REDUCE, 0, 0},
+    [LOOP_REDUCE_SCATTER] = {UCC_COLL_TYPE_REDUCE_SCATTERV, 0, 1},
+    [LOOP_REDUCE_SCATTER_BLOCK] = {UCC_COLL_TYPE_REDUCE_SCATTER, 0, 0},
+    [LOOP_BARRIER] = {UCC_COLL_TYPE_BARRIER, 0, 0},
+    [LOOP_BCAST] = {UCC_COLL_TYPE_BCAST, 0, 0},
+    [LOOP_GATHER] = {UCC_COLL_TYPE_GATHER, 0, 0},
+    [LOOP_GATHERV] = {UCC_COLL_TYPE_GATHERV, 0, 1},
+    [LOOP_SCATTERV] = {UCC_COLL_TYPE_SCATTERV, 1, 0},
+    [LOOP_ALLGATHER] = {UCC_COLL_TYPE_ALLGATHER, 0, 0},
+    [LOOP_ALLGATHERV] = {UCC_COLL_TYPE_ALLGATHERV, 0, 1},
+    [LOOP_ALLTOALL] = {UCC_COLL_TYPE_ALLTOALL, 0, 0},
+    [LOOP_ALLTOALLV] = {UCC_COLL_TYPE_ALLTOALLV, 1, 1},
+};
 
 static int failed(const char *what, ucc_status_t status)
 {
@@ -120,55 +144,69 @@ static int finish(ucc_coll_req_h req)
     return failed("ucc_collective", status);
 }
 
-static int drop_request(void)
+static int drop(struct kept *k)
 {
-    ucc_coll_req_h req = request;
+    ucc_coll_req_h req = k->request;
 
-    request = NULL;
+    k->request = NULL;
     return req ? failed("ucc_collective_finalize", ucc_collective_finalize(req))
                : 0;
 }
 
-static int keep_request(const float *in, float *out, size_t count)
+/* A side of the arguments: its blocks, or all of it. */
+static void describe(const struct loop_call *c, const void *buffer, int is_v,
+                     size_t count, ucc_coll_buffer_info_t *info,
+                     ucc_coll_buffer_info_v_t *info_v)
 {
-    ucc_coll_args_t args = {.mask = UCC_COLL_ARGS_FIELD_FLAGS,
-                            .coll_type = UCC_COLL_TYPE_ALLREDUCE,
-                            .op = UCC_OP_SUM,
-                            .flags = UCC_COLL_ARGS_FLAG_PERSISTENT};
+    if (is_v)
+        *info_v = (ucc_coll_buffer_info_v_t){
+            .buffer = (void *)(uintptr_t)buffer,
+            .counts = (ucc_count_t *)(uintptr_t)c->counts,
+            .displacements = (ucc_aint_t *)(uintptr_t)c->displs,
+            .datatype = UCC_DT_FLOAT32,
+            .mem_type = UCC_MEMORY_TYPE_HOST};
+    else
+        *info = (ucc_coll_buffer_info_t){.buffer = (void *)(uintptr_t)buffer,
+                                         .count = count,
+                                         .datatype = UCC_DT_FLOAT32,
+                                         .mem_type = UCC_MEMORY_TYPE_HOST};
+}
 
-    args.src.info = (ucc_coll_buffer_info_t){.buffer = (void *)(uintptr_t)in,
-                                             .count = count,
-                                             .datatype = UCC_DT_FLOAT32,
-                                             .mem_type = UCC_MEMORY_TYPE_HOST};
-    args.dst.info = args.src.info;
-    args.dst.info.buffer = out;
-    if (drop_request() || failed("ucc_collective_init",
-                                 ucc_collective_init(&args, &request, team)))
+static int keep(const struct loop_call *c, struct kept *k)
+{
+    const int is_bcast = c->coll == LOOP_BCAST;
+    ucc_coll_args_t args = {.mask = UCC_COLL_ARGS_FIELD_FLAGS,
+                            .coll_type = rows[c->coll].type,
+                            .op = UCC_OP_SUM,
+                            .flags = UCC_COLL_ARGS_FLAG_PERSISTENT |
+                                     UCC_COLL_ARGS_FLAG_COUNT_64BIT |
+                                     UCC_COLL_ARGS_FLAG_DISPLACEMENTS_64BIT};
+
+    if (c->coll != LOOP_BARRIER) {
+        describe(c, is_bcast && my_ranks->rank != 0 ? c->out : c->in,
+                 rows[c->coll].in_v, c->in_count, &args.src.info,
+                 &args.src.info_v);
+        describe(c, c->out, rows[c->coll].out_v, c->out_count, &args.dst.info,
+                 &args.dst.info_v);
+    }
+    if (drop(k) || failed("ucc_collective_init",
+                          ucc_collective_init(&args, &k->request, team)))
         return 1;
-    request_in = in;
-    request_out = out;
-    request_count = count;
+    k->in = c->in;
+    k->out = c->out;
+    k->count = c->count;
     return 0;
 }
 
-static int allreduce(const float *in, float *out, size_t count)
+static int call(const struct loop_call *c)
 {
-    if ((!request || in != request_in || out != request_out ||
-         count != request_count) &&
-        keep_request(in, out, count))
-        return 1;
-    return finish(request);
-}
+    struct kept *k = &kept[c->coll];
 
-static int barrier(void)
-{
-    ucc_coll_args_t args = {.coll_type = UCC_COLL_TYPE_BARRIER};
-    ucc_coll_req_h req;
-
-    if (failed("ucc_collective_init", ucc_collective_init(&args, &req, team)))
+    if ((!k->request || c->in != k->in || c->out != k->out ||
+         c->count != k->count) &&
+        keep(c, k))
         return 1;
-    return finish(req) ||
-           failed("ucc_collective_finalize", ucc_collective_finalize(req));
+    return finish(k->request);
 }
 
 static int rank(void)
@@ -193,8 +231,9 @@ static int finalize(void)
 {
     ucc_status_t status;
 
-    if (drop_request())
-        return 1;
+    for (int i = 0; i < LOOP_COLLS; i++)
+        if (drop(&kept[i]))
+            return 1;
     while ((status = ucc_team_destroy(team)) == UCC_INPROGRESS)
         ucc_context_progress(context);
     return failed("ucc_team_destroy", status) ||
@@ -204,9 +243,14 @@ static int finalize(void)
 
 static int run(int argc, char **argv, const struct ranks *ranks)
 {
-    const struct loop_peer peer = {init, allreduce, barrier, rank,
-                                   size, version,   finalize};
+    struct loop_peer peer = {.init = init,
+                             .rank = rank,
+                             .size = size,
+                             .version = version,
+                             .finalize = finalize};
 
+    for (int i = 0; i < LOOP_COLLS; i++)
+        peer.colls[i] = rows[i].type ? call : NULL;
     my_ranks = ranks;
     return loop_main(argc, argv, &peer);
 }

@@ -23,7 +23,32 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/sched/algo.h"
 #include "loop.h"
+
+/* What each is, of the library's rows. */
+static const struct {
+    const char *name;
+    enum rcx_coll row;
+} colls[LOOP_COLLS] = {
+    [LOOP_ALLREDUCE] = {"allreduce", RCX_COLL_ALLREDUCE},
+    [LOOP_REDUCE] = {"reduce", RCX_COLL_REDUCE},
+    [LOOP_REDUCE_SCATTER] = {"reduce_scatter", RCX_COLL_REDUCE_SCATTER},
+    [LOOP_REDUCE_SCATTER_BLOCK] = {"reduce_scatter_block",
+                                   RCX_COLL_REDUCE_SCATTER},
+    [LOOP_BARRIER] = {"barrier", RCX_COLL_BARRIER},
+    [LOOP_BCAST] = {"bcast", RCX_COLL_BCAST},
+    [LOOP_GATHER] = {"gather", RCX_COLL_GATHER},
+    [LOOP_GATHERV] = {"gatherv", RCX_COLL_GATHER},
+    [LOOP_SCATTER] = {"scatter", RCX_COLL_SCATTER},
+    [LOOP_SCATTERV] = {"scatterv", RCX_COLL_SCATTER},
+    [LOOP_ALLGATHER] = {"allgather", RCX_COLL_ALLGATHER},
+    [LOOP_ALLGATHERV] = {"allgatherv", RCX_COLL_ALLGATHER},
+    [LOOP_ALLTOALL] = {"alltoall", RCX_COLL_ALLTOALL},
+    [LOOP_ALLTOALLV] = {"alltoallv", RCX_COLL_ALLTOALLV},
+    [LOOP_SCAN] = {"scan", RCX_COLL_SCAN},
+    [LOOP_EXSCAN] = {"exscan", RCX_COLL_EXSCAN},
+};
 
 enum {
     MAX_SIZES = 64,
@@ -34,6 +59,7 @@ enum {
 };
 
 struct options {
+    enum loop_coll coll;
     size_t bytes[MAX_SIZES];
     int n_sizes;
     double seconds;
@@ -44,11 +70,13 @@ struct options {
 struct run {
     const struct loop_peer *peer;
     int rank, size;
-    double seconds; /* to measure each size */
+    double seconds;        /* to measure each size */
+    struct loop_call call; /* of the size at hand */
     float *in, *out;
-    float *mine, *all; /* one element per rank */
-    int batches;       /* filled so far: tells the data of batches apart */
-    int wrong;         /* a result was wrong on this rank */
+    size_t *counts, *displs; /* of blocks */
+    float *mine, *all;       /* one element per rank */
+    int batches; /* filled so far: tells the data of batches apart */
+    int wrong;   /* a result was wrong on this rank */
 };
 
 static double now(void)
@@ -95,6 +123,16 @@ static int parse_seconds(const char *text, double *seconds_p)
     return 0;
 }
 
+static int parse_coll(const char *text, struct options *o)
+{
+    for (int i = 0; i < LOOP_COLLS; i++)
+        if (!strcmp(text, colls[i].name)) {
+            o->coll = (enum loop_coll)i;
+            return 0;
+        }
+    return -1;
+}
+
 /* Unknown words are left to the library. */
 static int parse(int argc, char **argv, struct options *o)
 {
@@ -106,7 +144,9 @@ static int parse(int argc, char **argv, struct options *o)
         const char *value = i + 1 < argc ? argv[i + 1] : "";
         int bad = 0;
 
-        if (!strcmp(argv[i], "--sizes"))
+        if (!strcmp(argv[i], "--coll"))
+            bad = parse_coll(value, o);
+        else if (!strcmp(argv[i], "--sizes"))
             bad = parse_sizes(value, o);
         else if (!strcmp(argv[i], "--time"))
             bad = parse_seconds(value, &o->seconds);
@@ -118,6 +158,10 @@ static int parse(int argc, char **argv, struct options *o)
             fprintf(stderr, "bench: %s '%s' is not valid\n", argv[i], value);
             return -1;
         }
+    }
+    if (!rcx_coll_has_data(colls[o->coll].row)) {
+        o->bytes[0] = 0;
+        o->n_sizes = 1;
     }
     o->limit = limit > 0 && limit < 1 ? 1 : (unsigned)limit;
     return 0;
@@ -184,26 +228,46 @@ static float pattern(size_t i, int batch)
     return (float)(((uint32_t)i + 977u * (uint32_t)batch) * 2654435761u >> 24);
 }
 
-static void fill(struct run *r, size_t count)
+static void fill(struct run *r)
 {
     r->batches++;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < r->call.in_count; i++)
         r->in[i] = pattern(i, r->batches) + (float)r->rank;
+    for (size_t i = 0; i < r->call.out_count; i++)
         r->out[i] = -1;
-    }
 }
 
-static void check(struct run *r, size_t count)
+/* Element i of the result, by the row. */
+static float expected(const struct run *r, const struct rcx_shape *s, size_t i)
 {
-    const float p = (float)r->size, ranks = p * (p - 1) / 2;
+    const struct rcx_coll_row *row = &rcx_colls[s->coll];
+    const struct rcx_expected e = row->expect(s, i);
+    /* where counts are local it is counted in the block for this rank */
+    const size_t own = row->is_local ? (size_t)r->rank * r->call.count : 0;
+    const float n = (float)(e.hi - e.lo), ranks = n * (float)(e.lo + e.hi - 1);
+
+    return n * pattern(e.index + own, r->batches) + ranks / 2;
+}
+
+static void check(struct run *r)
+{
+    const struct rcx_shape s = {.coll = colls[r->call.coll].row,
+                                .rank = r->rank,
+                                .size = r->size,
+                                .count =
+                                    rcx_coll_has_blocks(colls[r->call.coll].row)
+                                        ? r->call.count * (size_t)r->size
+                                        : r->call.count};
+    const size_t count = rcx_shape_out_count(&s);
 
     for (size_t i = 0; i < count; i++) {
-        const float want = p * pattern(i, r->batches) + ranks;
+        const float want = expected(r, &s, i);
 
         if (r->out[i] != want) {
             fprintf(stderr,
-                    "bench: rank %d: element %zu of %zu is %g, not %g\n",
-                    r->rank, i, count, (double)r->out[i], (double)want);
+                    "bench: rank %d: %s: element %zu of %zu is %g, not %g\n",
+                    r->rank, colls[r->call.coll].name, i, count,
+                    (double)r->out[i], (double)want);
             r->wrong = 1;
             return;
         }
@@ -219,7 +283,13 @@ static double maximum(struct run *r, double value)
 
     memset(r->mine, 0, (size_t)r->size * sizeof(float));
     r->mine[r->rank] = (float)value;
-    if (r->peer->allreduce(r->mine, r->all, (size_t)r->size))
+    if (r->peer->colls[LOOP_ALLREDUCE](
+            &(struct loop_call){.coll = LOOP_ALLREDUCE,
+                                .in = r->mine,
+                                .out = r->all,
+                                .count = (size_t)r->size,
+                                .in_count = (size_t)r->size,
+                                .out_count = (size_t)r->size}))
         die("allreduce");
     max = r->all[0];
     for (int i = 1; i < r->size; i++)
@@ -229,21 +299,23 @@ static double maximum(struct run *r, double value)
 }
 
 /* Seconds that this rank spends in n operations back to back. */
-static double batch(struct run *r, size_t count, long n)
+static double batch(struct run *r, long n)
 {
+    int (*const call)(const struct loop_call *) = r->peer->colls[r->call.coll];
+    const struct loop_call barrier = {.coll = LOOP_BARRIER};
     int failed = 0;
     double start, seconds;
 
-    fill(r, count);
-    if (r->peer->barrier())
+    fill(r);
+    if (r->peer->colls[LOOP_BARRIER](&barrier))
         die("barrier");
     start = now();
     for (long i = 0; i < n; i++)
-        failed |= r->peer->allreduce(r->in, r->out, count);
+        failed |= call(&r->call);
     seconds = now() - start;
     if (failed)
-        die("allreduce");
-    check(r, count);
+        die(colls[r->call.coll].name);
+    check(r);
     return seconds;
 }
 
@@ -251,13 +323,13 @@ static double batch(struct run *r, size_t count, long n)
  * How many iterations fill the time. Ends after an eighth of the time, or one
  * iteration where that takes longer.
  */
-static long calibrate(struct run *r, size_t count)
+static long calibrate(struct run *r)
 {
     long n = 1;
 
-    batch(r, count, 1);
+    batch(r, 1);
     for (;;) {
-        const double seconds = maximum(r, batch(r, count, n));
+        const double seconds = maximum(r, batch(r, n));
         double fits = MAX_ITERATIONS;
 
         if (seconds > 0 && r->seconds / seconds * (double)n < fits)
@@ -269,9 +341,9 @@ static long calibrate(struct run *r, size_t count)
 }
 
 /* Returns whether a result was wrong on any rank. */
-static int measure(struct run *r, size_t count)
+static int measure(struct run *r)
 {
-    const long wanted = calibrate(r, count);
+    const long wanted = calibrate(r);
     long batches = wanted / BATCH_MIN_ITERATIONS, each, n;
     double seconds = 0;
 
@@ -282,12 +354,13 @@ static int measure(struct run *r, size_t count)
     each = wanted / batches;
     n = each * batches;
     for (long i = 0; i < batches; i++)
-        seconds += batch(r, count, each);
+        seconds += batch(r, each);
     seconds = maximum(r, seconds / (double)n);
     if (maximum(r, r->wrong) > 0 || r->wrong)
         return 1;
     if (r->rank == 0) {
-        printf("%zu %zu %ld %.6g\n", count * sizeof(float), count, n, seconds);
+        printf("%zu %zu %ld %.6g\n", r->call.count * sizeof(float),
+               r->call.count, n, seconds);
         fflush(stdout);
     }
     return 0;
@@ -295,13 +368,34 @@ static int measure(struct run *r, size_t count)
 
 /* ---- Main --------------------------------------------------------------- */
 
-static float *allocate(size_t count)
+static void *allocate(size_t count, size_t bytes)
 {
     void *memory;
 
-    if (posix_memalign(&memory, 64, count * sizeof(float)))
+    if (posix_memalign(&memory, 64, count * bytes + 64))
         die("memory");
     return memory;
+}
+
+/* The call with vectors, or blocks, of that many. */
+static void prepare(struct run *r, enum loop_coll coll, size_t count)
+{
+    const struct rcx_coll_row *row = &rcx_colls[colls[coll].row];
+    const size_t all = count * (size_t)r->size;
+
+    for (size_t i = 0; i < (size_t)r->size; i++) {
+        r->counts[i] = count;
+        r->displs[i] = i * count;
+    }
+    r->call = (struct loop_call){
+        .coll = coll,
+        .in = r->in,
+        .out = r->out,
+        .count = count,
+        .in_count = row->gives == RCX_EXTENT_BLOCKS ? all : count,
+        .out_count = row->gets == RCX_EXTENT_BLOCKS ? all : count,
+        .counts = r->counts,
+        .displs = r->displs};
 }
 
 static void print_header(const struct run *r)
@@ -315,20 +409,27 @@ static void print_header(const struct run *r)
 
 static int measure_all(struct run *r, const struct options *o)
 {
+    const size_t ranks = (size_t)r->size;
     size_t max = 0;
     int wrong = 0;
 
     for (int i = 0; i < o->n_sizes; i++)
         if (o->bytes[i] > max)
             max = o->bytes[i];
-    r->in = allocate(max / sizeof(float));
-    r->out = allocate(max / sizeof(float));
-    r->mine = allocate((size_t)r->size);
-    r->all = allocate((size_t)r->size);
+    if (rcx_coll_has_blocks(colls[o->coll].row))
+        max *= ranks;
+    r->in = allocate(max, 1);
+    r->out = allocate(max, 1);
+    r->mine = allocate(ranks, sizeof(float));
+    r->all = allocate(ranks, sizeof(float));
+    r->counts = allocate(ranks, sizeof(size_t));
+    r->displs = allocate(ranks, sizeof(size_t));
     if (r->rank == 0)
         print_header(r);
-    for (int i = 0; i < o->n_sizes && !wrong; i++)
-        wrong = measure(r, o->bytes[i] / sizeof(float));
+    for (int i = 0; i < o->n_sizes && !wrong; i++) {
+        prepare(r, o->coll, o->bytes[i] / sizeof(float));
+        wrong = measure(r);
+    }
     return wrong;
 }
 
@@ -342,6 +443,8 @@ int loop_main(int argc, char **argv, const struct loop_peer *peer)
 
     if (parse(argc, argv, &o))
         return 2;
+    if (!peer->colls[o.coll])
+        return LOOP_LACKS;
     alarm(o.limit);
     /* before init, so that threads and memory of the library follow */
     o.pin = o.pin && sched_getaffinity(0, sizeof(mask), &mask) == 0;
@@ -363,5 +466,7 @@ int loop_main(int argc, char **argv, const struct loop_peer *peer)
     free(r.out);
     free(r.mine);
     free(r.all);
+    free(r.counts);
+    free(r.displs);
     return wrong ? 1 : 0;
 }

@@ -14,12 +14,41 @@
 extern "C" {
 #endif
 
+enum loop_coll {
+    LOOP_ALLREDUCE,
+    LOOP_REDUCE,
+    LOOP_REDUCE_SCATTER,
+    LOOP_REDUCE_SCATTER_BLOCK,
+    LOOP_BARRIER,
+    LOOP_BCAST,
+    LOOP_GATHER,
+    LOOP_GATHERV,
+    LOOP_SCATTER,
+    LOOP_SCATTERV,
+    LOOP_ALLGATHER,
+    LOOP_ALLGATHERV,
+    LOOP_ALLTOALL,
+    LOOP_ALLTOALLV,
+    LOOP_SCAN,
+    LOOP_EXSCAN,
+    LOOP_COLLS
+};
+
+/* What a collective is called with: floats, sums, root 0. */
+struct loop_call {
+    enum loop_coll coll;
+    const float *in;
+    float *out;
+    size_t count;               /* of the vector, or of each block */
+    size_t in_count, out_count; /* of all that is given and gotten, if it is */
+    const size_t *counts, *displs; /* of each block */
+};
+
 /* A library under test. Functions that return int return 0 for success. */
 struct loop_peer {
     int (*init)(int *argc, char ***argv);
-    /* out[i] = the sum of in[i] over all ranks; in and out do not overlap */
-    int (*allreduce)(const float *in, float *out, size_t count);
-    int (*barrier)(void);
+    /* in and out do not overlap. bcast: root's vector is in, others' is out */
+    int (*colls[LOOP_COLLS])(const struct loop_call *c); /* NULL: has it not */
     int (*rank)(void);
     int (*size)(void);
     /* the library's name and version; printed up to its first line's end */
@@ -27,11 +56,15 @@ struct loop_peer {
     int (*finalize)(void);
 };
 
+enum { LOOP_LACKS = 3 };
+
 /*
- * Time the library's allreduce. Options, after which the program's own may
+ * Time a collective of the library. Options, after which the program's own may
  * follow in argv as far as peer->init() takes them out:
  *
- *   --sizes LIST     bytes per vector, "8,64,512"
+ *   --coll NAME      allreduce, or another of rcx.h
+ *   --sizes LIST     bytes per vector, or per block where there are blocks,
+ *                    "8,64,512"; a barrier has none
  *   --time SECONDS   how long to measure each size
  *   --limit SECONDS  when to give up altogether: SIGALRM ends the process
  *   --no-pin         leave each rank where the launcher put it
@@ -41,7 +74,7 @@ struct loop_peer {
  *   bytes count iterations seconds_per_op
  *
  * Returns what main() returns: 0; 1 if the library failed or a result was
- * wrong; 2 for wrong arguments.
+ * wrong; 2 for wrong arguments; LOOP_LACKS where it has no such collective.
  */
 int loop_main(int argc, char **argv, const struct loop_peer *peer);
 

@@ -67,7 +67,7 @@ static void remove_directory(const char *path)
     rmdir(path);
 }
 
-/* Returns 1 if any rank failed; by then none is left. */
+/* Returns how the first rank that failed did; by then none is left. */
 static int wait_for_all(const pid_t *pids, int size)
 {
     int failed = 0, alive = size;
@@ -81,7 +81,7 @@ static int wait_for_all(const pid_t *pids, int size)
         alive--;
         if (status == 0 || failed)
             continue;
-        failed = 1;
+        failed = WIFEXITED(status) ? WEXITSTATUS(status) : 1;
         for (int i = 0; i < size; i++)
             if (pids[i] != pid)
                 kill(pids[i], SIGKILL);
@@ -133,7 +133,7 @@ int ranks_fork(int argc, char **argv,
         for (int i = 0; i < n; i++)
             kill(pids[i], SIGKILL);
     }
-    failed = wait_for_all(pids, n) || n < ranks.size;
+    failed = wait_for_all(pids, n);
     remove_directory(directory);
-    return failed;
+    return n < ranks.size ? 1 : failed;
 }

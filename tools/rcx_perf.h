@@ -105,8 +105,8 @@ long double perf_format_divide(enum perf_format format, long double sum,
 
 /* A call's arguments. */
 struct perf_call {
-    const void *in;                /* NULL: the rank gives nothing */
-    void *out;                     /* likewise gets */
+    const void *in; /* NULL: the rank gives nothing */
+    void *out;
     size_t count;                  /* of the vector, or of each block */
     const size_t *counts, *displs; /* of blocks */
     rcx_datatype_t type;

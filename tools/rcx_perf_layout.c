@@ -104,16 +104,19 @@ struct perf_call perf_call_of(const struct perf_job *job,
     const struct perf_sides s = perf_sides(job, row);
     const bool moves_out = s.in_place && s.gotten.base == job->send;
 
-    return (struct perf_call){.in = s.in_place && !moves_out ? RCX_IN_PLACE
-                                                             : s.given.base,
-                              .out = moves_out ? RCX_IN_PLACE : s.gotten.base,
-                              .count = row->count,
-                              .counts = job->counts,
-                              .displs = o->uneven ? job->displs : NULL,
-                              .type = job->type,
-                              .op = job->op,
-                              .root = o->root,
-                              .comm = job->comm};
+    return (struct perf_call){
+        .in = s.in_place && !moves_out ? RCX_IN_PLACE : s.given.base,
+        /* who gets nothing has a buffer that stays as it is */
+        .out = moves_out       ? RCX_IN_PLACE
+               : s.gotten.base ? s.gotten.base
+                               : job->recv,
+        .count = row->count,
+        .counts = job->counts,
+        .displs = o->uneven ? job->displs : NULL,
+        .type = job->type,
+        .op = job->op,
+        .root = o->root,
+        .comm = job->comm};
 }
 
 struct rcx_shape perf_shape(const struct perf_job *job,

@@ -48,7 +48,9 @@
     X(rcx_bcast_scatter_allgather)                                             \
     X(rcx_bcast_split_binary)                                                  \
     X(rcx_gather_linear)                                                       \
+    X(rcx_gather_tree)                                                         \
     X(rcx_scatter_linear)                                                      \
+    X(rcx_scatter_tree)                                                        \
     X(rcx_allgather_ring)                                                      \
     X(rcx_alltoall_linear)                                                     \
     X(rcx_alltoall_pairwise)                                                   \

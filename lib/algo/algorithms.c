@@ -53,6 +53,7 @@
     X(rcx_scatter_tree)                                                        \
     X(rcx_allgather_ring)                                                      \
     X(rcx_allgather_bruck)                                                     \
+    X(rcx_allgather_recursive_doubling)                                        \
     X(rcx_alltoall_linear)                                                     \
     X(rcx_alltoall_pairwise)                                                   \
     X(rcx_alltoall_bruck)                                                      \

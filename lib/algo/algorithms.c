@@ -55,6 +55,7 @@
     X(rcx_allgather_bruck)                                                     \
     X(rcx_allgather_recursive_doubling)                                        \
     X(rcx_allgather_neighbor)                                                  \
+    X(rcx_allgather_direct)                                                    \
     X(rcx_alltoall_linear)                                                     \
     X(rcx_alltoall_pairwise)                                                   \
     X(rcx_alltoall_bruck)                                                      \

@@ -56,6 +56,7 @@
     X(rcx_allgather_recursive_doubling)                                        \
     X(rcx_allgather_neighbor)                                                  \
     X(rcx_allgather_direct)                                                    \
+    X(rcx_allgather_circulant)                                                 \
     X(rcx_allgather_sparbit)                                                   \
     X(rcx_alltoall_linear)                                                     \
     X(rcx_alltoall_pairwise)                                                   \

@@ -4,7 +4,9 @@
  * Thakur, Rabenseifner, Gropp 2005, 4.5; any counts: Traeff 2017).
  *
  *   scratch  what a rank collects, its own block among it: up to half of the
- *            vector by the binomial tree; none at the root and at leaves
+ *            vector by the binomial tree, (lg p - 1)/2 vectors on all ranks
+ *            together; none at the root and at leaves. In segments as much of
+ *            each in the window, and at the root less than a segment more
  *
  * Binomial and knomial trees are mirrored where the root would be in the part
  * that is cut off: then the root receives without a pause, whichever it is.

@@ -5,7 +5,9 @@
  * backwards, so that it takes as long.
  *
  *   scratch  what a rank passes on, its own block among it: up to half of the
- *            vector by the binomial tree; none at the root and at leaves
+ *            vector by the binomial tree, (lg p - 1)/2 vectors on all ranks
+ *            together; none at the root and at leaves. In segments as much of
+ *            each in the window, and at the root less than a segment more
  *
  * Binomial and knomial trees are mirrored where the root would be in the part
  * that is cut off: then all have their block when the root has sent them,

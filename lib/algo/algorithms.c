@@ -48,8 +48,16 @@
     X(rcx_bcast_scatter_allgather)                                             \
     X(rcx_bcast_split_binary)                                                  \
     X(rcx_gather_linear)                                                       \
+    X(rcx_gather_tree)                                                         \
     X(rcx_scatter_linear)                                                      \
+    X(rcx_scatter_tree)                                                        \
     X(rcx_allgather_ring)                                                      \
+    X(rcx_allgather_bruck)                                                     \
+    X(rcx_allgather_recursive_doubling)                                        \
+    X(rcx_allgather_neighbor)                                                  \
+    X(rcx_allgather_direct)                                                    \
+    X(rcx_allgather_circulant)                                                 \
+    X(rcx_allgather_sparbit)                                                   \
     X(rcx_alltoall_linear)                                                     \
     X(rcx_alltoall_pairwise)                                                   \
     X(rcx_alltoall_bruck)                                                      \

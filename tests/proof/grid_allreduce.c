@@ -149,11 +149,11 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
     if (s->params[GRID_FORM] == GRID_SCATTER) {
         rcx_sched_within(b, &plan.column, &in_column, mine,
                          rcx_span_part(mine, plan.rows, row));
-        rcx_ring_allgather(b, &in_column, &column_blocks, mine);
+        rcx_ring_allgather(b, &in_column, &column_blocks, 0, mine);
     } else {
         rcx_sched_within(b, &plan.column, &in_column, mine, mine);
     }
-    rcx_ring_allgather(b, &in_row, &row_blocks, out);
+    rcx_ring_allgather(b, &in_row, &row_blocks, 0, out);
 }
 
 static const char *const forms[] = {

@@ -2,7 +2,8 @@
 /*
  * Schedules of a million ranks are small where the algorithm is logarithmic,
  * for each way in which a number of ranks may not be a power of two. What it
- * takes to write them is printed, not judged.
+ * takes to write them is printed, not judged. And a gather of long blocks has no
+ * more scratch than its method says.
  */
 #include "test.h"
 
@@ -10,7 +11,9 @@
 #include <time.h>
 
 #include "core/sched/algo.h"
+#include "core/sched/method.h"
 #include "core/sched/params.h"
+#include "core/sched/segment.h"
 
 enum { MILLION = 1 << 20, WINDOW = 1024, ATTEMPTS = 20 };
 
@@ -45,6 +48,9 @@ static const struct limit limits[] = {
     {RCX_COLL_BCAST, "tree", 64 << 10, false},
     {RCX_COLL_BCAST, "circulant", 64 << 10, false},
     {RCX_COLL_BCAST, "split_binary", 64 << 10, false},
+    {RCX_COLL_GATHER, "tree", 64 << 10, false},
+    {RCX_COLL_SCATTER, "tree", 64 << 10, false},
+    {RCX_COLL_ALLGATHER, "bruck", 64 << 10, false},
 };
 
 /* The largest of several ranks' schedules. */
@@ -139,9 +145,95 @@ static void schedules_of_a_million_ranks_are_small(void **state)
     assert_int_equal(heap.live, 0);
 }
 
+/* ---- Bounded memory ------------------------------------------------------ */
+
+enum { RANKS = 64, BLOCK = 2 << 20 /* bytes, as elements */ };
+
+/* The scratch of all ranks for one segment: the largest, of any. */
+static size_t scratch_of(struct rcx_builder *b, const struct rcx_shape *gather,
+                         const struct rcx_method *m)
+{
+    struct rcx_cutter cutter;
+    struct rcx_row row;
+    size_t largest = 0;
+
+    assert_int_equal(rcx_cutter_open(&cutter, b->heap, gather, m->segment),
+                     RCX_OK);
+    while (rcx_cutter_next(&cutter, &row)) {
+        size_t sum = 0;
+
+        for (int rank = 0; rank < gather->size; rank++) {
+            struct rcx_shape s = *gather;
+            struct rcx_plan *plan;
+
+            s.rank = rank;
+            rcx_row_build(b, m->algo, &s, &row);
+            assert_int_equal(rcx_sched_finish(b, WINDOW, &plan), RCX_OK);
+            sum += plan->scratch;
+            rcx_heap_free(b->heap, plan);
+        }
+        largest = sum > largest ? sum : largest;
+    }
+    rcx_cutter_close(&cutter);
+    return largest;
+}
+
+/* That all ranks together have at once, as a user chooses the method. */
+static size_t scratch_at_once(const char *method, enum rcx_coll coll, int root)
+{
+    struct rcx_heap heap = RCX_HEAP_INIT;
+    struct rcx_shape s = {.coll = coll,
+                          .size = RANKS,
+                          .root = root,
+                          .count = (size_t)RANKS * BLOCK,
+                          .elem_bytes = 1,
+                          .commutative = true};
+    struct rcx_method_wish wish;
+    struct rcx_refusal refusal;
+    struct rcx_method m;
+    struct rcx_log log;
+    struct rcx_builder b;
+    size_t scratch;
+
+    rcx_log_init(&log);
+    rcx_builder_init(&b, &heap, &log);
+    assert_true(rcx_method_parse(method, coll, &wish, &refusal));
+    assert_int_equal(rcx_method_choose(&s, RCX_ORDER_LOOSE, &wish, &log, &m),
+                     RCX_OK);
+    memcpy(s.params, m.params, sizeof s.params);
+    scratch = scratch_of(&b, &s, &m);
+    rcx_builder_free(&b);
+    assert_int_equal(heap.live, 0);
+    return m.segment ? m.window * scratch : scratch;
+}
+
+/*
+ * Of 64 blocks of 2 MiB. Below the root of the binomial tree are 16, 8, 4, 2
+ * and 1 ranks with 2, 4, 8, 16 and 32 blocks: 160. A segment has the same
+ * shares, and where blocks do not lie side by side the root takes what comes
+ * apart, but single blocks.
+ */
+static void a_gather_of_long_blocks_stays_within_its_scratch(void **state)
+{
+    static const enum rcx_coll colls[] = {RCX_COLL_GATHER, RCX_COLL_SCATTER};
+    const size_t segment = 1 << 20, window = 2, block = segment / RANKS;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(scratch_at_once("linear", colls[i], 0), 0);
+        assert_int_equal(scratch_at_once("linear:segment=1m", colls[i], 0), 0);
+        assert_int_equal(scratch_at_once("tree", colls[i], 0),
+                         160 * (size_t)BLOCK);
+        for (int root = 0; root < RANKS; root += 21)
+            assert_int_equal(scratch_at_once("tree:segment=1m", colls[i], root),
+                             window * (160 + 62) * block);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_gather_of_long_blocks_stays_within_its_scratch),
         cmocka_unit_test(schedules_of_a_million_ranks_are_small),
     };
 

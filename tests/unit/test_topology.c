@@ -9,11 +9,7 @@
 
 #include "algo/phase/topology.h"
 
-enum { KINDS = 6, DOUBLE = 5, FAN = 4 };
-
-struct interval {
-    int lo, hi;
-};
+enum { KINDS = 6, KNOMIAL = 3, CHAIN, DOUBLE, FAN = 4 };
 
 static struct rcx_shape shape_of(int kind, int fan, int size, int root)
 {
@@ -24,13 +20,15 @@ static struct rcx_shape shape_of(int kind, int fan, int size, int root)
 }
 
 /* What rank gathers. Its children come one beside the other. */
-static struct interval gather(const struct rcx_topology *t, int tree, int rank)
+static struct rcx_interval gather(const struct rcx_topology *t, int tree,
+                                  int rank)
 {
-    struct interval at = {rank, rank + 1};
+    const struct rcx_interval below = rcx_topology_below(t, tree, rank);
+    struct rcx_interval at = {rank, rank + 1};
     int child;
 
     for (int i = 0; (child = rcx_topology_child(t, tree, rank, i)) >= 0; i++) {
-        const struct interval more = gather(t, tree, child);
+        const struct rcx_interval more = gather(t, tree, child);
 
         assert_int_equal(rcx_topology_parent(t, tree, child), rank);
         if (more.hi == at.lo) {
@@ -40,20 +38,19 @@ static struct interval gather(const struct rcx_topology *t, int tree, int rank)
             at.hi = more.hi;
         }
     }
+    assert_int_equal(below.lo, at.lo);
+    assert_int_equal(below.hi, at.hi);
     return at;
 }
 
-static void check_trees(const struct rcx_shape *s)
+static void check_trees(const struct rcx_topology *t, int size, int root)
 {
-    const struct rcx_topology t = rcx_topology_of(s);
+    for (int tree = 0; tree < t->trees; tree++) {
+        const struct rcx_interval all = gather(t, tree, root);
 
-    for (int tree = 0; tree < t.trees; tree++) {
-        const struct interval all = gather(&t, tree, s->root);
-
-        assert_int_equal(rcx_topology_parent(&t, tree, s->root),
-                         RCX_TOPOLOGY_NONE);
+        assert_int_equal(rcx_topology_parent(t, tree, root), RCX_TOPOLOGY_NONE);
         assert_int_equal(all.lo, 0);
-        assert_int_equal(all.hi, s->size);
+        assert_int_equal(all.hi, size);
     }
 }
 
@@ -69,9 +66,10 @@ static void every_subtree_is_an_interval_of_ranks(void **state)
             for (int fan = 1; fan < 8; fan++) {
                 for (int k = 0; k < 4; k++) {
                     const struct rcx_shape s = shape_of(kind, fan, p, roots[k]);
+                    const struct rcx_topology t = rcx_topology_of(&s);
 
                     if (rcx_topology_fits(&s))
-                        check_trees(&s);
+                        check_trees(&t, p, roots[k]);
                 }
             }
         }
@@ -107,6 +105,67 @@ static bool is_child(const struct rcx_topology *t, int tree, int parent,
         if (rcx_topology_child(t, tree, parent, i) == child)
             return true;
     return false;
+}
+
+static struct rcx_topology gathering(int kind, int fan, int size, int root)
+{
+    const struct rcx_shape s = shape_of(kind, fan, size, root);
+
+    return rcx_topology_gathering(rcx_topology_of(&s));
+}
+
+/* When rank has what it gathers, in blocks one after another. */
+static double gathered(const struct rcx_topology *t, int rank)
+{
+    double blocks = 0;
+    int child;
+
+    for (int i = 0; (child = rcx_topology_child(t, 0, rank, i)) >= 0; i++) {
+        const struct rcx_interval theirs = rcx_topology_below(t, 0, child);
+        const double ready = gathered(t, child);
+
+        blocks = (ready > blocks ? ready : blocks) + theirs.hi - theirs.lo;
+    }
+    return blocks;
+}
+
+static void check_gather(int kind, int fan, int size, int root)
+{
+    const struct rcx_topology t = gathering(kind, fan, size, root);
+
+    check_trees(&t, size, root);
+    assert_true(gathered(&t, root) == rcx_topology_blocks(&t));
+}
+
+static void a_gather_takes_as_long_as_its_tree_says(void **state)
+{
+    (void)state;
+    for (int p = 1; p < 70; p++) {
+        for (int root = 0; root < p; root += 1 + p / 20) {
+            for (int fan = 1; fan < 8; fan++) {
+                check_gather(CHAIN, fan, p, root);
+                if (fan > 1)
+                    check_gather(KNOMIAL, fan, p, root);
+            }
+            for (int kind = 0; kind < KNOMIAL; kind++)
+                check_gather(kind, FAN, p, root);
+        }
+    }
+}
+
+/* No rank waits in the gather by a binomial or knomial tree. */
+static void no_root_of_a_knomial_gather_waits(void **state)
+{
+    (void)state;
+    for (int p = 1; p < 70; p++) {
+        for (int root = 0; root < p; root++) {
+            for (int fan = 2; fan < 8; fan++) {
+                const struct rcx_topology t = gathering(KNOMIAL, fan, p, root);
+
+                assert_true(gathered(&t, root) == p - 1);
+            }
+        }
+    }
 }
 
 static void the_largest_communicator_has_trees_too(void **state)
@@ -158,6 +217,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_subtree_is_an_interval_of_ranks),
         cmocka_unit_test(a_rank_is_a_leaf_in_one_of_two_trees),
+        cmocka_unit_test(a_gather_takes_as_long_as_its_tree_says),
+        cmocka_unit_test(no_root_of_a_knomial_gather_waits),
         cmocka_unit_test(the_largest_communicator_has_trees_too),
         cmocka_unit_test(a_fan_that_means_nothing_is_refused),
     };

@@ -22,8 +22,8 @@ static struct rcx_cost cost(const struct rcx_shape *s)
 
     return rcx_cost_sum(rcx_pairwise_reduce_scatter_cost(&blocks),
                         s->params[ALLGATHER] == RING
-                            ? rcx_ring_allgather_cost(&blocks)
-                            : rcx_bruck_allgather_cost(&blocks));
+                            ? rcx_ring_allgather_cost(&blocks, 0)
+                            : rcx_bruck_allgather_cost(&blocks, 2));
 }
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
@@ -35,9 +35,9 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
     rcx_pairwise_reduce_scatter(b, &all, &blocks, rcx_span_in(s),
                                 rcx_block(&blocks, out, s->rank));
     if (s->params[ALLGATHER] == RING)
-        rcx_ring_allgather(b, &all, &blocks, out);
+        rcx_ring_allgather(b, &all, &blocks, 0, out);
     else
-        rcx_bruck_allgather(b, &all, &blocks, out);
+        rcx_bruck_allgather(b, &all, &blocks, 2, out);
 }
 
 static const char *const allgathers[] = {

@@ -13,7 +13,7 @@ static struct rcx_cost cost(const struct rcx_shape *s)
     const struct rcx_blocks blocks = rcx_blocks_of(s);
 
     return rcx_cost_sum(rcx_ring_reduce_scatter_cost(&blocks),
-                        rcx_ring_allgather_cost(&blocks));
+                        rcx_ring_allgather_cost(&blocks, 0));
 }
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
@@ -24,7 +24,7 @@ static void build(struct rcx_builder *b, const struct rcx_shape *s)
 
     rcx_ring_reduce_scatter(b, &all, &blocks, rcx_span_in(s),
                             rcx_block(&blocks, out, s->rank));
-    rcx_ring_allgather(b, &all, &blocks, out);
+    rcx_ring_allgather(b, &all, &blocks, 0, out);
 }
 
 const struct rcx_algo rcx_allreduce_ring = {

@@ -26,8 +26,8 @@ static struct rcx_cost allgather_cost(const struct rcx_shape *s,
                                       const struct rcx_blocks *blocks)
 {
     switch (s->params[ALLGATHER]) {
-    case RING: return rcx_ring_allgather_cost(blocks);
-    case BRUCK: return rcx_bruck_allgather_cost(blocks);
+    case RING: return rcx_ring_allgather_cost(blocks, 0);
+    case BRUCK: return rcx_bruck_allgather_cost(blocks, 2);
     default: return rcx_halving_allgather_cost(s->size, (double)s->count);
     }
 }

@@ -62,11 +62,42 @@ static void receive(struct rcx_builder *b, int peer, struct run run)
     }
 }
 
+/* Messages of a weight: digits 1 to as many. */
+static int digits_of(int p, int64_t weight, int radix)
+{
+    const int most = (int)((p - 1) / weight);
+
+    return radix - 1 < most ? radix - 1 : most;
+}
+
+/* Member full, which may be NONE, gets nothing. */
+static void concatenate(struct rcx_builder *b, const struct rcx_group *g,
+                        const struct rcx_blocks *blocks, int radix,
+                        struct rcx_span vector, int full)
+{
+    const int me = g->rank, p = g->size;
+
+    for (int64_t weight = 1; weight < p; weight *= radix) {
+        for (int digit = 1; digit <= digits_of(p, weight, radix); digit++) {
+            const int d = digit * (int)weight;
+            const int above = (me + d) % p, below = (me + p - d) % p;
+            const int n = weight < p - d ? (int)weight : p - d;
+
+            if (me != full)
+                receive(b, rcx_group_member(g, above),
+                        run_of(blocks, vector, above, n));
+            if (below != full)
+                send(b, rcx_group_member(g, below),
+                     run_of(blocks, vector, me, n));
+        }
+    }
+}
+
 void rcx_bruck_allgather(struct rcx_builder *b, const struct rcx_group *g,
-                         const struct rcx_blocks *blocks,
+                         const struct rcx_blocks *blocks, int radix,
                          struct rcx_span vector)
 {
-    rcx_bruck_allgather_others(b, g, blocks, vector, NONE);
+    concatenate(b, g, blocks, radix, vector, NONE);
 }
 
 void rcx_bruck_allgather_others(struct rcx_builder *b,
@@ -74,18 +105,7 @@ void rcx_bruck_allgather_others(struct rcx_builder *b,
                                 const struct rcx_blocks *blocks,
                                 struct rcx_span vector, int full)
 {
-    const int me = g->rank, p = g->size;
-
-    for (int d = 1; d < p; d *= 2) {
-        const int above = (me + d) % p, below = (me + p - d) % p;
-        const int n = d < p - d ? d : p - d;
-
-        if (me != full)
-            receive(b, rcx_group_member(g, above),
-                    run_of(blocks, vector, above, n));
-        if (below != full)
-            send(b, rcx_group_member(g, below), run_of(blocks, vector, me, n));
-    }
+    concatenate(b, g, blocks, 2, vector, full);
 }
 
 /* As members may place whole vectors in scratch as they like, their own comes
@@ -115,11 +135,17 @@ void rcx_bruck_allreduce(struct rcx_builder *b, const struct rcx_group *g,
 
 /* ---- Costs --------------------------------------------------------------- */
 
-struct rcx_cost rcx_bruck_allgather_cost(const struct rcx_blocks *blocks)
+struct rcx_cost rcx_bruck_allgather_cost(const struct rcx_blocks *blocks,
+                                         int radix)
 {
-    return (struct rcx_cost){.rounds = rcx_log2_ceil(blocks->n),
-                             .volume = (blocks->n - 1) *
-                                       (double)rcx_blocks_largest(blocks)};
+    const int p = blocks->n;
+    double rounds = 0;
+
+    for (int64_t weight = 1; weight < p; weight *= radix)
+        rounds += digits_of(p, weight, radix);
+    return (struct rcx_cost){.rounds = rounds,
+                             .volume =
+                                 (p - 1) * (double)rcx_blocks_largest(blocks)};
 }
 
 struct rcx_cost rcx_bruck_allreduce_cost(int size, double count)

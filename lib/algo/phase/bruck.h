@@ -2,12 +2,13 @@
 /*
  * Allgather by Bruck's concatenation over the members of a group (Bruck et al.
  * 1997; Thakur, Rabenseifner, Gropp 2005, 4.1.2). ceil(lg p) rounds for every
- * p, p - 1 blocks in all.
+ * p, p - 1 blocks in all, with radix 2.
  *
- * With d = 1, 2, 4, ... blocks member i has those of i, i + 1, ..., i + d - 1,
- * cyclic. It sends them to the member d below, and gets the next d, or as many
- * as are left, from the member d above. Blocks stay in their places in the
- * vector; a message that wraps around its end is packed into scratch.
+ * With w = 1, radix, radix^2, ... blocks member i has those of i, i + 1, ...,
+ * i + w - 1, cyclic. It sends them to the members w, 2 w, ..., (radix - 1) w
+ * below, and gets the next ones, or as many as are left, from the members as
+ * far above. Blocks stay in their places in the vector; a message that wraps
+ * around its end is packed into scratch.
  */
 #ifndef RCX_ALGO_BRUCK_H
 #define RCX_ALGO_BRUCK_H
@@ -16,17 +17,18 @@
 
 /*
  * Member i has block i of vector; all end with all of it. Scratch: less than
- * the vector.
+ * two vectors.
  */
 void rcx_bruck_allgather(struct rcx_builder *b, const struct rcx_group *g,
-                         const struct rcx_blocks *blocks,
+                         const struct rcx_blocks *blocks, int radix,
                          struct rcx_span vector);
-/* Member full has all of it at first, and gets nothing. */
+/* By radix 2; member full has all of it at first, and gets nothing. */
 void rcx_bruck_allgather_others(struct rcx_builder *b,
                                 const struct rcx_group *g,
                                 const struct rcx_blocks *blocks,
                                 struct rcx_span vector, int full);
-struct rcx_cost rcx_bruck_allgather_cost(const struct rcx_blocks *blocks);
+struct rcx_cost rcx_bruck_allgather_cost(const struct rcx_blocks *blocks,
+                                         int radix);
 
 /*
  * The vectors of all members by Bruck's allgather, combined by each of them

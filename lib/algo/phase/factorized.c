@@ -291,7 +291,7 @@ static void swap_back(const struct route *r)
                                       .n = g.size};
 
     if (r->round->splits)
-        rcx_bruck_allgather(r->b, &g, &blocks, r->round->part);
+        rcx_bruck_allgather(r->b, &g, &blocks, 2, r->round->part);
 }
 
 /* p1 hands the result to p2, or, the 3-2 step backwards, p0 hands its half to
@@ -439,7 +439,7 @@ struct rcx_cost rcx_factorized_cost(const struct rcx_factorized *f,
                                 ? rcx_pairwise_reduce_scatter_cost(&blocks)
                                 : rcx_bruck_allreduce_cost(ways(&m), part));
         if (back && split)
-            c = rcx_cost_sum(c, rcx_bruck_allgather_cost(&blocks));
+            c = rcx_cost_sum(c, rcx_bruck_allgather_cost(&blocks, 2));
         else if (!all)
             charge_gather(&c, &m, split, part);
         if (r.units > 0 && !is_late) {

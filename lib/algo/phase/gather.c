@@ -1,26 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "algo/phase/gather.h"
 
-#include "algo/phase/tree.h"
-
-static bool has(struct rcx_interval members, int i)
-{
-    return members.lo <= i && i < members.hi;
-}
-
-static int collector(struct rcx_interval members, int root)
-{
-    return has(members, root) ? root : members.lo;
-}
-
-/* As the fixed tree, or mirrored where the root would be in the lesser half. */
-static int split(struct rcx_interval members, int root)
-{
-    const int mid = rcx_tree_split(members);
-
-    return mid <= root && root < members.hi ? members.hi - (mid - members.lo)
-                                            : mid;
-}
+enum { NONE = RCX_TOPOLOGY_NONE };
 
 /* Where in the vector the members' blocks lie. */
 static struct rcx_span place_of(const struct rcx_blocks *blocks,
@@ -31,25 +12,36 @@ static struct rcx_span place_of(const struct rcx_blocks *blocks,
     return rcx_block_range(blocks, vector, members.lo, members.hi);
 }
 
-/* The members whose blocks this one collects, and who gets them: -1 if it is
- * the root. */
-static struct rcx_interval collected(const struct rcx_group *g, int root,
-                                     int *parent_p)
+/* The blocks of members among those that this one collects. */
+static struct rcx_span blocks_of(const struct rcx_gather *gather,
+                                 struct rcx_interval members)
 {
-    struct rcx_interval at = {.lo = 0, .hi = g->size};
-    int parent = -1;
+    const struct rcx_span all = place_of(gather->blocks, gather->members);
+    const struct rcx_span place = place_of(gather->blocks, members);
 
-    while (collector(at, root) != g->rank) {
-        const int mid = split(at, root);
+    return rcx_span_sub(gather->all, place.offset - all.offset, place.count);
+}
 
-        parent = collector(at, root);
-        if (g->rank < mid)
-            at.hi = mid;
-        else
-            at.lo = mid;
-    }
-    *parent_p = parent < 0 ? -1 : rcx_group_member(g, parent);
-    return at;
+void rcx_gather_begin_along(struct rcx_gather *gather, struct rcx_builder *b,
+                            const struct rcx_group *g,
+                            const struct rcx_blocks *blocks,
+                            const struct rcx_topology *tree,
+                            struct rcx_span vector, struct rcx_span own)
+{
+    const int me = g->rank;
+    const struct rcx_interval members = rcx_topology_below(tree, 0, me);
+    const struct rcx_span place = place_of(blocks, members);
+
+    *gather = (struct rcx_gather){
+        .b = b, .g = g, .blocks = blocks, .tree = *tree, .members = members};
+    if (vector.count > 0)
+        gather->all = rcx_span_sub(vector, place.offset, place.count);
+    else if (rcx_topology_child(tree, 0, me, 0) == NONE)
+        gather->all = own;
+    else
+        gather->all = rcx_span_scratch(b, place.count);
+    gather->own =
+        blocks_of(gather, (struct rcx_interval){.lo = me, .hi = me + 1});
 }
 
 void rcx_gather_begin(struct rcx_gather *gather, struct rcx_builder *b,
@@ -57,56 +49,73 @@ void rcx_gather_begin(struct rcx_gather *gather, struct rcx_builder *b,
                       const struct rcx_blocks *blocks, int root,
                       struct rcx_span vector)
 {
-    struct rcx_interval at = collected(g, root, &gather->parent);
-    const struct rcx_span place = place_of(blocks, at);
-    struct rcx_span own;
+    const struct rcx_span block = place_of(
+        blocks, (struct rcx_interval){.lo = g->rank, .hi = g->rank + 1});
+    const struct rcx_topology tree =
+        rcx_topology_gathering(rcx_topology_binomial(g->size, root));
+    const bool needs_it =
+        vector.count == 0 && rcx_topology_child(&tree, 0, g->rank, 0) == NONE;
 
-    gather->b = b;
-    gather->all = vector.count > 0
-                      ? rcx_span_sub(vector, place.offset, place.count)
-                      : rcx_span_scratch(b, place.count);
-    gather->child_count = 0;
-    while (at.hi - at.lo > 1) {
-        const int mid = split(at, root), i = gather->child_count++;
-        const struct rcx_interval low = {.lo = at.lo, .hi = mid},
-                                  high = {.lo = mid, .hi = at.hi};
-        const struct rcx_interval other = g->rank < mid ? high : low;
-        const struct rcx_span theirs = place_of(blocks, other);
+    rcx_gather_begin_along(gather, b, g, blocks, &tree, vector,
+                           rcx_span_scratch(b, needs_it ? block.count : 0));
+}
 
-        gather->children[i].rank = rcx_group_member(g, collector(other, root));
-        gather->children[i].blocks = rcx_span_sub(
-            gather->all, theirs.offset - place.offset, theirs.count);
-        at = g->rank < mid ? low : high;
-    }
-    own = place_of(blocks, at);
-    gather->own =
-        rcx_span_sub(gather->all, own.offset - place.offset, own.count);
+static int child_of(const struct rcx_gather *gather, int i)
+{
+    return rcx_topology_child(&gather->tree, 0, gather->g->rank, i);
+}
+
+static struct rcx_span blocks_below(const struct rcx_gather *gather, int child)
+{
+    return blocks_of(gather, rcx_topology_below(&gather->tree, 0, child));
 }
 
 void rcx_gather_finish(struct rcx_gather *gather)
 {
-    for (int i = gather->child_count - 1; i >= 0; i--)
-        rcx_step_recv(gather->b, gather->children[i].rank,
-                      gather->children[i].blocks);
-    if (gather->parent >= 0)
-        rcx_step_send(gather->b, gather->parent, gather->all);
+    const int parent = rcx_topology_parent(&gather->tree, 0, gather->g->rank);
+    int child;
+
+    for (int i = 0; (child = child_of(gather, i)) != NONE; i++)
+        rcx_step_recv(gather->b, rcx_group_member(gather->g, child),
+                      blocks_below(gather, child));
+    if (parent != NONE)
+        rcx_step_send(gather->b, rcx_group_member(gather->g, parent),
+                      gather->all);
 }
 
 void rcx_gather_reverse(struct rcx_gather *gather)
 {
-    if (gather->parent >= 0)
-        rcx_step_recv(gather->b, gather->parent, gather->all);
-    for (int i = 0; i < gather->child_count; i++)
-        rcx_step_send(gather->b, gather->children[i].rank,
-                      gather->children[i].blocks);
+    const int parent = rcx_topology_parent(&gather->tree, 0, gather->g->rank);
+    int children = 0;
+
+    while (child_of(gather, children) != NONE)
+        children++;
+    if (parent != NONE)
+        rcx_step_recv(gather->b, rcx_group_member(gather->g, parent),
+                      gather->all);
+    for (int i = children - 1; i >= 0; i--) {
+        const int child = child_of(gather, i);
+
+        rcx_step_send(gather->b, rcx_group_member(gather->g, child),
+                      blocks_below(gather, child));
+    }
+}
+
+struct rcx_cost rcx_gather_along_cost(const struct rcx_topology *tree,
+                                      const struct rcx_blocks *blocks)
+{
+    const double rounds = rcx_topology_rounds(tree);
+    const double most = rounds * (double)blocks->count;
+    const double volume =
+        rcx_topology_blocks(tree) * (double)rcx_blocks_largest(blocks);
+
+    return (struct rcx_cost){.rounds = rounds,
+                             .volume = volume < most ? volume : most};
 }
 
 struct rcx_cost rcx_gather_cost(const struct rcx_blocks *blocks)
 {
-    const double rounds = rcx_log2_ceil(blocks->n);
-    const double most = rounds * (double)blocks->count;
-    const double others = (blocks->n - 1) * (double)rcx_blocks_largest(blocks);
+    const struct rcx_topology tree = rcx_topology_binomial(blocks->n, 0);
 
-    return (struct rcx_cost){.rounds = rounds,
-                             .volume = others < most ? others : most};
+    return rcx_gather_along_cost(&tree, blocks);
 }

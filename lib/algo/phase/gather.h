@@ -1,44 +1,48 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Binomial gather of a vector's blocks to a root, over the members of a group,
- * and scatter from it by the same messages in the other direction. ceil(lg p)
- * rounds, p - 1 blocks in all, for every p and root.
+ * Gather of a vector's blocks to a root along a tree over the members of a
+ * group, and scatter from it by the same messages in the other direction.
  *
- * Members [0, p) are halved down to single ones; the lowest of a half collects
- * its blocks, the root those of the half that it is in. Members are not
- * rotated, so each message is one span of the vector. The root is always in the
- * larger half, so that it never waits for more than it has by then itself.
+ * The members below one are an interval, so that their blocks are one span of
+ * the vector, and each message is one. By the binomial tree ceil(lg p) rounds
+ * and p - 1 blocks in all, for every p and root.
  */
 #ifndef RCX_ALGO_GATHER_H
 #define RCX_ALGO_GATHER_H
 
-#include "core/sched/algo.h"
-
-enum { RCX_GATHER_DEPTH = 32 };
+#include "algo/phase/topology.h"
 
 struct rcx_gather {
     struct rcx_builder *b;
-    struct rcx_span own; /* the place of this member's block */
-    struct rcx_span all; /* the blocks that it collects, its own among them */
-    struct {
-        int rank;
-        struct rcx_span blocks;
-    } children[RCX_GATHER_DEPTH]; /* whom it gets them from, largest first */
-    int child_count;
-    int parent; /* the rank that gets them; -1: this is the root */
+    const struct rcx_group *g;
+    const struct rcx_blocks *blocks;
+    struct rcx_topology tree;
+    struct rcx_interval members; /* whose blocks this one collects */
+    struct rcx_span all;         /* those blocks, its own among them */
+    struct rcx_span own;         /* the place of its own block */
 };
 
-/* vector: of the root; other members collect in their own vector's place of
- * it, or in scratch where that is empty. */
+/* Along the binomial tree. vector: of the root; other members collect in their
+ * own vector's place of it, or in scratch where that is empty. g and blocks
+ * stay until it is finished. */
 void rcx_gather_begin(struct rcx_gather *gather, struct rcx_builder *b,
                       const struct rcx_group *g,
                       const struct rcx_blocks *blocks, int root,
                       struct rcx_span vector);
+/* Along a gathering tree. Who collects nothing but its own block has it at
+ * own, so that only inner members have scratch. */
+void rcx_gather_begin_along(struct rcx_gather *gather, struct rcx_builder *b,
+                            const struct rcx_group *g,
+                            const struct rcx_blocks *blocks,
+                            const struct rcx_topology *tree,
+                            struct rcx_span vector, struct rcx_span own);
 /* To be called when the steps that fill the own block are written. */
 void rcx_gather_finish(struct rcx_gather *gather);
 /* Scatter, instead: the root has vector, all end with their own block. */
 void rcx_gather_reverse(struct rcx_gather *gather);
 /* Of either; no message is longer than the vector. */
 struct rcx_cost rcx_gather_cost(const struct rcx_blocks *blocks);
+struct rcx_cost rcx_gather_along_cost(const struct rcx_topology *tree,
+                                      const struct rcx_blocks *blocks);
 
 #endif

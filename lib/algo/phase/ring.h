@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The two phases of ring algorithms, neighbours only, over the members of a
- * group. Each takes p - 1 rounds of one block.
+ * group. Each takes p - 1 rounds of one block; the second may go in chunks.
  */
 #ifndef RCX_ALGO_RING_H
 #define RCX_ALGO_RING_H
@@ -19,14 +19,18 @@ void rcx_ring_reduce_scatter(struct rcx_builder *b, const struct rcx_group *g,
 
 struct rcx_cost rcx_ring_reduce_scatter_cost(const struct rcx_blocks *blocks);
 
-/* Member i has block i of vector; all end with all of it. */
+/*
+ * Member i has block i of vector; all end with all of it. Blocks go in chunks
+ * of up to as many elements, one behind the other; 0: whole.
+ */
 void rcx_ring_allgather(struct rcx_builder *b, const struct rcx_group *g,
-                        const struct rcx_blocks *blocks,
+                        const struct rcx_blocks *blocks, size_t chunk,
                         struct rcx_span vector);
-/* Member full has all of it at first, and gets nothing. */
+/* Whole; member full has all of it at first, and gets nothing. */
 void rcx_ring_allgather_others(struct rcx_builder *b, const struct rcx_group *g,
                                const struct rcx_blocks *blocks,
                                struct rcx_span vector, int full);
-struct rcx_cost rcx_ring_allgather_cost(const struct rcx_blocks *blocks);
+struct rcx_cost rcx_ring_allgather_cost(const struct rcx_blocks *blocks,
+                                        size_t chunk);
 
 #endif

@@ -16,7 +16,15 @@ enum { NONE = RCX_TOPOLOGY_NONE, FAN_USUAL = 4 };
 struct ops {
     int (*parent)(const struct rcx_topology *t, int tree, int rank);
     int (*child)(const struct rcx_topology *t, int tree, int rank, int i);
+    struct rcx_interval (*below)(const struct rcx_topology *t, int tree,
+                                 int rank);
     int (*rounds)(const struct rcx_topology *t);
+    double (*blocks)(const struct rcx_topology *t);
+};
+
+/* Numbers first to last of a form. */
+struct run {
+    int first, last;
 };
 
 /* A tree over n ranks that are numbered from 1 on, outwards from the root,
@@ -24,7 +32,9 @@ struct ops {
 struct form {
     int (*up)(int n, int x);
     int (*down)(int n, int x, int i); /* from the root too; 0: no more */
-    int (*ready)(int n);              /* rounds until it has all, n >= 1 */
+    struct run (*below)(int n, int x);
+    int (*ready)(int n);       /* rounds until it has all, n >= 1 */
+    double (*gathered)(int n); /* blocks, one after another, until then */
 };
 
 struct rcx_topology_kind {
@@ -91,6 +101,23 @@ static int knomial_child(const struct rcx_topology *t, int tree, int rank,
     return NONE;
 }
 
+static struct rcx_interval knomial_below(const struct rcx_topology *t, int tree,
+                                         int rank)
+{
+    struct rcx_interval at = {.lo = rank, .hi = rank + 1};
+
+    (void)tree;
+    for (int64_t width = 1; width < t->size; width *= t->fan) {
+        const struct level level = level_of(t, rank, width);
+
+        if (level.gathers != rank)
+            break;
+        at.lo = (int)level.lo;
+        at.hi = (int)level.hi;
+    }
+    return at;
+}
+
 static int knomial_rounds(const struct rcx_topology *t)
 {
     int rounds = 0;
@@ -100,8 +127,27 @@ static int knomial_rounds(const struct rcx_topology *t)
     return rounds;
 }
 
-static const struct ops knomial = {
-    .parent = knomial_parent, .child = knomial_child, .rounds = knomial_rounds};
+/* All other parts have at most what the root has by then. */
+static double knomial_blocks(const struct rcx_topology *t)
+{
+    return t->size - 1;
+}
+
+static const struct ops knomial = {.parent = knomial_parent,
+                                   .child = knomial_child,
+                                   .below = knomial_below,
+                                   .rounds = knomial_rounds,
+                                   .blocks = knomial_blocks};
+
+/* The root is in the last part, which is shorter than others. */
+static bool is_cut_off(const struct rcx_topology *t)
+{
+    int64_t width = 1;
+
+    while (width * t->fan < t->size)
+        width *= t->fan;
+    return t->size % width != 0 && t->root >= t->size - t->size % width;
+}
 
 /* ---- Parted: either side of the root is cut into parts ------------------- */
 
@@ -196,6 +242,24 @@ static int parted_child(const struct rcx_topology *t, int tree, int rank, int i)
     return down == 0 ? NONE : part.origin + part.step * down;
 }
 
+static struct rcx_interval parted_below(const struct rcx_topology *t, int tree,
+                                        int rank)
+{
+    struct part part;
+    struct run run;
+
+    if (rank == t->root)
+        return (struct rcx_interval){.lo = 0, .hi = t->size};
+    part = part_around(t, rank);
+    run = t->kind->form[tree]->below(part.count,
+                                     (rank - part.origin) * part.step);
+    if (part.step < 0)
+        return (struct rcx_interval){.lo = part.origin - run.last,
+                                     .hi = part.origin - run.first + 1};
+    return (struct rcx_interval){.lo = part.origin + run.first,
+                                 .hi = part.origin + run.last + 1};
+}
+
 /* A side's first part is its largest: all others are ready by then. */
 static int parted_rounds(const struct rcx_topology *t)
 {
@@ -214,8 +278,28 @@ static int parted_rounds(const struct rcx_topology *t)
     return rounds;
 }
 
-static const struct ops parted = {
-    .parent = parted_parent, .child = parted_child, .rounds = parted_rounds};
+static double parted_blocks(const struct rcx_topology *t)
+{
+    double blocks = 0;
+
+    for (int turn = 0; turn < 2 && t->size > 1; turn++) {
+        const struct side side = side_in_turn(t, turn);
+        const int first = least_of(side.length, side.count);
+
+        if (first > 0) {
+            const double gathered = t->kind->form[0]->gathered(first);
+
+            blocks = (gathered > blocks ? gathered : blocks) + side.count;
+        }
+    }
+    return blocks;
+}
+
+static const struct ops parted = {.parent = parted_parent,
+                                  .child = parted_child,
+                                  .below = parted_below,
+                                  .rounds = parted_rounds,
+                                  .blocks = parted_blocks};
 
 /* A path: every rank sends one inwards. */
 
@@ -230,13 +314,26 @@ static int path_down(int n, int x, int i)
     return i == 0 && x < n ? x + 1 : 0;
 }
 
+static struct run path_below(int n, int x)
+{
+    return (struct run){.first = x, .last = n};
+}
+
 static int path_ready(int n)
 {
     return n - 1;
 }
 
-static const struct form path = {
-    .up = path_up, .down = path_down, .ready = path_ready};
+static double path_gathered(int n)
+{
+    return (double)n * (n - 1) / 2;
+}
+
+static const struct form path = {.up = path_up,
+                                 .down = path_down,
+                                 .below = path_below,
+                                 .ready = path_ready,
+                                 .gathered = path_gathered};
 
 /*
  * An in-order binary tree: odd x are leaves; x = m 2^k, m odd, has x - 2^(k-1)
@@ -266,14 +363,38 @@ static int inorder_down(int n, int x, int i)
     return low > 1 && i == 0 ? x - low / 2 : 0;
 }
 
+static struct run inorder_below(int n, int x)
+{
+    const int low = x & -x;
+
+    return (struct run){.first = x - low + 1,
+                        .last = x + least_of(low - 1, n - x)};
+}
+
 /* 2 floor(lg n), less one unless n + 1 is a power of two */
 static int inorder_ready(int n)
 {
     return rcx_log2_floor(n) + rcx_log2_floor(n + 1) - 1;
 }
 
-static const struct form inorder = {
-    .up = inorder_up, .down = inorder_down, .ready = inorder_ready};
+static double inorder_gathered(int n)
+{
+    const int left = rcx_pow2_floor(n) - 1, right = n - 1 - left;
+    double ready, blocks = 0;
+
+    if (n == 1)
+        return 0;
+    ready = inorder_gathered(left);
+    if (right > 0)
+        blocks = (right < left ? inorder_gathered(right) : ready) + right;
+    return (ready > blocks ? ready : blocks) + left;
+}
+
+static const struct form inorder = {.up = inorder_up,
+                                    .down = inorder_down,
+                                    .below = inorder_below,
+                                    .ready = inorder_ready,
+                                    .gathered = inorder_gathered};
 
 /* 1 above the in-order tree of the others, where even x are leaves. */
 
@@ -292,13 +413,25 @@ static int topped_down(int n, int x, int i)
     return down ? down + 1 : 0;
 }
 
+static struct run topped_below(int n, int x)
+{
+    struct run run;
+
+    if (x == 1)
+        return (struct run){.first = 1, .last = n};
+    run = inorder_below(n - 1, x - 1);
+    return (struct run){.first = run.first + 1, .last = run.last + 1};
+}
+
 static int topped_ready(int n)
 {
     return n == 1 ? 0 : inorder_ready(n - 1) + 1;
 }
 
-static const struct form topped = {
-    .up = topped_up, .down = topped_down, .ready = topped_ready};
+static const struct form topped = {.up = topped_up,
+                                   .down = topped_down,
+                                   .below = topped_below,
+                                   .ready = topped_ready};
 
 /* ---- The table ----------------------------------------------------------- */
 
@@ -311,6 +444,9 @@ static const char *const names[] = {[FLAT] = "flat",
                                     [CHAIN] = "chain",
                                     [DOUBLE] = "double",
                                     NULL};
+static const char *const names_of_one[] = {
+    [FLAT] = "flat",       [BINOMIAL] = "binomial", [BINARY] = "binary",
+    [KNOMIAL] = "knomial", [CHAIN] = "chain",       NULL};
 
 static const struct rcx_topology_kind kinds[] = {
     [FLAT] = {.ops = &parted, .fan = INT_MAX, .trees = 1, .form = {&path}},
@@ -328,18 +464,21 @@ enum { TOPOLOGY, FAN }; /* parameters */
 
 static const int64_t fans_proved[] = {1, 2, 3, FAN_USUAL, RCX_PARAM_END};
 
+#define TOPOLOGY_OF(list)                                                      \
+    {                                                                          \
+        .name = "topology", .doc = "the tree's shape", .names = list,          \
+        .usual = BINOMIAL                                                      \
+    }
+#define FAN_OF_IT                                                              \
+    {                                                                          \
+        .name = "fan", .doc = "radix of knomial, number of chains",            \
+        .least = 1, .most = INT_MAX, .usual = FAN_USUAL, .proved = fans_proved \
+    }
+
 const struct rcx_param rcx_topology_params[] = {
-    [TOPOLOGY] = {.name = "topology",
-                  .doc = "the tree's shape",
-                  .names = names,
-                  .usual = BINOMIAL},
-    [FAN] = {.name = "fan",
-             .doc = "radix of knomial, number of chains",
-             .least = 1,
-             .most = INT_MAX,
-             .usual = FAN_USUAL,
-             .proved = fans_proved},
-    {.name = NULL}};
+    [TOPOLOGY] = TOPOLOGY_OF(names), [FAN] = FAN_OF_IT, {.name = NULL}};
+const struct rcx_param rcx_topology_tree_params[] = {
+    [TOPOLOGY] = TOPOLOGY_OF(names_of_one), [FAN] = FAN_OF_IT, {.name = NULL}};
 
 const char rcx_topology_needs[] =
     "a fan of 2 or more where knomial, and none where neither knomial nor "
@@ -387,17 +526,47 @@ struct rcx_topology rcx_topology_binary(int size, int root)
     return make(BINARY, FAN_USUAL, size, root);
 }
 
+struct rcx_topology rcx_topology_gathering(struct rcx_topology t)
+{
+    t.mirrored = t.kind->ops == &knomial && is_cut_off(&t);
+    if (t.mirrored)
+        t.root = t.size - 1 - t.root;
+    return t;
+}
+
+/* A rank's place, or that of a place. */
+static int place_of(const struct rcx_topology *t, int rank)
+{
+    return t->mirrored && rank != NONE ? t->size - 1 - rank : rank;
+}
+
 int rcx_topology_parent(const struct rcx_topology *t, int tree, int rank)
 {
-    return t->kind->ops->parent(t, tree, rank);
+    return place_of(t, t->kind->ops->parent(t, tree, place_of(t, rank)));
 }
 
 int rcx_topology_child(const struct rcx_topology *t, int tree, int rank, int i)
 {
-    return t->kind->ops->child(t, tree, rank, i);
+    return place_of(t, t->kind->ops->child(t, tree, place_of(t, rank), i));
+}
+
+struct rcx_interval rcx_topology_below(const struct rcx_topology *t, int tree,
+                                       int rank)
+{
+    const struct rcx_interval at =
+        t->kind->ops->below(t, tree, place_of(t, rank));
+
+    if (!t->mirrored)
+        return at;
+    return (struct rcx_interval){.lo = t->size - at.hi, .hi = t->size - at.lo};
 }
 
 int rcx_topology_rounds(const struct rcx_topology *t)
 {
     return t->kind->ops->rounds(t);
+}
+
+double rcx_topology_blocks(const struct rcx_topology *t)
+{
+    return t->kind->ops->blocks(t);
 }

@@ -10,15 +10,17 @@
 #ifndef RCX_ALGO_TOPOLOGY_H
 #define RCX_ALGO_TOPOLOGY_H
 
-#include "core/sched/algo.h"
+#include "algo/phase/tree.h"
 
 struct rcx_topology_kind;
 
 struct rcx_topology {
     const struct rcx_topology_kind *kind;
     int size, root;
-    int fan;   /* radix, or number of parts; see topology.c */
-    int trees; /* 2: each carries a half of the vector */
+    int fan;       /* radix, or number of parts; see topology.c */
+    int trees;     /* 2: each carries a half of the vector */
+    bool mirrored; /* rank i is in the place of rank size - 1 - i; root is that
+                      of the places */
 };
 
 enum { RCX_TOPOLOGY_NONE = -1 };
@@ -26,6 +28,8 @@ enum { RCX_TOPOLOGY_NONE = -1 };
 /* Of an algorithm over any topology: [topology, fan]. */
 extern const struct rcx_param rcx_topology_params[];
 extern const char rcx_topology_needs[];
+/* Of one over any that is one tree. */
+extern const struct rcx_param rcx_topology_tree_params[];
 bool rcx_topology_fits(const struct rcx_shape *s);
 /* UNIFORM for one tree, RANK for two; CANONICAL for the binomial one. */
 rcx_order_t rcx_topology_order(const struct rcx_shape *s);
@@ -34,12 +38,24 @@ rcx_order_t rcx_topology_order(const struct rcx_shape *s);
 struct rcx_topology rcx_topology_of(const struct rcx_shape *s);
 struct rcx_topology rcx_topology_binomial(int size, int root);
 struct rcx_topology rcx_topology_binary(int size, int root);
+/*
+ * Such a tree, for a gather: mirrored where the root of a binomial or knomial
+ * one would be in the part that is cut off at size, so that it never waits for
+ * more than it has by then itself.
+ */
+struct rcx_topology rcx_topology_gathering(struct rcx_topology t);
 
 /* NONE: rank is the root. */
 int rcx_topology_parent(const struct rcx_topology *t, int tree, int rank);
 /* Child number i, in the order in which they send; NONE: there are fewer. */
 int rcx_topology_child(const struct rcx_topology *t, int tree, int rank, int i);
+/* The subtree of rank. */
+struct rcx_interval rcx_topology_below(const struct rcx_topology *t, int tree,
+                                       int rank);
 /* How long a reduction takes, in messages one after another. */
 int rcx_topology_rounds(const struct rcx_topology *t);
+/* How long the gather of equal blocks along a gathering tree takes, in blocks
+ * one after another. */
+double rcx_topology_blocks(const struct rcx_topology *t);
 
 #endif

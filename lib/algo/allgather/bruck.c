@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Allgather by Bruck's concatenation (Bruck et al. 1997; Thakur, Rabenseifner,
+ * Gropp 2005, 4.1.2), for any counts.
+ *
+ *   scratch  less than two vectors, for messages that wrap around its end
+ *
+ * A larger radix takes more messages that wait for no others of their weight:
+ * for networks that carry several at once.
+ */
+#include "algo/phase/bruck.h"
+
+#include <limits.h>
+
+static const int64_t radixes_proved[] = {2, 3, 5, RCX_PARAM_END};
+
+static const struct rcx_param params[] = {
+    {.name = "radix",
+     .doc = "a rank has as many times more blocks after each weight",
+     .least = 2,
+     .most = INT_MAX,
+     .usual = 2,
+     .proved = radixes_proved},
+    {.name = NULL}};
+
+static struct rcx_cost cost(const struct rcx_shape *s)
+{
+    const struct rcx_blocks blocks = rcx_blocks_of(s);
+
+    return rcx_bruck_allgather_cost(&blocks, (int)s->params[0]);
+}
+
+static void build(struct rcx_builder *b, const struct rcx_shape *s)
+{
+    const struct rcx_group all = rcx_group_all(s);
+    const struct rcx_blocks blocks = rcx_blocks_of(s);
+    const struct rcx_span out = rcx_span_out(s);
+
+    rcx_step_copy(b, rcx_block(&blocks, out, s->rank), rcx_span_in(s));
+    rcx_bruck_allgather(b, &all, &blocks, (int)s->params[0], out);
+}
+
+const struct rcx_algo rcx_allgather_bruck = {
+    .name = "bruck",
+    .coll = RCX_COLL_ALLGATHER,
+    .formula = "(k (radix-1) + ceil(p / radix^k) - 1) a + n (p-1)/p b, k = "
+               "floor(lg p / lg radix); the largest block where n/p is "
+               "irregular",
+    .source = "Bruck et al. 1997; Thakur, Rabenseifner, Gropp 2005, 4.1.2",
+    .params = params,
+    .level = RCX_ORDER_CANONICAL,
+    .cost = cost,
+    .build = build,
+};

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Scatter along a tree (OCC manual 2005; binomial, for any root: Thakur,
+ * Rabenseifner, Gropp 2005, 4.5; any counts: Traeff 2017). The gather
+ * backwards, so that it takes as long.
+ *
+ *   scratch  what a rank passes on, its own block among it: up to half of the
+ *            vector by the binomial tree, (lg p - 1)/2 vectors on all ranks
+ *            together; none at the root and at leaves. In segments as much of
+ *            each in the window, and at the root less than a segment more
+ *
+ * Binomial and knomial trees are mirrored where the root would be in the part
+ * that is cut off: then all have their block when the root has sent them,
+ * whichever it is. Others go on while inner ranks pass blocks on.
+ */
+#include "algo/phase/gather.h"
+
+static struct rcx_cost cost(const struct rcx_shape *s)
+{
+    const struct rcx_blocks blocks = rcx_blocks_of(s);
+    const struct rcx_topology t = rcx_topology_of(s);
+
+    return rcx_gather_along_cost(&t, &blocks);
+}
+
+static void build(struct rcx_builder *b, const struct rcx_shape *s)
+{
+    const struct rcx_group all = rcx_group_all(s);
+    const struct rcx_blocks blocks = rcx_blocks_of(s);
+    const struct rcx_topology t = rcx_topology_gathering(rcx_topology_of(s));
+    const struct rcx_span out = rcx_span_out(s);
+    struct rcx_gather gather;
+
+    rcx_gather_begin_along(&gather, b, &all, &blocks, &t, rcx_span_in(s), out);
+    rcx_gather_reverse(&gather);
+    rcx_step_copy(b, out, gather.own);
+}
+
+const struct rcx_algo rcx_scatter_tree = {
+    .name = "tree",
+    .coll = RCX_COLL_SCATTER,
+    .formula = "topology = binomial: ceil(lg p) a + n (p-1)/p b; others: as "
+               "gather",
+    .needs = rcx_topology_needs,
+    .source = "OCC manual 2005; Thakur, Rabenseifner, Gropp 2005, 4.5",
+    .params = rcx_topology_tree_params,
+    .level = RCX_ORDER_CANONICAL,
+    .fits = rcx_topology_fits,
+    .cost = cost,
+    .build = build,
+};

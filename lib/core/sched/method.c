@@ -334,17 +334,13 @@ static struct rcx_method look_up(const struct rcx_shape *shape,
 
     for (int i = 0; i < RULES && !m.algo; i++) {
         const struct rule *rule = &rules[i];
-        const struct rcx_algo *algo;
 
         if (rule->coll != shape->coll || shape->size > rule->ranks ||
             bytes > (is_power ? rule->bytes : rule->other_bytes))
             continue;
-        algo = rcx_algo_find(rule->coll, rule->algo);
-        if (!algo)
-            continue;
         m.segment = segment_elements(rule->segment_bytes, shape);
         m.window = rule->window;
-        adopt(&m, algo, shape, needed);
+        adopt(&m, rcx_algo_find(rule->coll, rule->algo), shape, needed);
     }
     for (const struct rcx_algo *const *a = rcx_algo_table; *a && !m.algo; a++)
         if ((*a)->coll == shape->coll)

@@ -381,6 +381,7 @@ static void print_row(const struct rcx_algo *algo)
             printf("; ");
     }
     printf(" | ");
+    print_cell(algo->known_as ? algo->known_as : "");
     print_cell_text(algo->source);
     printf(" |\n");
 }
@@ -399,10 +400,12 @@ static void print_markdown(void)
            "is in words. Order: the least level (docs/guarantees.md) with the "
            "usual parameters,\n"
            "for p = 2^k and for other p up to %d. Parameters are given as "
-           "`NAME:PARAMETER=VALUE,...`; in parentheses the usual value.\n\n"
+           "`NAME:PARAMETER=VALUE,...`; in parentheses the usual value.\n"
+           "Known as: the names of the OCC manual 2005, MPICH 5, Open MPI 5 "
+           "and UCC 1.3.\n\n"
            "| collective | algorithm | cost | order, p = 2^k | else | needs | "
-           "parameters | source |\n"
-           "| --- | --- | --- | --- | --- | --- | --- | --- |\n",
+           "parameters | known as | source |\n"
+           "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
            LARGEST);
     for (int i = 0; i < RCX_COLL_COUNT; i++)
         for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++)

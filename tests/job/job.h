@@ -51,6 +51,8 @@ void job_same_bits(struct member *m);
 /* job_stress.c: */
 void job_stress(struct member *m);
 void job_huge(struct member *m);
+/* job_mixed.c: */
+void job_mixed(struct member *m);
 /* job_life.c; without a context before: */
 void job_cycles(struct member *m);
 void job_contexts(struct member *m);

@@ -11,6 +11,7 @@
  *   cycles   contexts opened and closed again, several at once, late leavers
  *   stress   many calls back to back, with delays; more ranks make fewer
  *   soak     the same, many calls for any number of ranks
+ *   mixed    all collectives and messages, mixed, on several communicators
  *   huge     more than 2^31 elements, 6 GiB of memory for two ranks
  *   launch   rcx_init() alone: exits with the negated status
  */
@@ -123,6 +124,7 @@ int main(int argc, char **argv)
         job_failing_op,    job_same_bits,  NULL};
     static void (*const stress[])(struct member * m) = {job_stress, NULL};
     static void (*const huge[])(struct member * m) = {job_huge, NULL};
+    static void (*const mixed[])(struct member * m) = {job_mixed, NULL};
     const char *mode = argc == 2 ? argv[1] : "";
     const bool quick = strcmp(mode, "quick") == 0;
     const bool brief = quick || strcmp(mode, "stress") == 0;
@@ -138,10 +140,13 @@ int main(int argc, char **argv)
         job_skew(&m);
     } else if (strcmp(mode, "stress") == 0 || strcmp(mode, "soak") == 0) {
         run_parts(&m, stress);
+    } else if (strcmp(mode, "mixed") == 0) {
+        run_parts(&m, mixed);
     } else if (strcmp(mode, "huge") == 0) {
         run_parts(&m, huge);
     } else if (!quick) {
-        fprintf(stderr, "usage: %s all|quick|cycles|stress|soak|huge|launch\n",
+        fprintf(stderr,
+                "usage: %s all|quick|cycles|stress|soak|mixed|huge|launch\n",
                 argv[0]);
         return 2;
     }

@@ -274,6 +274,9 @@ static void run_operand(struct job *job, const struct operand *o)
     for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++) {
         if (!rcx_coll_has_data((*a)->coll))
             continue;
+        /* what is only moved does not depend on the op */
+        if (!rcx_colls[(*a)->coll].reduces && o != operands && !o->segmented)
+            continue;
         job_force(job, *a, SIZE_MAX);
         run_counts(job, *a, o, &kind);
         if (!o->segmented)

@@ -149,7 +149,7 @@ algorithms() {
 
 bad=0
 for coll in allreduce reduce reduce_scatter_block bcast gatherv scatter allgather alltoall alltoallv scan exscan; do
-    perf 0 3 --coll $coll --algo all --check=2 --min 24 --max 24 && clean || bad=1
+    perf 0 4 --coll $coll --algo all --check=2 --min 24 --max 24 && clean || bad=1
     awk '/^ *24 *3 / { sub(/:.*/, "", $3); print $3 }' "$out" | sort >"$scratch/run"
     name=${coll%_block}
     algorithms "${name/gatherv/gather}" | sort >"$scratch/listed"

@@ -299,27 +299,31 @@ static bool check_levels(const struct grid *g)
 bool proof_grid_run(const struct rcx_algo *algo, enum proof_extent extent,
                     struct proof_summary *summary_p)
 {
-    /* every size up to one, and beyond it some up to another */
+    static const int every[] = {
+        [PROOF_SMALL] = 9, [PROOF_QUICK] = WHOLE, [PROOF_FULL] = EVERY};
+    /* beyond that, and from which extent on */
     static const struct {
-        int every, largest;
-    } sizes[] = {
-        [PROOF_SMALL] = {9, WHOLE},
-        [PROOF_QUICK] = {33, 1024},
-        [PROOF_FULL] = {EVERY, 4096},
+        int size;
+        enum proof_extent from;
+    } some[] = {
+        {16, PROOF_SMALL},  {17, PROOF_SMALL},   {31, PROOF_QUICK},
+        {32, PROOF_QUICK},  {33, PROOF_QUICK},   {48, PROOF_QUICK},
+        {63, PROOF_QUICK},  {64, PROOF_QUICK},   {65, PROOF_QUICK},
+        {96, PROOF_FULL},   {100, PROOF_QUICK},  {127, PROOF_FULL},
+        {128, PROOF_QUICK}, {129, PROOF_FULL},   {255, PROOF_FULL},
+        {256, PROOF_FULL},  {257, PROOF_QUICK},  {1000, PROOF_QUICK},
+        {1023, PROOF_FULL}, {1024, PROOF_QUICK}, {4096, PROOF_FULL},
     };
-    static const int some[] = {16,  17,  48,  63,  64,  65,   96,   100,  127,
-                               128, 129, 255, 256, 257, 1000, 1023, 1024, 4096};
-    const int every = sizes[extent].every;
     struct grid g = {.algo = algo, .extent = extent, .summary = summary_p};
     bool good = true;
 
     *summary_p = (struct proof_summary){0};
     for (int i = 0; i < LEVELS; i++)
         g.least_held[i] = RCX_ORDER_CANONICAL;
-    for (int p = 1; p <= every && good; p++)
+    for (int p = 1; p <= every[extent] && good; p++)
         good = prove_size(&g, p);
     for (size_t i = 0; i < sizeof some / sizeof *some && good; i++)
-        if (some[i] > every && some[i] <= sizes[extent].largest)
-            good = prove_size(&g, some[i]);
+        if (some[i].size > every[extent] && some[i].from <= extent)
+            good = prove_size(&g, some[i].size);
     return good && check_levels(&g);
 }

@@ -46,6 +46,8 @@ const struct rcx_algo rcx_allgather_bruck = {
     .formula = "(k (radix-1) + ceil(p / radix^k) - 1) a + n (p-1)/p b, k = "
                "floor(lg p / lg radix); the largest block where n/p is "
                "irregular",
+    .known_as = "MPICH: brucks, k_brucks; Open MPI: bruck, bruck-k-fanout; "
+                "UCC: bruck",
     .source = "Bruck et al. 1997; Thakur, Rabenseifner, Gropp 2005, 4.1.2",
     .params = params,
     .level = RCX_ORDER_CANONICAL,

@@ -153,6 +153,7 @@ const struct rcx_algo rcx_allgather_circulant = {
     .coll = RCX_COLL_ALLGATHER,
     .formula = "[p > 1] (blocks-1 + k) a + n (p-1)/p b, k = ceil(lg p); where "
                "n/p is irregular at most (blocks-1 + k) (n/blocks + p) b",
+    .known_as = "MPICH: circ_graph",
     .source = "Traeff 2022; Traeff 2024, arXiv 2407.18004",
     .params = rcx_n_blocks_params,
     .level = RCX_ORDER_CANONICAL,

@@ -74,6 +74,7 @@ const struct rcx_algo rcx_allgather_neighbor = {
     .formula = "floor(p/2) a + n (p-1)/p b; the largest block where n/p is "
                "irregular",
     .needs = "an even number of ranks, or one",
+    .known_as = "Open MPI, UCC: neighbor",
     .source = "Chen et al. 2005",
     .level = RCX_ORDER_CANONICAL,
     .fits = fits,

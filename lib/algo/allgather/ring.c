@@ -52,6 +52,7 @@ const struct rcx_algo rcx_allgather_ring = {
                "irregular; with chunks at most (C - c + p-2) (a + chunk b), C "
                "chunks in all, c of the shortest block; c (p-1) a where blocks "
                "are equal",
+    .known_as = "MPICH, Open MPI, UCC: ring",
     .source = "Thakur, Rabenseifner, Gropp 2005, 4.1; Traeff et al. 2008",
     .params = params,
     .level = RCX_ORDER_CANONICAL,

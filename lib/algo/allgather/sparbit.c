@@ -116,6 +116,7 @@ const struct rcx_algo rcx_allgather_sparbit = {
     .coll = RCX_COLL_ALLGATHER,
     .formula = "ceil(lg p) a + n (p-1)/p b; the largest block where n/p is "
                "irregular",
+    .known_as = "Open MPI, UCC: sparbit; NCCL: PAT has its order",
     .source = "Sparbit, arXiv 2109.08751; any p: design",
     .level = RCX_ORDER_CANONICAL,
     .cost = cost,

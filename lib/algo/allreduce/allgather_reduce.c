@@ -35,6 +35,7 @@ const struct rcx_algo rcx_allreduce_allgather_reduce = {
     .coll = RCX_COLL_ALLREDUCE,
     .formula = "ceil(lg p) a + (p-1) n b + (p-1) n g",
     .needs = "p n elements of scratch can be addressed",
+    .known_as = "Open MPI: allgather_reduce",
     .source = "Bruck et al. 1997 by Thakur, Rabenseifner, Gropp 2005, 4.1.2; "
               "order: design",
     .fits = fits,

@@ -32,6 +32,7 @@ const struct rcx_algo rcx_allreduce_circulant = {
     .coll = RCX_COLL_ALLREDUCE,
     .formula = "[p > 1] (blocks-1 + k) (2 a + n/blocks (2 b + g)), k = "
                "ceil(lg p); the largest block where n/blocks is irregular",
+    .known_as = "MPICH: circ_graph",
     .source = "Traeff 2024, arXiv 2407.18004",
     .params = rcx_n_blocks_params,
     .level = RCX_ORDER_SAME,

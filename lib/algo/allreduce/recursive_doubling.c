@@ -53,6 +53,7 @@ const struct rcx_algo rcx_allreduce_recursive_doubling = {
     .coll = RCX_COLL_ALLREDUCE,
     .formula = "k (a + n b + n g) + [p > 2^k] (2 a + 2 n b + n g), k = "
                "floor(lg p)",
+    .known_as = "MPICH, Open MPI: the same; UCC: knomial of radix 2",
     .source = "Thakur, Rabenseifner, Gropp 2005, 4.5",
     .order = rcx_fold_order,
     .cost = cost,

@@ -31,6 +31,7 @@ const struct rcx_algo rcx_allreduce_ring = {
     .name = "ring",
     .coll = RCX_COLL_ALLREDUCE,
     .formula = "2 (p-1) a + 2 n (p-1)/p b + n (p-1)/p g",
+    .known_as = "MPICH: ring; Open MPI: ring, segmented_ring; UCC: ring",
     .source = "Thakur, Rabenseifner, Gropp 2005, 5.3",
     .level = RCX_ORDER_SAME,
     .cost = cost,

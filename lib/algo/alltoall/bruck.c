@@ -208,6 +208,8 @@ const struct rcx_algo rcx_alltoall_bruck = {
                "radix); else R a + Z n/p b, R the sum over radix^i < p of "
                "min(radix-1, floor((p-1)/radix^i)), Z the digits to radix of "
                "1 to p-1 that are not 0",
+    .known_as = "OCC: Bruck; MPICH: brucks, k_brucks; Open MPI: "
+                "modified_bruck; UCC: bruck",
     .source = "Bruck et al. 1997; Thakur, Rabenseifner, Gropp 2005, 4.3; "
               "pieces: design",
     .params = params,

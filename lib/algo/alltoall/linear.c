@@ -20,6 +20,9 @@ const struct rcx_algo rcx_alltoall_linear = {
     .name = "linear",
     .coll = RCX_COLL_ALLTOALL,
     .formula = "(p-1) (a + n/p b)",
+    .known_as = "OCC: Linear, Scheduled Linear; MPICH: scattered, blocked, "
+                "permuted_sendrecv; Open MPI: linear, linear_sync; UCC: "
+                "pairwise",
     .source = "OCC manual 2005; Thakur, Rabenseifner, Gropp 2005, 4.3",
     .params = rcx_posted_params,
     .level = RCX_ORDER_CANONICAL,

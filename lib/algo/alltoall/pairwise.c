@@ -27,6 +27,8 @@ const struct rcx_algo rcx_alltoall_pairwise = {
     .coll = RCX_COLL_ALLTOALL,
     .formula = "(p-1 + [pairing = sum, p > 2]) (a + n/p b)",
     .needs = RCX_EXCHANGE_PAIRWISE_NEEDS,
+    .known_as = "OCC, MPICH, Open MPI: pairwise; MPICH: "
+                "pairwise_sendrecv_replace (in place)",
     .source = "OCC manual 2005; Thakur, Rabenseifner, Gropp 2005, 4.3",
     .params = rcx_exchange_pairwise_params,
     .fits = rcx_exchange_pairwise_fits,

@@ -100,6 +100,7 @@ const struct rcx_algo rcx_alltoall_ring = {
     .name = "ring",
     .coll = RCX_COLL_ALLTOALL,
     .formula = "(p-1) a + floor(p^2/4) n/p b",
+    .known_as = "OCC: Ring",
     .source = "OCC manual 2005",
     .level = RCX_ORDER_CANONICAL,
     .cost = cost,

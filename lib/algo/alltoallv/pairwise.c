@@ -22,6 +22,8 @@ const struct rcx_algo rcx_alltoallv_pairwise = {
     .coll = RCX_COLL_ALLTOALLV,
     .formula = "(p-1 + [pairing = sum, p > 2]) a; and what each sends",
     .needs = RCX_EXCHANGE_PAIRWISE_NEEDS,
+    .known_as = "MPICH: pairwise_sendrecv_replace (in place); Open MPI: "
+                "pairwise",
     .source = "OCC manual 2005; Thakur, Rabenseifner, Gropp 2005, 4.3",
     .params = rcx_exchange_pairwise_params,
     .fits = rcx_exchange_pairwise_fits,

@@ -36,6 +36,7 @@ const struct rcx_algo rcx_barrier_double_ring = {
     .name = "double_ring",
     .coll = RCX_COLL_BARRIER,
     .formula = "2 [p > 1] p a",
+    .known_as = "OCC: Dring; Open MPI: double_ring",
     .source = "OCC manual 2005",
     .level = RCX_ORDER_CANONICAL,
     .cost = cost,

@@ -60,6 +60,7 @@ const struct rcx_algo rcx_barrier_tree = {
                "reduce",
     .needs = "one tree, so no double; a fan of 2 or more where knomial, and "
              "none where neither knomial nor chain",
+    .known_as = "OCC, Open MPI: linear (flat); Open MPI: tree",
     .source = "OCC manual 2005; Hensgen, Finkel, Manber 1988",
     .params = rcx_topology_params,
     .level = RCX_ORDER_CANONICAL,

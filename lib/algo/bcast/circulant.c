@@ -24,6 +24,7 @@ const struct rcx_algo rcx_bcast_circulant = {
     .coll = RCX_COLL_BCAST,
     .formula = "[p > 1] (blocks-1 + k) (a + n/blocks b), k = ceil(lg p); the "
                "largest block where n/blocks is irregular",
+    .known_as = "MPICH: circ_graph",
     .source = "Traeff 2024, arXiv 2407.18004",
     .params = rcx_n_blocks_params,
     .level = RCX_ORDER_CANONICAL,

@@ -86,6 +86,9 @@ const struct rcx_algo rcx_bcast_scatter_allgather = {
                "(p-1) + [allgather = bruck] ceil(lg p) + [allgather = "
                "recursive_doubling] ceil(lg p)",
     .needs = "a power of two of ranks for allgather=recursive_doubling",
+    .known_as = "MPICH: scatter_recursive_doubling_allgather, "
+                "scatter_ring_allgather; Open MPI: scatter_allgather, "
+                "scatter_allgather_ring; UCC: sag_knomial",
     .source = "Thakur, Rabenseifner, Gropp 2005, 4.2",
     .params = params,
     .level = RCX_ORDER_CANONICAL,

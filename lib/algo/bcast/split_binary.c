@@ -116,6 +116,7 @@ const struct rcx_algo rcx_bcast_split_binary = {
                "floor(lg (l+1)) - 1, t = floor(lg h) + floor(lg (h+1)) - 1, "
                "l = floor((p-1)/2), h = floor(p/2)",
     .needs = "more than 2 ranks",
+    .known_as = "OCC: Splitted Binary; Open MPI: split_binary_tree",
     .source = "OCC manual 2005",
     .level = RCX_ORDER_CANONICAL,
     .fits = fits,

@@ -43,6 +43,7 @@ const struct rcx_algo rcx_exscan_linear = {
     .name = "linear",
     .coll = RCX_COLL_EXSCAN,
     .formula = "(p-1) (a + n b) + max(p-2, 0) n g",
+    .known_as = "Open MPI: linear",
     .source = "folklore",
     .level = RCX_ORDER_UNIFORM,
     .cost = cost,

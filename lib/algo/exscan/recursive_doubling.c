@@ -26,6 +26,7 @@ const struct rcx_algo rcx_exscan_recursive_doubling = {
     .coll = RCX_COLL_EXSCAN,
     .formula = "p > 1: k (a + n b) + max(ceil(lg (p-1)), floor(lg (p/5)) + "
                "floor(lg (p/3)) + 2) n g, k = ceil(lg p)",
+    .known_as = "MPICH, Open MPI: recursive_doubling",
     .source = "MPICH, Open MPI: recursive_doubling",
     .level = RCX_ORDER_CANONICAL,
     .cost = cost,

@@ -41,6 +41,7 @@ const struct rcx_algo rcx_gather_linear = {
     .name = "linear",
     .coll = RCX_COLL_GATHER,
     .formula = "(p-1) (a + n/p b); the largest block where n/p is irregular",
+    .known_as = "MPICH, Open MPI, UCC: linear; Open MPI: linear_sync",
     .source = "OCC manual 2005",
     .params = rcx_posted_params,
     .level = RCX_ORDER_CANONICAL,

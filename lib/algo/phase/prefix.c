@@ -178,7 +178,7 @@ void rcx_prefix_tree(struct rcx_builder *b, const struct rcx_shape *s,
                      bool exclusive)
 {
     const struct node n = node_of(s);
-    const bool sends_total = n.hi<s->size, has_above = n.lo> 0;
+    const bool sends_total = n.hi != s->size, has_above = n.lo > 0;
     const bool needs_mine = !exclusive || sends_total || n.right != NONE;
     const struct rcx_span in = rcx_span_in(s), out = rcx_span_out(s);
     const bool is_free = exclusive && s->alias == RCX_ALIAS_NONE;

@@ -45,6 +45,8 @@ const struct rcx_algo rcx_reduce_rabenseifner = {
     .coll = RCX_COLL_REDUCE,
     .formula = "2 k a + (1 - 1/2^k) (2 n b + n g) + [p > 2^k] (2 a + n b "
                "+ n/2 g), k = floor(lg p)",
+    .known_as = "MPICH: reduce_scatter_gather; Open MPI: rabenseifner "
+                "(redscat_gather); UCC: srg_knomial of radix 2",
     .source = "Thakur, Rabenseifner, Gropp 2005, 5.1",
     .order = rcx_fold_order,
     .cost = cost,

@@ -28,6 +28,7 @@ const struct rcx_algo rcx_reduce_scatter_pairwise = {
     .name = "pairwise",
     .coll = RCX_COLL_REDUCE_SCATTER,
     .formula = "(p-1) a + n (p-1)/p b + n (p-1)/p g",
+    .known_as = "MPICH: pairwise",
     .source = "Thakur, Rabenseifner, Gropp 2005, 4.4",
     .level = RCX_ORDER_CANONICAL,
     .cost = cost,

@@ -43,6 +43,7 @@ const struct rcx_algo rcx_reduce_scatter_recursive_halving = {
     .formula = "(k + 2 [r > 0]) a + (w + [r > 0] (n + n/p)) b + (w + [r > "
                "0] n) g, k = floor(lg p), r = p - 2^k, t = ceil(lg(r+1)), "
                "w = (2^k + 2^t - 2 + r (k-t)) n/p",
+    .known_as = "MPICH, Open MPI: the same; UCC: knomial",
     .source = "Thakur, Rabenseifner, Gropp 2005, 4.4",
     .order = order,
     .cost = cost,

@@ -30,6 +30,7 @@ const struct rcx_algo rcx_reduce_scatter_ring = {
     .coll = RCX_COLL_REDUCE_SCATTER,
     .formula = "(p-1) (a + n/p b + n/p g); the largest block where n/p is "
                "irregular",
+    .known_as = "Open MPI, UCC: ring",
     .source = "Thakur, Rabenseifner, Gropp 2005, 5.3",
     .level = RCX_ORDER_SAME,
     .cost = cost,

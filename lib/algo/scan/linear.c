@@ -39,6 +39,7 @@ const struct rcx_algo rcx_scan_linear = {
     .name = "linear",
     .coll = RCX_COLL_SCAN,
     .formula = "(p-1) (a + n b + n g)",
+    .known_as = "Open MPI: linear",
     .source = "folklore",
     .level = RCX_ORDER_UNIFORM,
     .cost = cost,

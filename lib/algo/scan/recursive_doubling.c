@@ -27,6 +27,7 @@ const struct rcx_algo rcx_scan_recursive_doubling = {
     .formula =
         "k (a + n b) + max(k, floor(lg ((p+1)/5)) + floor(lg ((p+1)/3)) + 2) "
         "n g, k = ceil(lg p)",
+    .known_as = "MPICH, Open MPI: recursive_doubling",
     .source = "MPICH, Open MPI: recursive_doubling",
     .level = RCX_ORDER_CANONICAL,
     .cost = cost,

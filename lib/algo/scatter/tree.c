@@ -42,6 +42,8 @@ const struct rcx_algo rcx_scatter_tree = {
     .formula = "topology = binomial: ceil(lg p) a + n (p-1)/p b; others: as "
                "gather",
     .needs = rcx_topology_needs,
+    .known_as = "OCC: Binomial, Binary Scatter; MPICH, Open MPI: binomial; "
+                "UCC: knomial",
     .source = "OCC manual 2005; Thakur, Rabenseifner, Gropp 2005, 4.5",
     .params = rcx_topology_tree_params,
     .level = RCX_ORDER_CANONICAL,

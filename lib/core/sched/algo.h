@@ -163,7 +163,8 @@ struct rcx_algo {
      * What is before the semicolon is proved to be cost(), with blocks of equal
      * length; tests/proof/formula.h has what may be written. */
     const char *formula;
-    const char *needs; /* what fits() asks, for people; NULL: nothing */
+    const char *needs;    /* what fits() asks, for people; NULL: nothing */
+    const char *known_as; /* what other libraries call it; NULL: nothing */
     const char *source;
     const struct rcx_param *params;          /* NULL: none */
     bool (*fits)(const struct rcx_shape *s); /* NULL: every shape */

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-enum { EVERY = 64, WHOLE = 17, LEVELS = RCX_ORDER_CANONICAL + 1 };
+enum { EVERY = 64, WHOLE = 17, GAPS = 7, LEVELS = RCX_ORDER_CANONICAL + 1 };
 enum { COUNTS_MAX = 8 };
 /* What a case may have, of all ranks together. */
 static const struct {
@@ -156,7 +156,9 @@ static bool has_blocks(enum proof_blocks blocks, int size, int i)
 /* Blocks that do not lie side by side. */
 static bool prove_gaps(struct grid *g, struct proof_case c)
 {
-    if (!rcx_colls[c.algo->coll].has_places || c.size > WHOLE)
+    const int most = g->extent == PROOF_FULL ? WHOLE : GAPS;
+
+    if (!rcx_colls[c.algo->coll].has_places || c.size > most)
         return true;
     for (int gaps = 1; gaps < PROOF_GAPS_ALL; gaps++) {
         c.gaps = (enum proof_gaps)gaps;

@@ -122,7 +122,7 @@ const void *proof_memory_result(const struct proof_memory *m, int rank,
     const struct rcx_shape *s = &m->s->ranks[rank].shape;
 
     return element(m, rank, RCX_BUFFER_OUT,
-                   rcx_row_element(&m->s->row, s, RCX_BUFFER_OUT, i));
+                   rcx_row_out_element(&m->s->row, s, i));
 }
 
 static bool is_garbage(const char *at, size_t bytes)

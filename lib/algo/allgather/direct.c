@@ -11,15 +11,6 @@
  */
 #include "algo/phase/posted.h"
 
-static struct rcx_cost cost(const struct rcx_shape *s)
-{
-    const struct rcx_blocks blocks = rcx_blocks_of(s);
-    const double n = s->size - 1;
-
-    return (struct rcx_cost){.rounds = n,
-                             .volume = n * (double)rcx_blocks_largest(&blocks)};
-}
-
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
 {
     const struct rcx_blocks blocks = rcx_blocks_of(s);
@@ -44,6 +35,6 @@ const struct rcx_algo rcx_allgather_direct = {
     .source = "OCC manual 2005, linear alltoall",
     .params = rcx_posted_params,
     .level = RCX_ORDER_CANONICAL,
-    .cost = cost,
+    .cost = rcx_posted_cost,
     .build = build,
 };

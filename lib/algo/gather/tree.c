@@ -14,14 +14,6 @@
  */
 #include "algo/phase/gather.h"
 
-static struct rcx_cost cost(const struct rcx_shape *s)
-{
-    const struct rcx_blocks blocks = rcx_blocks_of(s);
-    const struct rcx_topology t = rcx_topology_of(s);
-
-    return rcx_gather_along_cost(&t, &blocks);
-}
-
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
 {
     const struct rcx_group all = rcx_group_all(s);
@@ -48,6 +40,6 @@ const struct rcx_algo rcx_gather_tree = {
     .params = rcx_topology_tree_params,
     .level = RCX_ORDER_CANONICAL,
     .fits = rcx_topology_fits,
-    .cost = cost,
+    .cost = rcx_gather_tree_cost,
     .build = build,
 };

@@ -101,8 +101,8 @@ void rcx_gather_reverse(struct rcx_gather *gather)
     }
 }
 
-struct rcx_cost rcx_gather_along_cost(const struct rcx_topology *tree,
-                                      const struct rcx_blocks *blocks)
+static struct rcx_cost cost_along(const struct rcx_topology *tree,
+                                  const struct rcx_blocks *blocks)
 {
     const double rounds = rcx_topology_rounds(tree);
     const double most = rounds * (double)blocks->count;
@@ -117,5 +117,13 @@ struct rcx_cost rcx_gather_cost(const struct rcx_blocks *blocks)
 {
     const struct rcx_topology tree = rcx_topology_binomial(blocks->n, 0);
 
-    return rcx_gather_along_cost(&tree, blocks);
+    return cost_along(&tree, blocks);
+}
+
+struct rcx_cost rcx_gather_tree_cost(const struct rcx_shape *s)
+{
+    const struct rcx_blocks blocks = rcx_blocks_of(s);
+    const struct rcx_topology tree = rcx_topology_of(s);
+
+    return cost_along(&tree, &blocks);
 }

@@ -42,7 +42,7 @@ void rcx_gather_finish(struct rcx_gather *gather);
 void rcx_gather_reverse(struct rcx_gather *gather);
 /* Of either; no message is longer than the vector. */
 struct rcx_cost rcx_gather_cost(const struct rcx_blocks *blocks);
-struct rcx_cost rcx_gather_along_cost(const struct rcx_topology *tree,
-                                      const struct rcx_blocks *blocks);
+/* Of a gather or scatter along the tree that its parameters ask for. */
+struct rcx_cost rcx_gather_tree_cost(const struct rcx_shape *s);
 
 #endif

@@ -12,3 +12,12 @@ const struct rcx_param rcx_posted_params[] = {
      .usual = 32,
      .proved = proved},
     {.name = NULL}};
+
+struct rcx_cost rcx_posted_cost(const struct rcx_shape *s)
+{
+    const struct rcx_blocks blocks = rcx_blocks_of(s);
+    const double n = s->size - 1;
+
+    return (struct rcx_cost){.rounds = n,
+                             .volume = n * (double)rcx_blocks_largest(&blocks)};
+}

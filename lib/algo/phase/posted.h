@@ -12,6 +12,9 @@
 /* [posted]; 0: all. */
 extern const struct rcx_param rcx_posted_params[];
 
+/* Of p - 1 messages of a block, one after another. */
+struct rcx_cost rcx_posted_cost(const struct rcx_shape *s);
+
 /* A new pair of messages: see rcx_step_pair(). */
 static inline void rcx_posted_pair(struct rcx_builder *b,
                                    const struct rcx_shape *s)

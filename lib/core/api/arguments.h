@@ -4,6 +4,8 @@
 #define RCX_CORE_ARGUMENTS_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "core/base/log.h"
 
@@ -21,6 +23,15 @@ static inline rcx_status_t rcx_missing(const struct rcx_log *log,
                                        const char *what)
 {
     return rcx_fail(log, RCX_ERR_ARG, "%s=NULL", what);
+}
+
+/* There can be a buffer of so many elements. */
+static inline bool rcx_fits_memory(size_t count, size_t elem_bytes)
+{
+    size_t bytes;
+
+    return !__builtin_mul_overflow(count, elem_bytes, &bytes) &&
+           bytes <= PTRDIFF_MAX;
 }
 
 static inline bool rcx_overlap(const char *a, size_t a_bytes, const char *b,

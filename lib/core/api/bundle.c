@@ -34,13 +34,11 @@ static rcx_status_t add_up(const struct rcx_arguments *a, size_t elem_bytes,
 {
     const struct rcx_vectors *v = a->vectors;
     bool fits = true;
-    size_t bytes;
 
     *count_p = 0;
     for (size_t i = 0; i < v->n; i++)
         fits &= !__builtin_add_overflow(*count_p, v->counts[i], count_p);
-    if (fits && !__builtin_mul_overflow(*count_p, elem_bytes, &bytes) &&
-        bytes <= PTRDIFF_MAX)
+    if (fits && rcx_fits_memory(*count_p, elem_bytes))
         return RCX_OK;
     return rcx_fail(log_of(a), RCX_ERR_ARG,
                     "counts: their sum times the size of datatype %d overflows "
@@ -227,14 +225,16 @@ rcx_status_t rcx_call_bundle(const struct rcx_arguments *a,
                              struct rcx_bundle **bundle_p)
 {
     struct rcx_context *context = a->comm->context;
-    const size_t elem_bytes = rcx_call_elem_bytes(a);
     struct rcx_bundle *b;
     rcx_status_t status;
+    size_t elem_bytes;
 
     *one = *a;
-    if (a->comm->failed != RCX_OK || elem_bytes == 0)
+    if (a->comm->failed != RCX_OK)
         return RCX_OK;
-    status = check_arrays(a);
+    status = rcx_registry_measure(&context->registry, a->type, &elem_bytes);
+    if (status == RCX_OK)
+        status = check_arrays(a);
     if (status == RCX_OK)
         status = add_up(a, elem_bytes, &one->count);
     if (status != RCX_OK)

@@ -110,30 +110,22 @@ struct sizing {
     size_t elem_bytes;
 };
 
-static bool fits_memory(size_t count, size_t elem_bytes)
-{
-    size_t bytes;
-
-    return !__builtin_mul_overflow(count, elem_bytes, &bytes) &&
-           bytes <= PTRDIFF_MAX;
-}
-
 /* False: there is no such memory. */
 static bool measure_in(const struct rcx_arguments *a, struct sizing *z)
 {
     return measure(a, rcx_colls[a->coll].gives,
                    rcx_coll_gives(a->coll, a->comm->rank, a->root), &z->in) &&
            measure_vector(a, &z->count) &&
-           fits_memory(z->count, z->elem_bytes) &&
-           fits_memory(z->in.reach, z->elem_bytes);
+           rcx_fits_memory(z->count, z->elem_bytes) &&
+           rcx_fits_memory(z->in.reach, z->elem_bytes);
 }
 
 static bool measure_out(const struct rcx_arguments *a, struct sizing *z)
 {
     return measure(a, rcx_colls[a->coll].gets,
                    rcx_coll_gets(a->coll, a->comm->rank, a->root), &z->out) &&
-           fits_memory(z->out.count, z->elem_bytes) &&
-           fits_memory(z->out.reach, z->elem_bytes);
+           rcx_fits_memory(z->out.count, z->elem_bytes) &&
+           rcx_fits_memory(z->out.reach, z->elem_bytes);
 }
 
 /* The lists that are to be there, and what they say of the own block. */
@@ -187,12 +179,11 @@ static size_t part_of(const struct side *side, size_t parts, size_t k,
 static bool do_overlap(const struct rcx_arguments *a, const struct sizing *z,
                        const struct rcx_buffers *b)
 {
-    const struct rcx_coll_row *row = &rcx_colls[a->coll];
     const size_t size = (size_t)a->comm->size, e = z->elem_bytes;
     const size_t ins =
-        row->gives == RCX_EXTENT_BLOCKS && z->in.displs ? size : 1;
+        rcx_coll_in_is_blocks(a->coll) && z->in.displs ? size : 1;
     const size_t outs =
-        row->gets == RCX_EXTENT_BLOCKS && z->out.displs ? size : 1;
+        rcx_coll_out_is_blocks(a->coll) && z->out.displs ? size : 1;
     size_t in_bytes, out_bytes;
 
     if (!rcx_overlap(b->in, z->in.reach * e, b->out, z->out.reach * e))
@@ -312,14 +303,6 @@ static rcx_status_t relate_buffers(const struct rcx_arguments *a,
 
 /* ---- All of it -------------------------------------------------------------- */
 
-size_t rcx_call_elem_bytes(const struct rcx_arguments *a)
-{
-    const struct rcx_type_info *info = rcx_type_predefined(a->type);
-
-    return info ? info->bytes
-                : rcx_registry_extent(&a->comm->context->registry, a->type);
-}
-
 static rcx_status_t check(const struct rcx_arguments *a, struct sizing *z,
                           struct rcx_buffers *b)
 {
@@ -351,17 +334,17 @@ static const size_t *places_of(const struct side *side, size_t size)
 static void fill_lists(const struct rcx_arguments *a, const struct sizing *z,
                        struct rcx_call *call)
 {
-    const struct rcx_coll_row *row = &rcx_colls[a->coll];
     const int rank = a->comm->rank;
     const size_t size = (size_t)a->comm->size;
 
     call->lists[RCX_CALL_COUNTS] = a->counts;
-    if (row->is_local)
+    if (rcx_colls[a->coll].is_local)
         call->lists[RCX_CALL_GOTTEN] = a->recvcounts;
-    if (row->gives == RCX_EXTENT_BLOCKS &&
+    if (rcx_coll_in_is_blocks(a->coll) &&
         rcx_coll_gives(a->coll, rank, a->root))
         call->lists[RCX_CALL_IN_PLACES] = places_of(&z->in, size);
-    if (row->gets == RCX_EXTENT_BLOCKS && rcx_coll_gets(a->coll, rank, a->root))
+    if (rcx_coll_out_is_blocks(a->coll) &&
+        rcx_coll_gets(a->coll, rank, a->root))
         call->lists[RCX_CALL_OUT_PLACES] = places_of(&z->out, size);
 }
 

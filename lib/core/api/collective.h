@@ -48,14 +48,12 @@ struct rcx_buffers {
 /*
  * With a's vectors checked: the call that has them as one vector, and where
  * they are none in memory what is to be done about that, the caller's to drop;
- * else NULL. What is wrong but for them is left to the look-up of that call.
+ * else NULL. What is wrong but for them and their type is left to the look-up of
+ * that call.
  */
 rcx_status_t rcx_call_bundle(const struct rcx_arguments *a,
                              struct rcx_arguments *one,
                              struct rcx_bundle **bundle_p);
-
-/* 0: there is no such type. */
-size_t rcx_call_elem_bytes(const struct rcx_arguments *a);
 
 /* Check everything and find the plan, pinned, or compile it. */
 rcx_status_t rcx_call_look_up(const struct rcx_arguments *a,

@@ -26,14 +26,12 @@ static rcx_status_t check_buffer(const struct rcx_comm *comm,
                                  struct rcx_p2p_call *call)
 {
     const struct rcx_log *log = &comm->context->log;
-    size_t bytes;
     rcx_status_t status = rcx_registry_measure(&comm->context->registry,
                                                call->type, &call->elem_bytes);
 
     if (status != RCX_OK)
         return status;
-    if (__builtin_mul_overflow(call->count, call->elem_bytes, &bytes) ||
-        bytes > PTRDIFF_MAX)
+    if (!rcx_fits_memory(call->count, call->elem_bytes))
         return rcx_fail(log, RCX_ERR_ARG,
                         "count=%zu: count times the size of datatype %d "
                         "overflows size_t",
@@ -41,7 +39,7 @@ static rcx_status_t check_buffer(const struct rcx_comm *comm,
     if (call->buffer == RCX_IN_PLACE)
         return rcx_fail(log, RCX_ERR_ARG,
                         "buf=RCX_IN_PLACE: a message needs a buffer");
-    if (!call->buffer && bytes > 0)
+    if (!call->buffer && call->count > 0)
         return rcx_fail(log, RCX_ERR_ARG,
                         "buf=NULL: NULL is fine only where count is 0");
     return RCX_OK;

@@ -228,22 +228,17 @@ rcx_status_t rcx_registry_combine(const struct rcx_registry *r,
                                   struct rcx_combine *combine_p)
 {
     const struct rcx_type_info *info = rcx_type_predefined(type);
-    const struct rcx_user_entry *user_type = live_entry_of(&r->types, type);
     const struct rcx_user_entry *user_op = live_entry_of(&r->ops, op);
     struct rcx_combine c = {.reducer.type = type};
-    rcx_status_t status = RCX_OK;
+    rcx_status_t status = rcx_registry_measure(r, type, &c.reducer.elem_bytes);
 
-    if (!info && !user_type)
-        return rcx_fail(r->log, RCX_ERR_ARG,
-                        "datatype=%d: neither predefined (1..%d) nor created "
-                        "by rcx_type_create()",
-                        type, RCX_TYPE_END - 1);
+    if (status != RCX_OK)
+        return status;
     if (!user_op && !rcx_op_predefined(op))
         return rcx_fail(r->log, RCX_ERR_ARG,
                         "op=%d: neither predefined (1..%d) nor created by "
                         "rcx_op_create()",
                         op, RCX_OP_END - 1);
-    c.reducer.elem_bytes = info ? info->bytes : user_type->extent_bytes;
     /* user handles count differently on each rank, what they mean does not */
     c.fingerprint = 64 * (info ? (uint32_t)rcx_type_canonical(type)
                                : (uint32_t)c.reducer.elem_bytes + RCX_TYPE_END);

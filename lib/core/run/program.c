@@ -57,6 +57,14 @@ static void fill_numbers(struct rcx_program *e, int size)
     e->gotten = fill_starts(&at, e->call.lists[RCX_CALL_GOTTEN], size);
 }
 
+/* Lengths of the blocks that this rank gets. */
+static const size_t *gotten_of(const struct rcx_call *call)
+{
+    const size_t *const gotten = call->lists[RCX_CALL_GOTTEN];
+
+    return gotten ? gotten : call->lists[RCX_CALL_COUNTS];
+}
+
 /* Where blocks of these lengths lie. */
 static struct rcx_places places_of(const size_t starts[], const size_t counts[],
                                    int size)
@@ -74,8 +82,6 @@ static struct rcx_shape shape_of(const struct rcx_comm *comm,
 {
     const struct rcx_call *call = &e->call;
     const size_t *const *const lists = call->lists;
-    const size_t *const gotten =
-        lists[lists[RCX_CALL_GOTTEN] ? RCX_CALL_GOTTEN : RCX_CALL_COUNTS];
     const bool in = rcx_coll_gives(call->coll, comm->rank, call->root);
     const bool out = rcx_coll_gets(call->coll, comm->rank, call->root);
 
@@ -89,8 +95,8 @@ static struct rcx_shape shape_of(const struct rcx_comm *comm,
         .gotten = e->gotten,
         .in_places = places_of(in ? lists[RCX_CALL_IN_PLACES] : NULL,
                                lists[RCX_CALL_COUNTS], comm->size),
-        .out_places = places_of(out ? lists[RCX_CALL_OUT_PLACES] : NULL, gotten,
-                                comm->size),
+        .out_places = places_of(out ? lists[RCX_CALL_OUT_PLACES] : NULL,
+                                gotten_of(call), comm->size),
         .alias = in && out ? call->alias : RCX_ALIAS_NONE};
 }
 
@@ -132,10 +138,8 @@ static rcx_status_t compare_places(const struct rcx_comm *comm,
 static rcx_status_t check_places(struct rcx_comm *comm,
                                  const struct rcx_call *call)
 {
-    const size_t *const *const lists = call->lists;
-    const size_t *const starts = lists[RCX_CALL_OUT_PLACES];
-    const size_t *const counts =
-        lists[lists[RCX_CALL_GOTTEN] ? RCX_CALL_GOTTEN : RCX_CALL_COUNTS];
+    const size_t *const starts = call->lists[RCX_CALL_OUT_PLACES];
+    const size_t *const counts = gotten_of(call);
     struct rcx_heap *heap = &comm->context->heap;
     struct place *places;
     rcx_status_t status;

@@ -93,11 +93,8 @@ static inline void wait_once(struct rcx_context *context, unsigned *vain,
 
 void rcx_context_pass_by(struct rcx_context *context)
 {
-    if (++context->progress.turns < TURNS)
-        return;
-    context->progress.turns = 0;
-    rcx_context_poll(context);
-    rcx_watch(context);
+    if (++context->progress.turns >= TURNS)
+        rcx_context_progress(context);
 }
 
 /* A turn comes while messages travel, and none once the last has come. */

@@ -117,10 +117,11 @@ static void wait_for_pair(const struct rcx_builder *b, uint32_t first,
  */
 static void order_pairs(const struct rcx_builder *b, struct rcx_edges *edges)
 {
-    uint32_t open = 0, oldest = next_pair(b, 0, 0);
+    uint32_t open = 0, oldest;
 
     if (b->pair_window == 0)
         return;
+    oldest = next_pair(b, 0, 0);
     for (uint32_t at = oldest; at < b->step_count;) {
         const uint32_t end = next_pair(b, at, b->steps[at].pair);
 

@@ -115,38 +115,26 @@ static size_t share_of_all(const struct rcx_row *row,
     return sum;
 }
 
-static size_t share_of_buffer(const struct rcx_row *row,
-                              const struct rcx_shape *whole,
-                              enum rcx_buffer buffer)
-{
-    const struct rcx_coll_row *coll = &rcx_colls[whole->coll];
-    const bool in = buffer == RCX_BUFFER_IN;
-    const size_t count =
-        in ? rcx_shape_in_count(whole) : rcx_shape_out_count(whole);
-    const struct rcx_blocks blocks = rcx_blocks_in(whole, buffer);
-
-    if (count > 0 && (in ? coll->gives : coll->gets) == RCX_EXTENT_BLOCKS)
-        return share_of_all(row, &blocks);
-    return share(row, count);
-}
-
 size_t rcx_row_out_count(const struct rcx_row *row,
                          const struct rcx_shape *whole)
 {
-    return share_of_buffer(row, whole, RCX_BUFFER_OUT);
+    const struct rcx_blocks blocks = rcx_blocks_in(whole, RCX_BUFFER_OUT);
+    const size_t count = rcx_shape_out_count(whole);
+
+    return count > 0 && rcx_coll_out_is_blocks(whole->coll)
+               ? share_of_all(row, &blocks)
+               : share(row, count);
 }
 
-size_t rcx_row_element(const struct rcx_row *row, const struct rcx_shape *whole,
-                       enum rcx_buffer buffer, size_t i)
+size_t rcx_row_out_element(const struct rcx_row *row,
+                           const struct rcx_shape *whole, size_t i)
 {
-    const bool is_blocks = buffer == RCX_BUFFER_IN
-                               ? rcx_coll_in_is_blocks(whole->coll)
-                               : rcx_coll_out_is_blocks(whole->coll);
-    const struct rcx_blocks blocks = rcx_blocks_in(whole, buffer);
+    const struct rcx_blocks blocks = rcx_blocks_in(whole, RCX_BUFFER_OUT);
     const struct rcx_span vector = {.count = blocks.count};
-    const bool is_whole = row->first == 0 && row->width == SIZE_MAX;
+    const bool is_cut = row->first > 0 || row->width < SIZE_MAX;
+    const bool is_spread = is_cut && rcx_coll_out_is_blocks(whole->coll);
 
-    for (int k = 0; is_blocks && !is_whole && k < blocks.n; k++) {
+    for (int k = 0; is_spread && k < blocks.n; k++) {
         const struct rcx_span block = rcx_block(&blocks, vector, k);
         const size_t count = share(row, block.count);
 

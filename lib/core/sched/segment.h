@@ -42,10 +42,10 @@ void rcx_cutter_close(struct rcx_cutter *c);
 size_t rcx_row_out_count(const struct rcx_row *row,
                          const struct rcx_shape *whole);
 
-/* Where element i of a segment of row, in the order in which an algorithm sees
- * them, is among all of buffer's. */
-size_t rcx_row_element(const struct rcx_row *row, const struct rcx_shape *whole,
-                       enum rcx_buffer buffer, size_t i);
+/* Where element i of this rank's result in a segment of row, in the order in
+ * which an algorithm sees them, is among all of its result's. */
+size_t rcx_row_out_element(const struct rcx_row *row,
+                           const struct rcx_shape *whole, size_t i);
 
 /*
  * Write the schedule of row's segments into b, for bases of IN and OUT at the

@@ -1,66 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "algo/phase/bruck.h"
 
+#include "algo/phase/run.h"
 #include "algo/phase/tree.h"
 
 enum { NONE = -1 };
-
-/* Blocks that follow each other, cyclic. */
-struct run {
-    struct rcx_span head;
-    struct rcx_span tail; /* those from the vector's start on; may be empty */
-};
-
-static struct run run_of(const struct rcx_blocks *blocks,
-                         struct rcx_span vector, int first, int n)
-{
-    const int p = blocks->n, over = first + n - p;
-
-    if (over <= 0)
-        return (struct run){
-            .head = rcx_block_range(blocks, vector, first, first + n),
-            .tail = rcx_span_sub(vector, 0, 0)};
-    return (struct run){.head = rcx_block_range(blocks, vector, first, p),
-                        .tail = rcx_block_range(blocks, vector, 0, over)};
-}
-
-/* Scratch in which a run that wraps around lies in one piece. */
-static struct run packed(struct rcx_builder *b, const struct run *run,
-                         struct rcx_span *whole_p)
-{
-    const size_t head = run->head.count, tail = run->tail.count;
-
-    *whole_p = rcx_span_scratch(b, head + tail);
-    return (struct run){.head = rcx_span_sub(*whole_p, 0, head),
-                        .tail = rcx_span_sub(*whole_p, head, tail)};
-}
-
-static void send(struct rcx_builder *b, int peer, struct run run)
-{
-    struct rcx_span whole = run.head;
-
-    if (run.tail.count > 0) {
-        const struct run to = packed(b, &run, &whole);
-
-        rcx_step_copy(b, to.head, run.head);
-        rcx_step_copy(b, to.tail, run.tail);
-    }
-    rcx_step_send(b, peer, whole);
-}
-
-static void receive(struct rcx_builder *b, int peer, struct run run)
-{
-    struct rcx_span whole = run.head;
-    struct run from = run;
-
-    if (run.tail.count > 0)
-        from = packed(b, &run, &whole);
-    rcx_step_recv(b, peer, whole);
-    if (run.tail.count > 0) {
-        rcx_step_copy(b, run.head, from.head);
-        rcx_step_copy(b, run.tail, from.tail);
-    }
-}
 
 /* Messages of a weight: digits 1 to as many. */
 static int digits_of(int p, int64_t weight, int radix)
@@ -81,14 +25,15 @@ static void concatenate(struct rcx_builder *b, const struct rcx_group *g,
         for (int digit = 1; digit <= digits_of(p, weight, radix); digit++) {
             const int d = digit * (int)weight;
             const int above = (me + d) % p, below = (me + p - d) % p;
-            const int n = weight < p - d ? (int)weight : p - d;
+            struct rcx_run run = {.blocks = blocks, .vector = vector};
 
+            run.n = weight < p - d ? (int)weight : p - d;
+            run.first = above;
             if (me != full)
-                receive(b, rcx_group_member(g, above),
-                        run_of(blocks, vector, above, n));
+                rcx_run_recv(b, rcx_group_member(g, above), &run);
+            run.first = me;
             if (below != full)
-                send(b, rcx_group_member(g, below),
-                     run_of(blocks, vector, me, n));
+                rcx_run_send(b, rcx_group_member(g, below), &run);
         }
     }
 }

@@ -89,7 +89,7 @@ static void visit(struct search *s, int64_t place, int block)
     }
 }
 
-static void find_received(const struct rcx_n_blocks *n, int rank, int list[])
+void rcx_n_blocks_received(const struct rcx_n_blocks *n, int rank, int list[])
 {
     const int q = n->cycle, own = base_block(n, rank);
     struct search s = {.n = n, .target = (int64_t)n->size + rank};
@@ -119,12 +119,12 @@ void rcx_n_blocks_begin(struct rcx_n_blocks *n, int size, int rank, int blocks)
         return;
     n->skipped = (n->cycle - (blocks - 1) % n->cycle) % n->cycle;
     if (rank > 0)
-        find_received(n, rank, n->recv);
+        rcx_n_blocks_received(n, rank, n->recv);
     for (int k = 0; k < n->cycle; k++) {
         const int to = wrap(n, (int64_t)rank + n->skips[k]);
 
         if (rank > 0 && to > 0)
-            find_received(n, to, theirs);
+            rcx_n_blocks_received(n, to, theirs);
         n->send[k] = to == 0 ? NEVER : rank == 0 ? k : theirs[k];
         if (rank == 0)
             n->recv[k] = NEVER;
@@ -136,21 +136,30 @@ int rcx_n_blocks_rounds(int size, int blocks)
     return size == 1 ? 0 : blocks - 1 + rcx_log2_ceil(size);
 }
 
-/* Those before the first one are none, those behind the last one it itself. */
-static int block_in(const struct rcx_n_blocks *n, const int list[], int i)
+int rcx_n_blocks_entry(const struct rcx_n_blocks *n, int i)
 {
-    const int at = i + n->skipped, k = at % n->cycle;
-    const int block = list[k] + (at - k - n->skipped);
+    return (i + n->skipped) % n->cycle;
+}
+
+/* Those before the first one are none, those behind the last one it itself. */
+int rcx_n_blocks_block(const struct rcx_n_blocks *n, int listed, int i)
+{
+    const int block = listed + i - rcx_n_blocks_entry(n, i);
 
     if (block < 0)
         return NONE;
     return block < n->blocks ? block : n->blocks - 1;
 }
 
+static int block_in(const struct rcx_n_blocks *n, const int list[], int i)
+{
+    return rcx_n_blocks_block(n, list[rcx_n_blocks_entry(n, i)], i);
+}
+
 struct rcx_n_blocks_round rcx_n_blocks_round(const struct rcx_n_blocks *n,
                                              int i)
 {
-    const int64_t skip = n->skips[(i + n->skipped) % n->cycle];
+    const int64_t skip = n->skips[rcx_n_blocks_entry(n, i)];
 
     return (struct rcx_n_blocks_round){.send = block_in(n, n->send, i),
                                        .to = wrap(n, n->rank + skip),

@@ -41,6 +41,12 @@ void rcx_n_blocks_begin(struct rcx_n_blocks *n, int size, int rank, int blocks);
 int rcx_n_blocks_rounds(int size, int blocks);
 struct rcx_n_blocks_round rcx_n_blocks_round(const struct rcx_n_blocks *n,
                                              int i);
+/* What any rank but the root gets in a cycle, as recv of its own schedule. */
+void rcx_n_blocks_received(const struct rcx_n_blocks *n, int rank, int list[]);
+/* Of such a list, the entry that is for round i, and the block that it means
+ * there. */
+int rcx_n_blocks_entry(const struct rcx_n_blocks *n, int i);
+int rcx_n_blocks_block(const struct rcx_n_blocks *n, int listed, int i);
 /* Whether this rank sends block in a round after round i, too. */
 bool rcx_n_blocks_sends_later(const struct rcx_n_blocks *n, int block, int i);
 

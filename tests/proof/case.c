@@ -2,8 +2,18 @@
 /* From a case to a call. */
 #include <string.h>
 
+#include "core/base/hash.h"
+#include "core/base/random.h"
 #include "core/sched/params.h"
 #include "prove.h"
+
+static size_t random_count(const struct proof_case *c, int i)
+{
+    uint64_t state = rcx_hash((uint64_t)c->size, (uint64_t)i);
+    const uint64_t random = rcx_random(&state);
+
+    return random % 3 == 0 ? 0 : (size_t)(random / 3 % 25);
+}
 
 static size_t block_count(const struct proof_case *c, int i)
 {
@@ -13,6 +23,7 @@ static size_t block_count(const struct proof_case *c, int i)
     case PROOF_MOD_3: return at % 3;
     case PROOF_ONE: return i == c->size / 2 ? c->count : 0;
     case PROOF_HUGE: return i == c->size / 2 ? c->count : 1;
+    case PROOF_RANDOM: return random_count(c, i);
     default: return c->count / n + (at < c->count % n);
     }
 }

@@ -142,15 +142,15 @@ static bool prove_roots(struct grid *g, struct proof_case c)
     return true;
 }
 
-/* Irregular blocks: with every third count; i mod 3, which has a count of its
- * own, once, and that alone for many ranks. */
+/* Irregular blocks: with every third count; those that have counts of their own
+ * once, and i mod 3 alone for many ranks. */
 static bool has_blocks(enum proof_blocks blocks, int size, int i)
 {
     if (blocks == PROOF_EQUAL)
         return true;
     if (blocks == PROOF_MOD_3)
         return i == 0;
-    return i % 3 == 0 && size <= EVERY;
+    return (blocks == PROOF_RANDOM ? i == 0 : i % 3 == 0) && size <= EVERY;
 }
 
 /* Blocks that do not lie side by side. */

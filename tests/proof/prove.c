@@ -37,7 +37,8 @@ static size_t describe_case(const struct proof *p)
 {
     static const char *const places[] = {"apart", "in place", "in block",
                                          "mixed"};
-    static const char *const blocks[] = {"equal", "i mod 3", "one", "huge"};
+    static const char *const blocks[] = {"equal", "i mod 3", "one", "huge",
+                                         "random"};
     static const char *const gaps[] = {"", ", with gaps", ", reversed"};
     static const char *const sends[] = {"rendezvous", "eager", "mixed"};
     const struct proof_case *c = p->c;

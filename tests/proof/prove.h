@@ -25,10 +25,11 @@ enum proof_place {
 };
 
 enum proof_blocks {
-    PROOF_EQUAL, /* or nearly so; quite, where calls have no others */
-    PROOF_MOD_3, /* that of rank i has i mod 3, whatever count says */
-    PROOF_ONE,   /* one has all */
-    PROOF_HUGE,  /* one has count, the others 1 */
+    PROOF_EQUAL,  /* or nearly so; quite, where calls have no others */
+    PROOF_MOD_3,  /* that of rank i has i mod 3, whatever count says */
+    PROOF_ONE,    /* one has all */
+    PROOF_HUGE,   /* one has count, the others 1 */
+    PROOF_RANDOM, /* 0 to 24, a third none, whatever count says */
     PROOF_BLOCKS
 };
 

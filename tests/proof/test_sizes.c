@@ -51,6 +51,7 @@ static const struct limit limits[] = {
     {RCX_COLL_GATHER, "tree", 64 << 10, false},
     {RCX_COLL_SCATTER, "tree", 64 << 10, false},
     {RCX_COLL_ALLGATHER, "bruck", 64 << 10, false},
+    {RCX_COLL_ALLGATHER, "circulant", 64 << 10, false},
 };
 
 /* The largest of several ranks' schedules. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Several vectors as one: what users give of them is checked and copied. */
 #include "core/api/collective.h"
+#include "core/api/regions.h"
 
 static const struct rcx_log *log_of(const struct rcx_arguments *a)
 {
@@ -64,88 +65,37 @@ static rcx_status_t check_pointer(const struct rcx_arguments *a,
 
 /* ---- Overlap ----------------------------------------------------------------- */
 
-struct result {
-    const char *at;
-    size_t bytes;
-    size_t vector;
-};
-
-static void sift(struct result heap[], size_t at, size_t n)
-{
-    const struct result sunk = heap[at];
-
-    for (size_t child; (child = 2 * at + 1) < n; at = child) {
-        if (child + 1 < n && heap[child].at < heap[child + 1].at)
-            child++;
-        if (heap[child].at <= sunk.at)
-            break;
-        heap[at] = heap[child];
-    }
-    heap[at] = sunk;
-}
-
-/* By address, with no memory but their own. */
-static void sort(struct result results[], size_t n)
-{
-    for (size_t i = n / 2; i-- > 0;)
-        sift(results, i, n);
-    for (size_t i = n; i-- > 1;) {
-        const struct result last = results[0];
-
-        results[0] = results[i];
-        results[i] = last;
-        sift(results, 0, i);
-    }
-}
-
-/* The last that begins before end: among sorted ones that do not overlap, none
- * reaches further. NULL: there is none. */
-static const struct result *last_before(const struct result results[], size_t n,
-                                        const char *end)
-{
-    size_t lo = 0, hi = n;
-
-    while (lo < hi) {
-        const size_t middle = lo + (hi - lo) / 2;
-
-        if (results[middle].at < end)
-            lo = middle + 1;
-        else
-            hi = middle;
-    }
-    return lo > 0 ? &results[lo - 1] : NULL;
-}
-
 static rcx_status_t check_results(const struct rcx_arguments *a,
-                                  const struct result results[], size_t n)
+                                  const struct rcx_region results[], size_t n)
 {
     for (size_t i = 1; i < n; i++) {
-        const struct result *last = &results[i - 1], *r = &results[i];
+        const struct rcx_region *last = &results[i - 1], *r = &results[i];
 
         if (last->at + last->bytes > r->at)
             return rcx_fail(log_of(a), RCX_ERR_ARG,
                             "recvbufs[%zu]=%p (%zu bytes) and recvbufs[%zu]=%p "
                             "(%zu bytes) overlap",
-                            last->vector, (const void *)last->at, last->bytes,
-                            r->vector, (const void *)r->at, r->bytes);
+                            last->index, (const void *)last->at, last->bytes,
+                            r->index, (const void *)r->at, r->bytes);
     }
     return RCX_OK;
 }
 
 static rcx_status_t check_operands(const struct rcx_arguments *a,
                                    const struct rcx_bundle *b,
-                                   const struct result results[])
+                                   const struct rcx_region results[])
 {
     for (size_t i = 0; i < b->n; i++) {
         const struct rcx_part *p = &b->parts[i];
-        const struct result *r = last_before(results, b->n, p->in + p->bytes);
+        const struct rcx_region *r =
+            rcx_regions_find(results, b->n, p->in, p->bytes);
 
-        if (r && r->at + r->bytes > p->in)
+        if (r)
             return rcx_fail(log_of(a), RCX_ERR_ARG,
                             "sendbufs: %zu bytes at %p and recvbufs[%zu]=%p "
                             "(%zu bytes) overlap: in place needs RCX_IN_PLACE "
                             "as sendbufs, or equal pointers in all vectors",
-                            p->bytes, (const void *)p->in, r->vector,
+                            p->bytes, (const void *)p->in, r->index,
                             (const void *)r->at, r->bytes);
     }
     return RCX_OK;
@@ -153,7 +103,7 @@ static rcx_status_t check_operands(const struct rcx_arguments *a,
 
 static rcx_status_t check_overlap(const struct rcx_arguments *a,
                                   const struct rcx_bundle *b, bool in_place,
-                                  struct result results[])
+                                  struct rcx_region results[])
 {
     const struct rcx_vectors *v = a->vectors;
     rcx_status_t status;
@@ -161,10 +111,11 @@ static rcx_status_t check_overlap(const struct rcx_arguments *a,
 
     for (size_t i = 0; i < v->n; i++)
         if (v->counts[i] > 0) {
-            results[n] = (struct result){b->parts[n].out, b->parts[n].bytes, i};
+            results[n] =
+                (struct rcx_region){b->parts[n].out, b->parts[n].bytes, i};
             n++;
         }
-    sort(results, n);
+    rcx_regions_sort(results, n);
     status = check_results(a, results, n);
     return status == RCX_OK && !in_place ? check_operands(a, b, results)
                                          : status;
@@ -174,7 +125,7 @@ static rcx_status_t check_overlap(const struct rcx_arguments *a,
 
 /* The vectors that are not empty; the rest of each array is not looked at. */
 static rcx_status_t fill(const struct rcx_arguments *a, size_t elem_bytes,
-                         struct rcx_bundle *b, struct result results[])
+                         struct rcx_bundle *b, struct rcx_region results[])
 {
     const struct rcx_vectors *v = a->vectors;
     bool in_place = true;
@@ -206,8 +157,8 @@ static rcx_status_t make(const struct rcx_arguments *a, size_t elem_bytes,
                          struct rcx_bundle *b)
 {
     struct rcx_context *context = a->comm->context;
-    const size_t bytes = a->vectors->n * sizeof(struct result);
-    struct result *results =
+    const size_t bytes = a->vectors->n * sizeof(struct rcx_region);
+    struct rcx_region *results =
         rcx_scratch_get(&context->scratch, &context->heap, bytes);
     rcx_status_t status;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/api/collective.h"
 
+#include "core/api/regions.h"
 #include "core/api/request.h"
 
 /* What a rank gives, or gets, in elements. */
@@ -166,39 +167,74 @@ static rcx_status_t measure_all(const struct rcx_arguments *a, struct sizing *z)
 
 /* ---- How the buffers lie to each other ------------------------------------- */
 
-/* A side's part k of parts, in bytes from its buffer on. */
-static size_t part_of(const struct side *side, size_t parts, size_t k,
-                      size_t elem_bytes, size_t *bytes_p)
-{
-    *bytes_p = (parts == 1 ? side->reach : side->counts[k]) * elem_bytes;
-    return parts == 1 ? 0 : side->displs[k] * elem_bytes;
-}
-
 /* Blocks that have places are looked at one by one, so that other things may
  * lie between them. */
-static bool do_overlap(const struct rcx_arguments *a, const struct sizing *z,
-                       const struct rcx_buffers *b)
+static size_t parts_of(const struct rcx_arguments *a, const struct side *side,
+                       bool has_blocks)
 {
-    const size_t size = (size_t)a->comm->size, e = z->elem_bytes;
-    const size_t ins =
-        rcx_coll_in_is_blocks(a->coll) && z->in.displs ? size : 1;
-    const size_t outs =
-        rcx_coll_out_is_blocks(a->coll) && z->out.displs ? size : 1;
-    size_t in_bytes, out_bytes;
+    return has_blocks && side->displs ? (size_t)a->comm->size : 1;
+}
 
-    if (!rcx_overlap(b->in, z->in.reach * e, b->out, z->out.reach * e))
-        return false;
-    for (size_t i = 0; i < ins; i++) {
-        const char *in = b->in + part_of(&z->in, ins, i, e, &in_bytes);
+/* A side's part k of parts, where its buffer is. */
+static struct rcx_region part_of(const struct side *side, const char *buffer,
+                                 size_t parts, size_t k, size_t elem_bytes)
+{
+    return (struct rcx_region){
+        .at = buffer + (parts == 1 ? 0 : side->displs[k] * elem_bytes),
+        .bytes = (parts == 1 ? side->reach : side->counts[k]) * elem_bytes};
+}
 
-        for (size_t k = 0; k < outs; k++) {
-            const char *out = b->out + part_of(&z->out, outs, k, e, &out_bytes);
+/* Those that are not empty, sorted. Of some that overlap, which a plan refuses,
+ * each reaches as far as any before it. */
+static size_t sort_parts(const struct side *side, const char *buffer,
+                         size_t parts, size_t elem_bytes,
+                         struct rcx_region regions[])
+{
+    size_t n = 0;
 
-            if (rcx_overlap(in, in_bytes, out, out_bytes))
-                return true;
-        }
+    for (size_t k = 0; k < parts; k++) {
+        regions[n] = part_of(side, buffer, parts, k, elem_bytes);
+        n += regions[n].bytes > 0;
     }
-    return false;
+    rcx_regions_sort(regions, n);
+    for (size_t i = 1; i < n; i++) {
+        const char *end = regions[i - 1].at + regions[i - 1].bytes;
+
+        if (regions[i].at + regions[i].bytes < end)
+            regions[i].bytes = (size_t)(end - regions[i].at);
+    }
+    return n;
+}
+
+static rcx_status_t find_overlap(const struct rcx_arguments *a,
+                                 const struct sizing *z,
+                                 const struct rcx_buffers *b, bool *found_p)
+{
+    struct rcx_context *context = a->comm->context;
+    const size_t e = z->elem_bytes;
+    const size_t ins = parts_of(a, &z->in, rcx_coll_in_is_blocks(a->coll));
+    const size_t outs = parts_of(a, &z->out, rcx_coll_out_is_blocks(a->coll));
+    const size_t bytes = outs * sizeof(struct rcx_region);
+    struct rcx_region *regions;
+    size_t n;
+
+    *found_p = rcx_overlap(b->in, z->in.reach * e, b->out, z->out.reach * e);
+    if (!*found_p || (ins == 1 && outs == 1))
+        return RCX_OK;
+    regions = rcx_scratch_get(&context->scratch, &context->heap, bytes);
+    if (!regions)
+        return rcx_fail(log_of(a), RCX_ERR_NOMEM,
+                        "no memory to compare places of blocks");
+    n = sort_parts(&z->out, b->out, outs, e, regions);
+    *found_p = false;
+    for (size_t i = 0; i < ins && !*found_p; i++) {
+        const struct rcx_region in = part_of(&z->in, b->in, ins, i, e);
+
+        *found_p =
+            in.bytes > 0 && rcx_regions_find(regions, n, in.at, in.bytes);
+    }
+    rcx_scratch_put(&context->scratch, regions, bytes);
+    return RCX_OK;
 }
 
 /* RCX_IN_PLACE is passed as the buffer that lies in the other one. */
@@ -256,6 +292,8 @@ static rcx_status_t find_alias(const struct rcx_arguments *a,
                                const struct sizing *z, struct rcx_buffers *b)
 {
     const size_t e = z->elem_bytes;
+    rcx_status_t status = RCX_OK;
+    bool overlap = false;
 
     if (b->in == b->out && rcx_coll_allows(a->coll, RCX_ALIAS_SAME))
         b->alias = RCX_ALIAS_SAME;
@@ -265,14 +303,16 @@ static rcx_status_t find_alias(const struct rcx_arguments *a,
     else if (rcx_coll_allows(a->coll, RCX_ALIAS_OWN) && z->in.count > 0 &&
              b->in == b->out + z->out.own * e)
         b->alias = RCX_ALIAS_OWN;
-    else if (do_overlap(a, z, b))
+    else
+        status = find_overlap(a, z, b, &overlap);
+    if (overlap)
         return rcx_fail(log_of(a), RCX_ERR_ARG,
                         "sendbuf=%p (%zu bytes) and recvbuf=%p (%zu bytes) "
                         "overlap: in place needs RCX_IN_PLACE or equal "
                         "pointers",
                         (const void *)b->in, z->in.reach * e, (void *)b->out,
                         z->out.reach * e);
-    return RCX_OK;
+    return status;
 }
 
 /* Which of the in-place forms this is, if any. */

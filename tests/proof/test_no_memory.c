@@ -68,6 +68,9 @@ static void a_proof_survives_every_lack_of_memory(void **state)
     assert_true(prove_with_ever_more(&c) > 20);
     c = case_of(RCX_COLL_ALLTOALL, "bruck"); /* has a list of its own */
     assert_true(prove_with_ever_more(&c) > 20);
+    c = case_of(RCX_COLL_REDUCE_SCATTER, "circulant"); /* has lists, too */
+    c.params[0] = 2;
+    assert_true(prove_with_ever_more(&c) > 20);
     c = case_of(RCX_COLL_ALLREDUCE, "ring");
     c.frame = &every_second;
     assert_true(prove_with_ever_more(&c) > 20);

@@ -86,6 +86,21 @@ static void check(const struct rcx_algo *algo)
                  rcx_coll_name(algo->coll), algo->name, sizes);
 }
 
+/* Numbers that are products of ranks do not overflow. */
+static void a_formula_holds_for_a_million_ranks(void **state)
+{
+    static const int sizes[] = {1 << 20, (1 << 20) - 1, 100003};
+
+    (void)state;
+    for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++) {
+        for (int i = 0; i < 3; i++) {
+            struct rcx_shape s = shape_of(*a, sizes[i]);
+
+            speaks_of_any(*a, &s, 0);
+        }
+    }
+}
+
 static void a_formula_is_what_the_algorithm_costs(void **state)
 {
     (void)state;
@@ -149,6 +164,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(formulas_are_read_as_people_do),
         cmocka_unit_test(a_formula_is_what_the_algorithm_costs),
+        cmocka_unit_test(a_formula_holds_for_a_million_ranks),
     };
 
     return cmocka_run_group_tests_name("formulas", tests, NULL, NULL);

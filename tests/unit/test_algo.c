@@ -2,6 +2,8 @@
 /* What entries of the registry say of their algorithms. */
 #include "test.h"
 
+#include <string.h>
+
 #include "core/sched/params.h"
 
 static struct rcx_shape shape_of(const struct rcx_algo *algo, int size)
@@ -54,12 +56,51 @@ static void a_single_rank_has_nothing_to_order(void **state)
     assert_int_equal(rcx_algo_order(&loose, &two), RCX_ORDER_LOOSE);
 }
 
+/* Methods of OCC's manual 2005, 2.3; what is of topology and segment there is a
+ * parameter here. */
+static void all_names_of_occ_have_their_algorithm(void **state)
+{
+    static const struct {
+        enum rcx_coll coll;
+        const char *name, *algo;
+    } known[] = {
+        {RCX_COLL_BARRIER, "linear", "tree"},
+        {RCX_COLL_BARRIER, "Dring", "double_ring"},
+        {RCX_COLL_BARRIER, "Recdbl", "recursive_doubling"},
+        {RCX_COLL_BARRIER, "Bruck", "dissemination"},
+        {RCX_COLL_BCAST, "Generalized Broadcast", "tree"},
+        {RCX_COLL_BCAST, "Splitted Binary", "split_binary"},
+        {RCX_COLL_REDUCE, "Generalized Reduce", "tree"},
+        {RCX_COLL_SCATTER, "Linear", "linear"},
+        {RCX_COLL_SCATTER, "Binomial, Binary Scatter", "tree"},
+        {RCX_COLL_ALLTOALL, "Linear, Scheduled Linear", "linear"},
+        {RCX_COLL_ALLTOALL, "pairwise", "pairwise"},
+        {RCX_COLL_ALLTOALL, "Bruck", "bruck"},
+        {RCX_COLL_ALLTOALL, "Ring", "ring"},
+        {RCX_COLL_ALLREDUCE, "General Allreduce", "tree"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        const struct rcx_algo *algo =
+            rcx_algo_find(known[i].coll, known[i].algo);
+        const char *name;
+
+        assert_non_null(algo);
+        name = strstr(algo->known_as, known[i].name);
+        assert_non_null(name);
+        assert_memory_equal(algo->known_as, "OCC", 3);
+        assert_true(name < algo->known_as + strcspn(algo->known_as, ";"));
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_order_level_is_a_constant_or_a_function),
         cmocka_unit_test(a_function_is_for_levels_that_depend_on_the_shape),
         cmocka_unit_test(a_single_rank_has_nothing_to_order),
+        cmocka_unit_test(all_names_of_occ_have_their_algorithm),
     };
 
     return cmocka_run_group_tests_name("algo", tests, NULL, NULL);

@@ -31,7 +31,8 @@ const struct rcx_algo rcx_allgather_direct = {
     .name = "direct",
     .coll = RCX_COLL_ALLGATHER,
     .formula = "(p-1) (a + n/p b); the largest block where n/p is irregular",
-    .known_as = "Open MPI: linear, direct-messaging; UCC: linear, batched",
+    .known_as = "Open MPI: linear, direct-messaging; UCC: linear, "
+                "linear_batched",
     .source = "OCC manual 2005, linear alltoall",
     .params = rcx_posted_params,
     .level = RCX_ORDER_CANONICAL,

@@ -39,7 +39,7 @@ const struct rcx_algo rcx_allgather_recursive_doubling = {
     .formula = "lg p a + n (p-1)/p b; the largest block where n/p is irregular",
     .needs = "a power of two of ranks",
     .known_as = "MPICH: recursive_doubling, recexch; Open MPI: "
-                "recursive_doubling; UCC: knomial",
+                "recursive_doubling, two_proc; UCC: knomial",
     .source = "Thakur, Rabenseifner, Gropp 2005, 4.1.1",
     .level = RCX_ORDER_CANONICAL,
     .fits = fits,

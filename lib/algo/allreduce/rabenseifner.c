@@ -69,8 +69,9 @@ const struct rcx_algo rcx_allreduce_rabenseifner = {
     .formula = "2 k a + (1 - 1/2^k) (2 n b + n g) + [p > 2^k, fold = "
                "half] (3 a + 2 n b + n/2 g) + [p > 2^k, fold = full] (2 a "
                "+ 2 n b + n g), k = floor(lg p)",
-    .known_as = "MPICH: reduce_scatter_allgather; Open MPI: rabenseifner "
-                "(redscat_allgather); UCC: sra_knomial of radix 2",
+    .known_as = "MPICH: reduce_scatter_allgather, k_reduce_scatter_allgather "
+                "of k = 2; Open MPI: rabenseifner (redscat_allgather); UCC: "
+                "sra_knomial of radix 2",
     .source = "Thakur, Rabenseifner, Gropp 2005, 5.1",
     .params = params,
     .order = rcx_fold_order,

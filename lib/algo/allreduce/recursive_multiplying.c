@@ -161,7 +161,7 @@ const struct rcx_algo rcx_allreduce_recursive_multiplying = {
     .formula = "k (r-1) (a + n b + n g) + (q-1) (2 a + 2 n b + n g), r = "
                "min(radix, max(p, 2)), k = floor(lg p / lg r), q = ceil(p "
                "/ r^k)",
-    .known_as = "MPICH: recexch; UCC: knomial",
+    .known_as = "MPICH: recursive_multiplying, recexch; UCC: knomial",
     .source = "Thakur, Rabenseifner, Gropp 2005, 4.5; Peterka et al. 2009",
     .params = params,
     .order = order,

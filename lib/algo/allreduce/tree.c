@@ -37,8 +37,8 @@ const struct rcx_algo rcx_allreduce_tree = {
     .formula = "topology = binomial: ceil(lg p) (2 a + 2 n b + n g); "
                "other topologies: as reduce, and back",
     .needs = rcx_topology_needs,
-    .known_as = "OCC: General Allreduce; Open MPI: nonoverlapping, "
-                "basic_linear; UCC: dbt (double)",
+    .known_as = "OCC: General Allreduce; MPICH: tree, tsp_tree; Open MPI: "
+                "nonoverlapping, basic_linear; UCC: dbt (double)",
     .source = "OCC manual 2005; double: Sanders, Speck, Traeff 2009",
     .params = rcx_topology_params,
     .fits = rcx_topology_fits,

@@ -28,7 +28,7 @@ const struct rcx_algo rcx_alltoall_pairwise = {
     .formula = "(p-1 + [pairing = sum, p > 2]) (a + n/p b)",
     .needs = RCX_EXCHANGE_PAIRWISE_NEEDS,
     .known_as = "OCC, MPICH, Open MPI: pairwise; MPICH: "
-                "pairwise_sendrecv_replace (in place)",
+                "pairwise_sendrecv_replace (in place); Open MPI: two_proc",
     .source = "OCC manual 2005; Thakur, Rabenseifner, Gropp 2005, 4.3",
     .params = rcx_exchange_pairwise_params,
     .fits = rcx_exchange_pairwise_fits,

@@ -13,11 +13,10 @@
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
     const int p = s->size;
-    const int moved = p / 2 * ((p + 1) / 2); /* blocks */
+    const double moved = p / 2 * (double)((p + 1) / 2); /* blocks */
 
     return (struct rcx_cost){.rounds = p - 1,
-                             .volume = (double)moved *
-                                       (double)(s->count / (size_t)p)};
+                             .volume = moved * (double)(s->count / (size_t)p)};
 }
 
 /* A direction: ahead, or back. */

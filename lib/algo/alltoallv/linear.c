@@ -19,7 +19,8 @@ const struct rcx_algo rcx_alltoallv_linear = {
     .name = "linear",
     .coll = RCX_COLL_ALLTOALLV,
     .formula = "(p-1) a; and what each sends",
-    .known_as = "MPICH: scattered, blocked; Open MPI: linear; UCC: pairwise",
+    .known_as = "MPICH: scattered, blocked; Open MPI: basic_linear; UCC: "
+                "pairwise",
     .source = "OCC manual 2005; Thakur, Rabenseifner, Gropp 2005, 4.3",
     .params = rcx_posted_params,
     .level = RCX_ORDER_CANONICAL,

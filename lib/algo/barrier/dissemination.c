@@ -81,8 +81,8 @@ const struct rcx_algo rcx_barrier_dissemination = {
     .coll = RCX_COLL_BARRIER,
     .formula = "(k (radix-1) + min(radix-1, floor((p-1)/radix^k))) a, k = "
                "floor(lg max(p-1, 1) / lg radix)",
-    .known_as = "OCC: Bruck; MPICH: k_dissemination; Open MPI: bruck; UCC: "
-                "knomial is close",
+    .known_as = "OCC: Bruck; MPICH: dissemination, k_dissemination; Open MPI: "
+                "bruck; UCC: knomial is close",
     .source = "Hensgen, Finkel, Manber 1988",
     .params = params,
     .level = RCX_ORDER_CANONICAL,

@@ -50,8 +50,8 @@ const struct rcx_algo rcx_barrier_recursive_doubling = {
     .name = "recursive_doubling",
     .coll = RCX_COLL_BARRIER,
     .formula = "(k + 2 [p > 2^k]) a, k = floor(lg p)",
-    .known_as = "OCC: Recdbl; MPICH: recexch; Open MPI: recursive_doubling; "
-                "UCC: knomial",
+    .known_as = "OCC: Recdbl; MPICH: recexch; Open MPI: recursive_doubling, "
+                "two_proc; UCC: knomial",
     .source = "OCC manual 2005",
     .level = RCX_ORDER_CANONICAL,
     .cost = cost,

@@ -87,7 +87,8 @@ const struct rcx_algo rcx_bcast_scatter_allgather = {
                "recursive_doubling] ceil(lg p)",
     .needs = "a power of two of ranks for allgather=recursive_doubling",
     .known_as = "MPICH: scatter_recursive_doubling_allgather, "
-                "scatter_ring_allgather; Open MPI: scatter_allgather, "
+                "scatter_ring_allgather, tsp_scatterv_recexch_allgatherv, "
+                "tsp_scatterv_ring_allgatherv; Open MPI: scatter_allgather, "
                 "scatter_allgather_ring; UCC: sag_knomial",
     .source = "Thakur, Rabenseifner, Gropp 2005, 4.2",
     .params = params,

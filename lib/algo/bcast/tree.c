@@ -34,9 +34,9 @@ const struct rcx_algo rcx_bcast_tree = {
                "b), of halves for double; R as of reduce",
     .needs = rcx_topology_needs,
     .known_as = "OCC: Generalized Broadcast over Linear, Binomial, Binary, "
-                "Pipeline; MPICH: binomial, tree, pipelined_tree; Open MPI: "
-                "basic_linear, chain, pipeline, binary_tree, binomial, "
-                "knomial; UCC: knomial, dbt",
+                "Pipeline; MPICH: binomial, tree, pipelined_tree, tsp_tree, "
+                "tsp_ring; Open MPI: basic_linear, chain, pipeline, "
+                "binary_tree, binomial, knomial; UCC: knomial, dbt",
     .source = "OCC manual 2005; Thakur, Rabenseifner, Gropp 2005, 4.2",
     .params = rcx_topology_params,
     .level = RCX_ORDER_CANONICAL,

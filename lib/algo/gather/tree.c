@@ -35,7 +35,7 @@ const struct rcx_algo rcx_gather_tree = {
                "binary less than 3 p; chain p-1 + L (L-1)/2; the largest block "
                "where n/p is irregular",
     .needs = rcx_topology_needs,
-    .known_as = "MPICH, Open MPI: binomial; UCC: knomial",
+    .known_as = "MPICH, Open MPI: binomial; MPICH: tsp_tree; UCC: knomial",
     .source = "OCC manual 2005; Thakur, Rabenseifner, Gropp 2005, 4.5",
     .params = rcx_topology_tree_params,
     .level = RCX_ORDER_CANONICAL,

@@ -44,8 +44,8 @@ const struct rcx_algo rcx_reduce_tree = {
                "ceil((p-1)/f)",
     .needs = rcx_topology_needs,
     .known_as = "OCC: Generalized Reduce over Linear, Binomial, Binary, "
-                "Pipeline; Open MPI: linear, chain, pipeline, binary, in- "
-                "order_binary, knomial; UCC: knomial, dbt",
+                "Pipeline; MPICH: tsp_tree, tsp_ring; Open MPI: linear, chain, "
+                "pipeline, binary, in-order_binary, knomial; UCC: knomial, dbt",
     .source = "OCC manual 2005; double: Sanders, Speck, Traeff 2009",
     .params = rcx_topology_params,
     .fits = rcx_topology_fits,

@@ -41,7 +41,7 @@ const struct rcx_algo rcx_reduce_scatter_butterfly = {
                "> 0] n) g, k = floor(lg p), r = p - 2^k, e = [p > 2] (1 + "
                "[r > 1]), t = ceil(lg(r+1)), w = (2^k + 2^t - 2 + r "
                "(k-t)) n/p",
-    .known_as = "Open MPI: butterfly",
+    .known_as = "MPICH: noncommutative; Open MPI: butterfly",
     .source = "Traeff 2005",
     .order = rcx_fold_order,
     .cost = cost,

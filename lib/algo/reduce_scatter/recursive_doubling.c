@@ -129,7 +129,7 @@ const struct rcx_algo rcx_reduce_scatter_recursive_doubling = {
     .formula = "p = 2^k: k a + n (k - (p-1)/p) b + n (k + k/p - 2 "
                "(p-1)/p) g, k = floor(lg p); else (k+2) a, at most (k+1) "
                "(n b + n g)",
-    .known_as = "MPICH: the same",
+    .known_as = "MPICH, Open MPI: the same",
     .source = "Thakur, Rabenseifner, Gropp 2005, 4.4",
     .order = rcx_fold_order,
     .cost = cost,

@@ -40,7 +40,7 @@ const struct rcx_algo rcx_reduce_scatter_reduce_then_scatter = {
     .name = "reduce_then_scatter",
     .coll = RCX_COLL_REDUCE_SCATTER,
     .formula = "k (2 a + n b + n g) + n (p-1)/p b, k = ceil(lg p)",
-    .known_as = "Open MPI: non-overlapping",
+    .known_as = "Open MPI: non-overlapping, basic_linear",
     .source = "Thakur, Rabenseifner, Gropp 2005, 4.4; order: design",
     .level = RCX_ORDER_CANONICAL,
     .cost = cost,

@@ -30,7 +30,7 @@ const struct rcx_algo rcx_scatter_linear = {
     .name = "linear",
     .coll = RCX_COLL_SCATTER,
     .formula = "(p-1) (a + n/p b); the largest block where n/p is irregular",
-    .known_as = "OCC: Linear; MPICH, Open MPI, UCC: linear; Open MPI: "
+    .known_as = "OCC: Linear; MPICH, UCC: linear; Open MPI: basic_linear, "
                 "linear_nb",
     .source = "OCC manual 2005",
     .params = rcx_posted_params,

@@ -35,7 +35,7 @@ const struct rcx_algo rcx_scatter_tree = {
                "gather",
     .needs = rcx_topology_needs,
     .known_as = "OCC: Binomial, Binary Scatter; MPICH, Open MPI: binomial; "
-                "UCC: knomial",
+                "MPICH: tsp_tree; UCC: knomial",
     .source = "OCC manual 2005; Thakur, Rabenseifner, Gropp 2005, 4.5",
     .params = rcx_topology_tree_params,
     .level = RCX_ORDER_CANONICAL,

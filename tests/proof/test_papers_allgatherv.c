@@ -167,6 +167,33 @@ static void equal_blocks_are_sent_in_runs(void **state)
     }
 }
 
+/* ---- Another algorithm for the same ------------------------------------- */
+
+/* Where one rank has all, no message of Bruck's has more, either. */
+static void bruck_sends_all_in_each_message_at_most(void **state)
+{
+    const struct rcx_algo *algo = rcx_algo_find(RCX_COLL_ALLGATHER, "bruck");
+
+    (void)state;
+    for (int p = 2; p <= EVERY; p++) {
+        struct proof_case c = {.algo = algo,
+                               .size = p,
+                               .count = 100,
+                               .blocks = PROOF_ONE,
+                               .params = {2}};
+        const struct proof_options options = {.seed = 1, .runs = 1};
+        struct proof_report report;
+        struct rcx_heap heap = RCX_HEAP_INIT;
+        struct simulated_call call = proof_call_of(&c, &heap);
+
+        assert_true(algo->cost(&call.shape).volume == 100 * rcx_log2_ceil(p));
+        proof_call_free(&call);
+        if (!proof_prove(&c, &options, &report))
+            fail_msg("%s", report.text);
+        assert_in_range(report.cost.volume, 100, 100 * rcx_log2_ceil(p));
+    }
+}
+
 /* ---- What blocks=auto becomes -------------------------------------------- */
 
 static int64_t best_parts(enum rcx_coll coll, int size, const size_t *displs)
@@ -208,6 +235,7 @@ int main(void)
         cmocka_unit_test(volume_is_bounded_however_counts_are_spread),
         cmocka_unit_test(one_ranks_block_is_sent_from_its_place),
         cmocka_unit_test(equal_blocks_are_sent_in_runs),
+        cmocka_unit_test(bruck_sends_all_in_each_message_at_most),
         cmocka_unit_test(only_uneven_counts_are_cut),
     };
 

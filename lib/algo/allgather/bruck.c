@@ -45,7 +45,7 @@ const struct rcx_algo rcx_allgather_bruck = {
     .coll = RCX_COLL_ALLGATHER,
     .formula = "(k (radix-1) + ceil(p / radix^k) - 1) a + n (p-1)/p b, k = "
                "floor(lg p / lg radix); the largest block where n/p is "
-               "irregular",
+               "irregular, but n in a message at most",
     .known_as = "MPICH: brucks, k_brucks; Open MPI: bruck, bruck-k-fanout; "
                 "UCC: bruck",
     .source = "Bruck et al. 1997; Thakur, Rabenseifner, Gropp 2005, 4.1.2",

@@ -14,6 +14,14 @@ static int digits_of(int p, int64_t weight, int radix)
     return radix - 1 < most ? radix - 1 : most;
 }
 
+/* Blocks of the message for digit. */
+static int blocks_of(int p, int64_t weight, int digit)
+{
+    const int left = p - digit * (int)weight;
+
+    return weight < left ? (int)weight : left;
+}
+
 /* Member full, which may be NONE, gets nothing. */
 static void concatenate(struct rcx_builder *b, const struct rcx_group *g,
                         const struct rcx_blocks *blocks, int radix,
@@ -27,7 +35,7 @@ static void concatenate(struct rcx_builder *b, const struct rcx_group *g,
             const int above = (me + d) % p, below = (me + p - d) % p;
             struct rcx_run run = {.blocks = blocks, .vector = vector};
 
-            run.n = weight < p - d ? (int)weight : p - d;
+            run.n = blocks_of(p, weight, digit);
             run.first = above;
             if (me != full)
                 rcx_run_recv(b, rcx_group_member(g, above), &run);
@@ -80,17 +88,24 @@ void rcx_bruck_allreduce(struct rcx_builder *b, const struct rcx_group *g,
 
 /* ---- Costs --------------------------------------------------------------- */
 
+/* A message has no more than all there is. */
 struct rcx_cost rcx_bruck_allgather_cost(const struct rcx_blocks *blocks,
                                          int radix)
 {
     const int p = blocks->n;
-    double rounds = 0;
+    const double all = (double)blocks->count;
+    const double largest = (double)rcx_blocks_largest(blocks);
+    struct rcx_cost cost = {0};
 
-    for (int64_t weight = 1; weight < p; weight *= radix)
-        rounds += digits_of(p, weight, radix);
-    return (struct rcx_cost){.rounds = rounds,
-                             .volume =
-                                 (p - 1) * (double)rcx_blocks_largest(blocks)};
+    for (int64_t weight = 1; weight < p; weight *= radix) {
+        for (int digit = 1; digit <= digits_of(p, weight, radix); digit++) {
+            const double most = blocks_of(p, weight, digit) * largest;
+
+            cost.rounds++;
+            cost.volume += most < all ? most : all;
+        }
+    }
+    return cost;
 }
 
 struct rcx_cost rcx_bruck_allreduce_cost(int size, double count)

@@ -143,9 +143,9 @@ done
 run 0 "$sim" verify -c reduce -p 1..5 --root 3 --count 7 && prints '[1-9][0-9]* cases proved in all' || bad=1
 ok $bad "every collective is verified, for every root or one, and spoiled; and has a cost"
 
-# ring allgather: 3 roots would make no difference; 4 kinds of blocks, 3 of gaps
+# ring allgather: 3 roots would make no difference; 5 kinds of blocks, 3 of gaps
 # and 3 places of these do
-run 0 "$sim" verify -c allgather --algo ring -p 3 --count 6 && prints ': 36 cases proved$' \
+run 0 "$sim" verify -c allgather --algo ring -p 3 --count 6 && prints ': 45 cases proved$' \
     && run 0 "$sim" verify -c alltoall --algo linear -p 3 --count 6 && prints ': 3 cases proved$'
 ok $? "verify tries all places of operands and of blocks"
 

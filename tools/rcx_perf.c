@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rcx_perf: times and checks the collectives. This file: the rows of a run. */
+/* rcx_perf: times and checks what RCX does. This file: the rows of a run. */
 #include "rcx_perf.h"
 
 #include <stdio.h>
@@ -86,51 +86,64 @@ static int list_rows(const struct perf_job *job, struct perf_row *rows, int max)
 /* Ask how the row is carried out, which also checks that it can be. */
 static rcx_status_t ask_method(struct perf_job *job, struct perf_row *row)
 {
-    rcx_request_t *request;
-    rcx_status_t status;
+    rcx_status_t status, dropped;
 
     row->reach = perf_cut(job, row->count);
-    status = perf_prepare(job, row, &request);
-    if (status != RCX_OK)
-        return status;
-    snprintf(row->method, sizeof(row->method), "%s",
-             rcx_request_method(request));
-    return rcx_request_free(&request);
+    status = perf_prepare(job, row);
+    if (status == RCX_OK)
+        snprintf(row->method, sizeof(row->method), "%s",
+                 rcx_request_method(job->requests[0]));
+    dropped = perf_drop(job);
+    return status == RCX_OK ? dropped : status;
 }
 
 static rcx_status_t run_row(struct perf_job *job, struct perf_row *row)
 {
-    rcx_status_t status = RCX_OK, freed;
+    rcx_status_t status = RCX_OK, dropped;
 
     row->reach = perf_cut(job, row->count);
     if (job->options.form == FORM_PERSISTENT)
-        status = perf_prepare(job, row, &row->request);
+        status = perf_prepare(job, row);
     if (status == RCX_OK && job->options.check)
         status = perf_row_check(job, row);
     if (status == RCX_OK)
         status = perf_row_time(job, row);
     if (status != RCX_OK)
         return status;
-    freed = row->request ? rcx_request_free(&row->request) : RCX_OK;
+    dropped = perf_drop(job);
     perf_report_row(job, row);
-    return freed;
+    return dropped;
 }
 
 /* ---- A run --------------------------------------------------------------- */
 
 enum { ROWS = 128 };
 
+/* Of blocks, vectors and requests. */
+static bool allocate_lists(struct perf_job *job)
+{
+    const size_t n = (size_t)perf_pieces(job) + 1;
+    const size_t vectors = (size_t)job->options.vectors + 1;
+
+    job->counts = calloc(n, sizeof(*job->counts));
+    job->displs = calloc(n, sizeof(*job->displs));
+    job->starts = calloc(n, sizeof(*job->starts));
+    job->ins = calloc(n, sizeof(*job->ins));
+    job->outs = calloc(n, sizeof(*job->outs));
+    job->requests =
+        calloc((size_t)perf_turns(job) * vectors, sizeof(rcx_request_t *));
+    return job->counts && job->displs && job->starts && job->ins && job->outs &&
+           job->requests;
+}
+
 static rcx_status_t allocate(struct perf_job *job, const struct perf_row *row)
 {
     const size_t ranks = (size_t)job->size;
     size_t bytes = 0;
 
-    job->counts = calloc(ranks, sizeof(*job->counts));
-    job->displs = calloc(ranks, sizeof(*job->displs));
-    job->starts = calloc(ranks + 1, sizeof(*job->starts));
     job->copies = calloc(ranks, sizeof(*job->copies));
     job->reports = calloc(ranks, sizeof(*job->reports));
-    if (job->counts && job->displs && job->starts) {
+    if (allocate_lists(job)) {
         bytes = perf_cut(job, row->count) * job->options.type->bytes;
         bytes = (bytes + 2 * PERF_GUARD - 1) / PERF_GUARD * PERF_GUARD;
         job->send = aligned_alloc(PERF_GUARD, bytes);
@@ -157,6 +170,9 @@ static void release_memory(struct perf_job *job)
     free(job->counts);
     free(job->displs);
     free(job->starts);
+    free(job->ins);
+    free(job->outs);
+    free(job->requests);
     free(job->copies);
     free(job->reports);
     free(job->times);
@@ -201,6 +217,16 @@ static rcx_status_t begin_report(struct perf_job *job,
     return status;
 }
 
+static rcx_status_t check_size(const struct perf_job *job)
+{
+    if (!job->options.coll->is_messages || job->size % 2 == 0)
+        return RCX_OK;
+    snprintf(messages.text, sizeof(messages.text),
+             "rcx_perf: --coll %s: needs an even number of ranks, and has %d\n",
+             job->options.coll->name, job->size);
+    return RCX_ERR_ARG;
+}
+
 static rcx_status_t run(struct perf_job *job)
 {
     static struct perf_row rows[ROWS];
@@ -211,7 +237,8 @@ static rcx_status_t run(struct perf_job *job)
     job->rank = rcx_comm_rank(job->comm);
     job->size = rcx_comm_size(job->comm);
     n = list_rows(job, rows, ROWS);
-    if (!job->send)
+    status = check_size(job);
+    if (status == RCX_OK && !job->send)
         status = allocate(job, &rows[n - 1]);
     if (status == RCX_OK)
         status = perf_types_create(job);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * rcx_perf: times and checks the collectives. It calls the library by its
+ * rcx_perf: times and checks collectives and messages. It calls the library by its
  * public header alone, so that what it says is what a user gets. What ranks give
  * and get it takes from the rows of core/sched/coll.c, compiled in.
  *
  *   rcx_perf.c          main: the rows of a run, one per vector size
  *   rcx_perf_options.c  the command line
- *   rcx_perf_colls.c    the collectives: one table
+ *   rcx_perf_colls.c    the collectives, and messages: one table
  *   rcx_perf_layout.c   what lies where in a rank's buffers
  *   rcx_perf_algos.c    the algorithms that --algo all tries
  *   rcx_perf_types.c    elements: names, formats, values in memory
@@ -108,7 +108,12 @@ struct perf_call {
     const void *in; /* NULL: the rank gives nothing */
     void *out;
     size_t count;                  /* of the vector, or of each block */
-    const size_t *counts, *displs; /* of blocks */
+    const size_t *counts, *displs; /* of blocks, of vectors of a list */
+    size_t n;                      /* vectors of the list */
+    const void *const *ins;
+    void *const *outs;
+    int partner; /* messages: who gets and sends them */
+    bool sends;  /* this one goes there */
     rcx_datatype_t type;
     rcx_op_t op;
     int root;
@@ -123,6 +128,9 @@ struct perf_coll {
     bool irregular; /* a count for each block is passed */
     rcx_status_t (*call)(const struct perf_call *c, enum perf_form form,
                          rcx_request_t **request_p);
+    bool is_messages; /* of two ranks each, one way and back */
+    int vectors;      /* that it takes at once, unless told otherwise; 0: it has
+                         no list */
 };
 
 /* The table ends with a NULL name. */
@@ -158,6 +166,8 @@ struct perf_options {
     int root;
     bool in_place;
     bool uneven;
+    bool gaps;
+    int vectors; /* of a list; messages at once */
     enum perf_form form;
     enum perf_mode mode;
     long iterations; /* 0: as many as fit into seconds */
@@ -192,15 +202,18 @@ struct perf_job {
     rcx_op_t op;
     char *send, *recv; /* what the largest row needs, and a guard behind */
     char *tiles[2];    /* data for timed iterations */
-    /* blocks of the row at hand: their lengths, where they begin in buffers, and
-     * where they would side by side, with the end of all */
+    /* blocks of the row at hand, or vectors: their lengths, where they begin in
+     * buffers, and where they would side by side, with the end of all */
     size_t *counts, *displs, *starts;
-    int segment;     /* which of the options' */
-    double *times;   /* of the row's iterations */
-    double *slowest; /* rank 0: over all ranks */
-    double *copies;  /* one element a rank */
-    char *reports;   /* likewise */
-    long capacity;   /* of times and slowest */
+    const void **ins; /* vectors' addresses */
+    void **outs;
+    rcx_request_t **requests; /* of what is one operation */
+    int segment;              /* which of the options' */
+    double *times;            /* of the row's iterations */
+    double *slowest;          /* rank 0: over all ranks */
+    double *copies;           /* one element a rank */
+    char *reports;            /* likewise */
+    long capacity;            /* of times and slowest */
     double init_seconds,
         init_bytes; /* that rcx_init() took: the most of ranks */
     bool wrong;     /* an element was, here or anywhere */
@@ -216,7 +229,6 @@ struct perf_row {
     size_t bytes;
     size_t reach; /* elements of this rank's largest buffer */
     char method[80];
-    rcx_request_t *request; /* persistent form */
     long iterations, checked;
     double figures[PERF_FIGURES]; /* seconds, as the mode has them */
     enum perf_verdict verdict;
@@ -235,6 +247,14 @@ struct perf_sides {
     bool in_place;
 };
 
+/* A list of vectors, which are one. */
+bool perf_is_list(const struct perf_coll *coll);
+/* Callers say where its blocks lie, or its vectors. */
+bool perf_has_places(const struct perf_coll *coll);
+/* Into how many the vector is cut: blocks, vectors; 0: it is not. */
+int perf_pieces(const struct perf_job *job);
+/* Whom a rank exchanges messages with, of an even number: half of all away. */
+int perf_partner(const struct perf_job *job, int rank);
 /* Elements of a rank's block i: all the same, or so that a third has none. */
 size_t perf_block_count(const struct perf_job *job, size_t count, int rank,
                         int i);
@@ -273,9 +293,12 @@ rcx_status_t perf_row_check(struct perf_job *job, struct perf_row *row);
 
 enum { PERF_GUARD = 64 }; /* bytes behind each buffer that nobody writes */
 
-/* The persistent request of a row, whatever the form of the run. */
-rcx_status_t perf_prepare(struct perf_job *job, const struct perf_row *row,
-                          rcx_request_t **request_p);
+/* What one operation consists of, one after another; each of calls at once. */
+int perf_turns(const struct perf_job *job);
+int perf_calls(const struct perf_job *job);
+/* The persistent requests of a row, whatever the form of the run; and away. */
+rcx_status_t perf_prepare(struct perf_job *job, const struct perf_row *row);
+rcx_status_t perf_drop(struct perf_job *job);
 /* One operation in the form of the run, to its end. */
 rcx_status_t perf_operate(struct perf_job *job, const struct perf_row *row);
 /* Seconds, from some start on. */

@@ -387,7 +387,9 @@ static long iterations_for(const struct perf_job *job,
 {
     const enum rcx_coll coll = job->options.coll->row;
     const double combined = rcx_colls[coll].reduces ? job->size : 1;
-    const double blocks = rcx_coll_has_blocks(coll) ? job->size : 1;
+    const int pieces = job->options.coll->is_messages ? job->options.vectors
+                                                      : perf_pieces(job);
+    const double blocks = pieces > 0 ? pieces : 1;
     const double fits = 4e6 / ((double)row->count * combined * blocks + 1);
 
     if (job->options.check_iterations > 0)

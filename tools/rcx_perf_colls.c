@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The collectives that can be timed: a line each for its calls and its row. */
+/* What can be timed: a line each for its calls and its row. */
 #include "rcx_perf.h"
 
 /* A collective's three forms: arguments as it takes them, of c. */
@@ -16,6 +16,7 @@
     }
 
 CALLS(allreduce, c->in, c->out, c->count, c->type, c->op, c->comm)
+CALLS(allreduce_many, c->n, c->ins, c->outs, c->counts, c->type, c->op, c->comm)
 CALLS(reduce, c->in, c->out, c->count, c->type, c->op, c->root, c->comm)
 CALLS(reduce_scatter, c->in, c->out, c->counts, c->type, c->op, c->comm)
 CALLS(reduce_scatter_block, c->in, c->out, c->count, c->type, c->op, c->comm)
@@ -43,23 +44,71 @@ static rcx_status_t call_barrier(const struct perf_call *c, enum perf_form form,
                                     : rcx_barrier_init(c->comm, request_p);
 }
 
+static rcx_status_t call_send(const struct perf_call *c, enum perf_form form,
+                              rcx_request_t **request_p)
+{
+    if (form == FORM_BLOCKING)
+        return rcx_send(c->in, c->count, c->type, c->partner, 0, c->comm);
+    if (form == FORM_NONBLOCKING)
+        return rcx_isend(c->in, c->count, c->type, c->partner, 0, c->comm,
+                         request_p);
+    return rcx_send_init(c->in, c->count, c->type, c->partner, 0, c->comm,
+                         request_p);
+}
+
+static rcx_status_t call_recv(const struct perf_call *c, enum perf_form form,
+                              rcx_request_t **request_p)
+{
+    if (form == FORM_BLOCKING)
+        return rcx_recv(c->out, c->count, c->type, c->partner, 0, c->comm,
+                        NULL);
+    if (form == FORM_NONBLOCKING)
+        return rcx_irecv(c->out, c->count, c->type, c->partner, 0, c->comm,
+                         request_p);
+    return rcx_recv_init(c->out, c->count, c->type, c->partner, 0, c->comm,
+                         request_p);
+}
+
+static rcx_status_t call_sendrecv(const struct perf_call *c,
+                                  enum perf_form form,
+                                  rcx_request_t **request_p)
+{
+    return (c->sends ? call_send : call_recv)(c, form, request_p);
+}
+
+#define COLL(label, coll, has_counts)                                          \
+    {                                                                          \
+        .name = #label, .row = RCX_COLL_##coll, .irregular = has_counts,       \
+        .call = call_##label                                                   \
+    }
+
+/* Two ranks' messages are an alltoallv in which all other blocks are empty. */
 const struct perf_coll perf_colls[] = {
-    {"allreduce", RCX_COLL_ALLREDUCE, false, call_allreduce},
-    {"reduce", RCX_COLL_REDUCE, false, call_reduce},
-    {"reduce_scatter", RCX_COLL_REDUCE_SCATTER, true, call_reduce_scatter},
-    {"reduce_scatter_block", RCX_COLL_REDUCE_SCATTER, false,
-     call_reduce_scatter_block},
-    {"barrier", RCX_COLL_BARRIER, false, call_barrier},
-    {"bcast", RCX_COLL_BCAST, false, call_bcast},
-    {"gather", RCX_COLL_GATHER, false, call_gather},
-    {"gatherv", RCX_COLL_GATHER, true, call_gatherv},
-    {"scatter", RCX_COLL_SCATTER, false, call_scatter},
-    {"scatterv", RCX_COLL_SCATTER, true, call_scatterv},
-    {"allgather", RCX_COLL_ALLGATHER, false, call_allgather},
-    {"allgatherv", RCX_COLL_ALLGATHER, true, call_allgatherv},
-    {"alltoall", RCX_COLL_ALLTOALL, false, call_alltoall},
-    {"alltoallv", RCX_COLL_ALLTOALLV, true, call_alltoallv},
-    {"scan", RCX_COLL_SCAN, false, call_scan},
-    {"exscan", RCX_COLL_EXSCAN, false, call_exscan},
+    COLL(allreduce, ALLREDUCE, false),
+    {.name = "allreduce_many",
+     .row = RCX_COLL_ALLREDUCE,
+     .irregular = true,
+     .call = call_allreduce_many,
+     .vectors = 4},
+    COLL(reduce, REDUCE, false),
+    COLL(reduce_scatter, REDUCE_SCATTER, true),
+    COLL(reduce_scatter_block, REDUCE_SCATTER, false),
+    COLL(barrier, BARRIER, false),
+    COLL(bcast, BCAST, false),
+    COLL(gather, GATHER, false),
+    COLL(gatherv, GATHER, true),
+    COLL(scatter, SCATTER, false),
+    COLL(scatterv, SCATTER, true),
+    COLL(allgather, ALLGATHER, false),
+    COLL(allgatherv, ALLGATHER, true),
+    COLL(alltoall, ALLTOALL, false),
+    COLL(alltoallv, ALLTOALLV, true),
+    COLL(scan, SCAN, false),
+    COLL(exscan, EXSCAN, false),
+    {.name = "sendrecv",
+     .row = RCX_COLL_ALLTOALLV,
+     .call = call_sendrecv,
+     .is_messages = true,
+     .vectors = 1},
     {.name = NULL},
 };

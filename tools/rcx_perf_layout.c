@@ -4,24 +4,58 @@
 
 /* ---- Blocks -------------------------------------------------------------- */
 
+bool perf_is_list(const struct perf_coll *coll)
+{
+    return coll->vectors > 0 && !coll->is_messages;
+}
+
+bool perf_has_places(const struct perf_coll *coll)
+{
+    return coll->irregular &&
+           (rcx_colls[coll->row].has_places || perf_is_list(coll));
+}
+
+int perf_pieces(const struct perf_job *job)
+{
+    const struct perf_options *o = &job->options;
+
+    if (perf_is_list(o->coll))
+        return o->vectors;
+    return rcx_coll_has_blocks(o->coll->row) ? job->size : 0;
+}
+
+int perf_partner(const struct perf_job *job, int rank)
+{
+    return (rank + job->size / 2) % job->size;
+}
+
 size_t perf_block_count(const struct perf_job *job, size_t count, int rank,
                         int i)
 {
     const struct perf_options *o = &job->options;
 
+    if (o->coll->is_messages)
+        return i == perf_partner(job, rank) ? count * (size_t)o->vectors : 0;
     /* what two ranks send each other is as long either way */
     if (rcx_colls[o->coll->row].is_local)
         i += rank;
     return o->uneven ? count * (size_t)(i % 3) : count;
 }
 
-size_t perf_cut(struct perf_job *job, size_t count)
+/* With gaps between blocks; so they are in all that is uneven. */
+static bool is_apart(const struct perf_options *o)
+{
+    return (o->uneven || o->gaps) && perf_has_places(o->coll);
+}
+
+/* Returns how many elements a buffer has. */
+static size_t cut(struct perf_job *job, size_t count)
 {
     const struct perf_options *o = &job->options;
-    const int p = job->size;
+    const int p = perf_pieces(job);
     size_t at = 0;
 
-    if (!rcx_coll_has_blocks(o->coll->row))
+    if (p == 0)
         return count;
     job->starts[0] = 0;
     for (int i = 0; i < p; i++) {
@@ -29,13 +63,24 @@ size_t perf_cut(struct perf_job *job, size_t count)
         job->starts[i + 1] = job->starts[i] + job->counts[i];
         job->displs[i] = job->starts[i];
     }
-    if (!o->uneven || !rcx_colls[o->coll->row].has_places)
+    if (!is_apart(o))
         return job->starts[p];
     for (int i = p - 1; i >= 0; i--) { /* the last first, and gaps */
         job->displs[i] = at;
         at += job->counts[i] + 1;
     }
     return at;
+}
+
+size_t perf_cut(struct perf_job *job, size_t count)
+{
+    const size_t reach = cut(job, count), bytes = job->options.type->bytes;
+
+    for (int i = 0; job->send && i < perf_pieces(job); i++) {
+        job->ins[i] = job->send + job->displs[i] * bytes;
+        job->outs[i] = job->recv + job->displs[i] * bytes;
+    }
+    return reach;
 }
 
 /* ---- Sides --------------------------------------------------------------- */
@@ -46,10 +91,13 @@ static struct perf_side side_of(const struct perf_job *job,
 {
     static const size_t start = 0;
 
+    if (perf_is_list(job->options.coll))
+        extent = RCX_EXTENT_BLOCKS;
     switch (extent) {
     case RCX_EXTENT_BLOCKS:
-        return (struct perf_side){
-            .pieces = job->size, .at = job->displs, .counts = job->counts};
+        return (struct perf_side){.pieces = perf_pieces(job),
+                                  .at = job->displs,
+                                  .counts = job->counts};
     case RCX_EXTENT_BLOCK:
         return (struct perf_side){
             .pieces = 1, .at = &start, .counts = &job->counts[job->rank]};
@@ -103,16 +151,21 @@ struct perf_call perf_call_of(const struct perf_job *job,
     const struct perf_options *o = &job->options;
     const struct perf_sides s = perf_sides(job, row);
     const bool moves_out = s.in_place && s.gotten.base == job->send;
+    const void *in = s.in_place && !moves_out ? RCX_IN_PLACE : s.given.base;
 
     return (struct perf_call){
-        .in = s.in_place && !moves_out ? RCX_IN_PLACE : s.given.base,
+        .in = in,
         /* who gets nothing has a buffer that stays as it is */
         .out = moves_out       ? RCX_IN_PLACE
                : s.gotten.base ? s.gotten.base
                                : job->recv,
         .count = row->count,
         .counts = job->counts,
-        .displs = o->uneven ? job->displs : NULL,
+        .displs = is_apart(o) ? job->displs : NULL,
+        .n = (size_t)perf_pieces(job),
+        .ins = in == RCX_IN_PLACE ? RCX_IN_PLACE : job->ins,
+        .outs = job->outs,
+        .partner = perf_partner(job, job->rank),
         .type = job->type,
         .op = job->op,
         .root = o->root,
@@ -124,13 +177,14 @@ struct rcx_shape perf_shape(const struct perf_job *job,
 {
     const enum rcx_coll coll = job->options.coll->row;
     const bool blocks = rcx_coll_has_blocks(coll);
+    const int cut = perf_pieces(job);
 
-    return (struct rcx_shape){
-        .coll = coll,
-        .rank = job->rank,
-        .size = job->size,
-        .root = job->options.root,
-        .count = blocks ? job->starts[job->size] : row->count,
-        .displs = blocks ? job->starts : NULL,
-        .gotten = rcx_colls[coll].is_local ? job->starts : NULL};
+    return (struct rcx_shape){.coll = coll,
+                              .rank = job->rank,
+                              .size = job->size,
+                              .root = job->options.root,
+                              .count = cut ? job->starts[cut] : row->count,
+                              .displs = blocks ? job->starts : NULL,
+                              .gotten = rcx_colls[coll].is_local ? job->starts
+                                                                 : NULL};
 }

@@ -19,13 +19,15 @@
 
 static const char usage[] =
     "Usage: LAUNCHER rcx_perf [options]          as in: rcxrun -n 4 rcx_perf --check\n"
-    "Time a collective of RCX over a range of sizes, and check its results.\n"
+    "Time a collective of RCX, or messages, over a range of sizes, and check them.\n"
     "\n"
     "What is run\n"
-    "  -c, --coll NAME      allreduce (default), reduce, reduce_scatter,\n"
-    "                       reduce_scatter_block, barrier, bcast, gather, gatherv,\n"
-    "                       scatter, scatterv, allgather, allgatherv, alltoall,\n"
-    "                       alltoallv, scan, exscan\n"
+    "  -c, --coll NAME      allreduce (default), allreduce_many, reduce,\n"
+    "                       reduce_scatter, reduce_scatter_block, barrier, bcast,\n"
+    "                       gather, gatherv, scatter, scatterv, allgather,\n"
+    "                       allgatherv, alltoall, alltoallv, scan, exscan; sendrecv: a\n"
+    "                       message from each rank of the first half to one of the\n"
+    "                       second, and back\n"
     "  -a, --algo METHOD    NAME[:PARAMETER=VALUE,...], as the library's variables\n"
     "                       take it; rcx_info --algorithms lists what there is; all:\n"
     "                       each that can do it, one after another. Default: what\n"
@@ -41,12 +43,16 @@ static const char usage[] =
     "      --uneven         blocks of 0, 1, 2, 0, ... times the size, the last one\n"
     "                       first, with gaps between them, for collectives that are\n"
     "                       told how long they are, and where\n"
+    "      --gaps           the last one first, with gaps, and all of one length\n"
+    "      --vectors N      of allreduce_many, that are reduced as one (4), and by\n"
+    "                       --uneven are uneven; of sendrecv, messages that are under\n"
+    "                       way at once, by requests where they are several (1)\n"
     "      --nonblocking    start, wait and free a request\n"
     "      --persistent     one request for a size, prepared outside the time\n"
     "\n"
-    "Sizes: bytes of the vector, or of a block where a rank gives or gets a block for\n"
-    "each rank (all but allreduce, reduce, bcast, scan, exscan); K, M, G: powers of\n"
-    "1024. A barrier has none.\n"
+    "Sizes: bytes of the vector, of each where there are several, of a message, or of\n"
+    "a block where a rank gives or gets a block for each rank (all but allreduce,\n"
+    "reduce, bcast, scan, exscan); K, M, G: powers of 1024. A barrier has none.\n"
     "      --min BYTES      (8)\n"
     "      --max BYTES      (4M)\n"
     "      --factor N       from one size to the next (2)\n"
@@ -54,6 +60,7 @@ static const char usage[] =
     "Times\n"
     "  -m, --mode sync      (default) new data and a barrier before every iteration;\n"
     "                       an iteration's time is that of its slowest rank\n"
+    "                       A message's time: that of a round trip over their number\n"
     "      --mode loop      iterations back to back over the same data; the average\n"
     "                       time of each rank\n"
     "      --mode report-to-root\n"
@@ -234,6 +241,8 @@ enum {
     ROOT = 256,
     IN_PLACE,
     UNEVEN,
+    GAPS,
+    VECTORS,
     SEGMENTS,
     NONBLOCKING,
     PERSISTENT,
@@ -257,6 +266,8 @@ static const struct option names[] = {
     {"root", required_argument, NULL, ROOT},
     {"in-place", no_argument, NULL, IN_PLACE},
     {"uneven", no_argument, NULL, UNEVEN},
+    {"gaps", no_argument, NULL, GAPS},
+    {"vectors", required_argument, NULL, VECTORS},
     {"segments", required_argument, NULL, SEGMENTS},
     {"nonblocking", no_argument, NULL, NONBLOCKING},
     {"persistent", no_argument, NULL, PERSISTENT},
@@ -299,6 +310,8 @@ static void parse_what(int option, const char *value, struct perf_options *o)
     case SEGMENTS: parse_segments(value, o); break;
     case IN_PLACE: o->in_place = true; break;
     case UNEVEN: o->uneven = true; break;
+    case GAPS: o->gaps = true; break;
+    case VECTORS: o->vectors = (int)parse_number("vectors", value, 1); break;
     case NONBLOCKING: set_form(o, FORM_NONBLOCKING); break;
     case PERSISTENT: set_form(o, FORM_PERSISTENT); break;
     }
@@ -357,12 +370,31 @@ static void check_collective(const struct perf_options *o, bool has_op)
         refuse("--root %d: %s has no root", o->root, o->coll->name);
     if (has_op && !rcx_colls[coll].reduces)
         refuse("--op %s: %s has no op", o->op->name, o->coll->name);
-    if (o->in_place && !has_place(coll))
+    if (o->in_place && (o->coll->is_messages || !has_place(coll)))
         refuse("--in-place: no rank gives and gets in %s", o->coll->name);
     if (o->uneven && !o->coll->irregular)
         refuse("--uneven: %s has no blocks of several lengths", o->coll->name);
+    if (o->gaps && !perf_has_places(o->coll))
+        refuse("--gaps: %s is not told where blocks lie", o->coll->name);
     if (o->inject && !rcx_coll_has_data(coll))
         refuse("--inject: %s has no results", o->coll->name);
+}
+
+static void check_list(const struct perf_options *o)
+{
+    if (o->vectors > 0 && o->coll->vectors == 0)
+        refuse("--vectors %d: %s has one", o->vectors, o->coll->name);
+    if (!o->coll->is_messages)
+        return;
+    if (o->algo || o->all)
+        refuse("--algo: %s has no algorithms", o->coll->name);
+    if (o->mode == MODE_REPORT)
+        refuse("--mode: %s ends with the answer, and takes no report",
+               o->coll->name);
+    if (o->vectors > 1 && o->form == FORM_BLOCKING)
+        refuse("--vectors %d: several messages at once need --nonblocking or "
+               "--persistent",
+               o->vectors);
 }
 
 static void check_together(const struct perf_options *o)
@@ -415,5 +447,8 @@ void perf_options_parse(int argc, char **argv, struct perf_options *o)
     if (!has_op)
         o->op = usual_op(o);
     check_collective(o, has_op);
+    check_list(o);
+    if (o->vectors == 0)
+        o->vectors = o->coll->vectors;
     check_together(o);
 }

@@ -128,8 +128,12 @@ static void print_what(const struct perf_job *job)
     const enum rcx_coll coll = o->coll->row;
 
     printf("# RCX %s: %s", rcx_version(), o->coll->name);
+    if (perf_is_list(o->coll))
+        printf(" of %d vectors", o->vectors);
     if (rcx_coll_has_data(coll))
         printf(" of %s", o->type->name);
+    if (o->coll->is_messages && o->vectors > 1)
+        printf(", %d at once", o->vectors);
     if (rcx_colls[coll].reduces)
         printf(", %s", o->op->name);
     if (rcx_coll_is_rooted(coll))
@@ -138,21 +142,38 @@ static void print_what(const struct perf_job *job)
     printf("; %d rank%s\n# %s%s%s; rcx_init() took up to %.1f ms "
            "and %.1f MiB\n",
            job->size, job->size == 1 ? "" : "s", perf_form_name(o->form),
-           o->in_place ? ", in place" : "", o->uneven ? ", uneven" : "",
+           o->in_place ? ", in place" : "",
+           o->uneven ? ", uneven"
+           : o->gaps ? ", gaps"
+                     : "",
            1e3 * job->init_seconds, job->init_bytes / (1 << 20));
+}
+
+/* What sizes are of. */
+static const char *unit_of(const struct perf_job *job)
+{
+    const struct perf_coll *coll = job->options.coll;
+
+    if (coll->is_messages)
+        return "a message";
+    if (perf_is_list(coll))
+        return "a vector";
+    return rcx_coll_has_blocks(coll->row) ? "a block" : "the vector";
 }
 
 static void begin_table(const struct perf_job *job)
 {
     const struct perf_mode_row *mode = mode_of(job);
-    const bool blocks = rcx_coll_has_blocks(job->options.coll->row);
     char parts[PARTS][80];
 
     print_what(job);
-    printf("%s# bytes, count: of %s. MB/s: 10^6 of these bytes over the %s.\n"
-           "#\n",
-           mode->text, blocks ? "a block" : "the vector",
-           mode->figures[mode->typical]);
+    printf("%s# bytes, count: of %s. MB/s: 10^6 of these bytes over the %s.\n",
+           mode->text, unit_of(job), mode->figures[mode->typical]);
+    if (job->options.coll->is_messages)
+        printf(
+            "# Times are of a message: of a round trip, over the messages in "
+            "it.\n");
+    printf("#\n");
     printf("#%*s %*s ", table.bytes - 1, "bytes", table.count, "count");
     for (int k = 0; k < PARTS; k++)
         snprintf(parts[k], sizeof parts[k], "%s", part_names[k]);
@@ -207,7 +228,7 @@ static void begin_csv(const struct perf_job *job)
            "iterations,");
     for (int i = 0; i < PERF_FIGURES && mode->figures[i]; i++)
         printf("%s_us,", mode->figures[i]);
-    printf("mb_per_s,checked,check\n");
+    printf("mb_per_s,checked,check,vectors\n");
 }
 
 static void csv_row(const struct perf_job *job, const struct perf_row *row)
@@ -221,8 +242,8 @@ static void csv_row(const struct perf_job *job, const struct perf_row *row)
            row->count, row->method, row->iterations);
     for (int i = 0; i < PERF_FIGURES && mode->figures[i]; i++)
         printf("%.3f,", 1e6 * row->figures[i]);
-    printf("%.3f,%ld,%s\n", bandwidth(job, row), row->checked,
-           verdicts[row->verdict]);
+    printf("%.3f,%ld,%s,%d\n", bandwidth(job, row), row->checked,
+           verdicts[row->verdict], o->vectors > 0 ? o->vectors : 1);
 }
 
 static void begin_json(const struct perf_job *job)
@@ -231,12 +252,14 @@ static void begin_json(const struct perf_job *job)
 
     printf("{\"rcx\": \"%s\", \"coll\": \"%s\", \"type\": \"%s\", "
            "\"op\": \"%s\", \"root\": %d, \"ranks\": %d,\n \"form\": \"%s\", "
-           "\"in_place\": %s, \"mode\": \"%s\",\n \"init_ms\": %.3f, "
+           "\"in_place\": %s, \"mode\": \"%s\", \"vectors\": %d,\n "
+           "\"init_ms\": %.3f, "
            "\"init_bytes\": %.0f,\n \"rows\": [",
            rcx_version(), o->coll->name, o->type->name, perf_op_name(o),
            o->root, job->size, perf_form_name(o->form),
            o->in_place ? "true" : "false", mode_of(job)->name,
-           1e3 * job->init_seconds, job->init_bytes);
+           o->vectors > 0 ? o->vectors : 1, 1e3 * job->init_seconds,
+           job->init_bytes);
 }
 
 static void json_row(const struct perf_job *job, const struct perf_row *row,

@@ -9,30 +9,91 @@
 
 /* ---- Operations ---------------------------------------------------------- */
 
-rcx_status_t perf_prepare(struct perf_job *job, const struct perf_row *row,
-                          rcx_request_t **request_p)
+int perf_turns(const struct perf_job *job)
 {
-    const struct perf_call call = perf_call_of(job, row);
+    return job->options.coll->is_messages ? 2 : 1;
+}
 
-    return job->options.coll->call(&call, FORM_PERSISTENT, request_p);
+int perf_calls(const struct perf_job *job)
+{
+    return job->options.coll->is_messages ? job->options.vectors : 1;
+}
+
+/* Of a turn: message k, the way that goes first from lower ranks. */
+static struct perf_call call_of(const struct perf_job *job,
+                                struct perf_call call, int turn, int k)
+{
+    const size_t bytes = call.count * job->options.type->bytes;
+
+    if (!job->options.coll->is_messages)
+        return call;
+    call.in = (const char *)call.in + (size_t)k * bytes;
+    call.out = (char *)call.out + (size_t)k * bytes;
+    call.sends = (job->rank < call.partner) == (turn == 0);
+    return call;
+}
+
+rcx_status_t perf_drop(struct perf_job *job)
+{
+    const int n = perf_turns(job) * perf_calls(job);
+    rcx_status_t status = RCX_OK;
+
+    for (int i = 0; i < n; i++)
+        if (job->requests[i] && status == RCX_OK)
+            status = rcx_request_free(&job->requests[i]);
+    return status;
+}
+
+rcx_status_t perf_prepare(struct perf_job *job, const struct perf_row *row)
+{
+    const struct perf_call all = perf_call_of(job, row);
+    const int n = perf_calls(job);
+    rcx_status_t status = RCX_OK;
+
+    for (int i = 0; i < perf_turns(job) * n && status == RCX_OK; i++) {
+        const struct perf_call call = call_of(job, all, i / n, i % n);
+
+        status =
+            job->options.coll->call(&call, FORM_PERSISTENT, &job->requests[i]);
+    }
+    return status;
+}
+
+/* To its end; a blocking one has it behind it. */
+static rcx_status_t finish(struct perf_job *job, rcx_request_t **request)
+{
+    const enum perf_form form = job->options.form;
+    rcx_status_t status, freed;
+
+    if (form == FORM_BLOCKING)
+        return RCX_OK;
+    status = rcx_wait(*request);
+    if (form == FORM_PERSISTENT)
+        return status;
+    freed = rcx_request_free(request);
+    return status == RCX_OK ? freed : status;
 }
 
 rcx_status_t perf_operate(struct perf_job *job, const struct perf_row *row)
 {
     const struct perf_options *o = &job->options;
-    const struct perf_call call = perf_call_of(job, row);
-    rcx_request_t *request = row->request;
-    rcx_status_t status =
-        request ? rcx_start(request) : o->coll->call(&call, o->form, &request);
-    rcx_status_t freed;
+    const struct perf_call all = perf_call_of(job, row);
+    const int n = perf_calls(job);
+    rcx_request_t **r = job->requests;
+    rcx_status_t status = RCX_OK;
 
-    if (status != RCX_OK || o->form == FORM_BLOCKING)
-        return status;
-    status = rcx_wait(request);
-    if (row->request)
-        return status;
-    freed = rcx_request_free(&request);
-    return status == RCX_OK ? freed : status;
+    for (int turn = 0; turn < perf_turns(job); turn++, r += n) {
+        for (int k = 0; k < n && status == RCX_OK; k++) {
+            const struct perf_call call = call_of(job, all, turn, k);
+
+            status = o->form == FORM_PERSISTENT
+                         ? rcx_start(r[k])
+                         : o->coll->call(&call, o->form, &r[k]);
+        }
+        for (int k = 0; k < n && status == RCX_OK; k++)
+            status = finish(job, &r[k]);
+    }
+    return status;
 }
 
 /* ---- What the ranks tell each other -------------------------------------- */
@@ -310,19 +371,27 @@ static rcx_status_t time_reported(struct perf_job *job, struct perf_row *row)
     return RCX_OK;
 }
 
+static rcx_status_t time_mode(struct perf_job *job, struct perf_row *row)
+{
+    switch (job->options.mode) {
+    case MODE_LOOP: return time_loop(job, row);
+    case MODE_REPORT: return time_reported(job, row);
+    default: return time_sync(job, row);
+    }
+}
+
 rcx_status_t perf_row_time(struct perf_job *job, struct perf_row *row)
 {
+    const int messages = perf_turns(job) * perf_calls(job);
     rcx_status_t status = make_tiles(job);
 
     if (status == RCX_OK)
         status = warm_up(job, row);
     if (status == RCX_OK)
         status = make_room(job, row->iterations);
-    if (status != RCX_OK)
-        return status;
-    switch (job->options.mode) {
-    case MODE_LOOP: return time_loop(job, row);
-    case MODE_REPORT: return time_reported(job, row);
-    default: return time_sync(job, row);
-    }
+    if (status == RCX_OK)
+        status = time_mode(job, row);
+    for (int i = 0; i < PERF_FIGURES && job->rank == 0; i++)
+        row->figures[i] /= messages;
+    return status;
 }

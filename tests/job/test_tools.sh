@@ -33,7 +33,7 @@ for n in 1 2 3 5; do
 done
 
 # The collectives by what they have
-irregular="reduce_scatter gatherv scatterv allgatherv alltoallv"
+irregular="reduce_scatter gatherv scatterv allgatherv alltoallv allreduce_many"
 blocks="reduce_scatter_block $irregular gather scatter allgather alltoall"
 rooted="reduce bcast gather gatherv scatter scatterv"
 in_place="allreduce reduce $blocks scan exscan"
@@ -59,6 +59,40 @@ for coll in $data; do
     done < <(forms "$coll")
 done
 ok $bad "every collective works in every form, in place and not, with blocks of all lengths"
+
+bad=0
+for options in "" --gaps "--gaps --in-place --persistent" "--uneven --nonblocking --vectors 7" "--vectors 1 --algo ring"; do
+    # shellcheck disable=SC2086 # words
+    perf 0 3 --coll allreduce_many $options --check=4 --max 20K --factor 31 && clean && narrow && lines '  ok$' 3 || bad=1
+done
+perf 0 3 --coll allreduce_many --vectors 7 --gaps --max 8 && prints 'allreduce_many of 7 vectors of float64, sum;' \
+    && prints ', gaps;' && prints '^ *8 *1 ' && prints 'bytes, count: of a vector\.' || bad=1
+perf 0 3 --coll gatherv --gaps --check=4 --max 4K --factor 64 && clean && prints ', gaps;' && lines '  ok$' 2 || bad=1
+ok $bad "vectors of a list are reduced as one, in a row or with gaps, and sizes are of each"
+
+bad=0
+for options in "" "--mode loop" --nonblocking "--nonblocking --vectors 9" "--persistent --vectors 9 --mode loop"; do
+    for n in 2 4; do
+        # shellcheck disable=SC2086 # words
+        perf 0 $n --coll sendrecv $options --check=4 --min 0 --max 600K --factor 31 && clean && narrow \
+            && lines ' message .*  ok$' 5 || bad=1
+    done
+done
+prints 'sendrecv of float64, 9 at once; 4 ranks' && prints 'bytes, count: of a message\.' \
+    && prints '^# Times are of a message' || bad=1
+perf 2 3 --coll sendrecv && says 'needs an even number of ranks, and has 3' && lines . 0 || bad=1
+ok $bad "messages go to and fro, one or several at once, in every form"
+
+# Each message is on the wire twice: it takes as long as the round trip over
+# their number, so that all of them fit into what the program took.
+took() {
+    local -r begin=$(date +%s%N)
+    run 0 "$rcxrun" -n 2 "$perf" --coll sendrecv --persistent --vectors 50 --mode loop --json --iters 200 --min 64K --max 64K \
+        --warmup 0 && echo $(($(date +%s%N) - begin))
+}
+ns=$(took) && us=$(sed -n 's/.*"mean_us": \([0-9]*\)\..*/\1/p' "$out") && [ "$us" -gt 0 ] && [ $((us * 1000 * 200 * 100)) -lt "$ns" ] \
+    && prints '"vectors": 50,'
+ok $? "the time of a message is that of one way of one"
 
 bad=0
 root=0
@@ -221,6 +255,10 @@ for coll in $data; do
         && lines '  WRONG$' 2 && prints 'WRONG RESULTS' \
         && says 'rank [0-2]: .* element [0-9]*: expected .*, got ' || bad=1
 done
+for n in 2 4; do
+    perf 1 $n --coll sendrecv --nonblocking --vectors 3 --check=3 --inject --max 512 --factor 32 \
+        && lines '  WRONG$' 2 && says "rank $((n - 1)): sendrecv .* element 0: expected .*, got " || bad=1
+done
 ok $bad "an injected wrong element is found, and fails the run"
 
 run 1 "$perf" --check --inject --max 8 --iters 1
@@ -232,7 +270,7 @@ ok $? "programs learn of it in JSON"
 # --- rcx_perf: output ---
 
 perf 0 2 --csv --check=2 --max 64 && says_nothing && lines '^coll,' 1 \
-    && lines '^allreduce,float64,sum,0,2,blocking,0,sync,[0-9]*,[0-9]*,"recursive_doubling",3,.*,ok$' 4 && lines . 5
+    && lines '^allreduce,float64,sum,0,2,blocking,0,sync,[0-9]*,[0-9]*,"recursive_doubling",3,.*,ok,1$' 4 && lines . 5
 ok $? "--csv prints one line of names and one for each size"
 
 perf 0 2 --json --max 64 && says_nothing && lines '"bytes": ' 4 && lines '"ok": null' 4 \
@@ -261,14 +299,17 @@ bad=0
 for options in "--what" "--coll alltoallw" "--type float63" "--op add" "--min x" "--max 1X" "--factor 1" "--iters 0" \
     "--mode fast" "--check=0" "--root 1" "--inject" "--nonblocking --persistent" "--csv --json" "--coll barier" "--min 64 --max 8" "--time 0" "more" \
     "--uneven" "--segments 4K" "--algo all --segments 4X" "--algo all --segments 1,,2" "--sample slow" "--op user" \
-    "--coll barrier --check --inject" "--coll bcast --in-place" "--coll gather --op max" "--coll scan --root 1"; do
+    "--coll barrier --check --inject" "--coll bcast --in-place" "--coll gather --op max" "--coll scan --root 1" \
+    "--vectors 2" "--gaps" "--coll gather --gaps" "--coll reduce_scatter --gaps" "--coll allreduce_many --vectors 0" \
+    "--coll sendrecv --vectors 2" "--coll sendrecv --algo all" "--coll sendrecv --algo pairwise" "--coll sendrecv --in-place" \
+    "--coll sendrecv --mode report-to-root" "--coll sendrecv --uneven" "--coll sendrecv --root 1" "--coll sendrecv --op max"; do
     # shellcheck disable=SC2086 # words
     run 2 "$rcxrun" -n 3 "$perf" $options && [ ! -s "$out" ] && [ "$(grep -c -v '^rcxrun:' "$err")" -eq 1 ] || bad=1
 done
 ok $bad "wrong options give 2 and one message for all ranks"
 
 run 2 "$perf" --csv --json && says '^rcx_perf: --csv and --json exclude each other' \
-    && run 2 "$perf" --coll every && says 'every: needs one of allreduce, reduce, .*, bcast, .*, alltoallv, scan, exscan'
+    && run 2 "$perf" --coll every && says 'every: needs one of allreduce, allreduce_many, reduce, .*, bcast, .*, exscan, sendrecv'
 ok $? "two outputs, and a collective that is none, are refused with what there is"
 
 run 2 "$perf" --op add && says 'one of max, min, sum, prod, .*, avg' && run 2 "$perf" --type no && says ' float16, '

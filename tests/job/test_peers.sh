@@ -38,23 +38,23 @@ ok $? "a folder without it is an error"
 
 # --- runs ---
 
-# lacking PEER: its collectives without a time at one of the sizes, from tables
+# lacking PEER [LINES]: its collectives without a time at one of the sizes, from tables
 # of which a line is | bytes | RCX | peer ... |
 lacking() {
-    awk -F ' *[|] *' -v peer="$1" '
+    awk -F ' *[|] *' -v peer="$1" -v all="${2:-35}" '
         /^p = / { sub(/^[^:]*: /, ""); sub(/[,;].*/, ""); coll = $0 }
         $2 == "bytes" { for (i = 3; $i != peer && i <= NF; i++); at = i }
         $2 ~ /^[0-9]+$/ && at <= NF { split($at, cell, " "); lines++
             if (cell[1] !~ /^[0-9.e+]+$/ && !(coll in told)) { told[coll]; printf "%s ", coll } }
-        END { if (lines && lines != 31) print lines " lines" }' "$out"
+        END { if (lines && lines != all) print lines " lines" }' "$out"
 }
 
-# lacks PEER LIST: just these
-lacks() { [ "$(lacking "$1")" = "${2:+$2 }" ]; }
+# lacks PEER LIST [LINES]: just these
+lacks() { [ "$(lacking "$1" "${3-}")" = "${2:+$2 }" ]; }
 
 # a barrier has one line, the others two
 run 0 "$source/tools/bench_peers" --build "$build" -p 2 --colls all --sizes "8 65536" --rounds 1 --time 0.002 --markdown \
-    && ! grep -q Incomplete "$out" && [ "$(grep -c '^| bytes' "$out")" -eq 16 ] && lacks RCX ""
+    && ! grep -q Incomplete "$out" && [ "$(grep -c '^| bytes' "$out")" -eq 18 ] && lacks RCX ""
 ok $? "bench_peers runs every collective of RCX, and nothing fails"
 
 bad=0
@@ -63,11 +63,27 @@ for peer in "Open MPI" "Open MPI ucx" MPICH; do
 done
 ok $bad "MPI has all of them, where it is there"
 
-gloo="reduce_scatter reduce_scatter_block gatherv scatterv scan exscan"
+gloo="gatherv scatterv scan exscan"
 lacks Gloo "" || lacks Gloo "$gloo" || lacks Gloo "${gloo/gatherv /}"
 bad=$?
-lacks UCC "" || lacks UCC "scatter scan exscan" || bad=1
+lacks UCC "" || lacks UCC "scatter scan exscan sendrecv" || bad=1
 ok $bad "Gloo and UCC have what they have, and are passed over for the others"
+
+# blocks of 2, 6, 2 elements; a result is compared element by element
+run 0 "$source/tools/bench_peers" --build "$build" -p 3 --colls "reduce_scatter gatherv scatterv allgatherv alltoallv sendrecv" \
+    --sizes 16 --rounds 1 --time 0.001 --markdown --uneven && ! grep -q Incomplete "$out" \
+    && [ "$(grep -c '^p = 3, .*, uneven;' "$out")" -eq 5 ]
+bad=$?
+for peer in RCX "Open MPI" "Open MPI ucx" MPICH; do
+    lacks "$peer" "sendrecv" 6 || lacks "$peer" "" 6 || bad=1
+done
+lacks RCX "sendrecv" 6 || bad=1
+ok $bad "blocks may have several lengths, and messages need an even number of ranks"
+
+run 0 "$source/tools/bench_peers" --build "$build" -p 4 --colls "allreduce_many sendrecv" --sizes 16 --rounds 1 --time 0.001 \
+    --markdown --vectors 3 && ! grep -q Incomplete "$out" && lacks RCX "" 2 && grep -q '^p = 4, .*: allreduce_many, .*, 3 vectors;' "$out" \
+    && run 2 "$source/tools/bench_peers" --build "$build" --vectors 65
+ok $? "as many vectors as wanted are reduced as one"
 
 run 0 "$build/tools/rcxrun" -n 2 "$build/tools/bench/bench_rcx" --coll scan --sizes 8 --time 0.002 \
     && grep -q '^8 2 [0-9]* ' "$out" && run 2 "$build/tools/rcxrun" -n 2 "$build/tools/bench/bench_rcx" --coll scam \

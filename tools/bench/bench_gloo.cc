@@ -5,6 +5,7 @@
  * The options of each collective are kept from call to call, so that its buffers
  * are registered once: Gloo at its best.
  */
+#include <algorithm>
 #include <cstddef>
 #include <cstdio>
 #include <exception>
@@ -23,6 +24,7 @@
 #include <gloo/gather.h>
 #include <gloo/math.h>
 #include <gloo/reduce.h>
+#include <gloo/reduce_scatter.h>
 #include <gloo/rendezvous/context.h>
 #include <gloo/rendezvous/file_store.h>
 #include <gloo/scatter.h>
@@ -47,7 +49,7 @@ struct kept {
     const float *in;
     float *out;
     size_t count;
-} all_kept[LOOP_COLLS];
+} all_kept[LOOP_COLLS], kept_vectors[LOOP_VECTORS];
 
 template <typename F> int guarded(const char *what, F f)
 {
@@ -189,20 +191,102 @@ void allreduce(gloo::AllreduceOptions &options)
     gloo::allreduce(options);
 }
 
+/* Run what is kept for c, which make() makes where there is none yet. */
+template <typename Make>
+void run_kept(struct kept &k, const struct loop_call *c, Make make)
+{
+    if (!k.run || c->in != k.in || c->out != k.out || c->count != k.count)
+        k = {make(c), c->in, c->out, c->count};
+    k.run();
+}
+
+template <typename Options, void (*function)(Options &)>
+std::function<void()> by_options(const struct loop_call *c)
+{
+    auto options = std::make_shared<Options>(context);
+
+    set(*options, c);
+    return [options] { function(*options); };
+}
+
 template <typename Options, void (*function)(Options &)>
 int call(const struct loop_call *c)
 {
     return guarded("collective", [=] {
-        struct kept &k = all_kept[c->coll];
-
-        if (!k.run || c->in != k.in || c->out != k.out || c->count != k.count) {
-            auto options = std::make_shared<Options>(context);
-
-            set(*options, c);
-            k = {[options] { function(*options); }, c->in, c->out, c->count};
-        }
-        k.run();
+        run_kept(all_kept[c->coll], c, by_options<Options, function>);
     });
+}
+
+/* Gloo has no list, nor operations at once: one after another. */
+int call_many(const struct loop_call *c)
+{
+    return guarded("allreduce_many", [=] {
+        for (size_t i = 0; i < c->n; i++) {
+            struct loop_call one = {};
+
+            one.in = c->ins[i];
+            one.out = c->outs[i];
+            one.count = one.in_count = one.out_count = c->count;
+            run_kept(kept_vectors[i], &one,
+                     by_options<gloo::AllreduceOptions, allreduce>);
+        }
+    });
+}
+
+/* In place, and over the operand, so a copy of it is given. */
+std::function<void()> by_halving(const struct loop_call *c)
+{
+    using algorithm = gloo::ReduceScatterHalvingDoubling<float>;
+    const float *in = c->in;
+    float *out = c->out;
+    const size_t given = c->in_count, gotten = c->out_count;
+    auto copy = std::make_shared<std::vector<float>>(given);
+    auto scatter =
+        std::make_shared<algorithm>(context, std::vector<float *>{copy->data()},
+                                    static_cast<int>(given), counts_of<int>(c));
+
+    return [=] {
+        std::copy(in, in + given, copy->begin());
+        scatter->run();
+        std::copy(copy->begin(), copy->begin() + gotten, out);
+    };
+}
+
+int call_reduce_scatter(const struct loop_call *c)
+{
+    return guarded("reduce_scatter",
+                   [=] { run_kept(all_kept[c->coll], c, by_halving); });
+}
+
+std::function<void()> by_messages(const struct loop_call *c)
+{
+    const size_t bytes = c->count * sizeof(float);
+    const int partner = c->partner;
+    const bool first = c->sends_first;
+    std::shared_ptr<gloo::transport::UnboundBuffer> in =
+        context->createUnboundBuffer(in_of(c), bytes);
+    std::shared_ptr<gloo::transport::UnboundBuffer> out =
+        context->createUnboundBuffer(c->out, bytes);
+
+    return [=] {
+        /* any number that no collective has */
+        const uint64_t slot = uint64_t(1) << 40;
+
+        for (int turn = 0; turn < 2; turn++)
+            if (first == (turn == 0)) {
+                in->send(partner, slot);
+                in->waitSend();
+            } else {
+                out->recv(partner, slot);
+                out->waitRecv();
+            }
+    };
+}
+
+int call_sendrecv(const struct loop_call *c)
+{
+    return guarded("sendrecv",
+                   [=] { run_kept(all_kept[c->coll], c, by_messages); });
 }
 
 /* ---- The peer ----------------------------------------------------------- */
@@ -234,6 +318,8 @@ int finalize()
         gloo::barrier(options);
         for (auto &k : all_kept)
             k.run = nullptr;
+        for (auto &k : kept_vectors)
+            k.run = nullptr;
         context.reset();
     });
 }
@@ -256,6 +342,10 @@ int run(int argc, char **argv, const struct ranks *ranks)
     colls[LOOP_ALLGATHERV] = call<gloo::AllgathervOptions, gloo::allgatherv>;
     colls[LOOP_ALLTOALL] = call<gloo::AlltoallOptions, gloo::alltoall>;
     colls[LOOP_ALLTOALLV] = call<gloo::AlltoallvOptions, gloo::alltoallv>;
+    colls[LOOP_REDUCE_SCATTER] = call_reduce_scatter;
+    colls[LOOP_REDUCE_SCATTER_BLOCK] = call_reduce_scatter;
+    colls[LOOP_ALLREDUCE_MANY] = call_many;
+    colls[LOOP_SENDRECV] = call_sendrecv;
 
     my_ranks = ranks;
     return loop_main(argc, argv, &peer);

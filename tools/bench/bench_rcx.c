@@ -24,6 +24,15 @@ static int init(int *argc, char ***argv)
     return failed("rcx_init", rcx_init(NULL, &context));
 }
 
+static const size_t *counts_of(const struct loop_call *c)
+{
+    static size_t counts[LOOP_VECTORS];
+
+    for (size_t i = 0; i < c->n; i++)
+        counts[i] = c->count;
+    return counts;
+}
+
 #define CALL(name, ...)                                                        \
     static int name(const struct loop_call *c)                                 \
     {                                                                          \
@@ -44,6 +53,24 @@ CALL(alltoallv, c->in, c->counts, c->displs, c->out, c->counts, c->displs,
      RCX_FLOAT32)
 CALL(scan, c->in, c->out, c->count, RCX_FLOAT32, RCX_SUM)
 CALL(exscan, c->in, c->out, c->count, RCX_FLOAT32, RCX_SUM)
+
+CALL(allreduce_many, c->n, (const void *const *)c->ins, (void *const *)c->outs,
+     counts_of(c), RCX_FLOAT32, RCX_SUM)
+
+static int sendrecv(const struct loop_call *c)
+{
+    rcx_comm_t *world = rcx_world(context);
+
+    if (c->sends_first)
+        return rcx_send(c->in, c->count, RCX_FLOAT32, c->partner, 0, world) !=
+                   RCX_OK ||
+               rcx_recv(c->out, c->count, RCX_FLOAT32, c->partner, 0, world,
+                        NULL) != RCX_OK;
+    return rcx_recv(c->out, c->count, RCX_FLOAT32, c->partner, 0, world,
+                    NULL) != RCX_OK ||
+           rcx_send(c->in, c->count, RCX_FLOAT32, c->partner, 0, world) !=
+               RCX_OK;
+}
 
 static int barrier(const struct loop_call *c)
 {
@@ -101,7 +128,9 @@ int main(int argc, char **argv)
                   [LOOP_ALLTOALL] = alltoall,
                   [LOOP_ALLTOALLV] = alltoallv,
                   [LOOP_SCAN] = scan,
-                  [LOOP_EXSCAN] = exscan},
+                  [LOOP_EXSCAN] = exscan,
+                  [LOOP_ALLREDUCE_MANY] = allreduce_many,
+                  [LOOP_SENDRECV] = sendrecv},
         .rank = rank,
         .size = size,
         .version = version,

@@ -24,7 +24,7 @@ static struct kept {
     const float *in;
     float *out;
     size_t count;
-} kept[LOOP_COLLS];
+} kept[LOOP_COLLS], kept_vectors[LOOP_VECTORS];
 
 /* What UCC has, and where it wants a count for each block. Of scatter 1.3 has the
  * name alone. */
@@ -134,13 +134,17 @@ static int init(int *argc, char ***argv)
     return open_library() || open_context() || open_team();
 }
 
+static int post(ucc_coll_req_h req)
+{
+    return failed("ucc_collective_post", ucc_collective_post(req));
+}
+
 static int finish(ucc_coll_req_h req)
 {
-    ucc_status_t status = ucc_collective_post(req);
+    ucc_status_t status;
 
-    if (status == UCC_OK)
-        while ((status = ucc_collective_test(req)) == UCC_INPROGRESS)
-            ucc_context_progress(context);
+    while ((status = ucc_collective_test(req)) == UCC_INPROGRESS)
+        ucc_context_progress(context);
     return failed("ucc_collective", status);
 }
 
@@ -198,15 +202,39 @@ static int keep(const struct loop_call *c, struct kept *k)
     return 0;
 }
 
+static int is_kept(const struct loop_call *c, struct kept *k)
+{
+    return (k->request && c->in == k->in && c->out == k->out &&
+            c->count == k->count) ||
+           !keep(c, k);
+}
+
 static int call(const struct loop_call *c)
 {
     struct kept *k = &kept[c->coll];
 
-    if ((!k->request || c->in != k->in || c->out != k->out ||
-         c->count != k->count) &&
-        keep(c, k))
-        return 1;
-    return finish(k->request);
+    return !is_kept(c, k) || post(k->request) || finish(k->request);
+}
+
+/* UCC has no list: as many operations at once. */
+static int call_many(const struct loop_call *c)
+{
+    int failed = 0;
+
+    for (size_t i = 0; i < c->n && !failed; i++) {
+        const struct loop_call one = {.coll = LOOP_ALLREDUCE,
+                                      .in = c->ins[i],
+                                      .out = c->outs[i],
+                                      .count = c->count,
+                                      .in_count = c->count,
+                                      .out_count = c->count};
+
+        failed =
+            !is_kept(&one, &kept_vectors[i]) || post(kept_vectors[i].request);
+    }
+    for (size_t i = 0; i < c->n && !failed; i++)
+        failed = finish(kept_vectors[i].request);
+    return failed;
 }
 
 static int rank(void)
@@ -234,6 +262,9 @@ static int finalize(void)
     for (int i = 0; i < LOOP_COLLS; i++)
         if (drop(&kept[i]))
             return 1;
+    for (int i = 0; i < LOOP_VECTORS; i++)
+        if (drop(&kept_vectors[i]))
+            return 1;
     while ((status = ucc_team_destroy(team)) == UCC_INPROGRESS)
         ucc_context_progress(context);
     return failed("ucc_team_destroy", status) ||
@@ -251,6 +282,7 @@ static int run(int argc, char **argv, const struct ranks *ranks)
 
     for (int i = 0; i < LOOP_COLLS; i++)
         peer.colls[i] = rows[i].type ? call : NULL;
+    peer.colls[LOOP_ALLREDUCE_MANY] = call_many;
     my_ranks = ranks;
     return loop_main(argc, argv, &peer);
 }

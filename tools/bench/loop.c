@@ -30,28 +30,33 @@
 static const struct {
     const char *name;
     enum rcx_coll row;
+    int has_counts; /* of each block */
 } colls[LOOP_COLLS] = {
     [LOOP_ALLREDUCE] = {"allreduce", RCX_COLL_ALLREDUCE},
     [LOOP_REDUCE] = {"reduce", RCX_COLL_REDUCE},
-    [LOOP_REDUCE_SCATTER] = {"reduce_scatter", RCX_COLL_REDUCE_SCATTER},
+    [LOOP_REDUCE_SCATTER] = {"reduce_scatter", RCX_COLL_REDUCE_SCATTER, 1},
     [LOOP_REDUCE_SCATTER_BLOCK] = {"reduce_scatter_block",
                                    RCX_COLL_REDUCE_SCATTER},
     [LOOP_BARRIER] = {"barrier", RCX_COLL_BARRIER},
     [LOOP_BCAST] = {"bcast", RCX_COLL_BCAST},
     [LOOP_GATHER] = {"gather", RCX_COLL_GATHER},
-    [LOOP_GATHERV] = {"gatherv", RCX_COLL_GATHER},
+    [LOOP_GATHERV] = {"gatherv", RCX_COLL_GATHER, 1},
     [LOOP_SCATTER] = {"scatter", RCX_COLL_SCATTER},
-    [LOOP_SCATTERV] = {"scatterv", RCX_COLL_SCATTER},
+    [LOOP_SCATTERV] = {"scatterv", RCX_COLL_SCATTER, 1},
     [LOOP_ALLGATHER] = {"allgather", RCX_COLL_ALLGATHER},
-    [LOOP_ALLGATHERV] = {"allgatherv", RCX_COLL_ALLGATHER},
+    [LOOP_ALLGATHERV] = {"allgatherv", RCX_COLL_ALLGATHER, 1},
     [LOOP_ALLTOALL] = {"alltoall", RCX_COLL_ALLTOALL},
-    [LOOP_ALLTOALLV] = {"alltoallv", RCX_COLL_ALLTOALLV},
+    [LOOP_ALLTOALLV] = {"alltoallv", RCX_COLL_ALLTOALLV, 1},
     [LOOP_SCAN] = {"scan", RCX_COLL_SCAN},
     [LOOP_EXSCAN] = {"exscan", RCX_COLL_EXSCAN},
+    [LOOP_ALLREDUCE_MANY] = {"allreduce_many", RCX_COLL_ALLREDUCE},
+    /* two ranks' messages: all other blocks are empty */
+    [LOOP_SENDRECV] = {"sendrecv", RCX_COLL_ALLTOALLV},
 };
 
 enum {
     MAX_SIZES = 64,
+    GAP = 16, /* elements between vectors of a list */
     MAX_BATCHES = 4,
     BATCH_MIN_ITERATIONS = 8, /* fewer would measure the barrier's skew */
     MIN_ITERATIONS = 3,
@@ -65,15 +70,19 @@ struct options {
     double seconds;
     unsigned limit;
     int pin;
+    size_t vectors;
+    int uneven;
 };
 
 struct run {
     const struct loop_peer *peer;
     int rank, size;
-    double seconds;        /* to measure each size */
+    double seconds; /* to measure each size */
+    size_t vectors;
+    int uneven;
     struct loop_call call; /* of the size at hand */
     float *in, *out;
-    size_t *counts, *displs; /* of blocks */
+    size_t *counts, *displs; /* of blocks; displs: and the end of all */
     float *mine, *all;       /* one element per rank */
     int batches; /* filled so far: tells the data of batches apart */
     int wrong;   /* a result was wrong on this rank */
@@ -133,12 +142,20 @@ static int parse_coll(const char *text, struct options *o)
     return -1;
 }
 
+static int parse_vectors(const char *text, struct options *o)
+{
+    char *end;
+
+    o->vectors = strtoul(text, &end, 10);
+    return *end || o->vectors < 1 || o->vectors > LOOP_VECTORS ? -1 : 0;
+}
+
 /* Unknown words are left to the library. */
 static int parse(int argc, char **argv, struct options *o)
 {
     double limit = 0;
 
-    *o = (struct options){.seconds = 0.2, .pin = 1};
+    *o = (struct options){.seconds = 0.2, .pin = 1, .vectors = 8};
     parse_sizes("8,64,512,4096,16384,65536,262144,1048576,4194304,16777216", o);
     for (int i = 1; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : "";
@@ -152,6 +169,10 @@ static int parse(int argc, char **argv, struct options *o)
             bad = parse_seconds(value, &o->seconds);
         else if (!strcmp(argv[i], "--limit"))
             bad = parse_seconds(value, &limit);
+        else if (!strcmp(argv[i], "--vectors"))
+            bad = parse_vectors(value, o);
+        else if (!strcmp(argv[i], "--uneven"))
+            o->uneven = 1;
         else if (!strcmp(argv[i], "--no-pin"))
             o->pin = 0;
         if (bad) {
@@ -221,6 +242,38 @@ static void pin(const cpu_set_t *mask, int rank)
         perror("bench: sched_setaffinity");
 }
 
+/* ---- Blocks ------------------------------------------------------------- */
+
+static int partner_of(const struct run *r)
+{
+    return (r->rank + r->size / 2) % r->size;
+}
+
+/* Elements of rank's block i; those of alltoallv are as long either way. */
+static size_t block_count(const struct run *r, size_t count, int rank, int i)
+{
+    const size_t more = count / 2;
+
+    if (r->call.coll == LOOP_SENDRECV)
+        return i == (rank + r->size / 2) % r->size ? count : 0;
+    if (!r->uneven || !colls[r->call.coll].has_counts)
+        return count;
+    if (rcx_colls[colls[r->call.coll].row].is_local)
+        i += rank;
+    return i % 2 ? count + more : count - more;
+}
+
+/* Of a vector, of all blocks, or of the own one. */
+static size_t extent_count(const struct run *r, enum rcx_extent extent,
+                           size_t count)
+{
+    switch (extent) {
+    case RCX_EXTENT_BLOCKS: return r->displs[r->size];
+    case RCX_EXTENT_BLOCK: return r->counts[r->rank];
+    default: return count;
+    }
+}
+
 /* ---- Data --------------------------------------------------------------- */
 
 static float pattern(size_t i, int batch)
@@ -242,26 +295,38 @@ static float expected(const struct run *r, const struct rcx_shape *s, size_t i)
 {
     const struct rcx_coll_row *row = &rcx_colls[s->coll];
     const struct rcx_expected e = row->expect(s, i);
+    size_t own = 0;
+
     /* where counts are local it is counted in the block for this rank */
-    const size_t own = row->is_local ? (size_t)r->rank * r->call.count : 0;
+    for (int k = 0; row->is_local && k < r->rank; k++)
+        own += block_count(r, r->call.count, e.lo, k);
+
     const float n = (float)(e.hi - e.lo), ranks = n * (float)(e.lo + e.hi - 1);
 
     return n * pattern(e.index + own, r->batches) + ranks / 2;
 }
 
+/* Between vectors of a list, where nobody writes. */
+static int is_gap(const struct run *r, size_t i)
+{
+    return r->call.n > 0 && i % (r->call.count + GAP) >= r->call.count;
+}
+
 static void check(struct run *r)
 {
-    const struct rcx_shape s = {.coll = colls[r->call.coll].row,
-                                .rank = r->rank,
-                                .size = r->size,
-                                .count =
-                                    rcx_coll_has_blocks(colls[r->call.coll].row)
-                                        ? r->call.count * (size_t)r->size
-                                        : r->call.count};
+    const enum rcx_coll row = colls[r->call.coll].row;
+    const int blocks = rcx_coll_has_blocks(row);
+    const struct rcx_shape s = {
+        .coll = row,
+        .rank = r->rank,
+        .size = r->size,
+        .count = blocks ? r->displs[r->size] : r->call.in_count,
+        .displs = blocks ? r->displs : NULL,
+        .gotten = rcx_colls[row].is_local ? r->displs : NULL};
     const size_t count = rcx_shape_out_count(&s);
 
     for (size_t i = 0; i < count; i++) {
-        const float want = expected(r, &s, i);
+        const float want = is_gap(r, i) ? -1 : expected(r, &s, i);
 
         if (r->out[i] != want) {
             fprintf(stderr,
@@ -355,6 +420,8 @@ static int measure(struct run *r)
     n = each * batches;
     for (long i = 0; i < batches; i++)
         seconds += batch(r, each);
+    if (r->call.coll == LOOP_SENDRECV)
+        seconds /= 2;
     seconds = maximum(r, seconds / (double)n);
     if (maximum(r, r->wrong) > 0 || r->wrong)
         return 1;
@@ -381,21 +448,32 @@ static void *allocate(size_t count, size_t bytes)
 static void prepare(struct run *r, enum loop_coll coll, size_t count)
 {
     const struct rcx_coll_row *row = &rcx_colls[colls[coll].row];
-    const size_t all = count * (size_t)r->size;
+    const size_t n = coll == LOOP_ALLREDUCE_MANY ? r->vectors : 0;
+    const size_t vector = n ? n * (count + GAP) : count;
+    const int partner = partner_of(r);
 
-    for (size_t i = 0; i < (size_t)r->size; i++) {
-        r->counts[i] = count;
-        r->displs[i] = i * count;
+    r->call.coll = coll;
+    r->displs[0] = 0;
+    for (int i = 0; i < r->size; i++) {
+        r->counts[i] = block_count(r, count, r->rank, i);
+        r->displs[i + 1] = r->displs[i] + r->counts[i];
     }
-    r->call = (struct loop_call){
-        .coll = coll,
-        .in = r->in,
-        .out = r->out,
-        .count = count,
-        .in_count = row->gives == RCX_EXTENT_BLOCKS ? all : count,
-        .out_count = row->gets == RCX_EXTENT_BLOCKS ? all : count,
-        .counts = r->counts,
-        .displs = r->displs};
+    r->call =
+        (struct loop_call){.coll = coll,
+                           .in = r->in,
+                           .out = r->out,
+                           .count = count,
+                           .in_count = extent_count(r, row->gives, vector),
+                           .out_count = extent_count(r, row->gets, vector),
+                           .counts = r->counts,
+                           .displs = r->displs,
+                           .n = n,
+                           .partner = partner,
+                           .sends_first = r->rank < partner};
+    for (size_t i = 0; i < n; i++) {
+        r->call.ins[i] = r->in + i * (count + GAP);
+        r->call.outs[i] = r->out + i * (count + GAP);
+    }
 }
 
 static void print_header(const struct run *r)
@@ -413,17 +491,22 @@ static int measure_all(struct run *r, const struct options *o)
     size_t max = 0;
     int wrong = 0;
 
+    r->vectors = o->vectors;
+    r->uneven = o->uneven;
+
     for (int i = 0; i < o->n_sizes; i++)
         if (o->bytes[i] > max)
             max = o->bytes[i];
     if (rcx_coll_has_blocks(colls[o->coll].row))
-        max *= ranks;
+        max *= 2 * ranks; /* of blocks half as long again, one to the rank */
+    if (o->coll == LOOP_ALLREDUCE_MANY)
+        max = o->vectors * (max + GAP * sizeof(float));
     r->in = allocate(max, 1);
     r->out = allocate(max, 1);
     r->mine = allocate(ranks, sizeof(float));
     r->all = allocate(ranks, sizeof(float));
     r->counts = allocate(ranks, sizeof(size_t));
-    r->displs = allocate(ranks, sizeof(size_t));
+    r->displs = allocate(ranks + 1, sizeof(size_t));
     if (r->rank == 0)
         print_header(r);
     for (int i = 0; i < o->n_sizes && !wrong; i++) {
@@ -439,7 +522,7 @@ int loop_main(int argc, char **argv, const struct loop_peer *peer)
     struct run r = {.peer = peer};
     const int early = rank_from_environment();
     cpu_set_t mask;
-    int wrong;
+    int wrong, lacks;
 
     if (parse(argc, argv, &o))
         return 2;
@@ -459,7 +542,8 @@ int loop_main(int argc, char **argv, const struct loop_peer *peer)
         die("rank");
     if (o.pin && r.rank != early)
         pin(&mask, r.rank);
-    wrong = measure_all(&r, &o);
+    lacks = o.coll == LOOP_SENDRECV && r.size % 2 != 0;
+    wrong = lacks ? 0 : measure_all(&r, &o);
     if (peer->finalize())
         die("finalize");
     free(r.in);
@@ -468,5 +552,5 @@ int loop_main(int argc, char **argv, const struct loop_peer *peer)
     free(r.all);
     free(r.counts);
     free(r.displs);
-    return wrong ? 1 : 0;
+    return lacks ? LOOP_LACKS : wrong ? 1 : 0;
 }

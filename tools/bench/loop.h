@@ -31,17 +31,27 @@ enum loop_coll {
     LOOP_ALLTOALLV,
     LOOP_SCAN,
     LOOP_EXSCAN,
+    LOOP_ALLREDUCE_MANY,
+    LOOP_SENDRECV,
     LOOP_COLLS
 };
+
+enum { LOOP_VECTORS = 64 }; /* the most of allreduce_many */
 
 /* What a collective is called with: floats, sums, root 0. */
 struct loop_call {
     enum loop_coll coll;
     const float *in;
     float *out;
-    size_t count;               /* of the vector, or of each block */
+    size_t count; /* of the vector, of each block as a rule, of each vector */
     size_t in_count, out_count; /* of all that is given and gotten, if it is */
     const size_t *counts, *displs; /* of each block */
+    size_t
+        n; /* vectors of allreduce_many, none of which ends where one begins */
+    const float *ins[LOOP_VECTORS];
+    float *outs[LOOP_VECTORS];
+    int partner;     /* of sendrecv: who gets in, and sends out */
+    int sends_first; /* before it receives */
 };
 
 /* A library under test. Functions that return int return 0 for success. */
@@ -62,9 +72,14 @@ enum { LOOP_LACKS = 3 };
  * Time a collective of the library. Options, after which the program's own may
  * follow in argv as far as peer->init() takes them out:
  *
- *   --coll NAME      allreduce, or another of rcx.h
+ *   --coll NAME      allreduce, or another of rcx.h; sendrecv: a message between
+ *                    each rank of the first half and one of the second, and
+ *                    back, as one operation that takes half as long
  *   --sizes LIST     bytes per vector, or per block where there are blocks,
  *                    "8,64,512"; a barrier has none
+ *   --vectors N      of allreduce_many, each of that size (8)
+ *   --uneven         where blocks have a count each: half the size and one and a
+ *                    half in turns
  *   --time SECONDS   how long to measure each size
  *   --limit SECONDS  when to give up altogether: SIGALRM ends the process
  *   --no-pin         leave each rank where the launcher put it
@@ -74,7 +89,8 @@ enum { LOOP_LACKS = 3 };
  *   bytes count iterations seconds_per_op
  *
  * Returns what main() returns: 0; 1 if the library failed or a result was
- * wrong; 2 for wrong arguments; LOOP_LACKS where it has no such collective.
+ * wrong; 2 for wrong arguments; LOOP_LACKS where it has no such collective, and
+ * for sendrecv where ranks are odd.
  */
 int loop_main(int argc, char **argv, const struct loop_peer *peer);
 

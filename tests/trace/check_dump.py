@@ -41,22 +41,39 @@ OPERATIONS = [
          "dissemination", 0, "started", "RCX_IN_PROGRESS"),
 ]
 
+
+
+def message(sequence, name, count, kind, peer, tag, state, status):
+    return {"sequence": sequence, "call": name, "count": count,
+            "type": dict(zip(("number", "canonical", "name"), kind)),
+            "peer": peer, "tag": tag, "state": state, "status": status}
+
+
+MESSAGES = [
+    message(0, "send", 24, (12, 12, "float64"), 7, 9, "done", "RCX_OK"),
+    message(1, "receive", 12, (5, 5, "int32"), 0, 32767, "failed",
+            "RCX_ERR_TRUNCATED"),
+    message(2, "receive", 3, (12, 12, "float64"), None, 0, "started",
+            "RCX_IN_PROGRESS"),
+]
+
 DUMP = {
     "rcx_dump": 1, "rank": 1, "size": 8, "reason": "a test",
     "host": socket.gethostname(),
     "communicators": [
         {"id": 1, "rank": 1, "size": 8, "ranks": None, "status": "RCX_OK",
          "error": None, "missing": [], "next_sequence": MOST, "dropped": 11,
-         "operations": OPERATIONS},
+         "operations": OPERATIONS, "dropped_messages": 0,
+         "messages": MESSAGES},
         {"id": 8191, "rank": 1, "size": 3, "ranks": [5, 1, 7],
          "status": "RCX_ERR_TIMEOUT", "error": "C:\\dev\n\ufffd",
          "missing": [2, 0], "next_sequence": 0, "dropped": 0,
          "operations": []}]}
 
 
-def check_times(dump, begin, end):
+def check_times(operations, begin, end):
     """In the order in which they were taken."""
-    for op in dump["communicators"][0]["operations"]:
+    for op in operations:
         first, last = op.pop("begin_ns"), op.pop("end_ns")
         assert begin <= first, (begin, first)
         begin = first
@@ -78,7 +95,8 @@ def main(program, path):
     assert begin <= written <= time.monotonic_ns()
     assert wall <= dump.pop("time_ns") <= time.time_ns()
     assert dump.pop("pid") == process.pid
-    check_times(dump, begin, written)
+    for key in "operations", "messages":
+        check_times(dump["communicators"][0][key], begin, written)
     got = dump["communicators"][0].pop("operations")
     wanted = DUMP["communicators"][0].pop("operations")
     for pair in itertools.zip_longest(got, wanted):

@@ -40,6 +40,23 @@ failed_op() {
         \"status\": \"RCX_ERR_TIMEOUT\" ${4:+, $4}"
 }
 
+# message SEQUENCE send|receive PEER TAG COUNT [KEYS]: that was over;
+# open_message: that waits since 9 s
+message() {
+    cat <<END
+{"sequence": $1, "call": "$2", "peer": $3, "tag": $4, "count": $5,
+ "type": {"number": 12, "canonical": 12, "name": "float64"}, "state": "done",
+ "status": "RCX_OK", "begin_ns": 8000000000, "end_ns": 8001000000 ${6:+, $6}}
+END
+}
+
+open_message() {
+    message "$@" '"state": "started", "status": "RCX_IN_PROGRESS", "begin_ns": 9000000000, "end_ns": null'
+}
+
+# mail RANK MESSAGES [KEYS]: the world, with these
+mail() { comm "$1" 6 "$before" "\"messages\": [$2], \"dropped_messages\": 0 ${3:+, $3}"; }
+
 # comm RANK NEXT_SEQUENCE OPERATIONS [KEYS]: the world's
 comm() {
     cat <<END
@@ -311,6 +328,147 @@ done
 run 0 trace dumps/*
 ok $? "names of one type, and handles of users' types, are no mismatch"
 
+# --- messages ---
+
+# both STATUS MESSAGES_0 MESSAGES_1 [KEYS_0]: ranks 0 and 1 have these, the other
+# two none; stdin is what is said of them
+both() {
+    dump 0 "$(mail 0 "$2" "${4-}")"
+    dump 1 "$(mail 1 "$3")"
+    dump 2 "$(comm 2 6 "$before")"
+    dump 3 "$(comm 3 6 "$before")"
+    { cat <<'END'; cat; } | reports "$1"
+4 ranks, 4 dumps
+
+communicator 1, ranks 0-3
+  last that all completed: number 5, allreduce of 1024 float64, sum, by ring
+END
+}
+
+sent=$(message 0 send 1 7 24)
+taken=$(message 0 receive 0 7 100)
+dump 0 "$(mail 0 "$sent, $(message 1 send 1 8 24)")"
+dump 1 "$(mail 1 "$taken")"
+dump 2 "$(mail 2 "")"
+dump 3 "$(comm 3 6 "$before")"
+reports 0 <<'END'
+4 ranks, 4 dumps
+
+communicators that are idle: 1
+END
+ok $? "messages that are over are well, and one that nobody waits for may be under way"
+
+both 1 "$sent" "$taken, $(open_message 1 receive 0 7 100)" <<'END'
+  receive of up to 100 float64 from rank 0, tag 7
+    rank 1 is in it since 1000 ms, rank 0 has not sent it
+END
+ok $? "who waits for a message that nobody has sent is named"
+
+both 1 "$sent, $(message 1 send 1 9 3), $(message 2 send 1 9 4), $(message 3 send 2 1 4)" \
+    "$taken, $(open_message 1 receive 0 7 100)" <<'END'
+  receive of up to 100 float64 from rank 0, tag 7
+    rank 1 is in it since 1000 ms, rank 0 has not sent it, but 3 float64 with
+        tag 9 and 1 more from rank 0 are not received
+END
+ok $? "what was sent with another tag is told"
+
+both 0 "$sent, $(message 1 send 1 7 5)" "$taken, $(open_message 1 receive 0 7 100)" <<'END'
+  receive of up to 100 float64 from rank 0, tag 7
+    rank 1 is in it since 1000 ms, it has been sent
+END
+ok $? "a message that is sent is on its way"
+
+both 1 "$sent, $(message 1 send 1 7 5)" "$taken, $(open_message 1 receive 0 7 8), $(open_message 2 receive 0 7 9)" <<'END'
+  receive of up to 8 float64 from rank 0, tag 7
+    rank 1 is in it since 1000 ms, it has been sent
+  receive of up to 9 float64 from rank 0, tag 7
+    rank 1 is in it since 1000 ms, rank 0 has not sent it
+END
+ok $? "receives are counted in their order"
+
+truncated='"state": "failed", "status": "RCX_ERR_TRUNCATED"'
+both 1 "$sent, $(message 1 send 1 7 101)" "$taken, $(message 1 receive 0 7 100 "$truncated")" <<'END'
+  receive of up to 100 float64 from rank 0, tag 7
+    rank 1 failed with RCX_ERR_TRUNCATED after 1 ms, rank 0 sent 101 float64
+END
+ok $? "what was too long is told"
+
+both 1 "$(open_message 0 send 1 7 24)" "$(open_message 0 receive 0 6 24), $(open_message 1 receive null 5 1)" <<'END'
+  send of 24 float64 to rank 1, tag 7
+    rank 0 is in it since 1000 ms, rank 1 has no receive for it, but waits for
+        tag 6 from rank 0, but waits for tag 5 from any rank
+  receive of up to 24 float64 from rank 0, tag 6
+    rank 1 is in it since 1000 ms, rank 0 has not sent it, but 24 float64 with
+        tag 7 from rank 0 are not received
+  receive of up to 1 float64 from any rank, tag 5
+    rank 1 is in it since 1000 ms, nobody has sent it, but 24 float64 with tag 7
+        from rank 0 are not received
+END
+ok $? "two ranks that wait for each other with two tags are told of each other"
+
+both 0 "$(open_message 0 send 1 7 24)" "$(open_message 0 receive null 7 24)" <<'END'
+  send of 24 float64 to rank 1, tag 7
+    rank 0 is in it since 1000 ms, rank 1 has a receive for it
+  receive of up to 24 float64 from any rank, tag 7
+    rank 1 is in it since 1000 ms, it has been sent
+END
+bad=$?
+both 0 "" "$(open_message 0 receive null 7 24)" <<'END' || bad=1
+  receive of up to 24 float64 from any rank, tag 7
+    rank 1 is in it since 1000 ms, nobody has sent it
+END
+ok $bad "a receive of any source may wait for what may never come"
+
+# rank 0's message may be what the first took
+both 0 "$sent" "$(message 0 receive null 7 24), $(open_message 1 receive 0 7 24)" <<'END'
+  receive of up to 24 float64 from rank 0, tag 7
+    rank 1 is in it since 1000 ms, the other side of it is not known
+END
+bad=$?
+both 1 "" "$(message 0 receive null 7 24), $(open_message 1 receive 0 7 24)" <<'END' || bad=1
+  receive of up to 24 float64 from rank 0, tag 7
+    rank 1 is in it since 1000 ms, rank 0 has not sent it
+END
+# more were sent than are known
+both 0 "" "$(open_message 0 receive 0 7 24)" '"dropped_messages": 1' <<'END' || bad=1
+  receive of up to 24 float64 from rank 0, tag 7
+    rank 1 is in it since 1000 ms, the other side of it is not known
+END
+ok $bad "nothing is said of what cannot be known"
+
+for rank in 1 2 3; do
+    dump $rank "$(mail $rank "$(open_message 0 receive 0 7 24)")"
+done
+rm dumps/0
+run 1 trace dumps/* && prints 'receive of up to 24 float64 from rank 0, tag 7 ranks 1-3 are in it since 1000 ms no dump of rank 0'
+bad=$?
+dump 0 "$(mail 0 "")"
+run 1 trace dumps/* && prints 'ranks 1-3 are in it since 1000 ms, rank 0 has not sent it' || bad=1
+dump 0 ""
+run 1 trace dumps/* && prints 'ranks 1-3 are in it since 1000 ms, rank 0 has not sent it' && prints 'rank 0 does not know it' || bad=1
+ok $bad "ranks in the same wait have one line, and who has no dump has not been silent"
+
+# ranks of a communicator, and beside a collective
+dump 1 "$(comm 1 6 "$before"), $(comm 0 0 "" '"id": 2, "size": 2, "ranks": [1, 3], "messages": ['"$(open_message 0 receive 1 7 24)"']')"
+dump 3 "$(comm 3 7 "$before, $(open_op 6 4000)"), $(comm 1 0 "" '"id": 2, "size": 2, "ranks": [1, 3]')"
+for rank in 0 2; do
+    dump $rank "$(comm $rank 7 "$before, $(open_op 6 4000)")"
+done
+run 1 trace dumps/* && prints 'rank 1 has not called it' && prints 'communicator 2, ranks 1, 3' \
+    && prints 'receive of up to 24 float64 from rank 3, tag 7 rank 1 is in it since 1000 ms, rank 3 has not sent it' \
+    && run 1 trace --json dumps/* && "$python" - "$out" <<'END'
+import json
+import sys
+with open(sys.argv[1]) as file:
+    [message] = json.load(file)["communicators"][1]["messages"]
+assert message == {
+    "rank": 1, "call": "receive", "count": 24, "peer": 3, "tag": 7,
+    "type": {"number": 12, "canonical": 12, "name": "float64"},
+    "status": "RCX_IN_PROGRESS", "failed": False, "since_ms": 1000,
+    "after_ms": None, "verdict": "not_sent", "no_dump": False, "instead": []}
+END
+ok $? "messages stand beside collectives, whose ranks are the job's"
+
 # --- communicators ---
 
 # sub RANK RANKS NEXT OPERATIONS: communicator 2, by places in RANKS
@@ -448,6 +606,21 @@ done <<'END'
 ||"step": null|communicators[0].operations[1].step: expected a whole number
 ||"waiting_for": [0, 9]|communicators[0].operations[1].waiting_for[1]: expected a rank below 4, got 9
 ||"label": {"a": "b"}|communicators[0].operations[1].label: expected a string, got {'a': 'b'}
+|"dropped_messages": -1||communicators[0].dropped_messages: expected a whole number
+|"messages": {}||communicators[0].messages: expected a list, got {}
+|"messages": [{}]||communicators[0].messages[0].sequence: is missing
+END
+while IFS='|' read -r keys message; do
+    broken '' "\"messages\": [$(message 0 send 1 7 24 "$keys")]"
+    refuses "communicators[0].messages[0].$message" || bad=1
+done <<'END'
+"call": "sendrecv"|call: expected "send" or "receive", got 'sendrecv'
+"peer": 4|peer: expected a rank below 4, got 4
+"peer": -2|peer: expected a whole number
+"peer": null|peer: expected a rank, since it is sent, got None
+"tag": "7"|tag: expected a whole number
+"state": "lost"|state: expected "started" or "done" or "failed", got 'lost'
+"end_ns": null|end_ns: expected a time, since it is over, got None
 END
 ok $bad "a value that cannot be is refused, with the way to it"
 
@@ -531,6 +704,8 @@ ok $? "rcx_trace has --help and --version, and refuses the rest"
 # --- anything ---
 
 rm -rf dumps && mv keep dumps
+dump 0 "$(mail 0 "$sent, $(open_message 1 send 1 7 24), $(message 2 send 2 3 1), $(open_message 3 receive null 3 4)")"
+dump 1 "$(mail 1 "$taken, $(message 1 receive 0 7 8 "$truncated"), $(open_message 2 receive 0 5 4)")"
 run 0 "$python" "$here/mutate.py" "$program" 20260917 4000 dumps/*
 ok $? "thousands of damaged dumps are read or refused, none breaks it"
 
@@ -544,6 +719,8 @@ run 0 "$python" -m json.tool real/dump && run 1 trace real/dump && [ ! -s "$err"
     && prints '8 ranks, 1 dumps; none of ranks 0, 2-7' && prints 'rank 1: a test' \
     && prints 'number 1035: allreduce of 3 2int, minloc, by recursive_doubling' \
     && prints '3 of 14 steps done, waiting for ranks 0, 2 (layer "7")' \
+    && prints 'receive of up to 12 int32 from rank 0, tag 32767 rank 1 failed with RCX_ERR_TRUNCATED' \
+    && prints 'receive of up to 3 float64 from any rank, tag 0 rank 1 is in it' \
     && prints 'communicator 8191, ranks 1, 5, 7' && prints 'rank 1 reports RCX_ERR_TIMEOUT, missing ranks 5, 7: C:\dev\n'
 ok $? "rcx_trace reads it"
 

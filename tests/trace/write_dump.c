@@ -11,7 +11,7 @@
 enum { EARLIER = 1030 }; /* operations, more than a recorder keeps */
 
 static struct rcx_heap heap = RCX_HEAP_INIT;
-static struct rcx_recorder recorders[2];
+static struct rcx_recorder recorders[3];
 
 /* A call, and how it ended; RCX_IN_PROGRESS: not at all. */
 struct call {
@@ -59,6 +59,33 @@ static const struct call calls[] = {
      RCX_IN_PROGRESS},
 };
 
+/* Messages: to, or from, root, with a tag as segment. */
+static const struct call messages[] = {
+    {{.sequence = 0,
+      .coll = true,
+      .count = 24,
+      .type = RCX_FLOAT64,
+      .root = 7,
+      .segment = 9},
+     NULL,
+     RCX_OK},
+    {{.sequence = 1,
+      .coll = false,
+      .count = 12,
+      .type = RCX_INT32,
+      .root = 0,
+      .segment = 32767},
+     NULL,
+     RCX_ERR_TRUNCATED},
+    {{.sequence = 2,
+      .coll = false,
+      .count = 3,
+      .type = RCX_FLOAT64,
+      .root = RCX_ANY_SOURCE},
+     NULL,
+     RCX_IN_PROGRESS},
+};
+
 static void record(struct rcx_recorder *r, const struct call *call)
 {
     struct rcx_record like = call->r;
@@ -100,6 +127,7 @@ static bool next(void *arg, struct rcx_dump_comm *comm_p)
                                          .size = 8,
                                          .next_sequence = UINT64_MAX,
                                          .recorder = &recorders[0],
+                                         .messages = &recorders[2],
                                          .progress_of = progress_of,
                                          .arg = &recorders[0]};
         return true;
@@ -131,7 +159,7 @@ int main(int argc, char **argv)
         return 2;
     }
     rcx_log_init(&log);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 3; i++)
         rcx_recorder_init(&recorders[i], &heap);
     for (uint64_t i = 0; i < EARLIER; i++)
         record(&recorders[0], &(const struct call){{.sequence = i,
@@ -143,8 +171,10 @@ int main(int argc, char **argv)
                                                    RCX_OK});
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
         record(&recorders[0], &calls[i]);
+    for (size_t i = 0; i < sizeof messages / sizeof *messages; i++)
+        record(&recorders[2], &messages[i]);
     status = rcx_dump_to_path(&log, argv[1], &head);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 3; i++)
         rcx_recorder_free(&recorders[i]);
     return status != RCX_OK || heap.live > 0;
 }

@@ -565,12 +565,14 @@ RCX_API rcx_status_t rcx_allreduce_init(const void *sendbuf, void *recvbuf,
  * another way, and one may call rcx_allreduce(), since all of this is where the
  * one vector lies on a rank. That is also what a mismatch is found by.
  *
- * Where the vectors lie one after another in memory nothing is copied. Else the
- * operands are packed when the operation starts, into the results where these
- * lie so, and otherwise into memory of RCX's, which the operation (persistent:
- * the request) has, and a later one uses again; from there the results are put
- * in their places when it has ended well. After an error recvbufs[i] may hold
- * anything.
+ * Where the vectors lie one after another in memory nothing is copied. Else each
+ * segment of the operation finds its part of them when it begins. One that is
+ * within a single vector is reduced in that one's result, which takes a copy of
+ * the operand only where this is not in place; what belongs to several vectors is
+ * packed into memory of RCX's, for as many segments as are under way at once,
+ * which the operation (persistent: the request) has, and a later one uses again,
+ * and put in its places when the segment has ended well. After an error
+ * recvbufs[i] may hold anything.
  *
  * Errors as of all collectives; RCX_ERR_ARG also where n is not 0 and an array
  * is NULL.

@@ -162,6 +162,7 @@ static void a_list_has_the_bits_of_one_long_vector(void **state)
     (void)state;
     run_all_lists(NULL, NULL);
     run_all_lists("RCX_ALLREDUCE", "ring:segment=512,window=2");
+    run_all_lists("RCX_ALLREDUCE", "recursive_doubling:segment=256,window=3");
     run_all_lists("RCX_ALLREDUCE", "direct");
     run_all_lists("RCX_CHECK", "full"); /* which finds nothing to differ */
 }
@@ -203,7 +204,7 @@ static void a_persistent_list_is_packed_at_each_start(void **state)
     struct job job;
 
     (void)state;
-    open_with(&job, RANKS, NULL, NULL, NULL);
+    open_with(&job, RANKS, "RCX_ALLREDUCE", "ring:segment=512,window=2", NULL);
     reduce_whole(&job, RCX_SUM, expected);
     open_lists(2, BACKWARDS, APART, 1);
     memcpy(kept, lists, sizeof kept);
@@ -213,6 +214,8 @@ static void a_persistent_list_is_packed_at_each_start(void **state)
         assert_ok(rcx_allreduce_many_init(
             l->n, l->in, l->out, l->counts, RCX_FLOAT64, RCX_SUM,
             world_of(&job, rank), &requests[rank]));
+        /* for segments under way at once */
+        assert_int_equal(requests[rank]->bundle->scratch_bytes, 2 * 512);
         memset(l, 0xff, offsetof(struct list, memory));
     }
     for (int round = 0; round < 3; round++) {
@@ -261,18 +264,51 @@ static void only_what_is_not_in_a_row_is_copied(void **state)
             const struct rcx_request *r =
                 look_at(context, cut, in, out, in_place, &request);
 
+            char *at_in = r->stages[0].in, *at_out = r->stages[0].out;
+
             assert_int_equal(r->bundle != NULL, packs || unpacks);
             if (r->bundle) {
                 assert_int_equal(r->bundle->packs, packs);
                 assert_int_equal(r->bundle->unpacks, unpacks);
                 assert_int_equal(r->bundle->scratch != NULL, unpacks);
+                rcx_bundle_begin(r->bundle, 0, 0, ALL * sizeof(double), &at_in,
+                                 &at_out);
             }
             if (!packs)
-                assert_true(r->stages[0].in == lists[0].in[cut == 2]);
+                assert_true(at_in == lists[0].in[cut == 2]);
             if (!unpacks)
-                assert_true(r->stages[0].out == lists[0].out[cut == 2]);
+                assert_true(at_out == lists[0].out[cut == 2]);
             assert_ok(rcx_request_free(&request));
         }
+    }
+    assert_ok(rcx_finalize(&context));
+}
+
+/* Elements 60 to 91 of six vectors of 50 are all in the second. */
+static void a_segment_within_a_vector_is_not_copied(void **state)
+{
+    enum { AT = 60 * sizeof(double), BYTES = 32 * sizeof(double) };
+    rcx_context_t *context;
+    rcx_request_t *request;
+    char *in, *out;
+
+    (void)state;
+    assert_ok(rcx_init(NULL, &context));
+    for (int k = 0; k < LIES * LIES * 2; k++) {
+        const struct rcx_request *r =
+            look_at(context, 3, (enum lie)(k / 2 % LIES),
+                    (enum lie)(k / 2 / LIES), k % 2, &request);
+
+        fill(&lists[0], 1);
+        if (r->bundle) {
+            rcx_bundle_begin(r->bundle, 7, AT, BYTES, &in, &out);
+            assert_ptr_equal(out, (double *)lists[0].out[1] + 10);
+            if (k % 2 || !r->bundle->packs)
+                assert_ptr_equal(in, (const double *)lists[0].in[1] + 10);
+            for (size_t i = 0; i < 32; i++)
+                assert_true(((double *)(void *)in)[i] == number(1, 60 + i));
+        }
+        assert_ok(rcx_request_free(&request));
     }
     assert_ok(rcx_finalize(&context));
 }
@@ -537,6 +573,7 @@ int main(void)
         cmocka_unit_test(a_list_matches_a_vector_on_another_rank),
         cmocka_unit_test(a_persistent_list_is_packed_at_each_start),
         cmocka_unit_test(only_what_is_not_in_a_row_is_copied),
+        cmocka_unit_test(a_segment_within_a_vector_is_not_copied),
         cmocka_unit_test(a_list_that_is_repeated_allocates_nothing),
         cmocka_unit_test(a_list_of_nothing_is_an_operation_of_nothing),
         cmocka_unit_test(what_was_packed_stays_when_its_communicator_fails),

@@ -178,7 +178,7 @@ static void who_waits_for_a_message_is_not_who_is_missing(void **state)
     (void)state;
     assert_ok(rcx_comm_set_timeout(world_of(&job, 0), (int64_t)SECOND));
     recv = start_recv(1, 2, 4);
-    recv->waits_inside = true; /* as in rcx_recv() */
+    recv->kind = RCX_REQUEST_INSIDE; /* as in rcx_recv() */
     assert_ok(rcx_iallreduce(&in, &out, 1, RCX_INT64, RCX_SUM,
                              world_of(&job, 0), &all));
     pass(2 * SECOND);
@@ -217,7 +217,7 @@ static void who_waits_for_long_says_so_once(void **state)
     pass(100 * SECOND);
     assert_int_equal(said[0].host_lines, 0);
     awaited = start_recv(0, 2, 4);
-    awaited->waits_inside = true;
+    awaited->kind = RCX_REQUEST_INSIDE;
     pass(50 * SECOND);
     pass(50 * SECOND);
     assert_int_equal(said[0].host_lines, 1);

@@ -140,8 +140,10 @@ static rcx_status_t fill(const struct rcx_arguments *a, size_t elem_bytes,
             status = check_pointer(a, "sendbufs", given(v, i), i);
         if (status != RCX_OK)
             return status;
-        b->parts[b->n++] = (struct rcx_part){given(v, i), v->recvbufs[i],
-                                             v->counts[i] * elem_bytes};
+        b->parts[b->n++] =
+            (struct rcx_part){.in = given(v, i),
+                              .out = v->recvbufs[i],
+                              .bytes = v->counts[i] * elem_bytes};
         in_place &= given(v, i) == v->recvbufs[i];
     }
     return check_overlap(a, b, in_place, results);
@@ -166,9 +168,26 @@ static rcx_status_t make(const struct rcx_arguments *a, size_t elem_bytes,
         return no_memory(a);
     status = fill(a, elem_bytes, b, results);
     rcx_scratch_put(&context->scratch, results, bytes);
-    if (status == RCX_OK && !rcx_bundle_settle(context, b))
-        status = no_memory(a);
+    if (status == RCX_OK)
+        rcx_bundle_settle(b);
     return status;
+}
+
+/*
+ * Where the one vector is, for those who ask how its operand and result lie: they
+ * are the same where operands are packed, which is done in the result's place,
+ * and apart otherwise.
+ */
+static void pretend(const struct rcx_bundle *b, struct rcx_arguments *one)
+{
+    if (b->n == 0)
+        return;
+    one->sendbuf = b->parts[0].in;
+    one->recvbuf = b->parts[0].out;
+    if (b->packs)
+        one->sendbuf = one->recvbuf;
+    else if (b->unpacks)
+        one->recvbuf = (char *)(uintptr_t)one->sendbuf + b->bytes;
 }
 
 rcx_status_t rcx_call_bundle(const struct rcx_arguments *a,
@@ -194,11 +213,36 @@ rcx_status_t rcx_call_bundle(const struct rcx_arguments *a,
     if (!b)
         return no_memory(a);
     status = make(a, elem_bytes, b);
-    one->sendbuf = b->in;
-    one->recvbuf = b->out;
+    pretend(b, one);
     if (status != RCX_OK || (!b->packs && !b->unpacks))
         rcx_bundle_drop(context, b);
     else
         *bundle_p = b;
     return status;
+}
+
+static size_t longest(const struct rcx_program *program)
+{
+    size_t width = 0;
+
+    for (size_t i = 0; i < program->piece_count; i++)
+        if (program->pieces[i].row.width > width)
+            width = program->pieces[i].row.width;
+    return width * program->combine.reducer.elem_bytes;
+}
+
+rcx_status_t rcx_call_place(const struct rcx_arguments *a,
+                            struct rcx_request *r, struct rcx_bundle *b)
+{
+    const struct rcx_program *program = r->program;
+    const unsigned window = program->method.window;
+
+    if (!rcx_bundle_make_room(
+            a->comm->context, b,
+            program->segments < window ? (unsigned)program->segments : window,
+            longest(program)))
+        return no_memory(a);
+    r->kind |= RCX_REQUEST_PLACED;
+    r->bundle = b;
+    return RCX_OK;
 }

@@ -427,9 +427,12 @@ static rcx_status_t prepare(const struct rcx_arguments *a,
         status = rcx_call_resolve(a, &b, &program);
     if (status == RCX_OK)
         status = rcx_request_new(a->comm, program, b.in, b.out, request_p);
-    if (status == RCX_OK)
-        (*request_p)->bundle = bundle;
-    else if (bundle)
+    if (status == RCX_OK && bundle) {
+        status = rcx_call_place(a, *request_p, bundle);
+        if (status != RCX_OK)
+            rcx_request_delete(*request_p);
+    }
+    if (status != RCX_OK && bundle)
         rcx_bundle_drop(a->comm->context, bundle);
     return status;
 }
@@ -444,7 +447,7 @@ rcx_status_t rcx_call_bundled(const struct rcx_arguments *a)
         return status;
     status = prepare(a, &request);
     if (status == RCX_OK) {
-        rcx_request_begin(request);
+        rcx_request_launch(request);
         status = rcx_request_wait(request);
         rcx_request_delete(request);
     }
@@ -465,7 +468,7 @@ static rcx_status_t make_request(const struct rcx_arguments *a, bool persistent,
         return status;
     rcx_request_hand_out(request, persistent);
     if (!persistent)
-        rcx_request_begin(request);
+        rcx_request_launch(request);
     if (request->state == RCX_REQUEST_ACTIVE)
         rcx_wake_sleeper(&a->comm->context->sleeper);
     *request_p = request;

@@ -54,6 +54,9 @@ struct rcx_buffers {
 rcx_status_t rcx_call_bundle(const struct rcx_arguments *a,
                              struct rcx_arguments *one,
                              struct rcx_bundle **bundle_p);
+/* r is one vector made of b's, which it then has. */
+rcx_status_t rcx_call_place(const struct rcx_arguments *a,
+                            struct rcx_request *r, struct rcx_bundle *b);
 
 /* Check everything and find the plan, pinned, or compile it. */
 rcx_status_t rcx_call_look_up(const struct rcx_arguments *a,

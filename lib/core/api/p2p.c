@@ -118,7 +118,7 @@ static rcx_status_t run(struct rcx_comm *comm, struct rcx_p2p_call *call,
     status = make(comm, call, false, &r);
     if (status == RCX_OK) {
         post(r);
-        r->waits_inside = true;
+        r->kind = RCX_REQUEST_INSIDE;
         status = rcx_request_wait(r);
         if (info_p && status == RCX_OK)
             *info_p = rcx_p2p_of(r->program)->info;

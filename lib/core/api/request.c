@@ -53,7 +53,7 @@ static rcx_status_t start(struct rcx_request *r)
     if (r->program->is_p2p)
         rcx_request_post(r);
     else
-        rcx_request_begin(r);
+        rcx_request_launch(r);
     if (r->state == RCX_REQUEST_ACTIVE)
         rcx_wake_sleeper(&r->comm->context->sleeper);
     return RCX_OK;
@@ -118,7 +118,7 @@ rcx_status_t rcx_test(rcx_request_t *request, int *done_p)
 static void set_waiting(struct rcx_request *r, bool waits)
 {
     if (r->state != RCX_REQUEST_FREE && r->program->is_p2p)
-        r->waits_inside = waits;
+        r->kind = waits ? RCX_REQUEST_INSIDE : 0;
 }
 
 static rcx_status_t wait(struct rcx_request *r)

@@ -13,9 +13,10 @@ rcx_request_run(struct rcx_comm *comm, struct rcx_program *program,
                 const void *in, void *out)
 {
     struct rcx_request r;
-    rcx_status_t status = rcx_request_prepare(&r, comm, program, in, out);
+    rcx_status_t status;
 
-    r.waits_inside = true;
+    r.kind = RCX_REQUEST_INSIDE;
+    status = rcx_request_prepare(&r, comm, program, in, out);
     if (status == RCX_OK) {
         rcx_request_launch(&r);
         status = rcx_request_wait(&r);

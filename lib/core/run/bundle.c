@@ -33,47 +33,101 @@ static bool are_in_row(const struct rcx_bundle *b, bool in)
     return true;
 }
 
-/* Operands may be packed where the results are to be. */
-bool rcx_bundle_settle(struct rcx_context *context, struct rcx_bundle *b)
+void rcx_bundle_settle(struct rcx_bundle *b)
 {
     b->packs = !are_in_row(b, true);
     b->unpacks = !are_in_row(b, false);
     b->bytes = 0;
-    for (size_t i = 0; i < b->n; i++)
+    for (size_t i = 0; i < b->n; i++) {
+        b->parts[i].at = b->bytes;
         b->bytes += b->parts[i].bytes;
-    if (b->n == 0)
-        return true;
-    b->out = b->parts[0].out;
-    if (b->unpacks)
-        b->out = b->scratch =
-            rcx_scratch_get(&context->scratch, &context->heap, b->bytes);
-    b->in = b->packs ? b->out : b->parts[0].in;
-    return b->out != NULL;
-}
-
-void rcx_bundle_pack(struct rcx_bundle *b)
-{
-    char *to = b->out;
-
-    for (size_t i = 0; b->packs && i < b->n; i++) {
-        memcpy(to, b->parts[i].in, b->parts[i].bytes);
-        to += b->parts[i].bytes;
     }
 }
 
-void rcx_bundle_unpack(const struct rcx_bundle *b)
+bool rcx_bundle_make_room(struct rcx_context *context, struct rcx_bundle *b,
+                          unsigned segments, size_t segment_bytes)
 {
-    const char *from = b->out;
+    b->segments = segments;
+    b->segment_bytes = segment_bytes;
+    if (!b->unpacks)
+        return true;
+    b->scratch_bytes = segments * segment_bytes;
+    b->scratch =
+        rcx_scratch_get(&context->scratch, &context->heap, b->scratch_bytes);
+    return b->scratch != NULL;
+}
 
-    for (size_t i = 0; b->unpacks && i < b->n; i++) {
-        memcpy(b->parts[i].out, from, b->parts[i].bytes);
-        from += b->parts[i].bytes;
+/* The part that has byte at. */
+static const struct rcx_part *part_of(const struct rcx_bundle *b, size_t at)
+{
+    size_t lo = 0, hi = b->n;
+
+    while (hi - lo > 1) {
+        const size_t middle = lo + (hi - lo) / 2;
+
+        if (b->parts[middle].at <= at)
+            lo = middle;
+        else
+            hi = middle;
+    }
+    return &b->parts[lo];
+}
+
+/* How much of bytes from at on is p's. */
+static size_t share(const struct rcx_part *p, size_t at, size_t bytes)
+{
+    const size_t left = p->at + p->bytes - at;
+
+    return left < bytes ? left : bytes;
+}
+
+/* Operands may be packed where the results are to be. */
+static void pack(const struct rcx_bundle *b, char *to, size_t at, size_t bytes)
+{
+    for (const struct rcx_part *p = part_of(b, at); bytes > 0; p++) {
+        const size_t n = share(p, at, bytes);
+        const char *from = p->in + (at - p->at);
+
+        if (from != to) /* else it is in place */
+            memcpy(to, from, n);
+        to += n;
+        at += n;
+        bytes -= n;
+    }
+}
+
+void rcx_bundle_begin(const struct rcx_bundle *b, uint64_t n, size_t at,
+                      size_t bytes, char **in_p, char **out_p)
+{
+    const struct rcx_part *p = part_of(b, at);
+    const bool is_apart = b->unpacks && share(p, at, bytes) < bytes;
+
+    *out_p = is_apart ? b->scratch + n % b->segments * b->segment_bytes
+                      : p->out + (at - p->at);
+    if (b->packs)
+        pack(b, *out_p, at, bytes);
+    *in_p = b->packs ? *out_p : (char *)p->in + (at - p->at);
+}
+
+void rcx_bundle_end(const struct rcx_bundle *b, const char *out, size_t at,
+                    size_t bytes)
+{
+    for (const struct rcx_part *p = part_of(b, at); bytes > 0; p++) {
+        const size_t n = share(p, at, bytes);
+        char *to = p->out + (at - p->at);
+
+        if (to == out) /* so is the rest */
+            return;
+        memcpy(to, out, n);
+        out += n;
+        at += n;
+        bytes -= n;
     }
 }
 
 void rcx_bundle_drop(struct rcx_context *context, struct rcx_bundle *b)
 {
-    rcx_scratch_put(&context->scratch, b->scratch, b->bytes);
+    rcx_scratch_put(&context->scratch, b->scratch, b->scratch_bytes);
     rcx_scratch_put(&context->scratch, b, bytes_of(b->room));
 }
 

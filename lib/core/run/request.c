@@ -23,6 +23,7 @@ rcx_status_t rcx_request_new(struct rcx_comm *comm, struct rcx_program *program,
         return rcx_fail(&context->log, RCX_ERR_NOMEM,
                         "no memory for a request");
     }
+    r->kind = 0;
     status = rcx_request_prepare(r, comm, program, in, out);
     if (status != RCX_OK) {
         rcx_request_let_go(r);
@@ -31,7 +32,6 @@ rcx_status_t rcx_request_new(struct rcx_comm *comm, struct rcx_program *program,
     }
     r->state = RCX_REQUEST_IDLE;
     r->status = RCX_OK;
-    r->waits_inside = false;
     r->ended = 0;
     r->bundle = NULL;
     *request_p = r;
@@ -86,13 +86,12 @@ static struct rcx_piece *next_piece(struct rcx_request *r)
     return piece->credited ? rcx_window_credited(r, piece) : piece;
 }
 
-/* Where the next segment, of piece, begins in each block, in bytes. */
-static size_t next_offset(const struct rcx_request *r,
-                          const struct rcx_piece *piece)
+/* Where a segment, of piece, begins in each block, in bytes. */
+static size_t offset_of(const struct rcx_request *r,
+                        const struct rcx_piece *piece, uint64_t segment)
 {
     const struct rcx_row *row = &piece->row;
-    const uint64_t number =
-        r->launched - r->first - (piece->end - row->segments);
+    const uint64_t number = segment - r->first - (piece->end - row->segments);
 
     return (row->first + number * row->width) *
            piece->program->combine.reducer.elem_bytes;
@@ -105,9 +104,42 @@ static char *move(char *buffer, size_t bytes)
     return (char *)((uintptr_t)buffer + bytes);
 }
 
-static struct rcx_exec *next_exec(struct rcx_request *r)
+static size_t bytes_of(const struct rcx_piece *piece)
+{
+    return piece->row.width * piece->program->combine.reducer.elem_bytes;
+}
+
+/* As its offset says. */
+static inline void place(const struct rcx_request *r,
+                         const struct rcx_piece *piece, struct rcx_exec *x)
 {
     const struct rcx_stage *stage = r->stage;
+    const size_t offset = offset_of(r, piece, x->segment);
+
+    x->base[RCX_BUFFER_IN] = move(stage->in, offset);
+    x->base[RCX_BUFFER_OUT] = move(stage->out, offset);
+}
+
+__attribute__((noinline)) static void find_place(struct rcx_request *r,
+                                                 const struct rcx_piece *piece,
+                                                 struct rcx_exec *x)
+{
+    char **const base = x->base;
+
+    if (piece->program != r->program) {
+        base[RCX_BUFFER_IN] = base[RCX_BUFFER_OUT] = (char *)x->own;
+        rcx_round_begin(r, x);
+    } else if (r->bundle) {
+        rcx_bundle_begin(r->bundle, x->segment, offset_of(r, piece, x->segment),
+                         bytes_of(piece), &base[RCX_BUFFER_IN],
+                         &base[RCX_BUFFER_OUT]);
+    } else {
+        place(r, piece, x);
+    }
+}
+
+static struct rcx_exec *next_exec(struct rcx_request *r)
+{
     struct rcx_piece *piece = next_piece(r);
     struct rcx_exec *x = rcx_exec_get(&piece->pool);
 
@@ -117,15 +149,10 @@ static struct rcx_exec *next_exec(struct rcx_request *r)
     x->segment = r->launched;
     x->tag_base = (piece->program->tag ^ r->mark) |
                   rcx_tag_sequence(&x->layout, r->sequence + r->launched);
-    if (piece->program == r->program) {
-        const size_t offset = next_offset(r, piece);
-
-        x->base[RCX_BUFFER_IN] = move(stage->in, offset);
-        x->base[RCX_BUFFER_OUT] = move(stage->out, offset);
-    } else {
-        x->base[RCX_BUFFER_IN] = x->base[RCX_BUFFER_OUT] = (char *)x->own;
-        rcx_round_begin(r, x);
-    }
+    if (__builtin_expect(r->kind & RCX_REQUEST_PLACED, 0))
+        find_place(r, piece, x);
+    else
+        place(r, piece, x);
     return x;
 }
 
@@ -171,6 +198,21 @@ __attribute__((noinline)) static void break_off(struct rcx_request *r,
 
 static void unstall(struct rcx_comm *comm);
 
+__attribute__((noinline)) static void leave_place(struct rcx_request *r,
+                                                  struct rcx_exec *x)
+{
+    const struct rcx_piece *piece = rcx_piece_of(x);
+
+    if (piece->program != r->program) {
+        if (!rcx_round_end(r, x))
+            cut_short(r);
+        unstall(r->comm);
+    } else if (r->bundle) {
+        rcx_bundle_end(r->bundle, x->base[RCX_BUFFER_OUT],
+                       offset_of(r, piece, x->segment), bytes_of(piece));
+    }
+}
+
 static void finish_segment(struct rcx_request *r, struct rcx_exec *x)
 {
     const struct rcx_piece *piece = rcx_piece_of(x);
@@ -181,14 +223,12 @@ static void finish_segment(struct rcx_request *r, struct rcx_exec *x)
     }
     if (r->status == RCX_OK)
         r->status = x->status;
-    if (piece->program != r->program && r->status == RCX_OK) {
-        if (!rcx_round_end(r, x))
-            cut_short(r);
-        unstall(r->comm);
-    }
     if (piece->program->combine.finish && x->status == RCX_OK)
         piece->program->combine.finish(x->base[RCX_BUFFER_OUT],
                                        piece->out_count, r->comm->size);
+    if (__builtin_expect(r->kind & RCX_REQUEST_PLACED, 0) &&
+        r->status == RCX_OK)
+        leave_place(r, x);
     rcx_exec_put(x);
     *slot_of(r, x->segment) = NULL;
     r->finished++;
@@ -255,11 +295,8 @@ static bool settle(struct rcx_request *r)
     return r->status == RCX_ERR_OP;
 }
 
-/* One that somebody holds is over: its results are put in their places. */
 __attribute__((noinline)) static uint64_t end_held(struct rcx_request *r)
 {
-    if (r->bundle && r->status == RCX_OK)
-        rcx_bundle_unpack(r->bundle);
     r->ended = rcx_ticks();
     return r->ended;
 }
@@ -268,7 +305,7 @@ __attribute__((noinline)) static uint64_t end_held(struct rcx_request *r)
  * thirtieth of a short operation. */
 static uint64_t end(struct rcx_request *r)
 {
-    return __builtin_expect(r->waits_inside, 1)
+    return __builtin_expect(rcx_request_waits_inside(r), 1)
                ? r->comm->context->progress.ticks
                : end_held(r);
 }
@@ -339,7 +376,7 @@ void rcx_request_post(struct rcx_request *r)
     r->record = rcx_recorder_begin(&comm->mail.recorder, &r->program->record,
                                    1 + comm->mail.recorder.next, r->begin);
     r->is_recorded = true;
-    r->waits_inside = false;
+    r->kind = 0;
     link_active(&comm->mail.end, r);
     if (!comm->is_busy)
         rcx_comm_note_busy(comm);
@@ -354,7 +391,7 @@ const struct rcx_request *rcx_comm_awaited_message(const struct rcx_comm *comm)
 {
     const struct rcx_request *r = comm->mail.first;
 
-    while (r && !r->waits_inside)
+    while (r && !rcx_request_waits_inside(r))
         r = r->next;
     return r;
 }

@@ -11,6 +11,15 @@ enum rcx_request_state {
     RCX_REQUEST_ACTIVE
 };
 
+enum rcx_request_kind {
+    /* blocking: nothing else happens before its end; a message: a thread waits
+       for it alone */
+    RCX_REQUEST_INSIDE = 1 << 0,
+    /* a segment may not be where its offset says: a round's is in its execution,
+       a bundle's as that has it */
+    RCX_REQUEST_PLACED = 1 << 1
+};
+
 /* A program and its operands. */
 struct rcx_stage {
     struct rcx_program *program;
@@ -26,8 +35,8 @@ struct rcx_request {
     enum rcx_request_state state;
     bool persistent;
     bool is_recorded;
-    bool waits_inside; /* blocking: nothing else happens before its end; a
-                          message: a thread waits for it alone */
+    uint8_t kind; /* of an enum rcx_request_kind; a byte, which a blocking call
+                     sets by one store */
     rcx_status_t status;
     struct rcx_comm *comm;
     struct rcx_program *program; /* of what was called */
@@ -60,8 +69,13 @@ struct rcx_request {
 rcx_status_t rcx_request_add_rounds(struct rcx_request *r);
 void rcx_request_drop_rounds(struct rcx_request *r);
 
-/* A request of one's own, which is not launched yet; takes over the caller's pin
- * of program, also on failure, until it is let go. */
+static inline bool rcx_request_waits_inside(const struct rcx_request *r)
+{
+    return r->kind & RCX_REQUEST_INSIDE;
+}
+
+/* A request of one's own, which has its kind and is not launched yet; takes over
+ * the caller's pin of program, also on failure, until it is let go. */
 static inline rcx_status_t rcx_request_prepare(struct rcx_request *r,
                                                struct rcx_comm *comm,
                                                struct rcx_program *program,
@@ -88,13 +102,6 @@ void rcx_request_delete(struct rcx_request *request);
 void rcx_request_launch(struct rcx_request *request);
 /* The same of a message. */
 void rcx_request_post(struct rcx_request *request);
-/* The same for one that somebody holds. */
-static inline void rcx_request_begin(struct rcx_request *r)
-{
-    if (r->bundle)
-        rcx_bundle_pack(r->bundle);
-    rcx_request_launch(r);
-}
 /* How many of its slots have been used. */
 static inline unsigned rcx_request_slots(const struct rcx_request *r)
 {

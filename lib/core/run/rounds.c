@@ -39,6 +39,8 @@ rcx_status_t rcx_request_add_rounds(struct rcx_request *r)
 {
     rcx_status_t status = RCX_OK;
 
+    r->kind |= RCX_REQUEST_PLACED;
+    r->bundle = NULL;
     r->stage_count = 1;
     if (r->program->has_opening)
         status = add(r, 0, &opening);

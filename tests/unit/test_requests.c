@@ -120,6 +120,37 @@ static void credits_are_due_at_the_same_segments_on_all_ranks(void **state)
     }
 }
 
+/* Rank 1's blocks are long and rank 0's are not, which neither knows of the
+ * other. */
+static void counts_of_one_rank_alone_say_nothing_of_credits(void **state)
+{
+    enum { MANY = 200, LONG = 5000, TURNS = 10000 };
+    static const size_t sent[2][2] = {{1, 1}, {2, LONG}};
+    static const size_t gotten[2][2] = {{1, 2}, {1, LONG}};
+    static int64_t in[2][LONG + 2], out[2][LONG + 2];
+    struct job job;
+
+    (void)state;
+    open_with(&job, 2, NULL, NULL, NULL);
+    for (int i = 0; i < MANY; i++) {
+        rcx_request_t *requests[2];
+        int turns = 0;
+
+        for (int r = 0; r < 2; r++)
+            assert_ok(rcx_ialltoallv(in[r], sent[r], NULL, out[r], gotten[r],
+                                     NULL, RCX_INT64, world_of(&job, r),
+                                     &requests[r]));
+        for (; turns < TURNS && (requests[0]->state == RCX_REQUEST_ACTIVE ||
+                                 requests[1]->state == RCX_REQUEST_ACTIVE);
+             turns++)
+            rcx_context_progress(job.contexts[turns % 2]);
+        assert_true(turns < TURNS); /* or a rank waits for no credit's sender */
+        for (int r = 0; r < 2; r++)
+            assert_ok(rcx_request_free(&requests[r]));
+    }
+    assert_ok(job_close(&job));
+}
+
 /* Rank 1 sends, over and over, and rank 0 has not come: a segment weighs 1 KB
  * at least, and the one that makes 64 KB full has credits, of whichever call. */
 static void every_64_kb_that_go_one_way_end_with_a_credit(void **state)
@@ -438,6 +469,7 @@ int main(void)
             numbers_in_tags_may_begin_again_while_many_are_outstanding),
         cmocka_unit_test(segments_and_small_tags_go_together),
         cmocka_unit_test(credits_are_due_at_the_same_segments_on_all_ranks),
+        cmocka_unit_test(counts_of_one_rank_alone_say_nothing_of_credits),
         cmocka_unit_test(every_64_kb_that_go_one_way_end_with_a_credit),
         cmocka_unit_test(
             a_message_that_is_long_for_its_transport_gets_a_credit),

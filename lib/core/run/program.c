@@ -206,17 +206,23 @@ static rcx_status_t build_piece(struct rcx_comm *comm, struct rcx_program *e,
     return RCX_OK;
 }
 
+/* All ranks count the same, so it is nothing of a rank's own. */
+static size_t weight_of(const struct rcx_program *e, const struct rcx_row *row)
+{
+    const size_t bytes = row->width * e->combine.reducer.elem_bytes;
+
+    return rcx_colls[e->call.coll].is_local || bytes < LIGHTEST ? LIGHTEST
+                                                                : bytes;
+}
+
 static void set_row(struct rcx_program *e, struct rcx_cutter *cutter,
                     struct rcx_piece *piece)
 {
-    size_t bytes;
-
     rcx_cutter_next(cutter, &piece->row);
     piece->end = e->segments += piece->row.segments;
     if (!e->one_way)
         return;
-    bytes = piece->row.width * e->combine.reducer.elem_bytes;
-    piece->weight = bytes < LIGHTEST ? LIGHTEST : bytes;
+    piece->weight = weight_of(e, &piece->row);
     e->weight += piece->row.segments * piece->weight;
 }
 

@@ -57,10 +57,13 @@ struct rcx_shape {
     enum rcx_coll coll;
     int rank;
     int size;
-    int root;             /* 0 where there is none */
-    size_t count;         /* elements of the vector, of all its blocks */
-    const size_t *displs; /* size + 1 starts of its blocks; NULL: equal ones */
-    const size_t *gotten; /* the same of OUT's, where those are other ones */
+    int root;              /* 0 where there is none */
+    size_t count;          /* elements of the vector, of all its blocks */
+    const size_t *displs;  /* size + 1 starts of its blocks; NULL: equal ones */
+    const size_t *gotten;  /* the same of OUT's, where those are other ones */
+    const size_t *passing; /* lengths of blocks that come on their way to others
+                              or here, in the algorithm's order; NULL: the
+                              same, of equal blocks */
     struct rcx_places in_places, out_places; /* in IN and OUT */
     size_t elem_bytes;
     enum rcx_alias alias;

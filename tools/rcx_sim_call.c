@@ -34,15 +34,16 @@ struct simulated_call sim_call_of(const struct sim_options *o,
                                   const struct sim_method *m, int size,
                                   size_t count)
 {
-    const struct proof_case c = {.algo = m->algo,
-                                 .size = size,
-                                 .root = o->root < 0 ? 0 : o->root,
-                                 .count = count,
-                                 .place =
-                                     o->in_place ? PROOF_IN_PLACE : PROOF_APART,
-                                 .commutative = o->commutative};
-    struct simulated_call call = proof_call_of(&c, o->heap);
+    struct proof_case c = {.algo = m->algo,
+                           .size = size,
+                           .root = o->root < 0 ? 0 : o->root,
+                           .count = count,
+                           .place = o->in_place ? PROOF_IN_PLACE : PROOF_APART,
+                           .commutative = o->commutative};
+    struct simulated_call call;
 
+    memcpy(c.params, m->params, sizeof c.params);
+    call = proof_call_of(&c, o->heap);
     if (!call.algo)
         sim_exit_without_memory();
     call.shape.elem_bytes = o->elem_bytes; /* the proofs have their own */

@@ -809,6 +809,11 @@ RCX_API rcx_status_t rcx_alltoall_init(const void *sendbuf, void *recvbuf,
  * In place, by RCX_IN_PLACE as sendbuf or sendbuf == recvbuf, recvcounts and
  * recvdispls serve both ways, and the others are ignored; then any two ranks send
  * as much to each other. RCX_CHECK=full does not compare counts.
+ *
+ * Where RCX_ALLTOALLV says bruck, ranks pass on blocks of others, whose lengths
+ * they tell each other first: in each call, and at a persistent request's first
+ * start, but not at later ones. So a start of that is met by starts on all ranks,
+ * first ones by first ones, and by no call of another form.
  */
 RCX_API rcx_status_t rcx_alltoallv(const void *sendbuf,
                                    const size_t sendcounts[],

@@ -64,6 +64,7 @@
     X(rcx_alltoall_ring)                                                       \
     X(rcx_alltoallv_linear)                                                    \
     X(rcx_alltoallv_pairwise)                                                  \
+    X(rcx_alltoallv_bruck)                                                     \
     X(rcx_scan_recursive_doubling)                                             \
     X(rcx_scan_linear)                                                         \
     X(rcx_scan_tree)                                                           \

@@ -85,6 +85,8 @@ struct own {
     struct proof_case c;
     size_t *displs[SIDES]; /* size + 1 for each rank; where counts are local */
     size_t *starts[SIDES]; /* size for each rank; where blocks have places */
+    size_t *passing;       /* as many for each rank; where any pass */
+    size_t passing_count;
 };
 
 /* Block k of a rank's buffer. Where counts are local any two ranks have as
@@ -122,6 +124,57 @@ static void fill_own_starts(struct own *o, int side, int rank)
     }
 }
 
+/* What comes to rank as the digits of its way, of which first is the largest
+ * power of radix, are done with. */
+static void fill_passing(struct own *o, int rank, int radix, int first)
+{
+    size_t *passing = o->passing + (size_t)rank * o->passing_count;
+    const int p = o->c.size;
+
+    for (int weight = first; weight > 0; weight /= radix)
+        for (int digit = 1; digit < radix; digit++)
+            for (int way = 1; way < p; way++) {
+                const int done = way / weight * weight;
+                const int giver = (rank + p - done) % p;
+
+                if (way / weight % radix == digit)
+                    *passing++ = own_count(&o->c, RCX_BUFFER_IN, giver,
+                                           (giver + way) % p);
+            }
+}
+
+/* Numbers of a way's digits that are not 0; first: the largest power of radix
+ * that a way may have. */
+static size_t count_moves(int p, int radix, int *first)
+{
+    size_t moves = 0;
+
+    for (*first = 1; *first <= (p - 1) / radix;)
+        *first *= radix;
+    for (int way = 1; way < p; way++)
+        for (int rest = way; rest > 0; rest /= radix)
+            moves += rest % radix > 0;
+    return moves;
+}
+
+/* Where blocks pass, it is by Bruck's ways. False: no memory. */
+static bool fill_all_passing(struct own *o, const struct rcx_shape *s,
+                             struct rcx_heap *heap)
+{
+    const int p = o->c.size, most = p > 2 ? p : 2;
+    const int radix = s->params[0] < most ? (int)s->params[0] : most;
+    int first;
+
+    if (!o->c.algo->passing || p == 1)
+        return true;
+    o->passing_count = count_moves(p, radix, &first);
+    o->passing =
+        rcx_heap_alloc(heap, (size_t)p * o->passing_count * sizeof *o->passing);
+    for (int r = 0; r < p && o->passing; r++)
+        fill_passing(o, r, radix, first);
+    return o->passing != NULL;
+}
+
 /* False: no memory. */
 static bool fill_own(struct own *o, struct rcx_heap *heap)
 {
@@ -153,6 +206,8 @@ static void free_own(struct own *o, struct rcx_heap *heap)
         rcx_heap_free(heap, o->displs[side]);
         rcx_heap_free(heap, o->starts[side]);
     }
+    if (o)
+        rcx_heap_free(heap, o->passing);
     rcx_heap_free(heap, o);
 }
 
@@ -180,6 +235,8 @@ static void localize(struct rcx_shape *s, void *arg)
         s->gotten = o->displs[RCX_BUFFER_OUT] + row;
         s->count = s->displs[s->size];
     }
+    if (o->passing)
+        s->passing = o->passing + (size_t)s->rank * o->passing_count;
     if (!o->starts[0] || (o->c.gaps == PROOF_REVERSED && s->rank % 2 == 0 &&
                           s->alias != RCX_ALIAS_SAME))
         return;
@@ -262,6 +319,9 @@ struct simulated_call proof_call_of(const struct proof_case *c,
     set_blocks(c, &call);
     memcpy(call.shape.params, c->params, sizeof call.shape.params);
     rcx_params_settle(c->algo, &call.shape, &rcx_machine_usual);
+    if (call.algo && call.localize_arg &&
+        !fill_all_passing(call.localize_arg, &call.shape, heap))
+        call.algo = NULL;
     return call;
 }
 

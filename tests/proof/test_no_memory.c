@@ -71,6 +71,8 @@ static void a_proof_survives_every_lack_of_memory(void **state)
     c = case_of(RCX_COLL_REDUCE_SCATTER, "circulant"); /* has lists, too */
     c.params[0] = 2;
     assert_true(prove_with_ever_more(&c) > 20);
+    c = case_of(RCX_COLL_ALLTOALLV, "bruck"); /* and one of lengths */
+    assert_true(prove_with_ever_more(&c) > 20);
     c = case_of(RCX_COLL_ALLREDUCE, "ring");
     c.frame = &every_second;
     assert_true(prove_with_ever_more(&c) > 20);

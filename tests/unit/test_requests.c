@@ -84,6 +84,8 @@ numbers_in_tags_may_begin_again_while_many_are_outstanding(void **state)
             run_many(size, &options, NULL, NULL);
             run_many(size, &options, "RCX_ALLREDUCE",
                      "ring"); /* more messages than numbers */
+            run_many(size, &options, "RCX_ALLTOALLV",
+                     "bruck"); /* two steps of numbers */
         }
     }
 }

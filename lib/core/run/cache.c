@@ -80,12 +80,13 @@ void rcx_cache_forget(struct rcx_program_cache *cache, rcx_datatype_t type,
 }
 
 static rcx_status_t insert(struct rcx_comm *comm, const struct rcx_call *call,
-                           uint64_t hash, struct rcx_program **program_p)
+                           const struct rcx_program *first, uint64_t hash,
+                           struct rcx_program **program_p)
 {
     struct rcx_program_cache *cache = &comm->cache;
     struct rcx_program **bucket = &cache->buckets[hash % RCX_CACHE_BUCKETS];
     struct rcx_program *e;
-    const rcx_status_t status = rcx_program_compile(comm, call, &e);
+    const rcx_status_t status = rcx_program_compile(comm, call, first, &e);
 
     if (status != RCX_OK)
         return status;
@@ -100,8 +101,9 @@ static rcx_status_t insert(struct rcx_comm *comm, const struct rcx_call *call,
     return RCX_OK;
 }
 
-rcx_status_t rcx_program_get(struct rcx_comm *comm, const struct rcx_call *call,
-                             struct rcx_program **program_p)
+static rcx_status_t find(struct rcx_comm *comm, const struct rcx_call *call,
+                         const struct rcx_program *first,
+                         struct rcx_program **program_p)
 {
     struct rcx_program_cache *cache = &comm->cache;
     struct rcx_program *e = cache->recent;
@@ -115,7 +117,7 @@ rcx_status_t rcx_program_get(struct rcx_comm *comm, const struct rcx_call *call,
             e = e->chain;
         if (!e) {
             cache->misses++;
-            return insert(comm, call, hash, program_p);
+            return insert(comm, call, first, hash, program_p);
         }
         unlink_by_use(cache, e);
         link_newest(cache, e);
@@ -123,5 +125,32 @@ rcx_status_t rcx_program_get(struct rcx_comm *comm, const struct rcx_call *call,
     cache->hits++;
     e->pins++;
     *program_p = e;
+    return RCX_OK;
+}
+
+rcx_status_t rcx_program_get(struct rcx_comm *comm, const struct rcx_call *call,
+                             struct rcx_program **program_p)
+{
+    return find(comm, call, NULL, program_p);
+}
+
+/* A type or op that the user has freed meanwhile is the first one's alone. */
+rcx_status_t rcx_program_follow(struct rcx_comm *comm,
+                                const struct rcx_program *first,
+                                const size_t passing[],
+                                struct rcx_program **program_p)
+{
+    struct rcx_call call = first->call;
+    rcx_status_t status;
+
+    call.type = first->record.type;
+    call.op = first->record.op;
+    call.passing = first->passing;
+    call.lists[RCX_CALL_PASSING] = passing;
+    status = find(comm, &call, first, program_p);
+    if (status != RCX_OK)
+        return status;
+    (*program_p)->call.type = first->call.type;
+    (*program_p)->call.op = first->call.op;
     return RCX_OK;
 }

@@ -25,6 +25,12 @@ struct rcx_program_cache {
  */
 rcx_status_t rcx_program_get(struct rcx_comm *comm, const struct rcx_call *call,
                              struct rcx_program **program_p);
+/* The same of the program that takes over from first, once it is known how long
+ * what passes is. */
+rcx_status_t rcx_program_follow(struct rcx_comm *comm,
+                                const struct rcx_program *first,
+                                const size_t passing[],
+                                struct rcx_program **program_p);
 /* The newest program once more, whose call is known to be the one wanted. */
 static inline struct rcx_program *
 rcx_program_repeat(struct rcx_program_cache *cache)

@@ -5,11 +5,15 @@
 
 #include "core/base/hash.h"
 
-static bool is_same_list(const size_t a[], const size_t b[], int size)
+static bool is_same_list(const struct rcx_call *a, const struct rcx_call *b,
+                         int k, int size)
 {
-    if (!a || !b)
-        return a == b;
-    return memcmp(a, b, (size_t)size * sizeof *a) == 0;
+    const size_t n = rcx_call_length(a, k, size);
+
+    if (!a->lists[k] || !b->lists[k])
+        return a->lists[k] == b->lists[k];
+    return n == rcx_call_length(b, k, size) &&
+           memcmp(a->lists[k], b->lists[k], n * sizeof(size_t)) == 0;
 }
 
 bool rcx_call_is_same(const struct rcx_call *a, const struct rcx_call *b,
@@ -18,14 +22,14 @@ bool rcx_call_is_same(const struct rcx_call *a, const struct rcx_call *b,
     if (!rcx_call_is_alike(a, b))
         return false;
     for (int k = 0; a->irregular && k < RCX_CALL_LISTS; k++)
-        if (!is_same_list(a->lists[k], b->lists[k], size))
+        if (!is_same_list(a, b, k, size))
             return false;
     return true;
 }
 
-static uint64_t hash_list(uint64_t hash, const size_t list[], int size)
+static uint64_t hash_list(uint64_t hash, const size_t list[], size_t n)
 {
-    for (int i = 0; list && i < size; i++)
+    for (size_t i = 0; list && i < n; i++)
         hash = rcx_hash(hash, list[i]);
     return hash;
 }
@@ -38,15 +42,16 @@ uint64_t rcx_call_hash(const struct rcx_call *call, int size)
                     (uint64_t)(uint32_t)call->type << 32 | (uint32_t)call->op);
     hash = rcx_hash(hash, (uint32_t)call->root);
     for (int k = 0; call->irregular && k < RCX_CALL_LISTS; k++)
-        hash = hash_list(hash, call->lists[k], size);
+        hash = hash_list(hash, call->lists[k], rcx_call_length(call, k, size));
     return hash;
 }
 
-int rcx_call_lists(const struct rcx_call *call)
+size_t rcx_call_entries(const struct rcx_call *call, int size)
 {
-    int n = 0;
+    size_t n = 0;
 
     for (int k = 0; k < RCX_CALL_LISTS; k++)
-        n += call->lists[k] != NULL;
+        if (call->lists[k])
+            n += rcx_call_length(call, k, size);
     return n;
 }

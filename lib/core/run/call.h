@@ -5,12 +5,14 @@
 
 #include "core/sched/coll.h"
 
-/* Lists of a call, with an entry for each rank. */
+/* Lists of a call, with an entry for each rank, but for the last. */
 enum rcx_call_list {
     RCX_CALL_COUNTS, /* of blocks of the vector */
     RCX_CALL_GOTTEN, /* of blocks that this rank gets, where those are others */
     RCX_CALL_IN_PLACES,  /* where blocks begin in IN, and in OUT; NULL: one */
     RCX_CALL_OUT_PLACES, /* behind the other */
+    RCX_CALL_PASSING,    /* of blocks that come on their way, as a shape has
+                            them; NULL: none do, or a first step is to tell */
     RCX_CALL_LISTS
 };
 
@@ -29,6 +31,7 @@ struct rcx_call {
     rcx_op_t op;
     int root;
     size_t count;                        /* of the whole vector */
+    size_t passing;                      /* entries of the list of these */
     const size_t *lists[RCX_CALL_LISTS]; /* irregular; else NULL */
 };
 _Static_assert(sizeof(uint32_t) == 2 * sizeof(uint8_t) + 2 * sizeof(bool),
@@ -54,7 +57,21 @@ static inline size_t rcx_call_told(const struct rcx_call *call)
     return rcx_colls[call->coll].is_local ? 0 : call->count;
 }
 
-/* How many lists it has. */
-int rcx_call_lists(const struct rcx_call *call);
+/* Entries of all its lists. */
+size_t rcx_call_entries(const struct rcx_call *call, int size);
+
+/* Of one of them. */
+static inline size_t rcx_call_length(const struct rcx_call *call, int list,
+                                     int size)
+{
+    return list == RCX_CALL_PASSING ? call->passing : (size_t)size;
+}
+
+/* Whether it is a first step of RCX's own, that tells a call of the same
+ * collective how long what passes is. */
+static inline bool rcx_call_is_first_step(const struct rcx_call *call)
+{
+    return call->internal && rcx_colls[call->coll].is_local;
+}
 
 #endif

@@ -46,8 +46,10 @@ void rcx_program_describe(const struct rcx_comm *comm,
                           const struct rcx_program *program)
 {
     const struct rcx_log *log = &comm->context->log;
+    const struct rcx_call *called = &program->call;
+    const bool is_known = called->internal || called->lists[RCX_CALL_PASSING];
     const rcx_log_level_t level =
-        program->call.internal ? RCX_LOG_DEBUG : level_of(comm->rank);
+        is_known ? RCX_LOG_DEBUG : level_of(comm->rank);
     char call[RCX_CALL_TEXT];
 
     if (level > log->level)

@@ -23,9 +23,9 @@ void rcx_program_free(struct rcx_heap *heap, struct rcx_program *e)
 /* Numbers that it keeps: the call's lists, and starts of blocks. */
 static size_t numbers_of(const struct rcx_call *call, int size)
 {
-    return call->irregular ? (size_t)rcx_call_lists(call) * (size_t)size +
-                                 2 * ((size_t)size + 1)
-                           : 0;
+    return call->irregular
+               ? rcx_call_entries(call, size) + 2 * ((size_t)size + 1)
+               : 0;
 }
 
 /* The starts of blocks of these lengths, and the end. */
@@ -47,11 +47,13 @@ static void fill_numbers(struct rcx_program *e, int size)
     size_t *at = e->numbers;
 
     for (int k = 0; e->call.irregular && k < RCX_CALL_LISTS; k++) {
+        const size_t n = rcx_call_length(&e->call, k, size);
+
         if (!e->call.lists[k])
             continue;
-        memcpy(at, e->call.lists[k], (size_t)size * sizeof *at);
+        memcpy(at, e->call.lists[k], n * sizeof *at);
         e->call.lists[k] = at;
-        at += size;
+        at += n;
     }
     e->displs = fill_starts(&at, e->call.lists[RCX_CALL_COUNTS], size);
     e->gotten = fill_starts(&at, e->call.lists[RCX_CALL_GOTTEN], size);
@@ -93,6 +95,7 @@ static struct rcx_shape shape_of(const struct rcx_comm *comm,
         .count = call->count,
         .displs = e->displs,
         .gotten = e->gotten,
+        .passing = lists[RCX_CALL_PASSING],
         .in_places = places_of(in ? lists[RCX_CALL_IN_PLACES] : NULL,
                                lists[RCX_CALL_COUNTS], comm->size),
         .out_places = places_of(out ? lists[RCX_CALL_OUT_PLACES] : NULL,
@@ -187,6 +190,8 @@ static rcx_status_t build_piece(struct rcx_comm *comm, struct rcx_program *e,
     struct rcx_plan *plan;
 
     rcx_row_build(b, e->method.algo, shape, &piece->row);
+    if (rcx_call_is_first_step(&e->call)) /* behind the rest: its vector */
+        rcx_span_scratch(b, shape->count);
     rcx_sched_credit(b, credit_bytes / shape->elem_bytes +
                             (credit_bytes % shape->elem_bytes > 0));
 
@@ -335,25 +340,98 @@ static struct rcx_record record_of(const struct rcx_program *e)
                                .status = RCX_IN_PROGRESS};
 }
 
-static rcx_status_t compile(struct rcx_comm *comm, const struct rcx_call *call,
-                            struct rcx_program *e)
+/* The type and op of a second step may be gone; its first one has them. */
+static rcx_status_t find_combine(const struct rcx_context *context,
+                                 const struct rcx_call *call,
+                                 const struct rcx_program *first,
+                                 struct rcx_combine *combine_p)
 {
-    struct rcx_context *context = comm->context;
-    const uint64_t window = rcx_tag_sequence_window(&context->layout) / 2;
-    struct rcx_shape shape;
     rcx_status_t status = RCX_OK;
 
-    if (call->type == RCX_TYPE_CHECK)
-        e->combine = rcx_check_combine();
+    if (first)
+        *combine_p = first->combine;
+    else if (call->type == RCX_TYPE_CHECK)
+        *combine_p = rcx_check_combine();
     else
         status = rcx_registry_combine(&context->registry, call->type, call->op,
-                                      &e->combine);
-
-    if (status == RCX_OK && e->combine.finish &&
+                                      combine_p);
+    if (status == RCX_OK && combine_p->finish &&
         rcx_colls[call->coll].is_prefix)
         status = rcx_fail(&context->log, RCX_ERR_UNSUPPORTED,
                           "op=%d (avg): %s has no number of ranks to divide by",
                           call->op, rcx_coll_name(call->coll));
+    return status;
+}
+
+/* What users want is for their calls, in all steps. */
+static const struct rcx_method_wish *wish_of(const struct rcx_config *config,
+                                             const struct rcx_call *call)
+{
+    return call->internal && !rcx_call_is_first_step(call)
+               ? &rcx_method_any
+               : &config->wishes[call->coll];
+}
+
+static rcx_status_t choose(const struct rcx_comm *comm, struct rcx_program *e,
+                           struct rcx_shape *shape)
+{
+    const struct rcx_context *context = comm->context;
+    const uint64_t window = rcx_tag_sequence_window(&context->layout) / 2;
+    const rcx_status_t status = rcx_method_choose(
+        shape, rcx_combine_order(&e->combine, context->config.order),
+        wish_of(&context->config, &e->call), &context->log, &e->method);
+
+    if (status != RCX_OK)
+        return status;
+    memcpy(shape->params, e->method.params, sizeof shape->params);
+    if (e->method.window > window)
+        e->method.window = (unsigned)window;
+    /* a block's result may lie where earlier segments read other blocks */
+    if (e->call.irregular && shape->alias == RCX_ALIAS_SAME)
+        e->method.window = 1;
+    rcx_method_print(&e->method, shape->elem_bytes, e->text, sizeof e->text);
+    return RCX_OK;
+}
+
+/* Its stages, and what else is looked at each time. */
+static void classify(const struct rcx_comm *comm, struct rcx_program *e,
+                     const struct rcx_shape *shape)
+{
+    const struct rcx_call *call = &e->call;
+    const struct rcx_algo *algo = e->method.algo;
+
+    e->has_opening = comm->context->config.check == RCX_CHECK_FULL &&
+                     call->type != RCX_TYPE_CHECK && comm->size > 1 &&
+                     comm->id != RCX_COMM_ID_INTERNAL &&
+                     !rcx_comm_is_for_groups(comm->id);
+    e->has_closing = e->combine.may_fail && comm->size > 1;
+    if (call->irregular && algo->passing)
+        e->passing = algo->passing(shape);
+    e->has_first_step = e->passing > 0 && !call->lists[RCX_CALL_PASSING];
+    e->has_rounds = e->has_opening || e->has_first_step || e->has_closing;
+    e->is_whole = !rcx_coll_has_blocks(call->coll);
+    e->gets = rcx_coll_gets(call->coll, comm->rank, call->root);
+    e->one_way = rcx_colls[call->coll].is_one_way || call->irregular;
+    e->is_odd = e->one_way || e->has_rounds;
+    e->record = record_of(e);
+    e->tag = rcx_tag_base(&comm->context->layout, comm->id,
+                          fingerprint(e) ^ comm->group);
+}
+
+/* What is known of the second step: what all ranks know of it. */
+static void leave_open(struct rcx_program *e)
+{
+    e->segments = 1;
+    e->weight = LIGHTEST;
+}
+
+static rcx_status_t compile(struct rcx_comm *comm, const struct rcx_call *call,
+                            const struct rcx_program *first,
+                            struct rcx_program *e)
+{
+    struct rcx_shape shape;
+    rcx_status_t status = find_combine(comm->context, call, first, &e->combine);
+
     if (status != RCX_OK)
         return status;
     rcx_recorder_open(&comm->recorder); /* starts shall not allocate */
@@ -363,41 +441,24 @@ static rcx_status_t compile(struct rcx_comm *comm, const struct rcx_call *call,
     if (status != RCX_OK)
         return status;
     shape = shape_of(comm, e);
-    e->has_opening = context->config.check == RCX_CHECK_FULL &&
-                     call->type != RCX_TYPE_CHECK && comm->size > 1 &&
-                     comm->id != RCX_COMM_ID_INTERNAL &&
-                     !rcx_comm_is_for_groups(comm->id);
-    e->has_closing = e->combine.may_fail && comm->size > 1;
-    e->has_rounds = e->has_opening || e->has_closing;
-    e->is_whole = !rcx_coll_has_blocks(call->coll);
-    e->gets = rcx_coll_gets(call->coll, comm->rank, call->root);
-    e->one_way = rcx_colls[call->coll].is_one_way || call->irregular;
-    e->is_odd = e->one_way || e->has_rounds;
     shape.elem_bytes = e->combine.reducer.elem_bytes;
-    e->bytes_of_vector = call->count * shape.elem_bytes;
     shape.commutative = e->combine.commutative;
-    status = rcx_method_choose(
-        &shape, rcx_combine_order(&e->combine, context->config.order),
-        call->internal ? &rcx_method_any : &context->config.wishes[call->coll],
-        &context->log, &e->method);
+    e->bytes_of_vector = call->count * shape.elem_bytes;
+    status = choose(comm, e, &shape);
     if (status != RCX_OK)
         return status;
-    memcpy(shape.params, e->method.params, sizeof shape.params);
-    if (e->method.window > window)
-        e->method.window = (unsigned)window;
-    /* a block's result may lie where earlier segments read other blocks */
-    if (call->irregular && shape.alias == RCX_ALIAS_SAME)
-        e->method.window = 1;
-    rcx_method_print(&e->method, shape.elem_bytes, e->text, sizeof e->text);
-    e->record = record_of(e);
-    e->tag =
-        rcx_tag_base(&context->layout, comm->id, fingerprint(e) ^ comm->group);
+    classify(comm, e, &shape);
+    if (e->has_first_step) {
+        leave_open(e);
+        return RCX_OK;
+    }
     status = build_pieces(comm, e, &shape);
     return status == RCX_OK ? reserve(comm, e) : status;
 }
 
 rcx_status_t rcx_program_compile(struct rcx_comm *comm,
                                  const struct rcx_call *call,
+                                 const struct rcx_program *first,
                                  struct rcx_program **program_p)
 {
     const size_t bytes = sizeof(struct rcx_program) +
@@ -409,7 +470,7 @@ rcx_status_t rcx_program_compile(struct rcx_comm *comm,
         return rcx_fail(&comm->context->log, RCX_ERR_NOMEM,
                         "no memory for a plan");
     e->bytes = bytes;
-    status = compile(comm, call, e);
+    status = compile(comm, call, first, e);
     if (status != RCX_OK) {
         rcx_program_free(&comm->context->heap, e);
         return status;

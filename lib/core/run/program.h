@@ -40,12 +40,15 @@ struct rcx_program {
     bool gets;       /* this rank gets a result */
     bool one_way;    /* a rank may only send in it */
     bool is_odd;     /* that, or has_rounds */
-    bool has_rounds; /* an opening, a closing, or both */
+    bool has_rounds; /* any of these three */
     bool has_opening;
+    bool has_first_step; /* which is to tell the lengths of what passes: this
+                            has no pieces, the program with them takes over */
     bool has_closing;
-    bool is_p2p;   /* it is a message's: see p2p.h */
-    uint64_t tag;  /* communicator and fingerprint */
-    uint32_t pins; /* requests that hold it */
+    bool is_p2p;    /* it is a message's: see p2p.h */
+    size_t passing; /* blocks that come on their way; 0: none, or all equal */
+    uint64_t tag;   /* communicator and fingerprint */
+    uint32_t pins;  /* requests that hold it */
     size_t bytes;
     struct rcx_program *chain;         /* of its hash bucket */
     struct rcx_program *newer, *older; /* by last use */
@@ -66,9 +69,11 @@ static inline struct rcx_piece *rcx_piece_of(const struct rcx_exec *x)
  */
 enum { RCX_AHEAD = 64 << 10 };
 
-/* Compile call for comm; without what a cache adds. Errors are logged. */
+/* Compile call for comm; without what a cache adds. first: the program that it
+ * takes over from, or NULL. Errors are logged. */
 rcx_status_t rcx_program_compile(struct rcx_comm *comm,
                                  const struct rcx_call *call,
+                                 const struct rcx_program *first,
                                  struct rcx_program **program_p);
 void rcx_program_free(struct rcx_heap *heap, struct rcx_program *program);
 /* Differs where counts do that ranks agree on; 0: there are none. */

@@ -127,7 +127,6 @@ __attribute__((noinline)) static void find_place(struct rcx_request *r,
     char **const base = x->base;
 
     if (piece->program != r->program) {
-        base[RCX_BUFFER_IN] = base[RCX_BUFFER_OUT] = (char *)x->own;
         rcx_round_begin(r, x);
     } else if (r->bundle) {
         rcx_bundle_begin(r->bundle, x->segment, offset_of(r, piece, x->segment),
@@ -198,19 +197,32 @@ __attribute__((noinline)) static void break_off(struct rcx_request *r,
 
 static void unstall(struct rcx_comm *comm);
 
+/* Without its first step a call does not go on, as others do for their peers. */
+__attribute__((noinline)) static void end_round(struct rcx_request *r,
+                                                struct rcx_exec *x)
+{
+    const bool is_first_step = rcx_request_is_first_step(r);
+
+    if (r->status != RCX_OK) {
+        if (is_first_step)
+            cut_short(r);
+        return;
+    }
+    if (!rcx_round_end(r, x))
+        cut_short(r);
+    unstall(r->comm);
+}
+
 __attribute__((noinline)) static void leave_place(struct rcx_request *r,
                                                   struct rcx_exec *x)
 {
     const struct rcx_piece *piece = rcx_piece_of(x);
 
-    if (piece->program != r->program) {
-        if (!rcx_round_end(r, x))
-            cut_short(r);
-        unstall(r->comm);
-    } else if (r->bundle) {
+    if (piece->program != r->program)
+        end_round(r, x);
+    else if (r->bundle && r->status == RCX_OK)
         rcx_bundle_end(r->bundle, x->base[RCX_BUFFER_OUT],
                        offset_of(r, piece, x->segment), bytes_of(piece));
-    }
 }
 
 static void finish_segment(struct rcx_request *r, struct rcx_exec *x)
@@ -226,8 +238,7 @@ static void finish_segment(struct rcx_request *r, struct rcx_exec *x)
     if (piece->program->combine.finish && x->status == RCX_OK)
         piece->program->combine.finish(x->base[RCX_BUFFER_OUT],
                                        piece->out_count, r->comm->size);
-    if (__builtin_expect(r->kind & RCX_REQUEST_PLACED, 0) &&
-        r->status == RCX_OK)
+    if (__builtin_expect(r->kind & RCX_REQUEST_PLACED, 0))
         leave_place(r, x);
     rcx_exec_put(x);
     *slot_of(r, x->segment) = NULL;
@@ -451,7 +462,10 @@ __attribute__((noinline)) static void next_stage(struct rcx_request *r)
         conclude_message(r);
         return;
     }
-    r->stage++;
+    if (rcx_request_is_first_step(r))
+        rcx_request_take_over(r);
+    else
+        r->stage++;
     r->first = r->end;
     r->end += r->stage->program->segments;
     pump(r);

@@ -26,7 +26,7 @@ struct rcx_stage {
     char *in, *out;
 };
 
-enum { RCX_STAGES_MAX = 3 };
+enum { RCX_STAGES_MAX = 4 };
 
 /* Stages, one after the other, are carried out as rows of segments, of which a
  * window is in flight; the numbers of segments go on from stage to stage. Most
@@ -39,7 +39,9 @@ struct rcx_request {
                      sets by one store */
     rcx_status_t status;
     struct rcx_comm *comm;
-    struct rcx_program *program; /* of what was called */
+    struct rcx_program *program; /* of what was called; with a first step, which
+                                    tells what it lacks, another one takes over
+                                    behind that, for all starts */
     uint64_t begin;              /* ticks */
     uint64_t record;             /* its number in the recorder */
     int64_t timeout_ns;          /* from begin; 0: none */

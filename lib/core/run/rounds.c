@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/run/rounds.h"
 
+#include <string.h>
+
 #include "core/op/types.h"
 #include "core/run/check.h"
 #include "core/run/describe.h"
@@ -18,6 +20,18 @@ static const struct rcx_call closing = {.coll = RCX_COLL_ALLREDUCE,
                                         .op = RCX_MIN,
                                         .count = 1,
                                         .internal = true};
+
+/* In place, as in the user's call counts may not be. */
+static struct rcx_call first_step(const struct rcx_request *r)
+{
+    return (struct rcx_call){.coll = r->program->call.coll,
+                             .alias = RCX_ALIAS_SAME,
+                             .type = RCX_UINT64,
+                             .op = RCX_NO_OP,
+                             .count = (size_t)r->comm->size,
+                             .internal = true};
+}
+_Static_assert(sizeof(size_t) == sizeof(uint64_t), "counts are sent as uint64");
 
 /* ---- Stages ------------------------------------------------------------------ */
 
@@ -42,7 +56,12 @@ rcx_status_t rcx_request_add_rounds(struct rcx_request *r)
     r->kind |= RCX_REQUEST_PLACED;
     r->bundle = NULL;
     r->stage_count = 1;
-    if (r->program->has_opening)
+    if (r->program->has_first_step) {
+        const struct rcx_call call = first_step(r);
+
+        status = add(r, 0, &call);
+    }
+    if (r->program->has_opening && status == RCX_OK)
         status = add(r, 0, &opening);
     if (r->program->has_closing && status == RCX_OK)
         status = add(r, r->stage_count, &closing);
@@ -54,6 +73,19 @@ void rcx_request_drop_rounds(struct rcx_request *r)
     for (unsigned i = 0; i < r->stage_count; i++)
         if (r->stages[i].program != r->program)
             rcx_program_unpin(&r->comm->cache, r->stages[i].program);
+}
+
+void rcx_request_take_over(struct rcx_request *r)
+{
+    struct rcx_program *const over[] = {r->stage->program, r->program};
+    unsigned i = (unsigned)(r->stage - r->stages);
+
+    r->stage_count--;
+    r->program = r->stages[i + 1].program;
+    for (; i < r->stage_count; i++)
+        r->stages[i] = r->stages[i + 1];
+    rcx_program_unpin(&r->comm->cache, over[0]);
+    rcx_program_unpin(&r->comm->cache, over[1]);
 }
 
 /* ---- The opening ------------------------------------------------------------- */
@@ -114,13 +146,68 @@ static int32_t *verdict_of(struct rcx_exec *x)
     return (int32_t *)(void *)x->own;
 }
 
-/* ---- Both -------------------------------------------------------------------- */
+/* ---- The first step ---------------------------------------------------------- */
+
+/* One for each rank, behind the rest of its scratch. */
+static size_t *counts_of(struct rcx_exec *x)
+{
+    const size_t n = rcx_piece_of(x)->program->call.count;
+
+    return (size_t *)(void *)x->base[RCX_BUFFER_TMP] + x->plan->scratch - n;
+}
+
+/* What was told by those who give. Who gets something else says so. */
+static bool agrees(struct rcx_request *r, const size_t told[])
+{
+    const size_t *const gotten = r->program->call.lists[RCX_CALL_GOTTEN];
+    char call[RCX_CALL_TEXT];
+    int i = 0;
+
+    while (i < r->comm->size && told[i] == gotten[i])
+        i++;
+    if (i == r->comm->size)
+        return true;
+    rcx_comm_fail(r->comm, RCX_ERR_MISMATCH, &i, 1,
+                  "%s: rank %d sends %zu elements to rank %d, where "
+                  "recvcounts[%d] is %zu",
+                  rcx_request_print(r, call), i, told[i], r->comm->rank, i,
+                  gotten[i]);
+    return false;
+}
+
+/* Scratch begins with the lengths of what passes. */
+static rcx_status_t learn(struct rcx_request *r, struct rcx_exec *x)
+{
+    struct rcx_stage *next = &r->stages[r->stage - r->stages + 1];
+    const size_t *passing = (void *)x->base[RCX_BUFFER_TMP];
+    struct rcx_program *program;
+    rcx_status_t status;
+
+    if (!agrees(r, counts_of(x)))
+        return RCX_ERR_MISMATCH;
+    status = rcx_program_follow(r->comm, r->program, passing, &program);
+    if (status == RCX_OK)
+        next->program = program;
+    return status;
+}
+
+/* ---- All --------------------------------------------------------------------- */
+
+static void set_vector(struct rcx_exec *x, void *vector)
+{
+    x->base[RCX_BUFFER_IN] = x->base[RCX_BUFFER_OUT] = vector;
+}
 
 void rcx_round_begin(struct rcx_request *r, struct rcx_exec *x)
 {
+    set_vector(x, x->own);
     if (rcx_request_is_opening(r)) {
         *check_of(x) = record_of(r);
         rcx_window_close_behind(&r->comm->window, r);
+    } else if (rcx_request_is_first_step(r)) {
+        set_vector(x, counts_of(x));
+        memcpy(counts_of(x), r->program->call.lists[RCX_CALL_COUNTS],
+               (size_t)r->comm->size * sizeof(size_t));
     } else {
         *verdict_of(x) = r->status;
     }
@@ -128,7 +215,9 @@ void rcx_round_begin(struct rcx_request *r, struct rcx_exec *x)
 
 bool rcx_round_end(struct rcx_request *r, struct rcx_exec *x)
 {
-    if (rcx_request_is_opening(r)) {
+    if (rcx_request_is_first_step(r)) {
+        r->status = learn(r, x);
+    } else if (rcx_request_is_opening(r)) {
         r->comm->window.judged = NULL;
         judge(r, check_of(x));
     } else {

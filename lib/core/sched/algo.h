@@ -171,6 +171,12 @@ struct rcx_algo {
     rcx_order_t level; /* among ranks, whatever the shape */
     rcx_order_t (*order)(const struct rcx_shape *s); /* where that matters */
     struct rcx_cost (*cost)(const struct rcx_shape *s);
+    /* How many blocks come to a rank on their way to others and to itself; NULL:
+     * it passes none on. Where counts are local it then has to be told their
+     * lengths, the shape's passing, by a first step: the same algorithm with
+     * equal blocks, of one element each, after which its scratch begins with
+     * what came. */
+    size_t (*passing)(const struct rcx_shape *s);
     void (*build)(struct rcx_builder *b, const struct rcx_shape *s);
 };
 

@@ -39,6 +39,7 @@ static rcx_status_t call_of(enum collective coll, int root)
                                 .count =
                                     collective_has_blocks(coll) ? block : COUNT,
                                 .blocks = blocks,
+                                .sendcounts = blocks,
                                 .type = RCX_INT64,
                                 .op = RCX_SUM,
                                 .root = root,

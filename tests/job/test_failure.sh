@@ -43,6 +43,11 @@ try kill allreduce_many # whose vector is RCX's own
 try abort allreduce_many
 expect 137 kill allreduce_many
 expect 0 abort allreduce_many
+for pair in "kill 137" "stop 137" "late 0" "abort 0"; do # in two steps
+    read -r how status <<<"$pair"
+    try "$how" alltoallv -x RCX_ALLTOALLV=bruck
+    expect "$status" "$how" alltoallv -x RCX_ALLTOALLV=bruck
+done
 for how in kill stop; do
     try $how allreduce -x UCX_TLS=tcp,self -x UCX_NET_DEVICES=lo
     expect 137 $how allreduce -x UCX_TLS=tcp,self -x UCX_NET_DEVICES=lo

@@ -9,8 +9,7 @@ struct member {
     rcx_context_t *context;
     rcx_comm_t *comm;
     int rank, size;
-    /* The environment forces an algorithm: it may not fit, on all ranks. */
-    bool forced;
+    bool forced;     /* the environment forces some collective's algorithm */
     bool brief;      /* fewer of everything */
     bool expect_log; /* keep log lines from stderr, and count them */
     int lines;
@@ -30,6 +29,9 @@ _Noreturn void job_fail(const struct member *m, const char *format, ...)
 /* Open with a log function of the job's own, and name where it is not NULL. */
 void job_open(struct member *m, const char *name);
 void job_close(struct member *m);
+
+/* The status of a call whose algorithm is forced, and does not suit it. */
+bool job_does_not_suit(const struct call *call, rcx_status_t status);
 
 /* Run it, and check that it is right. */
 void job_call(struct member *m, const struct call *call);

@@ -14,6 +14,8 @@
  *   mixed    all collectives and messages, mixed, on several communicators
  *   huge     more than 2^31 elements, 6 GiB of memory for two ranks
  *   launch   rcx_init() alone: exits with the negated status
+ *
+ * and no rank: variables, which prints those that force an algorithm.
  */
 #include "job.h"
 
@@ -45,11 +47,21 @@ static void take_line(rcx_log_level_t level, const char *text, void *arg)
         fprintf(stderr, "job_main: log level %d: %s\n", level, text);
 }
 
-static bool is_forced(const char *name)
+/* The environment forces its algorithm, which may not fit, on all ranks. */
+static bool is_forced(enum collective coll)
 {
-    const char *value = getenv(name);
+    const char *value = getenv(collectives[coll].variable);
 
     return value && strncmp(value, "auto", 4) != 0;
+}
+
+static bool is_any_forced(void)
+{
+    int coll = 0;
+
+    while (coll < COLLECTIVES && !is_forced((enum collective)coll))
+        coll++;
+    return coll < COLLECTIVES;
 }
 
 void job_open(struct member *m, const char *name)
@@ -67,15 +79,18 @@ void job_open(struct member *m, const char *name)
     m->comm = rcx_world(m->context);
     m->rank = rcx_comm_rank(m->comm);
     m->size = rcx_comm_size(m->comm);
-    m->forced = is_forced("RCX_ALLREDUCE") || is_forced("RCX_REDUCE") ||
-                is_forced("RCX_REDUCE_SCATTER");
-    m->expect_log = m->forced;
+    m->expect_log = m->forced = is_any_forced();
     m->delays = (uint64_t)m->rank + 1;
 }
 
 void job_close(struct member *m)
 {
     job_require(m, rcx_finalize(&m->context), "rcx_finalize");
+}
+
+bool job_does_not_suit(const struct call *call, rcx_status_t status)
+{
+    return status == RCX_ERR_UNSUPPORTED && is_forced(call->coll);
 }
 
 void job_call(struct member *m, const struct call *call)
@@ -87,7 +102,7 @@ void job_call(struct member *m, const struct call *call)
         return;
     m->lines = 0;
     status = call_run(call, m->comm, problem);
-    if (status == RCX_ERR_UNSUPPORTED && m->forced && m->lines == 1)
+    if (job_does_not_suit(call, status) && m->lines == 1)
         return;
     if (status != RCX_OK)
         job_fail(m, "%s", problem);
@@ -116,6 +131,13 @@ static void run_parts(const struct member *like,
     job_close(&m);
 }
 
+static int print_variables(void)
+{
+    for (int coll = 0; coll < COLLECTIVES; coll++)
+        printf("%s\n", collectives[coll].variable);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     static void (*const work[])(struct member * m) = {
@@ -132,6 +154,8 @@ int main(int argc, char **argv)
 
     if (strcmp(mode, "launch") == 0)
         return job_launch();
+    if (strcmp(mode, "variables") == 0)
+        return print_variables();
     if (strcmp(mode, "all") == 0 || quick)
         run_parts(&m, work);
     if (strcmp(mode, "all") == 0 || strcmp(mode, "cycles") == 0) {

@@ -17,19 +17,31 @@ names() {
         sed -n 's/.*NAME is one of //p' | tr -d ','
 }
 
-# job N NAME=VALUE
+# job N NAME=VALUE...
 job() {
-    run 0 "$rcxrun" -n "$1" -x "$2" "$main" quick && [ ! -s "$err" ]
-    ok $? "n=$1 $2"
+    run 0 env "${@:2}" "$rcxrun" -n "$1" "$main" quick && [ ! -s "$err" ]
+    ok $? "n=$1 ${*:2}"
 }
 
-for variable in RCX_ALLREDUCE RCX_REDUCE RCX_REDUCE_SCATTER; do
-    found=$(names $variable)
-    [ -n "$found" ]
+# The k-th job forces the k-th algorithm of each collective that has so many,
+# and of the others one that they have.
+mapfile -t variables < <("$main" variables | sort -u)
+most=0
+declare -A found=()
+for variable in "${variables[@]}"; do
+    found[$variable]=$(names "$variable")
+    read -ra list <<<"${found[$variable]}"
+    [ ${#list[@]} -gt 0 ]
     ok $? "$variable=no_such_algorithm lists the names"
-    for name in $found; do
-        job 3 "$variable=$name"
+    most=$((${#list[@]} > most ? ${#list[@]} : most))
+done
+for ((k = 0; k < most; k++)); do
+    forced=()
+    for variable in "${variables[@]}"; do
+        read -ra list <<<"${found[$variable]}"
+        forced+=("$variable=${list[k % ${#list[@]}]}")
     done
+    job 3 "${forced[@]}"
 done
 job 3 RCX_ALLREDUCE=ring:segment=8K,window=4
 job 4 RCX_REDUCE=binomial:segment=1K,window=8

@@ -72,6 +72,7 @@ struct view {
 
 struct collective_row {
     const char *name;
+    const char *variable; /* of the environment, which forces an algorithm */
     enum extent gives, gets;
     enum who giver, getter;
     bool reduces;

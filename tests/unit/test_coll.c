@@ -123,6 +123,7 @@ static void every_public_row_is_in_the_tests_and_says_the_same(void **state)
         if (!row->variable)
             continue;
         tested = tested_as(row);
+        assert_string_equal(tested->variable, row->variable);
         assert_int_equal(tested->gives, row->gives);
         assert_int_equal(tested->gets, row->gets);
         assert_int_equal(tested->giver, row->giver);

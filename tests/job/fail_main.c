@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fail_main HOW COLLECTIVE
+ * fail_main HOW COLLECTIVE | names
  *
  * One rank of a job in which rank VICTIM does not come to a call: it is killed,
  * is stopped, or just does not call; or a member aborts. The others must have
@@ -13,9 +13,13 @@
  *   abort            the victim calls rcx_comm_abort() instead
  *   thread           a thread of each other rank waits, the victim's does, too,
  *                    and the victim's main thread aborts
+ *
+ * COLLECTIVE is a name of the tests' table, all of which names prints; or dup;
+ * or every: each of the table over a communicator of its own, at once.
  */
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,30 +34,99 @@ static int64_t pids[64];
 static const char *how;
 static int64_t in[COUNT], out[COUNT];
 
-static rcx_status_t call_of(enum collective coll, int root)
+static rcx_status_t call_of(enum collective coll, enum form form, int i,
+                            void *result, rcx_comm_t *comm,
+                            rcx_request_t **request_p)
 {
     const size_t block = COUNT / (size_t)me.size;
     size_t blocks[64];
     const struct arguments a = {.sendbuf = in,
-                                .recvbuf = out,
+                                .recvbuf = result,
                                 .count =
                                     collective_has_blocks(coll) ? block : COUNT,
                                 .blocks = blocks,
                                 .sendcounts = blocks,
                                 .type = RCX_INT64,
                                 .op = RCX_SUM,
-                                .root = root,
-                                .comm = me.world};
+                                .root = i % me.size,
+                                .comm = comm};
 
-    for (int i = 0; i < me.size; i++)
-        blocks[i] = block;
-    return collective_call(coll, BLOCKING, &a, NULL);
+    for (int k = 0; k < me.size; k++)
+        blocks[k] = block;
+    return collective_call(coll, form, &a, request_p);
 }
+
+/* ---- Every collective at once ---------------------------------------------- */
+
+/* A collective over a communicator of its own, with nonblocking calls in a row
+ * until one fails. */
+static struct lane {
+    enum collective coll;
+    rcx_comm_t *comm;
+    rcx_request_t *request; /* NULL: none is under way */
+    int calls;
+    bool failed;
+    int64_t out[COUNT];
+} lanes[COLLECTIVES];
+
+static bool is_every(const char *collective)
+{
+    return strcmp(collective, "every") == 0;
+}
+
+static void open_lanes(int64_t timeout_ns)
+{
+    for (int i = 0; i < COLLECTIVES; i++) {
+        lanes[i].coll = (enum collective)i;
+        rank_require(rcx_comm_dup(me.world, &lanes[i].comm), "rcx_comm_dup");
+        rank_require(rcx_comm_set_timeout(lanes[i].comm, timeout_ns),
+                     "rcx_comm_set_timeout");
+    }
+}
+
+static void close_lanes(void)
+{
+    for (int i = 0; i < COLLECTIVES; i++)
+        rank_require(rcx_comm_free(&lanes[i].comm), "rcx_comm_free");
+}
+
+static rcx_status_t call_in(struct lane *lane, int i)
+{
+    return call_of(lane->coll, BLOCKING, i, lane->out, lane->comm, NULL);
+}
+
+static rcx_status_t call_every(int i)
+{
+    rcx_status_t status = RCX_OK;
+
+    for (int k = 0; k < COLLECTIVES && status == RCX_OK; k++)
+        status = call_in(&lanes[k], i);
+    return status;
+}
+
+/* Start a call, or look after the one that is under way. */
+static rcx_status_t advance(struct lane *lane)
+{
+    rcx_status_t status;
+    int done = 1;
+
+    if (!lane->request)
+        return call_of(lane->coll, NONBLOCKING, lane->calls++, lane->out,
+                       lane->comm, &lane->request);
+    status = rcx_test(lane->request, &done);
+    if (done)
+        rank_require(rcx_request_free(&lane->request), "rcx_request_free");
+    return status;
+}
+
+/* ---- One collective ---------------------------------------------------------- */
 
 static rcx_status_t call(const char *collective, int i)
 {
     const enum collective coll = collective_by_name(collective);
 
+    if (is_every(collective))
+        return call_every(i);
     if (strcmp(collective, "dup") == 0) {
         rcx_comm_t *copy;
         const rcx_status_t status = rcx_comm_dup(me.world, &copy);
@@ -62,7 +135,7 @@ static rcx_status_t call(const char *collective, int i)
     }
     if (coll == COLLECTIVES)
         rank_fail("no such collective: %s", collective);
-    return call_of(coll, i % me.size);
+    return call_of(coll, BLOCKING, i, out, me.world, NULL);
 }
 
 /* Calls until one fails; how long that took. */
@@ -77,7 +150,7 @@ static rcx_status_t call_on(const char *collective, int64_t *took_p)
     return status;
 }
 
-static void check_blame(const char *collective, int64_t took,
+static void check_blame(const char *collective, rcx_comm_t *comm, int64_t took,
                         rcx_status_t status)
 {
     const int aborts = how[0] == 'a' || how[0] == 't';
@@ -90,11 +163,11 @@ static void check_blame(const char *collective, int64_t took,
     if (status != expected && status != RCX_ERR_COMM_FAILED)
         rank_expect(status, expected, collective);
     if (took > limit)
-        rank_fail("the error took %.3f s", (double)took / 1e9);
-    rank_require(rcx_comm_error(me.world, &info), "rcx_comm_error");
+        rank_fail("%s: the error took %.3f s", collective, (double)took / 1e9);
+    rank_require(rcx_comm_error(comm, &info), "rcx_comm_error");
     if (info.status != expected || info.rank_count != 1 ||
         info.ranks[0] != VICTIM)
-        rank_fail("%s, blames %d ranks, the first is %d: %s",
+        rank_fail("%s: %s, blames %d ranks, the first is %d: %s", collective,
                   rcx_status_string(info.status), info.rank_count,
                   info.rank_count ? info.ranks[0] : -1, info.text);
     if (!me.error[0])
@@ -112,21 +185,52 @@ static void check_latch(const char *collective)
         rank_fail("a failed communicator is slow");
 }
 
+/* Calls of all collectives are under way until each has failed. */
+static void survive_every(void)
+{
+    const int64_t start = rank_now_ns();
+
+    for (int left = COLLECTIVES; left > 0;)
+        for (int i = 0; i < COLLECTIVES; i++) {
+            struct lane *lane = &lanes[i];
+            const rcx_status_t status = lane->failed ? RCX_OK : advance(lane);
+
+            if (status == RCX_OK)
+                continue;
+            check_blame(collectives[i].name, lane->comm, rank_now_ns() - start,
+                        status);
+            rank_expect(call_in(lane, 0), RCX_ERR_COMM_FAILED,
+                        "a call of one that has failed");
+            lane->failed = true;
+            left--;
+        }
+}
+
 static void survive(const char *collective)
 {
+    rcx_status_t status;
     int64_t took;
-    const rcx_status_t status = call_on(collective, &took);
 
-    check_blame(collective, took, status);
+    if (is_every(collective)) {
+        survive_every();
+        return;
+    }
+    status = call_on(collective, &took);
+    check_blame(collective, me.world, took, status);
     check_latch(collective);
+}
+
+static void give_up(const char *collective)
+{
+    for (int i = 0; i < COLLECTIVES && is_every(collective); i++)
+        rank_require(rcx_comm_abort(lanes[i].comm), "rcx_comm_abort");
+    if (!is_every(collective))
+        rank_require(rcx_comm_abort(me.world), "rcx_comm_abort");
 }
 
 static void *wait_in_thread(void *arg)
 {
-    int64_t took;
-
     survive(arg);
-    (void)took;
     return NULL;
 }
 
@@ -139,11 +243,20 @@ static void abort_from_outside(const char *collective)
         rank_fail("no thread");
     usleep(200000);
     start = rank_now_ns();
-    rank_require(rcx_comm_abort(me.world), "rcx_comm_abort");
+    give_up(collective);
     took = rank_now_ns() - start;
     if (took > SECOND_NS / 10)
         rank_fail("rcx_comm_abort took %.3f s", (double)took / 1e9);
     pthread_join(thread, NULL);
+}
+
+static void be_late(const char *collective)
+{
+    for (int i = 0; i < COLLECTIVES && is_every(collective); i++)
+        while (call_in(&lanes[i], 0) == RCX_OK)
+            ;
+    while (!is_every(collective) && call(collective, 0) == RCX_OK)
+        ;
 }
 
 static void be_victim(const char *collective)
@@ -155,10 +268,9 @@ static void be_victim(const char *collective)
         raise(SIGSTOP);
     if (strcmp(how, "late") == 0) {
         usleep(2000000);
-        while (call(collective, 0) == RCX_OK)
-            ;
+        be_late(collective);
     } else if (strcmp(how, "abort") == 0) {
-        rank_require(rcx_comm_abort(me.world), "rcx_comm_abort");
+        give_up(collective);
         check_latch(collective);
     } else if (strcmp(how, "thread") == 0) {
         abort_from_outside(collective);
@@ -167,17 +279,30 @@ static void be_victim(const char *collective)
     }
 }
 
+static int print_names(void)
+{
+    for (int coll = 0; coll < COLLECTIVES; coll++)
+        printf("%s\n", collectives[coll].name);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     const rcx_params_t params = {.field_mask = RCX_PARAM_TIMEOUT,
                                  .timeout_ns = DEADLINE_NS};
+    bool is_patient;
 
+    if (argc == 2 && strcmp(argv[1], "names") == 0)
+        return print_names();
     if (argc != 3)
         return 2;
     how = argv[1];
     rank_require(rank_open(&params), "rcx_init");
-    if (strcmp(how, "thread") == 0 || strcmp(how, "dead") == 0)
+    is_patient = strcmp(how, "thread") == 0 || strcmp(how, "dead") == 0;
+    if (is_patient)
         rank_require(rcx_comm_set_timeout(me.world, 0), "rcx_comm_set_timeout");
+    if (is_every(argv[2]))
+        open_lanes(is_patient ? 0 : DEADLINE_NS);
     pids[me.rank] = getpid();
     rank_require(
         rcx_allreduce(RCX_IN_PLACE, pids, 64, RCX_INT64, RCX_SUM, me.world),
@@ -188,6 +313,8 @@ int main(int argc, char **argv)
         be_victim(argv[2]);
     else
         survive(argv[2]);
+    if (is_every(argv[2]))
+        close_lanes();
     rank_require(rcx_finalize(&me.context), "rcx_finalize");
     if (me.rank == 0 && strcmp(how, "stop") == 0)
         kill((pid_t)pids[VICTIM], SIGKILL);

@@ -3,11 +3,11 @@
 #
 # Ranks that die, stop, come late, or abort, in every collective (need 15): the
 # others have an error in time, know whom to blame, and exit with 0.
-# Usage: test_failure.sh RCXRUN FAIL_MAIN
+# Usage: test_failure.sh RCXRUN FAIL_MAIN [full]
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
-takes "RCXRUN FAIL_MAIN" "$@"
+takes "RCXRUN FAIL_MAIN [full]" "$@"
 rcxrun=$(realpath "$1")
 main=$(realpath "$2")
 need=15
@@ -27,18 +27,40 @@ expect() {
     ok $? "$2 in $3 ${*:4}"
 }
 
-# One of the two mostly waits for its deadline.
-for collective in allreduce reduce reduce_scatter_block dup; do
+mapfile -t collectives < <("$main" names)
+
+# All that may happen to COLLECTIVE; one of two at a time mostly waits for its
+# deadline.
+every_way() {
+    local pair how status other other_status
     for pair in "kill 137 late 0" "stop 137 abort 0"; do
         read -r how status other other_status <<<"$pair"
-        try "$how" $collective
-        try "$other" $collective
-        expect "$status" "$how" $collective
-        expect "$other_status" "$other" $collective
+        try "$how" "$1"
+        try "$other" "$1"
+        expect "$status" "$how" "$1"
+        expect "$other_status" "$other" "$1"
     done
-    try thread $collective
-    expect 0 thread $collective
-done
+    try thread "$1"
+    expect 0 thread "$1"
+}
+
+# All collectives are under way at once; then one blocking one by itself, each
+# in turn of those that the tests have a row for.
+every_way every
+if [ "${3-}" = full ]; then
+    for collective in "${collectives[@]}"; do
+        every_way "$collective"
+    done
+else
+    for ((i = 0; i < ${#collectives[@]}; i += 2)); do
+        pair=("${collectives[@]:i:2}")
+        try kill "${pair[0]}"
+        try stop "${pair[-1]}"
+        expect 137 kill "${pair[0]}"
+        expect 137 stop "${pair[-1]}"
+    done
+fi
+every_way dup
 try kill allreduce_many # whose vector is RCX's own
 try abort allreduce_many
 expect 137 kill allreduce_many
@@ -55,6 +77,8 @@ done
 
 # UCX has its own words to say about a peer that is gone.
 peer=(-x RCX_ERR_MODE=peer -x UCX_KEEPALIVE_INTERVAL=1s -x UCX_LOG_LEVEL=fatal)
+try dead every "${peer[@]}"
+expect 137 dead every "${peer[@]}"
 try dead allreduce "${peer[@]}"
 expect 137 dead allreduce "${peer[@]}"
 peer+=(-x UCX_SYSV_ERROR_HANDLING=y -x UCX_POSIX_ERROR_HANDLING=y)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * mismatch_main differ | leave | agree | reuse
+ * mismatch_main differ | every | leave | agree | reuse
  *
  * One rank of a job in which a rank's calls differ from those of the others
  * (need 4, RCX_CHECK=cheap). Prints nothing and exits with 0 if all was right.
@@ -8,6 +8,8 @@
  *   differ   every way in which calls may differ, in several sizes, each over a
  *            communicator of its own and without a deadline: all ranks have an
  *            error soon, and none a result
+ *   every    every collective in every way in which its calls may differ, in
+ *            one size
  *   leave    the same with RCX_CHECK=off: the deadline finds it
  *   agree    many calls that do match, some of them late: no error
  *   reuse    two communicators have one number, of which one fails
@@ -18,7 +20,7 @@
 #include "rank.h"
 #include "attempt.h"
 
-enum { ODD = 1 }; /* the rank that differs */
+enum { ODD = 1 /* the rank that differs */, MOST_RANKS = 8 };
 #define SOON_NS (2 * SECOND_NS)
 #define DEADLINE_NS (300 * MS_NS)
 
@@ -35,29 +37,73 @@ static const struct kind sum = {.type = RCX_INT64, .op = RCX_SUM};
 static const struct kind unsigned_sum = {.type = RCX_UINT64, .op = RCX_SUM};
 static const struct kind maximum = {.type = RCX_INT64, .op = RCX_MAX};
 
-static struct call usual(enum way way, size_t count)
+/* A rank may only send, and go on. */
+static bool is_one_way(enum collective coll)
 {
-    return (struct call){.coll = way == ROOT ? REDUCE : ALLREDUCE,
+    return collective_is_rooted(coll) || collectives[coll].is_prefix;
+}
+
+/* What may be another one in calls of coll; counts that are local are not
+ * compared. */
+static bool has_way(enum collective coll, enum way way)
+{
+    const struct collective_row *row = &collectives[coll];
+
+    switch (way) {
+    case COUNT: return row->gives != EXTENT_NONE && !row->is_local;
+    case TYPE: return row->gives != EXTENT_NONE;
+    case OP: return row->reduces;
+    case ROOT: return collective_is_rooted(coll);
+    case COLLECTIVE: return true;
+    default: return !is_one_way(coll); /* whose calls follow each other */
+    }
+}
+
+/* Where all wait, or whom a message goes to has gone on, it is not found: so
+ * one in which the odd rank sends to a rank that is in this call. */
+static enum collective other_than(enum collective coll)
+{
+    if (coll == REDUCE)
+        return GATHER;
+    return is_one_way(coll) || strcmp(collectives[coll].variable,
+                                      collectives[ALLREDUCE].variable) == 0
+               ? REDUCE
+               : ALLREDUCE;
+}
+
+/* Every rank has a block, so that there is a message to be found. */
+static size_t blocks[2][MOST_RANKS];
+
+static struct call usual(enum collective coll, size_t count)
+{
+    const size_t block = count / (size_t)me.size + 1;
+
+    for (int i = 0; i < me.size; i++)
+        blocks[0][i] = blocks[1][i] = block;
+    blocks[1][ODD]++;
+    return (struct call){.coll = coll,
                          .kind = &sum,
-                         .count = count,
+                         .count =
+                             collective_has_equal_blocks(coll) ? block : count,
+                         .blocks = blocks[0],
                          .seed = 4};
 }
 
 /* What the odd rank calls instead. */
-static struct call odd(enum way way, size_t count)
+static struct call odd(enum collective coll, enum way way, size_t count)
 {
-    struct call call = usual(way, count);
+    struct call call =
+        usual(way == COLLECTIVE ? other_than(coll) : coll, count);
 
-    if (way == COUNT)
+    if (way == COUNT) {
         call.count++;
-    else if (way == TYPE)
+        call.blocks = blocks[1];
+    } else if (way == TYPE)
         call.kind = &unsigned_sum;
     else if (way == OP)
         call.kind = &maximum;
     else if (way == ROOT)
         call.root = 2;
-    else if (way == COLLECTIVE)
-        call.coll = REDUCE;
     return call;
 }
 
@@ -66,34 +112,54 @@ static bool has_first(enum way way, size_t count, struct call *first)
 {
     const bool odd_alone = way == EXTRA;
 
-    *first = usual(ROOT, count);
+    *first = usual(REDUCE, count);
+    first->kind = &maximum; /* also where the call is a reduce */
     first->root = odd_alone ? 0 : ODD;
     return (way == SKIP || odd_alone) && (me.rank == ODD) == odd_alone;
 }
 
+/* Something of the result comes from the rank that differs, or for that one
+ * from any other. */
+static bool is_concerned(const struct attempt *a)
+{
+    for (int k = 0; k < view_parts(&a->view, a->call.coll); k++) {
+        const struct part part = view_part(&a->view, a->call.coll, k);
+        const bool own = part.lo == me.rank && part.hi == me.rank + 1;
+
+        if (part.count > 0 &&
+            (me.rank == ODD ? !own : part.lo <= ODD && ODD < part.hi))
+            return true;
+    }
+    return false;
+}
+
 /* Buffers stay: after an error they are RCX's until rcx_finalize(). */
-static rcx_status_t make(const struct call *call, rcx_comm_t *comm)
+static rcx_status_t make(const struct call *call, rcx_comm_t *comm,
+                         const char *what)
 {
     struct attempt a;
     rcx_status_t status;
-    bool receives;
 
     attempt_open(&a, call, comm);
-    receives = a.gotten > 0;
     status = attempt_call(&a, comm);
-    if (status == RCX_OK && receives)
-        rank_fail("a result of calls that do not match: %s",
+    if (status != RCX_OK)
+        return status;
+    if (is_concerned(&a))
+        rank_fail("%s: a result of calls that do not match: %s", what,
                   attempt_check(&a) ? a.problem : "a right one");
+    if (attempt_check(&a))
+        rank_fail("%s: %s", what, a.problem);
     return status;
 }
 
 /* One that only sends is complete, and sees the error in a later call. */
-static rcx_status_t call_on(const struct call *call, rcx_comm_t *comm)
+static rcx_status_t call_on(const struct call *call, rcx_comm_t *comm,
+                            const char *what)
 {
     rcx_status_t status;
 
     do
-        status = make(call, comm);
+        status = make(call, comm, what);
     while (status == RCX_OK);
     return status;
 }
@@ -109,30 +175,57 @@ static void check_error(rcx_comm_t *comm, rcx_status_t status,
     rank_expect(info.status, expected, info.text);
 }
 
-static void differ(enum way way, size_t count, rcx_status_t expected)
+static void differ(enum collective coll, enum way way, size_t count,
+                   rcx_status_t expected)
 {
     const struct call mine =
-        me.rank == ODD ? odd(way, count) : usual(way, count);
+        me.rank == ODD ? odd(coll, way, count) : usual(coll, count);
     const int64_t start_ns = rank_now_ns();
     rcx_status_t status = RCX_OK;
     struct call first;
     rcx_comm_t *copy;
     char what[64];
 
-    snprintf(what, sizeof what, "%zu elements, %s", count, names[way]);
+    snprintf(what, sizeof what, "%s of %zu elements, %s",
+             collectives[coll].name, count, names[way]);
     rank_require(rcx_comm_dup(me.world, &copy), "rcx_comm_dup");
     if (expected == RCX_ERR_TIMEOUT)
         rank_require(rcx_comm_set_timeout(copy, DEADLINE_NS),
                      "rcx_comm_set_timeout");
     if (has_first(way, count, &first))
-        status = make(&first, copy);
+        status = make(&first, copy, what);
     if (status == RCX_OK)
-        status = call_on(&mine, copy);
+        status = call_on(&mine, copy, what);
     if (rank_now_ns() - start_ns > SOON_NS)
         rank_fail("%s: found after %.3f s", what,
                   (double)(rank_now_ns() - start_ns) / 1e9);
     check_error(copy, status, expected, what);
     rank_require(rcx_comm_free(&copy), "rcx_comm_free");
+}
+
+/* Where there is a root, that of reduce. */
+static void differ_usually(enum way way, size_t count, rcx_status_t expected)
+{
+    differ(way == ROOT ? REDUCE : ALLREDUCE, way, count, expected);
+}
+
+/* Who only sends goes on until its short messages are many: there it is still
+ * found. */
+static size_t pick_count(enum collective coll, enum way way)
+{
+    return counts[is_one_way(coll) ? 1 : ((int)coll + (int)way) % COUNTS];
+}
+
+static void differ_in_every(void)
+{
+    for (int c = 0; c < COLLECTIVES; c++)
+        for (int w = 0; w < WAYS; w++) {
+            const enum collective coll = (enum collective)c;
+            const enum way way = (enum way)w;
+
+            if (has_way(coll, way))
+                differ(coll, way, pick_count(coll, way), RCX_ERR_MISMATCH);
+        }
 }
 
 /* ---- Calls that match ------------------------------------------------------ */
@@ -241,10 +334,13 @@ int main(int argc, char **argv)
     if (strcmp(what, "differ") == 0)
         for (int i = 0; i < COUNTS; i++)
             for (int way = 0; way < WAYS; way++)
-                differ((enum way)way, counts[i], RCX_ERR_MISMATCH);
+                differ_usually((enum way)way, counts[i], RCX_ERR_MISMATCH);
+    else if (strcmp(what, "every") == 0)
+        differ_in_every();
     else if (strcmp(what, "leave") == 0)
         for (int way = 0; way < WAYS; way++)
-            differ((enum way)way, counts[way % COUNTS], RCX_ERR_TIMEOUT);
+            differ_usually((enum way)way, counts[way % COUNTS],
+                           RCX_ERR_TIMEOUT);
     else if (strcmp(what, "agree") == 0)
         agree();
     else if (strcmp(what, "reuse") == 0)

@@ -20,6 +20,7 @@ try() {
     ok $? "$sentence"
 }
 
+begin every "$rcxrun" -k -n 3 -x RCX_WAIT=block "$main" every
 begin agree "$rcxrun" -n 4 -x RCX_WAIT=block "$main" agree
 for n in 3 4; do
     try "calls that do not match are found without a deadline, $n ranks" $n \
@@ -30,6 +31,8 @@ try "rendezvous or not, calls that do not match are found" 3 \
 try "calls that do not match are found by the deadline with RCX_CHECK=off" 3 \
     -x RCX_CHECK=off leave
 try "a communicator is not taken for one that had its number before" 3 reuse
+end every 0 && [ ! -s "$err" ]
+ok $? "every collective is told from what may differ in it"
 end agree 0 && [ ! -s "$err" ]
 ok $? "1000 calls that match are never taken for others, however late"
 

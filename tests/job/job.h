@@ -52,7 +52,10 @@ void job_failing_op(struct member *m);
 void job_same_bits(struct member *m);
 /* job_stress.c: */
 void job_stress(struct member *m);
-void job_huge(struct member *m);
+/* job_huge.c; only: one collective's name, or NULL: */
+void job_huge(struct member *m, const char *only);
+void job_sums(struct member *m, const char *only);
+void job_long(struct member *m, const char *only);
 /* job_mixed.c: */
 void job_mixed(struct member *m);
 /* job_life.c; without a context before: */

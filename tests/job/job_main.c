@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * job_main MODE
+ * job_main MODE [COLLECTIVE]
  *
  * One rank of a job under any launcher: collectives through the public library
  * against what one process computes for itself. Prints nothing and exits with
  * 0 if all was right; else one line says what was not, and the job ends.
  *
- *   all      everything but stress and huge
+ *   all      everything but stress and what is long
  *   quick    less of everything
  *   cycles   contexts opened and closed again, several at once, late leavers
  *   stress   many calls back to back, with delays; more ranks make fewer
  *   soak     the same, many calls for any number of ranks
  *   mixed    all collectives and messages, mixed, on several communicators
- *   huge     more than 2^31 elements, 6 GiB of memory for two ranks
+ *   huge     more than 2^31 elements: 9 GiB of memory for two ranks
+ *   sums     fewer in each block, and more than 2^32 in all: 13 GiB for three
+ *   long     16 MiB, for slow links
  *   launch   rcx_init() alone: exits with the negated status
  *
  * and no rank: variables, which prints those that force an algorithm.
@@ -131,6 +133,27 @@ static void run_parts(const struct member *like,
     job_close(&m);
 }
 
+/* Of COLLECTIVE alone, where it is given. */
+static bool run_long(const struct member *like, const char *mode,
+                     const char *only)
+{
+    static const struct {
+        const char *mode;
+        void (*part)(struct member *m, const char *only);
+    } parts[] = {{"huge", job_huge}, {"sums", job_sums}, {"long", job_long}};
+    struct member m = *like;
+
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (strcmp(mode, parts[i].mode) != 0)
+            continue;
+        job_open(&m, NULL);
+        parts[i].part(&m, only);
+        job_close(&m);
+        return true;
+    }
+    return false;
+}
+
 static int print_variables(void)
 {
     for (int coll = 0; coll < COLLECTIVES; coll++)
@@ -145,9 +168,8 @@ int main(int argc, char **argv)
         job_outstanding,   job_persistent, job_user_ops,
         job_failing_op,    job_same_bits,  NULL};
     static void (*const stress[])(struct member * m) = {job_stress, NULL};
-    static void (*const huge[])(struct member * m) = {job_huge, NULL};
     static void (*const mixed[])(struct member * m) = {job_mixed, NULL};
-    const char *mode = argc == 2 ? argv[1] : "";
+    const char *mode = argc == 2 || argc == 3 ? argv[1] : "";
     const bool quick = strcmp(mode, "quick") == 0;
     const bool brief = quick || strcmp(mode, "stress") == 0;
     struct member m = {.brief = brief};
@@ -166,11 +188,10 @@ int main(int argc, char **argv)
         run_parts(&m, stress);
     } else if (strcmp(mode, "mixed") == 0) {
         run_parts(&m, mixed);
-    } else if (strcmp(mode, "huge") == 0) {
-        run_parts(&m, huge);
-    } else if (!quick) {
+    } else if (!run_long(&m, mode, argv[2]) && !quick) {
         fprintf(stderr,
-                "usage: %s all|quick|cycles|stress|soak|mixed|huge|launch\n",
+                "usage: %s all|quick|cycles|stress|soak|mixed|launch|"
+                "huge|sums|long [COLLECTIVE]\n",
                 argv[0]);
         return 2;
     }

@@ -207,8 +207,26 @@ static void put(const struct kind *kind, void *at, size_t bytes, int rank,
         put_bytes(at, bytes, random >> 60 ? random : 0);
 }
 
+/* Bytes would be the same ones again after 256, where what is off by a power of
+ * two lands: they begin anew after a prime number of them. */
+static void fill_bytes(uint8_t *vector, const struct part *part, uint64_t start,
+                       uint64_t slope)
+{
+    enum { PRIME = 251 };
+    uint8_t line[PRIME];
+    size_t at = part->index % PRIME, n;
+
+    for (size_t i = 0; i < PRIME; i++)
+        line[i] = (uint8_t)(start + i * slope);
+    for (size_t i = 0; i < part->count; i += n, at = 0) {
+        n = part->count - i < PRIME - at ? part->count - i : PRIME - at;
+        memcpy(vector + i, line + at, n);
+    }
+}
+
 /* The sum of lines: each rank's begins somewhere, and rises by rank + 1. */
-static void fill_line(uint64_t *vector, const struct part *part, uint64_t seed)
+static void fill_line(const struct kind *kind, void *vector,
+                      const struct part *part, uint64_t seed)
 {
     uint64_t start = 0, slope = 0;
 
@@ -216,8 +234,11 @@ static void fill_line(uint64_t *vector, const struct part *part, uint64_t seed)
         start += serial_mix((uint64_t)rank, seed, 9);
         slope += (uint64_t)rank + 1;
     }
-    for (size_t i = 0; i < part->count; i++)
-        vector[i] = start + (part->index + i) * slope;
+    if (kind->type == RCX_UINT8)
+        fill_bytes(vector, part, start, slope);
+    else
+        for (size_t i = 0; i < part->count; i++)
+            ((uint64_t *)vector)[i] = start + (part->index + i) * slope;
 }
 
 void serial_fill(const struct kind *kind, void *vector, size_t first,
@@ -229,7 +250,7 @@ void serial_fill(const struct kind *kind, void *vector, size_t first,
     if (kind->is_line) {
         const struct part own = {rank, rank + 1, first, count};
 
-        fill_line(vector, &own, seed);
+        fill_line(kind, vector, &own, seed);
         return;
     }
     memset(vector, 0, count * bytes);
@@ -366,7 +387,7 @@ static void reduce_tree(const struct kind *kind, char *chunk, size_t step,
     int split = 1;
 
     if (kind->is_line) {
-        fill_line((uint64_t *)chunk, part, seed);
+        fill_line(kind, chunk, part, seed);
         return;
     }
     if (part->hi - part->lo == 1) {

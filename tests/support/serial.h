@@ -26,7 +26,7 @@ struct kind {
     void (*fill)(const struct kind *kind, void *element, uint64_t random);
     void (*combine)(const struct kind *kind, void *dst, const void *left,
                     const void *right);
-    bool is_line; /* of sums of 64-bit integers: see below */
+    bool is_line; /* of sums of 64-bit integers, or of bytes: see below */
 };
 
 /* Sums of 64-bit integers. */

@@ -4,13 +4,14 @@
 # RCX on 3 emulated nodes of 2 ranks each: memory inside a node, TCP between
 # nodes. Skipped, with the reason, where with_cluster cannot run.
 # Usage: test_cluster.sh WITH_CLUSTER RCX_PERF JOB_MAIN FINISH_MAIN FAIL_MAIN
-#                        DEADLINE_MAIN MISMATCH_MAIN RUNS
+#                        DEADLINE_MAIN MISMATCH_MAIN P2P_MAIN RUNS [full]
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
 takes "WITH_CLUSTER RCX_PERF JOB_MAIN FINISH_MAIN FAIL_MAIN DEADLINE_MAIN \
-MISMATCH_MAIN RUNS" "$@"
-perf=$2 job=$3 finish=$4 fail=$5 deadline=$6 mismatch=$7 runs=$8
+MISMATCH_MAIN P2P_MAIN RUNS [full]" "$@"
+perf=$2 job=$3 finish=$4 fail=$5 deadline=$6 mismatch=$7 p2p=$8 runs=$9
+full=${10-}
 
 # The head runs this very script.
 if [ "$1" != inside ]; then
@@ -72,13 +73,25 @@ ok $? "ranks of two nodes have TCP"
 clean "every collective, ranks in blocks" "${all[@]}" "$job" quick
 clean "every collective, ranks dealt round" \
     "${all[@]}" -m cyclic "$job" quick
-for methods in "ring rabenseifner pairwise" \
-    "rabenseifner binomial circulant"; do
-    read -r allreduce reduce scatter <<<"$methods"
-    clean "every collective by $methods" env RCX_ALLREDUCE="$allreduce" \
-        RCX_REDUCE="$reduce" RCX_REDUCE_SCATTER="$scatter" \
-        "${all[@]}" "$job" quick
-done
+clean "every collective by others than chosen" env \
+    RCX_ALLREDUCE=ring RCX_REDUCE=rabenseifner RCX_REDUCE_SCATTER=pairwise \
+    RCX_BARRIER=dissemination RCX_BCAST=scatter_allgather RCX_GATHER=tree \
+    RCX_SCATTER=linear RCX_ALLGATHER=circulant RCX_ALLTOALL=bruck \
+    RCX_ALLTOALLV=linear RCX_SCAN=doubling RCX_EXSCAN=linear \
+    "${all[@]}" "$job" quick
+clean "every collective by others again" env \
+    RCX_ALLREDUCE=rabenseifner RCX_REDUCE=binomial RCX_REDUCE_SCATTER=circulant \
+    RCX_BARRIER=double_ring RCX_BCAST=circulant RCX_GATHER=linear \
+    RCX_SCATTER=tree RCX_ALLGATHER=sparbit RCX_ALLTOALL=ring \
+    RCX_ALLTOALLV=pairwise RCX_SCAN=tree RCX_EXSCAN=recursive_doubling \
+    "${all[@]}" "$job" quick
+clean "calls of all collectives and messages, mixed and compared" \
+    env RCX_CHECK=full "${all[@]}" "$job" mixed
+clean "messages of all lengths" "${all[@]}" "$p2p" ring
+if [ "$full" = full ]; then
+    clean "every collective of 16 MiB, and a message" "${all[@]}" "$job" long
+    clean "the same, ranks dealt round" "${all[@]}" -m cyclic "$job" long
+fi
 
 # --- coming and going ---
 
@@ -108,10 +121,13 @@ fails() {
     ok $? "$2"
 }
 
-fails 137 "a rank that is killed" "$fail" kill allreduce
-fails 137 "a rank that is stopped" "$fail" stop reduce
-fails 0 "a rank that comes late" "$fail" late reduce_scatter_block
-fails 0 "a rank that aborts" "$fail" abort dup
+fails 137 "a rank that is killed, in every collective" "$fail" kill every
+fails 137 "a rank that is stopped" "$fail" stop every
+fails 0 "a rank that comes late" "$fail" late every
+fails 0 "a rank that aborts" "$fail" abort every
+fails 0 "a rank that aborts where RCX calls for itself" "$fail" abort dup
+fails 137 "a rank that is stopped while others wait for its message" \
+    "$p2p" stop
 fails 142 "a rank that dies while it leaves" "$finish" dies 1000
 fails 0 "a rank that comes late to rcx_finalize" "$deadline" leave
 fails 0 "calls that do not match" "$mismatch" differ

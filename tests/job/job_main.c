@@ -13,7 +13,7 @@
  *   soak     the same, many calls for any number of ranks
  *   mixed    all collectives and messages, mixed, on several communicators
  *   huge     more than 2^31 elements: 9 GiB of memory for two ranks
- *   sums     fewer in each block, and more than 2^32 in all: 13 GiB for three
+ *   sums     fewer in each block, and more than 2^32 in all: 18 GiB for three
  *   long     16 MiB, for slow links
  *   launch   rcx_init() alone: exits with the negated status
  *
@@ -147,6 +147,9 @@ static bool run_long(const struct member *like, const char *mode,
         if (strcmp(mode, parts[i].mode) != 0)
             continue;
         job_open(&m, NULL);
+        /* what waits long without a deadline says so */
+        job_require(&m, rcx_comm_set_timeout(m.comm, INT64_MAX),
+                    "rcx_comm_set_timeout");
         parts[i].part(&m, only);
         job_close(&m);
         return true;

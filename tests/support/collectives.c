@@ -21,8 +21,10 @@ static char *back_of(const struct arguments *a, const void *vector)
 {
     const size_t front = front_of(a);
 
-    return (char *)vector +
-           (front ? front * serial_bytes(&(struct kind){.type = a->type}) : 0);
+    const size_t bytes =
+        front ? front * serial_bytes(&(struct kind){.type = a->type}) : 0;
+
+    return (char *)((uintptr_t)vector + bytes); /* which may be NULL */
 }
 
 static const void *const *operands(const struct arguments *a,

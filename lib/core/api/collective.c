@@ -269,6 +269,13 @@ static rcx_status_t check_in_place(const struct rcx_arguments *a, bool gives,
     return RCX_OK;
 }
 
+/* So many bytes behind the beginning of a buffer, which may be NULL where it
+ * has none. */
+static char *behind(const char *buffer, size_t bytes)
+{
+    return (char *)((uintptr_t)buffer + bytes);
+}
+
 /* Put the buffer that is RCX_IN_PLACE where it is. */
 static void place(const struct rcx_arguments *a, const struct sizing *z,
                   bool gets, struct rcx_buffers *b)
@@ -278,12 +285,12 @@ static void place(const struct rcx_arguments *a, const struct sizing *z,
     b->in = a->sendbuf;
     b->out = gets ? a->recvbuf : (char *)a->sendbuf;
     if (gets && a->recvbuf == RCX_IN_PLACE)
-        b->out = (char *)b->in + z->in.own * z->elem_bytes;
+        b->out = behind(b->in, z->in.own * z->elem_bytes);
     if (a->sendbuf != RCX_IN_PLACE)
         return;
     b->in = a->recvbuf;
     if (own)
-        b->in += z->out.own * z->elem_bytes;
+        b->in = behind(b->in, z->out.own * z->elem_bytes);
     if (!gets)
         b->out = (char *)b->in;
 }
@@ -298,10 +305,10 @@ static rcx_status_t find_alias(const struct rcx_arguments *a,
     if (b->in == b->out && rcx_coll_allows(a->coll, RCX_ALIAS_SAME))
         b->alias = RCX_ALIAS_SAME;
     else if (rcx_coll_allows(a->coll, RCX_ALIAS_BLOCK) && z->out.count > 0 &&
-             b->out == b->in + z->in.own * e)
+             b->out == behind(b->in, z->in.own * e))
         b->alias = RCX_ALIAS_BLOCK;
     else if (rcx_coll_allows(a->coll, RCX_ALIAS_OWN) && z->in.count > 0 &&
-             b->in == b->out + z->out.own * e)
+             b->in == behind(b->out, z->out.own * e))
         b->alias = RCX_ALIAS_OWN;
     else
         status = find_overlap(a, z, b, &overlap);

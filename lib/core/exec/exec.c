@@ -76,9 +76,10 @@ static void fail(struct rcx_exec *x, rcx_status_t status)
         x->status = status;
 }
 
+/* A buffer of nothing may be NULL, to which C adds no number. */
 static inline char *at(const struct rcx_exec *x, unsigned buffer, size_t offset)
 {
-    return x->base[buffer] + offset * x->elem_bytes;
+    return (char *)((uintptr_t)x->base[buffer] + offset * x->elem_bytes);
 }
 
 /* An empty message where data was due: the sender failed before. */

@@ -2,8 +2,8 @@
 /*
  * What a program may call, right or wrong: collectives in any order, of any
  * type, op, count, root, place and form, several under way at once, over the
- * simulated network, by any algorithm. Results are what a serial computation
- * gives, and what is wrong is refused before anything happens.
+ * simulated network, by any algorithm, and messages. Results are what a serial
+ * computation gives, and what is wrong is refused before anything happens.
  *
  *   input = ranks - 1, network's seed, how (1: calls are compared; 2: the next
  *           byte says which algorithm is forced, the one after of what segment),
@@ -12,6 +12,7 @@
  *           0 or more: how (1: persistent; 2: wait for all; 4: lists), place,
  *                      type, op, root, count, its factor, seed, block...
  *         | 128 + collective: rank, form, what is wrong, how wrong
+ *         | 127: bytes, tag, from (of any source or not), to: a message
  */
 #include "fuzz.h"
 
@@ -180,6 +181,46 @@ static void call_right(struct run *r, struct input *in, enum collective coll)
         land_all(r);
 }
 
+/* ---- Messages --------------------------------------------------------------- */
+
+/* Beside what is under way, and received after or before it is sent. */
+static void pass_message(struct run *r, struct input *in)
+{
+    static const struct kind kind = {.type = RCX_UINT8, .op = RCX_SUM};
+    const size_t bytes = take(in);
+    const int tag = (int)take(in) * 128, how = (int)take(in);
+    const int from = how % r->job.size, to = (int)take(in) % r->job.size;
+    char *sent = malloc(bytes + 1), *got = malloc(bytes + 1);
+    rcx_request_t *requests[2];
+    rcx_recv_info_t info;
+
+    fuzz_require(sent && got);
+    serial_fill(&kind, sent, 0, bytes, from, (uint64_t)tag);
+    for (int i = 0; i < 2; i++) {
+        const bool sends = i == how / 64 % 2;
+
+        fuzz_require((sends ? rcx_isend(sent, bytes, RCX_UINT8, to, tag,
+                                        world_of(&r->job, from), &requests[0])
+                            : rcx_irecv(got, bytes, RCX_UINT8,
+                                        how / 128 ? RCX_ANY_SOURCE : from, tag,
+                                        world_of(&r->job, to), &requests[1])) ==
+                     RCX_OK);
+    }
+    for (int steps = 0; requests[0]->state == RCX_REQUEST_ACTIVE ||
+                        requests[1]->state == RCX_REQUEST_ACTIVE;
+         steps++) {
+        fuzz_require(steps < STEPS);
+        progress(&r->job);
+    }
+    fuzz_require(rcx_request_recv_info(requests[1], &info) == RCX_OK);
+    fuzz_require(info.source == from && info.tag == tag && info.count == bytes);
+    fuzz_require(serial_keeps(&kind, got, 0, bytes, from, (uint64_t)tag));
+    for (int i = 0; i < 2; i++)
+        fuzz_require(rcx_request_free(&requests[i]) == RCX_OK);
+    free(sent);
+    free(got);
+}
+
 /* ---- Wrong ones ------------------------------------------------------------ */
 
 struct wrong {
@@ -329,7 +370,9 @@ int fuzz_input(const uint8_t *data, size_t bytes)
         const enum collective coll =
             (enum collective)(first % 128 % COLLECTIVES);
 
-        if (first < 128)
+        if (first == 127)
+            pass_message(&r, &in);
+        else if (first < 128)
             call_right(&r, &in, coll);
         else
             call_wrong(&r, &in, coll);

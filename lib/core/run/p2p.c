@@ -32,15 +32,18 @@ void rcx_mail_close(struct rcx_mail *mail)
 
 static struct rcx_p2p *new_program(struct rcx_comm *comm)
 {
-    static const uint32_t ready;
+    static const uint32_t first; /* step, which has no successors */
     struct rcx_context *context = comm->context;
     struct rcx_p2p *p = rcx_heap_zalloc(&context->heap, sizeof *p);
     struct rcx_exec *x;
 
     if (!p)
         return NULL;
-    p->plan = (struct rcx_plan){
-        .step_count = 1, .ready_count = 1, .steps = &p->step, .ready = &ready};
+    p->plan = (struct rcx_plan){.step_count = 1,
+                                .ready_count = 1,
+                                .steps = &p->step,
+                                .successors = &first,
+                                .ready = &first};
     p->piece.program = &p->program;
     p->piece.pool = (struct rcx_exec_pool){
         .setting = {.transport = context->transport,

@@ -414,6 +414,22 @@ static bool is_excused(const struct proof_case *c,
     }
 }
 
+/* Whether the step has the mutation at all. */
+static bool can_be_made(const struct proof_case *c,
+                        const struct simulation_hooks *hooks)
+{
+    const struct making *making = hooks->arg;
+    struct rcx_heap heap = RCX_HEAP_INIT;
+    struct simulated_call call = proof_call_of(c, &heap);
+    struct simulation s;
+
+    call.hooks = hooks;
+    simulation_open(&s, &call);
+    simulation_close(&s);
+    proof_call_free(&call);
+    return making->made;
+}
+
 struct verdict_of mutant_try(const struct proof_case *c,
                              const struct mutant *mutant)
 {
@@ -425,11 +441,12 @@ struct verdict_of mutant_try(const struct proof_case *c,
         .runs = mutant->mutation == MUTATION_CLEAR_EDGE ? EDGE_RUNS : RUNS};
     struct verdict_of v = {.verdict = MUTANT_CAUGHT};
     struct proof_report report;
-    const bool accepted = proof_prove(c, &options, &report);
+    bool accepted;
 
-    if (!making.made)
-        v.verdict = MUTANT_NONE;
-    else if (accepted && is_excused(c, &hooks, &report, &v.excuse))
+    if (!can_be_made(c, &hooks))
+        return (struct verdict_of){.verdict = MUTANT_NONE};
+    accepted = proof_prove(c, &options, &report);
+    if (accepted && is_excused(c, &hooks, &report, &v.excuse))
         v.verdict = MUTANT_EQUIVALENT;
     else if (accepted && mutant->mutation != MUTATION_CLEAR_EDGE)
         v.verdict = MUTANT_MISSED;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 enum { EVERY = 64, WHOLE = 17, GAPS = 7, LEVELS = RCX_ORDER_CANONICAL + 1 };
-enum { COUNTS_MAX = 8 };
+enum { SMALL_COUNTS = 7, COUNTS_MAX = SMALL_COUNTS + 1 };
 /* What a case may have, of all ranks together. */
 static const struct {
     uint64_t steps, elements;
@@ -142,12 +142,17 @@ static bool prove_roots(struct grid *g, struct proof_case c)
     return true;
 }
 
-/* Irregular blocks: with every third count; those that have counts of their own
- * once, and i mod 3 alone for many ranks. */
-static bool has_blocks(enum proof_blocks blocks, int size, int i)
+/* Irregular blocks: with every third count, for many ranks with the quick
+ * grid's longest; those that have counts of their own once. */
+static bool has_blocks(const struct grid *g, enum proof_blocks blocks, int size,
+                       int i)
 {
+    const bool few = g->extent != PROOF_FULL && size > WHOLE;
+
     if (blocks == PROOF_EQUAL)
         return true;
+    if (few && size <= EVERY)
+        return i + 3 >= SMALL_COUNTS;
     if (blocks == PROOF_MOD_3)
         return i == 0;
     return (blocks == PROOF_RANDOM ? i == 0 : i % 3 == 0) && size <= EVERY;
@@ -174,7 +179,8 @@ static bool prove_blocks(struct grid *g, struct proof_case c, int i)
         return prove_roots(g, c);
     for (int blocks = 0; blocks < PROOF_BLOCKS; blocks++) {
         c.blocks = (enum proof_blocks)blocks;
-        if (!has_blocks(c.blocks, c.size, i) || !proof_has_blocks(&c, c.blocks))
+        if (!has_blocks(g, c.blocks, c.size, i) ||
+            !proof_has_blocks(&c, c.blocks))
             continue;
         if (!prove_roots(g, c) || !prove_gaps(g, c))
             return false;
@@ -186,7 +192,7 @@ static int counts_of(int size, size_t counts[])
 {
     const size_t p = (size_t)size, cube = (size_t)rcx_pow2_floor(size);
     const size_t even = p == cube ? p : p % 2 ? p * cube : p / 2 * cube;
-    const size_t small[] = {0, 1, 2, p - 1, p, p + 1, 7 * p + 3};
+    const size_t small[SMALL_COUNTS] = {0, 1, 2, p - 1, p, p + 1, 7 * p + 3};
     const size_t large[] = {0, 1, p};
     int n = 0;
 
@@ -195,7 +201,7 @@ static int counts_of(int size, size_t counts[])
             counts[n++] = large[i];
         return n;
     }
-    for (int i = 0; i < 7; i++) {
+    for (int i = 0; i < SMALL_COUNTS; i++) {
         bool is_new = true;
 
         for (int k = 0; k < n; k++)
@@ -242,9 +248,9 @@ static bool prove_counts(struct grid *g, struct proof_case c)
         return prove_places(g, c);
     for (int i = 0; i < n; i++) {
         c.count = counts[i];
-        if (i < 7 && !takes(g, c.size, i))
+        if (i < SMALL_COUNTS && !takes(g, c.size, i))
             continue;
-        if (!(i < 7 ? prove_blocks(g, c, i) : prove_both(g, &c)))
+        if (!(i < SMALL_COUNTS ? prove_blocks(g, c, i) : prove_both(g, &c)))
             return false;
     }
     return prove_segments(g, c);
@@ -313,7 +319,7 @@ bool proof_grid_run(const struct rcx_algo *algo, enum proof_extent extent,
         {63, PROOF_QUICK},  {64, PROOF_QUICK},   {65, PROOF_QUICK},
         {96, PROOF_FULL},   {100, PROOF_QUICK},  {127, PROOF_FULL},
         {128, PROOF_QUICK}, {129, PROOF_FULL},   {255, PROOF_FULL},
-        {256, PROOF_FULL},  {257, PROOF_QUICK},  {1000, PROOF_QUICK},
+        {256, PROOF_FULL},  {257, PROOF_QUICK},  {1000, PROOF_FULL},
         {1023, PROOF_FULL}, {1024, PROOF_QUICK}, {4096, PROOF_FULL},
     };
     struct grid g = {.algo = algo, .extent = extent, .summary = summary_p};

@@ -27,7 +27,7 @@ static struct rank {
     struct lines lines;
     unsigned char blob[2048];
     size_t bytes;
-    char address[8];
+    char address[16];
 } ranks[RANKS];
 
 static rcx_status_t publish(struct rcx_boot *boot, const void *blob,

@@ -314,7 +314,7 @@ bool proof_grid_run(const struct rcx_algo *algo, enum proof_extent extent,
         int size;
         enum proof_extent from;
     } some[] = {
-        {16, PROOF_SMALL},  {17, PROOF_SMALL},   {31, PROOF_QUICK},
+        {16, PROOF_QUICK},  {17, PROOF_QUICK},   {31, PROOF_QUICK},
         {32, PROOF_QUICK},  {33, PROOF_QUICK},   {48, PROOF_QUICK},
         {63, PROOF_QUICK},  {64, PROOF_QUICK},   {65, PROOF_QUICK},
         {96, PROOF_FULL},   {100, PROOF_QUICK},  {127, PROOF_FULL},

@@ -13,7 +13,10 @@
 
 #include "calls.h"
 
-enum { RANKS = TIMES(17, 9), STRING_BYTES = 64 };
+enum { RANKS = TIMES(17, 9), FEW_RANKS = 9, STRING_BYTES = 64 };
+
+/* On more than a few ranks, every kind of operand, not one in three. */
+static bool full;
 
 /* ---- Elements ------------------------------------------------------------ */
 
@@ -301,16 +304,18 @@ static void every_algorithm_gives_what_it_states(void **state)
     for (int i = 0; i < job.size; i++)
         job.contexts[i]->log.fn = ignore;
     for (int i = 0; i < OPERANDS; i++)
-        run_operand(&job, &operands[i]);
+        if (full || job.size <= FEW_RANKS || (job.size + i) % 3 == 0)
+            run_operand(&job, &operands[i]);
     assert_ok(job_close(&job));
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     struct CMUnitTest tests[RANKS];
     char names[RANKS][40];
     int sizes[RANKS];
 
+    full = argc > 1 && strcmp(argv[1], "--full") == 0;
     for (int i = 0; i < RANKS; i++) {
         sizes[i] = i + 1;
         snprintf(names[i], sizeof names[i], "needs_1_10_13_19_with_%d_ranks",

@@ -53,7 +53,7 @@ static void run(struct member *m, size_t bytes, uint64_t iterations)
 /* Ranks that share cores disturb each other in fewer calls. */
 static uint64_t calls(const struct member *m, uint64_t iterations)
 {
-    return m->brief && m->size > 3 ? iterations * 3 / (uint64_t)m->size
+    return m->brief && m->size > 2 ? iterations * 2 / (uint64_t)m->size
                                    : iterations;
 }
 

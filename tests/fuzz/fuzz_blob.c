@@ -28,7 +28,7 @@ enum {
     CPUS_AT = 208,
     SETTINGS_AT = CPUS_AT + (int)sizeof(cpu_set_t),
     SETTINGS_BYTES = RCX_SHARED_SETTINGS * (int)sizeof(uint64_t),
-    ERRORS_AT = SETTINGS_AT + SETTINGS_BYTES + (int)sizeof(uint64_t),
+    ERRORS_AT = SETTINGS_AT + SETTINGS_BYTES + 2 * (int)sizeof(uint64_t),
     HEADER_BYTES = ERRORS_AT + 2 * (int)sizeof(uint64_t)
 };
 

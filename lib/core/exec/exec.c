@@ -262,12 +262,15 @@ uint32_t rcx_exec_under_way(const struct rcx_exec *x, enum rcx_step_kind kind)
 
 void rcx_exec_abandon(struct rcx_exec *x)
 {
+    const struct rcx_transport_ops *ops = x->transport->ops;
+
     x->owner = NULL;
     x->steps_left = rcx_exec_under_way(x, RCX_STEP_SEND) +
                     rcx_exec_under_way(x, RCX_STEP_RECV);
     for (uint32_t i = 0; i < x->plan->step_count; i++)
-        if (is_under_way(x, i, RCX_STEP_RECV))
-            x->transport->ops->cancel(x->transport, &x->messages[i]);
+        if (is_under_way(x, i, RCX_STEP_RECV) ||
+            (ops->cancels_sends && is_under_way(x, i, RCX_STEP_SEND)))
+            ops->cancel(x->transport, &x->messages[i]);
 }
 
 int rcx_exec_peers(const struct rcx_exec *x, int peers[], int most)

@@ -32,7 +32,25 @@ struct rcx_message {
     uint64_t tag;   /* what the message has of its own in its tag; of a receive
                        by mask: all of what came */
     uint32_t waits; /* steps to complete before this one starts */
+    /* Of a message inside a node; see transport/pair.h: */
+    bool may_go_on;        /* a long one: the receiver has a place for it */
+    bool tells_tag;        /* a receive by mask */
+    struct rcx_pair *pair; /* that it waits in; NULL: none */
+    char *buffer;
+    size_t room;        /* of buffer */
+    size_t at;          /* so much of it is done */
+    uint64_t key, mask; /* its tag where mask has ones */
+    uint64_t order;     /* of receives, among all */
+    uint64_t address;   /* where it is to be read, there; 0: it is sent */
 };
+
+/*
+ * How far who only sends may get ahead of who receives, in bytes: what the
+ * buffers of a socket take, since the last message must have left them for the
+ * peer when the call returns. Where the network takes more
+ * than that, it says so.
+ */
+enum { RCX_AHEAD = 64 << 10, RCX_LOOK_AROUND = 16 };
 
 /* What one engine tells another outside of any collective. */
 struct rcx_note {
@@ -53,6 +71,8 @@ struct rcx_transport {
     char trouble[256]; /* what a send or recv failed of; "": it says nothing */
     size_t credit_bytes; /* of a message of so many or more, one side may be
                             complete while the other still needs its progress */
+    size_t ahead; /* bytes that who only sends may get ahead of who receives; 0:
+                     RCX_AHEAD */
 };
 
 /* Take the newest note off t's list; heap is the one that it was made from.
@@ -82,12 +102,20 @@ static inline void rcx_message_complete(struct rcx_transport *t,
     t->done_end = &m->next;
 }
 
+/* Ways between two ranks of a node. */
+enum rcx_lanes {
+    RCX_LANES_AUTO, /* mapped memory where that can be had */
+    RCX_LANES_UCP,  /* UCX's messages alone */
+    RCX_LANES_NODE  /* mapped memory, or it is an error */
+};
+
 struct rcx_transport_args {
     struct rcx_boot *boot;
     struct rcx_heap *heap;
     struct rcx_log *log;
     bool wakeup; /* event_fd, arm and wake will be used */
     bool looks_for_dead;
+    enum rcx_lanes lanes;
 };
 
 struct rcx_transport_ops {
@@ -122,15 +150,18 @@ struct rcx_transport_ops {
      */
     rcx_status_t (*reach)(struct rcx_transport *t, int peer);
 
-    /* Events handled. */
+    /* Events handled. A transport need not look everywhere each time, but so
+     * many times see everything. */
     unsigned (*progress)(struct rcx_transport *t);
 
     /*
      * Give up a message under way, so that the transport leaves its buffer
      * alone. It completes with an error, soon, if that can still be done: a
      * send cannot, nor a receive that has begun; these complete as they would.
+     * cancels_sends: asked for sends, too, whose buffers are then left alone.
      */
     void (*cancel)(struct rcx_transport *t, struct rcx_message *m);
+    bool cancels_sends;
 
     /* Whether a message has come for which no receive is posted, and whose tag
      * is this one where mask has ones; its tag is stored. */

@@ -13,7 +13,7 @@
 #include "core/run/context.h"
 
 /* Whose header has a setting more is another version, too. */
-enum { WIRE_VERSION = 4 << 8 | RCX_SHARED_SETTINGS, TEXT = 64 };
+enum { WIRE_VERSION = 5 << 8 | RCX_SHARED_SETTINGS, TEXT = 64 };
 
 struct header {
     char magic[4];
@@ -25,6 +25,7 @@ struct header {
     cpu_set_t cpus;     /* where the rank may run */
     uint64_t settings[RCX_SHARED_SETTINGS];
     uint64_t credit_bytes;
+    uint64_t ahead;
     uint64_t lines[RCX_CONFIG_KINDS]; /* that it has to say: a hash of each */
 };
 
@@ -40,10 +41,13 @@ void rcx_kernel_id(char *text, size_t bytes)
 
 static void describe_self(const struct rcx_context *context, struct header *h)
 {
-    *h = (struct header){.magic = "RCX", .wire_version = WIRE_VERSION};
+    *h = (struct header){
+        .magic = "RCX", .wire_version = WIRE_VERSION, .ahead = RCX_AHEAD};
     if (context->transport) {
         context->transport->ops->version(h->transport, sizeof h->transport);
         h->credit_bytes = context->transport->credit_bytes;
+        if (context->transport->ahead > 0)
+            h->ahead = context->transport->ahead;
     }
     gethostname(h->host, sizeof h->host - 1);
     rcx_kernel_id(h->boot_id, sizeof h->boot_id);
@@ -148,6 +152,7 @@ struct survey {
     int setting; /* that differs */
     int wrong;   /* the lowest rank whose environment is not valid, or -1 */
     uint64_t credit_bytes;          /* the least */
+    uint64_t ahead;                 /* likewise */
     bool is_said[RCX_CONFIG_KINDS]; /* what this rank has to say: by a lower */
 };
 
@@ -166,6 +171,8 @@ static void look_at(struct survey *s, int rank, bool is_lower,
         s->wrong = rank;
     if (h->credit_bytes < s->credit_bytes)
         s->credit_bytes = h->credit_bytes;
+    if (h->ahead < s->ahead)
+        s->ahead = h->ahead;
     for (int i = 0; i < RCX_CONFIG_KINDS; i++)
         s->is_said[i] |= is_lower && h->lines[i] == s->me.lines[i];
 }
@@ -200,6 +207,7 @@ rcx_status_t rcx_peer_compare_settings(struct rcx_context *context)
 
     describe_self(context, &s.me);
     context->credit_bytes = s.credit_bytes = s.me.credit_bytes;
+    context->ahead = s.ahead = s.me.ahead;
     if (boot->one_process) { /* others may not have published yet */
         look_at(&s, 0, false, &s.me);
         s.is_said[RCX_CONFIG_ERRORS] = s.is_said[RCX_CONFIG_WARNINGS] =
@@ -218,6 +226,7 @@ rcx_status_t rcx_peer_compare_settings(struct rcx_context *context)
         look_at(&s, i, i < boot->rank, &peer);
     }
     context->credit_bytes = s.credit_bytes;
+    context->ahead = s.ahead;
     return judge(context, &s);
 }
 

@@ -10,7 +10,8 @@
 #include "core/run/describe.h"
 #include "core/run/pool.h"
 
-enum { LIGHTEST = RCX_AHEAD / 64 };
+/* What a segment weighs at least. */
+enum { LIGHTEST = 1 << 10 };
 
 void rcx_program_free(struct rcx_heap *heap, struct rcx_program *e)
 {

@@ -62,13 +62,6 @@ static inline struct rcx_piece *rcx_piece_of(const struct rcx_exec *x)
     return x->home;
 }
 
-/*
- * How far who only sends may get ahead of who receives, in bytes: what the
- * buffers of a socket take, since the last message must have left them for the
- * peer when the call returns. A segment weighs 1 KB at least.
- */
-enum { RCX_AHEAD = 64 << 10 };
-
 /* Compile call for comm; without what a cache adds. first: the program that it
  * takes over from, or NULL. Errors are logged. */
 rcx_status_t rcx_program_compile(struct rcx_comm *comm,

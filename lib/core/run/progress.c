@@ -40,8 +40,10 @@ int rcx_context_progress(struct rcx_context *context)
 
 void rcx_context_catch_up(struct rcx_context *context)
 {
-    for (int i = 0; i < TURNS && rcx_context_poll(context) > 0; i++)
-        ;
+    int vain = 0;
+
+    for (int i = 0; i < TURNS && vain < RCX_LOOK_AROUND; i++)
+        vain = rcx_context_poll(context) > 0 ? 0 : vain + 1;
     rcx_watch(context);
 }
 

@@ -50,8 +50,9 @@ void rcx_window_give_back(struct rcx_window *w, struct rcx_request *r)
 struct rcx_piece *rcx_window_credited(struct rcx_request *r,
                                       struct rcx_piece *piece)
 {
-    const uint64_t before = r->ahead / RCX_AHEAD;
+    const uint64_t most = r->comm->context->ahead;
+    const uint64_t before = r->ahead / most;
 
     r->ahead += piece->weight;
-    return r->ahead / RCX_AHEAD > before ? piece->credited : piece;
+    return r->ahead / most > before ? piece->credited : piece;
 }

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "transport/pair.h"
+
+#include "transport/pair_long.h"
+#include "transport/pair_slots.h"
+
+struct rcx_early {
+    struct rcx_early *next;
+    struct rcx_arrival arrival;
+    unsigned char data[];
+};
+
+void rcx_pair_open(struct rcx_pair *p, struct rcx_lane *lane, int peer,
+                   pid_t pid, struct rcx_inbox *in, bool sleeps)
+{
+    *p = (struct rcx_pair){
+        .lane = lane, .peer = peer, .pid = pid, .in = in, .sleeps = sleeps};
+    p->posted_end = &p->posted;
+    p->early_end = &p->early;
+    p->starting_end = &p->starting;
+    rcx_rings_open(p, in, p->rings_in);
+}
+
+void rcx_pair_connect(struct rcx_pair *p, struct rcx_inbox *out,
+                      _Atomic uint32_t *asleep)
+{
+    p->out = out;
+    p->asleep = asleep;
+    p->sent_room = RCX_PAIR_SLOTS;
+    rcx_rings_open(p, out, p->rings_out);
+    for (int i = 0; i < RCX_RINGS; i++)
+        p->rings_out[i].known = p->rings_out[i].size;
+}
+
+void rcx_pair_close(struct rcx_pair *p)
+{
+    while (p->early) {
+        struct rcx_early *e = p->early;
+
+        p->early = e->next;
+        rcx_heap_free(p->lane->heap, e);
+    }
+}
+
+static bool start(struct rcx_pair *p, const void *buffer, size_t bytes,
+                  uint64_t tag)
+{
+    struct rcx_slot *slot;
+
+    if (bytes > RCX_SLOT_BYTES)
+        return rcx_pair_put(p, tag, RCX_SLOT_WHOLE, buffer, bytes, NULL);
+    slot = rcx_pair_slot(p);
+    if (!slot)
+        return false;
+    rcx_copy_short(slot->data, buffer, bytes);
+    rcx_pair_publish(p, slot, tag, RCX_SLOT_SHORT, bytes);
+    return true;
+}
+
+__attribute__((noinline)) static rcx_status_t
+send_later(struct rcx_pair *p, const void *buffer, size_t bytes, uint64_t tag,
+           struct rcx_message *m)
+{
+    rcx_message_ask(m, (void *)buffer, bytes, tag, 0);
+    m->pair = p;
+    m->handle = NULL;
+    if (p->starting || bytes <= rcx_pair_chunk(p) || !rcx_long_start(p, m))
+        rcx_message_append(&p->starting_end, m);
+    return RCX_IN_PROGRESS;
+}
+
+rcx_status_t rcx_pair_send(struct rcx_pair *p, const void *buffer, size_t bytes,
+                           uint64_t tag, struct rcx_message *m)
+{
+    if (!p->starting && bytes <= rcx_pair_chunk(p) &&
+        start(p, buffer, bytes, tag))
+        return RCX_OK;
+    return send_later(p, buffer, bytes, tag, m);
+}
+
+/* ---- What waited for room --------------------------------------------------- */
+
+static unsigned start_waiting(struct rcx_pair *p)
+{
+    unsigned events = 0;
+
+    while (p->starting) {
+        struct rcx_message *m = p->starting;
+        const bool is_long = m->room > rcx_pair_chunk(p);
+        struct rcx_message *const next = m->next;
+
+        if (!(is_long ? rcx_long_start(p, m)
+                      : start(p, m->buffer, m->room, m->key)))
+            break;
+        p->starting = next;
+        if (!next)
+            p->starting_end = &p->starting;
+        if (!is_long)
+            rcx_pair_complete(p, m, RCX_OK);
+        events++;
+    }
+    return events;
+}
+
+bool rcx_pair_is_flushed(const struct rcx_pair *p)
+{
+    const struct rcx_message *m = p->streaming;
+
+    while (m && !m->may_go_on)
+        m = m->next;
+    return !m && !p->starting;
+}
+
+/* ---- Receiving --------------------------------------------------------------- */
+
+static rcx_status_t deliver(struct rcx_pair *p, struct rcx_message *m,
+                            const struct rcx_arrival *a)
+{
+    m->bytes = a->bytes;
+    if (m->tells_tag)
+        m->tag = a->tag;
+    m->at = 0;
+    if (a->bytes > a->part)
+        rcx_long_begin(p, m, a);
+    rcx_message_store(m, a->data, a->part);
+    return m->at < m->bytes ? RCX_IN_PROGRESS : rcx_message_verdict(m);
+}
+
+static struct rcx_message **find(struct rcx_message **link, uint64_t tag)
+{
+    while (*link && (((*link)->key ^ tag) & (*link)->mask) != 0)
+        link = &(*link)->next;
+    return link;
+}
+
+/* The oldest receive that it is for; NULL: there is none. */
+static struct rcx_message *claim(struct rcx_pair *p, uint64_t tag)
+{
+    struct rcx_lane *lane = p->lane;
+    struct rcx_message **mine = find(&p->posted, tag), *m = *mine;
+
+    if (__builtin_expect(lane->any != NULL, 0)) {
+        struct rcx_message **any = find(&lane->any, tag);
+
+        if (*any && (!m || (*any)->order < m->order)) {
+            m = *any;
+            rcx_message_take_out(&lane->any_end, any);
+            return m;
+        }
+    }
+    if (m)
+        rcx_message_take_out(&p->posted_end, mine);
+    return m;
+}
+
+/* False: no memory; it stays where it is. */
+static bool keep(struct rcx_pair *p, const struct rcx_arrival *a)
+{
+    struct rcx_early *e = rcx_heap_alloc(p->lane->heap, sizeof *e + a->part);
+
+    if (!e)
+        return false;
+    e->next = NULL;
+    e->arrival = *a;
+    e->arrival.data = e->data;
+    rcx_copy_short(e->data, a->data, a->part);
+    *p->early_end = e;
+    p->early_end = &e->next;
+    return true;
+}
+
+/* Whether what has come next is short and for m; the usual case. */
+static inline bool is_short_for(const struct rcx_pair *p,
+                                const struct rcx_message *m)
+{
+    const struct rcx_slot *slot = &p->in->slots[p->taken % RCX_PAIR_SLOTS];
+    const uint64_t head =
+        atomic_load_explicit(&slot->head, memory_order_relaxed);
+
+    return (uint32_t)head <= m->room && (uint32_t)head <= RCX_SLOT_BYTES &&
+           ((slot->tag ^ m->key) & m->mask) == 0 && !p->lane->any;
+}
+
+static inline void receive_short(struct rcx_pair *p, struct rcx_message *m)
+{
+    const struct rcx_slot *slot = &p->in->slots[p->taken % RCX_PAIR_SLOTS];
+
+    m->bytes =
+        (uint32_t)atomic_load_explicit(&slot->head, memory_order_relaxed);
+    if (m->tells_tag)
+        m->tag = slot->tag;
+    rcx_copy_short(m->buffer, slot->data, m->bytes);
+    rcx_pair_consume(p);
+}
+
+/* What has come next; false: it cannot be taken now. */
+static bool take(struct rcx_pair *p)
+{
+    const struct rcx_arrival a = rcx_pair_look(p);
+    struct rcx_message *m;
+    rcx_status_t status;
+
+    if (a.kind == RCX_SLOT_REST) {
+        rcx_long_continue(p, &a);
+    } else if (a.kind == RCX_SLOT_GO_ON || a.kind == RCX_SLOT_TAKEN) {
+        rcx_long_hear(p, a.number, a.kind == RCX_SLOT_TAKEN);
+    } else if ((m = claim(p, a.tag))) {
+        status = deliver(p, m, &a);
+        if (status != RCX_IN_PROGRESS)
+            rcx_pair_complete(p, m, status);
+    } else if (!keep(p, &a)) {
+        return false;
+    }
+    rcx_pair_free(p, &a);
+    return true;
+}
+
+/* Somebody waits for what may stand behind. */
+static inline bool is_awaited(const struct rcx_pair *p)
+{
+    return p->posted || p->streaming || p->begun || p->lane->any;
+}
+
+/* What nobody asked for yet stays where it is, unless all is wanted. */
+static inline unsigned take_all(struct rcx_pair *p, bool all)
+{
+    unsigned events = 0;
+
+    while (rcx_pair_has_come(p) && (all || is_awaited(p))) {
+        struct rcx_message *m = p->posted;
+
+        if (m && is_short_for(p, m)) {
+            rcx_message_take_out(&p->posted_end, &p->posted);
+            receive_short(p, m);
+            rcx_pair_complete(p, m, RCX_OK);
+        } else if (!take(p)) {
+            break;
+        }
+        events++;
+    }
+    return events;
+}
+
+unsigned rcx_pair_work(struct rcx_pair *p, bool all)
+{
+    unsigned events = take_all(p, all);
+
+    if (p->owed)
+        events += rcx_long_pay(p);
+    if (p->starting)
+        events += start_waiting(p);
+    if (p->streaming)
+        events += rcx_long_stream(p);
+    return events;
+}
+
+rcx_status_t rcx_pair_find(struct rcx_pair *p, struct rcx_message *m)
+{
+    struct rcx_early **link = &p->early, *e;
+    rcx_status_t status;
+
+    while (*link && (((*link)->arrival.tag ^ m->key) & m->mask) != 0)
+        link = &(*link)->next;
+    e = *link;
+    if (!e)
+        return RCX_ERR_ARG;
+    *link = e->next;
+    if (p->early_end == &e->next)
+        p->early_end = link;
+    status = deliver(p, m, &e->arrival);
+    rcx_heap_free(p->lane->heap, e);
+    return status;
+}
+
+/* What is there already need not wait for a turn. */
+rcx_status_t rcx_pair_recv(struct rcx_pair *p, struct rcx_message *m)
+{
+    m->pair = p;
+    m->order = p->lane->posts++;
+    if (__builtin_expect(p->early != NULL, 0)) {
+        const rcx_status_t status = rcx_pair_find(p, m);
+
+        if (status != RCX_ERR_ARG)
+            return status;
+    }
+    if (!p->posted && rcx_pair_has_come(p) && is_short_for(p, m)) {
+        receive_short(p, m);
+        return RCX_OK;
+    }
+    rcx_message_append(&p->posted_end, m);
+    return RCX_IN_PROGRESS;
+}
+
+static bool take_from(struct rcx_message **first, struct rcx_message ***end,
+                      const struct rcx_message *m)
+{
+    struct rcx_message **link = first;
+
+    while (*link && *link != m)
+        link = &(*link)->next;
+    if (!*link)
+        return false;
+    rcx_message_take_out(end, link);
+    return true;
+}
+
+void rcx_pair_cancel(struct rcx_pair *p, struct rcx_message *m)
+{
+    const bool is_send = m->mask == 0;
+
+    if (is_send ? take_from(&p->starting, &p->starting_end, m)
+                : take_from(&p->posted, &p->posted_end, m))
+        rcx_pair_complete(p, m, RCX_ERR_COMM_FAILED);
+    else if (is_send)
+        m->buffer = NULL;
+    else
+        m->room = 0;
+}
+
+bool rcx_pair_probe(const struct rcx_pair *p, uint64_t tag, uint64_t mask,
+                    uint64_t *found_p)
+{
+    const struct rcx_early *e = p->early;
+
+    while (e && ((e->arrival.tag ^ tag) & mask) != 0)
+        e = e->next;
+    if (e)
+        *found_p = e->arrival.tag;
+    return e;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Messages between two ranks of a node, through memory that both have mapped.
+ * Each direction has an inbox in the receiver's window, which its one sender
+ * writes: a ring of slots, one cache line each, and a ring of bytes. A short
+ * message is in its slot; a longer one is in the ring of bytes. What is longer
+ * than a chunk is begun likewise, and goes on once the receiver has a place for
+ * it: so what comes unexpected is never long.
+ *
+ * A slot is full when its turn has come: the sender stores that last, so that a
+ * message is one store after the others, and no counter travels with it. What
+ * the receiver has taken it tells a quarter of a ring at a time.
+ */
+#ifndef RCX_TRANSPORT_PAIR_H
+#define RCX_TRANSPORT_PAIR_H
+
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include "core/exec/transport.h"
+
+enum { RCX_PAIR_SLOTS = 64, RCX_SLOT_BYTES = 48, RCX_LINE = 64 };
+
+/* What is not long goes through a small ring, which stays in caches. */
+enum { RCX_RING_SMALL, RCX_RING_LARGE, RCX_RINGS };
+enum { RCX_RING_SMALL_BYTES = 32 << 10 };
+
+struct rcx_slot {
+    /* turn << 32 | kind << RCX_KIND_SHIFT | bytes of the part that is here */
+    _Alignas(RCX_LINE) _Atomic uint64_t head;
+    uint64_t tag; /* or the number of a long message */
+    unsigned char data[RCX_SLOT_BYTES];
+};
+_Static_assert(sizeof(struct rcx_slot) == RCX_LINE, "a slot is a cache line");
+
+/* Zero at first. */
+struct rcx_inbox {
+    /* the receiver's to say: slots and bytes that are free again */
+    _Alignas(RCX_LINE) _Atomic uint64_t slots_taken;
+    _Atomic uint64_t taken[RCX_RINGS];
+    struct rcx_slot slots[RCX_PAIR_SLOTS];
+    unsigned char rings[]; /* one behind the other */
+};
+
+/* Messages of a rank's pairs have this in common. */
+struct rcx_lane {
+    struct rcx_transport *transport;
+    struct rcx_heap *heap;
+    size_t ring; /* bytes of each large one; a power of two */
+    size_t
+        read_from; /* messages of so many bytes are read where they are, if the
+                         kernel lets */
+    struct rcx_message *any, **any_end; /* receives from whoever sends first */
+    uint64_t posts;                     /* of receives */
+    bool (*reach)(struct rcx_lane *lane, int peer); /* which connects a pair */
+    void (*wake)(struct rcx_lane *lane, int peer);
+};
+
+struct rcx_early;
+
+/* One side of a ring. */
+struct rcx_ring {
+    unsigned char *bytes;
+    size_t size;
+    uint64_t at;    /* how far this side is */
+    uint64_t known; /* sending: as far as there is room; receiving: what the
+                       peer knows to be free */
+};
+
+struct rcx_pair {
+    struct rcx_inbox *out;
+    uint64_t sent;                /* slots */
+    uint64_t sent_room;           /* as far as there are free ones */
+    struct rcx_message *starting; /* sends that wait for room */
+    bool sleeps;                  /* the peer does, at times */
+    _Atomic uint32_t *asleep;     /* it says so; NULL: not connected yet */
+    struct rcx_inbox *in;
+    uint64_t taken; /* slots */
+    struct rcx_message *posted, **posted_end;
+    struct rcx_early *early, **early_end; /* came before they were posted */
+    struct rcx_lane *lane;
+    struct rcx_message **starting_end;
+    struct rcx_ring rings_out[RCX_RINGS], rings_in[RCX_RINGS];
+    uint64_t told;                 /* slots that the peer knows to be free */
+    struct rcx_message *streaming; /* long sends that have begun */
+    struct rcx_message *begun;     /* long receives that have */
+    unsigned owed;   /* of them, whose sender waits for an answer */
+    uint64_t number; /* of long sends */
+    int peer;
+    pid_t pid;      /* its process */
+    bool is_active; /* among those that are looked at each time */
+};
+
+/* The bytes of an inbox with a ring of so many. */
+size_t rcx_inbox_bytes(size_t ring);
+
+/* It can only receive until it is connected. */
+void rcx_pair_open(struct rcx_pair *p, struct rcx_lane *lane, int peer,
+                   pid_t pid, struct rcx_inbox *in, bool sleeps);
+void rcx_pair_connect(struct rcx_pair *p, struct rcx_inbox *out,
+                      _Atomic uint32_t *asleep);
+void rcx_pair_close(struct rcx_pair *p);
+
+/* As a transport's; of recv, m->key and the like are set: see below. */
+rcx_status_t rcx_pair_send(struct rcx_pair *p, const void *buffer, size_t bytes,
+                           uint64_t tag, struct rcx_message *m);
+rcx_status_t rcx_pair_recv(struct rcx_pair *p, struct rcx_message *m);
+/* What has come that is asked for, or all, and what there is room for now; so
+ * many events. */
+unsigned rcx_pair_work(struct rcx_pair *p, bool all);
+/* As a transport's. What has begun goes on, but leaves its buffer alone. */
+void rcx_pair_cancel(struct rcx_pair *p, struct rcx_message *m);
+/* Whether a message has come that nobody has asked for. */
+bool rcx_pair_probe(const struct rcx_pair *p, uint64_t tag, uint64_t mask,
+                    uint64_t *found_p);
+/* A message that has come for m; RCX_ERR_ARG: none has. */
+rcx_status_t rcx_pair_find(struct rcx_pair *p, struct rcx_message *m);
+
+/* Whether all has left that can; a long message that nobody receives cannot. */
+bool rcx_pair_is_flushed(const struct rcx_pair *p);
+
+static inline uint32_t rcx_pair_turn(uint64_t slots)
+{
+    return (uint32_t)(slots / RCX_PAIR_SLOTS + 1);
+}
+
+/* seq_cst: see rcx_pair_nudge(). */
+static inline bool rcx_pair_has_come(const struct rcx_pair *p)
+{
+    const struct rcx_slot *slot = &p->in->slots[p->taken % RCX_PAIR_SLOTS];
+
+    return atomic_load(&slot->head) >> 32 == rcx_pair_turn(p->taken);
+}
+
+/* Something is under way on it that the peer has its part in. */
+static inline bool rcx_pair_is_busy(const struct rcx_pair *p)
+{
+    return p->posted || p->starting || p->streaming || p->begun;
+}
+
+static inline unsigned rcx_pair_poll(struct rcx_pair *p)
+{
+    return rcx_pair_has_come(p) || p->starting || p->streaming || p->owed
+               ? rcx_pair_work(p, false)
+               : 0;
+}
+
+/* A receive of so many bytes at most, whose tag is this where mask has ones; a
+ * send has no mask. */
+static inline void rcx_message_ask(struct rcx_message *m, void *buffer,
+                                   size_t bytes, uint64_t tag, uint64_t mask)
+{
+    m->buffer = buffer;
+    m->room = bytes;
+    m->key = tag;
+    m->mask = mask;
+}
+
+#endif

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "transport/pair_slots.h"
+
+size_t rcx_inbox_bytes(size_t ring)
+{
+    return sizeof(struct rcx_inbox) + RCX_RING_SMALL_BYTES + ring;
+}
+
+void rcx_rings_open(const struct rcx_pair *p, struct rcx_inbox *inbox,
+                    struct rcx_ring rings[])
+{
+    rings[RCX_RING_SMALL] =
+        (struct rcx_ring){.bytes = inbox->rings, .size = RCX_RING_SMALL_BYTES};
+    rings[RCX_RING_LARGE] = (struct rcx_ring){
+        .bytes = inbox->rings + RCX_RING_SMALL_BYTES, .size = p->lane->ring};
+}
+
+/*
+ * The peer sleeps only if it found nothing new after it said so; so what is new
+ * is stored before that is read, both in the order that is one for all.
+ */
+void rcx_pair_wake(struct rcx_pair *p)
+{
+    if (!p->asleep && !p->lane->reach(p->lane, p->peer))
+        return;
+    if (atomic_load(p->asleep) && atomic_exchange(p->asleep, 0))
+        p->lane->wake(p->lane, p->peer);
+}
+
+/* Whether there is a slot now. */
+bool rcx_pair_find_slot(struct rcx_pair *p)
+{
+    if (!p->out && !p->lane->reach(p->lane, p->peer))
+        return false;
+    p->sent_room = atomic_load(&p->out->slots_taken) + RCX_PAIR_SLOTS;
+    return p->sent < p->sent_room;
+}
+
+static int ring_of(size_t part)
+{
+    return part <= RCX_RING_SMALL_BYTES / RCX_CHUNKS ? RCX_RING_SMALL
+                                                     : RCX_RING_LARGE;
+}
+
+/* Where a part begins that is not to wrap around; both sides find the same. */
+static uint64_t begin_of(const struct rcx_ring *r, size_t bytes)
+{
+    const size_t left = r->size - (r->at & (r->size - 1));
+
+    return bytes <= left ? r->at : r->at + left;
+}
+
+static uint64_t end_of(const struct rcx_ring *r, size_t bytes)
+{
+    return (begin_of(r, bytes) + bytes + RCX_LINE - 1) &
+           ~(uint64_t)(RCX_LINE - 1);
+}
+
+/* Room for a part; NULL: not yet. */
+static unsigned char *reserve(struct rcx_pair *p, size_t bytes)
+{
+    const int i = ring_of(bytes);
+    struct rcx_ring *r = &p->rings_out[i];
+    const uint64_t at = begin_of(r, bytes), end = end_of(r, bytes);
+
+    if (end > r->known) {
+        r->known = atomic_load(&p->out->taken[i]) + r->size;
+        if (end > r->known)
+            return NULL;
+    }
+    r->at = end;
+    return r->bytes + (at & (r->size - 1));
+}
+
+bool rcx_pair_put(struct rcx_pair *p, uint64_t tag, enum rcx_slot_kind kind,
+                  const void *buffer, size_t part,
+                  const struct rcx_beginning *beginning)
+{
+    struct rcx_slot *slot = rcx_pair_slot(p);
+    unsigned char *place = slot ? reserve(p, part) : NULL;
+
+    if (!place)
+        return false;
+    if (buffer) /* else it is given up, and what comes is of no use */
+        memcpy(place, buffer, part);
+    if (beginning)
+        memcpy(slot->data, beginning, sizeof *beginning);
+    rcx_pair_publish(p, slot, tag, kind, part);
+    return true;
+}
+
+static bool is_in_ring(enum rcx_slot_kind kind)
+{
+    return kind == RCX_SLOT_WHOLE || kind == RCX_SLOT_FIRST ||
+           kind == RCX_SLOT_REST;
+}
+
+struct rcx_arrival rcx_pair_look(const struct rcx_pair *p)
+{
+    const struct rcx_slot *slot = &p->in->slots[p->taken % RCX_PAIR_SLOTS];
+    const uint64_t head =
+        atomic_load_explicit(&slot->head, memory_order_relaxed);
+    const size_t part = head & ((UINT64_C(1) << RCX_KIND_SHIFT) - 1);
+    struct rcx_arrival a = {.kind = (head & UINT32_MAX) >> RCX_KIND_SHIFT,
+                            .tag = slot->tag,
+                            .part = part,
+                            .bytes = part,
+                            .number = slot->tag,
+                            .data = slot->data};
+
+    if (is_in_ring(a.kind)) {
+        const struct rcx_ring *r = &p->rings_in[ring_of(part)];
+
+        a.data = r->bytes + (begin_of(r, part) & (r->size - 1));
+    }
+    if (a.kind == RCX_SLOT_FIRST || a.kind == RCX_SLOT_OFFER) {
+        struct rcx_beginning beginning;
+
+        memcpy(&beginning, slot->data, sizeof beginning);
+        a.bytes = beginning.bytes;
+        a.number = beginning.number;
+        a.address = a.kind == RCX_SLOT_OFFER ? beginning.address : 0;
+    }
+    return a;
+}
+
+/* The sender may write there again. */
+static void free_part(struct rcx_pair *p, size_t part)
+{
+    const int i = ring_of(part);
+    struct rcx_ring *r = &p->rings_in[i];
+
+    r->at = end_of(r, part);
+    if (r->at - r->known < r->size / RCX_TELLINGS)
+        return;
+    r->known = r->at;
+    rcx_pair_store(p, &p->in->taken[i], r->at);
+}
+
+void rcx_pair_tell(struct rcx_pair *p)
+{
+    p->told = p->taken;
+    rcx_pair_store(p, &p->in->slots_taken, p->taken);
+}
+
+void rcx_pair_free(struct rcx_pair *p, const struct rcx_arrival *a)
+{
+    rcx_pair_consume(p);
+    if (is_in_ring(a->kind))
+        free_part(p, a->part);
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a pair's slots and rings hold, and who may write or read them when: the
+ * inside of pair.h. */
+#ifndef RCX_TRANSPORT_PAIR_SLOTS_H
+#define RCX_TRANSPORT_PAIR_SLOTS_H
+
+#include <string.h>
+
+#include "transport/pair.h"
+
+enum rcx_slot_kind {
+    RCX_SLOT_SHORT, /* a message, in its slot */
+    RCX_SLOT_WHOLE, /* one in a ring */
+    RCX_SLOT_FIRST, /* the first part of a long one; the slot has its beginning */
+    RCX_SLOT_REST,  /* a further part */
+    RCX_SLOT_OFFER, /* a long message, to be read where it is; likewise */
+    RCX_SLOT_TAKEN, /* that was done */
+    RCX_SLOT_GO_ON  /* the receiver of a long one has a place for it */
+};
+/* RCX_TELLINGS: in so many parts the peer is told what is free again. */
+enum { RCX_KIND_SHIFT = 28, RCX_CHUNKS = 4, RCX_TELLINGS = 4 };
+
+struct rcx_beginning {
+    uint64_t bytes;   /* of all */
+    uint64_t number;  /* of the message, among the sender's long ones */
+    uint64_t address; /* there */
+};
+
+/* What a slot says. */
+struct rcx_arrival {
+    enum rcx_slot_kind kind;
+    uint64_t tag;
+    size_t part;  /* bytes that are here */
+    size_t bytes; /* of the message */
+    uint64_t number;
+    uint64_t address;
+    const unsigned char *data;
+};
+
+void rcx_pair_wake(struct rcx_pair *p);
+bool rcx_pair_find_slot(struct rcx_pair *p);
+
+static inline void rcx_pair_store(struct rcx_pair *p, _Atomic uint64_t *to,
+                                  uint64_t value)
+{
+    if (!p->sleeps) {
+        atomic_store_explicit(to, value, memory_order_release);
+        return;
+    }
+    atomic_store(to, value);
+    rcx_pair_wake(p);
+}
+
+/* NULL: all are full. */
+static inline struct rcx_slot *rcx_pair_slot(struct rcx_pair *p)
+{
+    if (__builtin_expect(p->sent == p->sent_room, 0) && !rcx_pair_find_slot(p))
+        return NULL;
+    return &p->out->slots[p->sent % RCX_PAIR_SLOTS];
+}
+
+static inline void rcx_pair_publish(struct rcx_pair *p, struct rcx_slot *slot,
+                                    uint64_t tag, enum rcx_slot_kind kind,
+                                    size_t part)
+{
+    slot->tag = tag;
+    rcx_pair_store(p, &slot->head,
+                   (uint64_t)rcx_pair_turn(p->sent++) << 32 |
+                       (uint64_t)kind << RCX_KIND_SHIFT | part);
+}
+
+/* The longest part; what is longer is a long message. */
+static inline size_t rcx_pair_chunk(const struct rcx_pair *p)
+{
+    return p->lane->ring / RCX_CHUNKS;
+}
+
+static inline void rcx_copy_short(void *to, const void *from, size_t bytes)
+{
+    if (bytes == 8)
+        memcpy(to, from, 8);
+    else if (bytes > 0)
+        memcpy(to, from, bytes);
+}
+
+void rcx_rings_open(const struct rcx_pair *p, struct rcx_inbox *inbox,
+                    struct rcx_ring rings[]);
+/* A part in a ring; false: there is no room yet. */
+bool rcx_pair_put(struct rcx_pair *p, uint64_t tag, enum rcx_slot_kind kind,
+                  const void *buffer, size_t part,
+                  const struct rcx_beginning *beginning);
+/* Its slot may be overwritten; who sends is told now and then. */
+void rcx_pair_tell(struct rcx_pair *p);
+static inline void rcx_pair_consume(struct rcx_pair *p)
+{
+    if (++p->taken - p->told >= RCX_PAIR_SLOTS / RCX_TELLINGS)
+        rcx_pair_tell(p);
+}
+
+/* What has come next; and that it may be overwritten. */
+struct rcx_arrival rcx_pair_look(const struct rcx_pair *p);
+void rcx_pair_free(struct rcx_pair *p, const struct rcx_arrival *a);
+
+/* ---- Lists of messages ------------------------------------------------------ */
+
+static inline void rcx_message_append(struct rcx_message ***end,
+                                      struct rcx_message *m)
+{
+    m->next = NULL;
+    **end = m;
+    *end = &m->next;
+}
+
+/* What link points to. */
+static inline void rcx_message_take_out(struct rcx_message ***end,
+                                        struct rcx_message **link)
+{
+    struct rcx_message *m = *link;
+
+    *link = m->next;
+    if (*end == &m->next)
+        *end = link;
+}
+
+static inline void rcx_pair_complete(struct rcx_pair *p, struct rcx_message *m,
+                                     rcx_status_t status)
+{
+    rcx_message_complete(p->lane->transport, m, status);
+}
+
+#endif

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "lane_model.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* What a rank does next. */
+enum op {
+    LOOK,
+    READ_TAG,
+    READ_DATA,
+    FIND_SLOT,
+    FIND_PART,
+    PUT_DATA,
+    PUT_TAG,
+    STORE,
+    SEE,
+    WAKE,
+    SIGNAL,
+    ARM,
+    DISARM,
+    SLEEP,
+    DONE,
+    OPS,
+    /* What has been seen, too: */
+    SLOTS_FULL = OPS,
+    PARTS_FULL,
+    WOKE_BEFORE,
+    ALL
+};
+
+static const char *const op_names[ALL] = {"looks at the next slot",
+                                          "reads its tag",
+                                          "reads its data",
+                                          "looks for a slot",
+                                          "looks for a part",
+                                          "puts data",
+                                          "puts a tag",
+                                          "stores a head",
+                                          "sees whether its peer sleeps",
+                                          "takes that from it",
+                                          "wakes it",
+                                          "says that it sleeps",
+                                          "says that it does not",
+                                          "wakes up",
+                                          "is done",
+                                          "finds no slot",
+                                          "finds no part",
+                                          "finds that its peer sleeps no more"};
+
+/* ---- Memory ------------------------------------------------------------------ */
+
+static uint8_t load(const struct lane_state *s, int me, int owner, int cell)
+{
+    const struct lane_rank *r = &s->ranks[me];
+    const int at = owner * CELLS + cell;
+
+    for (int i = r->pending; i-- > 0;)
+        if (r->cells[i] == at)
+            return r->values[i];
+    return s->memory[at];
+}
+
+/* False: it is not its turn. */
+static bool put(struct lane_model *m, struct lane_state *s, int me, int owner,
+                int cell, int value, bool is_fenced)
+{
+    struct lane_rank *r = &s->ranks[me];
+
+    if (is_fenced && r->pending > 0)
+        return false;
+    if (is_fenced || !m->is_buffered) {
+        s->memory[owner * CELLS + cell] = (uint8_t)value;
+    } else if (r->pending == LANE_PENDING_MOST) {
+        m->verdict = LANE_TOO_MANY;
+    } else {
+        r->cells[r->pending] = (uint8_t)(owner * CELLS + cell);
+        r->values[r->pending++] = (uint8_t)value;
+    }
+    return true;
+}
+
+static void drain(struct lane_state *s, struct lane_rank *r)
+{
+    s->memory[r->cells[0]] = r->values[0];
+    r->pending--;
+    memmove(r->cells, r->cells + 1, r->pending);
+    memmove(r->values, r->values + 1, r->pending);
+    r->cells[r->pending] = r->values[r->pending] = 0;
+}
+
+/* ---- A rank: what follows a step, and concerns nobody else --------------------- */
+
+static int turn_of(const struct lane_model *m, int message)
+{
+    return m->mutant == LANE_SAME_TURN ? 1 : message / LANE_SLOTS + 1;
+}
+
+static bool is_whole(const struct lane_model *m, int message)
+{
+    return m->whole >> message & 1;
+}
+
+static int parts_before(const struct lane_model *m, int message)
+{
+    return __builtin_popcount(m->whole & ((1u << message) - 1));
+}
+
+static int data_of(const struct lane_model *m, int message)
+{
+    return is_whole(m, message) ? RING + parts_before(m, message) % m->parts
+                                : DATA + message % LANE_SLOTS;
+}
+
+/* It has looked at all. */
+static void rest(const struct lane_model *m, struct lane_rank *r, int me)
+{
+    if (r->is_armed)
+        r->at = r->events ? DISARM : SLEEP;
+    else if (r->sent == m->messages[me] && r->read == m->messages[!me])
+        r->at = DONE;
+    else
+        r->at = r->events || !(m->sleepers >> me & 1) ? LOOK : ARM;
+    r->events = 0;
+}
+
+static void begin_store(const struct lane_model *m, struct lane_rank *r,
+                        enum lane_cell what)
+{
+    r->what = what;
+    r->at = m->mutant == LANE_SEES_FIRST ? SEE : STORE;
+}
+
+static void go_on_sending(const struct lane_model *m, struct lane_rank *r,
+                          int me)
+{
+    const int n = r->sent;
+    const bool looks = m->mutant != LANE_SEES_NO_ROOM;
+
+    if (n == m->messages[me])
+        rest(m, r, me);
+    else if (looks && n == r->room)
+        r->at = FIND_SLOT;
+    else if (looks && is_whole(m, n) && parts_before(m, n) == r->parts_room)
+        r->at = FIND_PART;
+    else if (m->mutant == LANE_HEAD_FIRST)
+        begin_store(m, r, HEAD);
+    else
+        r->at = PUT_DATA;
+}
+
+static void end_sending(const struct lane_model *m, struct lane_rank *r, int me)
+{
+    r->sent++;
+    r->events = 1;
+    go_on_sending(m, r, me);
+}
+
+static void go_on_taking(const struct lane_model *m, struct lane_rank *r)
+{
+    const int parts = parts_before(m, r->taken);
+
+    if (parts - r->parts_told >= m->parts_told) {
+        r->parts_told = (uint8_t)parts;
+        begin_store(m, r, PARTS_TAKEN);
+    } else if (r->taken - r->told >= m->slots_told) {
+        r->told = r->taken;
+        begin_store(m, r, SLOTS_TAKEN);
+    } else {
+        r->at = r->read < r->taken ? READ_TAG : LOOK;
+    }
+}
+
+static void end_store(const struct lane_model *m, struct lane_rank *r, int me)
+{
+    const enum lane_cell what = r->what;
+
+    r->what = r->saw = 0;
+    if (what != HEAD)
+        go_on_taking(m, r);
+    else if (m->mutant == LANE_HEAD_FIRST)
+        r->at = PUT_DATA;
+    else
+        end_sending(m, r, me);
+}
+
+/* ---- Its steps ----------------------------------------------------------------- */
+
+/* Message n has a number n + 1 as its tag, and as its data. */
+static void check(struct lane_model *m, const struct lane_rank *r, int number)
+{
+    if (number == 0)
+        m->verdict = LANE_UNWRITTEN;
+    else if (number != r->read + 1)
+        m->verdict = number <= r->read ? LANE_STALE : LANE_OVERWRITTEN;
+}
+
+static bool receive(struct lane_model *m, struct lane_state *s, int me)
+{
+    struct lane_rank *r = &s->ranks[me];
+    const int slot = r->read % LANE_SLOTS;
+
+    if (r->at == READ_TAG) {
+        check(m, r, load(s, me, me, TAG + slot));
+        r->at = READ_DATA;
+    } else if (r->at == READ_DATA) {
+        check(m, r, load(s, me, me, data_of(m, r->read)));
+        r->taken = ++r->read;
+        r->events = 1;
+        go_on_taking(m, r);
+    } else if (load(s, me, me, HEAD + slot) != turn_of(m, r->read)) {
+        go_on_sending(m, r, me);
+    } else if (m->mutant == LANE_TELLS_FIRST) {
+        r->taken++;
+        go_on_taking(m, r);
+    } else {
+        r->at = READ_TAG;
+    }
+    return true;
+}
+
+/* As far as there is room, by what the peer has told. */
+static bool find_room(struct lane_model *m, struct lane_state *s, int me)
+{
+    struct lane_rank *r = &s->ranks[me];
+    const bool finds_slot = r->at == FIND_SLOT;
+    uint8_t *room = finds_slot ? &r->room : &r->parts_room;
+    const int told = load(s, me, !me, finds_slot ? SLOTS_TAKEN : PARTS_TAKEN);
+    const int now = told + (finds_slot ? LANE_SLOTS : m->parts);
+
+    if (now > *room) {
+        *room = (uint8_t)now;
+        go_on_sending(m, r, me);
+    } else {
+        m->seen |= 1u << (finds_slot ? SLOTS_FULL : PARTS_FULL);
+        rest(m, r, me);
+    }
+    return true;
+}
+
+static bool fill(struct lane_model *m, struct lane_state *s, int me)
+{
+    struct lane_rank *r = &s->ranks[me];
+    const int cell =
+        r->at == PUT_DATA ? data_of(m, r->sent) : TAG + r->sent % LANE_SLOTS;
+
+    put(m, s, me, !me, cell, r->sent + 1, false);
+    if (r->at == PUT_DATA)
+        r->at = PUT_TAG;
+    else if (m->mutant == LANE_HEAD_FIRST)
+        end_sending(m, r, me);
+    else
+        begin_store(m, r, HEAD);
+    return true;
+}
+
+static bool store(struct lane_model *m, struct lane_state *s, int me)
+{
+    struct lane_rank *r = &s->ranks[me];
+    const bool wakes = m->sleepers >> !me & 1, sends = r->what == HEAD;
+    const enum lane_mutant unfenced =
+        sends ? LANE_NO_FENCE_PUBLISHING : LANE_NO_FENCE_TELLING;
+
+    if (!put(m, s, me, sends ? !me : me,
+             sends ? HEAD + r->sent % LANE_SLOTS : r->what,
+             sends                    ? turn_of(m, r->sent)
+             : r->what == SLOTS_TAKEN ? r->told
+                                      : r->parts_told,
+             wakes && m->mutant != unfenced))
+        return false;
+    if (!wakes || (m->mutant == LANE_TELLS_ALONE && !sends))
+        end_store(m, r, me);
+    else if (m->mutant != LANE_SEES_FIRST)
+        r->at = SEE;
+    else if (r->saw)
+        r->at = WAKE;
+    else
+        end_store(m, r, me);
+    return true;
+}
+
+static bool wake(struct lane_model *m, struct lane_state *s, int me)
+{
+    struct lane_rank *r = &s->ranks[me];
+
+    if (r->at == SEE) {
+        r->saw = load(s, me, !me, ASLEEP);
+        if (r->saw || m->mutant == LANE_SEES_FIRST)
+            r->at = m->mutant == LANE_SEES_FIRST ? STORE : WAKE;
+        else
+            end_store(m, r, me);
+    } else if (r->at == WAKE) {
+        r->saw = s->memory[!me * CELLS + ASLEEP];
+        if (!put(m, s, me, !me, ASLEEP, 0, true))
+            return false;
+        m->seen |= (uint32_t)!r->saw << WOKE_BEFORE;
+        if (r->saw)
+            r->at = SIGNAL;
+        else
+            end_store(m, r, me);
+    } else {
+        s->ranks[!me].is_woken = 1;
+        end_store(m, r, me);
+    }
+    return true;
+}
+
+static bool doze(struct lane_model *m, struct lane_state *s, int me)
+{
+    struct lane_rank *r = &s->ranks[me];
+
+    if (r->at == SLEEP) {
+        if (!r->is_woken)
+            return false;
+        r->is_woken = 0;
+        r->at = DISARM;
+        return true;
+    }
+    if (!put(m, s, me, me, ASLEEP, r->at == ARM,
+             r->at == DISARM || m->mutant != LANE_NO_FENCE_ARMING))
+        return false;
+    r->is_armed = r->at == ARM;
+    r->at = r->is_armed && m->mutant == LANE_ARMS_LAST ? SLEEP : LOOK;
+    return true;
+}
+
+static bool (*const steps[OPS])(struct lane_model *, struct lane_state *,
+                                int) = {
+    [LOOK] = receive,        [READ_TAG] = receive,    [READ_DATA] = receive,
+    [FIND_SLOT] = find_room, [FIND_PART] = find_room, [PUT_DATA] = fill,
+    [PUT_TAG] = fill,        [STORE] = store,         [SEE] = wake,
+    [WAKE] = wake,           [SIGNAL] = wake,         [ARM] = doze,
+    [DISARM] = doze,         [SLEEP] = doze};
+
+/* ---- The model ----------------------------------------------------------------- */
+
+struct lane_state lane_first(const struct lane_model *m)
+{
+    struct lane_state s;
+
+    memset(&s, 0, sizeof s);
+    for (int i = 0; i < 2; i++) {
+        s.ranks[i].room = LANE_SLOTS;
+        s.ranks[i].parts_room = (uint8_t)m->parts;
+        s.ranks[i].strays = (uint8_t)m->strays;
+    }
+    return s;
+}
+
+static bool step(struct lane_model *m, struct lane_state *s, int me)
+{
+    const int at = s->ranks[me].at;
+
+    if (!steps[at] || !steps[at](m, s, me))
+        return false;
+    m->seen |= 1u << at;
+    return true;
+}
+
+bool lane_make(struct lane_model *m, struct lane_state *s, int rank,
+               enum lane_move move)
+{
+    struct lane_rank *r = &s->ranks[rank];
+
+    if (move == LANE_STEP)
+        return step(m, s, rank);
+    if (move == LANE_DRAIN) {
+        if (r->pending == 0)
+            return false;
+        drain(s, r);
+    } else if (move == LANE_PROGRESS) {
+        if (!r->is_woken || r->is_armed)
+            return false;
+        r->is_woken = 0;
+    } else {
+        if (r->at != SLEEP || r->strays == 0)
+            return false;
+        r->strays--;
+        r->at = DISARM;
+    }
+    return true;
+}
+
+const char *lane_move_name(const struct lane_state *s, int rank,
+                           enum lane_move move)
+{
+    static const char *const others[LANE_MOVES] = {
+        [LANE_DRAIN] = "has its oldest store in memory",
+        [LANE_PROGRESS] = "makes progress, which takes a wake",
+        [LANE_STRAY] = "wakes up by itself"};
+
+    const struct lane_rank *r = &s->ranks[rank];
+
+    if (move != LANE_STEP)
+        return others[move];
+    if (r->at == STORE && r->what != HEAD)
+        return r->what == SLOTS_TAKEN ? "tells slots" : "tells parts";
+    return op_names[r->at];
+}
+
+bool lane_is_done(const struct lane_state *s)
+{
+    return s->ranks[0].at == DONE && s->ranks[1].at == DONE;
+}
+
+const char *lane_unseen(uint32_t seen)
+{
+    for (int i = 0; i < ALL; i++)
+        if (i != DONE && !(seen >> i & 1))
+            return op_names[i];
+    return NULL;
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Every state that the lane inside a node can be in, and that none is wrong:
+ * a message comes once, in its order and with its own data, and from each state
+ * a way leads to where all is done, so nobody sleeps for ever. What is modelled,
+ * and what is not, lane_model.h says. Each mutant of the model is found, as what
+ * it is.
+ */
+#include "test.h"
+
+#include <string.h>
+
+#include "lane_model.h"
+
+enum {
+    STATES_MOST = 1 << 20,
+    WAYS_MOST = 4 * STATES_MOST,
+    TABLE = 2 * STATES_MOST
+};
+
+static const char *const verdict_names[] = {
+    [LANE_GOOD] = "good",
+    [LANE_STUCK] = "somebody waits for ever",
+    [LANE_UNWRITTEN] = "what is read is not written yet",
+    [LANE_STALE] = "a message is taken again",
+    [LANE_OVERWRITTEN] = "what is read is of a later message",
+    [LANE_TOO_MANY] = "more than there is room for"};
+
+/* ---- The explorer ------------------------------------------------------------ */
+
+struct way {
+    uint32_t from, to;
+    uint8_t rank, move;
+};
+
+/* States are found breadth first: no shorter way leads to what is wrong. */
+struct explorer {
+    struct lane_state *states;
+    uint32_t count;
+    struct way *ways;
+    size_t way_count;
+    uint32_t *table; /* 1 + a state's number, by hash */
+    uint32_t last;   /* from which a step is wrong, or none leads to the end */
+};
+
+static int set_up(void **state)
+{
+    static struct explorer e;
+
+    e.states = malloc(STATES_MOST * sizeof *e.states);
+    e.ways = malloc(WAYS_MOST * sizeof *e.ways);
+    e.table = malloc(TABLE * sizeof *e.table);
+    *state = &e;
+    return e.states && e.ways && e.table ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    struct explorer *e = *state;
+
+    free(e->states);
+    free(e->ways);
+    free(e->table);
+    return 0;
+}
+
+static uint32_t hash(const struct lane_state *s)
+{
+    const uint8_t *bytes = (const uint8_t *)s;
+    uint64_t h = 0;
+
+    for (size_t i = 0; i < sizeof *s; i++)
+        h = (h ^ bytes[i]) * UINT64_C(0x100000001b3);
+    return (uint32_t)((h ^ h >> 29) % TABLE);
+}
+
+/* Its number. */
+static uint32_t find(struct explorer *e, const struct lane_state *s)
+{
+    uint32_t i = hash(s);
+
+    for (; e->table[i]; i = (i + 1) % TABLE)
+        if (!memcmp(&e->states[e->table[i] - 1], s, sizeof *s))
+            return e->table[i] - 1;
+    e->states[e->count] = *s;
+    e->table[i] = ++e->count;
+    return e->count - 1;
+}
+
+/* All steps from there. A stray wake is no way on: nobody may need one. */
+static enum lane_verdict expand(struct explorer *e, struct lane_model *m,
+                                uint32_t from)
+{
+    bool goes_on = lane_is_done(&e->states[from]);
+
+    for (int i = 0; i < 2 * LANE_MOVES; i++) {
+        struct lane_state s = e->states[from];
+        struct way way = {.from = from,
+                          .rank = (uint8_t)(i / LANE_MOVES),
+                          .move = (uint8_t)(i % LANE_MOVES)};
+
+        if (!lane_make(m, &s, way.rank, way.move))
+            continue;
+        if (e->count == STATES_MOST || e->way_count == WAYS_MOST)
+            return LANE_TOO_MANY;
+        way.to = find(e, &s);
+        e->ways[e->way_count++] = way;
+        if (m->verdict != LANE_GOOD) {
+            e->last = way.to;
+            return m->verdict;
+        }
+        goes_on |= way.move != LANE_STRAY;
+    }
+    return goes_on ? LANE_GOOD : LANE_STUCK;
+}
+
+/* Whether ways lead to the end from everywhere, also where ranks spin. */
+static enum lane_verdict find_ends(struct explorer *e)
+{
+    bool *ends = calloc(e->count, sizeof *ends), more = true;
+
+    assert_non_null(ends);
+    for (uint32_t i = 0; i < e->count; i++)
+        ends[i] = lane_is_done(&e->states[i]);
+    while (more) {
+        more = false;
+        for (const struct way *w = e->ways + e->way_count; w-- > e->ways;)
+            if (w->move != LANE_STRAY && ends[w->to] && !ends[w->from])
+                ends[w->from] = more = true;
+    }
+    for (e->last = 0; e->last < e->count && ends[e->last];)
+        e->last++;
+    free(ends);
+    return e->last == e->count ? LANE_GOOD : LANE_STUCK;
+}
+
+static enum lane_verdict explore(struct explorer *e, struct lane_model *m)
+{
+    const struct lane_state first = lane_first(m);
+
+    memset(e->table, 0, TABLE * sizeof *e->table);
+    e->count = 0;
+    e->way_count = 0;
+    find(e, &first);
+    for (uint32_t i = 0; i < e->count; i++) {
+        enum lane_verdict verdict;
+
+        e->last = i;
+        verdict = expand(e, m, i);
+        if (verdict != LANE_GOOD)
+            return verdict;
+    }
+    return find_ends(e);
+}
+
+/* How it comes to that state. */
+static void tell_way(const struct explorer *e, uint32_t to)
+{
+    const struct way *way = e->ways;
+
+    if (to == 0)
+        return;
+    while (way->to != to)
+        way++;
+    tell_way(e, way->from);
+    print_error("rank %d %s\n", way->rank,
+                lane_move_name(&e->states[way->from], way->rank, way->move));
+}
+
+static void expect(struct explorer *e, struct lane_model *m,
+                   enum lane_verdict expected, const char *name)
+{
+    const enum lane_verdict verdict = explore(e, m);
+
+    if (verdict == expected)
+        return;
+    tell_way(e, e->last);
+    fail_msg("%s: %s, not: %s", name, verdict_names[verdict],
+             verdict_names[expected]);
+}
+
+/* ---- What it finds ------------------------------------------------------------- */
+
+enum { FIRST_SLEEPS = 1, SECOND_SLEEPS = 2, BOTH_SLEEP = 3, ALL_WHOLE = ~0u };
+
+/* The first sends; both the slots and the ring are full with two messages. */
+static const struct lane_model usual = {.is_buffered = true,
+                                        .sleepers = BOTH_SLEEP,
+                                        .messages = {3, 0},
+                                        .whole = ALL_WHOLE,
+                                        .parts = 2,
+                                        .slots_told = 1,
+                                        .parts_told = 1,
+                                        .strays = 1};
+
+static void every_message_comes_once_and_nobody_sleeps_for_ever(void **state)
+{
+    uint32_t seen = 0;
+
+    for (int shape = 0; shape < 8 * 4 * 2 * 3; shape++) {
+        struct lane_model m = usual;
+        char name[32];
+
+        m.whole = shape % 8;
+        m.sleepers = shape / 8 % 4;
+        m.slots_told = 1 + shape / 32 % 2;
+        m.parts = shape / 64 == 0 ? 1 : 2;
+        m.parts_told = shape / 64 == 2 ? 2 : 1;
+        snprintf(name, sizeof name, "shape %d", shape);
+        expect(*state, &m, LANE_GOOD, name);
+        seen |= m.seen;
+    }
+    if (lane_unseen(seen))
+        fail_msg("nobody ever %s", lane_unseen(seen));
+}
+
+static void so_it_is_where_both_send_and_after_more_laps(void **state)
+{
+    static const int messages[][2] = {{1, 1}, {2, 2}, {3, 1}, {3, 3}, {5, 0}};
+
+    for (size_t i = 0; i < sizeof messages / sizeof *messages; i++) {
+        struct lane_model m = usual;
+        char name[32];
+
+        memcpy(m.messages, messages[i], sizeof m.messages);
+        snprintf(name, sizeof name, "%d to, %d fro", m.messages[0],
+                 m.messages[1]);
+        expect(*state, &m, LANE_GOOD, name);
+    }
+}
+
+static const struct {
+    const char *name;
+    enum lane_mutant mutant;
+    unsigned sleepers;
+    enum lane_verdict verdict;
+} mutants[] = {
+    {"no fence where a head is stored", LANE_NO_FENCE_PUBLISHING, BOTH_SLEEP,
+     LANE_STUCK},
+    {"no fence where what is taken is told", LANE_NO_FENCE_TELLING, BOTH_SLEEP,
+     LANE_STUCK},
+    {"the same, by a rank that spins", LANE_NO_FENCE_TELLING, FIRST_SLEEPS,
+     LANE_STUCK},
+    {"no fence where a receiver arms", LANE_NO_FENCE_ARMING, SECOND_SLEEPS,
+     LANE_STUCK},
+    {"no fence where a sender arms", LANE_NO_FENCE_ARMING, FIRST_SLEEPS,
+     LANE_STUCK},
+    {"asleep is looked at before the store", LANE_SEES_FIRST, BOTH_SLEEP,
+     LANE_STUCK},
+    {"armed after looking", LANE_ARMS_LAST, BOTH_SLEEP, LANE_STUCK},
+    {"told without a wake", LANE_TELLS_ALONE, BOTH_SLEEP, LANE_STUCK},
+    {"a head before its data", LANE_HEAD_FIRST, BOTH_SLEEP, LANE_UNWRITTEN},
+    {"told before it is read", LANE_TELLS_FIRST, BOTH_SLEEP, LANE_OVERWRITTEN},
+    {"no look for room", LANE_SEES_NO_ROOM, BOTH_SLEEP, LANE_OVERWRITTEN},
+    {"the same turn in each lap", LANE_SAME_TURN, BOTH_SLEEP, LANE_STALE}};
+
+static void each_mutant_is_found_as_what_it_is(void **state)
+{
+    for (size_t i = 0; i < sizeof mutants / sizeof *mutants; i++) {
+        struct lane_model m = usual;
+
+        m.mutant = mutants[i].mutant;
+        m.sleepers = mutants[i].sleepers;
+        expect(*state, &m, mutants[i].verdict, mutants[i].name);
+    }
+}
+
+/* Else their verdict might have another cause. */
+static void only_buffers_need_fences(void **state)
+{
+    for (size_t i = 0; i < sizeof mutants / sizeof *mutants; i++) {
+        struct lane_model m = usual;
+
+        if (mutants[i].mutant > LANE_NO_FENCE_ARMING)
+            continue;
+        m.is_buffered = false;
+        m.mutant = mutants[i].mutant;
+        m.sleepers = mutants[i].sleepers;
+        expect(*state, &m, LANE_GOOD, mutants[i].name);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_message_comes_once_and_nobody_sleeps_for_ever),
+        cmocka_unit_test(so_it_is_where_both_send_and_after_more_laps),
+        cmocka_unit_test(each_mutant_is_found_as_what_it_is),
+        cmocka_unit_test(only_buffers_need_fences),
+    };
+
+    return cmocka_run_group_tests_name("lane_model", tests, set_up, tear_down);
+}

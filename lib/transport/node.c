@@ -9,6 +9,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "core/base/hash.h"
 #include "core/exec/transport.h"
 #include "core/run/bootstrap.h"
 #include "transport/cma.h"
@@ -33,6 +34,7 @@ void rcx_card_read(struct rcx_card *card, const char *shm)
     *card = (struct rcx_card){
         .user_ns = inode_of("/proc/self/ns/user"),
         .pid_ns = inode_of("/proc/self/ns/pid"),
+        .ipc_ns = inode_of("/proc/self/ns/ipc"),
         .uid = geteuid(),
         .gid = getegid(),
         .is_dumpable = prctl(PR_GET_DUMPABLE) == 1,
@@ -84,6 +86,19 @@ static void check_together(struct rcx_node *node, int rank,
                differs);
 }
 
+static bool can_map(const struct rcx_card *a, const struct rcx_card *b)
+{
+    return a->user_ns == b->user_ns && a->pid_ns == b->pid_ns &&
+           a->ipc_ns == b->ipc_ns && a->uid == b->uid;
+}
+
+static void join_group(struct rcx_node *node, int rank)
+{
+    node->group_ranks++;
+    node->group_index += rank < node->rank;
+    node->group += rcx_hash(0, (uint64_t)rank);
+}
+
 void rcx_node_begin(struct rcx_node *node, int rank,
                     const struct rcx_card *card)
 {
@@ -104,6 +119,8 @@ void rcx_node_add(struct rcx_node *node, int rank, const struct rcx_card *card)
     if (strncmp(card->boot_id, node->card.boot_id, sizeof card->boot_id) != 0)
         return;
     node->ranks++;
+    if (can_map(card, &node->card))
+        join_group(node, rank);
     if (rank < node->lowest)
         node->lowest = rank;
     if (card->shm_bytes < node->shm_bytes)

@@ -16,6 +16,7 @@ struct rcx_card {
     char boot_id[64]; /* tells running kernels apart */
     uint64_t user_ns; /* inodes of namespaces */
     uint64_t pid_ns;
+    uint64_t ipc_ns;
     uint64_t uid, gid;
     uint64_t is_dumpable;  /* others of its user may read its memory */
     uint64_t reads_memory; /* may use process_vm_readv at all */
@@ -31,6 +32,11 @@ struct rcx_node {
     int lowest;         /* of them */
     uint64_t shm_bytes; /* free for the one that sees least */
     char refusal[128];  /* why the kernel would refuse CMA; "": it would not */
+    /* the group of ranks that can map memory of each other: */
+    size_t read_from; /* messages of so many bytes pay by CMA */
+    int group_ranks;
+    int group_index; /* of this rank, in the order of ranks */
+    uint64_t group;  /* of its ranks: a sum of hashes */
 };
 
 /* Of this process; shm is the folder of shared memory files. */

@@ -5,38 +5,15 @@
  *
  * Error handling mode NONE: mode PEER of UCX 1.13 silently drops shared memory.
  */
+#include "transport/ucp.h"
+
 #include <stdlib.h>
 #include <string.h>
-#include <ucp/api/ucp.h>
 
-#include "core/exec/transport.h"
-#include "core/run/bootstrap.h"
 #include "transport/ucp_adjust.h"
 #include "transport/ucp_discard.h"
 
-enum {
-    WITH_CALLBACK = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA
-};
-
-struct ucp {
-    struct rcx_transport base;
-    struct rcx_heap *heap;
-    struct rcx_log *log;
-    struct rcx_boot *boot;
-    ucp_context_h context;
-    ucp_worker_h worker;
-    ucp_address_t *address;
-    ucp_ep_h *endpoints; /* by rank; NULL: not connected yet */
-    signed char *lost;   /* by rank: why no way leads to it, or UCS_OK */
-    bool wakeup;
-    bool is_flushing;
-    int flushes;                 /* of endpoints, that are not over */
-    ucp_request_param_t sending; /* of both only user_data changes */
-    ucp_request_param_t receiving;
-    ucp_request_param_t matching; /* the same by mask */
-};
-
-static void version(char *text, size_t bytes)
+void rcx_ucp_version(char *text, size_t bytes)
 {
     snprintf(text, bytes, "UCX %s", ucp_get_version_string());
 }
@@ -73,6 +50,7 @@ static void send_done(void *request, ucs_status_t status, void *user_data)
     struct rcx_message *m = user_data;
 
     m->handle = NULL;
+    ((struct ucp *)m->transport)->pending--;
     rcx_message_complete(m->transport, m,
                          status == UCS_OK
                              ? RCX_OK
@@ -104,6 +82,7 @@ static void recv_done(void *request, ucs_status_t status,
 {
     struct rcx_message *m = user_data;
 
+    ((struct ucp *)m->transport)->pending--;
     m->bytes = info->length;
     if (__builtin_expect(status != UCS_OK, 0)) {
         recv_failed(request, status, m);
@@ -129,7 +108,8 @@ static void matching_done(void *request, ucs_status_t status,
  */
 static void prepare_parameters(struct ucp *u)
 {
-    const uint32_t common = WITH_CALLBACK | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
+    const uint32_t common =
+        RCX_UCP_WITH_CALLBACK | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
 
     u->sending = (ucp_request_param_t){.op_attr_mask = common,
                                        .cb.send = send_done,
@@ -140,39 +120,6 @@ static void prepare_parameters(struct ucp *u)
         .memory_type = UCS_MEMORY_TYPE_HOST};
     u->matching = u->receiving;
     u->matching.cb.recv = matching_done;
-}
-
-/* ---- Notes: active messages ----------------------------------------------- */
-
-enum { NOTE = 1 };
-
-static ucs_status_t note_came(void *arg, const void *header,
-                              size_t header_bytes, void *data, size_t bytes,
-                              const ucp_am_recv_param_t *param)
-{
-    struct ucp *u = arg;
-
-    (void)header, (void)header_bytes, (void)param;
-    rcx_note_put(&u->base, u->heap, data, bytes);
-    return UCS_OK;
-}
-
-static bool take_note(struct rcx_transport *t, void *note, size_t bytes)
-{
-    return rcx_note_take(t, ((struct ucp *)t)->heap, note, bytes);
-}
-
-static ucs_status_t listen_for_notes(struct ucp *u)
-{
-    const ucp_am_handler_param_t param = {.field_mask =
-                                              UCP_AM_HANDLER_PARAM_FIELD_ID |
-                                              UCP_AM_HANDLER_PARAM_FIELD_CB |
-                                              UCP_AM_HANDLER_PARAM_FIELD_ARG,
-                                          .id = NOTE,
-                                          .cb = note_came,
-                                          .arg = u};
-
-    return ucp_worker_set_am_recv_handler(u->worker, &param);
 }
 
 /* ---- Opening and closing -------------------------------------------------- */
@@ -194,7 +141,7 @@ static rcx_status_t open_context(struct ucp *u,
 
     if (ucs != UCS_OK)
         return fail(u, "ucp_config_read", ucs);
-    status = rcx_ucp_adjust(args, config, &u->base.credit_bytes);
+    status = rcx_ucp_adjust(args, config, &u->node, &u->base.credit_bytes);
     if (status == RCX_OK)
         ucs = ucp_init(&params, config, &u->context);
     ucp_config_release(config);
@@ -221,9 +168,12 @@ static rcx_status_t open_worker(struct ucp *u)
         return rcx_fail(u->log, RCX_ERR_UNSUPPORTED,
                         "this UCX grants thread mode single only; RCX needs "
                         "serialized");
-    status = listen_for_notes(u);
+    status = rcx_ucp_listen_for_notes(u);
+    if (status != UCS_OK)
+        return fail(u, "ucp_worker_set_am_recv_handler", status);
+    status = ucp_worker_get_address(u->worker, &u->address, &u->address_bytes);
     return status == UCS_OK ? RCX_OK
-                            : fail(u, "ucp_worker_set_am_recv_handler", status);
+                            : fail(u, "ucp_worker_get_address", status);
 }
 
 static void close_all(struct rcx_transport *t)
@@ -231,9 +181,11 @@ static void close_all(struct rcx_transport *t)
     struct ucp *u = (struct ucp *)t;
 
     while (u->base.notes)
-        take_note(t, NULL, SIZE_MAX);
+        rcx_ucp_take_note(t, NULL, SIZE_MAX);
+    rcx_ucp_lane_close(u);
     if (u->address)
         ucp_worker_release_address(u->worker, u->address);
+    rcx_heap_free(u->heap, u->published);
     if (u->worker) {
         rcx_ucp_discard(u->worker);
         ucp_worker_destroy(u->worker);
@@ -275,6 +227,8 @@ static rcx_status_t open(const struct rcx_transport_args *args,
     status = open_context(u, args);
     if (status == RCX_OK)
         status = open_worker(u);
+    if (status == RCX_OK)
+        status = rcx_ucp_lane_open(u, &u->node, args->lanes);
     if (status != RCX_OK)
         goto close_transport;
     *t_p = &u->base;
@@ -285,16 +239,24 @@ close_transport:
     return status;
 }
 
+/* The place of the window, its key, and where messages go. */
 static rcx_status_t address(struct rcx_transport *t, const void **address_p,
                             size_t *bytes_p)
 {
     struct ucp *u = (struct ucp *)t;
-    const ucs_status_t status =
-        ucp_worker_get_address(u->worker, &u->address, bytes_p);
+    const struct rcx_place *place = &u->lane.place;
+    const size_t bytes = sizeof *place + place->rkey_bytes + u->address_bytes;
+    char *at = u->published = rcx_heap_alloc(u->heap, bytes);
 
-    if (status != UCS_OK)
-        return fail(u, "ucp_worker_get_address", status);
-    *address_p = u->address;
+    if (!at)
+        return rcx_fail(u->log, RCX_ERR_NOMEM, "no memory for an address");
+    memcpy(at, place, sizeof *place);
+    at += sizeof *place;
+    if (place->rkey_bytes > 0)
+        memcpy(at, u->lane.rkey, place->rkey_bytes);
+    memcpy(at + place->rkey_bytes, u->address, u->address_bytes);
+    *address_p = u->published;
+    *bytes_p = bytes;
     return RCX_OK;
 }
 
@@ -311,9 +273,8 @@ static void peer_died(void *arg, ucp_ep_h endpoint, ucs_status_t status)
     }
 }
 
-/* There is no way to peer: once is enough to find that out, and notes will not
- * get there either. */
-static rcx_status_t lose(struct ucp *u, int peer, ucs_status_t status)
+/* Once is enough to find that out, and notes will not get there either. */
+rcx_status_t rcx_ucp_lose(struct ucp *u, int peer, ucs_status_t status)
 {
     u->lost[peer] = (signed char)status;
     rcx_ucp_print_lost(u->boot, u->log, peer, ucs_status_string(status),
@@ -321,23 +282,13 @@ static rcx_status_t lose(struct ucp *u, int peer, ucs_status_t status)
     return status == UCS_ERR_NO_MEMORY ? RCX_ERR_NOMEM : RCX_ERR_TRANSPORT;
 }
 
-static rcx_status_t reach(struct ucp *u, int peer)
+rcx_status_t rcx_ucp_connect(struct ucp *u, int peer,
+                             const ucp_address_t *address)
 {
-    ucp_ep_params_t params = {.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS};
-    char own_version[64];
-    const void *remote;
-    size_t bytes;
+    ucp_ep_params_t params = {.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS,
+                              .address = address};
     ucs_status_t ucs;
-    rcx_status_t status;
 
-    if (u->lost[peer])
-        return lose(u, peer, (ucs_status_t)u->lost[peer]);
-    version(own_version, sizeof own_version);
-    status =
-        rcx_peer_address(u->boot, u->log, peer, own_version, &remote, &bytes);
-    if (status != RCX_OK)
-        return status;
-    params.address = remote;
     if (u->base.dead) {
         params.field_mask |= UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
                              UCP_EP_PARAM_FIELD_ERR_HANDLER;
@@ -346,7 +297,7 @@ static rcx_status_t reach(struct ucp *u, int peer)
     }
     ucs = ucp_ep_create(u->worker, &params, &u->endpoints[peer]);
     if (ucs != UCS_OK)
-        return lose(u, peer, ucs);
+        return rcx_ucp_lose(u, peer, ucs);
     u->base.endpoints++;
     rcx_ucp_tell_lanes(u->log,
                        u->boot->rank == 0 && u->base.endpoints == 1
@@ -361,7 +312,8 @@ static rcx_status_t reach(struct ucp *u, int peer)
 static rcx_status_t find_way(struct rcx_transport *t, int peer)
 {
     struct ucp *u = (struct ucp *)t;
-    const rcx_status_t status = u->endpoints[peer] ? RCX_OK : reach(u, peer);
+    const rcx_status_t status =
+        u->endpoints[peer] ? RCX_OK : rcx_ucp_reach(u, peer);
 
     if (u->lost[peer] == UCS_OK || u->lost[peer] == UCS_ERR_UNREACHABLE)
         return status;
@@ -376,7 +328,9 @@ static inline rcx_status_t sent(struct ucp *u, ucs_status_ptr_t result,
         return RCX_OK;
     if (UCS_PTR_IS_ERR(result))
         return lose_message(&u->base, m->peer, UCS_PTR_STATUS(result));
+    u->pending++;
     m->handle = result;
+    m->mask = 0;
     return RCX_IN_PROGRESS;
 }
 
@@ -389,7 +343,7 @@ __attribute__((noinline)) static rcx_status_t
 send_first(struct rcx_transport *t, int peer, const void *buffer, size_t bytes,
            uint64_t tag, struct rcx_message *m)
 {
-    const rcx_status_t status = reach((struct ucp *)t, peer);
+    const rcx_status_t status = rcx_ucp_reach((struct ucp *)t, peer);
 
     return status == RCX_OK ? post_send(t, peer, buffer, bytes, tag, m)
                             : status;
@@ -400,8 +354,11 @@ static rcx_status_t post_send(struct rcx_transport *t, int peer,
                               struct rcx_message *m)
 {
     struct ucp *u = (struct ucp *)t;
+    struct rcx_pair *pair = u->lane.outs[peer];
 
-    if (__builtin_expect(!u->endpoints[peer], 0))
+    if (pair)
+        return rcx_ucp_lane_send(&u->lane, pair, buffer, bytes, tag, m);
+    if (__builtin_expect(!u->endpoints[peer] || u->lane.pairs[peer], 0))
         return send_first(t, peer, buffer, bytes, tag, m);
     m->transport = t;
     u->sending.user_data = m;
@@ -411,40 +368,78 @@ static rcx_status_t post_send(struct rcx_transport *t, int peer,
         m);
 }
 
-static rcx_status_t post_recv(struct rcx_transport *t, int peer, void *buffer,
-                              size_t bytes, uint64_t tag, struct rcx_message *m)
+static rcx_status_t post(struct ucp *u, const ucp_request_param_t *param,
+                         struct rcx_message *m)
 {
-    struct ucp *u = (struct ucp *)t;
     ucs_status_ptr_t result;
 
-    (void)peer; /* the tag names it */
-    m->transport = t;
-    u->receiving.user_data = m;
-    result = ucp_tag_recv_nbx(u->worker, buffer, bytes, tag, UINT64_MAX,
-                              &u->receiving);
-    if (UCS_PTR_IS_ERR(result))
-        return lose_message(t, m->peer, UCS_PTR_STATUS(result));
+    m->pair = NULL;
+    m->transport = &u->base;
+    u->pending++;
+    result =
+        ucp_tag_recv_nbx(u->worker, m->buffer, m->room, m->key, m->mask, param);
+    if (UCS_PTR_IS_ERR(result)) {
+        u->pending--;
+        return lose_message(&u->base, m->peer, UCS_PTR_STATUS(result));
+    }
     if (m->status == RCX_IN_PROGRESS) /* else the callback has run */
         m->handle = result;
     return RCX_IN_PROGRESS;
 }
 
+__attribute__((noinline)) static rcx_status_t
+recv_first(struct ucp *u, int peer, struct rcx_message *m)
+{
+    const rcx_status_t status = rcx_ucp_settle(u, peer);
+    struct rcx_pair *pair = u->lane.pairs[peer];
+
+    if (status != RCX_OK)
+        return status;
+    if (pair)
+        return rcx_ucp_lane_recv(&u->lane, pair, m);
+    u->receiving.user_data = m;
+    return post(u, &u->receiving, m);
+}
+
+static rcx_status_t post_recv(struct rcx_transport *t, int peer, void *buffer,
+                              size_t bytes, uint64_t tag, struct rcx_message *m)
+{
+    struct ucp *u = (struct ucp *)t;
+    struct rcx_pair *pair = u->lane.pairs[peer];
+
+    rcx_message_ask(m, buffer, bytes, tag, UINT64_MAX);
+    m->tells_tag = false;
+    if (pair)
+        return rcx_ucp_lane_recv(&u->lane, pair, m);
+    if (u->lane.window && !u->lane.settled[peer])
+        return recv_first(u, peer, m);
+    u->receiving.user_data = m;
+    return post(u, &u->receiving, m);
+}
+
+/* A peer without a pair may be overtaken by what a receive before this one
+ * takes from whoever sends first. */
 static rcx_status_t post_masked(struct rcx_transport *t, void *buffer,
                                 size_t bytes, uint64_t tag, uint64_t mask,
                                 struct rcx_message *m)
 {
     struct ucp *u = (struct ucp *)t;
-    ucs_status_ptr_t result;
+    rcx_status_t status = RCX_OK;
 
+    rcx_message_ask(m, buffer, bytes, tag, mask);
+    m->tells_tag = true;
     m->transport = t;
+    m->handle = NULL;
+    if (u->lane.window && m->peer >= 0 && !u->lane.settled[m->peer])
+        status = rcx_ucp_settle(u, m->peer);
+    if (status != RCX_OK)
+        return status;
+    if (m->peer >= 0 && u->lane.pairs[m->peer])
+        return rcx_ucp_lane_recv(&u->lane, u->lane.pairs[m->peer], m);
+    if (u->lane.window && (m->peer < 0 || u->lane.base.any))
+        return rcx_ucp_lane_recv_any(u, m);
     u->matching.user_data = m;
-    result =
-        ucp_tag_recv_nbx(u->worker, buffer, bytes, tag, mask, &u->matching);
-    if (UCS_PTR_IS_ERR(result))
-        return lose_message(t, m->peer, UCS_PTR_STATUS(result));
-    if (m->status == RCX_IN_PROGRESS) /* else the callback has run */
-        m->handle = result;
-    return RCX_IN_PROGRESS;
+    return post(u, &u->matching, m);
 }
 
 /* UCX cancels receives only; a send goes on as long as its peer lives. */
@@ -452,7 +447,9 @@ static void cancel(struct rcx_transport *t, struct rcx_message *m)
 {
     struct ucp *u = (struct ucp *)t;
 
-    if (m->handle)
+    if (!m->handle)
+        rcx_ucp_lane_cancel(u, m);
+    else if (m->mask)
         ucp_request_cancel(u->worker, m->handle);
 }
 
@@ -462,64 +459,22 @@ static bool probe(struct rcx_transport *t, uint64_t tag, uint64_t mask,
     struct ucp *u = (struct ucp *)t;
     ucp_tag_recv_info_t info;
 
+    if (u->lane.window && rcx_ucp_lane_probe(u, tag, mask, found_p))
+        return true;
     if (!ucp_tag_probe_nb(u->worker, tag, mask, 0, &info))
         return false;
     *found_p = info.sender_tag;
     return true;
 }
 
-/* ---- Sending notes --------------------------------------------------------- */
-
-/* What a note needs until it is sent. */
-struct outgoing {
-    struct ucp *u;
-    unsigned char data[];
-};
-
-static void forget(struct outgoing *o)
-{
-    o->u->base.notes_leaving--;
-    rcx_heap_free(o->u->heap, o);
-}
-
-static void note_sent(void *request, ucs_status_t status, void *arg)
-{
-    (void)status;
-    forget(arg);
-    ucp_request_free(request);
-}
-
-static void notify(struct rcx_transport *t, int peer, const void *note,
-                   size_t bytes)
-{
-    struct ucp *u = (struct ucp *)t;
-    ucp_request_param_t param = {.op_attr_mask =
-                                     WITH_CALLBACK | UCP_OP_ATTR_FIELD_FLAGS,
-                                 .flags = UCP_AM_SEND_FLAG_EAGER,
-                                 .cb.send = note_sent};
-    ucs_status_ptr_t result;
-    struct outgoing *o;
-
-    if (!u->endpoints[peer] && reach(u, peer) != RCX_OK) {
-        t->trouble[0] = '\0'; /* whoever fails next has another reason */
-        return;
-    }
-    o = rcx_heap_alloc(u->heap, sizeof *o + bytes);
-    if (!o)
-        return;
-    o->u = u;
-    u->base.notes_leaving++;
-    memcpy(o->data, note, bytes);
-    param.user_data = o;
-    result = ucp_am_send_nbx(u->endpoints[peer], NOTE, NULL, 0, o->data, bytes,
-                             &param);
-    if (!result || UCS_PTR_IS_ERR(result))
-        forget(o);
-}
+/* ---- Progress -------------------------------------------------------------- */
 
 static unsigned progress(struct rcx_transport *t)
 {
-    return ucp_worker_progress(((struct ucp *)t)->worker);
+    struct ucp *u = (struct ucp *)t;
+
+    return u->lane.window ? rcx_ucp_lane_progress(u)
+                          : ucp_worker_progress(u->worker);
 }
 
 /* ---- Sleeping --------------------------------------------------------------- */
@@ -539,8 +494,11 @@ static int event_fd(struct rcx_transport *t)
 static rcx_status_t arm(struct rcx_transport *t)
 {
     struct ucp *u = (struct ucp *)t;
-    const ucs_status_t status = ucp_worker_arm(u->worker);
+    ucs_status_t status;
 
+    if (!rcx_ucp_lane_arm(u))
+        return RCX_IN_PROGRESS;
+    status = ucp_worker_arm(u->worker);
     if (status == UCS_ERR_BUSY)
         return RCX_IN_PROGRESS;
     return status == UCS_OK ? RCX_OK : fail(u, "ucp_worker_arm", status);
@@ -567,8 +525,9 @@ static void flushed(void *request, ucs_status_t status, void *arg)
 
 static void begin_flush(struct ucp *u)
 {
-    const ucp_request_param_t param = {
-        .op_attr_mask = WITH_CALLBACK, .cb.send = flushed, .user_data = u};
+    const ucp_request_param_t param = {.op_attr_mask = RCX_UCP_WITH_CALLBACK,
+                                       .cb.send = flushed,
+                                       .user_data = u};
 
     for (int i = 0; i < u->boot->size; i++)
         if (u->endpoints[i] &&
@@ -583,16 +542,16 @@ static rcx_status_t flush(struct rcx_transport *t)
 
     if (!u->is_flushing)
         begin_flush(u);
-    u->is_flushing = u->flushes > 0;
+    u->is_flushing = u->flushes > 0 || !rcx_ucp_lane_is_flushed(u);
     return u->is_flushing ? RCX_IN_PROGRESS : RCX_OK;
 }
 
 /* clang-format off */
 const struct rcx_transport_ops rcx_transport_ucp = {
-    .name = "ucp", .version = version, .open = open, .address = address,
+    .name = "ucp", .version = rcx_ucp_version, .open = open, .address = address,
     .send = post_send, .recv = post_recv, .recv_masked = post_masked,
-    .reach = find_way, .progress = progress, .cancel = cancel, .probe = probe,
-    .notify = notify, .take_note = take_note, .event_fd = event_fd, .arm = arm,
+    .reach = find_way, .progress = progress, .cancel = cancel, .cancels_sends = true, .probe = probe,
+    .notify = rcx_ucp_notify, .take_note = rcx_ucp_take_note, .event_fd = event_fd, .arm = arm,
     .wake = wake, .flush = flush, .close = close_all,
 };
 /* clang-format on */

@@ -19,6 +19,8 @@
  */
 enum { POSIX_BYTES = 4308992, POSIX_BYTES_PER_RANK = 2 * POSIX_BYTES };
 
+enum { READ_WHERE_IT_PAYS = 16 << 10, READ_ELSEWHERE = 512 << 10 };
+
 enum { MOST_UNCREDITED = 16384, LEAST_AUTO = 1024 };
 
 /*
@@ -27,12 +29,12 @@ enum { MOST_UNCREDITED = 16384, LEAST_AUTO = 1024 };
  * cores; and its copy may be slow (cma.h). Then a whole segment goes eagerly;
  * elsewhere up to 16 KB, where both cost the same (docs/performance.md).
  */
-static const char *rendezvous_threshold(const struct rcx_transport_args *args,
-                                        int ranks, bool has_cma)
+static const char *rendezvous_threshold(const struct rcx_node *node, int ranks)
 {
     const bool is_crowded = ranks > sysconf(_SC_NPROCESSORS_ONLN);
 
-    return has_cma && !is_crowded && rcx_cma_pays(args->heap) ? "16K" : "512K";
+    return node->read_from == READ_WHERE_IT_PAYS && !is_crowded ? "16K"
+                                                                : "512K";
 }
 
 /* For RCX or for all of UCX; NULL: nothing. */
@@ -126,29 +128,31 @@ static void tell_choice(const struct rcx_transport_args *args, const char *tls,
 
 /* The user's settings win. */
 rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
-                            ucp_config_t *config, size_t *credit_bytes_p)
+                            ucp_config_t *config, struct rcx_node *node,
+                            size_t *credit_bytes_p)
 {
     const char *folder = user_setting("POSIX_DIR");
     const char *shm = folder ? folder : "/dev/shm", *tls = NULL;
     const char *threshold;
-    struct rcx_node node;
-    const rcx_status_t status = rcx_node_meet(&node, args->boot, shm);
-    const int ranks = node.ranks > args->boot->local_size
-                          ? node.ranks
+    const rcx_status_t status = rcx_node_meet(node, args->boot, shm);
+    const int ranks = node->ranks > args->boot->local_size
+                          ? node->ranks
                           : args->boot->local_size;
 
     if (status != RCX_OK)
         return status;
+    node->read_from = rcx_node_refuses_cma(node) ? SIZE_MAX
+                      : rcx_cma_pays(args->heap) ? READ_WHERE_IT_PAYS
+                                                 : READ_ELSEWHERE;
     if (args->looks_for_dead)
         tell_price(args->log);
     if (!user_setting("TLS"))
-        tls = excluded(args->log, &node, ranks, shm);
+        tls = excluded(args->log, node, ranks, shm);
     if (tls)
         ucp_config_modify(config, "TLS", tls);
     threshold = user_setting("RNDV_THRESH");
     if (!threshold) {
-        threshold =
-            rendezvous_threshold(args, ranks, !rcx_node_refuses_cma(&node));
+        threshold = rendezvous_threshold(node, ranks);
         ucp_config_modify(config, "RNDV_THRESH", threshold);
     }
     tell_choice(args, tls, threshold);

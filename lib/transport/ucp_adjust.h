@@ -10,7 +10,8 @@ struct ucp_ep;
 /* Adjust config to the node: which lanes work there, and what is fast. What the
  * user set stays. Ranks of a node come to the same. */
 rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
-                            struct ucp_config *config, size_t *credit_bytes_p);
+                            struct ucp_config *config, struct rcx_node *node,
+                            size_t *credit_bytes_p);
 
 /* Store the line of a peer that no transport leads to. */
 void rcx_ucp_print_lost(struct rcx_boot *boot, const struct rcx_log *log,

@@ -360,8 +360,10 @@ static void credits_begin_where_the_user_has_rendezvous_begin(void **state)
         struct job job;
 
         setenv("UCX_RNDV_THRESH", cases[i].text, 1);
+        setenv("RCX_LANES", "ucp", 1);
         open_job(&job, 2, NULL);
         unsetenv("UCX_RNDV_THRESH");
+        unsetenv("RCX_LANES");
         if (job.contexts[1]->credit_bytes != cases[i].bytes)
             fail_msg("UCX_RNDV_THRESH=%s: credits from %zu bytes on, not %zu",
                      cases[i].text, job.contexts[1]->credit_bytes,
@@ -376,6 +378,7 @@ static void credits_begin_late_where_the_user_says_nothing(void **state)
     struct job job;
 
     (void)state;
+    setenv("RCX_LANES", "ucp", 1);
     unsetenv("RCX_UCX_RNDV_THRESH");
     unsetenv("UCX_RNDV_THRESH");
     open_job(&job, 2, NULL);
@@ -388,6 +391,7 @@ static void credits_begin_late_where_the_user_says_nothing(void **state)
     unsetenv("RCX_UCX_RNDV_THRESH");
     assert_int_equal(job.contexts[0]->credit_bytes, 8192);
     assert_ok(job_close(&job));
+    unsetenv("RCX_LANES");
 }
 
 static void need_28_few_endpoints_and_none_before_first_use(void **state)

@@ -201,6 +201,23 @@ info() { # LEVEL RANKS
         return 1
     done
 }
+# lane LANES UCX_TLS: ranks reduce, and rank 0 says how they reach each other
+lane() {
+    run "$1" "${launch[@]}" -n 2 -x RCX_LOG=info -x RCX_LANES="$2" \
+        -x RCX_UCX_TLS="$3" -x UCX_NET_DEVICES=lo "$main" launch &&
+        grep -q "$4" "$err"
+}
+lane 0 node all "2 ranks of this node send through mapped memory"
+ok $? "RCX_LANES=node: memory is mapped"
+lane 0 auto all "2 ranks of this node send through mapped memory"
+ok $? "RCX_LANES=auto: memory is mapped where that can be"
+lane 0 auto tcp,self "no mapped memory inside the node: "
+ok $? "RCX_LANES=auto: why it is not, is said"
+lane 0 ucp all "no mapped memory inside the node: RCX_LANES=ucp"
+ok $? "RCX_LANES=ucp: by UCX's messages alone"
+lane 4 node tcp,self "RCX_LANES=node: "
+ok $? "RCX_LANES=node: without mapped memory it is an error"
+
 info info && ! grep -q '\[[12]\]' "$err"
 ok $? "RCX_LOG=info tells what was chosen, once"
 info debug && grep -q '\[1\] who waits' "$err" \

@@ -59,6 +59,15 @@ static bool parse_err_mode(const char *text, struct rcx_config *config)
     return i >= 0;
 }
 
+static bool parse_lanes(const char *text, struct rcx_config *config)
+{
+    static const char *const names[] = {"auto", "ucp", "node", NULL};
+    const int i = rcx_word_find(text, names, &config->refusal);
+
+    config->lanes = (enum rcx_lanes)i;
+    return i >= 0;
+}
+
 static bool parse_dump(const char *text, struct rcx_config *config)
 {
     const bool wanted = strcmp(text, "none") != 0;
@@ -150,6 +159,13 @@ static const struct rcx_option others[] = {
          "peer: UCX watches whether peers live, at the price of slower lanes (no "
          "CMA inside a node); none: only deadlines find the dead",
      .parse = parse_err_mode},
+    {.name = "RCX_LANES",
+     .fallback = "auto",
+     .values = "auto, ucp or node",
+     .doc =
+         "how messages travel inside a node: through mapped memory where that can "
+         "be had, by UCX's messages alone, or through mapped memory and not at all",
+     .parse = parse_lanes},
     {.name = "RCX_CHECK",
      .fallback = "cheap",
      .values = "off, cheap or full",

@@ -7,6 +7,7 @@
 #ifndef RCX_CORE_CONFIG_H
 #define RCX_CORE_CONFIG_H
 
+#include "core/exec/transport.h"
 #include "core/op/kernels.h"
 #include "core/sched/method.h"
 
@@ -31,6 +32,7 @@ struct rcx_config {
     enum rcx_wait wait;
     bool progress_thread;
     bool looks_for_dead;
+    enum rcx_lanes lanes;
     char dump[RCX_DUMP_PATH]; /* before ".RANK.json"; empty: no dumps */
     enum rcx_check check;
     int64_t timeout_ns;

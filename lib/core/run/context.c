@@ -131,7 +131,8 @@ static rcx_status_t open_transport(struct rcx_context *context)
         .heap = &context->heap,
         .log = &context->log,
         .wakeup = context->sleeper.is_wanted,
-        .looks_for_dead = context->config.looks_for_dead};
+        .looks_for_dead = context->config.looks_for_dead,
+        .lanes = context->config.lanes};
 
     if (context->boot->size == 1)
         return rcx_transport_alone.open(&args, &context->transport);

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The transport over UCX, from the inside. */
+#ifndef RCX_TRANSPORT_UCP_H
+#define RCX_TRANSPORT_UCP_H
+
+#include <ucp/api/ucp.h>
+
+#include "core/exec/transport.h"
+#include "core/run/bootstrap.h"
+#include "transport/ucp_lane.h"
+
+struct ucp {
+    struct rcx_transport base;
+    ucp_worker_h worker;
+    ucp_ep_h *endpoints; /* by rank; NULL: not connected yet */
+    struct rcx_ucp_lane lane;
+    unsigned pending; /* tagged messages under way */
+    struct rcx_heap *heap;
+    struct rcx_log *log;
+    struct rcx_boot *boot;
+    ucp_context_h context;
+    ucp_address_t *address;
+    size_t address_bytes;
+    void *published; /* with the window's place in front */
+    struct rcx_node node;
+    signed char *lost; /* by rank: why no way leads to it, or UCS_OK */
+    bool wakeup;
+    bool is_flushing;
+    int flushes;                 /* of endpoints, that are not over */
+    ucp_request_param_t sending; /* of both only user_data changes */
+    ucp_request_param_t receiving;
+    ucp_request_param_t matching; /* the same by mask */
+};
+
+enum {
+    RCX_UCP_WITH_CALLBACK =
+        UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
+    RCX_UCP_NOTE = 1, /* ids of active messages */
+    RCX_UCP_WAKE = 2
+};
+
+/* Connect; what is said of an error is in base.trouble. */
+rcx_status_t rcx_ucp_connect(struct ucp *u, int peer,
+                             const ucp_address_t *address);
+/* No way leads to peer. */
+rcx_status_t rcx_ucp_lose(struct ucp *u, int peer, ucs_status_t status);
+ucs_status_t rcx_ucp_listen_for_notes(struct ucp *u);
+bool rcx_ucp_take_note(struct rcx_transport *t, void *note, size_t bytes);
+void rcx_ucp_notify(struct rcx_transport *t, int peer, const void *note,
+                    size_t bytes);
+void rcx_ucp_version(char *text, size_t bytes);
+
+#endif

@@ -1,0 +1,559 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "transport/ucp_lane.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "transport/ucp.h"
+
+/* What nobody asked for is taken after VAIN turns without an event, and after
+ * SWEEPS in any case: who sent it may wait for room. */
+enum {
+    RING_MOST = 512 << 10,
+    RING_LEAST = 16 << 10,
+    RINGS_MOST = 16 << 20, /* bytes of a window */
+    AHEAD = 1 << 20,
+    VAIN = 256,
+    SWEEPS = 1 << 16
+};
+
+/* Zero at first. */
+struct rcx_window {
+    _Alignas(RCX_LINE) _Atomic uint32_t asleep;
+    _Alignas(RCX_LINE) char inboxes[];
+};
+
+struct neighbour {
+    struct rcx_pair pair;
+    ucp_rkey_h rkey;
+};
+
+static struct rcx_inbox *inbox_of(struct rcx_window *w, uint32_t index,
+                                  size_t ring)
+{
+    return (void *)(w->inboxes + index * rcx_inbox_bytes(ring));
+}
+
+/* ---- The window ------------------------------------------------------------ */
+
+static size_t ring_for(int ranks)
+{
+    size_t ring = RING_MOST;
+
+    while (ring > RING_LEAST && ring * (size_t)ranks > RINGS_MOST)
+        ring /= 2;
+    return ring;
+}
+
+static ucs_status_t map(struct ucp *u, size_t bytes)
+{
+    const ucp_mem_map_params_t params = {
+        .field_mask =
+            UCP_MEM_MAP_PARAM_FIELD_LENGTH | UCP_MEM_MAP_PARAM_FIELD_FLAGS,
+        .length = bytes,
+        .flags = UCP_MEM_MAP_ALLOCATE | UCP_MEM_MAP_NONBLOCK};
+    ucp_mem_attr_t attr = {.field_mask = UCP_MEM_ATTR_FIELD_ADDRESS};
+    size_t rkey_bytes;
+    ucs_status_t status = ucp_mem_map(u->context, &params, &u->lane.memory);
+
+    if (status != UCS_OK) {
+        u->lane.memory = NULL;
+        return status;
+    }
+    status = ucp_mem_query(u->lane.memory, &attr);
+    if (status == UCS_OK)
+        status = ucp_rkey_pack(u->context, u->lane.memory, &u->lane.rkey,
+                               &rkey_bytes);
+    if (status != UCS_OK)
+        return status;
+    u->lane.window = attr.address;
+    u->lane.place.window = (uintptr_t)attr.address;
+    u->lane.place.rkey_bytes = (uint32_t)rkey_bytes;
+    return UCS_OK;
+}
+
+static ucs_status_t reach_memory(struct ucp *u, int peer, const void *rkey,
+                                 uint64_t address, ucp_rkey_h *rkey_p,
+                                 struct rcx_window **window_p)
+{
+    void *at = NULL;
+    ucs_status_t status = ucp_ep_rkey_unpack(u->endpoints[peer], rkey, rkey_p);
+
+    if (status != UCS_OK) {
+        *rkey_p = NULL;
+        return status;
+    }
+    status = ucp_rkey_ptr(*rkey_p, address, &at);
+    *window_p = at;
+    return status;
+}
+
+/* What UCX has to say of memory that it cannot share. */
+static size_t plain_key_bytes(struct ucp *u)
+{
+    char plain[RCX_LINE];
+    const ucp_mem_map_params_t params = {.field_mask =
+                                             UCP_MEM_MAP_PARAM_FIELD_ADDRESS |
+                                             UCP_MEM_MAP_PARAM_FIELD_LENGTH,
+                                         .address = plain,
+                                         .length = sizeof plain};
+    ucp_mem_h memory;
+    void *key;
+    size_t bytes = 0;
+
+    if (ucp_mem_map(u->context, &params, &memory) != UCS_OK)
+        return 0;
+    if (ucp_rkey_pack(u->context, memory, &key, &bytes) == UCS_OK)
+        ucp_rkey_buffer_release(key);
+    ucp_mem_unmap(u->context, memory);
+    return bytes;
+}
+
+static void drop_window(struct ucp *u)
+{
+    if (u->lane.rkey)
+        ucp_rkey_buffer_release(u->lane.rkey);
+    if (u->lane.memory)
+        ucp_mem_unmap(u->context, u->lane.memory);
+    u->lane.rkey = NULL;
+    u->lane.memory = NULL;
+    u->lane.window = NULL;
+    u->lane.place = (struct rcx_place){.rkey_bytes = 0};
+}
+
+/* ---- Opening and closing -------------------------------------------------- */
+
+static void send_done(void *request, ucs_status_t status, void *arg)
+{
+    (void)status, (void)arg;
+    ucp_request_free(request);
+}
+
+static void wake(struct rcx_lane *base, int peer)
+{
+    struct ucp *u = (struct ucp *)base->transport;
+    const ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_FLAGS,
+        .flags = UCP_AM_SEND_FLAG_EAGER,
+        .cb.send = send_done};
+
+    ucp_am_send_nbx(u->endpoints[peer], RCX_UCP_WAKE, NULL, 0, NULL, 0, &param);
+}
+
+static ucs_status_t was_woken(void *arg, const void *header,
+                              size_t header_bytes, void *data, size_t bytes,
+                              const ucp_am_recv_param_t *param)
+{
+    (void)arg, (void)header, (void)header_bytes;
+    (void)data, (void)bytes, (void)param;
+    return UCS_OK;
+}
+
+static ucs_status_t listen_for_wakes(struct ucp *u)
+{
+    const ucp_am_handler_param_t param = {.field_mask =
+                                              UCP_AM_HANDLER_PARAM_FIELD_ID |
+                                              UCP_AM_HANDLER_PARAM_FIELD_CB,
+                                          .id = RCX_UCP_WAKE,
+                                          .cb = was_woken};
+
+    return ucp_worker_set_am_recv_handler(u->worker, &param);
+}
+
+static const char *hindrance(const struct rcx_node *node, enum rcx_lanes lanes,
+                             bool looks_for_dead)
+{
+    if (lanes == RCX_LANES_UCP)
+        return "RCX_LANES=ucp";
+    if (looks_for_dead)
+        return "RCX_ERR_MODE=peer";
+    if (!node->is_known)
+        return "the ranks of this node are not known";
+    return node->group_ranks > 1 ? NULL : "no other rank shares memory with it";
+}
+
+static ucs_status_t make_window(struct ucp *u, const struct rcx_node *node)
+{
+    struct rcx_ucp_lane *lane = &u->lane;
+    ucs_status_t status;
+
+    lane->base.ring = ring_for(node->group_ranks);
+    status =
+        map(u, sizeof *lane->window + (size_t)node->group_ranks *
+                                          rcx_inbox_bytes(lane->base.ring));
+    if (status == UCS_OK && lane->place.rkey_bytes <= plain_key_bytes(u))
+        status = UCS_ERR_UNREACHABLE;
+    if (status == UCS_OK)
+        status = listen_for_wakes(u);
+    lane->place.group = node->group;
+    lane->place.index = (uint32_t)node->group_index;
+    lane->place.ranks = (uint32_t)node->group_ranks;
+    lane->place.ring = (uint32_t)lane->base.ring;
+    lane->place.sleeps = u->wakeup;
+    lane->place.pid = (uint32_t)getpid();
+    lane->base.read_from = node->read_from;
+    return status;
+}
+
+static bool reach_to_answer(struct rcx_lane *base, int peer);
+
+/* What is in a window needs its sender no more. */
+static void expect_lane_alone(struct ucp *u)
+{
+    u->base.credit_bytes = SIZE_MAX;
+    u->base.ahead = AHEAD;
+}
+
+static void tell(const struct ucp *u, const struct rcx_node *node,
+                 const char *why)
+{
+    const rcx_log_level_t level =
+        u->boot->rank == 0 ? RCX_LOG_INFO : RCX_LOG_DEBUG;
+
+    if (why)
+        rcx_log_line(u->log, level, "no mapped memory inside the node: %s",
+                     why);
+    else
+        rcx_log_line(u->log, level,
+                     "%d ranks of this node send through mapped memory",
+                     node->group_ranks);
+}
+
+rcx_status_t rcx_ucp_lane_open(struct ucp *u, const struct rcx_node *node,
+                               enum rcx_lanes lanes)
+{
+    struct rcx_ucp_lane *lane = &u->lane;
+    const size_t size = (size_t)u->boot->size;
+    const char *why = hindrance(node, lanes, u->base.dead != NULL);
+
+    lane->base = (struct rcx_lane){.transport = &u->base,
+                                   .heap = u->heap,
+                                   .reach = reach_to_answer,
+                                   .wake = wake};
+    lane->base.any_end = &lane->base.any;
+    lane->others = u->boot->size;
+    lane->pairs = rcx_heap_zalloc(u->heap, size * sizeof *lane->pairs);
+    lane->outs = rcx_heap_zalloc(u->heap, size * sizeof *lane->outs);
+    lane->active = rcx_heap_zalloc(u->heap, size * sizeof *lane->active);
+    lane->settled = rcx_heap_zalloc(u->heap, size);
+    if (!lane->pairs || !lane->outs || !lane->active || !lane->settled)
+        return rcx_fail(u->log, RCX_ERR_NOMEM, "no memory for a lane");
+    if (!why) {
+        const ucs_status_t status = make_window(u, node);
+
+        if (status != UCS_OK)
+            why = ucs_status_string(status);
+    }
+    tell(u, node, why);
+    if (!why && node->group_ranks == u->boot->size)
+        expect_lane_alone(u);
+    if (why)
+        drop_window(u);
+    return why && lanes == RCX_LANES_NODE
+               ? rcx_fail(u->log, RCX_ERR_CONFIG, "RCX_LANES=node: %s", why)
+               : RCX_OK;
+}
+
+void rcx_ucp_lane_close(struct ucp *u)
+{
+    struct rcx_ucp_lane *lane = &u->lane;
+
+    for (int i = 0; lane->pairs && i < u->boot->size; i++) {
+        struct neighbour *n = (struct neighbour *)lane->pairs[i];
+
+        if (!n)
+            continue;
+        rcx_pair_close(&n->pair);
+        if (n->rkey)
+            ucp_rkey_destroy(n->rkey);
+        rcx_heap_free(u->heap, n);
+    }
+    rcx_heap_free(u->heap, lane->pairs);
+    rcx_heap_free(u->heap, lane->outs);
+    rcx_heap_free(u->heap, lane->active);
+    rcx_heap_free(u->heap, lane->settled);
+    drop_window(u);
+}
+
+/* ---- Pairs -------------------------------------------------------------------- */
+
+static bool do_share(const struct rcx_place *a, const struct rcx_place *b)
+{
+    return a->rkey_bytes && b->rkey_bytes && a->group == b->group &&
+           a->ranks == b->ranks && a->ring == b->ring;
+}
+
+static rcx_status_t place_of(struct ucp *u, int peer, struct rcx_place *place,
+                             const char **rest_p)
+{
+    char own_version[64];
+    const void *blob;
+    size_t bytes;
+    rcx_status_t status;
+
+    rcx_ucp_version(own_version, sizeof own_version);
+    status =
+        rcx_peer_address(u->boot, u->log, peer, own_version, &blob, &bytes);
+    if (status != RCX_OK)
+        return status;
+    memcpy(place, blob, sizeof *place);
+    *rest_p = (const char *)blob + sizeof *place;
+    return RCX_OK;
+}
+
+rcx_status_t rcx_ucp_settle(struct ucp *u, int peer)
+{
+    struct rcx_ucp_lane *lane = &u->lane;
+    struct rcx_place place;
+    struct neighbour *n;
+    const char *rest;
+    const rcx_status_t status = place_of(u, peer, &place, &rest);
+
+    if (status != RCX_OK)
+        return status;
+    if (do_share(&place, &lane->place)) {
+        n = rcx_heap_zalloc(u->heap, sizeof *n);
+        if (!n)
+            return RCX_ERR_NOMEM;
+        rcx_pair_open(&n->pair, &lane->base, peer, (pid_t)place.pid,
+                      inbox_of(lane->window, place.index, lane->base.ring),
+                      place.sleeps);
+        lane->pairs[peer] = &n->pair;
+        lane->others--;
+    }
+    lane->settled[peer] = true;
+    return RCX_OK;
+}
+
+static rcx_status_t map_theirs(struct ucp *u, struct neighbour *n,
+                               const struct rcx_place *place, const char *rkey)
+{
+    const struct rcx_ucp_lane *lane = &u->lane;
+    struct rcx_window *theirs;
+    const ucs_status_t status =
+        reach_memory(u, n->pair.peer, rkey, place->window, &n->rkey, &theirs);
+
+    if (status != UCS_OK)
+        return rcx_ucp_lose(u, n->pair.peer, status);
+    rcx_pair_connect(&n->pair,
+                     inbox_of(theirs, lane->place.index, lane->base.ring),
+                     &theirs->asleep);
+    return RCX_OK;
+}
+
+rcx_status_t rcx_ucp_reach(struct ucp *u, int peer)
+{
+    struct rcx_place place;
+    const char *rest;
+    rcx_status_t status =
+        u->lane.settled[peer] ? RCX_OK : rcx_ucp_settle(u, peer);
+
+    if (u->lost[peer])
+        return rcx_ucp_lose(u, peer, (ucs_status_t)u->lost[peer]);
+    if (status == RCX_OK)
+        status = place_of(u, peer, &place, &rest);
+    if (status != RCX_OK)
+        return status;
+    if (!u->endpoints[peer])
+        status = rcx_ucp_connect(
+            u, peer, (const ucp_address_t *)(rest + place.rkey_bytes));
+    if (status != RCX_OK || !u->lane.pairs[peer])
+        return status;
+    status =
+        map_theirs(u, (struct neighbour *)u->lane.pairs[peer], &place, rest);
+    if (status == RCX_OK)
+        u->lane.outs[peer] = u->lane.pairs[peer];
+    return status;
+}
+
+/* Who has to answer; that it cannot is found out by who waits for it. */
+static bool reach_to_answer(struct rcx_lane *base, int peer)
+{
+    struct ucp *u = (struct ucp *)base->transport;
+    const bool is_reached = rcx_ucp_reach(u, peer) == RCX_OK;
+
+    u->base.trouble[0] = '\0';
+    return is_reached;
+}
+
+void rcx_ucp_lane_activate(struct rcx_ucp_lane *lane, struct rcx_pair *p)
+{
+    p->is_active = true;
+    lane->active[lane->actives++] = p;
+}
+
+/* ---- Progress -------------------------------------------------------------- */
+
+/* All pairs; none stays active of which nothing is expected. */
+static unsigned sweep(struct ucp *u)
+{
+    struct rcx_ucp_lane *lane = &u->lane;
+    unsigned events = 0;
+    int kept = 0;
+
+    for (int i = 0; i < u->boot->size; i++)
+        if (lane->pairs[i])
+            events += rcx_pair_work(lane->pairs[i], true);
+    for (int i = 0; i < lane->actives; i++) {
+        struct rcx_pair *p = lane->active[i];
+
+        p->is_active = rcx_pair_is_busy(p);
+        if (p->is_active)
+            lane->active[kept++] = p;
+    }
+    lane->actives = kept;
+    return events;
+}
+
+/* Receives from whoever sends first look for what UCX has, too; so do those
+ * behind them. */
+static unsigned match_any(struct ucp *u)
+{
+    struct rcx_message **link = &u->lane.base.any;
+    unsigned events = 0;
+
+    while (*link) {
+        struct rcx_message *m = *link;
+        ucp_tag_recv_info_t info;
+        ucp_tag_message_h message =
+            ucp_tag_probe_nb(u->worker, m->key, m->mask, 1, &info);
+
+        if (!message) {
+            link = &m->next;
+            continue;
+        }
+        *link = m->next;
+        if (u->lane.base.any_end == &m->next)
+            u->lane.base.any_end = link;
+        u->matching.user_data = m;
+        u->pending++;
+        ucp_tag_msg_recv_nbx(u->worker, m->buffer, m->room, message,
+                             &u->matching);
+        events++;
+    }
+    return events;
+}
+
+static unsigned look_around(struct ucp *u)
+{
+    struct rcx_ucp_lane *lane = &u->lane;
+    unsigned events = ucp_worker_progress(u->worker);
+
+    if (lane->base.any && lane->others > 0)
+        events += match_any(u);
+    if (lane->vain >= VAIN || lane->turns % SWEEPS == 0) {
+        lane->vain = 0;
+        events += sweep(u);
+    }
+    return events;
+}
+
+/* A receive from whoever sends first looks at all. */
+static unsigned poll_pairs(struct ucp *u)
+{
+    struct rcx_ucp_lane *lane = &u->lane;
+    unsigned events = 0;
+
+    if (__builtin_expect(lane->base.any != NULL, 0))
+        return sweep(u);
+    for (int i = 0; i < lane->actives; i++)
+        events += rcx_pair_poll(lane->active[i]);
+    return events;
+}
+
+unsigned rcx_ucp_lane_progress(struct ucp *u)
+{
+    struct rcx_ucp_lane *lane = &u->lane;
+    unsigned events;
+
+    if (__builtin_expect(lane->is_asleep, 0)) {
+        atomic_store(&lane->window->asleep, 0);
+        lane->is_asleep = false;
+    }
+    events = poll_pairs(u);
+    lane->vain = events ? 0 : lane->vain + 1;
+    if (++lane->turns % RCX_LOOK_AROUND == 0 || u->pending > 0)
+        events += look_around(u);
+    return events;
+}
+
+rcx_status_t rcx_ucp_lane_recv_any(struct ucp *u, struct rcx_message *m)
+{
+    struct rcx_ucp_lane *lane = &u->lane;
+
+    for (int i = 0; i < u->boot->size; i++) {
+        rcx_status_t status = lane->settled[i] ? RCX_OK : rcx_ucp_settle(u, i);
+
+        if (status != RCX_OK)
+            return status;
+    }
+    m->pair = NULL;
+    m->order = lane->base.posts++;
+    sweep(u);
+    for (int i = 0; i < u->boot->size; i++) {
+        const rcx_status_t status =
+            lane->pairs[i] ? rcx_pair_find(lane->pairs[i], m) : RCX_ERR_ARG;
+
+        if (status != RCX_ERR_ARG)
+            return status;
+    }
+    m->next = NULL;
+    *lane->base.any_end = m;
+    lane->base.any_end = &m->next;
+    return RCX_IN_PROGRESS;
+}
+
+void rcx_ucp_lane_cancel(struct ucp *u, struct rcx_message *m)
+{
+    struct rcx_message **link = &u->lane.base.any;
+
+    if (m->pair) {
+        rcx_pair_cancel(m->pair, m);
+        return;
+    }
+    while (*link && *link != m)
+        link = &(*link)->next;
+    if (!*link)
+        return;
+    *link = m->next;
+    if (u->lane.base.any_end == &m->next)
+        u->lane.base.any_end = link;
+    rcx_message_complete(&u->base, m, RCX_ERR_COMM_FAILED);
+}
+
+bool rcx_ucp_lane_probe(struct ucp *u, uint64_t tag, uint64_t mask,
+                        uint64_t *found_p)
+{
+    bool found = false;
+
+    sweep(u);
+    for (int i = 0; i < u->boot->size && !found; i++)
+        found = u->lane.pairs[i] &&
+                rcx_pair_probe(u->lane.pairs[i], tag, mask, found_p);
+    return found;
+}
+
+bool rcx_ucp_lane_is_flushed(const struct ucp *u)
+{
+    bool flushed = true;
+
+    for (int i = 0; i < u->boot->size && flushed; i++)
+        flushed = !u->lane.pairs[i] || rcx_pair_is_flushed(u->lane.pairs[i]);
+    return flushed;
+}
+
+/* In that order: see wake() of pair.c. */
+bool rcx_ucp_lane_arm(struct ucp *u)
+{
+    struct rcx_ucp_lane *lane = &u->lane;
+
+    if (!lane->window)
+        return true;
+    atomic_store(&lane->window->asleep, 1);
+    lane->is_asleep = true;
+    if (sweep(u) == 0)
+        return true;
+    atomic_store(&lane->window->asleep, 0);
+    lane->is_asleep = false;
+    return false;
+}

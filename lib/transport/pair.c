@@ -272,23 +272,41 @@ rcx_status_t rcx_pair_find(struct rcx_pair *p, struct rcx_message *m)
     return status;
 }
 
+/* The next one, where it is whole, and for m; RCX_IN_PROGRESS: it is not. */
+static rcx_status_t take_whole(struct rcx_pair *p, struct rcx_message *m)
+{
+    const struct rcx_arrival a = rcx_pair_look(p);
+    rcx_status_t status;
+
+    if (a.kind > RCX_SLOT_WHOLE || ((a.tag ^ m->key) & m->mask) != 0)
+        return RCX_IN_PROGRESS;
+    status = deliver(p, m, &a);
+    rcx_pair_free(p, &a);
+    return status;
+}
+
 /* What is there already need not wait for a turn. */
 rcx_status_t rcx_pair_recv(struct rcx_pair *p, struct rcx_message *m)
 {
+    rcx_status_t status = RCX_ERR_ARG;
+
     m->pair = p;
     m->order = p->lane->posts++;
-    if (__builtin_expect(p->early != NULL, 0)) {
-        const rcx_status_t status = rcx_pair_find(p, m);
-
-        if (status != RCX_ERR_ARG)
-            return status;
+    if (__builtin_expect(p->early != NULL, 0))
+        status = rcx_pair_find(p, m);
+    if (status != RCX_ERR_ARG)
+        return status;
+    status = RCX_IN_PROGRESS;
+    if (!p->posted && !p->lane->any && rcx_pair_has_come(p)) {
+        if (is_short_for(p, m)) {
+            receive_short(p, m);
+            return RCX_OK;
+        }
+        status = take_whole(p, m);
     }
-    if (!p->posted && rcx_pair_has_come(p) && is_short_for(p, m)) {
-        receive_short(p, m);
-        return RCX_OK;
-    }
-    rcx_message_append(&p->posted_end, m);
-    return RCX_IN_PROGRESS;
+    if (status == RCX_IN_PROGRESS)
+        rcx_message_append(&p->posted_end, m);
+    return status;
 }
 
 static bool take_from(struct rcx_message **first, struct rcx_message ***end,

@@ -32,26 +32,26 @@ static const struct {
     enum rcx_coll row;
     int has_counts; /* of each block */
 } colls[LOOP_COLLS] = {
-    [LOOP_ALLREDUCE] = {"allreduce", RCX_COLL_ALLREDUCE},
-    [LOOP_REDUCE] = {"reduce", RCX_COLL_REDUCE},
+    [LOOP_ALLREDUCE] = {"allreduce", RCX_COLL_ALLREDUCE, 0},
+    [LOOP_REDUCE] = {"reduce", RCX_COLL_REDUCE, 0},
     [LOOP_REDUCE_SCATTER] = {"reduce_scatter", RCX_COLL_REDUCE_SCATTER, 1},
     [LOOP_REDUCE_SCATTER_BLOCK] = {"reduce_scatter_block",
-                                   RCX_COLL_REDUCE_SCATTER},
-    [LOOP_BARRIER] = {"barrier", RCX_COLL_BARRIER},
-    [LOOP_BCAST] = {"bcast", RCX_COLL_BCAST},
-    [LOOP_GATHER] = {"gather", RCX_COLL_GATHER},
+                                   RCX_COLL_REDUCE_SCATTER, 0},
+    [LOOP_BARRIER] = {"barrier", RCX_COLL_BARRIER, 0},
+    [LOOP_BCAST] = {"bcast", RCX_COLL_BCAST, 0},
+    [LOOP_GATHER] = {"gather", RCX_COLL_GATHER, 0},
     [LOOP_GATHERV] = {"gatherv", RCX_COLL_GATHER, 1},
-    [LOOP_SCATTER] = {"scatter", RCX_COLL_SCATTER},
+    [LOOP_SCATTER] = {"scatter", RCX_COLL_SCATTER, 0},
     [LOOP_SCATTERV] = {"scatterv", RCX_COLL_SCATTER, 1},
-    [LOOP_ALLGATHER] = {"allgather", RCX_COLL_ALLGATHER},
+    [LOOP_ALLGATHER] = {"allgather", RCX_COLL_ALLGATHER, 0},
     [LOOP_ALLGATHERV] = {"allgatherv", RCX_COLL_ALLGATHER, 1},
-    [LOOP_ALLTOALL] = {"alltoall", RCX_COLL_ALLTOALL},
+    [LOOP_ALLTOALL] = {"alltoall", RCX_COLL_ALLTOALL, 0},
     [LOOP_ALLTOALLV] = {"alltoallv", RCX_COLL_ALLTOALLV, 1},
-    [LOOP_SCAN] = {"scan", RCX_COLL_SCAN},
-    [LOOP_EXSCAN] = {"exscan", RCX_COLL_EXSCAN},
-    [LOOP_ALLREDUCE_MANY] = {"allreduce_many", RCX_COLL_ALLREDUCE},
+    [LOOP_SCAN] = {"scan", RCX_COLL_SCAN, 0},
+    [LOOP_EXSCAN] = {"exscan", RCX_COLL_EXSCAN, 0},
+    [LOOP_ALLREDUCE_MANY] = {"allreduce_many", RCX_COLL_ALLREDUCE, 0},
     /* two ranks' messages: all other blocks are empty */
-    [LOOP_SENDRECV] = {"sendrecv", RCX_COLL_ALLTOALLV},
+    [LOOP_SENDRECV] = {"sendrecv", RCX_COLL_ALLTOALLV, 0},
 };
 
 enum {

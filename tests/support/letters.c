@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "letters.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/random.h"
+#include "test.h"
+
+enum { SHIFTS = 65521 /* texts */, EDGE = 64, CANARY = 0xA5 };
+
+const struct mode modes[MODES] = {{RING, SIZE_MAX, false},
+                                  {RING, 0, true},
+                                  {RING_LEAST, SIZE_MAX, true},
+                                  {RING_LEAST, 3 * RING, false}};
+const struct mode in_parts = {RING, SIZE_MAX, false};
+const struct mode in_place = {RING, 0, false};
+
+struct rank ranks[RANKS];
+static unsigned char noise[SHIFTS + HUGE];
+
+/* ---- Ranks -------------------------------------------------------------- */
+
+static bool reach(struct rcx_lane *lane, int peer)
+{
+    struct rank *r = (struct rank *)lane;
+
+    if (!r->is_cut_off)
+        rcx_pair_connect(&r->pairs[peer], ranks[peer].inboxes[r - ranks],
+                         &ranks[peer].asleep);
+    return !r->is_cut_off;
+}
+
+static void wake(struct rcx_lane *lane, int peer)
+{
+    (void)lane;
+    sem_post(&ranks[peer].woken);
+}
+
+static void open_rank(struct rank *r, const struct mode *mode)
+{
+    const size_t bytes = rcx_inbox_bytes(mode->ring);
+
+    memset(r, 0, sizeof *r);
+    r->heap = RCX_HEAP_INIT;
+    r->lane = (struct rcx_lane){.transport = &r->transport,
+                                .heap = &r->heap,
+                                .ring = mode->ring,
+                                .read_from = mode->read_from,
+                                .reach = reach,
+                                .wake = wake};
+    r->lane.any_end = &r->lane.any;
+    rcx_transport_reset_done(&r->transport);
+    sem_init(&r->woken, 0, 0);
+    for (int i = 0; i < RANKS; i++) {
+        r->inboxes[i] = aligned_alloc(RCX_LINE, bytes);
+        memset(r->inboxes[i], 0, bytes);
+        rcx_pair_open(&r->pairs[i], &r->lane, i, getpid(), r->inboxes[i],
+                      !mode->never_sleeps);
+    }
+}
+
+void ranks_open(const struct mode *mode)
+{
+    uint64_t random = SEED;
+
+    for (size_t i = 0; i < sizeof noise; i++)
+        noise[i] = (unsigned char)rcx_random(&random);
+    for (int i = 0; i < RANKS; i++)
+        open_rank(&ranks[i], mode);
+}
+
+void ranks_close(void)
+{
+    for (int i = 0; i < RANKS; i++) {
+        struct rank *r = &ranks[i];
+
+        assert_null(r->transport.done);
+        assert_null(r->lane.any);
+        for (int j = 0; j < RANKS; j++) {
+            assert_false(rcx_pair_is_busy(&r->pairs[j]));
+            assert_true(rcx_pair_is_flushed(&r->pairs[j]));
+            rcx_pair_close(&r->pairs[j]);
+            free(r->inboxes[j]);
+        }
+        assert_int_equal(r->heap.live, 0);
+        sem_destroy(&r->woken);
+    }
+}
+
+/* ---- Letters ------------------------------------------------------------ */
+
+const unsigned char *text_of(uint64_t number)
+{
+    return noise + number * 7919 % SHIFTS;
+}
+
+static unsigned char *make(struct letter *l, uint64_t number, size_t bytes)
+{
+    *l = (struct letter){.number = number, .bytes = bytes};
+    l->m.status = RCX_IN_PROGRESS;
+    l->space = malloc(bytes + 2 * EDGE);
+    memset(l->space, CANARY, bytes + 2 * EDGE);
+    return l->space + EDGE;
+}
+
+static bool is_blank(const unsigned char *at, size_t bytes)
+{
+    while (bytes > 0 && *at == CANARY)
+        at++, bytes--;
+    return bytes == 0;
+}
+
+void letter_put_away(struct letter *l, const unsigned char *text, size_t bytes)
+{
+    unsigned char *const buffer = l->space + EDGE;
+
+    require(l->completions == l->is_late);
+    require(is_blank(l->space, EDGE));
+    require(is_blank(buffer + l->bytes, EDGE));
+    if (text) {
+        require(memcmp(buffer, text, bytes) == 0);
+        require(is_blank(buffer + bytes, l->bytes - bytes));
+    }
+    memset(l->space, 0, l->bytes + 2 * EDGE);
+    free(l->space);
+    l->space = NULL;
+}
+
+/* What is sent may be overwritten now. */
+static void note(struct letter *l)
+{
+    if (!l->is_send || !l->space)
+        return;
+    require_ok(l->m.status);
+    letter_put_away(l, text_of(l->number), l->bytes);
+}
+
+static void posted(struct letter *l, rcx_status_t status)
+{
+    l->is_late = status == RCX_IN_PROGRESS;
+    if (l->is_late)
+        return;
+    l->m.status = status;
+    note(l);
+}
+
+void letter_send(int self, int peer, struct letter *l, uint64_t tag,
+                 uint64_t number, size_t bytes)
+{
+    unsigned char *const buffer = make(l, number, bytes);
+
+    l->is_send = true;
+    memcpy(buffer, text_of(number), bytes);
+    posted(l, rcx_pair_send(pair_of(self, peer), buffer, bytes, tag, &l->m));
+}
+
+/* As a transport does. */
+static rcx_status_t recv_any(struct rank *r, struct rcx_message *m)
+{
+    m->pair = NULL;
+    m->order = r->lane.posts++;
+    m->tells_tag = true;
+    for (int i = 0; i < RANKS; i++) {
+        const rcx_status_t status = rcx_pair_find(&r->pairs[i], m);
+
+        if (status != RCX_ERR_ARG)
+            return status;
+    }
+    m->next = NULL;
+    *r->lane.any_end = m;
+    r->lane.any_end = &m->next;
+    return RCX_IN_PROGRESS;
+}
+
+void letter_recv_masked(int self, int peer, struct letter *l, uint64_t tag,
+                        uint64_t mask, size_t room)
+{
+    void *const buffer = make(l, 0, room);
+
+    rcx_message_ask(&l->m, buffer, room, tag, mask);
+    l->m.tells_tag = true;
+    posted(l, peer == ANY ? recv_any(&ranks[self], &l->m)
+                          : rcx_pair_recv(pair_of(self, peer), &l->m));
+}
+
+void letter_recv(int self, int peer, struct letter *l, uint64_t tag,
+                 size_t room)
+{
+    letter_recv_masked(self, peer, l, tag, UINT64_MAX, room);
+}
+
+void letter_check(struct letter *l, uint64_t number, size_t bytes)
+{
+    const bool fits = bytes <= l->bytes;
+
+    require_status(l->m.status, fits ? RCX_OK : RCX_ERR_MISMATCH);
+    require(l->m.bytes == bytes);
+    letter_put_away(l, fits ? text_of(number) : NULL, bytes);
+}
+
+/* ---- Progress ----------------------------------------------------------- */
+
+unsigned look(int self, int peer)
+{
+    struct rank *r = &ranks[self];
+    struct rcx_message **const end = r->transport.done_end;
+    const unsigned events = rcx_pair_work(&r->pairs[peer], true);
+    struct rcx_message *m = r->transport.done;
+
+    require(events > 0 || r->transport.done_end == end);
+    rcx_transport_reset_done(&r->transport);
+    while (m) {
+        struct letter *l = (struct letter *)m;
+
+        m = m->next;
+        l->completions++;
+        note(l);
+    }
+    return events;
+}
+
+void go_on(void)
+{
+    for (int idle = 0; idle < 2; idle++)
+        for (int i = 0; i < RANKS * RANKS; i++)
+            if (look(i / RANKS, i % RANKS) > 0)
+                idle = -1;
+}
+
+void exchange(int self, int peer, size_t bytes)
+{
+    struct letter s, r;
+
+    letter_recv(peer, self, &r, 77, bytes);
+    letter_send(self, peer, &s, 77, bytes + 1, bytes);
+    go_on();
+    letter_check(&r, bytes + 1, bytes);
+    require_ok(s.m.status);
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Messages inside a node, between ranks of one process, without a network. What
+ * a letter says follows from its number; it is sent from a buffer that is
+ * overwritten and freed as soon as it may be, and received between canaries.
+ */
+#ifndef RCX_TESTS_LETTERS_H
+#define RCX_TESTS_LETTERS_H
+
+#include <semaphore.h>
+
+#include "transport/pair.h"
+
+enum {
+    RANKS = 3,
+    ANY = -1, /* whoever sends first */
+    RING = 64 << 10,
+    RING_LEAST = 16 << 10,
+    HUGE = 600 << 10, /* read in several pieces */
+    SEED = 11
+};
+
+/* What pairs may be like; MODES of all kinds, and two by which long messages go
+ * in parts, or are read where they are. */
+struct mode {
+    size_t ring, read_from;
+    bool never_sleeps;
+};
+enum { MODES = 4 };
+extern const struct mode modes[MODES], in_parts, in_place;
+
+struct rank {
+    struct rcx_lane lane; /* first */
+    struct rcx_transport transport;
+    struct rcx_heap heap;
+    struct rcx_pair pairs[RANKS];
+    struct rcx_inbox *inboxes[RANKS];
+    _Atomic uint32_t asleep;
+    sem_t woken;
+    bool is_cut_off; /* it reaches nobody */
+};
+
+struct letter {
+    struct rcx_message m; /* first */
+    uint64_t number;
+    size_t bytes;         /* of its buffer */
+    unsigned char *space; /* EDGE, the buffer, EDGE; NULL: not looked after */
+    bool is_send;
+    bool is_late;         /* it was not done at once */
+    unsigned completions; /* later */
+};
+
+extern struct rank ranks[RANKS];
+
+static inline struct rcx_pair *pair_of(int self, int peer)
+{
+    return &ranks[self].pairs[peer];
+}
+
+void ranks_open(const struct mode *mode);
+/* Nothing must be left. */
+void ranks_close(void);
+
+/* At least HUGE bytes. */
+const unsigned char *text_of(uint64_t number);
+
+void letter_send(int self, int peer, struct letter *l, uint64_t tag,
+                 uint64_t number, size_t bytes);
+/* peer may be ANY. */
+void letter_recv(int self, int peer, struct letter *l, uint64_t tag,
+                 size_t room);
+void letter_recv_masked(int self, int peer, struct letter *l, uint64_t tag,
+                        uint64_t mask, size_t room);
+/* l has received the letter of that number. */
+void letter_check(struct letter *l, uint64_t number, size_t bytes);
+/* Its buffer holds so many bytes of that text, if any; nothing else was
+ * written. */
+void letter_put_away(struct letter *l, const unsigned char *text, size_t bytes);
+
+/* Progress of a pair; events. Who sleeps where there were none must have missed
+ * nothing. */
+unsigned look(int self, int peer);
+/* All that can happen. */
+void go_on(void);
+/* A letter that nothing else has to do with. */
+void exchange(int self, int peer, size_t bytes);
+
+#endif

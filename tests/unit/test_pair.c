@@ -1,0 +1,538 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Messages inside a node: their sizes, order, room and memory; who is woken. */
+#include "test.h"
+
+#include "letters.h"
+
+/* ---- Sizes -------------------------------------------------------------- */
+
+/* When the receive is posted. */
+enum { BEFORE, HERE, EARLY, WHENS };
+
+static void pass_on(size_t bytes, size_t room, int when)
+{
+    struct letter s, r;
+
+    if (when == BEFORE)
+        letter_recv(1, 0, &r, 5, room);
+    letter_send(0, 1, &s, 5, bytes + 3, bytes);
+    if (when == EARLY)
+        go_on();
+    if (when != BEFORE)
+        letter_recv(1, 0, &r, 5, room);
+    go_on();
+    letter_check(&r, bytes + 3, bytes);
+    require_ok(s.m.status);
+}
+
+/* Each of so many rooms for n bytes. */
+static void pass_all(size_t (*room_for)(size_t bytes, int i), int rooms)
+{
+    for (size_t mode = 0; mode < MODES; mode++) {
+        const size_t ring = modes[mode].ring;
+        const size_t sizes[] = {0,        1,        8,
+                                47,       48,       49,
+                                64,       4096,     8192,
+                                8193,     ring / 4, ring / 4 + 1,
+                                ring - 1, ring,     3 * ring + 5,
+                                HUGE - 7};
+
+        ranks_open(&modes[mode]);
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+            for (int j = 0; j < WHENS * rooms; j++)
+                pass_on(sizes[i], room_for(sizes[i], j / WHENS), j % WHENS);
+        ranks_close();
+    }
+}
+
+static size_t enough(size_t bytes, int i)
+{
+    return bytes + (size_t)i * 100;
+}
+
+static void messages_of_every_size_arrive(void **state)
+{
+    (void)state;
+    pass_all(enough, 2);
+}
+
+static size_t too_little(size_t bytes, int i)
+{
+    const size_t rooms[] = {0, bytes / 5, bytes / 2, bytes - (bytes > 0)};
+
+    return rooms[i];
+}
+
+static void what_is_too_long_leaves_the_rest_of_memory_alone(void **state)
+{
+    (void)state;
+    pass_all(too_little, 4);
+}
+
+/* ---- Order -------------------------------------------------------------- */
+
+enum { MANY = 700, TAGS = 7 };
+
+static struct letter sends[MANY], recvs[MANY];
+
+/* Of all kinds, each after each. */
+static size_t size_of(int number)
+{
+    static const size_t sizes[] = {8,  3000, RING / 4 + 9, 0,
+                                   48, 9000, 2 * RING};
+
+    return sizes[(number + number / 7) % 7];
+}
+
+static void send_many(int n, int tags)
+{
+    for (int i = 0; i < n; i++)
+        letter_send(0, 1, &sends[i], (uint64_t)(i % tags), (uint64_t)i,
+                    size_of(i));
+}
+
+static void recv_many(int n, int tags)
+{
+    for (int i = 0; i < n; i++)
+        letter_recv(1, 0, &recvs[i], (uint64_t)(i % tags), size_of(i));
+}
+
+static void check_many(int n)
+{
+    for (int i = 0; i < n; i++) {
+        letter_check(&recvs[i], (uint64_t)i, size_of(i));
+        require_ok(sends[i].m.status);
+    }
+}
+
+static void equal_tags_keep_their_order(void **state)
+{
+    (void)state;
+    for (size_t mode = 0; mode < MODES; mode++)
+        for (int when = 0; when < WHENS; when++) {
+            ranks_open(&modes[mode]);
+            if (when == BEFORE)
+                recv_many(MANY / 5, 1);
+            send_many(MANY / 5, 1);
+            if (when == EARLY)
+                go_on();
+            if (when != BEFORE)
+                recv_many(MANY / 5, 1);
+            go_on();
+            check_many(MANY / 5);
+            ranks_close();
+        }
+}
+
+/* They come by tag, the last one first. */
+static void many_early_messages_are_found_by_their_tags(void **state)
+{
+    (void)state;
+    for (size_t mode = 0; mode < MODES; mode++) {
+        ranks_open(&modes[mode]);
+        send_many(MANY, TAGS);
+        go_on();
+        for (int tag = TAGS - 1; tag >= 0; tag--)
+            for (int i = tag; i < MANY; i += TAGS)
+                letter_recv(1, 0, &recvs[i], (uint64_t)tag, size_of(i));
+        go_on();
+        check_many(MANY);
+        ranks_close();
+    }
+}
+
+static void tags_may_come_in_any_order(void **state)
+{
+    const int step = 293; /* no divisor of MANY */
+
+    (void)state;
+    ranks_open(&in_parts);
+    for (int k = 0; k < MANY; k++) {
+        const int i = k * step % MANY;
+
+        letter_recv(1, 0, &recvs[i], (uint64_t)i, size_of(i));
+    }
+    for (int i = 0; i < MANY; i++)
+        letter_send(0, 1, &sends[i], (uint64_t)i, (uint64_t)i, size_of(i));
+    go_on();
+    check_many(MANY);
+    ranks_close();
+}
+
+static void what_nobody_asked_for_stays_where_it_is(void **state)
+{
+    (void)state;
+    ranks_open(&in_parts);
+    send_many(TAGS, TAGS);
+    assert_int_equal(rcx_pair_poll(pair_of(1, 0)), 0);
+    assert_int_equal(ranks[1].heap.live, 0);
+    letter_recv(1, 0, &recvs[1], 1, size_of(1)); /* behind another */
+    assert_int_equal(rcx_pair_poll(pair_of(1, 0)), 2);
+    assert_int_equal(ranks[1].heap.live, 1);
+    for (int i = 0; i < TAGS; i++)
+        if (i != 1)
+            letter_recv(1, 0, &recvs[i], (uint64_t)i, size_of(i));
+    go_on();
+    check_many(TAGS);
+    ranks_close();
+}
+
+/* ---- By mask, and from whoever sends first ------------------------------ */
+
+static void a_receive_by_mask_gets_the_oldest_that_fits(void **state)
+{
+    static const uint64_t tags[] = {0x105, 0x206, 0x305, 0x306};
+    uint64_t found = 0;
+
+    (void)state;
+    for (int early = 0; early < 2; early++) {
+        ranks_open(&in_parts);
+        for (int i = 0; i < 4 && early; i++)
+            letter_send(0, 1, &sends[i], tags[i], (uint64_t)i, 100);
+        go_on();
+        assert_int_equal(rcx_pair_probe(pair_of(1, 0), 6, 0xFF, &found), early);
+        assert_int_equal(found, early ? 0x206 : 0);
+        assert_false(rcx_pair_probe(pair_of(1, 0), 7, 0xFF, &found));
+        letter_recv_masked(1, 0, &recvs[1], 0x06, 0xFF, 100);
+        letter_recv_masked(1, 0, &recvs[2], 0x300, 0xF00, 100);
+        letter_recv_masked(1, 0, &recvs[0], 0, 0, 100);
+        letter_recv_masked(1, 0, &recvs[3], 0, 0, 100);
+        for (int i = 0; i < 4 && !early; i++)
+            letter_send(0, 1, &sends[i], tags[i], (uint64_t)i, 100);
+        go_on();
+        for (int i = 0; i < 4; i++) {
+            letter_check(&recvs[i], (uint64_t)i, 100);
+            assert_int_equal(recvs[i].m.tag, tags[i]);
+        }
+        ranks_close();
+    }
+}
+
+/* Receives of rank 1 in turn from rank 0, any, rank 2, any, ...; both send. */
+static void the_older_one_of_two_receives_gets_it(void **state)
+{
+    static const int from[] = {0, ANY, 2, ANY, 0, 2};
+    static const int senders[] = {2, 2, 0, 0, 2, 0};
+    static const int gets[] = {1, 2, 0, 3, 5, 4};
+
+    (void)state;
+    for (size_t mode = 0; mode < MODES; mode++)
+        for (int k = 0; k < 7; k++) {
+            ranks_open(&modes[mode]);
+            for (int i = 0; i < 6; i++)
+                letter_recv(1, from[i], &recvs[i], 9, size_of(k));
+            for (int i = 0; i < 6; i++) {
+                letter_send(senders[i], 1, &sends[i], 9, (uint64_t)i,
+                            size_of(k));
+                go_on();
+                letter_check(&recvs[gets[i]], (uint64_t)i, size_of(k));
+                assert_int_equal(recvs[gets[i]].m.tag, 9);
+            }
+            ranks_close();
+        }
+}
+
+/* It came, but nobody has looked yet, when the second receive is posted. */
+static void what_is_here_is_for_the_older_receive(void **state)
+{
+    (void)state;
+    for (int from = ANY; from <= 0; from++) {
+        ranks_open(&in_parts);
+        letter_recv_masked(1, from, &recvs[0], 0, 0, 8);
+        letter_send(0, 1, &sends[0], 9, 0, 8);
+        letter_recv(1, 0, &recvs[1], 9, 8);
+        letter_send(0, 1, &sends[1], 9, 1, 8);
+        go_on();
+        letter_check(&recvs[0], 0, 8);
+        letter_check(&recvs[1], 1, 8);
+        ranks_close();
+    }
+}
+
+static void a_receive_from_any_finds_what_came_early(void **state)
+{
+    (void)state;
+    ranks_open(&in_place);
+    letter_send(2, 1, &sends[0], 8, 0, 10);
+    letter_send(0, 1, &sends[1], 9, 1, RING);
+    go_on();
+    letter_recv(1, ANY, &recvs[1], 9, RING);
+    letter_recv(1, ANY, &recvs[0], 8, 10);
+    letter_recv(1, ANY, &recvs[2], 8, 10);
+    letter_send(2, 1, &sends[2], 8, 2, 10);
+    go_on();
+    letter_check(&recvs[0], 0, 10);
+    letter_check(&recvs[1], 1, RING);
+    letter_check(&recvs[2], 2, 10);
+    ranks_close();
+}
+
+/* ---- Room --------------------------------------------------------------- */
+
+/* Send letters of so many bytes until so many wait; returns the number sent. */
+static int fill(size_t bytes, int waiting)
+{
+    int n = 0;
+
+    for (int late = 0; late < waiting; n++) {
+        letter_send(0, 1, &sends[n], 4, (uint64_t)n, bytes);
+        late += sends[n].is_late;
+        assert_true(late > 0 || (size_t)n * bytes < RING);
+        assert_true(late > 0 || n < RCX_PAIR_SLOTS);
+        assert_int_equal(rcx_pair_is_flushed(pair_of(0, 1)), late == 0);
+        assert_true(sends[n].is_late == (late > 0));
+    }
+    look(0, 1);
+    return n;
+}
+
+static void sends_wait_for_room_and_go_on(void **state)
+{
+    static const size_t sizes[] = {0, 8, 48, 49, 700, 8192, 8193, RING / 4};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        ranks_open(&modes[i % 2]);
+        for (int turn = 0; turn < 20; turn++) {
+            const int n = fill(sizes[i], 1 + turn * 5);
+
+            for (int k = 0; k < n; k++)
+                letter_recv(1, 0, &recvs[k], 4, sizes[i]);
+            go_on();
+            for (int k = 0; k < n; k++)
+                letter_check(&recvs[k], (uint64_t)k, sizes[i]);
+        }
+        ranks_close();
+    }
+}
+
+static void who_is_not_reached_yet_gets_it_later(void **state)
+{
+    (void)state;
+    ranks_open(&in_parts);
+    ranks[0].is_cut_off = true;
+    send_many(TAGS, 1);
+    for (int i = 0; i < TAGS; i++)
+        assert_true(sends[i].is_late);
+    recv_many(TAGS, 1);
+    go_on();
+    assert_status(recvs[0].m.status, RCX_IN_PROGRESS);
+    ranks[0].is_cut_off = false;
+    go_on();
+    check_many(TAGS);
+    ranks_close();
+}
+
+/* As if so many slots had been sent and taken. */
+static void begin_at(uint64_t slots)
+{
+    struct rcx_pair *from = pair_of(0, 1), *to = pair_of(1, 0);
+
+    exchange(0, 1, 8);
+    from->sent = to->taken = to->told = slots;
+    from->sent_room = slots + RCX_PAIR_SLOTS;
+    to->in->slots_taken = slots;
+}
+
+static void turns_may_wrap(void **state)
+{
+    (void)state;
+    ranks_open(&in_parts);
+    begin_at((UINT64_C(1) << 32) * RCX_PAIR_SLOTS - 3 * RCX_PAIR_SLOTS);
+    for (int i = 0; i < 6 * RCX_PAIR_SLOTS; i++)
+        exchange(0, 1, 9);
+    ranks_close();
+}
+
+/* Its answers need slots, too, and all are full. */
+static void a_long_message_waits_for_a_slot_to_answer(void **state)
+{
+    (void)state;
+    for (size_t mode = 0; mode < MODES; mode++) {
+        const int n = RCX_PAIR_SLOTS;
+
+        ranks_open(&modes[mode]);
+        for (int i = 0; i < n; i++) {
+            letter_send(0, 1, &sends[i], 4, (uint64_t)i, 8);
+            assert_false(sends[i].is_late);
+        }
+        letter_send(1, 0, &sends[n], 3, 999, HUGE);
+        letter_recv(0, 1, &recvs[n], 3, HUGE);
+        for (int i = 0; i < 9; i++) /* 1 takes nothing that 0 has to say */
+            look(0, 1);
+        assert_status(recvs[n].m.status, RCX_IN_PROGRESS);
+        for (int i = 0; i < n; i++)
+            letter_recv(1, 0, &recvs[i], 4, 8);
+        go_on();
+        for (int i = 0; i < n; i++)
+            letter_check(&recvs[i], (uint64_t)i, 8);
+        letter_check(&recvs[n], 999, HUGE);
+        ranks_close();
+    }
+}
+
+/* ---- No memory ---------------------------------------------------------- */
+
+/* For so many early messages there is some; the next is received from where it
+ * is, and so on. */
+static void what_cannot_be_kept_comes_later(void **state)
+{
+    (void)state;
+    for (size_t mode = 0; mode < MODES; mode++)
+        for (int most = 0; most < TAGS; most++) {
+            ranks_open(&modes[mode]);
+            ranks[1].heap.budget = (uint64_t)most;
+            send_many(TAGS, TAGS);
+            go_on();
+            assert_int_equal(ranks[1].heap.live, most);
+            for (int k = 0; k < TAGS; k++) {
+                const int i = (most + k) % TAGS;
+
+                letter_recv(1, 0, &recvs[i], (uint64_t)i, size_of(i));
+                go_on();
+            }
+            check_many(TAGS);
+            ranks_close();
+        }
+}
+
+static void what_waits_for_memory_is_kept_once_there_is_some(void **state)
+{
+    uint64_t found;
+
+    (void)state;
+    ranks_open(&in_parts);
+    ranks[1].heap.budget = 0;
+    send_many(TAGS, TAGS);
+    go_on();
+    assert_false(rcx_pair_probe(pair_of(1, 0), 0, 0, &found));
+    letter_recv(1, 0, &recvs[2], 2, size_of(2)); /* behind two others */
+    go_on();
+    assert_status(recvs[2].m.status, RCX_IN_PROGRESS);
+    ranks[1].heap.budget = UINT64_MAX;
+    go_on();
+    letter_check(&recvs[2], 2, size_of(2));
+    for (int i = 0; i < TAGS; i++)
+        if (i != 2)
+            letter_recv(1, 0, &recvs[i], (uint64_t)i, size_of(i));
+    go_on();
+    for (int i = 0; i < TAGS; i++)
+        if (i != 2)
+            letter_check(&recvs[i], (uint64_t)i, size_of(i));
+    ranks_close();
+}
+
+/* ---- Sleep -------------------------------------------------------------- */
+
+static int wakes_of(int rank)
+{
+    int wakes;
+
+    sem_getvalue(&ranks[rank].woken, &wakes);
+    return wakes;
+}
+
+static void expect_wake(int self, bool is_woken)
+{
+    assert_int_equal(wakes_of(self), is_woken);
+    assert_int_equal(ranks[self].asleep, !is_woken);
+    if (is_woken)
+        sem_wait(&ranks[self].woken);
+}
+
+static void who_sleeps_is_woken_once(void **state)
+{
+    (void)state;
+    ranks_open(&in_parts);
+    ranks[1].asleep = 1;
+    expect_wake(1, false);
+    letter_send(0, 1, &sends[0], 1, 0, 8);
+    expect_wake(1, true);
+    letter_send(0, 1, &sends[1], 1, 1, 3000);
+    assert_int_equal(wakes_of(1), 0);
+    letter_recv(1, 0, &recvs[0], 1, 8);
+    letter_recv(1, 0, &recvs[1], 1, 3000);
+    letter_check(&recvs[0], 0, 8);
+    letter_check(&recvs[1], 1, 3000);
+    ranks_close();
+}
+
+static void who_never_sleeps_is_not_woken(void **state)
+{
+    static const struct mode never = {RING, 0, true};
+
+    (void)state;
+    ranks_open(&never);
+    ranks[0].asleep = ranks[1].asleep = 1;
+    exchange(0, 1, 8);
+    exchange(0, 1, 3 * RING);
+    assert_int_equal(wakes_of(0) + wakes_of(1), 0);
+    ranks_close();
+}
+
+static void room_wakes_who_waits_for_it(void **state)
+{
+    static const size_t sizes[] = {8, 8192, 9000};
+
+    (void)state;
+    ranks_open(&in_parts);
+    for (int k = 0; k < 3; k++) {
+        const int n = fill(sizes[k], 1);
+
+        ranks[0].asleep = 1;
+        for (int i = 0; i < n; i++)
+            letter_recv(1, 0, &recvs[i], 4, sizes[k]);
+        look(1, 0);
+        expect_wake(0, true);
+        go_on();
+        for (int i = 0; i < n; i++)
+            letter_check(&recvs[i], (uint64_t)i, sizes[k]);
+    }
+    ranks_close();
+}
+
+static void the_answer_to_a_long_message_wakes_its_sender(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        ranks_open(k ? &in_parts : &in_place);
+        letter_send(0, 1, &sends[0], 1, 0, HUGE);
+        look(1, 0);
+        ranks[0].asleep = 1;
+        letter_recv(1, 0, &recvs[0], 1, HUGE);
+        while (look(1, 0) > 0)
+            ;
+        expect_wake(0, true);
+        go_on();
+        letter_check(&recvs[0], 0, HUGE);
+        ranks_close();
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(messages_of_every_size_arrive),
+        cmocka_unit_test(what_is_too_long_leaves_the_rest_of_memory_alone),
+        cmocka_unit_test(equal_tags_keep_their_order),
+        cmocka_unit_test(many_early_messages_are_found_by_their_tags),
+        cmocka_unit_test(tags_may_come_in_any_order),
+        cmocka_unit_test(what_nobody_asked_for_stays_where_it_is),
+        cmocka_unit_test(a_receive_by_mask_gets_the_oldest_that_fits),
+        cmocka_unit_test(the_older_one_of_two_receives_gets_it),
+        cmocka_unit_test(what_is_here_is_for_the_older_receive),
+        cmocka_unit_test(a_receive_from_any_finds_what_came_early),
+        cmocka_unit_test(sends_wait_for_room_and_go_on),
+        cmocka_unit_test(who_is_not_reached_yet_gets_it_later),
+        cmocka_unit_test(turns_may_wrap),
+        cmocka_unit_test(a_long_message_waits_for_a_slot_to_answer),
+        cmocka_unit_test(what_cannot_be_kept_comes_later),
+        cmocka_unit_test(what_waits_for_memory_is_kept_once_there_is_some),
+        cmocka_unit_test(who_sleeps_is_woken_once),
+        cmocka_unit_test(who_never_sleeps_is_not_woken),
+        cmocka_unit_test(room_wakes_who_waits_for_it),
+        cmocka_unit_test(the_answer_to_a_long_message_wakes_its_sender),
+    };
+
+    return cmocka_run_group_tests_name("pair", tests, NULL, NULL);
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Messages inside a node whose memory is out of reach, or soon will be. */
+#include "test.h"
+
+#include <limits.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "letters.h"
+
+enum { MANY = RCX_PAIR_SLOTS + 3 };
+
+static struct letter sends[MANY], recvs[MANY];
+
+/* ---- Long messages that are read where they are ------------------------- */
+
+static bool can_read(void)
+{
+    char from = 1, to = 0;
+    const struct iovec here = {&to, 1}, there = {&from, 1};
+
+    return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == 1;
+}
+
+static void a_long_message_is_read_if_it_can_be(void **state)
+{
+    const struct rcx_ring *ring = &pair_of(0, 1)->rings_out[RCX_RING_LARGE];
+
+    (void)state;
+    for (int good = 0; good < 2; good++) {
+        ranks_open(&in_place);
+        if (!good)
+            pair_of(1, 0)->pid = INT_MAX;
+        exchange(0, 1, HUGE);
+        assert_int_equal(ring->at == 0, good && can_read());
+        exchange(0, 1, 3 * RING);
+        exchange(1, 0, 3 * RING);
+        ranks_close();
+    }
+}
+
+static char *map(size_t bytes)
+{
+    char *const at = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    assert_true(at != MAP_FAILED);
+    return at;
+}
+
+/* At any piece. */
+static void what_cannot_be_read_to_the_end_is_sent(void **state)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const size_t ends[] = {HUGE - page, HUGE / 2, 16 * page, page, 0};
+    char *const buffer = map(HUGE);
+
+    (void)state;
+    memcpy(buffer, text_of(5), HUGE);
+    for (int i = 0; i < 5; i++) {
+        struct letter s = {.m.status = RCX_IN_PROGRESS}, r;
+
+        ranks_open(&in_place);
+        memcpy(buffer, text_of(5), HUGE);
+        letter_recv(1, 0, &r, 1, HUGE);
+        assert_status(rcx_pair_send(pair_of(0, 1), buffer, HUGE, 1, &s.m),
+                      RCX_IN_PROGRESS);
+        mprotect(buffer + ends[i], HUGE - ends[i], PROT_NONE);
+        while (look(1, 0) > 0)
+            assert_status(r.m.status, RCX_IN_PROGRESS);
+        mprotect(buffer, HUGE, PROT_READ);
+        go_on();
+        letter_check(&r, 5, HUGE);
+        assert_ok(s.m.status);
+        mprotect(buffer, HUGE, PROT_READ | PROT_WRITE);
+        ranks_close();
+    }
+    munmap(buffer, HUGE);
+}
+
+/* ---- Cancelling --------------------------------------------------------- */
+
+/* A send or receive in memory that is gone when it is given up. */
+struct mapped {
+    struct letter l; /* first */
+    int self, peer;
+    bool is_send;
+    char *buffer;
+    size_t bytes;
+};
+
+static struct mapped mapped(int self, int peer, bool is_send, size_t bytes)
+{
+    return (struct mapped){.l.m.status = RCX_IN_PROGRESS,
+                           .self = self,
+                           .peer = peer,
+                           .is_send = is_send,
+                           .buffer = map(bytes),
+                           .bytes = bytes};
+}
+
+static void post(struct mapped *x, uint64_t tag)
+{
+    struct rcx_pair *pair = pair_of(x->self, x->peer);
+    rcx_status_t status;
+
+    if (!x->is_send)
+        rcx_message_ask(&x->l.m, x->buffer, x->bytes, tag, UINT64_MAX);
+    status = x->is_send ? rcx_pair_send(pair, x->buffer, x->bytes, tag, &x->l.m)
+                        : rcx_pair_recv(pair, &x->l.m);
+    assert_status(status, RCX_IN_PROGRESS);
+}
+
+/* Not unmapped: somebody else would get the address. */
+static void give_up(struct mapped *x)
+{
+    assert_status(x->l.m.status, RCX_IN_PROGRESS);
+    rcx_pair_cancel(pair_of(x->self, x->peer), &x->l.m);
+    mprotect(x->buffer, x->bytes, PROT_NONE);
+}
+
+static void forget(struct mapped *x)
+{
+    assert_int_equal(x->l.completions, 1);
+    munmap(x->buffer, x->bytes);
+}
+
+static void a_posted_receive_is_cancelled(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        struct mapped x = mapped(1, 0, false, 100);
+
+        ranks_open(&in_parts);
+        for (int i = 0; i < 3; i++)
+            if (i == k)
+                post(&x, 1);
+            else
+                letter_recv(1, 0, &recvs[i], 1, 100);
+        give_up(&x);
+        look(1, 0);
+        assert_status(x.l.m.status, RCX_ERR_COMM_FAILED);
+        letter_recv(1, 0, &recvs[k], 1, 100);
+        for (int i = 0; i < 4; i++)
+            letter_send(0, 1, &sends[i], 1, (uint64_t)i, 100);
+        go_on();
+        letter_recv(1, 0, &recvs[3], 1, 100);
+        letter_check(&recvs[k], 2, 100);
+        letter_check(&recvs[k == 0 ? 1 : 0], 0, 100);
+        letter_check(&recvs[k == 2 ? 1 : 2], 1, 100);
+        letter_check(&recvs[3], 3, 100);
+        forget(&x);
+        ranks_close();
+    }
+}
+
+/* Sends wait: letters, and between them three that are given up. */
+static void a_send_that_waits_is_cancelled(void **state)
+{
+    static const size_t sizes[] = {8, 3000, HUGE};
+    const int n = RCX_PAIR_SLOTS;
+    uint64_t found;
+
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        const size_t bytes = sizes[k];
+        struct mapped x[3];
+
+        ranks_open(&in_parts);
+        for (int i = 0; i < n; i++)
+            letter_send(0, 1, &sends[i], 1, (uint64_t)i, 8);
+        for (int i = 0; i < 3; i++) {
+            x[i] = mapped(0, 1, true, bytes);
+            post(&x[i], 2);
+            if (i < 2)
+                letter_send(0, 1, &sends[n + i], 1, (uint64_t)(n + i), bytes);
+        }
+        give_up(&x[2]);
+        letter_send(0, 1, &sends[n + 2], 1, (uint64_t)(n + 2), bytes);
+        give_up(&x[0]);
+        give_up(&x[1]);
+        for (int i = 0; i < n + 3; i++)
+            letter_recv(1, 0, &recvs[i], 1, i < n ? 8 : bytes);
+        go_on();
+        for (int i = 0; i < n + 3; i++)
+            letter_check(&recvs[i], (uint64_t)i, i < n ? 8 : bytes);
+        assert_false(rcx_pair_probe(pair_of(1, 0), 2, UINT64_MAX, &found));
+        for (int i = 0; i < 3; i++) {
+            assert_status(x[i].l.m.status, RCX_ERR_COMM_FAILED);
+            forget(&x[i]);
+        }
+        ranks_close();
+    }
+}
+
+/* After so many turns of both. */
+static void a_receive_that_has_begun_is_cancelled(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2 * 2 * 2; k++) {
+        const bool is_early = k / 2 % 2;
+        struct mapped x = mapped(1, 0, false, HUGE);
+
+        ranks_open(k % 2 ? &in_parts : &in_place);
+        letter_send(0, 1, &sends[0], 1, 0, HUGE);
+        if (is_early)
+            look(1, 0);
+        post(&x, 1);
+        for (int turn = 0; turn < k / 4 + !is_early; turn++) {
+            look(1, 0);
+            look(0, 1);
+        }
+        assert_ptr_equal(pair_of(1, 0)->begun, &x.l.m);
+        give_up(&x);
+        exchange(0, 1, HUGE);
+        assert_ok(sends[0].m.status);
+        exchange(0, 1, 8);
+        exchange(1, 0, HUGE);
+        forget(&x);
+        ranks_close();
+    }
+}
+
+/* Who receives it gets something, or an error; but nobody hangs. */
+static void a_send_that_has_begun_is_cancelled(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2 * 2 * 3; k++) {
+        struct mapped x = mapped(0, 1, true, HUGE);
+        struct letter r;
+
+        ranks_open(k % 2 ? &in_parts : &in_place);
+        if (k / 2 % 2)
+            letter_recv(1, 0, &r, 1, HUGE);
+        post(&x, 1);
+        assert_ptr_equal(pair_of(0, 1)->streaming, &x.l.m);
+        for (int turn = 0; turn < k / 4 && k / 2 % 2; turn++) {
+            look(1, 0);
+            look(0, 1);
+        }
+        give_up(&x);
+        exchange(0, 1, 8);
+        if (!(k / 2 % 2))
+            letter_recv(1, 0, &r, 1, HUGE);
+        exchange(0, 1, HUGE);
+        assert_true(r.m.status != RCX_IN_PROGRESS);
+        assert_int_equal(r.m.bytes, HUGE);
+        letter_put_away(&r, NULL, 0);
+        exchange(1, 0, HUGE);
+        forget(&x);
+        ranks_close();
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_long_message_is_read_if_it_can_be),
+        cmocka_unit_test(what_cannot_be_read_to_the_end_is_sent),
+        cmocka_unit_test(a_posted_receive_is_cancelled),
+        cmocka_unit_test(a_send_that_waits_is_cancelled),
+        cmocka_unit_test(a_receive_that_has_begun_is_cancelled),
+        cmocka_unit_test(a_send_that_has_begun_is_cancelled),
+    };
+
+    return cmocka_run_group_tests_name("pair_cancel", tests, NULL, NULL);
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Many messages at random between two ranks of a node: of one thread, and of
+ * two that sleep whenever there is nothing to do. */
+#include "test.h"
+
+#include <pthread.h>
+
+#include "core/base/random.h"
+#include "letters.h"
+
+enum {
+    FLOWS = 3,
+    WINDOW = 40,
+    HUNDRED_THOUSAND = 100000,
+    ROUNDS = 30000,
+    DELAYS = 300
+};
+
+/* What a rank says and hears of each tag. */
+struct talk {
+    int self, peer, most; /* of a flow */
+    bool uses_any;        /* for the last flow */
+    uint64_t random;
+    struct flow {
+        struct letter sends[WINDOW], recvs[WINDOW];
+        int started, sent, posted, heard;
+    } flows[FLOWS];
+};
+
+static size_t any_size(uint64_t number)
+{
+    uint64_t random = number;
+    const uint64_t kind = rcx_random(&random) % 100, x = rcx_random(&random);
+
+    if (kind < 50)
+        return x % 50;
+    if (kind < 90)
+        return x % (UINT64_C(1) << (6 + kind % 8));
+    return kind < 98 ? x % (RING / 4 + 2) : x % (3 * RING);
+}
+
+static uint64_t number_of(int from, int flow, int i)
+{
+    return (uint64_t)((i * FLOWS + flow) * RANKS + from);
+}
+
+/* Few are under way at first, so that both often have nothing to do. */
+static int window_of(const struct talk *k, const struct flow *f)
+{
+    return f->heard < k->most / 4 ? 1 : WINDOW;
+}
+
+static bool say(struct talk *k, struct flow *f)
+{
+    const int tag = (int)(f - k->flows);
+    const uint64_t number = number_of(k->self, tag, f->started);
+
+    while (f->sent < f->started && !f->sends[f->sent % WINDOW].space)
+        f->sent++;
+    if (f->started == k->most || f->started - f->sent == window_of(k, f))
+        return false;
+    if (rcx_random(&k->random) % 2)
+        letter_send(k->self, k->peer, &f->sends[f->started++ % WINDOW],
+                    (uint64_t)tag, number, any_size(number));
+    return true;
+}
+
+static bool hear(struct talk *k, struct flow *f)
+{
+    const int tag = (int)(f - k->flows);
+    const uint64_t random = rcx_random(&k->random);
+    const uint64_t number = number_of(k->peer, tag, f->heard);
+    const uint64_t next = number_of(k->peer, tag, f->posted);
+    struct letter *l = &f->recvs[f->heard % WINDOW];
+
+    if (f->heard < f->posted && l->m.status != RCX_IN_PROGRESS) {
+        letter_check(l, number, any_size(number));
+        f->heard++;
+        return true;
+    }
+    if (f->posted == k->most || f->posted - f->heard == window_of(k, f))
+        return false;
+    if (random % 2)
+        letter_recv(k->self, k->uses_any && tag == FLOWS - 1 ? ANY : k->peer,
+                    &f->recvs[f->posted++ % WINDOW], (uint64_t)tag,
+                    any_size(next) + random % 3 * 8);
+    return true;
+}
+
+static bool is_over(const struct talk *k)
+{
+    bool over = true;
+
+    for (const struct flow *f = k->flows; f < k->flows + FLOWS; f++)
+        over = over && f->sent == k->most && f->heard == k->most;
+    return over;
+}
+
+/* False: there was nothing to do. */
+static bool talk(struct talk *k)
+{
+    bool is_busy = false;
+
+    for (struct flow *f = k->flows; f < k->flows + FLOWS; f++) {
+        is_busy = say(k, f) || is_busy;
+        is_busy = hear(k, f) || is_busy;
+    }
+    if (rcx_random(&k->random) % 4 == 0 || !is_busy)
+        is_busy = look(k->self, k->peer) > 0 || is_busy;
+    return is_busy;
+}
+
+static struct talk talks[2];
+
+static void open_talks(const struct mode *mode, int messages, bool uses_any)
+{
+    ranks_open(mode);
+    for (int i = 0; i < 2; i++)
+        talks[i] = (struct talk){.self = i,
+                                 .peer = 1 - i,
+                                 .most = messages / FLOWS / 2 + 1,
+                                 .uses_any = uses_any,
+                                 .random = (uint64_t)(SEED + i)};
+}
+
+static void random_messages_go_both_ways(void **state)
+{
+    uint64_t random = SEED;
+
+    (void)state;
+    for (size_t mode = 0; mode < MODES; mode++) {
+        open_talks(&modes[mode], HUNDRED_THOUSAND / MODES, mode % 2);
+        while (!is_over(&talks[0]) || !is_over(&talks[1]))
+            talk(&talks[rcx_random(&random) % 2]);
+        go_on();
+        ranks_close();
+    }
+}
+
+/* ---- Threads ------------------------------------------------------------ */
+
+/* As a transport arms itself. */
+static void sleep_until_woken(int self, int peer)
+{
+    struct rank *r = &ranks[self];
+
+    atomic_store(&r->asleep, 1);
+    if (look(self, peer) == 0)
+        while (sem_wait(&r->woken) != 0)
+            ;
+    atomic_store(&r->asleep, 0);
+}
+
+static void run_two(void *(*fn)(void *arg))
+{
+    pthread_t threads[2];
+
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(0, pthread_create(&threads[i], NULL, fn, &talks[i]));
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(0, pthread_join(threads[i], NULL));
+}
+
+static void *talk_to_the_end(void *arg)
+{
+    struct talk *k = arg;
+
+    while (!is_over(k))
+        if (!talk(k) && !is_over(k))
+            sleep_until_woken(k->self, k->peer);
+    return NULL;
+}
+
+static void threads_that_sleep_get_all_messages(void **state)
+{
+    (void)state;
+    for (size_t mode = 0; mode < MODES; mode++) {
+        const struct mode sleepy = {modes[mode].ring, modes[mode].read_from,
+                                    false};
+
+        open_talks(&sleepy, HUNDRED_THOUSAND / 10, mode % 2);
+        run_two(talk_to_the_end);
+        go_on();
+        ranks_close();
+    }
+}
+
+/* It falls asleep at any time, most often about when the message comes. */
+static void wait_for(struct talk *k, const struct letter *l)
+{
+    uint64_t patience = rcx_random(&k->random) % DELAYS;
+
+    while (l->m.status == RCX_IN_PROGRESS)
+        if (look(k->self, k->peer) == 0 && patience-- == 0) {
+            sleep_until_woken(k->self, k->peer);
+            patience = DELAYS;
+        }
+}
+
+static void *play(void *arg)
+{
+    struct talk *k = arg;
+
+    for (uint64_t i = 0; i < ROUNDS; i++) {
+        struct letter in, out;
+        volatile unsigned left = rcx_random(&k->random) % DELAYS;
+
+        letter_recv(k->self, k->peer, &in, i, 8);
+        if (k->self == 1)
+            wait_for(k, &in);
+        while (left > 0)
+            left--;
+        letter_send(k->self, k->peer, &out, i, i, 8);
+        wait_for(k, &in);
+        letter_check(&in, i, 8);
+        require_ok(out.m.status);
+    }
+    return NULL;
+}
+
+/* No later message makes good for a wake that is lost. */
+static void a_single_message_wakes_whoever_falls_asleep(void **state)
+{
+    (void)state;
+    open_talks(&in_parts, 0, false);
+    run_two(play);
+    go_on();
+    ranks_close();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_messages_go_both_ways),
+        cmocka_unit_test(threads_that_sleep_get_all_messages),
+        cmocka_unit_test(a_single_message_wakes_whoever_falls_asleep),
+    };
+
+    return cmocka_run_group_tests_name("pair_talk", tests, NULL, NULL);
+}

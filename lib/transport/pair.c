@@ -64,7 +64,7 @@ send_later(struct rcx_pair *p, const void *buffer, size_t bytes, uint64_t tag,
     rcx_message_ask(m, (void *)buffer, bytes, tag, 0);
     m->pair = p;
     m->handle = NULL;
-    if (p->starting || bytes <= rcx_pair_chunk(p) || !rcx_long_start(p, m))
+    if (p->starting || bytes <= rcx_pair_eager(p) || !rcx_long_start(p, m))
         rcx_message_append(&p->starting_end, m);
     return RCX_IN_PROGRESS;
 }
@@ -72,7 +72,7 @@ send_later(struct rcx_pair *p, const void *buffer, size_t bytes, uint64_t tag,
 rcx_status_t rcx_pair_send(struct rcx_pair *p, const void *buffer, size_t bytes,
                            uint64_t tag, struct rcx_message *m)
 {
-    if (!p->starting && bytes <= rcx_pair_chunk(p) &&
+    if (!p->starting && bytes <= rcx_pair_eager(p) &&
         start(p, buffer, bytes, tag))
         return RCX_OK;
     return send_later(p, buffer, bytes, tag, m);
@@ -86,7 +86,7 @@ static unsigned start_waiting(struct rcx_pair *p)
 
     while (p->starting) {
         struct rcx_message *m = p->starting;
-        const bool is_long = m->room > rcx_pair_chunk(p);
+        const bool is_long = m->room > rcx_pair_eager(p);
         struct rcx_message *const next = m->next;
 
         if (!(is_long ? rcx_long_start(p, m)

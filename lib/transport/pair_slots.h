@@ -69,10 +69,18 @@ static inline void rcx_pair_publish(struct rcx_pair *p, struct rcx_slot *slot,
                        (uint64_t)kind << RCX_KIND_SHIFT | part);
 }
 
-/* The longest part; what is longer is a long message. */
+/* The longest part. */
 static inline size_t rcx_pair_chunk(const struct rcx_pair *p)
 {
     return p->lane->ring / RCX_CHUNKS;
+}
+
+/* What is longer is a long message. */
+static inline size_t rcx_pair_eager(const struct rcx_pair *p)
+{
+    const size_t chunk = rcx_pair_chunk(p), from = p->lane->read_from;
+
+    return from > chunk ? chunk : from - 1;
 }
 
 static inline void rcx_copy_short(void *to, const void *from, size_t bytes)

@@ -75,12 +75,14 @@ static inline size_t rcx_pair_chunk(const struct rcx_pair *p)
     return p->lane->ring / RCX_CHUNKS;
 }
 
-/* What is longer is a long message. */
+/* What is longer is a long message. What is in a slot never is. */
 static inline size_t rcx_pair_eager(const struct rcx_pair *p)
 {
     const size_t chunk = rcx_pair_chunk(p), from = p->lane->read_from;
 
-    return from > chunk ? chunk : from - 1;
+    if (from > chunk)
+        return chunk;
+    return from > RCX_SLOT_BYTES ? from - 1 : RCX_SLOT_BYTES;
 }
 
 static inline void rcx_copy_short(void *to, const void *from, size_t bytes)

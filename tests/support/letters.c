@@ -10,11 +10,11 @@
 enum { SHIFTS = 65521 /* texts */, EDGE = 64, CANARY = 0xA5 };
 
 const struct mode modes[MODES] = {{RING, SIZE_MAX, false},
-                                  {RING, 0, true},
+                                  {RING, RING / 4 + 1, true},
                                   {RING_LEAST, SIZE_MAX, true},
                                   {RING_LEAST, 3 * RING, false}};
 const struct mode in_parts = {RING, SIZE_MAX, false};
-const struct mode in_place = {RING, 0, false};
+const struct mode in_place = {RING, RING / 4 + 1, false};
 
 struct rank ranks[RANKS];
 static unsigned char noise[SHIFTS + HUGE];

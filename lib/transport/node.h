@@ -33,7 +33,7 @@ struct rcx_node {
     uint64_t shm_bytes; /* free for the one that sees least */
     char refusal[128];  /* why the kernel would refuse CMA; "": it would not */
     /* the group of ranks that can map memory of each other: */
-    size_t read_from; /* messages of so many bytes pay by CMA */
+    bool cma_pays; /* it is not refused, and copies fast */
     int group_ranks;
     int group_index; /* of this rank, in the order of ranks */
     uint64_t group;  /* of its ranks: a sum of hashes */

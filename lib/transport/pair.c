@@ -254,14 +254,24 @@ unsigned rcx_pair_work(struct rcx_pair *p, bool all)
     return events;
 }
 
+/* The oldest early one whose tag is this where mask has ones. */
+static struct rcx_early *const *find_early(const struct rcx_pair *p,
+                                           uint64_t tag, uint64_t mask)
+{
+    struct rcx_early *const *link = &p->early;
+
+    while (*link && (((*link)->arrival.tag ^ tag) & mask) != 0)
+        link = &(*link)->next;
+    return link;
+}
+
 rcx_status_t rcx_pair_find(struct rcx_pair *p, struct rcx_message *m)
 {
-    struct rcx_early **link = &p->early, *e;
+    struct rcx_early **link =
+        (struct rcx_early **)find_early(p, m->key, m->mask);
+    struct rcx_early *e = *link;
     rcx_status_t status;
 
-    while (*link && (((*link)->arrival.tag ^ m->key) & m->mask) != 0)
-        link = &(*link)->next;
-    e = *link;
     if (!e)
         return RCX_ERR_ARG;
     *link = e->next;
@@ -309,25 +319,12 @@ rcx_status_t rcx_pair_recv(struct rcx_pair *p, struct rcx_message *m)
     return status;
 }
 
-static bool take_from(struct rcx_message **first, struct rcx_message ***end,
-                      const struct rcx_message *m)
-{
-    struct rcx_message **link = first;
-
-    while (*link && *link != m)
-        link = &(*link)->next;
-    if (!*link)
-        return false;
-    rcx_message_take_out(end, link);
-    return true;
-}
-
 void rcx_pair_cancel(struct rcx_pair *p, struct rcx_message *m)
 {
     const bool is_send = m->mask == 0;
 
-    if (is_send ? take_from(&p->starting, &p->starting_end, m)
-                : take_from(&p->posted, &p->posted_end, m))
+    if (is_send ? rcx_message_withdraw(&p->starting, &p->starting_end, m)
+                : rcx_message_withdraw(&p->posted, &p->posted_end, m))
         rcx_pair_complete(p, m, RCX_ERR_COMM_FAILED);
     else if (is_send)
         m->buffer = NULL;
@@ -338,10 +335,8 @@ void rcx_pair_cancel(struct rcx_pair *p, struct rcx_message *m)
 bool rcx_pair_probe(const struct rcx_pair *p, uint64_t tag, uint64_t mask,
                     uint64_t *found_p)
 {
-    const struct rcx_early *e = p->early;
+    const struct rcx_early *e = *find_early(p, tag, mask);
 
-    while (e && ((e->arrival.tag ^ tag) & mask) != 0)
-        e = e->next;
     if (e)
         *found_p = e->arrival.tag;
     return e;

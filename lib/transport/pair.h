@@ -2,8 +2,8 @@
 /*
  * Messages between two ranks of a node, through memory that both have mapped.
  * Each direction has an inbox in the receiver's window, which its one sender
- * writes: a ring of slots, one cache line each, and a ring of bytes. A short
- * message is in its slot; a longer one is in the ring of bytes. What is longer
+ * writes: a ring of slots, one cache line each, and two rings of bytes. A short
+ * message is in its slot; a longer one is in a ring of bytes. What is longer
  * than a chunk is begun likewise, and goes on once the receiver has a place for
  * it: so what comes unexpected is never long.
  *
@@ -46,10 +46,9 @@ struct rcx_inbox {
 struct rcx_lane {
     struct rcx_transport *transport;
     struct rcx_heap *heap;
-    size_t ring; /* bytes of each large one; a power of two */
-    size_t
-        read_from; /* messages of so many bytes are read where they are, if the
-                         kernel lets */
+    size_t ring;      /* bytes of each large one; a power of two */
+    size_t read_from; /* messages of so many bytes are read where they are, if
+                         the kernel lets */
     struct rcx_message *any, **any_end; /* receives from whoever sends first */
     uint64_t posts;                     /* of receives */
     bool (*reach)(struct rcx_lane *lane, int peer); /* which connects a pair */
@@ -124,7 +123,7 @@ static inline uint32_t rcx_pair_turn(uint64_t slots)
     return (uint32_t)(slots / RCX_PAIR_SLOTS + 1);
 }
 
-/* seq_cst: see rcx_pair_nudge(). */
+/* seq_cst: see rcx_pair_wake(). */
 static inline bool rcx_pair_has_come(const struct rcx_pair *p)
 {
     const struct rcx_slot *slot = &p->in->slots[p->taken % RCX_PAIR_SLOTS];
@@ -154,6 +153,42 @@ static inline void rcx_message_ask(struct rcx_message *m, void *buffer,
     m->room = bytes;
     m->key = tag;
     m->mask = mask;
+}
+
+/* ---- Lists of messages ------------------------------------------------------ */
+
+static inline void rcx_message_append(struct rcx_message ***end,
+                                      struct rcx_message *m)
+{
+    m->next = NULL;
+    **end = m;
+    *end = &m->next;
+}
+
+/* What link points to. */
+static inline void rcx_message_take_out(struct rcx_message ***end,
+                                        struct rcx_message **link)
+{
+    struct rcx_message *m = *link;
+
+    *link = m->next;
+    if (*end == &m->next)
+        *end = link;
+}
+
+/* False: m is not in the list. */
+static inline bool rcx_message_withdraw(struct rcx_message **first,
+                                        struct rcx_message ***end,
+                                        const struct rcx_message *m)
+{
+    struct rcx_message **link = first;
+
+    while (*link && *link != m)
+        link = &(*link)->next;
+    if (!*link)
+        return false;
+    rcx_message_take_out(end, link);
+    return true;
 }
 
 #endif

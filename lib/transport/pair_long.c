@@ -8,15 +8,17 @@ enum { PIECE = 256 << 10 };
 
 /* ---- Sending ----------------------------------------------------------------- */
 
-static bool offer(struct rcx_pair *p, uint64_t tag,
-                  const struct rcx_beginning *beginning)
+/* A slot that has no part of a message; false: there is none now. */
+static bool say(struct rcx_pair *p, uint64_t tag, enum rcx_slot_kind kind,
+                const struct rcx_beginning *beginning)
 {
     struct rcx_slot *slot = rcx_pair_slot(p);
 
     if (!slot)
         return false;
-    memcpy(slot->data, beginning, sizeof *beginning);
-    rcx_pair_publish(p, slot, tag, RCX_SLOT_OFFER, 0);
+    if (beginning)
+        memcpy(slot->data, beginning, sizeof *beginning);
+    rcx_pair_publish(p, slot, tag, kind, 0);
     return true;
 }
 
@@ -25,11 +27,13 @@ bool rcx_long_start(struct rcx_pair *p, struct rcx_message *m)
 {
     const struct rcx_beginning beginning = {
         .bytes = m->room, .number = p->number, .address = (uintptr_t)m->buffer};
-    const size_t part = m->room >= p->lane->read_from ? 0 : rcx_pair_chunk(p);
+    const bool is_read = m->room >= p->lane->read_from;
+    const size_t part = is_read ? 0 : rcx_pair_chunk(p);
+    const bool has_begun = is_read ? say(p, m->key, RCX_SLOT_OFFER, &beginning)
+                                   : rcx_pair_put(p, m->key, RCX_SLOT_FIRST,
+                                                  m->buffer, part, &beginning);
 
-    if (part == 0 ? !offer(p, m->key, &beginning)
-                  : !rcx_pair_put(p, m->key, RCX_SLOT_FIRST, m->buffer, part,
-                                  &beginning))
+    if (!has_begun)
         return false;
     m->at = part;
     m->key = p->number++;
@@ -86,17 +90,6 @@ void rcx_long_hear(struct rcx_pair *p, uint64_t number, bool is_taken)
 
 /* ---- Receiving --------------------------------------------------------------- */
 
-/* Answer the sender of a long message, if there is a slot to say so. */
-static bool answer(struct rcx_pair *p, const struct rcx_message *m,
-                   enum rcx_slot_kind kind)
-{
-    struct rcx_slot *slot = rcx_pair_slot(p);
-
-    if (slot)
-        rcx_pair_publish(p, slot, m->key, kind, 0);
-    return slot;
-}
-
 void rcx_long_begin(struct rcx_pair *p, struct rcx_message *m,
                     const struct rcx_arrival *a)
 {
@@ -105,7 +98,7 @@ void rcx_long_begin(struct rcx_pair *p, struct rcx_message *m,
     m->address = a->address;
     m->next = p->begun;
     p->begun = m;
-    m->may_go_on = !a->address && answer(p, m, RCX_SLOT_GO_ON);
+    m->may_go_on = !a->address && say(p, m->key, RCX_SLOT_GO_ON, NULL);
     p->owed += !m->may_go_on;
 }
 
@@ -160,7 +153,8 @@ unsigned rcx_long_pay(struct rcx_pair *p)
             read_on(p, m);
         events += is_read;
         if (!m->may_go_on && (!m->address || m->at == m->bytes) &&
-            answer(p, m, m->address ? RCX_SLOT_TAKEN : RCX_SLOT_GO_ON)) {
+            say(p, m->key, m->address ? RCX_SLOT_TAKEN : RCX_SLOT_GO_ON,
+                NULL)) {
             m->may_go_on = true;
             p->owed--;
             events++;

@@ -17,7 +17,8 @@ void rcx_rings_open(const struct rcx_pair *p, struct rcx_inbox *inbox,
 
 /*
  * The peer sleeps only if it found nothing new after it said so; so what is new
- * is stored before that is read, both in the order that is one for all.
+ * is stored before that is read, both in the order that is one for all. All ways
+ * that this can go are looked at in tests/proof/lane_model.c.
  */
 void rcx_pair_wake(struct rcx_pair *p)
 {

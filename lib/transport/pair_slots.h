@@ -111,27 +111,6 @@ static inline void rcx_pair_consume(struct rcx_pair *p)
 struct rcx_arrival rcx_pair_look(const struct rcx_pair *p);
 void rcx_pair_free(struct rcx_pair *p, const struct rcx_arrival *a);
 
-/* ---- Lists of messages ------------------------------------------------------ */
-
-static inline void rcx_message_append(struct rcx_message ***end,
-                                      struct rcx_message *m)
-{
-    m->next = NULL;
-    **end = m;
-    *end = &m->next;
-}
-
-/* What link points to. */
-static inline void rcx_message_take_out(struct rcx_message ***end,
-                                        struct rcx_message **link)
-{
-    struct rcx_message *m = *link;
-
-    *link = m->next;
-    if (*end == &m->next)
-        *end = link;
-}
-
 static inline void rcx_pair_complete(struct rcx_pair *p, struct rcx_message *m,
                                      rcx_status_t status)
 {

@@ -19,8 +19,6 @@
  */
 enum { POSIX_BYTES = 4308992, POSIX_BYTES_PER_RANK = 2 * POSIX_BYTES };
 
-enum { READ_WHERE_IT_PAYS = 64 << 10, READ_ELSEWHERE = 512 << 10 };
-
 enum { MOST_UNCREDITED = 16384, LEAST_AUTO = 1024 };
 
 /*
@@ -33,8 +31,7 @@ static const char *rendezvous_threshold(const struct rcx_node *node, int ranks)
 {
     const bool is_crowded = ranks > sysconf(_SC_NPROCESSORS_ONLN);
 
-    return node->read_from == READ_WHERE_IT_PAYS && !is_crowded ? "16K"
-                                                                : "512K";
+    return node->cma_pays && !is_crowded ? "16K" : "512K";
 }
 
 /* For RCX or for all of UCX; NULL: nothing. */
@@ -141,9 +138,7 @@ rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
 
     if (status != RCX_OK)
         return status;
-    node->read_from = rcx_node_refuses_cma(node) ? SIZE_MAX
-                      : rcx_cma_pays(args->heap) ? READ_WHERE_IT_PAYS
-                                                 : READ_ELSEWHERE;
+    node->cma_pays = !rcx_node_refuses_cma(node) && rcx_cma_pays(args->heap);
     if (args->looks_for_dead)
         tell_price(args->log);
     if (!user_setting("TLS"))

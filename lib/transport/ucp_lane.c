@@ -13,6 +13,8 @@ enum {
     RING_LEAST = 16 << 10,
     RINGS_MOST = 16 << 20, /* bytes of a window */
     AHEAD = 1 << 20,
+    READ_WHERE_IT_PAYS = 64 << 10,
+    READ_ELSEWHERE = 512 << 10,
     VAIN = 256,
     SWEEPS = 1 << 16
 };
@@ -191,7 +193,9 @@ static ucs_status_t make_window(struct ucp *u, const struct rcx_node *node)
     lane->place.ring = (uint32_t)lane->base.ring;
     lane->place.sleeps = u->wakeup;
     lane->place.pid = (uint32_t)getpid();
-    lane->base.read_from = node->read_from;
+    lane->base.read_from = rcx_node_refuses_cma(node) ? SIZE_MAX
+                           : node->cma_pays           ? READ_WHERE_IT_PAYS
+                                                      : READ_ELSEWHERE;
     return status;
 }
 
@@ -301,28 +305,33 @@ static rcx_status_t place_of(struct ucp *u, int peer, struct rcx_place *place,
     return RCX_OK;
 }
 
-rcx_status_t rcx_ucp_settle(struct ucp *u, int peer)
+static rcx_status_t settle_by(struct ucp *u, int peer,
+                              const struct rcx_place *place)
 {
     struct rcx_ucp_lane *lane = &u->lane;
-    struct rcx_place place;
     struct neighbour *n;
-    const char *rest;
-    const rcx_status_t status = place_of(u, peer, &place, &rest);
 
-    if (status != RCX_OK)
-        return status;
-    if (do_share(&place, &lane->place)) {
+    if (do_share(place, &lane->place)) {
         n = rcx_heap_zalloc(u->heap, sizeof *n);
         if (!n)
             return RCX_ERR_NOMEM;
-        rcx_pair_open(&n->pair, &lane->base, peer, (pid_t)place.pid,
-                      inbox_of(lane->window, place.index, lane->base.ring),
-                      place.sleeps);
+        rcx_pair_open(&n->pair, &lane->base, peer, (pid_t)place->pid,
+                      inbox_of(lane->window, place->index, lane->base.ring),
+                      place->sleeps);
         lane->pairs[peer] = &n->pair;
         lane->others--;
     }
     lane->settled[peer] = true;
     return RCX_OK;
+}
+
+rcx_status_t rcx_ucp_settle(struct ucp *u, int peer)
+{
+    struct rcx_place place;
+    const char *rest;
+    const rcx_status_t status = place_of(u, peer, &place, &rest);
+
+    return status == RCX_OK ? settle_by(u, peer, &place) : status;
 }
 
 static rcx_status_t map_theirs(struct ucp *u, struct neighbour *n,
@@ -345,16 +354,14 @@ rcx_status_t rcx_ucp_reach(struct ucp *u, int peer)
 {
     struct rcx_place place;
     const char *rest;
-    rcx_status_t status =
-        u->lane.settled[peer] ? RCX_OK : rcx_ucp_settle(u, peer);
+    rcx_status_t status;
 
     if (u->lost[peer])
         return rcx_ucp_lose(u, peer, (ucs_status_t)u->lost[peer]);
-    if (status == RCX_OK)
-        status = place_of(u, peer, &place, &rest);
-    if (status != RCX_OK)
-        return status;
-    if (!u->endpoints[peer])
+    status = place_of(u, peer, &place, &rest);
+    if (status == RCX_OK && !u->lane.settled[peer])
+        status = settle_by(u, peer, &place);
+    if (status == RCX_OK && !u->endpoints[peer])
         status = rcx_ucp_connect(
             u, peer, (const ucp_address_t *)(rest + place.rkey_bytes));
     if (status != RCX_OK || !u->lane.pairs[peer])
@@ -422,9 +429,7 @@ static unsigned match_any(struct ucp *u)
             link = &m->next;
             continue;
         }
-        *link = m->next;
-        if (u->lane.base.any_end == &m->next)
-            u->lane.base.any_end = link;
+        rcx_message_take_out(&u->lane.base.any_end, link);
         u->matching.user_data = m;
         u->pending++;
         ucp_tag_msg_recv_nbx(u->worker, m->buffer, m->room, message,
@@ -497,28 +502,18 @@ rcx_status_t rcx_ucp_lane_recv_any(struct ucp *u, struct rcx_message *m)
         if (status != RCX_ERR_ARG)
             return status;
     }
-    m->next = NULL;
-    *lane->base.any_end = m;
-    lane->base.any_end = &m->next;
+    rcx_message_append(&lane->base.any_end, m);
     return RCX_IN_PROGRESS;
 }
 
 void rcx_ucp_lane_cancel(struct ucp *u, struct rcx_message *m)
 {
-    struct rcx_message **link = &u->lane.base.any;
+    struct rcx_lane *lane = &u->lane.base;
 
-    if (m->pair) {
+    if (m->pair)
         rcx_pair_cancel(m->pair, m);
-        return;
-    }
-    while (*link && *link != m)
-        link = &(*link)->next;
-    if (!*link)
-        return;
-    *link = m->next;
-    if (u->lane.base.any_end == &m->next)
-        u->lane.base.any_end = link;
-    rcx_message_complete(&u->base, m, RCX_ERR_COMM_FAILED);
+    else if (rcx_message_withdraw(&lane->any, &lane->any_end, m))
+        rcx_message_complete(&u->base, m, RCX_ERR_COMM_FAILED);
 }
 
 bool rcx_ucp_lane_probe(struct ucp *u, uint64_t tag, uint64_t mask,

@@ -47,8 +47,8 @@ struct rcx_message {
 /*
  * How far who only sends may get ahead of who receives, in bytes: what the
  * buffers of a socket take, since the last message must have left them for the
- * peer when the call returns. Where the network takes more
- * than that, it says so.
+ * peer when the call returns. Where the network takes more than that, it says
+ * so: a power of two.
  */
 enum { RCX_AHEAD = 64 << 10, RCX_LOOK_AROUND = 16 };
 

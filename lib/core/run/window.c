@@ -51,8 +51,8 @@ struct rcx_piece *rcx_window_credited(struct rcx_request *r,
                                       struct rcx_piece *piece)
 {
     const uint64_t most = r->comm->context->ahead;
-    const uint64_t before = r->ahead / most;
+    const uint64_t into = r->ahead & (most - 1);
 
     r->ahead += piece->weight;
-    return r->ahead / most > before ? piece->credited : piece;
+    return into + piece->weight >= most ? piece->credited : piece;
 }

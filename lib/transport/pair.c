@@ -42,14 +42,11 @@ void rcx_pair_close(struct rcx_pair *p)
     }
 }
 
-static bool start(struct rcx_pair *p, const void *buffer, size_t bytes,
-                  uint64_t tag)
+static inline bool start_short(struct rcx_pair *p, const void *buffer,
+                               size_t bytes, uint64_t tag)
 {
-    struct rcx_slot *slot;
+    struct rcx_slot *slot = rcx_pair_slot(p);
 
-    if (bytes > RCX_SLOT_BYTES)
-        return rcx_pair_put(p, tag, RCX_SLOT_WHOLE, buffer, bytes, NULL);
-    slot = rcx_pair_slot(p);
     if (!slot)
         return false;
     rcx_copy_short(slot->data, buffer, bytes);
@@ -57,9 +54,17 @@ static bool start(struct rcx_pair *p, const void *buffer, size_t bytes,
     return true;
 }
 
-__attribute__((noinline)) static rcx_status_t
-send_later(struct rcx_pair *p, const void *buffer, size_t bytes, uint64_t tag,
-           struct rcx_message *m)
+static bool start(struct rcx_pair *p, const void *buffer, size_t bytes,
+                  uint64_t tag)
+{
+    return bytes > RCX_SLOT_BYTES
+               ? rcx_pair_put(p, tag, RCX_SLOT_WHOLE, buffer, bytes, NULL)
+               : start_short(p, buffer, bytes, tag);
+}
+
+static rcx_status_t send_later(struct rcx_pair *p, const void *buffer,
+                               size_t bytes, uint64_t tag,
+                               struct rcx_message *m)
 {
     rcx_message_ask(m, (void *)buffer, bytes, tag, 0);
     m->pair = p;
@@ -69,13 +74,24 @@ send_later(struct rcx_pair *p, const void *buffer, size_t bytes, uint64_t tag,
     return RCX_IN_PROGRESS;
 }
 
-rcx_status_t rcx_pair_send(struct rcx_pair *p, const void *buffer, size_t bytes,
-                           uint64_t tag, struct rcx_message *m)
+/* Out of line, so that the shortest do not pay for it. */
+__attribute__((noinline)) static rcx_status_t
+send_any(struct rcx_pair *p, const void *buffer, size_t bytes, uint64_t tag,
+         struct rcx_message *m)
 {
     if (!p->starting && bytes <= rcx_pair_eager(p) &&
         start(p, buffer, bytes, tag))
         return RCX_OK;
     return send_later(p, buffer, bytes, tag, m);
+}
+
+rcx_status_t rcx_pair_send(struct rcx_pair *p, const void *buffer, size_t bytes,
+                           uint64_t tag, struct rcx_message *m)
+{
+    return bytes <= RCX_TINY && !p->starting &&
+                   start_short(p, buffer, bytes, tag)
+               ? RCX_OK
+               : send_any(p, buffer, bytes, tag, m);
 }
 
 /* ---- What waited for room --------------------------------------------------- */
@@ -169,28 +185,24 @@ static bool keep(struct rcx_pair *p, const struct rcx_arrival *a)
     return true;
 }
 
-/* Whether what has come next is short and for m; the usual case. */
-static inline bool is_short_for(const struct rcx_pair *p,
-                                const struct rcx_message *m)
+/* Whether something has come that is short and for m, which then has it; the
+ * usual case. */
+static inline bool take_short(struct rcx_pair *p, struct rcx_message *m)
 {
     const struct rcx_slot *slot = &p->in->slots[p->taken % RCX_PAIR_SLOTS];
-    const uint64_t head =
-        atomic_load_explicit(&slot->head, memory_order_relaxed);
+    const uint64_t head = atomic_load(&slot->head);
+    const uint32_t bytes = (uint32_t)head;
 
-    return (uint32_t)head <= m->room && (uint32_t)head <= RCX_SLOT_BYTES &&
-           ((slot->tag ^ m->key) & m->mask) == 0 && !p->lane->any;
-}
-
-static inline void receive_short(struct rcx_pair *p, struct rcx_message *m)
-{
-    const struct rcx_slot *slot = &p->in->slots[p->taken % RCX_PAIR_SLOTS];
-
-    m->bytes =
-        (uint32_t)atomic_load_explicit(&slot->head, memory_order_relaxed);
+    if (head >> 32 != rcx_pair_turn(p->taken) || bytes > m->room ||
+        bytes > RCX_SLOT_BYTES || ((slot->tag ^ m->key) & m->mask) != 0 ||
+        p->lane->any)
+        return false;
+    m->bytes = bytes;
     if (m->tells_tag)
         m->tag = slot->tag;
-    rcx_copy_short(m->buffer, slot->data, m->bytes);
+    rcx_copy_short(m->buffer, slot->data, bytes);
     rcx_pair_consume(p);
+    return true;
 }
 
 /* What has come next; false: it cannot be taken now. */
@@ -226,19 +238,17 @@ static inline unsigned take_all(struct rcx_pair *p, bool all)
 {
     unsigned events = 0;
 
-    while (rcx_pair_has_come(p) && (all || is_awaited(p))) {
+    for (;; events++) {
         struct rcx_message *m = p->posted;
 
-        if (m && is_short_for(p, m)) {
+        if (m && take_short(p, m)) {
             rcx_message_take_out(&p->posted_end, &p->posted);
-            receive_short(p, m);
             rcx_pair_complete(p, m, RCX_OK);
-        } else if (!take(p)) {
-            break;
+        } else if (!rcx_pair_has_come(p) || !(all || is_awaited(p)) ||
+                   !take(p)) {
+            return events;
         }
-        events++;
     }
-    return events;
 }
 
 unsigned rcx_pair_work(struct rcx_pair *p, bool all)
@@ -295,28 +305,30 @@ static rcx_status_t take_whole(struct rcx_pair *p, struct rcx_message *m)
     return status;
 }
 
-/* What is there already need not wait for a turn. */
-rcx_status_t rcx_pair_recv(struct rcx_pair *p, struct rcx_message *m)
+/* Out of line, so that what is there already does not pay for it. */
+__attribute__((noinline)) static rcx_status_t post(struct rcx_pair *p,
+                                                   struct rcx_message *m)
 {
     rcx_status_t status = RCX_ERR_ARG;
 
     m->pair = p;
     m->order = p->lane->posts++;
-    if (__builtin_expect(p->early != NULL, 0))
+    if (p->early)
         status = rcx_pair_find(p, m);
     if (status != RCX_ERR_ARG)
         return status;
     status = RCX_IN_PROGRESS;
-    if (!p->posted && !p->lane->any && rcx_pair_has_come(p)) {
-        if (is_short_for(p, m)) {
-            receive_short(p, m);
-            return RCX_OK;
-        }
+    if (!p->posted && !p->lane->any && rcx_pair_has_come(p))
         status = take_whole(p, m);
-    }
     if (status == RCX_IN_PROGRESS)
         rcx_message_append(&p->posted_end, m);
     return status;
+}
+
+/* What is there already need not wait for a turn. */
+rcx_status_t rcx_pair_recv(struct rcx_pair *p, struct rcx_message *m)
+{
+    return !p->early && !p->posted && take_short(p, m) ? RCX_OK : post(p, m);
 }
 
 void rcx_pair_cancel(struct rcx_pair *p, struct rcx_message *m)

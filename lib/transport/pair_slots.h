@@ -85,11 +85,37 @@ static inline size_t rcx_pair_eager(const struct rcx_pair *p)
     return from > RCX_SLOT_BYTES ? from - 1 : RCX_SLOT_BYTES;
 }
 
+/* Ends that overlap in the middle: no loop, no call. */
+enum { RCX_TINY = 16 };
+static inline void rcx_copy_tiny(unsigned char *to, const unsigned char *from,
+                                 size_t bytes)
+{
+    if (bytes >= 8) {
+        uint64_t first, last;
+
+        memcpy(&first, from, 8);
+        memcpy(&last, from + bytes - 8, 8);
+        memcpy(to, &first, 8);
+        memcpy(to + bytes - 8, &last, 8);
+    } else if (bytes >= 4) {
+        uint32_t first, last;
+
+        memcpy(&first, from, 4);
+        memcpy(&last, from + bytes - 4, 4);
+        memcpy(to, &first, 4);
+        memcpy(to + bytes - 4, &last, 4);
+    } else if (bytes > 0) {
+        to[0] = from[0];
+        to[bytes / 2] = from[bytes / 2];
+        to[bytes - 1] = from[bytes - 1];
+    }
+}
+
 static inline void rcx_copy_short(void *to, const void *from, size_t bytes)
 {
-    if (bytes == 8)
-        memcpy(to, from, 8);
-    else if (bytes > 0)
+    if (bytes <= RCX_TINY)
+        rcx_copy_tiny(to, from, bytes);
+    else
         memcpy(to, from, bytes);
 }
 

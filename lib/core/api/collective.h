@@ -78,26 +78,25 @@ __attribute__((always_inline)) static inline bool
 rcx_call_is_repeated(const struct rcx_arguments *a,
                      const struct rcx_program *last, struct rcx_buffers *b)
 {
-    struct rcx_call call = {.coll = (uint8_t)a->coll,
-                            .type = a->type,
-                            .op = a->op,
-                            .root = a->root,
-                            .count = a->count};
-
+    b->alias = RCX_ALIAS_NONE;
     b->in = a->sendbuf;
     b->out = (char *)a->sendbuf;
     if (last->gets) {
         b->out = a->recvbuf;
         if (b->in == RCX_IN_PLACE || b->in == b->out) {
             b->in = b->out;
-            call.alias = RCX_ALIAS_SAME;
-        } else if ((size_t)(b->out - b->in) < last->bytes_of_vector ||
-                   (size_t)(b->in - b->out) < last->bytes_of_vector) {
+            b->alias = RCX_ALIAS_SAME;
+        } else if ((size_t)(b->out - b->in) < last->bytes_in ||
+                   (size_t)(b->in - b->out) < last->bytes_out) {
             return false;
         }
     }
-    return last->is_whole && rcx_call_is_alike(&last->call, &call) &&
-           rcx_is_buffer(b->in) && rcx_is_buffer(b->out);
+    return last->is_plain && a->count == last->given && !a->irregular &&
+           a->coll == last->call.coll && b->alias == last->call.alias &&
+           a->type == last->call.type && a->op == last->call.op &&
+           a->root == last->call.root &&
+           (!last->gives || rcx_is_buffer(b->in)) &&
+           (!last->gets || rcx_is_buffer(b->out));
 }
 
 /* The plan of the call, pinned. Whatever is odd is looked up, which says what

@@ -394,6 +394,31 @@ static rcx_status_t choose(const struct rcx_comm *comm, struct rcx_program *e,
     return RCX_OK;
 }
 
+static size_t elements(const struct rcx_program *e, enum rcx_extent extent,
+                       bool has)
+{
+    if (!has)
+        return 0;
+    return extent == RCX_EXTENT_BLOCK ? e->given : e->call.count;
+}
+
+/* What the next call is compared with; of one with lists nothing is. */
+static void measure(struct rcx_program *e, const struct rcx_comm *comm,
+                    size_t elem_bytes)
+{
+    const struct rcx_call *call = &e->call;
+    const struct rcx_coll_row *coll = &rcx_colls[call->coll];
+
+    e->gives = rcx_coll_gives(call->coll, comm->rank, call->root);
+    e->gets = rcx_coll_gets(call->coll, comm->rank, call->root);
+    e->is_plain = !call->irregular && !call->internal;
+    e->given = rcx_coll_has_blocks(call->coll)
+                   ? call->count / (size_t)comm->size
+                   : call->count;
+    e->bytes_in = elements(e, coll->gives, e->gives) * elem_bytes;
+    e->bytes_out = elements(e, coll->gets, e->gets) * elem_bytes;
+}
+
 /* Its stages, and what else is looked at each time. */
 static void classify(const struct rcx_comm *comm, struct rcx_program *e,
                      const struct rcx_shape *shape)
@@ -410,8 +435,7 @@ static void classify(const struct rcx_comm *comm, struct rcx_program *e,
         e->passing = algo->passing(shape);
     e->has_first_step = e->passing > 0 && !call->lists[RCX_CALL_PASSING];
     e->has_rounds = e->has_opening || e->has_first_step || e->has_closing;
-    e->is_whole = !rcx_coll_has_blocks(call->coll);
-    e->gets = rcx_coll_gets(call->coll, comm->rank, call->root);
+    measure(e, comm, shape->elem_bytes);
     e->one_way = rcx_colls[call->coll].is_one_way || call->irregular;
     e->is_odd = e->one_way || e->has_rounds;
     e->record = record_of(e);
@@ -444,7 +468,6 @@ static rcx_status_t compile(struct rcx_comm *comm, const struct rcx_call *call,
     shape = shape_of(comm, e);
     shape.elem_bytes = e->combine.reducer.elem_bytes;
     shape.commutative = e->combine.commutative;
-    e->bytes_of_vector = call->count * shape.elem_bytes;
     status = choose(comm, e, &shape);
     if (status != RCX_OK)
         return status;
@@ -454,6 +477,7 @@ static rcx_status_t compile(struct rcx_comm *comm, const struct rcx_call *call,
         return RCX_OK;
     }
     status = build_pieces(comm, e, &shape);
+    e->is_single = e->segments == 1 && !e->has_rounds;
     return status == RCX_OK ? reserve(comm, e) : status;
 }
 

@@ -33,14 +33,16 @@ struct rcx_program {
     struct rcx_piece *pieces; /* one_way: credited ones behind the others */
     size_t piece_count;
     uint64_t segments;
-    uint64_t weight;          /* of all */
-    struct rcx_record record; /* what the recorder is told of each run */
-    size_t bytes_of_vector;
-    bool is_whole;   /* its vector is not cut into blocks */
-    bool gets;       /* this rank gets a result */
-    bool one_way;    /* a rank may only send in it */
-    bool is_odd;     /* that, or has_rounds */
-    bool has_rounds; /* any of these three */
+    uint64_t weight;            /* of all */
+    struct rcx_record record;   /* what the recorder is told of each run */
+    size_t given;               /* count, as it is in the call of a user */
+    size_t bytes_in, bytes_out; /* of this rank's operand and result */
+    bool is_plain;              /* a user's, without lists */
+    bool gives, gets;           /* this rank does */
+    bool one_way;               /* a rank may only send in it */
+    bool is_odd;                /* that, or has_rounds */
+    bool is_single;             /* one segment, and none of what follows */
+    bool has_rounds;            /* any of these three */
     bool has_opening;
     bool has_first_step; /* which is to tell the lengths of what passes: this
                             has no pieces, the program with them takes over */

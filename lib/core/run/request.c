@@ -500,11 +500,10 @@ static void prepare_odd(struct rcx_request *r)
         r->total += r->stages[i].program->segments;
 }
 
-/* Recorded while the first messages travel. */
-void rcx_request_launch(struct rcx_request *r)
+/* It is under way, with the number that comes next. */
+static inline void enlist(struct rcx_request *r)
 {
     struct rcx_comm *comm = r->comm;
-    struct rcx_window *w = &comm->window;
 
     r->state = RCX_REQUEST_ACTIVE;
     r->status = RCX_OK;
@@ -512,19 +511,40 @@ void rcx_request_launch(struct rcx_request *r)
     r->stage = r->stages;
     r->first = 0;
     r->end = r->total = r->program->segments;
-    if (r->program->is_odd)
-        prepare_odd(r);
     r->begin = comm->context->progress.ticks;
     r->timeout_ns = comm->timeout_ns;
-    r->sequence = w->next;
-    w->next += r->total;
-    w->mark = (w->mark - w->mark_mask) & w->mark_mask;
-    r->mark = w->mark;
     r->is_recorded = false;
     link_active(&comm->end, r);
     if (__builtin_expect(!comm->is_busy, 0))
         rcx_comm_note_busy(comm);
+}
+
+/* Recorded while the first messages travel. */
+void rcx_request_launch(struct rcx_request *r)
+{
+    struct rcx_window *w = &r->comm->window;
+
+    enlist(r);
+    if (r->program->is_odd)
+        prepare_odd(r);
+    r->sequence = w->next;
+    w->next += r->total;
+    r->mark = rcx_window_next_mark(w);
     pump(r);
+    record(r);
+}
+
+void rcx_request_adopt(struct rcx_request *r, struct rcx_exec *x, bool is_over)
+{
+    const struct rcx_window *w = &r->comm->window;
+
+    enlist(r);
+    r->sequence = w->next - 1;
+    r->mark = w->mark;
+    r->slots[0] = x;
+    r->launched = 1;
+    if (is_over)
+        rcx_request_advance(r, x);
     record(r);
 }
 

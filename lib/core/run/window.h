@@ -35,6 +35,13 @@ static inline bool rcx_window_has(struct rcx_comm *comm,
     return number < w->limit;
 }
 
+/* What the next call has in its tags. */
+static inline uint64_t rcx_window_next_mark(struct rcx_window *w)
+{
+    w->mark = (w->mark - w->mark_mask) & w->mark_mask;
+    return w->mark;
+}
+
 /* r waits for a number. */
 void rcx_window_stall(struct rcx_window *w, struct rcx_request *r);
 

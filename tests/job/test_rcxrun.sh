@@ -33,10 +33,11 @@ until_true() {
 }
 
 # Runs in the background: sets $job to rcxrun's own pid. Not for a subshell, where
-# job control is off and background jobs ignore SIGINT.
+# job control is off and background jobs ignore SIGINT. The suite itself may run
+# under nohup.
 start() {
     : >"$out"
-    "$rcxrun" --timeout 300 "$@" >"$out" 2>"$err" </dev/null &
+    env --default-signal=HUP "$rcxrun" --timeout 300 "$@" >"$out" 2>"$err" </dev/null &
     job=$!
 }
 

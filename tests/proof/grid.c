@@ -65,13 +65,18 @@ static bool is_too_large(const struct grid *g, const struct proof_case *c)
     return too_large;
 }
 
+/* In so many orders of what arrives. */
+static int runs_of(const struct grid *g, int size)
+{
+    if (size > EVERY)
+        return 1;
+    return g->extent == PROOF_FULL && size <= WHOLE ? 8 : 2;
+}
+
 static bool prove(struct grid *g, const struct proof_case *c)
 {
     const struct proof_options options = {.seed = 1 + (uint64_t)c->size,
-                                          .runs = c->size > EVERY ? 1
-                                                  : g->extent == PROOF_FULL
-                                                      ? 8
-                                                      : 2};
+                                          .runs = runs_of(g, c->size)};
     struct proof_report report;
     bool good;
 
@@ -125,19 +130,22 @@ static bool prove_places(struct grid *g, struct proof_case c)
     return true;
 }
 
+/* All three for few ranks, one in turn for more. */
 static bool prove_roots(struct grid *g, struct proof_case c)
 {
     const int roots[] = {0, 1, c.size - 1};
-    const int n = !rcx_coll_is_rooted(c.algo->coll) || c.size == 1 ? 1
-                  : c.size == 2                                    ? 2
-                                                                   : 3;
+    const int n = c.size < 3 ? c.size : 3;
 
+    if (!rcx_coll_is_rooted(c.algo->coll))
+        return prove_places(g, c);
+    if (c.size > WHOLE) {
+        c.root = c.size > EVERY ? c.size / 3 : roots[g->summary->cases % 3];
+        return prove_places(g, c);
+    }
     for (int i = 0; i < n; i++) {
-        c.root = c.size > EVERY && n == 3 ? c.size / 3 : roots[i];
+        c.root = roots[i];
         if (!prove_places(g, c))
             return false;
-        if (c.size > EVERY)
-            break;
     }
     return true;
 }

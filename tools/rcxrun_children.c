@@ -216,9 +216,22 @@ struct child {
     const char *path;
     char **argv, **env;
     int in_fd, out_fd, err_fd; /* -1: inherit */
-    const cpu_set_t *cpus;     /* NULL: all */
+    bool reads_terminal;
+    const cpu_set_t *cpus; /* NULL: all */
     pid_t parent;
 };
+
+/* Out of reach of the terminal's signals, and with all its children together.
+ * Not a session each where that can be: Linux shares a core out by sessions
+ * first (autogroups), and who yields it does so within its own alone. Only a
+ * session of its own reads a terminal while rcxrun has that. */
+static void leave_group(const struct child *child)
+{
+    if (child->reads_terminal)
+        setsid();
+    else
+        setpgid(0, 0);
+}
 
 /* Only what is safe after fork() in a process with threads. */
 static void __attribute__((noreturn)) exec_child(const struct child *child)
@@ -226,7 +239,7 @@ static void __attribute__((noreturn)) exec_child(const struct child *child)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != child->parent)
         _exit(RCXRUN_EXIT_SIGNAL + SIGKILL); /* rcxrun died before prctl() */
-    setsid();
+    leave_group(child);
     if (child->in_fd >= 0)
         dup2(child->in_fd, STDIN_FILENO);
     if (child->out_fd >= 0)
@@ -258,6 +271,7 @@ pid_t rcxrun_spawn(const struct rcxrun_options *options, const char *path,
         .in_fd = rank == 0 ? -1 : open("/dev/null", O_RDONLY | O_CLOEXEC),
         .out_fd = out_fd,
         .err_fd = err_fd,
+        .reads_terminal = rank == 0 && isatty(STDIN_FILENO),
         .parent = getpid(),
     };
     cpu_set_t cpu;

@@ -59,7 +59,7 @@ static void signal_ranks(const struct job *job, int number)
     for (int rank = 0; rank < job->options->size; rank++) {
         const pid_t pid = job->ranks[rank].pid;
 
-        /* The group; or the process, if it has not come to setsid() yet. */
+        /* The group; or the process, if it is not in its own yet. */
         if (pid > 0 && kill(-pid, number) != 0)
             kill(pid, number);
     }

@@ -214,6 +214,16 @@ ok $? "rcxrun runs under rcxrun"
 run 0 "$rcxrun" -b -n 3 grep Cpus_allowed_list /proc/self/status && lines '^Cpus_allowed_list:[[:space:]]*[0-9]*$' 3
 ok $? "--bind pins each rank to one cpu"
 
+# Linux shares a core out by sessions first, so that who yields it to a rank of
+# another one does not.
+run 0 "$rcxrun" -n 3 sh -c 'ps -o pgid=,sid= -p $$' </dev/null &&
+    [ "$(awk '{ print $1 }' "$out" | sort -u | wc -l)" -eq 3 ] && [ "$(awk '{ print $2 }' "$out" | sort -u | wc -l)" -eq 1 ]
+ok $? "ranks have process groups of their own, and a session in common"
+
+# The terminal echoes what is typed, and hangs up a while later.
+run 0 sh -c "{ echo typed; sleep 2; } | script -qec '$rcxrun -n 2 head -n 1' /dev/null" && lines '^typed' 2
+ok $? "rank 0 reads the terminal that rcxrun has"
+
 # --- nothing stays behind ---
 
 export IS_RANK=yes # of rcxrun and below, from here on

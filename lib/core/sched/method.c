@@ -161,8 +161,8 @@ void rcx_method_print(const struct rcx_method *m, size_t elem_bytes, char *text,
  * The first row for its collective, ranks and size whose algorithm fits the
  * shape and keeps the order that the op needs is taken; else any algorithm that
  * does. docs/performance.md has the measurements; of collectives behind
- * barrier there are none yet, and the rows are what the model says. A row whose
- * algorithm is not there is passed over.
+ * barrier most rows are what the model says. A row whose algorithm is not there
+ * is passed over.
  */
 struct rule {
     enum rcx_coll coll;
@@ -228,6 +228,9 @@ static const struct rule rules[] = {
     {.coll = RCX_COLL_ALLGATHER, .ranks = INT_MAX,
      .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
      .algo = "ring", .window = 1},
+    {.coll = RCX_COLL_ALLTOALL, .ranks = 8,
+     .bytes = 32 << 10, .other_bytes = 32 << 10,
+     .algo = "linear", .window = 1},
     {.coll = RCX_COLL_ALLTOALL, .ranks = INT_MAX,
      .bytes = 2 << 10, .other_bytes = 2 << 10,
      .algo = "bruck", .window = 1},
@@ -240,8 +243,14 @@ static const struct rule rules[] = {
     {.coll = RCX_COLL_ALLTOALLV, .ranks = INT_MAX,
      .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
      .algo = "linear", .window = 1},
-    /* long ones from rank to rank; down a tree where that is too far for the
-       segments that there are */
+    /* nobody waits for who is behind, as in an exchange; long ones from rank to
+       rank, down a tree where that is too far for the segments that there are */
+    {.coll = RCX_COLL_SCAN, .ranks = 4,
+     .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
+     .algo = "linear", .segment_bytes = 64 << 10, .window = 2},
+    {.coll = RCX_COLL_SCAN, .ranks = INT_MAX,
+     .bytes = 8 << 10, .other_bytes = 8 << 10,
+     .algo = "doubling", .window = 1},
     {.coll = RCX_COLL_SCAN, .ranks = INT_MAX,
      .bytes = 256 << 10, .other_bytes = 256 << 10,
      .algo = "recursive_doubling", .window = 1},
@@ -257,6 +266,12 @@ static const struct rule rules[] = {
     {.coll = RCX_COLL_SCAN, .ranks = INT_MAX,
      .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
      .algo = "tree", .segment_bytes = 64 << 10, .window = 2},
+    {.coll = RCX_COLL_EXSCAN, .ranks = 4,
+     .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
+     .algo = "linear", .segment_bytes = 64 << 10, .window = 2},
+    {.coll = RCX_COLL_EXSCAN, .ranks = INT_MAX,
+     .bytes = 8 << 10, .other_bytes = 8 << 10,
+     .algo = "doubling", .window = 1},
     {.coll = RCX_COLL_EXSCAN, .ranks = INT_MAX,
      .bytes = 256 << 10, .other_bytes = 256 << 10,
      .algo = "recursive_doubling", .window = 1},

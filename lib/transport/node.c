@@ -41,6 +41,7 @@ void rcx_card_read(struct rcx_card *card, const char *shm)
         .reads_memory = rcx_cma_works(),
         .shm_bytes = free_bytes(shm),
     };
+    sched_getaffinity(0, sizeof card->cpus, &card->cpus);
     rcx_kernel_id(card->boot_id, sizeof card->boot_id);
 }
 
@@ -125,8 +126,14 @@ void rcx_node_add(struct rcx_node *node, int rank, const struct rcx_card *card)
         node->lowest = rank;
     if (card->shm_bytes < node->shm_bytes)
         node->shm_bytes = card->shm_bytes;
+    CPU_OR(&node->cpus, &node->cpus, &card->cpus);
     check_alone(node, rank, card);
     check_together(node, rank, card);
+}
+
+bool rcx_node_shares_cores(const struct rcx_node *node)
+{
+    return node->ranks > CPU_COUNT(&node->cpus);
 }
 
 bool rcx_node_refuses_cma(const struct rcx_node *node)

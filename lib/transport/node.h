@@ -9,6 +9,8 @@
 #ifndef RCX_TRANSPORT_NODE_H
 #define RCX_TRANSPORT_NODE_H
 
+#include <sched.h>
+
 #include "core/run/bootstrap.h"
 
 /* What a rank tells the others. */
@@ -21,6 +23,7 @@ struct rcx_card {
     uint64_t is_dumpable;  /* others of its user may read its memory */
     uint64_t reads_memory; /* may use process_vm_readv at all */
     uint64_t shm_bytes;    /* free where UCX makes its files */
+    cpu_set_t cpus;        /* that it may use */
 };
 
 /* What the cards of a node add up to. */
@@ -31,6 +34,7 @@ struct rcx_node {
     int ranks;          /* that showed a card, this one included */
     int lowest;         /* of them */
     uint64_t shm_bytes; /* free for the one that sees least */
+    cpu_set_t cpus;     /* that any may use */
     char refusal[128];  /* why the kernel would refuse CMA; "": it would not */
     /* the group of ranks that can map memory of each other: */
     bool cma_pays; /* it is not refused, and copies fast */
@@ -47,6 +51,9 @@ void rcx_card_read(struct rcx_card *card, const char *shm);
 void rcx_node_begin(struct rcx_node *node, int rank,
                     const struct rcx_card *card);
 void rcx_node_add(struct rcx_node *node, int rank, const struct rcx_card *card);
+
+/* More ranks than cores that they may use, all together. */
+bool rcx_node_shares_cores(const struct rcx_node *node);
 
 /* Whether CMA has to be off; refusal says why. */
 bool rcx_node_refuses_cma(const struct rcx_node *node);

@@ -23,7 +23,7 @@ enum { RCX_PAIR_SLOTS = 64, RCX_SLOT_BYTES = 48, RCX_LINE = 64 };
 
 /* What is not long goes through a small ring, which stays in caches. */
 enum { RCX_RING_SMALL, RCX_RING_LARGE, RCX_RINGS };
-enum { RCX_RING_SMALL_BYTES = 32 << 10 };
+enum { RCX_SMALL_PART = 8 << 10 };
 
 struct rcx_slot {
     /* turn << 32 | kind << RCX_KIND_SHIFT | bytes of the part that is here */
@@ -46,7 +46,7 @@ struct rcx_inbox {
 struct rcx_lane {
     struct rcx_transport *transport;
     struct rcx_heap *heap;
-    size_t ring;      /* bytes of each large one; a power of two */
+    size_t rings[RCX_RINGS]; /* their bytes; powers of two */
     size_t read_from; /* messages of so many bytes are read where they are, if
                          the kernel lets */
     struct rcx_message *any, **any_end; /* receives from whoever sends first */
@@ -90,8 +90,7 @@ struct rcx_pair {
     bool is_active; /* among those that are looked at each time */
 };
 
-/* The bytes of an inbox with a ring of so many. */
-size_t rcx_inbox_bytes(size_t ring);
+size_t rcx_inbox_bytes(const struct rcx_lane *lane);
 
 /* It can only receive until it is connected. */
 void rcx_pair_open(struct rcx_pair *p, struct rcx_lane *lane, int peer,

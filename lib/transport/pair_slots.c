@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "transport/pair_slots.h"
 
-size_t rcx_inbox_bytes(size_t ring)
+size_t rcx_inbox_bytes(const struct rcx_lane *lane)
 {
-    return sizeof(struct rcx_inbox) + RCX_RING_SMALL_BYTES + ring;
+    return sizeof(struct rcx_inbox) + lane->rings[RCX_RING_SMALL] +
+           lane->rings[RCX_RING_LARGE];
 }
 
 void rcx_rings_open(const struct rcx_pair *p, struct rcx_inbox *inbox,
                     struct rcx_ring rings[])
 {
+    const size_t *const bytes = p->lane->rings;
+
     rings[RCX_RING_SMALL] =
-        (struct rcx_ring){.bytes = inbox->rings, .size = RCX_RING_SMALL_BYTES};
-    rings[RCX_RING_LARGE] = (struct rcx_ring){
-        .bytes = inbox->rings + RCX_RING_SMALL_BYTES, .size = p->lane->ring};
+        (struct rcx_ring){.bytes = inbox->rings, .size = bytes[RCX_RING_SMALL]};
+    rings[RCX_RING_LARGE] =
+        (struct rcx_ring){.bytes = inbox->rings + bytes[RCX_RING_SMALL],
+                          .size = bytes[RCX_RING_LARGE]};
 }
 
 /*
@@ -39,8 +43,7 @@ bool rcx_pair_find_slot(struct rcx_pair *p)
 
 static int ring_of(size_t part)
 {
-    return part <= RCX_RING_SMALL_BYTES / RCX_CHUNKS ? RCX_RING_SMALL
-                                                     : RCX_RING_LARGE;
+    return part <= RCX_SMALL_PART ? RCX_RING_SMALL : RCX_RING_LARGE;
 }
 
 /* Where a part begins that is not to wrap around; both sides find the same. */

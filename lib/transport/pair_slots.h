@@ -72,7 +72,7 @@ static inline void rcx_pair_publish(struct rcx_pair *p, struct rcx_slot *slot,
 /* The longest part. */
 static inline size_t rcx_pair_chunk(const struct rcx_pair *p)
 {
-    return p->lane->ring / RCX_CHUNKS;
+    return p->lane->rings[RCX_RING_LARGE] / RCX_CHUNKS;
 }
 
 /* What is longer is a long message. What is in a slot never is. */

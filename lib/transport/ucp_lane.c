@@ -6,9 +6,14 @@
 
 #include "transport/ucp.h"
 
-/* What nobody asked for is taken after VAIN turns without an event, and after
- * SWEEPS in any case: who sent it may wait for room. */
+/*
+ * What nobody asked for is taken after VAIN turns without an event, and after
+ * SWEEPS in any case: who sent it may wait for room. Where ranks take turns on a
+ * core, who finds no room loses it: the more fits, the fewer turns.
+ */
 enum {
+    SMALL = 32 << 10,
+    SMALL_WHERE_TURNS_ARE_LONG = 256 << 10,
     RING_MOST = 512 << 10,
     RING_LEAST = 16 << 10,
     RINGS_MOST = 16 << 20, /* bytes of a window */
@@ -31,9 +36,9 @@ struct neighbour {
 };
 
 static struct rcx_inbox *inbox_of(struct rcx_window *w, uint32_t index,
-                                  size_t ring)
+                                  const struct rcx_lane *lane)
 {
-    return (void *)(w->inboxes + index * rcx_inbox_bytes(ring));
+    return (void *)(w->inboxes + index * rcx_inbox_bytes(lane));
 }
 
 /* ---- The window ------------------------------------------------------------ */
@@ -179,10 +184,11 @@ static ucs_status_t make_window(struct ucp *u, const struct rcx_node *node)
     struct rcx_ucp_lane *lane = &u->lane;
     ucs_status_t status;
 
-    lane->base.ring = ring_for(node->group_ranks);
-    status =
-        map(u, sizeof *lane->window + (size_t)node->group_ranks *
-                                          rcx_inbox_bytes(lane->base.ring));
+    lane->base.rings[RCX_RING_SMALL] =
+        rcx_node_shares_cores(node) ? SMALL_WHERE_TURNS_ARE_LONG : SMALL;
+    lane->base.rings[RCX_RING_LARGE] = ring_for(node->group_ranks);
+    status = map(u, sizeof *lane->window + (size_t)node->group_ranks *
+                                               rcx_inbox_bytes(&lane->base));
     if (status == UCS_OK && lane->place.rkey_bytes <= plain_key_bytes(u))
         status = UCS_ERR_UNREACHABLE;
     if (status == UCS_OK)
@@ -190,7 +196,8 @@ static ucs_status_t make_window(struct ucp *u, const struct rcx_node *node)
     lane->place.group = node->group;
     lane->place.index = (uint32_t)node->group_index;
     lane->place.ranks = (uint32_t)node->group_ranks;
-    lane->place.ring = (uint32_t)lane->base.ring;
+    for (int i = 0; i < RCX_RINGS; i++)
+        lane->place.rings[i] = (uint32_t)lane->base.rings[i];
     lane->place.sleeps = u->wakeup;
     lane->place.pid = (uint32_t)getpid();
     lane->base.read_from = rcx_node_refuses_cma(node) ? SIZE_MAX
@@ -284,7 +291,8 @@ void rcx_ucp_lane_close(struct ucp *u)
 static bool do_share(const struct rcx_place *a, const struct rcx_place *b)
 {
     return a->rkey_bytes && b->rkey_bytes && a->group == b->group &&
-           a->ranks == b->ranks && a->ring == b->ring;
+           a->ranks == b->ranks &&
+           memcmp(a->rings, b->rings, sizeof a->rings) == 0;
 }
 
 static rcx_status_t place_of(struct ucp *u, int peer, struct rcx_place *place,
@@ -316,7 +324,7 @@ static rcx_status_t settle_by(struct ucp *u, int peer,
         if (!n)
             return RCX_ERR_NOMEM;
         rcx_pair_open(&n->pair, &lane->base, peer, (pid_t)place->pid,
-                      inbox_of(lane->window, place->index, lane->base.ring),
+                      inbox_of(lane->window, place->index, &lane->base),
                       place->sleeps);
         lane->pairs[peer] = &n->pair;
         lane->others--;
@@ -344,8 +352,7 @@ static rcx_status_t map_theirs(struct ucp *u, struct neighbour *n,
 
     if (status != UCS_OK)
         return rcx_ucp_lose(u, n->pair.peer, status);
-    rcx_pair_connect(&n->pair,
-                     inbox_of(theirs, lane->place.index, lane->base.ring),
+    rcx_pair_connect(&n->pair, inbox_of(theirs, lane->place.index, &lane->base),
                      &theirs->asleep);
     return RCX_OK;
 }

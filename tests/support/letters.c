@@ -39,17 +39,18 @@ static void wake(struct rcx_lane *lane, int peer)
 
 static void open_rank(struct rank *r, const struct mode *mode)
 {
-    const size_t bytes = rcx_inbox_bytes(mode->ring);
+    size_t bytes;
 
     memset(r, 0, sizeof *r);
     r->heap = RCX_HEAP_INIT;
     r->lane = (struct rcx_lane){.transport = &r->transport,
                                 .heap = &r->heap,
-                                .ring = mode->ring,
+                                .rings = {32 << 10, mode->ring},
                                 .read_from = mode->read_from,
                                 .reach = reach,
                                 .wake = wake};
     r->lane.any_end = &r->lane.any;
+    bytes = rcx_inbox_bytes(&r->lane);
     rcx_transport_reset_done(&r->transport);
     sem_init(&r->woken, 0, 0);
     for (int i = 0; i < RANKS; i++) {

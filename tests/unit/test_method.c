@@ -277,7 +277,8 @@ static void blocks_decide_where_there_are_any(void **state)
         {RCX_COLL_ALLGATHER, 8, 64 << 10, "ring"},
         {RCX_COLL_ALLTOALL, 1000, 2 << 10, "bruck"},
         {RCX_COLL_ALLTOALL, 1000, 32 << 10, "linear"},
-        {RCX_COLL_ALLTOALL, 3, 64 << 10, "pairwise"},
+        {RCX_COLL_ALLTOALL, 8, 64 << 10, "linear"},
+        {RCX_COLL_ALLTOALL, 9, 64 << 10, "pairwise"},
     };
 
     (void)state;

@@ -165,6 +165,25 @@ static void a_rank_alone_is_refused_nothing(void **state)
     assert_true(rcx_node_refuses_cma(&node));
 }
 
+/* Ranks may use one core each, and another one by turns: together they have so
+ * many, which all of them find. */
+static void cores_are_shared_where_ranks_have_fewer_together(void **state)
+{
+    (void)state;
+    for (int cores = 1; cores <= RANKS + 1; cores++) {
+        struct fixture f = all_usual();
+
+        for (int i = 0; i < RANKS; i++)
+            CPU_SET(i % cores, &f.cards[i].cpus);
+        CPU_SET(cores - 1, &f.cards[1].cpus);
+        for (int i = 0; i < RANKS; i++) {
+            const struct rcx_node node = judge(&f, i);
+
+            assert_int_equal(rcx_node_shares_cores(&node), cores < RANKS);
+        }
+    }
+}
+
 /* Those that saw it may use CMA with each other, but with none that did not. */
 static void a_card_that_is_missing_is_a_reason(void **state)
 {
@@ -277,6 +296,7 @@ int main(void)
         cmocka_unit_test(the_first_reason_is_said),
         cmocka_unit_test(other_kernels_are_other_nodes),
         cmocka_unit_test(a_rank_alone_is_refused_nothing),
+        cmocka_unit_test(cores_are_shared_where_ranks_have_fewer_together),
         cmocka_unit_test(a_card_that_is_missing_is_a_reason),
         cmocka_unit_test(a_card_tells_what_the_process_is),
         cmocka_unit_test(a_process_that_is_not_dumpable_says_so),

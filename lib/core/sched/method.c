@@ -229,7 +229,7 @@ static const struct rule rules[] = {
      .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
      .algo = "ring", .window = 1},
     {.coll = RCX_COLL_ALLTOALL, .ranks = 8,
-     .bytes = 32 << 10, .other_bytes = 32 << 10,
+     .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
      .algo = "linear", .window = 1},
     {.coll = RCX_COLL_ALLTOALL, .ranks = INT_MAX,
      .bytes = 2 << 10, .other_bytes = 2 << 10,

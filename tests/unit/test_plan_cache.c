@@ -325,6 +325,37 @@ static void a_persistent_call_allocates_nothing_once_it_is_made(void **state)
     }
 }
 
+/* What is put back is found again; much of it goes where more is needed. */
+static void much_scratch_is_not_kept_beside_more(void **state)
+{
+    static const size_t sizes[] = {1 << 10, RCX_SCRATCH_IDLE / 2,
+                                   RCX_SCRATCH_IDLE};
+    struct rcx_heap heap = RCX_HEAP_INIT;
+    struct rcx_scratch scratch = {.idle = 0};
+
+    (void)state;
+    for (int turn = 0; turn < 2; turn++) {
+        const size_t other = RCX_SCRATCH_IDLE / 4 >> turn;
+
+        for (int i = 0; i < 3; i++) {
+            void *block = rcx_scratch_get(&scratch, &heap, sizes[i]);
+
+            assert_non_null(block);
+            rcx_scratch_put(&scratch, block, sizes[i]);
+            heap_calls = 0;
+            assert_ptr_equal(rcx_scratch_get(&scratch, &heap, sizes[i]), block);
+            assert_int_equal(heap_calls, 0);
+            rcx_scratch_put(&scratch, block, sizes[i]);
+        }
+        assert_true(scratch.idle > RCX_SCRATCH_IDLE);
+        rcx_scratch_put(&scratch, rcx_scratch_get(&scratch, &heap, other),
+                        other);
+        assert_int_equal(scratch.idle, other);
+    }
+    rcx_scratch_free(&scratch, &heap);
+    assert_int_equal(scratch.idle, 0);
+}
+
 static void a_repeated_nonblocking_call_allocates_nothing(void **state)
 {
     const struct call call = {.coll = ALLREDUCE, .count = 333, .kind = &sums};
@@ -440,6 +471,7 @@ int main(void)
         cmocka_unit_test(what_requests_hold_stays),
         cmocka_unit_test(a_repeated_call_of_a_single_process_allocates_nothing),
         cmocka_unit_test(a_persistent_call_allocates_nothing_once_it_is_made),
+        cmocka_unit_test(much_scratch_is_not_kept_beside_more),
         cmocka_unit_test(a_repeated_nonblocking_call_allocates_nothing),
         cmocka_unit_test(a_call_is_not_taken_for_one_of_rcx_own),
     };

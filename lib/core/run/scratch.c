@@ -10,6 +10,14 @@ static int class_of(size_t bytes)
     return bytes <= 64 ? 6 : 64 - __builtin_clzll(bytes - 1);
 }
 
+static void *make(struct rcx_scratch *scratch, struct rcx_heap *heap,
+                  size_t bytes)
+{
+    if (scratch->idle > RCX_SCRATCH_IDLE)
+        rcx_scratch_free(scratch, heap);
+    return rcx_heap_alloc(heap, bytes);
+}
+
 void *rcx_scratch_get(struct rcx_scratch *scratch, struct rcx_heap *heap,
                       size_t bytes)
 {
@@ -17,8 +25,9 @@ void *rcx_scratch_get(struct rcx_scratch *scratch, struct rcx_heap *heap,
     struct rcx_scratch_block *block = scratch->classes[class];
 
     if (!block)
-        return rcx_heap_alloc(heap, (size_t)1 << class);
+        return make(scratch, heap, (size_t)1 << class);
     scratch->classes[class] = block->next;
+    scratch->idle -= (size_t)1 << class;
     return block;
 }
 
@@ -31,6 +40,7 @@ void rcx_scratch_put(struct rcx_scratch *scratch, void *ptr, size_t bytes)
         return;
     block->next = scratch->classes[class];
     scratch->classes[class] = block;
+    scratch->idle += (size_t)1 << class;
 }
 
 void rcx_scratch_free(struct rcx_scratch *scratch, struct rcx_heap *heap)
@@ -43,4 +53,5 @@ void rcx_scratch_free(struct rcx_scratch *scratch, struct rcx_heap *heap)
             rcx_heap_free(heap, block);
         }
     }
+    scratch->idle = 0;
 }

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Scratch memory of executions, kept for its next use. */
+/* Scratch memory of executions, kept for its next use: the same operation finds
+ * it, and where another one needs more, what lies idle goes first if that is
+ * much. */
 #ifndef RCX_CORE_RUN_SCRATCH_H
 #define RCX_CORE_RUN_SCRATCH_H
 
 #include "core/base/heap.h"
 
-enum { RCX_SCRATCH_CLASSES = 64 };
+enum { RCX_SCRATCH_CLASSES = 64, RCX_SCRATCH_IDLE = 64 << 20 };
 
 struct rcx_scratch_block;
 
 struct rcx_scratch {
     struct rcx_scratch_block *classes[RCX_SCRATCH_CLASSES]; /* powers of two */
+    size_t idle;                                            /* bytes */
 };
 
 /* At least bytes; NULL when memory ran out. */

@@ -500,7 +500,7 @@ static void prepare_odd(struct rcx_request *r)
         r->total += r->stages[i].program->segments;
 }
 
-/* It is under way, with the number that comes next. */
+/* It is under way; its number is the caller's to give. */
 static inline void enlist(struct rcx_request *r)
 {
     struct rcx_comm *comm = r->comm;

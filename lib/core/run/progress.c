@@ -7,7 +7,7 @@
 #include "core/run/sleep.h"
 #include "core/run/watch.h"
 
-enum { TURNS = 64 };
+enum { TURNS = 64, LONG_YIELD_TICKS = 1 << 20 /* about 0.4 ms */ };
 
 /* False: no other thread wants to. */
 static bool let_others_in(struct rcx_context *context)
@@ -59,12 +59,24 @@ static bool poll(struct rcx_transport *t, unsigned polls)
     return true;
 }
 
+/* Turns are short while the core comes back at once. Where a busy host gives it
+ * to others for milliseconds, a transport that looks around each so many turns
+ * would hear of nothing in time. */
+static void yield(struct rcx_context *context)
+{
+    const uint64_t before = rcx_ticks();
+
+    sched_yield();
+    if (rcx_ticks() - before > LONG_YIELD_TICKS)
+        rcx_context_catch_up(context);
+}
+
 static void give_core_away(struct rcx_context *context, uint64_t until_ns)
 {
     if (context->config.wait == RCX_WAIT_BLOCK)
         rcx_sleep(context, until_ns);
     else
-        sched_yield();
+        yield(context);
 }
 
 /* Nothing happened: look around, let other threads in, or give the core away

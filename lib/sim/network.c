@@ -171,6 +171,20 @@ static size_t choose(struct rcx_sim *sim)
     return first;
 }
 
+/* No thread touches what is another one's. */
+static void hand_over(struct rcx_sim *sim, const struct side *send,
+                      const struct side *recv)
+{
+    struct rcx_message *m = recv->message;
+
+    if (sim->threaded || !m->taker || !m->taker->is_ready(m)) {
+        memcpy(recv->buffer, send->buffer, send->bytes);
+        return;
+    }
+    m->taker->take(m, 0, send->buffer, send->bytes);
+    m->is_taken = true;
+}
+
 bool rcx_sim_deliver(struct rcx_sim *sim, int ranks[2])
 {
     if (sim->sides.pair_count == 0)
@@ -183,7 +197,7 @@ bool rcx_sim_deliver(struct rcx_sim *sim, int ranks[2])
 
     sim->sides.pairs[i] = sim->sides.pairs[--sim->sides.pair_count];
     if (fits && send->bytes > 0)
-        memcpy(recv->buffer, send->buffer, send->bytes);
+        hand_over(sim, send, recv);
     recv->bytes = send->bytes;
     recv->tag = send->tag;
     ranks[0] = send->from;

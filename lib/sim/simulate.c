@@ -233,6 +233,7 @@ static struct rcx_plan *add_gates(struct rcx_heap *heap,
     memcpy(steps, plan->steps, n * sizeof *steps);
     memcpy(successors, plan->successors, edges * sizeof *successors);
     for (uint32_t i = 0; i < n; i++) {
+        steps[i].taker = 0; /* it may be behind a gate */
         if (steps[i].kind == RCX_STEP_SEND)
             continue;
         steps[n + gates] = steps[i];

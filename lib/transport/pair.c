@@ -7,7 +7,7 @@
 struct rcx_early {
     struct rcx_early *next;
     struct rcx_arrival arrival;
-    unsigned char data[];
+    _Alignas(16) unsigned char data[]; /* of any type */
 };
 
 void rcx_pair_open(struct rcx_pair *p, struct rcx_lane *lane, int peer,
@@ -135,7 +135,7 @@ static rcx_status_t deliver(struct rcx_pair *p, struct rcx_message *m,
     m->bytes = a->bytes;
     if (m->tells_tag)
         m->tag = a->tag;
-    m->at = 0;
+    rcx_message_prepare(m);
     if (a->bytes > a->part)
         rcx_long_begin(p, m, a);
     rcx_message_store(m, a->data, a->part);

@@ -116,14 +116,19 @@ void rcx_long_continue(struct rcx_pair *p, const struct rcx_arrival *a)
     rcx_pair_complete(p, m, rcx_message_verdict(m));
 }
 
-/* A piece of a message that is read where it is. */
+/* A piece of a message that is read where it is; what a taker takes is stored
+ * in its buffer first. */
 static bool read_piece(const struct rcx_pair *p, struct rcx_message *m,
                        size_t piece)
 {
     const struct iovec here = {m->buffer + m->at, piece};
     const struct iovec there = {(void *)(m->address + m->at), piece};
 
-    return process_vm_readv(p->pid, &here, 1, &there, 1, 0) == (ssize_t)piece;
+    if (process_vm_readv(p->pid, &here, 1, &there, 1, 0) != (ssize_t)piece)
+        return false;
+    if (m->is_taken)
+        rcx_message_hand_over(m, (unsigned char *)m->buffer + m->at, piece);
+    return true;
 }
 
 /* Where it cannot be read its sender is to send it. */

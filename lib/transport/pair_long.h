@@ -24,13 +24,36 @@ void rcx_long_continue(struct rcx_pair *p, const struct rcx_arrival *a);
 /* Read what is read, and answer who waits for that; so many events. */
 unsigned rcx_long_pay(struct rcx_pair *p);
 
+/* Nothing of m is stored yet; whether it goes to its taker is decided now. */
+static inline void rcx_message_prepare(struct rcx_message *m)
+{
+    m->at = m->taken = 0;
+    m->is_taken = m->taker && m->taker->is_ready(m);
+}
+
+/* Bytes of m from at on; not those again that a taker has. */
+static inline void rcx_message_hand_over(struct rcx_message *m,
+                                         const unsigned char *data, size_t part)
+{
+    const size_t again = m->taken > m->at ? m->taken - m->at : 0;
+
+    if (again >= part)
+        return;
+    m->taker->take(m, m->at + again, data + again, part - again);
+    m->taken = m->at + part;
+}
+
 /* A part of it, as far as its buffer goes. */
 static inline void rcx_message_store(struct rcx_message *m,
                                      const unsigned char *data, size_t part)
 {
     const size_t room = m->room > m->at ? m->room - m->at : 0;
+    const size_t fits = part < room ? part : room;
 
-    rcx_copy_short(m->buffer + m->at, data, part < room ? part : room);
+    if (m->is_taken)
+        rcx_message_hand_over(m, data, fits);
+    else
+        rcx_copy_short(m->buffer + m->at, data, fits);
     m->at += part;
 }
 

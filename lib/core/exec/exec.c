@@ -34,6 +34,50 @@ size_t rcx_exec_bytes(const struct rcx_plan *plan)
            n * (sizeof(struct rcx_message) + sizeof(struct rcx_message *));
 }
 
+/* ---- Data that is combined as it comes --------------------------------------- */
+
+static void fail(struct rcx_exec *x, rcx_status_t status)
+{
+    if (x->status == RCX_OK)
+        x->status = status;
+}
+
+/* A buffer of nothing may be NULL, to which C adds no number. */
+static inline char *at(const struct rcx_exec *x, unsigned buffer, size_t offset)
+{
+    return (char *)((uintptr_t)x->base[buffer] + offset * x->elem_bytes);
+}
+
+static bool is_ready_to_take(struct rcx_message *m)
+{
+    const struct rcx_exec *x = m->owner;
+
+    return x->status == RCX_OK && x->messages[m->step->taker - 1].waits == 1;
+}
+
+static void take(struct rcx_message *m, size_t from, const void *data,
+                 size_t bytes)
+{
+    struct rcx_exec *x = m->owner;
+    const struct rcx_step *reduction = &x->plan->steps[m->step->taker - 1];
+    const size_t first = from / x->elem_bytes;
+    const bool is_left = reduction->left == m->step->dst &&
+                         reduction->left_at == m->step->dst_at;
+    const char *left = at(x, reduction->left, reduction->left_at + first);
+    const char *right = at(x, reduction->right, reduction->right_at + first);
+    const rcx_status_t status = rcx_reducer_apply(
+        x->reducer, at(x, reduction->dst, reduction->dst_at + first),
+        is_left ? data : left, is_left ? right : data, bytes / x->elem_bytes);
+
+    if (status != RCX_OK)
+        fail(x, status);
+}
+
+static const struct rcx_taker taker = {.is_ready = is_ready_to_take,
+                                       .take = take};
+
+/* ---- Executions --------------------------------------------------------------- */
+
 static void init_message(struct rcx_exec *x, uint32_t i,
                          const struct rcx_exec_setting *s)
 {
@@ -46,6 +90,8 @@ static void init_message(struct rcx_exec *x, uint32_t i,
     m->peer = s->endpoints ? s->endpoints[step->peer] : step->peer;
     m->tag = rcx_tag_message(&s->layout, step->message,
                              step->kind == RCX_STEP_SEND ? s->rank : m->peer);
+    if (step->taker > 0 && RCX_PART_BYTES % x->elem_bytes == 0)
+        m->taker = &taker;
 }
 
 void rcx_exec_init(struct rcx_exec *x, const struct rcx_plan *plan,
@@ -70,23 +116,13 @@ void rcx_exec_init(struct rcx_exec *x, const struct rcx_plan *plan,
     x->ready_local = x->last_local;
 }
 
-static void fail(struct rcx_exec *x, rcx_status_t status)
-{
-    if (x->status == RCX_OK)
-        x->status = status;
-}
-
-/* A buffer of nothing may be NULL, to which C adds no number. */
-static inline char *at(const struct rcx_exec *x, unsigned buffer, size_t offset)
-{
-    return (char *)((uintptr_t)x->base[buffer] + offset * x->elem_bytes);
-}
-
 /* An empty message where data was due: the sender failed before. */
 static void check_arrival(struct rcx_exec *x, const struct rcx_message *m)
 {
     const size_t due = m->step->count * x->elem_bytes;
 
+    if (m->is_taken)
+        x->messages[m->step->taker - 1].is_taken = true;
     if (m->bytes == due || (x->takes_less && m->bytes < due))
         return;
     if (m->bytes == 0)
@@ -101,6 +137,7 @@ static rcx_status_t receive(struct rcx_exec *x, struct rcx_message *m)
     rcx_status_t status;
 
     m->status = RCX_IN_PROGRESS;
+    m->is_taken = false;
     status = x->transport->ops->recv(
         x->transport, m->peer, at(x, step->dst, step->dst_at),
         step->count * x->elem_bytes, x->tag_base | m->tag, m);
@@ -127,9 +164,13 @@ static rcx_status_t send(struct rcx_exec *x, struct rcx_message *m)
     return status;
 }
 
-static rcx_status_t work(struct rcx_exec *x, const struct rcx_step *step)
+static rcx_status_t work(struct rcx_exec *x, struct rcx_message *m)
 {
-    if (x->status != RCX_OK)
+    const struct rcx_step *step = m->step;
+    const bool is_done = m->is_taken;
+
+    m->is_taken = false;
+    if (x->status != RCX_OK || is_done)
         return RCX_OK;
     if (step->kind == RCX_STEP_REDUCE)
         return rcx_reducer_apply(x->reducer, at(x, step->dst, step->dst_at),
@@ -190,7 +231,7 @@ static bool run(struct rcx_exec *x)
         else if (step->kind == RCX_STEP_SEND)
             status = send(x, m);
         else
-            status = work(x, step);
+            status = work(x, m);
 
         if (status == RCX_IN_PROGRESS)
             continue;

@@ -15,6 +15,21 @@ struct rcx_boot;
 struct rcx_transport;
 struct rcx_step;
 
+struct rcx_message;
+
+/*
+ * Where the data of a receive may go instead of its buffer: a transport that has
+ * it all, or parts of it in order, asks once, before the first, whether that is
+ * so now; then all goes there. Parts but the last are multiples of
+ * RCX_PART_BYTES.
+ */
+enum { RCX_PART_BYTES = 64 };
+struct rcx_taker {
+    bool (*is_ready)(struct rcx_message *m);
+    void (*take)(struct rcx_message *m, size_t at, const void *data,
+                 size_t bytes);
+};
+
 /*
  * A message under way. The transport completes it by rcx_message_complete()
  * from inside progress, or by its return value; never both.
@@ -27,6 +42,8 @@ struct rcx_message {
     const struct rcx_step *step;     /* that it is of */
     size_t bytes;                    /* of a receive: what arrived */
     rcx_status_t status;             /* RCX_IN_PROGRESS while under way */
+    const struct rcx_taker *taker;   /* of a receive; NULL: none */
+    bool is_taken; /* all of it, by the taker; of what takes: it has */
     /* The executor's: */
     int peer;
     uint64_t tag;   /* what the message has of its own in its tag; of a receive
@@ -39,6 +56,7 @@ struct rcx_message {
     char *buffer;
     size_t room;        /* of buffer */
     size_t at;          /* so much of it is done */
+    size_t taken;       /* so much of it went to the taker */
     uint64_t key, mask; /* its tag where mask has ones */
     uint64_t order;     /* of receives, among all */
     uint64_t address;   /* where it is to be read, there; 0: it is sent */

@@ -106,6 +106,8 @@ struct rcx_step {
         uint32_t pair; /* while it is built: see rcx_step_pair() */
     };
     uint32_t successor_count;
+    uint32_t taker; /* of a RECV: the step that its data may be handed to,
+                       plus one; 0: there is none */
 };
 
 /* Its spans; those that its kind has not are of no use. */
@@ -223,6 +225,10 @@ struct rcx_edges {
 };
 void rcx_edge_add(struct rcx_edges *edges, uint32_t from, uint32_t to);
 rcx_status_t rcx_hazards_find(struct rcx_builder *b, struct rcx_edges *edges);
+
+/* Set each step's taker; the edges are found and packed. See combine.c. */
+void rcx_takers_find(struct rcx_step *steps, uint32_t count,
+                     const uint32_t *successors);
 
 /* A line a step, for people and golden tests. */
 void rcx_plan_print(const struct rcx_plan *plan, FILE *file);

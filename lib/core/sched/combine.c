@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Receives whose data need not be stored: one reduction alone reads it. Where
+ * all else that this one waits for is there when the data comes, a transport
+ * hands it over as it lies, and scratch is neither written nor read. The steps
+ * stay two, so what waits for them, and every deadlock that there is not, stays
+ * as it was.
+ */
+#include "core/sched/schedule.h"
+
+static bool is_same(struct rcx_span a, struct rcx_span b)
+{
+    return a.buffer == b.buffer && a.offset == b.offset && a.count == b.count;
+}
+
+static bool is_apart(struct rcx_span a, struct rcx_span b)
+{
+    return a.buffer != b.buffer || a.offset + a.count <= b.offset ||
+           b.offset + b.count <= a.offset;
+}
+
+/* Messages without data, and receives, only wait. */
+static bool does_read(const struct rcx_step *step)
+{
+    return step->kind != RCX_STEP_RECV && step->count > 0;
+}
+
+/* The reduction may write where the data would have been. */
+static bool can_take(const struct rcx_step *reduction, struct rcx_span data)
+{
+    const struct rcx_span left = rcx_step_left(reduction);
+    const struct rcx_span right = rcx_step_right(reduction);
+    const struct rcx_span dst = rcx_step_dst(reduction);
+
+    return reduction->kind == RCX_STEP_REDUCE && data.buffer == RCX_BUFFER_TMP &&
+           (is_same(data, dst) || is_apart(data, dst)) &&
+           ((is_same(data, left) && is_apart(data, right)) ||
+            (is_same(data, right) && is_apart(data, left)));
+}
+
+/* Whoever reads what a step wrote waits for it. */
+static uint32_t taker_of(const struct rcx_step *steps, uint32_t i,
+                         const uint32_t *successors)
+{
+    const uint32_t *const mine = successors + steps[i].first_successor;
+    uint32_t taker = 0;
+
+    for (uint32_t k = 0; k < steps[i].successor_count; k++) {
+        if (!does_read(&steps[mine[k]]))
+            continue;
+        if (taker > 0)
+            return 0;
+        taker = mine[k] + 1;
+    }
+    return taker > 0 && can_take(&steps[taker - 1], rcx_step_dst(&steps[i]))
+               ? taker
+               : 0;
+}
+
+void rcx_takers_find(struct rcx_step *steps, uint32_t count,
+                     const uint32_t *successors)
+{
+    for (uint32_t i = 0; i < count; i++)
+        steps[i].taker = steps[i].kind == RCX_STEP_RECV && steps[i].count > 0
+                             ? taker_of(steps, i, successors)
+                             : 0;
+}

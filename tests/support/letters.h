@@ -21,13 +21,14 @@ enum {
 };
 
 /* What pairs may be like; MODES of all kinds, and two by which long messages go
- * in parts, or are read where they are. */
+ * in parts, or are read where they are; the last takes. What is taken is stored in another form. */
 struct mode {
     size_t ring, read_from;
     bool never_sleeps;
+    bool takes; /* most receives have a taker that is ready */
 };
-enum { MODES = 4 };
-extern const struct mode modes[MODES], in_parts, in_place;
+enum { MODES = 6 };
+extern const struct mode modes[MODES], in_parts, in_place, taken_in_place;
 
 struct rank {
     struct rcx_lane lane; /* first */
@@ -47,6 +48,7 @@ struct letter {
     unsigned char *space; /* EDGE, the buffer, EDGE; NULL: not looked after */
     bool is_send;
     bool is_late;         /* it was not done at once */
+    size_t taken;         /* by its taker */
     unsigned completions; /* later */
 };
 

@@ -459,7 +459,8 @@ static void who_sleeps_is_woken_once(void **state)
 
 static void who_never_sleeps_is_not_woken(void **state)
 {
-    static const struct mode never = {RING, RING / 4 + 1, true};
+    static const struct mode never = {
+        .ring = RING, .read_from = RING / 4 + 1, .never_sleeps = true};
 
     (void)state;
     ranks_open(&never);

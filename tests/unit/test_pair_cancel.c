@@ -50,7 +50,7 @@ static char *map(size_t bytes)
     return at;
 }
 
-/* At any piece. */
+/* At any piece, with a taker that has the pieces before, or without. */
 static void what_cannot_be_read_to_the_end_is_sent(void **state)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -59,15 +59,16 @@ static void what_cannot_be_read_to_the_end_is_sent(void **state)
 
     (void)state;
     memcpy(buffer, text_of(5), HUGE);
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 10; i++) {
+        const size_t end = ends[i / 2];
         struct letter s = {.m.status = RCX_IN_PROGRESS}, r;
 
-        ranks_open(&in_place);
+        ranks_open(i % 2 ? &in_place : &taken_in_place);
         memcpy(buffer, text_of(5), HUGE);
         letter_recv(1, 0, &r, 1, HUGE);
         assert_status(rcx_pair_send(pair_of(0, 1), buffer, HUGE, 1, &s.m),
                       RCX_IN_PROGRESS);
-        mprotect(buffer + ends[i], HUGE - ends[i], PROT_NONE);
+        mprotect(buffer + end, HUGE - end, PROT_NONE);
         while (look(1, 0) > 0)
             assert_status(r.m.status, RCX_IN_PROGRESS);
         mprotect(buffer, HUGE, PROT_READ);

@@ -175,9 +175,9 @@ static void threads_that_sleep_get_all_messages(void **state)
 {
     (void)state;
     for (size_t mode = 0; mode < MODES; mode++) {
-        const struct mode sleepy = {modes[mode].ring, modes[mode].read_from,
-                                    false};
+        struct mode sleepy = modes[mode];
 
+        sleepy.never_sleeps = false;
         open_talks(&sleepy, HUNDRED_THOUSAND / 10, mode % 2);
         run_two(talk_to_the_end);
         go_on();

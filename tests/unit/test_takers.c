@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Data that is combined as it comes: which receives may have that, and what the
+ * executor makes of it. That results are right is proved with all algorithms.
+ */
+#include "test.h"
+
+#include <string.h>
+
+#include "core/exec/exec.h"
+#include "core/sched/algo.h"
+
+enum { N = 10, PEER = 1, GARBAGE = -77 };
+
+static struct rcx_heap heap;
+static struct rcx_log quiet;
+static struct rcx_builder builder;
+static const struct rcx_shape shape = {.coll = RCX_COLL_ALLREDUCE,
+                                       .size = 2,
+                                       .count = 2 * N,
+                                       .elem_bytes = sizeof(int32_t),
+                                       .commutative = true};
+static const struct rcx_span in = {RCX_BUFFER_IN, 0, N};
+static const struct rcx_span out = {RCX_BUFFER_OUT, 0, N};
+static const struct rcx_span rest = {RCX_BUFFER_OUT, N, N};
+
+static int set_up(void **state)
+{
+    (void)state;
+    heap = RCX_HEAP_INIT;
+    rcx_log_init(&quiet);
+    rcx_builder_init(&builder, &heap, &quiet);
+    rcx_builder_begin(&builder, &shape);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    rcx_builder_free(&builder);
+    return heap.live == 0 ? 0 : -1;
+}
+
+static struct rcx_plan *finish(uint32_t window)
+{
+    struct rcx_plan *plan = NULL;
+
+    require_ok(rcx_sched_finish(&builder, window, &plan));
+    return plan;
+}
+
+/* ---- Which -------------------------------------------------------------- */
+
+/* The taker of the first step; -1: it has none. Each message from a peer waits
+ * for the one before. */
+static int taker_of_first(void)
+{
+    struct rcx_plan *plan = finish(1);
+    const int taker = (int)plan->steps[0].taker - 1;
+
+    rcx_heap_free(&heap, plan);
+    rcx_builder_begin(&builder, &shape);
+    return taker;
+}
+
+static struct rcx_span receive(void)
+{
+    const struct rcx_span data = rcx_span_scratch(&builder, N);
+
+    rcx_step_recv(&builder, PEER, data);
+    return data;
+}
+
+static void one_reduction_takes_what_it_alone_reads(void **state)
+{
+    struct rcx_span data;
+
+    (void)state;
+    data = receive();
+    rcx_step_reduce(&builder, out, in, data);
+    assert_int_equal(taker_of_first(), 1);
+    data = receive();
+    rcx_step_send(&builder, PEER, in);
+    rcx_step_reduce(&builder, out, data, in);
+    assert_int_equal(taker_of_first(), 2);
+    data = receive();
+    rcx_step_reduce(&builder, data, data, in);
+    rcx_step_copy(&builder, out, data);
+    assert_int_equal(taker_of_first(), 1);
+}
+
+/* It is received again, which comes later; or a credit tells that it came. */
+static void who_waits_for_it_need_not_read_it(void **state)
+{
+    struct rcx_span data;
+
+    (void)state;
+    data = receive();
+    rcx_step_reduce(&builder, out, in, data);
+    rcx_sched_credit(&builder, 0);
+    assert_int_equal(taker_of_first(), 1);
+    data = receive();
+    rcx_step_reduce(&builder, out, in, data);
+    rcx_step_recv(&builder, PEER, data);
+    rcx_step_reduce(&builder, rest, in, data);
+    assert_int_equal(taker_of_first(), 1);
+}
+
+static void what_another_step_reads_is_stored(void **state)
+{
+    struct rcx_span data;
+
+    (void)state;
+    data = receive();
+    rcx_step_reduce(&builder, out, in, data);
+    rcx_step_reduce(&builder, rest, in, data);
+    assert_int_equal(taker_of_first(), -1);
+    data = receive();
+    rcx_step_reduce(&builder, out, in, data);
+    rcx_step_send(&builder, PEER, rcx_span_sub(data, N - 1, 1));
+    assert_int_equal(taker_of_first(), -1);
+    data = receive();
+    rcx_step_copy(&builder, rest, data);
+    rcx_step_reduce(&builder, out, data, in);
+    assert_int_equal(taker_of_first(), -1);
+    data = receive();
+    rcx_step_copy(&builder, out, data);
+    assert_int_equal(taker_of_first(), -1);
+}
+
+static void the_spans_are_the_same(void **state)
+{
+    struct rcx_span data;
+
+    (void)state;
+    data = receive();
+    rcx_step_reduce(&builder, rcx_span_sub(out, 0, 4), rcx_span_sub(in, 0, 4),
+                    rcx_span_sub(data, 0, 4));
+    assert_int_equal(taker_of_first(), -1);
+    data = receive();
+    rcx_span_scratch(&builder, 2);
+    data.offset += 2;
+    rcx_step_reduce(&builder, out, in, data);
+    assert_int_equal(taker_of_first(), -1);
+    data = receive();
+    rcx_step_reduce(&builder, out, data, data);
+    assert_int_equal(taker_of_first(), -1);
+    rcx_step_recv(&builder, PEER, out); /* who calls may see it there */
+    rcx_step_reduce(&builder, rest, in, out);
+    assert_int_equal(taker_of_first(), -1);
+}
+
+/* ---- Execution ---------------------------------------------------------- */
+
+/* A network where nothing comes by itself. */
+static struct rcx_message *posted[4];
+static int posts;
+
+static rcx_status_t post(struct rcx_transport *t, int peer, void *buffer,
+                         size_t bytes, uint64_t tag, struct rcx_message *m)
+{
+    (void)t, (void)peer, (void)buffer, (void)bytes, (void)tag;
+    posted[posts++] = m;
+    return RCX_IN_PROGRESS;
+}
+
+static const struct rcx_transport_ops ops = {.name = "test", .recv = post};
+static int32_t operand[2 * N], result[2 * N], scratch[2 * N], coming[2 * N];
+
+static void subtract(void *dst, const void *left, const void *right,
+                     size_t count)
+{
+    const int32_t *a = left, *b = right;
+
+    for (size_t i = 0; i < count; i++)
+        ((int32_t *)dst)[i] = a[i] - b[i];
+}
+
+static struct rcx_exec *start(const struct rcx_plan *plan,
+                              struct rcx_transport *t,
+                              const struct rcx_reducer *reducer)
+{
+    const struct rcx_exec_setting setting = {
+        .transport = t, .reducer = reducer, .layout = {0}};
+    struct rcx_exec *x = rcx_heap_alloc(&heap, rcx_exec_bytes(plan));
+
+    posts = 0;
+    rcx_exec_init(x, plan, &setting);
+    x->tag_base = 0;
+    x->base[RCX_BUFFER_IN] = (void *)operand;
+    x->base[RCX_BUFFER_OUT] = (void *)result;
+    x->base[RCX_BUFFER_TMP] = (void *)scratch;
+    for (int i = 0; i < 2 * N; i++) {
+        operand[i] = 100 + i;
+        coming[i] = i * i;
+        result[i] = scratch[i] = GARBAGE;
+    }
+    require(!rcx_exec_start(x));
+    return x;
+}
+
+/* As a transport does, elements from first on in two parts; whether it is over. */
+static bool arrive(struct rcx_exec *x, struct rcx_message *m, int first)
+{
+    const size_t bytes = N * sizeof(int32_t), part = bytes / 2;
+
+    m->bytes = bytes;
+    m->is_taken = m->taker && m->taker->is_ready(m);
+    if (m->is_taken) {
+        m->taker->take(m, 0, coming + first, part);
+        m->taker->take(m, part, coming + first + N / 2, bytes - part);
+    } else {
+        memcpy(scratch + m->step->dst_at, coming + first, bytes);
+    }
+    m->status = RCX_OK;
+    return rcx_exec_advance(x, m);
+}
+
+/* The second one goes on with what the first one made. */
+static struct rcx_plan *two_in_a_row(void)
+{
+    const struct rcx_span first = receive(), second = receive();
+
+    rcx_step_reduce(&builder, out, in, first);
+    rcx_step_reduce(&builder, out, second, out);
+    return finish(1024);
+}
+
+static void what_comes_too_soon_is_stored(void **state)
+{
+    struct rcx_transport t = {.ops = &ops};
+    const struct rcx_reducer reducer = {.kernel = subtract,
+                                        .elem_bytes = sizeof(int32_t)};
+
+    (void)state;
+    for (int turned = 0; turned < 2; turned++) {
+        struct rcx_plan *plan = two_in_a_row();
+        struct rcx_exec *x = start(plan, &t, &reducer);
+
+        assert_int_equal(posts, 2);
+        assert_false(arrive(x, posted[turned], turned * N));
+        assert_true(arrive(x, posted[!turned], !turned * N));
+        for (int i = 0; i < N; i++) {
+            const int32_t one = 100 + i - coming[i];
+
+            assert_int_equal(result[i], coming[N + i] - one);
+            assert_int_equal(scratch[i], GARBAGE);
+            assert_int_equal(scratch[N + i], turned ? coming[N + i] : GARBAGE);
+        }
+        rcx_heap_free(&heap, x);
+        rcx_heap_free(&heap, plan);
+        rcx_builder_begin(&builder, &shape);
+    }
+}
+
+/* The same plan once more, with the other order of arrival. */
+static void a_run_leaves_nothing_to_the_next(void **state)
+{
+    struct rcx_transport t = {.ops = &ops};
+    const struct rcx_reducer reducer = {.kernel = subtract,
+                                        .elem_bytes = sizeof(int32_t)};
+    struct rcx_plan *plan = two_in_a_row();
+    struct rcx_exec *x = start(plan, &t, &reducer);
+
+    (void)state;
+    assert_false(arrive(x, posted[0], 0));
+    assert_true(arrive(x, posted[1], N));
+    for (int again = 0; again < 3; again++) {
+        posts = 0;
+        memset(result, 0, sizeof result);
+        assert_false(rcx_exec_start(x));
+        assert_false(arrive(x, posted[again % 2 == 0], (again % 2 == 0) * N));
+        assert_true(arrive(x, posted[again % 2], again % 2 * N));
+        for (int i = 0; i < N; i++)
+            assert_int_equal(result[i], coming[N + i] - (100 + i - coming[i]));
+    }
+    rcx_heap_free(&heap, x);
+    rcx_heap_free(&heap, plan);
+}
+
+/* Elements that a part may end in the middle of. */
+static void odd_elements_are_stored(void **state)
+{
+    struct rcx_transport t = {.ops = &ops};
+    const struct rcx_reducer reducer = {.kernel = subtract, .elem_bytes = 24};
+    struct rcx_plan *plan;
+    struct rcx_exec *x;
+
+    (void)state;
+    rcx_step_reduce(&builder, out, in, receive());
+    plan = finish(1024);
+    x = start(plan, &t, &reducer);
+    assert_null(posted[0]->taker);
+    rcx_heap_free(&heap, x);
+    rcx_heap_free(&heap, plan);
+}
+
+static int refuse(void *dst, const void *left, const void *right, size_t count,
+                  rcx_datatype_t type, void *arg)
+{
+    (void)dst, (void)left, (void)right, (void)count, (void)type, (void)arg;
+    return 1;
+}
+
+static void an_op_that_fails_fails_the_execution(void **state)
+{
+    struct rcx_transport t = {.ops = &ops};
+    const struct rcx_reducer reducer = {.fn = refuse,
+                                        .elem_bytes = sizeof(int32_t)};
+    struct rcx_plan *plan = two_in_a_row();
+    struct rcx_exec *x = start(plan, &t, &reducer);
+
+    (void)state;
+    assert_false(arrive(x, posted[0], 0));
+    assert_true(arrive(x, posted[1], N));
+    assert_int_equal(x->status, RCX_ERR_OP);
+    rcx_heap_free(&heap, x);
+    rcx_heap_free(&heap, plan);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    static const struct CMUnitTest tests[] = {
+        TEST(one_reduction_takes_what_it_alone_reads),
+        TEST(who_waits_for_it_need_not_read_it),
+        TEST(what_another_step_reads_is_stored),
+        TEST(the_spans_are_the_same),
+        TEST(what_comes_too_soon_is_stored),
+        TEST(a_run_leaves_nothing_to_the_next),
+        TEST(odd_elements_are_stored),
+        TEST(an_op_that_fails_fails_the_execution),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

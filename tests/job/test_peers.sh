@@ -57,6 +57,10 @@ run 0 "$source/tools/bench_peers" --build "$build" -p 2 --colls all --sizes "8 6
     && ! grep -q Incomplete "$out" && [ "$(grep -c '^| bytes' "$out")" -eq 18 ] && lacks RCX ""
 ok $? "bench_peers runs every collective of RCX, and nothing fails"
 
+lacks "RCX memory" "" && lacks limit "reduce reduce_scatter reduce_scatter_block bcast gather gatherv scatter scatterv allgather \
+allgatherv alltoall alltoallv scan exscan allreduce_many sendrecv"
+ok $? "so does RCX with buffers of its own; the limit has allreduce and barrier"
+
 bad=0
 for peer in "Open MPI" "Open MPI ucx" MPICH; do
     lacks "$peer" "" || bad=1

@@ -326,7 +326,7 @@ int finalize()
 
 int run(int argc, char **argv, const struct ranks *ranks)
 {
-    struct loop_peer peer = {init, {}, rank, size, version, finalize};
+    struct loop_peer peer = {init, {}, nullptr, rank, size, version, finalize};
     auto &colls = peer.colls;
 
     colls[LOOP_ALLREDUCE] = call<gloo::AllreduceOptions, allreduce>;

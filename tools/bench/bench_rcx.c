@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The timing loop over RCX: rcxrun -n 2 bench_rcx */
+/*
+ * The timing loop over RCX: rcxrun -n 2 bench_rcx
+ *
+ * --memory: its buffers are of rcx_mem_alloc().
+ */
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <rcx/rcx.h>
 
@@ -86,6 +91,24 @@ static int bcast(const struct loop_call *c)
     return rcx_bcast(buf, c->count, RCX_FLOAT32, 0, world) != RCX_OK;
 }
 
+static void *memory(size_t bytes)
+{
+    void *at;
+
+    return failed("rcx_mem_alloc",
+                  rcx_mem_alloc(rcx_world(context), bytes, &at))
+               ? NULL
+               : at;
+}
+
+static int wants_memory(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--memory") == 0)
+            return 1;
+    return 0;
+}
+
 static int rank(void)
 {
     return rcx_comm_rank(rcx_world(context));
@@ -131,6 +154,7 @@ int main(int argc, char **argv)
                   [LOOP_EXSCAN] = exscan,
                   [LOOP_ALLREDUCE_MANY] = allreduce_many,
                   [LOOP_SENDRECV] = sendrecv},
+        .memory = wants_memory(argc, argv) ? memory : NULL,
         .rank = rank,
         .size = size,
         .version = version,

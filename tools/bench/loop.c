@@ -444,6 +444,29 @@ static void *allocate(size_t count, size_t bytes)
     return memory;
 }
 
+/* What the library reads or writes. */
+static void *buffer(const struct loop_peer *peer, size_t count, size_t bytes)
+{
+    void *memory = peer->memory ? peer->memory(count * bytes + 64)
+                                : allocate(count, bytes);
+
+    if (!memory)
+        die("memory");
+    return memory;
+}
+
+static void release(const struct run *r)
+{
+    if (!r->peer->memory) {
+        free(r->in);
+        free(r->out);
+        free(r->mine);
+        free(r->all);
+    }
+    free(r->counts);
+    free(r->displs);
+}
+
 /* The call with vectors, or blocks, of that many. */
 static void prepare(struct run *r, enum loop_coll coll, size_t count)
 {
@@ -501,10 +524,10 @@ static int measure_all(struct run *r, const struct options *o)
         max *= 2 * ranks; /* of blocks half as long again, one to the rank */
     if (o->coll == LOOP_ALLREDUCE_MANY)
         max = o->vectors * (max + GAP * sizeof(float));
-    r->in = allocate(max, 1);
-    r->out = allocate(max, 1);
-    r->mine = allocate(ranks, sizeof(float));
-    r->all = allocate(ranks, sizeof(float));
+    r->in = buffer(r->peer, max, 1);
+    r->out = buffer(r->peer, max, 1);
+    r->mine = buffer(r->peer, ranks, sizeof(float));
+    r->all = buffer(r->peer, ranks, sizeof(float));
     r->counts = allocate(ranks, sizeof(size_t));
     r->displs = allocate(ranks + 1, sizeof(size_t));
     if (r->rank == 0)
@@ -546,11 +569,6 @@ int loop_main(int argc, char **argv, const struct loop_peer *peer)
     wrong = lacks ? 0 : measure_all(&r, &o);
     if (peer->finalize())
         die("finalize");
-    free(r.in);
-    free(r.out);
-    free(r.mine);
-    free(r.all);
-    free(r.counts);
-    free(r.displs);
+    release(&r);
     return lacks ? LOOP_LACKS : wrong ? 1 : 0;
 }

@@ -59,6 +59,9 @@ struct loop_peer {
     int (*init)(int *argc, char ***argv);
     /* in and out do not overlap. bcast: root's vector is in, others' is out */
     int (*colls[LOOP_COLLS])(const struct loop_call *c); /* NULL: has it not */
+    /* for buffers, before the first call; NULL: no memory. Freed by finalize().
+     * The library has none of its own: NULL */
+    void *(*memory)(size_t bytes);
     int (*rank)(void);
     int (*size)(void);
     /* the library's name and version; printed up to its first line's end */

@@ -9,7 +9,10 @@
 
 enum { SHIFTS = 65521 /* texts */, EDGE = 64, CANARY = 0xA5, TAKEN = 0x5A };
 
-#define MODE(r, from, ...) {.ring = (r), .read_from = (from), __VA_ARGS__}
+#define MODE(r, from, ...)                                                     \
+    {                                                                          \
+        .ring = (r), .read_from = (from), __VA_ARGS__                          \
+    }
 const struct mode modes[MODES] = {
     MODE(RING, SIZE_MAX, .never_sleeps = false),
     MODE(RING, RING / 4 + 1, .never_sleeps = true),

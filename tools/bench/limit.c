@@ -72,7 +72,8 @@ static void add(float *restrict out, const float *restrict a,
 
 static void short_sum(const struct loop_call *c)
 {
-    struct line *to = &mine->lines[calls % 2], *from = &theirs->lines[calls % 2];
+    struct line *to = &mine->lines[calls % 2],
+                *from = &theirs->lines[calls % 2];
 
     calls++;
     memcpy(to->data, c->in, c->count * sizeof(float));
@@ -153,14 +154,14 @@ static int finalize(void)
 
 static int run(int argc, char **argv, const struct ranks *ranks)
 {
-    const struct loop_peer peer = {.init = init,
-                                   .colls = {[LOOP_ALLREDUCE] = allreduce,
-                                             [LOOP_BARRIER] = barrier},
-                                   .memory = memory,
-                                   .rank = rank,
-                                   .size = size,
-                                   .version = version,
-                                   .finalize = finalize};
+    const struct loop_peer peer = {
+        .init = init,
+        .colls = {[LOOP_ALLREDUCE] = allreduce, [LOOP_BARRIER] = barrier},
+        .memory = memory,
+        .rank = rank,
+        .size = size,
+        .version = version,
+        .finalize = finalize};
 
     my_ranks = ranks;
     mine = &sides[ranks->rank];

@@ -32,7 +32,8 @@ static bool can_take(const struct rcx_step *reduction, struct rcx_span data)
     const struct rcx_span right = rcx_step_right(reduction);
     const struct rcx_span dst = rcx_step_dst(reduction);
 
-    return reduction->kind == RCX_STEP_REDUCE && data.buffer == RCX_BUFFER_TMP &&
+    return reduction->kind == RCX_STEP_REDUCE &&
+           data.buffer == RCX_BUFFER_TMP &&
            (is_same(data, dst) || is_apart(data, dst)) &&
            ((is_same(data, left) && is_apart(data, right)) ||
             (is_same(data, right) && is_apart(data, left)));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "transport/pair.h"
 
+#include "transport/pair_direct.h"
 #include "transport/pair_long.h"
 #include "transport/pair_slots.h"
 
@@ -40,6 +41,14 @@ void rcx_pair_close(struct rcx_pair *p)
         p->early = e->next;
         rcx_heap_free(p->lane->heap, e);
     }
+    rcx_mappings_close(p);
+}
+
+/* Its sender has done its part once it is in a slot or ring. */
+static inline bool is_eager(const struct rcx_pair *p, const void *buffer,
+                            size_t bytes)
+{
+    return bytes <= rcx_pair_eager(p) && !rcx_region_of(p->lane, buffer, bytes);
 }
 
 static inline bool start_short(struct rcx_pair *p, const void *buffer,
@@ -69,7 +78,7 @@ static rcx_status_t send_later(struct rcx_pair *p, const void *buffer,
     rcx_message_ask(m, (void *)buffer, bytes, tag, 0);
     m->pair = p;
     m->handle = NULL;
-    if (p->starting || bytes <= rcx_pair_eager(p) || !rcx_long_start(p, m))
+    if (p->starting || is_eager(p, buffer, bytes) || !rcx_long_start(p, m))
         rcx_message_append(&p->starting_end, m);
     return RCX_IN_PROGRESS;
 }
@@ -79,7 +88,7 @@ __attribute__((noinline)) static rcx_status_t
 send_any(struct rcx_pair *p, const void *buffer, size_t bytes, uint64_t tag,
          struct rcx_message *m)
 {
-    if (!p->starting && bytes <= rcx_pair_eager(p) &&
+    if (!p->starting && is_eager(p, buffer, bytes) &&
         start(p, buffer, bytes, tag))
         return RCX_OK;
     return send_later(p, buffer, bytes, tag, m);
@@ -102,7 +111,7 @@ static unsigned start_waiting(struct rcx_pair *p)
 
     while (p->starting) {
         struct rcx_message *m = p->starting;
-        const bool is_long = m->room > rcx_pair_eager(p);
+        const bool is_long = !is_eager(p, m->buffer, m->room);
         struct rcx_message *const next = m->next;
 
         if (!(is_long ? rcx_long_start(p, m)
@@ -216,6 +225,10 @@ static bool take(struct rcx_pair *p)
         rcx_long_continue(p, &a);
     } else if (a.kind == RCX_SLOT_GO_ON || a.kind == RCX_SLOT_TAKEN) {
         rcx_long_hear(p, a.number, a.kind == RCX_SLOT_TAKEN);
+    } else if (a.kind == RCX_SLOT_REGION) {
+        rcx_mapping_learn(p, &a);
+    } else if (a.kind == RCX_SLOT_GONE) {
+        rcx_mapping_forget(p, a.number);
     } else if ((m = claim(p, a.tag))) {
         status = deliver(p, m, &a);
         if (status != RCX_IN_PROGRESS)
@@ -255,6 +268,8 @@ unsigned rcx_pair_work(struct rcx_pair *p, bool all)
 {
     unsigned events = take_all(p, all);
 
+    if (p->lane->gone)
+        rcx_region_tell_gone(p);
     if (p->owed)
         events += rcx_long_pay(p);
     if (p->starting)

@@ -18,6 +18,7 @@
 #include <sys/types.h>
 
 #include "core/exec/transport.h"
+#include "transport/areas.h"
 
 enum { RCX_PAIR_SLOTS = 64, RCX_SLOT_BYTES = 48, RCX_LINE = 64 };
 
@@ -47,12 +48,21 @@ struct rcx_lane {
     struct rcx_transport *transport;
     struct rcx_heap *heap;
     size_t rings[RCX_RINGS]; /* their bytes; powers of two */
-    size_t read_from; /* messages of so many bytes are read where they are, if
+    size_t read_from;   /* messages of so many bytes are read where they are, if
                          the kernel lets */
+    size_t direct_from; /* messages of so many bytes are read where they are,
+                           if they are in a region */
+    struct rcx_areas regions; /* this rank's, that peers may map */
+    struct rcx_region *gone;  /* withdrawn, and not everybody knows */
+    int ranks;
     struct rcx_message *any, **any_end; /* receives from whoever sends first */
     uint64_t posts;                     /* of receives */
     bool (*reach)(struct rcx_lane *lane, int peer); /* which connects a pair */
     void (*wake)(struct rcx_lane *lane, int peer);
+    /* A peer's region, by its key and its address there; NULL: it cannot be. */
+    const void *(*map)(struct rcx_lane *lane, int peer, const void *key,
+                       uint64_t base, void **handle_p);
+    void (*unmap)(struct rcx_lane *lane, void *handle);
 };
 
 struct rcx_early;
@@ -83,8 +93,9 @@ struct rcx_pair {
     uint64_t told;                 /* slots that the peer knows to be free */
     struct rcx_message *streaming; /* long sends that have begun */
     struct rcx_message *begun;     /* long receives that have */
-    unsigned owed;   /* of them, whose sender waits for an answer */
-    uint64_t number; /* of long sends */
+    unsigned owed;             /* of them, whose sender waits for an answer */
+    struct rcx_areas mappings; /* of the peer's regions */
+    uint64_t number;           /* of long sends */
     int peer;
     pid_t pid;      /* its process */
     bool is_active; /* among those that are looked at each time */

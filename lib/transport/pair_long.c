@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "transport/pair_long.h"
 
+#include "transport/pair_direct.h"
+
 #include <sys/uio.h>
 
 /* Of a message that is read where it is, in a turn. */
@@ -8,31 +10,21 @@ enum { PIECE = 256 << 10 };
 
 /* ---- Sending ----------------------------------------------------------------- */
 
-/* A slot that has no part of a message; false: there is none now. */
-static bool say(struct rcx_pair *p, uint64_t tag, enum rcx_slot_kind kind,
-                const struct rcx_beginning *beginning)
-{
-    struct rcx_slot *slot = rcx_pair_slot(p);
-
-    if (!slot)
-        return false;
-    if (beginning)
-        memcpy(slot->data, beginning, sizeof *beginning);
-    rcx_pair_publish(p, slot, tag, kind, 0);
-    return true;
-}
-
 /* It has begun, and goes on when the receiver says so. */
 bool rcx_long_start(struct rcx_pair *p, struct rcx_message *m)
 {
     const struct rcx_beginning beginning = {
         .bytes = m->room, .number = p->number, .address = (uintptr_t)m->buffer};
-    const bool is_read = m->room >= p->lane->read_from;
+    struct rcx_region *region = rcx_region_of(p->lane, m->buffer, m->room);
+    const bool is_read = region || m->room >= p->lane->read_from;
     const size_t part = is_read ? 0 : rcx_pair_chunk(p);
-    const bool has_begun = is_read ? say(p, m->key, RCX_SLOT_OFFER, &beginning)
-                                   : rcx_pair_put(p, m->key, RCX_SLOT_FIRST,
-                                                  m->buffer, part, &beginning);
+    bool has_begun = !region || rcx_region_tell(p, region);
 
+    if (has_begun)
+        has_begun = is_read
+                        ? rcx_pair_say(p, m->key, RCX_SLOT_OFFER, &beginning)
+                        : rcx_pair_put(p, m->key, RCX_SLOT_FIRST, m->buffer,
+                                       part, &beginning);
     if (!has_begun)
         return false;
     m->at = part;
@@ -98,7 +90,7 @@ void rcx_long_begin(struct rcx_pair *p, struct rcx_message *m,
     m->address = a->address;
     m->next = p->begun;
     p->begun = m;
-    m->may_go_on = !a->address && say(p, m->key, RCX_SLOT_GO_ON, NULL);
+    m->may_go_on = !a->address && rcx_pair_say(p, m->key, RCX_SLOT_GO_ON, NULL);
     p->owed += !m->may_go_on;
 }
 
@@ -116,10 +108,9 @@ void rcx_long_continue(struct rcx_pair *p, const struct rcx_arrival *a)
     rcx_pair_complete(p, m, rcx_message_verdict(m));
 }
 
-/* A piece of a message that is read where it is; what a taker takes is stored
- * in its buffer first. */
-static bool read_piece(const struct rcx_pair *p, struct rcx_message *m,
-                       size_t piece)
+/* What the kernel reads for a taker is stored in its buffer first. */
+static bool read_by_kernel(const struct rcx_pair *p, struct rcx_message *m,
+                           size_t piece)
 {
     const struct iovec here = {m->buffer + m->at, piece};
     const struct iovec there = {(void *)(m->address + m->at), piece};
@@ -128,6 +119,19 @@ static bool read_piece(const struct rcx_pair *p, struct rcx_message *m,
         return false;
     if (m->is_taken)
         rcx_message_hand_over(m, (unsigned char *)m->buffer + m->at, piece);
+    return true;
+}
+
+/* A piece of a message that is read where it is. */
+static bool read_piece(const struct rcx_pair *p, struct rcx_message *m,
+                       size_t piece)
+{
+    const unsigned char *mapped =
+        rcx_mapping_find(p, m->address + m->at, piece);
+
+    if (!mapped)
+        return read_by_kernel(p, m, piece);
+    rcx_message_copy(m, mapped, piece);
     return true;
 }
 
@@ -158,8 +162,8 @@ unsigned rcx_long_pay(struct rcx_pair *p)
             read_on(p, m);
         events += is_read;
         if (!m->may_go_on && (!m->address || m->at == m->bytes) &&
-            say(p, m->key, m->address ? RCX_SLOT_TAKEN : RCX_SLOT_GO_ON,
-                NULL)) {
+            rcx_pair_say(p, m->key,
+                         m->address ? RCX_SLOT_TAKEN : RCX_SLOT_GO_ON, NULL)) {
             m->may_go_on = true;
             p->owed--;
             events++;

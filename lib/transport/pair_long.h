@@ -43,17 +43,23 @@ static inline void rcx_message_hand_over(struct rcx_message *m,
     m->taken = m->at + part;
 }
 
+/* So many bytes, for which there is room. */
+static inline void rcx_message_copy(struct rcx_message *m,
+                                    const unsigned char *data, size_t bytes)
+{
+    if (m->is_taken)
+        rcx_message_hand_over(m, data, bytes);
+    else
+        rcx_copy_short(m->buffer + m->at, data, bytes);
+}
+
 /* A part of it, as far as its buffer goes. */
 static inline void rcx_message_store(struct rcx_message *m,
                                      const unsigned char *data, size_t part)
 {
     const size_t room = m->room > m->at ? m->room - m->at : 0;
-    const size_t fits = part < room ? part : room;
 
-    if (m->is_taken)
-        rcx_message_hand_over(m, data, fits);
-    else
-        rcx_copy_short(m->buffer + m->at, data, fits);
+    rcx_message_copy(m, data, part < room ? part : room);
     m->at += part;
 }
 

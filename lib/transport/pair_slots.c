@@ -93,10 +93,23 @@ bool rcx_pair_put(struct rcx_pair *p, uint64_t tag, enum rcx_slot_kind kind,
     return true;
 }
 
+bool rcx_pair_say(struct rcx_pair *p, uint64_t tag, enum rcx_slot_kind kind,
+                  const struct rcx_beginning *beginning)
+{
+    struct rcx_slot *slot = rcx_pair_slot(p);
+
+    if (!slot)
+        return false;
+    if (beginning)
+        memcpy(slot->data, beginning, sizeof *beginning);
+    rcx_pair_publish(p, slot, tag, kind, 0);
+    return true;
+}
+
 static bool is_in_ring(enum rcx_slot_kind kind)
 {
     return kind == RCX_SLOT_WHOLE || kind == RCX_SLOT_FIRST ||
-           kind == RCX_SLOT_REST;
+           kind == RCX_SLOT_REST || kind == RCX_SLOT_REGION;
 }
 
 struct rcx_arrival rcx_pair_look(const struct rcx_pair *p)

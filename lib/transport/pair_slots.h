@@ -12,10 +12,12 @@ enum rcx_slot_kind {
     RCX_SLOT_SHORT, /* a message, in its slot */
     RCX_SLOT_WHOLE, /* one in a ring */
     RCX_SLOT_FIRST, /* the first part of a long one; the slot has its beginning */
-    RCX_SLOT_REST,  /* a further part */
-    RCX_SLOT_OFFER, /* a long message, to be read where it is; likewise */
-    RCX_SLOT_TAKEN, /* that was done */
-    RCX_SLOT_GO_ON  /* the receiver of a long one has a place for it */
+    RCX_SLOT_REST,   /* a further part */
+    RCX_SLOT_OFFER,  /* a long message, to be read where it is; likewise */
+    RCX_SLOT_TAKEN,  /* that was done */
+    RCX_SLOT_GO_ON,  /* the receiver of a long one has a place for it */
+    RCX_SLOT_REGION, /* in a ring: of the sender's, from which offers may come */
+    RCX_SLOT_GONE    /* such a one, by its address, is no more */
 };
 /* RCX_TELLINGS: in so many parts the peer is told what is free again. */
 enum { RCX_KIND_SHIFT = 28, RCX_CHUNKS = 4, RCX_TELLINGS = 4 };
@@ -124,6 +126,9 @@ void rcx_rings_open(const struct rcx_pair *p, struct rcx_inbox *inbox,
 /* A part in a ring; false: there is no room yet. */
 bool rcx_pair_put(struct rcx_pair *p, uint64_t tag, enum rcx_slot_kind kind,
                   const void *buffer, size_t part,
+                  const struct rcx_beginning *beginning);
+/* A slot that has no part of a message; false: there is none now. */
+bool rcx_pair_say(struct rcx_pair *p, uint64_t tag, enum rcx_slot_kind kind,
                   const struct rcx_beginning *beginning);
 /* Its slot may be overwritten; who sends is told now and then. */
 void rcx_pair_tell(struct rcx_pair *p);

@@ -253,7 +253,7 @@ static rcx_status_t address(struct rcx_transport *t, const void **address_p,
     memcpy(at, place, sizeof *place);
     at += sizeof *place;
     if (place->rkey_bytes > 0)
-        memcpy(at, u->lane.rkey, place->rkey_bytes);
+        memcpy(at, u->lane.memory.key, place->rkey_bytes);
     memcpy(at + place->rkey_bytes, u->address, u->address_bytes);
     *address_p = u->published;
     *bytes_p = bytes;
@@ -553,5 +553,6 @@ const struct rcx_transport_ops rcx_transport_ucp = {
     .reach = find_way, .progress = progress, .cancel = cancel, .cancels_sends = true, .probe = probe,
     .notify = rcx_ucp_notify, .take_note = rcx_ucp_take_note, .event_fd = event_fd, .arm = arm,
     .wake = wake, .flush = flush, .close = close_all,
+    .get_memory = rcx_ucp_get_memory, .put_memory = rcx_ucp_put_memory,
 };
 /* clang-format on */

@@ -20,6 +20,7 @@ enum {
     AHEAD = 1 << 20,
     READ_WHERE_IT_PAYS = 64 << 10,
     READ_ELSEWHERE = 512 << 10,
+    DIRECT = 1 << 10,
     VAIN = 256,
     SWEEPS = 1 << 16
 };
@@ -52,78 +53,9 @@ static size_t ring_for(int ranks)
     return ring;
 }
 
-static ucs_status_t map(struct ucp *u, size_t bytes)
-{
-    const ucp_mem_map_params_t params = {
-        .field_mask =
-            UCP_MEM_MAP_PARAM_FIELD_LENGTH | UCP_MEM_MAP_PARAM_FIELD_FLAGS,
-        .length = bytes,
-        .flags = UCP_MEM_MAP_ALLOCATE | UCP_MEM_MAP_NONBLOCK};
-    ucp_mem_attr_t attr = {.field_mask = UCP_MEM_ATTR_FIELD_ADDRESS};
-    size_t rkey_bytes;
-    ucs_status_t status = ucp_mem_map(u->context, &params, &u->lane.memory);
-
-    if (status != UCS_OK) {
-        u->lane.memory = NULL;
-        return status;
-    }
-    status = ucp_mem_query(u->lane.memory, &attr);
-    if (status == UCS_OK)
-        status = ucp_rkey_pack(u->context, u->lane.memory, &u->lane.rkey,
-                               &rkey_bytes);
-    if (status != UCS_OK)
-        return status;
-    u->lane.window = attr.address;
-    u->lane.place.window = (uintptr_t)attr.address;
-    u->lane.place.rkey_bytes = (uint32_t)rkey_bytes;
-    return UCS_OK;
-}
-
-static ucs_status_t reach_memory(struct ucp *u, int peer, const void *rkey,
-                                 uint64_t address, ucp_rkey_h *rkey_p,
-                                 struct rcx_window **window_p)
-{
-    void *at = NULL;
-    ucs_status_t status = ucp_ep_rkey_unpack(u->endpoints[peer], rkey, rkey_p);
-
-    if (status != UCS_OK) {
-        *rkey_p = NULL;
-        return status;
-    }
-    status = ucp_rkey_ptr(*rkey_p, address, &at);
-    *window_p = at;
-    return status;
-}
-
-/* What UCX has to say of memory that it cannot share. */
-static size_t plain_key_bytes(struct ucp *u)
-{
-    char plain[RCX_LINE];
-    const ucp_mem_map_params_t params = {.field_mask =
-                                             UCP_MEM_MAP_PARAM_FIELD_ADDRESS |
-                                             UCP_MEM_MAP_PARAM_FIELD_LENGTH,
-                                         .address = plain,
-                                         .length = sizeof plain};
-    ucp_mem_h memory;
-    void *key;
-    size_t bytes = 0;
-
-    if (ucp_mem_map(u->context, &params, &memory) != UCS_OK)
-        return 0;
-    if (ucp_rkey_pack(u->context, memory, &key, &bytes) == UCS_OK)
-        ucp_rkey_buffer_release(key);
-    ucp_mem_unmap(u->context, memory);
-    return bytes;
-}
-
 static void drop_window(struct ucp *u)
 {
-    if (u->lane.rkey)
-        ucp_rkey_buffer_release(u->lane.rkey);
-    if (u->lane.memory)
-        ucp_mem_unmap(u->context, u->lane.memory);
-    u->lane.rkey = NULL;
-    u->lane.memory = NULL;
+    rcx_ucp_memory_close(u, &u->lane.memory);
     u->lane.window = NULL;
     u->lane.place = (struct rcx_place){.rkey_bytes = 0};
 }
@@ -187,12 +119,16 @@ static ucs_status_t make_window(struct ucp *u, const struct rcx_node *node)
     lane->base.rings[RCX_RING_SMALL] =
         rcx_node_shares_cores(node) ? SMALL_WHERE_TURNS_ARE_LONG : SMALL;
     lane->base.rings[RCX_RING_LARGE] = ring_for(node->group_ranks);
-    status = map(u, sizeof *lane->window + (size_t)node->group_ranks *
-                                               rcx_inbox_bytes(&lane->base));
-    if (status == UCS_OK && lane->place.rkey_bytes <= plain_key_bytes(u))
-        status = UCS_ERR_UNREACHABLE;
+    status = rcx_ucp_memory_open(u,
+                                 sizeof *lane->window +
+                                     (size_t)node->group_ranks *
+                                         rcx_inbox_bytes(&lane->base),
+                                 &lane->memory);
     if (status == UCS_OK)
         status = listen_for_wakes(u);
+    lane->window = lane->memory.at;
+    lane->place.window = (uintptr_t)lane->memory.at;
+    lane->place.rkey_bytes = (uint32_t)lane->memory.key_bytes;
     lane->place.group = node->group;
     lane->place.index = (uint32_t)node->group_index;
     lane->place.ranks = (uint32_t)node->group_ranks;
@@ -239,8 +175,12 @@ rcx_status_t rcx_ucp_lane_open(struct ucp *u, const struct rcx_node *node,
 
     lane->base = (struct rcx_lane){.transport = &u->base,
                                    .heap = u->heap,
+                                   .direct_from = DIRECT,
+                                   .ranks = u->boot->size,
                                    .reach = reach_to_answer,
-                                   .wake = wake};
+                                   .wake = wake,
+                                   .map = rcx_ucp_map,
+                                   .unmap = rcx_ucp_unmap};
     lane->base.any_end = &lane->base.any;
     lane->others = u->boot->size;
     lane->pairs = rcx_heap_zalloc(u->heap, size * sizeof *lane->pairs);
@@ -283,6 +223,7 @@ void rcx_ucp_lane_close(struct ucp *u)
     rcx_heap_free(u->heap, lane->outs);
     rcx_heap_free(u->heap, lane->active);
     rcx_heap_free(u->heap, lane->settled);
+    rcx_ucp_memory_close_all(u);
     drop_window(u);
 }
 
@@ -347,11 +288,13 @@ static rcx_status_t map_theirs(struct ucp *u, struct neighbour *n,
 {
     const struct rcx_ucp_lane *lane = &u->lane;
     struct rcx_window *theirs;
-    const ucs_status_t status =
-        reach_memory(u, n->pair.peer, rkey, place->window, &n->rkey, &theirs);
+    void *at;
+    const ucs_status_t status = rcx_ucp_memory_reach(
+        u, n->pair.peer, rkey, place->window, &n->rkey, &at);
 
     if (status != UCS_OK)
         return rcx_ucp_lose(u, n->pair.peer, status);
+    theirs = at;
     rcx_pair_connect(&n->pair, inbox_of(theirs, lane->place.index, &lane->base),
                      &theirs->asleep);
     return RCX_OK;

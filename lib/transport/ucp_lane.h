@@ -12,9 +12,9 @@
 
 #include "transport/node.h"
 #include "transport/pair.h"
+#include "transport/ucp_memory.h"
 
 struct ucp;
-struct ucp_mem;
 struct rcx_window;
 
 /* Where a rank's window is; what it publishes in front of its address. */
@@ -41,8 +41,8 @@ struct rcx_ucp_lane {
     int others; /* ranks without a pair; of use once all are settled */
     struct rcx_window *window; /* NULL: none */
     struct rcx_place place;
-    struct ucp_mem *memory;
-    void *rkey;
+    struct rcx_ucp_memory memory; /* its */
+    struct rcx_ucp_block *blocks; /* of memory that was given out */
 };
 
 /* Make a window, where that can be and is wanted; what hinders is told, and is

@@ -31,10 +31,19 @@ static size_t draw_count(uint64_t random)
     return (random >> 8) % limits[random % 6];
 }
 
+/* Every third: memory comes and goes all the time. */
+static bool is_in_rcx_memory(uint64_t k)
+{
+    return serial_mix(k, 9, 9) % 3 == 0;
+}
+
 static struct call draw(rcx_comm_t *comm, uint64_t k)
 {
-    return call_mixed(&sum, draw_count(serial_mix(k, 7, 7)),
-                      rcx_comm_size(comm), k);
+    struct call call = call_mixed(&sum, draw_count(serial_mix(k, 7, 7)),
+                                  rcx_comm_size(comm), k);
+
+    call.in_rcx_memory = is_in_rcx_memory(k);
+    return call;
 }
 
 /* ---- Messages round a ring ------------------------------------------------- */
@@ -44,9 +53,18 @@ struct ring {
     uint64_t seed;
     size_t count;
     int below;
+    bool in_rcx_memory; /* what is given */
     uint64_t *given, *gotten;
     rcx_request_t *requests[2];
 };
+
+static void *get_shared(struct member *m, rcx_comm_t *comm, size_t bytes)
+{
+    void *memory = NULL;
+
+    job_require(m, rcx_mem_alloc(comm, bytes, &memory), "rcx_mem_alloc");
+    return memory;
+}
 
 static void post(struct member *m, struct ring *r, rcx_comm_t *comm, uint64_t k)
 {
@@ -57,7 +75,10 @@ static void post(struct member *m, struct ring *r, rcx_comm_t *comm, uint64_t k)
                        .seed = serial_mix(k, 3, 3),
                        .count = draw_count(serial_mix(k, 4, 4)),
                        .below = (rank + size - 1) % size};
-    r->given = malloc((r->count + 1) * sizeof *r->given);
+    r->in_rcx_memory = is_in_rcx_memory(k);
+    r->given = r->in_rcx_memory
+                   ? get_shared(m, comm, (r->count + 1) * sizeof *r->given)
+                   : malloc((r->count + 1) * sizeof *r->given);
     r->gotten = malloc((r->count + 1) * sizeof *r->gotten);
     if (!r->given || !r->gotten)
         abort();
@@ -86,7 +107,10 @@ static void collect(struct member *m, struct ring *r)
                  r->below);
     for (int i = 0; i < 2; i++)
         job_require(m, rcx_request_free(&r->requests[i]), "rcx_request_free");
-    free(r->given);
+    if (r->in_rcx_memory)
+        job_require(m, rcx_mem_free(r->comm, r->given), "rcx_mem_free");
+    else
+        free(r->given);
     free(r->gotten);
 }
 

@@ -140,6 +140,24 @@ static enum place settle_place(const struct attempt *a)
                                                             : SEPARATE;
 }
 
+static void *get_shared(rcx_comm_t *comm, size_t bytes)
+{
+    void *memory;
+
+    if (rcx_mem_alloc(comm, bytes, &memory) != RCX_OK)
+        abort();
+    return memory;
+}
+
+static void put(struct attempt *a, int i)
+{
+    if (!a->comm)
+        free(a->memory[i]);
+    else if (a->memory[i] && rcx_mem_free(a->comm, a->memory[i]) != RCX_OK)
+        abort();
+    a->memory[i] = NULL;
+}
+
 /* As much as there has to be, with canaries, where there is not yet. */
 static void get_memory(struct attempt *a)
 {
@@ -153,8 +171,8 @@ static void get_memory(struct attempt *a)
         const size_t all = a->bytes[i] + 2 * edge;
 
         if (all > a->held[i]) {
-            free(a->memory[i]);
-            a->memory[i] = get(all);
+            put(a, i);
+            a->memory[i] = a->comm ? get_shared(a->comm, all) : get(all);
             a->held[i] = all;
         }
         memset(a->memory[i], CANARY, edge);
@@ -276,6 +294,7 @@ void attempt_open(struct attempt *a, const struct call *call, rcx_comm_t *comm)
     memset(a, 0, sizeof *a);
     a->view.rank = rcx_comm_rank(comm);
     a->view.size = rcx_comm_size(comm);
+    a->comm = call->in_rcx_memory ? comm : NULL;
     a->numbers = get(LISTS * (size_t)a->view.size * sizeof *a->numbers);
     attempt_change(a, call);
 }
@@ -409,8 +428,8 @@ void attempt_close(struct attempt *a)
 {
     if (a->request)
         rcx_request_free(&a->request);
-    free(a->memory[0]);
-    free(a->memory[1]);
+    put(a, 0);
+    put(a, 1);
     free(a->numbers);
 }
 

@@ -21,6 +21,7 @@ struct call {
     const size_t *blocks;
     int root;
     uint64_t seed;
+    bool in_rcx_memory; /* its buffers are of rcx_mem_alloc() */
 };
 
 /* Where a buffer has what is given, or gotten. */
@@ -41,6 +42,7 @@ struct attempt {
     size_t given, gotten; /* elements */
     char *memory[2]; /* with canaries at both ends; [1]: of a separate result */
     size_t held[2];
+    rcx_comm_t *comm; /* whose memory it is; NULL: the heap's */
     size_t bytes[2]; /* without */
     char *operand, *result;
     bool spoils; /* the rest of the operand is undefined afterwards */

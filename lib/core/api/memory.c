@@ -17,7 +17,8 @@ rcx_status_t rcx_mem_alloc(rcx_comm_t *comm, size_t bytes, void **ptr_p)
     status = rcx_comm_enter(comm);
     if (status != RCX_OK)
         return status;
-    ptr = rcx_memory_get(&context->memory, &context->heap, bytes);
+    ptr = rcx_memory_get(&context->memory, &context->heap, context->transport,
+                         bytes);
     if (ptr)
         *ptr_p = ptr;
     else

@@ -198,6 +198,12 @@ struct rcx_transport_ops {
     rcx_status_t (*arm)(struct rcx_transport *t);
     void (*wake)(struct rcx_transport *t);
 
+    /* Memory that peers read where it is, when messages are sent from there;
+     * NULL: there is none. No message is under way from what is put back. Both
+     * NULL: the transport has no such memory. */
+    void *(*get_memory)(struct rcx_transport *t, size_t bytes);
+    void (*put_memory)(struct rcx_transport *t, void *ptr);
+
     /* rcx_note_take() with t's own heap. */
     bool (*take_note)(struct rcx_transport *t, void *note, size_t bytes);
 

@@ -24,7 +24,7 @@ rcx_status_t rcx_ballot_open(struct rcx_context *context, size_t wishes,
 
     b->bytes = before + wishes * sizeof *b->wishes;
     bytes = sizeof *b->settled + b->bytes;
-    b->settled = rcx_memory_get(&context->memory, &context->heap, bytes);
+    b->settled = rcx_memory_get(&context->memory, &context->heap, NULL, bytes);
     if (!b->settled)
         return rcx_fail(&context->log, RCX_ERR_NOMEM,
                         "no memory to agree on a communicator");

@@ -3,22 +3,47 @@
 
 struct rcx_memory_block { /* in front of what is given out */
     struct rcx_memory_block *next;
-    char padding[56]; /* keeps what follows aligned */
+    struct rcx_transport *transport; /* whose it is; NULL: the heap's */
+    char padding[48];                /* keeps what follows aligned */
 };
 
+static struct rcx_memory_block *new_block(struct rcx_heap *heap,
+                                          struct rcx_transport *t, size_t bytes)
+{
+    struct rcx_memory_block *block = NULL;
+
+    if (t && t->ops->get_memory)
+        block = t->ops->get_memory(t, bytes);
+    if (block)
+        block->transport = t;
+    else if ((block = rcx_heap_alloc(heap, bytes)))
+        block->transport = NULL;
+    return block;
+}
+
 void *rcx_memory_get(struct rcx_memory *memory, struct rcx_heap *heap,
-                     size_t bytes)
+                     struct rcx_transport *t, size_t bytes)
 {
     struct rcx_memory_block *block =
         bytes > PTRDIFF_MAX - sizeof *block
             ? NULL
-            : rcx_heap_alloc(heap, sizeof *block + bytes);
+            : new_block(heap, t, sizeof *block + bytes);
 
     if (!block)
         return NULL;
     block->next = memory->first;
     memory->first = block;
     return block + 1;
+}
+
+static void free_block(struct rcx_memory_block *block, struct rcx_heap *heap)
+{
+    struct rcx_transport *t = block->transport;
+
+    if (t)
+        t->ops->put_memory(t, block);
+    else
+        rcx_heap_free(heap, block);
 }
 
 bool rcx_memory_put(struct rcx_memory *memory, struct rcx_heap *heap, void *ptr)
@@ -31,12 +56,17 @@ bool rcx_memory_put(struct rcx_memory *memory, struct rcx_heap *heap, void *ptr)
     if (!block)
         return false;
     *link = block->next;
-    rcx_heap_free(heap, block);
+    free_block(block, heap);
     return true;
 }
 
 void rcx_memory_free(struct rcx_memory *memory, struct rcx_heap *heap)
 {
-    while (memory->first)
-        rcx_memory_put(memory, heap, memory->first + 1);
+    while (memory->first) {
+        struct rcx_memory_block *block = memory->first;
+
+        memory->first = block->next;
+        if (!block->transport)
+            rcx_heap_free(heap, block);
+    }
 }

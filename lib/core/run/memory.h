@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "core/base/heap.h"
+#include "core/exec/transport.h"
 
 struct rcx_memory_block;
 
@@ -13,12 +13,14 @@ struct rcx_memory {
     struct rcx_memory_block *first;
 };
 
-/* Aligned to 64 bytes; NULL when memory ran out. */
+/* Aligned to 64 bytes; NULL when memory ran out. t's own memory, if it has any;
+ * NULL: the heap's. */
 void *rcx_memory_get(struct rcx_memory *memory, struct rcx_heap *heap,
-                     size_t bytes);
+                     struct rcx_transport *t, size_t bytes);
 /* False: ptr is not from there. */
 bool rcx_memory_put(struct rcx_memory *memory, struct rcx_heap *heap,
                     void *ptr);
+/* All of the heap's; a transport that is closed then has what is its own. */
 void rcx_memory_free(struct rcx_memory *memory, struct rcx_heap *heap);
 
 #endif

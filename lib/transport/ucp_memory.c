@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "transport/ucp_memory.h"
+
+#include "transport/pair_direct.h"
+#include "transport/ucp.h"
+
+/* Given out. */
+struct rcx_ucp_block {
+    struct rcx_ucp_block *next;
+    struct rcx_ucp_memory memory;
+    struct rcx_region *region;
+};
+
+/* ---- Memory ---------------------------------------------------------------- */
+
+/* What UCX has to say of memory that it cannot share. */
+static size_t plain_key_bytes(struct ucp *u)
+{
+    char plain[RCX_LINE];
+    const ucp_mem_map_params_t params = {.field_mask =
+                                             UCP_MEM_MAP_PARAM_FIELD_ADDRESS |
+                                             UCP_MEM_MAP_PARAM_FIELD_LENGTH,
+                                         .address = plain,
+                                         .length = sizeof plain};
+    ucp_mem_h memory;
+    void *key;
+    size_t bytes = 0;
+
+    if (ucp_mem_map(u->context, &params, &memory) != UCS_OK)
+        return 0;
+    if (ucp_rkey_pack(u->context, memory, &key, &bytes) == UCS_OK)
+        ucp_rkey_buffer_release(key);
+    ucp_mem_unmap(u->context, memory);
+    return bytes;
+}
+
+ucs_status_t rcx_ucp_memory_open(struct ucp *u, size_t bytes,
+                                 struct rcx_ucp_memory *memory)
+{
+    const ucp_mem_map_params_t params = {
+        .field_mask =
+            UCP_MEM_MAP_PARAM_FIELD_LENGTH | UCP_MEM_MAP_PARAM_FIELD_FLAGS,
+        .length = bytes,
+        .flags = UCP_MEM_MAP_ALLOCATE | UCP_MEM_MAP_NONBLOCK};
+    ucp_mem_attr_t attr = {.field_mask = UCP_MEM_ATTR_FIELD_ADDRESS};
+    ucs_status_t status;
+
+    *memory = (struct rcx_ucp_memory){.handle = NULL};
+    status = ucp_mem_map(u->context, &params, &memory->handle);
+    if (status != UCS_OK) {
+        memory->handle = NULL;
+        return status;
+    }
+    status = ucp_mem_query(memory->handle, &attr);
+    if (status == UCS_OK)
+        status = ucp_rkey_pack(u->context, memory->handle, &memory->key,
+                               &memory->key_bytes);
+    memory->at = attr.address;
+    if (status == UCS_OK && memory->key_bytes <= plain_key_bytes(u))
+        status = UCS_ERR_UNREACHABLE;
+    if (status != UCS_OK)
+        rcx_ucp_memory_close(u, memory);
+    return status;
+}
+
+void rcx_ucp_memory_close(struct ucp *u, struct rcx_ucp_memory *memory)
+{
+    if (memory->key)
+        ucp_rkey_buffer_release(memory->key);
+    if (memory->handle)
+        ucp_mem_unmap(u->context, memory->handle);
+    *memory = (struct rcx_ucp_memory){.handle = NULL};
+}
+
+ucs_status_t rcx_ucp_memory_reach(struct ucp *u, int peer, const void *key,
+                                  uint64_t address, ucp_rkey_h *rkey_p,
+                                  void **at_p)
+{
+    ucs_status_t status = ucp_ep_rkey_unpack(u->endpoints[peer], key, rkey_p);
+
+    if (status == UCS_OK)
+        return ucp_rkey_ptr(*rkey_p, address, at_p);
+    *rkey_p = NULL;
+    return status;
+}
+
+/* ---- Blocks ---------------------------------------------------------------- */
+
+void *rcx_ucp_get_memory(struct rcx_transport *t, size_t bytes)
+{
+    struct ucp *u = (struct ucp *)t;
+    struct rcx_ucp_block *block;
+    struct rcx_ucp_memory *m;
+
+    if (!u->lane.window || !(block = rcx_heap_zalloc(u->heap, sizeof *block)))
+        return NULL;
+    m = &block->memory;
+    if (rcx_ucp_memory_open(u, bytes, m) == UCS_OK)
+        block->region = rcx_region_expose(&u->lane.base, m->at, bytes, m->key,
+                                          m->key_bytes);
+    if (!block->region) {
+        rcx_ucp_memory_close(u, m);
+        rcx_heap_free(u->heap, block);
+        return NULL;
+    }
+    block->next = u->lane.blocks;
+    u->lane.blocks = block;
+    return m->at;
+}
+
+static void tell_gone(struct ucp *u)
+{
+    for (int i = 0; i < u->boot->size; i++)
+        if (u->lane.outs[i] && u->lane.base.gone)
+            rcx_region_tell_gone(u->lane.outs[i]);
+}
+
+void rcx_ucp_put_memory(struct rcx_transport *t, void *ptr)
+{
+    struct ucp *u = (struct ucp *)t;
+    struct rcx_ucp_block **link = &u->lane.blocks, *block;
+
+    while ((*link)->memory.at != ptr)
+        link = &(*link)->next;
+    block = *link;
+    *link = block->next;
+    rcx_region_withdraw(&u->lane.base, block->region);
+    tell_gone(u);
+    rcx_ucp_memory_close(u, &block->memory);
+    rcx_heap_free(u->heap, block);
+}
+
+void rcx_ucp_memory_close_all(struct ucp *u)
+{
+    while (u->lane.blocks) {
+        struct rcx_ucp_block *block = u->lane.blocks;
+
+        u->lane.blocks = block->next;
+        rcx_ucp_memory_close(u, &block->memory);
+        rcx_heap_free(u->heap, block);
+    }
+    rcx_regions_close(&u->lane.base);
+}
+
+/* ---- Of peers -------------------------------------------------------------- */
+
+const void *rcx_ucp_map(struct rcx_lane *lane, int peer, const void *key,
+                        uint64_t base, void **handle_p)
+{
+    struct ucp *u = (struct ucp *)lane->transport;
+    ucp_rkey_h rkey = NULL;
+    void *at = NULL;
+
+    if ((u->lane.outs[peer] || lane->reach(lane, peer)) &&
+        rcx_ucp_memory_reach(u, peer, key, base, &rkey, &at) == UCS_OK) {
+        *handle_p = rkey;
+        return at;
+    }
+    if (rkey)
+        ucp_rkey_destroy(rkey);
+    return NULL;
+}
+
+void rcx_ucp_unmap(struct rcx_lane *lane, void *handle)
+{
+    (void)lane;
+    ucp_rkey_destroy(handle);
+}

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Messages out of memory that peers have mapped. Here it is mapped twice, and
+ * who sends from it can neither read nor write it any more: what arrives came
+ * by the peer's mapping.
+ */
+#include "test.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "core/base/random.h"
+#include "letters.h"
+#include "transport/pair_direct.h"
+
+enum { DIRECT = 1000, BLOCKS = 40, ROUNDS = 3000, LONG = 1 << 30 };
+
+struct block {
+    struct rcx_region *region; /* NULL: none */
+    unsigned char *at, *alias;
+    size_t bytes;
+};
+
+static unsigned maps, unmaps;
+static bool refuses;
+
+/* The key is where the alias is. */
+static const void *map(struct rcx_lane *lane, int peer, const void *key,
+                       uint64_t base, void **handle_p)
+{
+    void *alias;
+
+    (void)lane, (void)peer, (void)base;
+    memcpy(&alias, key, sizeof alias);
+    maps++;
+    *handle_p = alias;
+    return refuses ? NULL : alias;
+}
+
+static void unmap(struct rcx_lane *lane, void *handle)
+{
+    (void)lane;
+    require(handle != NULL);
+    unmaps++;
+}
+
+static void begin(const struct mode *mode)
+{
+    ranks_open(mode);
+    maps = unmaps = 0;
+    refuses = false;
+    for (int i = 0; i < RANKS; i++) {
+        ranks[i].lane.direct_from = DIRECT;
+        ranks[i].lane.ranks = RANKS;
+        ranks[i].lane.map = map;
+        ranks[i].lane.unmap = unmap;
+    }
+}
+
+static void end(void)
+{
+    for (int i = 0; i < RANKS; i++) {
+        for (int j = 0; j < RANKS; j++)
+            rcx_mappings_close(pair_of(i, j));
+        rcx_regions_close(&ranks[i].lane);
+    }
+    assert_int_equal(unmaps, refuses ? 0 : maps);
+    ranks_close();
+}
+
+/* At that address, if it is any. */
+static struct block expose_at(int rank, void *at, size_t bytes)
+{
+    struct block b = {.bytes = bytes};
+    const int fd = memfd_create("block", 0);
+
+    require(fd >= 0 && ftruncate(fd, (off_t)bytes) == 0);
+    b.at = mmap(at, bytes, PROT_READ | PROT_WRITE,
+                MAP_SHARED | (at ? MAP_FIXED : 0), fd, 0);
+    b.alias = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+    close(fd);
+    require(b.at != MAP_FAILED && b.alias != MAP_FAILED);
+    b.region = rcx_region_expose(&ranks[rank].lane, b.at, bytes, &b.alias,
+                                 sizeof b.alias);
+    require(b.region != NULL);
+    return b;
+}
+
+static struct block expose(int rank, size_t bytes)
+{
+    return expose_at(rank, NULL, bytes);
+}
+
+static void drop(struct block *b)
+{
+    munmap(b->at, b->bytes);
+    mprotect(b->alias, b->bytes, PROT_NONE); /* no other one comes here */
+    *b = (struct block){.region = NULL};
+}
+
+static void withdraw(int rank, struct block *b)
+{
+    rcx_region_withdraw(&ranks[rank].lane, b->region);
+    for (int i = 0; i < RANKS; i++)
+        rcx_region_tell_gone(pair_of(rank, i));
+    drop(b);
+}
+
+/* A send out of a block, whose buffer is not looked after. */
+static void send_from(int self, int peer, struct letter *l,
+                      const struct block *b, size_t at, uint64_t number,
+                      size_t bytes)
+{
+    memset(l, 0, sizeof *l);
+    mprotect(b->at, b->bytes, PROT_READ | PROT_WRITE);
+    memcpy(b->at + at, text_of(number), bytes);
+    l->m.status =
+        rcx_pair_send(pair_of(self, peer), b->at + at, bytes, number, &l->m);
+}
+
+static void lock(const struct block *b)
+{
+    mprotect(b->at, b->bytes, PROT_NONE);
+}
+
+enum { BEFORE, HERE, EARLY, WHENS };
+
+static void pass_on(const struct block *b, size_t at, uint64_t number,
+                    size_t bytes, size_t room, int when)
+{
+    struct letter s, r;
+
+    if (when == BEFORE)
+        letter_recv(1, 0, &r, number, room);
+    send_from(0, 1, &s, b, at, number, bytes);
+    assert_status(s.m.status, RCX_IN_PROGRESS);
+    lock(b);
+    if (when == EARLY)
+        go_on();
+    assert_status(s.m.status, RCX_IN_PROGRESS);
+    if (when != BEFORE)
+        letter_recv(1, 0, &r, number, room);
+    go_on();
+    letter_check(&r, number, bytes);
+    assert_ok(s.m.status);
+}
+
+static void messages_are_read_where_they_are(void **state)
+{
+    static const size_t sizes[] = {DIRECT, 1024, RING / 4, RING + 5, HUGE};
+
+    (void)state;
+    for (size_t mode = 0; mode < MODES; mode++) {
+        struct block b;
+
+        begin(&modes[mode]);
+        b = expose(0, LONG / 64);
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+            for (int when = 0; when < WHENS; when++) {
+                pass_on(&b, 64 * i, i, sizes[i], sizes[i] + i, when);
+                pass_on(&b, b.bytes - sizes[i], i, sizes[i], sizes[i] / 2,
+                        when);
+            }
+        assert_int_equal(maps, 1);
+        drop(&b);
+        end();
+    }
+}
+
+/* Too short, or not all of it lies there. */
+static void what_is_partly_inside_is_sent(void **state)
+{
+    struct block b;
+    struct letter s, r;
+
+    (void)state;
+    begin(&in_parts);
+    b = expose(0, 1 << 16);
+    send_from(0, 1, &s, &b, 0, 1, DIRECT - 1);
+    assert_ok(s.m.status);
+    letter_recv(1, 0, &r, 1, DIRECT);
+    go_on();
+    letter_check(&r, 1, DIRECT - 1);
+    rcx_areas_remove(&ranks[0].lane.regions, &b.region->area);
+    b.region->area.bytes -= 100; /* the last bytes are outside */
+    rcx_areas_add(&ranks[0].lane.regions, &ranks[0].heap, &b.region->area);
+    send_from(0, 1, &s, &b, b.bytes - 2000, 2, 2000);
+    assert_ok(s.m.status);
+    letter_recv(1, 0, &r, 2, 2000);
+    go_on();
+    letter_check(&r, 2, 2000);
+    assert_int_equal(maps, 0);
+    drop(&b);
+    end();
+}
+
+static void what_cannot_be_mapped_goes_another_way(void **state)
+{
+    (void)state;
+    for (size_t mode = 0; mode < MODES; mode++)
+        for (int budget = 0; budget < 3; budget++) {
+            struct block b;
+            struct letter s, r;
+
+            begin(&modes[mode]);
+            pair_of(1, 0)->pid = 0; /* the kernel reads nothing */
+            refuses = true;
+            b = expose(0, 1 << 20);
+            ranks[1].heap.budget = (uint64_t)budget;
+            letter_recv(1, 0, &r, 3, HUGE);
+            send_from(0, 1, &s, &b, 64, 3, HUGE);
+            go_on();
+            letter_check(&r, 3, HUGE);
+            assert_ok(s.m.status);
+            drop(&b);
+            end();
+        }
+}
+
+/* And what comes to the same place is another region. */
+static void a_region_that_is_gone_is_forgotten(void **state)
+{
+    (void)state;
+    begin(&in_parts);
+    for (unsigned i = 1; i <= 10; i++) {
+        struct block b = expose(0, 1 << 16);
+
+        pass_on(&b, 0, i, 4096, 4096, HERE);
+        pass_on(&b, 4096, i + 1, 4096, 4096, EARLY);
+        assert_int_equal(maps, i);
+        withdraw(0, &b);
+        assert_int_equal(unmaps, i - 1);
+        go_on();
+        assert_int_equal(unmaps, i);
+    }
+    assert_null(ranks[0].lane.gone);
+    end();
+}
+
+/* There is no slot left to tell rank 1 of what is gone, nor to offer; rank 2
+ * hears of all once. With or without another region at the same address. */
+static void tell_later(bool once_more)
+{
+    enum { FILL = RCX_PAIR_SLOTS - 2 /* a notice, an offer */ };
+    static struct letter fill[FILL], recvs[FILL];
+    struct block old, b;
+    struct letter s, r;
+    void *at;
+
+    begin(&in_parts);
+    old = expose(0, 1 << 16);
+    at = old.at;
+    pass_on(&old, 0, 1, 4096, 4096, HERE);
+    letter_recv(2, 0, &r, 7, 4096);
+    send_from(0, 2, &s, &old, 0, 7, 4096);
+    go_on();
+    letter_check(&r, 7, 4096);
+    for (int i = 0; i < FILL; i++)
+        letter_send(0, 1, &fill[i], 9, (uint64_t)i, 8);
+    assert_null(pair_of(0, 1)->starting);
+    withdraw(0, &old);
+    assert_true(rcx_region_tell_gone(pair_of(0, 2)));
+    assert_non_null(ranks[0].lane.gone);
+    if (once_more) {
+        look(1, 0); /* there are slots again, which rank 0 does not know yet */
+        b = expose_at(0, at, 1 << 16);
+        send_from(0, 1, &s, &b, 0, 2, 4096);
+        lock(&b);
+        letter_recv(1, 0, &r, 2, 4096);
+    }
+    go_on();
+    assert_null(ranks[0].lane.gone);
+    assert_int_equal(maps, 2 + once_more);
+    assert_int_equal(unmaps, 2);
+    if (once_more) {
+        letter_check(&r, 2, 4096);
+        assert_ok(s.m.status);
+        pass_on(&b, 4096, 5, 4096, 4096, HERE);
+        drop(&b);
+    }
+    for (int i = 0; i < FILL; i++)
+        letter_recv(1, 0, &recvs[i], 9, 8);
+    go_on();
+    for (int i = 0; i < FILL; i++)
+        letter_check(&recvs[i], (uint64_t)i, 8);
+    end();
+}
+
+static void what_cannot_be_told_now_is_told_later(void **state)
+{
+    (void)state;
+    tell_later(false);
+    tell_later(true);
+}
+
+static void give_up(struct letter *l, int self, int peer)
+{
+    rcx_pair_cancel(pair_of(self, peer), &l->m);
+}
+
+/* Its sender is done when it was read into nothing. */
+static void a_receive_that_is_cancelled_reads_no_more(void **state)
+{
+    struct block b;
+    struct letter s, r;
+
+    (void)state;
+    begin(&in_parts);
+    b = expose(0, 1 << 20);
+    letter_recv(1, 0, &r, 4, HUGE);
+    send_from(0, 1, &s, &b, 0, 4, HUGE);
+    require(rcx_pair_work(pair_of(1, 0), true) > 0);
+    give_up(&r, 1, 0);
+    memset(r.space, 0, r.bytes); /* nobody minds it any more */
+    go_on();
+    assert_status(r.m.status, RCX_ERR_MISMATCH);
+    assert_ok(s.m.status);
+    for (size_t i = 0; i < r.bytes; i++)
+        require(r.space[i] == 0);
+    free(r.space);
+    drop(&b);
+    end();
+}
+
+/* ---- Many ------------------------------------------------------------------ */
+
+static void any_number_of_regions_comes_and_goes(void **state)
+{
+    static struct block blocks[BLOCKS];
+    uint64_t random = SEED;
+
+    (void)state;
+    begin(&in_parts);
+    for (int i = 0; i < ROUNDS; i++) {
+        struct block *b = &blocks[rcx_random(&random) % BLOCKS];
+        const size_t bytes = DIRECT + rcx_random(&random) % 9000;
+        struct letter s, r;
+
+        if (!b->region) {
+            *b = expose(0, 4096 * (3 + rcx_random(&random) % 6));
+            continue;
+        }
+        if (rcx_random(&random) % 8 == 0) {
+            withdraw(0, b);
+            continue;
+        }
+        letter_recv(1 + i % 2, 0, &r, (uint64_t)i, bytes);
+        send_from(0, 1 + i % 2, &s, b, rcx_random(&random) % (b->bytes - bytes),
+                  (uint64_t)i, bytes);
+        lock(b);
+        go_on();
+        letter_check(&r, (uint64_t)i, bytes);
+        assert_ok(s.m.status);
+    }
+    for (int i = 0; i < BLOCKS; i++)
+        if (blocks[i].region)
+            drop(&blocks[i]);
+    end();
+}
+
+static void areas_are_found_by_any_address(void **state)
+{
+    struct rcx_heap heap = RCX_HEAP_INIT;
+    struct rcx_areas areas = {0};
+    struct rcx_area area[BLOCKS];
+
+    (void)state;
+    assert_null(rcx_areas_find(&areas, 5, 1));
+    for (int i = 0; i < BLOCKS; i++) {
+        const int k = i * 17 % BLOCKS; /* in no order */
+
+        area[k] = (struct rcx_area){(uintptr_t)k * 100 + 50, 30};
+        assert_true(rcx_areas_add(&areas, &heap, &area[k]));
+    }
+    for (int gone = 0; gone <= BLOCKS; gone++) {
+        for (uintptr_t at = 0; at < BLOCKS * 100; at++)
+            for (size_t bytes = 1; bytes < 40; bytes += 9) {
+                const uintptr_t k = at / 100, in = at % 100;
+                const bool is_in =
+                    k >= (uintptr_t)gone && in >= 50 && in + bytes <= 80;
+
+                require(rcx_areas_find(&areas, at, bytes) ==
+                        (is_in ? &area[k] : NULL));
+            }
+        if (gone < BLOCKS)
+            rcx_areas_remove(&areas, &area[gone]);
+    }
+    rcx_heap_free(&heap, areas.list);
+    assert_int_equal(heap.live, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(messages_are_read_where_they_are),
+        cmocka_unit_test(what_is_partly_inside_is_sent),
+        cmocka_unit_test(what_cannot_be_mapped_goes_another_way),
+        cmocka_unit_test(a_region_that_is_gone_is_forgotten),
+        cmocka_unit_test(what_cannot_be_told_now_is_told_later),
+        cmocka_unit_test(a_receive_that_is_cancelled_reads_no_more),
+        cmocka_unit_test(any_number_of_regions_comes_and_goes),
+        cmocka_unit_test(areas_are_found_by_any_address),
+    };
+
+    return cmocka_run_group_tests_name("pair_direct", tests, NULL, NULL);
+}

@@ -488,13 +488,38 @@ RCX_API rcx_status_t rcx_reduce_local(rcx_context_t *context, void *dst,
                                       rcx_op_t op);
 
 /*
- * Memory for buffers of collectives over comm, aligned to 64 bytes.
- * Collective. Today plain memory; the fast path inside a node will use it.
- * Freed by rcx_mem_free(), at the latest by rcx_finalize().
+ * Memory for buffers of collectives and messages over any communicator of comm's
+ * context, aligned to 64 bytes. Collective; ranks may ask for different sizes.
+ *
+ * What is sent from there to a rank of the same node is read by that rank where
+ * it lies, from 1 KB on: no copy, no system call. A buffer counts if all of it
+ * lies in one block; any other one is as good as ever. Plain memory where ranks
+ * share none (RCX_LOG=info says why), where /dev/shm is full, and from the 257th
+ * block on: no error, no gain. Pages are this rank's, which writes them first.
+ *
+ * Freed by rcx_mem_free(), at the latest by rcx_finalize(); no call that was
+ * given it is under way by then.
+ *
+ * alloc: RCX_ERR_ARG (ptr_p NULL), RCX_ERR_NOMEM, RCX_ERR_BUSY
+ * free: RCX_ERR_ARG (not from there), RCX_ERR_BUSY
  */
 RCX_API rcx_status_t rcx_mem_alloc(rcx_comm_t *comm, size_t bytes,
                                    void **ptr_p);
 RCX_API rcx_status_t rcx_mem_free(rcx_comm_t *comm, void *ptr);
+
+/*
+ * The same for memory that there is already: bytes from ptr on, until they are
+ * deregistered, at the latest by rcx_finalize(); they stay where they are
+ * meanwhile. Collective. RCX_OK without a gain where UCX can show others no such
+ * memory, which takes xpmem.
+ *
+ * register: RCX_ERR_ARG (NULL; overlaps what is registered, or of
+ * rcx_mem_alloc()), RCX_ERR_NOMEM, RCX_ERR_BUSY
+ * deregister: RCX_ERR_ARG (not registered), RCX_ERR_BUSY
+ */
+RCX_API rcx_status_t rcx_mem_register(rcx_comm_t *comm, void *ptr,
+                                      size_t bytes);
+RCX_API rcx_status_t rcx_mem_deregister(rcx_comm_t *comm, void *ptr);
 
 /* ---- Collectives -------------------------------------------------------- */
 

@@ -119,7 +119,7 @@ static ucs_status_t make_window(struct ucp *u, const struct rcx_node *node)
     lane->base.rings[RCX_RING_SMALL] =
         rcx_node_shares_cores(node) ? SMALL_WHERE_TURNS_ARE_LONG : SMALL;
     lane->base.rings[RCX_RING_LARGE] = ring_for(node->group_ranks);
-    status = rcx_ucp_memory_open(u,
+    status = rcx_ucp_memory_open(u, NULL,
                                  sizeof *lane->window +
                                      (size_t)node->group_ranks *
                                          rcx_inbox_bytes(&lane->base),

@@ -43,6 +43,7 @@ struct rcx_ucp_lane {
     struct rcx_place place;
     struct rcx_ucp_memory memory; /* its */
     struct rcx_ucp_block *blocks; /* of memory that was given out */
+    int block_count;
 };
 
 /* Make a window, where that can be and is wanted; what hinders is told, and is

@@ -4,6 +4,9 @@
 #include "transport/pair_direct.h"
 #include "transport/ucp.h"
 
+/* Each is a descriptor, which UCX keeps open, and a mapping of each peer. */
+enum { BLOCKS_MOST = 256 };
+
 /* Given out. */
 struct rcx_ucp_block {
     struct rcx_ucp_block *next;
@@ -34,14 +37,16 @@ static size_t plain_key_bytes(struct ucp *u)
     return bytes;
 }
 
-ucs_status_t rcx_ucp_memory_open(struct ucp *u, size_t bytes,
+ucs_status_t rcx_ucp_memory_open(struct ucp *u, void *at, size_t bytes,
                                  struct rcx_ucp_memory *memory)
 {
     const ucp_mem_map_params_t params = {
-        .field_mask =
-            UCP_MEM_MAP_PARAM_FIELD_LENGTH | UCP_MEM_MAP_PARAM_FIELD_FLAGS,
+        .field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS |
+                      UCP_MEM_MAP_PARAM_FIELD_LENGTH |
+                      UCP_MEM_MAP_PARAM_FIELD_FLAGS,
+        .address = at,
         .length = bytes,
-        .flags = UCP_MEM_MAP_ALLOCATE | UCP_MEM_MAP_NONBLOCK};
+        .flags = at ? 0 : UCP_MEM_MAP_ALLOCATE | UCP_MEM_MAP_NONBLOCK};
     ucp_mem_attr_t attr = {.field_mask = UCP_MEM_ATTR_FIELD_ADDRESS};
     ucs_status_t status;
 
@@ -86,16 +91,20 @@ ucs_status_t rcx_ucp_memory_reach(struct ucp *u, int peer, const void *key,
 
 /* ---- Blocks ---------------------------------------------------------------- */
 
-void *rcx_ucp_get_memory(struct rcx_transport *t, size_t bytes)
+void *rcx_ucp_get_memory(struct rcx_transport *t, void *at, size_t bytes)
 {
     struct ucp *u = (struct ucp *)t;
     struct rcx_ucp_block *block;
     struct rcx_ucp_memory *m;
 
-    if (!u->lane.window || !(block = rcx_heap_zalloc(u->heap, sizeof *block)))
+    if (!u->lane.window || bytes < u->lane.base.direct_from ||
+        u->lane.block_count == BLOCKS_MOST)
+        return NULL;
+    block = rcx_heap_zalloc(u->heap, sizeof *block);
+    if (!block)
         return NULL;
     m = &block->memory;
-    if (rcx_ucp_memory_open(u, bytes, m) == UCS_OK)
+    if (rcx_ucp_memory_open(u, at, bytes, m) == UCS_OK)
         block->region = rcx_region_expose(&u->lane.base, m->at, bytes, m->key,
                                           m->key_bytes);
     if (!block->region) {
@@ -105,6 +114,7 @@ void *rcx_ucp_get_memory(struct rcx_transport *t, size_t bytes)
     }
     block->next = u->lane.blocks;
     u->lane.blocks = block;
+    u->lane.block_count++;
     return m->at;
 }
 
@@ -124,6 +134,7 @@ void rcx_ucp_put_memory(struct rcx_transport *t, void *ptr)
         link = &(*link)->next;
     block = *link;
     *link = block->next;
+    u->lane.block_count--;
     rcx_region_withdraw(&u->lane.base, block->region);
     tell_gone(u);
     rcx_ucp_memory_close(u, &block->memory);

@@ -14,8 +14,9 @@ struct rcx_ucp_memory {
     size_t key_bytes;
 };
 
-/* New memory that others can map; UCS_ERR_UNREACHABLE: they cannot. */
-ucs_status_t rcx_ucp_memory_open(struct ucp *u, size_t bytes,
+/* Memory that others can map, at that address or, NULL, new; of an error
+ * UCS_ERR_UNREACHABLE: they cannot. */
+ucs_status_t rcx_ucp_memory_open(struct ucp *u, void *at, size_t bytes,
                                  struct rcx_ucp_memory *memory);
 void rcx_ucp_memory_close(struct ucp *u, struct rcx_ucp_memory *memory);
 
@@ -25,7 +26,7 @@ ucs_status_t rcx_ucp_memory_reach(struct ucp *u, int peer, const void *key,
                                   void **at_p);
 
 /* A transport's get_memory and put_memory; all that is left. */
-void *rcx_ucp_get_memory(struct rcx_transport *t, size_t bytes);
+void *rcx_ucp_get_memory(struct rcx_transport *t, void *at, size_t bytes);
 void rcx_ucp_put_memory(struct rcx_transport *t, void *ptr);
 void rcx_ucp_memory_close_all(struct ucp *u);
 

@@ -443,6 +443,42 @@ static void memory_that_is_not_from_here_is_refused(void **state)
     assert_refused(&said, rcx_mem_free(comm, ptr), RCX_ERR_ARG, "ptr=");
 }
 
+static void memory_that_is_registered_is_known_once(void **state)
+{
+    static char own[100];
+    void *ptr = NULL;
+
+    (void)state;
+    assert_refused(&said, rcx_mem_register(NULL, own, 1), RCX_ERR_ARG, "comm");
+    assert_refused(&said, rcx_mem_deregister(NULL, own), RCX_ERR_ARG, "comm");
+    assert_refused(&said, rcx_mem_register(comm, NULL, 1), RCX_ERR_ARG, "ptr");
+    assert_refused(&said, rcx_mem_register(comm, own, SIZE_MAX), RCX_ERR_ARG,
+                   "bytes=");
+    assert_refused(&said, rcx_mem_deregister(comm, own), RCX_ERR_ARG, "ptr=");
+    assert_ok(rcx_mem_register(comm, own + 10, 20));
+    for (int at = 0; at < 40; at++)
+        for (size_t bytes = 1; bytes < 30; bytes += 7) {
+            const bool is_apart = at + (int)bytes <= 10 || at >= 30;
+
+            if (!is_apart) {
+                assert_refused(&said, rcx_mem_register(comm, own + at, bytes),
+                               RCX_ERR_ARG, "ptr=", "overlaps");
+                continue;
+            }
+            assert_ok(rcx_mem_register(comm, own + at, bytes));
+            assert_ok(rcx_mem_deregister(comm, own + at));
+        }
+    assert_refused(&said, rcx_mem_free(comm, own + 10), RCX_ERR_ARG, "ptr=");
+    assert_ok(rcx_mem_alloc(comm, 64, &ptr));
+    assert_refused(&said, rcx_mem_register(comm, ptr, 1), RCX_ERR_ARG,
+                   "overlaps");
+    assert_refused(&said, rcx_mem_deregister(comm, ptr), RCX_ERR_ARG, "ptr=");
+    assert_ok(rcx_mem_free(comm, ptr));
+    assert_ok(rcx_mem_deregister(comm, own + 10));
+    assert_refused(&said, rcx_mem_deregister(comm, own + 10), RCX_ERR_ARG,
+                   "ptr=");
+}
+
 static void local_reductions_check_their_arguments(void **state)
 {
     (void)state;
@@ -529,6 +565,7 @@ int main(void)
         TEST(a_context_with_live_requests_stays),
         TEST(a_context_that_is_none_is_refused),
         TEST(memory_that_is_not_from_here_is_refused),
+        TEST(memory_that_is_registered_is_known_once),
         TEST(local_reductions_check_their_arguments),
         TEST(where_a_context_is_known_its_log_gets_the_line),
     };

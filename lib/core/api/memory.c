@@ -39,9 +39,58 @@ rcx_status_t rcx_mem_free(rcx_comm_t *comm, void *ptr)
     status = rcx_comm_enter(comm);
     if (status != RCX_OK)
         return status;
-    if (!rcx_memory_put(&context->memory, &context->heap, ptr))
+    if (!rcx_memory_put(&context->memory, &context->heap, ptr, false))
         status = rcx_fail(&context->log, RCX_ERR_ARG,
                           "ptr=%p: not from rcx_mem_alloc()", ptr);
+    rcx_comm_leave(comm);
+    return status;
+}
+
+static rcx_status_t lend(struct rcx_context *context, void *ptr, size_t bytes)
+{
+    if (!ptr && bytes > 0)
+        return rcx_missing(&context->log, "ptr");
+    if (bytes > UINTPTR_MAX - (uintptr_t)ptr)
+        return rcx_fail(&context->log, RCX_ERR_ARG,
+                        "bytes=%zu: more than there are behind ptr=%p", bytes,
+                        ptr);
+    if (rcx_memory_overlaps(&context->memory, ptr, bytes))
+        return rcx_fail(&context->log, RCX_ERR_ARG,
+                        "ptr=%p: overlaps memory that is known already", ptr);
+    return rcx_memory_lend(&context->memory, &context->heap, context->transport,
+                           ptr, bytes)
+               ? RCX_OK
+               : rcx_fail(&context->log, RCX_ERR_NOMEM, "no memory for a note");
+}
+
+rcx_status_t rcx_mem_register(rcx_comm_t *comm, void *ptr, size_t bytes)
+{
+    rcx_status_t status;
+
+    if (!rcx_comm_is_valid(comm))
+        return rcx_bad_handle("comm", comm);
+    status = rcx_comm_enter(comm);
+    if (status != RCX_OK)
+        return status;
+    status = lend(comm->context, ptr, bytes);
+    rcx_comm_leave(comm);
+    return status;
+}
+
+rcx_status_t rcx_mem_deregister(rcx_comm_t *comm, void *ptr)
+{
+    struct rcx_context *context;
+    rcx_status_t status;
+
+    if (!rcx_comm_is_valid(comm))
+        return rcx_bad_handle("comm", comm);
+    context = comm->context;
+    status = rcx_comm_enter(comm);
+    if (status != RCX_OK)
+        return status;
+    if (!rcx_memory_put(&context->memory, &context->heap, ptr, true))
+        status = rcx_fail(&context->log, RCX_ERR_ARG,
+                          "ptr=%p: not registered by rcx_mem_register()", ptr);
     rcx_comm_leave(comm);
     return status;
 }

@@ -198,10 +198,10 @@ struct rcx_transport_ops {
     rcx_status_t (*arm)(struct rcx_transport *t);
     void (*wake)(struct rcx_transport *t);
 
-    /* Memory that peers read where it is, when messages are sent from there;
-     * NULL: there is none. No message is under way from what is put back. Both
-     * NULL: the transport has no such memory. */
-    void *(*get_memory)(struct rcx_transport *t, size_t bytes);
+    /* Memory that peers read where it is, when messages are sent from there: new
+     * one, or what is at at; NULL: that cannot be. No message is under way from
+     * what is put back. Both NULL: the transport has no such memory. */
+    void *(*get_memory)(struct rcx_transport *t, void *at, size_t bytes);
     void (*put_memory)(struct rcx_transport *t, void *ptr);
 
     /* rcx_note_take() with t's own heap. */

@@ -39,7 +39,7 @@ rcx_status_t rcx_ballot_open(struct rcx_context *context, size_t wishes,
 void rcx_ballot_close(struct rcx_context *context, struct rcx_ballot *b)
 {
     if (!context->abandoned.first)
-        rcx_memory_put(&context->memory, &context->heap, b->settled);
+        rcx_memory_put(&context->memory, &context->heap, b->settled, false);
 }
 
 /* Combine a vector in place. */

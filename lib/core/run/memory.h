@@ -17,9 +17,15 @@ struct rcx_memory {
  * NULL: the heap's. */
 void *rcx_memory_get(struct rcx_memory *memory, struct rcx_heap *heap,
                      struct rcx_transport *t, size_t bytes);
-/* False: ptr is not from there. */
-bool rcx_memory_put(struct rcx_memory *memory, struct rcx_heap *heap,
-                    void *ptr);
+/* The caller's own, which overlaps no other one; t may make use of it. False: no
+ * memory to note that. */
+bool rcx_memory_lend(struct rcx_memory *memory, struct rcx_heap *heap,
+                     struct rcx_transport *t, void *ptr, size_t bytes);
+bool rcx_memory_overlaps(const struct rcx_memory *memory, const void *ptr,
+                         size_t bytes);
+/* False: ptr was not given out, or lent. */
+bool rcx_memory_put(struct rcx_memory *memory, struct rcx_heap *heap, void *ptr,
+                    bool is_lent);
 /* All of the heap's; a transport that is closed then has what is its own. */
 void rcx_memory_free(struct rcx_memory *memory, struct rcx_heap *heap);
 

@@ -63,8 +63,13 @@ static const float *other(const float *here)
                                          ((const char *)here - mine->arena));
 }
 
-static void add(float *restrict out, const float *restrict a,
-                const float *restrict b, size_t n)
+/* As wide as the machine has it, as RCX's kernels are. */
+#if defined(__x86_64__) && defined(__linux__)
+__attribute__((target_clones("avx512f", "avx2", "default")))
+#endif
+static void
+add(float *restrict out, const float *restrict a, const float *restrict b,
+    size_t n)
 {
     for (size_t i = 0; i < n; i++)
         out[i] = a[i] + b[i];

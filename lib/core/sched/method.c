@@ -177,7 +177,7 @@ struct rule {
 
 /* clang-format off */
 static const struct rule rules[] = {
-    {.coll = RCX_COLL_ALLREDUCE, .ranks = 2, .bytes = 32 << 10,
+    {.coll = RCX_COLL_ALLREDUCE, .ranks = 2, .bytes = 128 << 10,
      .algo = "recursive_doubling", .window = 1},
     {.coll = RCX_COLL_ALLREDUCE, .ranks = 3, .other_bytes = 8 << 10,
      .algo = "direct", .window = 1},

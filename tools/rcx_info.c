@@ -11,6 +11,7 @@
 
 #include "core/run/bootstrap.h"
 #include "core/run/config.h"
+#include "core/run/context.h"
 #include "core/sched/params.h"
 #include "core/exec/transport.h"
 
@@ -27,7 +28,9 @@ static const char usage[] =
     "  -c, --config       the environment variables, and what they are set to\n"
     "  -t, --types        which op is defined on which type\n"
     "  -a, --algorithms   algorithms of each collective: order level, cost, source\n"
-    "  -l, --launch       what RCX sees of the launcher of this process\n"
+    "  -l, --launch       what RCX sees of the launcher of this process, and which\n"
+    "                     way messages take to the other ranks of its job, all of\n"
+    "                     which have to call this\n"
     "      --markdown     the algorithms as a table, which is docs/algorithms.md\n"
     "  -h, --help         print this and exit\n"
     "      --version      print the version and exit\n"
@@ -424,6 +427,31 @@ static void print_line(const char *name, const char *value, void *arg)
     print_wrapped(label, value);
 }
 
+/* Of a job all of whose ranks do this. What hinders rcx_init() it says itself. */
+static void print_ways(void)
+{
+    rcx_context_t *context;
+
+    fflush(stdout);
+    if (rcx_init(NULL, &context) != RCX_OK)
+        return;
+    if (context->transport && context->transport->ops->way) {
+        printf("Ways to the other ranks\n\n");
+        for (int peer = 0; peer < context->boot->size; peer++) {
+            char name[32], way[256];
+
+            if (peer == context->boot->rank)
+                continue;
+            snprintf(name, sizeof name, "rank %d", peer);
+            context->transport->ops->way(context->transport, peer, way,
+                                         sizeof way);
+            print_line(name, way, NULL);
+        }
+        printf("\n");
+    }
+    rcx_finalize(&context);
+}
+
 static void print_launch(void)
 {
     printf("Bootstraps, in the order of trial\n\n");
@@ -432,6 +460,7 @@ static void print_launch(void)
         (*b)->describe(print_line, NULL);
     }
     printf("\n");
+    print_ways();
 }
 
 /* ---- Main ---------------------------------------------------------------- */

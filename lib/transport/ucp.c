@@ -553,6 +553,6 @@ const struct rcx_transport_ops rcx_transport_ucp = {
     .reach = find_way, .progress = progress, .cancel = cancel, .cancels_sends = true, .probe = probe,
     .notify = rcx_ucp_notify, .take_note = rcx_ucp_take_note, .event_fd = event_fd, .arm = arm,
     .wake = wake, .flush = flush, .close = close_all,
-    .get_memory = rcx_ucp_get_memory, .put_memory = rcx_ucp_put_memory,
+    .way = rcx_ucp_way, .get_memory = rcx_ucp_get_memory, .put_memory = rcx_ucp_put_memory,
 };
 /* clang-format on */

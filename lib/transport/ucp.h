@@ -44,6 +44,15 @@ rcx_status_t rcx_ucp_connect(struct ucp *u, int peer,
                              const ucp_address_t *address);
 /* No way leads to peer. */
 rcx_status_t rcx_ucp_lose(struct ucp *u, int peer, ucs_status_t status);
+/* Memory that others can map, at that address or, NULL, new; of an error
+ * UCS_ERR_UNREACHABLE: they cannot. */
+ucs_status_t rcx_ucp_memory_open(struct ucp *u, void *at, size_t bytes,
+                                 struct rcx_ucp_memory *memory);
+void rcx_ucp_memory_close(struct ucp *u, struct rcx_ucp_memory *memory);
+/* Where a peer's is here. */
+ucs_status_t rcx_ucp_memory_reach(struct ucp *u, int peer, const void *key,
+                                  uint64_t address, ucp_rkey_h *rkey_p,
+                                  void **at_p);
 ucs_status_t rcx_ucp_listen_for_notes(struct ucp *u);
 bool rcx_ucp_take_note(struct rcx_transport *t, void *note, size_t bytes);
 void rcx_ucp_notify(struct rcx_transport *t, int peer, const void *note,

@@ -160,6 +160,11 @@ static void tell(const struct ucp *u, const struct rcx_node *node,
     if (why)
         rcx_log_line(u->log, level, "no mapped memory inside the node: %s",
                      why);
+    else if (node->group_ranks < node->ranks)
+        rcx_log_line(u->log, level,
+                     "%d of %d ranks of this node send through mapped memory; "
+                     "the others are in other namespaces, or another user's",
+                     node->group_ranks, node->ranks);
     else
         rcx_log_line(u->log, level,
                      "%d ranks of this node send through mapped memory",
@@ -196,6 +201,7 @@ rcx_status_t rcx_ucp_lane_open(struct ucp *u, const struct rcx_node *node,
             why = ucs_status_string(status);
     }
     tell(u, node, why);
+    lane->hindrance = why;
     if (!why && node->group_ranks == u->boot->size)
         expect_lane_alone(u);
     if (why)
@@ -281,6 +287,31 @@ rcx_status_t rcx_ucp_settle(struct ucp *u, int peer)
     const rcx_status_t status = place_of(u, peer, &place, &rest);
 
     return status == RCX_OK ? settle_by(u, peer, &place) : status;
+}
+
+void rcx_ucp_way(struct rcx_transport *t, int peer, char *text, size_t bytes)
+{
+    struct ucp *u = (struct ucp *)t;
+    struct rcx_place theirs = {.rkey_bytes = 0};
+    const char *rest, *why;
+    const bool is_known = place_of(u, peer, &theirs, &rest) == RCX_OK;
+
+    if (!is_known)
+        why = "its address is not known";
+    else if (u->lane.hindrance)
+        why = u->lane.hindrance;
+    else if (do_share(&theirs, &u->lane.place))
+        why = NULL;
+    else if (theirs.rkey_bytes == 0)
+        why = "it has no mapped memory";
+    else if (theirs.group != u->lane.place.group)
+        why = "no memory in common";
+    else
+        why = "its rings are others";
+    if (why)
+        snprintf(text, bytes, "UCX's messages: %s", why);
+    else
+        snprintf(text, bytes, "mapped memory");
 }
 
 static rcx_status_t map_theirs(struct ucp *u, struct neighbour *n,

@@ -44,6 +44,7 @@ struct rcx_ucp_lane {
     struct rcx_ucp_memory memory; /* its */
     struct rcx_ucp_block *blocks; /* of memory that was given out */
     int block_count;
+    const char *hindrance; /* why there is no window; NULL: nothing */
 };
 
 /* Make a window, where that can be and is wanted; what hinders is told, and is
@@ -56,6 +57,9 @@ void rcx_ucp_lane_close(struct ucp *u);
 rcx_status_t rcx_ucp_settle(struct ucp *u, int peer);
 /* Have a way to send to peer; what is said of an error is in base.trouble. */
 rcx_status_t rcx_ucp_reach(struct ucp *u, int peer);
+
+/* A transport's way. */
+void rcx_ucp_way(struct rcx_transport *t, int peer, char *text, size_t bytes);
 
 unsigned rcx_ucp_lane_progress(struct ucp *u);
 rcx_status_t rcx_ucp_lane_recv_any(struct ucp *u, struct rcx_message *m);

@@ -367,6 +367,13 @@ ok $? "the instruction set that the environment chose is in use"
 run 0 "$rcxrun" -n 2 "$info" --launch && says_nothing && lines 'job size  *2' 2 && lines 'server  *answers' 2
 ok $? "--launch prints what the launcher says"
 
+run 0 "$rcxrun" -n 3 "$info" --launch && says_nothing && lines '^ *rank [0-2]  *mapped memory$' 6 \
+    && run 0 "$rcxrun" -n 2 -x RCX_LANES=ucp "$info" --launch && says_nothing \
+    && lines "^ *rank [01]  *UCX's messages: RCX_LANES=ucp$" 2 \
+    && run 0 "$rcxrun" -n 2 -x RCX_ERR_MODE=peer "$info" --launch \
+    && lines "^ *rank [01]  *UCX's messages: RCX_ERR_MODE=peer$" 2
+ok $? "--launch tells which way messages take to each rank, and why"
+
 run 0 "$info" --launch && prints 'server  *none'
 ok $? "--launch finds no launcher where there is none"
 

@@ -43,7 +43,7 @@ struct attempt {
     char *memory[2]; /* with canaries at both ends; [1]: of a separate result */
     size_t held[2];
     rcx_comm_t *comm; /* whose memory it is; NULL: the heap's */
-    size_t bytes[2]; /* without */
+    size_t bytes[2];  /* without */
     char *operand, *result;
     bool spoils; /* the rest of the operand is undefined afterwards */
     rcx_request_t *request;

@@ -168,6 +168,10 @@ struct rcx_transport_ops {
      */
     rcx_status_t (*reach)(struct rcx_transport *t, int peer);
 
+    /* Which way messages to and from peer take, and why not a shorter one.
+     * NULL: there is only one. */
+    void (*way)(struct rcx_transport *t, int peer, char *text, size_t bytes);
+
     /* Events handled. A transport need not look everywhere each time, but so
      * many times see everything. */
     unsigned (*progress)(struct rcx_transport *t);

@@ -33,6 +33,7 @@ enum { VICTIM = 2, WARM_UP = 20, COUNT = 3000 };
 static int64_t pids[64];
 static const char *how;
 static int64_t in[COUNT], out[COUNT];
+static int64_t *in_rcx_memory; /* what every other collective gives */
 
 static rcx_status_t call_of(enum collective coll, enum form form, int i,
                             void *result, rcx_comm_t *comm,
@@ -40,7 +41,7 @@ static rcx_status_t call_of(enum collective coll, enum form form, int i,
 {
     const size_t block = COUNT / (size_t)me.size;
     size_t blocks[64];
-    const struct arguments a = {.sendbuf = in,
+    const struct arguments a = {.sendbuf = coll % 2 ? in_rcx_memory : in,
                                 .recvbuf = result,
                                 .count =
                                     collective_has_blocks(coll) ? block : COUNT,
@@ -303,6 +304,9 @@ int main(int argc, char **argv)
         rank_require(rcx_comm_set_timeout(me.world, 0), "rcx_comm_set_timeout");
     if (is_every(argv[2]))
         open_lanes(is_patient ? 0 : DEADLINE_NS);
+    rank_require(rcx_mem_alloc(me.world, sizeof in, (void **)&in_rcx_memory),
+                 "rcx_mem_alloc");
+    memset(in_rcx_memory, 0, sizeof in);
     pids[me.rank] = getpid();
     rank_require(
         rcx_allreduce(RCX_IN_PLACE, pids, 64, RCX_INT64, RCX_SUM, me.world),

@@ -184,7 +184,7 @@ static const struct rule rules[] = {
     {.coll = RCX_COLL_ALLREDUCE, .ranks = 8, .bytes = 128, .other_bytes = 128,
      .algo = "direct", .window = 1},
     /* few ranks: the ring has few rounds more, and combines less */
-    {.coll = RCX_COLL_ALLREDUCE, .ranks = 4, .bytes = 32 << 10,
+    {.coll = RCX_COLL_ALLREDUCE, .ranks = 4, .bytes = 64 << 10,
      .algo = "recursive_doubling", .window = 1},
     {.coll = RCX_COLL_ALLREDUCE, .ranks = 4, .bytes = SIZE_MAX,
      .algo = "ring", .segment_bytes = 256 << 10, .window = 2},

@@ -103,7 +103,7 @@ for coll in alltoall alltoallv; do
     of $coll linear 2 4 && is '0, recv 1#0 out[2..4); send 1#0 in[2..4); copy out[0..2) in[0..2);' \
         '1, recv 0#0 out[0..2); send 0#0 in[0..2); copy out[2..4) in[2..4);' || bad=1
 done
-of scan linear 2 4 && is '0, copy out[0..4) in[0..4); send 1#0 out[0..4);' \
+of scan linear 2 4 && is '0, copy out[0..4) in[0..4); send 1#0 in[0..4);' \
     '1, recv 0#0 tmp[0..4); reduce out[0..4) tmp[0..4) in[0..4);' || bad=1
 of exscan linear 2 4 && is '0, send 1#0 in[0..4);' '1, recv 0#0 out[0..4);' || bad=1
 ok $bad "the simplest schedules of the others are what anyone would write"

@@ -359,6 +359,20 @@ static bool add_random(const struct rcx_shape *s, struct touched *t,
     return true;
 }
 
+/* What it reads in the end: perhaps the operand itself, and no copy. */
+static void look_again(const struct rcx_shape *s, const struct rcx_plan *plan,
+                       struct touched t[])
+{
+    for (uint32_t i = 0; i < plan->step_count; i++) {
+        const struct rcx_step *step = &plan->steps[i];
+
+        if (step->kind != RCX_STEP_RECV)
+            t[i].reads[0] = place(s, rcx_step_left(step));
+        if (step->kind == RCX_STEP_REDUCE)
+            t[i].reads[1] = place(s, rcx_step_right(step));
+    }
+}
+
 /* Must b, later in the program, wait for a? */
 static bool conflict(const struct touched *a, const struct touched *b,
                      int window)
@@ -430,6 +444,7 @@ static void random_schedules_keep_every_conflict_and_nothing_else(void **state)
         while (n < steps)
             n += add_random(&s, &t[n], numbers);
         assert_ok(rcx_sched_finish(&builder, (uint32_t)window, &plan));
+        look_again(&s, plan, t);
         check_against_all_pairs(plan, t, n, window);
         rcx_heap_free(&heap, plan);
     }

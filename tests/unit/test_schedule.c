@@ -350,7 +350,8 @@ static void sends_come_first_among_successors(void **state)
 
     (void)state;
     rcx_builder_begin(&builder, &s);
-    rcx_step_copy(&builder, out(0, 10), in(0, 10));
+    rcx_span_scratch(&builder, 10);
+    rcx_step_copy(&builder, out(0, 10), tmp(0, 10));
     rcx_step_send(&builder, 0, out(0, 2));
     rcx_step_reduce(&builder, out(2, 2), in(0, 2), in(1, 2));
     rcx_step_send(&builder, 2, out(4, 2));

@@ -218,6 +218,7 @@ rcx_status_t rcx_sched_finish(struct rcx_builder *b, uint32_t message_window,
 
     if (status != RCX_OK)
         return status;
+    rcx_copies_forward(b);
     status = RCX_ERR_NOMEM;
     edges.list = rcx_heap_alloc(b->heap, edges.capacity * sizeof *edges.list);
     edges.last_to = rcx_heap_zalloc(b->heap, n * sizeof *edges.last_to);

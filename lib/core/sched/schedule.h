@@ -226,6 +226,9 @@ struct rcx_edges {
 void rcx_edge_add(struct rcx_edges *edges, uint32_t from, uint32_t to);
 rcx_status_t rcx_hazards_find(struct rcx_builder *b, struct rcx_edges *edges);
 
+/* Have steps read the operand instead of copies of it. See forward.c. */
+void rcx_copies_forward(struct rcx_builder *b);
+
 /* Set each step's taker; the edges are found and packed. See combine.c. */
 void rcx_takers_find(struct rcx_step *steps, uint32_t count,
                      const uint32_t *successors);

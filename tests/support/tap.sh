@@ -3,10 +3,11 @@
 #
 # Sourced by the shell tests: their arguments, a scratch folder, the output of
 # the last command in it, and TAP. What the shell has set of RCX is not what
-# they test.
+# they test, but for TEST_LANES: which RCX_LANES ranks have.
 
 set -u
 unset "${!RCX_@}"
+[ -z "${TEST_LANES-}" ] || export RCX_LANES=$TEST_LANES
 
 # takes "NAME... [NAME]" "$@": ends the test unless it got these arguments
 takes() {

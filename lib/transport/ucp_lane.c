@@ -9,7 +9,8 @@
 /*
  * What nobody asked for is taken after VAIN turns without an event, and after
  * SWEEPS in any case: who sent it may wait for room. Where ranks take turns on a
- * core, who finds no room loses it: the more fits, the fewer turns.
+ * core, who waits loses it: for room, so more of that, or for a message to be
+ * read, so only long ones are.
  */
 enum {
     SMALL = 32 << 10,
@@ -21,6 +22,7 @@ enum {
     READ_WHERE_IT_PAYS = 64 << 10,
     READ_ELSEWHERE = 512 << 10,
     DIRECT = 1 << 10,
+    DIRECT_WHERE_TURNS_ARE_LONG = 256 << 10,
     VAIN = 256,
     SWEEPS = 1 << 16
 };
@@ -119,6 +121,8 @@ static ucs_status_t make_window(struct ucp *u, const struct rcx_node *node)
     lane->base.rings[RCX_RING_SMALL] =
         rcx_node_shares_cores(node) ? SMALL_WHERE_TURNS_ARE_LONG : SMALL;
     lane->base.rings[RCX_RING_LARGE] = ring_for(node->group_ranks);
+    lane->base.direct_from =
+        rcx_node_shares_cores(node) ? DIRECT_WHERE_TURNS_ARE_LONG : DIRECT;
     status = rcx_ucp_memory_open(u, NULL,
                                  sizeof *lane->window +
                                      (size_t)node->group_ranks *
@@ -180,7 +184,6 @@ rcx_status_t rcx_ucp_lane_open(struct ucp *u, const struct rcx_node *node,
 
     lane->base = (struct rcx_lane){.transport = &u->base,
                                    .heap = u->heap,
-                                   .direct_from = DIRECT,
                                    .ranks = u->boot->size,
                                    .reach = reach_to_answer,
                                    .wake = wake,

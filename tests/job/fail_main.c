@@ -27,7 +27,7 @@
 #include "collectives.h"
 #include "rank.h"
 
-enum { VICTIM = 2, WARM_UP = 20, COUNT = 3000 };
+enum { VICTIM = 2, WARM_UP = 20, COUNT = 36000 };
 #define DEADLINE_NS SECOND_NS
 
 static int64_t pids[64];

@@ -74,6 +74,13 @@ for how in kill stop; do
     try $how allreduce -x UCX_TLS=tcp,self -x UCX_NET_DEVICES=lo
     expect 137 $how allreduce -x UCX_TLS=tcp,self -x UCX_NET_DEVICES=lo
 done
+# Every other collective gives memory that peers may read where it is; so much of
+# it that they do.
+long=(-x FAIL_COUNT=36000)
+try kill reduce "${long[@]}"
+try stop reduce "${long[@]}"
+expect 137 kill reduce "${long[@]}"
+expect 137 stop reduce "${long[@]}"
 
 # UCX has its own words to say about a peer that is gone.
 peer=(-x RCX_ERR_MODE=peer -x UCX_KEEPALIVE_INTERVAL=1s -x UCX_LOG_LEVEL=fatal)

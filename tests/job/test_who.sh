@@ -49,7 +49,7 @@ for collective in allreduce reduce; do
     dumps 137 "$fail_main" stop $collective && blames_only_2 &&
         says "4 ranks, 3 dumps; none of rank 2" \
             "last that those with a dump completed: number 21, $collective .*" \
-            "number 22: $collective of 36000 int64, sum, .*"
+            "number 22: $collective of 3000 int64, sum, .*"
     ok $? "$collective: a rank that is stopped is the one that is missing"
 done
 

@@ -221,6 +221,42 @@ static void an_answer_to_an_earlier_roll_is_none(void **state)
     abandon(&job, requests, 2);
 }
 
+static void progress_one(struct job *job, int rank)
+{
+    for (int k = 0; k < 100; k++)
+        assert_true(rcx_progress(job->contexts[rank]) >= 0);
+}
+
+/* The machine stood still while the roll was called: answers may still come, but
+ * not for ever. */
+static void who_was_away_hears_answers_first(void **state)
+{
+    (void)state;
+    for (int are_silent = 0; are_silent < 2; are_silent++) {
+        rcx_request_t *request;
+        struct job job;
+
+        open_listening(&job, "off");
+        reduce_often(&job);
+        assert_ok(rcx_comm_set_timeout(world_of(&job, 1), (int64_t)SECOND));
+        start(&job, 1, RCX_SUM, &request);
+        job.contexts[1]->time.skipped_ns += SECOND + SECOND / 2;
+        progress_one(&job, 1);
+        job.contexts[1]->time.skipped_ns += SECOND;
+        progress_one(&job, 1);
+        assert_int_equal(said[1].lines, 0);
+        for (int i = 0; i < RANKS && !are_silent; i++)
+            progress_one(&job, i);
+        job.contexts[1]->time.skipped_ns += SECOND;
+        progress_one(&job, 1);
+        assert_int_equal(said[1].lines, 1);
+        assert_non_null(
+            strstr(said[1].text, are_silent ? " s: rank 0 does not answer"
+                                            : " s: rank 0 has not called it"));
+        abandon(&job, &request, 1);
+    }
+}
+
 static void need_4_the_full_check_gives_the_same_number(void **state)
 {
     rcx_request_t *requests[RANKS];
@@ -380,6 +416,7 @@ int main(void)
         cmocka_unit_test(a_deadline_names_type_op_and_the_calls_number),
         cmocka_unit_test(who_waits_in_an_earlier_call_is_not_missing),
         cmocka_unit_test(an_answer_to_an_earlier_roll_is_none),
+        cmocka_unit_test(who_was_away_hears_answers_first),
         cmocka_unit_test(need_4_the_full_check_gives_the_same_number),
         cmocka_unit_test(who_waits_for_30_s_says_so_once),
         cmocka_unit_test(who_has_a_deadline_or_wants_no_warnings_gets_none),

@@ -5,13 +5,20 @@
 #include "core/run/failure.h"
 #include "core/run/request.h"
 
-enum { ROLL_NS = 300 * 1000 * 1000 };
+/* Who was away for AWAY_NS while others answered has GRACE_NS to hear them. */
+enum {
+    ROLL_NS = 300 * 1000 * 1000,
+    AWAY_NS = 200 * 1000 * 1000,
+    GRACE_NS = 100 * 1000 * 1000
+};
 
 enum { UNHEARD, PRESENT, ABSENT };
 
 struct rcx_roll {
     uint64_t sequence; /* of the operation that is overdue */
     uint64_t until;    /* when it is decided without those unheard of */
+    uint64_t seen;     /* when this rank last looked */
+    bool has_grace;    /* once */
     int unheard;
     unsigned char heard[]; /* by rank */
 };
@@ -67,6 +74,7 @@ static void call_roll(struct rcx_comm *comm, const struct rcx_request *overdue,
     }
     roll->sequence = overdue->sequence;
     roll->until = now + ROLL_NS;
+    roll->seen = now;
     roll->unheard = comm->size - 1;
     roll->heard[comm->rank] = PRESENT;
     comm->roll = roll;
@@ -121,15 +129,31 @@ static void decide(const struct rcx_request *r, uint64_t age)
                   rcx_request_print(r, call), (double)age / 1e9, text);
 }
 
+/* A host that stands still does so for all its ranks: their answers have come
+ * by then, and nobody has looked. */
+static void give_grace(struct rcx_roll *roll, uint64_t ns)
+{
+    const bool was_away = ns - roll->seen > AWAY_NS;
+
+    roll->seen = ns;
+    if (!was_away || roll->has_grace)
+        return;
+    roll->has_grace = true;
+    if (roll->until < ns + GRACE_NS)
+        roll->until = ns + GRACE_NS;
+}
+
 void rcx_roll_watch(struct rcx_comm *comm, const struct rcx_instant *now)
 {
     const uint64_t ns = rcx_time_at(&comm->context->time, now);
-    const struct rcx_roll *roll = comm->roll;
+    struct rcx_roll *roll = comm->roll;
     const struct rcx_request *r = comm->first;
 
     while (r && (roll ? r->sequence != roll->sequence
                       : !rcx_request_is_overdue(r, now)))
         r = r->next;
+    if (roll)
+        give_grace(roll, ns);
     if (roll && !r)
         rcx_roll_free(comm); /* it did come to its end */
     else if (roll && (roll->unheard == 0 || ns >= roll->until))

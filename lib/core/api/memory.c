@@ -28,7 +28,8 @@ rcx_status_t rcx_mem_alloc(rcx_comm_t *comm, size_t bytes, void **ptr_p)
     return status;
 }
 
-rcx_status_t rcx_mem_free(rcx_comm_t *comm, void *ptr)
+static rcx_status_t put(rcx_comm_t *comm, void *ptr, bool is_lent,
+                        const char *otherwise)
 {
     struct rcx_context *context;
     rcx_status_t status;
@@ -39,11 +40,16 @@ rcx_status_t rcx_mem_free(rcx_comm_t *comm, void *ptr)
     status = rcx_comm_enter(comm);
     if (status != RCX_OK)
         return status;
-    if (!rcx_memory_put(&context->memory, &context->heap, ptr, false))
-        status = rcx_fail(&context->log, RCX_ERR_ARG,
-                          "ptr=%p: not from rcx_mem_alloc()", ptr);
+    if (!rcx_memory_put(&context->memory, &context->heap, ptr, is_lent))
+        status =
+            rcx_fail(&context->log, RCX_ERR_ARG, "ptr=%p: %s", ptr, otherwise);
     rcx_comm_leave(comm);
     return status;
+}
+
+rcx_status_t rcx_mem_free(rcx_comm_t *comm, void *ptr)
+{
+    return put(comm, ptr, false, "not from rcx_mem_alloc()");
 }
 
 static rcx_status_t lend(struct rcx_context *context, void *ptr, size_t bytes)
@@ -79,18 +85,5 @@ rcx_status_t rcx_mem_register(rcx_comm_t *comm, void *ptr, size_t bytes)
 
 rcx_status_t rcx_mem_deregister(rcx_comm_t *comm, void *ptr)
 {
-    struct rcx_context *context;
-    rcx_status_t status;
-
-    if (!rcx_comm_is_valid(comm))
-        return rcx_bad_handle("comm", comm);
-    context = comm->context;
-    status = rcx_comm_enter(comm);
-    if (status != RCX_OK)
-        return status;
-    if (!rcx_memory_put(&context->memory, &context->heap, ptr, true))
-        status = rcx_fail(&context->log, RCX_ERR_ARG,
-                          "ptr=%p: not registered by rcx_mem_register()", ptr);
-    rcx_comm_leave(comm);
-    return status;
+    return put(comm, ptr, true, "not registered by rcx_mem_register()");
 }

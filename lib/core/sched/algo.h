@@ -45,6 +45,12 @@ static inline struct rcx_span rcx_span_sub(struct rcx_span span, size_t offset,
     return (struct rcx_span){
         .buffer = span.buffer, .offset = span.offset + offset, .count = count};
 }
+/* Whether they have an element in common, as they are named. */
+static inline bool rcx_span_meets(struct rcx_span a, struct rcx_span b)
+{
+    return a.buffer == b.buffer && a.offset < b.offset + b.count &&
+           b.offset < a.offset + a.count;
+}
 /* Whether the two overlap without being equal, so that a combine or copy from
  * src to dst would garble src. */
 bool rcx_span_clash(const struct rcx_shape *s, struct rcx_span dst,

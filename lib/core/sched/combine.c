@@ -6,17 +6,11 @@
  * stay two, so what waits for them, and every deadlock that there is not, stays
  * as it was.
  */
-#include "core/sched/schedule.h"
+#include "core/sched/algo.h"
 
 static bool is_same(struct rcx_span a, struct rcx_span b)
 {
     return a.buffer == b.buffer && a.offset == b.offset && a.count == b.count;
-}
-
-static bool is_apart(struct rcx_span a, struct rcx_span b)
-{
-    return a.buffer != b.buffer || a.offset + a.count <= b.offset ||
-           b.offset + b.count <= a.offset;
 }
 
 /* Messages without data, and receives, only wait. */
@@ -34,9 +28,9 @@ static bool can_take(const struct rcx_step *reduction, struct rcx_span data)
 
     return reduction->kind == RCX_STEP_REDUCE &&
            data.buffer == RCX_BUFFER_TMP &&
-           (is_same(data, dst) || is_apart(data, dst)) &&
-           ((is_same(data, left) && is_apart(data, right)) ||
-            (is_same(data, right) && is_apart(data, left)));
+           (is_same(data, dst) || !rcx_span_meets(data, dst)) &&
+           ((is_same(data, left) && !rcx_span_meets(data, right)) ||
+            (is_same(data, right) && !rcx_span_meets(data, left)));
 }
 
 /* Whoever reads what a step wrote waits for it. */

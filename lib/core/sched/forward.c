@@ -5,7 +5,7 @@
  * memory that nobody has just written. Algorithms may so begin with a copy of
  * their own block, as papers have it.
  */
-#include "core/sched/schedule.h"
+#include "core/sched/algo.h"
 
 /* Copies that still hold, the newest instead of the oldest: an algorithm makes
  * few at its start, or one for each message. */
@@ -19,12 +19,6 @@ struct copies {
 static unsigned count_of(const struct copies *c)
 {
     return c->made < COPIES ? c->made : COPIES;
-}
-
-static bool overlap(struct rcx_span a, struct rcx_span b)
-{
-    return a.buffer == b.buffer && a.offset < b.offset + b.count &&
-           b.offset < a.offset + a.count;
 }
 
 static bool is_inside(struct rcx_span part, struct rcx_span whole)
@@ -49,7 +43,7 @@ static struct rcx_span origin_of(const struct copies *c, struct rcx_span span)
 static void forget_written(struct copies *c, struct rcx_span written)
 {
     for (unsigned i = 0; i < count_of(c); i++)
-        if (overlap(c->to[i], written))
+        if (rcx_span_meets(c->to[i], written))
             c->to[i].count = 0;
 }
 

@@ -86,7 +86,5 @@ bool rcx_span_clash(const struct rcx_shape *s, struct rcx_span dst,
 {
     dst = rcx_shape_resolve(s, dst);
     src = rcx_shape_resolve(s, src);
-    return dst.buffer == src.buffer && dst.offset != src.offset &&
-           dst.offset < src.offset + src.count &&
-           src.offset < dst.offset + dst.count;
+    return dst.offset != src.offset && rcx_span_meets(dst, src);
 }

@@ -177,12 +177,10 @@ static void hand_over(struct rcx_sim *sim, const struct side *send,
 {
     struct rcx_message *m = recv->message;
 
-    if (sim->threaded || !m->taker || !m->taker->is_ready(m)) {
+    if (!sim->threaded && rcx_message_ask_taker(m))
+        m->taker->take(m, 0, send->buffer, send->bytes);
+    else
         memcpy(recv->buffer, send->buffer, send->bytes);
-        return;
-    }
-    m->taker->take(m, 0, send->buffer, send->bytes);
-    m->is_taken = true;
 }
 
 bool rcx_sim_deliver(struct rcx_sim *sim, int ranks[2])

@@ -71,27 +71,21 @@ static bool start(struct rcx_pair *p, const void *buffer, size_t bytes,
                : start_short(p, buffer, bytes, tag);
 }
 
-static rcx_status_t send_later(struct rcx_pair *p, const void *buffer,
-                               size_t bytes, uint64_t tag,
-                               struct rcx_message *m)
-{
-    rcx_message_ask(m, (void *)buffer, bytes, tag, 0);
-    m->pair = p;
-    m->handle = NULL;
-    if (p->starting || is_eager(p, buffer, bytes) || !rcx_long_start(p, m))
-        rcx_message_append(&p->starting_end, m);
-    return RCX_IN_PROGRESS;
-}
-
 /* Out of line, so that the shortest do not pay for it. */
 __attribute__((noinline)) static rcx_status_t
 send_any(struct rcx_pair *p, const void *buffer, size_t bytes, uint64_t tag,
          struct rcx_message *m)
 {
-    if (!p->starting && is_eager(p, buffer, bytes) &&
-        start(p, buffer, bytes, tag))
+    const bool is_short = is_eager(p, buffer, bytes);
+
+    if (!p->starting && is_short && start(p, buffer, bytes, tag))
         return RCX_OK;
-    return send_later(p, buffer, bytes, tag, m);
+    rcx_message_ask(m, (void *)buffer, bytes, tag, 0);
+    m->pair = p;
+    m->handle = NULL;
+    if (p->starting || is_short || !rcx_long_start(p, m))
+        rcx_message_append(&p->starting_end, m);
+    return RCX_IN_PROGRESS;
 }
 
 rcx_status_t rcx_pair_send(struct rcx_pair *p, const void *buffer, size_t bytes,
@@ -144,7 +138,8 @@ static rcx_status_t deliver(struct rcx_pair *p, struct rcx_message *m,
     m->bytes = a->bytes;
     if (m->tells_tag)
         m->tag = a->tag;
-    rcx_message_prepare(m);
+    m->at = m->taken = 0;
+    rcx_message_ask_taker(m);
     if (a->bytes > a->part)
         rcx_long_begin(p, m, a);
     rcx_message_store(m, a->data, a->part);

@@ -24,13 +24,6 @@ void rcx_long_continue(struct rcx_pair *p, const struct rcx_arrival *a);
 /* Read what is read, and answer who waits for that; so many events. */
 unsigned rcx_long_pay(struct rcx_pair *p);
 
-/* Nothing of m is stored yet; whether it goes to its taker is decided now. */
-static inline void rcx_message_prepare(struct rcx_message *m)
-{
-    m->at = m->taken = 0;
-    m->is_taken = m->taker && m->taker->is_ready(m);
-}
-
 /* Bytes of m from at on; not those again that a taker has. */
 static inline void rcx_message_hand_over(struct rcx_message *m,
                                          const unsigned char *data, size_t part)

@@ -167,10 +167,12 @@ static rcx_status_t send(struct rcx_exec *x, struct rcx_message *m)
 static rcx_status_t work(struct rcx_exec *x, struct rcx_message *m)
 {
     const struct rcx_step *step = m->step;
-    const bool is_done = m->is_taken;
 
-    m->is_taken = false;
-    if (x->status != RCX_OK || is_done)
+    if (m->is_taken) { /* so it is done */
+        m->is_taken = false;
+        return RCX_OK;
+    }
+    if (x->status != RCX_OK)
         return RCX_OK;
     if (step->kind == RCX_STEP_REDUCE)
         return rcx_reducer_apply(x->reducer, at(x, step->dst, step->dst_at),

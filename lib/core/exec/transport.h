@@ -14,7 +14,6 @@
 struct rcx_boot;
 struct rcx_transport;
 struct rcx_step;
-
 struct rcx_message;
 
 /*
@@ -61,6 +60,13 @@ struct rcx_message {
     uint64_t order;     /* of receives, among all */
     uint64_t address;   /* where it is to be read, there; 0: it is sent */
 };
+
+/* Data of m has come, none of it is stored yet: whether its taker takes it all. */
+static inline bool rcx_message_ask_taker(struct rcx_message *m)
+{
+    m->is_taken = m->taker && m->taker->is_ready(m);
+    return m->is_taken;
+}
 
 /*
  * How far who only sends may get ahead of who receives, in bytes: what the

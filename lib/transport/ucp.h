@@ -44,6 +44,8 @@ rcx_status_t rcx_ucp_connect(struct ucp *u, int peer,
                              const ucp_address_t *address);
 /* No way leads to peer. */
 rcx_status_t rcx_ucp_lose(struct ucp *u, int peer, ucs_status_t status);
+/* What UCX has to say of memory that it cannot share. */
+size_t rcx_ucp_plain_key_bytes(struct ucp *u);
 /* Memory that others can map, at that address or, NULL, new; of an error
  * UCS_ERR_UNREACHABLE: they cannot. */
 ucs_status_t rcx_ucp_memory_open(struct ucp *u, void *at, size_t bytes,

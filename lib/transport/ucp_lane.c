@@ -115,14 +115,16 @@ static const char *hindrance(const struct rcx_node *node, enum rcx_lanes lanes,
 
 static ucs_status_t make_window(struct ucp *u, const struct rcx_node *node)
 {
+    const bool turns_are_long = rcx_node_shares_cores(node);
     struct rcx_ucp_lane *lane = &u->lane;
     ucs_status_t status;
 
+    lane->plain_key_bytes = rcx_ucp_plain_key_bytes(u);
     lane->base.rings[RCX_RING_SMALL] =
-        rcx_node_shares_cores(node) ? SMALL_WHERE_TURNS_ARE_LONG : SMALL;
+        turns_are_long ? SMALL_WHERE_TURNS_ARE_LONG : SMALL;
     lane->base.rings[RCX_RING_LARGE] = ring_for(node->group_ranks);
     lane->base.direct_from =
-        rcx_node_shares_cores(node) ? DIRECT_WHERE_TURNS_ARE_LONG : DIRECT;
+        turns_are_long ? DIRECT_WHERE_TURNS_ARE_LONG : DIRECT;
     status = rcx_ucp_memory_open(u, NULL,
                                  sizeof *lane->window +
                                      (size_t)node->group_ranks *

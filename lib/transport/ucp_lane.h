@@ -43,8 +43,8 @@ struct rcx_ucp_lane {
     struct rcx_place place;
     struct rcx_ucp_memory memory; /* its */
     struct rcx_ucp_block *blocks; /* of memory that was given out */
-    int block_count;
-    const char *hindrance; /* why there is no window; NULL: nothing */
+    size_t plain_key_bytes; /* of the key of memory that cannot be shared */
+    const char *hindrance;  /* why there is no window; NULL: nothing */
 };
 
 /* Make a window, where that can be and is wanted; what hinders is told, and is

@@ -4,7 +4,7 @@
 #include "transport/pair_direct.h"
 #include "transport/ucp.h"
 
-/* Each is a descriptor, which UCX keeps open, and a mapping of each peer. */
+/* Each is a region; a descriptor, which UCX keeps open; a mapping of each peer. */
 enum { BLOCKS_MOST = 256 };
 
 /* Given out. */
@@ -16,8 +16,7 @@ struct rcx_ucp_block {
 
 /* ---- Memory ---------------------------------------------------------------- */
 
-/* What UCX has to say of memory that it cannot share. */
-static size_t plain_key_bytes(struct ucp *u)
+size_t rcx_ucp_plain_key_bytes(struct ucp *u)
 {
     char plain[RCX_LINE];
     const ucp_mem_map_params_t params = {.field_mask =
@@ -61,7 +60,7 @@ ucs_status_t rcx_ucp_memory_open(struct ucp *u, void *at, size_t bytes,
         status = ucp_rkey_pack(u->context, memory->handle, &memory->key,
                                &memory->key_bytes);
     memory->at = attr.address;
-    if (status == UCS_OK && memory->key_bytes <= plain_key_bytes(u))
+    if (status == UCS_OK && memory->key_bytes <= u->lane.plain_key_bytes)
         status = UCS_ERR_UNREACHABLE;
     if (status != UCS_OK)
         rcx_ucp_memory_close(u, memory);
@@ -98,7 +97,7 @@ void *rcx_ucp_get_memory(struct rcx_transport *t, void *at, size_t bytes)
     struct rcx_ucp_memory *m;
 
     if (!u->lane.window || bytes < u->lane.base.direct_from ||
-        u->lane.block_count == BLOCKS_MOST)
+        u->lane.base.regions.count == BLOCKS_MOST)
         return NULL;
     block = rcx_heap_zalloc(u->heap, sizeof *block);
     if (!block)
@@ -114,7 +113,6 @@ void *rcx_ucp_get_memory(struct rcx_transport *t, void *at, size_t bytes)
     }
     block->next = u->lane.blocks;
     u->lane.blocks = block;
-    u->lane.block_count++;
     return m->at;
 }
 
@@ -134,7 +132,6 @@ void rcx_ucp_put_memory(struct rcx_transport *t, void *ptr)
         link = &(*link)->next;
     block = *link;
     *link = block->next;
-    u->lane.block_count--;
     rcx_region_withdraw(&u->lane.base, block->region);
     tell_gone(u);
     rcx_ucp_memory_close(u, &block->memory);

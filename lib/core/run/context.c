@@ -102,7 +102,6 @@ rcx_status_t rcx_context_configure(const rcx_params_t *params,
 void rcx_context_drop(struct rcx_context *context)
 {
     rcx_sleep_close(&context->sleeper);
-    rcx_memory_free(&context->memory, &context->heap);
     if (context->transport)
         context->transport->ops->close(context->transport);
     rcx_abandoned_free(context);
@@ -113,6 +112,7 @@ void rcx_context_drop(struct rcx_context *context)
     rcx_builder_free(&context->builder);
     if (context->boot)
         context->boot->ops->close(context->boot);
+    rcx_memory_free(&context->memory, &context->heap);
     rcx_bundles_free(context);
     rcx_scratch_free(&context->scratch, &context->heap);
     rcx_requests_free(&context->requests, &context->heap);

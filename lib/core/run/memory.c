@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/run/memory.h"
 
-/* In front of what is given out, or by itself. */
+/* In front of the heap's, which is what it is for; of all other memory it lies
+ * apart, and on the heap, too. */
 struct rcx_memory_block {
     struct rcx_memory_block *next;
-    struct rcx_transport *transport; /* whose it is; NULL: the heap's */
+    struct rcx_transport *transport; /* which has a part in it; NULL: none */
     char *at;
     size_t bytes;
     bool is_lent;     /* the caller's own */
@@ -13,38 +14,44 @@ struct rcx_memory_block {
 _Static_assert(sizeof(struct rcx_memory_block) == 64,
                "what follows is aligned");
 
-static void add(struct rcx_memory *memory, struct rcx_memory_block *block,
-                struct rcx_transport *owner, void *at, size_t bytes)
-{
-    *block = (struct rcx_memory_block){.next = memory->first,
-                                       .transport = owner,
-                                       .at = at,
-                                       .bytes = bytes,
-                                       .is_lent = at != (void *)(block + 1)};
-    memory->first = block;
-}
-
 static void *from_transport(struct rcx_transport *t, void *at, size_t bytes)
 {
     return t && t->ops->get_memory ? t->ops->get_memory(t, at, bytes) : NULL;
+}
+
+/* With more bytes behind it; what the transport gave, if anything, goes back to
+ * it where there is no memory. */
+static struct rcx_memory_block *add(struct rcx_memory *memory,
+                                    struct rcx_heap *heap, size_t more,
+                                    struct rcx_transport *t, void *given)
+{
+    struct rcx_memory_block *block = rcx_heap_alloc(heap, sizeof *block + more);
+
+    if (!block && given)
+        t->ops->put_memory(t, given);
+    if (!block)
+        return NULL;
+    *block = (struct rcx_memory_block){.next = memory->first,
+                                       .transport = given ? t : NULL};
+    memory->first = block;
+    return block;
 }
 
 void *rcx_memory_get(struct rcx_memory *memory, struct rcx_heap *heap,
                      struct rcx_transport *t, size_t bytes)
 {
     struct rcx_memory_block *block;
+    void *given;
 
     if (bytes > PTRDIFF_MAX - sizeof *block)
         return NULL;
-    block = from_transport(t, NULL, sizeof *block + bytes);
-    if (!block) {
-        t = NULL;
-        block = rcx_heap_alloc(heap, sizeof *block + bytes);
-    }
+    given = from_transport(t, NULL, bytes);
+    block = add(memory, heap, given ? 0 : bytes, t, given);
     if (!block)
         return NULL;
-    add(memory, block, t, block + 1, bytes);
-    return block + 1;
+    block->at = given ? given : block + 1;
+    block->bytes = bytes;
+    return block->at;
 }
 
 bool rcx_memory_overlaps(const struct rcx_memory *memory, const void *ptr,
@@ -62,23 +69,15 @@ bool rcx_memory_overlaps(const struct rcx_memory *memory, const void *ptr,
 bool rcx_memory_lend(struct rcx_memory *memory, struct rcx_heap *heap,
                      struct rcx_transport *t, void *ptr, size_t bytes)
 {
-    struct rcx_memory_block *block = rcx_heap_alloc(heap, sizeof *block);
+    struct rcx_memory_block *block =
+        add(memory, heap, 0, t, from_transport(t, ptr, bytes));
 
     if (!block)
         return false;
-    add(memory, block, from_transport(t, ptr, bytes) ? t : NULL, ptr, bytes);
+    block->at = ptr;
+    block->bytes = bytes;
+    block->is_lent = true;
     return true;
-}
-
-static void free_block(struct rcx_memory_block *block, struct rcx_heap *heap)
-{
-    struct rcx_transport *t = block->transport;
-    const bool is_heaps = block->is_lent || !t;
-
-    if (t)
-        t->ops->put_memory(t, block->is_lent ? (void *)block->at : block);
-    if (is_heaps)
-        rcx_heap_free(heap, block);
 }
 
 bool rcx_memory_put(struct rcx_memory *memory, struct rcx_heap *heap, void *ptr,
@@ -92,7 +91,9 @@ bool rcx_memory_put(struct rcx_memory *memory, struct rcx_heap *heap, void *ptr,
     if (!block)
         return false;
     *link = block->next;
-    free_block(block, heap);
+    if (block->transport)
+        block->transport->ops->put_memory(block->transport, ptr);
+    rcx_heap_free(heap, block);
     return true;
 }
 
@@ -102,7 +103,6 @@ void rcx_memory_free(struct rcx_memory *memory, struct rcx_heap *heap)
         struct rcx_memory_block *block = memory->first;
 
         memory->first = block->next;
-        if (block->is_lent || !block->transport)
-            rcx_heap_free(heap, block);
+        rcx_heap_free(heap, block);
     }
 }

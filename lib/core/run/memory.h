@@ -26,7 +26,8 @@ bool rcx_memory_overlaps(const struct rcx_memory *memory, const void *ptr,
 /* False: ptr was not given out, or lent. */
 bool rcx_memory_put(struct rcx_memory *memory, struct rcx_heap *heap, void *ptr,
                     bool is_lent);
-/* All of the heap's; a transport that is closed then has what is its own. */
+/* All of the heap's, once no transport may write there; what a transport gave
+ * went with it. */
 void rcx_memory_free(struct rcx_memory *memory, struct rcx_heap *heap);
 
 #endif

@@ -168,6 +168,27 @@ static void who_waits_for_the_bootstrap_hears_of_a_failure(void **state)
     close_other(&job);
 }
 
+/* Rank 1 cannot leave, and says so while rank 0 is still at work: which no call
+ * of rank 0's has told it. */
+static void who_hears_of_it_before_he_leaves_says_so(void **state)
+{
+    static const int lost[] = {1};
+    struct rank ranks[MOST];
+    struct job job;
+
+    (void)state;
+    open_job(&job, 2, false, 0, ranks);
+    rcx_comm_fail(job.contexts[1]->internal, RCX_ERR_TRANSPORT, lost, 1, "bad");
+    for (int i = 0; i < 200; i++)
+        for (int r = 1; r >= 0; r--)
+            assert_true(rcx_progress(job.contexts[r]) >= 0);
+    assert_status(job.contexts[0]->internal->failed, RCX_ERR_TRANSPORT);
+    leave(&job, 0, ranks);
+    assert_status(ranks[0].status, RCX_ERR_TRANSPORT);
+    assert_true(says(&ranks[0], "because of rank 1"));
+    close_other(&job);
+}
+
 static void meet_and_stay(struct job *job, int rank, void *arg)
 {
     if (rank == 0)
@@ -539,6 +560,7 @@ int main(void)
         cmocka_unit_test(who_waits_to_leave_hears_of_an_abort),
         cmocka_unit_test(who_waits_to_leave_hears_of_a_deadline),
         cmocka_unit_test(who_waits_for_the_bootstrap_hears_of_a_failure),
+        cmocka_unit_test(who_hears_of_it_before_he_leaves_says_so),
         cmocka_unit_test(the_bootstrap_s_barrier_has_the_deadline),
         cmocka_unit_test(who_goes_after_the_last_meeting_is_not_dead),
         cmocka_unit_test(who_goes_before_the_last_meeting_is_not_waited_for),

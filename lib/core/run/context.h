@@ -39,7 +39,7 @@ struct rcx_context {
     struct rcx_requests requests;
     struct rcx_abandoned abandoned;
     struct rcx_notes notes;
-    bool broken;  /* a communicator has failed */
+    bool broken;  /* a communicator of the user's has failed */
     bool parting; /* whoever goes now may: see leave.c */
     struct rcx_time time;
     struct rcx_boot *boot;

@@ -45,7 +45,7 @@ static void latch(struct rcx_comm *comm, rcx_status_t status, const int ranks[],
     comm->failed = status;
     if (comm == context->world && internal->failed == RCX_OK)
         internal->failed = status;
-    context->broken = true;
+    context->broken |= comm != internal;
     explain(comm, ranks, n, text);
     rcx_log_line(&context->log, RCX_LOG_ERROR, "%s", text);
     context->watch.failed = comm;

@@ -31,19 +31,20 @@ static inline void rcx_comm_unclaim(struct rcx_comm *comm)
     atomic_store_explicit(&comm->starting, false, memory_order_release);
 }
 
-enum { RCX_LONG_AWAY_TICKS = 1 << 28 /* about 0.1 s */ };
-
 /*
  * A collective call began at ticks. Who has not been here for long may have
  * missed that a communicator failed, and that its peers have left: that is seen
- * to first.
+ * to first; if it was less long, once the call's messages are on their way.
  */
 static inline void rcx_note_call(struct rcx_context *context, uint64_t ticks)
 {
     const int64_t away = (int64_t)(ticks - context->progress.ticks);
 
-    if (__builtin_expect(away > RCX_LONG_AWAY_TICKS, 0))
-        rcx_context_catch_up(context);
+    if (__builtin_expect(away > RCX_AWAY_TICKS, 0)) {
+        context->progress.turns = RCX_PROGRESS_TURNS;
+        if (away > RCX_LONG_AWAY_TICKS)
+            rcx_context_catch_up(context);
+    }
     context->progress.ticks = ticks;
 }
 

@@ -7,7 +7,7 @@
 #include "core/run/sleep.h"
 #include "core/run/watch.h"
 
-enum { TURNS = 64, LONG_YIELD_TICKS = 1 << 20 /* about 0.4 ms */ };
+enum { TURNS = RCX_PROGRESS_TURNS };
 
 /* False: no other thread wants to. */
 static bool let_others_in(struct rcx_context *context)
@@ -29,22 +29,34 @@ static void turn(struct rcx_context *context)
     let_others_in(context);
 }
 
-int rcx_context_progress(struct rcx_context *context)
+int rcx_context_catch_up(struct rcx_context *context)
 {
-    const int events = rcx_context_poll(context);
+    int events = 0, vain = 0;
 
-    turn(context);
-    let_others_in(context); /* a thread that only polls would starve them */
+    for (int i = 0; i < TURNS && vain < RCX_LOOK_AROUND; i++) {
+        const int seen = rcx_context_poll(context);
+
+        events += seen;
+        vain = seen > 0 ? 0 : vain + 1;
+    }
+    context->progress.turns = 0;
+    rcx_watch(context);
     return events;
 }
 
-void rcx_context_catch_up(struct rcx_context *context)
+/* A transport looks around each so many polls. Of a host that polls once a
+ * millisecond it would hear nothing in time. */
+int rcx_context_progress(struct rcx_context *context)
 {
-    int vain = 0;
+    const uint64_t now = rcx_ticks();
+    const uint64_t away = now - context->progress.ticks;
+    const int events = away > RCX_AWAY_TICKS ? rcx_context_catch_up(context)
+                                             : rcx_context_poll(context);
 
-    for (int i = 0; i < TURNS && vain < RCX_LOOK_AROUND; i++)
-        vain = rcx_context_poll(context) > 0 ? 0 : vain + 1;
-    rcx_watch(context);
+    context->progress.ticks = now;
+    turn(context);
+    let_others_in(context); /* a thread that only polls would starve them */
+    return events;
 }
 
 /* Poll until something happened, or polls in a row were in vain. As tight as
@@ -59,15 +71,13 @@ static bool poll(struct rcx_transport *t, unsigned polls)
     return true;
 }
 
-/* Turns are short while the core comes back at once. Where a busy host gives it
- * to others for milliseconds, a transport that looks around each so many turns
- * would hear of nothing in time. */
+/* Where a busy host gives the core to others for milliseconds, a turn is long. */
 static void yield(struct rcx_context *context)
 {
     const uint64_t before = rcx_ticks();
 
     sched_yield();
-    if (rcx_ticks() - before > LONG_YIELD_TICKS)
+    if (rcx_ticks() - before > RCX_AWAY_TICKS)
         rcx_context_catch_up(context);
 }
 
@@ -107,8 +117,10 @@ static inline void wait_once(struct rcx_context *context, unsigned *vain,
 
 void rcx_context_pass_by(struct rcx_context *context)
 {
-    if (++context->progress.turns >= TURNS)
-        rcx_context_progress(context);
+    if (++context->progress.turns < TURNS)
+        return;
+    rcx_context_catch_up(context);
+    let_others_in(context);
 }
 
 /* A turn comes while messages travel, and none once the last has come. */

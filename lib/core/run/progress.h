@@ -12,10 +12,18 @@ struct rcx_context;
 struct rcx_request;
 
 struct rcx_progress {
-    uint64_t ticks; /* when a collective was last called */
+    uint64_t ticks; /* when a collective was last called, or progress made */
     unsigned turns; /* since the last watch */
     unsigned polls; /* in a row, before anything else */
     unsigned spin;  /* empty polls before the core is yielded */
+};
+
+/* TURNS: so many, then it is looked around. AWAY: who was elsewhere for so long
+ * does it at once; about 0.4 ms. LONG_AWAY: about 0.1 s. */
+enum {
+    RCX_PROGRESS_TURNS = 64,
+    RCX_AWAY_TICKS = 1 << 20,
+    RCX_LONG_AWAY_TICKS = 1 << 28
 };
 
 rcx_status_t rcx_request_wait(struct rcx_request *request);
@@ -30,7 +38,7 @@ int rcx_context_progress(struct rcx_context *context);
 /* Of who has nothing to wait for: call after call, it hears of what happens all
  * the same. */
 void rcx_context_pass_by(struct rcx_context *context);
-/* See all that has come while this process was elsewhere. */
-void rcx_context_catch_up(struct rcx_context *context);
+/* See all that has come while this process was elsewhere; as progress. */
+int rcx_context_catch_up(struct rcx_context *context);
 
 #endif

@@ -4,8 +4,8 @@
  *
  * For each size: a warm-up, a calibration that chooses how many iterations fill
  * the time, then the iterations in a few batches. Each batch starts with new
- * data and a barrier, runs back to back, and has its last result checked
- * element by element. A rank's time per operation is the average over all
+ * data and a barrier, runs back to back, and after another barrier has its last
+ * result checked element by element. A rank's time per operation is the average over all
  * batches; the time reported is the maximum over the ranks.
  *
  * All ranks must agree on the number of iterations and on the maximum. They do
@@ -363,23 +363,29 @@ static double maximum(struct run *r, double value)
     return (double)max;
 }
 
-/* Seconds that this rank spends in n operations back to back. */
+static void meet(const struct run *r)
+{
+    if (r->peer->colls[LOOP_BARRIER](&(struct loop_call){.coll = LOOP_BARRIER}))
+        die("barrier");
+}
+
+/* Seconds that this rank spends in n operations back to back. Nobody checks
+ * while another is still in them, who may wait for the same core. */
 static double batch(struct run *r, long n)
 {
     int (*const call)(const struct loop_call *) = r->peer->colls[r->call.coll];
-    const struct loop_call barrier = {.coll = LOOP_BARRIER};
     int failed = 0;
     double start, seconds;
 
     fill(r);
-    if (r->peer->colls[LOOP_BARRIER](&barrier))
-        die("barrier");
+    meet(r);
     start = now();
     for (long i = 0; i < n; i++)
         failed |= call(&r->call);
     seconds = now() - start;
     if (failed)
         die(colls[r->call.coll].name);
+    meet(r);
     check(r);
     return seconds;
 }

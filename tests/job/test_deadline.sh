@@ -30,10 +30,7 @@ try leave "${sleepy[@]}" leave
 try idle "${sleepy[@]}" idle
 try long "${sleepy[@]}" -x RCX_TIMEOUT=1h long
 try zero "${sleepy[@]}" -x RCX_TIMEOUT=0 long
-try short "${sleepy[@]}" -x RCX_TIMEOUT=3s short
-for form in blocking nonblocking tested persistent; do
-    try "$form" "${sleepy[@]}" "$form"
-done
+try short "${sleepy[@]}" -x RCX_TIMEOUT=4s short
 expect init "rcx_init ends in time, and says who is missing"
 expect leave "rcx_finalize ends in time, and says who is missing"
 expect idle "time before a call is not the call's"
@@ -41,6 +38,9 @@ expect long "RCX_TIMEOUT wins over a shorter params.timeout_ns"
 expect zero "RCX_TIMEOUT=0 wins over params.timeout_ns"
 expect short "RCX_TIMEOUT wins over a longer params.timeout_ns"
 
+for form in blocking nonblocking tested persistent; do
+    try "$form" "${sleepy[@]}" "$form"
+done
 for form in blocking nonblocking tested persistent; do
     expect "$form" "$form: every collective ends in time; other communicators go on"
 done

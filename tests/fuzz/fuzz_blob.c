@@ -29,7 +29,8 @@ enum {
     SETTINGS_AT = CPUS_AT + (int)sizeof(cpu_set_t),
     SETTINGS_BYTES = RCX_SHARED_SETTINGS * (int)sizeof(uint64_t),
     ERRORS_AT = SETTINGS_AT + SETTINGS_BYTES + 2 * (int)sizeof(uint64_t),
-    HEADER_BYTES = ERRORS_AT + 2 * (int)sizeof(uint64_t)
+    NODE_AT = ERRORS_AT + 2 * (int)sizeof(uint64_t),
+    HEADER_BYTES = NODE_AT + (int)sizeof(uint64_t)
 };
 
 static const char version[] = "fuzz 1", address[] = "somewhere";
@@ -197,6 +198,30 @@ static void check_address(struct fake *fake, const struct rcx_log *log,
     fuzz_require(found == fake && bytes == 42);
 }
 
+static uint64_t node_of(const struct fake *fake, int rank)
+{
+    const bool is_own = rank == fake->boot.rank;
+    const struct blob *blob = is_own ? &own : &fake->blobs[rank];
+    uint64_t node;
+
+    memcpy(&node, blob->bytes + NODE_AT, sizeof node);
+    /* whoever knows its neighbours says so; own was made by one who did not */
+    return is_own && fake->boot.local_ranks ? ~node : node;
+}
+
+/* Ranks share a node if they say the same; there is no map of one node. */
+static void check_nodes(const struct fake *fake, struct rcx_context *context)
+{
+    const struct rcx_nodes *nodes = context->nodes;
+
+    for (int i = 0; i < fake->boot.size; i++)
+        for (int k = 0; k < i; k++)
+            fuzz_require((node_of(fake, i) == node_of(fake, k)) ==
+                         (!nodes || nodes->node[i] == nodes->node[k]));
+    rcx_heap_free(&context->heap, context->nodes);
+    context->nodes = NULL;
+}
+
 /* Rank 0 says what is wrong with settings, or who has a wrong one. */
 static void check_settings(struct fake *fake, struct rcx_context *context)
 {
@@ -220,8 +245,10 @@ static void check_settings(struct fake *fake, struct rcx_context *context)
             expected = RCX_ERR_CONFIG;
     }
     fake->errors = 0;
-    fuzz_require(rcx_peer_compare_settings(context) == expected);
+    fuzz_require(rcx_peer_learn(context) == expected);
     fuzz_require(fake->errors == errors);
+    if (expected == RCX_OK)
+        check_nodes(fake, context);
 }
 
 /* This process may use one core; see begin(). */

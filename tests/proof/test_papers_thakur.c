@@ -15,7 +15,8 @@ enum { SIZE_MAX_TESTED = 1 << 12 };
 
 static struct rcx_cost priced(double alpha, double beta, double gamma)
 {
-    return (struct rcx_cost){alpha, beta, gamma};
+    return (struct rcx_cost){
+        .rounds = alpha, .volume = beta, .combines = gamma};
 }
 
 /* floor(lg p), and the paper's p'. */

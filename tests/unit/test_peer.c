@@ -105,7 +105,7 @@ static void publish_all(void)
 
 static rcx_status_t compare(int rank)
 {
-    return rcx_peer_compare_settings(&ranks[rank].context);
+    return rcx_peer_learn(&ranks[rank].context);
 }
 
 /* Look for the way from rank 0 to rank 2. */
@@ -139,6 +139,31 @@ static void ranks_that_agree_say_nothing_and_find_each_other(void **state)
     assert_ok(find(&found, &bytes));
     assert_int_equal(bytes, sizeof ranks->address);
     assert_string_equal(found, "at 2");
+}
+
+/* Ranks 0 and 2 are neighbours, to the launcher, and rank 1 is alone. */
+static void ranks_that_the_launcher_parts_are_on_different_nodes(void **state)
+{
+    static const int together[] = {0, 2}, alone[] = {1};
+
+    (void)state;
+    for (int i = 0; i < RANKS; i++) {
+        ranks[i].boot.local_size = i == 1 ? 1 : 2;
+        ranks[i].boot.local_ranks = i == 1 ? alone : together;
+    }
+    publish_all();
+    for (int i = 0; i < RANKS; i++) {
+        struct rcx_context *context = &ranks[i].context;
+
+        assert_ok(compare(i));
+        assert_non_null(context->nodes);
+        assert_int_equal(context->nodes->count, 2);
+        assert_int_equal(context->nodes->node[0], 0);
+        assert_int_equal(context->nodes->node[1], 1);
+        assert_int_equal(context->nodes->node[2], 0);
+        rcx_heap_free(&context->heap, context->nodes);
+        context->nodes = NULL;
+    }
 }
 
 /* ---- Other libraries ------------------------------------------------------- */
@@ -345,6 +370,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         TEST(ranks_that_agree_say_nothing_and_find_each_other),
+        TEST(ranks_that_the_launcher_parts_are_on_different_nodes),
         TEST(a_blob_that_is_too_short_is_told_with_its_length),
         TEST(another_wire_version_is_told_with_both),
         TEST(what_is_not_rcxs_is_not_read),

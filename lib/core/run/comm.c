@@ -96,6 +96,8 @@ void rcx_comm_delete(struct rcx_comm *comm)
     rcx_recorder_free(&comm->recorder);
     rcx_heap_free(&context->heap, comm->why);
     rcx_heap_free(&context->heap, comm->ranks);
+    if (comm->nodes != context->nodes)
+        rcx_heap_free(&context->heap, comm->nodes);
     if (comm->id >= RCX_COMM_ID_FIRST)
         rcx_comm_id_drop(&context->comms.ids, comm->id);
     unlink_comm(context, comm);
@@ -112,6 +114,34 @@ void rcx_comms_free(struct rcx_comms *comms, struct rcx_heap *heap)
         comms->free = next;
     }
     rcx_comm_ids_free(&comms->ids, heap);
+}
+
+/* Part of the context's. */
+static bool make_nodes(struct rcx_comm *comm)
+{
+    struct rcx_heap *heap = &comm->context->heap;
+    uint64_t *ids = rcx_heap_alloc(heap, (size_t)comm->size * sizeof *ids);
+
+    for (int i = 0; ids && i < comm->size; i++)
+        ids[i] = (uint64_t)comm->context->nodes->node[comm->ranks[i]];
+    if (ids)
+        comm->nodes = rcx_nodes_new(heap, ids, comm->size);
+    rcx_heap_free(heap, ids);
+    if (!comm->nodes || comm->nodes->count > 1)
+        return comm->nodes;
+    rcx_heap_free(heap, comm->nodes);
+    comm->nodes = NULL;
+    return true;
+}
+
+bool rcx_comm_map_nodes(struct rcx_comm *comm)
+{
+    if (comm->has_nodes)
+        return true;
+    if (!comm->ranks)
+        comm->nodes = comm->context->nodes;
+    comm->has_nodes = !comm->ranks || !comm->context->nodes || make_nodes(comm);
+    return comm->has_nodes;
 }
 
 int rcx_comm_index(const struct rcx_comm *comm, int context_rank)

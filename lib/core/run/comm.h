@@ -46,6 +46,9 @@ struct rcx_comm {
     uint64_t warned;      /* of the wait in the call of this number */
     struct rcx_recorder recorder;
     struct rcx_program_cache cache;
+    bool has_nodes;          /* that is settled: */
+    struct rcx_nodes *nodes; /* the context's, or its own; NULL: one, or not
+                                known */
 };
 
 /* Takes over ranks, also on failure; id is taken, and goes with it. */
@@ -73,6 +76,9 @@ static inline int rcx_comm_context_rank(const struct rcx_comm *comm, int rank)
 {
     return comm->ranks ? comm->ranks[rank] : rank;
 }
+/* Have its map of nodes, which is made when it is first asked for. False: no
+ * memory. */
+bool rcx_comm_map_nodes(struct rcx_comm *comm);
 #define RCX_COMM_MAGIC UINT64_C(0x5243585f434f4d4d) /* "RCX_COMM" */
 
 static inline bool rcx_comm_is_valid(const struct rcx_comm *comm)

@@ -110,6 +110,7 @@ void rcx_context_drop(struct rcx_context *context)
         rcx_comm_close(context->comms.first);
     rcx_comms_free(&context->comms, &context->heap);
     rcx_builder_free(&context->builder);
+    rcx_heap_free(&context->heap, context->nodes);
     if (context->boot)
         context->boot->ops->close(context->boot);
     rcx_memory_free(&context->memory, &context->heap);
@@ -161,10 +162,10 @@ static bool is_time_left(void *until)
 
 /* A launcher ends all ranks as soon as one has failed: none leaves before the
  * one that says why. */
-static rcx_status_t compare_settings(struct rcx_context *context)
+static rcx_status_t learn_of_peers(struct rcx_context *context)
 {
     struct rcx_boot *boot = context->boot;
-    const rcx_status_t status = rcx_peer_compare_settings(context);
+    const rcx_status_t status = rcx_peer_learn(context);
     uint64_t until = rcx_now_ns() + goodbye_ns;
 
     if (status == RCX_ERR_CONFIG && !boot->one_process)
@@ -208,7 +209,7 @@ static rcx_status_t connect(struct rcx_context *context,
         status = open_transport(context);
     if (status == RCX_OK)
         status = rcx_peer_publish(context);
-    return status == RCX_OK ? compare_settings(context) : status;
+    return status == RCX_OK ? learn_of_peers(context) : status;
 }
 
 static rcx_status_t make_comms(struct rcx_context *context)

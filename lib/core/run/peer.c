@@ -8,12 +8,14 @@
 
 #include <sched.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/hash.h"
 #include "core/run/context.h"
 
 /* Whose header has a setting more is another version, too. */
-enum { WIRE_VERSION = 5 << 8 | RCX_SHARED_SETTINGS, TEXT = 64 };
+enum { WIRE_VERSION = 6 << 8 | RCX_SHARED_SETTINGS, TEXT = 64 };
 
 struct header {
     char magic[4];
@@ -27,6 +29,7 @@ struct header {
     uint64_t credit_bytes;
     uint64_t ahead;
     uint64_t lines[RCX_CONFIG_KINDS]; /* that it has to say: a hash of each */
+    uint64_t node;                    /* equal where ranks share memory */
 };
 
 void rcx_kernel_id(char *text, size_t bytes)
@@ -37,6 +40,33 @@ void rcx_kernel_id(char *text, size_t bytes)
         text[0] = '\0';
     if (file)
         fclose(file);
+}
+
+static uint64_t hash_of(const char *text)
+{
+    uint64_t hash = 0;
+
+    for (; *text; text++)
+        hash = rcx_hash(hash, (unsigned char)*text);
+    return hash;
+}
+
+/* Ranks of a kernel that may share memory, and that the launcher, if it says so,
+ * takes to be on one node. */
+static uint64_t node_of(const struct rcx_boot *boot, const struct header *h)
+{
+    uint64_t node = rcx_hash(hash_of(h->host), hash_of(h->boot_id));
+    struct stat ipc;
+    int lowest = boot->rank;
+
+    if (stat("/proc/self/ns/ipc", &ipc) == 0)
+        node = rcx_hash(node, ipc.st_ino);
+    if (!boot->local_ranks)
+        return node;
+    for (int i = 0; i < boot->local_size; i++)
+        if (boot->local_ranks[i] < lowest)
+            lowest = boot->local_ranks[i];
+    return rcx_hash(node, (uint64_t)lowest);
 }
 
 static void describe_self(const struct rcx_context *context, struct header *h)
@@ -51,6 +81,7 @@ static void describe_self(const struct rcx_context *context, struct header *h)
     }
     gethostname(h->host, sizeof h->host - 1);
     rcx_kernel_id(h->boot_id, sizeof h->boot_id);
+    h->node = node_of(context->boot, h);
     CPU_ZERO(&h->cpus);
     sched_getaffinity(0, sizeof h->cpus, &h->cpus);
     rcx_config_hash(&context->config, h->settings);
@@ -154,6 +185,7 @@ struct survey {
     uint64_t credit_bytes;          /* the least */
     uint64_t ahead;                 /* likewise */
     bool is_said[RCX_CONFIG_KINDS]; /* what this rank has to say: by a lower */
+    uint64_t *nodes;                /* of all ranks */
 };
 
 static void look_at(struct survey *s, int rank, bool is_lower,
@@ -173,6 +205,8 @@ static void look_at(struct survey *s, int rank, bool is_lower,
         s->credit_bytes = h->credit_bytes;
     if (h->ahead < s->ahead)
         s->ahead = h->ahead;
+    if (s->nodes)
+        s->nodes[rank] = h->node;
     for (int i = 0; i < RCX_CONFIG_KINDS; i++)
         s->is_said[i] |= is_lower && h->lines[i] == s->me.lines[i];
 }
@@ -200,10 +234,43 @@ static rcx_status_t judge(struct rcx_context *context, const struct survey *s)
     return RCX_ERR_CONFIG;
 }
 
-rcx_status_t rcx_peer_compare_settings(struct rcx_context *context)
+static rcx_status_t survey(struct rcx_context *context, struct survey *s)
+{
+    struct rcx_boot *boot = context->boot;
+
+    for (int i = 0; i < boot->size; i++) {
+        rcx_status_t status = RCX_OK;
+        struct header peer = s->me;
+        const void *rest;
+
+        if (i != boot->rank)
+            status = look_up(boot, &context->log, i, &peer, &rest);
+        if (status != RCX_OK)
+            return status;
+        look_at(s, i, i < boot->rank, &peer);
+    }
+    context->credit_bytes = s->credit_bytes;
+    context->ahead = s->ahead;
+    return RCX_OK;
+}
+
+/* None where there is one node alone. */
+static bool map_nodes(struct rcx_context *context, const uint64_t ids[])
+{
+    context->nodes = rcx_nodes_new(&context->heap, ids, context->boot->size);
+    if (context->nodes && context->nodes->count == 1) {
+        rcx_heap_free(&context->heap, context->nodes);
+        context->nodes = NULL;
+        return true;
+    }
+    return context->nodes != NULL;
+}
+
+rcx_status_t rcx_peer_learn(struct rcx_context *context)
 {
     const struct rcx_boot *boot = context->boot;
     struct survey s = {.odd = -1, .wrong = -1};
+    rcx_status_t status;
 
     describe_self(context, &s.me);
     context->credit_bytes = s.credit_bytes = s.me.credit_bytes;
@@ -214,20 +281,18 @@ rcx_status_t rcx_peer_compare_settings(struct rcx_context *context)
             boot->rank > 0;
         return judge(context, &s);
     }
-    for (int i = 0; i < boot->size; i++) {
-        rcx_status_t status = RCX_OK;
-        struct header peer = s.me;
-        const void *rest;
-
-        if (i != boot->rank)
-            status = look_up(context->boot, &context->log, i, &peer, &rest);
-        if (status != RCX_OK)
-            return status;
-        look_at(&s, i, i < boot->rank, &peer);
-    }
-    context->credit_bytes = s.credit_bytes;
-    context->ahead = s.ahead;
-    return judge(context, &s);
+    s.nodes =
+        rcx_heap_alloc(&context->heap, (size_t)boot->size * sizeof *s.nodes);
+    status = s.nodes ? survey(context, &s) : RCX_ERR_NOMEM;
+    if (status == RCX_OK)
+        status = judge(context, &s);
+    if (status == RCX_OK && !map_nodes(context, s.nodes))
+        status = RCX_ERR_NOMEM;
+    rcx_heap_free(&context->heap, s.nodes);
+    if (status == RCX_ERR_NOMEM)
+        return rcx_fail(&context->log, RCX_ERR_NOMEM,
+                        "no memory for a map of nodes");
+    return status;
 }
 
 static bool same_host(const struct header *a, const struct header *b)

@@ -93,6 +93,7 @@ static struct rcx_shape shape_of(const struct rcx_comm *comm,
         .rank = comm->rank,
         .size = comm->size,
         .root = call->root,
+        .nodes = comm->nodes,
         .count = call->count,
         .displs = e->displs,
         .gotten = e->gotten,
@@ -465,6 +466,9 @@ static rcx_status_t compile(struct rcx_comm *comm, const struct rcx_call *call,
     status = check_places(comm, &e->call);
     if (status != RCX_OK)
         return status;
+    if (!rcx_comm_map_nodes(comm))
+        return rcx_fail(&comm->context->log, RCX_ERR_NOMEM,
+                        "no memory for a map of nodes");
     shape = shape_of(comm, e);
     shape.elem_bytes = e->combine.reducer.elem_bytes;
     shape.commutative = e->combine.commutative;

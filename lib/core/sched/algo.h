@@ -7,6 +7,7 @@
 #define RCX_CORE_ALGO_H
 
 #include "core/sched/coll.h"
+#include "core/sched/nodes.h"
 #include "core/sched/schedule.h"
 
 /* ---- Steps -------------------------------------------------------------- */
@@ -91,6 +92,7 @@ struct rcx_group {
     int (*member)(const struct rcx_group *g, int i);
     int a, b;
     const int *list;
+    const struct rcx_nodes *nodes;
 };
 struct rcx_group rcx_group_all(const struct rcx_shape *s);
 /* Ranks first, first + stride, ... */
@@ -99,6 +101,9 @@ struct rcx_group rcx_group_strided(const struct rcx_shape *s, int first,
 /* The ranks of list, which outlives the schedule's writing. */
 struct rcx_group rcx_group_listed(const struct rcx_shape *s, const int *list,
                                   int size);
+/* The ranks of a node; those at one place of each node, which all nodes have. */
+struct rcx_group rcx_group_node(const struct rcx_shape *s, int node);
+struct rcx_group rcx_group_across(const struct rcx_shape *s, int place);
 /* The survivors of folding 0..2r-1 in pairs, even into odd: p - r ranks. */
 struct rcx_group rcx_group_folded(const struct rcx_shape *s, int r);
 static inline int rcx_group_member(const struct rcx_group *g, int i)
@@ -133,6 +138,9 @@ struct rcx_cost {
     double rounds;
     double volume;   /* elements sent one after another */
     double combines; /* elements combined one after another */
+    /* Where there are nodes: */
+    double far_rounds;  /* of the rounds, those with messages between nodes */
+    double link_volume; /* elements over a node's link, one after another */
 };
 
 /* One after the other. */
@@ -141,7 +149,10 @@ static inline struct rcx_cost rcx_cost_sum(struct rcx_cost first,
 {
     return (struct rcx_cost){.rounds = first.rounds + second.rounds,
                              .volume = first.volume + second.volume,
-                             .combines = first.combines + second.combines};
+                             .combines = first.combines + second.combines,
+                             .far_rounds = first.far_rounds + second.far_rounds,
+                             .link_volume =
+                                 first.link_volume + second.link_volume};
 }
 
 /*
@@ -172,7 +183,8 @@ struct rcx_algo {
     const char *needs;    /* what fits() asks, for people; NULL: nothing */
     const char *known_as; /* what other libraries call it; NULL: nothing */
     const char *source;
-    const struct rcx_param *params;          /* NULL: none */
+    const struct rcx_param *params; /* NULL: none */
+    bool is_by_nodes; /* what it does depends on the shape's nodes */
     bool (*fits)(const struct rcx_shape *s); /* NULL: every shape */
     rcx_order_t level; /* among ranks, whatever the shape */
     rcx_order_t (*order)(const struct rcx_shape *s); /* where that matters */
@@ -197,6 +209,26 @@ struct rcx_phase {
 };
 /* algo with its usual parameters, root 0, and nearly equal blocks. */
 struct rcx_phase rcx_phase_of(const struct rcx_algo *algo);
+
+/* Where a phase's messages go. */
+enum rcx_way {
+    RCX_WAY_NODE,   /* within a node */
+    RCX_WAY_BETWEEN /* all of them between nodes */
+};
+
+/*
+ * The phase of a collective that costs least of those that keep an order level,
+ * among size ranks, with a vector of count elements in nearly equal blocks. So
+ * many ranks of a node use its link at once, which is 1 within a node.
+ */
+struct rcx_phase rcx_phase_cheapest(enum rcx_coll coll, rcx_order_t needed,
+                                    const struct rcx_shape *outer, int size,
+                                    size_t count, enum rcx_way way,
+                                    int sharing);
+/* What it costs there. */
+struct rcx_cost rcx_phase_cost(const struct rcx_phase *phase,
+                               const struct rcx_shape *outer, int size,
+                               size_t count, enum rcx_way way, int sharing);
 
 /*
  * What a phase looks like from within, of a group of size members whose vector

@@ -17,6 +17,11 @@ static int listed_member(const struct rcx_group *g, int i)
     return g->list[i];
 }
 
+static int place_member(const struct rcx_group *g, int i)
+{
+    return g->nodes->ranks[g->nodes->first[i] + g->a];
+}
+
 struct rcx_group rcx_group_strided(const struct rcx_shape *s, int first,
                                    int stride, int size)
 {
@@ -44,6 +49,29 @@ struct rcx_group rcx_group_folded(const struct rcx_shape *s, int r)
         rank = s->rank % 2 ? s->rank / 2 : -1;
     return (struct rcx_group){
         .size = s->size - r, .rank = rank, .member = folded_member, .a = r};
+}
+
+struct rcx_group rcx_group_node(const struct rcx_shape *s, int node)
+{
+    const struct rcx_nodes *n = s->nodes;
+
+    return (struct rcx_group){
+        .size = rcx_nodes_size(n, node),
+        .rank = n->node[s->rank] == node ? n->place[s->rank] : -1,
+        .member = listed_member,
+        .list = n->ranks + n->first[node]};
+}
+
+struct rcx_group rcx_group_across(const struct rcx_shape *s, int place)
+{
+    const struct rcx_nodes *n = s->nodes;
+
+    return (struct rcx_group){
+        .size = n->count,
+        .rank = n->place[s->rank] == place ? n->node[s->rank] : -1,
+        .member = place_member,
+        .a = place,
+        .nodes = n};
 }
 
 struct rcx_group rcx_group_listed(const struct rcx_shape *s, const int *list,

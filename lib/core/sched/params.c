@@ -6,15 +6,20 @@
 
 #include "core/base/parse.h"
 
-const struct rcx_machine rcx_machine_usual = {
-    .alpha = 0.4e-6, .beta = 0.15e-9, .gamma = 0.05e-9};
+const struct rcx_machine rcx_machine_usual = {.alpha = 0.4e-6,
+                                              .beta = 0.15e-9,
+                                              .gamma = 0.05e-9,
+                                              .far_alpha = 20e-6,
+                                              .far_beta = 0.8e-9};
 
 double rcx_cost_seconds(const struct rcx_cost *cost, size_t elem_bytes,
                         const struct rcx_machine *machine)
 {
     return cost->rounds * machine->alpha +
+           cost->far_rounds * machine->far_alpha +
            (double)elem_bytes *
-               (cost->volume * machine->beta + cost->combines * machine->gamma);
+               (cost->volume * machine->beta + cost->combines * machine->gamma +
+                cost->link_volume * machine->far_beta);
 }
 
 void rcx_params_reset(const struct rcx_algo *algo, int64_t params[])

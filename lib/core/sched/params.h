@@ -5,12 +5,14 @@
 
 #include "core/sched/algo.h"
 
-/* Seconds: per message, per byte sent, per byte combined. */
+/* Seconds: per message, per byte sent, per byte combined; and what a message, a
+ * byte takes more where it goes from node to node. */
 struct rcx_machine {
     double alpha, beta, gamma;
+    double far_alpha, far_beta;
 };
 
-/* Ranks of one node that share memory. */
+/* Nodes with a network of today between them. */
 extern const struct rcx_machine rcx_machine_usual;
 
 double rcx_cost_seconds(const struct rcx_cost *cost, size_t elem_bytes,

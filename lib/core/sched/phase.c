@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/sched/phase.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "core/sched/params.h"
@@ -46,6 +47,49 @@ struct rcx_shape rcx_phase_shape(const struct rcx_phase *phase,
     memcpy(s.params, phase->params, sizeof s.params);
     rcx_params_settle(phase->algo, &s, &rcx_machine_usual);
     return s;
+}
+
+struct rcx_cost rcx_phase_cost(const struct rcx_phase *phase,
+                               const struct rcx_shape *outer, int size,
+                               size_t count, enum rcx_way way, int sharing)
+{
+    const struct rcx_shape s = rcx_phase_shape(phase, outer, size, count);
+    struct rcx_cost cost = phase->algo->cost(&s);
+
+    if (way == RCX_WAY_BETWEEN) {
+        cost.far_rounds = cost.rounds;
+        cost.link_volume = cost.volume * sharing;
+    }
+    return cost;
+}
+
+struct rcx_phase rcx_phase_cheapest(enum rcx_coll coll, rcx_order_t needed,
+                                    const struct rcx_shape *outer, int size,
+                                    size_t count, enum rcx_way way, int sharing)
+{
+    struct rcx_phase best = {.algo = NULL};
+    double least = INFINITY;
+
+    for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++) {
+        const struct rcx_phase phase = rcx_phase_of(*a);
+        struct rcx_shape s;
+        struct rcx_cost cost;
+        double seconds;
+
+        if ((*a)->coll != coll)
+            continue;
+        s = rcx_phase_shape(&phase, outer, size, count);
+        if (!rcx_algo_fits(*a, &s) || rcx_algo_order(*a, &s) < needed)
+            continue;
+        cost = rcx_phase_cost(&phase, outer, size, count, way, sharing);
+        seconds =
+            rcx_cost_seconds(&cost, outer->elem_bytes, &rcx_machine_usual);
+        if (seconds < least) {
+            least = seconds;
+            best = phase;
+        }
+    }
+    return best;
 }
 
 /* Elements of the vector: the operand is all of it, or the result is, or one

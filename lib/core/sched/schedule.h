@@ -46,6 +46,8 @@ enum rcx_alias {
 
 enum { RCX_PARAMS = 3 }; /* the most that an algorithm has */
 
+struct rcx_nodes;
+
 /* Where a caller has blocks that do not lie side by side. */
 struct rcx_places {
     const size_t *starts; /* of each block; NULL: side by side */
@@ -67,7 +69,9 @@ struct rcx_shape {
     struct rcx_places in_places, out_places; /* in IN and OUT */
     size_t elem_bytes;
     enum rcx_alias alias;
-    bool commutative;           /* the op commutes */
+    bool commutative;              /* the op commutes */
+    const struct rcx_nodes *nodes; /* of all ranks; NULL: nobody knows, or a
+                                      phase's, which is on one side of links */
     int64_t params[RCX_PARAMS]; /* the algorithm's, in the order of its list */
 };
 

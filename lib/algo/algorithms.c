@@ -22,6 +22,7 @@
     X(rcx_allreduce_factorized)                                                \
     X(rcx_allreduce_ordered_dissemination)                                     \
     X(rcx_allreduce_circulant)                                                 \
+    X(rcx_allreduce_hierarchical)                                              \
     X(rcx_reduce_binomial)                                                     \
     X(rcx_reduce_pairwise)                                                     \
     X(rcx_reduce_ring)                                                         \

@@ -311,6 +311,9 @@ struct simulated_call proof_call_of(const struct proof_case *c,
                   .elem_bytes = proof_atoms.elem_bytes,
                   .commutative = c->commutative}};
 
+    call.shape.nodes = proof_map_new(heap, c->map, c->size);
+    if (c->map != PROOF_MAP_NONE && !call.shape.nodes)
+        call.algo = NULL;
     for (int i = 0; alias && i < c->size; i++)
         alias[i] = alias_of(c, i);
     if (c->narrow)
@@ -330,6 +333,7 @@ void proof_call_free(struct simulated_call *call)
     free_own(call->localize_arg, call->heap);
     rcx_heap_free(call->heap, (void *)call->alias);
     rcx_heap_free(call->heap, (void *)call->shape.displs);
+    rcx_heap_free(call->heap, (void *)call->shape.nodes);
 }
 
 /* Alltoall's are equal, since alltoallv's are of another collective. */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 enum { EVERY = 64, WHOLE = 17, GAPS = 7, LEVELS = RCX_ORDER_CANONICAL + 1 };
-enum { SMALL_COUNTS = 7, COUNTS_MAX = SMALL_COUNTS + 1 };
+enum { SMALL_COUNTS = 7, COUNTS_MAX = SMALL_COUNTS + 2 };
 /* What a case may have, of all ranks together. */
 static const struct {
     uint64_t steps, elements;
@@ -250,10 +250,13 @@ static bool prove_segments(struct grid *g, struct proof_case c)
 static bool prove_counts(struct grid *g, struct proof_case c)
 {
     size_t counts[COUNTS_MAX];
-    const int n = counts_of(c.size, counts);
+    int n = counts_of(c.size, counts);
 
     if (!rcx_coll_has_data(g->algo->coll))
         return prove_places(g, c);
+    if (g->algo->is_by_nodes && c.size <= EVERY)
+        counts[n++] =
+            (size_t)c.size * (size_t)rcx_pow2_floor(c.size) * PROOF_SHARES;
     for (int i = 0; i < n; i++) {
         c.count = counts[i];
         if (i < SMALL_COUNTS && !takes(g, c.size, i))
@@ -272,6 +275,13 @@ bool proof_param_value(const struct rcx_param *p, int k, int64_t *value_p)
     return *value_p != RCX_PARAM_END;
 }
 
+/* Which algorithm is a phase of it matters little: few ranks show that. */
+static bool is_settled(const struct grid *g, const struct proof_case *c, int i)
+{
+    return g->algo->is_by_nodes && g->algo->params[i].names &&
+           g->extent != PROOF_FULL && c->size > GAPS;
+}
+
 /* All combinations of the values from parameter number i on. */
 static bool prove_params(struct grid *g, struct proof_case c, int i)
 {
@@ -279,10 +289,22 @@ static bool prove_params(struct grid *g, struct proof_case c, int i)
 
     if (i == RCX_PARAMS || !p || !p[i].name)
         return prove_counts(g, c);
+    if (is_settled(g, &c, i))
+        return prove_params(g, c, i + 1);
     for (int k = 0; proof_param_value(&p[i], k, &c.params[i]); k++)
         if (!prove_params(g, c, i + 1))
             return false;
     return true;
+}
+
+/* Maps of nodes where they make a difference: all for few ranks, one in turn for
+ * more. */
+static bool has_map(const struct grid *g, int size, int map)
+{
+    if (!g->algo->is_by_nodes)
+        return map == PROOF_MAP_NONE;
+    return map != PROOF_MAP_NONE && (size <= WHOLE || g->extent == PROOF_FULL ||
+                                     map == 1 + size % (PROOF_MAPS - 1));
 }
 
 static bool prove_size(struct grid *g, int size)
@@ -290,7 +312,14 @@ static bool prove_size(struct grid *g, int size)
     struct proof_case c = {.algo = g->algo, .size = size, .commutative = true};
 
     rcx_params_reset(g->algo, c.params);
-    return size <= EVERY ? prove_params(g, c, 0) : prove_counts(g, c);
+    for (int map = 0; map < PROOF_MAPS; map++) {
+        if (!has_map(g, size, map))
+            continue;
+        c.map = (enum proof_map)map;
+        if (!(size <= EVERY ? prove_params(g, c, 0) : prove_counts(g, c)))
+            return false;
+    }
+    return true;
 }
 
 /* ---- The grid ------------------------------------------------------------ */

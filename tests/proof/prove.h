@@ -13,6 +13,7 @@
 #ifndef RCX_TESTS_PROOF_PROVE_H
 #define RCX_TESTS_PROOF_PROVE_H
 
+#include "maps.h"
 #include "operators.h"
 #include "sim/simulate.h"
 
@@ -52,6 +53,7 @@ struct proof_case {
     enum proof_blocks blocks;
     enum proof_place place;
     enum proof_gaps gaps;
+    enum proof_map map;
     bool commutative;
     int64_t params[RCX_PARAMS]; /* auto is settled as the library does */
     /* Tags that number messages by two bits only; costs are not checked. */
@@ -71,7 +73,8 @@ struct proof_options {
     struct rcx_heap *heap;                /* NULL: one of its own */
 };
 
-enum { PROOF_TEXT = 1600 };
+/* PROOF_SHARES: what as many ranks of a node as are tried divide. */
+enum { PROOF_TEXT = 1600, PROOF_SHARES = 6 };
 
 struct proof_report {
     rcx_order_t stated;

@@ -149,6 +149,7 @@ static void mutants_are_caught(void **state)
                 .root = sizes[i] / 2,
                 .count = rcx_coll_has_data(algo->coll) ? 2 * size + 1 : 0,
                 .place = (enum proof_place)place,
+                .map = algo->is_by_nodes ? PROOF_MAP_INTERVALS : PROOF_MAP_NONE,
                 .commutative = true};
 
             tally.known_count = 0;

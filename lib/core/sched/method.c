@@ -177,6 +177,10 @@ struct rule {
 
 /* clang-format off */
 static const struct rule rules[] = {
+    /* which fits where ranks share nodes */
+    {.coll = RCX_COLL_ALLREDUCE, .ranks = INT_MAX,
+     .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
+     .algo = "hierarchical", .segment_bytes = 1 << 20, .window = 2},
     {.coll = RCX_COLL_ALLREDUCE, .ranks = 2, .bytes = 128 << 10,
      .algo = "recursive_doubling", .window = 1},
     {.coll = RCX_COLL_ALLREDUCE, .ranks = 3, .other_bytes = 8 << 10,

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Allreduce by nodes, which may have any number of ranks anywhere. One leader:
+ * reduce within each node, allreduce of the leaders, bcast. Several: each has a
+ * share of the vector, which the ranks of its node reduce-scatter, leaders at
+ * equal places of the nodes allreduce, and nodes allgather, so that all of them
+ * use the network (MPICH's SMP-aware allreduce; Bayatpour et al. 2017, DPML).
+ *
+ *   cost     2 (c-1) + 2 lg N messages or so, c ranks a node, N nodes
+ *   volume   2 n (N-1)/N over the link of a node, whoever leads
+ *   scratch  that of its phases
+ *   order    UNIFORM if that of its phases is, and nodes are intervals of
+ *            ranks; else SAME
+ *
+ * The phases are those that cost least.
+ */
+#include "algo/phase/by_nodes.h"
+
+enum { LEADERS, BETWEEN }; /* parameters */
+enum { CHEAPEST };         /* of BETWEEN; others are algorithms' names */
+
+static const char *const betweens[] = {
+    [CHEAPEST] = "cheapest", "direct", "recursive_doubling", "rabenseifner",
+    "elimination",           "ring",   "circulant",          NULL};
+
+/* One, or as many as each node has. */
+static int64_t candidate(const struct rcx_shape *s, int i)
+{
+    switch (i) {
+    case 0: return 1;
+    case 1: return s->nodes ? s->nodes->least : 1;
+    default: return RCX_PARAM_END;
+    }
+}
+
+static const int64_t proved[] = {1, 2, 3, RCX_PARAM_END};
+static const struct rcx_param params[] = {
+    [LEADERS] = {.name = "leaders",
+                 .doc = "ranks of a node with a share of the vector each, at "
+                        "most as many as the smallest has",
+                 .least = 1,
+                 .most = INT32_MAX,
+                 .usual = RCX_PARAM_AUTO,
+                 .proved = proved,
+                 .candidate = candidate},
+    [BETWEEN] = {.name = "between",
+                 .doc = "the algorithm of the leaders",
+                 .names = betweens,
+                 .usual = CHEAPEST},
+    {.name = NULL},
+};
+
+/* Auto is settled by the cost, which is asked for each candidate. */
+static int leaders_of(const struct rcx_shape *s)
+{
+    return s->params[LEADERS] < s->nodes->least ? (int)s->params[LEADERS]
+                                                : s->nodes->least;
+}
+
+/* The longest. */
+static size_t share_of(const struct rcx_shape *s)
+{
+    const struct rcx_span whole = {.count = s->count};
+
+    return rcx_span_part(whole, leaders_of(s), 0).count;
+}
+
+static struct rcx_phase between(const struct rcx_shape *s, size_t count)
+{
+    const char *name = betweens[s->params[BETWEEN]];
+
+    return s->params[BETWEEN] == CHEAPEST
+               ? rcx_phase_cheapest(RCX_COLL_ALLREDUCE, rcx_by_nodes_needed(s),
+                                    s, s->nodes->count, count, RCX_WAY_BETWEEN,
+                                    leaders_of(s))
+               : rcx_phase_of(rcx_algo_find(RCX_COLL_ALLREDUCE, name));
+}
+
+/* ---- Shares --------------------------------------------------------------- */
+
+/* Where nodes have more ranks than there are leaders, the others get nothing;
+ * then the phases are those that need no equal blocks. */
+static bool shares_are_even(const struct rcx_shape *s)
+{
+    return leaders_of(s) == s->nodes->most;
+}
+
+static struct rcx_phase uneven_phase(enum rcx_coll coll)
+{
+    const char *name = coll == RCX_COLL_REDUCE_SCATTER ? "pairwise" : "ring";
+
+    return rcx_phase_of(rcx_algo_find(coll, name));
+}
+
+static struct rcx_phase share_phase(enum rcx_coll coll,
+                                    const struct rcx_shape *s, int ranks)
+{
+    return shares_are_even(s) ? rcx_by_nodes_within(coll, s, ranks, s->count)
+                              : uneven_phase(coll);
+}
+
+static struct rcx_cost shares_cost(const struct rcx_shape *s)
+{
+    const double others = s->nodes->most - 1;
+
+    if (shares_are_even(s))
+        return rcx_cost_sum(
+            rcx_by_nodes_within_cost(RCX_COLL_REDUCE_SCATTER, s, s->count),
+            rcx_by_nodes_within_cost(RCX_COLL_ALLGATHER, s, s->count));
+    return (struct rcx_cost){.rounds = 2 * others,
+                             .volume = 2 * others * (double)share_of(s),
+                             .combines = others * (double)share_of(s)};
+}
+
+/* The starts of the shares, one for each rank of a node, and the end. */
+static size_t *cut(struct rcx_builder *b, const struct rcx_shape *s, int ranks)
+{
+    const struct rcx_span whole = {.count = s->count};
+    const int leaders = leaders_of(s);
+    size_t *starts =
+        rcx_heap_alloc(b->heap, ((size_t)ranks + 1) * sizeof *starts);
+
+    if (!starts)
+        rcx_builder_fail(b, RCX_ERR_NOMEM);
+    for (int i = 0; starts && i <= ranks; i++)
+        starts[i] =
+            i < leaders ? rcx_span_part(whole, leaders, i).offset : s->count;
+    return starts;
+}
+
+static void build_shares(struct rcx_builder *b, const struct rcx_shape *s,
+                         const struct rcx_group *node,
+                         const struct rcx_group *leaders)
+{
+    const struct rcx_span out = rcx_span_out(s);
+    struct rcx_phase in = share_phase(RCX_COLL_REDUCE_SCATTER, s, node->size);
+    struct rcx_phase back = share_phase(RCX_COLL_ALLGATHER, s, node->size);
+    size_t *starts = cut(b, s, node->size);
+    const struct rcx_blocks shares = {
+        .displs = starts, .count = s->count, .n = node->size};
+    struct rcx_span own;
+    struct rcx_phase across;
+
+    if (!starts)
+        return;
+    in.displs = back.displs = starts;
+    own = rcx_block(&shares, out, node->rank);
+    across = between(s, own.count);
+    rcx_sched_within(b, &in, node, rcx_span_in(s), own);
+    rcx_sched_within(b, &across, leaders, own, own);
+    rcx_sched_within(b, &back, node, own, out);
+    rcx_heap_free(b->heap, starts);
+}
+
+/* ---- One leader ------------------------------------------------------------ */
+
+static struct rcx_cost alone_cost(const struct rcx_shape *s)
+{
+    return rcx_cost_sum(rcx_by_nodes_within_cost(RCX_COLL_REDUCE, s, s->count),
+                        rcx_by_nodes_within_cost(RCX_COLL_BCAST, s, s->count));
+}
+
+static void build_alone(struct rcx_builder *b, const struct rcx_shape *s,
+                        const struct rcx_group *node,
+                        const struct rcx_group *leaders)
+{
+    const struct rcx_span out = rcx_span_out(s);
+    const struct rcx_phase up =
+        rcx_by_nodes_within(RCX_COLL_REDUCE, s, node->size, s->count);
+    const struct rcx_phase down =
+        rcx_by_nodes_within(RCX_COLL_BCAST, s, node->size, s->count);
+    const struct rcx_phase across = between(s, s->count);
+
+    rcx_sched_within(b, &up, node, rcx_span_in(s), out);
+    rcx_sched_within(b, &across, leaders, out, out);
+    rcx_sched_within(b, &down, node, out, out);
+}
+
+/* ---- Both ------------------------------------------------------------------ */
+
+static struct rcx_cost cost(const struct rcx_shape *s)
+{
+    int leaders;
+    size_t share;
+    struct rcx_phase across;
+
+    if (!s->nodes) /* it does not fit */
+        return (struct rcx_cost){.rounds = 0};
+    leaders = leaders_of(s);
+    share = share_of(s);
+    across = between(s, share);
+    return rcx_cost_sum(leaders > 1 ? shares_cost(s) : alone_cost(s),
+                        rcx_phase_cost(&across, s, s->nodes->count, share,
+                                       RCX_WAY_BETWEEN, leaders));
+}
+
+static rcx_order_t order(const struct rcx_shape *s)
+{
+    const enum rcx_coll coll =
+        leaders_of(s) > 1 ? RCX_COLL_REDUCE_SCATTER : RCX_COLL_REDUCE;
+    const struct rcx_phase across = between(s, share_of(s));
+    const struct rcx_shape inner =
+        rcx_phase_shape(&across, s, s->nodes->count, share_of(s));
+    const rcx_order_t within =
+        leaders_of(s) > 1 && !shares_are_even(s)
+            ? RCX_ORDER_UNIFORM
+            : rcx_by_nodes_within_order(coll, s, s->count);
+
+    return rcx_by_nodes_order(s, within, rcx_algo_order(across.algo, &inner));
+}
+
+static void build(struct rcx_builder *b, const struct rcx_shape *s)
+{
+    const struct rcx_group node = rcx_by_nodes_neighbours(s);
+    const int leaders = leaders_of(s), place = s->nodes->place[s->rank];
+    const struct rcx_group across =
+        rcx_group_across(s, place < leaders ? place : 0);
+
+    if (leaders > 1)
+        build_shares(b, s, &node, &across);
+    else
+        build_alone(b, s, &node, &across);
+}
+
+const struct rcx_algo rcx_allreduce_hierarchical = {
+    .name = "hierarchical",
+    .coll = RCX_COLL_ALLREDUCE,
+    .formula = "leaders = 1: reduce and bcast of c, allreduce of N; L "
+               "leaders: reduce_scatter and allgather of c, allreduce of N "
+               "and n/L; N nodes of c ranks",
+    .needs = "several nodes, one of them with several ranks",
+    .known_as = "MPICH: smp; Open MPI: han, ml; UCC: cl/hier rab, split_rail",
+    .source = "Bayatpour et al. 2017; composition: design",
+    .params = params,
+    .is_by_nodes = true,
+    .fits = rcx_by_nodes_fits,
+    .order = order,
+    .cost = cost,
+    .build = build,
+};

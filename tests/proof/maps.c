@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "maps.h"
+
+#include "core/base/hash.h"
+#include "core/base/random.h"
+
+enum { USUAL = 4, MOST = 5 };
+
+const char *proof_map_name(enum proof_map map)
+{
+    static const char *const names[PROOF_MAPS] = {
+        "no nodes", "blocks", "cyclic", "intervals", "random"};
+
+    return names[map];
+}
+
+/* Ranks of a node, where all have as many: what divides, if anything does. */
+static int even_size(int ranks)
+{
+    for (int size = USUAL; size > 1; size--)
+        if (ranks % size == 0)
+            return size;
+    return USUAL;
+}
+
+struct rcx_nodes *proof_map_new(struct rcx_heap *heap, enum proof_map map,
+                                int ranks)
+{
+    const int size = even_size(ranks), count = (ranks + size - 1) / size;
+    uint64_t *ids, state = rcx_hash((uint64_t)map, (uint64_t)ranks);
+    struct rcx_nodes *nodes = NULL;
+    int left = 0;
+
+    if (map == PROOF_MAP_NONE)
+        return NULL;
+    ids = rcx_heap_alloc(heap, (size_t)ranks * sizeof *ids);
+    for (int i = 0, id = 0; ids && i < ranks; i++) {
+        switch (map) {
+        case PROOF_MAP_BLOCKS: id = i / size; break;
+        case PROOF_MAP_CYCLIC: id = i % count; break;
+        case PROOF_MAP_RANDOM:
+            id = (int)(rcx_random(&state) % (uint64_t)count);
+            break;
+        default:
+            if (left-- == 0) {
+                left = (int)(rcx_random(&state) % MOST);
+                id++;
+            }
+        }
+        ids[i] = rcx_hash(7, (uint64_t)id);
+    }
+    if (ids)
+        nodes = rcx_nodes_new(heap, ids, ranks);
+    rcx_heap_free(heap, ids);
+    return nodes;
+}

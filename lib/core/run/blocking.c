@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A short call is one segment, which starts before there is a request: while
- * its messages travel that is filled in; where none is waited for, as often by
- * who only sends, it never is.
+ * A short call is one segment, which starts before there is a request. Most are
+ * over after a few polls, or at once where nothing is waited for, as often by
+ * who only sends: these never have one.
  */
 #include "core/run/blocking.h"
 
+#include "core/run/poll.h"
 #include "core/run/progress.h"
 #include "core/run/request.h"
 
@@ -33,6 +34,25 @@ static inline bool start(struct rcx_comm *comm, struct rcx_program *program,
     w->next++;
     w->ahead += program->weight;
     return rcx_exec_start(x);
+}
+
+/* Whether x is over after a few polls, in which nothing else happened. */
+static inline bool is_soon_over(struct rcx_context *context, struct rcx_exec *x)
+{
+    struct rcx_transport *t = context->transport;
+
+    for (unsigned polls = context->progress.polls; polls > 0; polls--) {
+        struct rcx_message *m;
+
+        if (!t->done && !t->ops->progress(t))
+            continue;
+        for (m = t->done; m && m->owner == x; m = t->done)
+            if (rcx_exec_advance(x, rcx_take_done(t)))
+                return true;
+        if (m)
+            return false;
+    }
+    return false;
 }
 
 /* All of it is done. */
@@ -93,7 +113,8 @@ rcx_status_t rcx_request_run(struct rcx_comm *comm, struct rcx_program *program,
 
     if (!x)
         return run_any(comm, program, in, out);
-    is_over = start(comm, program, in, out, x);
+    is_over =
+        start(comm, program, in, out, x) || is_soon_over(comm->context, x);
     if (is_over && x->status == RCX_OK)
         conclude(comm, program, x);
     else

@@ -8,6 +8,17 @@
 
 #include "core/run/request.h"
 
+/* The first of those that are complete, of which there is one. */
+static inline struct rcx_message *rcx_take_done(struct rcx_transport *t)
+{
+    struct rcx_message *m = t->done;
+
+    t->done = m->next;
+    if (!t->done)
+        t->done_end = &t->done;
+    return m;
+}
+
 /* Take what is complete into account; so many messages. */
 static inline int rcx_handle_done(struct rcx_context *context)
 {
@@ -15,12 +26,9 @@ static inline int rcx_handle_done(struct rcx_context *context)
     int events = 0;
 
     while (t->done) {
-        struct rcx_message *m = t->done;
+        struct rcx_message *m = rcx_take_done(t);
         struct rcx_exec *x = m->owner;
 
-        t->done = m->next;
-        if (!t->done)
-            t->done_end = &t->done;
         events++;
         if (!x->owner)
             rcx_abandoned_message(context, x, m);

@@ -31,6 +31,7 @@
     X(rcx_reduce_rabenseifner)                                                 \
     X(rcx_reduce_binary_blocks)                                                \
     X(rcx_reduce_factorized)                                                   \
+    X(rcx_reduce_hierarchical)                                                 \
     X(rcx_reduce_scatter_pairwise)                                             \
     X(rcx_reduce_scatter_ring)                                                 \
     X(rcx_reduce_scatter_recursive_halving)                                    \
@@ -40,18 +41,23 @@
     X(rcx_reduce_scatter_binary_blocks)                                        \
     X(rcx_reduce_scatter_circulant)                                            \
     X(rcx_reduce_scatter_factorized)                                           \
+    X(rcx_reduce_scatter_hierarchical)                                         \
     X(rcx_barrier_dissemination)                                               \
     X(rcx_barrier_tree)                                                        \
     X(rcx_barrier_recursive_doubling)                                          \
     X(rcx_barrier_double_ring)                                                 \
+    X(rcx_barrier_hierarchical)                                                \
     X(rcx_bcast_tree)                                                          \
     X(rcx_bcast_circulant)                                                     \
     X(rcx_bcast_scatter_allgather)                                             \
     X(rcx_bcast_split_binary)                                                  \
+    X(rcx_bcast_hierarchical)                                                  \
     X(rcx_gather_linear)                                                       \
     X(rcx_gather_tree)                                                         \
+    X(rcx_gather_hierarchical)                                                 \
     X(rcx_scatter_linear)                                                      \
     X(rcx_scatter_tree)                                                        \
+    X(rcx_scatter_hierarchical)                                                \
     X(rcx_allgather_ring)                                                      \
     X(rcx_allgather_bruck)                                                     \
     X(rcx_allgather_recursive_doubling)                                        \
@@ -59,6 +65,7 @@
     X(rcx_allgather_direct)                                                    \
     X(rcx_allgather_circulant)                                                 \
     X(rcx_allgather_sparbit)                                                   \
+    X(rcx_allgather_hierarchical)                                              \
     X(rcx_alltoall_linear)                                                     \
     X(rcx_alltoall_pairwise)                                                   \
     X(rcx_alltoall_bruck)                                                      \

@@ -418,7 +418,10 @@ static bool check_cost(struct proof *p)
     const struct rcx_cost stated = p->c->algo->cost(&p->call.shape);
     struct rcx_cost bound = cost_bound(p);
     const bool is_local = proof_coll(p->c)->is_local;
-    const bool exact = is_barrier(p) || (is_even(p) && !is_local);
+    const struct rcx_nodes *nodes = p->call.shape.nodes;
+    const bool is_uneven = nodes && nodes->least < nodes->most;
+    const bool exact =
+        (is_barrier(p) && !is_uneven) || (is_even(p) && !is_local);
     struct rcx_cost *c = &p->report->cost;
 
     if (p->c->algo->passing) /* of two steps alike, this is the second */

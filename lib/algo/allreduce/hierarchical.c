@@ -9,8 +9,8 @@
  *   cost     2 (c-1) + 2 lg N messages or so, c ranks a node, N nodes
  *   volume   2 n (N-1)/N over the link of a node, whoever leads
  *   scratch  that of its phases
- *   order    UNIFORM if that of its phases is, and nodes are intervals of
- *            ranks; else SAME
+ *   order    SAME; RANK where the op does not commute, nodes are intervals of
+ *            ranks, and the leaders' algorithm keeps that
  *
  * The phases are those that cost least.
  */
@@ -196,17 +196,13 @@ static struct rcx_cost cost(const struct rcx_shape *s)
 
 static rcx_order_t order(const struct rcx_shape *s)
 {
-    const enum rcx_coll coll =
-        leaders_of(s) > 1 ? RCX_COLL_REDUCE_SCATTER : RCX_COLL_REDUCE;
     const struct rcx_phase across = between(s, share_of(s));
     const struct rcx_shape inner =
         rcx_phase_shape(&across, s, s->nodes->count, share_of(s));
-    const rcx_order_t within =
-        leaders_of(s) > 1 && !shares_are_even(s)
-            ? RCX_ORDER_UNIFORM
-            : rcx_by_nodes_within_order(coll, s, s->count);
+    const rcx_order_t stated = rcx_by_nodes_order(s);
+    const rcx_order_t named = rcx_algo_order(across.algo, &inner);
 
-    return rcx_by_nodes_order(s, within, rcx_algo_order(across.algo, &inner));
+    return named < stated ? named : stated;
 }
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
@@ -228,7 +224,7 @@ const struct rcx_algo rcx_allreduce_hierarchical = {
     .formula = "leaders = 1: reduce and bcast of c, allreduce of N; L "
                "leaders: reduce_scatter and allgather of c, allreduce of N "
                "and n/L; N nodes of c ranks",
-    .needs = "several nodes, one of them with several ranks",
+    .needs = RCX_BY_NODES_NEEDS,
     .known_as = "MPICH: smp; Open MPI: han, ml; UCC: cl/hier rab, split_rail",
     .source = "Bayatpour et al. 2017; composition: design",
     .params = params,

@@ -6,27 +6,14 @@ bool rcx_by_nodes_fits(const struct rcx_shape *s)
     return s->nodes && s->nodes->count > 1 && s->nodes->most > 1;
 }
 
-const char *const rcx_by_nodes_needs =
-    "several nodes, one of them with several ranks";
-
 rcx_order_t rcx_by_nodes_needed(const struct rcx_shape *s)
 {
     return s->commutative ? RCX_ORDER_SAME : RCX_ORDER_RANK;
 }
 
-static rcx_order_t lesser(rcx_order_t a, rcx_order_t b)
+rcx_order_t rcx_by_nodes_order(const struct rcx_shape *s)
 {
-    return a < b ? a : b;
-}
-
-/* A tree of trees is the fixed tree in lucky cases only. */
-rcx_order_t rcx_by_nodes_order(const struct rcx_shape *s, rcx_order_t within,
-                               rcx_order_t between)
-{
-    const rcx_order_t most =
-        s->nodes->in_order ? RCX_ORDER_UNIFORM : RCX_ORDER_SAME;
-
-    return lesser(most, lesser(within, between));
+    return s->nodes->in_order ? rcx_by_nodes_needed(s) : RCX_ORDER_SAME;
 }
 
 struct rcx_phase rcx_by_nodes_within(enum rcx_coll coll,
@@ -62,17 +49,109 @@ struct rcx_cost rcx_by_nodes_within_cost(enum rcx_coll coll,
     return most;
 }
 
-rcx_order_t rcx_by_nodes_within_order(enum rcx_coll coll,
+struct rcx_phase rcx_by_nodes_between(enum rcx_coll coll,
                                       const struct rcx_shape *s, size_t count)
 {
-    rcx_order_t least = RCX_ORDER_CANONICAL;
+    return rcx_phase_cheapest(coll, rcx_by_nodes_needed(s), s, s->nodes->count,
+                              count, RCX_WAY_BETWEEN, 1);
+}
 
-    for (int ranks = s->nodes->least; ranks <= s->nodes->most; ranks++) {
-        const struct rcx_phase phase =
-            rcx_by_nodes_within(coll, s, ranks, count);
-        const struct rcx_shape inner = rcx_phase_shape(&phase, s, ranks, count);
+struct rcx_cost rcx_by_nodes_between_cost(enum rcx_coll coll,
+                                          const struct rcx_shape *s,
+                                          size_t count)
+{
+    const struct rcx_phase phase = rcx_by_nodes_between(coll, s, count);
 
-        least = lesser(least, rcx_algo_order(phase.algo, &inner));
+    return rcx_phase_cost(&phase, s, s->nodes->count, count, RCX_WAY_BETWEEN,
+                          1);
+}
+
+/* ---- Blocks, node by node -------------------------------------------------- */
+
+static size_t block_of(const struct rcx_shape *s, int index)
+{
+    return rcx_shape_block(s, s->nodes->ranks[index]).count;
+}
+
+static void fill(const struct rcx_by_nodes_blocks *blocks,
+                 const struct rcx_shape *s)
+{
+    const struct rcx_nodes *n = s->nodes;
+    const int own = rcx_by_nodes_own(s);
+    size_t at = 0;
+
+    for (int k = 0; k < n->count; k++) {
+        blocks->nodes[k] = at;
+        for (int i = n->first[k]; i < n->first[k + 1]; i++) {
+            if (k == own)
+                blocks->own[i - n->first[k]] = at - blocks->nodes[k];
+            at += block_of(s, i);
+        }
+        if (k == own)
+            blocks->own[rcx_nodes_size(n, k)] = at - blocks->nodes[k];
     }
-    return least;
+    blocks->nodes[n->count] = at;
+}
+
+struct rcx_by_nodes_blocks rcx_by_nodes_cut(struct rcx_builder *b,
+                                            const struct rcx_shape *s)
+{
+    const size_t nodes = (size_t)s->nodes->count;
+    const size_t ranks = (size_t)rcx_nodes_size(s->nodes, rcx_by_nodes_own(s));
+    struct rcx_by_nodes_blocks blocks = {
+        .nodes = rcx_heap_alloc(b->heap,
+                                (nodes + ranks + 2) * sizeof *blocks.nodes)};
+
+    if (!blocks.nodes) {
+        rcx_builder_fail(b, RCX_ERR_NOMEM);
+        return blocks;
+    }
+    blocks.own = blocks.nodes + nodes + 1;
+    fill(&blocks, s);
+    return blocks;
+}
+
+struct rcx_span rcx_by_nodes_part(const struct rcx_by_nodes_blocks *blocks,
+                                  const struct rcx_shape *s,
+                                  struct rcx_span all)
+{
+    const size_t *at = &blocks->nodes[rcx_by_nodes_own(s)];
+
+    return rcx_span_sub(all, at[0], at[1] - at[0]);
+}
+
+size_t rcx_by_nodes_most(const struct rcx_shape *s)
+{
+    const struct rcx_blocks blocks = rcx_blocks_of(s);
+
+    return rcx_blocks_largest(&blocks) * (size_t)s->nodes->most;
+}
+
+static void copy_all(struct rcx_builder *b, const struct rcx_shape *s,
+                     struct rcx_span all, struct rcx_span vector, bool is_back)
+{
+    size_t at = 0;
+
+    for (int i = 0; i < s->size; i++) {
+        const struct rcx_span block = rcx_shape_block(s, s->nodes->ranks[i]);
+        const struct rcx_span there = rcx_span_sub(all, at, block.count);
+        const struct rcx_span here =
+            rcx_span_sub(vector, block.offset, block.count);
+
+        if (block.count > 0)
+            rcx_step_copy(b, is_back ? here : there, is_back ? there : here);
+        at += block.count;
+    }
+}
+
+void rcx_by_nodes_pack(struct rcx_builder *b, const struct rcx_shape *s,
+                       struct rcx_span all, struct rcx_span vector)
+{
+    copy_all(b, s, all, vector, false);
+}
+
+void rcx_by_nodes_unpack(struct rcx_builder *b, const struct rcx_shape *s,
+                         struct rcx_span vector, struct rcx_span all)
+{
+    copy_all(b, s, all, vector, true);
 }

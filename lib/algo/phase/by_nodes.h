@@ -10,14 +10,14 @@
 
 /* More nodes than one, and more ranks than nodes. */
 bool rcx_by_nodes_fits(const struct rcx_shape *s);
-extern const char *const rcx_by_nodes_needs;
+#define RCX_BY_NODES_NEEDS "several nodes, one of them with several ranks"
 
-/* The level that a phase has to keep, of reductions and what they are made of. */
+/* The level that phases are chosen to keep, whatever the length. */
 rcx_order_t rcx_by_nodes_needed(const struct rcx_shape *s);
-/* What comes of the levels of two phases one after the other: operands are in
- * the order of ranks if those of a node are side by side. */
-rcx_order_t rcx_by_nodes_order(const struct rcx_shape *s, rcx_order_t within,
-                               rcx_order_t between);
+/* What comes of that: operands are in the order of ranks if those of a node are
+ * side by side. Segments of other lengths may have other phases, so no better
+ * level is stated. */
+rcx_order_t rcx_by_nodes_order(const struct rcx_shape *s);
 
 /* The cheapest phase within a node of so many ranks. */
 struct rcx_phase rcx_by_nodes_within(enum rcx_coll coll,
@@ -27,19 +27,51 @@ struct rcx_phase rcx_by_nodes_within(enum rcx_coll coll,
 struct rcx_cost rcx_by_nodes_within_cost(enum rcx_coll coll,
                                          const struct rcx_shape *s,
                                          size_t count);
-/* The level that it keeps in all of them. */
-rcx_order_t rcx_by_nodes_within_order(enum rcx_coll coll,
-                                      const struct rcx_shape *s, size_t count);
 
-/* This rank's node, and its ranks. */
+/* What there is to choose of a phase of leaders, one of each node. */
+struct rcx_phase rcx_by_nodes_between(enum rcx_coll coll,
+                                      const struct rcx_shape *s, size_t count);
+struct rcx_cost rcx_by_nodes_between_cost(enum rcx_coll coll,
+                                          const struct rcx_shape *s,
+                                          size_t count);
+
+/* This rank's node, its ranks, and the place of their leader. */
 static inline int rcx_by_nodes_own(const struct rcx_shape *s)
 {
     return s->nodes->node[s->rank];
+}
+static inline int rcx_by_nodes_leader(const struct rcx_shape *s)
+{
+    return s->nodes->node[s->root] == rcx_by_nodes_own(s)
+               ? s->nodes->place[s->root]
+               : 0;
 }
 static inline struct rcx_group
 rcx_by_nodes_neighbours(const struct rcx_shape *s)
 {
     return rcx_group_node(s, rcx_by_nodes_own(s));
 }
+
+/* ---- Blocks, node by node -------------------------------------------------- */
+
+struct rcx_by_nodes_blocks {
+    size_t *nodes; /* where those of each node begin, and the end */
+    size_t *own;   /* where each of this one begins in them, and the end */
+};
+/* All NULL where the builder failed; freed through its heap by nodes. */
+struct rcx_by_nodes_blocks rcx_by_nodes_cut(struct rcx_builder *b,
+                                            const struct rcx_shape *s);
+/* Those of this node, of a vector that lies at all. */
+struct rcx_span rcx_by_nodes_part(const struct rcx_by_nodes_blocks *blocks,
+                                  const struct rcx_shape *s,
+                                  struct rcx_span all);
+/* Elements of a node, as if all blocks were as long as the longest. */
+size_t rcx_by_nodes_most(const struct rcx_shape *s);
+/* Copy the blocks of vector, rank by rank, to all, where they lie node by node;
+ * or back. */
+void rcx_by_nodes_pack(struct rcx_builder *b, const struct rcx_shape *s,
+                       struct rcx_span all, struct rcx_span vector);
+void rcx_by_nodes_unpack(struct rcx_builder *b, const struct rcx_shape *s,
+                         struct rcx_span vector, struct rcx_span all);
 
 #endif

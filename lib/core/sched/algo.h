@@ -101,9 +101,11 @@ struct rcx_group rcx_group_strided(const struct rcx_shape *s, int first,
 /* The ranks of list, which outlives the schedule's writing. */
 struct rcx_group rcx_group_listed(const struct rcx_shape *s, const int *list,
                                   int size);
-/* The ranks of a node; those at one place of each node, which all nodes have. */
+/* The ranks of a node; those at one place of each node, which all nodes have;
+ * the root and the first ones of the other nodes. */
 struct rcx_group rcx_group_node(const struct rcx_shape *s, int node);
 struct rcx_group rcx_group_across(const struct rcx_shape *s, int place);
+struct rcx_group rcx_group_leaders(const struct rcx_shape *s);
 /* The survivors of folding 0..2r-1 in pairs, even into odd: p - r ranks. */
 struct rcx_group rcx_group_folded(const struct rcx_shape *s, int r);
 static inline int rcx_group_member(const struct rcx_group *g, int i)
@@ -218,7 +220,8 @@ enum rcx_way {
 
 /*
  * The phase of a collective that costs least of those that keep an order level,
- * among size ranks, with a vector of count elements in nearly equal blocks. So
+ * among size ranks, with a vector of count elements in nearly equal blocks. Its
+ * parameters are settled for these, whatever blocks it is used for. So
  * many ranks of a node use its link at once, which is 1 within a node.
  */
 struct rcx_phase rcx_phase_cheapest(enum rcx_coll coll, rcx_order_t needed,

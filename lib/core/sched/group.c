@@ -22,6 +22,13 @@ static int place_member(const struct rcx_group *g, int i)
     return g->nodes->ranks[g->nodes->first[i] + g->a];
 }
 
+/* a: the rank that stands for its node */
+static int leader_member(const struct rcx_group *g, int i)
+{
+    return g->nodes->node[g->a] == i ? g->a
+                                     : g->nodes->ranks[g->nodes->first[i]];
+}
+
 struct rcx_group rcx_group_strided(const struct rcx_shape *s, int first,
                                    int stride, int size)
 {
@@ -72,6 +79,19 @@ struct rcx_group rcx_group_across(const struct rcx_shape *s, int place)
         .member = place_member,
         .a = place,
         .nodes = n};
+}
+
+struct rcx_group rcx_group_leaders(const struct rcx_shape *s)
+{
+    struct rcx_group g = {.size = s->nodes->count,
+                          .rank = s->nodes->node[s->rank],
+                          .member = leader_member,
+                          .a = s->root,
+                          .nodes = s->nodes};
+
+    if (leader_member(&g, g.rank) != s->rank)
+        g.rank = -1;
+    return g;
 }
 
 struct rcx_group rcx_group_listed(const struct rcx_shape *s, const int *list,

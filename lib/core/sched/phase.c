@@ -87,6 +87,7 @@ struct rcx_phase rcx_phase_cheapest(enum rcx_coll coll, rcx_order_t needed,
         if (seconds < least) {
             least = seconds;
             best = phase;
+            memcpy(best.params, s.params, sizeof best.params);
         }
     }
     return best;

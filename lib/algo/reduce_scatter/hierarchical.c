@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reduce-scatter by nodes, which may have any number of ranks anywhere: reduce
+ * to a leader of each node, reduce-scatter of the leaders, each of which gets
+ * the blocks of its node, and scatter.
+ *
+ *   volume   over the link of a node: n less its own blocks
+ *   scratch  n and a node's blocks at leaders, twice n where nodes are no
+ *            intervals of ranks, and that of the phases
+ *   order    SAME; RANK where the op does not commute and nodes are intervals
+ *            of ranks
+ *
+ * The phases are those that cost least; leaders whose nodes do not get as much
+ * as each other go in pairs, which costs them no more.
+ */
+#include "algo/phase/by_nodes.h"
+
+/* Of the leaders' phase. */
+static size_t most_of(const struct rcx_shape *s)
+{
+    return rcx_by_nodes_most(s) * (size_t)s->nodes->count;
+}
+
+static struct rcx_phase between(const struct rcx_shape *s)
+{
+    return most_of(s) == s->count
+               ? rcx_by_nodes_between(RCX_COLL_REDUCE_SCATTER, s, s->count)
+               : rcx_phase_of(
+                     rcx_algo_find(RCX_COLL_REDUCE_SCATTER, "pairwise"));
+}
+
+static struct rcx_cost cost(const struct rcx_shape *s)
+{
+    const struct rcx_phase phase = between(s);
+
+    return rcx_cost_sum(
+        rcx_cost_sum(rcx_by_nodes_within_cost(RCX_COLL_REDUCE, s, s->count),
+                     rcx_phase_cost(&phase, s, s->nodes->count, most_of(s),
+                                    RCX_WAY_BETWEEN, 1)),
+        rcx_by_nodes_within_cost(RCX_COLL_SCATTER, s, rcx_by_nodes_most(s)));
+}
+
+/* Among leaders: from the sum of this node to its part of the result. */
+static struct rcx_span exchange(struct rcx_builder *b,
+                                const struct rcx_shape *s,
+                                const struct rcx_group *leaders,
+                                const struct rcx_by_nodes_blocks *blocks,
+                                struct rcx_span sum)
+{
+    const struct rcx_span whole = {.count = s->count};
+    const struct rcx_span part =
+        rcx_span_scratch(b, rcx_by_nodes_part(blocks, s, whole).count);
+    struct rcx_phase phase = between(s);
+    struct rcx_span all = sum;
+
+    if (!s->nodes->in_order) {
+        all = rcx_span_scratch(b, s->count);
+        rcx_by_nodes_pack(b, s, all, sum);
+    }
+    phase.displs = blocks->nodes;
+    rcx_sched_within(b, &phase, leaders, all, part);
+    return part;
+}
+
+static void reduce_scatter(struct rcx_builder *b, const struct rcx_shape *s,
+                           const struct rcx_by_nodes_blocks *blocks)
+{
+    const struct rcx_group node = rcx_by_nodes_neighbours(s);
+    const struct rcx_group leaders = rcx_group_leaders(s);
+    const struct rcx_phase up =
+        rcx_by_nodes_within(RCX_COLL_REDUCE, s, node.size, s->count);
+    struct rcx_phase down = rcx_by_nodes_within(RCX_COLL_SCATTER, s, node.size,
+                                                rcx_by_nodes_most(s));
+    const struct rcx_span out = rcx_span_out(s);
+    const bool leads = leaders.rank >= 0;
+    const struct rcx_span sum = leads ? rcx_span_scratch(b, s->count) : out;
+    struct rcx_span part = out;
+
+    rcx_sched_within(b, &up, &node, rcx_span_in(s), sum);
+    if (leads)
+        part = exchange(b, s, &leaders, blocks, sum);
+    down.displs = blocks->own;
+    rcx_sched_within(b, &down, &node, part, out);
+}
+
+static void build(struct rcx_builder *b, const struct rcx_shape *s)
+{
+    const struct rcx_by_nodes_blocks blocks = rcx_by_nodes_cut(b, s);
+
+    if (blocks.nodes)
+        reduce_scatter(b, s, &blocks);
+    rcx_heap_free(b->heap, blocks.nodes);
+}
+
+const struct rcx_algo rcx_reduce_scatter_hierarchical = {
+    .name = "hierarchical",
+    .coll = RCX_COLL_REDUCE_SCATTER,
+    .formula = "reduce on c ranks, reduce_scatter on N, scatter of c blocks; N "
+               "nodes of c ranks",
+    .needs = RCX_BY_NODES_NEEDS,
+    .source = "composition: design",
+    .is_by_nodes = true,
+    .fits = rcx_by_nodes_fits,
+    .order = rcx_by_nodes_order,
+    .cost = cost,
+    .build = build,
+};

@@ -18,8 +18,11 @@ names() {
 }
 
 # job N NAME=VALUE...
+# On two nodes, as far as the ranks are told, where an algorithm needs that.
 job() {
-    run 0 env "${@:2}" "$rcxrun" -n "$1" "$main" quick && [ ! -s "$err" ]
+    local nodes=1
+    [[ "${*:2}" != *hierarchical* ]] || nodes=2
+    run 0 env "${@:2}" "$rcxrun" -n "$1" --nodes $nodes "$main" quick && [ ! -s "$err" ]
     ok $? "n=$1 ${*:2}"
 }
 

@@ -11,10 +11,11 @@ perf=$(realpath "$2")
 info=$(realpath "$3")
 
 # perf STATUS RANKS OPTIONS: rcx_perf, short.
+# On as many nodes as $nodes says, as far as the ranks are told.
 perf() {
     local status=$1 ranks=$2
     shift 2
-    run "$status" "$rcxrun" --timeout 300 -n "$ranks" "$perf" --iters 3 \
+    run "$status" "$rcxrun" --timeout 300 -n "$ranks" --nodes "${nodes-1}" "$perf" --iters 3 \
         --warmup 2 "$@"
 }
 
@@ -172,7 +173,7 @@ ok $bad "ops and types of every kind are checked on three ranks"
 
 bad=0
 for algo in $("$info" --algorithms | awk '/^  [a-z]/ { use = $1 == "allreduce" } use && /^    [a-z]/ { print $1 }'); do
-    perf 0 3 --algo "$algo" --check=3 --factor 64 --max 40K && clean && prints " $algo" || bad=1
+    nodes=2 perf 0 3 --algo "$algo" --check=3 --factor 64 --max 40K && clean && prints " $algo" || bad=1
 done
 ok $bad "every algorithm that rcx_info lists for allreduce can be named"
 
@@ -183,7 +184,7 @@ algorithms() {
 
 bad=0
 for coll in allreduce reduce reduce_scatter_block bcast gatherv scatter allgather alltoall alltoallv scan exscan; do
-    perf 0 4 --coll $coll --algo all --check=2 --min 24 --max 24 && clean || bad=1
+    nodes=2 perf 0 4 --coll $coll --algo all --check=2 --min 24 --max 24 && clean || bad=1
     awk '/^ *24 *3 / { sub(/:.*/, "", $3); print $3 }' "$out" | sort >"$scratch/run"
     name=${coll%_block}
     algorithms "${name/gatherv/gather}" | sort >"$scratch/listed"
@@ -193,7 +194,7 @@ done
 ok $bad "--algo all runs every algorithm that rcx_info lists, into one table"
 
 algorithms reduce_scatter | sort >"$scratch/run"
-perf 0 3 --coll reduce_scatter_block --algo all --json --min 24 --max 24 && lines '"bytes": ' "$(wc -l <"$scratch/run")" \
+nodes=2 perf 0 3 --coll reduce_scatter_block --algo all --json --min 24 --max 24 && lines '"bytes": ' "$(wc -l <"$scratch/run")" \
     && { ! command -v python3 >/dev/null || python3 -m json.tool "$out" >/dev/null; }
 ok $? "--algo all gives one object in JSON"
 
@@ -210,7 +211,7 @@ ok $? "the table says how a row was carried out"
 
 # A row for each algorithm without segments, and one for each length that cuts
 # the vector.
-perf 0 3 --coll reduce --algo all --segments 0,1K,64K --check=2 --min 4K --max 4K && clean \
+nodes=2 perf 0 3 --coll reduce --algo all --segments 0,1K,64K --check=2 --min 4K --max 4K && clean \
     && prints '^# *bytes *count collective *algorithm *parameters *segment *median'
 bad=$?
 for segment in - 1024; do

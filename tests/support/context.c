@@ -175,12 +175,33 @@ static void set_wish(struct job *job, enum rcx_coll coll,
     }
 }
 
+/* Two ranks on each, but for the last one of an odd number. */
+static void map_nodes(struct job *job)
+{
+    uint64_t *ids = rcx_heap_alloc(&job->heap, (size_t)job->size * sizeof *ids);
+
+    for (int i = 0; i < job->size; i++)
+        ids[i] = (uint64_t)i / 2;
+    for (int i = 0; i < job->size; i++) {
+        rcx_context_t *context = job->contexts[i];
+
+        if (!context->nodes)
+            context->nodes = rcx_nodes_new(&context->heap, ids, job->size);
+        context->world->has_nodes = false;
+    }
+    rcx_heap_free(&job->heap, ids);
+}
+
 void job_force(struct job *job, const struct rcx_algo *algo,
                size_t segment_bytes)
 {
     struct rcx_method_wish wish = {
         .algo = algo, .window = 3, .segment_bytes = segment_bytes};
 
+    if (algo->is_by_nodes && job->size <= 2)
+        return;
+    if (algo->is_by_nodes)
+        map_nodes(job);
     rcx_params_reset(algo, wish.params);
     set_wish(job, algo->coll, &wish);
 }

@@ -52,7 +52,8 @@ void job_each(struct job *job, void (*fn)(struct job *job, int rank, void *arg),
               void *arg);
 
 /* From now on all ranks use algo, with its usual parameters, and segments of so
- * many bytes; SIZE_MAX: as the library chooses. */
+ * many bytes; SIZE_MAX: as the library chooses. For an algorithm by nodes each
+ * two ranks share one, from 3 on; there is nothing to be forced for fewer. */
 void job_force(struct job *job, const struct rcx_algo *algo,
                size_t segment_bytes);
 /* The library chooses again. */

@@ -64,18 +64,6 @@ static void ignore(rcx_log_level_t level, const char *text, void *arg)
 
 /* ---- Setting up ------------------------------------------------------------ */
 
-/* Jobs of so many ranks have two nodes. */
-enum { MAPPED = 4 };
-
-static void map_nodes(struct job *job)
-{
-    static const uint64_t ids[MAPPED] = {1, 1, 2, 2};
-
-    for (int r = 0; r < MAPPED && job->size == MAPPED; r++)
-        job->contexts[r]->nodes =
-            rcx_nodes_new(&job->contexts[r]->heap, ids, MAPPED);
-}
-
 static bool suits(const struct rcx_algo *algo, int size)
 {
     struct rcx_shape s = {.coll = algo->coll,
@@ -85,7 +73,7 @@ static bool suits(const struct rcx_algo *algo, int size)
                           .commutative = true};
 
     if (algo->is_by_nodes)
-        return size == MAPPED;
+        return size > 2;
     rcx_params_reset(algo, s.params);
     rcx_params_settle(algo, &s, &rcx_machine_usual);
     return rcx_algo_fits(algo, &s);
@@ -159,7 +147,6 @@ static void open_trial(struct trial *t, unsigned number)
     t->random = number;
     size = 2 + (int)(draw(t) % (MOST_RANKS - 1));
     assert_ok(job_open(&t->job, size, &options));
-    map_nodes(&t->job);
     t->fault = (enum fault)(draw(t) % FAULTS);
     t->victim = (int)(draw(t) % (uint64_t)size);
     t->moment = draw(t) % 40;
@@ -444,7 +431,6 @@ static bool lose_a_message(struct trial *t, const struct rcx_algo *algo,
     t->victim = victim;
     assert_ok(job_open(&t->job, suits(algo, 5) ? 5 : 4,
                        &(struct job_options){.seed = after}));
-    map_nodes(&t->job);
     t->call =
         (struct call){.coll = collective_by_name(rcx_coll_name(algo->coll)),
                       .form = NONBLOCKING,
@@ -520,7 +506,6 @@ static void come_apart(struct trial *t, const struct rcx_algo *algo, int size,
     less = t->call;
     less.count--;
     assert_ok(job_open(&t->job, size, &(struct job_options){.seed = 1}));
-    map_nodes(&t->job);
     job_force(&t->job, algo, each * sizeof(int64_t));
     for (int r = 0; r < size; r++) {
         t->job.contexts[r]->log.fn = ignore;

@@ -19,9 +19,12 @@
 enum { LEADERS, BETWEEN }; /* parameters */
 enum { CHEAPEST };         /* of BETWEEN; others are algorithms' names */
 
-static const char *const betweens[] = {
-    [CHEAPEST] = "cheapest", "direct", "recursive_doubling", "rabenseifner",
-    "elimination",           "ring",   "circulant",          NULL};
+static const char *const betweens[] = {[CHEAPEST] = "cheapest",
+                                       "recursive_doubling",
+                                       "rabenseifner",
+                                       "ring",
+                                       "circulant",
+                                       NULL};
 
 /* One, or as many as each node has. */
 static int64_t candidate(const struct rcx_shape *s, int i)

@@ -164,8 +164,15 @@ void rcx_method_print(const struct rcx_method *m, size_t elem_bytes, char *text,
  * barrier most rows are what the model says. A row whose algorithm is not there
  * is passed over.
  */
+enum rule_nodes {
+    ANY_NODES,
+    SHARED,   /* ranks share nodes, of which there are several */
+    ADJACENT, /* and those of a node are side by side */
+    SCATTERED /* or not */
+};
 struct rule {
     enum rcx_coll coll;
+    enum rule_nodes nodes;
     int ranks;          /* communicators up to this size */
     size_t bytes;       /* vectors, blocks on average, up to this size where
                            ranks are 2^k */
@@ -177,16 +184,41 @@ struct rule {
 
 /* clang-format off */
 static const struct rule rules[] = {
-    /* which fits where ranks share nodes */
-    {.coll = RCX_COLL_ALLREDUCE, .ranks = INT_MAX,
+    {.coll = RCX_COLL_ALLREDUCE, .nodes = SHARED, .ranks = INT_MAX,
      .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
      .algo = "hierarchical", .segment_bytes = 128 << 10, .window = 2},
-    {.coll = RCX_COLL_REDUCE, .ranks = INT_MAX,
+    {.coll = RCX_COLL_REDUCE, .nodes = SCATTERED, .ranks = INT_MAX,
      .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
-     .algo = "hierarchical", .segment_bytes = 128 << 10, .window = 2},
-    {.coll = RCX_COLL_BCAST, .ranks = INT_MAX,
+     .algo = "hierarchical", .segment_bytes = 64 << 10, .window = 2},
+    {.coll = RCX_COLL_REDUCE_SCATTER, .nodes = SHARED, .ranks = INT_MAX,
+     .bytes = 1 << 10, .other_bytes = 1 << 10,
+     .algo = "hierarchical", .window = 1},
+    {.coll = RCX_COLL_REDUCE_SCATTER, .nodes = SCATTERED, .ranks = INT_MAX,
      .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
-     .algo = "hierarchical", .segment_bytes = 128 << 10, .window = 2},
+     .algo = "hierarchical", .segment_bytes = 256 << 10, .window = 2},
+    {.coll = RCX_COLL_REDUCE_SCATTER, .nodes = SHARED, .ranks = INT_MAX,
+     .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
+     .algo = "ring", .window = 1},
+    {.coll = RCX_COLL_BARRIER, .nodes = SHARED, .ranks = INT_MAX,
+     .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
+     .algo = "hierarchical", .window = 1},
+    /* short ones go down a tree, which crosses few links if ranks of a node are
+       side by side */
+    {.coll = RCX_COLL_BCAST, .nodes = ADJACENT, .ranks = INT_MAX,
+     .bytes = 4 << 10, .other_bytes = 4 << 10,
+     .algo = "tree", .window = 1},
+    {.coll = RCX_COLL_BCAST, .nodes = SHARED, .ranks = INT_MAX,
+     .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
+     .algo = "hierarchical", .segment_bytes = 64 << 10, .window = 2},
+    {.coll = RCX_COLL_ALLGATHER, .nodes = SHARED, .ranks = INT_MAX,
+     .bytes = 16 << 10, .other_bytes = 16 << 10,
+     .algo = "hierarchical", .window = 1},
+    {.coll = RCX_COLL_ALLGATHER, .nodes = SCATTERED, .ranks = INT_MAX,
+     .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
+     .algo = "hierarchical", .segment_bytes = 256 << 10, .window = 4},
+    {.coll = RCX_COLL_ALLGATHER, .nodes = SHARED, .ranks = INT_MAX,
+     .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
+     .algo = "ring", .window = 1},
     {.coll = RCX_COLL_ALLREDUCE, .ranks = 2, .bytes = 128 << 10,
      .algo = "recursive_doubling", .window = 1},
     {.coll = RCX_COLL_ALLREDUCE, .ranks = 3, .other_bytes = 8 << 10,
@@ -349,6 +381,16 @@ static size_t size_of(const struct rcx_shape *s)
     return rcx_coll_has_blocks(s->coll) ? bytes / (size_t)s->size : bytes;
 }
 
+static bool has_nodes(const struct rcx_shape *s, enum rule_nodes nodes)
+{
+    const bool is_shared =
+        s->nodes && s->nodes->count > 1 && s->nodes->most > 1;
+
+    return nodes == ANY_NODES ||
+           (is_shared &&
+            (nodes == SHARED || (nodes == ADJACENT) == s->nodes->in_order));
+}
+
 /* What the table says for shape; segments also where the algorithm changes. */
 static struct rcx_method look_up(const struct rcx_shape *shape,
                                  rcx_order_t needed)
@@ -361,6 +403,7 @@ static struct rcx_method look_up(const struct rcx_shape *shape,
         const struct rule *rule = &rules[i];
 
         if (rule->coll != shape->coll || shape->size > rule->ranks ||
+            !has_nodes(shape, rule->nodes) ||
             bytes > (is_power ? rule->bytes : rule->other_bytes))
             continue;
         m.segment = segment_elements(rule->segment_bytes, shape);

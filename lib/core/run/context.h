@@ -43,9 +43,8 @@ struct rcx_context {
     bool parting; /* whoever goes now may: see leave.c */
     struct rcx_time time;
     struct rcx_boot *boot;
-    struct rcx_nodes
-        *nodes;          /* of all ranks; NULL: they are one, or not known */
-    size_t credit_bytes; /* the least of any rank's transport; likewise */
+    struct rcx_nodes *nodes; /* NULL: all ranks are on one, or nobody knows */
+    size_t credit_bytes;     /* the least of any rank's transport; likewise */
     size_t ahead;
     struct rcx_tag_layout layout;
     struct rcx_heap heap;

@@ -283,15 +283,16 @@ rcx_status_t rcx_peer_learn(struct rcx_context *context)
     }
     s.nodes =
         rcx_heap_alloc(&context->heap, (size_t)boot->size * sizeof *s.nodes);
-    status = s.nodes ? survey(context, &s) : RCX_ERR_NOMEM;
+    if (!s.nodes)
+        return rcx_fail(&context->log, RCX_ERR_NOMEM,
+                        "no memory for a map of nodes");
+    status = survey(context, &s);
     if (status == RCX_OK)
         status = judge(context, &s);
     if (status == RCX_OK && !map_nodes(context, s.nodes))
-        status = RCX_ERR_NOMEM;
+        status = rcx_fail(&context->log, RCX_ERR_NOMEM,
+                          "no memory for a map of nodes");
     rcx_heap_free(&context->heap, s.nodes);
-    if (status == RCX_ERR_NOMEM)
-        return rcx_fail(&context->log, RCX_ERR_NOMEM,
-                        "no memory for a map of nodes");
     return status;
 }
 

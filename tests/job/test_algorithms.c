@@ -176,7 +176,8 @@ static rcx_order_t stated_level(const struct calls *c,
                           .count = c->attempts[0].view.count,
                           .elem_bytes = serial_bytes(c->call.kind),
                           .displs = e->call.irregular ? e->displs : NULL,
-                          .commutative = commutes};
+                          .commutative = commutes,
+                          .nodes = world_of(c->job, 0)->nodes};
 
     memcpy(s.params, e->method.params, sizeof s.params);
     return rcx_algo_order(algo, &s);
@@ -275,7 +276,8 @@ static void run_operand(struct job *job, const struct operand *o)
                                 (void *)&o->kind, &kind.op));
     }
     for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++) {
-        if (!rcx_coll_has_data((*a)->coll))
+        if (!rcx_coll_has_data((*a)->coll) ||
+            ((*a)->is_by_nodes && job->size <= 2))
             continue;
         /* what is only moved does not depend on the op */
         if (!rcx_colls[(*a)->coll].reduces && o != operands && !o->segmented)

@@ -10,7 +10,7 @@
 
 /* More nodes than one, and more ranks than nodes. */
 bool rcx_by_nodes_fits(const struct rcx_shape *s);
-#define RCX_BY_NODES_NEEDS "several nodes, one of them with several ranks"
+#define RCX_BY_NODES_NEEDS "several nodes that ranks share"
 
 /* The level that phases are chosen to keep, whatever the length. */
 rcx_order_t rcx_by_nodes_needed(const struct rcx_shape *s);

@@ -343,9 +343,11 @@ static struct rcx_cost cost_bound(const struct proof *p)
     struct rcx_shape s = *given;
     struct rcx_cost bound = algo->cost(&s);
 
-    if (given->nodes) { /* a part of a share is two elements longer at most */
-        bound.volume += 2 * bound.rounds;
-        bound.combines += 2 * bound.rounds;
+    /* Each part of a share may be an element longer than another; as many as
+       there are ranks go there and back. */
+    if (given->nodes) {
+        bound.volume += 2 * (bound.rounds + s.size);
+        bound.combines += 2 * (bound.rounds + s.size);
         return bound;
     }
     s.displs = NULL;

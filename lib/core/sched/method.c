@@ -166,9 +166,10 @@ void rcx_method_print(const struct rcx_method *m, size_t elem_bytes, char *text,
  */
 enum rule_nodes {
     ANY_NODES,
-    SHARED,   /* ranks share nodes, of which there are several */
-    ADJACENT, /* and those of a node are side by side */
-    SCATTERED /* or not */
+    SHARED,    /* ranks share nodes, of which there are several */
+    ADJACENT,  /* and those of a node are side by side */
+    SCATTERED, /* or not */
+    APART      /* each rank has a node of its own */
 };
 struct rule {
     enum rcx_coll coll;
@@ -177,13 +178,18 @@ struct rule {
     size_t bytes;       /* vectors, blocks on average, up to this size where
                            ranks are 2^k */
     size_t other_bytes; /* and where they are not: folding has its price */
-    const char *algo;
+    const char *algo;   /* NULL: what costs least between nodes */
     size_t segment_bytes;
     unsigned window;
 };
 
 /* clang-format off */
 static const struct rule rules[] = {
+    {.coll = RCX_COLL_ALLREDUCE, .nodes = APART, .ranks = INT_MAX,
+     .bytes = 2 << 10, .other_bytes = 2 << 10,
+     .algo = "recursive_doubling", .window = 1},
+    {.coll = RCX_COLL_ALLREDUCE, .nodes = APART, .ranks = INT_MAX,
+     .bytes = 256 << 10, .other_bytes = 256 << 10, .window = 1},
     {.coll = RCX_COLL_ALLREDUCE, .nodes = SHARED, .ranks = INT_MAX,
      .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
      .algo = "hierarchical", .segment_bytes = 128 << 10, .window = 2},
@@ -366,6 +372,24 @@ static void adopt(struct rcx_method *m, const struct rcx_algo *algo,
     memcpy(m->params, s.params, sizeof m->params);
 }
 
+/* Among ranks that have a node each. */
+static void adopt_cheapest(struct rcx_method *m, const struct rcx_shape *shape,
+                           rcx_order_t needed)
+{
+    const struct rcx_phase phase =
+        rcx_phase_cheapest(shape->coll, needed, shape, shape->size,
+                           shape->count, RCX_WAY_BETWEEN, 1);
+    struct rcx_shape s;
+
+    if (!phase.algo)
+        return;
+    s = settle(shape, phase.algo, phase.params);
+    if (!suits(phase.algo, &s, needed))
+        return;
+    m->algo = phase.algo;
+    memcpy(m->params, s.params, sizeof m->params);
+}
+
 static size_t segment_elements(size_t bytes, const struct rcx_shape *shape)
 {
     return bytes && bytes < shape->elem_bytes ? 1 : bytes / shape->elem_bytes;
@@ -386,6 +410,8 @@ static bool has_nodes(const struct rcx_shape *s, enum rule_nodes nodes)
     const bool is_shared =
         s->nodes && s->nodes->count > 1 && s->nodes->most > 1;
 
+    if (nodes == APART)
+        return s->nodes && s->nodes->most == 1;
     return nodes == ANY_NODES ||
            (is_shared &&
             (nodes == SHARED || (nodes == ADJACENT) == s->nodes->in_order));
@@ -408,7 +434,10 @@ static struct rcx_method look_up(const struct rcx_shape *shape,
             continue;
         m.segment = segment_elements(rule->segment_bytes, shape);
         m.window = rule->window;
-        adopt(&m, rcx_algo_find(rule->coll, rule->algo), shape, needed);
+        if (rule->algo)
+            adopt(&m, rcx_algo_find(rule->coll, rule->algo), shape, needed);
+        else
+            adopt_cheapest(&m, shape, needed);
     }
     for (const struct rcx_algo *const *a = rcx_algo_table; *a && !m.algo; a++)
         if ((*a)->coll == shape->coll)

@@ -10,7 +10,7 @@ const struct rcx_machine rcx_machine_usual = {.alpha = 0.4e-6,
                                               .beta = 0.15e-9,
                                               .gamma = 0.05e-9,
                                               .far_alpha = 20e-6,
-                                              .far_beta = 0.8e-9};
+                                              .far_beta = 8e-9};
 
 double rcx_cost_seconds(const struct rcx_cost *cost, size_t elem_bytes,
                         const struct rcx_machine *machine)

@@ -12,7 +12,7 @@ struct rcx_machine {
     double far_alpha, far_beta;
 };
 
-/* Nodes with a network of today between them. */
+/* Nodes with 1 Gbit/s of TCP between them, the least that is usual. */
 extern const struct rcx_machine rcx_machine_usual;
 
 double rcx_cost_seconds(const struct rcx_cost *cost, size_t elem_bytes,

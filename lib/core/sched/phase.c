@@ -32,7 +32,8 @@ struct rcx_phase rcx_phase_of(const struct rcx_algo *algo)
     return phase;
 }
 
-struct rcx_shape rcx_phase_shape(const struct rcx_phase *phase,
+static struct rcx_shape shape_on(const struct rcx_machine *machine,
+                                 const struct rcx_phase *phase,
                                  const struct rcx_shape *outer, int size,
                                  size_t count)
 {
@@ -45,9 +46,18 @@ struct rcx_shape rcx_phase_shape(const struct rcx_phase *phase,
                           .commutative = outer->commutative};
 
     memcpy(s.params, phase->params, sizeof s.params);
-    rcx_params_settle(phase->algo, &s, &rcx_machine_usual);
+    rcx_params_settle(phase->algo, &s, machine);
     return s;
 }
+
+struct rcx_shape rcx_phase_shape(const struct rcx_phase *phase,
+                                 const struct rcx_shape *outer, int size,
+                                 size_t count)
+{
+    return shape_on(&rcx_machine_usual, phase, outer, size, count);
+}
+
+/* ---- Prices ---------------------------------------------------------------- */
 
 struct rcx_cost rcx_phase_cost(const struct rcx_phase *phase,
                                const struct rcx_shape *outer, int size,
@@ -63,27 +73,39 @@ struct rcx_cost rcx_phase_cost(const struct rcx_phase *phase,
     return cost;
 }
 
+/* As if all links were those on the way. */
+static struct rcx_machine machine_on(enum rcx_way way, int sharing)
+{
+    struct rcx_machine m = rcx_machine_usual;
+
+    if (way == RCX_WAY_BETWEEN) {
+        m.alpha += m.far_alpha;
+        m.beta += m.far_beta * sharing;
+    }
+    return m;
+}
+
 struct rcx_phase rcx_phase_cheapest(enum rcx_coll coll, rcx_order_t needed,
                                     const struct rcx_shape *outer, int size,
                                     size_t count, enum rcx_way way, int sharing)
 {
+    const struct rcx_machine machine = machine_on(way, sharing);
     struct rcx_phase best = {.algo = NULL};
     double least = INFINITY;
 
     for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++) {
-        const struct rcx_phase phase = rcx_phase_of(*a);
+        struct rcx_phase phase = rcx_phase_of(*a);
         struct rcx_shape s;
         struct rcx_cost cost;
         double seconds;
 
         if ((*a)->coll != coll)
             continue;
-        s = rcx_phase_shape(&phase, outer, size, count);
+        s = shape_on(&machine, &phase, outer, size, count);
         if (!rcx_algo_fits(*a, &s) || rcx_algo_order(*a, &s) < needed)
             continue;
-        cost = rcx_phase_cost(&phase, outer, size, count, way, sharing);
-        seconds =
-            rcx_cost_seconds(&cost, outer->elem_bytes, &rcx_machine_usual);
+        cost = (*a)->cost(&s);
+        seconds = rcx_cost_seconds(&cost, outer->elem_bytes, &machine);
         if (seconds < least) {
             least = seconds;
             best = phase;
@@ -92,6 +114,8 @@ struct rcx_phase rcx_phase_cheapest(enum rcx_coll coll, rcx_order_t needed,
     }
     return best;
 }
+
+/* ---- Writing --------------------------------------------------------------- */
 
 /* Elements of the vector: the operand is all of it, or the result is, or one
  * of them is a block of it. */

@@ -49,11 +49,7 @@ static void gather_all(struct rcx_builder *b, const struct rcx_shape *s,
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
 {
-    const struct rcx_by_nodes_blocks blocks = rcx_by_nodes_cut(b, s);
-
-    if (blocks.nodes)
-        gather_all(b, s, &blocks);
-    rcx_heap_free(b->heap, blocks.nodes);
+    rcx_by_nodes_build(b, s, gather_all);
 }
 
 const struct rcx_algo rcx_allgather_hierarchical = {

@@ -93,8 +93,10 @@ static void fill(const struct rcx_by_nodes_blocks *blocks,
     blocks->nodes[n->count] = at;
 }
 
-struct rcx_by_nodes_blocks rcx_by_nodes_cut(struct rcx_builder *b,
-                                            const struct rcx_shape *s)
+void rcx_by_nodes_build(struct rcx_builder *b, const struct rcx_shape *s,
+                        void (*write)(struct rcx_builder *b,
+                                      const struct rcx_shape *s,
+                                      const struct rcx_by_nodes_blocks *blocks))
 {
     const size_t nodes = (size_t)s->nodes->count;
     const size_t ranks = (size_t)rcx_nodes_size(s->nodes, rcx_by_nodes_own(s));
@@ -104,11 +106,12 @@ struct rcx_by_nodes_blocks rcx_by_nodes_cut(struct rcx_builder *b,
 
     if (!blocks.nodes) {
         rcx_builder_fail(b, RCX_ERR_NOMEM);
-        return blocks;
+        return;
     }
     blocks.own = blocks.nodes + nodes + 1;
     fill(&blocks, s);
-    return blocks;
+    write(b, s, &blocks);
+    rcx_heap_free(b->heap, blocks.nodes);
 }
 
 struct rcx_span rcx_by_nodes_part(const struct rcx_by_nodes_blocks *blocks,
@@ -154,4 +157,44 @@ void rcx_by_nodes_unpack(struct rcx_builder *b, const struct rcx_shape *s,
                          struct rcx_span vector, struct rcx_span all)
 {
     copy_all(b, s, all, vector, true);
+}
+
+/* ---- Blocks to the root, or from it ---------------------------------------- */
+
+struct rcx_cost rcx_by_nodes_rooted_cost(const struct rcx_shape *s)
+{
+    const size_t part = rcx_by_nodes_most(s);
+    const size_t most = part * (size_t)s->nodes->count;
+
+    return rcx_cost_sum(rcx_by_nodes_within_cost(s->coll, s, part),
+                        rcx_by_nodes_between_cost(s->coll, s, most));
+}
+
+struct rcx_by_nodes_rooted
+rcx_by_nodes_rooted(struct rcx_builder *b, const struct rcx_shape *s,
+                    const struct rcx_by_nodes_blocks *blocks,
+                    struct rcx_span vector)
+{
+    const size_t part = rcx_by_nodes_most(s);
+    const bool is_root = s->rank == s->root;
+    struct rcx_by_nodes_rooted r = {.node = rcx_by_nodes_neighbours(s),
+                                    .leaders = rcx_group_leaders(s),
+                                    .all = vector,
+                                    .mine = vector,
+                                    .packs = is_root && !s->nodes->in_order};
+
+    r.within = rcx_by_nodes_within(s->coll, s, r.node.size, part);
+    r.within.root = rcx_by_nodes_leader(s);
+    r.within.displs = blocks->own;
+    r.between =
+        rcx_by_nodes_between(s->coll, s, part * (size_t)s->nodes->count);
+    r.between.root = s->nodes->node[s->root];
+    r.between.displs = blocks->nodes;
+    if (r.packs)
+        r.all = rcx_span_scratch(b, s->count);
+    if (is_root)
+        r.mine = rcx_by_nodes_part(blocks, s, r.all);
+    else if (r.leaders.rank >= 0)
+        r.mine = rcx_span_scratch(b, blocks->own[r.node.size]);
+    return r;
 }

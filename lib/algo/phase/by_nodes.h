@@ -58,9 +58,11 @@ struct rcx_by_nodes_blocks {
     size_t *nodes; /* where those of each node begin, and the end */
     size_t *own;   /* where each of this one begins in them, and the end */
 };
-/* All NULL where the builder failed; freed through its heap by nodes. */
-struct rcx_by_nodes_blocks rcx_by_nodes_cut(struct rcx_builder *b,
-                                            const struct rcx_shape *s);
+/* Have write() write the schedule, with the blocks of s. */
+void rcx_by_nodes_build(
+    struct rcx_builder *b, const struct rcx_shape *s,
+    void (*write)(struct rcx_builder *b, const struct rcx_shape *s,
+                  const struct rcx_by_nodes_blocks *blocks));
 /* Those of this node, of a vector that lies at all. */
 struct rcx_span rcx_by_nodes_part(const struct rcx_by_nodes_blocks *blocks,
                                   const struct rcx_shape *s,
@@ -73,5 +75,22 @@ void rcx_by_nodes_pack(struct rcx_builder *b, const struct rcx_shape *s,
                        struct rcx_span all, struct rcx_span vector);
 void rcx_by_nodes_unpack(struct rcx_builder *b, const struct rcx_shape *s,
                          struct rcx_span vector, struct rcx_span all);
+
+/* ---- Blocks to the root, or from it ---------------------------------------- */
+
+/* The collective of s within each node, and between leaders. */
+struct rcx_by_nodes_rooted {
+    struct rcx_group node, leaders;
+    struct rcx_phase within, between;
+    struct rcx_span all;  /* at the root: the vector, node by node */
+    struct rcx_span mine; /* at leaders: what of it is their node's */
+    bool packs;           /* all is scratch */
+};
+/* vector is what the root gives or gets. */
+struct rcx_by_nodes_rooted
+rcx_by_nodes_rooted(struct rcx_builder *b, const struct rcx_shape *s,
+                    const struct rcx_by_nodes_blocks *blocks,
+                    struct rcx_span vector);
+struct rcx_cost rcx_by_nodes_rooted_cost(const struct rcx_shape *s);
 
 #endif

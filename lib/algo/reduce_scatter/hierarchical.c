@@ -85,11 +85,7 @@ static void reduce_scatter(struct rcx_builder *b, const struct rcx_shape *s,
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
 {
-    const struct rcx_by_nodes_blocks blocks = rcx_by_nodes_cut(b, s);
-
-    if (blocks.nodes)
-        reduce_scatter(b, s, &blocks);
-    rcx_heap_free(b->heap, blocks.nodes);
+    rcx_by_nodes_build(b, s, reduce_scatter);
 }
 
 const struct rcx_algo rcx_reduce_scatter_hierarchical = {

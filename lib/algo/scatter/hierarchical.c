@@ -12,51 +12,21 @@
  */
 #include "algo/phase/by_nodes.h"
 
-static struct rcx_cost cost(const struct rcx_shape *s)
-{
-    const size_t part = rcx_by_nodes_most(s);
-    const size_t most = part * (size_t)s->nodes->count;
-
-    return rcx_cost_sum(rcx_by_nodes_within_cost(RCX_COLL_SCATTER, s, part),
-                        rcx_by_nodes_between_cost(RCX_COLL_SCATTER, s, most));
-}
-
 static void scatter(struct rcx_builder *b, const struct rcx_shape *s,
                     const struct rcx_by_nodes_blocks *blocks)
 {
-    const struct rcx_group node = rcx_by_nodes_neighbours(s);
-    const struct rcx_group leaders = rcx_group_leaders(s);
-    const bool is_root = s->rank == s->root, packs = !s->nodes->in_order;
-    const size_t part = rcx_by_nodes_most(s);
-    struct rcx_phase within =
-        rcx_by_nodes_within(RCX_COLL_SCATTER, s, node.size, part);
-    struct rcx_phase between = rcx_by_nodes_between(
-        RCX_COLL_SCATTER, s, part * (size_t)s->nodes->count);
-    struct rcx_span all = rcx_span_in(s), mine = all;
+    const struct rcx_by_nodes_rooted r =
+        rcx_by_nodes_rooted(b, s, blocks, rcx_span_in(s));
 
-    if (is_root && packs) {
-        all = rcx_span_scratch(b, s->count);
-        rcx_by_nodes_pack(b, s, all, rcx_span_in(s));
-    }
-    if (is_root)
-        mine = rcx_by_nodes_part(blocks, s, all);
-    else if (leaders.rank >= 0)
-        mine = rcx_span_scratch(b, blocks->own[node.size]);
-    within.root = rcx_by_nodes_leader(s);
-    within.displs = blocks->own;
-    between.root = s->nodes->node[s->root];
-    between.displs = blocks->nodes;
-    rcx_sched_within(b, &between, &leaders, all, mine);
-    rcx_sched_within(b, &within, &node, mine, rcx_span_out(s));
+    if (r.packs)
+        rcx_by_nodes_pack(b, s, r.all, rcx_span_in(s));
+    rcx_sched_within(b, &r.between, &r.leaders, r.all, r.mine);
+    rcx_sched_within(b, &r.within, &r.node, r.mine, rcx_span_out(s));
 }
 
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
 {
-    const struct rcx_by_nodes_blocks blocks = rcx_by_nodes_cut(b, s);
-
-    if (blocks.nodes)
-        scatter(b, s, &blocks);
-    rcx_heap_free(b->heap, blocks.nodes);
+    rcx_by_nodes_build(b, s, scatter);
 }
 
 const struct rcx_algo rcx_scatter_hierarchical = {
@@ -69,6 +39,6 @@ const struct rcx_algo rcx_scatter_hierarchical = {
     .is_by_nodes = true,
     .level = RCX_ORDER_CANONICAL,
     .fits = rcx_by_nodes_fits,
-    .cost = cost,
+    .cost = rcx_by_nodes_rooted_cost,
     .build = build,
 };

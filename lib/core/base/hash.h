@@ -11,4 +11,14 @@ static inline uint64_t rcx_hash(uint64_t hash, uint64_t value)
     return hash ^ hash >> 29;
 }
 
+/* Of a text; 0: it is empty. */
+static inline uint64_t rcx_hash_text(const char *text)
+{
+    uint64_t hash = *text != '\0';
+
+    for (; *text; text++)
+        hash = rcx_hash(hash, (unsigned char)*text);
+    return hash;
+}
+
 #endif

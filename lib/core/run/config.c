@@ -370,12 +370,7 @@ void rcx_config_tell_all(struct rcx_config *config, const struct rcx_log *log)
 uint64_t rcx_config_lines_hash(const struct rcx_config *config,
                                enum rcx_config_kind kind)
 {
-    const char *c = config->lines[kind];
-    uint64_t hash = *c != '\0';
-
-    for (; *c; c++)
-        hash = rcx_hash(hash, (unsigned char)*c);
-    return hash;
+    return rcx_hash_text(config->lines[kind]);
 }
 
 void rcx_config_hash(const struct rcx_config *config,

@@ -38,7 +38,7 @@ static inline void rcx_comm_unclaim(struct rcx_comm *comm)
  */
 static inline void rcx_note_call(struct rcx_context *context, uint64_t ticks)
 {
-    const int64_t away = (int64_t)(ticks - context->progress.ticks);
+    const int64_t away = rcx_progress_away(&context->progress, ticks);
 
     if (__builtin_expect(away > RCX_AWAY_TICKS, 0)) {
         context->progress.turns = RCX_PROGRESS_TURNS;

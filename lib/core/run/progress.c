@@ -49,9 +49,10 @@ int rcx_context_catch_up(struct rcx_context *context)
 int rcx_context_progress(struct rcx_context *context)
 {
     const uint64_t now = rcx_ticks();
-    const uint64_t away = now - context->progress.ticks;
-    const int events = away > RCX_AWAY_TICKS ? rcx_context_catch_up(context)
-                                             : rcx_context_poll(context);
+    const bool was_away =
+        rcx_progress_away(&context->progress, now) > RCX_AWAY_TICKS;
+    const int events =
+        was_away ? rcx_context_catch_up(context) : rcx_context_poll(context);
 
     context->progress.ticks = now;
     turn(context);

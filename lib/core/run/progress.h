@@ -26,6 +26,14 @@ enum {
     RCX_LONG_AWAY_TICKS = 1 << 28
 };
 
+/* For so many ticks nobody was here; less than none if another core's run
+ * ahead. */
+static inline int64_t rcx_progress_away(const struct rcx_progress *p,
+                                        uint64_t ticks)
+{
+    return (int64_t)(ticks - p->ticks);
+}
+
 rcx_status_t rcx_request_wait(struct rcx_request *request);
 /* The same for anything that progress brings about, until rcx_now_ns() says
  * until_ns at most; whether it is over. */

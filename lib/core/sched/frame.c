@@ -52,12 +52,6 @@ static struct rcx_span place_of(const struct rcx_frame *f,
     return rcx_shape_resolve(f->shape, rcx_frame_piece(f, s, span));
 }
 
-static bool do_overlap(struct rcx_span a, struct rcx_span b)
-{
-    return a.buffer == b.buffer && a.offset < b.offset + b.count &&
-           b.offset < a.offset + a.count;
-}
-
 static struct rcx_span rest_of(struct rcx_span span, struct rcx_span piece)
 {
     return rcx_span_sub(span, piece.count, span.count - piece.count);
@@ -74,7 +68,7 @@ static bool overlaps(const struct rcx_frame *f, const struct rcx_shape *s,
         while (rest.count > 0) {
             const struct rcx_span from = place_of(f, s, rest);
 
-            if (do_overlap(to, from))
+            if (rcx_span_meets(to, from))
                 return true;
             rest = rest_of(rest, from);
         }

@@ -3,7 +3,7 @@
 
 bool rcx_by_nodes_fits(const struct rcx_shape *s)
 {
-    return s->nodes && s->nodes->count > 1 && s->nodes->most > 1;
+    return rcx_nodes_are_shared(s->nodes);
 }
 
 rcx_order_t rcx_by_nodes_needed(const struct rcx_shape *s)

@@ -121,17 +121,13 @@ static bool make_nodes(struct rcx_comm *comm)
 {
     struct rcx_heap *heap = &comm->context->heap;
     uint64_t *ids = rcx_heap_alloc(heap, (size_t)comm->size * sizeof *ids);
+    bool good;
 
     for (int i = 0; ids && i < comm->size; i++)
         ids[i] = (uint64_t)comm->context->nodes->node[comm->ranks[i]];
-    if (ids)
-        comm->nodes = rcx_nodes_new(heap, ids, comm->size);
+    good = ids && rcx_nodes_map(heap, ids, comm->size, &comm->nodes);
     rcx_heap_free(heap, ids);
-    if (!comm->nodes || comm->nodes->count > 1)
-        return comm->nodes;
-    rcx_heap_free(heap, comm->nodes);
-    comm->nodes = NULL;
-    return true;
+    return good;
 }
 
 bool rcx_comm_map_nodes(struct rcx_comm *comm)

@@ -42,20 +42,11 @@ void rcx_kernel_id(char *text, size_t bytes)
         fclose(file);
 }
 
-static uint64_t hash_of(const char *text)
-{
-    uint64_t hash = 0;
-
-    for (; *text; text++)
-        hash = rcx_hash(hash, (unsigned char)*text);
-    return hash;
-}
-
 /* Ranks of a kernel that may share memory, and that the launcher, if it says so,
  * takes to be on one node. */
 static uint64_t node_of(const struct rcx_boot *boot, const struct header *h)
 {
-    uint64_t node = rcx_hash(hash_of(h->host), hash_of(h->boot_id));
+    uint64_t node = rcx_hash(rcx_hash_text(h->host), rcx_hash_text(h->boot_id));
     struct stat ipc;
     int lowest = boot->rank;
 
@@ -254,18 +245,6 @@ static rcx_status_t survey(struct rcx_context *context, struct survey *s)
     return RCX_OK;
 }
 
-/* None where there is one node alone. */
-static bool map_nodes(struct rcx_context *context, const uint64_t ids[])
-{
-    context->nodes = rcx_nodes_new(&context->heap, ids, context->boot->size);
-    if (context->nodes && context->nodes->count == 1) {
-        rcx_heap_free(&context->heap, context->nodes);
-        context->nodes = NULL;
-        return true;
-    }
-    return context->nodes != NULL;
-}
-
 rcx_status_t rcx_peer_learn(struct rcx_context *context)
 {
     const struct rcx_boot *boot = context->boot;
@@ -289,7 +268,8 @@ rcx_status_t rcx_peer_learn(struct rcx_context *context)
     status = survey(context, &s);
     if (status == RCX_OK)
         status = judge(context, &s);
-    if (status == RCX_OK && !map_nodes(context, s.nodes))
+    if (status == RCX_OK &&
+        !rcx_nodes_map(&context->heap, s.nodes, boot->size, &context->nodes))
         status = rcx_fail(&context->log, RCX_ERR_NOMEM,
                           "no memory for a map of nodes");
     rcx_heap_free(&context->heap, s.nodes);

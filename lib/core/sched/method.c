@@ -157,13 +157,6 @@ void rcx_method_print(const struct rcx_method *m, size_t elem_bytes, char *text,
 
 /* ---- Choosing ------------------------------------------------------------ */
 
-/*
- * The first row for its collective, ranks and size whose algorithm fits the
- * shape and keeps the order that the op needs is taken; else any algorithm that
- * does. docs/performance.md has the measurements; of collectives behind
- * barrier most rows are what the model says. A row whose algorithm is not there
- * is passed over.
- */
 enum rule_nodes {
     ANY_NODES,
     SHARED,    /* ranks share nodes, of which there are several */
@@ -171,6 +164,14 @@ enum rule_nodes {
     SCATTERED, /* or not */
     APART      /* each rank has a node of its own */
 };
+
+/*
+ * The first row for its collective, nodes, ranks and size whose algorithm fits
+ * the shape and keeps the order that the op needs is taken; else any algorithm that
+ * does. docs/performance.md has the measurements; of collectives behind
+ * barrier most rows are what the model says. A row whose algorithm is not there
+ * is passed over.
+ */
 struct rule {
     enum rcx_coll coll;
     enum rule_nodes nodes;
@@ -360,11 +361,12 @@ static bool suits(const struct rcx_algo *algo, const struct rcx_shape *s,
     return rcx_algo_fits(algo, s) && rcx_algo_order(algo, s) >= needed;
 }
 
-/* Make algo the method, if it suits. */
+/* Make algo the method, if it suits; params NULL: the usual ones. */
 static void adopt(struct rcx_method *m, const struct rcx_algo *algo,
-                  const struct rcx_shape *shape, rcx_order_t needed)
+                  const int64_t params[], const struct rcx_shape *shape,
+                  rcx_order_t needed)
 {
-    const struct rcx_shape s = settle(shape, algo, NULL);
+    const struct rcx_shape s = settle(shape, algo, params);
 
     if (!suits(algo, &s, needed))
         return;
@@ -379,15 +381,9 @@ static void adopt_cheapest(struct rcx_method *m, const struct rcx_shape *shape,
     const struct rcx_phase phase =
         rcx_phase_cheapest(shape->coll, needed, shape, shape->size,
                            shape->count, RCX_WAY_BETWEEN, 1);
-    struct rcx_shape s;
 
-    if (!phase.algo)
-        return;
-    s = settle(shape, phase.algo, phase.params);
-    if (!suits(phase.algo, &s, needed))
-        return;
-    m->algo = phase.algo;
-    memcpy(m->params, s.params, sizeof m->params);
+    if (phase.algo)
+        adopt(m, phase.algo, phase.params, shape, needed);
 }
 
 static size_t segment_elements(size_t bytes, const struct rcx_shape *shape)
@@ -407,14 +403,14 @@ static size_t size_of(const struct rcx_shape *s)
 
 static bool has_nodes(const struct rcx_shape *s, enum rule_nodes nodes)
 {
-    const bool is_shared =
-        s->nodes && s->nodes->count > 1 && s->nodes->most > 1;
-
-    if (nodes == APART)
-        return s->nodes && s->nodes->most == 1;
-    return nodes == ANY_NODES ||
-           (is_shared &&
-            (nodes == SHARED || (nodes == ADJACENT) == s->nodes->in_order));
+    switch (nodes) {
+    case ANY_NODES: return true;
+    case APART: return s->nodes && s->nodes->most == 1;
+    case SHARED: return rcx_nodes_are_shared(s->nodes);
+    default:
+        return rcx_nodes_are_shared(s->nodes) &&
+               s->nodes->in_order == (nodes == ADJACENT);
+    }
 }
 
 /* What the table says for shape; segments also where the algorithm changes. */
@@ -435,13 +431,14 @@ static struct rcx_method look_up(const struct rcx_shape *shape,
         m.segment = segment_elements(rule->segment_bytes, shape);
         m.window = rule->window;
         if (rule->algo)
-            adopt(&m, rcx_algo_find(rule->coll, rule->algo), shape, needed);
+            adopt(&m, rcx_algo_find(rule->coll, rule->algo), NULL, shape,
+                  needed);
         else
             adopt_cheapest(&m, shape, needed);
     }
     for (const struct rcx_algo *const *a = rcx_algo_table; *a && !m.algo; a++)
         if ((*a)->coll == shape->coll)
-            adopt(&m, *a, shape, needed);
+            adopt(&m, *a, NULL, shape, needed);
     return m;
 }
 

@@ -99,3 +99,16 @@ struct rcx_nodes *rcx_nodes_new(struct rcx_heap *heap, const uint64_t ids[],
     rcx_heap_free(heap, m);
     return NULL;
 }
+
+bool rcx_nodes_map(struct rcx_heap *heap, const uint64_t ids[], int ranks,
+                   struct rcx_nodes **nodes_p)
+{
+    struct rcx_nodes *nodes = rcx_nodes_new(heap, ids, ranks);
+
+    *nodes_p = nodes;
+    if (!nodes || nodes->count > 1)
+        return nodes;
+    rcx_heap_free(heap, nodes);
+    *nodes_p = NULL;
+    return true;
+}

@@ -26,6 +26,15 @@ struct rcx_nodes {
  * memory. */
 struct rcx_nodes *rcx_nodes_new(struct rcx_heap *heap, const uint64_t ids[],
                                 int ranks);
+/* The same, but for one node alone, which is no map. False: no memory. */
+bool rcx_nodes_map(struct rcx_heap *heap, const uint64_t ids[], int ranks,
+                   struct rcx_nodes **nodes_p);
+
+/* Whether there are several, one of which has several ranks. */
+static inline bool rcx_nodes_are_shared(const struct rcx_nodes *n)
+{
+    return n && n->count > 1 && n->most > 1;
+}
 
 static inline int rcx_nodes_size(const struct rcx_nodes *n, int node)
 {

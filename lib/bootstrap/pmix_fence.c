@@ -7,7 +7,11 @@
 
 #include "core/base/clock.h"
 
-enum { LONGEST_SLEEP_NS = 100 * 1000 * 1000, RANKS_NAMED = 8 };
+enum {
+    LONGEST_SLEEP_NS = 100 * 1000 * 1000,
+    LONGEST_STAY_NS = 300 * 1000 * 1000,
+    RANKS_NAMED = 8
+};
 
 void rcx_pmix_fence_init(struct rcx_pmix_fence *fence)
 {
@@ -51,6 +55,9 @@ static void sleep_until(struct rcx_pmix_fence *fence, uint64_t ns)
     pthread_cond_timedwait(&fence->ended, &fence->mutex, &until);
 }
 
+/* PMIx's servers (4.2.2) free a fence twice, and die, when of the ranks in it
+ * two go at once. So who gives up stays until the server has ended the fence,
+ * as it does when all have come who can: unless one is only stopped. */
 static pmix_status_t wait_for(struct rcx_pmix_fence *fence, uint64_t until_ns,
                               const struct rcx_pmix_work *work)
 {
@@ -59,7 +66,7 @@ static pmix_status_t wait_for(struct rcx_pmix_fence *fence, uint64_t until_ns,
     uint64_t now;
 
     pthread_mutex_lock(&fence->mutex);
-    while (fence->is_open && goes_on && (now = rcx_now_ns()) < until_ns) {
+    while (fence->is_open && (now = rcx_now_ns()) < until_ns) {
         if (!work->go_on) {
             sleep_until(fence, until_ns - now < LONGEST_SLEEP_NS
                                    ? until_ns
@@ -67,13 +74,16 @@ static pmix_status_t wait_for(struct rcx_pmix_fence *fence, uint64_t until_ns,
             continue;
         }
         pthread_mutex_unlock(&fence->mutex);
-        goes_on = work->go_on(work->arg);
+        if (!work->go_on(work->arg) && goes_on) {
+            goes_on = false;
+            until_ns = now + LONGEST_STAY_NS;
+        }
         sched_yield();
         pthread_mutex_lock(&fence->mutex);
     }
-    rc = !fence->is_open ? fence->status
-         : goes_on       ? PMIX_ERR_TIMEOUT
-                         : PMIX_OPERATION_IN_PROGRESS;
+    rc = !goes_on          ? PMIX_OPERATION_IN_PROGRESS
+         : !fence->is_open ? fence->status
+                           : PMIX_ERR_TIMEOUT;
     pthread_mutex_unlock(&fence->mutex);
     return rc;
 }

@@ -39,7 +39,8 @@ bool rcx_pmix_fence_is_open(struct rcx_pmix_fence *fence);
 /*
  * Returns once all processes of nspace have called it; with_data: and what they
  * have put is here. PMIX_ERR_TIMEOUT: given up at until_ns (of rcx_now_ns());
- * PMIX_OPERATION_IN_PROGRESS: because work said so.
+ * PMIX_OPERATION_IN_PROGRESS: because work said so, as soon after that as the
+ * server has ended the fence, or 0.3 s. work is done until the return.
  */
 pmix_status_t rcx_pmix_fence(struct rcx_pmix_fence *fence, const char *nspace,
                              bool with_data, uint64_t until_ns,

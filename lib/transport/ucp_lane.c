@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "transport/cma.h"
 #include "transport/ucp.h"
 
 /*
@@ -347,6 +348,9 @@ rcx_status_t rcx_ucp_reach(struct ucp *u, int peer)
     status = place_of(u, peer, &place, &rest);
     if (status == RCX_OK && !u->lane.settled[peer])
         status = settle_by(u, peer, &place);
+    if (status == RCX_OK && u->lane.pairs[peer] &&
+        !rcx_cma_is_there(u->lane.pairs[peer]->pid, place.window))
+        status = rcx_ucp_lose(u, peer, UCS_ERR_CONNECTION_RESET);
     if (status == RCX_OK && !u->endpoints[peer])
         status = rcx_ucp_connect(
             u, peer, (const ucp_address_t *)(rest + place.rkey_bytes));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "transport/ucp_memory.h"
 
+#include "transport/cma.h"
 #include "transport/pair_direct.h"
 #include "transport/ucp.h"
 
@@ -76,12 +77,16 @@ void rcx_ucp_memory_close(struct ucp *u, struct rcx_ucp_memory *memory)
     *memory = (struct rcx_ucp_memory){.handle = NULL};
 }
 
+/* UCX (1.13 to 1.18) frees what it has not made yet, and dies, where one part
+ * of a key has nothing behind it any more. */
 ucs_status_t rcx_ucp_memory_reach(struct ucp *u, int peer, const void *key,
                                   uint64_t address, ucp_rkey_h *rkey_p,
                                   void **at_p)
 {
-    ucs_status_t status = ucp_ep_rkey_unpack(u->endpoints[peer], key, rkey_p);
+    ucs_status_t status = UCS_ERR_CONNECTION_RESET;
 
+    if (rcx_cma_is_there(u->lane.pairs[peer]->pid, address))
+        status = ucp_ep_rkey_unpack(u->endpoints[peer], key, rkey_p);
     if (status == UCS_OK)
         return ucp_rkey_ptr(*rkey_p, address, at_p);
     *rkey_p = NULL;

@@ -12,6 +12,8 @@
  *   late      and leave in order; the same where it is stopped, or elsewhere
  *   dead      as kill, but there is no deadline: RCX_ERR_MODE=peer
  *   unmet     the same of a rank that nobody is connected to, nor can be
+ *   first     VICTIM is killed before anybody has said a word to it: whoever does
+ *             has an error, and no ghost of it comes up while all leave
  *   abort     VICTIM gives the communicator up instead
  */
 #include <signal.h>
@@ -336,6 +338,26 @@ static void be_victim(const char *how)
         ; /* until it has heard of it */
 }
 
+static void talk_to_ghost(void)
+{
+    const int64_t word = me.rank;
+    rcx_request_t *request;
+    rcx_status_t status;
+
+    rank_require(rcx_comm_set_timeout(me.world, DEADLINE_NS),
+                 "rcx_comm_set_timeout");
+    if (me.rank == VICTIM)
+        raise(SIGKILL);
+    rank_sleep_ms(300);
+    status = rcx_isend(&word, 1, RCX_INT64, VICTIM, 5, me.world, &request);
+    if (status == RCX_OK) { /* refused where it is taken up */
+        status = rcx_wait(request);
+        rank_require(rcx_request_free(&request), "rcx_request_free");
+    }
+    if (status != RCX_ERR_TRANSPORT && status != RCX_ERR_COMM_FAILED)
+        rank_fail("a message to a dead rank: %s", rcx_status_string(status));
+}
+
 static void fail(const char *how)
 {
     if (!has_no_deadline(how) && me.rank != 1) /* it names nobody */
@@ -369,6 +391,8 @@ static void run(const char *how)
             be_too_long(too_long[i % 5]);
     else if (strcmp(how, "mix") == 0)
         mix();
+    else if (strcmp(how, "first") == 0)
+        talk_to_ghost();
     else
         fail(how);
 }

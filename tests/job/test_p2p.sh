@@ -63,6 +63,11 @@ try kill
 try stop
 expect 137 kill
 expect 137 stop
+for ((i = 0; i < 8; i++)); do
+    run 137 "$rcxrun" -k -n 4 "$main" first && [ -z "$(unexpected)" ] || break
+done
+[ $i -eq 8 ]
+ok $? "who speaks first to a rank that was killed has an error, $i times"
 try late
 try abort
 expect 0 late

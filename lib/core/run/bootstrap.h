@@ -63,7 +63,7 @@ struct rcx_boot_ops {
     /*
      * RCX_OK once all ranks called it. While it waits it calls go_on(arg), which
      * makes progress, but for a host's that blocks; where that returns false, it
-     * waits no longer, and returns RCX_IN_PROGRESS. go_on is NULL: nothing.
+     * waits not for the others, and returns RCX_IN_PROGRESS. go_on is NULL: nothing.
      */
     rcx_status_t (*barrier)(struct rcx_boot *boot, bool (*go_on)(void *arg),
                             void *arg);

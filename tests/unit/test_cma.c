@@ -56,9 +56,8 @@ static void check_until_its_end(bool is_private)
 
     assert_true(rcx_cma_is_there(pid, number(&here)));
     assert_int_equal(kill(pid, SIGKILL), 0);
-    assert_int_equal(waitid(P_PID, (id_t)pid, &(siginfo_t){0},
-                            WEXITED | WNOWAIT),
-                     0);
+    assert_int_equal(
+        waitid(P_PID, (id_t)pid, &(siginfo_t){0}, WEXITED | WNOWAIT), 0);
     if (!is_private) /* nobody has asked for its status, and it has gone */
         assert_false(rcx_cma_is_there(pid, number(&here)));
     assert_int_equal(waitpid(pid, NULL, 0), pid);

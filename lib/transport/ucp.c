@@ -7,7 +7,6 @@
  */
 #include "transport/ucp.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "transport/ucp_adjust.h"
@@ -176,9 +175,23 @@ static rcx_status_t open_worker(struct ucp *u)
                             : fail(u, "ucp_worker_get_address", status);
 }
 
+/* UCX 1.13 does not destroy a worker that has to answer a peer that is stopped:
+ * an assertion of its fails where what connects the two is still to be sent. So
+ * who leaves such peers leaves the worker, for as long as its process lives. */
+static bool must_stay(const struct ucp *u)
+{
+    if (!u->base.is_forsaken || u->base.dead)
+        return false;
+    for (int i = 0; i < u->boot->size; i++)
+        if (u->endpoints[i] && !u->lane.pairs[i])
+            return true;
+    return false;
+}
+
 static void close_all(struct rcx_transport *t)
 {
     struct ucp *u = (struct ucp *)t;
+    const bool stays = u->worker && must_stay(u);
 
     while (u->base.notes)
         rcx_ucp_take_note(t, NULL, SIZE_MAX);
@@ -186,11 +199,11 @@ static void close_all(struct rcx_transport *t)
     if (u->address)
         ucp_worker_release_address(u->worker, u->address);
     rcx_heap_free(u->heap, u->published);
-    if (u->worker) {
+    if (u->worker && !stays) {
         rcx_ucp_discard(u->worker);
         ucp_worker_destroy(u->worker);
     }
-    if (u->context)
+    if (u->context && !stays)
         ucp_cleanup(u->context);
     rcx_heap_free(u->heap, u->base.dead);
     rcx_heap_free(u->heap, u->lost);

@@ -358,6 +358,17 @@ static void talk_to_ghost(void)
         rank_fail("a message to a dead rank: %s", rcx_status_string(status));
 }
 
+/* All pairs are connected, in both directions: UCX (1.13, TCP) has assertions
+ * that fail where a peer is stopped or dies while a connection is made. */
+static void meet_all(void)
+{
+    int64_t mine[64] = {0}, theirs[64];
+
+    for (int i = 0; i < 3; i++)
+        rank_require(rcx_alltoall(mine, theirs, 1, RCX_INT64, me.world),
+                     "rcx_alltoall");
+}
+
 static void fail(const char *how)
 {
     if (!has_no_deadline(how) && me.rank != 1) /* it names nobody */
@@ -368,6 +379,8 @@ static void fail(const char *how)
         rank_require(
             rcx_allreduce(RCX_IN_PLACE, pids, 64, RCX_INT64, RCX_SUM, me.world),
             "the sum of process ids");
+    if (strcmp(how, "unmet") != 0)
+        meet_all();
     if (me.rank == VICTIM)
         be_victim(how);
     else
@@ -404,7 +417,9 @@ int main(int argc, char **argv)
     rank_require(rank_open(NULL), "rcx_init");
     run(argv[1]);
     rank_require(rcx_finalize(&me.context), "rcx_finalize");
-    if (me.rank == 0 && strcmp(argv[1], "stop") == 0)
+    if (me.rank == 0 && strcmp(argv[1], "stop") == 0) {
+        rank_sleep_ms(1000); /* others' deadlines end a little later */
         kill((pid_t)pids[VICTIM], SIGKILL);
+    }
     return 0;
 }

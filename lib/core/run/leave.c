@@ -148,6 +148,8 @@ static void say_why(struct rcx_context *context)
         rcx_comm_tell(context->world->failed != RCX_OK ? context->world
                                                        : context->internal);
     let_notes_leave(context);
+    if (context->transport)
+        context->transport->is_forsaken = true;
 }
 
 rcx_status_t rcx_context_leave(struct rcx_context *context)

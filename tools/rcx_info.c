@@ -514,6 +514,7 @@ static int parse(int argc, char **argv)
 int main(int argc, char **argv)
 {
     const int sections = parse(argc, argv);
+    struct rcx_heap heap = RCX_HEAP_INIT;
     struct rcx_config config;
     struct rcx_log log;
     rcx_status_t status;
@@ -532,6 +533,9 @@ int main(int argc, char **argv)
     /* last, where it is seen: what rcx_init() would say of the environment */
     rcx_log_init(&log);
     status = rcx_config_read(&config, &log);
+    if (status == RCX_OK)
+        status = rcx_config_load(&config, &heap, &log);
+    rcx_config_unload(&config, &heap);
     rcx_config_tell_all(&config, &log);
     return status == RCX_OK && !ferror(stdout) ? 0 : 1;
 }

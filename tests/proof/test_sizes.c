@@ -11,9 +11,9 @@
 #include <time.h>
 
 #include "core/sched/algo.h"
-#include "core/sched/method.h"
 #include "core/sched/params.h"
 #include "core/sched/segment.h"
+#include "core/sched/tuning.h"
 
 enum { MILLION = 1 << 20, WINDOW = 1024, ATTEMPTS = 20 };
 
@@ -189,6 +189,7 @@ static size_t scratch_at_once(const char *method, enum rcx_coll coll, int root)
                           .count = (size_t)RANKS * BLOCK,
                           .elem_bytes = 1,
                           .commutative = true};
+    const struct rcx_tuning no_rules = {.count = 0};
     struct rcx_method_wish wish;
     struct rcx_refusal refusal;
     struct rcx_method m;
@@ -199,8 +200,9 @@ static size_t scratch_at_once(const char *method, enum rcx_coll coll, int root)
     rcx_log_init(&log);
     rcx_builder_init(&b, &heap, &log);
     assert_true(rcx_method_parse(method, coll, &wish, &refusal));
-    assert_int_equal(rcx_method_choose(&s, RCX_ORDER_LOOSE, &wish, &log, &m),
-                     RCX_OK);
+    assert_int_equal(
+        rcx_method_choose(&s, RCX_ORDER_LOOSE, &wish, &no_rules, &log, &m),
+        RCX_OK);
     memcpy(s.params, m.params, sizeof s.params);
     scratch = scratch_of(&b, &s, &m);
     rcx_builder_free(&b);

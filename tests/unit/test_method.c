@@ -195,11 +195,18 @@ static rcx_status_t choose(const struct rcx_shape *s, rcx_order_t needed,
 {
     const struct rcx_log log = silent_log();
     struct rcx_method_wish wish = rcx_method_any;
+    struct rcx_heap heap = RCX_HEAP_INIT;
     struct rcx_refusal refusal;
+    struct rcx_tuning tuning;
+    rcx_status_t status;
 
     if (text)
         assert_true(rcx_method_parse(text, s->coll, &wish, &refusal));
-    return rcx_method_choose(s, needed, &wish, &log, method_p);
+    assert_ok(rcx_tuning_open(&tuning, &heap, "", &refusal));
+    status = rcx_method_choose(s, needed, &wish, &tuning, &log, method_p);
+    rcx_tuning_close(&tuning, &heap);
+    assert_int_equal(heap.live, 0);
+    return status;
 }
 
 /* As RCX prints it. */
@@ -314,9 +321,9 @@ an_algorithm_that_keeps_too_little_order_is_passed_over(void **state)
 {
     (void)state;
     assert_chosen(RCX_COLL_ALLREDUCE, 6, 1 << 20, RCX_ORDER_CANONICAL, NULL,
-                  "recursive_doubling:segment=262144,window=2");
+                  "small_ring:b=0,segment=262144,window=2");
     assert_chosen(RCX_COLL_ALLREDUCE, 5, 1 << 20, RCX_ORDER_CANONICAL, NULL,
-                  "tree:segment=262144,window=2");
+                  "pairwise:segment=262144,window=2");
     assert_chosen(RCX_COLL_SCAN, 9, 1 << 20, RCX_ORDER_CANONICAL, NULL,
                   "recursive_doubling:segment=65536,window=2");
 }
@@ -348,7 +355,7 @@ static void what_is_only_preferred_gives_way_as_a_whole(void **state)
                   "prefer:tree:window=5", "tree");
     assert_chosen(RCX_COLL_ALLREDUCE, 8, 1 << 20, RCX_ORDER_UNIFORM,
                   "prefer:ring:segment=4K,window=5",
-                  "recursive_doubling:segment=262144,window=2");
+                  "rabenseifner:segment=262144,window=2");
     assert_chosen(RCX_COLL_ALLREDUCE, 8, 1 << 20, RCX_ORDER_SAME,
                   "prefer:tree:topology=knomial,fan=1,window=5",
                   "ring:segment=262144,window=2");

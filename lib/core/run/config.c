@@ -68,14 +68,25 @@ static bool parse_lanes(const char *text, struct rcx_config *config)
     return i >= 0;
 }
 
-static bool parse_dump(const char *text, struct rcx_config *config)
+/* A path, or none. */
+static bool parse_path(const char *text, char path[RCX_CONFIG_PATH])
 {
     const bool wanted = strcmp(text, "none") != 0;
 
-    if (strlen(text) >= sizeof config->dump || !*text)
+    if (strlen(text) >= RCX_CONFIG_PATH || !*text)
         return false;
-    strcpy(config->dump, wanted ? text : "");
+    strcpy(path, wanted ? text : "");
     return true;
+}
+
+static bool parse_dump(const char *text, struct rcx_config *config)
+{
+    return parse_path(text, config->dump);
+}
+
+static bool parse_tuning(const char *text, struct rcx_config *config)
+{
+    return parse_path(text, config->tuning_path);
 }
 
 static bool parse_check(const char *text, struct rcx_config *config)
@@ -131,6 +142,13 @@ static const struct rcx_option others[] = {
          "lowest order level of reductions; auto: what rcx_init() was given, or "
          "same",
      .parse = parse_order},
+    {.name = "RCX_TUNING",
+     .fallback = "none",
+     .values = "none, or a path of up to 255 bytes",
+     .doc =
+         "file of rules by which methods are chosen, as rcx_tune writes them; they "
+         "come before RCX's own",
+     .parse = parse_tuning},
     {.name = "RCX_WAIT",
      .fallback = "auto",
      .values = "auto, poll, yield or block",
@@ -345,6 +363,25 @@ rcx_status_t rcx_config_read(struct rcx_config *config, struct rcx_log *log)
     return status;
 }
 
+rcx_status_t rcx_config_load(struct rcx_config *config, struct rcx_heap *heap,
+                             const struct rcx_log *log)
+{
+    const rcx_status_t status = rcx_tuning_open(
+        &config->tuning, heap, config->tuning_path, &config->refusal);
+
+    if (status == RCX_ERR_CONFIG)
+        note(config, RCX_CONFIG_ERRORS, "RCX_TUNING=%s: %s%s",
+             config->tuning_path, config->refusal.valid, config->refusal.guess);
+    else if (status != RCX_OK)
+        rcx_fail(log, status, "no memory for the rules of methods");
+    return status;
+}
+
+void rcx_config_unload(struct rcx_config *config, struct rcx_heap *heap)
+{
+    rcx_tuning_close(&config->tuning, heap);
+}
+
 void rcx_config_tell(struct rcx_config *config, enum rcx_config_kind kind,
                      const struct rcx_log *log)
 {
@@ -380,11 +417,12 @@ void rcx_config_hash(const struct rcx_config *config,
         hashes[i] = rcx_method_hash(&config->wishes[i]);
     hashes[RCX_COLL_COUNT] = (uint64_t)config->order;
     hashes[RCX_COLL_COUNT + 1] = config->check == RCX_CHECK_FULL; /* messages */
+    hashes[RCX_COLL_COUNT + 2] = config->tuning.hash;
 }
 
 const char *rcx_config_shared_name(int setting)
 {
-    static const char *const names[] = {"RCX_ORDER", "RCX_CHECK"};
+    static const char *const names[] = {"RCX_ORDER", "RCX_CHECK", "RCX_TUNING"};
 
     return setting < RCX_COLL_COUNT ? rcx_colls[setting].variable
                                     : names[setting - RCX_COLL_COUNT];

@@ -9,12 +9,12 @@
 
 #include "core/exec/transport.h"
 #include "core/op/kernels.h"
-#include "core/sched/method.h"
+#include "core/sched/tuning.h"
 
 /* Of calls that ranks make together. */
 enum rcx_check { RCX_CHECK_OFF, RCX_CHECK_CHEAP, RCX_CHECK_FULL };
 
-enum { RCX_DUMP_PATH = 256, RCX_CONFIG_LINES = 1024 };
+enum { RCX_CONFIG_PATH = 256, RCX_CONFIG_LINES = 1024 };
 
 /* What is said of the environment. */
 enum rcx_config_kind {
@@ -27,13 +27,15 @@ enum rcx_wait { RCX_WAIT_AUTO, RCX_WAIT_POLL, RCX_WAIT_YIELD, RCX_WAIT_BLOCK };
 
 struct rcx_config {
     struct rcx_method_wish wishes[RCX_COLL_COUNT];
+    char tuning_path[RCX_CONFIG_PATH]; /* empty: RCX's own rules alone */
+    struct rcx_tuning tuning;          /* what is there, after loading */
     rcx_order_t order;
     bool order_is_set;
     enum rcx_wait wait;
     bool progress_thread;
     bool looks_for_dead;
     enum rcx_lanes lanes;
-    char dump[RCX_DUMP_PATH]; /* before ".RANK.json"; empty: no dumps */
+    char dump[RCX_CONFIG_PATH]; /* before ".RANK.json"; empty: no dumps */
     enum rcx_check check;
     int64_t timeout_ns;
     bool timeout_is_set;
@@ -75,6 +77,15 @@ bool rcx_option_parse(const struct rcx_option *option, const char *text,
  */
 rcx_status_t rcx_config_read(struct rcx_config *config, struct rcx_log *log);
 
+/*
+ * Read the rules that the environment names, through heap. RCX_ERR_CONFIG: the
+ * file is not valid, which is one more thing to say, and RCX's own rules are
+ * there. RCX_ERR_NOMEM is logged.
+ */
+rcx_status_t rcx_config_load(struct rcx_config *config, struct rcx_heap *heap,
+                             const struct rcx_log *log);
+void rcx_config_unload(struct rcx_config *config, struct rcx_heap *heap);
+
 /* Say what there is to say, unless that was done. */
 void rcx_config_tell(struct rcx_config *config, enum rcx_config_kind kind,
                      const struct rcx_log *log);
@@ -87,9 +98,10 @@ uint64_t rcx_config_lines_hash(const struct rcx_config *config,
 /*
  * What decides which messages are sent, and so has to be equal on all ranks: a
  * hash of each such setting, and the variable it comes from; NULL: none, it
- * is equal everywhere. The methods by enum rcx_coll, the order, the check.
+ * is equal everywhere. The methods by enum rcx_coll, the order, the check,
+ * the rules.
  */
-enum { RCX_SHARED_SETTINGS = RCX_COLL_COUNT + 2 };
+enum { RCX_SHARED_SETTINGS = RCX_COLL_COUNT + 3 };
 void rcx_config_hash(const struct rcx_config *config,
                      uint64_t hashes[RCX_SHARED_SETTINGS]);
 const char *rcx_config_shared_name(int setting);

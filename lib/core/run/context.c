@@ -118,6 +118,7 @@ void rcx_context_drop(struct rcx_context *context)
     rcx_scratch_free(&context->scratch, &context->heap);
     rcx_requests_free(&context->requests, &context->heap);
     rcx_registry_free(&context->registry);
+    rcx_config_unload(&context->config, &context->heap);
     rcx_guard_destroy(context->guard);
 
     struct rcx_heap heap = context->heap;
@@ -276,6 +277,9 @@ rcx_status_t rcx_context_create(const rcx_params_t *params,
     context->time.born = rcx_instant_now();
     context->layout = source->layout;
     status = rcx_context_configure(params, &context->log, &context->config);
+    if (status == RCX_OK || status == RCX_ERR_CONFIG)
+        status = rcx_config_load(&context->config, &context->heap,
+                                 &context->log);
     if (status == RCX_ERR_CONFIG) /* connect() comes back to it */
         status = RCX_OK;
     context->registry = (struct rcx_registry){.heap = &context->heap,

@@ -381,7 +381,8 @@ static rcx_status_t choose(const struct rcx_comm *comm, struct rcx_program *e,
     const uint64_t window = rcx_tag_sequence_window(&context->layout) / 2;
     const rcx_status_t status = rcx_method_choose(
         shape, rcx_combine_order(&e->combine, context->config.order),
-        wish_of(&context->config, &e->call), &context->log, &e->method);
+        wish_of(&context->config, &e->call), &context->config.tuning,
+        &context->log, &e->method);
 
     if (status != RCX_OK)
         return status;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/sched/method.h"
 
-#include <limits.h>
 #include <string.h>
 
 #include "core/base/hash.h"
-#include "core/sched/params.h"
+#include "core/sched/price.h"
+#include "core/sched/tuning.h"
 
 /* ---- What users write ---------------------------------------------------- */
 
@@ -157,201 +157,19 @@ void rcx_method_print(const struct rcx_method *m, size_t elem_bytes, char *text,
 
 /* ---- Choosing ------------------------------------------------------------ */
 
-enum rule_nodes {
-    ANY_NODES,
-    SHARED,    /* ranks share nodes, of which there are several */
-    ADJACENT,  /* and those of a node are side by side */
-    SCATTERED, /* or not */
-    APART      /* each rank has a node of its own */
-};
+enum { WINDOW_USUAL = 2 };
 
-/*
- * The first row for its collective, nodes, ranks and size whose algorithm fits
- * the shape and keeps the order that the op needs is taken; else any algorithm that
- * does. docs/performance.md has the measurements; of collectives behind
- * barrier most rows are what the model says. A row whose algorithm is not there
- * is passed over.
- */
-struct rule {
-    enum rcx_coll coll;
-    enum rule_nodes nodes;
-    int ranks;          /* communicators up to this size */
-    size_t bytes;       /* vectors, blocks on average, up to this size where
-                           ranks are 2^k */
-    size_t other_bytes; /* and where they are not: folding has its price */
-    const char *algo;   /* NULL: what costs least between nodes */
-    size_t segment_bytes;
-    unsigned window;
-};
-
-/* clang-format off */
-static const struct rule rules[] = {
-    {.coll = RCX_COLL_ALLREDUCE, .nodes = APART, .ranks = INT_MAX,
-     .bytes = 2 << 10, .other_bytes = 2 << 10,
-     .algo = "recursive_doubling", .window = 1},
-    {.coll = RCX_COLL_ALLREDUCE, .nodes = APART, .ranks = INT_MAX,
-     .bytes = 256 << 10, .other_bytes = 256 << 10, .window = 1},
-    {.coll = RCX_COLL_ALLREDUCE, .nodes = SHARED, .ranks = INT_MAX,
-     .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
-     .algo = "hierarchical", .segment_bytes = 128 << 10, .window = 2},
-    {.coll = RCX_COLL_REDUCE, .nodes = SCATTERED, .ranks = INT_MAX,
-     .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
-     .algo = "hierarchical", .segment_bytes = 64 << 10, .window = 2},
-    {.coll = RCX_COLL_REDUCE_SCATTER, .nodes = SHARED, .ranks = INT_MAX,
-     .bytes = 1 << 10, .other_bytes = 1 << 10,
-     .algo = "hierarchical", .window = 1},
-    {.coll = RCX_COLL_REDUCE_SCATTER, .nodes = SCATTERED, .ranks = INT_MAX,
-     .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
-     .algo = "hierarchical", .segment_bytes = 256 << 10, .window = 2},
-    {.coll = RCX_COLL_REDUCE_SCATTER, .nodes = SHARED, .ranks = INT_MAX,
-     .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
-     .algo = "ring", .window = 1},
-    {.coll = RCX_COLL_BARRIER, .nodes = SHARED, .ranks = INT_MAX,
-     .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
-     .algo = "hierarchical", .window = 1},
-    /* short ones go down a tree, which crosses few links if ranks of a node are
-       side by side */
-    {.coll = RCX_COLL_BCAST, .nodes = ADJACENT, .ranks = INT_MAX,
-     .bytes = 4 << 10, .other_bytes = 4 << 10,
-     .algo = "tree", .window = 1},
-    {.coll = RCX_COLL_BCAST, .nodes = SHARED, .ranks = INT_MAX,
-     .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
-     .algo = "hierarchical", .segment_bytes = 64 << 10, .window = 2},
-    {.coll = RCX_COLL_ALLGATHER, .nodes = SHARED, .ranks = INT_MAX,
-     .bytes = 16 << 10, .other_bytes = 16 << 10,
-     .algo = "hierarchical", .window = 1},
-    {.coll = RCX_COLL_ALLGATHER, .nodes = SCATTERED, .ranks = INT_MAX,
-     .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
-     .algo = "hierarchical", .segment_bytes = 256 << 10, .window = 4},
-    {.coll = RCX_COLL_ALLGATHER, .nodes = SHARED, .ranks = INT_MAX,
-     .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
-     .algo = "ring", .window = 1},
-    {.coll = RCX_COLL_ALLREDUCE, .ranks = 2, .bytes = 128 << 10,
-     .algo = "recursive_doubling", .window = 1},
-    {.coll = RCX_COLL_ALLREDUCE, .ranks = 3, .other_bytes = 8 << 10,
-     .algo = "direct", .window = 1},
-    {.coll = RCX_COLL_ALLREDUCE, .ranks = 8, .bytes = 128, .other_bytes = 128,
-     .algo = "direct", .window = 1},
-    /* few ranks: the ring has few rounds more, and combines less */
-    {.coll = RCX_COLL_ALLREDUCE, .ranks = 4, .bytes = 64 << 10,
-     .algo = "recursive_doubling", .window = 1},
-    {.coll = RCX_COLL_ALLREDUCE, .ranks = 4, .bytes = SIZE_MAX,
-     .algo = "ring", .segment_bytes = 256 << 10, .window = 2},
-    {.coll = RCX_COLL_ALLREDUCE, .ranks = INT_MAX,
-     .bytes = 128 << 10, .other_bytes = 64 << 10,
-     .algo = "recursive_doubling", .window = 1},
-    {.coll = RCX_COLL_ALLREDUCE, .ranks = INT_MAX,
-     .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
-     .algo = "ring", .segment_bytes = 256 << 10, .window = 2},
-    {.coll = RCX_COLL_REDUCE, .ranks = INT_MAX,
-     .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
-     .algo = "binomial", .segment_bytes = 256 << 10, .window = 2},
-    {.coll = RCX_COLL_REDUCE_SCATTER, .ranks = INT_MAX,
-     .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
-     .algo = "pairwise", .window = 1},
-    {.coll = RCX_COLL_BARRIER, .ranks = INT_MAX,
-     .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
-     .algo = "dissemination", .window = 1},
-    {.coll = RCX_COLL_BCAST, .ranks = INT_MAX,
-     .bytes = 8 << 10, .other_bytes = 8 << 10,
-     .algo = "tree", .window = 1},
-    {.coll = RCX_COLL_BCAST, .ranks = INT_MAX,
-     .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
-     .algo = "circulant", .window = 1},
-    {.coll = RCX_COLL_GATHER, .ranks = INT_MAX,
-     .bytes = 4 << 10, .other_bytes = 4 << 10,
-     .algo = "tree", .window = 1},
-    {.coll = RCX_COLL_GATHER, .ranks = INT_MAX,
-     .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
-     .algo = "linear", .window = 1},
-    {.coll = RCX_COLL_SCATTER, .ranks = INT_MAX,
-     .bytes = 4 << 10, .other_bytes = 4 << 10,
-     .algo = "tree", .window = 1},
-    {.coll = RCX_COLL_SCATTER, .ranks = INT_MAX,
-     .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
-     .algo = "linear", .window = 1},
-    {.coll = RCX_COLL_ALLGATHER, .ranks = INT_MAX, .bytes = 32 << 10,
-     .algo = "recursive_doubling", .window = 1},
-    {.coll = RCX_COLL_ALLGATHER, .ranks = INT_MAX, .other_bytes = 8 << 10,
-     .algo = "bruck", .window = 1},
-    {.coll = RCX_COLL_ALLGATHER, .ranks = INT_MAX,
-     .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
-     .algo = "ring", .window = 1},
-    {.coll = RCX_COLL_ALLTOALL, .ranks = 8,
-     .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
-     .algo = "linear", .window = 1},
-    {.coll = RCX_COLL_ALLTOALL, .ranks = INT_MAX,
-     .bytes = 2 << 10, .other_bytes = 2 << 10,
-     .algo = "bruck", .window = 1},
-    {.coll = RCX_COLL_ALLTOALL, .ranks = INT_MAX,
-     .bytes = 32 << 10, .other_bytes = 32 << 10,
-     .algo = "linear", .window = 1},
-    {.coll = RCX_COLL_ALLTOALL, .ranks = INT_MAX,
-     .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
-     .algo = "pairwise", .window = 1},
-    {.coll = RCX_COLL_ALLTOALLV, .ranks = INT_MAX,
-     .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
-     .algo = "linear", .window = 1},
-    /* nobody waits for who is behind, as in an exchange; long ones from rank to
-       rank, down a tree where that is too far for the segments that there are */
-    {.coll = RCX_COLL_SCAN, .ranks = 4,
-     .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
-     .algo = "linear", .segment_bytes = 64 << 10, .window = 2},
-    {.coll = RCX_COLL_SCAN, .ranks = INT_MAX,
-     .bytes = 8 << 10, .other_bytes = 8 << 10,
-     .algo = "doubling", .window = 1},
-    {.coll = RCX_COLL_SCAN, .ranks = INT_MAX,
-     .bytes = 256 << 10, .other_bytes = 256 << 10,
-     .algo = "recursive_doubling", .window = 1},
-    {.coll = RCX_COLL_SCAN, .ranks = 16,
-     .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
-     .algo = "linear", .segment_bytes = 64 << 10, .window = 2},
-    {.coll = RCX_COLL_SCAN, .ranks = INT_MAX,
-     .bytes = 2 << 20, .other_bytes = 2 << 20,
-     .algo = "tree", .segment_bytes = 64 << 10, .window = 2},
-    {.coll = RCX_COLL_SCAN, .ranks = 64,
-     .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
-     .algo = "linear", .segment_bytes = 64 << 10, .window = 2},
-    {.coll = RCX_COLL_SCAN, .ranks = INT_MAX,
-     .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
-     .algo = "tree", .segment_bytes = 64 << 10, .window = 2},
-    {.coll = RCX_COLL_EXSCAN, .ranks = 4,
-     .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
-     .algo = "linear", .segment_bytes = 64 << 10, .window = 2},
-    {.coll = RCX_COLL_EXSCAN, .ranks = INT_MAX,
-     .bytes = 8 << 10, .other_bytes = 8 << 10,
-     .algo = "doubling", .window = 1},
-    {.coll = RCX_COLL_EXSCAN, .ranks = INT_MAX,
-     .bytes = 256 << 10, .other_bytes = 256 << 10,
-     .algo = "recursive_doubling", .window = 1},
-    {.coll = RCX_COLL_EXSCAN, .ranks = 16,
-     .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
-     .algo = "linear", .segment_bytes = 64 << 10, .window = 2},
-    {.coll = RCX_COLL_EXSCAN, .ranks = INT_MAX,
-     .bytes = 2 << 20, .other_bytes = 2 << 20,
-     .algo = "tree", .segment_bytes = 64 << 10, .window = 2},
-    {.coll = RCX_COLL_EXSCAN, .ranks = 64,
-     .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
-     .algo = "linear", .segment_bytes = 64 << 10, .window = 2},
-    {.coll = RCX_COLL_EXSCAN, .ranks = INT_MAX,
-     .bytes = SIZE_MAX, .other_bytes = SIZE_MAX,
-     .algo = "tree", .segment_bytes = 64 << 10, .window = 2},
-};
-/* clang-format on */
-enum { RULES = sizeof rules / sizeof *rules, WINDOW_USUAL = 2 };
-
-/* shape with the parameters of algo; NULL: the usual ones. */
+/* shape with the parameters of algo. */
 static struct rcx_shape settle(const struct rcx_shape *shape,
                                const struct rcx_algo *algo,
                                const int64_t params[])
 {
+    const struct rcx_machine machine =
+        rcx_price_machine(algo, rcx_price_sharing(shape));
     struct rcx_shape s = *shape;
 
-    if (params)
-        memcpy(s.params, params, sizeof s.params);
-    else
-        rcx_params_reset(algo, s.params);
-    rcx_params_settle(algo, &s, &rcx_machine_usual);
+    memcpy(s.params, params, sizeof s.params);
+    rcx_params_settle(algo, &s, &machine);
     return s;
 }
 
@@ -361,85 +179,58 @@ static bool suits(const struct rcx_algo *algo, const struct rcx_shape *s,
     return rcx_algo_fits(algo, s) && rcx_algo_order(algo, s) >= needed;
 }
 
-/* Make algo the method, if it suits; params NULL: the usual ones. */
-static void adopt(struct rcx_method *m, const struct rcx_algo *algo,
-                  const int64_t params[], const struct rcx_shape *shape,
-                  rcx_order_t needed)
-{
-    const struct rcx_shape s = settle(shape, algo, params);
-
-    if (!suits(algo, &s, needed))
-        return;
-    m->algo = algo;
-    memcpy(m->params, s.params, sizeof m->params);
-}
-
-/* Among ranks that have a node each. */
-static void adopt_cheapest(struct rcx_method *m, const struct rcx_shape *shape,
-                           rcx_order_t needed)
-{
-    const struct rcx_phase phase =
-        rcx_phase_cheapest(shape->coll, needed, shape, shape->size,
-                           shape->count, RCX_WAY_BETWEEN, 1);
-
-    if (phase.algo)
-        adopt(m, phase.algo, phase.params, shape, needed);
-}
-
 static size_t segment_elements(size_t bytes, const struct rcx_shape *shape)
 {
     return bytes && bytes < shape->elem_bytes ? 1 : bytes / shape->elem_bytes;
 }
 
-/* By which rows are chosen. Nothing, where counts are a rank's own. */
-static size_t size_of(const struct rcx_shape *s)
+static void adopt_cheapest(struct rcx_method *m, const struct rcx_shape *shape,
+                           rcx_order_t needed)
 {
-    const size_t bytes = s->count * s->elem_bytes;
+    struct rcx_shape s = *shape;
 
-    if (rcx_colls[s->coll].is_local)
-        return 0;
-    return rcx_coll_has_blocks(s->coll) ? bytes / (size_t)s->size : bytes;
+    m->algo = rcx_price_cheapest(&s, needed, rcx_price_sharing(shape));
+    memcpy(m->params, s.params, sizeof m->params);
 }
 
-static bool has_nodes(const struct rcx_shape *s, enum rule_nodes nodes)
+/* Segments go with the conditions, also where the algorithm does not suit. */
+static void obey(struct rcx_method *m, const struct rcx_rule *rule,
+                 const struct rcx_shape *shape, rcx_order_t needed)
 {
-    switch (nodes) {
-    case ANY_NODES: return true;
-    case APART: return s->nodes && s->nodes->most == 1;
-    case SHARED: return rcx_nodes_are_shared(s->nodes);
-    default:
-        return rcx_nodes_are_shared(s->nodes) &&
-               s->nodes->in_order == (nodes == ADJACENT);
+    const struct rcx_method_wish *wish = &rule->wish;
+    struct rcx_shape s;
+
+    m->segment = wish->segment_bytes == SIZE_MAX
+                     ? 0
+                     : segment_elements(wish->segment_bytes, shape);
+    m->window = wish->window ? wish->window : WINDOW_USUAL;
+    if (!wish->algo) {
+        adopt_cheapest(m, shape, needed);
+        return;
     }
+    s = settle(shape, wish->algo, wish->params);
+    if (!suits(wish->algo, &s, needed))
+        return;
+    m->algo = wish->algo;
+    memcpy(m->params, s.params, sizeof m->params);
 }
 
-/* What the table says for shape; segments also where the algorithm changes. */
-static struct rcx_method look_up(const struct rcx_shape *shape,
-                                 rcx_order_t needed)
+const struct rcx_rule *rcx_method_by_rule(const struct rcx_shape *shape,
+                                          rcx_order_t needed,
+                                          const struct rcx_tuning *tuning,
+                                          struct rcx_method *m)
 {
-    const size_t bytes = size_of(shape);
-    const bool is_power = shape->size == rcx_pow2_floor(shape->size);
-    struct rcx_method m = {.window = WINDOW_USUAL};
+    const struct rcx_rule *rule = NULL;
 
-    for (int i = 0; i < RULES && !m.algo; i++) {
-        const struct rule *rule = &rules[i];
-
-        if (rule->coll != shape->coll || shape->size > rule->ranks ||
-            !has_nodes(shape, rule->nodes) ||
-            bytes > (is_power ? rule->bytes : rule->other_bytes))
-            continue;
-        m.segment = segment_elements(rule->segment_bytes, shape);
-        m.window = rule->window;
-        if (rule->algo)
-            adopt(&m, rcx_algo_find(rule->coll, rule->algo), NULL, shape,
-                  needed);
+    *m = (struct rcx_method){.window = WINDOW_USUAL};
+    do {
+        rule = rcx_tuning_next(tuning, shape, rule);
+        if (rule)
+            obey(m, rule, shape, needed);
         else
-            adopt_cheapest(&m, shape, needed);
-    }
-    for (const struct rcx_algo *const *a = rcx_algo_table; *a && !m.algo; a++)
-        if ((*a)->coll == shape->coll)
-            adopt(&m, *a, NULL, shape, needed);
-    return m;
+            adopt_cheapest(m, shape, needed);
+    } while (rule && !m->algo);
+    return rule;
 }
 
 /* The algorithm that is wanted cannot do it. */
@@ -478,13 +269,15 @@ static void grant(struct rcx_method *m, const struct rcx_method_wish *wish,
 rcx_status_t rcx_method_choose(const struct rcx_shape *shape,
                                rcx_order_t needed,
                                const struct rcx_method_wish *wish,
+                               const struct rcx_tuning *tuning,
                                const struct rcx_log *log,
                                struct rcx_method *method_p)
 {
     struct rcx_shape s = *shape;
-    struct rcx_method m = look_up(shape, needed);
+    struct rcx_method m;
     bool suited = true;
 
+    rcx_method_by_rule(shape, needed, tuning, &m);
     if (wish->algo) {
         s = settle(shape, wish->algo, wish->params);
         suited = suits(wish->algo, &s, needed);

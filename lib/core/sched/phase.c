@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/sched/phase.h"
 
-#include <math.h>
 #include <string.h>
 
-#include "core/sched/params.h"
+#include "core/sched/price.h"
 
 void rcx_phase_build(struct rcx_builder *b, const struct rcx_algo *algo,
                      struct rcx_shape *s, struct rcx_frame *f)
@@ -32,8 +31,7 @@ struct rcx_phase rcx_phase_of(const struct rcx_algo *algo)
     return phase;
 }
 
-static struct rcx_shape shape_on(const struct rcx_machine *machine,
-                                 const struct rcx_phase *phase,
+struct rcx_shape rcx_phase_shape(const struct rcx_phase *phase,
                                  const struct rcx_shape *outer, int size,
                                  size_t count)
 {
@@ -46,15 +44,8 @@ static struct rcx_shape shape_on(const struct rcx_machine *machine,
                           .commutative = outer->commutative};
 
     memcpy(s.params, phase->params, sizeof s.params);
-    rcx_params_settle(phase->algo, &s, machine);
+    rcx_params_settle(phase->algo, &s, &rcx_machine_usual);
     return s;
-}
-
-struct rcx_shape rcx_phase_shape(const struct rcx_phase *phase,
-                                 const struct rcx_shape *outer, int size,
-                                 size_t count)
-{
-    return shape_on(&rcx_machine_usual, phase, outer, size, count);
 }
 
 /* ---- Prices ---------------------------------------------------------------- */
@@ -73,45 +64,20 @@ struct rcx_cost rcx_phase_cost(const struct rcx_phase *phase,
     return cost;
 }
 
-/* As if all links were those on the way. */
-static struct rcx_machine machine_on(enum rcx_way way, int sharing)
-{
-    struct rcx_machine m = rcx_machine_usual;
-
-    if (way == RCX_WAY_BETWEEN) {
-        m.alpha += m.far_alpha;
-        m.beta += m.far_beta * sharing;
-    }
-    return m;
-}
-
 struct rcx_phase rcx_phase_cheapest(enum rcx_coll coll, rcx_order_t needed,
                                     const struct rcx_shape *outer, int size,
                                     size_t count, enum rcx_way way, int sharing)
 {
-    const struct rcx_machine machine = machine_on(way, sharing);
-    struct rcx_phase best = {.algo = NULL};
-    double least = INFINITY;
+    struct rcx_shape s = {.coll = coll,
+                          .size = size,
+                          .count = count,
+                          .elem_bytes = outer->elem_bytes,
+                          .commutative = outer->commutative};
+    struct rcx_phase best = {.algo = rcx_price_cheapest(
+                                 &s, needed, way == RCX_WAY_BETWEEN ? sharing
+                                                                    : 0)};
 
-    for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++) {
-        struct rcx_phase phase = rcx_phase_of(*a);
-        struct rcx_shape s;
-        struct rcx_cost cost;
-        double seconds;
-
-        if ((*a)->coll != coll)
-            continue;
-        s = shape_on(&machine, &phase, outer, size, count);
-        if (!rcx_algo_fits(*a, &s) || rcx_algo_order(*a, &s) < needed)
-            continue;
-        cost = (*a)->cost(&s);
-        seconds = rcx_cost_seconds(&cost, outer->elem_bytes, &machine);
-        if (seconds < least) {
-            least = seconds;
-            best = phase;
-            memcpy(best.params, s.params, sizeof best.params);
-        }
-    }
+    memcpy(best.params, s.params, sizeof best.params);
     return best;
 }
 

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "core/sched/price.h"
+
+#include <math.h>
+#include <string.h>
+
+int rcx_price_sharing(const struct rcx_shape *s)
+{
+    return s->nodes && s->nodes->count > 1 ? s->nodes->most : 0;
+}
+
+struct rcx_machine rcx_price_machine(const struct rcx_algo *algo, int sharing)
+{
+    struct rcx_machine m = rcx_machine_usual;
+
+    if (sharing > 0 && !algo->is_by_nodes) {
+        m.alpha += m.far_alpha;
+        m.beta += m.far_beta * sharing;
+    }
+    return m;
+}
+
+double rcx_price_seconds(const struct rcx_algo *algo, const struct rcx_shape *s,
+                         int sharing)
+{
+    const struct rcx_machine machine = rcx_price_machine(algo, sharing);
+    const struct rcx_cost cost = algo->cost(s);
+
+    return rcx_cost_seconds(&cost, s->elem_bytes, &machine);
+}
+
+const struct rcx_algo *rcx_price_cheapest(struct rcx_shape *s,
+                                          rcx_order_t needed, int sharing)
+{
+    const struct rcx_algo *best = NULL;
+    struct rcx_shape as_it = *s;
+    double least = INFINITY;
+
+    for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++) {
+        const struct rcx_machine machine = rcx_price_machine(*a, sharing);
+        double seconds;
+
+        if ((*a)->coll != s->coll)
+            continue;
+        rcx_params_reset(*a, as_it.params);
+        rcx_params_settle(*a, &as_it, &machine);
+        if (!rcx_algo_fits(*a, &as_it) || rcx_algo_order(*a, &as_it) < needed)
+            continue;
+        seconds = rcx_price_seconds(*a, &as_it, sharing);
+        if (best && seconds >= least)
+            continue;
+        least = seconds;
+        best = *a;
+        memcpy(s->params, as_it.params, sizeof s->params);
+    }
+    return best;
+}

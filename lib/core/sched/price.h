@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What an algorithm costs, and which costs least. */
+#ifndef RCX_CORE_SCHED_PRICE_H
+#define RCX_CORE_SCHED_PRICE_H
+
+#include "core/sched/params.h"
+
+/* How many ranks use a node's link at once; 0: there is none between ranks. */
+int rcx_price_sharing(const struct rcx_shape *s);
+
+/* What an algorithm's rounds and bytes cost then. One that knows no nodes is
+ * taken to send all that it sends between them. */
+struct rcx_machine rcx_price_machine(const struct rcx_algo *algo, int sharing);
+
+/* Of an algorithm whose parameters are settled in s. */
+double rcx_price_seconds(const struct rcx_algo *algo, const struct rcx_shape *s,
+                         int sharing);
+
+/* The cheapest that fits s and keeps the order; s gets its parameters. NULL:
+ * there is none. */
+const struct rcx_algo *rcx_price_cheapest(struct rcx_shape *s,
+                                          rcx_order_t needed, int sharing);
+
+#endif

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "core/sched/tuning.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/hash.h"
+#include "core/base/parse.h"
+#include "default_tuning.h"
+
+/* ---- What a call is ------------------------------------------------------ */
+
+size_t rcx_tuning_bytes(const struct rcx_shape *s)
+{
+    const size_t bytes = s->count * s->elem_bytes;
+
+    if (rcx_colls[s->coll].is_local)
+        return 0;
+    return rcx_coll_has_blocks(s->coll) ? bytes / (size_t)s->size : bytes;
+}
+
+static bool holds(struct rcx_range range, size_t value)
+{
+    return range.from <= value && value <= range.to;
+}
+
+static bool answers(enum rcx_answer asked, bool is_so)
+{
+    return asked == RCX_ANSWER_ANY || (asked == RCX_ANSWER_YES) == is_so;
+}
+
+static bool is_met(const struct rcx_rule *rule, const struct rcx_shape *s)
+{
+    const struct rcx_nodes *n = s->nodes;
+    const size_t ranks = (size_t)s->size;
+
+    return rule->coll == s->coll && holds(rule->ranks, ranks) &&
+           holds(rule->nodes, n ? (size_t)n->count : 1) &&
+           holds(rule->per_node, n ? (size_t)n->most : ranks) &&
+           holds(rule->bytes, rcx_tuning_bytes(s)) &&
+           answers(rule->power, s->size == rcx_pow2_floor(s->size)) &&
+           answers(rule->blocks, !n || n->in_order);
+}
+
+const struct rcx_rule *rcx_tuning_next(const struct rcx_tuning *t,
+                                       const struct rcx_shape *shape,
+                                       const struct rcx_rule *last)
+{
+    int i = last ? (int)(last - t->rules) + 1 : 0;
+
+    while (i < t->count && !is_met(&t->rules[i], shape))
+        i++;
+    return i < t->count ? &t->rules[i] : NULL;
+}
+
+/* ---- Reading a rule ------------------------------------------------------ */
+
+static const struct rcx_range all = {.from = 0, .to = SIZE_MAX};
+
+/* "A", "A..B", "A..", "..B" */
+static bool parse_range(char *text, struct rcx_range *range)
+{
+    char *dots = strstr(text, "..");
+    char *last = dots ? dots + 2 : text;
+
+    *range = all;
+    if (dots)
+        *dots = '\0';
+    if (dots && !*text && !*last)
+        return false;
+    return (!*text || rcx_parse_bytes(text, &range->from)) &&
+           ((dots && !*last) || rcx_parse_bytes(last, &range->to)) &&
+           range->from <= range->to;
+}
+
+enum condition { RANKS, NODES, PER_NODE, BYTES, POWER, PLACED, CONDITIONS };
+static const char *const conditions[] = {
+    [RANKS] = "ranks",       [NODES] = "nodes",   [PER_NODE] = "per-node",
+    [BYTES] = "bytes",       [POWER] = "power",   [PLACED] = "placed",
+    [CONDITIONS] = NULL};
+
+static bool parse_answer(const char *value, const char *const words[],
+                         enum rcx_answer *answer_p, struct rcx_refusal *r)
+{
+    const int i = rcx_word_find(value, words, r);
+
+    *answer_p = (enum rcx_answer)(i + 1);
+    return i >= 0;
+}
+
+/* What is valid is in r where this is false. */
+static bool parse_condition(char *text, struct rcx_rule *rule,
+                            struct rcx_refusal *r)
+{
+    static const char *const yes_no[] = {"yes", "no", NULL};
+    static const char *const places[] = {"blocks", "scattered", NULL};
+    struct rcx_range *const ranges[] = {[RANKS] = &rule->ranks,
+                                        [NODES] = &rule->nodes,
+                                        [PER_NODE] = &rule->per_node,
+                                        [BYTES] = &rule->bytes};
+    char *value = strchr(text, '=');
+    int i;
+
+    snprintf(r->valid, sizeof r->valid,
+             "a condition is one of ranks, nodes, per-node, bytes = A, A..B, "
+             "A.. or ..B, power = yes or no, placed = blocks or scattered");
+    if (!value)
+        return false;
+    *value++ = '\0';
+    i = rcx_word_find(text, conditions, r);
+    if (i == POWER)
+        return parse_answer(value, yes_no, &rule->power, r);
+    if (i == PLACED)
+        return parse_answer(value, places, &rule->blocks, r);
+    return i >= 0 && parse_range(value, ranges[i]);
+}
+
+static bool parse_coll(const char *text, enum rcx_coll *coll_p,
+                       struct rcx_refusal *r)
+{
+    struct rcx_guess guess = rcx_guess(text, strlen(text));
+
+    for (int i = 0; i < RCX_COLL_COUNT; i++) {
+        if (!rcx_colls[i].variable)
+            continue;
+        *coll_p = (enum rcx_coll)i;
+        if (strcmp(text, rcx_coll_name(*coll_p)) == 0)
+            return true;
+        rcx_guess_try(&guess, rcx_coll_name(*coll_p));
+    }
+    snprintf(r->valid, sizeof r->valid,
+             "\"%.32s\" is no collective that has methods", text);
+    rcx_guess_print(&guess, "", r->guess, sizeof r->guess);
+    return false;
+}
+
+static bool parse_method(const char *text, struct rcx_rule *rule,
+                         struct rcx_refusal *r)
+{
+    if (rcx_method_parse(text, rule->coll, &rule->wish, r) &&
+        !rule->wish.preferred)
+        return true;
+    if (!r->valid[0])
+        snprintf(r->valid, sizeof r->valid,
+                 "\"%.64s\" is no method of %s", text,
+                 rcx_coll_name(rule->coll));
+    return false;
+}
+
+enum { BLANK, IS_RULE, WRONG };
+
+/* COLLECTIVE [CONDITION=VALUE ...] METHOD [# ...] */
+static int parse_line(char *line, struct rcx_rule *rule, struct rcx_refusal *r)
+{
+    static const char blanks[] = " \t\r";
+    char *rest = line, *word, *next;
+
+    *r = (struct rcx_refusal){.valid = ""};
+    line[strcspn(line, "#")] = '\0';
+    word = strtok_r(line, blanks, &rest);
+    if (!word)
+        return BLANK;
+    *rule = (struct rcx_rule){
+        .ranks = all, .nodes = all, .per_node = all, .bytes = all};
+    if (!parse_coll(word, &rule->coll, r))
+        return WRONG;
+    word = strtok_r(NULL, blanks, &rest);
+    snprintf(r->valid, sizeof r->valid, "a rule ends with a method");
+    if (!word)
+        return WRONG;
+    for (; (next = strtok_r(NULL, blanks, &rest)); word = next)
+        if (!parse_condition(word, rule, r))
+            return WRONG;
+    r->valid[0] = r->guess[0] = '\0';
+    return parse_method(word, rule, r) ? IS_RULE : WRONG;
+}
+
+/* ---- All of them --------------------------------------------------------- */
+
+static uint64_t hash_of(uint64_t hash, const struct rcx_rule *rule)
+{
+    const struct rcx_range ranges[] = {rule->ranks, rule->nodes, rule->per_node,
+                                       rule->bytes};
+
+    hash = rcx_hash(hash, (uint64_t)rule->coll);
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+        hash = rcx_hash(rcx_hash(hash, ranges[i].from), ranges[i].to);
+    hash = rcx_hash(hash, (uint64_t)(3 * rule->power + rule->blocks));
+    return rcx_hash(hash, rcx_method_hash(&rule->wish));
+}
+
+static int lines_of(const char *text)
+{
+    int lines = 1;
+
+    while ((text = strchr(text, '\n'))) {
+        text++;
+        lines++;
+    }
+    return lines;
+}
+
+/* More rules, of text, which is written over. */
+static rcx_status_t add(struct rcx_tuning *t, char *text, bool is_users,
+                        struct rcx_refusal *r)
+{
+    char *line;
+
+    for (int number = 1; (line = strsep(&text, "\n")); number++) {
+        struct rcx_rule *rule = &t->rules[t->count];
+        const int kind = parse_line(line, rule, r);
+
+        if (kind == WRONG) {
+            char valid[sizeof r->valid];
+
+            snprintf(valid, sizeof valid, "line %d: %.200s", number, r->valid);
+            memcpy(r->valid, valid, sizeof valid);
+            return RCX_ERR_CONFIG;
+        }
+        if (kind == BLANK)
+            continue;
+        rule->line = number;
+        rule->is_users = is_users;
+        if (is_users)
+            t->hash = hash_of(t->hash, rule);
+        t->count++;
+    }
+    return RCX_OK;
+}
+
+enum { LONGEST_FILE = 1 << 20 };
+
+/* The whole file, in the heap. */
+static rcx_status_t read_file(const char *path, struct rcx_heap *heap,
+                              char **text_p, struct rcx_refusal *r)
+{
+    FILE *file = fopen(path, "re");
+    char *text = file ? rcx_heap_alloc(heap, LONGEST_FILE + 1) : NULL;
+    size_t bytes;
+    bool is_read;
+
+    *text_p = text;
+    if (!file) {
+        snprintf(r->valid, sizeof r->valid, "%s", strerror(errno));
+        return RCX_ERR_CONFIG;
+    }
+    bytes = text ? fread(text, 1, LONGEST_FILE + 1, file) : 0;
+    is_read = !ferror(file);
+    fclose(file);
+    if (!text)
+        return RCX_ERR_NOMEM;
+    if (is_read && bytes <= LONGEST_FILE && !memchr(text, '\0', bytes)) {
+        text[bytes] = '\0';
+        return RCX_OK;
+    }
+    snprintf(r->valid, sizeof r->valid,
+             "a file of rules is text of at most %d bytes", LONGEST_FILE);
+    return RCX_ERR_CONFIG;
+}
+
+/* RCX's text is written over, too: a copy. */
+static rcx_status_t add_own(struct rcx_tuning *t, struct rcx_heap *heap)
+{
+    char *text = rcx_heap_alloc(heap, sizeof rcx_default_tuning);
+    struct rcx_refusal refusal;
+    rcx_status_t status = RCX_ERR_NOMEM;
+
+    if (text) {
+        memcpy(text, rcx_default_tuning, sizeof rcx_default_tuning);
+        status = add(t, text, false, &refusal);
+        assert(status == RCX_OK);
+    }
+    rcx_heap_free(heap, text);
+    return status;
+}
+
+static rcx_status_t add_all(struct rcx_tuning *t, struct rcx_heap *heap,
+                            char *text, struct rcx_refusal *r)
+{
+    const int lines =
+        (text ? lines_of(text) : 0) + lines_of(rcx_default_tuning);
+    rcx_status_t status = RCX_OK, own;
+
+    t->rules = rcx_heap_alloc(heap, (size_t)lines * sizeof *t->rules);
+    if (!t->rules)
+        return RCX_ERR_NOMEM;
+    if (text)
+        status = add(t, text, true, r);
+    if (status != RCX_OK) { /* none of them, then */
+        t->count = 0;
+        t->hash = 0;
+    }
+    own = add_own(t, heap);
+    return own == RCX_OK ? status : own;
+}
+
+rcx_status_t rcx_tuning_open(struct rcx_tuning *t, struct rcx_heap *heap,
+                             const char *path, struct rcx_refusal *r)
+{
+    char *text = NULL;
+    rcx_status_t read = RCX_OK, added;
+
+    *t = (struct rcx_tuning){.rules = NULL};
+    *r = (struct rcx_refusal){.valid = ""};
+    if (path[0])
+        read = read_file(path, heap, &text, r);
+    added = add_all(t, heap, read == RCX_OK ? text : NULL, r);
+    rcx_heap_free(heap, text);
+    return added == RCX_OK ? read : added;
+}
+
+void rcx_tuning_close(struct rcx_tuning *t, struct rcx_heap *heap)
+{
+    rcx_heap_free(heap, t->rules);
+    *t = (struct rcx_tuning){.rules = NULL};
+}

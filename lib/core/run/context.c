@@ -278,8 +278,8 @@ rcx_status_t rcx_context_create(const rcx_params_t *params,
     context->layout = source->layout;
     status = rcx_context_configure(params, &context->log, &context->config);
     if (status == RCX_OK || status == RCX_ERR_CONFIG)
-        status = rcx_config_load(&context->config, &context->heap,
-                                 &context->log);
+        status =
+            rcx_config_load(&context->config, &context->heap, &context->log);
     if (status == RCX_ERR_CONFIG) /* connect() comes back to it */
         status = RCX_OK;
     context->registry = (struct rcx_registry){.heap = &context->heap,

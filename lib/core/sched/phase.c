@@ -73,9 +73,9 @@ struct rcx_phase rcx_phase_cheapest(enum rcx_coll coll, rcx_order_t needed,
                           .count = count,
                           .elem_bytes = outer->elem_bytes,
                           .commutative = outer->commutative};
-    struct rcx_phase best = {.algo = rcx_price_cheapest(
-                                 &s, needed, way == RCX_WAY_BETWEEN ? sharing
-                                                                    : 0)};
+    struct rcx_phase best = {
+        .algo = rcx_price_cheapest(&s, needed,
+                                   way == RCX_WAY_BETWEEN ? sharing : 0)};
 
     memcpy(best.params, s.params, sizeof best.params);
     return best;

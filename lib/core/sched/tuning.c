@@ -8,7 +8,6 @@
 
 #include "core/base/hash.h"
 #include "core/base/parse.h"
-#include "default_tuning.h"
 
 /* ---- What a call is ------------------------------------------------------ */
 
@@ -77,8 +76,8 @@ static bool parse_range(char *text, struct rcx_range *range)
 
 enum condition { RANKS, NODES, PER_NODE, BYTES, POWER, PLACED, CONDITIONS };
 static const char *const conditions[] = {
-    [RANKS] = "ranks",       [NODES] = "nodes",   [PER_NODE] = "per-node",
-    [BYTES] = "bytes",       [POWER] = "power",   [PLACED] = "placed",
+    [RANKS] = "ranks",  [NODES] = "nodes", [PER_NODE] = "per-node",
+    [BYTES] = "bytes",  [POWER] = "power", [PLACED] = "placed",
     [CONDITIONS] = NULL};
 
 static bool parse_answer(const char *value, const char *const words[],
@@ -143,9 +142,8 @@ static bool parse_method(const char *text, struct rcx_rule *rule,
         !rule->wish.preferred)
         return true;
     if (!r->valid[0])
-        snprintf(r->valid, sizeof r->valid,
-                 "\"%.64s\" is no method of %s", text,
-                 rcx_coll_name(rule->coll));
+        snprintf(r->valid, sizeof r->valid, "\"%.64s\" is no method of %s",
+                 text, rcx_coll_name(rule->coll));
     return false;
 }
 
@@ -263,12 +261,13 @@ static rcx_status_t read_file(const char *path, struct rcx_heap *heap,
 /* RCX's text is written over, too: a copy. */
 static rcx_status_t add_own(struct rcx_tuning *t, struct rcx_heap *heap)
 {
-    char *text = rcx_heap_alloc(heap, sizeof rcx_default_tuning);
+    const size_t bytes = strlen(rcx_tuning_own) + 1;
+    char *text = rcx_heap_alloc(heap, bytes);
     struct rcx_refusal refusal;
     rcx_status_t status = RCX_ERR_NOMEM;
 
     if (text) {
-        memcpy(text, rcx_default_tuning, sizeof rcx_default_tuning);
+        memcpy(text, rcx_tuning_own, bytes);
         status = add(t, text, false, &refusal);
         assert(status == RCX_OK);
     }
@@ -279,8 +278,7 @@ static rcx_status_t add_own(struct rcx_tuning *t, struct rcx_heap *heap)
 static rcx_status_t add_all(struct rcx_tuning *t, struct rcx_heap *heap,
                             char *text, struct rcx_refusal *r)
 {
-    const int lines =
-        (text ? lines_of(text) : 0) + lines_of(rcx_default_tuning);
+    const int lines = (text ? lines_of(text) : 0) + lines_of(rcx_tuning_own);
     rcx_status_t status = RCX_OK, own;
 
     t->rules = rcx_heap_alloc(heap, (size_t)lines * sizeof *t->rules);

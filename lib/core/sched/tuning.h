@@ -34,6 +34,9 @@ struct rcx_tuning {
     uint64_t hash; /* of the user's, and where they differ another */
 };
 
+/* The text of RCX's rules. */
+extern const char rcx_tuning_own[];
+
 /*
  * RCX's rules, and in front of them those of the file at path, if that is not
  * empty. RCX_ERR_CONFIG: the file is not valid, and r says where, and they are

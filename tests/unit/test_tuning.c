@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Rules by which methods are chosen. */
+#include "test.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/sched/tuning.h"
+
+static struct rcx_heap heap;
+static struct rcx_tuning tuning;
+static struct rcx_refusal refusal;
+
+static rcx_status_t read_text(const char *text)
+{
+    char path[] = "/tmp/test_tuning.XXXXXX";
+    const int fd = mkstemp(path);
+    const ssize_t length = (ssize_t)strlen(text);
+    rcx_status_t status;
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, (size_t)length), length);
+    close(fd);
+    status = rcx_tuning_open(&tuning, &heap, path, &refusal);
+    unlink(path);
+    return status;
+}
+
+static int start(void **state)
+{
+    (void)state;
+    heap = RCX_HEAP_INIT;
+    tuning = (struct rcx_tuning){.rules = NULL};
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    rcx_tuning_close(&tuning, &heap);
+    return heap.live == 0 ? 0 : -1;
+}
+
+/* Ranks on nodes of per_node each, side by side or dealt out. */
+static const struct rcx_rule *ask(enum rcx_coll coll, int ranks, int per_node,
+                                  bool in_blocks, size_t count)
+{
+    struct rcx_shape s = {.coll = coll,
+                          .size = ranks,
+                          .count = count,
+                          .elem_bytes = 8,
+                          .commutative = true};
+    const int nodes = (ranks + per_node - 1) / per_node;
+    uint64_t ids[64];
+    struct rcx_nodes *map;
+    const struct rcx_rule *rule;
+
+    for (int i = 0; i < ranks; i++)
+        ids[i] = (uint64_t)(in_blocks ? i / per_node : i % nodes);
+    assert_true(rcx_nodes_map(&heap, ids, ranks, &map));
+    s.nodes = map;
+    rule = rcx_tuning_next(&tuning, &s, NULL);
+    rcx_heap_free(&heap, map);
+    return rule;
+}
+
+static void assert_rule(const struct rcx_rule *rule, int line)
+{
+    assert_non_null(rule);
+    assert_int_equal(rule->is_users ? rule->line : -rule->line, line);
+}
+
+static void every_condition_is_asked(void **state)
+{
+    (void)state;
+    assert_ok(read_text("# of nobody\n"
+                        "\n"
+                        "allreduce ranks=3..4 ring\n"
+                        "allreduce nodes=2 tree # why\n"
+                        "allreduce nodes=3.. per-node=3.. ring:segment=64K\n"
+                        "\tallreduce   power=no nodes=1  bytes=8K..  tree\r\n"
+                        "bcast placed=scattered tree\n"
+                        "gather bytes=..16 linear"));
+    assert_rule(ask(RCX_COLL_ALLREDUCE, 3, 3, true, 8), 3);
+    assert_rule(ask(RCX_COLL_ALLREDUCE, 4, 4, true, 8), 3);
+    assert_rule(ask(RCX_COLL_ALLREDUCE, 8, 4, true, 8), 4);
+    assert_rule(ask(RCX_COLL_ALLREDUCE, 9, 3, true, 8), 5);
+    assert_rule(ask(RCX_COLL_ALLREDUCE, 7, 7, true, 1024), 6);
+    assert_false(ask(RCX_COLL_ALLREDUCE, 7, 7, true, 1023)->is_users);
+    assert_false(ask(RCX_COLL_ALLREDUCE, 8, 8, true, 1024)->is_users);
+    assert_rule(ask(RCX_COLL_BCAST, 8, 4, false, 8), 7);
+    assert_false(ask(RCX_COLL_BCAST, 8, 4, true, 8)->is_users);
+    /* blocks: of a rank */
+    assert_rule(ask(RCX_COLL_GATHER, 5, 5, true, 10), 8);
+    assert_false(ask(RCX_COLL_GATHER, 5, 5, true, 15)->is_users);
+}
+
+/* A file that says what another one says is the same one. */
+static void the_hash_is_of_what_is_said(void **state)
+{
+    static const char *const texts[] = {
+        "bcast tree\n",         "# to all\n  bcast   tree # down\n",
+        "bcast circulant\n",    "bcast ranks=4 tree\n",
+        "bcast bytes=4 tree\n", "bcast power=yes tree\n"};
+    uint64_t hashes[6];
+
+    (void)state;
+    for (int i = 0; i < 6; i++) {
+        assert_ok(read_text(texts[i]));
+        hashes[i] = tuning.hash;
+        rcx_tuning_close(&tuning, &heap);
+    }
+    assert_true(hashes[0] == hashes[1]);
+    for (int i = 1; i < 6; i++)
+        for (int k = 2; k < i; k++)
+            assert_true(hashes[i] != hashes[k] && hashes[i] != hashes[1]);
+    assert_ok(rcx_tuning_open(&tuning, &heap, "", &refusal));
+    assert_true(tuning.hash == 0);
+}
+
+/* Of a file with a fault nothing is taken. */
+static void assert_wrong(const char *text, const char *where, const char *what,
+                         const char *guess)
+{
+    assert_int_equal(read_text(text), RCX_ERR_CONFIG);
+    if (!strstr(refusal.valid, where) || !strstr(refusal.valid, what) ||
+        !strstr(refusal.guess, guess))
+        fail_msg("%s: \"%s%s\"", text, refusal.valid, refusal.guess);
+    assert_true(tuning.count > 0 && !tuning.rules[0].is_users);
+    assert_true(tuning.hash == 0);
+    rcx_tuning_close(&tuning, &heap);
+}
+
+static void faults_are_named(void **state)
+{
+    (void)state;
+    assert_wrong("bcast tree\nalreduce ring\n", "line 2", "no collective",
+                 "allreduce");
+    assert_wrong("bcast tre\n", "line 1", "no method of bcast", "tree");
+    assert_wrong("bcast\n", "line 1", "ends with a method", "");
+    assert_wrong("bcast rnks=4 tree\n", "line 1", "is one of ranks", "ranks");
+    assert_wrong("bcast 4 tree\n", "line 1", "is one of ranks", "");
+    assert_wrong("bcast ranks=4..3 tree\n", "line 1", "A..B", "");
+    assert_wrong("bcast ranks=.. tree\n", "line 1", "A..B", "");
+    assert_wrong("bcast ranks= tree\n", "line 1", "A..B", "");
+    assert_wrong("bcast bytes=4X tree\n", "line 1", "A..B", "");
+    assert_wrong("bcast power=ys tree\n", "line 1", "yes or no", "yes");
+    assert_wrong("bcast placed=here tree\n", "line 1", "scattered", "");
+    assert_wrong("bcast prefer:tree\n", "line 1", "no method", "");
+    assert_wrong("allreduce ring:segmnt=4\n", "line 1", "no parameter",
+                 "segment");
+    assert_wrong("allreduce ring:segment=x\n", "line 1", "segment", "");
+}
+
+static void files_that_are_none_are_refused(void **state)
+{
+    static char much[(1 << 20) + 2];
+
+    (void)state;
+    assert_int_equal(
+        rcx_tuning_open(&tuning, &heap, "/nonexistent/rules", &refusal),
+        RCX_ERR_CONFIG);
+    assert_non_null(strstr(refusal.valid, "No such file"));
+    rcx_tuning_close(&tuning, &heap);
+    assert_int_equal(rcx_tuning_open(&tuning, &heap, "/tmp", &refusal),
+                     RCX_ERR_CONFIG);
+    assert_true(refusal.valid[0]);
+    rcx_tuning_close(&tuning, &heap);
+    memset(much, '\n', sizeof much - 1);
+    assert_wrong(much, "at most", "bytes", "");
+}
+
+static void memory_may_run_out(void **state)
+{
+    rcx_status_t status = RCX_ERR_NOMEM;
+    uint64_t budget = 0;
+
+    (void)state;
+    for (; status == RCX_ERR_NOMEM; budget++) {
+        heap.budget = budget;
+        status = read_text("bcast tree\n");
+        if (status == RCX_ERR_NOMEM)
+            rcx_tuning_close(&tuning, &heap);
+    }
+    assert_ok(status);
+    assert_true(budget > 2);
+}
+
+int main(void)
+{
+#define TEST(function) cmocka_unit_test_setup_teardown(function, start, end)
+    static const struct CMUnitTest tests[] = {
+        TEST(every_condition_is_asked), TEST(the_hash_is_of_what_is_said),
+        TEST(faults_are_named),         TEST(files_that_are_none_are_refused),
+        TEST(memory_may_run_out),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

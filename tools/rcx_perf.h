@@ -6,6 +6,7 @@
  *
  *   rcx_perf.c          main: the rows of a run, one per vector size
  *   rcx_perf_options.c  the command line
+ *   rcx_perf_launch.c   what is known of the launcher
  *   rcx_perf_colls.c    the collectives, and messages: one table
  *   rcx_perf_layout.c   what lies where in a rank's buffers
  *   rcx_perf_algos.c    the algorithms that --algo all tries

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * rcx_tune: times the methods of collectives beside each other, and writes rules
+ * for RCX_TUNING. It sees inside the library: prices, and what fits.
+ *
+ *   rcx_tune.c          the command line; points one after another
+ *   rcx_tune_measure.c  the candidates of a point, in turns
+ *   rcx_tune_file.c     rules, and the file that they are in
+ */
+#ifndef RCX_TUNE_H
+#define RCX_TUNE_H
+
+#include "core/sched/tuning.h"
+#include "rcx_perf.h"
+
+enum {
+    TUNE_CANDIDATES = 48,
+    TUNE_ROUNDS = 32,
+    TUNE_SIZES = 64,
+    TUNE_METHOD = 128
+};
+
+struct tune_options {
+    const char *path; /* of the rules; NULL: none are written */
+    bool again;       /* also what the file has */
+    size_t least, most;
+    unsigned factor;
+    int rounds;
+    double seconds; /* of a candidate, in a round */
+    double ratio;   /* to the lowest price, up to which one is tried */
+    bool colls[RCX_COLL_COUNT];
+};
+
+/* A method, at a point. */
+struct tune_candidate {
+    char method[TUNE_METHOD]; /* as it is carried out there */
+    char rule[TUNE_METHOD];   /* as a rule has it, for other sizes, too */
+    rcx_request_t *request;
+    double times[TUNE_ROUNDS], seconds; /* its median */
+    int rounds;                         /* that it took part in */
+};
+
+/* A collective and a size. */
+struct tune_point {
+    const struct perf_coll *coll;
+    size_t bytes; /* of the vector, or of a block */
+    struct tune_candidate candidates[TUNE_CANDIDATES];
+    int count; /* the first one is what RCX chooses */
+    int best;
+};
+
+struct tune_job {
+    struct tune_options options;
+    rcx_context_t *context;
+    rcx_comm_t *world;
+    rcx_comm_t *comms[TUNE_CANDIDATES]; /* one each, for it alone */
+    int rank, size, nodes, per_node;
+    char *in, *out;
+};
+
+/* ---- Measuring ------------------------------------------------------------ */
+
+/* What a call of the point looks like to who chooses. */
+struct rcx_shape tune_shape(const struct tune_job *job,
+                            const struct tune_point *point);
+/* Fill in the candidates of the point with their times, on all ranks. */
+rcx_status_t tune_measure(struct tune_job *job, struct tune_point *point);
+
+/* ---- The file ------------------------------------------------------------- */
+
+/* Whether it has rules of a collective for a job of this kind. */
+bool tune_file_has(const struct tune_job *job, const struct perf_coll *coll);
+/* Put rules for measured points of one collective, from short to long ones, in
+ * place of those that it had. False: that went wrong, and is said. */
+bool tune_file_put(const struct tune_job *job, const struct tune_point points[],
+                   int n);
+
+#endif

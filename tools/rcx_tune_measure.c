@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rcx_tune.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/clock.h"
+#include "core/run/comm.h"
+#include "core/run/context.h"
+#include "core/sched/price.h"
+
+/* A candidate that is so much slower than the fastest is not timed on. */
+static const double hopeless = 1.5;
+enum { FAIR_ROUNDS = 2 };
+
+/* Where a vector is cut, which is not priced. */
+static const size_t segments[] = {0, 64 << 10, 256 << 10};
+enum { SEGMENT_COUNT = sizeof segments / sizeof *segments, CUT_FROM = 2 };
+
+/* ---- Candidates ------------------------------------------------------------ */
+
+struct rcx_shape tune_shape(const struct tune_job *job,
+                            const struct tune_point *point)
+{
+    const enum rcx_coll coll = point->coll->row;
+    const size_t count = point->bytes / sizeof(float);
+
+    return (struct rcx_shape){
+        .coll = coll,
+        .size = job->size,
+        .count = rcx_coll_has_blocks(coll) ? count * (size_t)job->size : count,
+        .elem_bytes = sizeof(float),
+        .commutative = true,
+        .nodes = job->world->nodes};
+}
+
+/* A request that is carried out as wanted. */
+static rcx_status_t request(struct tune_job *job, struct tune_point *point,
+                            const struct rcx_method_wish *wish)
+{
+    const enum rcx_coll row = point->coll->row;
+    struct tune_candidate *c = &point->candidates[point->count];
+    const struct perf_call call = {
+        .in = rcx_who_has(rcx_colls[row].giver, job->rank, 0) ? job->in : NULL,
+        .out = job->out,
+        .count = point->bytes / sizeof(float),
+        .type = RCX_FLOAT32,
+        .op = RCX_SUM,
+        .comm = job->comms[point->count]};
+    rcx_status_t status;
+
+    job->context->config.wishes[row] = *wish;
+    status = point->coll->call(&call, FORM_PERSISTENT, &c->request);
+    job->context->config.wishes[row] = rcx_method_any;
+    return status;
+}
+
+/* One that differs from those that are there, on a communicator for it alone,
+ * as calls of one that are alike share a method. rule NULL: as RCX carries it
+ * out by itself. */
+static rcx_status_t add_candidate(struct tune_job *job,
+                                  struct tune_point *point,
+                                  const struct rcx_method_wish *wish,
+                                  const char *rule)
+{
+    struct tune_candidate *c = &point->candidates[point->count], *same;
+    rcx_status_t status;
+
+    *c = (struct tune_candidate){.rounds = 0};
+    status = request(job, point, wish);
+    if (status != RCX_OK)
+        return status;
+    snprintf(c->method, sizeof c->method, "%s", rcx_request_method(c->request));
+    for (same = point->candidates; strcmp(same->method, c->method) != 0;)
+        same++;
+    snprintf(same->rule, sizeof same->rule, "%s", rule ? rule : c->method);
+    if (same == c) {
+        point->count++;
+        return RCX_OK;
+    }
+    status = rcx_request_free(&c->request);
+    rcx_cache_clear(&job->comms[point->count]->cache);
+    return status;
+}
+
+/* The price of an algorithm, and whether it may be chosen. */
+static double price_of(const struct rcx_algo *algo, struct rcx_shape s,
+                       rcx_order_t needed)
+{
+    const int sharing = rcx_price_sharing(&s);
+    const struct rcx_machine machine = rcx_price_machine(algo, sharing);
+
+    rcx_params_reset(algo, s.params);
+    rcx_params_settle(algo, &s, &machine);
+    return rcx_algo_fits(algo, &s) && rcx_algo_order(algo, &s) >= needed
+               ? rcx_price_seconds(algo, &s, sharing)
+               : INFINITY;
+}
+
+static rcx_status_t add_algo(struct tune_job *job, struct tune_point *point,
+                             const struct rcx_algo *algo)
+{
+    struct rcx_method_wish wish = rcx_method_any;
+    rcx_status_t status = RCX_OK;
+
+    wish.algo = algo;
+    rcx_params_reset(algo, wish.params);
+    for (int i = 0; i < SEGMENT_COUNT && status == RCX_OK; i++) {
+        char rule[TUNE_METHOD];
+
+        if (point->count == TUNE_CANDIDATES ||
+            point->bytes < CUT_FROM * segments[i])
+            continue;
+        wish.segment_bytes = segments[i];
+        snprintf(rule, sizeof rule, i ? "%s:segment=%zuK" : "%s", algo->name,
+                 segments[i] >> 10);
+        status = add_candidate(job, point, &wish, rule);
+    }
+    return status;
+}
+
+/* What RCX chooses, then what the price does not rule out. */
+static rcx_status_t find_candidates(struct tune_job *job,
+                                    struct tune_point *point)
+{
+    const struct rcx_shape s = tune_shape(job, point);
+    const rcx_order_t needed = job->context->config.order;
+    rcx_status_t status;
+    double least = INFINITY;
+
+    point->count = 0;
+    status = add_candidate(job, point, &rcx_method_any, NULL);
+    for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++)
+        if ((*a)->coll == s.coll)
+            least = fmin(least, price_of(*a, s, needed));
+    for (const struct rcx_algo *const *a = rcx_algo_table;
+         *a && status == RCX_OK; a++)
+        if ((*a)->coll == s.coll &&
+            price_of(*a, s, needed) <= job->options.ratio * least)
+            status = add_algo(job, point, *a);
+    return status;
+}
+
+/* ---- Times ----------------------------------------------------------------- */
+
+/* Of the slowest rank, so that all ranks know the same and do the same. */
+static rcx_status_t time_calls(struct tune_job *job, rcx_request_t *request,
+                               long calls, double *seconds_p)
+{
+    rcx_status_t status = rcx_barrier(job->world);
+    const uint64_t start = rcx_now_ns();
+
+    for (long i = 0; i < calls && status == RCX_OK; i++) {
+        status = rcx_start(request);
+        if (status == RCX_OK)
+            status = rcx_wait(request);
+    }
+    *seconds_p = 1e-9 * (double)(rcx_now_ns() - start) / (double)calls;
+    if (status == RCX_OK)
+        status = rcx_allreduce(RCX_IN_PLACE, seconds_p, 1, RCX_FLOAT64, RCX_MAX,
+                               job->world);
+    return status;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double median(const double times[], int n)
+{
+    double sorted[TUNE_ROUNDS];
+
+    memcpy(sorted, times, (size_t)n * sizeof *times);
+    qsort(sorted, (size_t)n, sizeof *sorted, ascending);
+    return (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
+}
+
+static void find_best(struct tune_point *point)
+{
+    point->best = 0;
+    for (int i = 0; i < point->count; i++) {
+        struct tune_candidate *c = &point->candidates[i];
+
+        c->seconds = median(c->times, c->rounds);
+        if (c->seconds < point->candidates[point->best].seconds)
+            point->best = i;
+    }
+}
+
+static rcx_status_t run_round(struct tune_job *job, struct tune_point *point,
+                              int round)
+{
+    const double least = point->candidates[point->best].seconds;
+    rcx_status_t status = RCX_OK;
+
+    for (int i = 0; i < point->count && status == RCX_OK; i++) {
+        struct tune_candidate *c = &point->candidates[i];
+        double once, calls;
+
+        if (round >= FAIR_ROUNDS && i > 0 && c->seconds > hopeless * least)
+            continue;
+        /* one that is not counted, of which there will be so many */
+        status = time_calls(job, c->request, 1, &once);
+        calls = fmax(1, fmin(1e5, job->options.seconds / once));
+        if (status == RCX_OK)
+            status = time_calls(job, c->request, (long)calls,
+                                &c->times[c->rounds++]);
+    }
+    find_best(point);
+    return status;
+}
+
+rcx_status_t tune_measure(struct tune_job *job, struct tune_point *point)
+{
+    rcx_status_t status = find_candidates(job, point);
+
+    for (int i = 0; i < job->options.rounds && status == RCX_OK; i++)
+        status = run_round(job, point, i);
+    for (int i = 0; i < point->count && status == RCX_OK; i++)
+        status = rcx_request_free(&point->candidates[i].request);
+    return status;
+}

@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rcx_info.h"
+
+#include "core/base/parse.h"
 #include "core/run/bootstrap.h"
-#include "core/run/config.h"
 #include "core/run/context.h"
 #include "core/sched/params.h"
 #include "core/exec/transport.h"
@@ -22,7 +24,7 @@ enum { COLUMNS = 80 };
 static const char usage[] =
     "Usage: rcx_info [options]\n"
     "Print what this build of RCX is and offers. With no option, all but the last\n"
-    "two.\n"
+    "three.\n"
     "\n"
     "      --build        versions, and instruction sets of the kernels\n"
     "  -c, --config       the environment variables, and what they are set to\n"
@@ -31,6 +33,9 @@ static const char usage[] =
     "  -l, --launch       what RCX sees of the launcher of this process, and which\n"
     "                     way messages take to the other ranks of its job, all of\n"
     "                     which have to call this\n"
+    "  -e, --explain COLLECTIVE  which method a call gets, and what others would\n"
+    "                     cost: of --bytes B (64K; of a block, where there are some),\n"
+    "                     on --ranks N (4) of --nodes K (1), --scattered over them\n"
     "      --markdown     the algorithms as a table, which is docs/algorithms.md\n"
     "  -h, --help         print this and exit\n"
     "      --version      print the version and exit\n"
@@ -470,10 +475,36 @@ enum {
     CONFIG = 1u << 1,
     TYPES = 1u << 2,
     ALGORITHMS = 1u << 3,
-    LAUNCH = 1u << 4
+    LAUNCH = 1u << 4,
+    EXPLAIN = 1u << 5
 };
 
-static int parse(int argc, char **argv)
+/* The value of an option that is a number. */
+static int number_of(const char *option, const char *text)
+{
+    char *end;
+    const long number = strtol(text, &end, 10);
+
+    if (end == text || *end || number < 1 || number > 1 << 24) {
+        fprintf(stderr, "rcx_info: %s %s: valid is 1..%d\n", option, text,
+                1 << 24);
+        exit(2);
+    }
+    return (int)number;
+}
+
+static size_t bytes_of(const char *text)
+{
+    size_t bytes;
+
+    if (rcx_parse_bytes(text, &bytes))
+        return bytes;
+    fprintf(stderr, "rcx_info: --bytes %s: valid is a size: 8, 64K, 16M\n",
+            text);
+    exit(2);
+}
+
+static int parse(int argc, char **argv, struct info_question *q)
 {
     static const struct option names[] = {
         {"build", no_argument, NULL, 'b'},
@@ -481,6 +512,11 @@ static int parse(int argc, char **argv)
         {"types", no_argument, NULL, 't'},
         {"algorithms", no_argument, NULL, 'a'},
         {"launch", no_argument, NULL, 'l'},
+        {"explain", required_argument, NULL, 'e'},
+        {"bytes", required_argument, NULL, 'B'},
+        {"ranks", required_argument, NULL, 'n'},
+        {"nodes", required_argument, NULL, 'N'},
+        {"scattered", no_argument, NULL, 'S'},
         {"markdown", no_argument, NULL, 'm'},
         {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, 'v'},
@@ -488,13 +524,21 @@ static int parse(int argc, char **argv)
     };
     int sections = 0, option;
 
-    while ((option = getopt_long(argc, argv, "ctalh", names, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "ctale:n:h", names, NULL)) != -1) {
         switch (option) {
         case 'b': sections |= BUILD; break;
         case 'c': sections |= CONFIG; break;
         case 't': sections |= TYPES; break;
         case 'a': sections |= ALGORITHMS; break;
         case 'l': sections |= LAUNCH; break;
+        case 'e':
+            sections |= EXPLAIN;
+            q->coll = optarg;
+            break;
+        case 'B': q->bytes = bytes_of(optarg); break;
+        case 'n': q->ranks = number_of("--ranks", optarg); break;
+        case 'N': q->nodes = number_of("--nodes", optarg); break;
+        case 'S': q->scattered = true; break;
         case 'm': print_markdown(); exit(fflush(stdout) ? 1 : 0);
         case 'h': fputs(usage, stdout); exit(0);
         case 'v': printf("rcx_info (RCX) %s\n", rcx_version()); exit(0);
@@ -513,11 +557,13 @@ static int parse(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    const int sections = parse(argc, argv);
+    struct info_question question = {.bytes = 64 << 10, .ranks = 4, .nodes = 1};
+    const int sections = parse(argc, argv, &question);
     struct rcx_heap heap = RCX_HEAP_INIT;
     struct rcx_config config;
     struct rcx_log log;
     rcx_status_t status;
+    int said = 0;
 
     if (sections & BUILD)
         print_build();
@@ -535,7 +581,10 @@ int main(int argc, char **argv)
     status = rcx_config_read(&config, &log);
     if (status == RCX_OK)
         status = rcx_config_load(&config, &heap, &log);
+    if (sections & EXPLAIN && status == RCX_OK)
+        said = info_explain(&question, &config);
     rcx_config_unload(&config, &heap);
     rcx_config_tell_all(&config, &log);
-    return status == RCX_OK && !ferror(stdout) ? 0 : 1;
+    fflush(stdout);
+    return status == RCX_OK && !ferror(stdout) ? said : 1;
 }

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef RCX_INFO_H
+#define RCX_INFO_H
+
+#include <stdbool.h>
+
+#include "core/run/config.h"
+
+/* A call, for rcx_info --explain. */
+struct info_question {
+    const char *coll; /* NULL: none is asked for */
+    size_t bytes;     /* of the vector, or of a block */
+    int ranks, nodes;
+    bool scattered; /* ranks are dealt to nodes in turns, not in blocks */
+};
+
+/* How it would be carried out with this environment, and why. Returns an exit
+ * status. */
+int info_explain(const struct info_question *q,
+                 const struct rcx_config *config);
+
+#endif

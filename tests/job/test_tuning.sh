@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Which method a call gets: rules, rcx_tune, rcx_info --explain.
+# Usage: test_tuning.sh RCXRUN RCX_PERF RCX_INFO RCX_TUNE TUNING.MD
+
+# shellcheck source=tests/support/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
+takes "RCXRUN RCX_PERF RCX_INFO RCX_TUNE TUNING.MD" "$@"
+rcxrun=$(realpath "$1")
+perf=$(realpath "$2")
+info=$(realpath "$3")
+tune=$(realpath "$4")
+guide=$(realpath "$5")
+bound=(timeout -k 5 120)
+
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+file=$folder/my.tuning
+quick=(--max 4K --factor 64 --rounds 3 --time 100us)
+
+prints() { grep -q -e "$1" "$out"; }
+says() { grep -q -e "$1" "$err"; }
+says_nothing() { [ ! -s "$err" ]; }
+rules() { grep -v '^#' "$file"; }
+
+# --- rules ---
+
+printf '%s\n' '# mine' 'allreduce bytes=..1K tree' 'allreduce ranks=4 bytes=..1K ring' >"$file"
+run 0 "$rcxrun" -n 3 -x RCX_TUNING="$file" "$perf" --iters 3 --min 8 --max 8 && says_nothing && prints ' tree' \
+    && run 0 "$rcxrun" -n 3 -x RCX_TUNING="$file" "$perf" --iters 3 --min 4K --max 4K && says_nothing && ! prints ' tree' \
+    && run 0 "$rcxrun" -n 3 -x RCX_TUNING="$file" -x RCX_ALLREDUCE=direct "$perf" --iters 3 --min 8 --max 8 \
+    && prints ' direct'
+ok $? "the first rule that fits a call decides, and a variable before it"
+
+run 0 "$rcxrun" -n 4 --nodes 2 -x RCX_TUNING=<(echo) "$perf" --iters 3 --min 8 --max 8 && says_nothing
+ok $? "a file without rules is none"
+
+printf 'allreduce tree\nalreduce ring\n' >"$file.wrong"
+run 2 "$rcxrun" -n 3 -x RCX_TUNING="$file.wrong" "$perf" --iters 3 \
+    && [ "$(grep -c 'line 2: "alreduce" is no collective.*did you mean allreduce' "$err")" -eq 1 ]
+ok $? "a rule that is not valid is an error, said once, with its line"
+
+# shellcheck disable=SC2016
+run 2 "$rcxrun" -n 3 bash -c '
+    [ "$PMIX_RANK" = 1 ] && export RCX_TUNING='"$file"'
+    exec '"$perf"' --iters 3' && says 'RCX_TUNING'
+ok $? "rules that differ between ranks are an error"
+
+sed -n '/^```/,/^```/p' "$guide" | grep -v '^```' >"$file.guide"
+[ -s "$file.guide" ] && run 0 env RCX_TUNING="$file.guide" "$info" --explain alltoall -n 6 --bytes 64 && says_nothing \
+    && prints "bruck:radix=2, by the rule in line 5 of $file.guide"
+ok $? "the example of docs/tuning.md is valid"
+
+# --- rcx_tune ---
+
+rm "$file"
+run 0 "$rcxrun" -n 3 "$tune" -o "$file" "${quick[@]}" && says_nothing && prints '^# regret of '
+ok $? "rcx_tune measures all collectives"
+colls=$(rules | cut -d' ' -f1 | sort -u | tr '\n' ' ')
+[ "$colls" = "allgather allreduce alltoall barrier bcast exscan gather reduce reduce_scatter scan scatter " ] \
+    && ! rules | grep -v '^[a-z_]* ranks=3 nodes=1 per-node=3 '
+ok $? "and writes rules for each"
+run 0 "$rcxrun" -n 3 -x RCX_TUNING="$file" "$perf" --iters 3 --check && says_nothing
+ok $? "which RCX takes"
+
+rules >"$folder/before"
+run 0 "$rcxrun" -n 3 "$tune" -o "$file" "${quick[@]}" && [ "$(grep -c 'has its rules' "$out")" -eq 11 ] \
+    && rules | cmp - "$folder/before"
+ok $? "what the file has is not measured again"
+run 0 "$rcxrun" -n 4 --nodes 2 "$tune" -o "$file" -c allreduce,barrier "${quick[@]}" \
+    && rules | grep -v per-node=2 | cmp - "$folder/before" \
+    && [ "$(rules | grep -c '^barrier ranks=4 nodes=2 per-node=2 ')" -eq 1 ]
+ok $? "rules for other jobs stay"
+grep -v '^barrier ranks=3' "$file" >"$file.cut" # as if interrupted before
+run 0 "$rcxrun" -n 3 "$tune" -o "$file.cut" "${quick[@]}" && [ "$(grep -c 'has its rules' "$out")" -eq 10 ] \
+    && grep -q '^barrier ranks=3' "$file.cut"
+ok $? "who was interrupted goes on"
+
+run 1 "$rcxrun" -n 2 "$tune" -o "$folder/no/such" -c barrier "${quick[@]}" && says 'No such file'
+ok $? "a file that cannot be written is an error"
+run 2 "$rcxrun" -n 2 "$tune" -c barriers && says 'barriers: not valid here' && run 2 "$rcxrun" -n 2 "$tune" --rounds 0 \
+    && run 2 "$rcxrun" -n 2 "$tune" more && run 0 "$tune" --help && prints '^Usage: ' && run 0 "$tune" --version \
+    && prints '^rcx_tune (RCX) '
+ok $? "rcx_tune has --help and --version, and refuses the rest"
+
+# --- rcx_info --explain ---
+
+run 0 "$info" --explain allreduce --bytes 64K -n 48 --nodes 6 && says_nothing && prints ' byte on 48 ranks, 6 nodes with up to 8' \
+    && prints "hierarchical:leaders=8, by the rule in line [0-9]* of RCX's own" && prints '^ *[0-9.]*  ring$'
+ok $? "--explain names the rule, and prices"
+run 0 env RCX_ORDER=canonical "$info" --explain allreduce -n 6 && prints '-  ring .*keeps order level same' \
+    && run 0 env RCX_ALLREDUCE=tree "$info" --explain allreduce && prints 'tree, because RCX_ALLREDUCE asks for it'
+ok $? "--explain says what ruled an algorithm out, and who asked for one"
+run 2 "$info" --explain alreduce && says 'did you mean allreduce' && run 2 "$info" --explain bcast --bytes 8X \
+    && run 2 "$info" --explain bcast -n 2 --nodes 3
+ok $? "--explain refuses what is no call"
+
+end_tests

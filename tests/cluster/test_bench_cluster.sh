@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# tools/bench_cluster, shortly. Skipped, with the reason, where with_cluster
+# cannot run. Usage: test_bench_cluster.sh BENCH_CLUSTER BUILD
+
+# shellcheck source=tests/support/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
+takes "BENCH_CLUSTER BUILD" "$@"
+bench=$1
+bound=(timeout -k 5 100)
+short=(--build "$2" --grid 2x1,2x2 --rates 100mbit --sizes 8,65536 --rounds 1 --time 0.02)
+
+"${bound[@]}" "$bench" "${short[@]}" --libraries rcx >"$out" 2>"$err"
+status=$?
+if [ $status -eq 77 ]; then
+    echo "1..0 # SKIP $(sed -n 's/.*skipped: //p' "$err")"
+    exit 0
+fi
+# nothing beats the link: 64 KiB at 100 Mbit/s take 5243 us
+beats() {
+    awk -F'|' -v column="$1" '/^\| 65536 /{ gsub(",", ""); if ($column + 0 < 5243) n++; rows++ }
+        END { exit !(n == 0 && rows == 2) }' "$out"
+}
+[ $status -eq 0 ] && [ ! -s "$err" ] && [ "$(grep -c '^| 8 ' "$out")" -eq 2 ] && beats 3
+ok $? "a table for each cluster, with times that the link allows"
+
+run 0 "$bench" "${short[@]}" --coll bcast --grid 2x1 --libraries rcx,openmpi && [ "$(grep -c '^| 8 ' "$out")" -eq 1 ]
+ok $? "a peer that is not there is left out"
+
+run 2 "$bench" --grid 3 && grep -q 'such as 3x2' "$err" && run 2 "$bench" --rates 3mb && run 2 "$bench" --libraries ompi \
+    && run 0 "$bench" --help
+ok $? "what is not valid is refused"
+
+end_tests

@@ -180,12 +180,7 @@ static rcx_status_t open_worker(struct ucp *u)
  * who leaves such peers leaves the worker, for as long as its process lives. */
 static bool must_stay(const struct ucp *u)
 {
-    if (!u->base.is_forsaken || u->base.dead)
-        return false;
-    for (int i = 0; i < u->boot->size; i++)
-        if (u->endpoints[i] && !u->lane.pairs[i])
-            return true;
-    return false;
+    return u->base.is_forsaken && !u->base.dead && u->base.endpoints > 0;
 }
 
 static void close_all(struct rcx_transport *t)

@@ -151,6 +151,7 @@ diff installed - >"$out" <<END
 ./usr/local/bin/rcx_perf
 ./usr/local/bin/rcx_sim
 ./usr/local/bin/rcx_trace
+./usr/local/bin/rcx_tune
 ./usr/local/bin/rcxrun
 ./usr/local/include/rcx/rcx.h
 ./usr/local/lib/pkgconfig/rcx.pc

@@ -89,7 +89,7 @@ struct rcx_transport {
     struct rcx_message **done_end;
     struct rcx_note *notes; /* that came, the newest first */
     unsigned notes_leaving; /* that are not sent yet */
-    bool is_forsaken;       /* closed while peers may be anywhere, or stopped */
+    bool is_forsaken;    /* closed while peers on other nodes may be stopped */
     unsigned char *dead; /* peers found dead, by rank; NULL: not looked for */
     unsigned deaths;     /* so many */
     int endpoints;       /* opened so far, to as many peers */

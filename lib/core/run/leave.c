@@ -148,7 +148,7 @@ static void say_why(struct rcx_context *context)
         rcx_comm_tell(context->world->failed != RCX_OK ? context->world
                                                        : context->internal);
     let_notes_leave(context);
-    if (context->transport)
+    if (context->transport && context->nodes)
         context->transport->is_forsaken = true;
 }
 

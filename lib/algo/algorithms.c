@@ -70,6 +70,7 @@
     X(rcx_alltoall_pairwise)                                                   \
     X(rcx_alltoall_bruck)                                                      \
     X(rcx_alltoall_ring)                                                       \
+    X(rcx_alltoall_hierarchical)                                               \
     X(rcx_alltoallv_linear)                                                    \
     X(rcx_alltoallv_pairwise)                                                  \
     X(rcx_alltoallv_bruck)                                                     \

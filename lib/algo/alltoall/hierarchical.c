@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Alltoall by nodes, which may have any number of ranks anywhere: a leader of
+ * each node gathers what its ranks give, leaders exchange what goes from node to
+ * node, each pair with one message, and scatter what came.
+ *
+ *   volume   over the link of a node of c ranks: c n less what stays there; as
+ *            much again to its leader, and from it
+ *   scratch  2 n; at a leader 4 c n more
+ *
+ * N - 1 messages a node instead of c (p - c): for short blocks, as a leader
+ * copies each of c p by itself. A rank's block for itself stays where it is: its
+ * place is taken along empty. The phases are those that cost least.
+ */
+#include "algo/phase/by_nodes.h"
+
+static struct rcx_cost between_cost(const struct rcx_shape *s)
+{
+    const double rounds = s->nodes->count - 1;
+    const double volume =
+        rounds * (double)s->nodes->most * (double)rcx_by_nodes_most(s);
+
+    return (struct rcx_cost){.rounds = rounds,
+                             .volume = volume,
+                             .far_rounds = rounds,
+                             .link_volume = volume};
+}
+
+static struct rcx_cost cost(const struct rcx_shape *s)
+{
+    const size_t all = (size_t)s->nodes->most * s->count;
+
+    return rcx_cost_sum(
+        rcx_cost_sum(rcx_by_nodes_within_cost(RCX_COLL_GATHER, s, all),
+                     between_cost(s)),
+        rcx_by_nodes_within_cost(RCX_COLL_SCATTER, s, all));
+}
+
+/* What lies at a leader: of each of its ranks a vector, of which each node has a
+ * part; and of each node that part of all of them, side by side. */
+struct parts {
+    const struct rcx_by_nodes_blocks *blocks;
+    size_t count; /* of a vector */
+    int ranks;    /* of the node */
+};
+
+static struct rcx_span part_of(const struct parts *p, struct rcx_span vectors,
+                               int rank, int node)
+{
+    const size_t *at = &p->blocks->nodes[node];
+
+    return rcx_span_sub(vectors, (size_t)rank * p->count + at[0],
+                        at[1] - at[0]);
+}
+
+static struct rcx_span parts_of(const struct parts *p, struct rcx_span parts,
+                                int node)
+{
+    const size_t *at = &p->blocks->nodes[node];
+
+    return rcx_span_sub(parts, (size_t)p->ranks * at[0],
+                        (size_t)p->ranks * (at[1] - at[0]));
+}
+
+/* A rank's vector, rank by rank, to all, where it lies node by node; or back. Its
+ * own block apart. */
+static void copy_vector(struct rcx_builder *b, const struct rcx_shape *s,
+                        struct rcx_span all, struct rcx_span vector,
+                        bool is_back)
+{
+    const size_t block = s->count / (size_t)s->size;
+
+    for (int i = 0; i < s->size; i++) {
+        const int rank = s->nodes->ranks[i];
+        const struct rcx_span there =
+            rcx_span_sub(all, (size_t)i * block, block);
+        const struct rcx_span here =
+            rcx_span_sub(vector, (size_t)rank * block, block);
+
+        if (rank != s->rank)
+            rcx_step_copy(b, is_back ? here : there, is_back ? there : here);
+    }
+}
+
+/* Vectors, a rank's after another's, to parts, a node's after another's. */
+static void sort(struct rcx_builder *b, const struct rcx_shape *s,
+                 const struct parts *p, struct rcx_span parts,
+                 struct rcx_span vectors)
+{
+    for (int node = 0; node < s->nodes->count; node++) {
+        const struct rcx_span to = parts_of(p, parts, node);
+
+        if (node == rcx_by_nodes_own(s) && p->ranks == 1)
+            continue; /* nothing but the rank's own block */
+        for (int rank = 0; rank < p->ranks; rank++) {
+            const struct rcx_span from = part_of(p, vectors, rank, node);
+
+            rcx_step_copy(
+                b, rcx_span_sub(to, (size_t)rank * from.count, from.count),
+                from);
+        }
+    }
+}
+
+/* What came of each node: of each rank there a block for each rank here. */
+static void deal_out(struct rcx_builder *b, const struct rcx_shape *s,
+                     const struct parts *p, struct rcx_span vectors,
+                     struct rcx_span parts)
+{
+    const size_t block = s->count / (size_t)s->size;
+
+    const int own = rcx_by_nodes_own(s);
+
+    for (int node = 0; node < s->nodes->count; node++) {
+        const struct rcx_span from = parts_of(p, parts, node);
+
+        for (size_t i = 0; i * block < from.count; i++) {
+            const size_t there = i / (size_t)p->ranks;
+            const struct rcx_span to =
+                part_of(p, vectors, (int)(i % (size_t)p->ranks), node);
+
+            if (node != own || there != i % (size_t)p->ranks)
+                rcx_step_copy(b, rcx_span_sub(to, there * block, block),
+                              rcx_span_sub(from, i * block, block));
+        }
+    }
+}
+
+static void exchange(struct rcx_builder *b, const struct rcx_shape *s,
+                     const struct parts *p, struct rcx_span to,
+                     struct rcx_span from)
+{
+    const struct rcx_nodes *n = s->nodes;
+    const int own = rcx_by_nodes_own(s);
+
+    for (int t = 1; t < n->count; t++) {
+        const int above = (own + t) % n->count;
+        const int below = (own + n->count - t) % n->count;
+
+        rcx_step_recv(b, n->ranks[n->first[below]], parts_of(p, to, below));
+        rcx_step_send(b, n->ranks[n->first[above]], parts_of(p, from, above));
+    }
+    if (p->ranks > 1)
+        rcx_step_copy(b, parts_of(p, to, own), parts_of(p, from, own));
+}
+
+static void exchange_all(struct rcx_builder *b, const struct rcx_shape *s,
+                         const struct rcx_by_nodes_blocks *blocks)
+{
+    const struct rcx_group node = rcx_by_nodes_neighbours(s);
+    const struct parts p = {blocks, s->count, node.size};
+    const size_t all = (size_t)node.size * s->count;
+    const struct rcx_phase up =
+        rcx_by_nodes_within(RCX_COLL_GATHER, s, node.size, all);
+    const struct rcx_phase down =
+        rcx_by_nodes_within(RCX_COLL_SCATTER, s, node.size, all);
+    const struct rcx_blocks own = rcx_blocks_in(s, RCX_BUFFER_IN);
+    const bool leads = node.rank == 0;
+    const struct rcx_span given = rcx_span_scratch(b, s->count);
+    const struct rcx_span gotten = rcx_span_scratch(b, s->count);
+    const struct rcx_span vectors = rcx_span_scratch(b, leads ? all : 0);
+    const struct rcx_span came = rcx_span_scratch(b, leads ? all : 0);
+
+    copy_vector(b, s, given, rcx_span_in(s), false);
+    rcx_sched_within(b, &up, &node, given, vectors);
+    if (leads) {
+        const struct rcx_span parts = rcx_span_scratch(b, all);
+        const struct rcx_span back = rcx_span_scratch(b, all);
+
+        sort(b, s, &p, parts, vectors);
+        exchange(b, s, &p, came, parts);
+        deal_out(b, s, &p, back, came);
+        rcx_sched_within(b, &down, &node, back, gotten);
+    } else {
+        rcx_sched_within(b, &down, &node, came, gotten);
+    }
+    copy_vector(b, s, gotten, rcx_span_out(s), true);
+    rcx_step_copy(b, rcx_block(&own, rcx_span_out(s), s->rank),
+                  rcx_block(&own, rcx_span_in(s), s->rank));
+}
+
+static void build(struct rcx_builder *b, const struct rcx_shape *s)
+{
+    rcx_by_nodes_build(b, s, exchange_all);
+}
+
+const struct rcx_algo rcx_alltoall_hierarchical = {
+    .name = "hierarchical",
+    .coll = RCX_COLL_ALLTOALL,
+    .formula =
+        "gather of c n, (N-1) (a + c^2 n/p b), scatter of c n; N nodes of "
+        "c ranks",
+    .needs = RCX_BY_NODES_NEEDS,
+    .known_as = "Open MPI: han",
+    .source = "composition: design",
+    .is_by_nodes = true,
+    .level = RCX_ORDER_CANONICAL,
+    .fits = rcx_by_nodes_fits,
+    .cost = cost,
+    .build = build,
+};

@@ -420,7 +420,7 @@ int rcxrun_job_run(const struct rcxrun_options *options, const char *path,
         rcxrun_stream_close(&job.ranks[rank].streams[1]);
     }
     close(job.polls[SIGNALS].fd);
-    close(job.polls[WAKE].fd);
+    /* WAKE stays open: PMIx's thread lives on, and writes to it */
     status = job.status;
     *signal_p = job.signal;
     free(job.ranks);

@@ -17,23 +17,6 @@ struct offer {
     char text[128]; /* the method, or why not */
 };
 
-static bool find_coll(const char *name, enum rcx_coll *coll_p)
-{
-    struct rcx_guess guess = rcx_guess(name, strlen(name));
-    char text[64];
-
-    for (int i = 0; i < RCX_COLL_COUNT; i++) {
-        *coll_p = (enum rcx_coll)i;
-        if (rcx_colls[i].variable && strcmp(name, rcx_coll_name(*coll_p)) == 0)
-            return true;
-        if (rcx_colls[i].variable)
-            rcx_guess_try(&guess, rcx_coll_name(*coll_p));
-    }
-    fprintf(stderr, "rcx_info: --explain %s: no such collective%s\n", name,
-            rcx_guess_print(&guess, "", text, sizeof text));
-    return false;
-}
-
 static struct rcx_nodes *map_nodes(const struct info_question *q,
                                    struct rcx_heap *heap)
 {
@@ -54,20 +37,16 @@ static struct offer offer_of(const struct rcx_algo *algo, struct rcx_shape s,
                              rcx_order_t needed)
 {
     const int sharing = rcx_price_sharing(&s);
-    const struct rcx_machine machine = rcx_price_machine(algo, sharing);
-    struct offer o = {.algo = algo, .seconds = INFINITY};
+    struct offer o = {.algo = algo,
+                      .seconds = rcx_price_of(algo, &s, needed, sharing)};
 
-    rcx_params_reset(algo, s.params);
-    rcx_params_settle(algo, &s, &machine);
-    if (!rcx_algo_fits(algo, &s)) {
+    if (!isinf(o.seconds))
+        rcx_algo_print(algo, s.params, o.text, sizeof o.text);
+    else if (!rcx_algo_fits(algo, &s))
         snprintf(o.text, sizeof o.text, "needs %s", algo->needs);
-    } else if (rcx_algo_order(algo, &s) < needed) {
+    else
         snprintf(o.text, sizeof o.text, "keeps order level %s",
                  rcx_order_name(rcx_algo_order(algo, &s)));
-    } else {
-        o.seconds = rcx_price_seconds(algo, &s, sharing);
-        rcx_algo_print(algo, s.params, o.text, sizeof o.text);
-    }
     return o;
 }
 
@@ -149,9 +128,13 @@ int info_explain(const struct info_question *q, const struct rcx_config *config)
     struct rcx_heap heap = RCX_HEAP_INIT;
     struct rcx_nodes *map = NULL;
     struct rcx_shape s = {.elem_bytes = ELEMENT, .commutative = true};
+    struct rcx_refusal refusal;
 
-    if (!find_coll(q->coll, &s.coll))
+    if (!rcx_tuning_coll(q->coll, &s.coll, &refusal)) {
+        fprintf(stderr, "rcx_info: --explain %s: no such collective%s\n",
+                q->coll, refusal.guess);
         return USAGE;
+    }
     if (q->nodes > q->ranks) {
         fprintf(stderr, "rcx_info: --nodes %d: more than ranks\n", q->nodes);
         return USAGE;

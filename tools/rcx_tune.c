@@ -226,13 +226,6 @@ struct tally {
     uint64_t start_ns;
 };
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* Rank 0 knows the file; all do the same. */
 static rcx_status_t agree(struct tune_job *job, int *number)
 {
@@ -271,7 +264,7 @@ static void print_summary(const struct tally *t)
 {
     if (t->points == 0)
         return;
-    qsort(t->regrets, (size_t)t->points, sizeof *t->regrets, ascending);
+    qsort(t->regrets, (size_t)t->points, sizeof *t->regrets, tune_ascending);
     printf("# regret of %d points: median %.2f, 95 %% within %.2f, most %.2f\n",
            t->points, t->regrets[t->points / 2],
            t->regrets[(95 * t->points + 99) / 100 - 1],

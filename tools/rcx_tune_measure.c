@@ -84,20 +84,6 @@ static rcx_status_t add_candidate(struct tune_job *job,
     return status;
 }
 
-/* The price of an algorithm, and whether it may be chosen. */
-static double price_of(const struct rcx_algo *algo, struct rcx_shape s,
-                       rcx_order_t needed)
-{
-    const int sharing = rcx_price_sharing(&s);
-    const struct rcx_machine machine = rcx_price_machine(algo, sharing);
-
-    rcx_params_reset(algo, s.params);
-    rcx_params_settle(algo, &s, &machine);
-    return rcx_algo_fits(algo, &s) && rcx_algo_order(algo, &s) >= needed
-               ? rcx_price_seconds(algo, &s, sharing)
-               : INFINITY;
-}
-
 static rcx_status_t add_algo(struct tune_job *job, struct tune_point *point,
                              const struct rcx_algo *algo)
 {
@@ -124,7 +110,8 @@ static rcx_status_t add_algo(struct tune_job *job, struct tune_point *point,
 static rcx_status_t find_candidates(struct tune_job *job,
                                     struct tune_point *point)
 {
-    const struct rcx_shape s = tune_shape(job, point);
+    struct rcx_shape s = tune_shape(job, point);
+    const int sharing = rcx_price_sharing(&s);
     const rcx_order_t needed = job->context->config.order;
     rcx_status_t status;
     double least = INFINITY;
@@ -133,11 +120,11 @@ static rcx_status_t find_candidates(struct tune_job *job,
     status = add_candidate(job, point, &rcx_method_any, NULL);
     for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++)
         if ((*a)->coll == s.coll)
-            least = fmin(least, price_of(*a, s, needed));
+            least = fmin(least, rcx_price_of(*a, &s, needed, sharing));
     for (const struct rcx_algo *const *a = rcx_algo_table;
          *a && status == RCX_OK; a++)
         if ((*a)->coll == s.coll &&
-            price_of(*a, s, needed) <= job->options.ratio * least)
+            rcx_price_of(*a, &s, needed, sharing) <= job->options.ratio * least)
             status = add_algo(job, point, *a);
     return status;
 }
@@ -163,7 +150,7 @@ static rcx_status_t time_calls(struct tune_job *job, rcx_request_t *request,
     return status;
 }
 
-static int ascending(const void *a, const void *b)
+int tune_ascending(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
 
@@ -175,7 +162,7 @@ static double median(const double times[], int n)
     double sorted[TUNE_ROUNDS];
 
     memcpy(sorted, times, (size_t)n * sizeof *times);
-    qsort(sorted, (size_t)n, sizeof *sorted, ascending);
+    qsort(sorted, (size_t)n, sizeof *sorted, tune_ascending);
     return (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
 }
 

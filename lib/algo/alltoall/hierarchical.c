@@ -62,26 +62,6 @@ static struct rcx_span parts_of(const struct parts *p, struct rcx_span parts,
                         (size_t)p->ranks * (at[1] - at[0]));
 }
 
-/* A rank's vector, rank by rank, to all, where it lies node by node; or back. Its
- * own block apart. */
-static void copy_vector(struct rcx_builder *b, const struct rcx_shape *s,
-                        struct rcx_span all, struct rcx_span vector,
-                        bool is_back)
-{
-    const size_t block = s->count / (size_t)s->size;
-
-    for (int i = 0; i < s->size; i++) {
-        const int rank = s->nodes->ranks[i];
-        const struct rcx_span there =
-            rcx_span_sub(all, (size_t)i * block, block);
-        const struct rcx_span here =
-            rcx_span_sub(vector, (size_t)rank * block, block);
-
-        if (rank != s->rank)
-            rcx_step_copy(b, is_back ? here : there, is_back ? there : here);
-    }
-}
-
 /* Vectors, a rank's after another's, to parts, a node's after another's. */
 static void sort(struct rcx_builder *b, const struct rcx_shape *s,
                  const struct parts *p, struct rcx_span parts,
@@ -108,7 +88,6 @@ static void deal_out(struct rcx_builder *b, const struct rcx_shape *s,
                      struct rcx_span parts)
 {
     const size_t block = s->count / (size_t)s->size;
-
     const int own = rcx_by_nodes_own(s);
 
     for (int node = 0; node < s->nodes->count; node++) {
@@ -161,7 +140,7 @@ static void exchange_all(struct rcx_builder *b, const struct rcx_shape *s,
     const struct rcx_span vectors = rcx_span_scratch(b, leads ? all : 0);
     const struct rcx_span came = rcx_span_scratch(b, leads ? all : 0);
 
-    copy_vector(b, s, given, rcx_span_in(s), false);
+    rcx_by_nodes_pack_others(b, s, given, rcx_span_in(s));
     rcx_sched_within(b, &up, &node, given, vectors);
     if (leads) {
         const struct rcx_span parts = rcx_span_scratch(b, all);
@@ -174,7 +153,7 @@ static void exchange_all(struct rcx_builder *b, const struct rcx_shape *s,
     } else {
         rcx_sched_within(b, &down, &node, came, gotten);
     }
-    copy_vector(b, s, gotten, rcx_span_out(s), true);
+    rcx_by_nodes_unpack_others(b, s, rcx_span_out(s), gotten);
     rcx_step_copy(b, rcx_block(&own, rcx_span_out(s), s->rank),
                   rcx_block(&own, rcx_span_in(s), s->rank));
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "algo/phase/by_nodes.h"
 
+enum { NOBODY = -1 };
+
 bool rcx_by_nodes_fits(const struct rcx_shape *s)
 {
     return rcx_nodes_are_shared(s->nodes);
@@ -130,8 +132,10 @@ size_t rcx_by_nodes_most(const struct rcx_shape *s)
     return rcx_blocks_largest(&blocks) * (size_t)s->nodes->most;
 }
 
+/* But for the block of rank `but`, if that is one. */
 static void copy_all(struct rcx_builder *b, const struct rcx_shape *s,
-                     struct rcx_span all, struct rcx_span vector, bool is_back)
+                     struct rcx_span all, struct rcx_span vector, bool is_back,
+                     int but)
 {
     size_t at = 0;
 
@@ -141,7 +145,7 @@ static void copy_all(struct rcx_builder *b, const struct rcx_shape *s,
         const struct rcx_span here =
             rcx_span_sub(vector, block.offset, block.count);
 
-        if (block.count > 0)
+        if (block.count > 0 && s->nodes->ranks[i] != but)
             rcx_step_copy(b, is_back ? here : there, is_back ? there : here);
         at += block.count;
     }
@@ -150,13 +154,26 @@ static void copy_all(struct rcx_builder *b, const struct rcx_shape *s,
 void rcx_by_nodes_pack(struct rcx_builder *b, const struct rcx_shape *s,
                        struct rcx_span all, struct rcx_span vector)
 {
-    copy_all(b, s, all, vector, false);
+    copy_all(b, s, all, vector, false, NOBODY);
 }
 
 void rcx_by_nodes_unpack(struct rcx_builder *b, const struct rcx_shape *s,
                          struct rcx_span vector, struct rcx_span all)
 {
-    copy_all(b, s, all, vector, true);
+    copy_all(b, s, all, vector, true, NOBODY);
+}
+
+void rcx_by_nodes_pack_others(struct rcx_builder *b, const struct rcx_shape *s,
+                              struct rcx_span all, struct rcx_span vector)
+{
+    copy_all(b, s, all, vector, false, s->rank);
+}
+
+void rcx_by_nodes_unpack_others(struct rcx_builder *b,
+                                const struct rcx_shape *s,
+                                struct rcx_span vector, struct rcx_span all)
+{
+    copy_all(b, s, all, vector, true, s->rank);
 }
 
 /* ---- Blocks to the root, or from it ---------------------------------------- */

@@ -76,6 +76,13 @@ void rcx_by_nodes_pack(struct rcx_builder *b, const struct rcx_shape *s,
 void rcx_by_nodes_unpack(struct rcx_builder *b, const struct rcx_shape *s,
                          struct rcx_span vector, struct rcx_span all);
 
+/* The same without this rank's own block, whose place stays empty. */
+void rcx_by_nodes_pack_others(struct rcx_builder *b, const struct rcx_shape *s,
+                              struct rcx_span all, struct rcx_span vector);
+void rcx_by_nodes_unpack_others(struct rcx_builder *b,
+                                const struct rcx_shape *s,
+                                struct rcx_span vector, struct rcx_span all);
+
 /* ---- Blocks to the root, or from it ---------------------------------------- */
 
 /* The collective of s within each node, and between leaders. */

@@ -20,12 +20,17 @@ struct rcx_machine rcx_price_machine(const struct rcx_algo *algo, int sharing)
     return m;
 }
 
-double rcx_price_seconds(const struct rcx_algo *algo, const struct rcx_shape *s,
-                         int sharing)
+double rcx_price_of(const struct rcx_algo *algo, struct rcx_shape *s,
+                    rcx_order_t needed, int sharing)
 {
     const struct rcx_machine machine = rcx_price_machine(algo, sharing);
-    const struct rcx_cost cost = algo->cost(s);
+    struct rcx_cost cost;
 
+    rcx_params_reset(algo, s->params);
+    rcx_params_settle(algo, s, &machine);
+    if (!rcx_algo_fits(algo, s) || rcx_algo_order(algo, s) < needed)
+        return INFINITY;
+    cost = algo->cost(s);
     return rcx_cost_seconds(&cost, s->elem_bytes, &machine);
 }
 
@@ -37,17 +42,12 @@ const struct rcx_algo *rcx_price_cheapest(struct rcx_shape *s,
     double least = INFINITY;
 
     for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++) {
-        const struct rcx_machine machine = rcx_price_machine(*a, sharing);
         double seconds;
 
         if ((*a)->coll != s->coll)
             continue;
-        rcx_params_reset(*a, as_it.params);
-        rcx_params_settle(*a, &as_it, &machine);
-        if (!rcx_algo_fits(*a, &as_it) || rcx_algo_order(*a, &as_it) < needed)
-            continue;
-        seconds = rcx_price_seconds(*a, &as_it, sharing);
-        if (best && seconds >= least)
+        seconds = rcx_price_of(*a, &as_it, needed, sharing);
+        if (seconds >= least)
             continue;
         least = seconds;
         best = *a;

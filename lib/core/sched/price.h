@@ -12,9 +12,10 @@ int rcx_price_sharing(const struct rcx_shape *s);
  * taken to send all that it sends between them. */
 struct rcx_machine rcx_price_machine(const struct rcx_algo *algo, int sharing);
 
-/* Of an algorithm whose parameters are settled in s. */
-double rcx_price_seconds(const struct rcx_algo *algo, const struct rcx_shape *s,
-                         int sharing);
+/* Seconds, with the usual parameters, which s gets. INFINITY: it does not fit s,
+ * or keeps less order than is needed. */
+double rcx_price_of(const struct rcx_algo *algo, struct rcx_shape *s,
+                    rcx_order_t needed, int sharing);
 
 /* The cheapest that fits s and keeps the order; s gets its parameters. NULL:
  * there is none. */

@@ -11,7 +11,9 @@
 
 /* ---- What a call is ------------------------------------------------------ */
 
-size_t rcx_tuning_bytes(const struct rcx_shape *s)
+/* The length of a vector, of a block on average. Nothing, where counts are a
+ * rank's own. */
+static size_t bytes_of(const struct rcx_shape *s)
 {
     const size_t bytes = s->count * s->elem_bytes;
 
@@ -38,7 +40,7 @@ static bool is_met(const struct rcx_rule *rule, const struct rcx_shape *s)
     return rule->coll == s->coll && holds(rule->ranks, ranks) &&
            holds(rule->nodes, n ? (size_t)n->count : 1) &&
            holds(rule->per_node, n ? (size_t)n->most : ranks) &&
-           holds(rule->bytes, rcx_tuning_bytes(s)) &&
+           holds(rule->bytes, bytes_of(s)) &&
            answers(rule->power, s->size == rcx_pow2_floor(s->size)) &&
            answers(rule->blocks, !n || n->in_order);
 }
@@ -116,8 +118,8 @@ static bool parse_condition(char *text, struct rcx_rule *rule,
     return i >= 0 && parse_range(value, ranges[i]);
 }
 
-static bool parse_coll(const char *text, enum rcx_coll *coll_p,
-                       struct rcx_refusal *r)
+bool rcx_tuning_coll(const char *text, enum rcx_coll *coll_p,
+                     struct rcx_refusal *r)
 {
     struct rcx_guess guess = rcx_guess(text, strlen(text));
 
@@ -162,7 +164,7 @@ static int parse_line(char *line, struct rcx_rule *rule, struct rcx_refusal *r)
         return BLANK;
     *rule = (struct rcx_rule){
         .ranks = all, .nodes = all, .per_node = all, .bytes = all};
-    if (!parse_coll(word, &rule->coll, r))
+    if (!rcx_tuning_coll(word, &rule->coll, r))
         return WRONG;
     word = strtok_r(NULL, blanks, &rest);
     snprintf(r->valid, sizeof r->valid, "a rule ends with a method");

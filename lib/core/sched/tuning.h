@@ -52,8 +52,9 @@ const struct rcx_rule *rcx_tuning_next(const struct rcx_tuning *t,
                                        const struct rcx_shape *shape,
                                        const struct rcx_rule *last);
 
-/* The length of a vector, of a block on average, by which rules go. Nothing,
- * where counts are a rank's own. */
-size_t rcx_tuning_bytes(const struct rcx_shape *s);
+/* The collective of that name, if it has methods; false: r has what may have
+ * been meant. */
+bool rcx_tuning_coll(const char *text, enum rcx_coll *coll_p,
+                     struct rcx_refusal *r);
 
 #endif

@@ -71,10 +71,8 @@ static bool start(struct rcx_pair *p, const void *buffer, size_t bytes,
                : start_short(p, buffer, bytes, tag);
 }
 
-/* Out of line, so that the shortest do not pay for it. */
-__attribute__((noinline)) static rcx_status_t
-send_any(struct rcx_pair *p, const void *buffer, size_t bytes, uint64_t tag,
-         struct rcx_message *m)
+rcx_status_t rcx_pair_send(struct rcx_pair *p, const void *buffer, size_t bytes,
+                           uint64_t tag, struct rcx_message *m)
 {
     const bool is_short = is_eager(p, buffer, bytes);
 
@@ -86,15 +84,6 @@ send_any(struct rcx_pair *p, const void *buffer, size_t bytes, uint64_t tag,
     if (p->starting || is_short || !rcx_long_start(p, m))
         rcx_message_append(&p->starting_end, m);
     return RCX_IN_PROGRESS;
-}
-
-rcx_status_t rcx_pair_send(struct rcx_pair *p, const void *buffer, size_t bytes,
-                           uint64_t tag, struct rcx_message *m)
-{
-    return bytes <= RCX_TINY && !p->starting &&
-                   start_short(p, buffer, bytes, tag)
-               ? RCX_OK
-               : send_any(p, buffer, bytes, tag, m);
 }
 
 /* ---- What waited for room --------------------------------------------------- */
@@ -189,23 +178,15 @@ static bool keep(struct rcx_pair *p, const struct rcx_arrival *a)
     return true;
 }
 
-/* Whether something has come that is short and for m, which then has it; the
- * usual case. */
 static inline bool take_short(struct rcx_pair *p, struct rcx_message *m)
 {
+    const size_t most = m->room < RCX_SLOT_BYTES ? m->room : RCX_SLOT_BYTES;
     const struct rcx_slot *slot = &p->in->slots[p->taken % RCX_PAIR_SLOTS];
-    const uint64_t head = atomic_load(&slot->head);
-    const uint32_t bytes = (uint32_t)head;
 
-    if (head >> 32 != rcx_pair_turn(p->taken) || bytes > m->room ||
-        bytes > RCX_SLOT_BYTES || ((slot->tag ^ m->key) & m->mask) != 0 ||
-        p->lane->any)
+    if (!rcx_pair_take_short(p, m->buffer, most, m->key, m->mask, m))
         return false;
-    m->bytes = bytes;
     if (m->tells_tag)
         m->tag = slot->tag;
-    rcx_copy_short(m->buffer, slot->data, bytes);
-    rcx_pair_consume(p);
     return true;
 }
 
@@ -339,6 +320,24 @@ __attribute__((noinline)) static rcx_status_t post(struct rcx_pair *p,
 rcx_status_t rcx_pair_recv(struct rcx_pair *p, struct rcx_message *m)
 {
     return !p->early && !p->posted && take_short(p, m) ? RCX_OK : post(p, m);
+}
+
+/* Only where m is all that is under way. */
+rcx_status_t rcx_pair_expect(struct rcx_pair *p, struct rcx_message *m,
+                             unsigned *polls)
+{
+    rcx_status_t status;
+
+    if (p->posted != m || p->lane->any || p->starting || p->streaming ||
+        p->owed)
+        return RCX_IN_PROGRESS;
+    for (; !rcx_pair_has_come(p);)
+        if (--*polls == 0)
+            return RCX_IN_PROGRESS;
+    status = take_short(p, m) ? RCX_OK : take_whole(p, m);
+    if (status != RCX_IN_PROGRESS)
+        rcx_message_take_out(&p->posted_end, &p->posted);
+    return status;
 }
 
 void rcx_pair_cancel(struct rcx_pair *p, struct rcx_message *m)

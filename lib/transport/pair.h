@@ -114,6 +114,8 @@ void rcx_pair_close(struct rcx_pair *p);
 rcx_status_t rcx_pair_send(struct rcx_pair *p, const void *buffer, size_t bytes,
                            uint64_t tag, struct rcx_message *m);
 rcx_status_t rcx_pair_recv(struct rcx_pair *p, struct rcx_message *m);
+rcx_status_t rcx_pair_expect(struct rcx_pair *p, struct rcx_message *m,
+                             unsigned *polls);
 /* What has come that is asked for, or all, and what there is room for now; so
  * many events. */
 unsigned rcx_pair_work(struct rcx_pair *p, bool all);

@@ -61,14 +61,20 @@ static inline struct rcx_slot *rcx_pair_slot(struct rcx_pair *p)
     return &p->out->slots[p->sent % RCX_PAIR_SLOTS];
 }
 
+/* What says that slot number slots, from the first message on, is full. */
+static inline uint64_t rcx_slot_head(uint64_t slots, enum rcx_slot_kind kind,
+                                     size_t part)
+{
+    return (uint64_t)rcx_pair_turn(slots) << 32 |
+           (uint64_t)kind << RCX_KIND_SHIFT | part;
+}
+
 static inline void rcx_pair_publish(struct rcx_pair *p, struct rcx_slot *slot,
                                     uint64_t tag, enum rcx_slot_kind kind,
                                     size_t part)
 {
     slot->tag = tag;
-    rcx_pair_store(p, &slot->head,
-                   (uint64_t)rcx_pair_turn(p->sent++) << 32 |
-                       (uint64_t)kind << RCX_KIND_SHIFT | part);
+    rcx_pair_store(p, &slot->head, rcx_slot_head(p->sent++, kind, part));
 }
 
 /* The longest part. */
@@ -121,6 +127,26 @@ static inline void rcx_copy_short(void *to, const void *from, size_t bytes)
         memcpy(to, from, bytes);
 }
 
+/* The shortest, which most are in loops over scalars, take no call on their
+ * way. False: it goes another way. */
+static inline bool rcx_pair_send_tiny(struct rcx_pair *p, const void *buffer,
+                                      size_t bytes, uint64_t tag)
+{
+    const uint64_t sent = p->sent;
+    struct rcx_slot *slot;
+
+    if (bytes > RCX_TINY || p->starting || p->sleeps || sent == p->sent_room)
+        return false;
+    slot = &p->out->slots[sent % RCX_PAIR_SLOTS];
+    p->sent = sent + 1;
+    slot->tag = tag;
+    rcx_copy_tiny(slot->data, buffer, bytes);
+    atomic_store_explicit(&slot->head,
+                          rcx_slot_head(sent, RCX_SLOT_SHORT, bytes),
+                          memory_order_release);
+    return true;
+}
+
 void rcx_rings_open(const struct rcx_pair *p, struct rcx_inbox *inbox,
                     struct rcx_ring rings[]);
 /* A part in a ring; false: there is no room yet. */
@@ -134,8 +160,30 @@ bool rcx_pair_say(struct rcx_pair *p, uint64_t tag, enum rcx_slot_kind kind,
 void rcx_pair_tell(struct rcx_pair *p);
 static inline void rcx_pair_consume(struct rcx_pair *p)
 {
-    if (++p->taken - p->told >= RCX_PAIR_SLOTS / RCX_TELLINGS)
+    const bool is_due = ++p->taken - p->told >= RCX_PAIR_SLOTS / RCX_TELLINGS;
+
+    if (__builtin_expect(is_due, 0))
         rcx_pair_tell(p);
+}
+
+/* Whether what has come next is in its slot and for m, which then has it in
+ * buffer, with room for as much as a slot has, or less. */
+static inline bool rcx_pair_take_short(struct rcx_pair *p, void *buffer,
+                                       size_t room, uint64_t key, uint64_t mask,
+                                       struct rcx_message *m)
+{
+    const uint64_t taken = p->taken;
+    const struct rcx_slot *slot = &p->in->slots[taken % RCX_PAIR_SLOTS];
+    const uint64_t head = atomic_load(&slot->head);
+    const uint32_t bytes = (uint32_t)head;
+
+    if (head >> 32 != rcx_pair_turn(taken) || bytes > room ||
+        ((slot->tag ^ key) & mask) != 0 || p->lane->any)
+        return false;
+    m->bytes = bytes;
+    rcx_copy_short(buffer, slot->data, bytes);
+    rcx_pair_consume(p);
+    return true;
 }
 
 /* What has come next; and that it may be overwritten. */

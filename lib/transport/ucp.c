@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "transport/pair_slots.h"
 #include "transport/ucp_adjust.h"
 #include "transport/ucp_discard.h"
 
@@ -357,9 +358,10 @@ send_first(struct rcx_transport *t, int peer, const void *buffer, size_t bytes,
                             : status;
 }
 
-static rcx_status_t post_send(struct rcx_transport *t, int peer,
-                              const void *buffer, size_t bytes, uint64_t tag,
-                              struct rcx_message *m)
+/* Out of line, so that the shortest do not pay for it. */
+__attribute__((noinline)) static rcx_status_t
+send_any(struct rcx_transport *t, int peer, const void *buffer, size_t bytes,
+         uint64_t tag, struct rcx_message *m)
 {
     struct ucp *u = (struct ucp *)t;
     struct rcx_pair *pair = u->lane.outs[peer];
@@ -374,6 +376,17 @@ static rcx_status_t post_send(struct rcx_transport *t, int peer,
         u,
         ucp_tag_send_nbx(u->endpoints[peer], buffer, bytes, tag, &u->sending),
         m);
+}
+
+static rcx_status_t post_send(struct rcx_transport *t, int peer,
+                              const void *buffer, size_t bytes, uint64_t tag,
+                              struct rcx_message *m)
+{
+    struct rcx_pair *pair = ((struct ucp *)t)->lane.outs[peer];
+
+    return pair && rcx_pair_send_tiny(pair, buffer, bytes, tag)
+               ? RCX_OK
+               : send_any(t, peer, buffer, bytes, tag, m);
 }
 
 static rcx_status_t post(struct ucp *u, const ucp_request_param_t *param,
@@ -409,8 +422,10 @@ recv_first(struct ucp *u, int peer, struct rcx_message *m)
     return post(u, &u->receiving, m);
 }
 
-static rcx_status_t post_recv(struct rcx_transport *t, int peer, void *buffer,
-                              size_t bytes, uint64_t tag, struct rcx_message *m)
+/* Out of line likewise. */
+__attribute__((noinline)) static rcx_status_t
+recv_any(struct rcx_transport *t, int peer, void *buffer, size_t bytes,
+         uint64_t tag, struct rcx_message *m)
 {
     struct ucp *u = (struct ucp *)t;
     struct rcx_pair *pair = u->lane.pairs[peer];
@@ -423,6 +438,24 @@ static rcx_status_t post_recv(struct rcx_transport *t, int peer, void *buffer,
         return recv_first(u, peer, m);
     u->receiving.user_data = m;
     return post(u, &u->receiving, m);
+}
+
+static rcx_status_t post_recv(struct rcx_transport *t, int peer, void *buffer,
+                              size_t bytes, uint64_t tag, struct rcx_message *m)
+{
+    struct rcx_pair *pair = ((struct ucp *)t)->lane.pairs[peer];
+
+    return pair && bytes <= RCX_TINY && !pair->early && !pair->posted &&
+                   rcx_pair_take_short(pair, buffer, bytes, tag, UINT64_MAX, m)
+               ? RCX_OK
+               : recv_any(t, peer, buffer, bytes, tag, m);
+}
+
+static rcx_status_t expect(struct rcx_transport *t, struct rcx_message *m,
+                           unsigned *polls)
+{
+    (void)t;
+    return m->pair ? rcx_pair_expect(m->pair, m, polls) : RCX_IN_PROGRESS;
 }
 
 /* A peer without a pair may be overtaken by what a receive before this one
@@ -558,7 +591,7 @@ static rcx_status_t flush(struct rcx_transport *t)
 const struct rcx_transport_ops rcx_transport_ucp = {
     .name = "ucp", .version = rcx_ucp_version, .open = open, .address = address,
     .send = post_send, .recv = post_recv, .recv_masked = post_masked,
-    .reach = find_way, .progress = progress, .cancel = cancel, .cancels_sends = true, .probe = probe,
+    .expect = expect, .reach = find_way, .progress = progress, .cancel = cancel, .cancels_sends = true, .probe = probe,
     .notify = rcx_ucp_notify, .take_note = rcx_ucp_take_note, .event_fd = event_fd, .arm = arm,
     .wake = wake, .flush = flush, .close = close_all,
     .way = rcx_ucp_way, .get_memory = rcx_ucp_get_memory, .put_memory = rcx_ucp_put_memory,

@@ -73,6 +73,8 @@ void letter_recv(int self, int peer, struct letter *l, uint64_t tag,
                  size_t room);
 void letter_recv_masked(int self, int peer, struct letter *l, uint64_t tag,
                         uint64_t mask, size_t room);
+/* Look for l, which is under way, as its transport would; whether it is here. */
+bool letter_expect(int self, int peer, struct letter *l, unsigned *polls);
 /* l has received the letter of that number. */
 void letter_check(struct letter *l, uint64_t number, size_t bytes);
 /* Its buffer holds so many bytes of that text, if any; nothing else was

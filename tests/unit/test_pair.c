@@ -6,20 +6,24 @@
 
 /* ---- Sizes -------------------------------------------------------------- */
 
-/* When the receive is posted. */
-enum { BEFORE, HERE, EARLY, WHENS };
+/* When the receive is posted; AWAITED: before, and it is looked for. */
+enum { BEFORE, HERE, EARLY, AWAITED, WHENS };
 
 static void pass_on(size_t bytes, size_t room, int when)
 {
+    const bool is_posted = when == BEFORE || when == AWAITED;
+    unsigned polls = 3;
     struct letter s, r;
 
-    if (when == BEFORE)
+    if (is_posted)
         letter_recv(1, 0, &r, 5, room);
     letter_send(0, 1, &s, 5, bytes + 3, bytes);
     if (when == EARLY)
         go_on();
-    if (when != BEFORE)
+    if (!is_posted)
         letter_recv(1, 0, &r, 5, room);
+    if (when == AWAITED)
+        require(letter_expect(1, 0, &r, &polls) || bytes > RING_LEAST / 4);
     go_on();
     letter_check(&r, bytes + 3, bytes);
     require_ok(s.m.status);
@@ -111,17 +115,45 @@ static void equal_tags_keep_their_order(void **state)
     for (size_t mode = 0; mode < MODES; mode++)
         for (int when = 0; when < WHENS; when++) {
             ranks_open(&modes[mode]);
-            if (when == BEFORE)
+            const bool is_posted = when == BEFORE || when == AWAITED;
+            unsigned polls = 1;
+
+            if (is_posted)
                 recv_many(MANY / 5, 1);
             send_many(MANY / 5, 1);
             if (when == EARLY)
                 go_on();
-            if (when != BEFORE)
+            if (!is_posted)
                 recv_many(MANY / 5, 1);
+            for (int i = 0; when == AWAITED && i < MANY / 5; i++)
+                letter_expect(1, 0, &recvs[i], &polls);
             go_on();
             check_many(MANY / 5);
             ranks_close();
         }
+}
+
+static void only_what_comes_next_is_looked_for(void **state)
+{
+    struct letter s, r[2];
+    unsigned polls = 7;
+
+    (void)state;
+    ranks_open(&modes[0]);
+    for (int i = 0; i < 2; i++)
+        letter_recv(1, 0, &r[i], (uint64_t)i, 8);
+    require(!letter_expect(1, 0, &r[0], &polls));
+    require(polls == 0); /* nothing has come */
+    polls = 7;
+    letter_send(0, 1, &s, 1, 20, 8);
+    require(!letter_expect(1, 0, &r[1], &polls));
+    require(!letter_expect(1, 0, &r[0], &polls)); /* it is another's */
+    require(polls == 7);
+    letter_send(0, 1, &s, 0, 21, 8);
+    go_on();
+    letter_check(&r[1], 20, 8);
+    letter_check(&r[0], 21, 8);
+    ranks_close();
 }
 
 /* They come by tag, the last one first. */
@@ -516,6 +548,7 @@ int main(void)
         cmocka_unit_test(messages_of_every_size_arrive),
         cmocka_unit_test(what_is_too_long_leaves_the_rest_of_memory_alone),
         cmocka_unit_test(equal_tags_keep_their_order),
+        cmocka_unit_test(only_what_comes_next_is_looked_for),
         cmocka_unit_test(many_early_messages_are_found_by_their_tags),
         cmocka_unit_test(tags_may_come_in_any_order),
         cmocka_unit_test(what_nobody_asked_for_stays_where_it_is),

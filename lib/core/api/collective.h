@@ -78,6 +78,8 @@ __attribute__((always_inline)) static inline bool
 rcx_call_is_repeated(const struct rcx_arguments *a,
                      const struct rcx_program *last, struct rcx_buffers *b)
 {
+    struct rcx_call_key key;
+
     b->alias = RCX_ALIAS_NONE;
     b->in = a->sendbuf;
     b->out = (char *)a->sendbuf;
@@ -91,10 +93,9 @@ rcx_call_is_repeated(const struct rcx_arguments *a,
             return false;
         }
     }
-    return last->is_plain && a->count == last->given && !a->irregular &&
-           a->coll == last->call.coll && b->alias == last->call.alias &&
-           a->type == last->call.type && a->op == last->call.op &&
-           a->root == last->call.root &&
+    key = rcx_call_key(a->coll, b->alias, a->type, a->op, a->root);
+    return !a->irregular && a->count == last->given &&
+           key.what == last->key.what && key.how == last->key.how &&
            (!last->gives || rcx_is_buffer(b->in)) &&
            (!last->gets || rcx_is_buffer(b->out));
 }

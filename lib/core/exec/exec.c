@@ -4,6 +4,10 @@
  * and so on until none is left. Transports only mark messages done; this file
  * issues what follows, outside of their callbacks.
  *
+ * As long as each step is over at once, as short messages are that have come
+ * already, the order is known in advance, and there is no account of what is
+ * ready.
+ *
  * An execution that failed goes on to its end, so that no peer hangs and no
  * buffer stays under a transport's feet: it skips local work and sends empty
  * messages, which tell the receiver that it failed, too. Where a message is
@@ -31,7 +35,7 @@ size_t rcx_exec_bytes(const struct rcx_plan *plan)
     const size_t n = plan->step_count;
 
     return align(sizeof(struct rcx_exec)) +
-           n * (sizeof(struct rcx_message) + sizeof(struct rcx_message *));
+           n * (sizeof(struct rcx_message) + 2 * sizeof(struct rcx_message *));
 }
 
 /* ---- Data that is combined as it comes --------------------------------------- */
@@ -51,8 +55,10 @@ static inline char *at(const struct rcx_exec *x, unsigned buffer, size_t offset)
 static bool is_ready_to_take(struct rcx_message *m)
 {
     const struct rcx_exec *x = m->owner;
+    const struct rcx_message *reduction = &x->messages[m->step->taker - 1];
 
-    return x->status == RCX_OK && x->messages[m->step->taker - 1].waits == 1;
+    return x->status == RCX_OK &&
+           (x->next_due ? reduction == *x->next_due : reduction->waits == 1);
 }
 
 static void take(struct rcx_message *m, size_t from, const void *data,
@@ -94,6 +100,61 @@ static void init_message(struct rcx_exec *x, uint32_t i,
         m->taker = &taker;
 }
 
+/* The queue has what is ready at the start. */
+static inline void begin(struct rcx_exec *x)
+{
+    x->steps_left = x->plan->step_count;
+    x->first_message = 0;
+    x->last_message = x->ready_messages;
+    x->first_local = x->steps_left;
+    x->last_local = x->ready_local;
+}
+
+/* Messages go before local work. NULL: nothing is ready. */
+static inline struct rcx_message *next_ready(struct rcx_exec *x)
+{
+    if (x->first_message < x->last_message)
+        return x->queue[x->first_message++];
+    if (x->first_local > x->last_local)
+        return x->queue[--x->first_local];
+    return NULL;
+}
+
+/* A step that need not wait any more waits for as much in the next run. */
+static inline void complete(struct rcx_exec *x, const struct rcx_step *step)
+{
+    const uint32_t *successor = x->plan->successors + step->first_successor;
+    const uint32_t *const end = successor + step->successor_count;
+
+    x->steps_left--;
+    for (; successor < end; successor++) {
+        struct rcx_message *m = &x->messages[*successor];
+
+        if (--m->waits == 0) {
+            m->waits = m->step->waits;
+            enqueue(x, m);
+        }
+    }
+}
+
+static inline bool has_ready(const struct rcx_exec *x)
+{
+    return x->first_message < x->last_message || x->first_local > x->last_local;
+}
+
+/* The order of steps of which each is over at once. */
+static void find_order(struct rcx_exec *x)
+{
+    struct rcx_message **due = x->order, *m;
+
+    begin(x);
+    while ((m = next_ready(x))) {
+        *due++ = m;
+        m->holds_up_all = m->step->kind == RCX_STEP_RECV && !has_ready(x);
+        complete(x, m->step);
+    }
+}
+
 void rcx_exec_init(struct rcx_exec *x, const struct rcx_plan *plan,
                    const struct rcx_exec_setting *setting)
 {
@@ -107,6 +168,7 @@ void rcx_exec_init(struct rcx_exec *x, const struct rcx_plan *plan,
     x->elem_bytes = setting->reducer->elem_bytes;
     x->messages = (void *)((char *)x + align(sizeof *x));
     x->queue = (struct rcx_message **)(void *)(x->messages + n);
+    x->order = x->queue + n;
     for (uint32_t i = 0; i < n; i++)
         init_message(x, i, setting);
     x->last_local = n;
@@ -114,6 +176,7 @@ void rcx_exec_init(struct rcx_exec *x, const struct rcx_plan *plan,
         enqueue(x, &x->messages[plan->ready[i]]);
     x->ready_messages = x->last_message;
     x->ready_local = x->last_local;
+    find_order(x);
 }
 
 /* An empty message where data was due: the sender failed before. */
@@ -184,23 +247,6 @@ static rcx_status_t work(struct rcx_exec *x, struct rcx_message *m)
     return RCX_OK;
 }
 
-/* A step that need not wait any more waits for as much in the next run. */
-static inline void complete(struct rcx_exec *x, const struct rcx_step *step)
-{
-    const uint32_t *successor = x->plan->successors + step->first_successor;
-    const uint32_t *const end = successor + step->successor_count;
-
-    x->steps_left--;
-    for (; successor < end; successor++) {
-        struct rcx_message *m = &x->messages[*successor];
-
-        if (--m->waits == 0) {
-            m->waits = m->step->waits;
-            enqueue(x, m);
-        }
-    }
-}
-
 /* Whether a step's error is a message that never comes: a peer would wait for
  * it, or this rank would. One that is too long has come. */
 static bool is_lost(struct rcx_exec *x, const struct rcx_step *step,
@@ -212,46 +258,85 @@ static bool is_lost(struct rcx_exec *x, const struct rcx_step *step,
     return rcx_step_is_message(step->kind) && status != RCX_ERR_MISMATCH;
 }
 
-/* Issue ready steps until none is left; messages go before local work. */
+static inline rcx_status_t issue(struct rcx_exec *x, struct rcx_message *m)
+{
+    const unsigned kind = m->step->kind;
+
+    if (kind == RCX_STEP_RECV)
+        return receive(x, m);
+    return kind == RCX_STEP_SEND ? send(x, m) : work(x, m);
+}
+
+/* Issue ready steps until none is left. */
 static bool run(struct rcx_exec *x)
 {
-    for (;;) {
-        struct rcx_message *m;
+    struct rcx_message *m;
 
-        if (x->first_message < x->last_message)
-            m = x->queue[x->first_message++];
-        else if (x->first_local > x->last_local)
-            m = x->queue[--x->first_local];
-        else
-            return x->steps_left == 0;
-
-        const struct rcx_step *step = m->step;
-        rcx_status_t status;
-
-        if (step->kind == RCX_STEP_RECV)
-            status = receive(x, m);
-        else if (step->kind == RCX_STEP_SEND)
-            status = send(x, m);
-        else
-            status = work(x, m);
+    while ((m = next_ready(x))) {
+        const rcx_status_t status = issue(x, m);
 
         if (status == RCX_IN_PROGRESS)
             continue;
-        if (status != RCX_OK && is_lost(x, step, status))
+        if (status != RCX_OK && is_lost(x, m->step, status))
             return true;
-        complete(x, step);
+        complete(x, m->step);
     }
+    return x->steps_left == 0;
 }
 
-bool rcx_exec_start(struct rcx_exec *x)
+/* Step k is under way, those due before it are over. */
+__attribute__((noinline)) static bool go_on_from(struct rcx_exec *x,
+                                                 const struct rcx_message *k)
 {
-    x->status = RCX_OK;
-    x->steps_left = x->plan->step_count;
-    x->first_message = 0;
-    x->last_message = x->ready_messages;
-    x->first_local = x->steps_left;
-    x->last_local = x->ready_local;
+    x->next_due = NULL;
+    begin(x);
+    for (const struct rcx_message *m = next_ready(x); m != k; m = next_ready(x))
+        complete(x, m->step);
     return run(x);
+}
+
+/* Whether m comes within so many polls, where nothing else is to be done. */
+static inline rcx_status_t expect(struct rcx_exec *x, struct rcx_message *m,
+                                  unsigned *polls)
+{
+    const struct rcx_transport_ops *ops = x->transport->ops;
+    rcx_status_t status;
+
+    if (*polls == 0 || !m->holds_up_all || !ops->expect)
+        return RCX_IN_PROGRESS;
+    status = ops->expect(x->transport, m, polls);
+    if (status == RCX_IN_PROGRESS)
+        return status;
+    m->status = status;
+    if (status == RCX_OK)
+        check_arrival(x, m);
+    return status;
+}
+
+bool rcx_exec_start(struct rcx_exec *x, unsigned polls)
+{
+    struct rcx_message **due = x->order;
+    struct rcx_message **const end = due + x->plan->step_count;
+
+    x->status = RCX_OK;
+    while (due < end) {
+        struct rcx_message *m = *due++;
+        rcx_status_t status;
+
+        x->next_due = due;
+        status = issue(x, m);
+        if (status == RCX_IN_PROGRESS)
+            status = expect(x, m, &polls);
+        if (status == RCX_IN_PROGRESS)
+            return go_on_from(x, m);
+        if (status != RCX_OK && is_lost(x, m->step, status)) {
+            due--;
+            break;
+        }
+    }
+    x->next_due = NULL;
+    x->steps_left = (uint32_t)(end - due);
+    return true;
 }
 
 bool rcx_exec_start_masked(struct rcx_exec *x, uint64_t mask)
@@ -262,8 +347,8 @@ bool rcx_exec_start_masked(struct rcx_exec *x, uint64_t mask)
 
     x->takes_less = true;
     x->status = RCX_OK;
-    x->steps_left = 1;
-    x->first_message = x->last_message; /* it does not wait in the queue */
+    begin(x);
+    next_ready(x); /* which is m */
     m->status = RCX_IN_PROGRESS;
     status = x->transport->ops->recv_masked(
         x->transport, at(x, step->dst, step->dst_at),

@@ -42,8 +42,11 @@ struct rcx_exec {
     uint32_t ready_local;
     bool takes_less; /* what comes may be shorter than what is due */
     struct rcx_message **queue;
-    struct rcx_message *messages; /* per step */
-    void *home;                   /* the pool it goes back to */
+    struct rcx_message **order;    /* of steps, where each is over at once; */
+    struct rcx_message **next_due; /* in it: where that is so, behind the one
+                                      that is issued; else NULL */
+    struct rcx_message *messages;  /* per step */
+    void *home;                    /* the pool it goes back to */
     /* the vector of RCX's own small calls: it lives as long as messages do */
     _Alignas(16) unsigned char own[RCX_EXEC_OWN_BYTES];
     void *owner;
@@ -58,9 +61,10 @@ void rcx_exec_init(struct rcx_exec *x, const struct rcx_plan *plan,
 /*
  * Start: base and tag_base are set by the caller. True: it is over already,
  * with x->status; complete, or with steps left, since a message of x->lost is
- * lost and x is to be abandoned.
+ * lost and x is to be abandoned. A message without which nothing goes on may be
+ * looked for so many times.
  */
-bool rcx_exec_start(struct rcx_exec *x);
+bool rcx_exec_start(struct rcx_exec *x, unsigned polls);
 
 /* The same of a plan that is one receive: of the first message whose tag is
  * tag_base where mask has ones. It may be shorter, and is known by its tag;

@@ -47,11 +47,14 @@ static inline uint64_t rcx_tag_mark(const struct rcx_tag_layout *l,
     return rcx_tag_low(call, l->fingerprint_bits) << l->rank_bits;
 }
 
+static inline unsigned rcx_tag_sequence_shift(const struct rcx_tag_layout *l)
+{
+    return l->message_bits + l->fingerprint_bits + l->rank_bits;
+}
 static inline uint64_t rcx_tag_sequence(const struct rcx_tag_layout *l,
                                         uint64_t sequence)
 {
-    return rcx_tag_low(sequence, l->sequence_bits)
-           << (l->message_bits + l->fingerprint_bits + l->rank_bits);
+    return rcx_tag_low(sequence, l->sequence_bits) << rcx_tag_sequence_shift(l);
 }
 
 /* What message number message from source adds to that. */

@@ -48,6 +48,7 @@ struct rcx_message {
     uint64_t tag;   /* what the message has of its own in its tag; of a receive
                        by mask: all of what came */
     uint32_t waits; /* steps to complete before this one starts */
+    bool holds_up_all; /* a receive, without which no other step starts */
     /* Of a message inside a node; see transport/pair.h: */
     bool may_go_on;        /* a long one: the receiver has a place for it */
     bool tells_tag;        /* a receive by mask */
@@ -174,6 +175,13 @@ struct rcx_transport_ops {
      * t->trouble says why. Connects them if need be. NULL: all are connected.
      */
     rcx_status_t (*reach)(struct rcx_transport *t, int peer);
+
+    /* Look for m alone, which recv() has left under way, until it is here, or so
+     * many polls were in vain; they are counted down. RCX_IN_PROGRESS: it still
+     * is under way. Else that is how it ended, and it is in no list. NULL: what
+     * comes is not told apart. */
+    rcx_status_t (*expect)(struct rcx_transport *t, struct rcx_message *m,
+                           unsigned *polls);
 
     /* Which way messages to and from peer take, and why not a shorter one.
      * NULL: there is only one. */

@@ -1,12 +1,91 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A whole operation: start and wait. */
+/*
+ * A whole operation: start and wait. A short call is one segment, which starts
+ * before there is a request. Most are over after a few polls, or at once where
+ * nothing is waited for, as often by who only sends: these never have one. That
+ * way is inlined into each collective's blocking call.
+ */
 #ifndef RCX_CORE_RUN_BLOCKING_H
 #define RCX_CORE_RUN_BLOCKING_H
 
-#include "core/run/program.h"
+#include "core/run/enter.h"
+#include "core/run/request.h"
+
+/* Whether the only segment of program may start at once. */
+static inline bool rcx_request_may_start(const struct rcx_comm *comm,
+                                         const struct rcx_program *program)
+{
+    const struct rcx_window *w = &comm->window;
+    const uint64_t most = comm->context->ahead;
+
+    return program->is_single && w->next < w->limit &&
+           (w->ahead & (most - 1)) + program->weight < most;
+}
+
+/* True: it is over. */
+static inline bool rcx_request_begin(struct rcx_comm *comm,
+                                     struct rcx_program *program,
+                                     const void *in, void *out,
+                                     struct rcx_exec *x)
+{
+    struct rcx_window *w = &comm->window;
+
+    x->segment = 0;
+    x->base[RCX_BUFFER_IN] = (char *)in;
+    x->base[RCX_BUFFER_OUT] = out;
+    x->tag_base =
+        (program->tag ^ rcx_window_next_mark(w)) | rcx_window_tag(w, w->next);
+    w->next++;
+    w->ahead += program->weight;
+    return rcx_exec_start(x, comm->context->progress.polls);
+}
+
+/* All of it is done. */
+static inline void rcx_request_conclude(struct rcx_comm *comm,
+                                        const struct rcx_program *program,
+                                        struct rcx_exec *x)
+{
+    const uint64_t now = comm->context->progress.ticks;
+
+    if (program->combine.finish)
+        program->combine.finish(x->base[RCX_BUFFER_OUT],
+                                program->pieces->out_count, comm->size);
+    rcx_exec_put(x);
+    rcx_recorder_note(&comm->recorder, &program->record,
+                      1 + comm->recorder.next, now, now);
+    rcx_context_pass_by(comm->context);
+}
+
+/* What is not over at once: x, which is under way or has failed. Keeps the pin
+ * of program, as all here. */
+rcx_status_t rcx_request_go_on(struct rcx_comm *comm,
+                               struct rcx_program *program, const void *in,
+                               void *out, struct rcx_exec *x, bool is_over);
+/* What may not start at once, or is more than a segment. */
+rcx_status_t rcx_request_run_any(struct rcx_comm *comm,
+                                 struct rcx_program *program, const void *in,
+                                 void *out);
 
 /* Takes over the caller's pin of program. */
-rcx_status_t rcx_request_run(struct rcx_comm *comm, struct rcx_program *program,
-                             const void *in, void *out);
+__attribute__((always_inline)) static inline rcx_status_t
+rcx_request_run(struct rcx_comm *comm, struct rcx_program *program,
+                const void *in, void *out)
+{
+    struct rcx_exec *x = rcx_request_may_start(comm, program)
+                             ? rcx_exec_get(&program->pieces->pool)
+                             : NULL;
+    rcx_status_t status = RCX_OK;
+    bool is_over;
+
+    if (__builtin_expect(!x, 0))
+        return rcx_request_run_any(comm, program, in, out);
+    is_over = rcx_request_begin(comm, program, in, out, x);
+    if (is_over && x->status == RCX_OK)
+        rcx_request_conclude(comm, program, x);
+    else
+        status = rcx_request_go_on(comm, program, in, out, x, is_over);
+    rcx_program_unpin(&comm->cache, program);
+    return status;
+}
 
 #endif

@@ -59,6 +59,7 @@ static void forget(struct rcx_program_cache *cache, struct rcx_program *e,
         evict(cache, e);
         return;
     }
+    e->key = RCX_NO_CALL_KEY;
     if (e->call.type == type)
         e->call.type = 0;
     if (e->call.op == op)

@@ -77,6 +77,8 @@ rcx_status_t rcx_comm_new(struct rcx_context *context, uint32_t id, int rank,
     comm->ranks = ranks;
     comm->end = &comm->first;
     comm->window.mark_mask = rcx_tag_mark(&context->layout, UINT64_MAX);
+    comm->window.sequence_mask = rcx_tag_sequence(&context->layout, UINT64_MAX);
+    comm->window.sequence_shift = rcx_tag_sequence_shift(&context->layout);
     comm->cache.heap = &context->heap;
     comm->cache.limit = context->config.plan_cache_bytes;
     rcx_recorder_init(&comm->recorder, &context->heap);

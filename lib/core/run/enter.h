@@ -48,6 +48,14 @@ static inline void rcx_note_call(struct rcx_context *context, uint64_t ticks)
     context->progress.ticks = ticks;
 }
 
+/* Of who has nothing to wait for: call after call, it hears of what happens all
+ * the same. */
+static inline void rcx_context_pass_by(struct rcx_context *context)
+{
+    if (__builtin_expect(++context->progress.turns >= RCX_PROGRESS_TURNS, 0))
+        rcx_context_look_around(context);
+}
+
 /* As rcx_enter(), for collective calls: one at a time on a communicator. */
 static inline rcx_status_t rcx_comm_enter(struct rcx_comm *comm)
 {

@@ -413,7 +413,10 @@ static void measure(struct rcx_program *e, const struct rcx_comm *comm,
 
     e->gives = rcx_coll_gives(call->coll, comm->rank, call->root);
     e->gets = rcx_coll_gets(call->coll, comm->rank, call->root);
-    e->is_plain = !call->irregular && !call->internal;
+    e->key = call->irregular || call->internal
+                 ? RCX_NO_CALL_KEY
+                 : rcx_call_key(call->coll, call->alias, call->type, call->op,
+                                call->root);
     e->given = rcx_coll_has_blocks(call->coll)
                    ? call->count / (size_t)comm->size
                    : call->count;

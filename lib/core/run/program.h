@@ -25,8 +25,24 @@ struct rcx_piece {
 };
 
 /* A call's shape compiled: kept in the communicator's plan cache. */
+/* What a call has, but for its buffers and count; of plain ones. */
+struct rcx_call_key {
+    uint64_t what, how;
+};
+static inline struct rcx_call_key rcx_call_key(enum rcx_coll coll,
+                                               enum rcx_alias alias,
+                                               rcx_datatype_t type, rcx_op_t op,
+                                               int root)
+{
+    return (struct rcx_call_key){(uint64_t)(uint32_t)type << 32 |
+                                     (uint64_t)alias << 8 | (uint64_t)coll,
+                                 (uint64_t)(uint32_t)op << 32 | (uint32_t)root};
+}
+#define RCX_NO_CALL_KEY ((struct rcx_call_key){UINT64_MAX, UINT64_MAX})
+
 struct rcx_program {
     struct rcx_call call;
+    struct rcx_call_key key; /* of the users' calls without lists */
     uint64_t hash;
     struct rcx_method method;
     struct rcx_combine combine;
@@ -37,7 +53,6 @@ struct rcx_program {
     struct rcx_record record;   /* what the recorder is told of each run */
     size_t given;               /* count, as it is in the call of a user */
     size_t bytes_in, bytes_out; /* of this rank's operand and result */
-    bool is_plain;              /* a user's, without lists */
     bool gives, gets;           /* this rank does */
     bool one_way;               /* a rank may only send in it */
     bool is_odd;                /* that, or has_rounds */

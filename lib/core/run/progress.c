@@ -3,6 +3,7 @@
 
 #include <sched.h>
 
+#include "core/run/enter.h"
 #include "core/run/poll.h"
 #include "core/run/sleep.h"
 #include "core/run/watch.h"
@@ -60,13 +61,12 @@ int rcx_context_progress(struct rcx_context *context)
     return events;
 }
 
-/* Poll until something happened, or polls in a row were in vain. As tight as
- * it can be: half a turn passes before a message is seen. */
+/* Poll until something happened, or polls in a row were in vain. */
 static bool poll(struct rcx_transport *t, unsigned polls)
 {
     unsigned (*const progress)(struct rcx_transport *) = t->ops->progress;
 
-    while (!t->done && !progress(t))
+    for (; !t->done && !progress(t);)
         if (--polls == 0)
             return false;
     return true;
@@ -116,10 +116,8 @@ static inline void wait_once(struct rcx_context *context, unsigned *vain,
     }
 }
 
-void rcx_context_pass_by(struct rcx_context *context)
+void rcx_context_look_around(struct rcx_context *context)
 {
-    if (++context->progress.turns < TURNS)
-        return;
     rcx_context_catch_up(context);
     let_others_in(context);
 }

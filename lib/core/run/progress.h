@@ -43,9 +43,8 @@ bool rcx_context_wait(struct rcx_context *context, uint64_t until_ns,
 /* Progress the transport and all requests, and watch now and then; events
  * handled. */
 int rcx_context_progress(struct rcx_context *context);
-/* Of who has nothing to wait for: call after call, it hears of what happens all
- * the same. */
-void rcx_context_pass_by(struct rcx_context *context);
+/* Look around, and let others in. */
+void rcx_context_look_around(struct rcx_context *context);
 /* See all that has come while this process was elsewhere; as progress. */
 int rcx_context_catch_up(struct rcx_context *context);
 

@@ -147,7 +147,7 @@ static struct rcx_exec *next_exec(struct rcx_request *r)
     x->owner = r;
     x->segment = r->launched;
     x->tag_base = (piece->program->tag ^ r->mark) |
-                  rcx_tag_sequence(&x->layout, r->sequence + r->launched);
+                  rcx_window_tag(&r->comm->window, r->sequence + r->launched);
     if (__builtin_expect(r->kind & RCX_REQUEST_PLACED, 0))
         find_place(r, piece, x);
     else
@@ -436,7 +436,7 @@ static void launch(struct rcx_request *r)
             return;
         }
         *slot_of(r, r->launched++) = x;
-        if (rcx_exec_start(x))
+        if (rcx_exec_start(x, 0))
             finish_segment(r, x);
     }
 }

@@ -19,6 +19,8 @@ struct rcx_window {
     uint64_t limit; /* numbers below it are free to use */
     uint64_t mark;  /* of the last call, in tags */
     uint64_t mark_mask;
+    uint64_t sequence_mask; /* of numbers, in tags; and where they are */
+    unsigned sequence_shift;
     uint64_t ahead;              /* weight of all one-way segments so far */
     struct rcx_request *stalled; /* the first that waits for a number */
     struct rcx_request *judged;  /* its opening is under way; NULL: none's */
@@ -33,6 +35,13 @@ static inline bool rcx_window_has(struct rcx_comm *comm,
     if (__builtin_expect(number >= w->limit, 0))
         rcx_window_widen(comm);
     return number < w->limit;
+}
+
+/* What a number is in tags. */
+static inline uint64_t rcx_window_tag(const struct rcx_window *w,
+                                      uint64_t number)
+{
+    return number << w->sequence_shift & w->sequence_mask;
 }
 
 /* What the next call has in its tags. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "transport/pair.h"
 
+#include "core/base/relax.h"
 #include "transport/pair_direct.h"
 #include "transport/pair_long.h"
 #include "transport/pair_slots.h"
@@ -331,7 +332,7 @@ rcx_status_t rcx_pair_expect(struct rcx_pair *p, struct rcx_message *m,
     if (p->posted != m || p->lane->any || p->starting || p->streaming ||
         p->owed)
         return RCX_IN_PROGRESS;
-    for (; !rcx_pair_has_come(p);)
+    for (; !rcx_pair_has_come(p); rcx_relax())
         if (--*polls == 0)
             return RCX_IN_PROGRESS;
     status = take_short(p, m) ? RCX_OK : take_whole(p, m);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/run/blocking.h"
 
+#include "core/base/relax.h"
 #include "core/run/poll.h"
 
 /* Whether x is over after a few polls, in which nothing else happened. */
@@ -12,6 +13,7 @@ static bool is_soon_over(struct rcx_context *context, struct rcx_exec *x)
         struct rcx_message *m;
 
         if (!t->done && !t->ops->progress(t)) {
+            rcx_relax();
             continue;
         }
         for (m = t->done; m && m->owner == x; m = t->done)

@@ -16,7 +16,7 @@
 
 enum {
     NAME_MAX_LETTERS = 64,
-    PATIENT_SPIN = 4000, /* empty polls, about 0.1 ms */
+    PATIENT_SPIN = 2000, /* empty polls, about 0.1 ms */
     POLLS = 64,
     PARAM_ALL = RCX_PARAM_BOOTSTRAP | RCX_PARAM_NAME | RCX_PARAM_ORDER |
                 RCX_PARAM_LOG | RCX_PARAM_THREADS | RCX_PARAM_TIMEOUT |

@@ -3,6 +3,7 @@
 
 #include <sched.h>
 
+#include "core/base/relax.h"
 #include "core/run/enter.h"
 #include "core/run/poll.h"
 #include "core/run/sleep.h"
@@ -66,7 +67,7 @@ static bool poll(struct rcx_transport *t, unsigned polls)
 {
     unsigned (*const progress)(struct rcx_transport *) = t->ops->progress;
 
-    for (; !t->done && !progress(t);)
+    for (; !t->done && !progress(t); rcx_relax())
         if (--polls == 0)
             return false;
     return true;

@@ -20,7 +20,7 @@ void rcx_pair_open(struct rcx_pair *p, struct rcx_lane *lane, int peer,
     p->posted_end = &p->posted;
     p->early_end = &p->early;
     p->starting_end = &p->starting;
-    rcx_rings_open(p, in, p->rings_in);
+    p->ring_in = (struct rcx_ring){.bytes = in->ring, .size = lane->ring};
 }
 
 void rcx_pair_connect(struct rcx_pair *p, struct rcx_inbox *out,
@@ -29,9 +29,8 @@ void rcx_pair_connect(struct rcx_pair *p, struct rcx_inbox *out,
     p->out = out;
     p->asleep = asleep;
     p->sent_room = RCX_PAIR_SLOTS;
-    rcx_rings_open(p, out, p->rings_out);
-    for (int i = 0; i < RCX_RINGS; i++)
-        p->rings_out[i].known = p->rings_out[i].size;
+    p->ring_out = (struct rcx_ring){
+        .bytes = out->ring, .size = p->lane->ring, .known = p->lane->ring};
 }
 
 void rcx_pair_close(struct rcx_pair *p)

@@ -2,8 +2,8 @@
 /*
  * Messages between two ranks of a node, through memory that both have mapped.
  * Each direction has an inbox in the receiver's window, which its one sender
- * writes: a ring of slots, one cache line each, and two rings of bytes. A short
- * message is in its slot; a longer one is in a ring of bytes. What is longer
+ * writes: a ring of slots, one cache line each, and a ring of bytes. A short
+ * message is in its slot; a longer one is in the ring of bytes. What is longer
  * than a chunk is begun likewise, and goes on once the receiver has a place for
  * it: so what comes unexpected is never long.
  *
@@ -22,10 +22,6 @@
 
 enum { RCX_PAIR_SLOTS = 64, RCX_SLOT_BYTES = 48, RCX_LINE = 64 };
 
-/* What is not long goes through a small ring, which stays in caches. */
-enum { RCX_RING_SMALL, RCX_RING_LARGE, RCX_RINGS };
-enum { RCX_SMALL_PART = 8 << 10 };
-
 struct rcx_slot {
     /* turn << 32 | kind << RCX_KIND_SHIFT | bytes of the part that is here */
     _Alignas(RCX_LINE) _Atomic uint64_t head;
@@ -38,16 +34,16 @@ _Static_assert(sizeof(struct rcx_slot) == RCX_LINE, "a slot is a cache line");
 struct rcx_inbox {
     /* the receiver's to say: slots and bytes that are free again */
     _Alignas(RCX_LINE) _Atomic uint64_t slots_taken;
-    _Atomic uint64_t taken[RCX_RINGS];
+    _Atomic uint64_t taken;
     struct rcx_slot slots[RCX_PAIR_SLOTS];
-    unsigned char rings[]; /* one behind the other */
+    _Alignas(RCX_LINE) unsigned char ring[];
 };
 
 /* Messages of a rank's pairs have this in common. */
 struct rcx_lane {
     struct rcx_transport *transport;
     struct rcx_heap *heap;
-    size_t rings[RCX_RINGS]; /* their bytes; powers of two */
+    size_t ring;        /* its bytes: a power of two */
     size_t read_from;   /* messages of so many bytes are read where they are, if
                          the kernel lets */
     size_t direct_from; /* messages of so many bytes are read where they are,
@@ -89,7 +85,7 @@ struct rcx_pair {
     struct rcx_early *early, **early_end; /* came before they were posted */
     struct rcx_lane *lane;
     struct rcx_message **starting_end;
-    struct rcx_ring rings_out[RCX_RINGS], rings_in[RCX_RINGS];
+    struct rcx_ring ring_out, ring_in;
     uint64_t told;                 /* slots that the peer knows to be free */
     struct rcx_message *streaming; /* long sends that have begun */
     struct rcx_message *begun;     /* long receives that have */

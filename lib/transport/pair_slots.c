@@ -3,20 +3,7 @@
 
 size_t rcx_inbox_bytes(const struct rcx_lane *lane)
 {
-    return sizeof(struct rcx_inbox) + lane->rings[RCX_RING_SMALL] +
-           lane->rings[RCX_RING_LARGE];
-}
-
-void rcx_rings_open(const struct rcx_pair *p, struct rcx_inbox *inbox,
-                    struct rcx_ring rings[])
-{
-    const size_t *const bytes = p->lane->rings;
-
-    rings[RCX_RING_SMALL] =
-        (struct rcx_ring){.bytes = inbox->rings, .size = bytes[RCX_RING_SMALL]};
-    rings[RCX_RING_LARGE] =
-        (struct rcx_ring){.bytes = inbox->rings + bytes[RCX_RING_SMALL],
-                          .size = bytes[RCX_RING_LARGE]};
+    return sizeof(struct rcx_inbox) + lane->ring;
 }
 
 /*
@@ -41,11 +28,6 @@ bool rcx_pair_find_slot(struct rcx_pair *p)
     return p->sent < p->sent_room;
 }
 
-static int ring_of(size_t part)
-{
-    return part <= RCX_SMALL_PART ? RCX_RING_SMALL : RCX_RING_LARGE;
-}
-
 /* Where a part begins that is not to wrap around; both sides find the same. */
 static uint64_t begin_of(const struct rcx_ring *r, size_t bytes)
 {
@@ -63,12 +45,11 @@ static uint64_t end_of(const struct rcx_ring *r, size_t bytes)
 /* Room for a part; NULL: not yet. */
 static unsigned char *reserve(struct rcx_pair *p, size_t bytes)
 {
-    const int i = ring_of(bytes);
-    struct rcx_ring *r = &p->rings_out[i];
+    struct rcx_ring *r = &p->ring_out;
     const uint64_t at = begin_of(r, bytes), end = end_of(r, bytes);
 
     if (end > r->known) {
-        r->known = atomic_load(&p->out->taken[i]) + r->size;
+        r->known = atomic_load(&p->out->taken) + r->size;
         if (end > r->known)
             return NULL;
     }
@@ -126,7 +107,7 @@ struct rcx_arrival rcx_pair_look(const struct rcx_pair *p)
                             .data = slot->data};
 
     if (is_in_ring(a.kind)) {
-        const struct rcx_ring *r = &p->rings_in[ring_of(part)];
+        const struct rcx_ring *r = &p->ring_in;
 
         a.data = r->bytes + (begin_of(r, part) & (r->size - 1));
     }
@@ -144,14 +125,13 @@ struct rcx_arrival rcx_pair_look(const struct rcx_pair *p)
 /* The sender may write there again. */
 static void free_part(struct rcx_pair *p, size_t part)
 {
-    const int i = ring_of(part);
-    struct rcx_ring *r = &p->rings_in[i];
+    struct rcx_ring *r = &p->ring_in;
 
     r->at = end_of(r, part);
     if (r->at - r->known < r->size / RCX_TELLINGS)
         return;
     r->known = r->at;
-    rcx_pair_store(p, &p->in->taken[i], r->at);
+    rcx_pair_store(p, &p->in->taken, r->at);
 }
 
 void rcx_pair_tell(struct rcx_pair *p)

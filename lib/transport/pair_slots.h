@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a pair's slots and rings hold, and who may write or read them when: the
+/* What a pair's slots and ring hold, and who may write or read them when: the
  * inside of pair.h. */
 #ifndef RCX_TRANSPORT_PAIR_SLOTS_H
 #define RCX_TRANSPORT_PAIR_SLOTS_H
@@ -10,17 +10,22 @@
 
 enum rcx_slot_kind {
     RCX_SLOT_SHORT, /* a message, in its slot */
-    RCX_SLOT_WHOLE, /* one in a ring */
+    RCX_SLOT_WHOLE, /* one in the ring */
     RCX_SLOT_FIRST, /* the first part of a long one; the slot has its beginning */
-    RCX_SLOT_REST,   /* a further part */
-    RCX_SLOT_OFFER,  /* a long message, to be read where it is; likewise */
-    RCX_SLOT_TAKEN,  /* that was done */
-    RCX_SLOT_GO_ON,  /* the receiver of a long one has a place for it */
-    RCX_SLOT_REGION, /* in a ring: of the sender's, from which offers may come */
+    RCX_SLOT_REST,  /* a further part */
+    RCX_SLOT_OFFER, /* a long message, to be read where it is; likewise */
+    RCX_SLOT_TAKEN, /* that was done */
+    RCX_SLOT_GO_ON, /* the receiver of a long one has a place for it */
+    RCX_SLOT_REGION, /* in the ring: of the sender's, from which offers may come */
     RCX_SLOT_GONE    /* such a one, by its address, is no more */
 };
 /* RCX_TELLINGS: in so many parts the peer is told what is free again. */
-enum { RCX_KIND_SHIFT = 28, RCX_CHUNKS = 4, RCX_TELLINGS = 4 };
+enum {
+    RCX_KIND_SHIFT = 28,
+    RCX_CHUNK_MOST = 128 << 10,
+    RCX_CHUNKS = 4, /* in a ring, at least */
+    RCX_TELLINGS = 4
+};
 
 struct rcx_beginning {
     uint64_t bytes;   /* of all */
@@ -80,7 +85,9 @@ static inline void rcx_pair_publish(struct rcx_pair *p, struct rcx_slot *slot,
 /* The longest part. */
 static inline size_t rcx_pair_chunk(const struct rcx_pair *p)
 {
-    return p->lane->rings[RCX_RING_LARGE] / RCX_CHUNKS;
+    const size_t most = p->lane->ring / RCX_CHUNKS;
+
+    return most < RCX_CHUNK_MOST ? most : RCX_CHUNK_MOST;
 }
 
 /* What is longer is a long message. What is in a slot never is. */
@@ -147,9 +154,7 @@ static inline bool rcx_pair_send_tiny(struct rcx_pair *p, const void *buffer,
     return true;
 }
 
-void rcx_rings_open(const struct rcx_pair *p, struct rcx_inbox *inbox,
-                    struct rcx_ring rings[]);
-/* A part in a ring; false: there is no room yet. */
+/* A part in the ring; false: there is no room yet. */
 bool rcx_pair_put(struct rcx_pair *p, uint64_t tag, enum rcx_slot_kind kind,
                   const void *buffer, size_t part,
                   const struct rcx_beginning *beginning);

@@ -10,13 +10,11 @@
 /*
  * What nobody asked for is taken after VAIN turns without an event, and after
  * SWEEPS in any case: who sent it may wait for room. Where ranks take turns on a
- * core, who waits loses it: for room, so more of that, or for a message to be
- * read, so only long ones are.
+ * core, who waits for a message to be read loses it, so only long ones are.
  */
 enum {
-    SMALL = 32 << 10,
-    SMALL_WHERE_TURNS_ARE_LONG = 256 << 10,
-    RING_MOST = 512 << 10,
+    RING_MOST = 4 << 20,
+    RING_USUAL = 512 << 10,
     RING_LEAST = 16 << 10,
     RINGS_MOST = 16 << 20, /* bytes of a window */
     AHEAD = 1 << 20,
@@ -47,11 +45,34 @@ static struct rcx_inbox *inbox_of(struct rcx_window *w, uint32_t index,
 
 /* ---- The window ------------------------------------------------------------ */
 
-static size_t ring_for(int ranks)
+/* Of level 2 or 3; or, where the machine does not say, so many. */
+static size_t cache_bytes(int level, size_t otherwise)
 {
+    long bytes = 0;
+
+#ifdef _SC_LEVEL3_CACHE_SIZE
+    bytes = sysconf(level == 2 ? _SC_LEVEL2_CACHE_SIZE : _SC_LEVEL3_CACHE_SIZE);
+#endif
+    (void)level;
+    return bytes > 0 ? (size_t)bytes : otherwise;
+}
+
+/*
+ * Twice what a core keeps for itself, so that what is written was read so long
+ * ago that only the cache of all still has it: to take a line away from another
+ * core costs several times as much. Where that cache does not hold the rings of
+ * all it is less.
+ */
+static size_t ring_for(size_t ranks)
+{
+    const size_t own = cache_bytes(2, 1 << 20);
+    const size_t shared = cache_bytes(3, 32 << 20);
     size_t ring = RING_MOST;
 
-    while (ring > RING_LEAST && ring * (size_t)ranks > RINGS_MOST)
+    while (ring > RING_USUAL &&
+           (ring >= 4 * own || ring * ranks * ranks > shared))
+        ring /= 2;
+    while (ring > RING_LEAST && ring * ranks > RINGS_MOST)
         ring /= 2;
     return ring;
 }
@@ -121,9 +142,7 @@ static ucs_status_t make_window(struct ucp *u, const struct rcx_node *node)
     ucs_status_t status;
 
     lane->plain_key_bytes = rcx_ucp_plain_key_bytes(u);
-    lane->base.rings[RCX_RING_SMALL] =
-        turns_are_long ? SMALL_WHERE_TURNS_ARE_LONG : SMALL;
-    lane->base.rings[RCX_RING_LARGE] = ring_for(node->group_ranks);
+    lane->base.ring = ring_for((size_t)node->group_ranks);
     lane->base.direct_from =
         turns_are_long ? DIRECT_WHERE_TURNS_ARE_LONG : DIRECT;
     status = rcx_ucp_memory_open(u, NULL,
@@ -139,8 +158,7 @@ static ucs_status_t make_window(struct ucp *u, const struct rcx_node *node)
     lane->place.group = node->group;
     lane->place.index = (uint32_t)node->group_index;
     lane->place.ranks = (uint32_t)node->group_ranks;
-    for (int i = 0; i < RCX_RINGS; i++)
-        lane->place.rings[i] = (uint32_t)lane->base.rings[i];
+    lane->place.ring = (uint32_t)lane->base.ring;
     lane->place.sleeps = u->wakeup;
     lane->place.pid = (uint32_t)getpid();
     lane->base.read_from = rcx_node_refuses_cma(node) ? SIZE_MAX
@@ -244,8 +262,7 @@ void rcx_ucp_lane_close(struct ucp *u)
 static bool do_share(const struct rcx_place *a, const struct rcx_place *b)
 {
     return a->rkey_bytes && b->rkey_bytes && a->group == b->group &&
-           a->ranks == b->ranks &&
-           memcmp(a->rings, b->rings, sizeof a->rings) == 0;
+           a->ranks == b->ranks && a->ring == b->ring;
 }
 
 static rcx_status_t place_of(struct ucp *u, int peer, struct rcx_place *place,
@@ -313,7 +330,7 @@ void rcx_ucp_way(struct rcx_transport *t, int peer, char *text, size_t bytes)
     else if (theirs.group != u->lane.place.group)
         why = "no memory in common";
     else
-        why = "its rings are others";
+        why = "its ring is another";
     if (why)
         snprintf(text, bytes, "UCX's messages: %s", why);
     else

@@ -24,8 +24,8 @@ struct rcx_place {
     uint32_t rkey_bytes; /* of the key that follows; 0: it has no window */
     uint32_t index;      /* of the rank, in the group */
     uint32_t ranks;      /* of the group */
-    uint32_t rings[RCX_RINGS];
-    uint32_t sleeps; /* it may */
+    uint32_t ring;       /* its bytes */
+    uint32_t sleeps;     /* it may */
     uint32_t pid;
 };
 

@@ -55,7 +55,7 @@ static void open_rank(struct rank *r, const struct mode *mode)
     r->heap = RCX_HEAP_INIT;
     r->lane = (struct rcx_lane){.transport = &r->transport,
                                 .heap = &r->heap,
-                                .rings = {32 << 10, mode->ring},
+                                .ring = mode->ring,
                                 .read_from = mode->read_from,
                                 .reach = reach,
                                 .wake = wake};

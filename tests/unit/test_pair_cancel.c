@@ -26,7 +26,7 @@ static bool can_read(void)
 
 static void a_long_message_is_read_if_it_can_be(void **state)
 {
-    const struct rcx_ring *ring = &pair_of(0, 1)->rings_out[RCX_RING_LARGE];
+    const struct rcx_ring *ring = &pair_of(0, 1)->ring_out;
 
     (void)state;
     for (int good = 0; good < 2; good++) {

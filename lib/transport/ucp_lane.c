@@ -60,14 +60,15 @@ static size_t cache_bytes(int level, size_t otherwise)
 /*
  * Twice what a core keeps for itself, so that what is written was read so long
  * ago that only the cache of all still has it: to take a line away from another
- * core costs several times as much. Where that cache does not hold the rings of
- * all it is less.
+ * core costs several times as much. It is less where that cache does not hold
+ * the rings of all, and where ranks that share a core share its own cache, too.
  */
-static size_t ring_for(size_t ranks)
+static size_t ring_for(const struct rcx_node *node)
 {
+    const size_t ranks = (size_t)node->group_ranks;
     const size_t own = cache_bytes(2, 1 << 20);
     const size_t shared = cache_bytes(3, 32 << 20);
-    size_t ring = RING_MOST;
+    size_t ring = rcx_node_shares_cores(node) ? RING_USUAL : RING_MOST;
 
     while (ring > RING_USUAL &&
            (ring >= 4 * own || ring * ranks * ranks > shared))
@@ -142,7 +143,7 @@ static ucs_status_t make_window(struct ucp *u, const struct rcx_node *node)
     ucs_status_t status;
 
     lane->plain_key_bytes = rcx_ucp_plain_key_bytes(u);
-    lane->base.ring = ring_for((size_t)node->group_ranks);
+    lane->base.ring = ring_for(node);
     lane->base.direct_from =
         turns_are_long ? DIRECT_WHERE_TURNS_ARE_LONG : DIRECT;
     status = rcx_ucp_memory_open(u, NULL,

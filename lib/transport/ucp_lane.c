@@ -19,7 +19,7 @@ enum {
     RINGS_MOST = 16 << 20, /* bytes of a window */
     AHEAD = 1 << 20,
     READ_WHERE_IT_PAYS = 64 << 10,
-    READ_ELSEWHERE = 512 << 10,
+    READ_WHERE_TURNS_ARE_LONG = 512 << 10,
     DIRECT = 1 << 10,
     DIRECT_WHERE_TURNS_ARE_LONG = 256 << 10,
     VAIN = 256,
@@ -164,7 +164,8 @@ static ucs_status_t make_window(struct ucp *u, const struct rcx_node *node)
     lane->place.pid = (uint32_t)getpid();
     lane->base.read_from = rcx_node_refuses_cma(node) ? SIZE_MAX
                            : node->cma_pays           ? READ_WHERE_IT_PAYS
-                                                      : READ_ELSEWHERE;
+                           : turns_are_long ? READ_WHERE_TURNS_ARE_LONG
+                                            : SIZE_MAX;
     return status;
 }
 

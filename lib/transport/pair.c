@@ -322,18 +322,25 @@ rcx_status_t rcx_pair_recv(struct rcx_pair *p, struct rcx_message *m)
     return !p->early && !p->posted && take_short(p, m) ? RCX_OK : post(p, m);
 }
 
-/* Only where m is all that is under way. */
+/* Only where m is all that is under way. Who has sent something since it last
+ * waited waits for an answer, and pauses; who has not is behind a stream, and
+ * would fall out of step. */
 rcx_status_t rcx_pair_expect(struct rcx_pair *p, struct rcx_message *m,
                              unsigned *polls)
 {
+    const bool is_answer = p->sent != p->answered;
     rcx_status_t status;
 
     if (p->posted != m || p->lane->any || p->starting || p->streaming ||
         p->owed)
         return RCX_IN_PROGRESS;
-    for (; !rcx_pair_has_come(p); rcx_relax())
+    p->answered = p->sent;
+    while (!rcx_pair_has_come(p)) {
         if (--*polls == 0)
             return RCX_IN_PROGRESS;
+        if (is_answer)
+            rcx_relax();
+    }
     status = take_short(p, m) ? RCX_OK : take_whole(p, m);
     if (status != RCX_IN_PROGRESS)
         rcx_message_take_out(&p->posted_end, &p->posted);

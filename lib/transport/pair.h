@@ -80,7 +80,8 @@ struct rcx_pair {
     bool sleeps;                  /* the peer does, at times */
     _Atomic uint32_t *asleep;     /* it says so; NULL: not connected yet */
     struct rcx_inbox *in;
-    uint64_t taken; /* slots */
+    uint64_t taken;    /* slots */
+    uint64_t answered; /* slots sent, when a message was last waited for */
     struct rcx_message *posted, **posted_end;
     struct rcx_early *early, **early_end; /* came before they were posted */
     struct rcx_lane *lane;

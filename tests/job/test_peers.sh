@@ -94,4 +94,12 @@ run 0 "$build/tools/rcxrun" -n 2 "$build/tools/bench/bench_rcx" --coll scan --si
     && run 2 "$source/tools/bench_peers" --build "$build" --colls scam && grep -q "colls.*'scam'" "$err"
 ok $? "a collective is named, and one that is none is refused"
 
+library=$(realpath "$build/lib/librcx.so")
+cp "$library" ./other.so
+run 0 "$build/tools/bench/bench_builds" -n 2 --bytes 64 --rounds 3 "$library" ./other.so \
+    && [ "$(grep -c 'ns, least .* of the first' "$out")" = 2 ] && grep -q "; 1.000 of the first (1.000 to 1.000)  $library" "$out" \
+    && run 2 "$build/tools/bench/bench_builds" -n 2 --coll allscan "$library" && grep -q "collective that it knows" "$err" \
+    && run 1 "$build/tools/bench/bench_builds" -n 2 ./none.so && grep -q "none.so" "$err"
+ok $? "bench_builds times two builds in turns in one process"
+
 end_tests

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Builds of RCX against each other:
+ *
+ *     bench_builds -n RANKS --coll NAME --bytes BYTES --rounds N LIBRARY...
+ *
+ * Each process opens all libraries, each with a context of its own, and times
+ * them in turns, a batch of calls each. So whatever else the machine does, it
+ * does to all of them; ratios are to the first library. The same library twice,
+ * as two files, says how far to trust the rest: where memory lies makes 3 %.
+ */
+#include <dlfcn.h>
+#include <getopt.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "rcx/rcx.h"
+
+#include "ranks.h"
+
+enum { LIBRARIES_MOST = 8, WARM_UP = 50, BATCH_NS = 400000 };
+
+static const struct ranks *my_ranks;
+
+static struct options {
+    const char *coll;
+    size_t bytes;
+    int rounds;
+    int libraries;
+    char **paths;
+} options = {.coll = "allreduce", .bytes = 8, .rounds = 200};
+
+static char *operand, *result;
+
+struct library {
+    rcx_status_t (*init)(const rcx_params_t *params, rcx_context_t **context_p);
+    rcx_status_t (*finalize)(rcx_context_t **context_p);
+    rcx_comm_t *(*world)(rcx_context_t *context);
+    rcx_status_t (*barrier)(rcx_comm_t *comm);
+    void *coll; /* the collective that is timed */
+    rcx_context_t *context;
+    rcx_comm_t *comm;
+    double *ns; /* of a call, by round */
+};
+
+/* ---- Collectives ------------------------------------------------------------- */
+
+typedef rcx_status_t reduction_fn(const void *in, void *out, size_t count,
+                                  rcx_datatype_t type, rcx_op_t op,
+                                  rcx_comm_t *comm);
+typedef rcx_status_t movement_fn(const void *in, void *out, size_t count,
+                                 rcx_datatype_t type, rcx_comm_t *comm);
+typedef rcx_status_t bcast_fn(void *buf, size_t count, rcx_datatype_t type,
+                              int root, rcx_comm_t *comm);
+
+static rcx_status_t reduce(const struct library *l)
+{
+    return ((reduction_fn *)l->coll)(operand, result,
+                                     options.bytes / sizeof(float), RCX_FLOAT32,
+                                     RCX_SUM, l->comm);
+}
+
+static rcx_status_t move(const struct library *l)
+{
+    return ((movement_fn *)l->coll)(
+        operand, result, options.bytes / sizeof(float), RCX_FLOAT32, l->comm);
+}
+
+static rcx_status_t bcast(const struct library *l)
+{
+    return ((bcast_fn *)l->coll)(operand, options.bytes / sizeof(float),
+                                 RCX_FLOAT32, 0, l->comm);
+}
+
+static rcx_status_t barrier(const struct library *l)
+{
+    return l->barrier(l->comm);
+}
+
+static const struct coll {
+    const char *name, *function;
+    rcx_status_t (*call)(const struct library *l);
+} colls[] = {
+    {"allreduce", "rcx_allreduce", reduce},
+    {"scan", "rcx_scan", reduce},
+    {"exscan", "rcx_exscan", reduce},
+    {"allgather", "rcx_allgather", move},
+    {"alltoall", "rcx_alltoall", move},
+    {"bcast", "rcx_bcast", bcast},
+    {"barrier", "rcx_barrier", barrier},
+};
+
+static const struct coll *coll_of(const char *name)
+{
+    for (size_t i = 0; i < sizeof colls / sizeof *colls; i++)
+        if (!strcmp(colls[i].name, name))
+            return &colls[i];
+    return NULL;
+}
+
+/* ---- Libraries --------------------------------------------------------------- */
+
+static int allgather(const void *send, void *recv, size_t bytes, void *arg)
+{
+    return ranks_allgather(arg, send, recv, bytes);
+}
+
+static int open_library(const char *path, struct library *l)
+{
+    const rcx_params_t params = {.field_mask = RCX_PARAM_BOOTSTRAP,
+                                 .bootstrap = {.rank = my_ranks->rank,
+                                               .size = my_ranks->size,
+                                               .allgather = allgather,
+                                               .arg = (void *)my_ranks}};
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+
+    if (!handle) {
+        fprintf(stderr, "bench_builds: %s\n", dlerror());
+        return 1;
+    }
+    *(void **)&l->init = dlsym(handle, "rcx_init");
+    *(void **)&l->finalize = dlsym(handle, "rcx_finalize");
+    *(void **)&l->world = dlsym(handle, "rcx_world");
+    *(void **)&l->barrier = dlsym(handle, "rcx_barrier");
+    l->coll = dlsym(handle, coll_of(options.coll)->function);
+    l->ns = malloc((size_t)options.rounds * sizeof *l->ns);
+    if (!l->init || !l->finalize || !l->world || !l->barrier || !l->coll ||
+        !l->ns || l->init(&params, &l->context) != RCX_OK) {
+        fprintf(stderr, "bench_builds: %s: is no RCX that works\n", path);
+        return 1;
+    }
+    l->comm = l->world(l->context);
+    return 0;
+}
+
+/* ---- Timing ------------------------------------------------------------------ */
+
+static double now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+/* Nanoseconds a call; below 0: one has failed. */
+static double time_calls(const struct library *l, int calls)
+{
+    const struct coll *coll = coll_of(options.coll);
+    double begin = 0;
+
+    l->barrier(l->comm);
+    for (int i = -WARM_UP; i < calls; i++) {
+        if (i == 0)
+            begin = now_ns();
+        if (coll->call(l) != RCX_OK)
+            return -1;
+    }
+    return (now_ns() - begin) / calls;
+}
+
+/* As rank 0 finds them to be, for all; 0: one has failed. */
+static int calls_of_a_batch(const struct library *l)
+{
+    const double mine = time_calls(l, WARM_UP);
+    double *all = malloc((size_t)my_ranks->size * sizeof *all);
+    int calls = 0;
+
+    if (all && !ranks_allgather(my_ranks, &mine, all, sizeof mine))
+        calls = all[0] < 0               ? 0
+                : all[0] > BATCH_NS / 10 ? 10
+                                         : (int)(BATCH_NS / (all[0] + 1));
+    free(all);
+    return calls;
+}
+
+static int time_all(struct library libraries[])
+{
+    const int n = options.libraries, calls = calls_of_a_batch(&libraries[0]);
+
+    for (int r = 0; r < options.rounds && calls > 0; r++) {
+        for (int k = 0; k < n; k++) {
+            struct library *l = &libraries[r % 2 ? n - 1 - k : k];
+
+            l->ns[r] = time_calls(l, calls);
+            if (l->ns[r] < 0)
+                return 1;
+        }
+    }
+    return calls == 0;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static void report(const struct library *l, const struct library *first,
+                   const char *path)
+{
+    const size_t n = (size_t)options.rounds;
+    double *ns = malloc(n * sizeof *ns), *ratios = malloc(n * sizeof *ratios);
+
+    for (size_t i = 0; ns && ratios && i < n; i++) {
+        ns[i] = l->ns[i];
+        ratios[i] = l->ns[i] / first->ns[i];
+    }
+    if (ns && ratios) {
+        qsort(ns, n, sizeof *ns, by_value);
+        qsort(ratios, n, sizeof *ratios, by_value);
+        printf("%9.1f ns, least %9.1f; %.3f of the first (%.3f to %.3f)  %s\n",
+               ns[n / 2], ns[0], ratios[n / 2], ratios[n / 4],
+               ratios[3 * n / 4], path);
+    }
+    free(ns);
+    free(ratios);
+}
+
+/* ---- A rank -------------------------------------------------------------------- */
+
+static void pin(int rank)
+{
+    cpu_set_t usable, one;
+    int skip;
+
+    if (sched_getaffinity(0, sizeof usable, &usable) != 0)
+        return;
+    skip = rank % CPU_COUNT(&usable);
+    CPU_ZERO(&one);
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (CPU_ISSET(cpu, &usable) && skip-- == 0) {
+            CPU_SET(cpu, &one);
+            break;
+        }
+    }
+    sched_setaffinity(0, sizeof one, &one);
+}
+
+static int run(int argc, char **argv, const struct ranks *ranks)
+{
+    const size_t space = options.bytes * (size_t)ranks->size + 1;
+    struct library libraries[LIBRARIES_MOST] = {0};
+    int failed = 0;
+
+    (void)argc, (void)argv;
+    my_ranks = ranks;
+    pin(ranks->rank);
+    operand = calloc(space, 1);
+    result = calloc(space, 1);
+    if (!operand || !result)
+        return 1;
+    for (int i = 0; i < options.libraries && !failed; i++)
+        failed = open_library(options.paths[i], &libraries[i]);
+    if (!failed)
+        failed = time_all(libraries);
+    for (int i = 0; i < options.libraries && !failed && !ranks->rank; i++)
+        report(&libraries[i], &libraries[0], options.paths[i]);
+    for (int i = 0; i < options.libraries && !failed; i++)
+        failed = libraries[i].finalize(&libraries[i].context) != RCX_OK;
+    return failed;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct option known[] = {{"coll", required_argument, 0, 'c'},
+                                          {"bytes", required_argument, 0, 'b'},
+                                          {"rounds", required_argument, 0, 'r'},
+                                          {0, 0, 0, 0}};
+    int option;
+
+    while ((option = getopt_long(argc, argv, "n:", known, NULL)) != -1) {
+        switch (option) {
+        case 'c': options.coll = optarg; break;
+        case 'b': options.bytes = strtoull(optarg, NULL, 0); break;
+        case 'r': options.rounds = atoi(optarg); break;
+        case 'n': break; /* ranks_fork() reads it */
+        default: return 2;
+        }
+    }
+    options.paths = argv + optind;
+    options.libraries = argc - optind;
+    if (!coll_of(options.coll) || options.rounds < 1 || options.libraries < 1 ||
+        options.libraries > LIBRARIES_MOST) {
+        fprintf(stderr,
+                "bench_builds: needs a collective that it knows, a "
+                "round, and 1 to %d libraries\n",
+                LIBRARIES_MOST);
+        return 2;
+    }
+    return ranks_fork(argc, argv, run);
+}

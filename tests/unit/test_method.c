@@ -233,8 +233,8 @@ static void where_nothing_is_wanted_the_table_decides(void **state)
         const char *method;
     } cases[] = {
         {RCX_COLL_ALLREDUCE, 2, 8, "recursive_doubling"},
-        {RCX_COLL_ALLREDUCE, 2, 128 << 10, "recursive_doubling"},
-        {RCX_COLL_ALLREDUCE, 2, 256 << 10, "ring"},
+        {RCX_COLL_ALLREDUCE, 2, 2 << 20, "recursive_doubling"},
+        {RCX_COLL_ALLREDUCE, 2, 4 << 20, "ring:segment=262144,window=2"},
         {RCX_COLL_ALLREDUCE, 3, 8 << 10, "direct"},
         {RCX_COLL_ALLREDUCE, 8, 128, "direct"},
         {RCX_COLL_ALLREDUCE, 8, 128 << 10, "recursive_doubling"},

@@ -24,7 +24,6 @@ struct rcx_piece {
     size_t out_count;
 };
 
-/* A call's shape compiled: kept in the communicator's plan cache. */
 /* What a call has, but for its buffers and count; of plain ones. */
 struct rcx_call_key {
     uint64_t what, how;
@@ -40,6 +39,7 @@ static inline struct rcx_call_key rcx_call_key(enum rcx_coll coll,
 }
 #define RCX_NO_CALL_KEY ((struct rcx_call_key){UINT64_MAX, UINT64_MAX})
 
+/* A call's shape compiled: kept in the communicator's plan cache. */
 struct rcx_program {
     struct rcx_call call;
     struct rcx_call_key key; /* of the users' calls without lists */

@@ -194,22 +194,28 @@ static void check_arrival(struct rcx_exec *x, const struct rcx_message *m)
         fail(x, RCX_ERR_MISMATCH);
 }
 
-static rcx_status_t receive(struct rcx_exec *x, struct rcx_message *m)
+/* What a transport says of a receive, where that is not for progress to tell. */
+static inline rcx_status_t answer(struct rcx_exec *x, struct rcx_message *m,
+                                  rcx_status_t status)
 {
-    const struct rcx_step *step = m->step;
-    rcx_status_t status;
-
-    m->status = RCX_IN_PROGRESS;
-    m->is_taken = false;
-    status = x->transport->ops->recv(
-        x->transport, m->peer, at(x, step->dst, step->dst_at),
-        step->count * x->elem_bytes, x->tag_base | m->tag, m);
     if (status == RCX_IN_PROGRESS)
         return status;
     m->status = status;
     if (status == RCX_OK)
         check_arrival(x, m);
     return status;
+}
+
+static rcx_status_t receive(struct rcx_exec *x, struct rcx_message *m)
+{
+    const struct rcx_step *step = m->step;
+
+    m->status = RCX_IN_PROGRESS;
+    m->is_taken = false;
+    return answer(x, m,
+                  x->transport->ops->recv(
+                      x->transport, m->peer, at(x, step->dst, step->dst_at),
+                      step->count * x->elem_bytes, x->tag_base | m->tag, m));
 }
 
 static rcx_status_t send(struct rcx_exec *x, struct rcx_message *m)
@@ -300,17 +306,10 @@ static inline rcx_status_t expect(struct rcx_exec *x, struct rcx_message *m,
                                   unsigned *polls)
 {
     const struct rcx_transport_ops *ops = x->transport->ops;
-    rcx_status_t status;
 
     if (*polls == 0 || !m->holds_up_all || !ops->expect)
         return RCX_IN_PROGRESS;
-    status = ops->expect(x->transport, m, polls);
-    if (status == RCX_IN_PROGRESS)
-        return status;
-    m->status = status;
-    if (status == RCX_OK)
-        check_arrival(x, m);
-    return status;
+    return answer(x, m, ops->expect(x->transport, m, polls));
 }
 
 bool rcx_exec_start(struct rcx_exec *x, unsigned polls)

@@ -181,13 +181,9 @@ static bool keep(struct rcx_pair *p, const struct rcx_arrival *a)
 static inline bool take_short(struct rcx_pair *p, struct rcx_message *m)
 {
     const size_t most = m->room < RCX_SLOT_BYTES ? m->room : RCX_SLOT_BYTES;
-    const struct rcx_slot *slot = &p->in->slots[p->taken % RCX_PAIR_SLOTS];
 
-    if (!rcx_pair_take_short(p, m->buffer, most, m->key, m->mask, m))
-        return false;
-    if (m->tells_tag)
-        m->tag = slot->tag;
-    return true;
+    return rcx_pair_take_short(p, m->buffer, most, m->key, m->mask,
+                               m->tells_tag, m);
 }
 
 /* What has come next; false: it cannot be taken now. */

@@ -175,7 +175,7 @@ static inline void rcx_pair_consume(struct rcx_pair *p)
  * buffer, with room for as much as a slot has, or less. */
 static inline bool rcx_pair_take_short(struct rcx_pair *p, void *buffer,
                                        size_t room, uint64_t key, uint64_t mask,
-                                       struct rcx_message *m)
+                                       bool tells_tag, struct rcx_message *m)
 {
     const uint64_t taken = p->taken;
     const struct rcx_slot *slot = &p->in->slots[taken % RCX_PAIR_SLOTS];
@@ -186,8 +186,10 @@ static inline bool rcx_pair_take_short(struct rcx_pair *p, void *buffer,
         ((slot->tag ^ key) & mask) != 0 || p->lane->any)
         return false;
     m->bytes = bytes;
+    if (tells_tag)
+        m->tag = slot->tag;
     rcx_copy_short(buffer, slot->data, bytes);
-    rcx_pair_consume(p);
+    rcx_pair_consume(p); /* and the sender may write there again */
     return true;
 }
 

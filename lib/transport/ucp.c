@@ -446,7 +446,8 @@ static rcx_status_t post_recv(struct rcx_transport *t, int peer, void *buffer,
     struct rcx_pair *pair = ((struct ucp *)t)->lane.pairs[peer];
 
     return pair && bytes <= RCX_TINY && !pair->early && !pair->posted &&
-                   rcx_pair_take_short(pair, buffer, bytes, tag, UINT64_MAX, m)
+                   rcx_pair_take_short(pair, buffer, bytes, tag, UINT64_MAX,
+                                       false, m)
                ? RCX_OK
                : recv_any(t, peer, buffer, bytes, tag, m);
 }

@@ -43,8 +43,11 @@ static bool reach(struct rcx_lane *lane, int peer)
 
 static void wake(struct rcx_lane *lane, int peer)
 {
-    (void)lane;
+    const struct rank *waker = (struct rank *)lane;
+
     sem_post(&ranks[peer].woken);
+    if (ranks[peer].is_up_again)
+        look(peer, (int)(waker - ranks));
 }
 
 static void open_rank(struct rank *r, const struct mode *mode)

@@ -38,7 +38,8 @@ struct rank {
     struct rcx_inbox *inboxes[RANKS];
     _Atomic uint32_t asleep;
     sem_t woken;
-    bool is_cut_off; /* it reaches nobody */
+    bool is_cut_off;  /* it reaches nobody */
+    bool is_up_again; /* once woken, it looks before its waker goes on */
 };
 
 struct letter {

@@ -542,6 +542,31 @@ static void the_answer_to_a_long_message_wakes_its_sender(void **state)
     }
 }
 
+/* Its slot is written again as soon as it is given back. */
+static void what_is_received_is_read_before_its_slot_is_given_back(void **state)
+{
+    const int n = RCX_PAIR_SLOTS, more = n / 2;
+
+    (void)state;
+    ranks_open(&in_parts);
+    for (int i = 0; i < n + more; i++)
+        letter_send(0, 1, &sends[i], (uint64_t)i, (uint64_t)i, 8);
+    ranks[0].asleep = ranks[0].is_up_again = true;
+    for (int i = 0; i < more; i++) {
+        letter_recv_masked(1, 0, &recvs[i], 0, 0, 8);
+        assert_int_equal(recvs[i].m.tag, i);
+        letter_check(&recvs[i], (uint64_t)i, 8);
+    }
+    assert_int_equal(sends[n].completions, 1);
+    ranks[0].is_up_again = false;
+    for (int i = more; i < n + more; i++) {
+        letter_recv(1, 0, &recvs[i], (uint64_t)i, 8);
+        go_on();
+        letter_check(&recvs[i], (uint64_t)i, 8);
+    }
+    ranks_close();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -566,6 +591,8 @@ int main(void)
         cmocka_unit_test(who_never_sleeps_is_not_woken),
         cmocka_unit_test(room_wakes_who_waits_for_it),
         cmocka_unit_test(the_answer_to_a_long_message_wakes_its_sender),
+        cmocka_unit_test(
+            what_is_received_is_read_before_its_slot_is_given_back),
     };
 
     return cmocka_run_group_tests_name("pair", tests, NULL, NULL);

@@ -492,7 +492,7 @@ RCX_API rcx_status_t rcx_reduce_local(rcx_context_t *context, void *dst,
  * context, aligned to 64 bytes. Collective; ranks may ask for different sizes.
  *
  * What is sent from there to a rank of the same node is read by that rank where
- * it lies, from 1 KB on (where ranks share cores, from 256 KB on, since who waits
+ * it lies, from 4 KB on (where ranks share cores, from 256 KB on, since who waits
  * for that loses the core): no copy, no system call. A buffer counts if all of it
  * lies in one block; any other one is as good as ever. Plain memory where ranks
  * share none (RCX_LOG=info says why), where /dev/shm is full, and from the 257th

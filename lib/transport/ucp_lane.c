@@ -20,7 +20,7 @@ enum {
     AHEAD = 1 << 20,
     READ_WHERE_IT_PAYS = 64 << 10,
     READ_WHERE_TURNS_ARE_LONG = 512 << 10,
-    DIRECT = 1 << 10,
+    DIRECT = 4 << 10,
     DIRECT_WHERE_TURNS_ARE_LONG = 256 << 10,
     VAIN = 256,
     SWEEPS = 1 << 16

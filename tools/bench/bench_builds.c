@@ -2,12 +2,16 @@
 /*
  * Builds of RCX against each other:
  *
- *     bench_builds -n RANKS --coll NAME --bytes BYTES --rounds N LIBRARY...
+ *     bench_builds -n RANKS --coll NAME --bytes BYTES --rounds N [--memory]
+ *                  [--fresh | --cold] LIBRARY...
  *
  * Each process opens all libraries, each with a context of its own, and times
  * them in turns, a batch of calls each. So whatever else the machine does, it
  * does to all of them; ratios are to the first library. The same library twice,
  * as two files, says how far to trust the rest: where memory lies makes 3 %.
+ * --memory: buffers are of rcx_mem_alloc(). --fresh: what is sent is written
+ * before each call, in its time. --cold: it is, and so is more than a core's own
+ * caches hold, as in a program that computes; the time is that of calls alone.
  */
 #include <dlfcn.h>
 #include <getopt.h>
@@ -22,7 +26,14 @@
 
 #include "ranks.h"
 
-enum { LIBRARIES_MOST = 8, WARM_UP = 50, BATCH_NS = 400000 };
+enum {
+    LIBRARIES_MOST = 8,
+    WARM_UP = 50,
+    BATCH_NS = 400000,
+    COLD_BYTES = 8 << 20,
+    COLD_CALLS = 8,
+    ONCE_AROUND = 10000 /* calls until all of a library's memory was used */
+};
 
 static const struct ranks *my_ranks;
 
@@ -31,19 +42,23 @@ static struct options {
     size_t bytes;
     int rounds;
     int libraries;
+    int memory, fresh, cold;
     char **paths;
 } options = {.coll = "allreduce", .bytes = 8, .rounds = 200};
 
-static char *operand, *result;
+static void *common_operand, *common_result;
+static unsigned char *other_memory;
 
 struct library {
     rcx_status_t (*init)(const rcx_params_t *params, rcx_context_t **context_p);
     rcx_status_t (*finalize)(rcx_context_t **context_p);
     rcx_comm_t *(*world)(rcx_context_t *context);
     rcx_status_t (*barrier)(rcx_comm_t *comm);
+    rcx_status_t (*mem_alloc)(rcx_comm_t *comm, size_t bytes, void **ptr_p);
     void *coll; /* the collective that is timed */
     rcx_context_t *context;
     rcx_comm_t *comm;
+    void *operand, *result;
     double *ns; /* of a call, by round */
 };
 
@@ -59,20 +74,21 @@ typedef rcx_status_t bcast_fn(void *buf, size_t count, rcx_datatype_t type,
 
 static rcx_status_t reduce(const struct library *l)
 {
-    return ((reduction_fn *)l->coll)(operand, result,
+    return ((reduction_fn *)l->coll)(l->operand, l->result,
                                      options.bytes / sizeof(float), RCX_FLOAT32,
                                      RCX_SUM, l->comm);
 }
 
 static rcx_status_t move(const struct library *l)
 {
-    return ((movement_fn *)l->coll)(
-        operand, result, options.bytes / sizeof(float), RCX_FLOAT32, l->comm);
+    return ((movement_fn *)l->coll)(l->operand, l->result,
+                                    options.bytes / sizeof(float), RCX_FLOAT32,
+                                    l->comm);
 }
 
 static rcx_status_t bcast(const struct library *l)
 {
-    return ((bcast_fn *)l->coll)(operand, options.bytes / sizeof(float),
+    return ((bcast_fn *)l->coll)(l->operand, options.bytes / sizeof(float),
                                  RCX_FLOAT32, 0, l->comm);
 }
 
@@ -109,6 +125,18 @@ static int allgather(const void *send, void *recv, size_t bytes, void *arg)
     return ranks_allgather(arg, send, recv, bytes);
 }
 
+/* They are the same for all libraries, but for RCX memory. */
+static int find_buffers(struct library *l)
+{
+    const size_t space = options.bytes * (size_t)my_ranks->size + 1;
+
+    l->operand = common_operand;
+    l->result = common_result;
+    return options.memory &&
+           (l->mem_alloc(l->comm, space, &l->operand) != RCX_OK ||
+            l->mem_alloc(l->comm, space, &l->result) != RCX_OK);
+}
+
 static int open_library(const char *path, struct library *l)
 {
     const rcx_params_t params = {.field_mask = RCX_PARAM_BOOTSTRAP,
@@ -126,15 +154,16 @@ static int open_library(const char *path, struct library *l)
     *(void **)&l->finalize = dlsym(handle, "rcx_finalize");
     *(void **)&l->world = dlsym(handle, "rcx_world");
     *(void **)&l->barrier = dlsym(handle, "rcx_barrier");
+    *(void **)&l->mem_alloc = dlsym(handle, "rcx_mem_alloc");
     l->coll = dlsym(handle, coll_of(options.coll)->function);
     l->ns = malloc((size_t)options.rounds * sizeof *l->ns);
-    if (!l->init || !l->finalize || !l->world || !l->barrier || !l->coll ||
-        !l->ns || l->init(&params, &l->context) != RCX_OK) {
+    if (!l->init || !l->finalize || !l->world || !l->barrier || !l->mem_alloc ||
+        !l->coll || !l->ns || l->init(&params, &l->context) != RCX_OK) {
         fprintf(stderr, "bench_builds: %s: is no RCX that works\n", path);
         return 1;
     }
     l->comm = l->world(l->context);
-    return 0;
+    return find_buffers(l);
 }
 
 /* ---- Timing ------------------------------------------------------------------ */
@@ -157,10 +186,37 @@ static double time_calls(const struct library *l, int calls)
     for (int i = -WARM_UP; i < calls; i++) {
         if (i == 0)
             begin = now_ns();
+        if (options.fresh)
+            memset(l->operand, 0, options.bytes);
         if (coll->call(l) != RCX_OK)
             return -1;
     }
     return (now_ns() - begin) / calls;
+}
+
+/* As a program does between two calls. */
+static void compute(const struct library *l)
+{
+    for (size_t i = 0; i < COLD_BYTES; i += 64)
+        other_memory[i]++;
+    memset(l->operand, 0, options.bytes);
+    l->barrier(l->comm);
+}
+
+static double time_cold_calls(const struct library *l)
+{
+    double sum = 0;
+
+    for (int i = 0; i < COLD_CALLS; i++) {
+        double begin;
+
+        compute(l);
+        begin = now_ns();
+        if (coll_of(options.coll)->call(l) != RCX_OK)
+            return -1;
+        sum += now_ns() - begin;
+    }
+    return sum / COLD_CALLS;
 }
 
 /* As rank 0 finds them to be, for all; 0: one has failed. */
@@ -182,11 +238,14 @@ static int time_all(struct library libraries[])
 {
     const int n = options.libraries, calls = calls_of_a_batch(&libraries[0]);
 
+    for (int k = 0; k < n && options.cold; k++)
+        if (time_calls(&libraries[k], ONCE_AROUND) < 0)
+            return 1;
     for (int r = 0; r < options.rounds && calls > 0; r++) {
         for (int k = 0; k < n; k++) {
             struct library *l = &libraries[r % 2 ? n - 1 - k : k];
 
-            l->ns[r] = time_calls(l, calls);
+            l->ns[r] = options.cold ? time_cold_calls(l) : time_calls(l, calls);
             if (l->ns[r] < 0)
                 return 1;
         }
@@ -251,9 +310,10 @@ static int run(int argc, char **argv, const struct ranks *ranks)
     (void)argc, (void)argv;
     my_ranks = ranks;
     pin(ranks->rank);
-    operand = calloc(space, 1);
-    result = calloc(space, 1);
-    if (!operand || !result)
+    common_operand = calloc(space, 1);
+    common_result = calloc(space, 1);
+    other_memory = calloc(COLD_BYTES, 1);
+    if (!common_operand || !common_result || !other_memory)
         return 1;
     for (int i = 0; i < options.libraries && !failed; i++)
         failed = open_library(options.paths[i], &libraries[i]);
@@ -271,6 +331,9 @@ int main(int argc, char **argv)
     static const struct option known[] = {{"coll", required_argument, 0, 'c'},
                                           {"bytes", required_argument, 0, 'b'},
                                           {"rounds", required_argument, 0, 'r'},
+                                          {"memory", no_argument, 0, 'm'},
+                                          {"fresh", no_argument, 0, 'f'},
+                                          {"cold", no_argument, 0, 'o'},
                                           {0, 0, 0, 0}};
     int option;
 
@@ -279,6 +342,9 @@ int main(int argc, char **argv)
         case 'c': options.coll = optarg; break;
         case 'b': options.bytes = strtoull(optarg, NULL, 0); break;
         case 'r': options.rounds = atoi(optarg); break;
+        case 'm': options.memory = 1; break;
+        case 'f': options.fresh = 1; break;
+        case 'o': options.cold = 1; break;
         case 'n': break; /* ranks_fork() reads it */
         default: return 2;
         }

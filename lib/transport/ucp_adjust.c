@@ -123,6 +123,32 @@ static void tell_choice(const struct rcx_transport_args *args, const char *tls,
                  user_setting("RNDV_THRESH") ? " (set by the user)" : "");
 }
 
+/* UCX warns of what it is told of transports that it does not use. */
+static bool uses_tcp(const struct rcx_boot *boot)
+{
+    const char *tls = user_setting("TLS");
+
+    if (boot->local_size == boot->size)
+        return false;
+    if (!tls)
+        return true;
+    return tls[0] == '^' ? !strstr(tls, "tcp")
+                         : strstr(tls, "tcp") || strstr(tls, "all");
+}
+
+/*
+ * UCX 1.13 waits inside of connect(). From a node that is gone no answer comes,
+ * for two minutes or more, and no deadline would hold meanwhile.
+ */
+static void connect_without_waiting(const struct rcx_boot *boot,
+                                    ucp_config_t *config)
+{
+    const char *value = user_setting("TCP_CONN_NB");
+
+    if (uses_tcp(boot))
+        ucp_config_modify(config, "CONN_NB", value ? value : "y");
+}
+
 /* The user's settings win. */
 rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
                             ucp_config_t *config, struct rcx_node *node,
@@ -150,6 +176,7 @@ rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
         threshold = rendezvous_threshold(node, ranks);
         ucp_config_modify(config, "RNDV_THRESH", threshold);
     }
+    connect_without_waiting(args->boot, config);
     tell_choice(args, tls, threshold);
     *credit_bytes_p = credit_bytes(threshold);
     return RCX_OK;

@@ -4,14 +4,14 @@
 # RCX on 3 emulated nodes of 2 ranks each: memory inside a node, TCP between
 # nodes. Skipped, with the reason, where with_cluster cannot run.
 # Usage: test_cluster.sh WITH_CLUSTER RCX_PERF JOB_MAIN FINISH_MAIN FAIL_MAIN
-#                        DEADLINE_MAIN MISMATCH_MAIN P2P_MAIN RUNS [full]
+#                        DEADLINE_MAIN MISMATCH_MAIN P2P_MAIN NODE_MAIN RUNS [full]
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
 takes "WITH_CLUSTER RCX_PERF JOB_MAIN FINISH_MAIN FAIL_MAIN DEADLINE_MAIN \
-MISMATCH_MAIN P2P_MAIN RUNS [full]" "$@"
-perf=$2 job=$3 finish=$4 fail=$5 deadline=$6 mismatch=$7 p2p=$8 runs=$9
-full=${10-}
+MISMATCH_MAIN P2P_MAIN NODE_MAIN RUNS [full]" "$@"
+perf=$2 job=$3 finish=$4 fail=$5 deadline=$6 mismatch=$7 p2p=$8 node=$9
+runs=${10} full=${11-}
 
 # The head runs this very script.
 if [ "$1" != inside ]; then
@@ -131,5 +131,8 @@ fails 137 "a rank that is stopped while others wait for its message" \
 fails 142 "a rank that dies while it leaves" "$finish" dies 1000
 fails 0 "a rank that comes late to rcx_finalize" "$deadline" leave
 fails 0 "calls that do not match" "$mismatch" differ
+fails 137 "a node of which all ranks die" "$node" dies
+fails 0 "a node whose link is down for a while" "$node" cut
+fails 0 "a node whose link becomes slow" "$node" slow
 
 end_tests

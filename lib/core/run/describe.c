@@ -35,6 +35,21 @@ static int print_call(const struct rcx_program *e, char *text, size_t bytes)
                     operands, root);
 }
 
+const char *rcx_rank_print(const struct rcx_comm *comm, int rank,
+                           char text[RCX_RANK_TEXT])
+{
+    const struct rcx_context *context = comm->context;
+    const int used = snprintf(text, RCX_RANK_TEXT, "%d", rank);
+    char host[RCX_RANK_TEXT - 16];
+
+    if (!context->nodes || rank < 0 || rank >= comm->size)
+        return text;
+    rcx_peer_host(context->boot, &context->log,
+                  rcx_comm_context_rank(comm, rank), host, sizeof host);
+    snprintf(text + used, RCX_RANK_TEXT - (size_t)used, " on %s", host);
+    return text;
+}
+
 /* ---- What was chosen -------------------------------------------------------- */
 
 static rcx_log_level_t level_of(int rank)

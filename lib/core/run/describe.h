@@ -21,6 +21,12 @@ enum { RCX_CALL_TEXT = 160 };
 const char *rcx_request_print(const struct rcx_request *r,
                               char text[RCX_CALL_TEXT]);
 
+enum { RCX_RANK_TEXT = 80 };
+
+/* "3", or where ranks are on several nodes "3 on n2". Returns text. */
+const char *rcx_rank_print(const struct rcx_comm *comm, int rank,
+                           char text[RCX_RANK_TEXT]);
+
 /*
  * With RCX_LOG=info, rank 0 tells what was chosen for the context, and rank 0
  * of a communicator the method of each call that is new; with debug every rank

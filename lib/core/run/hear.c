@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/run/hear.h"
 
+#include "core/run/describe.h"
 #include "core/run/failure.h"
 #include "core/run/note.h"
 #include "core/run/roll.h"
@@ -21,14 +22,16 @@ static void fail_as_told(struct rcx_comm *comm,
 {
     const rcx_status_t status =
         body->status < 0 ? (rcx_status_t)body->status : RCX_ERR_COMM_FAILED;
-    char text[RCX_TEXT_TOLD];
-    int used = snprintf(
+    char text[RCX_TEXT_TOLD], rank[RCX_RANK_TEXT];
+    size_t used = (size_t)snprintf(
         text, sizeof text, "communicator %u failed on rank %d: %s", comm->id,
         rcx_comm_index(comm, body->from), rcx_status_string(status));
 
-    for (int i = 0; i < body->rank_count && i < RCX_RANKS_TOLD; i++)
-        used += snprintf(text + used, sizeof text - (size_t)used, "%s %d",
-                         i ? "," : "; because of rank", body->ranks[i]);
+    for (int i = 0;
+         i < body->rank_count && i < RCX_RANKS_TOLD && used < sizeof text; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s %s",
+                                 i ? "," : "; because of rank",
+                                 rcx_rank_print(comm, body->ranks[i], rank));
     rcx_comm_fail_untold(comm, status, body->ranks, body->rank_count, text);
 }
 

@@ -175,10 +175,13 @@ void rcx_request_lose(const struct rcx_request *r, rcx_status_t status,
                       int peer)
 {
     char *why = r->comm->context->transport->trouble, call[RCX_CALL_TEXT];
+    char rank[RCX_RANK_TEXT] = "";
 
-    rcx_comm_fail(r->comm, status, &peer, peer >= 0, "%s: %s%s%s",
+    if (peer >= 0)
+        rcx_rank_print(r->comm, peer, rank);
+    rcx_comm_fail(r->comm, status, &peer, peer >= 0, "%s: %s%s%s%s%s",
                   rcx_request_print(r, call), rcx_status_string(status),
-                  why[0] ? ": " : "", why);
+                  rank[0] ? ", rank " : "", rank, why[0] ? ": " : "", why);
     why[0] = '\0';
 }
 

@@ -94,6 +94,7 @@ static int find_missing(const struct rcx_request *overdue, int ranks[],
     const struct rcx_comm *comm = overdue->comm;
     static const char *const why[] = {
         [UNHEARD] = "does not answer", [ABSENT] = "has not called it"};
+    char rank[RCX_RANK_TEXT];
     size_t used = 0;
     int n = 0;
 
@@ -105,16 +106,17 @@ static int find_missing(const struct rcx_request *overdue, int ranks[],
             continue;
         ranks[n++] = i;
         if (used < bytes)
-            used += (size_t)snprintf(text + used, bytes - used, "%s rank %d %s",
-                                     used ? "," : "", i, why[heard]);
+            used += (size_t)snprintf(text + used, bytes - used, "%s rank %s %s",
+                                     used ? "," : "",
+                                     rcx_rank_print(comm, i, rank), why[heard]);
     }
     if (n > 0)
         return n;
     n = rcx_request_peers(overdue, ranks, RCX_RANKS_TOLD);
     for (int i = 0; i < n && used < bytes; i++)
-        used += (size_t)snprintf(text + used, bytes - used,
-                                 "%s rank %d's message is missing",
-                                 used ? "," : "", ranks[i]);
+        used += (size_t)snprintf(
+            text + used, bytes - used, "%s rank %s: its message is missing",
+            used ? "," : "", rcx_rank_print(comm, ranks[i], rank));
     return n;
 }
 

@@ -32,10 +32,13 @@ static const int64_t hurry_ns = INT64_C(3000000000);
 
 static void mourn(struct rcx_comm *comm, const unsigned char *dead)
 {
+    char rank[RCX_RANK_TEXT];
+
     for (int i = 0; i < comm->size; i++)
         if (dead[rcx_comm_context_rank(comm, i)])
             rcx_comm_fail(comm, RCX_ERR_PEER_FAILED, &i, 1,
-                          "communicator %u: rank %d is dead", comm->id, i);
+                          "communicator %u: rank %s is dead", comm->id,
+                          rcx_rank_print(comm, i, rank));
 }
 
 /* One has gone in the last meeting: all came to it, or he died there. So it is
@@ -91,6 +94,7 @@ static void watch_patience(const struct rcx_request *r, uint64_t *warned,
     struct rcx_comm *comm = r->comm;
     const uint64_t ns = wait_of(r, now), number = rcx_request_number(r);
     char call[RCX_CALL_TEXT], text[128] = " and no message is missing";
+    char rank[RCX_RANK_TEXT];
     int ranks[RCX_RANKS_TOLD], n;
     size_t used = 0;
 
@@ -100,8 +104,9 @@ static void watch_patience(const struct rcx_request *r, uint64_t *warned,
     comm->patience_ns *= 2;
     n = rcx_request_peers(r, ranks, RCX_RANKS_TOLD);
     for (int i = 0; i < n && used < sizeof text; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s %d",
-                                 i ? "," : " for rank", ranks[i]);
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s %s",
+                                 i ? "," : " for rank",
+                                 rcx_rank_print(comm, ranks[i], rank));
     rcx_warn(&comm->context->log,
              "%s: waits since %.3g s%s; no deadline is set "
              "(RCX_TIMEOUT)",
@@ -183,15 +188,15 @@ static void expire(const struct rcx_request *r, const struct rcx_instant *now)
 {
     const struct rcx_p2p_call *call = &rcx_p2p_of(r->program)->call;
     const bool is_known = call->peer != RCX_ANY_SOURCE;
-    char text[RCX_CALL_TEXT], who[32] = "no rank";
+    char text[RCX_CALL_TEXT], rank[RCX_RANK_TEXT] = "";
 
     if (is_known)
-        snprintf(who, sizeof who, "rank %d", call->peer);
-    rcx_comm_fail(r->comm, RCX_ERR_TIMEOUT, &call->peer, is_known,
-                  "%s: no end after %.3g s: %s has%s %s it",
-                  rcx_request_print(r, text),
-                  (double)rcx_request_age(r, now) / 1e9, who,
-                  is_known ? " not" : "", call->sends ? "received" : "sent");
+        rcx_rank_print(r->comm, call->peer, rank);
+    rcx_comm_fail(
+        r->comm, RCX_ERR_TIMEOUT, &call->peer, is_known,
+        "%s: no end after %.3g s: %s%s has%s %s it", rcx_request_print(r, text),
+        (double)rcx_request_age(r, now) / 1e9, is_known ? "rank " : "no rank",
+        rank, is_known ? " not" : "", call->sends ? "received" : "sent");
 }
 
 static void watch_mail(struct rcx_comm *comm, const struct rcx_instant *now)

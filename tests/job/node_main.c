@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * node_main WHAT
+ *
+ * One rank of a job on several nodes, to the last of which something happens.
+ * Prints nothing and exits with 0 if the others ended as they should, and those
+ * of the last node that are alive.
+ *
+ *   dies   all ranks of the last node are killed
+ *   cut    its link is down for a while, longer than the deadline
+ *   slow   its link becomes slow: what has time enough comes to its end, what
+ *          has not is a deadline that passed
+ */
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "rank.h"
+
+enum { NAME = 64, RANKS_MOST = 64, COUNT = 64 << 10, CUT_MS = 5000 };
+#define DEADLINE_NS SECOND_NS
+
+static int64_t in[COUNT], out[COUNT];
+static char names[RANKS_MOST][NAME];
+static int victims[RANKS_MOST], victim_count;
+static bool is_victim;
+
+static void find_victims(void)
+{
+    char mine[NAME] = "";
+
+    if (me.size > RANKS_MOST)
+        rank_fail("%d ranks are too many", me.size);
+    gethostname(mine, sizeof mine - 1);
+    rank_require(rcx_allgather(mine, names, NAME, RCX_UINT8, me.world),
+                 "the names of nodes");
+    for (int i = 0; i < me.size; i++)
+        if (strcmp(names[i], names[me.size - 1]) == 0)
+            victims[victim_count++] = i;
+    is_victim = strcmp(mine, names[me.size - 1]) == 0;
+    if (victim_count == me.size)
+        rank_fail("all ranks are on one node");
+}
+
+static rcx_status_t sum(rcx_comm_t *comm)
+{
+    return rcx_allreduce(in, out, COUNT, RCX_INT64, RCX_SUM, comm);
+}
+
+static void check_sum(void)
+{
+    for (int i = 0; i < COUNT; i++)
+        if (out[i] != (int64_t)i * me.size)
+            rank_fail("element %d is %ld", i, (long)out[i]);
+}
+
+/* Of the node's first rank; the node comes to an end with it. */
+static void have_done(const char *command)
+{
+    if (me.rank == victims[0] && system(command) != 0)
+        rank_fail("%s", command);
+}
+
+static bool is_among_victims(int rank)
+{
+    for (int i = 0; i < victim_count; i++)
+        if (victims[i] == rank)
+            return true;
+    return false;
+}
+
+/* Connections of processes that die are reset, and that may be heard first. */
+static void check_blame(bool may_be_reset)
+{
+    const int others = is_victim ? me.size - victim_count : victim_count;
+    const char *node = names[is_victim ? 0 : me.size - 1];
+    rcx_error_info_t info;
+
+    rank_require(rcx_comm_error(me.world, &info), "rcx_comm_error");
+    if (info.status == RCX_ERR_TRANSPORT && may_be_reset
+            ? info.rank_count < 1
+            : info.status != RCX_ERR_TIMEOUT || info.rank_count != others)
+        rank_fail("%s, blames %d ranks: %s", rcx_status_string(info.status),
+                  info.rank_count, info.text);
+    for (int i = 0; i < info.rank_count; i++)
+        if (is_among_victims(info.ranks[i]) == is_victim)
+            rank_fail("blames rank %d: %s", info.ranks[i], info.text);
+    if (!strstr(info.text, node))
+        rank_fail("does not name %s: %s", node, info.text);
+}
+
+/* Calls until one fails: within the deadline and a second, and the error names
+ * ranks of the other side, and one of its nodes. */
+static void lose_the_others(bool may_be_reset)
+{
+    rcx_status_t status = RCX_OK;
+    int64_t start;
+
+    do {
+        start = rank_now_ns();
+        status = sum(me.world);
+    } while (status == RCX_OK);
+    if (rank_now_ns() - start > DEADLINE_NS + SECOND_NS)
+        rank_fail("the error took %.3f s",
+                  (double)(rank_now_ns() - start) / 1e9);
+    check_blame(may_be_reset);
+}
+
+static void go_slowly(void)
+{
+    rcx_error_info_t info;
+    rcx_status_t status;
+    rcx_comm_t *hasty;
+
+    have_done("tc qdisc change dev eth0 root tbf rate 10mbit burst 64kb "
+              "latency 400ms");
+    rank_require(rcx_comm_set_timeout(me.world, 60 * SECOND_NS),
+                 "rcx_comm_set_timeout");
+    rank_require(sum(me.world), "a call that has time");
+    check_sum();
+    rank_require(rcx_comm_dup(me.world, &hasty), "rcx_comm_dup");
+    rank_require(rcx_comm_set_timeout(hasty, 100 * MS_NS),
+                 "rcx_comm_set_timeout");
+    status = sum(hasty);
+    if (status != RCX_ERR_TIMEOUT && status != RCX_ERR_COMM_FAILED)
+        rank_expect(status, RCX_ERR_TIMEOUT, "a call that has no time");
+    rank_require(rcx_comm_error(hasty, &info), "rcx_comm_error");
+    if (info.status != RCX_ERR_TIMEOUT || info.rank_count < 1)
+        rank_fail("%s, blames %d ranks: %s", rcx_status_string(info.status),
+                  info.rank_count, info.text);
+    rank_require(rcx_comm_free(&hasty), "rcx_comm_free");
+    rank_require(sum(me.world), "the world is as it was");
+    check_sum();
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2)
+        return 2;
+    rank_require(rank_open(NULL), "rcx_init");
+    rank_require(rcx_comm_set_timeout(me.world, 20 * SECOND_NS),
+                 "rcx_comm_set_timeout");
+    for (int i = 0; i < COUNT; i++)
+        in[i] = i;
+    find_victims();
+    rank_require(sum(me.world), "a call before anything happened");
+    check_sum();
+    rank_require(rcx_comm_set_timeout(me.world, DEADLINE_NS),
+                 "rcx_comm_set_timeout");
+    if (strcmp(argv[1], "slow") == 0) {
+        go_slowly();
+    } else if (strcmp(argv[1], "dies") == 0) {
+        if (is_victim)
+            raise(SIGKILL);
+        lose_the_others(true);
+    } else if (strcmp(argv[1], "cut") == 0) {
+        have_done("ip link set eth0 down");
+        lose_the_others(false);
+        have_done("sleep 3 && ip link set eth0 up");
+        if (is_victim) /* its launcher could not be told that it has ended */
+            rank_sleep_ms(CUT_MS);
+    } else {
+        return 2;
+    }
+    rank_require(rcx_finalize(&me.context), "rcx_finalize");
+    return 0;
+}

@@ -956,8 +956,8 @@ RCX_API rcx_status_t rcx_send_init(const void *buf, size_t count,
  * Receive up to count elements into buf, from rank source or RCX_ANY_SOURCE.
  * Of messages from several sources that wait already, any source takes any; who
  * has only some ranks to hear from and waits for any source is not told where
- * one of these dies, but by RCX_ERR_MODE=peer where it is connected, or by the
- * deadline. info_p may be NULL.
+ * one of these dies, but by RCX_ERR_MODE=peer where it is of this node or
+ * connected, or by the deadline. info_p may be NULL.
  */
 RCX_API rcx_status_t rcx_recv(void *buf, size_t count, rcx_datatype_t datatype,
                               int source, int tag, rcx_comm_t *comm,

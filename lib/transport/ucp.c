@@ -276,10 +276,9 @@ static void peer_died(void *arg, ucp_ep_h endpoint, ucs_status_t status)
     struct ucp *u = arg;
 
     (void)status;
-    for (int i = 0; i < u->boot->size; i++) {
+    for (int i = 0; i < u->boot->size; i++)
         if (u->endpoints[i] == endpoint)
             rcx_transport_bury(&u->base, i);
-    }
 }
 
 /* Once is enough to find that out, and notes will not get there either. */
@@ -291,6 +290,7 @@ rcx_status_t rcx_ucp_lose(struct ucp *u, int peer, ucs_status_t status)
     return status == UCS_ERR_NO_MEMORY ? RCX_ERR_NOMEM : RCX_ERR_TRANSPORT;
 }
 
+/* An endpoint that watches its peer maps no memory; a pair's is watched so. */
 rcx_status_t rcx_ucp_connect(struct ucp *u, int peer,
                              const ucp_address_t *address)
 {
@@ -298,11 +298,12 @@ rcx_status_t rcx_ucp_connect(struct ucp *u, int peer,
                               .address = address};
     ucs_status_t ucs;
 
-    if (u->base.dead) {
+    if (u->base.dead && !u->lane.pairs[peer]) {
         params.field_mask |= UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
                              UCP_EP_PARAM_FIELD_ERR_HANDLER;
         params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
-        params.err_handler = (ucp_err_handler_t){.cb = peer_died, .arg = u};
+        params.err_handler.cb = peer_died;
+        params.err_handler.arg = u;
     }
     ucs = ucp_ep_create(u->worker, &params, &u->endpoints[peer]);
     if (ucs != UCS_OK)
@@ -591,10 +592,9 @@ static rcx_status_t flush(struct rcx_transport *t)
 /* clang-format off */
 const struct rcx_transport_ops rcx_transport_ucp = {
     .name = "ucp", .version = rcx_ucp_version, .open = open, .address = address,
-    .send = post_send, .recv = post_recv, .recv_masked = post_masked,
-    .expect = expect, .reach = find_way, .progress = progress, .cancel = cancel, .cancels_sends = true, .probe = probe,
-    .notify = rcx_ucp_notify, .take_note = rcx_ucp_take_note, .event_fd = event_fd, .arm = arm,
-    .wake = wake, .flush = flush, .close = close_all,
-    .way = rcx_ucp_way, .get_memory = rcx_ucp_get_memory, .put_memory = rcx_ucp_put_memory,
+    .send = post_send, .recv = post_recv, .recv_masked = post_masked, .expect = expect, .reach = find_way,
+    .progress = progress, .cancel = cancel, .cancels_sends = true, .probe = probe,
+    .notify = rcx_ucp_notify, .take_note = rcx_ucp_take_note, .event_fd = event_fd, .arm = arm, .wake = wake,
+    .flush = flush, .close = close_all, .way = rcx_ucp_way, .get_memory = rcx_ucp_get_memory, .put_memory = rcx_ucp_put_memory,
 };
 /* clang-format on */

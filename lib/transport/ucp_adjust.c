@@ -100,12 +100,14 @@ static const char *excluded(const struct rcx_log *log,
 static void tell_price(const struct rcx_log *log)
 {
     if (getenv("UCX_SYSV_ERROR_HANDLING") || getenv("UCX_POSIX_ERROR_HANDLING"))
-        rcx_info(log, "RCX_ERR_MODE=peer: no CMA inside a node, since it "
-                      "finds no dead peers");
+        rcx_info(log, "RCX_ERR_MODE=peer: UCX's messages have no CMA inside "
+                      "a node, since it finds no dead peers");
     else
-        rcx_info(log, "RCX_ERR_MODE=peer: no shared memory and no CMA "
-                      "inside a node; UCX_SYSV_ERROR_HANDLING=y and "
-                      "UCX_POSIX_ERROR_HANDLING=y bring shared memory back");
+        rcx_info(
+            log,
+            "RCX_ERR_MODE=peer: UCX's messages have no shared "
+            "memory and no CMA inside a node; UCX_SYSV_ERROR_HANDLING=y and "
+            "UCX_POSIX_ERROR_HANDLING=y bring shared memory back");
 }
 
 static void tell_choice(const struct rcx_transport_args *args, const char *tls,

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "transport/cma.h"
 #include "transport/ucp.h"
 
@@ -23,7 +24,8 @@ enum {
     DIRECT = 4 << 10,
     DIRECT_WHERE_TURNS_ARE_LONG = 256 << 10,
     VAIN = 256,
-    SWEEPS = 1 << 16
+    SWEEPS = 1 << 16,
+    ROLL_NS = 40 * 1000 * 1000
 };
 
 /* Zero at first. */
@@ -34,6 +36,8 @@ struct rcx_window {
 
 struct neighbour {
     struct rcx_pair pair;
+    uint64_t window; /* its address, there */
+    bool is_missing; /* its process was, when last looked for */
     ucp_rkey_h rkey;
 };
 
@@ -124,13 +128,10 @@ static ucs_status_t listen_for_wakes(struct ucp *u)
     return ucp_worker_set_am_recv_handler(u->worker, &param);
 }
 
-static const char *hindrance(const struct rcx_node *node, enum rcx_lanes lanes,
-                             bool looks_for_dead)
+static const char *hindrance(const struct rcx_node *node, enum rcx_lanes lanes)
 {
     if (lanes == RCX_LANES_UCP)
         return "RCX_LANES=ucp";
-    if (looks_for_dead)
-        return "RCX_ERR_MODE=peer";
     if (!node->is_known)
         return "the ranks of this node are not known";
     return node->group_ranks > 1 ? NULL : "no other rank shares memory with it";
@@ -203,7 +204,7 @@ rcx_status_t rcx_ucp_lane_open(struct ucp *u, const struct rcx_node *node,
 {
     struct rcx_ucp_lane *lane = &u->lane;
     const size_t size = (size_t)u->boot->size;
-    const char *why = hindrance(node, lanes, u->base.dead != NULL);
+    const char *why = hindrance(node, lanes);
 
     lane->base = (struct rcx_lane){.transport = &u->base,
                                    .heap = u->heap,
@@ -298,6 +299,7 @@ static rcx_status_t settle_by(struct ucp *u, int peer,
         rcx_pair_open(&n->pair, &lane->base, peer, (pid_t)place->pid,
                       inbox_of(lane->window, place->index, &lane->base),
                       place->sleeps);
+        n->window = place->window;
         lane->pairs[peer] = &n->pair;
         lane->others--;
     }
@@ -448,11 +450,33 @@ static unsigned match_any(struct ucp *u)
     return events;
 }
 
+/* Of processes whose memory is mapped; UCX looks for the others. Who has gone
+ * may have said why: once that has been heard, nobody blames it. */
+static void look_for_dead(struct ucp *u)
+{
+    const uint64_t now = rcx_now_ns();
+
+    if (now < u->lane.next_roll_ns)
+        return;
+    u->lane.next_roll_ns = now + ROLL_NS;
+    for (int i = 0; i < u->boot->size; i++) {
+        struct neighbour *n = (struct neighbour *)u->lane.pairs[i];
+
+        if (!n || rcx_cma_is_there(n->pair.pid, n->window))
+            continue;
+        if (n->is_missing)
+            rcx_transport_bury(&u->base, i);
+        n->is_missing = true;
+    }
+}
+
 static unsigned look_around(struct ucp *u)
 {
     struct rcx_ucp_lane *lane = &u->lane;
     unsigned events = ucp_worker_progress(u->worker);
 
+    if (u->base.dead)
+        look_for_dead(u);
     if (lane->base.any && lane->others > 0)
         events += match_any(u);
     if (lane->vain >= VAIN || lane->turns % SWEEPS == 0) {
@@ -553,6 +577,8 @@ bool rcx_ucp_lane_arm(struct ucp *u)
 
     if (!lane->window)
         return true;
+    if (u->base.dead) /* who sleeps does not look around */
+        look_for_dead(u);
     atomic_store(&lane->window->asleep, 1);
     lane->is_asleep = true;
     if (sweep(u) == 0)

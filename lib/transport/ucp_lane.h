@@ -35,9 +35,10 @@ struct rcx_ucp_lane {
     struct rcx_pair **outs;  /* the same, where the peer's window is mapped */
     struct rcx_pair **active; /* to be looked at each time */
     int actives;
-    unsigned turns, vain; /* of all; without an event */
-    bool is_asleep;       /* or may be */
-    bool *settled;        /* by rank */
+    unsigned turns, vain;  /* of all; without an event */
+    bool is_asleep;        /* or may be */
+    uint64_t next_roll_ns; /* when it looks for the dead again */
+    bool *settled;         /* by rank */
     int others; /* ranks without a pair; of use once all are settled */
     struct rcx_window *window; /* NULL: none */
     struct rcx_place place;

@@ -83,9 +83,12 @@ expect 137 kill reduce "${long[@]}"
 expect 137 stop reduce "${long[@]}"
 
 # UCX has its own words to say about a peer that is gone.
-peer=(-x RCX_ERR_MODE=peer -x UCX_KEEPALIVE_INTERVAL=1s -x UCX_LOG_LEVEL=fatal)
+peer=(-x RCX_ERR_MODE=peer -x UCX_LOG_LEVEL=fatal)
 try dead every "${peer[@]}"
 expect 137 dead every "${peer[@]}"
+try dead allreduce "${peer[@]}" -x RCX_WAIT=block
+expect 137 dead allreduce "${peer[@]}" -x RCX_WAIT=block
+peer+=(-x RCX_LANES=ucp -x UCX_KEEPALIVE_INTERVAL=1s)
 try dead allreduce "${peer[@]}"
 expect 137 dead allreduce "${peer[@]}"
 peer+=(-x UCX_SYSV_ERROR_HANDLING=y -x UCX_POSIX_ERROR_HANDLING=y)

@@ -371,8 +371,8 @@ ok $? "--launch prints what the launcher says"
 run 0 "$rcxrun" -n 3 "$info" --launch && says_nothing && lines '^ *rank [0-2]  *mapped memory$' 6 \
     && run 0 "$rcxrun" -n 2 -x RCX_LANES=ucp "$info" --launch && says_nothing \
     && lines "^ *rank [01]  *UCX's messages: RCX_LANES=ucp$" 2 \
-    && run 0 "$rcxrun" -n 2 -x RCX_ERR_MODE=peer "$info" --launch \
-    && lines "^ *rank [01]  *UCX's messages: RCX_ERR_MODE=peer$" 2
+    && run 0 "$rcxrun" -n 2 -x RCX_ERR_MODE=peer "$info" --launch && says_nothing \
+    && lines '^ *rank [01]  *mapped memory$' 2
 ok $? "--launch tells which way messages take to each rank, and why"
 
 run 0 "$info" --launch && prints 'server  *none'

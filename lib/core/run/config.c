@@ -174,8 +174,8 @@ static const struct rcx_option others[] = {
      .fallback = "none",
      .values = "none or peer",
      .doc =
-         "peer: UCX watches whether peers live, at the price of slower lanes (no "
-         "CMA inside a node); none: only deadlines find the dead",
+         "peer: it is watched whether peers live, by their processes on this node "
+         "and by UCX elsewhere; none: only deadlines find the dead",
      .parse = parse_err_mode},
     {.name = "RCX_LANES",
      .fallback = "auto",

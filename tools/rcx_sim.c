@@ -66,11 +66,11 @@ int sim_print(const struct sim_options *o)
 /* ---- Main ---------------------------------------------------------------- */
 
 static const struct sim_command commands[] = {
-    {"print", "caprRneiN", NULL, true, sim_print},
-    {"cost", "capRneNABGP", "1..16", false, sim_cost},
-    {"verify", "capRnj", "1..16", false, sim_verify},
-    {"draw", "capRneNs", NULL, true, sim_draw},
-    {"map", "capRemMoNABGs", "2..64", false, sim_map},
+    {"print", "caprRneiNkS", NULL, true, sim_print},
+    {"cost", "capRneNABGPkS", "1..16", false, sim_cost},
+    {"verify", "capRnjkS", "1..16", false, sim_verify},
+    {"draw", "capRneNskS", NULL, true, sim_draw},
+    {"map", "capRemMoNABGskSC", "2..64", false, sim_map},
     {"table1", "", "1", false, sim_table1},
     {NULL, NULL, NULL, false, NULL},
 };

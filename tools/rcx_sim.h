@@ -27,6 +27,9 @@ struct sim_options {
     size_t elem_bytes;
     size_t min_bytes, max_bytes;
     rcx_order_t order; /* the least */
+    int per_node; /* ranks of a node; 0: there are none, or verify tries all */
+    bool scattered;
+    bool chosen;
     bool in_place;
     bool commutative;
     bool inject;
@@ -77,6 +80,9 @@ struct sim_run {
     struct simulated_call call;
     struct simulation s;
 };
+
+/* Of nodes, as the options have it. */
+enum proof_map sim_map_of(const struct sim_options *o);
 
 /* A call as the options have it; exits where there is no memory for it.
  * proof_call_free() frees it. */

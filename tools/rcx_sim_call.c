@@ -30,6 +30,13 @@ void *sim_grow(const struct sim_options *o, void *at, size_t n, size_t more,
     return grown;
 }
 
+enum proof_map sim_map_of(const struct sim_options *o)
+{
+    if (o->per_node == 0)
+        return PROOF_MAP_NONE;
+    return o->scattered ? PROOF_MAP_CYCLIC : PROOF_MAP_BLOCKS;
+}
+
 struct simulated_call sim_call_of(const struct sim_options *o,
                                   const struct sim_method *m, int size,
                                   size_t count)
@@ -39,6 +46,8 @@ struct simulated_call sim_call_of(const struct sim_options *o,
                            .root = o->root < 0 ? 0 : o->root,
                            .count = count,
                            .place = o->in_place ? PROOF_IN_PLACE : PROOF_APART,
+                           .map = sim_map_of(o),
+                           .per_node = o->per_node,
                            .commutative = o->commutative};
     struct simulated_call call;
 

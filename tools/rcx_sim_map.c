@@ -10,73 +10,138 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct map {
-    const struct sim_options *o;
-    int columns;  /* sizes in bytes: min_bytes << column */
-    int *fastest; /* method, by row and column; -1: none */
-    int *letters; /* of methods that are fastest somewhere; else -1 */
+#include "core/sched/price.h"
+#include "core/sched/tuning.h"
+
+/* Methods, -1: none; and how much longer what is shown takes than the fastest. */
+struct field {
+    int shown, fastest;
+    double regret;
 };
 
-static bool price(const struct sim_options *o, const struct sim_method *m,
-                  int size, size_t count, double *seconds_p)
+struct map {
+    const struct sim_options *o;
+    struct rcx_tuning tuning; /* RCX's own */
+    int columns;              /* sizes in bytes: min_bytes << column */
+    struct field *fields;     /* by row and column */
+    int *letters;             /* of methods that are shown somewhere; else -1 */
+};
+
+/* Between nodes a byte costs more, if nobody says what it costs. */
+static struct rcx_machine machine_of(const struct sim_options *o,
+                                     const struct rcx_algo *algo,
+                                     const struct rcx_shape *s)
 {
-    struct simulated_call call = sim_call_of(o, m, size, count);
-    const struct rcx_shape *s = &call.shape;
-    const bool suits =
-        rcx_algo_fits(m->algo, s) && rcx_algo_order(m->algo, s) >= o->order;
+    if (memcmp(&o->machine, &rcx_machine_usual, sizeof o->machine) != 0)
+        return o->machine;
+    return rcx_price_machine(algo, rcx_price_sharing(s));
+}
 
-    if (suits) {
-        const struct rcx_cost cost = m->algo->cost(s);
+/* INFINITY: it does not do that. */
+static double price(const struct sim_options *o, const struct sim_method *m,
+                    const struct rcx_shape *shape)
+{
+    const struct rcx_machine machine = machine_of(o, m->algo, shape);
+    struct rcx_shape s = *shape;
+    struct rcx_cost cost;
 
-        *seconds_p = rcx_cost_seconds(&cost, s->elem_bytes, &o->machine);
-    }
-    proof_call_free(&call);
-    return suits;
+    memcpy(s.params, m->params, sizeof s.params);
+    rcx_params_settle(m->algo, &s, &machine);
+    if (!rcx_algo_fits(m->algo, &s) || rcx_algo_order(m->algo, &s) < o->order)
+        return INFINITY;
+    cost = m->algo->cost(&s);
+    return rcx_cost_seconds(&cost, s.elem_bytes, &machine);
 }
 
 /* Among equals, the one that the registry has first. */
-static int fastest_of(const struct sim_options *o, int size, size_t bytes)
+static int fastest_of(const struct sim_options *o,
+                      const struct rcx_shape *shape, double *seconds_p)
 {
-    const size_t count = (bytes + o->elem_bytes - 1) / o->elem_bytes;
-    double least = INFINITY;
     int best = -1;
 
+    *seconds_p = INFINITY;
     for (int k = 0; k < o->method_count; k++) {
-        double seconds;
+        const double seconds = price(o, &o->methods[k], shape);
 
-        if (price(o, &o->methods[k], size, count, &seconds) &&
-            seconds < least * (1 - 1e-9)) {
-            least = seconds;
+        if (seconds < *seconds_p * (1 - 1e-9)) {
+            *seconds_p = seconds;
             best = k;
         }
     }
     return best;
 }
 
+/* What RCX chooses, if it is among the methods. */
+static int chosen_of(const struct map *map, const struct rcx_shape *shape)
+{
+    const struct sim_options *o = map->o;
+    struct rcx_log log;
+    struct rcx_method chosen;
+
+    rcx_log_init(&log);
+    if (rcx_method_choose(shape, o->order, &rcx_method_any, &map->tuning, &log,
+                          &chosen) != RCX_OK)
+        return -1;
+    for (int k = 0; k < o->method_count; k++)
+        if (o->methods[k].algo == chosen.algo)
+            return k;
+    return -1;
+}
+
+static struct field field_of(const struct map *map, int size, size_t bytes)
+{
+    const struct sim_options *o = map->o;
+    const size_t count = (bytes + o->elem_bytes - 1) / o->elem_bytes;
+    struct simulated_call call = sim_call_of(o, &o->methods[0], size, count);
+    double least;
+    struct field f = {.fastest = fastest_of(o, &call.shape, &least)};
+
+    f.shown = o->chosen ? chosen_of(map, &call.shape) : f.fastest;
+    if (f.shown >= 0 && f.fastest >= 0)
+        f.regret = price(o, &o->methods[f.shown], &call.shape) / least;
+    proof_call_free(&call);
+    return f;
+}
+
+static const struct field *field_at(const struct map *map, int row, int column)
+{
+    return &map->fields[(size_t)row * (size_t)map->columns + (size_t)column];
+}
+
 static int at(const struct map *map, int row, int column)
 {
-    return map->fastest[(size_t)row * (size_t)map->columns + (size_t)column];
+    return field_at(map, row, column)->shown;
+}
+
+static void give_letter(struct map *map, int method, int *letters)
+{
+    if (method >= 0 && map->letters[method] < 0)
+        map->letters[method] = (*letters)++;
 }
 
 static struct map make_map(const struct sim_options *o)
 {
     struct map map = {.o = o};
+    struct rcx_refusal refusal;
     int letters = 0;
+
+    if (rcx_tuning_open(&map.tuning, o->heap, "", &refusal) != RCX_OK)
+        sim_exit_without_memory();
 
     while (o->min_bytes << map.columns <= o->max_bytes)
         map.columns++;
-    map.fastest = sim_alloc(o, (size_t)o->size_count * (size_t)map.columns,
-                            sizeof *map.fastest);
+    map.fields = sim_alloc(o, (size_t)o->size_count * (size_t)map.columns,
+                           sizeof *map.fields);
     map.letters = sim_alloc(o, (size_t)o->method_count, sizeof *map.letters);
     for (int k = 0; k < o->method_count; k++)
         map.letters[k] = -1;
     for (int i = 0; i < o->size_count; i++) {
         for (int j = 0; j < map.columns; j++) {
-            const int best = fastest_of(o, o->sizes[i], o->min_bytes << j);
+            const size_t field = (size_t)i * (size_t)map.columns + (size_t)j;
 
-            map.fastest[(size_t)i * (size_t)map.columns + (size_t)j] = best;
-            if (best >= 0 && map.letters[best] < 0)
-                map.letters[best] = letters++;
+            map.fields[field] = field_of(&map, o->sizes[i], o->min_bytes << j);
+            give_letter(&map, map.fields[field].shown, &letters);
+            give_letter(&map, map.fields[field].fastest, &letters);
         }
     }
     return map;
@@ -104,7 +169,10 @@ static void print_title(const struct map *map, char title[2][TITLE_TEXT])
     const bool usual = memcmp(m, &rcx_machine_usual, sizeof *m) == 0;
     const char *unit = usual ? " s" : ""; /* others' is theirs to know */
 
-    snprintf(title[0], TITLE_TEXT, "Fastest %s by stated cost",
+    snprintf(title[0], TITLE_TEXT,
+             map->o->chosen ? "%s: what RCX chooses, and the fastest by stated "
+                              "cost where that is another"
+                            : "Fastest %s by stated cost",
              rcx_coll_name(map->o->coll));
     snprintf(title[1], TITLE_TEXT,
              "times: a message %g%s, a byte sent %g%s, a byte combined %g%s",
@@ -152,6 +220,43 @@ static void print_sizes(const struct map *map)
     printf("\n");
 }
 
+/* The letter of what is shown, and of the fastest where it is another. */
+static void print_field(const struct map *map, const struct field *f)
+{
+    char text[CELL] = ".";
+
+    if (f->shown >= 0)
+        text[0] = letter_of(map->letters[f->shown]);
+    if (f->fastest >= 0 && f->fastest != f->shown)
+        text[1] = letter_of(map->letters[f->fastest]);
+    printf("%*s", CELL, text);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static void print_regret(const struct map *map)
+{
+    const size_t fields = (size_t)map->o->size_count * (size_t)map->columns;
+    double *regrets = sim_alloc(map->o, fields, sizeof *regrets);
+    size_t n = 0;
+
+    for (size_t i = 0; i < fields; i++)
+        if (map->fields[i].regret > 0)
+            regrets[n++] = map->fields[i].regret;
+    qsort(regrets, n, sizeof *regrets, by_value);
+    if (n > 0)
+        printf("\nstated cost of what is chosen / of the fastest: median %.2f, "
+               "95 %% within %.2f, most %.2f\n",
+               regrets[n / 2], regrets[(n * 95 + 99) / 100 - 1],
+               regrets[n - 1]);
+    rcx_heap_free(map->o->heap, regrets);
+}
+
 static void print_text(const struct map *map)
 {
     char text[METHOD_TEXT], title[2][TITLE_TEXT];
@@ -161,16 +266,15 @@ static void print_text(const struct map *map)
     print_sizes(map);
     for (int i = 0; i < map->o->size_count; i++) {
         printf("%5d ", map->o->sizes[i]);
-        for (int j = 0; j < map->columns; j++) {
-            const int best = at(map, i, j);
-
-            printf("%*c", CELL, best < 0 ? '.' : letter_of(map->letters[best]));
-        }
+        for (int j = 0; j < map->columns; j++)
+            print_field(map, field_at(map, i, j));
         printf("\n");
     }
     printf("\n");
     for (int i = 0; legend(map, i, text); i++)
         printf("%c  %s\n", letter_of(i), text);
+    if (map->o->chosen)
+        print_regret(map);
 }
 
 /* ---- As SVG -------------------------------------------------------------- */
@@ -245,6 +349,18 @@ static void svg_row(const struct map *map, FILE *file, int row, int height)
     }
 }
 
+/* A dot where another one is the fastest. */
+static void svg_dots(const struct map *map, FILE *file, int row, int height)
+{
+    for (int j = 0; j < map->columns; j++)
+        if (field_at(map, row, j)->fastest != at(map, row, j))
+            fprintf(file,
+                    "<circle cx=\"%d\" cy=\"%d\" r=\"2\" fill=\"black\" "
+                    "stroke=\"white\"/>\n",
+                    LEFT + (j + 1) * WIDTH - 5,
+                    TOP + row * height + height / 2);
+}
+
 /* Numbers of ranks, as many as find room; and bytes. */
 static void svg_axes(const struct map *map, FILE *file, int height)
 {
@@ -273,7 +389,8 @@ static void svg_legend(const struct map *map, FILE *file)
 
     fputs("<g id=\"legend\">\n", file);
     sim_svg_text(file, x, TOP - 7, FONT, "font-weight=\"bold\"",
-                 "the fastest is");
+                 map->o->chosen ? "chosen (dot: not the fastest)"
+                                : "the fastest is");
     for (int i = 0; legend(map, i, text); i++) {
         const int y = TOP + i * KEY;
 
@@ -288,7 +405,7 @@ static void svg_legend(const struct map *map, FILE *file)
 static int map_width(const struct map *map, int *methods_p)
 {
     const int title = sim_svg_width(TITLE_TEXT, FONT) + 2 * MARGIN;
-    int longest = 16, width;
+    int longest = map->o->chosen ? 30 : 16, width;
     char text[METHOD_TEXT];
 
     for (*methods_p = 0; legend(map, *methods_p, text); (*methods_p)++)
@@ -315,8 +432,10 @@ static int write_svg(const struct map *map, const char *path)
     sim_svg_text(file, MARGIN, 20, 14, "font-weight=\"bold\"", "%s", title[0]);
     sim_svg_text(file, MARGIN, 38, FONT, "", "%s", title[1]);
     svg_axes(map, file, height);
-    for (int i = 0; i < rows; i++)
+    for (int i = 0; i < rows; i++) {
         svg_row(map, file, i, height);
+        svg_dots(map, file, i, height);
+    }
     svg_legend(map, file);
     return sim_svg_close(file, path);
 }
@@ -330,7 +449,8 @@ int sim_map(const struct sim_options *o)
         status = write_svg(&map, o->svg);
     else
         print_text(&map);
-    rcx_heap_free(o->heap, map.fastest);
+    rcx_tuning_close(&map.tuning, o->heap);
+    rcx_heap_free(o->heap, map.fields);
     rcx_heap_free(o->heap, map.letters);
     return status;
 }

@@ -41,6 +41,9 @@ const char sim_usage[] =
     "  -n, --count N         elements of the vector, of all its blocks together.\n"
     "                        Default: as many as are cut into even blocks; verify\n"
     "                        tries several\n"
+    "      --per-node N      ranks of a node, side by side; without it there are no\n"
+    "                        nodes, but verify tries several maps of them\n"
+    "      --scattered       with --per-node: ranks are dealt to nodes in turn\n"
     "      --root RANK       where there is one. Default: 0; verify tries several\n"
     "      --elem BYTES      of an element (8); in verify an element has 32\n"
     "      --non-commutative the op does not commute; verify tries both\n"
@@ -58,6 +61,8 @@ const char sim_usage[] =
     "      --max BYTES       (16M)\n"
     "      --order LEVEL     among algorithms of this level: loose (default), same,\n"
     "                        rank, uniform, canonical\n"
+    "      --chosen          what RCX chooses, by its rules and prices; behind it the\n"
+    "                        fastest, where that is another\n"
     "\n"
     "Output\n"
     "      --svg FILE        draw, map: into a file instead of as text\n"
@@ -278,6 +283,8 @@ static const struct option names[] = {
     {"algo", required_argument, NULL, 'a'},
     {"ranks", required_argument, NULL, 'p'},
     {"count", required_argument, NULL, 'n'},
+    {"per-node", required_argument, NULL, 'k'},
+    {"scattered", no_argument, NULL, 'S'},
     {"root", required_argument, NULL, 'R'},
     {"elem", required_argument, NULL, 'e'},
     {"non-commutative", no_argument, NULL, 'N'},
@@ -290,6 +297,7 @@ static const struct option names[] = {
     {"min", required_argument, NULL, 'm'},
     {"max", required_argument, NULL, 'M'},
     {"order", required_argument, NULL, 'o'},
+    {"chosen", no_argument, NULL, 'C'},
     {"svg", required_argument, NULL, 's'},
     {"inject", no_argument, NULL, 'j'},
     {"help", no_argument, NULL, 'h'},
@@ -312,6 +320,8 @@ static void parse_what(int option, const char *value, struct sim_options *o)
     case 'c': o->coll = parse_coll(value); break;
     case 'p': parse_sizes(value, o); break;
     case 'n': o->count = parse_size("count", value, 0); break;
+    case 'k': o->per_node = parse_rank("per-node", value, 1); break;
+    case 'S': o->scattered = true; break;
     case 'R': o->root = parse_rank("root", value, 0); break;
     case 'e': o->elem_bytes = parse_size("elem", value, 1); break;
     case 'N': o->commutative = false; break;
@@ -330,6 +340,7 @@ static void parse_how(int option, const char *value, struct sim_options *o)
     case 'm': o->min_bytes = parse_size("min", value, 1); break;
     case 'M': o->max_bytes = parse_size("max", value, 1); break;
     case 'o': o->order = parse_order(value); break;
+    case 'C': o->chosen = true; break;
     case 's': o->svg = value; break;
     case 'j': o->inject = true; break;
     }
@@ -356,6 +367,8 @@ static void check_together(const struct sim_command *command,
         sim_refuse("--root %d: %s has none", o->root, rcx_coll_name(o->coll));
     keep_sizes(o, "root", o->root);
     keep_sizes(o, "rank", o->rank);
+    if (o->scattered && o->per_node == 0)
+        sim_refuse("--scattered: needs --per-node, too");
     if (o->min_bytes > o->max_bytes)
         sim_refuse("--min %zu is more than --max %zu", o->min_bytes,
                    o->max_bytes);

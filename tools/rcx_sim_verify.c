@@ -131,6 +131,22 @@ static int counts_of(const struct sim_options *o, int size, size_t counts[])
     return n;
 }
 
+/* Algorithms by nodes need some: those of the options, or maps of all kinds. */
+static bool prove_maps(struct verification *v, struct proof_case c)
+{
+    if (!c.algo->is_by_nodes || v->o->per_node > 0) {
+        c.map = sim_map_of(v->o);
+        c.per_node = v->o->per_node;
+        return prove_roots(v, c);
+    }
+    for (int map = PROOF_MAP_NONE + 1; map < PROOF_MAPS; map++) {
+        c.map = (enum proof_map)map;
+        if (!prove_roots(v, c))
+            return false;
+    }
+    return true;
+}
+
 static bool prove_size(struct verification *v, int size)
 {
     const struct sim_options *o = v->o;
@@ -146,7 +162,7 @@ static bool prove_size(struct verification *v, int size)
             for (int j = 0; j < RCX_PARAMS; j++)
                 c.params[j] = m->params[j];
             v->method = k;
-            if (!prove_roots(v, c))
+            if (!prove_maps(v, c))
                 return false;
         }
     }

@@ -311,7 +311,7 @@ struct simulated_call proof_call_of(const struct proof_case *c,
                   .elem_bytes = proof_atoms.elem_bytes,
                   .commutative = c->commutative}};
 
-    call.shape.nodes = proof_map_new(heap, c->map, c->size);
+    call.shape.nodes = proof_map_new(heap, c->map, c->size, c->per_node);
     if (c->map != PROOF_MAP_NONE && !call.shape.nodes)
         call.algo = NULL;
     for (int i = 0; alias && i < c->size; i++)

@@ -24,9 +24,10 @@ static int even_size(int ranks)
 }
 
 struct rcx_nodes *proof_map_new(struct rcx_heap *heap, enum proof_map map,
-                                int ranks)
+                                int ranks, int per_node)
 {
-    const int size = even_size(ranks), count = (ranks + size - 1) / size;
+    const int size = per_node > 0 ? per_node : even_size(ranks);
+    const int count = (ranks + size - 1) / size;
     uint64_t *ids, state = rcx_hash((uint64_t)map, (uint64_t)ranks);
     struct rcx_nodes *nodes = NULL;
     int left = 0;

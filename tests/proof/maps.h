@@ -14,9 +14,10 @@ enum proof_map {
     PROOF_MAPS
 };
 
-/* NULL for PROOF_MAP_NONE, or without memory; heap frees it. */
+/* per_node: ranks of one, for blocks and cyclic; 0: what cuts them evenly. NULL
+ * for PROOF_MAP_NONE, or without memory; heap frees it. */
 struct rcx_nodes *proof_map_new(struct rcx_heap *heap, enum proof_map map,
-                                int ranks);
+                                int ranks, int per_node);
 const char *proof_map_name(enum proof_map map);
 
 #endif

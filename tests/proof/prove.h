@@ -54,6 +54,7 @@ struct proof_case {
     enum proof_place place;
     enum proof_gaps gaps;
     enum proof_map map;
+    int per_node; /* ranks of one; 0: as the map has it */
     bool commutative;
     int64_t params[RCX_PARAMS]; /* auto is settled as the library does */
     /* Tags that number messages by two bits only; costs are not checked. */

@@ -153,6 +153,30 @@ run 1 "$sim" verify --algo recursive_doubling --ranks 1..7 --inject && lines ' f
     && prints 'got: *(aa)$' && prints 'the tree: (ab)$'
 ok $? "a wrong schedule is found: the smallest case, and what came of it"
 
+bad=0
+for coll in allreduce reduce reduce_scatter barrier bcast gather scatter allgather alltoall; do
+    run 0 "$sim" verify -c $coll -a hierarchical -p 1..6 && prints "^$coll hierarchical: [1-9][0-9]* cases proved$" || bad=1
+done
+run 1 "$sim" verify -a hierarchical -p 4 --inject && prints 'not each operand once' || bad=1
+run 0 "$sim" verify -a hierarchical -p 6 && all=$(tail -1 "$out" | cut -d' ' -f1) \
+    && run 0 "$sim" verify -a hierarchical -p 6 --per-node 2 && [ "$(tail -1 "$out" | cut -d' ' -f1)" -lt "$all" ] || bad=1
+ok $bad "algorithms by nodes are proved on maps of nodes: of all kinds, or one"
+
+cat >"$scratch/nodes" <<'PLAN'
+rank 0, scratch 6
+0 recv 1#0 tmp[0..2) ->2
+1 send 1#0 in[2..4)
+2 reduce out[0..2) in[0..2) tmp[0..2) ->4,5
+3 recv 2#0 tmp[2..4) ->5
+4 send 2#0 out[0..2) ->5
+5 reduce out[0..2) out[0..2) tmp[2..4) ->7
+6 recv 1#1 out[2..4)
+7 send 1#1 out[0..2)
+PLAN
+run 0 "$sim" print -a hierarchical -p 4 -n 4 --per-node 2 -r 0 && cmp -s "$scratch/nodes" "$out" \
+    && run 0 "$sim" print -a hierarchical -p 4 -n 4 --per-node 2 --scattered -r 0 && lines ' 2#' 4 && lines ' 1#' 2
+ok $? "schedules of ranks side by side on nodes, and dealt to them in turn"
+
 # --- draw ---
 
 run 0 "$sim" draw --algo ring -p 3 -n 3 && prints ': 4 rounds$' && prints '^rank  1 .* 4$' \
@@ -211,6 +235,13 @@ for options in "" "-c reduce" "-c reduce_scatter -p 2..12" "-c barrier" "-p 1024
 done
 ok $bad "a map has units, a legend, and colours that everybody tells apart"
 
+run 0 "$sim" map -p 2,5 --max 8 --chosen && says_nothing && prints '^    2   a$' && prints '^    5  [a-z][a-z]$' \
+    && prints '^a  recursive_doubling$' && prints '^stated cost of what is chosen / of the fastest: median [1-9]' \
+    && run 0 "$sim" map -p 16 --per-node 4 --max 8 --chosen && prints '^a  hierarchical$' \
+    && run 0 "$sim" map -p 5 --chosen --svg "$scratch/map.svg" && readable map "$scratch/map.svg" \
+    && xml "$scratch/map.svg" './/svg:circle' 22
+ok $? "map --chosen shows what RCX takes, beside the fastest"
+
 # --- table1 ---
 
 run 0 "$sim" table1 && says_nothing && lines '^ *[0-9]* [SMLX]' 23 && prints '^ 63 XL ring_latency  *6826.00 ' && lines '^  *[a-z]*_[a-z]*  *[0-9]' 69 \
@@ -224,7 +255,7 @@ for options in "" "what" "print" "print --algo ring" "print -p 4" "print -p 4 -a
     "print -p 4 -a ring --rank 4" "print -p 4,5 -a ring" "draw -p 0 -a ring" "cost -a nothing" "cost -a ring:what=1" "cost -a ring:what" \
     "cost -c alltoallw" "cost -p 4..3" "cost -p 4," "cost -p x" "cost --alpha -1" "cost --beta x" "cost --count -1" "cost --elem 0" \
     "cost --root 0" "cost -c reduce -p 2 --root 2" "cost --svg x" "cost more" "verify --paper" "verify --what" \
-    "map --min 2K --max 1K" "map --order any" "table1 -p 3"; do
+    "map --min 2K --max 1K" "map --order any" "map --scattered" "map --per-node 0" "table1 -p 3"; do
     # shellcheck disable=SC2086 # words
     run 2 "$sim" $options && [ ! -s "$out" ] && [ "$(wc -l <"$err")" -eq 1 ] && says '^rcx_sim: ' && continue
     echo "# $options"

@@ -162,6 +162,12 @@ run 0 "$sim" verify -a hierarchical -p 6 && all=$(tail -1 "$out" | cut -d' ' -f1
     && run 0 "$sim" verify -a hierarchical -p 6 --per-node 2 && [ "$(tail -1 "$out" | cut -d' ' -f1)" -lt "$all" ] || bad=1
 ok $bad "algorithms by nodes are proved on maps of nodes: of all kinds, or one"
 
+# Shares that differ by an element take parameters of one; a root costs what it
+# costs where it is.
+run 0 "$sim" verify -a hierarchical:leaders=2,between=circulant -p 36 -n 255 --per-node 4 && prints ': 3 cases' \
+    && run 0 "$sim" verify -c reduce -a hierarchical -p 18 -n 129 --per-node 3 && prints ': 12 cases'
+ok $? "algorithms by nodes cost what they say, with odd shares and any root"
+
 cat >"$scratch/nodes" <<'PLAN'
 rank 0, scratch 6
 0 recv 1#0 tmp[0..2) ->2

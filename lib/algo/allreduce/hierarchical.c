@@ -14,6 +14,8 @@
  *
  * The phases are those that cost least.
  */
+#include <string.h>
+
 #include "algo/phase/by_nodes.h"
 
 enum { LEADERS, BETWEEN }; /* parameters */
@@ -68,15 +70,22 @@ static size_t share_of(const struct rcx_shape *s)
     return rcx_span_part(whole, leaders_of(s), 0).count;
 }
 
-static struct rcx_phase between(const struct rcx_shape *s, size_t count)
+/* With parameters for the longest share, so that all leaders take as long. */
+static struct rcx_phase between(const struct rcx_shape *s)
 {
     const char *name = betweens[s->params[BETWEEN]];
+    const int nodes = s->nodes->count;
+    struct rcx_phase phase;
+    struct rcx_shape longest;
 
-    return s->params[BETWEEN] == CHEAPEST
-               ? rcx_phase_cheapest(RCX_COLL_ALLREDUCE, rcx_by_nodes_needed(s),
-                                    s, s->nodes->count, count, RCX_WAY_BETWEEN,
-                                    leaders_of(s))
-               : rcx_phase_of(rcx_algo_find(RCX_COLL_ALLREDUCE, name));
+    if (s->params[BETWEEN] == CHEAPEST)
+        return rcx_phase_cheapest(RCX_COLL_ALLREDUCE, rcx_by_nodes_needed(s), s,
+                                  nodes, share_of(s), RCX_WAY_BETWEEN,
+                                  leaders_of(s));
+    phase = rcx_phase_of(rcx_algo_find(RCX_COLL_ALLREDUCE, name));
+    longest = rcx_phase_shape(&phase, s, nodes, share_of(s));
+    memcpy(phase.params, longest.params, sizeof phase.params);
+    return phase;
 }
 
 /* ---- Shares --------------------------------------------------------------- */
@@ -148,7 +157,7 @@ static void build_shares(struct rcx_builder *b, const struct rcx_shape *s,
         return;
     in.displs = back.displs = starts;
     own = rcx_block(&shares, out, node->rank);
-    across = between(s, own.count);
+    across = between(s);
     rcx_sched_within(b, &in, node, rcx_span_in(s), own);
     rcx_sched_within(b, &across, leaders, own, own);
     rcx_sched_within(b, &back, node, own, out);
@@ -172,7 +181,7 @@ static void build_alone(struct rcx_builder *b, const struct rcx_shape *s,
         rcx_by_nodes_within(RCX_COLL_REDUCE, s, node->size, s->count);
     const struct rcx_phase down =
         rcx_by_nodes_within(RCX_COLL_BCAST, s, node->size, s->count);
-    const struct rcx_phase across = between(s, s->count);
+    const struct rcx_phase across = between(s);
 
     rcx_sched_within(b, &up, node, rcx_span_in(s), out);
     rcx_sched_within(b, &across, leaders, out, out);
@@ -191,7 +200,7 @@ static struct rcx_cost cost(const struct rcx_shape *s)
         return (struct rcx_cost){.rounds = 0};
     leaders = leaders_of(s);
     share = share_of(s);
-    across = between(s, share);
+    across = between(s);
     return rcx_cost_sum(leaders > 1 ? shares_cost(s) : alone_cost(s),
                         rcx_phase_cost(&across, s, s->nodes->count, share,
                                        RCX_WAY_BETWEEN, leaders));
@@ -199,7 +208,7 @@ static struct rcx_cost cost(const struct rcx_shape *s)
 
 static rcx_order_t order(const struct rcx_shape *s)
 {
-    const struct rcx_phase across = between(s, share_of(s));
+    const struct rcx_phase across = between(s);
     const struct rcx_shape inner =
         rcx_phase_shape(&across, s, s->nodes->count, share_of(s));
     const rcx_order_t stated = rcx_by_nodes_order(s);

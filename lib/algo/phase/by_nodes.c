@@ -32,22 +32,32 @@ static void raise_to(double *most, double x)
         *most = x;
 }
 
+static void raise_by(struct rcx_cost *most, enum rcx_coll coll,
+                     const struct rcx_shape *s, int ranks, size_t count,
+                     int root)
+{
+    struct rcx_phase phase = rcx_by_nodes_within(coll, s, ranks, count);
+    struct rcx_cost cost;
+
+    phase.root = root;
+    cost = rcx_phase_cost(&phase, s, ranks, count, RCX_WAY_NODE, 1);
+    raise_to(&most->rounds, cost.rounds);
+    raise_to(&most->volume, cost.volume);
+    raise_to(&most->combines, cost.combines);
+}
+
+/* The root's node has it anywhere. */
 struct rcx_cost rcx_by_nodes_within_cost(enum rcx_coll coll,
                                          const struct rcx_shape *s,
                                          size_t count)
 {
+    const int home = s->nodes->node[s->root], place = s->nodes->place[s->root];
     struct rcx_cost most = {0};
 
-    for (int ranks = s->nodes->least; ranks <= s->nodes->most; ranks++) {
-        const struct rcx_phase phase =
-            rcx_by_nodes_within(coll, s, ranks, count);
-        const struct rcx_cost cost =
-            rcx_phase_cost(&phase, s, ranks, count, RCX_WAY_NODE, 1);
-
-        raise_to(&most.rounds, cost.rounds);
-        raise_to(&most.volume, cost.volume);
-        raise_to(&most.combines, cost.combines);
-    }
+    for (int ranks = s->nodes->least; ranks <= s->nodes->most; ranks++)
+        raise_by(&most, coll, s, ranks, count, 0);
+    if (rcx_coll_is_rooted(coll) && place > 0)
+        raise_by(&most, coll, s, rcx_nodes_size(s->nodes, home), count, place);
     return most;
 }
 
@@ -62,8 +72,10 @@ struct rcx_cost rcx_by_nodes_between_cost(enum rcx_coll coll,
                                           const struct rcx_shape *s,
                                           size_t count)
 {
-    const struct rcx_phase phase = rcx_by_nodes_between(coll, s, count);
+    struct rcx_phase phase = rcx_by_nodes_between(coll, s, count);
 
+    if (rcx_coll_is_rooted(coll))
+        phase.root = s->nodes->node[s->root];
     return rcx_phase_cost(&phase, s, s->nodes->count, count, RCX_WAY_BETWEEN,
                           1);
 }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -66,7 +67,9 @@ int init(int *, char ***)
 {
     return guarded("init", [] {
         gloo::transport::tcp::attr attr;
-        attr.iface = "lo";
+        const char *interface = getenv("BENCH_INTERFACE");
+
+        attr.iface = interface ? interface : "lo";
         auto device = gloo::transport::tcp::CreateDevice(attr);
         gloo::rendezvous::FileStore store(my_ranks->directory);
 

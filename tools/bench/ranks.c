@@ -8,6 +8,7 @@
  */
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -100,14 +101,50 @@ static void become_rank(int rank, pid_t parent)
     setenv("BENCH_RANK", text, 1);
 }
 
+/* As a task of a job: what ranks share is a file. */
+static int join(int argc, char **argv, const char *directory,
+                int (*run)(int argc, char **argv, const struct ranks *ranks))
+{
+    const char *rank = getenv("SLURM_PROCID"), *size = getenv("SLURM_NTASKS");
+    struct ranks ranks = {.directory = directory};
+    char path[4096];
+    int file;
+
+    if (!rank || !size || atoi(size) > MAX_RANKS) {
+        fprintf(stderr, "bench: no task of a Slurm job of up to %d\n",
+                MAX_RANKS);
+        return 2;
+    }
+    ranks.rank = atoi(rank);
+    ranks.size = atoi(size);
+    setenv("BENCH_RANK", rank, 1);
+    snprintf(path, sizeof path, "%s/exchange", directory);
+    file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (file < 0 || ftruncate(file, sizeof *ranks.exchange) < 0) {
+        perror(path);
+        return 1;
+    }
+    ranks.exchange = mmap(NULL, sizeof *ranks.exchange, PROT_READ | PROT_WRITE,
+                          MAP_SHARED, file, 0);
+    close(file);
+    if (ranks.exchange == MAP_FAILED) {
+        perror(path);
+        return 1;
+    }
+    return run(argc, argv, &ranks);
+}
+
 int ranks_fork(int argc, char **argv,
                int (*run)(int argc, char **argv, const struct ranks *ranks))
 {
     char directory[] = "/tmp/rcx_bench.XXXXXX";
     struct ranks ranks = {0, size_wanted(argc, argv), directory, NULL};
     pid_t pids[MAX_RANKS], parent = getpid();
+    const char *shared = getenv("BENCH_DIRECTORY");
     int failed, n;
 
+    if (shared)
+        return join(argc, argv, shared, run);
     if (ranks.size < 1 || ranks.size > MAX_RANKS) {
         fprintf(stderr, "bench: -n must be 1 to %d\n", MAX_RANKS);
         return 2;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Ranks for libraries that come without a launcher: forks of one process that
- * share some memory.
+ * share some memory; or, where BENCH_DIRECTORY names a new folder of theirs,
+ * tasks of a Slurm job whose nodes are this machine.
  */
 #ifndef RCX_BENCH_RANKS_H
 #define RCX_BENCH_RANKS_H
@@ -19,6 +20,7 @@ struct ranks {
 };
 
 /*
+ * Be a rank of the job, and return what run() does. Or:
  * Fork as many ranks as "-n SIZE" among the arguments says, call run() in each,
  * and wait for them. If one fails the others are killed. A rank dies with its
  * parent. Returns what main() returns: 0 if all runs returned 0, else what the first

@@ -188,6 +188,7 @@ ok $? "a variable that nobody reads, on one rank, is said by it"
 chosen=("RCX [0-9.]*: 3 ranks, 3 on this node; bootstrap pmix, network UCX "
     "UCX may use tcp,self (set by the user); rendezvous from 32K on (set by"
     "who waits sleeps after [0-9]* empty polls; threads serialized; kernels "
+    "started in [0-9.]* ms: launcher [0-9.]*, network [0-9.]*, peers [0-9.]*$"
     "lanes to rank [12]: tcp/"
     "allreduce of 1 float64, sum on communicator 1 of 3: direct$")
 info() { # LEVEL RANKS

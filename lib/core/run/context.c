@@ -202,15 +202,20 @@ static rcx_status_t connect(struct rcx_context *context,
 
     if (status != RCX_OK)
         return status;
+    context->started_ns[RCX_START_LAUNCHER] = rcx_now_ns();
     context->log.rank = context->boot->rank;
     if (context->boot->rank == 0)
         rcx_config_tell_all(&context->config, &context->log);
     context->transport = source->transport;
     if (!context->transport)
         status = open_transport(context);
+    context->started_ns[RCX_START_NETWORK] = rcx_now_ns();
     if (status == RCX_OK)
         status = rcx_peer_publish(context);
-    return status == RCX_OK ? learn_of_peers(context) : status;
+    if (status == RCX_OK)
+        status = learn_of_peers(context);
+    context->started_ns[RCX_START_PEERS] = rcx_now_ns();
+    return status;
 }
 
 static rcx_status_t make_comms(struct rcx_context *context)

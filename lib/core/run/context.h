@@ -22,6 +22,15 @@
 #include "core/run/time.h"
 #include "core/run/watch.h"
 
+/* Parts of a start: until the launcher answers; UCX; until all have published
+ * where they are, and what each of them says. */
+enum rcx_start {
+    RCX_START_LAUNCHER,
+    RCX_START_NETWORK,
+    RCX_START_PEERS,
+    RCX_STARTS
+};
+
 /* Each module has its part of it, which its header declares. */
 struct rcx_context {
     /* what a short operation touches lies together */
@@ -42,6 +51,7 @@ struct rcx_context {
     bool broken;  /* a communicator of the user's has failed */
     bool parting; /* whoever goes now may: see leave.c */
     struct rcx_time time;
+    uint64_t started_ns[RCX_STARTS]; /* when each was over */
     struct rcx_boot *boot;
     struct rcx_nodes *nodes; /* NULL: all ranks are on one, or nobody knows */
     size_t credit_bytes;     /* the least of any rank's transport; likewise */

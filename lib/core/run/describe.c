@@ -88,6 +88,28 @@ static void describe_waiting(const struct rcx_context *context, char *text,
                  context->progress.spin, by);
 }
 
+static void describe_start(const struct rcx_context *context,
+                           rcx_log_level_t level)
+{
+    static const char *const names[RCX_STARTS] = {"launcher", "network",
+                                                  "peers"};
+    const uint64_t born = context->time.born.ns, now = rcx_now_ns();
+    uint64_t before = born;
+    char text[96] = "";
+    size_t used = 0;
+
+    for (int i = 0; i < RCX_STARTS; i++) {
+        const uint64_t end = context->started_ns[i];
+
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s %s %.1f",
+                                 i ? "," : ":", names[i],
+                                 (double)(end - before) / 1e6);
+        before = end;
+    }
+    rcx_log_line(&context->log, level, "started in %.1f ms%s",
+                 (double)(now - born) / 1e6, text);
+}
+
 void rcx_context_describe(const struct rcx_context *context)
 {
     static const char *const threads[] = {"single", "serialized", "multiple"};
@@ -108,6 +130,7 @@ void rcx_context_describe(const struct rcx_context *context)
     rcx_log_line(&context->log, level, "who waits %s; threads %s; kernels %s",
                  waiting, threads[context->threads],
                  rcx_isa_name(context->config.isa));
+    describe_start(context, level);
 }
 
 /* ---- Requests --------------------------------------------------------------- */

@@ -59,7 +59,7 @@ static struct round round_of(int p, int k)
  * round counts, as if these came one after another: on average 4 % too many
  * vectors sent (up to 17 %), and 14 % too many combined (up to 40 %).
  */
-enum { EXACT = 1024 };
+enum { EXACT = 256 };
 
 static int ones(int x)
 {

@@ -149,7 +149,9 @@ static enum turn turn_of(struct rcx_span part, struct rcx_span block)
 
 /* ---- What it costs ------------------------------------------------------- */
 
-enum { COUNTED = 4096 /* ranks; of more, the cost is what it is at most */ };
+/* Ranks; of more, the cost is what it is at most: to count takes long. Who chooses
+ * asks for equal blocks. */
+enum { COUNTED = 64, COUNTED_UNEQUAL = 4096 };
 
 /* Messages one after another, each as long as it has elements, or 1. */
 struct clock {
@@ -227,7 +229,7 @@ static struct rcx_cost cost(const struct rcx_shape *s)
     struct split split;
 
     walk(s, 0, &split);
-    if (s->size > COUNTED) {
+    if (s->size > (s->displs ? COUNTED_UNEQUAL : COUNTED)) {
         const double most = split.parts == s->size ? 1 : 2;
 
         c.rounds += 2 * most - 1;

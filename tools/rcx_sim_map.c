@@ -12,6 +12,7 @@
 
 #include "core/sched/price.h"
 #include "core/sched/tuning.h"
+#include "regret.h"
 
 /* Methods, -1: none; and how much longer what is shown takes than the fastest. */
 struct field {
@@ -232,13 +233,6 @@ static void print_field(const struct map *map, const struct field *f)
     printf("%*s", CELL, text);
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 static void print_regret(const struct map *map)
 {
     const size_t fields = (size_t)map->o->size_count * (size_t)map->columns;
@@ -248,12 +242,10 @@ static void print_regret(const struct map *map)
     for (size_t i = 0; i < fields; i++)
         if (map->fields[i].regret > 0)
             regrets[n++] = map->fields[i].regret;
-    qsort(regrets, n, sizeof *regrets, by_value);
-    if (n > 0)
-        printf("\nstated cost of what is chosen / of the fastest: median %.2f, "
-               "95 %% within %.2f, most %.2f\n",
-               regrets[n / 2], regrets[(n * 95 + 99) / 100 - 1],
-               regrets[n - 1]);
+    if (n > 0) {
+        printf("\nstated cost of what is chosen / of the fastest: ");
+        regret_print(regrets, n);
+    }
     rcx_heap_free(map->o->heap, regrets);
 }
 

@@ -12,6 +12,7 @@
 #include "core/base/parse.h"
 #include "core/run/comm.h"
 #include "core/run/context.h"
+#include "regret.h"
 
 /* ---- The command line ------------------------------------------------------ */
 
@@ -264,11 +265,8 @@ static void print_summary(const struct tally *t)
 {
     if (t->points == 0)
         return;
-    qsort(t->regrets, (size_t)t->points, sizeof *t->regrets, tune_ascending);
-    printf("# regret of %d points: median %.2f, 95 %% within %.2f, most %.2f\n",
-           t->points, t->regrets[t->points / 2],
-           t->regrets[(95 * t->points + 99) / 100 - 1],
-           t->regrets[t->points - 1]);
+    printf("# regret of %d points: ", t->points);
+    regret_print(t->regrets, (size_t)t->points);
 }
 
 static rcx_status_t tune(struct tune_job *job)

@@ -66,9 +66,6 @@ struct rcx_shape tune_shape(const struct tune_job *job,
 /* Fill in the candidates of the point with their times, on all ranks. */
 rcx_status_t tune_measure(struct tune_job *job, struct tune_point *point);
 
-/* Of two doubles, for qsort(). */
-int tune_ascending(const void *a, const void *b);
-
 /* ---- The file ------------------------------------------------------------- */
 
 /* Whether it has rules of a collective for a job of this kind. */

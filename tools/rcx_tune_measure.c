@@ -9,6 +9,7 @@
 #include "core/run/comm.h"
 #include "core/run/context.h"
 #include "core/sched/price.h"
+#include "regret.h"
 
 /* A candidate that is so much slower than the fastest is not timed on. */
 static const double hopeless = 1.5;
@@ -150,19 +151,12 @@ static rcx_status_t time_calls(struct tune_job *job, rcx_request_t *request,
     return status;
 }
 
-int tune_ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 static double median(const double times[], int n)
 {
     double sorted[TUNE_ROUNDS];
 
     memcpy(sorted, times, (size_t)n * sizeof *times);
-    qsort(sorted, (size_t)n, sizeof *sorted, tune_ascending);
+    qsort(sorted, (size_t)n, sizeof *sorted, regret_ascending);
     return (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
 }
 

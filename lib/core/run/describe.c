@@ -50,6 +50,20 @@ const char *rcx_rank_print(const struct rcx_comm *comm, int rank,
     return text;
 }
 
+const char *rcx_ranks_print(const struct rcx_comm *comm, const char *first,
+                            const int ranks[], int n, char *text, size_t bytes)
+{
+    char rank[RCX_RANK_TEXT];
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (int i = 0; i < n && used < bytes; i++)
+        used += (size_t)snprintf(text + used, bytes - used, "%s %s",
+                                 i ? "," : first,
+                                 rcx_rank_print(comm, ranks[i], rank));
+    return text;
+}
+
 /* ---- What was chosen -------------------------------------------------------- */
 
 static rcx_log_level_t level_of(int rank)

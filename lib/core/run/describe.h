@@ -26,6 +26,10 @@ enum { RCX_RANK_TEXT = 80 };
 /* "3", or where ranks are on several nodes "3 on n2". Returns text. */
 const char *rcx_rank_print(const struct rcx_comm *comm, int rank,
                            char text[RCX_RANK_TEXT]);
+/* "; because of rank 3 on n2, 4 on n2", where that is how first begins. Returns
+ * text. */
+const char *rcx_ranks_print(const struct rcx_comm *comm, const char *first,
+                            const int ranks[], int n, char *text, size_t bytes);
 
 /*
  * With RCX_LOG=info, rank 0 tells what was chosen for the context, and rank 0

@@ -22,16 +22,15 @@ static void fail_as_told(struct rcx_comm *comm,
 {
     const rcx_status_t status =
         body->status < 0 ? (rcx_status_t)body->status : RCX_ERR_COMM_FAILED;
-    char text[RCX_TEXT_TOLD], rank[RCX_RANK_TEXT];
-    size_t used = (size_t)snprintf(
-        text, sizeof text, "communicator %u failed on rank %d: %s", comm->id,
-        rcx_comm_index(comm, body->from), rcx_status_string(status));
+    const int n =
+        body->rank_count < RCX_RANKS_TOLD ? body->rank_count : RCX_RANKS_TOLD;
+    char text[RCX_TEXT_TOLD], ranks[RCX_TEXT_TOLD];
 
-    for (int i = 0;
-         i < body->rank_count && i < RCX_RANKS_TOLD && used < sizeof text; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s %s",
-                                 i ? "," : "; because of rank",
-                                 rcx_rank_print(comm, body->ranks[i], rank));
+    snprintf(text, sizeof text, "communicator %u failed on rank %d: %s%s",
+             comm->id, rcx_comm_index(comm, body->from),
+             rcx_status_string(status),
+             rcx_ranks_print(comm, "; because of rank", body->ranks, n, ranks,
+                             sizeof ranks));
     rcx_comm_fail_untold(comm, status, body->ranks, body->rank_count, text);
 }
 

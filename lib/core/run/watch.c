@@ -93,24 +93,21 @@ static void watch_patience(const struct rcx_request *r, uint64_t *warned,
 {
     struct rcx_comm *comm = r->comm;
     const uint64_t ns = wait_of(r, now), number = rcx_request_number(r);
-    char call[RCX_CALL_TEXT], text[128] = " and no message is missing";
-    char rank[RCX_RANK_TEXT];
+    char call[RCX_CALL_TEXT], text[128];
     int ranks[RCX_RANKS_TOLD], n;
-    size_t used = 0;
 
     if (r->timeout_ns > 0 || ns < comm->patience_ns || *warned == number)
         return;
     *warned = number;
     comm->patience_ns *= 2;
     n = rcx_request_peers(r, ranks, RCX_RANKS_TOLD);
-    for (int i = 0; i < n && used < sizeof text; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s %s",
-                                 i ? "," : " for rank",
-                                 rcx_rank_print(comm, ranks[i], rank));
-    rcx_warn(&comm->context->log,
-             "%s: waits since %.3g s%s; no deadline is set "
-             "(RCX_TIMEOUT)",
-             rcx_request_print(r, call), (double)ns / 1e9, text);
+    rcx_warn(
+        &comm->context->log,
+        "%s: waits since %.3g s%s; no deadline is set "
+        "(RCX_TIMEOUT)",
+        rcx_request_print(r, call), (double)ns / 1e9,
+        n > 0 ? rcx_ranks_print(comm, " for rank", ranks, n, text, sizeof text)
+              : " and no message is missing");
 }
 
 /* ---- Peers that no transport leads to ---------------------------------------- */

@@ -36,34 +36,6 @@ static int64_t in[MOST], out[MOST];
 static size_t count = 3000;    /* or FAIL_COUNT of the environment */
 static int64_t *in_rcx_memory; /* what every other collective gives */
 
-/* ---- A machine that stands still --------------------------------------------- */
-
-enum { NAP_NS = 10 * 1000 * 1000, LATE_NS = 50 * 1000 * 1000 };
-static _Atomic int64_t lost_ns; /* while nobody here got a core */
-
-/* A thread that only sleeps wakes up in time, unless the host of this machine is
- * busy with others: that is not RCX's doing. */
-static void *watch_machine(void *arg)
-{
-    (void)arg;
-    for (int64_t then = rank_now_ns();;) {
-        int64_t late;
-
-        usleep(NAP_NS / 1000);
-        late = rank_now_ns() - then - NAP_NS;
-        then += late + NAP_NS;
-        if (late > LATE_NS)
-            lost_ns += late;
-    }
-    return NULL;
-}
-
-/* Time in which this machine was there. */
-static int64_t time_here(void)
-{
-    return rank_now_ns() - lost_ns;
-}
-
 static rcx_status_t call_of(enum collective coll, enum form form, int i,
                             void *result, rcx_comm_t *comm,
                             rcx_request_t **request_p)
@@ -171,12 +143,12 @@ static rcx_status_t call(const char *collective, int i)
 /* Calls until one fails; how long that took. */
 static rcx_status_t call_on(const char *collective, int64_t *took_p)
 {
-    const int64_t start = time_here();
+    const int64_t start = rank_time_here();
     rcx_status_t status = RCX_OK;
 
     for (int i = WARM_UP; status == RCX_OK; i++)
         status = call(collective, i);
-    *took_p = time_here() - start;
+    *took_p = rank_time_here() - start;
     return status;
 }
 
@@ -206,19 +178,19 @@ static void check_blame(const char *collective, rcx_comm_t *comm, int64_t took,
 
 static void check_latch(const char *collective)
 {
-    const int64_t start = rank_now_ns();
+    const int64_t start = rank_time_here();
 
     for (int i = 0; i < 100; i++)
         if (call(collective, i) != RCX_ERR_COMM_FAILED)
             rank_fail("a failed communicator still works");
-    if (rank_now_ns() - start > SECOND_NS / 2)
+    if (rank_time_here() - start > SECOND_NS / 2)
         rank_fail("a failed communicator is slow");
 }
 
 /* Calls of all collectives are under way until each has failed. */
 static void survive_every(void)
 {
-    const int64_t start = time_here();
+    const int64_t start = rank_time_here();
 
     for (int left = COLLECTIVES; left > 0;)
         for (int i = 0; i < COLLECTIVES; i++) {
@@ -227,7 +199,7 @@ static void survive_every(void)
 
             if (status == RCX_OK)
                 continue;
-            check_blame(collectives[i].name, lane->comm, time_here() - start,
+            check_blame(collectives[i].name, lane->comm, rank_time_here() - start,
                         status);
             rank_expect(call_in(lane, 0), RCX_ERR_COMM_FAILED,
                         "a call of one that has failed");
@@ -272,9 +244,9 @@ static void abort_from_outside(const char *collective)
     if (pthread_create(&thread, NULL, wait_in_thread, (void *)collective))
         rank_fail("no thread");
     usleep(200000);
-    start = rank_now_ns();
+    start = rank_time_here();
     give_up(collective);
-    took = rank_now_ns() - start;
+    took = rank_time_here() - start;
     if (took > SECOND_NS / 2) /* had it waited: the deadline, at least */
         rank_fail("rcx_comm_abort took %.3f s", (double)took / 1e9);
     pthread_join(thread, NULL);
@@ -297,7 +269,7 @@ static void be_victim(const char *collective)
     if (strcmp(how, "stop") == 0)
         raise(SIGSTOP);
     if (strcmp(how, "late") == 0) {
-        usleep(2000000);
+        rank_wait_until_told(me.size - 1);
         be_late(collective);
     } else if (strcmp(how, "abort") == 0) {
         give_up(collective);
@@ -329,8 +301,8 @@ int main(int argc, char **argv)
     if (count > MOST)
         return 2;
     how = argv[1];
-    if (pthread_create(&(pthread_t){0}, NULL, watch_machine, NULL))
-        rank_fail("no thread");
+    rank_will_be_told();
+    rank_watch_machine();
     rank_require(rank_open(NULL), "rcx_init"); /* which may take a while */
     is_patient = strcmp(how, "thread") == 0 || strcmp(how, "dead") == 0;
     rank_require(rcx_comm_set_timeout(me.world, is_patient ? 0 : DEADLINE_NS),
@@ -350,6 +322,8 @@ int main(int argc, char **argv)
         be_victim(argv[2]);
     else
         survive(argv[2]);
+    if (me.rank != VICTIM && strcmp(how, "late") == 0)
+        rank_tell(pids[VICTIM]);
     if (is_every(argv[2]))
         close_lanes();
     rank_require(rcx_finalize(&me.context), "rcx_finalize");

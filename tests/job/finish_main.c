@@ -198,11 +198,11 @@ static void try_death(unsigned us)
 
     rank_require(rank_open(&params), "rcx_init");
     check_sum(me.world);
-    start_ns = rank_now_ns();
+    start_ns = rank_time_here();
     if (me.rank == VICTIM)
         ualarm(us, 0);
     rcx_finalize(&me.context);
-    took = rank_now_ns() - start_ns;
+    took = rank_time_here() - start_ns;
     if (me.rank == VICTIM)
         pause();
     if (took > DEADLINE_NS + SECOND_NS)
@@ -213,6 +213,7 @@ int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
 
+    rank_watch_machine();
     if (strcmp(what, "once") == 0)
         open_and_use(), finish();
     else if (strcmp(what, "skew") == 0 && argc == 3)

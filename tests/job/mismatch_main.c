@@ -180,7 +180,7 @@ static void differ(enum collective coll, enum way way, size_t count,
 {
     const struct call mine =
         me.rank == ODD ? odd(coll, way, count) : usual(coll, count);
-    const int64_t start_ns = rank_now_ns();
+    const int64_t start_ns = rank_time_here();
     rcx_status_t status = RCX_OK;
     struct call first;
     rcx_comm_t *copy;
@@ -196,9 +196,9 @@ static void differ(enum collective coll, enum way way, size_t count,
         status = make(&first, copy, what);
     if (status == RCX_OK)
         status = call_on(&mine, copy, what);
-    if (rank_now_ns() - start_ns > SOON_NS)
+    if (rank_time_here() - start_ns > SOON_NS)
         rank_fail("%s: found after %.3f s", what,
-                  (double)(rank_now_ns() - start_ns) / 1e9);
+                  (double)(rank_time_here() - start_ns) / 1e9);
     check_error(copy, status, expected, what);
     rank_require(rcx_comm_free(&copy), "rcx_comm_free");
 }
@@ -330,6 +330,7 @@ int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "";
 
+    rank_watch_machine();
     rank_require(rank_open(NULL), "rcx_init");
     if (strcmp(what, "differ") == 0)
         for (int i = 0; i < COUNTS; i++)

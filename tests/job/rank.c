@@ -2,7 +2,10 @@
 #include "rank.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -71,4 +74,74 @@ void rank_sleep_ms(int ms)
 
     while (nanosleep(&t, &t) != 0 && errno == EINTR)
         ;
+}
+
+/* ---- A word without RCX ------------------------------------------------------ */
+
+/* Of real-time signals each one is kept. */
+static sigset_t word(void)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGRTMIN);
+    return set;
+}
+
+void rank_will_be_told(void)
+{
+    const sigset_t set = word();
+
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
+void rank_tell(int64_t pid)
+{
+    if (kill((pid_t)pid, SIGRTMIN) != 0)
+        rank_fail("process %d is gone", (int)pid);
+}
+
+void rank_wait_until_told(int times)
+{
+    const sigset_t set = word();
+
+    while (times > 0)
+        times -= sigwaitinfo(&set, NULL) == SIGRTMIN;
+}
+
+/* ---- A machine that stands still --------------------------------------------- */
+
+enum { NAP_MS = 10, LATE_MS = 50 };
+static _Atomic int64_t lost_ns;
+
+/* A thread that only sleeps wakes up in time, if there is a machine. */
+static void *watch_machine(void *arg)
+{
+    (void)arg;
+    for (int64_t then = rank_now_ns();;) {
+        int64_t late;
+
+        rank_sleep_ms(NAP_MS);
+        late = rank_now_ns() - then - NAP_MS * MS_NS;
+        then += late + NAP_MS * MS_NS;
+        if (late > LATE_MS * MS_NS)
+            lost_ns += late;
+    }
+    return NULL;
+}
+
+void rank_watch_machine(void)
+{
+    if (pthread_create(&(pthread_t){0}, NULL, watch_machine, NULL))
+        rank_fail("no thread");
+}
+
+int64_t rank_lost_ns(void)
+{
+    return lost_ns;
+}
+
+int64_t rank_time_here(void)
+{
+    return rank_now_ns() - lost_ns;
 }

@@ -32,6 +32,19 @@ void rank_expect(rcx_status_t status, rcx_status_t expected, const char *what);
 void rank_require(rcx_status_t status, const char *what);
 
 int64_t rank_now_ns(void);
+
+/* A rank that waits for the others' word, without RCX, says so before threads
+ * begin; signals carry it. */
+void rank_will_be_told(void);
+void rank_tell(int64_t pid);
+void rank_wait_until_told(int times);
+
+/* A host that is busy with others takes the cores away for a second now and
+ * then: from rank_watch_machine() on, such time is lost, not RCX's. */
+void rank_watch_machine(void);
+int64_t rank_lost_ns(void);
+int64_t rank_time_here(void); /* without it */
+
 /* Sleep, without RCX. */
 void rank_sleep_ms(int ms);
 

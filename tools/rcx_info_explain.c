@@ -127,7 +127,9 @@ int info_explain(const struct info_question *q, const struct rcx_config *config)
 {
     struct rcx_heap heap = RCX_HEAP_INIT;
     struct rcx_nodes *map = NULL;
-    struct rcx_shape s = {.elem_bytes = ELEMENT, .commutative = true};
+    struct rcx_shape s = {.elem_bytes = ELEMENT,
+                          .commutative = true,
+                          .machine = &config->tuning.machine};
     struct rcx_refusal refusal;
 
     if (!rcx_tuning_coll(q->coll, &s.coll, &refusal)) {

@@ -35,7 +35,7 @@ static struct rcx_machine machine_of(const struct sim_options *o,
 {
     if (memcmp(&o->machine, &rcx_machine_usual, sizeof o->machine) != 0)
         return o->machine;
-    return rcx_price_machine(algo, rcx_price_sharing(s));
+    return rcx_price_machine(algo, s, rcx_price_sharing(s));
 }
 
 /* INFINITY: it does not do that. */

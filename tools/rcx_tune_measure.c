@@ -33,7 +33,8 @@ struct rcx_shape tune_shape(const struct tune_job *job,
         .count = rcx_coll_has_blocks(coll) ? count * (size_t)job->size : count,
         .elem_bytes = sizeof(float),
         .commutative = true,
-        .nodes = job->world->nodes};
+        .nodes = job->world->nodes,
+        .machine = &job->context->config.tuning.machine};
 }
 
 /* A request that is carried out as wanted. */

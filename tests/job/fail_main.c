@@ -199,8 +199,8 @@ static void survive_every(void)
 
             if (status == RCX_OK)
                 continue;
-            check_blame(collectives[i].name, lane->comm, rank_time_here() - start,
-                        status);
+            check_blame(collectives[i].name, lane->comm,
+                        rank_time_here() - start, status);
             rank_expect(call_in(lane, 0), RCX_ERR_COMM_FAILED,
                         "a call of one that has failed");
             lane->failed = true;

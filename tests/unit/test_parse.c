@@ -2,6 +2,8 @@
 /* Words of settings and options. */
 #include "test.h"
 
+#include <math.h>
+
 #include "core/base/parse.h"
 
 static void sizes_have_binary_units(void **state)
@@ -46,10 +48,34 @@ static void sizes_have_binary_units(void **state)
     }
 }
 
+static void times_of_a_byte_are_parts_of_a_nanosecond(void **state)
+{
+    static const struct {
+        const char *text;
+        double seconds;
+    } good[] = {{"0s", 0},           {"3s", 3},           {"20us", 20e-6},
+                {"0.15ns", 0.15e-9}, {"1.25ms", 1.25e-3}, {"007.50us", 7.5e-6}};
+    static const char *const bad[] = {
+        "",     "s",       "3",     ".5us", "-1us", "1,5us",      " 1us",
+        "1us ", "1.5.5us", "1e3us", "1m",   "inf",  "1000000000s"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        double seconds;
+
+        assert_true(rcx_parse_seconds(good[i].text, &seconds));
+        assert_true(fabs(seconds - good[i].seconds) <= 1e-12 * seconds);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (rcx_parse_seconds(bad[i], &(double){0}))
+            fail_msg("\"%s\" is a time", bad[i]);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_have_binary_units),
+        cmocka_unit_test(times_of_a_byte_are_parts_of_a_nanosecond),
     };
 
     return cmocka_run_group_tests_name("parse", tests, NULL, NULL);

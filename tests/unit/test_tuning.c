@@ -2,6 +2,7 @@
 /* Rules by which methods are chosen. */
 #include "test.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -99,24 +100,60 @@ static void every_condition_is_asked(void **state)
 /* A file that says what another one says is the same one. */
 static void the_hash_is_of_what_is_said(void **state)
 {
-    static const char *const texts[] = {
-        "bcast tree\n",         "# to all\n  bcast   tree # down\n",
-        "bcast circulant\n",    "bcast ranks=4 tree\n",
-        "bcast bytes=4 tree\n", "bcast power=yes tree\n"};
-    uint64_t hashes[6];
+    static const char *const texts[] = {"bcast tree\n",
+                                        "# to all\n  bcast   tree # down\n",
+                                        "bcast circulant\n",
+                                        "bcast ranks=4 tree\n",
+                                        "bcast bytes=4 tree\n",
+                                        "bcast power=yes tree\n",
+                                        "machine alpha=1us\nbcast tree\n",
+                                        "machine alpha=2us\nbcast tree\n"};
+    enum { TEXTS = sizeof texts / sizeof *texts };
+    uint64_t hashes[TEXTS];
 
     (void)state;
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < TEXTS; i++) {
         assert_ok(read_text(texts[i]));
         hashes[i] = tuning.hash;
         rcx_tuning_close(&tuning, &heap);
     }
     assert_true(hashes[0] == hashes[1]);
-    for (int i = 1; i < 6; i++)
+    for (int i = 1; i < TEXTS; i++)
         for (int k = 2; k < i; k++)
             assert_true(hashes[i] != hashes[k] && hashes[i] != hashes[1]);
     assert_ok(rcx_tuning_open(&tuning, &heap, "", &refusal));
     assert_true(tuning.hash == 0);
+}
+
+/* What costs least is another method where messages, or bytes, cost another. */
+static void a_machine_has_prices(void **state)
+{
+    const char *const texts[] = {
+        "allreduce auto\nmachine alpha=0.5us beta=0.001ns gamma=0.001ns\n",
+        "machine alpha=0.001ns beta=1.25ns  # of bytes alone\nallreduce auto\n"};
+    const struct rcx_algo *taken[2];
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct rcx_shape s = {.coll = RCX_COLL_ALLREDUCE,
+                              .size = 64,
+                              .count = 4096,
+                              .elem_bytes = 8,
+                              .commutative = true,
+                              .machine = &tuning.machine};
+        struct rcx_method m;
+
+        assert_ok(read_text(texts[i]));
+        assert_non_null(rcx_method_by_rule(&s, RCX_ORDER_LOOSE, &tuning, &m));
+        taken[i] = m.algo;
+        assert_true(tuning.machine.far_beta == rcx_machine_usual.far_beta);
+        assert_true(fabs(tuning.machine.beta - (i ? 1.25e-9 : 1e-12)) < 1e-20);
+        rcx_tuning_close(&tuning, &heap);
+    }
+    assert_true(taken[0]->cost != taken[1]->cost);
+    assert_ok(rcx_tuning_open(&tuning, &heap, "", &refusal));
+    assert_memory_equal(&tuning.machine, &rcx_machine_usual,
+                        sizeof tuning.machine);
 }
 
 /* Of a file with a fault nothing is taken. */
@@ -129,6 +166,7 @@ static void assert_wrong(const char *text, const char *where, const char *what,
         fail_msg("%s: \"%s%s\"", text, refusal.valid, refusal.guess);
     assert_true(tuning.count > 0 && !tuning.rules[0].is_users);
     assert_true(tuning.hash == 0);
+    assert_true(tuning.machine.alpha == rcx_machine_usual.alpha);
     rcx_tuning_close(&tuning, &heap);
 }
 
@@ -151,6 +189,11 @@ static void faults_are_named(void **state)
     assert_wrong("allreduce ring:segmnt=4\n", "line 1", "no parameter",
                  "segment");
     assert_wrong("allreduce ring:segment=x\n", "line 1", "segment", "");
+    assert_wrong("machine alpha=1us bta=1ns\n", "line 1", "a machine has",
+                 "beta");
+    assert_wrong("machine alpha\n", "line 1", "a machine has", "");
+    assert_wrong("machine alpha=4\n", "line 1", "0.4us", "");
+    assert_wrong("machine alpha=.5.us\n", "line 1", "0.4us", "");
 }
 
 static void files_that_are_none_are_refused(void **state)
@@ -191,8 +234,11 @@ int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, start, end)
     static const struct CMUnitTest tests[] = {
-        TEST(every_condition_is_asked), TEST(the_hash_is_of_what_is_said),
-        TEST(faults_are_named),         TEST(files_that_are_none_are_refused),
+        TEST(every_condition_is_asked),
+        TEST(the_hash_is_of_what_is_said),
+        TEST(a_machine_has_prices),
+        TEST(faults_are_named),
+        TEST(files_that_are_none_are_refused),
         TEST(memory_may_run_out),
     };
 

@@ -64,3 +64,35 @@ bool rcx_parse_time(const char *text, int64_t *ns_p)
                    !__builtin_mul_overflow((int64_t)number, units[i].ns, ns_p);
     return false;
 }
+
+/* "12.5"; strtod() would read what the locale has for a point. */
+static double parse_decimal(const char *text, const char **end_p)
+{
+    double number = 0, place = 1;
+
+    for (; isdigit((unsigned char)*text); text++)
+        number = 10 * number + (*text - '0');
+    if (*text == '.')
+        for (text++; isdigit((unsigned char)*text); text++)
+            number += (place /= 10) * (*text - '0');
+    *end_p = text;
+    return number;
+}
+
+bool rcx_parse_seconds(const char *text, double *seconds_p)
+{
+    static const struct {
+        const char *name;
+        double seconds;
+    } units[] = {{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}};
+    const char *end;
+    const double number = parse_decimal(text, &end);
+
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        *seconds_p = number * units[i].seconds;
+        if (isdigit((unsigned char)*text) && number < 1e9 &&
+            strcmp(end, units[i].name) == 0)
+            return true;
+    }
+    return false;
+}

@@ -11,6 +11,10 @@
  * unit it is none: to some that would be seconds, to others milliseconds. */
 bool rcx_parse_time(const char *text, int64_t *ns_p);
 
+/* "0.15ns", "20us", "3s": true if text is such a time, in the C locale whatever
+ * the program's is. */
+bool rcx_parse_seconds(const char *text, double *seconds_p);
+
 /* "64K", "1M", "3": true if text is a size. */
 bool rcx_parse_bytes(const char *text, size_t *bytes_p);
 

@@ -165,7 +165,7 @@ static struct rcx_shape settle(const struct rcx_shape *shape,
                                const int64_t params[])
 {
     const struct rcx_machine machine =
-        rcx_price_machine(algo, rcx_price_sharing(shape));
+        rcx_price_machine(algo, shape, rcx_price_sharing(shape));
     struct rcx_shape s = *shape;
 
     memcpy(s.params, params, sizeof s.params);

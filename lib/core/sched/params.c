@@ -12,6 +12,11 @@ const struct rcx_machine rcx_machine_usual = {.alpha = 0.4e-6,
                                               .far_alpha = 20e-6,
                                               .far_beta = 8e-9};
 
+const struct rcx_machine *rcx_machine_of(const struct rcx_shape *s)
+{
+    return s->machine ? s->machine : &rcx_machine_usual;
+}
+
 double rcx_cost_seconds(const struct rcx_cost *cost, size_t elem_bytes,
                         const struct rcx_machine *machine)
 {

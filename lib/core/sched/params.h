@@ -15,6 +15,9 @@ struct rcx_machine {
 /* Nodes with 1 Gbit/s of TCP between them, the least that is usual. */
 extern const struct rcx_machine rcx_machine_usual;
 
+/* The shape's. */
+const struct rcx_machine *rcx_machine_of(const struct rcx_shape *s);
+
 double rcx_cost_seconds(const struct rcx_cost *cost, size_t elem_bytes,
                         const struct rcx_machine *machine);
 

@@ -41,10 +41,11 @@ struct rcx_shape rcx_phase_shape(const struct rcx_phase *phase,
                           .count = count,
                           .displs = phase->displs,
                           .elem_bytes = outer->elem_bytes,
-                          .commutative = outer->commutative};
+                          .commutative = outer->commutative,
+                          .machine = outer->machine};
 
     memcpy(s.params, phase->params, sizeof s.params);
-    rcx_params_settle(phase->algo, &s, &rcx_machine_usual);
+    rcx_params_settle(phase->algo, &s, rcx_machine_of(&s));
     return s;
 }
 
@@ -72,7 +73,8 @@ struct rcx_phase rcx_phase_cheapest(enum rcx_coll coll, rcx_order_t needed,
                           .size = size,
                           .count = count,
                           .elem_bytes = outer->elem_bytes,
-                          .commutative = outer->commutative};
+                          .commutative = outer->commutative,
+                          .machine = outer->machine};
     struct rcx_phase best = {
         .algo = rcx_price_cheapest(&s, needed,
                                    way == RCX_WAY_BETWEEN ? sharing : 0)};

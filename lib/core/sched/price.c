@@ -9,9 +9,10 @@ int rcx_price_sharing(const struct rcx_shape *s)
     return s->nodes && s->nodes->count > 1 ? s->nodes->most : 0;
 }
 
-struct rcx_machine rcx_price_machine(const struct rcx_algo *algo, int sharing)
+struct rcx_machine rcx_price_machine(const struct rcx_algo *algo,
+                                     const struct rcx_shape *s, int sharing)
 {
-    struct rcx_machine m = rcx_machine_usual;
+    struct rcx_machine m = *rcx_machine_of(s);
 
     if (sharing > 0 && !algo->is_by_nodes) {
         m.alpha += m.far_alpha;
@@ -23,7 +24,7 @@ struct rcx_machine rcx_price_machine(const struct rcx_algo *algo, int sharing)
 double rcx_price_of(const struct rcx_algo *algo, struct rcx_shape *s,
                     rcx_order_t needed, int sharing)
 {
-    const struct rcx_machine machine = rcx_price_machine(algo, sharing);
+    const struct rcx_machine machine = rcx_price_machine(algo, s, sharing);
     struct rcx_cost cost;
 
     rcx_params_reset(algo, s->params);

@@ -8,9 +8,10 @@
 /* How many ranks use a node's link at once; 0: there is none between ranks. */
 int rcx_price_sharing(const struct rcx_shape *s);
 
-/* What an algorithm's rounds and bytes cost then. One that knows no nodes is
- * taken to send all that it sends between them. */
-struct rcx_machine rcx_price_machine(const struct rcx_algo *algo, int sharing);
+/* What an algorithm's rounds and bytes cost then, on the shape's machine. One that
+ * knows no nodes is taken to send all that it sends between them. */
+struct rcx_machine rcx_price_machine(const struct rcx_algo *algo,
+                                     const struct rcx_shape *s, int sharing);
 
 /* Seconds, with the usual parameters, which s gets. INFINITY: it does not fit s,
  * or keeps less order than is needed. */

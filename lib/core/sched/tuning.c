@@ -58,6 +58,8 @@ const struct rcx_rule *rcx_tuning_next(const struct rcx_tuning *t,
 
 /* ---- Reading a rule ------------------------------------------------------ */
 
+static const char blanks[] = " \t\r";
+
 static const struct rcx_range all = {.from = 0, .to = SIZE_MAX};
 
 /* "A", "A..B", "A..", "..B" */
@@ -149,19 +151,53 @@ static bool parse_method(const char *text, struct rcx_rule *rule,
     return false;
 }
 
-enum { BLANK, IS_RULE, WRONG };
+/* ---- Reading a machine --------------------------------------------------- */
 
-/* COLLECTIVE [CONDITION=VALUE ...] METHOD [# ...] */
-static int parse_line(char *line, struct rcx_rule *rule, struct rcx_refusal *r)
+/* NAME=TIME ... */
+static bool parse_machine(char *rest, struct rcx_machine *m,
+                          struct rcx_refusal *r)
 {
-    static const char blanks[] = " \t\r";
+    static const char *const names[] = {"alpha",     "beta",     "gamma",
+                                        "far-alpha", "far-beta", NULL};
+    double *const values[] = {&m->alpha, &m->beta, &m->gamma, &m->far_alpha,
+                              &m->far_beta};
+    char *word, *value;
+    int i;
+
+    snprintf(
+        r->valid, sizeof r->valid,
+        "a machine has alpha, beta, gamma, far-alpha, far-beta = a time as "
+        "0.4us, 0.15ns");
+    while ((word = strtok_r(NULL, blanks, &rest))) {
+        value = strchr(word, '=');
+        if (!value)
+            return false;
+        *value++ = '\0';
+        i = rcx_word_find(word, names, r);
+        if (i < 0 || !rcx_parse_seconds(value, values[i]))
+            return false;
+    }
+    r->valid[0] = r->guess[0] = '\0';
+    return true;
+}
+
+/* ---- Reading a line ------------------------------------------------------ */
+
+enum { NO_RULE, IS_RULE, WRONG };
+
+/* COLLECTIVE [CONDITION=VALUE ...] METHOD [# ...], or machine [NAME=TIME ...] */
+static int parse_line(char *line, struct rcx_rule *rule, struct rcx_machine *m,
+                      struct rcx_refusal *r)
+{
     char *rest = line, *word, *next;
 
     *r = (struct rcx_refusal){.valid = ""};
     line[strcspn(line, "#")] = '\0';
     word = strtok_r(line, blanks, &rest);
     if (!word)
-        return BLANK;
+        return NO_RULE;
+    if (strcmp(word, "machine") == 0)
+        return parse_machine(rest, m, r) ? NO_RULE : WRONG;
     *rule = (struct rcx_rule){
         .ranks = all, .nodes = all, .per_node = all, .bytes = all};
     if (!rcx_tuning_coll(word, &rule->coll, r))
@@ -191,6 +227,20 @@ static uint64_t hash_of(uint64_t hash, const struct rcx_rule *rule)
     return rcx_hash(hash, rcx_method_hash(&rule->wish));
 }
 
+static uint64_t hash_of_machine(uint64_t hash, const struct rcx_machine *m)
+{
+    const double values[] = {m->alpha, m->beta, m->gamma, m->far_alpha,
+                             m->far_beta};
+
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        uint64_t bits;
+
+        memcpy(&bits, &values[i], sizeof bits);
+        hash = rcx_hash(hash, bits);
+    }
+    return hash;
+}
+
 static int lines_of(const char *text)
 {
     int lines = 1;
@@ -210,7 +260,7 @@ static rcx_status_t add(struct rcx_tuning *t, char *text, bool is_users,
 
     for (int number = 1; (line = strsep(&text, "\n")); number++) {
         struct rcx_rule *rule = &t->rules[t->count];
-        const int kind = parse_line(line, rule, r);
+        const int kind = parse_line(line, rule, &t->machine, r);
 
         if (kind == WRONG) {
             char valid[sizeof r->valid];
@@ -219,7 +269,7 @@ static rcx_status_t add(struct rcx_tuning *t, char *text, bool is_users,
             memcpy(r->valid, valid, sizeof valid);
             return RCX_ERR_CONFIG;
         }
-        if (kind == BLANK)
+        if (kind == NO_RULE)
             continue;
         rule->line = number;
         rule->is_users = is_users;
@@ -227,6 +277,9 @@ static rcx_status_t add(struct rcx_tuning *t, char *text, bool is_users,
             t->hash = hash_of(t->hash, rule);
         t->count++;
     }
+    if (is_users &&
+        memcmp(&t->machine, &rcx_machine_usual, sizeof t->machine) != 0)
+        t->hash = hash_of_machine(t->hash, &t->machine);
     return RCX_OK;
 }
 
@@ -289,6 +342,7 @@ static rcx_status_t add_all(struct rcx_tuning *t, struct rcx_heap *heap,
     if (text)
         status = add(t, text, true, r);
     if (status != RCX_OK) { /* none of them, then */
+        t->machine = rcx_machine_usual;
         t->count = 0;
         t->hash = 0;
     }
@@ -302,7 +356,7 @@ rcx_status_t rcx_tuning_open(struct rcx_tuning *t, struct rcx_heap *heap,
     char *text = NULL;
     rcx_status_t read = RCX_OK, added;
 
-    *t = (struct rcx_tuning){.rules = NULL};
+    *t = (struct rcx_tuning){.rules = NULL, .machine = rcx_machine_usual};
     *r = (struct rcx_refusal){.valid = ""};
     if (path[0])
         read = read_file(path, heap, &text, r);

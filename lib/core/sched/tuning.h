@@ -9,6 +9,7 @@
 
 #include "core/base/heap.h"
 #include "core/sched/method.h"
+#include "core/sched/params.h"
 
 /* Both belong to it. */
 struct rcx_range {
@@ -31,6 +32,7 @@ struct rcx_rule {
 struct rcx_tuning {
     struct rcx_rule *rules; /* in the order in which they are asked */
     int count;
+    struct rcx_machine machine; /* what prices are of */
     uint64_t hash; /* of the user's, and where they differ another */
 };
 
@@ -39,7 +41,7 @@ extern const char rcx_tuning_own[];
 
 /*
  * RCX's rules, and in front of them those of the file at path, if that is not
- * empty. RCX_ERR_CONFIG: the file is not valid, and r says where, and they are
+ * empty; its machine, or the usual one. RCX_ERR_CONFIG: the file is not valid, and r says where, and they are
  * RCX's alone. RCX_ERR_NOMEM: there are none. To be closed in any case.
  */
 rcx_status_t rcx_tuning_open(struct rcx_tuning *t, struct rcx_heap *heap,

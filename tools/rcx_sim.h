@@ -35,7 +35,8 @@ struct sim_options {
     bool inject;
     enum simulation_mode mode;
     struct rcx_machine machine;
-    const char *svg; /* a file; NULL: text on stdout */
+    const char *svg;   /* a file; NULL: text on stdout */
+    const char *rules; /* a file for RCX_TUNING; empty: RCX's own alone */
     struct rcx_heap *heap;
 };
 
@@ -99,23 +100,5 @@ void sim_close(struct sim_run *run);
 size_t sim_count_for(const struct sim_options *o, int size);
 /* Exits, saying what it needs, where the algorithm does not do the call. */
 void sim_require_fit(const struct simulated_call *call);
-
-/* ---- Pictures (rcx_sim_svg.c) -------------------------------------------- */
-
-enum { SIM_COLOURS = 8 };
-struct sim_colour {
-    const char *fill, *text; /* the latter upon the former */
-};
-extern const struct sim_colour sim_colours[SIM_COLOURS];
-
-/* Exits where the file cannot be written. */
-FILE *sim_svg_open(const char *path, int width, int height);
-/* The most that so many letters take in a font of that size. */
-int sim_svg_width(int letters, int size);
-/* more: further attributes; it says nothing that XML would read. */
-__attribute__((format(printf, 6, 7))) void
-sim_svg_text(FILE *file, int x, int y, int size, const char *more,
-             const char *format, ...);
-int sim_svg_close(FILE *file, const char *path);
 
 #endif

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "svg.h"
+
 struct cell { /* what a rank does in a round */
     const struct rcx_step *send, *recv;
     bool combines; /* after that */
@@ -214,7 +216,7 @@ static int column_width(const struct picture *p, int round)
         if (!step)
             continue;
         print_span(span, step->left, step->left_at, step->count);
-        used = sim_svg_width((int)strlen(span), SPAN_FONT) + 5 * GAP;
+        used = svg_width((int)strlen(span), SPAN_FONT) + 5 * GAP;
         width = p->spans && used > width ? used : width;
         distance += abs(step->peer - r);
         messages++;
@@ -270,9 +272,9 @@ static void svg_rank(const struct picture *p, int rank)
     int end;
 
     if (rank % (p->row < 12 ? 2 : 1) == 0) {
-        sim_svg_text(p->file, LEFT - GAP, y + 4, FONT, "text-anchor=\"end\"",
-                     "%d", rank);
-        sim_svg_text(p->file, p->x[rounds] + GAP, y + 4, FONT, "", "%d", rank);
+        svg_text(p->file, LEFT - GAP, y + 4, FONT, "text-anchor=\"end\"", "%d",
+                 rank);
+        svg_text(p->file, p->x[rounds] + GAP, y + 4, FONT, "", "%d", rank);
     }
     for (int k = 1; k <= rounds; k = end) {
         for (end = k + 1; end <= rounds; end++)
@@ -308,29 +310,27 @@ static void svg_span(const struct picture *p, int rank, int round,
              "fill=\"%s\" stroke=\"white\" "
              "stroke-width=\"3\" paint-order=\"stroke\"",
              directions[up].colour);
-    sim_svg_text(p->file, p->x[round - 1] + 2 * GAP,
-                 y_of(p, rank) + (up ? 12 : -5), SPAN_FONT, more, "%s", span);
+    svg_text(p->file, p->x[round - 1] + 2 * GAP, y_of(p, rank) + (up ? 12 : -5),
+             SPAN_FONT, more, "%s", span);
 }
 
 static void svg_rounds(const struct picture *p)
 {
     const int bottom = y_of(p, p->d->size - 1) + p->row / 2;
-    const int width =
-        sim_svg_width(snprintf(NULL, 0, "%d", p->d->rounds), FONT);
+    const int width = svg_width(snprintf(NULL, 0, "%d", p->d->rounds), FONT);
     int free_from = 0;
 
-    sim_svg_text(p->file, LEFT - GAP, TOP - 36, FONT, "text-anchor=\"end\"",
-                 "round");
-    sim_svg_text(p->file, LEFT - GAP, TOP - 18, FONT, "text-anchor=\"end\"",
-                 "rank");
+    svg_text(p->file, LEFT - GAP, TOP - 36, FONT, "text-anchor=\"end\"",
+             "round");
+    svg_text(p->file, LEFT - GAP, TOP - 18, FONT, "text-anchor=\"end\"",
+             "rank");
     for (int k = 1; k <= p->d->rounds; k++) {
         const int x = (p->x[k - 1] + p->x[k]) / 2;
 
         svg_line(p->file, p->x[k], TOP - 48, p->x[k], bottom, "#E6E6E6", "");
         if (x < free_from)
             continue;
-        sim_svg_text(p->file, x, TOP - 36, FONT, "text-anchor=\"middle\"", "%d",
-                     k);
+        svg_text(p->file, x, TOP - 36, FONT, "text-anchor=\"middle\"", "%d", k);
         free_from = x + width + GAP;
     }
 }
@@ -348,21 +348,21 @@ static void svg_legend(const struct picture *p, int y)
         snprintf(more, sizeof more, " marker-end=\"url(#%s)\"",
                  directions[n].name);
         svg_line(p->file, GAP, y - 4, LINE, y - 4, directions[n].colour, more);
-        sim_svg_text(p->file, TEXT, y, FONT, "", "%s", directions[n].text);
+        svg_text(p->file, TEXT, y, FONT, "", "%s", directions[n].text);
     }
     svg_dot(p, (GAP + LINE) / 2, y - 4);
-    sim_svg_text(p->file, TEXT, y, FONT, "", "the rank then combines operands");
+    svg_text(p->file, TEXT, y, FONT, "", "the rank then combines operands");
     y += LEGEND_ROW;
     svg_line(p->file, GAP, y - 4, LINE, y - 4, idle,
              " stroke-dasharray=\"2 5\"");
-    sim_svg_text(p->file, TEXT, y, FONT, "", "the rank has no message");
+    svg_text(p->file, TEXT, y, FONT, "", "the rank has no message");
     y += LEGEND_ROW;
-    sim_svg_text(p->file, GAP, y, SPAN_FONT, "", "in[0..4)");
-    sim_svg_text(p->file, TEXT, y, FONT, "", "%s",
-                 p->spans ? "elements 0 to 3 of the operand; out: of the "
-                            "result; tmp: of scratch"
-                          : "what is sent: not shown of more than 16 ranks; "
-                            "rcx_sim print has it");
+    svg_text(p->file, GAP, y, SPAN_FONT, "", "in[0..4)");
+    svg_text(p->file, TEXT, y, FONT, "", "%s",
+             p->spans ? "elements 0 to 3 of the operand; out: of the "
+                        "result; tmp: of scratch"
+                      : "what is sent: not shown of more than 16 ranks; "
+                        "rcx_sim print has it");
     fputs("</g>\n", p->file);
 }
 
@@ -387,11 +387,10 @@ static void svg_title(const struct picture *p)
     char method[METHOD_TEXT];
 
     rcx_algo_print(p->d->run->call.algo, s->params, method, METHOD_TEXT);
-    sim_svg_text(p->file, GAP, 20, 14, "font-weight=\"bold\"", "%s %s",
-                 rcx_coll_name(s->coll), method);
-    sim_svg_text(p->file, GAP, 37, FONT, "",
-                 "%d ranks, %zu elements, %d rounds", p->d->size, s->count,
-                 p->d->rounds);
+    svg_text(p->file, GAP, 20, 14, "font-weight=\"bold\"", "%s %s",
+             rcx_coll_name(s->coll), method);
+    svg_text(p->file, GAP, 37, FONT, "", "%d ranks, %zu elements, %d rounds",
+             p->d->size, s->count, p->d->rounds);
 }
 
 static int wider(int width, int other)
@@ -403,14 +402,14 @@ static int wider(int width, int other)
 static int picture_width(const struct picture *p)
 {
     const struct rcx_shape *s = &p->d->run->call.shape;
-    const int legend = 60 + sim_svg_width(LEGEND_TEXT, FONT);
+    const int legend = 60 + svg_width(LEGEND_TEXT, FONT);
     char method[METHOD_TEXT];
     int title;
 
     rcx_algo_print(p->d->run->call.algo, s->params, method, METHOD_TEXT);
     title = (int)(strlen(rcx_coll_name(s->coll)) + 1 + strlen(method));
     return wider(p->x[p->d->rounds] + LEFT,
-                 wider(legend, GAP + sim_svg_width(title, BOLD_14)) + GAP);
+                 wider(legend, GAP + svg_width(title, BOLD_14)) + GAP);
 }
 
 static int write_svg(const struct sim_options *o, const struct drawing *d)
@@ -418,7 +417,7 @@ static int write_svg(const struct sim_options *o, const struct drawing *d)
     struct picture p = lay_out(o, d);
     const int bottom = y_of(&p, d->size - 1) + p.row / 2 + 3 * GAP;
 
-    p.file = sim_svg_open(o->svg, picture_width(&p), bottom + 5 * LEGEND_ROW);
+    p.file = svg_open(o->svg, picture_width(&p), bottom + 5 * LEGEND_ROW);
     svg_defs(&p);
     svg_title(&p);
     svg_rounds(&p);
@@ -438,7 +437,7 @@ static int write_svg(const struct sim_options *o, const struct drawing *d)
             }
     svg_legend(&p, bottom + GAP);
     rcx_heap_free(o->heap, p.x);
-    return sim_svg_close(p.file, o->svg);
+    return svg_close(p.file, o->svg);
 }
 
 int sim_draw(const struct sim_options *o)

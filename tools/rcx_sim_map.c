@@ -12,6 +12,7 @@
 
 #include "core/sched/price.h"
 #include "core/sched/tuning.h"
+#include "method_map.h"
 #include "regret.h"
 
 /* Methods, -1: none; and how much longer what is shown takes than the fastest. */
@@ -22,35 +23,33 @@ struct field {
 
 struct map {
     const struct sim_options *o;
-    struct rcx_tuning tuning; /* RCX's own */
+    struct rcx_tuning tuning; /* RCX's own, behind those of --rules */
     int columns;              /* sizes in bytes: min_bytes << column */
     struct field *fields;     /* by row and column */
-    int *letters;             /* of methods that are shown somewhere; else -1 */
+    int *letters; /* of methods, the first that is somewhere has 0; else -1 */
+    char (*names)[MAP_METHOD]; /* by letter */
+    int named;
 };
 
-/* Between nodes a byte costs more, if nobody says what it costs. */
-static struct rcx_machine machine_of(const struct sim_options *o,
-                                     const struct rcx_algo *algo,
-                                     const struct rcx_shape *s)
+static bool has_prices(const struct sim_options *o)
 {
-    if (memcmp(&o->machine, &rcx_machine_usual, sizeof o->machine) != 0)
-        return o->machine;
-    return rcx_price_machine(algo, s, rcx_price_sharing(s));
+    return memcmp(&o->machine, &rcx_machine_usual, sizeof o->machine) != 0;
 }
 
 /* INFINITY: it does not do that. */
-static double price(const struct sim_options *o, const struct sim_method *m,
-                    const struct rcx_shape *shape)
+static double price(const struct rcx_algo *algo, const int64_t params[],
+                    const struct rcx_shape *shape, rcx_order_t order)
 {
-    const struct rcx_machine machine = machine_of(o, m->algo, shape);
+    const struct rcx_machine machine =
+        rcx_price_machine(algo, shape, rcx_price_sharing(shape));
     struct rcx_shape s = *shape;
     struct rcx_cost cost;
 
-    memcpy(s.params, m->params, sizeof s.params);
-    rcx_params_settle(m->algo, &s, &machine);
-    if (!rcx_algo_fits(m->algo, &s) || rcx_algo_order(m->algo, &s) < o->order)
+    memcpy(s.params, params, sizeof s.params);
+    rcx_params_settle(algo, &s, &machine);
+    if (!rcx_algo_fits(algo, &s) || rcx_algo_order(algo, &s) < order)
         return INFINITY;
-    cost = m->algo->cost(&s);
+    cost = algo->cost(&s);
     return rcx_cost_seconds(&cost, s.elem_bytes, &machine);
 }
 
@@ -62,7 +61,8 @@ static int fastest_of(const struct sim_options *o,
 
     *seconds_p = INFINITY;
     for (int k = 0; k < o->method_count; k++) {
-        const double seconds = price(o, &o->methods[k], shape);
+        const struct sim_method *m = &o->methods[k];
+        const double seconds = price(m->algo, m->params, shape, o->order);
 
         if (seconds < *seconds_p * (1 - 1e-9)) {
             *seconds_p = seconds;
@@ -72,8 +72,9 @@ static int fastest_of(const struct sim_options *o,
     return best;
 }
 
-/* What RCX chooses, if it is among the methods. */
-static int chosen_of(const struct map *map, const struct rcx_shape *shape)
+/* What RCX chooses, if it is among the methods, and its price. */
+static int chosen_of(const struct map *map, const struct rcx_shape *shape,
+                     double *seconds_p)
 {
     const struct sim_options *o = map->o;
     struct rcx_log log;
@@ -83,6 +84,7 @@ static int chosen_of(const struct map *map, const struct rcx_shape *shape)
     if (rcx_method_choose(shape, o->order, &rcx_method_any, &map->tuning, &log,
                           &chosen) != RCX_OK)
         return -1;
+    *seconds_p = price(chosen.algo, chosen.params, shape, o->order);
     for (int k = 0; k < o->method_count; k++)
         if (o->methods[k].algo == chosen.algo)
             return k;
@@ -94,12 +96,14 @@ static struct field field_of(const struct map *map, int size, size_t bytes)
     const struct sim_options *o = map->o;
     const size_t count = (bytes + o->elem_bytes - 1) / o->elem_bytes;
     struct simulated_call call = sim_call_of(o, &o->methods[0], size, count);
-    double least;
-    struct field f = {.fastest = fastest_of(o, &call.shape, &least)};
+    double least, seconds = 0;
+    struct field f = {.shown = -1};
 
-    f.shown = o->chosen ? chosen_of(map, &call.shape) : f.fastest;
-    if (f.shown >= 0 && f.fastest >= 0)
-        f.regret = price(o, &o->methods[f.shown], &call.shape) / least;
+    call.shape.machine = &map->tuning.machine;
+    f.fastest = fastest_of(o, &call.shape, &least);
+    f.shown = o->chosen ? chosen_of(map, &call.shape, &seconds) : f.fastest;
+    if (o->chosen && f.shown >= 0 && f.fastest >= 0)
+        f.regret = seconds / least;
     proof_call_free(&call);
     return f;
 }
@@ -109,113 +113,109 @@ static const struct field *field_at(const struct map *map, int row, int column)
     return &map->fields[(size_t)row * (size_t)map->columns + (size_t)column];
 }
 
-static int at(const struct map *map, int row, int column)
+static int letter_of(const struct map *map, int method)
 {
-    return field_at(map, row, column)->shown;
+    return method < 0 ? -1 : map->letters[method];
 }
 
-static void give_letter(struct map *map, int method, int *letters)
+static void give_letter(struct map *map, int method)
 {
-    if (method >= 0 && map->letters[method] < 0)
-        map->letters[method] = (*letters)++;
+    if (method < 0 || map->letters[method] >= 0)
+        return;
+    map->letters[method] = map->named;
+    rcx_algo_print(map->o->methods[method].algo, map->o->methods[method].params,
+                   map->names[map->named++], MAP_METHOD);
+}
+
+static void open_rules(struct map *map)
+{
+    const struct sim_options *o = map->o;
+    struct rcx_refusal refusal;
+    const rcx_status_t status =
+        rcx_tuning_open(&map->tuning, o->heap, o->rules, &refusal);
+
+    if (status == RCX_ERR_CONFIG)
+        sim_refuse("--rules %s: %s%s", o->rules, refusal.valid, refusal.guess);
+    if (status != RCX_OK)
+        sim_exit_without_memory();
+    if (!has_prices(o))
+        return;
+    map->tuning.machine = o->machine; /* between nodes as inside */
+    map->tuning.machine.far_alpha = map->tuning.machine.far_beta = 0;
 }
 
 static struct map make_map(const struct sim_options *o)
 {
+    const size_t methods = (size_t)o->method_count;
     struct map map = {.o = o};
-    struct rcx_refusal refusal;
-    int letters = 0;
 
-    if (rcx_tuning_open(&map.tuning, o->heap, "", &refusal) != RCX_OK)
-        sim_exit_without_memory();
-
+    open_rules(&map);
     while (o->min_bytes << map.columns <= o->max_bytes)
         map.columns++;
     map.fields = sim_alloc(o, (size_t)o->size_count * (size_t)map.columns,
                            sizeof *map.fields);
-    map.letters = sim_alloc(o, (size_t)o->method_count, sizeof *map.letters);
+    map.letters = sim_alloc(o, methods, sizeof *map.letters);
+    map.names = sim_alloc(o, methods, sizeof *map.names);
     for (int k = 0; k < o->method_count; k++)
         map.letters[k] = -1;
     for (int i = 0; i < o->size_count; i++) {
         for (int j = 0; j < map.columns; j++) {
-            const size_t field = (size_t)i * (size_t)map.columns + (size_t)j;
+            struct field *f = &map.fields[i * map.columns + j];
 
-            map.fields[field] = field_of(&map, o->sizes[i], o->min_bytes << j);
-            give_letter(&map, map.fields[field].shown, &letters);
-            give_letter(&map, map.fields[field].fastest, &letters);
+            *f = field_of(&map, o->sizes[i], o->min_bytes << j);
+            give_letter(&map, f->shown);
+            give_letter(&map, f->fastest);
         }
     }
     return map;
 }
 
-/* "8", "64K" */
-static void print_bytes(char text[32], size_t bytes)
-{
-    static const char units[] = " KMGT";
-    int unit = 0;
-
-    while (bytes >= 1024 && bytes % 1024 == 0 && unit < 4) {
-        bytes /= 1024;
-        unit++;
-    }
-    snprintf(text, 32, "%zu%.*s", bytes, unit > 0, units + unit);
-}
-
-enum { TITLE_TEXT = 100 };
-
 /* What is shown, and for which machine. */
-static void print_title(const struct map *map, char title[2][TITLE_TEXT])
+static void print_title(const struct map *map, char title[2][MAP_TITLE])
 {
-    const struct rcx_machine *m = &map->o->machine;
-    const bool usual = memcmp(m, &rcx_machine_usual, sizeof *m) == 0;
-    const char *unit = usual ? " s" : ""; /* others' is theirs to know */
+    const struct rcx_machine *m = &map->tuning.machine;
+    const char *unit = has_prices(map->o) ? "" : " s"; /* theirs to know */
+    int length;
 
-    snprintf(title[0], TITLE_TEXT,
+    snprintf(title[0], MAP_TITLE,
              map->o->chosen ? "%s: what RCX chooses, and the fastest by stated "
                               "cost where that is another"
                             : "Fastest %s by stated cost",
              rcx_coll_name(map->o->coll));
-    snprintf(title[1], TITLE_TEXT,
-             "times: a message %g%s, a byte sent %g%s, a byte combined %g%s",
-             m->alpha, unit, m->beta, unit, m->gamma, unit);
-}
-
-/* The methods in the order of their letters; false: no more. */
-static bool legend(const struct map *map, int letter, char text[METHOD_TEXT])
-{
-    for (int k = 0; k < map->o->method_count; k++) {
-        const struct sim_method *m = &map->o->methods[k];
-
-        if (map->letters[k] != letter)
-            continue;
-        rcx_algo_print(m->algo, m->params, text, METHOD_TEXT);
-        return true;
-    }
-    return false;
-}
-
-static char letter_of(int letter)
-{
-    static const char letters[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
-
-    return letters[letter % (int)(sizeof letters - 1)];
+    length = snprintf(title[1], MAP_TITLE,
+                      "times: a message %g%s, a byte %g%s, to combine it %g%s",
+                      m->alpha, unit, m->beta, unit, m->gamma, unit);
+    if (map->o->per_node)
+        snprintf(title[1] + length, MAP_TITLE - (size_t)length,
+                 "; more between nodes %g%s, %g%s", m->far_alpha, unit,
+                 m->far_beta, unit);
 }
 
 /* ---- As text ------------------------------------------------------------- */
 
 enum { CELL = 3 };
 
+/* Of numbers of ranks. */
+static int first_column(const struct map *map)
+{
+    int most = 0;
+
+    for (int i = 0; i < map->o->size_count; i++)
+        most = map->o->sizes[i] > most ? map->o->sizes[i] : most;
+    return most < 100000 ? 5 : 7;
+}
+
 /* Every second size: in a line of 80 letters there is no room for more. */
 static void print_sizes(const struct map *map)
 {
-    int at = printf("    p ");
+    const int first = first_column(map);
+    int at = printf("%*s ", first, "p");
 
     for (int j = 0; j < map->columns; j += 2) {
-        char bytes[32];
-        const int end = 6 + (j + 1) * CELL;
+        char bytes[MAP_NAME];
+        const int end = first + 1 + (j + 1) * CELL;
 
-        print_bytes(bytes, map->o->min_bytes << j);
+        method_map_bytes(bytes, map->o->min_bytes << j);
         at += printf("%*s", end - at, bytes);
     }
     printf("\n");
@@ -227,9 +227,9 @@ static void print_field(const struct map *map, const struct field *f)
     char text[CELL] = ".";
 
     if (f->shown >= 0)
-        text[0] = letter_of(map->letters[f->shown]);
+        text[0] = method_map_letter(map->letters[f->shown]);
     if (f->fastest >= 0 && f->fastest != f->shown)
-        text[1] = letter_of(map->letters[f->fastest]);
+        text[1] = method_map_letter(map->letters[f->fastest]);
     printf("%*s", CELL, text);
 }
 
@@ -251,185 +251,66 @@ static void print_regret(const struct map *map)
 
 static void print_text(const struct map *map)
 {
-    char text[METHOD_TEXT], title[2][TITLE_TEXT];
+    char title[2][MAP_TITLE];
 
     print_title(map, title);
     printf("%s\n%s\n\n", title[0], title[1]);
     print_sizes(map);
     for (int i = 0; i < map->o->size_count; i++) {
-        printf("%5d ", map->o->sizes[i]);
+        printf("%*d ", first_column(map), map->o->sizes[i]);
         for (int j = 0; j < map->columns; j++)
             print_field(map, field_at(map, i, j));
         printf("\n");
     }
     printf("\n");
-    for (int i = 0; legend(map, i, text); i++)
-        printf("%c  %s\n", letter_of(i), text);
+    for (int i = 0; i < map->named; i++)
+        printf("%c  %s\n", method_map_letter(i), map->names[i]);
     if (map->o->chosen)
         print_regret(map);
 }
 
 /* ---- As SVG -------------------------------------------------------------- */
 
-enum { HATCHES = 4 };
-enum { LEFT = 60, TOP = 82, WIDTH = 38, FONT = 11, MARGIN = 10, KEY = 18 };
-
-/* What a method looks like: a colour, and hatching where those do not do. */
-static void svg_cell(FILE *file, int letter, int x, int y, int width,
-                     int height)
+/* The same as the library of pictures has it. */
+static struct method_map picture_of(const struct map *map)
 {
-    const int hatch = letter / SIM_COLOURS % HATCHES;
-    const struct sim_colour *colour = &sim_colours[letter % SIM_COLOURS];
+    const struct sim_options *o = map->o;
+    const size_t cells = (size_t)o->size_count * (size_t)map->columns;
+    struct method_map m = {
+        .rows_are = "ranks",
+        .columns_are = "bytes of the vector (K, M, G: powers of 1024)",
+        .legend_is =
+            o->chosen ? "chosen (dot: not the fastest)" : "the fastest is",
+        .rows = o->size_count,
+        .columns = map->columns,
+        .methods = map->named,
+        .row_names = sim_alloc(o, (size_t)o->size_count, sizeof *m.row_names),
+        .column_names =
+            sim_alloc(o, (size_t)map->columns, sizeof *m.column_names),
+        .method_names = map->names,
+        .cells = sim_alloc(o, cells, sizeof *m.cells)};
 
-    fprintf(file,
-            "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" "
-            "fill=\"%s\"/>\n",
-            x, y, width, height, colour->fill);
-    if (hatch > 0)
-        fprintf(file,
-                "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" "
-                "fill=\"url(#hatch%d)\"/>\n",
-                x, y, width, height, hatch);
-}
-
-static void svg_letter(FILE *file, int letter, int x, int y, int size)
-{
-    const struct sim_colour *colour = &sim_colours[letter % SIM_COLOURS];
-    char more[160];
-
-    snprintf(more, sizeof more,
-             "text-anchor=\"middle\" fill=\"%s\" "
-             "stroke=\"%s\" stroke-width=\"4\" paint-order=\"stroke\"",
-             colour->text, colour->fill);
-    sim_svg_text(file, x, y, size, more, "%c", letter_of(letter));
-}
-
-static void svg_hatches(FILE *file)
-{
-    static const char *const paths[HATCHES] = {"", "M0 6 6 0", "M0 0 6 6",
-                                               "M0 3 6 3"};
-
-    fputs("<defs>\n", file);
-    for (int i = 1; i < HATCHES; i++)
-        fprintf(file,
-                "<pattern id=\"hatch%d\" width=\"6\" height=\"6\" "
-                "patternUnits=\"userSpaceOnUse\"><path d=\"%s\" "
-                "stroke=\"white\" stroke-width=\"1.6\"/></pattern>\n",
-                i, paths[i]);
-    fputs("</defs>\n", file);
-}
-
-/* A rectangle for each run of equal cells; its letter where above it there is
- * another one. */
-static void svg_row(const struct map *map, FILE *file, int row, int height)
-{
-    const int y = TOP + row * height;
-    int end;
-
-    for (int j = 0; j < map->columns; j = end) {
-        const int best = at(map, row, j), x = LEFT + j * WIDTH;
-
-        for (end = j + 1; end < map->columns; end++)
-            if (at(map, row, end) != best)
-                break;
-        if (best < 0)
-            continue;
-        svg_cell(file, map->letters[best], x, y, (end - j) * WIDTH, height);
-        if (height >= FONT && (row == 0 || at(map, row - 1, j) != best))
-            svg_letter(file, map->letters[best], x + WIDTH / 2,
-                       y + height / 2 + 4, FONT - 1);
-    }
-}
-
-/* A dot where another one is the fastest. */
-static void svg_dots(const struct map *map, FILE *file, int row, int height)
-{
-    for (int j = 0; j < map->columns; j++)
-        if (field_at(map, row, j)->fastest != at(map, row, j))
-            fprintf(file,
-                    "<circle cx=\"%d\" cy=\"%d\" r=\"2\" fill=\"black\" "
-                    "stroke=\"white\"/>\n",
-                    LEFT + (j + 1) * WIDTH - 5,
-                    TOP + row * height + height / 2);
-}
-
-/* Numbers of ranks, as many as find room; and bytes. */
-static void svg_axes(const struct map *map, FILE *file, int height)
-{
-    const int step = (FONT + 2 + height - 1) / height;
-
-    for (int i = 0; i < map->o->size_count; i += step)
-        sim_svg_text(file, LEFT - 6, TOP + i * height + height / 2 + 4, FONT,
-                     "text-anchor=\"end\"", "%d", map->o->sizes[i]);
-    sim_svg_text(file, LEFT - 6, TOP - 24, FONT, "text-anchor=\"end\"",
-                 "ranks");
-    sim_svg_text(file, LEFT, TOP - 24, FONT, "",
-                 "bytes of the vector (K, M, G: powers of 1024)");
-    for (int j = 0; j < map->columns; j++) {
-        char bytes[32];
-
-        print_bytes(bytes, map->o->min_bytes << j);
-        sim_svg_text(file, LEFT + j * WIDTH + WIDTH / 2, TOP - 7, FONT,
-                     "text-anchor=\"middle\"", "%s", bytes);
-    }
-}
-
-static void svg_legend(const struct map *map, FILE *file)
-{
-    const int x = LEFT + map->columns * WIDTH + 2 * MARGIN;
-    char text[METHOD_TEXT];
-
-    fputs("<g id=\"legend\">\n", file);
-    sim_svg_text(file, x, TOP - 7, FONT, "font-weight=\"bold\"",
-                 map->o->chosen ? "chosen (dot: not the fastest)"
-                                : "the fastest is");
-    for (int i = 0; legend(map, i, text); i++) {
-        const int y = TOP + i * KEY;
-
-        svg_cell(file, i, x, y, 22, KEY - 4);
-        svg_letter(file, i, x + 11, y + FONT, FONT - 1);
-        sim_svg_text(file, x + 28, y + FONT, FONT, "", "%s", text);
-    }
-    fputs("</g>\n", file);
-}
-
-/* Of columns and legend, or of the title. */
-static int map_width(const struct map *map, int *methods_p)
-{
-    const int title = sim_svg_width(TITLE_TEXT, FONT) + 2 * MARGIN;
-    int longest = map->o->chosen ? 30 : 16, width;
-    char text[METHOD_TEXT];
-
-    for (*methods_p = 0; legend(map, *methods_p, text); (*methods_p)++)
-        if ((int)strlen(text) > longest)
-            longest = (int)strlen(text);
-    width = LEFT + map->columns * WIDTH + 2 * MARGIN + 28 +
-            sim_svg_width(longest, FONT) + MARGIN;
-    return width > title ? width : title;
+    print_title(map, m.title);
+    for (int i = 0; i < m.rows; i++)
+        snprintf(m.row_names[i], MAP_NAME, "%d", o->sizes[i]);
+    for (int j = 0; j < m.columns; j++)
+        method_map_bytes(m.column_names[j], o->min_bytes << j);
+    for (size_t i = 0; i < cells; i++)
+        m.cells[i] = (struct method_cell){
+            .method = letter_of(map, map->fields[i].shown),
+            .dotted = map->fields[i].fastest != map->fields[i].shown};
+    return m;
 }
 
 static int write_svg(const struct map *map, const char *path)
 {
-    const int rows = map->o->size_count;
-    const int height = rows <= 24 ? 18 : rows <= 80 ? 13 : rows <= 160 ? 6 : 2;
-    int methods;
-    const int width = map_width(map, &methods);
-    const int tall =
-        rows * height > methods * KEY ? rows * height : methods * KEY;
-    FILE *file = sim_svg_open(path, width, TOP + tall + 2 * MARGIN);
-    char title[2][TITLE_TEXT];
+    struct method_map m = picture_of(map);
+    const int status = method_map_svg(&m, path);
 
-    print_title(map, title);
-    svg_hatches(file);
-    sim_svg_text(file, MARGIN, 20, 14, "font-weight=\"bold\"", "%s", title[0]);
-    sim_svg_text(file, MARGIN, 38, FONT, "", "%s", title[1]);
-    svg_axes(map, file, height);
-    for (int i = 0; i < rows; i++) {
-        svg_row(map, file, i, height);
-        svg_dots(map, file, i, height);
-    }
-    svg_legend(map, file);
-    return sim_svg_close(file, path);
+    rcx_heap_free(map->o->heap, m.row_names);
+    rcx_heap_free(map->o->heap, m.column_names);
+    rcx_heap_free(map->o->heap, m.cells);
+    return status;
 }
 
 int sim_map(const struct sim_options *o)
@@ -444,5 +325,6 @@ int sim_map(const struct sim_options *o)
     rcx_tuning_close(&map.tuning, o->heap);
     rcx_heap_free(o->heap, map.fields);
     rcx_heap_free(o->heap, map.letters);
+    rcx_heap_free(o->heap, map.names);
     return status;
 }

@@ -62,7 +62,10 @@ const char sim_usage[] =
     "      --order LEVEL     among algorithms of this level: loose (default), same,\n"
     "                        rank, uniform, canonical\n"
     "      --chosen          what RCX chooses, by its rules and prices; behind it the\n"
-    "                        fastest, where that is another\n"
+    "                        fastest, where that is another; and how far it is from\n"
+    "                        it\n"
+    "      --rules FILE      what RCX_TUNING=FILE makes of it, and costs on its\n"
+    "                        machine\n"
     "\n"
     "Output\n"
     "      --svg FILE        draw, map: into a file instead of as text\n"
@@ -298,6 +301,7 @@ static const struct option names[] = {
     {"max", required_argument, NULL, 'M'},
     {"order", required_argument, NULL, 'o'},
     {"chosen", no_argument, NULL, 'C'},
+    {"rules", required_argument, NULL, 'u'},
     {"svg", required_argument, NULL, 's'},
     {"inject", no_argument, NULL, 'j'},
     {"help", no_argument, NULL, 'h'},
@@ -341,6 +345,7 @@ static void parse_how(int option, const char *value, struct sim_options *o)
     case 'M': o->max_bytes = parse_size("max", value, 1); break;
     case 'o': o->order = parse_order(value); break;
     case 'C': o->chosen = true; break;
+    case 'u': o->rules = value; break;
     case 's': o->svg = value; break;
     case 'j': o->inject = true; break;
     }
@@ -392,6 +397,7 @@ void sim_options_parse(const struct sim_command *command, int argc, char **argv,
                               .max_bytes = 16 << 20,
                               .commutative = true,
                               .machine = rcx_machine_usual,
+                              .rules = "",
                               .heap = o->heap};
     argv[0] = name;
     while ((option = getopt_long(argc, argv, "c:a:p:n:r:h", names, NULL)) !=

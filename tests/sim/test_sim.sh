@@ -285,6 +285,16 @@ run 2 "$sim" cost -a recursive_multiplying:radix=9999 && says ': radix: valid is
     && run 2 "$sim" cost -a ring:x=1
 ok $? "of a parameter's wrong value its range is told"
 
+printf '%s\n' 'machine alpha=1us beta=1ns gamma=0s' 'allreduce bytes=..1K ring' 'allreduce tree' >"$scratch/rules"
+run 0 "$sim" map --chosen --rules "$scratch/rules" -p 4 --min 512 --max 2K && prints '^    4  ab ab cd' \
+    && prints '^a  ring' && prints '^c  tree' && prints 'a message 1e-06 s, a byte 1e-09 s, to combine it 0 s' \
+    && prints 'of what is chosen / of the fastest: median .* most 2.24$' # 512 B: (6 + 1.5 * .512) / (2 + 2 * .512)
+ok $? "a map of what a file of rules chooses, with the prices of its machine"
+printf 'alreduce ring\n' >"$scratch/rules"
+run 2 "$sim" map --rules "$scratch/rules" && says 'line 1: "alreduce".*did you mean allreduce' \
+    && run 2 "$sim" map --rules "$scratch/none" && says 'No such file'
+ok $? "a file that is none is refused"
+
 run 2 "$sim" cost -a nothing && says 'recursive_doubling, ring' \
     && run 2 "$sim" cost -a hybrid:b=-1 && says 'b: valid is auto or 0 or more' \
     && run 2 "$sim" cost -a ring:window=2 && says "the algorithm's own parameters"

@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "rcx_sim.h"
+#include "svg.h"
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Okabe and Ito's, which people see apart whose eyes lack a kind of cone; those
  * that come first differ most. */
-const struct sim_colour sim_colours[SIM_COLOURS] = {
+const struct svg_colour svg_colours[SVG_COLOURS] = {
     {"#56B4E9", "black"}, {"#E69F00", "black"}, {"#009E73", "black"},
     {"#F0E442", "black"}, {"#D55E00", "black"}, {"#0072B2", "white"},
     {"#CC79A7", "black"}, {"#333333", "white"},
 };
 
-FILE *sim_svg_open(const char *path, int width, int height)
+FILE *svg_open(const char *path, int width, int height)
 {
     FILE *file = fopen(path, "w");
 
     if (!file) {
-        fprintf(stderr, "rcx_sim: %s: %s\n", path, strerror(errno));
+        fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, path,
+                strerror(errno));
         exit(EXIT_FAILURE);
     }
     fprintf(file,
@@ -31,13 +33,13 @@ FILE *sim_svg_open(const char *path, int width, int height)
     return file;
 }
 
-int sim_svg_width(int letters, int size)
+int svg_width(int letters, int size)
 {
     return (letters * size * 65 + 99) / 100; /* 0.64 is a wide font's digit */
 }
 
-void sim_svg_text(FILE *file, int x, int y, int size, const char *more,
-                  const char *format, ...)
+void svg_text(FILE *file, int x, int y, int size, const char *more,
+              const char *format, ...)
 {
     va_list args;
 
@@ -49,7 +51,7 @@ void sim_svg_text(FILE *file, int x, int y, int size, const char *more,
     fputs("</text>\n", file);
 }
 
-int sim_svg_close(FILE *file, const char *path)
+int svg_close(FILE *file, const char *path)
 {
     bool bad;
 
@@ -57,6 +59,7 @@ int sim_svg_close(FILE *file, const char *path)
     bad = ferror(file);
     bad |= fclose(file) != 0;
     if (bad)
-        fprintf(stderr, "rcx_sim: %s: cannot be written\n", path);
+        fprintf(stderr, "%s: %s: cannot be written\n",
+                program_invocation_short_name, path);
     return bad ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -16,7 +16,7 @@
 
 /* ---- The command line ------------------------------------------------------ */
 
-enum { AGAIN = 256, MIN, MAX, FACTOR, ROUNDS, TIME, RATIO };
+enum { SVG = 255, AGAIN, MIN, MAX, FACTOR, ROUNDS, TIME, RATIO };
 
 static const char doc[] =
     "As in: rcxrun -n 4 rcx_tune -o my.tuning\n\n"
@@ -31,6 +31,8 @@ static const char doc[] =
 
 static const struct argp_option options[] = {
     {"output", 'o', "FILE", 0, "write rules there", 0},
+    {"svg", SVG, "FILE", 0,
+     "draw there what jobs like this one get by the rules", 0},
     {"again", AGAIN, NULL, 0, "also what FILE has rules for", 0},
     {"coll", 'c', "LIST", 0, "collectives, by commas (all)", 0},
     {"min", MIN, "BYTES", 0, "shortest vector, or block (8)", 0},
@@ -49,8 +51,7 @@ static void print_version(FILE *to, struct argp_state *state)
     fprintf(to, "rcx_tune (RCX) %s\n", rcx_version());
 }
 
-/* The plain form of each collective that has methods. */
-static const struct perf_coll *coll_of(enum rcx_coll row)
+const struct perf_coll *tune_coll_of(enum rcx_coll row)
 {
     for (const struct perf_coll *c = perf_colls; c->name; c++)
         if (c->row == row && !c->irregular && !c->is_messages &&
@@ -67,7 +68,7 @@ static bool parse_colls(char *list, struct tune_options *o)
         int row = 0;
 
         while (row < RCX_COLL_COUNT &&
-               (!coll_of((enum rcx_coll)row) ||
+               (!tune_coll_of((enum rcx_coll)row) ||
                 strcmp(name, rcx_coll_name((enum rcx_coll)row)) != 0))
             row++;
         if (row == RCX_COLL_COUNT)
@@ -118,6 +119,8 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 
     if (key == 'o')
         o->path = text;
+    else if (key == SVG)
+        o->svg = text;
     else if (key == AGAIN)
         o->again = true;
     else if (key == ARGP_KEY_ARG)
@@ -152,15 +155,14 @@ static struct tune_options parse(int argc, char **argv)
     for (int i = 0; i < RCX_COLL_COUNT; i++)
         any |= o.colls[i];
     for (int i = 0; i < RCX_COLL_COUNT; i++)
-        o.colls[i] = coll_of((enum rcx_coll)i) && (!any || o.colls[i]);
+        o.colls[i] = tune_coll_of((enum rcx_coll)i) && (!any || o.colls[i]);
     return o;
 }
 
 /* ---- Points ---------------------------------------------------------------- */
 
-/* Shortest first; a barrier has one. */
-static int list_sizes(const struct tune_job *job, const struct perf_coll *coll,
-                      size_t sizes[TUNE_SIZES])
+int tune_sizes(const struct tune_job *job, const struct perf_coll *coll,
+               size_t sizes[TUNE_SIZES])
 {
     const struct tune_options *o = &job->options;
     const size_t parts = rcx_coll_has_blocks(coll->row) ? (size_t)job->size : 1;
@@ -238,7 +240,7 @@ static rcx_status_t tune_coll(struct tune_job *job,
 {
     static struct tune_point points[TUNE_SIZES];
     size_t sizes[TUNE_SIZES];
-    const int n = list_sizes(job, coll, sizes);
+    const int n = tune_sizes(job, coll, sizes);
     rcx_status_t status = RCX_OK;
     int good = 1;
 
@@ -269,6 +271,27 @@ static void print_summary(const struct tally *t)
     regret_print(t->regrets, (size_t)t->points);
 }
 
+static rcx_status_t measure_machine(struct tune_job *job)
+{
+    const bool has_file = job->rank == 0 && job->options.path;
+    double far_alpha, far_beta;
+    int goes_on =
+        !has_file || job->options.again || !tune_file_has_machine(job);
+    rcx_status_t status = agree(job, &goes_on);
+
+    if (status != RCX_OK || !goes_on)
+        return status;
+    status = tune_machine(job, &far_alpha, &far_beta);
+    if (status == RCX_OK && job->rank == 0)
+        printf("# between nodes: a message %.2f us, a byte %.4f ns more\n",
+               1e6 * far_alpha, 1e9 * far_beta);
+    if (status == RCX_OK && has_file)
+        goes_on = tune_file_put_machine(job, far_alpha, far_beta);
+    if (status == RCX_OK)
+        status = agree(job, &goes_on);
+    return status == RCX_OK && !goes_on ? RCX_ERR_ARG : status;
+}
+
 static rcx_status_t tune(struct tune_job *job)
 {
     struct tally t = {.start_ns = rcx_now_ns()};
@@ -280,7 +303,7 @@ static rcx_status_t tune(struct tune_job *job)
     for (int i = 0; i < RCX_COLL_COUNT; i++)
         t.colls += job->options.colls[i];
     for (int i = 0; i < RCX_COLL_COUNT && status == RCX_OK; i++) {
-        const struct perf_coll *coll = coll_of((enum rcx_coll)i);
+        const struct perf_coll *coll = tune_coll_of((enum rcx_coll)i);
         int is_there = 0;
 
         if (!job->options.colls[i])
@@ -305,7 +328,9 @@ static rcx_status_t tune(struct tune_job *job)
 
 static rcx_status_t open_job(struct tune_job *job)
 {
-    const size_t bytes = job->options.most + 64;
+    const size_t most =
+        job->options.most > TUNE_LONG ? job->options.most : TUNE_LONG;
+    const size_t bytes = most + 64;
     rcx_status_t status = rcx_init(NULL, &job->context);
 
     if (status != RCX_OK)
@@ -340,16 +365,21 @@ static rcx_status_t close_job(struct tune_job *job)
 int main(int argc, char **argv)
 {
     static struct tune_job job;
+    int drawn = EXIT_SUCCESS;
     rcx_status_t status;
 
     job.options = parse(argc, argv);
     status = open_job(&job);
     if (status == RCX_ERR_CONFIG || status == RCX_ERR_ARG)
         perf_exit(EXIT_USAGE); /* the library has said why */
+    if (status == RCX_OK && job.nodes > 1)
+        status = measure_machine(&job);
     if (status == RCX_OK && job.rank == 0)
         print_head(&job);
     if (status == RCX_OK)
         status = tune(&job);
+    if (status == RCX_OK && job.rank == 0 && job.options.svg)
+        drawn = tune_map(&job);
     if (status == RCX_OK || status == RCX_ERR_ARG) {
         const rcx_status_t closed = close_job(&job);
 
@@ -358,5 +388,5 @@ int main(int argc, char **argv)
     if (status != RCX_OK)
         fprintf(stderr, "rcx_tune: rank %d: %s\n", job.rank,
                 rcx_status_string(status));
-    return status == RCX_OK ? EXIT_SUCCESS : EXIT_FAILURE;
+    return status == RCX_OK ? drawn : EXIT_FAILURE;
 }

@@ -5,7 +5,9 @@
  *
  *   rcx_tune.c          the command line; points one after another
  *   rcx_tune_measure.c  the candidates of a point, in turns
+ *   rcx_tune_machine.c  what a message between nodes takes
  *   rcx_tune_file.c     rules, and the file that they are in
+ *   rcx_tune_map.c      a picture of what the file makes of such a job
  */
 #ifndef RCX_TUNE_H
 #define RCX_TUNE_H
@@ -17,11 +19,13 @@ enum {
     TUNE_CANDIDATES = 48,
     TUNE_ROUNDS = 32,
     TUNE_SIZES = 64,
-    TUNE_METHOD = 128
+    TUNE_METHOD = 128,
+    TUNE_LONG = 1 << 20 /* of a message between nodes */
 };
 
 struct tune_options {
     const char *path; /* of the rules; NULL: none are written */
+    const char *svg;  /* of their picture; NULL: none is drawn */
     bool again;       /* also what the file has */
     size_t least, most;
     unsigned factor;
@@ -58,6 +62,12 @@ struct tune_job {
     char *in, *out;
 };
 
+/* Shortest first; a barrier has one. */
+int tune_sizes(const struct tune_job *job, const struct perf_coll *coll,
+               size_t sizes[TUNE_SIZES]);
+/* The plain form of each collective that has methods; NULL: it has none. */
+const struct perf_coll *tune_coll_of(enum rcx_coll row);
+
 /* ---- Measuring ------------------------------------------------------------ */
 
 /* What a call of the point looks like to who chooses. */
@@ -65,6 +75,10 @@ struct rcx_shape tune_shape(const struct tune_job *job,
                             const struct tune_point *point);
 /* Fill in the candidates of the point with their times, on all ranks. */
 rcx_status_t tune_measure(struct tune_job *job, struct tune_point *point);
+
+/* What a message, a byte takes more between nodes; on all ranks. */
+rcx_status_t tune_machine(const struct tune_job *job, double *far_alpha_p,
+                          double *far_beta_p);
 
 /* ---- The file ------------------------------------------------------------- */
 
@@ -74,5 +88,11 @@ bool tune_file_has(const struct tune_job *job, const struct perf_coll *coll);
  * place of those that it had. False: that went wrong, and is said. */
 bool tune_file_put(const struct tune_job *job, const struct tune_point points[],
                    int n);
+bool tune_file_has_machine(const struct tune_job *job);
+bool tune_file_put_machine(const struct tune_job *job, double far_alpha,
+                           double far_beta);
+
+/* The exit status. */
+int tune_map(const struct tune_job *job);
 
 #endif

@@ -158,15 +158,15 @@ static bool fails(const char *path)
     return false;
 }
 
-bool tune_file_put(const struct tune_job *job, const struct tune_point points[],
-                   int n)
+/* The file again, with what print writes in place of lines that begin with
+ * prefix; where is_first, before all others. */
+static bool rewrite(const char *path, const char *prefix, bool is_first,
+                    void (*print)(FILE *to, const void *arg), const void *arg)
 {
-    const char *path = job->options.path;
-    char prefix[96], fresh[4096];
     struct rewrite r = {.prefix = prefix};
+    char fresh[4096];
     bool is_bad;
 
-    print_prefix(job, points[0].coll, prefix, sizeof prefix);
     if (snprintf(fresh, sizeof fresh, "%s.new", path) >= (int)sizeof fresh) {
         errno = ENAMETOOLONG;
         return fails(path);
@@ -174,9 +174,60 @@ bool tune_file_put(const struct tune_job *job, const struct tune_point points[],
     r.to = fopen(fresh, "we");
     if (!r.to)
         return fails(fresh);
+    if (is_first)
+        print(r.to, arg);
     each_line(path, keep_others, &r);
-    print_rules(r.to, prefix, points, n);
+    if (!is_first)
+        print(r.to, arg);
     is_bad = ferror(r.to);
     is_bad |= fclose(r.to) != 0;
     return (!is_bad && rename(fresh, path) == 0) || fails(fresh);
+}
+
+struct rules {
+    const char *prefix;
+    const struct tune_point *points;
+    int n;
+};
+
+static void put_rules(FILE *to, const void *arg)
+{
+    const struct rules *r = arg;
+
+    print_rules(to, r->prefix, r->points, r->n);
+}
+
+bool tune_file_put(const struct tune_job *job, const struct tune_point points[],
+                   int n)
+{
+    char prefix[96];
+    const struct rules rules = {prefix, points, n};
+
+    print_prefix(job, points[0].coll, prefix, sizeof prefix);
+    return rewrite(job->options.path, prefix, false, put_rules, &rules);
+}
+
+/* ---- The machine ----------------------------------------------------------- */
+
+static const char machine[] = "machine ";
+
+bool tune_file_has_machine(const struct tune_job *job)
+{
+    return !each_line(job->options.path, is_other, (void *)(uintptr_t)machine);
+}
+
+static void put_machine(FILE *to, const void *arg)
+{
+    const double *far = arg;
+
+    fprintf(to, "%sfar-alpha=%.2fus far-beta=%.4fns\n", machine, 1e6 * far[0],
+            1e9 * far[1]);
+}
+
+bool tune_file_put_machine(const struct tune_job *job, double far_alpha,
+                           double far_beta)
+{
+    const double far[] = {far_alpha, far_beta};
+
+    return rewrite(job->options.path, machine, true, put_machine, far);
 }

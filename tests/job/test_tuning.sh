@@ -69,9 +69,25 @@ run 0 "$rcxrun" -n 3 "$tune" -o "$file" "${quick[@]}" && [ "$(grep -c 'has its r
     && rules | cmp - "$folder/before"
 ok $? "what the file has is not measured again"
 run 0 "$rcxrun" -n 4 --nodes 2 "$tune" -o "$file" -c allreduce,barrier "${quick[@]}" \
-    && rules | grep -v per-node=2 | cmp - "$folder/before" \
+    && rules | grep -v 'per-node=2\|^machine' | cmp - "$folder/before" \
     && [ "$(rules | grep -c '^barrier ranks=4 nodes=2 per-node=2 ')" -eq 1 ]
 ok $? "rules for other jobs stay"
+machine=$(head -n 1 "$file")
+run 0 "$rcxrun" -n 4 --nodes 2 "$tune" -o "$file" -c allreduce --svg "$folder/map.svg" "${quick[@]}" \
+    && grep -qxE 'machine far-alpha=[0-9.]+us far-beta=[0-9.]+ns' <<<"$machine" \
+    && [ "$(grep '^machine' "$file")" = "$machine" ]
+ok $? "the file begins with what messages between nodes take"
+method=$(sed -n 's/^allreduce ranks=4 nodes=2 per-node=2 \(bytes=[^ ]* \)*//p' "$file" | head -n 1)
+grep -q ">allreduce<" "$folder/map.svg" && ! grep -q ">barrier<" "$folder/map.svg" \
+    && grep -qE ">${method%%:*}(:[^<]*)?<" "$folder/map.svg"
+ok $? "a picture has the methods of the file"
+run 1 "$rcxrun" -n 2 "$tune" -c barrier --svg "$folder/no/such" "${quick[@]}" && says 'No such file'
+ok $? "a picture that cannot be written is an error"
+if command -v mpirun >/dev/null; then
+    run 0 mpirun --allow-run-as-root --oversubscribe -n 2 "$tune" -o "$file" -c allreduce "${quick[@]}" \
+        && [ "$(rules | grep -c '^allreduce ranks=2 nodes=1 per-node=2 ')" -ge 1 ]
+    ok $? "rcx_tune runs under mpirun"
+fi
 grep -v '^barrier ranks=3' "$file" >"$file.cut" # as if interrupted before
 run 0 "$rcxrun" -n 3 "$tune" -o "$file.cut" "${quick[@]}" && [ "$(grep -c 'has its rules' "$out")" -eq 10 ] \
     && grep -q '^barrier ranks=3' "$file.cut"

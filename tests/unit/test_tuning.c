@@ -82,7 +82,8 @@ static void every_condition_is_asked(void **state)
                         "allreduce nodes=3.. per-node=3.. ring:segment=64K\n"
                         "\tallreduce   power=no nodes=1  bytes=8K..  tree\r\n"
                         "bcast placed=scattered tree\n"
-                        "gather bytes=..16 linear"));
+                        "gather bytes=..16 linear\n"
+                        "allgather total=64..80 ring"));
     assert_rule(ask(RCX_COLL_ALLREDUCE, 3, 3, true, 8), 3);
     assert_rule(ask(RCX_COLL_ALLREDUCE, 4, 4, true, 8), 3);
     assert_rule(ask(RCX_COLL_ALLREDUCE, 8, 4, true, 8), 4);
@@ -95,6 +96,10 @@ static void every_condition_is_asked(void **state)
     /* blocks: of a rank */
     assert_rule(ask(RCX_COLL_GATHER, 5, 5, true, 10), 8);
     assert_false(ask(RCX_COLL_GATHER, 5, 5, true, 15)->is_users);
+    /* of all ranks */
+    assert_rule(ask(RCX_COLL_ALLGATHER, 5, 5, true, 10), 9);
+    assert_false(ask(RCX_COLL_ALLGATHER, 5, 5, true, 11)->is_users);
+    assert_false(ask(RCX_COLL_ALLGATHER, 5, 5, true, 5)->is_users);
 }
 
 /* A file that says what another one says is the same one. */
@@ -105,6 +110,7 @@ static void the_hash_is_of_what_is_said(void **state)
                                         "bcast circulant\n",
                                         "bcast ranks=4 tree\n",
                                         "bcast bytes=4 tree\n",
+                                        "bcast total=4 tree\n",
                                         "bcast power=yes tree\n",
                                         "machine alpha=1us\nbcast tree\n",
                                         "machine alpha=2us\nbcast tree\n"};

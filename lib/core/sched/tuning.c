@@ -11,15 +11,19 @@
 
 /* ---- What a call is ------------------------------------------------------ */
 
-/* The length of a vector, of a block on average. Nothing, where counts are a
+/* The length of a vector, of all blocks together. Nothing, where counts are a
  * rank's own. */
+static size_t total_of(const struct rcx_shape *s)
+{
+    return rcx_colls[s->coll].is_local ? 0 : s->count * s->elem_bytes;
+}
+
+/* The length of a vector, of a block on average. */
 static size_t bytes_of(const struct rcx_shape *s)
 {
-    const size_t bytes = s->count * s->elem_bytes;
+    const size_t parts = rcx_coll_has_blocks(s->coll) ? (size_t)s->size : 1;
 
-    if (rcx_colls[s->coll].is_local)
-        return 0;
-    return rcx_coll_has_blocks(s->coll) ? bytes / (size_t)s->size : bytes;
+    return total_of(s) / parts;
 }
 
 static bool holds(struct rcx_range range, size_t value)
@@ -40,7 +44,7 @@ static bool is_met(const struct rcx_rule *rule, const struct rcx_shape *s)
     return rule->coll == s->coll && holds(rule->ranks, ranks) &&
            holds(rule->nodes, n ? (size_t)n->count : 1) &&
            holds(rule->per_node, n ? (size_t)n->most : ranks) &&
-           holds(rule->bytes, bytes_of(s)) &&
+           holds(rule->bytes, bytes_of(s)) && holds(rule->total, total_of(s)) &&
            answers(rule->power, s->size == rcx_pow2_floor(s->size)) &&
            answers(rule->blocks, !n || n->in_order);
 }
@@ -78,11 +82,20 @@ static bool parse_range(char *text, struct rcx_range *range)
            range->from <= range->to;
 }
 
-enum condition { RANKS, NODES, PER_NODE, BYTES, POWER, PLACED, CONDITIONS };
+enum condition {
+    RANKS,
+    NODES,
+    PER_NODE,
+    BYTES,
+    TOTAL,
+    POWER,
+    PLACED,
+    CONDITIONS
+};
 static const char *const conditions[] = {
-    [RANKS] = "ranks",  [NODES] = "nodes", [PER_NODE] = "per-node",
-    [BYTES] = "bytes",  [POWER] = "power", [PLACED] = "placed",
-    [CONDITIONS] = NULL};
+    [RANKS] = "ranks",   [NODES] = "nodes",  [PER_NODE] = "per-node",
+    [BYTES] = "bytes",   [TOTAL] = "total",  [POWER] = "power",
+    [PLACED] = "placed", [CONDITIONS] = NULL};
 
 static bool parse_answer(const char *value, const char *const words[],
                          enum rcx_answer *answer_p, struct rcx_refusal *r)
@@ -102,13 +115,15 @@ static bool parse_condition(char *text, struct rcx_rule *rule,
     struct rcx_range *const ranges[] = {[RANKS] = &rule->ranks,
                                         [NODES] = &rule->nodes,
                                         [PER_NODE] = &rule->per_node,
-                                        [BYTES] = &rule->bytes};
+                                        [BYTES] = &rule->bytes,
+                                        [TOTAL] = &rule->total};
     char *value = strchr(text, '=');
     int i;
 
-    snprintf(r->valid, sizeof r->valid,
-             "a condition is one of ranks, nodes, per-node, bytes = A, A..B, "
-             "A.. or ..B, power = yes or no, placed = blocks or scattered");
+    snprintf(
+        r->valid, sizeof r->valid,
+        "a condition is one of ranks, nodes, per-node, bytes, total = A, A..B, "
+        "A.. or ..B, power = yes or no, placed = blocks or scattered");
     if (!value)
         return false;
     *value++ = '\0';
@@ -198,8 +213,11 @@ static int parse_line(char *line, struct rcx_rule *rule, struct rcx_machine *m,
         return NO_RULE;
     if (strcmp(word, "machine") == 0)
         return parse_machine(rest, m, r) ? NO_RULE : WRONG;
-    *rule = (struct rcx_rule){
-        .ranks = all, .nodes = all, .per_node = all, .bytes = all};
+    *rule = (struct rcx_rule){.ranks = all,
+                              .nodes = all,
+                              .per_node = all,
+                              .bytes = all,
+                              .total = all};
     if (!rcx_tuning_coll(word, &rule->coll, r))
         return WRONG;
     word = strtok_r(NULL, blanks, &rest);
@@ -218,7 +236,7 @@ static int parse_line(char *line, struct rcx_rule *rule, struct rcx_machine *m,
 static uint64_t hash_of(uint64_t hash, const struct rcx_rule *rule)
 {
     const struct rcx_range ranges[] = {rule->ranks, rule->nodes, rule->per_node,
-                                       rule->bytes};
+                                       rule->bytes, rule->total};
 
     hash = rcx_hash(hash, (uint64_t)rule->coll);
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)

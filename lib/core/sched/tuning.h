@@ -21,7 +21,7 @@ enum rcx_answer { RCX_ANSWER_ANY, RCX_ANSWER_YES, RCX_ANSWER_NO };
 /* For calls that meet all its conditions. */
 struct rcx_rule {
     enum rcx_coll coll;
-    struct rcx_range ranks, nodes, per_node, bytes;
+    struct rcx_range ranks, nodes, per_node, bytes, total;
     enum rcx_answer power;  /* ranks are a power of two */
     enum rcx_answer blocks; /* ranks of a node are side by side */
     struct rcx_method_wish wish;

@@ -70,7 +70,7 @@ static const struct sim_command commands[] = {
     {"cost", "capRneNABGPkS", "1..16", false, sim_cost},
     {"verify", "capRnjkS", "1..16", false, sim_verify},
     {"draw", "capRneNskS", NULL, true, sim_draw},
-    {"map", "capRemMoNABGskSCu", "2..64", false, sim_map},
+    {"map", "capRemMoNABGskSCuU", "2..64", false, sim_map},
     {"table1", "", "1", false, sim_table1},
     {NULL, NULL, NULL, false, NULL},
 };

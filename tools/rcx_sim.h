@@ -30,6 +30,7 @@ struct sim_options {
     int per_node; /* ranks of a node; 0: there are none, or verify tries all */
     bool scattered;
     bool chosen;
+    bool simulated;
     bool in_place;
     bool commutative;
     bool inject;

@@ -4,12 +4,35 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/links.h"
+
 enum { METHOD = 21 }; /* letters; longer ones have a line to themselves */
 
-static void print_cost(const struct rcx_cost *cost, double time)
+static void print_cost(const struct sim_options *o, const struct rcx_cost *cost,
+                       double time)
 {
     printf(" %6g %11.6g %11.6g %10.5g\n", cost->rounds, cost->volume,
            cost->combines, time);
+    if (o->per_node)
+        printf("%17s%-*s %6g %11.6g\n", "", METHOD, "  between nodes",
+               cost->far_rounds, cost->link_volume);
+}
+
+/* With what messages between nodes take. */
+static bool simulate(const struct sim_options *o, struct sim_run *run,
+                     struct rcx_cost *cost, double *time_p)
+{
+    struct simulation *s = &run->s;
+    const struct rcx_nodes *nodes = run->call.shape.nodes;
+
+    /* only in paper mode may they wait in a circle: proofs look at the other */
+    if (!simulation_clock(s, cost) ||
+        !simulation_time(s, &o->machine, o->mode, time_p) ||
+        (nodes && !simulation_links(s, nodes, cost)))
+        return false;
+    *time_p += cost->far_rounds * o->machine.far_alpha +
+               (double)o->elem_bytes * cost->link_volume * o->machine.far_beta;
+    return true;
 }
 
 /* Below what is stated. */
@@ -19,10 +42,8 @@ static void print_simulated(const struct sim_options *o, struct sim_run *run)
     double time;
 
     printf("%17s%-*s", "", METHOD, "  simulated");
-    /* only in paper mode may they wait in a circle: proofs look at the other */
-    if (simulation_clock(&run->s, &cost) &&
-        simulation_time(&run->s, &o->machine, o->mode, &time))
-        print_cost(&cost, time);
+    if (simulate(o, run, &cost, &time))
+        print_cost(o, &cost, time);
     else if (run->s.lacks_memory)
         sim_exit_without_memory();
     else
@@ -45,7 +66,8 @@ static void print_row(const struct sim_options *o, const struct sim_method *m,
 
         if (strlen(method) > METHOD)
             printf("\n%*s", 17 + METHOD, "");
-        print_cost(&cost, rcx_cost_seconds(&cost, s->elem_bytes, &o->machine));
+        print_cost(o, &cost,
+                   rcx_cost_seconds(&cost, s->elem_bytes, &o->machine));
         sim_open(&run, o, m, size, count);
         print_simulated(o, &run);
         sim_close(&run);

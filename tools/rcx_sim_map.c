@@ -14,6 +14,7 @@
 #include "core/sched/tuning.h"
 #include "method_map.h"
 #include "regret.h"
+#include "sim/links.h"
 
 /* Methods, -1: none; and how much longer what is shown takes than the fastest. */
 struct field {
@@ -36,19 +37,39 @@ static bool has_prices(const struct sim_options *o)
     return memcmp(&o->machine, &rcx_machine_usual, sizeof o->machine) != 0;
 }
 
+/* Of its schedules, on the machine as it is. */
+static double simulate(const struct sim_options *o, const struct sim_method *m,
+                       const struct rcx_shape *s)
+{
+    struct rcx_cost cost;
+    struct sim_run run;
+
+    sim_open(&run, o, m, s->size, s->count);
+    if (!simulation_clock(&run.s, &cost) ||
+        (s->nodes && !simulation_links(&run.s, s->nodes, &cost)))
+        sim_exit_without_memory();
+    sim_close(&run);
+    return rcx_cost_seconds(&cost, s->elem_bytes, rcx_machine_of(s));
+}
+
 /* INFINITY: it does not do that. */
-static double price(const struct rcx_algo *algo, const int64_t params[],
-                    const struct rcx_shape *shape, rcx_order_t order)
+static double price(const struct sim_options *o, const struct rcx_algo *algo,
+                    const int64_t params[], const struct rcx_shape *shape)
 {
     const struct rcx_machine machine =
         rcx_price_machine(algo, shape, rcx_price_sharing(shape));
+    struct sim_method m = {.algo = algo};
     struct rcx_shape s = *shape;
     struct rcx_cost cost;
 
     memcpy(s.params, params, sizeof s.params);
     rcx_params_settle(algo, &s, &machine);
-    if (!rcx_algo_fits(algo, &s) || rcx_algo_order(algo, &s) < order)
+    if (!rcx_algo_fits(algo, &s) || rcx_algo_order(algo, &s) < o->order)
         return INFINITY;
+    if (o->simulated) {
+        memcpy(m.params, s.params, sizeof m.params);
+        return simulate(o, &m, &s);
+    }
     cost = algo->cost(&s);
     return rcx_cost_seconds(&cost, s.elem_bytes, &machine);
 }
@@ -62,7 +83,7 @@ static int fastest_of(const struct sim_options *o,
     *seconds_p = INFINITY;
     for (int k = 0; k < o->method_count; k++) {
         const struct sim_method *m = &o->methods[k];
-        const double seconds = price(m->algo, m->params, shape, o->order);
+        const double seconds = price(o, m->algo, m->params, shape);
 
         if (seconds < *seconds_p * (1 - 1e-9)) {
             *seconds_p = seconds;
@@ -84,7 +105,7 @@ static int chosen_of(const struct map *map, const struct rcx_shape *shape,
     if (rcx_method_choose(shape, o->order, &rcx_method_any, &map->tuning, &log,
                           &chosen) != RCX_OK)
         return -1;
-    *seconds_p = price(chosen.algo, chosen.params, shape, o->order);
+    *seconds_p = price(o, chosen.algo, chosen.params, shape);
     for (int k = 0; k < o->method_count; k++)
         if (o->methods[k].algo == chosen.algo)
             return k;
@@ -170,6 +191,11 @@ static struct map make_map(const struct sim_options *o)
     return map;
 }
 
+static const char *kind_of_cost(const struct sim_options *o)
+{
+    return o->simulated ? "simulated" : "stated";
+}
+
 /* What is shown, and for which machine. */
 static void print_title(const struct map *map, char title[2][MAP_TITLE])
 {
@@ -178,10 +204,10 @@ static void print_title(const struct map *map, char title[2][MAP_TITLE])
     int length;
 
     snprintf(title[0], MAP_TITLE,
-             map->o->chosen ? "%s: what RCX chooses, and the fastest by stated "
+             map->o->chosen ? "%s: what RCX chooses, and the fastest by %s "
                               "cost where that is another"
-                            : "Fastest %s by stated cost",
-             rcx_coll_name(map->o->coll));
+                            : "Fastest %s by %s cost",
+             rcx_coll_name(map->o->coll), kind_of_cost(map->o));
     length = snprintf(title[1], MAP_TITLE,
                       "times: a message %g%s, a byte %g%s, to combine it %g%s",
                       m->alpha, unit, m->beta, unit, m->gamma, unit);
@@ -243,7 +269,8 @@ static void print_regret(const struct map *map)
         if (map->fields[i].regret > 0)
             regrets[n++] = map->fields[i].regret;
     if (n > 0) {
-        printf("\nstated cost of what is chosen / of the fastest: ");
+        printf("\n%s cost of what is chosen / of the fastest: ",
+               kind_of_cost(map->o));
         regret_print(regrets, n);
     }
     rcx_heap_free(map->o->heap, regrets);

@@ -66,6 +66,8 @@ const char sim_usage[] =
     "                        it\n"
     "      --rules FILE      what RCX_TUNING=FILE makes of it, and costs on its\n"
     "                        machine\n"
+    "      --simulated       by costs of schedules, not stated ones: knows which\n"
+    "                        messages go between nodes, and takes its time\n"
     "\n"
     "Output\n"
     "      --svg FILE        draw, map: into a file instead of as text\n"
@@ -302,6 +304,7 @@ static const struct option names[] = {
     {"order", required_argument, NULL, 'o'},
     {"chosen", no_argument, NULL, 'C'},
     {"rules", required_argument, NULL, 'u'},
+    {"simulated", no_argument, NULL, 'U'},
     {"svg", required_argument, NULL, 's'},
     {"inject", no_argument, NULL, 'j'},
     {"help", no_argument, NULL, 'h'},
@@ -346,6 +349,7 @@ static void parse_how(int option, const char *value, struct sim_options *o)
     case 'o': o->order = parse_order(value); break;
     case 'C': o->chosen = true; break;
     case 'u': o->rules = value; break;
+    case 'U': o->simulated = true; break;
     case 's': o->svg = value; break;
     case 'j': o->inject = true; break;
     }

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "sim/links.h"
 #include "sim/timing.h"
 #include "core/sched/params.h"
 #include "memory.h"
@@ -415,6 +416,24 @@ static bool check_price(struct proof *p, const char *name, double measured,
     return true;
 }
 
+/* What is stated of links, where the algorithm knows of them and nodes go in step:
+ * else a round of one is another one of the next. */
+static bool check_links(struct proof *p, const struct rcx_cost *stated)
+{
+    const struct rcx_nodes *nodes = p->call.shape.nodes;
+    struct rcx_cost *c = &p->report->cost;
+
+    if (!p->c->algo->is_by_nodes || !nodes)
+        return true;
+    if (!simulation_links(&p->s, nodes, c))
+        return fail(p, "%s", p->s.text);
+    return check_price(p, "rounds between nodes", c->far_rounds,
+                       stated->far_rounds, stated->far_rounds, true) &&
+           (is_barrier(p) ||
+            check_price(p, "elements over a link", c->link_volume,
+                        stated->link_volume, stated->link_volume, true));
+}
+
 static bool check_cost(struct proof *p)
 {
     const struct rcx_cost stated = p->c->algo->cost(&p->call.shape);
@@ -432,7 +451,8 @@ static bool check_cost(struct proof *p)
     if (!simulation_clock(&p->s, c))
         return fail(p, "%s", p->s.text);
     if (!check_price(p, "rounds", c->rounds, stated.rounds, bound.rounds,
-                     exact))
+                     exact) ||
+        (exact && !check_links(p, &stated)))
         return false;
     return is_barrier(p) || is_local ||
            (check_price(p, "elements sent", c->volume, stated.volume,

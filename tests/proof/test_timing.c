@@ -2,6 +2,7 @@
 /* The virtual clock on schedules whose times are computed by hand. */
 #include "test.h"
 
+#include "sim/links.h"
 #include "sim/timing.h"
 
 enum { N = 10 }; /* elements of a message */
@@ -141,6 +142,46 @@ static void ranks_that_wait_in_a_circle_are_found(void **state)
     simulation_close(&s);
 }
 
+/* The upper half of the ranks get what the lower one has, in one round. */
+static void build_across(struct rcx_builder *b, const struct rcx_shape *s)
+{
+    const int half = s->size / 2;
+
+    if (s->rank < half)
+        rcx_step_send(b, s->rank + half, rcx_span_in(s));
+    else
+        rcx_step_recv(b, s->rank - half, scratch(b));
+}
+
+static void assert_links(void (*build)(struct rcx_builder *b,
+                                       const struct rcx_shape *s),
+                         const uint64_t node[4], int rounds, int volume)
+{
+    struct simulation s = open_with(build, 4);
+    struct rcx_nodes *nodes = rcx_nodes_new(&heap, node, 4);
+    struct rcx_cost cost = {.rounds = 7};
+
+    assert_non_null(nodes);
+    assert_true(simulation_links(&s, nodes, &cost));
+    assert_time(cost.rounds, 7); /* others' */
+    assert_time(cost.far_rounds, rounds);
+    assert_time(cost.link_volume, volume);
+    rcx_heap_free(&heap, nodes);
+    simulation_close(&s);
+}
+
+static void links_are_shared_by_the_ranks_of_a_node(void **state)
+{
+    (void)state;
+    assert_links(build_star, (uint64_t[]){0, 0, 0, 0}, 0, 0);
+    assert_links(build_star, (uint64_t[]){0, 0, 1, 1}, 2, 2 * N);
+    assert_links(build_star, (uint64_t[]){0, 1, 2, 3}, 3, 3 * N);
+    assert_links(build_across, (uint64_t[]){0, 0, 1, 1}, 1, 2 * N);
+    assert_links(build_across, (uint64_t[]){0, 1, 0, 1}, 0, 0);
+    assert_links(build_across, (uint64_t[]){0, 1, 1, 2}, 1, N);
+    assert_links(build_across, (uint64_t[]){0, 1, 2, 2}, 1, 2 * N);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -149,6 +190,7 @@ int main(void)
             a_rank_sends_and_receives_at_once_and_combines_one_by_one),
         cmocka_unit_test(a_rank_sends_one_message_at_a_time_in_schedule_order),
         cmocka_unit_test(ranks_that_wait_in_a_circle_are_found),
+        cmocka_unit_test(links_are_shared_by_the_ranks_of_a_node),
     };
 
     return cmocka_run_group_tests_name("timing", tests, NULL, NULL);

@@ -295,6 +295,23 @@ run 2 "$sim" map --rules "$scratch/rules" && says 'line 1: "alreduce".*did you m
     && run 2 "$sim" map --rules "$scratch/none" && says 'No such file'
 ok $? "a file that is none is refused"
 
+# Of 4 ranks on 2 nodes: a ring sends in each of its 6 rounds over both links, recursive
+# doubling in its second round alone, but all that two ranks have.
+run 0 "$sim" cost -a ring -a recursive_doubling -p 4 -n 8 --per-node 2 && narrow \
+    && awk '/^ *simulated/ { on = 1 } on && /between nodes/ { on = 0; print $3, $4 }' "$out" >"$scratch/links" \
+    && printf '%s\n' '6 12' '1 16' | cmp - "$scratch/links"
+ok $? "cost tells what goes over links"
+printf 'machine alpha=0s beta=0s gamma=0s far-alpha=1us far-beta=0s\nallreduce ring\n' >"$scratch/rules"
+run 0 "$sim" map --chosen --rules "$scratch/rules" -p 4 --per-node 2 --min 64 --max 64 --simulated \
+    -a ring -a recursive_doubling && prints 'simulated cost .* most 6.00$' \
+    && run 0 "$sim" map --chosen --rules "$scratch/rules" -p 4 --per-node 2 --min 64 --max 64 \
+        -a ring -a recursive_doubling && prints 'stated cost .* most 3.00$'
+ok $? "a map by simulated costs knows which messages go between nodes"
+for table in "$here"/../../tools/tables/*.tuning; do
+    run 0 "$sim" map --chosen --rules "$table" -p 6,8 --max 1K || break
+done
+ok $? "tables of other libraries and machines are valid"
+
 run 2 "$sim" cost -a nothing && says 'recursive_doubling, ring' \
     && run 2 "$sim" cost -a hybrid:b=-1 && says 'b: valid is auto or 0 or more' \
     && run 2 "$sim" cost -a ring:window=2 && says "the algorithm's own parameters"

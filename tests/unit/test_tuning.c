@@ -51,7 +51,8 @@ static const struct rcx_rule *ask(enum rcx_coll coll, int ranks, int per_node,
                           .size = ranks,
                           .count = count,
                           .elem_bytes = 8,
-                          .commutative = true};
+                          .commutative = true,
+                          .machine = &tuning.machine};
     const int nodes = (ranks + per_node - 1) / per_node;
     uint64_t ids[64];
     struct rcx_nodes *map;
@@ -162,6 +163,19 @@ static void a_machine_has_prices(void **state)
                         sizeof tuning.machine);
 }
 
+/* RCX's own are of nodes with TCP between them. */
+static void rules_between_nodes_are_of_their_machine(void **state)
+{
+    (void)state;
+    assert_ok(read_text("machine far-alpha=6us\n"));
+    assert_false(ask(RCX_COLL_ALLREDUCE, 8, 4, true, 8)->is_users);
+    rcx_tuning_close(&tuning, &heap);
+    assert_ok(read_text("machine far-alpha=1us\nallreduce ranks=6 tree\n"));
+    assert_null(ask(RCX_COLL_ALLREDUCE, 8, 4, true, 8));
+    assert_rule(ask(RCX_COLL_ALLREDUCE, 6, 3, true, 8), 2);
+    assert_false(ask(RCX_COLL_ALLREDUCE, 8, 8, true, 8)->is_users);
+}
+
 /* Of a file with a fault nothing is taken. */
 static void assert_wrong(const char *text, const char *where, const char *what,
                          const char *guess)
@@ -243,6 +257,7 @@ int main(void)
         TEST(every_condition_is_asked),
         TEST(the_hash_is_of_what_is_said),
         TEST(a_machine_has_prices),
+        TEST(rules_between_nodes_are_of_their_machine),
         TEST(faults_are_named),
         TEST(files_that_are_none_are_refused),
         TEST(memory_may_run_out),

@@ -36,12 +36,25 @@ static bool answers(enum rcx_answer asked, bool is_so)
     return asked == RCX_ANSWER_ANY || (asked == RCX_ANSWER_YES) == is_so;
 }
 
+/* RCX's own rules for several nodes were made over TCP: they hold where a message
+ * takes as long as that makes it. Else the price decides. */
+static bool is_of_machine(const struct rcx_rule *rule,
+                          const struct rcx_shape *s)
+{
+    static const double tcp_alpha = 5e-6;
+    const bool is_between = s->nodes && s->nodes->count > 1;
+
+    return rule->is_users || !is_between ||
+           rcx_machine_of(s)->far_alpha >= tcp_alpha;
+}
+
 static bool is_met(const struct rcx_rule *rule, const struct rcx_shape *s)
 {
     const struct rcx_nodes *n = s->nodes;
     const size_t ranks = (size_t)s->size;
 
-    return rule->coll == s->coll && holds(rule->ranks, ranks) &&
+    return rule->coll == s->coll && is_of_machine(rule, s) &&
+           holds(rule->ranks, ranks) &&
            holds(rule->nodes, n ? (size_t)n->count : 1) &&
            holds(rule->per_node, n ? (size_t)n->most : ranks) &&
            holds(rule->bytes, bytes_of(s)) && holds(rule->total, total_of(s)) &&

@@ -56,22 +56,19 @@ static double simulate(const struct sim_options *o, const struct sim_method *m,
 static double price(const struct sim_options *o, const struct rcx_algo *algo,
                     const int64_t params[], const struct rcx_shape *shape)
 {
-    const struct rcx_machine machine =
-        rcx_price_machine(algo, shape, rcx_price_sharing(shape));
+    const int sharing = rcx_price_sharing(shape);
+    const double stated =
+        rcx_price_with(algo, shape, params, o->order, sharing);
+    const struct rcx_machine machine = rcx_price_machine(algo, shape, sharing);
     struct sim_method m = {.algo = algo};
     struct rcx_shape s = *shape;
-    struct rcx_cost cost;
 
+    if (!o->simulated || isinf(stated))
+        return stated;
     memcpy(s.params, params, sizeof s.params);
     rcx_params_settle(algo, &s, &machine);
-    if (!rcx_algo_fits(algo, &s) || rcx_algo_order(algo, &s) < o->order)
-        return INFINITY;
-    if (o->simulated) {
-        memcpy(m.params, s.params, sizeof m.params);
-        return simulate(o, &m, &s);
-    }
-    cost = algo->cost(&s);
-    return rcx_cost_seconds(&cost, s.elem_bytes, &machine);
+    memcpy(m.params, s.params, sizeof m.params);
+    return simulate(o, &m, &s);
 }
 
 /* Among equals, the one that the registry has first. */

@@ -16,7 +16,7 @@
 
 /* ---- The command line ------------------------------------------------------ */
 
-enum { SVG = 255, AGAIN, MIN, MAX, FACTOR, ROUNDS, TIME, RATIO };
+enum { SVG = 254, AGAIN, VARIANTS, MIN, MAX, FACTOR, ROUNDS, TIME, RATIO };
 
 static const char doc[] =
     "As in: rcxrun -n 4 rcx_tune -o my.tuning\n\n"
@@ -33,6 +33,8 @@ static const struct argp_option options[] = {
     {"output", 'o', "FILE", 0, "write rules there", 0},
     {"svg", SVG, "FILE", 0,
      "draw there what jobs like this one get by the rules", 0},
+    {"variants", VARIANTS, NULL, 0,
+     "try other parameters of algorithms, too, which takes longer", 0},
     {"again", AGAIN, NULL, 0, "also what FILE has rules for", 0},
     {"coll", 'c', "LIST", 0, "collectives, by commas (all)", 0},
     {"min", MIN, "BYTES", 0, "shortest vector, or block (8)", 0},
@@ -123,6 +125,8 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         o->svg = text;
     else if (key == AGAIN)
         o->again = true;
+    else if (key == VARIANTS)
+        o->variants = true;
     else if (key == ARGP_KEY_ARG)
         argp_error(state, "%s: not an option", text);
     else if (key != 'c' && (key < MIN || key > RATIO))

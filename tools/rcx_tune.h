@@ -16,7 +16,7 @@
 #include "rcx_perf.h"
 
 enum {
-    TUNE_CANDIDATES = 48,
+    TUNE_CANDIDATES = 96,
     TUNE_ROUNDS = 32,
     TUNE_SIZES = 64,
     TUNE_METHOD = 128,
@@ -27,6 +27,7 @@ struct tune_options {
     const char *path; /* of the rules; NULL: none are written */
     const char *svg;  /* of their picture; NULL: none is drawn */
     bool again;       /* also what the file has */
+    bool variants;    /* also parameters that are not the usual ones */
     size_t least, most;
     unsigned factor;
     int rounds;

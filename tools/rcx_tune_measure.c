@@ -86,8 +86,8 @@ static rcx_status_t add_candidate(struct tune_job *job,
     return status;
 }
 
-static rcx_status_t add_algo(struct tune_job *job, struct tune_point *point,
-                             const struct rcx_algo *algo)
+static rcx_status_t add_segments(struct tune_job *job, struct tune_point *point,
+                                 const struct rcx_algo *algo)
 {
     struct rcx_method_wish wish = rcx_method_any;
     rcx_status_t status = RCX_OK;
@@ -108,6 +108,51 @@ static rcx_status_t add_algo(struct tune_job *job, struct tune_point *point,
     return status;
 }
 
+/* The k-th value to try: of what auto may become, of names, or of those that
+ * proofs try. */
+static int64_t value_of(const struct rcx_param *p, const struct rcx_shape *s,
+                        int k)
+{
+    if (p->candidate)
+        return p->candidate(s, k);
+    if (p->names)
+        return p->names[k] ? k : RCX_PARAM_END;
+    return p->proved ? p->proved[k] : RCX_PARAM_END;
+}
+
+/* One parameter is another one than usual. Of numbers, as there may be many,
+ * powers of two. */
+static rcx_status_t add_variants(struct tune_job *job, struct tune_point *point,
+                                 const struct rcx_algo *algo,
+                                 const struct rcx_shape *s, double most)
+{
+    struct rcx_method_wish wish = rcx_method_any;
+    rcx_status_t status = RCX_OK;
+
+    wish.algo = algo;
+    wish.segment_bytes = 0;
+    for (const struct rcx_param *p = algo->params; p && p->name; p++) {
+        int64_t value;
+
+        rcx_params_reset(algo, wish.params);
+        for (int k = 0; (value = value_of(p, s, k)) != RCX_PARAM_END &&
+                        status == RCX_OK && point->count < TUNE_CANDIDATES;
+             k++) {
+            char rule[TUNE_METHOD];
+
+            if (!p->names && (value & (value - 1)))
+                continue;
+            wish.params[p - algo->params] = value;
+            if (rcx_price_with(algo, s, wish.params, job->context->config.order,
+                               rcx_price_sharing(s)) > most)
+                continue;
+            rcx_algo_print(algo, wish.params, rule, sizeof rule);
+            status = add_candidate(job, point, &wish, rule);
+        }
+    }
+    return status;
+}
+
 /* What RCX chooses, then what the price does not rule out. */
 static rcx_status_t find_candidates(struct tune_job *job,
                                     struct tune_point *point)
@@ -124,10 +169,16 @@ static rcx_status_t find_candidates(struct tune_job *job,
         if ((*a)->coll == s.coll)
             least = fmin(least, rcx_price_of(*a, &s, needed, sharing));
     for (const struct rcx_algo *const *a = rcx_algo_table;
-         *a && status == RCX_OK; a++)
-        if ((*a)->coll == s.coll &&
-            rcx_price_of(*a, &s, needed, sharing) <= job->options.ratio * least)
-            status = add_algo(job, point, *a);
+         *a && status == RCX_OK; a++) {
+        const double most = job->options.ratio * least;
+
+        if ((*a)->coll != s.coll ||
+            rcx_price_of(*a, &s, needed, sharing) > most)
+            continue;
+        status = add_segments(job, point, *a);
+        if (status == RCX_OK && job->options.variants)
+            status = add_variants(job, point, *a, &s, most);
+    }
     return status;
 }
 

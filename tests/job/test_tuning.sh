@@ -83,6 +83,10 @@ grep -q ">allreduce<" "$folder/map.svg" && ! grep -q ">barrier<" "$folder/map.sv
 ok $? "a picture has the methods of the file"
 run 1 "$rcxrun" -n 2 "$tune" -c barrier --svg "$folder/no/such" "${quick[@]}" && says 'No such file'
 ok $? "a picture that cannot be written is an error"
+run 0 "$rcxrun" -n 3 "$tune" -o "$folder/variants" -c bcast --min 64K --max 64K --rounds 2 --time 100us --ratio 100 \
+    --variants && says_nothing && run 0 env RCX_TUNING="$folder/variants" "$info" --explain bcast -n 3 --bytes 64K \
+    && prints "by the rule in line 1 of $folder/variants\\|of RCX's own"
+ok $? "parameters that are not the usual ones are tried, too"
 if command -v mpirun >/dev/null; then
     run 0 mpirun --allow-run-as-root --oversubscribe -n 2 "$tune" -o "$file" -c allreduce "${quick[@]}" \
         && [ "$(rules | grep -c '^allreduce ranks=2 nodes=1 per-node=2 ')" -ge 1 ]

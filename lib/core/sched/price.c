@@ -21,18 +21,33 @@ struct rcx_machine rcx_price_machine(const struct rcx_algo *algo,
     return m;
 }
 
-double rcx_price_of(const struct rcx_algo *algo, struct rcx_shape *s,
-                    rcx_order_t needed, int sharing)
+static double price_settled(const struct rcx_algo *algo, struct rcx_shape *s,
+                            rcx_order_t needed, int sharing)
 {
     const struct rcx_machine machine = rcx_price_machine(algo, s, sharing);
     struct rcx_cost cost;
 
-    rcx_params_reset(algo, s->params);
     rcx_params_settle(algo, s, &machine);
     if (!rcx_algo_fits(algo, s) || rcx_algo_order(algo, s) < needed)
         return INFINITY;
     cost = algo->cost(s);
     return rcx_cost_seconds(&cost, s->elem_bytes, &machine);
+}
+
+double rcx_price_with(const struct rcx_algo *algo, const struct rcx_shape *s,
+                      const int64_t params[], rcx_order_t needed, int sharing)
+{
+    struct rcx_shape as_it = *s;
+
+    memcpy(as_it.params, params, sizeof as_it.params);
+    return price_settled(algo, &as_it, needed, sharing);
+}
+
+double rcx_price_of(const struct rcx_algo *algo, struct rcx_shape *s,
+                    rcx_order_t needed, int sharing)
+{
+    rcx_params_reset(algo, s->params);
+    return price_settled(algo, s, needed, sharing);
 }
 
 const struct rcx_algo *rcx_price_cheapest(struct rcx_shape *s,

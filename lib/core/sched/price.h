@@ -13,6 +13,10 @@ int rcx_price_sharing(const struct rcx_shape *s);
 struct rcx_machine rcx_price_machine(const struct rcx_algo *algo,
                                      const struct rcx_shape *s, int sharing);
 
+/* Seconds. INFINITY: it does not fit s so, or keeps less order than is needed. */
+double rcx_price_with(const struct rcx_algo *algo, const struct rcx_shape *s,
+                      const int64_t params[], rcx_order_t needed, int sharing);
+
 /* Seconds, with the usual parameters, which s gets. INFINITY: it does not fit s,
  * or keeps less order than is needed. */
 double rcx_price_of(const struct rcx_algo *algo, struct rcx_shape *s,

@@ -33,6 +33,7 @@ packages_table='
     test   mpich                    command mpirun.mpich
     test   libmpich-dev             command mpicc.mpich
     test   libgloo-dev              header gloo/allreduce.h
+    test   libsundials-dev          header nvector/nvector_serial.h
     test   iproute2                 command tc
     test   munge                    command munged
     test   slurmctld                command slurmctld

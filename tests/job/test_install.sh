@@ -145,7 +145,8 @@ cd "$scratch" || exit 2
 prefix=/usr/local
 library=$prefix/lib/librcx.so
 
-(cd root && find . -type f ! -name "*.so.*" | sort) >installed
+# bindings are there if what they bind to is: see below
+(cd root && find . -type f ! -name "*.so.*" ! -name "rcx_nvector.*" | sort) >installed
 diff installed - >"$out" <<END
 ./usr/local/bin/rcx_info
 ./usr/local/bin/rcx_perf
@@ -218,6 +219,16 @@ if have g++; then
     consume "C++17" g++ -std=c++17 -pedantic consumer.cc
 else
     skip "C++17" "g++ is not installed"
+fi
+
+if [ -e "root$prefix/include/rcx/rcx_nvector.h" ]; then
+    read -ra words < <(pkg-config --cflags --libs rcx_nvector | xargs)
+    do_it cc "$source/bindings/sundials/heat.c" -o heat "${words[@]}" -lsundials_cvode -lsundials_sunlinsolspgmr -lm
+    ok $? "SUNDIALS: the example compiles with pkg-config's flags"
+    do_it rcxrun -n 2 ./heat 50 0.01 && [ "$(grep -c '^t ' "$out")" -eq 10 ]
+    ok $? "SUNDIALS: and runs"
+else
+    skip "SUNDIALS" "it is not installed"
 fi
 
 end_tests

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * heat [CELLS [END]]
+ *
+ * The temperature of a rod with cold ends, u_t = u_xx: CVODE with BDF and a
+ * matrix-free Krylov solver, whose vectors are spread over the ranks of a job:
+ *
+ *   rcxrun -n 4 heat
+ *
+ * Rank 0 prints steps and norms: of the same bits in each run, and within the
+ * tolerance on any number of ranks, up to the number of cells. Exit status 0: all is well; 1, with a line that says why: not.
+ */
+#include <cvode/cvode.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sunlinsol/sunlinsol_spgmr.h>
+
+#include <rcx/rcx_nvector.h>
+
+struct rod {
+    rcx_comm_t *comm;
+    long cells, first, mine; /* in all; of this rank */
+};
+
+/* The cells beside this rank's part, which its neighbours have; 0 at the ends. */
+static rcx_status_t exchange(const struct rod *rod, const double *u,
+                             double *before, double *behind)
+{
+    const int rank = rcx_comm_rank(rod->comm), left = rank - 1;
+    const int right = rank + 1 < rcx_comm_size(rod->comm) ? rank + 1 : -1;
+    rcx_request_t *requests[4];
+    rcx_status_t status = RCX_OK;
+    int n = 0;
+
+    *before = *behind = 0;
+    if (left >= 0)
+        status = rcx_irecv(before, 1, RCX_FLOAT64, left, 0, rod->comm,
+                           &requests[n++]);
+    if (status == RCX_OK && right >= 0)
+        status = rcx_irecv(behind, 1, RCX_FLOAT64, right, 0, rod->comm,
+                           &requests[n++]);
+    if (status == RCX_OK && left >= 0)
+        status = rcx_isend(&u[0], 1, RCX_FLOAT64, left, 0, rod->comm,
+                           &requests[n++]);
+    if (status == RCX_OK && right >= 0)
+        status = rcx_isend(&u[rod->mine - 1], 1, RCX_FLOAT64, right, 0,
+                           rod->comm, &requests[n++]);
+    if (status != RCX_OK)
+        return status; /* the communicator has failed: rcx_finalize() tidies up */
+    status = rcx_wait_all(n, requests);
+    for (int i = 0; i < n; i++)
+        rcx_request_free(&requests[i]);
+    return status;
+}
+
+/* du = u_xx; an error of RCX is none that a smaller step would cure. */
+static int heat(realtype t, N_Vector u_vector, N_Vector du_vector, void *arg)
+{
+    const struct rod *rod = arg;
+    const double *u = N_VGetArrayPointer(u_vector);
+    const double width = 1.0 / (double)(rod->cells + 1);
+    double *du = N_VGetArrayPointer(du_vector), before, behind;
+
+    (void)t;
+    if (exchange(rod, u, &before, &behind) != RCX_OK)
+        return -1;
+    for (long i = 0; i < rod->mine; i++) {
+        const double left = i > 0 ? u[i - 1] : before;
+        const double right = i + 1 < rod->mine ? u[i + 1] : behind;
+
+        du[i] = (left - 2 * u[i] + right) / (width * width);
+    }
+    return 0;
+}
+
+static void warm_up(const struct rod *rod, N_Vector u_vector)
+{
+    double *u = N_VGetArrayPointer(u_vector);
+
+    for (long i = 0; i < rod->mine; i++) {
+        const double x =
+            (double)(rod->first + i + 1) / (double)(rod->cells + 1);
+
+        u[i] = sin(M_PI * x) + (x > 0.3 && x < 0.6);
+    }
+}
+
+/* Prints a line for each of ten moments. A negative result is CVODE's error. */
+static int integrate(void *cvode, const struct rod *rod, N_Vector u, double end)
+{
+    double t;
+    long steps;
+    int status = 0;
+
+    for (int i = 1; i <= 10 && status >= 0; i++) {
+        double norm, most;
+
+        status = CVode(cvode, end * i / 10, u, &t, CV_NORMAL);
+        norm = sqrt(N_VDotProd(u, u) / (double)rod->cells);
+        most = N_VMaxNorm(u);
+        CVodeGetNumSteps(cvode, &steps);
+        if (status >= 0 && rcx_comm_rank(rod->comm) == 0)
+            printf("t %.4f steps %4ld norm %.9e max %.9e\n", t, steps, norm,
+                   most);
+    }
+    return status;
+}
+
+static int solve(struct rod *rod, double end)
+{
+    SUNContext sundials;
+    N_Vector u = NULL;
+    SUNLinearSolver solver = NULL;
+    void *cvode = NULL;
+    int status = -1;
+
+    if (SUNContext_Create(NULL, &sundials) != 0)
+        return -1;
+    u = N_VNew_Rcx(rod->comm, rod->mine, sundials);
+    if (u) {
+        warm_up(rod, u);
+        solver = SUNLinSol_SPGMR(u, SUN_PREC_NONE, 20, sundials);
+        cvode = CVodeCreate(CV_BDF, sundials);
+    }
+    if (cvode && solver && CVodeInit(cvode, heat, 0, u) == 0 &&
+        CVodeSStolerances(cvode, 1e-6, 1e-9) == 0 &&
+        CVodeSetUserData(cvode, rod) == 0 &&
+        CVodeSetMaxNumSteps(cvode, 100000) == 0 &&
+        CVodeSetLinearSolver(cvode, solver, NULL) == 0)
+        status = integrate(cvode, rod, u, end);
+    if (cvode)
+        CVodeFree(&cvode);
+    if (solver)
+        SUNLinSolFree(solver);
+    if (u)
+        N_VDestroy(u);
+    SUNContext_Free(&sundials);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct rod rod = {.cells = argc > 1 ? atol(argv[1]) : 400};
+    const double end = argc > 2 ? atof(argv[2]) : 0.1;
+    rcx_context_t *context;
+    rcx_error_info_t why;
+    int status, rank, size;
+
+    if (rcx_init(NULL, &context) != RCX_OK)
+        return 1; /* the library has said why */
+    rod.comm = rcx_world(context);
+    rank = rcx_comm_rank(rod.comm);
+    size = rcx_comm_size(rod.comm);
+    if (rod.cells < size) {
+        if (rank == 0)
+            fprintf(stderr, "heat: needs a cell for each rank\n");
+        rcx_finalize(&context);
+        return 1;
+    }
+    rod.first = rod.cells * rank / size;
+    rod.mine = rod.cells * (rank + 1) / size - rod.first;
+    status = solve(&rod, end);
+    if (status < 0 && rcx_comm_error(rod.comm, &why) == RCX_OK)
+        fprintf(stderr, "rank %d: CVODE ends with %d: %s\n", rank, status,
+                why.status != RCX_OK ? why.text : "RCX is well");
+    rcx_finalize(&context);
+    return status < 0;
+}

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# SUNDIALS over RCX: the example on 1 to 4 ranks, a rank that dies, and the same as
+# nvector_parallel where that is installed.
+# Usage: test_sundials.sh RCXRUN HEAT [TWINS]
+
+# shellcheck source=tests/support/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../../../tests/support/tap.sh"
+takes "RCXRUN HEAT [TWINS]" "$@"
+rcxrun=$(realpath "$1")
+heat=$(realpath "$2")
+twins=${3:+$(realpath "$3")}
+bound=(timeout -k 5 60)
+
+# The heat that is left, by the sum of its modes: 200 cells of width 1/201, t = 0.1.
+exact=$(awk 'BEGIN {
+    pi = atan2(0, -1); n = 200
+    for (i = 1; i <= n; i++) { x = i / (n + 1); u[i] = sin(pi * x) + (x > 0.3 && x < 0.6) }
+    for (k = 1; k <= n; k++) {
+        for (c = i = 0; ++i <= n;) c += 2 / (n + 1) * u[i] * sin(k * pi * i / (n + 1))
+        s = 2 * (n + 1) * sin(k * pi / 2 / (n + 1))
+        sum += (c * exp(-s * s * 0.1)) ^ 2 / 2 * (n + 1)
+    }
+    printf "%.9e", sqrt(sum / n) }')
+
+for n in 1 2 4; do
+    run 0 "$rcxrun" -n $n "$heat" 200 0.1 && [ "$(grep -c '^t ' "$out")" -eq 10 ] \
+        && tail -n 1 "$out" | awk -v exact="$exact" '{ exit !($6 / exact - 1 < 1e-4 && 1 - $6 / exact < 1e-4) }'
+    ok $? "CVODE on $n ranks: the heat that is left is that of the modes' sum"
+done
+
+cp "$out" "$scratch/first"
+run 0 "$rcxrun" -n 4 "$heat" 200 0.1 && cmp "$out" "$scratch/first"
+ok $? "two runs have the same steps, and norms to the last digit"
+
+# shellcheck disable=SC2016
+run 1 "$rcxrun" -k -n 3 -x RCX_TIMEOUT=1s bash -c '
+    [ "$PMIX_RANK" != 1 ] && exec "$0" 2000 100
+    exec timeout -s KILL 0.5 "$0" 2000 100' "$heat" || [ $? -eq 137 ]
+[ "$(grep -c '^rank [02]: CVODE ends with -[0-9]*: .*rank 1' "$err")" -eq 2 ]
+ok $? "a rank that is killed ends the others' CVODE with an error, and they know who it was"
+
+run 1 "$rcxrun" -n 3 "$heat" 2 && grep -q 'needs a cell for each rank' "$err"
+ok $? "fewer cells than ranks are refused"
+
+if [ -n "$twins" ]; then
+    for n in 1 2 4; do
+        run 0 mpirun --allow-run-as-root --oversubscribe -n $n "$twins" && grep -q '^1\.\.[1-9]' "$out" \
+            && ! grep '^not ok' "$out"
+        ok $? "all operations and KINSOL as with nvector_parallel, on $n ranks"
+    done
+fi
+
+end_tests

@@ -155,6 +155,7 @@ diff installed - >"$out" <<END
 ./usr/local/bin/rcx_tune
 ./usr/local/bin/rcxrun
 ./usr/local/include/rcx/rcx.h
+./usr/local/include/rcx/rcx.hpp
 ./usr/local/lib/pkgconfig/rcx.pc
 END
 ok $? "one header, rcx.pc and the tools are installed beside the library"
@@ -221,6 +222,13 @@ else
     skip "C++17" "g++ is not installed"
 fi
 
+if have g++; then
+    read -ra words < <(pkg-config --cflags --libs rcx | xargs)
+    do_it g++ -std=c++20 -Wall -Wextra -Werror "$source/bindings/cpp/average.cc" -o average "${words[@]}"
+    ok $? "C++20: the example of rcx.hpp compiles with pkg-config's flags"
+    do_it rcxrun -n 2 ./average && grep -q '^3 values, mean 7.000, ' "$out"
+    ok $? "C++20: and runs"
+fi
 if [ -e "root$prefix/include/rcx/rcx_nvector.h" ]; then
     read -ra words < <(pkg-config --cflags --libs rcx_nvector | xargs)
     do_it cc "$source/bindings/sundials/heat.c" -o heat "${words[@]}" -lsundials_cvode -lsundials_sunlinsolspgmr -lm

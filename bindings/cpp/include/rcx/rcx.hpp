@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * RCX for C++20: rcx.h with types, handles that free themselves, and exceptions.
+ *
+ *     rcx::context context;
+ *     std::vector<double> part(n), sum(n);
+ *     rcx::allreduce(part, sum, rcx::sum, context.world());
+ *
+ * Each function is the one of rcx.h with the same name, where its meaning, buffers
+ * and guarantees stand. A buffer is any contiguous range (vector, array, span); its
+ * elements say the datatype, its length the count. Without a send buffer an
+ * operation is in place. i... begin an operation, ..._init make one that
+ * request::start() begins again and again; buffers have to live until it is done.
+ * An error is an rcx::error.
+ */
+#ifndef RCX_RCX_HPP
+#define RCX_RCX_HPP
+
+#include <rcx/rcx.h>
+
+#include <chrono>
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <ranges>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace rcx
+{
+
+/* ---- Errors --------------------------------------------------------------- */
+
+class error : public std::runtime_error
+{
+  public:
+    error(rcx_status_t status, const std::string &text)
+        : std::runtime_error(text), status_(status)
+    {
+    }
+    rcx_status_t status() const noexcept
+    {
+        return status_;
+    }
+
+  private:
+    rcx_status_t status_;
+};
+
+/* What comm knows of the error is part of it: who is missing, what differs. */
+inline void check(rcx_status_t status, rcx_comm_t *comm = nullptr)
+{
+    rcx_error_info_t info;
+    std::string text;
+
+    if (status >= RCX_OK)
+        return;
+    text = rcx_status_string(status);
+    if (comm && rcx_comm_error(comm, &info) == RCX_OK && info.text[0])
+        text += std::string(": ") + info.text;
+    throw error(status, text);
+}
+
+/* ---- Types and ops ---------------------------------------------------------- */
+
+/* The datatype of T; a type of one's own: specialize it with rcx_type_create()'s. */
+template <class T> struct datatype;
+
+namespace detail
+{
+template <rcx_datatype_t number> struct of {
+    static constexpr rcx_datatype_t value = number;
+};
+} // namespace detail
+
+template <> struct datatype<signed char> : detail::of<RCX_SIGNED_CHAR> {
+};
+template <> struct datatype<unsigned char> : detail::of<RCX_UNSIGNED_CHAR> {
+};
+template <> struct datatype<short> : detail::of<RCX_SHORT> {
+};
+template <> struct datatype<unsigned short> : detail::of<RCX_UNSIGNED_SHORT> {
+};
+template <> struct datatype<int> : detail::of<RCX_INT> {
+};
+template <> struct datatype<unsigned> : detail::of<RCX_UNSIGNED> {
+};
+template <> struct datatype<long> : detail::of<RCX_LONG> {
+};
+template <> struct datatype<unsigned long> : detail::of<RCX_UNSIGNED_LONG> {
+};
+template <> struct datatype<long long> : detail::of<RCX_LONG_LONG> {
+};
+template <>
+struct datatype<unsigned long long> : detail::of<RCX_UNSIGNED_LONG_LONG> {
+};
+template <> struct datatype<float> : detail::of<RCX_FLOAT> {
+};
+template <> struct datatype<double> : detail::of<RCX_DOUBLE> {
+};
+template <> struct datatype<long double> : detail::of<RCX_LONG_DOUBLE> {
+};
+template <>
+struct datatype<std::complex<float>> : detail::of<RCX_COMPLEX_FLOAT> {
+};
+template <>
+struct datatype<std::complex<double>> : detail::of<RCX_COMPLEX_DOUBLE> {
+};
+template <>
+struct datatype<std::complex<long double>>
+    : detail::of<RCX_COMPLEX_LONG_DOUBLE> {
+};
+template <> struct datatype<bool> : detail::of<RCX_BOOL> {
+};
+template <> struct datatype<std::byte> : detail::of<RCX_BYTE> {
+};
+
+enum class op : rcx_op_t {}; /* a user's: rcx::op(number) */
+inline constexpr op max{RCX_MAX}, min{RCX_MIN}, sum{RCX_SUM}, prod{RCX_PROD},
+    land{RCX_LAND}, lor{RCX_LOR}, lxor{RCX_LXOR}, band{RCX_BAND}, bor{RCX_BOR},
+    bxor{RCX_BXOR}, replace{RCX_REPLACE}, no_op{RCX_NO_OP}, avg{RCX_AVG};
+
+template <class R>
+concept buffer =
+    std::ranges::contiguous_range<R> && std::ranges::sized_range<R> && requires
+{
+    datatype<std::ranges::range_value_t<R>>::value;
+};
+
+/* A result is written to. */
+template <class R>
+concept result = buffer<R> && !std::is_const_v<
+    std::remove_reference_t<std::ranges::range_reference_t<R>>>;
+
+/* Elements of two buffers are of one type. */
+template <class A, class B>
+concept alike = std::is_same_v<std::ranges::range_value_t<A>,
+                               std::ranges::range_value_t<B>>;
+
+using counts = std::vector<std::size_t>;
+
+/* ---- Handles ------------------------------------------------------------------ */
+
+class comm;
+
+/* An operation that is under way, or may be started. It is freed with the object,
+ * and goes on if it is not done: keep its buffers until it is. */
+class request
+{
+  public:
+    request() = default;
+    request(rcx_request_t *handle, rcx_comm_t *comm)
+        : handle_(handle), comm_(comm)
+    {
+    }
+    request(request &&other) noexcept
+    {
+        swap(other);
+    }
+    request &operator=(request &&other) noexcept
+    {
+        swap(other);
+        return *this;
+    }
+    ~request()
+    {
+        if (handle_)
+            rcx_request_free(&handle_);
+    }
+
+    void start()
+    {
+        check(rcx_start(handle_), comm_);
+    }
+    void wait()
+    {
+        check(rcx_wait(handle_), comm_);
+    }
+    bool test()
+    {
+        int done = 0;
+
+        check(rcx_test(handle_, &done), comm_);
+        return done != 0;
+    }
+    /* False: it is not done after that time, and nothing is broken. */
+    bool wait_for(std::chrono::nanoseconds time)
+    {
+        const rcx_status_t status = rcx_wait_for(handle_, time.count());
+
+        check(status, comm_);
+        return status != RCX_IN_PROGRESS;
+    }
+    /* Of a receive that is done. */
+    rcx_recv_info_t received() const
+    {
+        rcx_recv_info_t info;
+
+        check(rcx_request_recv_info(handle_, &info), comm_);
+        return info;
+    }
+    std::string method() const
+    {
+        return rcx_request_method(handle_);
+    }
+    rcx_request_t *handle() const noexcept
+    {
+        return handle_;
+    }
+
+  private:
+    void swap(request &other) noexcept
+    {
+        std::swap(handle_, other.handle_);
+        std::swap(comm_, other.comm_);
+    }
+    rcx_request_t *handle_ = nullptr;
+    rcx_comm_t *comm_ = nullptr;
+};
+
+inline void wait_all(std::span<request> requests)
+{
+    for (request &r : requests)
+        if (r.handle())
+            r.wait();
+}
+
+/* The world is the context's; others are freed with the object. */
+class comm
+{
+  public:
+    static comm view(rcx_comm_t *handle)
+    {
+        return comm(handle, false);
+    }
+    comm(comm &&other) noexcept
+    {
+        swap(other);
+    }
+    comm &operator=(comm &&other) noexcept
+    {
+        swap(other);
+        return *this;
+    }
+    ~comm()
+    {
+        if (owned_ && handle_)
+            rcx_comm_free(&handle_);
+    }
+
+    int rank() const
+    {
+        return rcx_comm_rank(handle_);
+    }
+    int size() const
+    {
+        return rcx_comm_size(handle_);
+    }
+    comm dup() const
+    {
+        rcx_comm_t *fresh = nullptr;
+
+        check(rcx_comm_dup(handle_, &fresh), handle_);
+        return comm(fresh, true);
+    }
+    /* Without a handle where color is RCX_UNDEFINED. */
+    comm split(int color, int key = 0) const
+    {
+        rcx_comm_t *fresh = nullptr;
+
+        check(rcx_comm_split(handle_, color, key, &fresh), handle_);
+        return comm(fresh, true);
+    }
+    void set_timeout(std::chrono::nanoseconds time)
+    {
+        check(rcx_comm_set_timeout(handle_, time.count()), handle_);
+    }
+    void abort()
+    {
+        check(rcx_comm_abort(handle_));
+    }
+    explicit operator bool() const noexcept
+    {
+        return handle_ != nullptr;
+    }
+    rcx_comm_t *handle() const noexcept
+    {
+        return handle_;
+    }
+
+  private:
+    comm(rcx_comm_t *handle, bool owned) : handle_(handle), owned_(owned)
+    {
+    }
+    void swap(comm &other) noexcept
+    {
+        std::swap(handle_, other.handle_);
+        std::swap(owned_, other.owned_);
+    }
+    rcx_comm_t *handle_ = nullptr;
+    bool owned_ = false;
+};
+
+/* It lives as long as this object, whose end is rcx_finalize(): all requests and
+ * communicators have to be gone before. */
+class context
+{
+  public:
+    explicit context(const rcx_params_t *params = nullptr)
+    {
+        check(rcx_init(params, &handle_));
+    }
+    context(const context &) = delete;
+    context &operator=(const context &) = delete;
+    ~context()
+    {
+        if (handle_)
+            rcx_finalize(&handle_);
+    }
+    /* As the end, but an error is thrown. */
+    void finalize()
+    {
+        check(rcx_finalize(&handle_));
+    }
+    comm world() const
+    {
+        return comm::view(rcx_world(handle_));
+    }
+    rcx_context_t *handle() const noexcept
+    {
+        return handle_;
+    }
+
+  private:
+    rcx_context_t *handle_ = nullptr;
+};
+
+/* ---- Calls --------------------------------------------------------------------- */
+
+namespace detail
+{
+using std::ranges::data, std::ranges::size;
+
+template <class R> constexpr rcx_datatype_t type_of()
+{
+    return datatype<std::ranges::range_value_t<R>>::value;
+}
+constexpr rcx_op_t number(op o)
+{
+    return static_cast<rcx_op_t>(o);
+}
+inline std::size_t ranks(const comm &c)
+{
+    return static_cast<std::size_t>(c.size());
+}
+inline std::size_t own(const comm &c)
+{
+    return static_cast<std::size_t>(c.rank());
+}
+inline std::size_t total(const counts &n)
+{
+    return std::accumulate(n.begin(), n.end(), std::size_t{0});
+}
+
+/* A wrong length is found before anything is sent, as RCX does with the rest. */
+inline void require(bool good, const char *what)
+{
+    if (!good)
+        throw error(RCX_ERR_ARG, std::string(rcx_status_string(RCX_ERR_ARG)) +
+                                     ": has to be: " + what);
+}
+
+/* f(arguments..., comm, &request) of rcx.h, and f(arguments..., comm) */
+template <class F, class... A> request begin(F f, const comm &c, A... arguments)
+{
+    rcx_request_t *handle = nullptr;
+
+    check(f(arguments..., c.handle(), &handle), c.handle());
+    return request(handle, c.handle());
+}
+template <class F, class... A> void call(F f, const comm &c, A... arguments)
+{
+    check(f(arguments..., c.handle()), c.handle());
+}
+} // namespace detail
+
+/*
+ * A function of rcx.h in its three forms: at once, begun, and to be started. The
+ * tables below have what its parameters are, what their lengths have to be, and
+ * what they become.
+ */
+/* clang-format off */
+#define RCX_FORM(TEMPLATE, RESULT, RETURN, HOW, NAME, PARAMETERS, GOOD, ...)  \
+    RCX_BARE TEMPLATE inline RESULT NAME PARAMETERS                           \
+    {                                                                         \
+        using namespace detail;                                               \
+        require(GOOD, #GOOD);                                                 \
+        RETURN HOW(rcx_##NAME, c __VA_OPT__(, ) __VA_ARGS__);                 \
+    }
+#define RCX_FORMS(TEMPLATE, NAME, PARAMETERS, ...)                            \
+    RCX_FORM(TEMPLATE, void, , detail::call, NAME, PARAMETERS, __VA_ARGS__)   \
+    RCX_FORM(TEMPLATE, request, return, detail::begin, i##NAME, PARAMETERS, __VA_ARGS__) \
+    RCX_FORM(TEMPLATE, request, return, detail::begin, NAME##_init, PARAMETERS, __VA_ARGS__)
+#define RCX_BARE(...) __VA_ARGS__
+#define RCX_IN (template <buffer In>)
+#define RCX_OUT (template <result Out>)
+#define RCX_IN_OUT (template <buffer In, result Out> requires alike<In, Out>)
+
+/* ---- Reductions -------------------------------------------------------------- */
+
+RCX_FORMS(RCX_IN_OUT, allreduce, (const In &in, Out &&out, op o, const comm &c),
+          size(in) == size(out), data(in), data(out), size(out), type_of<Out>(), number(o))
+RCX_FORMS(RCX_OUT, allreduce, (Out &&out, op o, const comm &c),
+          true, RCX_IN_PLACE, data(out), size(out), type_of<Out>(), number(o))
+RCX_FORMS(RCX_IN_OUT, scan, (const In &in, Out &&out, op o, const comm &c),
+          size(in) == size(out), data(in), data(out), size(out), type_of<Out>(), number(o))
+RCX_FORMS(RCX_OUT, scan, (Out &&out, op o, const comm &c),
+          true, RCX_IN_PLACE, data(out), size(out), type_of<Out>(), number(o))
+RCX_FORMS(RCX_IN_OUT, exscan, (const In &in, Out &&out, op o, const comm &c),
+          size(in) == size(out), data(in), data(out), size(out), type_of<Out>(), number(o))
+RCX_FORMS(RCX_OUT, exscan, (Out &&out, op o, const comm &c),
+          true, RCX_IN_PLACE, data(out), size(out), type_of<Out>(), number(o))
+/* out is the root's alone. */
+RCX_FORMS(RCX_IN_OUT, reduce, (const In &in, Out &&out, op o, int root, const comm &c),
+          c.rank() != root || size(in) == size(out),
+          data(in), data(out), size(in), type_of<In>(), number(o), root)
+RCX_FORMS(RCX_IN_OUT, reduce_scatter_block, (const In &in, Out &&out, op o, const comm &c),
+          size(in) == size(out) * ranks(c), data(in), data(out), size(out), type_of<Out>(), number(o))
+/* Rank i gets n[i] elements. */
+RCX_FORMS(RCX_IN_OUT, reduce_scatter, (const In &in, Out &&out, const counts &n, op o, const comm &c),
+          size(n) == ranks(c) && size(in) == total(n) && size(out) == n[own(c)],
+          data(in), data(out), n.data(), type_of<Out>(), number(o))
+
+/* ---- Moving data --------------------------------------------------------------- */
+
+RCX_FORMS((), barrier, (const comm &c), true)
+RCX_FORMS(RCX_OUT, bcast, (Out &&out, int root, const comm &c),
+          true, data(out), size(out), type_of<Out>(), root)
+RCX_FORMS(RCX_IN_OUT, allgather, (const In &in, Out &&out, const comm &c),
+          size(out) == size(in) * ranks(c), data(in), data(out), size(in), type_of<In>())
+RCX_FORMS(RCX_OUT, allgather, (Out &&out, const comm &c),
+          size(out) % ranks(c) == 0, RCX_IN_PLACE, data(out), size(out) / ranks(c), type_of<Out>())
+RCX_FORMS(RCX_OUT, alltoall, (Out &&out, const comm &c),
+          size(out) % ranks(c) == 0, RCX_IN_PLACE, data(out), size(out) / ranks(c), type_of<Out>())
+RCX_FORMS(RCX_IN_OUT, alltoall, (const In &in, Out &&out, const comm &c),
+          size(in) == size(out) && size(in) % ranks(c) == 0,
+          data(in), data(out), size(in) / ranks(c), type_of<In>())
+/* out of gather, in of scatter are the root's alone. */
+RCX_FORMS(RCX_IN_OUT, gather, (const In &in, Out &&out, int root, const comm &c),
+          c.rank() != root || size(out) == size(in) * ranks(c),
+          data(in), data(out), size(in), type_of<In>(), root)
+RCX_FORMS(RCX_IN_OUT, scatter, (const In &in, Out &&out, int root, const comm &c),
+          c.rank() != root || size(in) == size(out) * ranks(c),
+          data(in), data(out), size(out), type_of<Out>(), root)
+/* n[i] elements of rank i, side by side. */
+RCX_FORMS(RCX_IN_OUT, allgatherv, (const In &in, Out &&out, const counts &n, const comm &c),
+          size(n) == ranks(c) && size(out) == total(n) && size(in) == n[own(c)],
+          data(in), data(out), n.data(), nullptr, type_of<In>())
+RCX_FORMS(RCX_IN_OUT, gatherv, (const In &in, Out &&out, const counts &n, int root, const comm &c),
+          size(n) == ranks(c) && (c.rank() != root || size(out) == total(n)) && size(in) == n[own(c)],
+          data(in), data(out), n.data(), nullptr, type_of<In>(), root)
+RCX_FORMS(RCX_IN_OUT, scatterv, (const In &in, Out &&out, const counts &n, int root, const comm &c),
+          size(n) == ranks(c) && (c.rank() != root || size(in) == total(n)) && size(out) == n[own(c)],
+          data(in), data(out), n.data(), nullptr, type_of<Out>(), root)
+RCX_FORMS(RCX_IN_OUT, alltoallv,
+          (const In &in, const counts &sent, Out &&out, const counts &got, const comm &c),
+          size(sent) == ranks(c) && size(got) == ranks(c) && size(in) == total(sent) && size(out) == total(got),
+          data(in), sent.data(), nullptr, data(out), got.data(), nullptr, type_of<Out>())
+
+/* ---- Messages -------------------------------------------------------------------- */
+
+RCX_FORMS(RCX_IN, send, (const In &in, int dest, int tag, const comm &c),
+          true, data(in), size(in), type_of<In>(), dest, tag)
+/* clang-format on */
+#undef RCX_FORM
+#undef RCX_FORMS
+#undef RCX_BARE
+#undef RCX_IN
+#undef RCX_OUT
+#undef RCX_IN_OUT
+
+/* Who sent it, with which tag, and how much. */
+template <result Out>
+rcx_recv_info_t recv(Out &&out, int source, int tag, const comm &c)
+{
+    rcx_recv_info_t info;
+
+    check(rcx_recv(std::ranges::data(out), std::ranges::size(out),
+                   detail::type_of<Out>(), source, tag, c.handle(), &info),
+          c.handle());
+    return info;
+}
+template <result Out>
+request irecv(Out &&out, int source, int tag, const comm &c)
+{
+    return detail::begin(rcx_irecv, c, std::ranges::data(out),
+                         std::ranges::size(out), detail::type_of<Out>(), source,
+                         tag);
+}
+template <result Out>
+request recv_init(Out &&out, int source, int tag, const comm &c)
+{
+    return detail::begin(rcx_recv_init, c, std::ranges::data(out),
+                         std::ranges::size(out), detail::type_of<Out>(), source,
+                         tag);
+}
+
+} // namespace rcx
+
+#endif

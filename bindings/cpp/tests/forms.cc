@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One rank of a job in which every function of rcx.hpp is called in its three forms;
+ * exit status 0 and nothing printed: results are what serial loops say. */
+#include <rcx/rcx.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <numeric>
+
+namespace
+{
+int rank, size;
+using ints = std::vector<int>;
+
+void expect(bool good, const char *what, int form)
+{
+    if (good)
+        return;
+    std::fprintf(stderr, "rank %d: %s, form %d\n", rank, what, form);
+    std::exit(1);
+}
+
+/* What element i of a rank's operand is; and its sum over ranks from..to - 1. */
+int element(int of, int i)
+{
+    return 100 * of + i * i;
+}
+
+int sum_of(int i, int from, int to)
+{
+    int sum = 0;
+
+    for (int r = from; r < to; r++)
+        sum += element(r, i);
+    return sum;
+}
+
+ints mine(int n, int from = 0)
+{
+    ints list(static_cast<std::size_t>(n));
+
+    for (int i = 0; i < n; i++)
+        list[static_cast<std::size_t>(i)] = element(rank, from + i);
+    return list;
+}
+
+ints made(int n, const std::function<int(int)> &of)
+{
+    ints list(static_cast<std::size_t>(n));
+
+    for (int i = 0; i < n; i++)
+        list[static_cast<std::size_t>(i)] = of(i);
+    return list;
+}
+
+/* Runs an operation in each form, and again from its persistent one. prepare sets
+ * buffers, is_right looks at them. */
+template <class Prepare, class Call, class Begin, class Make, class Right>
+void try_forms(const char *what, Prepare prepare, Call call, Begin begin,
+               Make make, Right is_right)
+{
+    prepare();
+    call();
+    expect(is_right(), what, 0);
+    prepare();
+    {
+        rcx::request r = begin();
+        rcx::request moved = std::move(r);
+
+        while (!moved.wait_for(std::chrono::milliseconds(1)))
+            ;
+    }
+    expect(is_right(), what, 1);
+    prepare();
+    rcx::request again = make();
+    for (int i = 0; i < 2; i++) {
+        prepare();
+        again.start();
+        again.wait();
+        expect(is_right(), what, 2);
+    }
+}
+
+#define TRY(NAME, PREPARE, RIGHT, ...)                                         \
+    try_forms(                                                                 \
+        #NAME, [&] { PREPARE; }, [&] { rcx::NAME(__VA_ARGS__); },              \
+        [&] { return rcx::i##NAME(__VA_ARGS__); },                             \
+        [&] { return rcx::NAME##_init(__VA_ARGS__); }, [&] { return RIGHT; })
+
+void try_reductions(const rcx::comm &c)
+{
+    enum { N = 5 };
+    const ints in = mine(N),
+               all = made(N, [](int i) { return sum_of(i, 0, size); });
+    const ints before = made(N, [](int i) { return sum_of(i, 0, rank); });
+    const ints with = made(N, [](int i) { return sum_of(i, 0, rank + 1); });
+    const ints untouched(N, -1);
+    const int root = size - 1;
+    ints out(N);
+
+    TRY(allreduce, out.assign(N, -1), out == all, in, out, rcx::sum, c);
+    TRY(allreduce, out = in, out == all, out, rcx::sum, c);
+    TRY(scan, out.assign(N, -1), out == with, in, out, rcx::sum, c);
+    TRY(scan, out = in, out == with, out, rcx::sum, c);
+    TRY(exscan, out.assign(N, -1), out == (rank ? before : untouched), in, out,
+        rcx::sum, c);
+    TRY(exscan, out = in, out == (rank ? before : in), out, rcx::sum, c);
+    TRY(reduce, out.assign(N, -1), out == (rank == root ? all : untouched), in,
+        out, rcx::sum, root, c);
+}
+
+void try_scatters(const rcx::comm &c)
+{
+    enum { N = 2 };
+    const ints in = mine(N * size);
+    rcx::counts n(static_cast<std::size_t>(size));
+    ints out(N), part, shares;
+    int first = 0;
+
+    TRY(reduce_scatter_block, out.assign(N, -1),
+        out == made(N, [](int i) { return sum_of(rank * N + i, 0, size); }), in,
+        out, rcx::sum, c);
+    for (int r = 0; r < size; r++)
+        n[static_cast<std::size_t>(r)] = static_cast<std::size_t>(r + 1);
+    first = rank * (rank + 1) / 2;
+    shares = mine(size * (size + 1) / 2);
+    part.resize(static_cast<std::size_t>(rank + 1));
+    TRY(reduce_scatter, part.assign(part.size(), -1),
+        part ==
+            made(rank + 1, [&](int i) { return sum_of(first + i, 0, size); }),
+        shares, part, n, rcx::sum, c);
+    TRY(scatter, out.assign(N, -1),
+        out == made(N, [](int i) { return element(0, rank * N + i); }), in, out,
+        0, c);
+    TRY(scatterv, part.assign(part.size(), -1),
+        part == made(rank + 1, [&](int i) { return element(0, first + i); }),
+        shares, part, n, 0, c);
+}
+
+void try_gathers(const rcx::comm &c)
+{
+    enum { N = 3 };
+    const ints in = mine(N), own = mine(rank + 1);
+    const ints all =
+        made(N * size, [](int i) { return element(i / N, i % N); });
+    rcx::counts n;
+    ints out(static_cast<std::size_t>(N * size)), unequal, wanted;
+
+    for (int r = 0; r < size; r++) {
+        n.push_back(static_cast<std::size_t>(r + 1));
+        for (int i = 0; i <= r; i++)
+            wanted.push_back(element(r, i));
+    }
+    unequal.resize(wanted.size());
+    TRY(gather, out.assign(out.size(), -1), rank != 0 || out == all, in, out, 0,
+        c);
+    TRY(allgather, out.assign(out.size(), -1), out == all, in, out, c);
+    TRY(allgather, std::ranges::copy(in, out.begin() + N * rank), out == all,
+        out, c);
+    TRY(gatherv, unequal.assign(unequal.size(), -1),
+        rank != 0 || unequal == wanted, own, unequal, n, 0, c);
+    TRY(allgatherv, unequal.assign(unequal.size(), -1), unequal == wanted, own,
+        unequal, n, c);
+}
+
+void try_exchanges(const rcx::comm &c)
+{
+    const ints in = mine(2 * size);
+    const ints turned =
+        made(2 * size, [](int i) { return element(i / 2, 2 * rank + i % 2); });
+    const rcx::counts two(static_cast<std::size_t>(size), 2);
+    std::array<int, 4> word = {};
+    ints out(in.size());
+
+    TRY(alltoall, out.assign(out.size(), -1), out == turned, in, out, c);
+    TRY(alltoall, out = in, out == turned, out, c);
+    TRY(alltoallv, out.assign(out.size(), -1), out == turned, in, two, out, two,
+        c);
+    TRY(bcast, word.fill(rank), word[3] == size - 1, word, size - 1, c);
+    TRY(barrier, , true, c);
+}
+
+void try_messages(const rcx::comm &c)
+{
+    const int next = (rank + 1) % size, last = (rank + size - 1) % size;
+    const std::array<double, 2> word = {1.5 * rank, 2};
+    std::array<double, 2> heard = {};
+    rcx::request sent = rcx::isend(word, next, 7, c);
+    const rcx_recv_info_t info = rcx::recv(heard, last, 7, c);
+
+    sent.wait();
+    expect(heard[0] == 1.5 * last && info.source == last && info.tag == 7 &&
+               info.count == 2,
+           "a message", 0);
+    rcx::request got = rcx::irecv(heard, RCX_ANY_SOURCE, 8, c);
+    rcx::send(std::span(word).first(1), next, 8, c);
+    got.wait();
+    expect(got.received().count == 1 && got.received().source == last,
+           "a message of any source", 1);
+}
+
+template <class F> rcx_status_t status_of(F f)
+{
+    try {
+        f();
+        return RCX_OK;
+    } catch (const rcx::error &e) {
+        expect(*e.what() != '\0', "an error without words", 0);
+        return e.status();
+    }
+}
+
+void try_errors(const rcx::comm &c)
+{
+    std::vector<float> four(4), three(3);
+
+    expect(status_of([&] { rcx::allreduce(four, three, rcx::sum, c); }) ==
+               RCX_ERR_ARG,
+           "other lengths", 0);
+    expect(status_of([&] { rcx::allreduce(four, rcx::band, c); }) ==
+               RCX_ERR_UNSUPPORTED,
+           "an op that the type has not", 0);
+    expect(status_of([&] { rcx::bcast(four, size, c); }) == RCX_ERR_ARG,
+           "no root", 0);
+    rcx::allreduce(four, rcx::sum, c); /* nothing is lost */
+    {
+        rcx::comm copy = c.dup();
+
+        copy.abort();
+        expect(status_of([&] { rcx::barrier(copy); }) == RCX_ERR_COMM_FAILED,
+               "an aborted communicator", 0);
+    }
+}
+
+void try_groups(const rcx::comm &world)
+{
+    rcx::comm half = world.split(rank % 2, -rank);
+    const rcx::comm none = world.split(rank ? 0 : RCX_UNDEFINED);
+    std::vector<long> ranks = {rank};
+
+    expect(static_cast<bool>(none) == (rank != 0), "split without a colour", 0);
+    half.set_timeout(std::chrono::seconds(30));
+    rcx::allreduce(ranks, rcx::max, half);
+    expect(ranks[0] % 2 == rank % 2 && ranks[0] >= size - 2, "split", 0);
+}
+} // namespace
+
+int main()
+{
+    rcx::context context;
+    const rcx::comm world = context.world();
+
+    rank = world.rank();
+    size = world.size();
+    try_reductions(world);
+    try_scatters(world);
+    try_gathers(world);
+    try_exchanges(world);
+    try_messages(world);
+    try_errors(world);
+    try_groups(world);
+    return 0;
+}

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# rcx.hpp: the example, and every function in each form.
+# Usage: test_cpp.sh RCXRUN AVERAGE FORMS
+
+# shellcheck source=tests/support/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../../../tests/support/tap.sh"
+takes "RCXRUN AVERAGE FORMS" "$@"
+rcxrun=$(realpath "$1")
+average=$(realpath "$2")
+forms=$(realpath "$3")
+bound=(timeout -k 5 60)
+
+# of 0, 10 11, 20 21 22, 30 31 32 33
+run 0 "$rcxrun" -n 4 "$average" && [ "$(cat "$out")" = "10 values, mean 21.000, spread 10.536" ] && [ ! -s "$err" ]
+ok $? "the example"
+for n in 1 2 3 5; do
+    # what it does wrong by intent is logged
+    run 0 "$rcxrun" -n $n "$forms" && [ ! -s "$out" ] \
+        && ! grep -v '^rcx error: \[[0-9]*\] \(op band is not defined\|root=\|communicator [0-9]*\)' "$err"
+    ok $? "every function in its three forms, errors, groups, on $n ranks"
+done
+run 1 "$rcxrun" -n 2 -x RCX_ORDER=loud "$average" && grep -q 'RCX_ERR_CONFIG' "$err"
+ok $? "what goes wrong in the beginning is an exception, too"
+
+end_tests

@@ -29,7 +29,7 @@ static rcx_status_t exchange(const struct rod *rod, const double *u,
 {
     const int rank = rcx_comm_rank(rod->comm), left = rank - 1;
     const int right = rank + 1 < rcx_comm_size(rod->comm) ? rank + 1 : -1;
-    rcx_request_t *requests[4];
+    rcx_request_t *requests[4] = {NULL};
     rcx_status_t status = RCX_OK;
     int n = 0;
 
@@ -46,11 +46,14 @@ static rcx_status_t exchange(const struct rod *rod, const double *u,
     if (status == RCX_OK && right >= 0)
         status = rcx_isend(&u[rod->mine - 1], 1, RCX_FLOAT64, right, 0,
                            rod->comm, &requests[n++]);
-    if (status != RCX_OK)
-        return status; /* the communicator has failed: rcx_finalize() tidies up */
-    status = rcx_wait_all(n, requests);
-    for (int i = 0; i < n; i++)
+    if (status == RCX_OK)
+        status = rcx_wait_all(n, requests);
+    for (int i = 0; i < n; i++) {
+        if (!requests[i])
+            continue;
+        rcx_wait(requests[i]); /* others of a call that failed */
         rcx_request_free(&requests[i]);
+    }
     return status;
 }
 

@@ -423,8 +423,14 @@ RCX_API int rcx_progress(rcx_context_t *context);
  *     do rcx_progress(context); while (rcx_arm(context) == RCX_IN_PROGRESS);
  *
  * rcx_arm() returns RCX_OK when whatever happens from then on, or a deadline,
- * makes fd readable. fd belongs to RCX until rcx_finalize(); nothing is to be
- * read from it.
+ * makes fd readable. Nothing of RCX's is called between it and the sleep: a call
+ * that makes progress may take what would have ended that. So who looks at a
+ * request does it before, and loops (docs/embedding.md):
+ *
+ *     rcx_progress(context); rcx_test(request, &done);
+ *     if (!done && rcx_arm(context) == RCX_OK) sleep on fd
+ *
+ * fd belongs to RCX until rcx_finalize(); nothing is to be read from it.
  *
  * RCX_ERR_UNSUPPORTED: the context was not made for it (params.wakeup,
  * RCX_WAIT=block or RCX_PROGRESS=thread).

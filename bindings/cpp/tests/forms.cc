@@ -192,6 +192,10 @@ void try_messages(const rcx::comm &c)
     const rcx_recv_info_t info = rcx::recv(heard, last, 7, c);
 
     sent.wait();
+    {
+        std::array<double, 1> alone = {0};
+        const rcx::request unseen = rcx::iallreduce(alone, rcx::sum, c);
+    } /* which waits for it */
     expect(heard[0] == 1.5 * last && info.source == last && info.tag == 7 &&
                info.count == 2,
            "a message", 0);

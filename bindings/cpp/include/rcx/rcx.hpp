@@ -148,8 +148,8 @@ using counts = std::vector<std::size_t>;
 
 class comm;
 
-/* An operation that is under way, or may be started. It is freed with the object,
- * and goes on if it is not done: keep its buffers until it is. */
+/* An operation that is under way, or may be started. The end of the object waits for
+ * it, however it ends, and frees it. */
 class request
 {
   public:
@@ -169,8 +169,10 @@ class request
     }
     ~request()
     {
-        if (handle_)
-            rcx_request_free(&handle_);
+        if (!handle_)
+            return;
+        rcx_wait(handle_);
+        rcx_request_free(&handle_);
     }
 
     void start()

@@ -56,6 +56,7 @@ struct simulated_call sim_call_of(const struct sim_options *o,
     if (!call.algo)
         sim_exit_without_memory();
     call.shape.elem_bytes = o->elem_bytes; /* the proofs have their own */
+    call.shape.machine = o->prices;
     memcpy(call.shape.params, m->params, sizeof call.shape.params);
     rcx_params_settle(m->algo, &call.shape, &o->machine);
     return call;

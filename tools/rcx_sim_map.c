@@ -24,6 +24,7 @@ struct field {
 
 struct map {
     const struct sim_options *o;
+    struct sim_options own;   /* o, with the machine's prices */
     struct rcx_tuning tuning; /* RCX's own, behind those of --rules */
     int columns;              /* sizes in bytes: min_bytes << column */
     struct field *fields;     /* by row and column */
@@ -117,7 +118,6 @@ static struct field field_of(const struct map *map, int size, size_t bytes)
     double least, seconds = 0;
     struct field f = {.shown = -1};
 
-    call.shape.machine = &map->tuning.machine;
     f.fastest = fastest_of(o, &call.shape, &least);
     f.shown = o->chosen ? chosen_of(map, &call.shape, &seconds) : f.fastest;
     if (o->chosen && f.shown >= 0 && f.fastest >= 0)
@@ -162,30 +162,28 @@ static void open_rules(struct map *map)
     map->tuning.machine.far_alpha = map->tuning.machine.far_beta = 0;
 }
 
-static struct map make_map(const struct sim_options *o)
+static void fill_map(struct map *map)
 {
+    const struct sim_options *o = map->o;
     const size_t methods = (size_t)o->method_count;
-    struct map map = {.o = o};
 
-    open_rules(&map);
-    while (o->min_bytes << map.columns <= o->max_bytes)
-        map.columns++;
-    map.fields = sim_alloc(o, (size_t)o->size_count * (size_t)map.columns,
-                           sizeof *map.fields);
-    map.letters = sim_alloc(o, methods, sizeof *map.letters);
-    map.names = sim_alloc(o, methods, sizeof *map.names);
+    while (o->min_bytes << map->columns <= o->max_bytes)
+        map->columns++;
+    map->fields = sim_alloc(o, (size_t)o->size_count * (size_t)map->columns,
+                            sizeof *map->fields);
+    map->letters = sim_alloc(o, methods, sizeof *map->letters);
+    map->names = sim_alloc(o, methods, sizeof *map->names);
     for (int k = 0; k < o->method_count; k++)
-        map.letters[k] = -1;
+        map->letters[k] = -1;
     for (int i = 0; i < o->size_count; i++) {
-        for (int j = 0; j < map.columns; j++) {
-            struct field *f = &map.fields[i * map.columns + j];
+        for (int j = 0; j < map->columns; j++) {
+            struct field *f = &map->fields[i * map->columns + j];
 
-            *f = field_of(&map, o->sizes[i], o->min_bytes << j);
-            give_letter(&map, f->shown);
-            give_letter(&map, f->fastest);
+            *f = field_of(map, o->sizes[i], o->min_bytes << j);
+            give_letter(map, f->shown);
+            give_letter(map, f->fastest);
         }
     }
-    return map;
 }
 
 static const char *kind_of_cost(const struct sim_options *o)
@@ -339,9 +337,12 @@ static int write_svg(const struct map *map, const char *path)
 
 int sim_map(const struct sim_options *o)
 {
-    struct map map = make_map(o);
+    struct map map = {.o = &map.own, .own = *o};
     int status = EXIT_SUCCESS;
 
+    open_rules(&map);
+    map.own.prices = &map.tuning.machine;
+    fill_map(&map);
     if (o->svg)
         status = write_svg(&map, o->svg);
     else

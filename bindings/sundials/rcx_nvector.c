@@ -199,7 +199,7 @@ static void destroy(N_Vector v)
     N_VFreeEmpty(v);
 }
 
-/* Without data; with all operations if ops is not NULL. */
+/* Without data. NULL: there is no memory, and v is gone, too. */
 static N_Vector with_content(N_Vector v, const struct content *like)
 {
     struct content *c = v ? malloc(sizeof *c) : NULL;

@@ -29,6 +29,8 @@
 
 enum { VICTIM = 2, WARM_UP = 20, MOST = 36000 };
 #define DEADLINE_NS SECOND_NS
+#define SOON_NS                                                                \
+    (5 * SECOND_NS) /* what should take no time, on a busy machine */
 
 static int64_t pids[64];
 static const char *how;
@@ -183,7 +185,7 @@ static void check_latch(const char *collective)
     for (int i = 0; i < 100; i++)
         if (call(collective, i) != RCX_ERR_COMM_FAILED)
             rank_fail("a failed communicator still works");
-    if (rank_time_here() - start > SECOND_NS / 2)
+    if (rank_time_here() - start > SOON_NS) /* of a hundred deadlines */
         rank_fail("a failed communicator is slow");
 }
 
@@ -247,7 +249,7 @@ static void abort_from_outside(const char *collective)
     start = rank_time_here();
     give_up(collective);
     took = rank_time_here() - start;
-    if (took > SECOND_NS / 2) /* had it waited: the deadline, at least */
+    if (took > SOON_NS) /* had it waited: for ever, as there is no deadline */
         rank_fail("rcx_comm_abort took %.3f s", (double)took / 1e9);
     pthread_join(thread, NULL);
 }

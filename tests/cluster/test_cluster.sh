@@ -146,7 +146,17 @@ fails 142 "a rank that dies while it leaves" "$finish" dies 1000
 fails 0 "a rank that comes late to rcx_finalize" "$deadline" leave
 fails 0 "calls that do not match" "$mismatch" differ
 fails 137 "a node of which all ranks die" "$node" dies
-fails 0 "a node whose link is down for a while" "$node" cut
+# UCX 1.13 may complete what waits on a connection that times out twice, and then
+# ends the process by an assertion of its own.
+cut=("${all[@]}" --no-kill "$node" cut)
+sentence="a node whose link is down for a while"
+if run 0 "${cut[@]}" && [ ! -s "$out" ] && ! grep -v -e '^srun: ' -e '^slurmstepd-n[123]: ' "$err"; then
+    ok 0 "$sentence"
+elif grep -q 'uct_iface\.h:[0-9]* *Assertion .comp->count > 0. failed' "$err"; then
+    known "UCX completes a request twice" "$sentence"
+else
+    ok 1 "$sentence"
+fi
 fails 0 "a node whose link becomes slow" "$node" slow
 
 end_tests

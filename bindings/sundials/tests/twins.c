@@ -296,7 +296,7 @@ static void print_times(void)
 int main(int argc, char **argv)
 {
     rcx_context_t *context;
-    SUNContext sundials;
+    SUNContext sundials = NULL;
     long first;
 
     MPI_Init(&argc, &argv);

@@ -348,16 +348,15 @@ static rcx_status_t open_job(struct tune_job *job)
         return RCX_ERR_NOMEM;
     job->nodes = job->world->nodes ? job->world->nodes->count : 1;
     job->per_node = job->world->nodes ? job->world->nodes->most : job->size;
-    for (int i = 0; i < TUNE_CANDIDATES && status == RCX_OK; i++)
-        status = rcx_comm_dup(job->world, &job->comms[i]);
-    return status;
+    return RCX_OK;
 }
 
 static rcx_status_t close_job(struct tune_job *job)
 {
     rcx_status_t status = RCX_OK;
 
-    for (int i = 0; i < TUNE_CANDIDATES && status == RCX_OK; i++)
+    for (int i = 0; i < TUNE_CANDIDATES && job->comms[i] && status == RCX_OK;
+         i++)
         status = rcx_comm_free(&job->comms[i]);
     if (status == RCX_OK)
         status = rcx_finalize(&job->context);

@@ -58,7 +58,8 @@ struct tune_job {
     struct tune_options options;
     rcx_context_t *context;
     rcx_comm_t *world;
-    rcx_comm_t *comms[TUNE_CANDIDATES]; /* one each, for it alone */
+    rcx_comm_t *comms[TUNE_CANDIDATES]; /* one each, for it alone; NULL: there
+                                           was no such candidate yet */
     int rank, size, nodes, per_node;
     char *in, *out;
 };

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "method_map.h"
+
 /* What RCX chooses anyhow, or the next shorter size has, is kept where the best
  * one is hardly better. */
 static const double hardly = 1.03;
@@ -67,14 +69,10 @@ static bool keep_others(const char *line, void *arg)
 
 static void print_size(FILE *to, size_t bytes)
 {
-    static const char units[] = "KMG";
-    int unit = -1;
+    char name[MAP_NAME];
 
-    while (bytes >= 1024 && bytes % 1024 == 0 && unit < 2) {
-        bytes /= 1024;
-        unit++;
-    }
-    fprintf(to, "%zu%.*s", bytes, unit >= 0, &units[unit < 0 ? 0 : unit]);
+    method_map_bytes(name, bytes);
+    fputs(name, to);
 }
 
 static double time_of(const struct tune_point *point, const char *method)

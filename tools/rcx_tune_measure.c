@@ -43,15 +43,18 @@ static rcx_status_t request(struct tune_job *job, struct tune_point *point,
 {
     const enum rcx_coll row = point->coll->row;
     struct tune_candidate *c = &point->candidates[point->count];
-    const struct perf_call call = {
+    rcx_comm_t **comm = &job->comms[point->count];
+    struct perf_call call = {
         .in = rcx_who_has(rcx_colls[row].giver, job->rank, 0) ? job->in : NULL,
         .out = job->out,
         .count = point->bytes / sizeof(float),
         .type = RCX_FLOAT32,
-        .op = RCX_SUM,
-        .comm = job->comms[point->count]};
-    rcx_status_t status;
+        .op = RCX_SUM};
+    rcx_status_t status = *comm ? RCX_OK : rcx_comm_dup(job->world, comm);
 
+    if (status != RCX_OK)
+        return status;
+    call.comm = *comm;
     job->context->config.wishes[row] = *wish;
     status = point->coll->call(&call, FORM_PERSISTENT, &c->request);
     job->context->config.wishes[row] = rcx_method_any;
@@ -76,7 +79,9 @@ static rcx_status_t add_candidate(struct tune_job *job,
     snprintf(c->method, sizeof c->method, "%s", rcx_request_method(c->request));
     for (same = point->candidates; strcmp(same->method, c->method) != 0;)
         same++;
-    snprintf(same->rule, sizeof same->rule, "%s", rule ? rule : c->method);
+    /* what is usual serves other sizes, too, and came before its variants */
+    if (same == c || strcmp(same->rule, same->method) == 0)
+        snprintf(same->rule, sizeof same->rule, "%s", rule ? rule : c->method);
     if (same == c) {
         point->count++;
         return RCX_OK;

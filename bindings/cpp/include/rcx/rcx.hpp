@@ -22,6 +22,7 @@
 #include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <numeric>
 #include <ranges>
 #include <span>
@@ -146,8 +147,6 @@ using counts = std::vector<std::size_t>;
 
 /* ---- Handles ------------------------------------------------------------------ */
 
-class comm;
-
 /* An operation that is under way, or may be started. The end of the object waits for
  * it, however it ends, and frees it. */
 class request
@@ -158,42 +157,26 @@ class request
         : handle_(handle), comm_(comm)
     {
     }
-    request(request &&other) noexcept
-    {
-        swap(other);
-    }
-    request &operator=(request &&other) noexcept
-    {
-        swap(other);
-        return *this;
-    }
-    ~request()
-    {
-        if (!handle_)
-            return;
-        rcx_wait(handle_);
-        rcx_request_free(&handle_);
-    }
 
     void start()
     {
-        check(rcx_start(handle_), comm_);
+        check(rcx_start(handle()), comm_);
     }
     void wait()
     {
-        check(rcx_wait(handle_), comm_);
+        check(rcx_wait(handle()), comm_);
     }
     bool test()
     {
         int done = 0;
 
-        check(rcx_test(handle_, &done), comm_);
+        check(rcx_test(handle(), &done), comm_);
         return done != 0;
     }
     /* False: it is not done after that time, and nothing is broken. */
     bool wait_for(std::chrono::nanoseconds time)
     {
-        const rcx_status_t status = rcx_wait_for(handle_, time.count());
+        const rcx_status_t status = rcx_wait_for(handle(), time.count());
 
         check(status, comm_);
         return status != RCX_IN_PROGRESS;
@@ -203,25 +186,27 @@ class request
     {
         rcx_recv_info_t info;
 
-        check(rcx_request_recv_info(handle_, &info), comm_);
+        check(rcx_request_recv_info(handle(), &info), comm_);
         return info;
     }
     std::string method() const
     {
-        return rcx_request_method(handle_);
+        return rcx_request_method(handle());
     }
     rcx_request_t *handle() const noexcept
     {
-        return handle_;
+        return handle_.get();
     }
 
   private:
-    void swap(request &other) noexcept
-    {
-        std::swap(handle_, other.handle_);
-        std::swap(comm_, other.comm_);
-    }
-    rcx_request_t *handle_ = nullptr;
+    struct end {
+        void operator()(rcx_request_t *handle) const
+        {
+            rcx_wait(handle);
+            rcx_request_free(&handle);
+        }
+    };
+    std::unique_ptr<rcx_request_t, end> handle_;
     rcx_comm_t *comm_ = nullptr;
 };
 
@@ -240,34 +225,19 @@ class comm
     {
         return comm(handle, false);
     }
-    comm(comm &&other) noexcept
-    {
-        swap(other);
-    }
-    comm &operator=(comm &&other) noexcept
-    {
-        swap(other);
-        return *this;
-    }
-    ~comm()
-    {
-        if (owned_ && handle_)
-            rcx_comm_free(&handle_);
-    }
-
     int rank() const
     {
-        return rcx_comm_rank(handle_);
+        return rcx_comm_rank(handle());
     }
     int size() const
     {
-        return rcx_comm_size(handle_);
+        return rcx_comm_size(handle());
     }
     comm dup() const
     {
         rcx_comm_t *fresh = nullptr;
 
-        check(rcx_comm_dup(handle_, &fresh), handle_);
+        check(rcx_comm_dup(handle(), &fresh), handle());
         return comm(fresh, true);
     }
     /* Without a handle where color is RCX_UNDEFINED. */
@@ -275,16 +245,16 @@ class comm
     {
         rcx_comm_t *fresh = nullptr;
 
-        check(rcx_comm_split(handle_, color, key, &fresh), handle_);
+        check(rcx_comm_split(handle(), color, key, &fresh), handle());
         return comm(fresh, true);
     }
     void set_timeout(std::chrono::nanoseconds time)
     {
-        check(rcx_comm_set_timeout(handle_, time.count()), handle_);
+        check(rcx_comm_set_timeout(handle(), time.count()), handle());
     }
     void abort()
     {
-        check(rcx_comm_abort(handle_));
+        check(rcx_comm_abort(handle()));
     }
     explicit operator bool() const noexcept
     {
@@ -292,20 +262,22 @@ class comm
     }
     rcx_comm_t *handle() const noexcept
     {
-        return handle_;
+        return handle_.get();
     }
 
   private:
-    comm(rcx_comm_t *handle, bool owned) : handle_(handle), owned_(owned)
+    struct end {
+        bool owned;
+        void operator()(rcx_comm_t *handle) const
+        {
+            if (owned)
+                rcx_comm_free(&handle);
+        }
+    };
+    comm(rcx_comm_t *handle, bool owned) : handle_(handle, end{owned})
     {
     }
-    void swap(comm &other) noexcept
-    {
-        std::swap(handle_, other.handle_);
-        std::swap(owned_, other.owned_);
-    }
-    rcx_comm_t *handle_ = nullptr;
-    bool owned_ = false;
+    std::unique_ptr<rcx_comm_t, end> handle_;
 };
 
 /* It lives as long as this object, whose end is rcx_finalize(): all requests and

@@ -29,8 +29,8 @@
 
 enum { VICTIM = 2, WARM_UP = 20, MOST = 36000 };
 #define DEADLINE_NS SECOND_NS
-#define SOON_NS                                                                \
-    (5 * SECOND_NS) /* what should take no time, on a busy machine */
+/* What should take no time, on a busy machine. */
+#define SOON_NS (5 * SECOND_NS)
 
 static int64_t pids[64];
 static const char *how;

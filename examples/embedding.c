@@ -166,7 +166,7 @@ int main(int argc, char **argv)
     printf("rank %d: %d at the end\n", store.rank, n);
     rcx_comm_free(&comm);
     rcx_comm_free(&spare);
-    rcx_finalize(
-        &context); /* bounded by the timeout, as the lost one does not come */
+    /* bounded by the timeout, as the lost one does not come */
+    rcx_finalize(&context);
     return 0;
 }

@@ -36,8 +36,8 @@ struct sim_options {
     bool inject;
     enum simulation_mode mode;
     struct rcx_machine machine;
-    const struct rcx_machine
-        *prices;       /* by which phases are chosen; NULL: usual */
+    /* by which phases are chosen; NULL: the usual one */
+    const struct rcx_machine *prices;
     const char *svg;   /* a file; NULL: text on stdout */
     const char *rules; /* a file for RCX_TUNING; empty: RCX's own alone */
     struct rcx_heap *heap;

@@ -23,11 +23,10 @@ struct field {
 };
 
 struct map {
-    const struct sim_options *o;
-    struct sim_options own;   /* o, with the machine's prices */
-    struct rcx_tuning tuning; /* RCX's own, behind those of --rules */
-    int columns;              /* sizes in bytes: min_bytes << column */
-    struct field *fields;     /* by row and column */
+    const struct sim_options *o; /* with the prices of tuning's machine */
+    struct rcx_tuning tuning;    /* RCX's own, behind those of --rules */
+    int columns;                 /* sizes in bytes: min_bytes << column */
+    struct field *fields;        /* by row and column */
     int *letters; /* of methods, the first that is somewhere has 0; else -1 */
     char (*names)[MAP_METHOD]; /* by letter */
     int named;
@@ -337,11 +336,12 @@ static int write_svg(const struct map *map, const char *path)
 
 int sim_map(const struct sim_options *o)
 {
-    struct map map = {.o = &map.own, .own = *o};
+    struct sim_options own = *o;
+    struct map map = {.o = &own};
     int status = EXIT_SUCCESS;
 
     open_rules(&map);
-    map.own.prices = &map.tuning.machine;
+    own.prices = &map.tuning.machine;
     fill_map(&map);
     if (o->svg)
         status = write_svg(&map, o->svg);

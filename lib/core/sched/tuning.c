@@ -260,15 +260,11 @@ static uint64_t hash_of(uint64_t hash, const struct rcx_rule *rule)
 
 static uint64_t hash_of_machine(uint64_t hash, const struct rcx_machine *m)
 {
-    const double values[] = {m->alpha, m->beta, m->gamma, m->far_alpha,
-                             m->far_beta};
+    uint64_t bits[sizeof *m / sizeof(uint64_t)]; /* of its numbers */
 
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
-        uint64_t bits;
-
-        memcpy(&bits, &values[i], sizeof bits);
-        hash = rcx_hash(hash, bits);
-    }
+    memcpy(bits, m, sizeof bits);
+    for (size_t i = 0; i < sizeof bits / sizeof *bits; i++)
+        hash = rcx_hash(hash, bits[i]);
     return hash;
 }
 

@@ -41,8 +41,9 @@ extern const char rcx_tuning_own[];
 
 /*
  * RCX's rules, and in front of them those of the file at path, if that is not
- * empty; its machine, or the usual one. RCX_ERR_CONFIG: the file is not valid, and r says where, and they are
- * RCX's alone. RCX_ERR_NOMEM: there are none. To be closed in any case.
+ * empty; its machine, or the usual one. RCX_ERR_CONFIG: the file is not valid,
+ * and r says where, and they are RCX's alone. RCX_ERR_NOMEM: there are none. To
+ * be closed in any case.
  */
 rcx_status_t rcx_tuning_open(struct rcx_tuning *t, struct rcx_heap *heap,
                              const char *path, struct rcx_refusal *r);

@@ -33,6 +33,9 @@ packages_table='
     test   mpich                    command mpirun.mpich
     test   libmpich-dev             command mpicc.mpich
     test   libgloo-dev              header gloo/allreduce.h
+    test   python3-cffi             python cffi
+    test   python3-numpy            python numpy
+    test   mypy                     command mypy
     test   libsundials-dev          header nvector/nvector_serial.h
     test   iproute2                 command tc
     test   munge                    command munged
@@ -44,6 +47,9 @@ packages_table='
 
 # Daemons live where a user's PATH need not look.
 have_command() { PATH=$PATH:/usr/sbin:/sbin command -v "$1" >/dev/null; }
+
+# Debian's, which Meson is run by
+have_python() { /usr/bin/python3 -c "import $1" 2>/dev/null; }
 
 have_module() { pkg-config --exists "$1" 2>/dev/null; }
 

@@ -146,7 +146,7 @@ prefix=/usr/local
 library=$prefix/lib/librcx.so
 
 # bindings are there if what they bind to is: see below
-(cd root && find . -type f ! -name "*.so.*" ! -name "rcx_nvector.*" | sort) >installed
+(cd root && find . -type f ! -name "*.so.*" ! -name "rcx_nvector.*" ! -path "*/dist-packages/*" | sort) >installed
 diff installed - >"$out" <<END
 ./usr/local/bin/rcx_info
 ./usr/local/bin/rcx_perf
@@ -237,6 +237,13 @@ if [ -e "root$prefix/include/rcx/rcx_nvector.h" ]; then
     ok $? "SUNDIALS: and runs"
 else
     skip "SUNDIALS" "it is not installed"
+fi
+if [ -e "$(echo root$prefix/lib/python3*/dist-packages/rcx)" ] && /usr/bin/python3 -c 'import numpy' 2>"$out"; then
+    cp "$source/bindings/python/examples/fit.py" .
+    do_it rcxrun -n 2 /usr/bin/python3 fit.py && grep -q '^2 ranks: ' "$out"
+    ok $? "Python: the example finds package and library"
+else
+    skip "Python" "it is not installed"
 fi
 
 end_tests

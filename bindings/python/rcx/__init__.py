@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Collective operations for Python programs that are not MPI programs.
+
+    import numpy, rcx
+
+    with rcx.Context(timeout=60) as context:
+        total = numpy.ones(1000)
+        context.world.allreduce(total)
+
+    $ rcxrun -n 4 python3 program.py
+
+All of RCX: collectives and messages (`Operations`) in three forms, communicators
+(`Comm`), requests, ops of one's own. Errors are `Error`s. What RCX warns of goes to the
+logger "rcx".
+"""
+
+from ._comm import ANY_SOURCE, TAG_MAX, Comm, Failure, Started
+from ._context import Bootstrap, Context, Order, Threads
+from ._library import (ArgumentError, DeadlineError, Error, MemoryFullError, MismatchError,
+                       PeerError, Status, UnsupportedError, ffi, lib)
+from ._operations import Operations
+from ._ops import UserOp
+from ._requests import Received, Request, test_any, wait_all, wait_any
+from ._types import Datatype, Op, UserType, op_supported
+
+MAX, MIN, SUM, PROD = Op.MAX, Op.MIN, Op.SUM, Op.PROD
+LAND, LOR, LXOR = Op.LAND, Op.LOR, Op.LXOR
+BAND, BOR, BXOR = Op.BAND, Op.BOR, Op.BXOR
+MAXLOC, MINLOC, REPLACE, NO_OP, AVG = Op.MAXLOC, Op.MINLOC, Op.REPLACE, Op.NO_OP, Op.AVG
+
+__version__: str = ffi.string(lib.rcx_version()).decode()
+
+for _error in (Error, ArgumentError, DeadlineError, MemoryFullError, MismatchError, PeerError,
+               UnsupportedError):
+    _error.__module__ = "rcx"  # as who sees it may import it
+
+__all__ = [
+    "ANY_SOURCE", "AVG", "ArgumentError", "BAND", "BOR", "BXOR", "Bootstrap", "Comm",
+    "Context", "Datatype", "DeadlineError", "Error", "Failure", "LAND", "LOR", "LXOR",
+    "MAX", "MAXLOC", "MIN", "MINLOC", "MemoryFullError", "MismatchError", "NO_OP", "Op",
+    "Operations", "Order", "PROD", "PeerError", "REPLACE", "Received", "Request", "SUM",
+    "Started", "Status", "TAG_MAX", "Threads", "UnsupportedError", "UserOp", "UserType",
+    "op_supported", "test_any", "wait_all", "wait_any",
+]

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Communicators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ._buffers import Buffer, Elements
+from ._library import NULL, Error, Status, check, failure, ffi, lib, made, nanoseconds
+from ._operations import Operations
+from ._ops import UserOp
+from ._requests import Received, Request, received
+from ._types import AnyType
+
+if TYPE_CHECKING:
+    from ._context import Context
+
+ANY_SOURCE = -2
+TAG_MAX = 0xFFFFFFF
+
+
+class Failure(NamedTuple):
+    """Why a communicator failed: which ranks are missing or to blame, as far as known."""
+
+    status: Status
+    ranks: tuple[int, ...]
+    text: str
+
+
+class Started(Operations[Request]):
+    """The operations of a communicator that make requests."""
+
+    def __init__(self, comm: Comm, pattern: str):
+        self._comm, self._pattern = comm, pattern
+        self.rank, self.size = comm.rank, comm.size
+
+    def _run(self, name: str, arguments: tuple[Any, ...], kept: Any) -> Request:
+        comm = self._comm
+        comm.context.reap()
+        function = getattr(lib, self._pattern.format(name))
+        return Request(made("rcx_request_t *", function, *arguments, comm.handle,
+                            comm=comm.handle), comm, kept)
+
+    def recv(self, buffer: Buffer, source: int = ANY_SOURCE, tag: int = 0, *,
+             datatype: AnyType | None = None) -> Request:
+        """As of `Comm`; `Request.received()` says what came."""
+        there = Elements(buffer, datatype, written=True)
+        return self._run("recv", (there.pointer, there.count, there.datatype, source, tag),
+                         there)
+
+
+class Comm(Operations[None]):
+    """Processes that make calls together. Its operations return when they are done; those
+    of `nonblocking` return requests, those of `persistent` requests to be started.
+
+    >>> import array, rcx
+    >>> with rcx.Context() as context:
+    ...     world = context.world
+    ...     part = array.array("d", [1.0, 2.0])
+    ...     world.allreduce(part)
+    ...     request = world.nonblocking.allreduce(part, op=rcx.MAX)
+    ...     request.wait()
+    ...     part == array.array("d", [world.size, 2.0 * world.size])
+    True
+    True
+    """
+
+    def __init__(self, context: Context, handle: Any):
+        self.context = context
+        self._handle = handle
+        self.rank: int = lib.rcx_comm_rank(handle)
+        self.size: int = lib.rcx_comm_size(handle)
+        context.remember(self)
+
+    @property
+    def handle(self) -> Any:
+        """rcx_comm_t *"""
+        if self._handle == NULL:
+            raise ValueError("the communicator was freed")
+        return self._handle
+
+    @property
+    def nonblocking(self) -> Started:
+        """Its operations, which begin and go on."""
+        return Started(self, "rcx_i{}")
+
+    @property
+    def persistent(self) -> Started:
+        """Its operations, to be begun by `Request.start()` any number of times."""
+        return Started(self, "rcx_{}_init")
+
+    def _run(self, name: str, arguments: tuple[Any, ...], kept: Any) -> None:
+        self.check(getattr(lib, "rcx_" + name)(*arguments, self.handle), kept)
+
+    def recv(self, buffer: Buffer, source: int = ANY_SOURCE, tag: int = 0, *,
+             datatype: AnyType | None = None) -> Received:
+        """A message of that source and tag, of as many elements as the buffer has, or
+        fewer."""
+        there = Elements(buffer, datatype, written=True)
+        info = ffi.new("rcx_recv_info_t *")
+        check(lib.rcx_recv(there.pointer, there.count, there.datatype, source, tag,
+                           self.handle, info), self.handle)
+        return received(info)
+
+    def check(self, status: int, kept: Any = None) -> int:
+        """Raises what is an error, by what a user's op among kept raised where that is
+        its cause. Returns status."""
+        try:
+            return check(status, self._handle)
+        except Error as error:
+            ops = [op for op in kept or () if isinstance(op, UserOp)] \
+                if isinstance(kept, tuple) and error.status == Status.OP else []
+            raise error from (ops[0].take_error() if ops else None)
+
+    # ---- More communicators
+
+    def dup(self) -> Comm:
+        """The same ranks."""
+        return self._made("rcx_comm_dup")
+
+    def split(self, color: int | None, key: int = 0) -> Comm | None:
+        """One for each color, with ranks in the order of key; None for color None."""
+        if color is None:
+            check(lib.rcx_comm_split(self.handle, -1, key, ffi.new("rcx_comm_t **")),
+                  self.handle)
+            return None
+        return self._made("rcx_comm_split", color, key)
+
+    def group(self, ranks: Sequence[int], tag: int = 0) -> Comm:
+        """Of these ranks, which alone call it; tag tells groups apart that are made at the
+        same time."""
+        return self._made("rcx_comm_create_group", len(ranks), list(ranks), tag)
+
+    def _made(self, function: str, *arguments: Any) -> Comm:
+        return Comm(self.context, made("rcx_comm_t *", getattr(lib, function), self.handle,
+                                       *arguments, comm=self.handle))
+
+    def free(self) -> None:
+        """Frees it, each rank for itself; not the world."""
+        if self._handle != NULL:
+            check(lib.rcx_comm_free(ffi.new("rcx_comm_t **", self._handle)))
+            self._handle = NULL
+
+    def __del__(self) -> None:
+        if self._handle != NULL and self._handle != self.context.world_handle:
+            self.context.leave_comm(self._handle)
+
+    def end(self) -> None:
+        """For the end of the context, which the world goes with."""
+        if self._handle != self.context.world_handle:
+            self.free()
+
+    def __enter__(self) -> Comm:
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if error is not None:
+            self.abort()
+        self.free()
+
+    # ---- When something goes wrong
+
+    def set_timeout(self, seconds: float | None) -> None:
+        """The deadline of operations that start from now on; None: none."""
+        check(lib.rcx_comm_set_timeout(self.handle, nanoseconds(seconds)))
+
+    def abort(self) -> None:
+        """Gives it up: its operations end with an error, here and on the others."""
+        check(lib.rcx_comm_abort(self.handle))
+
+    @property
+    def failure(self) -> Failure | None:
+        """Why it failed; None where it did not."""
+        info = made("rcx_error_info_t", lib.rcx_comm_error, self.handle)
+        if info.status == Status.OK:
+            return None
+        text, ranks = failure(self.handle)
+        return Failure(Status(info.status), ranks, text)
+
+    # ---- Memory that ranks of a node read where it lies
+
+    def alloc(self, nbytes: int) -> Buffer:
+        """Memory for buffers, which ranks of the same node need not copy; collective. Of
+        bytes: `numpy.frombuffer(comm.alloc(8 * n))`. Until `dealloc()`, or the end of the
+        context, after which nothing may look at it."""
+        pointer = made("void *", lib.rcx_mem_alloc, self.handle, nbytes, comm=self.handle)
+        return ffi.buffer(pointer, nbytes)
+
+    def dealloc(self, memory: Buffer) -> None:
+        """Frees what `alloc()` gave."""
+        check(lib.rcx_mem_free(self.handle, ffi.from_buffer(memory)))

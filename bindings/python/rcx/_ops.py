@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ops of one's own, written in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ._library import check, ffi, lib, made
+from ._types import AnyType, Datatype, size_of
+
+Combine = Callable[[memoryview, memoryview, memoryview], None]
+
+_formats: dict[AnyType, str] = {
+    Datatype.INT8: "b", Datatype.UINT8: "B", Datatype.INT16: "h", Datatype.UINT16: "H",
+    Datatype.INT32: "i", Datatype.UINT32: "I", Datatype.INT64: "q", Datatype.UINT64: "Q",
+    Datatype.FLOAT32: "f", Datatype.FLOAT64: "d", Datatype.BOOL: "?",
+}
+
+
+class UserOp:
+    """An op of one's own; see `Context.op()`, which makes it."""
+
+    def __init__(self, context: Any, combine: Combine, flags: int):
+        self._context = context
+        self._combine = combine
+        self._self = ffi.new_handle(self)
+        self._error: BaseException | None = None
+        self.number: int = made("rcx_op_t", lib.rcx_op_create, context.handle, _call, flags,
+                                self._self)
+
+    def __int__(self) -> int:
+        return self.number
+
+    def free(self) -> None:
+        """Operations that are under way go on with it."""
+        number, self.number = self.number, 0
+        if number:
+            check(lib.rcx_op_free(self._context.handle, ffi.new("rcx_op_t *", number)))
+
+    def take_error(self) -> BaseException | None:
+        """What combine raised the last time; that is then told."""
+        error, self._error = self._error, None
+        return error
+
+    def call(self, places: tuple[Any, Any, Any], count: int, number: int) -> int:
+        """Not 0 where combine raised something."""
+        datatype = self._context.type_of(number)
+        code = _formats.get(datatype)
+        nbytes = count * size_of(datatype)
+        views = (memoryview(ffi.buffer(place, nbytes)) for place in places)
+        try:
+            self._combine(*(view.cast("B").cast(code) if code else view for view in views))
+            return 0
+        except BaseException as error:
+            self._error = error
+            return 1
+
+
+@ffi.callback("rcx_op_fn_t", error=1)  # type: ignore[misc]
+def _call(dst: Any, left: Any, right: Any, count: int, number: int, arg: Any) -> int:
+    op: UserOp = ffi.from_handle(arg)
+    return op.call((dst, left, right), count, number)

@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# import rcx: its documentation, the example, every operation, and bad ends.
+# Usage: test_python.sh RCXRUN PYTHON FOLDER
+
+# shellcheck source=tests/support/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../../../tests/support/tap.sh"
+takes "RCXRUN PYTHON FOLDER" "$@"
+rcxrun=$(realpath "$1")
+python=$2
+export PYTHONPATH=$3 PYTHONDONTWRITEBYTECODE=1
+unset PYTHONUNBUFFERED # lines are to be whole
+here=$(dirname -- "$(realpath -- "${BASH_SOURCE[0]}")")
+bound=(timeout -k 5 60)
+
+# --- one process ---
+
+run 0 "$python" "$here/document.py" && grep -qx '[1-9][0-9]* examples, 0 failed' "$out"
+ok $? "examples in the documentation do what they say"
+run 0 "$python" "$here/document.py" "$here/../../../include/rcx/rcx.h" && grep -qx 'as rcx.h' "$out"
+ok $? "numbers and functions are those of rcx.h"
+if "$python" -c 'import mypy' 2>"$scratch/mypy"; then
+    run 0 "$python" -m mypy --strict --ignore-missing-imports --no-incremental --cache-dir=/dev/null "$3/rcx"
+    ok $? "types, by mypy --strict"
+fi
+"$python" -c 'import numpy' || { end_tests; exit; }
+
+# --- jobs ---
+
+for n in 1 4; do
+    run 0 "$rcxrun" -n $n "$python" "$here/../examples/fit.py" \
+        && grep -qxE "$n ranks: \[1\. +2\. +3\. +4\. +5\. +6\. +7\. +8\. *\], off by 0\.00[0-9]+ at most" "$out"
+    ok $? "the example, on $n ranks"
+done
+for n in 1 2 3 5; do
+    run 0 "$rcxrun" -n $n "$python" "$here/forms.py" && [ ! -s "$out" ] && [ "$(sort -u "$err")" = "done" ]
+    ok $? "every operation in its three forms, types, errors, threads, on $n ranks"
+done
+
+run 137 "$rcxrun" -k -n 3 "$python" "$here/ends.py" killed \
+    && [ "$(grep -cE '^(PeerError|DeadlineError) \(1,\)$' "$out")" -eq 2 ]
+ok $? "a rank that is killed is an exception on the others, who know who it was"
+run 0 "$rcxrun" -n 3 "$python" "$here/ends.py" raised && grep -qx "KeyError 'of a user'" "$out" \
+    && [ "$(grep -c '^PeerError .*1' "$out")" -eq 2 ]
+ok $? "an exception of a user's ends the others' calls, and is not lost"
+run 0 "$rcxrun" -n 3 "$python" "$here/ends.py" left && [ "$(grep -cx 'all is well' "$out")" -eq 3 ]
+ok $? "a communicator that is given up leaves the others as they were"
+run 1 "$rcxrun" -n 2 -x RCX_ORDER=loud "$python" "$here/forms.py" && grep -q 'rcx\.Error: .*RCX_ORDER' "$err"
+ok $? "what is wrong in the environment is an exception that names it"
+
+mkdir "$scratch/files"
+for rank in 0 1 2; do
+    "${bound[@]}" "$python" "$here/host.py" "$scratch/files" $rank 3 >"$scratch/host.$rank" 2>&1 &
+done
+wait
+[ "$(cat "$scratch"/host.?)" = $'0 9.0\n1 9.0\n2 9.0' ]
+ok $? "a bootstrap of the host's own"
+run 0 "$python" "$here/host.py" "$scratch/files" 0 3 bad && grep -q "^.*Error(.*OSError('the folder is gone')" "$out"
+ok $? "what it raises is the cause of the context's error"
+
+end_tests

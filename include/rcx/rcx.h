@@ -251,8 +251,9 @@ typedef struct rcx_params {
     void *log_arg;
     rcx_thread_mode_t threads;
     int64_t timeout_ns;  /* deadline of every operation, from its start, of
-                           rcx_init() and rcx_finalize() as well; 0: none
-                           (default). RCX_TIMEOUT wins */
+                           rcx_init() and rcx_finalize() as well (but see
+                           rcx_comm_set_timeout()); 0: none (default).
+                           RCX_TIMEOUT wins */
     int wakeup;          /* non-zero: rcx_get_fd() will be used */
     int progress_thread; /* non-zero: as RCX_PROGRESS=thread */
     /* For rcx_abort(), with a bootstrap of the host's own, whose arg it gets:
@@ -360,8 +361,8 @@ RCX_API rcx_status_t rcx_comm_free(rcx_comm_t **comm_p);
 
 /*
  * The deadline of the operations that start on comm from now on, in
- * nanoseconds from their start; 0: none. Each rank for itself. rcx_finalize()
- * has the one that rcx_init() was given.
+ * nanoseconds from their start; 0: none. Each rank for itself. The world's is
+ * rcx_finalize()'s, too.
  */
 RCX_API rcx_status_t rcx_comm_set_timeout(rcx_comm_t *comm, int64_t timeout_ns);
 

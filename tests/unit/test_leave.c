@@ -210,6 +210,28 @@ static void the_bootstrap_s_barrier_has_the_deadline(void **state)
     close_other(&job);
 }
 
+static void leave_by_a_deadline_of_the_world(struct job *job, int rank,
+                                             void *arg)
+{
+    if (rank == 0) {
+        require_ok(rcx_comm_set_timeout(world_of(job, rank), DEADLINE_NS));
+        leave(job, rank, arg);
+    }
+}
+
+static void who_leaves_waits_as_long_as_the_world_would(void **state)
+{
+    struct rank ranks[MOST];
+    struct job job;
+
+    (void)state;
+    open_job(&job, 2, true, 0, ranks);
+    job_each(&job, leave_by_a_deadline_of_the_world, ranks);
+    assert_status(ranks[0].status, RCX_ERR_TIMEOUT);
+    assert_non_null(strstr(ranks[0].text, "rank 1"));
+    close_other(&job);
+}
+
 /* Rank 1 is seen to go when the first meeting is over, and time flies. */
 static unsigned char gone[MOST];
 static struct rcx_context *impatient;
@@ -561,6 +583,7 @@ int main(void)
         cmocka_unit_test(who_waits_to_leave_hears_of_a_deadline),
         cmocka_unit_test(who_waits_for_the_bootstrap_hears_of_a_failure),
         cmocka_unit_test(who_hears_of_it_before_he_leaves_says_so),
+        cmocka_unit_test(who_leaves_waits_as_long_as_the_world_would),
         cmocka_unit_test(the_bootstrap_s_barrier_has_the_deadline),
         cmocka_unit_test(who_goes_after_the_last_meeting_is_not_dead),
         cmocka_unit_test(who_goes_before_the_last_meeting_is_not_waited_for),

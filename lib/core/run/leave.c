@@ -47,7 +47,7 @@ static struct leaving begin(struct rcx_context *context)
 {
     struct leaving l = {.context = context,
                         .begin_ns = time_of(context),
-                        .timeout_ns = context->config.timeout_ns};
+                        .timeout_ns = context->world->timeout_ns};
 
     if (context->broken && (l.timeout_ns == 0 || l.timeout_ns > patience_ns))
         l.timeout_ns = patience_ns;

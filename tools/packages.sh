@@ -36,6 +36,9 @@ packages_table='
     test   python3-cffi             python cffi
     test   python3-numpy            python numpy
     test   mypy                     command mypy
+    test   python3-torch            python torch.distributed
+    test   libtorch-dev             header torch/csrc/api/include/torch/torch.h
+    test   pybind11-dev             header pybind11/pybind11.h
     test   libsundials-dev          header nvector/nvector_serial.h
     test   iproute2                 command tc
     test   munge                    command munged

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How the processes of a job meet: over the store that they have in common, or PMIx. */
+#include "rcx_torch.h"
+
+#include <c10/util/Exception.h>
+
+#include <cstring>
+#include <stdexcept>
+
+namespace rcx_torch
+{
+
+/* Those who end a group after others that are gone do not wait for them for ever. */
+static constexpr std::chrono::seconds leave_within{10};
+
+/* ---- Errors ------------------------------------------------------------------- */
+
+/* An error of RCX's is logged on the thread of the call that it is returned from. */
+static thread_local std::string logged;
+
+static void log_line(rcx_log_level_t level, const char *text, void *)
+{
+    if (level == RCX_LOG_ERROR)
+        logged = text;
+    else if (level == RCX_LOG_WARN)
+        TORCH_WARN("rcx: ", text);
+}
+
+std::string describe(rcx_status_t status, rcx_comm_t *comm)
+{
+    std::string text = std::string("rcx: ") + rcx_status_string(status);
+    rcx_error_info_t info;
+
+    if (comm && rcx_comm_error(comm, &info) == RCX_OK && info.text[0])
+        text += std::string(": ") + info.text;
+    else if (!logged.empty())
+        text += ": " + logged;
+    logged.clear();
+    return text;
+}
+
+void check(rcx_status_t status, rcx_comm_t *comm)
+{
+    TORCH_CHECK(status >= RCX_OK, describe(status, comm));
+}
+
+int64_t nanoseconds(milliseconds time)
+{
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
+}
+
+/* ---- A store as a bootstrap ------------------------------------------------------- */
+
+namespace
+{
+struct Exchange {
+    c10::intrusive_ptr<c10d::Store> store;
+    int rank, size;
+    int calls = 0;
+    std::string error = "";
+
+    /* Rank 0 puts all parts together, so that the others read one. */
+    void allgather(const void *send, void *recv, size_t bytes)
+    {
+        const std::string key = "rcx/" + std::to_string(calls++);
+        const auto part = static_cast<const uint8_t *>(send);
+        std::vector<uint8_t> all;
+
+        if (rank > 0)
+            store->set(key + "/" + std::to_string(rank), {part, part + bytes});
+        if (rank == 0) {
+            all.assign(part, part + bytes);
+            for (int i = 1; i < size; i++) {
+                const auto other = store->get(key + "/" + std::to_string(i));
+                all.insert(all.end(), other.begin(), other.end());
+            }
+            store->set(key, all);
+        } else {
+            all = store->get(key);
+        }
+        if (all.size() != bytes * size)
+            throw std::runtime_error("ranks differ in what they exchange");
+        memcpy(recv, all.data(), all.size());
+    }
+};
+} // namespace
+
+static int allgather(const void *send, void *recv, size_t bytes, void *arg)
+{
+    auto exchange = static_cast<Exchange *>(arg);
+
+    try {
+        exchange->allgather(send, recv, bytes);
+        return 0;
+    } catch (const std::exception &error) {
+        exchange->error = error.what();
+        return 1;
+    }
+}
+
+/* ---- Contexts --------------------------------------------------------------------- */
+
+/* Autograd's threads start operations, and futures end without anybody's waiting. */
+static rcx_params_t params_of(milliseconds timeout)
+{
+    rcx_params_t params{};
+
+    params.field_mask = RCX_PARAM_LOG | RCX_PARAM_THREADS | RCX_PARAM_PROGRESS |
+                        RCX_PARAM_TIMEOUT;
+    params.log = log_line;
+    params.threads = RCX_THREAD_MULTIPLE;
+    params.progress_thread = 1;
+    params.timeout_ns = nanoseconds(timeout);
+    return params;
+}
+
+std::shared_ptr<Context>
+Context::over_store(const c10::intrusive_ptr<c10d::Store> &store, int rank,
+                    int size, milliseconds timeout)
+{
+    Exchange exchange{store, rank, size};
+    rcx_params_t params = params_of(timeout);
+    rcx_context_t *handle = nullptr;
+    rcx_status_t status;
+
+    params.field_mask |= RCX_PARAM_BOOTSTRAP;
+    params.bootstrap = {rank, size, allgather, nullptr, &exchange};
+    status = rcx_init(&params, &handle);
+    TORCH_CHECK(exchange.error.empty(), "rcx: the store: ", exchange.error);
+    check(status);
+    return std::make_shared<Context>(handle);
+}
+
+std::shared_ptr<Context> Context::over_pmix(milliseconds timeout)
+{
+    rcx_params_t params = params_of(timeout);
+    rcx_context_t *handle = nullptr;
+
+    check(rcx_init(&params, &handle));
+    return std::make_shared<Context>(handle);
+}
+
+Context::~Context()
+{
+    rcx_comm_set_timeout(world(), nanoseconds(leave_within));
+    rcx_finalize(&handle_);
+}
+
+} // namespace rcx_torch

@@ -1,0 +1,627 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What torch.distributed calls, as RCX's operations. What only moves is bytes. */
+#include "rcx_torch.h"
+
+#include <ATen/ATen.h>
+#include <c10/util/irange.h>
+#include <pybind11/pybind11.h>
+
+#include <map>
+#include <numeric>
+#include <thread>
+
+namespace rcx_torch
+{
+
+using c10d::OpType;
+using c10d::ReduceOp;
+
+/* ---- Types and ops ------------------------------------------------------------- */
+
+static rcx_datatype_t datatype_of(const at::Tensor &t)
+{
+    static const std::map<at::ScalarType, rcx_datatype_t> types{
+        {at::kByte, RCX_UINT8},
+        {at::kChar, RCX_INT8},
+        {at::kShort, RCX_INT16},
+        {at::kInt, RCX_INT32},
+        {at::kLong, RCX_INT64},
+        {at::kHalf, RCX_FLOAT16},
+        {at::kBFloat16, RCX_BFLOAT16},
+        {at::kFloat, RCX_FLOAT32},
+        {at::kDouble, RCX_FLOAT64},
+        {at::kComplexFloat, RCX_COMPLEX_FLOAT},
+        {at::kComplexDouble, RCX_COMPLEX_DOUBLE},
+        {at::kBool, RCX_BOOL},
+    };
+    const auto found = types.find(t.scalar_type());
+
+    TORCH_CHECK(found != types.end(), "rcx: no reductions of ",
+                t.scalar_type());
+    return found->second;
+}
+
+/* Of booleans, 1 + 1 is true. */
+static rcx_op_t op_of(const ReduceOp &op, const at::Tensor &t)
+{
+    struct pair {
+        rcx_op_t number, logical;
+    };
+    static const std::map<uint8_t, pair> ops{
+        {ReduceOp::SUM, {RCX_SUM, RCX_LOR}},
+        {ReduceOp::AVG, {RCX_AVG, RCX_AVG}},
+        {ReduceOp::PRODUCT, {RCX_PROD, RCX_LAND}},
+        {ReduceOp::MIN, {RCX_MIN, RCX_LAND}},
+        {ReduceOp::MAX, {RCX_MAX, RCX_LOR}},
+        {ReduceOp::BAND, {RCX_BAND, RCX_LAND}},
+        {ReduceOp::BOR, {RCX_BOR, RCX_LOR}},
+        {ReduceOp::BXOR, {RCX_BXOR, RCX_LXOR}},
+    };
+    const auto number =
+        static_cast<uint8_t>(static_cast<ReduceOp::RedOpType>(op));
+    const auto found = ops.find(number);
+
+    TORCH_CHECK(found != ops.end(), "rcx: no reductions by op ", int(number));
+    const rcx_op_t result = t.scalar_type() == at::kBool ? found->second.logical
+                                                         : found->second.number;
+    TORCH_CHECK(rcx_op_supported(result, datatype_of(t)), "rcx: op ",
+                int(number), " is not defined on ", t.scalar_type());
+    return result;
+}
+
+/* ---- Where tensors lie ------------------------------------------------------------ */
+
+/* Separate tensors as blocks of one buffer, which begins at the lowest of them. */
+struct Blocks {
+    char *base = nullptr;
+    std::vector<size_t> bytes, displs;
+
+    explicit Blocks(const std::vector<at::Tensor> &tensors)
+    {
+        for (const auto &t : tensors) {
+            bytes.push_back(t.nbytes());
+            const auto place = static_cast<char *>(t.data_ptr());
+            if (t.nbytes() > 0 && (!base || place < base))
+                base = place;
+        }
+        for (const auto &t : tensors)
+            displs.push_back(
+                t.nbytes() > 0 ? static_cast<char *>(t.data_ptr()) - base : 0);
+    }
+};
+
+template <class F>
+static std::vector<at::Tensor> each(const std::vector<at::Tensor> &tensors,
+                                    F taken)
+{
+    std::vector<at::Tensor> places;
+
+    for (const auto &t : tensors)
+        places.push_back(taken(t));
+    return places;
+}
+
+static std::vector<at::Tensor>
+write_each(Operation &operation, const std::vector<at::Tensor> &tensors)
+{
+    return each(tensors,
+                [&](const at::Tensor &t) { return operation.write(t); });
+}
+
+static std::vector<at::Tensor> read_each(Operation &operation,
+                                         const std::vector<at::Tensor> &tensors)
+{
+    return each(tensors,
+                [&](const at::Tensor &t) { return operation.read(t); });
+}
+
+template <class List>
+static typename List::value_type &only(List &list, const char *what)
+{
+    TORCH_CHECK(list.size() == 1, "rcx: one ", what, " a rank, not ",
+                list.size());
+    return list[0];
+}
+
+static std::vector<at::Tensor> &of_all(std::vector<at::Tensor> &list, int size,
+                                       const char *what)
+{
+    TORCH_CHECK(list.size() == static_cast<size_t>(size), "rcx: ", list.size(),
+                " ", what, " for ", size, " ranks");
+    return list;
+}
+
+static void same_type(const at::Tensor &a, const at::Tensor &b)
+{
+    TORCH_CHECK(a.scalar_type() == b.scalar_type(), "rcx: tensors of types ",
+                a.scalar_type(), " and ", b.scalar_type());
+}
+
+static void root_is_rank(int64_t root, int size)
+{
+    TORCH_CHECK(root >= 0 && root < size, "rcx: root ", root, " is no rank of ",
+                size);
+}
+
+/* ---- Groups ------------------------------------------------------------------------- */
+
+Group::Group(std::shared_ptr<Comm> comm, milliseconds timeout)
+    : Base(rcx_comm_rank(comm->handle()), rcx_comm_size(comm->handle())),
+      comm_(std::move(comm)), timeout_(timeout)
+{
+}
+
+/* Dropping the last reference waits for what is under way, and leaves the job: not with
+ * Python's lock, which hooks need for that, and not in a hook. */
+Group::~Group()
+{
+    if (in_callback())
+        std::thread([comm = std::move(comm_)]() mutable {
+            comm.reset();
+        }).detach();
+    else if (Py_IsInitialized() && PyGILState_Check()) {
+        const pybind11::gil_scoped_release released;
+        comm_.reset();
+    }
+}
+
+Operation Group::begin(OpType type, const char *title,
+                       milliseconds timeout) const
+{
+    return {type, title, timeout == c10d::kUnsetTimeout ? timeout_ : timeout};
+}
+
+/* An operation in place on one tensor. */
+Operation Group::one(OpType type, const char *title, milliseconds timeout,
+                     Tensors &tensors) const
+{
+    Operation operation = begin(type, title, timeout);
+
+    operation.results = {only(tensors, "tensor")};
+    return operation;
+}
+
+Group::WorkPtr Group::start(Operation operation)
+{
+    started_++;
+    return comm_->start(std::move(operation));
+}
+
+/* ---- In place on one tensor ------------------------------------------------------- */
+
+Group::WorkPtr Group::broadcast(Tensors &tensors,
+                                const c10d::BroadcastOptions &options)
+{
+    Operation operation =
+        one(OpType::BROADCAST, "rcx:broadcast", options.timeout, tensors);
+    const int root = static_cast<int>(options.rootRank);
+
+    root_is_rank(root, getSize());
+    const at::Tensor t = getRank() == root ? operation.read(tensors[0])
+                                           : operation.write(tensors[0]);
+    operation.starts.push_back([=](rcx_comm_t *comm, rcx_request_t **request) {
+        return rcx_ibcast(t.data_ptr(), t.nbytes(), RCX_BYTE, root, comm,
+                          request);
+    });
+    return start(std::move(operation));
+}
+
+Group::WorkPtr Group::allreduce(Tensors &tensors,
+                                const c10d::AllreduceOptions &options)
+{
+    Operation operation =
+        one(OpType::ALLREDUCE, "rcx:all_reduce", options.timeout, tensors);
+    const rcx_op_t op = op_of(options.reduceOp, tensors[0]);
+    const at::Tensor t = operation.update(tensors[0]);
+
+    operation.starts.push_back([=](rcx_comm_t *comm, rcx_request_t **request) {
+        return rcx_iallreduce(RCX_IN_PLACE, t.data_ptr(), t.numel(),
+                              datatype_of(t), op, comm, request);
+    });
+    return start(std::move(operation));
+}
+
+Group::WorkPtr
+Group::allreduce_coalesced(Tensors &tensors,
+                           const c10d::AllreduceCoalescedOptions &options)
+{
+    Operation operation = begin(OpType::ALLREDUCE_COALESCED,
+                                "rcx:all_reduce_coalesced", options.timeout);
+    std::vector<void *> places;
+    std::vector<size_t> counts;
+
+    TORCH_CHECK(!tensors.empty(), "rcx: no tensors");
+    for (const auto &tensor : tensors) {
+        same_type(tensor, tensors[0]);
+        const at::Tensor t = operation.update(tensor);
+        places.push_back(t.data_ptr());
+        counts.push_back(t.numel());
+    }
+    operation.results = tensors;
+    operation.starts.push_back([=, type = datatype_of(tensors[0]),
+                                op = op_of(options.reduceOp, tensors[0])](
+                                   rcx_comm_t *comm, rcx_request_t **request) {
+        return rcx_iallreduce_many(
+            places.size(), static_cast<const void *const *>(RCX_IN_PLACE),
+            places.data(), counts.data(), type, op, comm, request);
+    });
+    return start(std::move(operation));
+}
+
+Group::WorkPtr Group::reduce(Tensors &tensors,
+                             const c10d::ReduceOptions &options)
+{
+    Operation operation =
+        one(OpType::REDUCE, "rcx:reduce", options.timeout, tensors);
+    const rcx_op_t op = op_of(options.reduceOp, tensors[0]);
+    const int root = static_cast<int>(options.rootRank);
+
+    root_is_rank(root, getSize());
+    const bool is_root = getRank() == root;
+    const at::Tensor t =
+        is_root ? operation.update(tensors[0]) : operation.read(tensors[0]);
+    operation.starts.push_back([=](rcx_comm_t *comm, rcx_request_t **request) {
+        return rcx_ireduce(is_root ? RCX_IN_PLACE : t.data_ptr(),
+                           is_root ? t.data_ptr() : nullptr, t.numel(),
+                           datatype_of(t), op, root, comm, request);
+    });
+    return start(std::move(operation));
+}
+
+/* ---- Blocks to and from ranks ------------------------------------------------------- */
+
+static Operation::Start allgather_of(Operation &operation,
+                                     const at::Tensor &input,
+                                     const std::vector<at::Tensor> &outputs)
+{
+    return [in = operation.read(input),
+            blocks = Blocks(write_each(operation, outputs))](
+               rcx_comm_t *comm, rcx_request_t **request) {
+        return rcx_iallgatherv(in.data_ptr(), blocks.base, blocks.bytes.data(),
+                               blocks.displs.data(), RCX_BYTE, comm, request);
+    };
+}
+
+Group::WorkPtr Group::allgather(Lists &outputs, Tensors &inputs,
+                                const c10d::AllgatherOptions &options)
+{
+    Operation operation =
+        begin(OpType::ALLGATHER, "rcx:all_gather", options.timeout);
+    const at::Tensor &input = only(inputs, "input");
+
+    operation.results =
+        of_all(only(outputs, "list of outputs"), getSize(), "outputs");
+    for (const auto &t : operation.results)
+        same_type(t, input);
+    operation.starts.push_back(
+        allgather_of(operation, input, operation.results));
+    return start(std::move(operation));
+}
+
+Group::WorkPtr Group::allgather_coalesced(Lists &outputs, Tensors &inputs,
+                                          const c10d::AllgatherOptions &options)
+{
+    Operation operation = begin(OpType::ALLGATHER_COALESCED,
+                                "rcx:all_gather_coalesced", options.timeout);
+
+    TORCH_CHECK(outputs.size() == static_cast<size_t>(getSize()),
+                "rcx: ", outputs.size(), " lists of outputs for ", getSize(),
+                " ranks");
+    for (const auto i : c10::irange(inputs.size())) {
+        Tensors column;
+        for (auto &list : outputs) {
+            TORCH_CHECK(list.size() == inputs.size(), "rcx: ", list.size(),
+                        " outputs for ", inputs.size(), " inputs");
+            same_type(list[i], inputs[i]);
+            column.push_back(list[i]);
+        }
+        operation.starts.push_back(allgather_of(operation, inputs[i], column));
+    }
+    return start(std::move(operation));
+}
+
+Group::WorkPtr Group::_allgather_base(Tensor &output, Tensor &input,
+                                      const c10d::AllgatherOptions &options)
+{
+    Operation operation =
+        begin(OpType::_ALLGATHER_BASE, "rcx:_all_gather_base", options.timeout);
+
+    same_type(output, input);
+    TORCH_CHECK(output.numel() == input.numel() * getSize(),
+                "rcx: ", output.numel(), " elements of output for ", getSize(),
+                " times ", input.numel());
+    operation.results = {output};
+    operation.starts.push_back(
+        [in = operation.read(input), out = operation.write(output)](
+            rcx_comm_t *comm, rcx_request_t **request) {
+            return rcx_iallgather(in.data_ptr(), out.data_ptr(), in.nbytes(),
+                                  RCX_BYTE, comm, request);
+        });
+    return start(std::move(operation));
+}
+
+Group::WorkPtr Group::gather(Lists &outputs, Tensors &inputs,
+                             const c10d::GatherOptions &options)
+{
+    Operation operation = begin(OpType::GATHER, "rcx:gather", options.timeout);
+    const at::Tensor &input = only(inputs, "input");
+    const int root = static_cast<int>(options.rootRank);
+
+    root_is_rank(root, getSize());
+    if (getRank() == root)
+        operation.results =
+            of_all(only(outputs, "list of outputs"), getSize(), "outputs");
+    else
+        TORCH_CHECK(outputs.empty(), "rcx: outputs are the root's");
+    for (const auto &t : operation.results)
+        TORCH_CHECK(t.nbytes() == input.nbytes(), "rcx: an output of ",
+                    t.nbytes(), " bytes for an input of ", input.nbytes());
+    operation.starts.push_back(
+        [in = operation.read(input),
+         counts = std::vector<size_t>(getSize(), input.nbytes()),
+         blocks = Blocks(write_each(operation, operation.results)),
+         root](rcx_comm_t *comm, rcx_request_t **request) {
+            return rcx_igatherv(in.data_ptr(), blocks.base, counts.data(),
+                                blocks.displs.data(), RCX_BYTE, root, comm,
+                                request);
+        });
+    return start(std::move(operation));
+}
+
+Group::WorkPtr Group::scatter(Tensors &outputs, Lists &inputs,
+                              const c10d::ScatterOptions &options)
+{
+    Operation operation =
+        one(OpType::SCATTER, "rcx:scatter", options.timeout, outputs);
+    const int root = static_cast<int>(options.rootRank);
+    Tensors parts;
+
+    root_is_rank(root, getSize());
+    if (getRank() == root)
+        parts = of_all(only(inputs, "list of inputs"), getSize(), "inputs");
+    else
+        TORCH_CHECK(inputs.empty(), "rcx: inputs are the root's");
+    for (const auto &t : parts)
+        TORCH_CHECK(t.nbytes() == outputs[0].nbytes(), "rcx: an input of ",
+                    t.nbytes(), " bytes for an output of ",
+                    outputs[0].nbytes());
+    operation.starts.push_back(
+        [out = operation.write(outputs[0]),
+         counts = std::vector<size_t>(getSize(), outputs[0].nbytes()),
+         blocks = Blocks(read_each(operation, parts)),
+         root](rcx_comm_t *comm, rcx_request_t **request) {
+            return rcx_iscatterv(blocks.base, out.data_ptr(), counts.data(),
+                                 blocks.displs.data(), RCX_BYTE, root, comm,
+                                 request);
+        });
+    return start(std::move(operation));
+}
+
+/* The operands are packed: RCX reduces one vector. */
+Group::WorkPtr Group::reduce_scatter(Tensors &outputs, Lists &inputs,
+                                     const c10d::ReduceScatterOptions &options)
+{
+    Operation operation = one(OpType::REDUCE_SCATTER, "rcx:reduce_scatter",
+                              options.timeout, outputs);
+    Tensors &parts =
+        of_all(only(inputs, "list of inputs"), getSize(), "inputs");
+    const rcx_op_t op = op_of(options.reduceOp, outputs[0]);
+    std::vector<size_t> counts;
+
+    for (auto &t : parts) {
+        same_type(t, outputs[0]);
+        counts.push_back(t.numel());
+    }
+    TORCH_CHECK(counts[getRank()] == static_cast<size_t>(outputs[0].numel()),
+                "rcx: ", outputs[0].numel(), " elements of output for ",
+                counts[getRank()]);
+    const Tensor in = operation.read(
+        at::cat(each(parts, [](const Tensor &t) { return t.reshape({-1}); })));
+    operation.starts.push_back([=, out = operation.write(outputs[0])](
+                                   rcx_comm_t *comm, rcx_request_t **request) {
+        return rcx_ireduce_scatter(in.data_ptr(), out.data_ptr(), counts.data(),
+                                   datatype_of(out), op, comm, request);
+    });
+    return start(std::move(operation));
+}
+
+Group::WorkPtr
+Group::_reduce_scatter_base(Tensor &output, Tensor &input,
+                            const c10d::ReduceScatterOptions &options)
+{
+    Operation operation = begin(OpType::_REDUCE_SCATTER_BASE,
+                                "rcx:_reduce_scatter_base", options.timeout);
+    const rcx_op_t op = op_of(options.reduceOp, output);
+
+    same_type(output, input);
+    TORCH_CHECK(input.numel() == output.numel() * getSize(),
+                "rcx: ", input.numel(), " elements of input for ", getSize(),
+                " times ", output.numel());
+    operation.results = {output};
+    operation.starts.push_back([in = operation.read(input),
+                                out = operation.write(output),
+                                op](rcx_comm_t *comm, rcx_request_t **request) {
+        return rcx_ireduce_scatter_block(in.data_ptr(), out.data_ptr(),
+                                         out.numel(), datatype_of(out), op,
+                                         comm, request);
+    });
+    return start(std::move(operation));
+}
+
+/* Bytes of each part of t's dimension 0. */
+static std::vector<size_t> split(const at::Tensor &t,
+                                 const std::vector<int64_t> &splits, int size)
+{
+    const int64_t rows = t.dim() > 0 ? t.size(0) : 0;
+    std::vector<int64_t> parts = splits;
+
+    if (parts.empty()) {
+        TORCH_CHECK(rows % size == 0, "rcx: ", rows, " rows for ", size,
+                    " ranks");
+        parts.assign(size, rows / size);
+    }
+    TORCH_CHECK(parts.size() == static_cast<size_t>(size) &&
+                    std::accumulate(parts.begin(), parts.end(), int64_t{0}) ==
+                        rows,
+                "rcx: splits are to be ", size, " parts of ", rows, " rows");
+    std::vector<size_t> bytes;
+    for (const int64_t part : parts)
+        bytes.push_back(rows > 0 ? t.nbytes() / rows * part : 0);
+    return bytes;
+}
+
+Group::WorkPtr Group::alltoall_base(Tensor &output, Tensor &input,
+                                    Splits &output_splits, Splits &input_splits,
+                                    const c10d::AllToAllOptions &options)
+{
+    Operation operation =
+        begin(OpType::ALLTOALL_BASE, "rcx:all_to_all", options.timeout);
+    const auto to = split(input, input_splits, getSize());
+    const auto from = split(output, output_splits, getSize());
+    const bool is_even = input_splits.empty() && output_splits.empty();
+
+    same_type(output, input);
+    TORCH_CHECK(!is_even || input.nbytes() == output.nbytes(),
+                "rcx: ", input.nbytes(), " bytes of input, ", output.nbytes(),
+                " of output");
+    operation.results = {output};
+    operation.starts.push_back([=, in = operation.read(input),
+                                out = operation.write(output)](
+                                   rcx_comm_t *comm, rcx_request_t **request) {
+        if (is_even)
+            return rcx_ialltoall(in.data_ptr(), out.data_ptr(), to[0], RCX_BYTE,
+                                 comm, request);
+        return rcx_ialltoallv(in.data_ptr(), to.data(), nullptr, out.data_ptr(),
+                              from.data(), nullptr, RCX_BYTE, comm, request);
+    });
+    return start(std::move(operation));
+}
+
+Group::WorkPtr Group::alltoall(Tensors &outputs, Tensors &inputs,
+                               const c10d::AllToAllOptions &options)
+{
+    Operation operation =
+        begin(OpType::ALLTOALL, "rcx:all_to_all", options.timeout);
+
+    operation.results = of_all(outputs, getSize(), "outputs");
+    of_all(inputs, getSize(), "inputs");
+    operation.starts.push_back([in = Blocks(read_each(operation, inputs)),
+                                out = Blocks(write_each(operation, outputs))](
+                                   rcx_comm_t *comm, rcx_request_t **request) {
+        return rcx_ialltoallv(in.base, in.bytes.data(), in.displs.data(),
+                              out.base, out.bytes.data(), out.displs.data(),
+                              RCX_BYTE, comm, request);
+    });
+    return start(std::move(operation));
+}
+
+/* ---- Messages, and none -------------------------------------------------------------- */
+
+Group::WorkPtr Group::send(Tensors &tensors, int to, int tag)
+{
+    Operation operation =
+        one(OpType::SEND, "rcx:send", c10d::kUnsetTimeout, tensors);
+
+    operation.starts.push_back([=, t = operation.read(tensors[0])](
+                                   rcx_comm_t *comm, rcx_request_t **request) {
+        return rcx_isend(t.data_ptr(), t.nbytes(), RCX_BYTE, to, tag, comm,
+                         request);
+    });
+    return comm_->start(std::move(operation));
+}
+
+static Operation::Start receive(Operation &operation, int from, int tag)
+{
+    return [=, t = operation.write(operation.results[0])](
+               rcx_comm_t *comm, rcx_request_t **request) {
+        return rcx_irecv(t.data_ptr(), t.nbytes(), RCX_BYTE, from, tag, comm,
+                         request);
+    };
+}
+
+Group::WorkPtr Group::recv(Tensors &tensors, int from, int tag)
+{
+    Operation operation =
+        one(OpType::RECV, "rcx:recv", c10d::kUnsetTimeout, tensors);
+
+    operation.starts.push_back(receive(operation, from, tag));
+    return comm_->start(std::move(operation));
+}
+
+Group::WorkPtr Group::recvAnysource(Tensors &tensors, int tag)
+{
+    Operation operation = one(OpType::RECVANYSOURCE, "rcx:recvAnySource",
+                              c10d::kUnsetTimeout, tensors);
+
+    operation.starts.push_back(receive(operation, RCX_ANY_SOURCE, tag));
+    return comm_->start(std::move(operation));
+}
+
+Group::WorkPtr Group::barrier(const c10d::BarrierOptions &options)
+{
+    Operation operation =
+        begin(OpType::BARRIER, "rcx:barrier", options.timeout);
+
+    operation.starts.push_back(rcx_ibarrier);
+    return start(std::move(operation));
+}
+
+#if TORCH_VERSION_MAJOR >= 2
+/* ---- Several as one, of version 2 ---------------------------------------------------- */
+
+Group::WorkPtr
+Group::allgather_into_tensor_coalesced(Tensors &outputs, Tensors &inputs,
+                                       const c10d::AllgatherOptions &options)
+{
+    Operation operation =
+        begin(OpType::COALESCED, "rcx:all_gather_into_tensor_coalesced",
+              options.timeout);
+
+    TORCH_CHECK(outputs.size() == inputs.size(), "rcx: ", outputs.size(),
+                " outputs for ", inputs.size(), " inputs");
+    operation.results = outputs;
+    for (const auto i : c10::irange(inputs.size())) {
+        same_type(outputs[i], inputs[i]);
+        TORCH_CHECK(outputs[i].numel() == inputs[i].numel() * getSize(),
+                    "rcx: ", outputs[i].numel(), " elements of output for ",
+                    getSize(), " times ", inputs[i].numel());
+        operation.starts.push_back(
+            [in = operation.read(inputs[i]), out = operation.write(outputs[i])](
+                rcx_comm_t *comm, rcx_request_t **request) {
+                return rcx_iallgather(in.data_ptr(), out.data_ptr(),
+                                      in.nbytes(), RCX_BYTE, comm, request);
+            });
+    }
+    return start(std::move(operation));
+}
+
+Group::WorkPtr Group::reduce_scatter_tensor_coalesced(
+    Tensors &outputs, Tensors &inputs,
+    const c10d::ReduceScatterOptions &options)
+{
+    Operation operation =
+        begin(OpType::COALESCED, "rcx:reduce_scatter_tensor_coalesced",
+              options.timeout);
+
+    TORCH_CHECK(outputs.size() == inputs.size(), "rcx: ", outputs.size(),
+                " outputs for ", inputs.size(), " inputs");
+    operation.results = outputs;
+    for (const auto i : c10::irange(inputs.size())) {
+        const rcx_op_t op = op_of(options.reduceOp, outputs[i]);
+        same_type(outputs[i], inputs[i]);
+        TORCH_CHECK(inputs[i].numel() == outputs[i].numel() * getSize(),
+                    "rcx: ", inputs[i].numel(), " elements of input for ",
+                    getSize(), " times ", outputs[i].numel());
+        operation.starts.push_back(
+            [in = operation.read(inputs[i]), out = operation.write(outputs[i]),
+             op](rcx_comm_t *comm, rcx_request_t **request) {
+                return rcx_ireduce_scatter_block(in.data_ptr(), out.data_ptr(),
+                                                 out.numel(), datatype_of(out),
+                                                 op, comm, request);
+            });
+    }
+    return start(std::move(operation));
+}
+#endif
+
+} // namespace rcx_torch

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A process group of torch.distributed over RCX: what its parts know of each other.
+ *
+ * A Context is the processes of a job; the world's group makes it, and groups of some
+ * ranks take communicators of it. A Comm is a communicator and the operations under way
+ * on it, a Work one of these, a Group what torch.distributed calls.
+ */
+#ifndef RCX_TORCH_H
+#define RCX_TORCH_H
+
+#include <rcx/rcx.h>
+#include <torch/csrc/distributed/c10d/Backend.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+#include <torch/csrc/distributed/c10d/Store.hpp>
+#include <torch/csrc/distributed/c10d/Types.hpp>
+#include <torch/csrc/distributed/c10d/Work.hpp>
+#include <torch/version.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace rcx_torch
+{
+
+using std::chrono::milliseconds;
+
+#if TORCH_VERSION_MAJOR >= 2
+using Base = c10d::Backend;
+#else
+using Base = c10d::ProcessGroup;
+#endif
+
+/* ---- Errors ------------------------------------------------------------------- */
+
+/* What went wrong, with what comm (NULL: none) and RCX's log know of it. */
+std::string describe(rcx_status_t status, rcx_comm_t *comm);
+
+/* Throws what is an error. */
+void check(rcx_status_t status, rcx_comm_t *comm = nullptr);
+
+/* RCX's times, of which 0 is none. */
+int64_t nanoseconds(milliseconds time);
+
+/* ---- Processes ------------------------------------------------------------------- */
+
+class Context
+{
+  public:
+    /* Of size processes that have a store in common. */
+    static std::shared_ptr<Context>
+    over_store(const c10::intrusive_ptr<c10d::Store> &store, int rank, int size,
+               milliseconds timeout);
+    /* Of those that a launcher started: srun, prterun, rcxrun, mpirun. */
+    static std::shared_ptr<Context> over_pmix(milliseconds timeout);
+
+    explicit Context(rcx_context_t *handle) : handle_(handle)
+    {
+    }
+    /* Leaves, together with the others, for some seconds at most. */
+    ~Context();
+    Context(const Context &) = delete;
+    Context &operator=(const Context &) = delete;
+
+    rcx_comm_t *world() const
+    {
+        return rcx_world(handle_);
+    }
+
+  private:
+    rcx_context_t *handle_;
+};
+
+/* ---- Operations -------------------------------------------------------------------- */
+
+class Comm;
+
+/* What a call is made of: tensors as RCX takes them, and how to start it. */
+struct Operation {
+    using Start = std::function<rcx_status_t(rcx_comm_t *, rcx_request_t **)>;
+
+    c10d::OpType type;
+    const char *title;
+    milliseconds timeout;
+    std::vector<at::Tensor> results = {};
+    std::vector<Start> starts = {};
+    std::vector<at::Tensor> kept = {};
+    /* of those that are not contiguous: the user's, and what stands for it */
+    std::vector<std::pair<at::Tensor, at::Tensor>> copies = {};
+
+    /* t, or a contiguous copy, which is read, written, both. */
+    at::Tensor read(const at::Tensor &t);
+    at::Tensor write(const at::Tensor &t);
+    at::Tensor update(const at::Tensor &t);
+};
+
+class Work : public c10d::Work
+{
+  public:
+    Work(Operation operation, const std::shared_ptr<Comm> &comm, int rank);
+    ~Work() override;
+
+    bool wait(milliseconds timeout = kNoTimeout) override;
+    int sourceRank() const override;
+    std::vector<at::Tensor> result() override;
+    void abort() override;
+    c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;
+
+    /* For Comm: starts it; says when it is over; whether it is and nobody waits, so that
+       it was freed; and waits for it in any case. */
+    void start(rcx_comm_t *comm);
+    void listen();
+    bool release();
+    void end();
+
+  private:
+    static void done(rcx_request_t *request, rcx_status_t status, void *arg);
+    void complete();
+
+    Operation operation_;
+    std::weak_ptr<Comm> comm_;
+    rcx_comm_t *handle_ = nullptr; /* lives until this is over */
+    std::vector<rcx_request_t *> requests_;
+    std::vector<rcx_status_t> started_;
+    std::shared_mutex requests_in_use_; /* shared by who waits for them */
+    std::atomic<size_t> left_;
+    std::mutex error_lock_;
+    std::string error_;
+    int source_ = -1;
+    std::atomic<bool> over_{false};
+    c10::intrusive_ptr<c10::ivalue::Future> future_;
+};
+
+class Comm : public std::enable_shared_from_this<Comm>
+{
+  public:
+    static std::shared_ptr<Comm> of_world(std::shared_ptr<Context> context);
+    /* Of ranks of context's world, which alone call it. */
+    static std::shared_ptr<Comm> of_ranks(std::shared_ptr<Context> context,
+                                          const std::vector<int> &ranks,
+                                          const std::string &name);
+    Comm(std::shared_ptr<Context> context, rcx_comm_t *handle, bool owned)
+        : context_(std::move(context)), handle_(handle), owned_(owned)
+    {
+    }
+    /* Waits for what is under way. */
+    ~Comm();
+    Comm(const Comm &) = delete;
+    Comm &operator=(const Comm &) = delete;
+
+    c10::intrusive_ptr<Work> start(Operation operation);
+    void abort();
+    rcx_comm_t *handle() const
+    {
+        return handle_;
+    }
+
+  private:
+    std::shared_ptr<Context> context_;
+    rcx_comm_t *handle_;
+    bool owned_;
+    std::mutex starting_; /* RCX's operations have an order */
+    std::list<c10::intrusive_ptr<Work>> under_way_;
+};
+
+/* Whether this thread is in a callback of RCX's, where it must not wait. */
+bool in_callback();
+
+/* ---- What torch.distributed calls ------------------------------------------------- */
+
+class Group : public Base
+{
+  public:
+    Group(std::shared_ptr<Comm> comm, milliseconds timeout);
+    ~Group() override;
+
+    using Tensor = at::Tensor;
+    using Tensors = std::vector<at::Tensor>;
+    using Lists = std::vector<std::vector<at::Tensor>>;
+    using Splits = std::vector<int64_t>;
+    using WorkPtr = c10::intrusive_ptr<c10d::Work>;
+
+    const std::string getBackendName() const override
+    {
+        return "rcx";
+    }
+    WorkPtr broadcast(Tensors &tensors,
+                      const c10d::BroadcastOptions &options) override;
+    WorkPtr allreduce(Tensors &tensors,
+                      const c10d::AllreduceOptions &options) override;
+    WorkPtr allreduce_coalesced(
+        Tensors &tensors,
+        const c10d::AllreduceCoalescedOptions &options) override;
+    WorkPtr reduce(Tensors &tensors,
+                   const c10d::ReduceOptions &options) override;
+    WorkPtr allgather(Lists &outputs, Tensors &inputs,
+                      const c10d::AllgatherOptions &options) override;
+    WorkPtr _allgather_base(Tensor &output, Tensor &input,
+                            const c10d::AllgatherOptions &options) override;
+    WorkPtr allgather_coalesced(Lists &outputs, Tensors &inputs,
+                                const c10d::AllgatherOptions &options) override;
+    WorkPtr gather(Lists &outputs, Tensors &inputs,
+                   const c10d::GatherOptions &options) override;
+    WorkPtr scatter(Tensors &outputs, Lists &inputs,
+                    const c10d::ScatterOptions &options) override;
+    WorkPtr reduce_scatter(Tensors &outputs, Lists &inputs,
+                           const c10d::ReduceScatterOptions &options) override;
+    WorkPtr
+    _reduce_scatter_base(Tensor &output, Tensor &input,
+                         const c10d::ReduceScatterOptions &options) override;
+    WorkPtr alltoall_base(Tensor &output, Tensor &input, Splits &output_splits,
+                          Splits &input_splits,
+                          const c10d::AllToAllOptions &options) override;
+    WorkPtr alltoall(Tensors &outputs, Tensors &inputs,
+                     const c10d::AllToAllOptions &options) override;
+    WorkPtr send(Tensors &tensors, int to, int tag) override;
+    WorkPtr recv(Tensors &tensors, int from, int tag) override;
+    WorkPtr recvAnysource(Tensors &tensors, int tag) override;
+    WorkPtr barrier(const c10d::BarrierOptions &options) override;
+#if TORCH_VERSION_MAJOR >= 2
+    WorkPtr allgather_into_tensor_coalesced(
+        Tensors &outputs, Tensors &inputs,
+        const c10d::AllgatherOptions &options) override;
+    WorkPtr reduce_scatter_tensor_coalesced(
+        Tensors &outputs, Tensors &inputs,
+        const c10d::ReduceScatterOptions &options) override;
+#endif
+    /* Collectives are counted where they are matched, in RCX. */
+    void setSequenceNumberForGroup() override
+    {
+    }
+    uint64_t getSequenceNumberForGroup() override
+    {
+        return started_;
+    }
+
+  private:
+    WorkPtr start(Operation operation);
+    Operation begin(c10d::OpType type, const char *title,
+                    milliseconds timeout) const;
+    Operation one(c10d::OpType type, const char *title, milliseconds timeout,
+                  Tensors &tensors) const;
+
+    std::shared_ptr<Comm> comm_;
+    milliseconds timeout_;
+    std::atomic<uint64_t> started_{0};
+};
+
+} // namespace rcx_torch
+
+#endif

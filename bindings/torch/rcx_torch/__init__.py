@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""torch.distributed over RCX.
+
+    import rcx_torch
+    torch.distributed.init_process_group("rcx")                          # torchrun, mp.spawn
+    torch.distributed.init_process_group("rcx", init_method="rcx://")    # srun, rcxrun, ...
+
+With "rcx://" processes meet through their launcher's PMIx: no address, no port, no RANK.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import torch
+import torch.distributed
+from torch.distributed.rendezvous import register_rendezvous_handler
+
+from . import _C
+
+__version__: str = _C.version()
+
+
+def _rendezvous(
+    url: str, rank: int = -1, world_size: int = -1, timeout: timedelta = timedelta(minutes=30),
+    **_: Any,
+) -> Iterator[tuple[torch.distributed.Store, int, int]]:
+    """A store for a job that a launcher started: rank 0 has it, and says where by RCX."""
+    job = _C.Job(timeout)
+    if rank not in (-1, job.rank) or world_size not in (-1, job.size):
+        raise ValueError(f"{url}: this is rank {job.rank} of {job.size}, not {rank} of"
+                         f" {world_size}")
+    here = socket.gethostname()
+    if job.rank == 0:
+        store = torch.distributed.TCPStore("localhost", 0, job.size, True, timeout,
+                                           wait_for_workers=False)
+        job.bcast(f"{here} {store.port}")
+    else:
+        host, port = job.bcast("").split()
+        store = torch.distributed.TCPStore("localhost" if host == here else host, int(port),
+                                           job.size, False, timeout)
+    _rendezvous.job = job  # type: ignore[attr-defined]  # until a group has its context
+    yield store, job.rank, job.size
+
+
+def _create(options: Any, pg_options: Any) -> Any:
+    group = _C.create(options, pg_options)
+    _rendezvous.__dict__.pop("job", None)
+    return group
+
+
+register_rendezvous_handler("rcx", _rendezvous)
+if torch.__version__ < "2":
+    torch.distributed.Backend.register_backend("rcx", _create, extended_api=True)
+else:
+    torch.distributed.Backend.register_backend("rcx", _create, extended_api=True,
+                                               devices=["cpu"])

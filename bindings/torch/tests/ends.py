@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Bad days of a job: ends.py killed | late | differs | loader"""
+
+import os
+import signal
+import sys
+import time
+from datetime import timedelta
+
+import rcx_torch  # noqa: F401
+import torch
+import torch.distributed as dist
+
+
+def killed(me):
+    """Rank 1 dies; the others' calls say so, from a hook as from a wait."""
+    if me == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    future = dist.all_reduce(torch.ones(4), async_op=True).get_future()
+    chained = future.then(lambda f: f.value())
+    for call in (future.wait, chained.wait, lambda: dist.all_reduce(torch.ones(4))):
+        try:
+            call()
+        except RuntimeError as error:
+            assert "rank 1" in str(error), error
+        else:
+            raise AssertionError("no error")
+    print("it was rank 1")
+
+
+def late(me):
+    """Rank 1 comes later than one waits, which breaks nothing."""
+    x = torch.ones(4)
+    if me == 1:
+        time.sleep(1)
+    work = dist.all_reduce(x, async_op=True)
+    try:
+        while me != 1:
+            work.wait(timedelta(milliseconds=50))
+    except RuntimeError as error:
+        assert "timed out" in str(error), error
+    work.wait()
+    assert (x == dist.get_world_size()).all()
+    print("it came")
+
+
+def differs(me):
+    """Rank 1 has more elements than the others; all are told, and the next call is as
+    good as any (RCX_CHECK=full)."""
+    try:
+        dist.all_reduce(torch.ones(4 + (me == 1)))
+    except RuntimeError as error:
+        assert "count" in str(error), error
+    else:
+        raise AssertionError("no error")
+    dist.barrier()
+    print("they differ")
+
+
+class Squares(torch.utils.data.Dataset):
+    """For a loader with processes of its own."""
+
+    def __len__(self):
+        return 64
+
+    def __getitem__(self, i):
+        return torch.tensor(float(i * i))
+
+
+def loader(_me):
+    """Children of fork() come and go while the group works."""
+    total = torch.zeros(1)
+    for _ in range(3):
+        for batch in torch.utils.data.DataLoader(Squares(), batch_size=8, num_workers=2):
+            total += batch.sum()
+            dist.all_reduce(torch.ones(1000))
+    dist.all_reduce(total)
+    assert total.item() == 3 * dist.get_world_size() * sum(i * i for i in range(64))
+    print("loaded")
+
+
+def main(how):
+    """One job, one bad day."""
+    torch.set_num_threads(1)
+    dist.init_process_group("rcx", init_method="rcx://", timeout=timedelta(seconds=8))
+    dist.barrier()
+    {"killed": killed, "late": late, "differs": differs, "loader": loader}[how](
+        dist.get_rank())
+    dist.destroy_process_group()
+
+
+main(sys.argv[1])

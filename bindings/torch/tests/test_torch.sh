@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# torch.distributed over RCX: the example, every function, PyTorch's own tests, bad days.
+# Usage: test_torch.sh RCXRUN PYTHON FOLDER quick|full
+
+# shellcheck source=tests/support/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../../../tests/support/tap.sh"
+takes "RCXRUN PYTHON FOLDER EXTENT" "$@"
+rcxrun=$(realpath "$1")
+python=$2
+export PYTHONPATH=$3 PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1
+unset PYTHONUNBUFFERED # lines are to be whole
+extent=$4
+here=$(dirname -- "$(realpath -- "${BASH_SOURCE[0]}")")
+bound=(timeout -k 5 120)
+
+# --- training ---
+
+for n in 1 3; do
+    run 0 "$rcxrun" -n $n "$python" "$here/../examples/train.py" "$scratch/$n" \
+        && grep -q "^$n ranks: 9[0-9][0-9] of 960 right, 1 set of parameters" "$out"
+    ok $? "the example, on $n ranks, which have the same parameters to the bit"
+done
+run 0 "$python" -c "import torch
+difference = (torch.load('$scratch/1') - torch.load('$scratch/3')).abs().max().item()
+print(difference)
+assert difference < 1e-6"
+ok $? "three ranks learn what one learns from all data, within 1e-6"
+MASTER_ADDR=localhost MASTER_PORT=0 WORLD_SIZE=1 RANK=0 run 0 "$python" "$here/../examples/train.py" && grep -q '^1 ranks' "$out"
+ok $? "by env://, as torchrun has it"
+
+# --- every function ---
+
+run 0 "$rcxrun" -n 3 "$python" "$here/against.py" rcx 2 && [ "$(grep -c '^done$' "$err")" -eq 3 ]
+ok $? "every function, twice in a process, on 3 ranks that met by PMIx"
+run 0 "$rcxrun" -n 2 -x HOST_SIZE=2 "$python" "$here/against.py" "file://$scratch/store" 2 \
+    && [ "$(grep -c '^done$' "$err")" -eq 2 ]
+ok $? "every function, twice in a process, on 2 ranks that met by a store"
+
+if [ "$extent" = full ]; then
+    bound=(timeout -k 5 3400)
+    tests=()
+else
+    tests=(T.test_DistributedDataParallelCPU T.test_all_to_all_single_unequal_split)
+fi
+run 0 "$python" "$here/upstream.py" "${tests[@]}" && grep -q '^OK' "$err"
+ok $? "PyTorch's own tests: ${tests[*]:-all}"
+bound=(timeout -k 5 60)
+
+# --- bad days ---
+
+run 137 "$rcxrun" -k -n 3 "$python" "$here/ends.py" killed && [ "$(grep -cx 'it was rank 1' "$out")" -eq 2 ]
+ok $? "a rank that is killed is an exception on the others, in calls and in futures"
+run 0 "$rcxrun" -n 2 "$python" "$here/ends.py" late && [ "$(grep -cx 'it came' "$out")" -eq 2 ]
+ok $? "a wait that times out breaks nothing"
+run 0 "$rcxrun" -n 2 -x RCX_CHECK=full "$python" "$here/ends.py" differs \
+    && [ "$(grep -cx 'they differ' "$out")" -eq 2 ]
+ok $? "calls that do not match are an exception on all ranks"
+run 0 "$rcxrun" -n 2 "$python" "$here/ends.py" loader && [ "$(grep -cx 'loaded' "$out")" -eq 2 ]
+ok $? "data loaders fork beside it"
+
+end_tests

@@ -320,23 +320,29 @@ Group::WorkPtr Group::allgather_coalesced(Lists &outputs, Tensors &inputs,
     return start(std::move(operation));
 }
 
+static Operation::Start allgather_into(Operation &operation,
+                                       const at::Tensor &output,
+                                       const at::Tensor &input, int size)
+{
+    same_type(output, input);
+    TORCH_CHECK(output.numel() == input.numel() * size, "rcx: ", output.numel(),
+                " elements of output for ", size, " times ", input.numel());
+    return [in = operation.read(input), out = operation.write(output)](
+               rcx_comm_t *comm, rcx_request_t **request) {
+        return rcx_iallgather(in.data_ptr(), out.data_ptr(), in.nbytes(),
+                              RCX_BYTE, comm, request);
+    };
+}
+
 Group::WorkPtr Group::_allgather_base(Tensor &output, Tensor &input,
                                       const c10d::AllgatherOptions &options)
 {
     Operation operation =
         begin(OpType::_ALLGATHER_BASE, "rcx:_all_gather_base", options.timeout);
 
-    same_type(output, input);
-    TORCH_CHECK(output.numel() == input.numel() * getSize(),
-                "rcx: ", output.numel(), " elements of output for ", getSize(),
-                " times ", input.numel());
     operation.results = {output};
     operation.starts.push_back(
-        [in = operation.read(input), out = operation.write(output)](
-            rcx_comm_t *comm, rcx_request_t **request) {
-            return rcx_iallgather(in.data_ptr(), out.data_ptr(), in.nbytes(),
-                                  RCX_BYTE, comm, request);
-        });
+        allgather_into(operation, output, input, getSize()));
     return start(std::move(operation));
 }
 
@@ -425,26 +431,34 @@ Group::WorkPtr Group::reduce_scatter(Tensors &outputs, Lists &inputs,
     return start(std::move(operation));
 }
 
+static Operation::Start reduce_scatter_from(Operation &operation,
+                                            const ReduceOp &by,
+                                            const at::Tensor &output,
+                                            const at::Tensor &input, int size)
+{
+    const rcx_op_t op = op_of(by, output);
+
+    same_type(output, input);
+    TORCH_CHECK(input.numel() == output.numel() * size, "rcx: ", input.numel(),
+                " elements of input for ", size, " times ", output.numel());
+    return [in = operation.read(input), out = operation.write(output),
+            op](rcx_comm_t *comm, rcx_request_t **request) {
+        return rcx_ireduce_scatter_block(in.data_ptr(), out.data_ptr(),
+                                         out.numel(), datatype_of(out), op,
+                                         comm, request);
+    };
+}
+
 Group::WorkPtr
 Group::_reduce_scatter_base(Tensor &output, Tensor &input,
                             const c10d::ReduceScatterOptions &options)
 {
     Operation operation = begin(OpType::_REDUCE_SCATTER_BASE,
                                 "rcx:_reduce_scatter_base", options.timeout);
-    const rcx_op_t op = op_of(options.reduceOp, output);
 
-    same_type(output, input);
-    TORCH_CHECK(input.numel() == output.numel() * getSize(),
-                "rcx: ", input.numel(), " elements of input for ", getSize(),
-                " times ", output.numel());
     operation.results = {output};
-    operation.starts.push_back([in = operation.read(input),
-                                out = operation.write(output),
-                                op](rcx_comm_t *comm, rcx_request_t **request) {
-        return rcx_ireduce_scatter_block(in.data_ptr(), out.data_ptr(),
-                                         out.numel(), datatype_of(out), op,
-                                         comm, request);
-    });
+    operation.starts.push_back(reduce_scatter_from(operation, options.reduceOp,
+                                                   output, input, getSize()));
     return start(std::move(operation));
 }
 
@@ -580,18 +594,9 @@ Group::allgather_into_tensor_coalesced(Tensors &outputs, Tensors &inputs,
     TORCH_CHECK(outputs.size() == inputs.size(), "rcx: ", outputs.size(),
                 " outputs for ", inputs.size(), " inputs");
     operation.results = outputs;
-    for (const auto i : c10::irange(inputs.size())) {
-        same_type(outputs[i], inputs[i]);
-        TORCH_CHECK(outputs[i].numel() == inputs[i].numel() * getSize(),
-                    "rcx: ", outputs[i].numel(), " elements of output for ",
-                    getSize(), " times ", inputs[i].numel());
+    for (const auto i : c10::irange(inputs.size()))
         operation.starts.push_back(
-            [in = operation.read(inputs[i]), out = operation.write(outputs[i])](
-                rcx_comm_t *comm, rcx_request_t **request) {
-                return rcx_iallgather(in.data_ptr(), out.data_ptr(),
-                                      in.nbytes(), RCX_BYTE, comm, request);
-            });
-    }
+            allgather_into(operation, outputs[i], inputs[i], getSize()));
     return start(std::move(operation));
 }
 
@@ -606,20 +611,9 @@ Group::WorkPtr Group::reduce_scatter_tensor_coalesced(
     TORCH_CHECK(outputs.size() == inputs.size(), "rcx: ", outputs.size(),
                 " outputs for ", inputs.size(), " inputs");
     operation.results = outputs;
-    for (const auto i : c10::irange(inputs.size())) {
-        const rcx_op_t op = op_of(options.reduceOp, outputs[i]);
-        same_type(outputs[i], inputs[i]);
-        TORCH_CHECK(inputs[i].numel() == outputs[i].numel() * getSize(),
-                    "rcx: ", inputs[i].numel(), " elements of input for ",
-                    getSize(), " times ", outputs[i].numel());
-        operation.starts.push_back(
-            [in = operation.read(inputs[i]), out = operation.write(outputs[i]),
-             op](rcx_comm_t *comm, rcx_request_t **request) {
-                return rcx_ireduce_scatter_block(in.data_ptr(), out.data_ptr(),
-                                                 out.numel(), datatype_of(out),
-                                                 op, comm, request);
-            });
-    }
+    for (const auto i : c10::irange(inputs.size()))
+        operation.starts.push_back(reduce_scatter_from(
+            operation, options.reduceOp, outputs[i], inputs[i], getSize()));
     return start(std::move(operation));
 }
 #endif

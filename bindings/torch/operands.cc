@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "operands.h"
+
+#include <ATen/ATen.h>
+
+#include <map>
+
+namespace rcx_torch
+{
+
+using c10d::ReduceOp;
+
+/* ---- Types and ops ------------------------------------------------------------- */
+
+rcx_datatype_t datatype_of(const at::Tensor &t)
+{
+    static const std::map<at::ScalarType, rcx_datatype_t> types{
+        {at::kByte, RCX_UINT8},
+        {at::kChar, RCX_INT8},
+        {at::kShort, RCX_INT16},
+        {at::kInt, RCX_INT32},
+        {at::kLong, RCX_INT64},
+        {at::kHalf, RCX_FLOAT16},
+        {at::kBFloat16, RCX_BFLOAT16},
+        {at::kFloat, RCX_FLOAT32},
+        {at::kDouble, RCX_FLOAT64},
+        {at::kComplexFloat, RCX_COMPLEX_FLOAT},
+        {at::kComplexDouble, RCX_COMPLEX_DOUBLE},
+        {at::kBool, RCX_BOOL},
+    };
+    const auto found = types.find(t.scalar_type());
+
+    TORCH_CHECK(found != types.end(), "rcx: no reductions of ",
+                t.scalar_type());
+    return found->second;
+}
+
+/* Of booleans, 1 + 1 is true. */
+rcx_op_t op_of(const ReduceOp &op, const at::Tensor &t)
+{
+    struct pair {
+        rcx_op_t number, logical;
+    };
+    static const std::map<uint8_t, pair> ops{
+        {ReduceOp::SUM, {RCX_SUM, RCX_LOR}},
+        {ReduceOp::AVG, {RCX_AVG, RCX_AVG}},
+        {ReduceOp::PRODUCT, {RCX_PROD, RCX_LAND}},
+        {ReduceOp::MIN, {RCX_MIN, RCX_LAND}},
+        {ReduceOp::MAX, {RCX_MAX, RCX_LOR}},
+        {ReduceOp::BAND, {RCX_BAND, RCX_LAND}},
+        {ReduceOp::BOR, {RCX_BOR, RCX_LOR}},
+        {ReduceOp::BXOR, {RCX_BXOR, RCX_LXOR}},
+    };
+    const auto number =
+        static_cast<uint8_t>(static_cast<ReduceOp::RedOpType>(op));
+    const auto found = ops.find(number);
+
+    TORCH_CHECK(found != ops.end(), "rcx: no reductions by op ", int(number));
+    const rcx_op_t result = t.scalar_type() == at::kBool ? found->second.logical
+                                                         : found->second.number;
+    TORCH_CHECK(rcx_op_supported(result, datatype_of(t)), "rcx: op ",
+                int(number), " is not defined on ", t.scalar_type());
+    return result;
+}
+
+/* ---- Where tensors lie ------------------------------------------------------------ */
+
+Blocks::Blocks(const std::vector<at::Tensor> &tensors)
+{
+    for (const auto &t : tensors) {
+        const auto place = static_cast<char *>(t.data_ptr());
+
+        bytes.push_back(t.nbytes());
+        if (t.nbytes() > 0 && (!base || place < base))
+            base = place;
+    }
+    for (const auto &t : tensors)
+        displs.push_back(
+            t.nbytes() > 0 ? static_cast<char *>(t.data_ptr()) - base : 0);
+}
+
+template <class F>
+static std::vector<at::Tensor> each(const std::vector<at::Tensor> &tensors,
+                                    F taken)
+{
+    std::vector<at::Tensor> places;
+
+    for (const auto &t : tensors)
+        places.push_back(taken(t));
+    return places;
+}
+
+std::vector<at::Tensor> write_each(Operation &operation,
+                                   const std::vector<at::Tensor> &tensors)
+{
+    return each(tensors,
+                [&](const at::Tensor &t) { return operation.write(t); });
+}
+
+std::vector<at::Tensor> read_each(Operation &operation,
+                                  const std::vector<at::Tensor> &tensors)
+{
+    return each(tensors,
+                [&](const at::Tensor &t) { return operation.read(t); });
+}
+
+at::Tensor packed(const std::vector<at::Tensor> &tensors)
+{
+    return at::cat(
+        each(tensors, [](const at::Tensor &t) { return t.reshape({-1}); }));
+}
+
+std::vector<at::Tensor> &of_all(std::vector<at::Tensor> &list, int size,
+                                const char *what)
+{
+    TORCH_CHECK(list.size() == static_cast<size_t>(size), "rcx: ", list.size(),
+                " ", what, " for ", size, " ranks");
+    return list;
+}
+
+void same_type(const at::Tensor &a, const at::Tensor &b)
+{
+    TORCH_CHECK(a.scalar_type() == b.scalar_type(), "rcx: tensors of types ",
+                a.scalar_type(), " and ", b.scalar_type());
+}
+
+void root_is_rank(int64_t root, int size)
+{
+    TORCH_CHECK(root >= 0 && root < size, "rcx: root ", root, " is no rank of ",
+                size);
+}
+
+} // namespace rcx_torch

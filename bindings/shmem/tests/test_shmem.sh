@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# OpenSHMEM's collectives over RCX: each beside its twin, the example, a process that dies.
+# Usage: test_shmem.sh LIBRARY TWINS PLATE
+
+# shellcheck source=tests/support/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../../../tests/support/tap.sh"
+takes "LIBRARY TWINS PLATE" "$@"
+library=$(realpath "$1")
+twins=$(realpath "$2")
+plate=$(realpath "$3")
+bound=(timeout -k 5 60)
+# osc: shmem_finalize() of Open MPI 4.1.4 crashes with its rdma
+oshrun=(oshrun --oversubscribe -mca osc '^rdma')
+[ "$(id -u)" -ne 0 ] || oshrun+=(--allow-run-as-root)
+
+for n in 1 2 3 4; do
+    run 0 "${oshrun[@]}" -n $n -x LD_PRELOAD="$library" "$twins" \
+        && grep -qxE '58 functions, [0-9]{3} comparisons, 0 failures' "$out"
+    ok $? "all functions as their twins, on all processes and on strided sets of $n"
+done
+run 0 "${oshrun[@]}" -n 4 "$plate" && grep -qxE '[0-9]+ steps, off by [1-9]\.[0-9]e-07 on average' "$out"
+ok $? "the example without RCX"
+cp "$out" "$scratch/plain"
+for n in 1 4; do
+    run 0 "${oshrun[@]}" -n $n -x LD_PRELOAD="$library" "$plate" && cmp "$out" "$scratch/plain"
+    ok $? "and with it, on $n processes: the same"
+done
+# shellcheck disable=SC2016
+run 137 "${oshrun[@]}" -n 3 -x LD_PRELOAD="$library" bash -c '
+    [ "$OMPI_COMM_WORLD_RANK" != 1 ] && exec "$0" -1
+    exec timeout -s KILL 2 "$0" -1' "$plate" && grep -q 'signal 9\|status 137\|code: *137' "$out" "$err"
+ok $? "a process that is killed ends the job"
+
+end_tests

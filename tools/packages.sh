@@ -33,6 +33,7 @@ packages_table='
     test   mpich                    command mpirun.mpich
     test   libmpich-dev             command mpicc.mpich
     test   libgloo-dev              header gloo/allreduce.h
+    test   gfortran                 command gfortran
     test   python3-cffi             python cffi
     test   python3-numpy            python numpy
     test   mypy                     command mypy

@@ -28,7 +28,11 @@ static void log_line(rcx_log_level_t level, const char *text, void *)
 
 std::string describe(rcx_status_t status, rcx_comm_t *comm)
 {
-    std::string text = std::string("rcx: ") + rcx_status_string(status);
+    /* by these words users of torch.distributed look for it */
+    const char *const what = status == RCX_ERR_TIMEOUT
+                                 ? "Timed out waiting"
+                                 : rcx_status_string(status);
+    std::string text = std::string("rcx: ") + what;
     rcx_error_info_t info;
 
     if (comm && rcx_comm_error(comm, &info) == RCX_OK && info.text[0])
@@ -92,6 +96,9 @@ static int allgather(const void *send, void *recv, size_t bytes, void *arg)
     try {
         exchange->allgather(send, recv, bytes);
         return 0;
+    } catch (const c10::Error &error) {
+        exchange->error = error.what_without_backtrace();
+        return 1;
     } catch (const std::exception &error) {
         exchange->error = error.what();
         return 1;

@@ -32,8 +32,30 @@ from torch.testing._internal.common_utils import run_tests
 
 for feature in ("ddp", "subgroup", "plugin"):  # read when the tests are imported
     DistTestCases.backend_feature[feature].add("rcx")
+
+
+class AsGloo(str):
+    """A name that is also gloo's: tests ask for names, of what a backend can do."""
+
+    def __eq__(self, other):
+        return str(self) == other or other == "gloo"
+
+    def __ne__(self, other):
+        return not self == other
+
+    def __hash__(self):
+        return hash("gloo")
+
+    def __str__(self):
+        return "rcx"
+
+
+decode = os.environ.decodevalue
+os.environ.decodevalue = lambda value: (AsGloo("rcx") if decode(value) == "rcx"
+                                        else decode(value))
 from torch.testing._internal.distributed.distributed_test import (DistributedTest,
                                                                   TestDistBackend)
+os.environ.decodevalue = decode
 
 
 # Debian's PyTorch cannot import what this is for with its Python 3.11

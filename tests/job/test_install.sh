@@ -146,7 +146,7 @@ prefix=/usr/local
 library=$prefix/lib/librcx.so
 
 # bindings are there if what they bind to is: see below
-(cd root && find . -type f ! -name "*.so.*" ! -name "rcx_nvector.*" ! -path "*/dist-packages/*" | sort) >installed
+(cd root && find . -type f ! -name "*.so.*" ! -name "rcx_nvector.*" ! -name "*.so" ! -path "*/dist-packages/*" | sort) >installed
 diff installed - >"$out" <<END
 ./usr/local/bin/rcx_info
 ./usr/local/bin/rcx_perf
@@ -156,9 +156,11 @@ diff installed - >"$out" <<END
 ./usr/local/bin/rcxrun
 ./usr/local/include/rcx/rcx.h
 ./usr/local/include/rcx/rcx.hpp
+./usr/local/lib/cmake/rcx/rcx-config-version.cmake
+./usr/local/lib/cmake/rcx/rcx-config.cmake
 ./usr/local/lib/pkgconfig/rcx.pc
 END
-ok $? "one header, rcx.pc and the tools are installed beside the library"
+ok $? "one header, files for pkg-config and CMake and the tools are installed beside the library"
 
 version=$(pkg-config --modversion rcx)
 [ -n "$version" ] && [ "$(readlink -f "$library")" = \
@@ -220,6 +222,27 @@ if have g++; then
     consume "C++17" g++ -std=c++17 -pedantic consumer.cc
 else
     skip "C++17" "g++ is not installed"
+fi
+
+if have cmake; then
+    mkdir with_cmake
+    cp consumer.c with_cmake
+    cat >with_cmake/CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.18)
+project(consumer C)
+find_package(rcx 0.1 REQUIRED)
+add_executable(consumer consumer.c)
+target_link_libraries(consumer rcx::rcx)
+END
+    do_it cmake -S with_cmake -B with_cmake/build && do_it cmake --build with_cmake/build
+    ok $? "CMake: find_package finds it, and compiles"
+    do_it rcxrun -n 2 with_cmake/build/consumer && [ "$(sort -u "$out")" = "2 ranks" ]
+    ok $? "CMake: runs as two ranks"
+    sed -i 's/rcx 0.1/rcx 1.0/' with_cmake/CMakeLists.txt
+    ! do_it cmake -S with_cmake -B with_cmake/other && grep -q 'version: 0\.1\.0' "$out"
+    ok $? "CMake: a version that it is not is refused"
+else
+    skip "CMake" "it is not installed"
 fi
 
 if have g++; then

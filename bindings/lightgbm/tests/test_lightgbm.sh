@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# LightGBM's two functions, called as it does. Usage: test_lightgbm.sh RCXRUN STUB
+
+# shellcheck source=tests/support/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../../../tests/support/tap.sh"
+takes "RCXRUN STUB" "$@"
+rcxrun=$(realpath "$1")
+stub=$(realpath "$2")
+bound=(timeout -k 5 60)
+
+for n in 1 2 3 5; do
+    run 0 "$rcxrun" -n $n "$stub" && [ "$(cat "$out")" = "0 failures" ]
+    ok $? "blocks of all lengths, in place and not, on two threads, on $n ranks"
+done
+run 1 "$rcxrun" -n 2 "$stub" wrong && grep -q 'rcx_lightgbm_reduce_scatter' "$err"
+ok $? "what goes wrong ends the job, and says where"
+
+end_tests

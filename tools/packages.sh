@@ -34,6 +34,9 @@ packages_table='
     test   libmpich-dev             command mpicc.mpich
     test   libgloo-dev              header gloo/allreduce.h
     test   gfortran                 command gfortran
+    test   help2man                 command help2man
+    test   man-db                   command man
+    test   groff-base               command groff
     test   python3-cffi             python cffi
     test   python3-numpy            python numpy
     test   mypy                     command mypy

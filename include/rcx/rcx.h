@@ -356,7 +356,8 @@ RCX_API rcx_status_t rcx_comm_split(rcx_comm_t *comm, int color, int key,
 RCX_API rcx_status_t rcx_comm_create_group(rcx_comm_t *comm, int n,
                                            const int ranks[], int tag,
                                            rcx_comm_t **new_p);
-/* RCX_ERR_BUSY: another thread is in a call on it. RCX_ERR_ARG: the world. */
+/* Free a communicator, see rcx_comm_dup(). RCX_ERR_BUSY: another thread is in a
+ * call on it. RCX_ERR_ARG: the world. */
 RCX_API rcx_status_t rcx_comm_free(rcx_comm_t **comm_p);
 
 /*
@@ -469,7 +470,7 @@ enum {
  */
 RCX_API rcx_status_t rcx_op_create(rcx_context_t *context, rcx_op_fn_t fn,
                                    unsigned flags, void *arg, rcx_op_t *op_p);
-/* Takes a pointer to the op and stores 0 there, which is no op. */
+/* Free an op. Takes a pointer to it and stores 0 there, which is no op. */
 RCX_API rcx_status_t rcx_op_free(rcx_context_t *context, rcx_op_t *op);
 
 /*
@@ -516,7 +517,7 @@ RCX_API rcx_status_t rcx_mem_alloc(rcx_comm_t *comm, size_t bytes,
 RCX_API rcx_status_t rcx_mem_free(rcx_comm_t *comm, void *ptr);
 
 /*
- * The same for memory that there is already: bytes from ptr on, until they are
+ * rcx_mem_alloc() for memory that there is already: bytes from ptr on, until they are
  * deregistered, at the latest by rcx_finalize(); they stay where they are
  * meanwhile. Collective. RCX_OK without a gain where UCX can show others no such
  * memory, which takes xpmem.
@@ -1035,7 +1036,7 @@ RCX_API rcx_status_t rcx_wait_for(rcx_request_t *request, int64_t timeout_ns);
  */
 RCX_API rcx_status_t rcx_wait_any(size_t n, rcx_request_t *const requests[],
                                   size_t *index_p);
-/* The same without waiting: makes progress once, where none is complete yet,
+/* rcx_wait_any() without waiting: makes progress once, where none is complete yet,
  * and returns RCX_IN_PROGRESS, with nothing stored, where none is then. */
 RCX_API rcx_status_t rcx_test_any(size_t n, rcx_request_t *const requests[],
                                   size_t *index_p);

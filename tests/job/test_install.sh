@@ -146,7 +146,7 @@ prefix=/usr/local
 library=$prefix/lib/librcx.so
 
 # bindings are there if what they bind to is: see below
-(cd root && find . -type f ! -name "*.so.*" ! -name "rcx_nvector.*" ! -name "*.so" ! -path "*/dist-packages/*" | sort) >installed
+(cd root && find . -type f ! -name "*.so.*" ! -name "rcx_nvector.*" ! -name "*.so" ! -path "*/dist-packages/*" ! -path "*/man/*" | sort) >installed
 diff installed - >"$out" <<END
 ./usr/local/bin/rcx_info
 ./usr/local/bin/rcx_perf
@@ -162,6 +162,9 @@ diff installed - >"$out" <<END
 ./usr/local/lib/pkgconfig/rcx.pc
 END
 ok $? "one header, files for pkg-config and CMake and the tools are installed beside the library"
+
+do_it ls $prefix/share/man/man3/rcx_{init,iallreduce,wait}.3 $prefix/share/man/man7/rcx.7
+ok $? "and the manual"
 
 version=$(pkg-config --modversion rcx)
 [ -n "$version" ] && [ "$(readlink -f "$library")" = \

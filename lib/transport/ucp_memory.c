@@ -3,6 +3,7 @@
 
 #include "transport/cma.h"
 #include "transport/pair_direct.h"
+#include "transport/segment.h"
 #include "transport/ucp.h"
 
 /* Each is a region; a descriptor, which UCX keeps open; a mapping of each peer. */
@@ -78,15 +79,19 @@ void rcx_ucp_memory_close(struct ucp *u, struct rcx_ucp_memory *memory)
 }
 
 /* UCX (1.13 to 1.18) frees what it has not made yet, and dies, where one part
- * of a key has nothing behind it any more. */
+ * of a key has nothing behind it any more. So that is held meanwhile, whoever is
+ * killed. */
 ucs_status_t rcx_ucp_memory_reach(struct ucp *u, int peer, const void *key,
                                   uint64_t address, ucp_rkey_h *rkey_p,
                                   void **at_p)
 {
+    const pid_t pid = u->lane.pairs[peer]->pid;
     ucs_status_t status = UCS_ERR_CONNECTION_RESET;
+    void *held = NULL;
 
-    if (rcx_cma_is_there(u->lane.pairs[peer]->pid, address))
+    if (rcx_cma_is_there(pid, address) && rcx_segment_hold(pid, address, &held))
         status = ucp_ep_rkey_unpack(u->endpoints[peer], key, rkey_p);
+    rcx_segment_drop(held);
     if (status == UCS_OK)
         return ucp_rkey_ptr(*rkey_p, address, at_p);
     *rkey_p = NULL;

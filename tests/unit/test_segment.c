@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Segments of processes that are killed. */
+#include "test.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "transport/segment.h"
+
+enum { BYTES = 8192 };
+
+/* Of the child, at one address in both processes; the parent has none of it. */
+struct child {
+    pid_t pid;
+    char *segment;
+    char *page; /* no segment */
+};
+
+static void start(struct child *c)
+{
+    const int id = shmget(IPC_PRIVATE, BYTES, IPC_CREAT | 0600);
+    int ready[2];
+    char byte;
+
+    assert_true(id >= 0);
+    c->segment = shmat(id, NULL, 0);
+    assert_true(c->segment != (void *)-1);
+    assert_int_equal(shmctl(id, IPC_RMID, NULL), 0);
+    strcpy(c->segment, "of a child");
+    c->page = mmap(NULL, BYTES, PROT_READ | PROT_WRITE,
+                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(c->page != MAP_FAILED);
+    assert_int_equal(pipe(ready), 0);
+    c->pid = fork();
+    assert_true(c->pid >= 0);
+    if (c->pid == 0)
+        _exit(write(ready[1], "r", 1) == 1 ? pause() : 1);
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    close(ready[1]);
+    assert_int_equal(shmdt(c->segment), 0);
+}
+
+static void kill_child(const struct child *c, bool with_its_status)
+{
+    assert_int_equal(kill(c->pid, SIGKILL), 0);
+    assert_int_equal(waitid(P_PID, (id_t)c->pid, &(siginfo_t){0},
+                            WEXITED | (with_its_status ? 0 : WNOWAIT)),
+                     0);
+}
+
+static uint64_t number(const void *address)
+{
+    return (uint64_t)(uintptr_t)address;
+}
+
+static void what_is_held_outlives_its_process(void **state)
+{
+    struct child c;
+    void *held, *again;
+
+    (void)state;
+    start(&c);
+    assert_true(rcx_segment_hold(c.pid, number(c.segment + 100), &held));
+    assert_non_null(held);
+    kill_child(&c, true);
+    assert_string_equal(held, "of a child");
+    assert_false(rcx_segment_hold(c.pid, number(c.segment), &again));
+    assert_null(again);
+    rcx_segment_drop(held);
+    munmap(c.page, BYTES);
+}
+
+static void a_killed_process_has_none_also_before_it_is_waited_for(void **state)
+{
+    struct child c;
+    void *held;
+
+    (void)state;
+    start(&c);
+    kill_child(&c, false);
+    assert_false(rcx_segment_hold(c.pid, number(c.segment), &held));
+    assert_null(held);
+    kill_child(&c, true);
+    munmap(c.page, BYTES);
+}
+
+static void other_memory_is_there_and_is_not_held(void **state)
+{
+    struct child c;
+    void *held;
+
+    (void)state;
+    start(&c);
+    assert_true(rcx_segment_hold(c.pid, number(c.page), &held));
+    assert_null(held);
+    assert_false(rcx_segment_hold(c.pid, 16, &held));
+    kill_child(&c, true);
+    munmap(c.page, BYTES);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_held_outlives_its_process),
+        cmocka_unit_test(
+            a_killed_process_has_none_also_before_it_is_waited_for),
+        cmocka_unit_test(other_memory_is_there_and_is_not_held),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

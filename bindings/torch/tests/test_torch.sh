@@ -11,6 +11,7 @@ rcxrun=$(realpath "$1")
 python=$2
 export PYTHONPATH=$3 PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1
 unset PYTHONUNBUFFERED # lines are to be whole
+unset CI # for which PyTorch's tests report in another way
 extent=$4
 here=$(dirname -- "$(realpath -- "${BASH_SOURCE[0]}")")
 bound=(timeout -k 5 120)

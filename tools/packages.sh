@@ -35,6 +35,11 @@ packages_table='
     test   libgloo-dev              header gloo/allreduce.h
     test   gfortran                 command gfortran
     test   help2man                 command help2man
+    full   python3-sphinx           command sphinx-build
+    full   python3-myst-parser      python myst_parser
+    full   debhelper                command dh
+    full   dh-python                command dh_python3
+    full   lintian                  command lintian
     test   man-db                   command man
     test   groff-base               command groff
     test   python3-cffi             python cffi

@@ -78,9 +78,48 @@ Group::WorkPtr Group::broadcast(Tensors &tensors,
     return start(std::move(operation));
 }
 
+/* Ranks have different elements, so each gets those of all. Done when it returns: what is
+ * gathered hangs on how many elements there are. */
+Group::WorkPtr Group::allreduce_sparse(Tensor &tensor,
+                                       const c10d::AllreduceOptions &options)
+{
+    Operation operation =
+        begin(OpType::ALLREDUCE, "rcx:sparse_all_reduce", options.timeout);
+    const Tensor mine = tensor.coalesce();
+    const auto numbers = tensor.options().layout(at::kStrided).dtype(at::kLong);
+    Tensor count = at::full({1}, mine._nnz(), numbers);
+    Tensor counts = at::empty({getSize()}, numbers);
+    Tensors indices{mine.indices().t().contiguous()}, values{mine.values()};
+    Lists all_indices(1), all_values(1);
+
+    TORCH_CHECK(static_cast<ReduceOp::RedOpType>(options.reduceOp) ==
+                    ReduceOp::SUM,
+                "rcx: sparse tensors are summed alone");
+    TORCH_CHECK(!in_callback(), "rcx: no sparse tensors in hooks");
+    _allgather_base(counts, count, {options.timeout})->wait();
+    for (const auto rank : c10::irange(getSize())) {
+        const int64_t n = counts[rank].item<int64_t>();
+        auto shape = values[0].sizes().vec();
+
+        shape[0] = n;
+        all_indices[0].push_back(at::empty({n, mine.sparse_dim()}, numbers));
+        all_values[0].push_back(at::empty(shape, values[0].options()));
+    }
+    allgather(all_indices, indices, {options.timeout})->wait();
+    allgather(all_values, values, {options.timeout})->wait();
+    tensor.copy_(at::sparse_coo_tensor(at::cat(all_indices[0]).t(),
+                                       at::cat(all_values[0]), tensor.sizes())
+                     .coalesce());
+    operation.results = {tensor};
+    return comm_->start(std::move(operation));
+}
+
 Group::WorkPtr Group::allreduce(Tensors &tensors,
                                 const c10d::AllreduceOptions &options)
 {
+    if (only(tensors, "tensor").is_sparse())
+        return allreduce_sparse(tensors[0], options);
+
     Operation operation =
         one(OpType::ALLREDUCE, "rcx:all_reduce", options.timeout, tensors);
     const rcx_op_t op = op_of(options.reduceOp, tensors[0]);

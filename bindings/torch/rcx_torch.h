@@ -243,6 +243,8 @@ class Group : public Base
     }
 
   private:
+    WorkPtr allreduce_sparse(Tensor &tensor,
+                             const c10d::AllreduceOptions &options);
     WorkPtr start(Operation operation);
     Operation begin(c10d::OpType type, const char *title,
                     milliseconds timeout) const;

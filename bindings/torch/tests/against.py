@@ -81,6 +81,13 @@ def reductions(me, p):
     same(wide[:, 1:3], sum(mine(r, 6, 2) for r in range(p)))
     same(wide[:, 3], torch.zeros(6, dtype=torch.float64))
     dist.all_reduce(torch.zeros(0))
+    rows = [me, p - 1][:1 + me % 2]  # twice the same on the last, if that is odd
+    sparse = torch.sparse_coo_tensor([rows], mine(me, len(rows), 2), (p, 2))
+    expected = sum(torch.sparse_coo_tensor([[r, p - 1][:1 + r % 2]],
+                                           mine(r, 1 + r % 2, 2), (p, 2)).to_dense()
+                   for r in range(p))
+    dist.all_reduce(sparse)
+    same(sparse.to_dense(), expected, "sparse")
     group = dist.distributed_c10d._get_default_group()
     parts = [mine(me, 3), mine(me, 0), mine(me, 2, 2).t()]
     options = AllreduceCoalescedOptions()
@@ -208,7 +215,7 @@ def wrong(me, p):
     raises("op", dist.all_reduce, torch.ones(2), dist.ReduceOp.BAND)
     raises("reductions of", dist.all_reduce,
            torch.quantize_per_tensor(torch.ones(2), 1.0, 0, torch.quint8))
-    raises("dense", dist.all_reduce, torch.eye(2).to_sparse())
+    raises("dense", dist.broadcast, torch.eye(2).to_sparse(), 0)
     group = dist.distributed_c10d._get_default_group()
     raises("one tensor", group.allreduce, [torch.ones(1), torch.ones(1)])
     raises("root 99", group.broadcast, torch.ones(1), 99)

@@ -33,8 +33,8 @@ ok $? "by env://, as torchrun has it"
 
 # --- every function ---
 
-run 0 "$rcxrun" -n 3 "$python" "$here/against.py" rcx 2 && [ "$(grep -c '^done$' "$err")" -eq 3 ]
-ok $? "every function, twice in a process, on 3 ranks that met by PMIx"
+run 0 "$rcxrun" -n 3 "$python" "$here/against.py" rcx 1 && [ "$(grep -c '^done$' "$err")" -eq 3 ]
+ok $? "every function, on 3 ranks that met by PMIx"
 run 0 "$rcxrun" -n 2 -x HOST_SIZE=2 "$python" "$here/against.py" "file://$scratch/store" 2 \
     && [ "$(grep -c '^done$' "$err")" -eq 2 ]
 ok $? "every function, twice in a process, on 2 ranks that met by a store"

@@ -125,17 +125,20 @@ std::shared_ptr<Context>
 Context::over_store(const c10::intrusive_ptr<c10d::Store> &store, int rank,
                     int size, milliseconds timeout)
 {
-    Exchange exchange{store, rank, size};
+    /* RCX may look at it as long as the context lives, but needs no store any more */
+    const auto exchange =
+        std::make_shared<Exchange>(Exchange{store, rank, size});
     rcx_params_t params = params_of(timeout);
     rcx_context_t *handle = nullptr;
     rcx_status_t status;
 
     params.field_mask |= RCX_PARAM_BOOTSTRAP;
-    params.bootstrap = {rank, size, allgather, nullptr, &exchange};
+    params.bootstrap = {rank, size, allgather, nullptr, exchange.get()};
     status = rcx_init(&params, &handle);
-    TORCH_CHECK(exchange.error.empty(), "rcx: the store: ", exchange.error);
+    TORCH_CHECK(exchange->error.empty(), "rcx: the store: ", exchange->error);
     check(status);
-    return std::make_shared<Context>(handle);
+    exchange->store.reset();
+    return std::make_shared<Context>(handle, exchange);
 }
 
 std::shared_ptr<Context> Context::over_pmix(milliseconds timeout)

@@ -5,29 +5,14 @@
 #include <pybind11/chrono.h>
 #include <torch/csrc/utils/pybind.h>
 
-#include <algorithm>
-#include <numeric>
-
 namespace rcx_torch
 {
 
-/* The context of the world's group, while that lives: other groups are parts of it. */
-static std::mutex world_lock;
+/* The context of the world's group, while that lives: other groups are parts of it. And
+ * the one of a job that a launcher started, until the world's group takes it. */
+static std::mutex contexts_lock;
 static std::weak_ptr<Context> world;
-
-static void remember(const std::shared_ptr<Context> &context)
-{
-    const std::lock_guard<std::mutex> lock(world_lock);
-
-    world = context;
-}
-
-static std::shared_ptr<Context> remembered()
-{
-    const std::lock_guard<std::mutex> lock(world_lock);
-
-    return world.lock();
-}
+static std::shared_ptr<Context> launched;
 
 /* A job that srun, prterun, rcxrun or mpirun started, before it has a store. */
 class Job
@@ -37,7 +22,9 @@ class Job
         : context_(Context::over_pmix(
               std::chrono::duration_cast<milliseconds>(timeout)))
     {
-        remember(context_);
+        const std::lock_guard<std::mutex> lock(contexts_lock);
+
+        launched = context_;
     }
     int rank() const
     {
@@ -57,14 +44,28 @@ class Job
               context_->world());
         return buffer;
     }
-    void end()
-    {
-        context_.reset();
-    }
 
   private:
     std::shared_ptr<Context> context_;
 };
+
+/* All processes of the options' store; nothing of a world that was before is taken. */
+static std::shared_ptr<Comm>
+whole(const c10d::DistributedBackendOptions &options, milliseconds timeout)
+{
+    const bool is_world = options.global_ranks_in_group.empty();
+    std::unique_lock<std::mutex> lock(contexts_lock);
+    auto context = is_world ? std::exchange(launched, nullptr) : nullptr;
+
+    lock.unlock();
+    if (!context)
+        context = Context::over_store(options.store, options.group_rank,
+                                      options.group_size, timeout);
+    lock.lock();
+    if (is_world)
+        world = context;
+    return Comm::of_world(std::move(context));
+}
 
 /* The world's group makes a context, unless a launcher's job has one; a group of some
  * ranks is a part of it, and a world of its own where there is none. */
@@ -76,21 +77,16 @@ create(const c10d::DistributedBackendOptions &options, const pybind11::object &)
     const std::vector<int> ranks(options.global_ranks_in_group.begin(),
                                  options.global_ranks_in_group.end());
     const pybind11::gil_scoped_release released;
-    auto context = remembered();
-    std::shared_ptr<Comm> comm;
+    std::unique_lock<std::mutex> lock(contexts_lock);
+    auto context = ranks.empty() ? nullptr : world.lock();
 
-    if (context && !ranks.empty()) {
-        comm = Comm::of_ranks(std::move(context), ranks, options.group_id);
-    } else {
-        if (!context) {
-            context = Context::over_store(options.store, options.group_rank,
-                                          options.group_size, timeout);
-            if (ranks.empty())
-                remember(context);
-        }
-        comm = Comm::of_world(std::move(context));
-    }
-    return c10::make_intrusive<Group>(std::move(comm), timeout);
+    if (!context && !ranks.empty())
+        context = launched;
+    lock.unlock();
+    return c10::make_intrusive<Group>(
+        context ? Comm::of_ranks(std::move(context), ranks, options.group_id)
+                : whole(options, timeout),
+        timeout);
 }
 
 PYBIND11_MODULE(_C, m)
@@ -103,8 +99,7 @@ PYBIND11_MODULE(_C, m)
         .def(pybind11::init<std::chrono::duration<double>>(), released())
         .def_property_readonly("rank", &Job::rank)
         .def_property_readonly("size", &Job::size)
-        .def("bcast", &Job::bcast, released())
-        .def("end", &Job::end, released());
+        .def("bcast", &Job::bcast, released());
 }
 
 } // namespace rcx_torch

@@ -62,7 +62,9 @@ class Context
     /* Of those that a launcher started: srun, prterun, rcxrun, mpirun. */
     static std::shared_ptr<Context> over_pmix(milliseconds timeout);
 
-    explicit Context(rcx_context_t *handle) : handle_(handle)
+    explicit Context(rcx_context_t *handle,
+                     std::shared_ptr<void> bootstrap = nullptr)
+        : handle_(handle), bootstrap_(std::move(bootstrap))
     {
     }
     /* Leaves, together with the others, for some seconds at most. */
@@ -77,6 +79,7 @@ class Context
 
   private:
     rcx_context_t *handle_;
+    std::shared_ptr<void> bootstrap_;
 };
 
 /* ---- Operations -------------------------------------------------------------------- */

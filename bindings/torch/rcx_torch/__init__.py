@@ -42,19 +42,12 @@ def _rendezvous(
         host, port = job.bcast("").split()
         store = torch.distributed.TCPStore("localhost" if host == here else host, int(port),
                                            job.size, False, timeout)
-    _rendezvous.job = job  # type: ignore[attr-defined]  # until a group has its context
     yield store, job.rank, job.size
-
-
-def _create(options: Any, pg_options: Any) -> Any:
-    group = _C.create(options, pg_options)
-    _rendezvous.__dict__.pop("job", None)
-    return group
 
 
 register_rendezvous_handler("rcx", _rendezvous)
 if torch.__version__ < "2":
-    torch.distributed.Backend.register_backend("rcx", _create, extended_api=True)
+    torch.distributed.Backend.register_backend("rcx", _C.create, extended_api=True)
 else:
-    torch.distributed.Backend.register_backend("rcx", _create, extended_api=True,
+    torch.distributed.Backend.register_backend("rcx", _C.create, extended_api=True,
                                                devices=["cpu"])

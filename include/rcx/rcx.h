@@ -517,6 +517,20 @@ RCX_API rcx_status_t rcx_mem_alloc(rcx_comm_t *comm, size_t bytes,
 RCX_API rcx_status_t rcx_mem_free(rcx_comm_t *comm, void *ptr);
 
 /*
+ * Where the blocks of all ranks lie in this process, for loads, stores and atomics
+ * of one's own: peers[i] is rank i's (peers[own rank] is ptr), NULL where it cannot
+ * be reached that way: on another node, or plain memory. Collective; each rank gives
+ * a block of its own from rcx_mem_alloc(). Who orders accesses is the caller.
+ *
+ * peers: comm's size pointers, which hold until the rank's own block is freed; what
+ * a peer has freed by then is still there, and nobody's.
+ *
+ * RCX_ERR_ARG (peers NULL; ptr, on this rank, not from rcx_mem_alloc()),
+ * RCX_ERR_NOMEM, and those of rcx_allgather()
+ */
+RCX_API rcx_status_t rcx_mem_peers(rcx_comm_t *comm, void *ptr, void *peers[]);
+
+/*
  * rcx_mem_alloc() for memory that there is already: bytes from ptr on, until they are
  * deregistered, at the latest by rcx_finalize(); they stay where they are
  * meanwhile. Collective. RCX_OK without a gain where UCX can show others no such

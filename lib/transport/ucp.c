@@ -591,10 +591,10 @@ static rcx_status_t flush(struct rcx_transport *t)
 
 /* clang-format off */
 const struct rcx_transport_ops rcx_transport_ucp = {
-    .name = "ucp", .version = rcx_ucp_version, .open = open, .address = address,
-    .send = post_send, .recv = post_recv, .recv_masked = post_masked, .expect = expect, .reach = find_way,
+    .name = "ucp", .version = rcx_ucp_version, .open = open, .address = address, .flush = flush, .close = close_all,
+    .send = post_send, .recv = post_recv, .recv_masked = post_masked, .expect = expect, .reach = find_way, .way = rcx_ucp_way,
     .progress = progress, .cancel = cancel, .cancels_sends = true, .probe = probe,
     .notify = rcx_ucp_notify, .take_note = rcx_ucp_take_note, .event_fd = event_fd, .arm = arm, .wake = wake,
-    .flush = flush, .close = close_all, .way = rcx_ucp_way, .get_memory = rcx_ucp_get_memory, .put_memory = rcx_ucp_put_memory,
+    .get_memory = rcx_ucp_get_memory, .put_memory = rcx_ucp_put_memory, .memory_key = rcx_ucp_memory_key, .reach_memory = rcx_ucp_reach_memory,
 };
 /* clang-format on */

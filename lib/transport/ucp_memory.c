@@ -9,11 +9,20 @@
 /* Each is a region; a descriptor, which UCX keeps open; a mapping of each peer. */
 enum { BLOCKS_MOST = 256 };
 
+/* A peer's, reached by the user of a block. */
+struct reached {
+    struct reached *next;
+    int peer;
+    uint64_t base;
+    void *at, *handle;
+};
+
 /* Given out. */
 struct rcx_ucp_block {
     struct rcx_ucp_block *next;
     struct rcx_ucp_memory memory;
     struct rcx_region *region;
+    struct reached *reached;
 };
 
 /* ---- Memory ---------------------------------------------------------------- */
@@ -133,6 +142,19 @@ static void tell_gone(struct ucp *u)
             rcx_region_tell_gone(u->lane.outs[i]);
 }
 
+static void free_block(struct ucp *u, struct rcx_ucp_block *block)
+{
+    while (block->reached) {
+        struct reached *r = block->reached;
+
+        block->reached = r->next;
+        ucp_rkey_destroy(r->handle);
+        rcx_heap_free(u->heap, r);
+    }
+    rcx_ucp_memory_close(u, &block->memory);
+    rcx_heap_free(u->heap, block);
+}
+
 void rcx_ucp_put_memory(struct rcx_transport *t, void *ptr)
 {
     struct ucp *u = (struct ucp *)t;
@@ -144,8 +166,7 @@ void rcx_ucp_put_memory(struct rcx_transport *t, void *ptr)
     *link = block->next;
     rcx_region_withdraw(&u->lane.base, block->region);
     tell_gone(u);
-    rcx_ucp_memory_close(u, &block->memory);
-    rcx_heap_free(u->heap, block);
+    free_block(u, block);
 }
 
 void rcx_ucp_memory_close_all(struct ucp *u)
@@ -154,8 +175,7 @@ void rcx_ucp_memory_close_all(struct ucp *u)
         struct rcx_ucp_block *block = u->lane.blocks;
 
         u->lane.blocks = block->next;
-        rcx_ucp_memory_close(u, &block->memory);
-        rcx_heap_free(u->heap, block);
+        free_block(u, block);
     }
     rcx_regions_close(&u->lane.base);
 }
@@ -183,4 +203,48 @@ void rcx_ucp_unmap(struct rcx_lane *lane, void *handle)
 {
     (void)lane;
     ucp_rkey_destroy(handle);
+}
+
+static struct rcx_ucp_block *find_block(struct ucp *u, const void *ptr)
+{
+    struct rcx_ucp_block *block = u->lane.blocks;
+
+    while (block && block->memory.at != ptr)
+        block = block->next;
+    return block;
+}
+
+size_t rcx_ucp_memory_key(struct rcx_transport *t, const void *ptr,
+                          const void **key_p)
+{
+    const struct rcx_ucp_block *block = find_block((struct ucp *)t, ptr);
+
+    *key_p = block ? block->memory.key : NULL;
+    return block ? block->memory.key_bytes : 0;
+}
+
+void *rcx_ucp_reach_memory(struct rcx_transport *t, void *ptr, int peer,
+                           const void *key, uint64_t base)
+{
+    struct ucp *u = (struct ucp *)t;
+    struct rcx_ucp_block *block = find_block(u, ptr);
+    struct reached *r = block ? block->reached : NULL;
+
+    while (r && (r->peer != peer || r->base != base))
+        r = r->next;
+    if (r || !block || !u->lane.pairs[peer])
+        return r ? r->at : NULL;
+    r = rcx_heap_zalloc(u->heap, sizeof *r);
+    if (!r)
+        return NULL;
+    r->at = (void *)rcx_ucp_map(&u->lane.base, peer, key, base, &r->handle);
+    if (!r->at) {
+        rcx_heap_free(u->heap, r);
+        return NULL;
+    }
+    r->peer = peer;
+    r->base = base;
+    r->next = block->reached;
+    block->reached = r;
+    return r->at;
 }

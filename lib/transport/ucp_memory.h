@@ -16,9 +16,14 @@ struct rcx_ucp_memory {
     size_t key_bytes;
 };
 
-/* A transport's get_memory and put_memory; all that is left. */
+/* A transport's get_memory, put_memory, memory_key and reach_memory; all that is
+ * left. */
 void *rcx_ucp_get_memory(struct rcx_transport *t, void *at, size_t bytes);
 void rcx_ucp_put_memory(struct rcx_transport *t, void *ptr);
+size_t rcx_ucp_memory_key(struct rcx_transport *t, const void *ptr,
+                          const void **key_p);
+void *rcx_ucp_reach_memory(struct rcx_transport *t, void *ptr, int peer,
+                           const void *key, uint64_t base);
 void rcx_ucp_memory_close_all(struct ucp *u);
 
 /* A lane's map and unmap. */

@@ -71,6 +71,7 @@ static void be_called(rcx_request_t *request, rcx_status_t status, void *arg)
       KIND)                                                                    \
     X(rcx_mem_alloc, in.h.comm, 64, &out.memory)                               \
     X(rcx_mem_free, in.h.comm, in.h.memory)                                    \
+    X(rcx_mem_peers, in.h.comm, in.h.memory, &out.memory)                      \
     X(rcx_mem_register, in.h.comm, out.words, sizeof out.words)                \
     X(rcx_mem_deregister, in.h.comm, out.words)                                \
     X(rcx_send, in.words, 1, RCX_INT, 0, 0, in.h.comm)                         \

@@ -317,7 +317,7 @@ static void
 memory_for_buffers_is_aligned_and_belongs_to_the_caller(void **state)
 {
     rcx_context_t *context;
-    void *small = NULL, *large = NULL;
+    void *small = NULL, *large = NULL, *peer = NULL;
 
     (void)state;
     assert_ok(rcx_init(NULL, &context));
@@ -328,6 +328,11 @@ memory_for_buffers_is_aligned_and_belongs_to_the_caller(void **state)
     memset(large, 1, 100000);
     memset(small, 2, 1);
     assert_int_equal(((char *)large)[99999], 1);
+    assert_ok(rcx_mem_peers(rcx_world(context), large, &peer));
+    assert_ptr_equal(peer, large);
+    assert_int_equal(
+        rcx_mem_peers(rcx_world(context), (char *)large + 1, &peer),
+        RCX_ERR_ARG);
     assert_ok(rcx_mem_free(rcx_world(context), large));
     assert_ok(rcx_mem_register(rcx_world(context), &large, sizeof large));
     assert_ok(rcx_finalize(&context)); /* frees and forgets the others */

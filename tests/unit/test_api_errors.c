@@ -430,7 +430,7 @@ static void a_context_that_is_none_is_refused(void **state)
 
 static void memory_that_is_not_from_here_is_refused(void **state)
 {
-    void *ptr = NULL;
+    void *ptr = NULL, *peer;
 
     (void)state;
     assert_refused(&said, rcx_mem_free(comm, in), RCX_ERR_ARG, "ptr=");
@@ -439,6 +439,8 @@ static void memory_that_is_not_from_here_is_refused(void **state)
                    "bytes=");
     assert_null(ptr);
     assert_ok(rcx_mem_alloc(comm, 0, &ptr));
+    assert_refused(&said, rcx_mem_peers(NULL, ptr, &peer), RCX_ERR_ARG, "comm");
+    assert_refused(&said, rcx_mem_peers(comm, ptr, NULL), RCX_ERR_ARG, "peers");
     assert_ok(rcx_mem_free(comm, ptr));
     assert_refused(&said, rcx_mem_free(comm, ptr), RCX_ERR_ARG, "ptr=");
 }

@@ -47,13 +47,15 @@ static rcx_status_t use_all(rcx_context_t *context)
     rcx_request_t *request = NULL;
     rcx_datatype_t type;
     rcx_op_t op;
-    void *memory;
+    void *memory, *peer;
     rcx_status_t status = rcx_type_create(context, sizeof in[0], &type);
 
     if (status == RCX_OK)
         status = rcx_op_create(context, take_left, 0, NULL, &op);
     if (status == RCX_OK)
         status = rcx_mem_alloc(comm, 10, &memory);
+    if (status == RCX_OK)
+        status = rcx_mem_peers(comm, memory, &peer);
     for (int i = 0; i < 2 * COLLECTIVES && status == RCX_OK; i++) {
         const struct arguments a = {.sendbuf = in,
                                     .recvbuf = out,

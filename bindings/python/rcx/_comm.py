@@ -187,6 +187,14 @@ class Comm(Operations[None]):
         pointer = made("void *", lib.rcx_mem_alloc, self.handle, nbytes, comm=self.handle)
         return ffi.buffer(pointer, nbytes)
 
+    def peers(self, memory: Buffer) -> list[Buffer | None]:
+        """Where the ranks' blocks lie in this process, each as long as `memory`, the own
+        one, of `alloc()`: to read and write, in an order that is the caller's to see to.
+        None: one that cannot be reached so. Collective."""
+        places = ffi.new("void *[]", self.size)
+        check(lib.rcx_mem_peers(self.handle, ffi.from_buffer(memory), places), self.handle)
+        return [ffi.buffer(place, len(memory)) if place else None for place in places]
+
     def dealloc(self, memory: Buffer) -> None:
         """Frees what `alloc()` gave."""
         check(lib.rcx_mem_free(self.handle, ffi.from_buffer(memory)))

@@ -287,6 +287,14 @@ def requests(world):
     world.allreduce(z)
     assert (z == world.size).all()
     del z
+    memory[:8] = world.rank.to_bytes(8, "little")
+    places = world.peers(memory)
+    world.barrier()
+    assert places[world.rank] is not None and len(places) == world.size
+    assert all(int.from_bytes(place[:8], "little") == r
+               for r, place in enumerate(places) if place is not None)
+    world.barrier()
+    del places
     world.dealloc(memory)
 
 

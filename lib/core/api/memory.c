@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory from RCX. */
+#include <string.h>
+
 #include "core/api/arguments.h"
 #include "core/run/enter.h"
 
@@ -27,6 +29,110 @@ rcx_status_t rcx_mem_alloc(rcx_comm_t *comm, size_t bytes, void **ptr_p)
     rcx_comm_leave(comm);
     return status;
 }
+
+/* ---- Of peers -------------------------------------------------------------- */
+
+/* What each rank tells the others of its block. UCX's keys are as long as it has
+ * transports to shared memory. */
+struct block {
+    uint64_t base;
+    uint64_t key_bytes; /* 0: it can be reached by nobody */
+    unsigned char key[496];
+};
+
+/* Whether ptr is what it has to be. */
+static bool describe(struct rcx_context *context, const void *ptr,
+                     struct block *block)
+{
+    struct rcx_transport *t = context->transport;
+    const void *key = NULL;
+
+    *block = (struct block){.base = (uintptr_t)ptr};
+    if (!rcx_memory_find(&context->memory, ptr))
+        return false;
+    if (t && t->ops->memory_key)
+        block->key_bytes = t->ops->memory_key(t, ptr, &key);
+    if (block->key_bytes > sizeof block->key)
+        block->key_bytes = 0;
+    if (block->key_bytes > 0)
+        memcpy(block->key, key, block->key_bytes);
+    return true;
+}
+
+static void reach(rcx_comm_t *comm, void *ptr, const struct block blocks[],
+                  void *peers[])
+{
+    struct rcx_transport *t = comm->context->transport;
+
+    for (int i = 0; i < comm->size; i++)
+        peers[i] =
+            blocks[i].key_bytes == 0
+                ? NULL
+                : t->ops->reach_memory(t, ptr, rcx_comm_context_rank(comm, i),
+                                       blocks[i].key, blocks[i].base);
+    peers[comm->rank] = ptr;
+}
+
+/* Room for what all tell, with this rank's part. */
+static rcx_status_t begin(rcx_comm_t *comm, void *ptr, struct block **blocks_p,
+                          bool *is_good_p)
+{
+    struct rcx_context *context = comm->context;
+    rcx_status_t status = rcx_comm_enter(comm);
+    struct block *blocks;
+
+    if (status != RCX_OK)
+        return status;
+    blocks =
+        rcx_heap_zalloc(&context->heap, (size_t)comm->size * sizeof *blocks);
+    if (blocks)
+        *is_good_p = describe(context, ptr, &blocks[comm->rank]);
+    else
+        status = rcx_fail(&context->log, RCX_ERR_NOMEM, "no memory for %d keys",
+                          comm->size);
+    rcx_comm_leave(comm);
+    *blocks_p = blocks;
+    return status;
+}
+
+static rcx_status_t end(rcx_comm_t *comm, void *ptr, struct block *blocks,
+                        void *peers[], rcx_status_t ended)
+{
+    struct rcx_context *context = comm->context;
+    const rcx_status_t status = rcx_enter(context);
+
+    if (status != RCX_OK)
+        return status;
+    if (ended == RCX_OK)
+        reach(comm, ptr, blocks, peers);
+    rcx_heap_free(&context->heap, blocks);
+    rcx_leave(context);
+    return ended;
+}
+
+/* A rank whose ptr is wrong takes part, so that nobody waits for it. */
+rcx_status_t rcx_mem_peers(rcx_comm_t *comm, void *ptr, void *peers[])
+{
+    struct block *blocks;
+    rcx_status_t status;
+    bool is_good;
+
+    if (!rcx_comm_is_valid(comm))
+        return rcx_bad_handle("comm", comm);
+    if (!peers)
+        return rcx_missing(&comm->context->log, "peers");
+    status = begin(comm, ptr, &blocks, &is_good);
+    if (status != RCX_OK)
+        return status;
+    status =
+        rcx_allgather(RCX_IN_PLACE, blocks, sizeof *blocks, RCX_BYTE, comm);
+    if (status == RCX_OK && !is_good)
+        status = rcx_fail(&comm->context->log, RCX_ERR_ARG,
+                          "ptr=%p: not from rcx_mem_alloc()", ptr);
+    return end(comm, ptr, blocks, peers, status);
+}
+
+/* ---- Given back, lent ------------------------------------------------------ */
 
 static rcx_status_t put(rcx_comm_t *comm, void *ptr, bool is_lent,
                         const char *otherwise)

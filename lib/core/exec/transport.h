@@ -222,6 +222,13 @@ struct rcx_transport_ops {
      * what is put back. Both NULL: the transport has no such memory. */
     void *(*get_memory)(struct rcx_transport *t, void *at, size_t bytes);
     void (*put_memory)(struct rcx_transport *t, void *ptr);
+    /* The key by which peers reach what get_memory gave; 0 bytes: none. And where
+     * peer's, at base there, lies in this process, until put_memory of ptr; NULL:
+     * nowhere. Both NULL as above. */
+    size_t (*memory_key)(struct rcx_transport *t, const void *ptr,
+                         const void **key_p);
+    void *(*reach_memory)(struct rcx_transport *t, void *ptr, int peer,
+                          const void *key, uint64_t base);
 
     /* rcx_note_take() with t's own heap. */
     bool (*take_note)(struct rcx_transport *t, void *note, size_t bytes);

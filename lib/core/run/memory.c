@@ -80,6 +80,16 @@ bool rcx_memory_lend(struct rcx_memory *memory, struct rcx_heap *heap,
     return true;
 }
 
+const struct rcx_memory_block *rcx_memory_find(const struct rcx_memory *memory,
+                                               const void *ptr)
+{
+    const struct rcx_memory_block *block = memory->first;
+
+    while (block && (block->at != ptr || block->is_lent))
+        block = block->next;
+    return block;
+}
+
 bool rcx_memory_put(struct rcx_memory *memory, struct rcx_heap *heap, void *ptr,
                     bool is_lent)
 {

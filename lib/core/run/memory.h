@@ -23,6 +23,9 @@ bool rcx_memory_lend(struct rcx_memory *memory, struct rcx_heap *heap,
                      struct rcx_transport *t, void *ptr, size_t bytes);
 bool rcx_memory_overlaps(const struct rcx_memory *memory, const void *ptr,
                          size_t bytes);
+/* What was given out at ptr; NULL: nothing. */
+const struct rcx_memory_block *rcx_memory_find(const struct rcx_memory *memory,
+                                               const void *ptr);
 /* False: ptr was not given out, or lent. */
 bool rcx_memory_put(struct rcx_memory *memory, struct rcx_heap *heap, void *ptr,
                     bool is_lent);

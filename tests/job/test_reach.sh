@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Memory of other ranks, by loads and stores. Usage: test_reach.sh RCXRUN REACH_MAIN
+
+# shellcheck source=tests/support/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
+takes "RCXRUN REACH_MAIN" "$@"
+rcxrun=$(realpath "$1")
+main=$(realpath "$2")
+bound=(timeout -k 5 120)
+
+# reaches RANKS WHOM WHAT OPTION...
+reaches()
+{
+    local -r ranks=$1 whom=$2 what=$3
+    shift 3
+    run 0 "$rcxrun" -n "$ranks" "$@" "$main" "$whom" && [ ! -s "$err" ]
+    ok $? "$ranks ranks reach $what"
+}
+
+reaches 1 all "their own memory"
+reaches 2 all "each other's memory"
+reaches 5 all "each other's memory"
+reaches 3 all "each other's memory, by threads of RCX's" -x RCX_PROGRESS=thread
+reaches 3 own "their own memory alone where messages go through UCX" -x RCX_LANES=ucp
+reaches 3 own "their own memory alone over TCP" -x UCX_TLS=tcp,self -x UCX_NET_DEVICES=lo
+
+end_tests

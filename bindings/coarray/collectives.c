@@ -247,14 +247,14 @@ static int combine_by_function(void *dst, const void *left, const void *right,
 static rcx_status_t reduce(void *data, size_t count, rcx_datatype_t type,
                            rcx_op_t op, int image)
 {
-    rcx_comm_t *world = caf_world();
+    rcx_comm_t *comm = caf_enter();
 
     if (image == 0)
-        return rcx_allreduce(RCX_IN_PLACE, data, count, type, op, world);
-    return rcx_comm_rank(world) == image - 1
-               ? rcx_reduce(RCX_IN_PLACE, data, count, type, op, image - 1,
-                            world)
-               : rcx_reduce(data, NULL, count, type, op, image - 1, world);
+        return CAF_CALL(allreduce, RCX_IN_PLACE, data, count, type, op, comm);
+    return rcx_comm_rank(comm) == image - 1
+               ? CAF_CALL(reduce, RCX_IN_PLACE, data, count, type, op,
+                          image - 1, comm)
+               : CAF_CALL(reduce, data, NULL, count, type, op, image - 1, comm);
 }
 
 static rcx_status_t reduce_by_user(void *data, size_t count, rcx_op_fn_t fn,
@@ -291,20 +291,20 @@ static rcx_status_t perform(struct operation *o, void *data, size_t count,
         return reduce(data, count, datatype_of(a), o->op, o->image);
     if (o->fn)
         return reduce_by_user(data, count, o->fn, &o->user, o->image);
-    return rcx_bcast(data, count * a->dtype.elem_len, RCX_BYTE, o->image - 1,
-                     caf_world());
+    return CAF_CALL(bcast, data, count * a->dtype.elem_len, RCX_BYTE,
+                    o->image - 1, caf_enter());
 }
 
 static void run(struct operation *o, struct caf_array *a,
                 const struct caf_outcome *outcome)
 {
     const size_t count = count_of(a);
-    const int me = rcx_comm_rank(caf_world()) + 1,
+    const int me = rcx_comm_rank(caf_team()->comm) + 1,
               least = o->op || o->fn ? 0 : 1;
     char *packed = a->base_addr;
     rcx_status_t status;
 
-    if (o->image < least || o->image > rcx_comm_size(caf_world())) {
+    if (o->image < least || o->image > rcx_comm_size(caf_team()->comm)) {
         caf_refuse(outcome, "no such image");
         return;
     }

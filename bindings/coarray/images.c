@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Images: their beginning and end, synchronisation, coarrays as memory of their own.
- * Functions and arguments are those that gfortran calls (-fcoarray=lib).
+ * Images: their beginning and end. Functions and arguments are those that gfortran calls
+ * (-fcoarray=lib).
  */
 #include "caf.h"
 
@@ -13,19 +13,46 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "far.h"
+#include "memory.h"
+#include "stop.h"
+
+void _gfortran_flush_i4(const int *unit); /* NULL: all */
 void _gfortran_random_init(bool repeatable, bool distinct, int image);
 
 static rcx_context_t *context;
+static struct caf_team initial = {.number = -1}, *current = &initial;
+static struct caf_team *teams; /* all others */
 
 /* ---- Errors ----------------------------------------------------------------------- */
 
-static int stat_of(rcx_status_t status, const rcx_error_info_t *info)
+/* Of those that RCX has to blame for an error, not those that gave up waiting. */
+static bool is_failure(rcx_status_t status)
 {
-    if (status == RCX_OK)
-        return 0;
-    return status == RCX_ERR_PEER_FAILED || info->rank_count > 0
-               ? CAF_STAT_FAILED_IMAGE
-               : CAF_STAT_ERROR;
+    return status == RCX_ERR_PEER_FAILED || status == RCX_ERR_TIMEOUT ||
+           status == RCX_ERR_TRANSPORT;
+}
+
+bool caf_has_failed(int rank)
+{
+    rcx_error_info_t info;
+
+    if (caf_far_has_lost(rank))
+        return true;
+    if (rcx_comm_error(initial.comm, &info) == RCX_OK &&
+        is_failure(info.status))
+        for (int i = 0; i < info.rank_count; i++)
+            if (info.ranks[i] == rank)
+                return true;
+    return false;
+}
+
+bool caf_any_failed(void)
+{
+    for (int i = 0; i < rcx_comm_size(initial.comm); i++)
+        if (caf_has_failed(i))
+            return true;
+    return false;
 }
 
 static bool is_memory(const void *place)
@@ -48,16 +75,24 @@ static char *place_of(const struct caf_outcome *outcome)
     return outcome->is_sync && is_memory(there) ? there : outcome->errmsg;
 }
 
+/* What was written is not lost. */
+static _Noreturn void end_here(int code, const char *why)
+{
+    _gfortran_flush_i4(NULL);
+    fflush(NULL);
+    rcx_abort(caf_context(), code, why);
+    _exit(code);
+}
+
 static void tell(const struct caf_outcome *outcome, int stat, const char *text)
 {
     size_t length = strlen(text);
     char *place;
 
     if (!outcome->stat) {
-        fprintf(stderr, "image %d: %s: %s\n", rcx_comm_rank(caf_world()) + 1,
-                outcome->statement, text);
-        rcx_abort(context, 1, outcome->statement);
-        _exit(1);
+        fprintf(stderr, "image %d: %s: %s\n", caf_me() + 1, outcome->statement,
+                text);
+        end_here(1, outcome->statement);
     }
     *outcome->stat = stat;
     place = place_of(outcome);
@@ -72,15 +107,32 @@ static void tell(const struct caf_outcome *outcome, int stat, const char *text)
 void caf_end(const struct caf_outcome *outcome, rcx_status_t status)
 {
     rcx_error_info_t info = {.text = ""};
+    unsigned looks = 0;
 
     if (status == RCX_OK) {
         if (outcome->stat)
             *outcome->stat = 0;
         return;
     }
-    if (rcx_comm_error(caf_world(), &info) != RCX_OK || !info.text[0])
+    if (rcx_comm_error(current->comm, &info) != RCX_OK || !info.text[0])
         info.text = rcx_status_string(status);
-    tell(outcome, stat_of(status, &info), info.text);
+    /* nobody gives a communicator up but for an image that has stopped, which is
+     * about to say so here, too */
+    while (info.status == RCX_ERR_COMM_FAILED && !caf_any_stopped() &&
+           !caf_any_failed())
+        caf_pause(&looks);
+    if (is_failure(status) || is_failure(info.status))
+        tell(outcome, CAF_STAT_FAILED_IMAGE, info.text);
+    else if (info.status == RCX_ERR_COMM_FAILED || caf_any_stopped())
+        tell(outcome, CAF_STAT_STOPPED_IMAGE, "an image has stopped");
+    else
+        tell(outcome, CAF_STAT_ERROR, info.text);
+}
+
+void caf_refuse_as(const struct caf_outcome *outcome, int stat,
+                   const char *text)
+{
+    tell(outcome, stat, text);
 }
 
 void caf_refuse(const struct caf_outcome *outcome, const char *text)
@@ -90,22 +142,87 @@ void caf_refuse(const struct caf_outcome *outcome, const char *text)
 
 /* ---- Begin and end ------------------------------------------------------------------ */
 
+/* What images need of each other before the first statement. */
+static rcx_status_t meet(void)
+{
+    rcx_status_t status = caf_far_open(initial.comm);
+
+    if (status == RCX_OK)
+        status = caf_stops_open();
+    return status == RCX_OK ? rcx_barrier(initial.comm) : status;
+}
+
 rcx_context_t *caf_context(void)
 {
-    if (!context) {
-        const rcx_status_t status = rcx_init(NULL, &context);
+    rcx_status_t status;
 
-        if (status != RCX_OK) {
-            fprintf(stderr, "coarrays: %s\n", rcx_status_string(status));
-            exit(1);
-        }
+    if (context)
+        return context;
+    status = rcx_init(NULL, &context);
+    if (status == RCX_OK) {
+        initial.comm = rcx_world(context);
+        status = meet();
+    }
+    if (status != RCX_OK) {
+        fprintf(stderr, "coarrays: %s\n", rcx_status_string(status));
+        exit(1);
     }
     return context;
 }
 
-rcx_comm_t *caf_world(void)
+struct caf_team *caf_initial(void)
 {
-    return rcx_world(caf_context());
+    caf_context();
+    return &initial;
+}
+
+struct caf_team *caf_team(void)
+{
+    caf_context();
+    return current;
+}
+
+struct caf_team *caf_new_team(void)
+{
+    struct caf_team *team = calloc(1, sizeof *team);
+
+    if (team) {
+        team->next = teams;
+        teams = team;
+    }
+    return team;
+}
+
+void caf_enter_team(struct caf_team *team)
+{
+    current = team;
+}
+
+int caf_me(void)
+{
+    return rcx_comm_rank(caf_initial()->comm);
+}
+
+int caf_rank_of(const struct caf_team *team, int image)
+{
+    if (image == 0)
+        return caf_me();
+    if (image < 1 || image > rcx_comm_size(team->comm))
+        return -1;
+    return team->ranks ? team->ranks[image - 1] : image - 1;
+}
+
+static void free_teams(void)
+{
+    while (teams) {
+        struct caf_team *team = teams;
+
+        teams = team->next;
+        if (team->comm)
+            rcx_comm_free(&team->comm);
+        free(team->ranks);
+        free(team);
+    }
 }
 
 void _gfortran_caf_init(int *argc, char ***argv)
@@ -114,30 +231,40 @@ void _gfortran_caf_init(int *argc, char ***argv)
     caf_context();
 }
 
-/* An image that ends waits for those that go on. */
+/* An image that ends waits for those that go on, and lets them have its memory. */
 void _gfortran_caf_finalize(void)
 {
-    if (context)
-        rcx_finalize(&context);
+    if (!context)
+        return;
+    caf_stop();
+    caf_far_close();
+    caf_memory_close();
+    free_teams();
+    rcx_finalize(&context);
 }
 
 int _gfortran_caf_this_image(int distance)
 {
-    (void)distance;
-    return rcx_comm_rank(caf_world()) + 1;
+    const struct caf_team *team = caf_team();
+
+    while (distance-- > 0 && team->parent)
+        team = team->parent;
+    return rcx_comm_rank(team->comm) + 1;
 }
 
+/* failed: 1 for those alone, 0 for the others, -1 for all. */
 int _gfortran_caf_num_images(int distance, int failed)
 {
-    rcx_error_info_t info;
-    const int all = rcx_comm_size(caf_world());
+    const struct caf_team *team = caf_team();
+    int count = 0;
 
-    (void)distance;
+    while (distance-- > 0 && team->parent)
+        team = team->parent;
     if (failed < 0)
-        return all;
-    if (rcx_comm_error(caf_world(), &info) != RCX_OK)
-        info.rank_count = 0;
-    return failed ? info.rank_count : all - info.rank_count;
+        return rcx_comm_size(team->comm);
+    for (int i = 1; i <= rcx_comm_size(team->comm); i++)
+        count += caf_has_failed(caf_rank_of(team, i)) == (failed != 0);
+    return count;
 }
 
 void _gfortran_caf_random_init(bool repeatable, bool distinct)
@@ -164,18 +291,11 @@ _Noreturn void _gfortran_caf_stop_str(const char *text, size_t length,
     exit(0);
 }
 
-static _Noreturn void end_all(int code)
-{
-    fflush(NULL);
-    rcx_abort(caf_context(), code, "error stop");
-    _exit(code);
-}
-
 _Noreturn void _gfortran_caf_error_stop(int code, bool quiet)
 {
     if (!quiet)
         fprintf(stderr, "ERROR STOP %d\n", code);
-    end_all(code ? code : 1);
+    end_here(code ? code : 1, "error stop");
 }
 
 _Noreturn void _gfortran_caf_error_stop_str(const char *text, size_t length,
@@ -183,7 +303,7 @@ _Noreturn void _gfortran_caf_error_stop_str(const char *text, size_t length,
 {
     if (!quiet)
         fprintf(stderr, "ERROR STOP %.*s\n", (int)length, text);
-    end_all(1);
+    end_here(1, "error stop");
 }
 
 /* ---- Failed images -------------------------------------------------------------------- */
@@ -194,21 +314,17 @@ _Noreturn void _gfortran_caf_fail_image(void)
     _exit(1);
 }
 
-static bool has_failed(int image)
-{
-    rcx_error_info_t info;
-
-    if (rcx_comm_error(caf_world(), &info) == RCX_OK)
-        for (int i = 0; i < info.rank_count; i++)
-            if (info.ranks[i] == image - 1)
-                return true;
-    return false;
-}
-
+/* gfortran 12 hands over no team, but -1 for its address. */
 int _gfortran_caf_image_status(int image, void *team)
 {
+    const int rank = caf_rank_of(caf_team(), image);
+
     (void)team;
-    return has_failed(image) ? CAF_STAT_FAILED_IMAGE : 0;
+    if (rank < 0)
+        return CAF_STAT_ERROR;
+    if (caf_has_failed(rank))
+        return CAF_STAT_FAILED_IMAGE;
+    return caf_has_stopped(rank) ? CAF_STAT_STOPPED_IMAGE : 0;
 }
 
 /* A vector of integers of kind bytes, which gfortran frees. */
@@ -227,147 +343,37 @@ static void list_images(struct caf_array *array, const int *kind,
     array->dtype.elem_len = bytes;
     array->dtype.rank = 1;
     array->dtype.type = CAF_INTEGER;
-    array->offset = (size_t)-1;
+    array->offset = 0;
     array->span = (ptrdiff_t)bytes;
     array->dim[0].stride = 1;
-    array->dim[0].lower = 1;
-    array->dim[0].upper = data ? n : 0;
+    array->dim[0].lower = 0; /* as of all temporary arrays */
+    array->dim[0].upper = data ? n - 1 : -1;
+}
+
+/* Of the current team, in its numbers. */
+static void list_those(struct caf_array *array, const int *kind,
+                       bool (*is_one)(int rank))
+{
+    const struct caf_team *team = caf_team();
+    const int n = rcx_comm_size(team->comm);
+    int *images = calloc((size_t)n, sizeof *images), count = 0;
+
+    for (int i = 1; images && i <= n; i++)
+        if (is_one(caf_rank_of(team, i)))
+            images[count++] = i;
+    list_images(array, kind, images, count);
+    free(images);
 }
 
 void _gfortran_caf_failed_images(struct caf_array *array, void *team, int *kind)
 {
-    int images[8], n = 0;
-
     (void)team;
-    for (int i = 1; i <= rcx_comm_size(caf_world()) && n < 8; i++)
-        if (has_failed(i))
-            images[n++] = i;
-    list_images(array, kind, images, n);
+    list_those(array, kind, caf_has_failed);
 }
 
 void _gfortran_caf_stopped_images(struct caf_array *array, void *team,
                                   int *kind)
 {
     (void)team;
-    list_images(array, kind, NULL, 0);
-}
-
-/* ---- Synchronisation ---------------------------------------------------------------- */
-
-void _gfortran_caf_sync_all(int *stat, char *errmsg, size_t errmsg_len)
-{
-    const struct caf_outcome outcome = {"sync all", stat, errmsg, errmsg_len,
-                                        true};
-
-    caf_end(&outcome, rcx_barrier(caf_world()));
-}
-
-void _gfortran_caf_sync_memory(int *stat, char *errmsg, size_t errmsg_len)
-{
-    const struct caf_outcome outcome = {"sync memory", stat, errmsg, errmsg_len,
-                                        true};
-
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    caf_end(&outcome, RCX_OK);
-}
-
-enum { SYNC_TAG = 1 };
-
-static bool is_wanted(int image, int count, const int images[], int me)
-{
-    if (count < 0)
-        return image != me;
-    for (int i = 0; i < count; i++)
-        if (images[i] == image)
-            return image != me;
-    return false;
-}
-
-/* An empty message to each, and one from each: as often as they say so to each other. */
-static rcx_status_t sync_with(int count, const int images[])
-{
-    rcx_comm_t *world = caf_world();
-    const int n = rcx_comm_size(world), me = rcx_comm_rank(world) + 1;
-    rcx_request_t **requests = calloc((size_t)n * 2, sizeof *requests);
-    rcx_status_t status = requests ? RCX_OK : RCX_ERR_NOMEM, ended;
-
-    for (int i = 1; status == RCX_OK && i <= n; i++) {
-        if (!is_wanted(i, count, images, me))
-            continue;
-        status = rcx_isend(NULL, 0, RCX_BYTE, i - 1, SYNC_TAG, world,
-                           &requests[2 * i - 2]);
-        if (status == RCX_OK)
-            status = rcx_irecv(NULL, 0, RCX_BYTE, i - 1, SYNC_TAG, world,
-                               &requests[2 * i - 1]);
-    }
-    ended = requests ? rcx_wait_all((size_t)n * 2, requests) : RCX_OK;
-    for (int i = 0; requests && i < 2 * n; i++)
-        if (requests[i])
-            rcx_request_free(&requests[i]);
-    free(requests);
-    return status != RCX_OK ? status : ended;
-}
-
-void _gfortran_caf_sync_images(int count, int images[], int *stat, char *errmsg,
-                               size_t errmsg_len)
-{
-    const struct caf_outcome outcome = {"sync images", stat, errmsg, errmsg_len,
-                                        true};
-    const int n = rcx_comm_size(caf_world());
-
-    for (int i = 0; i < count; i++)
-        if (images[i] < 1 || images[i] > n) {
-            caf_refuse(&outcome, "no such image");
-            return;
-        }
-    caf_end(&outcome, sync_with(count, images));
-}
-
-/* ---- Coarrays, as memory of their own ------------------------------------------------ */
-
-enum { ALLOCATABLE = 1, REGISTER_ONLY = 7, ALLOCATE_ONLY = 8 };
-
-/* What a token is: remote access has more to know. */
-struct coarray {
-    void *memory;
-};
-
-void _gfortran_caf_register(size_t bytes, int type, void **token,
-                            struct caf_array *array, int *stat, char *errmsg,
-                            size_t errmsg_len)
-{
-    const struct caf_outcome outcome = {"allocate of a coarray", stat, errmsg,
-                                        errmsg_len, false};
-    struct coarray *coarray =
-        type == ALLOCATE_ONLY ? *token : calloc(1, sizeof *coarray);
-
-    if (coarray && type != REGISTER_ONLY)
-        coarray->memory = calloc(1, bytes ? bytes : 1);
-    if (!coarray || (type != REGISTER_ONLY && !coarray->memory)) {
-        caf_end(&outcome, RCX_ERR_NOMEM);
-        return;
-    }
-    *token = coarray;
-    array->base_addr = coarray->memory;
-    caf_end(&outcome, type == ALLOCATABLE ? rcx_barrier(caf_world()) : RCX_OK);
-}
-
-void _gfortran_caf_deregister(void **token, int type, int *stat, char *errmsg,
-                              size_t errmsg_len)
-{
-    enum { DEALLOCATE_ONLY = 1 };
-    const struct caf_outcome outcome = {"deallocate of a coarray", stat, errmsg,
-                                        errmsg_len, false};
-    struct coarray *coarray = *token;
-    /* image control, like allocate; at the end of the program nobody is there */
-    const rcx_status_t status =
-        type == DEALLOCATE_ONLY || !context ? RCX_OK : rcx_barrier(caf_world());
-
-    free(coarray->memory);
-    coarray->memory = NULL;
-    if (type != DEALLOCATE_ONLY) {
-        free(coarray);
-        *token = NULL;
-    }
-    caf_end(&outcome, status);
+    list_those(array, kind, caf_has_stopped);
 }

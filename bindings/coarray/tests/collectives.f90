@@ -199,7 +199,7 @@ contains
                'of derived types')
     s%n = me
     call co_reduce(s, short_added, stat=stat)
-    call check(stat == 1, 'a short derived type is refused')
+    call check(stat == 3, 'a short derived type is refused')
   end subroutine
 
   subroutine outcomes()
@@ -213,11 +213,11 @@ contains
     call co_sum(x, stat=stat, errmsg=message)
     call check(stat == 0 .and. message == 'untouched ' .and. x == total, 'stat of success')
     call co_sum(x, result_image=n + 1, stat=stat, errmsg=message)
-    call check(stat == 1 .and. message == 'no such im', 'stat and errmsg')
+    call check(stat == 3 .and. message == 'no such im', 'stat and errmsg')
     call co_broadcast(x, n + 1, stat=stat)
-    call check(stat == 1, 'no such source')
+    call check(stat == 3, 'no such source')
     sync images (n + 1, stat=stat, errmsg=short)
-    call check(stat == 1 .and. short == 'no suc', 'no such image to synchronise with')
+    call check(stat == 3 .and. short == 'no suc', 'no such image to synchronise with')
     sync all (stat=stat)
     call check(stat == 0, 'sync all')
   end subroutine
@@ -252,6 +252,6 @@ contains
     static = me
     call co_max(static)
     call check(static == n, 'of a static coarray')
-    call check(size(failed_images()) == 0 .and. image_status(1) == 0, 'nobody failed')
+    call check(size(failed_images()) == 0 .and. image_status(me) == 0, 'nobody failed')
   end subroutine
 end program

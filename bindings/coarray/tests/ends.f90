@@ -1,11 +1,14 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-! ends failed | error | stop | far
+! ends failed | remote | stopped | alone | error | stop | far
 program ends
-  use iso_fortran_env, only: stat_failed_image
+  use iso_fortran_env, only: stat_failed_image, stat_stopped_image, event_type, lock_type
   implicit none
   character(8) :: how
   character(80) :: message
-  integer :: x, stat
+  integer :: x, stat, i
+  integer, save :: y(1000)[*]
+  type(event_type), save :: e[*]
+  type(lock_type), save :: l[*]
 
   call get_command_argument(1, how)
   x = this_image()
@@ -18,6 +21,61 @@ program ends
     if (image_status(2) /= stat_failed_image) error stop 'image_status'
     if (any(failed_images() /= [2])) error stop 'failed_images'
     print '(a)', 'image 2 failed'
+  case ('remote')
+    ! of a failed image: its memory, its event, the lock that it had
+    y = this_image()
+    sync all
+    if (this_image() == 2) then
+      lock (l[1])
+      sync images (*)
+      fail image
+    end if
+    sync images (2)
+    stat = 0
+    do i = 1, 2000000000
+      x = y(5)[2, stat=stat]
+      if (stat /= 0) exit
+      y(7)[2, stat=stat] = i
+      if (stat /= 0) exit
+      ! who waits finds it, in the end
+      if (mod(i, 100) == 0) sync images (2, stat=stat)
+      if (stat /= 0) exit
+    end do
+    if (stat /= stat_failed_image) error stop 'not told'
+    x = y(5)[2, stat=stat]
+    if (stat /= stat_failed_image) error stop 'get'
+    event post (e[2], stat=stat)
+    if (stat /= stat_failed_image) error stop 'event post'
+    event wait (e, stat=stat)
+    if (stat /= stat_failed_image) error stop 'event wait'
+    lock (l[1], stat=stat)
+    if (stat /= 0) error stop 'lock'
+    unlock (l[1])
+    x = y(5)[1, stat=stat]
+    if (stat /= 0 .or. x /= 1) error stop 'image 1'
+    print '(a)', 'image 2 failed'
+  case ('stopped')
+    if (this_image() == 2) stop
+    sync all (stat=stat)
+    if (stat /= stat_stopped_image) error stop 'sync all'
+    call co_sum(x, stat=stat)
+    if (stat /= stat_stopped_image) error stop 'co_sum'
+    sync images (2, stat=stat)
+    if (stat /= stat_stopped_image) error stop 'sync images'
+    if (image_status(2) /= stat_stopped_image .or. all(stopped_images() /= 2)) error stop 'image_status'
+    x = y(5)[2, stat=stat]
+    if (stat /= 0) error stop 'its memory is there'
+    print '(a)', 'image 2 stopped'
+  case ('alone')
+    ! nobody ends before who is ahead in pairs
+    if (this_image() == 1) then
+      sync images (2)
+    else if (this_image() == 2) then
+      sync images (1)
+      sync images (3, stat=stat)
+      if (stat /= stat_stopped_image) error stop 'sync images'
+      print '(a)', 'image 3 stopped'
+    end if
   case ('error')
     if (this_image() == 2) error stop 7
     sync all

@@ -1,34 +1,70 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-! time: microseconds of co_sum of 8 bytes and of 1 MB, of all images together; to be linked
-! with one library or another.
+! time: microseconds of each kind of access and synchronisation, the best of 5 rounds; to be
+! linked with one library or another.
 program time
-  use iso_fortran_env, only: int64, real64
+  use iso_fortran_env
   implicit none
-  real(real64), allocatable :: x(:)
+  integer, parameter :: n = 131072
+  integer(atomic_int_kind), save :: word[*]
+  type(event_type), save :: event[*]
+  real(8), allocatable :: a(:)[:], b(:)
+  integer :: other, what
 
-  allocate (x(131072))
-  call measure(1, 2000)
-  call measure(131072, 20)
+  other = 1 + mod(this_image(), num_images())
+  allocate (a(n)[*], b(n))
+  a = 1
+  b = 0
+  word = 0
+  do what = 1, 13
+    call measure(what)
+  end do
 contains
-  subroutine measure(n, times)
-    integer, intent(in) :: n, times
+  subroutine measure(what)
+    integer, intent(in) :: what
+    character(22), parameter :: names(13) = [character(22) :: 'get 4 B', 'put 4 B', 'atomic_add', 'get 1 MB', &
+      'put 1 MB', 'get 1024, stride 128', 'event to and fro', 'sync all', 'sync images', 'co_sum 8 B', &
+      'co_sum 1 MB', 'co_sum 1 MB, coarray', 'co_broadcast 1 MB']
+    integer, parameter :: all_call = 7 ! image 1 alone before
     integer(int64) :: begin, finish, rate
-    integer :: i, round
-    real(real64) :: best, taken
+    integer :: round, i, times
+    real(real64) :: best
 
+    times = merge(50, 5000, index(names(what), 'MB') > 0)
     best = huge(best)
-    do round = 1, 11
-      x = 0
+    do round = 1, 5
       sync all
       call system_clock(begin, rate)
-      do i = 1, times
-        call co_sum(x(:n))
-      end do
+      if (what >= all_call .or. this_image() == 1) then
+        do i = 1, times
+          call once(what)
+        end do
+        sync memory
+      end if
       call system_clock(finish)
-      taken = real(finish - begin, real64) / rate / times * 1e6
-      call co_max(taken)
-      best = min(best, taken)
+      best = min(best, real(finish - begin, real64) / rate / times * 1e6)
     end do
-    if (this_image() == 1) print '(i8, a, f10.2)', 8 * n, ' bytes, us:', best
+    sync all
+    if (this_image() == 1) print '(a, f12.3)', names(what), best
+  end subroutine
+
+  subroutine once(what)
+    integer, intent(in) :: what
+    integer :: y
+
+    select case (what)
+    case (1); y = word[other]
+    case (2); word[other] = 1
+    case (3); call atomic_add(word[other], 1)
+    case (4); b = a(:)[other]
+    case (5); a(:)[other] = b
+    case (6); b(:1024) = a(1:n:128)[other]
+    case (7); event post (event[other]); event wait (event)
+    case (8); sync all
+    case (9); if (num_images() > 1) sync images (other)
+    case (10); call co_sum(b(1))
+    case (11); call co_sum(b)
+    case (12); call co_sum(a)
+    case (13); call co_broadcast(b, 1)
+    end select
   end subroutine
 end program

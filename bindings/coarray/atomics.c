@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Words that several images change: atomic_*, locks, critical sections, events. A lock
+ * holds the image that has it, an event its count; both are words of 4 bytes.
+ */
+#include "access.h"
+#include "far.h"
+
+#include <string.h>
+
+/* Sequentially consistent here; elsewhere by who owns it. */
+static rcx_status_t change(const struct caf_coarray *c, size_t offset, int rank,
+                           const struct caf_change *change, uint64_t *old_p)
+{
+    const uint64_t address = c->addresses[rank] + offset;
+    char *here = caf_near(rank, address, (size_t)change->bytes);
+
+    if (!here)
+        return caf_far_change(rank, address, change, old_p);
+    *old_p = caf_change_here(here, change);
+    return RCX_OK;
+}
+
+/* ---- atomic_* ------------------------------------------------------------------------ */
+
+static uint64_t load(const void *value, int kind)
+{
+    uint64_t word = 0;
+
+    if (value)
+        memcpy(&word, value, (size_t)kind); /* little endian */
+    return word;
+}
+
+static void perform(struct caf_coarray *c, size_t offset, int image,
+                    const struct caf_change *what, void *old,
+                    const struct caf_outcome *outcome)
+{
+    const int rank = caf_reach(c, image, outcome);
+    rcx_status_t status;
+    uint64_t word;
+
+    if (rank < 0)
+        return;
+    status = change(c, offset, rank, what, &word);
+    if (status == RCX_OK && old)
+        memcpy(old, &word, (size_t)what->bytes);
+    caf_end(outcome, status);
+}
+
+void _gfortran_caf_atomic_define(struct caf_coarray *c, size_t offset,
+                                 int image, void *value, int *stat, int type,
+                                 int kind)
+{
+    const struct caf_outcome outcome = {"atomic_define", stat, NULL, 0, false};
+    const struct caf_change what = {CAF_ATOMIC_STORE, kind, load(value, kind),
+                                    0};
+
+    (void)type;
+    perform(c, offset, image, &what, NULL, &outcome);
+}
+
+void _gfortran_caf_atomic_ref(struct caf_coarray *c, size_t offset, int image,
+                              void *value, int *stat, int type, int kind)
+{
+    const struct caf_outcome outcome = {"atomic_ref", stat, NULL, 0, false};
+    const struct caf_change what = {CAF_ATOMIC_LOAD, kind, 0, 0};
+
+    (void)type;
+    perform(c, offset, image, &what, value, &outcome);
+}
+
+void _gfortran_caf_atomic_cas(struct caf_coarray *c, size_t offset, int image,
+                              void *old, void *compare, void *value, int *stat,
+                              int type, int kind)
+{
+    const struct caf_outcome outcome = {"atomic_cas", stat, NULL, 0, false};
+    const struct caf_change what = {CAF_ATOMIC_SWAP_IF, kind, load(value, kind),
+                                    load(compare, kind)};
+
+    (void)type;
+    perform(c, offset, image, &what, old, &outcome);
+}
+
+/* op: enum caf_atomic's first */
+void _gfortran_caf_atomic_op(int op, struct caf_coarray *c, size_t offset,
+                             int image, void *value, void *old, int *stat,
+                             int type, int kind)
+{
+    const struct caf_outcome outcome = {"atomic operation", stat, NULL, 0,
+                                        false};
+    const struct caf_change what = {(enum caf_atomic)op, kind,
+                                    load(value, kind), 0};
+
+    (void)type;
+    perform(c, offset, image, &what, old, &outcome);
+}
+
+/* ---- Locks ---------------------------------------------------------------------------- */
+
+enum { WORD = sizeof(uint32_t) };
+
+/* Who has it; 0: this image, now. A lock that a failed image had is free. */
+static rcx_status_t try_lock(const struct caf_coarray *c, size_t offset,
+                             int rank, int *holder_p)
+{
+    struct caf_change what = {CAF_ATOMIC_SWAP_IF, WORD, (uint64_t)caf_me() + 1,
+                              0};
+    uint64_t holder;
+    rcx_status_t status = change(c, offset, rank, &what, &holder);
+
+    if (status == RCX_OK && holder != 0 && caf_has_failed((int)holder - 1)) {
+        what.compare = holder;
+        status = change(c, offset, rank, &what, &holder);
+        if (holder == what.compare)
+            holder = 0;
+    }
+    *holder_p = (int)holder;
+    return status;
+}
+
+void _gfortran_caf_lock(struct caf_coarray *c, size_t index, int image,
+                        int *acquired, int *stat, char *errmsg,
+                        size_t errmsg_len)
+{
+    const struct caf_outcome outcome = {"lock", stat, errmsg, errmsg_len,
+                                        false};
+    const int rank = caf_reach(c, image, &outcome);
+    unsigned looks = 0;
+    int holder = 0;
+    rcx_status_t status;
+
+    if (rank < 0)
+        return;
+    status = caf_complete();
+    if (status == RCX_OK)
+        status = try_lock(c, index * WORD, rank, &holder);
+    while (status == RCX_OK && holder != 0 && holder != caf_me() + 1 &&
+           !acquired) {
+        caf_pause(&looks);
+        status = try_lock(c, index * WORD, rank, &holder);
+    }
+    if (acquired)
+        *acquired = status == RCX_OK && holder == 0;
+    if (status == RCX_OK && holder == caf_me() + 1 && !acquired)
+        caf_refuse_as(&outcome, CAF_STAT_LOCKED, "this image has it already");
+    else
+        caf_end(&outcome, status);
+}
+
+void _gfortran_caf_unlock(struct caf_coarray *c, size_t index, int image,
+                          int *stat, char *errmsg, size_t errmsg_len)
+{
+    const struct caf_outcome outcome = {"unlock", stat, errmsg, errmsg_len,
+                                        false};
+    const struct caf_change what = {CAF_ATOMIC_SWAP_IF, WORD, 0,
+                                    (uint64_t)caf_me() + 1};
+    const int rank = caf_reach(c, image, &outcome);
+    uint64_t holder = 0;
+    rcx_status_t status;
+
+    if (rank < 0)
+        return;
+    status = caf_complete();
+    if (status == RCX_OK)
+        status = change(c, index * WORD, rank, &what, &holder);
+    if (status == RCX_OK && holder == 0)
+        caf_refuse_as(&outcome, CAF_STAT_ERROR, "it is not locked");
+    else if (status == RCX_OK && holder != what.compare)
+        caf_refuse_as(&outcome, CAF_STAT_LOCKED_OTHER_IMAGE,
+                      "another image has it");
+    else
+        caf_end(&outcome, status);
+}
+
+/* ---- Events --------------------------------------------------------------------------- */
+
+void _gfortran_caf_event_post(struct caf_coarray *c, size_t index, int image,
+                              int *stat, char *errmsg, size_t errmsg_len)
+{
+    const struct caf_outcome outcome = {"event post", stat, errmsg, errmsg_len,
+                                        false};
+    const struct caf_change what = {CAF_ATOMIC_ADD, WORD, 1, 0};
+    const int rank = caf_reach(c, image, &outcome);
+    rcx_status_t status;
+    uint64_t count;
+
+    if (rank < 0)
+        return;
+    status = caf_complete();
+    if (status == RCX_OK)
+        status = change(c, index * WORD, rank, &what, &count);
+    caf_end(&outcome, status);
+}
+
+/* The own image's. Where an image has failed, nobody may be left who would post. */
+void _gfortran_caf_event_wait(struct caf_coarray *c, size_t index, int until,
+                              int *stat, char *errmsg, size_t errmsg_len)
+{
+    const struct caf_outcome outcome = {"event wait", stat, errmsg, errmsg_len,
+                                        false};
+    int32_t *count = (int32_t *)c->memory + index;
+    rcx_status_t status = caf_complete();
+    unsigned looks = 0;
+
+    until = until > 1 ? until : 1;
+    while (status == RCX_OK &&
+           __atomic_load_n(count, __ATOMIC_SEQ_CST) < until) {
+        if (caf_any_failed())
+            status = RCX_ERR_PEER_FAILED;
+        caf_pause(&looks);
+    }
+    if (status == RCX_OK)
+        __atomic_fetch_sub(count, until, __ATOMIC_SEQ_CST);
+    caf_end(&outcome, status);
+}
+
+void _gfortran_caf_event_query(struct caf_coarray *c, size_t index, int image,
+                               int *count, int *stat)
+{
+    const struct caf_outcome outcome = {"event_query", stat, NULL, 0, false};
+    const struct caf_change what = {CAF_ATOMIC_LOAD, WORD, 0, 0};
+
+    perform(c, index * WORD, image, &what, count, &outcome);
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * x[i]%a(:)%b: parts of derived types with allocatable or pointer components, whose
+ * memory and shape only the other image knows: its descriptors are fetched on the way.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "access.h"
+
+enum reference_type { COMPONENT, ARRAY, STATIC_ARRAY };
+enum mode { END, VECTOR, FULL, RANGE, SINGLE, OPEN_END, OPEN_START };
+
+/* As gfortran has it. */
+struct caf_reference {
+    struct caf_reference *next;
+    int type;         /* enum reference_type */
+    size_t item_size; /* of an element */
+    union {
+        struct {
+            ptrdiff_t offset;
+            ptrdiff_t token_offset; /* 0: neither allocatable nor a pointer */
+        } c;
+        struct {
+            unsigned char mode[CAF_RANK_MOST]; /* enum mode */
+            int type;
+            union {
+                struct {
+                    ptrdiff_t start, end, stride;
+                } s;
+                struct {
+                    void *vector;
+                    size_t count;
+                    int kind;
+                } v;
+            } dim[CAF_RANK_MOST];
+        } a;
+    } u;
+};
+
+struct descriptor {
+    struct caf_array array;
+    char dim[sizeof(((struct caf_array *)NULL)->dim[0]) * CAF_RANK_MOST];
+};
+
+/* How far the way through the references has led. */
+struct way {
+    int rank;
+    struct caf_section section;    /* base: where it leads now; 0: nowhere */
+    const struct caf_array *array; /* whose elements the next reference names */
+    struct descriptor fetched;
+};
+
+static rcx_status_t fetch_descriptor(struct way *w, uint64_t address)
+{
+    struct caf_array *a = &w->fetched.array;
+    rcx_status_t status = caf_fetch(w->rank, address, a, sizeof *a);
+
+    if (status == RCX_OK && a->dtype.rank > 0 && a->dtype.rank <= CAF_RANK_MOST)
+        status = caf_fetch(w->rank, address + sizeof *a, a->dim,
+                           (size_t)a->dtype.rank * sizeof a->dim[0]);
+    w->array = a;
+    w->section.base = (uint64_t)a->base_addr;
+    return status;
+}
+
+static rcx_status_t follow_component(struct way *w,
+                                     const struct caf_reference *r)
+{
+    const uint64_t address = w->section.base + (uint64_t)r->u.c.offset;
+
+    w->array = NULL;
+    w->section.base = address;
+    if (r->next && r->next->type == ARRAY)
+        return fetch_descriptor(w, address);
+    if (r->u.c.token_offset == 0)
+        return RCX_OK;
+    /* a descriptor begins with its address, too */
+    return caf_fetch(w->rank, address, &w->section.base,
+                     sizeof w->section.base);
+}
+
+/* Indices that a dimension's part begins with, ends with, and goes by. */
+struct part {
+    ptrdiff_t start, end, stride;
+};
+
+/* Of a static array they are multiples of its strides, and begin with 0. */
+static struct part part_of(const struct way *w, const struct caf_reference *r,
+                           int d)
+{
+    const bool is_static = r->type == STATIC_ARRAY;
+    const ptrdiff_t lower = is_static ? 0 : w->array->dim[d].lower,
+                    upper = is_static ? r->u.a.dim[d].s.end
+                                      : w->array->dim[d].upper;
+    struct part p = {r->u.a.dim[d].s.start, r->u.a.dim[d].s.end,
+                     r->u.a.dim[d].s.stride};
+    const int mode = r->u.a.mode[d];
+
+    if (mode == FULL || mode == OPEN_START)
+        p.start = lower;
+    if (mode == FULL || mode == OPEN_END)
+        p.end = upper;
+    if (mode == SINGLE)
+        p.end = p.start;
+    if (mode == SINGLE || p.stride == 0)
+        p.stride = 1;
+    p.start -= lower;
+    p.end -= lower;
+    return p;
+}
+
+static rcx_status_t follow_dimension(struct way *w,
+                                     const struct caf_reference *r, int d)
+{
+    const ptrdiff_t span = w->array && w->array->span ? w->array->span
+                                                      : (ptrdiff_t)r->item_size,
+                    step = r->type == STATIC_ARRAY
+                               ? span
+                               : span * w->array->dim[d].stride;
+    struct caf_dim *dim = &w->section.dim[w->section.rank];
+    struct part p;
+    ptrdiff_t n;
+
+    if (w->section.rank == CAF_RANK_MOST)
+        return RCX_ERR_UNSUPPORTED;
+    if (r->u.a.mode[d] == VECTOR) {
+        *dim = (struct caf_dim){.count = r->u.a.dim[d].v.count};
+        dim->offsets = caf_offsets(r->u.a.dim[d].v.vector, r->u.a.dim[d].v.kind,
+                                   dim->count,
+                                   w->array ? w->array->dim[d].lower : 0, step);
+        w->section.rank++;
+        return dim->offsets ? RCX_OK : RCX_ERR_NOMEM;
+    }
+    p = part_of(w, r, d);
+    n = (p.end - p.start) / p.stride + 1;
+    w->section.base += (uint64_t)(p.start * step);
+    if (r->u.a.mode[d] == SINGLE)
+        return RCX_OK;
+    if (p.stride > 0 ? p.end < p.start : p.end > p.start)
+        n = 0;
+    *dim = (struct caf_dim){.count = (size_t)n, .step = p.stride * step};
+    w->section.rank++;
+    return RCX_OK;
+}
+
+static rcx_status_t follow_array(struct way *w, const struct caf_reference *r)
+{
+    rcx_status_t status = RCX_OK;
+
+    if (r->type == STATIC_ARRAY)
+        w->array = NULL;
+    else if (!w->array)
+        return RCX_ERR_UNSUPPORTED;
+    for (int d = 0;
+         status == RCX_OK && d < CAF_RANK_MOST && r->u.a.mode[d] != END; d++)
+        status = follow_dimension(w, r, d);
+    w->array = NULL;
+    return status;
+}
+
+/* What was not allocated on the way: w->section.base is 0. */
+static rcx_status_t follow(struct way *w, const struct caf_coarray *c, int rank,
+                           const struct caf_reference *r)
+{
+    rcx_status_t status = RCX_OK;
+
+    *w = (struct way){.rank = rank, .array = c->array};
+    w->section.base = c->addresses[rank];
+    for (; r && status == RCX_OK && w->section.base; r = r->next) {
+        w->section.element = r->item_size;
+        status =
+            r->type == COMPONENT ? follow_component(w, r) : follow_array(w, r);
+    }
+    return status;
+}
+
+/* ---- What gfortran calls -------------------------------------------------------------- */
+
+/* Elements that references lead to; rank -1: it has been told why there are none. */
+static struct caf_place find(const struct caf_coarray *c, int image,
+                             const struct caf_reference *refs, int type,
+                             int kind, const struct caf_outcome *outcome)
+{
+    struct caf_place p = {.rank = caf_reach(c, image, outcome)};
+    struct way w;
+    rcx_status_t status;
+
+    if (p.rank < 0)
+        return p;
+    status = follow(&w, c, p.rank, refs);
+    if (status != RCX_OK)
+        caf_end(outcome, status);
+    else if (!w.section.base)
+        caf_refuse(outcome, "a component is not allocated on that image");
+    if (status != RCX_OK || !w.section.base) {
+        caf_drop_offsets(&w.section);
+        p.rank = -1;
+        return p;
+    }
+    p.section = w.section;
+    p.element =
+        (struct caf_element){(signed char)type, kind, w.section.element};
+    return p;
+}
+
+static bool has_shape(const struct caf_array *a, const struct caf_section *s)
+{
+    struct caf_section mine;
+
+    caf_section_set(&mine, a, 0);
+    return a->base_addr && caf_section_count(&mine) == caf_section_count(s);
+}
+
+/* An allocatable array takes the shape of what is assigned to it. */
+static bool reshape(struct caf_array *a, const struct caf_section *s)
+{
+    ptrdiff_t stride = 1;
+
+    if (has_shape(a, s))
+        return true;
+    if (s->rank != a->dtype.rank)
+        return false;
+    free(a->base_addr);
+    a->base_addr = malloc(caf_section_count(s) * a->dtype.elem_len + 1);
+    a->span = (ptrdiff_t)a->dtype.elem_len;
+    a->offset = 0;
+    for (int d = 0; d < s->rank; d++) {
+        a->dim[d].lower = 1;
+        a->dim[d].upper = (ptrdiff_t)s->dim[d].count;
+        a->dim[d].stride = stride;
+        a->offset -= (size_t)stride;
+        stride *= a->dim[d].upper;
+    }
+    return a->base_addr;
+}
+
+void _gfortran_caf_get_by_ref(struct caf_coarray *c, int image,
+                              struct caf_array *to, struct caf_reference *refs,
+                              int to_kind, int from_kind, bool may_overlap,
+                              bool may_allocate, int *stat, int from_type)
+{
+    const struct caf_outcome outcome = {"x[i]%a", stat, NULL, 0, false};
+    const struct caf_place from =
+        find(c, image, refs, from_type, from_kind, &outcome);
+    struct caf_place target;
+
+    (void)may_overlap;
+    if (from.rank < 0)
+        return;
+    if (may_allocate && !reshape(to, &from.section)) {
+        caf_refuse(&outcome, "no memory, or another rank");
+    } else {
+        caf_place_set(&target, to, to_kind);
+        caf_assign(&target, &from, &outcome);
+    }
+    caf_drop_offsets(&from.section);
+}
+
+/* Nothing is allocated elsewhere: the standard has its shape conform. */
+void _gfortran_caf_send_by_ref(struct caf_coarray *c, int image,
+                               struct caf_array *from,
+                               struct caf_reference *refs, int to_kind,
+                               int from_kind, bool may_overlap,
+                               bool may_allocate, int *stat, int to_type)
+{
+    const struct caf_outcome outcome = {"x[i]%a =", stat, NULL, 0, false};
+    const struct caf_place to =
+        find(c, image, refs, to_type, to_kind, &outcome);
+    struct caf_place source;
+
+    (void)may_overlap, (void)may_allocate;
+    if (to.rank < 0)
+        return;
+    caf_place_set(&source, from, from_kind);
+    caf_assign(&to, &source, &outcome);
+    caf_drop_offsets(&to.section);
+}
+
+void _gfortran_caf_sendget_by_ref(struct caf_coarray *to_c, int to_image,
+                                  struct caf_reference *to_refs,
+                                  struct caf_coarray *from_c, int from_image,
+                                  struct caf_reference *from_refs, int to_kind,
+                                  int from_kind, bool may_overlap, int *to_stat,
+                                  int *from_stat, int to_type, int from_type)
+{
+    const struct caf_outcome to_outcome = {"x[i]%a = y[j]%b", to_stat, NULL, 0,
+                                           false},
+                             from_outcome = {"x[i]%a = y[j]%b", from_stat, NULL,
+                                             0, false};
+    const struct caf_place to =
+        find(to_c, to_image, to_refs, to_type, to_kind, &to_outcome);
+    struct caf_place from = {.rank = -1};
+
+    (void)may_overlap;
+    if (to.rank >= 0)
+        from = find(from_c, from_image, from_refs, from_type, from_kind,
+                    &from_outcome);
+    if (from.rank >= 0) {
+        caf_assign(&to, &from, &to_outcome);
+        caf_drop_offsets(&from.section);
+    }
+    if (to.rank >= 0)
+        caf_drop_offsets(&to.section);
+}
+
+/* allocated(x[i]%a) */
+int _gfortran_caf_is_present(struct caf_coarray *c, int image,
+                             struct caf_reference *refs)
+{
+    const struct caf_outcome outcome = {"allocated(x[i]%a)", NULL, NULL, 0,
+                                        false};
+    const int rank = caf_reach(c, image, &outcome);
+    struct way w;
+
+    if (rank < 0 || follow(&w, c, rank, refs) != RCX_OK)
+        return 0;
+    caf_drop_offsets(&w.section);
+    return w.section.base != 0;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Teams: communicators of RCX's. One lives until the program ends: its variable goes
+ * out of scope unseen. */
+#include "caf.h"
+
+#include <stdlib.h>
+
+/* Where the members are in the initial team. */
+static rcx_status_t find_members(struct caf_team *team)
+{
+    const int me = caf_me();
+
+    team->ranks =
+        calloc((size_t)rcx_comm_size(team->comm), sizeof *team->ranks);
+    return team->ranks ? rcx_allgather(&me, team->ranks, 1, RCX_INT, team->comm)
+                       : RCX_ERR_NOMEM;
+}
+
+static rcx_status_t form(int number, struct caf_team *team)
+{
+    struct caf_team *parent = caf_team();
+    rcx_status_t status = caf_sync(); /* then nobody asks, and all may wait */
+
+    team->number = number;
+    team->parent = parent;
+    if (status == RCX_OK)
+        status = rcx_comm_split(parent->comm, number,
+                                rcx_comm_rank(parent->comm), &team->comm);
+    return status == RCX_OK ? find_members(team) : status;
+}
+
+void _gfortran_caf_form_team(int number, void **team_p, int new_index)
+{
+    const struct caf_outcome outcome = {"form team", NULL, NULL, 0, false};
+    struct caf_team *team = caf_new_team();
+
+    (void)new_index;
+    caf_end(&outcome, team ? form(number, team) : RCX_ERR_NOMEM);
+    *team_p = team;
+}
+
+static rcx_status_t sync_team(struct caf_team *team)
+{
+    struct caf_team *current = caf_team();
+    rcx_status_t status;
+
+    caf_enter_team(team);
+    status = caf_sync();
+    caf_enter_team(current);
+    return status;
+}
+
+void _gfortran_caf_change_team(void **team_p, int unused)
+{
+    const struct caf_outcome outcome = {"change team", NULL, NULL, 0, false};
+
+    (void)unused;
+    caf_enter_team(*team_p);
+    caf_end(&outcome, caf_sync());
+}
+
+void _gfortran_caf_end_team(void *unused)
+{
+    const struct caf_outcome outcome = {"end team", NULL, NULL, 0, false};
+    struct caf_team *parent = caf_team()->parent;
+
+    (void)unused;
+    if (!parent) {
+        caf_refuse(&outcome, "this is the initial team");
+        return;
+    }
+    caf_end(&outcome, caf_sync());
+    caf_enter_team(parent);
+}
+
+void _gfortran_caf_sync_team(void **team_p, int unused)
+{
+    const struct caf_outcome outcome = {"sync team", NULL, NULL, 0, false};
+
+    (void)unused;
+    caf_end(&outcome, sync_team(*team_p));
+}
+
+/* Levels of ISO_FORTRAN_ENV: current, parent, initial. */
+void *_gfortran_caf_get_team(int level)
+{
+    struct caf_team *team = caf_team();
+
+    if (level == 1 && team->parent)
+        return team->parent;
+    return level == 2 ? caf_initial() : team;
+}
+
+int _gfortran_caf_team_number(struct caf_team *team)
+{
+    return (team ? team : caf_team())->number;
+}

@@ -38,9 +38,10 @@ struct caf_reference {
     } u;
 };
 
-struct descriptor {
+union descriptor {
     struct caf_array array;
-    char dim[sizeof(((struct caf_array *)NULL)->dim[0]) * CAF_RANK_MOST];
+    char room[sizeof(struct caf_array) +
+              CAF_RANK_MOST * sizeof(((struct caf_array *)NULL)->dim[0])];
 };
 
 /* How far the way through the references has led. */
@@ -48,7 +49,7 @@ struct way {
     int rank;
     struct caf_section section;    /* base: where it leads now; 0: nowhere */
     const struct caf_array *array; /* whose elements the next reference names */
-    struct descriptor fetched;
+    union descriptor fetched;
 };
 
 static rcx_status_t fetch_descriptor(struct way *w, uint64_t address)

@@ -10,7 +10,7 @@ enum { CAF_RANK_MOST = 15 };
 struct caf_section {
     uint64_t base;  /* address of the first element, at the image that has it */
     size_t element; /* bytes */
-    int rank;
+    long rank;      /* no gap behind it: it is sent as it is */
     struct caf_dim {
         size_t count;
         ptrdiff_t step; /* bytes */

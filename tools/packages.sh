@@ -35,6 +35,7 @@ packages_table='
     test   libgloo-dev              header gloo/allreduce.h
     test   gfortran                 command gfortran
     test   help2man                 command help2man
+    test   abigail-tools            command abidw
     full   python3-sphinx           command sphinx-build
     full   python3-myst-parser      python myst_parser
     full   debhelper                command dh

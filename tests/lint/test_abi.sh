@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The binary interface is the one in rcx.abi, or only has more. Usage:
+#
+#   test_abi.sh CC SOURCE LIBRCX
+#   test_abi.sh CC SOURCE LIBRCX write     what it is now becomes rcx.abi
+#
+# A release build has no debug information to tell it by, so the files that define what
+# is exported are compiled once more, with it.
+
+# shellcheck source=tests/support/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
+takes "CC SOURCE LIBRCX [write]" "$@"
+read -ra cc <<<"$1"
+source=$(realpath "$2")
+librcx=$(realpath "$3")
+stored=$source/tests/lint/rcx.abi
+
+if ! [ -x "$(command -v abidw)" ] || [ "$(uname -m)" != x86_64 ]; then
+    echo "1..0 # SKIP abidw of libabigail, and x86-64 for which $(basename "$stored") is, are not here"
+    exit 0
+fi
+
+cat >"$scratch/public" <<'EOS'
+[suppress_function]
+symbol_version_not_regexp = RCX_0
+drop = yes
+[suppress_type]
+source_location_not_regexp = rcx/rcx\.h
+drop = yes
+EOS
+
+# describe INCLUDE OUT.abi: of the library whose rcx/rcx.h is in INCLUDE
+describe()
+{
+    "${cc[@]}" -g -O0 -fPIC -shared -fvisibility=hidden -std=gnu11 -D_GNU_SOURCE -I"$1" -I"$source/lib" \
+        -Wl,--version-script="$source/lib/rcx.map" -Wl,-z,lazy \
+        "$source"/lib/core/api/*.c "$source/lib/core/base/status.c" -o "$scratch/librcx.so" \
+        && abidw --suppressions "$scratch/public" --headers-dir "$1" --drop-private-types \
+            --exported-interfaces-only --drop-undefined-syms --no-elf-needed --no-parameter-names --no-show-locs \
+            --no-corpus-path --no-comp-dir-path --type-id-style hash "$scratch/librcx.so" --out-file "$2"
+}
+
+symbols() { nm -D --defined-only "$1" | awk '{print $3}' | sort; }
+
+run 0 describe "$source/include" "$scratch/now.abi" \
+    && diff <(symbols "$librcx") <(symbols "$scratch/librcx.so") >"$out"
+ok $? "what is looked at is what librcx exports"
+
+if [ "${4-}" = write ]; then
+    cp "$scratch/now.abi" "$stored"
+    exit
+fi
+
+# Added functions are no change for who is there (4: changes; 8: programs break).
+run 0 abidiff --no-added-syms "$stored" "$scratch/now.abi"
+ok $? "the binary interface is that of rcx.abi ($0 $1 $2 $3 write, once it is meant to change)"
+run 0 abidiff "$stored" "$scratch/now.abi"
+ok $? "rcx.abi knows all functions that there are"
+
+mkdir -p "$scratch/include/rcx"
+sed 's/^\( *\)int rank_count;/\1long rank_count;/' "$source/include/rcx/rcx.h" >"$scratch/include/rcx/rcx.h"
+run 0 describe "$scratch/include" "$scratch/other.abi"
+abidiff "$stored" "$scratch/other.abi" >"$out" 2>"$err"
+[ $? -ge 4 ] && grep -q rank_count "$out"
+ok $? "and a member of another type would be found"
+
+end_tests

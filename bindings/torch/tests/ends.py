@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bad days of a job: ends.py killed | late | differs | loader"""
+"""Bad days of a job: ends.py killed | late | differs | loader | again STORE"""
 
+import gc
 import os
 import signal
 import sys
@@ -79,14 +80,42 @@ def loader(_me):
     print("loaded")
 
 
+def memory():
+    """MiB that this process has."""
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE") / 2**20
+
+
+def again(me):
+    """A hundred worlds, one after the other, by a store each: nothing of them stays."""
+    p = dist.get_world_size()
+    dist.destroy_process_group()
+    for i in range(100):
+        dist.init_process_group("rcx", init_method=f"file://{sys.argv[2]}{i}", rank=me,
+                                world_size=p, timeout=timedelta(seconds=8))
+        x = torch.full((5,), float(me + i))
+        dist.all_reduce(x)
+        assert (x == sum(range(p)) + i * p).all(), x
+        dist.destroy_process_group()
+        if i == 20:
+            gc.collect()
+            before = memory(), len(os.listdir("/proc/self/fd"))
+    gc.collect()
+    grown = memory() - before[0]
+    assert grown < 40, f"{grown} MiB more after 80 worlds"
+    assert len(os.listdir("/proc/self/fd")) <= before[1] + 2, "descriptors stay open"
+    print("a hundred")
+
+
 def main(how):
     """One job, one bad day."""
     torch.set_num_threads(1)
     dist.init_process_group("rcx", init_method="rcx://", timeout=timedelta(seconds=8))
     dist.barrier()
-    {"killed": killed, "late": late, "differs": differs, "loader": loader}[how](
+    {"killed": killed, "late": late, "differs": differs, "loader": loader, "again": again}[how](
         dist.get_rank())
-    dist.destroy_process_group()
+    if dist.is_initialized():
+        dist.destroy_process_group()
 
 
 main(sys.argv[1])

@@ -66,5 +66,12 @@ run 0 "$rcxrun" -n 2 -x RCX_CHECK=full "$python" "$here/ends.py" differs \
 ok $? "calls that do not match are an exception on all ranks"
 run 0 "$rcxrun" -n 2 "$python" "$here/ends.py" loader && [ "$(grep -cx 'loaded' "$out")" -eq 2 ]
 ok $? "data loaders fork beside it"
+if [ "$extent" = full ]; then
+    run 0 "$rcxrun" -n 2 "$python" "$here/ends.py" again "$scratch/world" && [ "$(grep -cx 'a hundred' "$out")" -eq 2 ]
+    ok $? "a hundred worlds, one after the other, leave nothing behind"
+    slurm=$here/../../../tests/job/with_slurm
+    run 0 "$slurm" srun -N2 -n2 "$python" "$here/../examples/train.py" && grep -q '^2 ranks' "$out"
+    ok $? "the example under srun"
+fi
 
 end_tests

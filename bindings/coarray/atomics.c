@@ -37,11 +37,14 @@ static void perform(struct caf_coarray *c, size_t offset, int image,
                     const struct caf_outcome *outcome)
 {
     const int rank = caf_reach(c, image, outcome);
+    static unsigned looks;
     rcx_status_t status;
     uint64_t word;
 
     if (rank < 0)
         return;
+    if (what->op == CAF_ATOMIC_LOAD) /* in a loop, mostly */
+        caf_pause(&looks);
     status = change(c, offset, rank, what, &word);
     if (status == RCX_OK && old)
         memcpy(old, &word, (size_t)what->bytes);

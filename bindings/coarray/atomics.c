@@ -209,9 +209,8 @@ void _gfortran_caf_event_wait(struct caf_coarray *c, size_t index, int until,
     until = until > 1 ? until : 1;
     while (status == RCX_OK &&
            __atomic_load_n(count, __ATOMIC_SEQ_CST) < until) {
-        if (caf_any_failed())
+        if (caf_pause(&looks) && caf_any_failed())
             status = RCX_ERR_PEER_FAILED;
-        caf_pause(&looks);
     }
     if (status == RCX_OK)
         __atomic_fetch_sub(count, until, __ATOMIC_SEQ_CST);

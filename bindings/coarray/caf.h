@@ -90,8 +90,9 @@ struct caf_team *caf_new_team(void);
 bool caf_far_is_asked(void); /* see far.h */
 rcx_status_t caf_wait(rcx_status_t begun, rcx_request_t **request_p);
 rcx_status_t caf_wait_a_little(rcx_request_t *request);
-/* Between two looks at memory that another image may change. */
-void caf_pause(unsigned *looks);
+/* Between two looks at memory that another image may change. True now and then: it is
+ * worth asking who has failed, which takes longer. */
+bool caf_pause(unsigned *looks);
 /* By its rank in the initial team. */
 bool caf_has_failed(int rank);
 bool caf_any_failed(void);

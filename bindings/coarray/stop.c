@@ -140,8 +140,7 @@ static void wait_for_others(void)
 void caf_stop(void)
 {
     caf_complete();
-    for (int i = 0; stops.addresses && i < rcx_comm_size(caf_initial()->comm);
-         i++)
+    for (int i = 0; i < rcx_comm_size(caf_initial()->comm); i++)
         if (i != caf_me() && !caf_has_failed(i))
             tell_stop_to(i);
     caf_complete();

@@ -13,13 +13,14 @@ enum {
     SLICE_NS = 10 * 1000 * 1000
 };
 
-void caf_pause(unsigned *looks)
+bool caf_pause(unsigned *looks)
 {
     caf_far_progress();
     if (++*looks % LOOKS > 0)
-        return;
+        return false;
     rcx_progress(caf_context());
     sched_yield();
+    return true;
 }
 
 rcx_status_t caf_wait_a_little(rcx_request_t *request)
@@ -147,8 +148,7 @@ static rcx_status_t end_syncs(int n, rcx_request_t *requests[], int count,
             ended = rcx_wait_for(requests[i], 0);
             if (ended != RCX_IN_PROGRESS)
                 break;
-            caf_pause(&looks);
-            if (looks % LOOKS == 0 && is_left_alone(count, images))
+            if (caf_pause(&looks) && is_left_alone(count, images))
                 caf_give_up();
         }
         if (requests[i] && ended != RCX_OK)

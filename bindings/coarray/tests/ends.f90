@@ -1,12 +1,14 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 ! ends failed | remote | stopped | alone | error | stop | far
 program ends
-  use iso_fortran_env, only: stat_failed_image, stat_stopped_image, event_type, lock_type
+  use iso_fortran_env, only: stat_failed_image, stat_stopped_image, event_type, lock_type, &
+    atomic_int_kind
   implicit none
   character(8) :: how
   character(80) :: message
   integer :: x, stat, i
   integer, save :: y(1000)[*]
+  integer(atomic_int_kind), save :: done[*]
   type(event_type), save :: e[*]
   type(lock_type), save :: l[*]
 
@@ -53,6 +55,12 @@ program ends
     unlock (l[1])
     x = y(5)[1, stat=stat]
     if (stat /= 0 .or. x /= 1) error stop 'image 1'
+    ! which is there for so long: who ends waits for the others, but no longer than RCX_TIMEOUT
+    if (this_image() == 3) call atomic_define(done[1], 3)
+    i = 0
+    do while (this_image() == 1 .and. i /= 3)
+      call atomic_ref(i, done)
+    end do
     print '(a)', 'image 2 failed'
   case ('stopped')
     if (this_image() == 2) stop

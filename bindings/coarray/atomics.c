@@ -21,6 +21,16 @@ static rcx_status_t change(const struct caf_coarray *c, size_t offset, int rank,
     return RCX_OK;
 }
 
+/* What this image has stored before is there first. */
+static rcx_status_t change_in_order(const struct caf_coarray *c, size_t offset,
+                                    int rank, const struct caf_change *what,
+                                    uint64_t *old_p)
+{
+    const rcx_status_t status = caf_complete();
+
+    return status == RCX_OK ? change(c, offset, rank, what, old_p) : status;
+}
+
 /* ---- atomic_* ------------------------------------------------------------------------ */
 
 static uint64_t load(const void *value, int kind)
@@ -164,9 +174,7 @@ void _gfortran_caf_unlock(struct caf_coarray *c, size_t index, int image,
 
     if (rank < 0)
         return;
-    status = caf_complete();
-    if (status == RCX_OK)
-        status = change(c, index * WORD, rank, &what, &holder);
+    status = change_in_order(c, index * WORD, rank, &what, &holder);
     if (status == RCX_OK && holder == 0)
         caf_refuse_as(&outcome, CAF_STAT_ERROR, "it is not locked");
     else if (status == RCX_OK && holder != what.compare)
@@ -185,15 +193,11 @@ void _gfortran_caf_event_post(struct caf_coarray *c, size_t index, int image,
                                         false};
     const struct caf_change what = {CAF_ATOMIC_ADD, WORD, 1, 0};
     const int rank = caf_reach(c, image, &outcome);
-    rcx_status_t status;
     uint64_t count;
 
-    if (rank < 0)
-        return;
-    status = caf_complete();
-    if (status == RCX_OK)
-        status = change(c, index * WORD, rank, &what, &count);
-    caf_end(&outcome, status);
+    if (rank >= 0)
+        caf_end(&outcome,
+                change_in_order(c, index * WORD, rank, &what, &count));
 }
 
 /* The own image's. Where an image has failed, nobody may be left who would post. */

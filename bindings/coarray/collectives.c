@@ -3,60 +3,12 @@
  * co_sum, co_min, co_max, co_reduce, co_broadcast. An array that is not contiguous is
  * packed, and is one operation, whatever its shape.
  */
-#include "caf.h"
-
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "section.h"
+
 /* ---- Elements ------------------------------------------------------------------------ */
-
-static size_t extent(const struct caf_array *a, int dim)
-{
-    const ptrdiff_t n = a->dim[dim].upper - a->dim[dim].lower + 1;
-
-    return n > 0 ? (size_t)n : 0;
-}
-
-static size_t count_of(const struct caf_array *a)
-{
-    size_t count = 1;
-
-    for (int i = 0; i < a->dtype.rank; i++)
-        count *= extent(a, i);
-    return count;
-}
-
-static bool is_contiguous(const struct caf_array *a)
-{
-    ptrdiff_t stride = 1;
-
-    if (a->dtype.rank > 0 && a->span != (ptrdiff_t)a->dtype.elem_len)
-        return false;
-    for (int i = 0; i < a->dtype.rank; i++) {
-        if (a->dim[i].stride != stride)
-            return false;
-        stride *= (ptrdiff_t)extent(a, i);
-    }
-    return true;
-}
-
-/* Elements in Fortran's order, from the array to packed memory or back. */
-static void copy_elements(const struct caf_array *a, char *packed, bool back)
-{
-    const size_t size = a->dtype.elem_len, count = count_of(a);
-    size_t index[15] = {0};
-
-    for (size_t i = 0; i < count; i++, packed += size) {
-        char *place = a->base_addr;
-
-        for (int d = 0; d < a->dtype.rank; d++)
-            place += (ptrdiff_t)index[d] * a->dim[d].stride * a->span;
-        memcpy(back ? place : packed, back ? packed : place, size);
-        for (int d = 0; d < a->dtype.rank && ++index[d] == extent(a, d); d++)
-            index[d] = 0;
-    }
-}
 
 /* 0: none of RCX's types. A real of 16 bytes is taken for one of kind 10. */
 static rcx_datatype_t datatype_of(const struct caf_array *a)
@@ -298,29 +250,32 @@ static rcx_status_t perform(struct operation *o, void *data, size_t count,
 static void run(struct operation *o, struct caf_array *a,
                 const struct caf_outcome *outcome)
 {
-    const size_t count = count_of(a);
     const int me = rcx_comm_rank(caf_team()->comm) + 1,
               least = o->op || o->fn ? 0 : 1;
-    char *packed = a->base_addr;
+    struct caf_section s;
+    size_t count;
+    char *packed;
     rcx_status_t status;
 
     if (o->image < least || o->image > rcx_comm_size(caf_team()->comm)) {
         caf_refuse(outcome, "no such image");
         return;
     }
-    if (is_contiguous(a)) {
-        caf_end(outcome, perform(o, packed, count, a));
+    caf_section_set(&s, a, (uint64_t)a->base_addr);
+    count = caf_section_count(&s);
+    if (caf_section_is_dense(&s)) {
+        caf_end(outcome, perform(o, a->base_addr, count, a));
         return;
     }
-    packed = malloc(count * a->dtype.elem_len + 1);
+    packed = malloc(count * s.element + 1);
     if (!packed) {
         caf_end(outcome, RCX_ERR_NOMEM);
         return;
     }
-    copy_elements(a, packed, false);
+    caf_pack(&s, a->base_addr, packed);
     status = perform(o, packed, count, a);
     if (status == RCX_OK && (o->image == 0 || o->image == me || least == 1))
-        copy_elements(a, packed, true);
+        caf_unpack(&s, a->base_addr, packed);
     free(packed);
     caf_end(outcome, status);
 }

@@ -164,18 +164,24 @@ uint64_t caf_change_here(void *at, const struct caf_change *change)
              old = (type)change->compare;                                      \
         switch (change->op) {                                                  \
         case CAF_ATOMIC_ADD:                                                   \
-            return (uint64_t)__atomic_fetch_add(word, value, 5);               \
+            return (uint64_t)__atomic_fetch_add(word, value,                   \
+                                                __ATOMIC_SEQ_CST);             \
         case CAF_ATOMIC_AND:                                                   \
-            return (uint64_t)__atomic_fetch_and(word, value, 5);               \
+            return (uint64_t)__atomic_fetch_and(word, value,                   \
+                                                __ATOMIC_SEQ_CST);             \
         case CAF_ATOMIC_OR:                                                    \
-            return (uint64_t)__atomic_fetch_or(word, value, 5);                \
+            return (uint64_t)__atomic_fetch_or(word, value, __ATOMIC_SEQ_CST); \
         case CAF_ATOMIC_XOR:                                                   \
-            return (uint64_t)__atomic_fetch_xor(word, value, 5);               \
-        case CAF_ATOMIC_LOAD: return (uint64_t)__atomic_load_n(word, 5);       \
+            return (uint64_t)__atomic_fetch_xor(word, value,                   \
+                                                __ATOMIC_SEQ_CST);             \
+        case CAF_ATOMIC_LOAD:                                                  \
+            return (uint64_t)__atomic_load_n(word, __ATOMIC_SEQ_CST);          \
         case CAF_ATOMIC_STORE:                                                 \
-            return (uint64_t)__atomic_exchange_n(word, value, 5);              \
+            return (uint64_t)__atomic_exchange_n(word, value,                  \
+                                                 __ATOMIC_SEQ_CST);            \
         case CAF_ATOMIC_SWAP_IF:                                               \
-            __atomic_compare_exchange_n(word, &old, value, false, 5, 5);       \
+            __atomic_compare_exchange_n(word, &old, value, false,              \
+                                        __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);   \
             return (uint64_t)old;                                              \
         }                                                                      \
     } while (0)
@@ -269,12 +275,10 @@ rcx_status_t caf_far_complete(void)
     unsigned looks = 0;
 
     while (far.puts > 0) {
-        caf_far_progress();
-        if (has_lost_any()) {
+        if (caf_pause(&looks) && has_lost_any()) {
             far.puts = 0;
             return RCX_ERR_PEER_FAILED;
         }
-        caf_pause(&looks);
     }
     return RCX_OK;
 }
@@ -296,10 +300,8 @@ static rcx_status_t ask(int rank, struct parcel *parcel, size_t bytes,
     caf_far_expect();
     status = send_parcel(rank, parcel, bytes);
     while (status == RCX_OK && far.request.is_open) {
-        caf_far_progress();
-        if (caf_has_failed(rank))
+        if (caf_pause(&looks) && caf_has_failed(rank))
             status = RCX_ERR_PEER_FAILED;
-        caf_pause(&looks);
     }
     far.request.is_open = false;
     return status;

@@ -123,7 +123,8 @@ static void sent(void *request, ucs_status_t status, void *parcel)
     ucp_request_free(request);
 }
 
-/* Takes the parcel over. What cannot be sent is found by who waits for an answer. */
+/* Takes the parcel over. UCX calls nobody back for a process that was gone before the
+ * first message to it: the endpoint is not made, or the message not taken. */
 static rcx_status_t send_parcel(int rank, struct parcel *parcel, size_t bytes)
 {
     const ucp_request_param_t param = {
@@ -142,7 +143,9 @@ static rcx_status_t send_parcel(int rank, struct parcel *parcel, size_t bytes)
     if (UCS_PTR_IS_PTR(result))
         return RCX_OK;
     free(parcel);
-    return UCS_PTR_STATUS(result) == UCS_OK ? RCX_OK : RCX_ERR_PEER_FAILED;
+    if (UCS_PTR_STATUS(result) != UCS_OK)
+        far.is_lost[rank] = true;
+    return far.is_lost[rank] ? RCX_ERR_PEER_FAILED : RCX_OK;
 }
 
 static struct parcel *new_parcel(enum kind kind, size_t bytes)

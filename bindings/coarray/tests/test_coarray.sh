@@ -51,9 +51,10 @@ done
 
 run 137 "$rcxrun" -k -n 3 -x RCX_TIMEOUT=5s "$ends" failed && [ "$(grep -cx 'image 2 failed' "$out")" -eq 2 ]
 ok $? "an image that fails is stat_failed_image on the others, who know which it was"
-run 137 "$rcxrun" -k -n 3 -x RCX_TIMEOUT=3s "$ends" remote && [ "$(grep -cx 'image 2 failed' "$out")" -eq 2 ]
-ok $? "so it is for who looks into its memory, or waits for it, and a lock that it had is free"
 for way in "" "${messages[*]}"; do
+    # shellcheck disable=SC2086
+    run 137 "$rcxrun" -k -n 3 $way -x RCX_TIMEOUT=3s "$ends" remote && [ "$(grep -cx 'image 2 failed' "$out")" -eq 2 ]
+    ok $? "so it is for who looks into its memory, or waits for it, and a lock that it had is free${way:+, by messages}"
     # shellcheck disable=SC2086
     run 0 "$rcxrun" -n 3 $way "$ends" stopped && [ "$(grep -cx 'image 2 stopped' "$out")" -eq 2 ]
     ok $? "an image that stops is stat_stopped_image for who waits for it${way:+, by messages}"

@@ -35,7 +35,7 @@ EOS
 describe()
 {
     "${cc[@]}" -g -O0 -fPIC -shared -fvisibility=hidden -std=gnu11 -D_GNU_SOURCE -I"$1" -I"$source/lib" \
-        -Wl,--version-script="$source/lib/rcx.map" -Wl,-z,lazy \
+        -Wl,--version-script="$source/lib/rcx.map" \
         "$source"/lib/core/api/*.c "$source/lib/core/base/status.c" -o "$scratch/librcx.so" \
         && abidw --suppressions "$scratch/public" --headers-dir "$1" --drop-private-types \
             --exported-interfaces-only --drop-undefined-syms --no-elf-needed --no-parameter-names --no-show-locs \

@@ -139,16 +139,22 @@ static bool uses_tcp(const struct rcx_boot *boot)
 }
 
 /*
- * UCX 1.13 waits inside of connect(). From a node that is gone no answer comes,
+ * UCX waits inside of connect(). From a node that is gone no answer comes,
  * for two minutes or more, and no deadline would hold meanwhile.
  */
 static void connect_without_waiting(const struct rcx_boot *boot,
                                     ucp_config_t *config)
 {
     const char *value = user_setting("TCP_CONN_NB");
+    unsigned major, minor, release;
 
-    if (uses_tcp(boot))
-        ucp_config_modify(config, "CONN_NB", value ? value : "y");
+    if (!uses_tcp(boot))
+        return;
+    ucp_get_version(&major, &minor, &release);
+    /* An option of a transport has its prefix from UCX 1.17 on. */
+    ucp_config_modify(config,
+                      major > 1 || minor >= 17 ? "TCP_CONN_NB" : "CONN_NB",
+                      value ? value : "y");
 }
 
 /* The user's settings win. */

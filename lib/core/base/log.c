@@ -4,12 +4,21 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+enum { TEXT = 1024 };
+
+/*
+ * By one write: glibc from 2.37 on prints to an unbuffered stream in pieces, and
+ * ranks that fail together would write into each other's lines.
+ */
 static void to_stderr(rcx_log_level_t level, const char *text, void *arg)
 {
     static const char *const names[] = {"error", "warning", "info", "debug"};
+    char line[TEXT + 32];
+    const int length =
+        snprintf(line, sizeof line, "rcx %s: %s\n", names[level], text);
 
     (void)arg;
-    fprintf(stderr, "rcx %s: %s\n", names[level], text);
+    fwrite(line, 1, (size_t)length, stderr);
 }
 
 void rcx_log_init(struct rcx_log *log)
@@ -20,7 +29,7 @@ void rcx_log_init(struct rcx_log *log)
 void rcx_log_line(const struct rcx_log *log, rcx_log_level_t level,
                   const char *format, ...)
 {
-    char text[1024];
+    char text[TEXT];
     int used = 0;
     va_list args;
 

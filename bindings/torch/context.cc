@@ -71,7 +71,8 @@ struct Exchange {
         std::vector<uint8_t> all;
 
         if (rank > 0)
-            store->set(key + "/" + std::to_string(rank), {part, part + bytes});
+            store->set(key + "/" + std::to_string(rank),
+                       std::vector<uint8_t>(part, part + bytes));
         if (rank == 0) {
             all.assign(part, part + bytes);
             for (int i = 1; i < size; i++) {

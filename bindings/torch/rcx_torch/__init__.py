@@ -23,6 +23,9 @@ from . import _C
 
 __version__: str = _C.version()
 
+# a second kind of store came with PyTorch 2.1, and Debian's is built without it
+_PLAIN_STORE: dict[str, Any] = {} if torch.__version__ < "2.1" else {"use_libuv": False}
+
 
 def _rendezvous(
     url: str, rank: int = -1, world_size: int = -1, timeout: timedelta = timedelta(minutes=30),
@@ -36,12 +39,12 @@ def _rendezvous(
     here = socket.gethostname()
     if job.rank == 0:
         store = torch.distributed.TCPStore("localhost", 0, job.size, True, timeout,
-                                           wait_for_workers=False)
+                                           wait_for_workers=False, **_PLAIN_STORE)
         job.bcast(f"{here} {store.port}")
     else:
         host, port = job.bcast("").split()
         store = torch.distributed.TCPStore("localhost" if host == here else host, int(port),
-                                           job.size, False, timeout)
+                                           job.size, False, timeout, **_PLAIN_STORE)
     yield store, job.rank, job.size
 
 

@@ -11,6 +11,7 @@ rcxrun=$(realpath "$1")
 python=$2
 export PYTHONPATH=$3 PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1
 unset PYTHONUNBUFFERED # lines are to be whole
+export USE_LIBUV=0 # Debian's PyTorch 2 has none
 unset CI # for which PyTorch's tests report in another way
 extent=$4
 here=$(dirname -- "$(realpath -- "${BASH_SOURCE[0]}")")
@@ -38,6 +39,8 @@ ok $? "every function, on 3 ranks that met by PMIx"
 run 0 "$rcxrun" -n 2 -x HOST_SIZE=2 "$python" "$here/against.py" "file://$scratch/store" 2 \
     && [ "$(grep -c '^done$' "$err")" -eq 2 ]
 ok $? "every function, twice in a process, on 2 ranks that met by a store"
+run 0 "$rcxrun" -n 3 "$python" "$here/layers.py" && [ "$(grep -c ' layers$' "$out")" -eq 3 ]
+ok $? "what PyTorch builds on them: objects, optimizers, in version 2 meshes, FSDP, compiled calls"
 
 # upstream TAKEN_FOR RESULT [TEST...]: none means all
 upstream() {

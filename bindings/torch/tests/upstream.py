@@ -29,7 +29,7 @@ sys.modules["expecttest"] = expecttest
 
 # pylint: disable=wrong-import-position
 import rcx_torch  # noqa: F401
-from torch.nn.parallel import _replicated_tensor_ddp_utils
+import torch
 from torch.testing._internal.common_distributed import DistTestCases
 from torch.testing._internal.common_utils import run_tests
 
@@ -64,8 +64,10 @@ from torch.testing._internal.distributed.distributed_test import (DistributedTes
 os.environ.decodevalue = decode
 
 
-# Debian's PyTorch cannot import what this is for with its Python 3.11
-_replicated_tensor_ddp_utils._set_ddp_with_replicated_tensor = lambda value: None
+if torch.__version__ < "2":
+    # Debian's cannot import what this is for with its Python 3.11
+    from torch.nn.parallel import _replicated_tensor_ddp_utils
+    _replicated_tensor_ddp_utils._set_ddp_with_replicated_tensor = lambda value: None
 
 
 class T(TestDistBackend, DistributedTest._DistTestBase):

@@ -7,6 +7,7 @@ import itertools
 import os
 import sys
 import threading
+import warnings
 
 import numpy
 import rcx
@@ -318,7 +319,10 @@ def threads(context, world):
 
 def forked(world):
     """A child has nothing of its parent's, and may end."""
-    pid = os.fork()
+    with warnings.catch_warnings():
+        # Python 3.12 and later warn that PMIx's thread is not in the child
+        warnings.simplefilter("ignore", DeprecationWarning)
+        pid = os.fork()
     if pid == 0:
         try:
             world.barrier()

@@ -151,6 +151,9 @@ def movements(me, p):
     objects = [None] * p
     dist.all_gather_object(objects, {"rank": me, "text": "x" * me})
     assert [o["rank"] for o in objects] == list(range(p))
+    word = [f"from {me}"]
+    dist.broadcast_object_list(word, src=p - 1)
+    assert word == [f"from {p - 1}"]
     dist.barrier()
 
 

@@ -22,26 +22,6 @@ def step(net, optimizer, data):
     optimizer.step()
 
 
-def objects(me, p):
-    """Python's, from and to all ranks."""
-    found = [None] * p
-    dist.all_gather_object(found, {"rank": me})
-    assert found == [{"rank": r} for r in range(p)]
-    word = [f"from {me}"]
-    dist.broadcast_object_list(word, src=p - 1)
-    assert word == [f"from {p - 1}"]
-
-
-def around_a_ring(me, p):
-    """Messages in both directions, as pipelines have them."""
-    found = torch.empty(2)
-    messages = [dist.P2POp(dist.isend, torch.full((2,), float(me)), (me + 1) % p),
-                dist.P2POp(dist.irecv, found, (me - 1) % p)]
-    for work in dist.batch_isend_irecv(messages):
-        work.wait()
-    assert found.tolist() == [(me - 1) % p] * 2
-
-
 def optimizer_in_parts(me, p):
     """Each rank has a part of its state, and all get the parameters of one."""
     net, alone = small_net(), small_net()
@@ -137,7 +117,7 @@ def main():
     """All of them; each says that it was there."""
     dist.init_process_group("rcx", init_method="rcx://")
     me, p = dist.get_rank(), dist.get_world_size()
-    layers = [objects, around_a_ring, optimizer_in_parts]
+    layers = [optimizer_in_parts]
     if torch.__version__ >= "2.6":
         layers += [several_as_one, functional, meshes, parameters_in_parts, checkpoints]
     for layer in layers:

@@ -40,7 +40,7 @@ run 0 "$rcxrun" -n 2 -x HOST_SIZE=2 "$python" "$here/against.py" "file://$scratc
     && [ "$(grep -c '^done$' "$err")" -eq 2 ]
 ok $? "every function, twice in a process, on 2 ranks that met by a store"
 run 0 "$rcxrun" -n 3 "$python" "$here/layers.py" && [ "$(grep -c ' layers$' "$out")" -eq 3 ]
-ok $? "what PyTorch builds on them: objects, optimizers, in version 2 meshes, FSDP, compiled calls"
+ok $? "what PyTorch builds on them: an optimizer in parts; in version 2 meshes, FSDP, compiled calls"
 
 # upstream TAKEN_FOR RESULT [TEST...]: none means all
 upstream() {

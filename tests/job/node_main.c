@@ -91,17 +91,32 @@ static void check_blame(bool may_be_reset)
         rank_fail("does not name %s: %s", node, info.text);
 }
 
-/* Calls until one fails: within the deadline and a second, and the error names
- * ranks of the other side, and one of its nodes. */
-static void lose_the_others(bool may_be_reset)
+static void die(void)
 {
-    rcx_status_t status = RCX_OK;
-    int64_t start;
+    if (is_victim)
+        raise(SIGKILL);
+}
 
-    do {
+static void cut(void)
+{
+    have_done("ip link set eth0 down");
+}
+
+/*
+ * Calls until one fails: within the deadline and a second, and the error names
+ * ranks of the other side, and one of its nodes. Who leaves the barrier knows
+ * that all have what came before, and that others may be in it still.
+ */
+static void lose_the_others(void (*happen)(void), bool may_be_reset)
+{
+    int64_t start = rank_time_here();
+    rcx_status_t status = rcx_barrier(me.world);
+
+    happen();
+    while (status == RCX_OK) {
         start = rank_time_here();
         status = sum(me.world);
-    } while (status == RCX_OK);
+    }
     if (rank_time_here() - start > DEADLINE_NS + SECOND_NS)
         rank_fail("the error took %.3f s",
                   (double)(rank_time_here() - start) / 1e9);
@@ -153,12 +168,9 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "slow") == 0) {
         go_slowly();
     } else if (strcmp(argv[1], "dies") == 0) {
-        if (is_victim)
-            raise(SIGKILL);
-        lose_the_others(true);
+        lose_the_others(die, true);
     } else if (strcmp(argv[1], "cut") == 0) {
-        have_done("ip link set eth0 down");
-        lose_the_others(false);
+        lose_the_others(cut, false);
         have_done("sleep 3 && ip link set eth0 up");
         if (is_victim) /* its launcher could not be told that it has ended */
             rank_sleep_ms(CUT_MS);

@@ -104,7 +104,7 @@ static int integrate(void *cvode, const struct rod *rod, N_Vector u, double end)
         most = N_VMaxNorm(u);
         CVodeGetNumSteps(cvode, &steps);
         if (status >= 0 && rcx_comm_rank(rod->comm) == 0)
-            printf("t %.4f steps %4ld norm %.9e max %.9e\n", t, steps, norm,
+            printf("t %.4f steps %4ld norm %.16e max %.16e\n", t, steps, norm,
                    most);
     }
     return status;

@@ -21,6 +21,104 @@ static struct content *content_of(N_Vector v)
     return v->content;
 }
 
+/* ---- Sums of a rank's part ----------------------------------------------------- */
+
+/*
+ * By halves down to LEAF elements, as the canonical order takes the ranks: 2^k
+ * ranks with equal parts longer than LEAF / 2 then sum by one tree, whatever k is.
+ * It rounds less than one sum after the other, too.
+ */
+enum { LEAF = 32, OPERANDS = 3 };
+
+struct terms {
+    double (*sum)(N_Vector v[]);
+    double *data[OPERANDS];
+    struct _N_VectorContent_Serial part[OPERANDS];
+    struct _generic_N_Vector vector[OPERANDS];
+};
+
+static double sum_leaf(struct terms *t, sunindextype first, sunindextype n)
+{
+    N_Vector v[OPERANDS];
+
+    for (int i = 0; i < OPERANDS; i++) {
+        t->part[i].length = n;
+        t->part[i].data = t->data[i] + first;
+        v[i] = &t->vector[i];
+    }
+    return t->sum(v);
+}
+
+static double sum_halves(struct terms *t, sunindextype first, sunindextype n)
+{
+    const sunindextype half = n / 2;
+
+    return n <= LEAF ? sum_leaf(t, first, n)
+                     : sum_halves(t, first, half) +
+                           sum_halves(t, first + half, n - half);
+}
+
+static double sum_part(double (*sum)(N_Vector v[]), N_Vector x, N_Vector y,
+                       N_Vector z)
+{
+    const N_Vector v[OPERANDS] = {x, y, z};
+    struct terms t = {.sum = sum};
+
+    for (int i = 0; i < OPERANDS; i++) {
+        t.data[i] = NV_DATA_S(v[i]);
+        t.vector[i] = *v[i];
+        t.vector[i].content = &t.part[i];
+    }
+    return sum_halves(&t, 0, NV_LENGTH_S(x));
+}
+
+static double products(N_Vector v[])
+{
+    return N_VDotProd_Serial(v[0], v[1]);
+}
+
+static double squares(N_Vector v[])
+{
+    return N_VWSqrSumLocal_Serial(v[0], v[1]);
+}
+
+static double masked_squares(N_Vector v[])
+{
+    return N_VWSqrSumMaskLocal_Serial(v[0], v[1], v[2]);
+}
+
+static double magnitudes(N_Vector v[])
+{
+    return N_VL1Norm_Serial(v[0]);
+}
+
+static double dot_prod_local(N_Vector x, N_Vector y)
+{
+    return sum_part(products, x, y, x);
+}
+
+static double squares_local(N_Vector x, N_Vector w)
+{
+    return sum_part(squares, x, w, x);
+}
+
+static double masked_squares_local(N_Vector x, N_Vector w, N_Vector id)
+{
+    return sum_part(masked_squares, x, w, id);
+}
+
+static double l1_norm_local(N_Vector x)
+{
+    return sum_part(magnitudes, x, x, x);
+}
+
+static int dot_prod_multi_local(int n, N_Vector x, N_Vector *y, double *values)
+{
+    for (int i = 0; i < n; i++)
+        values[i] = dot_prod_local(x, y[i]);
+    return n < 1 ? -1 : 0;
+}
+
 /* ---- Reductions ---------------------------------------------------------------- */
 
 static bool reduce(N_Vector v, double values[], int n, rcx_op_t op)
@@ -53,7 +151,7 @@ static double root_mean(N_Vector x, double sum)
 
 static double dot_prod(N_Vector x, N_Vector y)
 {
-    return reduce_one(x, N_VDotProd_Serial(x, y), RCX_SUM);
+    return reduce_one(x, dot_prod_local(x, y), RCX_SUM);
 }
 
 static double max_norm(N_Vector x)
@@ -63,14 +161,14 @@ static double max_norm(N_Vector x)
 
 static double wrms_norm(N_Vector x, N_Vector w)
 {
-    const double sum = N_VWSqrSumLocal_Serial(x, w);
+    const double sum = squares_local(x, w);
 
     return root_mean(x, reduce_one(x, sum, RCX_SUM));
 }
 
 static double wrms_norm_mask(N_Vector x, N_Vector w, N_Vector id)
 {
-    const double sum = N_VWSqrSumMaskLocal_Serial(x, w, id);
+    const double sum = masked_squares_local(x, w, id);
 
     return root_mean(x, reduce_one(x, sum, RCX_SUM));
 }
@@ -82,12 +180,12 @@ static double min(N_Vector x)
 
 static double wl2_norm(N_Vector x, N_Vector w)
 {
-    return sqrt(reduce_one(x, N_VWSqrSumLocal_Serial(x, w), RCX_SUM));
+    return sqrt(reduce_one(x, squares_local(x, w), RCX_SUM));
 }
 
 static double l1_norm(N_Vector x)
 {
-    return reduce_one(x, N_VL1Norm_Serial(x), RCX_SUM);
+    return reduce_one(x, l1_norm_local(x), RCX_SUM);
 }
 
 static booleantype inv_test(N_Vector x, N_Vector z)
@@ -114,7 +212,7 @@ static int sum_all(int n, N_Vector x, double values[])
 
 static int dot_prod_multi(int n, N_Vector x, N_Vector *y, double *values)
 {
-    const int bad = N_VDotProdMulti_Serial(n, x, y, values);
+    const int bad = dot_prod_multi_local(n, x, y, values);
 
     return bad ? bad : sum_all(n, x, values);
 }
@@ -133,7 +231,7 @@ static int wrms_norms(int n, N_Vector *x, N_Vector *w, double *norms)
     if (n < 1)
         return -1;
     for (int i = 0; i < n; i++)
-        norms[i] = N_VWSqrSumLocal_Serial(x[i], w[i]);
+        norms[i] = squares_local(x[i], w[i]);
     return root_means(n, x, norms);
 }
 
@@ -143,7 +241,7 @@ static int wrms_norms_mask(int n, N_Vector *x, N_Vector *w, N_Vector id,
     if (n < 1)
         return -1;
     for (int i = 0; i < n; i++)
-        norms[i] = N_VWSqrSumMaskLocal_Serial(x[i], w[i], id);
+        norms[i] = masked_squares_local(x[i], w[i], id);
     return root_means(n, x, norms);
 }
 
@@ -257,16 +355,16 @@ static void fill_local_ops(N_Vector_Ops ops)
     ops->nvinv = N_VInv_Serial;
     ops->nvaddconst = N_VAddConst_Serial;
     ops->nvcompare = N_VCompare_Serial;
-    ops->nvdotprodlocal = N_VDotProd_Serial;
+    ops->nvdotprodlocal = dot_prod_local;
     ops->nvmaxnormlocal = N_VMaxNorm_Serial;
     ops->nvminlocal = min_local;
-    ops->nvl1normlocal = N_VL1Norm_Serial;
+    ops->nvl1normlocal = l1_norm_local;
     ops->nvinvtestlocal = N_VInvTest_Serial;
     ops->nvconstrmasklocal = N_VConstrMask_Serial;
     ops->nvminquotientlocal = N_VMinQuotient_Serial;
-    ops->nvwsqrsumlocal = N_VWSqrSumLocal_Serial;
-    ops->nvwsqrsummasklocal = N_VWSqrSumMaskLocal_Serial;
-    ops->nvdotprodmultilocal = N_VDotProdMulti_Serial;
+    ops->nvwsqrsumlocal = squares_local;
+    ops->nvwsqrsummasklocal = masked_squares_local;
+    ops->nvdotprodmultilocal = dot_prod_multi_local;
     ops->nvbufsize = N_VBufSize_Serial;
     ops->nvbufpack = N_VBufPack_Serial;
     ops->nvbufunpack = N_VBufUnpack_Serial;

@@ -34,6 +34,17 @@ cp "$out" "$scratch/first"
 run 0 "$rcxrun" -n 4 "$heat" 200 0.1 && cmp "$out" "$scratch/first"
 ok $? "two runs have the same steps, and norms to the last digit"
 
+# One bracketing of the elements: of halves of halves, over ranks and within them.
+for cells in 200 1024; do
+    code=0
+    for n in 1 2 4 8; do
+        run 0 "$rcxrun" -n $n -x RCX_ORDER=canonical "$heat" $cells 0.1 || code=1
+        [ $n = 1 ] && cp "$out" "$scratch/alone"
+        cmp "$out" "$scratch/alone" || code=1
+    done
+    ok $code "canonical order: CVODE of $cells cells has the same digits on 1, 2, 4 and 8 ranks"
+done
+
 # shellcheck disable=SC2016
 run 137 "$rcxrun" -k -n 3 -x RCX_TIMEOUT=4s bash -c '
     [ "$PMIX_RANK" != 1 ] && exec "$0" 2000 100

@@ -90,8 +90,8 @@ static void tell(const struct caf_outcome *outcome, int stat, const char *text)
     char *place;
 
     if (!outcome->stat) {
-        fprintf(stderr, "image %d: %s: %s\n", caf_me() + 1, outcome->statement,
-                text);
+        dprintf(STDERR_FILENO, "image %d: %s: %s\n", caf_me() + 1,
+                outcome->statement, text);
         end_here(1, outcome->statement);
     }
     *outcome->stat = stat;
@@ -164,7 +164,7 @@ rcx_context_t *caf_context(void)
         status = meet();
     }
     if (status != RCX_OK) {
-        fprintf(stderr, "coarrays: %s\n", rcx_status_string(status));
+        dprintf(STDERR_FILENO, "coarrays: %s\n", rcx_status_string(status));
         exit(1);
     }
     return context;
@@ -277,7 +277,7 @@ void _gfortran_caf_random_init(bool repeatable, bool distinct)
 _Noreturn void _gfortran_caf_stop_numeric(int code, bool quiet)
 {
     if (!quiet)
-        fprintf(stderr, "STOP %d\n", code);
+        dprintf(STDERR_FILENO, "STOP %d\n", code);
     _gfortran_caf_finalize();
     exit(code);
 }
@@ -286,7 +286,7 @@ _Noreturn void _gfortran_caf_stop_str(const char *text, size_t length,
                                       bool quiet)
 {
     if (!quiet && length > 0)
-        fprintf(stderr, "STOP %.*s\n", (int)length, text);
+        dprintf(STDERR_FILENO, "STOP %.*s\n", (int)length, text);
     _gfortran_caf_finalize();
     exit(0);
 }
@@ -294,7 +294,7 @@ _Noreturn void _gfortran_caf_stop_str(const char *text, size_t length,
 _Noreturn void _gfortran_caf_error_stop(int code, bool quiet)
 {
     if (!quiet)
-        fprintf(stderr, "ERROR STOP %d\n", code);
+        dprintf(STDERR_FILENO, "ERROR STOP %d\n", code);
     end_here(code ? code : 1, "error stop");
 }
 
@@ -302,7 +302,7 @@ _Noreturn void _gfortran_caf_error_stop_str(const char *text, size_t length,
                                             bool quiet)
 {
     if (!quiet)
-        fprintf(stderr, "ERROR STOP %.*s\n", (int)length, text);
+        dprintf(STDERR_FILENO, "ERROR STOP %.*s\n", (int)length, text);
     end_here(1, "error stop");
 }
 

@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Processes start, start + (1 << log_stride), ... of the world. */
 struct set {
@@ -45,7 +46,7 @@ static void check(const char *function, rcx_status_t status, rcx_comm_t *comm)
         return;
     if (rcx_comm_error(comm, &info) != RCX_OK)
         info.text = "";
-    fprintf(stderr, "PE %d: %s: %s%s%s\n", pshmem_my_pe(), function,
+    dprintf(STDERR_FILENO, "PE %d: %s: %s%s%s\n", pshmem_my_pe(), function,
             rcx_status_string(status), info.text[0] ? ": " : "", info.text);
     pshmem_global_exit(1);
 }

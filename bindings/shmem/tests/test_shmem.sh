@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# OpenSHMEM's collectives over RCX: each beside its twin, the example, a process that dies.
-# Usage: test_shmem.sh LIBRARY TWINS PLATE
+# OpenSHMEM's collectives over RCX: each beside its twin, the examples, a process that dies.
+# Usage: test_shmem.sh LIBRARY TWINS PLATE TRANSPOSE SORT
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../../../tests/support/tap.sh"
-takes "LIBRARY TWINS PLATE" "$@"
+takes "LIBRARY TWINS PLATE TRANSPOSE SORT" "$@"
 library=$(realpath "$1")
 twins=$(realpath "$2")
 plate=$(realpath "$3")
+transpose=$(realpath "$4")
+sort=$(realpath "$5")
 bound=(timeout -k 5 60)
 # osc: shmem_finalize() of Open MPI 4.1.4 crashes with its rdma
 oshrun=(oshrun --oversubscribe -mca osc '^rdma')
@@ -26,6 +28,17 @@ cp "$out" "$scratch/plain"
 for n in 1 4; do
     run 0 "${oshrun[@]}" -n $n -x LD_PRELOAD="$library" "$plate" && cmp "$out" "$scratch/plain"
     ok $? "and with it, on $n processes: the same"
+done
+checksum=$(python3 -c '
+keys = sorted((i * 2654435761 % 2**32) >> 8 for i in range(50000))
+print(sum((place + 1 & 1023) * key for place, key in enumerate(keys)))')
+for n in 1 4; do
+    run 0 "${oshrun[@]}" -n $n -x LD_PRELOAD="$library" "$transpose" 120 7 \
+        && grep -qx 'order 120, 7 times, 0 wrong elements' "$out"
+    ok $? "a matrix is transposed on $n processes"
+    run 0 "${oshrun[@]}" -n $n -x LD_PRELOAD="$library" "$sort" 50000 \
+        && grep -qx "50000 keys, 0 out of order, checksum $checksum" "$out"
+    ok $? "integers are sorted on $n processes, as Python sorts them"
 done
 # shellcheck disable=SC2016
 run 137 "${oshrun[@]}" -n 3 -x LD_PRELOAD="$library" bash -c '

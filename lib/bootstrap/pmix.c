@@ -29,7 +29,9 @@ enum {
     NAME_LETTERS = 64,
     /* How long a blob that is not there after the fence may still come: with
      * names, threads may create contexts in different orders on each rank. */
-    LOOKUP_SECONDS = 30
+    LOOKUP_SECONDS = 30,
+    SHORTEST_PAUSE_US = 100,
+    LONGEST_PAUSE_US = 20000
 };
 
 static const uint64_t second_ns = 1000000000;
@@ -54,7 +56,9 @@ static struct {
     pmix_proc_t me;
     struct name_count *names;
     struct rcx_pmix_fence fence; /* has a mutex of its own, too */
-} process = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+    pthread_mutex_t asking;      /* for a moment, PMIx for a peer's data */
+} process = {.mutex = PTHREAD_MUTEX_INITIALIZER,
+             .asking = PTHREAD_MUTEX_INITIALIZER};
 
 /* A fork's child has a copy of the reference, and PMIx's thread has it not.
  * The mutex may be a copy of a held one: ask before taking it. */
@@ -400,25 +404,24 @@ static uint64_t patience_ends(const struct pmix_boot *boot)
     return boot->open_until_ns < most ? boot->open_until_ns : most;
 }
 
-/* Servers answer NOT_FOUND for data that is still to come, or wait for it. */
+/* Asked again and again, by one thread at a time: of two requests for one rank's
+ * data that wait in a process, PMIx 5.0 loses one. */
 static pmix_status_t get_patiently(const char *key, int rank, uint64_t end,
                                    pmix_value_t **value_p)
 {
-    const uint64_t now = rcx_now_ns();
-    const int seconds = end > now + second_ns ? (int)((end - now) / second_ns)
-                                              : 1; /* 0 would be no limit */
-    pmix_info_t info;
-    pmix_proc_t peer;
     pmix_status_t rc;
+    useconds_t pause = SHORTEST_PAUSE_US;
 
-    PMIX_LOAD_PROCID(&peer, process.me.nspace, (pmix_rank_t)rank);
-    PMIX_INFO_LOAD(&info, PMIX_TIMEOUT, &seconds, PMIX_INT);
-    do {
-        rc = PMIx_Get(&peer, key, &info, 1, value_p);
-    } while (rc == PMIX_ERR_NOT_FOUND && rcx_now_ns() < end &&
-             usleep(1000) == 0);
-    PMIX_INFO_DESTRUCT(&info);
-    return rc;
+    for (;; pause += pause < LONGEST_PAUSE_US ? pause : 0) {
+        pthread_mutex_lock(&process.asking);
+        rc = rcx_pmix_get_at_once(process.me.nspace, rank, key, value_p);
+        pthread_mutex_unlock(&process.asking);
+        if (rc != PMIX_ERR_NOT_FOUND)
+            return rc;
+        if (rcx_now_ns() >= end)
+            return PMIX_ERR_TIMEOUT;
+        usleep(pause);
+    }
 }
 
 static rcx_status_t fetch(struct pmix_boot *boot, int rank)

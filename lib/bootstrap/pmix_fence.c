@@ -107,19 +107,26 @@ pmix_status_t rcx_pmix_fence(struct rcx_pmix_fence *fence, const char *nspace,
     return rc == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : rc;
 }
 
-/* Asks the server for what it has: nothing is waited for. */
-static bool has_put(const char *nspace, int rank, const char *key)
+pmix_status_t rcx_pmix_get_at_once(const char *nspace, int rank,
+                                   const char *key, pmix_value_t **value_p)
 {
     const bool yes = true;
-    pmix_value_t *value = NULL;
     pmix_info_t at_once;
     pmix_proc_t peer;
     pmix_status_t rc;
 
     PMIX_LOAD_PROCID(&peer, nspace, (pmix_rank_t)rank);
     PMIX_INFO_LOAD(&at_once, PMIX_IMMEDIATE, &yes, PMIX_BOOL);
-    rc = PMIx_Get(&peer, key, &at_once, 1, &value);
+    rc = PMIx_Get(&peer, key, &at_once, 1, value_p);
     PMIX_INFO_DESTRUCT(&at_once);
+    return rc;
+}
+
+static bool has_put(const char *nspace, int rank, const char *key)
+{
+    pmix_value_t *value = NULL;
+    const pmix_status_t rc = rcx_pmix_get_at_once(nspace, rank, key, &value);
+
     if (rc == PMIX_SUCCESS)
         PMIX_VALUE_RELEASE(value);
     return rc == PMIX_SUCCESS;

@@ -46,6 +46,10 @@ pmix_status_t rcx_pmix_fence(struct rcx_pmix_fence *fence, const char *nspace,
                              bool with_data, uint64_t until_ns,
                              const struct rcx_pmix_work *work);
 
+/* What the server has of a rank: nothing is waited for, PMIX_ERR_NOT_FOUND then. */
+pmix_status_t rcx_pmix_get_at_once(const char *nspace, int rank,
+                                   const char *key, pmix_value_t **value_p);
+
 /*
  * Say which of n ranks of this node have not put key yet, and so not come to a
  * fence with data; of other nodes' PMIx knows nothing before it has ended.

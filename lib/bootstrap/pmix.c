@@ -31,7 +31,7 @@ enum {
      * names, threads may create contexts in different orders on each rank. */
     LOOKUP_SECONDS = 30,
     SHORTEST_PAUSE_US = 100,
-    LONGEST_PAUSE_US = 20000
+    LONGEST_PAUSE_US = SHORTEST_PAUSE_US << 8
 };
 
 static const uint64_t second_ns = 1000000000;
@@ -312,8 +312,10 @@ static rcx_status_t overdue(const struct pmix_boot *boot, bool with_data,
     const int *ranks = with_data ? boot->base.local_ranks : NULL;
     char text[256];
 
+    pthread_mutex_lock(&process.asking);
     rcx_pmix_name_missing(process.me.nspace, boot->key, ranks,
                           boot->base.local_size, text, sizeof text);
+    pthread_mutex_unlock(&process.asking);
     return rcx_fail(boot->log, RCX_ERR_TIMEOUT,
                     "a PMIx fence has no end after %.3g s: %s",
                     (double)(rcx_now_ns() - since_ns) / 1e9, text);
@@ -412,7 +414,7 @@ static pmix_status_t get_patiently(const char *key, int rank, uint64_t end,
     pmix_status_t rc;
     useconds_t pause = SHORTEST_PAUSE_US;
 
-    for (;; pause += pause < LONGEST_PAUSE_US ? pause : 0) {
+    for (;; pause *= pause < LONGEST_PAUSE_US ? 2 : 1) {
         pthread_mutex_lock(&process.asking);
         rc = rcx_pmix_get_at_once(process.me.nspace, rank, key, value_p);
         pthread_mutex_unlock(&process.asking);

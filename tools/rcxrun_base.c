@@ -16,7 +16,7 @@ void rcxrun_warn(const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    fprintf(stderr, "rcxrun: %s\n", text); /* unbuffered: one write, one line */
+    dprintf(STDERR_FILENO, "rcxrun: %s\n", text); /* one write, one line */
 }
 
 void rcxrun_die(const char *format, ...)

@@ -103,8 +103,11 @@ int main(int argc, char **argv)
     const int me = shmem_my_pe(), n = shmem_n_pes();
     uint32_t *keys;
 
-    if (n > MOST)
+    if (n > MOST) {
+        if (me == 0)
+            fprintf(stderr, "sort: at most %d processes\n", MOST);
         shmem_global_exit(1);
+    }
     clear(sync_counts, SHMEM_ALLTOALL_SYNC_SIZE);
     clear(sync_places, SHMEM_ALLTOALL_SYNC_SIZE);
     clear(sync_sizes, SHMEM_COLLECT_SYNC_SIZE);

@@ -154,8 +154,8 @@ static const struct rcx_option others[] = {
      .values = "auto, poll, yield or block",
      .doc =
          "how to wait: poll without end, yield the core after every empty poll, "
-         "sleep after some, or yield soon where ranks outnumber cores and late "
-         "elsewhere",
+         "sleep after some, or yield soon where ranks outnumber cores, with naps "
+         "once that was in vain for 5 ms, and late elsewhere",
      .parse = parse_wait},
     {.name = "RCX_PROGRESS",
      .fallback = "call",

@@ -2,6 +2,7 @@
 #include "core/run/progress.h"
 
 #include <sched.h>
+#include <time.h>
 
 #include "core/base/relax.h"
 #include "core/run/enter.h"
@@ -10,6 +11,11 @@
 #include "core/run/watch.h"
 
 enum { TURNS = RCX_PROGRESS_TURNS };
+enum {
+    NAP_AFTER_NS = 5 * 1000 * 1000,
+    NAP_MOST_NS = 1000 * 1000,
+    NAP_PART = 64
+};
 
 /* False: no other thread wants to. */
 static bool let_others_in(struct rcx_context *context)
@@ -73,45 +79,74 @@ static bool poll(struct rcx_transport *t, unsigned polls)
     return true;
 }
 
+/* One wait: polls in vain since a core was given away, and when the first was
+ * in a row of them; 0: not yet. */
+struct vain {
+    unsigned polls;
+    uint64_t since_ns;
+};
+
+/* Who yields a core again and again takes part of it from those who compute, so
+ * who has waited for long sleeps for a small part of that. */
+static void nap(struct rcx_context *context, uint64_t waited_ns)
+{
+    const uint64_t part = waited_ns / NAP_PART;
+    const struct timespec t = {.tv_nsec = part < NAP_MOST_NS ? (long)part
+                                                             : NAP_MOST_NS};
+
+    rcx_guard_leave(context->guard);
+    nanosleep(&t, NULL);
+    rcx_guard_return(context->guard);
+}
+
 /* Where a busy host gives the core to others for milliseconds, a turn is long. */
-static void yield(struct rcx_context *context)
+static void yield(struct rcx_context *context, struct vain *vain)
 {
     const uint64_t before = rcx_ticks();
+    uint64_t now;
 
     sched_yield();
+    if (context->progress.naps) {
+        now = rcx_now_ns();
+        if (vain->since_ns == 0)
+            vain->since_ns = now;
+        else if (now - vain->since_ns > NAP_AFTER_NS)
+            nap(context, now - vain->since_ns);
+    }
     if (rcx_ticks() - before > RCX_AWAY_TICKS)
         rcx_context_catch_up(context);
 }
 
-static void give_core_away(struct rcx_context *context, uint64_t until_ns)
+static void give_core_away(struct rcx_context *context, struct vain *vain,
+                           uint64_t until_ns)
 {
     if (context->config.wait == RCX_WAIT_BLOCK)
         rcx_sleep(context, until_ns);
     else
-        yield(context);
+        yield(context, vain);
+    vain->polls = 0;
 }
 
 /* Nothing happened: look around, let other threads in, or give the core away
  * if even more polls were in vain. */
-static void idle(struct rcx_context *context, unsigned *vain, uint64_t until_ns)
+static void idle(struct rcx_context *context, struct vain *vain,
+                 uint64_t until_ns)
 {
     rcx_watch(context);
-    *vain += context->progress.polls;
-    if (let_others_in(context)) {
-        *vain = 0;
-    } else if (*vain >= context->progress.spin) {
-        give_core_away(context, until_ns);
-        *vain = 0;
-    }
+    vain->polls += context->progress.polls;
+    if (let_others_in(context))
+        vain->polls = 0;
+    else if (vain->polls >= context->progress.spin)
+        give_core_away(context, vain, until_ns);
     context->progress.ticks = rcx_ticks();
 }
 
-static inline void wait_once(struct rcx_context *context, unsigned *vain,
+static inline void wait_once(struct rcx_context *context, struct vain *vain,
                              uint64_t until_ns)
 {
     if (poll(context->transport, context->progress.polls)) {
         rcx_handle_done(context);
-        *vain = 0;
+        *vain = (struct vain){0};
     } else {
         idle(context, vain, until_ns);
     }
@@ -127,7 +162,7 @@ void rcx_context_look_around(struct rcx_context *context)
 rcx_status_t rcx_request_wait(struct rcx_request *r)
 {
     struct rcx_context *context = r->comm->context;
-    unsigned vain = 0;
+    struct vain vain = {0};
 
     if (r->state != RCX_REQUEST_ACTIVE)
         rcx_context_pass_by(context);
@@ -142,7 +177,7 @@ rcx_status_t rcx_request_wait(struct rcx_request *r)
 bool rcx_context_wait(struct rcx_context *context, uint64_t until_ns,
                       bool (*is_over)(void *arg), void *arg)
 {
-    unsigned vain = 0;
+    struct vain vain = {0};
 
     while (!is_over(arg)) {
         if (rcx_now_ns() >= until_ns)

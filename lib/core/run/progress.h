@@ -16,6 +16,7 @@ struct rcx_progress {
     unsigned turns; /* since the last watch */
     unsigned polls; /* in a row, before anything else */
     unsigned spin;  /* empty polls before the core is yielded */
+    bool naps;      /* where yielding was in vain for milliseconds */
 };
 
 /* TURNS: so many, then it is looked around. AWAY: who was elsewhere for so long

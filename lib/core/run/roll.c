@@ -7,7 +7,7 @@
 
 /* Who was away for AWAY_NS while others answered has GRACE_NS to hear them. */
 enum {
-    ROLL_NS = 300 * 1000 * 1000,
+    ROLL_NS = 500 * 1000 * 1000,
     AWAY_NS = 200 * 1000 * 1000,
     GRACE_NS = 100 * 1000 * 1000
 };

@@ -348,19 +348,20 @@ bool proof_grid_run(const struct rcx_algo *algo, enum proof_extent extent,
                     struct proof_summary *summary_p)
 {
     static const int every[] = {
-        [PROOF_SMALL] = 9, [PROOF_QUICK] = WHOLE, [PROOF_FULL] = EVERY};
+        [PROOF_SMALL] = 5, [PROOF_QUICK] = WHOLE, [PROOF_FULL] = EVERY};
     /* beyond that, and from which extent on */
     static const struct {
         int size;
         enum proof_extent from;
     } some[] = {
-        {16, PROOF_QUICK},  {17, PROOF_QUICK},   {31, PROOF_QUICK},
-        {32, PROOF_QUICK},  {33, PROOF_QUICK},   {48, PROOF_QUICK},
-        {63, PROOF_QUICK},  {64, PROOF_QUICK},   {65, PROOF_QUICK},
-        {96, PROOF_FULL},   {100, PROOF_QUICK},  {127, PROOF_FULL},
-        {128, PROOF_QUICK}, {129, PROOF_FULL},   {255, PROOF_FULL},
-        {256, PROOF_FULL},  {257, PROOF_QUICK},  {1000, PROOF_FULL},
-        {1023, PROOF_FULL}, {1024, PROOF_QUICK}, {4096, PROOF_FULL},
+        {8, PROOF_SMALL},   {16, PROOF_QUICK},  {17, PROOF_QUICK},
+        {31, PROOF_QUICK},  {32, PROOF_QUICK},  {33, PROOF_QUICK},
+        {48, PROOF_QUICK},  {63, PROOF_QUICK},  {64, PROOF_QUICK},
+        {65, PROOF_QUICK},  {96, PROOF_FULL},   {100, PROOF_QUICK},
+        {127, PROOF_FULL},  {128, PROOF_QUICK}, {129, PROOF_FULL},
+        {255, PROOF_FULL},  {256, PROOF_FULL},  {257, PROOF_QUICK},
+        {1000, PROOF_FULL}, {1023, PROOF_FULL}, {1024, PROOF_QUICK},
+        {4096, PROOF_FULL},
     };
     struct grid g = {.algo = algo, .extent = extent, .summary = summary_p};
     bool good = true;

@@ -2,14 +2,18 @@
 /*
  * Messages between two ranks of a node, through memory that both have mapped.
  * Each direction has an inbox in the receiver's window, which its one sender
- * writes: a ring of slots, one cache line each, and a ring of bytes. A short
- * message is in its slot; a longer one is in the ring of bytes. What is longer
+ * writes: a ring of slots and a ring of bytes. A short message is in its slot, the
+ * shortest in a line of it; a longer one is in the ring of bytes. What is longer
  * than a chunk is begun likewise, and goes on once the receiver has a place for
  * it: so what comes unexpected is never long.
  *
  * A slot is full when its turn has come: the sender stores that last, so that a
  * message is one store after the others, and no counter travels with it. What
  * the receiver has taken it tells a quarter of a ring at a time.
+ *
+ * Who reads a line has others fetched by the hardware, which takes them away from
+ * their writer: the second one of a pair, and those behind. So slots are pairs,
+ * and the ring of bytes goes down: behind a message is one that was read before.
  */
 #ifndef RCX_TRANSPORT_PAIR_H
 #define RCX_TRANSPORT_PAIR_H
@@ -20,15 +24,17 @@
 #include "core/exec/transport.h"
 #include "transport/areas.h"
 
-enum { RCX_PAIR_SLOTS = 64, RCX_SLOT_BYTES = 48, RCX_LINE = 64 };
+enum { RCX_LINE = 64, RCX_LINES = 128, RCX_PAIR_SLOTS = 64 };
+enum { RCX_SLOT_BYTES = RCX_LINES - 16 };
 
 struct rcx_slot {
     /* turn << 32 | kind << RCX_KIND_SHIFT | bytes of the part that is here */
-    _Alignas(RCX_LINE) _Atomic uint64_t head;
+    _Alignas(RCX_LINES) _Atomic uint64_t head;
     uint64_t tag; /* or the number of a long message */
     unsigned char data[RCX_SLOT_BYTES];
 };
-_Static_assert(sizeof(struct rcx_slot) == RCX_LINE, "a slot is a cache line");
+_Static_assert(sizeof(struct rcx_slot) == RCX_LINES,
+               "a slot is a pair of lines");
 
 /* Zero at first. */
 struct rcx_inbox {

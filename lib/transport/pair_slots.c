@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "transport/pair_slots.h"
 
+#include "core/base/relax.h"
+
+/* UNIT: of the ring. Parts that are less far from each other are taken for a
+ * stream that goes down, and fetched as such. */
+enum { UNIT = 4 * RCX_LINE, FETCHED_AHEAD = 4 << 10 };
+
 size_t rcx_inbox_bytes(const struct rcx_lane *lane)
 {
     return sizeof(struct rcx_inbox) + lane->ring;
@@ -36,17 +42,30 @@ static uint64_t begin_of(const struct rcx_ring *r, size_t bytes)
     return bytes <= left ? r->at : r->at + left;
 }
 
+static size_t in_units(size_t bytes)
+{
+    return (bytes + UNIT - 1) & ~(size_t)(UNIT - 1);
+}
+
 static uint64_t end_of(const struct rcx_ring *r, size_t bytes)
 {
-    return (begin_of(r, bytes) + bytes + RCX_LINE - 1) &
-           ~(uint64_t)(RCX_LINE - 1);
+    return begin_of(r, bytes) + in_units(bytes);
+}
+
+/* Of a part: its first byte is the lowest. */
+static unsigned char *place_of(const struct rcx_ring *r, size_t bytes)
+{
+    const size_t at = begin_of(r, bytes) & (r->size - 1);
+
+    return r->bytes + r->size - at - in_units(bytes);
 }
 
 /* Room for a part; NULL: not yet. */
 static unsigned char *reserve(struct rcx_pair *p, size_t bytes)
 {
     struct rcx_ring *r = &p->ring_out;
-    const uint64_t at = begin_of(r, bytes), end = end_of(r, bytes);
+    const uint64_t end = end_of(r, bytes);
+    unsigned char *place = place_of(r, bytes);
 
     if (end > r->known) {
         r->known = atomic_load(&p->out->taken) + r->size;
@@ -54,7 +73,15 @@ static unsigned char *reserve(struct rcx_pair *p, size_t bytes)
             return NULL;
     }
     r->at = end;
-    return r->bytes + (at & (r->size - 1));
+    return place;
+}
+
+/* What the next message of this length will take, while this one travels. Below
+ * the ring are slots, which are this side's to write, too. */
+static void fetch_next(const unsigned char *place, size_t bytes)
+{
+    for (size_t i = in_units(bytes); i > 0; i -= RCX_LINE)
+        rcx_fetch_to_write(place - i);
 }
 
 bool rcx_pair_put(struct rcx_pair *p, uint64_t tag, enum rcx_slot_kind kind,
@@ -71,6 +98,8 @@ bool rcx_pair_put(struct rcx_pair *p, uint64_t tag, enum rcx_slot_kind kind,
     if (beginning)
         memcpy(slot->data, beginning, sizeof *beginning);
     rcx_pair_publish(p, slot, tag, kind, part);
+    if (part <= FETCHED_AHEAD)
+        fetch_next(place, part);
     return true;
 }
 
@@ -106,11 +135,8 @@ struct rcx_arrival rcx_pair_look(const struct rcx_pair *p)
                             .number = slot->tag,
                             .data = slot->data};
 
-    if (is_in_ring(a.kind)) {
-        const struct rcx_ring *r = &p->ring_in;
-
-        a.data = r->bytes + (begin_of(r, part) & (r->size - 1));
-    }
+    if (is_in_ring(a.kind))
+        a.data = place_of(&p->ring_in, part);
     if (a.kind == RCX_SLOT_FIRST || a.kind == RCX_SLOT_OFFER) {
         struct rcx_beginning beginning;
 

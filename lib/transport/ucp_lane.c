@@ -31,7 +31,7 @@ enum {
 /* Zero at first. */
 struct rcx_window {
     _Alignas(RCX_LINE) _Atomic uint32_t asleep;
-    _Alignas(RCX_LINE) char inboxes[];
+    _Alignas(struct rcx_inbox) char inboxes[];
 };
 
 struct neighbour {

@@ -67,7 +67,7 @@ static void open_rank(struct rank *r, const struct mode *mode)
     rcx_transport_reset_done(&r->transport);
     sem_init(&r->woken, 0, 0);
     for (int i = 0; i < RANKS; i++) {
-        r->inboxes[i] = aligned_alloc(RCX_LINE, bytes);
+        r->inboxes[i] = aligned_alloc(_Alignof(struct rcx_inbox), bytes);
         memset(r->inboxes[i], 0, bytes);
         rcx_pair_open(&r->pairs[i], &r->lane, i, getpid(), r->inboxes[i],
                       !mode->never_sleeps);

@@ -367,7 +367,7 @@ static bool note_completion(struct run *run, int rank)
 
 static bool start(struct run *run, int rank)
 {
-    return !rcx_exec_start(run->s->ranks[rank].exec, 0) ||
+    return !rcx_exec_start(run->s->ranks[rank].exec) ||
            note_completion(run, rank);
 }
 

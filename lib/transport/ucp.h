@@ -9,6 +9,22 @@
 #include "core/run/bootstrap.h"
 #include "transport/ucp_lane.h"
 
+/* Zero at first. */
+struct rcx_window {
+    _Alignas(RCX_LINE) _Atomic uint32_t asleep;
+    _Alignas(RCX_LINE) _Atomic uint32_t news; /* a note was sent to its owner */
+    _Alignas(struct rcx_inbox) char inboxes[];
+};
+
+/* A rank with which this one has a pair. */
+struct rcx_neighbour {
+    struct rcx_pair pair;
+    uint64_t window;        /* its address, there */
+    _Atomic uint32_t *news; /* there; NULL: not connected */
+    bool is_missing;        /* its process was, when last looked for */
+    ucp_rkey_h rkey;
+};
+
 struct ucp {
     struct rcx_transport base;
     ucp_worker_h worker;

@@ -4,15 +4,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/base/clock.h"
 #include "transport/cma.h"
 #include "transport/ucp.h"
 
-/*
- * What nobody asked for is taken after VAIN turns without an event, and after
- * SWEEPS in any case: who sent it may wait for room. Where ranks take turns on a
- * core, who waits for a message to be read loses it, so only long ones are.
- */
+/* Where ranks take turns on a core, who waits for a message to be read loses it,
+ * so only long ones are. */
 enum {
     RING_MOST = 4 << 20,
     RING_USUAL = 512 << 10,
@@ -22,23 +18,7 @@ enum {
     READ_WHERE_IT_PAYS = 64 << 10,
     READ_WHERE_TURNS_ARE_LONG = 512 << 10,
     DIRECT = 4 << 10,
-    DIRECT_WHERE_TURNS_ARE_LONG = 256 << 10,
-    VAIN = 256,
-    SWEEPS = 1 << 16,
-    ROLL_NS = 40 * 1000 * 1000
-};
-
-/* Zero at first. */
-struct rcx_window {
-    _Alignas(RCX_LINE) _Atomic uint32_t asleep;
-    _Alignas(struct rcx_inbox) char inboxes[];
-};
-
-struct neighbour {
-    struct rcx_pair pair;
-    uint64_t window; /* its address, there */
-    bool is_missing; /* its process was, when last looked for */
-    ucp_rkey_h rkey;
+    DIRECT_WHERE_TURNS_ARE_LONG = 256 << 10
 };
 
 static struct rcx_inbox *inbox_of(struct rcx_window *w, uint32_t index,
@@ -86,6 +66,7 @@ static void drop_window(struct ucp *u)
 {
     rcx_ucp_memory_close(u, &u->lane.memory);
     u->lane.window = NULL;
+    u->base.news = NULL;
     u->lane.place = (struct rcx_place){.rkey_bytes = 0};
 }
 
@@ -172,11 +153,14 @@ static ucs_status_t make_window(struct ucp *u, const struct rcx_node *node)
 
 static bool reach_to_answer(struct rcx_lane *base, int peer);
 
-/* What is in a window needs its sender no more. */
+/* What is in a window needs its sender no more, nor its reader, but for one who is
+ * to be woken, or watched. */
 static void expect_lane_alone(struct ucp *u)
 {
     u->base.credit_bytes = SIZE_MAX;
     u->base.ahead = AHEAD;
+    if (!u->wakeup && !u->base.dead)
+        u->base.news = &u->lane.window->news;
 }
 
 static void tell(const struct ucp *u, const struct rcx_node *node,
@@ -243,7 +227,7 @@ void rcx_ucp_lane_close(struct ucp *u)
     struct rcx_ucp_lane *lane = &u->lane;
 
     for (int i = 0; lane->pairs && i < u->boot->size; i++) {
-        struct neighbour *n = (struct neighbour *)lane->pairs[i];
+        struct rcx_neighbour *n = (struct rcx_neighbour *)lane->pairs[i];
 
         if (!n)
             continue;
@@ -290,7 +274,7 @@ static rcx_status_t settle_by(struct ucp *u, int peer,
                               const struct rcx_place *place)
 {
     struct rcx_ucp_lane *lane = &u->lane;
-    struct neighbour *n;
+    struct rcx_neighbour *n;
 
     if (do_share(place, &lane->place)) {
         n = rcx_heap_zalloc(u->heap, sizeof *n);
@@ -341,7 +325,7 @@ void rcx_ucp_way(struct rcx_transport *t, int peer, char *text, size_t bytes)
         snprintf(text, bytes, "mapped memory");
 }
 
-static rcx_status_t map_theirs(struct ucp *u, struct neighbour *n,
+static rcx_status_t map_theirs(struct ucp *u, struct rcx_neighbour *n,
                                const struct rcx_place *place, const char *rkey)
 {
     const struct rcx_ucp_lane *lane = &u->lane;
@@ -353,6 +337,7 @@ static rcx_status_t map_theirs(struct ucp *u, struct neighbour *n,
     if (status != UCS_OK)
         return rcx_ucp_lose(u, n->pair.peer, status);
     theirs = at;
+    n->news = &theirs->news;
     rcx_pair_connect(&n->pair, inbox_of(theirs, lane->place.index, &lane->base),
                      &theirs->asleep);
     return RCX_OK;
@@ -377,8 +362,8 @@ rcx_status_t rcx_ucp_reach(struct ucp *u, int peer)
             u, peer, (const ucp_address_t *)(rest + place.rkey_bytes));
     if (status != RCX_OK || !u->lane.pairs[peer])
         return status;
-    status =
-        map_theirs(u, (struct neighbour *)u->lane.pairs[peer], &place, rest);
+    status = map_theirs(u, (struct rcx_neighbour *)u->lane.pairs[peer], &place,
+                        rest);
     if (status == RCX_OK)
         u->lane.outs[peer] = u->lane.pairs[peer];
     return status;
@@ -394,196 +379,16 @@ static bool reach_to_answer(struct rcx_lane *base, int peer)
     return is_reached;
 }
 
+void rcx_ucp_lane_tell_news(struct ucp *u, int peer)
+{
+    struct rcx_neighbour *n = (struct rcx_neighbour *)u->lane.pairs[peer];
+
+    if (n && n->news)
+        atomic_store(n->news, 1);
+}
+
 void rcx_ucp_lane_activate(struct rcx_ucp_lane *lane, struct rcx_pair *p)
 {
     p->is_active = true;
     lane->active[lane->actives++] = p;
-}
-
-/* ---- Progress -------------------------------------------------------------- */
-
-/* All pairs; none stays active of which nothing is expected. */
-static unsigned sweep(struct ucp *u)
-{
-    struct rcx_ucp_lane *lane = &u->lane;
-    unsigned events = 0;
-    int kept = 0;
-
-    for (int i = 0; i < u->boot->size; i++)
-        if (lane->pairs[i])
-            events += rcx_pair_work(lane->pairs[i], true);
-    for (int i = 0; i < lane->actives; i++) {
-        struct rcx_pair *p = lane->active[i];
-
-        p->is_active = rcx_pair_is_busy(p);
-        if (p->is_active)
-            lane->active[kept++] = p;
-    }
-    lane->actives = kept;
-    return events;
-}
-
-/* Receives from whoever sends first look for what UCX has, too; so do those
- * behind them. */
-static unsigned match_any(struct ucp *u)
-{
-    struct rcx_message **link = &u->lane.base.any;
-    unsigned events = 0;
-
-    while (*link) {
-        struct rcx_message *m = *link;
-        ucp_tag_recv_info_t info;
-        ucp_tag_message_h message =
-            ucp_tag_probe_nb(u->worker, m->key, m->mask, 1, &info);
-
-        if (!message) {
-            link = &m->next;
-            continue;
-        }
-        rcx_message_take_out(&u->lane.base.any_end, link);
-        u->matching.user_data = m;
-        u->pending++;
-        ucp_tag_msg_recv_nbx(u->worker, m->buffer, m->room, message,
-                             &u->matching);
-        events++;
-    }
-    return events;
-}
-
-/* Of processes whose memory is mapped; UCX looks for the others. Who has gone
- * may have said why: once that has been heard, nobody blames it. */
-static void look_for_dead(struct ucp *u)
-{
-    const uint64_t now = rcx_now_ns();
-
-    if (now < u->lane.next_roll_ns)
-        return;
-    u->lane.next_roll_ns = now + ROLL_NS;
-    for (int i = 0; i < u->boot->size; i++) {
-        struct neighbour *n = (struct neighbour *)u->lane.pairs[i];
-
-        if (!n || rcx_cma_is_there(n->pair.pid, n->window))
-            continue;
-        if (n->is_missing)
-            rcx_transport_bury(&u->base, i);
-        n->is_missing = true;
-    }
-}
-
-static unsigned look_around(struct ucp *u)
-{
-    struct rcx_ucp_lane *lane = &u->lane;
-    unsigned events = ucp_worker_progress(u->worker);
-
-    if (u->base.dead)
-        look_for_dead(u);
-    if (lane->base.any && lane->others > 0)
-        events += match_any(u);
-    if (lane->vain >= VAIN || lane->turns % SWEEPS == 0) {
-        lane->vain = 0;
-        events += sweep(u);
-    }
-    return events;
-}
-
-/* A receive from whoever sends first looks at all. */
-static unsigned poll_pairs(struct ucp *u)
-{
-    struct rcx_ucp_lane *lane = &u->lane;
-    unsigned events = 0;
-
-    if (__builtin_expect(lane->base.any != NULL, 0))
-        return sweep(u);
-    for (int i = 0; i < lane->actives; i++)
-        events += rcx_pair_poll(lane->active[i]);
-    return events;
-}
-
-unsigned rcx_ucp_lane_progress(struct ucp *u)
-{
-    struct rcx_ucp_lane *lane = &u->lane;
-    unsigned events;
-
-    if (__builtin_expect(lane->is_asleep, 0)) {
-        atomic_store(&lane->window->asleep, 0);
-        lane->is_asleep = false;
-    }
-    events = poll_pairs(u);
-    lane->vain = events ? 0 : lane->vain + 1;
-    if (++lane->turns % RCX_LOOK_AROUND == 0 || u->pending > 0)
-        events += look_around(u);
-    return events;
-}
-
-rcx_status_t rcx_ucp_lane_recv_any(struct ucp *u, struct rcx_message *m)
-{
-    struct rcx_ucp_lane *lane = &u->lane;
-
-    for (int i = 0; i < u->boot->size; i++) {
-        rcx_status_t status = lane->settled[i] ? RCX_OK : rcx_ucp_settle(u, i);
-
-        if (status != RCX_OK)
-            return status;
-    }
-    m->pair = NULL;
-    m->order = lane->base.posts++;
-    sweep(u);
-    for (int i = 0; i < u->boot->size; i++) {
-        const rcx_status_t status =
-            lane->pairs[i] ? rcx_pair_find(lane->pairs[i], m) : RCX_ERR_ARG;
-
-        if (status != RCX_ERR_ARG)
-            return status;
-    }
-    rcx_message_append(&lane->base.any_end, m);
-    return RCX_IN_PROGRESS;
-}
-
-void rcx_ucp_lane_cancel(struct ucp *u, struct rcx_message *m)
-{
-    struct rcx_lane *lane = &u->lane.base;
-
-    if (m->pair)
-        rcx_pair_cancel(m->pair, m);
-    else if (rcx_message_withdraw(&lane->any, &lane->any_end, m))
-        rcx_message_complete(&u->base, m, RCX_ERR_COMM_FAILED);
-}
-
-bool rcx_ucp_lane_probe(struct ucp *u, uint64_t tag, uint64_t mask,
-                        uint64_t *found_p)
-{
-    bool found = false;
-
-    sweep(u);
-    for (int i = 0; i < u->boot->size && !found; i++)
-        found = u->lane.pairs[i] &&
-                rcx_pair_probe(u->lane.pairs[i], tag, mask, found_p);
-    return found;
-}
-
-bool rcx_ucp_lane_is_flushed(const struct ucp *u)
-{
-    bool flushed = true;
-
-    for (int i = 0; i < u->boot->size && flushed; i++)
-        flushed = !u->lane.pairs[i] || rcx_pair_is_flushed(u->lane.pairs[i]);
-    return flushed;
-}
-
-/* In that order: see wake() of pair.c. */
-bool rcx_ucp_lane_arm(struct ucp *u)
-{
-    struct rcx_ucp_lane *lane = &u->lane;
-
-    if (!lane->window)
-        return true;
-    if (u->base.dead) /* who sleeps does not look around */
-        look_for_dead(u);
-    atomic_store(&lane->window->asleep, 1);
-    lane->is_asleep = true;
-    if (sweep(u) == 0)
-        return true;
-    atomic_store(&lane->window->asleep, 0);
-    lane->is_asleep = false;
-    return false;
 }

@@ -59,6 +59,9 @@ rcx_status_t rcx_ucp_settle(struct ucp *u, int peer);
 /* Have a way to send to peer; what is said of an error is in base.trouble. */
 rcx_status_t rcx_ucp_reach(struct ucp *u, int peer);
 
+/* A note to peer has been sent, which hears of it only by progress. */
+void rcx_ucp_lane_tell_news(struct ucp *u, int peer);
+
 /* A transport's way. */
 void rcx_ucp_way(struct rcx_transport *t, int peer, char *text, size_t bytes);
 

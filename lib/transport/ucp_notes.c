@@ -78,4 +78,5 @@ void rcx_ucp_notify(struct rcx_transport *t, int peer, const void *note,
                              bytes, &param);
     if (!result || UCS_PTR_IS_ERR(result))
         forget(o);
+    rcx_ucp_lane_tell_news(u, peer);
 }

@@ -140,7 +140,7 @@ static void run_all(void)
     int ranks[2];
 
     for (int r = 0; r < bench.size; r++)
-        bench.complete[r] = rcx_exec_start(bench.execs[r], 0);
+        bench.complete[r] = rcx_exec_start(bench.execs[r]);
     while (rcx_sim_deliver(bench.sim, ranks)) {
         drain(ranks[0]);
         drain(ranks[1]);
@@ -221,7 +221,7 @@ static void an_empty_plan_is_complete_at_once(void **state)
     bench_open(1, 0);
     rank_begin(0);
     rank_end(0);
-    assert_true(rcx_exec_start(bench.execs[0], 0));
+    assert_true(rcx_exec_start(bench.execs[0]));
     assert_ok(bench.execs[0]->status);
     bench_close();
 }
@@ -384,7 +384,7 @@ static void sends_are_issued_before_receives_and_both_before_work(void **state)
     (void)state;
     notes_open(RCX_IN_PROGRESS);
     x = bench.execs[1];
-    assert_false(rcx_exec_start(x, 0));
+    assert_false(rcx_exec_start(x));
     assert_string_equal(notes.calls, "ssrrc");
     assert_int_equal(step_of(2), 2);
     assert_int_equal(step_of(3), 5);
@@ -419,7 +419,7 @@ static void a_message_that_becomes_ready_overtakes_waiting_work(void **state)
     prepare(1, &notes.base);
     bench.reducers[1].kernel = NULL;
     bench.reducers[1].fn = note_op;
-    assert_true(rcx_exec_start(bench.execs[1], 0));
+    assert_true(rcx_exec_start(bench.execs[1]));
     assert_string_equal(notes.calls, "csc");
     bench_close();
 }
@@ -428,7 +428,7 @@ static void messages_done_at_once_need_no_progress(void **state)
 {
     (void)state;
     notes_open(RCX_OK);
-    assert_true(rcx_exec_start(bench.execs[1], 0));
+    assert_true(rcx_exec_start(bench.execs[1]));
     assert_ok(bench.execs[1]->status);
     assert_string_equal(notes.calls, "ssrrccs");
     bench_close();
@@ -442,7 +442,7 @@ a_transport_that_refuses_ends_the_execution_with_its_error(void **state)
     (void)state;
     notes_open(RCX_ERR_TRANSPORT);
     x = bench.execs[1];
-    assert_true(rcx_exec_start(x, 0));
+    assert_true(rcx_exec_start(x));
     assert_status(x->status, RCX_ERR_TRANSPORT);
     assert_string_equal(notes.calls, "s"); /* once is enough */
     assert_int_equal(x->steps_left, bench.plans[1]->step_count);
@@ -457,7 +457,7 @@ static void a_message_that_fails_later_fails_the_execution(void **state)
     (void)state;
     notes_open(RCX_IN_PROGRESS);
     x = bench.execs[1];
-    assert_false(rcx_exec_start(x, 0));
+    assert_false(rcx_exec_start(x));
     notes.messages[2]->status = RCX_ERR_PEER_FAILED;
     assert_true(rcx_exec_advance(x, notes.messages[2]));
     assert_string_equal(notes.calls, "ssrrc"); /* what waits for it never is */
@@ -534,7 +534,7 @@ the_executor_sends_as_itself_and_receives_from_its_peer(void **state)
 
     (void)state;
     notes_open(RCX_OK);
-    rcx_exec_start(bench.execs[1], 0);
+    rcx_exec_start(bench.execs[1]);
     assert_int_equal(notes.tags[0], whole_tag(&l, base, 0, 1));
     assert_int_equal(notes.tags[1], whole_tag(&l, base, 0, 1));
     assert_int_equal(notes.tags[2], whole_tag(&l, base, 0, 0));

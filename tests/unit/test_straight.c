@@ -143,7 +143,7 @@ static bool start(unsigned polls)
     x->base[RCX_BUFFER_TMP] = (void *)scratch;
     for (int i = 0; i < N; i++)
         in[i] = 1000 + i;
-    return rcx_exec_start(x, polls);
+    return rcx_exec_begin(x) || rcx_exec_go_on(x, polls);
 }
 
 static void end(const char *calls)

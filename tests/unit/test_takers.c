@@ -195,7 +195,7 @@ static struct rcx_exec *start(const struct rcx_plan *plan,
         coming[i] = i * i;
         result[i] = scratch[i] = GARBAGE;
     }
-    require(!rcx_exec_start(x, 0));
+    require(!rcx_exec_start(x));
     return x;
 }
 
@@ -268,7 +268,7 @@ static void a_run_leaves_nothing_to_the_next(void **state)
     for (int again = 0; again < 3; again++) {
         posts = 0;
         memset(result, 0, sizeof result);
-        assert_false(rcx_exec_start(x, 0));
+        assert_false(rcx_exec_start(x));
         assert_false(arrive(x, posted[again % 2 == 0], (again % 2 == 0) * N));
         assert_true(arrive(x, posted[again % 2], again % 2 * N));
         for (int i = 0; i < N; i++)

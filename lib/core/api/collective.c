@@ -406,8 +406,13 @@ rcx_status_t rcx_call_look_up(const struct rcx_arguments *a,
                             .root = a->root,
                             .irregular = a->irregular};
     struct sizing z;
-    const rcx_status_t status = check(a, &z, b);
+    rcx_status_t status;
 
+    /* ranks that it sends to for the first time may have left */
+    rcx_note_call(a->comm->context, rcx_ticks());
+    if (a->comm->failed != RCX_OK)
+        return RCX_ERR_COMM_FAILED;
+    status = check(a, &z, b);
     if (status != RCX_OK)
         return status;
     call.count = z.count;

@@ -120,8 +120,7 @@ rcx_call_resolve(const struct rcx_arguments *a, struct rcx_buffers *b,
     return rcx_call_look_up(&copy, b, program_p);
 }
 
-__attribute__((always_inline)) static inline rcx_status_t
-rcx_call_enter(const struct rcx_arguments *a)
+static inline rcx_status_t rcx_call_enter(const struct rcx_arguments *a)
 {
     return rcx_comm_is_valid(a->comm) ? rcx_comm_enter(a->comm)
                                       : rcx_bad_handle("comm", a->comm);
@@ -133,10 +132,14 @@ rcx_call_blocking(const struct rcx_arguments *a)
 {
     struct rcx_program *program;
     struct rcx_buffers b;
-    rcx_status_t status = rcx_call_enter(a);
+    rcx_status_t status;
 
+    if (!rcx_comm_is_valid(a->comm))
+        return rcx_bad_handle("comm", a->comm);
+    status = rcx_comm_come_in(a->comm);
     if (status != RCX_OK)
         return status;
+    rcx_note_before(a->comm->context);
     status = rcx_call_resolve(a, &b, &program);
     if (status == RCX_OK)
         status = rcx_request_run(a->comm, program, b.in, b.out);

@@ -312,29 +312,56 @@ static inline rcx_status_t expect(struct rcx_exec *x, struct rcx_message *m,
     return answer(x, m, ops->expect(x->transport, m, polls));
 }
 
-bool rcx_exec_start(struct rcx_exec *x, unsigned polls)
+/* Step *due is over; true: with a message lost, and all of it. */
+static inline bool is_end(struct rcx_exec *x, struct rcx_message **due,
+                          rcx_status_t status)
 {
-    struct rcx_message **due = x->order;
-    struct rcx_message **const end = due + x->plan->step_count;
+    if (__builtin_expect(status == RCX_OK, 1) ||
+        !is_lost(x, (*due)->step, status))
+        return false;
+    x->next_due = NULL;
+    x->steps_left = x->plan->step_count - (uint32_t)(due - x->order);
+    return true;
+}
 
-    x->status = RCX_OK;
-    while (due < end) {
-        struct rcx_message *m = *due++;
+/* From due on. False: what is in front of next_due is under way. */
+static inline bool run_in_order(struct rcx_exec *x, struct rcx_message **due)
+{
+    struct rcx_message **const end = x->order + x->plan->step_count;
+
+    for (; due < end; due++) {
         rcx_status_t status;
 
-        x->next_due = due;
-        status = issue(x, m);
+        x->next_due = due + 1;
+        status = issue(x, *due);
         if (status == RCX_IN_PROGRESS)
-            status = expect(x, m, &polls);
-        if (status == RCX_IN_PROGRESS)
-            return go_on_from(x, m);
-        if (status != RCX_OK && is_lost(x, m->step, status)) {
-            due--;
-            break;
-        }
+            return false;
+        if (is_end(x, due, status))
+            return true;
     }
     x->next_due = NULL;
-    x->steps_left = (uint32_t)(end - due);
+    x->steps_left = 0;
+    return true;
+}
+
+bool rcx_exec_begin(struct rcx_exec *x)
+{
+    x->status = RCX_OK;
+    return run_in_order(x, x->order);
+}
+
+bool rcx_exec_go_on(struct rcx_exec *x, unsigned polls)
+{
+    bool is_over;
+
+    do {
+        struct rcx_message **due = x->next_due - 1;
+        const rcx_status_t status = expect(x, *due, &polls);
+
+        if (status == RCX_IN_PROGRESS)
+            return go_on_from(x, *due);
+        is_over = is_end(x, due, status) || run_in_order(x, due + 1);
+    } while (!is_over);
     return true;
 }
 

@@ -43,7 +43,7 @@ struct rcx_exec {
     bool takes_less; /* what comes may be shorter than what is due */
     struct rcx_message **queue;
     struct rcx_message **order;    /* of steps, where each is over at once; */
-    struct rcx_message **next_due; /* in it: where that is so, behind the one
+    struct rcx_message **next_due; /* in it: where that was so, behind the one
                                       that is issued; else NULL */
     struct rcx_message *messages;  /* per step */
     void *home;                    /* the pool it goes back to */
@@ -61,10 +61,17 @@ void rcx_exec_init(struct rcx_exec *x, const struct rcx_plan *plan,
 /*
  * Start: base and tag_base are set by the caller. True: it is over already,
  * with x->status; complete, or with steps left, since a message of x->lost is
- * lost and x is to be abandoned. A message without which nothing goes on may be
- * looked for so many times.
+ * lost and x is to be abandoned. False: rcx_exec_go_on() comes next, which says
+ * the same; in between is time for what need not be done before the first
+ * messages travel. A message without which nothing goes on is looked for so many
+ * times.
  */
-bool rcx_exec_start(struct rcx_exec *x, unsigned polls);
+bool rcx_exec_begin(struct rcx_exec *x);
+bool rcx_exec_go_on(struct rcx_exec *x, unsigned polls);
+static inline bool rcx_exec_start(struct rcx_exec *x)
+{
+    return rcx_exec_begin(x) || rcx_exec_go_on(x, 0);
+}
 
 /* The same of a plan that is one receive: of the first message whose tag is
  * tag_base where mask has ones. It may be shorter, and is known by its tag;

@@ -6,6 +6,7 @@
 #ifndef RCX_CORE_TRANSPORT_H
 #define RCX_CORE_TRANSPORT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "core/base/heap.h"
@@ -97,6 +98,9 @@ struct rcx_transport {
     char trouble[256]; /* what a send or recv failed of; "": it says nothing */
     size_t credit_bytes; /* of a message of so many or more, one side may be
                             complete while the other still needs its progress */
+    /* Not 0: a note may have come; without progress nobody knows more. NULL: nor
+       this; else a message to a peer that has left harms nobody. */
+    const _Atomic uint32_t *news;
     size_t ahead; /* bytes that who only sends may get ahead of who receives; 0:
                      RCX_AHEAD */
 };

@@ -27,20 +27,21 @@ static bool is_soon_over(struct rcx_context *context, struct rcx_exec *x)
 
 rcx_status_t rcx_request_go_on(struct rcx_comm *comm,
                                struct rcx_program *program, const void *in,
-                               void *out, struct rcx_exec *x, bool is_over)
+                               void *out, struct rcx_exec *x, bool is_over,
+                               uint64_t record)
 {
     struct rcx_request r;
 
     if (!is_over)
         is_over = is_soon_over(comm->context, x);
     if (is_over && x->status == RCX_OK) {
-        rcx_request_conclude(comm, program, x);
+        rcx_request_conclude(comm, program, x, record);
         return RCX_OK;
     }
     r.kind = RCX_REQUEST_INSIDE;
     rcx_request_prepare(&r, comm, program, in, out);
     x->owner = &r;
-    rcx_request_adopt(&r, x, is_over);
+    rcx_request_adopt(&r, x, is_over, record);
     return rcx_request_wait(&r);
 }
 

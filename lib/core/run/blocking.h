@@ -22,7 +22,7 @@ static inline bool rcx_request_may_start(const struct rcx_comm *comm,
            (w->ahead & (most - 1)) + program->weight < most;
 }
 
-/* True: it is over. */
+/* True: it is over. False: rcx_exec_go_on(). */
 static inline bool rcx_request_begin(struct rcx_comm *comm,
                                      struct rcx_program *program,
                                      const void *in, void *out,
@@ -37,22 +37,32 @@ static inline bool rcx_request_begin(struct rcx_comm *comm,
         (program->tag ^ rcx_window_next_mark(w)) | rcx_window_tag(w, w->next);
     w->next++;
     w->ahead += program->weight;
-    return rcx_exec_start(x, comm->context->progress.polls);
+    return rcx_exec_begin(x);
+}
+
+/* While the first messages travel; the number of its record. */
+static inline uint64_t rcx_request_note(struct rcx_comm *comm,
+                                        const struct rcx_program *program)
+{
+    struct rcx_context *context = comm->context;
+
+    if (context->transport->news)
+        rcx_note_sent(context);
+    return rcx_recorder_begin(&comm->recorder, &program->record,
+                              1 + comm->recorder.next, context->progress.ticks);
 }
 
 /* All of it is done. */
 static inline void rcx_request_conclude(struct rcx_comm *comm,
                                         const struct rcx_program *program,
-                                        struct rcx_exec *x)
+                                        struct rcx_exec *x, uint64_t record)
 {
-    const uint64_t now = comm->context->progress.ticks;
-
     if (program->combine.finish)
         program->combine.finish(x->base[RCX_BUFFER_OUT],
                                 program->pieces->out_count, comm->size);
     rcx_exec_put(x);
-    rcx_recorder_note(&comm->recorder, &program->record,
-                      1 + comm->recorder.next, now, now);
+    rcx_recorder_end(&comm->recorder, record, RCX_OK,
+                     comm->context->progress.ticks);
     rcx_context_pass_by(comm->context);
 }
 
@@ -60,7 +70,8 @@ static inline void rcx_request_conclude(struct rcx_comm *comm,
  * of program, as all here. */
 rcx_status_t rcx_request_go_on(struct rcx_comm *comm,
                                struct rcx_program *program, const void *in,
-                               void *out, struct rcx_exec *x, bool is_over);
+                               void *out, struct rcx_exec *x, bool is_over,
+                               uint64_t record);
 /* What may not start at once, or is more than a segment. */
 rcx_status_t rcx_request_run_any(struct rcx_comm *comm,
                                  struct rcx_program *program, const void *in,
@@ -75,15 +86,19 @@ rcx_request_run(struct rcx_comm *comm, struct rcx_program *program,
                              ? rcx_exec_get(&program->pieces->pool)
                              : NULL;
     rcx_status_t status = RCX_OK;
+    uint64_t record;
     bool is_over;
 
     if (__builtin_expect(!x, 0))
         return rcx_request_run_any(comm, program, in, out);
     is_over = rcx_request_begin(comm, program, in, out, x);
+    record = rcx_request_note(comm, program);
+    if (!is_over)
+        is_over = rcx_exec_go_on(x, comm->context->progress.polls);
     if (is_over && x->status == RCX_OK)
-        rcx_request_conclude(comm, program, x);
+        rcx_request_conclude(comm, program, x, record);
     else
-        status = rcx_request_go_on(comm, program, in, out, x, is_over);
+        status = rcx_request_go_on(comm, program, in, out, x, is_over, record);
     rcx_program_unpin(&comm->cache, program);
     return status;
 }

@@ -57,10 +57,9 @@ static inline void rcx_context_pass_by(struct rcx_context *context)
 }
 
 /* As rcx_enter(), for collective calls: one at a time on a communicator. */
-static inline rcx_status_t rcx_comm_enter(struct rcx_comm *comm)
+static inline rcx_status_t rcx_comm_come_in(struct rcx_comm *comm)
 {
     struct rcx_context *context = comm->context;
-    const uint64_t now = rcx_ticks();
     rcx_status_t status = RCX_OK;
 
     if (context->threads == RCX_THREAD_MULTIPLE)
@@ -68,12 +67,43 @@ static inline rcx_status_t rcx_comm_enter(struct rcx_comm *comm)
     if (status != RCX_OK)
         return status;
     status = rcx_enter(context);
-    if (status != RCX_OK) {
+    if (status != RCX_OK)
         rcx_comm_unclaim(comm);
-        return status;
-    }
-    rcx_note_call(context, now);
-    return RCX_OK;
+    return status;
+}
+
+/* And note it. */
+static inline rcx_status_t rcx_comm_enter(struct rcx_comm *comm)
+{
+    const uint64_t now = rcx_ticks();
+    const rcx_status_t status = rcx_comm_come_in(comm);
+
+    if (status == RCX_OK)
+        rcx_note_call(comm->context, now);
+    return status;
+}
+
+/* To read the clock takes as long as to send. So where what is sent harms nobody,
+ * and there is no news, a call's messages go first. */
+static inline void rcx_note_before(struct rcx_context *context)
+{
+    const _Atomic uint32_t *news = context->transport->news;
+
+    if (!news)
+        rcx_note_call(context, rcx_ticks());
+    else if (atomic_load_explicit(news, memory_order_relaxed) != 0)
+        rcx_context_catch_up(context);
+}
+
+/* And then it is noted so. */
+static inline void rcx_note_sent(struct rcx_context *context)
+{
+    const uint64_t now = rcx_ticks();
+
+    if (__builtin_expect(
+            rcx_progress_away(&context->progress, now) > RCX_AWAY_TICKS, 0))
+        context->progress.turns = RCX_PROGRESS_TURNS;
+    context->progress.ticks = now;
 }
 
 static inline void rcx_comm_leave(struct rcx_comm *comm)

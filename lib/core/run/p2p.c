@@ -142,7 +142,7 @@ bool rcx_p2p_start(struct rcx_p2p *p, struct rcx_exec *x)
     p->has_info = false;
     x->tag_base = p->tag;
     x->base[RCX_BUFFER_IN] = x->base[RCX_BUFFER_OUT] = buffer;
-    return p->call.sends ? rcx_exec_start(x, 0)
+    return p->call.sends ? rcx_exec_start(x)
                          : rcx_exec_start_masked(x, p->mask);
 }
 

@@ -95,25 +95,6 @@ static inline void rcx_recorder_end(struct rcx_recorder *r, uint64_t number,
     record->end = ticks;
 }
 
-/* One that is over already, and all is well with it. */
-static inline void rcx_recorder_note(struct rcx_recorder *r,
-                                     const struct rcx_record *like,
-                                     uint64_t sequence, uint64_t begin,
-                                     uint64_t end)
-{
-    struct rcx_record *record;
-
-    if (__builtin_expect(!r->slots, 0))
-        rcx_recorder_open(r);
-    record = &r->slots[r->next++ & r->mask];
-    *record = *like;
-    record->sequence = sequence;
-    record->begin = begin;
-    record->end = end;
-    record->state = RCX_RECORD_DONE;
-    record->status = RCX_OK;
-}
-
 /* Numbers from here to next are kept, the rest is overwritten. */
 static inline uint64_t rcx_recorder_oldest(const struct rcx_recorder *r)
 {

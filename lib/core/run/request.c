@@ -439,7 +439,7 @@ static void launch(struct rcx_request *r)
             return;
         }
         *slot_of(r, r->launched++) = x;
-        if (rcx_exec_start(x, 0))
+        if (rcx_exec_start(x))
             finish_segment(r, x);
     }
 }
@@ -537,7 +537,8 @@ void rcx_request_launch(struct rcx_request *r)
     record(r);
 }
 
-void rcx_request_adopt(struct rcx_request *r, struct rcx_exec *x, bool is_over)
+void rcx_request_adopt(struct rcx_request *r, struct rcx_exec *x, bool is_over,
+                       uint64_t record)
 {
     const struct rcx_window *w = &r->comm->window;
 
@@ -546,9 +547,10 @@ void rcx_request_adopt(struct rcx_request *r, struct rcx_exec *x, bool is_over)
     r->mark = w->mark;
     r->slots[0] = x;
     r->launched = 1;
+    r->record = record;
+    r->is_recorded = true;
     if (is_over)
         rcx_request_advance(r, x);
-    record(r);
 }
 
 void rcx_request_advance(struct rcx_request *r, struct rcx_exec *x)

@@ -103,8 +103,9 @@ void rcx_request_delete(struct rcx_request *request);
 /* Start it; complete at once or by rcx_context_progress(). */
 void rcx_request_launch(struct rcx_request *request);
 /* The same where its only segment, x, has started, with the last number given
- * out. */
-void rcx_request_adopt(struct rcx_request *r, struct rcx_exec *x, bool is_over);
+ * out, and is recorded. */
+void rcx_request_adopt(struct rcx_request *r, struct rcx_exec *x, bool is_over,
+                       uint64_t record);
 /* The same of a message. */
 void rcx_request_post(struct rcx_request *request);
 /* How many of its slots have been used. */

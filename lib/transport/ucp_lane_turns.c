@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The lane inside a node: turns of progress, and what they have to look at. */
+#include "core/base/clock.h"
+#include "transport/cma.h"
+#include "transport/ucp.h"
+
+/* What nobody asked for is taken after VAIN turns without an event, and after
+ * SWEEPS in any case: who sent it may wait for room. */
+enum { VAIN = 256, SWEEPS = 1 << 16, ROLL_NS = 40 * 1000 * 1000 };
+
+/* All pairs; none stays active of which nothing is expected. */
+static unsigned sweep(struct ucp *u)
+{
+    struct rcx_ucp_lane *lane = &u->lane;
+    unsigned events = 0;
+    int kept = 0;
+
+    for (int i = 0; i < u->boot->size; i++)
+        if (lane->pairs[i])
+            events += rcx_pair_work(lane->pairs[i], true);
+    for (int i = 0; i < lane->actives; i++) {
+        struct rcx_pair *p = lane->active[i];
+
+        p->is_active = rcx_pair_is_busy(p);
+        if (p->is_active)
+            lane->active[kept++] = p;
+    }
+    lane->actives = kept;
+    return events;
+}
+
+/* Receives from whoever sends first look for what UCX has, too; so do those
+ * behind them. */
+static unsigned match_any(struct ucp *u)
+{
+    struct rcx_message **link = &u->lane.base.any;
+    unsigned events = 0;
+
+    while (*link) {
+        struct rcx_message *m = *link;
+        ucp_tag_recv_info_t info;
+        ucp_tag_message_h message =
+            ucp_tag_probe_nb(u->worker, m->key, m->mask, 1, &info);
+
+        if (!message) {
+            link = &m->next;
+            continue;
+        }
+        rcx_message_take_out(&u->lane.base.any_end, link);
+        u->matching.user_data = m;
+        u->pending++;
+        ucp_tag_msg_recv_nbx(u->worker, m->buffer, m->room, message,
+                             &u->matching);
+        events++;
+    }
+    return events;
+}
+
+/* Of processes whose memory is mapped; UCX looks for the others. Who has gone
+ * may have said why: once that has been heard, nobody blames it. */
+static void look_for_dead(struct ucp *u)
+{
+    const uint64_t now = rcx_now_ns();
+
+    if (now < u->lane.next_roll_ns)
+        return;
+    u->lane.next_roll_ns = now + ROLL_NS;
+    for (int i = 0; i < u->boot->size; i++) {
+        struct rcx_neighbour *n = (struct rcx_neighbour *)u->lane.pairs[i];
+
+        if (!n || rcx_cma_is_there(n->pair.pid, n->window))
+            continue;
+        if (n->is_missing)
+            rcx_transport_bury(&u->base, i);
+        n->is_missing = true;
+    }
+}
+
+static unsigned look_around(struct ucp *u)
+{
+    struct rcx_ucp_lane *lane = &u->lane;
+    unsigned events;
+
+    if (__builtin_expect(atomic_load(&lane->window->news) != 0, 0))
+        atomic_store(&lane->window->news,
+                     0); /* before what it is of is taken */
+    events = ucp_worker_progress(u->worker);
+    if (u->base.dead)
+        look_for_dead(u);
+    if (lane->base.any && lane->others > 0)
+        events += match_any(u);
+    if (lane->vain >= VAIN || lane->turns % SWEEPS == 0) {
+        lane->vain = 0;
+        events += sweep(u);
+    }
+    return events;
+}
+
+/* A receive from whoever sends first looks at all. */
+static unsigned poll_pairs(struct ucp *u)
+{
+    struct rcx_ucp_lane *lane = &u->lane;
+    unsigned events = 0;
+
+    if (__builtin_expect(lane->base.any != NULL, 0))
+        return sweep(u);
+    for (int i = 0; i < lane->actives; i++)
+        events += rcx_pair_poll(lane->active[i]);
+    return events;
+}
+
+unsigned rcx_ucp_lane_progress(struct ucp *u)
+{
+    struct rcx_ucp_lane *lane = &u->lane;
+    unsigned events;
+
+    if (__builtin_expect(lane->is_asleep, 0)) {
+        atomic_store(&lane->window->asleep, 0);
+        lane->is_asleep = false;
+    }
+    events = poll_pairs(u);
+    lane->vain = events ? 0 : lane->vain + 1;
+    if (++lane->turns % RCX_LOOK_AROUND == 0 || u->pending > 0)
+        events += look_around(u);
+    return events;
+}
+
+rcx_status_t rcx_ucp_lane_recv_any(struct ucp *u, struct rcx_message *m)
+{
+    struct rcx_ucp_lane *lane = &u->lane;
+
+    for (int i = 0; i < u->boot->size; i++) {
+        rcx_status_t status = lane->settled[i] ? RCX_OK : rcx_ucp_settle(u, i);
+
+        if (status != RCX_OK)
+            return status;
+    }
+    m->pair = NULL;
+    m->order = lane->base.posts++;
+    sweep(u);
+    for (int i = 0; i < u->boot->size; i++) {
+        const rcx_status_t status =
+            lane->pairs[i] ? rcx_pair_find(lane->pairs[i], m) : RCX_ERR_ARG;
+
+        if (status != RCX_ERR_ARG)
+            return status;
+    }
+    rcx_message_append(&lane->base.any_end, m);
+    return RCX_IN_PROGRESS;
+}
+
+void rcx_ucp_lane_cancel(struct ucp *u, struct rcx_message *m)
+{
+    struct rcx_lane *lane = &u->lane.base;
+
+    if (m->pair)
+        rcx_pair_cancel(m->pair, m);
+    else if (rcx_message_withdraw(&lane->any, &lane->any_end, m))
+        rcx_message_complete(&u->base, m, RCX_ERR_COMM_FAILED);
+}
+
+bool rcx_ucp_lane_probe(struct ucp *u, uint64_t tag, uint64_t mask,
+                        uint64_t *found_p)
+{
+    bool found = false;
+
+    sweep(u);
+    for (int i = 0; i < u->boot->size && !found; i++)
+        found = u->lane.pairs[i] &&
+                rcx_pair_probe(u->lane.pairs[i], tag, mask, found_p);
+    return found;
+}
+
+bool rcx_ucp_lane_is_flushed(const struct ucp *u)
+{
+    bool flushed = true;
+
+    for (int i = 0; i < u->boot->size && flushed; i++)
+        flushed = !u->lane.pairs[i] || rcx_pair_is_flushed(u->lane.pairs[i]);
+    return flushed;
+}
+
+/* In that order: see wake() of pair.c. */
+bool rcx_ucp_lane_arm(struct ucp *u)
+{
+    struct rcx_ucp_lane *lane = &u->lane;
+
+    if (!lane->window)
+        return true;
+    if (u->base.dead) /* who sleeps does not look around */
+        look_for_dead(u);
+    atomic_store(&lane->window->asleep, 1);
+    lane->is_asleep = true;
+    if (sweep(u) == 0)
+        return true;
+    atomic_store(&lane->window->asleep, 0);
+    lane->is_asleep = false;
+    return false;
+}

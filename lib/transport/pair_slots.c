@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "transport/pair_slots.h"
 
-#include "core/base/relax.h"
-
 /* UNIT: of the ring. Parts that are less far from each other are taken for a
  * stream that goes down, and fetched as such. */
 enum { UNIT = 4 * RCX_LINE, FETCHED_AHEAD = 4 << 10 };

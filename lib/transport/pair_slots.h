@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "core/base/relax.h"
 #include "transport/pair.h"
 
 enum rcx_slot_kind {
@@ -185,6 +186,8 @@ static inline bool rcx_pair_take_short(struct rcx_pair *p, void *buffer,
     if (head >> 32 != rcx_pair_turn(taken) || bytes > room ||
         ((slot->tag ^ key) & mask) != 0 || p->lane->any)
         return false;
+    if (p->out) /* who gets something answers, often */
+        rcx_fetch_to_write(&p->out->slots[p->sent % RCX_PAIR_SLOTS]);
     m->bytes = bytes;
     if (tells_tag)
         m->tag = slot->tag;

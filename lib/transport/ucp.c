@@ -359,7 +359,7 @@ send_first(struct rcx_transport *t, int peer, const void *buffer, size_t bytes,
                             : status;
 }
 
-/* Out of line, so that the shortest do not pay for it. */
+/* Out of line likewise. */
 __attribute__((noinline)) static rcx_status_t
 send_any(struct rcx_transport *t, int peer, const void *buffer, size_t bytes,
          uint64_t tag, struct rcx_message *m)
@@ -385,9 +385,9 @@ static rcx_status_t post_send(struct rcx_transport *t, int peer,
 {
     struct rcx_pair *pair = ((struct ucp *)t)->lane.outs[peer];
 
-    return pair && rcx_pair_send_tiny(pair, buffer, bytes, tag)
-               ? RCX_OK
-               : send_any(t, peer, buffer, bytes, tag, m);
+    if (pair && rcx_pair_send_tiny(pair, buffer, bytes, tag))
+        return RCX_OK;
+    return send_any(t, peer, buffer, bytes, tag, m);
 }
 
 static rcx_status_t post(struct ucp *u, const ucp_request_param_t *param,
@@ -594,7 +594,7 @@ const struct rcx_transport_ops rcx_transport_ucp = {
     .name = "ucp", .version = rcx_ucp_version, .open = open, .address = address, .flush = flush, .close = close_all,
     .send = post_send, .recv = post_recv, .recv_masked = post_masked, .expect = expect, .reach = find_way, .way = rcx_ucp_way,
     .progress = progress, .cancel = cancel, .cancels_sends = true, .probe = probe,
-    .notify = rcx_ucp_notify, .take_note = rcx_ucp_take_note, .event_fd = event_fd, .arm = arm, .wake = wake,
+    .notify = rcx_ucp_notify, .take_note = rcx_ucp_take_note, .event_fd = event_fd, .arm = arm, .wake = wake, .rest = rcx_ucp_lane_rest, .is_served = rcx_ucp_lane_is_served,
     .get_memory = rcx_ucp_get_memory, .put_memory = rcx_ucp_put_memory, .memory_key = rcx_ucp_memory_key, .reach_memory = rcx_ucp_reach_memory,
 };
 /* clang-format on */

@@ -13,15 +13,16 @@
 struct rcx_window {
     _Alignas(RCX_LINE) _Atomic uint32_t asleep;
     _Alignas(RCX_LINE) _Atomic uint32_t news; /* a note was sent to its owner */
+    _Atomic uint32_t rests;                   /* who has given its core away */
     _Alignas(struct rcx_inbox) char inboxes[];
 };
 
 /* A rank with which this one has a pair. */
 struct rcx_neighbour {
     struct rcx_pair pair;
-    uint64_t window;        /* its address, there */
-    _Atomic uint32_t *news; /* there; NULL: not connected */
-    bool is_missing;        /* its process was, when last looked for */
+    uint64_t window;           /* its address, there */
+    struct rcx_window *theirs; /* here; NULL: not connected */
+    bool is_missing;           /* its process was, when last looked for */
     ucp_rkey_h rkey;
 };
 

@@ -337,7 +337,7 @@ static rcx_status_t map_theirs(struct ucp *u, struct rcx_neighbour *n,
     if (status != UCS_OK)
         return rcx_ucp_lose(u, n->pair.peer, status);
     theirs = at;
-    n->news = &theirs->news;
+    n->theirs = theirs;
     rcx_pair_connect(&n->pair, inbox_of(theirs, lane->place.index, &lane->base),
                      &theirs->asleep);
     return RCX_OK;
@@ -383,8 +383,8 @@ void rcx_ucp_lane_tell_news(struct ucp *u, int peer)
 {
     struct rcx_neighbour *n = (struct rcx_neighbour *)u->lane.pairs[peer];
 
-    if (n && n->news)
-        atomic_store(n->news, 1);
+    if (n && n->theirs)
+        atomic_store(&n->theirs->news, 1);
 }
 
 void rcx_ucp_lane_activate(struct rcx_ucp_lane *lane, struct rcx_pair *p)

@@ -197,3 +197,30 @@ bool rcx_ucp_lane_arm(struct ucp *u)
     lane->is_asleep = false;
     return false;
 }
+
+void rcx_ucp_lane_rest(struct rcx_transport *t, bool rests)
+{
+    struct rcx_window *mine = ((struct ucp *)t)->lane.window;
+
+    if (mine)
+        atomic_store_explicit(&mine->rests, rests, memory_order_relaxed);
+}
+
+bool rcx_ucp_lane_is_served(struct rcx_transport *t)
+{
+    const struct ucp *u = (struct ucp *)t;
+    bool waits = false;
+
+    for (int i = 0; i < u->lane.actives; i++) {
+        const struct rcx_neighbour *n =
+            (const struct rcx_neighbour *)u->lane.active[i];
+
+        if (!rcx_pair_is_busy(&n->pair))
+            continue;
+        if (!n->theirs ||
+            atomic_load_explicit(&n->theirs->rests, memory_order_relaxed) != 0)
+            return false;
+        waits = true;
+    }
+    return waits && u->pending == 0;
+}

@@ -221,6 +221,12 @@ struct rcx_transport_ops {
     rcx_status_t (*arm)(struct rcx_transport *t);
     void (*wake)(struct rcx_transport *t);
 
+    /* For ranks that share cores: that this one gives its core away, or has it
+       again; whether all whose messages it waits for have theirs, so that one
+       may come soon. NULL: nobody knows. */
+    void (*rest)(struct rcx_transport *t, bool rests);
+    bool (*is_served)(struct rcx_transport *t);
+
     /* Memory that peers read where it is, when messages are sent from there: new
      * one, or what is at at; NULL: that cannot be. No message is under way from
      * what is put back. Both NULL: the transport has no such memory. */

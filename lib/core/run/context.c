@@ -180,7 +180,7 @@ static void settle_in(struct rcx_context *context)
 
     p->spin = choose_spin(context);
     p->polls = p->spin < POLLS ? p->spin : POLLS;
-    p->naps = context->config.wait == RCX_WAIT_AUTO && p->spin == 1;
+    p->shares = context->config.wait == RCX_WAIT_AUTO && p->spin == 1;
     rcx_context_describe(context);
 }
 

@@ -10,7 +10,8 @@
 #include "core/run/sleep.h"
 #include "core/run/watch.h"
 
-enum { TURNS = RCX_PROGRESS_TURNS };
+/* SERVED_POLLS: as long as it takes to give a core away. */
+enum { TURNS = RCX_PROGRESS_TURNS, SERVED_POLLS = 40 };
 enum {
     NAP_AFTER_NS = 5 * 1000 * 1000,
     NAP_MOST_NS = 1000 * 1000,
@@ -102,11 +103,17 @@ static void nap(struct rcx_context *context, uint64_t waited_ns)
 /* Where a busy host gives the core to others for milliseconds, a turn is long. */
 static void yield(struct rcx_context *context, struct vain *vain)
 {
+    struct rcx_transport *t = context->transport;
+    const bool tells = context->progress.shares && t->ops->rest;
     const uint64_t before = rcx_ticks();
     uint64_t now;
 
+    if (tells)
+        t->ops->rest(t, true);
     sched_yield();
-    if (context->progress.naps) {
+    if (tells)
+        t->ops->rest(t, false);
+    if (context->progress.shares) {
         now = rcx_now_ns();
         if (vain->since_ns == 0)
             vain->since_ns = now;
@@ -117,12 +124,22 @@ static void yield(struct rcx_context *context, struct vain *vain)
         rcx_context_catch_up(context);
 }
 
+/* Ranks of other cores are about to do what this one waits for, and it comes
+ * before a core could be given away. */
+static bool is_served(struct rcx_context *context)
+{
+    struct rcx_transport *t = context->transport;
+
+    return context->progress.shares && t->ops->is_served &&
+           t->ops->is_served(t) && poll(t, SERVED_POLLS);
+}
+
 static void give_core_away(struct rcx_context *context, struct vain *vain,
                            uint64_t until_ns)
 {
     if (context->config.wait == RCX_WAIT_BLOCK)
         rcx_sleep(context, until_ns);
-    else
+    else if (!is_served(context))
         yield(context, vain);
     vain->polls = 0;
 }

@@ -16,7 +16,7 @@ struct rcx_progress {
     unsigned turns; /* since the last watch */
     unsigned polls; /* in a row, before anything else */
     unsigned spin;  /* empty polls before the core is yielded */
-    bool naps;      /* where yielding was in vain for milliseconds */
+    bool shares;    /* a core with other ranks, and may choose how to wait */
 };
 
 /* TURNS: so many, then it is looked around. AWAY: who was elsewhere for so long

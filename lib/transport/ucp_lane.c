@@ -199,6 +199,7 @@ rcx_status_t rcx_ucp_lane_open(struct ucp *u, const struct rcx_node *node,
                                    .unmap = rcx_ucp_unmap};
     lane->base.any_end = &lane->base.any;
     lane->others = u->boot->size;
+    lane->cores = CPU_COUNT(&node->cpus);
     lane->pairs = rcx_heap_zalloc(u->heap, size * sizeof *lane->pairs);
     lane->outs = rcx_heap_zalloc(u->heap, size * sizeof *lane->outs);
     lane->active = rcx_heap_zalloc(u->heap, size * sizeof *lane->active);

@@ -35,6 +35,7 @@ struct rcx_ucp_lane {
     struct rcx_pair **outs;  /* the same, where the peer's window is mapped */
     struct rcx_pair **active; /* to be looked at each time */
     int actives;
+    int cores;             /* that ranks of this node may use */
     unsigned turns, vain;  /* of all; without an event */
     bool is_asleep;        /* or may be */
     uint64_t next_roll_ns; /* when it looks for the dead again */

@@ -206,21 +206,28 @@ void rcx_ucp_lane_rest(struct rcx_transport *t, bool rests)
         atomic_store_explicit(&mine->rests, rests, memory_order_relaxed);
 }
 
+static bool rests(const struct rcx_pair *p)
+{
+    const struct rcx_neighbour *n = (const struct rcx_neighbour *)p;
+
+    return !n->theirs ||
+           atomic_load_explicit(&n->theirs->rests, memory_order_relaxed) != 0;
+}
+
+/* There are no more at work than other cores; whether it is they takes a look at a
+ * line of each. */
 bool rcx_ucp_lane_is_served(struct rcx_transport *t)
 {
     const struct ucp *u = (struct ucp *)t;
-    bool waits = false;
+    const struct rcx_ucp_lane *lane = &u->lane;
+    int awaited = 0;
 
-    for (int i = 0; i < u->lane.actives; i++) {
-        const struct rcx_neighbour *n =
-            (const struct rcx_neighbour *)u->lane.active[i];
-
-        if (!rcx_pair_is_busy(&n->pair))
-            continue;
-        if (!n->theirs ||
-            atomic_load_explicit(&n->theirs->rests, memory_order_relaxed) != 0)
+    for (int i = 0; i < lane->actives; i++)
+        awaited += rcx_pair_is_busy(lane->active[i]);
+    if (awaited == 0 || awaited > lane->cores - 1 || u->pending > 0)
+        return false;
+    for (int i = 0; i < lane->actives; i++)
+        if (rcx_pair_is_busy(lane->active[i]) && rests(lane->active[i]))
             return false;
-        waits = true;
-    }
-    return waits && u->pending == 0;
+    return true;
 }

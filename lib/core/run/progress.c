@@ -2,6 +2,7 @@
 #include "core/run/progress.h"
 
 #include <sched.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "core/base/relax.h"
@@ -10,8 +11,9 @@
 #include "core/run/sleep.h"
 #include "core/run/watch.h"
 
-/* SERVED_POLLS: as long as it takes to give a core away. */
-enum { TURNS = RCX_PROGRESS_TURNS, SERVED_POLLS = 40 };
+/* SERVED_POLLS: as long as it takes to give a core away. YIELDS: after so many it
+ * is found out whether anybody takes it. */
+enum { TURNS = RCX_PROGRESS_TURNS, SERVED_POLLS = 40, YIELDS = 64 };
 enum {
     NAP_AFTER_NS = 5 * 1000 * 1000,
     NAP_MOST_NS = 1000 * 1000,
@@ -100,19 +102,42 @@ static void nap(struct rcx_context *context, uint64_t waited_ns)
     rcx_guard_return(context->guard);
 }
 
-/* Where a busy host gives the core to others for milliseconds, a turn is long. */
-static void yield(struct rcx_context *context, struct vain *vain)
+/* Others run on this core if it was switched to them in a part of yields. */
+static void look_for_company(struct rcx_progress *p)
 {
+    struct rusage usage;
+    long switches;
+
+    if (++p->yields % YIELDS != 0 || getrusage(RUSAGE_THREAD, &usage) != 0)
+        return;
+    switches = usage.ru_nvcsw + usage.ru_nivcsw;
+    p->is_alone = switches - p->switches < YIELDS / 4;
+    p->switches = switches;
+}
+
+/* So that who waits for this rank knows; of no use to ranks that are alone. */
+static void give_way(struct rcx_context *context)
+{
+    struct rcx_progress *p = &context->progress;
     struct rcx_transport *t = context->transport;
-    const bool tells = context->progress.shares && t->ops->rest;
-    const uint64_t before = rcx_ticks();
-    uint64_t now;
+    const bool tells = p->shares && !p->is_alone && t->ops->rest;
 
     if (tells)
         t->ops->rest(t, true);
     sched_yield();
     if (tells)
         t->ops->rest(t, false);
+    if (p->shares)
+        look_for_company(p);
+}
+
+/* Where a busy host gives the core to others for milliseconds, a turn is long. */
+static void yield(struct rcx_context *context, struct vain *vain)
+{
+    const uint64_t before = rcx_ticks();
+    uint64_t now;
+
+    give_way(context);
     if (context->progress.shares) {
         now = rcx_now_ns();
         if (vain->since_ns == 0)
@@ -124,14 +149,16 @@ static void yield(struct rcx_context *context, struct vain *vain)
         rcx_context_catch_up(context);
 }
 
-/* Ranks of other cores are about to do what this one waits for, and it comes
- * before a core could be given away. */
+/* Nobody wants this core; or ranks of other cores are about to do what this one
+ * waits for: and it comes before the core could be given away. */
 static bool is_served(struct rcx_context *context)
 {
+    const struct rcx_progress *p = &context->progress;
     struct rcx_transport *t = context->transport;
 
-    return context->progress.shares && t->ops->is_served &&
-           t->ops->is_served(t) && poll(t, SERVED_POLLS);
+    return p->shares &&
+           (p->is_alone || (t->ops->is_served && t->ops->is_served(t))) &&
+           poll(t, SERVED_POLLS);
 }
 
 static void give_core_away(struct rcx_context *context, struct vain *vain,

@@ -16,7 +16,10 @@ struct rcx_progress {
     unsigned turns; /* since the last watch */
     unsigned polls; /* in a row, before anything else */
     unsigned spin;  /* empty polls before the core is yielded */
-    bool shares;    /* a core with other ranks, and may choose how to wait */
+    bool shares;    /* cores with other ranks, and may choose how to wait */
+    bool is_alone;  /* but nobody takes this one when it is given away: */
+    unsigned yields;
+    long switches; /* of the thread, some yields ago */
 };
 
 /* TURNS: so many, then it is looked around. AWAY: who was elsewhere for so long

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "calls.h"
 #include "core/run/note.h"
@@ -423,6 +424,43 @@ static void who_waits_for_a_second_tries_whom_it_waits_for(void **state)
     abandon(&job, requests, 2);
 }
 
+/* ---- Who stands still ------------------------------------------------------------- */
+
+static const struct rcx_transport_ops *cancels;
+
+/* As a process does that gets no core for as long. */
+static void cancel_late(struct rcx_transport *t, struct rcx_message *m)
+{
+    const struct timespec long_enough = {.tv_nsec = 120 * 1000 * 1000};
+
+    nanosleep(&long_enough, NULL);
+    cancels->cancel(t, m);
+}
+
+static void
+time_that_passes_meanwhile_lets_no_receive_keep_its_buffer(void **state)
+{
+    struct rcx_transport_ops ops;
+    rcx_request_t *request;
+    int64_t in = 1, out;
+    struct job job;
+
+    (void)state;
+    open_listening(&job, "off");
+    cancels = job.contexts[0]->transport->ops;
+    ops = *cancels;
+    ops.cancel = cancel_late;
+    job.contexts[0]->transport->ops = &ops;
+    assert_ok(rcx_iallreduce(&in, &out, 1, RCX_INT64, RCX_SUM,
+                             world_of(&job, 0), &request));
+    assert_ok(rcx_comm_abort(world_of(&job, 0)));
+    assert_int_equal(job.contexts[0]->abandoned.receives, 0);
+    job.contexts[0]->transport->ops = cancels;
+    assert_status(rcx_wait(request), RCX_ERR_COMM_FAILED);
+    assert_ok(rcx_request_free(&request));
+    job_abandon(&job);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -437,6 +475,8 @@ int main(void)
         cmocka_unit_test(who_has_a_deadline_or_wants_no_warnings_gets_none),
         cmocka_unit_test(who_is_elsewhere_does_not_wait),
         cmocka_unit_test(who_waits_for_a_second_tries_whom_it_waits_for),
+        cmocka_unit_test(
+            time_that_passes_meanwhile_lets_no_receive_keep_its_buffer),
     };
 
     return cmocka_run_group_tests_name("watch", tests, NULL, NULL);

@@ -16,10 +16,12 @@
 #include "core/run/roll.h"
 
 /* LET_GO_NS: how long receives that are cancelled may take to let go of their
- * buffers; one that has begun may never end (its sender died). */
+ * buffers; one that has begun may never end (its sender died). So many polls in
+ * any case: time may have passed while this process stood still. */
 enum {
     PERIOD_NS = 1000 * 1000,
     LET_GO_NS = 100 * 1000 * 1000,
+    LET_GO_POLLS = 1000,
     PROBE_AGE_NS = 100 * 1000 * 1000,
     WAY_AGE_NS = 1000 * 1000 * 1000,
     PROBE_SEQUENCE_BITS = 8
@@ -258,7 +260,9 @@ static void give_up(struct rcx_comm *comm)
         end(comm->first);
     while (comm->mail.first)
         end(comm->mail.first);
-    while (context->abandoned.receives > 0 && rcx_now_ns() < until)
+    for (int polls = 0; context->abandoned.receives > 0 &&
+                        (polls < LET_GO_POLLS || rcx_now_ns() < until);
+         polls++)
         rcx_context_poll(context);
 }
 

@@ -81,9 +81,9 @@ static unsigned look_around(struct ucp *u)
     struct rcx_ucp_lane *lane = &u->lane;
     unsigned events;
 
+    /* before the notes are taken, so that none comes unsaid */
     if (__builtin_expect(atomic_load(&lane->window->news) != 0, 0))
-        atomic_store(&lane->window->news,
-                     0); /* before what it is of is taken */
+        atomic_store(&lane->window->news, 0);
     events = ucp_worker_progress(u->worker);
     if (u->base.dead)
         look_for_dead(u);

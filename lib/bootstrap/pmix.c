@@ -180,8 +180,9 @@ struct pmix_boot {
     struct rcx_log *log;
     int64_t timeout_ns;     /* of opening, all of it; 0: none */
     uint64_t open_until_ns; /* by then */
-    pmix_key_t key;
-    struct blob **blobs; /* of each rank; NULL: not looked up yet */
+    pmix_key_t key;         /* of the blob, */
+    pmix_key_t card_key;    /* and of the card */
+    struct blob **blobs;    /* of each rank; NULL: not looked up yet */
     int *local_ranks;
 };
 
@@ -273,6 +274,8 @@ static rcx_status_t open_locked(const struct rcx_boot_args *args,
     boot->open_until_ns = deadline(args->timeout_ns);
     snprintf(boot->key, sizeof boot->key, "rcx.%s.%u", count->name,
              count->contexts++);
+    snprintf(boot->card_key, sizeof boot->card_key, "card.%.*s",
+             NAME_LETTERS + 16, boot->key);
     read_local_ranks(boot);
     atomic_fetch_add(&process.n_open, 1);
     *boot_p = &boot->base;
@@ -306,19 +309,21 @@ static rcx_status_t open_boot(const struct rcx_boot_args *args,
 
 /* ---- Fences ---------------------------------------------------------------- */
 
-static rcx_status_t overdue(const struct pmix_boot *boot, bool with_data,
-                            uint64_t since_ns)
+/* Opening alone has a deadline here. */
+static rcx_status_t overdue(const struct pmix_boot *boot)
 {
-    const int *ranks = with_data ? boot->base.local_ranks : NULL;
     char text[256];
 
     pthread_mutex_lock(&process.asking);
-    rcx_pmix_name_missing(process.me.nspace, boot->key, ranks,
-                          boot->base.local_size, text, sizeof text);
+    /* by their cards: who waited for a peer's comes to the fence as late as
+     * it gave that up */
+    rcx_pmix_name_missing(process.me.nspace, boot->card_key,
+                          boot->base.local_ranks, boot->base.local_size, text,
+                          sizeof text);
     pthread_mutex_unlock(&process.asking);
     return rcx_fail(boot->log, RCX_ERR_TIMEOUT,
-                    "a PMIx fence has no end after %.3g s: %s",
-                    (double)(rcx_now_ns() - since_ns) / 1e9, text);
+                    "not all ranks have met in PMIx within %.3g s: %s",
+                    (double)boot->timeout_ns / 1e9, text);
 }
 
 /* Meet all ranks; with_data: and have what they put. RCX_IN_PROGRESS: work is
@@ -327,7 +332,6 @@ static rcx_status_t fence_all(const struct pmix_boot *boot, bool with_data,
                               uint64_t until_ns,
                               const struct rcx_pmix_work *work)
 {
-    const uint64_t start_ns = rcx_now_ns();
     pmix_status_t rc;
 
     if (!lock_until(until_ns, work))
@@ -345,7 +349,7 @@ static rcx_status_t fence_all(const struct pmix_boot *boot, bool with_data,
     if (rc == PMIX_OPERATION_IN_PROGRESS)
         return RCX_IN_PROGRESS;
     if (rc == PMIX_ERR_TIMEOUT)
-        return overdue(boot, with_data, start_ns);
+        return overdue(boot);
     return rc == PMIX_SUCCESS ? RCX_OK
                               : rcx_pmix_fail(boot->log, "a PMIx fence", rc);
 }
@@ -483,19 +487,18 @@ static rcx_status_t meet(struct rcx_boot *base, const void *card, size_t bytes,
     const struct pmix_boot *boot = (const struct pmix_boot *)base;
     const uint64_t end = patience_ends(boot);
     rcx_status_t status;
-    pmix_key_t key;
 
     if (!base->local_ranks) {
         see(base->rank, card, arg);
         return RCX_ERR_UNSUPPORTED;
     }
-    snprintf(key, sizeof key, "card.%.*s", NAME_LETTERS + 16, boot->key);
-    status = put(boot, PMIX_LOCAL, key, card, bytes);
+    status = put(boot, PMIX_LOCAL, boot->card_key, card, bytes);
     for (int i = 0; i < base->local_size && status == RCX_OK; i++) {
         if (base->local_ranks[i] == base->rank)
             see(base->rank, card, arg);
         else
-            see_peer(key, base->local_ranks[i], end, bytes, see, arg);
+            see_peer(boot->card_key, base->local_ranks[i], end, bytes, see,
+                     arg);
     }
     return status;
 }

@@ -52,7 +52,7 @@ pmix_status_t rcx_pmix_get_at_once(const char *nspace, int rank,
                                    const char *key, pmix_value_t **value_p);
 
 /*
- * Say which of n ranks of this node have not put key yet, and so not come to a
+ * Say which of n ranks of this node have not put key, which all put before a
  * fence with data; of other nodes' PMIx knows nothing before it has ended.
  * ranks NULL: nothing is known.
  */

@@ -9,11 +9,13 @@
  *
  * A slot is full when its turn has come: the sender stores that last, so that a
  * message is one store after the others, and no counter travels with it. What
- * the receiver has taken it tells a quarter of a ring at a time.
+ * the receiver has taken it tells a good part of a ring at a time.
  *
  * Who reads a line has others fetched by the hardware, which takes them away from
  * their writer: the second one of a pair, and those behind. So slots are pairs,
  * and the ring of bytes goes down: behind a message is one that was read before.
+ * And slots are few: short calls go round them, through the innermost cache, which
+ * has other things to hold.
  */
 #ifndef RCX_TRANSPORT_PAIR_H
 #define RCX_TRANSPORT_PAIR_H
@@ -24,7 +26,7 @@
 #include "core/exec/transport.h"
 #include "transport/areas.h"
 
-enum { RCX_LINE = 64, RCX_LINES = 128, RCX_PAIR_SLOTS = 64 };
+enum { RCX_LINE = 64, RCX_LINES = 128, RCX_PAIR_SLOTS = 32 };
 enum { RCX_SLOT_BYTES = RCX_LINES - 16 };
 
 struct rcx_slot {

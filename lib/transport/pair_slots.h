@@ -20,12 +20,14 @@ enum rcx_slot_kind {
     RCX_SLOT_REGION, /* in the ring: of the sender's, from which offers may come */
     RCX_SLOT_GONE    /* such a one, by its address, is no more */
 };
-/* RCX_TELLINGS: in so many parts the peer is told what is free again. */
+/* TELLINGS: in so many parts the peer is told what is free again, of the ring and
+ * of slots. */
 enum {
     RCX_KIND_SHIFT = 28,
     RCX_CHUNK_MOST = 128 << 10,
     RCX_CHUNKS = 4, /* in a ring, at least */
-    RCX_TELLINGS = 4
+    RCX_TELLINGS = 4,
+    RCX_SLOT_TELLINGS = 2
 };
 
 struct rcx_beginning {
@@ -166,7 +168,8 @@ bool rcx_pair_say(struct rcx_pair *p, uint64_t tag, enum rcx_slot_kind kind,
 void rcx_pair_tell(struct rcx_pair *p);
 static inline void rcx_pair_consume(struct rcx_pair *p)
 {
-    const bool is_due = ++p->taken - p->told >= RCX_PAIR_SLOTS / RCX_TELLINGS;
+    const bool is_due =
+        ++p->taken - p->told >= RCX_PAIR_SLOTS / RCX_SLOT_TELLINGS;
 
     if (__builtin_expect(is_due, 0))
         rcx_pair_tell(p);

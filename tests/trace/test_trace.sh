@@ -717,7 +717,7 @@ ok $? "what the recorder was given is what a JSON parser reads"
 
 run 0 "$python" -m json.tool real/dump && run 1 trace real/dump && [ ! -s "$err" ] \
     && prints '8 ranks, 1 dumps; none of ranks 0, 2-7' && prints 'rank 1: a test' \
-    && prints 'number 1035: allreduce of 3 2int, minloc, by recursive_doubling' \
+    && prints 'number 1034: allreduce of 3 2int, minloc, by recursive_doubling' \
     && prints '3 of 14 steps done, waiting for ranks 0, 2 (layer "7")' \
     && prints 'receive of up to 12 int32 from rank 0, tag 32767 rank 1 failed with RCX_ERR_TRUNCATED' \
     && prints 'receive of up to 3 float64 from any rank, tag 0 rank 1 is in it' \

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "capture.h"
+#include "members.h"
 #include "core/sched/algo.h"
 #include "core/run/dump.h"
 
@@ -39,19 +40,26 @@ static int close_recorder(void **state)
     return (int)heap.live;
 }
 
-/* Begin an operation as the caller would; its number. */
-static uint64_t begin(uint64_t sequence)
+/* Begin an operation, each time another one; its number. */
+static uint64_t begin(uint64_t count)
 {
-    const struct rcx_record like = {.sequence = sequence,
-                                    .count = 10 * sequence,
-                                    .algo = rcx_algo_table[0],
-                                    .type = RCX_INT32,
-                                    .op = RCX_SUM,
-                                    .coll = RCX_COLL_ALLREDUCE,
-                                    .state = RCX_RECORD_STARTED,
-                                    .status = RCX_IN_PROGRESS};
+    struct rcx_record record = {.count = count,
+                                .algo = rcx_algo_table[0],
+                                .type = RCX_INT32,
+                                .op = RCX_SUM,
+                                .coll = RCX_COLL_ALLREDUCE};
 
-    return rcx_recorder_begin(&recorder, &like, like.sequence, rcx_ticks());
+    return rcx_recorder_begin(&recorder, &record, rcx_ticks());
+}
+
+static const struct rcx_entry *entry_at(uint64_t number)
+{
+    return rcx_recorder_at(&recorder, number);
+}
+
+static uint64_t count_at(uint64_t number)
+{
+    return rcx_recorder_of(&recorder, entry_at(number))->count;
 }
 
 static void end(uint64_t number, rcx_status_t status)
@@ -121,45 +129,92 @@ static void the_last_operations_are_kept(void **state)
                          i < DEPTH ? 0 : i - DEPTH + 1);
     }
     for (uint64_t i = MANY - DEPTH; i < MANY; i++) {
-        const struct rcx_record *r = rcx_recorder_at(&recorder, i);
+        const struct rcx_entry *entry = entry_at(i);
 
-        assert_int_equal(r->sequence, i + 100);
-        assert_int_equal(r->state, i % 5 ? RCX_RECORD_DONE : RCX_RECORD_FAILED);
-        assert_int_equal(r->status, i % 5 ? RCX_OK : RCX_ERR_TIMEOUT);
-        assert_true(r->begin >= recorder.born.ticks);
-        assert_true(r->end >= r->begin);
+        assert_int_equal(count_at(i), i + 100);
+        assert_int_equal(entry->status, i % 5 ? RCX_OK : RCX_ERR_TIMEOUT);
+        assert_true(entry->begin >= recorder.born.ticks);
+        assert_true(rcx_entry_ended(entry) >= entry->begin);
     }
     assert_int_equal(heap.calls, 1);
+}
+
+/* Some operations come again and again, others once, at any time: each entry
+ * that is kept still knows its own. */
+static void entries_know_their_operations(void **state)
+{
+    enum { RECORDS = 3 * DEPTH, MANY = 40 * DEPTH };
+    static struct rcx_record records[RECORDS];
+    static uint64_t counts[MANY];
+    uint64_t draws = 1;
+
+    (void)state;
+    for (uint64_t i = 0; i < RECORDS; i++)
+        records[i] = (struct rcx_record){.count = i};
+    for (uint64_t i = 0; i < MANY; i++) {
+        /* rows of few that are alike, of many, and of many again */
+        const int kinds = i / (5 * DEPTH) % 2 ? RECORDS : 3;
+
+        counts[i] = (uint64_t)members_draw(&draws, kinds);
+        rcx_recorder_begin(&recorder, &records[counts[i]], i);
+        for (uint64_t k = rcx_recorder_oldest(&recorder); k <= i; k++)
+            if (count_at(k) != counts[k])
+                fail_msg("%d: entry %d has the record of %d, not of %d", (int)i,
+                         (int)k, (int)count_at(k), (int)counts[k]);
+    }
+}
+
+static void times_are_kept_in_few_bits(void **state)
+{
+    static const uint64_t ticks[] = {0,
+                                     1,
+                                     4096,
+                                     RCX_TOOK_LONG - 1,
+                                     RCX_TOOK_LONG,
+                                     UINT64_C(10000000000),
+                                     UINT64_C(1000000000000),
+                                     (UINT64_C(1) << 43) - 1};
+    struct rcx_record record = {.count = 1};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof ticks / sizeof *ticks; i++) {
+        const uint64_t number = rcx_recorder_begin(&recorder, &record, 77);
+        uint64_t took;
+
+        rcx_recorder_end(&recorder, number, RCX_OK, 77 + ticks[i]);
+        took = rcx_entry_ended(entry_at(number)) - 77;
+        assert_true(took <= ticks[i]);
+        assert_true(ticks[i] - took <= ticks[i] / 100000);
+    }
+    assert_int_equal(rcx_took(77, 70), 0); /* of another core */
+    assert_int_equal(rcx_took(0, UINT64_C(1) << 50), UINT32_MAX);
 }
 
 static void an_operation_is_started_until_it_ends(void **state)
 {
     const uint64_t first = begin(1), second = begin(2);
-    const struct rcx_record *r = rcx_recorder_at(&recorder, first);
 
     (void)state;
-    assert_int_equal(r->state, RCX_RECORD_STARTED);
+    assert_int_equal(entry_at(first)->status, RCX_IN_PROGRESS);
     end(second, RCX_OK);
-    assert_int_equal(r->state, RCX_RECORD_STARTED);
+    assert_int_equal(entry_at(first)->status, RCX_IN_PROGRESS);
     end(first, RCX_OK);
-    assert_int_equal(r->state, RCX_RECORD_DONE);
+    assert_int_equal(entry_at(first)->status, RCX_OK);
 }
 
 static void an_overwritten_operation_ends_without_a_trace(void **state)
 {
     const uint64_t old = begin(1);
-    struct rcx_record before;
+    struct rcx_entry before;
     uint64_t young = 0;
 
     (void)state;
     for (int i = 0; i < DEPTH; i++)
         young = begin(2);
-    assert_ptr_equal(rcx_recorder_at(&recorder, old),
-                     rcx_recorder_at(&recorder, young));
-    before = *rcx_recorder_at(&recorder, young);
+    assert_ptr_equal(entry_at(old), entry_at(young));
+    before = *entry_at(young);
     end(old, RCX_ERR_TRANSPORT);
-    assert_memory_equal(&before, rcx_recorder_at(&recorder, young),
-                        sizeof before);
+    assert_memory_equal(&before, entry_at(young), sizeof before);
 }
 
 static void without_memory_the_last_operation_is_kept(void **state)
@@ -172,11 +227,10 @@ static void without_memory_the_last_operation_is_kept(void **state)
     young = begin(2);
     heap.budget = UINT64_MAX; /* too late: a ring would have lost the numbers */
     end(old, RCX_ERR_OP);
-    assert_int_equal(rcx_recorder_at(&recorder, young)->state,
-                     RCX_RECORD_STARTED);
+    assert_int_equal(entry_at(young)->status, RCX_IN_PROGRESS);
     end(young, RCX_OK);
-    assert_int_equal(rcx_recorder_at(&recorder, young)->state, RCX_RECORD_DONE);
-    assert_int_equal(rcx_recorder_at(&recorder, young)->sequence, 2);
+    assert_int_equal(entry_at(young)->status, RCX_OK);
+    assert_int_equal(count_at(young), 2);
     assert_int_equal(begin(3), 2);
     assert_int_equal(rcx_recorder_oldest(&recorder), 2);
     assert_int_equal(heap.calls, 0);
@@ -233,7 +287,7 @@ static int resident_pages(const struct rcx_recorder *r)
 static void memory_that_is_not_used_stays_away(void **state)
 {
     static struct rcx_recorder recorders[LIVE];
-    const struct rcx_record like = {.state = RCX_RECORD_STARTED};
+    struct rcx_record record = {.count = 1};
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     uint64_t before;
 
@@ -245,8 +299,9 @@ static void memory_that_is_not_used_stays_away(void **state)
     before = resident_bytes();
     for (int i = 0; i < LIVE; i++) {
         rcx_recorder_init(&recorders[i], &heap);
+        record.number = 0;
         rcx_recorder_end(&recorders[i],
-                         rcx_recorder_begin(&recorders[i], &like, 0, 1), RCX_OK,
+                         rcx_recorder_begin(&recorders[i], &record, 1), RCX_OK,
                          2);
     }
     print_message("# %.1f KB each\n",
@@ -454,6 +509,8 @@ int main(void)
         cmocka_unit_test(ticks_become_nanoseconds_on_a_line),
         cmocka_unit_test(times_never_run_backwards),
         recorder_test(the_last_operations_are_kept),
+        recorder_test(entries_know_their_operations),
+        recorder_test(times_are_kept_in_few_bits),
         recorder_test(an_operation_is_started_until_it_ends),
         recorder_test(an_overwritten_operation_ends_without_a_trace),
         recorder_test(without_memory_the_last_operation_is_kept),

@@ -127,9 +127,11 @@ static bool compare(const struct rcx_arguments *first,
                     const struct rcx_arguments *next)
 {
     const struct answer before = ask(first);
-    const struct answer answer = repeat(next), asked = ask(next);
+    const struct answer answer = repeat(next), again = repeat(next);
+    const struct answer asked = ask(next);
 
     assert_int_equal(answer.status, asked.status);
+    assert_int_equal(again.status, asked.status);
     if (asked.status != RCX_OK)
         return false;
     assert_ptr_equal(answer.program, asked.program);
@@ -137,7 +139,9 @@ static bool compare(const struct rcx_arguments *first,
         assert_ptr_equal(answer.buffers.in, asked.buffers.in);
     if (answer.program->gets)
         assert_ptr_equal(answer.buffers.out, asked.buffers.out);
-    assert_int_equal(answer.buffers.alias, asked.buffers.alias);
+    assert_ptr_equal(again.program, asked.program);
+    assert_ptr_equal(again.buffers.in, answer.buffers.in);
+    assert_ptr_equal(again.buffers.out, answer.buffers.out);
     return before.status == RCX_OK && before.program == asked.program;
 }
 
@@ -189,8 +193,39 @@ static void a_repeated_call_is_known_at_once(void **state)
         if (coll == RCX_COLL_BCAST)
             a.recvbuf = (void *)a.sendbuf;
         assert_ok(ask(&a).status);
-        assert_true(rcx_call_is_repeated(&a, a.comm->cache.recent, &b));
+        for (int i = 0; i < 3; i++)
+            assert_ptr_equal(rcx_call_repeat(&a, &b), a.comm->cache.recent);
     }
+}
+
+static int add(void *dst, const void *left, const void *right, size_t count,
+               rcx_datatype_t type, void *arg)
+{
+    (void)dst, (void)left, (void)right, (void)count, (void)type, (void)arg;
+    return 0;
+}
+
+/* The next one may have its number. */
+static void an_op_that_is_freed_repeats_nothing(void **state)
+{
+    struct rcx_arguments a = {.coll = RCX_COLL_ALLREDUCE,
+                              .sendbuf = memory,
+                              .recvbuf = memory + sizeof memory / 2,
+                              .count = 1,
+                              .type = RCX_INT64,
+                              .comm = world_of(&job, 0)};
+    struct rcx_buffers b;
+    rcx_op_t op;
+
+    (void)state;
+    assert_ok(rcx_op_create(a.comm->context, add, 0, NULL, &op));
+    a.op = op;
+    assert_ok(ask(&a).status);
+    assert_non_null(rcx_call_repeat(&a, &b));
+    assert_non_null(rcx_call_repeat(&a, &b));
+    assert_ok(rcx_op_free(a.comm->context, &op));
+    assert_null(rcx_call_repeat(&a, &b));
+    assert_int_equal(repeat(&a).status, RCX_ERR_ARG);
 }
 
 int main(void)
@@ -200,6 +235,8 @@ int main(void)
             a_call_gets_what_it_would_without_the_one_before_it, set_up,
             tear_down),
         cmocka_unit_test_setup_teardown(a_repeated_call_is_known_at_once,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_op_that_is_freed_repeats_nothing,
                                         set_up, tear_down),
     };
 

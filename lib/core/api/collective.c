@@ -422,6 +422,87 @@ rcx_status_t rcx_call_look_up(const struct rcx_arguments *a,
     return rcx_program_get(a->comm, &call, program_p);
 }
 
+/* Neither NULL nor RCX_IN_PLACE, which lies in front of it. */
+static inline bool is_buffer(const void *p)
+{
+    return (uintptr_t)p + 1 > 1;
+}
+
+/* False: they are odd, for what the plan does. */
+static bool relate_again(const struct rcx_arguments *a,
+                         const struct rcx_program *last, struct rcx_buffers *b)
+{
+    b->alias = RCX_ALIAS_NONE;
+    b->in = a->sendbuf;
+    b->out = last->gets ? a->recvbuf : (char *)a->sendbuf;
+    if (last->gets && (b->in == RCX_IN_PLACE || b->in == b->out)) {
+        b->in = b->out;
+        b->alias = RCX_ALIAS_SAME;
+    } else if (last->gets && ((size_t)(b->out - b->in) < last->bytes_in ||
+                              (size_t)(b->in - b->out) < last->bytes_out)) {
+        return false;
+    }
+    return (!last->gives || is_buffer(b->in)) &&
+           (!last->gets || is_buffer(b->out));
+}
+
+static void remember(const struct rcx_arguments *a, const struct rcx_buffers *b,
+                     struct rcx_program *program)
+{
+    a->comm->cache.repeat = (struct rcx_repeat){
+        .sendbuf = a->sendbuf,
+        .recvbuf = a->recvbuf,
+        .count = a->count,
+        .key = rcx_call_key(a->coll, RCX_ALIAS_NONE, a->type, a->op, a->root),
+        .program = program,
+        .in = (char *)b->in,
+        .out = b->out};
+}
+
+struct rcx_program *rcx_call_find_last(const struct rcx_arguments *a,
+                                       struct rcx_buffers *b)
+{
+    struct rcx_program_cache *cache = &a->comm->cache;
+    struct rcx_program *last = cache->recent;
+    struct rcx_call_key key;
+
+    if (!last || a->comm->failed != RCX_OK || a->irregular ||
+        a->count != last->given || !relate_again(a, last, b))
+        return NULL;
+    key = rcx_call_key(a->coll, b->alias, a->type, a->op, a->root);
+    if (key.what != last->key.what || key.how != last->key.how)
+        return NULL;
+    remember(a, b, last);
+    cache->hits++;
+    return last;
+}
+
+rcx_status_t rcx_call_run(const struct rcx_arguments *a)
+{
+    struct rcx_program *program;
+    struct rcx_buffers b;
+    rcx_status_t status = rcx_call_look_up(a, &b, &program);
+
+    if (status != RCX_OK)
+        return status;
+    status = rcx_request_run(a->comm, program, b.in, b.out);
+    rcx_program_unpin(&a->comm->cache, program);
+    return status;
+}
+
+rcx_status_t rcx_call_resolve(const struct rcx_arguments *a,
+                              struct rcx_buffers *b,
+                              struct rcx_program **program_p)
+{
+    struct rcx_program *program = rcx_call_repeat(a, b);
+
+    if (!program)
+        return rcx_call_look_up(a, b, program_p);
+    rcx_program_pin(program);
+    *program_p = program;
+    return RCX_OK;
+}
+
 static rcx_status_t prepare(const struct rcx_arguments *a,
                             struct rcx_request **request_p)
 {

@@ -63,61 +63,35 @@ rcx_status_t rcx_call_look_up(const struct rcx_arguments *a,
                               struct rcx_buffers *b,
                               struct rcx_program **program_p);
 
-/* Neither NULL nor RCX_IN_PLACE, which lies in front of it. */
-static inline bool rcx_is_buffer(const void *p)
-{
-    return (uintptr_t)p + 1 > 1;
-}
+/* The plan of a call like the one before, whatever its buffers; NULL: it is
+ * another call, or something is odd with these. */
+struct rcx_program *rcx_call_find_last(const struct rcx_arguments *a,
+                                       struct rcx_buffers *b);
 
 /*
- * Whether the newest plan is of this call, so that all but its buffers has
- * been checked, and nothing is odd with these: the usual case of a short
- * collective in a loop.
+ * The plan where nothing but that has to be found out: most short collectives are
+ * in a loop, and have been asked everything before. NULL: not of this one.
  */
-__attribute__((always_inline)) static inline bool
-rcx_call_is_repeated(const struct rcx_arguments *a,
-                     const struct rcx_program *last, struct rcx_buffers *b)
+__attribute__((always_inline)) static inline struct rcx_program *
+rcx_call_repeat(const struct rcx_arguments *a, struct rcx_buffers *b)
 {
-    struct rcx_call_key key;
+    struct rcx_program_cache *cache = &a->comm->cache;
+    const struct rcx_repeat *r = &cache->repeat;
+    const struct rcx_call_key key =
+        rcx_call_key(a->coll, RCX_ALIAS_NONE, a->type, a->op, a->root);
 
-    b->alias = RCX_ALIAS_NONE;
-    b->in = a->sendbuf;
-    b->out = (char *)a->sendbuf;
-    if (last->gets) {
-        b->out = a->recvbuf;
-        if (b->in == RCX_IN_PLACE || b->in == b->out) {
-            b->in = b->out;
-            b->alias = RCX_ALIAS_SAME;
-        } else if ((size_t)(b->out - b->in) < last->bytes_in ||
-                   (size_t)(b->in - b->out) < last->bytes_out) {
-            return false;
-        }
-    }
-    key = rcx_call_key(a->coll, b->alias, a->type, a->op, a->root);
-    return !a->irregular && a->count == last->given &&
-           key.what == last->key.what && key.how == last->key.how &&
-           (!last->gives || rcx_is_buffer(b->in)) &&
-           (!last->gets || rcx_is_buffer(b->out));
-}
-
-/* The plan of the call, pinned. Whatever is odd is looked up, which says what
- * is wrong. */
-__attribute__((always_inline)) static inline rcx_status_t
-rcx_call_resolve(const struct rcx_arguments *a, struct rcx_buffers *b,
-                 struct rcx_program **program_p)
-{
-    const struct rcx_program *last = a->comm->cache.recent;
-
-    if (a->comm->failed != RCX_OK)
-        return RCX_ERR_COMM_FAILED;
-    if (last && rcx_call_is_repeated(a, last, b)) {
-        *program_p = rcx_program_repeat(&a->comm->cache);
-        return RCX_OK;
+    if (a->sendbuf == r->sendbuf && a->recvbuf == r->recvbuf &&
+        a->count == r->count && key.what == r->key.what &&
+        key.how == r->key.how && !a->irregular && a->comm->failed == RCX_OK) {
+        b->in = r->in;
+        b->out = r->out;
+        cache->hits++;
+        return r->program;
     }
 
-    const struct rcx_arguments copy = *a; /* so that a's own are in registers */
+    const struct rcx_arguments copy = *a; /* a's own are in registers */
 
-    return rcx_call_look_up(&copy, b, program_p);
+    return rcx_call_find_last(&copy, b);
 }
 
 static inline rcx_status_t rcx_call_enter(const struct rcx_arguments *a)
@@ -125,6 +99,13 @@ static inline rcx_status_t rcx_call_enter(const struct rcx_arguments *a)
     return rcx_comm_is_valid(a->comm) ? rcx_comm_enter(a->comm)
                                       : rcx_bad_handle("comm", a->comm);
 }
+
+/* The plan, pinned. Whatever is odd is looked up, which says what is wrong. */
+rcx_status_t rcx_call_resolve(const struct rcx_arguments *a,
+                              struct rcx_buffers *b,
+                              struct rcx_program **program_p);
+/* What is no repetition. */
+rcx_status_t rcx_call_run(const struct rcx_arguments *a);
 
 /* A blocking call; inlined likewise. */
 __attribute__((always_inline)) static inline rcx_status_t
@@ -140,9 +121,14 @@ rcx_call_blocking(const struct rcx_arguments *a)
     if (status != RCX_OK)
         return status;
     rcx_note_before(a->comm->context);
-    status = rcx_call_resolve(a, &b, &program);
-    if (status == RCX_OK)
+    program = rcx_call_repeat(a, &b);
+    if (__builtin_expect(program != NULL, 1)) {
         status = rcx_request_run(a->comm, program, b.in, b.out);
+    } else {
+        const struct rcx_arguments copy = *a; /* a's own are in registers */
+
+        status = rcx_call_run(&copy);
+    }
     rcx_comm_leave(a->comm);
     return status;
 }

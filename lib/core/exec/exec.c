@@ -19,7 +19,7 @@
 
 static inline void enqueue(struct rcx_exec *x, struct rcx_message *m)
 {
-    if (rcx_step_is_message(m->step->kind))
+    if (rcx_step_is_message(m->kind))
         x->queue[x->last_message++] = m;
     else
         x->queue[--x->last_local] = m;
@@ -49,31 +49,48 @@ static void fail(struct rcx_exec *x, rcx_status_t status)
 /* A buffer of nothing may be NULL, to which C adds no number. */
 static inline char *at(const struct rcx_exec *x, unsigned buffer, size_t offset)
 {
-    return (char *)((uintptr_t)x->base[buffer] + offset * x->elem_bytes);
+    return (char *)((uintptr_t)x->base[buffer] + offset);
+}
+
+static inline char *dst_of(const struct rcx_exec *x,
+                           const struct rcx_message *m)
+{
+    return at(x, m->dst, m->dst_at);
+}
+
+static inline char *left_of(const struct rcx_exec *x,
+                            const struct rcx_message *m)
+{
+    return at(x, m->left, m->left_at);
+}
+
+static inline char *right_of(const struct rcx_exec *x,
+                             const struct rcx_message *m)
+{
+    return at(x, m->right, m->right_at);
 }
 
 static bool is_ready_to_take(struct rcx_message *m)
 {
     const struct rcx_exec *x = m->owner;
-    const struct rcx_message *reduction = &x->messages[m->step->taker - 1];
 
     return x->status == RCX_OK &&
-           (x->next_due ? reduction == *x->next_due : reduction->waits == 1);
+           (x->is_in_order ? m->feeds_next
+                           : x->messages[m->step->taker - 1].waits == 1);
 }
 
 static void take(struct rcx_message *m, size_t from, const void *data,
                  size_t bytes)
 {
     struct rcx_exec *x = m->owner;
-    const struct rcx_step *reduction = &x->plan->steps[m->step->taker - 1];
-    const size_t first = from / x->elem_bytes;
-    const bool is_left = reduction->left == m->step->dst &&
-                         reduction->left_at == m->step->dst_at;
-    const char *left = at(x, reduction->left, reduction->left_at + first);
-    const char *right = at(x, reduction->right, reduction->right_at + first);
+    const struct rcx_message *reduction = &x->messages[m->step->taker - 1];
+    const bool is_left =
+        reduction->left == m->dst && reduction->left_at == m->dst_at;
+    const char *left = left_of(x, reduction) + from;
+    const char *right = right_of(x, reduction) + from;
     const rcx_status_t status = rcx_reducer_apply(
-        x->reducer, at(x, reduction->dst, reduction->dst_at + first),
-        is_left ? data : left, is_left ? right : data, bytes / x->elem_bytes);
+        x->reducer, dst_of(x, reduction) + from, is_left ? data : left,
+        is_left ? right : data, bytes / x->elem_bytes);
 
     if (status != RCX_OK)
         fail(x, status);
@@ -84,13 +101,30 @@ static const struct rcx_taker taker = {.is_ready = is_ready_to_take,
 
 /* ---- Executions --------------------------------------------------------------- */
 
+void rcx_exec_set_step(struct rcx_exec *x, uint32_t i)
+{
+    const struct rcx_step *step = &x->plan->steps[i];
+    struct rcx_message *m = &x->messages[i];
+
+    m->step = step;
+    m->kind = step->kind;
+    m->dst = step->dst;
+    m->left = step->left;
+    m->right = step->right;
+    m->dst_at = step->dst_at * x->elem_bytes;
+    m->left_at = step->left_at * x->elem_bytes;
+    m->right_at = step->right_at * x->elem_bytes;
+    m->due = step->count * x->elem_bytes;
+}
+
 static void init_message(struct rcx_exec *x, uint32_t i,
                          const struct rcx_exec_setting *s)
 {
     const struct rcx_step *step = &x->plan->steps[i];
     struct rcx_message *m = &x->messages[i];
 
-    *m = (struct rcx_message){.owner = x, .step = step, .waits = step->waits};
+    *m = (struct rcx_message){.waits = step->waits, .owner = x};
+    rcx_exec_set_step(x, i);
     if (!rcx_step_is_message(step->kind))
         return;
     m->peer = s->endpoints ? s->endpoints[step->peer] : step->peer;
@@ -150,9 +184,12 @@ static void find_order(struct rcx_exec *x)
     begin(x);
     while ((m = next_ready(x))) {
         *due++ = m;
-        m->holds_up_all = m->step->kind == RCX_STEP_RECV && !has_ready(x);
+        m->holds_up_all = m->kind == RCX_STEP_RECV && !has_ready(x);
         complete(x, m->step);
     }
+    for (struct rcx_message **next = x->order + 1; next < due; next++)
+        next[-1]->feeds_next =
+            next[-1]->step->taker == (uint32_t)(*next - x->messages) + 1;
 }
 
 void rcx_exec_init(struct rcx_exec *x, const struct rcx_plan *plan,
@@ -182,11 +219,9 @@ void rcx_exec_init(struct rcx_exec *x, const struct rcx_plan *plan,
 /* An empty message where data was due: the sender failed before. */
 static void check_arrival(struct rcx_exec *x, const struct rcx_message *m)
 {
-    const size_t due = m->step->count * x->elem_bytes;
-
     if (m->is_taken)
         x->messages[m->step->taker - 1].is_taken = true;
-    if (m->bytes == due || (x->takes_less && m->bytes < due))
+    if (m->bytes == m->due || (x->takes_less && m->bytes < m->due))
         return;
     if (m->bytes == 0)
         fail(x, x->reducer->kernel ? RCX_ERR_PEER_FAILED : RCX_ERR_OP);
@@ -208,26 +243,21 @@ static inline rcx_status_t answer(struct rcx_exec *x, struct rcx_message *m,
 
 static rcx_status_t receive(struct rcx_exec *x, struct rcx_message *m)
 {
-    const struct rcx_step *step = m->step;
-
     m->status = RCX_IN_PROGRESS;
     m->is_taken = false;
     return answer(x, m,
-                  x->transport->ops->recv(
-                      x->transport, m->peer, at(x, step->dst, step->dst_at),
-                      step->count * x->elem_bytes, x->tag_base | m->tag, m));
+                  x->transport->ops->recv(x->transport, m->peer, dst_of(x, m),
+                                          m->due, x->tag_base | m->tag, m));
 }
 
 static rcx_status_t send(struct rcx_exec *x, struct rcx_message *m)
 {
-    const struct rcx_step *step = m->step;
-    const size_t bytes = x->status == RCX_OK ? step->count * x->elem_bytes : 0;
+    const size_t bytes = x->status == RCX_OK ? m->due : 0;
     rcx_status_t status;
 
     m->status = RCX_IN_PROGRESS;
-    status = x->transport->ops->send(x->transport, m->peer,
-                                     at(x, step->left, step->left_at), bytes,
-                                     x->tag_base | m->tag, m);
+    status = x->transport->ops->send(x->transport, m->peer, left_of(x, m),
+                                     bytes, x->tag_base | m->tag, m);
     if (status != RCX_IN_PROGRESS)
         m->status = status;
     return status;
@@ -235,21 +265,16 @@ static rcx_status_t send(struct rcx_exec *x, struct rcx_message *m)
 
 static rcx_status_t work(struct rcx_exec *x, struct rcx_message *m)
 {
-    const struct rcx_step *step = m->step;
-
     if (m->is_taken) { /* so it is done */
         m->is_taken = false;
         return RCX_OK;
     }
     if (x->status != RCX_OK)
         return RCX_OK;
-    if (step->kind == RCX_STEP_REDUCE)
-        return rcx_reducer_apply(x->reducer, at(x, step->dst, step->dst_at),
-                                 at(x, step->left, step->left_at),
-                                 at(x, step->right, step->right_at),
-                                 step->count);
-    memcpy(at(x, step->dst, step->dst_at), at(x, step->left, step->left_at),
-           step->count * x->elem_bytes);
+    if (m->kind == RCX_STEP_REDUCE)
+        return rcx_reducer_apply(x->reducer, dst_of(x, m), left_of(x, m),
+                                 right_of(x, m), m->step->count);
+    memcpy(dst_of(x, m), left_of(x, m), m->due);
     return RCX_OK;
 }
 
@@ -266,7 +291,7 @@ static bool is_lost(struct rcx_exec *x, const struct rcx_step *step,
 
 static inline rcx_status_t issue(struct rcx_exec *x, struct rcx_message *m)
 {
-    const unsigned kind = m->step->kind;
+    const unsigned kind = m->kind;
 
     if (kind == RCX_STEP_RECV)
         return receive(x, m);
@@ -294,7 +319,7 @@ static bool run(struct rcx_exec *x)
 __attribute__((noinline)) static bool go_on_from(struct rcx_exec *x,
                                                  const struct rcx_message *k)
 {
-    x->next_due = NULL;
+    x->is_in_order = false;
     begin(x);
     for (const struct rcx_message *m = next_ready(x); m != k; m = next_ready(x))
         complete(x, m->step);
@@ -319,12 +344,11 @@ static inline bool is_end(struct rcx_exec *x, struct rcx_message **due,
     if (__builtin_expect(status == RCX_OK, 1) ||
         !is_lost(x, (*due)->step, status))
         return false;
-    x->next_due = NULL;
     x->steps_left = x->plan->step_count - (uint32_t)(due - x->order);
     return true;
 }
 
-/* From due on. False: what is in front of next_due is under way. */
+/* From due on. False: x->due is under way. */
 static inline bool run_in_order(struct rcx_exec *x, struct rcx_message **due)
 {
     struct rcx_message **const end = x->order + x->plan->step_count;
@@ -332,14 +356,14 @@ static inline bool run_in_order(struct rcx_exec *x, struct rcx_message **due)
     for (; due < end; due++) {
         rcx_status_t status;
 
-        x->next_due = due + 1;
         status = issue(x, *due);
-        if (status == RCX_IN_PROGRESS)
+        if (status == RCX_IN_PROGRESS) {
+            x->due = due;
             return false;
+        }
         if (is_end(x, due, status))
             return true;
     }
-    x->next_due = NULL;
     x->steps_left = 0;
     return true;
 }
@@ -347,6 +371,7 @@ static inline bool run_in_order(struct rcx_exec *x, struct rcx_message **due)
 bool rcx_exec_begin(struct rcx_exec *x)
 {
     x->status = RCX_OK;
+    x->is_in_order = true;
     return run_in_order(x, x->order);
 }
 
@@ -355,7 +380,7 @@ bool rcx_exec_go_on(struct rcx_exec *x, unsigned polls)
     bool is_over;
 
     do {
-        struct rcx_message **due = x->next_due - 1;
+        struct rcx_message **due = x->due;
         const rcx_status_t status = expect(x, *due, &polls);
 
         if (status == RCX_IN_PROGRESS)
@@ -368,7 +393,6 @@ bool rcx_exec_go_on(struct rcx_exec *x, unsigned polls)
 bool rcx_exec_start_masked(struct rcx_exec *x, uint64_t mask)
 {
     struct rcx_message *m = x->messages;
-    const struct rcx_step *step = m->step;
     rcx_status_t status;
 
     x->takes_less = true;
@@ -376,9 +400,8 @@ bool rcx_exec_start_masked(struct rcx_exec *x, uint64_t mask)
     begin(x);
     next_ready(x); /* which is m */
     m->status = RCX_IN_PROGRESS;
-    status = x->transport->ops->recv_masked(
-        x->transport, at(x, step->dst, step->dst_at),
-        step->count * x->elem_bytes, x->tag_base, mask, m);
+    status = x->transport->ops->recv_masked(x->transport, dst_of(x, m), m->due,
+                                            x->tag_base, mask, m);
     if (status == RCX_IN_PROGRESS)
         return false;
     m->status = status;
@@ -390,7 +413,7 @@ bool rcx_exec_advance(struct rcx_exec *x, struct rcx_message *m)
     const struct rcx_step *step = m->step;
 
     if (m->status == RCX_OK) {
-        if (step->kind == RCX_STEP_RECV)
+        if (m->kind == RCX_STEP_RECV)
             check_arrival(x, m);
     } else if (is_lost(x, step, m->status)) {
         return true;
@@ -401,7 +424,7 @@ bool rcx_exec_advance(struct rcx_exec *x, struct rcx_message *m)
 
 static bool is_under_way(const struct rcx_exec *x, uint32_t i, unsigned kind)
 {
-    return x->plan->steps[i].kind == kind &&
+    return x->messages[i].kind == kind &&
            x->messages[i].status == RCX_IN_PROGRESS;
 }
 

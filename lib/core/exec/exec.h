@@ -40,13 +40,13 @@ struct rcx_exec {
     uint32_t last_local;
     uint32_t ready_messages;
     uint32_t ready_local;
-    bool takes_less; /* what comes may be shorter than what is due */
+    bool takes_less;  /* what comes may be shorter than what is due */
+    bool is_in_order; /* each step was over at once, until now */
     struct rcx_message **queue;
-    struct rcx_message **order;    /* of steps, where each is over at once; */
-    struct rcx_message **next_due; /* in it: where that was so, behind the one
-                                      that is issued; else NULL */
-    struct rcx_message *messages;  /* per step */
-    void *home;                    /* the pool it goes back to */
+    struct rcx_message **order;   /* of steps, where each is over at once; */
+    struct rcx_message **due;     /* in it: the first that was not */
+    struct rcx_message *messages; /* per step */
+    void *home;                   /* the pool it goes back to */
     /* the vector of RCX's own small calls: it lives as long as messages do */
     _Alignas(16) unsigned char own[RCX_EXEC_OWN_BYTES];
     void *owner;
@@ -57,6 +57,9 @@ struct rcx_exec {
 size_t rcx_exec_bytes(const struct rcx_plan *plan);
 void rcx_exec_init(struct rcx_exec *x, const struct rcx_plan *plan,
                    const struct rcx_exec_setting *setting);
+
+/* Step i of its plan is another one, or its elem_bytes are. */
+void rcx_exec_set_step(struct rcx_exec *x, uint32_t i);
 
 /*
  * Start: base and tag_base are set by the caller. True: it is over already,

@@ -35,21 +35,27 @@ struct rcx_taker {
  * from inside progress, or by its return value; never both.
  */
 struct rcx_message {
-    struct rcx_message *next; /* in the list of completed ones */
+    /* The executor's: */
+    const struct rcx_step *step; /* that it is of, */
+    uint8_t kind;                /* and what that says; in bytes */
+    uint8_t dst, left, right;
+    size_t dst_at, left_at, right_at;
+    size_t due;
+    bool holds_up_all; /* a receive, without which no other step starts */
+    bool feeds_next;   /* its taker is the step behind it, in order */
+    uint32_t waits;    /* steps to complete before this one starts */
+    int peer;
+    uint64_t tag; /* what the message has of its own in its tag; of a receive
+                     by mask: all of what came */
+    /* Both sides': */
+    rcx_status_t status; /* RCX_IN_PROGRESS while under way */
+    bool is_taken;       /* all of it, by the taker; of what takes: it has */
+    size_t bytes;        /* of a receive: what arrived */
+    const struct rcx_taker *taker; /* of a receive; NULL: none */
     void *owner;
+    struct rcx_message *next;        /* in the list of completed ones */
     struct rcx_transport *transport; /* where it is under way */
     void *handle;                    /* the transport's own */
-    const struct rcx_step *step;     /* that it is of */
-    size_t bytes;                    /* of a receive: what arrived */
-    rcx_status_t status;             /* RCX_IN_PROGRESS while under way */
-    const struct rcx_taker *taker;   /* of a receive; NULL: none */
-    bool is_taken; /* all of it, by the taker; of what takes: it has */
-    /* The executor's: */
-    int peer;
-    uint64_t tag;   /* what the message has of its own in its tag; of a receive
-                       by mask: all of what came */
-    uint32_t waits; /* steps to complete before this one starts */
-    bool holds_up_all; /* a receive, without which no other step starts */
     /* Of a message inside a node; see transport/pair.h: */
     bool may_go_on;        /* a long one: the receiver has a place for it */
     bool tells_tag;        /* a receive by mask */

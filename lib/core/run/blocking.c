@@ -27,22 +27,28 @@ static bool is_soon_over(struct rcx_context *context, struct rcx_exec *x)
 
 rcx_status_t rcx_request_go_on(struct rcx_comm *comm,
                                struct rcx_program *program, const void *in,
-                               void *out, struct rcx_exec *x, bool is_over,
-                               uint64_t record)
+                               void *out, struct rcx_exec *x, bool is_over)
 {
+    const uint64_t record = comm->recorder.next - 1;
     struct rcx_request r;
+    rcx_status_t status;
 
     if (!is_over)
         is_over = is_soon_over(comm->context, x);
     if (is_over && x->status == RCX_OK) {
-        rcx_request_conclude(comm, program, x, record);
+        rcx_request_conclude(comm, program, x,
+                             rcx_recorder_last(&comm->recorder));
         return RCX_OK;
     }
+    rcx_exec_keep(&program->pieces->pool);
+    rcx_program_pin(program);
     r.kind = RCX_REQUEST_INSIDE;
     rcx_request_prepare(&r, comm, program, in, out);
     x->owner = &r;
     rcx_request_adopt(&r, x, is_over, record);
-    return rcx_request_wait(&r);
+    status = rcx_request_wait(&r);
+    rcx_program_unpin(&comm->cache, program);
+    return status;
 }
 
 rcx_status_t rcx_request_run_any(struct rcx_comm *comm,
@@ -52,6 +58,7 @@ rcx_status_t rcx_request_run_any(struct rcx_comm *comm,
     struct rcx_request r;
     rcx_status_t status;
 
+    rcx_program_pin(program);
     r.kind = RCX_REQUEST_INSIDE;
     status = rcx_request_prepare(&r, comm, program, in, out);
     if (status == RCX_OK) {

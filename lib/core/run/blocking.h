@@ -40,67 +40,63 @@ static inline bool rcx_request_begin(struct rcx_comm *comm,
     return rcx_exec_begin(x);
 }
 
-/* While the first messages travel; the number of its record. */
-static inline uint64_t rcx_request_note(struct rcx_comm *comm,
-                                        const struct rcx_program *program)
+/* While the first messages travel; its entry in the recorder. */
+static inline struct rcx_entry *rcx_request_note(struct rcx_comm *comm,
+                                                 struct rcx_program *program)
 {
     struct rcx_context *context = comm->context;
 
     if (context->transport->news)
         rcx_note_sent(context);
-    return rcx_recorder_begin(&comm->recorder, &program->record,
-                              1 + comm->recorder.next, context->progress.ticks);
+    return rcx_recorder_add(&comm->recorder, &program->record,
+                            context->progress.ticks);
 }
 
 /* All of it is done. */
 static inline void rcx_request_conclude(struct rcx_comm *comm,
-                                        const struct rcx_program *program,
-                                        struct rcx_exec *x, uint64_t record)
+                                        struct rcx_program *program,
+                                        struct rcx_exec *x,
+                                        struct rcx_entry *entry)
 {
     if (program->combine.finish)
         program->combine.finish(x->base[RCX_BUFFER_OUT],
                                 program->pieces->out_count, comm->size);
-    rcx_exec_put(x);
-    rcx_recorder_end(&comm->recorder, record, RCX_OK,
-                     comm->context->progress.ticks);
+    rcx_exec_give_back(&program->pieces->pool, x);
+    rcx_entry_end(entry, RCX_OK, comm->context->progress.ticks);
     rcx_context_pass_by(comm->context);
 }
 
-/* What is not over at once: x, which is under way or has failed. Keeps the pin
- * of program, as all here. */
+/* What is not over at once: x, lent, which is under way or has failed; its entry
+ * is the last. */
 rcx_status_t rcx_request_go_on(struct rcx_comm *comm,
                                struct rcx_program *program, const void *in,
-                               void *out, struct rcx_exec *x, bool is_over,
-                               uint64_t record);
+                               void *out, struct rcx_exec *x, bool is_over);
 /* What may not start at once, or is more than a segment. */
 rcx_status_t rcx_request_run_any(struct rcx_comm *comm,
                                  struct rcx_program *program, const void *in,
                                  void *out);
 
-/* Takes over the caller's pin of program. */
+/* program stays for as long as nothing else happens; both above pin it. */
 __attribute__((always_inline)) static inline rcx_status_t
 rcx_request_run(struct rcx_comm *comm, struct rcx_program *program,
                 const void *in, void *out)
 {
     struct rcx_exec *x = rcx_request_may_start(comm, program)
-                             ? rcx_exec_get(&program->pieces->pool)
+                             ? rcx_exec_lend(&program->pieces->pool)
                              : NULL;
-    rcx_status_t status = RCX_OK;
-    uint64_t record;
+    struct rcx_entry *entry;
     bool is_over;
 
     if (__builtin_expect(!x, 0))
         return rcx_request_run_any(comm, program, in, out);
     is_over = rcx_request_begin(comm, program, in, out, x);
-    record = rcx_request_note(comm, program);
+    entry = rcx_request_note(comm, program);
     if (!is_over)
         is_over = rcx_exec_go_on(x, comm->context->progress.polls);
-    if (is_over && x->status == RCX_OK)
-        rcx_request_conclude(comm, program, x, record);
-    else
-        status = rcx_request_go_on(comm, program, in, out, x, is_over, record);
-    rcx_program_unpin(&comm->cache, program);
-    return status;
+    if (__builtin_expect(!is_over || x->status != RCX_OK, 0))
+        return rcx_request_go_on(comm, program, in, out, x, is_over);
+    rcx_request_conclude(comm, program, x, entry);
+    return RCX_OK;
 }
 
 #endif

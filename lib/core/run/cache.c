@@ -18,10 +18,19 @@ static void link_newest(struct rcx_program_cache *cache, struct rcx_program *e)
     cache->recent = e;
 }
 
+/* No call is a repetition of one of e. */
+static void break_off(struct rcx_program_cache *cache,
+                      const struct rcx_program *e)
+{
+    if (cache->repeat.program == e)
+        cache->repeat.program = NULL;
+}
+
 static void evict(struct rcx_program_cache *cache, struct rcx_program *e)
 {
     struct rcx_program **link = &cache->buckets[e->hash % RCX_CACHE_BUCKETS];
 
+    break_off(cache, e);
     while (*link != e)
         link = &(*link)->chain;
     *link = e->chain;
@@ -59,6 +68,7 @@ static void forget(struct rcx_program_cache *cache, struct rcx_program *e,
         evict(cache, e);
         return;
     }
+    break_off(cache, e);
     e->key = RCX_NO_CALL_KEY;
     if (e->call.type == type)
         e->call.type = 0;

@@ -10,10 +10,21 @@
 
 enum { RCX_CACHE_BUCKETS = 256 };
 
+/* What a call was given, to the last bit, and what came of that. */
+struct rcx_repeat {
+    const void *sendbuf;
+    void *recvbuf;
+    size_t count;
+    struct rcx_call_key key;     /* as if in and out lay apart */
+    struct rcx_program *program; /* NULL: there is none */
+    char *in, *out;
+};
+
 struct rcx_program_cache {
+    struct rcx_repeat repeat;
+    uint64_t hits, misses, evictions;
     struct rcx_program *recent; /* by last use: newest */
     size_t bytes, limit;
-    uint64_t hits, misses, evictions;
     struct rcx_program *oldest;
     struct rcx_heap *heap;
     struct rcx_program *buckets[RCX_CACHE_BUCKETS];
@@ -31,13 +42,9 @@ rcx_status_t rcx_program_follow(struct rcx_comm *comm,
                                 const struct rcx_program *first,
                                 const size_t passing[],
                                 struct rcx_program **program_p);
-/* The newest program once more, whose call is known to be the one wanted. */
-static inline struct rcx_program *
-rcx_program_repeat(struct rcx_program_cache *cache)
+static inline void rcx_program_pin(struct rcx_program *program)
 {
-    cache->hits++;
-    cache->recent->pins++;
-    return cache->recent;
+    program->pins++;
 }
 void rcx_cache_shrink(struct rcx_program_cache *cache);
 static inline void rcx_program_unpin(struct rcx_program_cache *cache,

@@ -87,11 +87,11 @@ static void put_type(FILE *file, rcx_datatype_t number)
 }
 
 /* What the ranks of an operation have to agree on. */
-static void put_call(FILE *file, const struct rcx_record *r)
+static void put_call(FILE *file, const struct rcx_record *r, uint64_t sequence)
 {
     const struct rcx_op_info *op = rcx_op_predefined(r->op);
 
-    fprintf(file, "{\"sequence\": %" PRIu64 ", \"collective\": ", r->sequence);
+    fprintf(file, "{\"sequence\": %" PRIu64 ", \"collective\": ", sequence);
     put_text(file, rcx_coll_name(r->coll));
     fprintf(file, ", \"count\": %" PRIu64 ", \"type\": ", r->count);
     put_type(file, r->type);
@@ -120,56 +120,60 @@ static void put_progress(FILE *file, const struct rcx_dump_comm *comm,
     }
 }
 
-static void put_state(FILE *file, const struct rcx_record *r)
+static void put_state(FILE *file, const struct rcx_entry *entry)
 {
-    static const char *const states[] = {[RCX_RECORD_STARTED] = "started",
-                                         [RCX_RECORD_DONE] = "done",
-                                         [RCX_RECORD_FAILED] = "failed"};
-
-    fprintf(file, ", \"state\": \"%s\", \"status\": ", states[r->state]);
-    put_status(file, r->status);
+    fprintf(file, ", \"state\": \"%s\", \"status\": ",
+            entry->status == RCX_IN_PROGRESS ? "started"
+            : entry->status == RCX_OK        ? "done"
+                                             : "failed");
+    put_status(file, entry->status);
 }
 
-static void put_times(FILE *file, const struct rcx_record *r,
+static void put_times(FILE *file, const struct rcx_entry *entry,
                       const struct rcx_instant *born,
                       const struct rcx_instant *now)
 {
     fprintf(file, ", \"begin_ns\": %" PRIu64 ", \"end_ns\": ",
-            rcx_ticks_to_ns(r->begin, born, now));
-    if (r->state == RCX_RECORD_STARTED)
+            rcx_ticks_to_ns(entry->begin, born, now));
+    if (entry->status == RCX_IN_PROGRESS)
         fprintf(file, "null}");
     else
-        fprintf(file, "%" PRIu64 "}", rcx_ticks_to_ns(r->end, born, now));
+        fprintf(file, "%" PRIu64 "}",
+                rcx_ticks_to_ns(rcx_entry_ended(entry), born, now));
 }
 
 static void put_operation(FILE *file, const struct rcx_dump_comm *comm,
-                          const struct rcx_record *r,
-                          const struct rcx_instant *now)
+                          uint64_t number, const struct rcx_instant *now)
 {
-    put_call(file, r);
-    put_state(file, r);
-    if (r->state == RCX_RECORD_STARTED)
-        put_progress(file, comm, r->sequence);
-    put_times(file, r, &comm->recorder->born, now);
+    const struct rcx_recorder *r = comm->recorder;
+    const struct rcx_entry *entry = rcx_recorder_at(r, number);
+
+    put_call(file, rcx_recorder_of(r, entry), 1 + number);
+    put_state(file, entry);
+    if (entry->status == RCX_IN_PROGRESS)
+        put_progress(file, comm, 1 + number);
+    put_times(file, entry, &r->born, now);
 }
 
 /* See rcx_p2p_get() for what stands where in a record. */
-static void put_message(FILE *file, const struct rcx_record *r,
-                        const struct rcx_instant *born,
-                        const struct rcx_instant *now)
+static void put_message(FILE *file, const struct rcx_recorder *recorder,
+                        uint64_t number, const struct rcx_instant *now)
 {
+    const struct rcx_entry *entry = rcx_recorder_at(recorder, number);
+    const struct rcx_record *r = rcx_recorder_of(recorder, entry);
+
     fprintf(file,
             "{\"sequence\": %" PRIu64 ", \"call\": \"%s\", "
             "\"count\": %" PRIu64 ", \"type\": ",
-            r->sequence, r->coll ? "send" : "receive", r->count);
+            1 + number, r->coll ? "send" : "receive", r->count);
     put_type(file, r->type);
     if (r->root == RCX_ANY_SOURCE)
         fprintf(file, ", \"peer\": null");
     else
         fprintf(file, ", \"peer\": %d", r->root);
     fprintf(file, ", \"tag\": %" PRIu64, r->segment);
-    put_state(file, r);
-    put_times(file, r, born, now);
+    put_state(file, entry);
+    put_times(file, entry, &recorder->born, now);
 }
 
 static void put_messages(FILE *file, const struct rcx_recorder *r,
@@ -181,7 +185,7 @@ static void put_messages(FILE *file, const struct rcx_recorder *r,
             oldest);
     for (uint64_t n = oldest; n < r->next; n++) {
         fprintf(file, n == oldest ? "\n" : ",\n");
-        put_message(file, rcx_recorder_at(r, n), &r->born, now);
+        put_message(file, r, n, now);
     }
     putc(']', file);
 }
@@ -214,7 +218,7 @@ static void put_comm(FILE *file, const struct rcx_dump_comm *comm,
             comm->next_sequence, oldest);
     for (uint64_t n = oldest; n < r->next; n++) {
         fprintf(file, n == oldest ? "\n" : ",\n");
-        put_operation(file, comm, rcx_recorder_at(r, n), now);
+        put_operation(file, comm, n, now);
     }
     putc(']', file);
     if (comm->messages && comm->messages->next > 0)

@@ -12,7 +12,11 @@ rcx_status_t rcx_internal_run(struct rcx_comm *comm,
 
     if (status == RCX_OK)
         status = rcx_program_get(comm, call, &program);
-    return status == RCX_OK ? rcx_request_run(comm, program, in, out) : status;
+    if (status != RCX_OK)
+        return status;
+    status = rcx_request_run(comm, program, in, out);
+    rcx_program_unpin(&comm->cache, program);
+    return status;
 }
 
 rcx_status_t rcx_internal_barrier(struct rcx_comm *comm)

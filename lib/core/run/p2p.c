@@ -85,6 +85,7 @@ static void set_step(struct rcx_p2p *p, const struct rcx_comm *comm)
                           .peer = from_any ? -1 : call->peer,
                           .count = call->count};
     x->elem_bytes = call->elem_bytes;
+    rcx_exec_set_step(x, 0);
     x->messages->tag = 0;
     x->messages->peer = from_any ? -1 : rcx_comm_context_rank(comm, call->peer);
 }
@@ -97,9 +98,7 @@ static void set_record(struct rcx_program *program,
                                           .segment = (uint64_t)call->tag,
                                           .type = call->type,
                                           .root = call->peer,
-                                          .coll = call->sends,
-                                          .state = RCX_RECORD_STARTED,
-                                          .status = RCX_IN_PROGRESS};
+                                          .coll = call->sends};
 }
 
 rcx_status_t rcx_p2p_get(struct rcx_comm *comm, const struct rcx_p2p_call *call,

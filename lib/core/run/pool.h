@@ -41,6 +41,33 @@ static inline void rcx_exec_put(struct rcx_exec *x)
     x->next = pool->idle;
     pool->idle = x;
 }
+
+/* The same for as long as nobody else takes one: it stays where it is, so that to
+ * lend it costs nothing. */
+static inline struct rcx_exec *rcx_exec_lend(struct rcx_exec_pool *pool)
+{
+    struct rcx_exec *x = pool->idle;
+
+    if (__builtin_expect(x && pool->owns_scratch, 1))
+        return x;
+    x = rcx_exec_find(pool);
+    if (x && pool->owns_scratch)
+        rcx_exec_put(x);
+    return x;
+}
+static inline void rcx_exec_give_back(struct rcx_exec_pool *pool,
+                                      struct rcx_exec *x)
+{
+    if (__builtin_expect(!pool->owns_scratch, 0))
+        rcx_exec_put(x);
+}
+/* And keep it. */
+static inline void rcx_exec_keep(struct rcx_exec_pool *pool)
+{
+    if (pool->owns_scratch)
+        pool->idle = pool->idle->next;
+}
+
 /* It does not come back. */
 void rcx_exec_drop(struct rcx_exec *x);
 

@@ -338,9 +338,7 @@ static struct rcx_record record_of(const struct rcx_program *e)
                                .type = e->call.type,
                                .op = e->call.op,
                                .root = e->call.root,
-                               .coll = (uint8_t)e->call.coll,
-                               .state = RCX_RECORD_STARTED,
-                               .status = RCX_IN_PROGRESS};
+                               .coll = (uint8_t)e->call.coll};
 }
 
 /* The type and op of a second step may be gone; its first one has them. */

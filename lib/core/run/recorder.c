@@ -13,14 +13,31 @@ void rcx_recorder_free(struct rcx_recorder *r)
     r->slots = NULL;
 }
 
+/* Entries, and behind them records. */
 void rcx_recorder_open(struct rcx_recorder *r)
 {
     if (r->slots)
         return;
-    r->slots = rcx_heap_alloc(r->heap, RCX_RECORDER_DEPTH * sizeof *r->slots);
+    r->slots =
+        rcx_heap_alloc(r->heap, RCX_RECORDER_DEPTH * (sizeof *r->slots +
+                                                      2 * sizeof *r->records));
     r->mask = RCX_RECORDER_DEPTH - 1;
+    r->records = (void *)(r->slots + RCX_RECORDER_DEPTH);
     if (!r->slots) { /* not worth failing an operation for */
         r->slots = &r->scratch;
         r->mask = 0;
+        r->records = r->scratch_records;
     }
+    r->described = r->mask + 1; /* so that no record is a copy's */
+}
+
+/*
+ * An entry's copy is one of the newest mask + 1 when the entry is made. It is
+ * overwritten once as many again have been made, and each of these had an entry
+ * of its own: so this one's place has been taken by then.
+ */
+void rcx_recorder_describe(struct rcx_recorder *r, struct rcx_record *record)
+{
+    record->number = ++r->described;
+    r->records[record->number & (2 * r->mask + 1)] = *record;
 }

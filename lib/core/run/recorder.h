@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The flight recorder: the last operations of a communicator, for dumps
- * (core/run/dump.h). It runs with every operation, so a record is a few stores and
- * two readings of the CPU's ticks: no lock, no system call, and no allocation
- * but that of the ring, once.
+ * (core/run/dump.h). It runs with every operation, so an entry is two stores: no
+ * lock, no system call, and no allocation but that of its rings, once.
  *
- *     number = rcx_recorder_begin(&comm->recorder, like, sequence,
- *                                 rcx_ticks());
+ *     number = rcx_recorder_begin(&comm->recorder, &record, rcx_ticks());
  *     ...
  *     rcx_recorder_end(&comm->recorder, number, status, rcx_ticks());
+ *
+ * Entries are a quarter of a cache line, and what operations are is kept apart
+ * from them, once for all that are alike. For a ring that short calls fill goes
+ * through the innermost cache: with 64 bytes an entry it threw out, call after
+ * call, what the next one needed, and cost up to a third of its time.
  */
 #ifndef RCX_CORE_RECORDER_H
 #define RCX_CORE_RECORDER_H
@@ -19,80 +22,120 @@
 
 struct rcx_algo;
 
-enum { RCX_RECORDER_DEPTH = 1024 }; /* a power of two */
+enum { RCX_RECORDER_DEPTH = 512 }; /* a power of two */
 
-enum rcx_record_state {
-    RCX_RECORD_STARTED,
-    RCX_RECORD_DONE,
-    RCX_RECORD_FAILED
-};
-
+/* What an operation is, which is the caller's to say. */
 struct rcx_record {
-    uint64_t begin;              /* ticks */
-    uint64_t end;                /* ticks, once it is over */
-    uint64_t sequence;           /* of the caller: its number among the calls */
-    uint64_t count;              /* of the caller: elements */
-    uint64_t segment;            /* of the caller: elements; 0: one piece */
-    const struct rcx_algo *algo; /* of the caller */
-    rcx_datatype_t type;         /* of the caller */
-    rcx_op_t op;                 /* of the caller */
-    int root;                    /* of the caller */
-    uint8_t coll;                /* of the caller: an enum rcx_coll */
-    uint8_t state;               /* an enum rcx_record_state */
-    int16_t status;              /* an rcx_status_t */
+    uint64_t count;   /* elements */
+    uint64_t segment; /* elements; 0: one piece */
+    const struct rcx_algo *algo;
+    rcx_datatype_t type;
+    rcx_op_t op;
+    int root;
+    uint8_t coll;    /* an enum rcx_coll */
+    uint64_t number; /* of its copy in the recorder; 0: none yet */
 };
-_Static_assert(sizeof(struct rcx_record) == 64, "a record is a cache line");
+
+struct rcx_entry {
+    uint64_t begin;  /* ticks */
+    uint32_t took;   /* see rcx_took() */
+    uint16_t record; /* its place */
+    int16_t status;  /* an rcx_status_t; RCX_IN_PROGRESS: it is not over */
+};
 
 /* Stays where it is: slots may point into it. */
 struct rcx_recorder {
-    struct rcx_record *slots; /* NULL: not opened yet */
-    uint64_t mask;            /* number of slots - 1 */
-    uint64_t next;            /* number of the next record, from 0 */
+    struct rcx_entry *slots;    /* NULL: not opened yet */
+    uint64_t mask;              /* number of slots - 1 */
+    uint64_t next;              /* number of the next entry, from 0 */
+    struct rcx_record *records; /* two for each slot */
+    uint64_t described;         /* records so far, and mask + 1 */
     struct rcx_instant born;
     struct rcx_heap *heap;
-    struct rcx_record scratch; /* the only slot where memory ran out */
+    struct rcx_entry scratch; /* the only slot where memory ran out */
+    struct rcx_record scratch_records[2];
 };
 
 void rcx_recorder_init(struct rcx_recorder *r, struct rcx_heap *heap);
 void rcx_recorder_free(struct rcx_recorder *r);
 
 /*
- * Allocate the ring, unless it is there. The first record does it, too: this is
- * for those who may allocate now, and not then. Its memory is not touched
+ * Allocate the rings, unless they are there. The first entry does it, too: this
+ * is for those who may allocate now, and not then. Their memory is not touched
  * before it is used, so that idle communicators cost address space only.
  */
 void rcx_recorder_open(struct rcx_recorder *r);
 
-/* The next record, in place of the oldest, of an operation begun at ticks; like
- * says the rest: a record of state STARTED and status RCX_IN_PROGRESS. Returns
- * its number. */
-static inline uint64_t rcx_recorder_begin(struct rcx_recorder *r,
-                                          const struct rcx_record *like,
-                                          uint64_t sequence, uint64_t ticks)
+/* Copy the record: a copy stays for as long as entries have it, which may be a
+ * ring's length behind the last one that took it. */
+void rcx_recorder_describe(struct rcx_recorder *r, struct rcx_record *record);
+
+/* The next entry, in place of the oldest, of an operation begun at ticks. It is
+ * the caller's until the next one. */
+static inline struct rcx_entry *rcx_recorder_add(struct rcx_recorder *r,
+                                                 struct rcx_record *record,
+                                                 uint64_t ticks)
 {
-    struct rcx_record *record;
+    struct rcx_entry *entry;
 
     if (__builtin_expect(!r->slots, 0))
         rcx_recorder_open(r);
-    record = &r->slots[r->next & r->mask];
-    *record = *like;
-    record->sequence = sequence;
-    record->begin = ticks;
-    return r->next++;
+    if (__builtin_expect(r->described - record->number > r->mask, 0))
+        rcx_recorder_describe(r, record);
+    entry = &r->slots[r->next++ & r->mask];
+    *entry = (struct rcx_entry){
+        .begin = ticks,
+        .record = (uint16_t)(record->number & (2 * r->mask + 1)),
+        .status = RCX_IN_PROGRESS};
+    return entry;
 }
 
-/* The operation whose record has that number is over. By then a later one may
+/* The same; its number. */
+static inline uint64_t rcx_recorder_begin(struct rcx_recorder *r,
+                                          struct rcx_record *record,
+                                          uint64_t ticks)
+{
+    rcx_recorder_add(r, record, ticks);
+    return r->next - 1;
+}
+
+/* Ticks in 32 bits: to the tick for a second or so, then to a thousandth of
+ * that. Counters of cores may differ a little. */
+enum { RCX_TOOK_SHIFT = 12 };
+#define RCX_TOOK_LONG (UINT32_C(1) << 31)
+static inline uint32_t rcx_took(uint64_t begin, uint64_t end)
+{
+    const uint64_t ticks = end - begin;
+
+    if (__builtin_expect(ticks < RCX_TOOK_LONG, 1))
+        return (uint32_t)ticks;
+    if ((int64_t)ticks < 0)
+        return 0;
+    return ticks >> RCX_TOOK_SHIFT < RCX_TOOK_LONG
+               ? RCX_TOOK_LONG | (uint32_t)(ticks >> RCX_TOOK_SHIFT)
+               : UINT32_MAX;
+}
+
+static inline void rcx_entry_end(struct rcx_entry *entry, rcx_status_t status,
+                                 uint64_t ticks)
+{
+    entry->status = (int16_t)status;
+    entry->took = rcx_took(entry->begin, ticks);
+}
+
+/* The operation whose entry has that number is over. By then a later one may
  * have its place. */
 static inline void rcx_recorder_end(struct rcx_recorder *r, uint64_t number,
                                     rcx_status_t status, uint64_t ticks)
 {
-    struct rcx_record *record = &r->slots[number & r->mask];
+    if (r->next - number <= r->mask + 1)
+        rcx_entry_end(&r->slots[number & r->mask], status, ticks);
+}
 
-    if (r->next - number > r->mask + 1)
-        return;
-    record->state = status == RCX_OK ? RCX_RECORD_DONE : RCX_RECORD_FAILED;
-    record->status = (int16_t)status;
-    record->end = ticks;
+/* The newest. */
+static inline struct rcx_entry *rcx_recorder_last(const struct rcx_recorder *r)
+{
+    return &r->slots[(r->next - 1) & r->mask];
 }
 
 /* Numbers from here to next are kept, the rest is overwritten. */
@@ -101,10 +144,27 @@ static inline uint64_t rcx_recorder_oldest(const struct rcx_recorder *r)
     return r->next > r->mask ? r->next - r->mask - 1 : 0;
 }
 
-static inline const struct rcx_record *
+static inline const struct rcx_entry *
 rcx_recorder_at(const struct rcx_recorder *r, uint64_t number)
 {
     return &r->slots[number & r->mask];
+}
+
+/* What the operation is. */
+static inline const struct rcx_record *
+rcx_recorder_of(const struct rcx_recorder *r, const struct rcx_entry *entry)
+{
+    return &r->records[entry->record];
+}
+
+/* When it ended, in ticks. */
+static inline uint64_t rcx_entry_ended(const struct rcx_entry *entry)
+{
+    const uint64_t took = entry->took;
+
+    return entry->begin + (took < RCX_TOOK_LONG
+                               ? took
+                               : (took - RCX_TOOK_LONG) << RCX_TOOK_SHIFT);
 }
 
 #endif

@@ -166,8 +166,8 @@ static void record(struct rcx_request *r)
 {
     if (r->is_recorded)
         return;
-    r->record = rcx_recorder_begin(&r->comm->recorder, &r->program->record,
-                                   rcx_request_number(r), r->begin);
+    r->record =
+        rcx_recorder_begin(&r->comm->recorder, &r->program->record, r->begin);
     r->is_recorded = true;
 }
 
@@ -387,8 +387,8 @@ void rcx_request_post(struct rcx_request *r)
     r->total = 2;
     r->begin = comm->context->progress.ticks;
     r->timeout_ns = comm->timeout_ns;
-    r->record = rcx_recorder_begin(&comm->mail.recorder, &r->program->record,
-                                   1 + comm->mail.recorder.next, r->begin);
+    r->record =
+        rcx_recorder_begin(&comm->mail.recorder, &r->program->record, r->begin);
     r->is_recorded = true;
     r->kind = 0;
     link_active(&comm->mail.end, r);

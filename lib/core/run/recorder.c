@@ -39,5 +39,6 @@ void rcx_recorder_open(struct rcx_recorder *r)
 void rcx_recorder_describe(struct rcx_recorder *r, struct rcx_record *record)
 {
     record->number = ++r->described;
-    r->records[record->number & (2 * r->mask + 1)] = *record;
+    record->place = (uint16_t)(record->number & (2 * r->mask + 1));
+    r->records[record->place] = *record;
 }

@@ -33,7 +33,8 @@ struct rcx_record {
     rcx_op_t op;
     int root;
     uint8_t coll;    /* an enum rcx_coll */
-    uint64_t number; /* of its copy in the recorder; 0: none yet */
+    uint16_t place;  /* of its copy in the recorder, */
+    uint64_t number; /* which is so many; 0: there is none yet */
 };
 
 struct rcx_entry {
@@ -84,9 +85,7 @@ static inline struct rcx_entry *rcx_recorder_add(struct rcx_recorder *r,
         rcx_recorder_describe(r, record);
     entry = &r->slots[r->next++ & r->mask];
     *entry = (struct rcx_entry){
-        .begin = ticks,
-        .record = (uint16_t)(record->number & (2 * r->mask + 1)),
-        .status = RCX_IN_PROGRESS};
+        .begin = ticks, .record = record->place, .status = RCX_IN_PROGRESS};
     return entry;
 }
 

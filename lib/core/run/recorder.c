@@ -21,9 +21,10 @@ void rcx_recorder_open(struct rcx_recorder *r)
     r->slots =
         rcx_heap_alloc(r->heap, RCX_RECORDER_DEPTH * (sizeof *r->slots +
                                                       2 * sizeof *r->records));
-    r->mask = RCX_RECORDER_DEPTH - 1;
-    r->records = (void *)(r->slots + RCX_RECORDER_DEPTH);
-    if (!r->slots) { /* not worth failing an operation for */
+    if (r->slots) {
+        r->mask = RCX_RECORDER_DEPTH - 1;
+        r->records = (void *)(r->slots + RCX_RECORDER_DEPTH);
+    } else { /* not worth failing an operation for */
         r->slots = &r->scratch;
         r->mask = 0;
         r->records = r->scratch_records;

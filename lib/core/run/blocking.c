@@ -29,15 +29,13 @@ rcx_status_t rcx_request_go_on(struct rcx_comm *comm,
                                struct rcx_program *program, const void *in,
                                void *out, struct rcx_exec *x, bool is_over)
 {
-    const uint64_t record = comm->recorder.next - 1;
     struct rcx_request r;
     rcx_status_t status;
 
     if (!is_over)
         is_over = is_soon_over(comm->context, x);
     if (is_over && x->status == RCX_OK) {
-        rcx_request_conclude(comm, program, x,
-                             rcx_recorder_last(&comm->recorder));
+        rcx_request_conclude(comm, program, x);
         return RCX_OK;
     }
     rcx_exec_keep(&program->pieces->pool);
@@ -45,7 +43,7 @@ rcx_status_t rcx_request_go_on(struct rcx_comm *comm,
     r.kind = RCX_REQUEST_INSIDE;
     rcx_request_prepare(&r, comm, program, in, out);
     x->owner = &r;
-    rcx_request_adopt(&r, x, is_over, record);
+    rcx_request_adopt(&r, x, is_over, rcx_recorder_reopen(&comm->recorder));
     status = rcx_request_wait(&r);
     rcx_program_unpin(&comm->cache, program);
     return status;

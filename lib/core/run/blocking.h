@@ -40,34 +40,33 @@ static inline bool rcx_request_begin(struct rcx_comm *comm,
     return rcx_exec_begin(x);
 }
 
-/* While the first messages travel; its entry in the recorder. */
-static inline struct rcx_entry *rcx_request_note(struct rcx_comm *comm,
-                                                 struct rcx_program *program)
+/* While the first messages travel. To the recorder it is over: whom it takes
+ * longer than a few looks says otherwise. */
+static inline void rcx_request_note(struct rcx_comm *comm,
+                                    struct rcx_program *program)
 {
     struct rcx_context *context = comm->context;
 
     if (context->transport->news)
         rcx_note_sent(context);
-    return rcx_recorder_add(&comm->recorder, &program->record,
-                            context->progress.ticks);
+    rcx_recorder_add(&comm->recorder, &program->record, context->progress.ticks,
+                     RCX_OK);
 }
 
 /* All of it is done. */
 static inline void rcx_request_conclude(struct rcx_comm *comm,
                                         struct rcx_program *program,
-                                        struct rcx_exec *x,
-                                        struct rcx_entry *entry)
+                                        struct rcx_exec *x)
 {
     if (program->combine.finish)
         program->combine.finish(x->base[RCX_BUFFER_OUT],
                                 program->pieces->out_count, comm->size);
     rcx_exec_give_back(&program->pieces->pool, x);
-    rcx_entry_end(entry, RCX_OK, comm->context->progress.ticks);
     rcx_context_pass_by(comm->context);
 }
 
-/* What is not over at once: x, lent, which is under way or has failed; its entry
- * is the last. */
+/* What is not over at once: x, lent, which is under way or has failed;
+ * its entry is the newest. */
 rcx_status_t rcx_request_go_on(struct rcx_comm *comm,
                                struct rcx_program *program, const void *in,
                                void *out, struct rcx_exec *x, bool is_over);
@@ -84,18 +83,17 @@ rcx_request_run(struct rcx_comm *comm, struct rcx_program *program,
     struct rcx_exec *x = rcx_request_may_start(comm, program)
                              ? rcx_exec_lend(&program->pieces->pool)
                              : NULL;
-    struct rcx_entry *entry;
     bool is_over;
 
     if (__builtin_expect(!x, 0))
         return rcx_request_run_any(comm, program, in, out);
     is_over = rcx_request_begin(comm, program, in, out, x);
-    entry = rcx_request_note(comm, program);
+    rcx_request_note(comm, program);
     if (!is_over)
         is_over = rcx_exec_go_on(x, comm->context->progress.polls);
     if (__builtin_expect(!is_over || x->status != RCX_OK, 0))
         return rcx_request_go_on(comm, program, in, out, x, is_over);
-    rcx_request_conclude(comm, program, x, entry);
+    rcx_request_conclude(comm, program, x);
     return RCX_OK;
 }
 

@@ -3,7 +3,8 @@
 
 void rcx_recorder_init(struct rcx_recorder *r, struct rcx_heap *heap)
 {
-    *r = (struct rcx_recorder){.heap = heap, .born = rcx_instant_now()};
+    *r = (struct rcx_recorder){
+        .described = 1, .heap = heap, .born = rcx_instant_now()};
 }
 
 void rcx_recorder_free(struct rcx_recorder *r)
@@ -39,6 +40,7 @@ void rcx_recorder_open(struct rcx_recorder *r)
  */
 void rcx_recorder_describe(struct rcx_recorder *r, struct rcx_record *record)
 {
+    rcx_recorder_open(r);
     record->number = ++r->described;
     record->place = (uint16_t)(record->number & (2 * r->mask + 1));
     r->records[record->place] = *record;

@@ -46,7 +46,7 @@ struct rcx_entry {
 
 /* Stays where it is: slots may point into it. */
 struct rcx_recorder {
-    struct rcx_entry *slots;    /* NULL: not opened yet */
+    struct rcx_entry *slots;    /* NULL: not opened yet, nor described */
     uint64_t mask;              /* number of slots - 1 */
     uint64_t next;              /* number of the next entry, from 0 */
     struct rcx_record *records; /* two for each slot */
@@ -71,35 +71,29 @@ void rcx_recorder_open(struct rcx_recorder *r);
  * ring's length behind the last one that took it. */
 void rcx_recorder_describe(struct rcx_recorder *r, struct rcx_record *record);
 
-/* The next entry, in place of the oldest, of an operation begun at ticks. It is
- * the caller's until the next one. */
-static inline struct rcx_entry *rcx_recorder_add(struct rcx_recorder *r,
-                                                 struct rcx_record *record,
-                                                 uint64_t ticks)
+/* The next entry, in place of the oldest, of an operation begun at ticks; and over
+ * by then, unless status is RCX_IN_PROGRESS. */
+static inline void rcx_recorder_add(struct rcx_recorder *r,
+                                    struct rcx_record *record, uint64_t ticks,
+                                    rcx_status_t status)
 {
-    struct rcx_entry *entry;
-
-    if (__builtin_expect(!r->slots, 0))
-        rcx_recorder_open(r);
     if (__builtin_expect(r->described - record->number > r->mask, 0))
         rcx_recorder_describe(r, record);
-    entry = &r->slots[r->next++ & r->mask];
-    *entry = (struct rcx_entry){
-        .begin = ticks, .record = record->place, .status = RCX_IN_PROGRESS};
-    return entry;
+    r->slots[r->next++ & r->mask] = (struct rcx_entry){
+        .begin = ticks, .record = record->place, .status = (int16_t)status};
 }
 
-/* The same; its number. */
+/* It is under way; its number. */
 static inline uint64_t rcx_recorder_begin(struct rcx_recorder *r,
                                           struct rcx_record *record,
                                           uint64_t ticks)
 {
-    rcx_recorder_add(r, record, ticks);
+    rcx_recorder_add(r, record, ticks, RCX_IN_PROGRESS);
     return r->next - 1;
 }
 
-/* Ticks in 32 bits: to the tick for a second or so, then to a thousandth of
- * that. Counters of cores may differ a little. */
+/* Ticks in 32 bits: to the tick for a second or so, then to some thousands
+ * of them. Counters of cores may differ a little. */
 enum { RCX_TOOK_SHIFT = 12 };
 #define RCX_TOOK_LONG (UINT32_C(1) << 31)
 static inline uint32_t rcx_took(uint64_t begin, uint64_t end)
@@ -115,26 +109,26 @@ static inline uint32_t rcx_took(uint64_t begin, uint64_t end)
                : UINT32_MAX;
 }
 
-static inline void rcx_entry_end(struct rcx_entry *entry, rcx_status_t status,
-                                 uint64_t ticks)
-{
-    entry->status = (int16_t)status;
-    entry->took = rcx_took(entry->begin, ticks);
-}
-
 /* The operation whose entry has that number is over. By then a later one may
  * have its place. */
 static inline void rcx_recorder_end(struct rcx_recorder *r, uint64_t number,
                                     rcx_status_t status, uint64_t ticks)
 {
-    if (r->next - number <= r->mask + 1)
-        rcx_entry_end(&r->slots[number & r->mask], status, ticks);
+    struct rcx_entry *entry = &r->slots[number & r->mask];
+
+    if (r->next - number > r->mask + 1)
+        return;
+    entry->status = (int16_t)status;
+    entry->took = rcx_took(entry->begin, ticks);
 }
 
-/* The newest. */
-static inline struct rcx_entry *rcx_recorder_last(const struct rcx_recorder *r)
+/* What was taken to be over is not: the newest, whose number this is. */
+static inline uint64_t rcx_recorder_reopen(struct rcx_recorder *r)
 {
-    return &r->slots[(r->next - 1) & r->mask];
+    const uint64_t number = r->next - 1;
+
+    r->slots[number & r->mask].status = RCX_IN_PROGRESS;
+    return number;
 }
 
 /* Numbers from here to next are kept, the rest is overwritten. */

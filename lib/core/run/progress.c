@@ -198,6 +198,12 @@ static inline void wait_once(struct rcx_context *context, struct vain *vain,
 
 void rcx_context_look_around(struct rcx_context *context)
 {
+    struct rcx_progress *p = &context->progress;
+
+    p->turns = 0;
+    if (p->ticks - p->looked < RCX_LOOK_TICKS)
+        return;
+    p->looked = p->ticks;
     rcx_context_catch_up(context);
     let_others_in(context);
 }

@@ -12,20 +12,23 @@ struct rcx_context;
 struct rcx_request;
 
 struct rcx_progress {
-    uint64_t ticks; /* when a collective was last called, or progress made */
-    unsigned turns; /* since the last watch */
-    unsigned polls; /* in a row, before anything else */
-    unsigned spin;  /* empty polls before the core is yielded */
-    bool shares;    /* cores with other ranks, and may choose how to wait */
-    bool is_alone;  /* but nobody takes this one when it is given away: */
+    uint64_t ticks;  /* when a collective was last called, or progress made */
+    uint64_t looked; /* when it was last looked around between calls */
+    unsigned turns;  /* since the last watch */
+    unsigned polls;  /* in a row, before anything else */
+    unsigned spin;   /* empty polls before the core is yielded */
+    bool shares;     /* cores with other ranks, and may choose how to wait */
+    bool is_alone;   /* but nobody takes this one when it is given away: */
     unsigned yields;
     long switches; /* of the thread, some yields ago */
 };
 
-/* TURNS: so many, then it is looked around. AWAY: who was elsewhere for so long
+/* TURNS: so many, then it is looked around; between calls not more often than
+ * after LOOK, about 20 us: a look takes as long as ten short calls. AWAY: who was elsewhere for so long
  * does it at once; about 0.4 ms. LONG_AWAY: about 0.1 s. */
 enum {
     RCX_PROGRESS_TURNS = 64,
+    RCX_LOOK_TICKS = 1 << 16,
     RCX_AWAY_TICKS = 1 << 20,
     RCX_LONG_AWAY_TICKS = 1 << 28
 };
@@ -47,7 +50,7 @@ bool rcx_context_wait(struct rcx_context *context, uint64_t until_ns,
 /* Progress the transport and all requests, and watch now and then; events
  * handled. */
 int rcx_context_progress(struct rcx_context *context);
-/* Look around, and let others in. */
+/* Look around, and let others in; unless that was just done. */
 void rcx_context_look_around(struct rcx_context *context);
 /* See all that has come while this process was elsewhere; as progress. */
 int rcx_context_catch_up(struct rcx_context *context);

@@ -35,7 +35,8 @@ static const char usage[] =
     "                     which have to call this\n"
     "  -e, --explain COLLECTIVE  which method a call gets, and what others would\n"
     "                     cost: of --bytes B (64K; of a block, where there are some),\n"
-    "                     on --ranks N (4) of --nodes K (1), --scattered over them\n"
+    "                     on --ranks N (4) of --nodes K (1), --scattered over them,\n"
+    "                     which share --cores C\n"
     "      --markdown     the algorithms as a table, which is docs/algorithms.md\n"
     "  -h, --help         print this and exit\n"
     "      --version      print the version and exit\n"
@@ -517,6 +518,7 @@ static int parse(int argc, char **argv, struct info_question *q)
         {"ranks", required_argument, NULL, 'n'},
         {"nodes", required_argument, NULL, 'N'},
         {"scattered", no_argument, NULL, 'S'},
+        {"cores", required_argument, NULL, 'C'},
         {"markdown", no_argument, NULL, 'm'},
         {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, 'v'},
@@ -539,6 +541,7 @@ static int parse(int argc, char **argv, struct info_question *q)
         case 'n': q->ranks = number_of("--ranks", optarg); break;
         case 'N': q->nodes = number_of("--nodes", optarg); break;
         case 'S': q->scattered = true; break;
+        case 'C': q->cores = number_of("--cores", optarg); break;
         case 'm': print_markdown(); exit(fflush(stdout) ? 1 : 0);
         case 'h': fputs(usage, stdout); exit(0);
         case 'v': printf("rcx_info (RCX) %s\n", rcx_version()); exit(0);

@@ -10,7 +10,7 @@
 struct info_question {
     const char *coll; /* NULL: none is asked for */
     size_t bytes;     /* of the vector, or of a block */
-    int ranks, nodes;
+    int ranks, nodes, cores;
     bool scattered; /* ranks are dealt to nodes in turns, not in blocks */
 };
 

@@ -103,6 +103,31 @@ static void every_condition_is_asked(void **state)
     assert_false(ask(RCX_COLL_ALLGATHER, 5, 5, true, 5)->is_users);
 }
 
+static const struct rcx_rule *ask_with_cores(int ranks, int cores)
+{
+    const struct rcx_shape s = {.coll = RCX_COLL_BCAST,
+                                .size = ranks,
+                                .count = 8,
+                                .elem_bytes = 8,
+                                .cores = cores,
+                                .machine = &tuning.machine};
+
+    return rcx_tuning_next(&tuning, &s, NULL);
+}
+
+static void cores_are_shared_by_more_ranks_than_there_are(void **state)
+{
+    (void)state;
+    assert_ok(read_text("bcast cores=shared ranks=..9 tree\n"
+                        "bcast cores=own tree\n"));
+    assert_rule(ask_with_cores(3, 2), 1);
+    assert_rule(ask_with_cores(9, 8), 1);
+    assert_rule(ask_with_cores(2, 2), 2);
+    assert_rule(ask_with_cores(2, 16), 2);
+    assert_rule(ask_with_cores(3, 0), 2); /* nobody knows */
+    assert_false(ask_with_cores(10, 2)->is_users);
+}
+
 /* A file that says what another one says is the same one. */
 static void the_hash_is_of_what_is_said(void **state)
 {
@@ -113,6 +138,8 @@ static void the_hash_is_of_what_is_said(void **state)
                                         "bcast bytes=4 tree\n",
                                         "bcast total=4 tree\n",
                                         "bcast power=yes tree\n",
+                                        "bcast cores=shared tree\n",
+                                        "bcast cores=own tree\n",
                                         "machine alpha=1us\nbcast tree\n",
                                         "machine alpha=2us\nbcast tree\n"};
     enum { TEXTS = sizeof texts / sizeof *texts };
@@ -255,6 +282,7 @@ int main(void)
 #define TEST(function) cmocka_unit_test_setup_teardown(function, start, end)
     static const struct CMUnitTest tests[] = {
         TEST(every_condition_is_asked),
+        TEST(cores_are_shared_by_more_ranks_than_there_are),
         TEST(the_hash_is_of_what_is_said),
         TEST(a_machine_has_prices),
         TEST(rules_between_nodes_are_of_their_machine),

@@ -177,6 +177,7 @@ struct survey {
     uint64_t ahead;                 /* likewise */
     bool is_said[RCX_CONFIG_KINDS]; /* what this rank has to say: by a lower */
     uint64_t *nodes;                /* of all ranks */
+    cpu_set_t cpus;                 /* where any of them may run */
 };
 
 static void look_at(struct survey *s, int rank, bool is_lower,
@@ -198,6 +199,7 @@ static void look_at(struct survey *s, int rank, bool is_lower,
         s->ahead = h->ahead;
     if (s->nodes)
         s->nodes[rank] = h->node;
+    CPU_OR(&s->cpus, &s->cpus, &h->cpus);
     for (int i = 0; i < RCX_CONFIG_KINDS; i++)
         s->is_said[i] |= is_lower && h->lines[i] == s->me.lines[i];
 }
@@ -272,6 +274,7 @@ rcx_status_t rcx_peer_learn(struct rcx_context *context)
         !rcx_nodes_map(&context->heap, s.nodes, boot->size, &context->nodes))
         status = rcx_fail(&context->log, RCX_ERR_NOMEM,
                           "no memory for a map of nodes");
+    context->cores = context->nodes ? 0 : CPU_COUNT(&s.cpus);
     rcx_heap_free(&context->heap, s.nodes);
     return status;
 }

@@ -59,7 +59,8 @@ static bool is_met(const struct rcx_rule *rule, const struct rcx_shape *s)
            holds(rule->per_node, n ? (size_t)n->most : ranks) &&
            holds(rule->bytes, bytes_of(s)) && holds(rule->total, total_of(s)) &&
            answers(rule->power, s->size == rcx_pow2_floor(s->size)) &&
-           answers(rule->blocks, !n || n->in_order);
+           answers(rule->blocks, !n || n->in_order) &&
+           answers(rule->shared, s->cores > 0 && s->size > s->cores);
 }
 
 const struct rcx_rule *rcx_tuning_next(const struct rcx_tuning *t,
@@ -103,12 +104,13 @@ enum condition {
     TOTAL,
     POWER,
     PLACED,
+    CORES,
     CONDITIONS
 };
 static const char *const conditions[] = {
-    [RANKS] = "ranks",   [NODES] = "nodes",  [PER_NODE] = "per-node",
-    [BYTES] = "bytes",   [TOTAL] = "total",  [POWER] = "power",
-    [PLACED] = "placed", [CONDITIONS] = NULL};
+    [RANKS] = "ranks",   [NODES] = "nodes", [PER_NODE] = "per-node",
+    [BYTES] = "bytes",   [TOTAL] = "total", [POWER] = "power",
+    [PLACED] = "placed", [CORES] = "cores", [CONDITIONS] = NULL};
 
 static bool parse_answer(const char *value, const char *const words[],
                          enum rcx_answer *answer_p, struct rcx_refusal *r)
@@ -125,6 +127,7 @@ static bool parse_condition(char *text, struct rcx_rule *rule,
 {
     static const char *const yes_no[] = {"yes", "no", NULL};
     static const char *const places[] = {"blocks", "scattered", NULL};
+    static const char *const cores[] = {"shared", "own", NULL};
     struct rcx_range *const ranges[] = {[RANKS] = &rule->ranks,
                                         [NODES] = &rule->nodes,
                                         [PER_NODE] = &rule->per_node,
@@ -136,7 +139,8 @@ static bool parse_condition(char *text, struct rcx_rule *rule,
     snprintf(
         r->valid, sizeof r->valid,
         "a condition is one of ranks, nodes, per-node, bytes, total = A, A..B, "
-        "A.. or ..B, power = yes or no, placed = blocks or scattered");
+        "A.. or ..B, power = yes or no, placed = blocks or scattered, cores = "
+        "shared or own");
     if (!value)
         return false;
     *value++ = '\0';
@@ -145,6 +149,8 @@ static bool parse_condition(char *text, struct rcx_rule *rule,
         return parse_answer(value, yes_no, &rule->power, r);
     if (i == PLACED)
         return parse_answer(value, places, &rule->blocks, r);
+    if (i == CORES)
+        return parse_answer(value, cores, &rule->shared, r);
     return i >= 0 && parse_range(value, ranges[i]);
 }
 
@@ -254,7 +260,8 @@ static uint64_t hash_of(uint64_t hash, const struct rcx_rule *rule)
     hash = rcx_hash(hash, (uint64_t)rule->coll);
     for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
         hash = rcx_hash(rcx_hash(hash, ranges[i].from), ranges[i].to);
-    hash = rcx_hash(hash, (uint64_t)(3 * rule->power + rule->blocks));
+    hash = rcx_hash(
+        hash, (uint64_t)(9 * rule->shared + 3 * rule->power + rule->blocks));
     return rcx_hash(hash, rcx_method_hash(&rule->wish));
 }
 

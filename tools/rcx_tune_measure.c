@@ -34,7 +34,7 @@ struct rcx_shape tune_shape(const struct tune_job *job,
         .elem_bytes = sizeof(float),
         .commutative = true,
         .nodes = job->world->nodes,
-        .cores = job->world->nodes ? 0 : job->context->cores,
+        .cores = job->context->cores,
         .machine = &job->context->config.tuning.machine};
 }
 

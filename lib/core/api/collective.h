@@ -70,7 +70,8 @@ struct rcx_program *rcx_call_find_last(const struct rcx_arguments *a,
 
 /*
  * The plan where nothing but that has to be found out: most short collectives are
- * in a loop, and have been asked everything before. NULL: not of this one.
+ * in a loop, and have been asked everything before. NULL: not of this one. b has
+ * no alias, which the plan is of.
  */
 __attribute__((always_inline)) static inline struct rcx_program *
 rcx_call_repeat(const struct rcx_arguments *a, struct rcx_buffers *b)

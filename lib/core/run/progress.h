@@ -24,8 +24,8 @@ struct rcx_progress {
 };
 
 /* TURNS: so many, then it is looked around; between calls not more often than
- * after LOOK, about 20 us: a look takes as long as ten short calls. AWAY: who was elsewhere for so long
- * does it at once; about 0.4 ms. LONG_AWAY: about 0.1 s. */
+ * after LOOK, about 20 us: a look takes as long as ten short calls. AWAY: who was
+ * elsewhere for so long does it at once; about 0.4 ms. LONG_AWAY: about 0.1 s. */
 enum {
     RCX_PROGRESS_TURNS = 64,
     RCX_LOOK_TICKS = 1 << 16,

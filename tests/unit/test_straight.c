@@ -155,13 +155,14 @@ static void end(const char *calls)
     assert_int_equal(heap.live, 0);
 }
 
-/* The last receive's message has come; whether x is over. */
-static bool arrive(void)
+/* The last receive is over; whether x is. */
+static bool resolve(rcx_status_t status)
 {
     struct rcx_message *m = net.received[net.receives - 1];
 
-    deliver(m, m->buffer);
-    m->status = RCX_OK;
+    if (status == RCX_OK)
+        deliver(m, m->buffer);
+    m->status = status;
     return rcx_exec_advance(x, m);
 }
 
@@ -213,8 +214,8 @@ static void what_does_not_come_is_under_way(void **state)
     two_in_a_row(begin(RCX_IN_PROGRESS, RCX_IN_PROGRESS));
     assert_false(start(POLLS));
     assert_int_equal(net.receives, 1);
-    assert_false(arrive());
-    assert_true(arrive());
+    assert_false(resolve(RCX_OK));
+    assert_true(resolve(RCX_OK));
     check_two();
     end("sre++sr++");
 }
@@ -242,6 +243,19 @@ static void what_is_lost_while_it_is_looked_for_is_lost(void **state)
     end("sre");
 }
 
+static void what_is_lost_under_way_is_lost(void **state)
+{
+    (void)state;
+    two_in_a_row(begin(RCX_IN_PROGRESS, RCX_IN_PROGRESS));
+    assert_false(start(POLLS));
+    assert_false(resolve(RCX_OK));
+    assert_true(resolve(RCX_ERR_PEER_FAILED));
+    assert_status(x->status, RCX_ERR_PEER_FAILED);
+    assert_int_equal(x->lost, CHILD);
+    assert_int_equal(x->steps_left, 2);
+    end("sre++sr");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -250,6 +264,7 @@ int main(void)
         cmocka_unit_test(what_does_not_come_is_under_way),
         cmocka_unit_test(one_of_two_receives_is_not_looked_for_alone),
         cmocka_unit_test(what_is_lost_while_it_is_looked_for_is_lost),
+        cmocka_unit_test(what_is_lost_under_way_is_lost),
     };
 
     return cmocka_run_group_tests_name("straight", tests, NULL, NULL);

@@ -548,19 +548,34 @@ rcx_status_t rcx_call_bundled(const struct rcx_arguments *a)
     return status;
 }
 
+/* A short call like the one before; NULL: it is none, and nothing has happened. */
+static struct rcx_request *begin_again(const struct rcx_arguments *a)
+{
+    struct rcx_program *program = NULL;
+    struct rcx_buffers b;
+
+    rcx_note_before(a->comm->context);
+    if (!a->vectors)
+        program = rcx_call_repeat(a, &b);
+    return program ? rcx_request_begun(a->comm, program, b.in, b.out) : NULL;
+}
+
 static rcx_status_t make_request(const struct rcx_arguments *a, bool persistent,
                                  rcx_request_t **request_p)
 {
-    struct rcx_request *request;
-    rcx_status_t status;
+    struct rcx_request *request = persistent ? NULL : begin_again(a);
+    const bool has_begun = request;
 
-    if (!request_p)
-        return rcx_missing(log_of(a), "request_p");
-    status = prepare(a, &request);
-    if (status != RCX_OK)
-        return status;
+    if (!has_begun) {
+        rcx_status_t status;
+
+        rcx_note_call(a->comm->context, rcx_ticks());
+        status = prepare(a, &request);
+        if (status != RCX_OK)
+            return status;
+    }
     rcx_request_hand_out(request, persistent);
-    if (!persistent)
+    if (!persistent && !has_begun)
         rcx_request_launch(request);
     if (request->state == RCX_REQUEST_ACTIVE)
         rcx_wake_sleeper(&a->comm->context->sleeper);
@@ -571,11 +586,15 @@ static rcx_status_t make_request(const struct rcx_arguments *a, bool persistent,
 rcx_status_t rcx_call_request(const struct rcx_arguments *a, bool persistent,
                               rcx_request_t **request_p)
 {
-    rcx_status_t status = rcx_call_enter(a);
+    rcx_status_t status;
 
+    if (!rcx_comm_is_valid(a->comm))
+        return rcx_bad_handle("comm", a->comm);
+    status = rcx_comm_come_in(a->comm);
     if (status != RCX_OK)
         return status;
-    status = make_request(a, persistent, request_p);
+    status = request_p ? make_request(a, persistent, request_p)
+                       : rcx_missing(log_of(a), "request_p");
     rcx_comm_leave(a->comm);
     return status;
 }

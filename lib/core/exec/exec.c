@@ -5,8 +5,8 @@
  * issues what follows, outside of their callbacks.
  *
  * As long as each step is over at once, as short messages are that have come
- * already, the order is known in advance, and there is no account of what is
- * ready.
+ * already, or is a receive without which nothing else can start, the order is
+ * known in advance, and there is no account of what is ready.
  *
  * An execution that failed goes on to its end, so that no peer hangs and no
  * buffer stays under a transport's feet: it skips local work and sends empty
@@ -354,11 +354,11 @@ static inline bool run_in_order(struct rcx_exec *x, struct rcx_message **due)
     struct rcx_message **const end = x->order + x->plan->step_count;
 
     for (; due < end; due++) {
-        rcx_status_t status;
+        const rcx_status_t status = issue(x, *due);
 
-        status = issue(x, *due);
         if (status == RCX_IN_PROGRESS) {
             x->due = due;
+            x->steps_left = (uint32_t)(end - due);
             return false;
         }
         if (is_end(x, due, status))
@@ -383,8 +383,8 @@ bool rcx_exec_go_on(struct rcx_exec *x, unsigned polls)
         struct rcx_message **due = x->due;
         const rcx_status_t status = expect(x, *due, &polls);
 
-        if (status == RCX_IN_PROGRESS)
-            return go_on_from(x, *due);
+        if (status == RCX_IN_PROGRESS) /* else others may go first */
+            return !(*due)->holds_up_all && go_on_from(x, *due);
         is_over = is_end(x, due, status) || run_in_order(x, due + 1);
     } while (!is_over);
     return true;
@@ -396,6 +396,7 @@ bool rcx_exec_start_masked(struct rcx_exec *x, uint64_t mask)
     rcx_status_t status;
 
     x->takes_less = true;
+    x->is_in_order = false;
     x->status = RCX_OK;
     begin(x);
     next_ready(x); /* which is m */
@@ -412,12 +413,13 @@ bool rcx_exec_advance(struct rcx_exec *x, struct rcx_message *m)
 {
     const struct rcx_step *step = m->step;
 
-    if (m->status == RCX_OK) {
-        if (m->kind == RCX_STEP_RECV)
-            check_arrival(x, m);
-    } else if (is_lost(x, step, m->status)) {
+    if (m->status == RCX_OK && m->kind == RCX_STEP_RECV)
+        check_arrival(x, m);
+    if (x->is_in_order)
+        return is_end(x, x->due, m->status) || run_in_order(x, x->due + 1) ||
+               rcx_exec_go_on(x, 0);
+    if (m->status != RCX_OK && is_lost(x, step, m->status))
         return true;
-    }
     complete(x, step);
     return run(x);
 }

@@ -41,10 +41,10 @@ struct rcx_exec {
     uint32_t ready_messages;
     uint32_t ready_local;
     bool takes_less;  /* what comes may be shorter than what is due */
-    bool is_in_order; /* each step was over at once, until now */
+    bool is_in_order; /* each step was over when the next began, until now */
     struct rcx_message **queue;
     struct rcx_message **order;   /* of steps, where each is over at once; */
-    struct rcx_message **due;     /* in it: the first that was not */
+    struct rcx_message **due;     /* in it: the first that is not */
     struct rcx_message *messages; /* per step */
     void *home;                   /* the pool it goes back to */
     /* the vector of RCX's own small calls: it lives as long as messages do */

@@ -49,6 +49,39 @@ rcx_status_t rcx_request_go_on(struct rcx_comm *comm,
     return status;
 }
 
+struct rcx_request *rcx_request_begun(struct rcx_comm *comm,
+                                      struct rcx_program *program,
+                                      const void *in, void *out)
+{
+    struct rcx_context *context = comm->context;
+    struct rcx_request *r = NULL;
+    struct rcx_exec *x;
+    bool is_over;
+
+    if (rcx_request_may_start(comm, program))
+        r = rcx_request_take(&context->requests, &context->heap);
+    x = r ? rcx_exec_get(&program->pieces->pool) : NULL;
+    if (!x) {
+        if (r)
+            rcx_request_put(&context->requests, r);
+        return NULL;
+    }
+    rcx_program_pin(program);
+    rcx_request_fill(r, comm, program, in, out);
+    is_over = rcx_request_begin(comm, program, in, out, x);
+    rcx_request_note(comm, program);
+    is_over = is_over || rcx_exec_go_on(x, 0);
+    if (is_over && x->status == RCX_OK) {
+        rcx_request_round_off(comm, program, x);
+        rcx_exec_put(x);
+        r->ended = context->progress.ticks;
+        return r;
+    }
+    x->owner = r;
+    rcx_request_adopt(r, x, is_over, rcx_recorder_reopen(&comm->recorder));
+    return r;
+}
+
 rcx_status_t rcx_request_run_any(struct rcx_comm *comm,
                                  struct rcx_program *program, const void *in,
                                  void *out)

@@ -3,7 +3,8 @@
  * A whole operation: start and wait. A short call is one segment, which starts
  * before there is a request. Most are over after a few polls, or at once where
  * nothing is waited for, as often by who only sends: these never have one. That
- * way is inlined into each collective's blocking call.
+ * way is inlined into each collective's blocking call. Requests of users begin
+ * likewise.
  */
 #ifndef RCX_CORE_RUN_BLOCKING_H
 #define RCX_CORE_RUN_BLOCKING_H
@@ -53,14 +54,22 @@ static inline void rcx_request_note(struct rcx_comm *comm,
                      RCX_OK);
 }
 
+/* Its steps are done: what its op does with the sum of all. */
+static inline void rcx_request_round_off(const struct rcx_comm *comm,
+                                         const struct rcx_program *program,
+                                         struct rcx_exec *x)
+{
+    if (program->combine.finish)
+        program->combine.finish(x->base[RCX_BUFFER_OUT],
+                                program->pieces->out_count, comm->size);
+}
+
 /* All of it is done. */
 static inline void rcx_request_conclude(struct rcx_comm *comm,
                                         struct rcx_program *program,
                                         struct rcx_exec *x)
 {
-    if (program->combine.finish)
-        program->combine.finish(x->base[RCX_BUFFER_OUT],
-                                program->pieces->out_count, comm->size);
+    rcx_request_round_off(comm, program, x);
     rcx_exec_give_back(&program->pieces->pool, x);
     rcx_context_pass_by(comm->context);
 }
@@ -70,6 +79,11 @@ static inline void rcx_request_conclude(struct rcx_comm *comm,
 rcx_status_t rcx_request_go_on(struct rcx_comm *comm,
                                struct rcx_program *program, const void *in,
                                void *out, struct rcx_exec *x, bool is_over);
+/* A request that was begun so; NULL: it may not, or memory ran out, and nothing has
+ * happened. Takes a pin of its own. */
+struct rcx_request *rcx_request_begun(struct rcx_comm *comm,
+                                      struct rcx_program *program,
+                                      const void *in, void *out);
 /* What may not start at once, or is more than a segment. */
 rcx_status_t rcx_request_run_any(struct rcx_comm *comm,
                                  struct rcx_program *program, const void *in,

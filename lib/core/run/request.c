@@ -23,17 +23,12 @@ rcx_status_t rcx_request_new(struct rcx_comm *comm, struct rcx_program *program,
         return rcx_fail(&context->log, RCX_ERR_NOMEM,
                         "no memory for a request");
     }
-    r->kind = 0;
-    status = rcx_request_prepare(r, comm, program, in, out);
+    status = rcx_request_fill(r, comm, program, in, out);
     if (status != RCX_OK) {
         rcx_request_let_go(r);
         rcx_request_put(&context->requests, r);
         return status;
     }
-    r->state = RCX_REQUEST_IDLE;
-    r->status = RCX_OK;
-    r->ended = 0;
-    r->bundle = NULL;
     *request_p = r;
     return RCX_OK;
 }

@@ -89,6 +89,19 @@ static inline rcx_status_t rcx_request_prepare(struct rcx_request *r,
     r->stages[0] = (struct rcx_stage){program, (char *)in, out};
     return program->has_rounds ? rcx_request_add_rounds(r) : RCX_OK;
 }
+/* The same of a user's. */
+static inline rcx_status_t rcx_request_fill(struct rcx_request *r,
+                                            struct rcx_comm *comm,
+                                            struct rcx_program *program,
+                                            const void *in, void *out)
+{
+    r->kind = 0;
+    r->state = RCX_REQUEST_IDLE;
+    r->status = RCX_OK;
+    r->ended = 0;
+    r->bundle = NULL;
+    return rcx_request_prepare(r, comm, program, in, out);
+}
 static inline void rcx_request_let_go(struct rcx_request *r)
 {
     if (r->program->has_rounds)

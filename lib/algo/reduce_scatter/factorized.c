@@ -149,55 +149,60 @@ static enum turn turn_of(struct rcx_span part, struct rcx_span block)
 
 /* ---- What it costs ------------------------------------------------------- */
 
-/* Ranks; of more, the cost is what it is at most: to count takes long. Who chooses
- * asks for equal blocks. */
+/* Ranks; of more, the cost is what it is at most: to count takes long, and who
+ * chooses asks for equal blocks. */
 enum { COUNTED = 64, COUNTED_UNEQUAL = 4096 };
 
 /* Messages one after another, each as long as it has elements, or 1. */
+enum measure { VOLUME, ROUNDS, MEASURES };
+
 struct clock {
     const struct split *split;
-    bool counts;
-    double before; /* when what went before of a block has been received */
-    double last;
+    double before[MEASURES]; /* when what went before of a block was received */
+    double last[MEASURES];
 };
 
-static double length(const struct clock *c, struct rcx_span span)
+static double later(double a, double b)
 {
-    return c->counts ? span.count > 0 : (double)span.count;
+    return a > b ? a : b;
 }
 
 /* The holder of a part sends pieces of the blocks from first on. */
 static void send_part(struct clock *c, int rank, struct rcx_span part,
                       int first)
 {
-    double now = 0, before = 0;
+    double now[MEASURES] = {0}, before[MEASURES] = {0};
 
     for (int turn = 0; turn < TURNS; turn++) {
         for (int i = first; i < c->split->s->size; i++) {
             const struct rcx_span block = block_of(c->split, i);
             const struct rcx_span piece = overlap(part, block);
-            double got;
+            const double length[MEASURES] = {(double)piece.count, 1};
 
             if (block.offset >= end_of(part))
                 break;
             if (piece.count == 0 || (int)turn_of(part, block) != turn)
                 continue;
-            got = turn == BEGAN_BEFORE ? c->before : 0;
-            if (i != rank)
-                got = now = (now > got ? now : got) + length(c, piece);
-            if (end_of(block) > end_of(part))
-                before = got;
+            for (int k = 0; k < MEASURES; k++) {
+                double got = turn == BEGAN_BEFORE ? c->before[k] : 0;
+
+                if (i != rank)
+                    got = now[k] = later(now[k], got) + length[k];
+                if (end_of(block) > end_of(part))
+                    before[k] = got;
+            }
         }
     }
-    c->before = before;
-    if (now > c->last)
-        c->last = now;
+    for (int k = 0; k < MEASURES; k++) {
+        c->before[k] = before[k];
+        c->last[k] = later(c->last[k], now[k]);
+    }
 }
 
 /* When the last message has arrived, if all have begun at once. */
-static double exchange(const struct split *split, bool counts)
+static struct rcx_cost exchange(const struct split *split)
 {
-    struct clock c = {.split = split, .counts = counts};
+    struct clock c = {.split = split};
     int first = 0;
 
     for (int i = 0; i < split->parts && split->vector.count > 0; i++) {
@@ -210,7 +215,8 @@ static double exchange(const struct split *split, bool counts)
             first++;
         send_part(&c, rank_with(split, i), part, first);
     }
-    return c.last;
+    return (struct rcx_cost){.rounds = c.last[ROUNDS],
+                             .volume = c.last[VOLUME]};
 }
 
 /* ---- The algorithm ------------------------------------------------------- */
@@ -222,6 +228,15 @@ static rcx_order_t order(const struct rcx_shape *s)
     return rcx_factorized_order(&f);
 }
 
+/* Each part is a block; it is at home if no digits are to be reversed. */
+static bool parts_are_blocks(const struct split *split)
+{
+    const struct rcx_shape *s = split->s;
+
+    return !s->displs && split->parts == s->size &&
+           s->count % (size_t)s->size == 0;
+}
+
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
     const struct rcx_factorized f = setting(s);
@@ -229,6 +244,11 @@ static struct rcx_cost cost(const struct rcx_shape *s)
     struct split split;
 
     walk(s, 0, &split);
+    if (parts_are_blocks(&split)) {
+        c.rounds += split.depth > 1;
+        c.volume += split.depth > 1 ? (double)(s->count / (size_t)s->size) : 0;
+        return c;
+    }
     if (s->size > (s->displs ? COUNTED_UNEQUAL : COUNTED)) {
         const double most = split.parts == s->size ? 1 : 2;
 
@@ -236,9 +256,7 @@ static struct rcx_cost cost(const struct rcx_shape *s)
         c.volume += most * (double)rcx_blocks_largest(&split.blocks);
         return c;
     }
-    c.rounds += exchange(&split, true);
-    c.volume += exchange(&split, false);
-    return c;
+    return rcx_cost_sum(c, exchange(&split));
 }
 
 /* Where a span of the vector lies, if the vector begins at result. */

@@ -181,7 +181,8 @@ struct pmix_boot {
     int64_t timeout_ns;     /* of opening, all of it; 0: none */
     uint64_t open_until_ns; /* by then */
     pmix_key_t key;         /* of the blob, */
-    pmix_key_t card_key;    /* and of the card */
+    pmix_key_t card_key;    /* of the card, */
+    pmix_key_t relay_key;   /* and of what the node's lowest rank relays */
     struct blob **blobs;    /* of each rank; NULL: not looked up yet */
     int *local_ranks;
 };
@@ -275,6 +276,8 @@ static rcx_status_t open_locked(const struct rcx_boot_args *args,
     snprintf(boot->key, sizeof boot->key, "rcx.%s.%u", count->name,
              count->contexts++);
     snprintf(boot->card_key, sizeof boot->card_key, "card.%.*s",
+             NAME_LETTERS + 16, boot->key);
+    snprintf(boot->relay_key, sizeof boot->relay_key, "relay.%.*s",
              NAME_LETTERS + 16, boot->key);
     read_local_ranks(boot);
     atomic_fetch_add(&process.n_open, 1);
@@ -503,6 +506,19 @@ static rcx_status_t meet(struct rcx_boot *base, const void *card, size_t bytes,
     return status;
 }
 
+/* The server gives it away as it does cards. */
+static rcx_status_t relay(struct rcx_boot *base, const void *blob, size_t bytes,
+                          rcx_see_fn_t see, void *arg)
+{
+    const struct pmix_boot *boot = (const struct pmix_boot *)base;
+    const int lowest = rcx_boot_lowest(base);
+
+    if (base->rank == lowest)
+        return put(boot, PMIX_LOCAL, boot->relay_key, blob, bytes);
+    see_peer(boot->relay_key, lowest, patience_ends(boot), bytes, see, arg);
+    return RCX_OK;
+}
+
 /* ---- Barrier ------------------------------------------------------------- */
 
 static rcx_status_t barrier(struct rcx_boot *base, bool (*go_on)(void *arg),
@@ -571,6 +587,7 @@ const struct rcx_boot_ops rcx_boot_pmix = {
     .meet = meet,
     .publish = publish,
     .lookup = lookup,
+    .relay = relay,
     .barrier = barrier,
     .end_job = end_job,
     .close = close_boot,

@@ -184,6 +184,20 @@ run 0 "${launch[@]}" -n 4 "${rank_1[@]}" env RCX_ALREDUCE=ring -- "$main" \
     launch && says 1 "" && says 1 '\[1\] RCX_ALREDUCE: no such variable'
 ok $? "a variable that nobody reads, on one rank, is said by it"
 
+# Of more ranks one of each node compares for the others.
+many=("${launch[@]}" --keep-going -n 10 --nodes 2)
+run 0 "${many[@]}" "$main" launch && says_nothing
+ok $? "ten ranks on two nodes start, and say nothing"
+run $ERR_CONFIG "${many[@]}" "${rank_1[@]}" env RCX_ORDER=canonical -- "$main" \
+    launch && says 1 "^rcx " && says 1 '^rcx error: \[0\] RCX_ORDER of rank 1 '
+ok $? "of ten a setting of one is an error on all, said once"
+all_fail 10 "${rank_1[@]}" env RCX_TIMEOUT=500 -- "$main" launch && says 1 "^rcx " \
+    && says 1 '^rcx error: \[1\] RCX_TIMEOUT=500: '
+ok $? "of ten a value that is wrong on one is said by it, and an error on all"
+run 0 "${many[@]}" "${rank_1[@]}" env RCX_ALREDUCE=ring -- "$main" launch \
+    && says 1 "" && says 1 '\[1\] RCX_ALREDUCE: no such variable'
+ok $? "of ten what one has to say is said by it"
+
 # "rcx info: [0] TEXT" for each; nobody else says anything
 chosen=("RCX [0-9.]*: 3 ranks, 3 on this node; bootstrap pmix, network UCX "
     "UCX may use tcp,self (set by the user); rendezvous from 32K on (set by"

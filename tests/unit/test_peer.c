@@ -10,6 +10,7 @@
 
 enum {
     RANKS = 3,
+    MANY = 12,   /* of two nodes, the even ones and the odd ones */
     SHORT = 100, /* bytes, less than a header */
     /* on the wire, where other versions look for them, too */
     MAGIC_AT = 0,
@@ -28,7 +29,14 @@ static struct rank {
     unsigned char blob[2048];
     size_t bytes;
     char address[16];
-} ranks[RANKS];
+    int lookups; /* by it */
+} ranks[MANY];
+
+/* What the lowest ranks of the nodes have shown. */
+static struct {
+    unsigned char blob[1024];
+    size_t bytes;
+} shown[2];
 
 static rcx_status_t publish(struct rcx_boot *boot, const void *blob,
                             size_t bytes)
@@ -44,9 +52,24 @@ static rcx_status_t publish(struct rcx_boot *boot, const void *blob,
 static rcx_status_t lookup(struct rcx_boot *boot, int rank, const void **blob_p,
                            size_t *bytes_p)
 {
-    (void)boot;
+    ((struct rank *)boot)->lookups++;
     *blob_p = ranks[rank].blob;
     *bytes_p = ranks[rank].bytes;
+    return RCX_OK;
+}
+
+static rcx_status_t relay(struct rcx_boot *boot, const void *blob, size_t bytes,
+                          rcx_see_fn_t see, void *arg)
+{
+    const int node = boot->rank % 2;
+
+    if (boot->rank == node) {
+        assert_true(bytes <= sizeof shown->blob);
+        memcpy(shown[node].blob, blob, bytes);
+        shown[node].bytes = bytes;
+    } else {
+        see(node, shown[node].bytes == bytes ? shown[node].blob : NULL, arg);
+    }
     return RCX_OK;
 }
 
@@ -75,15 +98,13 @@ static const struct rcx_transport_ops net_1 = {.version = version_1,
                                       net_2 = {.version = version_2,
                                                .address = address};
 
-/* Ranks that agree in everything. */
-static int open_all(void **state)
+static void open_some(int n, const struct rcx_boot_ops *ops)
 {
-    (void)state;
     memset(ranks, 0, sizeof ranks);
-    for (int i = 0; i < RANKS; i++) {
+    for (int i = 0; i < n; i++) {
         struct rank *r = &ranks[i];
 
-        r->boot = (struct rcx_boot){.ops = &boot, .rank = i, .size = RANKS};
+        r->boot = (struct rcx_boot){.ops = ops, .rank = i, .size = n};
         r->transport.ops = &net_1;
         r->transport.credit_bytes = 1000;
         snprintf(r->address, sizeof r->address, "at %d", i);
@@ -94,6 +115,13 @@ static int open_all(void **state)
         r->context.log.fn = keep_line;
         r->context.log.arg = &r->lines;
     }
+}
+
+/* Ranks that agree in everything. */
+static int open_all(void **state)
+{
+    (void)state;
+    open_some(RANKS, &boot);
     return 0;
 }
 
@@ -364,7 +392,115 @@ static void a_value_that_is_wrong_on_one_rank_fails_all(void **state)
     assert_said(2, "wrong");
 }
 
+/* ---- One rank of a node for all of it ---------------------------------------- */
+
+static int open_many(void **state)
+{
+    static const struct rcx_boot_ops ops = {
+        .publish = publish, .lookup = lookup, .relay = relay};
+    static int local[2][MANY / 2];
+
+    (void)state;
+    memset(shown, 0, sizeof shown);
+    open_some(MANY, &ops);
+    for (int i = 0; i < MANY; i++) {
+        local[i % 2][i / 2] = i;
+        ranks[i].boot.local_size = MANY / 2;
+        ranks[i].boot.local_ranks = local[i % 2];
+    }
+    ranks[7].transport.credit_bytes = 500;
+    return 0;
+}
+
+/* Each rank looked so often, the lowest of the two nodes at all others. */
+static void assert_looked(int times)
+{
+    for (int i = 0; i < MANY; i++)
+        assert_int_equal(ranks[i].lookups, i < 2 ? MANY - 1 : times);
+}
+
+static void assert_learned(int rank)
+{
+    struct rcx_context *context = &ranks[rank].context;
+
+    assert_int_equal(context->credit_bytes, 500);
+    assert_non_null(context->nodes);
+    assert_int_equal(context->nodes->count, 2);
+    for (int i = 0; i < MANY; i++)
+        assert_int_equal(context->nodes->node[i], i % 2);
+    rcx_heap_free(&context->heap, context->nodes);
+    context->nodes = NULL;
+}
+
+static void publish_many(void)
+{
+    for (int i = 0; i < MANY; i++)
+        assert_ok(rcx_peer_publish(&ranks[i].context));
+}
+
+static void one_rank_of_a_node_looks_for_all(void **state)
+{
+    (void)state;
+    publish_many();
+    for (int i = 0; i < MANY; i++) {
+        assert_ok(compare(i));
+        assert_learned(i);
+        assert_int_equal(ranks[i].lines.count, 0);
+    }
+    assert_looked(0);
+}
+
+static void who_hears_nothing_of_it_looks_itself(void **state)
+{
+    (void)state;
+    publish_many();
+    for (int i = MANY - 1; i >= 0; i--) {
+        assert_ok(compare(i));
+        assert_learned(i);
+    }
+    assert_looked(MANY - 1);
+}
+
+static void a_setting_that_differs_all_find_themselves(void **state)
+{
+    (void)state;
+    differ(&ranks[6].context.config, "RCX_ORDER");
+    publish_many();
+    for (int i = 0; i < MANY; i++)
+        assert_status(compare(i), RCX_ERR_CONFIG);
+    assert_said(0, "RCX_ORDER of rank 6 is not that of rank 0");
+    for (int i = 1; i < MANY; i++)
+        assert_int_equal(ranks[i].lines.count, 0);
+    assert_looked(MANY - 1);
+}
+
+static void what_ranks_have_to_say_the_lowest_of_them_says(void **state)
+{
+    (void)state;
+    for (int i = 4; i < MANY; i++)
+        complain(i, RCX_CONFIG_WARNINGS, "the same");
+    publish_many();
+    for (int i = 0; i < MANY; i++) {
+        assert_ok(compare(i));
+        assert_learned(i);
+    }
+    assert_said(4, "the same");
+    for (int i = 5; i < MANY; i++)
+        assert_int_equal(ranks[i].lines.count, 0);
+}
+
+static void what_cannot_be_read_no_rank_takes_for_good(void **state)
+{
+    (void)state;
+    publish_many();
+    ranks[9].bytes = SHORT;
+    for (int i = 0; i < MANY; i++)
+        if (i != 9)
+            assert_status(compare(i), RCX_ERR_LAUNCH);
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, open_all)
+#define TEST_MANY(name) cmocka_unit_test_setup(name, open_many)
 
 int main(void)
 {
@@ -383,6 +519,11 @@ int main(void)
         TEST(all_ranks_take_the_least_length_from_which_credits_are),
         TEST(what_two_ranks_have_to_say_the_lower_says),
         TEST(a_value_that_is_wrong_on_one_rank_fails_all),
+        TEST_MANY(one_rank_of_a_node_looks_for_all),
+        TEST_MANY(who_hears_nothing_of_it_looks_itself),
+        TEST_MANY(a_setting_that_differs_all_find_themselves),
+        TEST_MANY(what_ranks_have_to_say_the_lowest_of_them_says),
+        TEST_MANY(what_cannot_be_read_no_rank_takes_for_good),
     };
 
     return cmocka_run_group_tests_name("peer", tests, NULL, NULL);

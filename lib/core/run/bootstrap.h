@@ -61,6 +61,15 @@ struct rcx_boot_ops {
                            size_t *bytes_p);
 
     /*
+     * NULL where each rank looks up what it wants at no cost. Else: show blob of the
+     * lowest of local_ranks, which are known, to the others of them; bytes is the
+     * same on all. They see it, or NULL where it does not come in time. Collective
+     * on the node; called once at most, after publish.
+     */
+    rcx_status_t (*relay)(struct rcx_boot *boot, const void *blob, size_t bytes,
+                          rcx_see_fn_t see, void *arg);
+
+    /*
      * RCX_OK once all ranks called it. While it waits it calls go_on(arg), which
      * makes progress, but for a host's that blocks; where that returns false, it
      * waits not for the others, and returns RCX_IN_PROGRESS. go_on is NULL: nothing.
@@ -84,6 +93,17 @@ struct rcx_boot_ops {
                                   void *arg),
                      void *arg);
 };
+
+/* Of the ranks of this node; the own one where they are not known. */
+static inline int rcx_boot_lowest(const struct rcx_boot *boot)
+{
+    int lowest = boot->rank;
+
+    for (int i = 0; boot->local_ranks && i < boot->local_size; i++)
+        if (boot->local_ranks[i] < lowest)
+            lowest = boot->local_ranks[i];
+    return lowest;
+}
 
 /* The bootstraps compiled in, in the order of trial, ended by NULL. */
 extern const struct rcx_boot_ops *const rcx_boot_table[];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The blob that each rank publishes: a header of constant size, then the
- * transport's address. All ranks read it at start, since ranks with different
- * settings would wait for each other for ever.
+ * transport's address. At start headers are read and compared, since ranks with
+ * different settings would wait for each other for ever: by every rank, or by one
+ * of each node, which tells the others that all is well.
  */
 #include "core/run/peer.h"
 
@@ -15,7 +16,7 @@
 #include "core/run/context.h"
 
 /* Whose header has a setting more is another version, too. */
-enum { WIRE_VERSION = 8 << 8 | RCX_SHARED_SETTINGS, TEXT = 64 };
+enum { WIRE_VERSION = 9 << 8 | RCX_SHARED_SETTINGS, TEXT = 64 };
 
 struct header {
     char magic[4];
@@ -48,16 +49,12 @@ static uint64_t node_of(const struct rcx_boot *boot, const struct header *h)
 {
     uint64_t node = rcx_hash(rcx_hash_text(h->host), rcx_hash_text(h->boot_id));
     struct stat ipc;
-    int lowest = boot->rank;
 
     if (stat("/proc/self/ns/ipc", &ipc) == 0)
         node = rcx_hash(node, ipc.st_ino);
     if (!boot->local_ranks)
         return node;
-    for (int i = 0; i < boot->local_size; i++)
-        if (boot->local_ranks[i] < lowest)
-            lowest = boot->local_ranks[i];
-    return rcx_hash(node, (uint64_t)lowest);
+    return rcx_hash(node, (uint64_t)rcx_boot_lowest(boot));
 }
 
 static void describe_self(const struct rcx_context *context, struct header *h)
@@ -166,18 +163,29 @@ void rcx_peer_host(struct rcx_boot *boot, const struct rcx_log *log, int rank,
 
 /* ---- Settings -------------------------------------------------------------- */
 
+/* What one rank of a node found, for the others. */
+struct digest {
+    uint64_t is_clean; /* settings are equal, and nobody has anything to say */
+    uint64_t credit_bytes; /* as in the survey, and so on */
+    uint64_t ahead;
+    cpu_set_t cpus;
+    uint64_t nodes[];
+};
+
 /* What comes of a look at all ranks. */
 struct survey {
     struct header me;
     uint64_t first[RCX_SHARED_SETTINGS]; /* rank 0's */
-    int odd;     /* the lowest rank with another; -1: all are equal */
-    int setting; /* that differs */
-    int wrong;   /* the lowest rank whose environment is not valid, or -1 */
+    int odd;        /* the lowest rank with another; -1: all are equal */
+    int setting;    /* that differs */
+    int wrong;      /* the lowest rank whose environment is not valid, or -1 */
+    bool are_lines; /* that any of them has to say */
     uint64_t credit_bytes;          /* the least */
     uint64_t ahead;                 /* likewise */
     bool is_said[RCX_CONFIG_KINDS]; /* what this rank has to say: by a lower */
-    uint64_t *nodes;                /* of all ranks */
     cpu_set_t cpus;                 /* where any of them may run */
+    struct digest *digest;          /* with the nodes of all ranks; or NULL */
+    size_t digest_bytes;
 };
 
 static void look_at(struct survey *s, int rank, bool is_lower,
@@ -197,11 +205,13 @@ static void look_at(struct survey *s, int rank, bool is_lower,
         s->credit_bytes = h->credit_bytes;
     if (h->ahead < s->ahead)
         s->ahead = h->ahead;
-    if (s->nodes)
-        s->nodes[rank] = h->node;
+    if (s->digest)
+        s->digest->nodes[rank] = h->node;
     CPU_OR(&s->cpus, &s->cpus, &h->cpus);
-    for (int i = 0; i < RCX_CONFIG_KINDS; i++)
+    for (int i = 0; i < RCX_CONFIG_KINDS; i++) {
+        s->are_lines |= h->lines[i] != 0;
         s->is_said[i] |= is_lower && h->lines[i] == s->me.lines[i];
+    }
 }
 
 /* All come to the same verdict, and one of them says it. */
@@ -242,9 +252,73 @@ static rcx_status_t survey(struct rcx_context *context, struct survey *s)
             return status;
         look_at(s, i, i < boot->rank, &peer);
     }
-    context->credit_bytes = s->credit_bytes;
-    context->ahead = s->ahead;
     return RCX_OK;
+}
+
+/* ---- One rank of a node for all of it ---------------------------------------- */
+
+/* Ranks of a job that each read all headers: so many are read faster than waited
+ * for. */
+enum { READ_BY_EACH = 8 };
+
+static bool is_relayed(const struct rcx_boot *boot)
+{
+    return boot->size > READ_BY_EACH && boot->local_ranks &&
+           boot->local_size > 1 && boot->ops->relay;
+}
+
+static rcx_status_t survey_for_node(struct rcx_context *context,
+                                    struct survey *s)
+{
+    struct rcx_boot *boot = context->boot;
+    struct digest *d = s->digest;
+    const rcx_status_t status = survey(context, s);
+    rcx_status_t told;
+
+    d->is_clean =
+        status == RCX_OK && s->odd < 0 && s->wrong < 0 && !s->are_lines;
+    d->credit_bytes = s->credit_bytes;
+    d->ahead = s->ahead;
+    d->cpus = s->cpus;
+    told = boot->ops->relay(boot, d, s->digest_bytes, NULL, NULL);
+    return status == RCX_OK ? told : status;
+}
+
+static void see_digest(int rank, const void *digest, void *arg)
+{
+    struct survey *s = arg;
+
+    (void)rank;
+    if (digest)
+        memcpy(s->digest, digest, s->digest_bytes);
+}
+
+/* Where anything is not as it should be, or may be, each rank looks itself, and
+ * all come to the same verdict. */
+static rcx_status_t survey_by_other(struct rcx_context *context,
+                                    struct survey *s)
+{
+    struct rcx_boot *boot = context->boot;
+    const struct digest *d = s->digest;
+
+    s->digest->is_clean = false;
+    boot->ops->relay(boot, NULL, s->digest_bytes, see_digest, s);
+    if (!d->is_clean)
+        return survey(context, s);
+    s->credit_bytes = d->credit_bytes;
+    s->ahead = d->ahead;
+    s->cpus = d->cpus;
+    return RCX_OK;
+}
+
+static rcx_status_t find_out(struct rcx_context *context, struct survey *s)
+{
+    const struct rcx_boot *boot = context->boot;
+
+    if (!is_relayed(boot))
+        return survey(context, s);
+    return boot->rank == rcx_boot_lowest(boot) ? survey_for_node(context, s)
+                                               : survey_by_other(context, s);
 }
 
 rcx_status_t rcx_peer_learn(struct rcx_context *context)
@@ -262,20 +336,24 @@ rcx_status_t rcx_peer_learn(struct rcx_context *context)
             boot->rank > 0;
         return judge(context, &s);
     }
-    s.nodes =
-        rcx_heap_alloc(&context->heap, (size_t)boot->size * sizeof *s.nodes);
-    if (!s.nodes)
+    s.digest_bytes =
+        sizeof *s.digest + (size_t)boot->size * sizeof *s.digest->nodes;
+    s.digest = rcx_heap_zalloc(&context->heap, s.digest_bytes);
+    if (!s.digest)
         return rcx_fail(&context->log, RCX_ERR_NOMEM,
                         "no memory for a map of nodes");
-    status = survey(context, &s);
-    if (status == RCX_OK)
+    status = find_out(context, &s);
+    if (status == RCX_OK) {
+        context->credit_bytes = s.credit_bytes;
+        context->ahead = s.ahead;
         status = judge(context, &s);
-    if (status == RCX_OK &&
-        !rcx_nodes_map(&context->heap, s.nodes, boot->size, &context->nodes))
+    }
+    if (status == RCX_OK && !rcx_nodes_map(&context->heap, s.digest->nodes,
+                                           boot->size, &context->nodes))
         status = rcx_fail(&context->log, RCX_ERR_NOMEM,
                           "no memory for a map of nodes");
     context->cores = context->nodes ? 0 : CPU_COUNT(&s.cpus);
-    rcx_heap_free(&context->heap, s.nodes);
+    rcx_heap_free(&context->heap, s.digest);
     return status;
 }
 

@@ -23,13 +23,12 @@ enum {
     /* the header as it is on the wire; magic and version are at 0 */
     ADDRESS_BYTES_AT = 8,
     TRANSPORT_AT = 16,
-    HOST_AT = 80,
-    HOST_BYTES = 128,
     CPUS_AT = 208,
     SETTINGS_AT = CPUS_AT + (int)sizeof(cpu_set_t),
     SETTINGS_BYTES = RCX_SHARED_SETTINGS * (int)sizeof(uint64_t),
     ERRORS_AT = SETTINGS_AT + SETTINGS_BYTES + 2 * (int)sizeof(uint64_t),
-    NODE_AT = ERRORS_AT + 2 * (int)sizeof(uint64_t),
+    MACHINE_AT = ERRORS_AT + 2 * (int)sizeof(uint64_t),
+    NODE_AT = MACHINE_AT + (int)sizeof(uint64_t),
     HEADER_BYTES = NODE_AT + (int)sizeof(uint64_t)
 };
 
@@ -198,15 +197,19 @@ static void check_address(struct fake *fake, const struct rcx_log *log,
     fuzz_require(found == fake && bytes == 42);
 }
 
-static uint64_t node_of(const struct fake *fake, int rank)
+static const struct blob *blob_of(const struct fake *fake, int rank)
 {
-    const bool is_own = rank == fake->boot.rank;
-    const struct blob *blob = is_own ? &own : &fake->blobs[rank];
-    uint64_t node;
+    return rank == fake->boot.rank ? &own : &fake->blobs[rank];
+}
 
-    memcpy(&node, blob->bytes + NODE_AT, sizeof node);
+/* Its machine, or node. */
+static uint64_t id_of(const struct fake *fake, int rank, size_t at)
+{
+    uint64_t id;
+
+    memcpy(&id, blob_of(fake, rank)->bytes + at, sizeof id);
     /* whoever knows its neighbours says so; own was made by one who did not */
-    return is_own && fake->boot.local_ranks ? ~node : node;
+    return rank == fake->boot.rank && fake->boot.local_ranks ? ~id : id;
 }
 
 /* Ranks share a node if they say the same; there is no map of one node. */
@@ -216,10 +219,29 @@ static void check_nodes(const struct fake *fake, struct rcx_context *context)
 
     for (int i = 0; i < fake->boot.size; i++)
         for (int k = 0; k < i; k++)
-            fuzz_require((node_of(fake, i) == node_of(fake, k)) ==
+            fuzz_require((id_of(fake, i, NODE_AT) == id_of(fake, k, NODE_AT)) ==
                          (!nodes || nodes->node[i] == nodes->node[k]));
     rcx_heap_free(&context->heap, context->nodes);
     context->nodes = NULL;
+}
+
+/* Of ranks that say that they are on one machine. */
+static void check_cores(const struct fake *fake,
+                        const struct rcx_context *context)
+{
+    cpu_set_t all, cpus;
+    int ranks = 0;
+
+    CPU_ZERO(&all);
+    for (int i = 0; i < fake->boot.size; i++) {
+        if (id_of(fake, i, MACHINE_AT) !=
+            id_of(fake, fake->boot.rank, MACHINE_AT))
+            continue;
+        memcpy(&cpus, blob_of(fake, i)->bytes + CPUS_AT, sizeof cpus);
+        CPU_OR(&all, &all, &cpus);
+        ranks++;
+    }
+    fuzz_require(context->shares_cores == (ranks > CPU_COUNT(&all)));
 }
 
 /* Rank 0 says what is wrong with settings, or who has a wrong one. */
@@ -247,32 +269,10 @@ static void check_settings(struct fake *fake, struct rcx_context *context)
     fake->errors = 0;
     fuzz_require(rcx_peer_learn(context) == expected);
     fuzz_require(fake->errors == errors);
-    if (expected == RCX_OK)
-        check_nodes(fake, context);
-}
-
-/* This process may use one core; see begin(). */
-static bool cores_are_shared(const struct fake *fake)
-{
-    const struct rcx_boot *boot = &fake->boot;
-    const int local = boot->local_size ? boot->local_size : boot->size;
-    const int looked_at = boot->local_ranks ? local : boot->size;
-    cpu_set_t all, cpus;
-    int ranks = 0;
-
-    CPU_ZERO(&all);
-    for (int i = 0; local > 1 && i < looked_at; i++) {
-        const int rank = boot->local_ranks ? boot->local_ranks[i] : i;
-        const struct blob *blob = &fake->blobs[rank];
-
-        if (!is_good(blob) ||
-            memcmp(blob->bytes + HOST_AT, own.bytes + HOST_AT, HOST_BYTES) != 0)
-            continue;
-        memcpy(&cpus, blob->bytes + CPUS_AT, sizeof cpus);
-        CPU_OR(&all, &all, &cpus);
-        ranks++;
-    }
-    return ranks > CPU_COUNT(&all);
+    if (expected != RCX_OK)
+        return;
+    check_nodes(fake, context);
+    check_cores(fake, context);
 }
 
 /* So that two ranks share it. */
@@ -315,8 +315,6 @@ int fuzz_input(const uint8_t *data, size_t bytes)
     for (int i = 0; i < fake.boot.size; i++)
         check_address(&fake, &context.log, i);
     check_settings(&fake, &context);
-    fuzz_require(rcx_peer_cores_are_shared(&context) ==
-                 cores_are_shared(&fake));
     fuzz_require(context.heap.live == 0);
     for (int i = 0; i < MOST_RANKS; i++)
         free(fake.blobs[i].bytes);

@@ -3,6 +3,7 @@
  * together. */
 #include "test.h"
 
+#include <sched.h>
 #include <string.h>
 
 #include "bootstrap_side.h"
@@ -422,7 +423,10 @@ static void assert_looked(int times)
 static void assert_learned(int rank)
 {
     struct rcx_context *context = &ranks[rank].context;
+    cpu_set_t cpus;
 
+    assert_int_equal(sched_getaffinity(0, sizeof cpus, &cpus), 0);
+    assert_int_equal(context->shares_cores, MANY / 2 > CPU_COUNT(&cpus));
     assert_int_equal(context->credit_bytes, 500);
     assert_non_null(context->nodes);
     assert_int_equal(context->nodes->count, 2);

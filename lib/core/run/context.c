@@ -145,12 +145,12 @@ static rcx_status_t open_transport(struct rcx_context *context)
     return rcx_transport_table[0]->open(&args, &context->transport);
 }
 
-static unsigned choose_spin(struct rcx_context *context)
+static unsigned choose_spin(const struct rcx_context *context)
 {
     switch (context->config.wait) {
     case RCX_WAIT_POLL: return UINT_MAX;
     case RCX_WAIT_YIELD: return 1;
-    default: return rcx_peer_cores_are_shared(context) ? 1 : PATIENT_SPIN;
+    default: return context->shares_cores ? 1 : PATIENT_SPIN;
     }
 }
 

@@ -30,7 +30,8 @@ struct header {
     uint64_t credit_bytes;
     uint64_t ahead;
     uint64_t lines[RCX_CONFIG_KINDS]; /* that it has to say: a hash of each */
-    uint64_t node;                    /* equal where ranks share memory */
+    uint64_t machine;                 /* equal where ranks share cores, */
+    uint64_t node;                    /* and memory */
 };
 
 void rcx_kernel_id(char *text, size_t bytes)
@@ -43,18 +44,23 @@ void rcx_kernel_id(char *text, size_t bytes)
         fclose(file);
 }
 
-/* Ranks of a kernel that may share memory, and that the launcher, if it says so,
- * takes to be on one node. */
-static uint64_t node_of(const struct rcx_boot *boot, const struct header *h)
+/* Ranks of a kernel that the launcher, if it says so, takes to be on one node. */
+static uint64_t machine_of(const struct rcx_boot *boot, const struct header *h)
 {
-    uint64_t node = rcx_hash(rcx_hash_text(h->host), rcx_hash_text(h->boot_id));
+    const uint64_t kernel =
+        rcx_hash(rcx_hash_text(h->host), rcx_hash_text(h->boot_id));
+
+    return boot->local_ranks ? rcx_hash(kernel, (uint64_t)rcx_boot_lowest(boot))
+                             : kernel;
+}
+
+static uint64_t node_of(const struct header *h)
+{
     struct stat ipc;
 
-    if (stat("/proc/self/ns/ipc", &ipc) == 0)
-        node = rcx_hash(node, ipc.st_ino);
-    if (!boot->local_ranks)
-        return node;
-    return rcx_hash(node, (uint64_t)rcx_boot_lowest(boot));
+    return stat("/proc/self/ns/ipc", &ipc) == 0
+               ? rcx_hash(h->machine, ipc.st_ino)
+               : h->machine;
 }
 
 static void describe_self(const struct rcx_context *context, struct header *h)
@@ -69,7 +75,8 @@ static void describe_self(const struct rcx_context *context, struct header *h)
     }
     gethostname(h->host, sizeof h->host - 1);
     rcx_kernel_id(h->boot_id, sizeof h->boot_id);
-    h->node = node_of(context->boot, h);
+    h->machine = machine_of(context->boot, h);
+    h->node = node_of(h);
     CPU_ZERO(&h->cpus);
     sched_getaffinity(0, sizeof h->cpus, &h->cpus);
     rcx_config_hash(&context->config, h->settings);
@@ -163,12 +170,18 @@ void rcx_peer_host(struct rcx_boot *boot, const struct rcx_log *log, int rank,
 
 /* ---- Settings -------------------------------------------------------------- */
 
+/* Of some ranks. */
+struct cores {
+    uint64_t ranks;
+    cpu_set_t cpus; /* where any of them may run */
+};
+
 /* What one rank of a node found, for the others. */
 struct digest {
     uint64_t is_clean; /* settings are equal, and nobody has anything to say */
     uint64_t credit_bytes; /* as in the survey, and so on */
     uint64_t ahead;
-    cpu_set_t cpus;
+    struct cores cores, own_cores;
     uint64_t nodes[];
 };
 
@@ -183,10 +196,16 @@ struct survey {
     uint64_t credit_bytes;          /* the least */
     uint64_t ahead;                 /* likewise */
     bool is_said[RCX_CONFIG_KINDS]; /* what this rank has to say: by a lower */
-    cpu_set_t cpus;                 /* where any of them may run */
+    struct cores cores, own_cores;  /* of all, of those on this machine */
     struct digest *digest;          /* with the nodes of all ranks; or NULL */
     size_t digest_bytes;
 };
+
+static void join(struct cores *cores, const struct header *h)
+{
+    cores->ranks++;
+    CPU_OR(&cores->cpus, &cores->cpus, &h->cpus);
+}
 
 static void look_at(struct survey *s, int rank, bool is_lower,
                     const struct header *h)
@@ -207,7 +226,9 @@ static void look_at(struct survey *s, int rank, bool is_lower,
         s->ahead = h->ahead;
     if (s->digest)
         s->digest->nodes[rank] = h->node;
-    CPU_OR(&s->cpus, &s->cpus, &h->cpus);
+    join(&s->cores, h);
+    if (h->machine == s->me.machine)
+        join(&s->own_cores, h);
     for (int i = 0; i < RCX_CONFIG_KINDS; i++) {
         s->are_lines |= h->lines[i] != 0;
         s->is_said[i] |= is_lower && h->lines[i] == s->me.lines[i];
@@ -279,7 +300,8 @@ static rcx_status_t survey_for_node(struct rcx_context *context,
         status == RCX_OK && s->odd < 0 && s->wrong < 0 && !s->are_lines;
     d->credit_bytes = s->credit_bytes;
     d->ahead = s->ahead;
-    d->cpus = s->cpus;
+    d->cores = s->cores;
+    d->own_cores = s->own_cores;
     told = boot->ops->relay(boot, d, s->digest_bytes, NULL, NULL);
     return status == RCX_OK ? told : status;
 }
@@ -307,7 +329,8 @@ static rcx_status_t survey_by_other(struct rcx_context *context,
         return survey(context, s);
     s->credit_bytes = d->credit_bytes;
     s->ahead = d->ahead;
-    s->cpus = d->cpus;
+    s->cores = d->cores;
+    s->own_cores = d->own_cores;
     return RCX_OK;
 }
 
@@ -334,6 +357,7 @@ rcx_status_t rcx_peer_learn(struct rcx_context *context)
         look_at(&s, 0, false, &s.me);
         s.is_said[RCX_CONFIG_ERRORS] = s.is_said[RCX_CONFIG_WARNINGS] =
             boot->rank > 0;
+        context->shares_cores = boot->size > CPU_COUNT(&s.me.cpus);
         return judge(context, &s);
     }
     s.digest_bytes =
@@ -352,42 +376,9 @@ rcx_status_t rcx_peer_learn(struct rcx_context *context)
                                            boot->size, &context->nodes))
         status = rcx_fail(&context->log, RCX_ERR_NOMEM,
                           "no memory for a map of nodes");
-    context->cores = context->nodes ? 0 : CPU_COUNT(&s.cpus);
+    context->cores = context->nodes ? 0 : CPU_COUNT(&s.cores.cpus);
+    context->shares_cores =
+        s.own_cores.ranks > (uint64_t)CPU_COUNT(&s.own_cores.cpus);
     rcx_heap_free(&context->heap, s.digest);
     return status;
-}
-
-static bool same_host(const struct header *a, const struct header *b)
-{
-    return memcmp(a->host, b->host, sizeof a->host) == 0 &&
-           memcmp(a->boot_id, b->boot_id, sizeof a->boot_id) == 0;
-}
-
-/*
- * More ranks of this host than cores that they may use, all together. Looks at
- * no peer where own cores suffice for as many ranks as there are.
- */
-bool rcx_peer_cores_are_shared(struct rcx_context *context)
-{
-    struct rcx_boot *boot = context->boot;
-    const int local = boot->local_size ? boot->local_size : boot->size;
-    struct header me, peer;
-    cpu_set_t all;
-    int ranks = 0;
-
-    describe_self(context, &me);
-    if (local <= CPU_COUNT(&me.cpus) || boot->one_process)
-        return local > CPU_COUNT(&me.cpus);
-    CPU_ZERO(&all);
-    for (int i = 0; i < (boot->local_ranks ? local : boot->size); i++) {
-        const int rank = boot->local_ranks ? boot->local_ranks[i] : i;
-        const void *rest;
-
-        if (look_up(boot, &context->log, rank, &peer, &rest) != RCX_OK ||
-            !same_host(&me, &peer))
-            continue;
-        CPU_OR(&all, &all, &peer.cpus);
-        ranks++;
-    }
-    return ranks > CPU_COUNT(&all);
 }

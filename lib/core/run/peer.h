@@ -10,14 +10,11 @@ rcx_status_t rcx_peer_publish(struct rcx_context *context);
 
 /*
  * Read what all ranks published: which node each is on becomes the context's
- * map. RCX_ERR_CONFIG, on all ranks, where the environment of some is not valid,
+ * map, and whether they have cores enough. RCX_ERR_CONFIG, on all ranks, where the environment of some is not valid,
  * or where their settings would have them send other messages than others
  * expect. The lowest rank that has something to say of its environment says it
  * for all that have the same. After publish.
  */
 rcx_status_t rcx_peer_learn(struct rcx_context *context);
-
-/* Whether ranks on this node have to share cores. */
-bool rcx_peer_cores_are_shared(struct rcx_context *context);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Bootstrap over PMIx, which this file and pmix_fence.c alone see. Written
+ * Bootstrap over PMIx, which files of this name (pmix*.c) alone see. Written
  * against PMIx 4.2, where these were measured:
  *
  *   - Cycles of PMIx_Init and PMIx_Finalize hang, and a process that exits
@@ -14,6 +14,7 @@
 #include "bootstrap/launcher.h"
 #include "bootstrap/pmix_describe.h"
 #include "bootstrap/pmix_fence.h"
+#include "bootstrap/pmix_node.h"
 #include "bootstrap/bootstraps.h"
 #include "core/base/clock.h"
 
@@ -29,9 +30,7 @@ enum {
     NAME_LETTERS = 64,
     /* How long a blob that is not there after the fence may still come: with
      * names, threads may create contexts in different orders on each rank. */
-    LOOKUP_SECONDS = 30,
-    SHORTEST_PAUSE_US = 100,
-    LONGEST_PAUSE_US = SHORTEST_PAUSE_US << 8
+    LOOKUP_SECONDS = 30
 };
 
 static const uint64_t second_ns = 1000000000;
@@ -181,8 +180,7 @@ struct pmix_boot {
     int64_t timeout_ns;     /* of opening, all of it; 0: none */
     uint64_t open_until_ns; /* by then */
     pmix_key_t key;         /* of the blob, */
-    pmix_key_t card_key;    /* of the card, */
-    pmix_key_t relay_key;   /* and of what the node's lowest rank relays */
+    pmix_key_t card_key;    /* and of the card */
     struct blob **blobs;    /* of each rank; NULL: not looked up yet */
     int *local_ranks;
 };
@@ -275,10 +273,7 @@ static rcx_status_t open_locked(const struct rcx_boot_args *args,
     boot->open_until_ns = deadline(args->timeout_ns);
     snprintf(boot->key, sizeof boot->key, "rcx.%s.%u", count->name,
              count->contexts++);
-    snprintf(boot->card_key, sizeof boot->card_key, "card.%.*s",
-             NAME_LETTERS + 16, boot->key);
-    snprintf(boot->relay_key, sizeof boot->relay_key, "relay.%.*s",
-             NAME_LETTERS + 16, boot->key);
+    rcx_pmix_node_key(RCX_PMIX_CARD, boot->key, boot->card_key);
     read_local_ranks(boot);
     atomic_fetch_add(&process.n_open, 1);
     *boot_p = &boot->base;
@@ -357,28 +352,12 @@ static rcx_status_t fence_all(const struct pmix_boot *boot, bool with_data,
                               : rcx_pmix_fail(boot->log, "a PMIx fence", rc);
 }
 
-static rcx_status_t put(const struct pmix_boot *boot, pmix_scope_t scope,
-                        const char *key, const void *data, size_t bytes)
-{
-    /* borrows data, PMIx_Put copies it */
-    pmix_value_t value = {.type = PMIX_BYTE_OBJECT,
-                          .data.bo = {(char *)data, bytes}};
-    pmix_status_t rc;
-
-    assert(bytes > 0); /* PMIx takes an empty object for none */
-    rc = PMIx_Put(scope, key, &value);
-    if (rc == PMIX_SUCCESS)
-        rc = PMIx_Commit();
-    if (rc != PMIX_SUCCESS)
-        return rcx_pmix_fail(boot->log, "PMIx_Put or PMIx_Commit", rc);
-    return RCX_OK;
-}
-
 static rcx_status_t publish(struct rcx_boot *base, const void *blob,
                             size_t bytes)
 {
     const struct pmix_boot *boot = (const struct pmix_boot *)base;
-    const rcx_status_t status = put(boot, PMIX_GLOBAL, boot->key, blob, bytes);
+    const rcx_status_t status =
+        rcx_pmix_put(boot->log, PMIX_GLOBAL, boot->key, blob, bytes);
 
     return status == RCX_OK
                ? fence_all(boot, true, boot->open_until_ns, &no_work)
@@ -413,31 +392,23 @@ static uint64_t patience_ends(const struct pmix_boot *boot)
     return boot->open_until_ns < most ? boot->open_until_ns : most;
 }
 
-/* Asked again and again, by one thread at a time: of two requests for one rank's
- * data that wait in a process, PMIx 5.0 loses one. */
-static pmix_status_t get_patiently(const char *key, int rank, uint64_t end,
-                                   pmix_value_t **value_p)
+static struct rcx_pmix_node node_of(const struct pmix_boot *boot)
 {
-    pmix_status_t rc;
-    useconds_t pause = SHORTEST_PAUSE_US;
-
-    for (;; pause *= pause < LONGEST_PAUSE_US ? 2 : 1) {
-        pthread_mutex_lock(&process.asking);
-        rc = rcx_pmix_get_at_once(process.me.nspace, rank, key, value_p);
-        pthread_mutex_unlock(&process.asking);
-        if (rc != PMIX_ERR_NOT_FOUND)
-            return rc;
-        if (rcx_now_ns() >= end)
-            return PMIX_ERR_TIMEOUT;
-        usleep(pause);
-    }
+    return (struct rcx_pmix_node){.boot = &boot->base,
+                                  .log = boot->log,
+                                  .heap = boot->heap,
+                                  .nspace = process.me.nspace,
+                                  .key = boot->key,
+                                  .asking = &process.asking,
+                                  .until_ns = patience_ends(boot)};
 }
 
 static rcx_status_t fetch(struct pmix_boot *boot, int rank)
 {
+    const struct rcx_pmix_node node = node_of(boot);
     pmix_value_t *value = NULL;
     const pmix_status_t rc =
-        get_patiently(boot->key, rank, patience_ends(boot), &value);
+        rcx_pmix_get_patiently(&node, rank, boot->key, &value);
     rcx_status_t status;
 
     if (rc != PMIX_SUCCESS) {
@@ -468,55 +439,22 @@ static rcx_status_t lookup(struct rcx_boot *base, int rank, const void **blob_p,
     return RCX_OK;
 }
 
-static void see_peer(const char *key, int rank, uint64_t end, size_t bytes,
-                     rcx_see_fn_t see, void *arg)
-{
-    pmix_value_t *value = NULL;
-    const pmix_status_t rc = get_patiently(key, rank, end, &value);
-    const bool is_card = rc == PMIX_SUCCESS &&
-                         value->type == PMIX_BYTE_OBJECT &&
-                         value->data.bo.size == bytes;
+/* ---- The node -------------------------------------------------------------- */
 
-    see(rank, is_card ? value->data.bo.bytes : NULL, arg);
-    if (rc == PMIX_SUCCESS)
-        PMIX_VALUE_RELEASE(value);
-}
-
-/* No fence: what its own clients committed, a server gives away at once. Nor
- * the mutex: a peer's threads may open their contexts in another order. */
 static rcx_status_t meet(struct rcx_boot *base, const void *card, size_t bytes,
                          rcx_see_fn_t see, void *arg)
 {
-    const struct pmix_boot *boot = (const struct pmix_boot *)base;
-    const uint64_t end = patience_ends(boot);
-    rcx_status_t status;
+    const struct rcx_pmix_node node = node_of((struct pmix_boot *)base);
 
-    if (!base->local_ranks) {
-        see(base->rank, card, arg);
-        return RCX_ERR_UNSUPPORTED;
-    }
-    status = put(boot, PMIX_LOCAL, boot->card_key, card, bytes);
-    for (int i = 0; i < base->local_size && status == RCX_OK; i++) {
-        if (base->local_ranks[i] == base->rank)
-            see(base->rank, card, arg);
-        else
-            see_peer(boot->card_key, base->local_ranks[i], end, bytes, see,
-                     arg);
-    }
-    return status;
+    return rcx_pmix_meet(&node, card, bytes, see, arg);
 }
 
-/* The server gives it away as it does cards. */
 static rcx_status_t relay(struct rcx_boot *base, const void *blob, size_t bytes,
                           rcx_see_fn_t see, void *arg)
 {
-    const struct pmix_boot *boot = (const struct pmix_boot *)base;
-    const int lowest = rcx_boot_lowest(base);
+    const struct rcx_pmix_node node = node_of((struct pmix_boot *)base);
 
-    if (base->rank == lowest)
-        return put(boot, PMIX_LOCAL, boot->relay_key, blob, bytes);
-    see_peer(boot->relay_key, lowest, patience_ends(boot), bytes, see, arg);
-    return RCX_OK;
+    return rcx_pmix_relay(&node, blob, bytes, see, arg);
 }
 
 /* ---- Barrier ------------------------------------------------------------- */

@@ -178,6 +178,25 @@ static bool meet(struct client *client)
     return true;
 }
 
+/* What the lowest rank of the node has to say. */
+static bool hear(struct client *client)
+{
+    struct rcx_boot *boot = client->boot;
+    const int lowest = rcx_boot_lowest(boot);
+    const struct card mine = make_card(client, boot->rank);
+    struct meeting meeting = {.client = client, .seen = 0};
+    rcx_status_t status;
+
+    if (!boot->ops->relay || !boot->local_ranks)
+        return true;
+    status = boot->ops->relay(boot, &mine, sizeof mine, see, &meeting);
+    if (status != RCX_OK)
+        return wrong(client, "status of relay", status, RCX_OK);
+    if (meeting.right != (boot->rank != lowest))
+        return wrong(client, "what is relayed", meeting.right, 1);
+    return true;
+}
+
 static bool join(struct client *client)
 {
     unsigned char mine[1024];
@@ -190,6 +209,8 @@ static bool join(struct client *client)
     status = client->boot->ops->publish(client->boot, mine, bytes);
     if (status != RCX_OK)
         return wrong(client, "status of publish", status, RCX_OK);
+    if (!hear(client))
+        return false;
     for (int i = 0; i < client->boot->size; i++) {
         if (!verify(client, (client->boot->rank + i) % client->boot->size))
             return false;

@@ -6,7 +6,12 @@
 
 /* What nobody asked for is taken after VAIN turns without an event, and after
  * SWEEPS in any case: who sent it may wait for room. */
-enum { VAIN = 256, SWEEPS = 1 << 16, ROLL_NS = 40 * 1000 * 1000 };
+enum {
+    VAIN = 256,
+    SWEEPS = 1 << 16,
+    ROLL_NS = 40 * 1000 * 1000,
+    TAKEN_AT_ONCE = 1000
+};
 
 /* All pairs; none stays active of which nothing is expected. */
 static unsigned sweep(struct ucp *u)
@@ -56,8 +61,16 @@ static unsigned match_any(struct ucp *u)
     return events;
 }
 
+/* What has come by UCX; messages that follow each other may go on for long. */
+static void take_all(struct ucp *u)
+{
+    for (int i = 0; i < TAKEN_AT_ONCE && ucp_worker_progress(u->worker); i++)
+        continue;
+}
+
 /* Of processes whose memory is mapped; UCX looks for the others. Who has gone
- * may have said why: once that has been heard, nobody blames it. */
+ * may have said why: once that has been heard, nobody blames it. So that is taken
+ * before it is buried. */
 static void look_for_dead(struct ucp *u)
 {
     const uint64_t now = rcx_now_ns();
@@ -70,8 +83,10 @@ static void look_for_dead(struct ucp *u)
 
         if (!n || rcx_cma_is_there(n->pair.pid, n->window))
             continue;
-        if (n->is_missing)
+        if (n->is_missing) {
+            take_all(u);
             rcx_transport_bury(&u->base, i);
+        }
         n->is_missing = true;
     }
 }
@@ -189,6 +204,8 @@ bool rcx_ucp_lane_arm(struct ucp *u)
         return true;
     if (u->base.dead) /* who sleeps does not look around */
         look_for_dead(u);
+    if (u->base.done || u->base.notes)
+        return false;
     atomic_store(&lane->window->asleep, 1);
     lane->is_asleep = true;
     if (sweep(u) == 0)

@@ -179,8 +179,7 @@ struct pmix_boot {
     struct rcx_log *log;
     int64_t timeout_ns;     /* of opening, all of it; 0: none */
     uint64_t open_until_ns; /* by then */
-    pmix_key_t key;         /* of the blob, */
-    pmix_key_t card_key;    /* and of the card */
+    pmix_key_t key;         /* of the blob */
     struct blob **blobs;    /* of each rank; NULL: not looked up yet */
     int *local_ranks;
 };
@@ -273,7 +272,6 @@ static rcx_status_t open_locked(const struct rcx_boot_args *args,
     boot->open_until_ns = deadline(args->timeout_ns);
     snprintf(boot->key, sizeof boot->key, "rcx.%s.%u", count->name,
              count->contexts++);
-    rcx_pmix_node_key(RCX_PMIX_CARD, boot->key, boot->card_key);
     read_local_ranks(boot);
     atomic_fetch_add(&process.n_open, 1);
     *boot_p = &boot->base;
@@ -311,13 +309,14 @@ static rcx_status_t open_boot(const struct rcx_boot_args *args,
 static rcx_status_t overdue(const struct pmix_boot *boot)
 {
     char text[256];
+    pmix_key_t key;
 
+    rcx_pmix_node_key(RCX_PMIX_CARD, boot->key, key);
     pthread_mutex_lock(&process.asking);
     /* by their cards: who waited for a peer's comes to the fence as late as
      * it gave that up */
-    rcx_pmix_name_missing(process.me.nspace, boot->card_key,
-                          boot->base.local_ranks, boot->base.local_size, text,
-                          sizeof text);
+    rcx_pmix_name_missing(process.me.nspace, key, boot->base.local_ranks,
+                          boot->base.local_size, text, sizeof text);
     pthread_mutex_unlock(&process.asking);
     return rcx_fail(boot->log, RCX_ERR_TIMEOUT,
                     "not all ranks have met in PMIx within %.3g s: %s",

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What the ranks of one node show each other through its server. No fence: what
- * its own clients committed, a server gives away at once.
+ * its own clients committed, a server gives away at once. Nor does it take the
+ * process's turn in fences: a peer's threads may open their contexts in another
+ * order.
  */
 #ifndef RCX_BOOTSTRAP_PMIX_NODE_H
 #define RCX_BOOTSTRAP_PMIX_NODE_H

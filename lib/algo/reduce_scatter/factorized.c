@@ -149,13 +149,13 @@ static enum turn turn_of(struct rcx_span part, struct rcx_span block)
 
 /* ---- What it costs ------------------------------------------------------- */
 
-/* Ranks; of more, the cost is what it is at most: to count takes long, and who
- * chooses asks for equal blocks. */
+/* Ranks; of more, the cost is what it is at most: to count takes long. Who chooses
+ * asks for equal blocks. */
 enum { COUNTED = 64, COUNTED_UNEQUAL = 4096 };
 
-/* Messages one after another, each as long as it has elements, or 1. */
 enum measure { VOLUME, ROUNDS, MEASURES };
 
+/* Messages one after another, each as long as it has elements, or 1. */
 struct clock {
     const struct split *split;
     double before[MEASURES]; /* when what went before of a block was received */

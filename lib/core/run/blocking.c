@@ -72,7 +72,7 @@ struct rcx_request *rcx_request_begun(struct rcx_comm *comm,
     rcx_request_note(comm, program);
     is_over = is_over || rcx_exec_go_on(x, 0);
     if (is_over && x->status == RCX_OK) {
-        rcx_request_round_off(comm, program, x);
+        rcx_request_round_off(comm, program, program->pieces, x);
         rcx_exec_put(x);
         r->ended = context->progress.ticks;
         return r;

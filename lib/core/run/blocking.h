@@ -54,22 +54,12 @@ static inline void rcx_request_note(struct rcx_comm *comm,
                      RCX_OK);
 }
 
-/* Its steps are done: what its op does with the sum of all. */
-static inline void rcx_request_round_off(const struct rcx_comm *comm,
-                                         const struct rcx_program *program,
-                                         struct rcx_exec *x)
-{
-    if (program->combine.finish)
-        program->combine.finish(x->base[RCX_BUFFER_OUT],
-                                program->pieces->out_count, comm->size);
-}
-
 /* All of it is done. */
 static inline void rcx_request_conclude(struct rcx_comm *comm,
                                         struct rcx_program *program,
                                         struct rcx_exec *x)
 {
-    rcx_request_round_off(comm, program, x);
+    rcx_request_round_off(comm, program, program->pieces, x);
     rcx_exec_give_back(&program->pieces->pool, x);
     rcx_context_pass_by(comm->context);
 }

@@ -176,12 +176,17 @@ struct cores {
     cpu_set_t cpus; /* where any of them may run */
 };
 
+/* What ranks of a machine find alike. */
+struct finding {
+    uint64_t credit_bytes;         /* the least */
+    uint64_t ahead;                /* likewise */
+    struct cores cores, own_cores; /* of all, of those on this machine */
+};
+
 /* What one rank of a node found, for the others. */
 struct digest {
     uint64_t is_clean; /* settings are equal, and nobody has anything to say */
-    uint64_t credit_bytes; /* as in the survey, and so on */
-    uint64_t ahead;
-    struct cores cores, own_cores;
+    struct finding found;
     uint64_t nodes[];
 };
 
@@ -193,11 +198,9 @@ struct survey {
     int setting;    /* that differs */
     int wrong;      /* the lowest rank whose environment is not valid, or -1 */
     bool are_lines; /* that any of them has to say */
-    uint64_t credit_bytes;          /* the least */
-    uint64_t ahead;                 /* likewise */
     bool is_said[RCX_CONFIG_KINDS]; /* what this rank has to say: by a lower */
-    struct cores cores, own_cores;  /* of all, of those on this machine */
-    struct digest *digest;          /* with the nodes of all ranks; or NULL */
+    struct finding found;
+    struct digest *digest; /* with the nodes of all ranks; or NULL */
     size_t digest_bytes;
 };
 
@@ -220,15 +223,15 @@ static void look_at(struct survey *s, int rank, bool is_lower,
     }
     if (s->wrong < 0 && h->lines[RCX_CONFIG_ERRORS])
         s->wrong = rank;
-    if (h->credit_bytes < s->credit_bytes)
-        s->credit_bytes = h->credit_bytes;
-    if (h->ahead < s->ahead)
-        s->ahead = h->ahead;
+    if (h->credit_bytes < s->found.credit_bytes)
+        s->found.credit_bytes = h->credit_bytes;
+    if (h->ahead < s->found.ahead)
+        s->found.ahead = h->ahead;
     if (s->digest)
         s->digest->nodes[rank] = h->node;
-    join(&s->cores, h);
+    join(&s->found.cores, h);
     if (h->machine == s->me.machine)
-        join(&s->own_cores, h);
+        join(&s->found.own_cores, h);
     for (int i = 0; i < RCX_CONFIG_KINDS; i++) {
         s->are_lines |= h->lines[i] != 0;
         s->is_said[i] |= is_lower && h->lines[i] == s->me.lines[i];
@@ -298,10 +301,7 @@ static rcx_status_t survey_for_node(struct rcx_context *context,
 
     d->is_clean =
         status == RCX_OK && s->odd < 0 && s->wrong < 0 && !s->are_lines;
-    d->credit_bytes = s->credit_bytes;
-    d->ahead = s->ahead;
-    d->cores = s->cores;
-    d->own_cores = s->own_cores;
+    d->found = s->found;
     told = boot->ops->relay(boot, d, s->digest_bytes, NULL, NULL);
     return status == RCX_OK ? told : status;
 }
@@ -327,10 +327,7 @@ static rcx_status_t survey_by_other(struct rcx_context *context,
     boot->ops->relay(boot, NULL, s->digest_bytes, see_digest, s);
     if (!d->is_clean)
         return survey(context, s);
-    s->credit_bytes = d->credit_bytes;
-    s->ahead = d->ahead;
-    s->cores = d->cores;
-    s->own_cores = d->own_cores;
+    s->found = d->found;
     return RCX_OK;
 }
 
@@ -351,8 +348,8 @@ rcx_status_t rcx_peer_learn(struct rcx_context *context)
     rcx_status_t status;
 
     describe_self(context, &s.me);
-    context->credit_bytes = s.credit_bytes = s.me.credit_bytes;
-    context->ahead = s.ahead = s.me.ahead;
+    context->credit_bytes = s.found.credit_bytes = s.me.credit_bytes;
+    context->ahead = s.found.ahead = s.me.ahead;
     if (boot->one_process) { /* others may not have published yet */
         look_at(&s, 0, false, &s.me);
         s.is_said[RCX_CONFIG_ERRORS] = s.is_said[RCX_CONFIG_WARNINGS] =
@@ -368,17 +365,17 @@ rcx_status_t rcx_peer_learn(struct rcx_context *context)
                         "no memory for a map of nodes");
     status = find_out(context, &s);
     if (status == RCX_OK) {
-        context->credit_bytes = s.credit_bytes;
-        context->ahead = s.ahead;
+        context->credit_bytes = s.found.credit_bytes;
+        context->ahead = s.found.ahead;
         status = judge(context, &s);
     }
     if (status == RCX_OK && !rcx_nodes_map(&context->heap, s.digest->nodes,
                                            boot->size, &context->nodes))
         status = rcx_fail(&context->log, RCX_ERR_NOMEM,
                           "no memory for a map of nodes");
-    context->cores = context->nodes ? 0 : CPU_COUNT(&s.cores.cpus);
+    context->cores = context->nodes ? 0 : CPU_COUNT(&s.found.cores.cpus);
     context->shares_cores =
-        s.own_cores.ranks > (uint64_t)CPU_COUNT(&s.own_cores.cpus);
+        s.found.own_cores.ranks > (uint64_t)CPU_COUNT(&s.found.own_cores.cpus);
     rcx_heap_free(&context->heap, s.digest);
     return status;
 }

@@ -10,9 +10,9 @@ rcx_status_t rcx_peer_publish(struct rcx_context *context);
 
 /*
  * Read what all ranks published: which node each is on becomes the context's
- * map, and whether they have cores enough. RCX_ERR_CONFIG, on all ranks, where the environment of some is not valid,
- * or where their settings would have them send other messages than others
- * expect. The lowest rank that has something to say of its environment says it
+ * map, and whether they have cores enough. RCX_ERR_CONFIG, on all ranks, where
+ * the environment of some is not valid, or where their settings would have them
+ * send other messages than others expect. The lowest rank that has something to say of its environment says it
  * for all that have the same. After publish.
  */
 rcx_status_t rcx_peer_learn(struct rcx_context *context);

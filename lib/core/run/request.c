@@ -233,9 +233,8 @@ static void finish_segment(struct rcx_request *r, struct rcx_exec *x)
     }
     if (r->status == RCX_OK)
         r->status = x->status;
-    if (piece->program->combine.finish && x->status == RCX_OK)
-        piece->program->combine.finish(x->base[RCX_BUFFER_OUT],
-                                       piece->out_count, r->comm->size);
+    if (x->status == RCX_OK)
+        rcx_request_round_off(r->comm, piece->program, piece, x);
     if (__builtin_expect(r->kind & RCX_REQUEST_PLACED, 0))
         leave_place(r, x);
     rcx_exec_put(x);

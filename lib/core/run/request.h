@@ -121,6 +121,16 @@ void rcx_request_adopt(struct rcx_request *r, struct rcx_exec *x, bool is_over,
                        uint64_t record);
 /* The same of a message. */
 void rcx_request_post(struct rcx_request *request);
+/* A segment's steps are done: what its op does with the sum of all. */
+static inline void rcx_request_round_off(const struct rcx_comm *comm,
+                                         const struct rcx_program *program,
+                                         const struct rcx_piece *piece,
+                                         struct rcx_exec *x)
+{
+    if (program->combine.finish)
+        program->combine.finish(x->base[RCX_BUFFER_OUT], piece->out_count,
+                                comm->size);
+}
 /* How many of its slots have been used. */
 static inline unsigned rcx_request_slots(const struct rcx_request *r)
 {

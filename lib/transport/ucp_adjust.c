@@ -12,12 +12,15 @@
 
 /*
  * What UCX 1.13 takes of shared memory files for a worker: 64 elements of its
- * FIFO and 512 buffers to receive into. It writes to all of it at once, so that
- * too little is an error and not a SIGBUS. When messages come unexpected it
- * takes 512 buffers more, and drops messages where it does not get them: leave
- * room for that.
+ * FIFO, and buffers to receive into, 65 of which it needs at once. It writes to
+ * all of them at once, so that too little is an error and not a SIGBUS: 512
+ * would be 4 MB and half of the time of ucp_worker_create(), for each kind of
+ * shared memory. When messages come unexpected it takes as many more, and drops
+ * messages where it does not get them: leave room for 512.
  */
-enum { POSIX_BYTES = 4308992, POSIX_BYTES_PER_RANK = 2 * POSIX_BYTES };
+#define RX_BUFFERS "96"
+enum { FIRST_BYTES = 819200, MORE_BYTES = 512 * 8392 };
+enum { POSIX_BYTES_PER_RANK = FIRST_BYTES + MORE_BYTES };
 
 enum { MOST_UNCREDITED = 16384, LEAST_AUTO = 1024 };
 
@@ -157,6 +160,16 @@ static void connect_without_waiting(const struct rcx_boot *boot,
                       value ? value : "y");
 }
 
+/* UCX warns of this, too, where it uses no shared memory: for its own list of
+ * transports only, which always has some. */
+static void begin_with_few_buffers(ucp_config_t *config)
+{
+    if (!user_setting("MM_RX_BUFS_GROW") &&
+        !user_setting("POSIX_RX_BUFS_GROW") &&
+        !user_setting("SYSV_RX_BUFS_GROW"))
+        ucp_config_modify(config, "MM_RX_BUFS_GROW", RX_BUFFERS);
+}
+
 /* The user's settings win. */
 rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
                             ucp_config_t *config, struct rcx_node *node,
@@ -175,8 +188,10 @@ rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
     node->cma_pays = !rcx_node_refuses_cma(node) && rcx_cma_pays(args->heap);
     if (args->looks_for_dead)
         tell_price(args->log);
-    if (!user_setting("TLS"))
+    if (!user_setting("TLS")) {
         tls = excluded(args->log, node, ranks, shm);
+        begin_with_few_buffers(config);
+    }
     if (tls)
         ucp_config_modify(config, "TLS", tls);
     threshold = user_setting("RNDV_THRESH");

@@ -148,7 +148,7 @@ int info_explain(const struct info_question *q, const struct rcx_config *config)
     if (q->nodes > 1)
         map = map_nodes(q, &heap);
     s.nodes = map;
-    s.cores = q->nodes > 1 ? 0 : q->cores;
+    s.cores = q->cores;
     explain(q, config, &s);
     rcx_heap_free(&heap, map);
     return EXIT_SUCCESS;

@@ -23,12 +23,12 @@ enum {
     /* the header as it is on the wire; magic and version are at 0 */
     ADDRESS_BYTES_AT = 8,
     TRANSPORT_AT = 16,
+    KERNEL_AT = 144, /* a text */
     CPUS_AT = 208,
     SETTINGS_AT = CPUS_AT + (int)sizeof(cpu_set_t),
     SETTINGS_BYTES = RCX_SHARED_SETTINGS * (int)sizeof(uint64_t),
     ERRORS_AT = SETTINGS_AT + SETTINGS_BYTES + 2 * (int)sizeof(uint64_t),
-    MACHINE_AT = ERRORS_AT + 2 * (int)sizeof(uint64_t),
-    NODE_AT = MACHINE_AT + (int)sizeof(uint64_t),
+    NODE_AT = ERRORS_AT + 2 * (int)sizeof(uint64_t),
     HEADER_BYTES = NODE_AT + (int)sizeof(uint64_t)
 };
 
@@ -202,12 +202,11 @@ static const struct blob *blob_of(const struct fake *fake, int rank)
     return rank == fake->boot.rank ? &own : &fake->blobs[rank];
 }
 
-/* Its machine, or node. */
-static uint64_t id_of(const struct fake *fake, int rank, size_t at)
+static uint64_t node_of(const struct fake *fake, int rank)
 {
     uint64_t id;
 
-    memcpy(&id, blob_of(fake, rank)->bytes + at, sizeof id);
+    memcpy(&id, blob_of(fake, rank)->bytes + NODE_AT, sizeof id);
     /* whoever knows its neighbours says so; own was made by one who did not */
     return rank == fake->boot.rank && fake->boot.local_ranks ? ~id : id;
 }
@@ -219,13 +218,13 @@ static void check_nodes(const struct fake *fake, struct rcx_context *context)
 
     for (int i = 0; i < fake->boot.size; i++)
         for (int k = 0; k < i; k++)
-            fuzz_require((id_of(fake, i, NODE_AT) == id_of(fake, k, NODE_AT)) ==
+            fuzz_require((node_of(fake, i) == node_of(fake, k)) ==
                          (!nodes || nodes->node[i] == nodes->node[k]));
     rcx_heap_free(&context->heap, context->nodes);
     context->nodes = NULL;
 }
 
-/* Of ranks that say that they are on one machine. */
+/* Of ranks that say that they have this one's kernel. */
 static void check_cores(const struct fake *fake,
                         const struct rcx_context *context)
 {
@@ -234,14 +233,16 @@ static void check_cores(const struct fake *fake,
 
     CPU_ZERO(&all);
     for (int i = 0; i < fake->boot.size; i++) {
-        if (id_of(fake, i, MACHINE_AT) !=
-            id_of(fake, fake->boot.rank, MACHINE_AT))
+        if (strncmp(blob_of(fake, i)->bytes + KERNEL_AT, own.bytes + KERNEL_AT,
+                    CPUS_AT - KERNEL_AT) != 0)
             continue;
         memcpy(&cpus, blob_of(fake, i)->bytes + CPUS_AT, sizeof cpus);
         CPU_OR(&all, &all, &cpus);
         ranks++;
     }
     fuzz_require(context->shares_cores == (ranks > CPU_COUNT(&all)));
+    fuzz_require(context->cores ==
+                 (ranks == fake->boot.size ? CPU_COUNT(&all) : 0));
 }
 
 /* Rank 0 says what is wrong with settings, or who has a wrong one. */

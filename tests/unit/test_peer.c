@@ -18,7 +18,8 @@ enum {
     WIRE_VERSION_AT = 4,
     ADDRESS_BYTES_AT = 8,
     NETWORK_AT = 16,
-    NETWORK_BYTES = 64
+    NETWORK_BYTES = 64,
+    KERNEL_AT = 144
 };
 
 /* All ranks of a job, whose bootstrap is this array. */
@@ -193,6 +194,25 @@ static void ranks_that_the_launcher_parts_are_on_different_nodes(void **state)
         rcx_heap_free(&context->heap, context->nodes);
         context->nodes = NULL;
     }
+}
+
+/* Nodes of one kernel have its cores together; the map is another matter. */
+static void cores_are_those_of_the_kernel(void **state)
+{
+    cpu_set_t cpus;
+    int cores;
+
+    (void)state;
+    assert_int_equal(sched_getaffinity(0, sizeof cpus, &cpus), 0);
+    cores = CPU_COUNT(&cpus);
+    publish_all();
+    assert_ok(compare(0));
+    assert_int_equal(ranks[0].context.cores, cores);
+    assert_int_equal(ranks[0].context.shares_cores, RANKS > cores);
+    ranks[2].blob[KERNEL_AT] ^= 1; /* rank 2 has another */
+    assert_ok(compare(0));
+    assert_int_equal(ranks[0].context.cores, 0);
+    assert_int_equal(ranks[0].context.shares_cores, RANKS - 1 > cores);
 }
 
 /* ---- Other libraries ------------------------------------------------------- */
@@ -426,7 +446,8 @@ static void assert_learned(int rank)
     cpu_set_t cpus;
 
     assert_int_equal(sched_getaffinity(0, sizeof cpus, &cpus), 0);
-    assert_int_equal(context->shares_cores, MANY / 2 > CPU_COUNT(&cpus));
+    assert_int_equal(context->shares_cores, MANY > CPU_COUNT(&cpus));
+    assert_int_equal(context->cores, CPU_COUNT(&cpus)); /* of one kernel */
     assert_int_equal(context->credit_bytes, 500);
     assert_non_null(context->nodes);
     assert_int_equal(context->nodes->count, 2);
@@ -511,6 +532,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         TEST(ranks_that_agree_say_nothing_and_find_each_other),
         TEST(ranks_that_the_launcher_parts_are_on_different_nodes),
+        TEST(cores_are_those_of_the_kernel),
         TEST(a_blob_that_is_too_short_is_told_with_its_length),
         TEST(another_wire_version_is_told_with_both),
         TEST(what_is_not_rcxs_is_not_read),

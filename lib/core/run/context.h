@@ -55,7 +55,7 @@ struct rcx_context {
     struct rcx_boot *boot;
     struct rcx_nodes *nodes; /* NULL: all ranks are on one, or nobody knows */
     size_t credit_bytes;     /* the least of any rank's transport; likewise */
-    int cores; /* that all its ranks may use; 0: they are on several nodes */
+    int cores; /* that all its ranks may use; 0: they are on several machines */
     bool shares_cores; /* this machine has more of its ranks than cores */
     size_t ahead;
     struct rcx_tag_layout layout;

@@ -16,7 +16,7 @@
 #include "core/run/context.h"
 
 /* Whose header has a setting more is another version, too. */
-enum { WIRE_VERSION = 9 << 8 | RCX_SHARED_SETTINGS, TEXT = 64 };
+enum { WIRE_VERSION = 10 << 8 | RCX_SHARED_SETTINGS, TEXT = 64 };
 
 struct header {
     char magic[4];
@@ -24,14 +24,13 @@ struct header {
     uint64_t address_bytes;
     char transport[TEXT]; /* its name and version */
     char host[TEXT];
-    char boot_id[TEXT]; /* tells hosts of one name apart */
+    char boot_id[TEXT]; /* of the kernel: whose ranks have its cores */
     cpu_set_t cpus;     /* where the rank may run */
     uint64_t settings[RCX_SHARED_SETTINGS];
     uint64_t credit_bytes;
     uint64_t ahead;
     uint64_t lines[RCX_CONFIG_KINDS]; /* that it has to say: a hash of each */
-    uint64_t machine;                 /* equal where ranks share cores, */
-    uint64_t node;                    /* and memory */
+    uint64_t node;                    /* equal where ranks share memory */
 };
 
 void rcx_kernel_id(char *text, size_t bytes)
@@ -44,23 +43,17 @@ void rcx_kernel_id(char *text, size_t bytes)
         fclose(file);
 }
 
-/* Ranks of a kernel that the launcher, if it says so, takes to be on one node. */
-static uint64_t machine_of(const struct rcx_boot *boot, const struct header *h)
-{
-    const uint64_t kernel =
-        rcx_hash(rcx_hash_text(h->host), rcx_hash_text(h->boot_id));
-
-    return boot->local_ranks ? rcx_hash(kernel, (uint64_t)rcx_boot_lowest(boot))
-                             : kernel;
-}
-
-static uint64_t node_of(const struct header *h)
+/* Ranks of a kernel that the launcher, if it says so, takes to be on one node,
+ * and that have one IPC namespace. */
+static uint64_t node_of(const struct rcx_boot *boot, const struct header *h)
 {
     struct stat ipc;
+    uint64_t node = rcx_hash(rcx_hash_text(h->host), rcx_hash_text(h->boot_id));
 
-    return stat("/proc/self/ns/ipc", &ipc) == 0
-               ? rcx_hash(h->machine, ipc.st_ino)
-               : h->machine;
+    if (boot->local_ranks)
+        node = rcx_hash(node, (uint64_t)rcx_boot_lowest(boot));
+    return stat("/proc/self/ns/ipc", &ipc) == 0 ? rcx_hash(node, ipc.st_ino)
+                                                : node;
 }
 
 static void describe_self(const struct rcx_context *context, struct header *h)
@@ -75,8 +68,7 @@ static void describe_self(const struct rcx_context *context, struct header *h)
     }
     gethostname(h->host, sizeof h->host - 1);
     rcx_kernel_id(h->boot_id, sizeof h->boot_id);
-    h->machine = machine_of(context->boot, h);
-    h->node = node_of(h);
+    h->node = node_of(context->boot, h);
     CPU_ZERO(&h->cpus);
     sched_getaffinity(0, sizeof h->cpus, &h->cpus);
     rcx_config_hash(&context->config, h->settings);
@@ -170,17 +162,13 @@ void rcx_peer_host(struct rcx_boot *boot, const struct rcx_log *log, int rank,
 
 /* ---- Settings -------------------------------------------------------------- */
 
-/* Of some ranks. */
-struct cores {
-    uint64_t ranks;
-    cpu_set_t cpus; /* where any of them may run */
-};
-
-/* What ranks of a machine find alike. */
+/* What ranks of a machine find alike: of its nodes, if its kernel has several
+ * (containers, emulated ones), they share the cores. */
 struct finding {
-    uint64_t credit_bytes;         /* the least */
-    uint64_t ahead;                /* likewise */
-    struct cores cores, own_cores; /* of all, of those on this machine */
+    uint64_t credit_bytes; /* the least */
+    uint64_t ahead;        /* likewise */
+    uint64_t ranks;        /* on this machine, */
+    cpu_set_t cpus;        /* and where any of them may run */
 };
 
 /* What one rank of a node found, for the others. */
@@ -204,12 +192,6 @@ struct survey {
     size_t digest_bytes;
 };
 
-static void join(struct cores *cores, const struct header *h)
-{
-    cores->ranks++;
-    CPU_OR(&cores->cpus, &cores->cpus, &h->cpus);
-}
-
 static void look_at(struct survey *s, int rank, bool is_lower,
                     const struct header *h)
 {
@@ -229,9 +211,10 @@ static void look_at(struct survey *s, int rank, bool is_lower,
         s->found.ahead = h->ahead;
     if (s->digest)
         s->digest->nodes[rank] = h->node;
-    join(&s->found.cores, h);
-    if (h->machine == s->me.machine)
-        join(&s->found.own_cores, h);
+    if (strncmp(h->boot_id, s->me.boot_id, TEXT) == 0) {
+        s->found.ranks++;
+        CPU_OR(&s->found.cpus, &s->found.cpus, &h->cpus);
+    }
     for (int i = 0; i < RCX_CONFIG_KINDS; i++) {
         s->are_lines |= h->lines[i] != 0;
         s->is_said[i] |= is_lower && h->lines[i] == s->me.lines[i];
@@ -346,6 +329,7 @@ rcx_status_t rcx_peer_learn(struct rcx_context *context)
     const struct rcx_boot *boot = context->boot;
     struct survey s = {.odd = -1, .wrong = -1};
     rcx_status_t status;
+    int cores;
 
     describe_self(context, &s.me);
     context->credit_bytes = s.found.credit_bytes = s.me.credit_bytes;
@@ -373,9 +357,9 @@ rcx_status_t rcx_peer_learn(struct rcx_context *context)
                                            boot->size, &context->nodes))
         status = rcx_fail(&context->log, RCX_ERR_NOMEM,
                           "no memory for a map of nodes");
-    context->cores = context->nodes ? 0 : CPU_COUNT(&s.found.cores.cpus);
-    context->shares_cores =
-        s.found.own_cores.ranks > (uint64_t)CPU_COUNT(&s.found.own_cores.cpus);
+    cores = CPU_COUNT(&s.found.cpus);
+    context->cores = s.found.ranks == (uint64_t)boot->size ? cores : 0;
+    context->shares_cores = s.found.ranks > (uint64_t)cores;
     rcx_heap_free(&context->heap, s.digest);
     return status;
 }

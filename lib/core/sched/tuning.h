@@ -24,7 +24,7 @@ struct rcx_rule {
     struct rcx_range ranks, nodes, per_node, bytes, total;
     enum rcx_answer power;  /* ranks are a power of two */
     enum rcx_answer blocks; /* ranks of a node are side by side */
-    enum rcx_answer shared; /* there are more than cores, on one node */
+    enum rcx_answer shared; /* there are more than cores, on one machine */
     struct rcx_method_wish wish;
     int line;      /* of its text */
     bool is_users; /* not RCX's own */

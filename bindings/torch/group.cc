@@ -56,7 +56,17 @@ Operation Group::one(OpType type, const char *title, milliseconds timeout,
 Group::WorkPtr Group::start(Operation operation)
 {
     started_++;
-    return comm_->start(std::move(operation));
+    return start_message(std::move(operation));
+}
+
+Group::WorkPtr Group::start_message(Operation operation)
+{
+    WorkPtr work = comm_->start(std::move(operation));
+    const std::lock_guard<std::mutex> lock(coalescing_lock_);
+
+    if (coalescing_)
+        coalesced_.push_back(work);
+    return work;
 }
 
 /* ---- In place on one tensor ------------------------------------------------------- */
@@ -111,7 +121,7 @@ Group::WorkPtr Group::allreduce_sparse(Tensor &tensor,
                                        at::cat(all_values[0]), tensor.sizes())
                      .coalesce());
     operation.results = {tensor};
-    return comm_->start(std::move(operation));
+    return start_message(std::move(operation));
 }
 
 Group::WorkPtr Group::allreduce(Tensors &tensors,
@@ -451,7 +461,7 @@ Group::WorkPtr Group::send(Tensors &tensors, int to, int tag)
         return rcx_isend(t.data_ptr(), t.nbytes(), RCX_BYTE, to, tag, comm,
                          request);
     });
-    return comm_->start(std::move(operation));
+    return start_message(std::move(operation));
 }
 
 static Operation::Start receive(Operation &operation, int from, int tag)
@@ -469,7 +479,7 @@ Group::WorkPtr Group::recv(Tensors &tensors, int from, int tag)
         one(OpType::RECV, "rcx:recv", c10d::kUnsetTimeout, tensors);
 
     operation.starts.push_back(receive(operation, from, tag));
-    return comm_->start(std::move(operation));
+    return start_message(std::move(operation));
 }
 
 Group::WorkPtr Group::recvAnysource(Tensors &tensors, int tag)
@@ -478,7 +488,7 @@ Group::WorkPtr Group::recvAnysource(Tensors &tensors, int tag)
                               c10d::kUnsetTimeout, tensors);
 
     operation.starts.push_back(receive(operation, RCX_ANY_SOURCE, tag));
-    return comm_->start(std::move(operation));
+    return start_message(std::move(operation));
 }
 
 Group::WorkPtr Group::barrier(const c10d::BarrierOptions &options)
@@ -525,6 +535,22 @@ Group::WorkPtr Group::reduce_scatter_tensor_coalesced(
         operation.starts.push_back(reduce_scatter_from(
             operation, options.reduceOp, outputs[i], inputs[i], getSize()));
     return start(std::move(operation));
+}
+
+void Group::startCoalescing()
+{
+    const std::lock_guard<std::mutex> lock(coalescing_lock_);
+
+    coalesced_.clear();
+    coalescing_ = true;
+}
+
+Group::WorkPtr Group::endCoalescing()
+{
+    const std::lock_guard<std::mutex> lock(coalescing_lock_);
+
+    coalescing_ = false;
+    return Works::of(std::exchange(coalesced_, {}));
 }
 #endif
 

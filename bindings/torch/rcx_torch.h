@@ -142,6 +142,25 @@ class Work : public c10d::Work
     c10::intrusive_ptr<c10::ivalue::Future> future_;
 };
 
+/* Several that are under way, as one: over when all are, or when one has failed. */
+class Works : public c10d::Work
+{
+  public:
+    using WorkPtr = c10::intrusive_ptr<c10d::Work>;
+
+    static WorkPtr of(std::vector<WorkPtr> works);
+    explicit Works(std::vector<WorkPtr> works);
+
+    bool wait(milliseconds timeout = kNoTimeout) override;
+    std::vector<at::Tensor> result() override;
+    void abort() override;
+    c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;
+
+  private:
+    std::vector<WorkPtr> works_;
+    c10::intrusive_ptr<c10::ivalue::Future> future_;
+};
+
 class Comm : public std::enable_shared_from_this<Comm>
 {
   public:
@@ -235,6 +254,9 @@ class Group : public Base
     WorkPtr reduce_scatter_tensor_coalesced(
         Tensors &outputs, Tensors &inputs,
         const c10d::ReduceScatterOptions &options) override;
+    /* What is started in between is under way at once. */
+    void startCoalescing() override;
+    WorkPtr endCoalescing() override;
 #endif
     /* Collectives are counted where they are matched, in RCX. */
     void setSequenceNumberForGroup() override
@@ -248,7 +270,9 @@ class Group : public Base
   private:
     WorkPtr allreduce_sparse(Tensor &tensor,
                              const c10d::AllreduceOptions &options);
+    /* Collectives are counted, messages are not. */
     WorkPtr start(Operation operation);
+    WorkPtr start_message(Operation operation);
     Operation begin(c10d::OpType type, const char *title,
                     milliseconds timeout) const;
     Operation one(c10d::OpType type, const char *title, milliseconds timeout,
@@ -257,6 +281,9 @@ class Group : public Base
     std::shared_ptr<Comm> comm_;
     milliseconds timeout_;
     std::atomic<uint64_t> started_{0};
+    std::mutex coalescing_lock_;
+    bool coalescing_ = false;
+    std::vector<WorkPtr> coalesced_;
 };
 
 } // namespace rcx_torch

@@ -188,6 +188,65 @@ void Work::end()
         std::this_thread::yield(); /* its callback is on another thread */
 }
 
+/* ---- Several as one -------------------------------------------------------------- */
+
+Works::Works(std::vector<WorkPtr> works)
+    : c10d::Work(-1, c10d::OpType::UNKNOWN, "rcx:coalesced"),
+      works_(std::move(works))
+{
+    c10::List<c10::intrusive_ptr<c10::ivalue::Future>> futures(
+        c10::FutureType::create(c10::ListType::create(c10::TensorType::get())));
+
+    for (const auto &work : works_)
+        futures.push_back(work->getFuture());
+    future_ = c10::collectAll(futures);
+}
+
+Works::WorkPtr Works::of(std::vector<WorkPtr> works)
+{
+    auto all = c10::make_intrusive<Works>(std::move(works));
+
+    all->future_->addCallback([all](c10::ivalue::Future &future) {
+        all->finish(future.hasError() ? future.exception_ptr() : nullptr);
+    });
+    return all;
+}
+
+bool Works::wait(milliseconds timeout)
+{
+    const auto until = std::chrono::steady_clock::now() + timeout;
+
+    for (const auto &work : works_) {
+        const auto left = std::chrono::duration_cast<milliseconds>(
+            until - std::chrono::steady_clock::now());
+
+        work->wait(timeout == kNoTimeout ? timeout
+                                         : std::max(left, milliseconds(1)));
+    }
+    return c10d::Work::wait(timeout);
+}
+
+std::vector<at::Tensor> Works::result()
+{
+    std::vector<at::Tensor> all;
+
+    for (const auto &work : works_)
+        for (const auto &tensor : work->result())
+            all.push_back(tensor);
+    return all;
+}
+
+void Works::abort()
+{
+    for (const auto &work : works_)
+        work->abort();
+}
+
+c10::intrusive_ptr<c10::ivalue::Future> Works::getFuture()
+{
+    return future_;
+}
+
 /* ---- Communicators -------------------------------------------------------------- */
 
 std::shared_ptr<Comm> Comm::of_world(std::shared_ptr<Context> context)

@@ -35,7 +35,7 @@ def optimizer_in_parts(me, p):
 
 
 def several_as_one(me, p):
-    """The coalescing manager's three kinds."""
+    """The coalescing manager's kinds."""
     sums = [torch.full((3,), float(me + i)) for i in range(4)]
     with dist._coalescing_manager(async_ops=True) as manager:
         for t in sums:
@@ -49,6 +49,20 @@ def several_as_one(me, p):
     with dist._coalescing_manager():
         for i, t in enumerate(scattered):
             dist.reduce_scatter_tensor(t, torch.arange(2.0 * p) + i)
+    there, back = torch.full((5,), 1.0 * me), torch.empty(5)
+    with dist._coalescing_manager(device=torch.device("cpu"), async_ops=True) as manager:
+        dist.isend(there, (me + 1) % p)
+        dist.irecv(back, (me - 1) % p)
+    manager.wait()
+    assert back.tolist() == [(me - 1) % p] * 5
+    back = torch.empty(5)
+    for work in dist.batch_isend_irecv([dist.P2POp(dist.isend, there, (me + 1) % p),
+                                        dist.P2POp(dist.irecv, back, (me - 1) % p)]):
+        work.wait()
+    assert back.tolist() == [(me - 1) % p] * 5
+    with dist._coalescing_manager(device=torch.device("cpu")):
+        for t in sums:
+            dist.all_reduce(t, op=dist.ReduceOp.MAX)
     for i, t in enumerate(sums):
         assert t.tolist() == [sum(range(p)) + p * i] * 3
     for i, t in enumerate(gathered):

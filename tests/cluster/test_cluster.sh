@@ -25,7 +25,6 @@ if [ "$1" != inside ]; then
     exit $status
 fi
 
-export RCX_WAIT=yield # six ranks that poll would have two cores to themselves
 bound=(timeout -k 5 60)
 all=(srun -Q -N3 --ntasks-per-node=2 --mpi=pmix)
 

@@ -229,7 +229,7 @@ static void check_cores(const struct fake *fake,
                         const struct rcx_context *context)
 {
     cpu_set_t all, cpus;
-    int ranks = 0;
+    int ranks = 0, on_node = 0;
 
     CPU_ZERO(&all);
     for (int i = 0; i < fake->boot.size; i++) {
@@ -240,7 +240,10 @@ static void check_cores(const struct fake *fake,
         CPU_OR(&all, &all, &cpus);
         ranks++;
     }
+    for (int i = 0; i < fake->boot.size; i++)
+        on_node += node_of(fake, i) == node_of(fake, fake->boot.rank);
     fuzz_require(context->shares_cores == (ranks > CPU_COUNT(&all)));
+    fuzz_require(context->is_split == (ranks > on_node));
     fuzz_require(context->cores ==
                  (ranks == fake->boot.size ? CPU_COUNT(&all) : 0));
 }

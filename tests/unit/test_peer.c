@@ -209,6 +209,7 @@ static void cores_are_those_of_the_kernel(void **state)
     assert_ok(compare(0));
     assert_int_equal(ranks[0].context.cores, cores);
     assert_int_equal(ranks[0].context.shares_cores, RANKS > cores);
+    assert_false(ranks[0].context.is_split);
     ranks[2].blob[KERNEL_AT] ^= 1; /* rank 2 has another */
     assert_ok(compare(0));
     assert_int_equal(ranks[0].context.cores, 0);
@@ -448,6 +449,7 @@ static void assert_learned(int rank)
     assert_int_equal(sched_getaffinity(0, sizeof cpus, &cpus), 0);
     assert_int_equal(context->shares_cores, MANY > CPU_COUNT(&cpus));
     assert_int_equal(context->cores, CPU_COUNT(&cpus)); /* of one kernel */
+    assert_true(context->is_split);
     assert_int_equal(context->credit_bytes, 500);
     assert_non_null(context->nodes);
     assert_int_equal(context->nodes->count, 2);

@@ -57,6 +57,7 @@ struct rcx_context {
     size_t credit_bytes;     /* the least of any rank's transport; likewise */
     int cores; /* that all its ranks may use; 0: they are on several machines */
     bool shares_cores; /* this machine has more of its ranks than cores */
+    bool is_split;     /* the machine's ranks are on several nodes */
     size_t ahead;
     struct rcx_tag_layout layout;
     struct rcx_heap heap;

@@ -324,12 +324,25 @@ static rcx_status_t find_out(struct rcx_context *context, struct survey *s)
                                                : survey_by_other(context, s);
 }
 
+static void learn_of_machine(struct rcx_context *context,
+                             const struct survey *s)
+{
+    const int size = context->boot->size;
+    const int cores = CPU_COUNT(&s->found.cpus);
+    uint64_t on_node = 0;
+
+    for (int i = 0; i < size; i++)
+        on_node += s->digest->nodes[i] == s->me.node;
+    context->cores = s->found.ranks == (uint64_t)size ? cores : 0;
+    context->shares_cores = s->found.ranks > (uint64_t)cores;
+    context->is_split = s->found.ranks > on_node;
+}
+
 rcx_status_t rcx_peer_learn(struct rcx_context *context)
 {
     const struct rcx_boot *boot = context->boot;
     struct survey s = {.odd = -1, .wrong = -1};
     rcx_status_t status;
-    int cores;
 
     describe_self(context, &s.me);
     context->credit_bytes = s.found.credit_bytes = s.me.credit_bytes;
@@ -351,15 +364,13 @@ rcx_status_t rcx_peer_learn(struct rcx_context *context)
     if (status == RCX_OK) {
         context->credit_bytes = s.found.credit_bytes;
         context->ahead = s.found.ahead;
+        learn_of_machine(context, &s);
         status = judge(context, &s);
     }
     if (status == RCX_OK && !rcx_nodes_map(&context->heap, s.digest->nodes,
                                            boot->size, &context->nodes))
         status = rcx_fail(&context->log, RCX_ERR_NOMEM,
                           "no memory for a map of nodes");
-    cores = CPU_COUNT(&s.found.cpus);
-    context->cores = s.found.ranks == (uint64_t)boot->size ? cores : 0;
-    context->shares_cores = s.found.ranks > (uint64_t)cores;
     rcx_heap_free(&context->heap, s.digest);
     return status;
 }

@@ -150,13 +150,15 @@ static void yield(struct rcx_context *context, struct vain *vain)
 }
 
 /* Nobody wants this core; or ranks of other cores are about to do what this one
- * waits for: and it comes before the core could be given away. */
+ * waits for: and it comes before the core could be given away. Not so where ranks
+ * of other nodes want it, too, and what is waited for is on its way through a
+ * socket. */
 static bool is_served(struct rcx_context *context)
 {
     const struct rcx_progress *p = &context->progress;
     struct rcx_transport *t = context->transport;
 
-    return p->shares &&
+    return p->shares && !context->is_split &&
            (p->is_alone || (t->ops->is_served && t->ops->is_served(t))) &&
            poll(t, SERVED_POLLS);
 }

@@ -36,12 +36,16 @@ static int go_on(rcx_comm_t **comm, rcx_comm_t *world, int ranks[], int n)
     int kept = 0;
 
     rcx_comm_error(*comm, &why);
-    for (int i = 0, lost = 0; i < n; i++)
-        if (lost < why.rank_count && why.ranks[lost] == i)
-            lost++;
-        else
+    for (int i = 0; i < n; i++) {
+        int k = 0;
+
+        while (k < why.rank_count && why.ranks[k] != i)
+            k++;
+        if (k == why.rank_count)
             ranks[kept++] = ranks[i];
-    fprintf(stderr, "%d of %d go on: %s\n", kept, n, why.text);
+    }
+    fprintf(stderr, "rank %d goes on with %d of %d: %s\n", rcx_comm_rank(world),
+            kept, n, why.text);
     rcx_comm_free(comm);
     return rcx_comm_create_group(world, kept, ranks, 1, comm) ? 0 : kept;
 }

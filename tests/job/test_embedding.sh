@@ -41,7 +41,7 @@ wait $victim
 good=$(($? != 137))
 for r in 0 2; do
     end "rank $r" 0 && [ "$(cat "$out")" = "rank $r: 2 at the end" ] \
-        && grep -q "^2 of 3 go on: .*rank 1" "$err" || good=1
+        && grep -q "^rank $r goes on with 2 of 3: .*rank 1" "$err" || good=1
 done
 ok $good "two go on where the third is killed"
 

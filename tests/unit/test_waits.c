@@ -5,7 +5,6 @@
  */
 #include "test.h"
 
-#include <limits.h>
 #include <poll.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -436,79 +435,6 @@ static void wrong_arguments_of_waits_are_named(void **state)
         assert_ok(rcx_finalize(&contexts[i]));
 }
 
-/* ---- Ranks that share cores --------------------------------------------------- */
-
-static const struct rcx_transport_ops *true_ops;
-static bool is_at_work, is_resting;
-static int rests, polls, fewest_polls;
-
-static unsigned count_poll(struct rcx_transport *t)
-{
-    assert_false(is_resting);
-    polls++;
-    return true_ops->progress(t);
-}
-
-/* Where others had the core for long it is looked around first, so the fewest
- * count; not those before the first rest. */
-static void note_rest(struct rcx_transport *t, bool begins)
-{
-    (void)t;
-    assert_true(begins != is_resting);
-    is_resting = begins;
-    if (begins && rests++ > 0 && polls < fewest_polls)
-        fewest_polls = polls;
-    polls = 0;
-}
-
-static bool say_who_is_at_work(struct rcx_transport *t)
-{
-    (void)t;
-    return is_at_work;
-}
-
-/* For a message that does not come; never so long that it is found out that nobody
- * takes the core. */
-static int polls_between_rests(struct calls *c, bool others_are_at_work)
-{
-    struct rcx_progress *p = &c->requests[0]->comm->context->progress;
-
-    is_at_work = others_are_at_work;
-    rests = 0;
-    fewest_polls = INT_MAX;
-    while (rests < 20) {
-        p->yields = 0;
-        p->is_alone = false;
-        assert_status(rcx_wait_for(c->requests[0], MS / 100), RCX_IN_PROGRESS);
-        assert_false(is_resting);
-    }
-    return fewest_polls;
-}
-
-static void a_core_is_kept_as_long_as_others_are_at_work(void **state)
-{
-    struct rcx_transport_ops ops;
-    struct calls c;
-    struct job job;
-
-    (void)state;
-    open_with(&job, RANKS, NULL, NULL, NULL);
-    calls_open(&c, &job, &call);
-    true_ops = job.contexts[0]->transport->ops;
-    ops = *true_ops;
-    ops.progress = count_poll;
-    ops.rest = note_rest;
-    ops.is_served = say_who_is_at_work;
-    job.contexts[0]->transport->ops = &ops;
-    job.contexts[0]->progress.shares = true;
-    job.contexts[0]->progress.polls = job.contexts[0]->progress.spin = 1;
-    assert_ok(calls_make_one(&c, 0, false));
-    assert_true(polls_between_rests(&c, false) < 40);
-    assert_true(polls_between_rests(&c, true) >= 40);
-    job.contexts[0]->transport->ops = true_ops;
-    join_and_close(&c, &job);
-}
-
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -524,7 +450,6 @@ int main(void)
         cmocka_unit_test(an_operations_error_is_returned_with_its_index),
         cmocka_unit_test(threads_that_wait_for_the_same_share_them),
         cmocka_unit_test(wrong_arguments_of_waits_are_named),
-        cmocka_unit_test(a_core_is_kept_as_long_as_others_are_at_work),
     };
 
     return cmocka_run_group_tests_name("waits", tests, NULL, NULL);

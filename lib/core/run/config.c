@@ -155,7 +155,8 @@ static const struct rcx_option others[] = {
      .doc =
          "how to wait: poll without end, yield the core after every empty poll, "
          "sleep after some, or yield soon where ranks outnumber cores, with naps "
-         "once that was in vain for 5 ms, and late elsewhere",
+         "in place of that once it was in vain for 5 ms, or where others that "
+         "compute keep the core for long, and late elsewhere",
      .parse = parse_wait},
     {.name = "RCX_PROGRESS",
      .fallback = "call",

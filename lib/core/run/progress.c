@@ -14,11 +14,17 @@
 /* SERVED_POLLS: as long as it takes to give a core away. YIELDS: after so many it
  * is found out whether anybody takes it. */
 enum { TURNS = RCX_PROGRESS_TURNS, SERVED_POLLS = 40, YIELDS = 64 };
+/* To the least nap the kernel adds 50 us, but for real-time processes; much
+ * shorter ones of theirs have it lose timers for a millisecond. */
 enum {
     NAP_AFTER_NS = 5 * 1000 * 1000,
+    NAP_LEAST_NS = 20 * 1000,
     NAP_MOST_NS = 1000 * 1000,
     NAP_PART = 64
 };
+/* A yield that took long is repeated after so many times as long, if one did so
+ * less than RECENT before, about 25 ms. */
+enum { CROWDED_TIMES = 64, RECENT_TICKS = 1 << 26 };
 
 /* False: no other thread wants to. */
 static bool let_others_in(struct rcx_context *context)
@@ -89,19 +95,6 @@ struct vain {
     uint64_t since_ns;
 };
 
-/* Who yields a core again and again takes part of it from those who compute, so
- * who has waited for long sleeps for a small part of that. */
-static void nap(struct rcx_context *context, uint64_t waited_ns)
-{
-    const uint64_t part = waited_ns / NAP_PART;
-    const struct timespec t = {.tv_nsec = part < NAP_MOST_NS ? (long)part
-                                                             : NAP_MOST_NS};
-
-    rcx_guard_leave(context->guard);
-    nanosleep(&t, NULL);
-    rcx_guard_return(context->guard);
-}
-
 /* Others run on this core if it was switched to them in a part of yields. */
 static void look_for_company(struct rcx_progress *p)
 {
@@ -115,36 +108,70 @@ static void look_for_company(struct rcx_progress *p)
     p->switches = switches;
 }
 
-/* So that who waits for this rank knows; of no use to ranks that are alone. */
-static void give_way(struct rcx_context *context)
+static void nap(struct rcx_context *context, uint64_t waited_ns)
 {
-    struct rcx_progress *p = &context->progress;
-    struct rcx_transport *t = context->transport;
-    const bool tells = p->shares && !p->is_alone && t->ops->rest;
+    const uint64_t part = waited_ns / NAP_PART;
+    const struct timespec t = {.tv_nsec = part < NAP_LEAST_NS  ? NAP_LEAST_NS
+                                          : part > NAP_MOST_NS ? NAP_MOST_NS
+                                                               : (long)part};
 
-    if (tells)
-        t->ops->rest(t, true);
+    rcx_guard_leave(context->guard);
+    nanosleep(&t, NULL);
+    rcx_guard_return(context->guard);
+}
+
+/* Once may be chance: a rank that is being started. */
+static void yield(struct rcx_progress *p, uint64_t before)
+{
+    int64_t took;
+    uint64_t now;
+    bool again;
+
     sched_yield();
-    if (tells)
-        t->ops->rest(t, false);
+    now = rcx_ticks();
+    took = (int64_t)(now - before); /* by two cores' clocks, at times */
+    if (took > RCX_AWAY_TICKS) {
+        again = before < p->crowded_until + RECENT_TICKS;
+        p->crowded_until = now + (again ? CROWDED_TIMES * (uint64_t)took : 0);
+    }
     if (p->shares)
         look_for_company(p);
 }
 
-/* Where a busy host gives the core to others for milliseconds, a turn is long. */
-static void yield(struct rcx_context *context, struct vain *vain)
+/* Of ranks that share cores; with one of its own nobody has to be let in. */
+static uint64_t waited(const struct rcx_progress *p, struct vain *vain)
 {
-    const uint64_t before = rcx_ticks();
-    uint64_t now;
+    const uint64_t now = p->shares ? rcx_now_ns() : 0;
 
-    give_way(context);
-    if (context->progress.shares) {
-        now = rcx_now_ns();
-        if (vain->since_ns == 0)
-            vain->since_ns = now;
-        else if (now - vain->since_ns > NAP_AFTER_NS)
-            nap(context, now - vain->since_ns);
-    }
+    if (vain->since_ns == 0)
+        vain->since_ns = now;
+    return now - vain->since_ns;
+}
+
+/*
+ * Who yields a core again and again takes part of it from those who compute, so
+ * who has waited for long sleeps for a small part of that. And who yields to
+ * somebody who computes may get the core back only when that one's time is up,
+ * some milliseconds later (Linux 6.18 has who yields pay for all of its time), but
+ * who wakes gets it at once: so does who has seen that lately.
+ *
+ * Who waits for this rank knows, unless nobody takes its core.
+ */
+static void rest(struct rcx_context *context, struct vain *vain)
+{
+    struct rcx_progress *p = &context->progress;
+    struct rcx_transport *t = context->transport;
+    const bool tells = p->shares && !p->is_alone && t->ops->rest;
+    const uint64_t before = rcx_ticks(), waited_ns = waited(p, vain);
+
+    if (tells)
+        t->ops->rest(t, true);
+    if (p->shares && (before < p->crowded_until || waited_ns > NAP_AFTER_NS))
+        nap(context, waited_ns);
+    else
+        yield(p, before);
+    if (tells)
+        t->ops->rest(t, false);
     if (rcx_ticks() - before > RCX_AWAY_TICKS)
         rcx_context_catch_up(context);
 }
@@ -169,7 +196,7 @@ static void give_core_away(struct rcx_context *context, struct vain *vain,
     if (context->config.wait == RCX_WAIT_BLOCK)
         rcx_sleep(context, until_ns);
     else if (!is_served(context))
-        yield(context, vain);
+        rest(context, vain);
     vain->polls = 0;
 }
 

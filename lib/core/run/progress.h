@@ -21,6 +21,8 @@ struct rcx_progress {
     bool is_alone;   /* but nobody takes this one when it is given away: */
     unsigned yields;
     long switches; /* of the thread, some yields ago */
+    uint64_t
+        crowded_until; /* ticks: who computes has this core; yields are long */
 };
 
 /* TURNS: so many, then it is looked around; between calls not more often than

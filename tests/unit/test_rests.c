@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Ranks that share cores: when one that waits gives its core away, and how. Ranks
+ * share a thread over the simulated network, where rank 0 waits for rank 1.
+ */
+#include "test.h"
+
+#include <limits.h>
+#include <sched.h>
+#include <time.h>
+
+#include "calls.h"
+#include "context.h"
+#include "core/base/clock.h"
+#include "core/run/progress.h"
+#include "crew.h"
+
+enum { RANKS = 2 };
+#define MS INT64_C(1000000)
+
+static const struct call call = {.coll = ALLREDUCE, .count = 9, .kind = &sums};
+
+static void begin_to_wait(struct job *job, struct calls *c, bool shares)
+{
+    struct rcx_progress *p;
+
+    open_with(job, RANKS, NULL, NULL, NULL);
+    calls_open(c, job, &call);
+    p = &job->contexts[0]->progress;
+    p->shares = shares;
+    p->polls = p->spin = 1;
+    assert_ok(calls_make_one(c, 0, false));
+}
+
+/* Rank 1 calls as well. */
+static void join_and_close(struct calls *c, struct job *job)
+{
+    assert_ok(calls_make_one(c, 1, false));
+    for (int i = 0; i < RANKS; i++)
+        assert_ok(rcx_wait_for(c->requests[i], INT64_MAX));
+    calls_check(c);
+    calls_close(c);
+    assert_ok(job_close(job));
+}
+
+/* ---- Others at work ------------------------------------------------------- */
+
+static const struct rcx_transport_ops *true_ops;
+static bool is_at_work, is_resting;
+static int rests, polls, fewest_polls;
+
+static unsigned count_poll(struct rcx_transport *t)
+{
+    assert_false(is_resting);
+    polls++;
+    return true_ops->progress(t);
+}
+
+/* Where others had the core for long it is looked around first, so the fewest
+ * count; not those before the first rest. */
+static void note_rest(struct rcx_transport *t, bool begins)
+{
+    (void)t;
+    assert_true(begins != is_resting);
+    is_resting = begins;
+    if (begins && rests++ > 0 && polls < fewest_polls)
+        fewest_polls = polls;
+    polls = 0;
+}
+
+static bool say_who_is_at_work(struct rcx_transport *t)
+{
+    (void)t;
+    return is_at_work;
+}
+
+/* For a message that does not come; never so long that it is found out that nobody
+ * takes the core. */
+static int polls_between_rests(struct calls *c, bool others_are_at_work)
+{
+    struct rcx_progress *p = &c->requests[0]->comm->context->progress;
+
+    is_at_work = others_are_at_work;
+    rests = 0;
+    fewest_polls = INT_MAX;
+    while (rests < 20) {
+        p->yields = 0;
+        p->is_alone = false;
+        assert_status(rcx_wait_for(c->requests[0], MS / 100), RCX_IN_PROGRESS);
+        assert_false(is_resting);
+    }
+    return fewest_polls;
+}
+
+static void a_core_is_kept_as_long_as_others_are_at_work(void **state)
+{
+    struct rcx_transport_ops ops;
+    struct calls c;
+    struct job job;
+
+    (void)state;
+    begin_to_wait(&job, &c, true);
+    true_ops = job.contexts[0]->transport->ops;
+    ops = *true_ops;
+    ops.progress = count_poll;
+    ops.rest = note_rest;
+    ops.is_served = say_who_is_at_work;
+    job.contexts[0]->transport->ops = &ops;
+    assert_true(polls_between_rests(&c, false) < 40);
+    assert_true(polls_between_rests(&c, true) >= 40);
+    job.contexts[0]->transport->ops = true_ops;
+    join_and_close(&c, &job);
+}
+
+/* ---- Beside others that compute ----------------------------------------------- */
+
+static bool yields_are_long;
+static int yields, naps;
+
+int __real_sched_yield(void);
+int __wrap_sched_yield(void);
+int __wrap_sched_yield(void)
+{
+    const uint64_t since = rcx_ticks();
+
+    yields++;
+    while (yields_are_long && rcx_ticks() - since <= RCX_AWAY_TICKS)
+        continue;
+    return __real_sched_yield();
+}
+
+int __real_nanosleep(const struct timespec *t, struct timespec *left);
+int __wrap_nanosleep(const struct timespec *t, struct timespec *left);
+int __wrap_nanosleep(const struct timespec *t, struct timespec *left)
+{
+    naps++;
+    return __real_nanosleep(t, left);
+}
+
+/* In many short waits: who has waited for long naps in any case. */
+static void wait_until_there_have_been(struct calls *c, int of_naps,
+                                       int of_yields)
+{
+    while (naps < of_naps || yields < of_yields)
+        assert_status(rcx_wait_for(c->requests[0], MS / 100), RCX_IN_PROGRESS);
+}
+
+/* One long yield may be chance, of two in a row the second was too much; when
+ * some time has passed it is tried again. */
+static void who_gets_its_core_back_late_naps_and_tries_again(void **state)
+{
+    struct calls c;
+    struct job job;
+
+    (void)state;
+    begin_to_wait(&job, &c, true);
+    yields = naps = 0;
+    yields_are_long = true;
+    wait_until_there_have_been(&c, 10, 0);
+    assert_true(yields >= 2);
+    wait_until_there_have_been(&c, 0, yields + 1);
+    wait_until_there_have_been(&c, naps + 10, 0);
+    yields_are_long = false;
+    wait_until_there_have_been(&c, 0, yields + 10);
+    join_and_close(&c, &job);
+}
+
+static void who_has_a_core_of_its_own_does_not_nap(void **state)
+{
+    struct calls c;
+    struct job job;
+
+    (void)state;
+    begin_to_wait(&job, &c, false);
+    yields = naps = 0;
+    yields_are_long = true;
+    wait_until_there_have_been(&c, 0, 20);
+    assert_int_equal(naps, 0);
+    yields_are_long = false;
+    join_and_close(&c, &job);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_core_is_kept_as_long_as_others_are_at_work),
+        cmocka_unit_test(who_gets_its_core_back_late_naps_and_tries_again),
+        cmocka_unit_test(who_has_a_core_of_its_own_does_not_nap),
+    };
+
+    return cmocka_run_group_tests_name("rests", tests, NULL, NULL);
+}

@@ -22,9 +22,9 @@ enum {
     NAP_MOST_NS = 1000 * 1000,
     NAP_PART = 64
 };
-/* A yield that took long is repeated after so many times as long, if one did so
- * less than RECENT before, about 25 ms. */
-enum { CROWDED_TIMES = 64, RECENT_TICKS = 1 << 26 };
+/* A yield that took long is not repeated for as long; if one had done so less than
+ * RECENT before, about 25 ms, for 4 times as long, then 16, then 64. */
+enum { CROWDING_MOST = 6, RECENT_TICKS = 1 << 26 };
 
 /* False: no other thread wants to. */
 static bool let_others_in(struct rcx_context *context)
@@ -120,7 +120,8 @@ static void nap(struct rcx_context *context, uint64_t waited_ns)
     rcx_guard_return(context->guard);
 }
 
-/* Once may be chance: a rank that is being started. */
+/* How long a nap is better than that: once may be chance, a rank that is being
+ * started. */
 static void yield(struct rcx_progress *p, uint64_t before)
 {
     int64_t took;
@@ -132,7 +133,10 @@ static void yield(struct rcx_progress *p, uint64_t before)
     took = (int64_t)(now - before); /* by two cores' clocks, at times */
     if (took > RCX_AWAY_TICKS) {
         again = before < p->crowded_until + RECENT_TICKS;
-        p->crowded_until = now + (again ? CROWDED_TIMES * (uint64_t)took : 0);
+        p->crowding = !again                        ? 0
+                      : p->crowding < CROWDING_MOST ? p->crowding + 2
+                                                    : CROWDING_MOST;
+        p->crowded_until = now + ((uint64_t)took << p->crowding);
     }
     if (p->shares)
         look_for_company(p);

@@ -20,9 +20,9 @@ struct rcx_progress {
     bool shares;     /* cores with other ranks, and may choose how to wait */
     bool is_alone;   /* but nobody takes this one when it is given away: */
     unsigned yields;
-    long switches; /* of the thread, some yields ago */
-    uint64_t
-        crowded_until; /* ticks: who computes has this core; yields are long */
+    long switches;          /* of the thread, some yields ago */
+    uint64_t crowded_until; /* ticks: who computes has this core till then */
+    unsigned crowding;      /* that is 2 to this times as long as a yield was */
 };
 
 /* TURNS: so many, then it is looked around; between calls not more often than

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <arpa/inet.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -30,8 +31,10 @@ static int find_rank_0(struct tcp_store *store, const struct sockaddr_in *at)
     return move(*rank_0, &store->rank, sizeof store->rank, 1);
 }
 
-int tcp_store_meet(struct tcp_store *store, int rank, int size, int port)
+int tcp_store_meet(struct tcp_store *store, char *rank_size_port[])
 {
+    const int rank = atoi(rank_size_port[0]), size = atoi(rank_size_port[1]);
+    const int port = atoi(rank_size_port[2]);
     const struct sockaddr_in at = {.sin_family = AF_INET,
                                    .sin_port = htons((uint16_t)port),
                                    .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

@@ -12,8 +12,9 @@ struct tcp_store {
     int sockets[TCP_STORE_MOST]; /* rank 0 has one to each; others [0] */
 };
 
-/* Rank 0 listens at the loopback's port; the others find it. Not 0: failed. */
-int tcp_store_meet(struct tcp_store *store, int rank, int size, int port);
+/* By what a process was started with; rank 0 listens at the loopback's port, the
+ * others find it. Not 0: failed. */
+int tcp_store_meet(struct tcp_store *store, char *rank_size_port[]);
 
 /* All that RCX asks for, rcx_bootstrap.allgather: recv[i] = what rank i gave. */
 int tcp_store_allgather(const void *send, void *recv, size_t bytes, void *arg);

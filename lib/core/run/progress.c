@@ -120,24 +120,27 @@ static void nap(struct rcx_context *context, uint64_t waited_ns)
     rcx_guard_return(context->guard);
 }
 
-/* How long a nap is better than that: once may be chance, a rank that is being
- * started. */
+/* For how long naps are better. Once may be chance: a rank that is being started. */
+static void note_long_yield(struct rcx_progress *p, uint64_t before,
+                            uint64_t took)
+{
+    const bool again = before < p->crowded_until + RECENT_TICKS;
+
+    if (!again)
+        p->crowding = 0;
+    else if (p->crowding < CROWDING_MOST)
+        p->crowding += 2;
+    p->crowded_until = before + took + (took << p->crowding);
+}
+
 static void yield(struct rcx_progress *p, uint64_t before)
 {
     int64_t took;
-    uint64_t now;
-    bool again;
 
     sched_yield();
-    now = rcx_ticks();
-    took = (int64_t)(now - before); /* by two cores' clocks, at times */
-    if (took > RCX_AWAY_TICKS) {
-        again = before < p->crowded_until + RECENT_TICKS;
-        p->crowding = !again                        ? 0
-                      : p->crowding < CROWDING_MOST ? p->crowding + 2
-                                                    : CROWDING_MOST;
-        p->crowded_until = now + ((uint64_t)took << p->crowding);
-    }
+    took = (int64_t)(rcx_ticks() - before); /* by two cores' clocks, at times */
+    if (took > RCX_AWAY_TICKS)
+        note_long_yield(p, before, (uint64_t)took);
     if (p->shares)
         look_for_company(p);
 }

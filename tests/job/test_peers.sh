@@ -102,4 +102,11 @@ run 0 "$build/tools/bench/bench_builds" -n 2 --bytes 64 --rounds 3 "$library" ./
     && run 1 "$build/tools/bench/bench_builds" -n 2 ./none.so && grep -q "none.so" "$err"
 ok $? "bench_builds times two builds in turns in one process"
 
+# of some 18 algorithms most are measured and priced
+run 0 "$source/tools/bench_model" --build "$build" -p 3 --sizes 64 --rounds 1 --time 0.001 --factor 0 --times times \
+    && grep -q '^p = 3: alpha [0-9.e-]* us, ' "$out" \
+    && grep -Eq '^\| 64 \| [a-z_]+ \| [0-9.]+ \| [0-9.]+ \| [a-z_]+ [0-9.]+ \| [0-9]+ of [0-9]{3} \|$' "$out" \
+    && [ "$(grep -c '^3,64,choice,' times)" -eq 1 ] && [ "$(grep -c '^3,64,[a-z_]*,[0-9.]*$' times)" -gt 12 ]
+ok $? "bench_model holds the model against what is measured"
+
 end_tests

@@ -126,36 +126,86 @@ static int64_t value_of(const struct rcx_param *p, const struct rcx_shape *s,
     return p->proved ? p->proved[k] : RCX_PARAM_END;
 }
 
-/* One parameter is another one than usual. Of numbers, as there may be many,
- * powers of two. */
+/* What add_variants() goes through. */
+struct variants {
+    struct tune_job *job;
+    struct tune_point *point;
+    const struct rcx_algo *algo;
+    const struct rcx_shape *shape;
+    double most; /* price */
+    struct rcx_method_wish wish;
+};
+
+static rcx_status_t add_variant(struct variants *v)
+{
+    const int sharing = rcx_price_sharing(v->shape);
+    char rule[TUNE_METHOD];
+
+    if (rcx_price_with(v->algo, v->shape, v->wish.params,
+                       v->job->context->config.order, sharing) > v->most)
+        return RCX_OK;
+    rcx_algo_print(v->algo, v->wish.params, rule, sizeof rule);
+    return add_candidate(v->job, v->point, &v->wish, rule);
+}
+
+static rcx_status_t add_values(struct variants *v, const struct rcx_param *p,
+                               bool is_second);
+
+/* Of what is named, as a tree's shape, numbers may mean something else: these
+ * differ in turn, too. */
+static rcx_status_t add_seconds(struct variants *v,
+                                const struct rcx_param *named)
+{
+    rcx_status_t status = RCX_OK;
+
+    for (const struct rcx_param *p = v->algo->params;
+         p->name && status == RCX_OK; p++)
+        if (p != named && !p->names)
+            status = add_values(v, p, true);
+    return status;
+}
+
+/* Of numbers, as there may be many, powers of two. */
+static rcx_status_t add_values(struct variants *v, const struct rcx_param *p,
+                               bool is_second)
+{
+    int64_t *place = &v->wish.params[p - v->algo->params], value;
+    const int64_t usual = *place;
+    rcx_status_t status = RCX_OK;
+
+    for (int k = 0; (value = value_of(p, v->shape, k)) != RCX_PARAM_END &&
+                    status == RCX_OK && v->point->count < TUNE_CANDIDATES;
+         k++) {
+        if (!p->names && (value & (value - 1)))
+            continue;
+        *place = value;
+        status = add_variant(v);
+        if (p->names && !is_second && status == RCX_OK)
+            status = add_seconds(v, p);
+    }
+    *place = usual;
+    return status;
+}
+
+/* One parameter is another one than usual, or two. */
 static rcx_status_t add_variants(struct tune_job *job, struct tune_point *point,
                                  const struct rcx_algo *algo,
                                  const struct rcx_shape *s, double most)
 {
-    struct rcx_method_wish wish = rcx_method_any;
+    struct variants v = {.job = job,
+                         .point = point,
+                         .algo = algo,
+                         .shape = s,
+                         .most = most,
+                         .wish = rcx_method_any};
     rcx_status_t status = RCX_OK;
 
-    wish.algo = algo;
-    wish.segment_bytes = 0;
-    for (const struct rcx_param *p = algo->params; p && p->name; p++) {
-        int64_t value;
-
-        rcx_params_reset(algo, wish.params);
-        for (int k = 0; (value = value_of(p, s, k)) != RCX_PARAM_END &&
-                        status == RCX_OK && point->count < TUNE_CANDIDATES;
-             k++) {
-            char rule[TUNE_METHOD];
-
-            if (!p->names && (value & (value - 1)))
-                continue;
-            wish.params[p - algo->params] = value;
-            if (rcx_price_with(algo, s, wish.params, job->context->config.order,
-                               rcx_price_sharing(s)) > most)
-                continue;
-            rcx_algo_print(algo, wish.params, rule, sizeof rule);
-            status = add_candidate(job, point, &wish, rule);
-        }
-    }
+    v.wish.algo = algo;
+    v.wish.segment_bytes = 0;
+    rcx_params_reset(algo, v.wish.params);
+    for (const struct rcx_param *p = algo->params;
+         p && p->name && status == RCX_OK; p++)
+        status = add_values(&v, p, false);
     return status;
 }
 

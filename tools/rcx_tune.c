@@ -335,6 +335,7 @@ static rcx_status_t open_job(struct tune_job *job)
     const size_t most =
         job->options.most > TUNE_LONG ? job->options.most : TUNE_LONG;
     const size_t bytes = most + 64;
+    const struct rcx_nodes *nodes;
     rcx_status_t status = rcx_init(NULL, &job->context);
 
     if (status != RCX_OK)
@@ -346,8 +347,9 @@ static rcx_status_t open_job(struct tune_job *job)
     job->out = calloc(1, bytes);
     if (!job->in || !job->out || !rcx_comm_map_nodes(job->world))
         return RCX_ERR_NOMEM;
-    job->nodes = job->world->nodes ? job->world->nodes->count : 1;
-    job->per_node = job->world->nodes ? job->world->nodes->most : job->size;
+    nodes = rcx_nodes_linked(job->world->nodes);
+    job->nodes = nodes ? nodes->count : 1;
+    job->per_node = nodes ? nodes->most : job->size;
     return RCX_OK;
 }
 

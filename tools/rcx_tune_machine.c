@@ -59,7 +59,7 @@ rcx_status_t tune_machine(const struct tune_job *job, double *far_alpha_p,
                           double *far_beta_p)
 {
     const struct rcx_machine *near = &rcx_machine_usual;
-    const int other = first_elsewhere(job->world->nodes);
+    const int other = first_elsewhere(rcx_nodes_linked(job->world->nodes));
     double seconds[2] = {0, 0};
     rcx_status_t status = RCX_OK;
 

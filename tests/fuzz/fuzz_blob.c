@@ -248,11 +248,42 @@ static void check_cores(const struct fake *fake,
                  (ranks == fake->boot.size ? CPU_COUNT(&all) : 0));
 }
 
+static int only_cpu(const struct fake *fake, int rank)
+{
+    cpu_set_t cpus;
+    int cpu = 0;
+
+    memcpy(&cpus, blob_of(fake, rank)->bytes + CPUS_AT, sizeof cpus);
+    while (CPU_COUNT(&cpus) == 1 && !CPU_ISSET(cpu, &cpus))
+        cpu++;
+    return CPU_COUNT(&cpus) == 1 ? cpu : -1;
+}
+
+/* Of one node, whose ranks are bound to so many cores. */
+static void check_turns(const struct fake *fake, struct rcx_context *context,
+                        bool is_one_node)
+{
+    const struct rcx_nodes *cores = context->by_core;
+    bool are_bound = is_one_node && context->shares_cores, differ = false;
+
+    for (int i = 0; i < fake->boot.size; i++) {
+        are_bound &= only_cpu(fake, i) >= 0;
+        differ |= only_cpu(fake, i) != only_cpu(fake, 0);
+    }
+    fuzz_require(!cores == !(are_bound && differ));
+    for (int i = 0; cores && i < fake->boot.size; i++)
+        fuzz_require((cores->node[i] == cores->node[0]) ==
+                     (only_cpu(fake, i) == only_cpu(fake, 0)));
+    rcx_heap_free(&context->heap, context->by_core);
+    context->by_core = NULL;
+}
+
 /* Rank 0 says what is wrong with settings, or who has a wrong one. */
 static void check_settings(struct fake *fake, struct rcx_context *context)
 {
     static const char none[sizeof(uint64_t)];
     rcx_status_t expected = RCX_OK;
+    bool is_one_node;
     int errors = 0;
 
     for (int i = 0; i < fake->boot.size; i++) {
@@ -275,8 +306,10 @@ static void check_settings(struct fake *fake, struct rcx_context *context)
     fuzz_require(fake->errors == errors);
     if (expected != RCX_OK)
         return;
+    is_one_node = !context->nodes;
     check_nodes(fake, context);
     check_cores(fake, context);
+    check_turns(fake, context, is_one_node);
 }
 
 /* So that two ranks share it. */

@@ -49,4 +49,19 @@ done
 job 3 RCX_ALLREDUCE=ring:segment=8K,window=4
 job 4 RCX_REDUCE=binomial:segment=1K,window=8
 
+# Five ranks bound to two cores, whose turns algorithms know of: a variable that has
+# no hierarchical is refused, so those that have are asked for.
+mapfile -t cpus < <(python3 -c 'import os; print(*sorted(os.sched_getaffinity(0)), sep="\n")')
+by_cores=(RCX_LOG=error)
+for variable in "${variables[@]}"; do
+    [[ " ${found[$variable]} " != *" hierarchical "* ]] || by_cores+=("$variable=hierarchical")
+done
+if [ ${#cpus[@]} -ge 2 ]; then
+    for what in "RCX_LOG=error" "${by_cores[*]}" "RCX_ALLREDUCE=hierarchical:leaders=1,within=flat"; do
+        # shellcheck disable=SC2086  # a list
+        run 0 taskset -c "${cpus[0]},${cpus[1]}" env $what "$rcxrun" -b -n 5 "$main" quick && [ ! -s "$err" ]
+        ok $? "n=5 on two cores $what"
+    done
+fi
+
 end_tests

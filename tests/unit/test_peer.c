@@ -19,7 +19,8 @@ enum {
     ADDRESS_BYTES_AT = 8,
     NETWORK_AT = 16,
     NETWORK_BYTES = 64,
-    KERNEL_AT = 144
+    KERNEL_AT = 144,
+    CPUS_AT = 208
 };
 
 /* All ranks of a job, whose bootstrap is this array. */
@@ -214,6 +215,43 @@ static void cores_are_those_of_the_kernel(void **state)
     assert_ok(compare(0));
     assert_int_equal(ranks[0].context.cores, 0);
     assert_int_equal(ranks[0].context.shares_cores, RANKS - 1 > cores);
+}
+
+/* Learnt by rank 0, which is bound to a core as rank 2 is; rank 1 may run on cpus,
+ * by number from that core on. */
+static struct rcx_nodes *cores_of_bound(unsigned long cpus)
+{
+    cpu_set_t all, bound;
+    int cpu = 0;
+
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    while (!CPU_ISSET(cpu, &all))
+        cpu++;
+    CPU_ZERO(&bound);
+    CPU_SET(cpu, &bound);
+    assert_int_equal(sched_setaffinity(0, sizeof bound, &bound), 0);
+    publish_all();
+    cpus <<= cpu;
+    memcpy(ranks[1].blob + CPUS_AT, &cpus, sizeof cpus);
+    assert_ok(compare(0));
+    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+    assert_null(ranks[0].context.nodes);
+    return ranks[0].context.by_core;
+}
+
+static void ranks_that_take_turns_on_a_core_are_known(void **state)
+{
+    struct rcx_nodes *cores;
+
+    (void)state;
+    assert_null(cores_of_bound(1)); /* there is one core */
+    assert_null(cores_of_bound(3)); /* not all are bound */
+    cores = cores_of_bound(2);
+    assert_true(cores && cores->are_cores && cores->count == 2);
+    assert_int_equal(cores->node[1], 1);
+    assert_int_equal(cores->node[2], 0);
+    rcx_heap_free(&ranks[0].context.heap, cores);
+    ranks[0].context.by_core = NULL;
 }
 
 /* ---- Other libraries ------------------------------------------------------- */
@@ -535,6 +573,7 @@ int main(void)
         TEST(ranks_that_agree_say_nothing_and_find_each_other),
         TEST(ranks_that_the_launcher_parts_are_on_different_nodes),
         TEST(cores_are_those_of_the_kernel),
+        TEST(ranks_that_take_turns_on_a_core_are_known),
         TEST(a_blob_that_is_too_short_is_told_with_its_length),
         TEST(another_wire_version_is_told_with_both),
         TEST(what_is_not_rcxs_is_not_read),

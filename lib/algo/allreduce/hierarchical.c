@@ -12,14 +12,17 @@
  *   order    SAME; RANK where the op does not commute, nodes are intervals of
  *            ranks, and the leaders' algorithm keeps that
  *
- * The phases are those that cost least.
+ * The phases are those that cost least, or in a node flat trees: where its ranks
+ * take turns on a core, which costs more than messages do, one turn is least.
  */
 #include <string.h>
 
 #include "algo/phase/by_nodes.h"
+#include "algo/phase/topology.h"
 
-enum { LEADERS, BETWEEN }; /* parameters */
-enum { CHEAPEST };         /* of BETWEEN; others are algorithms' names */
+enum { LEADERS, BETWEEN, WITHIN }; /* parameters */
+enum { CHEAPEST };    /* of BETWEEN; others are algorithms' names */
+enum { CHEAP, FLAT }; /* of WITHIN */
 
 static const char *const betweens[] = {[CHEAPEST] = "cheapest",
                                        "recursive_doubling",
@@ -27,6 +30,9 @@ static const char *const betweens[] = {[CHEAPEST] = "cheapest",
                                        "ring",
                                        "circulant",
                                        NULL};
+
+static const char *const withins[] = {
+    [CHEAP] = "cheapest", [FLAT] = "flat", NULL};
 
 /* One, or as many as each node has. */
 static int64_t candidate(const struct rcx_shape *s, int i)
@@ -52,6 +58,12 @@ static const struct rcx_param params[] = {
                  .doc = "the algorithm of the leaders",
                  .names = betweens,
                  .usual = CHEAPEST},
+    [WITHIN] = {.name = "within",
+                .doc =
+                    "how a leader that has all of the vector gets it: by the "
+                    "cheapest trees, or by flat ones",
+                .names = withins,
+                .usual = CHEAP},
     {.name = NULL},
 };
 
@@ -166,8 +178,28 @@ static void build_shares(struct rcx_builder *b, const struct rcx_shape *s,
 
 /* ---- One leader ------------------------------------------------------------ */
 
+static struct rcx_phase within(enum rcx_coll coll, const struct rcx_shape *s,
+                               int ranks)
+{
+    struct rcx_phase phase;
+
+    if (s->params[WITHIN] == CHEAP)
+        return rcx_by_nodes_within(coll, s, ranks, s->count);
+    phase = rcx_phase_of(rcx_algo_find(coll, "tree"));
+    rcx_topology_set_flat(phase.params);
+    return phase;
+}
+
 static struct rcx_cost alone_cost(const struct rcx_shape *s)
 {
+    const int most = s->nodes->most;
+    const struct rcx_phase up = within(RCX_COLL_REDUCE, s, most);
+    const struct rcx_phase down = within(RCX_COLL_BCAST, s, most);
+
+    if (s->params[WITHIN] == FLAT)
+        return rcx_cost_sum(
+            rcx_phase_cost(&up, s, most, s->count, RCX_WAY_NODE, 1),
+            rcx_phase_cost(&down, s, most, s->count, RCX_WAY_NODE, 1));
     return rcx_cost_sum(rcx_by_nodes_within_cost(RCX_COLL_REDUCE, s, s->count),
                         rcx_by_nodes_within_cost(RCX_COLL_BCAST, s, s->count));
 }
@@ -177,10 +209,8 @@ static void build_alone(struct rcx_builder *b, const struct rcx_shape *s,
                         const struct rcx_group *leaders)
 {
     const struct rcx_span out = rcx_span_out(s);
-    const struct rcx_phase up =
-        rcx_by_nodes_within(RCX_COLL_REDUCE, s, node->size, s->count);
-    const struct rcx_phase down =
-        rcx_by_nodes_within(RCX_COLL_BCAST, s, node->size, s->count);
+    const struct rcx_phase up = within(RCX_COLL_REDUCE, s, node->size);
+    const struct rcx_phase down = within(RCX_COLL_BCAST, s, node->size);
     const struct rcx_phase across = between(s);
 
     rcx_sched_within(b, &up, node, rcx_span_in(s), out);

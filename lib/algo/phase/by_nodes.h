@@ -8,9 +8,9 @@
 
 #include "core/sched/algo.h"
 
-/* More nodes than one, and more ranks than nodes. */
+/* More nodes than one, or cores, and more ranks than these. */
 bool rcx_by_nodes_fits(const struct rcx_shape *s);
-#define RCX_BY_NODES_NEEDS "several nodes that ranks share"
+#define RCX_BY_NODES_NEEDS "several nodes, or cores of one, that ranks share"
 
 /* The level that phases are chosen to keep, whatever the length. */
 rcx_order_t rcx_by_nodes_needed(const struct rcx_shape *s);

@@ -480,6 +480,12 @@ const struct rcx_param rcx_topology_params[] = {
 const struct rcx_param rcx_topology_tree_params[] = {
     [TOPOLOGY] = TOPOLOGY_OF(names_of_one), [FAN] = FAN_OF_IT, {.name = NULL}};
 
+void rcx_topology_set_flat(int64_t params[])
+{
+    params[TOPOLOGY] = FLAT;
+    params[FAN] = FAN_USUAL;
+}
+
 const char rcx_topology_needs[] =
     "a fan of 2 or more where knomial, and none where neither knomial nor "
     "chain";

@@ -30,6 +30,8 @@ extern const struct rcx_param rcx_topology_params[];
 extern const char rcx_topology_needs[];
 /* Of one over any that is one tree. */
 extern const struct rcx_param rcx_topology_tree_params[];
+/* Parameters, of either, of a flat one. */
+void rcx_topology_set_flat(int64_t params[]);
 bool rcx_topology_fits(const struct rcx_shape *s);
 /* UNIFORM for one tree, RANK for two; CANONICAL for the binomial one. */
 rcx_order_t rcx_topology_order(const struct rcx_shape *s);

@@ -90,6 +90,12 @@ rcx_status_t rcx_comm_new(struct rcx_context *context, uint32_t id, int rank,
     return RCX_OK;
 }
 
+/* Of nodes, or where there is one, of cores. */
+static struct rcx_nodes *map_of(const struct rcx_context *context)
+{
+    return context->nodes ? context->nodes : context->by_core;
+}
+
 void rcx_comm_delete(struct rcx_comm *comm)
 {
     struct rcx_context *context = comm->context;
@@ -98,7 +104,7 @@ void rcx_comm_delete(struct rcx_comm *comm)
     rcx_recorder_free(&comm->recorder);
     rcx_heap_free(&context->heap, comm->why);
     rcx_heap_free(&context->heap, comm->ranks);
-    if (comm->nodes != context->nodes)
+    if (comm->nodes != map_of(context))
         rcx_heap_free(&context->heap, comm->nodes);
     if (comm->id >= RCX_COMM_ID_FIRST)
         rcx_comm_id_drop(&context->comms.ids, comm->id);
@@ -122,12 +128,15 @@ void rcx_comms_free(struct rcx_comms *comms, struct rcx_heap *heap)
 static bool make_nodes(struct rcx_comm *comm)
 {
     struct rcx_heap *heap = &comm->context->heap;
+    const struct rcx_nodes *all = map_of(comm->context);
     uint64_t *ids = rcx_heap_alloc(heap, (size_t)comm->size * sizeof *ids);
     bool good;
 
     for (int i = 0; ids && i < comm->size; i++)
-        ids[i] = (uint64_t)comm->context->nodes->node[comm->ranks[i]];
+        ids[i] = (uint64_t)all->node[comm->ranks[i]];
     good = ids && rcx_nodes_map(heap, ids, comm->size, &comm->nodes);
+    if (good && comm->nodes)
+        comm->nodes->are_cores = all->are_cores;
     rcx_heap_free(heap, ids);
     return good;
 }
@@ -137,8 +146,9 @@ bool rcx_comm_map_nodes(struct rcx_comm *comm)
     if (comm->has_nodes)
         return true;
     if (!comm->ranks)
-        comm->nodes = comm->context->nodes;
-    comm->has_nodes = !comm->ranks || !comm->context->nodes || make_nodes(comm);
+        comm->nodes = map_of(comm->context);
+    comm->has_nodes =
+        !comm->ranks || !map_of(comm->context) || make_nodes(comm);
     return comm->has_nodes;
 }
 

@@ -111,6 +111,7 @@ void rcx_context_drop(struct rcx_context *context)
     rcx_comms_free(&context->comms, &context->heap);
     rcx_builder_free(&context->builder);
     rcx_heap_free(&context->heap, context->nodes);
+    rcx_heap_free(&context->heap, context->by_core);
     if (context->boot)
         context->boot->ops->close(context->boot);
     rcx_memory_free(&context->memory, &context->heap);

@@ -54,7 +54,10 @@ struct rcx_context {
     uint64_t started_ns[RCX_STARTS]; /* when each was over */
     struct rcx_boot *boot;
     struct rcx_nodes *nodes; /* NULL: all ranks are on one, or nobody knows */
-    size_t credit_bytes;     /* the least of any rank's transport; likewise */
+    struct rcx_nodes
+        *by_core;        /* then: where each is bound to a core, and not all
+                                  have one to themselves; or NULL */
+    size_t credit_bytes; /* the least of any rank's transport; likewise */
     int cores; /* that all its ranks may use; 0: they are on several machines */
     bool shares_cores; /* this machine has more of its ranks than cores */
     bool is_split;     /* the machine's ranks are on several nodes */

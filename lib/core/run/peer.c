@@ -171,11 +171,19 @@ struct finding {
     cpu_set_t cpus;        /* and where any of them may run */
 };
 
+enum { UNBOUND = -1 };
+
+/* Where a rank is. */
+struct place {
+    uint64_t node;
+    int64_t cpu; /* the only one where it may run, or UNBOUND */
+};
+
 /* What one rank of a node found, for the others. */
 struct digest {
     uint64_t is_clean; /* settings are equal, and nobody has anything to say */
     struct finding found;
-    uint64_t nodes[];
+    struct place places[];
 };
 
 /* What comes of a look at all ranks. */
@@ -188,9 +196,20 @@ struct survey {
     bool are_lines; /* that any of them has to say */
     bool is_said[RCX_CONFIG_KINDS]; /* what this rank has to say: by a lower */
     struct finding found;
-    struct digest *digest; /* with the nodes of all ranks; or NULL */
+    struct digest *digest; /* with the places of all ranks; or NULL */
     size_t digest_bytes;
 };
+
+static int64_t only_cpu(const cpu_set_t *cpus)
+{
+    int64_t cpu = 0;
+
+    if (CPU_COUNT(cpus) != 1)
+        return UNBOUND;
+    while (!CPU_ISSET(cpu, cpus))
+        cpu++;
+    return cpu;
+}
 
 static void look_at(struct survey *s, int rank, bool is_lower,
                     const struct header *h)
@@ -210,7 +229,8 @@ static void look_at(struct survey *s, int rank, bool is_lower,
     if (h->ahead < s->found.ahead)
         s->found.ahead = h->ahead;
     if (s->digest)
-        s->digest->nodes[rank] = h->node;
+        s->digest->places[rank] =
+            (struct place){.node = h->node, .cpu = only_cpu(&h->cpus)};
     if (strncmp(h->boot_id, s->me.boot_id, TEXT) == 0) {
         s->found.ranks++;
         CPU_OR(&s->found.cpus, &s->found.cpus, &h->cpus);
@@ -332,10 +352,47 @@ static void learn_of_machine(struct rcx_context *context,
     uint64_t on_node = 0;
 
     for (int i = 0; i < size; i++)
-        on_node += s->digest->nodes[i] == s->me.node;
+        on_node += s->digest->places[i].node == s->me.node;
     context->cores = s->found.ranks == (uint64_t)size ? cores : 0;
     context->shares_cores = s->found.ranks > (uint64_t)cores;
     context->is_split = s->found.ranks > on_node;
+}
+
+/* Ranks that take turns on a core, where each is bound to one. False: no memory. */
+static bool map_cores(struct rcx_context *context, const struct place places[],
+                      uint64_t ids[])
+{
+    const int size = context->boot->size;
+
+    for (int i = 0; i < size; i++) {
+        if (places[i].cpu == UNBOUND)
+            return true;
+        ids[i] = (uint64_t)places[i].cpu;
+    }
+    if (!rcx_nodes_map(&context->heap, ids, size, &context->by_core))
+        return false;
+    if (context->by_core)
+        context->by_core->are_cores = true;
+    return true;
+}
+
+static rcx_status_t map_places(struct rcx_context *context,
+                               const struct place places[])
+{
+    const size_t size = (size_t)context->boot->size;
+    uint64_t *ids = rcx_heap_alloc(&context->heap, size * sizeof *ids);
+    bool good;
+
+    for (size_t i = 0; ids && i < size; i++)
+        ids[i] = places[i].node;
+    good =
+        ids && rcx_nodes_map(&context->heap, ids, (int)size, &context->nodes);
+    if (good && !context->nodes && context->shares_cores)
+        good = map_cores(context, places, ids);
+    rcx_heap_free(&context->heap, ids);
+    return good ? RCX_OK
+                : rcx_fail(&context->log, RCX_ERR_NOMEM,
+                           "no memory for a map of nodes");
 }
 
 rcx_status_t rcx_peer_learn(struct rcx_context *context)
@@ -355,7 +412,7 @@ rcx_status_t rcx_peer_learn(struct rcx_context *context)
         return judge(context, &s);
     }
     s.digest_bytes =
-        sizeof *s.digest + (size_t)boot->size * sizeof *s.digest->nodes;
+        sizeof *s.digest + (size_t)boot->size * sizeof *s.digest->places;
     s.digest = rcx_heap_zalloc(&context->heap, s.digest_bytes);
     if (!s.digest)
         return rcx_fail(&context->log, RCX_ERR_NOMEM,
@@ -367,10 +424,8 @@ rcx_status_t rcx_peer_learn(struct rcx_context *context)
         learn_of_machine(context, &s);
         status = judge(context, &s);
     }
-    if (status == RCX_OK && !rcx_nodes_map(&context->heap, s.digest->nodes,
-                                           boot->size, &context->nodes))
-        status = rcx_fail(&context->log, RCX_ERR_NOMEM,
-                          "no memory for a map of nodes");
+    if (status == RCX_OK)
+        status = map_places(context, s.digest->places);
     rcx_heap_free(&context->heap, s.digest);
     return status;
 }

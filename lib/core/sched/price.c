@@ -6,7 +6,9 @@
 
 int rcx_price_sharing(const struct rcx_shape *s)
 {
-    return s->nodes && s->nodes->count > 1 ? s->nodes->most : 0;
+    const struct rcx_nodes *n = rcx_nodes_linked(s->nodes);
+
+    return n && n->count > 1 ? n->most : 0;
 }
 
 struct rcx_machine rcx_price_machine(const struct rcx_algo *algo,
@@ -21,6 +23,13 @@ struct rcx_machine rcx_price_machine(const struct rcx_algo *algo,
     return m;
 }
 
+/* What it gains that ranks of a core go first among themselves are turns, which
+ * have no price: that is for rules. */
+static bool has_no_price(const struct rcx_algo *algo, const struct rcx_shape *s)
+{
+    return algo->is_by_nodes && s->nodes && s->nodes->are_cores;
+}
+
 static double price_settled(const struct rcx_algo *algo, struct rcx_shape *s,
                             rcx_order_t needed, int sharing)
 {
@@ -28,7 +37,8 @@ static double price_settled(const struct rcx_algo *algo, struct rcx_shape *s,
     struct rcx_cost cost;
 
     rcx_params_settle(algo, s, &machine);
-    if (!rcx_algo_fits(algo, s) || rcx_algo_order(algo, s) < needed)
+    if (!rcx_algo_fits(algo, s) || rcx_algo_order(algo, s) < needed ||
+        has_no_price(algo, s))
         return INFINITY;
     cost = algo->cost(s);
     return rcx_cost_seconds(&cost, s->elem_bytes, &machine);

@@ -70,8 +70,9 @@ struct rcx_shape {
     size_t elem_bytes;
     enum rcx_alias alias;
     bool commutative;              /* the op commutes */
-    const struct rcx_nodes *nodes; /* of all ranks; NULL: nobody knows, or a
-                                      phase's, which is on one side of links */
+    const struct rcx_nodes *nodes; /* of all ranks, or their cores; NULL: nobody
+                                      knows, or a phase's, which is on one side
+                                      of links */
     int cores; /* that ranks may use, all of one machine; 0: nobody knows */
     const struct rcx_machine *machine; /* whose prices count; NULL: the usual */
     int64_t params[RCX_PARAMS]; /* the algorithm's, in the order of its list */

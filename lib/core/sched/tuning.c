@@ -8,6 +8,7 @@
 
 #include "core/base/hash.h"
 #include "core/base/parse.h"
+#include "core/sched/price.h"
 
 /* ---- What a call is ------------------------------------------------------ */
 
@@ -42,15 +43,14 @@ static bool is_of_machine(const struct rcx_rule *rule,
                           const struct rcx_shape *s)
 {
     static const double tcp_alpha = 5e-6;
-    const bool is_between = s->nodes && s->nodes->count > 1;
 
-    return rule->is_users || !is_between ||
+    return rule->is_users || rcx_price_sharing(s) == 0 ||
            rcx_machine_of(s)->far_alpha >= tcp_alpha;
 }
 
 static bool is_met(const struct rcx_rule *rule, const struct rcx_shape *s)
 {
-    const struct rcx_nodes *n = s->nodes;
+    const struct rcx_nodes *n = rcx_nodes_linked(s->nodes);
     const size_t ranks = (size_t)s->size;
 
     return rule->coll == s->coll && is_of_machine(rule, s) &&

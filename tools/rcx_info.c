@@ -36,7 +36,7 @@ static const char usage[] =
     "  -e, --explain COLLECTIVE  which method a call gets, and what others would\n"
     "                     cost: of --bytes B (64K; of a block, where there are some),\n"
     "                     on --ranks N (4) of --nodes K (1), --scattered over them,\n"
-    "                     which share --cores C\n"
+    "                     which share --cores C, --bound to one each, in turns\n"
     "      --markdown     the algorithms as a table, which is docs/algorithms.md\n"
     "  -h, --help         print this and exit\n"
     "      --version      print the version and exit\n"
@@ -519,6 +519,7 @@ static int parse(int argc, char **argv, struct info_question *q)
         {"nodes", required_argument, NULL, 'N'},
         {"scattered", no_argument, NULL, 'S'},
         {"cores", required_argument, NULL, 'C'},
+        {"bound", no_argument, NULL, 'O'},
         {"markdown", no_argument, NULL, 'm'},
         {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, 'v'},
@@ -542,6 +543,7 @@ static int parse(int argc, char **argv, struct info_question *q)
         case 'N': q->nodes = number_of("--nodes", optarg); break;
         case 'S': q->scattered = true; break;
         case 'C': q->cores = number_of("--cores", optarg); break;
+        case 'O': q->bound = true; break;
         case 'm': print_markdown(); exit(fflush(stdout) ? 1 : 0);
         case 'h': fputs(usage, stdout); exit(0);
         case 'v': printf("rcx_info (RCX) %s\n", rcx_version()); exit(0);

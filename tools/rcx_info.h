@@ -12,6 +12,7 @@ struct info_question {
     size_t bytes;     /* of the vector, or of a block */
     int ranks, nodes, cores;
     bool scattered; /* ranks are dealt to nodes in turns, not in blocks */
+    bool bound;     /* each to a core, where they are on one node */
 };
 
 /* How it would be carried out with this environment, and why. Returns an exit

@@ -17,19 +17,36 @@ struct offer {
     char text[128]; /* the method, or why not */
 };
 
-static struct rcx_nodes *map_nodes(const struct info_question *q,
-                                   struct rcx_heap *heap)
+/* In so many parts, each an interval of ranks, or dealt in turns. */
+static struct rcx_nodes *map_parts(struct rcx_heap *heap, int size, int parts,
+                                   bool in_turns)
 {
-    const size_t ranks = (size_t)q->ranks, nodes = (size_t)q->nodes;
+    const size_t ranks = (size_t)size, n = (size_t)parts;
     uint64_t *ids = malloc(ranks * sizeof *ids);
     struct rcx_nodes *map;
 
     if (!ids)
         return NULL;
     for (size_t i = 0; i < ranks; i++)
-        ids[i] = q->scattered ? i % nodes : i * nodes / ranks;
-    map = rcx_nodes_new(heap, ids, q->ranks);
+        ids[i] = in_turns ? i % n : i * n / ranks;
+    map = rcx_nodes_new(heap, ids, size);
     free(ids);
+    return map;
+}
+
+/* Of nodes, or of the cores that ranks of one are bound to. NULL: of neither. */
+static struct rcx_nodes *map_places(const struct info_question *q,
+                                    struct rcx_heap *heap)
+{
+    struct rcx_nodes *map;
+
+    if (q->nodes > 1)
+        return map_parts(heap, q->ranks, q->nodes, q->scattered);
+    if (!q->bound || q->cores < 2 || q->cores >= q->ranks)
+        return NULL;
+    map = map_parts(heap, q->ranks, q->cores, true);
+    if (map)
+        map->are_cores = true;
     return map;
 }
 
@@ -44,9 +61,12 @@ static struct offer offer_of(const struct rcx_algo *algo, struct rcx_shape s,
         rcx_algo_print(algo, s.params, o.text, sizeof o.text);
     else if (!rcx_algo_fits(algo, &s))
         snprintf(o.text, sizeof o.text, "needs %s", algo->needs);
-    else
+    else if (rcx_algo_order(algo, &s) < needed)
         snprintf(o.text, sizeof o.text, "keeps order level %s",
                  rcx_order_name(rcx_algo_order(algo, &s)));
+    else
+        snprintf(o.text, sizeof o.text,
+                 "goes by cores, whose turns have no price");
     return o;
 }
 
@@ -109,7 +129,8 @@ static void explain(const struct info_question *q,
     printf("%s of %zu byte%s on %d ranks, %d node%s with up to %d each%s%s\n",
            rcx_coll_name(s->coll), q->bytes,
            rcx_coll_has_blocks(s->coll) ? " a block" : "", q->ranks, q->nodes,
-           q->nodes > 1 ? "s" : "", s->nodes ? s->nodes->most : q->ranks,
+           q->nodes > 1 ? "s" : "",
+           q->nodes > 1 && s->nodes ? s->nodes->most : q->ranks,
            reduces ? ", order level " : "",
            reduces ? rcx_order_name(needed) : "");
     if (rcx_method_choose(s, needed, &config->wishes[s->coll], &config->tuning,
@@ -126,7 +147,7 @@ static void explain(const struct info_question *q,
 int info_explain(const struct info_question *q, const struct rcx_config *config)
 {
     struct rcx_heap heap = RCX_HEAP_INIT;
-    struct rcx_nodes *map = NULL;
+    struct rcx_nodes *map;
     struct rcx_shape s = {.elem_bytes = ELEMENT,
                           .commutative = true,
                           .machine = &config->tuning.machine};
@@ -145,9 +166,7 @@ int info_explain(const struct info_question *q, const struct rcx_config *config)
     s.count = q->bytes / ELEMENT;
     if (rcx_coll_has_blocks(s.coll))
         s.count *= (size_t)q->ranks;
-    if (q->nodes > 1)
-        map = map_nodes(q, &heap);
-    s.nodes = map;
+    s.nodes = map = map_places(q, &heap);
     s.cores = q->cores;
     explain(q, config, &s);
     rcx_heap_free(&heap, map);

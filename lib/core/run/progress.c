@@ -23,8 +23,9 @@ enum {
     NAP_PART = 64
 };
 /* A yield that took long is not repeated for as long; if one had done so less than
- * RECENT before, about 25 ms, for 4 times as long, then 16, then 64. */
-enum { CROWDING_MOST = 6, RECENT_TICKS = 1 << 26 };
+ * RECENT before, about 25 ms, with hardly a short one since, for 4 times as long,
+ * then 16, then 64. */
+enum { CROWDING_MOST = 6, RECENT_TICKS = 1 << 26, FEW_YIELDS = 64 };
 
 /* False: no other thread wants to. */
 static bool let_others_in(struct rcx_context *context)
@@ -120,12 +121,15 @@ static void nap(struct rcx_context *context, uint64_t waited_ns)
     rcx_guard_return(context->guard);
 }
 
-/* For how long naps are better. Once may be chance: a rank that is being started. */
+/* For how long naps are better. Once may be chance: a rank that is being started,
+ * or what a system does now and then. */
 static void note_long_yield(struct rcx_progress *p, uint64_t before,
                             uint64_t took)
 {
-    const bool again = before < p->crowded_until + RECENT_TICKS;
+    const bool again = before < p->crowded_until + RECENT_TICKS &&
+                       p->yields - p->long_yield < FEW_YIELDS;
 
+    p->long_yield = p->yields;
     if (!again)
         p->crowding = 0;
     else if (p->crowding < CROWDING_MOST)

@@ -126,6 +126,22 @@ static int64_t value_of(const struct rcx_param *p, const struct rcx_shape *s,
     return p->proved ? p->proved[k] : RCX_PARAM_END;
 }
 
+/* What goes by cores has no price, and is tried. */
+static double price_of(const struct tune_job *job, const struct rcx_algo *algo,
+                       const struct rcx_shape *s, const int64_t params[])
+{
+    const rcx_order_t needed = job->context->config.order;
+    struct rcx_shape as_it = *s;
+
+    if (!algo->is_by_nodes || !s->nodes || !s->nodes->are_cores)
+        return rcx_price_with(algo, s, params, needed, rcx_price_sharing(s));
+    memcpy(as_it.params, params, sizeof as_it.params);
+    rcx_params_settle(algo, &as_it, rcx_machine_of(s));
+    return rcx_algo_fits(algo, &as_it) && rcx_algo_order(algo, &as_it) >= needed
+               ? 0
+               : INFINITY;
+}
+
 /* What add_variants() goes through. */
 struct variants {
     struct tune_job *job;
@@ -138,11 +154,9 @@ struct variants {
 
 static rcx_status_t add_variant(struct variants *v)
 {
-    const int sharing = rcx_price_sharing(v->shape);
     char rule[TUNE_METHOD];
 
-    if (rcx_price_with(v->algo, v->shape, v->wish.params,
-                       v->job->context->config.order, sharing) > v->most)
+    if (price_of(v->job, v->algo, v->shape, v->wish.params) > v->most)
         return RCX_OK;
     rcx_algo_print(v->algo, v->wish.params, rule, sizeof rule);
     return add_candidate(v->job, v->point, &v->wish, rule);
@@ -228,8 +242,8 @@ static rcx_status_t find_candidates(struct tune_job *job,
          *a && status == RCX_OK; a++) {
         const double most = job->options.ratio * least;
 
-        if ((*a)->coll != s.coll ||
-            rcx_price_of(*a, &s, needed, sharing) > most)
+        rcx_params_reset(*a, s.params);
+        if ((*a)->coll != s.coll || price_of(job, *a, &s, s.params) > most)
             continue;
         status = add_segments(job, point, *a);
         if (status == RCX_OK && job->options.variants)

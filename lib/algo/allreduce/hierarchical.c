@@ -59,9 +59,8 @@ static const struct rcx_param params[] = {
                  .names = betweens,
                  .usual = CHEAPEST},
     [WITHIN] = {.name = "within",
-                .doc =
-                    "how a leader that has all of the vector gets it: by the "
-                    "cheapest trees, or by flat ones",
+                .doc = "the trees by which a leader that has all of the vector "
+                       "gets it",
                 .names = withins,
                 .usual = CHEAP},
     {.name = NULL},
@@ -190,18 +189,22 @@ static struct rcx_phase within(enum rcx_coll coll, const struct rcx_shape *s,
     return phase;
 }
 
+/* Of flat trees that of the largest node, of others whichever has most. */
+static struct rcx_cost within_cost(enum rcx_coll coll,
+                                   const struct rcx_shape *s)
+{
+    struct rcx_phase flat;
+
+    if (s->params[WITHIN] == CHEAP)
+        return rcx_by_nodes_within_cost(coll, s, s->count);
+    flat = within(coll, s, s->nodes->most);
+    return rcx_phase_cost(&flat, s, s->nodes->most, s->count, RCX_WAY_NODE, 1);
+}
+
 static struct rcx_cost alone_cost(const struct rcx_shape *s)
 {
-    const int most = s->nodes->most;
-    const struct rcx_phase up = within(RCX_COLL_REDUCE, s, most);
-    const struct rcx_phase down = within(RCX_COLL_BCAST, s, most);
-
-    if (s->params[WITHIN] == FLAT)
-        return rcx_cost_sum(
-            rcx_phase_cost(&up, s, most, s->count, RCX_WAY_NODE, 1),
-            rcx_phase_cost(&down, s, most, s->count, RCX_WAY_NODE, 1));
-    return rcx_cost_sum(rcx_by_nodes_within_cost(RCX_COLL_REDUCE, s, s->count),
-                        rcx_by_nodes_within_cost(RCX_COLL_BCAST, s, s->count));
+    return rcx_cost_sum(within_cost(RCX_COLL_REDUCE, s),
+                        within_cost(RCX_COLL_BCAST, s));
 }
 
 static void build_alone(struct rcx_builder *b, const struct rcx_shape *s,

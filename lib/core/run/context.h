@@ -54,9 +54,9 @@ struct rcx_context {
     uint64_t started_ns[RCX_STARTS]; /* when each was over */
     struct rcx_boot *boot;
     struct rcx_nodes *nodes; /* NULL: all ranks are on one, or nobody knows */
-    struct rcx_nodes
-        *by_core;        /* then: where each is bound to a core, and not all
-                                  have one to themselves; or NULL */
+    /* Then, where each is bound to a core, and not all have one to themselves;
+     * else NULL. */
+    struct rcx_nodes *by_core;
     size_t credit_bytes; /* the least of any rank's transport; likewise */
     int cores; /* that all its ranks may use; 0: they are on several machines */
     bool shares_cores; /* this machine has more of its ranks than cores */

@@ -16,7 +16,7 @@
 #include "core/run/context.h"
 
 /* Whose header has a setting more is another version, too. */
-enum { WIRE_VERSION = 10 << 8 | RCX_SHARED_SETTINGS, TEXT = 64 };
+enum { WIRE_VERSION = 11 << 8 | RCX_SHARED_SETTINGS, TEXT = 64 };
 
 struct header {
     char magic[4];

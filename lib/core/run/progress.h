@@ -19,8 +19,8 @@ struct rcx_progress {
     unsigned spin;   /* empty polls before the core is yielded */
     bool shares;     /* cores with other ranks, and may choose how to wait */
     bool is_alone;   /* but nobody takes this one when it is given away: */
-    unsigned yields,
-        long_yield;         /* so far; and when the last that took long was */
+    unsigned yields; /* so far */
+    unsigned long_yield;    /* of these the last that took long */
     long switches;          /* of the thread, some yields ago */
     uint64_t crowded_until; /* ticks: who computes has this core till then */
     unsigned crowding;      /* that is 2 to this times as long as a yield was */

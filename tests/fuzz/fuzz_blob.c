@@ -39,11 +39,12 @@ struct blob {
     size_t count;
 };
 
-static struct blob own; /* what RCX publishes here */
+static struct blob own; /* what RCX publishes where no neighbours are known */
 
 struct fake {
     struct rcx_boot boot;
     struct blob blobs[MOST_RANKS];
+    struct blob published;
     int local_ranks[MOST_RANKS];
     int errors; /* lines of the log */
 };
@@ -63,8 +64,7 @@ static void keep(struct blob *blob, const void *bytes, size_t count)
 static rcx_status_t publish(struct rcx_boot *boot, const void *blob,
                             size_t bytes)
 {
-    (void)boot;
-    keep(&own, blob, bytes);
+    keep(&((struct fake *)boot)->published, blob, bytes);
     return RCX_OK;
 }
 
@@ -204,11 +204,13 @@ static const struct blob *blob_of(const struct fake *fake, int rank)
 
 static uint64_t node_of(const struct fake *fake, int rank)
 {
+    const bool is_mine = rank == fake->boot.rank && fake->published.bytes;
     uint64_t id;
 
-    memcpy(&id, blob_of(fake, rank)->bytes + NODE_AT, sizeof id);
-    /* whoever knows its neighbours says so; own was made by one who did not */
-    return rank == fake->boot.rank && fake->boot.local_ranks ? ~id : id;
+    memcpy(&id,
+           (is_mine ? &fake->published : blob_of(fake, rank))->bytes + NODE_AT,
+           sizeof id);
+    return id;
 }
 
 /* Ranks share a node if they say the same; there is no map of one node. */
@@ -326,10 +328,12 @@ static void use_one_core(void)
     fuzz_require(sched_setaffinity(0, sizeof first, &first) == 0);
 }
 
-static void begin(struct rcx_context *context)
+static void begin(struct fake *fake, struct rcx_context *context)
 {
     use_one_core();
     fuzz_require(rcx_peer_publish(context) == RCX_OK);
+    own = fake->published;
+    fake->published.bytes = NULL;
     fuzz_require(own.count == HEADER_BYTES + sizeof address);
 }
 
@@ -347,13 +351,16 @@ int fuzz_input(const uint8_t *data, size_t bytes)
     context.log.fn = count_line;
     context.log.arg = &fake;
     if (!own.bytes)
-        begin(&context);
+        begin(&fake, &context);
     open_fake(&fake, &in);
+    if (fake.boot.local_ranks) /* then it says so, and has another node */
+        fuzz_require(rcx_peer_publish(&context) == RCX_OK);
     for (int i = 0; i < fake.boot.size; i++)
         check_address(&fake, &context.log, i);
     check_settings(&fake, &context);
     fuzz_require(context.heap.live == 0);
     for (int i = 0; i < MOST_RANKS; i++)
         free(fake.blobs[i].bytes);
+    free(fake.published.bytes);
     return 0;
 }

@@ -27,11 +27,12 @@ enum { ODD = 1 /* the rank that differs */, MOST_RANKS = 8 };
 static const size_t counts[] = {1, 500, 20000, 300000}; /* of 8 bytes */
 enum { COUNTS = sizeof counts / sizeof *counts };
 
-enum way { COUNT, TYPE, OP, ROOT, COLLECTIVE, SKIP, EXTRA, WAYS };
+enum way { COUNT, TYPE, OP, ROOT, COLLECTIVE, WAIT, SKIP, EXTRA, WAYS };
 
 static const char *const names[WAYS] = {
-    "another count",      "another type", "another op", "another root",
-    "another collective", "a call less",  "a call more"};
+    "another count", "another type",       "another op",
+    "another root",  "another collective", "another root, so that all wait",
+    "a call less",   "a call more"};
 
 static const struct kind sum = {.type = RCX_INT64, .op = RCX_SUM};
 static const struct kind unsigned_sum = {.type = RCX_UINT64, .op = RCX_SUM};
@@ -55,12 +56,13 @@ static bool has_way(enum collective coll, enum way way)
     case OP: return row->reduces;
     case ROOT: return collective_is_rooted(coll);
     case COLLECTIVE: return true;
+    case WAIT: return coll == BCAST;
     default: return !is_one_way(coll); /* whose calls follow each other */
     }
 }
 
-/* Where all wait, or whom a message goes to has gone on, it is not found: so
- * one in which the odd rank sends to a rank that is in this call. */
+/* Where whom a message goes to has gone on, it is not found: so one in which the
+ * odd rank sends to a rank that is in this call, or waits for it. */
 static enum collective other_than(enum collective coll)
 {
     if (coll == REDUCE)
@@ -102,7 +104,7 @@ static struct call odd(enum collective coll, enum way way, size_t count)
         call.kind = &unsigned_sum;
     else if (way == OP)
         call.kind = &maximum;
-    else if (way == ROOT)
+    else if (way == ROOT || way == WAIT)
         call.root = 2;
     return call;
 }
@@ -178,7 +180,7 @@ static void check_error(rcx_comm_t *comm, rcx_status_t status,
 static void differ(enum collective coll, enum way way, size_t count,
                    rcx_status_t expected)
 {
-    const struct call mine =
+    struct call mine =
         me.rank == ODD ? odd(coll, way, count) : usual(coll, count);
     const int64_t start_ns = rank_time_here();
     rcx_status_t status = RCX_OK;
@@ -186,6 +188,8 @@ static void differ(enum collective coll, enum way way, size_t count,
     rcx_comm_t *copy;
     char what[64];
 
+    if (way == WAIT && me.rank != ODD)
+        mine.root = ODD;
     snprintf(what, sizeof what, "%s of %zu elements, %s",
              collectives[coll].name, count, names[way]);
     rank_require(rcx_comm_dup(me.world, &copy), "rcx_comm_dup");
@@ -206,7 +210,10 @@ static void differ(enum collective coll, enum way way, size_t count,
 /* Where there is a root, that of reduce. */
 static void differ_usually(enum way way, size_t count, rcx_status_t expected)
 {
-    differ(way == ROOT ? REDUCE : ALLREDUCE, way, count, expected);
+    differ(way == ROOT   ? REDUCE
+           : way == WAIT ? BCAST
+                         : ALLREDUCE,
+           way, count, expected);
 }
 
 /* Who only sends goes on until its short messages are many: there it is still

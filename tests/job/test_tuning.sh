@@ -114,8 +114,8 @@ run 0 env RCX_ORDER=canonical "$info" --explain allreduce -n 6 && prints '-  rin
 ok $? "--explain says what ruled an algorithm out, and who asked for one"
 run 0 "$info" --explain allreduce --bytes 64K -n 4 --cores 2 --bound && prints '^  hierarchical.*of RCX' \
     && prints '-  hierarchical .*goes by cores' && prints ', 1 node with up to 4 each' \
-    && run 0 "$info" --explain allreduce --bytes 64K -n 4 --cores 2 && prints '-  hierarchical .*needs several nodes' \
-    && run 0 "$info" --explain allreduce --bytes 64K -n 4 --cores 4 --bound && prints '-  hierarchical .*needs several nodes'
+    && run 0 "$info" --explain allreduce --bytes 64K -n 4 --cores 2 && prints '-  hierarchical .*needs nodes or cores' \
+    && run 0 "$info" --explain allreduce --bytes 64K -n 4 --cores 4 --bound && prints '-  hierarchical .*needs nodes or cores'
 ok $? "--bound has ranks take turns on cores, where these are shared"
 run 2 "$info" --explain alreduce && says 'did you mean allreduce' && run 2 "$info" --explain bcast --bytes 8X \
     && run 2 "$info" --explain bcast -n 2 --nodes 3

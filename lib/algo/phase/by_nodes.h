@@ -10,7 +10,7 @@
 
 /* More nodes than one, or cores, and more ranks than these. */
 bool rcx_by_nodes_fits(const struct rcx_shape *s);
-#define RCX_BY_NODES_NEEDS "several nodes, or cores of one, that ranks share"
+#define RCX_BY_NODES_NEEDS "nodes or cores that ranks share"
 
 /* The level that phases are chosen to keep, whatever the length. */
 rcx_order_t rcx_by_nodes_needed(const struct rcx_shape *s);

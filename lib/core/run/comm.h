@@ -44,6 +44,7 @@ struct rcx_comm {
     uint64_t next_probe_ns;
     uint64_t patience_ns; /* of who waits without a deadline */
     uint64_t warned;      /* of the wait in the call of this number */
+    uint64_t asked;       /* whom it waits for in the call of this number */
     struct rcx_recorder recorder;
     struct rcx_program_cache cache;
     bool has_nodes;          /* that is settled: */

@@ -3,6 +3,7 @@
 
 #include "core/run/describe.h"
 #include "core/run/failure.h"
+#include "core/run/mismatch.h"
 #include "core/run/note.h"
 #include "core/run/roll.h"
 
@@ -88,6 +89,8 @@ static void read_note(struct rcx_context *context,
         fail_as_told(comm, body);
     else if (body->kind == RCX_NOTE_FAILED)
         keep_note(context, body);
+    else if (comm && body->kind == RCX_NOTE_CALL)
+        rcx_mismatch_hear(comm, body);
     else if (comm)
         rcx_roll_mark(comm, body);
 }

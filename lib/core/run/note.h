@@ -9,14 +9,15 @@ enum rcx_note_kind {
     RCX_NOTE_FAILED, /* the communicator has, with status, ranks and text */
     RCX_NOTE_ROLL,   /* who has called the operation of this sequence number? */
     RCX_NOTE_PRESENT, /* I have, or wait in an earlier one */
-    RCX_NOTE_ABSENT   /* I have not, but I am alive */
+    RCX_NOTE_ABSENT,  /* I have not, but I am alive */
+    RCX_NOTE_CALL     /* I wait for you in a call whose tags begin so */
 };
 
 /* Short enough for a transport to need none of the sender's memory: it may be
  * gone when the note is read. */
 struct rcx_note_body {
-    uint64_t sequence;
-    int32_t from; /* the context's rank */
+    uint64_t sequence; /* or what tags begin with */
+    int32_t from;      /* the context's rank */
     uint32_t comm_id;
     uint32_t group; /* and tag: tell groups in the making apart */
     int8_t kind;

@@ -12,6 +12,7 @@
 #include "core/run/dump_context.h"
 #include "core/run/failure.h"
 #include "core/run/hear.h"
+#include "core/run/mismatch.h"
 #include "core/run/poll.h"
 #include "core/run/roll.h"
 
@@ -23,8 +24,7 @@ enum {
     LET_GO_NS = 100 * 1000 * 1000,
     LET_GO_POLLS = 1000,
     PROBE_AGE_NS = 100 * 1000 * 1000,
-    WAY_AGE_NS = 1000 * 1000 * 1000,
-    PROBE_SEQUENCE_BITS = 8
+    WAY_AGE_NS = 1000 * 1000 * 1000
 };
 static const uint64_t away_ns = UINT64_C(1000000000);
 
@@ -132,54 +132,6 @@ static void watch_ways(const struct rcx_request *r)
     }
 }
 
-/* ---- Calls that do not match ------------------------------------------------ */
-
-/* Of a group in the making, a message of the next one under its tag may come
- * while its own last one is still to come; and where numbers repeat soon, a
- * peer that is ahead has this one again. */
-static bool is_probed(const struct rcx_comm *comm)
-{
-    const struct rcx_context *context = comm->context;
-
-    return context->config.check != RCX_CHECK_OFF &&
-           context->layout.sequence_bits >= PROBE_SEQUENCE_BITS &&
-           !rcx_comm_is_for_groups(comm->id);
-}
-
-/*
- * A message of another call has the same sequence number and another
- * fingerprint, and stays unmatched.
- */
-static void watch_fingerprints(struct rcx_comm *comm, const struct rcx_exec *x)
-{
-    const struct rcx_tag_layout *l = &x->layout;
-    char call[RCX_CALL_TEXT];
-    const uint64_t mask = rcx_tag_call_mask(l);
-    uint64_t found;
-
-    for (uint64_t i = 1; i < UINT64_C(1) << l->fingerprint_bits; i++) {
-        const uint64_t other = x->tag_base ^ i << l->rank_bits;
-        int rank;
-
-        if (!x->transport->ops->probe(x->transport, other, mask, &found))
-            continue;
-        rank = rcx_comm_index(comm, (int)rcx_tag_low(found, l->rank_bits));
-        rcx_comm_fail(comm, RCX_ERR_MISMATCH, &rank, rank >= 0,
-                      "%s: rank %d made another call (RCX_CHECK=full says "
-                      "which)",
-                      rcx_request_print(comm->first, call), rank);
-        return;
-    }
-}
-
-static void watch_calls(struct rcx_comm *comm)
-{
-    for (unsigned i = 0;
-         i < rcx_request_slots(comm->first) && comm->failed == RCX_OK; i++)
-        if (comm->first->slots[i])
-            watch_fingerprints(comm, comm->first->slots[i]);
-}
-
 /* ---- Messages --------------------------------------------------------------- */
 
 /* Whom it waits for is known, or it may be anyone. */
@@ -283,8 +235,8 @@ static void probe(struct rcx_comm *comm, uint64_t waited)
 {
     if (waited > WAY_AGE_NS)
         watch_ways(comm->first);
-    if (comm->failed == RCX_OK && is_probed(comm))
-        watch_calls(comm);
+    if (comm->failed == RCX_OK)
+        rcx_mismatch_look(comm);
 }
 
 static void watch_comm(struct rcx_comm *comm, const struct rcx_instant *now)

@@ -133,7 +133,7 @@ static double price_of(const struct tune_job *job, const struct rcx_algo *algo,
     const rcx_order_t needed = job->context->config.order;
     struct rcx_shape as_it = *s;
 
-    if (!algo->is_by_nodes || !s->nodes || !s->nodes->are_cores)
+    if (!rcx_price_is_none(algo, s))
         return rcx_price_with(algo, s, params, needed, rcx_price_sharing(s));
     memcpy(as_it.params, params, sizeof as_it.params);
     rcx_params_settle(algo, &as_it, rcx_machine_of(s));

@@ -262,11 +262,10 @@ static int only_cpu(const struct fake *fake, int rank)
 }
 
 /* Of one node, whose ranks are bound to so many cores. */
-static void check_turns(const struct fake *fake, struct rcx_context *context,
-                        bool is_one_node)
+static void check_turns(const struct fake *fake, struct rcx_context *context)
 {
     const struct rcx_nodes *cores = context->by_core;
-    bool are_bound = is_one_node && context->shares_cores, differ = false;
+    bool are_bound = !context->nodes && context->shares_cores, differ = false;
 
     for (int i = 0; i < fake->boot.size; i++) {
         are_bound &= only_cpu(fake, i) >= 0;
@@ -285,7 +284,6 @@ static void check_settings(struct fake *fake, struct rcx_context *context)
 {
     static const char none[sizeof(uint64_t)];
     rcx_status_t expected = RCX_OK;
-    bool is_one_node;
     int errors = 0;
 
     for (int i = 0; i < fake->boot.size; i++) {
@@ -308,10 +306,9 @@ static void check_settings(struct fake *fake, struct rcx_context *context)
     fuzz_require(fake->errors == errors);
     if (expected != RCX_OK)
         return;
-    is_one_node = !context->nodes;
+    check_turns(fake, context);
     check_nodes(fake, context);
     check_cores(fake, context);
-    check_turns(fake, context, is_one_node);
 }
 
 /* So that two ranks share it. */

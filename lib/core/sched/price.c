@@ -23,9 +23,7 @@ struct rcx_machine rcx_price_machine(const struct rcx_algo *algo,
     return m;
 }
 
-/* What it gains that ranks of a core go first among themselves are turns, which
- * have no price: that is for rules. */
-static bool has_no_price(const struct rcx_algo *algo, const struct rcx_shape *s)
+bool rcx_price_is_none(const struct rcx_algo *algo, const struct rcx_shape *s)
 {
     return algo->is_by_nodes && s->nodes && s->nodes->are_cores;
 }
@@ -38,7 +36,7 @@ static double price_settled(const struct rcx_algo *algo, struct rcx_shape *s,
 
     rcx_params_settle(algo, s, &machine);
     if (!rcx_algo_fits(algo, s) || rcx_algo_order(algo, s) < needed ||
-        has_no_price(algo, s))
+        rcx_price_is_none(algo, s))
         return INFINITY;
     cost = algo->cost(s);
     return rcx_cost_seconds(&cost, s->elem_bytes, &machine);

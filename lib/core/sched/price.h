@@ -5,6 +5,10 @@
 
 #include "core/sched/params.h"
 
+/* What it gains that ranks of a core go first among themselves are turns, which
+ * have no price: that is for rules, and for measurements. */
+bool rcx_price_is_none(const struct rcx_algo *algo, const struct rcx_shape *s);
+
 /* How many ranks use a node's link at once; 0: there is none between ranks. */
 int rcx_price_sharing(const struct rcx_shape *s);
 
@@ -13,12 +17,12 @@ int rcx_price_sharing(const struct rcx_shape *s);
 struct rcx_machine rcx_price_machine(const struct rcx_algo *algo,
                                      const struct rcx_shape *s, int sharing);
 
-/* Seconds. INFINITY: it does not fit s so, or keeps less order than is needed. */
+/* Seconds. INFINITY: it does not fit s so, keeps less order than is needed, or has
+ * no price. */
 double rcx_price_with(const struct rcx_algo *algo, const struct rcx_shape *s,
                       const int64_t params[], rcx_order_t needed, int sharing);
 
-/* Seconds, with the usual parameters, which s gets. INFINITY: it does not fit s,
- * or keeps less order than is needed. */
+/* Seconds, with the usual parameters, which s gets. INFINITY: likewise. */
 double rcx_price_of(const struct rcx_algo *algo, struct rcx_shape *s,
                     rcx_order_t needed, int sharing);
 

@@ -422,6 +422,67 @@ static void who_waits_for_a_second_tries_whom_it_waits_for(void **state)
     abandon(&job, requests, 2);
 }
 
+/* ---- Whom a message is lost with ------------------------------------------------ */
+
+enum { LOOKS = 60 }; /* in vain, of who has lost a message */
+
+static const struct rcx_transport_ops *simulated;
+static int looks;
+static struct rcx_comm *witness; /* rank 1's; or NULL: it says nothing */
+
+static unsigned bring_word_late(struct rcx_transport *t)
+{
+    const struct rcx_note_body body = {.kind = RCX_NOTE_FAILED,
+                                       .status = RCX_ERR_TIMEOUT,
+                                       .ranks = {2},
+                                       .rank_count = 1};
+
+    if (++looks == LOOKS && witness) {
+        struct rcx_note_body word = body;
+
+        word.comm_id = witness->id;
+        rcx_note_send(witness, 0, &word);
+    }
+    return simulated->progress(t);
+}
+
+/* Rank 0 sends to rank 1, which has left since it had heard from rank 2. */
+static void lose_message_with_rank_1(struct job *job, const char *says)
+{
+    const struct rcx_sim_fault fault = {.rank = 0, .fails = true};
+    rcx_request_t *request;
+    struct rcx_transport_ops ops;
+
+    simulated = job->contexts[0]->transport->ops;
+    ops = *simulated;
+    ops.progress = bring_word_late;
+    job->contexts[0]->transport->ops = &ops;
+    looks = 0;
+    rcx_sim_set_fault(job->sim, &fault);
+    start(job, 0, RCX_SUM, &request);
+    assert_true(looks > LOOKS);
+    assert_says(0, RCX_LOG_ERROR, says);
+    job->contexts[0]->transport->ops = simulated;
+    assert_true(rcx_wait(request) < 0);
+    assert_ok(rcx_comm_abort(world_of(job, 1))); /* rank 1's word was a fake */
+    abandon(job, &request, 1);
+}
+
+static void who_lost_a_message_hears_out_who_may_know_why(void **state)
+{
+    struct job job;
+
+    (void)state;
+    open_listening(&job, "off");
+    witness = world_of(&job, 1);
+    lose_message_with_rank_1(
+        &job, "communicator 1 failed on rank 1: RCX_ERR_TIMEOUT");
+    assert_non_null(strstr(said[0].text, "because of rank 2"));
+    witness = NULL;
+    open_listening(&job, "off");
+    lose_message_with_rank_1(&job, "RCX_ERR_TRANSPORT");
+}
+
 /* ---- Who stands still ------------------------------------------------------------- */
 
 static const struct rcx_transport_ops *cancels;
@@ -472,6 +533,7 @@ int main(void)
         cmocka_unit_test(who_waits_for_30_s_says_so_once),
         cmocka_unit_test(who_has_a_deadline_or_wants_no_warnings_gets_none),
         cmocka_unit_test(who_is_elsewhere_does_not_wait),
+        cmocka_unit_test(who_lost_a_message_hears_out_who_may_know_why),
         cmocka_unit_test(who_waits_for_a_second_tries_whom_it_waits_for),
         cmocka_unit_test(
             time_that_passes_meanwhile_lets_no_receive_keep_its_buffer),

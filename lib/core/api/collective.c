@@ -577,8 +577,7 @@ static rcx_status_t make_request(const struct rcx_arguments *a, bool persistent,
     rcx_request_hand_out(request, persistent);
     if (!persistent && !has_begun)
         rcx_request_launch(request);
-    if (request->state == RCX_REQUEST_ACTIVE)
-        rcx_wake_sleeper(&a->comm->context->sleeper);
+    rcx_request_set_off(request);
     *request_p = request;
     return RCX_OK;
 }

@@ -98,11 +98,10 @@ static rcx_status_t enter(struct rcx_comm *comm)
     return status;
 }
 
-/* One thread that waits may be asleep, and this one has its message. */
 static void post(struct rcx_request *r)
 {
     rcx_request_post(r);
-    rcx_wake_sleeper(&r->comm->context->sleeper);
+    rcx_request_set_off(r);
 }
 
 static rcx_status_t run(struct rcx_comm *comm, struct rcx_p2p_call *call,

@@ -54,8 +54,7 @@ static rcx_status_t start(struct rcx_request *r)
         rcx_request_post(r);
     else
         rcx_request_launch(r);
-    if (r->state == RCX_REQUEST_ACTIVE)
-        rcx_wake_sleeper(&r->comm->context->sleeper);
+    rcx_request_set_off(r);
     return RCX_OK;
 }
 

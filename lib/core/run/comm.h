@@ -32,6 +32,7 @@ struct rcx_comm {
     bool is_freed;                /* by the user; goes with the last of these */
     struct rcx_mail mail; /* what is looked at often lies together from here */
     rcx_status_t failed;  /* not RCX_OK: broken for good */
+    rcx_status_t doubt; /* not RCX_OK: what it fails with if nobody says why */
     struct rcx_request *first; /* active requests in the order of their start */
     struct rcx_request **end;  /* where the next one is linked */
     bool is_busy;              /* among the context's busy ones */

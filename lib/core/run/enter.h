@@ -6,6 +6,9 @@
 #include "core/base/clock.h"
 #include "core/run/comm.h"
 #include "core/run/progress.h"
+#include "core/run/request.h"
+#include "core/run/sleep.h"
+#include "core/run/watch.h"
 
 /* Every public function that touches more than constants of a context stands
  * between these two. */
@@ -22,6 +25,19 @@ static inline void rcx_leave(struct rcx_context *context)
         rcx_callbacks_make(&context->callbacks, context->guard);
     else
         rcx_guard_leave(context->guard);
+}
+
+/* It has begun: one thread that waits may be asleep, and this one has its message;
+ * and where its own could not be sent, others hear of that now, whenever the user
+ * comes back. */
+static inline void rcx_request_set_off(struct rcx_request *r)
+{
+    struct rcx_context *context = r->comm->context;
+
+    if (__builtin_expect(rcx_alarm_is_raised(&context->watch.alarm), 0))
+        rcx_watch(context);
+    if (r->state == RCX_REQUEST_ACTIVE)
+        rcx_wake_sleeper(&context->sleeper);
 }
 
 /* MULTIPLE: the one thread that may start a collective. */

@@ -52,6 +52,31 @@ static void latch(struct rcx_comm *comm, rcx_status_t status, const int ranks[],
     rcx_alarm_raise(&context->watch.alarm);
 }
 
+void rcx_comm_doubt(struct rcx_comm *comm, rcx_status_t status,
+                    const int ranks[], int n, const char *format, ...)
+{
+    char text[RCX_TEXT_TOLD];
+    va_list args;
+
+    if (comm->failed != RCX_OK || comm->doubt != RCX_OK)
+        return;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    comm->doubt = status;
+    explain(comm, ranks, n, text);
+    rcx_alarm_raise(&comm->context->watch.alarm);
+}
+
+void rcx_comm_decide(struct rcx_comm *comm)
+{
+    struct rcx_failure why = {.text = "no memory to keep why"};
+
+    if (comm->why)
+        why = *comm->why;
+    rcx_comm_fail(comm, comm->doubt, why.ranks, why.rank_count, "%s", why.text);
+}
+
 void rcx_comm_refuse(struct rcx_comm *comm, const int ranks[], int n,
                      const char *text)
 {

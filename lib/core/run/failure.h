@@ -22,6 +22,15 @@ void rcx_comm_fail(struct rcx_comm *comm, rcx_status_t status,
 void rcx_comm_fail_untold(struct rcx_comm *comm, rcx_status_t status,
                           const int ranks[], int n, const char *text);
 
+/* It will fail so, if nobody says why it fails instead: who is blamed here may
+ * have left, and told why, and that be on its way. The next rcx_watch() hears it
+ * and decides. Nothing, where a doubt is there already. */
+void rcx_comm_doubt(struct rcx_comm *comm, rcx_status_t status,
+                    const int ranks[], int n, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+/* All has been heard. */
+void rcx_comm_decide(struct rcx_comm *comm);
+
 /* A call of comm is refused, on every member alike, and comm goes on: logs
  * text, and keeps it with ranks for rcx_comm_error(). */
 void rcx_comm_refuse(struct rcx_comm *comm, const int ranks[], int n,

@@ -174,9 +174,9 @@ void rcx_request_lose(const struct rcx_request *r, rcx_status_t status,
 
     if (peer >= 0)
         rcx_rank_print(r->comm, peer, rank);
-    rcx_comm_fail(r->comm, status, &peer, peer >= 0, "%s: %s%s%s%s%s",
-                  rcx_request_print(r, call), rcx_status_string(status),
-                  rank[0] ? ", rank " : "", rank, why[0] ? ": " : "", why);
+    rcx_comm_doubt(r->comm, status, &peer, peer >= 0, "%s: %s%s%s%s%s",
+                   rcx_request_print(r, call), rcx_status_string(status),
+                   rank[0] ? ", rank " : "", rank, why[0] ? ": " : "", why);
     why[0] = '\0';
 }
 

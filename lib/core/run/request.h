@@ -154,7 +154,7 @@ void rcx_request_finish(struct rcx_request *r);
 /* An execution of it is complete: go on with what follows. */
 void rcx_request_advance(struct rcx_request *r, struct rcx_exec *x);
 /* A message of it with peer cannot be given or got: its communicator fails, as
- * the transport says why. */
+ * the transport says why, unless a rank says why else. */
 void rcx_request_lose(const struct rcx_request *r, rcx_status_t status,
                       int peer);
 /* The oldest message of comm that a thread waits for; or NULL. */

@@ -18,11 +18,13 @@
 
 /* LET_GO_NS: how long receives that are cancelled may take to let go of their
  * buffers; one that has begun may never end (its sender died). So many polls in
- * any case: time may have passed while this process stood still. */
+ * any case: time may have passed while this process stood still. HEAR_POLLS: a
+ * transport looks around some times in so many. */
 enum {
     PERIOD_NS = 1000 * 1000,
     LET_GO_NS = 100 * 1000 * 1000,
     LET_GO_POLLS = 1000,
+    HEAR_POLLS = 1000,
     PROBE_AGE_NS = 100 * 1000 * 1000,
     WAY_AGE_NS = 1000 * 1000 * 1000
 };
@@ -31,6 +33,16 @@ static const uint64_t away_ns = UINT64_C(1000000000);
 static const int64_t hurry_ns = INT64_C(3000000000);
 
 /* ---- Deaths ------------------------------------------------------------------ */
+
+/* Who seems to be dead or lost may have left, since something had failed before,
+ * and have told so, but by another connection than the one that broke. */
+static void hear_out(struct rcx_context *context)
+{
+    for (int polls = 0; polls < HEAR_POLLS; polls++) {
+        rcx_context_poll(context);
+        rcx_notes_read(context);
+    }
+}
 
 static void mourn(struct rcx_comm *comm, const unsigned char *dead)
 {
@@ -69,6 +81,7 @@ static void look_for_deaths(struct rcx_context *context)
         hurry(context->internal);
         return;
     }
+    hear_out(context);
     for (struct rcx_comm *comm = context->comms.first; comm; comm = comm->next)
         mourn(comm, t->dead);
 }
@@ -175,6 +188,24 @@ static void look_for_abort(struct rcx_comm *comm)
                       comm->rank);
 }
 
+static bool is_in_doubt(const struct rcx_comm *comm)
+{
+    return comm->doubt != RCX_OK && comm->failed == RCX_OK;
+}
+
+static void look_for_losses(struct rcx_context *context)
+{
+    struct rcx_comm *comm = context->comms.first;
+
+    while (comm && !is_in_doubt(comm))
+        comm = comm->next;
+    if (comm)
+        hear_out(context);
+    for (; comm; comm = comm->next)
+        if (is_in_doubt(comm))
+            rcx_comm_decide(comm);
+}
+
 /* What is in flight is in the dump. */
 static void dump(struct rcx_context *context)
 {
@@ -222,6 +253,7 @@ static void attend(struct rcx_context *context)
 {
     for (struct rcx_comm *c = context->comms.first; c; c = c->next)
         look_for_abort(c);
+    look_for_losses(context);
     dump(context);
     for (struct rcx_comm *c = context->comms.first; c; c = c->next)
         if (c->failed != RCX_OK && rcx_comm_is_active(c))

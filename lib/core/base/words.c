@@ -103,11 +103,11 @@ int rcx_word_find(const char *text, const char *const names[],
 {
     struct rcx_guess guess = rcx_guess(text, strlen(text));
 
-    for (int i = 0; names[i]; i++) {
+    for (int i = 0; names[i]; i++)
         if (strcmp(text, names[i]) == 0)
             return i;
+    for (int i = 0; names[i]; i++)
         rcx_guess_try(&guess, names[i]);
-    }
     rcx_guess_print(&guess, "", r->guess, sizeof r->guess);
     return -1;
 }

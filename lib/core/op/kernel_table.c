@@ -37,7 +37,8 @@ static bool cpu_has_f16c(void)
 {
     unsigned eax, ebx, ecx, edx;
 
-    return __get_cpuid(1, &eax, &ebx, &ecx, &edx) && (ecx & bit_F16C) != 0;
+    __cpuid(1, eax, ebx, ecx, edx); /* __get_cpuid() asks twice */
+    return (ecx & bit_F16C) != 0;
 }
 #endif
 

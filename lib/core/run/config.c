@@ -115,8 +115,12 @@ static bool parse_isa(const char *text, struct rcx_config *config)
     for (i = 0; i < RCX_ISA_COUNT; i++)
         names[i + 1] = rcx_isa_name((enum rcx_isa)i);
     i = rcx_word_find(text, names, &config->refusal);
-    config->isa = i > 0 ? (enum rcx_isa)(i - 1) : rcx_isa_best();
-    return i >= 0 && rcx_isa_available(config->isa);
+    if (i <= 0) { /* to ask a virtual processor takes 10 us: once is enough */
+        config->isa = rcx_isa_best();
+        return i == 0;
+    }
+    config->isa = (enum rcx_isa)(i - 1);
+    return rcx_isa_available(config->isa);
 }
 
 static bool parse_plan_cache(const char *text, struct rcx_config *config)
@@ -297,31 +301,40 @@ note(struct rcx_config *config, enum rcx_config_kind kind, const char *format,
         strcat(lines, "\n");
 }
 
+static const char prefix[] = "RCX_";
+enum { PREFIX = sizeof prefix - 1 };
+
+static bool is_option(const char *name, size_t length)
+{
+    struct rcx_option o;
+
+    for (int i = 0; rcx_option_at(i, &o); i++)
+        if (strlen(o.name) == length && strncmp(o.name, name, length) == 0)
+            return true;
+    return false;
+}
+
+static void warn_of(const char *name, size_t length, struct rcx_config *config)
+{
+    struct rcx_guess guess = rcx_guess(name + PREFIX, length - PREFIX);
+    char text[sizeof config->refusal.guess];
+    struct rcx_option o;
+
+    for (int i = 0; rcx_option_at(i, &o); i++)
+        rcx_guess_try(&guess, o.name + PREFIX);
+    note(config, RCX_CONFIG_WARNINGS,
+         "%.*s: no such variable; rcx_info lists them%s", (int)length, name,
+         rcx_guess_print(&guess, prefix, text, sizeof text));
+}
+
 static void warn_of_unknown(struct rcx_config *config)
 {
-    static const char prefix[] = "RCX_";
-    const size_t before = strlen(prefix);
-
     for (char **entry = environ; entry && *entry; entry++) {
         const size_t length = strcspn(*entry, "=");
-        struct rcx_guess guess;
-        struct rcx_option o;
-        char text[sizeof config->refusal.guess];
-        bool known = false;
 
-        if (!(*entry)[length] || strncmp(*entry, prefix, before) != 0 ||
-            strncmp(*entry, "RCX_UCX_", 8) == 0)
-            continue;
-        guess = rcx_guess(*entry + before, length - before);
-        for (int i = 0; rcx_option_at(i, &o); i++) {
-            known |= strlen(o.name) == length &&
-                     strncmp(o.name, *entry, length) == 0;
-            rcx_guess_try(&guess, o.name + before);
-        }
-        if (!known)
-            note(config, RCX_CONFIG_WARNINGS,
-                 "%.*s: no such variable; rcx_info lists them%s", (int)length,
-                 *entry, rcx_guess_print(&guess, prefix, text, sizeof text));
+        if ((*entry)[length] && strncmp(*entry, prefix, PREFIX) == 0 &&
+            strncmp(*entry, "RCX_UCX_", 8) != 0 && !is_option(*entry, length))
+            warn_of(*entry, length, config);
     }
 }
 

@@ -154,23 +154,28 @@ static bool parse_condition(char *text, struct rcx_rule *rule,
     return i >= 0 && parse_range(value, ranges[i]);
 }
 
-bool rcx_tuning_coll(const char *text, enum rcx_coll *coll_p,
-                     struct rcx_refusal *r)
+static bool refuse_coll(const char *text, struct rcx_refusal *r)
 {
     struct rcx_guess guess = rcx_guess(text, strlen(text));
 
-    for (int i = 0; i < RCX_COLL_COUNT; i++) {
-        if (!rcx_colls[i].variable)
-            continue;
-        *coll_p = (enum rcx_coll)i;
-        if (strcmp(text, rcx_coll_name(*coll_p)) == 0)
-            return true;
-        rcx_guess_try(&guess, rcx_coll_name(*coll_p));
-    }
+    for (int i = 0; i < RCX_COLL_COUNT; i++)
+        if (rcx_colls[i].variable)
+            rcx_guess_try(&guess, rcx_coll_name((enum rcx_coll)i));
     snprintf(r->valid, sizeof r->valid,
              "\"%.32s\" is no collective that has methods", text);
     rcx_guess_print(&guess, "", r->guess, sizeof r->guess);
     return false;
+}
+
+bool rcx_tuning_coll(const char *text, enum rcx_coll *coll_p,
+                     struct rcx_refusal *r)
+{
+    for (int i = 0; i < RCX_COLL_COUNT; i++) {
+        *coll_p = (enum rcx_coll)i;
+        if (rcx_colls[i].variable && strcmp(text, rcx_coll_name(*coll_p)) == 0)
+            return true;
+    }
+    return refuse_coll(text, r);
 }
 
 static bool parse_method(const char *text, struct rcx_rule *rule,

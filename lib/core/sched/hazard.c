@@ -31,11 +31,25 @@ struct slot {
     uint32_t index;
 };
 
+struct start {
+    uint64_t position;
+    uint32_t slot;
+};
+
+/* A span that a step reads or writes. */
+struct touch {
+    uint32_t step;
+    uint32_t from, to; /* slots of its ends */
+    bool writes;
+};
+
 struct space {
     const struct rcx_shape *shape;
     struct slot *slots;
     uint64_t mask;
-    uint64_t *starts;
+    struct touch *touches; /* in program order */
+    uint32_t touch_count;
+    struct start *starts; /* of cells */
     uint32_t start_count;
     struct cell *cells;
     struct reader *readers; /* grows: a step may read many cells */
@@ -72,78 +86,64 @@ static uint64_t position(enum rcx_buffer buffer, size_t offset)
     return ((uint64_t)buffer << 61) + offset;
 }
 
-static struct slot *find(const struct space *space, uint64_t start)
+/* The slot of a start, that it has from now on. */
+static uint32_t add_start(struct space *space, uint64_t start)
 {
-    uint64_t at = (start * UINT64_C(0x9E3779B97F4A7C15)) >> 20;
+    uint64_t at = (start * UINT64_C(0x9E3779B97F4A7C15)) >> 20 & space->mask;
 
-    for (;; at++) {
-        struct slot *slot = &space->slots[at & space->mask];
-
-        if (slot->start == start + 1 || slot->start == 0)
-            return slot;
+    while (space->slots[at].start != start + 1 && space->slots[at].start != 0)
+        at = (at + 1) & space->mask;
+    if (space->slots[at].start == 0) {
+        space->slots[at].start = start + 1;
+        space->starts[space->start_count++] =
+            (struct start){start, (uint32_t)at};
     }
+    return (uint32_t)at;
 }
 
-static void add_start(struct space *space, uint64_t start)
+static void add_touch(struct space *space, uint32_t step, struct rcx_span span,
+                      bool writes)
 {
-    struct slot *slot = find(space, start);
+    const struct rcx_span at = rcx_shape_resolve(space->shape, span);
+    const uint64_t start = position(at.buffer, at.offset);
 
-    if (slot->start)
-        return;
-    slot->start = start + 1;
-    space->starts[space->start_count++] = start;
+    space->touches[space->touch_count++] =
+        (struct touch){.step = step,
+                       .from = add_start(space, start),
+                       .to = add_start(space, start + at.count),
+                       .writes = writes};
 }
 
-/* The spans of a step: reads first, then what it writes. */
-struct access {
-    struct rcx_span span[3];
-    int reads;
-    int count;
-};
-
-static struct access accesses(const struct rcx_shape *s,
-                              const struct rcx_step *step)
+/* What a step reads comes before what it writes. */
+static void add_step(struct space *space, uint32_t i,
+                     const struct rcx_step *step)
 {
-    const struct rcx_span dst = rcx_step_dst(step);
-    const struct rcx_span left = rcx_step_left(step);
-    const struct rcx_span right = rcx_step_right(step);
-    struct access a = {.reads = 0, .count = 0};
-
     if (step->count == 0)
-        return a;
+        return;
     if (step->kind != RCX_STEP_RECV)
-        a.span[a.reads++] = rcx_shape_resolve(s, left);
+        add_touch(space, i, rcx_step_left(step), false);
     if (step->kind == RCX_STEP_REDUCE)
-        a.span[a.reads++] = rcx_shape_resolve(s, right);
-    a.count = a.reads;
+        add_touch(space, i, rcx_step_right(step), false);
     if (step->kind != RCX_STEP_SEND)
-        a.span[a.count++] = rcx_shape_resolve(s, dst);
-    return a;
+        add_touch(space, i, rcx_step_dst(step), true);
 }
 
-static int by_value(const void *a, const void *b)
+static int by_position(const void *a, const void *b)
 {
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    const struct start *x = a, *y = b;
 
-    return x < y ? -1 : x > y;
+    return x->position < y->position ? -1 : x->position > y->position;
 }
 
 static void cut_into_cells(struct space *space, const struct rcx_step *steps,
                            uint32_t count)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        const struct access a = accesses(space->shape, &steps[i]);
-
-        for (int k = 0; k < a.count; k++) {
-            const struct rcx_span span = a.span[k];
-
-            add_start(space, position(span.buffer, span.offset));
-            add_start(space, position(span.buffer, span.offset + span.count));
-        }
-    }
-    qsort(space->starts, space->start_count, sizeof *space->starts, by_value);
+    for (uint32_t i = 0; i < count; i++)
+        add_step(space, i, &steps[i]);
+    qsort(space->starts, space->start_count, sizeof *space->starts,
+          by_position);
     for (uint32_t i = 0; i < space->start_count; i++)
-        find(space, space->starts[i])->index = i;
+        space->slots[space->starts[i].slot].index = i;
 }
 
 static void add_reader(struct space *space, struct cell *cell, uint32_t step)
@@ -189,19 +189,17 @@ static void write_cell(struct space *space, struct cell *cell, uint32_t step,
     *cell = (struct cell){.writer = step + 1, .readers = NONE};
 }
 
-static void touch(struct space *space, struct rcx_span span, bool write,
-                  uint32_t step, struct rcx_edges *edges)
+static void touch(struct space *space, const struct touch *t,
+                  struct rcx_edges *edges)
 {
-    const uint32_t first =
-        find(space, position(span.buffer, span.offset))->index;
-    const uint32_t last =
-        find(space, position(span.buffer, span.offset + span.count))->index;
+    const uint32_t first = space->slots[t->from].index;
+    const uint32_t last = space->slots[t->to].index;
 
     for (uint32_t i = first; i < last && !space->failed; i++) {
-        if (write)
-            write_cell(space, &space->cells[i], step, edges);
+        if (t->writes)
+            write_cell(space, &space->cells[i], t->step, edges);
         else
-            read_cell(space, &space->cells[i], step, edges);
+            read_cell(space, &space->cells[i], t->step, edges);
     }
 }
 
@@ -218,13 +216,14 @@ rcx_status_t rcx_hazards_find(struct rcx_builder *b, struct rcx_edges *edges)
 {
     const uint32_t n = b->step_count;
     const size_t slots = slots_for(n), starts = 6 * (size_t)n + 1;
+    const size_t touches = 3 * (size_t)n;
     struct space space = {.shape = b->shape,
                           .mask = slots - 1,
                           .reader_capacity = 4 * n + 1,
                           .heap = b->heap};
-    char *work = rcx_builder_work(b, slots * sizeof *space.slots +
-                                         starts * sizeof *space.starts +
-                                         starts * sizeof *space.cells);
+    char *work = rcx_builder_work(
+        b, slots * sizeof *space.slots + starts * sizeof *space.starts +
+               touches * sizeof *space.touches + starts * sizeof *space.cells);
 
     space.readers =
         rcx_heap_alloc(b->heap, space.reader_capacity * sizeof *space.readers);
@@ -234,17 +233,14 @@ rcx_status_t rcx_hazards_find(struct rcx_builder *b, struct rcx_edges *edges)
     }
     space.slots = (void *)work;
     space.starts = (void *)(space.slots + slots);
-    space.cells = (void *)(space.starts + starts);
+    space.touches = (void *)(space.starts + starts);
+    space.cells = (void *)(space.touches + touches);
     memset(space.slots, 0, slots * sizeof *space.slots);
     cut_into_cells(&space, b->steps, n);
     memset(space.cells, 0, space.start_count * sizeof *space.cells);
 
-    for (uint32_t i = 0; i < n && !space.failed; i++) {
-        const struct access a = accesses(b->shape, &b->steps[i]);
-
-        for (int k = 0; k < a.count; k++)
-            touch(&space, a.span[k], k >= a.reads, i, edges);
-    }
+    for (uint32_t i = 0; i < space.touch_count && !space.failed; i++)
+        touch(&space, &space.touches[i], edges);
     rcx_heap_free(b->heap, space.readers);
     return space.failed || edges->failed ? RCX_ERR_NOMEM : RCX_OK;
 }

@@ -432,17 +432,13 @@ static struct rcx_comm *witness; /* rank 1's; or NULL: it says nothing */
 
 static unsigned bring_word_late(struct rcx_transport *t)
 {
-    const struct rcx_note_body body = {.kind = RCX_NOTE_FAILED,
-                                       .status = RCX_ERR_TIMEOUT,
-                                       .ranks = {2},
-                                       .rank_count = 1};
+    struct rcx_note_body word = {.kind = RCX_NOTE_FAILED,
+                                 .status = RCX_ERR_TIMEOUT,
+                                 .ranks = {2},
+                                 .rank_count = 1};
 
-    if (++looks == LOOKS && witness) {
-        struct rcx_note_body word = body;
-
-        word.comm_id = witness->id;
+    if (++looks == LOOKS && witness)
         rcx_note_send(witness, 0, &word);
-    }
     return simulated->progress(t);
 }
 

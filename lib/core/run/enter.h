@@ -27,16 +27,16 @@ static inline void rcx_leave(struct rcx_context *context)
         rcx_guard_leave(context->guard);
 }
 
-/* It has begun: one thread that waits may be asleep, and this one has its message;
- * and where its own could not be sent, others hear of that now, whenever the user
- * comes back. */
+/* It has begun: one thread that waits may be asleep, and knows nothing of it, or
+ * this is the message that it waits for. Where it could not be sent, others hear of
+ * that now, whenever the user comes back. */
 static inline void rcx_request_set_off(struct rcx_request *r)
 {
     struct rcx_context *context = r->comm->context;
 
     if (__builtin_expect(rcx_alarm_is_raised(&context->watch.alarm), 0))
         rcx_watch(context);
-    if (r->state == RCX_REQUEST_ACTIVE)
+    if (r->state == RCX_REQUEST_ACTIVE || r->program->is_p2p)
         rcx_wake_sleeper(&context->sleeper);
 }
 

@@ -77,16 +77,19 @@ void rcx_builder_refuse(struct rcx_builder *b, const char *why)
                              rcx_coll_name(b->shape->coll), b->step_count, why);
 }
 
+static size_t reach_of(const struct rcx_builder *b, enum rcx_buffer buffer)
+{
+    if (buffer == RCX_BUFFER_TMP)
+        return b->scratch;
+    return buffer == RCX_BUFFER_IN ? rcx_shape_in_reach(b->shape)
+                                   : rcx_shape_out_reach(b->shape);
+}
+
 static bool inside(const struct rcx_builder *b, struct rcx_span span)
 {
-    const size_t limit[RCX_BUFFER_COUNT] = {
-        [RCX_BUFFER_IN] = rcx_shape_in_reach(b->shape),
-        [RCX_BUFFER_OUT] = rcx_shape_out_reach(b->shape),
-        [RCX_BUFFER_TMP] = b->scratch,
-    };
+    const size_t reach = reach_of(b, span.buffer);
 
-    return span.offset <= limit[span.buffer] &&
-           span.count <= limit[span.buffer] - span.offset;
+    return span.offset <= reach && span.count <= reach - span.offset;
 }
 
 static bool is_peer(const struct rcx_builder *b, int peer)
@@ -169,7 +172,7 @@ static void append(struct rcx_builder *b, const struct move *m)
             .pair = b->pair};
 }
 
-static void cross(struct rcx_builder *b, struct move m);
+static void cross(struct rcx_builder *b, const struct move *m);
 
 static void write(struct rcx_builder *b, const struct move *m)
 {
@@ -183,35 +186,32 @@ static void write(struct rcx_builder *b, const struct move *m)
     else if (length_of(m) == 0) /* a receiver knows as well that none comes */
         return;
     else if (b->frame)
-        cross(b, *m);
+        cross(b, m);
     else
         append(b, m);
 }
 
 /* ---- Out of a frame ------------------------------------------------------ */
 
-/* As much of a step of inside, of f's s, as lies in one place outside; m
- * becomes the rest. */
-static struct move take_piece(struct move *m, const struct rcx_frame *f,
-                              const struct rcx_shape *s)
+/* The piece of m, a step of inside, of f's s, from element from on that lies in
+ * one place outside. */
+static void set_piece(struct move *piece, const struct rcx_frame *f,
+                      const struct rcx_shape *s, const struct move *m,
+                      size_t from)
 {
-    struct move piece = *m;
-    size_t count = length_of(m);
+    const size_t left = length_of(m) - from;
+    size_t count = left;
 
     for (int i = 0; i < SPANS; i++) {
         if (!has[m->kind][i])
             continue;
-        piece.span[i] = rcx_frame_piece(f, s, m->span[i]);
-        if (piece.span[i].count < count)
-            count = piece.span[i].count;
+        piece->span[i] =
+            rcx_frame_piece(f, s, rcx_span_sub(m->span[i], from, left));
+        if (piece->span[i].count < count)
+            count = piece->span[i].count;
     }
-    for (int i = 0; i < SPANS; i++) {
-        if (!has[m->kind][i])
-            continue;
-        piece.span[i].count = count;
-        m->span[i] = rcx_span_sub(m->span[i], count, m->span[i].count - count);
-    }
-    return piece;
+    for (int i = 0; i < SPANS; i++)
+        piece->span[i].count = count;
 }
 
 static bool is_in_one_place(const struct rcx_builder *b, struct rcx_span span)
@@ -220,18 +220,19 @@ static bool is_in_one_place(const struct rcx_builder *b, struct rcx_span span)
 }
 
 /* Write a step of inside outside, where it is checked as those there are. */
-static void leave_frame(struct rcx_builder *b, struct move m)
+static void leave_frame(struct rcx_builder *b, const struct move *m)
 {
     const struct rcx_frame *const f = b->frame;
     const struct rcx_shape *const s = b->shape;
+    const size_t length = length_of(m);
+    struct move piece = {.kind = m->kind, .peer = m->peer};
 
-    if (rcx_step_is_message(m.kind))
-        m.peer = rcx_group_member(f->group, m.peer);
+    if (rcx_step_is_message(m->kind))
+        piece.peer = rcx_group_member(f->group, m->peer);
     b->frame = f->outer;
     b->shape = f->shape;
-    while (length_of(&m) > 0) {
-        const struct move piece = take_piece(&m, f, s);
-
+    for (size_t from = 0; from < length; from += length_of(&piece)) {
+        set_piece(&piece, f, s, m, from);
         write(b, &piece);
     }
     b->frame = f;
@@ -240,21 +241,22 @@ static void leave_frame(struct rcx_builder *b, struct move m)
 
 /* A message goes from one place to one place: pieces of what is sent are
  * brought together before, of what is received taken apart behind. */
-static void cross(struct rcx_builder *b, struct move m)
+static void cross(struct rcx_builder *b, const struct move *m)
 {
-    const int end = m.kind == RCX_STEP_SEND ? LEFT : DST;
-    const struct rcx_span pieces = m.span[end];
+    const int end = m->kind == RCX_STEP_SEND ? LEFT : DST;
+    struct move whole;
 
-    if (!rcx_step_is_message(m.kind) || is_in_one_place(b, pieces)) {
+    if (!rcx_step_is_message(m->kind) || is_in_one_place(b, m->span[end])) {
         leave_frame(b, m);
         return;
     }
-    m.span[end] = rcx_span_scratch(b, pieces.count);
-    if (m.kind == RCX_STEP_SEND)
-        rcx_step_copy(b, m.span[end], pieces);
-    leave_frame(b, m);
-    if (m.kind == RCX_STEP_RECV)
-        rcx_step_copy(b, pieces, m.span[end]);
+    whole = *m;
+    whole.span[end] = rcx_span_scratch(b, length_of(m));
+    if (m->kind == RCX_STEP_SEND)
+        rcx_step_copy(b, whole.span[end], m->span[end]);
+    leave_frame(b, &whole);
+    if (m->kind == RCX_STEP_RECV)
+        rcx_step_copy(b, m->span[end], whole.span[end]);
 }
 
 /* ---- The verbs ----------------------------------------------------------- */

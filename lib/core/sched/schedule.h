@@ -78,9 +78,10 @@ struct rcx_shape {
     int64_t params[RCX_PARAMS]; /* the algorithm's, in the order of its list */
 };
 
-/* count elements of a buffer from offset on. */
+/* count elements of a buffer from offset on. It is copied eight bytes at a time,
+ * for which a processor waits where fewer were just written. */
 struct rcx_span {
-    enum rcx_buffer buffer;
+    uint64_t buffer; /* an enum rcx_buffer */
     size_t offset;
     size_t count;
 };

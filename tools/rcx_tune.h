@@ -43,6 +43,7 @@ struct tune_candidate {
     rcx_request_t *request;
     double times[TUNE_ROUNDS], seconds; /* its median */
     int rounds;                         /* that it took part in */
+    bool is_out;                        /* and takes in no more */
 };
 
 /* A collective and a size. */

@@ -11,9 +11,11 @@
 #include "core/sched/price.h"
 #include "regret.h"
 
-/* A candidate that is so much slower than the fastest is not timed on. */
+/* A candidate that is so much slower than the fastest is not timed on. The best of
+ * many whose times differ from round to round is one that was lucky: RCX's choice
+ * and the fastest others are timed once more, and that counts. */
 static const double hopeless = 1.5;
-enum { FAIR_ROUNDS = 2 };
+enum { FAIR_ROUNDS = 2, FINALISTS = 4 };
 
 /* Where a vector is cut, which is not priced. */
 static const size_t segments[] = {0, 64 << 10, 256 << 10};
@@ -288,23 +290,23 @@ static void find_best(struct tune_point *point)
     for (int i = 0; i < point->count; i++) {
         struct tune_candidate *c = &point->candidates[i];
 
+        if (c->is_out)
+            continue;
         c->seconds = median(c->times, c->rounds);
         if (c->seconds < point->candidates[point->best].seconds)
             point->best = i;
     }
 }
 
-static rcx_status_t run_round(struct tune_job *job, struct tune_point *point,
-                              int round)
+static rcx_status_t run_round(struct tune_job *job, struct tune_point *point)
 {
-    const double least = point->candidates[point->best].seconds;
     rcx_status_t status = RCX_OK;
 
     for (int i = 0; i < point->count && status == RCX_OK; i++) {
         struct tune_candidate *c = &point->candidates[i];
         double once, calls;
 
-        if (round >= FAIR_ROUNDS && i > 0 && c->seconds > hopeless * least)
+        if (c->is_out)
             continue;
         /* one that is not counted, of which there will be so many */
         status = time_calls(job, c->request, 1, &once);
@@ -317,12 +319,49 @@ static rcx_status_t run_round(struct tune_job *job, struct tune_point *point,
     return status;
 }
 
+/* But RCX's choice. */
+static void leave_out(struct tune_point *point, double slower_than)
+{
+    for (int i = 1; i < point->count; i++)
+        point->candidates[i].is_out |=
+            point->candidates[i].seconds > slower_than;
+}
+
+static rcx_status_t run_rounds(struct tune_job *job, struct tune_point *point)
+{
+    rcx_status_t status = RCX_OK;
+
+    for (int round = 1; round <= job->options.rounds && status == RCX_OK;
+         round++) {
+        status = run_round(job, point);
+        if (round >= FAIR_ROUNDS)
+            leave_out(point, hopeless * point->candidates[point->best].seconds);
+    }
+    return status;
+}
+
+static rcx_status_t run_final(struct tune_job *job, struct tune_point *point)
+{
+    double seconds[TUNE_CANDIDATES];
+
+    for (int i = 1; i < point->count; i++)
+        seconds[i - 1] = point->candidates[i].seconds;
+    qsort(seconds, (size_t)point->count - 1, sizeof *seconds, regret_ascending);
+    leave_out(point, seconds[FINALISTS - 2]);
+    for (int i = 0; i < point->count; i++)
+        if (!point->candidates[i].is_out)
+            point->candidates[i].rounds = 0;
+    return run_rounds(job, point);
+}
+
 rcx_status_t tune_measure(struct tune_job *job, struct tune_point *point)
 {
     rcx_status_t status = find_candidates(job, point);
 
-    for (int i = 0; i < job->options.rounds && status == RCX_OK; i++)
-        status = run_round(job, point, i);
+    if (status == RCX_OK)
+        status = run_rounds(job, point);
+    if (status == RCX_OK && point->count > FINALISTS)
+        status = run_final(job, point);
     for (int i = 0; i < point->count && status == RCX_OK; i++)
         status = rcx_request_free(&point->candidates[i].request);
     return status;

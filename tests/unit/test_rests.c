@@ -164,28 +164,33 @@ static void who_gets_its_core_back_late_naps_and_tries_again(void **state)
     join_and_close(&c, &job);
 }
 
-/* The next yield takes long, as the last one did, so many short ones ago. */
-static unsigned crowding_after(struct calls *c, unsigned of_short)
+/* Till when naps are better, where the next yield takes long, as the last one did
+ * so many short ones ago, and so many in a row before that. */
+static uint64_t crowded_until(struct calls *c, unsigned in_a_row,
+                              unsigned of_short)
 {
     struct rcx_progress *p = &c->requests[0]->comm->context->progress;
 
-    p->crowding = 2;
+    p->crowding = in_a_row;
     p->long_yield = p->yields - of_short;
     p->crowded_until = rcx_ticks();
     wait_until_there_have_been(c, 0, yields + 1);
-    return p->crowding;
+    return p->crowded_until;
 }
 
-static void what_a_system_does_now_and_then_does_not_add_up(void **state)
+static void what_computes_between_calls_is_no_crowd(void **state)
 {
     struct calls c;
     struct job job;
+    uint64_t start;
 
     (void)state;
     begin_to_wait(&job, &c, true);
     yields_are_long = true;
-    assert_int_equal(crowding_after(&c, 3), 4);
-    assert_int_equal(crowding_after(&c, 300), 0);
+    assert_true(crowded_until(&c, 0, 0) <= rcx_ticks());
+    assert_true(crowded_until(&c, 1, 30) <= rcx_ticks());
+    start = rcx_ticks();
+    assert_true(crowded_until(&c, 1, 3) - start > 4 * RCX_AWAY_TICKS);
     yields_are_long = false;
     join_and_close(&c, &job);
 }
@@ -210,7 +215,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_core_is_kept_as_long_as_others_are_at_work),
         cmocka_unit_test(who_gets_its_core_back_late_naps_and_tries_again),
-        cmocka_unit_test(what_a_system_does_now_and_then_does_not_add_up),
+        cmocka_unit_test(what_computes_between_calls_is_no_crowd),
         cmocka_unit_test(who_has_a_core_of_its_own_does_not_nap),
     };
 

@@ -22,10 +22,12 @@ enum {
     NAP_MOST_NS = 1000 * 1000,
     NAP_PART = 64
 };
-/* A yield that took long is not repeated for as long; if one had done so less than
- * RECENT before, about 25 ms, with hardly a short one since, for 4 times as long,
- * then 16, then 64. */
-enum { CROWDING_MOST = 6, RECENT_TICKS = 1 << 26, FEW_YIELDS = 64 };
+/* Yields that take long are in a row if each is less than RECENT, about 25 ms, after
+ * the one before, with hardly a short one between. After a third one who waits naps
+ * for 4 times as long as it took, then for 16, for 64. One or two say nothing: a
+ * rank of this core has computed between two calls. */
+enum { RECENT_TICKS = 1 << 26, FEW_YIELDS = 4, CROWDING_MOST = 4 };
+static const unsigned naps_for[CROWDING_MOST + 1] = {0, 0, 4, 16, 64};
 
 /* False: no other thread wants to. */
 static bool let_others_in(struct rcx_context *context)
@@ -121,8 +123,7 @@ static void nap(struct rcx_context *context, uint64_t waited_ns)
     rcx_guard_return(context->guard);
 }
 
-/* For how long naps are better. Once may be chance: a rank that is being started,
- * or what a system does now and then. */
+/* For how long naps are better, if at all. */
 static void note_long_yield(struct rcx_progress *p, uint64_t before,
                             uint64_t took)
 {
@@ -133,8 +134,8 @@ static void note_long_yield(struct rcx_progress *p, uint64_t before,
     if (!again)
         p->crowding = 0;
     else if (p->crowding < CROWDING_MOST)
-        p->crowding += 2;
-    p->crowded_until = before + took + (took << p->crowding);
+        p->crowding++;
+    p->crowded_until = before + (1 + naps_for[p->crowding]) * took;
 }
 
 static void yield(struct rcx_progress *p, uint64_t before)

@@ -23,7 +23,7 @@ struct rcx_progress {
     unsigned long_yield;    /* of these the last that took long */
     long switches;          /* of the thread, some yields ago */
     uint64_t crowded_until; /* ticks: who computes has this core till then */
-    unsigned crowding;      /* that is 2 to this times as long as a yield was */
+    unsigned crowding;      /* yields in a row that took long, but the first */
 };
 
 /* TURNS: so many, then it is looked around; between calls not more often than

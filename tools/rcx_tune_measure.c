@@ -315,7 +315,8 @@ static rcx_status_t run_round(struct tune_job *job, struct tune_point *point)
             status = time_calls(job, c->request, (long)calls,
                                 &c->times[c->rounds++]);
     }
-    find_best(point);
+    if (status == RCX_OK) /* else some may have no times */
+        find_best(point);
     return status;
 }
 

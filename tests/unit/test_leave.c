@@ -18,6 +18,7 @@
 
 enum { MOST = 5, EARLY = 1 };
 #define DEADLINE_NS INT64_C(200000000)
+#define HOUR_NS INT64_C(3600000000000)
 
 /* What a rank logs, and what became of it. */
 struct rank {
@@ -128,13 +129,7 @@ static void who_waits_to_leave_hears_of_a_deadline(void **state)
 
 /* ---- Between two meetings ------------------------------------------------------ */
 
-/* Rank 1 of 2 is there, and does what is asked of it by hand. */
-static void meet_by_hand(struct job *job, int times)
-{
-    for (int i = 0; i < times; i++)
-        require_ok(rcx_internal_barrier(job->contexts[1]->internal));
-}
-
+/* Rank 1 of 2 is there, and does by hand what leaving asks of it. */
 static void fail_after_two_meetings(struct job *job, int rank, void *arg)
 {
     static const int nobody[] = {0};
@@ -143,7 +138,8 @@ static void fail_after_two_meetings(struct job *job, int rank, void *arg)
         leave(job, rank, arg);
         return;
     }
-    meet_by_hand(job, 2);
+    for (int i = 0; i < 2; i++)
+        require_ok(rcx_internal_barrier(job->contexts[1]->internal));
     rcx_comm_fail(job->contexts[1]->internal, RCX_ERR_TIMEOUT, nobody, 1,
                   "bad");
 }
@@ -186,27 +182,6 @@ static void who_hears_of_it_before_he_leaves_says_so(void **state)
     leave(&job, 0, ranks);
     assert_status(ranks[0].status, RCX_ERR_TRANSPORT);
     assert_true(says(&ranks[0], "because of rank 1"));
-    close_other(&job);
-}
-
-static void meet_and_stay(struct job *job, int rank, void *arg)
-{
-    if (rank == 0)
-        leave(job, rank, arg);
-    else
-        meet_by_hand(job, 2);
-}
-
-static void the_bootstrap_s_barrier_has_the_deadline(void **state)
-{
-    struct rank ranks[MOST];
-    struct job job;
-
-    (void)state;
-    open_job(&job, 2, true, DEADLINE_NS, ranks);
-    job_each(&job, meet_and_stay, ranks);
-    assert_status(ranks[0].status, RCX_ERR_TIMEOUT);
-    assert_true(says(&ranks[0], "barrier has no end"));
     close_other(&job);
 }
 
@@ -255,12 +230,26 @@ static unsigned progress_in_no_time(struct rcx_transport *t)
     return true_progress(t);
 }
 
+typedef rcx_status_t barrier_fn(struct rcx_boot *boot, bool (*go_on)(void *arg),
+                                void *arg);
+
 /* As a host's that has none. */
 static rcx_status_t no_barrier(struct rcx_boot *boot, bool (*go_on)(void *arg),
                                void *arg)
 {
     (void)boot, (void)go_on, (void)arg;
     return RCX_OK;
+}
+
+/* Nobody else comes, and half an hour passes with each look. */
+static rcx_status_t endless_barrier(struct rcx_boot *boot,
+                                    bool (*go_on)(void *arg), void *arg)
+{
+    (void)boot;
+    do
+        impatient->time.skipped_ns += HOUR_NS / 2;
+    while (go_on(arg));
+    return RCX_IN_PROGRESS;
 }
 
 static rcx_request_t *come_to_a_meeting(struct rcx_context *context)
@@ -280,6 +269,7 @@ static rcx_request_t *come_to_a_meeting(struct rcx_context *context)
 
 /* Rank 1 comes to so many meetings before it is seen to go. */
 static void leave_with_one_who_goes(int meetings, int64_t timeout_ns,
+                                    barrier_fn *barrier,
                                     struct rank ranks[MOST])
 {
     struct rcx_transport_ops ops;
@@ -298,7 +288,7 @@ static void leave_with_one_who_goes(int meetings, int64_t timeout_ns,
     impatient->transport->ops = &ops;
     impatient->transport->dead = gone;
     boot_ops = *impatient->boot->ops;
-    boot_ops.barrier = no_barrier;
+    boot_ops.barrier = barrier;
     impatient->boot->ops = &boot_ops;
     for (int i = 0; i < meetings; i++)
         requests[i] = come_to_a_meeting(job.contexts[1]);
@@ -316,7 +306,7 @@ static void who_goes_after_the_last_meeting_is_not_dead(void **state)
     struct rank ranks[MOST];
 
     (void)state;
-    leave_with_one_who_goes(2, 0, ranks);
+    leave_with_one_who_goes(2, 0, no_barrier, ranks);
     assert_ok(ranks[0].status);
     assert_int_equal(ranks[0].lines, 0);
 }
@@ -327,18 +317,28 @@ static void who_goes_before_the_last_meeting_is_not_waited_for(void **state)
 
     (void)state;
     for (int hours = 0; hours <= 1; hours++) { /* until the deadline; 0: none */
-        leave_with_one_who_goes(1, hours * INT64_C(3600000000000), ranks);
+        leave_with_one_who_goes(1, hours * HOUR_NS, no_barrier, ranks);
         assert_status(ranks[0].status, RCX_ERR_TIMEOUT);
         assert_true(says(&ranks[0], "rank 1 does not answer"));
         assert_true(parting_ns < UINT64_C(60000000000));
     }
 }
 
+static void the_bootstrap_s_barrier_has_the_deadline(void **state)
+{
+    struct rank ranks[MOST];
+
+    (void)state;
+    leave_with_one_who_goes(2, HOUR_NS, endless_barrier, ranks);
+    assert_status(ranks[0].status, RCX_ERR_TIMEOUT);
+    assert_true(says(&ranks[0], "barrier has no end"));
+}
+
 /* An hour passes with each look at what has not left. */
 static rcx_status_t never_flush(struct rcx_transport *t)
 {
     (void)t;
-    impatient->time.skipped_ns += UINT64_C(3600000000000);
+    impatient->time.skipped_ns += HOUR_NS;
     return RCX_IN_PROGRESS;
 }
 

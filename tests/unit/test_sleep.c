@@ -14,9 +14,11 @@ enum { RANKS = 2, COUNT = 3 };
 
 static int64_t in[RANKS][COUNT], out[RANKS][COUNT];
 
+static const rcx_params_t params = {.field_mask = RCX_PARAM_WAKEUP,
+                                    .wakeup = 1};
+
 static void open_awake(struct job *job)
 {
-    const rcx_params_t params = {.field_mask = RCX_PARAM_WAKEUP, .wakeup = 1};
     const struct job_options options = {.params = &params};
 
     assert_ok(job_open(job, RANKS, &options));
@@ -31,19 +33,19 @@ static rcx_request_t *start(struct job *job, int rank)
     return request;
 }
 
-static void go_to_sleep(struct job *job, int rank)
+static void go_to_sleep(rcx_context_t *context)
 {
-    while (rcx_progress(job->contexts[rank]) > 0)
+    while (rcx_progress(context) > 0)
         ;
-    while (rcx_arm(job->contexts[rank]) == RCX_IN_PROGRESS)
+    while (rcx_arm(context) == RCX_IN_PROGRESS)
         ;
 }
 
-static bool is_woken(struct job *job, int rank)
+static bool is_woken(rcx_context_t *context)
 {
     struct pollfd at = {.events = POLLIN};
 
-    assert_ok(rcx_get_fd(job->contexts[rank], &at.fd));
+    assert_ok(rcx_get_fd(context, &at.fd));
     return poll(&at, 1, 0) == 1;
 }
 
@@ -81,17 +83,17 @@ static void what_starts_wakes_who_sleeps_once(void **state)
     for (int i = 0; i < RANKS; i++)
         assert_ok(rcx_allreduce_init(in[i], out[i], COUNT, RCX_INT64, RCX_SUM,
                                      world_of(&job, i), &again[i]));
-    go_to_sleep(&job, 0);
-    assert_false(is_woken(&job, 0));
+    go_to_sleep(job.contexts[0]);
+    assert_false(is_woken(job.contexts[0]));
     assert_int_equal(wakes, 0);
     requests[0] = start(&job, 0);
-    assert_true(is_woken(&job, 0));
+    assert_true(is_woken(job.contexts[0]));
     more[0] = start(&job, 0);
     assert_int_equal(wakes, 1);
-    go_to_sleep(&job, 0);
-    assert_false(is_woken(&job, 0));
+    go_to_sleep(job.contexts[0]);
+    assert_false(is_woken(job.contexts[0]));
     assert_ok(rcx_start(again[0]));
-    assert_true(is_woken(&job, 0));
+    assert_true(is_woken(job.contexts[0]));
     assert_int_equal(wakes, 2);
     requests[1] = start(&job, 1);
     more[1] = start(&job, 1);
@@ -101,6 +103,39 @@ static void what_starts_wakes_who_sleeps_once(void **state)
     finish(&job, again);
     job.contexts[0]->transport->ops = true_ops;
     assert_ok(job_close(&job));
+}
+
+/* Of a process alone: a message to itself that meets its other half, for which
+ * somebody else may wait. */
+static void what_is_over_at_once_wakes_who_sleeps(void **state)
+{
+    int64_t word[2] = {0, 7};
+    rcx_request_t *recv, *send;
+    rcx_context_t *context;
+    rcx_comm_t *world;
+
+    (void)state;
+    assert_ok(rcx_init(&params, &context));
+    world = rcx_world(context);
+    for (int again = 0; again <= 1; again++) {
+        assert_ok(rcx_irecv(&word[0], 1, RCX_INT64, 0, 1, world, &recv));
+        if (again)
+            assert_ok(
+                rcx_send_init(&word[1], 1, RCX_INT64, 0, 1, world, &send));
+        go_to_sleep(context);
+        assert_false(is_woken(context));
+        assert_ok(again
+                      ? rcx_start(send)
+                      : rcx_isend(&word[1], 1, RCX_INT64, 0, 1, world, &send));
+        assert_int_not_equal(send->state, RCX_REQUEST_ACTIVE);
+        assert_true(is_woken(context));
+        assert_ok(rcx_wait(recv));
+        assert_ok(rcx_wait(send));
+        assert_int_equal(word[0], 7);
+        assert_ok(rcx_request_free(&recv));
+        assert_ok(rcx_request_free(&send));
+    }
+    assert_ok(rcx_finalize(&context));
 }
 
 /* ---- What is left to do --------------------------------------------------------- */
@@ -178,6 +213,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_starts_wakes_who_sleeps_once),
+        cmocka_unit_test(what_is_over_at_once_wakes_who_sleeps),
         cmocka_unit_test(what_came_at_the_start_is_not_slept_over),
         cmocka_unit_test(callbacks_that_are_due_are_not_slept_over),
     };

@@ -129,12 +129,14 @@ static const struct rcx_taker taker = {.is_ready = is_ready, .take = take};
 static bool is_stored(const struct letter *l, const unsigned char *text,
                       size_t bytes)
 {
-    const unsigned char form = l->m.is_taken ? TAKEN : 0;
+    const unsigned char *const buffer = l->space + EDGE;
     size_t i = 0;
 
-    while (i < bytes && (l->space[EDGE + i] ^ form) == text[i])
+    if (!l->m.is_taken)
+        return l->taken == 0 && memcmp(buffer, text, bytes) == 0;
+    while (i < bytes && (buffer[i] ^ TAKEN) == text[i])
         i++;
-    return i == bytes && l->taken == (l->m.is_taken ? bytes : 0);
+    return i == bytes && l->taken == bytes;
 }
 
 /* ---- Letters ------------------------------------------------------------ */
@@ -156,9 +158,7 @@ static unsigned char *make(struct letter *l, uint64_t number, size_t bytes)
 
 static bool is_blank(const unsigned char *at, size_t bytes)
 {
-    while (bytes > 0 && *at == CANARY)
-        at++, bytes--;
-    return bytes == 0;
+    return bytes == 0 || (*at == CANARY && memcmp(at, at + 1, bytes - 1) == 0);
 }
 
 void letter_put_away(struct letter *l, const unsigned char *text, size_t bytes)

@@ -5,14 +5,15 @@
 
 #include <pthread.h>
 
+#include "../times.h"
 #include "core/base/random.h"
 #include "letters.h"
 
 enum {
     FLOWS = 3,
     WINDOW = 40,
-    HUNDRED_THOUSAND = 100000,
-    ROUNDS = 30000,
+    MESSAGES = TIMES(100000, 20000),
+    ROUNDS = TIMES(30000, 5000),
     DELAYS = 300
 };
 
@@ -129,7 +130,7 @@ static void random_messages_go_both_ways(void **state)
 
     (void)state;
     for (size_t mode = 0; mode < MODES; mode++) {
-        open_talks(&modes[mode], HUNDRED_THOUSAND / MODES, mode % 2);
+        open_talks(&modes[mode], MESSAGES / MODES, mode % 2);
         while (!is_over(&talks[0]) || !is_over(&talks[1]))
             talk(&talks[rcx_random(&random) % 2]);
         go_on();
@@ -178,7 +179,7 @@ static void threads_that_sleep_get_all_messages(void **state)
         struct mode sleepy = modes[mode];
 
         sleepy.never_sleeps = false;
-        open_talks(&sleepy, HUNDRED_THOUSAND / 10, mode % 2);
+        open_talks(&sleepy, MESSAGES / 10, mode % 2);
         run_two(talk_to_the_end);
         go_on();
         ranks_close();

@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../times.h"
 #include "calls.h"
 
-enum { OUTSTANDING = 100 };
+enum { OUTSTANDING = 100, SEEDS = TIMES(8, 2) };
 
 static const size_t uneven[] = {3, 0, 5, 1, 2, 0, 4, 1, 1};
 
@@ -77,7 +78,7 @@ numbers_in_tags_may_begin_again_while_many_are_outstanding(void **state)
 
     (void)state;
     for (int size = 2; size <= 9; size++) {
-        for (uint64_t seed = 0; seed < 8; seed++) {
+        for (uint64_t seed = 0; seed < SEEDS; seed++) {
             const struct job_options options = {
                 .layout = size <= 4 ? &four : &many, .seed = seed};
 
@@ -96,7 +97,7 @@ static void segments_and_small_tags_go_together(void **state)
 
     (void)state;
     for (int size = 2; size <= 9; size++) {
-        for (uint64_t seed = 0; seed < 8; seed++) {
+        for (uint64_t seed = 0; seed < SEEDS; seed++) {
             const struct job_options options = {.layout = &many, .seed = seed};
 
             run_many(size, &options, "RCX_ALLREDUCE",
@@ -113,7 +114,7 @@ static void credits_are_due_at_the_same_segments_on_all_ranks(void **state)
 {
     (void)state;
     for (int size = 2; size <= 5; size++) {
-        for (uint64_t seed = 0; seed < 8; seed++) {
+        for (uint64_t seed = 0; seed < SEEDS; seed++) {
             const struct job_options options = {.seed = seed};
 
             run_many(size, &options, "RCX_REDUCE",

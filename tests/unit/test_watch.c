@@ -422,11 +422,56 @@ static void who_waits_for_a_second_tries_whom_it_waits_for(void **state)
     abandon(&job, requests, 2);
 }
 
+static const struct rcx_transport_ops *simulated;
+static int questions;
+
+static void count_note(struct rcx_transport *t, int peer, const void *note,
+                       size_t bytes)
+{
+    (void)t, (void)peer, (void)note, (void)bytes;
+    questions++;
+}
+
+static rcx_status_t count_way(struct rcx_transport *t, int peer)
+{
+    (void)t, (void)peer;
+    questions++;
+    return RCX_OK;
+}
+
+/* Nobody would be there to answer who asks over a connection of its own. */
+static void who_parts_asks_nobody(void **state)
+{
+    (void)state;
+    for (int parts = 0; parts <= 1; parts++) {
+        struct rcx_transport *t;
+        struct rcx_transport_ops ops;
+        rcx_request_t *request;
+        struct job job;
+
+        open_listening(&job, "cheap");
+        t = job.contexts[1]->transport;
+        simulated = t->ops;
+        ops = *t->ops;
+        ops.notify = count_note;
+        ops.reach = count_way;
+        t->ops = &ops;
+        begin_anew(&job, 1);
+        questions = 0;
+        job.contexts[1]->parting = parts;
+        start(&job, 1, RCX_SUM, &request);
+        pass(&job, 2);
+        assert_int_equal(questions > 0, !parts);
+        t->ops = simulated;
+        assert_ok(rcx_comm_abort(world_of(&job, 1)));
+        abandon(&job, &request, 1);
+    }
+}
+
 /* ---- Whom a message is lost with ------------------------------------------------ */
 
 enum { LOOKS = 60 }; /* in vain, of who has lost a message */
 
-static const struct rcx_transport_ops *simulated;
 static int looks;
 static struct rcx_comm *witness; /* rank 1's; or NULL: it says nothing */
 
@@ -531,6 +576,7 @@ int main(void)
         cmocka_unit_test(who_is_elsewhere_does_not_wait),
         cmocka_unit_test(who_lost_a_message_hears_out_who_may_know_why),
         cmocka_unit_test(who_waits_for_a_second_tries_whom_it_waits_for),
+        cmocka_unit_test(who_parts_asks_nobody),
         cmocka_unit_test(
             time_that_passes_meanwhile_lets_no_receive_keep_its_buffer),
     };

@@ -262,9 +262,12 @@ static void attend(struct rcx_context *context)
 
 /* ---- All of it --------------------------------------------------------------- */
 
-/* What costs more than a look at the clock. */
+/* What costs more than a look at the clock. Not of who parts: all have met him,
+ * and a peer that he would ask, over a connection of its own, may have gone. */
 static void probe(struct rcx_comm *comm, uint64_t waited)
 {
+    if (comm->context->parting)
+        return;
     if (waited > WAY_AGE_NS)
         watch_ways(comm->first);
     if (comm->failed == RCX_OK)

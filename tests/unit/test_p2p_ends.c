@@ -11,6 +11,7 @@
 
 #include "calls.h"
 #include "capture.h"
+#include "core/run/note.h"
 #include "crew.h"
 
 enum { RANKS = 3, ANY = RCX_ANY_SOURCE };
@@ -113,6 +114,31 @@ static void an_abort_ends_messages_of_all_members(void **state)
     assert_ok(rcx_request_free(&later));
     assert_status(rcx_recv(&word, 1, RCX_INT, 1, 0, world_of(&job, 0), NULL),
                   RCX_ERR_COMM_FAILED);
+    job_abandon(&job);
+}
+
+/* Who leaves takes what nobody there will receive, so that no sender waits for
+ * it; why he leaves is said before. */
+static void a_send_is_not_done_where_word_of_a_failure_came_first(void **state)
+{
+    struct rcx_note_body word = {.kind = RCX_NOTE_FAILED,
+                                 .status = RCX_ERR_COMM_FAILED,
+                                 .ranks = {1},
+                                 .rank_count = 1};
+    rcx_request_t *send = start_send(0, 1, 4), *recv;
+
+    (void)state;
+    progress();
+    rcx_note_send(world_of(&job, 1), 0, &word);
+    recv = start_recv(1, 0, 4);
+    for (int turns = 0; turns < 100; turns++)
+        assert_true(rcx_progress(job.contexts[1]) >= 0);
+    expect(&recv, RCX_OK);
+    assert_int_equal(send->state, RCX_REQUEST_ACTIVE);
+    progress();
+    expect(&send, RCX_ERR_COMM_FAILED);
+    assert_ok(rcx_comm_abort(world_of(&job, 1))); /* which had not failed */
+    progress();
     job_abandon(&job);
 }
 
@@ -481,6 +507,8 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(an_abort_ends_messages_of_all_members, open_job),
+        cmocka_unit_test_setup(
+            a_send_is_not_done_where_word_of_a_failure_came_first, open_job),
         cmocka_unit_test_setup(a_deadline_names_who_has_not_sent, open_job),
         cmocka_unit_test_setup(a_deadline_of_any_source_names_nobody, open_job),
         cmocka_unit_test_setup(a_deadline_names_who_has_not_received, open_job),

@@ -193,12 +193,11 @@ static void try_killed(void)
 /* The default action of SIGALRM ends the victim. */
 static void try_death(unsigned us)
 {
-    const rcx_params_t params = {.field_mask = RCX_PARAM_TIMEOUT,
-                                 .timeout_ns = DEADLINE_NS};
     int64_t start_ns, took;
 
-    rank_require(rank_open(&params), "rcx_init");
-    check_sum(me.world);
+    open_and_use();
+    rank_require(rcx_comm_set_timeout(me.world, DEADLINE_NS),
+                 "rcx_comm_set_timeout");
     start_ns = rank_time_here();
     if (me.rank == VICTIM)
         ualarm(us, 0);

@@ -6,6 +6,7 @@
 #ifndef RCX_CORE_RUN_POLL_H
 #define RCX_CORE_RUN_POLL_H
 
+#include "core/run/hear.h"
 #include "core/run/request.h"
 
 /* The first of those that are complete, of which there is one. */
@@ -19,12 +20,15 @@ static inline struct rcx_message *rcx_take_done(struct rcx_transport *t)
     return m;
 }
 
-/* Take what is complete into account; so many messages. */
+/* Take what is complete into account; so many messages. What was said before is
+ * heard before. */
 static inline int rcx_handle_done(struct rcx_context *context)
 {
     struct rcx_transport *t = context->transport;
     int events = 0;
 
+    if (__builtin_expect(t->notes != NULL, 0))
+        rcx_notes_read(context);
     while (t->done) {
         struct rcx_message *m = rcx_take_done(t);
         struct rcx_exec *x = m->owner;

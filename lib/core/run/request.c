@@ -7,7 +7,6 @@
 
 #include "core/run/describe.h"
 #include "core/run/failure.h"
-#include "core/run/hear.h"
 #include "core/run/rounds.h"
 
 rcx_status_t rcx_request_new(struct rcx_comm *comm, struct rcx_program *program,
@@ -357,24 +356,14 @@ static void complete_message(struct rcx_request *r)
         rcx_callback_add(&r->comm->context->callbacks, r);
 }
 
-/* Who leaves takes what nobody there will receive (ucp_discard.c), so that what
- * he has said before counts. */
-static rcx_status_t status_of_send(const struct rcx_request *r)
-{
-    struct rcx_context *context = r->comm->context;
-
-    if (__builtin_expect(context->transport->notes != NULL, 0))
-        rcx_notes_read(context);
-    return r->status == RCX_OK ? r->comm->failed : r->status;
-}
-
 /* What is wrong with it concerns nobody else. */
 static void conclude_message(struct rcx_request *r)
 {
     struct rcx_p2p *p = rcx_p2p_of(r->program);
 
-    if (p->call.sends)
-        r->status = status_of_send(r);
+    /* who leaves takes what nobody there will receive: ucp_discard.c */
+    if (p->call.sends && r->status == RCX_OK)
+        r->status = r->comm->failed;
     /* its only execution is idle again */
     r->status = rcx_p2p_judge(p, r->comm, p->piece.pool.idle, r->status);
     complete_message(r);

@@ -7,13 +7,13 @@
 
 enum { EVERY = 64, WHOLE = 17, GAPS = 7, LEVELS = RCX_ORDER_CANONICAL + 1 };
 enum { SMALL_COUNTS = 7, COUNTS_MAX = SMALL_COUNTS + 2 };
-/* What a case may have, of all ranks together; two are proved at a time. */
+/* What a case may have, of all ranks together. */
 static const struct {
     uint64_t steps, elements;
 } limits[] = {
     [PROOF_SMALL] = {UINT64_C(1) << 19, UINT64_C(1) << 24}, /* 0.1, 0.8 GB */
     [PROOF_QUICK] = {UINT64_C(1) << 19, UINT64_C(1) << 24},
-    [PROOF_FULL] = {UINT64_C(1) << 24, UINT64_C(1) << 25}, /* 3.5, 1.7 GB */
+    [PROOF_FULL] = {UINT64_C(1) << 25, UINT64_C(1) << 26}, /* 7, 3.4 GB */
 };
 
 struct grid {

@@ -38,10 +38,8 @@ static const int64_t hurry_ns = INT64_C(3000000000);
  * and have told so, but by another connection than the one that broke. */
 static void hear_out(struct rcx_context *context)
 {
-    for (int polls = 0; polls < HEAR_POLLS; polls++) {
+    for (int polls = 0; polls < HEAR_POLLS; polls++)
         rcx_context_poll(context);
-        rcx_notes_read(context);
-    }
 }
 
 static void mourn(struct rcx_comm *comm, const unsigned char *dead)

@@ -211,12 +211,11 @@ static unsigned take_arrived(struct port *port)
 {
     unsigned events = 0;
 
-    for (; port->letterbox.notes; events++) {
-        struct rcx_note *note = port->letterbox.notes;
-
-        port->letterbox.notes = note->next;
-        note->next = port->base.notes;
-        port->base.notes = note;
+    if (port->letterbox.notes) {
+        *port->base.notes_end = port->letterbox.notes;
+        port->base.notes_end = port->letterbox.notes_end;
+        rcx_transport_init(&port->letterbox);
+        events++;
     }
     for (; port->arrived; events++) {
         struct side *side = port->arrived;
@@ -405,7 +404,8 @@ struct rcx_sim *rcx_sim_create(struct rcx_heap *heap, int size, uint64_t seed)
                                       .base.credit_bytes = 256,
                                       .rank = i,
                                       .bell.fd = -1};
-        rcx_transport_reset_done(&sim->ports[i].base);
+        rcx_transport_init(&sim->ports[i].base);
+        rcx_transport_init(&sim->ports[i].letterbox);
         sim->ports[i].arrived_end = &sim->ports[i].arrived;
     }
     return sim;

@@ -233,7 +233,7 @@ static rcx_status_t open(const struct rcx_transport_args *args,
         return rcx_fail(args->log, RCX_ERR_NOMEM,
                         "no memory for messages to oneself");
     a->base.ops = &rcx_transport_alone;
-    rcx_transport_reset_done(&a->base);
+    rcx_transport_init(&a->base);
     a->heap = args->heap;
     a->fd = args->wakeup ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
     *t_p = &a->base;

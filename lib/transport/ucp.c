@@ -26,23 +26,6 @@ static rcx_status_t fail(const struct ucp *u, const char *what,
         "%s: %s", what, ucs_status_string(status));
 }
 
-/* A message is lost; who gave it says so. */
-__attribute__((cold, noinline)) static rcx_status_t
-lose_message(struct rcx_transport *t, int peer, ucs_status_t status)
-{
-    char whose[32] = "";
-
-    if (peer >= 0)
-        snprintf(whose, sizeof whose, " with rank %d", peer);
-    snprintf(t->trouble, sizeof t->trouble, "a message%s is lost: %s", whose,
-             ucs_status_string(status));
-    if (t->dead && peer >= 0 && status == UCS_ERR_ENDPOINT_TIMEOUT) {
-        rcx_transport_bury(t, peer); /* peer_died() may be late */
-        return RCX_ERR_PEER_FAILED;
-    }
-    return status == UCS_ERR_NO_MEMORY ? RCX_ERR_NOMEM : RCX_ERR_TRANSPORT;
-}
-
 /* ---- Completion ----------------------------------------------------------- */
 
 static void send_done(void *request, ucs_status_t status, void *user_data)
@@ -51,10 +34,10 @@ static void send_done(void *request, ucs_status_t status, void *user_data)
 
     m->handle = NULL;
     ((struct ucp *)m->transport)->pending--;
-    rcx_message_complete(m->transport, m,
-                         status == UCS_OK
-                             ? RCX_OK
-                             : lose_message(m->transport, m->peer, status));
+    rcx_message_complete(
+        m->transport, m,
+        status == UCS_OK ? RCX_OK
+                         : rcx_ucp_lose_message(m->transport, m->peer, status));
     ucp_request_free(request);
 }
 
@@ -65,7 +48,7 @@ static rcx_status_t status_of_receive(const struct rcx_message *m,
         return RCX_ERR_MISMATCH;
     return status == UCS_ERR_CANCELED
                ? RCX_ERR_TRANSPORT
-               : lose_message(m->transport, m->peer, status);
+               : rcx_ucp_lose_message(m->transport, m->peer, status);
 }
 
 /* Out of line, as no good one pays for it. */
@@ -176,18 +159,22 @@ static rcx_status_t open_worker(struct ucp *u)
                             : fail(u, "ucp_worker_get_address", status);
 }
 
-/* UCX 1.13 does not destroy a worker that has to answer a peer that is stopped:
- * an assertion of its fails where what connects the two is still to be sent. So
- * who leaves such peers leaves the worker, for as long as its process lives. */
-static bool must_stay(const struct ucp *u)
+/*
+ * Whether the worker is left open, for as long as the process lives, because UCX
+ * (1.13 to 1.18) cannot destroy it: an assertion fails where an endpoint has
+ * messages under way, to a peer that is stopped or dead.
+ */
+static bool must_leave_open(const struct ucp *u)
 {
-    return u->base.is_forsaken && !u->base.dead && u->base.endpoints > 0;
+    const bool has_failed = u->base.is_forsaken || u->base.deaths > 0;
+
+    return u->base.endpoints > 0 && (has_failed || u->pending > 0);
 }
 
 static void close_all(struct rcx_transport *t)
 {
     struct ucp *u = (struct ucp *)t;
-    const bool stays = u->worker && must_stay(u);
+    const bool stays = u->worker && must_leave_open(u);
 
     while (u->base.notes)
         rcx_ucp_take_note(t, NULL, SIZE_MAX);
@@ -218,7 +205,7 @@ static rcx_status_t open(const struct rcx_transport_args *args,
     if (!u)
         return rcx_fail(args->log, RCX_ERR_NOMEM, "no memory for UCP");
     u->base.ops = &rcx_transport_ucp;
-    rcx_transport_reset_done(&u->base);
+    rcx_transport_init(&u->base);
     u->heap = args->heap;
     u->log = args->log;
     u->boot = args->boot;
@@ -271,73 +258,13 @@ static rcx_status_t address(struct rcx_transport *t, const void **address_p,
 
 /* ---- Messages ------------------------------------------------------------- */
 
-static void peer_died(void *arg, ucp_ep_h endpoint, ucs_status_t status)
-{
-    struct ucp *u = arg;
-
-    (void)status;
-    for (int i = 0; i < u->boot->size; i++)
-        if (u->endpoints[i] == endpoint)
-            rcx_transport_bury(&u->base, i);
-}
-
-/* Once is enough to find that out, and notes will not get there either. */
-rcx_status_t rcx_ucp_lose(struct ucp *u, int peer, ucs_status_t status)
-{
-    u->lost[peer] = (signed char)status;
-    rcx_ucp_print_lost(u->boot, u->log, peer, ucs_status_string(status),
-                       u->base.trouble, sizeof u->base.trouble);
-    return status == UCS_ERR_NO_MEMORY ? RCX_ERR_NOMEM : RCX_ERR_TRANSPORT;
-}
-
-/* An endpoint that watches its peer maps no memory; a pair's is watched so. */
-rcx_status_t rcx_ucp_connect(struct ucp *u, int peer,
-                             const ucp_address_t *address)
-{
-    ucp_ep_params_t params = {.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS,
-                              .address = address};
-    ucs_status_t ucs;
-
-    if (u->base.dead && !u->lane.pairs[peer]) {
-        params.field_mask |= UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
-                             UCP_EP_PARAM_FIELD_ERR_HANDLER;
-        params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
-        params.err_handler.cb = peer_died;
-        params.err_handler.arg = u;
-    }
-    ucs = ucp_ep_create(u->worker, &params, &u->endpoints[peer]);
-    if (ucs != UCS_OK)
-        return rcx_ucp_lose(u, peer, ucs);
-    u->base.endpoints++;
-    rcx_ucp_tell_lanes(u->log,
-                       u->boot->rank == 0 && u->base.endpoints == 1
-                           ? RCX_LOG_INFO
-                           : RCX_LOG_DEBUG,
-                       peer, u->endpoints[peer]);
-    return RCX_OK;
-}
-
-/* A rank that has gone may be the reason that a connection is not made: that is
- * for others to find out. */
-static rcx_status_t find_way(struct rcx_transport *t, int peer)
-{
-    struct ucp *u = (struct ucp *)t;
-    const rcx_status_t status =
-        u->endpoints[peer] ? RCX_OK : rcx_ucp_reach(u, peer);
-
-    if (u->lost[peer] == UCS_OK || u->lost[peer] == UCS_ERR_UNREACHABLE)
-        return status;
-    t->trouble[0] = '\0';
-    return RCX_OK;
-}
-
 static inline rcx_status_t sent(struct ucp *u, ucs_status_ptr_t result,
                                 struct rcx_message *m)
 {
     if (result == NULL)
         return RCX_OK;
     if (UCS_PTR_IS_ERR(result))
-        return lose_message(&u->base, m->peer, UCS_PTR_STATUS(result));
+        return rcx_ucp_lose_message(&u->base, m->peer, UCS_PTR_STATUS(result));
     u->pending++;
     m->handle = result;
     m->mask = 0;
@@ -402,7 +329,7 @@ static rcx_status_t post(struct ucp *u, const ucp_request_param_t *param,
         ucp_tag_recv_nbx(u->worker, m->buffer, m->room, m->key, m->mask, param);
     if (UCS_PTR_IS_ERR(result)) {
         u->pending--;
-        return lose_message(&u->base, m->peer, UCS_PTR_STATUS(result));
+        return rcx_ucp_lose_message(&u->base, m->peer, UCS_PTR_STATUS(result));
     }
     if (m->status == RCX_IN_PROGRESS) /* else the callback has run */
         m->handle = result;
@@ -592,7 +519,7 @@ static rcx_status_t flush(struct rcx_transport *t)
 /* clang-format off */
 const struct rcx_transport_ops rcx_transport_ucp = {
     .name = "ucp", .version = rcx_ucp_version, .open = open, .address = address, .flush = flush, .close = close_all,
-    .send = post_send, .recv = post_recv, .recv_masked = post_masked, .expect = expect, .reach = find_way, .way = rcx_ucp_way,
+    .send = post_send, .recv = post_recv, .recv_masked = post_masked, .expect = expect, .reach = rcx_ucp_find_way, .way = rcx_ucp_way,
     .progress = progress, .cancel = cancel, .cancels_sends = true, .probe = probe,
     .notify = rcx_ucp_notify, .take_note = rcx_ucp_take_note, .event_fd = event_fd, .arm = arm, .wake = wake, .rest = rcx_ucp_lane_rest, .is_served = rcx_ucp_lane_is_served,
     .get_memory = rcx_ucp_get_memory, .put_memory = rcx_ucp_put_memory, .memory_key = rcx_ucp_memory_key, .reach_memory = rcx_ucp_reach_memory,

@@ -59,8 +59,14 @@ enum {
 /* Connect; what is said of an error is in base.trouble. */
 rcx_status_t rcx_ucp_connect(struct ucp *u, int peer,
                              const ucp_address_t *address);
-/* No way leads to peer. */
+/* No way leads to peer; or this process lacks memory or descriptors, and may try
+ * again. base.trouble says which. */
 rcx_status_t rcx_ucp_lose(struct ucp *u, int peer, ucs_status_t status);
+/* A message with peer (-1: any) is lost, or could not be posted. */
+__attribute__((cold)) rcx_status_t
+rcx_ucp_lose_message(struct rcx_transport *t, int peer, ucs_status_t status);
+/* RCX_OK unless no transport leads to peer. */
+rcx_status_t rcx_ucp_find_way(struct rcx_transport *t, int peer);
 /* What UCX has to say of memory that it cannot share. */
 size_t rcx_ucp_plain_key_bytes(struct ucp *u);
 /* Memory that others can map, at that address or, NULL, new; of an error

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How RCX sets UCX up where the user did not. */
 #include <ctype.h>
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <ucp/api/ucp.h>
@@ -170,6 +171,30 @@ static void begin_with_few_buffers(ucp_config_t *config)
         ucp_config_modify(config, "MM_RX_BUFS_GROW", RX_BUFFERS);
 }
 
+static bool has_rdma(void)
+{
+    DIR *devices = opendir("/sys/class/infiniband");
+    const struct dirent *entry = NULL;
+
+    while (devices && (entry = readdir(devices)) && entry->d_name[0] == '.')
+        continue;
+    if (devices)
+        closedir(devices);
+    return entry != NULL;
+}
+
+/*
+ * UCX 1.13 completes a zero-copy message over TCP twice where its peer dies, and
+ * aborts this process. TCP copies each message anyway, so a copy into UCX's
+ * buffers costs little.
+ */
+static void copy_over_tcp(const struct rcx_transport_args *args,
+                          ucp_config_t *config)
+{
+    if (args->looks_for_dead && !user_setting("ZCOPY_THRESH") && !has_rdma())
+        ucp_config_modify(config, "ZCOPY_THRESH", "inf");
+}
+
 /* The user's settings win. */
 rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
                             ucp_config_t *config, struct rcx_node *node,
@@ -200,6 +225,7 @@ rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
         ucp_config_modify(config, "RNDV_THRESH", threshold);
     }
     connect_without_waiting(args->boot, config);
+    copy_over_tcp(args, config);
     tell_choice(args, tls, threshold);
     *credit_bytes_p = credit_bytes(threshold);
     return RCX_OK;
@@ -242,7 +268,18 @@ void rcx_ucp_print_lost(struct rcx_boot *boot, const struct rcx_log *log,
 
     gethostname(here, sizeof here - 1);
     rcx_peer_host(boot, log, peer, there, sizeof there);
-    snprintf(text, bytes, "%s%s leads from %s to rank %d on %s: %s",
+    snprintf(text, bytes,
+             "%s%s leads from %s to rank %d on %s: %s; or it has ended",
              tls ? "no transport of UCX_TLS=" : "no transport", tls ? tls : "",
              here, peer, there, why);
+}
+
+void rcx_ucp_print_ended(struct rcx_boot *boot, const struct rcx_log *log,
+                         int peer, pid_t pid, char *text, size_t bytes)
+{
+    char host[64];
+
+    rcx_peer_host(boot, log, peer, host, sizeof host);
+    snprintf(text, bytes, "process %ld on %s, which was rank %d, has ended",
+             (long)pid, host, peer);
 }

@@ -2,6 +2,8 @@
 #ifndef RCX_TRANSPORT_UCP_ADJUST_H
 #define RCX_TRANSPORT_UCP_ADJUST_H
 
+#include <sys/types.h>
+
 #include "core/exec/transport.h"
 
 struct ucp_config;
@@ -16,6 +18,10 @@ rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
 /* Store the line of a peer that no transport leads to. */
 void rcx_ucp_print_lost(struct rcx_boot *boot, const struct rcx_log *log,
                         int peer, const char *why, char *text, size_t bytes);
+
+/* And of one whose process, pid, has ended. */
+void rcx_ucp_print_ended(struct rcx_boot *boot, const struct rcx_log *log,
+                         int peer, pid_t pid, char *text, size_t bytes);
 
 /* Tell which transports lead to peer. */
 void rcx_ucp_tell_lanes(const struct rcx_log *log, rcx_log_level_t level,

@@ -65,17 +65,21 @@ void rcx_ucp_notify(struct rcx_transport *t, int peer, const void *note,
 
     if (!u->endpoints[peer] && rcx_ucp_reach(u, peer) != RCX_OK) {
         t->trouble[0] = '\0'; /* whoever fails next has another reason */
+        t->lost_note = true;
         return;
     }
     o = rcx_heap_alloc(u->heap, sizeof *o + bytes);
-    if (!o)
+    if (!o) {
+        t->lost_note = true;
         return;
+    }
     o->u = u;
     u->base.notes_leaving++;
     memcpy(o->data, note, bytes);
     param.user_data = o;
     result = ucp_am_send_nbx(u->endpoints[peer], RCX_UCP_NOTE, NULL, 0, o->data,
                              bytes, &param);
+    t->lost_note |= UCS_PTR_IS_ERR(result);
     if (!result || UCS_PTR_IS_ERR(result))
         forget(o);
     rcx_ucp_lane_tell_news(u, peer);

@@ -64,7 +64,7 @@ static void open_rank(struct rank *r, const struct mode *mode)
                                 .wake = wake};
     r->lane.any_end = &r->lane.any;
     bytes = rcx_inbox_bytes(&r->lane);
-    rcx_transport_reset_done(&r->transport);
+    rcx_transport_init(&r->transport);
     sem_init(&r->woken, 0, 0);
     for (int i = 0; i < RANKS; i++) {
         r->inboxes[i] = aligned_alloc(_Alignof(struct rcx_inbox), bytes);
@@ -275,7 +275,7 @@ unsigned look(int self, int peer)
     struct rcx_message *m = r->transport.done;
 
     require(events > 0 || r->transport.done_end == end);
-    rcx_transport_reset_done(&r->transport);
+    rcx_transport_init(&r->transport);
     while (m) {
         struct letter *l = (struct letter *)m;
 

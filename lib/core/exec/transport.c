@@ -12,6 +12,8 @@ bool rcx_note_take(struct rcx_transport *t, struct rcx_heap *heap, void *note,
     if (!first)
         return false;
     t->notes = first->next;
+    if (!t->notes)
+        t->notes_end = &t->notes;
     if (fits)
         memcpy(note, first->data, bytes);
     rcx_heap_free(heap, first);
@@ -27,8 +29,9 @@ void rcx_note_put(struct rcx_transport *t, struct rcx_heap *heap,
         return;
     copy->bytes = bytes;
     memcpy(copy->data, note, bytes);
-    copy->next = t->notes;
-    t->notes = copy;
+    copy->next = NULL;
+    *t->notes_end = copy;
+    t->notes_end = &copy->next;
 }
 
 void rcx_transport_bury(struct rcx_transport *t, int peer)

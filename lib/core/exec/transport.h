@@ -95,8 +95,10 @@ struct rcx_transport {
     const struct rcx_transport_ops *ops;
     struct rcx_message *done; /* completed, not yet taken by the engine */
     struct rcx_message **done_end;
-    struct rcx_note *notes; /* that came, the newest first */
+    struct rcx_note *notes; /* that came, the oldest first */
+    struct rcx_note **notes_end;
     unsigned notes_leaving; /* that are not sent yet */
+    bool lost_note;         /* one could not be sent, to whomever */
     bool is_forsaken;    /* closed while peers on other nodes may be stopped */
     unsigned char *dead; /* peers found dead, by rank; NULL: not looked for */
     unsigned deaths;     /* so many */
@@ -111,7 +113,7 @@ struct rcx_transport {
                      RCX_AHEAD */
 };
 
-/* Take the newest note off t's list; heap is the one that it was made from.
+/* Take the oldest note off t's list; heap is the one that it was made from.
  * False: there was none, or one of another length. */
 bool rcx_note_take(struct rcx_transport *t, struct rcx_heap *heap, void *note,
                    size_t bytes);
@@ -126,6 +128,14 @@ static inline void rcx_transport_reset_done(struct rcx_transport *t)
 {
     t->done = NULL;
     t->done_end = &t->done;
+}
+
+/* Make the lists of completed messages and of notes empty. */
+static inline void rcx_transport_init(struct rcx_transport *t)
+{
+    rcx_transport_reset_done(t);
+    t->notes = NULL;
+    t->notes_end = &t->notes;
 }
 
 static inline void rcx_message_complete(struct rcx_transport *t,

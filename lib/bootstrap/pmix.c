@@ -11,6 +11,7 @@
  *     one process are counted as two participants. So fences of a process are
  *     serialised, and all processes open and close contexts in one order.
  */
+#include "bootstrap/identity.h"
 #include "bootstrap/launcher.h"
 #include "bootstrap/pmix_describe.h"
 #include "bootstrap/pmix_fence.h"
@@ -52,6 +53,8 @@ static struct {
     _Atomic pid_t owner;   /* who called PMIx_Init; 0: nobody yet */
     _Atomic int n_open;    /* contexts that rcx_finalize has not closed */
     pmix_status_t status;  /* what PMIx_Init said */
+    pid_t other;           /* that is this rank already; 0: none is */
+    unsigned run;          /* so many processes were this rank before */
     pmix_proc_t me;
     struct name_count *names;
     struct rcx_pmix_fence fence; /* has a mutex of its own, too */
@@ -68,6 +71,42 @@ static bool is_forked(void)
     return owner != 0 && owner != getpid();
 }
 
+/*
+ * A rank may be several programs, one after the other (sh -c "a; b"). What the
+ * first has put stays, and is found by the key, so that each needs keys of its
+ * own: the number of its run, which is told by the keys of those before.
+ */
+static pmix_status_t count_runs(void)
+{
+    pmix_value_t *value = NULL;
+    pmix_value_t one = {.type = PMIX_BOOL, .data.flag = true};
+    pmix_key_t key;
+    pmix_status_t rc;
+
+    for (;; process.run++) {
+        snprintf(key, sizeof key, "rcx.run.%u", process.run);
+        rc = rcx_pmix_get_at_once(process.me.nspace, (int)process.me.rank, key,
+                                  &value);
+        if (rc != PMIX_SUCCESS)
+            break;
+        PMIX_VALUE_RELEASE(value);
+    }
+    rc = PMIx_Put(PMIX_LOCAL, key, &one);
+    return rc == PMIX_SUCCESS ? PMIx_Commit() : rc;
+}
+
+static pmix_status_t init(void)
+{
+    const char *job = getenv("PMIX_NAMESPACE"), *rank = getenv("PMIX_RANK");
+    pmix_status_t rc;
+
+    process.other = job && rank ? rcx_identity_claim(job, rank) : 0;
+    if (process.other != 0)
+        return PMIX_ERR_EXISTS;
+    rc = PMIx_Init(&process.me, NULL, 0);
+    return rc == PMIX_SUCCESS ? count_runs() : rc;
+}
+
 /* With the mutex held. What PMIx_Init said, now or the first time: where no
  * server answered once, none is looked for again. */
 static pmix_status_t take_reference(void)
@@ -75,7 +114,7 @@ static pmix_status_t take_reference(void)
     if (atomic_load(&process.owner) == 0) {
         atomic_store(&process.owner, getpid());
         rcx_pmix_fence_init(&process.fence);
-        process.status = PMIx_Init(&process.me, NULL, 0);
+        process.status = init();
     }
     return process.status;
 }
@@ -250,6 +289,12 @@ static rcx_status_t open_locked(const struct rcx_boot_args *args,
     struct pmix_boot *boot;
     rcx_status_t status;
 
+    if (process.other != 0)
+        return rcx_fail(args->log, RCX_ERR_LAUNCH,
+                        "process %ld is rank %s of this job already: a process "
+                        "that it starts cannot be the same rank (to run alone "
+                        "it needs an environment without PMIX_*)",
+                        (long)process.other, getenv("PMIX_RANK"));
     if (rc != PMIX_SUCCESS)
         return no_server(args, rc);
     status = read_job(args->log, &base);
@@ -270,8 +315,8 @@ static rcx_status_t open_locked(const struct rcx_boot_args *args,
     boot->log = args->log;
     boot->timeout_ns = args->timeout_ns;
     boot->open_until_ns = deadline(args->timeout_ns);
-    snprintf(boot->key, sizeof boot->key, "rcx.%s.%u", count->name,
-             count->contexts++);
+    snprintf(boot->key, sizeof boot->key, "rcx.%u.%s.%u", process.run,
+             count->name, count->contexts++);
     read_local_ranks(boot);
     atomic_fetch_add(&process.n_open, 1);
     *boot_p = &boot->base;

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A socket in the abstract name space, which goes with its process. A child of
+ * that process may have it as well, so the process is told by the credentials
+ * that the kernel keeps of it.
+ */
+#include "bootstrap/identity.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static socklen_t name_of(const char *job, const char *rank,
+                         struct sockaddr_un *name)
+{
+    int length;
+
+    *name = (struct sockaddr_un){.sun_family = AF_UNIX};
+    length = snprintf(name->sun_path + 1, sizeof name->sun_path - 1,
+                      "rcx-%u-%s-%s", (unsigned)geteuid(), job, rank);
+    if (length < 0 || (size_t)length >= sizeof name->sun_path - 1)
+        return 0;
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
+                       (size_t)length);
+}
+
+/* The process that listens there, if it is this user's and lives; or 0. */
+static pid_t holder_of(const struct sockaddr_un *name, socklen_t bytes)
+{
+    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct ucred peer = {.pid = 0};
+    socklen_t size = sizeof peer;
+    bool good;
+
+    if (fd < 0)
+        return 0;
+    good = connect(fd, (const struct sockaddr *)name, bytes) == 0 &&
+           getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
+    close(fd);
+    return good && peer.uid == geteuid() && peer.pid > 0 &&
+                   peer.pid != getpid() && kill(peer.pid, 0) == 0
+               ? peer.pid
+               : 0;
+}
+
+pid_t rcx_identity_claim(const char *job, const char *rank)
+{
+    struct sockaddr_un name;
+    const socklen_t bytes = name_of(job, rank, &name);
+    const int fd = bytes ? socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0) : -1;
+    pid_t holder = 0;
+
+    if (fd < 0)
+        return 0;
+    if (bind(fd, (struct sockaddr *)&name, bytes) == 0 && listen(fd, 1) == 0)
+        return 0; /* the descriptor stays open */
+    if (errno == EADDRINUSE)
+        holder = holder_of(&name, bytes);
+    close(fd);
+    return holder;
+}

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Ranks that are several processes: one after the other, which works, and at the
+# same time, which is refused. Usage: test_twice.sh RCXRUN TWICE_MAIN
+
+# shellcheck source=tests/support/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
+takes "RCXRUN TWICE_MAIN" "$@"
+rcxrun=$(realpath "$1")
+main=$(realpath "$2")
+bound=(timeout -k 5 60)
+
+# try SENTENCE LAUNCHER... -- COMMAND...: nothing is said
+try() {
+    local -r sentence=$1
+    local launcher=()
+    shift
+    while [ "$1" != -- ]; do
+        launcher+=("$1")
+        shift
+    done
+    shift
+    run 0 "${launcher[@]}" "$@" && [ ! -s "$err" ]
+    ok $? "$sentence"
+}
+
+launchers=("$rcxrun -n 3")
+if [ -x "$(command -v mpirun)" ]; then
+    launchers+=("mpirun --allow-run-as-root --oversubscribe -n 3")
+fi
+for launcher in "${launchers[@]}"; do
+    read -ra words <<<"$launcher"
+    name=$(basename "${words[0]}")
+    try "$name: three programs one after the other" "${words[@]}" -- \
+        sh -c "$main sum && $main sum && $main sum"
+    try "$name: a child that sums before its parent" "${words[@]}" -- "$main" before
+    try "$name: a child is refused while its parent has a context" "${words[@]}" -- \
+        "$main" beside
+    try "$name: a child is refused while its parent lives" "${words[@]}" -- "$main" after
+done
+run 0 "$rcxrun" -k -n 2 -x RCX_TIMEOUT=5s "$main" gone ||
+    run 1 "$rcxrun" -k -n 2 -x RCX_TIMEOUT=5s "$main" gone
+! grep -v '^rcxrun: ' "$err"
+ok $? "a rank that ended before its first call is said to have ended"
+
+end_tests

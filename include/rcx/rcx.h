@@ -336,18 +336,28 @@ RCX_API rcx_comm_t *rcx_world(rcx_context_t *context);
  * the order of ranks[] (different ranks of comm, the caller's among them).
  *
  * split with color RCX_UNDEFINED makes none: *new_p is NULL. tag (0..8191)
- * tells groups apart that are made at the same time and share two members; one
- * with which a group failed in the making is not used again. Where threads make
- * equal groups with one tag at once, each gets one; where these differ and
- * share two members, the second is RCX_ERR_BUSY on all its members.
+ * tells groups apart that are made at the same time and share two members; it
+ * may be used again once that call has returned on all of them, also with an
+ * error. Where threads make equal groups with one tag at once, each gets one;
+ * where these differ and share two members, the second is RCX_ERR_BUSY on all
+ * its members.
+ *
+ * dup and split that fail break comm. create_group leaves it as it is: an error
+ * of one member is an error of all, at once on those that wait, else when they
+ * call it; rcx_comm_error(comm) names the ranks of comm that are to blame. A
+ * group fails with comm while it is being made. After RCX_ERR_TIMEOUT members
+ * that had not called yet begin anew, so that the others may try again.
  *
  * A communicator takes the deadline of the one that it comes from, and is freed
  * by rcx_comm_free(), each rank for itself. What has requests yet goes with the
  * last of them: these go on, persistent ones may be started, and the handle is
  * none any more at once. 8188 may be alive at once in a process.
  *
- * RCX_ERR_ARG, RCX_ERR_NOMEM, RCX_ERR_COMM_FAILED;  RCX_ERR_LIMIT: no number
- * is free on all members;  RCX_ERR_BUSY: see above.
+ * RCX_ERR_ARG, RCX_ERR_NOMEM;  RCX_ERR_COMM_FAILED: comm has failed, before or
+ * meanwhile;  RCX_ERR_LIMIT: no number is free on all members;  RCX_ERR_BUSY: see
+ * above;  RCX_ERR_TIMEOUT, RCX_ERR_PEER_FAILED, RCX_ERR_TRANSPORT: a member did
+ * not come in time, died, cannot be reached;  RCX_ERR_MISMATCH (create_group,
+ * rare): a message of an earlier attempt was taken, call it again.
  */
 #define RCX_UNDEFINED (-1)
 RCX_API rcx_status_t rcx_comm_dup(rcx_comm_t *comm, rcx_comm_t **new_p);
@@ -363,7 +373,9 @@ RCX_API rcx_status_t rcx_comm_free(rcx_comm_t **comm_p);
 /*
  * The deadline of the operations that start on comm from now on, in
  * nanoseconds from their start; 0: none. Each rank for itself. The world's is
- * rcx_finalize()'s, too.
+ * rcx_finalize()'s, too. An operation that is overdue ends once members have had
+ * time to say whether they called it: after half of the deadline more, at least
+ * 20 ms and at most 0.5 s; at once where all have answered.
  */
 RCX_API rcx_status_t rcx_comm_set_timeout(rcx_comm_t *comm, int64_t timeout_ns);
 
@@ -392,8 +404,11 @@ RCX_API rcx_status_t rcx_comm_abort(rcx_comm_t *comm);
  */
 typedef struct rcx_error_info {
     rcx_status_t status; /* RCX_OK: comm has not failed */
-    int rank_count;      /* how many of ranks; the first 8 at most */
-    const int *ranks;    /* of comm, that are missing, or to blame */
+    int rank_count;      /* how many of ranks; 0: none is known to be at fault.
+                            Where another rank has found them, those after the
+                            eighth come in further messages, and this grows */
+    const int *ranks;    /* of comm, that are dead, silent, were stopped, lack
+                            memory or descriptors, or differ from the others */
     const char *text;    /* for people; ranks and it live as long as comm, but
                             for calls that are refused: to the next one */
 } rcx_error_info_t;

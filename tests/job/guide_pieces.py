@@ -13,6 +13,7 @@ HEAD = """\
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rcx/rcx.h>
 

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "context.h"
 #include "core/run/note.h"
@@ -224,9 +225,20 @@ static void the_deadline_of_a_group_counts_from_its_start(void **state)
 
 enum { BAD_TAG = 5, GOOD_TAG = 6 };
 
+static void make_and_free(rcx_comm_t *parent, int n, int tag)
+{
+    rcx_comm_t *comm = NULL;
+
+    require_ok(rcx_comm_create_group(parent, n, in_order, tag, &comm));
+    members_check(comm, rcx_comm_rank(parent), in_order, n);
+    require_ok(rcx_comm_free(&comm));
+}
+
+/* Rank 2 does not come to a group; later it does. */
 static void wait_in_vain(struct job *job, int rank, void *arg)
 {
     rcx_comm_t *world = world_of(job, rank), *comm = NULL;
+    rcx_error_info_t info;
 
     (void)arg;
     if (rank < 2) {
@@ -234,60 +246,89 @@ static void wait_in_vain(struct job *job, int rank, void *arg)
         require_status(
             rcx_comm_create_group(world, 3, in_order, BAD_TAG, &comm),
             RCX_ERR_TIMEOUT);
-        require_ok(rcx_comm_set_timeout(world, 0));
-        require_status(
-            rcx_comm_create_group(world, 2, in_order, BAD_TAG, &comm),
-            RCX_ERR_COMM_FAILED);
         require(!comm);
+        require_ok(rcx_comm_error(world, &info));
+        require(info.status == RCX_OK && info.text[0] != '\0');
+        require_ok(rcx_comm_set_timeout(world, 0));
+        make_and_free(world, 2, BAD_TAG);
     }
     members_check(world, rank, in_order, job->size);
-    require_ok(rcx_comm_create_group(world, 3, in_order, GOOD_TAG, &comm));
-    members_check(comm, rank, in_order, 3);
-    require_ok(rcx_comm_free(&comm));
+    make_and_free(world, 3, BAD_TAG);
+    make_and_free(world, 3, GOOD_TAG);
 }
 
 static void
 a_group_that_failed_leaves_its_tag_and_its_parent_alone(void **state)
 {
     (void)state;
-    run(3, RCX_THREAD_SERIALIZED, wait_in_vain, NULL);
+    for (int i = 0; i < 20; i++)
+        run(3, RCX_THREAD_SERIALIZED, wait_in_vain, NULL);
 }
 
-/* Rank 0 refuses a group with rank 2, under a tag that one with rank 1 has
- * spoilt. Rank 2 comes to it when it has been told, and does not wait. */
-static void come_late(struct job *job, int rank, void *arg)
+/* Rank 0 has no memory for a group. The others come to it before or after they
+ * are told; none of them waits, and each can make it in the end. */
+static void lack_memory(struct job *job, int rank, void *arg)
 {
-    static const int pairs[2][2] = {{0, 1}, {0, 2}};
     rcx_comm_t *world = world_of(job, rank), *comm = NULL;
 
     (void)arg;
+    if (rank == 2)
+        require_status(
+            rcx_comm_create_group(world, 3, in_order, BAD_TAG, &comm),
+            RCX_ERR_NOMEM);
     if (rank == 0) {
-        require_ok(rcx_comm_set_timeout(world, SHORT_NS));
+        job->contexts[0]->heap.budget = 0;
         require_status(
-            rcx_comm_create_group(world, 2, pairs[0], BAD_TAG, &comm),
-            RCX_ERR_TIMEOUT);
-        require_status(
-            rcx_comm_create_group(world, 2, pairs[1], BAD_TAG, &comm),
-            RCX_ERR_COMM_FAILED);
-        require_ok(rcx_comm_set_timeout(world, 0));
+            rcx_comm_create_group(world, 3, in_order, BAD_TAG, &comm),
+            RCX_ERR_NOMEM);
+        job->contexts[0]->heap.budget = UINT64_MAX;
     }
     require_ok(add_up(world));
-    if (rank == 2) {
-        require_ok(rcx_comm_set_timeout(world, SHORT_NS));
-        rcx_progress(job->contexts[rank]);
+    if (rank == 1)
         require_status(
-            rcx_comm_create_group(world, 2, pairs[1], BAD_TAG, &comm),
-            RCX_ERR_COMM_FAILED);
-        require_ok(rcx_comm_set_timeout(world, 0));
-    }
+            rcx_comm_create_group(world, 3, in_order, BAD_TAG, &comm),
+            RCX_ERR_NOMEM);
     require(!comm);
+    members_check(world, rank, in_order, job->size);
+    make_and_free(world, 3, BAD_TAG);
+}
+
+static void a_group_that_one_member_cannot_make_fails_on_all(void **state)
+{
+    (void)state;
+    run(3, RCX_THREAD_SERIALIZED, lack_memory, NULL);
+}
+
+/* Rank 1 gives the parent up, while or before rank 0 makes a group of it, with
+ * no deadline; rank 2 is no member. */
+static void lose_the_parent(struct job *job, int rank, void *arg)
+{
+    const bool *is_early = arg;
+    rcx_comm_t *world = world_of(job, rank), *parent = NULL, *comm = NULL;
+
+    require_ok(rcx_comm_dup(world, &parent));
+    if (rank == 1 && !*is_early)
+        usleep(20000);
+    if (rank == 1)
+        require_ok(rcx_comm_abort(parent));
+    if (*is_early)
+        require_ok(add_up(world));
+    if (rank < 2)
+        require_status(
+            rcx_comm_create_group(parent, 2, in_order, BAD_TAG, &comm),
+            RCX_ERR_COMM_FAILED);
+    require(!comm);
+    require_ok(rcx_comm_free(&parent));
+    if (rank < 2)
+        make_and_free(world, 2, BAD_TAG);
     members_check(world, rank, in_order, job->size);
 }
 
-static void who_comes_to_a_group_that_was_refused_does_not_wait(void **state)
+static void a_group_fails_with_the_communicator_it_is_made_from(void **state)
 {
     (void)state;
-    run(3, RCX_THREAD_SERIALIZED, come_late, NULL);
+    for (int is_early = 0; is_early < 2; is_early++)
+        run(3, RCX_THREAD_SERIALIZED, lose_the_parent, &(bool){is_early != 0});
 }
 
 /* Its group waits for the last member. */
@@ -344,7 +385,8 @@ int main(void)
         cmocka_unit_test(the_deadline_of_a_group_counts_from_its_start),
         cmocka_unit_test(
             a_group_that_failed_leaves_its_tag_and_its_parent_alone),
-        cmocka_unit_test(who_comes_to_a_group_that_was_refused_does_not_wait),
+        cmocka_unit_test(a_group_that_one_member_cannot_make_fails_on_all),
+        cmocka_unit_test(a_group_fails_with_the_communicator_it_is_made_from),
         cmocka_unit_test(a_group_that_fails_does_not_fail_those_made_meanwhile),
     };
 

@@ -114,6 +114,16 @@ static void start(struct job *job, int rank, rcx_op_t op,
 
 /* ---- Numbers and names --------------------------------------------------------- */
 
+/* Rank i of the world, and no other. */
+static void assert_blames(struct job *job, int rank, int blamed)
+{
+    rcx_error_info_t info;
+
+    assert_ok(rcx_comm_error(world_of(job, rank), &info));
+    assert_int_equal(info.rank_count, 1);
+    assert_int_equal(info.ranks[0], blamed);
+}
+
 static void need_4_a_mismatch_names_type_op_and_the_calls_number(void **state)
 {
     rcx_request_t *requests[RANKS];
@@ -125,11 +135,12 @@ static void need_4_a_mismatch_names_type_op_and_the_calls_number(void **state)
     start(&job, 0, RCX_SUM, &requests[0]);
     start(&job, 1, RCX_MAX, &requests[1]);
     start(&job, 2, RCX_SUM, &requests[2]);
-    pass(&job, 1);
+    pass(&job, 2);
     assert_says(1, RCX_LOG_ERROR,
                 "reduce of 24 int64, max, root 1, number 5 "
-                "on communicator 1: rank ");
-    assert_non_null(strstr(said[1].text, " made another call"));
+                "on communicator 1: rank 1 made another call");
+    for (int i = 0; i < RANKS; i++)
+        assert_blames(&job, i, 1);
     assert_int_equal(recorded(&job), CALLS + 1);
     abandon(&job, requests, RANKS);
 }
@@ -151,7 +162,7 @@ static void a_call_with_another_root_is_another_one(void **state)
         assert_ok(rcx_ireduce(in, out[i], 1, RCX_INT64, RCX_SUM, i == 1 ? 2 : 1,
                               world_of(&job, i), &requests[i]));
     }
-    pass(&job, 1);
+    pass(&job, 2);
     for (int i = 0; i < RANKS; i++)
         assert_status(requests[i]->status, RCX_ERR_MISMATCH);
     abandon(&job, requests, RANKS);
@@ -259,6 +270,39 @@ static void who_was_away_hears_answers_first(void **state)
         assert_non_null(
             strstr(said[1].text, are_silent ? " s: rank 0 does not answer"
                                             : " s: rank 0 has not called it"));
+        abandon(&job, &request, 1);
+    }
+}
+
+static void skip_ms(struct job *job, int rank, int ms)
+{
+    job->contexts[rank]->time.skipped_ns += (uint64_t)ms * (SECOND / 1000);
+    progress_one(job, rank);
+}
+
+/* Ranks 0 and 2 are not in RCX. */
+static void members_have_half_of_the_deadline_to_answer(void **state)
+{
+    static const struct {
+        int deadline_ms, answer_ms;
+    } cases[] = {{10, 20}, {100, 50}, {300, 150}, {1000, 500}, {60000, 500}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rcx_request_t *request;
+        struct job job;
+
+        open_listening(&job, "off");
+        assert_ok(rcx_comm_set_timeout(
+            world_of(&job, 1), cases[i].deadline_ms * INT64_C(1000000)));
+        start(&job, 1, RCX_SUM, &request);
+        skip_ms(&job, 1, cases[i].deadline_ms);
+        for (int ms = 0; ms < cases[i].answer_ms - 10; ms += 10)
+            skip_ms(&job, 1, 10);
+        assert_silent(1);
+        skip_ms(&job, 1, 20);
+        assert_int_equal(said[1].lines, 1);
+        assert_non_null(strstr(said[1].text, " s: rank 0 does not answer"));
         abandon(&job, &request, 1);
     }
 }
@@ -570,6 +614,7 @@ int main(void)
         cmocka_unit_test(who_waits_in_an_earlier_call_is_not_missing),
         cmocka_unit_test(an_answer_to_an_earlier_roll_is_none),
         cmocka_unit_test(who_was_away_hears_answers_first),
+        cmocka_unit_test(members_have_half_of_the_deadline_to_answer),
         cmocka_unit_test(need_4_the_full_check_gives_the_same_number),
         cmocka_unit_test(who_waits_for_30_s_says_so_once),
         cmocka_unit_test(who_has_a_deadline_or_wants_no_warnings_gets_none),

@@ -122,6 +122,7 @@ void rcx_comms_free(struct rcx_comms *comms, struct rcx_heap *heap)
         comms->free = next;
     }
     rcx_comm_ids_free(&comms->ids, heap);
+    rcx_attempts_close(&comms->attempts, heap);
 }
 
 /* Part of the context's. */

@@ -12,9 +12,10 @@ enum { RCX_RANKS_TOLD = 8, RCX_TEXT_TOLD = 224 };
 
 /* What rcx_comm_error() tells. */
 struct rcx_failure {
-    int ranks[RCX_RANKS_TOLD]; /* of the communicator */
-    int rank_count;
     char text[RCX_TEXT_TOLD];
+    int told_by; /* the context's rank; -1: this rank found it out */
+    int rank_count;
+    int ranks[]; /* of the communicator; room for all of them */
 };
 
 struct rcx_comm {
@@ -23,10 +24,12 @@ struct rcx_comm {
     uint32_t id;
     int rank;
     int size;
-    int *ranks;            /* the context's, of each; NULL: the same */
-    int tag;               /* of a group in the making */
-    uint32_t group;        /* a hash of its members; 0: no such group */
-    _Atomic bool starting; /* MULTIPLE: a thread is in a collective call */
+    int *ranks;       /* the context's, of each; NULL: the same */
+    int tag;          /* of a group in the making */
+    uint32_t group;   /* a hash of its members; 0: no such group */
+    uint32_t attempt; /* so many earlier ones of these members have failed */
+    struct rcx_comm *parent; /* what it is made from, while it is being made */
+    _Atomic bool starting;   /* MULTIPLE: a thread is in a collective call */
     struct rcx_comm *prev, *next; /* of the context, or among free slots */
     uint64_t live_requests;       /* of users */
     bool is_freed;                /* by the user; goes with the last of these */

@@ -230,7 +230,8 @@ static rcx_status_t make_comms(struct rcx_context *context)
                         "%d ranks: tags have room for 2^%u", size,
                         context->layout.rank_bits);
     if (!rcx_comm_ids_open(&context->comms.ids, &context->heap,
-                           context->layout.comm_bits))
+                           context->layout.comm_bits) ||
+        !rcx_attempts_open(&context->comms.attempts, &context->heap))
         return rcx_fail(&context->log, RCX_ERR_NOMEM,
                         "no memory for communicators");
     status = rcx_comm_new(context, RCX_COMM_ID_INTERNAL, rank, size, NULL,

@@ -10,9 +10,9 @@
 #include "core/run/comm.h"
 
 /*
- * comm fails with status, unless it has before. ranks: up to RCX_RANKS_TOLD of
- * its ranks that it failed for. Logs text, and tells the other members. Its
- * operations end at the next rcx_watch().
+ * comm fails with status, unless it has before. ranks: those of its ranks that
+ * it failed for. Logs text, and tells the other members. Its operations end at
+ * the next rcx_watch(), and groups that are being made from it fail with it.
  */
 void rcx_comm_fail(struct rcx_comm *comm, rcx_status_t status,
                    const int ranks[], int n, const char *format, ...)
@@ -22,6 +22,13 @@ void rcx_comm_fail(struct rcx_comm *comm, rcx_status_t status,
 void rcx_comm_fail_untold(struct rcx_comm *comm, rcx_status_t status,
                           const int ranks[], int n, const char *text);
 
+/* The same because member from, a rank of the context, has said so; and ranks
+ * number at and following, which a later note of that member names. */
+void rcx_comm_fail_told(struct rcx_comm *comm, rcx_status_t status,
+                        const int ranks[], int n, int from, const char *text);
+void rcx_comm_add_failed(struct rcx_comm *comm, int from, int at,
+                         const int ranks[], int n);
+
 /* It will fail so, if nobody says why it fails instead: who is blamed here may
  * have left, and told why, and that be on its way. The next rcx_watch() hears it
  * and decides. Nothing, where a doubt is there already. */
@@ -30,6 +37,10 @@ void rcx_comm_doubt(struct rcx_comm *comm, rcx_status_t status,
     __attribute__((format(printf, 5, 6)));
 /* All has been heard. */
 void rcx_comm_decide(struct rcx_comm *comm);
+
+/* What rcx_comm_error() tells of comm from now on. */
+void rcx_comm_explain(struct rcx_comm *comm, const int ranks[], int n,
+                      const char *text);
 
 /* A call of comm is refused, on every member alike, and comm goes on: logs
  * text, and keeps it with ranks for rcx_comm_error(). */

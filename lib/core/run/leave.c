@@ -20,6 +20,7 @@
 #include "core/run/enter.h"
 #include "core/run/failure.h"
 #include "core/run/internal.h"
+#include "core/run/note.h"
 #include "core/run/poll.h"
 #include "core/run/progress.h"
 
@@ -27,6 +28,7 @@
  * of a flush, which is a courtesy. */
 static const int64_t patience_ns = INT64_C(3000000000);
 static const int64_t note_patience_ns = 200000000;
+static const int64_t seen_patience_ns = 1000000000;
 
 /* ---- How long ---------------------------------------------------------------- */
 
@@ -141,12 +143,43 @@ static void let_notes_leave(struct rcx_context *context)
         rcx_context_poll(context);
 }
 
-/* Who looks for the dead would take a rank that leaves alone for one. */
+/* Whether all that are alive know that this rank leaves, or leave themselves. */
+static bool is_known_to_all(const struct rcx_context *context)
+{
+    const struct rcx_transport *t = context->transport;
+
+    for (int i = 0; i < context->boot->size; i++)
+        if (i != context->boot->rank && !t->dead[i] &&
+            !rcx_notes_known(&context->notes, i))
+            return false;
+    return true;
+}
+
+/* A rank that watches its peers would take one that leaves alone for dead. Its
+ * connection is reset, and the note is lost with it, where this process ends
+ * before that rank has read all that was sent. */
+static void tell_watchers(struct rcx_context *context)
+{
+    const int64_t until = time_of(context) + seen_patience_ns;
+    struct rcx_note_body left = {.kind = RCX_NOTE_LEFT};
+
+    rcx_note_send_all(context->internal, &left);
+    while (!is_known_to_all(context) && time_of(context) < until) {
+        if (rcx_context_poll(context) == 0)
+            sched_yield();
+        rcx_notes_read(context);
+    }
+}
+
 static void say_why(struct rcx_context *context)
 {
-    if (context->transport && context->transport->dead)
+    const struct rcx_transport *t = context->transport;
+
+    if (t && (t->dead || t->lost_note)) /* for lack of descriptors, say */
         rcx_comm_tell(context->world->failed != RCX_OK ? context->world
                                                        : context->internal);
+    if (t && t->dead)
+        tell_watchers(context);
     let_notes_leave(context);
     if (context->transport && context->nodes)
         context->transport->is_forsaken = true;

@@ -2,8 +2,8 @@
 #include "core/run/mismatch.h"
 
 #include "core/run/describe.h"
-#include "core/run/failure.h"
 #include "core/run/request.h"
+#include "core/run/roll.h"
 
 enum { PROBE_SEQUENCE_BITS = 8 };
 
@@ -19,21 +19,12 @@ static bool is_probed(const struct rcx_comm *comm)
            !rcx_comm_is_for_groups(comm->id);
 }
 
-static void fail_by_other_call(struct rcx_comm *comm, int rank)
-{
-    char call[RCX_CALL_TEXT];
-
-    rcx_comm_fail(comm, RCX_ERR_MISMATCH, &rank, rank >= 0,
-                  "%s: rank %d made another call (RCX_CHECK=full says "
-                  "which)",
-                  rcx_request_print(comm->first, call), rank);
-}
-
 /*
  * A message of another call has the same sequence number and another
  * fingerprint, and stays unmatched.
  */
-static void watch_fingerprints(struct rcx_comm *comm, const struct rcx_exec *x)
+static void watch_fingerprints(const struct rcx_request *r,
+                               const struct rcx_exec *x)
 {
     const struct rcx_tag_layout *l = &x->layout;
     const uint64_t mask = rcx_tag_call_mask(l);
@@ -44,8 +35,9 @@ static void watch_fingerprints(struct rcx_comm *comm, const struct rcx_exec *x)
 
         if (!x->transport->ops->probe(x->transport, other, mask, &found))
             continue;
-        fail_by_other_call(
-            comm, rcx_comm_index(comm, (int)rcx_tag_low(found, l->rank_bits)));
+        rcx_roll_compare(
+            r, r->sequence + x->segment,
+            rcx_comm_index(r->comm, (int)rcx_tag_low(found, l->rank_bits)));
         return;
     }
 }
@@ -69,7 +61,8 @@ void rcx_mismatch_hear(struct rcx_comm *comm, const struct rcx_note_body *body)
         for (unsigned i = 0; i < rcx_request_slots(r); i++)
             if (comm->failed == RCX_OK && r->slots[i] &&
                 are_different(r->slots[i], body->sequence))
-                fail_by_other_call(comm, rcx_comm_index(comm, body->from));
+                rcx_roll_compare(r, r->sequence + r->slots[i]->segment,
+                                 rcx_comm_index(comm, body->from));
 }
 
 /* Where all wait for each other no message tells it. So who waits for somebody
@@ -99,7 +92,7 @@ static void watch_calls(struct rcx_comm *comm)
     for (unsigned i = 0;
          i < rcx_request_slots(comm->first) && comm->failed == RCX_OK; i++)
         if (comm->first->slots[i])
-            watch_fingerprints(comm, comm->first->slots[i]);
+            watch_fingerprints(comm->first, comm->first->slots[i]);
 }
 
 void rcx_mismatch_look(struct rcx_comm *comm)

@@ -445,7 +445,7 @@ static void classify(const struct rcx_comm *comm, struct rcx_program *e,
     e->is_odd = e->one_way || e->has_rounds;
     e->record = record_of(e);
     e->tag = rcx_tag_base(&comm->context->layout, comm->id,
-                          fingerprint(e) ^ comm->group);
+                          fingerprint(e) ^ comm->group ^ comm->attempt);
 }
 
 /* What is known of the second step: what all ranks know of it. */

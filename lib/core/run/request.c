@@ -166,15 +166,18 @@ static void record(struct rcx_request *r)
     r->is_recorded = true;
 }
 
+/* A rank that lacks memory or descriptors is itself to blame, not its peer. */
 void rcx_request_lose(const struct rcx_request *r, rcx_status_t status,
                       int peer)
 {
     char *why = r->comm->context->transport->trouble, call[RCX_CALL_TEXT];
+    const bool is_own = status == RCX_ERR_NOMEM || status == RCX_ERR_LIMIT;
+    const int blamed = is_own ? r->comm->rank : peer;
     char rank[RCX_RANK_TEXT] = "";
 
-    if (peer >= 0)
-        rcx_rank_print(r->comm, peer, rank);
-    rcx_comm_doubt(r->comm, status, &peer, peer >= 0, "%s: %s%s%s%s%s",
+    if (blamed >= 0)
+        rcx_rank_print(r->comm, blamed, rank);
+    rcx_comm_doubt(r->comm, status, &blamed, blamed >= 0, "%s: %s%s%s%s%s",
                    rcx_request_print(r, call), rcx_status_string(status),
                    rank[0] ? ", rank " : "", rank, why[0] ? ": " : "", why);
     why[0] = '\0';

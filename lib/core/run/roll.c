@@ -1,47 +1,140 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/run/roll.h"
 
+#include <stdarg.h>
+
 #include "core/run/describe.h"
 #include "core/run/failure.h"
 #include "core/run/request.h"
 
-/* Who was away for AWAY_NS while others answered has GRACE_NS to hear them. */
+/* A rank that was away for AWAY_NS while others answered has GRACE_NS to read
+ * the answers. A member that stood still for AWAY_LEAST_MS and a quarter of the
+ * deadline longer than another one is to blame. */
 enum {
-    ROLL_NS = 500 * 1000 * 1000,
+    ANSWER_LEAST_NS = 20 * 1000 * 1000,
+    ANSWER_MOST_NS = 500 * 1000 * 1000,
     AWAY_NS = 200 * 1000 * 1000,
-    GRACE_NS = 100 * 1000 * 1000
+    GRACE_NS = 100 * 1000 * 1000,
+    AWAY_LEAST_MS = 150
+};
+enum { NS_PER_MS = 1000 * 1000, ANSWER_SHARE = 2, AWAY_SHARE = 4 };
+
+/* PRESENT: has called it. ELSEWHERE: waits in another communicator. */
+enum answer { UNHEARD, PRESENT, ABSENT, ELSEWHERE };
+
+struct member {
+    uint8_t answer;
+    int8_t call;      /* PRESENT: its fingerprint in tags; -1: not known */
+    uint32_t away_ms; /* PRESENT: it stood still for so long */
+    int waits;        /* ELSEWHERE: for so many of the context's ranks, */
+    int waits_for[RCX_RANKS_TOLD];
 };
 
-enum { UNHEARD, PRESENT, ABSENT };
-
 struct rcx_roll {
-    uint64_t sequence; /* of the operation that is overdue */
-    uint64_t until;    /* when it is decided without those unheard of */
+    uint64_t request;  /* sequence number of the operation, */
+    uint64_t sequence; /* and of the segment that is asked for */
+    int differs;       /* the rank that seems to make another call; -1: it is
+                          overdue */
+    uint64_t until;    /* when it is decided without those that are unheard */
     uint64_t seen;     /* when this rank last looked */
     bool has_grace;    /* once */
     int unheard;
-    unsigned char heard[]; /* by rank */
+    struct member members[]; /* by rank */
 };
+
+/* ---- What is known here ------------------------------------------------------ */
+
+/* The execution of a segment, among the operations under way. */
+static const struct rcx_exec *find_segment(const struct rcx_comm *comm,
+                                           uint64_t sequence)
+{
+    for (const struct rcx_request *r = comm->first; r; r = r->next)
+        for (unsigned i = 0; i < rcx_request_slots(r); i++)
+            if (r->slots[i] && r->sequence + r->slots[i]->segment == sequence)
+                return r->slots[i];
+    return NULL;
+}
+
+static int fingerprint_of(const struct rcx_comm *comm, uint64_t sequence)
+{
+    const struct rcx_exec *x = find_segment(comm, sequence);
+
+    return x ? (int)rcx_tag_low(x->tag_base >> x->layout.rank_bits,
+                                x->layout.fingerprint_bits)
+             : -1;
+}
+
+/* For how long this rank did not look after its messages since r began. */
+static uint32_t away_ms(const struct rcx_comm *comm,
+                        const struct rcx_request *r,
+                        const struct rcx_instant *now)
+{
+    const struct rcx_watch *w = &comm->context->watch;
+    const uint64_t begin =
+        rcx_time_at(&comm->context->time, now) - rcx_request_age(r, now);
+
+    return w->away_end_ns <= begin ? 0
+           : w->away_end_ns - begin < w->away_ns
+               ? (uint32_t)((w->away_end_ns - begin) / NS_PER_MS)
+               : (uint32_t)(w->away_ns / NS_PER_MS);
+}
 
 /* ---- Answers ---------------------------------------------------------------- */
 
-/* Begun is what has a lower number than the next to give out. Who has an
- * earlier one in flight, or is in a message's, waits for somebody else. */
+/* Another communicator in which this rank waits. A rank that finalizes, though
+ * nothing has failed there, does not wait for others to call. */
+static const struct rcx_comm *find_waiting(const struct rcx_context *context)
+{
+    const struct rcx_comm *c = context->comms.first;
+
+    while (c && (c->failed != RCX_OK ||
+                 (c == context->internal && !context->broken) ||
+                 (!c->first && !rcx_comm_awaited_message(c))))
+        c = c->next;
+    return c;
+}
+
+static void describe_elsewhere(const struct rcx_comm *comm,
+                               struct rcx_note_body *answer)
+{
+    const struct rcx_request *r =
+        comm->first ? comm->first : rcx_comm_awaited_message(comm);
+    int ranks[RCX_RANKS_TOLD];
+    const int n = rcx_request_peers(r, ranks, RCX_RANKS_TOLD);
+
+    answer->kind = RCX_NOTE_ELSEWHERE;
+    answer->rank_count = (int8_t)n;
+    for (int i = 0; i < n; i++)
+        answer->ranks[i] = rcx_comm_context_rank(comm, ranks[i]);
+}
+
+/* An operation has been called that has a lower number than the next to give
+ * out. A rank with an earlier one in flight, or in a message's, waits for
+ * somebody else. */
 void rcx_roll_answer(struct rcx_context *context, const struct rcx_comm *comm,
                      const struct rcx_note_body *asked)
 {
-    const bool present =
-        comm && (comm->window.next > asked->sequence || comm->first ||
-                 rcx_comm_awaited_message(comm));
-    struct rcx_note_body answer = {.kind = present ? RCX_NOTE_PRESENT
-                                                   : RCX_NOTE_ABSENT,
+    const struct rcx_instant now = rcx_instant_now();
+    const struct rcx_comm *other = find_waiting(context);
+    struct rcx_note_body answer = {.kind = RCX_NOTE_ABSENT,
                                    .comm_id = asked->comm_id,
                                    .tag = asked->tag,
                                    .group = asked->group,
                                    .sequence = asked->sequence};
 
-    if (comm && comm->failed != RCX_OK) /* all is said, and who asked is gone */
+    if (comm && comm->failed != RCX_OK) /* all is said */
         return;
+    rcx_watch_note_break(&context->watch, rcx_time_at(&context->time, &now));
+    if (comm && (comm->window.next > asked->sequence || comm->first ||
+                 rcx_comm_awaited_message(comm))) {
+        answer.kind = RCX_NOTE_PRESENT;
+        answer.rank_count = 1;
+        answer.ranks[0] = fingerprint_of(comm, asked->sequence);
+        if (comm->first)
+            answer.value = away_ms(comm, comm->first, &now);
+    } else if (other) {
+        describe_elsewhere(other, &answer);
+    }
     rcx_note_answer(context, asked->from, &answer);
 }
 
@@ -49,36 +142,72 @@ void rcx_roll_mark(struct rcx_comm *comm, const struct rcx_note_body *body)
 {
     struct rcx_roll *roll = comm->roll;
     const int rank = rcx_comm_index(comm, body->from);
+    struct member *m;
 
     if (!roll || roll->sequence != body->sequence || rank < 0 ||
-        roll->heard[rank] != UNHEARD)
+        roll->members[rank].answer != UNHEARD)
         return;
-    roll->heard[rank] = body->kind == RCX_NOTE_PRESENT ? PRESENT : ABSENT;
+    m = &roll->members[rank];
+    m->answer = body->kind == RCX_NOTE_PRESENT     ? PRESENT
+                : body->kind == RCX_NOTE_ELSEWHERE ? ELSEWHERE
+                                                   : ABSENT;
+    m->call = m->answer == PRESENT ? (int8_t)body->ranks[0] : -1;
+    m->away_ms = body->value;
+    for (int i = 0;
+         m->answer == ELSEWHERE && i < body->rank_count && i < RCX_RANKS_TOLD;
+         i++)
+        m->waits_for[m->waits++] = body->ranks[i];
     roll->unheard--;
 }
 
-/* ---- Calling it --------------------------------------------------------------- */
+/* ---- Asking ------------------------------------------------------------------- */
 
-static void call_roll(struct rcx_comm *comm, const struct rcx_request *overdue,
-                      uint64_t now)
+static uint64_t time_to_answer(const struct rcx_request *r)
 {
-    struct rcx_roll *roll = rcx_heap_zalloc(&comm->context->heap,
-                                            sizeof *roll + (size_t)comm->size);
-    struct rcx_note_body body = {.kind = RCX_NOTE_ROLL,
-                                 .sequence = overdue->sequence};
+    const uint64_t share = (uint64_t)r->timeout_ns / ANSWER_SHARE;
 
-    if (!roll) {
-        rcx_comm_fail(comm, RCX_ERR_TIMEOUT, NULL, 0,
-                      "communicator %u: a deadline passed", comm->id);
-        return;
-    }
-    roll->sequence = overdue->sequence;
-    roll->until = now + ROLL_NS;
-    roll->seen = now;
-    roll->unheard = comm->size - 1;
-    roll->heard[comm->rank] = PRESENT;
+    return r->timeout_ns == 0 || share > ANSWER_MOST_NS ? ANSWER_MOST_NS
+           : share < ANSWER_LEAST_NS                    ? ANSWER_LEAST_NS
+                                                        : share;
+}
+
+/* False: no memory. */
+static bool ask(const struct rcx_request *r, uint64_t sequence, int differs,
+                const struct rcx_instant *now)
+{
+    struct rcx_comm *comm = r->comm;
+    const uint64_t ns = rcx_time_at(&comm->context->time, now);
+    const size_t size = (size_t)comm->size;
+    struct rcx_roll *roll = rcx_heap_zalloc(
+        &comm->context->heap, sizeof *roll + size * sizeof *roll->members);
+    struct rcx_note_body body = {.kind = RCX_NOTE_ROLL, .sequence = sequence};
+
+    if (!roll)
+        return false;
+    *roll = (struct rcx_roll){.request = r->sequence,
+                              .sequence = sequence,
+                              .differs = differs,
+                              .until = ns + time_to_answer(r),
+                              .seen = ns,
+                              .unheard = comm->size - 1};
+    roll->members[comm->rank] =
+        (struct member){.answer = PRESENT,
+                        .call = (int8_t)fingerprint_of(comm, sequence),
+                        .away_ms = away_ms(comm, r, now)};
     comm->roll = roll;
     rcx_note_send_all(comm, &body);
+    return true;
+}
+
+void rcx_roll_compare(const struct rcx_request *r, uint64_t sequence, int rank)
+{
+    const struct rcx_instant now = rcx_instant_now();
+    char call[RCX_CALL_TEXT];
+
+    if (!r->comm->roll && !ask(r, sequence, rank, &now))
+        rcx_comm_fail(r->comm, RCX_ERR_MISMATCH, &rank, rank >= 0,
+                      "%s: rank %d made another call",
+                      rcx_request_print(r, call), rank);
 }
 
 void rcx_roll_free(struct rcx_comm *comm)
@@ -87,49 +216,192 @@ void rcx_roll_free(struct rcx_comm *comm)
     comm->roll = NULL;
 }
 
-/* Ranks that are missing; where none is, those that messages go on with. */
-static int find_missing(const struct rcx_request *overdue, int ranks[],
-                        char *text, size_t bytes)
+/* ---- Deciding: a deadline ----------------------------------------------------- */
+
+struct report {
+    char text[RCX_TEXT_TOLD];
+    size_t used;
+    int n;
+    int *ranks;
+};
+
+__attribute__((format(printf, 2, 3))) static void
+add_text(struct report *report, const char *format, ...)
 {
-    const struct rcx_comm *comm = overdue->comm;
-    static const char *const why[] = {
-        [UNHEARD] = "does not answer", [ABSENT] = "has not called it"};
-    char rank[RCX_RANK_TEXT];
-    size_t used = 0;
+    va_list args;
+
+    if (report->used >= sizeof report->text)
+        return;
+    va_start(args, format);
+    report->used +=
+        (size_t)vsnprintf(report->text + report->used,
+                          sizeof report->text - report->used, format, args);
+    va_end(args);
+}
+
+static void blame(struct report *report, const struct rcx_comm *comm, int rank,
+                  const char *why)
+{
+    char text[RCX_RANK_TEXT];
+
+    add_text(report, "%s rank %s %s", report->used ? "," : "",
+             rcx_rank_print(comm, rank, text), why);
+    report->ranks[report->n++] = rank;
+}
+
+static void find_missing(const struct rcx_comm *comm, struct report *report)
+{
+    for (int i = 0; i < comm->size; i++) {
+        const uint8_t answer = comm->roll->members[i].answer;
+
+        if (answer == UNHEARD || answer == ABSENT)
+            blame(report, comm, i,
+                  answer == UNHEARD ? "does not answer" : "has not called it");
+    }
+}
+
+/* Members that have called it, and did not look after their messages. */
+static void find_away(const struct rcx_comm *comm, uint64_t deadline_ms,
+                      struct report *report)
+{
+    const struct member *members = comm->roll->members;
+    const uint64_t share = deadline_ms / AWAY_SHARE;
+    uint64_t least = members[comm->rank].away_ms;
+    char why[48];
+
+    for (int i = 0; i < comm->size; i++)
+        if (members[i].answer == PRESENT && members[i].away_ms < least)
+            least = members[i].away_ms;
+    least += share > AWAY_LEAST_MS ? share : AWAY_LEAST_MS;
+    for (int i = 0; i < comm->size; i++) {
+        if (members[i].answer != PRESENT || members[i].away_ms <= least)
+            continue;
+        snprintf(why, sizeof why, "stood still for %.3g s",
+                 (double)members[i].away_ms / 1e3);
+        blame(report, comm, i, why);
+    }
+}
+
+/* Whether all that member m waits for in another communicator are here. */
+static bool waits_for_present(const struct rcx_comm *comm,
+                              const struct member *m)
+{
+    for (int i = 0; i < m->waits; i++) {
+        const int rank = rcx_comm_index(comm, m->waits_for[i]);
+
+        if (rank < 0 || comm->roll->members[rank].answer != PRESENT)
+            return false;
+    }
+    return m->waits > 0;
+}
+
+/* Most members have called it. Those that call something else, and wait there
+ * for these, have left out this call. */
+static void find_different(const struct rcx_comm *comm, struct report *report)
+{
+    const struct member *members = comm->roll->members;
+    int present = 0;
+
+    for (int i = 0; i < comm->size; i++)
+        present += members[i].answer == PRESENT;
+    for (int i = 0; i < comm->size && 2 * present > comm->size; i++)
+        if (members[i].answer == ELSEWHERE &&
+            waits_for_present(comm, &members[i]))
+            blame(report, comm, i,
+                  "has not called it, and waits in another communicator");
+}
+
+/* Nobody is to blame; what is known of those that others wait for. */
+static void tell_rest(const struct rcx_request *r, struct report *report)
+{
+    const struct rcx_comm *comm = r->comm;
+    int ranks[RCX_RANKS_TOLD];
     int n = 0;
 
-    text[0] = '\0';
-    for (int i = 0; i < comm->size && n < RCX_RANKS_TOLD; i++) {
-        const unsigned char heard = comm->roll->heard[i];
+    for (int i = 0; i < comm->size; i++) {
+        const struct member *m = &comm->roll->members[i];
 
-        if (heard == PRESENT)
+        if (m->answer != ELSEWHERE)
             continue;
-        ranks[n++] = i;
-        if (used < bytes)
-            used += (size_t)snprintf(text + used, bytes - used, "%s rank %s %s",
-                                     used ? "," : "",
-                                     rcx_rank_print(comm, i, rank), why[heard]);
+        add_text(report, "%s rank %d waits in another communicator",
+                 report->used ? "," : "", i);
+        if (m->waits > 0)
+            add_text(report, " for rank %d of the world", m->waits_for[0]);
+        n++;
     }
     if (n > 0)
-        return n;
-    n = rcx_request_peers(overdue, ranks, RCX_RANKS_TOLD);
-    for (int i = 0; i < n && used < bytes; i++)
-        used += (size_t)snprintf(
-            text + used, bytes - used, "%s rank %s: its message is missing",
-            used ? "," : "", rcx_rank_print(comm, ranks[i], rank));
-    return n;
+        return;
+    add_text(report, " all ranks have called it");
+    n = rcx_request_peers(r, ranks, RCX_RANKS_TOLD);
+    for (int i = 0; i < n; i++)
+        add_text(report, "%s %d", i ? "," : "; messages are missing with rank",
+                 ranks[i]);
 }
 
-static void decide(const struct rcx_request *r, uint64_t age)
+static void decide_overdue(const struct rcx_request *r, uint64_t age)
 {
     struct rcx_comm *comm = r->comm;
-    int ranks[RCX_RANKS_TOLD];
-    char text[128], call[RCX_CALL_TEXT];
-    const int n = find_missing(r, ranks, text, sizeof text);
+    struct rcx_heap *heap = &comm->context->heap;
+    struct report report = {
+        .ranks = rcx_heap_alloc(heap, (size_t)comm->size * sizeof(int))};
+    char call[RCX_CALL_TEXT];
 
-    rcx_comm_fail(comm, RCX_ERR_TIMEOUT, ranks, n, "%s: no end after %.3g s:%s",
-                  rcx_request_print(r, call), (double)age / 1e9, text);
+    if (report.ranks) {
+        find_missing(comm, &report);
+        if (report.n == 0)
+            find_away(comm, (uint64_t)r->timeout_ns / NS_PER_MS, &report);
+        if (report.n == 0)
+            find_different(comm, &report);
+        if (report.n == 0)
+            tell_rest(r, &report);
+    }
+    rcx_comm_fail(comm, RCX_ERR_TIMEOUT, report.ranks, report.n,
+                  "%s: no end after %.3g s:%s", rcx_request_print(r, call),
+                  (double)age / 1e9, report.text);
+    rcx_heap_free(heap, report.ranks);
 }
+
+/* ---- Deciding: another call --------------------------------------------------- */
+
+/* The call that most members make; where as many make another one, this rank's
+ * own. */
+static int find_majority(const struct rcx_comm *comm)
+{
+    const struct member *members = comm->roll->members;
+    int counts[INT8_MAX + 1] = {0}, best = members[comm->rank].call;
+
+    for (int i = 0; i < comm->size; i++)
+        if (members[i].answer == PRESENT && members[i].call >= 0)
+            counts[members[i].call]++;
+    for (int call = 0; call <= INT8_MAX; call++)
+        if (counts[call] > (best < 0 ? 0 : counts[best]))
+            best = call;
+    return best;
+}
+
+static void decide_compared(const struct rcx_request *r)
+{
+    struct rcx_comm *comm = r->comm;
+    struct rcx_heap *heap = &comm->context->heap;
+    const struct rcx_roll *roll = comm->roll;
+    const int usual = find_majority(comm);
+    struct report report = {
+        .ranks = rcx_heap_alloc(heap, (size_t)comm->size * sizeof(int))};
+    char call[RCX_CALL_TEXT];
+
+    for (int i = 0; report.ranks && i < comm->size; i++)
+        if (roll->members[i].answer == PRESENT && roll->members[i].call >= 0 &&
+            roll->members[i].call != usual)
+            blame(&report, comm, i, "made another call");
+    if (report.n == 0 && report.ranks)
+        blame(&report, comm, roll->differs, "made another call");
+    rcx_comm_fail(comm, RCX_ERR_MISMATCH, report.ranks, report.n,
+                  "%s:%s (RCX_CHECK=full says which)",
+                  rcx_request_print(r, call), report.text);
+    rcx_heap_free(heap, report.ranks);
+}
+
+/* ---- Looking after it ----------------------------------------------------------- */
 
 /* A host that stands still does so for all its ranks: their answers have come
  * by then, and nobody has looked. */
@@ -145,13 +417,21 @@ static void give_grace(struct rcx_roll *roll, uint64_t ns)
         roll->until = ns + GRACE_NS;
 }
 
+static void decide(const struct rcx_request *r, const struct rcx_instant *now)
+{
+    if (r->comm->roll->differs < 0)
+        decide_overdue(r, rcx_request_age(r, now));
+    else
+        decide_compared(r);
+}
+
 void rcx_roll_watch(struct rcx_comm *comm, const struct rcx_instant *now)
 {
     const uint64_t ns = rcx_time_at(&comm->context->time, now);
     struct rcx_roll *roll = comm->roll;
     const struct rcx_request *r = comm->first;
 
-    while (r && (roll ? r->sequence != roll->sequence
+    while (r && (roll ? r->sequence != roll->request
                       : !rcx_request_is_overdue(r, now)))
         r = r->next;
     if (roll)
@@ -159,7 +439,8 @@ void rcx_roll_watch(struct rcx_comm *comm, const struct rcx_instant *now)
     if (roll && !r)
         rcx_roll_free(comm); /* it did come to its end */
     else if (roll && (roll->unheard == 0 || ns >= roll->until))
-        decide(r, rcx_request_age(r, now));
-    else if (!roll && r)
-        call_roll(comm, r, ns);
+        decide(r, now);
+    else if (!roll && r && !ask(r, r->sequence, -1, now))
+        rcx_comm_fail(comm, RCX_ERR_TIMEOUT, NULL, 0,
+                      "communicator %u: a deadline passed", comm->id);
 }

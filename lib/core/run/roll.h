@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Deadlines. A rank whose deadline passes calls the roll: members that are in
- * RCX answer at once whether they have called the operation. So it can name who
- * is missing, not only whom it waits for, who may wait for somebody in turn.
+ * Straggler query. A rank whose operation is overdue, or is not the call that
+ * another rank makes, asks all members; those that are in RCX answer at once.
+ * So an error names ranks that are missing or differ, not ranks that wait
+ * themselves.
  */
 #ifndef RCX_CORE_RUN_ROLL_H
 #define RCX_CORE_RUN_ROLL_H
@@ -10,10 +11,13 @@
 #include "core/base/clock.h"
 #include "core/run/note.h"
 
-/* Fail comm if the deadline of an operation has passed, and the roll was
- * called. */
+/* Fail comm if the deadline of an operation has passed, and members have had
+ * time to answer: half of the deadline, at least 20 ms, at most 0.5 s. */
 void rcx_roll_watch(struct rcx_comm *comm, const struct rcx_instant *now);
-/* A member calls the roll; comm: NULL, this rank has not got it. */
+/* Member rank seems to make another call than segment number sequence of
+ * operation r is: fail comm by what most members make. */
+void rcx_roll_compare(const struct rcx_request *r, uint64_t sequence, int rank);
+/* A member asks; comm: NULL, this rank has not got it. */
 void rcx_roll_answer(struct rcx_context *context, const struct rcx_comm *comm,
                      const struct rcx_note_body *asked);
 /* A member answers. */

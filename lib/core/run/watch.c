@@ -28,8 +28,6 @@ enum {
     PROBE_AGE_NS = 100 * 1000 * 1000,
     WAY_AGE_NS = 1000 * 1000 * 1000
 };
-static const uint64_t away_ns = UINT64_C(1000000000);
-
 static const int64_t hurry_ns = INT64_C(3000000000);
 
 /* ---- Deaths ------------------------------------------------------------------ */
@@ -44,13 +42,20 @@ static void hear_out(struct rcx_context *context)
 
 static void mourn(struct rcx_comm *comm, const unsigned char *dead)
 {
-    char rank[RCX_RANK_TEXT];
+    const struct rcx_notes *notes = &comm->context->notes;
+    char text[RCX_RANK_TEXT];
 
-    for (int i = 0; i < comm->size; i++)
-        if (dead[rcx_comm_context_rank(comm, i)])
+    for (int i = 0; i < comm->size; i++) {
+        const int rank = rcx_comm_context_rank(comm, i);
+
+        if (dead[rank])
             rcx_comm_fail(comm, RCX_ERR_PEER_FAILED, &i, 1,
-                          "communicator %u: rank %s is dead", comm->id,
-                          rcx_rank_print(comm, i, rank));
+                          "communicator %u: rank %s %s", comm->id,
+                          rcx_rank_print(comm, i, text),
+                          rcx_notes_known(notes, rank) & RCX_NOTES_LEFT
+                              ? "has left, in rcx_finalize()"
+                              : "is dead");
+    }
 }
 
 /* One has gone in the last meeting: all came to it, or he died there. So it is
@@ -289,23 +294,28 @@ static void watch_comm(struct rcx_comm *comm, const struct rcx_instant *now)
     probe(comm, wait_of(comm->first, now));
 }
 
+/* What does not need to be looked at each time. */
+static void watch_now_and_then(struct rcx_context *context)
+{
+    const struct rcx_instant now = rcx_instant_now();
+    const uint64_t ns = rcx_time_at(&context->time, &now);
+
+    if (ns < context->watch.next_ns)
+        return;
+    context->watch.next_ns = ns + PERIOD_NS;
+    rcx_comms_drop_idle(&context->comms);
+    for (struct rcx_comm *c = context->comms.busy; c; c = c->next_busy)
+        watch_comm(c, &now);
+}
+
 static void watch_others(struct rcx_context *context)
 {
-    struct rcx_instant now;
-    uint64_t ns;
+    const struct rcx_instant now = rcx_instant_now();
 
+    rcx_watch_note_break(&context->watch, rcx_time_at(&context->time, &now));
     rcx_notes_read(context);
     look_for_deaths(context);
-    now = rcx_instant_now();
-    ns = rcx_time_at(&context->time, &now);
-    if (ns >= context->watch.next_ns) {
-        if (ns - context->watch.next_ns > away_ns)
-            context->watch.here_since_ns = ns;
-        context->watch.next_ns = ns + PERIOD_NS;
-        rcx_comms_drop_idle(&context->comms);
-        for (struct rcx_comm *c = context->comms.busy; c; c = c->next_busy)
-            watch_comm(c, &now);
-    }
+    watch_now_and_then(context);
 }
 
 void rcx_watch(struct rcx_context *context)

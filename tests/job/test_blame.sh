@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Errors name ranks that are dead, stopped, silent, or differ from the majority,
+# and no rank that waits (need 15). Usage: test_blame.sh RCXRUN BLAME_MAIN
+
+# shellcheck source=tests/support/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
+takes "RCXRUN BLAME_MAIN" "$@"
+rcxrun=$(realpath "$1")
+main=$(realpath "$2")
+need=15
+bound=(timeout -k 5 60)
+killed='^rcxrun: rank [0-9]* (pid [0-9]*) killed by signal 9'
+
+# expect STATUS SENTENCE N [OPTION...] -- WHAT...
+expect() {
+    local -r want=$1 sentence=$2 n=$3
+    local options=()
+    shift 3
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    shift
+    run "$want" "$rcxrun" -k -n "$n" "${options[@]}" "$main" "$@" &&
+        ! grep -qv "$killed" "$err"
+    ok $? "$sentence"
+}
+
+peer=(-x RCX_ERR_MODE=peer -x UCX_LOG_LEVEL=fatal)
+tcp=(-x RCX_UCX_TLS=tcp,self)
+
+expect 137 "a rank that waits for the dead one elsewhere is not named" 3 \
+    -x RCX_TIMEOUT=1s -- elsewhere
+expect 137 "a rank that waits for one that waits names nobody" 3 \
+    -x RCX_TIMEOUT=1s -- back
+for ms in 1980 2100 2350; do
+    expect 0 "a rank that stops for $ms ms, where the deadline is 2 s, is named" \
+        6 -x RCX_TIMEOUT=2s -- stops $ms
+done
+expect 0 "all ranks that are missing are named, on each rank" 14 \
+    -x RCX_TIMEOUT=1s -- many
+for n in 3 4 5; do
+    expect 0 "a rank whose count is not that of the others, $n ranks" $n -- count
+done
+expect 0 "a rank that finalizes has left, and is not dead" 3 "${peer[@]}" -- left
+expect 137 "a group fails with its parent, for which a dead rank is named" 3 \
+    "${peer[@]}" -- group
+expect 0 "a rank that lacks descriptors is named, not its peer" 3 \
+    "${tcp[@]}" -x RCX_TIMEOUT=3s -x UCX_LOG_LEVEL=fatal -- poor
+for ms in 3 40 80; do
+    expect 137 "survivors of a stream over UCX's messages leave, after $ms ms" 4 \
+        "${tcp[@]}" "${peer[@]}" -x RCX_TIMEOUT=2s -- stream $ms
+done
+
+end_tests

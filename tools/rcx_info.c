@@ -213,7 +213,7 @@ static void print_pairs(rcx_datatype_t type)
     const struct rcx_type_info *info = rcx_type_predefined(type);
 
     printf("%-18s %2zu", info->name, info->bytes);
-    for (rcx_op_t op = 1; op < RCX_OP_END; op++)
+    for (rcx_op_t op = RCX_OP_FIRST; op < RCX_OP_END; op++)
         if (rcx_kernel_find(RCX_ISA_BASELINE, op, type))
             printf(" %s%s", rcx_op_predefined(op)->name,
                    rcx_op_exact(op, type) ? "" : "~");

@@ -106,7 +106,9 @@ enum {
 /* clang-format on */
 
 /*
- * Ops: dst = left op right, applied element by element. The numbers are ABI.
+ * Ops: dst = left op right, applied element by element. The numbers are ABI,
+ * and none is a type's, nor are users' ops users' types: a call that gives the
+ * two in the wrong order is RCX_ERR_ARG.
  *
  *   MAX MIN            integers, bool-free; real floating types. A NaN operand
  *                      gives NaN; -0 is below +0.
@@ -128,10 +130,10 @@ enum {
 typedef int rcx_op_t;
 /* clang-format off */
 enum {
-    RCX_MAX = 1, RCX_MIN = 2, RCX_SUM = 3, RCX_PROD = 4, RCX_LAND = 5,
-    RCX_BAND = 6, RCX_LOR = 7, RCX_BOR = 8, RCX_LXOR = 9, RCX_BXOR = 10,
-    RCX_MAXLOC = 11, RCX_MINLOC = 12, RCX_REPLACE = 13, RCX_NO_OP = 14,
-    RCX_AVG = 15
+    RCX_MAX = 257, RCX_MIN = 258, RCX_SUM = 259, RCX_PROD = 260,
+    RCX_LAND = 261, RCX_BAND = 262, RCX_LOR = 263, RCX_BOR = 264,
+    RCX_LXOR = 265, RCX_BXOR = 266, RCX_MAXLOC = 267, RCX_MINLOC = 268,
+    RCX_REPLACE = 269, RCX_NO_OP = 270, RCX_AVG = 271
 };
 /* clang-format on */
 

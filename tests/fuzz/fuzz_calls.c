@@ -62,12 +62,12 @@ static bool is_legal(enum collective coll, const struct kind *kind)
 
 static struct kind take_kind(struct input *in, enum collective coll)
 {
-    struct kind kind = {.type =
-                            1 + (rcx_datatype_t)(take(in) % (SERIAL_TYPES - 1)),
-                        .op = 1 + (rcx_op_t)(take(in) % (SERIAL_OPS - 1))};
+    struct kind kind = {
+        .type = 1 + (rcx_datatype_t)(take(in) % (SERIAL_TYPES - 1)),
+        .op = SERIAL_OP + (rcx_op_t)(take(in) % (SERIAL_OPS - SERIAL_OP))};
 
     while (!is_legal(coll, &kind)) /* REPLACE is, of every type */
-        kind.op = 1 + kind.op % (SERIAL_OPS - 1);
+        kind.op = SERIAL_OP + (kind.op + 1) % (SERIAL_OPS - SERIAL_OP);
     return kind;
 }
 

@@ -12,7 +12,7 @@ void job_types_and_ops(struct member *m)
     uint64_t k = 0;
 
     for (rcx_datatype_t type = 1; type < SERIAL_TYPES; type++)
-        for (rcx_op_t op = 1; op < SERIAL_OPS; op++) {
+        for (rcx_op_t op = SERIAL_OP; op < SERIAL_OPS; op++) {
             const struct kind kind = {.type = type, .op = op};
             struct call call;
 

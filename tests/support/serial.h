@@ -42,7 +42,12 @@ struct part {
     size_t index, count;
 };
 
-enum { SERIAL_TYPES = 35, SERIAL_OPS = 16 }; /* numbers are below */
+enum {
+    SERIAL_TYPES = 35,
+    SERIAL_OP = 257,
+    SERIAL_OPS = 272
+}; /* numbers of
+                        types are below, those of ops from one to the other */
 
 /* Whether an op of the standard is defined on a type of the standard. */
 bool serial_is_legal(rcx_datatype_t type, rcx_op_t op);

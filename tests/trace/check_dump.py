@@ -25,19 +25,19 @@ def call(sequence, collective, count, kind, op, root, algorithm, segment,
 
 # 1030 earlier ones and five are 523 more than 512
 OPERATIONS = [
-    call(i, "allreduce", i - 1, (1, 1, "int8"), (1, "max"), 0, "ring", 0, "done",
+    call(i, "allreduce", i - 1, (1, 1, "int8"), (257, "max"), 0, "ring", 0, "done",
          "RCX_OK") for i in range(524, 1031)
 ] + [
-    call(1031, "allreduce", MOST, (12, 12, "float64"), (3, "sum"), 0, "ring",
+    call(1031, "allreduce", MOST, (12, 12, "float64"), (259, "sum"), 0, "ring",
          MOST - 1, "done", "RCX_OK"),
-    call(1032, "reduce", 0, (33, 7, "long_long"), (10, "bxor"), 2, "binomial",
+    call(1032, "reduce", 0, (33, 7, "long_long"), (266, "bxor"), 2, "binomial",
          0, "failed", "RCX_ERR_OP"),
     call(1033, "reduce_scatter", 77, (5000, 5000, None), (6000, None), 0, None,
          0, "failed", "RCX_ERR_PEER_FAILED"),
-    call(1034, "allreduce", 3, (22, 22, "2int"), (12, "minloc"), 0,
+    call(1034, "allreduce", 3, (22, 22, "2int"), (268, "minloc"), 0,
          "recursive_doubling", 0, "started", "RCX_IN_PROGRESS", step=3,
          steps=14, waiting_for=[0, 2], label='layer "7"'),
-    call(1035, "barrier", 0, (18, 18, "byte"), (8, "bor"), 0,
+    call(1035, "barrier", 0, (18, 18, "byte"), (264, "bor"), 0,
          "dissemination", 0, "started", "RCX_IN_PROGRESS"),
 ]
 

@@ -99,7 +99,7 @@ typedef void (*visit_fn_t)(const struct vectors *v, enum rcx_isa isa,
 /* Every legal pair of op and type, every level of this machine. */
 static void visit_kernels(visit_fn_t visit)
 {
-    for (rcx_op_t op = 1; op < RCX_OP_END; op++) {
+    for (rcx_op_t op = RCX_OP_FIRST; op < RCX_OP_END; op++) {
         for (rcx_datatype_t type = 1; type <= LAST_TYPE; type++) {
             struct vectors v;
 
@@ -121,12 +121,22 @@ static void visit_kernels(visit_fn_t visit)
  * b byte, p pairs; RCX adds bitwise ops on bool, AVG, and REPLACE and NO_OP
  * (in MPI for accumulate alone) in reductions.
  */
-static const char *const legal[RCX_OP_END] = {
-    [RCX_MAX] = "if",         [RCX_MIN] = "if",       [RCX_SUM] = "ifc",
-    [RCX_PROD] = "ifc",       [RCX_LAND] = "il",      [RCX_BAND] = "ibl",
-    [RCX_LOR] = "il",         [RCX_BOR] = "ibl",      [RCX_LXOR] = "il",
-    [RCX_BXOR] = "ibl",       [RCX_MAXLOC] = "p",     [RCX_MINLOC] = "p",
-    [RCX_REPLACE] = "ifclbp", [RCX_NO_OP] = "ifclbp", [RCX_AVG] = "fc",
+static const char *const legal[RCX_OPS] = {
+    [RCX_OP_INDEX(RCX_MAX)] = "if",
+    [RCX_OP_INDEX(RCX_MIN)] = "if",
+    [RCX_OP_INDEX(RCX_SUM)] = "ifc",
+    [RCX_OP_INDEX(RCX_PROD)] = "ifc",
+    [RCX_OP_INDEX(RCX_LAND)] = "il",
+    [RCX_OP_INDEX(RCX_BAND)] = "ibl",
+    [RCX_OP_INDEX(RCX_LOR)] = "il",
+    [RCX_OP_INDEX(RCX_BOR)] = "ibl",
+    [RCX_OP_INDEX(RCX_LXOR)] = "il",
+    [RCX_OP_INDEX(RCX_BXOR)] = "ibl",
+    [RCX_OP_INDEX(RCX_MAXLOC)] = "p",
+    [RCX_OP_INDEX(RCX_MINLOC)] = "p",
+    [RCX_OP_INDEX(RCX_REPLACE)] = "ifclbp",
+    [RCX_OP_INDEX(RCX_NO_OP)] = "ifclbp",
+    [RCX_OP_INDEX(RCX_AVG)] = "fc",
 };
 
 /* By number of type, 1 to 34. */
@@ -143,11 +153,12 @@ static void kernels_exist_for_the_legal_pairs_and_no_others(void **state)
     (void)state;
     assert_int_equal(sizeof(families) - 1, RCX_TYPE_END);
     for (int isa = 0; isa < RCX_ISA_COUNT; isa++) {
-        for (rcx_op_t op = 1; op < RCX_OP_END; op++) {
+        for (rcx_op_t op = RCX_OP_FIRST; op < RCX_OP_END; op++) {
             for (rcx_datatype_t type = 1; type < RCX_TYPE_END; type++) {
                 const bool found = rcx_kernel_find(isa, op, type) != NULL;
 
-                if (found != (strchr(legal[op], families[type]) != NULL))
+                if (found !=
+                    (strchr(legal[RCX_OP_INDEX(op)], families[type]) != NULL))
                     fail_msg("%s of %s", rcx_op_predefined(op)->name,
                              rcx_type_predefined(type)->name);
             }
@@ -172,7 +183,7 @@ static void kernels_of_unknown_ops_types_and_levels_do_not_exist(void **state)
 static void c_types_share_the_kernels_of_their_fixed_width_types(void **state)
 {
     (void)state;
-    for (rcx_op_t op = 1; op < RCX_OP_END; op++)
+    for (rcx_op_t op = RCX_OP_FIRST; op < RCX_OP_END; op++)
         for (rcx_datatype_t type = 1; type < RCX_TYPE_END; type++)
             assert_ptr_equal(
                 rcx_kernel_find(RCX_ISA_AVX512, op, type),
@@ -491,7 +502,7 @@ static void only_avg_has_a_finish_and_it_divides_once(void **state)
     static const int ranks[] = {1, 2, 3, 7, 10, 1000, 65537, 4194303};
 
     (void)state;
-    for (rcx_op_t op = 1; op < RCX_OP_END; op++)
+    for (rcx_op_t op = RCX_OP_FIRST; op < RCX_OP_END; op++)
         for (rcx_datatype_t type = 1; type < RCX_TYPE_END; type++)
             assert_int_equal(rcx_finish_find(op, type) != NULL,
                              op == RCX_AVG && strchr("fc", families[type]));

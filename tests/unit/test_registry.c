@@ -248,6 +248,34 @@ static void op_supported_says_what_calls_take(void **state)
     assert_int_equal(rcx_op_supported(op, 0), 0);
 }
 
+/* Type and op in the wrong order: predefined ones, and the user's. */
+static void a_type_is_no_op_and_an_op_is_no_type(void **state)
+{
+    int32_t x = 1, y = 2;
+    rcx_datatype_t type;
+    rcx_op_t op;
+
+    (void)state;
+    assert_ok(rcx_type_create(context, 4, &type));
+    op = create_op(1);
+    assert_refused(&said, rcx_allreduce(&x, &y, 1, RCX_SUM, RCX_INT32, comm),
+                   RCX_ERR_ARG, "datatype=259: ");
+    assert_refused(&said, rcx_bcast(&x, 1, RCX_SUM, 0, comm), RCX_ERR_ARG,
+                   "it is an op");
+    assert_refused(&said, rcx_allreduce(&x, &y, 1, RCX_INT32, RCX_INT32, comm),
+                   RCX_ERR_ARG, "it is a datatype");
+    assert_refused(&said, rcx_allreduce(&x, &y, 1, op, type, comm), RCX_ERR_ARG,
+                   "datatype=");
+    assert_refused(&said, rcx_allreduce(&x, &y, 1, type, type, comm),
+                   RCX_ERR_ARG, "op=");
+    assert_int_equal(y, 2);
+    for (rcx_datatype_t t = -1; t < RCX_AVG + 2; t++)
+        for (rcx_op_t o = -1; o < RCX_MAX; o++)
+            assert_int_equal(rcx_op_supported(o, t), 0);
+    assert_ok(rcx_type_free(context, &type));
+    assert_ok(rcx_op_free(context, &op));
+}
+
 static void what_is_not_the_users_cannot_be_freed(void **state)
 {
     static const int bad[] = {0, -1, RCX_SUM, 4095, 4096, 1 << 30};
@@ -303,6 +331,7 @@ int main(void)
         TEST(what_a_request_uses_goes_with_it),
         TEST(a_slot_in_use_is_not_given_out),
         TEST(op_supported_says_what_calls_take),
+        TEST(a_type_is_no_op_and_an_op_is_no_type),
         TEST(what_is_not_the_users_cannot_be_freed),
         TEST(what_cannot_be_an_op_or_type_is_refused),
         TEST(what_is_never_freed_goes_with_the_context),

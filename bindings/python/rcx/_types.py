@@ -14,21 +14,21 @@ from ._library import ffi, lib
 class Op(enum.IntEnum):
     """The ops that are there; `Context.op()` makes others."""
 
-    MAX = 1
-    MIN = 2
-    SUM = 3
-    PROD = 4
-    LAND = 5
-    BAND = 6
-    LOR = 7
-    BOR = 8
-    LXOR = 9
-    BXOR = 10
-    MAXLOC = 11
-    MINLOC = 12
-    REPLACE = 13
-    NO_OP = 14
-    AVG = 15
+    MAX = 257
+    MIN = 258
+    SUM = 259
+    PROD = 260
+    LAND = 261
+    BAND = 262
+    LOR = 263
+    BOR = 264
+    LXOR = 265
+    BXOR = 266
+    MAXLOC = 267
+    MINLOC = 268
+    REPLACE = 269
+    NO_OP = 270
+    AVG = 271
 
 
 class Datatype(enum.IntEnum):

@@ -85,8 +85,8 @@ rcx_kernel_fn_t rcx_kernel_find(enum rcx_isa isa, rcx_op_t op,
     for (int level = (int)isa; level >= 0; level--) {
         const rcx_kernel_table_t *table = levels[level].table;
 
-        if (table && (*table)[op][canonical])
-            return (*table)[op][canonical];
+        if (table && (*table)[RCX_OP_INDEX(op)][canonical])
+            return (*table)[RCX_OP_INDEX(op)][canonical];
     }
     return NULL;
 }

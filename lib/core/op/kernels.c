@@ -434,22 +434,22 @@ const rcx_finish_fn_t rcx_averages_baseline[RCX_TYPE_END] = {
     [RCX_COMPLEX_LONG_DOUBLE] = op##_complex_long_double, PAIRS(op)
 
 const rcx_kernel_table_t CAT(rcx_kernels_, RCX_KERNELS_ISA) = {
-    [RCX_MAX] = {INTEGERS(max) FLOAT16(max) REALS(max)},
-    [RCX_MIN] = {INTEGERS(min) FLOAT16(min) REALS(min)},
-    [RCX_SUM] = {WORDS(sum) REALS(sum) COMPLEXES(sum)
+    [RCX_OP_INDEX(RCX_MAX)] = {INTEGERS(max) FLOAT16(max) REALS(max)},
+    [RCX_OP_INDEX(RCX_MIN)] = {INTEGERS(min) FLOAT16(min) REALS(min)},
+    [RCX_OP_INDEX(RCX_SUM)] = {WORDS(sum) REALS(sum) COMPLEXES(sum)
                  NOT_AVX512(FLOAT16(sum))},
-    [RCX_AVG] = {REALS(sum) COMPLEXES(sum) NOT_AVX512(FLOAT16(sum))},
-    [RCX_PROD] = {WORDS(prod) REALS(prod)
+    [RCX_OP_INDEX(RCX_AVG)] = {REALS(sum) COMPLEXES(sum) NOT_AVX512(FLOAT16(sum))},
+    [RCX_OP_INDEX(RCX_PROD)] = {WORDS(prod) REALS(prod)
                   NOT_AVX512(FLOAT16(prod) COMPLEXES(prod))},
     /* A RCX_BOOL is one byte: its bitwise ops are the logical ones. */
-    [RCX_LAND] = {WORDS(land) [RCX_BOOL] = land_uint8},
-    [RCX_LOR] = {WORDS(lor) [RCX_BOOL] = lor_uint8},
-    [RCX_LXOR] = {WORDS(lxor) [RCX_BOOL] = lxor_uint8},
-    [RCX_BAND] = {WORDS(band) [RCX_BYTE] = band_uint8, [RCX_BOOL] = land_uint8},
-    [RCX_BOR] = {WORDS(bor) [RCX_BYTE] = bor_uint8, [RCX_BOOL] = lor_uint8},
-    [RCX_BXOR] = {WORDS(bxor) [RCX_BYTE] = bxor_uint8, [RCX_BOOL] = lxor_uint8},
-    [RCX_MAXLOC] = {PAIRS(maxloc)},
-    [RCX_MINLOC] = {PAIRS(minloc)},
-    BASELINE_ONLY([RCX_REPLACE] = {COPIES(replace)},
-                  [RCX_NO_OP] = {COPIES(no_op)},)
+    [RCX_OP_INDEX(RCX_LAND)] = {WORDS(land) [RCX_BOOL] = land_uint8},
+    [RCX_OP_INDEX(RCX_LOR)] = {WORDS(lor) [RCX_BOOL] = lor_uint8},
+    [RCX_OP_INDEX(RCX_LXOR)] = {WORDS(lxor) [RCX_BOOL] = lxor_uint8},
+    [RCX_OP_INDEX(RCX_BAND)] = {WORDS(band) [RCX_BYTE] = band_uint8, [RCX_BOOL] = land_uint8},
+    [RCX_OP_INDEX(RCX_BOR)] = {WORDS(bor) [RCX_BYTE] = bor_uint8, [RCX_BOOL] = lor_uint8},
+    [RCX_OP_INDEX(RCX_BXOR)] = {WORDS(bxor) [RCX_BYTE] = bxor_uint8, [RCX_BOOL] = lxor_uint8},
+    [RCX_OP_INDEX(RCX_MAXLOC)] = {PAIRS(maxloc)},
+    [RCX_OP_INDEX(RCX_MINLOC)] = {PAIRS(minloc)},
+    BASELINE_ONLY([RCX_OP_INDEX(RCX_REPLACE)] = {COPIES(replace)},
+                  [RCX_OP_INDEX(RCX_NO_OP)] = {COPIES(no_op)},)
 };

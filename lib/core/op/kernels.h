@@ -54,7 +54,7 @@ rcx_finish_fn_t rcx_finish_find(rcx_op_t op, rcx_datatype_t type);
 /* ---- Between kernels.c and kernel_table.c -------------------------------- */
 
 /* By op and canonical type. NULL: see the next lower level. */
-typedef rcx_kernel_fn_t rcx_kernel_table_t[RCX_OP_END][RCX_TYPE_END];
+typedef rcx_kernel_fn_t rcx_kernel_table_t[RCX_OPS][RCX_TYPE_END];
 
 extern const rcx_kernel_table_t rcx_kernels_baseline;
 extern const rcx_kernel_table_t rcx_kernels_avx2;

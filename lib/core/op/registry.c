@@ -4,7 +4,6 @@
 #include <string.h>
 
 enum {
-    USER_FIRST = 1 << 12, /* user handles start above all predefined values */
     SLOT_BITS = 12,
     SLOTS = 1 << SLOT_BITS,
     GENERATIONS = 1 << 16,
@@ -13,24 +12,25 @@ enum {
 
 /* Generation in the upper bits, so that a freed handle is not taken for its
  * slot's next user. */
-static int handle_of(uint32_t slot, uint32_t generation)
+static int handle_of(const struct rcx_user_table *t, uint32_t slot,
+                     uint32_t generation)
 {
-    return (int)(USER_FIRST + slot + ((generation % GENERATIONS) << SLOT_BITS));
+    return t->first + (int)(slot + ((generation % GENERATIONS) << SLOT_BITS));
 }
 
 static struct rcx_user_entry *entry_of(const struct rcx_user_table *t,
                                        int handle)
 {
-    const uint32_t value = (uint32_t)handle - USER_FIRST;
+    const uint32_t value = (uint32_t)handle - (uint32_t)t->first;
     const uint32_t slot = value % SLOTS;
 
-    if (handle < USER_FIRST || slot >= t->capacity)
+    if (handle < t->first || slot >= t->capacity)
         return NULL;
 
     struct rcx_user_entry *entry = &t->entries[slot];
 
     return entry->generation % 2 == 1 &&
-                   handle_of(slot, entry->generation) == handle
+                   handle_of(t, slot, entry->generation) == handle
                ? entry
                : NULL;
 }
@@ -70,7 +70,7 @@ static rcx_status_t add(struct rcx_registry *r, struct rcx_user_table *t,
     }
     entry.generation = t->entries[slot].generation + 1;
     t->entries[slot] = entry;
-    *handle_p = handle_of(slot, entry.generation);
+    *handle_p = handle_of(t, slot, entry.generation);
     return RCX_OK;
 }
 
@@ -145,8 +145,9 @@ rcx_status_t rcx_registry_measure(const struct rcx_registry *r,
     if (bytes == 0)
         return rcx_fail(r->log, RCX_ERR_ARG,
                         "datatype=%d: neither predefined (1..%d) nor created "
-                        "by rcx_type_create()",
-                        type, RCX_TYPE_END - 1);
+                        "by rcx_type_create()%s",
+                        type, RCX_TYPE_END - 1,
+                        rcx_op_predefined(type) ? "; it is an op" : "");
     *bytes_p = bytes;
     return RCX_OK;
 }
@@ -194,7 +195,7 @@ static rcx_status_t combine_predefined(const struct rcx_registry *r,
     const struct rcx_op_info *info = rcx_op_predefined(op);
 
     c->commutative = info->commutative;
-    c->fingerprint += (uint32_t)op;
+    c->fingerprint += 1 + (uint32_t)RCX_OP_INDEX(op);
     if (rcx_type_predefined(type)) {
         c->reducer.kernel = rcx_kernel_find(r->isa, op, type);
         c->finish = rcx_finish_find(op, type);
@@ -215,10 +216,11 @@ bool rcx_registry_defines(rcx_op_t op, rcx_datatype_t type)
 {
     const bool is_known = rcx_type_predefined(type) != NULL;
 
-    if ((!is_known && type < USER_FIRST) ||
-        (!rcx_op_predefined(op) && op < USER_FIRST))
+    if ((!is_known &&
+         (type < RCX_USER_TYPE_FIRST || type >= RCX_USER_OP_FIRST)) ||
+        (!rcx_op_predefined(op) && op < RCX_USER_OP_FIRST))
         return false;
-    if (op >= USER_FIRST || op == RCX_REPLACE || op == RCX_NO_OP)
+    if (op >= RCX_USER_OP_FIRST || op == RCX_REPLACE || op == RCX_NO_OP)
         return true;
     return is_known && rcx_kernel_find(RCX_ISA_BASELINE, op, type);
 }
@@ -236,9 +238,10 @@ rcx_status_t rcx_registry_combine(const struct rcx_registry *r,
         return status;
     if (!user_op && !rcx_op_predefined(op))
         return rcx_fail(r->log, RCX_ERR_ARG,
-                        "op=%d: neither predefined (1..%d) nor created by "
-                        "rcx_op_create()",
-                        op, RCX_OP_END - 1);
+                        "op=%d: neither predefined (%d..%d) nor created by "
+                        "rcx_op_create()%s",
+                        op, RCX_OP_FIRST, RCX_OP_END - 1,
+                        rcx_type_predefined(op) ? "; it is a datatype" : "");
     /* user handles count differently on each rank, what they mean does not */
     c.fingerprint = 64 * (info ? (uint32_t)rcx_type_canonical(type)
                                : (uint32_t)c.reducer.elem_bytes + RCX_TYPE_END);
@@ -249,7 +252,7 @@ rcx_status_t rcx_registry_combine(const struct rcx_registry *r,
         c.exact = user_op->flags & RCX_OP_EXACT;
         c.op_flags = user_op->flags;
         c.may_fail = !(user_op->flags & RCX_OP_NO_FAIL);
-        c.fingerprint += RCX_OP_END + user_op->flags;
+        c.fingerprint += 1 + RCX_OPS + user_op->flags;
     } else {
         status = combine_predefined(r, type, info ? info->name : "user-defined",
                                     op, &c);

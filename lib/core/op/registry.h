@@ -18,8 +18,12 @@ struct rcx_user_entry {
     unsigned flags;
 };
 
+/* Users' handles start above all predefined values; an op's is no type's. */
+enum { RCX_USER_TYPE_FIRST = 1 << 12, RCX_USER_OP_FIRST = 1 << 29 };
+
 /* A table of user-defined types, or ops; a handle names slot and generation. */
 struct rcx_user_table {
+    int first; /* the lowest handle */
     struct rcx_user_entry *entries;
     uint32_t capacity;
 };

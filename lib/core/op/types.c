@@ -139,35 +139,37 @@ enum {
 static const struct {
     struct rcx_op_info info;
     unsigned exact; /* the classes of types on which the op is exact */
-} ops[RCX_OP_END] = {
-    [RCX_MAX] = {{"max", true}, INTEGERS | REALS},
-    [RCX_MIN] = {{"min", true}, INTEGERS | REALS},
-    [RCX_SUM] = {{"sum", true}, INTEGERS},
-    [RCX_PROD] = {{"prod", true}, INTEGERS},
-    [RCX_LAND] = {{"land", true}, INTEGERS | BOOLS},
-    [RCX_BAND] = {{"band", true}, INTEGERS | BOOLS | BYTES},
-    [RCX_LOR] = {{"lor", true}, INTEGERS | BOOLS},
-    [RCX_BOR] = {{"bor", true}, INTEGERS | BOOLS | BYTES},
-    [RCX_LXOR] = {{"lxor", true}, INTEGERS | BOOLS},
-    [RCX_BXOR] = {{"bxor", true}, INTEGERS | BOOLS | BYTES},
-    [RCX_MAXLOC] = {{"maxloc", true}, PAIRS},
-    [RCX_MINLOC] = {{"minloc", true}, PAIRS},
-    [RCX_REPLACE] = {{"replace", false}, 0}, /* exact on every type */
-    [RCX_NO_OP] = {{"no_op", false}, 0},
-    [RCX_AVG] = {{"avg", true}, 0},
+} ops[RCX_OPS] = {
+    [RCX_OP_INDEX(RCX_MAX)] = {{"max", true}, INTEGERS | REALS},
+    [RCX_OP_INDEX(RCX_MIN)] = {{"min", true}, INTEGERS | REALS},
+    [RCX_OP_INDEX(RCX_SUM)] = {{"sum", true}, INTEGERS},
+    [RCX_OP_INDEX(RCX_PROD)] = {{"prod", true}, INTEGERS},
+    [RCX_OP_INDEX(RCX_LAND)] = {{"land", true}, INTEGERS | BOOLS},
+    [RCX_OP_INDEX(RCX_BAND)] = {{"band", true}, INTEGERS | BOOLS | BYTES},
+    [RCX_OP_INDEX(RCX_LOR)] = {{"lor", true}, INTEGERS | BOOLS},
+    [RCX_OP_INDEX(RCX_BOR)] = {{"bor", true}, INTEGERS | BOOLS | BYTES},
+    [RCX_OP_INDEX(RCX_LXOR)] = {{"lxor", true}, INTEGERS | BOOLS},
+    [RCX_OP_INDEX(RCX_BXOR)] = {{"bxor", true}, INTEGERS | BOOLS | BYTES},
+    [RCX_OP_INDEX(RCX_MAXLOC)] = {{"maxloc", true}, PAIRS},
+    [RCX_OP_INDEX(RCX_MINLOC)] = {{"minloc", true}, PAIRS},
+    [RCX_OP_INDEX(RCX_REPLACE)] = {{"replace", false},
+                                   0}, /* exact on every type */
+    [RCX_OP_INDEX(RCX_NO_OP)] = {{"no_op", false}, 0},
+    [RCX_OP_INDEX(RCX_AVG)] = {{"avg", true}, 0},
 };
 
 const struct rcx_op_info *rcx_op_predefined(rcx_op_t op)
 {
-    return op > 0 && op < RCX_OP_END ? &ops[op].info : NULL;
+    return op >= RCX_OP_FIRST && op < RCX_OP_END ? &ops[RCX_OP_INDEX(op)].info
+                                                 : NULL;
 }
 
 rcx_op_t rcx_op_by_name(const char *name)
 {
     if (!name)
         return 0;
-    for (rcx_op_t op = 1; op < RCX_OP_END; op++)
-        if (strcmp(ops[op].info.name, name) == 0)
+    for (rcx_op_t op = RCX_OP_FIRST; op < RCX_OP_END; op++)
+        if (strcmp(ops[RCX_OP_INDEX(op)].info.name, name) == 0)
             return op;
     return 0;
 }
@@ -180,5 +182,5 @@ bool rcx_op_exact(rcx_op_t op, rcx_datatype_t type)
         return true;
     if (!info || !rcx_op_predefined(op))
         return false;
-    return (ops[op].exact >> info->class & 1) != 0;
+    return (ops[RCX_OP_INDEX(op)].exact >> info->class & 1) != 0;
 }

@@ -12,7 +12,15 @@
 #include "rcx/rcx.h"
 
 /* One more than the largest predefined number; 0 is no type and no op. */
-enum { RCX_TYPE_END = RCX_UNSIGNED_LONG_LONG + 1, RCX_OP_END = RCX_AVG + 1 };
+enum {
+    RCX_TYPE_END = RCX_UNSIGNED_LONG_LONG + 1,
+    RCX_OP_FIRST = RCX_MAX,
+    RCX_OP_END = RCX_AVG + 1,
+    RCX_OPS = RCX_OP_END - RCX_OP_FIRST
+};
+
+/* The place of a predefined op in a table. */
+#define RCX_OP_INDEX(op) ((op)-RCX_OP_FIRST)
 
 enum rcx_type_class {
     RCX_CLASS_SIGNED,

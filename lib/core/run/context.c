@@ -290,9 +290,12 @@ rcx_status_t rcx_context_create(const rcx_params_t *params,
             rcx_config_load(&context->config, &context->heap, &context->log);
     if (status == RCX_ERR_CONFIG) /* connect() comes back to it */
         status = RCX_OK;
-    context->registry = (struct rcx_registry){.heap = &context->heap,
-                                              .log = &context->log,
-                                              .isa = context->config.isa};
+    context->registry =
+        (struct rcx_registry){.heap = &context->heap,
+                              .log = &context->log,
+                              .isa = context->config.isa,
+                              .types.first = RCX_USER_TYPE_FIRST,
+                              .ops.first = RCX_USER_OP_FIRST};
     if (status == RCX_OK && !context_p)
         status = rcx_fail(&context->log, RCX_ERR_ARG,
                           "context_p=NULL: needs a place for the context");

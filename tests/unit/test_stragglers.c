@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What members answer when an operation is overdue, and which ranks are named. */
+#include "listening.h"
+
+/* Rank 1 is in an earlier call, since rank 2 has not come to that one. */
+static void who_waits_in_an_earlier_call_is_not_missing(void **state)
+{
+    rcx_request_t *requests[3];
+    struct job job;
+
+    (void)state;
+    open_listening(&job, "off");
+    start(&job, 0, RCX_SUM, &requests[0]);
+    start(&job, 1, RCX_SUM, &requests[1]);
+    assert_ok(rcx_comm_set_timeout(world_of(&job, 0), (int64_t)SECOND));
+    start(&job, 0, RCX_MAX, &requests[2]);
+    pass(&job, 2);
+    assert_says(0, RCX_LOG_ERROR,
+                "reduce of 24 int64, max, root 1, number 2 "
+                "on communicator 1: no end after ");
+    assert_non_null(strstr(said[0].text, " s: rank 2 has not called it"));
+    assert_null(strstr(said[0].text, "rank 1"));
+    abandon(&job, requests, 3);
+}
+
+/* What a rank said of another operation does not count. */
+static void an_answer_to_an_earlier_roll_is_none(void **state)
+{
+    struct rcx_note_body late = {.kind = RCX_NOTE_ABSENT, .sequence = 1};
+    rcx_request_t *requests[2];
+    struct job job;
+
+    (void)state;
+    open_listening(&job, "off");
+    reduce_often(&job);
+    assert_ok(rcx_comm_set_timeout(world_of(&job, 1), (int64_t)SECOND));
+    start(&job, 0, RCX_SUM, &requests[0]);
+    start(&job, 1, RCX_SUM, &requests[1]);
+    job.contexts[1]->time.skipped_ns += SECOND + SECOND / 2;
+    for (int k = 0; k < 100; k++)
+        rcx_progress(job.contexts[1]);
+    assert_non_null(world_of(&job, 1)->roll);
+    rcx_note_send(world_of(&job, 0), 1, &late);
+    for (int k = 0; k < 100; k++)
+        rcx_progress(job.contexts[1]);
+    progress(&job); /* all answer, and it hears them */
+    job.contexts[1]->time.skipped_ns +=
+        SECOND / 100; /* and looks at the time */
+    progress(&job);
+    progress(&job);
+    assert_non_null(strstr(said[1].text, " s: rank 2 has not called it"));
+    assert_null(strstr(said[1].text, "rank 0"));
+    abandon(&job, requests, 2);
+}
+
+/* The machine stood still while the roll was called: answers may still come, but
+ * not for ever. */
+static void who_was_away_hears_answers_first(void **state)
+{
+    (void)state;
+    for (int are_silent = 0; are_silent < 2; are_silent++) {
+        rcx_request_t *request;
+        struct job job;
+
+        open_listening(&job, "off");
+        reduce_often(&job);
+        assert_ok(rcx_comm_set_timeout(world_of(&job, 1), (int64_t)SECOND));
+        start(&job, 1, RCX_SUM, &request);
+        job.contexts[1]->time.skipped_ns += SECOND + SECOND / 2;
+        progress_one(&job, 1);
+        job.contexts[1]->time.skipped_ns += SECOND;
+        progress_one(&job, 1);
+        assert_silent(1);
+        for (int i = 0; i < RANKS && !are_silent; i++)
+            progress_one(&job, i);
+        job.contexts[1]->time.skipped_ns += SECOND;
+        progress_one(&job, 1);
+        assert_int_equal(said[1].lines, 1);
+        assert_non_null(
+            strstr(said[1].text, are_silent ? " s: rank 0 does not answer"
+                                            : " s: rank 0 has not called it"));
+        abandon(&job, &request, 1);
+    }
+}
+
+static void skip_ms(struct job *job, int rank, int ms)
+{
+    job->contexts[rank]->time.skipped_ns += (uint64_t)ms * (SECOND / 1000);
+    progress_one(job, rank);
+}
+
+/* Ranks 0 and 2 are not in RCX. */
+static void members_have_half_of_the_deadline_to_answer(void **state)
+{
+    static const struct {
+        int deadline_ms, answer_ms;
+    } cases[] = {{10, 20}, {100, 50}, {300, 150}, {1000, 500}, {60000, 500}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        rcx_request_t *request;
+        struct job job;
+
+        open_listening(&job, "off");
+        assert_ok(rcx_comm_set_timeout(
+            world_of(&job, 1), cases[i].deadline_ms * INT64_C(1000000)));
+        start(&job, 1, RCX_SUM, &request);
+        skip_ms(&job, 1, cases[i].deadline_ms);
+        for (int ms = 0; ms < cases[i].answer_ms - 10; ms += 10)
+            skip_ms(&job, 1, 10);
+        assert_silent(1);
+        skip_ms(&job, 1, 20);
+        assert_int_equal(said[1].lines, 1);
+        assert_non_null(strstr(said[1].text, " s: rank 0 does not answer"));
+        abandon(&job, &request, 1);
+    }
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_waits_in_an_earlier_call_is_not_missing),
+        cmocka_unit_test(an_answer_to_an_earlier_roll_is_none),
+        cmocka_unit_test(who_was_away_hears_answers_first),
+        cmocka_unit_test(members_have_half_of_the_deadline_to_answer),
+    };
+
+    return cmocka_run_group_tests_name("stragglers", tests, NULL, NULL);
+}

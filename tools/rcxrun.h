@@ -122,10 +122,11 @@ void rcxrun_server_stop(void);
 /* Makes the private folder and starts the watcher, before any thread exists. */
 const char *rcxrun_cleanup_begin(int size);
 void rcxrun_cleanup_add_rank(int rank, pid_t pid);
+void rcxrun_cleanup_rank_ended(int rank);
 /* A descendant of a rank that became ours when its parent died. */
 void rcxrun_cleanup_add_adopted(pid_t pid);
-/* Kills descendants that outlived their ranks; removes folder and shared
- * memory. */
+/* Kills descendants that outlived their ranks, but no process that this one had
+ * as a child before; removes folder and shared memory. */
 void rcxrun_cleanup_end(void);
 
 #endif

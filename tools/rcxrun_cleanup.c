@@ -26,18 +26,23 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_ADOPTED = 1024, GRACE_MS = 2000 };
+enum { MAX_ADOPTED = 1024, MAX_OTHERS = 64, GRACE_MS = 2000 };
 
 /* In memory that rcxrun and the watcher share. */
 struct record {
     struct timespec start;
     int size;
     int n_adopted;
-    pid_t pids[]; /* of the ranks (each the leader of its group), then adopted
-                     ones */
+    int n_others;
+    pid_t others[MAX_OTHERS]; /* children that this process had before: a shell
+                                 that became rcxrun by exec made them */
+    pid_t pids[]; /* of the ranks, then of adopted processes; then the ranks'
+                     process groups, 0 where none is left */
 };
 
 static struct record *record;
+static pid_t *groups;   /* in record */
+static bool *has_ended; /* by rank */
 static char folder[4096];
 static int watch_fd = -1;
 static pid_t watcher;
@@ -59,7 +64,8 @@ static bool is_of_job(pid_t pid)
 }
 
 /* UCX marks a segment for removal right after attaching it; a process killed
- * between the two leaves it with its name as the creator and nobody attached.
+ * between the two leaves it with its name as the creator and nobody attached. It
+ * has no key; one with a key is the program's own.
  */
 static void remove_sysv_segments(void)
 {
@@ -70,7 +76,8 @@ static void remove_sysv_segments(void)
         struct shmid_ds segment;
         const int id = shmctl(i, SHM_STAT, &segment);
 
-        if (id >= 0 && segment.shm_nattch == 0 &&
+        if (id >= 0 && segment.shm_perm.__key == IPC_PRIVATE &&
+            segment.shm_nattch == 0 &&
             segment.shm_ctime >= record->start.tv_sec &&
             is_of_job(segment.shm_cpid))
             shmctl(id, IPC_RMID, NULL);
@@ -145,8 +152,7 @@ static void kill_groups(void)
         bool alive = false;
 
         for (int rank = 0; rank < record->size; rank++) {
-            if (record->pids[rank] > 0 &&
-                kill(-record->pids[rank], SIGKILL) == 0)
+            if (groups[rank] > 0 && kill(-groups[rank], SIGKILL) == 0)
                 alive = true;
         }
         if (!alive)
@@ -201,40 +207,33 @@ static void stop_watcher(void)
 
 /* --- rcxrun's side --- */
 
-const char *rcxrun_cleanup_begin(int size)
-{
-    const char *base = getenv("TMPDIR");
-    const size_t bytes =
-        sizeof *record + (size_t)(size + MAX_ADOPTED) * sizeof(pid_t);
-
-    record = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (record == MAP_FAILED)
-        rcxrun_die("mmap: %s", strerror(errno));
-    record->size = size;
-    clock_gettime(CLOCK_REALTIME_COARSE,
-                  &record->start); /* the clock of file times */
-
-    if (!base || base[0] != '/')
-        base = "/tmp";
-    snprintf(folder, sizeof folder, "%s/rcxrun.XXXXXX", base);
-    if (!mkdtemp(folder))
-        rcxrun_die("cannot make the folder %s: %s", folder, strerror(errno));
-    start_watcher();
-    /* From here on orphaned descendants of the ranks become our children. */
-    prctl(PR_SET_CHILD_SUBREAPER, 1);
-    return folder;
-}
-
 void rcxrun_cleanup_add_rank(int rank, pid_t pid)
 {
     record->pids[rank] = pid;
+    groups[rank] = pid;
+}
+
+/* Once the last process of a group has been waited for, its number may be that of
+ * another user's group. */
+static void drop_empty_groups(void)
+{
+    for (int rank = 0; rank < record->size; rank++)
+        if (has_ended[rank] && groups[rank] > 0 &&
+            kill(-groups[rank], 0) != 0 && errno == ESRCH)
+            groups[rank] = 0;
+}
+
+void rcxrun_cleanup_rank_ended(int rank)
+{
+    has_ended[rank] = true;
+    drop_empty_groups();
 }
 
 void rcxrun_cleanup_add_adopted(pid_t pid)
 {
     if (record->n_adopted < MAX_ADOPTED)
         record->pids[record->size + record->n_adopted++] = pid;
+    drop_empty_groups();
 }
 
 static bool is_our_child(const char *pid)
@@ -258,7 +257,16 @@ static bool is_our_child(const char *pid)
            parent == getpid();
 }
 
-static void kill_children(void)
+static bool is_other(pid_t pid)
+{
+    for (int i = 0; i < record->n_others; i++)
+        if (record->others[i] == pid)
+            return true;
+    return false;
+}
+
+/* Calls fn with each child of this process. */
+static void for_children(void (*fn)(pid_t pid, int *n), int *n)
 {
     DIR *dir = opendir("/proc");
     struct dirent *entry;
@@ -268,9 +276,51 @@ static void kill_children(void)
     while ((entry = readdir(dir))) {
         if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
             is_our_child(entry->d_name))
-            kill(atoi(entry->d_name), SIGKILL);
+            fn(atoi(entry->d_name), n);
     }
     closedir(dir);
+}
+
+static void note_other(pid_t pid, int *n)
+{
+    if (*n < MAX_OTHERS)
+        record->others[(*n)++] = pid;
+}
+
+const char *rcxrun_cleanup_begin(int size)
+{
+    const char *base = getenv("TMPDIR");
+    const size_t bytes =
+        sizeof *record + (size_t)(2 * size + MAX_ADOPTED) * sizeof(pid_t);
+
+    record = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (record == MAP_FAILED)
+        rcxrun_die("mmap: %s", strerror(errno));
+    record->size = size;
+    groups = record->pids + size + MAX_ADOPTED;
+    has_ended = rcxrun_alloc((size_t)size, sizeof *has_ended);
+    clock_gettime(CLOCK_REALTIME_COARSE,
+                  &record->start); /* the clock of file times */
+
+    if (!base || base[0] != '/')
+        base = "/tmp";
+    snprintf(folder, sizeof folder, "%s/rcxrun.XXXXXX", base);
+    if (!mkdtemp(folder))
+        rcxrun_die("cannot make the folder %s: %s", folder, strerror(errno));
+    for_children(note_other, &record->n_others);
+    start_watcher();
+    /* From here on orphaned descendants of the ranks become our children. */
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    return folder;
+}
+
+static void kill_child(pid_t pid, int *killed)
+{
+    if (is_other(pid))
+        return;
+    kill(pid, SIGKILL);
+    ++*killed;
 }
 
 /* The children of those that we kill become ours in turn, until none is left.
@@ -278,13 +328,16 @@ static void kill_children(void)
 static void kill_leftovers(void)
 {
     for (int left_ms = GRACE_MS; left_ms > 0; left_ms--) {
+        int killed = 0;
         pid_t pid;
 
         while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
             rcxrun_cleanup_add_adopted(pid);
         if (pid < 0)
             return; /* no child left */
-        kill_children();
+        for_children(kill_child, &killed);
+        if (killed == 0)
+            return; /* but children of others */
         pause_ms(1);
     }
 }

@@ -194,6 +194,7 @@ static void rank_ended(struct job *job, int rank, int wait_status)
     }
     job->ranks[rank].pid = 0;
     job->n_running--;
+    rcxrun_cleanup_rank_ended(rank);
     if (status != 0 && !job->options->keep_going)
         end_job(job, status);
 }

@@ -23,6 +23,7 @@
  */
 #include "rcxrun.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -30,6 +31,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -298,6 +300,22 @@ static void register_ranks(void)
     }
 }
 
+/* PMIx 4.2 believes the user that a client claims to be. So whoever joins the job
+ * has to know its name, which no other user of the machine can guess. */
+static void name_job(void)
+{
+    unsigned char secret[16];
+    size_t used;
+
+    if (getrandom(secret, sizeof secret, 0) != (ssize_t)sizeof secret)
+        rcxrun_die("getrandom: %s", strerror(errno));
+    used =
+        (size_t)snprintf(nspace, sizeof nspace, "rcxrun-%ld-", (long)getpid());
+    for (size_t i = 0; i < sizeof secret; i++)
+        used += (size_t)snprintf(nspace + used, sizeof nspace - used, "%02x",
+                                 secret[i]);
+}
+
 int rcxrun_server_start(const struct rcxrun_options *job, const char *folder,
                         int wake_fd)
 {
@@ -311,7 +329,7 @@ int rcxrun_server_start(const struct rcxrun_options *job, const char *folder,
     wake = wake_fd;
     stages = rcxrun_alloc((size_t)job->size, sizeof *stages);
     gethostname(machine, sizeof machine - 1);
-    snprintf(nspace, sizeof nspace, "rcxrun-%ld", (long)getpid());
+    name_job();
     snprintf(server, sizeof server, "rcxrun-server-%ld", (long)getpid());
 
     /* PMIx's other store shares memory under locks, which a killed rank may

@@ -288,4 +288,23 @@ wait "$holder" 2>/dev/null
 run 0 "$rcxrun" -n 1 touch "$held" && [ ! -e "$held" ]
 ok $? "shared memory of this job that nobody has open is removed"
 
+# What is not the job's own.
+run 0 "$rcxrun" -n 2 sh -c 'ipcmk -M 4096 >"$0.$PMIX_RANK"' "$scratch/segment"
+kept=0
+for rank in 0 1; do
+    id=$(tr -cd 0-9 <"$scratch/segment.$rank")
+    ipcs -m -i "$id" >"$out" 2>&1 && kept=$((kept + 1))
+    ipcrm -m "$id"
+done
+[ $kept -eq 2 ]
+ok $? "shared memory with a key, which is the program's, is kept"
+
+run 0 bash -c 'exec "$0" -n 2 echo hello > >(sleep 1; sed s/hello/world/ >"$1")' \
+    "$rcxrun" "$scratch/sed" && sleep 2 && [ "$(grep -c world "$scratch/sed")" = 2 ]
+ok $? "a process that the shell had started before it became rcxrun goes on"
+
+run 0 "$rcxrun" -n 2 sh -c 'echo "$PMIX_NAMESPACE"' &&
+    grep -qE '^rcxrun-[0-9]+-[0-9a-f]{32}$' "$out"
+ok $? "the name of a job holds 128 random bits"
+
 end_tests

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/file.h"
 #include "method_map.h"
 
 /* What RCX chooses anyhow, or the next shorter size has, is kept where the best
@@ -25,7 +26,7 @@ static int print_prefix(const struct tune_job *job,
 static bool each_line(const char *path,
                       bool (*do_line)(const char *line, void *arg), void *arg)
 {
-    FILE *file = fopen(path, "re");
+    FILE *file = rcx_file_open(path);
     char *line = NULL;
     size_t room = 0;
     bool goes_on = true;
@@ -163,23 +164,16 @@ static bool rewrite(const char *path, const char *prefix, bool is_first,
 {
     struct rewrite r = {.prefix = prefix};
     char fresh[4096];
-    bool is_bad;
 
-    if (snprintf(fresh, sizeof fresh, "%s.new", path) >= (int)sizeof fresh) {
-        errno = ENAMETOOLONG;
-        return fails(path);
-    }
-    r.to = fopen(fresh, "we");
+    r.to = rcx_file_begin(path, fresh, sizeof fresh);
     if (!r.to)
-        return fails(fresh);
+        return fails(path);
     if (is_first)
         print(r.to, arg);
     each_line(path, keep_others, &r);
     if (!is_first)
         print(r.to, arg);
-    is_bad = ferror(r.to);
-    is_bad |= fclose(r.to) != 0;
-    return (!is_bad && rename(fresh, path) == 0) || fails(fresh);
+    return rcx_file_end(r.to, fresh, path) || fails(path);
 }
 
 struct rules {

@@ -418,9 +418,10 @@ RCX_API rcx_status_t rcx_comm_error(rcx_comm_t *comm, rcx_error_info_t *info_p);
 
 /*
  * Write what this process's communicators did last, and what they wait for, to
- * path, as JSON; rcx_trace reads it (docs/debugging.md). A file is replaced when
- * the dump is whole; a device, a pipe or a link is written to. No communication:
- * it works when nothing else does. RCX_ERR_ARG: path cannot be written.
+ * path, as JSON; rcx_trace reads it (docs/debugging.md). A pipe or a character
+ * device is written to, for a second at most; whatever else is there, a link too,
+ * is replaced by a file of mode 0600 when the dump is whole. No communication: it
+ * works when nothing else does. RCX_ERR_ARG: path cannot be written.
  */
 RCX_API rcx_status_t rcx_dump(rcx_context_t *context, const char *path);
 

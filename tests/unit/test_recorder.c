@@ -435,23 +435,21 @@ static void a_dump_replaces_what_was_there_when_it_is_whole(void **state)
     assert_non_null(strstr(after, "]}\n"));
 }
 
-/* As root it would replace /dev/null. */
-static void a_dump_to_a_link_leaves_the_link(void **state)
+/* As root it would replace /dev/null. A link to a file is in the way of another
+ * user's, perhaps: test file has that. */
+static void a_dump_to_a_link_leaves_a_device_as_it_is(void **state)
 {
     const struct rcx_dump_head head = {.size = 1, .next = no_comm};
-    char target[sizeof path], after[1000];
     struct stat s;
 
     (void)state;
-    snprintf(target, sizeof target, "%s/target", folder);
     unlink(path);
-    assert_int_equal(symlink(target, path), 0);
+    assert_int_equal(symlink("/dev/null", path), 0);
     assert_ok(rcx_dump_to_path(&quiet_log, path, &head));
     assert_int_equal(lstat(path, &s), 0);
     assert_true(S_ISLNK(s.st_mode));
-    read_path(after, sizeof after);
-    assert_non_null(strstr(after, "]}\n"));
-    unlink(target);
+    assert_int_equal(stat("/dev/null", &s), 0);
+    assert_true(S_ISCHR(s.st_mode));
 }
 
 static void a_dump_that_has_no_room_leaves_what_was_there(void **state)
@@ -521,7 +519,7 @@ int main(void)
         cmocka_unit_test(strings_are_escaped),
         cmocka_unit_test(text_that_is_no_utf8_is_replaced),
         file_test(a_dump_replaces_what_was_there_when_it_is_whole),
-        file_test(a_dump_to_a_link_leaves_the_link),
+        file_test(a_dump_to_a_link_leaves_a_device_as_it_is),
         file_test(a_dump_that_has_no_room_leaves_what_was_there),
         file_test(a_path_that_cannot_be_written_is_refused),
     };

@@ -4,10 +4,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/file.h"
 #include "core/op/types.h"
 #include "core/run/comm.h"
 #include "core/sched/algo.h"
@@ -266,57 +267,20 @@ static rcx_status_t cannot_write(const struct rcx_log *log, const char *path,
                     path, strerror(error));
 }
 
-static bool write_out(FILE *file, const struct rcx_dump_head *head)
-{
-    bool good;
-
-    errno = EIO; /* unless somebody knows better */
-    rcx_dump_write(file, head);
-    good = !ferror(file);
-    good &= fclose(file) == 0;
-    return good;
-}
-
-/* A device, a pipe or a link: it stays what it is. */
-static bool is_special(const char *path)
-{
-    struct stat s;
-
-    return lstat(path, &s) == 0 && !S_ISREG(s.st_mode);
-}
-
-/* Replace what is there once the dump is whole. */
-static rcx_status_t replace(const struct rcx_log *log, const char *path,
-                            const struct rcx_dump_head *head)
-{
-    char young[PATH_MAX]; /* each thread has its own, and its own context */
-    const int length =
-        snprintf(young, sizeof young, "%s.%d.tmp", path, (int)gettid());
-    FILE *file;
-
-    if (length >= (int)sizeof young)
-        return cannot_write(log, path, ENAMETOOLONG);
-    unlink(young); /* of a process of this number that died while writing */
-    file = fopen(young, "wxe");
-    if (!file)
-        return cannot_write(log, path, errno);
-    if (write_out(file, head) && rename(young, path) == 0)
-        return RCX_OK;
-
-    const int error = errno;
-
-    unlink(young);
-    return cannot_write(log, path, error);
-}
-
 rcx_status_t rcx_dump_to_path(const struct rcx_log *log, const char *path,
                               const struct rcx_dump_head *head)
 {
-    FILE *file;
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *file = open_memstream(&text, &bytes);
+    rcx_status_t status;
 
-    if (!is_special(path))
-        return replace(log, path, head);
-    file = fopen(path, "we");
-    return file && write_out(file, head) ? RCX_OK
-                                         : cannot_write(log, path, errno);
+    if (!file)
+        return cannot_write(log, path, errno);
+    rcx_dump_write(file, head);
+    status = fclose(file) == 0 && rcx_file_write(path, text, bytes)
+                 ? RCX_OK
+                 : cannot_write(log, path, errno);
+    free(text);
+    return status;
 }

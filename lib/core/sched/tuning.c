@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/file.h"
 #include "core/base/hash.h"
 #include "core/base/parse.h"
 #include "core/sched/price.h"
@@ -328,22 +329,18 @@ enum { LONGEST_FILE = 1 << 20 };
 static rcx_status_t read_file(const char *path, struct rcx_heap *heap,
                               char **text_p, struct rcx_refusal *r)
 {
-    FILE *file = fopen(path, "re");
-    char *text = file ? rcx_heap_alloc(heap, LONGEST_FILE + 1) : NULL;
-    size_t bytes;
-    bool is_read;
+    char *text = rcx_heap_alloc(heap, LONGEST_FILE + 1);
+    ssize_t bytes;
 
     *text_p = text;
-    if (!file) {
+    if (!text)
+        return RCX_ERR_NOMEM;
+    bytes = rcx_file_read(path, text, LONGEST_FILE + 1);
+    if (bytes < 0) {
         snprintf(r->valid, sizeof r->valid, "%s", strerror(errno));
         return RCX_ERR_CONFIG;
     }
-    bytes = text ? fread(text, 1, LONGEST_FILE + 1, file) : 0;
-    is_read = !ferror(file);
-    fclose(file);
-    if (!text)
-        return RCX_ERR_NOMEM;
-    if (is_read && bytes <= LONGEST_FILE && !memchr(text, '\0', bytes)) {
+    if (bytes <= LONGEST_FILE && !memchr(text, '\0', (size_t)bytes)) {
         text[bytes] = '\0';
         return RCX_OK;
     }

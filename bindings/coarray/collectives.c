@@ -261,7 +261,7 @@ static void run(struct operation *o, struct caf_array *a,
         caf_refuse(outcome, "no such image");
         return;
     }
-    caf_section_set(&s, a, (uint64_t)a->base_addr);
+    caf_section_set_operand(&s, a);
     count = caf_section_count(&s);
     if (caf_section_is_dense(&s)) {
         caf_end(outcome, perform(o, a->base_addr, count, a));

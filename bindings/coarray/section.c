@@ -12,18 +12,31 @@ static size_t extent(const struct caf_array *a, int dim)
     return n > 0 ? (size_t)n : 0;
 }
 
-/* A component of an array's elements: they are as far apart as these, which is the span. */
-void caf_section_set(struct caf_section *s, const struct caf_array *a,
-                     uint64_t base)
+static void set(struct caf_section *s, const struct caf_array *a, uint64_t base,
+                ptrdiff_t span)
 {
-    const ptrdiff_t span = a->span ? a->span : (ptrdiff_t)a->dtype.elem_len;
-
     s->base = base;
     s->element = a->dtype.elem_len;
     s->rank = a->dtype.rank;
     for (int d = 0; d < s->rank; d++)
         s->dim[d] = (struct caf_dim){.count = extent(a, d),
                                      .step = a->dim[d].stride * span};
+}
+
+/* A component of an array's elements: they are as far apart as these, which is the span. */
+void caf_section_set(struct caf_section *s, const struct caf_array *a,
+                     uint64_t base)
+{
+    set(s, a, base, a->span ? a->span : (ptrdiff_t)a->dtype.elem_len);
+}
+
+void caf_section_set_operand(struct caf_section *s, const struct caf_array *a)
+{
+    set(s, a, (uint64_t)a->base_addr, (ptrdiff_t)a->dtype.elem_len);
+    if (a->base_addr)
+        return;
+    s->rank = 1;
+    s->dim[0] = (struct caf_dim){.count = 0};
 }
 
 size_t caf_section_count(const struct caf_section *s)

@@ -29,6 +29,12 @@ struct caf_element {
 /* All of an array, or a scalar. */
 void caf_section_set(struct caf_section *s, const struct caf_array *a,
                      uint64_t base);
+/*
+ * The operand of a collective. gfortran 12 gives elements, which are one span apart
+ * where it says so; of a component of a derived type that co_broadcast takes apart it
+ * leaves the span unset, and where that is not allocated the bounds, too.
+ */
+void caf_section_set_operand(struct caf_section *s, const struct caf_array *a);
 size_t caf_section_count(const struct caf_section *s);
 /* One after the other, without gaps. */
 bool caf_section_is_dense(const struct caf_section *s);

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ._buffers import Buffer, Elements
-from ._library import NULL, Error, Status, check, failure, ffi, lib, made, nanoseconds
+from ._library import NULL, Error, Status, check, failure, ffi, lib, made, nanoseconds, wait
 from ._operations import Operations
 from ._ops import UserOp
 from ._requests import Received, Request, received
@@ -91,7 +92,26 @@ class Comm(Operations[None]):
         return Started(self, "rcx_{}_init")
 
     def _run(self, name: str, arguments: tuple[Any, ...], kept: Any) -> None:
-        self.check(getattr(lib, "rcx_" + name)(*arguments, self.handle), kept)
+        if threading.current_thread() is threading.main_thread():
+            self._run_in_slices(name, arguments, kept)
+        else:
+            self.check(getattr(lib, "rcx_" + name)(*arguments, self.handle), kept)
+
+    def _run_in_slices(self, name: str, arguments: tuple[Any, ...], kept: Any,
+                       info: Any = None) -> None:
+        """On the main thread, which alone hears signals. After Ctrl-C the operation goes
+        on, and keeps its buffers."""
+        request = ffi.new("rcx_request_t **")
+        self.check(getattr(lib, "rcx_i" + name)(*arguments, self.handle, request), kept)
+        try:
+            status = wait(request[0])
+        except BaseException:
+            self.context.leave(request[0], kept)
+            raise
+        if info is not None and status == Status.OK:
+            lib.rcx_request_recv_info(request[0], info)
+        lib.rcx_request_free(request)
+        self.check(status, kept)
 
     def recv(self, buffer: Buffer, source: int = ANY_SOURCE, tag: int = 0, *,
              datatype: AnyType | None = None) -> Received:
@@ -99,8 +119,11 @@ class Comm(Operations[None]):
         fewer."""
         there = Elements(buffer, datatype, written=True)
         info = ffi.new("rcx_recv_info_t *")
-        check(lib.rcx_recv(there.pointer, there.count, there.datatype, source, tag,
-                           self.handle, info), self.handle)
+        arguments = (there.pointer, there.count, there.datatype, source, tag)
+        if threading.current_thread() is threading.main_thread():
+            self._run_in_slices("recv", arguments, there, info)
+        else:
+            check(lib.rcx_recv(*arguments, self.handle, info), self.handle)
         return received(info)
 
     def check(self, status: int, kept: Any = None) -> int:
@@ -111,7 +134,10 @@ class Comm(Operations[None]):
         except Error as error:
             ops = [op for op in kept or () if isinstance(op, UserOp)] \
                 if isinstance(kept, tuple) and error.status == Status.OP else []
-            raise error from (ops[0].take_error() if ops else None)
+            cause = ops[0].take_error() if ops else None
+            if cause and not isinstance(cause, Exception):  # Ctrl-C in the op
+                raise cause from error
+            raise error from cause
 
     # ---- More communicators
 

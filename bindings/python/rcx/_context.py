@@ -104,8 +104,10 @@ class Context:
         self._handle: Any = NULL
         self._left: list[tuple[Any, Any]] = []  # requests, and what they keep
         self._left_comms: list[Any] = []
+        self._left_ops: list[tuple[int, Any]] = []  # and what RCX calls
+        self._left_types: list[int] = []
         self._made: weakref.WeakSet[Comm | Request] = weakref.WeakSet()
-        self._types: dict[int, UserType] = {}
+        self._types: weakref.WeakValueDictionary[int, UserType] = weakref.WeakValueDictionary()
         params = ffi.new("rcx_params_t *")
         params.field_mask = (lib.RCX_PARAM_LOG | lib.RCX_PARAM_THREADS
                              | lib.RCX_PARAM_WAKEUP | lib.RCX_PARAM_PROGRESS)
@@ -176,8 +178,16 @@ class Context:
         """A communicator that nobody keeps. It is the collector who calls: any thread."""
         self._left_comms.append(comm)
 
+    def leave_op(self, op: int, arg: Any) -> None:
+        """An op that nobody keeps; likewise."""
+        self._left_ops.append((op, arg))
+
     def reap(self, wait: bool = False) -> None:
         """Frees what was left and is over."""
+        while self._left_ops:
+            lib.rcx_op_free(self._handle, ffi.new("rcx_op_t *", self._left_ops.pop()[0]))
+        while self._left_types:
+            lib.rcx_type_free(self._handle, ffi.new("rcx_datatype_t *", self._left_types.pop()))
         while self._left_comms:
             lib.rcx_comm_free(ffi.new("rcx_comm_t **", self._left_comms.pop()))
         done = ffi.new("int *")
@@ -208,14 +218,18 @@ class Context:
         ...     side
         array('d', [5.0, 13.0])
         """
+        self.reap()
         flags = (lib.RCX_OP_COMMUTATIVE * commutative) | (lib.RCX_OP_EXACT * exact)
         return UserOp(self, combine, flags)
 
     def type(self, size: int) -> UserType:
         """A type of opaque elements of so many bytes, for ops of one's own."""
+        self.reap()
         number = made("rcx_datatype_t", lib.rcx_type_create, self.handle, size)
-        self._types[number] = UserType(number, size)
-        return self._types[number]
+        made_type = UserType(number, size)
+        weakref.finalize(made_type, self._left_types.append, number)
+        self._types[number] = made_type
+        return made_type
 
     def type_of(self, number: int) -> AnyType:
         """The type of that number."""

@@ -96,14 +96,18 @@ _logged = threading.local()
 
 @ffi.callback("rcx_log_fn_t")  # type: ignore[misc]
 def log_line(level: int, text: Any, _arg: Any) -> None:
-    """Errors are for who made the call; all else is for Python's logging."""
-    line = ffi.string(text).decode(errors="replace")
-    if level == lib.RCX_LOG_ERROR:
-        _logged.error = line
-        _log.debug(line)
-    else:
-        _log.log({lib.RCX_LOG_WARN: logging.WARNING, lib.RCX_LOG_INFO: logging.INFO}
-                 .get(level, logging.DEBUG), line)
+    """An error is the text of the caller's exception; all else goes to Python's logging.
+    What is raised here, such as KeyboardInterrupt, is raised by the call that logs."""
+    try:
+        line = ffi.string(text).decode(errors="replace")
+        if level == lib.RCX_LOG_ERROR:
+            _logged.error = line
+            _log.debug(line)
+        else:
+            _log.log({lib.RCX_LOG_WARN: logging.WARNING, lib.RCX_LOG_INFO: logging.INFO}
+                     .get(level, logging.DEBUG), line)
+    except BaseException as error:
+        _logged.raised = error
 
 
 def failure(comm: Any) -> tuple[str, tuple[int, ...]]:
@@ -117,6 +121,10 @@ def failure(comm: Any) -> tuple[str, tuple[int, ...]]:
 
 def check(status: int, comm: Any = NULL) -> int:
     """Raises what is an error. Returns status."""
+    raised = getattr(_logged, "raised", None)
+    if raised:
+        _logged.raised = None
+        raise raised
     if status >= 0:
         return status
     line = getattr(_logged, "error", "")
@@ -139,3 +147,20 @@ def made(ctype: str, function: Any, *arguments: Any, comm: Any = NULL) -> Any:
 def nanoseconds(seconds: float | None) -> int:
     """RCX's times, of which 0 is none."""
     return 0 if seconds is None else max(1, round(seconds * 1e9))
+
+
+_SLICE_NS = 100_000_000
+
+
+def wait(request: Any, timeout_ns: int | None = None) -> int:
+    """rcx_wait(), or rcx_wait_for(), in slices: between two of them Python looks for
+    signals, and Ctrl-C is an exception. An operation goes on then."""
+    if timeout_ns is None:
+        while (status := lib.rcx_wait_for(request, _SLICE_NS)) == Status.IN_PROGRESS:
+            pass
+        return int(status)
+    while (status := lib.rcx_wait_for(request, min(timeout_ns, _SLICE_NS))) == Status.IN_PROGRESS:
+        timeout_ns -= _SLICE_NS
+        if timeout_ns <= 0:
+            break
+    return int(status)

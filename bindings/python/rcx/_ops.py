@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -19,15 +20,17 @@ _formats: dict[AnyType, str] = {
 
 
 class UserOp:
-    """An op of one's own; see `Context.op()`, which makes it."""
+    """An op of one's own; see `Context.op()`, which makes it. It is freed when nothing
+    has it any more; operations keep it until they are over."""
+
+    number = 0
 
     def __init__(self, context: Any, combine: Combine, flags: int):
         self._context = context
-        self._combine = combine
-        self._self = ffi.new_handle(self)
-        self._error: BaseException | None = None
-        self.number: int = made("rcx_op_t", lib.rcx_op_create, context.handle, _call, flags,
-                                self._self)
+        self._combiner = _Combiner(context, combine)
+        self._arg = ffi.new_handle(self._combiner)
+        self.number = made("rcx_op_t", lib.rcx_op_create, context.handle, _call, flags,
+                           self._arg)
 
     def __int__(self) -> int:
         return self.number
@@ -38,10 +41,23 @@ class UserOp:
         if number:
             check(lib.rcx_op_free(self._context.handle, ffi.new("rcx_op_t *", number)))
 
+    def __del__(self) -> None:
+        if self.number:
+            self._context.leave_op(self.number, self._arg)
+
     def take_error(self) -> BaseException | None:
         """What combine raised the last time; that is then told."""
-        error, self._error = self._error, None
+        error, self._combiner.error = self._combiner.error, None
         return error
+
+
+class _Combiner:
+    """What RCX calls: no part of the op, which could not be collected else."""
+
+    def __init__(self, context: Any, combine: Combine):
+        self._context = weakref.proxy(context)
+        self._combine = combine
+        self.error: BaseException | None = None
 
     def call(self, places: tuple[Any, Any, Any], count: int, number: int) -> int:
         """Not 0 where combine raised something."""
@@ -53,11 +69,11 @@ class UserOp:
             self._combine(*(view.cast("B").cast(code) if code else view for view in views))
             return 0
         except BaseException as error:
-            self._error = error
+            self.error = error
             return 1
 
 
 @ffi.callback("rcx_op_fn_t", error=1)  # type: ignore[misc]
 def _call(dst: Any, left: Any, right: Any, count: int, number: int, arg: Any) -> int:
-    op: UserOp = ffi.from_handle(arg)
+    op: _Combiner = ffi.from_handle(arg)
     return op.call((dst, left, right), count, number)

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ._library import NULL, Error, Status, check, ffi, lib, made
+from ._library import NULL, Error, Status, check, ffi, lib, made, wait
 
 if TYPE_CHECKING:
     from ._comm import Comm
@@ -60,10 +61,7 @@ class Request:
     def wait(self, timeout: float | None = None) -> bool:
         """Waits, for `timeout` seconds at most: False when they are over and the operation
         is not, which breaks nothing. Raises the operation's error."""
-        if timeout is None:
-            status = lib.rcx_wait(self.handle)
-        else:
-            status = lib.rcx_wait_for(self.handle, max(0, round(timeout * 1e9)))
+        status = wait(self.handle, None if timeout is None else max(0, round(timeout * 1e9)))
         return self._checked(status) != Status.IN_PROGRESS
 
     def received(self) -> Received:
@@ -115,7 +113,8 @@ class Request:
 
 def wait_all(requests: Sequence[Request]) -> None:
     """Waits for all, and raises the first error in their order."""
-    lib.rcx_wait_all(len(requests), [request.handle for request in requests])
+    for request in requests:
+        wait(request.handle)
     for request in requests:
         request.wait()
 
@@ -123,12 +122,22 @@ def wait_all(requests: Sequence[Request]) -> None:
 def wait_any(requests: Sequence[Request | None]) -> int | None:
     """Waits until one is over that no call has told of, and returns its index: None where
     there is none such. Raises its error."""
-    return _any(lib.rcx_wait_any, requests)
+    return _any(_wait_any, requests)
 
 
 def test_any(requests: Sequence[Request | None]) -> int | None:
     """As `wait_any()`, without waiting: None where none is over yet."""
     return _any(lib.rcx_test_any, requests)
+
+
+def _wait_any(count: int, handles: Any, index: Any) -> int:
+    """rcx_wait_any() by rcx_test_any(), between two of which Python looks for signals."""
+    rounds = 0
+    while (status := lib.rcx_test_any(count, handles, index)) == Status.IN_PROGRESS:
+        rounds += 1
+        if rounds % 1000 == 0:
+            time.sleep(1e-4)
+    return int(status)
 
 
 def _any(function: Any, requests: Sequence[Request | None]) -> int | None:

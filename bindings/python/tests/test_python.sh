@@ -49,6 +49,11 @@ ok $? "a communicator that is given up leaves the others as they were"
 run 1 "$rcxrun" -n 2 -x RCX_ORDER=loud "$python" "$here/forms.py" && grep -q 'rcx\.Error: .*RCX_ORDER' "$err"
 ok $? "what is wrong in the environment is an exception that names it"
 
+for what in made interrupted; do
+    run 0 "$rcxrun" -n 2 "$python" "$here/leftovers.py" $what && [ "$(grep -cx done "$out")" -eq 2 ]
+    ok $? "what nobody keeps is freed, and Ctrl-C ends a call that waits: $what"
+done
+
 mkdir "$scratch/files"
 for rank in 0 1 2; do
     "${bound[@]}" "$python" "$here/host.py" "$scratch/files" $rank 3 >"$scratch/host.$rank" 2>&1 &

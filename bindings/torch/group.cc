@@ -27,7 +27,7 @@ Group::Group(std::shared_ptr<Comm> comm, milliseconds timeout)
  * Python's lock, which hooks need for that, and not in a hook. */
 Group::~Group()
 {
-    if (in_callback())
+    if (in_hook())
         std::thread([comm = std::move(comm_)]() mutable {
             comm.reset();
         }).detach();

@@ -19,6 +19,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
+#include <deque>
 #include <functional>
 #include <list>
 #include <memory>
@@ -105,6 +107,27 @@ struct Operation {
     at::Tensor update(const at::Tensor &t);
 };
 
+/* Threads that hooks run on, which end when there is nothing to do. */
+class Hooks
+{
+  public:
+    ~Hooks();
+    /* Run hook soon, whatever those before it wait for. */
+    void run(std::function<void()> hook);
+
+  private:
+    struct State {
+        std::mutex lock;
+        std::condition_variable changed;
+        std::deque<std::function<void()>> waiting;
+        size_t idle = 0;
+        bool is_over = false;
+    };
+    static void work(std::shared_ptr<State> state);
+
+    std::shared_ptr<State> state_ = std::make_shared<State>();
+};
+
 class Work : public c10d::Work
 {
   public:
@@ -126,10 +149,12 @@ class Work : public c10d::Work
 
   private:
     static void done(rcx_request_t *request, rcx_status_t status, void *arg);
-    void complete();
+    void complete() noexcept;
+    void run_later();
 
     Operation operation_;
     std::weak_ptr<Comm> comm_;
+    std::shared_ptr<Hooks> hooks_;
     rcx_comm_t *handle_ = nullptr; /* lives until this is over */
     std::vector<rcx_request_t *> requests_;
     std::vector<rcx_status_t> started_;
@@ -139,6 +164,8 @@ class Work : public c10d::Work
     std::string error_;
     int source_ = -1;
     std::atomic<bool> over_{false};
+    std::mutex future_lock_; /* whether it has hooks */
+    bool has_hooks_ = false;
     c10::intrusive_ptr<c10::ivalue::Future> future_;
 };
 
@@ -184,17 +211,24 @@ class Comm : public std::enable_shared_from_this<Comm>
     {
         return handle_;
     }
+    std::shared_ptr<Hooks> hooks() const
+    {
+        return hooks_;
+    }
 
   private:
     std::shared_ptr<Context> context_;
+    std::shared_ptr<Hooks> hooks_ = std::make_shared<Hooks>();
     rcx_comm_t *handle_;
     bool owned_;
     std::mutex starting_; /* RCX's operations have an order */
     std::list<c10::intrusive_ptr<Work>> under_way_;
 };
 
-/* Whether this thread is in a callback of RCX's, where it must not wait. */
+/* Whether this thread is in a callback of RCX's, where it must not wait; or in a hook,
+ * which its Work waits for. */
 bool in_callback();
+bool in_hook();
 
 /* ---- What torch.distributed calls ------------------------------------------------- */
 

@@ -3,7 +3,10 @@
 #include "rcx_torch.h"
 
 #include <ATen/ATen.h>
+#include <ATen/MemoryOverlap.h>
 #include <c10/core/GradMode.h>
+#include <c10/core/InferenceMode.h>
+#include <pybind11/pybind11.h>
 
 #include <functional>
 #include <thread>
@@ -11,36 +14,81 @@
 namespace rcx_torch
 {
 
+/* Set while it lives, and as it was afterwards, whatever is thrown. */
+class Scope
+{
+  public:
+    explicit Scope(bool &flag) : flag_(flag), outer_(std::exchange(flag, true))
+    {
+    }
+    ~Scope()
+    {
+        flag_ = outer_;
+    }
+    Scope(const Scope &) = delete;
+    Scope &operator=(const Scope &) = delete;
+
+  private:
+    bool &flag_, outer_;
+};
+
 static thread_local bool is_in_callback = false;
+static thread_local bool is_in_hook = false;
 
 bool in_callback()
 {
     return is_in_callback;
 }
 
+bool in_hook()
+{
+    return is_in_hook || is_in_callback;
+}
+
 /* ---- Tensors ------------------------------------------------------------------- */
 
-at::Tensor Operation::read(const at::Tensor &t)
+static void check_place(const at::Tensor &t)
 {
     TORCH_CHECK(t.device().is_cpu(),
                 "rcx: tensors are to be on the CPU, not on ", t.device());
     TORCH_CHECK(t.layout() == at::kStrided, "rcx: tensors are to be dense");
-    kept.push_back(t.contiguous());
+}
+
+/* An expanded tensor has several elements in one place. */
+static void check_target(const at::Tensor &t)
+{
+    check_place(t);
+    TORCH_CHECK(at::has_internal_overlap(t) != at::MemOverlap::Yes,
+                "rcx: elements of a tensor to write to share memory"
+                " (clone() an expanded tensor)");
+}
+
+/* Whether its memory holds its elements, in order; a conjugate (conj()) or negative
+ * (imag of one) is stored as it was before. */
+static bool is_plain(const at::Tensor &t)
+{
+    return t.is_contiguous() && !t.is_conj() && !t.is_neg();
+}
+
+at::Tensor Operation::read(const at::Tensor &t)
+{
+    check_place(t);
+    kept.push_back(t.resolve_conj().resolve_neg().contiguous());
     return kept.back();
 }
 
 at::Tensor Operation::write(const at::Tensor &t)
 {
-    if (t.device().is_cpu() && t.layout() == at::kStrided &&
-        !t.is_contiguous()) {
-        copies.emplace_back(t, at::empty(t.sizes(), t.options()));
-        return copies.back().second;
-    }
-    return read(t);
+    check_target(t);
+    if (is_plain(t))
+        return read(t);
+    copies.emplace_back(t, at::empty(t.sizes(), t.options()));
+    return copies.back().second;
 }
 
 at::Tensor Operation::update(const at::Tensor &t)
 {
+    check_target(t);
     at::Tensor place = read(t);
 
     if (!place.is_same(t))
@@ -52,7 +100,7 @@ at::Tensor Operation::update(const at::Tensor &t)
 
 Work::Work(Operation operation, const std::shared_ptr<Comm> &comm, int rank)
     : c10d::Work(rank, operation.type, operation.title, operation.kept),
-      operation_(std::move(operation)), comm_(comm),
+      operation_(std::move(operation)), comm_(comm), hooks_(comm->hooks()),
       requests_(operation_.starts.size()), left_(requests_.size()),
       future_(c10::make_intrusive<c10::ivalue::Future>(
           c10::ListType::create(c10::TensorType::get())))
@@ -81,9 +129,11 @@ void Work::listen()
         complete();
 }
 
-/* Comm keeps the Work until it is over, which this says in the end. */
+/* Comm keeps the Work until it is over, which this says in the end. Hooks, which may
+ * wait, do not run in here: RCX cannot go on meanwhile. */
 void Work::done(rcx_request_t *request, rcx_status_t status, void *arg)
 {
+    const Scope scope(is_in_callback);
     auto work = static_cast<Work *>(arg);
     rcx_recv_info_t info;
 
@@ -95,49 +145,154 @@ void Work::done(rcx_request_t *request, rcx_status_t status, void *arg)
                rcx_request_recv_info(request, &info) == RCX_OK) {
         work->source_ = info.source;
     }
-    if (--work->left_ == 0) {
-        const bool outer = std::exchange(is_in_callback, true);
+    if (--work->left_ > 0)
+        return;
+    const std::lock_guard<std::mutex> lock(work->future_lock_);
+    if (work->has_hooks_)
+        work->run_later();
+    else
         work->complete();
-        is_in_callback = outer;
+}
+
+/* On a thread of its own, where it may wait; at once, if there is none to be had. */
+void Work::run_later()
+{
+    const auto self =
+        c10::intrusive_ptr<Work>::unsafe_reclaim_from_nonowning(this);
+    const auto hooks = hooks_;
+
+    try {
+        hooks->run([self] { self->complete(); });
+    } catch (const std::exception &) {
+        complete();
     }
 }
 
-void Work::complete()
+static void copy_back(const at::Tensor &tensor, const at::Tensor &place)
 {
-    if (error_.empty()) {
-        const at::NoGradGuard no_grad;
-        for (auto &[tensor, place] : operation_.copies)
-            tensor.copy_(place);
-        finish();
-        future_->markCompleted(c10::IValue(operation_.results));
+    if (tensor.is_inference()) {
+        const c10::InferenceMode mode; /* which alone may write to it */
+        tensor.copy_(place);
     } else {
-        const auto error = std::make_exception_ptr(std::runtime_error(error_));
+        tensor.copy_(place);
+    }
+}
+
+/* An exception here, or in a hook, is the Work's error, and no one else's. */
+void Work::complete() noexcept
+{
+    std::exception_ptr error;
+
+    try {
+        const at::NoGradGuard no_grad;
+        if (!error_.empty())
+            throw std::runtime_error(error_);
+        for (auto &[tensor, place] : operation_.copies)
+            copy_back(tensor, place);
+    } catch (...) {
+        error = std::current_exception();
+    }
+    try {
         finish(error);
-        future_->setError(error);
+        if (error)
+            future_->setError(error);
+        else
+            future_->markCompleted(c10::IValue(operation_.results));
+    } catch (const std::exception &e) {
+        TORCH_WARN("rcx: a hook has thrown: ", e.what());
     }
     over_ = true;
 }
 
-/* Who waits makes progress itself, which takes less time than to be woken. */
+/* ---- Hooks --------------------------------------------------------------------- */
+
+Hooks::~Hooks()
+{
+    const std::lock_guard<std::mutex> lock(state_->lock);
+
+    state_->is_over = true;
+    state_->changed.notify_all();
+}
+
+/* One that waits for another Work keeps its thread, so the next gets another. */
+void Hooks::run(std::function<void()> hook)
+{
+    const std::lock_guard<std::mutex> lock(state_->lock);
+
+    state_->waiting.push_back(std::move(hook));
+    if (state_->waiting.size() <= state_->idle)
+        state_->changed.notify_one();
+    else
+        std::thread(work, state_).detach();
+}
+
+void Hooks::work(std::shared_ptr<State> state)
+{
+    const Scope scope(is_in_hook);
+    std::unique_lock<std::mutex> lock(state->lock);
+
+    for (;;) {
+        while (!state->waiting.empty()) {
+            const auto hook = std::move(state->waiting.front());
+            state->waiting.pop_front();
+            lock.unlock();
+            hook();
+            lock.lock();
+        }
+        state->idle++;
+        state->changed.wait_for(lock, std::chrono::seconds(10), [&] {
+            return state->is_over || !state->waiting.empty();
+        });
+        state->idle--;
+        if (state->waiting.empty())
+            return;
+    }
+}
+
+/* Ctrl-C, say, which Python's main thread alone hears. */
+static void look_for_signals()
+{
+    if (!Py_IsInitialized())
+        return;
+    const pybind11::gil_scoped_acquire lock;
+    if (PyErr_CheckSignals() != 0)
+        throw pybind11::error_already_set();
+}
+
+/* False: until has passed. */
+static bool wait_for(rcx_request_t *request,
+                     std::chrono::steady_clock::time_point until)
+{
+    using std::chrono::nanoseconds;
+    static const nanoseconds slice = milliseconds(100);
+    int done = 0;
+
+    for (;;) {
+        const nanoseconds left = until - std::chrono::steady_clock::now();
+
+        if (left <= nanoseconds(0))
+            return false;
+        rcx_wait_for(request, std::min(left, slice).count());
+        if (rcx_test(request, &done) != RCX_OK || done)
+            return true;
+        look_for_signals();
+    }
+}
+
+/* The thread that waits makes progress itself, which takes less time than to be woken. */
 bool Work::wait(milliseconds timeout)
 {
     TORCH_CHECK(isCompleted() || !in_callback(),
-                "rcx: wait() in a hook: what it waits for"
-                " is done by the thread that it runs on");
+                "rcx: wait() where RCX calls back: it cannot go on meanwhile");
     if (const auto comm = comm_.lock()) {
         const std::shared_lock<std::shared_mutex> lock(requests_in_use_);
-        const auto until = std::chrono::steady_clock::now() + timeout;
+        const auto until = timeout == kNoTimeout
+                               ? std::chrono::steady_clock::time_point::max()
+                               : std::chrono::steady_clock::now() + timeout;
 
-        for (rcx_request_t *request : requests_) {
-            if (request && timeout == kNoTimeout)
-                rcx_wait(request);
-            else if (request)
-                rcx_wait_for(
-                    request,
-                    std::max<int64_t>(
-                        0, nanoseconds(std::chrono::duration_cast<milliseconds>(
-                               until - std::chrono::steady_clock::now()))));
-        }
+        for (rcx_request_t *request : requests_)
+            if (request && !wait_for(request, until))
+                break;
     }
     return c10d::Work::wait(timeout);
 }
@@ -158,8 +313,12 @@ void Work::abort()
         comm->abort();
 }
 
+/* From here on it may get hooks, by then(). */
 c10::intrusive_ptr<c10::ivalue::Future> Work::getFuture()
 {
+    const std::lock_guard<std::mutex> lock(future_lock_);
+
+    has_hooks_ = true;
     return future_;
 }
 

@@ -42,6 +42,11 @@ ok $? "every function, twice in a process, on 2 ranks that met by a store"
 run 0 "$rcxrun" -n 3 "$python" "$here/layers.py" && [ "$(grep -c ' layers$' "$out")" -eq 3 ]
 ok $? "what PyTorch builds on them: an optimizer in parts; in version 2 meshes, FSDP, compiled calls"
 
+for what in views hooks interrupted; do
+    run 0 "$rcxrun" -n 3 "$python" "$here/views.py" $what && [ "$(grep -cx "$what done" "$out")" -eq 3 ]
+    ok $? "tensors that are not what their memory is, and hooks that wait or throw: $what"
+done
+
 # upstream TAKEN_FOR RESULT [TEST...]: none means all
 upstream() {
     TAKEN_FOR=$1 run 0 "$python" "$here/upstream.py" "${@:3}" && grep -qxE "$2" "$err"

@@ -94,7 +94,7 @@ int rcx_progress(rcx_context_t *context)
     status = rcx_enter(context);
     if (status != RCX_OK)
         return (int)status;
-    events = rcx_context_progress(context);
+    events = rcx_context_test(context);
     rcx_leave(context);
     return events;
 }

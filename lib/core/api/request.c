@@ -96,7 +96,7 @@ static rcx_status_t test(struct rcx_request *r, int *done_p)
     if (!done_p)
         return rcx_missing(&r->comm->context->log, "done_p");
     if (r->state == RCX_REQUEST_ACTIVE)
-        rcx_context_progress(r->comm->context);
+        rcx_context_test(r->comm->context);
     else
         rcx_context_pass_by(r->comm->context);
     *done_p = r->state != RCX_REQUEST_ACTIVE;
@@ -258,7 +258,7 @@ static rcx_status_t take_first(struct rcx_context *context, struct several *s,
     bool is_over;
 
     if (!look(s))
-        rcx_context_progress(context);
+        rcx_context_test(context);
     set_all_waiting(s, true);
     is_over = rcx_context_wait(context, until_ns, look, s);
     set_all_waiting(s, false);

@@ -226,6 +226,20 @@ static void idle(struct rcx_context *context, struct vain *vain,
     context->progress.ticks = rcx_ticks();
 }
 
+/* A loop of tests keeps its core from the ranks that it waits for. It does not
+ * sleep: what else its program does between two tests is not known. */
+int rcx_context_test(struct rcx_context *context)
+{
+    const int events = rcx_context_progress(context);
+
+    if (events > 0 || !context->progress.shares)
+        return events;
+    if (is_served(context))
+        return rcx_handle_done(context);
+    yield(&context->progress, rcx_ticks());
+    return 0;
+}
+
 static inline void wait_once(struct rcx_context *context, struct vain *vain,
                              uint64_t until_ns)
 {

@@ -53,6 +53,9 @@ bool rcx_context_wait(struct rcx_context *context, uint64_t until_ns,
 /* Progress the transport and all requests, and watch now and then; events
  * handled. */
 int rcx_context_progress(struct rcx_context *context);
+/* The same of a call that returns whether it found anything: where ranks outnumber
+ * cores, and there was nothing, it gives the core away. */
+int rcx_context_test(struct rcx_context *context);
 /* Look around, and let others in; unless that was just done. */
 void rcx_context_look_around(struct rcx_context *context);
 /* See all that has come while this process was elsewhere; as progress. */

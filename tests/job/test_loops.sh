@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Programs that wait in loops of their own, also where ranks outnumber cores (need
+# 14). An operation that takes a slice of time, 4 ms, would take minutes in all: the
+# bound of a run ends that. Usage: test_loops.sh RCXRUN LOOPS_MAIN
+
+# shellcheck source=tests/support/tap.sh
+source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
+takes "RCXRUN LOOPS_MAIN" "$@"
+rcxrun=$(realpath "$1")
+main=$(realpath "$2")
+need=14
+bound=(timeout -k 5 60)
+
+for n in 2 3 5; do
+    for what in test test_any progress consensus; do
+        run 0 "$rcxrun" -n $n "$main" $what 30000 && [ ! -s "$err" ]
+        ok $? "$n ranks, 30,000 times: $what"
+    done
+done
+for n in 2 8; do
+    run 0 "$rcxrun" -n $n "$main" flood 100000 && [ ! -s "$err" ]
+    ok $? "$n ranks, 100,000 rounds of short messages, tested"
+done
+
+end_tests

@@ -54,8 +54,9 @@ bool rcx_cma_is_there(pid_t pid, uint64_t address)
 
     if (process_vm_readv(pid, &here, 1, &there, 1, 0) == sizeof byte)
         return true;
-    return errno != ESRCH && errno != EFAULT &&
-           (kill(pid, 0) == 0 || errno != ESRCH);
+    /* ranks that map each other's memory are one user's: EPERM is said of another
+     * user's process, which has the number now */
+    return errno != ESRCH && errno != EFAULT && kill(pid, 0) == 0;
 }
 
 static uint64_t time_of_read(struct block *to, struct block *from)

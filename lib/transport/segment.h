@@ -16,4 +16,8 @@
 bool rcx_segment_hold(pid_t pid, uint64_t address, void **held_p);
 void rcx_segment_drop(void *held);
 
+/* Let no other user attach the segments that this process has made, without a key, has
+ * attached, and has marked for removal: UCX's, made for the user's group as well. */
+void rcx_segments_make_private(void);
+
 #endif

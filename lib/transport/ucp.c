@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "transport/pair_slots.h"
+#include "transport/segment.h"
 #include "transport/ucp_adjust.h"
 #include "transport/ucp_discard.h"
 
@@ -151,6 +152,7 @@ static rcx_status_t open_worker(struct ucp *u)
         return rcx_fail(u->log, RCX_ERR_UNSUPPORTED,
                         "this UCX grants thread mode single only; RCX needs "
                         "serialized");
+    rcx_segments_make_private();
     status = rcx_ucp_listen_for_notes(u);
     if (status != UCS_OK)
         return fail(u, "ucp_worker_set_am_recv_handler", status);

@@ -266,7 +266,15 @@ static rcx_status_t place_of(struct ucp *u, int peer, struct rcx_place *place,
         rcx_peer_address(u->boot, u->log, peer, own_version, &blob, &bytes);
     if (status != RCX_OK)
         return status;
-    memcpy(place, blob, sizeof *place);
+    if (bytes >= sizeof *place)
+        memcpy(place, blob, sizeof *place);
+    if (bytes < sizeof *place || place->rkey_bytes >= bytes - sizeof *place ||
+        (place->rkey_bytes > 0 && place->index >= place->ranks) ||
+        place->ranks > (uint32_t)u->boot->size)
+        return rcx_fail(u->log, RCX_ERR_LAUNCH,
+                        "rank %d published a place that is none: key of %u "
+                        "bytes, %u of %u ranks",
+                        peer, place->rkey_bytes, place->index, place->ranks);
     *rest_p = (const char *)blob + sizeof *place;
     return RCX_OK;
 }

@@ -67,6 +67,8 @@ ucs_status_t rcx_ucp_memory_open(struct ucp *u, void *at, size_t bytes,
         return status;
     }
     status = ucp_mem_query(memory->handle, &attr);
+    if (!at)
+        rcx_segments_make_private();
     if (status == UCS_OK)
         status = ucp_rkey_pack(u->context, memory->handle, &memory->key,
                                &memory->key_bytes);

@@ -29,7 +29,8 @@ enum {
     SETTINGS_BYTES = RCX_SHARED_SETTINGS * (int)sizeof(uint64_t),
     ERRORS_AT = SETTINGS_AT + SETTINGS_BYTES + 2 * (int)sizeof(uint64_t),
     NODE_AT = ERRORS_AT + 2 * (int)sizeof(uint64_t),
-    HEADER_BYTES = NODE_AT + (int)sizeof(uint64_t)
+    SUMS_AT = NODE_AT + (int)sizeof(uint64_t),
+    HEADER_BYTES = SUMS_AT + 2 * (int)sizeof(uint64_t)
 };
 
 static const char version[] = "fuzz 1", address[] = "somewhere";
@@ -139,6 +140,8 @@ static void take_blob(struct input *in, struct blob *blob)
         keep(blob, own.bytes, own.count);
     for (size_t i = 0; how == 1 && i < count; i++)
         blob->bytes[(offset + i) % blob->count] ^= (char)in->at[i];
+    if (blob->bytes && how != 2)
+        rcx_peer_seal(blob->bytes, blob->count);
     in->at += count;
 }
 
@@ -334,6 +337,25 @@ static void begin(struct fake *fake, struct rcx_context *context)
     fuzz_require(own.count == HEADER_BYTES + sizeof address);
 }
 
+/* A bit of each byte of RCX's own in turn, which its sums do not fit any more. */
+static void check_damage(struct fake *fake, const struct rcx_log *log)
+{
+    const void *found;
+    size_t bytes;
+
+    fake->boot.size = 1;
+    keep(&fake->blobs[0], own.bytes, own.count);
+    for (size_t i = 0; i < own.count; i++) {
+        fake->blobs[0].bytes[i] ^= (char)(1 << i % 8);
+        fuzz_require(rcx_peer_address(&fake->boot, log, 0, version, &found,
+                                      &bytes) == RCX_ERR_LAUNCH);
+        fake->blobs[0].bytes[i] ^= (char)(1 << i % 8);
+    }
+    fuzz_require(rcx_peer_address(&fake->boot, log, 0, version, &found,
+                                  &bytes) == RCX_OK);
+    free(fake->blobs[0].bytes);
+}
+
 int fuzz_input(const uint8_t *data, size_t bytes)
 {
     struct fake fake = {.boot = {.ops = &boot_ops}};
@@ -347,8 +369,10 @@ int fuzz_input(const uint8_t *data, size_t bytes)
     rcx_log_init(&context.log);
     context.log.fn = count_line;
     context.log.arg = &fake;
-    if (!own.bytes)
+    if (!own.bytes) {
         begin(&fake, &context);
+        check_damage(&fake, &context.log);
+    }
     open_fake(&fake, &in);
     if (fake.boot.local_ranks) /* then it says so, and has another node */
         fuzz_require(rcx_peer_publish(&context) == RCX_OK);

@@ -212,6 +212,7 @@ static void cores_are_those_of_the_kernel(void **state)
     assert_int_equal(ranks[0].context.shares_cores, RANKS > cores);
     assert_false(ranks[0].context.is_split);
     ranks[2].blob[KERNEL_AT] ^= 1; /* rank 2 has another */
+    rcx_peer_seal(ranks[2].blob, ranks[2].bytes);
     assert_ok(compare(0));
     assert_int_equal(ranks[0].context.cores, 0);
     assert_int_equal(ranks[0].context.shares_cores, RANKS - 1 > cores);
@@ -233,6 +234,7 @@ static struct rcx_nodes *cores_of_bound(unsigned long cpus)
     publish_all();
     cpus <<= cpu;
     memcpy(ranks[1].blob + CPUS_AT, &cpus, sizeof cpus);
+    rcx_peer_seal(ranks[1].blob, ranks[1].bytes);
     assert_ok(compare(0));
     assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
     assert_null(ranks[0].context.nodes);
@@ -341,6 +343,7 @@ static void a_network_whose_name_does_not_end_is_cut_off(void **state)
     (void)state;
     publish_all();
     memset(ranks[2].blob + NETWORK_AT, 'x', NETWORK_BYTES);
+    rcx_peer_seal(ranks[2].blob, ranks[2].bytes);
     memset(name, 'x', sizeof name - 1);
     assert_status(find(&found, &bytes), RCX_ERR_LAUNCH);
     snprintf(text, sizeof text, "rank 2 runs over %s, this one", name);

@@ -103,6 +103,40 @@ static void other_memory_is_there_and_is_not_held(void **state)
     munmap(c.page, BYTES);
 }
 
+static int make(key_t key, bool is_marked)
+{
+    const int id = shmget(key, BYTES, IPC_CREAT | 0660);
+
+    assert_true(id >= 0);
+    assert_true(shmat(id, NULL, 0) != (void *)-1);
+    if (is_marked)
+        assert_int_equal(shmctl(id, IPC_RMID, NULL), 0);
+    return id;
+}
+
+static unsigned mode_of(int id)
+{
+    struct shmid_ds segment;
+
+    assert_int_equal(shmctl(id, IPC_STAT, &segment), 0);
+    return segment.shm_perm.mode & 0777;
+}
+
+/* As UCX makes them; the other two are the program's own. */
+static void segments_of_ucx_are_the_users_alone(void **state)
+{
+    const int marked = make(IPC_PRIVATE, true);
+    const int plain = make(IPC_PRIVATE, false);
+    const int keyed = make((key_t)(0x52435800 + getpid() % 256), true);
+
+    (void)state;
+    rcx_segments_make_private();
+    assert_int_equal(mode_of(marked), 0600);
+    assert_int_equal(mode_of(plain), 0660);
+    assert_int_equal(mode_of(keyed), 0600); /* marked, it has no key any more */
+    shmctl(plain, IPC_RMID, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -110,6 +144,7 @@ int main(void)
         cmocka_unit_test(
             a_killed_process_has_none_also_before_it_is_waited_for),
         cmocka_unit_test(other_memory_is_there_and_is_not_held),
+        cmocka_unit_test(segments_of_ucx_are_the_users_alone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,7 @@
 #include "core/run/peer.h"
 
 #include <sched.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,7 +17,7 @@
 #include "core/run/context.h"
 
 /* Whose header has a setting more is another version, too. */
-enum { WIRE_VERSION = 11 << 8 | RCX_SHARED_SETTINGS, TEXT = 64 };
+enum { WIRE_VERSION = 12 << 8 | RCX_SHARED_SETTINGS, TEXT = 64 };
 
 struct header {
     char magic[4];
@@ -31,7 +32,29 @@ struct header {
     uint64_t ahead;
     uint64_t lines[RCX_CONFIG_KINDS]; /* that it has to say: a hash of each */
     uint64_t node;                    /* equal where ranks share memory */
+    uint64_t address_sum;             /* of the address's bytes */
+    uint64_t sum;                     /* of the header's, up to here */
 };
+
+static uint64_t sum_of(const void *bytes, size_t n)
+{
+    const unsigned char *at = bytes;
+    uint64_t sum = n, word;
+
+    for (; n >= sizeof word; n -= sizeof word, at += sizeof word) {
+        memcpy(&word, at, sizeof word);
+        sum = rcx_hash(sum, word);
+    }
+    word = 0;
+    if (n > 0)
+        memcpy(&word, at, n);
+    return rcx_hash(sum, word);
+}
+
+static uint64_t sum_of_header(const struct header *h)
+{
+    return sum_of(h, offsetof(struct header, sum));
+}
 
 void rcx_kernel_id(char *text, size_t bytes)
 {
@@ -77,6 +100,18 @@ static void describe_self(const struct rcx_context *context, struct header *h)
             rcx_config_lines_hash(&context->config, (enum rcx_config_kind)i);
 }
 
+void rcx_peer_seal(void *blob, size_t bytes)
+{
+    struct header h;
+
+    if (bytes < sizeof h)
+        return;
+    memcpy(&h, blob, sizeof h);
+    h.address_sum = sum_of((const char *)blob + sizeof h, bytes - sizeof h);
+    h.sum = sum_of_header(&h);
+    memcpy(blob, &h, sizeof h);
+}
+
 rcx_status_t rcx_peer_publish(struct rcx_context *context)
 {
     struct rcx_transport *t = context->transport;
@@ -97,10 +132,19 @@ rcx_status_t rcx_peer_publish(struct rcx_context *context)
     blob->address_bytes = address_bytes;
     if (address_bytes > 0)
         memcpy(blob + 1, address, address_bytes);
+    rcx_peer_seal(blob, sizeof *blob + address_bytes);
     status = context->boot->ops->publish(context->boot, blob,
                                          sizeof *blob + address_bytes);
     rcx_heap_free(&context->heap, blob);
     return status;
+}
+
+static rcx_status_t is_damaged(const struct rcx_log *log, int rank)
+{
+    return rcx_fail(log, RCX_ERR_LAUNCH,
+                    "what rank %d published has been altered on its way: look "
+                    "at the bootstrap",
+                    rank);
 }
 
 static rcx_status_t look_up(struct rcx_boot *boot, const struct rcx_log *log,
@@ -124,6 +168,8 @@ static rcx_status_t look_up(struct rcx_boot *boot, const struct rcx_log *log,
                         "rank %d speaks wire version %u of RCX, this one %d: "
                         "all ranks need the same library",
                         rank, h->wire_version, WIRE_VERSION);
+    if (h->sum != sum_of_header(h))
+        return is_damaged(log, rank);
     *rest_p = (const char *)blob + sizeof *h;
     return RCX_OK;
 }
@@ -144,6 +190,8 @@ rcx_status_t rcx_peer_address(struct rcx_boot *boot, const struct rcx_log *log,
                         "rank %d runs over %s, this one over %s: all ranks "
                         "need the same",
                         rank, h.transport, version);
+    if (h.address_sum != sum_of(rest, h.address_bytes))
+        return is_damaged(log, rank);
     *address_p = rest;
     *bytes_p = h.address_bytes;
     return RCX_OK;

@@ -8,6 +8,11 @@
 /* Publish the transport's address and what peers may want to know of us. */
 rcx_status_t rcx_peer_publish(struct rcx_context *context);
 
+/* Sum up a blob, of which bytes lie at blob: nothing where that is no header. A
+ * peer refuses one that was altered on its way. For publish, and for tests that
+ * alter blobs. */
+void rcx_peer_seal(void *blob, size_t bytes);
+
 /*
  * Read what all ranks published: which node each is on becomes the context's
  * map, and whether they have cores enough. RCX_ERR_CONFIG, on all ranks, where

@@ -44,7 +44,7 @@ static void check(const char *function, rcx_status_t status, rcx_comm_t *comm)
 
     if (status == RCX_OK)
         return;
-    if (rcx_comm_error(comm, &info) != RCX_OK)
+    if (!comm || rcx_comm_error(comm, &info) != RCX_OK)
         info.text = "";
     dprintf(STDERR_FILENO, "PE %d: %s: %s%s%s\n", pshmem_my_pe(), function,
             rcx_status_string(status), info.text[0] ? ": " : "", info.text);
@@ -68,20 +68,59 @@ static void finish(const char *function, rcx_comm_t *comm, rcx_status_t started,
 
 /* ---- Active sets ------------------------------------------------------------------ */
 
+static void send_word(const char *function, int rank, int tag)
+{
+    rcx_comm_t *world = rcx_world(job.context);
+    rcx_request_t *request = NULL;
+    const rcx_status_t status =
+        rcx_isend(NULL, 0, RCX_BYTE, rank, tag, world, &request);
+
+    finish(function, world, status, request);
+}
+
+static void receive_word(const char *function, int rank, int tag)
+{
+    rcx_comm_t *world = rcx_world(job.context);
+    rcx_request_t *request = NULL;
+    const rcx_status_t status =
+        rcx_irecv(NULL, 0, RCX_BYTE, rank, tag, world, &request);
+
+    finish(function, world, status, request);
+}
+
+/* Returns once all processes of a set have come to it. What follows, which makes no
+ * progress of OSHMEM's, then waits for none that may still read from this one. */
+static void await_members(const char *function, const int ranks[], int n,
+                          int tag)
+{
+    const bool is_first = ranks[0] == rcx_comm_rank(rcx_world(job.context));
+
+    if (!is_first) {
+        send_word(function, ranks[0], tag);
+        receive_word(function, ranks[0], tag);
+        return;
+    }
+    for (int i = 1; i < n; i++)
+        receive_word(function, ranks[i], tag);
+    for (int i = 1; i < n; i++)
+        send_word(function, ranks[i], tag);
+}
+
 static rcx_comm_t *comm_of(const char *function, const struct set *s)
 {
+    const int tag = (s->start * 31 + s->log_stride * 7 + s->size) % 8192;
     rcx_comm_t *world = rcx_world(job.context);
     int *ranks = malloc((size_t)s->size * sizeof *ranks);
     rcx_comm_t *comm = world;
-    rcx_status_t status = ranks ? RCX_OK : RCX_ERR_NOMEM;
 
-    for (int i = 0; status == RCX_OK && i < s->size; i++)
+    check(function, ranks ? RCX_OK : RCX_ERR_NOMEM, world);
+    for (int i = 0; i < s->size; i++)
         ranks[i] = s->start + (i << s->log_stride);
-    if (status == RCX_OK && s->size < rcx_comm_size(world))
-        status = rcx_comm_create_group(
-            world, s->size, ranks,
-            (s->start * 31 + s->log_stride * 7 + s->size) % 8192, &comm);
-    check(function, status, world);
+    if (s->size < rcx_comm_size(world)) {
+        await_members(function, ranks, s->size, tag);
+        check(function,
+              rcx_comm_create_group(world, s->size, ranks, tag, &comm), world);
+    }
     free(ranks);
     return comm;
 }
@@ -119,6 +158,14 @@ static struct set *everybody(const char *function)
     return set_of(function, 0, 0, pshmem_n_pes());
 }
 
+static void meet_set(const char *function, const struct set *s)
+{
+    rcx_request_t *request = NULL;
+    const rcx_status_t status = rcx_ibarrier(s->comm, &request);
+
+    finish(function, s->comm, status, request);
+}
+
 /* ---- Begin and end ------------------------------------------------------------------ */
 
 static void meet(bool threaded)
@@ -151,11 +198,15 @@ void start_pes(int npes)
     meet(false);
 }
 
+/* Before RCX ends, which makes no progress of OSHMEM's, all have come: until then one of
+ * them may read from this process. */
 void shmem_finalize(void)
 {
     struct set *s;
 
     pshmem_quiet();
+    if (job.context)
+        meet_set(__func__, everybody(__func__));
     while ((s = job.sets)) {
         job.sets = s->next;
         if (s->comm != rcx_world(job.context))
@@ -164,19 +215,11 @@ void shmem_finalize(void)
         free(s);
     }
     if (job.context)
-        rcx_finalize(&job.context);
+        check(__func__, rcx_finalize(&job.context), NULL);
     pshmem_finalize();
 }
 
 /* ---- Barriers -------------------------------------------------------------------------- */
-
-static void meet_set(const char *function, const struct set *s)
-{
-    rcx_request_t *request = NULL;
-    const rcx_status_t status = rcx_ibarrier(s->comm, &request);
-
-    finish(function, s->comm, status, request);
-}
 
 /* OSHMEM calls barriers itself, in the beginning and at the end, too. */
 static bool is_early_or_late(void)

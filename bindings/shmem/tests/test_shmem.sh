@@ -2,16 +2,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # OpenSHMEM's collectives over RCX: each beside its twin, the examples, a process that dies.
-# Usage: test_shmem.sh LIBRARY TWINS PLATE TRANSPOSE SORT
+# Usage: test_shmem.sh LIBRARY TWINS READS PLATE TRANSPOSE SORT
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../../../tests/support/tap.sh"
-takes "LIBRARY TWINS PLATE TRANSPOSE SORT" "$@"
+takes "LIBRARY TWINS READS PLATE TRANSPOSE SORT" "$@"
 library=$(realpath "$1")
 twins=$(realpath "$2")
-plate=$(realpath "$3")
-transpose=$(realpath "$4")
-sort=$(realpath "$5")
+reads=$(realpath "$3")
+plate=$(realpath "$4")
+transpose=$(realpath "$5")
+sort=$(realpath "$6")
 bound=(timeout -k 5 60)
 # osc: shmem_finalize() of Open MPI 4.1.4 crashes with its rdma
 oshrun=(oshrun --oversubscribe -mca osc '^rdma')
@@ -21,6 +22,10 @@ for n in 1 2 3 4; do
     run 0 "${oshrun[@]}" -n $n -x LD_PRELOAD="$library" "$twins" \
         && grep -qxE '58 functions, [0-9]{3} comparisons, 0 failures' "$out"
     ok $? "all functions as their twins, on all processes and on strided sets of $n"
+done
+for n in 2 3; do
+    run 0 "${oshrun[@]}" -n $n -x LD_PRELOAD="$library" "$reads" && grep -qx $((n == 2 ? 22 : 34)) "$out"
+    ok $? "a process reads from others that wait for it in a collective, $n processes"
 done
 run 0 "${oshrun[@]}" -n 4 "$plate" && grep -qxE '[0-9]+ steps, off by [1-9]\.[0-9]e-07 on average' "$out"
 ok $? "the example without RCX"

@@ -23,7 +23,8 @@ static rcx_status_t serve(rcx_context_t *rcx, int events, rcx_request_t *sum)
     return status;
 }
 
-/* In comm's place a group of the world's ranks, without those that it misses. */
+/* In comm's place a group of the world's ranks, without those that it misses; how
+ * many are left, or 0 where no group can be made of them. */
 static int go_on(rcx_comm_t **comm, rcx_comm_t *world, int ranks[], int n)
 {
     rcx_error_info_t why;
@@ -38,7 +39,9 @@ static int go_on(rcx_comm_t **comm, rcx_comm_t *world, int ranks[], int n)
     fprintf(stderr, "rank %d goes on with %d of %d: %s\n", rcx_comm_rank(world),
             kept, n, why.text);
     rcx_comm_free(comm);
-    return rcx_comm_create_group(world, kept, ranks, 1, comm) ? 0 : kept;
+    if (kept == n || rcx_comm_create_group(world, kept, ranks, 1, comm))
+        return 0;
+    return kept;
 }
 
 int main(int argc, char **argv)
@@ -73,8 +76,10 @@ int main(int argc, char **argv)
             n = go_on(&comm, rcx_world(context), ranks, n);
         usleep(1000); /* a turn of the service's own work */
     }
-    printf("rank %d: %ld at the end\n", store.rank, sum);
-    rcx_comm_free(&comm);
+    if (n > 0)
+        printf("rank %d: %ld at the end\n", store.rank, sum);
+    if (comm)
+        rcx_comm_free(&comm);
     rcx_finalize(&context); /* the lost do not come: by the timeout */
-    return 0;
+    return n > 0 ? 0 : 1;
 }

@@ -26,23 +26,37 @@ for r in 0 1 2; do
 done
 ok $good "three processes sum in their event loops"
 
-port=$(free_port)
-"$program" 1 3 "$port" 1000000 &
-victim=$!
-for r in 0 2; do
-    RCX_LOG=info begin "rank $r" "$program" $r 3 "$port" 3000
-done
-while ! grep -q 'started in' "$scratch/rank 0.err" && kill -0 $victim; do
-    sleep 0.1
-done
-sleep 0.3
-kill -KILL $victim
-wait $victim
-good=$(($? != 137))
+# kill_one [NAME=VALUE]: rank 1 of three; true if it was
+kill_one() {
+    local victim
+    port=$(free_port)
+    env "$@" "$program" 1 3 "$port" 1000000 &
+    victim=$!
+    for r in 0 2; do
+        begin "rank $r" env RCX_LOG=info "$@" "$program" $r 3 "$port" 3000
+    done
+    while ! grep -q 'started in' "$scratch/rank 0.err" && kill -0 $victim; do
+        sleep 0.1
+    done
+    sleep 0.3
+    kill -KILL $victim
+    wait $victim
+    [ $? -eq 137 ]
+}
+
+kill_one RCX_ERR_MODE=none
+good=$?
 for r in 0 2; do
     end "rank $r" 0 && [ "$(cat "$out")" = "rank $r: 2 at the end" ] \
         && grep -q "^rank $r goes on with 2 of 3: .*rank 1" "$err" || good=1
 done
 ok $good "two go on where the third is killed"
+
+kill_one RCX_ERR_MODE=peer UCX_LOG_LEVEL=fatal
+good=$?
+for r in 0 2; do
+    end "rank $r" 1 && [ ! -s "$out" ] || good=1
+done
+ok $good "in error mode peer the world fails as well, and both end with a status"
 
 end_tests

@@ -266,6 +266,7 @@ static rcx_status_t place_of(struct ucp *u, int peer, struct rcx_place *place,
         rcx_peer_address(u->boot, u->log, peer, own_version, &blob, &bytes);
     if (status != RCX_OK)
         return status;
+    *place = (struct rcx_place){0};
     if (bytes >= sizeof *place)
         memcpy(place, blob, sizeof *place);
     if (bytes < sizeof *place || place->rkey_bytes >= bytes - sizeof *place ||

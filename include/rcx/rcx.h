@@ -186,13 +186,10 @@ typedef struct rcx_bootstrap {
  *   UNIFORM    rank order, one bracketing for all elements of a vector
  *   RANK       rank order, same bits on all ranks
  *   SAME       operands may be commuted, same bits on all ranks (default)
- *   LOOSE      ranks may differ in the last bits; used only where the op is
- *              exact, so that they do not
  *
  * Ops that do not commute get RANK or better whatever is asked.
  */
 typedef enum rcx_order {
-    RCX_ORDER_LOOSE = 0,
     RCX_ORDER_SAME = 1,
     RCX_ORDER_RANK = 2,
     RCX_ORDER_UNIFORM = 3,
@@ -206,7 +203,13 @@ typedef enum rcx_log_level {
     RCX_LOG_DEBUG = 3
 } rcx_log_level_t;
 
-/* Receives each log line, without newline, on the thread that caused it. */
+/*
+ * Receives each log line, without newline, on the thread that caused it.
+ *
+ * UCX's own lines ("[time] [host:pid:0] file.c:1 UCX ERROR ...") do not come
+ * here: UCX has one log for all its users in a process. The environment's
+ * UCX_LOG_LEVEL and UCX_LOG_FILE say which it writes, and where.
+ */
 typedef void (*rcx_log_fn_t)(rcx_log_level_t level, const char *text,
                              void *arg);
 

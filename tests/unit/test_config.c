@@ -314,7 +314,7 @@ static void malformed_params_are_refused(void **state)
     params.name = names[5] + 1; /* 64 letters and digits */
     assert_ok(settings_read(&params));
     params.field_mask = RCX_PARAM_ORDER;
-    params.order = RCX_ORDER_LOOSE;
+    params.order = (rcx_order_t)0;
     assert_refused(&settings_said, settings_read(&params), RCX_ERR_ARG,
                    "order=0", "1..4");
     params.order = (rcx_order_t)5;

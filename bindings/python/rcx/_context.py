@@ -20,7 +20,6 @@ from ._types import AnyType, Datatype, Op, UserType
 class Order(enum.IntEnum):
     """How much a reduction owes its user; see rcx.h."""
 
-    LOOSE = 0
     SAME = 1
     RANK = 2
     UNIFORM = 3

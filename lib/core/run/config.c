@@ -11,7 +11,7 @@
 
 extern char **environ;
 
-/* loose is nothing to ask for: auto is in its place */
+/* auto is in the place of loose, which nobody can ask for */
 static bool parse_order(const char *text, struct rcx_config *config)
 {
     const char *names[RCX_ORDER_CANONICAL + 2] = {"auto"};

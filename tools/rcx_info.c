@@ -23,9 +23,10 @@ enum { COLUMNS = 80 };
 
 static const char usage[] =
     "Usage: rcx_info [options]\n"
-    "Print what this build of RCX is and offers. With no option, all but the last\n"
-    "three.\n"
+    "Print what this build of RCX is and offers. With no option: --build, and the\n"
+    "environment variables that are set.\n"
     "\n"
+    "  -A, --all          all of the following but --launch and --explain\n"
     "      --build        versions, and instruction sets of the kernels\n"
     "  -c, --config       the environment variables, and what they are set to\n"
     "  -t, --types        which op is defined on which type\n"
@@ -39,92 +40,9 @@ static const char usage[] =
     "                     which share --cores C, --bound to one each, in turns\n"
     "      --markdown     the algorithms as a table, which is docs/algorithms.md\n"
     "  -h, --help         print this and exit\n"
-    "      --version      print the version and exit\n"
+    "  -V, --version      print the version and exit\n"
     "\n"
     "Exit status: 0; 1 an environment value is not valid; 2 wrong usage.\n";
-
-/* Prints text behind a label, broken at spaces into lines. */
-static void print_wrapped(const char *label, const char *text)
-{
-    int at = printf("%s", label);
-    const int start = at;
-
-    while (*text) {
-        const int word = (int)strcspn(text, " ");
-
-        if (at > start && at + 1 + word > COLUMNS)
-            at = printf("\n%*s", start, "") - 1;
-        else if (at > start)
-            at += printf(" ");
-        at += printf("%.*s", word, text);
-        text += word;
-        text += strspn(text, " ");
-    }
-    printf("\n");
-}
-
-/* ---- Configuration ------------------------------------------------------- */
-
-enum source { FROM_DEFAULT, FROM_ENVIRONMENT, NOT_VALID };
-
-/* Take one option over into config, as far as its value is valid. */
-static enum source read_option(const struct rcx_option *o,
-                               struct rcx_config *config)
-{
-    const char *value = getenv(o->name);
-
-    if (value && rcx_option_parse(o, value, config))
-        return FROM_ENVIRONMENT;
-    rcx_option_parse(o, o->fallback, config);
-    return value ? NOT_VALID : FROM_DEFAULT;
-}
-
-static void print_option(const struct rcx_option *o)
-{
-    static const char marks[] = {' ', '*', '!'};
-    static const char *const notes[] = {"", "set", "NOT VALID"};
-    struct rcx_config scratch = {0};
-    const enum source source = read_option(o, &scratch);
-    const bool given = source != FROM_DEFAULT;
-
-    printf("%c %-22s %s", marks[source], o->name,
-           given ? getenv(o->name) : o->fallback);
-    if (given)
-        printf("   (%s; default %s)", notes[source], o->fallback);
-    printf("\n");
-    print_wrapped("      ", o->doc);
-    print_wrapped("      valid: ", o->values);
-}
-
-/* Of UCX, under RCX's prefix. */
-static void print_ucx_variables(void)
-{
-    static const char prefix[] = "RCX_UCX_";
-
-    printf("  RCX_UCX_...\n");
-    print_wrapped("      ",
-                  "UCX's own variables, for RCX alone: RCX_UCX_TLS is "
-                  "UCX_TLS to RCX and to no other user of UCX in the "
-                  "process; ucx_info -c lists them");
-    for (char **entry = environ; *entry; entry++) {
-        const int length = (int)strcspn(*entry, "=");
-
-        if (strncmp(*entry, prefix, sizeof prefix - 1) == 0)
-            printf("* %-22.*s %s   (set)\n", length, *entry,
-                   *entry + length + ((*entry)[length] == '='));
-    }
-}
-
-static void print_config(void)
-{
-    struct rcx_option o;
-
-    printf("Environment variables   (* set, ! set to what is not valid)\n\n");
-    for (int i = 0; rcx_option_at(i, &o); i++)
-        print_option(&o);
-    print_ucx_variables();
-    printf("\n");
-}
 
 /* ---- Build --------------------------------------------------------------- */
 
@@ -167,7 +85,7 @@ static void print_isas(void)
     struct rcx_option o;
 
     for (int i = 0; rcx_option_at(i, &o); i++)
-        read_option(&o, &config);
+        info_read_option(&o, &config);
     for (int i = 0; i < RCX_ISA_COUNT; i++) {
         const enum rcx_isa isa = (enum rcx_isa)i;
 
@@ -296,7 +214,7 @@ static void print_parameter(const struct rcx_param *p)
     char text[PARAMETER_TEXT];
 
     describe_parameter(p, text);
-    print_wrapped("      with:   ", text);
+    info_print_wrapped("      with:   ", text);
 }
 
 static void print_algorithm(const struct rcx_algo *algo, bool reduces)
@@ -306,12 +224,12 @@ static void print_algorithm(const struct rcx_algo *algo, bool reduces)
                level_at(algo, 7));
     else
         printf("    %s\n", algo->name);
-    print_wrapped("      cost:   ", algo->formula);
+    info_print_wrapped("      cost:   ", algo->formula);
     if (algo->needs)
-        print_wrapped("      needs:  ", algo->needs);
+        info_print_wrapped("      needs:  ", algo->needs);
     for (const struct rcx_param *p = algo->params; p && p->name; p++)
         print_parameter(p);
-    print_wrapped("      source: ", algo->source);
+    info_print_wrapped("      source: ", algo->source);
 }
 
 static void print_algorithms(void)
@@ -430,7 +348,7 @@ static void print_line(const char *name, const char *value, void *arg)
 
     (void)arg;
     snprintf(label, sizeof label, "    %-22s ", name);
-    print_wrapped(label, value);
+    info_print_wrapped(label, value);
 }
 
 /* Of a job all of whose ranks do this. What hinders rcx_init() it says itself. */
@@ -477,7 +395,8 @@ enum {
     TYPES = 1u << 2,
     ALGORITHMS = 1u << 3,
     LAUNCH = 1u << 4,
-    EXPLAIN = 1u << 5
+    EXPLAIN = 1u << 5,
+    CHANGED = 1u << 6
 };
 
 /* The value of an option that is a number. */
@@ -508,6 +427,7 @@ static size_t bytes_of(const char *text)
 static int parse(int argc, char **argv, struct info_question *q)
 {
     static const struct option names[] = {
+        {"all", no_argument, NULL, 'A'},
         {"build", no_argument, NULL, 'b'},
         {"config", no_argument, NULL, 'c'},
         {"types", no_argument, NULL, 't'},
@@ -522,13 +442,15 @@ static int parse(int argc, char **argv, struct info_question *q)
         {"bound", no_argument, NULL, 'O'},
         {"markdown", no_argument, NULL, 'm'},
         {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'v'},
+        {"version", no_argument, NULL, 'V'},
         {NULL, 0, NULL, 0},
     };
     int sections = 0, option;
 
-    while ((option = getopt_long(argc, argv, "ctale:n:h", names, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "Actale:n:hV", names, NULL)) !=
+           -1) {
         switch (option) {
+        case 'A': sections |= BUILD | CONFIG | TYPES | ALGORITHMS; break;
         case 'b': sections |= BUILD; break;
         case 'c': sections |= CONFIG; break;
         case 't': sections |= TYPES; break;
@@ -546,7 +468,7 @@ static int parse(int argc, char **argv, struct info_question *q)
         case 'O': q->bound = true; break;
         case 'm': print_markdown(); exit(fflush(stdout) ? 1 : 0);
         case 'h': fputs(usage, stdout); exit(0);
-        case 'v': printf("rcx_info (RCX) %s\n", rcx_version()); exit(0);
+        case 'V': printf("rcx_info (RCX) %s\n", rcx_version()); exit(0);
         default: exit(2);
         }
     }
@@ -557,7 +479,7 @@ static int parse(int argc, char **argv, struct info_question *q)
                 argv[optind]);
         exit(2);
     }
-    return sections ? sections : BUILD | CONFIG | TYPES | ALGORITHMS;
+    return sections ? sections : BUILD | CHANGED;
 }
 
 int main(int argc, char **argv)
@@ -573,7 +495,9 @@ int main(int argc, char **argv)
     if (sections & BUILD)
         print_build();
     if (sections & CONFIG)
-        print_config();
+        info_print_config();
+    if (sections & CHANGED)
+        info_print_changed();
     if (sections & TYPES)
         print_types();
     if (sections & ALGORITHMS)

@@ -15,6 +15,19 @@ struct info_question {
     bool bound;     /* each to a core, where they are on one node */
 };
 
+/* Prints text behind a label, broken at spaces into lines. */
+void info_print_wrapped(const char *label, const char *text);
+
+enum info_source { FROM_DEFAULT, FROM_ENVIRONMENT, NOT_VALID };
+
+/* Takes one option over into config, as far as its value is valid. */
+enum info_source info_read_option(const struct rcx_option *o,
+                                  struct rcx_config *config);
+
+/* The environment variables: all, or those that are set. */
+void info_print_config(void);
+void info_print_changed(void);
+
 /* How it would be carried out with this environment, and why. Returns an exit
  * status. */
 int info_explain(const struct info_question *q,

@@ -97,6 +97,16 @@ static void print_offers(const struct rcx_shape *s, rcx_order_t needed)
     }
 }
 
+/* A rule of RCX's own, whose file is part of the library. */
+static void print_own_rule(int line)
+{
+    const char *text = rcx_tuning_own;
+
+    while (--line > 0)
+        text += strcspn(text, "\n") + 1;
+    printf("by RCX's rule \"%.*s\"", (int)strcspn(text, "\n"), text);
+}
+
 static void print_reason(const struct rcx_config *config,
                          const struct rcx_shape *s,
                          const struct rcx_method *chosen, rcx_order_t needed)
@@ -110,10 +120,14 @@ static void print_reason(const struct rcx_config *config,
         printf("because %s asks for it\n", rcx_colls[s->coll].variable);
     else if (!rule)
         printf("because it costs least, and no rule suits\n");
-    else
-        printf("by the rule in line %d of %s%s\n", rule->line,
-               rule->is_users ? config->tuning_path : "RCX's own",
-               rule->wish.algo ? "" : ", which takes what costs least");
+    else {
+        if (rule->is_users)
+            printf("by the rule in line %d of %s", rule->line,
+                   config->tuning_path);
+        else
+            print_own_rule(rule->line);
+        printf("%s\n", rule->wish.algo ? "" : ", which takes what costs least");
+    }
 }
 
 static void explain(const struct info_question *q,
@@ -154,8 +168,13 @@ int info_explain(const struct info_question *q, const struct rcx_config *config)
     struct rcx_refusal refusal;
 
     if (!rcx_tuning_coll(q->coll, &s.coll, &refusal)) {
-        fprintf(stderr, "rcx_info: --explain %s: no such collective%s\n",
-                q->coll, refusal.guess);
+        fprintf(stderr,
+                "rcx_info: --explain %s: no such collective%s; valid:", q->coll,
+                refusal.guess);
+        for (int i = 0; i < RCX_COLL_COUNT; i++)
+            if (rcx_colls[i].variable)
+                fprintf(stderr, " %s", rcx_coll_name((enum rcx_coll)i));
+        fputc('\n', stderr);
         return USAGE;
     }
     if (q->nodes > q->ranks) {

@@ -83,7 +83,7 @@ static const char usage[] =
     "Output\n"
     "      --csv, --json    one of these instead of a table\n"
     "  -h, --help           print this and exit\n"
-    "      --version        print the library's version and exit\n"
+    "  -V, --version        print the library's version and exit\n"
     "\n"
     "Exit status: 0; 1 an element was wrong or the library failed; 2 wrong usage, or\n"
     "nothing that RCX offers (the op is not defined on the type, ...).\n";
@@ -233,8 +233,7 @@ enum {
     CHECK,
     INJECT,
     CSV,
-    JSON,
-    VERSION
+    JSON
 };
 
 static const struct option names[] = {
@@ -263,7 +262,7 @@ static const struct option names[] = {
     {"csv", no_argument, NULL, CSV},
     {"json", no_argument, NULL, JSON},
     {"help", no_argument, NULL, 'h'},
-    {"version", no_argument, NULL, VERSION},
+    {"version", no_argument, NULL, 'V'},
     {NULL, 0, NULL, 0},
 };
 
@@ -325,7 +324,7 @@ static void parse_output(int option, struct perf_options *o)
     case CSV: set_output(o, OUTPUT_CSV); break;
     case JSON: set_output(o, OUTPUT_JSON); break;
     case 'h': print_and_exit(usage);
-    case VERSION:
+    case 'V':
         snprintf(version, sizeof(version), "rcx_perf (RCX) %s\n",
                  rcx_version());
         print_and_exit(version);
@@ -409,7 +408,7 @@ void perf_options_parse(int argc, char **argv, struct perf_options *o)
     o->type =
         &perf_types[find("type", "float64", perf_types, sizeof(*perf_types))];
     opterr = perf_launched_rank() == 0;
-    while ((option = getopt_long(argc, argv, "c:a:t:o:m:n:h", names, NULL)) !=
+    while ((option = getopt_long(argc, argv, "c:a:t:o:m:n:hV", names, NULL)) !=
            -1) {
         if (option == '?')
             perf_exit(EXIT_USAGE);

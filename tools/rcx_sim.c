@@ -87,7 +87,7 @@ int main(int argc, char **argv)
         sim_refuse("no command");
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
         sim_print_and_exit(sim_usage);
-    if (strcmp(argv[1], "--version") == 0) {
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
         printf("rcx_sim (RCX) %s\n", rcx_version());
         return EXIT_SUCCESS;
     }

@@ -73,7 +73,7 @@ const char sim_usage[] =
     "      --svg FILE        draw, map: into a file instead of as text\n"
     "      --inject          verify: spoil a step, which must be found\n"
     "  -h, --help            print this and exit\n"
-    "      --version         print the version and exit\n"
+    "  -V, --version         print the version and exit\n"
     "\n"
     "Exit status: 0; 1 a case is not proved, memory runs out, or a file cannot be\n"
     "written; 2 wrong usage.\n";

@@ -63,8 +63,23 @@ const struct perf_coll *tune_coll_of(enum rcx_coll row)
     return NULL;
 }
 
-static bool parse_colls(char *list, struct tune_options *o)
+__attribute__((noreturn)) static void
+refuse_coll(const char *name, const struct argp_state *state)
 {
+    char text[1024];
+    int n = 0;
+
+    for (int i = 0; i < RCX_COLL_COUNT; i++)
+        if (tune_coll_of((enum rcx_coll)i))
+            n += snprintf(text + n, sizeof text - (size_t)n, " %s",
+                          rcx_coll_name((enum rcx_coll)i));
+    argp_error(state, "%s: no such collective; valid:%s", name, text);
+    perf_exit(EXIT_USAGE);
+}
+
+static void parse_colls(char *list, const struct argp_state *state)
+{
+    struct tune_options *o = state->input;
     char *name;
 
     while ((name = strsep(&list, ","))) {
@@ -75,10 +90,9 @@ static bool parse_colls(char *list, struct tune_options *o)
                 strcmp(name, rcx_coll_name((enum rcx_coll)row)) != 0))
             row++;
         if (row == RCX_COLL_COUNT)
-            return false;
+            refuse_coll(name, state);
         o->colls[row] = true;
     }
-    return true;
 }
 
 static bool parse_number(const char *text, long least, long most, int *number_p)
@@ -97,7 +111,6 @@ static bool parse_value(int key, char *text, struct tune_options *o)
     bool good = true;
 
     switch (key) {
-    case 'c': return parse_colls(text, o);
     case MIN: return rcx_parse_bytes(text, &o->least) && o->least >= 4;
     case MAX: return rcx_parse_bytes(text, &o->most) && o->most >= 4;
     case FACTOR:
@@ -130,7 +143,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         o->variants = true;
     else if (key == ARGP_KEY_ARG)
         argp_error(state, "%s: not an option", text);
-    else if (key != 'c' && (key < MIN || key > RATIO))
+    else if (key == 'c')
+        parse_colls(text, state);
+    else if (key < MIN || key > RATIO)
         return ARGP_ERR_UNKNOWN;
     else if (!parse_value(key, text, o))
         argp_error(state, "%s: not valid here", text);

@@ -22,7 +22,7 @@ static const char usage[] =
     "Usage: rcxrun [options] program [arguments]\n"
     "Run a program as the ranks of one job on this machine, over PMIx.\n"
     "\n"
-    "  -n, --np N            number of ranks (1)\n"
+    "  -n, -np, --np N       number of ranks (1)\n"
     "      --nodes K         pretend that there are K nodes; ranks in blocks (1)\n"
     "  -p, --prefix          write the rank, as in \"[3] \", before each line\n"
     "  -b, --bind            pin rank i to usable cpu i mod number of cpus\n"
@@ -30,7 +30,7 @@ static const char usage[] =
     "  -t, --timeout SECONDS end the job after that time\n"
     "  -x NAME=VALUE         set a variable in the ranks' environment\n"
     "  -h, --help            print this and exit\n"
-    "      --version         print the version and exit\n"
+    "  -V, --version         print the version and exit\n"
     "\n"
     "Options end at the program's name. Rank 0 reads rcxrun's input, the others\n"
     "read none. UCX_HANDLE_ERRORS is set to none unless it is set already.\n"
@@ -93,9 +93,19 @@ static void parse_variable(const char *text)
         rcxrun_die("out of memory");
 }
 
+/* The number of ranks, also where it was written as mpirun -np has it. */
+static const char *size_of(char **argv)
+{
+    if (strcmp(optarg, "p") != 0 || strcmp(argv[optind - 1], "-np") != 0)
+        return optarg;
+    if (!argv[optind])
+        bad_usage("-np: no number");
+    return argv[optind++];
+}
+
 static void parse(int argc, char **argv, struct rcxrun_options *options)
 {
-    enum { NODES = 256, VERSION };
+    enum { NODES = 256 };
     static const struct option names[] = {
         {"np", required_argument, NULL, 'n'},
         {"nodes", required_argument, NULL, NODES},
@@ -105,16 +115,16 @@ static void parse(int argc, char **argv, struct rcxrun_options *options)
         {"keep-going", no_argument, NULL, 'k'},
         {"timeout", required_argument, NULL, 't'},
         {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, VERSION},
+        {"version", no_argument, NULL, 'V'},
         {NULL, 0, NULL, 0},
     };
     int c;
 
     /* "+": stop at the program; its options are its own. */
-    while ((c = getopt_long(argc, argv, "+n:pbkt:x:h", names, NULL)) != -1) {
+    while ((c = getopt_long(argc, argv, "+n:pbkt:x:hV", names, NULL)) != -1) {
         switch (c) {
         case 'n':
-            options->size = parse_int("-n", optarg, RCXRUN_MAX_RANKS);
+            options->size = parse_int("-n", size_of(argv), RCXRUN_MAX_RANKS);
             break;
         case NODES:
             options->nodes = parse_int("--nodes", optarg, RCXRUN_MAX_RANKS);
@@ -125,7 +135,7 @@ static void parse(int argc, char **argv, struct rcxrun_options *options)
         case 't': options->timeout_s = parse_seconds(optarg); break;
         case 'x': parse_variable(optarg); break;
         case 'h': fputs(usage, stdout); exit(0);
-        case VERSION: puts("rcxrun (RCX) " RCXRUN_VERSION); exit(0);
+        case 'V': puts("rcxrun (RCX) " RCXRUN_VERSION); exit(0);
         default: fputs("Try rcxrun --help.\n", stderr); exit(RCXRUN_EXIT_USAGE);
         }
     }

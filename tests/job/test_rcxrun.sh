@@ -163,6 +163,9 @@ ok $? "wrong options give 2 and a message"
 
 run 0 "$rcxrun" --help && grep -q "^Usage: rcxrun" "$out" && run 0 "$rcxrun" --version && grep -q "^rcxrun (RCX) " "$out"
 ok $? "--help and --version work"
+run 0 "$rcxrun" -np 2 echo here && [ "$(grep -c here "$out")" -eq 2 ] && run 2 "$rcxrun" -np && run 2 "$rcxrun" -n p true \
+    && run 0 "$rcxrun" -V && grep -q "^rcxrun (RCX) " "$out"
+ok $? "-np N is -n N, and -V is --version"
 
 run 0 "$rcxrun" -n 2 echo -n 3 --prefix -k && [ "$(cat "$out")" = "3 --prefix -k3 --prefix -k" ]
 ok $? "options after the program are the program's"

@@ -341,9 +341,13 @@ ok $? "rcx_perf has --help and --version"
 
 # --- rcx_info ---
 
-run 0 "$info" && says_nothing && narrow && prints '^RCX [0-9]' && prints 'baseline  *available' \
+run 0 "$info" --all && says_nothing && narrow && prints '^RCX [0-9]' && prints 'baseline  *available' \
     && prints '^Environment variables' && prints '^Ops and types' && prints '^Algorithms' && ! prints '^Bootstraps'
-ok $? "rcx_info prints all but the launcher"
+ok $? "rcx_info --all prints all but the launcher"
+
+run 0 env RCX_ORDER=rank "$info" && says_nothing && narrow && [ "$(wc -l <"$out")" -lt 30 ] && prints '^RCX [0-9]' \
+    && prints '^\* RCX_ORDER  *rank  *(default auto)' && ! prints '^. RCX_ISA' && prints 'rcx_info --help'
+ok $? "rcx_info alone prints a page: the build, and the variables that are set"
 
 bad=0
 for option in --build --config --types --algorithms --launch; do
@@ -355,7 +359,8 @@ run 0 env RCX_ORDER=rank RCX_UCX_TLS=self "$info" -c && says_nothing && lines '^
     && prints '^\* RCX_ORDER  *rank  *(set; default auto)' && prints '^\* RCX_UCX_TLS  *self  *(set)'
 ok $? "variables that are set are marked"
 
-run 1 env RCX_ISA=abacus "$info" && lines '^! ' 1 && prints '^! RCX_ISA  *abacus  *(NOT VALID; default auto)' \
+run 1 env RCX_ISA=abacus "$info" && prints '^! RCX_ISA  *abacus  *(NOT VALID; default auto)' \
+    && says '^rcx error: RCX_ISA=abacus: valid is ' && run 1 env RCX_ISA=abacus "$info" --all && lines '^! ' 1 && prints '^! RCX_ISA  *abacus  *(NOT VALID; default auto)' \
     && prints '^Algorithms' && says '^rcx error: RCX_ISA=abacus: valid is '
 ok $? "a value that is not valid is reported, and the rest is printed"
 
@@ -379,7 +384,7 @@ run 0 "$info" --launch && prints 'server  *none'
 ok $? "--launch finds no launcher where there is none"
 
 run 2 "$info" --what && run 2 "$info" more && run 0 "$info" --help && prints '^Usage: ' \
-    && run 0 "$info" --version && prints '^rcx_info (RCX) '
+    && run 0 "$info" --version && prints '^rcx_info (RCX) ' && run 0 "$info" -V && prints '^rcx_info (RCX) '
 ok $? "rcx_info has --help and --version, and refuses the rest"
 
 end_tests

@@ -85,7 +85,7 @@ run 1 "$rcxrun" -n 2 "$tune" -c barrier --svg "$folder/no/such" "${quick[@]}" &&
 ok $? "a picture that cannot be written is an error"
 run 0 "$rcxrun" -n 3 "$tune" -o "$folder/variants" -c bcast --min 64K --max 64K --rounds 2 --time 100us --ratio 100 \
     --variants && says_nothing && run 0 env RCX_TUNING="$folder/variants" "$info" --explain bcast -n 3 --bytes 64K \
-    && prints "by the rule in line 1 of $folder/variants\\|of RCX's own"
+    && prints "by the rule in line 1 of $folder/variants\\|by RCX's rule"
 ok $? "parameters that are not the usual ones are tried, too"
 if command -v mpirun >/dev/null; then
     run 0 mpirun --allow-run-as-root --oversubscribe -n 2 "$tune" -o "$file" -c allreduce "${quick[@]}" \
@@ -99,7 +99,7 @@ ok $? "who was interrupted goes on"
 
 run 1 "$rcxrun" -n 2 "$tune" -o "$folder/no/such" -c barrier "${quick[@]}" && says 'No such file'
 ok $? "a file that cannot be written is an error"
-run 2 "$rcxrun" -n 2 "$tune" -c barriers && says 'barriers: not valid here' && run 2 "$rcxrun" -n 2 "$tune" --rounds 0 \
+run 2 "$rcxrun" -n 2 "$tune" -c barriers && says 'barriers: no such collective; valid: allreduce .*barrier' && run 2 "$rcxrun" -n 2 "$tune" --rounds 0 \
     && run 2 "$rcxrun" -n 2 "$tune" more && run 0 "$tune" --help && prints '^Usage: ' && run 0 "$tune" --version \
     && prints '^rcx_tune (RCX) '
 ok $? "rcx_tune has --help and --version, and refuses the rest"
@@ -107,12 +107,14 @@ ok $? "rcx_tune has --help and --version, and refuses the rest"
 # --- rcx_info --explain ---
 
 run 0 "$info" --explain allreduce --bytes 64K -n 48 --nodes 6 && says_nothing && prints ' byte on 48 ranks, 6 nodes with up to 8' \
-    && prints "hierarchical:leaders=8, by the rule in line [0-9]* of RCX's own" && prints '^ *[0-9.]*  ring$'
+    && prints "hierarchical:leaders=8, by RCX's rule \"allreduce " && prints '^ *[0-9.]*  ring$'
 ok $? "--explain names the rule, and prices"
 run 0 env RCX_ORDER=canonical "$info" --explain allreduce -n 6 && prints '-  ring .*keeps order level same' \
     && run 0 env RCX_ALLREDUCE=tree "$info" --explain allreduce && prints 'tree, because RCX_ALLREDUCE asks for it'
 ok $? "--explain says what ruled an algorithm out, and who asked for one"
-run 0 "$info" --explain allreduce --bytes 64K -n 4 --cores 2 --bound && prints '^  hierarchical.*of RCX' \
+run 2 "$info" --explain allsum && says 'allsum: no such collective.*; valid: .*allreduce'
+ok $? "--explain lists the collectives where it is asked for another"
+run 0 "$info" --explain allreduce --bytes 64K -n 4 --cores 2 --bound && prints '^  hierarchical.*by RCX.s rule' \
     && prints '-  hierarchical .*goes by cores' && prints ', 1 node with up to 4 each' \
     && run 0 "$info" --explain allreduce --bytes 64K -n 4 --cores 2 && prints '-  hierarchical .*needs nodes or cores' \
     && run 0 "$info" --explain allreduce --bytes 64K -n 4 --cores 4 --bound && prints '-  hierarchical .*needs nodes or cores'

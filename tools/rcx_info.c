@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "output.h"
 #include "rcx_info.h"
 
 #include "core/base/parse.h"
@@ -466,7 +467,7 @@ static int parse(int argc, char **argv, struct info_question *q)
         case 'S': q->scattered = true; break;
         case 'C': q->cores = number_of("--cores", optarg); break;
         case 'O': q->bound = true; break;
-        case 'm': print_markdown(); exit(fflush(stdout) ? 1 : 0);
+        case 'm': print_markdown(); exit(0);
         case 'h': fputs(usage, stdout); exit(0);
         case 'V': printf("rcx_info (RCX) %s\n", rcx_version()); exit(0);
         default: exit(2);
@@ -485,13 +486,15 @@ static int parse(int argc, char **argv, struct info_question *q)
 int main(int argc, char **argv)
 {
     struct info_question question = {.bytes = 64 << 10, .ranks = 4, .nodes = 1};
-    const int sections = parse(argc, argv, &question);
+    int sections;
     struct rcx_heap heap = RCX_HEAP_INIT;
     struct rcx_config config;
     struct rcx_log log;
     rcx_status_t status;
     int said = 0;
 
+    atexit(check_output);
+    sections = parse(argc, argv, &question);
     if (sections & BUILD)
         print_build();
     if (sections & CONFIG)
@@ -515,5 +518,5 @@ int main(int argc, char **argv)
     rcx_config_unload(&config, &heap);
     rcx_config_tell_all(&config, &log);
     fflush(stdout);
-    return status == RCX_OK && !ferror(stdout) ? said : 1;
+    return status == RCX_OK ? said : 1;
 }

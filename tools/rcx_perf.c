@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* rcx_perf: times and checks what RCX does. This file: the rows of a run. */
+#include "output.h"
 #include "rcx_perf.h"
 
 #include <stdio.h>
@@ -365,6 +366,7 @@ int main(int argc, char **argv)
     struct perf_job job = {.rank = perf_launched_rank()};
     rcx_status_t status;
 
+    atexit(check_output);
     perf_options_parse(argc, argv, &job.options);
     job.last = !job.options.all;
     status = job.options.all ? run_all(&job) : run_context(&job);

@@ -211,7 +211,7 @@ __attribute__((noreturn)) static void print_and_exit(const char *text)
 {
     if (perf_launched_rank() == 0)
         fputs(text, stdout);
-    exit(fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS);
+    exit(EXIT_SUCCESS);
 }
 
 /* ---- The command line ---------------------------------------------------- */

@@ -3,6 +3,7 @@
  * rcx_sim: looks at algorithms without running them on a wire. A command each
  * to print, price, prove and draw their schedules, and to compare them.
  */
+#include "output.h"
 #include "rcx_sim.h"
 
 #include <stdlib.h>
@@ -83,6 +84,7 @@ int main(int argc, char **argv)
     char offer[256];
     int status;
 
+    atexit(check_output);
     if (argc < 2)
         sim_refuse("no command");
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
@@ -98,7 +100,7 @@ int main(int argc, char **argv)
         status = commands[i].run(&o);
         rcx_heap_free(&heap, o.methods);
         rcx_heap_free(&heap, o.sizes);
-        return fflush(stdout) || ferror(stdout) ? EXIT_FAILURE : status;
+        return status;
     }
     sim_refuse("%s: no such command; there are %s", argv[1],
                rcx_guess_offer(argv[1], commands, sizeof *commands, offer,

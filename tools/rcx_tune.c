@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* rcx_tune: finds the fastest methods of a job like this one. This file: the
  * command line, and points one after another. */
+#include "output.h"
 #include "rcx_tune.h"
 
 #include <argp.h>
@@ -389,6 +390,7 @@ int main(int argc, char **argv)
     int drawn = EXIT_SUCCESS;
     rcx_status_t status;
 
+    atexit(check_output);
     job.options = parse(argc, argv);
     status = open_job(&job);
     if (status == RCX_ERR_CONFIG || status == RCX_ERR_ARG)

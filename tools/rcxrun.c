@@ -3,6 +3,7 @@
  * rcxrun: starts the ranks of a job on this machine, as a PMIx server does, so
  * that a first run needs no other launcher. This file: options and main.
  */
+#include "output.h"
 #include "rcxrun.h"
 
 #include <errno.h>
@@ -166,6 +167,7 @@ int main(int argc, char **argv)
     char *path;
     int status;
 
+    atexit(check_output);
     rcxrun_scrub_environment();
     parse(argc, argv, &options);
     setenv("UCX_HANDLE_ERRORS", "none", 0);

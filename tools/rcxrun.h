@@ -77,6 +77,7 @@ struct rcxrun_stream {
     int fd; /* -1: closed */
     int to;
     int rank;
+    bool lost; /* lines could not be written */
     char *text;
     size_t length, capacity;
 };

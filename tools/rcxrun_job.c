@@ -390,6 +390,22 @@ static void init(struct job *job, const struct rcxrun_options *options)
         job->polls[i].fd = -1;
 }
 
+static void close_streams(struct job *job)
+{
+    bool lost = false;
+
+    for (int rank = 0; rank < job->options->size; rank++)
+        for (int i = 0; i < 2; i++) {
+            rcxrun_stream_close(&job->ranks[rank].streams[i]);
+            lost |= job->ranks[rank].streams[i].lost;
+        }
+    if (!lost)
+        return;
+    rcxrun_warn("output of ranks could not be written");
+    if (job->status == 0)
+        job->status = 1;
+}
+
 int rcxrun_job_run(const struct rcxrun_options *options, const char *path,
                    int *signal_p)
 {
@@ -416,10 +432,7 @@ int rcxrun_job_run(const struct rcxrun_options *options, const char *path,
         job.status = RCXRUN_EXIT_INTERNAL;
     }
     rcxrun_cleanup_end();
-    for (int rank = 0; rank < options->size; rank++) {
-        rcxrun_stream_close(&job.ranks[rank].streams[0]);
-        rcxrun_stream_close(&job.ranks[rank].streams[1]);
-    }
+    close_streams(&job);
     close(job.polls[SIGNALS].fd);
     /* WAKE stays open: PMIx's thread lives on, and writes to it */
     status = job.status;

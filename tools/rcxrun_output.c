@@ -48,7 +48,7 @@ static int write_all(int fd, const char *text, size_t length)
 }
 
 /* Sends out one or more whole lines in one write. */
-static int write_lines(const struct rcxrun_stream *stream, const char *text,
+static int write_lines(struct rcxrun_stream *stream, const char *text,
                        size_t length)
 {
     const char *end = text + length;
@@ -71,6 +71,7 @@ static int write_lines(const struct rcxrun_stream *stream, const char *text,
         text += line;
     }
     rc = write_all(stream->to, out, used);
+    stream->lost |= rc != 0 && errno != EPIPE; /* a reader may leave */
     free(out);
     return rc;
 }

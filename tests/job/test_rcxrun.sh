@@ -166,6 +166,9 @@ ok $? "--help and --version work"
 run 0 "$rcxrun" -np 2 echo here && [ "$(grep -c here "$out")" -eq 2 ] && run 2 "$rcxrun" -np && run 2 "$rcxrun" -n p true \
     && run 0 "$rcxrun" -V && grep -q "^rcxrun (RCX) " "$out"
 ok $? "-np N is -n N, and -V is --version"
+run 1 sh -c '"$1" -p -n 2 echo here >/dev/full' sh "$rcxrun" && says 'output of ranks could not be written' \
+    && run 0 sh -c '"$1" -p -n 2 echo here | head -n 1' sh "$rcxrun" && [ ! -s "$err" ]
+ok $? "lines of ranks that cannot be written are told, but to a reader that left"
 
 run 0 "$rcxrun" -n 2 echo -n 3 --prefix -k && [ "$(cat "$out")" = "3 --prefix -k3 --prefix -k" ]
 ok $? "options after the program are the program's"

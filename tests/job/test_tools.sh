@@ -387,4 +387,13 @@ run 2 "$info" --what && run 2 "$info" more && run 0 "$info" --help && prints '^U
     && run 0 "$info" --version && prints '^rcx_info (RCX) ' && run 0 "$info" -V && prints '^rcx_info (RCX) '
 ok $? "rcx_info has --help and --version, and refuses the rest"
 
+# --- a full disk ---
+
+bad=0
+for tool in "$info" "$info --help" "$perf --max 64 --time 0.01" "$perf --max 64 --time 0.01 --json" "$perf --version" \
+    "$rcxrun --help"; do
+    run 1 sh -c "$tool >/dev/full" && says '^rc[x_a-z]*: its output could not be written$' && [ "$(wc -l <"$err")" -eq 1 ] || bad=1
+done
+ok $bad "a tool that cannot write its output fails, and says so"
+
 end_tests

@@ -723,5 +723,8 @@ run 0 "$python" -m json.tool real/dump && run 1 trace real/dump && [ ! -s "$err"
     && prints 'receive of up to 3 float64 from any rank, tag 0 rank 1 is in it' \
     && prints 'communicator 8191, ranks 1, 5, 7' && prints 'rank 1 reports RCX_ERR_TIMEOUT, missing ranks 5, 7: C:\dev\n'
 ok $? "rcx_trace reads it"
+run 1 sh -c '"$1" "$2" real/dump >/dev/full' sh "$python" "$program" && grep -q '^rcx_trace: No space left on device$' "$err" \
+    && [ "$(wc -l <"$err")" -eq 1 ]
+ok $? "a report that does not fit the disk is an error"
 
 end_tests

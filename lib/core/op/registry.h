@@ -6,7 +6,7 @@
 #include "core/base/heap.h"
 #include "core/base/log.h"
 #include "core/op/kernels.h"
-#include "core/op/order.h"
+#include "core/base/order.h"
 #include "core/op/reducer.h"
 
 struct rcx_user_entry {

@@ -6,7 +6,7 @@
 #ifndef RCX_CORE_ALGO_H
 #define RCX_CORE_ALGO_H
 
-#include "core/op/order.h"
+#include "core/base/order.h"
 #include "core/sched/coll.h"
 #include "core/sched/nodes.h"
 #include "core/sched/schedule.h"

@@ -168,9 +168,7 @@ static rcx_status_t open_worker(struct ucp *u)
  */
 static bool must_leave_open(const struct ucp *u)
 {
-    const bool has_failed = u->base.is_forsaken || u->base.deaths > 0;
-
-    return u->base.endpoints > 0 && (has_failed || u->pending > 0);
+    return u->base.endpoints > 0 && (u->base.is_forsaken || u->pending > 0);
 }
 
 static void close_all(struct rcx_transport *t)

@@ -34,4 +34,11 @@ LC_ALL=C.UTF-8 MANWIDTH=80 man -l "$folder/rcx_allreduce.3" >"$out" 2>"$err" \
     && grep -q 'RCX_ERR_UNSUPPORTED  the op is not defined on the type' "$out"
 ok $? "a page has declarations, and the errors that all collectives have"
 
+LC_ALL=C.UTF-8 MANWIDTH=80 man -l "$folder/rcx_allreduce.3" >"$out" 2>"$err" && grep -q '^RETURN VALUE' "$out" \
+    && grep -q '^EXAMPLES' "$out" && grep -q 'status = rcx_allreduce(&mine, &sum, 1,' "$out" \
+    && LC_ALL=C.UTF-8 MANWIDTH=80 man -l "$folder/rcx.7" >"$out" 2>"$err" && grep -q 'int main(void)' "$out"
+ok $? "a page says what is returned, and shows a call; rcx(7) shows a program"
+! grep -l 'clang.*format' "$folder"/*.[137] >"$out"
+ok $? "no page has what is meant for a tool"
+
 end_tests

@@ -469,6 +469,10 @@ RCX_API rcx_status_t rcx_arm(rcx_context_t *context);
  * overlaps them in no other way. Must be associative. Called on the thread
  * that progresses the context; must not call RCX. arg is passed untouched.
  * Non-zero fails the collective with RCX_ERR_OP on all ranks.
+ *
+ * This and all other functions that RCX calls (bootstrap, log, callbacks) have
+ * to return: after longjmp() or a C++ exception out of one, the context is not
+ * usable. C++ code catches inside and returns non-zero.
  */
 typedef int (*rcx_op_fn_t)(void *dst, const void *left, const void *right,
                            size_t count, rcx_datatype_t type, void *arg);

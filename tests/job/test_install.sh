@@ -223,6 +223,11 @@ consume() {
     ok $? "$what: runs as two ranks"
 }
 
+# only rcx.pc is seen, as where the packages of UCX and PMIx are for running alone
+do_it env PKG_CONFIG_PATH= PKG_CONFIG_LIBDIR=$prefix/lib/pkgconfig pkg-config --cflags --libs rcx \
+    && grep -q -- -lrcx "$out" && ! grep -qE 'ucp|pmix' "$out"
+ok $? "pkg-config needs no file but rcx.pc"
+
 consume "C99" cc -std=c99 -pedantic consumer.c
 if have g++; then
     consume "C++17" g++ -std=c++17 -pedantic consumer.cc
@@ -244,6 +249,10 @@ END
     ok $? "CMake: find_package finds it, and compiles"
     do_it rcxrun -n 2 with_cmake/build/consumer && [ "$(sort -u "$out")" = "2 ranks" ]
     ok $? "CMake: runs as two ranks"
+    mkdir linked && ln -s $prefix/lib linked/lib
+    do_it cmake -S with_cmake -B with_cmake/linked -Drcx_DIR="$PWD/linked/lib/cmake/rcx" \
+        && do_it cmake --build with_cmake/linked
+    ok $? "CMake: it is found by a link, as /lib is one"
     sed -i 's/rcx 0.1/rcx 1.0/' with_cmake/CMakeLists.txt
     ! do_it cmake -S with_cmake -B with_cmake/other && grep -q 'version: 0\.1\.0' "$out"
     ok $? "CMake: a version that it is not is refused"

@@ -24,4 +24,12 @@ done
 run 1 "$rcxrun" -n 2 -x RCX_ORDER=loud "$average" && grep -q 'RCX_ERR_CONFIG' "$err"
 ok $? "what goes wrong in the beginning is an exception, too"
 
+if command -v g++ >/dev/null; then
+    root=$(realpath "$(dirname -- "${BASH_SOURCE[0]}")/../../..")
+    echo '#include <rcx/rcx.hpp>' >"$scratch/old.cc"
+    run 1 g++ -std=c++17 -I"$root/include" -I"$root/bindings/cpp/include" -fsyntax-only "$scratch/old.cc" \
+        && grep -q '#error "rcx.hpp needs C++20' "$err"
+    ok $? "rcx.hpp says that it needs C++20"
+fi
+
 end_tests

@@ -16,6 +16,10 @@
 #ifndef RCX_RCX_HPP
 #define RCX_RCX_HPP
 
+#if __cplusplus < 202002L
+#error "rcx.hpp needs C++20: compile with -std=c++20, or use rcx.h"
+#endif
+
 #include <rcx/rcx.h>
 
 #include <chrono>

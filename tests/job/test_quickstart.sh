@@ -30,6 +30,7 @@ fake() {
     chmod +x "bin/$1"
 }
 fake meson "[1/1] built"
+echo "echo \"\$*\" >>$scratch/calls" >>bin/meson
 
 # shellcheck source=tools/packages.sh
 source "$source/tools/packages.sh"
@@ -49,6 +50,9 @@ fake nproc 64
 run 0 tools/quickstart && prints '  ok$' && ! prints WRONG && ! prints share
 ok $? "the main job runs, and every result is right"
 
+[ "$(cat calls)" = "compile -C build rcxrun rcx_perf example_allreduce" ]
+ok $? "it builds what the main job needs"
+
 prints '^-- .*Next:' && prints 'tools/check  ' && prints 'example_allreduce$'
 ok $? "it ends with next steps"
 
@@ -58,6 +62,13 @@ mv bin/rcxrun build/tools
 fake nproc 3
 run 0 tools/quickstart && prints "4 ranks share 3 cores"
 ok $? "it says when ranks outnumber cores"
+
+# --- the site, without Sphinx ---
+
+mkdir none && ln -s "$(command -v bash)" "$(command -v env)" none
+run 1 env PATH="$scratch/none" bash "$source/docs/site/build" x y z \
+    && grep -q 'apt-get install python3-sphinx python3-myst-parser' "$err" && [ "$(wc -l <"$err")" -eq 1 ]
+ok $? "without Sphinx the site says what to install"
 
 # --- what is shown while apt-get works ---
 

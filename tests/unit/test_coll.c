@@ -167,6 +167,28 @@ static void what_a_result_is_made_of_is_what_rcx_h_says(void **state)
     for_shapes(check_definition);
 }
 
+static void messages_name_the_function_that_is_called(void **state)
+{
+    static const struct {
+        enum rcx_coll coll;
+        const char *even, *uneven;
+    } rows[] = {
+        {RCX_COLL_SCATTER, "scatter", "scatterv"},
+        {RCX_COLL_GATHER, "gather", "gatherv"},
+        {RCX_COLL_ALLGATHER, "allgather", "allgatherv"},
+        {RCX_COLL_REDUCE_SCATTER, "reduce_scatter_block", "reduce_scatter"},
+        {RCX_COLL_ALLTOALLV, "alltoallv", "alltoallv"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_string_equal(rcx_coll_function(rows[i].coll, false),
+                            rows[i].even);
+        assert_string_equal(rcx_coll_function(rows[i].coll, true),
+                            rows[i].uneven);
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -177,6 +199,7 @@ int main(void)
         cmocka_unit_test(what_a_result_is_made_of_is_given_by_some_rank),
         cmocka_unit_test(every_public_row_is_in_the_tests_and_says_the_same),
         cmocka_unit_test(what_a_result_is_made_of_is_what_rcx_h_says),
+        cmocka_unit_test(messages_name_the_function_that_is_called),
     };
 
     return cmocka_run_group_tests_name("coll", tests, NULL, NULL);

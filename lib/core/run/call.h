@@ -37,6 +37,11 @@ struct rcx_call {
 _Static_assert(sizeof(uint32_t) == 2 * sizeof(uint8_t) + 2 * sizeof(bool),
                "kind is the four, and nothing else");
 
+static inline const char *rcx_call_function(const struct rcx_call *call)
+{
+    return rcx_coll_function((enum rcx_coll)call->coll, call->irregular);
+}
+
 /* The same but for lists. */
 static inline bool rcx_call_is_alike(const struct rcx_call *a,
                                      const struct rcx_call *b)

@@ -31,7 +31,7 @@ static int print_call(const struct rcx_program *e, char *text, size_t bytes)
         print_operands(e, operands, sizeof operands);
     if (rcx_coll_is_rooted(e->call.coll))
         snprintf(root, sizeof root, ", root %d", e->call.root);
-    return snprintf(text, bytes, "%s%s%s", rcx_coll_name(e->call.coll),
+    return snprintf(text, bytes, "%s%s%s", rcx_call_function(&e->call),
                     operands, root);
 }
 

@@ -309,7 +309,7 @@ static rcx_status_t reserve(struct rcx_comm *comm, struct rcx_program *e)
     return good ? RCX_OK
                 : rcx_fail(&comm->context->log, RCX_ERR_NOMEM,
                            "no memory for scratch of %s",
-                           rcx_coll_name(e->call.coll));
+                           rcx_call_function(&e->call));
 }
 
 int64_t rcx_program_counts_hash(const struct rcx_program *e, int size)
@@ -361,7 +361,7 @@ static rcx_status_t find_combine(const struct rcx_context *context,
         rcx_colls[call->coll].is_prefix)
         status = rcx_fail(&context->log, RCX_ERR_UNSUPPORTED,
                           "op=%d (avg): %s has no number of ranks to divide by",
-                          call->op, rcx_coll_name(call->coll));
+                          call->op, rcx_call_function(call));
     return status;
 }
 

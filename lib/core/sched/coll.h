@@ -34,6 +34,8 @@ struct rcx_expected {
 
 struct rcx_coll_row {
     const char *name;
+    const char *even;     /* its function without counts for each rank; NULL: */
+    const char *uneven;   /* and with them; name */
     const char *variable; /* by which users choose; NULL: internal */
     const char *chooses;  /* what it does, for people */
     enum rcx_extent gives, gets;
@@ -55,6 +57,15 @@ extern const struct rcx_coll_row rcx_colls[RCX_COLL_COUNT];
 static inline const char *rcx_coll_name(enum rcx_coll coll)
 {
     return rcx_colls[coll].name;
+}
+
+/* The function, without rcx_, that users call. */
+static inline const char *rcx_coll_function(enum rcx_coll coll, bool irregular)
+{
+    const struct rcx_coll_row *row = &rcx_colls[coll];
+    const char *name = irregular ? row->uneven : row->even;
+
+    return name ? name : row->name;
 }
 
 static inline bool rcx_coll_is_rooted(enum rcx_coll coll)

@@ -108,15 +108,28 @@ static void prepare_parameters(struct ucp *u)
 
 /* ---- Opening and closing -------------------------------------------------- */
 
+/* Of the world's collectives; RCX_UCX_NUM_EPS has UCX take another number. It
+ * gives connections up that cost memory each (rc) where it expects many. */
+static size_t peers_expected(int size)
+{
+    int rounds = 0;
+
+    while ((size - 1) >> rounds)
+        rounds++;
+    return (size_t)(2 * rounds + 2 < size ? 2 * rounds + 2 : size);
+}
+
 static rcx_status_t open_context(struct ucp *u,
                                  const struct rcx_transport_args *args)
 {
     const ucp_params_t params = {
         .field_mask = UCP_PARAM_FIELD_FEATURES |
-                      UCP_PARAM_FIELD_ESTIMATED_NUM_EPS | UCP_PARAM_FIELD_NAME,
+                      UCP_PARAM_FIELD_ESTIMATED_NUM_EPS |
+                      UCP_PARAM_FIELD_ESTIMATED_NUM_PPN | UCP_PARAM_FIELD_NAME,
         .features = UCP_FEATURE_TAG | UCP_FEATURE_AM |
                     (args->wakeup ? UCP_FEATURE_WAKEUP : 0),
-        .estimated_num_eps = (size_t)u->boot->size,
+        .estimated_num_eps = peers_expected(u->boot->size),
+        .estimated_num_ppn = (size_t)(u->boot->local_size ?: 1),
         .name = "rcx",
     };
     ucp_config_t *config;
@@ -144,7 +157,11 @@ static rcx_status_t open_worker(struct ucp *u)
     ucs_status_t status = ucp_worker_create(u->context, &params, &u->worker);
 
     if (status != UCS_OK)
-        return fail(u, "ucp_worker_create", status);
+        return fail(
+            u,
+            "ucp_worker_create (a network or memory that UCX found here "
+            "does not open: RCX_UCX_TLS=tcp,self does without)",
+            status);
     status = ucp_worker_query(u->worker, &attr);
     if (status != UCS_OK)
         return fail(u, "ucp_worker_query", status);

@@ -5,21 +5,22 @@
 # refuse to have a rank's memory read, too little shared memory, and settings
 # that differ. One warning for a node, or an error on every rank; never a rank
 # that is killed later. Usage: test_start.sh RCXRUN JOB_MAIN UNDUMPABLE FENCES
-# UNTHREADED
+# UNTHREADED FABRIC
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
-takes "RCXRUN JOB_MAIN UNDUMPABLE FENCES UNTHREADED" "$@"
+takes "RCXRUN JOB_MAIN UNDUMPABLE FENCES UNTHREADED FABRIC" "$@"
 rcxrun=$(realpath "$1")
 main=$(realpath "$2")
 undumpable=$(realpath "$3")
 fences=$(realpath "$4")
 unthreaded=$(realpath "$5")
+fabric=$(realpath "$6")
 
 bound=(timeout -k 5 120) # a hang is a failure, not a wait
 unset "${!UCX_@}"
 
-readonly ERR_UNSUPPORTED=3 ERR_CONFIG=4 # the negated rcx_status_t
+readonly ERR_UNSUPPORTED=3 ERR_CONFIG=4 ERR_TRANSPORT=6 # the negated rcx_status_t
 
 # skip REASON SENTENCE
 skip() {
@@ -263,5 +264,20 @@ run $ERR_UNSUPPORTED "${launch[@]}" --keep-going -n 2 \
     env LD_PRELOAD="$unthreaded" "$main" launch \
     && says 2 "^rcx error: .*thread mode single"
 ok $? "a UCX that grants less than RCX needs is an error on every rank"
+
+# --- what UCX is told of the job, and a network that does not open ---
+need=28
+
+run 0 "${launch[@]}" -n 12 --nodes 3 env LD_PRELOAD="$fabric" "$main" launch && says_nothing \
+    && [ "$(grep -cx '10 endpoints' "$out")" -eq 12 ] && [ "$(grep -cx '4 on a node' "$out")" -eq 12 ]
+ok $? "UCX is told of 2 ceil(lg p) + 2 endpoints, and of the ranks of a node"
+
+run 0 "${launch[@]}" -n 2 env LD_PRELOAD="$fabric" "$main" launch && [ "$(grep -cx '2 endpoints' "$out")" -eq 2 ]
+ok $? "and of no more than there are ranks"
+
+run $ERR_TRANSPORT "${launch[@]}" --keep-going -n 2 env LD_PRELOAD="$fabric" FABRIC=closed "$main" launch \
+    && says 2 "^rcx error: .*ucp_worker_create .*RCX_UCX_TLS=tcp,self does without" \
+    && run 0 "${launch[@]}" -n 2 -x RCX_UCX_TLS=tcp,self env LD_PRELOAD="$fabric" FABRIC=closed "$main" launch
+ok $? "a network that does not open is an error that says what does without it, and that is so"
 
 end_tests

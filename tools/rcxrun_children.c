@@ -176,9 +176,29 @@ static char **copy_environment(void)
 
 static sigset_t saved_mask;
 static struct sigaction saved_pipe;
-static struct rlimit saved_files;
+static struct rlimit saved_files, saved_stack;
 static cpu_set_t usable_cpus;
 static int *exec_error; /* shared with the children: what execve() said */
+
+/* PMIx takes some 200 KB of stack at once. The stack of a process that runs grows
+ * up to the limit of the moment. */
+static void make_stack(void)
+{
+    enum { STACK_BYTES = 512 << 10 };
+    struct rlimit stack;
+
+    getrlimit(RLIMIT_STACK, &saved_stack);
+    stack = saved_stack;
+    if (stack.rlim_cur >= STACK_BYTES) /* RLIM_INFINITY, too */
+        return;
+    stack.rlim_cur = STACK_BYTES;
+    if (stack.rlim_max < STACK_BYTES)
+        stack.rlim_max = STACK_BYTES;
+    if (setrlimit(RLIMIT_STACK, &stack) != 0)
+        rcxrun_die("the stack may have %llu KB, and PMIx needs 512: "
+                   "ulimit -s 512",
+                   (unsigned long long)saved_stack.rlim_max >> 10);
+}
 
 void rcxrun_save_process_state(void)
 {
@@ -190,6 +210,7 @@ void rcxrun_save_process_state(void)
     sigaction(SIGPIPE, &ignore, &saved_pipe);
     signal(SIGCHLD,
            SIG_DFL); /* ignored, there would be no status to wait for */
+    make_stack();
     getrlimit(RLIMIT_NOFILE, &saved_files);
     files = saved_files;
     files.rlim_cur = files.rlim_max; /* up to three descriptors per rank */
@@ -249,6 +270,7 @@ static void __attribute__((noreturn)) exec_child(const struct child *child)
     if (child->cpus)
         sched_setaffinity(0, sizeof *child->cpus, child->cpus);
     setrlimit(RLIMIT_NOFILE, &saved_files);
+    setrlimit(RLIMIT_STACK, &saved_stack);
     sigaction(SIGPIPE, &saved_pipe, NULL);
     sigprocmask(SIG_SETMASK, &saved_mask, NULL);
     execve(child->path, child->argv, child->env);

@@ -163,6 +163,14 @@ ok $? "wrong options give 2 and a message"
 
 run 0 "$rcxrun" --help && grep -q "^Usage: rcxrun" "$out" && run 0 "$rcxrun" --version && grep -q "^rcxrun (RCX) " "$out"
 ok $? "--help and --version work"
+run 0 sh -c 'ulimit -Ss 128; "$1" -n 2 sh -c "ulimit -Ss"' sh "$rcxrun" && [ "$(sort -u "$out")" = 128 ]
+ok $? "a small stack is made larger for rcxrun alone"
+limited=() # root may raise limits
+[ "$(id -u)" -ne 0 ] || limited=(setpriv --bounding-set -sys_resource)
+if "${limited[@]}" true 2>/dev/null; then
+    run 1 "${limited[@]}" sh -c 'ulimit -s 128; "$1" -n 2 true' sh "$rcxrun" && says 'ulimit -s 512'
+    ok $? "a stack that must stay small is an error, and no signal"
+fi
 run 0 "$rcxrun" -np 2 echo here && [ "$(grep -c here "$out")" -eq 2 ] && run 2 "$rcxrun" -np && run 2 "$rcxrun" -n p true \
     && run 0 "$rcxrun" -V && grep -q "^rcxrun (RCX) " "$out"
 ok $? "-np N is -n N, and -V is --version"

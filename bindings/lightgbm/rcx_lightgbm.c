@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <rcx/rcx_lightgbm.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,18 @@ void rcx_lightgbm_use(rcx_context_t *context, rcx_comm_t *comm)
 {
     in_use.context = context;
     in_use.comm = comm;
+}
+
+/* Without it there is no context whose log could say so. */
+static void need_use(const char *function)
+{
+    if (in_use.comm)
+        return;
+    fprintf(stderr,
+            "%s: rcx_lightgbm_use() has to be called first, on the thread that "
+            "trains\n",
+            function);
+    abort();
 }
 
 static void check(rcx_status_t status, const char *function)
@@ -68,6 +81,7 @@ void rcx_lightgbm_reduce_scatter(char *input, int32_t input_size, int type_size,
                                  char *output, int32_t output_size,
                                  const rcx_lightgbm_op_t *op)
 {
+    need_use(__func__);
     struct op user = {.fn = *op, .type_size = type_size};
     size_t *counts = counts_of(block_len, num_block, type_size);
     rcx_datatype_t type = 0;
@@ -98,6 +112,7 @@ void rcx_lightgbm_allgather(char *input, int32_t input_size,
                             const int32_t *block_len, int num_block,
                             char *output, int32_t output_size)
 {
+    need_use(__func__);
     const int rank = rcx_comm_rank(in_use.comm);
     size_t *counts = counts_of(block_len, num_block, 1);
     size_t *displs = counts_of(block_start, num_block, 1);

@@ -115,6 +115,15 @@ static void *train(void *arg)
     return NULL;
 }
 
+/* stub unused: no thread has told which communicator is to be used */
+static void train_without_use(void)
+{
+    const int32_t start[] = {0, 1}, len[] = {1, 1};
+    char input = 0, output[2];
+
+    rcx_lightgbm_allgather(&input, 1, start, len, 2, output, 2);
+}
+
 /* stub wrong: blocks that are no one vector, which ends the job */
 static void train_wrongly(struct job *job)
 {
@@ -143,6 +152,8 @@ int main(int argc, char **argv)
             rcx_comm_dup(rcx_world(jobs[i].context), &jobs[i].comm) != RCX_OK;
     if (argc > 1 && strcmp(argv[1], "wrong") == 0)
         train_wrongly(&jobs[0]);
+    if (argc > 1 && strcmp(argv[1], "unused") == 0)
+        train_without_use();
     for (int i = 0; i < 2; i++)
         failures += pthread_create(&threads[i], NULL, train, &jobs[i]) != 0;
     for (int i = 0; i < 2; i++) {

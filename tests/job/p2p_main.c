@@ -6,6 +6,7 @@
  *   ring      all lengths around a ring, to oneself where that is one rank
  *   any       rank 0 serves whoever comes next, and tells all when it is enough
  *   long      messages that are too long are their receives' errors alone
+ *   leave     rank 1 receives nothing of what rank 0 sends it
  *   mix       all that goes on three communicators at once, collectives too
  *   kill      rank VICTIM is killed while ranks wait for its messages: they
  *   stop      have an error within the deadline and a second, know who it was,
@@ -18,6 +19,7 @@
  */
 #include <signal.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -365,7 +367,8 @@ static void talk_to_ghost(void)
         status = rcx_wait(request);
         rank_require(rcx_request_free(&request), "rcx_request_free");
     }
-    if (status != RCX_ERR_TRANSPORT && status != RCX_ERR_COMM_FAILED)
+    if (status != RCX_ERR_PEER_FAILED && status != RCX_ERR_TRANSPORT &&
+        status != RCX_ERR_COMM_FAILED)
         rank_fail("a message to a dead rank: %s", rcx_status_string(status));
 }
 
@@ -400,6 +403,16 @@ static void fail(const char *how)
 
 /* ---- All ------------------------------------------------------------------------ */
 
+/* Rank 1 leaves without a message that is there: others have met since. */
+static void leave_one(void)
+{
+    const int value = 7;
+
+    if (me.rank == 0)
+        rank_require(rcx_send(&value, 1, RCX_INT, 1, 40, me.world), "rcx_send");
+    rank_require(rcx_barrier(me.world), "rcx_barrier");
+}
+
 static void run(const char *how)
 {
     static const size_t too_long[] = {6, 500, 9000, 70000, LONGEST};
@@ -417,6 +430,8 @@ static void run(const char *how)
         mix();
     else if (strcmp(how, "first") == 0)
         talk_to_ghost();
+    else if (strcmp(how, "leave") == 0)
+        leave_one();
     else
         fail(how);
 }
@@ -430,6 +445,8 @@ int main(int argc, char **argv)
     rank_require(rank_open(NULL), "rcx_init");
     run(argv[1]);
     rank_require(rcx_finalize(&me.context), "rcx_finalize");
+    if (strcmp(argv[1], "leave") == 0 && me.warning[0])
+        printf("rank %d: %s\n", me.rank, me.warning);
     if (me.rank == 0 && strcmp(argv[1], "stop") == 0) {
         rank_sleep_ms(1000); /* others' deadlines end a little later */
         kill((pid_t)pids[VICTIM], SIGKILL);

@@ -17,6 +17,8 @@ static void keep_error(rcx_log_level_t level, const char *text, void *arg)
     (void)arg;
     if (level == RCX_LOG_ERROR && me.errors++ == 0)
         snprintf(me.error, sizeof me.error, "%s", text);
+    if (level == RCX_LOG_WARN)
+        snprintf(me.warning, sizeof me.warning, "%s", text);
 }
 
 rcx_status_t rank_open(const rcx_params_t *params)

@@ -17,8 +17,9 @@ struct rank {
     rcx_context_t *context;
     rcx_comm_t *world;
     int rank, size;
-    int errors;      /* that RCX has logged: they are kept, not printed */
-    char error[512]; /* the first of them */
+    int errors;        /* that RCX has logged: they are kept, not printed */
+    char error[512];   /* the first of them */
+    char warning[256]; /* the last one */
 };
 extern struct rank me;
 

@@ -36,6 +36,12 @@ good "they do not mix where a thread makes progress" \
     -n 3 -x RCX_PROGRESS=thread mix
 good "they do not mix by rendezvous" -n 3 -x UCX_RNDV_THRESH=0 mix
 
+for by in ucp auto; do
+    run 0 "$rcxrun" -n 3 -x RCX_LANES=$by "$main" leave && [ "$(wc -l <"$out")" -eq 1 ] \
+        && grep -q '^rank 1: .*a message of rank 0 with tag 40 was not received$' "$out"
+    ok $? "a message to the world that was not received is told at the end, RCX_LANES=$by"
+done
+
 for n in 1 2 5; do
     run 0 "$rcxrun" -n $n "$halo" && [ ! -s "$err" ] && grep -q "^$n ranks" "$out"
     ok $? "examples/halo.c agrees with one rank alone: $n ranks"

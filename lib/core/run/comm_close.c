@@ -17,7 +17,8 @@ void rcx_comm_retire(struct rcx_comm *comm)
 {
     if (!comm)
         return;
-    if (comm->failed != RCX_OK || rcx_mail_is_left(comm))
+    if (comm->failed != RCX_OK ||
+        rcx_mail_is_left(comm, ": the communicator's number is not used again"))
         comm->magic = 0;
     else
         rcx_comm_close(comm);

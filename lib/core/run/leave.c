@@ -131,6 +131,14 @@ static rcx_status_t part(struct leaving *l)
     return status == RCX_OK ? wait_for_all(l) : status;
 }
 
+/* Of the communicators that the user has not freed, the world among them. */
+static void tell_what_was_not_received(const struct rcx_context *context)
+{
+    for (const struct rcx_comm *c = context->comms.first; c; c = c->next)
+        if (c != context->internal && c->magic && c->failed == RCX_OK)
+            rcx_mail_is_left(c, "");
+}
+
 /* ---- All of it ----------------------------------------------------------------- */
 
 /* Others may know of a failure only by them. */
@@ -199,6 +207,7 @@ rcx_status_t rcx_context_leave(struct rcx_context *context)
         status = meet(&l);
     if (status == RCX_OK) {
         flush(&l);
+        tell_what_was_not_received(context);
         status = part(&l);
     }
     if (status != RCX_OK)

@@ -178,7 +178,7 @@ rcx_status_t rcx_p2p_judge(struct rcx_p2p *p, const struct rcx_comm *comm,
     return status == RCX_OK ? RCX_OK : say(comm, p, m->bytes, status);
 }
 
-bool rcx_mail_is_left(const struct rcx_comm *comm)
+bool rcx_mail_is_left(const struct rcx_comm *comm, const char *consequence)
 {
     const struct rcx_tag_layout *l = &comm->context->layout;
     struct rcx_transport *t = comm->context->transport;
@@ -189,11 +189,12 @@ bool rcx_mail_is_left(const struct rcx_comm *comm)
         return false;
     rcx_warn(&comm->context->log,
              "communicator %u is freed, but a message of rank %d with tag %d "
-             "was not received: the communicator's number is not used again",
+             "was not received%s",
              comm->id, (int)rcx_tag_low(found, l->rank_bits),
              (int)(rcx_tag_low(found, l->rank_bits + l->fingerprint_bits +
                                           l->message_bits + l->sequence_bits) >>
-                   l->rank_bits));
+                   l->rank_bits),
+             consequence);
     return true;
 }
 

@@ -71,8 +71,9 @@ bool rcx_p2p_start(struct rcx_p2p *p, struct rcx_exec *x);
 rcx_status_t rcx_p2p_judge(struct rcx_p2p *p, const struct rcx_comm *comm,
                            const struct rcx_exec *x, rcx_status_t status);
 
-/* Whether a message to comm has come that nobody has received; says so. */
-bool rcx_mail_is_left(const struct rcx_comm *comm);
+/* Whether a message to comm, which is freed, has come that nobody has received;
+ * says so, and the consequence. */
+bool rcx_mail_is_left(const struct rcx_comm *comm, const char *consequence);
 
 /* "receive of up to 24 int64 from rank 3, tag 7" */
 int rcx_p2p_print(const struct rcx_p2p *p, char *text, size_t bytes);

@@ -361,6 +361,49 @@ static void an_allgather_that_loses_own_data_is_a_launch_error(void **state)
     assert_int_equal(0, side.heap.live);
 }
 
+struct lie {
+    int calls;
+    uint64_t length; /* of what rank 0 publishes, it says */
+};
+
+/* The second call exchanges lengths. */
+static int lie_allgather(const void *send, void *recv, size_t bytes, void *arg)
+{
+    struct lie *lie = arg;
+
+    for (size_t i = 0; i < 3; i++)
+        memcpy((char *)recv + i * bytes, send, bytes);
+    if (++lie->calls == 2)
+        memcpy(recv, &lie->length, sizeof lie->length);
+    return 0;
+}
+
+/* The size of a buffer for all would overflow. */
+static void lengths_that_no_memory_holds_are_a_launch_error(void **state)
+{
+    static const uint64_t lengths[] = {UINT64_MAX, UINT64_MAX / 4 + 1,
+                                       SIZE_MAX / 2 / 4 + 1};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        struct lie lie = {.length = lengths[i]};
+        rcx_bootstrap_t host = echo_host(NULL);
+        struct meeting meeting;
+        struct side side;
+
+        host.allgather = lie_allgather;
+        host.arg = &lie;
+        side_init(&side, &host);
+        assert_int_equal(RCX_OK, open_table(&side));
+        assert_int_equal(RCX_OK, meet_others(&side, &meeting));
+        assert_int_equal(RCX_ERR_LAUNCH, publish_own(&side));
+        assert_int_equal(2, lie.calls);
+        assert_non_null(strstr(side.lines.last, "says that a rank publishes "));
+        side.boot->ops->close(side.boot);
+        assert_int_equal(0, side.heap.live);
+    }
+}
+
 /* ---- Memory that runs out ------------------------------------------------- */
 
 /* Open, meet and publish with ever more memory; returns how often it ran out. */
@@ -569,6 +612,7 @@ int main(void)
             open_refuses_a_malformed_bootstrap_and_names_the_field),
         cmocka_unit_test(a_failing_callback_is_a_launch_error_with_its_value),
         cmocka_unit_test(an_allgather_that_loses_own_data_is_a_launch_error),
+        cmocka_unit_test(lengths_that_no_memory_holds_are_a_launch_error),
         cmocka_unit_test(every_failed_allocation_is_reported_and_leaks_nothing),
         cmocka_unit_test(a_process_alone_is_rank_0_of_1_without_a_word),
         cmocka_unit_test(a_launcher_of_several_without_a_server_is_an_error),

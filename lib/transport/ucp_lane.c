@@ -202,9 +202,11 @@ rcx_status_t rcx_ucp_lane_open(struct ucp *u, const struct rcx_node *node,
     lane->cores = CPU_COUNT(&node->cpus);
     lane->pairs = rcx_heap_zalloc(u->heap, size * sizeof *lane->pairs);
     lane->outs = rcx_heap_zalloc(u->heap, size * sizeof *lane->outs);
+    lane->neighbours = rcx_heap_zalloc(u->heap, size * sizeof *lane->outs);
     lane->active = rcx_heap_zalloc(u->heap, size * sizeof *lane->active);
     lane->settled = rcx_heap_zalloc(u->heap, size);
-    if (!lane->pairs || !lane->outs || !lane->active || !lane->settled)
+    if (!lane->pairs || !lane->outs || !lane->neighbours || !lane->active ||
+        !lane->settled)
         return rcx_fail(u->log, RCX_ERR_NOMEM, "no memory for a lane");
     if (!why) {
         const ucs_status_t status = make_window(u, node);
@@ -227,11 +229,9 @@ void rcx_ucp_lane_close(struct ucp *u)
 {
     struct rcx_ucp_lane *lane = &u->lane;
 
-    for (int i = 0; lane->pairs && i < u->boot->size; i++) {
-        struct rcx_neighbour *n = (struct rcx_neighbour *)lane->pairs[i];
+    for (int i = 0; i < lane->neighbour_count; i++) {
+        struct rcx_neighbour *n = (struct rcx_neighbour *)lane->neighbours[i];
 
-        if (!n)
-            continue;
         rcx_pair_close(&n->pair);
         if (n->rkey)
             ucp_rkey_destroy(n->rkey);
@@ -239,6 +239,7 @@ void rcx_ucp_lane_close(struct ucp *u)
     }
     rcx_heap_free(u->heap, lane->pairs);
     rcx_heap_free(u->heap, lane->outs);
+    rcx_heap_free(u->heap, lane->neighbours);
     rcx_heap_free(u->heap, lane->active);
     rcx_heap_free(u->heap, lane->settled);
     rcx_ucp_memory_close_all(u);
@@ -295,10 +296,27 @@ static rcx_status_t settle_by(struct ucp *u, int peer,
                       place->sleeps);
         n->window = place->window;
         lane->pairs[peer] = &n->pair;
+        lane->neighbours[lane->neighbour_count++] = &n->pair;
         lane->others--;
     }
     lane->settled[peer] = true;
     return RCX_OK;
+}
+
+rcx_status_t rcx_ucp_settle_all(struct ucp *u)
+{
+    const int *local = u->boot->local_ranks;
+    const int n = local ? u->boot->local_size : u->boot->size;
+    rcx_status_t status = RCX_OK;
+
+    for (int i = 0; i < n && status == RCX_OK; i++) {
+        const int rank = local ? local[i] : i;
+
+        if (!u->lane.settled[rank])
+            status = rcx_ucp_settle(u, rank);
+    }
+    u->lane.all_settled = status == RCX_OK;
+    return status;
 }
 
 rcx_status_t rcx_ucp_settle(struct ucp *u, int peer)

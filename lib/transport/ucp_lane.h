@@ -33,6 +33,8 @@ struct rcx_ucp_lane {
     struct rcx_lane base;
     struct rcx_pair **pairs; /* by rank; NULL: UCX's messages, or not settled */
     struct rcx_pair **outs;  /* the same, where the peer's window is mapped */
+    struct rcx_pair **neighbours; /* those of pairs that are there */
+    int neighbour_count;
     struct rcx_pair **active; /* to be looked at each time */
     int actives;
     int cores;             /* that ranks of this node may use */
@@ -40,6 +42,7 @@ struct rcx_ucp_lane {
     bool is_asleep;        /* or may be */
     uint64_t next_roll_ns; /* when it looks for the dead again */
     bool *settled;         /* by rank */
+    bool all_settled;      /* ranks that may have a pair */
     int others; /* ranks without a pair; of use once all are settled */
     struct rcx_window *window; /* NULL: none */
     struct rcx_place place;
@@ -57,6 +60,8 @@ void rcx_ucp_lane_close(struct ucp *u);
 
 /* Whether peer's messages come to a pair; nobody is connected for that. */
 rcx_status_t rcx_ucp_settle(struct ucp *u, int peer);
+/* The same of all ranks of this node; no other has a pair. */
+rcx_status_t rcx_ucp_settle_all(struct ucp *u);
 /* Have a way to send to peer; what is said of an error is in base.trouble. */
 rcx_status_t rcx_ucp_reach(struct ucp *u, int peer);
 

@@ -20,9 +20,8 @@ static unsigned sweep(struct ucp *u)
     unsigned events = 0;
     int kept = 0;
 
-    for (int i = 0; i < u->boot->size; i++)
-        if (lane->pairs[i])
-            events += rcx_pair_work(lane->pairs[i], true);
+    for (int i = 0; i < lane->neighbour_count; i++)
+        events += rcx_pair_work(lane->neighbours[i], true);
     for (int i = 0; i < lane->actives; i++) {
         struct rcx_pair *p = lane->active[i];
 
@@ -78,14 +77,14 @@ static void look_for_dead(struct ucp *u)
     if (now < u->lane.next_roll_ns)
         return;
     u->lane.next_roll_ns = now + ROLL_NS;
-    for (int i = 0; i < u->boot->size; i++) {
-        struct rcx_neighbour *n = (struct rcx_neighbour *)u->lane.pairs[i];
+    for (int i = 0; i < u->lane.neighbour_count; i++) {
+        struct rcx_neighbour *n = (struct rcx_neighbour *)u->lane.neighbours[i];
 
-        if (!n || rcx_cma_is_there(n->pair.pid, n->window))
+        if (rcx_cma_is_there(n->pair.pid, n->window))
             continue;
         if (n->is_missing) {
             take_all(u);
-            rcx_transport_bury(&u->base, i);
+            rcx_transport_bury(&u->base, n->pair.peer);
         }
         n->is_missing = true;
     }
@@ -143,20 +142,15 @@ unsigned rcx_ucp_lane_progress(struct ucp *u)
 rcx_status_t rcx_ucp_lane_recv_any(struct ucp *u, struct rcx_message *m)
 {
     struct rcx_ucp_lane *lane = &u->lane;
+    rcx_status_t status = lane->all_settled ? RCX_OK : rcx_ucp_settle_all(u);
 
-    for (int i = 0; i < u->boot->size; i++) {
-        rcx_status_t status = lane->settled[i] ? RCX_OK : rcx_ucp_settle(u, i);
-
-        if (status != RCX_OK)
-            return status;
-    }
+    if (status != RCX_OK)
+        return status;
     m->pair = NULL;
     m->order = lane->base.posts++;
     sweep(u);
-    for (int i = 0; i < u->boot->size; i++) {
-        const rcx_status_t status =
-            lane->pairs[i] ? rcx_pair_find(lane->pairs[i], m) : RCX_ERR_ARG;
-
+    for (int i = 0; i < lane->neighbour_count; i++) {
+        status = rcx_pair_find(lane->neighbours[i], m);
         if (status != RCX_ERR_ARG)
             return status;
     }
@@ -180,9 +174,8 @@ bool rcx_ucp_lane_probe(struct ucp *u, uint64_t tag, uint64_t mask,
     bool found = false;
 
     sweep(u);
-    for (int i = 0; i < u->boot->size && !found; i++)
-        found = u->lane.pairs[i] &&
-                rcx_pair_probe(u->lane.pairs[i], tag, mask, found_p);
+    for (int i = 0; i < u->lane.neighbour_count && !found; i++)
+        found = rcx_pair_probe(u->lane.neighbours[i], tag, mask, found_p);
     return found;
 }
 
@@ -190,8 +183,8 @@ bool rcx_ucp_lane_is_flushed(const struct ucp *u)
 {
     bool flushed = true;
 
-    for (int i = 0; i < u->boot->size && flushed; i++)
-        flushed = !u->lane.pairs[i] || rcx_pair_is_flushed(u->lane.pairs[i]);
+    for (int i = 0; i < u->lane.neighbour_count && flushed; i++)
+        flushed = rcx_pair_is_flushed(u->lane.neighbours[i]);
     return flushed;
 }
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bootstrap/bootstraps.h"
 #include "core/run/bootstrap.h"
 
 struct lines {
@@ -103,6 +104,16 @@ static inline rcx_status_t meet_others(struct side *side,
     make_blob(side->boot->rank, card);
     return side->boot->ops->meet(side->boot, card, CARD_BYTES, see_card,
                                  meeting);
+}
+
+/* As rcx_init(): by the first bootstrap that fits. */
+static inline rcx_status_t open_table(struct side *side)
+{
+    rcx_status_t status = RCX_ERR_UNSUPPORTED;
+
+    for (int i = 0; rcx_boot_table[i] && status == RCX_ERR_UNSUPPORTED; i++)
+        status = rcx_boot_table[i]->open(&side->args, &side->boot);
+    return status;
 }
 
 #endif

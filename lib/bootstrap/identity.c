@@ -29,23 +29,26 @@ static socklen_t name_of(const char *job, const char *rank,
                        (size_t)length);
 }
 
-/* The process that listens there, if it is this user's and lives; or 0. */
+/* The process that listens there, if it is this user's and lives; or 0; or -1
+ * if it cannot be told which it is. */
 static pid_t holder_of(const struct sockaddr_un *name, socklen_t bytes)
 {
-    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const int fd =
+        socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     struct ucred peer = {.pid = 0};
     socklen_t size = sizeof peer;
     bool good;
 
     if (fd < 0)
         return 0;
-    good = connect(fd, (const struct sockaddr *)name, bytes) == 0 &&
-           getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
+    good = connect(fd, (const struct sockaddr *)name, bytes) == 0;
+    if (!good && errno == EAGAIN) /* nobody takes what is asked there */
+        peer.pid = -1;
+    good = good && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+           peer.uid == geteuid() && peer.pid > 0 && peer.pid != getpid() &&
+           kill(peer.pid, 0) == 0;
     close(fd);
-    return good && peer.uid == geteuid() && peer.pid > 0 &&
-                   peer.pid != getpid() && kill(peer.pid, 0) == 0
-               ? peer.pid
-               : 0;
+    return good || peer.pid < 0 ? peer.pid : 0;
 }
 
 pid_t rcx_identity_claim(const char *job, const char *rank)
@@ -57,7 +60,8 @@ pid_t rcx_identity_claim(const char *job, const char *rank)
 
     if (fd < 0)
         return 0;
-    if (bind(fd, (struct sockaddr *)&name, bytes) == 0 && listen(fd, 1) == 0)
+    if (bind(fd, (struct sockaddr *)&name, bytes) == 0 &&
+        listen(fd, SOMAXCONN) == 0)
         return 0; /* the descriptor stays open */
     if (errno == EADDRINUSE)
         holder = holder_of(&name, bytes);

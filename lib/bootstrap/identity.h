@@ -8,8 +8,9 @@
 
 #include <sys/types.h>
 
-/* This process is that rank, until it ends. 0; or the process that is it
- * already, and lives. Where the machine cannot tell: 0. */
+/* This process is that rank, until it ends: it keeps one descriptor. 0; or the
+ * process that is it already, and lives; -1: such a process, it cannot be told
+ * which. Where the machine cannot tell: 0. */
 pid_t rcx_identity_claim(const char *job, const char *rank);
 
 #endif

@@ -53,7 +53,7 @@ static struct {
     _Atomic pid_t owner;   /* who called PMIx_Init; 0: nobody yet */
     _Atomic int n_open;    /* contexts that rcx_finalize has not closed */
     pmix_status_t status;  /* what PMIx_Init said */
-    pid_t other;           /* that is this rank already; 0: none is */
+    pid_t other;           /* that is this rank already; 0: none is, -1: one */
     unsigned run;          /* so many processes were this rank before */
     pmix_proc_t me;
     struct name_count *names;
@@ -277,6 +277,19 @@ static rcx_status_t no_server(const struct rcx_boot_args *args,
     return status == RCX_OK ? RCX_ERR_UNSUPPORTED : status;
 }
 
+static rcx_status_t taken(const struct rcx_log *log)
+{
+    char which[32] = "another process";
+
+    if (process.other > 0)
+        snprintf(which, sizeof which, "process %ld", (long)process.other);
+    return rcx_fail(log, RCX_ERR_LAUNCH,
+                    "%s is rank %s of this job already: a process that it "
+                    "starts cannot be the same rank (to run alone it needs an "
+                    "environment without PMIX_*)",
+                    which, getenv("PMIX_RANK"));
+}
+
 /* With the mutex held. */
 static rcx_status_t open_locked(const struct rcx_boot_args *args,
                                 struct rcx_boot **boot_p)
@@ -290,11 +303,7 @@ static rcx_status_t open_locked(const struct rcx_boot_args *args,
     rcx_status_t status;
 
     if (process.other != 0)
-        return rcx_fail(args->log, RCX_ERR_LAUNCH,
-                        "process %ld is rank %s of this job already: a process "
-                        "that it starts cannot be the same rank (to run alone "
-                        "it needs an environment without PMIX_*)",
-                        (long)process.other, getenv("PMIX_RANK"));
+        return taken(args->log);
     if (rc != PMIX_SUCCESS)
         return no_server(args, rc);
     status = read_job(args->log, &base);

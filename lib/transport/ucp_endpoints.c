@@ -13,7 +13,8 @@
 
 /* ---- Losses ---------------------------------------------------------------- */
 
-enum { FDS_OF_A_CONNECTION = 8 };
+/* A peer's shared memory is mapped for a connection: 5 MB (ucp_adjust.c). */
+enum { FDS_OF_A_CONNECTION = 8, BYTES_OF_A_CONNECTION = 8 << 20 };
 
 /* Whether this process may open so many more. */
 static bool has_descriptors(int n)
@@ -35,28 +36,42 @@ static bool has_descriptors(int n)
     return has;
 }
 
-static rcx_status_t lack_descriptors(char *text, size_t bytes)
+/* Whether this process may have as much more. */
+static bool has_memory(struct ucp *u)
 {
-    snprintf(text, bytes,
+    void *memory = rcx_heap_alloc(u->heap, BYTES_OF_A_CONNECTION);
+
+    rcx_heap_free(u->heap, memory);
+    return memory != NULL;
+}
+
+static rcx_status_t lack_memory(struct ucp *u)
+{
+    snprintf(u->base.trouble, sizeof u->base.trouble,
+             "this process has no memory left");
+    return RCX_ERR_NOMEM;
+}
+
+static rcx_status_t lack_descriptors(struct ucp *u)
+{
+    snprintf(u->base.trouble, sizeof u->base.trouble,
              "this process may open no further descriptors (ulimit -n)");
     return RCX_ERR_LIMIT;
 }
 
 /* What this process itself lacks, where UCX says only that something failed. */
-static rcx_status_t own_lack(ucs_status_t status, char *text, size_t bytes)
+static rcx_status_t own_lack(struct ucp *u, ucs_status_t status)
 {
-    if (status == UCS_ERR_NO_MEMORY) {
-        snprintf(text, bytes, "this process has no memory left");
-        return RCX_ERR_NOMEM;
-    }
-    return has_descriptors(1) ? RCX_OK : lack_descriptors(text, bytes);
+    if (status == UCS_ERR_NO_MEMORY || !has_memory(u))
+        return lack_memory(u);
+    return has_descriptors(1) ? RCX_OK : lack_descriptors(u);
 }
 
 /* A message is lost; who gave it says so. */
 rcx_status_t rcx_ucp_lose_message(struct rcx_transport *t, int peer,
                                   ucs_status_t status)
 {
-    const rcx_status_t lack = own_lack(status, t->trouble, sizeof t->trouble);
+    const rcx_status_t lack = own_lack((struct ucp *)t, status);
     char whose[32] = "";
 
     if (lack != RCX_OK)
@@ -87,8 +102,7 @@ static void peer_died(void *arg, ucp_ep_h endpoint, ucs_status_t status)
 /* Once is enough to find that out, and notes will not get there either. */
 rcx_status_t rcx_ucp_lose(struct ucp *u, int peer, ucs_status_t status)
 {
-    const rcx_status_t lack =
-        own_lack(status, u->base.trouble, sizeof u->base.trouble);
+    const rcx_status_t lack = own_lack(u, status);
 
     if (lack != RCX_OK)
         return lack;
@@ -105,7 +119,8 @@ rcx_status_t rcx_ucp_lose(struct ucp *u, int peer, ucs_status_t status)
 
 /*
  * An endpoint that watches its peer maps no memory; a pair's is watched so. UCX
- * (1.13) ends the process where it lacks a descriptor on the way.
+ * (1.13) ends the process where it lacks a descriptor on the way, and tries for
+ * ever where it lacks memory.
  */
 rcx_status_t rcx_ucp_connect(struct ucp *u, int peer,
                              const ucp_address_t *address)
@@ -115,7 +130,9 @@ rcx_status_t rcx_ucp_connect(struct ucp *u, int peer,
     ucs_status_t ucs;
 
     if (!has_descriptors(FDS_OF_A_CONNECTION))
-        return lack_descriptors(u->base.trouble, sizeof u->base.trouble);
+        return lack_descriptors(u);
+    if (!has_memory(u))
+        return lack_memory(u);
     if (u->base.dead && !u->lane.pairs[peer]) {
         params.field_mask |= UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
                              UCP_EP_PARAM_FIELD_ERR_HANDLER;

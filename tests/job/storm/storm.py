@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""storm.py RCXRUN STORM_MAIN SEED JOBS SECONDS
+
+Jobs drawn from SEED: 2 to 6 ranks, every way between them, and one thing that
+happens to one rank at any moment. For each job it is asked whether
+
+  - it ends, and whether no rank crashes but by what was done to it;
+  - every result is right where the call returned RCX_OK;
+  - all calls succeed where nothing that breaks a job happened;
+  - errors name the rank to which it happened, and no other, but one that has
+    left after its own error;
+  - shared memory, files and processes of it are gone afterwards.
+
+SECONDS bounds the time in which jobs are begun. A job that fails is printed as a
+command that runs it again. TAP.
+"""
+
+import concurrent.futures
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+STEPS = 12  # of storm_main
+ENDS_IN = 60  # seconds; the longest deadline is 4
+STOOD_STILL = 200  # milliseconds: a rank is late through no fault of its own
+AT_ONCE = 2
+
+HARMLESS = ("none", "delay", "shm")
+FAULTS = HARMLESS + ("kill", "kill", "exit", "abort", "stop", "memory", "descriptors")
+
+SETTINGS = [
+    {},
+    {},
+    {"RCX_ERR_MODE": "peer"},
+    {"RCX_LANES": "ucp"},
+    {"RCX_LANES": "ucp", "RCX_ERR_MODE": "peer"},
+    {"RCX_UCX_TLS": "tcp,self"},
+    {"RCX_UCX_TLS": "tcp,self", "RCX_LANES": "ucp"},
+    {"RCX_UCX_TLS": "tcp,self", "RCX_LANES": "ucp", "RCX_ERR_MODE": "peer"},
+    {"RCX_PROGRESS": "thread"},
+    {"RCX_WAIT": "block"},
+    {"RCX_CHECK": "full"},
+]
+
+# /dev/shm and System V segments of its own, and what is left there at the end
+ROOM = """
+mount -t tmpfs -o size=$1 tmpfs /dev/shm || exit 99
+shift
+"$@"
+status=$?
+ls -A /dev/shm | sed "s/^/left: /"
+sed "1d; s/^/left: /" /proc/sysvipc/shm
+exit $status
+"""
+UNSHARE = ["unshare", "--mount", "--ipc"]
+
+
+def has_room():
+    try:
+        return subprocess.run(UNSHARE + ["sh", "-c", ROOM, "room", "64k", "true"],
+                              stderr=subprocess.DEVNULL).returncode == 0
+    except OSError:
+        return False
+
+
+class Job:
+    def __init__(self, seed, has_room):
+        draw = random.Random(seed)
+        self.seed = seed
+        self.ranks = draw.randint(2, 6)
+        self.fault = draw.choice(FAULTS)
+        self.victim = draw.randrange(self.ranks)
+        self.step = draw.randint(-2, STEPS)
+        self.us = draw.choice([0, 200, 3000, 30000])
+        if self.fault == "delay":
+            self.us = 300000
+        self.settings = dict(draw.choice(SETTINGS))
+        self.settings["RCX_TIMEOUT"] = draw.choice(["3s", "4s"])
+        self.shm = draw.choice(["64k", "2m"]) if self.fault == "shm" else "1g"
+        self.has_room = has_room
+
+    def command(self, rcxrun, main):
+        job = [rcxrun, "-k", "-n", str(self.ranks), "-x", "UCX_LOG_LEVEL=fatal"]
+        for name, value in self.settings.items():
+            job += ["-x", name + "=" + value]
+        job += [main, str(self.seed), "none" if self.fault == "shm" else self.fault,
+                str(self.victim), str(self.step), str(self.us)]
+        if not self.has_room:
+            return job
+        return UNSHARE + ["sh", "-c", ROOM, "room", self.shm] + job
+
+    def run(self, rcxrun, main):
+        with tempfile.TemporaryDirectory() as scratch:
+            environment = {k: v for k, v in os.environ.items() if not k.startswith("RCX_")}
+            environment.update(TMPDIR=scratch, RCX_STORM=str(self.seed))
+            with open(scratch + ".out", "w+") as out:
+                os.unlink(scratch + ".out")
+                process = subprocess.Popen(self.command(rcxrun, main), stdin=subprocess.DEVNULL,
+                                           stdout=out, stderr=out, env=environment,
+                                           start_new_session=True)
+                try:
+                    process.wait(ENDS_IN)
+                    self.hangs = False
+                except subprocess.TimeoutExpired:
+                    self.hangs = True
+                    os.killpg(process.pid, signal.SIGTERM)  # rcxrun ends its ranks
+                    time.sleep(1)
+                    os.killpg(process.pid, signal.SIGKILL)
+                out.seek(0)
+                self.output = out.read()
+            self.left = os.listdir(scratch)
+        self.left += [line for line in self.output.splitlines() if line.startswith("left: ")]
+        self.left += self.processes()
+        return self
+
+    def processes(self):
+        """That are still there; the helper of a stopped rank has a moment to end."""
+        mark = b"RCX_STORM=%d\0" % self.seed
+        for _ in range(50):
+            found = []
+            for pid in filter(str.isdigit, os.listdir("/proc")):
+                try:
+                    with open("/proc/%s/environ" % pid, "rb") as file:
+                        if mark in file.read():
+                            found.append("process " + pid)
+                except OSError:
+                    pass
+            if not found:
+                break
+            time.sleep(0.1)
+        return found
+
+    def lines(self):
+        for line in self.output.splitlines():
+            match = re.match(r"(\d+) (RCX_\w+) (\S+) (\d+) (.*)", line)
+            if match:
+                rank, status, names, lost, text = match.groups()
+                named = [] if names == "-" else [int(name) for name in names.split(",")]
+                yield int(rank), status, named, int(lost), text
+
+    def complaints(self):
+        if self.hangs:
+            return ["it does not end within %d s" % ENDS_IN]
+        found = ["left behind: " + thing for thing in self.left]
+        for line in self.output.splitlines():
+            found += self.complaints_of_other(line)
+        gone = {self.victim}  # or may be: a rank that has said its error leaves
+        for rank, status, named, _, text in self.lines():
+            if status != "RCX_OK" and self.fault in HARMLESS:
+                found.append("rank %d fails: %s %s" % (rank, status, text))
+            if set(named) - gone:
+                found.append("rank %d names %s: %s %s" % (rank, named, status, text))
+            if status != "RCX_OK":
+                gone.add(rank)
+        heard = {line[0] for line in self.lines()}
+        silent = set(range(self.ranks)) - heard
+        if not self.ucx_aborts() and silent - ({self.victim} if self.fault not in HARMLESS else set()):
+            found.append("nothing is heard of ranks %s" % sorted(silent))
+        return found
+
+    def complaints_of_other(self, line):
+        """A line that no rank printed as its result."""
+        match = re.match(r"rcxrun: rank (\d+) \(pid \d+\) (.*)", line)
+        if match and int(match.group(1)) == self.victim and self.fault not in HARMLESS:
+            return []
+        if match and self.ucx_aborts():
+            return []
+        if match or re.match(r"rank \d+: ", line):
+            return [line]
+        if "ssertion" in line and not self.ucx_aborts():
+            return [line]
+        return []
+
+    def ucx_aborts(self):
+        """UCX (1.13) may, without memory; and over TCP in a rank that connects to
+        one which is about to leave for such a reason (docs/guarantees.md)."""
+        return self.fault in ("memory", "descriptors") and "ssertion `" in self.output
+
+    def stood_still(self):
+        return any(lost >= STOOD_STILL for _, _, _, lost, _ in self.lines())
+
+    def title(self):
+        return "seed %d: %s of rank %d of %d at %d after %d us, %s" % (
+            self.seed, self.fault, self.victim, self.ranks, self.step, self.us,
+            " ".join("=".join(pair) for pair in self.settings.items()))
+
+
+def main():
+    if len(sys.argv) != 6:
+        sys.exit(__doc__.splitlines()[0])
+    rcxrun, program = map(os.path.realpath, sys.argv[1:3])
+    seed, most, seconds = map(int, sys.argv[3:])
+    room = has_room()
+    until = time.monotonic() + seconds
+    ran = excused = bad = aborts = 0
+
+    def one(i):
+        if time.monotonic() >= until:
+            return None
+        return Job(seed + i, room).run(rcxrun, program)
+
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        for job in filter(None, pool.map(one, range(most))):
+            complaints = job.complaints()
+            ran += 1
+            aborts += job.ucx_aborts()
+            if complaints and not job.hangs and job.stood_still():
+                excused += 1
+                continue
+            if complaints:
+                bad += 1
+                print("# " + job.title())
+                for complaint in complaints:
+                    print("#   " + complaint)
+                print("# " + subprocess.list2cmdline(job.command(rcxrun, program)))
+    print("# %d jobs; %d in which UCX aborted a rank that starved, or met one; "
+          "%d not judged as the machine stood still" % (ran, aborts, excused))
+    if not room:
+        print("# without namespaces of their own: shared memory was not looked at")
+    good = bad == 0 and excused * 4 <= ran and ran > 0
+    print("%s 1 - %s" % ("ok" if good else "not ok",
+                         "jobs in which one thing happens to one rank"))
+    print("1..1")
+    return 0 if good else 1
+
+
+sys.exit(main())

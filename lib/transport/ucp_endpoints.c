@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "transport/ucp.h"
@@ -36,13 +37,16 @@ static bool has_descriptors(int n)
     return has;
 }
 
-/* Whether this process may have as much more. */
-static bool has_memory(struct ucp *u)
+/* Whether this process may have as much more. Not by malloc(), which would raise
+ * the size from which it takes pages of its own, for the whole process. */
+static bool has_memory(void)
 {
-    void *memory = rcx_heap_alloc(u->heap, BYTES_OF_A_CONNECTION);
+    void *at = mmap(NULL, BYTES_OF_A_CONNECTION, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-    rcx_heap_free(u->heap, memory);
-    return memory != NULL;
+    if (at != MAP_FAILED)
+        munmap(at, BYTES_OF_A_CONNECTION);
+    return at != MAP_FAILED;
 }
 
 static rcx_status_t lack_memory(struct ucp *u)
@@ -62,7 +66,7 @@ static rcx_status_t lack_descriptors(struct ucp *u)
 /* What this process itself lacks, where UCX says only that something failed. */
 static rcx_status_t own_lack(struct ucp *u, ucs_status_t status)
 {
-    if (status == UCS_ERR_NO_MEMORY || !has_memory(u))
+    if (status == UCS_ERR_NO_MEMORY || !has_memory())
         return lack_memory(u);
     return has_descriptors(1) ? RCX_OK : lack_descriptors(u);
 }
@@ -131,7 +135,7 @@ rcx_status_t rcx_ucp_connect(struct ucp *u, int peer,
 
     if (!has_descriptors(FDS_OF_A_CONNECTION))
         return lack_descriptors(u);
-    if (!has_memory(u))
+    if (!has_memory())
         return lack_memory(u);
     if (u->base.dead && !u->lane.pairs[peer]) {
         params.field_mask |= UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |

@@ -18,10 +18,6 @@
 #include "core/sched/params.h"
 #include "core/exec/transport.h"
 
-extern char **environ;
-
-enum { COLUMNS = 80 };
-
 static const char usage[] =
     "Usage: rcx_info [options]\n"
     "Print what this build of RCX is and offers. With no option: --build, and the\n"

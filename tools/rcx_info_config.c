@@ -10,7 +10,6 @@ extern char **environ;
 
 enum { COLUMNS = 80 };
 
-/* Prints text behind a label, broken at spaces into lines. */
 void info_print_wrapped(const char *label, const char *text)
 {
     int at = printf("%s", label);

@@ -29,12 +29,6 @@ static int named(const struct rcx_comm *comm, const struct rcx_note_body *body,
     return n;
 }
 
-/* A rank without memory or descriptors may not reach all that it has to tell. */
-static bool needs_relay(rcx_status_t status)
-{
-    return status == RCX_ERR_NOMEM || status == RCX_ERR_LIMIT;
-}
-
 /* comm fails because another member says so. */
 static void fail_as_told(struct rcx_comm *comm,
                          const struct rcx_note_body *body)
@@ -42,7 +36,6 @@ static void fail_as_told(struct rcx_comm *comm,
     const rcx_status_t status =
         body->status < 0 ? (rcx_status_t)body->status : RCX_ERR_COMM_FAILED;
     char text[RCX_TEXT_TOLD], because[RCX_TEXT_TOLD];
-    const bool is_news = comm->failed == RCX_OK;
     int ranks[RCX_RANKS_TOLD];
     const int n = named(comm, body, ranks);
 
@@ -56,8 +49,6 @@ static void fail_as_told(struct rcx_comm *comm,
              rcx_ranks_print(comm, "; because of rank", ranks, n, because,
                              sizeof because));
     rcx_comm_fail_told(comm, status, ranks, n, body->from, text);
-    if (is_news && needs_relay(status))
-        rcx_comm_tell(comm);
 }
 
 /* An attempt to make a group has failed on another member. */

@@ -47,7 +47,8 @@ done
 expect 0 "a rank that finalizes has left, and is not dead" 3 "${peer[@]}" -- left
 expect 137 "a group fails with its parent, for which a dead rank is named" 3 \
     "${peer[@]}" -- group
-expect 0 "a rank that lacks descriptors is named, not its peer" 3 \
+# of two: UCX 1.13 aborts a rank without descriptors that a third connects to
+expect 0 "a rank that lacks descriptors is named, not its peer" 2 \
     "${tcp[@]}" -x RCX_TIMEOUT=3s -x UCX_LOG_LEVEL=fatal -- poor
 for ms in 3 40 80; do
     expect 137 "survivors of a stream over UCX's messages leave, after $ms ms" 4 \

@@ -94,7 +94,8 @@ static void agree(void)
         rank_require(rcx_ibarrier(me.world, &barrier), "rcx_ibarrier");
         do {
             rank_require(rcx_test(open, &done), "rcx_test of a receive");
-            if (done)
+            /* a rank that has left the last barrier sends at once */
+            if (done && i + 1 < times)
                 rank_fail("a message that nobody has sent");
             rank_require(rcx_test(barrier, &done), "rcx_test of a barrier");
         } while (!done);

@@ -214,6 +214,58 @@ static void who_waits_for_a_message_is_not_who_is_missing(void **state)
     job_abandon(&job);
 }
 
+/* Rank 0 waits for rank 1, which waits for rank 2. */
+static void a_peer_that_waits_itself_is_not_named(void **state)
+{
+    rcx_request_t *recv, *other;
+
+    (void)state;
+    assert_ok(rcx_comm_set_timeout(world_of(&job, 0), (int64_t)SECOND));
+    other = start_recv(1, 2, 4);
+    other->kind = RCX_REQUEST_INSIDE;
+    recv = start_recv(0, 1, 4);
+    pass(2 * SECOND);
+    expect(&recv, RCX_ERR_TIMEOUT);
+    expect_error(0, RCX_ERR_TIMEOUT, 2, "rank 2 keeps others waiting");
+    expect(&other, RCX_ERR_TIMEOUT);
+    job_abandon(&job);
+}
+
+static void ranks_that_wait_for_each_other_are_not_named(void **state)
+{
+    rcx_request_t *recv, *other;
+
+    (void)state;
+    assert_ok(rcx_comm_set_timeout(world_of(&job, 0), (int64_t)SECOND));
+    other = start_recv(1, 0, 4);
+    other->kind = RCX_REQUEST_INSIDE;
+    recv = start_recv(0, 1, 4);
+    pass(2 * SECOND);
+    expect(&recv, RCX_ERR_TIMEOUT);
+    expect_error(0, RCX_ERR_TIMEOUT, -1,
+                 "rank 1 waits itself, for rank 0 of the world");
+    expect(&other, RCX_ERR_TIMEOUT);
+    job_abandon(&job);
+}
+
+/* Rank 2 never looks after its messages; rank 1 does. */
+static void a_deadline_of_any_source_names_who_is_silent(void **state)
+{
+    rcx_request_t *recv;
+
+    (void)state;
+    assert_ok(rcx_comm_set_timeout(world_of(&job, 0), (int64_t)SECOND));
+    recv = start_recv(0, ANY, 4);
+    for (int tenths = 0; tenths < 30; tenths++) {
+        job.contexts[0]->time.skipped_ns += SECOND / 10;
+        for (int turns = 0; turns < 200; turns++)
+            rcx_progress(job.contexts[turns % 2]);
+    }
+    expect(&recv, RCX_ERR_TIMEOUT);
+    expect_error(0, RCX_ERR_TIMEOUT, 2, "rank 2 does not answer");
+    job_abandon(&job);
+}
+
 static void
 a_message_that_the_network_loses_breaks_the_communicator(void **state)
 {
@@ -513,6 +565,11 @@ int main(void)
         cmocka_unit_test_setup(a_deadline_of_any_source_names_nobody, open_job),
         cmocka_unit_test_setup(a_deadline_names_who_has_not_received, open_job),
         cmocka_unit_test_setup(who_waits_for_a_message_is_not_who_is_missing,
+                               open_job),
+        cmocka_unit_test_setup(a_peer_that_waits_itself_is_not_named, open_job),
+        cmocka_unit_test_setup(ranks_that_wait_for_each_other_are_not_named,
+                               open_job),
+        cmocka_unit_test_setup(a_deadline_of_any_source_names_who_is_silent,
                                open_job),
         cmocka_unit_test_setup(
             a_message_that_the_network_loses_breaks_the_communicator, open_job),

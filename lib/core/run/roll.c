@@ -5,6 +5,7 @@
 
 #include "core/run/describe.h"
 #include "core/run/failure.h"
+#include "core/run/p2p.h"
 #include "core/run/request.h"
 
 /* A rank that was away for AWAY_NS while others answered has GRACE_NS to read
@@ -19,19 +20,22 @@ enum {
 };
 enum { NS_PER_MS = 1000 * 1000, ANSWER_SHARE = 2, AWAY_SHARE = 4 };
 
-/* PRESENT: has called it. ELSEWHERE: waits in another communicator. */
+/* PRESENT: has called it. ELSEWHERE: waits in another communicator, or, of a
+ * message, in any. */
 enum answer { UNHEARD, PRESENT, ABSENT, ELSEWHERE };
 
 struct member {
     uint8_t answer;
     int8_t call;      /* PRESENT: its fingerprint in tags; -1: not known */
-    uint32_t away_ms; /* PRESENT: it stood still for so long */
+    uint32_t away_ms; /* PRESENT, ELSEWHERE: it stood still for so long */
+    bool is_reached;  /* a message waits for it, or for one that does */
+    int next;         /* the next to be reached from; -1: none */
     int waits;        /* ELSEWHERE: for so many of the context's ranks, */
     int waits_for[RCX_RANKS_TOLD];
 };
 
 struct rcx_roll {
-    uint64_t request;  /* sequence number of the operation, */
+    uint64_t request;  /* key of the operation, */
     uint64_t sequence; /* and of the segment that is asked for */
     int differs;       /* the rank that seems to make another call; -1: it is
                           overdue */
@@ -43,6 +47,15 @@ struct rcx_roll {
 };
 
 /* ---- What is known here ------------------------------------------------------ */
+
+/* Messages have no sequence number: ranks need not have as many. What asks for
+ * one has this bit, and the sender's own number. */
+#define MESSAGE (UINT64_C(1) << 63)
+
+static uint64_t key_of(const struct rcx_request *r)
+{
+    return r->program->is_p2p ? MESSAGE | rcx_request_number(r) : r->sequence;
+}
 
 /* The execution of a segment, among the operations under way. */
 static const struct rcx_exec *find_segment(const struct rcx_comm *comm,
@@ -99,10 +112,12 @@ static void describe_elsewhere(const struct rcx_comm *comm,
 {
     const struct rcx_request *r =
         comm->first ? comm->first : rcx_comm_awaited_message(comm);
+    const struct rcx_instant now = rcx_instant_now();
     int ranks[RCX_RANKS_TOLD];
     const int n = rcx_request_peers(r, ranks, RCX_RANKS_TOLD);
 
     answer->kind = RCX_NOTE_ELSEWHERE;
+    answer->value = away_ms(comm, r, &now);
     answer->rank_count = (int8_t)n;
     for (int i = 0; i < n; i++)
         answer->ranks[i] = rcx_comm_context_rank(comm, ranks[i]);
@@ -110,7 +125,7 @@ static void describe_elsewhere(const struct rcx_comm *comm,
 
 /* An operation has been called that has a lower number than the next to give
  * out. A rank with an earlier one in flight, or in a message's, waits for
- * somebody else. */
+ * another rank. Of a message it is told where this rank waits, if it does. */
 void rcx_roll_answer(struct rcx_context *context, const struct rcx_comm *comm,
                      const struct rcx_note_body *asked)
 {
@@ -125,8 +140,9 @@ void rcx_roll_answer(struct rcx_context *context, const struct rcx_comm *comm,
     if (comm && comm->failed != RCX_OK) /* all is said */
         return;
     rcx_watch_note_break(&context->watch, rcx_time_at(&context->time, &now));
-    if (comm && (comm->window.next > asked->sequence || comm->first ||
-                 rcx_comm_awaited_message(comm))) {
+    if (comm && !(asked->sequence & MESSAGE) &&
+        (comm->window.next > asked->sequence || comm->first ||
+         rcx_comm_awaited_message(comm))) {
         answer.kind = RCX_NOTE_PRESENT;
         answer.rank_count = 1;
         answer.ranks[0] = fingerprint_of(comm, asked->sequence);
@@ -184,7 +200,7 @@ static bool ask(const struct rcx_request *r, uint64_t sequence, int differs,
 
     if (!roll)
         return false;
-    *roll = (struct rcx_roll){.request = r->sequence,
+    *roll = (struct rcx_roll){.request = key_of(r),
                               .sequence = sequence,
                               .differs = differs,
                               .until = ns + time_to_answer(r),
@@ -260,6 +276,12 @@ static void find_missing(const struct rcx_comm *comm, struct report *report)
     }
 }
 
+/* Whether member m has called the operation, or the message waits for it. */
+static bool is_in_it(const struct member *m)
+{
+    return m->answer == PRESENT || m->is_reached;
+}
+
 /* Members that have called it, and did not look after their messages. */
 static void find_away(const struct rcx_comm *comm, uint64_t deadline_ms,
                       struct report *report)
@@ -270,11 +292,11 @@ static void find_away(const struct rcx_comm *comm, uint64_t deadline_ms,
     char why[48];
 
     for (int i = 0; i < comm->size; i++)
-        if (members[i].answer == PRESENT && members[i].away_ms < least)
+        if (is_in_it(&members[i]) && members[i].away_ms < least)
             least = members[i].away_ms;
     least += share > AWAY_LEAST_MS ? share : AWAY_LEAST_MS;
     for (int i = 0; i < comm->size; i++) {
-        if (members[i].answer != PRESENT || members[i].away_ms <= least)
+        if (!is_in_it(&members[i]) || members[i].away_ms <= least)
             continue;
         snprintf(why, sizeof why, "stood still for %.3g s",
                  (double)members[i].away_ms / 1e3);
@@ -338,27 +360,92 @@ static void tell_rest(const struct rcx_request *r, struct report *report)
                  ranks[i]);
 }
 
-static void decide_overdue(const struct rcx_request *r, uint64_t age)
+static void decide_overdue(const struct rcx_request *r, struct report *report)
 {
-    struct rcx_comm *comm = r->comm;
-    struct rcx_heap *heap = &comm->context->heap;
-    struct report report = {
-        .ranks = rcx_heap_alloc(heap, (size_t)comm->size * sizeof(int))};
-    char call[RCX_CALL_TEXT];
+    const struct rcx_comm *comm = r->comm;
 
-    if (report.ranks) {
-        find_missing(comm, &report);
-        if (report.n == 0)
-            find_away(comm, (uint64_t)r->timeout_ns / NS_PER_MS, &report);
-        if (report.n == 0)
-            find_different(comm, &report);
-        if (report.n == 0)
-            tell_rest(r, &report);
+    find_missing(comm, report);
+    if (report->n == 0)
+        find_away(comm, (uint64_t)r->timeout_ns / NS_PER_MS, report);
+    if (report->n == 0)
+        find_different(comm, report);
+    if (report->n == 0)
+        tell_rest(r, report);
+}
+
+/* ---- Deciding: the deadline of a message --------------------------------------- */
+
+/* Member rank, and those that it waits for, and so on. */
+static void reach(const struct rcx_comm *comm, int rank)
+{
+    struct member *members = comm->roll->members;
+
+    members[rank].is_reached = true;
+    members[rank].next = -1;
+    while (rank >= 0) {
+        const struct member *m = &members[rank];
+
+        rank = m->next;
+        for (int i = 0; i < m->waits; i++) {
+            const int next = rcx_comm_index(comm, m->waits_for[i]);
+
+            if (next < 0 || members[next].is_reached)
+                continue;
+            members[next].is_reached = true;
+            members[next].next = rank;
+            rank = next;
+        }
     }
-    rcx_comm_fail(comm, RCX_ERR_TIMEOUT, report.ranks, report.n,
-                  "%s: no end after %.3g s:%s", rcx_request_print(r, call),
-                  (double)age / 1e9, report.text);
-    rcx_heap_free(heap, report.ranks);
+}
+
+static void find_reached(const struct rcx_comm *comm,
+                         const struct rcx_p2p_call *call, struct report *report)
+{
+    for (int i = 0; i < comm->size; i++) {
+        const struct member *m = &comm->roll->members[i];
+
+        if (m->is_reached && m->answer == UNHEARD)
+            blame(report, comm, i, "does not answer");
+        else if (m->is_reached && m->answer == ABSENT)
+            blame(report, comm, i,
+                  i != call->peer ? "keeps others waiting"
+                  : call->sends   ? "has not received it"
+                                  : "has not sent it");
+    }
+}
+
+/* The peer waits as well, for no rank that could be named. */
+static void tell_peer(const struct rcx_comm *comm, int peer,
+                      struct report *report)
+{
+    const struct member *m = &comm->roll->members[peer];
+
+    add_text(report, " rank %d waits itself", peer);
+    if (m->waits > 0)
+        add_text(report, ", for rank %d of the world", m->waits_for[0]);
+}
+
+/* A message from any source may be due from any member: one that does not
+ * answer is named, one that does may have none to send. */
+static void decide_message(const struct rcx_request *r, struct report *report)
+{
+    const struct rcx_p2p_call *call = &rcx_p2p_of(r->program)->call;
+    const struct rcx_comm *comm = r->comm;
+    const bool is_known = call->peer != RCX_ANY_SOURCE;
+
+    if (call->peer == comm->rank)
+        comm->roll->members[comm->rank].answer = ABSENT;
+    for (int i = 0; i < comm->size; i++)
+        if (is_known ? i == call->peer
+                     : comm->roll->members[i].answer == UNHEARD)
+            reach(comm, i);
+    find_reached(comm, call, report);
+    if (report->n == 0)
+        find_away(comm, (uint64_t)r->timeout_ns / NS_PER_MS, report);
+    if (report->n == 0 && is_known)
+        tell_peer(comm, call->peer, report);
+    else if (report->n == 0)
+        add_text(report, " no rank has sent it");
 }
 
 /* ---- Deciding: another call --------------------------------------------------- */
@@ -379,26 +466,18 @@ static int find_majority(const struct rcx_comm *comm)
     return best;
 }
 
-static void decide_compared(const struct rcx_request *r)
+static void decide_compared(const struct rcx_request *r, struct report *report)
 {
-    struct rcx_comm *comm = r->comm;
-    struct rcx_heap *heap = &comm->context->heap;
+    const struct rcx_comm *comm = r->comm;
     const struct rcx_roll *roll = comm->roll;
     const int usual = find_majority(comm);
-    struct report report = {
-        .ranks = rcx_heap_alloc(heap, (size_t)comm->size * sizeof(int))};
-    char call[RCX_CALL_TEXT];
 
-    for (int i = 0; report.ranks && i < comm->size; i++)
+    for (int i = 0; i < comm->size; i++)
         if (roll->members[i].answer == PRESENT && roll->members[i].call >= 0 &&
             roll->members[i].call != usual)
-            blame(&report, comm, i, "made another call");
-    if (report.n == 0 && report.ranks)
-        blame(&report, comm, roll->differs, "made another call");
-    rcx_comm_fail(comm, RCX_ERR_MISMATCH, report.ranks, report.n,
-                  "%s:%s (RCX_CHECK=full says which)",
-                  rcx_request_print(r, call), report.text);
-    rcx_heap_free(heap, report.ranks);
+            blame(report, comm, i, "made another call");
+    if (report->n == 0)
+        blame(report, comm, roll->differs, "made another call");
 }
 
 /* ---- Looking after it ----------------------------------------------------------- */
@@ -417,30 +496,55 @@ static void give_grace(struct rcx_roll *roll, uint64_t ns)
         roll->until = ns + GRACE_NS;
 }
 
-static void decide(const struct rcx_request *r, const struct rcx_instant *now)
+static void decide(const struct rcx_request *r, uint64_t age)
 {
-    if (r->comm->roll->differs < 0)
-        decide_overdue(r, rcx_request_age(r, now));
-    else
-        decide_compared(r);
+    struct rcx_comm *comm = r->comm;
+    struct rcx_heap *heap = &comm->context->heap;
+    const bool differs = comm->roll->differs >= 0;
+    struct report report = {
+        .ranks = rcx_heap_alloc(heap, (size_t)comm->size * sizeof(int))};
+    char call[RCX_CALL_TEXT], after[48] = "";
+
+    if (report.ranks)
+        (differs              ? decide_compared
+         : r->program->is_p2p ? decide_message
+                              : decide_overdue)(r, &report);
+    if (!differs)
+        snprintf(after, sizeof after,
+                 " no end after %.3g s:", (double)age / 1e9);
+    rcx_comm_fail(comm, differs ? RCX_ERR_MISMATCH : RCX_ERR_TIMEOUT,
+                  report.ranks, report.n, "%s:%s%s%s",
+                  rcx_request_print(r, call), after, report.text,
+                  differs ? " (RCX_CHECK=full says which)" : "");
+    rcx_heap_free(heap, report.ranks);
+}
+
+/* The operation that is asked for, or else one that is overdue; or NULL. */
+static const struct rcx_request *find(const struct rcx_request *r,
+                                      const struct rcx_roll *roll,
+                                      const struct rcx_instant *now)
+{
+    while (r && (roll ? key_of(r) != roll->request
+                      : !rcx_request_is_overdue(r, now)))
+        r = r->next;
+    return r;
 }
 
 void rcx_roll_watch(struct rcx_comm *comm, const struct rcx_instant *now)
 {
     const uint64_t ns = rcx_time_at(&comm->context->time, now);
     struct rcx_roll *roll = comm->roll;
-    const struct rcx_request *r = comm->first;
+    const struct rcx_request *r = find(comm->first, roll, now);
 
-    while (r && (roll ? r->sequence != roll->request
-                      : !rcx_request_is_overdue(r, now)))
-        r = r->next;
+    if (!r)
+        r = find(comm->mail.first, roll, now);
     if (roll)
         give_grace(roll, ns);
     if (roll && !r)
         rcx_roll_free(comm); /* it did come to its end */
     else if (roll && (roll->unheard == 0 || ns >= roll->until))
-        decide(r, now);
-    else if (!roll && r && !ask(r, r->sequence, -1, now))
+        decide(r, rcx_request_age(r, now));
+    else if (!roll && r && !ask(r, key_of(r), -1, now))
         rcx_comm_fail(comm, RCX_ERR_TIMEOUT, NULL, 0,
                       "communicator %u: a deadline passed", comm->id);
 }

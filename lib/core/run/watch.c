@@ -150,31 +150,11 @@ static void watch_ways(const struct rcx_request *r)
 
 /* ---- Messages --------------------------------------------------------------- */
 
-/* Whom it waits for is known, or it may be anyone. */
-static void expire(const struct rcx_request *r, const struct rcx_instant *now)
-{
-    const struct rcx_p2p_call *call = &rcx_p2p_of(r->program)->call;
-    const bool is_known = call->peer != RCX_ANY_SOURCE;
-    char text[RCX_CALL_TEXT], rank[RCX_RANK_TEXT] = "";
-
-    if (is_known)
-        rcx_rank_print(r->comm, call->peer, rank);
-    rcx_comm_fail(
-        r->comm, RCX_ERR_TIMEOUT, &call->peer, is_known,
-        "%s: no end after %.3g s: %s%s has%s %s it", rcx_request_print(r, text),
-        (double)rcx_request_age(r, now) / 1e9, is_known ? "rank " : "no rank",
-        rank, is_known ? " not" : "", call->sends ? "received" : "sent");
-}
-
 static void watch_mail(struct rcx_comm *comm, const struct rcx_instant *now)
 {
     const struct rcx_request *awaited = rcx_comm_awaited_message(comm);
 
-    for (const struct rcx_request *r = comm->mail.first;
-         r && comm->failed == RCX_OK; r = r->next)
-        if (rcx_request_is_overdue(r, now))
-            expire(r, now);
-    if (!awaited || comm->failed != RCX_OK)
+    if (!awaited)
         return;
     watch_patience(awaited, &comm->mail.warned, now);
     if (wait_of(awaited, now) > WAY_AGE_NS)
@@ -281,11 +261,12 @@ static void watch_comm(struct rcx_comm *comm, const struct rcx_instant *now)
 {
     const uint64_t ns = rcx_time_at(&comm->context->time, now);
 
-    if (comm->failed == RCX_OK && comm->mail.first)
+    if (comm->failed == RCX_OK)
+        rcx_roll_watch(comm, now);
+    if (comm->failed == RCX_OK)
         watch_mail(comm, now);
     if (!comm->first || comm->failed != RCX_OK)
         return;
-    rcx_roll_watch(comm, now);
     watch_patience(comm->first, &comm->warned, now);
     if (comm->failed != RCX_OK || ns < comm->next_probe_ns ||
         rcx_request_age(comm->first, now) <= PROBE_AGE_NS)

@@ -562,7 +562,8 @@ RCX_API rcx_status_t rcx_mem_peers(rcx_comm_t *comm, void *ptr, void *peers[]);
  * memory, which takes xpmem.
  *
  * register: RCX_ERR_ARG (NULL; overlaps what is registered, or of
- * rcx_mem_alloc()), RCX_ERR_NOMEM, RCX_ERR_BUSY
+ * rcx_mem_alloc()), RCX_ERR_UNSUPPORTED (a GPU's memory), RCX_ERR_NOMEM,
+ * RCX_ERR_BUSY
  * deregister: RCX_ERR_ARG (not registered), RCX_ERR_BUSY
  */
 RCX_API rcx_status_t rcx_mem_register(rcx_comm_t *comm, void *ptr,
@@ -585,8 +586,10 @@ RCX_API rcx_status_t rcx_mem_deregister(rcx_comm_t *comm, void *ptr);
  * root.
  *
  * sendbuf is never written unless in place. Buffers may be NULL where count is
- * 0. The bits of the result are the same on all ranks and from call to call;
- * see rcx_order_t for more.
+ * 0. They are memory that the CPU can read: a GPU's own (cudaMalloc, hipMalloc)
+ * is RCX_ERR_UNSUPPORTED; managed and pinned memory is not. The bits of the
+ * result are the same on all ranks and from call to call; see rcx_order_t for
+ * more.
  *
  * Three forms. Blocking: returns when the result is there. Nonblocking
  * (rcx_i...): buffers belong to RCX until rcx_wait() or rcx_test() said done;
@@ -595,9 +598,9 @@ RCX_API rcx_status_t rcx_mem_deregister(rcx_comm_t *comm, void *ptr);
  *
  * RCX_ERR_ARG          comm, buffer, count, datatype, op, root not valid,
  *                      buffers overlap, count * size overflows
- * RCX_ERR_UNSUPPORTED  the op is not defined on the type, or the algorithm
- *                      forced by the environment does not fit the call (one
- *                      that it only prefers is passed over)
+ * RCX_ERR_UNSUPPORTED  the op is not defined on the type, a buffer is a GPU's,
+ *                      or the algorithm forced by the environment does not fit
+ *                      the call (one that it only prefers is passed over)
  * RCX_ERR_MISMATCH     another rank made a call that does not match; comm stays
  *                      usable where RCX_CHECK=full found it
  * RCX_ERR_OP           the user's op failed on some rank
@@ -966,6 +969,7 @@ RCX_API rcx_status_t rcx_exscan_init(const void *sendbuf, void *recvbuf,
  *
  * RCX_ERR_ARG          comm, buf, count, datatype, dest, source or tag not
  *                      valid, count * size overflows
+ * RCX_ERR_UNSUPPORTED  buf is a GPU's memory
  * RCX_ERR_TRUNCATED    the message is longer than the receive: what the buffer
  *                      has is undefined. It was received, the sender knows
  *                      nothing of it, and comm is as good as before

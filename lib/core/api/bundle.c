@@ -61,6 +61,8 @@ static rcx_status_t check_pointer(const struct rcx_arguments *a,
                         "%s[%zu]=RCX_IN_PLACE: only sendbufs may be that, for "
                         "all vectors",
                         what, i);
+    if (!rcx_is_on_host(&a->comm->context->gpu, p))
+        return rcx_gpu_refuse(log_of(a), what, p);
     return RCX_OK;
 }
 

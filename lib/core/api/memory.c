@@ -166,6 +166,8 @@ static rcx_status_t lend(struct rcx_context *context, void *ptr, size_t bytes)
         return rcx_fail(&context->log, RCX_ERR_ARG,
                         "bytes=%zu: more than there are behind ptr=%p", bytes,
                         ptr);
+    if (!rcx_is_on_host(&context->gpu, ptr))
+        return rcx_gpu_refuse(&context->log, "ptr", ptr);
     if (rcx_memory_overlaps(&context->memory, ptr, bytes))
         return rcx_fail(&context->log, RCX_ERR_ARG,
                         "ptr=%p: overlaps memory that is known already", ptr);

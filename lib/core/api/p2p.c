@@ -22,7 +22,7 @@
 
 /* ---- Arguments -------------------------------------------------------------- */
 
-static rcx_status_t check_buffer(const struct rcx_comm *comm,
+static rcx_status_t check_buffer(struct rcx_comm *comm,
                                  struct rcx_p2p_call *call)
 {
     const struct rcx_log *log = &comm->context->log;
@@ -42,11 +42,12 @@ static rcx_status_t check_buffer(const struct rcx_comm *comm,
     if (!call->buffer && call->count > 0)
         return rcx_fail(log, RCX_ERR_ARG,
                         "buf=NULL: NULL is fine only where count is 0");
+    if (!rcx_is_on_host(&comm->context->gpu, call->buffer))
+        return rcx_gpu_refuse(log, "buf", call->buffer);
     return RCX_OK;
 }
 
-static rcx_status_t check(const struct rcx_comm *comm,
-                          struct rcx_p2p_call *call)
+static rcx_status_t check(struct rcx_comm *comm, struct rcx_p2p_call *call)
 {
     const struct rcx_log *log = &comm->context->log;
     const uint64_t most = rcx_tag_user_most(&comm->context->layout);

@@ -3,6 +3,7 @@
 #ifndef RCX_CORE_RUN_CONTEXT_H
 #define RCX_CORE_RUN_CONTEXT_H
 
+#include "core/base/gpu.h"
 #include "core/base/guard.h"
 #include "core/exec/exec.h"
 #include "core/op/registry.h"
@@ -68,6 +69,7 @@ struct rcx_context {
     struct rcx_config config;
     struct rcx_registry registry;
     struct rcx_builder builder;
+    struct rcx_gpu gpu;
     struct rcx_memory memory;
     struct rcx_scratch scratch;
     struct rcx_bundles bundles;

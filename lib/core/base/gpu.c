@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "core/base/gpu.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stddef.h>
+#include <string.h>
+
+/* As CUDA's and HSA's headers have them; both are part of their ABIs. */
+enum { CUDA_MEMORY_TYPE = 2, CUDA_IS_MANAGED = 8, CUDA_DEVICE = 2 };
+enum { HSA_AGENT_DEVICE = 17, HSA_GPU = 1, HSA_ALLOCATED = 1, HSA_SHARED = 4 };
+
+struct rcx_hsa_info {
+    uint32_t size, type;
+    void *agent_base, *host_base;
+    size_t bytes;
+    void *user_data;
+    uint64_t owner;
+    uint32_t flags;
+};
+
+static int read_loads(struct dl_phdr_info *info, size_t bytes, void *arg)
+{
+    unsigned long long *loads = arg;
+
+    (void)bytes;
+    *loads = info->dlpi_adds;
+    return 1;
+}
+
+/* Of a library that the program, or one of its libraries, has loaded; which then
+ * stays. */
+static void *find(const char *library, const char *symbol)
+{
+    void *handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
+    void *found = handle ? dlsym(handle, symbol) : NULL;
+
+    if (handle && !found)
+        dlclose(handle);
+    return found;
+}
+
+/* A program may load a driver at any time. */
+static void find_drivers(struct rcx_gpu *gpu)
+{
+    static const char cuda[] = "libcuda.so.1", hsa[] = "libhsa-runtime64.so.1";
+    unsigned long long loads = 0;
+    void *found;
+
+    dl_iterate_phdr(read_loads, &loads);
+    if (loads == gpu->loads)
+        return;
+    gpu->loads = loads;
+    if (!gpu->cuda && (found = find(cuda, "cuPointerGetAttribute")))
+        memcpy(&gpu->cuda, &found, sizeof found);
+    if (!gpu->hsa && (found = find(hsa, "hsa_agent_get_info"))) {
+        memcpy(&gpu->hsa_agent, &found, sizeof found);
+        found = find(hsa, "hsa_amd_pointer_info");
+        memcpy(&gpu->hsa, &found, sizeof found);
+        gpu->is_fine = true; /* its small blocks lie among the host's */
+        memset(gpu->host, 0, sizeof gpu->host);
+    }
+}
+
+/* What the driver moves between host and GPU both can read. */
+static bool is_cuda(const struct rcx_gpu *gpu, const void *p)
+{
+    const unsigned long long at = (uintptr_t)p;
+    unsigned type = 0, is_managed = 0;
+
+    return gpu->cuda && gpu->cuda(&type, CUDA_MEMORY_TYPE, at) == 0 &&
+           type == CUDA_DEVICE &&
+           (gpu->cuda(&is_managed, CUDA_IS_MANAGED, at) != 0 || !is_managed);
+}
+
+static bool is_hsa(const struct rcx_gpu *gpu, const void *p)
+{
+    struct rcx_hsa_info info = {.size = sizeof info};
+    uint32_t kind = 0;
+
+    return gpu->hsa && gpu->hsa(p, &info, NULL, NULL, NULL) == 0 &&
+           (info.type == HSA_ALLOCATED || info.type == HSA_SHARED) &&
+           gpu->hsa_agent(info.owner, HSA_AGENT_DEVICE, &kind) == 0 &&
+           kind == HSA_GPU;
+}
+
+bool rcx_gpu_look(struct rcx_gpu *gpu, const void *p)
+{
+    uintptr_t range;
+
+    find_drivers(gpu);
+    if (is_cuda(gpu, p) || is_hsa(gpu, p))
+        return false;
+    range = rcx_gpu_range(gpu, p);
+    gpu->host[range % RCX_GPU_RANGES] = range;
+    return true;
+}
+
+rcx_status_t rcx_gpu_refuse(const struct rcx_log *log, const char *name,
+                            const void *p)
+{
+    return rcx_fail(log, RCX_ERR_UNSUPPORTED,
+                    "%s=%p is a GPU's memory, which RCX cannot read: copy it "
+                    "to the host",
+                    name, p);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Memory of a GPU, which this process cannot read: RCX refuses it. A driver is
+ * asked once for each range of addresses, and only where one is loaded.
+ */
+#ifndef RCX_CORE_BASE_GPU_H
+#define RCX_CORE_BASE_GPU_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/log.h"
+
+enum { RCX_GPU_RANGES = 64 };
+
+struct rcx_hsa_info;
+
+/* Zero at first. */
+struct rcx_gpu {
+    uintptr_t host[RCX_GPU_RANGES]; /* ranges that are the host's, plus 1 */
+    unsigned long long loads; /* of libraries, when drivers were looked for */
+    bool is_fine;             /* ranges are pages; else 2 MB */
+    int (*cuda)(void *data, int attribute, unsigned long long at);
+    int (*hsa)(const void *at, struct rcx_hsa_info *info, void *allocate,
+               uint32_t *agents, void *accessible);
+    int (*hsa_agent)(uint64_t agent, int attribute, void *data);
+};
+
+/* The same, where the range has not been asked for lately. */
+bool rcx_gpu_look(struct rcx_gpu *gpu, const void *p);
+/* RCX_ERR_UNSUPPORTED, of the buffer that a user calls name. */
+rcx_status_t rcx_gpu_refuse(const struct rcx_log *log, const char *name,
+                            const void *p);
+
+static inline uintptr_t rcx_gpu_range(const struct rcx_gpu *gpu, const void *p)
+{
+    return ((uintptr_t)p >> (gpu->is_fine ? 12 : 21)) + 1;
+}
+
+/* Whether p is memory that this process can read: all but a GPU's own. */
+static inline bool rcx_is_on_host(struct rcx_gpu *gpu, const void *p)
+{
+    const uintptr_t range = rcx_gpu_range(gpu, p);
+
+    return gpu->host[range % RCX_GPU_RANGES] == range || rcx_gpu_look(gpu, p);
+}
+
+#endif

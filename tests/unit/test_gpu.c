@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * test_gpu DRIVER: a GPU's memory is refused by every call that takes a buffer,
+ * and is asked for once. DRIVER is a library that a program loads at some time
+ * (fake_gpu.c).
+ */
+#include "test.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture.h"
+#include "context.h"
+
+enum { MIB = 1 << 20, BYTES = 16 * MIB, COUNT = 4 };
+
+static const char *driver;
+static struct capture said;
+
+static struct {
+    rcx_context_t *context;
+    rcx_comm_t *world;
+    char *memory;             /* on the host, as far as is known, */
+    int64_t *on_gpu, *shared; /* until the driver is there */
+    int *questions;
+} it;
+
+static void *symbol(void *handle, const char *name)
+{
+    void *found = dlsym(handle, name);
+
+    assert_non_null(found);
+    return found;
+}
+
+/* The memory of the GPU is the part behind 4 MB; that behind 12 MB is shared. */
+static void load_driver(void)
+{
+    void *handle = dlopen(driver, RTLD_NOW);
+
+    assert_non_null(handle);
+    *(const char **)symbol(handle, "fake_begin") = (char *)it.on_gpu;
+    *(const char **)symbol(handle, "fake_shared") = (char *)it.shared;
+    *(const char **)symbol(handle, "fake_end") = it.memory + BYTES;
+    it.questions = symbol(handle, "fake_questions");
+}
+
+static void refuses(rcx_status_t status, const char *name)
+{
+    assert_status(status, RCX_ERR_UNSUPPORTED);
+    assert_non_null(strstr(said.text, name));
+    assert_non_null(strstr(said.text, " is a GPU's memory"));
+    said = (struct capture){.host_lines = 0};
+}
+
+static rcx_status_t sum(const int64_t *in, int64_t *out)
+{
+    return rcx_allreduce(in, out, COUNT, RCX_INT64, RCX_SUM, it.world);
+}
+
+static int open_one(void **state)
+{
+    const rcx_params_t params = {
+        .field_mask = RCX_PARAM_LOG, .log = capture_line, .log_arg = &said};
+
+    (void)state;
+    assert_ok(rcx_init(&params, &it.context));
+    it.world = rcx_world(it.context);
+    it.memory = aligned_alloc(4 * MIB, BYTES);
+    assert_non_null(it.memory);
+    memset(it.memory, 0, BYTES);
+    it.on_gpu = (int64_t *)(void *)(it.memory + 4 * MIB);
+    it.shared = (int64_t *)(void *)(it.memory + 12 * MIB);
+    return 0;
+}
+
+static int close_one(void **state)
+{
+    (void)state;
+    assert_ok(rcx_finalize(&it.context));
+    free(it.memory);
+    return 0;
+}
+
+static void memory_is_the_hosts_where_no_driver_is(void **state)
+{
+    int64_t out[COUNT];
+
+    (void)state;
+    assert_ok(sum(it.shared, out));
+    assert_string_equal(said.text, "");
+}
+
+static void a_gpus_memory_is_refused(void **state)
+{
+    int64_t host[COUNT] = {1, 2, 3, 4}, out[COUNT];
+    int64_t *gpu = it.on_gpu;
+    const void *ins[] = {host, gpu};
+    void *outs[] = {out, out + 2};
+    const size_t counts[] = {2, 2};
+    rcx_request_t *r;
+
+    (void)state;
+    load_driver();
+    assert_ok(sum(host, out));
+    refuses(sum(gpu, out), "sendbuf=");
+    refuses(sum(host, gpu), "recvbuf=");
+    refuses(sum(RCX_IN_PLACE, gpu), "=");
+    refuses(rcx_bcast(gpu, 1, RCX_INT64, 0, it.world), "buf=");
+    refuses(rcx_allgather(gpu, out, 1, RCX_INT64, it.world), "sendbuf=");
+    refuses(rcx_iallreduce(gpu, out, 1, RCX_INT64, RCX_SUM, it.world, &r),
+            "sendbuf=");
+    refuses(rcx_allreduce_init(gpu, out, 1, RCX_INT64, RCX_SUM, it.world, &r),
+            "sendbuf=");
+    refuses(
+        rcx_allreduce_many(2, ins, outs, counts, RCX_INT64, RCX_SUM, it.world),
+        "sendbufs=");
+    refuses(rcx_isend(gpu, 1, RCX_INT64, 0, 1, it.world, &r), "buf=");
+    refuses(rcx_recv(gpu + MIB / 2, 1, RCX_INT64, 0, 1, it.world, NULL),
+            "buf=");
+    refuses(rcx_mem_register(it.world, gpu, 4096), "ptr=");
+    assert_ok(sum(host, out)); /* nothing has failed */
+    assert_int_equal(out[3], 4);
+}
+
+static void memory_of_both_sides_is_not(void **state)
+{
+    int64_t out[COUNT];
+
+    (void)state;
+    it.shared[0] = 7;
+    assert_ok(sum(it.shared, out));
+    assert_int_equal(out[0], 7);
+}
+
+static void a_driver_is_asked_once(void **state)
+{
+    int64_t out[COUNT];
+    int asked;
+
+    (void)state;
+    assert_ok(sum((int64_t *)(void *)it.memory, out));
+    asked = *it.questions;
+    for (int i = 0; i < 100; i++)
+        assert_ok(sum((int64_t *)(void *)it.memory + i % 2, out));
+    assert_int_equal(*it.questions, asked);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_is_the_hosts_where_no_driver_is),
+        cmocka_unit_test(a_gpus_memory_is_refused),
+        cmocka_unit_test(memory_of_both_sides_is_not),
+        cmocka_unit_test(a_driver_is_asked_once),
+    };
+
+    driver = argc > 1 ? argv[1] : "";
+    return cmocka_run_group_tests_name("gpu", tests, open_one, close_one);
+}

@@ -25,6 +25,10 @@ try() {
     ok $? "$sentence"
 }
 
+# The server of Open MPI 4.1 forgets what a rank has put when it finalizes, and at
+# times counts one rank less from then on (PMIx 4.2.2: the connection may close
+# before it is known to be finalized): a second program then waits for ever, in
+# any PMIx client. So it is asked for one program at a time.
 launchers=("$rcxrun -n 3")
 if [ -x "$(command -v mpirun)" ]; then
     launchers+=("mpirun --allow-run-as-root --oversubscribe -n 3")
@@ -32,13 +36,13 @@ fi
 for launcher in "${launchers[@]}"; do
     read -ra words <<<"$launcher"
     name=$(basename "${words[0]}")
-    try "$name: three programs one after the other" "${words[@]}" -- \
-        sh -c "$main sum && $main sum && $main sum"
-    try "$name: a child that sums before its parent" "${words[@]}" -- "$main" before
     try "$name: a child is refused while its parent has a context" "${words[@]}" -- \
         "$main" beside
     try "$name: a child is refused while its parent lives" "${words[@]}" -- "$main" after
 done
+try "three programs one after the other" "$rcxrun" -n 3 -- \
+    sh -c "$main sum && $main sum && $main sum"
+try "a child that sums before its parent" "$rcxrun" -n 3 -- "$main" before
 run 0 "$rcxrun" -k -n 2 -x RCX_TIMEOUT=5s "$main" gone ||
     run 1 "$rcxrun" -k -n 2 -x RCX_TIMEOUT=5s "$main" gone
 ! grep -v '^rcxrun: ' "$err"

@@ -2,8 +2,6 @@
 /*
  * Messages over UCP's tagged interface: exact tags, one worker per context,
  * one endpoint per peer, created at first use.
- *
- * Error handling mode NONE: mode PEER of UCX 1.13 silently drops shared memory.
  */
 #include "transport/ucp.h"
 
@@ -191,8 +189,11 @@ static bool must_leave_open(const struct ucp *u)
 static void close_all(struct rcx_transport *t)
 {
     struct ucp *u = (struct ucp *)t;
-    const bool stays = u->worker && must_leave_open(u);
+    bool stays;
 
+    if (u->worker)
+        rcx_ucp_close_failed(u);
+    stays = u->worker && must_leave_open(u);
     while (u->base.notes)
         rcx_ucp_take_note(t, NULL, SIZE_MAX);
     rcx_ucp_lane_close(u);
@@ -230,7 +231,8 @@ static rcx_status_t open(const struct rcx_transport_args *args,
     u->endpoints =
         rcx_heap_zalloc(u->heap, (size_t)u->boot->size * sizeof *u->endpoints);
     u->lost = rcx_heap_zalloc(u->heap, (size_t)u->boot->size);
-    if (args->looks_for_dead)
+    u->base.looks_for_dead = args->looks_for_dead;
+    if (args->looks_for_dead || u->boot->local_size < u->boot->size)
         u->base.dead = rcx_heap_zalloc(u->heap, (size_t)u->boot->size);
     if (!u->endpoints || !u->lost || (args->looks_for_dead && !u->base.dead)) {
         status = rcx_fail(u->log, RCX_ERR_NOMEM, "no memory for endpoints");

@@ -40,7 +40,8 @@ struct ucp {
     size_t address_bytes;
     void *published; /* with the window's place in front */
     struct rcx_node node;
-    signed char *lost; /* by rank: why no way leads to it, or UCS_OK */
+    signed char *lost; /* by rank: why no way leads to it, or why its endpoint
+                          failed; or UCS_OK */
     bool wakeup;
     bool is_flushing;
     int flushes;                 /* of endpoints, that are not over */
@@ -65,6 +66,8 @@ rcx_status_t rcx_ucp_lose(struct ucp *u, int peer, ucs_status_t status);
 /* A message with peer (-1: any) is lost, or could not be posted. */
 __attribute__((cold)) rcx_status_t
 rcx_ucp_lose_message(struct rcx_transport *t, int peer, ucs_status_t status);
+/* Close endpoints that have failed; their messages end. */
+void rcx_ucp_close_failed(struct ucp *u);
 /* RCX_OK unless no transport leads to peer. */
 rcx_status_t rcx_ucp_find_way(struct rcx_transport *t, int peer);
 /* What UCX has to say of memory that it cannot share. */

@@ -191,7 +191,8 @@ static bool has_rdma(void)
 static void copy_over_tcp(const struct rcx_transport_args *args,
                           ucp_config_t *config)
 {
-    if (args->looks_for_dead && !user_setting("ZCOPY_THRESH") && !has_rdma())
+    if ((args->looks_for_dead || args->boot->local_size < args->boot->size) &&
+        !user_setting("ZCOPY_THRESH") && !has_rdma())
         ucp_config_modify(config, "ZCOPY_THRESH", "inf");
 }
 

@@ -15,7 +15,11 @@
 /* ---- Losses ---------------------------------------------------------------- */
 
 /* A peer's shared memory is mapped for a connection: 5 MB (ucp_adjust.c). */
-enum { FDS_OF_A_CONNECTION = 8, BYTES_OF_A_CONNECTION = 8 << 20 };
+enum {
+    FDS_OF_A_CONNECTION = 8,
+    BYTES_OF_A_CONNECTION = 8 << 20,
+    CLOSE_POLLS = 1000
+};
 
 /* Whether this process may open so many more. */
 static bool has_descriptors(int n)
@@ -71,7 +75,15 @@ static rcx_status_t own_lack(struct ucp *u, ucs_status_t status)
     return has_descriptors(1) ? RCX_OK : lack_descriptors(u);
 }
 
-/* A message is lost; who gave it says so. */
+/* How a send ends whose endpoint has failed: UCX cancels those behind the first.
+ * RCX cancels receives only. */
+static bool is_of_peer(ucs_status_t status)
+{
+    return status == UCS_ERR_ENDPOINT_TIMEOUT ||
+           status == UCS_ERR_CONNECTION_RESET || status == UCS_ERR_CANCELED;
+}
+
+/* A message is lost; its giver says so. */
 rcx_status_t rcx_ucp_lose_message(struct rcx_transport *t, int peer,
                                   ucs_status_t status)
 {
@@ -84,23 +96,56 @@ rcx_status_t rcx_ucp_lose_message(struct rcx_transport *t, int peer,
         snprintf(whose, sizeof whose, " with rank %d", peer);
     snprintf(t->trouble, sizeof t->trouble, "a message%s is lost: %s", whose,
              ucs_status_string(status));
-    if (t->dead && peer >= 0 && status == UCS_ERR_ENDPOINT_TIMEOUT) {
-        rcx_transport_bury(t, peer); /* peer_died() may be late */
-        return RCX_ERR_PEER_FAILED;
-    }
-    return RCX_ERR_TRANSPORT;
+    if (peer < 0 || !is_of_peer(status))
+        return RCX_ERR_TRANSPORT;
+    if (t->dead)
+        rcx_transport_bury(t, peer); /* peer_failed() may be late */
+    return RCX_ERR_PEER_FAILED;
 }
 
 /* ---- Endpoints ------------------------------------------------------------- */
 
-static void peer_died(void *arg, ucp_ep_h endpoint, ucs_status_t status)
+/* Messages with it end with an error from now on. */
+static void peer_failed(void *arg, ucp_ep_h endpoint, ucs_status_t status)
 {
     struct ucp *u = arg;
 
-    (void)status;
-    for (int i = 0; i < u->boot->size; i++)
-        if (u->endpoints[i] == endpoint)
+    for (int i = 0; i < u->boot->size; i++) {
+        if (u->endpoints[i] != endpoint)
+            continue;
+        u->lost[i] = (signed char)status;
+        if (u->base.dead)
             rcx_transport_bury(&u->base, i);
+    }
+}
+
+static void closed(void *request, ucs_status_t status, void *user_data)
+{
+    int *pending = user_data;
+
+    (void)status;
+    --*pending;
+    ucp_request_free(request);
+}
+
+void rcx_ucp_close_failed(struct ucp *u)
+{
+    int pending = 0;
+    const ucp_request_param_t param = {.op_attr_mask = RCX_UCP_WITH_CALLBACK |
+                                                       UCP_OP_ATTR_FIELD_FLAGS,
+                                       .flags = UCP_EP_CLOSE_FLAG_FORCE,
+                                       .cb.send = closed,
+                                       .user_data = &pending};
+
+    for (int i = 0; i < u->boot->size; i++) {
+        if (!u->endpoints[i] || u->lost[i] == UCS_OK)
+            continue;
+        if (UCS_PTR_IS_PTR(ucp_ep_close_nbx(u->endpoints[i], &param)))
+            pending++;
+        u->endpoints[i] = NULL;
+    }
+    for (int polls = 0; polls < CLOSE_POLLS && pending > 0; polls++)
+        ucp_worker_progress(u->worker);
 }
 
 /* Once is enough to find that out, and notes will not get there either. */
@@ -121,30 +166,62 @@ rcx_status_t rcx_ucp_lose(struct ucp *u, int peer, ucs_status_t status)
     return RCX_ERR_TRANSPORT;
 }
 
+static bool is_on_this_node(const struct rcx_boot *boot, int peer)
+{
+    if (boot->local_size == boot->size)
+        return true;
+    for (int i = 0; boot->local_ranks && i < boot->local_size; i++)
+        if (boot->local_ranks[i] == peer)
+            return true;
+    return false;
+}
+
 /*
- * An endpoint that watches its peer maps no memory; a pair's is watched so. UCX
- * (1.13) ends the process where it lacks a descriptor on the way, and tries for
- * ever where it lacks memory.
+ * Where a peer fails, UCX aborts this process if the endpoint has no error
+ * handling and the network reports failures (rc, dc); so endpoints that leave
+ * the node have it. On the node it would rule shared memory out: an endpoint has
+ * it there only where deaths are looked for, and not beside a pair, which looks
+ * for them itself.
+ */
+static bool handles_errors(const struct ucp *u, int peer)
+{
+    return !is_on_this_node(u->boot, peer) ||
+           (u->base.looks_for_dead && !u->lane.pairs[peer]);
+}
+
+static ucs_status_t create(struct ucp *u, int peer,
+                           const ucp_address_t *address, bool handles_errors)
+{
+    ucp_ep_params_t params = {.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS,
+                              .address = address};
+
+    if (handles_errors) {
+        params.field_mask |= UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+                             UCP_EP_PARAM_FIELD_ERR_HANDLER;
+        params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+        params.err_handler.cb = peer_failed;
+        params.err_handler.arg = u;
+    }
+    return ucp_ep_create(u->worker, &params, &u->endpoints[peer]);
+}
+
+/*
+ * UCX (1.13) ends the process where it lacks a descriptor on the way, and tries
+ * for ever where it lacks memory. A transport that the user insists on may not
+ * report failures: then it has nothing to abort for either.
  */
 rcx_status_t rcx_ucp_connect(struct ucp *u, int peer,
                              const ucp_address_t *address)
 {
-    ucp_ep_params_t params = {.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS,
-                              .address = address};
     ucs_status_t ucs;
 
     if (!has_descriptors(FDS_OF_A_CONNECTION))
         return lack_descriptors(u);
     if (!has_memory())
         return lack_memory(u);
-    if (u->base.dead && !u->lane.pairs[peer]) {
-        params.field_mask |= UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
-                             UCP_EP_PARAM_FIELD_ERR_HANDLER;
-        params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
-        params.err_handler.cb = peer_died;
-        params.err_handler.arg = u;
-    }
-    ucs = ucp_ep_create(u->worker, &params, &u->endpoints[peer]);
+    ucs = create(u, peer, address, handles_errors(u, peer));
+    if (ucs == UCS_ERR_UNREACHABLE && !u->base.looks_for_dead)
+        ucs = create(u, peer, address, false);
     if (ucs != UCS_OK)
         return rcx_ucp_lose(u, peer, ucs);
     u->base.endpoints++;

@@ -159,7 +159,7 @@ static void expect_lane_alone(struct ucp *u)
 {
     u->base.credit_bytes = SIZE_MAX;
     u->base.ahead = AHEAD;
-    if (!u->wakeup && !u->base.dead)
+    if (!u->wakeup && !u->base.looks_for_dead)
         u->base.news = &u->lane.window->news;
 }
 

@@ -99,7 +99,7 @@ static unsigned look_around(struct ucp *u)
     if (__builtin_expect(atomic_load(&lane->window->news) != 0, 0))
         atomic_store(&lane->window->news, 0);
     events = ucp_worker_progress(u->worker);
-    if (u->base.dead)
+    if (u->base.looks_for_dead)
         look_for_dead(u);
     if (lane->base.any && lane->others > 0)
         events += match_any(u);
@@ -195,7 +195,7 @@ bool rcx_ucp_lane_arm(struct ucp *u)
 
     if (!lane->window)
         return true;
-    if (u->base.dead) /* who sleeps does not look around */
+    if (u->base.looks_for_dead) /* who sleeps does not look around */
         look_for_dead(u);
     if (u->base.done || u->base.notes)
         return false;

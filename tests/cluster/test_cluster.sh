@@ -26,6 +26,7 @@ if [ "$1" != inside ]; then
 fi
 
 bound=(timeout -k 5 60)
+export NETWORK_REPORTS=1 # deaths, before a deadline does
 all=(srun -Q -N3 --ntasks-per-node=2 --mpi=pmix)
 
 quiet() { [ ! -s "$out" ] && [ ! -s "$err" ]; }

@@ -168,7 +168,14 @@ static void leave(void)
 {
     rcx_comm_t *pair = part_of_world(0, 1);
     rcx_error_info_t info;
+    int x = 0;
 
+    if (me.rank != 1)
+        rank_require(rcx_send(&x, 1, RCX_INT, 1, 7, me.world), "rcx_send");
+    for (int i = 0; i < me.size && me.rank == 1; i++)
+        if (i != 1)
+            rank_require(rcx_recv(&x, 1, RCX_INT, i, 7, me.world, NULL),
+                         "rcx_recv");
     if (me.rank == 1)
         rank_require(rcx_comm_abort(me.world), "rcx_comm_abort");
     if (me.rank == 0) {

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Preloaded, it says what ucp_init() is told of the job, and with FABRIC=closed
- * has workers fail where UCX may use more than tcp and self, as on networks that
- * a process may not open.
+ * Preloaded, it says what ucp_init() is told of the job. With FABRIC=closed
+ * workers fail where UCX may use more than tcp and self, as on networks that a
+ * process may not open. With FABRIC=rc the failure of a peer is what it is over
+ * InfiniBand's reliable connections: it aborts this process where the endpoint
+ * has no error handling; else the first message with the peer ends with
+ * UCS_ERR_ENDPOINT_TIMEOUT, those after it with UCS_ERR_CANCELED.
  */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -10,34 +13,119 @@
 #include <string.h>
 #include <ucp/api/ucp.h>
 
+#define NEXT(name) ((__typeof__(&(name)))dlsym(RTLD_NEXT, #name))
+
+static int is(const char *what)
+{
+    const char *fabric = getenv("FABRIC");
+
+    return fabric && strcmp(fabric, what) == 0;
+}
+
+/* ---- What it is told ---------------------------------------------------------- */
+
 ucs_status_t ucp_init_version(unsigned major, unsigned minor,
                               const ucp_params_t *params,
                               const ucp_config_t *config,
                               ucp_context_h *context_p)
 {
-    ucs_status_t (*next)(unsigned, unsigned, const ucp_params_t *,
-                         const ucp_config_t *, ucp_context_h *) =
-        dlsym(RTLD_NEXT, "ucp_init_version");
-
-    if (params->field_mask & UCP_PARAM_FIELD_ESTIMATED_NUM_EPS)
+    if (params->field_mask & UCP_PARAM_FIELD_ESTIMATED_NUM_EPS && !is("rc"))
         printf("%zu endpoints\n", params->estimated_num_eps);
-    if (params->field_mask & UCP_PARAM_FIELD_ESTIMATED_NUM_PPN)
+    if (params->field_mask & UCP_PARAM_FIELD_ESTIMATED_NUM_PPN && !is("rc"))
         printf("%zu on a node\n", params->estimated_num_ppn);
     fflush(stdout);
-    return next(major, minor, params, config, context_p);
+    return NEXT(ucp_init_version)(major, minor, params, config, context_p);
 }
 
 ucs_status_t ucp_worker_create(ucp_context_h context,
                                const ucp_worker_params_t *params,
                                ucp_worker_h *worker_p)
 {
-    ucs_status_t (*next)(ucp_context_h, const ucp_worker_params_t *,
-                         ucp_worker_h *) =
-        dlsym(RTLD_NEXT, "ucp_worker_create");
-    const char *fabric = getenv("FABRIC"), *tls = getenv("RCX_UCX_TLS");
+    const char *tls = getenv("RCX_UCX_TLS");
 
-    if (fabric && strcmp(fabric, "closed") == 0 &&
-        (!tls || strcmp(tls, "tcp,self") != 0))
+    if (is("closed") && (!tls || strcmp(tls, "tcp,self") != 0))
         return UCS_ERR_IO_ERROR;
-    return next(context, params, worker_p);
+    return NEXT(ucp_worker_create)(context, params, worker_p);
+}
+
+/* ---- Peers that fail ------------------------------------------------------------ */
+
+static void abort_process(void *arg, ucp_ep_h endpoint, ucs_status_t status)
+{
+    (void)arg, (void)endpoint;
+    fprintf(stderr, "fabric: fatal: an endpoint without error handling: %s\n",
+            ucs_status_string(status));
+    abort();
+}
+
+static void report(void *arg, ucp_ep_h endpoint, ucs_status_t status)
+{
+    const ucp_err_handler_t *theirs = arg;
+
+    (void)status;
+    theirs->cb(theirs->arg, endpoint, UCS_ERR_ENDPOINT_TIMEOUT);
+}
+
+ucs_status_t ucp_ep_create(ucp_worker_h worker, const ucp_ep_params_t *params,
+                           ucp_ep_h *endpoint_p)
+{
+    ucp_ep_params_t mine = *params;
+    ucp_err_handler_t *theirs;
+
+    if (!is("rc"))
+        return NEXT(ucp_ep_create)(worker, params, endpoint_p);
+    if (params->field_mask & UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE &&
+        params->err_mode == UCP_ERR_HANDLING_MODE_PEER) {
+        theirs = malloc(sizeof *theirs); /* for as long as the process lives */
+        *theirs = params->err_handler;
+        mine.err_handler = (ucp_err_handler_t){.cb = report, .arg = theirs};
+    } else {
+        mine.field_mask |= UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+                           UCP_EP_PARAM_FIELD_ERR_HANDLER;
+        mine.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+        mine.err_handler = (ucp_err_handler_t){.cb = abort_process};
+    }
+    return NEXT(ucp_ep_create)(worker, &mine, endpoint_p);
+}
+
+struct send {
+    ucp_send_nbx_callback_t cb;
+    void *user_data;
+};
+
+static ucs_status_t status_of_failure(void)
+{
+    static _Thread_local int failures;
+
+    return failures++ == 0 ? UCS_ERR_ENDPOINT_TIMEOUT : UCS_ERR_CANCELED;
+}
+
+static void send_done(void *request, ucs_status_t status, void *user_data)
+{
+    const struct send send = *(struct send *)user_data;
+
+    free(user_data);
+    send.cb(request, status == UCS_OK ? status : status_of_failure(),
+            send.user_data);
+}
+
+ucs_status_ptr_t ucp_tag_send_nbx(ucp_ep_h endpoint, const void *buffer,
+                                  size_t count, ucp_tag_t tag,
+                                  const ucp_request_param_t *param)
+{
+    ucp_request_param_t mine = *param;
+    ucs_status_ptr_t result;
+    struct send *send;
+
+    if (!is("rc") || !(param->op_attr_mask & UCP_OP_ATTR_FIELD_CALLBACK))
+        return NEXT(ucp_tag_send_nbx)(endpoint, buffer, count, tag, param);
+    send = malloc(sizeof *send);
+    *send = (struct send){param->cb.send, param->user_data};
+    mine.cb.send = send_done;
+    mine.user_data = send;
+    result = NEXT(ucp_tag_send_nbx)(endpoint, buffer, count, tag, &mine);
+    if (!UCS_PTR_IS_PTR(result))
+        free(send);
+    return UCS_PTR_IS_ERR(result) ? UCS_STATUS_PTR(status_of_failure())
+                                  : result;
 }

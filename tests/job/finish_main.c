@@ -179,13 +179,17 @@ static void try_killed(void)
 {
     const rcx_status_t expected =
         getenv("RCX_TIMEOUT") ? RCX_ERR_TIMEOUT : RCX_ERR_PEER_FAILED;
+    rcx_status_t status;
 
     open_and_use();
     if (me.rank == VICTIM) {
         rank_sleep_ms(300);
         raise(SIGKILL);
     }
-    rank_expect(rcx_finalize(&me.context), expected, "rcx_finalize");
+    status = rcx_finalize(&me.context);
+    if (status != RCX_ERR_PEER_FAILED ||
+        !getenv("NETWORK_REPORTS")) /* it may tell */
+        rank_expect(status, expected, "rcx_finalize");
     if (me.context || !strstr(me.error, "rank 2"))
         rank_fail("does not blame rank 2: %s", me.error);
 }

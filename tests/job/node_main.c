@@ -80,7 +80,7 @@ static void check_blame(bool may_be_reset)
     rcx_error_info_t info;
 
     rank_require(rcx_comm_error(me.world, &info), "rcx_comm_error");
-    if (info.status == RCX_ERR_TRANSPORT && may_be_reset
+    if (info.status == RCX_ERR_PEER_FAILED && may_be_reset
             ? info.rank_count < 1
             : info.status != RCX_ERR_TIMEOUT || info.rank_count != others)
         rank_fail("%s, blames %d ranks: %s", rcx_status_string(info.status),

@@ -287,6 +287,7 @@ static void leave_with_one_who_goes(int meetings, int64_t timeout_ns,
     ops.progress = progress_in_no_time;
     impatient->transport->ops = &ops;
     impatient->transport->dead = gone;
+    impatient->transport->looks_for_dead = true;
     boot_ops = *impatient->boot->ops;
     boot_ops.barrier = barrier;
     impatient->boot->ops = &boot_ops;
@@ -460,6 +461,7 @@ static rcx_status_t heard_by_2(bool looks_for_dead)
     memset(gone, 0, sizeof gone);
     open_job(&job, 3, false, 0, ranks);
     job.contexts[0]->transport->dead = looks_for_dead ? gone : NULL;
+    job.contexts[0]->transport->looks_for_dead = looks_for_dead;
     rcx_note_send(world_of(&job, 1), 0, &body);
     leave(&job, 0, ranks);
     assert_status(ranks[0].status, RCX_ERR_TIMEOUT);

@@ -36,6 +36,6 @@ void rcx_note_put(struct rcx_transport *t, struct rcx_heap *heap,
 
 void rcx_transport_bury(struct rcx_transport *t, int peer)
 {
-    t->deaths += !t->dead[peer];
+    t->deaths += t->looks_for_dead && !t->dead[peer];
     t->dead[peer] = 1;
 }

@@ -100,8 +100,10 @@ struct rcx_transport {
     unsigned notes_leaving; /* that are not sent yet */
     bool lost_note;         /* one could not be sent, to whomever */
     bool is_forsaken;    /* closed while peers on other nodes may be stopped */
-    unsigned char *dead; /* peers found dead, by rank; NULL: not looked for */
-    unsigned deaths;     /* so many */
+    unsigned char *dead; /* by rank: found dead, or its connection failed; NULL:
+                            none is watched */
+    bool looks_for_dead; /* and each that is found breaks communicators */
+    unsigned deaths;     /* then: so many */
     int endpoints;       /* opened so far, to as many peers */
     char trouble[256]; /* what a send or recv failed of; "": it says nothing */
     size_t credit_bytes; /* of a message of so many or more, one side may be
@@ -121,7 +123,7 @@ bool rcx_note_take(struct rcx_transport *t, struct rcx_heap *heap, void *note,
 void rcx_note_put(struct rcx_transport *t, struct rcx_heap *heap,
                   const void *note, size_t bytes);
 
-/* peer is found dead, where that is looked for. */
+/* peer is found dead, or its connection has failed; where dead is there. */
 void rcx_transport_bury(struct rcx_transport *t, int peer);
 
 static inline void rcx_transport_reset_done(struct rcx_transport *t)

@@ -151,20 +151,31 @@ static void let_notes_leave(struct rcx_context *context)
         rcx_context_poll(context);
 }
 
-/* Whether all that are alive know that this rank leaves, or leave themselves. */
+/* Of comm's failure; ranks of a communicator of all are the context's. */
+static bool is_blamed(const struct rcx_comm *comm, int rank)
+{
+    for (int i = 0; comm->why && i < comm->why->rank_count; i++)
+        if (comm->why->ranks[i] == rank)
+            return true;
+    return false;
+}
+
+/* Whether all that are alive know that this rank leaves, or leave themselves.
+ * One that is blamed may be stopped. */
 static bool is_known_to_all(const struct rcx_context *context)
 {
     const struct rcx_transport *t = context->transport;
 
     for (int i = 0; i < context->boot->size; i++)
         if (i != context->boot->rank && !t->dead[i] &&
-            !rcx_notes_known(&context->notes, i))
+            !rcx_notes_known(&context->notes, i) &&
+            !is_blamed(context->world, i) && !is_blamed(context->internal, i))
             return false;
     return true;
 }
 
-/* A rank that watches its peers would take one that leaves alone for dead. Its
- * connection is reset, and the note is lost with it, where this process ends
+/* A rank that watches its peers, or the network for it, would take one that
+ * leaves alone for dead. Its connection is reset, and the note is lost with it, where this process ends
  * before that rank has read all that was sent. */
 static void tell_watchers(struct rcx_context *context)
 {

@@ -83,6 +83,26 @@ static void who_was_away_hears_answers_first(void **state)
     }
 }
 
+/* A rank frees a communicator when all its calls are done. */
+static void who_has_freed_the_communicator_is_not_missing(void **state)
+{
+    rcx_request_t *request;
+    struct job job;
+    uint32_t id;
+
+    (void)state;
+    open_listening(&job, "off");
+    id = world_of(&job, 0)->id;
+    world_of(&job, 0)->id = id + 77; /* as if it had gone */
+    assert_ok(rcx_comm_set_timeout(world_of(&job, 1), (int64_t)SECOND));
+    start(&job, 1, RCX_SUM, &request);
+    pass(&job, 2);
+    assert_non_null(strstr(said[1].text, " s: rank 2 has not called it"));
+    assert_null(strstr(said[1].text, "rank 0"));
+    world_of(&job, 0)->id = id;
+    abandon(&job, &request, 1);
+}
+
 static uint64_t clock_of(struct job *job, int rank)
 {
     const struct rcx_instant now = rcx_instant_now();
@@ -136,6 +156,7 @@ int main(void)
         cmocka_unit_test(who_waits_in_an_earlier_call_is_not_missing),
         cmocka_unit_test(an_answer_to_an_earlier_roll_is_none),
         cmocka_unit_test(who_was_away_hears_answers_first),
+        cmocka_unit_test(who_has_freed_the_communicator_is_not_missing),
         cmocka_unit_test(members_have_half_of_the_deadline_to_answer),
     };
 

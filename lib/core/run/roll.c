@@ -123,9 +123,23 @@ static void describe_elsewhere(const struct rcx_comm *comm,
         answer->ranks[i] = rcx_comm_context_rank(comm, ranks[i]);
 }
 
+/* Whether this rank had called the operation when it freed the communicator; of
+ * one that it has not got in its list any more it had called all. */
+static bool has_called(const struct rcx_context *context,
+                       const struct rcx_note_body *asked)
+{
+    const struct rcx_comm *c = context->comms.free;
+
+    while (c && c->id != asked->comm_id)
+        c = c->next;
+    return !(asked->sequence & MESSAGE) &&
+           (!c || c->window.next > asked->sequence);
+}
+
 /* An operation has been called that has a lower number than the next to give
  * out. A rank with an earlier one in flight, or in a message's, waits for
- * another rank. Of a message it is told where this rank waits, if it does. */
+ * another rank. Of a message it is told where this rank waits, if it
+ * does. */
 void rcx_roll_answer(struct rcx_context *context, const struct rcx_comm *comm,
                      const struct rcx_note_body *asked)
 {
@@ -150,6 +164,10 @@ void rcx_roll_answer(struct rcx_context *context, const struct rcx_comm *comm,
             answer.value = away_ms(comm, comm->first, &now);
     } else if (other) {
         describe_elsewhere(other, &answer);
+    } else if (!comm && has_called(context, asked)) {
+        answer.kind = RCX_NOTE_PRESENT;
+        answer.rank_count = 1;
+        answer.ranks[0] = -1;
     }
     rcx_note_answer(context, asked->from, &answer);
 }

@@ -153,7 +153,7 @@ class Job:
         for rank, status, named, _, text in self.lines():
             if status != "RCX_OK" and self.fault in HARMLESS:
                 found.append("rank %d fails: %s %s" % (rank, status, text))
-            if set(named) - gone:
+            if set(named) - gone and not self.may_be_deaf():
                 found.append("rank %d names %s: %s %s" % (rank, named, status, text))
             if status != "RCX_OK":
                 gone.add(rank)
@@ -180,6 +180,13 @@ class Job:
         """UCX (1.13) may, without memory; and over TCP in a rank that connects to
         one which is about to leave for such a reason (docs/guarantees.md)."""
         return self.fault in ("memory", "descriptors") and "ssertion `" in self.output
+
+    def may_be_deaf(self):
+        """A rank that dies while it writes into the queue of another one's shared
+        memory stops that queue (UCX 1.13): its owner hears of nobody any more."""
+        return (self.settings.get("RCX_LANES") == "ucp" and "RCX_UCX_TLS" not in self.settings
+                and self.settings.get("RCX_ERR_MODE") != "peer"
+                and self.fault not in HARMLESS)
 
     def stood_still(self):
         return any(lost >= STOOD_STILL for _, _, _, lost, _ in self.lines())

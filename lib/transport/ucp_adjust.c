@@ -71,6 +71,41 @@ static size_t credit_bytes(const char *threshold)
                                                  : MOST_UNCREDITED;
 }
 
+static bool has_rdma(void)
+{
+    DIR *devices = opendir("/sys/class/infiniband");
+    const struct dirent *entry = NULL;
+
+    while (devices && (entry = readdir(devices)) && entry->d_name[0] == '.')
+        continue;
+    if (devices)
+        closedir(devices);
+    return entry != NULL;
+}
+
+/*
+ * What holds for shared memory does not for RDMA, of which UCX knows more: that is
+ * left to UCX, also where it does not take the two apart (1.13). A socket copies
+ * each message, so that a rendezvous would save no copy there.
+ */
+static const char *set_rendezvous(const struct rcx_transport_args *args,
+                                  ucp_config_t *config,
+                                  const struct rcx_node *node, int ranks)
+{
+    static const char network[] = "auto";
+    const char *memory = rendezvous_threshold(node, ranks);
+    char both[64];
+
+    if (args->boot->local_size == args->boot->size || !has_rdma()) {
+        ucp_config_modify(config, "RNDV_THRESH", memory);
+        return memory;
+    }
+    snprintf(both, sizeof both, "intra:%s,inter:%s", memory, network);
+    if (args->lanes == RCX_LANES_UCP)
+        ucp_config_modify(config, "RNDV_THRESH", both);
+    return network;
+}
+
 /* What must not be used here, as UCX_TLS takes it; NULL: nothing. */
 static const char *excluded(const struct rcx_log *log,
                             const struct rcx_node *node, int ranks,
@@ -171,18 +206,6 @@ static void begin_with_few_buffers(ucp_config_t *config)
         ucp_config_modify(config, "MM_RX_BUFS_GROW", RX_BUFFERS);
 }
 
-static bool has_rdma(void)
-{
-    DIR *devices = opendir("/sys/class/infiniband");
-    const struct dirent *entry = NULL;
-
-    while (devices && (entry = readdir(devices)) && entry->d_name[0] == '.')
-        continue;
-    if (devices)
-        closedir(devices);
-    return entry != NULL;
-}
-
 /*
  * UCX 1.13 completes a zero-copy message over TCP twice where its peer dies, and
  * aborts this process. TCP copies each message anyway, so a copy into UCX's
@@ -221,10 +244,8 @@ rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
     if (tls)
         ucp_config_modify(config, "TLS", tls);
     threshold = user_setting("RNDV_THRESH");
-    if (!threshold) {
-        threshold = rendezvous_threshold(node, ranks);
-        ucp_config_modify(config, "RNDV_THRESH", threshold);
-    }
+    if (!threshold)
+        threshold = set_rendezvous(args, config, node, ranks);
     connect_without_waiting(args->boot, config);
     copy_over_tcp(args, config);
     tell_choice(args, tls, threshold);

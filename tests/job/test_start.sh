@@ -280,4 +280,19 @@ run $ERR_TRANSPORT "${launch[@]}" --keep-going -n 2 env LD_PRELOAD="$fabric" FAB
     && run 0 "${launch[@]}" -n 2 -x RCX_UCX_TLS=tcp,self env LD_PRELOAD="$fabric" FABRIC=closed "$main" launch
 ok $? "a network that does not open is an error that says what does without it, and that is so"
 
+# a machine with an RDMA device, by its /sys
+with_rdma=(unshare --mount sh -c 'mkdir -p "$0/net" "$0/infiniband/mlx5_0" &&
+    mount --bind /sys/class/net "$0/net" && mount --rbind "$0" /sys/class &&
+    exec "$@"' "$scratch/class")
+nodes=(--nodes 2 -n 2 -x RCX_LOG=info -x RCX_UCX_TLS=tcp,self)
+whose() { [ "$(grep -c "rendezvous from $1 on" "$err")" -ge 1 ]; }
+if "${with_rdma[@]}" true 2>"$err"; then
+    run 0 "${with_rdma[@]}" "$rcxrun" "${nodes[@]}" "$main" launch && whose auto \
+        && run 0 "$rcxrun" "${nodes[@]}" "$main" launch && whose '[0-9]*K' \
+        && run 0 "${with_rdma[@]}" "$rcxrun" "${nodes[@]}" -x RCX_UCX_RNDV_THRESH=3K "$main" launch && whose 3K
+    ok $? "between nodes with RDMA the rendezvous threshold is UCX's own, or the user's"
+else
+    skip "no mounts of one's own" "between nodes with RDMA the rendezvous threshold is UCX's own"
+fi
+
 end_tests

@@ -71,18 +71,22 @@ static int fine(void *dst, const void *left, const void *right, size_t count,
 
 /* ---- Collectives -------------------------------------------------------- */
 
-/* Every collective of which it is true, in every form; coll_ is it. */
+/* Every collective of which it is true, in every form; coll_ is it. The error names
+ * the function. */
 #define assert_all_refuse(is_true, status, arguments, ...)                     \
     do {                                                                       \
         for (int i_ = 0; i_ < COLLECTIVES * FORMS; i_++) {                     \
             const enum collective coll_ = (enum collective)(i_ / FORMS);       \
+            char function_[48];                                                \
                                                                                \
+            snprintf(function_, sizeof function_,                              \
+                     "rcx_%s: ", collectives[coll_].name);                     \
             if (is_true)                                                       \
                 assert_refused(&said,                                          \
                                collective_call(coll_,                          \
                                                (enum form)((i_ + 1) % FORMS),  \
                                                arguments, &request),           \
-                               status, __VA_ARGS__);                           \
+                               status, __VA_ARGS__, function_);                \
         }                                                                      \
     } while (0)
 

@@ -310,11 +310,12 @@ static void wrong_arguments_are_named(void **state)
     refuses(rcx_comm_dup(NULL, &made), "comm");
     refuses(rcx_comm_dup(world, NULL), "new_p");
     refuses(rcx_comm_split(NULL, 0, 0, &made), "comm");
-    refuses(rcx_comm_split(world, -2, 0, &made), "color=-2");
+    refuses(rcx_comm_split(world, -2, 0, &made), "rcx_comm_split: color=-2");
     refuses(rcx_comm_split(world, 0, 0, NULL), "new_p");
     refuses(rcx_comm_create_group(NULL, 2, good, 0, &made), "comm");
     refuses(rcx_comm_create_group(world, 0, good, 0, &made), "n=0", "1..4");
-    refuses(rcx_comm_create_group(world, 5, good, 0, &made), "n=5");
+    refuses(rcx_comm_create_group(world, 5, good, 0, &made),
+            "rcx_comm_create_group: n=5");
     refuses(rcx_comm_create_group(world, 2, NULL, 0, &made), "ranks");
     refuses(rcx_comm_create_group(world, 3, twice, 0, &made), "different");
     refuses(rcx_comm_create_group(world, 2, far, 0, &made), "0..3");

@@ -279,11 +279,12 @@ static void refuse_peers_and_tags(rcx_comm_t *comm)
     int word = 0;
 
     assert_refused(&said, rcx_send(&word, 1, RCX_INT, 2, 0, comm), RCX_ERR_ARG,
-                   "dest=2", "0..1");
+                   "rcx_send: dest=2", "0..1");
     assert_refused(&said, rcx_send(&word, 1, RCX_INT, ANY, 0, comm),
                    RCX_ERR_ARG, "dest=-2", "0..1");
     assert_refused(&said, rcx_recv(&word, 1, RCX_INT, -1, 0, comm, NULL),
-                   RCX_ERR_ARG, "source=-1", "0..1", "RCX_ANY_SOURCE");
+                   RCX_ERR_ARG, "rcx_recv: source=-1", "0..1",
+                   "RCX_ANY_SOURCE");
     assert_refused(&said, rcx_isend(&word, 1, RCX_INT, 1, -1, comm, &request),
                    RCX_ERR_ARG, "tag=-1", "0..268435455");
     assert_refused(

@@ -9,14 +9,21 @@
 
 #include "core/base/log.h"
 
-/* For errors found where no context is known. */
-static inline rcx_status_t rcx_bad_handle(const char *what, const void *handle)
+/* For errors found where no context is known; call: without rcx_, or NULL. */
+static inline rcx_status_t rcx_bad_handle_in(const char *call, const char *what,
+                                             const void *handle)
 {
     struct rcx_log log;
 
     rcx_log_init(&log);
+    log.call = call;
     return rcx_fail(&log, RCX_ERR_ARG, "%s=%p: not a valid handle", what,
                     handle);
+}
+
+static inline rcx_status_t rcx_bad_handle(const char *what, const void *handle)
+{
+    return rcx_bad_handle_in(NULL, what, handle);
 }
 
 static inline rcx_status_t rcx_missing(const struct rcx_log *log,

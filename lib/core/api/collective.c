@@ -198,10 +198,9 @@ static void fill_lists(const struct rcx_arguments *a,
         call->lists[RCX_CALL_OUT_PLACES] = places_of(&z->out, size);
 }
 
-/* Check everything and find the plan, or compile it. */
-rcx_status_t rcx_call_look_up(const struct rcx_arguments *a,
-                              struct rcx_buffers *b,
-                              struct rcx_program **program_p)
+static rcx_status_t look_up(const struct rcx_arguments *a,
+                            struct rcx_buffers *b,
+                            struct rcx_program **program_p)
 {
     struct rcx_call call = {.coll = (uint8_t)a->coll,
                             .type = a->type,
@@ -209,13 +208,8 @@ rcx_status_t rcx_call_look_up(const struct rcx_arguments *a,
                             .root = a->root,
                             .irregular = a->irregular};
     struct rcx_sizing z;
-    rcx_status_t status;
+    const rcx_status_t status = check(a, &z, b);
 
-    /* ranks that it sends to for the first time may have left */
-    rcx_note_call(a->comm->context, rcx_ticks());
-    if (a->comm->failed != RCX_OK)
-        return RCX_ERR_COMM_FAILED;
-    status = check(a, &z, b);
     if (status != RCX_OK)
         return status;
     call.count = z.count;
@@ -223,6 +217,24 @@ rcx_status_t rcx_call_look_up(const struct rcx_arguments *a,
     if (a->irregular)
         fill_lists(a, &z, &call);
     return rcx_program_get(a->comm, &call, program_p);
+}
+
+/* Check everything and find the plan, or compile it. */
+rcx_status_t rcx_call_look_up(const struct rcx_arguments *a,
+                              struct rcx_buffers *b,
+                              struct rcx_program **program_p)
+{
+    struct rcx_log *log = &a->comm->context->log;
+    rcx_status_t status;
+
+    /* ranks that it sends to for the first time may have left */
+    rcx_note_call(a->comm->context, rcx_ticks());
+    if (a->comm->failed != RCX_OK)
+        return RCX_ERR_COMM_FAILED;
+    log->call = rcx_call_name(a);
+    status = look_up(a, b, program_p);
+    log->call = NULL;
+    return status;
 }
 
 /* Neither NULL nor RCX_IN_PLACE, which lies in front of it. */
@@ -317,7 +329,9 @@ static rcx_status_t prepare(const struct rcx_arguments *a,
     rcx_status_t status = RCX_OK;
 
     if (a->vectors) {
+        a->comm->context->log.call = rcx_call_name(a);
         status = rcx_call_bundle(a, &one, &bundle);
+        a->comm->context->log.call = NULL;
         a = &one;
     }
     if (status == RCX_OK)
@@ -386,18 +400,26 @@ static rcx_status_t make_request(const struct rcx_arguments *a, bool persistent,
     return RCX_OK;
 }
 
+static rcx_status_t no_request_p(const struct rcx_arguments *a)
+{
+    struct rcx_log log = *log_of(a);
+
+    log.call = rcx_call_name(a);
+    return rcx_missing(&log, "request_p");
+}
+
 rcx_status_t rcx_call_request(const struct rcx_arguments *a, bool persistent,
                               rcx_request_t **request_p)
 {
     rcx_status_t status;
 
     if (!rcx_comm_is_valid(a->comm))
-        return rcx_bad_handle("comm", a->comm);
+        return rcx_bad_handle_in(rcx_call_name(a), "comm", a->comm);
     status = rcx_comm_come_in(a->comm);
     if (status != RCX_OK)
         return status;
-    status = request_p ? make_request(a, persistent, request_p)
-                       : rcx_missing(log_of(a), "request_p");
+    status =
+        request_p ? make_request(a, persistent, request_p) : no_request_p(a);
     rcx_comm_leave(a->comm);
     return status;
 }

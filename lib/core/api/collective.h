@@ -30,6 +30,13 @@ struct rcx_arguments {
     const struct rcx_vectors *vectors; /* in place of the buffers and count */
 };
 
+/* The function that was called, without rcx_. */
+static inline const char *rcx_call_name(const struct rcx_arguments *a)
+{
+    return a->vectors ? "allreduce_many"
+                      : rcx_coll_function(a->coll, a->irregular);
+}
+
 /* Several vectors that are one operand, and one result. */
 struct rcx_vectors {
     size_t n;
@@ -97,8 +104,9 @@ rcx_call_repeat(const struct rcx_arguments *a, struct rcx_buffers *b)
 
 static inline rcx_status_t rcx_call_enter(const struct rcx_arguments *a)
 {
-    return rcx_comm_is_valid(a->comm) ? rcx_comm_enter(a->comm)
-                                      : rcx_bad_handle("comm", a->comm);
+    return rcx_comm_is_valid(a->comm)
+               ? rcx_comm_enter(a->comm)
+               : rcx_bad_handle_in(rcx_call_name(a), "comm", a->comm);
 }
 
 /* The plan, pinned. Whatever is odd is looked up, which says what is wrong. */
@@ -117,7 +125,7 @@ rcx_call_blocking(const struct rcx_arguments *a)
     rcx_status_t status;
 
     if (!rcx_comm_is_valid(a->comm))
-        return rcx_bad_handle("comm", a->comm);
+        return rcx_bad_handle_in(rcx_call_name(a), "comm", a->comm);
     status = rcx_comm_come_in(a->comm);
     if (status != RCX_OK)
         return status;

@@ -29,7 +29,8 @@ rcx_status_t rcx_comm_set_timeout(rcx_comm_t *comm, int64_t timeout_ns)
         return rcx_bad_handle("comm", comm);
     if (timeout_ns < 0)
         return rcx_fail(&comm->context->log, RCX_ERR_ARG,
-                        "timeout_ns=%lld: needs 0 (none) or more",
+                        "rcx_comm_set_timeout: timeout_ns=%lld: needs 0 "
+                        "(none) or more",
                         (long long)timeout_ns);
     status = rcx_enter(comm->context);
     if (status != RCX_OK)
@@ -124,7 +125,8 @@ rcx_status_t rcx_comm_split(rcx_comm_t *comm, int color, int key,
         return status;
     if (color < 0 && color != RCX_UNDEFINED)
         return rcx_fail(&comm->context->log, RCX_ERR_ARG,
-                        "color=%d: needs 0 or more, or RCX_UNDEFINED (%d)",
+                        "rcx_comm_split: color=%d: needs 0 or more, or "
+                        "RCX_UNDEFINED (%d)",
                         color, RCX_UNDEFINED);
     status = rcx_comm_enter(comm);
     if (status != RCX_OK)
@@ -149,14 +151,16 @@ rcx_status_t rcx_comm_create_group(rcx_comm_t *comm, int n, const int ranks[],
         return status;
     log = &comm->context->log;
     if (n < 1 || n > comm->size)
-        return rcx_fail(log, RCX_ERR_ARG, "n=%d: needs 1..%d", n, comm->size);
+        return rcx_fail(log, RCX_ERR_ARG,
+                        "rcx_comm_create_group: n=%d: needs 1..%d", n,
+                        comm->size);
     if (!ranks)
         return rcx_missing(log, "ranks");
     if (tag < 0 ||
         (uint64_t)tag >= rcx_tag_sequence_window(&comm->context->layout))
-        return rcx_fail(log, RCX_ERR_ARG, "tag=%d: needs 0..%d", tag,
-                        (int)rcx_tag_sequence_window(&comm->context->layout) -
-                            1);
+        return rcx_fail(
+            log, RCX_ERR_ARG, "rcx_comm_create_group: tag=%d: needs 0..%d", tag,
+            (int)rcx_tag_sequence_window(&comm->context->layout) - 1);
     status = rcx_enter(comm->context); /* no collective of comm */
     if (status != RCX_OK)
         return status;
@@ -173,9 +177,10 @@ static rcx_status_t release(struct rcx_comm *comm)
     struct rcx_context *context = comm->context;
 
     if (comm == context->world)
-        return rcx_fail(&context->log, RCX_ERR_ARG,
-                        "comm=%p: the world goes with its context",
-                        (void *)comm);
+        return rcx_fail(
+            &context->log, RCX_ERR_ARG,
+            "rcx_comm_free: comm=%p: the world goes with its context",
+            (void *)comm);
     context->comms.live--;
     if (comm->live_requests == 0) {
         rcx_comm_retire(comm);

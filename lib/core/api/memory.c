@@ -24,8 +24,8 @@ rcx_status_t rcx_mem_alloc(rcx_comm_t *comm, size_t bytes, void **ptr_p)
     if (ptr)
         *ptr_p = ptr;
     else
-        status = rcx_fail(&context->log, RCX_ERR_NOMEM, "bytes=%zu: no memory",
-                          bytes);
+        status = rcx_fail(&context->log, RCX_ERR_NOMEM,
+                          "rcx_mem_alloc: bytes=%zu: no memory", bytes);
     rcx_comm_leave(comm);
     return status;
 }
@@ -127,8 +127,9 @@ rcx_status_t rcx_mem_peers(rcx_comm_t *comm, void *ptr, void *peers[])
     status =
         rcx_allgather(RCX_IN_PLACE, blocks, sizeof *blocks, RCX_BYTE, comm);
     if (status == RCX_OK && !is_good)
-        status = rcx_fail(&comm->context->log, RCX_ERR_ARG,
-                          "ptr=%p: not from rcx_mem_alloc()", ptr);
+        status =
+            rcx_fail(&comm->context->log, RCX_ERR_ARG,
+                     "rcx_mem_peers: ptr=%p: not from rcx_mem_alloc()", ptr);
     return end(comm, ptr, blocks, peers, status);
 }
 
@@ -147,8 +148,9 @@ static rcx_status_t put(rcx_comm_t *comm, void *ptr, bool is_lent,
     if (status != RCX_OK)
         return status;
     if (!rcx_memory_put(&context->memory, &context->heap, ptr, is_lent))
-        status =
-            rcx_fail(&context->log, RCX_ERR_ARG, "ptr=%p: %s", ptr, otherwise);
+        status = rcx_fail(&context->log, RCX_ERR_ARG, "%s: ptr=%p: %s",
+                          is_lent ? "rcx_mem_deregister" : "rcx_mem_free", ptr,
+                          otherwise);
     rcx_comm_leave(comm);
     return status;
 }
@@ -163,14 +165,17 @@ static rcx_status_t lend(struct rcx_context *context, void *ptr, size_t bytes)
     if (!ptr && bytes > 0)
         return rcx_missing(&context->log, "ptr");
     if (bytes > UINTPTR_MAX - (uintptr_t)ptr)
-        return rcx_fail(&context->log, RCX_ERR_ARG,
-                        "bytes=%zu: more than there are behind ptr=%p", bytes,
-                        ptr);
+        return rcx_fail(
+            &context->log, RCX_ERR_ARG,
+            "rcx_mem_register: bytes=%zu: more than there are behind ptr=%p",
+            bytes, ptr);
     if (!rcx_is_on_host(&context->gpu, ptr))
         return rcx_gpu_refuse(&context->log, "ptr", ptr);
     if (rcx_memory_overlaps(&context->memory, ptr, bytes))
-        return rcx_fail(&context->log, RCX_ERR_ARG,
-                        "ptr=%p: overlaps memory that is known already", ptr);
+        return rcx_fail(
+            &context->log, RCX_ERR_ARG,
+            "rcx_mem_register: ptr=%p: overlaps memory that is known already",
+            ptr);
     return rcx_memory_lend(&context->memory, &context->heap, context->transport,
                            ptr, bytes)
                ? RCX_OK

@@ -112,22 +112,25 @@ rcx_status_t rcx_reduce_local(rcx_context_t *context, void *dst,
     if (status != RCX_OK || count == 0)
         return status;
     if (__builtin_mul_overflow(count, combine.reducer.elem_bytes, &bytes))
-        return rcx_fail(&context->log, RCX_ERR_ARG,
-                        "count=%zu: count times the size of datatype %d "
-                        "overflows size_t",
-                        count, datatype);
+        return rcx_fail(
+            &context->log, RCX_ERR_ARG,
+            "rcx_reduce_local: count=%zu: count times the size of datatype %d "
+            "overflows size_t",
+            count, datatype);
     if (!dst || !left || !right)
-        return rcx_fail(&context->log, RCX_ERR_ARG, "%s=NULL with count=%zu",
+        return rcx_fail(&context->log, RCX_ERR_ARG,
+                        "rcx_reduce_local: %s=NULL with count=%zu",
                         !dst    ? "dst"
                         : !left ? "left"
                                 : "right",
                         count);
     if ((dst != left && rcx_overlap(dst, bytes, left, bytes)) ||
         (dst != right && rcx_overlap(dst, bytes, right, bytes)))
-        return rcx_fail(&context->log, RCX_ERR_ARG,
-                        "dst=%p overlaps left=%p or right=%p without being "
-                        "equal to it",
-                        dst, left, right);
+        return rcx_fail(
+            &context->log, RCX_ERR_ARG,
+            "rcx_reduce_local: dst=%p overlaps left=%p or right=%p without being "
+            "equal to it",
+            dst, left, right);
     status = rcx_reducer_apply(&combine.reducer, dst, left, right, count);
     return status == RCX_OK
                ? status

@@ -42,10 +42,11 @@ static rcx_status_t start(struct rcx_request *r)
     const struct rcx_log *log = &r->comm->context->log;
 
     if (!r->persistent)
-        return rcx_fail(log, RCX_ERR_ARG,
-                        "request=%p: only a request of an _init function can "
-                        "be started",
-                        (void *)r);
+        return rcx_fail(
+            log, RCX_ERR_ARG,
+            "rcx_start: request=%p: only a request of an _init function can "
+            "be started",
+            (void *)r);
     if (r->state == RCX_REQUEST_ACTIVE)
         return rcx_fail(log, RCX_ERR_BUSY, "request=%p: is active", (void *)r);
     if (r->comm->failed != RCX_OK)
@@ -150,7 +151,7 @@ static rcx_status_t wait_for(struct rcx_request *r, int64_t timeout_ns)
 
     if (timeout_ns < 0)
         return rcx_fail(&context->log, RCX_ERR_ARG,
-                        "timeout_ns=%lld: needs 0 or more",
+                        "rcx_wait_for: timeout_ns=%lld: needs 0 or more",
                         (long long)timeout_ns);
     if (!is_complete(r))
         rcx_context_progress(context);

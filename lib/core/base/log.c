@@ -37,6 +37,9 @@ void rcx_log_line(const struct rcx_log *log, rcx_log_level_t level,
         return;
     if (log->rank >= 0)
         used = snprintf(text, sizeof text, "[%d] ", log->rank);
+    if (log->call && level == RCX_LOG_ERROR)
+        used += snprintf(text + used, sizeof text - (size_t)used,
+                         "rcx_%s: ", log->call);
     va_start(args, format);
     vsnprintf(text + used, sizeof text - (size_t)used, format, args);
     va_end(args);

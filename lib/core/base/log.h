@@ -11,6 +11,8 @@
 struct rcx_log {
     rcx_log_level_t level; /* the most talkative level that is passed on */
     int rank;              /* in front of each line; -1 before it is known */
+    const char *call; /* whose arguments are being checked, without rcx_, which
+                         errors begin with; NULL: none's */
     rcx_log_fn_t fn;
     void *arg;
 };

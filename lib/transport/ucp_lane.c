@@ -13,7 +13,8 @@ enum {
     RING_MOST = 4 << 20,
     RING_USUAL = 512 << 10,
     RING_LEAST = 16 << 10,
-    RINGS_MOST = 16 << 20, /* bytes of a window */
+    RINGS_MOST = 16 << 20, /* bytes of a window, */
+    NODE_MOST = 1 << 30,   /* and of all windows of a node */
     AHEAD = 1 << 20,
     READ_WHERE_IT_PAYS = 64 << 10,
     READ_WHERE_TURNS_ARE_LONG = 512 << 10,
@@ -57,7 +58,8 @@ static size_t ring_for(const struct rcx_node *node)
     while (ring > RING_USUAL &&
            (ring >= 4 * own || ring * ranks * ranks > shared))
         ring /= 2;
-    while (ring > RING_LEAST && ring * ranks > RINGS_MOST)
+    while (ring > RING_LEAST &&
+           (ring * ranks > RINGS_MOST || ring * ranks * ranks > NODE_MOST))
         ring /= 2;
     return ring;
 }

@@ -2,6 +2,7 @@
 /* Segments of processes that are killed. */
 #include "test.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -75,6 +76,37 @@ static void what_is_held_outlives_its_process(void **state)
     munmap(c.page, BYTES);
 }
 
+/* Its number is that of no segment here: as of one that went after it was seen. */
+static void a_segment_that_is_not_there_is_not_held(void **state)
+{
+    int ready[2], id;
+    uint64_t address;
+    void *held;
+    pid_t pid;
+
+    (void)state;
+    assert_int_equal(pipe(ready), 0);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        if (unshare(CLONE_NEWIPC) != 0)
+            _exit(0);
+        do /* of a number that this name space has not given out */
+            id = shmget(IPC_PRIVATE, BYTES, IPC_CREAT | 0600);
+        while (id >= 0 && id < 1000 && shmctl(id, IPC_RMID, NULL) == 0);
+        address = number(shmat(id, NULL, 0));
+        _exit(write(ready[1], &address, sizeof address) > 0 ? pause() : 1);
+    }
+    close(ready[1]);
+    if (read(ready[0], &address, sizeof address) != sizeof address)
+        skip(); /* it takes root to have a name space */
+    assert_false(rcx_segment_hold(pid, address, &held));
+    assert_null(held);
+    close(ready[0]);
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, &(int){0}, 0), pid);
+}
+
 static void a_killed_process_has_none_also_before_it_is_waited_for(void **state)
 {
     struct child c;
@@ -141,6 +173,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_held_outlives_its_process),
+        cmocka_unit_test(a_segment_that_is_not_there_is_not_held),
         cmocka_unit_test(
             a_killed_process_has_none_also_before_it_is_waited_for),
         cmocka_unit_test(other_memory_is_there_and_is_not_held),

@@ -346,6 +346,33 @@ static void who_lost_a_message_hears_out_who_may_know_why(void **state)
 static const struct rcx_transport_ops *cancels;
 
 /* As a process does that gets no core for as long. */
+/* Rank 1 has said why it leaves, and then its connection breaks. */
+static void who_seems_dead_is_heard_out(void **state)
+{
+    struct rcx_note_body word = {.kind = RCX_NOTE_FAILED,
+                                 .status = RCX_ERR_TIMEOUT,
+                                 .ranks = {2},
+                                 .rank_count = 1};
+    unsigned char dead[RANKS] = {0};
+    struct rcx_transport *t;
+    struct job job;
+
+    (void)state;
+    open_listening(&job, "off");
+    t = job.contexts[0]->transport;
+    rcx_note_send(world_of(&job, 1), 0, &word);
+    t->dead = dead;
+    t->looks_for_dead = true;
+    rcx_transport_bury(t, 1);
+    rcx_watch(job.contexts[0]);
+    assert_blames(&job, 0, 2);
+    t->dead = NULL;
+    for (int i = 1; i < RANKS; i++)
+        assert_ok(rcx_comm_abort(world_of(&job, i)));
+    progress(&job);
+    abandon(&job, NULL, 0);
+}
+
 static void cancel_late(struct rcx_transport *t, struct rcx_message *m)
 {
     const struct timespec long_enough = {.tv_nsec = 120 * 1000 * 1000};
@@ -389,6 +416,7 @@ int main(void)
         cmocka_unit_test(who_has_a_deadline_or_wants_no_warnings_gets_none),
         cmocka_unit_test(who_is_elsewhere_does_not_wait),
         cmocka_unit_test(who_lost_a_message_hears_out_who_may_know_why),
+        cmocka_unit_test(who_seems_dead_is_heard_out),
         cmocka_unit_test(who_waits_for_a_second_tries_whom_it_waits_for),
         cmocka_unit_test(who_parts_asks_nobody),
         cmocka_unit_test(

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/shm.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -38,8 +39,10 @@ static void start(struct child *c)
     assert_int_equal(pipe(ready), 0);
     c->pid = fork();
     assert_true(c->pid >= 0);
-    if (c->pid == 0)
+    if (c->pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         _exit(write(ready[1], "r", 1) == 1 ? pause() : 1);
+    }
     assert_int_equal(read(ready[0], &byte, 1), 1);
     close(ready[0]);
     close(ready[1]);
@@ -89,6 +92,7 @@ static void a_segment_that_is_not_there_is_not_held(void **state)
     pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (unshare(CLONE_NEWIPC) != 0)
             _exit(0);
         do /* of a number that this name space has not given out */

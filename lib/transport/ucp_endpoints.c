@@ -105,7 +105,8 @@ rcx_status_t rcx_ucp_lose_message(struct rcx_transport *t, int peer,
 
 /* ---- Endpoints ------------------------------------------------------------- */
 
-/* Messages with it end with an error from now on. */
+/* Messages with it end with an error from now on. What this process itself lacks
+ * is no death of the peer. */
 static void peer_failed(void *arg, ucp_ep_h endpoint, ucs_status_t status)
 {
     struct ucp *u = arg;
@@ -114,7 +115,7 @@ static void peer_failed(void *arg, ucp_ep_h endpoint, ucs_status_t status)
         if (u->endpoints[i] != endpoint)
             continue;
         u->lost[i] = (signed char)status;
-        if (u->base.dead)
+        if (u->base.dead && has_memory() && has_descriptors(1))
             rcx_transport_bury(&u->base, i);
     }
 }
@@ -166,11 +167,20 @@ rcx_status_t rcx_ucp_lose(struct ucp *u, int peer, ucs_status_t status)
     return RCX_ERR_TRANSPORT;
 }
 
-static bool is_on_this_node(const struct rcx_boot *boot, int peer)
+/* By the names of hosts, where the bootstrap does not say which ranks are. */
+static bool is_on_this_node(struct rcx_boot *boot, const struct rcx_log *log,
+                            int peer)
 {
+    char here[64] = "", there[64] = "";
+
     if (boot->local_size == boot->size)
         return true;
-    for (int i = 0; boot->local_ranks && i < boot->local_size; i++)
+    if (!boot->local_ranks) {
+        gethostname(here, sizeof here - 1);
+        rcx_peer_host(boot, log, peer, there, sizeof there);
+        return strcmp(here, there) == 0;
+    }
+    for (int i = 0; i < boot->local_size; i++)
         if (boot->local_ranks[i] == peer)
             return true;
     return false;
@@ -185,7 +195,7 @@ static bool is_on_this_node(const struct rcx_boot *boot, int peer)
  */
 static bool handles_errors(const struct ucp *u, int peer)
 {
-    return !is_on_this_node(u->boot, peer) ||
+    return !is_on_this_node(u->boot, u->log, peer) ||
            (u->base.looks_for_dead && !u->lane.pairs[peer]);
 }
 

@@ -80,13 +80,13 @@ static void look_for_dead(struct ucp *u)
     for (int i = 0; i < u->lane.neighbour_count; i++) {
         struct rcx_neighbour *n = (struct rcx_neighbour *)u->lane.neighbours[i];
 
-        if (rcx_cma_is_there(n->pair.pid, n->window))
+        const bool was_missing = n->is_missing;
+
+        n->is_missing = !rcx_cma_is_there(n->pair.pid, n->window);
+        if (!n->is_missing || !was_missing)
             continue;
-        if (n->is_missing) {
-            take_all(u);
-            rcx_transport_bury(&u->base, n->pair.peer);
-        }
-        n->is_missing = true;
+        take_all(u);
+        rcx_transport_bury(&u->base, n->pair.peer);
     }
 }
 

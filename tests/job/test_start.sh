@@ -280,6 +280,9 @@ run $ERR_TRANSPORT "${launch[@]}" --keep-going -n 2 env LD_PRELOAD="$fabric" FAB
     && run 0 "${launch[@]}" -n 2 -x RCX_UCX_TLS=tcp,self env LD_PRELOAD="$fabric" FABRIC=closed "$main" launch
 ok $? "a network that does not open is an error that says what does without it, and that is so"
 
+run 0 "${launch[@]}" -n 2 -x RCX_ERR_MODE=peer env LD_PRELOAD="$fabric" FABRIC=blink "$main" stress
+ok $? "a peer that is not found once is not dead"
+
 # a machine with an RDMA device, by its /sys
 with_rdma=(unshare --mount sh -c 'mkdir -p "$0/net" "$0/infiniband/mlx5_0" &&
     mount --bind /sys/class/net "$0/net" && mount --rbind "$0" /sys/class &&

@@ -317,6 +317,32 @@ run 0 bash -c 'exec "$0" -n 2 echo hello > >(sleep 1; sed s/hello/world/ >"$1")'
     "$rcxrun" "$scratch/sed" && sleep 2 && [ "$(grep -c world "$scratch/sed")" = 2 ]
 ok $? "a process that the shell had started before it became rcxrun goes on"
 
+# In a space of process ids of its own: rank 0 has ended, and another process gets
+# its number, and with it the number of its process group.
+cat >"$scratch/reuse" <<'EOF'
+mkfifo "$2.fifo"
+"$1" -k -n 2 sh -c 'if [ "$PMIX_RANK" = 0 ]; then echo $$ >"$0.pid"; else read -r x <"$0.fifo"; fi' "$2" &
+rcxrun=$!
+until [ -s "$2.pid" ]; do sleep 0.1; done
+pid=$(<"$2.pid")
+while kill -0 "$pid" 2>/dev/null; do sleep 0.1; done
+echo $((pid - 1)) >/proc/sys/kernel/ns_last_pid
+setsid sleep 600 &
+[ $! = "$pid" ] || echo "$!, not $pid"
+sleep 0.5
+echo >"$2.fifo"
+wait "$rcxrun"
+kill "$pid" && echo alive
+EOF
+apart=(unshare --pid --fork --mount-proc)
+if "${apart[@]}" sh -c 'echo 99 >/proc/sys/kernel/ns_last_pid' 2>"$err"; then
+    run 0 "${apart[@]}" bash "$scratch/reuse" "$rcxrun" "$scratch/reused" && [ "$(cat "$out")" = alive ]
+    ok $? "a process that has got the number of a rank that ended is left alone"
+else
+    number=$((number + 1))
+    echo "ok $number - a process with the number of a rank that ended # SKIP no process ids of one's own"
+fi
+
 run 0 "$rcxrun" -n 2 sh -c 'echo "$PMIX_NAMESPACE"' &&
     grep -qE '^rcxrun-[0-9]+-[0-9a-f]{32}$' "$out"
 ok $? "the name of a job holds 128 random bits"

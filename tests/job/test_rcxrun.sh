@@ -329,9 +329,9 @@ while kill -0 "$pid" 2>/dev/null; do sleep 0.1; done
 echo $((pid - 1)) >/proc/sys/kernel/ns_last_pid
 setsid sleep 600 &
 [ $! = "$pid" ] || echo "$!, not $pid"
-sleep 0.5
-echo >"$2.fifo"
+kill -9 "$rcxrun" # what it leaves is killed by process groups
 wait "$rcxrun"
+while pgrep -x rcxrun-watch >/dev/null; do sleep 0.1; done
 kill "$pid" && echo alive
 EOF
 apart=(unshare --pid --fork --mount-proc)

@@ -18,12 +18,14 @@
  *   group      rank 2 dies while ranks 0 and 1 make a group of its communicator
  *              (RCX_ERR_MODE=peer)
  *   poor       rank 1 has no descriptor for the connection to rank 0
+ *   mapped     rank 1 is killed as rank 0 maps its memory (fabric.c)
  *   stream     the last rank dies in a stream of long calls, after MS
  */
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -208,6 +210,29 @@ static void make_group(void)
     rcx_comm_free(&parent);
 }
 
+static void die_as_it_is_mapped(void)
+{
+    const char *file = getenv("FABRIC_VICTIM");
+    char text[4096];
+    int x = 0;
+
+    snprintf(text, sizeof text, "%s.new", file);
+    if (me.rank == 1) {
+        FILE *victim = fopen(text, "w");
+
+        fprintf(victim, "%ld\n", (long)getpid());
+        fclose(victim);
+        rename(text, file);
+        pause();
+    }
+    while (access(file, F_OK) != 0)
+        rank_sleep_ms(10);
+    rcx_send(&x, 1, RCX_INT, 1, 7, me.world); /* which may have left */
+    if (rcx_recv(&x, 1, RCX_INT, 1, 7, me.world, NULL) == RCX_OK)
+        rank_fail("a message of a rank that was killed");
+    check_one(me.world, RCX_OK, 1);
+}
+
 static void lack_descriptors(void)
 {
     const struct rlimit few = {.rlim_cur = 64, .rlim_max = 64};
@@ -285,6 +310,7 @@ int main(int argc, char **argv)
         {"left", leave},
         {"group", make_group},
         {"poor", lack_descriptors},
+        {"mapped", die_as_it_is_mapped},
         {"stream", stream},
     };
 

@@ -6,10 +6,13 @@
  * InfiniBand's reliable connections: it aborts this process where the endpoint
  * has no error handling; else the first message with the peer ends with
  * UCS_ERR_ENDPOINT_TIMEOUT, those after it with UCS_ERR_CANCELED. With FABRIC=blink
- * every other look at a peer's memory, after the first ones, finds no process.
+ * every other look at a peer's memory, after the first ones, finds no process. With
+ * FABRIC=dies the process whose number is in the file FABRIC_VICTIM is killed right
+ * before a peer's memory is mapped.
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,4 +153,33 @@ ssize_t process_vm_readv(pid_t pid, const struct iovec *to, unsigned long tos,
         return -1;
     }
     return NEXT(process_vm_readv)(pid, to, tos, from, froms, flags);
+}
+
+static void kill_victim(void)
+{
+    FILE *file = fopen(getenv("FABRIC_VICTIM"), "re");
+    char path[64], state = 0;
+    long pid = 0;
+
+    if (!file || fscanf(file, "%ld", &pid) != 1 || pid <= 0)
+        abort();
+    fclose(file);
+    kill((pid_t)pid, SIGKILL);
+    snprintf(path, sizeof path, "/proc/%ld/stat", pid);
+    do { /* until nothing of it is left but its status */
+        file = fopen(path, "re");
+        if (!file)
+            return;
+        if (fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
+            state = 'Z';
+        fclose(file);
+    } while (state != 'Z');
+}
+
+ucs_status_t ucp_ep_rkey_unpack(ucp_ep_h endpoint, const void *key,
+                                ucp_rkey_h *rkey_p)
+{
+    if (is("dies"))
+        kill_victim();
+    return NEXT(ucp_ep_rkey_unpack)(endpoint, key, rkey_p);
 }

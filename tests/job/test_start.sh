@@ -5,17 +5,18 @@
 # refuse to have a rank's memory read, too little shared memory, and settings
 # that differ. One warning for a node, or an error on every rank; never a rank
 # that is killed later. Usage: test_start.sh RCXRUN JOB_MAIN UNDUMPABLE FENCES
-# UNTHREADED FABRIC
+# UNTHREADED FABRIC BLAME_MAIN
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
-takes "RCXRUN JOB_MAIN UNDUMPABLE FENCES UNTHREADED FABRIC" "$@"
+takes "RCXRUN JOB_MAIN UNDUMPABLE FENCES UNTHREADED FABRIC BLAME_MAIN" "$@"
 rcxrun=$(realpath "$1")
 main=$(realpath "$2")
 undumpable=$(realpath "$3")
 fences=$(realpath "$4")
 unthreaded=$(realpath "$5")
 fabric=$(realpath "$6")
+blame=$(realpath "$7")
 
 bound=(timeout -k 5 120) # a hang is a failure, not a wait
 unset "${!UCX_@}"
@@ -282,6 +283,10 @@ ok $? "a network that does not open is an error that says what does without it, 
 
 run 0 "${launch[@]}" -n 2 -x RCX_ERR_MODE=peer env LD_PRELOAD="$fabric" FABRIC=blink "$main" stress
 ok $? "a peer that is not found once is not dead"
+
+run 137 "${launch[@]}" -k -n 2 -x RCX_TIMEOUT=1s env LD_PRELOAD="$fabric" FABRIC=dies \
+    FABRIC_VICTIM="$scratch/victim" "$blame" mapped
+ok $? "a peer that is killed while its memory is mapped is named, and nobody dies of it"
 
 # a machine with an RDMA device, by its /sys
 with_rdma=(unshare --mount sh -c 'mkdir -p "$0/net" "$0/infiniband/mlx5_0" &&

@@ -181,7 +181,8 @@ class Job:
         one which is about to leave (docs/guarantees.md)."""
         if self.fault in ("memory", "descriptors"):
             return "ssertion `" in self.output
-        return self.fault not in HARMLESS and "send.wireup.type ==" in self.output
+        return self.fault not in HARMLESS and any(
+            words in self.output for words in ("send.wireup.type ==", "UCT_TCP_EP_FLAG_CTX_TYPE_TX"))
 
     def may_be_deaf(self):
         """A rank that dies while it writes into the queue of another one's shared

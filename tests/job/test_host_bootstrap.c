@@ -255,8 +255,8 @@ static int leave_dead(struct host *h)
     status = rcx_finalize(&context);
     snprintf(blame, sizeof blame, "rank %d", h->size - 1);
     /* over TCP, a message to it may be refused before the deadline */
-    if ((status != RCX_ERR_TIMEOUT && status != RCX_ERR_TRANSPORT) || context ||
-        !strstr(text, blame))
+    if ((status != RCX_ERR_TIMEOUT && status != RCX_ERR_PEER_FAILED) ||
+        context || !strstr(text, blame))
         return complain(h, text[0] ? text : "nothing was logged");
     return 0;
 }

@@ -16,7 +16,7 @@ static inline rcx_status_t rcx_bad_handle_in(const char *call, const char *what,
     struct rcx_log log;
 
     rcx_log_init(&log);
-    log.call = call;
+    rcx_log_name_call(&log, call);
     return rcx_fail(&log, RCX_ERR_ARG, "%s=%p: not a valid handle", what,
                     handle);
 }

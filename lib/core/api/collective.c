@@ -231,9 +231,9 @@ rcx_status_t rcx_call_look_up(const struct rcx_arguments *a,
     rcx_note_call(a->comm->context, rcx_ticks());
     if (a->comm->failed != RCX_OK)
         return RCX_ERR_COMM_FAILED;
-    log->call = rcx_call_name(a);
+    rcx_log_name_call(log, rcx_call_name(a));
     status = look_up(a, b, program_p);
-    log->call = NULL;
+    rcx_log_name_call(log, NULL);
     return status;
 }
 
@@ -326,12 +326,13 @@ static rcx_status_t prepare(const struct rcx_arguments *a,
     struct rcx_program *program;
     struct rcx_arguments one;
     struct rcx_buffers b;
+    struct rcx_log *log = &a->comm->context->log;
     rcx_status_t status = RCX_OK;
 
     if (a->vectors) {
-        a->comm->context->log.call = rcx_call_name(a);
+        rcx_log_name_call(log, rcx_call_name(a));
         status = rcx_call_bundle(a, &one, &bundle);
-        a->comm->context->log.call = NULL;
+        rcx_log_name_call(log, NULL);
         a = &one;
     }
     if (status == RCX_OK)
@@ -402,10 +403,12 @@ static rcx_status_t make_request(const struct rcx_arguments *a, bool persistent,
 
 static rcx_status_t no_request_p(const struct rcx_arguments *a)
 {
-    struct rcx_log log = *log_of(a);
+    struct rcx_log *log = &a->comm->context->log;
 
-    log.call = rcx_call_name(a);
-    return rcx_missing(&log, "request_p");
+    rcx_log_name_call(log, rcx_call_name(a));
+    rcx_missing(log, "request_p");
+    rcx_log_name_call(log, NULL);
+    return RCX_ERR_ARG;
 }
 
 rcx_status_t rcx_call_request(const struct rcx_arguments *a, bool persistent,

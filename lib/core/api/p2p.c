@@ -72,10 +72,10 @@ static rcx_status_t make(struct rcx_comm *comm, struct rcx_p2p_call *call,
     struct rcx_p2p *p;
     rcx_status_t status = comm->failed == RCX_OK ? RCX_OK : RCX_ERR_COMM_FAILED;
 
-    comm->context->log.call = call->sends ? "send" : "recv";
+    rcx_log_name_call(&comm->context->log, call->sends ? "send" : "recv");
     if (status == RCX_OK)
         status = check(comm, call);
-    comm->context->log.call = NULL;
+    rcx_log_name_call(&comm->context->log, NULL);
     if (status == RCX_OK)
         status = rcx_p2p_get(comm, call, &p);
     if (status != RCX_OK)

@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "core/base/guard.h"
+
 enum { TEXT = 1024 };
 
 /*
@@ -26,10 +28,29 @@ void rcx_log_init(struct rcx_log *log)
     *log = (struct rcx_log){.level = RCX_LOG_WARN, .rank = -1, .fn = to_stderr};
 }
 
+/* In this order: a thread that finds another one's call finds that one. */
+void rcx_log_name_call(struct rcx_log *log, const char *call)
+{
+    atomic_store_explicit(&log->caller, rcx_this_thread(),
+                          memory_order_relaxed);
+    atomic_store_explicit(&log->call, call, memory_order_release);
+}
+
+static const char *call_of(const struct rcx_log *log)
+{
+    const char *call = atomic_load_explicit(&log->call, memory_order_acquire);
+
+    return atomic_load_explicit(&log->caller, memory_order_relaxed) ==
+                   rcx_this_thread()
+               ? call
+               : NULL;
+}
+
 void rcx_log_line(const struct rcx_log *log, rcx_log_level_t level,
                   const char *format, ...)
 {
     char text[TEXT];
+    const char *call;
     int used = 0;
     va_list args;
 
@@ -37,9 +58,10 @@ void rcx_log_line(const struct rcx_log *log, rcx_log_level_t level,
         return;
     if (log->rank >= 0)
         used = snprintf(text, sizeof text, "[%d] ", log->rank);
-    if (log->call && level == RCX_LOG_ERROR)
-        used += snprintf(text + used, sizeof text - (size_t)used,
-                         "rcx_%s: ", log->call);
+    call = call_of(log);
+    if (call && level == RCX_LOG_ERROR)
+        used +=
+            snprintf(text + used, sizeof text - (size_t)used, "rcx_%s: ", call);
     va_start(args, format);
     vsnprintf(text + used, sizeof text - (size_t)used, format, args);
     va_end(args);

@@ -6,16 +6,24 @@
 #ifndef RCX_CORE_LOG_H
 #define RCX_CORE_LOG_H
 
+#include <stdatomic.h>
+#include <stdint.h>
+
 #include "rcx/rcx.h"
 
 struct rcx_log {
     rcx_log_level_t level; /* the most talkative level that is passed on */
     int rank;              /* in front of each line; -1 before it is known */
-    const char *call; /* whose arguments are being checked, without rcx_, which
-                         errors begin with; NULL: none's */
+    _Atomic(const char *) call; /* whose arguments are being checked, without
+                                   rcx_; NULL: none's. Errors of that thread,
+                                   which others are not, begin with it */
+    _Atomic uintptr_t caller;
     rcx_log_fn_t fn;
     void *arg;
 };
+
+/* From now on this thread checks arguments of call; NULL: of none. */
+void rcx_log_name_call(struct rcx_log *log, const char *call);
 
 /* Errors and warnings to stderr. */
 void rcx_log_init(struct rcx_log *log);

@@ -7,13 +7,30 @@
 #include "bootstrap/identity.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "core/base/hash.h"
+
+/* Two launchers of one machine may give their jobs one name (Slurm numbers
+ * them), but not one server. */
+static uint64_t server(void)
+{
+    static const char *const names[] = {"PMIX_SERVER_URI41", "PMIX_SERVER_URI4",
+                                        "PMIX_SERVER_URI3", "PMIX_SERVER_URI2"};
+    const char *uri = NULL;
+
+    for (size_t i = 0; i < sizeof names / sizeof *names && !uri; i++)
+        uri = getenv(names[i]);
+    return uri ? rcx_hash_text(uri) : 0;
+}
 
 static socklen_t name_of(const char *job, const char *rank,
                          struct sockaddr_un *name)
@@ -22,7 +39,8 @@ static socklen_t name_of(const char *job, const char *rank,
 
     *name = (struct sockaddr_un){.sun_family = AF_UNIX};
     length = snprintf(name->sun_path + 1, sizeof name->sun_path - 1,
-                      "rcx-%u-%s-%s", (unsigned)geteuid(), job, rank);
+                      "rcx-%u-%s-%s-%" PRIx64, (unsigned)geteuid(), job, rank,
+                      server());
     if (length < 0 || (size_t)length >= sizeof name->sun_path - 1)
         return 0;
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +

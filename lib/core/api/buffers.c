@@ -185,6 +185,7 @@ rcx_status_t rcx_relate_buffers(const struct rcx_arguments *a,
     const bool gives = rcx_coll_gives(a->coll, a->comm->rank, a->root);
     const bool gets = rcx_coll_gets(a->coll, a->comm->rank, a->root);
     const rcx_status_t status = check_in_place(a, gives, gets);
+    struct rcx_gpu *gpu = &a->comm->context->gpu;
     const char *missing = NULL;
 
     b->alias = RCX_ALIAS_NONE;
@@ -200,7 +201,8 @@ rcx_status_t rcx_relate_buffers(const struct rcx_arguments *a,
                         "%s=NULL: NULL is fine only where nothing is %s",
                         a->coll == RCX_COLL_BCAST ? "buf" : missing,
                         missing[0] == 'r' ? "received" : "sent");
-    if (!rcx_are_on_host(a->comm->context, b))
+    if ((z->in.reach > 0 && !rcx_is_on_host(gpu, b->in)) ||
+        (z->out.reach > 0 && !rcx_is_on_host(gpu, b->out)))
         return on_gpu(a, b);
     return gets ? find_alias(a, z, b) : RCX_OK;
 }

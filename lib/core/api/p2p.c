@@ -42,7 +42,7 @@ static rcx_status_t check_buffer(struct rcx_comm *comm,
     if (!call->buffer && call->count > 0)
         return rcx_fail(log, RCX_ERR_ARG,
                         "buf=NULL: NULL is fine only where count is 0");
-    if (!rcx_is_on_host(&comm->context->gpu, call->buffer))
+    if (call->count > 0 && !rcx_is_on_host(&comm->context->gpu, call->buffer))
         return rcx_gpu_refuse(log, "buf", call->buffer);
     return RCX_OK;
 }

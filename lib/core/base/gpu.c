@@ -51,8 +51,10 @@ static void find_drivers(struct rcx_gpu *gpu)
     if (loads == gpu->loads)
         return;
     gpu->loads = loads;
-    if (!gpu->cuda && (found = find(cuda, "cuPointerGetAttribute")))
+    if (!gpu->cuda && (found = find(cuda, "cuPointerGetAttribute"))) {
         memcpy(&gpu->cuda, &found, sizeof found);
+        memset(gpu->host, 0, sizeof gpu->host); /* it may have taken ranges */
+    }
     if (!gpu->hsa && (found = find(hsa, "hsa_agent_get_info"))) {
         memcpy(&gpu->hsa_agent, &found, sizeof found);
         found = find(hsa, "hsa_amd_pointer_info");

@@ -175,8 +175,8 @@ static bool is_known_to_all(const struct rcx_context *context)
 }
 
 /* A rank that watches its peers, or the network for it, would take one that
- * leaves alone for dead. Its connection is reset, and the note is lost with it, where this process ends
- * before that rank has read all that was sent. */
+ * leaves alone for dead. Its connection is reset, and the note is lost with it,
+ * where this process ends before that rank has read all that was sent. */
 static void tell_watchers(struct rcx_context *context)
 {
     const int64_t until = time_of(context) + seen_patience_ns;

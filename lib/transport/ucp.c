@@ -12,6 +12,8 @@
 #include "transport/ucp_adjust.h"
 #include "transport/ucp_discard.h"
 
+enum { CLOSE_POLLS = 1000 };
+
 void rcx_ucp_version(char *text, size_t bytes)
 {
     snprintf(text, bytes, "UCX %s", ucp_get_version_string());
@@ -176,6 +178,35 @@ static rcx_status_t open_worker(struct ucp *u)
                             : fail(u, "ucp_worker_get_address", status);
 }
 
+static void flushed(void *request, ucs_status_t status, void *arg)
+{
+    struct ucp *u = arg;
+
+    (void)status;
+    u->flushes--;
+    ucp_request_free(request);
+}
+
+/* Endpoints that have failed, by force: their messages end. */
+static void close_failed(struct ucp *u)
+{
+    const ucp_request_param_t param = {.op_attr_mask = RCX_UCP_WITH_CALLBACK |
+                                                       UCP_OP_ATTR_FIELD_FLAGS,
+                                       .flags = UCP_EP_CLOSE_FLAG_FORCE,
+                                       .cb.send = flushed,
+                                       .user_data = u};
+
+    for (int i = 0; i < u->boot->size; i++) {
+        if (!u->endpoints[i] || u->lost[i] == UCS_OK)
+            continue;
+        if (UCS_PTR_IS_PTR(ucp_ep_close_nbx(u->endpoints[i], &param)))
+            u->flushes++;
+        u->endpoints[i] = NULL;
+    }
+    for (int polls = 0; polls < CLOSE_POLLS && u->flushes > 0; polls++)
+        ucp_worker_progress(u->worker);
+}
+
 /*
  * Whether the worker is left open, for as long as the process lives, because UCX
  * (1.13 to 1.18) cannot destroy it: an assertion fails where an endpoint has
@@ -192,7 +223,7 @@ static void close_all(struct rcx_transport *t)
     bool stays;
 
     if (u->worker)
-        rcx_ucp_close_failed(u);
+        close_failed(u);
     stays = u->worker && must_leave_open(u);
     while (u->base.notes)
         rcx_ucp_take_note(t, NULL, SIZE_MAX);
@@ -502,15 +533,6 @@ static void wake(struct rcx_transport *t)
 }
 
 /* ---- Leaving ---------------------------------------------------------------- */
-
-static void flushed(void *request, ucs_status_t status, void *arg)
-{
-    struct ucp *u = arg;
-
-    (void)status;
-    u->flushes--;
-    ucp_request_free(request);
-}
 
 static void begin_flush(struct ucp *u)
 {

@@ -44,7 +44,7 @@ struct ucp {
                           failed; or UCS_OK */
     bool wakeup;
     bool is_flushing;
-    int flushes;                 /* of endpoints, that are not over */
+    int flushes;                 /* of endpoints, and closes, not over */
     ucp_request_param_t sending; /* of both only user_data changes */
     ucp_request_param_t receiving;
     ucp_request_param_t matching; /* the same by mask */
@@ -66,8 +66,6 @@ rcx_status_t rcx_ucp_lose(struct ucp *u, int peer, ucs_status_t status);
 /* A message with peer (-1: any) is lost, or could not be posted. */
 __attribute__((cold)) rcx_status_t
 rcx_ucp_lose_message(struct rcx_transport *t, int peer, ucs_status_t status);
-/* Close endpoints that have failed; their messages end. */
-void rcx_ucp_close_failed(struct ucp *u);
 /* RCX_OK unless no transport leads to peer. */
 rcx_status_t rcx_ucp_find_way(struct rcx_transport *t, int peer);
 /* What UCX has to say of memory that it cannot share. */

@@ -15,11 +15,7 @@
 /* ---- Losses ---------------------------------------------------------------- */
 
 /* A peer's shared memory is mapped for a connection: 5 MB (ucp_adjust.c). */
-enum {
-    FDS_OF_A_CONNECTION = 8,
-    BYTES_OF_A_CONNECTION = 8 << 20,
-    CLOSE_POLLS = 1000
-};
+enum { FDS_OF_A_CONNECTION = 8, BYTES_OF_A_CONNECTION = 8 << 20 };
 
 /* Whether this process may open so many more. */
 static bool has_descriptors(int n)
@@ -118,35 +114,6 @@ static void peer_failed(void *arg, ucp_ep_h endpoint, ucs_status_t status)
         if (u->base.dead && has_memory() && has_descriptors(1))
             rcx_transport_bury(&u->base, i);
     }
-}
-
-static void closed(void *request, ucs_status_t status, void *user_data)
-{
-    int *pending = user_data;
-
-    (void)status;
-    --*pending;
-    ucp_request_free(request);
-}
-
-void rcx_ucp_close_failed(struct ucp *u)
-{
-    int pending = 0;
-    const ucp_request_param_t param = {.op_attr_mask = RCX_UCP_WITH_CALLBACK |
-                                                       UCP_OP_ATTR_FIELD_FLAGS,
-                                       .flags = UCP_EP_CLOSE_FLAG_FORCE,
-                                       .cb.send = closed,
-                                       .user_data = &pending};
-
-    for (int i = 0; i < u->boot->size; i++) {
-        if (!u->endpoints[i] || u->lost[i] == UCS_OK)
-            continue;
-        if (UCS_PTR_IS_PTR(ucp_ep_close_nbx(u->endpoints[i], &param)))
-            pending++;
-        u->endpoints[i] = NULL;
-    }
-    for (int polls = 0; polls < CLOSE_POLLS && pending > 0; polls++)
-        ucp_worker_progress(u->worker);
 }
 
 /* Once is enough to find that out, and notes will not get there either. */

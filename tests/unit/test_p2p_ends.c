@@ -214,38 +214,34 @@ static void who_waits_for_a_message_is_not_who_is_missing(void **state)
     job_abandon(&job);
 }
 
-/* Rank 0 waits for rank 1, which waits for rank 2. */
-static void a_peer_that_waits_itself_is_not_named(void **state)
+/* Rank 0 waits for rank 1, which waits for another one. */
+static void time_out_while_1_waits_for(int rank, int to_blame,
+                                       const char *words)
 {
     rcx_request_t *recv, *other;
 
-    (void)state;
     assert_ok(rcx_comm_set_timeout(world_of(&job, 0), (int64_t)SECOND));
-    other = start_recv(1, 2, 4);
+    other = start_recv(1, rank, 4);
     other->kind = RCX_REQUEST_INSIDE;
     recv = start_recv(0, 1, 4);
     pass(2 * SECOND);
     expect(&recv, RCX_ERR_TIMEOUT);
-    expect_error(0, RCX_ERR_TIMEOUT, 2, "rank 2 keeps others waiting");
+    expect_error(0, RCX_ERR_TIMEOUT, to_blame, words);
     expect(&other, RCX_ERR_TIMEOUT);
     job_abandon(&job);
 }
 
+static void a_peer_that_waits_itself_is_not_named(void **state)
+{
+    (void)state;
+    time_out_while_1_waits_for(2, 2, "rank 2 keeps others waiting");
+}
+
 static void ranks_that_wait_for_each_other_are_not_named(void **state)
 {
-    rcx_request_t *recv, *other;
-
     (void)state;
-    assert_ok(rcx_comm_set_timeout(world_of(&job, 0), (int64_t)SECOND));
-    other = start_recv(1, 0, 4);
-    other->kind = RCX_REQUEST_INSIDE;
-    recv = start_recv(0, 1, 4);
-    pass(2 * SECOND);
-    expect(&recv, RCX_ERR_TIMEOUT);
-    expect_error(0, RCX_ERR_TIMEOUT, -1,
-                 "rank 1 waits itself, for rank 0 of the world");
-    expect(&other, RCX_ERR_TIMEOUT);
-    job_abandon(&job);
+    time_out_while_1_waits_for(0, -1,
+                               "rank 1 waits itself, for rank 0 of the world");
 }
 
 /* Rank 2 never looks after its messages; rank 1 does. */

@@ -138,8 +138,7 @@ static bool has_called(const struct rcx_context *context,
 
 /* An operation has been called that has a lower number than the next to give
  * out. A rank with an earlier one in flight, or in a message's, waits for
- * another rank. Of a message it is told where this rank waits, if it
- * does. */
+ * another rank. Of a message it is told where this rank waits, if it does. */
 void rcx_roll_answer(struct rcx_context *context, const struct rcx_comm *comm,
                      const struct rcx_note_body *asked)
 {
@@ -283,14 +282,27 @@ static void blame(struct report *report, const struct rcx_comm *comm, int rank,
     report->ranks[report->n++] = rank;
 }
 
-static void find_missing(const struct rcx_comm *comm, struct report *report)
+static const char *why_absent(const struct rcx_p2p_call *call, int rank)
+{
+    return !call                ? "has not called it"
+           : rank != call->peer ? "keeps others waiting"
+           : call->sends        ? "has not received it"
+                                : "has not sent it";
+}
+
+/* call: of the message, of which only members that are reached count; or NULL. */
+static void find_missing(const struct rcx_comm *comm,
+                         const struct rcx_p2p_call *call, struct report *report)
 {
     for (int i = 0; i < comm->size; i++) {
-        const uint8_t answer = comm->roll->members[i].answer;
+        const struct member *m = &comm->roll->members[i];
 
-        if (answer == UNHEARD || answer == ABSENT)
-            blame(report, comm, i,
-                  answer == UNHEARD ? "does not answer" : "has not called it");
+        if (call && !m->is_reached)
+            continue;
+        if (m->answer == UNHEARD)
+            blame(report, comm, i, "does not answer");
+        else if (m->answer == ABSENT)
+            blame(report, comm, i, why_absent(call, i));
     }
 }
 
@@ -382,7 +394,7 @@ static void decide_overdue(const struct rcx_request *r, struct report *report)
 {
     const struct rcx_comm *comm = r->comm;
 
-    find_missing(comm, report);
+    find_missing(comm, NULL, report);
     if (report->n == 0)
         find_away(comm, (uint64_t)r->timeout_ns / NS_PER_MS, report);
     if (report->n == 0)
@@ -416,22 +428,6 @@ static void reach(const struct rcx_comm *comm, int rank)
     }
 }
 
-static void find_reached(const struct rcx_comm *comm,
-                         const struct rcx_p2p_call *call, struct report *report)
-{
-    for (int i = 0; i < comm->size; i++) {
-        const struct member *m = &comm->roll->members[i];
-
-        if (m->is_reached && m->answer == UNHEARD)
-            blame(report, comm, i, "does not answer");
-        else if (m->is_reached && m->answer == ABSENT)
-            blame(report, comm, i,
-                  i != call->peer ? "keeps others waiting"
-                  : call->sends   ? "has not received it"
-                                  : "has not sent it");
-    }
-}
-
 /* The peer waits as well, for no rank that could be named. */
 static void tell_peer(const struct rcx_comm *comm, int peer,
                       struct report *report)
@@ -457,7 +453,7 @@ static void decide_message(const struct rcx_request *r, struct report *report)
         if (is_known ? i == call->peer
                      : comm->roll->members[i].answer == UNHEARD)
             reach(comm, i);
-    find_reached(comm, call, report);
+    find_missing(comm, call, report);
     if (report->n == 0)
         find_away(comm, (uint64_t)r->timeout_ns / NS_PER_MS, report);
     if (report->n == 0 && is_known)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Straggler query. A rank whose operation is overdue, or is not the call that
- * another rank makes, asks all members; those that are in RCX answer at once.
+ * Straggler query. A rank whose operation or message is overdue, or whose call is
+ * not the one that another rank makes, asks all members; those that are in RCX answer at once.
  * So an error names ranks that are missing or differ, not ranks that wait
  * themselves.
  */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "transport/cma.h"
 
-#include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -43,20 +41,6 @@ bool rcx_cma_works(void)
     char from = 1, to;
 
     return read_self(&to, &from, sizeof from);
-}
-
-bool rcx_cma_is_there(pid_t pid, uint64_t address)
-{
-    char byte;
-    const struct iovec here = {.iov_base = &byte, .iov_len = sizeof byte};
-    const struct iovec there = {.iov_base = (void *)(uintptr_t)address,
-                                .iov_len = sizeof byte};
-
-    if (process_vm_readv(pid, &here, 1, &there, 1, 0) == sizeof byte)
-        return true;
-    /* ranks that map each other's memory are one user's: EPERM is said of another
-     * user's process, which has the number now */
-    return errno != ESRCH && errno != EFAULT && kill(pid, 0) == 0;
 }
 
 static uint64_t time_of_read(struct block *to, struct block *from)

@@ -7,6 +7,7 @@
 
 #include "core/exec/transport.h"
 #include "core/run/bootstrap.h"
+#include "transport/process.h"
 #include "transport/ucp_lane.h"
 
 /* Zero at first. */
@@ -20,9 +21,9 @@ struct rcx_window {
 /* A rank with which this one has a pair. */
 struct rcx_neighbour {
     struct rcx_pair pair;
-    uint64_t window;           /* its address, there */
-    struct rcx_window *theirs; /* here; NULL: not connected */
-    bool is_missing;           /* its process was, when last looked for */
+    struct rcx_process process; /* the address: its window's */
+    struct rcx_window *theirs;  /* its window here; NULL: not connected */
+    bool is_missing;            /* its process was, when last looked for */
     ucp_rkey_h rkey;
 };
 
@@ -49,6 +50,13 @@ struct ucp {
     ucp_request_param_t receiving;
     ucp_request_param_t matching; /* the same by mask */
 };
+
+/* NULL: there is no pair with peer, or it is not settled. */
+static inline struct rcx_neighbour *rcx_ucp_neighbour(const struct ucp *u,
+                                                      int peer)
+{
+    return (struct rcx_neighbour *)u->lane.pairs[peer];
+}
 
 enum {
     RCX_UCP_WITH_CALLBACK =

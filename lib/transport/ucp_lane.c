@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "transport/cma.h"
 #include "transport/ucp.h"
 
 /* Where ranks take turns on a core, who waits for a message to be read loses it,
@@ -235,6 +234,7 @@ void rcx_ucp_lane_close(struct ucp *u)
         struct rcx_neighbour *n = (struct rcx_neighbour *)lane->neighbours[i];
 
         rcx_pair_close(&n->pair);
+        rcx_process_close(&n->process);
         if (n->rkey)
             ucp_rkey_destroy(n->rkey);
         rcx_heap_free(u->heap, n);
@@ -296,7 +296,7 @@ static rcx_status_t settle_by(struct ucp *u, int peer,
         rcx_pair_open(&n->pair, &lane->base, peer, (pid_t)place->pid,
                       inbox_of(lane->window, place->index, &lane->base),
                       place->sleeps);
-        n->window = place->window;
+        rcx_process_open(&n->process, (pid_t)place->pid, place->window);
         lane->pairs[peer] = &n->pair;
         lane->neighbours[lane->neighbour_count++] = &n->pair;
         lane->others--;
@@ -385,15 +385,14 @@ rcx_status_t rcx_ucp_reach(struct ucp *u, int peer)
     if (status == RCX_OK && !u->lane.settled[peer])
         status = settle_by(u, peer, &place);
     if (status == RCX_OK && u->lane.pairs[peer] &&
-        !rcx_cma_is_there(u->lane.pairs[peer]->pid, place.window))
+        !rcx_process_is_there(&rcx_ucp_neighbour(u, peer)->process))
         status = rcx_ucp_lose(u, peer, UCS_ERR_CONNECTION_RESET);
     if (status == RCX_OK && !u->endpoints[peer])
         status = rcx_ucp_connect(
             u, peer, (const ucp_address_t *)(rest + place.rkey_bytes));
     if (status != RCX_OK || !u->lane.pairs[peer])
         return status;
-    status = map_theirs(u, (struct rcx_neighbour *)u->lane.pairs[peer], &place,
-                        rest);
+    status = map_theirs(u, rcx_ucp_neighbour(u, peer), &place, rest);
     if (status == RCX_OK)
         u->lane.outs[peer] = u->lane.pairs[peer];
     return status;
@@ -411,7 +410,7 @@ static bool reach_to_answer(struct rcx_lane *base, int peer)
 
 void rcx_ucp_lane_tell_news(struct ucp *u, int peer)
 {
-    struct rcx_neighbour *n = (struct rcx_neighbour *)u->lane.pairs[peer];
+    struct rcx_neighbour *n = rcx_ucp_neighbour(u, peer);
 
     if (n && n->theirs)
         atomic_store(&n->theirs->news, 1);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The lane inside a node: turns of progress, and what they have to look at. */
 #include "core/base/clock.h"
-#include "transport/cma.h"
 #include "transport/ucp.h"
 
 /* What nobody asked for is taken after VAIN turns without an event, and after
@@ -82,7 +81,7 @@ static void look_for_dead(struct ucp *u)
 
         const bool was_missing = n->is_missing;
 
-        n->is_missing = !rcx_cma_is_there(n->pair.pid, n->window);
+        n->is_missing = !rcx_process_is_there(&n->process);
         if (!n->is_missing || !was_missing)
             continue;
         take_all(u);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "transport/ucp_memory.h"
 
-#include "transport/cma.h"
 #include "transport/pair_direct.h"
 #include "transport/segment.h"
 #include "transport/ucp.h"
@@ -96,11 +95,12 @@ ucs_status_t rcx_ucp_memory_reach(struct ucp *u, int peer, const void *key,
                                   uint64_t address, ucp_rkey_h *rkey_p,
                                   void **at_p)
 {
-    const pid_t pid = u->lane.pairs[peer]->pid;
+    struct rcx_neighbour *n = rcx_ucp_neighbour(u, peer);
     ucs_status_t status = UCS_ERR_CONNECTION_RESET;
     void *held = NULL;
 
-    if (rcx_cma_is_there(pid, address) && rcx_segment_hold(pid, address, &held))
+    if (rcx_process_is_there(&n->process) &&
+        rcx_segment_hold(n->process.pid, address, &held))
         status = ucp_ep_rkey_unpack(u->endpoints[peer], key, rkey_p);
     rcx_segment_drop(held);
     if (status == UCS_OK)

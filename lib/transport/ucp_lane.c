@@ -4,16 +4,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "transport/ring.h"
 #include "transport/ucp.h"
 
 /* Where ranks take turns on a core, who waits for a message to be read loses it,
  * so only long ones are. */
 enum {
-    RING_MOST = 4 << 20,
-    RING_USUAL = 512 << 10,
-    RING_LEAST = 16 << 10,
-    RINGS_MOST = 16 << 20, /* bytes of a window, */
-    NODE_MOST = 1 << 30,   /* and of all windows of a node */
     AHEAD = 1 << 20,
     READ_WHERE_IT_PAYS = 64 << 10,
     READ_WHERE_TURNS_ARE_LONG = 512 << 10,
@@ -28,40 +24,6 @@ static struct rcx_inbox *inbox_of(struct rcx_window *w, uint32_t index,
 }
 
 /* ---- The window ------------------------------------------------------------ */
-
-/* Of level 2 or 3; or, where the machine does not say, so many. */
-static size_t cache_bytes(int level, size_t otherwise)
-{
-    long bytes = 0;
-
-#ifdef _SC_LEVEL3_CACHE_SIZE
-    bytes = sysconf(level == 2 ? _SC_LEVEL2_CACHE_SIZE : _SC_LEVEL3_CACHE_SIZE);
-#endif
-    (void)level;
-    return bytes > 0 ? (size_t)bytes : otherwise;
-}
-
-/*
- * Twice what a core keeps for itself, so that what is written was read so long
- * ago that only the cache of all still has it: to take a line away from another
- * core costs several times as much. It is less where that cache does not hold
- * the rings of all, and where ranks that share a core share its own cache, too.
- */
-static size_t ring_for(const struct rcx_node *node)
-{
-    const size_t ranks = (size_t)node->group_ranks;
-    const size_t own = cache_bytes(2, 1 << 20);
-    const size_t shared = cache_bytes(3, 32 << 20);
-    size_t ring = rcx_node_shares_cores(node) ? RING_USUAL : RING_MOST;
-
-    while (ring > RING_USUAL &&
-           (ring >= 4 * own || ring * ranks * ranks > shared))
-        ring /= 2;
-    while (ring > RING_LEAST &&
-           (ring * ranks > RINGS_MOST || ring * ranks * ranks > NODE_MOST))
-        ring /= 2;
-    return ring;
-}
 
 static void drop_window(struct ucp *u)
 {
@@ -122,11 +84,13 @@ static const char *hindrance(const struct rcx_node *node, enum rcx_lanes lanes)
 static ucs_status_t make_window(struct ucp *u, const struct rcx_node *node)
 {
     const bool turns_are_long = rcx_node_shares_cores(node);
+    const struct rcx_caches caches = rcx_caches_read();
     struct rcx_ucp_lane *lane = &u->lane;
     ucs_status_t status;
 
     lane->plain_key_bytes = rcx_ucp_plain_key_bytes(u);
-    lane->base.ring = ring_for(node);
+    lane->base.ring =
+        rcx_ring_bytes(&caches, (size_t)node->group_ranks, turns_are_long);
     lane->base.direct_from =
         turns_are_long ? DIRECT_WHERE_TURNS_ARE_LONG : DIRECT;
     status = rcx_ucp_memory_open(u, NULL,

@@ -263,7 +263,7 @@ static rcx_status_t open(const struct rcx_transport_args *args,
         rcx_heap_zalloc(u->heap, (size_t)u->boot->size * sizeof *u->endpoints);
     u->lost = rcx_heap_zalloc(u->heap, (size_t)u->boot->size);
     u->base.looks_for_dead = args->looks_for_dead;
-    if (args->looks_for_dead || u->boot->local_size < u->boot->size)
+    if (args->looks_for_dead || !rcx_boot_is_one_node(u->boot))
         u->base.dead = rcx_heap_zalloc(u->heap, (size_t)u->boot->size);
     if (!u->endpoints || !u->lost || (args->looks_for_dead && !u->base.dead)) {
         status = rcx_fail(u->log, RCX_ERR_NOMEM, "no memory for endpoints");

@@ -96,7 +96,7 @@ static const char *set_rendezvous(const struct rcx_transport_args *args,
     const char *memory = rendezvous_threshold(node, ranks);
     char both[64];
 
-    if (args->boot->local_size == args->boot->size || !has_rdma()) {
+    if (rcx_boot_is_one_node(args->boot) || !has_rdma()) {
         ucp_config_modify(config, "RNDV_THRESH", memory);
         return memory;
     }
@@ -169,7 +169,7 @@ static bool uses_tcp(const struct rcx_boot *boot)
 {
     const char *tls = user_setting("TLS");
 
-    if (boot->local_size == boot->size)
+    if (rcx_boot_is_one_node(boot))
         return false;
     if (!tls)
         return true;
@@ -214,7 +214,7 @@ static void begin_with_few_buffers(ucp_config_t *config)
 static void copy_over_tcp(const struct rcx_transport_args *args,
                           ucp_config_t *config)
 {
-    if ((args->looks_for_dead || args->boot->local_size < args->boot->size) &&
+    if ((args->looks_for_dead || !rcx_boot_is_one_node(args->boot)) &&
         !user_setting("ZCOPY_THRESH") && !has_rdma())
         ucp_config_modify(config, "ZCOPY_THRESH", "inf");
 }

@@ -140,7 +140,7 @@ static bool is_on_this_node(struct rcx_boot *boot, const struct rcx_log *log,
 {
     char here[64] = "", there[64] = "";
 
-    if (boot->local_size == boot->size)
+    if (rcx_boot_is_one_node(boot))
         return true;
     if (!boot->local_ranks) {
         gethostname(here, sizeof here - 1);

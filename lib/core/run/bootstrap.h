@@ -94,6 +94,12 @@ struct rcx_boot_ops {
                      void *arg);
 };
 
+/* Whether all ranks are known to be on this node. */
+static inline bool rcx_boot_is_one_node(const struct rcx_boot *boot)
+{
+    return boot->local_size == boot->size;
+}
+
 /* Of the ranks of this node; the own one where they are not known. */
 static inline int rcx_boot_lowest(const struct rcx_boot *boot)
 {

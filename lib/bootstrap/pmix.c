@@ -13,9 +13,9 @@
  */
 #include "bootstrap/identity.h"
 #include "bootstrap/launcher.h"
+#include "bootstrap/pmix_blobs.h"
 #include "bootstrap/pmix_describe.h"
 #include "bootstrap/pmix_fence.h"
-#include "bootstrap/pmix_node.h"
 #include "bootstrap/bootstraps.h"
 #include "core/base/clock.h"
 
@@ -207,11 +207,6 @@ static pmix_status_t get_job_number(const char *key, int *number_p)
 
 /* ---- The bootstrap ------------------------------------------------------- */
 
-struct blob {
-    size_t bytes;
-    unsigned char data[];
-};
-
 struct pmix_boot {
     struct rcx_boot base;
     struct rcx_heap *heap;
@@ -219,7 +214,7 @@ struct pmix_boot {
     int64_t timeout_ns;     /* of opening, all of it; 0: none */
     uint64_t open_until_ns; /* by then */
     pmix_key_t key;         /* of the blob */
-    struct blob **blobs;    /* of each rank; NULL: not looked up yet */
+    struct rcx_pmix_blobs blobs;
     int *local_ranks;
 };
 
@@ -315,9 +310,7 @@ static rcx_status_t open_locked(const struct rcx_boot_args *args,
     boot = rcx_heap_zalloc(args->heap, sizeof *boot);
     if (!boot)
         goto err_nomem;
-    boot->blobs =
-        rcx_heap_zalloc(args->heap, (size_t)base.size * sizeof *boot->blobs);
-    if (!boot->blobs)
+    if (!rcx_pmix_blobs_init(&boot->blobs, args->heap, base.size))
         goto err_free_boot;
     boot->base = base;
     boot->heap = args->heap;
@@ -405,38 +398,6 @@ static rcx_status_t fence_all(const struct pmix_boot *boot, bool with_data,
                               : rcx_pmix_fail(boot->log, "a PMIx fence", rc);
 }
 
-static rcx_status_t publish(struct rcx_boot *base, const void *blob,
-                            size_t bytes)
-{
-    const struct pmix_boot *boot = (const struct pmix_boot *)base;
-    const rcx_status_t status =
-        rcx_pmix_put(boot->log, PMIX_GLOBAL, boot->key, blob, bytes);
-
-    return status == RCX_OK
-               ? fence_all(boot, true, boot->open_until_ns, &no_work)
-               : status;
-}
-
-static rcx_status_t keep_blob(struct pmix_boot *boot, int rank,
-                              const pmix_value_t *value)
-{
-    const pmix_byte_object_t *object = &value->data.bo;
-    struct blob *blob;
-
-    if (value->type != PMIX_BYTE_OBJECT)
-        return rcx_fail(boot->log, RCX_ERR_LAUNCH,
-                        "PMIx has %s of rank %d as %s, expected a byte object",
-                        boot->key, rank, PMIx_Data_type_string(value->type));
-    blob = rcx_heap_alloc(boot->heap, sizeof *blob + object->size);
-    if (!blob)
-        return rcx_fail(boot->log, RCX_ERR_NOMEM, "no memory for %zu bytes",
-                        sizeof *blob + object->size);
-    blob->bytes = object->size;
-    memcpy(blob->data, object->bytes, object->size);
-    boot->blobs[rank] = blob;
-    return RCX_OK;
-}
-
 /* When a peer's data that is not there has been waited for long enough. */
 static uint64_t patience_ends(const struct pmix_boot *boot)
 {
@@ -456,40 +417,26 @@ static struct rcx_pmix_node node_of(const struct pmix_boot *boot)
                                   .until_ns = patience_ends(boot)};
 }
 
-static rcx_status_t fetch(struct pmix_boot *boot, int rank)
+static rcx_status_t publish(struct rcx_boot *base, const void *blob,
+                            size_t bytes)
 {
+    const struct pmix_boot *boot = (const struct pmix_boot *)base;
     const struct rcx_pmix_node node = node_of(boot);
-    pmix_value_t *value = NULL;
-    const pmix_status_t rc =
-        rcx_pmix_get_patiently(&node, rank, boot->key, &value);
-    rcx_status_t status;
+    const rcx_status_t status = rcx_pmix_blobs_put(&node, blob, bytes);
 
-    if (rc != PMIX_SUCCESS) {
-        char call[sizeof boot->key + 64];
-
-        snprintf(call, sizeof call, "PMIx_Get of %s of rank %d", boot->key,
-                 rank);
-        return rcx_pmix_fail(boot->log, call, rc);
-    }
-    status = keep_blob(boot, rank, value);
-    PMIX_VALUE_RELEASE(value);
-    return status;
+    return status == RCX_OK
+               ? fence_all(boot, true, boot->open_until_ns, &no_work)
+               : status;
 }
 
 static rcx_status_t lookup(struct rcx_boot *base, int rank, const void **blob_p,
                            size_t *bytes_p)
 {
     struct pmix_boot *boot = (struct pmix_boot *)base;
-    rcx_status_t status = RCX_OK;
+    const struct rcx_pmix_node node = node_of(boot);
 
     assert(rank >= 0 && rank < base->size);
-    if (!boot->blobs[rank])
-        status = fetch(boot, rank);
-    if (status != RCX_OK)
-        return status;
-    *blob_p = boot->blobs[rank]->data;
-    *bytes_p = boot->blobs[rank]->bytes;
-    return RCX_OK;
+    return rcx_pmix_blobs_get(&boot->blobs, &node, rank, blob_p, bytes_p);
 }
 
 /* ---- The node -------------------------------------------------------------- */
@@ -505,8 +452,11 @@ static rcx_status_t meet(struct rcx_boot *base, const void *card, size_t bytes,
 static rcx_status_t relay(struct rcx_boot *base, const void *blob, size_t bytes,
                           rcx_see_fn_t see, void *arg)
 {
-    const struct rcx_pmix_node node = node_of((struct pmix_boot *)base);
+    const struct pmix_boot *boot = (const struct pmix_boot *)base;
+    const struct rcx_pmix_node node = node_of(boot);
 
+    if (base->rank == rcx_boot_lowest(base))
+        rcx_pmix_blobs_tell(&boot->blobs, &node);
     return rcx_pmix_relay(&node, blob, bytes, see, arg);
 }
 
@@ -535,9 +485,7 @@ static void close_boot(struct rcx_boot *base)
 {
     struct pmix_boot *boot = (struct pmix_boot *)base;
 
-    for (int i = 0; i < base->size; i++)
-        rcx_heap_free(boot->heap, boot->blobs[i]);
-    rcx_heap_free(boot->heap, boot->blobs);
+    rcx_pmix_blobs_free(&boot->blobs, boot->heap);
     rcx_heap_free(boot->heap, boot->local_ranks);
     rcx_heap_free(boot->heap, boot);
     atomic_fetch_sub(&process.n_open, 1);

@@ -58,8 +58,8 @@ void rcx_pmix_node_key(const char *kind, const char *key, pmix_key_t made)
     snprintf(made, sizeof(pmix_key_t), "%s.%.*s", kind, KEY_LETTERS, key);
 }
 
-static rcx_status_t show(const struct rcx_pmix_node *node, const char *kind,
-                         const void *data, size_t bytes)
+rcx_status_t rcx_pmix_show(const struct rcx_pmix_node *node, const char *kind,
+                           const void *data, size_t bytes)
 {
     pmix_key_t key;
 
@@ -167,7 +167,7 @@ static rcx_status_t show_rows(const struct rcx_pmix_node *node, struct table *t)
                         "no memory for the cards of %d ranks",
                         node->boot->local_size);
     see_each(node, t->card, t->card_bytes, enter, t);
-    status = show(node, "cards", t->rows, rows_bytes(t));
+    status = rcx_pmix_show(node, "cards", t->rows, rows_bytes(t));
     rcx_heap_free(node->heap, t->rows);
     return status;
 }
@@ -188,7 +188,7 @@ rcx_status_t rcx_pmix_meet(const struct rcx_pmix_node *node, const void *card,
         see(boot->rank, card, arg);
         return RCX_ERR_UNSUPPORTED;
     }
-    status = show(node, RCX_PMIX_CARD, card, bytes);
+    status = rcx_pmix_show(node, RCX_PMIX_CARD, card, bytes);
     if (status != RCX_OK)
         return status;
     if (boot->local_size > SEEN_BY_EACH) {
@@ -209,7 +209,7 @@ rcx_status_t rcx_pmix_relay(const struct rcx_pmix_node *node, const void *blob,
     const int lowest = rcx_boot_lowest(node->boot);
 
     if (node->boot->rank == lowest)
-        return show(node, "relay", blob, bytes);
+        return rcx_pmix_show(node, "relay", blob, bytes);
     see_peer(node, "relay", lowest, bytes, see, arg);
     return RCX_OK;
 }

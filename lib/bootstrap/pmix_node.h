@@ -27,6 +27,10 @@ struct rcx_pmix_node {
 rcx_status_t rcx_pmix_put(const struct rcx_log *log, pmix_scope_t scope,
                           const char *key, const void *data, size_t bytes);
 
+/* The same to the ranks of this node alone, by a key of this kind. */
+rcx_status_t rcx_pmix_show(const struct rcx_pmix_node *node, const char *kind,
+                           const void *data, size_t bytes);
+
 /*
  * Asked again and again, by one thread at a time: of two requests for one rank's
  * data that wait in a process, PMIx 5.0 loses one. PMIX_ERR_TIMEOUT: it did not

@@ -13,7 +13,7 @@ takes "RCXRUN JOB_MAIN UNDUMPABLE FENCES UNTHREADED FABRIC BLAME_MAIN" "$@"
 rcxrun=$(realpath "$1")
 main=$(realpath "$2")
 undumpable=$(realpath "$3")
-fences=$(realpath "$4")
+counts=$(realpath "$4")
 unthreaded=$(realpath "$5")
 fabric=$(realpath "$6")
 blame=$(realpath "$7")
@@ -21,7 +21,7 @@ blame=$(realpath "$7")
 bound=(timeout -k 5 120) # a hang is a failure, not a wait
 unset "${!UCX_@}"
 
-readonly ERR_UNSUPPORTED=3 ERR_CONFIG=4 ERR_TRANSPORT=6 # the negated rcx_status_t
+readonly ERR_UNSUPPORTED=3 ERR_CONFIG=4 ERR_LAUNCH=5 ERR_TRANSPORT=6 # the negated rcx_status_t
 
 # skip REASON SENTENCE
 skip() {
@@ -250,13 +250,34 @@ for _ in 1 2 3 4 5 6 7 8; do
 done
 ok $lost "the line of one rank is out before others leave"
 
-# --- fences ---
+# --- what rcx_init asks of PMIx ---
 need=28
 
-run 0 "${launch[@]}" -n 3 env LD_PRELOAD="$fences" "$main" launch \
+run 0 "${launch[@]}" -n 3 env LD_PRELOAD="$counts" "$main" launch \
     && says_nothing \
     && [ "$(grep -cx 'rcx_init: 1 fences, 1 with data' "$out")" -eq 3 ]
 ok $? "rcx_init enters one fence, which carries data"
+
+# exchanges COUNT LINE: so many ranks say so.
+exchanges() { [ "$(grep -cx "rcx_init: $2" "$out")" -eq "$1" ]; }
+
+# The lowest rank of a node puts what all have to tell, and reads all there is.
+run 0 "${launch[@]}" -n 12 --nodes 3 env LD_PRELOAD="$counts" "$main" launch && says_nothing \
+    && exchanges 3 "1 values put, 3 had" && exchanges 9 "0 values put, 0 had"
+ok $? "on several nodes, one value a node is put and read"
+run 0 "${launch[@]}" -n 12 env LD_PRELOAD="$counts" "$main" launch && says_nothing \
+    && exchanges 1 "1 values put, 11 had" && exchanges 11 "1 values put, 0 had"
+ok $? "on one node, each rank puts its own"
+
+# Of the value of a node: the rank of its first part, and the part's length.
+# Readers are the lowest ranks of three nodes, and then all others.
+accepted=0
+for change in "0 1" "0 200" "3 255" "4 255" "6 1" "7 255"; do
+    run $ERR_LAUNCH "${launch[@]}" --keep-going -n 12 --nodes 3 \
+        env LD_PRELOAD="$counts" ALTER="$change" "$main" launch \
+        && says 12 "what rank 0 published for its node has been altered" || accepted=1
+done
+ok $accepted "a node's value that was altered is an error on every rank"
 
 # --- a UCX without threads ---
 need=21

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "bootstrap/pmix_blobs.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "bootstrap/parts.h"
+#include "bootstrap/pmix_fence.h"
+
+/* Of so many ranks each puts its own: that is faster than to wait for them. */
+enum { PUT_BY_EACH = 8, UNKNOWN = -1 };
+
+struct rcx_pmix_blob {
+    const void *data; /* NULL: not read yet */
+    size_t bytes;
+    int32_t lowest; /* of the rank's node, which has put it; or UNKNOWN */
+};
+
+/* A value that was read. */
+struct rcx_pmix_kept {
+    struct rcx_pmix_kept *next;
+    size_t bytes;
+    unsigned char data[];
+};
+
+static bool is_by_node(const struct rcx_boot *boot)
+{
+    return boot->size > PUT_BY_EACH && !rcx_boot_is_one_node(boot);
+}
+
+bool rcx_pmix_blobs_init(struct rcx_pmix_blobs *blobs, struct rcx_heap *heap,
+                         int ranks)
+{
+    *blobs = (struct rcx_pmix_blobs){.known = 0};
+    blobs->of = rcx_heap_zalloc(heap, (size_t)ranks * sizeof *blobs->of);
+    for (int i = 0; blobs->of && i < ranks; i++)
+        blobs->of[i].lowest = UNKNOWN;
+    return blobs->of;
+}
+
+void rcx_pmix_blobs_free(struct rcx_pmix_blobs *blobs, struct rcx_heap *heap)
+{
+    while (blobs->kept) {
+        struct rcx_pmix_kept *next = blobs->kept->next;
+
+        rcx_heap_free(heap, blobs->kept);
+        blobs->kept = next;
+    }
+    rcx_heap_free(heap, blobs->of);
+}
+
+/* ---- Putting --------------------------------------------------------------- */
+
+/* What the ranks of this node have shown, and this one's; n of them. */
+static int see_parts(const struct rcx_pmix_node *node, const void *blob,
+                     size_t bytes, pmix_value_t *values[],
+                     struct rcx_part parts[])
+{
+    const struct rcx_boot *boot = node->boot;
+    pmix_key_t key;
+    int n = 0;
+
+    rcx_pmix_node_key("part", node->key, key);
+    parts[n++] = (struct rcx_part){boot->rank, bytes, blob};
+    for (int i = 0; boot->local_ranks && i < boot->local_size; i++) {
+        const int rank = boot->local_ranks[i];
+
+        if (rank == boot->rank ||
+            rcx_pmix_get_patiently(node, rank, key, &values[i]) != PMIX_SUCCESS)
+            continue;
+        if (values[i]->type == PMIX_BYTE_OBJECT)
+            parts[n++] = (struct rcx_part){rank, values[i]->data.bo.size,
+                                           values[i]->data.bo.bytes};
+    }
+    return n;
+}
+
+static rcx_status_t put_all(const struct rcx_pmix_node *node,
+                            const struct rcx_part parts[], int n)
+{
+    const size_t bytes = rcx_parts_bytes(parts, n);
+    void *packed = rcx_heap_alloc(node->heap, bytes);
+    rcx_status_t status;
+
+    if (!packed)
+        return RCX_ERR_NOMEM;
+    rcx_parts_pack(parts, n, packed);
+    status = rcx_pmix_put(node->log, PMIX_GLOBAL, node->key, packed, bytes);
+    rcx_heap_free(node->heap, packed);
+    return status;
+}
+
+static rcx_status_t put_for_node(const struct rcx_pmix_node *node,
+                                 const void *blob, size_t bytes)
+{
+    const int local = node->boot->local_ranks ? node->boot->local_size : 1;
+    pmix_value_t **values =
+        rcx_heap_zalloc(node->heap, (size_t)local * sizeof *values);
+    struct rcx_part *parts =
+        rcx_heap_zalloc(node->heap, (size_t)local * sizeof *parts);
+    rcx_status_t status = RCX_ERR_NOMEM;
+
+    if (values && parts)
+        status =
+            put_all(node, parts, see_parts(node, blob, bytes, values, parts));
+    if (status == RCX_ERR_NOMEM)
+        status = rcx_fail(node->log, RCX_ERR_NOMEM,
+                          "no memory for the blobs of %d ranks", local);
+    for (int i = 0; values && i < local; i++)
+        if (values[i])
+            PMIX_VALUE_RELEASE(values[i]);
+    rcx_heap_free(node->heap, parts);
+    rcx_heap_free(node->heap, values);
+    return status;
+}
+
+rcx_status_t rcx_pmix_blobs_put(const struct rcx_pmix_node *node,
+                                const void *blob, size_t bytes)
+{
+    if (!is_by_node(node->boot))
+        return rcx_pmix_put(node->log, PMIX_GLOBAL, node->key, blob, bytes);
+    if (node->boot->rank == rcx_boot_lowest(node->boot))
+        return put_for_node(node, blob, bytes);
+    return rcx_pmix_show(node, "part", blob, bytes);
+}
+
+/* ---- Reading --------------------------------------------------------------- */
+
+static rcx_status_t keep(struct rcx_pmix_blobs *blobs,
+                         const struct rcx_pmix_node *node, int rank,
+                         const pmix_value_t *value)
+{
+    const pmix_byte_object_t *object = &value->data.bo;
+    struct rcx_pmix_kept *kept;
+
+    if (value->type != PMIX_BYTE_OBJECT)
+        return rcx_fail(node->log, RCX_ERR_LAUNCH,
+                        "PMIx has %s of rank %d as %s, expected a byte object",
+                        node->key, rank, PMIx_Data_type_string(value->type));
+    kept = rcx_heap_alloc(node->heap, sizeof *kept + object->size);
+    if (!kept)
+        return rcx_fail(node->log, RCX_ERR_NOMEM, "no memory for %zu bytes",
+                        sizeof *kept + object->size);
+    kept->bytes = object->size;
+    memcpy(kept->data, object->bytes, object->size);
+    kept->next = blobs->kept;
+    blobs->kept = kept;
+    return RCX_OK;
+}
+
+/* What rank has put becomes the newest one that is kept. */
+static rcx_status_t fetch(struct rcx_pmix_blobs *blobs,
+                          const struct rcx_pmix_node *node, int rank)
+{
+    pmix_value_t *value = NULL;
+    const pmix_status_t rc =
+        rcx_pmix_get_patiently(node, rank, node->key, &value);
+    rcx_status_t status;
+
+    if (rc != PMIX_SUCCESS) {
+        char call[sizeof(pmix_key_t) + 64];
+
+        snprintf(call, sizeof call, "PMIx_Get of %s of rank %d", node->key,
+                 rank);
+        return rcx_pmix_fail(node->log, call, rc);
+    }
+    status = keep(blobs, node, rank, value);
+    PMIX_VALUE_RELEASE(value);
+    return status;
+}
+
+/* The parts that lowest has put are those of ranks from itself on, each of which
+ * nobody else has put. */
+static rcx_status_t unpack(struct rcx_pmix_blobs *blobs,
+                           const struct rcx_pmix_node *node, int lowest)
+{
+    const struct rcx_pmix_kept *kept = blobs->kept;
+    struct rcx_part part;
+    size_t at = 0;
+    bool is_good = true;
+
+    while (is_good && rcx_parts_next(kept->data, kept->bytes, &at, &part)) {
+        is_good = part.rank >= lowest && part.rank < node->boot->size &&
+                  !blobs->of[part.rank].data;
+        if (is_good)
+            blobs->of[part.rank] =
+                (struct rcx_pmix_blob){part.data, part.bytes, lowest};
+    }
+    return is_good && at == kept->bytes && blobs->of[lowest].data
+               ? RCX_OK
+               : rcx_fail(node->log, RCX_ERR_LAUNCH,
+                          "what rank %d published for its node has been "
+                          "altered on its way: look at the bootstrap",
+                          lowest);
+}
+
+static rcx_status_t read_from(struct rcx_pmix_blobs *blobs,
+                              const struct rcx_pmix_node *node, int lowest)
+{
+    const rcx_status_t status = fetch(blobs, node, lowest);
+
+    if (status != RCX_OK)
+        return status;
+    if (is_by_node(node->boot))
+        return unpack(blobs, node, lowest);
+    blobs->of[lowest] =
+        (struct rcx_pmix_blob){blobs->kept->data, blobs->kept->bytes, lowest};
+    return RCX_OK;
+}
+
+/* ---- Whose blob is where ---------------------------------------------------- */
+
+void rcx_pmix_blobs_tell(const struct rcx_pmix_blobs *blobs,
+                         const struct rcx_pmix_node *node)
+{
+    const size_t ranks = (size_t)node->boot->size;
+    int32_t *table;
+
+    if (!is_by_node(node->boot))
+        return;
+    table = rcx_heap_alloc(node->heap, ranks * sizeof *table);
+    for (size_t i = 0; table && i < ranks; i++) {
+        table[i] = blobs->of[i].lowest;
+        if (table[i] == UNKNOWN)
+            goto free_table;
+    }
+    if (table)
+        rcx_pmix_show(node, "lowest", table, ranks * sizeof *table);
+free_table:
+    rcx_heap_free(node->heap, table);
+}
+
+static void learn(struct rcx_pmix_blobs *blobs,
+                  const struct rcx_pmix_node *node)
+{
+    const size_t ranks = (size_t)node->boot->size;
+    const int lowest = rcx_boot_lowest(node->boot);
+    pmix_value_t *value = NULL;
+    pmix_key_t key;
+    pmix_status_t rc;
+
+    blobs->is_asked_for = true;
+    if (lowest == node->boot->rank)
+        return;
+    rcx_pmix_node_key("lowest", node->key, key);
+    pthread_mutex_lock(node->asking);
+    rc = rcx_pmix_get_at_once(node->nspace, lowest, key, &value);
+    pthread_mutex_unlock(node->asking);
+    if (rc != PMIX_SUCCESS)
+        return;
+    if (value->type == PMIX_BYTE_OBJECT &&
+        value->data.bo.size == ranks * sizeof(int32_t)) {
+        for (size_t i = 0; i < ranks; i++)
+            memcpy(&blobs->of[i].lowest,
+                   value->data.bo.bytes + i * sizeof(int32_t), sizeof(int32_t));
+    }
+    PMIX_VALUE_RELEASE(value);
+}
+
+/* The rank that has put rank's blob; or that of one more rank, among which it
+ * may be. */
+static int find_lowest(struct rcx_pmix_blobs *blobs,
+                       const struct rcx_pmix_node *node, int rank)
+{
+    if (!is_by_node(node->boot))
+        return rank;
+    if (!blobs->is_asked_for)
+        learn(blobs, node);
+    if (blobs->of[rank].lowest >= 0 && blobs->of[rank].lowest <= rank &&
+        !blobs->of[blobs->of[rank].lowest].data)
+        return blobs->of[rank].lowest;
+    while (blobs->of[blobs->known].data)
+        blobs->known++;
+    return blobs->known;
+}
+
+rcx_status_t rcx_pmix_blobs_get(struct rcx_pmix_blobs *blobs,
+                                const struct rcx_pmix_node *node, int rank,
+                                const void **blob_p, size_t *bytes_p)
+{
+    const struct rcx_pmix_blob *blob = &blobs->of[rank];
+    rcx_status_t status = RCX_OK;
+
+    while (!blob->data && status == RCX_OK)
+        status = read_from(blobs, node, find_lowest(blobs, node, rank));
+    *blob_p = blob->data;
+    *bytes_p = blob->bytes;
+    return status;
+}

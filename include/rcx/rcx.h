@@ -472,7 +472,7 @@ RCX_API rcx_status_t rcx_arm(rcx_context_t *context);
  *
  * This and all other functions that RCX calls (bootstrap, log, callbacks) have
  * to return: after longjmp() or a C++ exception out of one, the context is not
- * usable. C++ code catches inside and returns non-zero.
+ * usable. C++ code catches inside and returns non-zero, as rcx::make_op() does.
  */
 typedef int (*rcx_op_fn_t)(void *dst, const void *left, const void *right,
                            size_t count, rcx_datatype_t type, void *arg);

@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <functional>
 #include <numeric>
+#include <stdexcept>
+#include <string>
 
 namespace
 {
@@ -239,6 +241,42 @@ void try_errors(const rcx::comm &c)
     }
 }
 
+/* Of two colours the later; not commutative. */
+void try_ops(const rcx::context &context)
+{
+    const rcx::comm world = context.world();
+    bool throws = false;
+    auto later = rcx::make_op<int>(context, [&](int left, int right) {
+        if (throws && rank == 0)
+            throw std::out_of_range("no such colour");
+        return right >= 0 ? right : left;
+    });
+    ints colours = {rank, -1 - rank, size - rank}, out(3);
+
+    rcx::allreduce(colours, later, world);
+    expect(colours == ints{size - 1, -1, 1}, "an op of one's own", 0);
+    expect(!later.error(), "an op that did not throw", 0);
+    throws = true;
+    expect(status_of([&] { rcx::reduce(colours, out, later, 0, world); }) ==
+               (size > 1 ? RCX_ERR_OP : RCX_OK),
+           "an op that throws", 0);
+    if (rank == 0 && size > 1) {
+        try {
+            std::rethrow_exception(later.error());
+        } catch (const std::out_of_range &e) {
+            expect(e.what() == std::string("no such colour"), "what it threw",
+                   0);
+        }
+    }
+    expect(!later.error(), "what it threw, once", 0);
+    throws = false;
+    std::vector<double> other(3);
+    expect(status_of([&] { rcx::allreduce(other, later, world); }) ==
+               (size > 1 ? RCX_ERR_OP : RCX_OK),
+           "an op of another type", 0);
+    rcx::allreduce(colours, later, world); /* nothing is lost */
+}
+
 void try_groups(const rcx::comm &world)
 {
     rcx::comm half = world.split(rank % 2, -rank);
@@ -265,6 +303,7 @@ int main()
     try_exchanges(world);
     try_messages(world);
     try_errors(world);
+    try_ops(context);
     try_groups(world);
     return 0;
 }

@@ -70,8 +70,9 @@ rcx_status_t rcx_guard_enter_slowly(struct rcx_guard *g, unsigned word,
         return refuse_child(g, log);
     if (rcx_guard_is_mine(g))
         return rcx_fail(log, RCX_ERR_BUSY,
-                        "called from inside RCX, as by an op; this thread is "
-                        "in a call already");
+                        "called from inside RCX, as by an op: this thread is "
+                        "in a call already, or has left one by longjmp() or "
+                        "an exception");
     return rcx_guard_return(g) ? RCX_OK : refuse_child(g, log);
 }
 

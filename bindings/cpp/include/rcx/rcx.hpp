@@ -24,8 +24,10 @@
 
 #include <chrono>
 #include <complex>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <numeric>
 #include <ranges>
@@ -125,7 +127,7 @@ template <> struct datatype<bool> : detail::of<RCX_BOOL> {
 template <> struct datatype<std::byte> : detail::of<RCX_BYTE> {
 };
 
-enum class op : rcx_op_t {}; /* a user's: rcx::op(number) */
+enum class op : rcx_op_t {}; /* one's own: make_op(); rcx::op(number) */
 inline constexpr op max{RCX_MAX}, min{RCX_MIN}, sum{RCX_SUM}, prod{RCX_PROD},
     land{RCX_LAND}, lor{RCX_LOR}, lxor{RCX_LXOR}, band{RCX_BAND}, bor{RCX_BOR},
     bxor{RCX_BXOR}, replace{RCX_REPLACE}, no_op{RCX_NO_OP}, avg{RCX_AVG};
@@ -317,6 +319,74 @@ class context
   private:
     rcx_context_t *handle_ = nullptr;
 };
+
+/*
+ * An op of one's own: f(left, right) of two elements, where left is of the lower
+ * ranks, is their result. It has to be associative; flags are those of
+ * rcx_op_create(). An exception of f ends the call with RCX_ERR_OP on all ranks, and
+ * error() has it where it was thrown. The object has to outlive what uses it,
+ * and to end before its context.
+ */
+template <class T, std::invocable<const T &, const T &> F> class user_op
+{
+  public:
+    user_op(const context &c, F f, unsigned flags = 0)
+        : context_(c.handle()), state_(new state{std::move(f), nullptr})
+    {
+        check(rcx_op_create(context_, combine, flags, state_.get(), &number_));
+    }
+    user_op(const user_op &) = delete;
+    user_op &operator=(const user_op &) = delete;
+    ~user_op()
+    {
+        rcx_op_free(context_, &number_);
+    }
+    operator op() const noexcept
+    {
+        return op(number_);
+    }
+    /* What f threw last on this rank, and no more once it was asked for; or null. */
+    std::exception_ptr error()
+    {
+        return std::exchange(state_->thrown, nullptr);
+    }
+
+  private:
+    struct state {
+        F f;
+        std::exception_ptr thrown;
+    };
+    /* RCX's frames cannot be unwound: no exception leaves this. */
+    static int combine(void *dst, const void *left, const void *right,
+                       std::size_t count, rcx_datatype_t type,
+                       void *arg) noexcept
+    {
+        state *s = static_cast<state *>(arg);
+
+        if (type != datatype<T>::value)
+            return 1;
+        try {
+            for (std::size_t i = 0; i < count; i++)
+                static_cast<T *>(dst)[i] =
+                    s->f(static_cast<const T *>(left)[i],
+                         static_cast<const T *>(right)[i]);
+        } catch (...) {
+            s->thrown = std::current_exception();
+            return 1;
+        }
+        return 0;
+    }
+
+    rcx_context_t *context_;
+    std::unique_ptr<state> state_;
+    rcx_op_t number_ = 0;
+};
+
+template <class T, class F>
+user_op<T, F> make_op(const context &c, F f, unsigned flags = 0)
+{
+    return user_op<T, F>(c, std::move(f), flags);
+}
 
 /* ---- Calls --------------------------------------------------------------------- */
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * boot_client [--expect SIZE] [--cycles N] [--name NAME] [--skew SECONDS]
- *             [--together] [--threads] [--memory] [--fork] [--describe]
+ *             [--together] [--threads] [--turns] [--memory] [--fork]
+ *             [--describe]
  *
  * One rank of a test of the bootstraps, to be run under any launcher: joins
  * through rcx_boot_table, sees the cards of its node, publishes, looks up every
@@ -12,10 +13,12 @@
  *   --skew      the last rank sleeps before the barrier
  *   --together  all N are open at once, closed in the order they were opened
  *   --threads   two named contexts are opened by two threads in either order
+ *   --turns     rank 0 waits for its turn to enter a fence, and gives up
  *   --memory    every allocation fails once before
  *   --fork      under PMIx: a forked child is refused afterwards and exits
  */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +43,7 @@ struct options {
     unsigned skew;
     bool together;
     bool threads;
+    bool turns;
     bool memory;
     bool fork;
     bool describe;
@@ -54,6 +58,7 @@ struct client {
     unsigned skew;
     unsigned long polls;
     bool ok;
+    bool keeps_relay; /* for later */
 };
 
 static bool wrong(const struct client *client, const char *what, long value,
@@ -209,7 +214,7 @@ static bool join(struct client *client)
     status = client->boot->ops->publish(client->boot, mine, bytes);
     if (status != RCX_OK)
         return wrong(client, "status of publish", status, RCX_OK);
-    if (!hear(client))
+    if (!client->keeps_relay && !hear(client))
         return false;
     for (int i = 0; i < client->boot->size; i++) {
         if (!verify(client, (client->boot->rank + i) % client->boot->size))
@@ -300,6 +305,77 @@ static bool run_threads(const struct options *options)
     return ok;
 }
 
+static bool tell_inside(void *arg)
+{
+    atomic_store((atomic_bool *)arg, true);
+    return true;
+}
+
+static bool refuse(void *arg)
+{
+    ++*(int *)arg;
+    return false;
+}
+
+struct fence {
+    struct client *client;
+    atomic_bool is_inside;
+};
+
+static void *fence_thread(void *arg)
+{
+    struct fence *fence = arg;
+    struct rcx_boot *boot = fence->client->boot;
+
+    fence->client->ok =
+        boot->ops->barrier(boot, tell_inside, &fence->is_inside) == RCX_OK;
+    return NULL;
+}
+
+/* While one thread is in a fence that other ranks do not enter before hear(),
+ * another asks for one, with work that is not to go on. */
+static bool give_up_turn(struct client *first, struct client *second)
+{
+    struct rcx_boot *boot = second->boot;
+    struct fence fence = {.client = first};
+    rcx_status_t status;
+    pthread_t thread;
+    int refusals = 0;
+    bool ok;
+
+    if (pthread_create(&thread, NULL, fence_thread, &fence) != 0)
+        abort();
+    while (!atomic_load(&fence.is_inside))
+        usleep(100);
+    status = boot->ops->barrier(boot, refuse, &refusals);
+    ok = (status == RCX_IN_PROGRESS && refusals == 1) ||
+         wrong(second, "status of a turn given up", status, RCX_IN_PROGRESS);
+    ok = hear(first) && ok;
+    pthread_join(thread, NULL);
+    return ok && first->ok;
+}
+
+static bool run_turns(const struct options *options)
+{
+    struct client clients[2];
+
+    for (int i = 0; i < 2; i++) {
+        clients[i] = client_of(options, 0);
+        clients[i].name = i == 0 ? "first" : "second";
+        clients[i].keeps_relay = true;
+        if (!join(&clients[i]))
+            return false;
+    }
+    if (clients[0].boot->rank == 0) {
+        if (!give_up_turn(&clients[0], &clients[1]))
+            return false;
+        clients[0].boot->ops->close(clients[0].boot);
+    } else if (!hear(&clients[0]) || !leave(&clients[0])) {
+        return false;
+    }
+    return leave(&clients[1]);
+}
+
 static void keep_silent(rcx_log_level_t level, const char *text, void *arg)
 {
     (void)level;
@@ -371,6 +447,8 @@ static bool parse(int argc, char **argv, struct options *options)
             options->together = true;
         else if (strcmp(argv[i], "--threads") == 0)
             options->threads = true;
+        else if (strcmp(argv[i], "--turns") == 0)
+            options->turns = true;
         else if (strcmp(argv[i], "--memory") == 0)
             options->memory = true;
         else if (strcmp(argv[i], "--fork") == 0)
@@ -406,7 +484,9 @@ int main(int argc, char **argv)
                                     (void *)rcx_boot_table[i]->name);
     if (options.memory && !run_memory(&options))
         return 1;
-    if (options.threads ? !run_threads(&options) : !run_cycles(&options))
+    if (options.turns     ? !run_turns(&options)
+        : options.threads ? !run_threads(&options)
+                          : !run_cycles(&options))
         return 1;
     if (options.fork && (!run_fork(&options) || !run_cycles(&options)))
         return 1;

@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the transport does on a node of two ranks is the same in a job of any
- * size: it looks at the ranks of its node alone. */
+/* What the transport does with the ranks of its node: two of them, both in this
+ * process, in a job of any size. */
 #include "test.h"
 
+#include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/shm.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "core/run/peer.h"
 #include "transport/ucp.h"
 
-enum { JOB = 5000, NODE = 2, TURNS = 1 << 18 };
+enum { MANY = 5000, NODE = 2, TURNS = 1 << 16, NOTES = 50 };
 
 extern const struct rcx_transport_ops rcx_transport_ucp;
 
@@ -65,17 +71,18 @@ static struct ucp *transport_of(int rank)
     return (struct ucp *)ranks[rank].context.transport;
 }
 
-static void open_rank(int rank)
+static void open_rank(int rank, int size, bool looks_for_dead)
 {
     struct rank *r = &ranks[rank];
     const struct rcx_transport_args args = {.boot = &r->boot,
                                             .heap = &r->context.heap,
                                             .log = &r->context.log,
+                                            .looks_for_dead = looks_for_dead,
                                             .lanes = RCX_LANES_AUTO};
 
     r->boot = (struct rcx_boot){.ops = &boot_ops,
                                 .rank = rank,
-                                .size = JOB,
+                                .size = size,
                                 .local_size = NODE,
                                 .local_ranks = local_ranks};
     r->context.heap = RCX_HEAP_INIT;
@@ -86,13 +93,30 @@ static void open_rank(int rank)
     assert_int_equal(rcx_peer_publish(&r->context), RCX_OK);
 }
 
+static int open_job(int size, bool looks_for_dead)
+{
+    memset(ranks, 0, sizeof ranks);
+    for (int i = 0; i < NODE; i++)
+        open_rank(i, size, looks_for_dead);
+    return 0;
+}
+
+static int open_many(void **state)
+{
+    (void)state;
+    return open_job(MANY, false);
+}
+
 static int open_node(void **state)
 {
     (void)state;
-    memset(ranks, 0, sizeof ranks);
-    for (int i = 0; i < NODE; i++)
-        open_rank(i);
-    return 0;
+    return open_job(NODE, false);
+}
+
+static int open_watched(void **state)
+{
+    (void)state;
+    return open_job(NODE, true);
 }
 
 static int close_node(void **state)
@@ -103,8 +127,11 @@ static int close_node(void **state)
     return 0;
 }
 
+/* What is waited for comes, or the test does not end: UCX connects by a thread
+ * of its own, which needs a core. */
 static void progress_all(void)
 {
+    sched_yield();
     for (int i = 0; i < NODE; i++)
         rcx_transport_ucp.progress(ranks[i].context.transport);
 }
@@ -116,6 +143,55 @@ static void receive_from_any(struct rcx_message *m, uint64_t *value)
                                                    value, sizeof *value, 7,
                                                    UINT64_MAX, m),
                      RCX_IN_PROGRESS);
+}
+
+/* Rank 1 has sent a message to rank 0, so that each has a way to the other. */
+static void send_one(void)
+{
+    struct rcx_message received = {.status = RCX_IN_PROGRESS}, sent = received;
+    rcx_status_t status;
+    uint64_t value = 1, got = 0;
+
+    received.peer = 1;
+    status = rcx_transport_ucp.recv(ranks[0].context.transport, 1, &got,
+                                    sizeof got, 7, &received);
+    assert_int_equal(rcx_transport_ucp.send(ranks[1].context.transport, 0,
+                                            &value, sizeof value, 7, &sent),
+                     RCX_OK);
+    while (status == RCX_IN_PROGRESS) {
+        progress_all();
+        status = received.status;
+    }
+    assert_int_equal(status, RCX_OK);
+    assert_int_equal(got, value);
+}
+
+static void notify(int n)
+{
+    for (int i = 0; i < n; i++)
+        rcx_transport_ucp.notify(ranks[1].context.transport, 0, &i, sizeof i);
+}
+
+/* Those that rank 0 has, in order, without progress. */
+static int take_notes(void)
+{
+    int note, n = 0;
+
+    while (rcx_transport_ucp.take_note(ranks[0].context.transport, &note,
+                                       sizeof note))
+        assert_int_equal(note, n++);
+    return n;
+}
+
+static void await_note(void)
+{
+    int notes = 0;
+
+    while (notes == 0) {
+        progress_all();
+        notes = take_notes();
+    }
+    assert_int_equal(notes, 1);
 }
 
 static void a_receive_from_any_rank_settles_those_of_its_node(void **state)
@@ -133,7 +209,7 @@ static void a_receive_from_any_rank_settles_those_of_its_node(void **state)
     assert_int_equal(rcx_transport_ucp.send(ranks[1].context.transport, 0,
                                             &value, sizeof value, 7, &sent),
                      RCX_OK);
-    for (int i = 0; i < TURNS && received.status == RCX_IN_PROGRESS; i++)
+    while (received.status == RCX_IN_PROGRESS)
         progress_all();
     assert_int_equal(received.status, RCX_OK);
     assert_int_equal(got, value);
@@ -158,14 +234,138 @@ static void a_sweep_is_over_those_of_its_node(void **state)
     rcx_transport_ucp.cancel(ranks[0].context.transport, &received);
 }
 
+/* A rank that only uses memory looks at a word for notes, which come by UCX. */
+static void a_note_is_news(void **state)
+{
+    const struct rcx_transport *t = ranks[0].context.transport;
+
+    (void)state;
+    if (!transport_of(0)->lane.window)
+        skip();
+    assert_non_null(t->news);
+    send_one();
+    progress_all();
+    assert_int_equal(atomic_load(t->news), 0);
+    notify(1);
+    assert_int_not_equal(atomic_load(t->news), 0);
+    await_note();
+    assert_int_equal(atomic_load(t->news), 0);
+}
+
+static pid_t ended_process(void)
+{
+    const pid_t pid = fork();
+
+    assert_true(pid >= 0);
+    if (pid == 0)
+        _exit(0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    return pid;
+}
+
+/* What a rank has sent before its end is read before it is called dead: it may
+ * say why. UCX takes a few messages a turn. */
+static void all_notes_are_taken_before_a_rank_is_called_dead(void **state)
+{
+    struct rcx_transport *t = ranks[0].context.transport;
+    struct rcx_neighbour *peer;
+
+    (void)state;
+    if (!transport_of(0)->lane.window)
+        skip();
+    send_one();
+    notify(1);
+    await_note(); /* so that UCX is connected, and sends at once */
+    notify(NOTES);
+    assert_int_equal(ranks[1].context.transport->notes_leaving, 0);
+    peer = rcx_ucp_neighbour(transport_of(0), 1);
+    rcx_process_close(&peer->process);
+    peer->process.pid = ended_process();
+    peer->is_missing = true; /* for the second time now */
+    transport_of(0)->lane.next_roll_ns = 0;
+    while (!t->dead[1])
+        rcx_transport_ucp.progress(t);
+    assert_true(t->dead[1]);
+    assert_int_equal(take_notes(), NOTES);
+}
+
+/* The System V segment that address lies in; or -1. */
+static int segment_at(const void *address)
+{
+    FILE *maps = fopen("/proc/self/maps", "r");
+    const uint64_t at = (uintptr_t)address;
+    char line[512];
+    int id = -1;
+
+    while (maps && id < 0 && fgets(line, sizeof line, maps)) {
+        uint64_t start, end;
+        unsigned long inode;
+
+        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*s %*s %lu", &start,
+                   &end, &inode) == 3 &&
+            at >= start && at < end && strstr(line, " /SYSV"))
+            id = (int)inode;
+    }
+    if (maps)
+        fclose(maps);
+    return id;
+}
+
+static int watched_segment = -1, attached_meanwhile;
+
+static int attached(int id)
+{
+    struct shmid_ds segment;
+
+    return shmctl(id, IPC_STAT, &segment) == 0 ? (int)segment.shm_nattch : -1;
+}
+
+ucs_status_t __wrap_ucp_ep_rkey_unpack(ucp_ep_h endpoint, const void *key,
+                                       ucp_rkey_h *rkey_p);
+ucs_status_t __real_ucp_ep_rkey_unpack(ucp_ep_h endpoint, const void *key,
+                                       ucp_rkey_h *rkey_p);
+
+ucs_status_t __wrap_ucp_ep_rkey_unpack(ucp_ep_h endpoint, const void *key,
+                                       ucp_rkey_h *rkey_p)
+{
+    if (watched_segment >= 0 && attached_meanwhile == 0) /* the first time */
+        attached_meanwhile = attached(watched_segment);
+    return __real_ucp_ep_rkey_unpack(endpoint, key, rkey_p);
+}
+
+/* A peer may be killed at any moment: its memory stays until UCX has it. */
+static void memory_is_held_while_ucx_unpacks_its_key(void **state)
+{
+    const int id = segment_at(transport_of(0)->lane.window);
+    int before;
+
+    (void)state;
+    if (id < 0)
+        skip();
+    before = attached(id);
+    assert_true(before > 0);
+    watched_segment = id;
+    attached_meanwhile = 0;
+    send_one();
+    watched_segment = -1;
+    assert_int_equal(attached_meanwhile, before + 1);
+    assert_int_equal(attached(id), before + 1); /* by UCX */
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
-            a_receive_from_any_rank_settles_those_of_its_node, open_node,
+            a_receive_from_any_rank_settles_those_of_its_node, open_many,
             close_node),
         cmocka_unit_test_setup_teardown(a_sweep_is_over_those_of_its_node,
-                                        open_node, close_node),
+                                        open_many, close_node),
+        cmocka_unit_test_setup_teardown(a_note_is_news, open_node, close_node),
+        cmocka_unit_test_setup_teardown(
+            all_notes_are_taken_before_a_rank_is_called_dead, open_watched,
+            close_node),
+        cmocka_unit_test_setup_teardown(
+            memory_is_held_while_ucx_unpacks_its_key, open_node, close_node),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -49,8 +49,47 @@ void capture_end(struct capture *c)
     fclose(c->file);
 }
 
-void capture_check(const struct capture *c, rcx_status_t status,
-                   rcx_status_t expected, const char *const words[])
+/* Collectives name their blocking form. Of names such as rcx_init or rcx_irecv
+ * nothing is left that is said. */
+static bool is_named(const char *text, char *name)
+{
+    char said[64];
+    char *init = strstr(name, "_init");
+
+    snprintf(said, sizeof said, "%s: ", name);
+    if (strstr(text, said))
+        return true;
+    if (init)
+        *init = '\0';
+    snprintf(said, sizeof said, "rcx_%s: ", name + sizeof "rcx_i" - 1);
+    if (strstr(text, said))
+        return true;
+    snprintf(said, sizeof said, "%s: ", name);
+    return init && strstr(text, said);
+}
+
+/* The function of rcx.h that expression calls, if it is written there, is named
+ * in what was said. */
+static void check_function(const struct capture *c, const char *expression)
+{
+    char name[48];
+    int end;
+
+    while ((expression = strstr(expression, "rcx_"))) {
+        if (sscanf(expression, "%40[a-z_]%n", name, &end) == 1 &&
+            expression[end] == '(')
+            break;
+        expression++;
+    }
+    if (!expression || is_named(c->text, name))
+        return;
+    print_error("no \"%s: \" in: %s", name, c->text);
+    fail();
+}
+
+void capture_check(const struct capture *c, const char *expression,
+                   rcx_status_t status, rcx_status_t expected,
+                   const char *const words[])
 {
     assert_status(status, expected);
     if (c->host_lines + c->stderr_lines != 1)
@@ -61,4 +100,6 @@ void capture_check(const struct capture *c, rcx_status_t status,
             print_error("no \"%s\" in: %s", words[i], c->text);
         assert_non_null(strstr(c->text, words[i]));
     }
+    if (c->asks_for_name)
+        check_function(c, expression);
 }

@@ -3,6 +3,7 @@
 #ifndef RCX_TESTS_CAPTURE_H
 #define RCX_TESTS_CAPTURE_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "rcx/rcx.h"
@@ -14,6 +15,7 @@ struct capture {
     char text[4096];       /* all lines, each with a newline */
     int saved;             /* stderr itself */
     FILE *file;            /* in its place */
+    bool asks_for_name;    /* a call of rcx.h that is refused has to be named */
 };
 
 /* A rcx_log_fn_t; arg is a struct capture. */
@@ -27,8 +29,9 @@ void capture_end(struct capture *c);
  * What went on between begin and end was refused with status, in one line of
  * text that has all words in it; words end with NULL.
  */
-void capture_check(const struct capture *c, rcx_status_t status,
-                   rcx_status_t expected, const char *const words[]);
+void capture_check(const struct capture *c, const char *expression,
+                   rcx_status_t status, rcx_status_t expected,
+                   const char *const words[]);
 
 /* The remaining arguments are words that name what is wrong. */
 #define assert_refused(c, expr, expected, ...)                                 \
@@ -37,7 +40,7 @@ void capture_check(const struct capture *c, rcx_status_t status,
         capture_begin(c);                                                      \
         refused_ = (expr);                                                     \
         capture_end(c);                                                        \
-        capture_check(c, refused_, expected,                                   \
+        capture_check(c, #expr, refused_, expected,                            \
                       (const char *const[]){__VA_ARGS__, NULL});               \
     } while (0)
 

@@ -15,7 +15,7 @@
 
 enum { N = 8, RANKS = 2, MOST = 5 };
 
-static struct capture said;
+static struct capture said = {.asks_for_name = true};
 static struct job job;
 static int32_t in[8 * N], out[8 * N];
 static rcx_request_t *request;

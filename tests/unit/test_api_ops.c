@@ -10,7 +10,7 @@
 
 enum { RANKS = 9 };
 
-static struct capture said;
+static struct capture said = {.asks_for_name = true};
 
 /* ---- A product that does not commute: 2x2 matrices of integers ---------- */
 

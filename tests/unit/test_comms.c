@@ -300,7 +300,7 @@ static void wrong_arguments_are_named(void **state)
     const int good[] = {0, 3}, twice[] = {0, 3, 3}, far[] = {0, 4},
               below[] = {-1, 0}, others[] = {1, 2};
     rcx_comm_t *none = NULL, *made = (rcx_comm_t *)-1, *world;
-    struct capture c = {.file = NULL};
+    struct capture c = {.asks_for_name = true};
     struct job job;
 
     (void)state;
@@ -352,7 +352,7 @@ static void a_handle_that_was_freed_is_refused(void **state)
     rcx_comm_t *stale[4], *made = NULL;
     rcx_request_t *request = NULL;
     rcx_error_info_t info;
-    struct capture c = {.file = NULL};
+    struct capture c = {.asks_for_name = true};
     const size_t counts[4] = {1, 1, 1, 1};
     const int self[] = {0};
     struct job job;

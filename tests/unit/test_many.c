@@ -396,7 +396,7 @@ static void what_was_packed_stays_when_its_communicator_fails(void **state)
     job_abandon(&job);
 }
 
-static struct capture said;
+static struct capture said = {.asks_for_name = true};
 static const rcx_params_t logged = {
     .field_mask = RCX_PARAM_LOG, .log = capture_line, .log_arg = &said};
 

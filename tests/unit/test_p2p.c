@@ -14,7 +14,7 @@
 
 enum { MOST = 8, ANY = RCX_ANY_SOURCE, SECOND = 1000000000 };
 
-static struct capture said;
+static struct capture said = {.asks_for_name = true};
 
 /* All that ranks have to say goes to one place. */
 static void open_job(struct job *job, int size, uint64_t seed)

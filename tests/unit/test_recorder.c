@@ -474,7 +474,7 @@ static void a_dump_that_has_no_room_leaves_what_was_there(void **state)
     setrlimit(RLIMIT_FSIZE, &limit);
     signal(SIGXFSZ, SIG_DFL);
     capture_end(&capture);
-    capture_check(&capture, status, RCX_ERR_ARG,
+    capture_check(&capture, "", status, RCX_ERR_ARG,
                   (const char *const[]){path, "File too large", NULL});
     read_path(after, sizeof after);
     assert_string_equal(after, "an older one");

@@ -379,7 +379,7 @@ static void threads_that_wait_for_the_same_share_them(void **state)
 
 /* ---- What is refused ----------------------------------------------------- */
 
-static struct capture said;
+static struct capture said = {.asks_for_name = true};
 
 static rcx_context_t *open_alone(void)
 {

@@ -9,9 +9,9 @@
 
 #include "core/base/log.h"
 
-/* For errors found where no context is known; call: without rcx_, or NULL. */
-static inline rcx_status_t rcx_bad_handle_in(const char *call, const char *what,
-                                             const void *handle)
+/* For errors found where no context is known; call: without rcx_. */
+static inline rcx_status_t rcx_bad_handle(const char *call, const char *what,
+                                          const void *handle)
 {
     struct rcx_log log;
 
@@ -21,11 +21,7 @@ static inline rcx_status_t rcx_bad_handle_in(const char *call, const char *what,
                     handle);
 }
 
-static inline rcx_status_t rcx_bad_handle(const char *what, const void *handle)
-{
-    return rcx_bad_handle_in(NULL, what, handle);
-}
-
+/* what names the call as well, unless log does. */
 static inline rcx_status_t rcx_missing(const struct rcx_log *log,
                                        const char *what)
 {

@@ -417,7 +417,7 @@ rcx_status_t rcx_call_request(const struct rcx_arguments *a, bool persistent,
     rcx_status_t status;
 
     if (!rcx_comm_is_valid(a->comm))
-        return rcx_bad_handle_in(rcx_call_name(a), "comm", a->comm);
+        return rcx_bad_handle(rcx_call_name(a), "comm", a->comm);
     status = rcx_comm_come_in(a->comm);
     if (status != RCX_OK)
         return status;

@@ -106,7 +106,7 @@ static inline rcx_status_t rcx_call_enter(const struct rcx_arguments *a)
 {
     return rcx_comm_is_valid(a->comm)
                ? rcx_comm_enter(a->comm)
-               : rcx_bad_handle_in(rcx_call_name(a), "comm", a->comm);
+               : rcx_bad_handle(rcx_call_name(a), "comm", a->comm);
 }
 
 /* The plan, pinned. Whatever is odd is looked up, which says what is wrong. */
@@ -125,7 +125,7 @@ rcx_call_blocking(const struct rcx_arguments *a)
     rcx_status_t status;
 
     if (!rcx_comm_is_valid(a->comm))
-        return rcx_bad_handle_in(rcx_call_name(a), "comm", a->comm);
+        return rcx_bad_handle(rcx_call_name(a), "comm", a->comm);
     status = rcx_comm_come_in(a->comm);
     if (status != RCX_OK)
         return status;

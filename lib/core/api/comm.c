@@ -26,7 +26,7 @@ rcx_status_t rcx_comm_set_timeout(rcx_comm_t *comm, int64_t timeout_ns)
     rcx_status_t status;
 
     if (!rcx_comm_is_valid(comm))
-        return rcx_bad_handle("comm", comm);
+        return rcx_bad_handle("comm_set_timeout", "comm", comm);
     if (timeout_ns < 0)
         return rcx_fail(&comm->context->log, RCX_ERR_ARG,
                         "rcx_comm_set_timeout: timeout_ns=%lld: needs 0 "
@@ -72,7 +72,7 @@ rcx_status_t rcx_comm_abort(rcx_comm_t *comm)
     struct rcx_context *context;
 
     if (!rcx_comm_is_valid(comm))
-        return rcx_bad_handle("comm", comm);
+        return rcx_bad_handle("comm_abort", "comm", comm);
     context = comm->context;
     if (rcx_guard_is_forked(context->guard))
         return rcx_enter(context);
@@ -90,9 +90,9 @@ rcx_status_t rcx_comm_error(rcx_comm_t *comm, rcx_error_info_t *info_p)
     rcx_status_t status;
 
     if (!rcx_comm_is_valid(comm))
-        return rcx_bad_handle("comm", comm);
+        return rcx_bad_handle("comm_error", "comm", comm);
     if (!info_p)
-        return rcx_missing(&comm->context->log, "info_p");
+        return rcx_missing(&comm->context->log, "rcx_comm_error: info_p");
     status = rcx_enter(comm->context);
     if (status != RCX_OK)
         return status;
@@ -109,25 +109,29 @@ rcx_status_t rcx_comm_error(rcx_comm_t *comm, rcx_error_info_t *info_p)
 
 /* ---- Making ----------------------------------------------------------------- */
 
-static rcx_status_t check_comm(rcx_comm_t *comm, rcx_comm_t **new_p)
+static rcx_status_t check_comm(const char *call, rcx_comm_t *comm,
+                               rcx_comm_t **new_p)
 {
     if (!rcx_comm_is_valid(comm))
-        return rcx_bad_handle("comm", comm);
-    return new_p ? RCX_OK : rcx_missing(&comm->context->log, "new_p");
+        return rcx_bad_handle(call, "comm", comm);
+    if (!new_p)
+        return rcx_fail(&comm->context->log, RCX_ERR_ARG, "rcx_%s: new_p=NULL",
+                        call);
+    return RCX_OK;
 }
 
-rcx_status_t rcx_comm_split(rcx_comm_t *comm, int color, int key,
-                            rcx_comm_t **new_p)
+static rcx_status_t split(const char *call, rcx_comm_t *comm, int color,
+                          int key, rcx_comm_t **new_p)
 {
-    rcx_status_t status = check_comm(comm, new_p);
+    rcx_status_t status = check_comm(call, comm, new_p);
 
     if (status != RCX_OK)
         return status;
     if (color < 0 && color != RCX_UNDEFINED)
         return rcx_fail(&comm->context->log, RCX_ERR_ARG,
-                        "rcx_comm_split: color=%d: needs 0 or more, or "
-                        "RCX_UNDEFINED (%d)",
-                        color, RCX_UNDEFINED);
+                        "rcx_%s: color=%d: needs 0 or more, or RCX_UNDEFINED "
+                        "(%d)",
+                        call, color, RCX_UNDEFINED);
     status = rcx_comm_enter(comm);
     if (status != RCX_OK)
         return status;
@@ -136,15 +140,21 @@ rcx_status_t rcx_comm_split(rcx_comm_t *comm, int color, int key,
     return status;
 }
 
+rcx_status_t rcx_comm_split(rcx_comm_t *comm, int color, int key,
+                            rcx_comm_t **new_p)
+{
+    return split("comm_split", comm, color, key, new_p);
+}
+
 rcx_status_t rcx_comm_dup(rcx_comm_t *comm, rcx_comm_t **new_p)
 {
-    return rcx_comm_split(comm, 0, 0, new_p);
+    return split("comm_dup", comm, 0, 0, new_p);
 }
 
 rcx_status_t rcx_comm_create_group(rcx_comm_t *comm, int n, const int ranks[],
                                    int tag, rcx_comm_t **new_p)
 {
-    rcx_status_t status = check_comm(comm, new_p);
+    rcx_status_t status = check_comm("comm_create_group", comm, new_p);
     const struct rcx_log *log;
 
     if (status != RCX_OK)
@@ -155,7 +165,7 @@ rcx_status_t rcx_comm_create_group(rcx_comm_t *comm, int n, const int ranks[],
                         "rcx_comm_create_group: n=%d: needs 1..%d", n,
                         comm->size);
     if (!ranks)
-        return rcx_missing(log, "ranks");
+        return rcx_missing(log, "rcx_comm_create_group: ranks");
     if (tag < 0 ||
         (uint64_t)tag >= rcx_tag_sequence_window(&comm->context->layout))
         return rcx_fail(
@@ -199,7 +209,7 @@ rcx_status_t rcx_comm_free(rcx_comm_t **comm_p)
     rcx_status_t status;
 
     if (!rcx_comm_is_valid(comm))
-        return rcx_bad_handle("comm", comm);
+        return rcx_bad_handle("comm_free", "comm", comm);
     context = comm->context;
     status = rcx_comm_enter(comm);
     if (status != RCX_OK)

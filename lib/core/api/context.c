@@ -69,7 +69,7 @@ rcx_status_t rcx_abort(rcx_context_t *context, int code, const char *text)
     const int status = code & 0xff;
 
     if (!context)
-        return rcx_bad_handle("context", context);
+        return rcx_bad_handle("abort", "context", context);
     if (rcx_guard_is_forked(context->guard))
         return rcx_enter(context);
     rcx_log_line(&context->log, RCX_LOG_ERROR, "rcx_abort: code %d%s%s", code,
@@ -90,7 +90,7 @@ int rcx_progress(rcx_context_t *context)
     int events;
 
     if (!context)
-        return (int)rcx_bad_handle("context", context);
+        return (int)rcx_bad_handle("progress", "context", context);
     status = rcx_enter(context);
     if (status != RCX_OK)
         return (int)status;

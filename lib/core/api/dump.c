@@ -8,9 +8,9 @@ rcx_status_t rcx_dump(rcx_context_t *context, const char *path)
     rcx_status_t status;
 
     if (!context)
-        return rcx_bad_handle("context", context);
+        return rcx_bad_handle("dump", "context", context);
     if (!path)
-        return rcx_missing(&context->log, "path");
+        return rcx_missing(&context->log, "rcx_dump: path");
     status = rcx_enter(context);
     if (status != RCX_OK)
         return status;

@@ -12,9 +12,9 @@ rcx_status_t rcx_mem_alloc(rcx_comm_t *comm, size_t bytes, void **ptr_p)
     void *ptr;
 
     if (!rcx_comm_is_valid(comm))
-        return rcx_bad_handle("comm", comm);
+        return rcx_bad_handle("mem_alloc", "comm", comm);
     if (!ptr_p)
-        return rcx_missing(&comm->context->log, "ptr_p");
+        return rcx_missing(&comm->context->log, "rcx_mem_alloc: ptr_p");
     context = comm->context;
     status = rcx_comm_enter(comm);
     if (status != RCX_OK)
@@ -88,8 +88,8 @@ static rcx_status_t begin(rcx_comm_t *comm, void *ptr, struct block **blocks_p,
     if (blocks)
         *is_good_p = describe(context, ptr, &blocks[comm->rank]);
     else
-        status = rcx_fail(&context->log, RCX_ERR_NOMEM, "no memory for %d keys",
-                          comm->size);
+        status = rcx_fail(&context->log, RCX_ERR_NOMEM,
+                          "rcx_mem_peers: no memory for %d keys", comm->size);
     rcx_comm_leave(comm);
     *blocks_p = blocks;
     return status;
@@ -118,9 +118,9 @@ rcx_status_t rcx_mem_peers(rcx_comm_t *comm, void *ptr, void *peers[])
     bool is_good;
 
     if (!rcx_comm_is_valid(comm))
-        return rcx_bad_handle("comm", comm);
+        return rcx_bad_handle("mem_peers", "comm", comm);
     if (!peers)
-        return rcx_missing(&comm->context->log, "peers");
+        return rcx_missing(&comm->context->log, "rcx_mem_peers: peers");
     status = begin(comm, ptr, &blocks, &is_good);
     if (status != RCX_OK)
         return status;
@@ -135,35 +135,34 @@ rcx_status_t rcx_mem_peers(rcx_comm_t *comm, void *ptr, void *peers[])
 
 /* ---- Given back, lent ------------------------------------------------------ */
 
-static rcx_status_t put(rcx_comm_t *comm, void *ptr, bool is_lent,
-                        const char *otherwise)
+static rcx_status_t put(const char *call, rcx_comm_t *comm, void *ptr,
+                        bool is_lent, const char *otherwise)
 {
     struct rcx_context *context;
     rcx_status_t status;
 
     if (!rcx_comm_is_valid(comm))
-        return rcx_bad_handle("comm", comm);
+        return rcx_bad_handle(call, "comm", comm);
     context = comm->context;
     status = rcx_comm_enter(comm);
     if (status != RCX_OK)
         return status;
     if (!rcx_memory_put(&context->memory, &context->heap, ptr, is_lent))
-        status = rcx_fail(&context->log, RCX_ERR_ARG, "%s: ptr=%p: %s",
-                          is_lent ? "rcx_mem_deregister" : "rcx_mem_free", ptr,
-                          otherwise);
+        status = rcx_fail(&context->log, RCX_ERR_ARG, "rcx_%s: ptr=%p: %s",
+                          call, ptr, otherwise);
     rcx_comm_leave(comm);
     return status;
 }
 
 rcx_status_t rcx_mem_free(rcx_comm_t *comm, void *ptr)
 {
-    return put(comm, ptr, false, "not from rcx_mem_alloc()");
+    return put("mem_free", comm, ptr, false, "not from rcx_mem_alloc()");
 }
 
 static rcx_status_t lend(struct rcx_context *context, void *ptr, size_t bytes)
 {
     if (!ptr && bytes > 0)
-        return rcx_missing(&context->log, "ptr");
+        return rcx_missing(&context->log, "rcx_mem_register: ptr");
     if (bytes > UINTPTR_MAX - (uintptr_t)ptr)
         return rcx_fail(
             &context->log, RCX_ERR_ARG,
@@ -179,7 +178,8 @@ static rcx_status_t lend(struct rcx_context *context, void *ptr, size_t bytes)
     return rcx_memory_lend(&context->memory, &context->heap, context->transport,
                            ptr, bytes)
                ? RCX_OK
-               : rcx_fail(&context->log, RCX_ERR_NOMEM, "no memory for a note");
+               : rcx_fail(&context->log, RCX_ERR_NOMEM,
+                          "rcx_mem_register: no memory for a note");
 }
 
 rcx_status_t rcx_mem_register(rcx_comm_t *comm, void *ptr, size_t bytes)
@@ -187,7 +187,7 @@ rcx_status_t rcx_mem_register(rcx_comm_t *comm, void *ptr, size_t bytes)
     rcx_status_t status;
 
     if (!rcx_comm_is_valid(comm))
-        return rcx_bad_handle("comm", comm);
+        return rcx_bad_handle("mem_register", "comm", comm);
     status = rcx_comm_enter(comm);
     if (status != RCX_OK)
         return status;
@@ -198,5 +198,6 @@ rcx_status_t rcx_mem_register(rcx_comm_t *comm, void *ptr, size_t bytes)
 
 rcx_status_t rcx_mem_deregister(rcx_comm_t *comm, void *ptr)
 {
-    return put(comm, ptr, true, "not registered by rcx_mem_register()");
+    return put("mem_deregister", comm, ptr, true,
+               "not registered by rcx_mem_register()");
 }

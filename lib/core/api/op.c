@@ -5,8 +5,22 @@
 #include "core/run/enter.h"
 
 /* What a function that works under the guard came to. */
+/* Errors from here on name the call. */
+static rcx_status_t enter(const char *call, rcx_context_t *context)
+{
+    rcx_status_t status;
+
+    if (!context)
+        return rcx_bad_handle(call, "context", context);
+    status = rcx_enter(context);
+    if (status == RCX_OK)
+        rcx_log_name_call(&context->log, call);
+    return status;
+}
+
 static rcx_status_t leave(struct rcx_context *context, rcx_status_t status)
 {
+    rcx_log_name_call(&context->log, NULL);
     rcx_leave(context);
     return status;
 }
@@ -27,31 +41,23 @@ int rcx_op_supported(rcx_op_t op, rcx_datatype_t datatype)
 rcx_status_t rcx_op_create(rcx_context_t *context, rcx_op_fn_t fn,
                            unsigned flags, void *arg, rcx_op_t *op_p)
 {
-    if (!context)
-        return rcx_bad_handle("context", context);
-    if (!op_p)
-        return rcx_missing(&context->log, "op_p");
+    const rcx_status_t status = enter("op_create", context);
 
-    const rcx_status_t status = rcx_enter(context);
-
-    return status == RCX_OK
-               ? leave(context, rcx_registry_add_op(&context->registry, fn,
-                                                    flags, arg, op_p))
-               : status;
+    if (status != RCX_OK)
+        return status;
+    return leave(context, op_p ? rcx_registry_add_op(&context->registry, fn,
+                                                     flags, arg, op_p)
+                               : rcx_missing(&context->log, "op_p"));
 }
 
 rcx_status_t rcx_op_free(rcx_context_t *context, rcx_op_t *op)
 {
-    rcx_status_t status;
+    rcx_status_t status = enter("op_free", context);
 
-    if (!context)
-        return rcx_bad_handle("context", context);
-    if (!op)
-        return rcx_missing(&context->log, "op");
-    status = rcx_enter(context);
     if (status != RCX_OK)
         return status;
-    status = rcx_registry_remove_op(&context->registry, *op);
+    status = op ? rcx_registry_remove_op(&context->registry, *op)
+                : rcx_missing(&context->log, "op");
     if (status == RCX_OK) {
         forget(context, 0, *op);
         *op = 0;
@@ -62,31 +68,23 @@ rcx_status_t rcx_op_free(rcx_context_t *context, rcx_op_t *op)
 rcx_status_t rcx_type_create(rcx_context_t *context, size_t extent_bytes,
                              rcx_datatype_t *type_p)
 {
-    if (!context)
-        return rcx_bad_handle("context", context);
-    if (!type_p)
-        return rcx_missing(&context->log, "type_p");
+    const rcx_status_t status = enter("type_create", context);
 
-    const rcx_status_t status = rcx_enter(context);
-
-    return status == RCX_OK
-               ? leave(context, rcx_registry_add_type(&context->registry,
-                                                      extent_bytes, type_p))
-               : status;
+    if (status != RCX_OK)
+        return status;
+    return leave(context, type_p ? rcx_registry_add_type(&context->registry,
+                                                         extent_bytes, type_p)
+                                 : rcx_missing(&context->log, "type_p"));
 }
 
 rcx_status_t rcx_type_free(rcx_context_t *context, rcx_datatype_t *type)
 {
-    rcx_status_t status;
+    rcx_status_t status = enter("type_free", context);
 
-    if (!context)
-        return rcx_bad_handle("context", context);
-    if (!type)
-        return rcx_missing(&context->log, "type");
-    status = rcx_enter(context);
     if (status != RCX_OK)
         return status;
-    status = rcx_registry_remove_type(&context->registry, *type);
+    status = type ? rcx_registry_remove_type(&context->registry, *type)
+                  : rcx_missing(&context->log, "type");
     if (status == RCX_OK) {
         forget(context, *type, 0);
         *type = 0;
@@ -102,9 +100,7 @@ rcx_status_t rcx_reduce_local(rcx_context_t *context, void *dst,
     rcx_status_t status;
     size_t bytes;
 
-    if (!context)
-        return rcx_bad_handle("context", context);
-    status = rcx_enter(context);
+    status = enter("reduce_local", context);
     if (status != RCX_OK)
         return status;
     status = leave(context, rcx_registry_combine(&context->registry, datatype,

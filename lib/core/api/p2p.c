@@ -66,13 +66,15 @@ static rcx_status_t check(struct rcx_comm *comm, struct rcx_p2p_call *call)
 
 /* ---- All forms --------------------------------------------------------------- */
 
-static rcx_status_t make(struct rcx_comm *comm, struct rcx_p2p_call *call,
-                         bool persistent, struct rcx_request **request_p)
+/* name: of the function, without rcx_. */
+static rcx_status_t make(const char *name, struct rcx_comm *comm,
+                         struct rcx_p2p_call *call, bool persistent,
+                         struct rcx_request **request_p)
 {
     struct rcx_p2p *p;
     rcx_status_t status = comm->failed == RCX_OK ? RCX_OK : RCX_ERR_COMM_FAILED;
 
-    rcx_log_name_call(&comm->context->log, call->sends ? "send" : "recv");
+    rcx_log_name_call(&comm->context->log, name);
     if (status == RCX_OK)
         status = check(comm, call);
     rcx_log_name_call(&comm->context->log, NULL);
@@ -89,12 +91,12 @@ static rcx_status_t make(struct rcx_comm *comm, struct rcx_p2p_call *call,
 }
 
 /* Communicators' messages have no order that threads could disturb. */
-static rcx_status_t enter(struct rcx_comm *comm)
+static rcx_status_t enter(const char *name, struct rcx_comm *comm)
 {
     rcx_status_t status;
 
     if (!rcx_comm_is_valid(comm))
-        return rcx_bad_handle("comm", comm);
+        return rcx_bad_handle(name, "comm", comm);
     status = rcx_enter(comm->context);
     if (status == RCX_OK)
         rcx_note_call(comm->context, rcx_ticks());
@@ -107,17 +109,17 @@ static void post(struct rcx_request *r)
     rcx_request_set_off(r);
 }
 
-static rcx_status_t run(struct rcx_comm *comm, struct rcx_p2p_call *call,
-                        rcx_recv_info_t *info_p)
+static rcx_status_t run(const char *name, struct rcx_comm *comm,
+                        struct rcx_p2p_call *call, rcx_recv_info_t *info_p)
 {
     struct rcx_context *context;
     struct rcx_request *r;
-    rcx_status_t status = enter(comm);
+    rcx_status_t status = enter(name, comm);
 
     if (status != RCX_OK)
         return status;
     context = comm->context; /* comm may be freed meanwhile */
-    status = make(comm, call, false, &r);
+    status = make(name, comm, call, false, &r);
     if (status == RCX_OK) {
         post(r);
         r->kind = RCX_REQUEST_INSIDE;
@@ -130,7 +132,7 @@ static rcx_status_t run(struct rcx_comm *comm, struct rcx_p2p_call *call,
     return status;
 }
 
-static rcx_status_t make_request(struct rcx_comm *comm,
+static rcx_status_t make_request(const char *name, struct rcx_comm *comm,
                                  struct rcx_p2p_call *call, bool persistent,
                                  rcx_request_t **request_p)
 {
@@ -138,8 +140,9 @@ static rcx_status_t make_request(struct rcx_comm *comm,
     rcx_status_t status;
 
     if (!request_p)
-        return rcx_missing(&comm->context->log, "request_p");
-    status = make(comm, call, persistent, &r);
+        return rcx_fail(&comm->context->log, RCX_ERR_ARG,
+                        "rcx_%s: request_p=NULL", name);
+    status = make(name, comm, call, persistent, &r);
     if (status != RCX_OK)
         return status;
     if (!persistent)
@@ -148,14 +151,15 @@ static rcx_status_t make_request(struct rcx_comm *comm,
     return RCX_OK;
 }
 
-static rcx_status_t begin(struct rcx_comm *comm, struct rcx_p2p_call *call,
-                          bool persistent, rcx_request_t **request_p)
+static rcx_status_t begin(const char *name, struct rcx_comm *comm,
+                          struct rcx_p2p_call *call, bool persistent,
+                          rcx_request_t **request_p)
 {
-    rcx_status_t status = enter(comm);
+    rcx_status_t status = enter(name, comm);
 
     if (status != RCX_OK)
         return status;
-    status = make_request(comm, call, persistent, request_p);
+    status = make_request(name, comm, call, persistent, request_p);
     rcx_leave(comm->context);
     return status;
 }
@@ -165,40 +169,40 @@ static rcx_status_t begin(struct rcx_comm *comm, struct rcx_p2p_call *call,
 rcx_status_t rcx_send(const void *buf, size_t count, rcx_datatype_t datatype,
                       int dest, int tag, rcx_comm_t *comm)
 {
-    return run(comm, SEND, NULL);
+    return run("send", comm, SEND, NULL);
 }
 
 rcx_status_t rcx_isend(const void *buf, size_t count, rcx_datatype_t datatype,
                        int dest, int tag, rcx_comm_t *comm,
                        rcx_request_t **request_p)
 {
-    return begin(comm, SEND, false, request_p);
+    return begin("isend", comm, SEND, false, request_p);
 }
 
 rcx_status_t rcx_send_init(const void *buf, size_t count,
                            rcx_datatype_t datatype, int dest, int tag,
                            rcx_comm_t *comm, rcx_request_t **request_p)
 {
-    return begin(comm, SEND, true, request_p);
+    return begin("send_init", comm, SEND, true, request_p);
 }
 
 rcx_status_t rcx_recv(void *buf, size_t count, rcx_datatype_t datatype,
                       int source, int tag, rcx_comm_t *comm,
                       rcx_recv_info_t *info_p)
 {
-    return run(comm, RECV, info_p);
+    return run("recv", comm, RECV, info_p);
 }
 
 rcx_status_t rcx_irecv(void *buf, size_t count, rcx_datatype_t datatype,
                        int source, int tag, rcx_comm_t *comm,
                        rcx_request_t **request_p)
 {
-    return begin(comm, RECV, false, request_p);
+    return begin("irecv", comm, RECV, false, request_p);
 }
 
 rcx_status_t rcx_recv_init(void *buf, size_t count, rcx_datatype_t datatype,
                            int source, int tag, rcx_comm_t *comm,
                            rcx_request_t **request_p)
 {
-    return begin(comm, RECV, true, request_p);
+    return begin("recv_init", comm, RECV, true, request_p);
 }

@@ -7,27 +7,28 @@
 #include "core/run/progress.h"
 #include "core/run/request.h"
 
-static rcx_status_t was_freed(const struct rcx_context *context,
+static rcx_status_t was_freed(const char *call,
+                              const struct rcx_context *context,
                               const rcx_request_t *request)
 {
-    return rcx_fail(&context->log, RCX_ERR_ARG, "request=%p: was freed",
-                    (const void *)request);
+    return rcx_fail(&context->log, RCX_ERR_ARG, "rcx_%s: request=%p: was freed",
+                    call, (const void *)request);
 }
 
 /* A freed one's slot still knows where it was. */
-static rcx_status_t enter(const rcx_request_t *request)
+static rcx_status_t enter(const char *call, const rcx_request_t *request)
 {
     struct rcx_context *context;
     rcx_status_t status;
 
     if (!request || !request->comm)
-        return rcx_bad_handle("request", request);
+        return rcx_bad_handle(call, "request", request);
     context = request->comm->context;
     status = rcx_enter(context);
     if (status != RCX_OK || request->state != RCX_REQUEST_FREE)
         return status;
     rcx_leave(context);
-    return was_freed(context, request);
+    return was_freed(call, context, request);
 }
 
 /* A callback may free the request before this returns. */
@@ -48,7 +49,8 @@ static rcx_status_t start(struct rcx_request *r)
             "be started",
             (void *)r);
     if (r->state == RCX_REQUEST_ACTIVE)
-        return rcx_fail(log, RCX_ERR_BUSY, "request=%p: is active", (void *)r);
+        return rcx_fail(log, RCX_ERR_BUSY, "rcx_start: request=%p: is active",
+                        (void *)r);
     if (r->comm->failed != RCX_OK)
         return RCX_ERR_COMM_FAILED;
     if (r->program->is_p2p)
@@ -68,7 +70,7 @@ static rcx_status_t start_message(struct rcx_request *r)
 
 rcx_status_t rcx_start(rcx_request_t *request)
 {
-    rcx_status_t status = enter(request);
+    rcx_status_t status = enter("start", request);
     struct rcx_comm *comm;
 
     if (status != RCX_OK)
@@ -95,7 +97,7 @@ static rcx_status_t collect(struct rcx_request *r)
 static rcx_status_t test(struct rcx_request *r, int *done_p)
 {
     if (!done_p)
-        return rcx_missing(&r->comm->context->log, "done_p");
+        return rcx_missing(&r->comm->context->log, "rcx_test: done_p");
     if (r->state == RCX_REQUEST_ACTIVE)
         rcx_context_test(r->comm->context);
     else
@@ -106,7 +108,7 @@ static rcx_status_t test(struct rcx_request *r, int *done_p)
 
 rcx_status_t rcx_test(rcx_request_t *request, int *done_p)
 {
-    const rcx_status_t status = enter(request);
+    const rcx_status_t status = enter("test", request);
 
     return status == RCX_OK
                ? leave(request->comm->context, test(request, done_p))
@@ -129,12 +131,17 @@ static rcx_status_t wait(struct rcx_request *r)
     return collect(r);
 }
 
-rcx_status_t rcx_wait(rcx_request_t *request)
+static rcx_status_t wait_in(const char *call, rcx_request_t *request)
 {
-    const rcx_status_t status = enter(request);
+    const rcx_status_t status = enter(call, request);
 
     return status == RCX_OK ? leave(request->comm->context, wait(request))
                             : status;
+}
+
+rcx_status_t rcx_wait(rcx_request_t *request)
+{
+    return wait_in("wait", request);
 }
 
 static bool is_complete(void *request)
@@ -163,7 +170,7 @@ static rcx_status_t wait_for(struct rcx_request *r, int64_t timeout_ns)
 
 rcx_status_t rcx_wait_for(rcx_request_t *request, int64_t timeout_ns)
 {
-    const rcx_status_t status = enter(request);
+    const rcx_status_t status = enter("wait_for", request);
 
     return status == RCX_OK
                ? leave(request->comm->context, wait_for(request, timeout_ns))
@@ -175,10 +182,10 @@ rcx_status_t rcx_wait_all(size_t n, rcx_request_t *const requests[])
     rcx_status_t first = RCX_OK;
 
     if (n > 0 && !requests)
-        return rcx_bad_handle("requests", requests);
+        return rcx_bad_handle("wait_all", "requests", requests);
     for (size_t i = 0; i < n; i++) {
         const rcx_status_t status =
-            requests[i] ? rcx_wait(requests[i]) : RCX_OK;
+            requests[i] ? wait_in("wait_all", requests[i]) : RCX_OK;
 
         first = first == RCX_OK ? status : first;
     }
@@ -228,7 +235,8 @@ static bool look(void *arg)
 }
 
 /* Of those behind the first, whose context is entered. */
-static rcx_status_t check_others(const struct several *s, size_t first)
+static rcx_status_t check_others(const char *call, const struct several *s,
+                                 size_t first)
 {
     const struct rcx_context *context = s->requests[first]->comm->context;
 
@@ -236,12 +244,12 @@ static rcx_status_t check_others(const struct several *s, size_t first)
         const struct rcx_request *r = s->requests[i];
 
         if (r && (!r->comm || r->state == RCX_REQUEST_FREE))
-            return was_freed(context, r);
+            return was_freed(call, context, r);
         if (r && r->comm->context != context)
             return rcx_fail(&context->log, RCX_ERR_ARG,
-                            "requests[%zu]=%p: is of another context than "
-                            "requests[%zu]; one call waits in one of them",
-                            i, (const void *)r, first);
+                            "rcx_%s: requests[%zu]=%p: is of another context "
+                            "than requests[%zu]; one call waits in one of them",
+                            call, i, (const void *)r, first);
     }
     return RCX_OK;
 }
@@ -269,8 +277,9 @@ static rcx_status_t take_first(struct rcx_context *context, struct several *s,
     return s->index < s->n ? collect(s->requests[s->index]) : RCX_OK;
 }
 
-static rcx_status_t wait_any(size_t n, rcx_request_t *const requests[],
-                             uint64_t until_ns, size_t *index_p)
+static rcx_status_t wait_any(const char *call, size_t n,
+                             rcx_request_t *const requests[], uint64_t until_ns,
+                             size_t *index_p)
 {
     struct several s = {.n = n, .requests = requests};
     struct rcx_context *context;
@@ -278,20 +287,20 @@ static rcx_status_t wait_any(size_t n, rcx_request_t *const requests[],
     size_t first = 0;
 
     if (n > 0 && !requests)
-        return rcx_bad_handle("requests", requests);
+        return rcx_bad_handle(call, "requests", requests);
     if (!index_p)
-        return rcx_bad_handle("index_p", index_p);
+        return rcx_bad_handle(call, "index_p", index_p);
     while (first < n && !requests[first])
         first++;
     if (first == n) {
         *index_p = n;
         return RCX_OK;
     }
-    status = enter(requests[first]);
+    status = enter(call, requests[first]);
     if (status != RCX_OK)
         return status;
     context = requests[first]->comm->context;
-    status = check_others(&s, first);
+    status = check_others(call, &s, first);
     if (status == RCX_OK)
         status = take_first(context, &s, until_ns, index_p);
     return leave(context, status);
@@ -300,13 +309,13 @@ static rcx_status_t wait_any(size_t n, rcx_request_t *const requests[],
 rcx_status_t rcx_wait_any(size_t n, rcx_request_t *const requests[],
                           size_t *index_p)
 {
-    return wait_any(n, requests, UINT64_MAX, index_p);
+    return wait_any("wait_any", n, requests, UINT64_MAX, index_p);
 }
 
 rcx_status_t rcx_test_any(size_t n, rcx_request_t *const requests[],
                           size_t *index_p)
 {
-    return wait_any(n, requests, 0, index_p);
+    return wait_any("test_any", n, requests, 0, index_p);
 }
 
 /* ---- Their end --------------------------------------------------------------- */
@@ -329,7 +338,9 @@ static rcx_status_t release(struct rcx_request *r)
 {
     if (r->state == RCX_REQUEST_ACTIVE)
         return rcx_fail(&r->comm->context->log, RCX_ERR_BUSY,
-                        "request=%p: is active; wait for it first", (void *)r);
+                        "rcx_request_free: request=%p: is active; wait for it "
+                        "first",
+                        (void *)r);
     rcx_request_release(r);
     return RCX_OK;
 }
@@ -337,7 +348,7 @@ static rcx_status_t release(struct rcx_request *r)
 rcx_status_t rcx_request_free(rcx_request_t **request_p)
 {
     rcx_request_t *request = request_p ? *request_p : NULL;
-    rcx_status_t status = enter(request);
+    rcx_status_t status = enter("request_free", request);
 
     if (status != RCX_OK)
         return status;
@@ -351,7 +362,8 @@ static rcx_status_t set_callback(struct rcx_request *r, rcx_callback_fn_t fn,
                                  void *arg)
 {
     if (!fn)
-        return rcx_missing(&r->comm->context->log, "fn");
+        return rcx_missing(&r->comm->context->log,
+                           "rcx_request_set_callback: fn");
     r->callback = fn;
     r->callback_arg = arg;
     if (!r->persistent && r->state == RCX_REQUEST_IDLE)
@@ -362,7 +374,7 @@ static rcx_status_t set_callback(struct rcx_request *r, rcx_callback_fn_t fn,
 rcx_status_t rcx_request_set_callback(rcx_request_t *request,
                                       rcx_callback_fn_t fn, void *arg)
 {
-    const rcx_status_t status = enter(request);
+    const rcx_status_t status = enter("request_set_callback", request);
 
     return status == RCX_OK
                ? leave(request->comm->context, set_callback(request, fn, arg))
@@ -382,16 +394,20 @@ static rcx_status_t recv_info(const struct rcx_request *r,
     const struct rcx_log *log = &r->comm->context->log;
 
     if (!info_p)
-        return rcx_missing(log, "info_p");
+        return rcx_missing(log, "rcx_request_recv_info: info_p");
     if (!r->program->is_p2p || rcx_p2p_of(r->program)->call.sends)
-        return rcx_fail(log, RCX_ERR_ARG, "request=%p: is no receive",
+        return rcx_fail(log, RCX_ERR_ARG,
+                        "rcx_request_recv_info: request=%p: is no receive",
                         (const void *)r);
     if (r->state == RCX_REQUEST_ACTIVE)
-        return rcx_fail(log, RCX_ERR_BUSY, "request=%p: is active",
+        return rcx_fail(log, RCX_ERR_BUSY,
+                        "rcx_request_recv_info: request=%p: is active",
                         (const void *)r);
     if (!rcx_p2p_of(r->program)->has_info)
-        return rcx_fail(log, RCX_ERR_ARG, "request=%p: no message has come",
-                        (const void *)r);
+        return rcx_fail(
+            log, RCX_ERR_ARG,
+            "rcx_request_recv_info: request=%p: no message has come",
+            (const void *)r);
     *info_p = rcx_p2p_of(r->program)->info;
     return RCX_OK;
 }
@@ -399,7 +415,7 @@ static rcx_status_t recv_info(const struct rcx_request *r,
 rcx_status_t rcx_request_recv_info(rcx_request_t *request,
                                    rcx_recv_info_t *info_p)
 {
-    const rcx_status_t status = enter(request);
+    const rcx_status_t status = enter("request_recv_info", request);
 
     return status == RCX_OK
                ? leave(request->comm->context, recv_info(request, info_p))

@@ -5,37 +5,38 @@
 #include "core/run/sleep.h"
 #include "core/run/watch.h"
 
-static rcx_status_t enter(rcx_context_t *context)
+static rcx_status_t enter(const char *call, rcx_context_t *context)
 {
     rcx_status_t status;
 
     if (!context)
-        return rcx_bad_handle("context", context);
+        return rcx_bad_handle(call, "context", context);
     status = rcx_enter(context);
     if (status != RCX_OK || context->sleeper.is_wanted)
         return status;
     rcx_leave(context);
     return rcx_fail(&context->log, RCX_ERR_UNSUPPORTED,
-                    "a context has a descriptor to sleep on only if it was "
-                    "made with wakeup (rcx_params_t), RCX_WAIT=block or "
-                    "RCX_PROGRESS=thread");
+                    "rcx_%s: a context has a descriptor to sleep on only if it "
+                    "was made with wakeup (rcx_params_t), RCX_WAIT=block or "
+                    "RCX_PROGRESS=thread",
+                    call);
 }
 
 rcx_status_t rcx_get_fd(rcx_context_t *context, int *fd_p)
 {
-    const rcx_status_t status = enter(context);
+    const rcx_status_t status = enter("get_fd", context);
 
     if (status != RCX_OK)
         return status;
     if (fd_p)
         *fd_p = context->sleeper.fd;
     rcx_leave(context);
-    return fd_p ? RCX_OK : rcx_missing(&context->log, "fd_p");
+    return fd_p ? RCX_OK : rcx_missing(&context->log, "rcx_get_fd: fd_p");
 }
 
 rcx_status_t rcx_arm(rcx_context_t *context)
 {
-    rcx_status_t status = enter(context);
+    rcx_status_t status = enter("arm", context);
 
     if (status != RCX_OK)
         return status;

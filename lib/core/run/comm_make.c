@@ -146,10 +146,11 @@ rcx_status_t rcx_comm_make_split(struct rcx_comm *comm, int color, int key,
 
 static rcx_status_t reject_ranks(const struct rcx_comm *comm)
 {
-    return rcx_fail(&comm->context->log, RCX_ERR_ARG,
-                    "ranks: needs different ranks of the communicator "
-                    "(0..%d), this one (%d) among them",
-                    comm->size - 1, comm->rank);
+    return rcx_fail(
+        &comm->context->log, RCX_ERR_ARG,
+        "rcx_comm_create_group: ranks: needs different ranks of the "
+        "communicator (0..%d), this one (%d) among them",
+        comm->size - 1, comm->rank);
 }
 
 /* Whether every rank is one of comm's, and the caller among them. */

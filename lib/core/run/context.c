@@ -298,7 +298,8 @@ rcx_status_t rcx_context_create(const rcx_params_t *params,
                               .ops.first = RCX_USER_OP_FIRST};
     if (status == RCX_OK && !context_p)
         status = rcx_fail(&context->log, RCX_ERR_ARG,
-                          "context_p=NULL: needs a place for the context");
+                          "rcx_init: context_p=NULL: needs a place for the "
+                          "context");
     rcx_builder_init(&context->builder, &context->heap, &context->log);
     choose_threads(context, params);
     if (status == RCX_OK)

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Every function that takes a handle refuses NULL, by its name. Collectives:
+ * test_api_errors.c. */
+#include "test.h"
+
+#include "capture.h"
+
+static struct capture said = {.asks_for_name = true};
+
+static int fine(void *dst, const void *left, const void *right, size_t count,
+                rcx_datatype_t type, void *arg)
+{
+    (void)dst, (void)left, (void)right, (void)count, (void)type, (void)arg;
+    return 0;
+}
+
+static void a_request_that_is_none_is_refused(void **state)
+{
+    rcx_request_t *none = NULL;
+    int done;
+
+    (void)state;
+    assert_refused(&said, rcx_start(NULL), RCX_ERR_ARG, "request");
+    assert_refused(&said, rcx_wait(NULL), RCX_ERR_ARG, "request");
+    assert_refused(&said, rcx_test(NULL, &done), RCX_ERR_ARG, "request");
+    assert_refused(&said, rcx_request_free(NULL), RCX_ERR_ARG, "request");
+    assert_refused(&said, rcx_request_free(&none), RCX_ERR_ARG, "request");
+    assert_refused(&said, rcx_wait_all(1, NULL), RCX_ERR_ARG, "requests");
+}
+
+static void a_handle_that_is_none_is_refused(void **state)
+{
+    rcx_comm_t *none = NULL, *new;
+    rcx_request_t *request;
+    rcx_error_info_t error;
+    rcx_recv_info_t info;
+    const int ranks[] = {0};
+    size_t index;
+    int fd, in[1];
+
+    (void)state;
+#define assert_none(call) assert_refused(&said, call, RCX_ERR_ARG, "=(nil)")
+    assert_none(rcx_wait_for(NULL, 1));
+    assert_none(rcx_wait_any(1, NULL, &index));
+    assert_none(rcx_test_any(1, NULL, &index));
+    assert_none(rcx_request_set_callback(NULL, NULL, NULL));
+    assert_none(rcx_request_recv_info(NULL, &info));
+    assert_none(rcx_get_fd(NULL, &fd));
+    assert_none(rcx_arm(NULL));
+    assert_none(rcx_dump(NULL, "there"));
+    assert_none(rcx_comm_set_timeout(NULL, 1));
+    assert_none(rcx_comm_abort(NULL));
+    assert_none(rcx_comm_error(NULL, &error));
+    assert_none(rcx_comm_split(NULL, 0, 0, &new));
+    assert_none(rcx_comm_dup(NULL, &new));
+    assert_none(rcx_comm_create_group(NULL, 1, ranks, 0, &new));
+    assert_none(rcx_comm_free(NULL));
+    assert_none(rcx_comm_free(&none));
+    assert_none(rcx_mem_alloc(NULL, 1, (void **)&new));
+    assert_none(rcx_mem_register(NULL, in, sizeof in));
+    assert_none(rcx_mem_deregister(NULL, in));
+    assert_none(rcx_mem_free(NULL, in));
+    assert_none(rcx_mem_peers(NULL, in, (void **)&new));
+    assert_none(rcx_send(in, 1, RCX_INT32, 0, 0, NULL));
+    assert_none(rcx_isend(in, 1, RCX_INT32, 0, 0, NULL, &request));
+    assert_none(rcx_send_init(in, 1, RCX_INT32, 0, 0, NULL, &request));
+    assert_none(rcx_recv(in, 1, RCX_INT32, 0, 0, NULL, &info));
+    assert_none(rcx_irecv(in, 1, RCX_INT32, 0, 0, NULL, &request));
+    assert_none(rcx_recv_init(in, 1, RCX_INT32, 0, 0, NULL, &request));
+}
+
+static void a_context_that_is_none_is_refused(void **state)
+{
+    rcx_context_t *none = NULL;
+    rcx_datatype_t type = 1;
+    rcx_op_t op = 1;
+
+    (void)state;
+    assert_refused(&said, rcx_finalize(NULL), RCX_ERR_ARG, "context");
+    assert_refused(&said, rcx_finalize(&none), RCX_ERR_ARG, "context");
+    assert_refused(&said, rcx_op_create(NULL, fine, 0, NULL, &op), RCX_ERR_ARG,
+                   "context");
+    assert_refused(&said, rcx_op_free(NULL, &op), RCX_ERR_ARG, "context");
+    assert_refused(&said, rcx_type_create(NULL, 1, &type), RCX_ERR_ARG,
+                   "context");
+    assert_refused(&said, rcx_type_free(NULL, &type), RCX_ERR_ARG, "context");
+    assert_refused(&said, (rcx_status_t)rcx_progress(NULL), RCX_ERR_ARG,
+                   "context");
+    assert_int_equal(op + type, 2);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_request_that_is_none_is_refused),
+        cmocka_unit_test(a_handle_that_is_none_is_refused),
+        cmocka_unit_test(a_context_that_is_none_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

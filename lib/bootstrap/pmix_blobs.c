@@ -75,19 +75,12 @@ static int see_parts(const struct rcx_pmix_node *node, const void *blob,
     return n;
 }
 
-static rcx_status_t put_all(const struct rcx_pmix_node *node,
+static rcx_status_t put_all(const struct rcx_pmix_node *node, void *packed,
                             const struct rcx_part parts[], int n)
 {
-    const size_t bytes = rcx_parts_bytes(parts, n);
-    void *packed = rcx_heap_alloc(node->heap, bytes);
-    rcx_status_t status;
-
-    if (!packed)
-        return RCX_ERR_NOMEM;
     rcx_parts_pack(parts, n, packed);
-    status = rcx_pmix_put(node->log, PMIX_GLOBAL, node->key, packed, bytes);
-    rcx_heap_free(node->heap, packed);
-    return status;
+    return rcx_pmix_put(node->log, PMIX_GLOBAL, node->key, packed,
+                        rcx_parts_bytes(parts, n));
 }
 
 static rcx_status_t put_for_node(const struct rcx_pmix_node *node,
@@ -98,17 +91,19 @@ static rcx_status_t put_for_node(const struct rcx_pmix_node *node,
         rcx_heap_zalloc(node->heap, (size_t)local * sizeof *values);
     struct rcx_part *parts =
         rcx_heap_zalloc(node->heap, (size_t)local * sizeof *parts);
-    rcx_status_t status = RCX_ERR_NOMEM;
-
-    if (values && parts)
-        status =
-            put_all(node, parts, see_parts(node, blob, bytes, values, parts));
-    if (status == RCX_ERR_NOMEM)
-        status = rcx_fail(node->log, RCX_ERR_NOMEM,
+    const bool has_room = values && parts;
+    const int n = has_room ? see_parts(node, blob, bytes, values, parts) : 0;
+    void *packed =
+        has_room ? rcx_heap_alloc(node->heap, rcx_parts_bytes(parts, n)) : NULL;
+    const rcx_status_t status =
+        packed ? put_all(node, packed, parts, n)
+               : rcx_fail(node->log, RCX_ERR_NOMEM,
                           "no memory for the blobs of %d ranks", local);
+
     for (int i = 0; values && i < local; i++)
         if (values[i])
             PMIX_VALUE_RELEASE(values[i]);
+    rcx_heap_free(node->heap, packed);
     rcx_heap_free(node->heap, parts);
     rcx_heap_free(node->heap, values);
     return status;

@@ -115,8 +115,9 @@ for ((i = 1; i <= runs; i++)); do
 done
 [ $i -gt "$runs" ]
 ok $? "ranks come and go $runs times"
-# Four pollers on a node, two of which may have a core: they leave far apart.
-crowd=(env RCX_WAIT=poll srun -Q -N3 --ntasks-per-node=4 --mpi=pmix)
+# Four pollers on a node, two of which may have a core: they leave far apart. Ranks
+# are dealt round, so that a node's lowest rank publishes for others than the next.
+crowd=(env RCX_WAIT=poll srun -Q -N3 --ntasks-per-node=4 -m cyclic --mpi=pmix)
 for ((i = 1; i <= runs; i++)); do
     run 0 "${crowd[@]}" "$finish" once && quiet || break
 done

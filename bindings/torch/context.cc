@@ -151,6 +151,16 @@ std::shared_ptr<Context> Context::over_pmix(milliseconds timeout)
     return std::make_shared<Context>(handle);
 }
 
+void Context::keep(const Operation &operation)
+{
+    const std::lock_guard<std::mutex> lock(keeping_);
+
+    for (const auto &tensor : operation.kept)
+        kept_.push_back(tensor);
+    for (const auto &[tensor, place] : operation.copies)
+        kept_.push_back(place);
+}
+
 Context::~Context()
 {
     rcx_comm_set_timeout(world(), nanoseconds(leave_within));

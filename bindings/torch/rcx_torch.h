@@ -54,6 +54,8 @@ int64_t nanoseconds(milliseconds time);
 
 /* ---- Processes ------------------------------------------------------------------- */
 
+struct Operation;
+
 class Context
 {
   public:
@@ -78,10 +80,14 @@ class Context
     {
         return rcx_world(handle_);
     }
+    /* Keep the tensors of one that failed: RCX may read them until it has left. */
+    void keep(const Operation &operation);
 
   private:
     rcx_context_t *handle_;
     std::shared_ptr<void> bootstrap_;
+    std::mutex keeping_;
+    std::vector<at::Tensor> kept_;
 };
 
 /* ---- Operations -------------------------------------------------------------------- */
@@ -144,13 +150,14 @@ class Work : public c10d::Work
        it was freed; and waits for it in any case. */
     void start(rcx_comm_t *comm);
     void listen();
-    bool release();
-    void end();
+    bool release(Context &context);
+    void end(Context &context);
 
   private:
     static void done(rcx_request_t *request, rcx_status_t status, void *arg);
     void complete() noexcept;
     void run_later();
+    void drop(Context &context);
 
     Operation operation_;
     std::weak_ptr<Comm> comm_;

@@ -8,6 +8,7 @@
 #include <c10/core/InferenceMode.h>
 #include <pybind11/pybind11.h>
 
+#include <algorithm>
 #include <functional>
 #include <thread>
 
@@ -322,7 +323,19 @@ c10::intrusive_ptr<c10::ivalue::Future> Work::getFuture()
     return future_;
 }
 
-bool Work::release()
+/* Its tensors; requests are freed. */
+void Work::drop(Context &context)
+{
+    const std::lock_guard<std::mutex> lock(error_lock_);
+
+    if (!error_.empty() &&
+        std::count(started_.begin(), started_.end(), RCX_OK) > 0)
+        context.keep(operation_);
+    operation_.kept.clear();
+    operation_.copies.clear();
+}
+
+bool Work::release(Context &context)
 {
     if (!over_)
         return false;
@@ -333,17 +346,16 @@ bool Work::release()
     for (rcx_request_t *&request : requests_)
         if (request && rcx_request_free(&request) != RCX_OK)
             return false;
-    operation_.kept.clear();
-    operation_.copies.clear();
+    drop(context);
     return true;
 }
 
-void Work::end()
+void Work::end(Context &context)
 {
     for (rcx_request_t *request : requests_)
         if (request && rcx_wait(request) == RCX_ERR_FORKED)
             return;
-    while (!release())
+    while (!release(context))
         std::this_thread::yield(); /* its callback is on another thread */
 }
 
@@ -438,7 +450,7 @@ c10::intrusive_ptr<Work> Comm::start(Operation operation)
         const std::lock_guard<std::mutex> lock(starting_);
 
         under_way_.remove_if(
-            [](const auto &other) { return other->release(); });
+            [&](const auto &other) { return other->release(*context_); });
         under_way_.push_back(work);
         check(rcx_comm_set_timeout(handle_, nanoseconds(timeout)));
         work->start(handle_);
@@ -455,7 +467,7 @@ void Comm::abort()
 Comm::~Comm()
 {
     for (auto &work : under_way_)
-        work->end();
+        work->end(*context_);
     if (owned_)
         rcx_comm_free(&handle_);
 }

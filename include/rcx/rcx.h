@@ -594,7 +594,8 @@ RCX_API rcx_status_t rcx_mem_deregister(rcx_comm_t *comm, void *ptr);
  * Three forms. Blocking: returns when the result is there. Nonblocking
  * (rcx_i...): buffers belong to RCX until rcx_wait() or rcx_test() said done;
  * the request is then to be freed. Persistent (..._init): prepares a request
- * that rcx_start() may start any number of times, over the same buffers.
+ * that rcx_start() may start any number of times, over the same buffers. Where
+ * an operation fails, its buffers are needed for longer: see rcx_error_info_t.
  *
  * RCX_ERR_ARG          comm, buffer, count, datatype, op, root not valid,
  *                      buffers overlap, count * size overflows

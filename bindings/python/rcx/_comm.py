@@ -102,7 +102,7 @@ class Comm(Operations[None]):
         """On the main thread, which alone hears signals. After Ctrl-C the operation goes
         on, and keeps its buffers."""
         request = ffi.new("rcx_request_t **")
-        self.check(getattr(lib, "rcx_i" + name)(*arguments, self.handle, request), kept)
+        self.check(getattr(lib, "rcx_i" + name)(*arguments, self.handle, request))
         try:
             status = wait(request[0])
         except BaseException:
@@ -123,7 +123,7 @@ class Comm(Operations[None]):
         if threading.current_thread() is threading.main_thread():
             self._run_in_slices("recv", arguments, there, info)
         else:
-            check(lib.rcx_recv(*arguments, self.handle, info), self.handle)
+            self.check(lib.rcx_recv(*arguments, self.handle, info), there)
         return received(info)
 
     def check(self, status: int, kept: Any = None) -> int:
@@ -132,6 +132,8 @@ class Comm(Operations[None]):
         try:
             return check(status, self._handle)
         except Error as error:
+            if kept is not None and self.failure:
+                self.context.keep(kept)
             ops = [op for op in kept or () if isinstance(op, UserOp)] \
                 if isinstance(kept, tuple) and error.status == Status.OP else []
             cause = ops[0].take_error() if ops else None

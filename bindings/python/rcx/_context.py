@@ -102,6 +102,7 @@ class Context:
                  bootstrap: Bootstrap | None = None):
         self._handle: Any = NULL
         self._left: list[tuple[Any, Any]] = []  # requests, and what they keep
+        self._lost: list[Any] = []
         self._left_comms: list[Any] = []
         self._left_ops: list[tuple[int, Any]] = []  # and what RCX calls
         self._left_types: list[int] = []
@@ -164,6 +165,7 @@ class Context:
         self.reap(wait=True)
         check(lib.rcx_finalize(ffi.new("rcx_context_t **", self.handle)))
         self._handle = NULL
+        self._lost.clear()
 
     def remember(self, made: Comm | Request) -> None:
         """For close(), which frees what is left."""
@@ -172,6 +174,11 @@ class Context:
     def leave(self, request: Any, kept: Any) -> None:
         """A request that nobody keeps goes on, and so do its buffers."""
         self._left.append((request, kept))
+
+    def keep(self, kept: Any) -> None:
+        """Buffers of an operation whose communicator failed: RCX may read them until it
+        has left."""
+        self._lost.append(kept)
 
     def leave_comm(self, comm: Any) -> None:
         """A communicator that nobody keeps. It is the collector who calls: any thread."""

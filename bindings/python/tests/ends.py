@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How a job ends that does not end well: ends.py killed | raised | left"""
+"""How a job ends that does not end well: ends.py killed | raised | left | kept"""
 
+import gc
 import os
 import signal
 import sys
+import weakref
 
 import numpy
 import rcx
@@ -38,4 +40,35 @@ def main(how):
         print(f"KeyError {error}")
 
 
-main(sys.argv[1])
+def fail(world):
+    """A buffer of an operation that has begun and fails, of which nothing else is left."""
+    side = world.dup()
+    x = numpy.ones(4)
+    if world.rank != 1:
+        request = side.nonblocking.allreduce(x)
+    world.barrier()
+    if world.rank == 1:
+        side.abort()
+        return lambda: x
+    try:
+        request.wait()
+    except rcx.PeerError:
+        return weakref.ref(x)
+    raise AssertionError("no error")
+
+
+def keep():
+    """RCX may read the buffers of an operation that failed until it has left."""
+    with rcx.Context(timeout=5) as context:
+        buffer = fail(context.world)
+        context.world.barrier()
+        context.reap()
+        gc.collect()
+        assert buffer() is not None
+        freed = context.world.rank == 1
+    gc.collect()
+    assert freed or buffer() is None
+    print("all is well")
+
+
+keep() if sys.argv[1] == "kept" else main(sys.argv[1])

@@ -46,6 +46,8 @@ run 0 "$rcxrun" -n 3 "$python" "$here/ends.py" raised && grep -qx "KeyError 'of 
 ok $? "an exception of a user's ends the others' calls, and is not lost"
 run 0 "$rcxrun" -n 3 "$python" "$here/ends.py" left && [ "$(grep -cx 'all is well' "$out")" -eq 3 ]
 ok $? "a communicator that is given up leaves the others as they were"
+run 0 "$rcxrun" -n 3 "$python" "$here/ends.py" kept && [ "$(grep -cx 'all is well' "$out")" -eq 3 ]
+ok $? "buffers of an operation that failed are kept until its context ends"
 run 1 "$rcxrun" -n 2 -x RCX_ORDER=loud "$python" "$here/forms.py" && grep -q 'rcx\.Error: .*RCX_ORDER' "$err"
 ok $? "what is wrong in the environment is an exception that names it"
 

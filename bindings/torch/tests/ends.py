@@ -6,26 +6,40 @@ import os
 import signal
 import sys
 import time
+import weakref
 from datetime import timedelta
 
+import numpy
 import rcx_torch  # noqa: F401
 import torch
 import torch.distributed as dist
 
 
 def killed(me):
-    """Rank 1 dies; the others' calls say so, from a hook as from a wait."""
+    """Rank 1 dies; the others' calls say so, from a hook as from a wait. What had begun
+    keeps its tensor, of which nothing else is left: RCX may read it."""
+    group = dist.new_group(timeout=timedelta(seconds=8))
+    array = numpy.ones(4, dtype=numpy.float32)
+    kept = weakref.ref(array)
+    if me != 1:
+        work = dist.all_reduce(torch.from_numpy(array), group=group, async_op=True)
+    del array
+    dist.barrier()
     if me == 1:
         os.kill(os.getpid(), signal.SIGKILL)
     future = dist.all_reduce(torch.ones(4), async_op=True).get_future()
     chained = future.then(lambda f: f.value())
-    for call in (future.wait, chained.wait, lambda: dist.all_reduce(torch.ones(4))):
+    for call in (future.wait, chained.wait, lambda: dist.all_reduce(torch.ones(4)), work.wait,
+                 lambda: dist.all_reduce(torch.ones(4), group=group)):
         try:
             call()
         except RuntimeError as error:
             assert "rank 1" in str(error), error
         else:
             raise AssertionError("no error")
+    del work, call
+    gc.collect()
+    assert kept() is not None
     print("it was rank 1")
 
 

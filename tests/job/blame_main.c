@@ -270,7 +270,7 @@ static rcx_status_t start_long(int i, char *in, char *out, rcx_request_t **p)
 static void stream(void)
 {
     const size_t size = (size_t)me.size;
-    rcx_status_t status = RCX_OK;
+    rcx_status_t status;
     char *in[STREAM], *out[STREAM];
     pthread_t thread;
 
@@ -278,7 +278,8 @@ static void stream(void)
         in[i] = calloc(LONG_BYTES, size);
         out[i] = calloc(LONG_BYTES, size);
     }
-    rank_require(rcx_barrier(me.world), "rcx_barrier");
+    status =
+        rcx_barrier(me.world); /* a slow rank is in it as the last one dies */
     if (me.rank == me.size - 1)
         pthread_create(&thread, NULL, die_soon, NULL);
     while (status == RCX_OK) {

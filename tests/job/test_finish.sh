@@ -49,7 +49,7 @@ done
 
 for mode in "-x RCX_TIMEOUT=1s" "-x RCX_TIMEOUT=1s -x UCX_TLS=tcp,self" \
     "-x RCX_ERR_MODE=peer -x UCX_TLS=tcp,self"; do
-    read -ra options <<<"$mode -x UCX_NET_DEVICES=lo"
+    read -ra options <<<"$mode -x UCX_NET_DEVICES=lo -x UCX_LOG_LEVEL=fatal"
     run 137 "$rcxrun" -k -n 4 "${options[@]}" "$main" killed &&
         ! grep -v '^rcxrun: rank 2 (pid [0-9]*) killed by signal 9' "$err" &&
         [ ! -s "$out" ]

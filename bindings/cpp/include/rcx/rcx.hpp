@@ -11,8 +11,8 @@
  * elements say the datatype, its length the count. Without a send buffer an
  * operation is in place. i... begin an operation, ..._init make one that
  * request::start() begins again and again; buffers have to live until it is done.
- * An error is an rcx::error. Where an operation failed that others had begun, too,
- * its buffers have to live until the context has ended (see rcx_error_info_t).
+ * An error is an rcx::error. Where an operation had begun before it failed, its
+ * buffers have to live until the context has ended (see rcx_error_info_t).
  */
 #ifndef RCX_RCX_HPP
 #define RCX_RCX_HPP

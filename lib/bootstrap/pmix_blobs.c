@@ -185,7 +185,8 @@ static rcx_status_t unpack(struct rcx_pmix_blobs *blobs,
                ? RCX_OK
                : rcx_fail(node->log, RCX_ERR_LAUNCH,
                           "what rank %d published for its node has been "
-                          "altered on its way: look at the bootstrap",
+                          "altered on its way, or is another version's: do all "
+                          "ranks run the same RCX?",
                           lowest);
 }
 

@@ -98,7 +98,7 @@ class Job:
         with tempfile.TemporaryDirectory() as scratch:
             environment = {k: v for k, v in os.environ.items() if not k.startswith("RCX_")}
             environment.update(TMPDIR=scratch, RCX_STORM=str(self.seed))
-            with open(scratch + ".out", "w+") as out:
+            with open(scratch + ".out", "w+", errors="replace") as out:
                 os.unlink(scratch + ".out")
                 process = subprocess.Popen(self.command(rcxrun, main), stdin=subprocess.DEVNULL,
                                            stdout=out, stderr=out, env=environment,
@@ -149,7 +149,10 @@ class Job:
         found = ["left behind: " + thing for thing in self.left]
         for line in self.output.splitlines():
             found += self.complaints_of_other(line)
-        gone = {self.victim}  # or may be: a rank that has said its error leaves
+            # libpmix (4.2) may print memory that it did not write where it gets none
+            if "\ufffd" in line and self.fault != "memory":
+                found.append("no text: " + ascii(line))
+        gone = {self.victim} | self.aborted()  # or may be: a rank that said its error leaves
         for rank, status, named, _, text in self.lines():
             if status != "RCX_OK" and self.fault in HARMLESS:
                 found.append("rank %d fails: %s %s" % (rank, status, text))
@@ -175,6 +178,13 @@ class Job:
         if "ssertion" in line and not self.ucx_aborts():
             return [line]
         return []
+
+    def aborted(self):
+        """Ranks that UCX has aborted: others are right to name them."""
+        if not self.ucx_aborts():
+            return set()
+        return {int(rank) for rank in re.findall(
+            r"rcxrun: rank (\d+) \(pid \d+\) killed by signal 6", self.output)}
 
     def ucx_aborts(self):
         """UCX (1.13) may, without memory; and over TCP in a rank that connects to

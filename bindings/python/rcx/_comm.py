@@ -132,7 +132,7 @@ class Comm(Operations[None]):
         try:
             return check(status, self._handle)
         except Error as error:
-            if kept is not None and self.failure:
+            if kept is not None and (self._handle == NULL or self.failure):
                 self.context.keep(kept)
             ops = [op for op in kept or () if isinstance(op, UserOp)] \
                 if isinstance(kept, tuple) and error.status == Status.OP else []

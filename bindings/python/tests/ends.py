@@ -40,8 +40,9 @@ def main(how):
         print(f"KeyError {error}")
 
 
-def fail(world):
-    """A buffer of an operation that has begun and fails, of which nothing else is left."""
+def fail(world, frees):
+    """A buffer of an operation that has begun and fails, of which nothing else is left;
+    frees: its communicator neither."""
     side = world.dup()
     x = numpy.ones(4)
     if world.rank != 1:
@@ -50,6 +51,8 @@ def fail(world):
     if world.rank == 1:
         side.abort()
         return lambda: x
+    if frees:
+        side.free()
     try:
         request.wait()
     except rcx.PeerError:
@@ -60,14 +63,14 @@ def fail(world):
 def keep():
     """RCX may read the buffers of an operation that failed until it has left."""
     with rcx.Context(timeout=5) as context:
-        buffer = fail(context.world)
+        buffers = [fail(context.world, frees) for frees in (False, True)]
         context.world.barrier()
         context.reap()
         gc.collect()
-        assert buffer() is not None
+        assert all(buffer() is not None for buffer in buffers)
         freed = context.world.rank == 1
     gc.collect()
-    assert freed or buffer() is None
+    assert freed or all(buffer() is None for buffer in buffers)
     print("all is well")
 
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What members answer when an operation is overdue, and which ranks are named. */
+#include "core/run/roll.h"
 #include "listening.h"
 
 /* Rank 1 is in an earlier call, since rank 2 has not come to that one. */
@@ -151,6 +152,66 @@ static void members_have_half_of_the_deadline_to_answer(void **state)
     }
 }
 
+/* What rank 1 answers rank 0 when it is asked for its last operation: for how many
+ * ms it stood still. */
+static uint32_t away_of_last(struct job *job)
+{
+    const struct rcx_comm *comm = world_of(job, 1);
+    struct rcx_transport *t = job->contexts[0]->transport;
+    const struct rcx_note_body asked = {.kind = RCX_NOTE_ROLL,
+                                        .comm_id = comm->id,
+                                        .sequence = comm->window.next - 1};
+    struct rcx_note_body answer;
+
+    rcx_roll_answer(job->contexts[1], comm, &asked);
+    for (int i = 0; i < 100 && !t->notes; i++)
+        t->ops->progress(t);
+    assert_true(t->ops->take_note(t, &answer, sizeof answer));
+    assert_int_equal(answer.kind, RCX_NOTE_PRESENT);
+    return answer.value;
+}
+
+/* As if rank 1 had begun r so long ago. */
+static void begin_earlier(struct job *job, struct rcx_request *r, uint64_t ns)
+{
+    const struct rcx_instant *born = &job->contexts[1]->time.born;
+    const struct rcx_instant now = rcx_instant_now();
+
+    r->begin -= (uint64_t)((double)(now.ticks - born->ticks) /
+                           (double)(now.ns - born->ns) * (double)ns);
+}
+
+/* A rank that resumes may have all that it lacks, and be through before it reads
+ * the question. A rank that is through, and computes, does not stand still. */
+static void a_break_counts_within_an_operation_that_is_over(void **state)
+{
+    rcx_request_t *requests[RANKS];
+    struct job job;
+
+    (void)state;
+    for (int is_within = 0; is_within < 2; is_within++) {
+        open_listening(&job, "off");
+        start(&job, 1, RCX_SUM, &requests[1]);
+        progress_one(&job, 1);
+        begin_earlier(&job, requests[1], 3 * SECOND);
+        if (is_within)
+            job.contexts[1]->watch.next_ns -= 2 * SECOND;
+        start(&job, 0, RCX_SUM, &requests[0]);
+        start(&job, 2, RCX_SUM, &requests[2]);
+        assert_ok(job_wait(&job, requests));
+        if (!is_within)
+            skip_ms(&job, 1, 2000);
+        assert_true(job.contexts[1]->watch.away_ns > 2 * SECOND - SECOND / 10);
+        if (is_within)
+            assert_in_range(away_of_last(&job), 1900, 2900);
+        else
+            assert_in_range(away_of_last(&job), 0, 900);
+        for (int i = 0; i < RANKS; i++)
+            assert_ok(rcx_request_free(&requests[i]));
+        assert_ok(job_close(&job));
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -159,6 +220,7 @@ int main(void)
         cmocka_unit_test(who_was_away_hears_answers_first),
         cmocka_unit_test(who_has_freed_the_communicator_is_not_missing),
         cmocka_unit_test(members_have_half_of_the_deadline_to_answer),
+        cmocka_unit_test(a_break_counts_within_an_operation_that_is_over),
     };
 
     return cmocka_run_group_tests_name("stragglers", tests, NULL, NULL);

@@ -18,6 +18,12 @@ struct rcx_failure {
     int ranks[]; /* of the communicator; room for all of them */
 };
 
+/* The numbers that an operation's segments had, and when it was under way. */
+struct rcx_ended {
+    uint64_t first, next; /* next: not its own */
+    uint64_t begin, end;  /* ticks */
+};
+
 struct rcx_comm {
     uint64_t magic;
     struct rcx_context *context;
@@ -41,6 +47,7 @@ struct rcx_comm {
     bool is_busy;              /* among the context's busy ones */
     struct rcx_comm *next_busy;
     struct rcx_window window;
+    struct rcx_ended ended;  /* the last that did not end in its first polls */
     _Atomic bool aborted;    /* by the user; failed follows */
     struct rcx_failure *why; /* it failed, or refused a call; or NULL */
     int64_t timeout_ns;      /* of operations that start; 0: none */

@@ -306,19 +306,14 @@ static bool settle(struct rcx_request *r)
     return r->status == RCX_ERR_OP;
 }
 
-__attribute__((noinline)) static uint64_t end_held(struct rcx_request *r)
-{
-    r->ended = rcx_ticks();
-    return r->ended;
-}
-
-/* Who waits inside has looked at the clock if that took long. A look costs a
- * thirtieth of a short operation. */
+/* The clock is read: what a rank that stood still answers for depends on it. */
 static uint64_t end(struct rcx_request *r)
 {
-    return __builtin_expect(rcx_request_waits_inside(r), 1)
-               ? r->comm->context->progress.ticks
-               : end_held(r);
+    const uint64_t now = rcx_ticks();
+
+    if (!rcx_request_waits_inside(r))
+        r->ended = now;
+    return now;
 }
 
 static inline void complete(struct rcx_request *r)
@@ -339,8 +334,12 @@ static inline void complete(struct rcx_request *r)
  * the others, by rcx_watch(). */
 static inline void conclude(struct rcx_request *r)
 {
+    const uint64_t now = end(r);
+
     record(r);
-    rcx_recorder_end(&r->comm->recorder, r->record, r->status, end(r));
+    rcx_recorder_end(&r->comm->recorder, r->record, r->status, now);
+    r->comm->ended =
+        (struct rcx_ended){r->sequence, r->sequence + r->total, r->begin, now};
     if (r->status == RCX_OK || settle(r))
         complete(r);
 }

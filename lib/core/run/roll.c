@@ -77,19 +77,42 @@ static int fingerprint_of(const struct rcx_comm *comm, uint64_t sequence)
              : -1;
 }
 
-/* For how long this rank did not look after its messages since r began. */
+/* For how long this rank did not look after its messages between two times. */
+static uint32_t away_between(const struct rcx_watch *w, uint64_t begin,
+                             uint64_t end)
+{
+    const uint64_t left = w->away_end_ns - w->away_ns;
+    const uint64_t from = left > begin ? left : begin;
+    const uint64_t until = w->away_end_ns < end ? w->away_end_ns : end;
+
+    return until > from ? (uint32_t)((until - from) / NS_PER_MS) : 0;
+}
+
+/* The same since r began. */
 static uint32_t away_ms(const struct rcx_comm *comm,
                         const struct rcx_request *r,
                         const struct rcx_instant *now)
 {
-    const struct rcx_watch *w = &comm->context->watch;
-    const uint64_t begin =
-        rcx_time_at(&comm->context->time, now) - rcx_request_age(r, now);
+    const uint64_t ns = rcx_time_at(&comm->context->time, now);
 
-    return w->away_end_ns <= begin ? 0
-           : w->away_end_ns - begin < w->away_ns
-               ? (uint32_t)((w->away_end_ns - begin) / NS_PER_MS)
-               : (uint32_t)(w->away_ns / NS_PER_MS);
+    return away_between(&comm->context->watch, ns - rcx_request_age(r, now),
+                        ns);
+}
+
+/* The same within the operation of this number, also if it is over: a rank that
+ * stood still may get all that it lacks at once. */
+static uint32_t away_in(const struct rcx_comm *comm, uint64_t sequence,
+                        const struct rcx_instant *now)
+{
+    const struct rcx_time *time = &comm->context->time;
+    const struct rcx_ended *e = &comm->ended;
+    const uint64_t ns = rcx_time_at(time, now);
+
+    if (sequence >= e->first && sequence < e->next)
+        return away_between(&comm->context->watch,
+                            ns - rcx_time_since(time, e->begin, now),
+                            ns - rcx_time_since(time, e->end, now));
+    return comm->first ? away_ms(comm, comm->first, now) : 0;
 }
 
 /* ---- Answers ---------------------------------------------------------------- */
@@ -159,8 +182,7 @@ void rcx_roll_answer(struct rcx_context *context, const struct rcx_comm *comm,
         answer.kind = RCX_NOTE_PRESENT;
         answer.rank_count = 1;
         answer.ranks[0] = fingerprint_of(comm, asked->sequence);
-        if (comm->first)
-            answer.value = away_ms(comm, comm->first, &now);
+        answer.value = away_in(comm, asked->sequence, &now);
     } else if (other) {
         describe_elsewhere(other, &answer);
     } else if (!comm && has_called(context, asked)) {

@@ -12,7 +12,7 @@ happens to one rank at any moment. For each job it is asked whether
   - shared memory, files and processes of it are gone afterwards.
 
 SECONDS bounds the time in which jobs are begun. A job that fails is printed as a
-command that runs it again. TAP.
+command that runs it again, and with its last lines. TAP.
 """
 
 import concurrent.futures
@@ -29,6 +29,7 @@ STEPS = 12  # of storm_main
 ENDS_IN = 60  # seconds; the longest deadline is 4
 STOOD_STILL = 200  # milliseconds: a rank is late through no fault of its own
 AT_ONCE = 2
+LAST_LINES = 20  # of a job that fails, as it printed them
 
 HARMLESS = ("none", "delay", "shm")
 FAULTS = HARMLESS + ("kill", "kill", "exit", "abort", "stop", "memory", "descriptors")
@@ -238,6 +239,8 @@ def main():
                 for complaint in complaints:
                     print("#   " + complaint)
                 print("# " + subprocess.list2cmdline(job.command(rcxrun, program)))
+                for line in job.output.splitlines()[-LAST_LINES:]:
+                    print("#   | " + ascii(line)[1:-1][:200])
     print("# %d jobs; %d in which UCX aborted a rank that starved, or met one that left; "
           "%d not judged as the machine stood still" % (ran, aborts, excused))
     if not room:

@@ -288,6 +288,7 @@ static int in_world(int which, int rank)
     return which < 2 ? rank : 2 * rank + me.rank % 2;
 }
 
+/* On a line of its own, whatever libpmix has printed without memory. */
 static void say(rcx_status_t status, int which, rcx_comm_t *comm)
 {
     const char *what = rcx_status_string(status);
@@ -299,8 +300,9 @@ static void say(rcx_status_t status, int which, rcx_comm_t *comm)
     for (int i = 0, at = 0; i < info.rank_count; i++)
         at += snprintf(names + at, sizeof names - (size_t)at, "%s%d",
                        i > 0 ? "," : "", in_world(which, info.ranks[i]));
-    printf("%d %.*s %s %ld %s\n", me.rank, (int)strcspn(what, ":"), what, names,
-           (long)(rank_lost_ns() / MS_NS), info.text ? info.text : me.error);
+    printf("\n%d %.*s %s %ld %s\n", me.rank, (int)strcspn(what, ":"), what,
+           names, (long)(rank_lost_ns() / MS_NS),
+           info.text ? info.text : me.error);
     fflush(stdout);
 }
 

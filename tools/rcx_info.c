@@ -13,10 +13,10 @@
 #include "rcx_info.h"
 
 #include "core/base/parse.h"
-#include "core/run/bootstrap.h"
+#include "core/iface/bootstrap.h"
 #include "core/run/context.h"
 #include "core/sched/params.h"
-#include "core/exec/transport.h"
+#include "core/iface/transport.h"
 
 static const char usage[] =
     "Usage: rcx_info [options]\n"

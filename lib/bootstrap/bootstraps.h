@@ -3,7 +3,7 @@
 #ifndef RCX_BOOTSTRAP_BOOTSTRAPS_H
 #define RCX_BOOTSTRAP_BOOTSTRAPS_H
 
-#include "core/run/bootstrap.h"
+#include "core/iface/bootstrap.h"
 
 extern const struct rcx_boot_ops rcx_boot_callback; /* RCX_PARAM_BOOTSTRAP */
 extern const struct rcx_boot_ops rcx_boot_pmix;     /* under a PMIx server */

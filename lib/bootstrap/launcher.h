@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "core/run/bootstrap.h"
+#include "core/iface/bootstrap.h"
 
 /* True where the environment points to a PMIx server, dead or alive. */
 bool rcx_launcher_names_pmix(void);

@@ -11,7 +11,7 @@
 #include <pmix.h>
 #include <pthread.h>
 
-#include "core/run/bootstrap.h"
+#include "core/iface/bootstrap.h"
 
 /* One rank of it, of one context. */
 struct rcx_pmix_node {

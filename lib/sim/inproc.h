@@ -10,7 +10,7 @@
 #ifndef RCX_SIM_INPROC_H
 #define RCX_SIM_INPROC_H
 
-#include "core/run/bootstrap.h"
+#include "core/iface/bootstrap.h"
 
 struct rcx_inproc;
 

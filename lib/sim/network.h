@@ -10,7 +10,7 @@
 #ifndef RCX_SIM_NETWORK_H
 #define RCX_SIM_NETWORK_H
 
-#include "core/exec/transport.h"
+#include "core/iface/transport.h"
 
 struct rcx_sim;
 

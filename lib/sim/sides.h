@@ -6,7 +6,7 @@
 #ifndef RCX_SIM_SIDES_H
 #define RCX_SIM_SIDES_H
 
-#include "core/exec/transport.h"
+#include "core/iface/transport.h"
 
 /* One side of a message: a send or a receive. */
 struct side {

@@ -8,7 +8,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "core/exec/transport.h"
+#include "core/iface/transport.h"
 
 /* A send or a receive that waits for the other side. */
 struct side {

@@ -11,7 +11,7 @@
 
 #include <sched.h>
 
-#include "core/run/bootstrap.h"
+#include "core/iface/bootstrap.h"
 
 /* What a rank tells the others. */
 struct rcx_card {

@@ -23,7 +23,7 @@
 #include <stdatomic.h>
 #include <sys/types.h>
 
-#include "core/exec/transport.h"
+#include "core/iface/transport.h"
 #include "transport/areas.h"
 
 enum { RCX_LINE = 64, RCX_LINES = 128, RCX_PAIR_SLOTS = 32 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "core/exec/transport.h"
+#include "core/iface/transport.h"
 
 #ifdef RCX_HAVE_UCX
 extern const struct rcx_transport_ops rcx_transport_ucp;

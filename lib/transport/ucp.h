@@ -5,8 +5,8 @@
 
 #include <ucp/api/ucp.h>
 
-#include "core/exec/transport.h"
-#include "core/run/bootstrap.h"
+#include "core/iface/transport.h"
+#include "core/iface/bootstrap.h"
 #include "transport/process.h"
 #include "transport/ucp_lane.h"
 

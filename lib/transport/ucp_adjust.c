@@ -7,6 +7,7 @@
 #include <ucp/api/ucp.h>
 #include <unistd.h>
 
+#include "core/iface/peer.h"
 #include "transport/cma.h"
 #include "transport/node.h"
 #include "transport/ucp_adjust.h"

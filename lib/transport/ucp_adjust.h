@@ -4,7 +4,7 @@
 
 #include <sys/types.h>
 
-#include "core/exec/transport.h"
+#include "core/iface/transport.h"
 
 struct ucp_config;
 struct ucp_ep;

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/iface/peer.h"
 #include "transport/ucp.h"
 #include "transport/ucp_adjust.h"
 

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/iface/peer.h"
 #include "transport/ring.h"
 #include "transport/ucp.h"
 

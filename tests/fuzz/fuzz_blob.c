@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "core/iface/peer.h"
 #include "core/run/peer.h"
 
 enum {

@@ -25,7 +25,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/run/bootstrap.h"
+#include "core/iface/bootstrap.h"
 
 /* libpmix loses a few bytes of its own in every PMIx_Init. */
 const char *__lsan_default_suppressions(void);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "bootstrap/bootstraps.h"
-#include "core/run/bootstrap.h"
+#include "core/iface/bootstrap.h"
 
 struct lines {
     int count;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What ranks tell each other at start, and what they say where it does not go
- * together. */
+/* What ranks publish at start, and the errors where that does not match. */
 #include "test.h"
 
 #include <sched.h>
 #include <string.h>
 
 #include "bootstrap_side.h"
+#include "core/iface/peer.h"
 #include "core/run/peer.h"
 
 enum {

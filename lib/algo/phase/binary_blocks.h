@@ -17,8 +17,8 @@
  * The vector is cut into blocks, at least as many as the largest cube has
  * ranks; messages are of whole blocks.
  */
-#ifndef RCX_ALGO_BINARY_BLOCKS_H
-#define RCX_ALGO_BINARY_BLOCKS_H
+#ifndef RCX_ALGO_PHASE_BINARY_BLOCKS_H
+#define RCX_ALGO_PHASE_BINARY_BLOCKS_H
 
 #include "algo/phase/halving.h"
 

@@ -10,8 +10,8 @@
  * far above. Blocks stay in their places in the vector; a message that wraps
  * around its end is packed into scratch.
  */
-#ifndef RCX_ALGO_BRUCK_H
-#define RCX_ALGO_BRUCK_H
+#ifndef RCX_ALGO_PHASE_BRUCK_H
+#define RCX_ALGO_PHASE_BRUCK_H
 
 #include "core/sched/algo.h"
 

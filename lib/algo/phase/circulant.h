@@ -15,8 +15,8 @@
  * member, its width, as it would have by then; the first phase, moved by 0 to
  * width - 1 slots, ends with all of them and shares what it can.
  */
-#ifndef RCX_ALGO_CIRCULANT_H
-#define RCX_ALGO_CIRCULANT_H
+#ifndef RCX_ALGO_PHASE_CIRCULANT_H
+#define RCX_ALGO_PHASE_CIRCULANT_H
 
 #include "core/sched/algo.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* All-to-all exchanges of blocks, equal or not, among all ranks. */
-#ifndef RCX_ALGO_EXCHANGE_H
-#define RCX_ALGO_EXCHANGE_H
+#ifndef RCX_ALGO_PHASE_EXCHANGE_H
+#define RCX_ALGO_PHASE_EXCHANGE_H
 
 #include "algo/phase/posted.h"
 

@@ -18,8 +18,8 @@
  *
  * Operands are combined in rank order, by the fixed tree within a ring.
  */
-#ifndef RCX_ALGO_FACTORIZED_H
-#define RCX_ALGO_FACTORIZED_H
+#ifndef RCX_ALGO_PHASE_FACTORIZED_H
+#define RCX_ALGO_PHASE_FACTORIZED_H
 
 #include <limits.h>
 

@@ -8,8 +8,8 @@
  * each of a pair combines one half of the vector, then the even one gets the
  * other half. A round more, but the volume is the same and the combining half.
  */
-#ifndef RCX_ALGO_FOLD_H
-#define RCX_ALGO_FOLD_H
+#ifndef RCX_ALGO_PHASE_FOLD_H
+#define RCX_ALGO_PHASE_FOLD_H
 
 #include "core/sched/algo.h"
 

@@ -7,8 +7,8 @@
  * the vector, and each message is one. By the binomial tree ceil(lg p) rounds
  * and p - 1 blocks in all, for every p and root.
  */
-#ifndef RCX_ALGO_GATHER_H
-#define RCX_ALGO_GATHER_H
+#ifndef RCX_ALGO_PHASE_GATHER_H
+#define RCX_ALGO_PHASE_GATHER_H
 
 #include "algo/phase/topology.h"
 

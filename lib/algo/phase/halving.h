@@ -12,8 +12,8 @@
  * number has the bits of i mirrored. Or the most distant members meet first
  * (distance halving): member i ends with part i, and operands commute.
  */
-#ifndef RCX_ALGO_HALVING_H
-#define RCX_ALGO_HALVING_H
+#ifndef RCX_ALGO_PHASE_HALVING_H
+#define RCX_ALGO_PHASE_HALVING_H
 
 #include "core/sched/algo.h"
 

@@ -10,8 +10,8 @@
  * cycle of q, k = 0, ..., q - 1. Which blocks these are each rank finds by
  * itself; a cycle later they are those q behind them.
  */
-#ifndef RCX_ALGO_N_BLOCKS_H
-#define RCX_ALGO_N_BLOCKS_H
+#ifndef RCX_ALGO_PHASE_N_BLOCKS_H
+#define RCX_ALGO_PHASE_N_BLOCKS_H
 
 #include "core/sched/algo.h"
 

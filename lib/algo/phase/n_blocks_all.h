@@ -15,8 +15,8 @@
  * Allreduce Algorithms" (Traeff 2024, arXiv 2410.14234; Kolmakov, Zhang 2020,
  * 7), see circulant.h.
  */
-#ifndef RCX_ALGO_N_BLOCKS_ALL_H
-#define RCX_ALGO_N_BLOCKS_ALL_H
+#ifndef RCX_ALGO_PHASE_N_BLOCKS_ALL_H
+#define RCX_ALGO_PHASE_N_BLOCKS_ALL_H
 
 #include "algo/phase/n_blocks_phase.h"
 

@@ -4,8 +4,8 @@
  * cut into blocks, by the schedules of n_blocks.h: (blocks - 1 + ceil(lg p))
  * rounds of one block. Few blocks are few messages, many keep all ranks busy.
  */
-#ifndef RCX_ALGO_N_BLOCKS_PHASE_H
-#define RCX_ALGO_N_BLOCKS_PHASE_H
+#ifndef RCX_ALGO_PHASE_N_BLOCKS_PHASE_H
+#define RCX_ALGO_PHASE_N_BLOCKS_PHASE_H
 
 #include "algo/phase/n_blocks.h"
 

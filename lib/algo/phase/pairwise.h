@@ -7,8 +7,8 @@
  * its own from the one t below. Operands thus arrive in descending order from
  * the own one on, cyclic, so few wait for their sibling in the tree.
  */
-#ifndef RCX_ALGO_PAIRWISE_H
-#define RCX_ALGO_PAIRWISE_H
+#ifndef RCX_ALGO_PHASE_PAIRWISE_H
+#define RCX_ALGO_PHASE_PAIRWISE_H
 
 #include "core/sched/algo.h"
 

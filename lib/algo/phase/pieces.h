@@ -10,8 +10,8 @@
  * becomes piece g + far; the first weight blocks stay. All ranks have pieces of
  * the same form. In the end each piece has one block, which is the rank's own.
  */
-#ifndef RCX_ALGO_PIECES_H
-#define RCX_ALGO_PIECES_H
+#ifndef RCX_ALGO_PHASE_PIECES_H
+#define RCX_ALGO_PHASE_PIECES_H
 
 #include "core/sched/algo.h"
 

@@ -4,8 +4,8 @@
  * them are posted at once, each way. All of them would flood a receiver, its
  * memory and the network.
  */
-#ifndef RCX_ALGO_POSTED_H
-#define RCX_ALGO_POSTED_H
+#ifndef RCX_ALGO_PHASE_POSTED_H
+#define RCX_ALGO_PHASE_POSTED_H
 
 #include "core/sched/algo.h"
 

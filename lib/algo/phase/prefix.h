@@ -3,8 +3,8 @@
  * Scans, inclusive and exclusive: what is up to a rank, or before it, combined.
  * Both give the same messages, so a phase does either.
  */
-#ifndef RCX_ALGO_PREFIX_H
-#define RCX_ALGO_PREFIX_H
+#ifndef RCX_ALGO_PHASE_PREFIX_H
+#define RCX_ALGO_PHASE_PREFIX_H
 
 #include "core/sched/algo.h"
 

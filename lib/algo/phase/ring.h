@@ -3,8 +3,8 @@
  * The two phases of ring algorithms, neighbours only, over the members of a
  * group. Each takes p - 1 rounds of one block; the second may go in chunks.
  */
-#ifndef RCX_ALGO_RING_H
-#define RCX_ALGO_RING_H
+#ifndef RCX_ALGO_PHASE_RING_H
+#define RCX_ALGO_PHASE_RING_H
 
 #include "core/sched/algo.h"
 

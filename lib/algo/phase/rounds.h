@@ -23,8 +23,8 @@
  * A group but the lowest is a row of width neighbouring units as long as no
  * 2-1 step has made it, and lane i is its unit i.
  */
-#ifndef RCX_ALGO_ROUNDS_H
-#define RCX_ALGO_ROUNDS_H
+#ifndef RCX_ALGO_PHASE_ROUNDS_H
+#define RCX_ALGO_PHASE_ROUNDS_H
 
 #include "core/sched/algo.h"
 

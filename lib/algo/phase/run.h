@@ -4,8 +4,8 @@
  * it, where they lie in one piece, and else, around the vector's end, by way of
  * scratch.
  */
-#ifndef RCX_ALGO_RUN_H
-#define RCX_ALGO_RUN_H
+#ifndef RCX_ALGO_PHASE_RUN_H
+#define RCX_ALGO_PHASE_RUN_H
 
 #include "core/sched/algo.h"
 

@@ -7,8 +7,8 @@
  * in which each is the next to the ranks gathered so far, below or above. So
  * operands stay in rank order for every root, and no rank is renumbered.
  */
-#ifndef RCX_ALGO_TOPOLOGY_H
-#define RCX_ALGO_TOPOLOGY_H
+#ifndef RCX_ALGO_PHASE_TOPOLOGY_H
+#define RCX_ALGO_PHASE_TOPOLOGY_H
 
 #include "algo/phase/tree.h"
 

@@ -4,8 +4,8 @@
  * interval splits at the largest power of two below its length (the binomial
  * tree, truncated at p).
  */
-#ifndef RCX_ALGO_TREE_H
-#define RCX_ALGO_TREE_H
+#ifndef RCX_ALGO_PHASE_TREE_H
+#define RCX_ALGO_PHASE_TREE_H
 
 #include "core/sched/algo.h"
 

@@ -3,8 +3,8 @@
  * Reduction to the root of a topology over a group's members, and broadcast
  * from it. Of two trees each carries a half of the vector.
  */
-#ifndef RCX_ALGO_TREE_PHASE_H
-#define RCX_ALGO_TREE_PHASE_H
+#ifndef RCX_ALGO_PHASE_TREE_PHASE_H
+#define RCX_ALGO_PHASE_TREE_PHASE_H
 
 #include "algo/phase/topology.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the functions of rcx.h have in common when they check arguments. */
-#ifndef RCX_CORE_ARGUMENTS_H
-#define RCX_CORE_ARGUMENTS_H
+#ifndef RCX_CORE_API_ARGUMENTS_H
+#define RCX_CORE_API_ARGUMENTS_H
 
 #include <stdbool.h>
 #include <stddef.h>

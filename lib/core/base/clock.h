@@ -4,8 +4,8 @@
  * are a register of the CPU, for what is timed on every operation. Ticks become
  * nanoseconds only where somebody reads them.
  */
-#ifndef RCX_CORE_CLOCK_H
-#define RCX_CORE_CLOCK_H
+#ifndef RCX_CORE_BASE_CLOCK_H
+#define RCX_CORE_BASE_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>

@@ -7,8 +7,8 @@
  * A thread that waits inside passes the guard on where others want it; so
  * different communicators make progress concurrently.
  */
-#ifndef RCX_CORE_GUARD_H
-#define RCX_CORE_GUARD_H
+#ifndef RCX_CORE_BASE_GUARD_H
+#define RCX_CORE_BASE_GUARD_H
 
 #include <pthread.h>
 #include <stdatomic.h>

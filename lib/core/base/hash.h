@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef RCX_CORE_HASH_H
-#define RCX_CORE_HASH_H
+#ifndef RCX_CORE_BASE_HASH_H
+#define RCX_CORE_BASE_HASH_H
 
 #include <stdint.h>
 

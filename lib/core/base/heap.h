@@ -4,8 +4,8 @@
  * that a repeated call allocates nothing, and limited by a budget, so that a
  * test can fail every single allocation in turn.
  */
-#ifndef RCX_CORE_HEAP_H
-#define RCX_CORE_HEAP_H
+#ifndef RCX_CORE_BASE_HEAP_H
+#define RCX_CORE_BASE_HEAP_H
 
 #include <stddef.h>
 #include <stdint.h>

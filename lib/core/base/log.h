@@ -3,8 +3,8 @@
  * The one way out for text. The function that decides an error logs it, once;
  * callers forward the status.
  */
-#ifndef RCX_CORE_LOG_H
-#define RCX_CORE_LOG_H
+#ifndef RCX_CORE_BASE_LOG_H
+#define RCX_CORE_BASE_LOG_H
 
 #include <stdatomic.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The order level below the public ones. */
-#ifndef RCX_CORE_ORDER_H
-#define RCX_CORE_ORDER_H
+#ifndef RCX_CORE_BASE_ORDER_H
+#define RCX_CORE_BASE_ORDER_H
 
 #include "rcx/rcx.h"
 

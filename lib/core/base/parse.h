@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Times and sizes as people write them. */
-#ifndef RCX_CORE_PARSE_H
-#define RCX_CORE_PARSE_H
+#ifndef RCX_CORE_BASE_PARSE_H
+#define RCX_CORE_BASE_PARSE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef RCX_CORE_RANDOM_H
-#define RCX_CORE_RANDOM_H
+#ifndef RCX_CORE_BASE_RANDOM_H
+#define RCX_CORE_BASE_RANDOM_H
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Hints for memory that two cores share. */
-#ifndef RCX_CORE_RELAX_H
-#define RCX_CORE_RELAX_H
+#ifndef RCX_CORE_BASE_RELAX_H
+#define RCX_CORE_BASE_RELAX_H
 
 /*
  * Between two looks at memory that another core is about to write: who looks

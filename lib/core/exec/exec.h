@@ -3,13 +3,13 @@
  * The executor: runs plans. A plan is read-only; all that changes while it
  * runs lives in an execution.
  */
-#ifndef RCX_CORE_EXEC_H
-#define RCX_CORE_EXEC_H
+#ifndef RCX_CORE_EXEC_EXEC_H
+#define RCX_CORE_EXEC_EXEC_H
 
 #include "core/op/reducer.h"
 #include "core/sched/schedule.h"
 #include "core/exec/tag.h"
-#include "core/exec/transport.h"
+#include "core/iface/transport.h"
 
 enum { RCX_EXEC_OWN_BYTES = 96 };
 

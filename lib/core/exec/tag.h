@@ -10,8 +10,8 @@
  *
  * The widths are data, so that a test can shrink them to two bits.
  */
-#ifndef RCX_CORE_TAG_H
-#define RCX_CORE_TAG_H
+#ifndef RCX_CORE_EXEC_TAG_H
+#define RCX_CORE_EXEC_TAG_H
 
 #include <stdint.h>
 

@@ -7,8 +7,8 @@
  * contract rests on it. So nothing here is compiled with fused multiply-add or
  * any other relaxation of IEEE arithmetic.
  */
-#ifndef RCX_CORE_KERNELS_H
-#define RCX_CORE_KERNELS_H
+#ifndef RCX_CORE_OP_KERNELS_H
+#define RCX_CORE_OP_KERNELS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,8 +6,8 @@
  * vectorise it on every machine. All functions are static: each translation
  * unit that includes this is compiled for another machine.
  */
-#ifndef RCX_CORE_KERNELS_HALF_H
-#define RCX_CORE_KERNELS_HALF_H
+#ifndef RCX_CORE_OP_KERNELS_HALF_H
+#define RCX_CORE_OP_KERNELS_HALF_H
 
 #include <stdint.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef RCX_CORE_REDUCER_H
-#define RCX_CORE_REDUCER_H
+#ifndef RCX_CORE_OP_REDUCER_H
+#define RCX_CORE_OP_REDUCER_H
 
 #include <stddef.h>
 

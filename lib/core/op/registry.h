@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Types and ops of a context: the predefined ones and the user's. */
-#ifndef RCX_CORE_REGISTRY_H
-#define RCX_CORE_REGISTRY_H
+#ifndef RCX_CORE_OP_REGISTRY_H
+#define RCX_CORE_OP_REGISTRY_H
 
 #include "core/base/heap.h"
 #include "core/base/log.h"

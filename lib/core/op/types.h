@@ -3,8 +3,8 @@
  * The predefined types and ops: names, sizes, properties. Which op is legal on
  * which type is what core/op/kernels.h has a kernel for.
  */
-#ifndef RCX_CORE_TYPES_H
-#define RCX_CORE_TYPES_H
+#ifndef RCX_CORE_OP_TYPES_H
+#define RCX_CORE_OP_TYPES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
  * How members of a communicator in the making agree on an id: by allreduces of
  * what each has in use. A split's wishes ride along.
  */
-#ifndef RCX_CORE_AGREE_H
-#define RCX_CORE_AGREE_H
+#ifndef RCX_CORE_RUN_AGREE_H
+#define RCX_CORE_RUN_AGREE_H
 
 #include "core/run/comm.h"
 

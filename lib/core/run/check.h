@@ -3,8 +3,8 @@
  * RCX_CHECK=full: before data moves, ranks compare what they call. An
  * allreduce of records, whose op keeps the first two that differ.
  */
-#ifndef RCX_CORE_CHECK_H
-#define RCX_CORE_CHECK_H
+#ifndef RCX_CORE_RUN_CHECK_H
+#define RCX_CORE_RUN_CHECK_H
 
 #include "core/exec/exec.h"
 #include "core/op/registry.h"

@@ -4,10 +4,10 @@
  * context. UCX's own configuration is UCX's: RCX_UCX_TLS and the like reach
  * UCX for RCX alone, UCX_TLS for every user of UCX in the process.
  */
-#ifndef RCX_CORE_CONFIG_H
-#define RCX_CORE_CONFIG_H
+#ifndef RCX_CORE_RUN_CONFIG_H
+#define RCX_CORE_RUN_CONFIG_H
 
-#include "core/exec/transport.h"
+#include "core/iface/transport.h"
 #include "core/op/kernels.h"
 #include "core/sched/tuning.h"
 

@@ -8,7 +8,7 @@
 #include "core/exec/exec.h"
 #include "core/op/registry.h"
 #include "core/run/abandon.h"
-#include "core/run/bootstrap.h"
+#include "core/iface/bootstrap.h"
 #include "core/run/bundle.h"
 #include "core/run/callback.h"
 #include "core/run/comm_table.h"

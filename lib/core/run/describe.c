@@ -2,6 +2,7 @@
 /* What the log says of calls: the same words and numbers everywhere. */
 #include "core/run/describe.h"
 
+#include "core/iface/peer.h"
 #include "core/op/types.h"
 #include "core/run/request.h"
 

@@ -6,8 +6,8 @@
  * Ranks are the communicator's, but for head->rank and comm->ranks. Nothing
  * here allocates, but stdio its buffer, and nothing communicates.
  */
-#ifndef RCX_CORE_DUMP_H
-#define RCX_CORE_DUMP_H
+#ifndef RCX_CORE_RUN_DUMP_H
+#define RCX_CORE_RUN_DUMP_H
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
  * its operations end with an error, later calls fail at once. Here it is only
  * latched, logged and told; rcx_watch() does the rest.
  */
-#ifndef RCX_CORE_FAILURE_H
-#define RCX_CORE_FAILURE_H
+#ifndef RCX_CORE_RUN_FAILURE_H
+#define RCX_CORE_RUN_FAILURE_H
 
 #include "core/run/comm.h"
 

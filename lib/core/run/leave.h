@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The end of a context's life: what ranks owe each other before they go. */
-#ifndef RCX_CORE_LEAVE_H
-#define RCX_CORE_LEAVE_H
+#ifndef RCX_CORE_RUN_LEAVE_H
+#define RCX_CORE_RUN_LEAVE_H
 
 #include "core/run/context.h"
 

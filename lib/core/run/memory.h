@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "core/exec/transport.h"
+#include "core/iface/transport.h"
 
 struct rcx_memory_block;
 

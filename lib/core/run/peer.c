@@ -1,74 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The blob that each rank publishes: a header of constant size, then the
- * transport's address. At start headers are read and compared, since ranks with
- * different settings would wait for each other for ever: by every rank, or by one
- * of each node, which tells the others that all is well.
+ * Publishes this rank's header and address, and compares the headers of all
+ * ranks: ranks with different settings would wait for each other forever. Every
+ * rank reads all headers, or one rank of each node does and tells the others.
  */
 #include "core/run/peer.h"
 
 #include <sched.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "core/base/hash.h"
+#include "core/iface/peer.h"
 #include "core/run/context.h"
 
-/* Whose header has a setting more is another version, too. */
-enum { WIRE_VERSION = 12 << 8 | RCX_SHARED_SETTINGS, TEXT = 64 };
-
-struct header {
-    char magic[4];
-    uint32_t wire_version;
-    uint64_t address_bytes;
-    char transport[TEXT]; /* its name and version */
-    char host[TEXT];
-    char boot_id[TEXT]; /* of the kernel: whose ranks have its cores */
-    cpu_set_t cpus;     /* where the rank may run */
-    uint64_t settings[RCX_SHARED_SETTINGS];
-    uint64_t credit_bytes;
-    uint64_t ahead;
-    uint64_t lines[RCX_CONFIG_KINDS]; /* that it has to say: a hash of each */
-    uint64_t node;                    /* equal where ranks share memory */
-    uint64_t address_sum;             /* of the address's bytes */
-    uint64_t sum;                     /* of the header's, up to here */
-};
-
-static uint64_t sum_of(const void *bytes, size_t n)
-{
-    const unsigned char *at = bytes;
-    uint64_t sum = n, word;
-
-    for (; n >= sizeof word; n -= sizeof word, at += sizeof word) {
-        memcpy(&word, at, sizeof word);
-        sum = rcx_hash(sum, word);
-    }
-    word = 0;
-    if (n > 0)
-        memcpy(&word, at, n);
-    return rcx_hash(sum, word);
-}
-
-static uint64_t sum_of_header(const struct header *h)
-{
-    return sum_of(h, offsetof(struct header, sum));
-}
-
-void rcx_kernel_id(char *text, size_t bytes)
-{
-    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
-
-    if (!file || !fgets(text, (int)bytes, file))
-        text[0] = '\0';
-    if (file)
-        fclose(file);
-}
+_Static_assert((int)RCX_PEER_SETTINGS == (int)RCX_SHARED_SETTINGS &&
+                   (int)RCX_PEER_LINES == (int)RCX_CONFIG_KINDS,
+               "a header has room for all settings and lines");
 
 /* Ranks of a kernel that the launcher, if it says so, takes to be on one node,
  * and that have one IPC namespace. */
-static uint64_t node_of(const struct rcx_boot *boot, const struct header *h)
+static uint64_t node_of(const struct rcx_boot *boot,
+                        const struct rcx_peer_header *h)
 {
     struct stat ipc;
     uint64_t node = rcx_hash(rcx_hash_text(h->host), rcx_hash_text(h->boot_id));
@@ -79,18 +32,17 @@ static uint64_t node_of(const struct rcx_boot *boot, const struct header *h)
                                                 : node;
 }
 
-static void describe_self(const struct rcx_context *context, struct header *h)
+static void describe_self(const struct rcx_context *context,
+                          struct rcx_peer_header *h)
 {
-    *h = (struct header){
-        .magic = "RCX", .wire_version = WIRE_VERSION, .ahead = RCX_AHEAD};
+    rcx_peer_header_init(h);
+    h->ahead = RCX_AHEAD;
     if (context->transport) {
         context->transport->ops->version(h->transport, sizeof h->transport);
         h->credit_bytes = context->transport->credit_bytes;
         if (context->transport->ahead > 0)
             h->ahead = context->transport->ahead;
     }
-    gethostname(h->host, sizeof h->host - 1);
-    rcx_kernel_id(h->boot_id, sizeof h->boot_id);
     h->node = node_of(context->boot, h);
     CPU_ZERO(&h->cpus);
     sched_getaffinity(0, sizeof h->cpus, &h->cpus);
@@ -100,25 +52,13 @@ static void describe_self(const struct rcx_context *context, struct header *h)
             rcx_config_lines_hash(&context->config, (enum rcx_config_kind)i);
 }
 
-void rcx_peer_seal(void *blob, size_t bytes)
-{
-    struct header h;
-
-    if (bytes < sizeof h)
-        return;
-    memcpy(&h, blob, sizeof h);
-    h.address_sum = sum_of((const char *)blob + sizeof h, bytes - sizeof h);
-    h.sum = sum_of_header(&h);
-    memcpy(blob, &h, sizeof h);
-}
-
 rcx_status_t rcx_peer_publish(struct rcx_context *context)
 {
     struct rcx_transport *t = context->transport;
     const void *address = NULL;
     size_t address_bytes = 0;
     rcx_status_t status = RCX_OK;
-    struct header *blob;
+    struct rcx_peer_header *blob;
 
     if (t)
         status = t->ops->address(t, &address, &address_bytes);
@@ -137,75 +77,6 @@ rcx_status_t rcx_peer_publish(struct rcx_context *context)
                                          sizeof *blob + address_bytes);
     rcx_heap_free(&context->heap, blob);
     return status;
-}
-
-static rcx_status_t is_damaged(const struct rcx_log *log, int rank)
-{
-    return rcx_fail(log, RCX_ERR_LAUNCH,
-                    "what rank %d published has been altered on its way: look "
-                    "at the bootstrap",
-                    rank);
-}
-
-static rcx_status_t look_up(struct rcx_boot *boot, const struct rcx_log *log,
-                            int rank, struct header *h, const void **rest_p)
-{
-    const void *blob;
-    size_t bytes;
-    rcx_status_t status = boot->ops->lookup(boot, rank, &blob, &bytes);
-
-    if (status != RCX_OK)
-        return status;
-    if (bytes < sizeof *h)
-        return rcx_fail(log, RCX_ERR_LAUNCH,
-                        "rank %d published %zu bytes, not RCX's %zu and more: "
-                        "do all ranks run the same version of RCX?",
-                        rank, bytes, sizeof *h);
-    memcpy(h, blob, sizeof *h);
-    if (memcmp(h->magic, "RCX", 4) != 0 || h->wire_version != WIRE_VERSION ||
-        h->address_bytes != bytes - sizeof *h)
-        return rcx_fail(log, RCX_ERR_LAUNCH,
-                        "rank %d speaks wire version %u of RCX, this one %d: "
-                        "all ranks need the same library",
-                        rank, h->wire_version, WIRE_VERSION);
-    if (h->sum != sum_of_header(h))
-        return is_damaged(log, rank);
-    *rest_p = (const char *)blob + sizeof *h;
-    return RCX_OK;
-}
-
-rcx_status_t rcx_peer_address(struct rcx_boot *boot, const struct rcx_log *log,
-                              int rank, const char *version,
-                              const void **address_p, size_t *bytes_p)
-{
-    struct header h;
-    const void *rest;
-    const rcx_status_t status = look_up(boot, log, rank, &h, &rest);
-
-    if (status != RCX_OK)
-        return status;
-    h.transport[TEXT - 1] = '\0';
-    if (strcmp(h.transport, version) != 0)
-        return rcx_fail(log, RCX_ERR_LAUNCH,
-                        "rank %d runs over %s, this one over %s: all ranks "
-                        "need the same",
-                        rank, h.transport, version);
-    if (h.address_sum != sum_of(rest, h.address_bytes))
-        return is_damaged(log, rank);
-    *address_p = rest;
-    *bytes_p = h.address_bytes;
-    return RCX_OK;
-}
-
-void rcx_peer_host(struct rcx_boot *boot, const struct rcx_log *log, int rank,
-                   char *text, size_t bytes)
-{
-    struct header h;
-    const void *rest;
-    const bool known = look_up(boot, log, rank, &h, &rest) == RCX_OK;
-
-    h.host[TEXT - 1] = '\0';
-    snprintf(text, bytes, "%s", known ? h.host : "?");
 }
 
 /* ---- Settings -------------------------------------------------------------- */
@@ -236,7 +107,7 @@ struct digest {
 
 /* What comes of a look at all ranks. */
 struct survey {
-    struct header me;
+    struct rcx_peer_header me;
     uint64_t first[RCX_SHARED_SETTINGS]; /* rank 0's */
     int odd;        /* the lowest rank with another; -1: all are equal */
     int setting;    /* that differs */
@@ -260,7 +131,7 @@ static int64_t only_cpu(const cpu_set_t *cpus)
 }
 
 static void look_at(struct survey *s, int rank, bool is_lower,
-                    const struct header *h)
+                    const struct rcx_peer_header *h)
 {
     if (rank == 0)
         memcpy(s->first, h->settings, sizeof s->first);
@@ -279,7 +150,7 @@ static void look_at(struct survey *s, int rank, bool is_lower,
     if (s->digest)
         s->digest->places[rank] =
             (struct place){.node = h->node, .cpu = only_cpu(&h->cpus)};
-    if (strncmp(h->boot_id, s->me.boot_id, TEXT) == 0) {
+    if (strncmp(h->boot_id, s->me.boot_id, RCX_PEER_TEXT) == 0) {
         s->found.ranks++;
         CPU_OR(&s->found.cpus, &s->found.cpus, &h->cpus);
     }
@@ -318,11 +189,11 @@ static rcx_status_t survey(struct rcx_context *context, struct survey *s)
 
     for (int i = 0; i < boot->size; i++) {
         rcx_status_t status = RCX_OK;
-        struct header peer = s->me;
+        struct rcx_peer_header peer = s->me;
         const void *rest;
 
         if (i != boot->rank)
-            status = look_up(boot, &context->log, i, &peer, &rest);
+            status = rcx_peer_lookup(boot, &context->log, i, &peer, &rest);
         if (status != RCX_OK)
             return status;
         look_at(s, i, i < boot->rank, &peer);

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What each rank tells the others at start. */
-#ifndef RCX_CORE_PEER_H
-#define RCX_CORE_PEER_H
+#ifndef RCX_CORE_RUN_PEER_H
+#define RCX_CORE_RUN_PEER_H
 
 #include "core/run/context.h"
 
 /* Publish the transport's address and what peers may want to know of us. */
 rcx_status_t rcx_peer_publish(struct rcx_context *context);
-
-/* Sum up a blob, of which bytes lie at blob: nothing where that is no header. A
- * peer refuses one that was altered on its way. For publish, and for tests that
- * alter blobs. */
-void rcx_peer_seal(void *blob, size_t bytes);
 
 /*
  * Read what all ranks published: which node each is on becomes the context's

@@ -13,8 +13,8 @@
  * through the innermost cache: with 64 bytes an entry it threw out, call after
  * call, what the next one needed, and cost up to a third of its time.
  */
-#ifndef RCX_CORE_RECORDER_H
-#define RCX_CORE_RECORDER_H
+#ifndef RCX_CORE_RUN_RECORDER_H
+#define RCX_CORE_RUN_RECORDER_H
 
 #include "core/base/clock.h"
 #include "core/base/heap.h"

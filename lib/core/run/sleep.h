@@ -6,7 +6,7 @@
 #ifndef RCX_CORE_RUN_SLEEP_H
 #define RCX_CORE_RUN_SLEEP_H
 
-#include "core/exec/transport.h"
+#include "core/iface/transport.h"
 
 struct rcx_context;
 

@@ -3,7 +3,7 @@
 #ifndef RCX_CORE_RUN_WATCH_H
 #define RCX_CORE_RUN_WATCH_H
 
-#include "core/exec/transport.h"
+#include "core/iface/transport.h"
 #include "core/run/alarm.h"
 
 struct rcx_comm;

@@ -3,8 +3,8 @@
  * All that an algorithm's author needs: the builder's verbs, spans, groups,
  * and the registry entry. Algorithms see nothing else of core.
  */
-#ifndef RCX_CORE_ALGO_H
-#define RCX_CORE_ALGO_H
+#ifndef RCX_CORE_SCHED_ALGO_H
+#define RCX_CORE_SCHED_ALGO_H
 
 #include "core/base/order.h"
 #include "core/sched/coll.h"

@@ -3,8 +3,8 @@
  * What the collectives are: a row each, from which argument checks, shapes,
  * segments, configuration, tests and tools take what they need to know.
  */
-#ifndef RCX_CORE_COLL_H
-#define RCX_CORE_COLL_H
+#ifndef RCX_CORE_SCHED_COLL_H
+#define RCX_CORE_SCHED_COLL_H
 
 #include "core/sched/schedule.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The parameters of algorithms: reading, printing and choosing them. */
-#ifndef RCX_CORE_PARAMS_H
-#define RCX_CORE_PARAMS_H
+#ifndef RCX_CORE_SCHED_PARAMS_H
+#define RCX_CORE_SCHED_PARAMS_H
 
 #include "core/sched/algo.h"
 

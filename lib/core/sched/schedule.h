@@ -6,8 +6,8 @@
  * the communicator, never endpoints. It is a value: it can be cached, printed,
  * simulated, priced, and run many times at once.
  */
-#ifndef RCX_CORE_SCHEDULE_H
-#define RCX_CORE_SCHEDULE_H
+#ifndef RCX_CORE_SCHED_SCHEDULE_H
+#define RCX_CORE_SCHED_SCHEDULE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,8 +6,8 @@
  * vector. So every rank has its share of every segment, and segments that take
  * equally much share a schedule, only their base addresses differ.
  */
-#ifndef RCX_CORE_SEGMENT_H
-#define RCX_CORE_SEGMENT_H
+#ifndef RCX_CORE_SCHED_SEGMENT_H
+#define RCX_CORE_SCHED_SEGMENT_H
 
 #include "core/sched/algo.h"
 

@@ -3,8 +3,8 @@
  * How processes that do not know each other yet find each other. Each rank
  * publishes one blob; peers look it up. Implementations: lib/bootstrap.
  */
-#ifndef RCX_CORE_BOOTSTRAP_H
-#define RCX_CORE_BOOTSTRAP_H
+#ifndef RCX_CORE_IFACE_BOOTSTRAP_H
+#define RCX_CORE_IFACE_BOOTSTRAP_H
 
 #include <stdbool.h>
 
@@ -113,17 +113,5 @@ static inline int rcx_boot_lowest(const struct rcx_boot *boot)
 
 /* The bootstraps compiled in, in the order of trial, ended by NULL. */
 extern const struct rcx_boot_ops *const rcx_boot_table[];
-
-/* Where a transport finds its peers; version is its own, and must be theirs. */
-rcx_status_t rcx_peer_address(struct rcx_boot *boot, const struct rcx_log *log,
-                              int rank, const char *version,
-                              const void **address_p, size_t *bytes_p);
-
-/* The host that a peer runs on; "?" where that cannot be found out. */
-void rcx_peer_host(struct rcx_boot *boot, const struct rcx_log *log, int rank,
-                   char *text, size_t bytes);
-
-/* What tells running kernels apart; "" where it is not known. */
-void rcx_kernel_id(char *text, size_t bytes);
 
 #endif

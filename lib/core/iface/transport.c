@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <string.h>
 
-#include "core/exec/transport.h"
+#include "core/iface/transport.h"
 
 bool rcx_note_take(struct rcx_transport *t, struct rcx_heap *heap, void *note,
                    size_t bytes)

@@ -3,8 +3,8 @@
  * What the executor needs of a network: tagged messages and progress.
  * Implementations: lib/transport.
  */
-#ifndef RCX_CORE_TRANSPORT_H
-#define RCX_CORE_TRANSPORT_H
+#ifndef RCX_CORE_IFACE_TRANSPORT_H
+#define RCX_CORE_IFACE_TRANSPORT_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

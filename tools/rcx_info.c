@@ -14,9 +14,9 @@
 
 #include "core/base/parse.h"
 #include "core/iface/bootstrap.h"
-#include "core/run/context.h"
-#include "core/sched/params.h"
 #include "core/iface/transport.h"
+#include "core/run/object/context.h"
+#include "core/sched/params.h"
 
 static const char usage[] =
     "Usage: rcx_info [options]\n"

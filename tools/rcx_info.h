@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "core/run/config.h"
+#include "core/run/object/config.h"
 
 /* A call, for rcx_info --explain. */
 struct info_question {

@@ -11,8 +11,8 @@
 
 #include "core/base/clock.h"
 #include "core/base/parse.h"
-#include "core/run/comm.h"
-#include "core/run/context.h"
+#include "core/run/object/comm.h"
+#include "core/run/object/context.h"
 #include "regret.h"
 
 /* ---- The command line ------------------------------------------------------ */

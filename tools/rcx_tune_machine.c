@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "core/base/clock.h"
-#include "core/run/comm.h"
+#include "core/run/object/comm.h"
 #include "rcx_tune.h"
 #include "regret.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/run/context.h"
+#include "core/run/object/context.h"
 #include "method_map.h"
 #include "rcx_tune.h"
 

@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "core/base/clock.h"
-#include "core/run/comm.h"
-#include "core/run/context.h"
+#include "core/run/object/comm.h"
+#include "core/run/object/context.h"
+#include "core/run/plan/cache.h"
 #include "core/sched/price.h"
 #include "regret.h"
 

@@ -11,12 +11,12 @@
  *     one process are counted as two participants. So fences of a process are
  *     serialised, and all processes open and close contexts in one order.
  */
+#include "bootstrap/bootstraps.h"
 #include "bootstrap/identity.h"
 #include "bootstrap/launcher.h"
 #include "bootstrap/pmix_blobs.h"
 #include "bootstrap/pmix_describe.h"
 #include "bootstrap/pmix_fence.h"
-#include "bootstrap/bootstraps.h"
 #include "core/base/clock.h"
 
 #include <assert.h>

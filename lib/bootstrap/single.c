@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A job of one process: nobody to find. */
-#include "bootstrap/launcher.h"
 #include "bootstrap/bootstraps.h"
+#include "bootstrap/launcher.h"
 
 #include <assert.h>
 #include <string.h>

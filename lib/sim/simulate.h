@@ -7,8 +7,8 @@
 #ifndef RCX_SIM_SIMULATE_H
 #define RCX_SIM_SIMULATE_H
 
-#include "core/sched/algo.h"
 #include "core/exec/exec.h"
+#include "core/sched/algo.h"
 #include "core/sched/segment.h"
 
 enum { SIMULATION_TEXT = 512 };

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "core/base/hash.h"
+#include "core/iface/bootstrap.h"
 #include "core/iface/peer.h"
 #include "core/iface/transport.h"
-#include "core/iface/bootstrap.h"
 #include "transport/cma.h"
 
 static uint64_t inode_of(const char *path)

@@ -5,8 +5,8 @@
 
 #include <ucp/api/ucp.h>
 
-#include "core/iface/transport.h"
 #include "core/iface/bootstrap.h"
+#include "core/iface/transport.h"
 #include "transport/process.h"
 #include "transport/ucp_lane.h"
 

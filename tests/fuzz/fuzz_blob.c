@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "core/iface/peer.h"
-#include "core/run/peer.h"
+#include "core/run/context/config_check.h"
 
 enum {
     MOST_RANKS = 8,

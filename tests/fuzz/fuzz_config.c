@@ -8,7 +8,8 @@
 
 #include <string.h>
 
-#include "core/run/context.h"
+#include "core/run/context/context.h"
+#include "core/run/object/context.h"
 #include "core/sched/params.h"
 
 extern char **environ;

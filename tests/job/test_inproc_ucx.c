@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "calls.h"
-#include "core/run/note.h"
+#include "core/run/fault/ctrl_msg.h"
 #include "core/sched/params.h"
 
 enum { USUAL_RANKS = 9 };

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/run/peer.h"
+#include "core/run/context/config_check.h"
 #include "transport/ucp.h"
 
 enum { MANY = 5000, NODE = 2, TURNS = 1 << 16, NOTES = 50 };

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "core/run/context/context.h"
 #include "core/sched/params.h"
 
 struct opening {

@@ -7,10 +7,10 @@
 #define RCX_TESTS_CONTEXT_H
 
 #include "sim/inproc.h"
-#include "core/run/cache.h"
-#include "core/run/progress.h"
-#include "core/run/request.h"
-#include "core/run/watch.h"
+#include "core/run/detect/detector.h"
+#include "core/run/plan/cache.h"
+#include "core/run/request/request.h"
+#include "core/run/wait/progress.h"
 #include "sim/network.h"
 
 struct job {

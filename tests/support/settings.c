@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/run/context/context.h"
 #include "test.h"
 
 struct capture settings_said;

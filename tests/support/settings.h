@@ -5,7 +5,7 @@
 #define RCX_TESTS_SETTINGS_H
 
 #include "capture.h"
-#include "core/run/context.h"
+#include "core/run/object/context.h"
 
 extern struct capture settings_said;
 extern struct rcx_config settings; /* as read last */

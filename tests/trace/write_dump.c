@@ -5,8 +5,8 @@
  */
 #include <stdlib.h>
 
+#include "core/run/diag/dump.h"
 #include "core/sched/algo.h"
-#include "core/run/dump.h"
 
 enum { EARLIER = 1030 }; /* operations, more than a recorder keeps */
 

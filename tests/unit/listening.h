@@ -14,7 +14,7 @@
 #include <time.h>
 
 #include "calls.h"
-#include "core/run/note.h"
+#include "core/run/fault/ctrl_msg.h"
 
 enum { RANKS = 3, COUNT = 24, CALLS = 4 };
 #define SECOND UINT64_C(1000000000)

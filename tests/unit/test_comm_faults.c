@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "context.h"
-#include "core/run/note.h"
+#include "core/run/fault/ctrl_msg.h"
 #include "crew.h"
 #include "members.h"
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/sched/algo.h"
 #include "core/exec/exec.h"
+#include "core/sched/algo.h"
 #include "sim/network.h"
 
 enum { COUNT = 4, MOST_RANKS = 4, MOST_CALLS = 32 };

@@ -15,7 +15,7 @@
 #include "attempt.h"
 #include "context.h"
 #include "core/base/random.h"
-#include "core/run/failure.h"
+#include "core/run/fault/failure.h"
 #include "core/sched/params.h"
 
 enum { MOST_RANKS = 9, MOST_COUNT = 60, PATIENCE = 60, QUIET = 4 };

@@ -12,9 +12,9 @@
 #include "bootstrap/bootstraps.h"
 #include "bootstrap_side.h"
 #include "context.h"
-#include "core/run/failure.h"
-#include "core/run/internal.h"
-#include "core/run/note.h"
+#include "core/run/comm/internal.h"
+#include "core/run/fault/ctrl_msg.h"
+#include "core/run/fault/failure.h"
 
 enum { MOST = 5, EARLY = 1 };
 #define DEADLINE_NS INT64_C(200000000)

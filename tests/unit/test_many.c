@@ -11,6 +11,7 @@
 
 #include "calls.h"
 #include "capture.h"
+#include "core/run/request/veclist.h"
 
 enum { RANKS = 3, ALL = 300, MOST = 6, ROOM = 4 * ALL };
 

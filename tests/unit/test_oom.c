@@ -10,6 +10,7 @@
 
 #include "bootstrap/bootstraps.h"
 #include "calls.h"
+#include "core/run/context/context.h"
 
 enum { MOST = 4000, PATIENCE = 20000 };
 

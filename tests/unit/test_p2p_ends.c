@@ -11,7 +11,7 @@
 
 #include "calls.h"
 #include "capture.h"
-#include "core/run/note.h"
+#include "core/run/fault/ctrl_msg.h"
 #include "crew.h"
 
 enum { RANKS = 3, ANY = RCX_ANY_SOURCE };

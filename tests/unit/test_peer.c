@@ -7,7 +7,7 @@
 
 #include "bootstrap_side.h"
 #include "core/iface/peer.h"
-#include "core/run/peer.h"
+#include "core/run/context/config_check.h"
 
 enum {
     RANKS = 3,

@@ -17,8 +17,8 @@
 
 #include "capture.h"
 #include "members.h"
+#include "core/run/diag/dump.h"
 #include "core/sched/algo.h"
-#include "core/run/dump.h"
 
 enum { DEPTH = RCX_RECORDER_DEPTH };
 

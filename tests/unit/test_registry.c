@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "capture.h"
-#include "core/run/cache.h"
-#include "core/run/comm.h"
-#include "core/run/context.h"
+#include "core/run/object/comm.h"
+#include "core/run/object/context.h"
+#include "core/run/plan/cache.h"
 
 enum { LIMIT = 4096, MANY = 40000 };
 

@@ -12,7 +12,7 @@
 #include "calls.h"
 #include "context.h"
 #include "core/base/clock.h"
-#include "core/run/progress.h"
+#include "core/run/wait/progress.h"
 #include "crew.h"
 
 enum { RANKS = 2 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What members answer when an operation is overdue, and which ranks are named. */
-#include "core/run/roll.h"
+#include "core/run/detect/ctrl_dispatch.h"
+#include "core/run/detect/straggler.h"
 #include "listening.h"
 
 /* Rank 1 is in an earlier call, since rank 2 has not come to that one. */

@@ -13,7 +13,7 @@
 
 #include "calls.h"
 #include "core/base/random.h"
-#include "core/run/poll.h"
+#include "core/run/detect/poll.h"
 
 enum { MOST = 17, STARTS = 3, PATIENCE = 100000, CANARY = 0x5A };
 static struct job_options network = {.seed = 1};

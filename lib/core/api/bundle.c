@@ -2,7 +2,8 @@
 /* Several vectors as one: what users give of them is checked and copied. */
 #include "core/api/collective.h"
 #include "core/api/regions.h"
-#include "core/run/request.h"
+#include "core/run/request/request.h"
+#include "core/run/request/veclist.h"
 
 static const struct rcx_log *log_of(const struct rcx_arguments *a)
 {

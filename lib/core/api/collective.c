@@ -3,6 +3,7 @@
 
 #include "core/api/request.h"
 #include "core/api/sizing.h"
+#include "core/run/request/veclist.h"
 
 static const struct rcx_log *log_of(const struct rcx_arguments *a)
 {

@@ -9,8 +9,8 @@
 #define RCX_CORE_API_COLLECTIVE_H
 
 #include "core/api/arguments.h"
-#include "core/run/blocking.h"
-#include "core/run/enter.h"
+#include "core/run/wait/blocking.h"
+#include "core/run/wait/enter.h"
 
 /* What the user gave, before it is checked. */
 struct rcx_arguments {

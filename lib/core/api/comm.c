@@ -3,11 +3,11 @@
 #include <sched.h>
 
 #include "core/api/arguments.h"
-#include "core/run/comm_close.h"
-#include "core/run/comm_make.h"
-#include "core/run/enter.h"
-#include "core/run/failure.h"
-#include "core/run/watch.h"
+#include "core/run/comm/comm_close.h"
+#include "core/run/comm/comm_make.h"
+#include "core/run/detect/detector.h"
+#include "core/run/fault/failure.h"
+#include "core/run/wait/enter.h"
 
 enum { TRIES = 100 };
 

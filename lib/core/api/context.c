@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include "core/api/arguments.h"
-#include "core/run/enter.h"
-#include "core/run/leave.h"
-#include "core/run/progress.h"
-#include "core/run/sleep.h"
+#include "core/run/context/context.h"
+#include "core/run/context/finalize.h"
+#include "core/run/wait/enter.h"
+#include "core/run/wait/progress.h"
+#include "core/run/wait/sleep.h"
+#include "core/run/wait/thread.h"
 
 static rcx_status_t open_from_table(const struct rcx_boot_args *args, void *arg,
                                     struct rcx_boot **boot_p)

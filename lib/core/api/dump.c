@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "core/api/arguments.h"
-#include "core/run/dump_context.h"
-#include "core/run/enter.h"
+#include "core/run/diag/dump_context.h"
+#include "core/run/wait/enter.h"
 
 rcx_status_t rcx_dump(rcx_context_t *context, const char *path)
 {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "core/api/arguments.h"
-#include "core/run/enter.h"
+#include "core/run/wait/enter.h"
 
 rcx_status_t rcx_mem_alloc(rcx_comm_t *comm, size_t bytes, void **ptr_p)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Ops and types, and local reduction. */
 #include "core/api/arguments.h"
-#include "core/run/cache.h"
-#include "core/run/enter.h"
+#include "core/run/plan/cache.h"
+#include "core/run/wait/enter.h"
 
 /* What a function that works under the guard came to. */
 /* Errors from here on name the call. */

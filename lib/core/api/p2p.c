@@ -3,8 +3,9 @@
 #include "core/api/arguments.h"
 #include "core/api/request.h"
 #include "core/op/types.h"
-#include "core/run/enter.h"
-#include "core/run/progress.h"
+#include "core/run/request/p2p.h"
+#include "core/run/wait/enter.h"
+#include "core/run/wait/progress.h"
 
 #define SEND                                                                   \
     (&(struct rcx_p2p_call){.sends = true,                                     \

@@ -2,10 +2,11 @@
 /* Requests as users call them. */
 #include "core/api/arguments.h"
 #include "core/api/request.h"
-#include "core/run/comm_close.h"
-#include "core/run/enter.h"
-#include "core/run/progress.h"
-#include "core/run/request.h"
+#include "core/run/comm/comm_close.h"
+#include "core/run/request/callback.h"
+#include "core/run/request/request.h"
+#include "core/run/wait/enter.h"
+#include "core/run/wait/progress.h"
 
 static rcx_status_t was_freed(const char *call,
                               const struct rcx_context *context,

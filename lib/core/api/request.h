@@ -3,7 +3,7 @@
 #ifndef RCX_CORE_API_REQUEST_H
 #define RCX_CORE_API_REQUEST_H
 
-#include "core/run/request.h"
+#include "core/run/request/request.h"
 
 /* It is the user's from now on: counted, and its type and op stay. */
 void rcx_request_hand_out(struct rcx_request *r, bool persistent);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* For a host's event loop: a descriptor to sleep on. */
 #include "core/api/arguments.h"
-#include "core/run/enter.h"
-#include "core/run/sleep.h"
-#include "core/run/watch.h"
+#include "core/run/detect/detector.h"
+#include "core/run/wait/enter.h"
+#include "core/run/wait/sleep.h"
 
 static rcx_status_t enter(const char *call, rcx_context_t *context)
 {

@@ -6,10 +6,10 @@
 #ifndef RCX_CORE_EXEC_EXEC_H
 #define RCX_CORE_EXEC_EXEC_H
 
-#include "core/op/reducer.h"
-#include "core/sched/schedule.h"
 #include "core/exec/tag.h"
 #include "core/iface/transport.h"
+#include "core/op/reducer.h"
+#include "core/sched/schedule.h"
 
 enum { RCX_EXEC_OWN_BYTES = 96 };
 

@@ -5,8 +5,8 @@
 
 #include "core/base/heap.h"
 #include "core/base/log.h"
-#include "core/op/kernels.h"
 #include "core/base/order.h"
+#include "core/op/kernels.h"
 #include "core/op/reducer.h"
 
 struct rcx_user_entry {

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "core/run/comm/cid_alloc.h"
+
+#include <string.h>
+
+#include "core/run/comm/internal.h"
+#include "core/run/fault/ctrl_msg.h"
+
+enum {
+    AT_ONCE = 1,  /* a member may take part in several agreements */
+    UNSETTLED = 2 /* ids in use may come free soon */
+};
+
+static size_t up_to(size_t bytes, size_t align)
+{
+    return (bytes + align - 1) / align * align;
+}
+
+rcx_status_t rcx_ballot_open(struct rcx_context *context, size_t wishes,
+                             struct rcx_ballot *b)
+{
+    const size_t ids = rcx_comm_ids_bytes(&context->comms.ids);
+    const size_t before =
+        up_to(ids + 1 + sizeof(struct rcx_whose), _Alignof(struct rcx_wish));
+    size_t bytes;
+
+    b->bytes = before + wishes * sizeof *b->wishes;
+    bytes = sizeof *b->verdict + b->bytes;
+    b->verdict = rcx_memory_get(&context->memory, &context->heap, NULL, bytes);
+    if (!b->verdict)
+        return rcx_fail(&context->log, RCX_ERR_NOMEM,
+                        "no memory to agree on a communicator");
+    memset(b->verdict, 0, bytes);
+    b->used = (void *)(b->verdict + 1);
+    b->flags = b->used + ids;
+    b->wishes = (void *)(b->used + before);
+    return RCX_OK;
+}
+
+/* Messages that were given up may still need it: then the context frees it. */
+void rcx_ballot_close(struct rcx_context *context, struct rcx_ballot *b)
+{
+    if (!context->abandoned.first)
+        rcx_memory_put(&context->memory, &context->heap, b->verdict, false);
+}
+
+/* Combine a vector in place. */
+static rcx_status_t combine(struct rcx_comm *comm, rcx_datatype_t type,
+                            rcx_op_t op, void *vector, size_t count)
+{
+    const struct rcx_call call = {.coll = RCX_COLL_ALLREDUCE,
+                                  .alias = RCX_ALIAS_SAME,
+                                  .type = type,
+                                  .op = op,
+                                  .count = count,
+                                  .internal = true};
+
+    if (rcx_comm_is_for_groups(comm->id)) /* each call anew */
+        comm->window.next = (uint64_t)comm->tag;
+    return rcx_internal_run(comm, &call, vector, vector);
+}
+
+/* Which free id to try: the lowest; later another one for each communicator,
+ * so that those who want the same do not for long. */
+static uint64_t choose(const struct rcx_comm *comm, uint64_t attempt)
+{
+    const uint64_t who = (uint64_t)comm->id << 32 | (uint32_t)comm->tag;
+
+    return attempt * (who * UINT64_C(0x9E3779B97F4A7C15) >> 40);
+}
+
+static struct rcx_whose whose(const struct rcx_comm *comm)
+{
+    const uint32_t is = comm->group + comm->attempt;
+
+    return (struct rcx_whose){is, ~is};
+}
+
+/* A message of an attempt that failed long ago may have the tag of this one: a
+ * tag has six bits of both. */
+static rcx_status_t check_whose(struct rcx_comm *comm,
+                                const struct rcx_whose *w)
+{
+    if ((w->is & w->is_not) == 0)
+        return RCX_OK;
+    return rcx_fail(&comm->context->log, RCX_ERR_MISMATCH,
+                    "tag=%d: a message of an earlier group with this tag, "
+                    "which failed, was taken; make it again",
+                    comm->tag);
+}
+
+/* An id for all to try; 0: none is free. */
+static rcx_status_t propose(struct rcx_comm *comm, struct rcx_ballot *b,
+                            uint64_t attempt, uint32_t *id_p)
+{
+    struct rcx_context *context = comm->context;
+    struct rcx_whose of = whose(comm);
+    rcx_status_t status;
+
+    memcpy(b->used, context->comms.ids.used,
+           rcx_comm_ids_bytes(&context->comms.ids));
+    *b->flags = (context->threads == RCX_THREAD_MULTIPLE ? AT_ONCE : 0) |
+                (context->comms.ids.unsettled > 0 ? UNSETTLED : 0);
+    memcpy(b->flags + 1, &of, sizeof of);
+    status = combine(comm, RCX_BYTE, RCX_BOR, b->used, b->bytes);
+    memcpy(&of, b->flags + 1, sizeof of);
+    if (status == RCX_OK)
+        status = check_whose(comm, &of);
+    if (status == RCX_OK)
+        *id_p = rcx_comm_id_free_in(&context->comms.ids, b->used,
+                                    choose(comm, attempt));
+    if (status != RCX_OK || *id_p || *b->flags & UNSETTLED)
+        return status;
+    return rcx_fail(&context->log, RCX_ERR_LIMIT,
+                    "no id is free on all members: %u communicators may be "
+                    "alive at once",
+                    (1u << context->layout.comm_bits) - RCX_COMM_ID_FIRST);
+}
+
+/* Members that have the communicator of this id already hear that it is none. */
+static void tell_not_made(struct rcx_comm *comm, uint32_t id,
+                          rcx_status_t status)
+{
+    const struct rcx_failure *why = comm->why;
+
+    for (int i = 0; i < comm->size; i++) {
+        struct rcx_note_body body = {
+            .kind = RCX_NOTE_FAILED, .comm_id = id, .status = (int8_t)status};
+
+        while (why && body.rank_count < why->rank_count &&
+               body.rank_count < RCX_RANKS_TOLD) {
+            body.ranks[body.rank_count] = why->ranks[body.rank_count];
+            body.rank_count++;
+        }
+        if (i != comm->rank)
+            rcx_note_answer(comm->context, rcx_comm_context_rank(comm, i),
+                            &body);
+    }
+}
+
+/*
+ * A member whose threads take part in several agreements may come to the same
+ * id in two of them. So each takes what it came to, and all tell whether they
+ * could.
+ */
+static rcx_status_t settle(struct rcx_comm *comm, struct rcx_ballot *b,
+                           uint32_t id)
+{
+    struct rcx_context *context = comm->context;
+    const bool mine = rcx_comm_id_take(&context->comms.ids, id);
+    const bool is_group = rcx_comm_is_for_groups(comm->id);
+    rcx_status_t status = RCX_OK;
+
+    *b->verdict = (struct rcx_verdict){!mine, whose(comm)};
+    if (is_group || *b->flags & AT_ONCE) {
+        context->comms.ids.unsettled += mine;
+        status = combine(comm, RCX_UINT32, RCX_BOR, b->verdict,
+                         sizeof *b->verdict / sizeof(uint32_t));
+        context->comms.ids.unsettled -= mine;
+        if (status == RCX_OK)
+            status = check_whose(comm, &b->verdict->whose);
+    }
+    if (mine && status == RCX_OK && b->verdict->is_refused)
+        rcx_comm_id_drop(&context->comms.ids, id);
+    if (mine && status != RCX_OK && is_group)
+        tell_not_made(comm, id, status);
+    return status; /* after an error some may have the id for good */
+}
+
+rcx_status_t rcx_agree(struct rcx_comm *comm, struct rcx_comm *second,
+                       struct rcx_ballot *b, uint32_t *id_p)
+{
+    rcx_status_t status = RCX_OK;
+    bool is_settled = false;
+    uint32_t id = 0;
+
+    for (uint64_t attempt = 0; status == RCX_OK && !is_settled; attempt++) {
+        status = propose(comm, b, attempt, &id);
+        if (status == RCX_OK && id)
+            status = settle(second, b, id);
+        is_settled = status == RCX_OK && id && !b->verdict->is_refused;
+    }
+    if (status == RCX_OK)
+        *id_p = id;
+    return status;
+}

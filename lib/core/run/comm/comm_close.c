@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "core/run/comm/comm_close.h"
+
+#include "core/run/detect/straggler.h"
+#include "core/run/plan/cache.h"
+#include "core/run/request/p2p.h"
+
+void rcx_comm_close(struct rcx_comm *comm)
+{
+    rcx_cache_clear(&comm->cache);
+    rcx_roll_free(comm);
+    rcx_mail_close(&comm->mail);
+    rcx_comm_delete(comm);
+}
+
+void rcx_comm_retire(struct rcx_comm *comm)
+{
+    if (!comm)
+        return;
+    if (comm->failed != RCX_OK ||
+        rcx_mail_is_left(comm, ": the communicator's number is not used again"))
+        comm->magic = 0;
+    else
+        rcx_comm_close(comm);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "core/run/comm/internal.h"
+
+#include "core/run/wait/blocking.h"
+
+rcx_status_t rcx_internal_run(struct rcx_comm *comm,
+                              const struct rcx_call *call, const void *in,
+                              void *out)
+{
+    struct rcx_program *program;
+    rcx_status_t status = comm->failed == RCX_OK ? RCX_OK : RCX_ERR_COMM_FAILED;
+
+    if (status == RCX_OK)
+        status = rcx_program_get(comm, call, &program);
+    if (status != RCX_OK)
+        return status;
+    status = rcx_request_run(comm, program, in, out);
+    rcx_program_unpin(&comm->cache, program);
+    return status;
+}
+
+rcx_status_t rcx_internal_barrier(struct rcx_comm *comm)
+{
+    const struct rcx_call call = {.coll = RCX_COLL_BARRIER,
+                                  .type = RCX_BYTE,
+                                  .op = RCX_BOR,
+                                  .internal = true};
+
+    return rcx_internal_run(comm, &call, NULL, NULL);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "core/run/detect/mismatch.h"
+
+#include "core/run/detect/straggler.h"
+#include "core/run/diag/describe.h"
+#include "core/run/request/request.h"
+
+enum { PROBE_SEQUENCE_BITS = 8 };
+
+/* Of a group in the making, a message of the next one under its tag may come
+ * while its own last one is still to come; and where numbers repeat soon, a
+ * peer that is ahead has this one again. */
+static bool is_probed(const struct rcx_comm *comm)
+{
+    const struct rcx_context *context = comm->context;
+
+    return context->config.check != RCX_CHECK_OFF &&
+           context->layout.sequence_bits >= PROBE_SEQUENCE_BITS &&
+           !rcx_comm_is_for_groups(comm->id);
+}
+
+/*
+ * A message of another call has the same sequence number and another
+ * fingerprint, and stays unmatched.
+ */
+static void watch_fingerprints(const struct rcx_request *r,
+                               const struct rcx_exec *x)
+{
+    const struct rcx_tag_layout *l = &x->layout;
+    const uint64_t mask = rcx_tag_call_mask(l);
+    uint64_t found;
+
+    for (uint64_t i = 1; i < UINT64_C(1) << l->fingerprint_bits; i++) {
+        const uint64_t other = x->tag_base ^ i << l->rank_bits;
+
+        if (!x->transport->ops->probe(x->transport, other, mask, &found))
+            continue;
+        rcx_roll_compare(
+            r, r->sequence + x->segment,
+            rcx_comm_index(r->comm, (int)rcx_tag_low(found, l->rank_bits)));
+        return;
+    }
+}
+
+/* Whether both are of one number, and not of one call. */
+static bool are_different(const struct rcx_exec *x, uint64_t tag_base)
+{
+    const struct rcx_tag_layout *l = &x->layout;
+    const uint64_t fingerprint = ((UINT64_C(1) << l->fingerprint_bits) - 1)
+                                 << l->rank_bits;
+    const uint64_t difference = (x->tag_base ^ tag_base) & rcx_tag_call_mask(l);
+
+    return difference != 0 && (difference & ~fingerprint) == 0;
+}
+
+void rcx_mismatch_hear(struct rcx_comm *comm, const struct rcx_note_body *body)
+{
+    if (!is_probed(comm))
+        return;
+    for (const struct rcx_request *r = comm->first; r; r = r->next)
+        for (unsigned i = 0; i < rcx_request_slots(r); i++)
+            if (comm->failed == RCX_OK && r->slots[i] &&
+                are_different(r->slots[i], body->sequence))
+                rcx_roll_compare(r, r->sequence + r->slots[i]->segment,
+                                 rcx_comm_index(comm, body->from));
+}
+
+/* Where all wait for each other no message tells it. So who waits for somebody
+ * says in which call, once. */
+static void tell_awaited(struct rcx_comm *comm)
+{
+    const struct rcx_request *r = comm->first;
+    const uint64_t number = rcx_request_number(r);
+    struct rcx_note_body body = {.kind = RCX_NOTE_CALL};
+    int ranks[RCX_RANKS_TOLD];
+    unsigned i = 0;
+    int n;
+
+    while (i < rcx_request_slots(r) && !r->slots[i])
+        i++;
+    if (comm->asked == number || i == rcx_request_slots(r))
+        return;
+    comm->asked = number;
+    body.sequence = r->slots[i]->tag_base;
+    n = rcx_request_peers(r, ranks, RCX_RANKS_TOLD);
+    for (int k = 0; k < n; k++)
+        rcx_note_send(comm, ranks[k], &body);
+}
+
+static void watch_calls(struct rcx_comm *comm)
+{
+    for (unsigned i = 0;
+         i < rcx_request_slots(comm->first) && comm->failed == RCX_OK; i++)
+        if (comm->first->slots[i])
+            watch_fingerprints(comm->first, comm->first->slots[i]);
+}
+
+void rcx_mismatch_look(struct rcx_comm *comm)
+{
+    if (!is_probed(comm))
+        return;
+    watch_calls(comm);
+    if (comm->failed == RCX_OK)
+        tell_awaited(comm);
+}

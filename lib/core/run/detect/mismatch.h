@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Calls that do not match, of ranks that wait for each other (RCX_CHECK=cheap). */
+#ifndef RCX_CORE_RUN_DETECT_MISMATCH_H
+#define RCX_CORE_RUN_DETECT_MISMATCH_H
+
+#include "core/run/fault/ctrl_msg.h"
+
+/* comm's first operation has waited for some time: has somebody made another
+ * call? */
+void rcx_mismatch_look(struct rcx_comm *comm);
+/* A member that waits for this rank says in which call: no other may have its
+ * number here. */
+void rcx_mismatch_hear(struct rcx_comm *comm, const struct rcx_note_body *body);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Dumps of a context. */
+#ifndef RCX_CORE_RUN_DIAG_DUMP_CONTEXT_H
+#define RCX_CORE_RUN_DIAG_DUMP_CONTEXT_H
+
+#include "core/run/object/context.h"
+
+/* Write a dump of all communicators to path; reason: NULL, somebody asked. */
+rcx_status_t rcx_dump_context(struct rcx_context *context, const char *path,
+                              const char *reason);
+
+/* Write a dump where RCX_DUMP says, because of a failure. */
+void rcx_dump_failure(struct rcx_context *context, const char *reason);
+
+#endif

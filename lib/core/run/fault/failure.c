@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "core/run/fault/failure.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "core/run/fault/ctrl_msg.h"
+
+/* A note has room for RCX_RANKS_TOLD ranks; further notes carry the others. */
+void rcx_comm_tell(struct rcx_comm *comm)
+{
+    const struct rcx_failure *why = comm->why;
+    int at = 0;
+
+    do {
+        struct rcx_note_body body = {.kind = RCX_NOTE_FAILED,
+                                     .status = (int8_t)comm->failed,
+                                     .value = comm->attempt,
+                                     .sequence = (uint64_t)at};
+
+        while (why && at < why->rank_count && body.rank_count < RCX_RANKS_TOLD)
+            body.ranks[body.rank_count++] = why->ranks[at++];
+        rcx_note_send_all(comm, &body);
+    } while (why && at < why->rank_count);
+}
+
+/* ranks may be those that are kept already. */
+void rcx_comm_explain(struct rcx_comm *comm, const int ranks[], int n,
+                      const char *text)
+{
+    struct rcx_failure *why = comm->why; /* of a call that was refused */
+
+    if (!why)
+        why = rcx_heap_zalloc(&comm->context->heap,
+                              sizeof *why +
+                                  (size_t)comm->size * sizeof *why->ranks);
+    comm->why = why;
+    if (!why)
+        return;
+    why->told_by = -1;
+    why->rank_count = n < comm->size ? n : comm->size;
+    if (why->rank_count > 0)
+        memmove(why->ranks, ranks, (size_t)why->rank_count * sizeof *ranks);
+    snprintf(why->text, sizeof why->text, "%s", text);
+}
+
+/* A group in the making fails with the communicator that it is made from: its
+ * members may wait for a rank that makes no group of a failed one. */
+static void fail_groups(struct rcx_comm *parent)
+{
+    struct rcx_comm *c = parent->context->comms.first;
+
+    for (; c; c = c->next) {
+        int ranks[RCX_RANKS_TOLD], n = 0;
+
+        if (c->parent != parent || c->failed != RCX_OK)
+            continue;
+        for (int i = 0;
+             parent->why && i < parent->why->rank_count && n < RCX_RANKS_TOLD;
+             i++) {
+            const int rank = parent->why->ranks[i];
+
+            ranks[n] = rcx_comm_index(c, rcx_comm_context_rank(parent, rank));
+            n += ranks[n] >= 0;
+        }
+        rcx_comm_fail(c, RCX_ERR_COMM_FAILED, ranks, n,
+                      "tag=%d: communicator %u, which the group is made from, "
+                      "has failed",
+                      c->tag, parent->id);
+    }
+}
+
+/* Ranks whose world has failed do not come to the meetings at the end: who
+ * waits there already is let go. */
+static void latch(struct rcx_comm *comm, rcx_status_t status, const int ranks[],
+                  int n, const char *text)
+{
+    struct rcx_context *context = comm->context;
+    struct rcx_comm *internal = context->internal;
+
+    comm->failed = status;
+    if (rcx_comm_is_for_groups(comm->id))
+        rcx_attempts_fail(&context->comms.attempts, &context->heap, comm->tag,
+                          comm->group, comm->attempt, RCX_OK);
+    if (comm == context->world && internal->failed == RCX_OK)
+        internal->failed = status;
+    context->broken |= comm != internal;
+    rcx_comm_explain(comm, ranks, n, text);
+    rcx_log_line(&context->log, RCX_LOG_ERROR, "%s", text);
+    context->watch.failed = comm;
+    rcx_alarm_raise(&context->watch.alarm);
+    fail_groups(comm);
+}
+
+void rcx_comm_doubt(struct rcx_comm *comm, rcx_status_t status,
+                    const int ranks[], int n, const char *format, ...)
+{
+    char text[RCX_TEXT_TOLD];
+    va_list args;
+
+    if (comm->failed != RCX_OK || comm->doubt != RCX_OK)
+        return;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    comm->doubt = status;
+    rcx_comm_explain(comm, ranks, n, text);
+    rcx_alarm_raise(&comm->context->watch.alarm);
+}
+
+void rcx_comm_decide(struct rcx_comm *comm)
+{
+    const struct rcx_failure *why = comm->why;
+
+    rcx_comm_fail(comm, comm->doubt, why ? why->ranks : NULL,
+                  why ? why->rank_count : 0, "%s",
+                  why ? why->text : "no memory to keep why");
+}
+
+void rcx_comm_refuse(struct rcx_comm *comm, const int ranks[], int n,
+                     const char *text)
+{
+    rcx_comm_explain(comm, ranks, n, text);
+    rcx_log_line(&comm->context->log, RCX_LOG_ERROR, "%s", text);
+}
+
+void rcx_comm_fail_untold(struct rcx_comm *comm, rcx_status_t status,
+                          const int ranks[], int n, const char *text)
+{
+    if (comm->failed == RCX_OK)
+        latch(comm, status, ranks, n, text);
+}
+
+void rcx_comm_fail_told(struct rcx_comm *comm, rcx_status_t status,
+                        const int ranks[], int n, int from, const char *text)
+{
+    if (comm->failed != RCX_OK)
+        return;
+    latch(comm, status, ranks, n, text);
+    if (comm->why)
+        comm->why->told_by = from;
+}
+
+void rcx_comm_add_failed(struct rcx_comm *comm, int from, int at,
+                         const int ranks[], int n)
+{
+    struct rcx_failure *why = comm->why;
+
+    if (!why || why->told_by != from || why->rank_count != at)
+        return;
+    for (int i = 0; i < n && why->rank_count < comm->size; i++)
+        why->ranks[why->rank_count++] = ranks[i];
+}
+
+void rcx_comm_fail(struct rcx_comm *comm, rcx_status_t status,
+                   const int ranks[], int n, const char *format, ...)
+{
+    char text[RCX_TEXT_TOLD];
+    va_list args;
+
+    if (comm->failed != RCX_OK)
+        return;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    latch(comm, status, ranks, n, text);
+    rcx_comm_tell(comm);
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Communicators: an id in tags and a list of ranks. Slots of freed ones stay
+ * until the context goes, so that a stale handle is recognised.
+ */
+#include "core/run/object/comm.h"
+
+#include <string.h>
+
+static const uint64_t patience_ns = UINT64_C(30000000000);
+
+static struct rcx_comm *take_slot(struct rcx_context *context)
+{
+    struct rcx_comm *comm = context->comms.free;
+
+    if (!comm)
+        return rcx_heap_zalloc(&context->heap, sizeof *comm);
+    context->comms.free = comm->next;
+    memset(comm, 0, sizeof *comm);
+    return comm;
+}
+
+static void link_comm(struct rcx_context *context, struct rcx_comm *comm)
+{
+    comm->next = context->comms.first;
+    if (comm->next)
+        comm->next->prev = comm;
+    context->comms.first = comm;
+}
+
+void rcx_comm_note_busy(struct rcx_comm *comm)
+{
+    comm->is_busy = true;
+    comm->next_busy = comm->context->comms.busy;
+    comm->context->comms.busy = comm;
+}
+
+void rcx_comms_drop_idle(struct rcx_comms *comms)
+{
+    struct rcx_comm **link = &comms->busy;
+
+    while (*link) {
+        struct rcx_comm *comm = *link;
+
+        comm->is_busy = rcx_comm_is_active(comm);
+        if (comm->is_busy)
+            link = &comm->next_busy;
+        else
+            *link = comm->next_busy;
+    }
+}
+
+static void unlink_comm(struct rcx_context *context, struct rcx_comm *comm)
+{
+    if (comm->is_busy) /* which it is not any more */
+        rcx_comms_drop_idle(&context->comms);
+    *(comm->prev ? &comm->prev->next : &context->comms.first) = comm->next;
+    if (comm->next)
+        comm->next->prev = comm->prev;
+}
+
+rcx_status_t rcx_comm_new(struct rcx_context *context, uint32_t id, int rank,
+                          int size, int *ranks, struct rcx_comm **comm_p)
+{
+    struct rcx_comm *comm = take_slot(context);
+
+    if (!comm) {
+        rcx_heap_free(&context->heap, ranks);
+        return rcx_fail(&context->log, RCX_ERR_NOMEM,
+                        "no memory for a communicator");
+    }
+    comm->magic = RCX_COMM_MAGIC;
+    comm->context = context;
+    comm->id = id;
+    comm->rank = rank;
+    comm->size = size;
+    comm->ranks = ranks;
+    comm->end = &comm->first;
+    comm->window.mark_mask = rcx_tag_mark(&context->layout, UINT64_MAX);
+    comm->window.sequence_mask = rcx_tag_sequence(&context->layout, UINT64_MAX);
+    comm->window.sequence_shift = rcx_tag_sequence_shift(&context->layout);
+    comm->cache.heap = &context->heap;
+    comm->cache.limit = context->config.plan_cache_bytes;
+    rcx_recorder_init(&comm->recorder, &context->heap);
+    rcx_recorder_init(&comm->mail.recorder, &context->heap);
+    comm->mail.end = &comm->mail.first;
+    comm->timeout_ns = context->config.timeout_ns;
+    comm->patience_ns = patience_ns;
+    link_comm(context, comm);
+    *comm_p = comm;
+    return RCX_OK;
+}
+
+/* Of nodes, or where there is one, of cores. */
+static struct rcx_nodes *map_of(const struct rcx_context *context)
+{
+    return context->nodes ? context->nodes : context->by_core;
+}
+
+void rcx_comm_delete(struct rcx_comm *comm)
+{
+    struct rcx_context *context = comm->context;
+
+    comm->magic = 0;
+    rcx_recorder_free(&comm->recorder);
+    rcx_heap_free(&context->heap, comm->why);
+    rcx_heap_free(&context->heap, comm->ranks);
+    if (comm->nodes != map_of(context))
+        rcx_heap_free(&context->heap, comm->nodes);
+    if (comm->id >= RCX_COMM_ID_FIRST)
+        rcx_comm_id_drop(&context->comms.ids, comm->id);
+    unlink_comm(context, comm);
+    comm->next = context->comms.free;
+    context->comms.free = comm;
+}
+
+void rcx_comms_free(struct rcx_comms *comms, struct rcx_heap *heap)
+{
+    while (comms->free) {
+        struct rcx_comm *next = comms->free->next;
+
+        rcx_heap_free(heap, comms->free);
+        comms->free = next;
+    }
+    rcx_comm_ids_free(&comms->ids, heap);
+    rcx_attempts_close(&comms->attempts, heap);
+}
+
+/* Part of the context's. */
+static bool make_nodes(struct rcx_comm *comm)
+{
+    struct rcx_heap *heap = &comm->context->heap;
+    const struct rcx_nodes *all = map_of(comm->context);
+    uint64_t *ids = rcx_heap_alloc(heap, (size_t)comm->size * sizeof *ids);
+    bool good;
+
+    for (int i = 0; ids && i < comm->size; i++)
+        ids[i] = (uint64_t)all->node[comm->ranks[i]];
+    good = ids && rcx_nodes_map(heap, ids, comm->size, &comm->nodes);
+    if (good && comm->nodes)
+        comm->nodes->are_cores = all->are_cores;
+    rcx_heap_free(heap, ids);
+    return good;
+}
+
+bool rcx_comm_map_nodes(struct rcx_comm *comm)
+{
+    if (comm->has_nodes)
+        return true;
+    if (!comm->ranks)
+        comm->nodes = map_of(comm->context);
+    comm->has_nodes =
+        !comm->ranks || !map_of(comm->context) || make_nodes(comm);
+    return comm->has_nodes;
+}
+
+int rcx_comm_index(const struct rcx_comm *comm, int context_rank)
+{
+    if (!comm->ranks)
+        return context_rank < comm->size ? context_rank : -1;
+    for (int i = 0; i < comm->size; i++)
+        if (comm->ranks[i] == context_rank)
+            return i;
+    return -1;
+}

@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "core/run/object/config.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/hash.h"
+#include "core/base/parse.h"
+#include "core/base/words.h"
+
+extern char **environ;
+
+/* auto is in the place of loose, which nobody can ask for */
+static bool parse_order(const char *text, struct rcx_config *config)
+{
+    const char *names[RCX_ORDER_CANONICAL + 2] = {"auto"};
+    int i;
+
+    for (i = RCX_ORDER_SAME; i <= RCX_ORDER_CANONICAL; i++)
+        names[i] = rcx_order_name((rcx_order_t)i);
+    i = rcx_word_find(text, names, &config->refusal);
+    config->order_is_set = i > 0;
+    config->order = i > 0 ? (rcx_order_t)i : RCX_ORDER_SAME;
+    return i >= 0;
+}
+
+static bool parse_wait(const char *text, struct rcx_config *config)
+{
+    static const char *const names[] = {"auto", "poll", "yield", "block", NULL};
+    const int i = rcx_word_find(text, names, &config->refusal);
+
+    config->wait = (enum rcx_wait)i;
+    return i >= 0;
+}
+
+static bool parse_timeout(const char *text, struct rcx_config *config)
+{
+    config->timeout_is_set = strcmp(text, "none") != 0;
+    config->timeout_ns = 0;
+    return !config->timeout_is_set || rcx_parse_time(text, &config->timeout_ns);
+}
+
+static bool parse_progress(const char *text, struct rcx_config *config)
+{
+    static const char *const names[] = {"call", "thread", NULL};
+    const int i = rcx_word_find(text, names, &config->refusal);
+
+    config->progress_thread = i == 1;
+    return i >= 0;
+}
+
+static bool parse_err_mode(const char *text, struct rcx_config *config)
+{
+    static const char *const names[] = {"none", "peer", NULL};
+    const int i = rcx_word_find(text, names, &config->refusal);
+
+    config->looks_for_dead = i == 1;
+    return i >= 0;
+}
+
+static bool parse_lanes(const char *text, struct rcx_config *config)
+{
+    static const char *const names[] = {"auto", "ucp", "node", NULL};
+    const int i = rcx_word_find(text, names, &config->refusal);
+
+    config->lanes = (enum rcx_lanes)i;
+    return i >= 0;
+}
+
+/* A path, or none. */
+static bool parse_path(const char *text, char path[RCX_CONFIG_PATH])
+{
+    const bool wanted = strcmp(text, "none") != 0;
+
+    if (strlen(text) >= RCX_CONFIG_PATH || !*text)
+        return false;
+    strcpy(path, wanted ? text : "");
+    return true;
+}
+
+static bool parse_dump(const char *text, struct rcx_config *config)
+{
+    return parse_path(text, config->dump);
+}
+
+static bool parse_tuning(const char *text, struct rcx_config *config)
+{
+    return parse_path(text, config->tuning_path);
+}
+
+static bool parse_check(const char *text, struct rcx_config *config)
+{
+    static const char *const names[] = {"off", "cheap", "full", NULL};
+    const int i = rcx_word_find(text, names, &config->refusal);
+
+    config->check = (enum rcx_check)i;
+    return i >= 0;
+}
+
+static bool parse_log(const char *text, struct rcx_config *config)
+{
+    static const char *const names[] = {"error", "warn", "info", "debug", NULL};
+    const int i = rcx_word_find(text, names, &config->refusal);
+
+    config->log_level = (rcx_log_level_t)i;
+    return i >= 0;
+}
+
+static bool parse_isa(const char *text, struct rcx_config *config)
+{
+    const char *names[RCX_ISA_COUNT + 2] = {"auto"};
+    int i;
+
+    for (i = 0; i < RCX_ISA_COUNT; i++)
+        names[i + 1] = rcx_isa_name((enum rcx_isa)i);
+    i = rcx_word_find(text, names, &config->refusal);
+    if (i <= 0) { /* to ask a virtual processor takes 10 us: once is enough */
+        config->isa = rcx_isa_best();
+        return i == 0;
+    }
+    config->isa = (enum rcx_isa)(i - 1);
+    return rcx_isa_available(config->isa);
+}
+
+static bool parse_plan_cache(const char *text, struct rcx_config *config)
+{
+    return rcx_parse_bytes(text, &config->plan_cache_bytes);
+}
+
+static bool parse_allow_singleton(const char *text, struct rcx_config *config)
+{
+    static const char *const names[] = {"0", "1", NULL};
+    const int i = rcx_word_find(text, names, &config->refusal);
+
+    config->allow_singleton = i == 1;
+    return i >= 0;
+}
+
+/* Of no collective. */
+static const struct rcx_option others[] = {
+    {.name = "RCX_ORDER",
+     .fallback = "auto",
+     .values = "auto, same, rank, uniform or canonical",
+     .doc =
+         "lowest order level of reductions; auto: what rcx_init() was given, or "
+         "same",
+     .parse = parse_order},
+    {.name = "RCX_TUNING",
+     .fallback = "none",
+     .values = "none, or a path of up to 255 bytes",
+     .doc =
+         "file of rules by which methods are chosen, as rcx_tune writes them; they "
+         "come before RCX's own",
+     .parse = parse_tuning},
+    {.name = "RCX_WAIT",
+     .fallback = "auto",
+     .values = "auto, poll, yield or block",
+     .doc =
+         "how to wait: poll without end, yield the core after every empty poll, "
+         "sleep after some, or yield soon where ranks outnumber cores, with naps "
+         "in place of that once it was in vain for 5 ms, or where others that "
+         "compute keep the core for long, and late elsewhere",
+     .parse = parse_wait},
+    {.name = "RCX_PROGRESS",
+     .fallback = "call",
+     .values = "call or thread",
+     .doc =
+         "who makes progress: whoever calls RCX, or a thread as well, which sleeps "
+         "while there is nothing to do",
+     .parse = parse_progress},
+    {.name = "RCX_TIMEOUT",
+     .fallback = "none",
+     .values = "none, 0, or a time with its unit: 500ms, 30s, 10m, 1h",
+     .doc =
+         "deadline of every operation; 0: no end; none: what rcx_init() was given",
+     .parse = parse_timeout},
+    {.name = "RCX_ERR_MODE",
+     .fallback = "none",
+     .values = "none or peer",
+     .doc =
+         "peer: it is watched whether peers live, by their processes on this node "
+         "and by UCX elsewhere; none: only deadlines find the dead",
+     .parse = parse_err_mode},
+    {.name = "RCX_LANES",
+     .fallback = "auto",
+     .values = "auto, ucp or node",
+     .doc =
+         "how messages travel inside a node: through mapped memory where that can "
+         "be had, by UCX's messages alone, or through mapped memory and not at all",
+     .parse = parse_lanes},
+    {.name = "RCX_CHECK",
+     .fallback = "cheap",
+     .values = "off, cheap or full",
+     .doc =
+         "find calls of different ranks that do not belong together: full compares "
+         "them before data moves, cheap finds most of those that would hang",
+     .parse = parse_check},
+    {.name = "RCX_DUMP",
+     .fallback = "none",
+     .values = "none, or a path of up to 255 bytes",
+     .doc =
+         "when a communicator fails, write its last operations to PATH.RANK.json, "
+         "for rcx_trace",
+     .parse = parse_dump},
+    {.name = "RCX_PLAN_CACHE",
+     .fallback = "16M",
+     .values = "a size: 0, 64K, 16M, 1G",
+     .doc = "bytes of plans that a communicator keeps",
+     .parse = parse_plan_cache},
+    {.name = "RCX_ISA",
+     .fallback = "auto",
+     .values = "auto, or a level of this CPU: baseline, avx2, avx512",
+     .doc = "instruction set of the reduction kernels",
+     .parse = parse_isa},
+    {.name = "RCX_LOG",
+     .fallback = "warn",
+     .values = "error, warn, info or debug",
+     .doc = "least severe messages that are printed",
+     .parse = parse_log},
+    {.name = "RCX_ALLOW_SINGLETON",
+     .fallback = "0",
+     .values = "0 or 1",
+     .doc =
+         "run as a single process though a launcher seems to have started several",
+     .parse = parse_allow_singleton},
+};
+enum { OTHERS = sizeof others / sizeof *others };
+
+static struct rcx_option method_option(enum rcx_coll coll)
+{
+    return (struct rcx_option){.name = rcx_colls[coll].variable,
+                               .fallback = RCX_METHOD_AUTO,
+                               .values = RCX_METHOD_VALUES,
+                               .doc = rcx_colls[coll].chooses};
+}
+
+enum rcx_coll rcx_option_coll(const struct rcx_option *option)
+{
+    int coll = 0;
+
+    while (coll < RCX_COLL_COUNT && option->name != rcx_colls[coll].variable)
+        coll++;
+    return (enum rcx_coll)coll;
+}
+
+bool rcx_option_at(int i, struct rcx_option *option_p)
+{
+    for (int coll = 0; coll < RCX_COLL_COUNT; coll++) {
+        if (rcx_colls[coll].variable && i-- == 0) {
+            *option_p = method_option((enum rcx_coll)coll);
+            return true;
+        }
+    }
+    if (i < OTHERS)
+        *option_p = others[i];
+    return i < OTHERS;
+}
+
+bool rcx_option_parse(const struct rcx_option *option, const char *text,
+                      struct rcx_config *config)
+{
+    const enum rcx_coll coll = rcx_option_coll(option);
+
+    return option->parse ? option->parse(text, config)
+                         : rcx_method_parse(text, coll, &config->wishes[coll],
+                                            &config->refusal);
+}
+
+/* For a method, the valid algorithm names follow the values' grammar. */
+static void list_names(const struct rcx_option *option, char *text,
+                       size_t bytes)
+{
+    const enum rcx_coll coll = rcx_option_coll(option);
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++)
+        if ((*a)->coll == coll && used < bytes)
+            used +=
+                (size_t)snprintf(text + used, bytes - used, "%s %s",
+                                 used ? "," : "; NAME is one of", (*a)->name);
+}
+
+/* One line more, if there is room. */
+__attribute__((format(printf, 3, 4))) static void
+note(struct rcx_config *config, enum rcx_config_kind kind, const char *format,
+     ...)
+{
+    char *const lines = config->lines[kind];
+    const size_t used = strlen(lines), room = RCX_CONFIG_LINES - used - 1;
+    va_list args;
+    int length;
+
+    va_start(args, format);
+    length = vsnprintf(lines + used, room, format, args);
+    va_end(args);
+    if (used > 0 && (size_t)length >= room)
+        lines[used] = '\0';
+    else
+        strcat(lines, "\n");
+}
+
+static const char prefix[] = "RCX_";
+enum { PREFIX = sizeof prefix - 1 };
+
+static bool is_option(const char *name, size_t length)
+{
+    struct rcx_option o;
+
+    for (int i = 0; rcx_option_at(i, &o); i++)
+        if (strlen(o.name) == length && strncmp(o.name, name, length) == 0)
+            return true;
+    return false;
+}
+
+static void warn_of(const char *name, size_t length, struct rcx_config *config)
+{
+    struct rcx_guess guess = rcx_guess(name + PREFIX, length - PREFIX);
+    char text[sizeof config->refusal.guess];
+    struct rcx_option o;
+
+    for (int i = 0; rcx_option_at(i, &o); i++)
+        rcx_guess_try(&guess, o.name + PREFIX);
+    note(config, RCX_CONFIG_WARNINGS,
+         "%.*s: no such variable; rcx_info lists them%s", (int)length, name,
+         rcx_guess_print(&guess, prefix, text, sizeof text));
+}
+
+static void warn_of_unknown(struct rcx_config *config)
+{
+    for (char **entry = environ; entry && *entry; entry++) {
+        const size_t length = strcspn(*entry, "=");
+
+        if ((*entry)[length] && strncmp(*entry, prefix, PREFIX) == 0 &&
+            strncmp(*entry, "RCX_UCX_", 8) != 0 && !is_option(*entry, length))
+            warn_of(*entry, length, config);
+    }
+}
+
+/* config has what the option's parser said of value. */
+static void explain(const struct rcx_option *o, const char *value,
+                    struct rcx_config *config)
+{
+    char names[512];
+
+    if (config->refusal.valid[0]) {
+        note(config, RCX_CONFIG_ERRORS, "%s=%s: %s%s", o->name, value,
+             config->refusal.valid, config->refusal.guess);
+    } else {
+        list_names(o, names, sizeof names);
+        note(config, RCX_CONFIG_ERRORS, "%s=%s: valid is %s%s%s", o->name,
+             value, o->values, names, config->refusal.guess);
+    }
+}
+
+rcx_status_t rcx_config_read(struct rcx_config *config, struct rcx_log *log)
+{
+    rcx_status_t status = RCX_OK;
+    struct rcx_option o;
+
+    memset(config, 0, sizeof *config);
+    for (int i = 0; rcx_option_at(i, &o); i++) {
+        const char *value = getenv(o.name);
+
+        if (!rcx_option_parse(&o, o.fallback, config))
+            return rcx_fail(log, RCX_ERR_INTERNAL, "%s: default", o.name);
+        if (!value || rcx_option_parse(&o, value, config))
+            continue;
+        if (status == RCX_OK)
+            explain(&o, value, config);
+        rcx_option_parse(&o, o.fallback, config);
+        status = RCX_ERR_CONFIG;
+    }
+    log->level = config->log_level;
+    warn_of_unknown(config);
+    return status;
+}
+
+rcx_status_t rcx_config_load(struct rcx_config *config, struct rcx_heap *heap,
+                             const struct rcx_log *log)
+{
+    const rcx_status_t status = rcx_tuning_open(
+        &config->tuning, heap, config->tuning_path, &config->refusal);
+
+    if (status == RCX_ERR_CONFIG)
+        note(config, RCX_CONFIG_ERRORS, "RCX_TUNING=%s: %s%s",
+             config->tuning_path, config->refusal.valid, config->refusal.guess);
+    else if (status != RCX_OK)
+        rcx_fail(log, status, "no memory for the rules of methods");
+    return status;
+}
+
+void rcx_config_unload(struct rcx_config *config, struct rcx_heap *heap)
+{
+    rcx_tuning_close(&config->tuning, heap);
+}
+
+void rcx_config_tell(struct rcx_config *config, enum rcx_config_kind kind,
+                     const struct rcx_log *log)
+{
+    char *line = config->lines[kind], *end;
+
+    while (!config->are_told[kind] && (end = strchr(line, '\n'))) {
+        *end = '\0';
+        rcx_log_line(log,
+                     kind == RCX_CONFIG_ERRORS ? RCX_LOG_ERROR : RCX_LOG_WARN,
+                     "%s", line);
+        *end = '\n';
+        line = end + 1;
+    }
+    config->are_told[kind] = true;
+}
+
+void rcx_config_tell_all(struct rcx_config *config, const struct rcx_log *log)
+{
+    for (int kind = 0; kind < RCX_CONFIG_KINDS; kind++)
+        rcx_config_tell(config, (enum rcx_config_kind)kind, log);
+}
+
+uint64_t rcx_config_lines_hash(const struct rcx_config *config,
+                               enum rcx_config_kind kind)
+{
+    return rcx_hash_text(config->lines[kind]);
+}
+
+void rcx_config_hash(const struct rcx_config *config,
+                     uint64_t hashes[RCX_SHARED_SETTINGS])
+{
+    for (int i = 0; i < RCX_COLL_COUNT; i++)
+        hashes[i] = rcx_method_hash(&config->wishes[i]);
+    hashes[RCX_COLL_COUNT] = (uint64_t)config->order;
+    hashes[RCX_COLL_COUNT + 1] = config->check == RCX_CHECK_FULL; /* messages */
+    hashes[RCX_COLL_COUNT + 2] = config->tuning.hash;
+}
+
+const char *rcx_config_shared_name(int setting)
+{
+    static const char *const names[] = {"RCX_ORDER", "RCX_CHECK", "RCX_TUNING"};
+
+    return setting < RCX_COLL_COUNT ? rcx_colls[setting].variable
+                                    : names[setting - RCX_COLL_COUNT];
+}

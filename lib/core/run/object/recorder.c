@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "core/run/object/recorder.h"
+
+void rcx_recorder_init(struct rcx_recorder *r, struct rcx_heap *heap)
+{
+    *r = (struct rcx_recorder){
+        .described = 1, .heap = heap, .born = rcx_instant_now()};
+}
+
+void rcx_recorder_free(struct rcx_recorder *r)
+{
+    if (r->slots != &r->scratch)
+        rcx_heap_free(r->heap, r->slots);
+    r->slots = NULL;
+}
+
+/* Entries, and behind them records. */
+void rcx_recorder_open(struct rcx_recorder *r)
+{
+    if (r->slots)
+        return;
+    r->slots =
+        rcx_heap_alloc(r->heap, RCX_RECORDER_DEPTH * (sizeof *r->slots +
+                                                      2 * sizeof *r->records));
+    if (r->slots) {
+        r->mask = RCX_RECORDER_DEPTH - 1;
+        r->records = (void *)(r->slots + RCX_RECORDER_DEPTH);
+    } else { /* not worth failing an operation for */
+        r->slots = &r->scratch;
+        r->mask = 0;
+        r->records = r->scratch_records;
+    }
+    r->described = r->mask + 1; /* so that no record is a copy's */
+}
+
+/*
+ * An entry's copy is one of the newest mask + 1 when the entry is made. It is
+ * overwritten once as many again have been made, and each of these had an entry
+ * of its own: so this one's place has been taken by then.
+ */
+void rcx_recorder_describe(struct rcx_recorder *r, struct rcx_record *record)
+{
+    rcx_recorder_open(r);
+    record->number = ++r->described;
+    record->place = (uint16_t)(record->number & (2 * r->mask + 1));
+    r->records[record->place] = *record;
+}

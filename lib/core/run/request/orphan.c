@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "core/run/request/orphan.h"
+
+#include "core/run/object/context.h"
+#include "core/run/plan/compile.h"
+
+static void let_go(struct rcx_exec *x)
+{
+    rcx_piece_of(x)->program->pins--;
+    rcx_exec_drop(x);
+}
+
+void rcx_abandon(struct rcx_context *context, struct rcx_exec *x)
+{
+    rcx_piece_of(x)->program->pins++;
+    context->abandoned.receives += rcx_exec_under_way(x, RCX_STEP_RECV);
+    rcx_exec_abandon(x);
+    if (x->steps_left == 0) {
+        let_go(x);
+        return;
+    }
+    x->next = context->abandoned.first;
+    context->abandoned.first = x;
+}
+
+void rcx_abandoned_message(struct rcx_context *context, struct rcx_exec *x,
+                           const struct rcx_message *m)
+{
+    struct rcx_exec **link = &context->abandoned.first;
+
+    if (m->step->kind == RCX_STEP_RECV)
+        context->abandoned.receives--;
+    if (--x->steps_left > 0)
+        return;
+    while (*link != x)
+        link = &(*link)->next;
+    *link = x->next;
+    let_go(x);
+}
+
+void rcx_abandoned_free(struct rcx_context *context)
+{
+    while (context->abandoned.first) {
+        struct rcx_exec *x = context->abandoned.first;
+
+        context->abandoned.first = x->next;
+        let_go(x);
+    }
+}

@@ -1,0 +1,564 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Requests: one operation each. Blocking is start and wait; persistent keeps
+ * the program.
+ */
+#include "core/run/request/request.h"
+
+#include "core/run/diag/describe.h"
+#include "core/run/fault/failure.h"
+#include "core/run/request/callback.h"
+#include "core/run/request/p2p.h"
+#include "core/run/request/request_pool.h"
+#include "core/run/request/seq_window.h"
+#include "core/run/request/stages.h"
+#include "core/run/request/veclist.h"
+
+rcx_status_t rcx_request_new(struct rcx_comm *comm, struct rcx_program *program,
+                             const void *in, void *out,
+                             struct rcx_request **request_p)
+{
+    struct rcx_context *context = comm->context;
+    struct rcx_request *r =
+        rcx_request_take(&context->requests, &context->heap);
+    rcx_status_t status;
+
+    if (!r) {
+        rcx_program_unpin(&comm->cache, program);
+        return rcx_fail(&context->log, RCX_ERR_NOMEM,
+                        "no memory for a request");
+    }
+    status = rcx_request_fill(r, comm, program, in, out);
+    if (status != RCX_OK) {
+        rcx_request_let_go(r);
+        rcx_request_put(&context->requests, r);
+        return status;
+    }
+    *request_p = r;
+    return RCX_OK;
+}
+
+/* In a list whose end is *end. */
+static inline void link_active(struct rcx_request ***end, struct rcx_request *r)
+{
+    r->next = NULL;
+    r->link = *end;
+    **end = r;
+    *end = &r->next;
+}
+
+static inline void unlink_active(struct rcx_request ***end,
+                                 struct rcx_request *r)
+{
+    *r->link = r->next;
+    *(r->next ? &r->next->link : end) = r->link;
+}
+
+/* ---- Segments ---------------------------------------------------------------- */
+
+/* A request's segments in flight, by their number. */
+static struct rcx_exec **slot_of(struct rcx_request *r, uint64_t segment)
+{
+    return &r->slots[segment % RCX_WINDOW_MAX];
+}
+
+/* Whether all segments that a window ago began are over. */
+static bool has_slot(struct rcx_request *r)
+{
+    const unsigned window = r->stage->program->method.window;
+
+    return r->launched < window || !*slot_of(r, r->launched - window);
+}
+
+/* Whether the next segment's number is not in use by one a window ago. */
+static bool has_number(const struct rcx_request *r)
+{
+    return rcx_window_has(r->comm, &r->comm->window, r->sequence + r->launched);
+}
+
+static struct rcx_piece *next_piece(struct rcx_request *r)
+{
+    const uint64_t segment = r->launched - r->first;
+    struct rcx_piece *piece = r->stage->program->pieces;
+
+    while (segment >= piece->end)
+        piece++;
+    return piece->credited ? rcx_window_credited(r, piece) : piece;
+}
+
+/* Where a segment, of piece, begins in each block, in bytes. */
+static size_t offset_of(const struct rcx_request *r,
+                        const struct rcx_piece *piece, uint64_t segment)
+{
+    const struct rcx_row *row = &piece->row;
+    const uint64_t number = segment - r->first - (piece->end - row->segments);
+
+    return (row->first + number * row->width) *
+           piece->program->combine.reducer.elem_bytes;
+}
+
+/* In integers: who gives or gets nothing may have no buffer, and C adds nothing
+ * to NULL, not even zero. */
+static char *move(char *buffer, size_t bytes)
+{
+    return (char *)((uintptr_t)buffer + bytes);
+}
+
+static size_t bytes_of(const struct rcx_piece *piece)
+{
+    return piece->row.width * piece->program->combine.reducer.elem_bytes;
+}
+
+/* As its offset says. */
+static inline void place(const struct rcx_request *r,
+                         const struct rcx_piece *piece, struct rcx_exec *x)
+{
+    const struct rcx_stage *stage = r->stage;
+    const size_t offset = offset_of(r, piece, x->segment);
+
+    x->base[RCX_BUFFER_IN] = move(stage->in, offset);
+    x->base[RCX_BUFFER_OUT] = move(stage->out, offset);
+}
+
+__attribute__((noinline)) static void find_place(struct rcx_request *r,
+                                                 const struct rcx_piece *piece,
+                                                 struct rcx_exec *x)
+{
+    char **const base = x->base;
+
+    if (piece->program != r->program) {
+        rcx_round_begin(r, x);
+    } else if (r->bundle) {
+        rcx_bundle_begin(r->bundle, x->segment, offset_of(r, piece, x->segment),
+                         bytes_of(piece), &base[RCX_BUFFER_IN],
+                         &base[RCX_BUFFER_OUT]);
+    } else {
+        place(r, piece, x);
+    }
+}
+
+static struct rcx_exec *next_exec(struct rcx_request *r)
+{
+    struct rcx_piece *piece = next_piece(r);
+    struct rcx_exec *x = rcx_exec_get(&piece->pool);
+
+    if (!x)
+        return NULL;
+    x->owner = r;
+    x->segment = r->launched;
+    x->tag_base = (piece->program->tag ^ r->mark) |
+                  rcx_window_tag(&r->comm->window, r->sequence + r->launched);
+    if (__builtin_expect(r->kind & RCX_REQUEST_PLACED, 0))
+        find_place(r, piece, x);
+    else
+        place(r, piece, x);
+    return x;
+}
+
+/* No segment of it starts any more. */
+static void cut_short(struct rcx_request *r)
+{
+    r->total = r->end = r->launched;
+}
+
+/* Unless it is. */
+static void record(struct rcx_request *r)
+{
+    if (r->is_recorded)
+        return;
+    r->record =
+        rcx_recorder_begin(&r->comm->recorder, &r->program->record, r->begin);
+    r->is_recorded = true;
+}
+
+/* A rank that lacks memory or descriptors is itself to blame, not its peer. */
+void rcx_request_lose(const struct rcx_request *r, rcx_status_t status,
+                      int peer)
+{
+    char *why = r->comm->context->transport->trouble, call[RCX_CALL_TEXT];
+    const bool is_own = status == RCX_ERR_NOMEM || status == RCX_ERR_LIMIT;
+    const int blamed = is_own ? r->comm->rank : peer;
+    char rank[RCX_RANK_TEXT] = "";
+
+    if (blamed >= 0)
+        rcx_rank_print(r->comm, blamed, rank);
+    rcx_comm_doubt(r->comm, status, &blamed, blamed >= 0, "%s: %s%s%s%s%s",
+                   rcx_request_print(r, call), rcx_status_string(status),
+                   rank[0] ? ", rank " : "", rank, why[0] ? ": " : "", why);
+    why[0] = '\0';
+}
+
+/*
+ * A message of x is lost: the communicator cannot go on. Its operations are
+ * given up at the next rcx_watch(), this one and x included.
+ */
+__attribute__((noinline)) static void break_off(struct rcx_request *r,
+                                                const struct rcx_exec *x)
+{
+    record(r);
+    r->status = x->status;
+    cut_short(r);
+    rcx_request_lose(r, x->status, x->lost);
+}
+
+static void unstall(struct rcx_comm *comm);
+
+/* Without its first step a call does not go on, as others do for their peers. */
+__attribute__((noinline)) static void end_round(struct rcx_request *r,
+                                                struct rcx_exec *x)
+{
+    const bool is_first_step = rcx_request_is_first_step(r);
+
+    if (r->status != RCX_OK) {
+        if (is_first_step)
+            cut_short(r);
+        return;
+    }
+    if (!rcx_round_end(r, x))
+        cut_short(r);
+    unstall(r->comm);
+}
+
+__attribute__((noinline)) static void leave_place(struct rcx_request *r,
+                                                  struct rcx_exec *x)
+{
+    const struct rcx_piece *piece = rcx_piece_of(x);
+
+    if (piece->program != r->program)
+        end_round(r, x);
+    else if (r->bundle && r->status == RCX_OK)
+        rcx_bundle_end(r->bundle, x->base[RCX_BUFFER_OUT],
+                       offset_of(r, piece, x->segment), bytes_of(piece));
+}
+
+static void finish_segment(struct rcx_request *r, struct rcx_exec *x)
+{
+    const struct rcx_piece *piece = rcx_piece_of(x);
+
+    if (__builtin_expect(x->steps_left > 0, 0)) {
+        break_off(r, x);
+        return;
+    }
+    if (r->status == RCX_OK)
+        r->status = x->status;
+    if (x->status == RCX_OK)
+        rcx_request_round_off(r->comm, piece->program, piece, x);
+    if (__builtin_expect(r->kind & RCX_REQUEST_PLACED, 0))
+        leave_place(r, x);
+    rcx_exec_put(x);
+    *slot_of(r, x->segment) = NULL;
+    r->finished++;
+}
+
+static inline void pump(struct rcx_request *r);
+
+static void unstall(struct rcx_comm *comm)
+{
+    struct rcx_window *w = &comm->window;
+
+    if (w->unstalling)
+        return;
+    w->unstalling = true;
+    while (w->stalled && comm->failed == RCX_OK) {
+        struct rcx_request *r = w->stalled;
+
+        if (r->launched < r->end && !has_number(r))
+            break;
+        w->stalled = r->next;
+        pump(r);
+    }
+    w->unstalling = false;
+}
+
+void rcx_request_delete(struct rcx_request *r)
+{
+    struct rcx_context *context = r->comm->context;
+
+    rcx_callback_forget(&context->callbacks, r);
+    if (r->program->is_p2p)
+        rcx_p2p_put(&r->comm->mail, rcx_p2p_of(r->program));
+    else
+        rcx_request_let_go(r);
+    if (r->bundle && r->comm->failed == RCX_OK)
+        rcx_bundle_drop(context, r->bundle);
+    else if (r->bundle)
+        rcx_bundle_keep(context, r->bundle);
+    rcx_request_put(&context->requests, r);
+}
+
+/* Ranks agreed, before any data moved, that their calls do not match. */
+static bool is_refused(const struct rcx_request *r)
+{
+    return r->status == RCX_ERR_MISMATCH && rcx_request_is_opening(r) &&
+           r->comm->failed == RCX_OK;
+}
+
+/* A call that was refused and a user's op that failed leave all ranks in step;
+ * anything else does not. False: so the communicator fails. */
+static bool settle(struct rcx_request *r)
+{
+    struct rcx_comm *comm = r->comm;
+    const char *why = rcx_status_string(r->status);
+    char call[RCX_CALL_TEXT];
+
+    if (is_refused(r)) /* which is said */
+        return true;
+    rcx_request_print(r, call);
+    if (r->status == RCX_ERR_OP)
+        rcx_log_line(&comm->context->log, RCX_LOG_ERROR, "%s: %s", call, why);
+    else
+        rcx_comm_fail(comm, r->status, NULL, 0, "%s: %s", call, why);
+    return r->status == RCX_ERR_OP;
+}
+
+/* The clock is read: what a rank that stood still answers for depends on it. */
+static uint64_t end(struct rcx_request *r)
+{
+    const uint64_t now = rcx_ticks();
+
+    if (!rcx_request_waits_inside(r))
+        r->ended = now;
+    return now;
+}
+
+static inline void complete(struct rcx_request *r)
+{
+    struct rcx_window *w = &r->comm->window;
+
+    if (w->stalled == r) /* it found a number without unstall() */
+        w->stalled = r->next;
+    unlink_active(&r->comm->end, r);
+    r->state = RCX_REQUEST_IDLE;
+    if (r->callback)
+        rcx_callback_add(&r->comm->context->callbacks, r);
+    if (w->stalled)
+        unstall(r->comm);
+}
+
+/* All that r began is over. Where its communicator fails of it, it ends with
+ * the others, by rcx_watch(). */
+static inline void conclude(struct rcx_request *r)
+{
+    const uint64_t now = end(r);
+
+    record(r);
+    rcx_recorder_end(&r->comm->recorder, r->record, r->status, now);
+    r->comm->ended =
+        (struct rcx_ended){r->sequence, r->sequence + r->total, r->begin, now};
+    if (r->status == RCX_OK || settle(r))
+        complete(r);
+}
+
+/* ---- Messages ------------------------------------------------------------------ */
+
+static void complete_message(struct rcx_request *r)
+{
+    struct rcx_mail *mail = &r->comm->mail;
+
+    r->ended = rcx_ticks();
+    rcx_recorder_end(&mail->recorder, r->record, r->status, r->ended);
+    unlink_active(&mail->end, r);
+    r->state = RCX_REQUEST_IDLE;
+    if (r->callback)
+        rcx_callback_add(&r->comm->context->callbacks, r);
+}
+
+/* What is wrong with it concerns nobody else. */
+static void conclude_message(struct rcx_request *r)
+{
+    struct rcx_p2p *p = rcx_p2p_of(r->program);
+
+    /* who leaves takes what nobody there will receive: ucp_discard.c */
+    if (p->call.sends && r->status == RCX_OK)
+        r->status = r->comm->failed;
+    /* its only execution is idle again */
+    r->status = rcx_p2p_judge(p, r->comm, p->piece.pool.idle, r->status);
+    complete_message(r);
+}
+
+/* Its second stage is the look at what came, which needs no execution. */
+void rcx_request_post(struct rcx_request *r)
+{
+    struct rcx_comm *comm = r->comm;
+    struct rcx_p2p *p = rcx_p2p_of(r->program);
+    struct rcx_exec *x = rcx_exec_get(&p->piece.pool);
+
+    r->state = RCX_REQUEST_ACTIVE;
+    r->status = RCX_OK;
+    r->stage = r->stages;
+    r->first = r->finished = 0;
+    r->launched = r->end = 1;
+    r->total = 2;
+    r->begin = comm->context->progress.ticks;
+    r->timeout_ns = comm->timeout_ns;
+    r->record =
+        rcx_recorder_begin(&comm->mail.recorder, &r->program->record, r->begin);
+    r->is_recorded = true;
+    r->kind = 0;
+    link_active(&comm->mail.end, r);
+    if (!comm->is_busy)
+        rcx_comm_note_busy(comm);
+    x->owner = r;
+    x->segment = 0;
+    r->slots[0] = x;
+    if (rcx_p2p_start(p, x))
+        rcx_request_advance(r, x);
+}
+
+const struct rcx_request *rcx_comm_awaited_message(const struct rcx_comm *comm)
+{
+    const struct rcx_request *r = comm->mail.first;
+
+    while (r && !rcx_request_waits_inside(r))
+        r = r->next;
+    return r;
+}
+
+/* ---- Stages --------------------------------------------------------------------- */
+
+/* No memory for the next segment: the communicator cannot go on. */
+static void break_down(struct rcx_request *r)
+{
+    record(r);
+    cut_short(r);
+    r->status = RCX_ERR_NOMEM;
+    settle(r);
+}
+
+/* Launch what the windows allow. */
+static void launch(struct rcx_request *r)
+{
+    while (r->launched < r->end) {
+        struct rcx_exec *x;
+
+        if (!has_slot(r))
+            return;
+        if (!has_number(r)) {
+            rcx_window_stall(&r->comm->window, r);
+            return;
+        }
+        x = next_exec(r);
+        if (!x) {
+            break_down(r);
+            return;
+        }
+        *slot_of(r, r->launched++) = x;
+        if (rcx_exec_start(x))
+            finish_segment(r, x);
+    }
+}
+
+static void next_stage(struct rcx_request *r);
+
+/* And go on to the next stage where one is over, or to the end. */
+static inline void pump(struct rcx_request *r)
+{
+    if (r->launched < r->end)
+        launch(r);
+    if (r->finished < r->end)
+        return;
+    if (r->end < r->total)
+        next_stage(r);
+    else
+        conclude(r);
+}
+
+__attribute__((noinline)) static void next_stage(struct rcx_request *r)
+{
+    if (r->program->is_p2p) {
+        conclude_message(r);
+        return;
+    }
+    if (rcx_request_is_first_step(r))
+        rcx_request_take_over(r);
+    else
+        r->stage++;
+    r->first = r->end;
+    r->end += r->stage->program->segments;
+    pump(r);
+}
+
+void rcx_request_finish(struct rcx_request *r)
+{
+    if (r->program->is_p2p) {
+        complete_message(r);
+        return;
+    }
+    record(r);
+    rcx_recorder_end(&r->comm->recorder, r->record, r->status, end(r));
+    complete(r);
+}
+
+/* ---- Starting ------------------------------------------------------------------ */
+
+static void prepare_odd(struct rcx_request *r)
+{
+    struct rcx_window *w = &r->comm->window;
+
+    if (r->program->one_way) {
+        r->ahead = w->ahead;
+        w->ahead += r->program->weight;
+    }
+    if (!r->program->has_rounds)
+        return;
+    r->end = r->stages[0].program->segments;
+    r->total = 0;
+    for (unsigned i = 0; i < r->stage_count; i++)
+        r->total += r->stages[i].program->segments;
+}
+
+/* It is under way; its number is the caller's to give. */
+static inline void enlist(struct rcx_request *r)
+{
+    struct rcx_comm *comm = r->comm;
+
+    r->state = RCX_REQUEST_ACTIVE;
+    r->status = RCX_OK;
+    r->launched = r->finished = 0;
+    r->stage = r->stages;
+    r->first = 0;
+    r->end = r->total = r->program->segments;
+    r->begin = comm->context->progress.ticks;
+    r->timeout_ns = comm->timeout_ns;
+    r->is_recorded = false;
+    link_active(&comm->end, r);
+    if (__builtin_expect(!comm->is_busy, 0))
+        rcx_comm_note_busy(comm);
+}
+
+/* Recorded while the first messages travel. */
+void rcx_request_launch(struct rcx_request *r)
+{
+    struct rcx_window *w = &r->comm->window;
+
+    enlist(r);
+    if (r->program->is_odd)
+        prepare_odd(r);
+    r->sequence = w->next;
+    w->next += r->total;
+    r->mark = rcx_window_next_mark(w);
+    pump(r);
+    record(r);
+}
+
+void rcx_request_adopt(struct rcx_request *r, struct rcx_exec *x, bool is_over,
+                       uint64_t record)
+{
+    const struct rcx_window *w = &r->comm->window;
+
+    enlist(r);
+    r->sequence = w->next - 1;
+    r->mark = w->mark;
+    r->slots[0] = x;
+    r->launched = 1;
+    r->record = record;
+    r->is_recorded = true;
+    if (is_over)
+        rcx_request_advance(r, x);
+}
+
+void rcx_request_advance(struct rcx_request *r, struct rcx_exec *x)
+{
+    finish_segment(r, x);
+    pump(r);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Requests: one operation each. */
+#ifndef RCX_CORE_RUN_REQUEST_REQUEST_H
+#define RCX_CORE_RUN_REQUEST_REQUEST_H
+
+#include "core/run/object/request.h"
+#include "core/run/plan/cache.h"
+
+/* With the rounds that its program has, before and behind what was called;
+ * rounds.c. */
+rcx_status_t rcx_request_add_rounds(struct rcx_request *r);
+void rcx_request_drop_rounds(struct rcx_request *r);
+
+/* A request of one's own, which has its kind and is not launched yet; takes over
+ * the caller's pin of program, also on failure, until it is let go. */
+static inline rcx_status_t rcx_request_prepare(struct rcx_request *r,
+                                               struct rcx_comm *comm,
+                                               struct rcx_program *program,
+                                               const void *in, void *out)
+{
+    r->comm = comm;
+    r->program = program;
+    r->callback = NULL;
+    r->stages[0] = (struct rcx_stage){program, (char *)in, out};
+    return program->has_rounds ? rcx_request_add_rounds(r) : RCX_OK;
+}
+/* The same of a user's. */
+static inline rcx_status_t rcx_request_fill(struct rcx_request *r,
+                                            struct rcx_comm *comm,
+                                            struct rcx_program *program,
+                                            const void *in, void *out)
+{
+    r->kind = 0;
+    r->state = RCX_REQUEST_IDLE;
+    r->status = RCX_OK;
+    r->ended = 0;
+    r->bundle = NULL;
+    return rcx_request_prepare(r, comm, program, in, out);
+}
+static inline void rcx_request_let_go(struct rcx_request *r)
+{
+    if (r->program->has_rounds)
+        rcx_request_drop_rounds(r);
+    rcx_program_unpin(&r->comm->cache, r->program);
+}
+/* Takes over the caller's pin of program, also on failure. */
+rcx_status_t rcx_request_new(struct rcx_comm *comm, struct rcx_program *program,
+                             const void *in, void *out,
+                             struct rcx_request **request_p);
+void rcx_request_delete(struct rcx_request *request);
+/* Start it; complete at once or by rcx_context_progress(). */
+void rcx_request_launch(struct rcx_request *request);
+/* The same where its only segment, x, has started, with the last number given
+ * out, and is recorded. */
+void rcx_request_adopt(struct rcx_request *r, struct rcx_exec *x, bool is_over,
+                       uint64_t record);
+/* The same of a message. */
+void rcx_request_post(struct rcx_request *request);
+/* A segment's steps are done: what its op does with the sum of all. */
+static inline void rcx_request_round_off(const struct rcx_comm *comm,
+                                         const struct rcx_program *program,
+                                         const struct rcx_piece *piece,
+                                         struct rcx_exec *x)
+{
+    if (program->combine.finish)
+        program->combine.finish(x->base[RCX_BUFFER_OUT], piece->out_count,
+                                comm->size);
+}
+/* A request whose executions are gone ends with the status that it has. */
+void rcx_request_finish(struct rcx_request *r);
+/* An execution of it is complete: go on with what follows. */
+void rcx_request_advance(struct rcx_request *r, struct rcx_exec *x);
+/* A message of it with peer cannot be given or got: its communicator fails, as
+ * the transport says why, unless a rank says why else. */
+void rcx_request_lose(const struct rcx_request *r, rcx_status_t status,
+                      int peer);
+/* The oldest message of comm that a thread waits for; or NULL. */
+const struct rcx_request *rcx_comm_awaited_message(const struct rcx_comm *comm);
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "core/run/request/seq_window.h"
+
+#include "core/run/request/request.h"
+
+/* What is below the limit stays so, since the oldest number in use only grows.
+ * Behind an opening no number is known to be the same on all ranks. */
+void rcx_window_widen(struct rcx_comm *comm)
+{
+    const struct rcx_request *first = comm->first;
+    const uint64_t in_flight = first->stage->program->method.window;
+
+    if (comm->window.judged)
+        return;
+    comm->window.limit =
+        first->sequence +
+        (first->launched > in_flight ? first->launched - in_flight : 0) +
+        rcx_tag_sequence_window(&comm->context->layout);
+}
+
+void rcx_window_stall(struct rcx_window *w, struct rcx_request *r)
+{
+    if (!w->stalled || r->sequence < w->stalled->sequence)
+        w->stalled = r;
+}
+
+void rcx_window_close_behind(struct rcx_window *w, struct rcx_request *r)
+{
+    w->judged = r;
+    w->limit = r->sequence + 1;
+}
+
+/* Ranks may count the segments of r that will not run differently. Of those
+ * after it none has begun. */
+void rcx_window_give_back(struct rcx_window *w, struct rcx_request *r)
+{
+    w->next = r->sequence + r->launched;
+    for (struct rcx_request *later = r->next; later; later = later->next) {
+        later->sequence = w->next;
+        w->next += later->total;
+    }
+}
+
+/*
+ * Who only sends may be far ahead of who receives, whose memory then fills with
+ * messages that it does not expect yet. So now and then senders wait for
+ * credits: all ranks count the same segments, in the order of calls, so they
+ * agree on when.
+ */
+struct rcx_piece *rcx_window_credited(struct rcx_request *r,
+                                      struct rcx_piece *piece)
+{
+    const uint64_t most = r->comm->context->ahead;
+    const uint64_t into = r->ahead & (most - 1);
+
+    r->ahead += piece->weight;
+    return into + piece->weight >= most ? piece->credited : piece;
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "core/run/request/stages.h"
+
+#include <string.h>
+
+#include "core/op/types.h"
+#include "core/run/diag/describe.h"
+#include "core/run/fault/failure.h"
+#include "core/run/plan/check.h"
+#include "core/run/plan/compile.h"
+#include "core/run/request/seq_window.h"
+
+static const struct rcx_call opening = {.coll = RCX_COLL_ALLREDUCE,
+                                        .alias = RCX_ALIAS_SAME,
+                                        .type = RCX_TYPE_CHECK,
+                                        .op = RCX_OP_CHECK,
+                                        .count = 1,
+                                        .internal = true};
+static const struct rcx_call closing = {.coll = RCX_COLL_ALLREDUCE,
+                                        .alias = RCX_ALIAS_SAME,
+                                        .type = RCX_INT32,
+                                        .op = RCX_MIN,
+                                        .count = 1,
+                                        .internal = true};
+
+/* In place, as in the user's call counts may not be. */
+static struct rcx_call first_step(const struct rcx_request *r)
+{
+    return (struct rcx_call){.coll = r->program->call.coll,
+                             .alias = RCX_ALIAS_SAME,
+                             .type = RCX_UINT64,
+                             .op = RCX_NO_OP,
+                             .count = (size_t)r->comm->size,
+                             .internal = true};
+}
+_Static_assert(sizeof(size_t) == sizeof(uint64_t), "counts are sent as uint64");
+
+/* ---- Stages ------------------------------------------------------------------ */
+
+static rcx_status_t add(struct rcx_request *r, unsigned at,
+                        const struct rcx_call *call)
+{
+    struct rcx_stage stage = {.program = NULL};
+    const rcx_status_t status = rcx_program_get(r->comm, call, &stage.program);
+
+    if (status != RCX_OK)
+        return status;
+    for (unsigned i = r->stage_count++; i > at; i--)
+        r->stages[i] = r->stages[i - 1];
+    r->stages[at] = stage;
+    return RCX_OK;
+}
+
+rcx_status_t rcx_request_add_rounds(struct rcx_request *r)
+{
+    rcx_status_t status = RCX_OK;
+
+    r->kind |= RCX_REQUEST_PLACED;
+    r->bundle = NULL;
+    r->stage_count = 1;
+    if (r->program->has_first_step) {
+        const struct rcx_call call = first_step(r);
+
+        status = add(r, 0, &call);
+    }
+    if (r->program->has_opening && status == RCX_OK)
+        status = add(r, 0, &opening);
+    if (r->program->has_closing && status == RCX_OK)
+        status = add(r, r->stage_count, &closing);
+    return status;
+}
+
+void rcx_request_drop_rounds(struct rcx_request *r)
+{
+    for (unsigned i = 0; i < r->stage_count; i++)
+        if (r->stages[i].program != r->program)
+            rcx_program_unpin(&r->comm->cache, r->stages[i].program);
+}
+
+void rcx_request_take_over(struct rcx_request *r)
+{
+    struct rcx_program *const over[] = {r->stage->program, r->program};
+    unsigned i = (unsigned)(r->stage - r->stages);
+
+    r->stage_count--;
+    r->program = r->stages[i + 1].program;
+    for (; i < r->stage_count; i++)
+        r->stages[i] = r->stages[i + 1];
+    rcx_program_unpin(&r->comm->cache, over[0]);
+    rcx_program_unpin(&r->comm->cache, over[1]);
+}
+
+/* ---- The opening ------------------------------------------------------------- */
+
+static struct rcx_check_record *check_of(struct rcx_exec *x)
+{
+    return (struct rcx_check_record *)(void *)x->own;
+}
+
+/* What this rank calls, as any rank would see it: handles of users' types and
+ * ops count differently, what they mean does not. */
+static struct rcx_check_record record_of(const struct rcx_request *r)
+{
+    const struct rcx_comm *comm = r->comm;
+    const struct rcx_call *call = &r->program->call;
+    const struct rcx_combine *c = &r->program->combine;
+    struct rcx_check_record record = {.rank = comm->rank};
+
+    record.value[RCX_CHECK_NUMBER] = (int64_t)rcx_request_number(r);
+    record.value[RCX_CHECK_COLLECTIVE] =
+        call->internal ? RCX_COLL_COUNT : (int64_t)call->coll;
+    record.value[RCX_CHECK_COUNT] = (int64_t)rcx_call_told(call);
+    record.value[RCX_CHECK_COUNTS] =
+        rcx_program_counts_hash(r->program, comm->size);
+    record.value[RCX_CHECK_TYPE] = rcx_type_predefined(call->type)
+                                       ? rcx_type_canonical(call->type)
+                                       : -(int64_t)c->reducer.elem_bytes;
+    record.value[RCX_CHECK_OP] =
+        rcx_op_predefined(call->op) ? call->op : -(int64_t)c->op_flags - 1;
+    record.value[RCX_CHECK_ROOT] = call->root;
+    return record;
+}
+
+/* No data has moved yet; none will. All ranks come to the same verdict, and go
+ * on together, unless they do not even agree on which call this is. */
+static void judge(struct rcx_request *r, const struct rcx_check_record *check)
+{
+    const int ranks[] = {check->rank, check->other_rank};
+    char call[RCX_CALL_TEXT], text[RCX_TEXT_TOLD];
+    int used;
+
+    if (check->value[RCX_CHECK_SAME] == RCX_CHECK_SAME)
+        return;
+    used = snprintf(text, sizeof text, "%s: ", rcx_request_print(r, call));
+    rcx_check_print(check, text + used, sizeof text - (size_t)used);
+    r->status = RCX_ERR_MISMATCH;
+    rcx_window_give_back(&r->comm->window, r);
+    if (check->value[RCX_CHECK_SAME] == RCX_CHECK_NUMBER)
+        rcx_comm_fail_untold(r->comm, RCX_ERR_MISMATCH, ranks, 2, text);
+    else
+        rcx_comm_refuse(r->comm, ranks, 2, text);
+}
+
+/* ---- The closing: that a user's op failed nowhere ---------------------------- */
+
+static int32_t *verdict_of(struct rcx_exec *x)
+{
+    return (int32_t *)(void *)x->own;
+}
+
+/* ---- The first step ---------------------------------------------------------- */
+
+/* One for each rank, behind the rest of its scratch. */
+static size_t *counts_of(struct rcx_exec *x)
+{
+    const size_t n = rcx_piece_of(x)->program->call.count;
+
+    return (size_t *)(void *)x->base[RCX_BUFFER_TMP] + x->plan->scratch - n;
+}
+
+/* What was told by those who give. Who gets something else says so. */
+static bool agrees(struct rcx_request *r, const size_t told[])
+{
+    const size_t *const gotten = r->program->call.lists[RCX_CALL_GOTTEN];
+    char call[RCX_CALL_TEXT];
+    int i = 0;
+
+    while (i < r->comm->size && told[i] == gotten[i])
+        i++;
+    if (i == r->comm->size)
+        return true;
+    rcx_comm_fail(r->comm, RCX_ERR_MISMATCH, &i, 1,
+                  "%s: rank %d sends %zu elements to rank %d, where "
+                  "recvcounts[%d] is %zu",
+                  rcx_request_print(r, call), i, told[i], r->comm->rank, i,
+                  gotten[i]);
+    return false;
+}
+
+/* Scratch begins with the lengths of what passes. */
+static rcx_status_t learn(struct rcx_request *r, struct rcx_exec *x)
+{
+    struct rcx_stage *next = &r->stages[r->stage - r->stages + 1];
+    const size_t *passing = (void *)x->base[RCX_BUFFER_TMP];
+    struct rcx_program *program;
+    rcx_status_t status;
+
+    if (!agrees(r, counts_of(x)))
+        return RCX_ERR_MISMATCH;
+    status = rcx_program_follow(r->comm, r->program, passing, &program);
+    if (status == RCX_OK)
+        next->program = program;
+    return status;
+}
+
+/* ---- All --------------------------------------------------------------------- */
+
+static void set_vector(struct rcx_exec *x, void *vector)
+{
+    x->base[RCX_BUFFER_IN] = x->base[RCX_BUFFER_OUT] = vector;
+}
+
+void rcx_round_begin(struct rcx_request *r, struct rcx_exec *x)
+{
+    set_vector(x, x->own);
+    if (rcx_request_is_opening(r)) {
+        *check_of(x) = record_of(r);
+        rcx_window_close_behind(&r->comm->window, r);
+    } else if (rcx_request_is_first_step(r)) {
+        set_vector(x, counts_of(x));
+        memcpy(counts_of(x), r->program->call.lists[RCX_CALL_COUNTS],
+               (size_t)r->comm->size * sizeof(size_t));
+    } else {
+        *verdict_of(x) = r->status;
+    }
+}
+
+bool rcx_round_end(struct rcx_request *r, struct rcx_exec *x)
+{
+    if (rcx_request_is_first_step(r)) {
+        r->status = learn(r, x);
+    } else if (rcx_request_is_opening(r)) {
+        r->comm->window.judged = NULL;
+        judge(r, check_of(x));
+    } else {
+        r->status = (rcx_status_t)*verdict_of(x);
+    }
+    return r->status == RCX_OK;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "core/run/wait/blocking.h"
+
+#include "core/base/relax.h"
+#include "core/run/detect/poll.h"
+#include "core/run/request/request_pool.h"
+
+/* Whether x is over after a few polls, in which nothing else happened. */
+static bool is_soon_over(struct rcx_context *context, struct rcx_exec *x)
+{
+    struct rcx_transport *t = context->transport;
+
+    for (unsigned polls = context->progress.polls; polls > 0; polls--) {
+        struct rcx_message *m;
+
+        if (!t->done && !t->ops->progress(t)) {
+            rcx_relax();
+            continue;
+        }
+        for (m = t->done; m && m->owner == x; m = t->done)
+            if (rcx_exec_advance(x, rcx_take_done(t)))
+                return true;
+        if (m)
+            return false;
+    }
+    return false;
+}
+
+rcx_status_t rcx_request_go_on(struct rcx_comm *comm,
+                               struct rcx_program *program, const void *in,
+                               void *out, struct rcx_exec *x, bool is_over)
+{
+    struct rcx_request r;
+    rcx_status_t status;
+
+    if (!is_over)
+        is_over = is_soon_over(comm->context, x);
+    if (is_over && x->status == RCX_OK) {
+        rcx_request_conclude(comm, program, x);
+        return RCX_OK;
+    }
+    rcx_exec_keep(&program->pieces->pool);
+    rcx_program_pin(program);
+    r.kind = RCX_REQUEST_INSIDE;
+    rcx_request_prepare(&r, comm, program, in, out);
+    x->owner = &r;
+    rcx_request_adopt(&r, x, is_over, rcx_recorder_reopen(&comm->recorder));
+    status = rcx_request_wait(&r);
+    rcx_program_unpin(&comm->cache, program);
+    return status;
+}
+
+struct rcx_request *rcx_request_begun(struct rcx_comm *comm,
+                                      struct rcx_program *program,
+                                      const void *in, void *out)
+{
+    struct rcx_context *context = comm->context;
+    struct rcx_request *r = NULL;
+    struct rcx_exec *x;
+    bool is_over;
+
+    if (rcx_request_may_start(comm, program))
+        r = rcx_request_take(&context->requests, &context->heap);
+    x = r ? rcx_exec_get(&program->pieces->pool) : NULL;
+    if (!x) {
+        if (r)
+            rcx_request_put(&context->requests, r);
+        return NULL;
+    }
+    rcx_program_pin(program);
+    rcx_request_fill(r, comm, program, in, out);
+    is_over = rcx_request_begin(comm, program, in, out, x);
+    rcx_request_note(comm, program);
+    is_over = is_over || rcx_exec_go_on(x, 0);
+    if (is_over && x->status == RCX_OK) {
+        rcx_request_round_off(comm, program, program->pieces, x);
+        rcx_exec_put(x);
+        r->ended = context->progress.ticks;
+        return r;
+    }
+    x->owner = r;
+    rcx_request_adopt(r, x, is_over, rcx_recorder_reopen(&comm->recorder));
+    return r;
+}
+
+rcx_status_t rcx_request_run_any(struct rcx_comm *comm,
+                                 struct rcx_program *program, const void *in,
+                                 void *out)
+{
+    struct rcx_request r;
+    rcx_status_t status;
+
+    rcx_program_pin(program);
+    r.kind = RCX_REQUEST_INSIDE;
+    status = rcx_request_prepare(&r, comm, program, in, out);
+    if (status == RCX_OK) {
+        rcx_request_launch(&r);
+        status = rcx_request_wait(&r);
+    }
+    rcx_request_let_go(&r);
+    return status;
+}

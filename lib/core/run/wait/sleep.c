@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "core/run/wait/sleep.h"
+
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "core/run/detect/detector.h"
+#include "core/run/request/request.h"
+
+enum { LONGEST_NS = 100 * 1000 * 1000, LOOK_NS = 100 * 1000 * 1000 };
+
+static bool add(int epoll, int fd)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+
+    return fd >= 0 && epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+rcx_status_t rcx_sleep_open(struct rcx_context *context)
+{
+    struct rcx_sleeper *s = &context->sleeper;
+    struct rcx_transport *t = context->transport;
+    bool good;
+
+    s->fd = epoll_create1(EPOLL_CLOEXEC);
+    s->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    s->transport = t;
+    good = s->fd >= 0 && add(s->fd, s->timer_fd) &&
+           (!t || add(s->fd, t->ops->event_fd(t)));
+    return good ? RCX_OK
+                : rcx_fail(&context->log, RCX_ERR_TRANSPORT,
+                           "no descriptor to sleep on: %m");
+}
+
+void rcx_sleep_close(struct rcx_sleeper *s)
+{
+    if (s->timer_fd >= 0)
+        close(s->timer_fd);
+    if (s->fd >= 0)
+        close(s->fd);
+}
+
+/* When rcx_watch() has to look again; 0: at no time. */
+static uint64_t next_look(const struct rcx_context *context)
+{
+    for (const struct rcx_comm *c = context->comms.busy; c; c = c->next_busy)
+        if (rcx_comm_is_active(c))
+            return rcx_now_ns() + LOOK_NS;
+    return 0;
+}
+
+static void set_timer(const struct rcx_sleeper *s, uint64_t ns)
+{
+    const struct itimerspec at = {
+        .it_value = {.tv_sec = (time_t)(ns / 1000000000u),
+                     .tv_nsec = (long)(ns % 1000000000u)}};
+
+    timerfd_settime(s->timer_fd, TFD_TIMER_ABSTIME, &at, NULL);
+}
+
+rcx_status_t rcx_sleep_arm(struct rcx_context *context)
+{
+    struct rcx_transport *t = context->transport;
+    rcx_status_t status = RCX_OK;
+
+    if (rcx_watch_is_due(&context->watch, t) || context->callbacks.first ||
+        (t && t->done))
+        return RCX_IN_PROGRESS;
+    set_timer(&context->sleeper, next_look(context));
+    if (t)
+        status = t->ops->arm(t);
+    context->sleeper.is_armed = status == RCX_OK;
+    return status;
+}
+
+/* The timer is everybody's, so who has a deadline of his own sleeps no longer
+ * by the call. */
+void rcx_sleep(struct rcx_context *context, uint64_t until_ns)
+{
+    struct pollfd at = {.fd = context->sleeper.fd, .events = POLLIN};
+    struct timespec most = {.tv_nsec = LONGEST_NS};
+    uint64_t now;
+
+    if (rcx_sleep_arm(context) != RCX_OK)
+        return;
+    now = rcx_now_ns();
+    if (until_ns < now + LONGEST_NS)
+        most.tv_nsec = until_ns > now ? (long)(until_ns - now) : 0;
+    rcx_guard_leave(context->guard);
+    ppoll(&at, 1, &most, NULL);
+    rcx_guard_return(context->guard);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sleeping until something happens: one descriptor for the transport's events
+ * and for the time of the next deadline.
+ */
+#ifndef RCX_CORE_RUN_WAIT_SLEEP_H
+#define RCX_CORE_RUN_WAIT_SLEEP_H
+
+#include "core/run/object/context.h"
+
+rcx_status_t rcx_sleep_open(struct rcx_context *context);
+void rcx_sleep_close(struct rcx_sleeper *s); /* of one never opened, too */
+
+/* RCX_OK: what happens from now on wakes whoever sleeps on the descriptor. */
+rcx_status_t rcx_sleep_arm(struct rcx_context *context);
+/* With the guard held: sleep until something happens, or rcx_now_ns() says
+ * until_ns, without it. */
+void rcx_sleep(struct rcx_context *context, uint64_t until_ns);
+
+/* Wake a thread of this process that sleeps in RCX; from any thread. */
+static inline void rcx_wake(const struct rcx_sleeper *s)
+{
+    if (s->transport)
+        s->transport->ops->wake(s->transport);
+}
+/* With the guard held: something began that whoever sleeps knows nothing of. */
+static inline void rcx_wake_sleeper(struct rcx_sleeper *s)
+{
+    if (__builtin_expect(s->is_armed, 0)) {
+        s->is_armed = false;
+        rcx_wake(s);
+    }
+}
+
+#endif

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "core/run/context/config_check.h"
-#include "transport/ucp.h"
+#include "transport/ucp/worker.h"
 
 enum { MANY = 5000, NODE = 2, TURNS = 1 << 16, NOTES = 50 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The lane inside a node (pair.c, ucp_lane.c) as a model: two ranks, which make
+ * The lane inside a node (lib/transport/shm) as a model: two ranks, which make
  * a step at a time.
  *
  * It has slots with turns, a ring of parts, what is taken told at times,

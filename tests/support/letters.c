@@ -6,7 +6,7 @@
 
 #include "core/base/random.h"
 #include "test.h"
-#include "transport/pair_slots.h"
+#include "transport/shm/fifo.h"
 
 enum { SHIFTS = 65521 /* texts */, EDGE = 64, CANARY = 0xA5, TAKEN = 0x5A };
 

@@ -9,7 +9,7 @@
 
 #include <semaphore.h>
 
-#include "transport/pair.h"
+#include "transport/shm/channel.h"
 
 enum {
     RANKS = 3,

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "transport/node.h"
+#include "transport/node/caps.h"
 
 enum { RANKS = 4 };
 

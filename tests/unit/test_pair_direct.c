@@ -12,7 +12,7 @@
 
 #include "core/base/random.h"
 #include "letters.h"
-#include "transport/pair_direct.h"
+#include "transport/shm/mapped.h"
 
 enum { DIRECT = 1000, BLOCKS = 40, ROUNDS = 3000, LONG = 1 << 30 };
 

@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "transport/cma.h"
-#include "transport/process.h"
+#include "transport/node/cma.h"
+#include "transport/node/process.h"
 
 static bool may_not_read, has_no_pidfd;
 

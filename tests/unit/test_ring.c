@@ -2,7 +2,7 @@
 /* How long rings are, on machines of other makes and sizes. */
 #include "test.h"
 
-#include "transport/ring.h"
+#include "transport/shm/ring.h"
 
 enum { KB = 1 << 10, MB = 1 << 20 };
 

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "transport/segment.h"
+#include "transport/node/segment.h"
 
 enum { BYTES = 8192 };
 

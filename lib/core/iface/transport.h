@@ -56,7 +56,7 @@ struct rcx_message {
     struct rcx_message *next;        /* in the list of completed ones */
     struct rcx_transport *transport; /* where it is under way */
     void *handle;                    /* the transport's own */
-    /* Of a message inside a node; see transport/pair.h: */
+    /* Of a message inside a node; see transport/shm/channel.h: */
     bool may_go_on;        /* a long one: the receiver has a place for it */
     bool tells_tag;        /* a receive by mask */
     struct rcx_pair *pair; /* that it waits in; NULL: none */

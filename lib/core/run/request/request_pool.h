@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Requests' memory. It stays until the context goes, so that a request that was
  * freed is recognised. */
-#ifndef RCX_CORE_RUN_MEM_REQUEST_POOL_H
-#define RCX_CORE_RUN_MEM_REQUEST_POOL_H
+#ifndef RCX_CORE_RUN_REQUEST_REQUEST_POOL_H
+#define RCX_CORE_RUN_REQUEST_REQUEST_POOL_H
 
 #include "core/run/object/context.h"
 

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "transport/shm/ring.h"
+
+#include <unistd.h>
+
+enum {
+    MOST = 4 << 20,
+    USUAL = 512 << 10,
+    LEAST = 16 << 10,
+    RANK_MOST = 16 << 20, /* bytes of the rings to one rank, */
+    NODE_MOST = 1 << 30   /* and of all rings of a node */
+};
+
+struct rcx_caches rcx_caches_read(void)
+{
+    long own = 0, shared = 0;
+
+#ifdef _SC_LEVEL3_CACHE_SIZE
+    own = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    shared = sysconf(_SC_LEVEL3_CACHE_SIZE);
+#endif
+    return (struct rcx_caches){.own = own > 0 ? (size_t)own : 1 << 20,
+                               .shared =
+                                   shared > 0 ? (size_t)shared : 32 << 20};
+}
+
+/*
+ * Twice what a core keeps for itself, so that what is written was read so long
+ * ago that only the cache of all still has it: to take a line away from another
+ * core costs several times as much. It is less where that cache does not hold
+ * the rings of all, and where ranks that share a core share its own cache, too.
+ */
+size_t rcx_ring_bytes(const struct rcx_caches *caches, size_t ranks,
+                      bool shares_cores)
+{
+    size_t ring = shares_cores ? USUAL : MOST;
+
+    while (ring > USUAL &&
+           (ring >= 4 * caches->own || ring * ranks * ranks > caches->shared))
+        ring /= 2;
+    while (ring > LEAST &&
+           (ring * ranks > RANK_MOST || ring * ranks * ranks > NODE_MOST))
+        ring /= 2;
+    return ring;
+}

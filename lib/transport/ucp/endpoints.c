@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Endpoints of the transport over UCX: one for each peer, created at first use;
+ * and what is said of peers and messages that are lost.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "core/iface/peer.h"
+#include "transport/ucp/adjust.h"
+#include "transport/ucp/worker.h"
+
+/* ---- Losses ---------------------------------------------------------------- */
+
+/* A peer's shared memory is mapped for a connection: 5 MB (ucp_adjust.c). */
+enum { FDS_OF_A_CONNECTION = 8, BYTES_OF_A_CONNECTION = 8 << 20 };
+
+/* Whether this process may open so many more. */
+static bool has_descriptors(int n)
+{
+    int fds[FDS_OF_A_CONNECTION], opened = 0;
+    bool has = true;
+
+    while (opened < n && has) {
+        const int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+        if (fd < 0 && errno != EMFILE && errno != ENFILE)
+            break;
+        has = fd >= 0;
+        if (has)
+            fds[opened++] = fd;
+    }
+    while (opened > 0)
+        close(fds[--opened]);
+    return has;
+}
+
+/* Whether this process may have as much more. Not by malloc(), which would raise
+ * the size from which it takes pages of its own, for the whole process. */
+static bool has_memory(void)
+{
+    void *at = mmap(NULL, BYTES_OF_A_CONNECTION, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (at != MAP_FAILED)
+        munmap(at, BYTES_OF_A_CONNECTION);
+    return at != MAP_FAILED;
+}
+
+static rcx_status_t lack_memory(struct ucp *u)
+{
+    snprintf(u->base.trouble, sizeof u->base.trouble,
+             "this process has no memory left");
+    return RCX_ERR_NOMEM;
+}
+
+static rcx_status_t lack_descriptors(struct ucp *u)
+{
+    snprintf(u->base.trouble, sizeof u->base.trouble,
+             "this process may open no further descriptors (ulimit -n)");
+    return RCX_ERR_LIMIT;
+}
+
+/* What this process itself lacks, where UCX says only that something failed. */
+static rcx_status_t own_lack(struct ucp *u, ucs_status_t status)
+{
+    if (status == UCS_ERR_NO_MEMORY || !has_memory())
+        return lack_memory(u);
+    return has_descriptors(1) ? RCX_OK : lack_descriptors(u);
+}
+
+/* How a send ends whose endpoint has failed: UCX cancels those behind the first.
+ * RCX cancels receives only. */
+static bool is_of_peer(ucs_status_t status)
+{
+    return status == UCS_ERR_ENDPOINT_TIMEOUT ||
+           status == UCS_ERR_CONNECTION_RESET || status == UCS_ERR_CANCELED;
+}
+
+/* A message is lost; its giver says so. */
+rcx_status_t rcx_ucp_lose_message(struct rcx_transport *t, int peer,
+                                  ucs_status_t status)
+{
+    const rcx_status_t lack = own_lack((struct ucp *)t, status);
+    char whose[32] = "";
+
+    if (lack != RCX_OK)
+        return lack;
+    if (peer >= 0)
+        snprintf(whose, sizeof whose, " with rank %d", peer);
+    snprintf(t->trouble, sizeof t->trouble, "a message%s is lost: %s", whose,
+             ucs_status_string(status));
+    if (peer < 0 || !is_of_peer(status))
+        return RCX_ERR_TRANSPORT;
+    if (t->dead)
+        rcx_transport_bury(t, peer); /* peer_failed() may be late */
+    return RCX_ERR_PEER_FAILED;
+}
+
+/* ---- Endpoints ------------------------------------------------------------- */
+
+/* Messages with it end with an error from now on. What this process itself lacks
+ * is no death of the peer. */
+static void peer_failed(void *arg, ucp_ep_h endpoint, ucs_status_t status)
+{
+    struct ucp *u = arg;
+
+    for (int i = 0; i < u->boot->size; i++) {
+        if (u->endpoints[i] != endpoint)
+            continue;
+        u->lost[i] = (signed char)status;
+        if (u->base.dead && has_memory() && has_descriptors(1))
+            rcx_transport_bury(&u->base, i);
+    }
+}
+
+/* Once is enough to find that out, and notes will not get there either. */
+rcx_status_t rcx_ucp_lose(struct ucp *u, int peer, ucs_status_t status)
+{
+    const rcx_status_t lack = own_lack(u, status);
+
+    if (lack != RCX_OK)
+        return lack;
+    u->lost[peer] = (signed char)status;
+    if (status == UCS_ERR_CONNECTION_RESET && u->lane.pairs[peer]) {
+        rcx_ucp_print_ended(u->boot, u->log, peer, u->lane.pairs[peer]->pid,
+                            u->base.trouble, sizeof u->base.trouble);
+        return RCX_ERR_PEER_FAILED;
+    }
+    rcx_ucp_print_lost(u->boot, u->log, peer, ucs_status_string(status),
+                       u->base.trouble, sizeof u->base.trouble);
+    return RCX_ERR_TRANSPORT;
+}
+
+/* By the names of hosts, where the bootstrap does not say which ranks are. */
+static bool is_on_this_node(struct rcx_boot *boot, const struct rcx_log *log,
+                            int peer)
+{
+    char here[64] = "", there[64] = "";
+
+    if (rcx_boot_is_one_node(boot))
+        return true;
+    if (!boot->local_ranks) {
+        gethostname(here, sizeof here - 1);
+        rcx_peer_host(boot, log, peer, there, sizeof there);
+        return strcmp(here, there) == 0;
+    }
+    for (int i = 0; i < boot->local_size; i++)
+        if (boot->local_ranks[i] == peer)
+            return true;
+    return false;
+}
+
+/*
+ * Where a peer fails, UCX aborts this process if the endpoint has no error
+ * handling and the network reports failures (rc, dc); so endpoints that leave
+ * the node have it. On the node it would rule shared memory out: an endpoint has
+ * it there only where deaths are looked for, and not beside a pair, which looks
+ * for them itself.
+ */
+static bool handles_errors(const struct ucp *u, int peer)
+{
+    return !is_on_this_node(u->boot, u->log, peer) ||
+           (u->base.looks_for_dead && !u->lane.pairs[peer]);
+}
+
+static ucs_status_t create(struct ucp *u, int peer,
+                           const ucp_address_t *address, bool handles_errors)
+{
+    ucp_ep_params_t params = {.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS,
+                              .address = address};
+
+    if (handles_errors) {
+        params.field_mask |= UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+                             UCP_EP_PARAM_FIELD_ERR_HANDLER;
+        params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+        params.err_handler.cb = peer_failed;
+        params.err_handler.arg = u;
+    }
+    return ucp_ep_create(u->worker, &params, &u->endpoints[peer]);
+}
+
+/*
+ * UCX (1.13) ends the process where it lacks a descriptor on the way, and tries
+ * for ever where it lacks memory. A transport that the user insists on may not
+ * report failures: then it has nothing to abort for either.
+ */
+rcx_status_t rcx_ucp_connect(struct ucp *u, int peer,
+                             const ucp_address_t *address)
+{
+    ucs_status_t ucs;
+
+    if (!has_descriptors(FDS_OF_A_CONNECTION))
+        return lack_descriptors(u);
+    if (!has_memory())
+        return lack_memory(u);
+    ucs = create(u, peer, address, handles_errors(u, peer));
+    if (ucs == UCS_ERR_UNREACHABLE && !u->base.looks_for_dead)
+        ucs = create(u, peer, address, false);
+    if (ucs != UCS_OK)
+        return rcx_ucp_lose(u, peer, ucs);
+    u->base.endpoints++;
+    rcx_ucp_tell_lanes(u->log,
+                       u->boot->rank == 0 && u->base.endpoints == 1
+                           ? RCX_LOG_INFO
+                           : RCX_LOG_DEBUG,
+                       peer, u->endpoints[peer]);
+    return RCX_OK;
+}
+
+/* A rank that has gone may be the reason that a connection is not made: that is
+ * for others to find out. */
+rcx_status_t rcx_ucp_find_way(struct rcx_transport *t, int peer)
+{
+    struct ucp *u = (struct ucp *)t;
+    const rcx_status_t status =
+        u->endpoints[peer] ? RCX_OK : rcx_ucp_reach(u, peer);
+
+    if (u->lost[peer] == UCS_OK || u->lost[peer] == UCS_ERR_UNREACHABLE)
+        return status;
+    t->trouble[0] = '\0';
+    return RCX_OK;
+}

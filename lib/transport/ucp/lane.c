@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "transport/ucp/lane.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "core/iface/peer.h"
+#include "transport/shm/ring.h"
+#include "transport/ucp/worker.h"
+
+/* Where ranks take turns on a core, who waits for a message to be read loses it,
+ * so only long ones are. */
+enum {
+    AHEAD = 1 << 20,
+    READ_WHERE_IT_PAYS = 64 << 10,
+    READ_WHERE_TURNS_ARE_LONG = 512 << 10,
+    DIRECT = 4 << 10,
+    DIRECT_WHERE_TURNS_ARE_LONG = 256 << 10
+};
+
+static struct rcx_inbox *inbox_of(struct rcx_window *w, uint32_t index,
+                                  const struct rcx_lane *lane)
+{
+    return (void *)(w->inboxes + index * rcx_inbox_bytes(lane));
+}
+
+/* ---- The window ------------------------------------------------------------ */
+
+static void drop_window(struct ucp *u)
+{
+    rcx_ucp_memory_close(u, &u->lane.memory);
+    u->lane.window = NULL;
+    u->base.news = NULL;
+    u->lane.place = (struct rcx_place){.rkey_bytes = 0};
+}
+
+/* ---- Opening and closing -------------------------------------------------- */
+
+static void send_done(void *request, ucs_status_t status, void *arg)
+{
+    (void)status, (void)arg;
+    ucp_request_free(request);
+}
+
+static void wake(struct rcx_lane *base, int peer)
+{
+    struct ucp *u = (struct ucp *)base->transport;
+    const ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_FLAGS,
+        .flags = UCP_AM_SEND_FLAG_EAGER,
+        .cb.send = send_done};
+
+    ucp_am_send_nbx(u->endpoints[peer], RCX_UCP_WAKE, NULL, 0, NULL, 0, &param);
+}
+
+static ucs_status_t was_woken(void *arg, const void *header,
+                              size_t header_bytes, void *data, size_t bytes,
+                              const ucp_am_recv_param_t *param)
+{
+    (void)arg, (void)header, (void)header_bytes;
+    (void)data, (void)bytes, (void)param;
+    return UCS_OK;
+}
+
+static ucs_status_t listen_for_wakes(struct ucp *u)
+{
+    const ucp_am_handler_param_t param = {.field_mask =
+                                              UCP_AM_HANDLER_PARAM_FIELD_ID |
+                                              UCP_AM_HANDLER_PARAM_FIELD_CB,
+                                          .id = RCX_UCP_WAKE,
+                                          .cb = was_woken};
+
+    return ucp_worker_set_am_recv_handler(u->worker, &param);
+}
+
+static const char *hindrance(const struct rcx_node *node, enum rcx_lanes lanes)
+{
+    if (lanes == RCX_LANES_UCP)
+        return "RCX_LANES=ucp";
+    if (!node->is_known)
+        return "the ranks of this node are not known";
+    return node->group_ranks > 1 ? NULL : "no other rank shares memory with it";
+}
+
+static ucs_status_t make_window(struct ucp *u, const struct rcx_node *node)
+{
+    const bool turns_are_long = rcx_node_shares_cores(node);
+    const struct rcx_caches caches = rcx_caches_read();
+    struct rcx_ucp_lane *lane = &u->lane;
+    ucs_status_t status;
+
+    lane->plain_key_bytes = rcx_ucp_plain_key_bytes(u);
+    lane->base.ring =
+        rcx_ring_bytes(&caches, (size_t)node->group_ranks, turns_are_long);
+    lane->base.direct_from =
+        turns_are_long ? DIRECT_WHERE_TURNS_ARE_LONG : DIRECT;
+    status = rcx_ucp_memory_open(u, NULL,
+                                 sizeof *lane->window +
+                                     (size_t)node->group_ranks *
+                                         rcx_inbox_bytes(&lane->base),
+                                 &lane->memory);
+    if (status == UCS_OK)
+        status = listen_for_wakes(u);
+    lane->window = lane->memory.at;
+    lane->place.window = (uintptr_t)lane->memory.at;
+    lane->place.rkey_bytes = (uint32_t)lane->memory.key_bytes;
+    lane->place.group = node->group;
+    lane->place.index = (uint32_t)node->group_index;
+    lane->place.ranks = (uint32_t)node->group_ranks;
+    lane->place.ring = (uint32_t)lane->base.ring;
+    lane->place.sleeps = u->wakeup;
+    lane->place.pid = (uint32_t)getpid();
+    lane->base.read_from = rcx_node_refuses_cma(node) ? SIZE_MAX
+                           : node->cma_pays           ? READ_WHERE_IT_PAYS
+                           : turns_are_long ? READ_WHERE_TURNS_ARE_LONG
+                                            : SIZE_MAX;
+    return status;
+}
+
+static bool reach_to_answer(struct rcx_lane *base, int peer);
+
+/* What is in a window needs its sender no more, nor its reader, but for one who is
+ * to be woken, or watched. */
+static void expect_lane_alone(struct ucp *u)
+{
+    u->base.credit_bytes = SIZE_MAX;
+    u->base.ahead = AHEAD;
+    if (!u->wakeup && !u->base.looks_for_dead)
+        u->base.news = &u->lane.window->news;
+}
+
+static void tell(const struct ucp *u, const struct rcx_node *node,
+                 const char *why)
+{
+    const rcx_log_level_t level =
+        u->boot->rank == 0 ? RCX_LOG_INFO : RCX_LOG_DEBUG;
+
+    if (why)
+        rcx_log_line(u->log, level, "no mapped memory inside the node: %s",
+                     why);
+    else if (node->group_ranks < node->ranks)
+        rcx_log_line(u->log, level,
+                     "%d of %d ranks of this node send through mapped memory; "
+                     "the others are in other namespaces, or another user's",
+                     node->group_ranks, node->ranks);
+    else
+        rcx_log_line(u->log, level,
+                     "%d ranks of this node send through mapped memory",
+                     node->group_ranks);
+}
+
+rcx_status_t rcx_ucp_lane_open(struct ucp *u, const struct rcx_node *node,
+                               enum rcx_lanes lanes)
+{
+    struct rcx_ucp_lane *lane = &u->lane;
+    const size_t size = (size_t)u->boot->size;
+    const char *why = hindrance(node, lanes);
+
+    lane->base = (struct rcx_lane){.transport = &u->base,
+                                   .heap = u->heap,
+                                   .ranks = u->boot->size,
+                                   .reach = reach_to_answer,
+                                   .wake = wake,
+                                   .map = rcx_ucp_map,
+                                   .unmap = rcx_ucp_unmap};
+    lane->base.any_end = &lane->base.any;
+    lane->others = u->boot->size;
+    lane->cores = CPU_COUNT(&node->cpus);
+    lane->pairs = rcx_heap_zalloc(u->heap, size * sizeof *lane->pairs);
+    lane->outs = rcx_heap_zalloc(u->heap, size * sizeof *lane->outs);
+    lane->neighbours = rcx_heap_zalloc(u->heap, size * sizeof *lane->outs);
+    lane->active = rcx_heap_zalloc(u->heap, size * sizeof *lane->active);
+    lane->settled = rcx_heap_zalloc(u->heap, size);
+    if (!lane->pairs || !lane->outs || !lane->neighbours || !lane->active ||
+        !lane->settled)
+        return rcx_fail(u->log, RCX_ERR_NOMEM, "no memory for a lane");
+    if (!why) {
+        const ucs_status_t status = make_window(u, node);
+
+        if (status != UCS_OK)
+            why = ucs_status_string(status);
+    }
+    tell(u, node, why);
+    lane->hindrance = why;
+    if (!why && node->group_ranks == u->boot->size)
+        expect_lane_alone(u);
+    if (why)
+        drop_window(u);
+    return why && lanes == RCX_LANES_NODE
+               ? rcx_fail(u->log, RCX_ERR_CONFIG, "RCX_LANES=node: %s", why)
+               : RCX_OK;
+}
+
+void rcx_ucp_lane_close(struct ucp *u)
+{
+    struct rcx_ucp_lane *lane = &u->lane;
+
+    for (int i = 0; i < lane->neighbour_count; i++) {
+        struct rcx_neighbour *n = (struct rcx_neighbour *)lane->neighbours[i];
+
+        rcx_pair_close(&n->pair);
+        rcx_process_close(&n->process);
+        if (n->rkey)
+            ucp_rkey_destroy(n->rkey);
+        rcx_heap_free(u->heap, n);
+    }
+    rcx_heap_free(u->heap, lane->pairs);
+    rcx_heap_free(u->heap, lane->outs);
+    rcx_heap_free(u->heap, lane->neighbours);
+    rcx_heap_free(u->heap, lane->active);
+    rcx_heap_free(u->heap, lane->settled);
+    rcx_ucp_memory_close_all(u);
+    drop_window(u);
+}
+
+/* ---- Pairs -------------------------------------------------------------------- */
+
+static bool do_share(const struct rcx_place *a, const struct rcx_place *b)
+{
+    return a->rkey_bytes && b->rkey_bytes && a->group == b->group &&
+           a->ranks == b->ranks && a->ring == b->ring;
+}
+
+static rcx_status_t place_of(struct ucp *u, int peer, struct rcx_place *place,
+                             const char **rest_p)
+{
+    char own_version[64];
+    const void *blob;
+    size_t bytes;
+    rcx_status_t status;
+
+    rcx_ucp_version(own_version, sizeof own_version);
+    status =
+        rcx_peer_address(u->boot, u->log, peer, own_version, &blob, &bytes);
+    if (status != RCX_OK)
+        return status;
+    *place = (struct rcx_place){0};
+    if (bytes >= sizeof *place)
+        memcpy(place, blob, sizeof *place);
+    if (bytes < sizeof *place || place->rkey_bytes >= bytes - sizeof *place ||
+        (place->rkey_bytes > 0 && place->index >= place->ranks) ||
+        place->ranks > (uint32_t)u->boot->size)
+        return rcx_fail(u->log, RCX_ERR_LAUNCH,
+                        "rank %d published a place that is none: key of %u "
+                        "bytes, %u of %u ranks",
+                        peer, place->rkey_bytes, place->index, place->ranks);
+    *rest_p = (const char *)blob + sizeof *place;
+    return RCX_OK;
+}
+
+static rcx_status_t settle_by(struct ucp *u, int peer,
+                              const struct rcx_place *place)
+{
+    struct rcx_ucp_lane *lane = &u->lane;
+    struct rcx_neighbour *n;
+
+    if (do_share(place, &lane->place)) {
+        n = rcx_heap_zalloc(u->heap, sizeof *n);
+        if (!n)
+            return RCX_ERR_NOMEM;
+        rcx_pair_open(&n->pair, &lane->base, peer, (pid_t)place->pid,
+                      inbox_of(lane->window, place->index, &lane->base),
+                      place->sleeps);
+        rcx_process_open(&n->process, (pid_t)place->pid, place->window);
+        lane->pairs[peer] = &n->pair;
+        lane->neighbours[lane->neighbour_count++] = &n->pair;
+        lane->others--;
+    }
+    lane->settled[peer] = true;
+    return RCX_OK;
+}
+
+rcx_status_t rcx_ucp_settle_all(struct ucp *u)
+{
+    const int *local = u->boot->local_ranks;
+    const int n = local ? u->boot->local_size : u->boot->size;
+    rcx_status_t status = RCX_OK;
+
+    for (int i = 0; i < n && status == RCX_OK; i++) {
+        const int rank = local ? local[i] : i;
+
+        if (!u->lane.settled[rank])
+            status = rcx_ucp_settle(u, rank);
+    }
+    u->lane.all_settled = status == RCX_OK;
+    return status;
+}
+
+rcx_status_t rcx_ucp_settle(struct ucp *u, int peer)
+{
+    struct rcx_place place;
+    const char *rest;
+    const rcx_status_t status = place_of(u, peer, &place, &rest);
+
+    return status == RCX_OK ? settle_by(u, peer, &place) : status;
+}
+
+void rcx_ucp_way(struct rcx_transport *t, int peer, char *text, size_t bytes)
+{
+    struct ucp *u = (struct ucp *)t;
+    struct rcx_place theirs = {.rkey_bytes = 0};
+    const char *rest, *why;
+    const bool is_known = place_of(u, peer, &theirs, &rest) == RCX_OK;
+
+    if (!is_known)
+        why = "its address is not known";
+    else if (u->lane.hindrance)
+        why = u->lane.hindrance;
+    else if (do_share(&theirs, &u->lane.place))
+        why = NULL;
+    else if (theirs.rkey_bytes == 0)
+        why = "it has no mapped memory";
+    else if (theirs.group != u->lane.place.group)
+        why = "no memory in common";
+    else
+        why = "its ring is another";
+    if (why)
+        snprintf(text, bytes, "UCX's messages: %s", why);
+    else
+        snprintf(text, bytes, "mapped memory");
+}
+
+static rcx_status_t map_theirs(struct ucp *u, struct rcx_neighbour *n,
+                               const struct rcx_place *place, const char *rkey)
+{
+    const struct rcx_ucp_lane *lane = &u->lane;
+    struct rcx_window *theirs;
+    void *at;
+    const ucs_status_t status = rcx_ucp_memory_reach(
+        u, n->pair.peer, rkey, place->window, &n->rkey, &at);
+
+    if (status != UCS_OK)
+        return rcx_ucp_lose(u, n->pair.peer, status);
+    theirs = at;
+    n->theirs = theirs;
+    rcx_pair_connect(&n->pair, inbox_of(theirs, lane->place.index, &lane->base),
+                     &theirs->asleep);
+    return RCX_OK;
+}
+
+rcx_status_t rcx_ucp_reach(struct ucp *u, int peer)
+{
+    struct rcx_place place;
+    const char *rest;
+    rcx_status_t status;
+
+    if (u->lost[peer])
+        return rcx_ucp_lose(u, peer, (ucs_status_t)u->lost[peer]);
+    status = place_of(u, peer, &place, &rest);
+    if (status == RCX_OK && !u->lane.settled[peer])
+        status = settle_by(u, peer, &place);
+    if (status == RCX_OK && u->lane.pairs[peer] &&
+        !rcx_process_is_there(&rcx_ucp_neighbour(u, peer)->process))
+        status = rcx_ucp_lose(u, peer, UCS_ERR_CONNECTION_RESET);
+    if (status == RCX_OK && !u->endpoints[peer])
+        status = rcx_ucp_connect(
+            u, peer, (const ucp_address_t *)(rest + place.rkey_bytes));
+    if (status != RCX_OK || !u->lane.pairs[peer])
+        return status;
+    status = map_theirs(u, rcx_ucp_neighbour(u, peer), &place, rest);
+    if (status == RCX_OK)
+        u->lane.outs[peer] = u->lane.pairs[peer];
+    return status;
+}
+
+/* Who has to answer; that it cannot is found out by who waits for it. */
+static bool reach_to_answer(struct rcx_lane *base, int peer)
+{
+    struct ucp *u = (struct ucp *)base->transport;
+    const bool is_reached = rcx_ucp_reach(u, peer) == RCX_OK;
+
+    u->base.trouble[0] = '\0';
+    return is_reached;
+}
+
+void rcx_ucp_lane_tell_news(struct ucp *u, int peer)
+{
+    struct rcx_neighbour *n = rcx_ucp_neighbour(u, peer);
+
+    if (n && n->theirs)
+        atomic_store(&n->theirs->news, 1);
+}
+
+void rcx_ucp_lane_activate(struct rcx_ucp_lane *lane, struct rcx_pair *p)
+{
+    p->is_active = true;
+    lane->active[lane->actives++] = p;
+}

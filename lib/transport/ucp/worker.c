@@ -1,0 +1,568 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Messages over UCP's tagged interface: exact tags, one worker per context,
+ * one endpoint per peer, created at first use.
+ */
+#include "transport/ucp/worker.h"
+
+#include <string.h>
+
+#include "transport/node/segment.h"
+#include "transport/shm/fifo.h"
+#include "transport/ucp/adjust.h"
+#include "transport/ucp/discard.h"
+
+enum { CLOSE_POLLS = 1000 };
+
+void rcx_ucp_version(char *text, size_t bytes)
+{
+    snprintf(text, bytes, "UCX %s", ucp_get_version_string());
+}
+
+static rcx_status_t fail(const struct ucp *u, const char *what,
+                         ucs_status_t status)
+{
+    return rcx_fail(
+        u->log, status == UCS_ERR_NO_MEMORY ? RCX_ERR_NOMEM : RCX_ERR_TRANSPORT,
+        "%s: %s", what, ucs_status_string(status));
+}
+
+/* ---- Completion ----------------------------------------------------------- */
+
+static void send_done(void *request, ucs_status_t status, void *user_data)
+{
+    struct rcx_message *m = user_data;
+
+    m->handle = NULL;
+    ((struct ucp *)m->transport)->pending--;
+    rcx_message_complete(
+        m->transport, m,
+        status == UCS_OK ? RCX_OK
+                         : rcx_ucp_lose_message(m->transport, m->peer, status));
+    ucp_request_free(request);
+}
+
+static rcx_status_t status_of_receive(const struct rcx_message *m,
+                                      ucs_status_t status)
+{
+    if (status == UCS_ERR_MESSAGE_TRUNCATED)
+        return RCX_ERR_MISMATCH;
+    return status == UCS_ERR_CANCELED
+               ? RCX_ERR_TRANSPORT
+               : rcx_ucp_lose_message(m->transport, m->peer, status);
+}
+
+/* Out of line, as no good one pays for it. */
+__attribute__((cold, noinline)) static void
+recv_failed(void *request, ucs_status_t status, struct rcx_message *m)
+{
+    m->handle = NULL;
+    rcx_message_complete(m->transport, m, status_of_receive(m, status));
+    ucp_request_free(request);
+}
+
+static void recv_done(void *request, ucs_status_t status,
+                      const ucp_tag_recv_info_t *info, void *user_data)
+{
+    struct rcx_message *m = user_data;
+
+    ((struct ucp *)m->transport)->pending--;
+    m->bytes = info->length;
+    if (__builtin_expect(status != UCS_OK, 0)) {
+        recv_failed(request, status, m);
+        return;
+    }
+    m->handle = NULL;
+    rcx_message_complete(m->transport, m, RCX_OK);
+    ucp_request_free(request);
+}
+
+static void matching_done(void *request, ucs_status_t status,
+                          const ucp_tag_recv_info_t *info, void *user_data)
+{
+    struct rcx_message *m = user_data;
+
+    m->tag = info->sender_tag;
+    recv_done(request, status, info, m);
+}
+
+/*
+ * A receive never completes at once: UCX 1.13 fills in no length where it does,
+ * and a message that is too short would pass. The callback has run then.
+ */
+static void prepare_parameters(struct ucp *u)
+{
+    const uint32_t common =
+        RCX_UCP_WITH_CALLBACK | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
+
+    u->sending = (ucp_request_param_t){.op_attr_mask = common,
+                                       .cb.send = send_done,
+                                       .memory_type = UCS_MEMORY_TYPE_HOST};
+    u->receiving = (ucp_request_param_t){
+        .op_attr_mask = common | UCP_OP_ATTR_FLAG_NO_IMM_CMPL,
+        .cb.recv = recv_done,
+        .memory_type = UCS_MEMORY_TYPE_HOST};
+    u->matching = u->receiving;
+    u->matching.cb.recv = matching_done;
+}
+
+/* ---- Opening and closing -------------------------------------------------- */
+
+/* Of the world's collectives; RCX_UCX_NUM_EPS has UCX take another number. It
+ * gives connections up that cost memory each (rc) where it expects many. */
+static size_t peers_expected(int size)
+{
+    int rounds = 0;
+
+    while ((size - 1) >> rounds)
+        rounds++;
+    return (size_t)(2 * rounds + 2 < size ? 2 * rounds + 2 : size);
+}
+
+static rcx_status_t open_context(struct ucp *u,
+                                 const struct rcx_transport_args *args)
+{
+    const ucp_params_t params = {
+        .field_mask = UCP_PARAM_FIELD_FEATURES |
+                      UCP_PARAM_FIELD_ESTIMATED_NUM_EPS |
+                      UCP_PARAM_FIELD_ESTIMATED_NUM_PPN | UCP_PARAM_FIELD_NAME,
+        .features = UCP_FEATURE_TAG | UCP_FEATURE_AM |
+                    (args->wakeup ? UCP_FEATURE_WAKEUP : 0),
+        .estimated_num_eps = peers_expected(u->boot->size),
+        .estimated_num_ppn = (size_t)(u->boot->local_size ?: 1),
+        .name = "rcx",
+    };
+    ucp_config_t *config;
+    ucs_status_t ucs = ucp_config_read("RCX", NULL, &config);
+    rcx_status_t status;
+
+    if (ucs != UCS_OK)
+        return fail(u, "ucp_config_read", ucs);
+    status = rcx_ucp_adjust(args, config, &u->node, &u->base.credit_bytes);
+    if (status == RCX_OK)
+        ucs = ucp_init(&params, config, &u->context);
+    ucp_config_release(config);
+    return ucs == UCS_OK ? status : fail(u, "ucp_init", ucs);
+}
+
+static rcx_status_t open_worker(struct ucp *u)
+{
+    const ucp_worker_params_t params = {
+        .field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
+        .thread_mode = UCS_THREAD_MODE_SERIALIZED,
+    };
+    ucp_worker_attr_t attr = {
+        .field_mask = UCP_WORKER_ATTR_FIELD_THREAD_MODE,
+    };
+    ucs_status_t status = ucp_worker_create(u->context, &params, &u->worker);
+
+    if (status != UCS_OK)
+        return fail(
+            u,
+            "ucp_worker_create (a network or memory that UCX found here "
+            "does not open: RCX_UCX_TLS=tcp,self does without)",
+            status);
+    status = ucp_worker_query(u->worker, &attr);
+    if (status != UCS_OK)
+        return fail(u, "ucp_worker_query", status);
+    if (attr.thread_mode < UCS_THREAD_MODE_SERIALIZED)
+        return rcx_fail(u->log, RCX_ERR_UNSUPPORTED,
+                        "this UCX grants thread mode single only; RCX needs "
+                        "serialized");
+    rcx_segments_make_private();
+    status = rcx_ucp_listen_for_notes(u);
+    if (status != UCS_OK)
+        return fail(u, "ucp_worker_set_am_recv_handler", status);
+    status = ucp_worker_get_address(u->worker, &u->address, &u->address_bytes);
+    return status == UCS_OK ? RCX_OK
+                            : fail(u, "ucp_worker_get_address", status);
+}
+
+static void flushed(void *request, ucs_status_t status, void *arg)
+{
+    struct ucp *u = arg;
+
+    (void)status;
+    u->flushes--;
+    ucp_request_free(request);
+}
+
+/* Endpoints that have failed, by force: their messages end. */
+static void close_failed(struct ucp *u)
+{
+    const ucp_request_param_t param = {.op_attr_mask = RCX_UCP_WITH_CALLBACK |
+                                                       UCP_OP_ATTR_FIELD_FLAGS,
+                                       .flags = UCP_EP_CLOSE_FLAG_FORCE,
+                                       .cb.send = flushed,
+                                       .user_data = u};
+
+    for (int i = 0; i < u->boot->size; i++) {
+        if (!u->endpoints[i] || u->lost[i] == UCS_OK)
+            continue;
+        if (UCS_PTR_IS_PTR(ucp_ep_close_nbx(u->endpoints[i], &param)))
+            u->flushes++;
+        u->endpoints[i] = NULL;
+    }
+    for (int polls = 0; polls < CLOSE_POLLS && u->flushes > 0; polls++)
+        ucp_worker_progress(u->worker);
+}
+
+/*
+ * Whether the worker is left open, for as long as the process lives, because UCX
+ * (1.13 to 1.18) cannot destroy it: an assertion fails where an endpoint has
+ * messages under way, to a peer that is stopped or dead.
+ */
+static bool must_leave_open(const struct ucp *u)
+{
+    return u->base.endpoints > 0 && (u->base.is_forsaken || u->pending > 0);
+}
+
+static void close_all(struct rcx_transport *t)
+{
+    struct ucp *u = (struct ucp *)t;
+    bool stays;
+
+    if (u->worker)
+        close_failed(u);
+    stays = u->worker && must_leave_open(u);
+    while (u->base.notes)
+        rcx_ucp_take_note(t, NULL, SIZE_MAX);
+    rcx_ucp_lane_close(u);
+    if (u->address)
+        ucp_worker_release_address(u->worker, u->address);
+    rcx_heap_free(u->heap, u->published);
+    if (u->worker && !stays) {
+        rcx_ucp_discard(u->worker);
+        ucp_worker_destroy(u->worker);
+    }
+    if (u->context && !stays)
+        ucp_cleanup(u->context);
+    rcx_heap_free(u->heap, u->base.dead);
+    rcx_heap_free(u->heap, u->lost);
+    rcx_heap_free(u->heap, u->endpoints);
+    rcx_heap_free(u->heap, u);
+}
+
+extern const struct rcx_transport_ops rcx_transport_ucp;
+
+static rcx_status_t open(const struct rcx_transport_args *args,
+                         struct rcx_transport **t_p)
+{
+    struct ucp *u = rcx_heap_zalloc(args->heap, sizeof *u);
+    rcx_status_t status;
+
+    if (!u)
+        return rcx_fail(args->log, RCX_ERR_NOMEM, "no memory for UCP");
+    u->base.ops = &rcx_transport_ucp;
+    rcx_transport_init(&u->base);
+    u->heap = args->heap;
+    u->log = args->log;
+    u->boot = args->boot;
+    u->wakeup = args->wakeup;
+    u->endpoints =
+        rcx_heap_zalloc(u->heap, (size_t)u->boot->size * sizeof *u->endpoints);
+    u->lost = rcx_heap_zalloc(u->heap, (size_t)u->boot->size);
+    u->base.looks_for_dead = args->looks_for_dead;
+    if (args->looks_for_dead || !rcx_boot_is_one_node(u->boot))
+        u->base.dead = rcx_heap_zalloc(u->heap, (size_t)u->boot->size);
+    if (!u->endpoints || !u->lost || (args->looks_for_dead && !u->base.dead)) {
+        status = rcx_fail(u->log, RCX_ERR_NOMEM, "no memory for endpoints");
+        goto close_transport;
+    }
+    prepare_parameters(u);
+    status = open_context(u, args);
+    if (status == RCX_OK)
+        status = open_worker(u);
+    if (status == RCX_OK)
+        status = rcx_ucp_lane_open(u, &u->node, args->lanes);
+    if (status != RCX_OK)
+        goto close_transport;
+    *t_p = &u->base;
+    return RCX_OK;
+
+close_transport:
+    close_all(&u->base);
+    return status;
+}
+
+/* The place of the window, its key, and where messages go. */
+static rcx_status_t address(struct rcx_transport *t, const void **address_p,
+                            size_t *bytes_p)
+{
+    struct ucp *u = (struct ucp *)t;
+    const struct rcx_place *place = &u->lane.place;
+    const size_t bytes = sizeof *place + place->rkey_bytes + u->address_bytes;
+    char *at = u->published = rcx_heap_alloc(u->heap, bytes);
+
+    if (!at)
+        return rcx_fail(u->log, RCX_ERR_NOMEM, "no memory for an address");
+    memcpy(at, place, sizeof *place);
+    at += sizeof *place;
+    if (place->rkey_bytes > 0)
+        memcpy(at, u->lane.memory.key, place->rkey_bytes);
+    memcpy(at + place->rkey_bytes, u->address, u->address_bytes);
+    *address_p = u->published;
+    *bytes_p = bytes;
+    return RCX_OK;
+}
+
+/* ---- Messages ------------------------------------------------------------- */
+
+static inline rcx_status_t sent(struct ucp *u, ucs_status_ptr_t result,
+                                struct rcx_message *m)
+{
+    if (result == NULL)
+        return RCX_OK;
+    if (UCS_PTR_IS_ERR(result))
+        return rcx_ucp_lose_message(&u->base, m->peer, UCS_PTR_STATUS(result));
+    u->pending++;
+    m->handle = result;
+    m->mask = 0;
+    return RCX_IN_PROGRESS;
+}
+
+static rcx_status_t post_send(struct rcx_transport *t, int peer,
+                              const void *buffer, size_t bytes, uint64_t tag,
+                              struct rcx_message *m);
+
+/* Out of line, so that no other send pays for it. */
+__attribute__((noinline)) static rcx_status_t
+send_first(struct rcx_transport *t, int peer, const void *buffer, size_t bytes,
+           uint64_t tag, struct rcx_message *m)
+{
+    const rcx_status_t status = rcx_ucp_reach((struct ucp *)t, peer);
+
+    return status == RCX_OK ? post_send(t, peer, buffer, bytes, tag, m)
+                            : status;
+}
+
+/* Out of line likewise. */
+__attribute__((noinline)) static rcx_status_t
+send_any(struct rcx_transport *t, int peer, const void *buffer, size_t bytes,
+         uint64_t tag, struct rcx_message *m)
+{
+    struct ucp *u = (struct ucp *)t;
+    struct rcx_pair *pair = u->lane.outs[peer];
+
+    if (pair)
+        return rcx_ucp_lane_send(&u->lane, pair, buffer, bytes, tag, m);
+    if (__builtin_expect(!u->endpoints[peer] || u->lane.pairs[peer], 0))
+        return send_first(t, peer, buffer, bytes, tag, m);
+    m->transport = t;
+    u->sending.user_data = m;
+    return sent(
+        u,
+        ucp_tag_send_nbx(u->endpoints[peer], buffer, bytes, tag, &u->sending),
+        m);
+}
+
+static rcx_status_t post_send(struct rcx_transport *t, int peer,
+                              const void *buffer, size_t bytes, uint64_t tag,
+                              struct rcx_message *m)
+{
+    struct rcx_pair *pair = ((struct ucp *)t)->lane.outs[peer];
+
+    if (pair && rcx_pair_send_tiny(pair, buffer, bytes, tag))
+        return RCX_OK;
+    return send_any(t, peer, buffer, bytes, tag, m);
+}
+
+static rcx_status_t post(struct ucp *u, const ucp_request_param_t *param,
+                         struct rcx_message *m)
+{
+    ucs_status_ptr_t result;
+
+    m->pair = NULL;
+    m->transport = &u->base;
+    u->pending++;
+    result =
+        ucp_tag_recv_nbx(u->worker, m->buffer, m->room, m->key, m->mask, param);
+    if (UCS_PTR_IS_ERR(result)) {
+        u->pending--;
+        return rcx_ucp_lose_message(&u->base, m->peer, UCS_PTR_STATUS(result));
+    }
+    if (m->status == RCX_IN_PROGRESS) /* else the callback has run */
+        m->handle = result;
+    return RCX_IN_PROGRESS;
+}
+
+__attribute__((noinline)) static rcx_status_t
+recv_first(struct ucp *u, int peer, struct rcx_message *m)
+{
+    const rcx_status_t status = rcx_ucp_settle(u, peer);
+    struct rcx_pair *pair = u->lane.pairs[peer];
+
+    if (status != RCX_OK)
+        return status;
+    if (pair)
+        return rcx_ucp_lane_recv(&u->lane, pair, m);
+    u->receiving.user_data = m;
+    return post(u, &u->receiving, m);
+}
+
+/* Out of line likewise. */
+__attribute__((noinline)) static rcx_status_t
+recv_any(struct rcx_transport *t, int peer, void *buffer, size_t bytes,
+         uint64_t tag, struct rcx_message *m)
+{
+    struct ucp *u = (struct ucp *)t;
+    struct rcx_pair *pair = u->lane.pairs[peer];
+
+    rcx_message_ask(m, buffer, bytes, tag, UINT64_MAX);
+    m->tells_tag = false;
+    if (pair)
+        return rcx_ucp_lane_recv(&u->lane, pair, m);
+    if (u->lane.window && !u->lane.settled[peer])
+        return recv_first(u, peer, m);
+    u->receiving.user_data = m;
+    return post(u, &u->receiving, m);
+}
+
+static rcx_status_t post_recv(struct rcx_transport *t, int peer, void *buffer,
+                              size_t bytes, uint64_t tag, struct rcx_message *m)
+{
+    struct rcx_pair *pair = ((struct ucp *)t)->lane.pairs[peer];
+
+    return pair && bytes <= RCX_TINY && !pair->early && !pair->posted &&
+                   rcx_pair_take_short(pair, buffer, bytes, tag, UINT64_MAX,
+                                       false, m)
+               ? RCX_OK
+               : recv_any(t, peer, buffer, bytes, tag, m);
+}
+
+static rcx_status_t expect(struct rcx_transport *t, struct rcx_message *m,
+                           unsigned *polls)
+{
+    (void)t;
+    return m->pair ? rcx_pair_expect(m->pair, m, polls) : RCX_IN_PROGRESS;
+}
+
+/* A peer without a pair may be overtaken by what a receive before this one
+ * takes from whoever sends first. */
+static rcx_status_t post_masked(struct rcx_transport *t, void *buffer,
+                                size_t bytes, uint64_t tag, uint64_t mask,
+                                struct rcx_message *m)
+{
+    struct ucp *u = (struct ucp *)t;
+    rcx_status_t status = RCX_OK;
+
+    rcx_message_ask(m, buffer, bytes, tag, mask);
+    m->tells_tag = true;
+    m->transport = t;
+    m->handle = NULL;
+    if (u->lane.window && m->peer >= 0 && !u->lane.settled[m->peer])
+        status = rcx_ucp_settle(u, m->peer);
+    if (status != RCX_OK)
+        return status;
+    if (m->peer >= 0 && u->lane.pairs[m->peer])
+        return rcx_ucp_lane_recv(&u->lane, u->lane.pairs[m->peer], m);
+    if (u->lane.window && (m->peer < 0 || u->lane.base.any))
+        return rcx_ucp_lane_recv_any(u, m);
+    u->matching.user_data = m;
+    return post(u, &u->matching, m);
+}
+
+/* UCX cancels receives only; a send goes on as long as its peer lives. */
+static void cancel(struct rcx_transport *t, struct rcx_message *m)
+{
+    struct ucp *u = (struct ucp *)t;
+
+    if (!m->handle)
+        rcx_ucp_lane_cancel(u, m);
+    else if (m->mask)
+        ucp_request_cancel(u->worker, m->handle);
+}
+
+static bool probe(struct rcx_transport *t, uint64_t tag, uint64_t mask,
+                  uint64_t *found_p)
+{
+    struct ucp *u = (struct ucp *)t;
+    ucp_tag_recv_info_t info;
+
+    if (u->lane.window && rcx_ucp_lane_probe(u, tag, mask, found_p))
+        return true;
+    if (!ucp_tag_probe_nb(u->worker, tag, mask, 0, &info))
+        return false;
+    *found_p = info.sender_tag;
+    return true;
+}
+
+/* ---- Progress -------------------------------------------------------------- */
+
+static unsigned progress(struct rcx_transport *t)
+{
+    struct ucp *u = (struct ucp *)t;
+
+    return u->lane.window ? rcx_ucp_lane_progress(u)
+                          : ucp_worker_progress(u->worker);
+}
+
+/* ---- Sleeping --------------------------------------------------------------- */
+
+static int event_fd(struct rcx_transport *t)
+{
+    struct ucp *u = (struct ucp *)t;
+    int fd;
+    const ucs_status_t status = ucp_worker_get_efd(u->worker, &fd);
+
+    if (status == UCS_OK)
+        return fd;
+    fail(u, "ucp_worker_get_efd", status);
+    return -1;
+}
+
+static rcx_status_t arm(struct rcx_transport *t)
+{
+    struct ucp *u = (struct ucp *)t;
+    ucs_status_t status;
+
+    if (!rcx_ucp_lane_arm(u))
+        return RCX_IN_PROGRESS;
+    status = ucp_worker_arm(u->worker);
+    if (status == UCS_ERR_BUSY)
+        return RCX_IN_PROGRESS;
+    return status == UCS_OK ? RCX_OK : fail(u, "ucp_worker_arm", status);
+}
+
+static void wake(struct rcx_transport *t)
+{
+    struct ucp *u = (struct ucp *)t;
+
+    if (u->wakeup)
+        ucp_worker_signal(u->worker);
+}
+
+/* ---- Leaving ---------------------------------------------------------------- */
+
+static void begin_flush(struct ucp *u)
+{
+    const ucp_request_param_t param = {.op_attr_mask = RCX_UCP_WITH_CALLBACK,
+                                       .cb.send = flushed,
+                                       .user_data = u};
+
+    for (int i = 0; i < u->boot->size; i++)
+        if (u->endpoints[i] &&
+            UCS_PTR_IS_PTR(ucp_ep_flush_nbx(u->endpoints[i], &param)))
+            u->flushes++;
+}
+
+/* A flush that fails has nothing to wait for, either. */
+static rcx_status_t flush(struct rcx_transport *t)
+{
+    struct ucp *u = (struct ucp *)t;
+
+    if (!u->is_flushing)
+        begin_flush(u);
+    u->is_flushing = u->flushes > 0 || !rcx_ucp_lane_is_flushed(u);
+    return u->is_flushing ? RCX_IN_PROGRESS : RCX_OK;
+}
+
+/* clang-format off */
+const struct rcx_transport_ops rcx_transport_ucp = {
+    .name = "ucp", .version = rcx_ucp_version, .open = open, .address = address, .flush = flush, .close = close_all,
+    .send = post_send, .recv = post_recv, .recv_masked = post_masked, .expect = expect, .reach = rcx_ucp_find_way, .way = rcx_ucp_way,
+    .progress = progress, .cancel = cancel, .cancels_sends = true, .probe = probe,
+    .notify = rcx_ucp_notify, .take_note = rcx_ucp_take_note, .event_fd = event_fd, .arm = arm, .wake = wake, .rest = rcx_ucp_lane_rest, .is_served = rcx_ucp_lane_is_served,
+    .get_memory = rcx_ucp_get_memory, .put_memory = rcx_ucp_put_memory, .memory_key = rcx_ucp_memory_key, .reach_memory = rcx_ucp_reach_memory,
+};
+/* clang-format on */

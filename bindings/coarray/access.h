@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Elements of one image to those of another. */
-#ifndef RCX_CAF_ACCESS_H
-#define RCX_CAF_ACCESS_H
+#ifndef RCX_BINDINGS_COARRAY_ACCESS_H
+#define RCX_BINDINGS_COARRAY_ACCESS_H
 
 #include "memory.h"
 #include "section.h"

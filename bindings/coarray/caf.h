@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the parts of libcaf_rcx share: the job, errors as Fortran has them, descriptors. */
-#ifndef RCX_CAF_H
-#define RCX_CAF_H
+#ifndef RCX_BINDINGS_COARRAY_CAF_H
+#define RCX_BINDINGS_COARRAY_CAF_H
 
 #include <rcx/rcx.h>
 #include <stdbool.h>

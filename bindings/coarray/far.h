@@ -9,8 +9,8 @@
  * atomics are the processor's, the same that neighbours use directly, where those of a
  * network adapter or of UCX's emulation would not see these.
  */
-#ifndef RCX_CAF_FAR_H
-#define RCX_CAF_FAR_H
+#ifndef RCX_BINDINGS_COARRAY_FAR_H
+#define RCX_BINDINGS_COARRAY_FAR_H
 
 #include "section.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Coarrays: what a token is, and where other images have theirs. */
-#ifndef RCX_CAF_MEMORY_H
-#define RCX_CAF_MEMORY_H
+#ifndef RCX_BINDINGS_COARRAY_MEMORY_H
+#define RCX_BINDINGS_COARRAY_MEMORY_H
 
 #include "caf.h"
 

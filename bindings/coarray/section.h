@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which elements an access is to: at this image, at another one, or on their way. */
-#ifndef RCX_CAF_SECTION_H
-#define RCX_CAF_SECTION_H
+#ifndef RCX_BINDINGS_COARRAY_SECTION_H
+#define RCX_BINDINGS_COARRAY_SECTION_H
 
 #include "caf.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Images that have come to their end, by themselves, where others wait for them. */
-#ifndef RCX_CAF_STOP_H
-#define RCX_CAF_STOP_H
+#ifndef RCX_BINDINGS_COARRAY_STOP_H
+#define RCX_BINDINGS_COARRAY_STOP_H
 
 #include "caf.h"
 

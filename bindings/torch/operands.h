@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tensors as RCX's operations take them. What does not fit throws. */
-#ifndef RCX_TORCH_OPERANDS_H
-#define RCX_TORCH_OPERANDS_H
+#ifndef RCX_BINDINGS_TORCH_OPERANDS_H
+#define RCX_BINDINGS_TORCH_OPERANDS_H
 
 #include "rcx_torch.h"
 

@@ -6,8 +6,8 @@
  * ranks take communicators of it. A Comm is a communicator and the operations under way
  * on it, a Work one of these, a Group what torch.distributed calls.
  */
-#ifndef RCX_TORCH_H
-#define RCX_TORCH_H
+#ifndef RCX_BINDINGS_TORCH_RCX_TORCH_H
+#define RCX_BINDINGS_TORCH_RCX_TORCH_H
 
 #include <rcx/rcx.h>
 #include <torch/csrc/distributed/c10d/Backend.hpp>

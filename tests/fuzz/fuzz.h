@@ -4,8 +4,8 @@
  * any bytes. It is linked twice: with libFuzzer, which looks for bytes that
  * reach new code, and with replay.c, which every compiler has.
  */
-#ifndef RCX_TESTS_FUZZ_H
-#define RCX_TESTS_FUZZ_H
+#ifndef RCX_TESTS_FUZZ_FUZZ_H
+#define RCX_TESTS_FUZZ_FUZZ_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Every function of rcx.h, as a forked child finds it (need 27). */
-#ifndef RCX_TESTS_FORK_CALLS_H
-#define RCX_TESTS_FORK_CALLS_H
+#ifndef RCX_TESTS_JOB_FORK_CALLS_H
+#define RCX_TESTS_JOB_FORK_CALLS_H
 
 #include "rcx/rcx.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The program that runs as a rank of a real job; see job_main.c. */
-#ifndef RCX_TESTS_JOB_H
-#define RCX_TESTS_JOB_H
+#ifndef RCX_TESTS_JOB_JOB_H
+#define RCX_TESTS_JOB_JOB_H
 
 #include "attempt.h"
 

@@ -3,8 +3,8 @@
  * What small programs share that run as a rank of a job and test one thing
  * with real processes: exit status 0 and nothing printed is success.
  */
-#ifndef RCX_TESTS_RANK_H
-#define RCX_TESTS_RANK_H
+#ifndef RCX_TESTS_JOB_RANK_H
+#define RCX_TESTS_JOB_RANK_H
 
 #include <stdint.h>
 

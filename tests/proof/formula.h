@@ -11,8 +11,8 @@
  * commas between; in them a parameter goes before a, b and g, and its values
  * have their names.
  */
-#ifndef RCX_TESTS_FORMULA_H
-#define RCX_TESTS_FORMULA_H
+#ifndef RCX_TESTS_PROOF_FORMULA_H
+#define RCX_TESTS_PROOF_FORMULA_H
 
 #include <stdbool.h>
 

@@ -15,8 +15,8 @@
  * turn that overflows. Of UCX it has that a wake comes: progress may take it at
  * any time but between arming and sleeping, and two under way are like one.
  */
-#ifndef RCX_TESTS_LANE_MODEL_H
-#define RCX_TESTS_LANE_MODEL_H
+#ifndef RCX_TESTS_PROOF_LANE_MODEL_H
+#define RCX_TESTS_PROOF_LANE_MODEL_H
 
 #include <stdbool.h>
 #include <stdint.h>

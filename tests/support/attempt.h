@@ -4,8 +4,8 @@
  * API: operands and expectation by serial.h, canaries around the buffers, and a
  * look at what must not be written.
  */
-#ifndef RCX_TESTS_ATTEMPT_H
-#define RCX_TESTS_ATTEMPT_H
+#ifndef RCX_TESTS_SUPPORT_ATTEMPT_H
+#define RCX_TESTS_SUPPORT_ATTEMPT_H
 
 #include "collectives.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One call of a whole job in this process: an attempt for each rank. */
-#ifndef RCX_TESTS_CALLS_H
-#define RCX_TESTS_CALLS_H
+#ifndef RCX_TESTS_SUPPORT_CALLS_H
+#define RCX_TESTS_SUPPORT_CALLS_H
 
 #include "attempt.h"
 #include "context.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a call had to say: to the host's log function, and to stderr. */
-#ifndef RCX_TESTS_CAPTURE_H
-#define RCX_TESTS_CAPTURE_H
+#ifndef RCX_TESTS_SUPPORT_CAPTURE_H
+#define RCX_TESTS_SUPPORT_CAPTURE_H
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -5,8 +5,8 @@
  * result is made. Written from rcx.h, and not from the library's own rows, so
  * that one holds the other. A new collective gets into the tests by its row.
  */
-#ifndef RCX_TESTS_COLLECTIVES_H
-#define RCX_TESTS_COLLECTIVES_H
+#ifndef RCX_TESTS_SUPPORT_COLLECTIVES_H
+#define RCX_TESTS_SUPPORT_COLLECTIVES_H
 
 #include "serial.h"
 

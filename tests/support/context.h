@@ -3,8 +3,8 @@
  * Contexts for tests: all ranks of a job in one process, over the simulated
  * network or over real UCX.
  */
-#ifndef RCX_TESTS_CONTEXT_H
-#define RCX_TESTS_CONTEXT_H
+#ifndef RCX_TESTS_SUPPORT_CONTEXT_H
+#define RCX_TESTS_SUPPORT_CONTEXT_H
 
 #include "sim/inproc.h"
 #include "core/run/detect/detector.h"

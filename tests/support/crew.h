@@ -3,8 +3,8 @@
  * Jobs over the simulated network whose ranks have several threads each. These
  * fail by require(), which ends the process.
  */
-#ifndef RCX_TESTS_CREW_H
-#define RCX_TESTS_CREW_H
+#ifndef RCX_TESTS_SUPPORT_CREW_H
+#define RCX_TESTS_SUPPORT_CREW_H
 
 #include <stdatomic.h>
 

@@ -4,8 +4,8 @@
  * a letter says follows from its number; it is sent from a buffer that is
  * overwritten and freed as soon as it may be, and received between canaries.
  */
-#ifndef RCX_TESTS_LETTERS_H
-#define RCX_TESTS_LETTERS_H
+#ifndef RCX_TESTS_SUPPORT_LETTERS_H
+#define RCX_TESTS_SUPPORT_LETTERS_H
 
 #include <semaphore.h>
 

@@ -3,8 +3,8 @@
  * What a communicator must be, seen by one of its members, on a thread of its
  * own: the process ends where it is not.
  */
-#ifndef RCX_TESTS_MEMBERS_H
-#define RCX_TESTS_MEMBERS_H
+#ifndef RCX_TESTS_SUPPORT_MEMBERS_H
+#define RCX_TESTS_SUPPORT_MEMBERS_H
 
 #include "attempt.h"
 #include "rcx/rcx.h"

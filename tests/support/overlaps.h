@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Overlapping communicators, all in use at once (need 22). */
-#ifndef RCX_TESTS_OVERLAPS_H
-#define RCX_TESTS_OVERLAPS_H
+#ifndef RCX_TESTS_SUPPORT_OVERLAPS_H
+#define RCX_TESTS_SUPPORT_OVERLAPS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  * nothing of the library behind them: what the kernels are compared with.
  * Types are canonical ones, ops legal on them.
  */
-#ifndef RCX_TESTS_REFERENCE_H
-#define RCX_TESTS_REFERENCE_H
+#ifndef RCX_TESTS_SUPPORT_REFERENCE_H
+#define RCX_TESTS_SUPPORT_REFERENCE_H
 
 #include <stdbool.h>
 #include <stddef.h>

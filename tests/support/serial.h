@@ -7,8 +7,8 @@
  * The usual numbers are chosen such that no order of combining rounds. Where it
  * does, what is expected is what the fixed tree of rcx_order_t gives.
  */
-#ifndef RCX_TESTS_SERIAL_H
-#define RCX_TESTS_SERIAL_H
+#ifndef RCX_TESTS_SUPPORT_SERIAL_H
+#define RCX_TESTS_SUPPORT_SERIAL_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Settings of the environment, read as a context does, and what is said of
  * them. */
-#ifndef RCX_TESTS_SETTINGS_H
-#define RCX_TESTS_SETTINGS_H
+#ifndef RCX_TESTS_SUPPORT_SETTINGS_H
+#define RCX_TESTS_SUPPORT_SETTINGS_H
 
 #include "capture.h"
 #include "core/run/object/context.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What tests of bootstraps share: what rcx_init() has at hand, and blobs. */
-#ifndef RCX_TESTS_BOOTSTRAP_SIDE_H
-#define RCX_TESTS_BOOTSTRAP_SIDE_H
+#ifndef RCX_TESTS_UNIT_BOOTSTRAP_SIDE_H
+#define RCX_TESTS_UNIT_BOOTSTRAP_SIDE_H
 
 #include <stdio.h>
 #include <string.h>

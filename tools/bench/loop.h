@@ -5,8 +5,8 @@
  * One program per library gives a struct loop_peer to loop_main() and nothing
  * else, so that every library is timed by the same code over the same data.
  */
-#ifndef RCX_BENCH_LOOP_H
-#define RCX_BENCH_LOOP_H
+#ifndef RCX_TOOLS_BENCH_LOOP_H
+#define RCX_TOOLS_BENCH_LOOP_H
 
 #include <stddef.h>
 

@@ -4,8 +4,8 @@
  * share some memory; or, where BENCH_DIRECTORY names a new folder of theirs,
  * tasks of a Slurm job whose nodes are this machine.
  */
-#ifndef RCX_BENCH_RANKS_H
-#define RCX_BENCH_RANKS_H
+#ifndef RCX_TOOLS_BENCH_RANKS_H
+#define RCX_TOOLS_BENCH_RANKS_H
 
 #include <stddef.h>
 

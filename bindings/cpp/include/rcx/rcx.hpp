@@ -14,8 +14,8 @@
  * An error is an rcx::error. Where an operation had begun before it failed, its
  * buffers have to live until the context has ended (see rcx_error_info_t).
  */
-#ifndef RCX_RCX_HPP
-#define RCX_RCX_HPP
+#ifndef RCX_HPP
+#define RCX_HPP
 
 #if __cplusplus < 202002L
 #error "rcx.hpp needs C++20: compile with -std=c++20, or use rcx.h"

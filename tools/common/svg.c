@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "common/svg.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Okabe and Ito's, which people see apart whose eyes lack a kind of cone; those
+ * that come first differ most. */
+const struct svg_colour svg_colours[SVG_COLOURS] = {
+    {"#56B4E9", "black"}, {"#E69F00", "black"}, {"#009E73", "black"},
+    {"#F0E442", "black"}, {"#D55E00", "black"}, {"#0072B2", "white"},
+    {"#CC79A7", "black"}, {"#333333", "white"},
+};
+
+FILE *svg_open(const char *path, int width, int height)
+{
+    FILE *file = fopen(path, "w");
+
+    if (!file) {
+        fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, path,
+                strerror(errno));
+        exit(EXIT_FAILURE);
+    }
+    fprintf(file,
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" "
+            "height=\"%d\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\">\n"
+            "<rect width=\"%d\" height=\"%d\" fill=\"white\"/>\n",
+            width, height, width, height, width, height);
+    return file;
+}
+
+int svg_width(int letters, int size)
+{
+    return (letters * size * 65 + 99) / 100; /* 0.64 is a wide font's digit */
+}
+
+void svg_text(FILE *file, int x, int y, int size, const char *more,
+              const char *format, ...)
+{
+    va_list args;
+
+    fprintf(file, "<text x=\"%d\" y=\"%d\" font-size=\"%d\"%s%s>", x, y, size,
+            *more ? " " : "", more);
+    va_start(args, format);
+    vfprintf(file, format, args);
+    va_end(args);
+    fputs("</text>\n", file);
+}
+
+int svg_close(FILE *file, const char *path)
+{
+    bool bad;
+
+    fputs("</svg>\n", file);
+    bad = ferror(file);
+    bad |= fclose(file) != 0;
+    if (bad)
+        fprintf(stderr, "%s: %s: cannot be written\n",
+                program_invocation_short_name, path);
+    return bad ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* rcx_info --explain: which method a call gets, and what ruled out the others. */
+#include "rcx_info/rcx_info.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/sched/price.h"
+
+enum { USAGE = 2, ALGOS = 128, ELEMENT = 4 }; /* as a float has */
+
+/* An algorithm and what it would cost. */
+struct offer {
+    const struct rcx_algo *algo;
+    double seconds; /* INFINITY: it is not to be had */
+    char text[128]; /* the method, or why not */
+};
+
+/* In so many parts, each an interval of ranks, or dealt in turns. */
+static struct rcx_nodes *map_parts(struct rcx_heap *heap, int size, int parts,
+                                   bool in_turns)
+{
+    const size_t ranks = (size_t)size, n = (size_t)parts;
+    uint64_t *ids = malloc(ranks * sizeof *ids);
+    struct rcx_nodes *map;
+
+    if (!ids)
+        return NULL;
+    for (size_t i = 0; i < ranks; i++)
+        ids[i] = in_turns ? i % n : i * n / ranks;
+    map = rcx_nodes_new(heap, ids, size);
+    free(ids);
+    return map;
+}
+
+/* Of nodes, or of the cores that ranks of one are bound to. NULL: of neither. */
+static struct rcx_nodes *map_places(const struct info_question *q,
+                                    struct rcx_heap *heap)
+{
+    struct rcx_nodes *map;
+
+    if (q->nodes > 1)
+        return map_parts(heap, q->ranks, q->nodes, q->scattered);
+    if (!q->bound || q->cores < 2 || q->cores >= q->ranks)
+        return NULL;
+    map = map_parts(heap, q->ranks, q->cores, true);
+    if (map)
+        map->are_cores = true;
+    return map;
+}
+
+static struct offer offer_of(const struct rcx_algo *algo, struct rcx_shape s,
+                             rcx_order_t needed)
+{
+    const int sharing = rcx_price_sharing(&s);
+    struct offer o = {.algo = algo,
+                      .seconds = rcx_price_of(algo, &s, needed, sharing)};
+
+    if (!isinf(o.seconds))
+        rcx_algo_print(algo, s.params, o.text, sizeof o.text);
+    else if (!rcx_algo_fits(algo, &s))
+        snprintf(o.text, sizeof o.text, "needs %s", algo->needs);
+    else if (rcx_algo_order(algo, &s) < needed)
+        snprintf(o.text, sizeof o.text, "keeps order level %s",
+                 rcx_order_name(rcx_algo_order(algo, &s)));
+    else
+        snprintf(o.text, sizeof o.text,
+                 "goes by cores, whose turns have no price");
+    return o;
+}
+
+static int cheaper_first(const void *a, const void *b)
+{
+    const double x = ((const struct offer *)a)->seconds;
+    const double y = ((const struct offer *)b)->seconds;
+
+    return (x > y) - (x < y);
+}
+
+static void print_offers(const struct rcx_shape *s, rcx_order_t needed)
+{
+    struct offer offers[ALGOS];
+    size_t n = 0;
+
+    for (const struct rcx_algo *const *a = rcx_algo_table; *a && n < ALGOS; a++)
+        if ((*a)->coll == s->coll)
+            offers[n++] = offer_of(*a, *s, needed);
+    qsort(offers, n, sizeof *offers, cheaper_first);
+    printf("\n  price, us  algorithm\n");
+    for (size_t i = 0; i < n; i++) {
+        if (isinf(offers[i].seconds))
+            printf("          -  %-22s %s\n", offers[i].algo->name,
+                   offers[i].text);
+        else
+            printf("%11.1f  %s\n", 1e6 * offers[i].seconds, offers[i].text);
+    }
+}
+
+/* A rule of RCX's own, whose file is part of the library. */
+static void print_own_rule(int line)
+{
+    const char *text = rcx_tuning_own;
+
+    while (--line > 0)
+        text += strcspn(text, "\n") + 1;
+    printf("by RCX's rule \"%.*s\"", (int)strcspn(text, "\n"), text);
+}
+
+static void print_reason(const struct rcx_config *config,
+                         const struct rcx_shape *s,
+                         const struct rcx_method *chosen, rcx_order_t needed)
+{
+    const struct rcx_method_wish *wish = &config->wishes[s->coll];
+    struct rcx_method m;
+    const struct rcx_rule *rule =
+        rcx_method_by_rule(s, needed, &config->tuning, &m);
+
+    if (wish->algo && wish->algo == chosen->algo)
+        printf("because %s asks for it\n", rcx_colls[s->coll].variable);
+    else if (!rule)
+        printf("because it costs least, and no rule suits\n");
+    else {
+        if (rule->is_users)
+            printf("by the rule in line %d of %s", rule->line,
+                   config->tuning_path);
+        else
+            print_own_rule(rule->line);
+        printf("%s\n", rule->wish.algo ? "" : ", which takes what costs least");
+    }
+}
+
+static void explain(const struct info_question *q,
+                    const struct rcx_config *config, const struct rcx_shape *s)
+{
+    const bool reduces = rcx_colls[s->coll].reduces;
+    const rcx_order_t needed = reduces ? config->order : RCX_ORDER_LOOSE;
+    struct rcx_method m;
+    struct rcx_log log;
+    char text[128];
+
+    rcx_log_init(&log);
+    printf("%s of %zu byte%s on %d ranks, %d node%s with up to %d each%s%s\n",
+           rcx_coll_name(s->coll), q->bytes,
+           rcx_coll_has_blocks(s->coll) ? " a block" : "", q->ranks, q->nodes,
+           q->nodes > 1 ? "s" : "",
+           q->nodes > 1 && s->nodes ? s->nodes->most : q->ranks,
+           reduces ? ", order level " : "",
+           reduces ? rcx_order_name(needed) : "");
+    if (rcx_method_choose(s, needed, &config->wishes[s->coll], &config->tuning,
+                          &log, &m) == RCX_OK) {
+        if (m.segment >= s->count)
+            m.segment = 0;
+        rcx_method_print(&m, s->elem_bytes, text, sizeof text);
+        printf("  %s, ", text);
+        print_reason(config, s, &m, needed);
+    }
+    print_offers(s, needed);
+}
+
+int info_explain(const struct info_question *q, const struct rcx_config *config)
+{
+    struct rcx_heap heap = RCX_HEAP_INIT;
+    struct rcx_nodes *map;
+    struct rcx_shape s = {.elem_bytes = ELEMENT,
+                          .commutative = true,
+                          .machine = &config->tuning.machine};
+    struct rcx_refusal refusal;
+
+    if (!rcx_tuning_coll(q->coll, &s.coll, &refusal)) {
+        fprintf(stderr,
+                "rcx_info: --explain %s: no such collective%s; valid:", q->coll,
+                refusal.guess);
+        for (int i = 0; i < RCX_COLL_COUNT; i++)
+            if (rcx_colls[i].variable)
+                fprintf(stderr, " %s", rcx_coll_name((enum rcx_coll)i));
+        fputc('\n', stderr);
+        return USAGE;
+    }
+    if (q->nodes > q->ranks) {
+        fprintf(stderr, "rcx_info: --nodes %d: more than ranks\n", q->nodes);
+        return USAGE;
+    }
+    s.size = q->ranks;
+    s.count = q->bytes / ELEMENT;
+    if (rcx_coll_has_blocks(s.coll))
+        s.count *= (size_t)q->ranks;
+    s.nodes = map = map_places(q, &heap);
+    s.cores = q->cores;
+    explain(q, config, &s);
+    rcx_heap_free(&heap, map);
+    return EXIT_SUCCESS;
+}

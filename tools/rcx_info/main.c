@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * rcx_info: prints what this build of RCX is and offers, from the library's
+ * own tables, so that nothing here has to be kept up to date.
+ */
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/output.h"
+#include "rcx_info/rcx_info.h"
+
+#include "core/base/parse.h"
+#include "core/iface/bootstrap.h"
+#include "core/iface/transport.h"
+#include "core/run/object/context.h"
+#include "core/sched/params.h"
+
+static const char usage[] =
+    "Usage: rcx_info [options]\n"
+    "Print what this build of RCX is and offers. With no option: --build, and the\n"
+    "environment variables that are set.\n"
+    "\n"
+    "  -A, --all          all of the following but --launch and --explain\n"
+    "      --build        versions, and instruction sets of the kernels\n"
+    "  -c, --config       the environment variables, and what they are set to\n"
+    "  -t, --types        which op is defined on which type\n"
+    "  -a, --algorithms   algorithms of each collective: order level, cost, source\n"
+    "  -l, --launch       what RCX sees of the launcher of this process, and which\n"
+    "                     way messages take to the other ranks of its job, all of\n"
+    "                     which have to call this\n"
+    "  -e, --explain COLLECTIVE  which method a call gets, and what others would\n"
+    "                     cost: of --bytes B (64K; of a block, where there are some),\n"
+    "                     on --ranks N (4) of --nodes K (1), --scattered over them,\n"
+    "                     which share --cores C, --bound to one each, in turns\n"
+    "      --markdown     the algorithms as a table, which is docs/algorithms.md\n"
+    "  -h, --help         print this and exit\n"
+    "  -V, --version      print the version and exit\n"
+    "\n"
+    "Exit status: 0; 1 an environment value is not valid; 2 wrong usage.\n";
+
+/* ---- Build --------------------------------------------------------------- */
+
+enum { TEXT = 128 };
+
+/* The "library" line of a bootstrap is the version of what it is built on; what
+ * follows in parentheses is left to --launch. */
+static void keep_library(const char *name, const char *value, void *arg)
+{
+    char *text = arg;
+
+    if (strcmp(name, "library") == 0)
+        snprintf(text, TEXT, "%.*s", (int)strcspn(value, "("), value);
+}
+
+static void print_fact(const char *label, const char *name, const char *value)
+{
+    printf("  %-14s %s", label, name);
+    if (*value)
+        printf("%*s %s", 10 - (int)strlen(name), "", value);
+    printf("\n");
+}
+
+static bool is_compiled(enum rcx_isa isa)
+{
+#ifdef RCX_HAVE_AVX2
+    if (isa == RCX_ISA_AVX2)
+        return true;
+#endif
+#ifdef RCX_HAVE_AVX512
+    if (isa == RCX_ISA_AVX512)
+        return true;
+#endif
+    return isa == RCX_ISA_BASELINE;
+}
+
+static void print_isas(void)
+{
+    struct rcx_config config = {0};
+    struct rcx_option o;
+
+    for (int i = 0; rcx_option_at(i, &o); i++)
+        info_read_option(&o, &config);
+    for (int i = 0; i < RCX_ISA_COUNT; i++) {
+        const enum rcx_isa isa = (enum rcx_isa)i;
+
+        print_fact(i ? "" : "kernels", rcx_isa_name(isa),
+                   !is_compiled(isa)         ? "not compiled in"
+                   : !rcx_isa_available(isa) ? "compiled in, not on this CPU"
+                   : isa == config.isa       ? "available, in use"
+                                             : "available");
+    }
+}
+
+static void print_build(void)
+{
+    const char *label = "transports";
+    char text[TEXT];
+
+    printf("RCX %s\n\n", rcx_version());
+    for (const struct rcx_transport_ops *const *t = rcx_transport_table; *t;
+         t++, label = "") {
+        (*t)->version(text, sizeof text);
+        print_fact(label, (*t)->name, text);
+    }
+    if (!rcx_transport_table[0])
+        print_fact(label, "none: built without UCX, single processes only", "");
+    label = "bootstraps";
+    for (const struct rcx_boot_ops *const *b = rcx_boot_table; *b;
+         b++, label = "") {
+        text[0] = '\0';
+        (*b)->describe(keep_library, text);
+        print_fact(label, (*b)->name, text);
+    }
+#ifndef RCX_HAVE_PMIX
+    print_fact("", "pmix", "not compiled in");
+#endif
+    print_isas();
+    printf("\n");
+}
+
+/* ---- Types and ops ------------------------------------------------------- */
+
+static void print_pairs(rcx_datatype_t type)
+{
+    const struct rcx_type_info *info = rcx_type_predefined(type);
+
+    printf("%-18s %2zu", info->name, info->bytes);
+    for (rcx_op_t op = RCX_OP_FIRST; op < RCX_OP_END; op++)
+        if (rcx_kernel_find(RCX_ISA_BASELINE, op, type))
+            printf(" %s%s", rcx_op_predefined(op)->name,
+                   rcx_op_exact(op, type) ? "" : "~");
+    printf("\n");
+}
+
+static void print_types(void)
+{
+    printf("Ops and types   (bytes of each type, the ops that are defined on "
+           "it; ~ rounds,\nso that the order counts)\n\n");
+    for (rcx_datatype_t type = 1; type < RCX_TYPE_END; type++)
+        print_pairs(type);
+    printf("\n");
+}
+
+/* ---- Algorithms ---------------------------------------------------------- */
+
+/* A usual call. */
+static struct rcx_shape shape_at(const struct rcx_algo *algo, int size)
+{
+    struct rcx_shape shape = {.coll = algo->coll,
+                              .size = size,
+                              .count = 1000,
+                              .elem_bytes = 8,
+                              .commutative = true};
+
+    rcx_params_reset(algo, shape.params);
+    rcx_params_settle(algo, &shape, &rcx_machine_usual);
+    return shape;
+}
+
+static const char *level_at(const struct rcx_algo *algo, int size)
+{
+    const struct rcx_shape shape = shape_at(algo, size);
+
+    return rcx_algo_fits(algo, &shape)
+               ? rcx_order_name(rcx_algo_order(algo, &shape))
+               : "unfit";
+}
+
+enum { PARAMETER_TEXT = 512 };
+
+__attribute__((format(printf, 2, 3))) static void
+append(char text[PARAMETER_TEXT], const char *format, ...)
+{
+    const size_t used = strlen(text);
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text + used, PARAMETER_TEXT - used, format, args);
+    va_end(args);
+}
+
+/* As a user may write it: "radix=2..16 (4): ...", "fold=half|full (half)". */
+static void describe_parameter(const struct rcx_param *p,
+                               char text[PARAMETER_TEXT])
+{
+    snprintf(text, PARAMETER_TEXT, "%s=", p->name);
+    for (int i = 0; p->names && p->names[i]; i++)
+        append(text, "%s%s", i ? "|" : "", p->names[i]);
+    if (!p->names && p->most == INT64_MAX)
+        append(text, "%lld..", (long long)p->least);
+    else if (!p->names)
+        append(text, "%lld..%lld", (long long)p->least, (long long)p->most);
+    if (p->candidate)
+        append(text, "|auto");
+    if (p->usual == RCX_PARAM_AUTO)
+        append(text, " (auto)");
+    else if (p->names)
+        append(text, " (%s)", p->names[p->usual]);
+    else if (p->usual == INT64_MAX)
+        append(text, " (without end)");
+    else
+        append(text, " (%lld)", (long long)p->usual);
+    append(text, ": %s", p->doc);
+}
+
+static void print_parameter(const struct rcx_param *p)
+{
+    char text[PARAMETER_TEXT];
+
+    describe_parameter(p, text);
+    info_print_wrapped("      with:   ", text);
+}
+
+static void print_algorithm(const struct rcx_algo *algo, bool reduces)
+{
+    if (reduces)
+        printf("    %-28s %-12s %s\n", algo->name, level_at(algo, 8),
+               level_at(algo, 7));
+    else
+        printf("    %s\n", algo->name);
+    info_print_wrapped("      cost:   ", algo->formula);
+    if (algo->needs)
+        info_print_wrapped("      needs:  ", algo->needs);
+    for (const struct rcx_param *p = algo->params; p && p->name; p++)
+        print_parameter(p);
+    info_print_wrapped("      source: ", algo->source);
+}
+
+static void print_algorithms(void)
+{
+    printf("Algorithms   (cost on the slowest of p ranks for n bytes: a a "
+           "message, b a byte\nsent, g a byte combined; lg is the logarithm "
+           "to base 2; [conditions] is 1 where\nthey hold, else 0; order: see "
+           "rcx_order_t)\n\n");
+    for (int i = 0; i < RCX_COLL_COUNT; i++) {
+        const enum rcx_coll coll = (enum rcx_coll)i;
+        const char *variable = rcx_colls[coll].variable;
+        const bool reduces = rcx_colls[coll].reduces;
+
+        printf("  %s (%s)\n", rcx_coll_name(coll),
+               variable ? variable : "internal");
+        if (reduces)
+            printf("    %-28s %-12s %s\n", "NAME", "order p=8", "order p=7");
+        for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++)
+            if ((*a)->coll == coll)
+                print_algorithm(*a, reduces);
+    }
+    printf("\n");
+}
+
+/* ---- docs/algorithms.md -------------------------------------------------- */
+
+enum { LARGEST = 64 }; /* of the numbers of ranks that are looked at */
+
+/* Whatever is a bar would end the cell. */
+static void print_cell_text(const char *text)
+{
+    for (; *text; text++)
+        printf("%s%c", *text == '|' ? "\\" : "", *text);
+}
+
+static void print_cell(const char *text)
+{
+    print_cell_text(text);
+    printf(" | ");
+}
+
+/* The least level over numbers of ranks that are powers of two, or are not. */
+static const char *least_level(const struct rcx_algo *algo, bool powers)
+{
+    rcx_order_t least = RCX_ORDER_CANONICAL;
+    bool fits = false;
+
+    for (int size = 2; size <= LARGEST; size++) {
+        struct rcx_shape s = shape_at(algo, size);
+
+        if ((size == rcx_pow2_floor(size)) != powers ||
+            !rcx_algo_fits(algo, &s))
+            continue;
+        fits = true;
+        if (rcx_algo_order(algo, &s) < least)
+            least = rcx_algo_order(algo, &s);
+    }
+    return fits ? rcx_order_name(least) : "-";
+}
+
+static void print_row(const struct rcx_algo *algo)
+{
+    const bool reduces = rcx_colls[algo->coll].reduces;
+
+    printf("| %s | `%s` | ", rcx_coll_name(algo->coll), algo->name);
+    print_cell(algo->formula);
+    print_cell(reduces ? least_level(algo, true) : "");
+    print_cell(reduces ? least_level(algo, false) : "");
+    print_cell(algo->needs ? algo->needs : "");
+    for (const struct rcx_param *p = algo->params; p && p->name; p++) {
+        char text[PARAMETER_TEXT];
+
+        describe_parameter(p, text);
+        print_cell_text(text);
+        if (p[1].name)
+            printf("; ");
+    }
+    printf(" | ");
+    print_cell(algo->known_as ? algo->known_as : "");
+    print_cell_text(algo->source);
+    printf(" |\n");
+}
+
+static void print_markdown(void)
+{
+    printf("# Algorithms\n\n"
+           "Written by `rcx_info --markdown`, from the library's own table; "
+           "the lint test compares.\n\n"
+           "Cost on the slowest of p ranks for n bytes: a a message (a round), "
+           "b a byte sent (volume), g a byte combined\n"
+           "(combines); lg is the logarithm to base 2, [conditions] is 1 where "
+           "they hold, else 0, twos x is how often 2 divides x.\n"
+           "What is before the first semicolon, under the conditions before a "
+           "colon, is exact where blocks are equal; the rest\n"
+           "is in words. Order: the least level (docs/guarantees.md) with the "
+           "usual parameters,\n"
+           "for p = 2^k and for other p up to %d. Parameters are given as "
+           "`NAME:PARAMETER=VALUE,...`; in parentheses the usual value.\n"
+           "Known as: the names of the OCC manual 2005, MPICH 5, Open MPI 5 "
+           "and UCC 1.3.\n\n"
+           "| collective | algorithm | cost | order, p = 2^k | else | needs | "
+           "parameters | known as | source |\n"
+           "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
+           LARGEST);
+    for (int i = 0; i < RCX_COLL_COUNT; i++)
+        for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++)
+            if ((*a)->coll == (enum rcx_coll)i)
+                print_row(*a);
+}
+
+/* ---- Launch -------------------------------------------------------------- */
+
+static void print_line(const char *name, const char *value, void *arg)
+{
+    char label[64];
+
+    (void)arg;
+    snprintf(label, sizeof label, "    %-22s ", name);
+    info_print_wrapped(label, value);
+}
+
+/* Of a job all of whose ranks do this. What hinders rcx_init() it says itself. */
+static void print_ways(void)
+{
+    rcx_context_t *context;
+
+    fflush(stdout);
+    if (rcx_init(NULL, &context) != RCX_OK)
+        return;
+    if (context->transport && context->transport->ops->way) {
+        printf("Ways to the other ranks\n\n");
+        for (int peer = 0; peer < context->boot->size; peer++) {
+            char name[32], way[256];
+
+            if (peer == context->boot->rank)
+                continue;
+            snprintf(name, sizeof name, "rank %d", peer);
+            context->transport->ops->way(context->transport, peer, way,
+                                         sizeof way);
+            print_line(name, way, NULL);
+        }
+        printf("\n");
+    }
+    rcx_finalize(&context);
+}
+
+static void print_launch(void)
+{
+    printf("Bootstraps, in the order of trial\n\n");
+    for (const struct rcx_boot_ops *const *b = rcx_boot_table; *b; b++) {
+        printf("  %s\n", (*b)->name);
+        (*b)->describe(print_line, NULL);
+    }
+    printf("\n");
+    print_ways();
+}
+
+/* ---- Main ---------------------------------------------------------------- */
+
+enum {
+    BUILD = 1u << 0,
+    CONFIG = 1u << 1,
+    TYPES = 1u << 2,
+    ALGORITHMS = 1u << 3,
+    LAUNCH = 1u << 4,
+    EXPLAIN = 1u << 5,
+    CHANGED = 1u << 6
+};
+
+/* The value of an option that is a number. */
+static int number_of(const char *option, const char *text)
+{
+    char *end;
+    const long number = strtol(text, &end, 10);
+
+    if (end == text || *end || number < 1 || number > 1 << 24) {
+        fprintf(stderr, "rcx_info: %s %s: valid is 1..%d\n", option, text,
+                1 << 24);
+        exit(2);
+    }
+    return (int)number;
+}
+
+static size_t bytes_of(const char *text)
+{
+    size_t bytes;
+
+    if (rcx_parse_bytes(text, &bytes))
+        return bytes;
+    fprintf(stderr, "rcx_info: --bytes %s: valid is a size: 8, 64K, 16M\n",
+            text);
+    exit(2);
+}
+
+static int parse(int argc, char **argv, struct info_question *q)
+{
+    static const struct option names[] = {
+        {"all", no_argument, NULL, 'A'},
+        {"build", no_argument, NULL, 'b'},
+        {"config", no_argument, NULL, 'c'},
+        {"types", no_argument, NULL, 't'},
+        {"algorithms", no_argument, NULL, 'a'},
+        {"launch", no_argument, NULL, 'l'},
+        {"explain", required_argument, NULL, 'e'},
+        {"bytes", required_argument, NULL, 'B'},
+        {"ranks", required_argument, NULL, 'n'},
+        {"nodes", required_argument, NULL, 'N'},
+        {"scattered", no_argument, NULL, 'S'},
+        {"cores", required_argument, NULL, 'C'},
+        {"bound", no_argument, NULL, 'O'},
+        {"markdown", no_argument, NULL, 'm'},
+        {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},
+        {NULL, 0, NULL, 0},
+    };
+    int sections = 0, option;
+
+    while ((option = getopt_long(argc, argv, "Actale:n:hV", names, NULL)) !=
+           -1) {
+        switch (option) {
+        case 'A': sections |= BUILD | CONFIG | TYPES | ALGORITHMS; break;
+        case 'b': sections |= BUILD; break;
+        case 'c': sections |= CONFIG; break;
+        case 't': sections |= TYPES; break;
+        case 'a': sections |= ALGORITHMS; break;
+        case 'l': sections |= LAUNCH; break;
+        case 'e':
+            sections |= EXPLAIN;
+            q->coll = optarg;
+            break;
+        case 'B': q->bytes = bytes_of(optarg); break;
+        case 'n': q->ranks = number_of("--ranks", optarg); break;
+        case 'N': q->nodes = number_of("--nodes", optarg); break;
+        case 'S': q->scattered = true; break;
+        case 'C': q->cores = number_of("--cores", optarg); break;
+        case 'O': q->bound = true; break;
+        case 'm': print_markdown(); exit(0);
+        case 'h': fputs(usage, stdout); exit(0);
+        case 'V': printf("rcx_info (RCX) %s\n", rcx_version()); exit(0);
+        default: exit(2);
+        }
+    }
+    if (optind < argc) {
+        fprintf(stderr,
+                "rcx_info: %s: not an option (rcx_info --help says "
+                "more)\n",
+                argv[optind]);
+        exit(2);
+    }
+    return sections ? sections : BUILD | CHANGED;
+}
+
+int main(int argc, char **argv)
+{
+    struct info_question question = {.bytes = 64 << 10, .ranks = 4, .nodes = 1};
+    int sections;
+    struct rcx_heap heap = RCX_HEAP_INIT;
+    struct rcx_config config;
+    struct rcx_log log;
+    rcx_status_t status;
+    int said = 0;
+
+    atexit(check_output);
+    sections = parse(argc, argv, &question);
+    if (sections & BUILD)
+        print_build();
+    if (sections & CONFIG)
+        info_print_config();
+    if (sections & CHANGED)
+        info_print_changed();
+    if (sections & TYPES)
+        print_types();
+    if (sections & ALGORITHMS)
+        print_algorithms();
+    if (sections & LAUNCH)
+        print_launch();
+    fflush(stdout);
+    /* last, where it is seen: what rcx_init() would say of the environment */
+    rcx_log_init(&log);
+    status = rcx_config_read(&config, &log);
+    if (status == RCX_OK)
+        status = rcx_config_load(&config, &heap, &log);
+    if (sections & EXPLAIN && status == RCX_OK)
+        said = info_explain(&question, &config);
+    rcx_config_unload(&config, &heap);
+    rcx_config_tell_all(&config, &log);
+    fflush(stdout);
+    return status == RCX_OK ? said : 1;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rcx_sim/rcx_sim.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/links.h"
+
+enum { METHOD = 21 }; /* letters; longer ones have a line to themselves */
+
+static void print_cost(const struct sim_options *o, const struct rcx_cost *cost,
+                       double time)
+{
+    printf(" %6g %11.6g %11.6g %10.5g\n", cost->rounds, cost->volume,
+           cost->combines, time);
+    if (o->per_node)
+        printf("%17s%-*s %6g %11.6g\n", "", METHOD, "  between nodes",
+               cost->far_rounds, cost->link_volume);
+}
+
+/* With what messages between nodes take. */
+static bool simulate(const struct sim_options *o, struct sim_run *run,
+                     struct rcx_cost *cost, double *time_p)
+{
+    struct simulation *s = &run->s;
+    const struct rcx_nodes *nodes = run->call.shape.nodes;
+
+    /* only in paper mode may they wait in a circle: proofs look at the other */
+    if (!simulation_clock(s, cost) ||
+        !simulation_time(s, &o->machine, o->mode, time_p) ||
+        (nodes && !simulation_links(s, nodes, cost)))
+        return false;
+    *time_p += cost->far_rounds * o->machine.far_alpha +
+               (double)o->elem_bytes * cost->link_volume * o->machine.far_beta;
+    return true;
+}
+
+/* Below what is stated. */
+static void print_simulated(const struct sim_options *o, struct sim_run *run)
+{
+    struct rcx_cost cost;
+    double time;
+
+    printf("%17s%-*s", "", METHOD, "  simulated");
+    if (simulate(o, run, &cost, &time))
+        print_cost(o, &cost, time);
+    else if (run->s.lacks_memory)
+        sim_exit_without_memory();
+    else
+        printf("\n      %s\n", run->s.text);
+}
+
+static void print_row(const struct sim_options *o, const struct sim_method *m,
+                      int size)
+{
+    const size_t count = sim_count_for(o, size);
+    struct simulated_call call = sim_call_of(o, m, size, count);
+    const struct rcx_shape *s = &call.shape;
+    char method[METHOD_TEXT];
+
+    rcx_algo_print(m->algo, s->params, method, METHOD_TEXT);
+    printf("%5d %10zu %-*s", size, s->count, METHOD, method);
+    if (rcx_algo_fits(m->algo, s)) {
+        const struct rcx_cost cost = m->algo->cost(s);
+        struct sim_run run;
+
+        if (strlen(method) > METHOD)
+            printf("\n%*s", 17 + METHOD, "");
+        print_cost(o, &cost,
+                   rcx_cost_seconds(&cost, s->elem_bytes, &o->machine));
+        sim_open(&run, o, m, size, count);
+        print_simulated(o, &run);
+        sim_close(&run);
+    } else {
+        printf(" needs %s\n", m->algo->needs);
+    }
+    proof_call_free(&call);
+}
+
+int sim_cost(const struct sim_options *o)
+{
+    printf("%s; stated, then simulated%s\n%5s %10s %-*s %6s %11s %11s %10s\n",
+           rcx_coll_name(o->coll),
+           o->mode == SIMULATION_PAPER ? ", combines not overlapped" : "", "p",
+           "count", METHOD, "algorithm", "rounds", "volume", "combines",
+           "time");
+    for (int i = 0; i < o->size_count; i++)
+        for (int k = 0; k < o->method_count; k++)
+            print_row(o, &o->methods[k], o->sizes[i]);
+    return EXIT_SUCCESS;
+}

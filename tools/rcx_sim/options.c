@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rcx_sim/rcx_sim.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/parse.h"
+#include "core/base/words.h"
+#include "core/sched/method.h"
+
+const char sim_usage[] =
+    "Usage: rcx_sim COMMAND [options]\n"
+    "Look at RCX's algorithms without running them: their schedules as they are,\n"
+    "and simulated on any number of ranks from 1 to 4194304, as memory allows.\n"
+    "\n"
+    "Commands\n"
+    "  print     the schedules, as text\n"
+    "  cost      what each algorithm says that it costs, and below it what its\n"
+    "            schedules cost: rounds, elements sent and combined by the slowest\n"
+    "            rank, time\n"
+    "  verify    prove results, order level, deadlock freedom and cost, case by case\n"
+    "  draw      the schedules as a picture: rounds across, ranks down\n"
+    "  map       the fastest algorithm over ranks and bytes, by what they say\n"
+    "  table1    Table 1 of Rabenseifner, Traeff 2004: printed, computed, simulated\n"
+    "\n"
+    "What is called\n"
+    "  -c, --coll NAME       allreduce (default), or another that\n"
+    "                        rcx_info --algorithms lists\n"
+    "  -a, --algo METHOD     NAME[:PARAMETER=VALUE,...], or all; may be repeated.\n"
+    "                        Default: all; print and draw need one.\n"
+    "                        rcx_info --algorithms lists them\n"
+    "  -p, --ranks LIST      as in 5 or 2..16 or 3,7,32..64, from 1 to 4194304;\n"
+    "                        print and draw take one number. Default: 1..16; map\n"
+    "                        2..64\n"
+    "  -n, --count N         elements of the vector, of all its blocks together.\n"
+    "                        Default: as many as are cut into even blocks; verify\n"
+    "                        tries several\n"
+    "      --per-node N      ranks of a node, side by side; without it there are no\n"
+    "                        nodes, but verify tries several maps of them\n"
+    "      --scattered       with --per-node: ranks are dealt to nodes in turn\n"
+    "      --root RANK       where there is one. Default: 0; verify tries several\n"
+    "      --elem BYTES      of an element (8); in verify an element has 32\n"
+    "      --non-commutative the op does not commute; verify tries both\n"
+    "      --in-place        print: the result replaces the operand, or its block;\n"
+    "                        verify tries all places of both\n"
+    "  -r, --rank RANK       print: of this rank alone, which takes the least memory\n"
+    "\n"
+    "What it costs: any unit of time, per message, byte sent and byte combined; the\n"
+    "default is what the library assumes, in seconds\n"
+    "      --alpha A, --beta B, --gamma G\n"
+    "      --paper           cost: a rank does not combine while it sends or receives\n"
+    "\n"
+    "map\n"
+    "      --min BYTES       (8), doubled up to\n"
+    "      --max BYTES       (16M)\n"
+    "      --order LEVEL     among algorithms of this level: loose (default), same,\n"
+    "                        rank, uniform, canonical\n"
+    "      --chosen          what RCX chooses, by its rules and prices; behind it the\n"
+    "                        fastest, where that is another; and how far it is from\n"
+    "                        it\n"
+    "      --rules FILE      what RCX_TUNING=FILE makes of it, and costs on its\n"
+    "                        machine\n"
+    "      --simulated       by costs of schedules, not stated ones: knows which\n"
+    "                        messages go between nodes, and takes its time\n"
+    "\n"
+    "Output\n"
+    "      --svg FILE        draw, map: into a file instead of as text\n"
+    "      --inject          verify: spoil a step, which must be found\n"
+    "  -h, --help            print this and exit\n"
+    "  -V, --version         print the version and exit\n"
+    "\n"
+    "Exit status: 0; 1 a case is not proved, memory runs out, or a file cannot be\n"
+    "written; 2 wrong usage.\n";
+
+void sim_print_and_exit(const char *text)
+{
+    fputs(text, stdout);
+    exit(EXIT_SUCCESS);
+}
+
+void sim_refuse(const char *format, ...)
+{
+    va_list args;
+
+    fflush(stdout);
+    fputs("rcx_sim: ", stderr);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputs(" (rcx_sim --help says more)\n", stderr);
+    exit(EXIT_USAGE);
+}
+
+/* ---- Values of options --------------------------------------------------- */
+
+static int parse_rank(const char *option, const char *text, int least)
+{
+    char *end;
+    const long value = strtol(text, &end, 10);
+
+    if (end == text || *end || value < least || value > INT_MAX / 2)
+        sim_refuse("--%s %s: needs a number from %d on", option, text, least);
+    return (int)value;
+}
+
+static size_t parse_size(const char *option, const char *text, size_t least)
+{
+    size_t value;
+
+    if (!rcx_parse_bytes(text, &value) || value < least ||
+        value > SIZE_MAX / 1024)
+        sim_refuse("--%s %s: needs a number such as 8, 64K, 1M", option, text);
+    return value;
+}
+
+static double parse_time(const char *option, const char *text)
+{
+    char *end;
+    const double value = strtod(text, &end);
+
+    if (end == text || *end || !(value >= 0 && value < INFINITY))
+        sim_refuse("--%s %s: needs a number, not negative", option, text);
+    return value;
+}
+
+enum { NAMES_MAX = 64, OFFER_TEXT = 1024 };
+
+/* None of names, which NULL ends. */
+__attribute__((noreturn)) static void refuse_name(const char *option,
+                                                  const char *text,
+                                                  const char *what,
+                                                  const char *const names[])
+{
+    char offer[OFFER_TEXT];
+
+    sim_refuse(
+        "--%s %s: %s %s", option, text, what,
+        rcx_guess_offer(text, names, sizeof *names, offer, sizeof offer));
+}
+
+static enum rcx_coll parse_coll(const char *text)
+{
+    const enum rcx_coll coll = rcx_coll_by_name(text);
+    const char *known[RCX_COLL_COUNT + 1] = {NULL};
+
+    if (coll != RCX_COLL_COUNT)
+        return coll;
+    for (int i = 0; i < RCX_COLL_COUNT; i++)
+        known[i] = rcx_coll_name((enum rcx_coll)i);
+    refuse_name("coll", text, "needs one of", known);
+}
+
+static rcx_order_t parse_order(const char *text)
+{
+    const char *names[RCX_ORDER_CANONICAL + 2] = {NULL};
+
+    for (int i = 0; i <= RCX_ORDER_CANONICAL; i++)
+        if (strcmp(text, rcx_order_name((rcx_order_t)i)) == 0)
+            return (rcx_order_t)i;
+    for (int i = 0; i <= RCX_ORDER_CANONICAL; i++)
+        names[i] = rcx_order_name((rcx_order_t)i);
+    refuse_name("order", text, "needs one of", names);
+}
+
+/* ---- Ranks: "5", "2..16", "3,7,32..64" ----------------------------------- */
+
+/* As many as a message's tag tells apart; and numbers of them in a list. */
+enum { RANKS_MAX = 1 << 22, SIZES_MAX = 1 << 22 };
+
+static bool parse_number(const char **text, int *number_p)
+{
+    char *end;
+    const long value =
+        isdigit((unsigned char)**text) ? strtol(*text, &end, 10) : 0;
+
+    if (value < 1 || value > RANKS_MAX)
+        return false;
+    *number_p = (int)value;
+    *text = end;
+    return true;
+}
+
+static bool parse_range(const char **text, int *first_p, int *last_p)
+{
+    if (!parse_number(text, first_p))
+        return false;
+    *last_p = *first_p;
+    if (strncmp(*text, "..", 2) != 0)
+        return true;
+    *text += 2;
+    return parse_number(text, last_p) && *last_p >= *first_p;
+}
+
+static void parse_sizes(const char *text, struct sim_options *o)
+{
+    const char *at = text;
+    int first, last;
+
+    o->size_count = 0;
+    for (;;) {
+        if (!parse_range(&at, &first, &last) || (*at && *at != ','))
+            sim_refuse("--ranks %s: needs numbers of ranks from 1 to %d, as in "
+                       "5 or 2..16 or 3,7,32..64",
+                       text, RANKS_MAX);
+        if (last - first >= SIZES_MAX - o->size_count)
+            sim_refuse("--ranks %s: that is more than %d numbers", text,
+                       SIZES_MAX);
+        o->sizes = sim_grow(o, o->sizes, (size_t)o->size_count,
+                            (size_t)(last - first + 1), sizeof *o->sizes);
+        for (int i = first; i <= last; i++)
+            o->sizes[o->size_count++] = i;
+        if (!*at++)
+            return;
+    }
+}
+
+/* ---- Methods ------------------------------------------------------------- */
+
+enum { ALGOS_MAX = 64 };
+
+static void add_method(const struct rcx_algo *algo, struct sim_options *o)
+{
+    struct sim_method *m;
+
+    o->methods =
+        sim_grow(o, o->methods, (size_t)o->method_count, 1, sizeof *o->methods);
+    m = &o->methods[o->method_count++];
+    m->algo = algo;
+    rcx_params_reset(algo, m->params);
+}
+
+static void add_all(struct sim_options *o)
+{
+    for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++)
+        if ((*a)->coll == o->coll)
+            add_method(*a, o);
+}
+
+__attribute__((noreturn)) static void refuse_algo(const char *text,
+                                                  enum rcx_coll coll)
+{
+    const char *known[NAMES_MAX] = {"all"};
+    char what[64];
+    int n = 1;
+
+    for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++)
+        if ((*a)->coll == coll && n < NAMES_MAX - 1)
+            known[n++] = (*a)->name;
+    snprintf(what, sizeof what, "%s has", rcx_coll_name(coll));
+    refuse_name("algo", text, what, known);
+}
+
+static void parse_method(const char *text, struct sim_options *o)
+{
+    struct rcx_refusal refusal = {.valid = ""};
+    struct sim_method *m;
+    struct rcx_method_wish wish;
+
+    if (strcmp(text, "all") == 0) {
+        add_all(o);
+        return;
+    }
+    if (!rcx_method_parse(text, o->coll, &wish, &refusal)) {
+        if (refusal.valid[0])
+            sim_refuse("--algo %s: %s%s", text, refusal.valid, refusal.guess);
+        refuse_algo(text, o->coll);
+    }
+    if (!wish.algo || wish.preferred || wish.segment_bytes != SIZE_MAX ||
+        wish.window)
+        sim_refuse("--algo %s: needs all or NAME[:PARAMETER=VALUE,...], of the "
+                   "algorithm's own parameters",
+                   text);
+    add_method(wish.algo, o);
+    m = &o->methods[o->method_count - 1];
+    memcpy(m->params, wish.params, sizeof m->params);
+}
+
+/* ---- The command line ---------------------------------------------------- */
+
+static const struct option names[] = {
+    {"coll", required_argument, NULL, 'c'},
+    {"algo", required_argument, NULL, 'a'},
+    {"ranks", required_argument, NULL, 'p'},
+    {"count", required_argument, NULL, 'n'},
+    {"per-node", required_argument, NULL, 'k'},
+    {"scattered", no_argument, NULL, 'S'},
+    {"root", required_argument, NULL, 'R'},
+    {"elem", required_argument, NULL, 'e'},
+    {"non-commutative", no_argument, NULL, 'N'},
+    {"in-place", no_argument, NULL, 'i'},
+    {"rank", required_argument, NULL, 'r'},
+    {"alpha", required_argument, NULL, 'A'},
+    {"beta", required_argument, NULL, 'B'},
+    {"gamma", required_argument, NULL, 'G'},
+    {"paper", no_argument, NULL, 'P'},
+    {"min", required_argument, NULL, 'm'},
+    {"max", required_argument, NULL, 'M'},
+    {"order", required_argument, NULL, 'o'},
+    {"chosen", no_argument, NULL, 'C'},
+    {"rules", required_argument, NULL, 'u'},
+    {"simulated", no_argument, NULL, 'U'},
+    {"svg", required_argument, NULL, 's'},
+    {"inject", no_argument, NULL, 'j'},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+static void check_accepted(const struct sim_command *command, int option)
+{
+    const struct option *o = names;
+
+    while (o->val != option)
+        o++;
+    if (!strchr(command->accepts, option))
+        sim_refuse("--%s: not an option of %s", o->name, command->name);
+}
+
+static void parse_what(int option, const char *value, struct sim_options *o)
+{
+    switch (option) {
+    case 'c': o->coll = parse_coll(value); break;
+    case 'p': parse_sizes(value, o); break;
+    case 'n': o->count = parse_size("count", value, 0); break;
+    case 'k': o->per_node = parse_rank("per-node", value, 1); break;
+    case 'S': o->scattered = true; break;
+    case 'R': o->root = parse_rank("root", value, 0); break;
+    case 'e': o->elem_bytes = parse_size("elem", value, 1); break;
+    case 'N': o->commutative = false; break;
+    case 'i': o->in_place = true; break;
+    case 'r': o->rank = parse_rank("rank", value, 0); break;
+    }
+}
+
+static void parse_how(int option, const char *value, struct sim_options *o)
+{
+    switch (option) {
+    case 'A': o->machine.alpha = parse_time("alpha", value); break;
+    case 'B': o->machine.beta = parse_time("beta", value); break;
+    case 'G': o->machine.gamma = parse_time("gamma", value); break;
+    case 'P': o->mode = SIMULATION_PAPER; break;
+    case 'm': o->min_bytes = parse_size("min", value, 1); break;
+    case 'M': o->max_bytes = parse_size("max", value, 1); break;
+    case 'o': o->order = parse_order(value); break;
+    case 'C': o->chosen = true; break;
+    case 'u': o->rules = value; break;
+    case 'U': o->simulated = true; break;
+    case 's': o->svg = value; break;
+    case 'j': o->inject = true; break;
+    }
+}
+
+/* Leave out those that are too few to have rank. */
+static void keep_sizes(struct sim_options *o, const char *option, int rank)
+{
+    int kept = 0;
+
+    for (int i = 0; i < o->size_count; i++)
+        if (o->sizes[i] > rank)
+            o->sizes[kept++] = o->sizes[i];
+    if (o->size_count > 0 && kept == 0)
+        sim_refuse("--%s %d: %d ranks have no such rank", option, rank,
+                   o->sizes[o->size_count - 1]);
+    o->size_count = kept;
+}
+
+static void check_together(const struct sim_command *command,
+                           struct sim_options *o)
+{
+    if (o->root >= 0 && !rcx_coll_is_rooted(o->coll))
+        sim_refuse("--root %d: %s has none", o->root, rcx_coll_name(o->coll));
+    keep_sizes(o, "root", o->root);
+    keep_sizes(o, "rank", o->rank);
+    if (o->scattered && o->per_node == 0)
+        sim_refuse("--scattered: needs --per-node, too");
+    if (o->min_bytes > o->max_bytes)
+        sim_refuse("--min %zu is more than --max %zu", o->min_bytes,
+                   o->max_bytes);
+    if (command->one_method && (o->method_count != 1 || o->size_count != 1))
+        sim_refuse("%s: needs one --algo and one number of --ranks",
+                   command->name);
+}
+
+void sim_options_parse(const struct sim_command *command, int argc, char **argv,
+                       struct sim_options *o)
+{
+    static char name[] = "rcx_sim"; /* for getopt's messages */
+    const char *algos[ALGOS_MAX];
+    int algo_count = 0, option;
+
+    *o = (struct sim_options){.rank = -1,
+                              .root = -1,
+                              .count = NO_COUNT,
+                              .elem_bytes = 8,
+                              .min_bytes = 8,
+                              .max_bytes = 16 << 20,
+                              .commutative = true,
+                              .machine = rcx_machine_usual,
+                              .rules = "",
+                              .heap = o->heap};
+    argv[0] = name;
+    while ((option = getopt_long(argc, argv, "c:a:p:n:r:h", names, NULL)) !=
+           -1) {
+        if (option == '?')
+            exit(EXIT_USAGE);
+        if (option == 'h')
+            sim_print_and_exit(sim_usage);
+        check_accepted(command, option);
+        if (option == 'a' && algo_count < ALGOS_MAX)
+            algos[algo_count++] = optarg;
+        parse_what(option, optarg, o);
+        parse_how(option, optarg, o);
+    }
+    if (optind < argc)
+        sim_refuse("%s: not an option", argv[optind]);
+    for (int i = 0; i < algo_count; i++) /* they belong to the collective */
+        parse_method(algos[i], o);
+    if (algo_count == 0 && !command->one_method)
+        add_all(o);
+    if (o->size_count == 0 && command->sizes)
+        parse_sizes(command->sizes, o);
+    check_together(command, o);
+}

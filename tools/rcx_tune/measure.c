@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "rcx_tune/rcx_tune.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/clock.h"
+#include "core/run/object/comm.h"
+#include "core/run/object/context.h"
+#include "core/run/plan/cache.h"
+#include "core/sched/price.h"
+#include "common/regret.h"
+
+/* A candidate that is so much slower than the fastest is not timed on. The best of
+ * many whose times differ from round to round is one that was lucky: RCX's choice
+ * and the fastest others are timed once more, and that counts. */
+static const double hopeless = 1.5;
+enum { FAIR_ROUNDS = 2, FINALISTS = 4 };
+
+/* Where a vector is cut, which is not priced. */
+static const size_t segments[] = {0, 64 << 10, 256 << 10};
+enum { SEGMENT_COUNT = sizeof segments / sizeof *segments, CUT_FROM = 2 };
+
+/* ---- Candidates ------------------------------------------------------------ */
+
+struct rcx_shape tune_shape(const struct tune_job *job,
+                            const struct tune_point *point)
+{
+    const enum rcx_coll coll = point->coll->row;
+    const size_t count = point->bytes / sizeof(float);
+
+    return (struct rcx_shape){
+        .coll = coll,
+        .size = job->size,
+        .count = rcx_coll_has_blocks(coll) ? count * (size_t)job->size : count,
+        .elem_bytes = sizeof(float),
+        .commutative = true,
+        .nodes = job->world->nodes,
+        .cores = job->context->cores,
+        .machine = &job->context->config.tuning.machine};
+}
+
+/* A request that is carried out as wanted. */
+static rcx_status_t request(struct tune_job *job, struct tune_point *point,
+                            const struct rcx_method_wish *wish)
+{
+    const enum rcx_coll row = point->coll->row;
+    struct tune_candidate *c = &point->candidates[point->count];
+    rcx_comm_t **comm = &job->comms[point->count];
+    struct perf_call call = {
+        .in = rcx_who_has(rcx_colls[row].giver, job->rank, 0) ? job->in : NULL,
+        .out = job->out,
+        .count = point->bytes / sizeof(float),
+        .type = RCX_FLOAT32,
+        .op = RCX_SUM};
+    rcx_status_t status = *comm ? RCX_OK : rcx_comm_dup(job->world, comm);
+
+    if (status != RCX_OK)
+        return status;
+    call.comm = *comm;
+    job->context->config.wishes[row] = *wish;
+    status = point->coll->call(&call, FORM_PERSISTENT, &c->request);
+    job->context->config.wishes[row] = rcx_method_any;
+    return status;
+}
+
+/* One that differs from those that are there, on a communicator for it alone,
+ * as calls of one that are alike share a method. rule NULL: as RCX carries it
+ * out by itself. */
+static rcx_status_t add_candidate(struct tune_job *job,
+                                  struct tune_point *point,
+                                  const struct rcx_method_wish *wish,
+                                  const char *rule)
+{
+    struct tune_candidate *c = &point->candidates[point->count], *same;
+    rcx_status_t status;
+
+    *c = (struct tune_candidate){.rounds = 0};
+    status = request(job, point, wish);
+    if (status != RCX_OK)
+        return status;
+    snprintf(c->method, sizeof c->method, "%s", rcx_request_method(c->request));
+    for (same = point->candidates; strcmp(same->method, c->method) != 0;)
+        same++;
+    /* what is usual serves other sizes, too, and came before its variants */
+    if (same == c || strcmp(same->rule, same->method) == 0)
+        snprintf(same->rule, sizeof same->rule, "%s", rule ? rule : c->method);
+    if (same == c) {
+        point->count++;
+        return RCX_OK;
+    }
+    status = rcx_request_free(&c->request);
+    rcx_cache_clear(&job->comms[point->count]->cache);
+    return status;
+}
+
+static rcx_status_t add_segments(struct tune_job *job, struct tune_point *point,
+                                 const struct rcx_algo *algo)
+{
+    struct rcx_method_wish wish = rcx_method_any;
+    rcx_status_t status = RCX_OK;
+
+    wish.algo = algo;
+    rcx_params_reset(algo, wish.params);
+    for (int i = 0; i < SEGMENT_COUNT && status == RCX_OK; i++) {
+        char rule[TUNE_METHOD];
+
+        if (point->count == TUNE_CANDIDATES ||
+            point->bytes < CUT_FROM * segments[i])
+            continue;
+        wish.segment_bytes = segments[i];
+        snprintf(rule, sizeof rule, i ? "%s:segment=%zuK" : "%s", algo->name,
+                 segments[i] >> 10);
+        status = add_candidate(job, point, &wish, rule);
+    }
+    return status;
+}
+
+/* The k-th value to try: of what auto may become, of names, or of those that
+ * proofs try. */
+static int64_t value_of(const struct rcx_param *p, const struct rcx_shape *s,
+                        int k)
+{
+    if (p->candidate)
+        return p->candidate(s, k);
+    if (p->names)
+        return p->names[k] ? k : RCX_PARAM_END;
+    return p->proved ? p->proved[k] : RCX_PARAM_END;
+}
+
+/* What goes by cores has no price, and is tried. */
+static double price_of(const struct tune_job *job, const struct rcx_algo *algo,
+                       const struct rcx_shape *s, const int64_t params[])
+{
+    const rcx_order_t needed = job->context->config.order;
+    struct rcx_shape as_it = *s;
+
+    if (!rcx_price_is_none(algo, s))
+        return rcx_price_with(algo, s, params, needed, rcx_price_sharing(s));
+    memcpy(as_it.params, params, sizeof as_it.params);
+    rcx_params_settle(algo, &as_it, rcx_machine_of(s));
+    return rcx_algo_fits(algo, &as_it) && rcx_algo_order(algo, &as_it) >= needed
+               ? 0
+               : INFINITY;
+}
+
+/* What add_variants() goes through. */
+struct variants {
+    struct tune_job *job;
+    struct tune_point *point;
+    const struct rcx_algo *algo;
+    const struct rcx_shape *shape;
+    double most; /* price */
+    struct rcx_method_wish wish;
+};
+
+static rcx_status_t add_variant(struct variants *v)
+{
+    char rule[TUNE_METHOD];
+
+    if (price_of(v->job, v->algo, v->shape, v->wish.params) > v->most)
+        return RCX_OK;
+    rcx_algo_print(v->algo, v->wish.params, rule, sizeof rule);
+    return add_candidate(v->job, v->point, &v->wish, rule);
+}
+
+static rcx_status_t add_values(struct variants *v, const struct rcx_param *p,
+                               bool is_second);
+
+/* Of what is named, as a tree's shape, numbers may mean something else: these
+ * differ in turn, too. */
+static rcx_status_t add_seconds(struct variants *v,
+                                const struct rcx_param *named)
+{
+    rcx_status_t status = RCX_OK;
+
+    for (const struct rcx_param *p = v->algo->params;
+         p->name && status == RCX_OK; p++)
+        if (p != named && !p->names)
+            status = add_values(v, p, true);
+    return status;
+}
+
+/* Of numbers, as there may be many, powers of two. */
+static rcx_status_t add_values(struct variants *v, const struct rcx_param *p,
+                               bool is_second)
+{
+    int64_t *place = &v->wish.params[p - v->algo->params], value;
+    const int64_t usual = *place;
+    rcx_status_t status = RCX_OK;
+
+    for (int k = 0; (value = value_of(p, v->shape, k)) != RCX_PARAM_END &&
+                    status == RCX_OK && v->point->count < TUNE_CANDIDATES;
+         k++) {
+        if (!p->names && (value & (value - 1)))
+            continue;
+        *place = value;
+        status = add_variant(v);
+        if (p->names && !is_second && status == RCX_OK)
+            status = add_seconds(v, p);
+    }
+    *place = usual;
+    return status;
+}
+
+/* One parameter is another one than usual, or two. */
+static rcx_status_t add_variants(struct tune_job *job, struct tune_point *point,
+                                 const struct rcx_algo *algo,
+                                 const struct rcx_shape *s, double most)
+{
+    struct variants v = {.job = job,
+                         .point = point,
+                         .algo = algo,
+                         .shape = s,
+                         .most = most,
+                         .wish = rcx_method_any};
+    rcx_status_t status = RCX_OK;
+
+    v.wish.algo = algo;
+    v.wish.segment_bytes = 0;
+    rcx_params_reset(algo, v.wish.params);
+    for (const struct rcx_param *p = algo->params;
+         p && p->name && status == RCX_OK; p++)
+        status = add_values(&v, p, false);
+    return status;
+}
+
+/* What RCX chooses, then what the price does not rule out. */
+static rcx_status_t find_candidates(struct tune_job *job,
+                                    struct tune_point *point)
+{
+    struct rcx_shape s = tune_shape(job, point);
+    const int sharing = rcx_price_sharing(&s);
+    const rcx_order_t needed = job->context->config.order;
+    rcx_status_t status;
+    double least = INFINITY;
+
+    point->count = 0;
+    status = add_candidate(job, point, &rcx_method_any, NULL);
+    for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++)
+        if ((*a)->coll == s.coll)
+            least = fmin(least, rcx_price_of(*a, &s, needed, sharing));
+    for (const struct rcx_algo *const *a = rcx_algo_table;
+         *a && status == RCX_OK; a++) {
+        const double most = job->options.ratio * least;
+
+        rcx_params_reset(*a, s.params);
+        if ((*a)->coll != s.coll || price_of(job, *a, &s, s.params) > most)
+            continue;
+        status = add_segments(job, point, *a);
+        if (status == RCX_OK && job->options.variants)
+            status = add_variants(job, point, *a, &s, most);
+    }
+    return status;
+}
+
+/* ---- Times ----------------------------------------------------------------- */
+
+/* Of the slowest rank, so that all ranks know the same and do the same. */
+static rcx_status_t time_calls(struct tune_job *job, rcx_request_t *request,
+                               long calls, double *seconds_p)
+{
+    rcx_status_t status = rcx_barrier(job->world);
+    const uint64_t start = rcx_now_ns();
+
+    for (long i = 0; i < calls && status == RCX_OK; i++) {
+        status = rcx_start(request);
+        if (status == RCX_OK)
+            status = rcx_wait(request);
+    }
+    *seconds_p = 1e-9 * (double)(rcx_now_ns() - start) / (double)calls;
+    if (status == RCX_OK)
+        status = rcx_allreduce(RCX_IN_PLACE, seconds_p, 1, RCX_FLOAT64, RCX_MAX,
+                               job->world);
+    return status;
+}
+
+static double median(const double times[], int n)
+{
+    double sorted[TUNE_ROUNDS];
+
+    memcpy(sorted, times, (size_t)n * sizeof *times);
+    qsort(sorted, (size_t)n, sizeof *sorted, regret_ascending);
+    return (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
+}
+
+static void find_best(struct tune_point *point)
+{
+    point->best = 0;
+    for (int i = 0; i < point->count; i++) {
+        struct tune_candidate *c = &point->candidates[i];
+
+        if (c->is_out)
+            continue;
+        c->seconds = median(c->times, c->rounds);
+        if (c->seconds < point->candidates[point->best].seconds)
+            point->best = i;
+    }
+}
+
+static rcx_status_t run_round(struct tune_job *job, struct tune_point *point)
+{
+    rcx_status_t status = RCX_OK;
+
+    for (int i = 0; i < point->count && status == RCX_OK; i++) {
+        struct tune_candidate *c = &point->candidates[i];
+        double once, calls;
+
+        if (c->is_out)
+            continue;
+        /* one that is not counted, of which there will be so many */
+        status = time_calls(job, c->request, 1, &once);
+        calls = fmax(1, fmin(1e5, job->options.seconds / once));
+        if (status == RCX_OK)
+            status = time_calls(job, c->request, (long)calls,
+                                &c->times[c->rounds++]);
+    }
+    if (status == RCX_OK) /* else some may have no times */
+        find_best(point);
+    return status;
+}
+
+/* But RCX's choice. */
+static void leave_out(struct tune_point *point, double slower_than)
+{
+    for (int i = 1; i < point->count; i++)
+        point->candidates[i].is_out |=
+            point->candidates[i].seconds > slower_than;
+}
+
+static rcx_status_t run_rounds(struct tune_job *job, struct tune_point *point)
+{
+    rcx_status_t status = RCX_OK;
+
+    for (int round = 1; round <= job->options.rounds && status == RCX_OK;
+         round++) {
+        status = run_round(job, point);
+        if (round >= FAIR_ROUNDS)
+            leave_out(point, hopeless * point->candidates[point->best].seconds);
+    }
+    return status;
+}
+
+static rcx_status_t run_final(struct tune_job *job, struct tune_point *point)
+{
+    double seconds[TUNE_CANDIDATES];
+
+    for (int i = 1; i < point->count; i++)
+        seconds[i - 1] = point->candidates[i].seconds;
+    qsort(seconds, (size_t)point->count - 1, sizeof *seconds, regret_ascending);
+    leave_out(point, seconds[FINALISTS - 2]);
+    for (int i = 0; i < point->count; i++)
+        if (!point->candidates[i].is_out)
+            point->candidates[i].rounds = 0;
+    return run_rounds(job, point);
+}
+
+rcx_status_t tune_measure(struct tune_job *job, struct tune_point *point)
+{
+    rcx_status_t status = find_candidates(job, point);
+
+    if (status == RCX_OK)
+        status = run_rounds(job, point);
+    if (status == RCX_OK && point->count > FINALISTS)
+        status = run_final(job, point);
+    for (int i = 0; i < point->count && status == RCX_OK; i++)
+        status = rcx_request_free(&point->candidates[i].request);
+    return status;
+}

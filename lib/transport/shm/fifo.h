@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a pair's slots and ring hold, and who may write or read them when: the
- * inside of pair.h. */
+ * inside of channel.h. */
 #ifndef RCX_TRANSPORT_SHM_FIFO_H
 #define RCX_TRANSPORT_SHM_FIFO_H
 

@@ -15,7 +15,7 @@
 
 /* ---- Losses ---------------------------------------------------------------- */
 
-/* A peer's shared memory is mapped for a connection: 5 MB (ucp_adjust.c). */
+/* A peer's shared memory is mapped for a connection: 5 MB (adjust.c). */
 enum { FDS_OF_A_CONNECTION = 8, BYTES_OF_A_CONNECTION = 8 << 20 };
 
 /* Whether this process may open so many more. */

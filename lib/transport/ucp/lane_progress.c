@@ -187,7 +187,7 @@ bool rcx_ucp_lane_is_flushed(const struct ucp *u)
     return flushed;
 }
 
-/* In that order: see wake() of pair.c. */
+/* In that order: see wake() of channel.c. */
 bool rcx_ucp_lane_arm(struct ucp *u)
 {
     struct rcx_ucp_lane *lane = &u->lane;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * New communicators from old ones. Members agree on an id (agree.h), which
+ * New communicators from old ones. Members agree on an id (cid_alloc.h), which
  * groups that come of one call share, since nobody is in two of them.
  */
 #include "core/run/comm/comm_make.h"

@@ -149,7 +149,7 @@ struct rcx_context {
     struct rcx_abandoned abandoned;
     struct rcx_notes notes;
     bool broken;  /* a communicator of the user's has failed */
-    bool parting; /* whoever goes now may: see leave.c */
+    bool parting; /* whoever goes now may: see finalize.c */
     struct rcx_time time;
     uint64_t started_ns[RCX_STARTS]; /* when each was over */
     struct rcx_boot *boot;

@@ -32,7 +32,7 @@ enum { RCX_STAGES_MAX = 4 };
 
 /* Stages, one after the other, are carried out as rows of segments, of which a
  * window is in flight; the numbers of segments go on from stage to stage. Most
- * have one: what was called. Others are rounds: see rounds.h. */
+ * have one: what was called. Others are rounds: see stages.h. */
 struct rcx_request {
     enum rcx_request_state state;
     bool persistent;

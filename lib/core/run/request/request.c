@@ -368,7 +368,7 @@ static void conclude_message(struct rcx_request *r)
 {
     struct rcx_p2p *p = rcx_p2p_of(r->program);
 
-    /* who leaves takes what nobody there will receive: ucp_discard.c */
+    /* who leaves takes what nobody there will receive: discard.c */
     if (p->call.sends && r->status == RCX_OK)
         r->status = r->comm->failed;
     /* its only execution is idle again */

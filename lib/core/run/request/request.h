@@ -7,7 +7,7 @@
 #include "core/run/plan/cache.h"
 
 /* With the rounds that its program has, before and behind what was called;
- * rounds.c. */
+ * stages.c. */
 rcx_status_t rcx_request_add_rounds(struct rcx_request *r);
 void rcx_request_drop_rounds(struct rcx_request *r);
 

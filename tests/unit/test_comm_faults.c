@@ -12,6 +12,7 @@
 
 #include "context.h"
 #include "core/run/fault/ctrl_msg.h"
+#include "core/run/fault/failure.h"
 #include "crew.h"
 #include "members.h"
 
@@ -53,6 +54,48 @@ static void hear_of_failure(rcx_comm_t *comm)
 }
 
 /* ---- Failed ones ------------------------------------------------------------ */
+
+/* Rank 1 is dead, which rank 2 finds in a communicator of both. */
+static void find_a_death(struct job *job, int rank, void *arg)
+{
+    static const int dead[] = {0}; /* in pair */
+    const bool is_in = rank == 1 || rank == 2;
+    rcx_comm_t *world = world_of(job, rank), *all = NULL, *pair = NULL;
+    rcx_comm_t *rest = NULL;
+    atomic_int *ready = arg;
+    rcx_error_info_t info;
+
+    require_ok(rcx_comm_dup(world, &all));
+    require_ok(rcx_comm_split(world, is_in ? 0 : RCX_UNDEFINED, 0, &pair));
+    require_ok(rcx_comm_split(world, rank == 1 ? RCX_UNDEFINED : 0, 0, &rest));
+    atomic_fetch_add(ready, 1);
+    while (atomic_load(ready) < job->size)
+        rcx_progress(world->context);
+    if (rank == 2)
+        rcx_comm_fail(pair, RCX_ERR_PEER_FAILED, dead, 1, "bad");
+    while (failure_of(all) == RCX_OK)
+        rcx_progress(world->context);
+    require_ok(rcx_comm_error(all, &info));
+    require_status(info.status, RCX_ERR_PEER_FAILED);
+    require(info.rank_count == 1 && info.ranks[0] == 1);
+    if (rest)
+        require_ok(add_up(rest));
+    if (rest)
+        require_ok(rcx_comm_free(&rest));
+    if (pair)
+        require_ok(rcx_comm_free(&pair));
+    require_ok(rcx_comm_free(&all));
+}
+
+static void a_death_fails_all_communicators_of_that_rank(void **state)
+{
+    (void)state;
+    for (int size = 3; size <= MOST; size++) {
+        atomic_int ready = 0;
+
+        run(size, RCX_THREAD_SINGLE, find_a_death, &ready);
+    }
+}
 
 static bool is_used(const struct rcx_context *context, uint32_t id)
 {
@@ -381,6 +424,7 @@ int main(void)
         cmocka_unit_test(numbers_of_failed_communicators_are_not_used_again),
         cmocka_unit_test(an_abort_is_heard_of_however_new_the_communicator),
         cmocka_unit_test(only_members_are_believed_that_a_communicator_failed),
+        cmocka_unit_test(a_death_fails_all_communicators_of_that_rank),
         cmocka_unit_test(a_deadline_is_inherited),
         cmocka_unit_test(the_deadline_of_a_group_counts_from_its_start),
         cmocka_unit_test(

@@ -2,6 +2,7 @@
 /* What members answer when an operation is overdue, and which ranks are named. */
 #include "core/run/detect/ctrl_dispatch.h"
 #include "core/run/detect/straggler.h"
+#include "core/run/fault/failure.h"
 #include "listening.h"
 
 /* Rank 1 is in an earlier call, since rank 2 has not come to that one. */
@@ -26,7 +27,7 @@ static void who_waits_in_an_earlier_call_is_not_missing(void **state)
 }
 
 /* What a rank said of another operation does not count. */
-static void an_answer_to_an_earlier_roll_is_none(void **state)
+static void an_answer_to_an_earlier_query_is_none(void **state)
 {
     struct rcx_note_body late = {.kind = RCX_NOTE_ABSENT, .sequence = 1};
     rcx_request_t *requests[2];
@@ -41,7 +42,7 @@ static void an_answer_to_an_earlier_roll_is_none(void **state)
     job.contexts[1]->time.skipped_ns += SECOND + SECOND / 2;
     for (int k = 0; k < 100; k++)
         rcx_progress(job.contexts[1]);
-    assert_non_null(world_of(&job, 1)->roll);
+    assert_non_null(world_of(&job, 1)->query);
     rcx_note_send(world_of(&job, 0), 1, &late);
     for (int k = 0; k < 100; k++)
         rcx_progress(job.contexts[1]);
@@ -55,7 +56,7 @@ static void an_answer_to_an_earlier_roll_is_none(void **state)
     abandon(&job, requests, 2);
 }
 
-/* The machine stood still while the roll was called: answers may still come, but
+/* The machine stood still during the query: answers may still come, but
  * not for ever. */
 static void who_was_away_hears_answers_first(void **state)
 {
@@ -83,6 +84,40 @@ static void who_was_away_hears_answers_first(void **state)
                                             : " s: rank 0 has not called it"));
         abandon(&job, &request, 1);
     }
+}
+
+/* Ranks 0 and 2 do not answer. Rank 1 has been told that a rank of the context
+ * could not finalize for rank failed_for: others may have left. */
+static void ask_after_a_failed_finalize(int failed_for)
+{
+    rcx_request_t *request;
+    struct job job;
+
+    open_listening(&job, "off");
+    rcx_comm_fail_told(job.contexts[1]->internal, RCX_ERR_TIMEOUT, &failed_for,
+                       1, 0, "told");
+    assert_ok(rcx_comm_set_timeout(world_of(&job, 1), (int64_t)SECOND));
+    start(&job, 1, RCX_SUM, &request);
+    for (int i = 0; i < 2; i++) {
+        job.contexts[1]->time.skipped_ns += SECOND + SECOND / 2;
+        progress_one(&job, 1);
+    }
+    job.contexts[1]->time.skipped_ns += SECOND;
+    progress_one(&job, 1);
+    assert_status(world_of(&job, 1)->failed, RCX_ERR_TIMEOUT);
+    abandon(&job, &request, 1);
+}
+
+static void a_member_that_may_have_left_is_named_last(void **state)
+{
+    (void)state;
+    ask_after_a_failed_finalize(2);
+    assert_non_null(strstr(said[1].text, " s: rank 2 does not answer"));
+    assert_null(strstr(said[1].text, "rank 0"));
+    ask_after_a_failed_finalize(1);
+    assert_non_null(strstr(said[1].text,
+                           " s: rank 0 does not answer and may have left, "
+                           "rank 2 does not answer and may have left"));
 }
 
 /* A rank frees a communicator when all its calls are done. */
@@ -164,7 +199,7 @@ static uint32_t away_of_last(struct job *job)
                                         .sequence = comm->window.next - 1};
     struct rcx_note_body answer;
 
-    rcx_roll_answer(job->contexts[1], comm, &asked);
+    rcx_straggler_answer(job->contexts[1], comm, &asked);
     for (int i = 0; i < 100 && !t->notes; i++)
         t->ops->progress(t);
     assert_true(t->ops->take_note(t, &answer, sizeof answer));
@@ -217,7 +252,8 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_waits_in_an_earlier_call_is_not_missing),
-        cmocka_unit_test(an_answer_to_an_earlier_roll_is_none),
+        cmocka_unit_test(an_answer_to_an_earlier_query_is_none),
+        cmocka_unit_test(a_member_that_may_have_left_is_named_last),
         cmocka_unit_test(who_was_away_hears_answers_first),
         cmocka_unit_test(who_has_freed_the_communicator_is_not_missing),
         cmocka_unit_test(members_have_half_of_the_deadline_to_answer),

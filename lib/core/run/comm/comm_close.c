@@ -8,7 +8,7 @@
 void rcx_comm_close(struct rcx_comm *comm)
 {
     rcx_cache_clear(&comm->cache);
-    rcx_roll_free(comm);
+    rcx_straggler_free(comm);
     rcx_mail_close(&comm->mail);
     rcx_comm_delete(comm);
 }

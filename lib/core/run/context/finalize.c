@@ -152,15 +152,6 @@ static void let_notes_leave(struct rcx_context *context)
         rcx_context_poll(context);
 }
 
-/* Of comm's failure; ranks of a communicator of all are the context's. */
-static bool is_blamed(const struct rcx_comm *comm, int rank)
-{
-    for (int i = 0; comm->why && i < comm->why->rank_count; i++)
-        if (comm->why->ranks[i] == rank)
-            return true;
-    return false;
-}
-
 /* Whether all that are alive know that this rank leaves, or leave themselves.
  * One that is blamed may be stopped. */
 static bool is_known_to_all(const struct rcx_context *context)
@@ -170,7 +161,8 @@ static bool is_known_to_all(const struct rcx_context *context)
     for (int i = 0; i < context->boot->size; i++)
         if (i != context->boot->rank && !t->dead[i] &&
             !rcx_notes_known(&context->notes, i) &&
-            !is_blamed(context->world, i) && !is_blamed(context->internal, i))
+            !rcx_comm_has_failed_for(context->world, i) &&
+            !rcx_comm_has_failed_for(context->internal, i))
             return false;
     return true;
 }

@@ -141,7 +141,7 @@ static void read_note(struct rcx_context *context,
     struct rcx_comm *comm = comm_of(context, body);
 
     if (body->kind == RCX_NOTE_ROLL)
-        rcx_roll_answer(context, comm, body);
+        rcx_straggler_answer(context, comm, body);
     else if (body->kind == RCX_NOTE_FAILED &&
              rcx_comm_is_for_groups(body->comm_id))
         fail_attempt(context, body);
@@ -156,7 +156,7 @@ static void read_note(struct rcx_context *context,
     else if (comm && body->kind == RCX_NOTE_CALL)
         rcx_mismatch_hear(comm, body);
     else if (comm)
-        rcx_roll_mark(comm, body);
+        rcx_straggler_record(comm, body);
 }
 
 void rcx_notes_read(struct rcx_context *context)

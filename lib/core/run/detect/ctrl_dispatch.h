@@ -10,10 +10,5 @@ void rcx_notes_read(struct rcx_context *context);
 /* A new communicator may have failed on others already. */
 void rcx_notes_recall(struct rcx_comm *comm);
 void rcx_notes_forget(struct rcx_context *context);
-/* What is known of a rank of the context. */
-static inline unsigned rcx_notes_known(const struct rcx_notes *notes, int rank)
-{
-    return notes->known ? notes->known[rank] : 0;
-}
 
 #endif

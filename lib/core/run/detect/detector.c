@@ -41,24 +41,6 @@ static void hear_out(struct rcx_context *context)
         rcx_context_poll(context);
 }
 
-static void mourn(struct rcx_comm *comm, const unsigned char *dead)
-{
-    const struct rcx_notes *notes = &comm->context->notes;
-    char text[RCX_RANK_TEXT];
-
-    for (int i = 0; i < comm->size; i++) {
-        const int rank = rcx_comm_context_rank(comm, i);
-
-        if (dead[rank])
-            rcx_comm_fail(comm, RCX_ERR_PEER_FAILED, &i, 1,
-                          "communicator %u: rank %s %s", comm->id,
-                          rcx_rank_print(comm, i, text),
-                          rcx_notes_known(notes, rank) & RCX_NOTES_LEFT
-                              ? "has left, in rcx_finalize()"
-                              : "is dead");
-    }
-}
-
 /* One has gone in the last meeting: all came to it, or he died there. So it is
  * over soon, or never. */
 static void hurry(const struct rcx_comm *comm)
@@ -86,8 +68,9 @@ static void look_for_deaths(struct rcx_context *context)
         return;
     }
     hear_out(context);
-    for (struct rcx_comm *comm = context->comms.first; comm; comm = comm->next)
-        mourn(comm, t->dead);
+    for (int rank = 0; rank < context->boot->size; rank++)
+        if (t->dead[rank])
+            rcx_comms_fail_dead(context, rank, false);
 }
 
 /* ---- Patience -------------------------------------------------------------- */
@@ -263,7 +246,7 @@ static void watch_comm(struct rcx_comm *comm, const struct rcx_instant *now)
     const uint64_t ns = rcx_time_at(&comm->context->time, now);
 
     if (comm->failed == RCX_OK)
-        rcx_roll_watch(comm, now);
+        rcx_straggler_check(comm, now);
     if (comm->failed == RCX_OK)
         watch_mail(comm, now);
     if (!comm->first || comm->failed != RCX_OK)

@@ -35,7 +35,7 @@ static void watch_fingerprints(const struct rcx_request *r,
 
         if (!x->transport->ops->probe(x->transport, other, mask, &found))
             continue;
-        rcx_roll_compare(
+        rcx_straggler_compare_calls(
             r, r->sequence + x->segment,
             rcx_comm_index(r->comm, (int)rcx_tag_low(found, l->rank_bits)));
         return;
@@ -61,8 +61,9 @@ void rcx_mismatch_hear(struct rcx_comm *comm, const struct rcx_note_body *body)
         for (unsigned i = 0; i < rcx_request_slots(r); i++)
             if (comm->failed == RCX_OK && r->slots[i] &&
                 are_different(r->slots[i], body->sequence))
-                rcx_roll_compare(r, r->sequence + r->slots[i]->segment,
-                                 rcx_comm_index(comm, body->from));
+                rcx_straggler_compare_calls(r,
+                                            r->sequence + r->slots[i]->segment,
+                                            rcx_comm_index(comm, body->from));
 }
 
 /* Where all wait for each other no message tells it. So who waits for somebody

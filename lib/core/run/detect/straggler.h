@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Straggler query. A rank whose operation or message is overdue, or whose call is
- * not the one that another rank makes, asks all members; those that are in RCX answer at once.
- * So an error names ranks that are missing or differ, not ranks that wait
- * themselves.
+ * Straggler query. A rank whose operation or message is overdue, or whose call
+ * differs from another rank's, asks all members. A rank that is in RCX answers at
+ * once. So an error names the ranks that are missing or that differ, and no rank
+ * that waits itself (culprits.h).
  */
 #ifndef RCX_CORE_RUN_DETECT_STRAGGLER_H
 #define RCX_CORE_RUN_DETECT_STRAGGLER_H
@@ -11,17 +11,46 @@
 #include "core/base/clock.h"
 #include "core/run/fault/ctrl_msg.h"
 
+/* ENTERED: the rank has called the operation. ELSEWHERE: it waits in another
+ * communicator or, where the query is about a message, in any. */
+enum rcx_straggler_answer { NO_ANSWER, ENTERED, NOT_ENTERED, ELSEWHERE };
+
+struct rcx_straggler_member {
+    uint8_t answer;
+    int8_t call;         /* ENTERED: fingerprint of its call; -1: not known */
+    uint32_t stalled_ms; /* ENTERED, ELSEWHERE: it did not run for so long */
+    bool is_reached;     /* the message waits for it, maybe by others */
+    int next;            /* the next to be reached from; -1: none */
+    int waits;           /* ELSEWHERE: for so many of the context's ranks, */
+    int waits_for[RCX_RANKS_TOLD];
+};
+
+struct rcx_straggler_query {
+    uint64_t request;  /* key of the operation, */
+    uint64_t sequence; /* and of the segment that is asked for */
+    int differs;       /* the rank that seems to make another call; -1: it is
+                          overdue */
+    uint64_t until; /* when it is decided without those that are unanswered */
+    uint64_t seen;  /* when this rank last looked */
+    bool has_grace; /* once */
+    int unanswered;
+    struct rcx_straggler_member members[]; /* by rank */
+};
+
 /* Fail comm if the deadline of an operation has passed, and members have had
  * time to answer: half of the deadline, at least 20 ms, at most 0.5 s. */
-void rcx_roll_watch(struct rcx_comm *comm, const struct rcx_instant *now);
+void rcx_straggler_check(struct rcx_comm *comm, const struct rcx_instant *now);
 /* Member rank seems to make another call than segment number sequence of
- * operation r is: fail comm by what most members make. */
-void rcx_roll_compare(const struct rcx_request *r, uint64_t sequence, int rank);
-/* A member asks; comm: NULL, this rank has not got it. */
-void rcx_roll_answer(struct rcx_context *context, const struct rcx_comm *comm,
-                     const struct rcx_note_body *asked);
-/* A member answers. */
-void rcx_roll_mark(struct rcx_comm *comm, const struct rcx_note_body *body);
-void rcx_roll_free(struct rcx_comm *comm);
+ * operation r is. Fails comm for the ranks that differ from the majority. */
+void rcx_straggler_compare_calls(const struct rcx_request *r, uint64_t sequence,
+                                 int rank);
+/* Answer the query of a member. comm: NULL if this rank does not have it. */
+void rcx_straggler_answer(struct rcx_context *context,
+                          const struct rcx_comm *comm,
+                          const struct rcx_note_body *asked);
+/* Record the answer of a member. */
+void rcx_straggler_record(struct rcx_comm *comm,
+                          const struct rcx_note_body *body);
+void rcx_straggler_free(struct rcx_comm *comm);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "core/run/diag/describe.h"
 #include "core/run/fault/ctrl_msg.h"
 
 /* A note has room for RCX_RANKS_TOLD ranks; further notes carry the others. */
@@ -92,6 +93,48 @@ static void latch(struct rcx_comm *comm, rcx_status_t status, const int ranks[],
     fail_groups(comm);
 }
 
+static void fail_dead(struct rcx_comm *comm, int rank)
+{
+    const struct rcx_notes *notes = &comm->context->notes;
+    const bool has_left =
+        rcx_notes_known(notes, rcx_comm_context_rank(comm, rank)) &
+        RCX_NOTES_LEFT;
+    char text[RCX_TEXT_TOLD], name[RCX_RANK_TEXT];
+
+    snprintf(text, sizeof text, "communicator %u: rank %s %s", comm->id,
+             rcx_rank_print(comm, rank, name),
+             has_left ? "has left, in rcx_finalize()" : "is dead");
+    latch(comm, RCX_ERR_PEER_FAILED, &rank, 1, text);
+}
+
+void rcx_comms_fail_dead(struct rcx_context *context, int rank, bool all_know)
+{
+    for (struct rcx_comm *c = context->comms.first; c; c = c->next) {
+        const int index = rcx_comm_index(c, rank);
+
+        if (index < 0 || index == c->rank || c->failed != RCX_OK)
+            continue;
+        fail_dead(c, index);
+        if (!all_know)
+            rcx_comm_tell(c);
+    }
+}
+
+/* The other communicators of the ranks that comm has failed for, where these are
+ * dead. All members of comm learn of its failure, and do the same. */
+static void spread(const struct rcx_comm *comm)
+{
+    const struct rcx_failure *why = comm->why;
+    const bool all_know = comm->size == comm->context->boot->size;
+
+    if (comm->failed != RCX_ERR_PEER_FAILED)
+        return;
+    for (int i = 0; why && i < why->rank_count; i++)
+        rcx_comms_fail_dead(comm->context,
+                            rcx_comm_context_rank(comm, why->ranks[i]),
+                            all_know);
+}
+
 void rcx_comm_doubt(struct rcx_comm *comm, rcx_status_t status,
                     const int ranks[], int n, const char *format, ...)
 {
@@ -139,6 +182,7 @@ void rcx_comm_fail_told(struct rcx_comm *comm, rcx_status_t status,
     latch(comm, status, ranks, n, text);
     if (comm->why)
         comm->why->told_by = from;
+    spread(comm);
 }
 
 void rcx_comm_add_failed(struct rcx_comm *comm, int from, int at,
@@ -165,4 +209,5 @@ void rcx_comm_fail(struct rcx_comm *comm, rcx_status_t status,
     va_end(args);
     latch(comm, status, ranks, n, text);
     rcx_comm_tell(comm);
+    spread(comm);
 }

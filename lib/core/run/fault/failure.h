@@ -12,7 +12,8 @@
 /*
  * comm fails with status, unless it has before. ranks: those of its ranks that
  * it failed for. Logs text, and tells the other members. Its operations end at
- * the next rcx_watch(), and groups that are being made from it fail with it.
+ * the next rcx_watch(), and groups that are being made from it fail with it. So
+ * do, after RCX_ERR_PEER_FAILED, the other communicators of these ranks.
  */
 void rcx_comm_fail(struct rcx_comm *comm, rcx_status_t status,
                    const int ranks[], int n, const char *format, ...)
@@ -28,6 +29,10 @@ void rcx_comm_fail_told(struct rcx_comm *comm, rcx_status_t status,
                         const int ranks[], int n, int from, const char *text);
 void rcx_comm_add_failed(struct rcx_comm *comm, int from, int at,
                          const int ranks[], int n);
+
+/* A rank of the context is dead, or has left after an error: the communicators
+ * that it is in fail, and their members are told unless all ranks know. */
+void rcx_comms_fail_dead(struct rcx_context *context, int rank, bool all_know);
 
 /* It will fail so, if nobody says why it fails instead: who is blamed here may
  * have left, and told why, and that be on its way. The next rcx_watch() hears it

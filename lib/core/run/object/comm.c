@@ -163,3 +163,13 @@ int rcx_comm_index(const struct rcx_comm *comm, int context_rank)
             return i;
     return -1;
 }
+
+bool rcx_comm_has_failed_for(const struct rcx_comm *comm, int context_rank)
+{
+    const struct rcx_failure *why = comm->failed != RCX_OK ? comm->why : NULL;
+
+    for (int i = 0; why && i < why->rank_count; i++)
+        if (rcx_comm_context_rank(comm, why->ranks[i]) == context_rank)
+            return true;
+    return false;
+}

@@ -75,7 +75,8 @@ struct rcx_comm {
     _Atomic bool aborted;    /* by the user; failed follows */
     struct rcx_failure *why; /* it failed, or refused a call; or NULL */
     int64_t timeout_ns;      /* of operations that start; 0: none */
-    struct rcx_roll *roll;   /* while it is called, for one that is overdue */
+    struct rcx_straggler_query
+        *query; /* while it is called, for one that is overdue */
     uint64_t next_probe_ns;
     uint64_t patience_ns; /* of who waits without a deadline */
     uint64_t warned;      /* of the wait in the call of this number */
@@ -112,6 +113,8 @@ static inline int rcx_comm_context_rank(const struct rcx_comm *comm, int rank)
 {
     return comm->ranks ? comm->ranks[rank] : rank;
 }
+/* Whether it has failed because of this rank of the context. */
+bool rcx_comm_has_failed_for(const struct rcx_comm *comm, int context_rank);
 /* Have its map of nodes, which is made when it is first asked for. False: no
  * memory. */
 bool rcx_comm_map_nodes(struct rcx_comm *comm);

@@ -113,8 +113,14 @@ enum {
 
 struct rcx_notes {
     struct rcx_early_note *early; /* failures, told too early */
-    unsigned char *known;         /* by rank: some of the following; or NULL */
+    unsigned char *known;         /* by rank: some of these; or NULL */
 };
+
+/* What is known of a rank of the context. */
+static inline unsigned rcx_notes_known(const struct rcx_notes *notes, int rank)
+{
+    return notes->known ? notes->known[rank] : 0;
+}
 
 /* ---- request/veclist.c ---- */
 

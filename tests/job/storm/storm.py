@@ -189,11 +189,13 @@ class Job:
 
     def ucx_aborts(self):
         """UCX (1.13) may, without memory; and over TCP in a rank that connects to
-        one which is about to leave (docs/guarantees.md)."""
+        one which is about to leave, or resumes after its peers have left
+        (docs/guarantees.md)."""
         if self.fault in ("memory", "descriptors"):
             return "ssertion `" in self.output
         return self.fault not in HARMLESS and any(
-            words in self.output for words in ("send.wireup.type ==", "UCT_TCP_EP_FLAG_CTX_TYPE_TX"))
+            words in self.output for words in (
+                "send.wireup.type ==", "UCT_TCP_EP_FLAG_CTX_TYPE_TX", "UCT_TCP_EP_FLAG_PUT_TX_WAITING_ACK"))
 
     def may_be_deaf(self):
         """A rank that dies while it writes into the queue of another one's shared
@@ -238,7 +240,8 @@ def main():
                 print("# " + job.title())
                 for complaint in complaints:
                     print("#   " + complaint)
-                print("# " + subprocess.list2cmdline(job.command(rcxrun, program)))
+                command = subprocess.list2cmdline(job.command(rcxrun, program))
+                print("# " + command.replace("\n", "\n# "))
                 for line in job.output.splitlines()[-LAST_LINES:]:
                     print("#   | " + ascii(line)[1:-1][:200])
     print("# %d jobs; %d in which UCX aborted a rank that starved, or met one that left; "

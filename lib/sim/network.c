@@ -211,9 +211,9 @@ static unsigned take_arrived(struct port *port)
 {
     unsigned events = 0;
 
-    if (port->letterbox.notes) {
-        *port->base.notes_end = port->letterbox.notes;
-        port->base.notes_end = port->letterbox.notes_end;
+    if (port->letterbox.ctrl) {
+        *port->base.ctrl_end = port->letterbox.ctrl;
+        port->base.ctrl_end = port->letterbox.ctrl_end;
         rcx_transport_init(&port->letterbox);
         events++;
     }
@@ -280,8 +280,8 @@ static void sim_notify(struct rcx_transport *t, int peer, const void *note,
     struct port *port = &sim->ports[peer];
 
     lock(sim);
-    rcx_note_put(sim->threaded ? &port->letterbox : &port->base, sim->heap,
-                 note, bytes);
+    rcx_ctrl_queue_push(sim->threaded ? &port->letterbox : &port->base,
+                        sim->heap, note, bytes);
     rcx_bell_ring(&port->bell);
     unlock(sim);
 }
@@ -292,7 +292,7 @@ static bool sim_take_note(struct rcx_transport *t, void *note, size_t bytes)
     bool fits;
 
     lock(sim); /* its heap is everybody's */
-    fits = rcx_note_take(t, sim->heap, note, bytes);
+    fits = rcx_ctrl_queue_pop(t, sim->heap, note, bytes);
     unlock(sim);
     return fits;
 }
@@ -328,7 +328,7 @@ static rcx_status_t sim_arm(struct rcx_transport *t)
     bool is_quiet;
 
     lock(port->sim);
-    is_quiet = !port->arrived && !port->letterbox.notes &&
+    is_quiet = !port->arrived && !port->letterbox.ctrl &&
                port->sim->sides.pair_count == 0 && rcx_bell_arm(&port->bell);
     unlock(port->sim);
     return is_quiet ? RCX_OK : RCX_IN_PROGRESS;
@@ -375,8 +375,8 @@ static void sim_close(struct rcx_transport *t)
 static const struct rcx_transport_ops sim_ops = {
     .name = "sim", .version = sim_version, .address = sim_address,
     .send = sim_send, .recv = sim_recv, .recv_masked = sim_recv_masked,
-    .progress = sim_progress, .cancel = sim_cancel, .probe = sim_probe, .notify = sim_notify,
-    .take_note = sim_take_note, .event_fd = sim_event_fd, .arm = sim_arm,
+    .progress = sim_progress, .cancel = sim_cancel, .probe = sim_probe, .send_ctrl = sim_notify,
+    .take_ctrl = sim_take_note, .event_fd = sim_event_fd, .arm = sim_arm,
     .wake = sim_wake, .flush = sim_flush, .close = sim_close,
 };
 /* clang-format on */
@@ -424,8 +424,8 @@ void rcx_sim_set_fault(struct rcx_sim *sim, const struct rcx_sim_fault *fault)
 
 static void free_notes(struct rcx_sim *sim, struct rcx_transport *t)
 {
-    while (t->notes)
-        rcx_note_take(t, sim->heap, NULL, SIZE_MAX);
+    while (t->ctrl)
+        rcx_ctrl_queue_pop(t, sim->heap, NULL, SIZE_MAX);
 }
 
 void rcx_sim_destroy(struct rcx_sim *sim)

@@ -319,7 +319,7 @@ static int most_endpoints(const struct job *job)
  * what fails later. */
 static void a_note_that_gets_nowhere_leaves_no_trouble(void **state)
 {
-    const struct rcx_note_body body = {.kind = RCX_NOTE_PRESENT};
+    const struct rcx_ctrl_msg body = {.kind = RCX_CTRL_ENTERED};
     struct rcx_transport *t;
     struct job job;
 
@@ -329,11 +329,11 @@ static void a_note_that_gets_nowhere_leaves_no_trouble(void **state)
     unsetenv("UCX_TLS");
     t = job.contexts[0]->transport;
     for (int i = 0; i < 2; i++) { /* the way is looked for once */
-        t->ops->notify(t, 1, &body, sizeof body);
-        assert_string_equal(t->trouble, "");
+        t->ops->send_ctrl(t, 1, &body, sizeof body);
+        assert_string_equal(t->last_error, "");
     }
     assert_status(t->ops->reach(t, 1), RCX_ERR_TRANSPORT);
-    assert_non_null(strstr(t->trouble, " to rank 1 on "));
+    assert_non_null(strstr(t->last_error, " to rank 1 on "));
     for (int i = 0; i < 2; i++)
         assert_ok(rcx_comm_abort(world_of(&job, i)));
     job_abandon(&job);

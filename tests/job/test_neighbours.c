@@ -71,13 +71,13 @@ static struct ucp *transport_of(int rank)
     return (struct ucp *)ranks[rank].context.transport;
 }
 
-static void open_rank(int rank, int size, bool looks_for_dead)
+static void open_rank(int rank, int size, bool watches_peers)
 {
     struct rank *r = &ranks[rank];
     const struct rcx_transport_args args = {.boot = &r->boot,
                                             .heap = &r->context.heap,
                                             .log = &r->context.log,
-                                            .looks_for_dead = looks_for_dead,
+                                            .watches_peers = watches_peers,
                                             .lanes = RCX_LANES_AUTO};
 
     r->boot = (struct rcx_boot){.ops = &boot_ops,
@@ -93,11 +93,11 @@ static void open_rank(int rank, int size, bool looks_for_dead)
     assert_int_equal(rcx_peer_publish(&r->context), RCX_OK);
 }
 
-static int open_job(int size, bool looks_for_dead)
+static int open_job(int size, bool watches_peers)
 {
     memset(ranks, 0, sizeof ranks);
     for (int i = 0; i < NODE; i++)
-        open_rank(i, size, looks_for_dead);
+        open_rank(i, size, watches_peers);
     return 0;
 }
 
@@ -169,7 +169,8 @@ static void send_one(void)
 static void notify(int n)
 {
     for (int i = 0; i < n; i++)
-        rcx_transport_ucp.notify(ranks[1].context.transport, 0, &i, sizeof i);
+        rcx_transport_ucp.send_ctrl(ranks[1].context.transport, 0, &i,
+                                    sizeof i);
 }
 
 /* Those that rank 0 has, in order, without progress. */
@@ -177,7 +178,7 @@ static int take_notes(void)
 {
     int note, n = 0;
 
-    while (rcx_transport_ucp.take_note(ranks[0].context.transport, &note,
+    while (rcx_transport_ucp.take_ctrl(ranks[0].context.transport, &note,
                                        sizeof note))
         assert_int_equal(note, n++);
     return n;
@@ -242,14 +243,14 @@ static void a_note_is_news(void **state)
     (void)state;
     if (!transport_of(0)->lane.window)
         skip();
-    assert_non_null(t->news);
+    assert_non_null(t->doorbell);
     send_one();
     progress_all();
-    assert_int_equal(atomic_load(t->news), 0);
+    assert_int_equal(atomic_load(t->doorbell), 0);
     notify(1);
-    assert_int_not_equal(atomic_load(t->news), 0);
+    assert_int_not_equal(atomic_load(t->doorbell), 0);
     await_note();
-    assert_int_equal(atomic_load(t->news), 0);
+    assert_int_equal(atomic_load(t->doorbell), 0);
 }
 
 static pid_t ended_process(void)
@@ -277,15 +278,15 @@ static void all_notes_are_taken_before_a_rank_is_called_dead(void **state)
     notify(1);
     await_note(); /* so that UCX is connected, and sends at once */
     notify(NOTES);
-    assert_int_equal(ranks[1].context.transport->notes_leaving, 0);
+    assert_int_equal(ranks[1].context.transport->ctrl_unsent, 0);
     peer = rcx_ucp_neighbour(transport_of(0), 1);
     rcx_process_close(&peer->process);
     peer->process.pid = ended_process();
     peer->is_missing = true; /* for the second time now */
     transport_of(0)->lane.next_roll_ns = 0;
-    while (!t->dead[1])
+    while (!t->failed_peers[1])
         rcx_transport_ucp.progress(t);
-    assert_true(t->dead[1]);
+    assert_true(t->failed_peers[1]);
     assert_int_equal(take_notes(), NOTES);
 }
 

@@ -171,8 +171,8 @@ static void hear_late(struct job *job, int rank, void *arg)
 {
     static const int others[] = {1, 2};
     rcx_comm_t *world = world_of(job, rank), *comm = NULL, *next = NULL;
-    struct rcx_note_body body = {.kind = RCX_NOTE_FAILED,
-                                 .status = RCX_ERR_TIMEOUT};
+    struct rcx_ctrl_msg body = {.kind = RCX_CTRL_FAILED,
+                                .status = RCX_ERR_TIMEOUT};
 
     (void)arg;
     require_ok(rcx_comm_dup(world, &comm));
@@ -184,7 +184,7 @@ static void hear_late(struct job *job, int rank, void *arg)
     }
     require_ok(add_up(world));
     for (int i = 1; i < 3 && rank == 0; i++)
-        rcx_note_send(comm, i, &body);
+        rcx_ctrl_send(comm, i, &body);
     require_ok(add_up(world));
     if (rank > 0) {
         require_status(failure_of(next), RCX_OK);

@@ -287,7 +287,7 @@ static bool run(struct trial *t)
             return false;
         for (int r = 0; r < t->job.size; r++) {
             t->job.contexts[r]->time.skipped_ns += DEADLINE_NS / 5;
-            rcx_watch(t->job.contexts[r]);
+            rcx_detector_poll(t->job.contexts[r]);
         }
     }
     return true;
@@ -351,7 +351,7 @@ static void check_pins(const struct rcx_context *context)
 
     for (; e; e = e->older)
         pins += e->pins;
-    for (const struct rcx_exec *x = context->abandoned.first; x; x = x->next)
+    for (const struct rcx_exec *x = context->orphans.first; x; x = x->next)
         given_up += !rcx_piece_of(x)->program->is_p2p;
     assert_int_equal(pins, given_up);
 }
@@ -363,7 +363,7 @@ static void close_trial(struct trial *t)
     for (int r = 0; r < t->job.size; r++) {
         t->job.contexts[r]->heap.budget = UINT64_MAX;
         assert_ok(rcx_comm_abort(rcx_world(t->job.contexts[r])));
-        assert_int_equal(t->job.contexts[r]->abandoned.receives, 0);
+        assert_int_equal(t->job.contexts[r]->orphans.receives, 0);
         for (int op = 0; op < ALL; op++)
             if (*request_at(t, r, op))
                 assert_ok(rcx_request_free(request_at(t, r, op)));

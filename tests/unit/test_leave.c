@@ -215,7 +215,7 @@ static unsigned (*true_progress)(struct rcx_transport *t);
 static rcx_status_t flush_and_see_one_go(struct rcx_transport *t)
 {
     gone[1] = 1;
-    t->deaths = 1;
+    t->failed_count = 1;
     return RCX_OK;
 }
 
@@ -223,7 +223,7 @@ static uint64_t parting_ns; /* what that skipped */
 
 static unsigned progress_in_no_time(struct rcx_transport *t)
 {
-    const uint64_t ns = impatient->parting ? 1000000 : 0;
+    const uint64_t ns = impatient->in_final_phase ? 1000000 : 0;
 
     impatient->time.skipped_ns += ns;
     parting_ns += ns;
@@ -286,8 +286,8 @@ static void leave_with_one_who_goes(int meetings, int64_t timeout_ns,
     ops.flush = flush_and_see_one_go;
     ops.progress = progress_in_no_time;
     impatient->transport->ops = &ops;
-    impatient->transport->dead = gone;
-    impatient->transport->looks_for_dead = true;
+    impatient->transport->failed_peers = gone;
+    impatient->transport->watches_peers = true;
     boot_ops = *impatient->boot->ops;
     boot_ops.barrier = barrier;
     impatient->boot->ops = &boot_ops;
@@ -448,21 +448,21 @@ static void ranks_meet_flush_and_meet_before_they_go(void **state)
 /* ---- Words of farewell ----------------------------------------------------------- */
 
 /* Rank 1 tells rank 0 alone that the world has failed; does rank 2 hear? */
-static rcx_status_t heard_by_2(bool looks_for_dead)
+static rcx_status_t heard_by_2(bool watches_peers)
 {
-    struct rcx_note_body body = {.kind = RCX_NOTE_FAILED,
-                                 .status = RCX_ERR_TIMEOUT,
-                                 .rank_count = 1,
-                                 .ranks = {1}};
+    struct rcx_ctrl_msg body = {.kind = RCX_CTRL_FAILED,
+                                .status = RCX_ERR_TIMEOUT,
+                                .rank_count = 1,
+                                .ranks = {1}};
     struct rank ranks[MOST];
     rcx_error_info_t info;
     struct job job;
 
     memset(gone, 0, sizeof gone);
     open_job(&job, 3, false, 0, ranks);
-    job.contexts[0]->transport->dead = looks_for_dead ? gone : NULL;
-    job.contexts[0]->transport->looks_for_dead = looks_for_dead;
-    rcx_note_send(world_of(&job, 1), 0, &body);
+    job.contexts[0]->transport->failed_peers = watches_peers ? gone : NULL;
+    job.contexts[0]->transport->watches_peers = watches_peers;
+    rcx_ctrl_send(world_of(&job, 1), 0, &body);
     leave(&job, 0, ranks);
     assert_status(ranks[0].status, RCX_ERR_TIMEOUT);
     rcx_progress(job.contexts[2]);
@@ -485,8 +485,8 @@ static void who_leaves_alone_and_would_be_thought_dead_says_why(void **state)
 
 static unsigned progress_a_note(struct rcx_transport *t)
 {
-    if (t->notes_leaving > 0 && ++course.looks == LOOKS) {
-        t->notes_leaving = 0;
+    if (t->ctrl_unsent > 0 && ++course.looks == LOOKS) {
+        t->ctrl_unsent = 0;
         happens('N');
     }
     return course.ops->progress(t);
@@ -507,7 +507,7 @@ static void words_of_farewell_leave_before_who_says_them(void **state)
     ops.close = close_and_say_so;
     job.contexts[0]->transport->ops = &ops;
     assert_ok(rcx_comm_abort(world_of(&job, 0)));
-    job.contexts[0]->transport->notes_leaving = 1;
+    job.contexts[0]->transport->ctrl_unsent = 1;
     leave(&job, 0, ranks);
     assert_string_equal(course.text, "NC");
     close_other(&job);

@@ -121,15 +121,15 @@ static void an_abort_ends_messages_of_all_members(void **state)
  * it; why he leaves is said before. */
 static void a_send_is_not_done_where_word_of_a_failure_came_first(void **state)
 {
-    struct rcx_note_body word = {.kind = RCX_NOTE_FAILED,
-                                 .status = RCX_ERR_COMM_FAILED,
-                                 .ranks = {1},
-                                 .rank_count = 1};
+    struct rcx_ctrl_msg word = {.kind = RCX_CTRL_FAILED,
+                                .status = RCX_ERR_COMM_FAILED,
+                                .ranks = {1},
+                                .rank_count = 1};
     rcx_request_t *send = start_send(0, 1, 4), *recv;
 
     (void)state;
     progress();
-    rcx_note_send(world_of(&job, 1), 0, &word);
+    rcx_ctrl_send(world_of(&job, 1), 0, &word);
     recv = start_recv(1, 0, 4);
     for (int turns = 0; turns < 100; turns++)
         assert_true(rcx_progress(job.contexts[1]) >= 0);

@@ -29,7 +29,7 @@ static void who_waits_in_an_earlier_call_is_not_missing(void **state)
 /* What a rank said of another operation does not count. */
 static void an_answer_to_an_earlier_query_is_none(void **state)
 {
-    struct rcx_note_body late = {.kind = RCX_NOTE_ABSENT, .sequence = 1};
+    struct rcx_ctrl_msg late = {.kind = RCX_CTRL_NOT_ENTERED, .sequence = 1};
     rcx_request_t *requests[2];
     struct job job;
 
@@ -43,7 +43,7 @@ static void an_answer_to_an_earlier_query_is_none(void **state)
     for (int k = 0; k < 100; k++)
         rcx_progress(job.contexts[1]);
     assert_non_null(world_of(&job, 1)->query);
-    rcx_note_send(world_of(&job, 0), 1, &late);
+    rcx_ctrl_send(world_of(&job, 0), 1, &late);
     for (int k = 0; k < 100; k++)
         rcx_progress(job.contexts[1]);
     progress(&job); /* all answer, and it hears them */
@@ -94,8 +94,8 @@ static void ask_after_a_failed_finalize(int failed_for)
     struct job job;
 
     open_listening(&job, "off");
-    rcx_comm_fail_told(job.contexts[1]->internal, RCX_ERR_TIMEOUT, &failed_for,
-                       1, 0, "told");
+    rcx_comm_fail_reported(job.contexts[1]->internal, RCX_ERR_TIMEOUT,
+                           &failed_for, 1, 0, "told");
     assert_ok(rcx_comm_set_timeout(world_of(&job, 1), (int64_t)SECOND));
     start(&job, 1, RCX_SUM, &request);
     for (int i = 0; i < 2; i++) {
@@ -137,7 +137,7 @@ static void who_has_freed_the_communicator_is_not_missing(void **state)
     assert_non_null(strstr(said[1].text, " s: rank 2 has not called it"));
     assert_null(strstr(said[1].text, "rank 0"));
     world_of(&job, 0)->id = id;
-    rcx_notes_recall(world_of(&job, 0)); /* what was said of it meanwhile */
+    rcx_ctrl_replay(world_of(&job, 0)); /* what was said of it meanwhile */
     abandon(&job, &request, 1);
 }
 
@@ -194,16 +194,16 @@ static uint32_t away_of_last(struct job *job)
 {
     const struct rcx_comm *comm = world_of(job, 1);
     struct rcx_transport *t = job->contexts[0]->transport;
-    const struct rcx_note_body asked = {.kind = RCX_NOTE_ROLL,
-                                        .comm_id = comm->id,
-                                        .sequence = comm->window.next - 1};
-    struct rcx_note_body answer;
+    const struct rcx_ctrl_msg asked = {.kind = RCX_CTRL_QUERY,
+                                       .comm_id = comm->id,
+                                       .sequence = comm->window.next - 1};
+    struct rcx_ctrl_msg answer;
 
     rcx_straggler_answer(job->contexts[1], comm, &asked);
-    for (int i = 0; i < 100 && !t->notes; i++)
+    for (int i = 0; i < 100 && !t->ctrl; i++)
         t->ops->progress(t);
-    assert_true(t->ops->take_note(t, &answer, sizeof answer));
-    assert_int_equal(answer.kind, RCX_NOTE_PRESENT);
+    assert_true(t->ops->take_ctrl(t, &answer, sizeof answer));
+    assert_int_equal(answer.kind, RCX_CTRL_ENTERED);
     return answer.value;
 }
 
@@ -231,13 +231,14 @@ static void a_break_counts_within_an_operation_that_is_over(void **state)
         progress_one(&job, 1);
         begin_earlier(&job, requests[1], 3 * SECOND);
         if (is_within)
-            job.contexts[1]->watch.next_ns -= 2 * SECOND;
+            job.contexts[1]->detector.next_ns -= 2 * SECOND;
         start(&job, 0, RCX_SUM, &requests[0]);
         start(&job, 2, RCX_SUM, &requests[2]);
         assert_ok(job_wait(&job, requests));
         if (!is_within)
             skip_ms(&job, 1, 2000);
-        assert_true(job.contexts[1]->watch.away_ns > 2 * SECOND - SECOND / 10);
+        assert_true(job.contexts[1]->detector.stall_ns >
+                    2 * SECOND - SECOND / 10);
         if (is_within)
             assert_in_range(away_of_last(&job), 1900, 2900);
         else

@@ -347,7 +347,7 @@ static bool ends(struct exchange *e, int but)
                 continue;
             if (turn % 100 == 99) {
                 e->job->contexts[r]->time.skipped_ns += DEADLINE_NS / 5;
-                rcx_watch(e->job->contexts[r]);
+                rcx_detector_poll(e->job->contexts[r]);
             }
             rcx_progress(e->job->contexts[r]);
             active +=

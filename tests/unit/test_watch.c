@@ -107,7 +107,7 @@ static void need_4_the_full_check_gives_the_same_number(void **state)
 static void begin_anew(struct job *job, int rank)
 {
     job->contexts[rank]->time.skipped_ns = 0;
-    job->contexts[rank]->watch.next_ns = 0;
+    job->contexts[rank]->detector.next_ns = 0;
 }
 
 /* Rank 2 comes late: rank 1, the root, waits for it. */
@@ -203,7 +203,7 @@ static rcx_status_t find_no_way_to_0(struct rcx_transport *t, int peer)
     tries[peer]++;
     if (peer > 0)
         return RCX_OK;
-    snprintf(t->trouble, sizeof t->trouble, "no way leads there");
+    snprintf(t->last_error, sizeof t->last_error, "no way leads there");
     return RCX_ERR_TRANSPORT;
 }
 
@@ -270,12 +270,12 @@ static void who_parts_asks_nobody(void **state)
         t = job.contexts[1]->transport;
         simulated = t->ops;
         ops = *t->ops;
-        ops.notify = count_note;
+        ops.send_ctrl = count_note;
         ops.reach = count_way;
         t->ops = &ops;
         begin_anew(&job, 1);
         questions = 0;
-        job.contexts[1]->parting = parts;
+        job.contexts[1]->in_final_phase = parts;
         start(&job, 1, RCX_SUM, &request);
         pass(&job, 2);
         assert_int_equal(questions > 0, !parts);
@@ -294,13 +294,13 @@ static struct rcx_comm *witness; /* rank 1's; or NULL: it says nothing */
 
 static unsigned bring_word_late(struct rcx_transport *t)
 {
-    struct rcx_note_body word = {.kind = RCX_NOTE_FAILED,
-                                 .status = RCX_ERR_TIMEOUT,
-                                 .ranks = {2},
-                                 .rank_count = 1};
+    struct rcx_ctrl_msg word = {.kind = RCX_CTRL_FAILED,
+                                .status = RCX_ERR_TIMEOUT,
+                                .ranks = {2},
+                                .rank_count = 1};
 
     if (++looks == LOOKS && witness)
-        rcx_note_send(witness, 0, &word);
+        rcx_ctrl_send(witness, 0, &word);
     return simulated->progress(t);
 }
 
@@ -358,12 +358,12 @@ static void who_seems_dead_is_heard_out(void **state)
     t->ops = &ops;
     witness = world_of(&job, 1);
     looks = 0;
-    t->dead = dead;
-    t->looks_for_dead = true;
-    rcx_transport_bury(t, 1);
-    rcx_watch(job.contexts[0]);
+    t->failed_peers = dead;
+    t->watches_peers = true;
+    rcx_transport_peer_failed(t, 1);
+    rcx_detector_poll(job.contexts[0]);
     assert_blames(&job, 0, 2);
-    t->dead = NULL;
+    t->failed_peers = NULL;
     t->ops = simulated;
     witness = NULL;
     for (int i = 1; i < RANKS; i++)
@@ -402,7 +402,7 @@ time_that_passes_meanwhile_lets_no_receive_keep_its_buffer(void **state)
     assert_ok(rcx_iallreduce(&in, &out, 1, RCX_INT64, RCX_SUM,
                              world_of(&job, 0), &request));
     assert_ok(rcx_comm_abort(world_of(&job, 0)));
-    assert_int_equal(job.contexts[0]->abandoned.receives, 0);
+    assert_int_equal(job.contexts[0]->orphans.receives, 0);
     job.contexts[0]->transport->ops = cancels;
     assert_status(rcx_wait(request), RCX_ERR_COMM_FAILED);
     assert_ok(rcx_request_free(&request));

@@ -53,12 +53,13 @@ static bool may_enter(const struct rcx_context *context)
  */
 static void see_to_it(struct rcx_context *context)
 {
-    for (int i = 0; i < TRIES && rcx_alarm_is_raised(&context->watch.alarm);
+    for (int i = 0;
+         i < TRIES && rcx_attention_is_raised(&context->detector.attention);
          i++) {
         if (rcx_guard_is_mine(context->guard))
             return;
         if (rcx_guard_try(context->guard)) {
-            rcx_watch(context);
+            rcx_detector_poll(context);
             rcx_leave(context);
             return;
         }
@@ -77,7 +78,7 @@ rcx_status_t rcx_comm_abort(rcx_comm_t *comm)
     if (rcx_guard_is_forked(context->guard))
         return rcx_enter(context);
     atomic_store_explicit(&comm->aborted, true, memory_order_release);
-    rcx_alarm_raise(&context->watch.alarm);
+    rcx_attention_raise(&context->detector.attention);
     rcx_wake(&context->sleeper);
     if (may_enter(context))
         see_to_it(context);
@@ -96,8 +97,8 @@ rcx_status_t rcx_comm_error(rcx_comm_t *comm, rcx_error_info_t *info_p)
     status = rcx_enter(comm->context);
     if (status != RCX_OK)
         return status;
-    if (rcx_watch_is_due(&comm->context->watch, comm->context->transport))
-        rcx_watch(comm->context);
+    if (rcx_detector_is_due(&comm->context->detector, comm->context->transport))
+        rcx_detector_poll(comm->context);
     why = comm->why;
     *info_p = (rcx_error_info_t){.status = comm->failed,
                                  .rank_count = why ? why->rank_count : 0,

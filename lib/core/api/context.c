@@ -58,7 +58,7 @@ rcx_status_t rcx_finalize(rcx_context_t **context_p)
         rcx_thread_stop(context);
         rcx_enter(context);
     }
-    status = rcx_context_leave(context);
+    status = rcx_context_finalize(context);
     rcx_context_drop(context);
     *context_p = NULL;
     return status;

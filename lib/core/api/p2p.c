@@ -87,7 +87,7 @@ static rcx_status_t make(const char *name, struct rcx_comm *comm,
     if (status == RCX_OK)
         rcx_request_hand_out(*request_p, persistent);
     else
-        rcx_p2p_put(&comm->mail, p);
+        rcx_p2p_put(&comm->p2p, p);
     return status;
 }
 

@@ -40,7 +40,7 @@ rcx_status_t rcx_arm(rcx_context_t *context)
 
     if (status != RCX_OK)
         return status;
-    rcx_watch(context); /* the timer may be why the host is awake */
+    rcx_detector_poll(context); /* the timer may be why the host is awake */
     status = rcx_sleep_arm(context);
     rcx_leave(context);
     return status;

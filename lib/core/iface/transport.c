@@ -3,39 +3,39 @@
 
 #include "core/iface/transport.h"
 
-bool rcx_note_take(struct rcx_transport *t, struct rcx_heap *heap, void *note,
-                   size_t bytes)
+bool rcx_ctrl_queue_pop(struct rcx_transport *t, struct rcx_heap *heap,
+                        void *note, size_t bytes)
 {
-    struct rcx_note *first = t->notes;
+    struct rcx_ctrl_frame *first = t->ctrl;
     const bool fits = first && first->bytes == bytes;
 
     if (!first)
         return false;
-    t->notes = first->next;
-    if (!t->notes)
-        t->notes_end = &t->notes;
+    t->ctrl = first->next;
+    if (!t->ctrl)
+        t->ctrl_end = &t->ctrl;
     if (fits)
         memcpy(note, first->data, bytes);
     rcx_heap_free(heap, first);
     return fits;
 }
 
-void rcx_note_put(struct rcx_transport *t, struct rcx_heap *heap,
-                  const void *note, size_t bytes)
+void rcx_ctrl_queue_push(struct rcx_transport *t, struct rcx_heap *heap,
+                         const void *note, size_t bytes)
 {
-    struct rcx_note *copy = rcx_heap_alloc(heap, sizeof *copy + bytes);
+    struct rcx_ctrl_frame *copy = rcx_heap_alloc(heap, sizeof *copy + bytes);
 
     if (!copy)
         return;
     copy->bytes = bytes;
     memcpy(copy->data, note, bytes);
     copy->next = NULL;
-    *t->notes_end = copy;
-    t->notes_end = &copy->next;
+    *t->ctrl_end = copy;
+    t->ctrl_end = &copy->next;
 }
 
-void rcx_transport_bury(struct rcx_transport *t, int peer)
+void rcx_transport_peer_failed(struct rcx_transport *t, int peer)
 {
-    t->deaths += t->looks_for_dead && !t->dead[peer];
-    t->dead[peer] = 1;
+    t->failed_count += t->watches_peers && !t->failed_peers[peer];
+    t->failed_peers[peer] = 1;
 }

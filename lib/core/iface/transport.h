@@ -85,8 +85,8 @@ static inline bool rcx_message_ask_taker(struct rcx_message *m)
 enum { RCX_AHEAD = 64 << 10, RCX_LOOK_AROUND = 16 };
 
 /* What one engine tells another outside of any collective. */
-struct rcx_note {
-    struct rcx_note *next;
+struct rcx_ctrl_frame {
+    struct rcx_ctrl_frame *next;
     size_t bytes;
     unsigned char data[];
 };
@@ -95,36 +95,38 @@ struct rcx_transport {
     const struct rcx_transport_ops *ops;
     struct rcx_message *done; /* completed, not yet taken by the engine */
     struct rcx_message **done_end;
-    struct rcx_note *notes; /* that came, the oldest first */
-    struct rcx_note **notes_end;
-    unsigned notes_leaving; /* that are not sent yet */
-    bool lost_note;         /* one could not be sent, to whomever */
-    bool is_forsaken;    /* closed while peers on other nodes may be stopped */
-    unsigned char *dead; /* by rank: found dead, or its connection failed; NULL:
+    struct rcx_ctrl_frame *ctrl; /* that came, the oldest first */
+    struct rcx_ctrl_frame **ctrl_end;
+    unsigned ctrl_unsent; /* that are not sent yet */
+    bool ctrl_lost;       /* one could not be sent, to whomever */
+    bool leaks_on_close;  /* closed while peers on other nodes may be stopped */
+    unsigned char *
+        failed_peers; /* by rank: found failed_peers, or its connection failed; NULL:
                             none is watched */
-    bool looks_for_dead; /* and each that is found breaks communicators */
-    unsigned deaths;     /* then: so many */
-    int endpoints;       /* opened so far, to as many peers */
-    char trouble[256]; /* what a send or recv failed of; "": it says nothing */
+    bool watches_peers;    /* and each that is found breaks communicators */
+    unsigned failed_count; /* then: so many */
+    int endpoints;         /* opened so far, to as many peers */
+    char last_error
+        [256]; /* what a send or recv failed of; "": it says nothing */
     size_t credit_bytes; /* of a message of so many or more, one side may be
                             complete while the other still needs its progress */
     /* Not 0: a note may have come; without progress nobody knows more. NULL: nor
        this; else a message to a peer that has left harms nobody. */
-    const _Atomic uint32_t *news;
+    const _Atomic uint32_t *doorbell;
     size_t ahead; /* bytes that who only sends may get ahead of who receives; 0:
                      RCX_AHEAD */
 };
 
 /* Take the oldest note off t's list; heap is the one that it was made from.
  * False: there was none, or one of another length. */
-bool rcx_note_take(struct rcx_transport *t, struct rcx_heap *heap, void *note,
-                   size_t bytes);
+bool rcx_ctrl_queue_pop(struct rcx_transport *t, struct rcx_heap *heap,
+                        void *note, size_t bytes);
 /* Put one there; nothing where memory ran out. */
-void rcx_note_put(struct rcx_transport *t, struct rcx_heap *heap,
-                  const void *note, size_t bytes);
+void rcx_ctrl_queue_push(struct rcx_transport *t, struct rcx_heap *heap,
+                         const void *note, size_t bytes);
 
-/* peer is found dead, or its connection has failed; where dead is there. */
-void rcx_transport_bury(struct rcx_transport *t, int peer);
+/* peer is found failed_peers, or its connection has failed; where failed_peers is there. */
+void rcx_transport_peer_failed(struct rcx_transport *t, int peer);
 
 static inline void rcx_transport_reset_done(struct rcx_transport *t)
 {
@@ -132,12 +134,12 @@ static inline void rcx_transport_reset_done(struct rcx_transport *t)
     t->done_end = &t->done;
 }
 
-/* Make the lists of completed messages and of notes empty. */
+/* Make the lists of completed messages and of ctrl empty. */
 static inline void rcx_transport_init(struct rcx_transport *t)
 {
     rcx_transport_reset_done(t);
-    t->notes = NULL;
-    t->notes_end = &t->notes;
+    t->ctrl = NULL;
+    t->ctrl_end = &t->ctrl;
 }
 
 static inline void rcx_message_complete(struct rcx_transport *t,
@@ -162,7 +164,7 @@ struct rcx_transport_args {
     struct rcx_heap *heap;
     struct rcx_log *log;
     bool wakeup; /* event_fd, arm and wake will be used */
-    bool looks_for_dead;
+    bool watches_peers;
     enum rcx_lanes lanes;
 };
 
@@ -179,7 +181,7 @@ struct rcx_transport_ops {
 
     /*
      * RCX_OK: done at once (recv: m->bytes is set). RCX_IN_PROGRESS: m is
-     * completed later, by progress. Of an error, t->trouble says why.
+     * completed later, by progress. Of an error, t->last_error says why.
      */
     rcx_status_t (*send)(struct rcx_transport *t, int peer, const void *buffer,
                          size_t bytes, uint64_t tag, struct rcx_message *m);
@@ -194,7 +196,7 @@ struct rcx_transport_ops {
 
     /*
      * RCX_OK unless no transport leads to peer, as send would find; then
-     * t->trouble says why. Connects them if need be. NULL: all are connected.
+     * t->last_error says why. Connects them if need be. NULL: all are connected.
      */
     rcx_status_t (*reach)(struct rcx_transport *t, int peer);
 
@@ -228,10 +230,10 @@ struct rcx_transport_ops {
                   uint64_t *found_p);
 
     /* Send a note, which is copied: peer finds it in its list, unless it, or
-     * this process, is gone by then, or no way leads there: t->trouble does
+     * this process, is gone by then, or no way leads there: t->last_error does
      * not say so. */
-    void (*notify)(struct rcx_transport *t, int peer, const void *note,
-                   size_t bytes);
+    void (*send_ctrl)(struct rcx_transport *t, int peer, const void *note,
+                      size_t bytes);
     /* Opened with wakeup: a descriptor that can be read once something has
      * happened after arm returned RCX_OK; RCX_IN_PROGRESS: it has, already.
      * wake makes it so, from any thread. */
@@ -258,8 +260,8 @@ struct rcx_transport_ops {
     void *(*reach_memory)(struct rcx_transport *t, void *ptr, int peer,
                           const void *key, uint64_t base);
 
-    /* rcx_note_take() with t's own heap. */
-    bool (*take_note)(struct rcx_transport *t, void *note, size_t bytes);
+    /* rcx_ctrl_queue_pop() with t's own heap. */
+    bool (*take_ctrl)(struct rcx_transport *t, void *note, size_t bytes);
 
     /* Have what was sent leave this process: RCX_OK once it has. RCX_IN_PROGRESS:
      * ask again, with progress between. */

@@ -167,7 +167,7 @@ static void notify(struct rcx_transport *t, int peer, const void *note,
     (void)t, (void)peer, (void)note, (void)bytes;
 }
 
-static bool take_note(struct rcx_transport *t, void *note, size_t bytes)
+static bool take_ctrl(struct rcx_transport *t, void *note, size_t bytes)
 {
     (void)t, (void)note, (void)bytes;
     return false;
@@ -259,8 +259,8 @@ static rcx_status_t flush(struct rcx_transport *t)
 const struct rcx_transport_ops rcx_transport_alone = {
     .name = "alone", .version = version, .open = open, .address = address,
     .send = send, .recv = recv, .recv_masked = recv_masked,
-    .progress = progress, .cancel = cancel, .probe = probe, .notify = notify,
-    .take_note = take_note, .event_fd = event_fd, .arm = arm, .wake = wake,
+    .progress = progress, .cancel = cancel, .probe = probe, .send_ctrl = notify,
+    .take_ctrl = take_ctrl, .event_fd = event_fd, .arm = arm, .wake = wake,
     .flush = flush, .close = close_all,
 };
 /* clang-format on */

@@ -11,22 +11,22 @@ static ucs_status_t note_came(void *arg, const void *header,
     struct ucp *u = arg;
 
     (void)header, (void)header_bytes, (void)param;
-    rcx_note_put(&u->base, u->heap, data, bytes);
+    rcx_ctrl_queue_push(&u->base, u->heap, data, bytes);
     return UCS_OK;
 }
 
-bool rcx_ucp_take_note(struct rcx_transport *t, void *note, size_t bytes)
+bool rcx_ucp_take_ctrl(struct rcx_transport *t, void *note, size_t bytes)
 {
-    return rcx_note_take(t, ((struct ucp *)t)->heap, note, bytes);
+    return rcx_ctrl_queue_pop(t, ((struct ucp *)t)->heap, note, bytes);
 }
 
-ucs_status_t rcx_ucp_listen_for_notes(struct ucp *u)
+ucs_status_t rcx_ucp_open_ctrl(struct ucp *u)
 {
     const ucp_am_handler_param_t param = {.field_mask =
                                               UCP_AM_HANDLER_PARAM_FIELD_ID |
                                               UCP_AM_HANDLER_PARAM_FIELD_CB |
                                               UCP_AM_HANDLER_PARAM_FIELD_ARG,
-                                          .id = RCX_UCP_NOTE,
+                                          .id = RCX_UCP_AM_CTRL,
                                           .cb = note_came,
                                           .arg = u};
 
@@ -41,7 +41,7 @@ struct outgoing {
 
 static void forget(struct outgoing *o)
 {
-    o->u->base.notes_leaving--;
+    o->u->base.ctrl_unsent--;
     rcx_heap_free(o->u->heap, o);
 }
 
@@ -52,8 +52,8 @@ static void note_sent(void *request, ucs_status_t status, void *arg)
     ucp_request_free(request);
 }
 
-void rcx_ucp_notify(struct rcx_transport *t, int peer, const void *note,
-                    size_t bytes)
+void rcx_ucp_send_ctrl(struct rcx_transport *t, int peer, const void *note,
+                       size_t bytes)
 {
     struct ucp *u = (struct ucp *)t;
     ucp_request_param_t param = {.op_attr_mask = RCX_UCP_WITH_CALLBACK |
@@ -64,23 +64,23 @@ void rcx_ucp_notify(struct rcx_transport *t, int peer, const void *note,
     struct outgoing *o;
 
     if (!u->endpoints[peer] && rcx_ucp_reach(u, peer) != RCX_OK) {
-        t->trouble[0] = '\0'; /* whoever fails next has another reason */
-        t->lost_note = true;
+        t->last_error[0] = '\0'; /* whoever fails next has another reason */
+        t->ctrl_lost = true;
         return;
     }
     o = rcx_heap_alloc(u->heap, sizeof *o + bytes);
     if (!o) {
-        t->lost_note = true;
+        t->ctrl_lost = true;
         return;
     }
     o->u = u;
-    u->base.notes_leaving++;
+    u->base.ctrl_unsent++;
     memcpy(o->data, note, bytes);
     param.user_data = o;
-    result = ucp_am_send_nbx(u->endpoints[peer], RCX_UCP_NOTE, NULL, 0, o->data,
-                             bytes, &param);
-    t->lost_note |= UCS_PTR_IS_ERR(result);
+    result = ucp_am_send_nbx(u->endpoints[peer], RCX_UCP_AM_CTRL, NULL, 0,
+                             o->data, bytes, &param);
+    t->ctrl_lost |= UCS_PTR_IS_ERR(result);
     if (!result || UCS_PTR_IS_ERR(result))
         forget(o);
-    rcx_ucp_lane_tell_news(u, peer);
+    rcx_ucp_lane_ring_doorbell(u, peer);
 }

@@ -52,14 +52,14 @@ static bool has_memory(void)
 
 static rcx_status_t lack_memory(struct ucp *u)
 {
-    snprintf(u->base.trouble, sizeof u->base.trouble,
+    snprintf(u->base.last_error, sizeof u->base.last_error,
              "this process has no memory left");
     return RCX_ERR_NOMEM;
 }
 
 static rcx_status_t lack_descriptors(struct ucp *u)
 {
-    snprintf(u->base.trouble, sizeof u->base.trouble,
+    snprintf(u->base.last_error, sizeof u->base.last_error,
              "this process may open no further descriptors (ulimit -n)");
     return RCX_ERR_LIMIT;
 }
@@ -91,12 +91,12 @@ rcx_status_t rcx_ucp_lose_message(struct rcx_transport *t, int peer,
         return lack;
     if (peer >= 0)
         snprintf(whose, sizeof whose, " with rank %d", peer);
-    snprintf(t->trouble, sizeof t->trouble, "a message%s is lost: %s", whose,
-             ucs_status_string(status));
+    snprintf(t->last_error, sizeof t->last_error, "a message%s is lost: %s",
+             whose, ucs_status_string(status));
     if (peer < 0 || !is_of_peer(status))
         return RCX_ERR_TRANSPORT;
-    if (t->dead)
-        rcx_transport_bury(t, peer); /* peer_failed() may be late */
+    if (t->failed_peers)
+        rcx_transport_peer_failed(t, peer); /* peer_failed() may be late */
     return RCX_ERR_PEER_FAILED;
 }
 
@@ -112,8 +112,8 @@ static void peer_failed(void *arg, ucp_ep_h endpoint, ucs_status_t status)
         if (u->endpoints[i] != endpoint)
             continue;
         u->lost[i] = (signed char)status;
-        if (u->base.dead && has_memory() && has_descriptors(1))
-            rcx_transport_bury(&u->base, i);
+        if (u->base.failed_peers && has_memory() && has_descriptors(1))
+            rcx_transport_peer_failed(&u->base, i);
     }
 }
 
@@ -127,11 +127,11 @@ rcx_status_t rcx_ucp_lose(struct ucp *u, int peer, ucs_status_t status)
     u->lost[peer] = (signed char)status;
     if (status == UCS_ERR_CONNECTION_RESET && u->lane.pairs[peer]) {
         rcx_ucp_print_ended(u->boot, u->log, peer, u->lane.pairs[peer]->pid,
-                            u->base.trouble, sizeof u->base.trouble);
+                            u->base.last_error, sizeof u->base.last_error);
         return RCX_ERR_PEER_FAILED;
     }
     rcx_ucp_print_lost(u->boot, u->log, peer, ucs_status_string(status),
-                       u->base.trouble, sizeof u->base.trouble);
+                       u->base.last_error, sizeof u->base.last_error);
     return RCX_ERR_TRANSPORT;
 }
 
@@ -164,7 +164,7 @@ static bool is_on_this_node(struct rcx_boot *boot, const struct rcx_log *log,
 static bool handles_errors(const struct ucp *u, int peer)
 {
     return !is_on_this_node(u->boot, u->log, peer) ||
-           (u->base.looks_for_dead && !u->lane.pairs[peer]);
+           (u->base.watches_peers && !u->lane.pairs[peer]);
 }
 
 static ucs_status_t create(struct ucp *u, int peer,
@@ -198,7 +198,7 @@ rcx_status_t rcx_ucp_connect(struct ucp *u, int peer,
     if (!has_memory())
         return lack_memory(u);
     ucs = create(u, peer, address, handles_errors(u, peer));
-    if (ucs == UCS_ERR_UNREACHABLE && !u->base.looks_for_dead)
+    if (ucs == UCS_ERR_UNREACHABLE && !u->base.watches_peers)
         ucs = create(u, peer, address, false);
     if (ucs != UCS_OK)
         return rcx_ucp_lose(u, peer, ucs);
@@ -221,6 +221,6 @@ rcx_status_t rcx_ucp_find_way(struct rcx_transport *t, int peer)
 
     if (u->lost[peer] == UCS_OK || u->lost[peer] == UCS_ERR_UNREACHABLE)
         return status;
-    t->trouble[0] = '\0';
+    t->last_error[0] = '\0';
     return RCX_OK;
 }

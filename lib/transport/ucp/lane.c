@@ -30,7 +30,7 @@ static void drop_window(struct ucp *u)
 {
     rcx_ucp_memory_close(u, &u->lane.memory);
     u->lane.window = NULL;
-    u->base.news = NULL;
+    u->base.doorbell = NULL;
     u->lane.place = (struct rcx_place){.rkey_bytes = 0};
 }
 
@@ -125,8 +125,8 @@ static void expect_lane_alone(struct ucp *u)
 {
     u->base.credit_bytes = SIZE_MAX;
     u->base.ahead = AHEAD;
-    if (!u->wakeup && !u->base.looks_for_dead)
-        u->base.news = &u->lane.window->news;
+    if (!u->wakeup && !u->base.watches_peers)
+        u->base.doorbell = &u->lane.window->doorbell;
 }
 
 static void tell(const struct ucp *u, const struct rcx_node *node,
@@ -369,16 +369,16 @@ static bool reach_to_answer(struct rcx_lane *base, int peer)
     struct ucp *u = (struct ucp *)base->transport;
     const bool is_reached = rcx_ucp_reach(u, peer) == RCX_OK;
 
-    u->base.trouble[0] = '\0';
+    u->base.last_error[0] = '\0';
     return is_reached;
 }
 
-void rcx_ucp_lane_tell_news(struct ucp *u, int peer)
+void rcx_ucp_lane_ring_doorbell(struct ucp *u, int peer)
 {
     struct rcx_neighbour *n = rcx_ucp_neighbour(u, peer);
 
     if (n && n->theirs)
-        atomic_store(&n->theirs->news, 1);
+        atomic_store(&n->theirs->doorbell, 1);
 }
 
 void rcx_ucp_lane_activate(struct rcx_ucp_lane *lane, struct rcx_pair *p)

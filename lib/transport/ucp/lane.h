@@ -62,11 +62,11 @@ void rcx_ucp_lane_close(struct ucp *u);
 rcx_status_t rcx_ucp_settle(struct ucp *u, int peer);
 /* The same of all ranks of this node; no other has a pair. */
 rcx_status_t rcx_ucp_settle_all(struct ucp *u);
-/* Have a way to send to peer; what is said of an error is in base.trouble. */
+/* Have a way to send to peer; what is said of an error is in base.last_error. */
 rcx_status_t rcx_ucp_reach(struct ucp *u, int peer);
 
 /* A note to peer has been sent, which hears of it only by progress. */
-void rcx_ucp_lane_tell_news(struct ucp *u, int peer);
+void rcx_ucp_lane_ring_doorbell(struct ucp *u, int peer);
 
 /* A transport's way. */
 void rcx_ucp_way(struct rcx_transport *t, int peer, char *text, size_t bytes);

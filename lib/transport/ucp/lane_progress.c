@@ -85,7 +85,7 @@ static void look_for_dead(struct ucp *u)
         if (!n->is_missing || !was_missing)
             continue;
         take_all(u);
-        rcx_transport_bury(&u->base, n->pair.peer);
+        rcx_transport_peer_failed(&u->base, n->pair.peer);
     }
 }
 
@@ -95,10 +95,10 @@ static unsigned look_around(struct ucp *u)
     unsigned events;
 
     /* before the notes are taken, so that none comes unsaid */
-    if (__builtin_expect(atomic_load(&lane->window->news) != 0, 0))
-        atomic_store(&lane->window->news, 0);
+    if (__builtin_expect(atomic_load(&lane->window->doorbell) != 0, 0))
+        atomic_store(&lane->window->doorbell, 0);
     events = ucp_worker_progress(u->worker);
-    if (u->base.looks_for_dead)
+    if (u->base.watches_peers)
         look_for_dead(u);
     if (lane->base.any && lane->others > 0)
         events += match_any(u);
@@ -194,9 +194,9 @@ bool rcx_ucp_lane_arm(struct ucp *u)
 
     if (!lane->window)
         return true;
-    if (u->base.looks_for_dead) /* who sleeps does not look around */
+    if (u->base.watches_peers) /* who sleeps does not look around */
         look_for_dead(u);
-    if (u->base.done || u->base.notes)
+    if (u->base.done || u->base.ctrl)
         return false;
     atomic_store(&lane->window->asleep, 1);
     lane->is_asleep = true;

@@ -170,7 +170,7 @@ static rcx_status_t open_worker(struct ucp *u)
                         "this UCX grants thread mode single only; RCX needs "
                         "serialized");
     rcx_segments_make_private();
-    status = rcx_ucp_listen_for_notes(u);
+    status = rcx_ucp_open_ctrl(u);
     if (status != UCS_OK)
         return fail(u, "ucp_worker_set_am_recv_handler", status);
     status = ucp_worker_get_address(u->worker, &u->address, &u->address_bytes);
@@ -214,7 +214,7 @@ static void close_failed(struct ucp *u)
  */
 static bool must_leave_open(const struct ucp *u)
 {
-    return u->base.endpoints > 0 && (u->base.is_forsaken || u->pending > 0);
+    return u->base.endpoints > 0 && (u->base.leaks_on_close || u->pending > 0);
 }
 
 static void close_all(struct rcx_transport *t)
@@ -225,8 +225,8 @@ static void close_all(struct rcx_transport *t)
     if (u->worker)
         close_failed(u);
     stays = u->worker && must_leave_open(u);
-    while (u->base.notes)
-        rcx_ucp_take_note(t, NULL, SIZE_MAX);
+    while (u->base.ctrl)
+        rcx_ucp_take_ctrl(t, NULL, SIZE_MAX);
     rcx_ucp_lane_close(u);
     if (u->address)
         ucp_worker_release_address(u->worker, u->address);
@@ -237,7 +237,7 @@ static void close_all(struct rcx_transport *t)
     }
     if (u->context && !stays)
         ucp_cleanup(u->context);
-    rcx_heap_free(u->heap, u->base.dead);
+    rcx_heap_free(u->heap, u->base.failed_peers);
     rcx_heap_free(u->heap, u->lost);
     rcx_heap_free(u->heap, u->endpoints);
     rcx_heap_free(u->heap, u);
@@ -262,10 +262,11 @@ static rcx_status_t open(const struct rcx_transport_args *args,
     u->endpoints =
         rcx_heap_zalloc(u->heap, (size_t)u->boot->size * sizeof *u->endpoints);
     u->lost = rcx_heap_zalloc(u->heap, (size_t)u->boot->size);
-    u->base.looks_for_dead = args->looks_for_dead;
-    if (args->looks_for_dead || !rcx_boot_is_one_node(u->boot))
-        u->base.dead = rcx_heap_zalloc(u->heap, (size_t)u->boot->size);
-    if (!u->endpoints || !u->lost || (args->looks_for_dead && !u->base.dead)) {
+    u->base.watches_peers = args->watches_peers;
+    if (args->watches_peers || !rcx_boot_is_one_node(u->boot))
+        u->base.failed_peers = rcx_heap_zalloc(u->heap, (size_t)u->boot->size);
+    if (!u->endpoints || !u->lost ||
+        (args->watches_peers && !u->base.failed_peers)) {
         status = rcx_fail(u->log, RCX_ERR_NOMEM, "no memory for endpoints");
         goto close_transport;
     }
@@ -562,7 +563,7 @@ const struct rcx_transport_ops rcx_transport_ucp = {
     .name = "ucp", .version = rcx_ucp_version, .open = open, .address = address, .flush = flush, .close = close_all,
     .send = post_send, .recv = post_recv, .recv_masked = post_masked, .expect = expect, .reach = rcx_ucp_find_way, .way = rcx_ucp_way,
     .progress = progress, .cancel = cancel, .cancels_sends = true, .probe = probe,
-    .notify = rcx_ucp_notify, .take_note = rcx_ucp_take_note, .event_fd = event_fd, .arm = arm, .wake = wake, .rest = rcx_ucp_lane_rest, .is_served = rcx_ucp_lane_is_served,
+    .send_ctrl = rcx_ucp_send_ctrl, .take_ctrl = rcx_ucp_take_ctrl, .event_fd = event_fd, .arm = arm, .wake = wake, .rest = rcx_ucp_lane_rest, .is_served = rcx_ucp_lane_is_served,
     .get_memory = rcx_ucp_get_memory, .put_memory = rcx_ucp_put_memory, .memory_key = rcx_ucp_memory_key, .reach_memory = rcx_ucp_reach_memory,
 };
 /* clang-format on */

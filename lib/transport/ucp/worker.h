@@ -13,8 +13,9 @@
 /* Zero at first. */
 struct rcx_window {
     _Alignas(RCX_LINE) _Atomic uint32_t asleep;
-    _Alignas(RCX_LINE) _Atomic uint32_t news; /* a note was sent to its owner */
-    _Atomic uint32_t rests;                   /* who has given its core away */
+    _Alignas(
+        RCX_LINE) _Atomic uint32_t doorbell; /* a note was sent to its owner */
+    _Atomic uint32_t rests;                  /* who has given its core away */
     _Alignas(struct rcx_inbox) char inboxes[];
 };
 
@@ -61,15 +62,15 @@ static inline struct rcx_neighbour *rcx_ucp_neighbour(const struct ucp *u,
 enum {
     RCX_UCP_WITH_CALLBACK =
         UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
-    RCX_UCP_NOTE = 1, /* ids of active messages */
+    RCX_UCP_AM_CTRL = 1, /* ids of active messages */
     RCX_UCP_WAKE = 2
 };
 
-/* Connect; what is said of an error is in base.trouble. */
+/* Connect; what is said of an error is in base.last_error. */
 rcx_status_t rcx_ucp_connect(struct ucp *u, int peer,
                              const ucp_address_t *address);
 /* No way leads to peer; or this process lacks memory or descriptors, and may try
- * again. base.trouble says which. */
+ * again. base.last_error says which. */
 rcx_status_t rcx_ucp_lose(struct ucp *u, int peer, ucs_status_t status);
 /* A message with peer (-1: any) is lost, or could not be posted. */
 __attribute__((cold)) rcx_status_t
@@ -87,10 +88,10 @@ void rcx_ucp_memory_close(struct ucp *u, struct rcx_ucp_memory *memory);
 ucs_status_t rcx_ucp_memory_reach(struct ucp *u, int peer, const void *key,
                                   uint64_t address, ucp_rkey_h *rkey_p,
                                   void **at_p);
-ucs_status_t rcx_ucp_listen_for_notes(struct ucp *u);
-bool rcx_ucp_take_note(struct rcx_transport *t, void *note, size_t bytes);
-void rcx_ucp_notify(struct rcx_transport *t, int peer, const void *note,
-                    size_t bytes);
+ucs_status_t rcx_ucp_open_ctrl(struct ucp *u);
+bool rcx_ucp_take_ctrl(struct rcx_transport *t, void *note, size_t bytes);
+void rcx_ucp_send_ctrl(struct rcx_transport *t, int peer, const void *note,
+                       size_t bytes);
 void rcx_ucp_version(char *text, size_t bytes);
 
 #endif

@@ -40,7 +40,7 @@ rcx_status_t rcx_ballot_open(struct rcx_context *context, size_t wishes,
 /* Messages that were given up may still need it: then the context frees it. */
 void rcx_ballot_close(struct rcx_context *context, struct rcx_ballot *b)
 {
-    if (!context->abandoned.first)
+    if (!context->orphans.first)
         rcx_memory_put(&context->memory, &context->heap, b->verdict, false);
 }
 
@@ -124,17 +124,17 @@ static void tell_not_made(struct rcx_comm *comm, uint32_t id,
     const struct rcx_failure *why = comm->why;
 
     for (int i = 0; i < comm->size; i++) {
-        struct rcx_note_body body = {
-            .kind = RCX_NOTE_FAILED, .comm_id = id, .status = (int8_t)status};
+        struct rcx_ctrl_msg body = {
+            .kind = RCX_CTRL_FAILED, .comm_id = id, .status = (int8_t)status};
 
         while (why && body.rank_count < why->rank_count &&
-               body.rank_count < RCX_RANKS_TOLD) {
+               body.rank_count < RCX_RANKS_LISTED) {
             body.ranks[body.rank_count] = why->ranks[body.rank_count];
             body.rank_count++;
         }
         if (i != comm->rank)
-            rcx_note_answer(comm->context, rcx_comm_context_rank(comm, i),
-                            &body);
+            rcx_ctrl_reply(comm->context, rcx_comm_context_rank(comm, i),
+                           &body);
     }
 }
 

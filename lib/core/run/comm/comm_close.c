@@ -9,7 +9,7 @@ void rcx_comm_close(struct rcx_comm *comm)
 {
     rcx_cache_clear(&comm->cache);
     rcx_straggler_free(comm);
-    rcx_mail_close(&comm->mail);
+    rcx_p2p_close(&comm->p2p);
     rcx_comm_delete(comm);
 }
 
@@ -18,7 +18,8 @@ void rcx_comm_retire(struct rcx_comm *comm)
     if (!comm)
         return;
     if (comm->failed != RCX_OK ||
-        rcx_mail_is_left(comm, ": the communicator's number is not used again"))
+        rcx_p2p_warn_unreceived(
+            comm, ": the communicator's number is not used again"))
         comm->magic = 0;
     else
         rcx_comm_close(comm);

@@ -42,9 +42,9 @@ static rcx_status_t derive(struct rcx_comm *parent, uint32_t id,
 /* It may have failed on others already. */
 static void recall(struct rcx_comm *comm)
 {
-    rcx_notes_recall(comm);
+    rcx_ctrl_replay(comm);
     if (comm->failed != RCX_OK)
-        rcx_watch(comm->context);
+        rcx_detector_poll(comm->context);
 }
 
 /* For the user. */
@@ -225,13 +225,13 @@ static rcx_status_t open_group(const struct wanted *w, uint32_t id,
  * of it failed. */
 static void keep_reason(struct rcx_comm *comm, const struct rcx_comm *group)
 {
-    int ranks[RCX_RANKS_TOLD], n = 0;
+    int ranks[RCX_RANKS_LISTED], n = 0;
 
     if (comm->failed != RCX_OK || !group->why)
         return;
-    for (int i = 0; i < group->why->rank_count && n < RCX_RANKS_TOLD; i++)
+    for (int i = 0; i < group->why->rank_count && n < RCX_RANKS_LISTED; i++)
         ranks[n++] = rcx_comm_index(comm, group->ranks[group->why->ranks[i]]);
-    rcx_comm_explain(comm, ranks, n, group->why->text);
+    rcx_comm_set_reason(comm, ranks, n, group->why->text);
 }
 
 static uint32_t next_attempt(const struct wanted *w)
@@ -251,19 +251,19 @@ static void refuse_group(const struct wanted *w, rcx_status_t refusal)
                            w->key, w->attempt, RCX_OK))
         return;
     for (int i = 0; i < w->n; i++) {
-        struct rcx_note_body body = {.kind = RCX_NOTE_FAILED,
-                                     .comm_id = RCX_COMM_ID_GROUP,
-                                     .status = (int8_t)refusal,
-                                     .rank_count = 1,
-                                     .tag = (int16_t)w->tag,
-                                     .group = w->key,
-                                     .value = w->attempt};
+        struct rcx_ctrl_msg body = {.kind = RCX_CTRL_FAILED,
+                                    .comm_id = RCX_COMM_ID_GROUP,
+                                    .status = (int8_t)refusal,
+                                    .rank_count = 1,
+                                    .tag = (int16_t)w->tag,
+                                    .group = w->key,
+                                    .value = w->attempt};
 
         while (w->ranks[body.ranks[0]] != w->comm->rank)
             body.ranks[0]++;
         if (w->ranks[i] != w->comm->rank)
-            rcx_note_answer(context,
-                            rcx_comm_context_rank(w->comm, w->ranks[i]), &body);
+            rcx_ctrl_reply(context, rcx_comm_context_rank(w->comm, w->ranks[i]),
+                           &body);
     }
 }
 

@@ -110,8 +110,8 @@ void rcx_context_drop(struct rcx_context *context)
     rcx_sleep_close(&context->sleeper);
     if (context->transport)
         context->transport->ops->close(context->transport);
-    rcx_abandoned_free(context);
-    rcx_notes_forget(context);
+    rcx_orphans_close(context);
+    rcx_ctrl_close(context);
     while (context->comms.first)
         rcx_comm_close(context->comms.first);
     rcx_comms_free(&context->comms, &context->heap);
@@ -140,7 +140,7 @@ static rcx_status_t open_transport(struct rcx_context *context)
         .heap = &context->heap,
         .log = &context->log,
         .wakeup = context->sleeper.is_wanted,
-        .looks_for_dead = context->config.looks_for_dead,
+        .watches_peers = context->config.watches_peers,
         .lanes = context->config.lanes};
 
     if (context->boot->size == 1)

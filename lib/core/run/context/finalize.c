@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How a rank leaves. Nobody may stop to make progress while a peer needs it,
- * nor wait, outside of RCX, for one who does. So all meet, and so have ended
+ * nor wait, outside of RCX, for one who does. So all finalize_barrier, and so have ended
  * all that they called; have what they sent leave, with everybody's progress;
- * and meet again. Then nothing is under way but the second meeting's messages,
+ * and finalize_barrier again. Then nothing is under way but the second meeting's messages,
  * over connections that the first has opened: these reach their peers whatever
  * this rank does. The bootstrap's barrier may keep all in place until they have
  * come, but a host may have none, and Slurm's fence lets ranks go before all
@@ -27,13 +27,13 @@
 
 /* Of the last meetings where something failed, if all are alive after all; and
  * of a flush, which is a courtesy. */
-static const int64_t patience_ns = INT64_C(3000000000);
-static const int64_t note_patience_ns = 200000000;
-static const int64_t seen_patience_ns = 1000000000;
+static const int64_t failed_limit_ns = INT64_C(3000000000);
+static const int64_t ctrl_flush_ns = 200000000;
+static const int64_t ack_limit_ns = 1000000000;
 
 /* ---- How long ---------------------------------------------------------------- */
 
-struct leaving {
+struct finalize_limit {
     struct rcx_context *context;
     int64_t begin_ns;
     int64_t timeout_ns; /* of all of it; 0: none */
@@ -46,25 +46,26 @@ static int64_t time_of(const struct rcx_context *context)
     return (int64_t)rcx_time_at(&context->time, &now);
 }
 
-static struct leaving begin(struct rcx_context *context)
+static struct finalize_limit begin(struct rcx_context *context)
 {
-    struct leaving l = {.context = context,
-                        .begin_ns = time_of(context),
-                        .timeout_ns = context->world->timeout_ns};
+    struct finalize_limit l = {.context = context,
+                               .begin_ns = time_of(context),
+                               .timeout_ns = context->world->timeout_ns};
 
-    if (context->broken && (l.timeout_ns == 0 || l.timeout_ns > patience_ns))
-        l.timeout_ns = patience_ns;
+    if (context->broken &&
+        (l.timeout_ns == 0 || l.timeout_ns > failed_limit_ns))
+        l.timeout_ns = failed_limit_ns;
     return l;
 }
 
-static bool is_overdue(const struct leaving *l)
+static bool is_overdue(const struct finalize_limit *l)
 {
     return l->timeout_ns > 0 &&
            time_of(l->context) - l->begin_ns >= l->timeout_ns;
 }
 
 /* What is left of the deadline, as one: 0 is none. */
-static int64_t time_left(const struct leaving *l)
+static int64_t time_left(const struct finalize_limit *l)
 {
     if (l->timeout_ns == 0)
         return 0;
@@ -74,7 +75,7 @@ static int64_t time_left(const struct leaving *l)
 
 /* ---- Steps ------------------------------------------------------------------- */
 
-static rcx_status_t meet(const struct leaving *l)
+static rcx_status_t finalize_barrier(const struct finalize_limit *l)
 {
     struct rcx_comm *comm = l->context->internal;
     rcx_status_t status = RCX_OK;
@@ -87,11 +88,11 @@ static rcx_status_t meet(const struct leaving *l)
 }
 
 /* Who is missing says the meeting that follows. */
-static void flush(const struct leaving *l)
+static void flush(const struct finalize_limit *l)
 {
     struct rcx_context *context = l->context;
     struct rcx_transport *t = context->transport;
-    const int64_t until = time_of(context) + patience_ns;
+    const int64_t until = time_of(context) + failed_limit_ns;
 
     while (t && t->ops->flush(t) == RCX_IN_PROGRESS &&
            context->internal->failed == RCX_OK && !is_overdue(l) &&
@@ -102,7 +103,7 @@ static void flush(const struct leaving *l)
 
 static bool go_on(void *arg)
 {
-    const struct leaving *l = arg;
+    const struct finalize_limit *l = arg;
     struct rcx_comm *comm = l->context->internal;
 
     if (is_overdue(l))
@@ -114,7 +115,7 @@ static bool go_on(void *arg)
     return comm->failed == RCX_OK;
 }
 
-static rcx_status_t wait_for_all(struct leaving *l)
+static rcx_status_t bootstrap_barrier(struct finalize_limit *l)
 {
     struct rcx_boot *boot = l->context->boot;
     const rcx_status_t status = boot->ops->barrier(boot, go_on, l);
@@ -123,32 +124,32 @@ static rcx_status_t wait_for_all(struct leaving *l)
 }
 
 /* From here on who has gone is not dead: he had met all. */
-static rcx_status_t part(struct leaving *l)
+static rcx_status_t enter_final_phase(struct finalize_limit *l)
 {
     rcx_status_t status;
 
-    l->context->parting = true;
-    status = meet(l);
-    return status == RCX_OK ? wait_for_all(l) : status;
+    l->context->in_final_phase = true;
+    status = finalize_barrier(l);
+    return status == RCX_OK ? bootstrap_barrier(l) : status;
 }
 
 /* Of the communicators that the user has not freed, the world among them. */
-static void tell_what_was_not_received(const struct rcx_context *context)
+static void warn_unreceived(const struct rcx_context *context)
 {
     for (const struct rcx_comm *c = context->comms.first; c; c = c->next)
         if (c != context->internal && c->magic && c->failed == RCX_OK)
-            rcx_mail_is_left(c, "");
+            rcx_p2p_warn_unreceived(c, "");
 }
 
 /* ---- All of it ----------------------------------------------------------------- */
 
 /* Others may know of a failure only by them. */
-static void let_notes_leave(struct rcx_context *context)
+static void flush_control(struct rcx_context *context)
 {
     const struct rcx_transport *t = context->transport;
-    const int64_t until = time_of(context) + note_patience_ns;
+    const int64_t until = time_of(context) + ctrl_flush_ns;
 
-    while (t && t->notes_leaving > 0 && time_of(context) < until)
+    while (t && t->ctrl_unsent > 0 && time_of(context) < until)
         rcx_context_poll(context);
 }
 
@@ -159,8 +160,8 @@ static bool is_known_to_all(const struct rcx_context *context)
     const struct rcx_transport *t = context->transport;
 
     for (int i = 0; i < context->boot->size; i++)
-        if (i != context->boot->rank && !t->dead[i] &&
-            !rcx_notes_known(&context->notes, i) &&
+        if (i != context->boot->rank && !t->failed_peers[i] &&
+            !rcx_ctrl_known(&context->ctrl, i) &&
             !rcx_comm_has_failed_for(context->world, i) &&
             !rcx_comm_has_failed_for(context->internal, i))
             return false;
@@ -170,51 +171,52 @@ static bool is_known_to_all(const struct rcx_context *context)
 /* A rank that watches its peers, or the network for it, would take one that
  * leaves alone for dead. Its connection is reset, and the note is lost with it,
  * where this process ends before that rank has read all that was sent. */
-static void tell_watchers(struct rcx_context *context)
+static void announce_finalize(struct rcx_context *context)
 {
-    const int64_t until = time_of(context) + seen_patience_ns;
-    struct rcx_note_body left = {.kind = RCX_NOTE_LEFT};
+    const int64_t until = time_of(context) + ack_limit_ns;
+    struct rcx_ctrl_msg left = {.kind = RCX_CTRL_FINALIZES};
 
-    rcx_note_send_all(context->internal, &left);
+    rcx_ctrl_send_all(context->internal, &left);
     while (!is_known_to_all(context) && time_of(context) < until) {
         if (rcx_context_poll(context) == 0)
             sched_yield();
-        rcx_notes_read(context);
+        rcx_ctrl_dispatch(context);
     }
 }
 
-static void say_why(struct rcx_context *context)
+static void notify_peers(struct rcx_context *context)
 {
     const struct rcx_transport *t = context->transport;
 
-    if (t && (t->dead || t->lost_note)) /* for lack of descriptors, say */
-        rcx_comm_tell(context->world->failed != RCX_OK ? context->world
-                                                       : context->internal);
-    if (t && t->dead)
-        tell_watchers(context);
-    let_notes_leave(context);
+    if (t &&
+        (t->failed_peers || t->ctrl_lost)) /* for lack of descriptors, say */
+        rcx_comm_announce(context->world->failed != RCX_OK ? context->world
+                                                           : context->internal);
+    if (t && t->failed_peers)
+        announce_finalize(context);
+    flush_control(context);
     if (context->transport && context->nodes)
-        context->transport->is_forsaken = true;
+        context->transport->leaks_on_close = true;
 }
 
-rcx_status_t rcx_context_leave(struct rcx_context *context)
+rcx_status_t rcx_context_finalize(struct rcx_context *context)
 {
     const struct rcx_comm *world = context->world;
     const bool is_known = context->broken || world->aborted; /* to the user */
-    struct leaving l;
+    struct finalize_limit l;
     rcx_status_t status;
 
     rcx_context_catch_up(context);
     l = begin(context);
     status = world->failed;
     if (status == RCX_OK)
-        status = meet(&l);
+        status = finalize_barrier(&l);
     if (status == RCX_OK) {
         flush(&l);
-        tell_what_was_not_received(context);
-        status = part(&l);
+        warn_unreceived(context);
+        status = enter_final_phase(&l);
     }
     if (status != RCX_OK)
-        say_why(context);
+        notify_peers(context);
     return is_known ? RCX_OK : status;
 }

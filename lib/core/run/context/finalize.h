@@ -7,6 +7,6 @@
 
 /* What rcx_finalize() returns. No peer needs this rank afterwards, or the world
  * has failed. */
-rcx_status_t rcx_context_leave(struct rcx_context *context);
+rcx_status_t rcx_context_finalize(struct rcx_context *context);
 
 #endif

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Dispatch of control messages: each goes to the module that handles its kind.
+ * A failure of a communicator that this rank does not have yet is kept, and
+ * replayed when the communicator is made.
+ */
 #include "core/run/detect/ctrl_dispatch.h"
 
 #include "core/run/detect/mismatch.h"
@@ -7,39 +12,40 @@
 #include "core/run/fault/ctrl_msg.h"
 #include "core/run/fault/failure.h"
 
-static struct rcx_comm *comm_of(struct rcx_context *context,
-                                const struct rcx_note_body *body)
+static struct rcx_comm *find_comm(struct rcx_context *context,
+                                  const struct rcx_ctrl_msg *body)
 {
     struct rcx_comm *comm = context->comms.first;
 
-    while (comm && !rcx_note_is_about(body, comm))
+    while (comm && !rcx_ctrl_is_about(body, comm))
         comm = comm->next;
     return comm;
 }
 
-/* Ranks of comm that a note names; how many. */
-static int named(const struct rcx_comm *comm, const struct rcx_note_body *body,
-                 int ranks[RCX_RANKS_TOLD])
+/* Ranks of comm that the message names; returns how many. */
+static int ranks_of(const struct rcx_comm *comm,
+                    const struct rcx_ctrl_msg *body,
+                    int ranks[RCX_RANKS_LISTED])
 {
     int n = 0;
 
-    for (int i = 0; i < body->rank_count && i < RCX_RANKS_TOLD; i++)
+    for (int i = 0; i < body->rank_count && i < RCX_RANKS_LISTED; i++)
         if (body->ranks[i] >= 0 && body->ranks[i] < comm->size)
             ranks[n++] = body->ranks[i];
     return n;
 }
 
-/* comm fails because another member says so. */
-static void fail_as_told(struct rcx_comm *comm,
-                         const struct rcx_note_body *body)
+/* Another member reports that comm has failed. */
+static void fail_reported(struct rcx_comm *comm,
+                          const struct rcx_ctrl_msg *body)
 {
     const rcx_status_t status =
         body->status < 0 ? (rcx_status_t)body->status : RCX_ERR_COMM_FAILED;
-    char text[RCX_TEXT_TOLD], because[RCX_TEXT_TOLD];
-    int ranks[RCX_RANKS_TOLD];
-    const int n = named(comm, body, ranks);
+    char text[RCX_REASON_TEXT], because[RCX_REASON_TEXT];
+    int ranks[RCX_RANKS_LISTED];
+    const int n = ranks_of(comm, body, ranks);
 
-    if (body->sequence > 0) { /* it has failed so; these are more ranks */
+    if (body->sequence > 0) { /* more ranks of a failure that is known */
         rcx_comm_add_failed(comm, body->from, (int)body->sequence, ranks, n);
         return;
     }
@@ -48,12 +54,12 @@ static void fail_as_told(struct rcx_comm *comm,
              rcx_status_string(status),
              rcx_ranks_print(comm, "; because of rank", ranks, n, because,
                              sizeof because));
-    rcx_comm_fail_told(comm, status, ranks, n, body->from, text);
+    rcx_comm_fail_reported(comm, status, ranks, n, body->from, text);
 }
 
 /* An attempt to make a group has failed on another member. */
 static void fail_attempt(struct rcx_context *context,
-                         const struct rcx_note_body *body)
+                         const struct rcx_ctrl_msg *body)
 {
     const bool is_refused = body->status != RCX_ERR_TIMEOUT;
 
@@ -61,114 +67,114 @@ static void fail_attempt(struct rcx_context *context,
         if (rcx_comm_is_for_groups(c->id) && c->tag == body->tag &&
             c->group == body->group && c->attempt <= body->value &&
             rcx_comm_index(c, body->from) >= 0)
-            fail_as_told(c, body);
+            fail_reported(c, body);
     rcx_attempts_fail(&context->comms.attempts, &context->heap, body->tag,
                       body->group, body->value,
                       is_refused ? (rcx_status_t)body->status : RCX_OK);
 }
 
-/* ---- Failures that are told too early -------------------------------------- */
+/* ---- Failures of communicators that are not made yet --------------------- */
 
-struct rcx_early_note {
-    struct rcx_early_note *next;
-    struct rcx_note_body body;
+struct rcx_ctrl_early {
+    struct rcx_ctrl_early *next;
+    struct rcx_ctrl_msg body;
 };
 
 /*
- * That rank has a communicator that this one has not got yet, or has freed;
- * none that both are in has this id again. So the note stays.
+ * The sender has a communicator that this rank does not have yet, or has freed.
+ * No later communicator of both has this id, so the message may be kept.
  */
-static void keep_note(struct rcx_context *context,
-                      const struct rcx_note_body *body)
+static void keep_early(struct rcx_context *context,
+                       const struct rcx_ctrl_msg *body)
 {
-    struct rcx_early_note *note = rcx_heap_alloc(&context->heap, sizeof *note);
-    struct rcx_early_note **end = &context->notes.early;
+    struct rcx_ctrl_early *note = rcx_heap_alloc(&context->heap, sizeof *note);
+    struct rcx_ctrl_early **end = &context->ctrl.early;
 
     if (!note)
         return;
-    *note = (struct rcx_early_note){NULL, *body};
+    *note = (struct rcx_ctrl_early){NULL, *body};
     while (*end)
         end = &(*end)->next;
     *end = note;
 }
 
-void rcx_notes_recall(struct rcx_comm *comm)
+void rcx_ctrl_replay(struct rcx_comm *comm)
 {
-    const struct rcx_early_note *note = comm->context->notes.early;
+    const struct rcx_ctrl_early *note = comm->context->ctrl.early;
 
     for (; note; note = note->next)
-        if (rcx_note_is_about(&note->body, comm))
-            fail_as_told(comm, &note->body);
+        if (rcx_ctrl_is_about(&note->body, comm))
+            fail_reported(comm, &note->body);
 }
 
-void rcx_notes_forget(struct rcx_context *context)
+void rcx_ctrl_close(struct rcx_context *context)
 {
-    rcx_heap_free(&context->heap, context->notes.known);
-    while (context->notes.early) {
-        struct rcx_early_note *note = context->notes.early;
+    rcx_heap_free(&context->heap, context->ctrl.known);
+    while (context->ctrl.early) {
+        struct rcx_ctrl_early *note = context->ctrl.early;
 
-        context->notes.early = note->next;
+        context->ctrl.early = note->next;
         rcx_heap_free(&context->heap, note);
     }
 }
 
-static void learn(struct rcx_context *context, int rank, unsigned fact)
+static void add_fact(struct rcx_context *context, int rank, unsigned fact)
 {
-    struct rcx_notes *notes = &context->notes;
+    struct rcx_ctrl *ctrl = &context->ctrl;
 
-    if (!notes->known)
-        notes->known =
+    if (!ctrl->known)
+        ctrl->known =
             rcx_heap_zalloc(&context->heap, (size_t)context->boot->size);
-    if (notes->known)
-        notes->known[rank] |= (unsigned char)fact;
+    if (ctrl->known)
+        ctrl->known[rank] |= (unsigned char)fact;
 }
 
-/* The rank that leaves waits for this answer. */
-static void answer_left(struct rcx_context *context, int rank)
+/* The rank that finalizes waits for this reply. */
+static void acknowledge(struct rcx_context *context, int rank)
 {
-    struct rcx_note_body seen = {.kind = RCX_NOTE_SEEN,
-                                 .comm_id = RCX_COMM_ID_INTERNAL};
+    struct rcx_ctrl_msg seen = {.kind = RCX_CTRL_FINALIZES_ACK,
+                                .comm_id = RCX_COMM_ID_INTERNAL};
 
-    learn(context, rank, RCX_NOTES_LEFT);
-    rcx_note_answer(context, rank, &seen);
+    add_fact(context, rank, RCX_PEER_FINALIZES);
+    rcx_ctrl_reply(context, rank, &seen);
 }
 
-/* ---- Reading --------------------------------------------------------------- */
+/* ---- Dispatch ------------------------------------------------------------ */
 
-static void read_note(struct rcx_context *context,
-                      const struct rcx_note_body *body)
+static void dispatch(struct rcx_context *context,
+                     const struct rcx_ctrl_msg *body)
 {
-    struct rcx_comm *comm = comm_of(context, body);
+    struct rcx_comm *comm = find_comm(context, body);
 
-    if (body->kind == RCX_NOTE_ROLL)
+    if (body->kind == RCX_CTRL_QUERY)
         rcx_straggler_answer(context, comm, body);
-    else if (body->kind == RCX_NOTE_FAILED &&
+    else if (body->kind == RCX_CTRL_FAILED &&
              rcx_comm_is_for_groups(body->comm_id))
         fail_attempt(context, body);
-    else if (comm && body->kind == RCX_NOTE_FAILED)
-        fail_as_told(comm, body);
-    else if (body->kind == RCX_NOTE_FAILED)
-        keep_note(context, body);
-    else if (body->kind == RCX_NOTE_LEFT)
-        answer_left(context, body->from);
-    else if (body->kind == RCX_NOTE_SEEN)
-        learn(context, body->from, RCX_NOTES_SEEN);
-    else if (comm && body->kind == RCX_NOTE_CALL)
-        rcx_mismatch_hear(comm, body);
+    else if (comm && body->kind == RCX_CTRL_FAILED)
+        fail_reported(comm, body);
+    else if (body->kind == RCX_CTRL_FAILED)
+        keep_early(context, body);
+    else if (body->kind == RCX_CTRL_FINALIZES)
+        acknowledge(context, body->from);
+    else if (body->kind == RCX_CTRL_FINALIZES_ACK)
+        add_fact(context, body->from, RCX_PEER_ACKNOWLEDGED);
+    else if (comm && body->kind == RCX_CTRL_CALL)
+        rcx_mismatch_compare(comm, body);
     else if (comm)
         rcx_straggler_record(comm, body);
 }
 
-void rcx_notes_read(struct rcx_context *context)
+void rcx_ctrl_dispatch(struct rcx_context *context)
 {
     struct rcx_transport *t = context->transport;
 
-    while (t->notes) {
-        struct rcx_note_body body;
+    while (t->ctrl) {
+        struct rcx_ctrl_msg body;
 
-        if (!t->ops->take_note(t, &body, sizeof body))
+        if (!t->ops->take_ctrl(t, &body, sizeof body))
             continue;
         if (body.from >= 0 && body.from < context->boot->size)
-            read_note(context, &body);
+            dispatch(context, &body);
     }
 }

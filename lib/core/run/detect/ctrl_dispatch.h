@@ -6,9 +6,9 @@
 #include "core/run/object/context.h"
 
 /* Read what has come. */
-void rcx_notes_read(struct rcx_context *context);
+void rcx_ctrl_dispatch(struct rcx_context *context);
 /* A new communicator may have failed on others already. */
-void rcx_notes_recall(struct rcx_comm *comm);
-void rcx_notes_forget(struct rcx_context *context);
+void rcx_ctrl_replay(struct rcx_comm *comm);
+void rcx_ctrl_close(struct rcx_context *context);
 
 #endif

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which ranks an overdue or differing operation fails for, by the answers to a
+ * straggler query. See culprits.h for the rule.
+ */
 #include "core/run/detect/culprits.h"
 
 #include <stdarg.h>
@@ -15,7 +19,7 @@ enum { STALL_LEAST_MS = 150, STALL_SHARE = 4, NS_PER_MS = 1000 * 1000 };
 /* ---- A deadline -------------------------------------------------------------- */
 
 struct verdict {
-    char text[RCX_TEXT_TOLD];
+    char text[RCX_REASON_TEXT];
     size_t used;
     int n;
     int *ranks;
@@ -53,7 +57,7 @@ static const char *why_not_entered(const struct rcx_p2p_call *call, int rank)
                                 : "has not sent it";
 }
 
-/* A rank that finalizes after another one's failure answers no more. */
+/* A rank that finalizes after the failure of another rank does not answer. */
 static bool may_have_left(const struct rcx_comm *comm, int i)
 {
     const struct rcx_context *context = comm->context;
@@ -61,13 +65,14 @@ static bool may_have_left(const struct rcx_comm *comm, int i)
     const int rank = rcx_comm_context_rank(comm, i);
 
     return comm->query->members[i].answer == NO_ANSWER &&
-           ((rcx_notes_known(&context->notes, rank) & RCX_NOTES_LEFT) ||
+           ((rcx_ctrl_known(&context->ctrl, rank) & RCX_PEER_FINALIZES) ||
             (internal->failed != RCX_OK &&
              !rcx_comm_has_failed_for(internal, rank)));
 }
 
-/* Members that do not answer or have not called it. call: of the message, of
- * which only members that are reached count; or NULL. */
+/* Name members that do not answer or have not called the operation. call: the
+ * message that is overdue, for which only members count that are reached; or
+ * NULL. left: name those that may have left, and no others. */
 static void name_missing(const struct rcx_comm *comm,
                          const struct rcx_p2p_call *call, bool left,
                          struct verdict *verdict)
@@ -86,7 +91,7 @@ static void name_missing(const struct rcx_comm *comm,
     }
 }
 
-/* A member that may have left is named only where no other one is missing. */
+/* A member that may have left is named only if no other one is missing. */
 static void find_missing(const struct rcx_comm *comm,
                          const struct rcx_p2p_call *call,
                          struct verdict *verdict)
@@ -102,7 +107,7 @@ static bool has_entered(const struct rcx_straggler_member *m)
     return m->answer == ENTERED || m->is_reached;
 }
 
-/* Members that have called it, and did not look after their messages. */
+/* Name members that have called the operation and then did not run for long. */
 static void find_stalled(const struct rcx_comm *comm, uint64_t deadline_ms,
                          struct verdict *verdict)
 {
@@ -124,7 +129,7 @@ static void find_stalled(const struct rcx_comm *comm, uint64_t deadline_ms,
     }
 }
 
-/* Whether all that member m waits for in another communicator are here. */
+/* Whether all ranks that member m waits for have called the operation. */
 static bool waits_for_present(const struct rcx_comm *comm,
                               const struct rcx_straggler_member *m)
 {
@@ -137,8 +142,8 @@ static bool waits_for_present(const struct rcx_comm *comm,
     return m->waits > 0;
 }
 
-/* Most members have called it. Those that call something else, and wait there
- * for these, have left out this call. */
+/* If most members have called the operation, those that wait in another
+ * communicator for these members have left out this call. */
 static void find_different(const struct rcx_comm *comm, struct verdict *verdict)
 {
     const struct rcx_straggler_member *members = comm->query->members;
@@ -153,12 +158,12 @@ static void find_different(const struct rcx_comm *comm, struct verdict *verdict)
                   "has not called it, and waits in another communicator");
 }
 
-/* Nobody is to blame; what is known of those that others wait for. */
+/* No rank can be named: describe what members wait for. */
 static void describe_waiting(const struct rcx_request *r,
                              struct verdict *verdict)
 {
     const struct rcx_comm *comm = r->comm;
-    int ranks[RCX_RANKS_TOLD];
+    int ranks[RCX_RANKS_LISTED];
     int n = 0;
 
     for (int i = 0; i < comm->size; i++) {
@@ -175,7 +180,7 @@ static void describe_waiting(const struct rcx_request *r,
     if (n > 0)
         return;
     add_text(verdict, " all ranks have called it");
-    n = rcx_request_peers(r, ranks, RCX_RANKS_TOLD);
+    n = rcx_request_peers(r, ranks, RCX_RANKS_LISTED);
     for (int i = 0; i < n; i++)
         add_text(verdict, "%s %d", i ? "," : "; messages are missing with rank",
                  ranks[i]);
@@ -196,7 +201,8 @@ static void decide_overdue(const struct rcx_request *r, struct verdict *verdict)
 
 /* ---- The deadline of a message ----------------------------------------------- */
 
-/* Member rank, and those that it waits for, and so on. */
+/* Mark a member, the ranks that it waits for, the ranks that these wait for,
+ * and so on. */
 static void mark_reached(const struct rcx_comm *comm, int rank)
 {
     struct rcx_straggler_member *members = comm->query->members;
@@ -219,7 +225,7 @@ static void mark_reached(const struct rcx_comm *comm, int rank)
     }
 }
 
-/* The peer waits as well, for no rank that could be named. */
+/* The peer waits too, for ranks that cannot be named. */
 static void describe_peer(const struct rcx_comm *comm, int peer,
                           struct verdict *verdict)
 {
@@ -230,8 +236,8 @@ static void describe_peer(const struct rcx_comm *comm, int peer,
         add_text(verdict, ", for rank %d of the world", m->waits_for[0]);
 }
 
-/* A message from any source may be due from any member: one that does not
- * answer is named, one that does may have none to send. */
+/* Any member may owe a message from any source. A member that does not answer
+ * is named; one that answers may have none to send. */
 static void decide_message(const struct rcx_request *r, struct verdict *verdict)
 {
     const struct rcx_p2p_call *call = &rcx_p2p_of(r->program)->call;
@@ -255,7 +261,7 @@ static void decide_message(const struct rcx_request *r, struct verdict *verdict)
 
 /* ---- Calls that differ ------------------------------------------------------- */
 
-/* The call that most members make; where as many make another one, this rank's
+/* The call that most members make; of calls with equal counts, this rank's
  * own. */
 static int find_majority(const struct rcx_comm *comm)
 {

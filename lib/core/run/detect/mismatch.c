@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Finds calls that do not match between ranks (RCX_CHECK=cheap). Calls differ
+ * in the fingerprint of their tags. This module finds the difference; the
+ * straggler query decides which rank made the other call.
+ */
 #include "core/run/detect/mismatch.h"
 
 #include "core/run/detect/straggler.h"
@@ -7,9 +12,9 @@
 
 enum { PROBE_SEQUENCE_BITS = 8 };
 
-/* Of a group in the making, a message of the next one under its tag may come
- * while its own last one is still to come; and where numbers repeat soon, a
- * peer that is ahead has this one again. */
+/* Not for a group in the making: a message of the next attempt may arrive
+ * before the last one of this attempt. Not if sequence numbers repeat soon: a
+ * peer that is ahead uses this number again. */
 static bool is_probed(const struct rcx_comm *comm)
 {
     const struct rcx_context *context = comm->context;
@@ -21,9 +26,9 @@ static bool is_probed(const struct rcx_comm *comm)
 
 /*
  * A message of another call has the same sequence number and another
- * fingerprint, and stays unmatched.
+ * fingerprint. No receive matches it, so a probe finds it.
  */
-static void watch_fingerprints(const struct rcx_request *r,
+static void check_fingerprints(const struct rcx_request *r,
                                const struct rcx_exec *x)
 {
     const struct rcx_tag_layout *l = &x->layout;
@@ -42,7 +47,7 @@ static void watch_fingerprints(const struct rcx_request *r,
     }
 }
 
-/* Whether both are of one number, and not of one call. */
+/* Whether both have the same sequence number and belong to different calls. */
 static bool are_different(const struct rcx_exec *x, uint64_t tag_base)
 {
     const struct rcx_tag_layout *l = &x->layout;
@@ -53,7 +58,8 @@ static bool are_different(const struct rcx_exec *x, uint64_t tag_base)
     return difference != 0 && (difference & ~fingerprint) == 0;
 }
 
-void rcx_mismatch_hear(struct rcx_comm *comm, const struct rcx_note_body *body)
+void rcx_mismatch_compare(struct rcx_comm *comm,
+                          const struct rcx_ctrl_msg *body)
 {
     if (!is_probed(comm))
         return;
@@ -66,14 +72,14 @@ void rcx_mismatch_hear(struct rcx_comm *comm, const struct rcx_note_body *body)
                                             rcx_comm_index(comm, body->from));
 }
 
-/* Where all wait for each other no message tells it. So who waits for somebody
- * says in which call, once. */
-static void tell_awaited(struct rcx_comm *comm)
+/* If all ranks wait for each other, no message shows the mismatch. So a rank
+ * that waits sends its call to the ranks that it waits for, once. */
+static void announce_call(struct rcx_comm *comm)
 {
     const struct rcx_request *r = comm->first;
     const uint64_t number = rcx_request_number(r);
-    struct rcx_note_body body = {.kind = RCX_NOTE_CALL};
-    int ranks[RCX_RANKS_TOLD];
+    struct rcx_ctrl_msg body = {.kind = RCX_CTRL_CALL};
+    int ranks[RCX_RANKS_LISTED];
     unsigned i = 0;
     int n;
 
@@ -83,24 +89,24 @@ static void tell_awaited(struct rcx_comm *comm)
         return;
     comm->asked = number;
     body.sequence = r->slots[i]->tag_base;
-    n = rcx_request_peers(r, ranks, RCX_RANKS_TOLD);
+    n = rcx_request_peers(r, ranks, RCX_RANKS_LISTED);
     for (int k = 0; k < n; k++)
-        rcx_note_send(comm, ranks[k], &body);
+        rcx_ctrl_send(comm, ranks[k], &body);
 }
 
-static void watch_calls(struct rcx_comm *comm)
+static void check_calls(struct rcx_comm *comm)
 {
     for (unsigned i = 0;
          i < rcx_request_slots(comm->first) && comm->failed == RCX_OK; i++)
         if (comm->first->slots[i])
-            watch_fingerprints(comm->first, comm->first->slots[i]);
+            check_fingerprints(comm->first, comm->first->slots[i]);
 }
 
-void rcx_mismatch_look(struct rcx_comm *comm)
+void rcx_mismatch_check(struct rcx_comm *comm)
 {
     if (!is_probed(comm))
         return;
-    watch_calls(comm);
+    check_calls(comm);
     if (comm->failed == RCX_OK)
-        tell_awaited(comm);
+        announce_call(comm);
 }

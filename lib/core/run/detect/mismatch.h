@@ -7,9 +7,10 @@
 
 /* comm's first operation has waited for some time: has somebody made another
  * call? */
-void rcx_mismatch_look(struct rcx_comm *comm);
+void rcx_mismatch_check(struct rcx_comm *comm);
 /* A member that waits for this rank says in which call: no other may have its
  * number here. */
-void rcx_mismatch_hear(struct rcx_comm *comm, const struct rcx_note_body *body);
+void rcx_mismatch_compare(struct rcx_comm *comm,
+                          const struct rcx_ctrl_msg *body);
 
 #endif

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One poll of the transport, and the completions that it leads to.
+ */
 #include "core/run/detect/poll.h"
 
 int rcx_context_poll(struct rcx_context *context)

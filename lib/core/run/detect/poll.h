@@ -28,15 +28,15 @@ static inline int rcx_handle_done(struct rcx_context *context)
     struct rcx_transport *t = context->transport;
     int events = 0;
 
-    if (__builtin_expect(t->notes != NULL, 0))
-        rcx_notes_read(context);
+    if (__builtin_expect(t->ctrl != NULL, 0))
+        rcx_ctrl_dispatch(context);
     while (t->done) {
         struct rcx_message *m = rcx_take_done(t);
         struct rcx_exec *x = m->owner;
 
         events++;
         if (!x->owner)
-            rcx_abandoned_message(context, x, m);
+            rcx_orphan_message(context, x, m);
         else if (rcx_exec_advance(x, m))
             rcx_request_advance(x->owner, x);
     }

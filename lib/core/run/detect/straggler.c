@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Straggler query: asks all members of a communicator whether they have entered
+ * an operation, answers such queries, and collects the answers. Which ranks an
+ * error names is decided in culprits.c.
+ */
 #include "core/run/detect/straggler.h"
 
 #include "core/run/detect/culprits.h"
@@ -8,8 +13,8 @@
 #include "core/run/request/p2p.h"
 #include "core/run/request/request.h"
 
-/* A rank that did not run for STALL_NS while others answered has GRACE_NS to read
- * the answers. */
+/* If this rank did not run for STALL_NS during a query, it has GRACE_NS more to
+ * read the answers. */
 enum {
     ANSWER_LEAST_NS = 20 * 1000 * 1000,
     ANSWER_MOST_NS = 500 * 1000 * 1000,
@@ -18,10 +23,10 @@ enum {
 };
 enum { NS_PER_MS = 1000 * 1000, ANSWER_SHARE = 2 };
 
-/* ---- What is known here ------------------------------------------------------ */
+/* ---- State of this rank -------------------------------------------------- */
 
-/* Messages have no sequence number: ranks need not have as many. What asks for
- * one has this bit, and the sender's own number. */
+/* Messages have no sequence number, as ranks need not have sent equally many. A
+ * query about a message has this bit and the sender's own number. */
 #define MESSAGE (UINT64_C(1) << 63)
 
 static uint64_t key_of(const struct rcx_request *r)
@@ -29,7 +34,7 @@ static uint64_t key_of(const struct rcx_request *r)
     return r->program->is_p2p ? MESSAGE | rcx_request_number(r) : r->sequence;
 }
 
-/* The execution of a segment, among the operations under way. */
+/* The execution of a segment that is in flight, or NULL. */
 static const struct rcx_exec *find_segment(const struct rcx_comm *comm,
                                            uint64_t sequence)
 {
@@ -49,13 +54,13 @@ static int fingerprint_of(const struct rcx_comm *comm, uint64_t sequence)
              : -1;
 }
 
-/* For how long this rank did not look after its messages between two times. */
-static uint32_t away_between(const struct rcx_watch *w, uint64_t begin,
-                             uint64_t end)
+/* How many milliseconds of an interval this rank did not run. */
+static uint32_t stalled_between_ms(const struct rcx_detector *w, uint64_t begin,
+                                   uint64_t end)
 {
-    const uint64_t left = w->away_end_ns - w->away_ns;
+    const uint64_t left = w->stall_end_ns - w->stall_ns;
     const uint64_t from = left > begin ? left : begin;
-    const uint64_t until = w->away_end_ns < end ? w->away_end_ns : end;
+    const uint64_t until = w->stall_end_ns < end ? w->stall_end_ns : end;
 
     return until > from ? (uint32_t)((until - from) / NS_PER_MS) : 0;
 }
@@ -67,30 +72,30 @@ static uint32_t stalled_ms(const struct rcx_comm *comm,
 {
     const uint64_t ns = rcx_time_at(&comm->context->time, now);
 
-    return away_between(&comm->context->watch, ns - rcx_request_age(r, now),
-                        ns);
+    return stalled_between_ms(&comm->context->detector,
+                              ns - rcx_request_age(r, now), ns);
 }
 
-/* The same within the operation of this number, also if it is over: a rank that
- * stood still may get all that it lacks at once. */
-static uint32_t away_in(const struct rcx_comm *comm, uint64_t sequence,
-                        const struct rcx_instant *now)
+/* The same within the operation of this number, even if it has ended: a rank
+ * that was stopped may receive all that it lacks at once. */
+static uint32_t stalled_in_ms(const struct rcx_comm *comm, uint64_t sequence,
+                              const struct rcx_instant *now)
 {
     const struct rcx_time *time = &comm->context->time;
     const struct rcx_ended *e = &comm->ended;
     const uint64_t ns = rcx_time_at(time, now);
 
     if (sequence >= e->first && sequence < e->next)
-        return away_between(&comm->context->watch,
-                            ns - rcx_time_since(time, e->begin, now),
-                            ns - rcx_time_since(time, e->end, now));
+        return stalled_between_ms(&comm->context->detector,
+                                  ns - rcx_time_since(time, e->begin, now),
+                                  ns - rcx_time_since(time, e->end, now));
     return comm->first ? stalled_ms(comm, comm->first, now) : 0;
 }
 
 /* ---- Answers ---------------------------------------------------------------- */
 
-/* Another communicator in which this rank waits. A rank that finalizes, though
- * nothing has failed there, does not wait for others to call. */
+/* Another communicator in which this rank waits, or NULL. A rank in the barrier
+ * of rcx_finalize() does not count as waiting unless something has failed. */
 static const struct rcx_comm *find_waiting(const struct rcx_context *context)
 {
     const struct rcx_comm *c = context->comms.first;
@@ -103,25 +108,25 @@ static const struct rcx_comm *find_waiting(const struct rcx_context *context)
 }
 
 static void describe_elsewhere(const struct rcx_comm *comm,
-                               struct rcx_note_body *answer)
+                               struct rcx_ctrl_msg *answer)
 {
     const struct rcx_request *r =
         comm->first ? comm->first : rcx_comm_awaited_message(comm);
     const struct rcx_instant now = rcx_instant_now();
-    int ranks[RCX_RANKS_TOLD];
-    const int n = rcx_request_peers(r, ranks, RCX_RANKS_TOLD);
+    int ranks[RCX_RANKS_LISTED];
+    const int n = rcx_request_peers(r, ranks, RCX_RANKS_LISTED);
 
-    answer->kind = RCX_NOTE_ELSEWHERE;
+    answer->kind = RCX_CTRL_ELSEWHERE;
     answer->value = stalled_ms(comm, r, &now);
     answer->rank_count = (int8_t)n;
     for (int i = 0; i < n; i++)
         answer->ranks[i] = rcx_comm_context_rank(comm, ranks[i]);
 }
 
-/* Whether this rank had called the operation when it freed the communicator; of
- * one that it has not got in its list any more it had called all. */
+/* Whether this rank had called the operation when it freed the communicator. If
+ * the communicator is in no list any more, it had called all operations. */
 static bool has_called(const struct rcx_context *context,
-                       const struct rcx_note_body *asked)
+                       const struct rcx_ctrl_msg *asked)
 {
     const struct rcx_comm *c = context->comms.free;
 
@@ -131,43 +136,44 @@ static bool has_called(const struct rcx_context *context,
            (!c || c->window.next > asked->sequence);
 }
 
-/* An operation has been called that has a lower number than the next to give
- * out. A rank with an earlier one in flight, or in a message's, waits for
- * another rank. Of a message it is told where this rank waits, if it does. */
+/* This rank has entered an operation if its number is below the next one to
+ * use, or if this rank waits in an earlier operation or message. A query about
+ * a message is answered with what this rank waits for. */
 void rcx_straggler_answer(struct rcx_context *context,
                           const struct rcx_comm *comm,
-                          const struct rcx_note_body *asked)
+                          const struct rcx_ctrl_msg *asked)
 {
     const struct rcx_instant now = rcx_instant_now();
     const struct rcx_comm *other = find_waiting(context);
-    struct rcx_note_body answer = {.kind = RCX_NOTE_ABSENT,
-                                   .comm_id = asked->comm_id,
-                                   .tag = asked->tag,
-                                   .group = asked->group,
-                                   .sequence = asked->sequence};
+    struct rcx_ctrl_msg answer = {.kind = RCX_CTRL_NOT_ENTERED,
+                                  .comm_id = asked->comm_id,
+                                  .tag = asked->tag,
+                                  .group = asked->group,
+                                  .sequence = asked->sequence};
 
-    if (comm && comm->failed != RCX_OK) /* all is said */
+    if (comm && comm->failed != RCX_OK) /* the failure has been announced */
         return;
-    rcx_watch_note_break(&context->watch, rcx_time_at(&context->time, &now));
+    rcx_detector_note_stall(&context->detector,
+                            rcx_time_at(&context->time, &now));
     if (comm && !(asked->sequence & MESSAGE) &&
         (comm->window.next > asked->sequence || comm->first ||
          rcx_comm_awaited_message(comm))) {
-        answer.kind = RCX_NOTE_PRESENT;
+        answer.kind = RCX_CTRL_ENTERED;
         answer.rank_count = 1;
         answer.ranks[0] = fingerprint_of(comm, asked->sequence);
-        answer.value = away_in(comm, asked->sequence, &now);
+        answer.value = stalled_in_ms(comm, asked->sequence, &now);
     } else if (other) {
         describe_elsewhere(other, &answer);
     } else if (!comm && has_called(context, asked)) {
-        answer.kind = RCX_NOTE_PRESENT;
+        answer.kind = RCX_CTRL_ENTERED;
         answer.rank_count = 1;
         answer.ranks[0] = -1;
     }
-    rcx_note_answer(context, asked->from, &answer);
+    rcx_ctrl_reply(context, asked->from, &answer);
 }
 
 void rcx_straggler_record(struct rcx_comm *comm,
-                          const struct rcx_note_body *body)
+                          const struct rcx_ctrl_msg *body)
 {
     struct rcx_straggler_query *query = comm->query;
     const int rank = rcx_comm_index(comm, body->from);
@@ -177,19 +183,19 @@ void rcx_straggler_record(struct rcx_comm *comm,
         query->members[rank].answer != NO_ANSWER)
         return;
     m = &query->members[rank];
-    m->answer = body->kind == RCX_NOTE_PRESENT     ? ENTERED
-                : body->kind == RCX_NOTE_ELSEWHERE ? ELSEWHERE
+    m->answer = body->kind == RCX_CTRL_ENTERED     ? ENTERED
+                : body->kind == RCX_CTRL_ELSEWHERE ? ELSEWHERE
                                                    : NOT_ENTERED;
     m->call = m->answer == ENTERED ? (int8_t)body->ranks[0] : -1;
     m->stalled_ms = body->value;
     for (int i = 0;
-         m->answer == ELSEWHERE && i < body->rank_count && i < RCX_RANKS_TOLD;
+         m->answer == ELSEWHERE && i < body->rank_count && i < RCX_RANKS_LISTED;
          i++)
         m->waits_for[m->waits++] = body->ranks[i];
     query->unanswered--;
 }
 
-/* ---- Asking ------------------------------------------------------------------- */
+/* ---- Query --------------------------------------------------------------- */
 
 static uint64_t time_to_answer(const struct rcx_request *r)
 {
@@ -209,7 +215,7 @@ static bool ask(const struct rcx_request *r, uint64_t sequence, int differs,
     const size_t size = (size_t)comm->size;
     struct rcx_straggler_query *query = rcx_heap_zalloc(
         &comm->context->heap, sizeof *query + size * sizeof *query->members);
-    struct rcx_note_body body = {.kind = RCX_NOTE_ROLL, .sequence = sequence};
+    struct rcx_ctrl_msg body = {.kind = RCX_CTRL_QUERY, .sequence = sequence};
 
     if (!query)
         return false;
@@ -224,7 +230,7 @@ static bool ask(const struct rcx_request *r, uint64_t sequence, int differs,
         .call = (int8_t)fingerprint_of(comm, sequence),
         .stalled_ms = stalled_ms(comm, r, now)};
     comm->query = query;
-    rcx_note_send_all(comm, &body);
+    rcx_ctrl_send_all(comm, &body);
     return true;
 }
 
@@ -246,10 +252,10 @@ void rcx_straggler_free(struct rcx_comm *comm)
     comm->query = NULL;
 }
 
-/* ---- Looking after it ----------------------------------------------------------- */
+/* ---- Check --------------------------------------------------------------- */
 
-/* A host that stands still does so for all its ranks: their answers have come
- * by then, and nobody has looked. */
+/* If the host did not run, none of its ranks did. Answers have arrived by then,
+ * and this rank has not read them yet. */
 static void give_grace(struct rcx_straggler_query *query, uint64_t ns)
 {
     const bool was_stalled = ns - query->seen > STALL_NS;
@@ -262,7 +268,8 @@ static void give_grace(struct rcx_straggler_query *query, uint64_t ns)
         query->until = ns + GRACE_NS;
 }
 
-/* The operation that is asked for, or else one that is overdue; or NULL. */
+/* The operation that the query is about; without a query, one that is overdue;
+ * or NULL. */
 static const struct rcx_request *find(const struct rcx_request *r,
                                       const struct rcx_straggler_query *query,
                                       const struct rcx_instant *now)
@@ -280,11 +287,11 @@ void rcx_straggler_check(struct rcx_comm *comm, const struct rcx_instant *now)
     const struct rcx_request *r = find(comm->first, query, now);
 
     if (!r)
-        r = find(comm->mail.first, query, now);
+        r = find(comm->p2p.first, query, now);
     if (query)
         give_grace(query, ns);
     if (query && !r)
-        rcx_straggler_free(comm); /* it did come to its end */
+        rcx_straggler_free(comm); /* the operation has ended */
     else if (query && (query->unanswered == 0 || ns >= query->until))
         rcx_straggler_decide(r, rcx_request_age(r, now));
     else if (!query && r && !ask(r, key_of(r), -1, now))

@@ -22,7 +22,7 @@ struct rcx_straggler_member {
     bool is_reached;     /* the message waits for it, maybe by others */
     int next;            /* the next to be reached from; -1: none */
     int waits;           /* ELSEWHERE: for so many of the context's ranks, */
-    int waits_for[RCX_RANKS_TOLD];
+    int waits_for[RCX_RANKS_LISTED];
 };
 
 struct rcx_straggler_query {
@@ -47,10 +47,10 @@ void rcx_straggler_compare_calls(const struct rcx_request *r, uint64_t sequence,
 /* Answer the query of a member. comm: NULL if this rank does not have it. */
 void rcx_straggler_answer(struct rcx_context *context,
                           const struct rcx_comm *comm,
-                          const struct rcx_note_body *asked);
+                          const struct rcx_ctrl_msg *asked);
 /* Record the answer of a member. */
 void rcx_straggler_record(struct rcx_comm *comm,
-                          const struct rcx_note_body *body);
+                          const struct rcx_ctrl_msg *body);
 void rcx_straggler_free(struct rcx_comm *comm);
 
 #endif

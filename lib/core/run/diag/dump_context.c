@@ -68,7 +68,7 @@ static bool next_comm(void *arg, struct rcx_dump_comm *comm_p)
         .missing_count = comm->why ? (size_t)comm->why->rank_count : 0,
         .next_sequence = comm->recorder.next + 1,
         .recorder = &comm->recorder,
-        .messages = &comm->mail.recorder,
+        .messages = &comm->p2p.recorder,
         .progress_of = progress_of,
         .arg = source};
     return true;

@@ -1,31 +1,35 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sending of control messages. See ctrl_dispatch.c for what a rank does with
+ * those that it receives.
+ */
 #include "core/run/fault/ctrl_msg.h"
 
-void rcx_note_answer(struct rcx_context *context, int to,
-                     struct rcx_note_body *body)
+void rcx_ctrl_reply(struct rcx_context *context, int to,
+                    struct rcx_ctrl_msg *body)
 {
     body->from = context->boot->rank;
     if (context->transport)
-        context->transport->ops->notify(context->transport, to, body,
-                                        sizeof *body);
+        context->transport->ops->send_ctrl(context->transport, to, body,
+                                           sizeof *body);
 }
 
-void rcx_note_send(struct rcx_comm *comm, int rank, struct rcx_note_body *body)
+void rcx_ctrl_send(struct rcx_comm *comm, int rank, struct rcx_ctrl_msg *body)
 {
     body->comm_id = comm->id;
     body->tag = (int16_t)comm->tag;
     body->group = comm->group;
-    rcx_note_answer(comm->context, rcx_comm_context_rank(comm, rank), body);
+    rcx_ctrl_reply(comm->context, rcx_comm_context_rank(comm, rank), body);
 }
 
-void rcx_note_send_all(struct rcx_comm *comm, struct rcx_note_body *body)
+void rcx_ctrl_send_all(struct rcx_comm *comm, struct rcx_ctrl_msg *body)
 {
     for (int i = 0; i < comm->size; i++)
         if (i != comm->rank)
-            rcx_note_send(comm, i, body);
+            rcx_ctrl_send(comm, i, body);
 }
 
-bool rcx_note_is_about(const struct rcx_note_body *body,
+bool rcx_ctrl_is_about(const struct rcx_ctrl_msg *body,
                        const struct rcx_comm *comm)
 {
     return comm->id == body->comm_id && comm->tag == body->tag &&

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-static const uint64_t patience_ns = UINT64_C(30000000000);
+static const uint64_t stall_warn_ns = UINT64_C(30000000000);
 
 static struct rcx_comm *take_slot(struct rcx_context *context)
 {
@@ -82,10 +82,10 @@ rcx_status_t rcx_comm_new(struct rcx_context *context, uint32_t id, int rank,
     comm->cache.heap = &context->heap;
     comm->cache.limit = context->config.plan_cache_bytes;
     rcx_recorder_init(&comm->recorder, &context->heap);
-    rcx_recorder_init(&comm->mail.recorder, &context->heap);
-    comm->mail.end = &comm->mail.first;
+    rcx_recorder_init(&comm->p2p.recorder, &context->heap);
+    comm->p2p.end = &comm->p2p.first;
     comm->timeout_ns = context->config.timeout_ns;
-    comm->patience_ns = patience_ns;
+    comm->stall_warn_ns = stall_warn_ns;
     link_comm(context, comm);
     *comm_p = comm;
     return RCX_OK;

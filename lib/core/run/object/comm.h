@@ -24,7 +24,7 @@ struct rcx_window {
 /* ---- request/p2p.c ---- */
 
 /* A communicator's. */
-struct rcx_mail {
+struct rcx_p2p_queue {
     struct rcx_recorder recorder;
     struct rcx_p2p *idle;
     uint64_t warned; /* of the wait for the message of this number */
@@ -32,12 +32,12 @@ struct rcx_mail {
     struct rcx_request *first; /* active ones in the order of their start */
 };
 
-enum { RCX_RANKS_TOLD = 8, RCX_TEXT_TOLD = 224 };
+enum { RCX_RANKS_LISTED = 8, RCX_REASON_TEXT = 224 };
 
 /* What rcx_comm_error() tells. */
 struct rcx_failure {
-    char text[RCX_TEXT_TOLD];
-    int told_by; /* the context's rank; -1: this rank found it out */
+    char text[RCX_REASON_TEXT];
+    int reported_by; /* the context's rank; -1: this rank found it out */
     int rank_count;
     int ranks[]; /* of the communicator; room for all of them */
 };
@@ -63,9 +63,11 @@ struct rcx_comm {
     struct rcx_comm *prev, *next; /* of the context, or among free slots */
     uint64_t live_requests;       /* of users */
     bool is_freed;                /* by the user; goes with the last of these */
-    struct rcx_mail mail; /* what is looked at often lies together from here */
-    rcx_status_t failed;  /* not RCX_OK: broken for good */
-    rcx_status_t doubt; /* not RCX_OK: what it fails with if nobody says why */
+    struct rcx_p2p_queue
+        p2p;             /* what is looked at often lies together from here */
+    rcx_status_t failed; /* not RCX_OK: broken for good */
+    rcx_status_t
+        suspected; /* not RCX_OK: what it fails with if nobody says why */
     struct rcx_request *first; /* active requests in the order of their start */
     struct rcx_request **end;  /* where the next one is linked */
     bool is_busy;              /* among the context's busy ones */
@@ -78,9 +80,9 @@ struct rcx_comm {
     struct rcx_straggler_query
         *query; /* while it is called, for one that is overdue */
     uint64_t next_probe_ns;
-    uint64_t patience_ns; /* of who waits without a deadline */
-    uint64_t warned;      /* of the wait in the call of this number */
-    uint64_t asked;       /* whom it waits for in the call of this number */
+    uint64_t stall_warn_ns; /* of who waits without a deadline */
+    uint64_t warned;        /* of the wait in the call of this number */
+    uint64_t asked;         /* whom it waits for in the call of this number */
     struct rcx_recorder recorder;
     struct rcx_program_cache cache;
     bool has_nodes;          /* that is settled: */
@@ -99,9 +101,9 @@ void rcx_comms_free(struct rcx_comms *comms, struct rcx_heap *heap);
 /* Something is under way on it. */
 static inline bool rcx_comm_is_active(const struct rcx_comm *comm)
 {
-    return comm->first || comm->mail.first;
+    return comm->first || comm->p2p.first;
 }
-/* To be called when something begins: rcx_watch() does not visit thousands that
+/* To be called when something begins: rcx_detector_poll() does not visit thousands that
  * nobody uses. It also takes those out of the list where nothing is under way
  * any more, so that nobody else has to. */
 void rcx_comm_note_busy(struct rcx_comm *comm);

@@ -55,7 +55,7 @@ static bool parse_err_mode(const char *text, struct rcx_config *config)
     static const char *const names[] = {"none", "peer", NULL};
     const int i = rcx_word_find(text, names, &config->refusal);
 
-    config->looks_for_dead = i == 1;
+    config->watches_peers = i == 1;
     return i >= 0;
 }
 

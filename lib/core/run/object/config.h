@@ -33,7 +33,7 @@ struct rcx_config {
     bool order_is_set;
     enum rcx_wait wait;
     bool progress_thread;
-    bool looks_for_dead;
+    bool watches_peers;
     enum rcx_lanes lanes;
     char dump[RCX_CONFIG_PATH]; /* before ".RANK.json"; empty: no dumps */
     enum rcx_check check;

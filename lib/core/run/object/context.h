@@ -21,7 +21,7 @@
 
 struct rcx_request;
 struct rcx_request_slab;
-struct rcx_early_note;
+struct rcx_ctrl_early;
 struct rcx_bundle;
 
 /* ---- wait/progress.c ---- */
@@ -29,7 +29,7 @@ struct rcx_bundle;
 struct rcx_progress {
     uint64_t ticks;  /* when a collective was last called, or progress made */
     uint64_t looked; /* when it was last looked around between calls */
-    unsigned turns;  /* since the last watch */
+    unsigned turns;  /* since the last detector */
     unsigned polls;  /* in a row, before anything else */
     unsigned spin;   /* empty polls before the core is yielded */
     bool shares;     /* cores with other ranks, and may choose how to wait */
@@ -43,14 +43,15 @@ struct rcx_progress {
 
 /* ---- detect/detector.c ---- */
 
-struct rcx_watch {
-    struct rcx_alarm alarm;  /* of a communicator that failed, or shall */
-    unsigned deaths;         /* of peers, that are dealt with */
-    uint64_t next_ns;        /* when the time is looked at again */
-    struct rcx_comm *failed; /* the last that did; not attended to yet */
-    uint64_t here_since_ns;  /* it looks after things without a long break */
-    uint64_t away_ns;        /* the longest break lately, and when it ended */
-    uint64_t away_end_ns;
+struct rcx_detector {
+    struct rcx_attention
+        attention;             /* of a communicator that failed, or shall */
+    unsigned failed_count;     /* of peers, that are dealt with */
+    uint64_t next_ns;          /* when the time is looked at again */
+    struct rcx_comm *failed;   /* the last that did; not attended to yet */
+    uint64_t present_since_ns; /* it looks after things without a long break */
+    uint64_t stall_ns;         /* the longest break lately, and when it ended */
+    uint64_t stall_end_ns;
 };
 
 /* ---- request/callback.c ---- */
@@ -99,7 +100,7 @@ struct rcx_requests {
 
 /* ---- request/orphan.c ---- */
 
-struct rcx_abandoned {
+struct rcx_orphans {
     struct rcx_exec *first; /* with messages under way */
     uint64_t receives;      /* among these */
 };
@@ -107,19 +108,19 @@ struct rcx_abandoned {
 /* ---- detect/ctrl_dispatch.c ---- */
 
 enum {
-    RCX_NOTES_LEFT = 1, /* it has said that it finalizes */
-    RCX_NOTES_SEEN = 2  /* it knows that this one does */
+    RCX_PEER_FINALIZES = 1,   /* it has said that it finalizes */
+    RCX_PEER_ACKNOWLEDGED = 2 /* it knows that this one does */
 };
 
-struct rcx_notes {
-    struct rcx_early_note *early; /* failures, told too early */
+struct rcx_ctrl {
+    struct rcx_ctrl_early *early; /* failures, told too early */
     unsigned char *known;         /* by rank: some of these; or NULL */
 };
 
 /* What is known of a rank of the context. */
-static inline unsigned rcx_notes_known(const struct rcx_notes *notes, int rank)
+static inline unsigned rcx_ctrl_known(const struct rcx_ctrl *ctrl, int rank)
 {
-    return notes->known ? notes->known[rank] : 0;
+    return ctrl->known ? ctrl->known[rank] : 0;
 }
 
 /* ---- request/veclist.c ---- */
@@ -144,7 +145,7 @@ struct rcx_context {
     struct rcx_transport *transport; /* NULL while it is not open */
     rcx_thread_mode_t threads;
     struct rcx_progress progress;
-    struct rcx_watch watch;
+    struct rcx_detector detector;
     struct rcx_callbacks callbacks;
     struct rcx_sleeper sleeper;
     struct rcx_thread thread;
@@ -152,10 +153,10 @@ struct rcx_context {
     struct rcx_comm *internal; /* for its own collectives */
     struct rcx_comms comms;
     struct rcx_requests requests;
-    struct rcx_abandoned abandoned;
-    struct rcx_notes notes;
-    bool broken;  /* a communicator of the user's has failed */
-    bool parting; /* whoever goes now may: see finalize.c */
+    struct rcx_orphans orphans;
+    struct rcx_ctrl ctrl;
+    bool broken;         /* a communicator of the user's has failed */
+    bool in_final_phase; /* whoever goes now may: see finalize.c */
     struct rcx_time time;
     uint64_t started_ns[RCX_STARTS]; /* when each was over */
     struct rcx_boot *boot;

@@ -10,26 +10,26 @@ static void let_go(struct rcx_exec *x)
     rcx_exec_drop(x);
 }
 
-void rcx_abandon(struct rcx_context *context, struct rcx_exec *x)
+void rcx_orphan_add(struct rcx_context *context, struct rcx_exec *x)
 {
     rcx_piece_of(x)->program->pins++;
-    context->abandoned.receives += rcx_exec_under_way(x, RCX_STEP_RECV);
+    context->orphans.receives += rcx_exec_under_way(x, RCX_STEP_RECV);
     rcx_exec_abandon(x);
     if (x->steps_left == 0) {
         let_go(x);
         return;
     }
-    x->next = context->abandoned.first;
-    context->abandoned.first = x;
+    x->next = context->orphans.first;
+    context->orphans.first = x;
 }
 
-void rcx_abandoned_message(struct rcx_context *context, struct rcx_exec *x,
-                           const struct rcx_message *m)
+void rcx_orphan_message(struct rcx_context *context, struct rcx_exec *x,
+                        const struct rcx_message *m)
 {
-    struct rcx_exec **link = &context->abandoned.first;
+    struct rcx_exec **link = &context->orphans.first;
 
     if (m->step->kind == RCX_STEP_RECV)
-        context->abandoned.receives--;
+        context->orphans.receives--;
     if (--x->steps_left > 0)
         return;
     while (*link != x)
@@ -38,12 +38,12 @@ void rcx_abandoned_message(struct rcx_context *context, struct rcx_exec *x,
     let_go(x);
 }
 
-void rcx_abandoned_free(struct rcx_context *context)
+void rcx_orphans_close(struct rcx_context *context)
 {
-    while (context->abandoned.first) {
-        struct rcx_exec *x = context->abandoned.first;
+    while (context->orphans.first) {
+        struct rcx_exec *x = context->orphans.first;
 
-        context->abandoned.first = x->next;
+        context->orphans.first = x->next;
         let_go(x);
     }
 }

@@ -10,11 +10,11 @@ struct rcx_exec;
 struct rcx_message;
 
 /* Give x up: nobody waits for it any more. */
-void rcx_abandon(struct rcx_context *context, struct rcx_exec *x);
+void rcx_orphan_add(struct rcx_context *context, struct rcx_exec *x);
 /* What an abandoned execution's message came to. */
-void rcx_abandoned_message(struct rcx_context *context, struct rcx_exec *x,
-                           const struct rcx_message *m);
+void rcx_orphan_message(struct rcx_context *context, struct rcx_exec *x,
+                        const struct rcx_message *m);
 /* Free them; the transport is gone. */
-void rcx_abandoned_free(struct rcx_context *context);
+void rcx_orphans_close(struct rcx_context *context);
 
 #endif

@@ -12,7 +12,7 @@ static void free_program(struct rcx_heap *heap, struct rcx_p2p *p)
     rcx_heap_free(heap, p);
 }
 
-void rcx_mail_close(struct rcx_mail *mail)
+void rcx_p2p_close(struct rcx_p2p_queue *mail)
 {
     while (mail->idle) {
         struct rcx_p2p *p = mail->idle;
@@ -99,16 +99,16 @@ static void set_record(struct rcx_program *program,
 rcx_status_t rcx_p2p_get(struct rcx_comm *comm, const struct rcx_p2p_call *call,
                          struct rcx_p2p **p_p)
 {
-    struct rcx_p2p *p = comm->mail.idle;
+    struct rcx_p2p *p = comm->p2p.idle;
 
     if (p)
-        comm->mail.idle = p->next;
+        comm->p2p.idle = p->next;
     else
         p = new_program(comm);
     if (!p)
         return rcx_fail(&comm->context->log, RCX_ERR_NOMEM,
                         "no memory for a message");
-    rcx_recorder_open(&comm->mail.recorder);
+    rcx_recorder_open(&comm->p2p.recorder);
     p->call = *call;
     p->has_info = false;
     p->program.pins = 1;
@@ -120,7 +120,7 @@ rcx_status_t rcx_p2p_get(struct rcx_comm *comm, const struct rcx_p2p_call *call,
     return RCX_OK;
 }
 
-void rcx_p2p_put(struct rcx_mail *mail, struct rcx_p2p *p)
+void rcx_p2p_put(struct rcx_p2p_queue *mail, struct rcx_p2p *p)
 {
     p->next = mail->idle;
     mail->idle = p;
@@ -143,7 +143,7 @@ bool rcx_p2p_start(struct rcx_p2p *p, struct rcx_exec *x)
 static rcx_status_t say(const struct rcx_comm *comm, const struct rcx_p2p *p,
                         size_t bytes, rcx_status_t status)
 {
-    char call[RCX_TEXT_TOLD];
+    char call[RCX_REASON_TEXT];
 
     rcx_p2p_print(p, call, sizeof call);
     return rcx_fail(
@@ -173,7 +173,8 @@ rcx_status_t rcx_p2p_judge(struct rcx_p2p *p, const struct rcx_comm *comm,
     return status == RCX_OK ? RCX_OK : say(comm, p, m->bytes, status);
 }
 
-bool rcx_mail_is_left(const struct rcx_comm *comm, const char *consequence)
+bool rcx_p2p_warn_unreceived(const struct rcx_comm *comm,
+                             const char *consequence)
 {
     const struct rcx_tag_layout *l = &comm->context->layout;
     struct rcx_transport *t = comm->context->transport;

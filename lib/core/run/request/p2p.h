@@ -14,12 +14,12 @@
 #include "core/run/object/comm.h"
 
 /* All its programs were put back. */
-void rcx_mail_close(struct rcx_mail *mail);
+void rcx_p2p_close(struct rcx_p2p_queue *mail);
 
 /* A program for call, with one pin, and back. Errors are logged. */
 rcx_status_t rcx_p2p_get(struct rcx_comm *comm, const struct rcx_p2p_call *call,
                          struct rcx_p2p **p_p);
-void rcx_p2p_put(struct rcx_mail *mail, struct rcx_p2p *p);
+void rcx_p2p_put(struct rcx_p2p_queue *mail, struct rcx_p2p *p);
 
 /* Start x, an execution of it. True: it is over already. */
 bool rcx_p2p_start(struct rcx_p2p *p, struct rcx_exec *x);
@@ -31,6 +31,7 @@ rcx_status_t rcx_p2p_judge(struct rcx_p2p *p, const struct rcx_comm *comm,
 
 /* Whether a message to comm, which is freed, has come that nobody has received;
  * says so, and the consequence. */
-bool rcx_mail_is_left(const struct rcx_comm *comm, const char *consequence);
+bool rcx_p2p_warn_unreceived(const struct rcx_comm *comm,
+                             const char *consequence);
 
 #endif

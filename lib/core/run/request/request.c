@@ -175,22 +175,22 @@ static void record(struct rcx_request *r)
 void rcx_request_lose(const struct rcx_request *r, rcx_status_t status,
                       int peer)
 {
-    char *why = r->comm->context->transport->trouble, call[RCX_CALL_TEXT];
+    char *why = r->comm->context->transport->last_error, call[RCX_CALL_TEXT];
     const bool is_own = status == RCX_ERR_NOMEM || status == RCX_ERR_LIMIT;
     const int blamed = is_own ? r->comm->rank : peer;
     char rank[RCX_RANK_TEXT] = "";
 
     if (blamed >= 0)
         rcx_rank_print(r->comm, blamed, rank);
-    rcx_comm_doubt(r->comm, status, &blamed, blamed >= 0, "%s: %s%s%s%s%s",
-                   rcx_request_print(r, call), rcx_status_string(status),
-                   rank[0] ? ", rank " : "", rank, why[0] ? ": " : "", why);
+    rcx_comm_suspect(r->comm, status, &blamed, blamed >= 0, "%s: %s%s%s%s%s",
+                     rcx_request_print(r, call), rcx_status_string(status),
+                     rank[0] ? ", rank " : "", rank, why[0] ? ": " : "", why);
     why[0] = '\0';
 }
 
 /*
  * A message of x is lost: the communicator cannot go on. Its operations are
- * given up at the next rcx_watch(), this one and x included.
+ * given up at the next rcx_detector_poll(), this one and x included.
  */
 __attribute__((noinline)) static void break_off(struct rcx_request *r,
                                                 const struct rcx_exec *x)
@@ -276,7 +276,7 @@ void rcx_request_delete(struct rcx_request *r)
 
     rcx_callback_forget(&context->callbacks, r);
     if (r->program->is_p2p)
-        rcx_p2p_put(&r->comm->mail, rcx_p2p_of(r->program));
+        rcx_p2p_put(&r->comm->p2p, rcx_p2p_of(r->program));
     else
         rcx_request_let_go(r);
     if (r->bundle && r->comm->failed == RCX_OK)
@@ -336,7 +336,7 @@ static inline void complete(struct rcx_request *r)
 }
 
 /* All that r began is over. Where its communicator fails of it, it ends with
- * the others, by rcx_watch(). */
+ * the others, by rcx_detector_poll(). */
 static inline void conclude(struct rcx_request *r)
 {
     const uint64_t now = end(r);
@@ -353,7 +353,7 @@ static inline void conclude(struct rcx_request *r)
 
 static void complete_message(struct rcx_request *r)
 {
-    struct rcx_mail *mail = &r->comm->mail;
+    struct rcx_p2p_queue *mail = &r->comm->p2p;
 
     r->ended = rcx_ticks();
     rcx_recorder_end(&mail->recorder, r->record, r->status, r->ended);
@@ -392,10 +392,10 @@ void rcx_request_post(struct rcx_request *r)
     r->begin = comm->context->progress.ticks;
     r->timeout_ns = comm->timeout_ns;
     r->record =
-        rcx_recorder_begin(&comm->mail.recorder, &r->program->record, r->begin);
+        rcx_recorder_begin(&comm->p2p.recorder, &r->program->record, r->begin);
     r->is_recorded = true;
     r->kind = 0;
-    link_active(&comm->mail.end, r);
+    link_active(&comm->p2p.end, r);
     if (!comm->is_busy)
         rcx_comm_note_busy(comm);
     x->owner = r;
@@ -407,7 +407,7 @@ void rcx_request_post(struct rcx_request *r)
 
 const struct rcx_request *rcx_comm_awaited_message(const struct rcx_comm *comm)
 {
-    const struct rcx_request *r = comm->mail.first;
+    const struct rcx_request *r = comm->p2p.first;
 
     while (r && !rcx_request_waits_inside(r))
         r = r->next;

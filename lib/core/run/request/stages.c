@@ -126,7 +126,7 @@ static struct rcx_check_record record_of(const struct rcx_request *r)
 static void judge(struct rcx_request *r, const struct rcx_check_record *check)
 {
     const int ranks[] = {check->rank, check->other_rank};
-    char call[RCX_CALL_TEXT], text[RCX_TEXT_TOLD];
+    char call[RCX_CALL_TEXT], text[RCX_REASON_TEXT];
     int used;
 
     if (check->value[RCX_CHECK_SAME] == RCX_CHECK_SAME)
@@ -136,9 +136,9 @@ static void judge(struct rcx_request *r, const struct rcx_check_record *check)
     r->status = RCX_ERR_MISMATCH;
     rcx_window_give_back(&r->comm->window, r);
     if (check->value[RCX_CHECK_SAME] == RCX_CHECK_NUMBER)
-        rcx_comm_fail_untold(r->comm, RCX_ERR_MISMATCH, ranks, 2, text);
+        rcx_comm_fail_local(r->comm, RCX_ERR_MISMATCH, ranks, 2, text);
     else
-        rcx_comm_refuse(r->comm, ranks, 2, text);
+        rcx_comm_reject_call(r->comm, ranks, 2, text);
 }
 
 /* ---- The closing: that a user's op failed nowhere ---------------------------- */

@@ -49,7 +49,7 @@ static inline void rcx_request_note(struct rcx_comm *comm,
 {
     struct rcx_context *context = comm->context;
 
-    if (context->transport->news)
+    if (context->transport->doorbell)
         rcx_note_sent(context);
     rcx_recorder_add(&comm->recorder, &program->record, context->progress.ticks,
                      RCX_OK);

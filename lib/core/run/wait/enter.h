@@ -35,8 +35,9 @@ static inline void rcx_request_set_off(struct rcx_request *r)
 {
     struct rcx_context *context = r->comm->context;
 
-    if (__builtin_expect(rcx_alarm_is_raised(&context->watch.alarm), 0))
-        rcx_watch(context);
+    if (__builtin_expect(rcx_attention_is_raised(&context->detector.attention),
+                         0))
+        rcx_detector_poll(context);
     if (r->state == RCX_REQUEST_ACTIVE || r->program->is_p2p)
         rcx_wake_sleeper(&context->sleeper);
 }
@@ -104,7 +105,7 @@ static inline rcx_status_t rcx_comm_enter(struct rcx_comm *comm)
  * and there is no news, a call's messages go first. */
 static inline void rcx_note_before(struct rcx_context *context)
 {
-    const _Atomic uint32_t *news = context->transport->news;
+    const _Atomic uint32_t *news = context->transport->doorbell;
 
     if (!news)
         rcx_note_call(context, rcx_ticks());

@@ -42,10 +42,10 @@ static bool let_others_in(struct rcx_context *context)
 static void turn(struct rcx_context *context)
 {
     if (++context->progress.turns < TURNS &&
-        !rcx_watch_is_due(&context->watch, context->transport))
+        !rcx_detector_is_due(&context->detector, context->transport))
         return;
     context->progress.turns = 0;
-    rcx_watch(context);
+    rcx_detector_poll(context);
     let_others_in(context);
 }
 
@@ -60,7 +60,7 @@ int rcx_context_catch_up(struct rcx_context *context)
         vain = seen > 0 ? 0 : vain + 1;
     }
     context->progress.turns = 0;
-    rcx_watch(context);
+    rcx_detector_poll(context);
     return events;
 }
 
@@ -217,7 +217,7 @@ static void give_core_away(struct rcx_context *context, struct vain *vain,
 static void idle(struct rcx_context *context, struct vain *vain,
                  uint64_t until_ns)
 {
-    rcx_watch(context);
+    rcx_detector_poll(context);
     vain->polls += context->progress.polls;
     if (let_others_in(context))
         vain->polls = 0;

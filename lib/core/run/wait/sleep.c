@@ -42,7 +42,7 @@ void rcx_sleep_close(struct rcx_sleeper *s)
         close(s->fd);
 }
 
-/* When rcx_watch() has to look again; 0: at no time. */
+/* When rcx_detector_poll() has to look again; 0: at no time. */
 static uint64_t next_look(const struct rcx_context *context)
 {
     for (const struct rcx_comm *c = context->comms.busy; c; c = c->next_busy)
@@ -65,8 +65,8 @@ rcx_status_t rcx_sleep_arm(struct rcx_context *context)
     struct rcx_transport *t = context->transport;
     rcx_status_t status = RCX_OK;
 
-    if (rcx_watch_is_due(&context->watch, t) || context->callbacks.first ||
-        (t && t->done))
+    if (rcx_detector_is_due(&context->detector, t) ||
+        context->callbacks.first || (t && t->done))
         return RCX_IN_PROGRESS;
     set_timer(&context->sleeper, next_look(context));
     if (t)

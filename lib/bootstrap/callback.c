@@ -91,7 +91,7 @@ static rcx_status_t allgather(const struct callback *callback, const void *send,
 
 /* Nodes are not known: all ranks see all cards. */
 static rcx_status_t meet(struct rcx_boot *boot, const void *card, size_t bytes,
-                         rcx_see_fn_t see, void *arg)
+                         rcx_local_fn_t see, void *arg)
 {
     const struct callback *callback = (const struct callback *)boot;
     const size_t all = (size_t)boot->size * bytes;
@@ -229,7 +229,7 @@ static void describe(void (*line)(const char *name, const char *value,
 const struct rcx_boot_ops rcx_boot_callback = {
     .name = "callback",
     .open = open_boot,
-    .meet = meet,
+    .local_exchange = meet,
     .publish = publish,
     .lookup = lookup,
     .barrier = barrier,

@@ -442,15 +442,15 @@ static rcx_status_t lookup(struct rcx_boot *base, int rank, const void **blob_p,
 /* ---- The node -------------------------------------------------------------- */
 
 static rcx_status_t meet(struct rcx_boot *base, const void *card, size_t bytes,
-                         rcx_see_fn_t see, void *arg)
+                         rcx_local_fn_t see, void *arg)
 {
     const struct rcx_pmix_node node = node_of((struct pmix_boot *)base);
 
-    return rcx_pmix_meet(&node, card, bytes, see, arg);
+    return rcx_pmix_local_exchange(&node, card, bytes, see, arg);
 }
 
 static rcx_status_t relay(struct rcx_boot *base, const void *blob, size_t bytes,
-                          rcx_see_fn_t see, void *arg)
+                          rcx_local_fn_t see, void *arg)
 {
     const struct pmix_boot *boot = (const struct pmix_boot *)base;
     const struct rcx_pmix_node node = node_of(boot);
@@ -523,10 +523,10 @@ static void describe(void (*line)(const char *name, const char *value,
 const struct rcx_boot_ops rcx_boot_pmix = {
     .name = "pmix",
     .open = open_boot,
-    .meet = meet,
+    .local_exchange = meet,
     .publish = publish,
     .lookup = lookup,
-    .relay = relay,
+    .local_bcast = relay,
     .barrier = barrier,
     .end_job = end_job,
     .close = close_boot,

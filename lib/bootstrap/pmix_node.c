@@ -69,7 +69,7 @@ rcx_status_t rcx_pmix_show(const struct rcx_pmix_node *node, const char *kind,
 
 /* See what a rank shows, or NULL. */
 static void see_peer(const struct rcx_pmix_node *node, const char *kind,
-                     int rank, size_t bytes, rcx_see_fn_t see, void *arg)
+                     int rank, size_t bytes, rcx_local_fn_t see, void *arg)
 {
     pmix_value_t *value = NULL;
     pmix_key_t key;
@@ -89,7 +89,7 @@ static void see_peer(const struct rcx_pmix_node *node, const char *kind,
 
 /* See all cards, one of which is the own one. */
 static void see_each(const struct rcx_pmix_node *node, const void *card,
-                     size_t bytes, rcx_see_fn_t see, void *arg)
+                     size_t bytes, rcx_local_fn_t see, void *arg)
 {
     const struct rcx_boot *boot = node->boot;
 
@@ -110,7 +110,7 @@ struct table {
     size_t card_bytes;
     unsigned char *rows;
     bool is_seen;
-    rcx_see_fn_t see;
+    rcx_local_fn_t see;
     void *arg;
 };
 
@@ -172,8 +172,9 @@ static rcx_status_t show_rows(const struct rcx_pmix_node *node, struct table *t)
     return status;
 }
 
-rcx_status_t rcx_pmix_meet(const struct rcx_pmix_node *node, const void *card,
-                           size_t bytes, rcx_see_fn_t see, void *arg)
+rcx_status_t rcx_pmix_local_exchange(const struct rcx_pmix_node *node,
+                                     const void *card, size_t bytes,
+                                     rcx_local_fn_t see, void *arg)
 {
     const struct rcx_boot *boot = node->boot;
     const int lowest = rcx_boot_lowest(boot);
@@ -204,7 +205,7 @@ rcx_status_t rcx_pmix_meet(const struct rcx_pmix_node *node, const void *card,
 /* ---- What one says for all ---------------------------------------------------- */
 
 rcx_status_t rcx_pmix_relay(const struct rcx_pmix_node *node, const void *blob,
-                            size_t bytes, rcx_see_fn_t see, void *arg)
+                            size_t bytes, rcx_local_fn_t see, void *arg)
 {
     const int lowest = rcx_boot_lowest(node->boot);
 

@@ -45,9 +45,10 @@ void rcx_pmix_node_key(const char *kind, const char *key, pmix_key_t made);
 #define RCX_PMIX_CARD "card"
 
 /* As a bootstrap's. */
-rcx_status_t rcx_pmix_meet(const struct rcx_pmix_node *node, const void *card,
-                           size_t bytes, rcx_see_fn_t see, void *arg);
+rcx_status_t rcx_pmix_local_exchange(const struct rcx_pmix_node *node,
+                                     const void *card, size_t bytes,
+                                     rcx_local_fn_t see, void *arg);
 rcx_status_t rcx_pmix_relay(const struct rcx_pmix_node *node, const void *blob,
-                            size_t bytes, rcx_see_fn_t see, void *arg);
+                            size_t bytes, rcx_local_fn_t see, void *arg);
 
 #endif

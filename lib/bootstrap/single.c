@@ -41,7 +41,7 @@ static rcx_status_t open_boot(const struct rcx_boot_args *args,
 }
 
 static rcx_status_t meet(struct rcx_boot *boot, const void *card, size_t bytes,
-                         rcx_see_fn_t see, void *arg)
+                         rcx_local_fn_t see, void *arg)
 {
     (void)bytes;
     see(boot->rank, card, arg);
@@ -116,7 +116,7 @@ static void describe(void (*line)(const char *name, const char *value,
 const struct rcx_boot_ops rcx_boot_single = {
     .name = "single",
     .open = open_boot,
-    .meet = meet,
+    .local_exchange = meet,
     .publish = publish,
     .lookup = lookup,
     .barrier = barrier,

@@ -110,7 +110,7 @@ rcx_status_t rcx_inproc_open(struct rcx_inproc *job, int rank,
 
 /* All ranks are this process, so each one's card is the own one. */
 static rcx_status_t meet(struct rcx_boot *base, const void *card, size_t bytes,
-                         rcx_see_fn_t see, void *arg)
+                         rcx_local_fn_t see, void *arg)
 {
     (void)bytes;
     for (int i = 0; i < base->size; i++)
@@ -223,7 +223,7 @@ static void describe(void (*line)(const char *name, const char *value,
 static const struct rcx_boot_ops inproc_ops = {
     .name = "inproc",
     .open = NULL, /* rcx_inproc_open() */
-    .meet = meet,
+    .local_exchange = meet,
     .publish = publish,
     .lookup = lookup,
     .barrier = barrier,

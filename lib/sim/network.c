@@ -177,8 +177,8 @@ static void hand_over(struct rcx_sim *sim, const struct side *send,
 {
     struct rcx_message *m = recv->message;
 
-    if (!sim->threaded && rcx_message_ask_taker(m))
-        m->taker->take(m, 0, send->buffer, send->bytes);
+    if (!sim->threaded && rcx_message_offer_to_sink(m))
+        m->sink->take(m, 0, send->buffer, send->bytes);
     else
         memcpy(recv->buffer, send->buffer, send->bytes);
 }
@@ -401,7 +401,7 @@ struct rcx_sim *rcx_sim_create(struct rcx_heap *heap, int size, uint64_t seed)
     for (int i = 0; i < size; i++) {
         sim->ports[i] = (struct port){.base.ops = &sim_ops,
                                       .sim = sim,
-                                      .base.credit_bytes = 256,
+                                      .base.ack_bytes = 256,
                                       .rank = i,
                                       .bell.fd = -1};
         rcx_transport_init(&sim->ports[i].base);

@@ -79,7 +79,7 @@ static void write_steps(struct rcx_builder *b,
         call->algo->build(b, shape);
     }
     if (call->credits)
-        rcx_sched_credit(b, 0);
+        rcx_sched_completion_ack(b, 0);
 }
 
 static bool build_rank(struct simulation *s, struct rcx_builder *b,
@@ -233,7 +233,7 @@ static struct rcx_plan *add_gates(struct rcx_heap *heap,
     memcpy(steps, plan->steps, n * sizeof *steps);
     memcpy(successors, plan->successors, edges * sizeof *successors);
     for (uint32_t i = 0; i < n; i++) {
-        steps[i].taker = 0; /* it may be behind a gate */
+        steps[i].sink = 0; /* it may be behind a gate */
         if (steps[i].kind == RCX_STEP_SEND)
             continue;
         steps[n + gates] = steps[i];

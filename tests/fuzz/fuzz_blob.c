@@ -248,7 +248,7 @@ static void check_cores(const struct fake *fake,
     }
     for (int i = 0; i < fake->boot.size; i++)
         on_node += node_of(fake, i) == node_of(fake, fake->boot.rank);
-    fuzz_require(context->shares_cores == (ranks > CPU_COUNT(&all)));
+    fuzz_require(context->oversubscribes_cores == (ranks > CPU_COUNT(&all)));
     fuzz_require(context->is_split == (ranks > on_node));
     fuzz_require(context->cores ==
                  (ranks == fake->boot.size ? CPU_COUNT(&all) : 0));
@@ -269,7 +269,8 @@ static int only_cpu(const struct fake *fake, int rank)
 static void check_turns(const struct fake *fake, struct rcx_context *context)
 {
     const struct rcx_nodes *cores = context->by_core;
-    bool are_bound = !context->nodes && context->shares_cores, differ = false;
+    bool are_bound = !context->nodes && context->oversubscribes_cores,
+         differ = false;
 
     for (int i = 0; i < fake->boot.size; i++) {
         are_bound &= only_cpu(fake, i) >= 0;
@@ -306,7 +307,7 @@ static void check_settings(struct fake *fake, struct rcx_context *context)
             expected = RCX_ERR_CONFIG;
     }
     fake->errors = 0;
-    fuzz_require(rcx_peer_learn(context) == expected);
+    fuzz_require(rcx_config_check(context) == expected);
     fuzz_require(fake->errors == errors);
     if (expected != RCX_OK)
         return;
@@ -332,7 +333,7 @@ static void use_one_core(void)
 static void begin(struct fake *fake, struct rcx_context *context)
 {
     use_one_core();
-    fuzz_require(rcx_peer_publish(context) == RCX_OK);
+    fuzz_require(rcx_config_publish(context) == RCX_OK);
     own = fake->published;
     fake->published.bytes = NULL;
     fuzz_require(own.count == HEADER_BYTES + sizeof address);
@@ -376,7 +377,7 @@ int fuzz_input(const uint8_t *data, size_t bytes)
     }
     open_fake(&fake, &in);
     if (fake.boot.local_ranks) /* then it says so, and has another node */
-        fuzz_require(rcx_peer_publish(&context) == RCX_OK);
+        fuzz_require(rcx_config_publish(&context) == RCX_OK);
     for (int i = 0; i < fake.boot.size; i++)
         check_address(&fake, &context.log, i);
     check_settings(&fake, &context);

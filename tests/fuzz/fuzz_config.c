@@ -54,20 +54,20 @@ static void check_config(const struct rcx_config *config)
     fuzz_require(config->isa >= RCX_ISA_BASELINE);
     fuzz_require(config->isa <= defaults.isa);
     for (int i = 0; i < RCX_COLL_COUNT; i++) {
-        const struct rcx_method_wish *wish = &config->wishes[i];
+        const struct rcx_method_spec *spec = &config->spec[i];
 
-        fuzz_require(wish->window <= RCX_WINDOW_MAX);
-        fuzz_require(!wish->algo || wish->algo->coll == (enum rcx_coll)i);
-        fuzz_require(wish->algo || !wish->preferred);
-        if (wish->algo)
-            check_params(wish->algo, wish->params);
+        fuzz_require(spec->window <= RCX_WINDOW_MAX);
+        fuzz_require(!spec->algo || spec->algo->coll == (enum rcx_coll)i);
+        fuzz_require(spec->algo || !spec->preferred);
+        if (spec->algo)
+            check_params(spec->algo, spec->params);
     }
 }
 
 /* ---- A method, printed and parsed ---------------------------------------- */
 
 /* What is printed never passes the end of a buffer that is too little. */
-static void print_into_little(const struct rcx_method_wish *wish,
+static void print_into_little(const struct rcx_method_spec *spec,
                               const char *method)
 {
     const size_t sizes[] = {1, strlen(method) / 2 + 1, strlen(method)};
@@ -76,7 +76,7 @@ static void print_into_little(const struct rcx_method_wish *wish,
         char *text = malloc(sizes[i]);
 
         fuzz_require(text);
-        rcx_algo_print(wish->algo, wish->params, text, sizes[i]);
+        rcx_algo_print(spec->algo, spec->params, text, sizes[i]);
         fuzz_require(strncmp(text, method, sizes[i] - 1) == 0);
         fuzz_require(text[sizes[i] - 1] == '\0');
         free(text);
@@ -93,38 +93,38 @@ static void append(char text[METHOD_LETTERS], const char *name, size_t value)
     fuzz_require(strlen(text) < METHOD_LETTERS - 1);
 }
 
-static void print(const struct rcx_method_wish *wish, char text[METHOD_LETTERS])
+static void print(const struct rcx_method_spec *spec, char text[METHOD_LETTERS])
 {
     char method[METHOD_LETTERS] = RCX_METHOD_AUTO;
     size_t used;
 
-    if (wish->algo) {
-        used = (size_t)rcx_algo_print(wish->algo, wish->params, method,
+    if (spec->algo) {
+        used = (size_t)rcx_algo_print(spec->algo, spec->params, method,
                                       sizeof method);
         fuzz_require(used == strlen(method));
-        print_into_little(wish, method);
+        print_into_little(spec, method);
     }
     used = (size_t)snprintf(text, METHOD_LETTERS, "%s%s",
-                            wish->preferred ? "prefer:" : "", method);
+                            spec->preferred ? "prefer:" : "", method);
     fuzz_require(used < METHOD_LETTERS);
-    if (wish->segment_bytes != SIZE_MAX)
-        append(text, "segment", wish->segment_bytes);
-    if (wish->window)
-        append(text, "window", wish->window);
+    if (spec->segment_bytes != SIZE_MAX)
+        append(text, "segment", spec->segment_bytes);
+    if (spec->window)
+        append(text, "window", spec->window);
 }
 
 static void check_round_trip(const struct rcx_option *o,
                              const struct rcx_config *config)
 {
     const enum rcx_coll coll = rcx_option_coll(o);
-    const struct rcx_method_wish *before, *after;
+    const struct rcx_method_spec *before, *after;
     struct rcx_config again;
     char text[METHOD_LETTERS];
 
     if (coll == RCX_COLL_COUNT)
         return;
-    before = &config->wishes[coll];
-    after = &again.wishes[coll];
+    before = &config->spec[coll];
+    after = &again.spec[coll];
     print(before, text);
     fuzz_require(rcx_option_parse(o, text, &again));
     fuzz_require(after->algo == before->algo);

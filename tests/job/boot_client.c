@@ -172,7 +172,7 @@ static bool meet(struct client *client)
     const struct card mine = make_card(client, boot->rank);
     struct meeting meeting = {.client = client};
     const rcx_status_t status =
-        boot->ops->meet(boot, &mine, sizeof mine, see, &meeting);
+        boot->ops->local_exchange(boot, &mine, sizeof mine, see, &meeting);
 
     if (status != RCX_OK)
         return wrong(client, "status of meet", status, RCX_OK);
@@ -192,9 +192,9 @@ static bool hear(struct client *client)
     struct meeting meeting = {.client = client, .seen = 0};
     rcx_status_t status;
 
-    if (!boot->ops->relay || !boot->local_ranks)
+    if (!boot->ops->local_bcast || !boot->local_ranks)
         return true;
-    status = boot->ops->relay(boot, &mine, sizeof mine, see, &meeting);
+    status = boot->ops->local_bcast(boot, &mine, sizeof mine, see, &meeting);
     if (status != RCX_OK)
         return wrong(client, "status of relay", status, RCX_OK);
     if (meeting.right != (boot->rank != lowest))

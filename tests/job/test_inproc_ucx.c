@@ -364,10 +364,9 @@ static void credits_begin_where_the_user_has_rendezvous_begin(void **state)
         open_job(&job, 2, NULL);
         unsetenv("UCX_RNDV_THRESH");
         unsetenv("RCX_LANES");
-        if (job.contexts[1]->credit_bytes != cases[i].bytes)
+        if (job.contexts[1]->ack_bytes != cases[i].bytes)
             fail_msg("UCX_RNDV_THRESH=%s: credits from %zu bytes on, not %zu",
-                     cases[i].text, job.contexts[1]->credit_bytes,
-                     cases[i].bytes);
+                     cases[i].text, job.contexts[1]->ack_bytes, cases[i].bytes);
         assert_ok(job_close(&job));
     }
 }
@@ -382,14 +381,14 @@ static void credits_begin_late_where_the_user_says_nothing(void **state)
     unsetenv("RCX_UCX_RNDV_THRESH");
     unsetenv("UCX_RNDV_THRESH");
     open_job(&job, 2, NULL);
-    assert_int_equal(job.contexts[0]->credit_bytes, 16384);
+    assert_int_equal(job.contexts[0]->ack_bytes, 16384);
     assert_ok(job_close(&job));
     setenv("UCX_RNDV_THRESH", "4K", 1);
     setenv("RCX_UCX_RNDV_THRESH", "8K", 1);
     open_job(&job, 2, NULL);
     unsetenv("UCX_RNDV_THRESH");
     unsetenv("RCX_UCX_RNDV_THRESH");
-    assert_int_equal(job.contexts[0]->credit_bytes, 8192);
+    assert_int_equal(job.contexts[0]->ack_bytes, 8192);
     assert_ok(job_close(&job));
     unsetenv("RCX_LANES");
 }

@@ -29,7 +29,7 @@ static struct rank {
 static const int local_ranks[NODE] = {0, 1};
 
 static rcx_status_t meet(struct rcx_boot *boot, const void *card, size_t bytes,
-                         rcx_see_fn_t see, void *arg)
+                         rcx_local_fn_t see, void *arg)
 {
     (void)boot, (void)bytes;
     for (int i = 0; i < NODE; i++) /* all of one process have one card */
@@ -64,7 +64,7 @@ static rcx_status_t lookup(struct rcx_boot *boot, int rank, const void **blob_p,
 }
 
 static const struct rcx_boot_ops boot_ops = {
-    .meet = meet, .publish = publish, .lookup = lookup};
+    .local_exchange = meet, .publish = publish, .lookup = lookup};
 
 static struct ucp *transport_of(int rank)
 {
@@ -90,7 +90,7 @@ static void open_rank(int rank, int size, bool watches_peers)
     rcx_log_init(&r->context.log);
     assert_int_equal(rcx_transport_ucp.open(&args, &r->context.transport),
                      RCX_OK);
-    assert_int_equal(rcx_peer_publish(&r->context), RCX_OK);
+    assert_int_equal(rcx_config_publish(&r->context), RCX_OK);
 }
 
 static int open_job(int size, bool watches_peers)

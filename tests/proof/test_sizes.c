@@ -190,7 +190,7 @@ static size_t scratch_at_once(const char *method, enum rcx_coll coll, int root)
                           .elem_bytes = 1,
                           .commutative = true};
     const struct rcx_tuning no_rules = {.count = 0};
-    struct rcx_method_wish wish;
+    struct rcx_method_spec spec;
     struct rcx_refusal refusal;
     struct rcx_method m;
     struct rcx_log log;
@@ -199,9 +199,9 @@ static size_t scratch_at_once(const char *method, enum rcx_coll coll, int root)
 
     rcx_log_init(&log);
     rcx_builder_init(&b, &heap, &log);
-    assert_true(rcx_method_parse(method, coll, &wish, &refusal));
+    assert_true(rcx_method_parse(method, coll, &spec, &refusal));
     assert_int_equal(
-        rcx_method_choose(&s, RCX_ORDER_LOOSE, &wish, &no_rules, &log, &m),
+        rcx_method_choose(&s, RCX_ORDER_LOOSE, &spec, &no_rules, &log, &m),
         RCX_OK);
     memcpy(s.params, m.params, sizeof s.params);
     scratch = scratch_of(&b, &s, &m);

@@ -168,10 +168,10 @@ rcx_status_t job_wait(struct job *job, rcx_request_t *requests[])
 }
 
 static void set_wish(struct job *job, enum rcx_coll coll,
-                     const struct rcx_method_wish *wish)
+                     const struct rcx_method_spec *spec)
 {
     for (int i = 0; i < job->size; i++) {
-        job->contexts[i]->config.wishes[coll] = *wish;
+        job->contexts[i]->config.spec[coll] = *spec;
         rcx_cache_clear(&job->contexts[i]->world->cache);
     }
 }
@@ -196,15 +196,15 @@ static void map_nodes(struct job *job)
 void job_force(struct job *job, const struct rcx_algo *algo,
                size_t segment_bytes)
 {
-    struct rcx_method_wish wish = {
+    struct rcx_method_spec spec = {
         .algo = algo, .window = 3, .segment_bytes = segment_bytes};
 
     if (algo->is_by_nodes && job->size <= 2)
         return;
     if (algo->is_by_nodes)
         map_nodes(job);
-    rcx_params_reset(algo, wish.params);
-    set_wish(job, algo->coll, &wish);
+    rcx_params_reset(algo, spec.params);
+    set_wish(job, algo->coll, &spec);
 }
 
 void job_unforce(struct job *job, enum rcx_coll coll)

@@ -124,7 +124,7 @@ static void take(struct rcx_message *m, size_t at, const void *data,
     l->taken += bytes;
 }
 
-static const struct rcx_taker taker = {.is_ready = is_ready, .take = take};
+static const struct rcx_recv_sink taker = {.is_ready = is_ready, .take = take};
 
 static bool is_stored(const struct letter *l, const unsigned char *text,
                       size_t bytes)
@@ -132,7 +132,7 @@ static bool is_stored(const struct letter *l, const unsigned char *text,
     const unsigned char *const buffer = l->space + EDGE;
     size_t i = 0;
 
-    if (!l->m.is_taken)
+    if (!l->m.is_consumed)
         return l->taken == 0 && memcmp(buffer, text, bytes) == 0;
     while (i < bytes && (buffer[i] ^ TAKEN) == text[i])
         i++;
@@ -233,7 +233,7 @@ void letter_recv_masked(int self, int peer, struct letter *l, uint64_t tag,
 
     rcx_message_ask(&l->m, buffer, room, tag, mask);
     l->m.tells_tag = true;
-    l->m.taker = mode_now->takes ? &taker : NULL;
+    l->m.sink = mode_now->takes ? &taker : NULL;
     posted(l, peer == ANY ? recv_any(&ranks[self], &l->m)
                           : rcx_pair_recv(pair_of(self, peer), &l->m));
 }

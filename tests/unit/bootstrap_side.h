@@ -102,8 +102,8 @@ static inline rcx_status_t meet_others(struct side *side,
 
     *meeting = (struct meeting){.seen = 0};
     make_blob(side->boot->rank, card);
-    return side->boot->ops->meet(side->boot, card, CARD_BYTES, see_card,
-                                 meeting);
+    return side->boot->ops->local_exchange(side->boot, card, CARD_BYTES,
+                                           see_card, meeting);
 }
 
 /* As rcx_init(): by the first bootstrap that fits. */

@@ -363,8 +363,8 @@ every_bootstrap_of_the_table_is_complete_and_describes_itself(void **state)
         const int before = lines;
 
         assert_non_null(ops->name);
-        assert_true(ops->open && ops->meet && ops->publish && ops->lookup &&
-                    ops->barrier && ops->close && ops->describe);
+        assert_true(ops->open && ops->local_exchange && ops->publish &&
+                    ops->lookup && ops->barrier && ops->close && ops->describe);
         ops->describe(count_line, &lines);
         assert_true(lines > before);
     }

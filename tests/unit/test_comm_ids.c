@@ -372,7 +372,7 @@ static struct {
     rcx_status_t (*send)(struct rcx_transport *t, int peer, const void *buffer,
                          size_t bytes, uint64_t tag, struct rcx_message *m);
     struct rcx_comm_ids *ids; /* of rank 1 */
-    atomic_int is_taken;      /* at rank 0, by the first */
+    atomic_int is_consumed;   /* at rank 0, by the first */
     atomic_int looks;         /* of the second, begun at rank 2 */
 } held;
 
@@ -387,7 +387,7 @@ static rcx_status_t send_from_0(struct rcx_transport *t, int peer,
                                 struct rcx_message *m)
 {
     if (id_in(tag) == RCX_COMM_ID_SETTLE)
-        atomic_store(&held.is_taken, 1);
+        atomic_store(&held.is_consumed, 1);
     return held.send(t, peer, buffer, bytes, tag, m);
 }
 
@@ -432,7 +432,7 @@ static void make_held(int number, void *world)
     rcx_status_t status;
 
     if (number == 2 && rcx_comm_rank(world) == 0)
-        crew_await(&held.is_taken, 1);
+        crew_await(&held.is_consumed, 1);
     status = rcx_comm_create_group(world, 2, pair, number, &comm);
     if (number == 2)
         atomic_fetch_add(&held.looks, 2); /* there are no more */

@@ -91,25 +91,25 @@ static void need_22_messages_of_parent_and_copy_do_not_mix(void **state)
 
 /* ---- split ---------------------------------------------------------------- */
 
-struct wish {
+struct spec {
     int color, key;
 };
 
 /* What rank asks for in the k-th split, known to all. */
-static struct wish wish_of(int rank, uint64_t k)
+static struct spec wish_of(int rank, uint64_t k)
 {
     static const int keys[] = {0, -1, 7, INT32_MIN, INT32_MAX, -1, 0};
     const uint64_t random = serial_mix((uint64_t)rank, k, 3);
-    struct wish wish = {.color = (int)(random % (k % 4 + 1)),
+    struct spec spec = {.color = (int)(random % (k % 4 + 1)),
                         .key = keys[(random >> 20) % 7]};
 
     if (k % 3 == 0)
-        wish.key = -rank;
+        spec.key = -rank;
     if (k % 5 == 4 && random % 3 == 0)
-        wish.color = RCX_UNDEFINED;
+        spec.color = RCX_UNDEFINED;
     if (k % 5 == 1)
-        wish.color = INT32_MAX - wish.color;
-    return wish;
+        spec.color = INT32_MAX - spec.color;
+    return spec;
 }
 
 /* The members that a color has, by key and then by rank: taken one by one. */
@@ -137,17 +137,17 @@ static void split_often(struct job *job, int rank, void *arg)
     const uint64_t seed = *(uint64_t *)arg;
 
     for (uint64_t k = 20 * seed; k < 20 * seed + 20; k++) {
-        const struct wish wish = wish_of(rank, k);
+        const struct spec spec = wish_of(rank, k);
         rcx_comm_t *comm = world_of(job, rank);
         int members[MEMBERS_MOST];
 
         require_ok(
-            rcx_comm_split(world_of(job, rank), wish.color, wish.key, &comm));
-        require((comm == NULL) == (wish.color == RCX_UNDEFINED));
+            rcx_comm_split(world_of(job, rank), spec.color, spec.key, &comm));
+        require((comm == NULL) == (spec.color == RCX_UNDEFINED));
         if (!comm)
             continue;
         members_check(comm, rank, members,
-                      members_of(wish.color, k, job->size, members));
+                      members_of(spec.color, k, job->size, members));
         require_ok(rcx_comm_free(&comm));
     }
 }

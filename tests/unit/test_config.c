@@ -15,7 +15,7 @@ static void without_variables_everything_is_at_its_default(void **state)
     capture_end(&settings_said);
     assert_string_equal(settings_said.text, "");
     for (int coll = 0; coll < RCX_COLL_COUNT; coll++)
-        assert_null(settings.wishes[coll].algo);
+        assert_null(settings.spec[coll].algo);
     assert_int_equal(settings.order, RCX_ORDER_SAME);
     assert_int_equal(settings.wait, RCX_WAIT_AUTO);
     assert_int_equal(settings.plan_cache_bytes, 16 << 20);

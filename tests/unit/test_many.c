@@ -216,7 +216,7 @@ static void a_persistent_list_is_packed_at_each_start(void **state)
             l->n, l->in, l->out, l->counts, RCX_FLOAT64, RCX_SUM,
             world_of(&job, rank), &requests[rank]));
         /* for segments under way at once */
-        assert_int_equal(requests[rank]->bundle->scratch_bytes, 2 * 512);
+        assert_int_equal(requests[rank]->veclist->scratch_bytes, 2 * 512);
         memset(l, 0xff, offsetof(struct list, memory));
     }
     for (int round = 0; round < 3; round++) {
@@ -267,12 +267,12 @@ static void only_what_is_not_in_a_row_is_copied(void **state)
 
             char *at_in = r->stages[0].in, *at_out = r->stages[0].out;
 
-            assert_int_equal(r->bundle != NULL, packs || unpacks);
-            if (r->bundle) {
-                assert_int_equal(r->bundle->packs, packs);
-                assert_int_equal(r->bundle->unpacks, unpacks);
-                assert_int_equal(r->bundle->scratch != NULL, unpacks);
-                rcx_bundle_begin(r->bundle, 0, 0, ALL * sizeof(double), &at_in,
+            assert_int_equal(r->veclist != NULL, packs || unpacks);
+            if (r->veclist) {
+                assert_int_equal(r->veclist->packs, packs);
+                assert_int_equal(r->veclist->unpacks, unpacks);
+                assert_int_equal(r->veclist->scratch != NULL, unpacks);
+                rcx_veclist_pack(r->veclist, 0, 0, ALL * sizeof(double), &at_in,
                                  &at_out);
             }
             if (!packs)
@@ -301,10 +301,10 @@ static void a_segment_within_a_vector_is_not_copied(void **state)
                     (enum lie)(k / 2 / LIES), k % 2, &request);
 
         fill(&lists[0], 1);
-        if (r->bundle) {
-            rcx_bundle_begin(r->bundle, 7, AT, BYTES, &in, &out);
+        if (r->veclist) {
+            rcx_veclist_pack(r->veclist, 7, AT, BYTES, &in, &out);
             assert_ptr_equal(out, (double *)lists[0].out[1] + 10);
-            if (k % 2 || !r->bundle->packs)
+            if (k % 2 || !r->veclist->packs)
                 assert_ptr_equal(in, (const double *)lists[0].in[1] + 10);
             for (size_t i = 0; i < 32; i++)
                 assert_true(((double *)(void *)in)[i] == number(1, 60 + i));
@@ -370,7 +370,7 @@ static void a_list_of_nothing_is_an_operation_of_nothing(void **state)
 /* A message may be on its way into what was packed, or out of it. */
 static void what_was_packed_stays_when_its_communicator_fails(void **state)
 {
-    struct rcx_bundle *bundles[RANKS];
+    struct rcx_veclist *veclists[RANKS];
     rcx_request_t *requests[RANKS];
     struct job job;
 
@@ -380,7 +380,7 @@ static void what_was_packed_stays_when_its_communicator_fails(void **state)
     for (int rank = 0; rank < RANKS; rank++) {
         assert_ok(start_list(&lists[rank], RCX_SUM, world_of(&job, rank),
                              &requests[rank]));
-        bundles[rank] = requests[rank]->bundle;
+        veclists[rank] = requests[rank]->veclist;
         memset(lists[rank].memory[1], 0x11, sizeof lists[rank].memory[1]);
     }
     for (int rank = 0; rank < RANKS; rank++)
@@ -390,7 +390,7 @@ static void what_was_packed_stays_when_its_communicator_fails(void **state)
 
         assert_status(rcx_wait(requests[rank]), RCX_ERR_COMM_FAILED);
         assert_ok(rcx_request_free(&requests[rank]));
-        assert_ptr_equal(job.contexts[rank]->bundles.kept, bundles[rank]);
+        assert_ptr_equal(job.contexts[rank]->veclists.kept, veclists[rank]);
         for (size_t i = 0; i < sizeof lists[rank].memory[1]; i++)
             assert_int_equal(bytes[i], 0x11); /* nothing is unpacked */
     }

@@ -10,57 +10,57 @@
 
 /* ---- What users write ---------------------------------------------------- */
 
-static int64_t value_of(const struct rcx_method_wish *wish,
+static int64_t value_of(const struct rcx_method_spec *spec,
                         const char *parameter)
 {
-    const struct rcx_param *p = rcx_params_find(wish->algo, parameter);
+    const struct rcx_param *p = rcx_params_find(spec->algo, parameter);
 
     assert_non_null(p);
-    return wish->params[p - wish->algo->params];
+    return spec->params[p - spec->algo->params];
 }
 
 static void a_method_is_a_name_and_its_parameters(void **state)
 {
-    const struct rcx_method_wish *wish = &settings.wishes[RCX_COLL_ALLREDUCE];
+    const struct rcx_method_spec *spec = &settings.spec[RCX_COLL_ALLREDUCE];
 
     (void)state;
     settings_accept("RCX_ALLREDUCE", "ring");
-    assert_string_equal(wish->algo->name, "ring");
-    assert_int_equal(wish->segment_bytes, SIZE_MAX);
-    assert_int_equal(wish->window, 0);
+    assert_string_equal(spec->algo->name, "ring");
+    assert_int_equal(spec->segment_bytes, SIZE_MAX);
+    assert_int_equal(spec->window, 0);
     settings_accept("RCX_ALLREDUCE", "recursive_doubling:segment=64K,window=8");
-    assert_string_equal(wish->algo->name, "recursive_doubling");
-    assert_int_equal(wish->segment_bytes, 64 << 10);
-    assert_int_equal(wish->window, 8);
+    assert_string_equal(spec->algo->name, "recursive_doubling");
+    assert_int_equal(spec->segment_bytes, 64 << 10);
+    assert_int_equal(spec->window, 8);
     settings_accept("RCX_ALLREDUCE", "ring:window=1");
-    assert_int_equal(wish->segment_bytes, SIZE_MAX);
-    assert_int_equal(wish->window, 1);
+    assert_int_equal(spec->segment_bytes, SIZE_MAX);
+    assert_int_equal(spec->window, 1);
     settings_accept("RCX_ALLREDUCE", "auto:segment=0");
-    assert_null(wish->algo);
-    assert_int_equal(wish->segment_bytes, 0);
+    assert_null(spec->algo);
+    assert_int_equal(spec->segment_bytes, 0);
     settings_accept("RCX_ALLREDUCE", "auto");
-    assert_null(wish->algo);
+    assert_null(spec->algo);
     settings_accept("RCX_REDUCE", "binomial");
-    assert_ptr_equal(settings.wishes[RCX_COLL_REDUCE].algo,
+    assert_ptr_equal(settings.spec[RCX_COLL_REDUCE].algo,
                      rcx_algo_find(RCX_COLL_REDUCE, "binomial"));
-    assert_null(wish->algo);
+    assert_null(spec->algo);
     settings_accept("RCX_REDUCE_SCATTER", "pairwise");
-    assert_ptr_equal(settings.wishes[RCX_COLL_REDUCE_SCATTER].algo,
+    assert_ptr_equal(settings.spec[RCX_COLL_REDUCE_SCATTER].algo,
                      rcx_algo_find(RCX_COLL_REDUCE_SCATTER, "pairwise"));
 }
 
 static void an_algorithm_may_be_preferred(void **state)
 {
-    const struct rcx_method_wish *wish = &settings.wishes[RCX_COLL_ALLREDUCE];
+    const struct rcx_method_spec *spec = &settings.spec[RCX_COLL_ALLREDUCE];
 
     (void)state;
     settings_accept("RCX_ALLREDUCE", "ring:window=3");
-    assert_false(wish->preferred);
+    assert_false(spec->preferred);
     settings_accept("RCX_ALLREDUCE", "prefer:ring:segment=4K,window=3");
-    assert_true(wish->preferred);
-    assert_string_equal(wish->algo->name, "ring");
-    assert_int_equal(wish->segment_bytes, 4096);
-    assert_int_equal(wish->window, 3);
+    assert_true(spec->preferred);
+    assert_string_equal(spec->algo->name, "ring");
+    assert_int_equal(spec->segment_bytes, 4096);
+    assert_int_equal(spec->window, 3);
     settings_refuse("RCX_ALLREDUCE", "prefer:auto", "auto or [prefer:]NAME");
     settings_refuse("RCX_ALLREDUCE", "prefer:", "auto or [prefer:]NAME");
     settings_refuse("RCX_ALLREDUCE", "prefer", "auto or [prefer:]NAME");
@@ -71,21 +71,21 @@ static void an_algorithm_may_be_preferred(void **state)
 
 static void an_algorithm_has_parameters_of_its_own(void **state)
 {
-    const struct rcx_method_wish *wish = &settings.wishes[RCX_COLL_ALLREDUCE];
+    const struct rcx_method_spec *spec = &settings.spec[RCX_COLL_ALLREDUCE];
 
     (void)state;
     settings_accept("RCX_ALLREDUCE", "recursive_multiplying");
-    assert_int_equal(value_of(wish, "radix"), 4);
+    assert_int_equal(value_of(spec, "radix"), 4);
     settings_accept("RCX_ALLREDUCE", "recursive_multiplying:radix=8,window=3");
-    assert_int_equal(value_of(wish, "radix"), 8);
-    assert_int_equal(wish->window, 3);
+    assert_int_equal(value_of(spec, "radix"), 8);
+    assert_int_equal(spec->window, 3);
     settings_accept("RCX_ALLREDUCE", "rabenseifner:segment=1K,fold=full");
-    assert_int_equal(value_of(wish, "fold"), 1);
-    assert_int_equal(wish->segment_bytes, 1024);
+    assert_int_equal(value_of(spec, "fold"), 1);
+    assert_int_equal(spec->segment_bytes, 1024);
     settings_accept("RCX_ALLREDUCE", "hybrid:b=64K");
-    assert_int_equal(value_of(wish, "b"), 64 << 10);
+    assert_int_equal(value_of(spec, "b"), 64 << 10);
     settings_accept("RCX_ALLREDUCE", "hybrid:b=auto");
-    assert_int_equal(value_of(wish, "b"), RCX_PARAM_AUTO);
+    assert_int_equal(value_of(spec, "b"), RCX_PARAM_AUTO);
     settings_accept("RCX_ALLREDUCE", "auto");
 }
 
@@ -189,21 +189,21 @@ static struct rcx_shape shape_of(enum rcx_coll coll, int size, size_t count)
                               .commutative = true};
 }
 
-/* By wish, which is text; NULL: what RCX chooses. */
+/* By spec, which is text; NULL: what RCX chooses. */
 static rcx_status_t choose(const struct rcx_shape *s, rcx_order_t needed,
                            const char *text, struct rcx_method *method_p)
 {
     const struct rcx_log log = silent_log();
-    struct rcx_method_wish wish = rcx_method_any;
+    struct rcx_method_spec spec = rcx_method_any;
     struct rcx_heap heap = RCX_HEAP_INIT;
     struct rcx_refusal refusal;
     struct rcx_tuning tuning;
     rcx_status_t status;
 
     if (text)
-        assert_true(rcx_method_parse(text, s->coll, &wish, &refusal));
+        assert_true(rcx_method_parse(text, s->coll, &spec, &refusal));
     assert_ok(rcx_tuning_open(&tuning, &heap, "", &refusal));
-    status = rcx_method_choose(s, needed, &wish, &tuning, &log, method_p);
+    status = rcx_method_choose(s, needed, &spec, &tuning, &log, method_p);
     rcx_tuning_close(&tuning, &heap);
     assert_int_equal(heap.live, 0);
     return status;
@@ -211,14 +211,14 @@ static rcx_status_t choose(const struct rcx_shape *s, rcx_order_t needed,
 
 /* As RCX prints it. */
 static void assert_chosen(enum rcx_coll coll, int size, size_t count,
-                          rcx_order_t needed, const char *wish,
+                          rcx_order_t needed, const char *spec,
                           const char *expected)
 {
     const struct rcx_shape s = shape_of(coll, size, count);
     struct rcx_method m;
     char text[128];
 
-    assert_ok(choose(&s, needed, wish, &m));
+    assert_ok(choose(&s, needed, spec, &m));
     rcx_method_print(&m, s.elem_bytes, text, sizeof text);
     assert_string_equal(text, expected);
 }

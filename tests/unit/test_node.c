@@ -13,18 +13,18 @@
 
 enum { RANKS = 4 };
 
-static const struct rcx_card usual = {.boot_id = "f00d",
-                                      .user_ns = 11,
-                                      .pid_ns = 12,
-                                      .uid = 1000,
-                                      .gid = 100,
-                                      .is_dumpable = 1,
-                                      .reads_memory = 1,
-                                      .shm_bytes = 64 << 20};
+static const struct rcx_node_caps usual = {.boot_id = "f00d",
+                                           .user_ns = 11,
+                                           .pid_ns = 12,
+                                           .uid = 1000,
+                                           .gid = 100,
+                                           .is_dumpable = 1,
+                                           .reads_memory = 1,
+                                           .shm_bytes = 64 << 20};
 
 /* Four ranks with the usual cards; a test changes some of them. */
 struct fixture {
-    struct rcx_card cards[RANKS];
+    struct rcx_node_caps cards[RANKS];
     bool missing[RANKS];
 };
 
@@ -103,16 +103,16 @@ static void check_reason(size_t offset, uint64_t number, bool is_pair,
 static void every_reason_to_refuse_is_seen_by_all_and_said_by_one(void **state)
 {
     (void)state;
-    check_reason(offsetof(struct rcx_card, is_dumpable), 0, false,
+    check_reason(offsetof(struct rcx_node_caps, is_dumpable), 0, false,
                  "is not dumpable");
-    check_reason(offsetof(struct rcx_card, reads_memory), 0, false,
+    check_reason(offsetof(struct rcx_node_caps, reads_memory), 0, false,
                  "may not use process_vm_readv");
-    check_reason(offsetof(struct rcx_card, user_ns), 5, true,
+    check_reason(offsetof(struct rcx_node_caps, user_ns), 5, true,
                  "user namespaces");
-    check_reason(offsetof(struct rcx_card, pid_ns), 5, true,
+    check_reason(offsetof(struct rcx_node_caps, pid_ns), 5, true,
                  "process id namespaces");
-    check_reason(offsetof(struct rcx_card, uid), 5, true, "users");
-    check_reason(offsetof(struct rcx_card, gid), 5, true, "groups");
+    check_reason(offsetof(struct rcx_node_caps, uid), 5, true, "users");
+    check_reason(offsetof(struct rcx_node_caps, gid), 5, true, "groups");
 }
 
 /* Of several reasons the one that explains the others: in another namespace
@@ -153,7 +153,7 @@ static void other_kernels_are_other_nodes(void **state)
 /* Nobody else wants to read what only one rank has. */
 static void a_rank_alone_is_refused_nothing(void **state)
 {
-    struct rcx_card card = usual;
+    struct rcx_node_caps card = usual;
     struct rcx_node node;
 
     (void)state;
@@ -204,11 +204,11 @@ static void a_card_that_is_missing_is_a_reason(void **state)
 
 static void a_card_tells_what_the_process_is(void **state)
 {
-    struct rcx_card card;
+    struct rcx_node_caps card;
     struct statvfs s;
 
     (void)state;
-    rcx_card_read(&card, "/");
+    rcx_node_caps_read(&card, "/");
     assert_true(card.user_ns != 0 && card.pid_ns != 0);
     assert_int_equal(card.uid, geteuid());
     assert_int_equal(card.gid, getegid());
@@ -217,7 +217,7 @@ static void a_card_tells_what_the_process_is(void **state)
     /* others use it meanwhile, but no two thirds of it */
     assert_true(card.shm_bytes <= s.f_blocks * s.f_frsize);
     assert_true(card.shm_bytes >= s.f_bavail * s.f_frsize / 3);
-    rcx_card_read(&card, "/no/such/folder");
+    rcx_node_caps_read(&card, "/no/such/folder");
     assert_int_equal(card.shm_bytes, 0);
 }
 
@@ -228,10 +228,10 @@ static void a_process_that_is_not_dumpable_says_so(void **state)
 
     (void)state;
     if (child == 0) {
-        struct rcx_card card;
+        struct rcx_node_caps card;
 
         prctl(PR_SET_DUMPABLE, 0);
-        rcx_card_read(&card, "/");
+        rcx_node_caps_read(&card, "/");
         _exit(card.is_dumpable != 0);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
@@ -241,17 +241,17 @@ static void a_process_that_is_not_dumpable_says_so(void **state)
 /* ---- Bootstraps ------------------------------------------------------------ */
 
 static rcx_status_t meet_nobody(struct rcx_boot *boot, const void *card,
-                                size_t bytes, rcx_see_fn_t see, void *arg)
+                                size_t bytes, rcx_local_fn_t see, void *arg)
 {
-    assert_int_equal(bytes, sizeof(struct rcx_card));
+    assert_int_equal(bytes, sizeof(struct rcx_node_caps));
     see(boot->rank, card, arg);
     return RCX_ERR_UNSUPPORTED;
 }
 
 static rcx_status_t meet_one_more(struct rcx_boot *boot, const void *card,
-                                  size_t bytes, rcx_see_fn_t see, void *arg)
+                                  size_t bytes, rcx_local_fn_t see, void *arg)
 {
-    char at[sizeof(struct rcx_card) + 1];
+    char at[sizeof(struct rcx_node_caps) + 1];
 
     memcpy(at + 1, card, bytes); /* no bootstrap promises alignment */
     see(boot->rank, card, arg);
@@ -260,7 +260,7 @@ static rcx_status_t meet_one_more(struct rcx_boot *boot, const void *card,
 }
 
 static rcx_status_t meet_fails(struct rcx_boot *boot, const void *card,
-                               size_t bytes, rcx_see_fn_t see, void *arg)
+                               size_t bytes, rcx_local_fn_t see, void *arg)
 {
     (void)boot, (void)card, (void)bytes, (void)see, (void)arg;
     return RCX_ERR_LAUNCH;
@@ -268,24 +268,24 @@ static rcx_status_t meet_fails(struct rcx_boot *boot, const void *card,
 
 static void a_bootstrap_may_not_know_the_node(void **state)
 {
-    const struct rcx_boot_ops nobody = {.meet = meet_nobody};
-    const struct rcx_boot_ops one_more = {.meet = meet_one_more};
-    const struct rcx_boot_ops fails = {.meet = meet_fails};
+    const struct rcx_boot_ops nobody = {.local_exchange = meet_nobody};
+    const struct rcx_boot_ops one_more = {.local_exchange = meet_one_more};
+    const struct rcx_boot_ops fails = {.local_exchange = meet_fails};
     struct rcx_boot boot = {.rank = 3, .size = 9};
     struct rcx_node node;
 
     (void)state;
     boot.ops = &nobody;
-    assert_ok(rcx_node_meet(&node, &boot, "/"));
+    assert_ok(rcx_node_exchange_caps(&node, &boot, "/"));
     assert_false(node.is_known);
     assert_int_equal(node.ranks, 1);
     boot.ops = &one_more;
-    assert_ok(rcx_node_meet(&node, &boot, "/"));
+    assert_ok(rcx_node_exchange_caps(&node, &boot, "/"));
     assert_true(node.is_known);
     assert_int_equal(node.ranks, 2);
     assert_int_equal(node.lowest, 3);
     boot.ops = &fails;
-    assert_status(rcx_node_meet(&node, &boot, "/"), RCX_ERR_LAUNCH);
+    assert_status(rcx_node_exchange_caps(&node, &boot, "/"), RCX_ERR_LAUNCH);
 }
 
 int main(void)

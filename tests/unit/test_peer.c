@@ -62,7 +62,7 @@ static rcx_status_t lookup(struct rcx_boot *boot, int rank, const void **blob_p,
 }
 
 static rcx_status_t relay(struct rcx_boot *boot, const void *blob, size_t bytes,
-                          rcx_see_fn_t see, void *arg)
+                          rcx_local_fn_t see, void *arg)
 {
     const int node = boot->rank % 2;
 
@@ -109,7 +109,7 @@ static void open_some(int n, const struct rcx_boot_ops *ops)
 
         r->boot = (struct rcx_boot){.ops = ops, .rank = i, .size = n};
         r->transport.ops = &net_1;
-        r->transport.credit_bytes = 1000;
+        r->transport.ack_bytes = 1000;
         snprintf(r->address, sizeof r->address, "at %d", i);
         r->context.heap = RCX_HEAP_INIT;
         r->context.boot = &r->boot;
@@ -131,12 +131,12 @@ static int open_all(void **state)
 static void publish_all(void)
 {
     for (int i = 0; i < RANKS; i++)
-        assert_ok(rcx_peer_publish(&ranks[i].context));
+        assert_ok(rcx_config_publish(&ranks[i].context));
 }
 
 static rcx_status_t compare(int rank)
 {
-    return rcx_peer_learn(&ranks[rank].context);
+    return rcx_config_check(&ranks[rank].context);
 }
 
 /* Look for the way from rank 0 to rank 2. */
@@ -165,7 +165,7 @@ static void ranks_that_agree_say_nothing_and_find_each_other(void **state)
     for (int i = 0; i < RANKS; i++) {
         assert_ok(compare(i));
         assert_int_equal(ranks[i].lines.count, 0);
-        assert_int_equal(ranks[i].context.credit_bytes, 1000);
+        assert_int_equal(ranks[i].context.ack_bytes, 1000);
     }
     assert_ok(find(&found, &bytes));
     assert_int_equal(bytes, sizeof ranks->address);
@@ -209,13 +209,13 @@ static void cores_are_those_of_the_kernel(void **state)
     publish_all();
     assert_ok(compare(0));
     assert_int_equal(ranks[0].context.cores, cores);
-    assert_int_equal(ranks[0].context.shares_cores, RANKS > cores);
+    assert_int_equal(ranks[0].context.oversubscribes_cores, RANKS > cores);
     assert_false(ranks[0].context.is_split);
     ranks[2].blob[KERNEL_AT] ^= 1; /* rank 2 has another */
     rcx_peer_seal(ranks[2].blob, ranks[2].bytes);
     assert_ok(compare(0));
     assert_int_equal(ranks[0].context.cores, 0);
-    assert_int_equal(ranks[0].context.shares_cores, RANKS - 1 > cores);
+    assert_int_equal(ranks[0].context.oversubscribes_cores, RANKS - 1 > cores);
 }
 
 /* Learnt by rank 0, which is bound to a core as rank 2 is; rank 1 may run on cpus,
@@ -365,7 +365,7 @@ static void differ(struct rcx_config *config, const char *name)
         config->check = RCX_CHECK_FULL;
     for (int i = 0; i < RCX_COLL_COUNT; i++)
         if (rcx_colls[i].variable && strcmp(name, rcx_colls[i].variable) == 0)
-            config->wishes[i].window = 3;
+            config->spec[i].window = 3;
 }
 
 /* Rank 0 tells which setting of which rank is not its own; all know. */
@@ -413,13 +413,13 @@ static void all_ranks_take_the_least_length_from_which_credits_are(void **state)
 {
     (void)state;
     for (int least = 0; least < RANKS; least++) {
-        ranks[least].transport.credit_bytes = 500;
+        ranks[least].transport.ack_bytes = 500;
         publish_all();
         for (int i = 0; i < RANKS; i++) {
             assert_ok(compare(i));
-            assert_int_equal(ranks[i].context.credit_bytes, 500);
+            assert_int_equal(ranks[i].context.ack_bytes, 500);
         }
-        ranks[least].transport.credit_bytes = 1000;
+        ranks[least].transport.ack_bytes = 1000;
     }
 }
 
@@ -460,7 +460,7 @@ static void a_value_that_is_wrong_on_one_rank_fails_all(void **state)
 static int open_many(void **state)
 {
     static const struct rcx_boot_ops ops = {
-        .publish = publish, .lookup = lookup, .relay = relay};
+        .publish = publish, .lookup = lookup, .local_bcast = relay};
     static int local[2][MANY / 2];
 
     (void)state;
@@ -471,7 +471,7 @@ static int open_many(void **state)
         ranks[i].boot.local_size = MANY / 2;
         ranks[i].boot.local_ranks = local[i % 2];
     }
-    ranks[7].transport.credit_bytes = 500;
+    ranks[7].transport.ack_bytes = 500;
     return 0;
 }
 
@@ -488,10 +488,10 @@ static void assert_learned(int rank)
     cpu_set_t cpus;
 
     assert_int_equal(sched_getaffinity(0, sizeof cpus, &cpus), 0);
-    assert_int_equal(context->shares_cores, MANY > CPU_COUNT(&cpus));
+    assert_int_equal(context->oversubscribes_cores, MANY > CPU_COUNT(&cpus));
     assert_int_equal(context->cores, CPU_COUNT(&cpus)); /* of one kernel */
     assert_true(context->is_split);
-    assert_int_equal(context->credit_bytes, 500);
+    assert_int_equal(context->ack_bytes, 500);
     assert_non_null(context->nodes);
     assert_int_equal(context->nodes->count, 2);
     for (int i = 0; i < MANY; i++)
@@ -503,7 +503,7 @@ static void assert_learned(int rank)
 static void publish_many(void)
 {
     for (int i = 0; i < MANY; i++)
-        assert_ok(rcx_peer_publish(&ranks[i].context));
+        assert_ok(rcx_config_publish(&ranks[i].context));
 }
 
 static void one_rank_of_a_node_looks_for_all(void **state)

@@ -212,7 +212,7 @@ static void a_slot_in_use_is_not_given_out(void **state)
     assert_int_not_equal(op, first);
 }
 
-static int is_taken(rcx_op_t op, rcx_datatype_t type)
+static int is_consumed(rcx_op_t op, rcx_datatype_t type)
 {
     static char a[64], b[64], c[64];
 
@@ -232,10 +232,10 @@ static void op_supported_says_what_calls_take(void **state)
     assert_ok(rcx_type_create(context, 8, &type));
     for (rcx_op_t o = -1; o <= RCX_AVG + 1; o++) {
         for (rcx_datatype_t t = -1; t <= RCX_UNSIGNED_LONG_LONG + 1; t++) {
-            assert_int_equal(rcx_op_supported(o, t), is_taken(o, t));
+            assert_int_equal(rcx_op_supported(o, t), is_consumed(o, t));
             pairs += rcx_op_supported(o, t);
         }
-        assert_int_equal(rcx_op_supported(o, type), is_taken(o, type));
+        assert_int_equal(rcx_op_supported(o, type), is_consumed(o, type));
     }
     assert_true(pairs > 34 && pairs < 15 * 34);
     assert_int_equal(rcx_op_supported(RCX_SUM, RCX_FLOAT64), 1);

@@ -178,7 +178,7 @@ static void every_64_kb_that_go_one_way_end_with_a_credit(void **state)
                                   &requests[i]));
         assert_non_null(requests[i]->slots[0]); /* in flight */
         piece = requests[i]->slots[0]->home;
-        assert_int_equal(piece == requests[i]->program->pieces[0].credited,
+        assert_int_equal(piece == requests[i]->program->pieces[0].acked,
                          i % EACH == EACH - 1);
     }
     for (int i = 0; i < 2; i++)

@@ -27,7 +27,7 @@ static void begin_to_wait(struct job *job, struct calls *c, bool shares)
     open_with(job, RANKS, NULL, NULL, NULL);
     calls_open(c, job, &call);
     p = &job->contexts[0]->progress;
-    p->shares = shares;
+    p->is_oversubscribed = shares;
     p->polls = p->spin = 1;
     assert_ok(calls_make_one(c, 0, false));
 }
@@ -85,7 +85,7 @@ static int polls_between_rests(struct calls *c, bool others_are_at_work)
     fewest_polls = INT_MAX;
     while (rests < 20) {
         p->yields = 0;
-        p->is_alone = false;
+        p->core_exclusive = false;
         assert_status(rcx_wait_for(c->requests[0], MS / 100), RCX_IN_PROGRESS);
         assert_false(is_resting);
     }
@@ -103,8 +103,8 @@ static void a_core_is_kept_as_long_as_others_are_at_work(void **state)
     true_ops = job.contexts[0]->transport->ops;
     ops = *true_ops;
     ops.progress = count_poll;
-    ops.rest = note_rest;
-    ops.is_served = say_who_is_at_work;
+    ops.core_released = note_rest;
+    ops.peers_run = say_who_is_at_work;
     job.contexts[0]->transport->ops = &ops;
     assert_true(polls_between_rests(&c, false) < 40);
     assert_true(polls_between_rests(&c, true) >= 40);
@@ -124,7 +124,7 @@ int __wrap_sched_yield(void)
     const uint64_t since = rcx_ticks();
 
     yields++;
-    while (yields_are_long && rcx_ticks() - since <= RCX_AWAY_TICKS)
+    while (yields_are_long && rcx_ticks() - since <= RCX_IDLE_TICKS)
         continue;
     return __real_sched_yield();
 }
@@ -171,11 +171,11 @@ static uint64_t crowded_until(struct calls *c, unsigned in_a_row,
 {
     struct rcx_progress *p = &c->requests[0]->comm->context->progress;
 
-    p->crowding = in_a_row;
+    p->contention_level = in_a_row;
     p->long_yield = p->yields - of_short;
-    p->crowded_until = rcx_ticks();
+    p->contended_until = rcx_ticks();
     wait_until_there_have_been(c, 0, yields + 1);
-    return p->crowded_until;
+    return p->contended_until;
 }
 
 static void what_computes_between_calls_is_no_crowd(void **state)
@@ -190,7 +190,7 @@ static void what_computes_between_calls_is_no_crowd(void **state)
     assert_true(crowded_until(&c, 0, 0) <= rcx_ticks());
     assert_true(crowded_until(&c, 1, 30) <= rcx_ticks());
     start = rcx_ticks();
-    assert_true(crowded_until(&c, 1, 3) - start > 4 * RCX_AWAY_TICKS);
+    assert_true(crowded_until(&c, 1, 3) - start > 4 * RCX_IDLE_TICKS);
     yields_are_long = false;
     join_and_close(&c, &job);
 }

@@ -534,7 +534,7 @@ static void a_credit_waits_for_all_that_its_peer_sends(void **state)
     rcx_step_recv(&builder, 2, tmp(4, 4));
     rcx_step_recv(&builder, 0, tmp(8, 1));
     rcx_step_send(&builder, 3, in(0, 3));
-    rcx_sched_credit(&builder, 4);
+    rcx_sched_completion_ack(&builder, 4);
     plan = finish(WINDOW);
     assert_int_equal(plan->step_count, 7);
     assert_credit(plan, 5, RCX_STEP_SEND, 2, 1); /* none for short ones */
@@ -555,7 +555,7 @@ static void who_only_sends_gets_a_credit_from_each(void **state)
     rcx_step_send(&builder, 3, in(0, 1));
     rcx_step_send(&builder, 0, in(0, 1));
     rcx_step_send(&builder, 0, in(1, 1));
-    rcx_sched_credit(&builder, 0);
+    rcx_sched_completion_ack(&builder, 0);
     plan = finish(WINDOW);
     assert_int_equal(plan->step_count, 5);
     assert_credit(plan, 3, RCX_STEP_RECV, 0, 0);

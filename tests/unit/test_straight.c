@@ -42,10 +42,10 @@ static rcx_status_t send(struct rcx_transport *t, int peer, const void *buffer,
 static void deliver(struct rcx_message *m, void *buffer)
 {
     m->bytes = sizeof coming;
-    if (rcx_message_ask_taker(m)) {
-        m->taker->take(m, 0, coming, RCX_PART_BYTES);
-        m->taker->take(m, RCX_PART_BYTES, coming + RCX_PART_BYTES / 4,
-                       sizeof coming - RCX_PART_BYTES);
+    if (rcx_message_offer_to_sink(m)) {
+        m->sink->take(m, 0, coming, RCX_PART_BYTES);
+        m->sink->take(m, RCX_PART_BYTES, coming + RCX_PART_BYTES / 4,
+                      sizeof coming - RCX_PART_BYTES);
     } else {
         memcpy(buffer, coming, sizeof coming);
     }

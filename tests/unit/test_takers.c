@@ -56,7 +56,7 @@ static struct rcx_plan *finish(uint32_t window)
 static int taker_of_first(void)
 {
     struct rcx_plan *plan = finish(1);
-    const int taker = (int)plan->steps[0].taker - 1;
+    const int taker = (int)plan->steps[0].sink - 1;
 
     rcx_heap_free(&heap, plan);
     rcx_builder_begin(&builder, &shape);
@@ -97,7 +97,7 @@ static void who_waits_for_it_need_not_read_it(void **state)
     (void)state;
     data = receive();
     rcx_step_reduce(&builder, out, in, data);
-    rcx_sched_credit(&builder, 0);
+    rcx_sched_completion_ack(&builder, 0);
     assert_int_equal(taker_of_first(), 1);
     data = receive();
     rcx_step_reduce(&builder, out, in, data);
@@ -205,10 +205,10 @@ static bool arrive(struct rcx_exec *x, struct rcx_message *m, int first)
     const size_t bytes = N * sizeof(int32_t), part = bytes / 2;
 
     m->bytes = bytes;
-    m->is_taken = m->taker && m->taker->is_ready(m);
-    if (m->is_taken) {
-        m->taker->take(m, 0, coming + first, part);
-        m->taker->take(m, part, coming + first + N / 2, bytes - part);
+    m->is_consumed = m->sink && m->sink->is_ready(m);
+    if (m->is_consumed) {
+        m->sink->take(m, 0, coming + first, part);
+        m->sink->take(m, part, coming + first + N / 2, bytes - part);
     } else {
         memcpy(scratch + m->step->dst_at, coming + first, bytes);
     }
@@ -290,7 +290,7 @@ static void odd_elements_are_stored(void **state)
     rcx_step_reduce(&builder, out, in, receive());
     plan = finish(1024);
     x = start(plan, &t, &reducer);
-    assert_null(posted[0]->taker);
+    assert_null(posted[0]->sink);
     rcx_heap_free(&heap, x);
     rcx_heap_free(&heap, plan);
 }

@@ -421,7 +421,7 @@ static void a_first_step_that_fails_ends_the_call(void **state)
 
         open_with(&job, p, "RCX_ALLTOALLV", "bruck", NULL);
         listen(&job);
-        job.contexts[1]->config.wishes[RCX_COLL_ALLTOALLV].params[0] = 4;
+        job.contexts[1]->config.spec[RCX_COLL_ALLTOALLV].params[0] = 4;
         open_equal(&e, &job, 1);
         fill(&e, 1);
         for (int r = 0; r < p; r++)

@@ -111,12 +111,12 @@ static void print_reason(const struct rcx_config *config,
                          const struct rcx_shape *s,
                          const struct rcx_method *chosen, rcx_order_t needed)
 {
-    const struct rcx_method_wish *wish = &config->wishes[s->coll];
+    const struct rcx_method_spec *spec = &config->spec[s->coll];
     struct rcx_method m;
     const struct rcx_rule *rule =
         rcx_method_by_rule(s, needed, &config->tuning, &m);
 
-    if (wish->algo && wish->algo == chosen->algo)
+    if (spec->algo && spec->algo == chosen->algo)
         printf("because %s asks for it\n", rcx_colls[s->coll].variable);
     else if (!rule)
         printf("because it costs least, and no rule suits\n");
@@ -126,7 +126,7 @@ static void print_reason(const struct rcx_config *config,
                    config->tuning_path);
         else
             print_own_rule(rule->line);
-        printf("%s\n", rule->wish.algo ? "" : ", which takes what costs least");
+        printf("%s\n", rule->spec.algo ? "" : ", which takes what costs least");
     }
 }
 
@@ -147,7 +147,7 @@ static void explain(const struct info_question *q,
            q->nodes > 1 && s->nodes ? s->nodes->most : q->ranks,
            reduces ? ", order level " : "",
            reduces ? rcx_order_name(needed) : "");
-    if (rcx_method_choose(s, needed, &config->wishes[s->coll], &config->tuning,
+    if (rcx_method_choose(s, needed, &config->spec[s->coll], &config->tuning,
                           &log, &m) == RCX_OK) {
         if (m.segment >= s->count)
             m.segment = 0;

@@ -260,25 +260,25 @@ static void parse_method(const char *text, struct sim_options *o)
 {
     struct rcx_refusal refusal = {.valid = ""};
     struct sim_method *m;
-    struct rcx_method_wish wish;
+    struct rcx_method_spec spec;
 
     if (strcmp(text, "all") == 0) {
         add_all(o);
         return;
     }
-    if (!rcx_method_parse(text, o->coll, &wish, &refusal)) {
+    if (!rcx_method_parse(text, o->coll, &spec, &refusal)) {
         if (refusal.valid[0])
             sim_refuse("--algo %s: %s%s", text, refusal.valid, refusal.guess);
         refuse_algo(text, o->coll);
     }
-    if (!wish.algo || wish.preferred || wish.segment_bytes != SIZE_MAX ||
-        wish.window)
+    if (!spec.algo || spec.preferred || spec.segment_bytes != SIZE_MAX ||
+        spec.window)
         sim_refuse("--algo %s: needs all or NAME[:PARAMETER=VALUE,...], of the "
                    "algorithm's own parameters",
                    text);
-    add_method(wish.algo, o);
+    add_method(spec.algo, o);
     m = &o->methods[o->method_count - 1];
-    memcpy(m->params, wish.params, sizeof m->params);
+    memcpy(m->params, spec.params, sizeof m->params);
 }
 
 /* ---- The command line ---------------------------------------------------- */

@@ -43,7 +43,7 @@ struct rcx_shape tune_shape(const struct tune_job *job,
 
 /* A request that is carried out as wanted. */
 static rcx_status_t request(struct tune_job *job, struct tune_point *point,
-                            const struct rcx_method_wish *wish)
+                            const struct rcx_method_spec *spec)
 {
     const enum rcx_coll row = point->coll->row;
     struct tune_candidate *c = &point->candidates[point->count];
@@ -59,9 +59,9 @@ static rcx_status_t request(struct tune_job *job, struct tune_point *point,
     if (status != RCX_OK)
         return status;
     call.comm = *comm;
-    job->context->config.wishes[row] = *wish;
+    job->context->config.spec[row] = *spec;
     status = point->coll->call(&call, FORM_PERSISTENT, &c->request);
-    job->context->config.wishes[row] = rcx_method_any;
+    job->context->config.spec[row] = rcx_method_any;
     return status;
 }
 
@@ -70,14 +70,14 @@ static rcx_status_t request(struct tune_job *job, struct tune_point *point,
  * out by itself. */
 static rcx_status_t add_candidate(struct tune_job *job,
                                   struct tune_point *point,
-                                  const struct rcx_method_wish *wish,
+                                  const struct rcx_method_spec *spec,
                                   const char *rule)
 {
     struct tune_candidate *c = &point->candidates[point->count], *same;
     rcx_status_t status;
 
     *c = (struct tune_candidate){.rounds = 0};
-    status = request(job, point, wish);
+    status = request(job, point, spec);
     if (status != RCX_OK)
         return status;
     snprintf(c->method, sizeof c->method, "%s", rcx_request_method(c->request));
@@ -98,21 +98,21 @@ static rcx_status_t add_candidate(struct tune_job *job,
 static rcx_status_t add_segments(struct tune_job *job, struct tune_point *point,
                                  const struct rcx_algo *algo)
 {
-    struct rcx_method_wish wish = rcx_method_any;
+    struct rcx_method_spec spec = rcx_method_any;
     rcx_status_t status = RCX_OK;
 
-    wish.algo = algo;
-    rcx_params_reset(algo, wish.params);
+    spec.algo = algo;
+    rcx_params_reset(algo, spec.params);
     for (int i = 0; i < SEGMENT_COUNT && status == RCX_OK; i++) {
         char rule[TUNE_METHOD];
 
         if (point->count == TUNE_CANDIDATES ||
             point->bytes < CUT_FROM * segments[i])
             continue;
-        wish.segment_bytes = segments[i];
+        spec.segment_bytes = segments[i];
         snprintf(rule, sizeof rule, i ? "%s:segment=%zuK" : "%s", algo->name,
                  segments[i] >> 10);
-        status = add_candidate(job, point, &wish, rule);
+        status = add_candidate(job, point, &spec, rule);
     }
     return status;
 }
@@ -152,17 +152,17 @@ struct variants {
     const struct rcx_algo *algo;
     const struct rcx_shape *shape;
     double most; /* price */
-    struct rcx_method_wish wish;
+    struct rcx_method_spec spec;
 };
 
 static rcx_status_t add_variant(struct variants *v)
 {
     char rule[TUNE_METHOD];
 
-    if (price_of(v->job, v->algo, v->shape, v->wish.params) > v->most)
+    if (price_of(v->job, v->algo, v->shape, v->spec.params) > v->most)
         return RCX_OK;
-    rcx_algo_print(v->algo, v->wish.params, rule, sizeof rule);
-    return add_candidate(v->job, v->point, &v->wish, rule);
+    rcx_algo_print(v->algo, v->spec.params, rule, sizeof rule);
+    return add_candidate(v->job, v->point, &v->spec, rule);
 }
 
 static rcx_status_t add_values(struct variants *v, const struct rcx_param *p,
@@ -186,7 +186,7 @@ static rcx_status_t add_seconds(struct variants *v,
 static rcx_status_t add_values(struct variants *v, const struct rcx_param *p,
                                bool is_second)
 {
-    int64_t *place = &v->wish.params[p - v->algo->params], value;
+    int64_t *place = &v->spec.params[p - v->algo->params], value;
     const int64_t usual = *place;
     rcx_status_t status = RCX_OK;
 
@@ -214,12 +214,12 @@ static rcx_status_t add_variants(struct tune_job *job, struct tune_point *point,
                          .algo = algo,
                          .shape = s,
                          .most = most,
-                         .wish = rcx_method_any};
+                         .spec = rcx_method_any};
     rcx_status_t status = RCX_OK;
 
-    v.wish.algo = algo;
-    v.wish.segment_bytes = 0;
-    rcx_params_reset(algo, v.wish.params);
+    v.spec.algo = algo;
+    v.spec.segment_bytes = 0;
+    rcx_params_reset(algo, v.spec.params);
     for (const struct rcx_param *p = algo->params;
          p && p->name && status == RCX_OK; p++)
         status = add_values(&v, p, false);

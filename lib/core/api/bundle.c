@@ -86,7 +86,7 @@ static rcx_status_t check_results(const struct rcx_arguments *a,
 }
 
 static rcx_status_t check_operands(const struct rcx_arguments *a,
-                                   const struct rcx_bundle *b,
+                                   const struct rcx_veclist *b,
                                    const struct rcx_region results[])
 {
     for (size_t i = 0; i < b->n; i++) {
@@ -106,7 +106,7 @@ static rcx_status_t check_operands(const struct rcx_arguments *a,
 }
 
 static rcx_status_t check_overlap(const struct rcx_arguments *a,
-                                  const struct rcx_bundle *b, bool in_place,
+                                  const struct rcx_veclist *b, bool in_place,
                                   struct rcx_region results[])
 {
     const struct rcx_vectors *v = a->vectors;
@@ -129,7 +129,7 @@ static rcx_status_t check_overlap(const struct rcx_arguments *a,
 
 /* The vectors that are not empty; the rest of each array is not looked at. */
 static rcx_status_t fill(const struct rcx_arguments *a, size_t elem_bytes,
-                         struct rcx_bundle *b, struct rcx_region results[])
+                         struct rcx_veclist *b, struct rcx_region results[])
 {
     const struct rcx_vectors *v = a->vectors;
     bool in_place = true;
@@ -160,7 +160,7 @@ static rcx_status_t no_memory(const struct rcx_arguments *a)
 }
 
 static rcx_status_t make(const struct rcx_arguments *a, size_t elem_bytes,
-                         struct rcx_bundle *b)
+                         struct rcx_veclist *b)
 {
     struct rcx_context *context = a->comm->context;
     const size_t bytes = a->vectors->n * sizeof(struct rcx_region);
@@ -173,7 +173,7 @@ static rcx_status_t make(const struct rcx_arguments *a, size_t elem_bytes,
     status = fill(a, elem_bytes, b, results);
     rcx_scratch_put(&context->scratch, results, bytes);
     if (status == RCX_OK)
-        rcx_bundle_settle(b);
+        rcx_veclist_finish(b);
     return status;
 }
 
@@ -182,7 +182,7 @@ static rcx_status_t make(const struct rcx_arguments *a, size_t elem_bytes,
  * are the same where operands are packed, which is done in the result's place,
  * and apart otherwise.
  */
-static void pretend(const struct rcx_bundle *b, struct rcx_arguments *one)
+static void pretend(const struct rcx_veclist *b, struct rcx_arguments *one)
 {
     if (b->n == 0)
         return;
@@ -196,10 +196,10 @@ static void pretend(const struct rcx_bundle *b, struct rcx_arguments *one)
 
 rcx_status_t rcx_call_bundle(const struct rcx_arguments *a,
                              struct rcx_arguments *one,
-                             struct rcx_bundle **bundle_p)
+                             struct rcx_veclist **bundle_p)
 {
     struct rcx_context *context = a->comm->context;
-    struct rcx_bundle *b;
+    struct rcx_veclist *b;
     rcx_status_t status;
     size_t elem_bytes;
 
@@ -213,13 +213,13 @@ rcx_status_t rcx_call_bundle(const struct rcx_arguments *a,
         status = add_up(a, elem_bytes, &one->count);
     if (status != RCX_OK)
         return status;
-    b = rcx_bundle_new(context, a->vectors->n);
+    b = rcx_veclist_create(context, a->vectors->n);
     if (!b)
         return no_memory(a);
     status = make(a, elem_bytes, b);
     pretend(b, one);
     if (status != RCX_OK || (!b->packs && !b->unpacks))
-        rcx_bundle_drop(context, b);
+        rcx_veclist_destroy(context, b);
     else
         *bundle_p = b;
     return status;
@@ -236,17 +236,17 @@ static size_t longest(const struct rcx_program *program)
 }
 
 rcx_status_t rcx_call_place(const struct rcx_arguments *a,
-                            struct rcx_request *r, struct rcx_bundle *b)
+                            struct rcx_request *r, struct rcx_veclist *b)
 {
     const struct rcx_program *program = r->program;
     const unsigned window = program->method.window;
 
-    if (!rcx_bundle_make_room(
+    if (!rcx_veclist_reserve(
             a->comm->context, b,
             program->segments < window ? (unsigned)program->segments : window,
             longest(program)))
         return no_memory(a);
     r->kind |= RCX_REQUEST_PLACED;
-    r->bundle = b;
+    r->veclist = b;
     return RCX_OK;
 }

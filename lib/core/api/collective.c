@@ -229,7 +229,7 @@ rcx_status_t rcx_call_look_up(const struct rcx_arguments *a,
     rcx_status_t status;
 
     /* ranks that it sends to for the first time may have left */
-    rcx_note_call(a->comm->context, rcx_ticks());
+    rcx_stamp_call(a->comm->context, rcx_ticks());
     if (a->comm->failed != RCX_OK)
         return RCX_ERR_COMM_FAILED;
     rcx_log_name_call(log, rcx_call_name(a));
@@ -323,7 +323,7 @@ rcx_status_t rcx_call_resolve(const struct rcx_arguments *a,
 static rcx_status_t prepare(const struct rcx_arguments *a,
                             struct rcx_request **request_p)
 {
-    struct rcx_bundle *bundle = NULL;
+    struct rcx_veclist *bundle = NULL;
     struct rcx_program *program;
     struct rcx_arguments one;
     struct rcx_buffers b;
@@ -346,7 +346,7 @@ static rcx_status_t prepare(const struct rcx_arguments *a,
             rcx_request_delete(*request_p);
     }
     if (status != RCX_OK && bundle)
-        rcx_bundle_drop(a->comm->context, bundle);
+        rcx_veclist_destroy(a->comm->context, bundle);
     return status;
 }
 
@@ -374,10 +374,11 @@ static struct rcx_request *begin_again(const struct rcx_arguments *a)
     struct rcx_program *program = NULL;
     struct rcx_buffers b;
 
-    rcx_note_before(a->comm->context);
+    rcx_stamp_before(a->comm->context);
     if (!a->vectors)
         program = rcx_call_repeat(a, &b);
-    return program ? rcx_request_begun(a->comm, program, b.in, b.out) : NULL;
+    return program ? rcx_request_start_fast(a->comm, program, b.in, b.out)
+                   : NULL;
 }
 
 static rcx_status_t make_request(const struct rcx_arguments *a, bool persistent,
@@ -389,7 +390,7 @@ static rcx_status_t make_request(const struct rcx_arguments *a, bool persistent,
     if (!has_begun) {
         rcx_status_t status;
 
-        rcx_note_call(a->comm->context, rcx_ticks());
+        rcx_stamp_call(a->comm->context, rcx_ticks());
         status = prepare(a, &request);
         if (status != RCX_OK)
             return status;
@@ -397,7 +398,7 @@ static rcx_status_t make_request(const struct rcx_arguments *a, bool persistent,
     rcx_request_hand_out(request, persistent);
     if (!persistent && !has_begun)
         rcx_request_launch(request);
-    rcx_request_set_off(request);
+    rcx_request_announce(request);
     *request_p = request;
     return RCX_OK;
 }
@@ -419,7 +420,7 @@ rcx_status_t rcx_call_request(const struct rcx_arguments *a, bool persistent,
 
     if (!rcx_comm_is_valid(a->comm))
         return rcx_bad_handle(rcx_call_name(a), "comm", a->comm);
-    status = rcx_comm_come_in(a->comm);
+    status = rcx_comm_lock(a->comm);
     if (status != RCX_OK)
         return status;
     status =

@@ -60,10 +60,10 @@ struct rcx_buffers {
  */
 rcx_status_t rcx_call_bundle(const struct rcx_arguments *a,
                              struct rcx_arguments *one,
-                             struct rcx_bundle **bundle_p);
+                             struct rcx_veclist **bundle_p);
 /* r is one vector made of b's, which it then has. */
 rcx_status_t rcx_call_place(const struct rcx_arguments *a,
-                            struct rcx_request *r, struct rcx_bundle *b);
+                            struct rcx_request *r, struct rcx_veclist *b);
 
 /* Check everything and find the plan, pinned, or compile it. */
 rcx_status_t rcx_call_look_up(const struct rcx_arguments *a,
@@ -126,10 +126,10 @@ rcx_call_blocking(const struct rcx_arguments *a)
 
     if (!rcx_comm_is_valid(a->comm))
         return rcx_bad_handle(rcx_call_name(a), "comm", a->comm);
-    status = rcx_comm_come_in(a->comm);
+    status = rcx_comm_lock(a->comm);
     if (status != RCX_OK)
         return status;
-    rcx_note_before(a->comm->context);
+    rcx_stamp_before(a->comm->context);
     program = rcx_call_repeat(a, &b);
     if (__builtin_expect(program != NULL, 1)) {
         status = rcx_request_run(a->comm, program, b.in, b.out);

@@ -175,7 +175,7 @@ rcx_status_t rcx_comm_create_group(rcx_comm_t *comm, int n, const int ranks[],
     status = rcx_enter(comm->context); /* no collective of comm */
     if (status != RCX_OK)
         return status;
-    rcx_note_call(comm->context, rcx_ticks());
+    rcx_stamp_call(comm->context, rcx_ticks());
     status = rcx_comm_make_group(comm, n, ranks, tag, new_p);
     rcx_leave(comm->context);
     return status;
@@ -194,12 +194,12 @@ static rcx_status_t release(struct rcx_comm *comm)
             (void *)comm);
     context->comms.live--;
     if (comm->live_requests == 0) {
-        rcx_comm_retire(comm);
+        rcx_comm_close_or_keep(comm);
         return RCX_OK;
     }
     comm->is_freed = true; /* its requests go on, and it with the last one */
     comm->magic = 0;
-    rcx_comm_unclaim(comm);
+    rcx_comm_release(comm);
     return RCX_OK;
 }
 

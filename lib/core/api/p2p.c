@@ -100,14 +100,14 @@ static rcx_status_t enter(const char *name, struct rcx_comm *comm)
         return rcx_bad_handle(name, "comm", comm);
     status = rcx_enter(comm->context);
     if (status == RCX_OK)
-        rcx_note_call(comm->context, rcx_ticks());
+        rcx_stamp_call(comm->context, rcx_ticks());
     return status;
 }
 
 static void post(struct rcx_request *r)
 {
     rcx_request_post(r);
-    rcx_request_set_off(r);
+    rcx_request_announce(r);
 }
 
 static rcx_status_t run(const char *name, struct rcx_comm *comm,

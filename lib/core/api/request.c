@@ -58,14 +58,14 @@ static rcx_status_t start(struct rcx_request *r)
         rcx_request_post(r);
     else
         rcx_request_launch(r);
-    rcx_request_set_off(r);
+    rcx_request_announce(r);
     return RCX_OK;
 }
 
 /* In no order with others' calls on the communicator. */
 static rcx_status_t start_message(struct rcx_request *r)
 {
-    rcx_note_call(r->comm->context, rcx_ticks());
+    rcx_stamp_call(r->comm->context, rcx_ticks());
     return leave(r->comm->context, start(r));
 }
 
@@ -102,7 +102,7 @@ static rcx_status_t test(struct rcx_request *r, int *done_p)
     if (r->state == RCX_REQUEST_ACTIVE)
         rcx_context_test(r->comm->context);
     else
-        rcx_context_pass_by(r->comm->context);
+        rcx_context_maybe_progress(r->comm->context);
     *done_p = r->state != RCX_REQUEST_ACTIVE;
     return *done_p ? collect(r) : RCX_OK;
 }
@@ -332,7 +332,7 @@ void rcx_request_release(struct rcx_request *r)
     context->requests.live--;
     rcx_request_delete(r);
     if (comm->is_freed && comm->live_requests == 0)
-        rcx_comm_retire(comm);
+        rcx_comm_close_or_keep(comm);
 }
 
 static rcx_status_t release(struct rcx_request *r)

@@ -76,14 +76,14 @@ static bool is_ready_to_take(struct rcx_message *m)
 
     return x->status == RCX_OK &&
            (x->is_in_order ? m->feeds_next
-                           : x->messages[m->step->taker - 1].waits == 1);
+                           : x->messages[m->step->sink - 1].waits == 1);
 }
 
 static void take(struct rcx_message *m, size_t from, const void *data,
                  size_t bytes)
 {
     struct rcx_exec *x = m->owner;
-    const struct rcx_message *reduction = &x->messages[m->step->taker - 1];
+    const struct rcx_message *reduction = &x->messages[m->step->sink - 1];
     const bool is_left =
         reduction->left == m->dst && reduction->left_at == m->dst_at;
     const char *left = left_of(x, reduction) + from;
@@ -96,8 +96,8 @@ static void take(struct rcx_message *m, size_t from, const void *data,
         fail(x, status);
 }
 
-static const struct rcx_taker taker = {.is_ready = is_ready_to_take,
-                                       .take = take};
+static const struct rcx_recv_sink recv_sink = {.is_ready = is_ready_to_take,
+                                               .take = take};
 
 /* ---- Executions --------------------------------------------------------------- */
 
@@ -130,8 +130,8 @@ static void init_message(struct rcx_exec *x, uint32_t i,
     m->peer = s->endpoints ? s->endpoints[step->peer] : step->peer;
     m->tag = rcx_tag_message(&s->layout, step->message,
                              step->kind == RCX_STEP_SEND ? s->rank : m->peer);
-    if (step->taker > 0 && RCX_PART_BYTES % x->elem_bytes == 0)
-        m->taker = &taker;
+    if (step->sink > 0 && RCX_PART_BYTES % x->elem_bytes == 0)
+        m->sink = &recv_sink;
 }
 
 /* The queue has what is ready at the start. */
@@ -189,7 +189,7 @@ static void find_order(struct rcx_exec *x)
     }
     for (struct rcx_message **next = x->order + 1; next < due; next++)
         next[-1]->feeds_next =
-            next[-1]->step->taker == (uint32_t)(*next - x->messages) + 1;
+            next[-1]->step->sink == (uint32_t)(*next - x->messages) + 1;
 }
 
 void rcx_exec_init(struct rcx_exec *x, const struct rcx_plan *plan,
@@ -219,8 +219,8 @@ void rcx_exec_init(struct rcx_exec *x, const struct rcx_plan *plan,
 /* An empty message where data was due: the sender failed before. */
 static void check_arrival(struct rcx_exec *x, const struct rcx_message *m)
 {
-    if (m->is_taken)
-        x->messages[m->step->taker - 1].is_taken = true;
+    if (m->is_consumed)
+        x->messages[m->step->sink - 1].is_consumed = true;
     if (m->bytes == m->due || (x->takes_less && m->bytes < m->due))
         return;
     if (m->bytes == 0)
@@ -244,7 +244,7 @@ static inline rcx_status_t answer(struct rcx_exec *x, struct rcx_message *m,
 static rcx_status_t receive(struct rcx_exec *x, struct rcx_message *m)
 {
     m->status = RCX_IN_PROGRESS;
-    m->is_taken = false;
+    m->is_consumed = false;
     return answer(x, m,
                   x->transport->ops->recv(x->transport, m->peer, dst_of(x, m),
                                           m->due, x->tag_base | m->tag, m));
@@ -265,8 +265,8 @@ static rcx_status_t send(struct rcx_exec *x, struct rcx_message *m)
 
 static rcx_status_t work(struct rcx_exec *x, struct rcx_message *m)
 {
-    if (m->is_taken) { /* so it is done */
-        m->is_taken = false;
+    if (m->is_consumed) { /* so it is done */
+        m->is_consumed = false;
         return RCX_OK;
     }
     if (x->status != RCX_OK)
@@ -439,7 +439,7 @@ uint32_t rcx_exec_under_way(const struct rcx_exec *x, enum rcx_step_kind kind)
     return n;
 }
 
-void rcx_exec_abandon(struct rcx_exec *x)
+void rcx_exec_detach(struct rcx_exec *x)
 {
     const struct rcx_transport_ops *ops = x->transport->ops;
 

@@ -89,7 +89,7 @@ bool rcx_exec_advance(struct rcx_exec *x, struct rcx_message *m);
  * steps_left messages have completed; receives are cancelled. Nothing that
  * completed may be left to be told by rcx_exec_advance().
  */
-void rcx_exec_abandon(struct rcx_exec *x);
+void rcx_exec_detach(struct rcx_exec *x);
 /* Messages of a kind that are under way. */
 uint32_t rcx_exec_under_way(const struct rcx_exec *x, enum rcx_step_kind kind);
 /* Ranks that x has messages with under way; how many, at most most. */

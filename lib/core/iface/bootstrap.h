@@ -30,7 +30,7 @@ struct rcx_boot_args {
 };
 
 /* Look at the card of rank; card is NULL where it showed none in time. */
-typedef void (*rcx_see_fn_t)(int rank, const void *card, void *arg);
+typedef void (*rcx_local_fn_t)(int rank, const void *card, void *arg);
 
 struct rcx_boot_ops {
     const char *name;
@@ -49,8 +49,8 @@ struct rcx_boot_ops {
      * RCX_ERR_UNSUPPORTED, unlogged, for the own one alone. Collective; called
      * once at most, before publish.
      */
-    rcx_status_t (*meet)(struct rcx_boot *boot, const void *card, size_t bytes,
-                         rcx_see_fn_t see, void *arg);
+    rcx_status_t (*local_exchange)(struct rcx_boot *boot, const void *card,
+                                   size_t bytes, rcx_local_fn_t see, void *arg);
 
     /* Make blob visible to all ranks. Collective; called once. */
     rcx_status_t (*publish)(struct rcx_boot *boot, const void *blob,
@@ -66,8 +66,8 @@ struct rcx_boot_ops {
      * same on all. They see it, or NULL where it does not come in time. Collective
      * on the node; called once at most, after publish.
      */
-    rcx_status_t (*relay)(struct rcx_boot *boot, const void *blob, size_t bytes,
-                          rcx_see_fn_t see, void *arg);
+    rcx_status_t (*local_bcast)(struct rcx_boot *boot, const void *blob,
+                                size_t bytes, rcx_local_fn_t see, void *arg);
 
     /*
      * RCX_OK once all ranks called it. While it waits it calls go_on(arg), which

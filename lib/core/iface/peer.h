@@ -30,7 +30,7 @@ struct rcx_peer_header {
     char boot_id[RCX_PEER_TEXT]; /* of the kernel: equal on one machine */
     cpu_set_t cpus;              /* where the rank may run */
     uint64_t settings[RCX_PEER_SETTINGS];
-    uint64_t credit_bytes;
+    uint64_t ack_bytes;
     uint64_t ahead;
     uint64_t lines[RCX_PEER_LINES]; /* that it has to say; 0: none */
     uint64_t node;                  /* equal where ranks share memory */

@@ -24,7 +24,7 @@ struct rcx_message;
  * RCX_PART_BYTES.
  */
 enum { RCX_PART_BYTES = 64 };
-struct rcx_taker {
+struct rcx_recv_sink {
     bool (*is_ready)(struct rcx_message *m);
     void (*take)(struct rcx_message *m, size_t at, const void *data,
                  size_t bytes);
@@ -42,16 +42,16 @@ struct rcx_message {
     size_t dst_at, left_at, right_at;
     size_t due;
     bool holds_up_all; /* a receive, without which no other step starts */
-    bool feeds_next;   /* its taker is the step behind it, in order */
+    bool feeds_next;   /* its sink is the step behind it, in order */
     uint32_t waits;    /* steps to complete before this one starts */
     int peer;
     uint64_t tag; /* what the message has of its own in its tag; of a receive
                      by mask: all of what came */
     /* Both sides': */
     rcx_status_t status; /* RCX_IN_PROGRESS while under way */
-    bool is_taken;       /* all of it, by the taker; of what takes: it has */
+    bool is_consumed;    /* all of it, by the sink; of what takes: it has */
     size_t bytes;        /* of a receive: what arrived */
-    const struct rcx_taker *taker; /* of a receive; NULL: none */
+    const struct rcx_recv_sink *sink; /* of a receive; NULL: none */
     void *owner;
     struct rcx_message *next;        /* in the list of completed ones */
     struct rcx_transport *transport; /* where it is under way */
@@ -63,17 +63,17 @@ struct rcx_message {
     char *buffer;
     size_t room;        /* of buffer */
     size_t at;          /* so much of it is done */
-    size_t taken;       /* so much of it went to the taker */
+    size_t taken;       /* so much of it went to the sink */
     uint64_t key, mask; /* its tag where mask has ones */
     uint64_t order;     /* of receives, among all */
     uint64_t address;   /* where it is to be read, there; 0: it is sent */
 };
 
-/* Data of m has come, none of it is stored yet: whether its taker takes it all. */
-static inline bool rcx_message_ask_taker(struct rcx_message *m)
+/* Data of m has come, none of it is stored yet: whether its sink takes it all. */
+static inline bool rcx_message_offer_to_sink(struct rcx_message *m)
 {
-    m->is_taken = m->taker && m->taker->is_ready(m);
-    return m->is_taken;
+    m->is_consumed = m->sink && m->sink->is_ready(m);
+    return m->is_consumed;
 }
 
 /*
@@ -82,7 +82,7 @@ static inline bool rcx_message_ask_taker(struct rcx_message *m)
  * peer when the call returns. Where the network takes more than that, it says
  * so: a power of two.
  */
-enum { RCX_AHEAD = 64 << 10, RCX_LOOK_AROUND = 16 };
+enum { RCX_AHEAD = 64 << 10, RCX_FULL_POLLS = 16 };
 
 /* What one engine tells another outside of any collective. */
 struct rcx_ctrl_frame {
@@ -107,8 +107,8 @@ struct rcx_transport {
     unsigned failed_count; /* then: so many */
     int endpoints;         /* opened so far, to as many peers */
     char last_error
-        [256]; /* what a send or recv failed of; "": it says nothing */
-    size_t credit_bytes; /* of a message of so many or more, one side may be
+        [256];        /* what a send or recv failed of; "": it says nothing */
+    size_t ack_bytes; /* of a message of so many or more, one side may be
                             complete while the other still needs its progress */
     /* Not 0: a note may have come; without progress nobody knows more. NULL: nor
        this; else a message to a peer that has left harms nobody. */
@@ -244,8 +244,8 @@ struct rcx_transport_ops {
     /* For ranks that share cores: that this one gives its core away, or has it
        again; whether all whose messages it waits for have theirs, so that one
        may come soon. NULL: nobody knows. */
-    void (*rest)(struct rcx_transport *t, bool rests);
-    bool (*is_served)(struct rcx_transport *t);
+    void (*core_released)(struct rcx_transport *t, bool rests);
+    bool (*peers_run)(struct rcx_transport *t);
 
     /* Memory that peers read where it is, when messages are sent from there: new
      * one, or what is at at; NULL: that cannot be. No message is under way from
@@ -275,6 +275,6 @@ struct rcx_transport_ops {
 extern const struct rcx_transport_ops *const rcx_transport_table[];
 
 /* For a single process: it sends to itself alone. */
-extern const struct rcx_transport_ops rcx_transport_alone;
+extern const struct rcx_transport_ops rcx_transport_self;
 
 #endif

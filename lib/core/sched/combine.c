@@ -20,7 +20,7 @@ static bool does_read(const struct rcx_step *step)
 }
 
 /* The reduction may write where the data would have been. */
-static bool can_take(const struct rcx_step *reduction, struct rcx_span data)
+static bool can_consume(const struct rcx_step *reduction, struct rcx_span data)
 {
     const struct rcx_span left = rcx_step_left(reduction);
     const struct rcx_span right = rcx_step_right(reduction);
@@ -34,29 +34,29 @@ static bool can_take(const struct rcx_step *reduction, struct rcx_span data)
 }
 
 /* Whoever reads what a step wrote waits for it. */
-static uint32_t taker_of(const struct rcx_step *steps, uint32_t i,
-                         const uint32_t *successors)
+static uint32_t find_sink(const struct rcx_step *steps, uint32_t i,
+                          const uint32_t *successors)
 {
     const uint32_t *const mine = successors + steps[i].first_successor;
-    uint32_t taker = 0;
+    uint32_t sink = 0;
 
     for (uint32_t k = 0; k < steps[i].successor_count; k++) {
         if (!does_read(&steps[mine[k]]))
             continue;
-        if (taker > 0)
+        if (sink > 0)
             return 0;
-        taker = mine[k] + 1;
+        sink = mine[k] + 1;
     }
-    return taker > 0 && can_take(&steps[taker - 1], rcx_step_dst(&steps[i]))
-               ? taker
+    return sink > 0 && can_consume(&steps[sink - 1], rcx_step_dst(&steps[i]))
+               ? sink
                : 0;
 }
 
-void rcx_takers_find(struct rcx_step *steps, uint32_t count,
-                     const uint32_t *successors)
+void rcx_sinks_find(struct rcx_step *steps, uint32_t count,
+                    const uint32_t *successors)
 {
     for (uint32_t i = 0; i < count; i++)
-        steps[i].taker = steps[i].kind == RCX_STEP_RECV && steps[i].count > 0
-                             ? taker_of(steps, i, successors)
-                             : 0;
+        steps[i].sink = steps[i].kind == RCX_STEP_RECV && steps[i].count > 0
+                            ? find_sink(steps, i, successors)
+                            : 0;
 }

@@ -14,7 +14,7 @@
 
 enum { SENT_TO = 1, RECEIVED_FROM = 2 };
 
-void rcx_sched_credit(struct rcx_builder *b, size_t least)
+void rcx_sched_completion_ack(struct rcx_builder *b, size_t least)
 {
     const size_t size = (size_t)b->shape->size;
     unsigned char *talk = rcx_builder_work(b, size);

@@ -9,7 +9,7 @@
 
 /* ---- What users write ---------------------------------------------------- */
 
-const struct rcx_method_wish rcx_method_any = {.segment_bytes = SIZE_MAX};
+const struct rcx_method_spec rcx_method_any = {.segment_bytes = SIZE_MAX};
 
 /* Parameters that go with every algorithm. */
 enum { SEGMENT, WINDOW, COMMON };
@@ -58,13 +58,13 @@ static bool refuse_value(const struct rcx_param *p, const char *value,
 }
 
 /* One "name=value" after an algorithm's name. */
-static bool parse_parameter(char *text, struct rcx_method_wish *wish,
+static bool parse_parameter(char *text, struct rcx_method_spec *spec,
                             struct rcx_refusal *r)
 {
     int64_t numbers[COMMON] = {[SEGMENT] = -1, [WINDOW] = -1};
-    const struct rcx_algo *owner = wish->algo;
+    const struct rcx_algo *owner = spec->algo;
     const struct rcx_param *p;
-    int64_t *values = wish->params;
+    int64_t *values = spec->params;
     char *value = strchr(text, '=');
 
     if (value)
@@ -76,13 +76,13 @@ static bool parse_parameter(char *text, struct rcx_method_wish *wish,
         p = rcx_params_find(owner, text);
     }
     if (!p)
-        return refuse_name(text, wish->algo, r);
+        return refuse_name(text, spec->algo, r);
     if (!value || !rcx_params_parse(owner, text, value, values))
         return refuse_value(p, value ? value : "", r);
     if (numbers[SEGMENT] >= 0)
-        wish->segment_bytes = (size_t)numbers[SEGMENT];
+        spec->segment_bytes = (size_t)numbers[SEGMENT];
     if (numbers[WINDOW] >= 0)
-        wish->window = (unsigned)numbers[WINDOW];
+        spec->window = (unsigned)numbers[WINDOW];
     return true;
 }
 
@@ -100,47 +100,47 @@ static bool refuse_algo(const char *name, enum rcx_coll coll,
 }
 
 bool rcx_method_parse(const char *text, enum rcx_coll coll,
-                      struct rcx_method_wish *wish_p, struct rcx_refusal *r)
+                      struct rcx_method_spec *spec_p, struct rcx_refusal *r)
 {
     static const char prefer[] = "prefer:";
-    struct rcx_method_wish wish = rcx_method_any;
+    struct rcx_method_spec spec = rcx_method_any;
     char copy[128], *rest = copy, *parameters;
 
-    wish.preferred = strncmp(text, prefer, strlen(prefer)) == 0;
-    text += wish.preferred ? strlen(prefer) : 0;
+    spec.preferred = strncmp(text, prefer, strlen(prefer)) == 0;
+    text += spec.preferred ? strlen(prefer) : 0;
     if (strlen(text) >= sizeof copy)
         return false;
     strcpy(copy, text);
     parameters = strchr(copy, ':');
     if (parameters)
         *parameters++ = '\0';
-    if (wish.preferred || strcmp(copy, any.name) != 0) {
-        wish.algo = rcx_algo_find(coll, copy);
-        if (!wish.algo)
+    if (spec.preferred || strcmp(copy, any.name) != 0) {
+        spec.algo = rcx_algo_find(coll, copy);
+        if (!spec.algo)
             return refuse_algo(copy, coll, r);
-        rcx_params_reset(wish.algo, wish.params);
+        rcx_params_reset(spec.algo, spec.params);
     }
     for (rest = parameters; rest;) {
         char *parameter = strsep(&rest, ",");
 
-        if (!parse_parameter(parameter, &wish, r))
+        if (!parse_parameter(parameter, &spec, r))
             return false;
     }
-    *wish_p = wish;
+    *spec_p = spec;
     return true;
 }
 
-uint64_t rcx_method_hash(const struct rcx_method_wish *wish)
+uint64_t rcx_method_hash(const struct rcx_method_spec *spec)
 {
-    uint64_t hash = rcx_hash(wish->segment_bytes, wish->window);
+    uint64_t hash = rcx_hash(spec->segment_bytes, spec->window);
 
-    if (!wish->algo)
+    if (!spec->algo)
         return hash;
-    hash = rcx_hash(hash, wish->preferred);
-    for (const char *c = wish->algo->name; *c; c++)
+    hash = rcx_hash(hash, spec->preferred);
+    for (const char *c = spec->algo->name; *c; c++)
         hash = rcx_hash(hash, (unsigned char)*c);
     for (int i = 0; i < RCX_PARAMS; i++)
-        hash = rcx_hash(hash, (uint64_t)wish->params[i]);
+        hash = rcx_hash(hash, (uint64_t)spec->params[i]);
     return hash;
 }
 
@@ -197,21 +197,21 @@ static void adopt_cheapest(struct rcx_method *m, const struct rcx_shape *shape,
 static void obey(struct rcx_method *m, const struct rcx_rule *rule,
                  const struct rcx_shape *shape, rcx_order_t needed)
 {
-    const struct rcx_method_wish *wish = &rule->wish;
+    const struct rcx_method_spec *spec = &rule->spec;
     struct rcx_shape s;
 
-    m->segment = wish->segment_bytes == SIZE_MAX
+    m->segment = spec->segment_bytes == SIZE_MAX
                      ? 0
-                     : segment_elements(wish->segment_bytes, shape);
-    m->window = wish->window ? wish->window : WINDOW_USUAL;
-    if (!wish->algo) {
+                     : segment_elements(spec->segment_bytes, shape);
+    m->window = spec->window ? spec->window : WINDOW_USUAL;
+    if (!spec->algo) {
         adopt_cheapest(m, shape, needed);
         return;
     }
-    s = settle(shape, wish->algo, wish->params);
-    if (!suits(wish->algo, &s, needed))
+    s = settle(shape, spec->algo, spec->params);
+    if (!suits(spec->algo, &s, needed))
         return;
-    m->algo = wish->algo;
+    m->algo = spec->algo;
     memcpy(m->params, s.params, sizeof m->params);
 }
 
@@ -253,22 +253,22 @@ static rcx_status_t refuse(const struct rcx_algo *algo,
 }
 
 /* Take over what is wanted; the algorithm suits s, which has its parameters. */
-static void grant(struct rcx_method *m, const struct rcx_method_wish *wish,
+static void grant(struct rcx_method *m, const struct rcx_method_spec *spec,
                   const struct rcx_shape *s)
 {
-    if (wish->algo && wish->algo != m->algo)
-        *m = (struct rcx_method){.algo = wish->algo, .window = WINDOW_USUAL};
-    if (wish->algo)
+    if (spec->algo && spec->algo != m->algo)
+        *m = (struct rcx_method){.algo = spec->algo, .window = WINDOW_USUAL};
+    if (spec->algo)
         memcpy(m->params, s->params, sizeof m->params);
-    if (wish->segment_bytes != SIZE_MAX)
-        m->segment = segment_elements(wish->segment_bytes, s);
-    if (wish->window)
-        m->window = wish->window;
+    if (spec->segment_bytes != SIZE_MAX)
+        m->segment = segment_elements(spec->segment_bytes, s);
+    if (spec->window)
+        m->window = spec->window;
 }
 
 rcx_status_t rcx_method_choose(const struct rcx_shape *shape,
                                rcx_order_t needed,
-                               const struct rcx_method_wish *wish,
+                               const struct rcx_method_spec *spec,
                                const struct rcx_tuning *tuning,
                                const struct rcx_log *log,
                                struct rcx_method *method_p)
@@ -278,14 +278,14 @@ rcx_status_t rcx_method_choose(const struct rcx_shape *shape,
     bool suited = true;
 
     rcx_method_by_rule(shape, needed, tuning, &m);
-    if (wish->algo) {
-        s = settle(shape, wish->algo, wish->params);
-        suited = suits(wish->algo, &s, needed);
+    if (spec->algo) {
+        s = settle(shape, spec->algo, spec->params);
+        suited = suits(spec->algo, &s, needed);
     }
     if (suited)
-        grant(&m, wish, &s);
-    else if (!wish->preferred) /* who only prefers it wants nothing then */
-        return refuse(wish->algo, &s, needed, log);
+        grant(&m, spec, &s);
+    else if (!spec->preferred) /* who only prefers it wants nothing then */
+        return refuse(spec->algo, &s, needed, log);
     if (!m.algo)
         return rcx_fail(log, RCX_ERR_UNSUPPORTED,
                         "no algorithm of %s keeps the order that this op "

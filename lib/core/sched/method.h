@@ -20,7 +20,7 @@ struct rcx_method {
 };
 
 /* What a user wants of a collective's method; the rest is chosen. */
-struct rcx_method_wish {
+struct rcx_method_spec {
     const struct rcx_algo *algo; /* NULL: any */
     bool preferred; /* all of this is for calls that the algorithm suits */
     int64_t params[RCX_PARAMS];
@@ -32,14 +32,14 @@ struct rcx_method_wish {
 #define RCX_METHOD_VALUES                                                      \
     "auto or [prefer:]NAME[:segment=BYTES][,window=1..8][,PARAMETER=VALUE]"
 #define RCX_METHOD_AUTO "auto"
-extern const struct rcx_method_wish rcx_method_any;
+extern const struct rcx_method_spec rcx_method_any;
 
 /* False: text is none, and r may say more of it. */
 bool rcx_method_parse(const char *text, enum rcx_coll coll,
-                      struct rcx_method_wish *wish_p, struct rcx_refusal *r);
+                      struct rcx_method_spec *spec_p, struct rcx_refusal *r);
 
 /* The same where ranks that want the same have the same calls. */
-uint64_t rcx_method_hash(const struct rcx_method_wish *wish);
+uint64_t rcx_method_hash(const struct rcx_method_spec *spec);
 
 /* "NAME:PARAMETER=VALUE,segment=BYTES,window=3", without what is usual. */
 void rcx_method_print(const struct rcx_method *m, size_t elem_bytes, char *text,
@@ -60,11 +60,11 @@ const struct rcx_rule *rcx_method_by_rule(const struct rcx_shape *shape,
 /*
  * The method of a call that needs an order level. Errors are logged:
  * RCX_ERR_UNSUPPORTED where what is wanted does not do the call. All ranks come
- * to the same, since they agree on shapes but for the rank, on wishes, and on rules.
+ * to the same, since they agree on shapes but for the rank, on specs, and on rules.
  */
 rcx_status_t rcx_method_choose(const struct rcx_shape *shape,
                                rcx_order_t needed,
-                               const struct rcx_method_wish *wish,
+                               const struct rcx_method_spec *spec,
                                const struct rcx_tuning *tuning,
                                const struct rcx_log *log,
                                struct rcx_method *method_p);

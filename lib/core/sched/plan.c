@@ -197,7 +197,7 @@ static struct rcx_plan *pack(struct rcx_builder *b,
     if (n > 0)
         memcpy(steps, b->steps, n * sizeof *steps);
     pack_edges(steps, n, edges, successors);
-    rcx_takers_find(steps, n, successors);
+    rcx_sinks_find(steps, n, successors);
     *plan = (struct rcx_plan){.step_count = n,
                               .steps = steps,
                               .successors = successors,

@@ -114,7 +114,7 @@ struct rcx_step {
         uint32_t pair; /* while it is built: see rcx_step_pair() */
     };
     uint32_t successor_count;
-    uint32_t taker; /* of a RECV: the step that its data may be handed to,
+    uint32_t sink; /* of a RECV: the step that its data may be handed to,
                        plus one; 0: there is none */
 };
 
@@ -186,7 +186,7 @@ void rcx_builder_refuse(struct rcx_builder *b, const char *why);
  * more came from gets a credit once all of its messages are here, and every one
  * that such messages went to gives one. See credit.c.
  */
-void rcx_sched_credit(struct rcx_builder *b, size_t least);
+void rcx_sched_completion_ack(struct rcx_builder *b, size_t least);
 /* One end of it, a SEND or a RECV. */
 void rcx_step_credit(struct rcx_builder *b, enum rcx_step_kind kind, int peer);
 
@@ -237,9 +237,9 @@ rcx_status_t rcx_hazards_find(struct rcx_builder *b, struct rcx_edges *edges);
 /* Have steps read the operand instead of copies of it. See forward.c. */
 void rcx_copies_forward(struct rcx_builder *b);
 
-/* Set each step's taker; the edges are found and packed. See combine.c. */
-void rcx_takers_find(struct rcx_step *steps, uint32_t count,
-                     const uint32_t *successors);
+/* Set each step's sink; the edges are found and packed. See combine.c. */
+void rcx_sinks_find(struct rcx_step *steps, uint32_t count,
+                    const uint32_t *successors);
 
 /* A line a step, for people and golden tests. */
 void rcx_plan_print(const struct rcx_plan *plan, FILE *file);

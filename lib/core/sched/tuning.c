@@ -182,8 +182,8 @@ bool rcx_tuning_coll(const char *text, enum rcx_coll *coll_p,
 static bool parse_method(const char *text, struct rcx_rule *rule,
                          struct rcx_refusal *r)
 {
-    if (rcx_method_parse(text, rule->coll, &rule->wish, r) &&
-        !rule->wish.preferred)
+    if (rcx_method_parse(text, rule->coll, &rule->spec, r) &&
+        !rule->spec.preferred)
         return true;
     if (!r->valid[0])
         snprintf(r->valid, sizeof r->valid, "\"%.64s\" is no method of %s",
@@ -268,7 +268,7 @@ static uint64_t hash_of(uint64_t hash, const struct rcx_rule *rule)
         hash = rcx_hash(rcx_hash(hash, ranges[i].from), ranges[i].to);
     hash = rcx_hash(
         hash, (uint64_t)(9 * rule->shared + 3 * rule->power + rule->blocks));
-    return rcx_hash(hash, rcx_method_hash(&rule->wish));
+    return rcx_hash(hash, rcx_method_hash(&rule->spec));
 }
 
 static uint64_t hash_of_machine(uint64_t hash, const struct rcx_machine *m)

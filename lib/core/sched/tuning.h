@@ -25,7 +25,7 @@ struct rcx_rule {
     enum rcx_answer power;  /* ranks are a power of two */
     enum rcx_answer blocks; /* ranks of a node are side by side */
     enum rcx_answer shared; /* there are more than cores, on one machine */
-    struct rcx_method_wish wish;
+    struct rcx_method_spec spec;
     int line;      /* of its text */
     bool is_users; /* not RCX's own */
 };

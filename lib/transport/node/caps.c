@@ -30,9 +30,9 @@ static uint64_t free_bytes(const char *folder)
     return statvfs(folder, &s) == 0 ? (uint64_t)s.f_bavail * s.f_frsize : 0;
 }
 
-void rcx_card_read(struct rcx_card *card, const char *shm)
+void rcx_node_caps_read(struct rcx_node_caps *card, const char *shm)
 {
-    *card = (struct rcx_card){
+    *card = (struct rcx_node_caps){
         .user_ns = inode_of("/proc/self/ns/user"),
         .pid_ns = inode_of("/proc/self/ns/pid"),
         .ipc_ns = inode_of("/proc/self/ns/ipc"),
@@ -60,7 +60,7 @@ refuse(struct rcx_node *node, const char *format, ...)
 }
 
 static void check_alone(struct rcx_node *node, int rank,
-                        const struct rcx_card *card)
+                        const struct rcx_node_caps *card)
 {
     if (!card->is_dumpable)
         refuse(node, "rank %d is not dumpable (PR_SET_DUMPABLE)", rank);
@@ -70,9 +70,9 @@ static void check_alone(struct rcx_node *node, int rank,
 
 /* An id means something in its own user namespace only. */
 static void check_together(struct rcx_node *node, int rank,
-                           const struct rcx_card *card)
+                           const struct rcx_node_caps *card)
 {
-    const struct rcx_card *mine = &node->card;
+    const struct rcx_node_caps *mine = &node->card;
     const char *differs = NULL;
 
     if (card->user_ns != mine->user_ns)
@@ -88,7 +88,8 @@ static void check_together(struct rcx_node *node, int rank,
                differs);
 }
 
-static bool can_map(const struct rcx_card *a, const struct rcx_card *b)
+static bool can_map(const struct rcx_node_caps *a,
+                    const struct rcx_node_caps *b)
 {
     return a->user_ns == b->user_ns && a->pid_ns == b->pid_ns &&
            a->ipc_ns == b->ipc_ns && a->uid == b->uid;
@@ -102,7 +103,7 @@ static void join_group(struct rcx_node *node, int rank)
 }
 
 void rcx_node_begin(struct rcx_node *node, int rank,
-                    const struct rcx_card *card)
+                    const struct rcx_node_caps *card)
 {
     *node = (struct rcx_node){.rank = rank,
                               .card = *card,
@@ -111,7 +112,8 @@ void rcx_node_begin(struct rcx_node *node, int rank,
                               .shm_bytes = UINT64_MAX};
 }
 
-void rcx_node_add(struct rcx_node *node, int rank, const struct rcx_card *card)
+void rcx_node_add(struct rcx_node *node, int rank,
+                  const struct rcx_node_caps *card)
 {
     if (!card) {
         node->is_known = false;
@@ -145,22 +147,22 @@ bool rcx_node_refuses_cma(const struct rcx_node *node)
 /* The card may lie at any address. */
 static void see(int rank, const void *bytes, void *node)
 {
-    struct rcx_card card;
+    struct rcx_node_caps card;
 
     if (bytes)
         memcpy(&card, bytes, sizeof card);
     rcx_node_add(node, rank, bytes ? &card : NULL);
 }
 
-rcx_status_t rcx_node_meet(struct rcx_node *node, struct rcx_boot *boot,
-                           const char *shm)
+rcx_status_t rcx_node_exchange_caps(struct rcx_node *node,
+                                    struct rcx_boot *boot, const char *shm)
 {
-    struct rcx_card card;
+    struct rcx_node_caps card;
     rcx_status_t status;
 
-    rcx_card_read(&card, shm);
+    rcx_node_caps_read(&card, shm);
     rcx_node_begin(node, boot->rank, &card);
-    status = boot->ops->meet(boot, &card, sizeof card, see, node);
+    status = boot->ops->local_exchange(boot, &card, sizeof card, see, node);
     if (status != RCX_ERR_UNSUPPORTED)
         return status;
     node->is_known = false;

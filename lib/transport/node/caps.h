@@ -14,7 +14,7 @@
 #include "core/iface/bootstrap.h"
 
 /* What a rank tells the others. */
-struct rcx_card {
+struct rcx_node_caps {
     char boot_id[64]; /* tells running kernels apart */
     uint64_t user_ns; /* inodes of namespaces */
     uint64_t pid_ns;
@@ -29,7 +29,7 @@ struct rcx_card {
 /* What the cards of a node add up to. */
 struct rcx_node {
     int rank; /* this one */
-    struct rcx_card card;
+    struct rcx_node_caps card;
     bool is_known;      /* that these are all of them */
     int ranks;          /* that showed a card, this one included */
     int lowest;         /* of them */
@@ -44,13 +44,14 @@ struct rcx_node {
 };
 
 /* Of this process; shm is the folder of shared memory files. */
-void rcx_card_read(struct rcx_card *card, const char *shm);
+void rcx_node_caps_read(struct rcx_node_caps *card, const char *shm);
 
 /* The node of one rank, and one card more; NULL: that rank showed none. Cards
  * of other kernels are passed over. */
 void rcx_node_begin(struct rcx_node *node, int rank,
-                    const struct rcx_card *card);
-void rcx_node_add(struct rcx_node *node, int rank, const struct rcx_card *card);
+                    const struct rcx_node_caps *card);
+void rcx_node_add(struct rcx_node *node, int rank,
+                  const struct rcx_node_caps *card);
 
 /* More ranks than cores that they may use, all together. */
 bool rcx_node_shares_cores(const struct rcx_node *node);
@@ -59,7 +60,7 @@ bool rcx_node_shares_cores(const struct rcx_node *node);
 bool rcx_node_refuses_cma(const struct rcx_node *node);
 
 /* All of that, with the cards of the ranks that boot knows. Collective. */
-rcx_status_t rcx_node_meet(struct rcx_node *node, struct rcx_boot *boot,
-                           const char *shm);
+rcx_status_t rcx_node_exchange_caps(struct rcx_node *node,
+                                    struct rcx_boot *boot, const char *shm);
 
 #endif

@@ -232,7 +232,7 @@ static rcx_status_t open(const struct rcx_transport_args *args,
     if (!a)
         return rcx_fail(args->log, RCX_ERR_NOMEM,
                         "no memory for messages to oneself");
-    a->base.ops = &rcx_transport_alone;
+    a->base.ops = &rcx_transport_self;
     rcx_transport_init(&a->base);
     a->heap = args->heap;
     a->fd = args->wakeup ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
@@ -256,7 +256,7 @@ static rcx_status_t flush(struct rcx_transport *t)
 }
 
 /* clang-format off */
-const struct rcx_transport_ops rcx_transport_alone = {
+const struct rcx_transport_ops rcx_transport_self = {
     .name = "alone", .version = version, .open = open, .address = address,
     .send = send, .recv = recv, .recv_masked = recv_masked,
     .progress = progress, .cancel = cancel, .probe = probe, .send_ctrl = notify,

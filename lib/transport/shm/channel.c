@@ -128,7 +128,7 @@ static rcx_status_t deliver(struct rcx_pair *p, struct rcx_message *m,
     if (m->tells_tag)
         m->tag = a->tag;
     m->at = m->taken = 0;
-    rcx_message_ask_taker(m);
+    rcx_message_offer_to_sink(m);
     if (a->bytes > a->part)
         rcx_long_begin(p, m, a);
     rcx_message_store(m, a->data, a->part);

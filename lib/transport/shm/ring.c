@@ -31,9 +31,9 @@ struct rcx_caches rcx_caches_read(void)
  * the rings of all, and where ranks that share a core share its own cache, too.
  */
 size_t rcx_ring_bytes(const struct rcx_caches *caches, size_t ranks,
-                      bool shares_cores)
+                      bool oversubscribes_cores)
 {
-    size_t ring = shares_cores ? USUAL : MOST;
+    size_t ring = oversubscribes_cores ? USUAL : MOST;
 
     while (ring > USUAL &&
            (ring >= 4 * caches->own || ring * ranks * ranks > caches->shared))

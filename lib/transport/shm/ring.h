@@ -17,10 +17,10 @@ struct rcx_caches rcx_caches_read(void);
 /*
  * Bytes of the ring from each rank to each other, where ranks share memory: a
  * power of two from 16 KB to 4 MB. All rings together are at most 1 GB a node,
- * as long as no more than 256 ranks share it; shares_cores: ranks outnumber
+ * as long as no more than 256 ranks share it; oversubscribes_cores: ranks outnumber
  * cores.
  */
 size_t rcx_ring_bytes(const struct rcx_caches *caches, size_t ranks,
-                      bool shares_cores);
+                      bool oversubscribes_cores);
 
 #endif

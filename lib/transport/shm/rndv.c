@@ -69,14 +69,14 @@ unsigned rcx_long_stream(struct rcx_pair *p)
     return events;
 }
 
-void rcx_long_hear(struct rcx_pair *p, uint64_t number, bool is_taken)
+void rcx_long_hear(struct rcx_pair *p, uint64_t number, bool is_consumed)
 {
     struct rcx_message *m = p->streaming;
 
     while (m->key != number)
         m = m->next;
     m->may_go_on = true;
-    if (is_taken)
+    if (is_consumed)
         m->at = m->room;
 }
 
@@ -117,7 +117,7 @@ static bool read_by_kernel(const struct rcx_pair *p, struct rcx_message *m,
 
     if (process_vm_readv(p->pid, &here, 1, &there, 1, 0) != (ssize_t)piece)
         return false;
-    if (m->is_taken)
+    if (m->is_consumed)
         rcx_message_hand_over(m, (unsigned char *)m->buffer + m->at, piece);
     return true;
 }

@@ -15,7 +15,7 @@ bool rcx_long_start(struct rcx_pair *p, struct rcx_message *m);
 /* As much of all as there is room for; so many events. */
 unsigned rcx_long_stream(struct rcx_pair *p);
 /* What the receiver says of that one. */
-void rcx_long_hear(struct rcx_pair *p, uint64_t number, bool is_taken);
+void rcx_long_hear(struct rcx_pair *p, uint64_t number, bool is_consumed);
 
 /* m is to receive what has come, or the rest of it. */
 void rcx_long_begin(struct rcx_pair *p, struct rcx_message *m,
@@ -32,7 +32,7 @@ static inline void rcx_message_hand_over(struct rcx_message *m,
 
     if (again >= part)
         return;
-    m->taker->take(m, m->at + again, data + again, part - again);
+    m->sink->take(m, m->at + again, data + again, part - again);
     m->taken = m->at + part;
 }
 
@@ -40,7 +40,7 @@ static inline void rcx_message_hand_over(struct rcx_message *m,
 static inline void rcx_message_copy(struct rcx_message *m,
                                     const unsigned char *data, size_t bytes)
 {
-    if (m->is_taken)
+    if (m->is_consumed)
         rcx_message_hand_over(m, data, bytes);
     else
         rcx_copy_short(m->buffer + m->at, data, bytes);

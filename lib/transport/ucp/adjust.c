@@ -56,7 +56,7 @@ static const char *user_setting(const char *name)
  * complete (rendezvous), or may be too long for a socket whose peer does not
  * read. Where UCX decides, that is not below 1 KB.
  */
-static size_t credit_bytes(const char *threshold)
+static size_t ack_bytes(const char *threshold)
 {
     static const char units[] = "BKMGT"; /* UCX's; what is below 0 is inf */
     char *end;
@@ -228,7 +228,7 @@ rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
     const char *folder = user_setting("POSIX_DIR");
     const char *shm = folder ? folder : "/dev/shm", *tls = NULL;
     const char *threshold;
-    const rcx_status_t status = rcx_node_meet(node, args->boot, shm);
+    const rcx_status_t status = rcx_node_exchange_caps(node, args->boot, shm);
     const int ranks = node->ranks > args->boot->local_size
                           ? node->ranks
                           : args->boot->local_size;
@@ -250,7 +250,7 @@ rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
     connect_without_waiting(args->boot, config);
     copy_over_tcp(args, config);
     tell_choice(args, tls, threshold);
-    *credit_bytes_p = credit_bytes(threshold);
+    *credit_bytes_p = ack_bytes(threshold);
     return RCX_OK;
 }
 

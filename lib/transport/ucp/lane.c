@@ -123,7 +123,7 @@ static bool reach_to_answer(struct rcx_lane *base, int peer);
  * to be woken, or watched. */
 static void expect_lane_alone(struct ucp *u)
 {
-    u->base.credit_bytes = SIZE_MAX;
+    u->base.ack_bytes = SIZE_MAX;
     u->base.ahead = AHEAD;
     if (!u->wakeup && !u->base.watches_peers)
         u->base.doorbell = &u->lane.window->doorbell;

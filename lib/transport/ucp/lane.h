@@ -78,8 +78,8 @@ bool rcx_ucp_lane_is_flushed(const struct ucp *u);
 /* Say that this rank sleeps; false: something has come. */
 bool rcx_ucp_lane_arm(struct ucp *u);
 /* A transport's rest and is_served. */
-void rcx_ucp_lane_rest(struct rcx_transport *t, bool rests);
-bool rcx_ucp_lane_is_served(struct rcx_transport *t);
+void rcx_ucp_lane_core_released(struct rcx_transport *t, bool rests);
+bool rcx_ucp_lane_peers_run(struct rcx_transport *t);
 bool rcx_ucp_lane_probe(struct ucp *u, uint64_t tag, uint64_t mask,
                         uint64_t *found_p);
 void rcx_ucp_lane_cancel(struct ucp *u, struct rcx_message *m);

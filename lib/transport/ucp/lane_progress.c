@@ -133,7 +133,7 @@ unsigned rcx_ucp_lane_progress(struct ucp *u)
     }
     events = poll_pairs(u);
     lane->vain = events ? 0 : lane->vain + 1;
-    if (++lane->turns % RCX_LOOK_AROUND == 0 || u->pending > 0)
+    if (++lane->turns % RCX_FULL_POLLS == 0 || u->pending > 0)
         events += look_around(u);
     return events;
 }
@@ -207,7 +207,7 @@ bool rcx_ucp_lane_arm(struct ucp *u)
     return false;
 }
 
-void rcx_ucp_lane_rest(struct rcx_transport *t, bool rests)
+void rcx_ucp_lane_core_released(struct rcx_transport *t, bool rests)
 {
     struct rcx_window *mine = ((struct ucp *)t)->lane.window;
 
@@ -225,7 +225,7 @@ static bool rests(const struct rcx_pair *p)
 
 /* There are no more at work than other cores; whether it is they takes a look at a
  * line of each. */
-bool rcx_ucp_lane_is_served(struct rcx_transport *t)
+bool rcx_ucp_lane_peers_run(struct rcx_transport *t)
 {
     const struct ucp *u = (struct ucp *)t;
     const struct rcx_ucp_lane *lane = &u->lane;

@@ -138,7 +138,7 @@ static rcx_status_t open_context(struct ucp *u,
 
     if (ucs != UCS_OK)
         return fail(u, "ucp_config_read", ucs);
-    status = rcx_ucp_adjust(args, config, &u->node, &u->base.credit_bytes);
+    status = rcx_ucp_adjust(args, config, &u->node, &u->base.ack_bytes);
     if (status == RCX_OK)
         ucs = ucp_init(&params, config, &u->context);
     ucp_config_release(config);
@@ -563,7 +563,7 @@ const struct rcx_transport_ops rcx_transport_ucp = {
     .name = "ucp", .version = rcx_ucp_version, .open = open, .address = address, .flush = flush, .close = close_all,
     .send = post_send, .recv = post_recv, .recv_masked = post_masked, .expect = expect, .reach = rcx_ucp_find_way, .way = rcx_ucp_way,
     .progress = progress, .cancel = cancel, .cancels_sends = true, .probe = probe,
-    .send_ctrl = rcx_ucp_send_ctrl, .take_ctrl = rcx_ucp_take_ctrl, .event_fd = event_fd, .arm = arm, .wake = wake, .rest = rcx_ucp_lane_rest, .is_served = rcx_ucp_lane_is_served,
+    .send_ctrl = rcx_ucp_send_ctrl, .take_ctrl = rcx_ucp_take_ctrl, .event_fd = event_fd, .arm = arm, .wake = wake, .core_released = rcx_ucp_lane_core_released, .peers_run = rcx_ucp_lane_peers_run,
     .get_memory = rcx_ucp_get_memory, .put_memory = rcx_ucp_put_memory, .memory_key = rcx_ucp_memory_key, .reach_memory = rcx_ucp_reach_memory,
 };
 /* clang-format on */

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Allocation of communicator ids: two allreduces over the members, one of the
+ * ids in use and one that confirms the choice.
+ */
 #include "core/run/comm/cid_alloc.h"
 
 #include <string.h>
@@ -7,8 +11,8 @@
 #include "core/run/fault/ctrl_msg.h"
 
 enum {
-    AT_ONCE = 1,  /* a member may take part in several agreements */
-    UNSETTLED = 2 /* ids in use may come free soon */
+    CONCURRENT = 1, /* a member may take part in several allocations */
+    UNSETTLED = 2   /* ids in use may become free soon */
 };
 
 static size_t up_to(size_t bytes, size_t align)
@@ -16,32 +20,32 @@ static size_t up_to(size_t bytes, size_t align)
     return (bytes + align - 1) / align * align;
 }
 
-rcx_status_t rcx_ballot_open(struct rcx_context *context, size_t wishes,
-                             struct rcx_ballot *b)
+rcx_status_t rcx_cid_alloc_open(struct rcx_context *context, size_t split_keys,
+                                struct rcx_cid_alloc *b)
 {
     const size_t ids = rcx_comm_ids_bytes(&context->comms.ids);
-    const size_t before =
-        up_to(ids + 1 + sizeof(struct rcx_whose), _Alignof(struct rcx_wish));
+    const size_t before = up_to(ids + 1 + sizeof(struct rcx_group_check),
+                                _Alignof(struct rcx_split_key));
     size_t bytes;
 
-    b->bytes = before + wishes * sizeof *b->wishes;
-    bytes = sizeof *b->verdict + b->bytes;
-    b->verdict = rcx_memory_get(&context->memory, &context->heap, NULL, bytes);
-    if (!b->verdict)
+    b->bytes = before + split_keys * sizeof *b->split_keys;
+    bytes = sizeof *b->result + b->bytes;
+    b->result = rcx_memory_get(&context->memory, &context->heap, NULL, bytes);
+    if (!b->result)
         return rcx_fail(&context->log, RCX_ERR_NOMEM,
                         "no memory to agree on a communicator");
-    memset(b->verdict, 0, bytes);
-    b->used = (void *)(b->verdict + 1);
+    memset(b->result, 0, bytes);
+    b->used = (void *)(b->result + 1);
     b->flags = b->used + ids;
-    b->wishes = (void *)(b->used + before);
+    b->split_keys = (void *)(b->used + before);
     return RCX_OK;
 }
 
-/* Messages that were given up may still need it: then the context frees it. */
-void rcx_ballot_close(struct rcx_context *context, struct rcx_ballot *b)
+/* If orphaned messages may still use the memory, the context frees it. */
+void rcx_cid_alloc_close(struct rcx_context *context, struct rcx_cid_alloc *b)
 {
     if (!context->orphans.first)
-        rcx_memory_put(&context->memory, &context->heap, b->verdict, false);
+        rcx_memory_put(&context->memory, &context->heap, b->result, false);
 }
 
 /* Combine a vector in place. */
@@ -55,13 +59,13 @@ static rcx_status_t combine(struct rcx_comm *comm, rcx_datatype_t type,
                                   .count = count,
                                   .internal = true};
 
-    if (rcx_comm_is_for_groups(comm->id)) /* each call anew */
+    if (rcx_comm_is_for_groups(comm->id)) /* every call starts anew */
         comm->window.next = (uint64_t)comm->tag;
     return rcx_internal_run(comm, &call, vector, vector);
 }
 
-/* Which free id to try: the lowest; later another one for each communicator,
- * so that those who want the same do not for long. */
+/* Which free id to try: the lowest one first, then another one for each
+ * communicator, so that concurrent allocations soon differ. */
 static uint64_t choose(const struct rcx_comm *comm, uint64_t attempt)
 {
     const uint64_t who = (uint64_t)comm->id << 32 | (uint32_t)comm->tag;
@@ -69,17 +73,17 @@ static uint64_t choose(const struct rcx_comm *comm, uint64_t attempt)
     return attempt * (who * UINT64_C(0x9E3779B97F4A7C15) >> 40);
 }
 
-static struct rcx_whose whose(const struct rcx_comm *comm)
+static struct rcx_group_check group_check_of(const struct rcx_comm *comm)
 {
     const uint32_t is = comm->group + comm->attempt;
 
-    return (struct rcx_whose){is, ~is};
+    return (struct rcx_group_check){is, ~is};
 }
 
-/* A message of an attempt that failed long ago may have the tag of this one: a
- * tag has six bits of both. */
-static rcx_status_t check_whose(struct rcx_comm *comm,
-                                const struct rcx_whose *w)
+/* A message of an attempt that failed long ago may have the tag of this one, as
+ * a tag has only six bits of both. */
+static rcx_status_t check_group(struct rcx_comm *comm,
+                                const struct rcx_group_check *w)
 {
     if ((w->is & w->is_not) == 0)
         return RCX_OK;
@@ -89,23 +93,23 @@ static rcx_status_t check_whose(struct rcx_comm *comm,
                     comm->tag);
 }
 
-/* An id for all to try; 0: none is free. */
-static rcx_status_t propose(struct rcx_comm *comm, struct rcx_ballot *b,
+/* Choose an id for all members to try; 0: none is free. */
+static rcx_status_t propose(struct rcx_comm *comm, struct rcx_cid_alloc *b,
                             uint64_t attempt, uint32_t *id_p)
 {
     struct rcx_context *context = comm->context;
-    struct rcx_whose of = whose(comm);
+    struct rcx_group_check of = group_check_of(comm);
     rcx_status_t status;
 
     memcpy(b->used, context->comms.ids.used,
            rcx_comm_ids_bytes(&context->comms.ids));
-    *b->flags = (context->threads == RCX_THREAD_MULTIPLE ? AT_ONCE : 0) |
+    *b->flags = (context->threads == RCX_THREAD_MULTIPLE ? CONCURRENT : 0) |
                 (context->comms.ids.unsettled > 0 ? UNSETTLED : 0);
     memcpy(b->flags + 1, &of, sizeof of);
     status = combine(comm, RCX_BYTE, RCX_BOR, b->used, b->bytes);
     memcpy(&of, b->flags + 1, sizeof of);
     if (status == RCX_OK)
-        status = check_whose(comm, &of);
+        status = check_group(comm, &of);
     if (status == RCX_OK)
         *id_p = rcx_comm_id_free_in(&context->comms.ids, b->used,
                                     choose(comm, attempt));
@@ -117,9 +121,10 @@ static rcx_status_t propose(struct rcx_comm *comm, struct rcx_ballot *b,
                     (1u << context->layout.comm_bits) - RCX_COMM_ID_FIRST);
 }
 
-/* Members that have the communicator of this id already hear that it is none. */
-static void tell_not_made(struct rcx_comm *comm, uint32_t id,
-                          rcx_status_t status)
+/* Tell members that may have made the communicator of this id that it
+ * failed. */
+static void announce_not_made(struct rcx_comm *comm, uint32_t id,
+                              rcx_status_t status)
 {
     const struct rcx_failure *why = comm->why;
 
@@ -139,36 +144,36 @@ static void tell_not_made(struct rcx_comm *comm, uint32_t id,
 }
 
 /*
- * A member whose threads take part in several agreements may come to the same
- * id in two of them. So each takes what it came to, and all tell whether they
+ * A member whose threads take part in several allocations may choose the same
+ * id in two of them. So each member takes the id, and all tell whether they
  * could.
  */
-static rcx_status_t settle(struct rcx_comm *comm, struct rcx_ballot *b,
-                           uint32_t id)
+static rcx_status_t confirm(struct rcx_comm *comm, struct rcx_cid_alloc *b,
+                            uint32_t id)
 {
     struct rcx_context *context = comm->context;
     const bool mine = rcx_comm_id_take(&context->comms.ids, id);
     const bool is_group = rcx_comm_is_for_groups(comm->id);
     rcx_status_t status = RCX_OK;
 
-    *b->verdict = (struct rcx_verdict){!mine, whose(comm)};
-    if (is_group || *b->flags & AT_ONCE) {
+    *b->result = (struct rcx_cid_result){!mine, group_check_of(comm)};
+    if (is_group || *b->flags & CONCURRENT) {
         context->comms.ids.unsettled += mine;
-        status = combine(comm, RCX_UINT32, RCX_BOR, b->verdict,
-                         sizeof *b->verdict / sizeof(uint32_t));
+        status = combine(comm, RCX_UINT32, RCX_BOR, b->result,
+                         sizeof *b->result / sizeof(uint32_t));
         context->comms.ids.unsettled -= mine;
         if (status == RCX_OK)
-            status = check_whose(comm, &b->verdict->whose);
+            status = check_group(comm, &b->result->group);
     }
-    if (mine && status == RCX_OK && b->verdict->is_refused)
+    if (mine && status == RCX_OK && b->result->is_rejected)
         rcx_comm_id_drop(&context->comms.ids, id);
     if (mine && status != RCX_OK && is_group)
-        tell_not_made(comm, id, status);
-    return status; /* after an error some may have the id for good */
+        announce_not_made(comm, id, status);
+    return status; /* after an error some members may keep the id */
 }
 
-rcx_status_t rcx_agree(struct rcx_comm *comm, struct rcx_comm *second,
-                       struct rcx_ballot *b, uint32_t *id_p)
+rcx_status_t rcx_cid_alloc_run(struct rcx_comm *comm, struct rcx_comm *second,
+                               struct rcx_cid_alloc *b, uint32_t *id_p)
 {
     rcx_status_t status = RCX_OK;
     bool is_settled = false;
@@ -177,8 +182,8 @@ rcx_status_t rcx_agree(struct rcx_comm *comm, struct rcx_comm *second,
     for (uint64_t attempt = 0; status == RCX_OK && !is_settled; attempt++) {
         status = propose(comm, b, attempt, &id);
         if (status == RCX_OK && id)
-            status = settle(second, b, id);
-        is_settled = status == RCX_OK && id && !b->verdict->is_refused;
+            status = confirm(second, b, id);
+        is_settled = status == RCX_OK && id && !b->result->is_rejected;
     }
     if (status == RCX_OK)
         *id_p = id;

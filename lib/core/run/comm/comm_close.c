@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Frees a communicator with what other modules keep for it.
+ */
 #include "core/run/comm/comm_close.h"
 
 #include "core/run/detect/straggler.h"
@@ -13,7 +16,7 @@ void rcx_comm_close(struct rcx_comm *comm)
     rcx_comm_delete(comm);
 }
 
-void rcx_comm_retire(struct rcx_comm *comm)
+void rcx_comm_close_or_keep(struct rcx_comm *comm)
 {
     if (!comm)
         return;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * New communicators from old ones. Members agree on an id (cid_alloc.h), which
- * groups that come of one call share, since nobody is in two of them.
+ * New communicators from old ones: dup, split and groups. Members agree on an
+ * id (cid_alloc.h). Groups of one split share it, since no rank is in two of
+ * them.
  */
 #include "core/run/comm/comm_make.h"
 
@@ -39,7 +40,7 @@ static rcx_status_t derive(struct rcx_comm *parent, uint32_t id,
     return status;
 }
 
-/* It may have failed on others already. */
+/* Other members may have reported its failure already. */
 static void recall(struct rcx_comm *comm)
 {
     rcx_ctrl_replay(comm);
@@ -47,7 +48,7 @@ static void recall(struct rcx_comm *comm)
         rcx_detector_poll(comm->context);
 }
 
-/* For the user. */
+/* Make a communicator for the user. */
 static rcx_status_t make(struct rcx_comm *parent, uint32_t id,
                          const int members[], int n, struct rcx_comm **new_p)
 {
@@ -76,8 +77,8 @@ static int by_key(const void *a, const void *b)
     return x->rank - y->rank;
 }
 
-/* The ranks that want color, by key; n_p of them. NULL: no memory. */
-static int *members_of(struct rcx_comm *comm, const struct rcx_wish wishes[],
+/* The ranks with this color, sorted by key; *n_p of them. NULL: no memory. */
+static int *members_of(struct rcx_comm *comm, const struct rcx_split_key keys[],
                        int32_t color, int *n_p)
 {
     struct rcx_heap *heap = &comm->context->heap;
@@ -88,8 +89,8 @@ static int *members_of(struct rcx_comm *comm, const struct rcx_wish wishes[],
 
     if (c && members) {
         for (int i = 0; i < comm->size; i++)
-            if (wishes[i].color == color)
-                c[n++] = (struct candidate){wishes[i].key, i};
+            if (keys[i].color == color)
+                c[n++] = (struct candidate){keys[i].key, i};
         qsort(c, (size_t)n, sizeof *c, by_key);
         for (int i = 0; i < n; i++)
             members[i] = c[i].rank;
@@ -103,7 +104,7 @@ static int *members_of(struct rcx_comm *comm, const struct rcx_wish wishes[],
 }
 
 static rcx_status_t make_split(struct rcx_comm *comm,
-                               const struct rcx_ballot *b, uint32_t id,
+                               const struct rcx_cid_alloc *b, uint32_t id,
                                int color, struct rcx_comm **new_p)
 {
     int n;
@@ -114,7 +115,7 @@ static rcx_status_t make_split(struct rcx_comm *comm,
         *new_p = NULL;
         return RCX_OK;
     }
-    members = members_of(comm, b->wishes, color, &n);
+    members = members_of(comm, b->split_keys, color, &n);
     if (!members)
         return rcx_fail(&comm->context->log, RCX_ERR_NOMEM,
                         "no memory to split a communicator of %d", comm->size);
@@ -127,20 +128,20 @@ rcx_status_t rcx_comm_make_split(struct rcx_comm *comm, int color, int key,
                                  struct rcx_comm **new_p)
 {
     struct rcx_context *context = comm->context;
-    struct rcx_ballot b;
+    struct rcx_cid_alloc b;
     uint32_t id;
-    rcx_status_t status = rcx_ballot_open(context, (size_t)comm->size, &b);
+    rcx_status_t status = rcx_cid_alloc_open(context, (size_t)comm->size, &b);
 
     if (status != RCX_OK)
         return status;
-    b.wishes[comm->rank] = (struct rcx_wish){color, key};
-    status = rcx_agree(comm, comm, &b, &id);
+    b.split_keys[comm->rank] = (struct rcx_split_key){color, key};
+    status = rcx_cid_alloc_run(comm, comm, &b, &id);
     if (status == RCX_OK) {
         status = make_split(comm, &b, id, color, new_p);
         if (status != RCX_OK || !*new_p)
             rcx_comm_id_drop(&context->comms.ids, id);
     }
-    rcx_ballot_close(context, &b);
+    rcx_cid_alloc_close(context, &b);
     return status;
 }
 
@@ -155,7 +156,7 @@ static rcx_status_t reject_ranks(const struct rcx_comm *comm)
         comm->size - 1, comm->rank);
 }
 
-/* Whether every rank is one of comm's, and the caller among them. */
+/* Whether all ranks are in comm, the caller's among them. */
 static bool are_members(const struct rcx_comm *comm, int n, const int ranks[])
 {
     bool has_caller = false;
@@ -186,13 +187,13 @@ static rcx_status_t check_none_twice(struct rcx_comm *comm, int n,
     return good ? RCX_OK : reject_ranks(comm);
 }
 
-/* A group that ranks of comm are to make. */
+/* A group that ranks of comm make. */
 struct wanted {
     struct rcx_comm *comm;
     const int *ranks;
     int n;
     int tag;
-    uint32_t key;     /* of its members and comm; not 0 */
+    uint32_t key;     /* hash of its members and comm; not 0 */
     uint32_t attempt; /* its number among those of this tag and key */
 };
 
@@ -205,7 +206,8 @@ static uint32_t key_of(const struct rcx_comm *comm, int n, const int ranks[])
     return (uint32_t)(hash >> 32) | 1;
 }
 
-/* One in which the members alone agree, by an id that all groups share. */
+/* Open the communicator in which the members alone agree. All groups in the
+ * making share its id. */
 static rcx_status_t open_group(const struct wanted *w, uint32_t id,
                                struct rcx_comm **group_p)
 {
@@ -221,8 +223,8 @@ static rcx_status_t open_group(const struct wanted *w, uint32_t id,
     return RCX_OK;
 }
 
-/* What rcx_comm_error() tells of comm, which is as good as before, after a group
- * of it failed. */
+/* Keep the reason for rcx_comm_error() of comm, which stays usable after a
+ * group of it failed. */
 static void keep_reason(struct rcx_comm *comm, const struct rcx_comm *group)
 {
     int ranks[RCX_RANKS_LISTED], n = 0;
@@ -239,9 +241,9 @@ static uint32_t next_attempt(const struct wanted *w)
     return rcx_attempts_next(&w->comm->context->comms.attempts, w->tag, w->key);
 }
 
-/* A group is not made here; so it fails on its members that wait for this rank,
- * or come to it later. They are told without a communicator, which takes no
- * memory; unless the attempt has failed, and all are told. */
+/* This rank does not make the group, so it fails on members that wait for this
+ * rank or come later. They are told by messages, which take no memory. Not if
+ * the attempt has failed and all know. */
 static void refuse_group(const struct wanted *w, rcx_status_t refusal)
 {
     struct rcx_context *context = w->comm->context;
@@ -271,8 +273,8 @@ static rcx_status_t agree_in_group(const struct wanted *w, uint32_t *id_p)
 {
     struct rcx_context *context = w->comm->context;
     struct rcx_comm *group = NULL, *second = NULL;
-    struct rcx_ballot b;
-    rcx_status_t status = rcx_ballot_open(context, 0, &b);
+    struct rcx_cid_alloc b;
+    rcx_status_t status = rcx_cid_alloc_open(context, 0, &b);
 
     if (status != RCX_OK)
         return status;
@@ -280,14 +282,14 @@ static rcx_status_t agree_in_group(const struct wanted *w, uint32_t *id_p)
     if (status == RCX_OK)
         status = open_group(w, RCX_COMM_ID_SETTLE, &second);
     if (status == RCX_OK)
-        status = rcx_agree(group, second, &b, id_p);
+        status = rcx_cid_alloc_run(group, second, &b, id_p);
     if (group && group->failed != RCX_OK)
         keep_reason(w->comm, group);
     else if (second && second->failed != RCX_OK)
         keep_reason(w->comm, second);
-    rcx_comm_retire(second);
-    rcx_comm_retire(group);
-    rcx_ballot_close(context, &b);
+    rcx_comm_close_or_keep(second);
+    rcx_comm_close_or_keep(group);
+    rcx_cid_alloc_close(context, &b);
     return status;
 }
 
@@ -310,8 +312,8 @@ static bool is_equal(const struct rcx_comm *group, const struct wanted *w)
     return equal;
 }
 
-/* A group that another thread is making, under the same tag and with the same
- * members, some others at least; NULL: there is none. */
+/* A group that another thread is making under the same tag, with a common
+ * member; or NULL. */
 static const struct rcx_comm *rival_of(const struct wanted *w)
 {
     const struct rcx_comm *c = w->comm->context->comms.first;
@@ -323,9 +325,9 @@ static const struct rcx_comm *rival_of(const struct wanted *w)
 }
 
 /*
- * Threads may make equal groups under one tag at once: one after the other, in
- * any order, since nobody can tell which is which. Others that share members
- * might wait for each other on two ranks.
+ * Threads may make equal groups under one tag concurrently: these are made one
+ * after the other, in any order, as they cannot be told apart. Other groups
+ * with a common member could deadlock on two ranks and are rejected.
  */
 static rcx_status_t await_rivals(const struct wanted *w)
 {
@@ -344,7 +346,7 @@ static rcx_status_t await_rivals(const struct wanted *w)
     return RCX_OK;
 }
 
-/* Another member's call, which belongs to this one, has failed before. */
+/* Another member's matching call has failed before. */
 static rcx_status_t take_owed(const struct wanted *w)
 {
     struct rcx_context *context = w->comm->context;
@@ -382,7 +384,7 @@ rcx_status_t rcx_comm_make_group(struct rcx_comm *comm, int n,
     if (!are_members(comm, n, ranks))
         return reject_ranks(comm);
     w.key = key_of(comm, n, ranks);
-    rcx_context_catch_up(comm->context); /* what was said of earlier attempts */
+    rcx_context_drain(comm->context); /* reports of earlier attempts */
     status = take_owed(&w);
     if (status != RCX_OK)
         return status;

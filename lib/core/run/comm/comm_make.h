@@ -5,7 +5,7 @@
 
 #include "core/run/object/comm.h"
 
-/* Of what all members, or those of a group, agree on. */
+/* By agreement of all members, or of the members of the group. */
 rcx_status_t rcx_comm_make_split(struct rcx_comm *comm, int color, int key,
                                  struct rcx_comm **new_p);
 rcx_status_t rcx_comm_make_group(struct rcx_comm *comm, int n,

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Blocking collectives that RCX runs for itself.
+ */
 #include "core/run/comm/internal.h"
 
 #include "core/run/wait/blocking.h"

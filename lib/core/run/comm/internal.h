@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Blocking operations of RCX's own. */
+/* Blocking collectives that RCX runs for itself. */
 #ifndef RCX_CORE_RUN_COMM_INTERNAL_H
 #define RCX_CORE_RUN_COMM_INTERNAL_H
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Publishes this rank's header and address, and compares the headers of all
- * ranks: ranks with different settings would wait for each other forever. Every
- * rank reads all headers, or one rank of each node does and tells the others.
+ * Configuration check. Each rank publishes a header and its transport's
+ * address, and compares the headers of all ranks: ranks with different settings
+ * would wait for each other forever. Every rank reads all headers; on several
+ * nodes the leader of each node reads them and sends a summary to the others.
  */
 #include "core/run/context/config_check.h"
 
@@ -18,8 +19,8 @@ _Static_assert((int)RCX_PEER_SETTINGS == (int)RCX_SHARED_SETTINGS &&
                    (int)RCX_PEER_LINES == (int)RCX_CONFIG_KINDS,
                "a header has room for all settings and lines");
 
-/* Ranks of a kernel that the launcher, if it says so, takes to be on one node,
- * and that have one IPC namespace. */
+/* A hash that is equal for ranks on one kernel, in one IPC namespace, and on
+ * one node according to the launcher. */
 static uint64_t node_of(const struct rcx_boot *boot,
                         const struct rcx_peer_header *h)
 {
@@ -39,7 +40,7 @@ static void describe_self(const struct rcx_context *context,
     h->ahead = RCX_AHEAD;
     if (context->transport) {
         context->transport->ops->version(h->transport, sizeof h->transport);
-        h->credit_bytes = context->transport->credit_bytes;
+        h->ack_bytes = context->transport->ack_bytes;
         if (context->transport->ahead > 0)
             h->ahead = context->transport->ahead;
     }
@@ -52,7 +53,7 @@ static void describe_self(const struct rcx_context *context,
             rcx_config_lines_hash(&context->config, (enum rcx_config_kind)i);
 }
 
-rcx_status_t rcx_peer_publish(struct rcx_context *context)
+rcx_status_t rcx_config_publish(struct rcx_context *context)
 {
     struct rcx_transport *t = context->transport;
     const void *address = NULL;
@@ -81,42 +82,43 @@ rcx_status_t rcx_peer_publish(struct rcx_context *context)
 
 /* ---- Settings -------------------------------------------------------------- */
 
-/* What ranks of a machine find alike: of its nodes, if its kernel has several
- * (containers, emulated ones), they share the cores. */
-struct finding {
-    uint64_t credit_bytes; /* the least */
-    uint64_t ahead;        /* likewise */
-    uint64_t ranks;        /* on this machine, */
-    cpu_set_t cpus;        /* and where any of them may run */
+/* What all ranks of a machine must see in the same way. Nodes that share a
+ * kernel (containers, emulated nodes) share its cores. */
+struct machine_facts {
+    uint64_t ack_bytes; /* minimum over all ranks */
+    uint64_t ahead;     /* minimum over all ranks */
+    uint64_t ranks;     /* on this machine */
+    cpu_set_t cpus;     /* where any of them may run */
 };
 
 enum { UNBOUND = -1 };
 
-/* Where a rank is. */
+/* Where a rank runs. */
 struct place {
     uint64_t node;
     int64_t cpu; /* the only one where it may run, or UNBOUND */
 };
 
-/* What one rank of a node found, for the others. */
-struct digest {
-    uint64_t is_clean; /* settings are equal, and nobody has anything to say */
-    struct finding found;
+/* What the leader of a node sends to its other ranks. */
+struct node_summary {
+    uint64_t is_clean; /* settings are equal, and no rank has lines to log */
+    struct machine_facts found;
     struct place places[];
 };
 
-/* What comes of a look at all ranks. */
-struct survey {
+/* Result of a check of all ranks. */
+struct check {
     struct rcx_peer_header me;
-    uint64_t first[RCX_SHARED_SETTINGS]; /* rank 0's */
-    int odd;        /* the lowest rank with another; -1: all are equal */
-    int setting;    /* that differs */
-    int wrong;      /* the lowest rank whose environment is not valid, or -1 */
-    bool are_lines; /* that any of them has to say */
-    bool is_said[RCX_CONFIG_KINDS]; /* what this rank has to say: by a lower */
-    struct finding found;
-    struct digest *digest; /* with the places of all ranks; or NULL */
-    size_t digest_bytes;
+    uint64_t first[RCX_SHARED_SETTINGS]; /* of rank 0 */
+    int mismatching; /* lowest rank whose settings differ; -1: none */
+    int setting;     /* the one that differs */
+    int invalid;     /* lowest rank with an invalid environment; -1: none */
+    bool are_lines;  /* a rank has lines to log */
+    bool is_said[RCX_CONFIG_KINDS]; /* a lower rank logs the same lines */
+    struct machine_facts found;
+    struct node_summary
+        *node_summary; /* with the places of all ranks; or NULL */
+    size_t summary_bytes;
 };
 
 static int64_t only_cpu(const cpu_set_t *cpus)
@@ -130,25 +132,25 @@ static int64_t only_cpu(const cpu_set_t *cpus)
     return cpu;
 }
 
-static void look_at(struct survey *s, int rank, bool is_lower,
-                    const struct rcx_peer_header *h)
+static void compare_with(struct check *s, int rank, bool is_lower,
+                         const struct rcx_peer_header *h)
 {
     if (rank == 0)
         memcpy(s->first, h->settings, sizeof s->first);
-    for (int i = 0; i < RCX_SHARED_SETTINGS && s->odd < 0; i++) {
+    for (int i = 0; i < RCX_SHARED_SETTINGS && s->mismatching < 0; i++) {
         if (h->settings[i] != s->first[i]) {
-            s->odd = rank;
+            s->mismatching = rank;
             s->setting = i;
         }
     }
-    if (s->wrong < 0 && h->lines[RCX_CONFIG_ERRORS])
-        s->wrong = rank;
-    if (h->credit_bytes < s->found.credit_bytes)
-        s->found.credit_bytes = h->credit_bytes;
+    if (s->invalid < 0 && h->lines[RCX_CONFIG_ERRORS])
+        s->invalid = rank;
+    if (h->ack_bytes < s->found.ack_bytes)
+        s->found.ack_bytes = h->ack_bytes;
     if (h->ahead < s->found.ahead)
         s->found.ahead = h->ahead;
-    if (s->digest)
-        s->digest->places[rank] =
+    if (s->node_summary)
+        s->node_summary->places[rank] =
             (struct place){.node = h->node, .cpu = only_cpu(&h->cpus)};
     if (strncmp(h->boot_id, s->me.boot_id, RCX_PEER_TEXT) == 0) {
         s->found.ranks++;
@@ -160,8 +162,8 @@ static void look_at(struct survey *s, int rank, bool is_lower,
     }
 }
 
-/* All come to the same verdict, and one of them says it. */
-static rcx_status_t judge(struct rcx_context *context, const struct survey *s)
+/* All ranks come to the same result, and one of them logs it. */
+static rcx_status_t report(struct rcx_context *context, const struct check *s)
 {
     const int rank = context->boot->rank;
 
@@ -169,21 +171,21 @@ static rcx_status_t judge(struct rcx_context *context, const struct survey *s)
         if (!s->is_said[i])
             rcx_config_tell(&context->config, (enum rcx_config_kind)i,
                             &context->log);
-    if (s->wrong >= 0) {
+    if (s->invalid >= 0) {
         rcx_info(&context->log, "rank %d has a setting that is not valid",
-                 s->wrong);
+                 s->invalid);
         return RCX_ERR_CONFIG;
     }
-    if (s->odd < 0)
+    if (s->mismatching < 0)
         return RCX_OK;
     rcx_log_line(&context->log, rank == 0 ? RCX_LOG_ERROR : RCX_LOG_INFO,
                  "%s of rank %d is not that of rank 0: RCX_ variables, and "
                  "the order given to rcx_init(), must be equal on all ranks",
-                 rcx_config_shared_name(s->setting), s->odd);
+                 rcx_config_shared_name(s->setting), s->mismatching);
     return RCX_ERR_CONFIG;
 }
 
-static rcx_status_t survey(struct rcx_context *context, struct survey *s)
+static rcx_status_t check(struct rcx_context *context, struct check *s)
 {
     struct rcx_boot *boot = context->boot;
 
@@ -196,88 +198,87 @@ static rcx_status_t survey(struct rcx_context *context, struct survey *s)
             status = rcx_peer_lookup(boot, &context->log, i, &peer, &rest);
         if (status != RCX_OK)
             return status;
-        look_at(s, i, i < boot->rank, &peer);
+        compare_with(s, i, i < boot->rank, &peer);
     }
     return RCX_OK;
 }
 
-/* ---- One rank of a node for all of it ---------------------------------------- */
+/* ---- Check by the leader of a node --------------------------------------- */
 
-/* Ranks of a job that each read all headers: so many are read faster than waited
- * for. */
+/* In jobs of up to so many ranks each rank reads all headers, which takes less
+ * time than waiting for the leader. */
 enum { READ_BY_EACH = 8 };
 
 static bool is_relayed(const struct rcx_boot *boot)
 {
     return boot->size > READ_BY_EACH && boot->local_ranks &&
-           boot->local_size > 1 && boot->ops->relay;
+           boot->local_size > 1 && boot->ops->local_bcast;
 }
 
-static rcx_status_t survey_for_node(struct rcx_context *context,
-                                    struct survey *s)
+static rcx_status_t check_for_node(struct rcx_context *context, struct check *s)
 {
     struct rcx_boot *boot = context->boot;
-    struct digest *d = s->digest;
-    const rcx_status_t status = survey(context, s);
+    struct node_summary *d = s->node_summary;
+    const rcx_status_t status = check(context, s);
     rcx_status_t told;
 
-    d->is_clean =
-        status == RCX_OK && s->odd < 0 && s->wrong < 0 && !s->are_lines;
+    d->is_clean = status == RCX_OK && s->mismatching < 0 && s->invalid < 0 &&
+                  !s->are_lines;
     d->found = s->found;
-    told = boot->ops->relay(boot, d, s->digest_bytes, NULL, NULL);
+    told = boot->ops->local_bcast(boot, d, s->summary_bytes, NULL, NULL);
     return status == RCX_OK ? told : status;
 }
 
-static void see_digest(int rank, const void *digest, void *arg)
+static void receive_summary(int rank, const void *node_summary, void *arg)
 {
-    struct survey *s = arg;
+    struct check *s = arg;
 
     (void)rank;
-    if (digest)
-        memcpy(s->digest, digest, s->digest_bytes);
+    if (node_summary)
+        memcpy(s->node_summary, node_summary, s->summary_bytes);
 }
 
-/* Where anything is not as it should be, or may be, each rank looks itself, and
- * all come to the same verdict. */
-static rcx_status_t survey_by_other(struct rcx_context *context,
-                                    struct survey *s)
+/* If the leader found a difference, or its summary does not come, each rank
+ * checks all headers itself, so all come to the same result. */
+static rcx_status_t check_by_leader(struct rcx_context *context,
+                                    struct check *s)
 {
     struct rcx_boot *boot = context->boot;
-    const struct digest *d = s->digest;
+    const struct node_summary *d = s->node_summary;
 
-    s->digest->is_clean = false;
-    boot->ops->relay(boot, NULL, s->digest_bytes, see_digest, s);
+    s->node_summary->is_clean = false;
+    boot->ops->local_bcast(boot, NULL, s->summary_bytes, receive_summary, s);
     if (!d->is_clean)
-        return survey(context, s);
+        return check(context, s);
     s->found = d->found;
     return RCX_OK;
 }
 
-static rcx_status_t find_out(struct rcx_context *context, struct survey *s)
+static rcx_status_t check_all(struct rcx_context *context, struct check *s)
 {
     const struct rcx_boot *boot = context->boot;
 
     if (!is_relayed(boot))
-        return survey(context, s);
-    return boot->rank == rcx_boot_lowest(boot) ? survey_for_node(context, s)
-                                               : survey_by_other(context, s);
+        return check(context, s);
+    return boot->rank == rcx_boot_lowest(boot) ? check_for_node(context, s)
+                                               : check_by_leader(context, s);
 }
 
-static void learn_of_machine(struct rcx_context *context,
-                             const struct survey *s)
+static void note_machine(struct rcx_context *context, const struct check *s)
 {
     const int size = context->boot->size;
     const int cores = CPU_COUNT(&s->found.cpus);
     uint64_t on_node = 0;
 
     for (int i = 0; i < size; i++)
-        on_node += s->digest->places[i].node == s->me.node;
+        on_node += s->node_summary->places[i].node == s->me.node;
     context->cores = s->found.ranks == (uint64_t)size ? cores : 0;
-    context->shares_cores = s->found.ranks > (uint64_t)cores;
+    context->oversubscribes_cores = s->found.ranks > (uint64_t)cores;
     context->is_split = s->found.ranks > on_node;
 }
 
-/* Ranks that take turns on a core, where each is bound to one. False: no memory. */
+/* Map ranks that share a core, if each is bound to one core. False: no
+ * memory. */
 static bool map_cores(struct rcx_context *context, const struct place places[],
                       uint64_t ids[])
 {
@@ -306,7 +307,7 @@ static rcx_status_t map_places(struct rcx_context *context,
         ids[i] = places[i].node;
     good =
         ids && rcx_nodes_map(&context->heap, ids, (int)size, &context->nodes);
-    if (good && !context->nodes && context->shares_cores)
+    if (good && !context->nodes && context->oversubscribes_cores)
         good = map_cores(context, places, ids);
     rcx_heap_free(&context->heap, ids);
     return good ? RCX_OK
@@ -314,37 +315,37 @@ static rcx_status_t map_places(struct rcx_context *context,
                            "no memory for a map of nodes");
 }
 
-rcx_status_t rcx_peer_learn(struct rcx_context *context)
+rcx_status_t rcx_config_check(struct rcx_context *context)
 {
     const struct rcx_boot *boot = context->boot;
-    struct survey s = {.odd = -1, .wrong = -1};
+    struct check s = {.mismatching = -1, .invalid = -1};
     rcx_status_t status;
 
     describe_self(context, &s.me);
-    context->credit_bytes = s.found.credit_bytes = s.me.credit_bytes;
+    context->ack_bytes = s.found.ack_bytes = s.me.ack_bytes;
     context->ahead = s.found.ahead = s.me.ahead;
     if (boot->one_process) { /* others may not have published yet */
-        look_at(&s, 0, false, &s.me);
+        compare_with(&s, 0, false, &s.me);
         s.is_said[RCX_CONFIG_ERRORS] = s.is_said[RCX_CONFIG_WARNINGS] =
             boot->rank > 0;
-        context->shares_cores = boot->size > CPU_COUNT(&s.me.cpus);
-        return judge(context, &s);
+        context->oversubscribes_cores = boot->size > CPU_COUNT(&s.me.cpus);
+        return report(context, &s);
     }
-    s.digest_bytes =
-        sizeof *s.digest + (size_t)boot->size * sizeof *s.digest->places;
-    s.digest = rcx_heap_zalloc(&context->heap, s.digest_bytes);
-    if (!s.digest)
+    s.summary_bytes = sizeof *s.node_summary +
+                      (size_t)boot->size * sizeof *s.node_summary->places;
+    s.node_summary = rcx_heap_zalloc(&context->heap, s.summary_bytes);
+    if (!s.node_summary)
         return rcx_fail(&context->log, RCX_ERR_NOMEM,
                         "no memory for a map of nodes");
-    status = find_out(context, &s);
+    status = check_all(context, &s);
     if (status == RCX_OK) {
-        context->credit_bytes = s.found.credit_bytes;
+        context->ack_bytes = s.found.ack_bytes;
         context->ahead = s.found.ahead;
-        learn_of_machine(context, &s);
-        status = judge(context, &s);
+        note_machine(context, &s);
+        status = report(context, &s);
     }
     if (status == RCX_OK)
-        status = map_places(context, s.digest->places);
-    rcx_heap_free(&context->heap, s.digest);
+        status = map_places(context, s.node_summary->places);
+    rcx_heap_free(&context->heap, s.node_summary);
     return status;
 }

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What each rank tells the others at start. */
+/* Configuration check: what ranks tell each other at start. */
 #ifndef RCX_CORE_RUN_CONTEXT_CONFIG_CHECK_H
 #define RCX_CORE_RUN_CONTEXT_CONFIG_CHECK_H
 
 #include "core/run/object/context.h"
 
-/* Publish the transport's address and what peers may want to know of us. */
-rcx_status_t rcx_peer_publish(struct rcx_context *context);
+/* Publish the header and the transport's address. */
+rcx_status_t rcx_config_publish(struct rcx_context *context);
 
 /*
- * Read what all ranks published: which node each is on becomes the context's
- * map, and whether they have cores enough. RCX_ERR_CONFIG, on all ranks, where
- * the environment of some is not valid, or where their settings would have them
- * send other messages than others expect. The lowest rank that has something to say of its environment says it
- * for all that have the same. After publish.
+ * Read what all ranks have published, after publishing. Sets the context's map
+ * of nodes and whether ranks outnumber cores. RCX_ERR_CONFIG on all ranks if
+ * the environment of one is invalid, or if settings differ so that messages
+ * would not match. Of the ranks that have the same lines to log, the lowest one
+ * logs them.
  */
-rcx_status_t rcx_peer_learn(struct rcx_context *context);
+rcx_status_t rcx_config_check(struct rcx_context *context);
 
 #endif

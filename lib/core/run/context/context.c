@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The life of a context: environment, bootstrap, transport, and back. */
+/* The life of a context: environment, bootstrap, transport, communicators; and
+ * their release. */
 #include "core/run/object/context.h"
 
 #include <ctype.h>
@@ -22,7 +23,7 @@
 
 enum {
     NAME_MAX_LETTERS = 64,
-    PATIENT_SPIN = 2000, /* empty polls, about 0.1 ms */
+    PATIENT_SPIN = 2000, /* empty polls; about 0.1 ms */
     POLLS = 64,
     PARAM_ALL = RCX_PARAM_BOOTSTRAP | RCX_PARAM_NAME | RCX_PARAM_ORDER |
                 RCX_PARAM_LOG | RCX_PARAM_THREADS | RCX_PARAM_TIMEOUT |
@@ -121,7 +122,7 @@ void rcx_context_drop(struct rcx_context *context)
     if (context->boot)
         context->boot->ops->close(context->boot);
     rcx_memory_free(&context->memory, &context->heap);
-    rcx_bundles_free(context);
+    rcx_veclists_close(context);
     rcx_scratch_free(&context->scratch, &context->heap);
     rcx_requests_free(&context->requests, &context->heap);
     rcx_registry_free(&context->registry);
@@ -144,7 +145,7 @@ static rcx_status_t open_transport(struct rcx_context *context)
         .lanes = context->config.lanes};
 
     if (context->boot->size == 1)
-        return rcx_transport_alone.open(&args, &context->transport);
+        return rcx_transport_self.open(&args, &context->transport);
     if (!rcx_transport_table[0])
         return rcx_fail(&context->log, RCX_ERR_UNSUPPORTED,
                         "%d ranks, but this RCX was built without UCX",
@@ -157,7 +158,7 @@ static unsigned choose_spin(const struct rcx_context *context)
     switch (context->config.wait) {
     case RCX_WAIT_POLL: return UINT_MAX;
     case RCX_WAIT_YIELD: return 1;
-    default: return context->shares_cores ? 1 : PATIENT_SPIN;
+    default: return context->oversubscribes_cores ? 1 : PATIENT_SPIN;
     }
 }
 
@@ -168,12 +169,12 @@ static bool is_time_left(void *until)
     return rcx_now_ns() < *(const uint64_t *)until;
 }
 
-/* A launcher ends all ranks as soon as one has failed: none leaves before the
- * one that says why. */
+/* A launcher ends all ranks as soon as one has failed: wait for the rank that
+ * logs the reason. */
 static rcx_status_t learn_of_peers(struct rcx_context *context)
 {
     struct rcx_boot *boot = context->boot;
-    const rcx_status_t status = rcx_peer_learn(context);
+    const rcx_status_t status = rcx_config_check(context);
     uint64_t until = rcx_now_ns() + goodbye_ns;
 
     if (status == RCX_ERR_CONFIG && !boot->one_process)
@@ -187,14 +188,15 @@ static void settle_in(struct rcx_context *context)
 
     p->spin = choose_spin(context);
     p->polls = p->spin < POLLS ? p->spin : POLLS;
-    p->shares = context->config.wait == RCX_WAIT_AUTO && p->spin == 1;
+    p->is_oversubscribed =
+        context->config.wait == RCX_WAIT_AUTO && p->spin == 1;
     rcx_context_describe(context);
 }
 
 /*
- * A rank with a wrong environment comes so far, too, as if it had none: which
- * others have the same to say of theirs is known only then. Rank 0 need not
- * wait for that.
+ * A rank with an invalid environment connects as if it had none: only then is
+ * it known which other ranks have the same lines to log. Rank 0 need not wait
+ * for that.
  */
 static rcx_status_t connect(struct rcx_context *context,
                             const rcx_params_t *params,
@@ -219,7 +221,7 @@ static rcx_status_t connect(struct rcx_context *context,
         status = open_transport(context);
     context->started_ns[RCX_START_NETWORK] = rcx_now_ns();
     if (status == RCX_OK)
-        status = rcx_peer_publish(context);
+        status = rcx_config_publish(context);
     if (status == RCX_OK)
         status = learn_of_peers(context);
     context->started_ns[RCX_START_PEERS] = rcx_now_ns();
@@ -248,7 +250,7 @@ static rcx_status_t make_comms(struct rcx_context *context)
     return status;
 }
 
-/* Who may call, and who may sleep. */
+/* Set the thread mode, and whether threads may sleep. */
 static void choose_threads(struct rcx_context *context,
                            const rcx_params_t *params)
 {
@@ -267,8 +269,8 @@ static void choose_threads(struct rcx_context *context,
     context->sleeper.fd = context->sleeper.timer_fd = -1;
 }
 
-/* After connect(), which refuses a child of fork: UCX looks at what is mapped,
- * with a lock that another thread of the parent may have held. */
+/* Called after connect(), which rejects a child of fork(): UCX reads the memory
+ * map under a lock that another thread of the parent may have held. */
 static rcx_status_t make_guard(struct rcx_context *context)
 {
     context->guard = rcx_guard_create();
@@ -294,7 +296,7 @@ rcx_status_t rcx_context_create(const rcx_params_t *params,
     if (status == RCX_OK || status == RCX_ERR_CONFIG)
         status =
             rcx_config_load(&context->config, &context->heap, &context->log);
-    if (status == RCX_ERR_CONFIG) /* connect() comes back to it */
+    if (status == RCX_ERR_CONFIG) /* handled after connect() */
         status = RCX_OK;
     context->registry =
         (struct rcx_registry){.heap = &context->heap,
@@ -314,7 +316,8 @@ rcx_status_t rcx_context_create(const rcx_params_t *params,
         status = make_guard(context);
     if (status == RCX_OK)
         status = make_comms(context);
-    if (status != RCX_OK && status != RCX_ERR_CONFIG) /* else all is said */
+    if (status != RCX_OK &&
+        status != RCX_ERR_CONFIG) /* otherwise it has been logged */
         rcx_config_tell_all(&context->config, &context->log);
     if (status != RCX_OK) {
         rcx_context_drop(context);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How a rank leaves. Nobody may stop to make progress while a peer needs it,
- * nor wait, outside of RCX, for one who does. So all finalize_barrier, and so have ended
- * all that they called; have what they sent leave, with everybody's progress;
- * and finalize_barrier again. Then nothing is under way but the second meeting's messages,
- * over connections that the first has opened: these reach their peers whatever
- * this rank does. The bootstrap's barrier may keep all in place until they have
- * come, but a host may have none, and Slurm's fence lets ranks go before all
- * are there. Connections are not closed, which would wait for peers: they go
- * with the worker.
+ * rcx_finalize(). A rank must make progress as long as a peer needs it, and
+ * must not wait outside of RCX for such a peer. So all ranks run a barrier,
+ * after which all have completed their calls. Then each flushes what it has
+ * sent while all make progress, and they run a second barrier. Only messages of
+ * the second barrier remain, over connections that the first one has opened:
+ * these arrive whatever this rank does. The barrier of the bootstrap keeps
+ * ranks until they have arrived, but a host may have none, and Slurm's fence
+ * releases ranks before all have come. Connections are not closed, which would
+ * wait for peers: they end with the worker.
  *
- * Where the world has failed nobody meets, and one who waits in a meeting
- * already is let go when he hears of it.
+ * If the world has failed, the barriers are skipped, and ranks that wait in one
+ * are released by the announcement.
  */
 #include "core/run/context/finalize.h"
 
@@ -25,18 +25,18 @@
 #include "core/run/wait/enter.h"
 #include "core/run/wait/progress.h"
 
-/* Of the last meetings where something failed, if all are alive after all; and
- * of a flush, which is a courtesy. */
+/* failed_limit_ns limits the barriers after a failure, and a flush, which is
+ * optional. */
 static const int64_t failed_limit_ns = INT64_C(3000000000);
 static const int64_t ctrl_flush_ns = 200000000;
 static const int64_t ack_limit_ns = 1000000000;
 
-/* ---- How long ---------------------------------------------------------------- */
+/* ---- Limits -------------------------------------------------------------- */
 
 struct finalize_limit {
     struct rcx_context *context;
     int64_t begin_ns;
-    int64_t timeout_ns; /* of all of it; 0: none */
+    int64_t timeout_ns; /* of the whole of rcx_finalize(); 0: none */
 };
 
 static int64_t time_of(const struct rcx_context *context)
@@ -64,7 +64,7 @@ static bool is_overdue(const struct finalize_limit *l)
            time_of(l->context) - l->begin_ns >= l->timeout_ns;
 }
 
-/* What is left of the deadline, as one: 0 is none. */
+/* What is left of the deadline, as a timeout: 0 is none. */
 static int64_t time_left(const struct finalize_limit *l)
 {
     if (l->timeout_ns == 0)
@@ -81,13 +81,13 @@ static rcx_status_t finalize_barrier(const struct finalize_limit *l)
     rcx_status_t status = RCX_OK;
 
     comm->timeout_ns = time_left(l);
-    l->context->progress.ticks = rcx_ticks(); /* when it begins */
+    l->context->progress.ticks = rcx_ticks(); /* its begin */
     if (comm->size > 1)
         status = rcx_internal_barrier(comm);
     return comm->failed != RCX_OK ? comm->failed : status;
 }
 
-/* Who is missing says the meeting that follows. */
+/* If a rank is missing, the barrier that follows names it. */
 static void flush(const struct finalize_limit *l)
 {
     struct rcx_context *context = l->context;
@@ -123,7 +123,8 @@ static rcx_status_t bootstrap_barrier(struct finalize_limit *l)
     return status == RCX_IN_PROGRESS ? l->context->internal->failed : status;
 }
 
-/* From here on who has gone is not dead: he had met all. */
+/* From here on a peer that exits has not failed: all have passed the first
+ * barrier. */
 static rcx_status_t enter_final_phase(struct finalize_limit *l)
 {
     rcx_status_t status;
@@ -133,7 +134,7 @@ static rcx_status_t enter_final_phase(struct finalize_limit *l)
     return status == RCX_OK ? bootstrap_barrier(l) : status;
 }
 
-/* Of the communicators that the user has not freed, the world among them. */
+/* Of all communicators that the user has not freed, the world included. */
 static void warn_unreceived(const struct rcx_context *context)
 {
     for (const struct rcx_comm *c = context->comms.first; c; c = c->next)
@@ -143,7 +144,7 @@ static void warn_unreceived(const struct rcx_context *context)
 
 /* ---- All of it ----------------------------------------------------------------- */
 
-/* Others may know of a failure only by them. */
+/* Control messages may be the only way for others to learn of a failure. */
 static void flush_control(struct rcx_context *context)
 {
     const struct rcx_transport *t = context->transport;
@@ -153,8 +154,8 @@ static void flush_control(struct rcx_context *context)
         rcx_context_poll(context);
 }
 
-/* Whether all that are alive know that this rank leaves, or leave themselves.
- * One that is blamed may be stopped. */
+/* Whether each living rank knows that this one finalizes, or finalizes itself.
+ * A rank that was named may be stopped and is not waited for. */
 static bool is_known_to_all(const struct rcx_context *context)
 {
     const struct rcx_transport *t = context->transport;
@@ -168,9 +169,9 @@ static bool is_known_to_all(const struct rcx_context *context)
     return true;
 }
 
-/* A rank that watches its peers, or the network for it, would take one that
- * leaves alone for dead. Its connection is reset, and the note is lost with it,
- * where this process ends before that rank has read all that was sent. */
+/* A rank that watches its peers or the network would take this one for dead. If
+ * this process ends before that rank has read all messages, its connection is
+ * reset and the message is lost: so wait for a reply. */
 static void announce_finalize(struct rcx_context *context)
 {
     const int64_t until = time_of(context) + ack_limit_ns;
@@ -188,8 +189,8 @@ static void notify_peers(struct rcx_context *context)
 {
     const struct rcx_transport *t = context->transport;
 
-    if (t &&
-        (t->failed_peers || t->ctrl_lost)) /* for lack of descriptors, say */
+    if (t && (t->failed_peers ||
+              t->ctrl_lost)) /* for lack of descriptors, for example */
         rcx_comm_announce(context->world->failed != RCX_OK ? context->world
                                                            : context->internal);
     if (t && t->failed_peers)
@@ -206,7 +207,7 @@ rcx_status_t rcx_context_finalize(struct rcx_context *context)
     struct finalize_limit l;
     rcx_status_t status;
 
-    rcx_context_catch_up(context);
+    rcx_context_drain(context);
     l = begin(context);
     status = world->failed;
     if (status == RCX_OK)

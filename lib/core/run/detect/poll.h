@@ -6,6 +6,7 @@
 #ifndef RCX_CORE_RUN_DETECT_POLL_H
 #define RCX_CORE_RUN_DETECT_POLL_H
 
+#include "core/base/relax.h"
 #include "core/run/detect/ctrl_dispatch.h"
 #include "core/run/request/orphan.h"
 #include "core/run/request/request.h"
@@ -41,6 +42,17 @@ static inline int rcx_handle_done(struct rcx_context *context)
             rcx_request_advance(x->owner, x);
     }
     return events;
+}
+
+/* Poll until something happens, or for so many empty polls in a row. */
+static inline bool rcx_transport_poll(struct rcx_transport *t, unsigned polls)
+{
+    unsigned (*const progress)(struct rcx_transport *) = t->ops->progress;
+
+    for (; !t->done && !progress(t); rcx_relax())
+        if (--polls == 0)
+            return false;
+    return true;
 }
 
 /* Progress the transport and all requests; events handled. */

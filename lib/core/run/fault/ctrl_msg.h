@@ -31,7 +31,7 @@ struct rcx_ctrl_msg {
         value; /* answers: ms without running; groups in the making: the attempt */
     int32_t ranks[RCX_RANKS_LISTED];
 };
-_Static_assert(sizeof(struct rcx_ctrl_msg) <= 64, "notes are short");
+_Static_assert(sizeof(struct rcx_ctrl_msg) <= 64, "a transport sends a copy");
 
 /* Send to a rank of the context. Sets from. */
 void rcx_ctrl_reply(struct rcx_context *context, int to,

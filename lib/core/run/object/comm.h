@@ -8,7 +8,7 @@
 
 /* ---- request/seq_window.c ---- */
 
-struct rcx_window {
+struct rcx_seq_window {
     uint64_t next;  /* the number to give out next */
     uint64_t limit; /* numbers below it are free to use */
     uint64_t mark;  /* of the last call, in tags */
@@ -17,7 +17,7 @@ struct rcx_window {
     unsigned sequence_shift;
     uint64_t ahead;              /* weight of all one-way segments so far */
     struct rcx_request *stalled; /* the first that waits for a number */
-    struct rcx_request *judged;  /* its opening is under way; NULL: none's */
+    struct rcx_request *gate;    /* its opening is under way; NULL: none's */
     bool unstalling;
 };
 
@@ -72,7 +72,7 @@ struct rcx_comm {
     struct rcx_request **end;  /* where the next one is linked */
     bool is_busy;              /* among the context's busy ones */
     struct rcx_comm *next_busy;
-    struct rcx_window window;
+    struct rcx_seq_window window;
     struct rcx_ended ended;  /* the last that did not end in its first polls */
     _Atomic bool aborted;    /* by the user; failed follows */
     struct rcx_failure *why; /* it failed, or refused a call; or NULL */

@@ -263,7 +263,7 @@ bool rcx_option_parse(const struct rcx_option *option, const char *text,
     const enum rcx_coll coll = rcx_option_coll(option);
 
     return option->parse ? option->parse(text, config)
-                         : rcx_method_parse(text, coll, &config->wishes[coll],
+                         : rcx_method_parse(text, coll, &config->spec[coll],
                                             &config->refusal);
 }
 
@@ -428,7 +428,7 @@ void rcx_config_hash(const struct rcx_config *config,
                      uint64_t hashes[RCX_SHARED_SETTINGS])
 {
     for (int i = 0; i < RCX_COLL_COUNT; i++)
-        hashes[i] = rcx_method_hash(&config->wishes[i]);
+        hashes[i] = rcx_method_hash(&config->spec[i]);
     hashes[RCX_COLL_COUNT] = (uint64_t)config->order;
     hashes[RCX_COLL_COUNT + 1] = config->check == RCX_CHECK_FULL; /* messages */
     hashes[RCX_COLL_COUNT + 2] = config->tuning.hash;

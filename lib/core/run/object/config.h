@@ -26,7 +26,7 @@ enum rcx_config_kind {
 enum rcx_wait { RCX_WAIT_AUTO, RCX_WAIT_POLL, RCX_WAIT_YIELD, RCX_WAIT_BLOCK };
 
 struct rcx_config {
-    struct rcx_method_wish wishes[RCX_COLL_COUNT];
+    struct rcx_method_spec spec[RCX_COLL_COUNT];
     char tuning_path[RCX_CONFIG_PATH]; /* empty: RCX's own rules alone */
     struct rcx_tuning tuning;          /* what is there, after loading */
     rcx_order_t order;

@@ -22,23 +22,25 @@
 struct rcx_request;
 struct rcx_request_slab;
 struct rcx_ctrl_early;
-struct rcx_bundle;
+struct rcx_veclist;
 
 /* ---- wait/progress.c ---- */
 
 struct rcx_progress {
-    uint64_t ticks;  /* when a collective was last called, or progress made */
-    uint64_t looked; /* when it was last looked around between calls */
-    unsigned turns;  /* since the last detector */
-    unsigned polls;  /* in a row, before anything else */
-    unsigned spin;   /* empty polls before the core is yielded */
-    bool shares;     /* cores with other ranks, and may choose how to wait */
-    bool is_alone;   /* but nobody takes this one when it is given away: */
-    unsigned yields; /* so far */
-    unsigned long_yield;    /* of these the last that took long */
-    long switches;          /* of the thread, some yields ago */
-    uint64_t crowded_until; /* ticks: who computes has this core till then */
-    unsigned crowding;      /* yields in a row that took long, but the first */
+    uint64_t ticks; /* when a collective was last called, or progress made */
+    uint64_t last_full; /* when it was last last_full around between calls */
+    unsigned polls_since_tick; /* since the last detector */
+    unsigned polls;            /* in a row, before anything else */
+    unsigned spin;             /* empty polls before the core is yielded */
+    bool
+        is_oversubscribed; /* cores with other ranks, and may choose how to wait */
+    bool core_exclusive; /* but nobody takes this one when it is given away: */
+    unsigned yields;     /* so far */
+    unsigned long_yield; /* of these the last that took long */
+    long switches;       /* of the thread, some yields ago */
+    uint64_t contended_until; /* ticks: who computes has this core till then */
+    unsigned
+        contention_level; /* yields in a row that took long, but the first */
 };
 
 /* ---- detect/detector.c ---- */
@@ -47,7 +49,7 @@ struct rcx_detector {
     struct rcx_attention
         attention;             /* of a communicator that failed, or shall */
     unsigned failed_count;     /* of peers, that are dealt with */
-    uint64_t next_ns;          /* when the time is looked at again */
+    uint64_t next_ns;          /* when the time is last_full at again */
     struct rcx_comm *failed;   /* the last that did; not attended to yet */
     uint64_t present_since_ns; /* it looks after things without a long break */
     uint64_t stall_ns;         /* the longest break lately, and when it ended */
@@ -125,8 +127,8 @@ static inline unsigned rcx_ctrl_known(const struct rcx_ctrl *ctrl, int rank)
 
 /* ---- request/veclist.c ---- */
 
-struct rcx_bundles {
-    struct rcx_bundle *kept; /* UCX may have something of them yet */
+struct rcx_veclists {
+    struct rcx_veclist *kept; /* UCX may have something of them yet */
 };
 
 /* Parts of a start: until the launcher answers; UCX; until all have published
@@ -164,10 +166,11 @@ struct rcx_context {
     /* Then, where each is bound to a core, and not all have one to themselves;
      * else NULL. */
     struct rcx_nodes *by_core;
-    size_t credit_bytes; /* the least of any rank's transport; likewise */
+    size_t ack_bytes; /* the least of any rank's transport; likewise */
     int cores; /* that all its ranks may use; 0: they are on several machines */
-    bool shares_cores; /* this machine has more of its ranks than cores */
-    bool is_split;     /* the machine's ranks are on several nodes */
+    bool
+        oversubscribes_cores; /* this machine has more of its ranks than cores */
+    bool is_split;            /* the machine's ranks are on several nodes */
     size_t ahead;
     struct rcx_tag_layout layout;
     struct rcx_heap heap;
@@ -178,7 +181,7 @@ struct rcx_context {
     struct rcx_gpu gpu;
     struct rcx_memory memory;
     struct rcx_scratch scratch;
-    struct rcx_bundles bundles;
+    struct rcx_veclists veclists;
 };
 
 #endif

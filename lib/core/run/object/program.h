@@ -17,10 +17,10 @@ struct rcx_piece {
     struct rcx_exec_pool pool; /* comes first: see rcx_piece_of() */
     struct rcx_program *program;
     struct rcx_row row;
-    uint64_t end;               /* the first segment behind the row */
-    struct rcx_piece *credited; /* the same with a credit for every message,
+    uint64_t end;            /* the first segment behind the row */
+    struct rcx_piece *acked; /* the same with a credit for every message,
                                    for one-way calls; else NULL */
-    size_t weight;              /* of a segment: how far it gets one ahead */
+    size_t weight;           /* of a segment: how far it gets one ahead */
     size_t out_count;
 };
 
@@ -46,7 +46,7 @@ struct rcx_program {
     uint64_t hash;
     struct rcx_method method;
     struct rcx_combine combine;
-    struct rcx_piece *pieces; /* one_way: credited ones behind the others */
+    struct rcx_piece *pieces; /* one_way: acked ones behind the others */
     size_t piece_count;
     uint64_t segments;
     uint64_t weight;            /* of all */
@@ -55,13 +55,13 @@ struct rcx_program {
     size_t bytes_in, bytes_out; /* of this rank's operand and result */
     bool gives, gets;           /* this rank does */
     bool one_way;               /* a rank may only send in it */
-    bool is_odd;                /* that, or has_rounds */
+    bool is_odd;                /* that, or has_stages */
     bool is_single;             /* one segment, and none of what follows */
-    bool has_rounds;            /* any of these three */
-    bool has_opening;
+    bool has_stages;            /* any of these three */
+    bool has_prologue;
     bool has_first_step; /* which is to tell the lengths of what passes: this
                             has no pieces, the program with them takes over */
-    bool has_closing;
+    bool has_epilogue;
     bool is_p2p;    /* it is a message's: see p2p.h */
     size_t passing; /* blocks that come on their way; 0: none, or all equal */
     uint64_t tag;   /* communicator and fingerprint */

@@ -5,7 +5,7 @@
 
 #include "core/run/object/comm.h"
 
-struct rcx_bundle;
+struct rcx_veclist;
 
 enum rcx_request_state {
     RCX_REQUEST_FREE,
@@ -18,7 +18,7 @@ enum rcx_request_kind {
        for it alone */
     RCX_REQUEST_INSIDE = 1 << 0,
     /* a segment may not be where its offset says: a round's is in its execution,
-       a bundle's as that has it */
+       a veclist's as that has it */
     RCX_REQUEST_PLACED = 1 << 1
 };
 
@@ -64,8 +64,8 @@ struct rcx_request {
     struct rcx_request *free_next;
     void *callback_arg;
     struct rcx_request *called_next;
-    uint64_t ended;            /* ticks; 0: somebody knows, or it never has */
-    struct rcx_bundle *bundle; /* that its operands are; NULL: one vector */
+    uint64_t ended;              /* ticks; 0: somebody knows, or it never has */
+    struct rcx_veclist *veclist; /* that its operands are; NULL: one vector */
 };
 
 static inline bool rcx_request_waits_inside(const struct rcx_request *r)

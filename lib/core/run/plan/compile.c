@@ -184,10 +184,10 @@ static struct rcx_exec_pool pool_of(struct rcx_comm *comm,
         .heap = &context->heap};
 }
 
-/* Messages of credit_bytes and more get a credit. */
+/* Messages of ack_bytes and more get a credit. */
 static rcx_status_t build_piece(struct rcx_comm *comm, struct rcx_program *e,
                                 const struct rcx_shape *shape,
-                                struct rcx_piece *piece, size_t credit_bytes)
+                                struct rcx_piece *piece, size_t ack_bytes)
 {
     struct rcx_builder *b = &comm->context->builder;
     const uint32_t window = rcx_tag_message_window(&comm->context->layout);
@@ -196,8 +196,8 @@ static rcx_status_t build_piece(struct rcx_comm *comm, struct rcx_program *e,
     rcx_row_build(b, e->method.algo, shape, &piece->row);
     if (rcx_call_is_first_step(&e->call)) /* behind the rest: its vector */
         rcx_span_scratch(b, shape->count);
-    rcx_sched_credit(b, credit_bytes / shape->elem_bytes +
-                            (credit_bytes % shape->elem_bytes > 0));
+    rcx_sched_completion_ack(b, ack_bytes / shape->elem_bytes +
+                                    (ack_bytes % shape->elem_bytes > 0));
 
     const rcx_status_t status = rcx_sched_finish(b, window, &plan);
 
@@ -257,7 +257,7 @@ static rcx_status_t make_pieces(struct rcx_comm *comm, struct rcx_program *e,
         set_row(e, &cutter, &e->pieces[i]);
     for (size_t i = rows; i < e->piece_count; i++) {
         e->pieces[i] = e->pieces[i - rows];
-        e->pieces[i - rows].credited = &e->pieces[i];
+        e->pieces[i - rows].acked = &e->pieces[i];
     }
     rcx_cutter_close(&cutter);
     return e->pieces ? RCX_OK : RCX_ERR_NOMEM;
@@ -272,10 +272,10 @@ static rcx_status_t build_pieces(struct rcx_comm *comm, struct rcx_program *e,
         return rcx_fail(&comm->context->log, status, "no memory for a plan");
     for (size_t i = 0; i < e->piece_count && status == RCX_OK; i++) {
         struct rcx_piece *piece = &e->pieces[i];
-        const bool is_for_all = e->one_way && !piece->credited;
+        const bool is_for_all = e->one_way && !piece->acked;
 
         status = build_piece(comm, e, shape, piece,
-                             is_for_all ? 0 : comm->context->credit_bytes);
+                             is_for_all ? 0 : comm->context->ack_bytes);
     }
     return status;
 }
@@ -366,12 +366,12 @@ static rcx_status_t find_combine(const struct rcx_context *context,
 }
 
 /* What users want is for their calls, in all steps. */
-static const struct rcx_method_wish *wish_of(const struct rcx_config *config,
-                                             const struct rcx_call *call)
+static const struct rcx_method_spec *forced_of(const struct rcx_config *config,
+                                               const struct rcx_call *call)
 {
     return call->internal && !rcx_call_is_first_step(call)
                ? &rcx_method_any
-               : &config->wishes[call->coll];
+               : &config->spec[call->coll];
 }
 
 static rcx_status_t choose(const struct rcx_comm *comm, struct rcx_program *e,
@@ -381,7 +381,7 @@ static rcx_status_t choose(const struct rcx_comm *comm, struct rcx_program *e,
     const uint64_t window = rcx_tag_sequence_window(&context->layout) / 2;
     const rcx_status_t status = rcx_method_choose(
         shape, rcx_combine_order(&e->combine, context->config.order),
-        wish_of(&context->config, &e->call), &context->config.tuning,
+        forced_of(&context->config, &e->call), &context->config.tuning,
         &context->log, &e->method);
 
     if (status != RCX_OK)
@@ -431,18 +431,18 @@ static void classify(const struct rcx_comm *comm, struct rcx_program *e,
     const struct rcx_call *call = &e->call;
     const struct rcx_algo *algo = e->method.algo;
 
-    e->has_opening = comm->context->config.check == RCX_CHECK_FULL &&
-                     call->type != RCX_TYPE_CHECK && comm->size > 1 &&
-                     comm->id != RCX_COMM_ID_INTERNAL &&
-                     !rcx_comm_is_for_groups(comm->id);
-    e->has_closing = e->combine.may_fail && comm->size > 1;
+    e->has_prologue = comm->context->config.check == RCX_CHECK_FULL &&
+                      call->type != RCX_TYPE_CHECK && comm->size > 1 &&
+                      comm->id != RCX_COMM_ID_INTERNAL &&
+                      !rcx_comm_is_for_groups(comm->id);
+    e->has_epilogue = e->combine.may_fail && comm->size > 1;
     if (call->irregular && algo->passing)
         e->passing = algo->passing(shape);
     e->has_first_step = e->passing > 0 && !call->lists[RCX_CALL_PASSING];
-    e->has_rounds = e->has_opening || e->has_first_step || e->has_closing;
+    e->has_stages = e->has_prologue || e->has_first_step || e->has_epilogue;
     measure(e, comm, shape->elem_bytes);
     e->one_way = rcx_colls[call->coll].is_one_way || call->irregular;
-    e->is_odd = e->one_way || e->has_rounds;
+    e->is_odd = e->one_way || e->has_stages;
     e->record = record_of(e);
     e->tag = rcx_tag_base(&comm->context->layout, comm->id,
                           fingerprint(e) ^ comm->group ^ comm->attempt);
@@ -485,7 +485,7 @@ static rcx_status_t compile(struct rcx_comm *comm, const struct rcx_call *call,
         return RCX_OK;
     }
     status = build_pieces(comm, e, &shape);
-    e->is_single = e->segments == 1 && !e->has_rounds;
+    e->is_single = e->segments == 1 && !e->has_stages;
     return status == RCX_OK ? reserve(comm, e) : status;
 }
 

@@ -14,7 +14,7 @@ void rcx_orphan_add(struct rcx_context *context, struct rcx_exec *x)
 {
     rcx_piece_of(x)->program->pins++;
     context->orphans.receives += rcx_exec_under_way(x, RCX_STEP_RECV);
-    rcx_exec_abandon(x);
+    rcx_exec_detach(x);
     if (x->steps_left == 0) {
         let_go(x);
         return;

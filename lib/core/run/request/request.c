@@ -30,7 +30,7 @@ rcx_status_t rcx_request_new(struct rcx_comm *comm, struct rcx_program *program,
     }
     status = rcx_request_fill(r, comm, program, in, out);
     if (status != RCX_OK) {
-        rcx_request_let_go(r);
+        rcx_request_clear(r);
         rcx_request_put(&context->requests, r);
         return status;
     }
@@ -73,7 +73,8 @@ static bool has_slot(struct rcx_request *r)
 /* Whether the next segment's number is not in use by one a window ago. */
 static bool has_number(const struct rcx_request *r)
 {
-    return rcx_window_has(r->comm, &r->comm->window, r->sequence + r->launched);
+    return rcx_seq_window_has(r->comm, &r->comm->window,
+                              r->sequence + r->launched);
 }
 
 static struct rcx_piece *next_piece(struct rcx_request *r)
@@ -83,7 +84,7 @@ static struct rcx_piece *next_piece(struct rcx_request *r)
 
     while (segment >= piece->end)
         piece++;
-    return piece->credited ? rcx_window_credited(r, piece) : piece;
+    return piece->acked ? rcx_seq_window_choose_piece(r, piece) : piece;
 }
 
 /* Where a segment, of piece, begins in each block, in bytes. */
@@ -127,11 +128,11 @@ __attribute__((noinline)) static void find_place(struct rcx_request *r,
     char **const base = x->base;
 
     if (piece->program != r->program) {
-        rcx_round_begin(r, x);
-    } else if (r->bundle) {
-        rcx_bundle_begin(r->bundle, x->segment, offset_of(r, piece, x->segment),
-                         bytes_of(piece), &base[RCX_BUFFER_IN],
-                         &base[RCX_BUFFER_OUT]);
+        rcx_stage_begin(r, x);
+    } else if (r->veclist) {
+        rcx_veclist_pack(r->veclist, x->segment,
+                         offset_of(r, piece, x->segment), bytes_of(piece),
+                         &base[RCX_BUFFER_IN], &base[RCX_BUFFER_OUT]);
     } else {
         place(r, piece, x);
     }
@@ -146,8 +147,9 @@ static struct rcx_exec *next_exec(struct rcx_request *r)
         return NULL;
     x->owner = r;
     x->segment = r->launched;
-    x->tag_base = (piece->program->tag ^ r->mark) |
-                  rcx_window_tag(&r->comm->window, r->sequence + r->launched);
+    x->tag_base =
+        (piece->program->tag ^ r->mark) |
+        rcx_seq_window_tag(&r->comm->window, r->sequence + r->launched);
     if (__builtin_expect(r->kind & RCX_REQUEST_PLACED, 0))
         find_place(r, piece, x);
     else
@@ -214,7 +216,7 @@ __attribute__((noinline)) static void end_round(struct rcx_request *r,
             cut_short(r);
         return;
     }
-    if (!rcx_round_end(r, x))
+    if (!rcx_stage_end(r, x))
         cut_short(r);
     unstall(r->comm);
 }
@@ -226,9 +228,9 @@ __attribute__((noinline)) static void leave_place(struct rcx_request *r,
 
     if (piece->program != r->program)
         end_round(r, x);
-    else if (r->bundle && r->status == RCX_OK)
-        rcx_bundle_end(r->bundle, x->base[RCX_BUFFER_OUT],
-                       offset_of(r, piece, x->segment), bytes_of(piece));
+    else if (r->veclist && r->status == RCX_OK)
+        rcx_veclist_unpack(r->veclist, x->base[RCX_BUFFER_OUT],
+                           offset_of(r, piece, x->segment), bytes_of(piece));
 }
 
 static void finish_segment(struct rcx_request *r, struct rcx_exec *x)
@@ -242,7 +244,7 @@ static void finish_segment(struct rcx_request *r, struct rcx_exec *x)
     if (r->status == RCX_OK)
         r->status = x->status;
     if (x->status == RCX_OK)
-        rcx_request_round_off(r->comm, piece->program, piece, x);
+        rcx_request_complete_call(r->comm, piece->program, piece, x);
     if (__builtin_expect(r->kind & RCX_REQUEST_PLACED, 0))
         leave_place(r, x);
     rcx_exec_put(x);
@@ -254,7 +256,7 @@ static inline void pump(struct rcx_request *r);
 
 static void unstall(struct rcx_comm *comm)
 {
-    struct rcx_window *w = &comm->window;
+    struct rcx_seq_window *w = &comm->window;
 
     if (w->unstalling)
         return;
@@ -278,18 +280,18 @@ void rcx_request_delete(struct rcx_request *r)
     if (r->program->is_p2p)
         rcx_p2p_put(&r->comm->p2p, rcx_p2p_of(r->program));
     else
-        rcx_request_let_go(r);
-    if (r->bundle && r->comm->failed == RCX_OK)
-        rcx_bundle_drop(context, r->bundle);
-    else if (r->bundle)
-        rcx_bundle_keep(context, r->bundle);
+        rcx_request_clear(r);
+    if (r->veclist && r->comm->failed == RCX_OK)
+        rcx_veclist_destroy(context, r->veclist);
+    else if (r->veclist)
+        rcx_veclist_defer_destroy(context, r->veclist);
     rcx_request_put(&context->requests, r);
 }
 
 /* Ranks agreed, before any data moved, that their calls do not match. */
 static bool is_refused(const struct rcx_request *r)
 {
-    return r->status == RCX_ERR_MISMATCH && rcx_request_is_opening(r) &&
+    return r->status == RCX_ERR_MISMATCH && rcx_request_is_prologue(r) &&
            r->comm->failed == RCX_OK;
 }
 
@@ -323,7 +325,7 @@ static uint64_t end(struct rcx_request *r)
 
 static inline void complete(struct rcx_request *r)
 {
-    struct rcx_window *w = &r->comm->window;
+    struct rcx_seq_window *w = &r->comm->window;
 
     if (w->stalled == r) /* it found a number without unstall() */
         w->stalled = r->next;
@@ -434,7 +436,7 @@ static void launch(struct rcx_request *r)
         if (!has_slot(r))
             return;
         if (!has_number(r)) {
-            rcx_window_stall(&r->comm->window, r);
+            rcx_seq_window_stall(&r->comm->window, r);
             return;
         }
         x = next_exec(r);
@@ -493,13 +495,13 @@ void rcx_request_finish(struct rcx_request *r)
 
 static void prepare_odd(struct rcx_request *r)
 {
-    struct rcx_window *w = &r->comm->window;
+    struct rcx_seq_window *w = &r->comm->window;
 
     if (r->program->one_way) {
         r->ahead = w->ahead;
         w->ahead += r->program->weight;
     }
-    if (!r->program->has_rounds)
+    if (!r->program->has_stages)
         return;
     r->end = r->stages[0].program->segments;
     r->total = 0;
@@ -529,14 +531,14 @@ static inline void enlist(struct rcx_request *r)
 /* Recorded while the first messages travel. */
 void rcx_request_launch(struct rcx_request *r)
 {
-    struct rcx_window *w = &r->comm->window;
+    struct rcx_seq_window *w = &r->comm->window;
 
     enlist(r);
     if (r->program->is_odd)
         prepare_odd(r);
     r->sequence = w->next;
     w->next += r->total;
-    r->mark = rcx_window_next_mark(w);
+    r->mark = rcx_seq_window_next_mark(w);
     pump(r);
     record(r);
 }
@@ -544,7 +546,7 @@ void rcx_request_launch(struct rcx_request *r)
 void rcx_request_adopt(struct rcx_request *r, struct rcx_exec *x, bool is_over,
                        uint64_t record)
 {
-    const struct rcx_window *w = &r->comm->window;
+    const struct rcx_seq_window *w = &r->comm->window;
 
     enlist(r);
     r->sequence = w->next - 1;

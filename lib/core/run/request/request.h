@@ -8,8 +8,8 @@
 
 /* With the rounds that its program has, before and behind what was called;
  * stages.c. */
-rcx_status_t rcx_request_add_rounds(struct rcx_request *r);
-void rcx_request_drop_rounds(struct rcx_request *r);
+rcx_status_t rcx_request_add_stages(struct rcx_request *r);
+void rcx_request_drop_stages(struct rcx_request *r);
 
 /* A request of one's own, which has its kind and is not launched yet; takes over
  * the caller's pin of program, also on failure, until it is let go. */
@@ -22,7 +22,7 @@ static inline rcx_status_t rcx_request_prepare(struct rcx_request *r,
     r->program = program;
     r->callback = NULL;
     r->stages[0] = (struct rcx_stage){program, (char *)in, out};
-    return program->has_rounds ? rcx_request_add_rounds(r) : RCX_OK;
+    return program->has_stages ? rcx_request_add_stages(r) : RCX_OK;
 }
 /* The same of a user's. */
 static inline rcx_status_t rcx_request_fill(struct rcx_request *r,
@@ -34,13 +34,13 @@ static inline rcx_status_t rcx_request_fill(struct rcx_request *r,
     r->state = RCX_REQUEST_IDLE;
     r->status = RCX_OK;
     r->ended = 0;
-    r->bundle = NULL;
+    r->veclist = NULL;
     return rcx_request_prepare(r, comm, program, in, out);
 }
-static inline void rcx_request_let_go(struct rcx_request *r)
+static inline void rcx_request_clear(struct rcx_request *r)
 {
-    if (r->program->has_rounds)
-        rcx_request_drop_rounds(r);
+    if (r->program->has_stages)
+        rcx_request_drop_stages(r);
     rcx_program_unpin(&r->comm->cache, r->program);
 }
 /* Takes over the caller's pin of program, also on failure. */
@@ -57,10 +57,10 @@ void rcx_request_adopt(struct rcx_request *r, struct rcx_exec *x, bool is_over,
 /* The same of a message. */
 void rcx_request_post(struct rcx_request *request);
 /* A segment's steps are done: what its op does with the sum of all. */
-static inline void rcx_request_round_off(const struct rcx_comm *comm,
-                                         const struct rcx_program *program,
-                                         const struct rcx_piece *piece,
-                                         struct rcx_exec *x)
+static inline void rcx_request_complete_call(const struct rcx_comm *comm,
+                                             const struct rcx_program *program,
+                                             const struct rcx_piece *piece,
+                                             struct rcx_exec *x)
 {
     if (program->combine.finish)
         program->combine.finish(x->base[RCX_BUFFER_OUT], piece->out_count,

@@ -5,12 +5,12 @@
 
 /* What is below the limit stays so, since the oldest number in use only grows.
  * Behind an opening no number is known to be the same on all ranks. */
-void rcx_window_widen(struct rcx_comm *comm)
+void rcx_seq_window_advance(struct rcx_comm *comm)
 {
     const struct rcx_request *first = comm->first;
     const uint64_t in_flight = first->stage->program->method.window;
 
-    if (comm->window.judged)
+    if (comm->window.gate)
         return;
     comm->window.limit =
         first->sequence +
@@ -18,21 +18,21 @@ void rcx_window_widen(struct rcx_comm *comm)
         rcx_tag_sequence_window(&comm->context->layout);
 }
 
-void rcx_window_stall(struct rcx_window *w, struct rcx_request *r)
+void rcx_seq_window_stall(struct rcx_seq_window *w, struct rcx_request *r)
 {
     if (!w->stalled || r->sequence < w->stalled->sequence)
         w->stalled = r;
 }
 
-void rcx_window_close_behind(struct rcx_window *w, struct rcx_request *r)
+void rcx_seq_window_gate(struct rcx_seq_window *w, struct rcx_request *r)
 {
-    w->judged = r;
+    w->gate = r;
     w->limit = r->sequence + 1;
 }
 
 /* Ranks may count the segments of r that will not run differently. Of those
  * after it none has begun. */
-void rcx_window_give_back(struct rcx_window *w, struct rcx_request *r)
+void rcx_seq_window_return(struct rcx_seq_window *w, struct rcx_request *r)
 {
     w->next = r->sequence + r->launched;
     for (struct rcx_request *later = r->next; later; later = later->next) {
@@ -47,12 +47,12 @@ void rcx_window_give_back(struct rcx_window *w, struct rcx_request *r)
  * credits: all ranks count the same segments, in the order of calls, so they
  * agree on when.
  */
-struct rcx_piece *rcx_window_credited(struct rcx_request *r,
-                                      struct rcx_piece *piece)
+struct rcx_piece *rcx_seq_window_choose_piece(struct rcx_request *r,
+                                              struct rcx_piece *piece)
 {
     const uint64_t most = r->comm->context->ahead;
     const uint64_t into = r->ahead & (most - 1);
 
     r->ahead += piece->weight;
-    return into + piece->weight >= most ? piece->credited : piece;
+    return into + piece->weight >= most ? piece->acked : piece;
 }

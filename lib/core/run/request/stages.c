@@ -51,26 +51,26 @@ static rcx_status_t add(struct rcx_request *r, unsigned at,
     return RCX_OK;
 }
 
-rcx_status_t rcx_request_add_rounds(struct rcx_request *r)
+rcx_status_t rcx_request_add_stages(struct rcx_request *r)
 {
     rcx_status_t status = RCX_OK;
 
     r->kind |= RCX_REQUEST_PLACED;
-    r->bundle = NULL;
+    r->veclist = NULL;
     r->stage_count = 1;
     if (r->program->has_first_step) {
         const struct rcx_call call = first_step(r);
 
         status = add(r, 0, &call);
     }
-    if (r->program->has_opening && status == RCX_OK)
+    if (r->program->has_prologue && status == RCX_OK)
         status = add(r, 0, &opening);
-    if (r->program->has_closing && status == RCX_OK)
+    if (r->program->has_epilogue && status == RCX_OK)
         status = add(r, r->stage_count, &closing);
     return status;
 }
 
-void rcx_request_drop_rounds(struct rcx_request *r)
+void rcx_request_drop_stages(struct rcx_request *r)
 {
     for (unsigned i = 0; i < r->stage_count; i++)
         if (r->stages[i].program != r->program)
@@ -134,7 +134,7 @@ static void judge(struct rcx_request *r, const struct rcx_check_record *check)
     used = snprintf(text, sizeof text, "%s: ", rcx_request_print(r, call));
     rcx_check_print(check, text + used, sizeof text - (size_t)used);
     r->status = RCX_ERR_MISMATCH;
-    rcx_window_give_back(&r->comm->window, r);
+    rcx_seq_window_return(&r->comm->window, r);
     if (check->value[RCX_CHECK_SAME] == RCX_CHECK_NUMBER)
         rcx_comm_fail_local(r->comm, RCX_ERR_MISMATCH, ranks, 2, text);
     else
@@ -200,12 +200,12 @@ static void set_vector(struct rcx_exec *x, void *vector)
     x->base[RCX_BUFFER_IN] = x->base[RCX_BUFFER_OUT] = vector;
 }
 
-void rcx_round_begin(struct rcx_request *r, struct rcx_exec *x)
+void rcx_stage_begin(struct rcx_request *r, struct rcx_exec *x)
 {
     set_vector(x, x->own);
-    if (rcx_request_is_opening(r)) {
+    if (rcx_request_is_prologue(r)) {
         *check_of(x) = record_of(r);
-        rcx_window_close_behind(&r->comm->window, r);
+        rcx_seq_window_gate(&r->comm->window, r);
     } else if (rcx_request_is_first_step(r)) {
         set_vector(x, counts_of(x));
         memcpy(counts_of(x), r->program->call.lists[RCX_CALL_COUNTS],
@@ -215,12 +215,12 @@ void rcx_round_begin(struct rcx_request *r, struct rcx_exec *x)
     }
 }
 
-bool rcx_round_end(struct rcx_request *r, struct rcx_exec *x)
+bool rcx_stage_end(struct rcx_request *r, struct rcx_exec *x)
 {
     if (rcx_request_is_first_step(r)) {
         r->status = learn(r, x);
-    } else if (rcx_request_is_opening(r)) {
-        r->comm->window.judged = NULL;
+    } else if (rcx_request_is_prologue(r)) {
+        r->comm->window.gate = NULL;
         judge(r, check_of(x));
     } else {
         r->status = (rcx_status_t)*verdict_of(x);

@@ -12,9 +12,9 @@
 #include "core/run/request/request.h"
 
 /* Whether r is in the one before what was called. */
-static inline bool rcx_request_is_opening(const struct rcx_request *r)
+static inline bool rcx_request_is_prologue(const struct rcx_request *r)
 {
-    return r->program->has_opening && r->stage == r->stages;
+    return r->program->has_prologue && r->stage == r->stages;
 }
 
 /* Whether it is in the step that tells what passes. */
@@ -27,8 +27,8 @@ static inline bool rcx_request_is_first_step(const struct rcx_request *r)
 void rcx_request_take_over(struct rcx_request *r);
 
 /* A segment of r's stage, which is a round, is about to start. */
-void rcx_round_begin(struct rcx_request *r, struct rcx_exec *x);
+void rcx_stage_begin(struct rcx_request *r, struct rcx_exec *x);
 /* It is over, and all went well. False: r's stages behind it are not to run. */
-bool rcx_round_end(struct rcx_request *r, struct rcx_exec *x);
+bool rcx_stage_end(struct rcx_request *r, struct rcx_exec *x);
 
 #endif

@@ -8,20 +8,20 @@
 /* Memory that a repeated call finds again. */
 static size_t bytes_of(size_t n)
 {
-    return sizeof(struct rcx_bundle) + n * sizeof(struct rcx_part);
+    return sizeof(struct rcx_veclist) + n * sizeof(struct rcx_part);
 }
 
-struct rcx_bundle *rcx_bundle_new(struct rcx_context *context, size_t n)
+struct rcx_veclist *rcx_veclist_create(struct rcx_context *context, size_t n)
 {
-    struct rcx_bundle *b =
+    struct rcx_veclist *b =
         rcx_scratch_get(&context->scratch, &context->heap, bytes_of(n));
 
     if (b)
-        *b = (struct rcx_bundle){.room = n};
+        *b = (struct rcx_veclist){.room = n};
     return b;
 }
 
-static bool are_in_row(const struct rcx_bundle *b, bool in)
+static bool are_in_row(const struct rcx_veclist *b, bool in)
 {
     for (size_t i = 1; i < b->n; i++) {
         const struct rcx_part *last = &b->parts[i - 1], *p = &b->parts[i];
@@ -33,7 +33,7 @@ static bool are_in_row(const struct rcx_bundle *b, bool in)
     return true;
 }
 
-void rcx_bundle_settle(struct rcx_bundle *b)
+void rcx_veclist_finish(struct rcx_veclist *b)
 {
     b->packs = !are_in_row(b, true);
     b->unpacks = !are_in_row(b, false);
@@ -44,8 +44,8 @@ void rcx_bundle_settle(struct rcx_bundle *b)
     }
 }
 
-bool rcx_bundle_make_room(struct rcx_context *context, struct rcx_bundle *b,
-                          unsigned segments, size_t segment_bytes)
+bool rcx_veclist_reserve(struct rcx_context *context, struct rcx_veclist *b,
+                         unsigned segments, size_t segment_bytes)
 {
     b->segments = segments;
     b->segment_bytes = segment_bytes;
@@ -58,7 +58,7 @@ bool rcx_bundle_make_room(struct rcx_context *context, struct rcx_bundle *b,
 }
 
 /* The part that has byte at. */
-static const struct rcx_part *part_of(const struct rcx_bundle *b, size_t at)
+static const struct rcx_part *part_of(const struct rcx_veclist *b, size_t at)
 {
     size_t lo = 0, hi = b->n;
 
@@ -82,7 +82,7 @@ static size_t share(const struct rcx_part *p, size_t at, size_t bytes)
 }
 
 /* Operands may be packed where the results are to be. */
-static void pack(const struct rcx_bundle *b, char *to, size_t at, size_t bytes)
+static void pack(const struct rcx_veclist *b, char *to, size_t at, size_t bytes)
 {
     for (const struct rcx_part *p = part_of(b, at); bytes > 0; p++) {
         const size_t n = share(p, at, bytes);
@@ -96,7 +96,7 @@ static void pack(const struct rcx_bundle *b, char *to, size_t at, size_t bytes)
     }
 }
 
-void rcx_bundle_begin(const struct rcx_bundle *b, uint64_t n, size_t at,
+void rcx_veclist_pack(const struct rcx_veclist *b, uint64_t n, size_t at,
                       size_t bytes, char **in_p, char **out_p)
 {
     const struct rcx_part *p = part_of(b, at);
@@ -109,8 +109,8 @@ void rcx_bundle_begin(const struct rcx_bundle *b, uint64_t n, size_t at,
     *in_p = b->packs ? *out_p : (char *)p->in + (at - p->at);
 }
 
-void rcx_bundle_end(const struct rcx_bundle *b, const char *out, size_t at,
-                    size_t bytes)
+void rcx_veclist_unpack(const struct rcx_veclist *b, const char *out, size_t at,
+                        size_t bytes)
 {
     for (const struct rcx_part *p = part_of(b, at); bytes > 0; p++) {
         const size_t n = share(p, at, bytes);
@@ -125,24 +125,25 @@ void rcx_bundle_end(const struct rcx_bundle *b, const char *out, size_t at,
     }
 }
 
-void rcx_bundle_drop(struct rcx_context *context, struct rcx_bundle *b)
+void rcx_veclist_destroy(struct rcx_context *context, struct rcx_veclist *b)
 {
     rcx_scratch_put(&context->scratch, b->scratch, b->scratch_bytes);
     rcx_scratch_put(&context->scratch, b, bytes_of(b->room));
 }
 
-void rcx_bundle_keep(struct rcx_context *context, struct rcx_bundle *b)
+void rcx_veclist_defer_destroy(struct rcx_context *context,
+                               struct rcx_veclist *b)
 {
-    b->next = context->bundles.kept;
-    context->bundles.kept = b;
+    b->next = context->veclists.kept;
+    context->veclists.kept = b;
 }
 
-void rcx_bundles_free(struct rcx_context *context)
+void rcx_veclists_close(struct rcx_context *context)
 {
-    while (context->bundles.kept) {
-        struct rcx_bundle *b = context->bundles.kept;
+    while (context->veclists.kept) {
+        struct rcx_veclist *b = context->veclists.kept;
 
-        context->bundles.kept = b->next;
-        rcx_bundle_drop(context, b);
+        context->veclists.kept = b->next;
+        rcx_veclist_destroy(context, b);
     }
 }

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The slow part of blocking calls, and the fast start of requests. See
+ * blocking.h for the fast path of a blocking call.
+ */
 #include "core/run/wait/blocking.h"
 
 #include "core/base/relax.h"
 #include "core/run/detect/poll.h"
 #include "core/run/request/request_pool.h"
 
-/* Whether x is over after a few polls, in which nothing else happened. */
+/* Whether x completes within a few polls that complete nothing else. */
 static bool is_soon_over(struct rcx_context *context, struct rcx_exec *x)
 {
     struct rcx_transport *t = context->transport;
@@ -26,9 +30,10 @@ static bool is_soon_over(struct rcx_context *context, struct rcx_exec *x)
     return false;
 }
 
-rcx_status_t rcx_request_go_on(struct rcx_comm *comm,
-                               struct rcx_program *program, const void *in,
-                               void *out, struct rcx_exec *x, bool is_over)
+rcx_status_t rcx_request_finish_blocking(struct rcx_comm *comm,
+                                         struct rcx_program *program,
+                                         const void *in, void *out,
+                                         struct rcx_exec *x, bool is_over)
 {
     struct rcx_request r;
     rcx_status_t status;
@@ -50,9 +55,9 @@ rcx_status_t rcx_request_go_on(struct rcx_comm *comm,
     return status;
 }
 
-struct rcx_request *rcx_request_begun(struct rcx_comm *comm,
-                                      struct rcx_program *program,
-                                      const void *in, void *out)
+struct rcx_request *rcx_request_start_fast(struct rcx_comm *comm,
+                                           struct rcx_program *program,
+                                           const void *in, void *out)
 {
     struct rcx_context *context = comm->context;
     struct rcx_request *r = NULL;
@@ -73,7 +78,7 @@ struct rcx_request *rcx_request_begun(struct rcx_comm *comm,
     rcx_request_note(comm, program);
     is_over = is_over || rcx_exec_go_on(x, 0);
     if (is_over && x->status == RCX_OK) {
-        rcx_request_round_off(comm, program, program->pieces, x);
+        rcx_request_complete_call(comm, program, program->pieces, x);
         rcx_exec_put(x);
         r->ended = context->progress.ticks;
         return r;
@@ -83,9 +88,9 @@ struct rcx_request *rcx_request_begun(struct rcx_comm *comm,
     return r;
 }
 
-rcx_status_t rcx_request_run_any(struct rcx_comm *comm,
-                                 struct rcx_program *program, const void *in,
-                                 void *out)
+rcx_status_t rcx_request_run_slow(struct rcx_comm *comm,
+                                  struct rcx_program *program, const void *in,
+                                  void *out)
 {
     struct rcx_request r;
     rcx_status_t status;
@@ -97,6 +102,6 @@ rcx_status_t rcx_request_run_any(struct rcx_comm *comm,
         rcx_request_launch(&r);
         status = rcx_request_wait(&r);
     }
-    rcx_request_let_go(&r);
+    rcx_request_clear(&r);
     return status;
 }

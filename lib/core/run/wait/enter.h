@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The way into RCX and out of it, for every public function. */
+/* Entry to and exit from RCX, for every public function. */
 #ifndef RCX_CORE_RUN_WAIT_ENTER_H
 #define RCX_CORE_RUN_WAIT_ENTER_H
 
@@ -11,8 +11,8 @@
 #include "core/run/wait/progress.h"
 #include "core/run/wait/sleep.h"
 
-/* Every public function that touches more than constants of a context stands
- * between these two. */
+/* Every public function that uses more than constants of a context runs between
+ * these two. */
 static inline rcx_status_t rcx_enter(struct rcx_context *context)
 {
     return context->threads == RCX_THREAD_SINGLE
@@ -28,10 +28,10 @@ static inline void rcx_leave(struct rcx_context *context)
         rcx_guard_leave(context->guard);
 }
 
-/* It has begun: one thread that waits may be asleep, and knows nothing of it, or
- * this is the message that it waits for. Where it could not be sent, others hear of
- * that now, whenever the user comes back. */
-static inline void rcx_request_set_off(struct rcx_request *r)
+/* r has started. A thread that sleeps must learn of it, or r is the message
+ * that it waits for. If r could not be sent, the failure is handled now, as the
+ * program may not call again for long. */
+static inline void rcx_request_announce(struct rcx_request *r)
 {
     struct rcx_context *context = r->comm->context;
 
@@ -42,92 +42,98 @@ static inline void rcx_request_set_off(struct rcx_request *r)
         rcx_wake_sleeper(&context->sleeper);
 }
 
-/* MULTIPLE: the one thread that may start a collective. */
-rcx_status_t rcx_comm_claim(struct rcx_comm *comm);
-static inline void rcx_comm_unclaim(struct rcx_comm *comm)
+/* Under RCX_THREAD_MULTIPLE, become the one thread that starts a collective on
+ * comm. */
+rcx_status_t rcx_comm_acquire(struct rcx_comm *comm);
+static inline void rcx_comm_release(struct rcx_comm *comm)
 {
     atomic_store_explicit(&comm->starting, false, memory_order_release);
 }
 
 /*
- * A collective call began at ticks. Who has not been here for long may have
- * missed that a communicator failed, and that its peers have left: that is seen
- * to first; if it was less long, once the call's messages are on their way.
+ * Stamp a collective call that began at ticks. If this rank has not polled for
+ * long, a communicator may have failed and its peers may have left: poll before
+ * the call sends. If it was a shorter time, poll once the call's messages are
+ * on their way.
  */
-static inline void rcx_note_call(struct rcx_context *context, uint64_t ticks)
+static inline void rcx_stamp_call(struct rcx_context *context, uint64_t ticks)
 {
-    const int64_t away = rcx_progress_away(&context->progress, ticks);
+    const int64_t away = rcx_progress_idle_ticks(&context->progress, ticks);
 
-    if (__builtin_expect(away > RCX_AWAY_TICKS, 0)) {
-        context->progress.turns = RCX_PROGRESS_TURNS;
-        if (away > RCX_LONG_AWAY_TICKS)
-            rcx_context_catch_up(context);
+    if (__builtin_expect(away > RCX_IDLE_TICKS, 0)) {
+        context->progress.polls_since_tick = RCX_PROGRESS_TICKS;
+        if (away > RCX_LONG_IDLE_TICKS)
+            rcx_context_drain(context);
     }
     context->progress.ticks = ticks;
 }
 
-/* Of who has nothing to wait for: call after call, it hears of what happens all
- * the same. */
-static inline void rcx_context_pass_by(struct rcx_context *context)
+/* Polls now and then for calls that have nothing to wait for, so that a loop of
+ * them learns of failures. */
+static inline void rcx_context_maybe_progress(struct rcx_context *context)
 {
-    if (__builtin_expect(++context->progress.turns >= RCX_PROGRESS_TURNS, 0))
-        rcx_context_look_around(context);
+    if (__builtin_expect(
+            ++context->progress.polls_since_tick >= RCX_PROGRESS_TICKS, 0))
+        rcx_context_progress_full(context);
 }
 
-/* As rcx_enter(), for collective calls: one at a time on a communicator. */
-static inline rcx_status_t rcx_comm_come_in(struct rcx_comm *comm)
+/* rcx_enter() for collective calls, which run one at a time on a
+ * communicator. */
+static inline rcx_status_t rcx_comm_lock(struct rcx_comm *comm)
 {
     struct rcx_context *context = comm->context;
     rcx_status_t status = RCX_OK;
 
     if (context->threads == RCX_THREAD_MULTIPLE)
-        status = rcx_comm_claim(comm);
+        status = rcx_comm_acquire(comm);
     if (status != RCX_OK)
         return status;
     status = rcx_enter(context);
     if (status != RCX_OK)
-        rcx_comm_unclaim(comm);
+        rcx_comm_release(comm);
     return status;
 }
 
-/* And note it. */
+/* Lock and stamp. */
 static inline rcx_status_t rcx_comm_enter(struct rcx_comm *comm)
 {
     const uint64_t now = rcx_ticks();
-    const rcx_status_t status = rcx_comm_come_in(comm);
+    const rcx_status_t status = rcx_comm_lock(comm);
 
     if (status == RCX_OK)
-        rcx_note_call(comm->context, now);
+        rcx_stamp_call(comm->context, now);
     return status;
 }
 
-/* To read the clock takes as long as to send. So where what is sent harms nobody,
- * and there is no news, a call's messages go first. */
-static inline void rcx_note_before(struct rcx_context *context)
+/* Reading the clock takes as long as sending. So where a message to a peer that
+ * has left does no harm, and no control message waits, the call sends first and
+ * is stamped later. */
+static inline void rcx_stamp_before(struct rcx_context *context)
 {
     const _Atomic uint32_t *news = context->transport->doorbell;
 
     if (!news)
-        rcx_note_call(context, rcx_ticks());
+        rcx_stamp_call(context, rcx_ticks());
     else if (atomic_load_explicit(news, memory_order_relaxed) != 0)
-        rcx_context_catch_up(context);
+        rcx_context_drain(context);
 }
 
-/* And then it is noted so. */
-static inline void rcx_note_sent(struct rcx_context *context)
+/* Stamp a call that has sent its first messages. */
+static inline void rcx_stamp_sent(struct rcx_context *context)
 {
     const uint64_t now = rcx_ticks();
 
-    if (__builtin_expect(
-            rcx_progress_away(&context->progress, now) > RCX_AWAY_TICKS, 0))
-        context->progress.turns = RCX_PROGRESS_TURNS;
+    if (__builtin_expect(rcx_progress_idle_ticks(&context->progress, now) >
+                             RCX_IDLE_TICKS,
+                         0))
+        context->progress.polls_since_tick = RCX_PROGRESS_TICKS;
     context->progress.ticks = now;
 }
 
 static inline void rcx_comm_leave(struct rcx_comm *comm)
 {
     if (comm->context->threads == RCX_THREAD_MULTIPLE)
-        rcx_comm_unclaim(comm);
+        rcx_comm_release(comm);
     rcx_leave(comm->context);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who makes progress, and waiting. */
+/* Progress and waiting. */
 #ifndef RCX_CORE_RUN_WAIT_PROGRESS_H
 #define RCX_CORE_RUN_WAIT_PROGRESS_H
 
@@ -7,39 +7,40 @@
 
 struct rcx_request;
 
-/* TURNS: so many, then it is looked around; between calls not more often than
- * after LOOK, about 20 us: a look takes as long as ten short calls. AWAY: who was
- * elsewhere for so long does it at once; about 0.4 ms. LONG_AWAY: about 0.1 s. */
+/* PROGRESS_TICKS: calls between two runs of housekeeping. FULL_PROGRESS_TICKS:
+ * between calls it runs not more often than once in 20 us, as it takes as long
+ * as ten short calls. IDLE_TICKS, about 0.4 ms: a rank that was elsewhere for
+ * so long drains at once. LONG_IDLE_TICKS: about 0.1 s. */
 enum {
-    RCX_PROGRESS_TURNS = 64,
-    RCX_LOOK_TICKS = 1 << 16,
-    RCX_AWAY_TICKS = 1 << 20,
-    RCX_LONG_AWAY_TICKS = 1 << 28
+    RCX_PROGRESS_TICKS = 64,
+    RCX_FULL_PROGRESS_TICKS = 1 << 16,
+    RCX_IDLE_TICKS = 1 << 20,
+    RCX_LONG_IDLE_TICKS = 1 << 28
 };
 
-/* For so many ticks nobody was here; less than none if another core's run
+/* Ticks since this rank last polled. Negative if another core's clock is
  * ahead. */
-static inline int64_t rcx_progress_away(const struct rcx_progress *p,
-                                        uint64_t ticks)
+static inline int64_t rcx_progress_idle_ticks(const struct rcx_progress *p,
+                                              uint64_t ticks)
 {
     return (int64_t)(ticks - p->ticks);
 }
 
 rcx_status_t rcx_request_wait(struct rcx_request *request);
-/* The same for anything that progress brings about, until rcx_now_ns() says
- * until_ns at most; whether it is over. */
+/* Wait until is_over() or until rcx_now_ns() reaches until_ns; whether it is
+ * over. */
 bool rcx_context_wait(struct rcx_context *context, uint64_t until_ns,
                       bool (*is_over)(void *arg), void *arg);
 
-/* Progress the transport and all requests, and watch now and then; events
- * handled. */
+/* Poll the transport, complete requests, and run housekeeping at intervals.
+ * Returns the number of events. */
 int rcx_context_progress(struct rcx_context *context);
-/* The same of a call that returns whether it found anything: where ranks outnumber
- * cores, and there was nothing, it gives the core away. */
+/* The same for a call that returns at once: if ranks outnumber cores and there
+ * was nothing, it yields the core. */
 int rcx_context_test(struct rcx_context *context);
-/* Look around, and let others in; unless that was just done. */
-void rcx_context_look_around(struct rcx_context *context);
-/* See all that has come while this process was elsewhere; as progress. */
-int rcx_context_catch_up(struct rcx_context *context);
+/* Poll all sources and hand the guard over, unless that was just done. */
+void rcx_context_progress_full(struct rcx_context *context);
+/* Poll until all that has arrived is handled. Returns the number of events. */
+int rcx_context_drain(struct rcx_context *context);
 
 #endif

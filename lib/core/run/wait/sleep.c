@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sleeping on one epoll descriptor, for RCX_WAIT=block and the progress thread.
+ */
 #include "core/run/wait/sleep.h"
 
 #include <poll.h>
@@ -42,7 +45,7 @@ void rcx_sleep_close(struct rcx_sleeper *s)
         close(s->fd);
 }
 
-/* When rcx_detector_poll() has to look again; 0: at no time. */
+/* When rcx_detector_poll() has to run again; 0: never. */
 static uint64_t next_look(const struct rcx_context *context)
 {
     for (const struct rcx_comm *c = context->comms.busy; c; c = c->next_busy)
@@ -75,7 +78,7 @@ rcx_status_t rcx_sleep_arm(struct rcx_context *context)
     return status;
 }
 
-/* The timer is everybody's, so who has a deadline of his own sleeps no longer
+/* The timer is shared, so a caller with a deadline of its own limits the sleep
  * by the call. */
 void rcx_sleep(struct rcx_context *context, uint64_t until_ns)
 {

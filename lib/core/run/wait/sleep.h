@@ -9,21 +9,22 @@
 #include "core/run/object/context.h"
 
 rcx_status_t rcx_sleep_open(struct rcx_context *context);
-void rcx_sleep_close(struct rcx_sleeper *s); /* of one never opened, too */
+void rcx_sleep_close(struct rcx_sleeper *s); /* also if never opened */
 
-/* RCX_OK: what happens from now on wakes whoever sleeps on the descriptor. */
+/* RCX_OK: events from now on wake a thread that sleeps on the descriptor. */
 rcx_status_t rcx_sleep_arm(struct rcx_context *context);
-/* With the guard held: sleep until something happens, or rcx_now_ns() says
- * until_ns, without it. */
+/* Sleep until an event or until rcx_now_ns() reaches until_ns. Called with the
+ * guard held, which is released meanwhile. */
 void rcx_sleep(struct rcx_context *context, uint64_t until_ns);
 
-/* Wake a thread of this process that sleeps in RCX; from any thread. */
+/* Wake a thread of this process that sleeps in RCX. From any thread. */
 static inline void rcx_wake(const struct rcx_sleeper *s)
 {
     if (s->transport)
         s->transport->ops->wake(s->transport);
 }
-/* With the guard held: something began that whoever sleeps knows nothing of. */
+/* An operation has started that a sleeping thread does not know of. Called with
+ * the guard held. */
 static inline void rcx_wake_sleeper(struct rcx_sleeper *s)
 {
     if (__builtin_expect(s->is_armed, 0)) {

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The progress thread (RCX_PROGRESS=thread): makes progress while no thread of
+ * the program is in RCX.
+ */
 #include "core/run/wait/thread.h"
 
 #include <signal.h>
@@ -8,7 +12,7 @@
 
 enum { POLLS = 200, AWAY_US = 50 };
 
-/* Progress until there is nothing to do for a while. */
+/* Make progress until there is nothing to do for a while. */
 static void work(struct rcx_context *context)
 {
     for (int vain = 0; vain < POLLS && !context->callbacks.first; vain++)
@@ -23,7 +27,7 @@ static void *run(void *arg)
     while (
         !atomic_load_explicit(&context->thread.stops, memory_order_acquire)) {
         if (!rcx_guard_try(context->guard)) {
-            usleep(AWAY_US); /* whoever is inside makes progress */
+            usleep(AWAY_US); /* the thread inside makes progress */
             continue;
         }
         work(context);
@@ -33,8 +37,8 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* The host's signals are its own threads' to handle, but for those that an op
- * of the user's raises here. */
+/* Signals belong to the host's threads, except those that a user-defined op
+ * raises here. */
 static void block_signals(sigset_t *before)
 {
     static const int raised[] = {SIGILL, SIGTRAP, SIGBUS,
@@ -52,7 +56,7 @@ rcx_status_t rcx_thread_start(struct rcx_context *context)
     sigset_t before;
     int error;
 
-    block_signals(&before); /* which the new thread inherits */
+    block_signals(&before); /* inherited by the new thread */
     error = pthread_create(&context->thread.id, NULL, run, context);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error != 0)

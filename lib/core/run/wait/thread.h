@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The thread that makes progress when nobody else does. */
+/* The thread that makes progress while no other one does. */
 #ifndef RCX_CORE_RUN_WAIT_THREAD_H
 #define RCX_CORE_RUN_WAIT_THREAD_H
 

@@ -190,8 +190,8 @@ static rcx_status_t unpack(struct rcx_pmix_blobs *blobs,
                           lowest);
 }
 
-static rcx_status_t read_from(struct rcx_pmix_blobs *blobs,
-                              const struct rcx_pmix_node *node, int lowest)
+static rcx_status_t cma_from(struct rcx_pmix_blobs *blobs,
+                             const struct rcx_pmix_node *node, int lowest)
 {
     const rcx_status_t status = fetch(blobs, node, lowest);
 
@@ -278,7 +278,7 @@ rcx_status_t rcx_pmix_blobs_get(struct rcx_pmix_blobs *blobs,
     rcx_status_t status = RCX_OK;
 
     while (!blob->data && status == RCX_OK)
-        status = read_from(blobs, node, find_lowest(blobs, node, rank));
+        status = cma_from(blobs, node, find_lowest(blobs, node, rank));
     *blob_p = blob->data;
     *bytes_p = blob->bytes;
     return status;

@@ -202,7 +202,7 @@ static void a_receive_from_any_rank_settles_those_of_its_node(void **state)
     uint64_t got = 0;
 
     (void)state;
-    if (!transport_of(0)->lane.window)
+    if (!transport_of(0)->lane.segment)
         skip();
     receive_from_any(&received, &got);
     assert_int_equal(ranks[0].lookups_far, 0);
@@ -224,7 +224,7 @@ static void a_sweep_is_over_those_of_its_node(void **state)
     uint64_t got;
 
     (void)state;
-    if (!transport_of(0)->lane.window)
+    if (!transport_of(0)->lane.segment)
         skip();
     receive_from_any(&received, &got);
     assert_in_range(transport_of(0)->lane.neighbour_count, 1, NODE);
@@ -241,7 +241,7 @@ static void a_note_is_news(void **state)
     const struct rcx_transport *t = ranks[0].context.transport;
 
     (void)state;
-    if (!transport_of(0)->lane.window)
+    if (!transport_of(0)->lane.segment)
         skip();
     assert_non_null(t->doorbell);
     send_one();
@@ -272,7 +272,7 @@ static void all_notes_are_taken_before_a_rank_is_called_dead(void **state)
     struct rcx_neighbour *peer;
 
     (void)state;
-    if (!transport_of(0)->lane.window)
+    if (!transport_of(0)->lane.segment)
         skip();
     send_one();
     notify(1);
@@ -283,7 +283,7 @@ static void all_notes_are_taken_before_a_rank_is_called_dead(void **state)
     rcx_process_close(&peer->process);
     peer->process.pid = ended_process();
     peer->is_missing = true; /* for the second time now */
-    transport_of(0)->lane.next_roll_ns = 0;
+    transport_of(0)->lane.next_liveness_ns = 0;
     while (!t->failed_peers[1])
         rcx_transport_ucp.progress(t);
     assert_true(t->failed_peers[1]);
@@ -337,7 +337,7 @@ ucs_status_t __wrap_ucp_ep_rkey_unpack(ucp_ep_h endpoint, const void *key,
 /* A peer may be killed at any moment: its memory stays until UCX has it. */
 static void memory_is_held_while_ucx_unpacks_its_key(void **state)
 {
-    const int id = segment_at(transport_of(0)->lane.window);
+    const int id = segment_at(transport_of(0)->lane.segment);
     int before;
 
     (void)state;

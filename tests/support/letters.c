@@ -12,7 +12,7 @@ enum { SHIFTS = 65521 /* texts */, EDGE = 64, CANARY = 0xA5, TAKEN = 0x5A };
 
 #define MODE(r, from, ...)                                                     \
     {                                                                          \
-        .ring = (r), .read_from = (from), __VA_ARGS__                          \
+        .ring = (r), .cma_from = (from), __VA_ARGS__                           \
     }
 const struct mode modes[MODES] = {
     MODE(RING, SIZE_MAX, .never_sleeps = false),
@@ -31,17 +31,17 @@ static unsigned char noise[SHIFTS + HUGE];
 
 /* ---- Ranks -------------------------------------------------------------- */
 
-static bool reach(struct rcx_lane *lane, int peer)
+static bool reach(struct rcx_shm_lane *lane, int peer)
 {
     struct rank *r = (struct rank *)lane;
 
     if (!r->is_cut_off)
-        rcx_pair_connect(&r->pairs[peer], ranks[peer].inboxes[r - ranks],
-                         &ranks[peer].asleep);
+        rcx_shm_channel_connect(&r->pairs[peer], ranks[peer].inboxes[r - ranks],
+                                &ranks[peer].asleep);
     return !r->is_cut_off;
 }
 
-static void wake(struct rcx_lane *lane, int peer)
+static void wake(struct rcx_shm_lane *lane, int peer)
 {
     const struct rank *waker = (struct rank *)lane;
 
@@ -56,21 +56,21 @@ static void open_rank(struct rank *r, const struct mode *mode)
 
     memset(r, 0, sizeof *r);
     r->heap = RCX_HEAP_INIT;
-    r->lane = (struct rcx_lane){.transport = &r->transport,
-                                .heap = &r->heap,
-                                .ring = mode->ring,
-                                .read_from = mode->read_from,
-                                .reach = reach,
-                                .wake = wake};
+    r->lane = (struct rcx_shm_lane){.transport = &r->transport,
+                                    .heap = &r->heap,
+                                    .ring = mode->ring,
+                                    .cma_from = mode->cma_from,
+                                    .reach = reach,
+                                    .wake = wake};
     r->lane.any_end = &r->lane.any;
-    bytes = rcx_inbox_bytes(&r->lane);
+    bytes = rcx_shm_fifo_bytes(&r->lane);
     rcx_transport_init(&r->transport);
     sem_init(&r->woken, 0, 0);
     for (int i = 0; i < RANKS; i++) {
-        r->inboxes[i] = aligned_alloc(_Alignof(struct rcx_inbox), bytes);
+        r->inboxes[i] = aligned_alloc(_Alignof(struct rcx_shm_fifo), bytes);
         memset(r->inboxes[i], 0, bytes);
-        rcx_pair_open(&r->pairs[i], &r->lane, i, getpid(), r->inboxes[i],
-                      !mode->never_sleeps);
+        rcx_shm_channel_open(&r->pairs[i], &r->lane, i, getpid(), r->inboxes[i],
+                             !mode->never_sleeps);
     }
 }
 
@@ -93,9 +93,9 @@ void ranks_close(void)
         assert_null(r->transport.done);
         assert_null(r->lane.any);
         for (int j = 0; j < RANKS; j++) {
-            assert_false(rcx_pair_is_busy(&r->pairs[j]));
-            assert_true(rcx_pair_is_flushed(&r->pairs[j]));
-            rcx_pair_close(&r->pairs[j]);
+            assert_false(rcx_shm_is_busy(&r->pairs[j]));
+            assert_true(rcx_shm_is_flushed(&r->pairs[j]));
+            rcx_shm_channel_close(&r->pairs[j]);
             free(r->inboxes[j]);
         }
         assert_int_equal(r->heap.live, 0);
@@ -108,7 +108,7 @@ void ranks_close(void)
 /* Three times of four, as the number of the receive will have it. */
 static bool is_ready(struct rcx_message *m)
 {
-    return (m->order + ((struct letter *)m)->bytes) % 4 != 3;
+    return (rcx_shm_msg(m)->order + ((struct letter *)m)->bytes) % 4 != 3;
 }
 
 static void take(struct rcx_message *m, size_t at, const void *data,
@@ -150,7 +150,8 @@ static unsigned char *make(struct letter *l, uint64_t number, size_t bytes)
 {
     *l = (struct letter){.number = number, .bytes = bytes};
     l->m.status = RCX_IN_PROGRESS;
-    l->m.taken = l->m.at = SIZE_MAX; /* of one before */
+    rcx_shm_msg(&l->m)->taken = rcx_shm_msg(&l->m)->at =
+        SIZE_MAX; /* of one before */
     l->space = malloc(bytes + 2 * EDGE);
     memset(l->space, CANARY, bytes + 2 * EDGE);
     return l->space + EDGE;
@@ -199,23 +200,23 @@ void letter_send(int self, int peer, struct letter *l, uint64_t tag,
                  uint64_t number, size_t bytes)
 {
     unsigned char *const buffer = make(l, number, bytes);
-    struct rcx_pair *pair = pair_of(self, peer);
+    struct rcx_shm_channel *pair = pair_of(self, peer);
 
     l->is_send = true;
     memcpy(buffer, text_of(number), bytes);
-    posted(l, rcx_pair_send_tiny(pair, buffer, bytes, tag)
+    posted(l, rcx_shm_send_tiny(pair, buffer, bytes, tag)
                   ? RCX_OK
-                  : rcx_pair_send(pair, buffer, bytes, tag, &l->m));
+                  : rcx_shm_send(pair, buffer, bytes, tag, &l->m));
 }
 
 /* As a transport does. */
 static rcx_status_t recv_any(struct rank *r, struct rcx_message *m)
 {
-    m->pair = NULL;
-    m->order = r->lane.posts++;
-    m->tells_tag = true;
+    rcx_shm_msg(m)->channel = NULL;
+    rcx_shm_msg(m)->order = r->lane.posts++;
+    rcx_shm_msg(m)->tells_tag = true;
     for (int i = 0; i < RANKS; i++) {
-        const rcx_status_t status = rcx_pair_find(&r->pairs[i], m);
+        const rcx_status_t status = rcx_shm_match(&r->pairs[i], m);
 
         if (status != RCX_ERR_ARG)
             return status;
@@ -231,11 +232,11 @@ void letter_recv_masked(int self, int peer, struct letter *l, uint64_t tag,
 {
     void *const buffer = make(l, 0, room);
 
-    rcx_message_ask(&l->m, buffer, room, tag, mask);
-    l->m.tells_tag = true;
+    rcx_message_set_match(&l->m, buffer, room, tag, mask);
+    rcx_shm_msg(&l->m)->tells_tag = true;
     l->m.sink = mode_now->takes ? &taker : NULL;
     posted(l, peer == ANY ? recv_any(&ranks[self], &l->m)
-                          : rcx_pair_recv(pair_of(self, peer), &l->m));
+                          : rcx_shm_recv(pair_of(self, peer), &l->m));
 }
 
 void letter_recv(int self, int peer, struct letter *l, uint64_t tag,
@@ -247,7 +248,7 @@ void letter_recv(int self, int peer, struct letter *l, uint64_t tag,
 bool letter_expect(int self, int peer, struct letter *l, unsigned *polls)
 {
     const rcx_status_t status =
-        rcx_pair_expect(pair_of(self, peer), &l->m, polls);
+        rcx_shm_expect(pair_of(self, peer), &l->m, polls);
 
     if (status == RCX_IN_PROGRESS)
         return false;
@@ -271,7 +272,7 @@ unsigned look(int self, int peer)
 {
     struct rank *r = &ranks[self];
     struct rcx_message **const end = r->transport.done_end;
-    const unsigned events = rcx_pair_work(&r->pairs[peer], true);
+    const unsigned events = rcx_shm_progress(&r->pairs[peer], true);
     struct rcx_message *m = r->transport.done;
 
     require(events > 0 || r->transport.done_end == end);

@@ -23,7 +23,7 @@ enum {
 /* What pairs may be like; MODES of all kinds, and two by which long messages go
  * in parts, or are read where they are; the last takes. What is taken is stored in another form. */
 struct mode {
-    size_t ring, read_from;
+    size_t ring, cma_from;
     bool never_sleeps;
     bool takes; /* most receives have a taker that is ready */
 };
@@ -31,11 +31,11 @@ enum { MODES = 6 };
 extern const struct mode modes[MODES], in_parts, in_place, taken_in_place;
 
 struct rank {
-    struct rcx_lane lane; /* first */
+    struct rcx_shm_lane lane; /* first */
     struct rcx_transport transport;
     struct rcx_heap heap;
-    struct rcx_pair pairs[RANKS];
-    struct rcx_inbox *inboxes[RANKS];
+    struct rcx_shm_channel pairs[RANKS];
+    struct rcx_shm_fifo *inboxes[RANKS];
     _Atomic uint32_t asleep;
     sem_t woken;
     bool is_cut_off;  /* it reaches nobody */
@@ -55,7 +55,7 @@ struct letter {
 
 extern struct rank ranks[RANKS];
 
-static inline struct rcx_pair *pair_of(int self, int peer)
+static inline struct rcx_shm_channel *pair_of(int self, int peer)
 {
     return &ranks[self].pairs[peer];
 }

@@ -406,7 +406,7 @@ static size_t count_of(int k, int rank, int size)
     return k % 3 == 1 && rank == k % size ? LONG + 1 - usual : usual;
 }
 
-static bool is_odd(int k, int size)
+static bool is_special(int k, int size)
 {
     const int other = (k + 1) % size;
 
@@ -436,13 +436,13 @@ static void need_4_what_is_in_flight_beside_a_mismatch_goes_on(void **state)
                                      &requests[k][i]));
     for (int k = FLIGHT - 1; k >= 0; k--) {
         job_wait(&job, requests[k]);
-        refused += is_odd(k, SIZE);
+        refused += is_special(k, SIZE);
         for (int i = 0; i < SIZE; i++) {
             const size_t n = count_of(k, i, SIZE);
 
             assert_status(requests[k][i]->status,
-                          is_odd(k, SIZE) ? RCX_ERR_MISMATCH : RCX_OK);
-            for (size_t at = 0; at < n && !is_odd(k, SIZE); at++)
+                          is_special(k, SIZE) ? RCX_ERR_MISMATCH : RCX_OK);
+            for (size_t at = 0; at < n && !is_special(k, SIZE); at++)
                 assert_int_equal(out[i][k][at], SIZE * (int64_t)at);
             assert_ok(rcx_request_free(&requests[k][i]));
         }

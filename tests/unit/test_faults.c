@@ -297,7 +297,7 @@ static bool run(struct trial *t)
 
 /* Of the victim's other call nothing can be said; nor of what it gives in that
  * to those who know its counts as little as it knows theirs. */
-static bool is_odd(const struct trial *t, int r, int op)
+static bool is_special(const struct trial *t, int r, int op)
 {
     return t->fault == FAULT_MISMATCH && op == t->odd_op &&
            (r == t->victim || collectives[t->call.coll].is_local);
@@ -317,7 +317,7 @@ static const char *judge(struct trial *t, int r, int op)
 
     if (op >= OPS)
         return is_good && op == RECEIVES ? judge_message(t, r) : NULL;
-    return is_good && !is_odd(t, r, op)
+    return is_good && !is_special(t, r, op)
                ? attempt_check(&t->attempts[r][op])
                : attempt_check_rest(&t->attempts[r][op]);
 }

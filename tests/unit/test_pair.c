@@ -196,10 +196,10 @@ static void what_nobody_asked_for_stays_where_it_is(void **state)
     (void)state;
     ranks_open(&in_parts);
     send_many(TAGS, TAGS);
-    assert_int_equal(rcx_pair_poll(pair_of(1, 0)), 0);
+    assert_int_equal(rcx_shm_poll(pair_of(1, 0)), 0);
     assert_int_equal(ranks[1].heap.live, 0);
     letter_recv(1, 0, &recvs[1], 1, size_of(1)); /* behind another */
-    assert_int_equal(rcx_pair_poll(pair_of(1, 0)), 2);
+    assert_int_equal(rcx_shm_poll(pair_of(1, 0)), 2);
     assert_int_equal(ranks[1].heap.live, 1);
     for (int i = 0; i < TAGS; i++)
         if (i != 1)
@@ -222,9 +222,9 @@ static void a_receive_by_mask_gets_the_oldest_that_fits(void **state)
         for (int i = 0; i < 4 && early; i++)
             letter_send(0, 1, &sends[i], tags[i], (uint64_t)i, 100);
         go_on();
-        assert_int_equal(rcx_pair_probe(pair_of(1, 0), 6, 0xFF, &found), early);
+        assert_int_equal(rcx_shm_probe(pair_of(1, 0), 6, 0xFF, &found), early);
         assert_int_equal(found, early ? 0x206 : 0);
-        assert_false(rcx_pair_probe(pair_of(1, 0), 7, 0xFF, &found));
+        assert_false(rcx_shm_probe(pair_of(1, 0), 7, 0xFF, &found));
         letter_recv_masked(1, 0, &recvs[1], 0x06, 0xFF, 100);
         letter_recv_masked(1, 0, &recvs[2], 0x300, 0xF00, 100);
         letter_recv_masked(1, 0, &recvs[0], 0, 0, 100);
@@ -310,8 +310,8 @@ static int fill(size_t bytes, int waiting)
         letter_send(0, 1, &sends[n], 4, (uint64_t)n, bytes);
         late += sends[n].is_late;
         assert_true(late > 0 || (size_t)n * bytes < RING);
-        assert_true(late > 0 || n < RCX_PAIR_SLOTS);
-        assert_int_equal(rcx_pair_is_flushed(pair_of(0, 1)), late == 0);
+        assert_true(late > 0 || n < RCX_SHM_SLOTS);
+        assert_int_equal(rcx_shm_is_flushed(pair_of(0, 1)), late == 0);
         assert_true(sends[n].is_late == (late > 0));
     }
     look(0, 1);
@@ -358,11 +358,11 @@ static void who_is_not_reached_yet_gets_it_later(void **state)
 /* As if so many slots had been sent and taken. */
 static void begin_at(uint64_t slots)
 {
-    struct rcx_pair *from = pair_of(0, 1), *to = pair_of(1, 0);
+    struct rcx_shm_channel *from = pair_of(0, 1), *to = pair_of(1, 0);
 
     exchange(0, 1, 8);
     from->sent = to->taken = to->told = slots;
-    from->sent_room = slots + RCX_PAIR_SLOTS;
+    from->sent_room = slots + RCX_SHM_SLOTS;
     to->in->slots_taken = slots;
 }
 
@@ -370,8 +370,8 @@ static void turns_may_wrap(void **state)
 {
     (void)state;
     ranks_open(&in_parts);
-    begin_at((UINT64_C(1) << 32) * RCX_PAIR_SLOTS - 3 * RCX_PAIR_SLOTS);
-    for (int i = 0; i < 6 * RCX_PAIR_SLOTS; i++)
+    begin_at((UINT64_C(1) << 32) * RCX_SHM_SLOTS - 3 * RCX_SHM_SLOTS);
+    for (int i = 0; i < 6 * RCX_SHM_SLOTS; i++)
         exchange(0, 1, 9);
     ranks_close();
 }
@@ -381,7 +381,7 @@ static void a_long_message_waits_for_a_slot_to_answer(void **state)
 {
     (void)state;
     for (size_t mode = 0; mode < MODES; mode++) {
-        const int n = RCX_PAIR_SLOTS;
+        const int n = RCX_SHM_SLOTS;
 
         ranks_open(&modes[mode]);
         for (int i = 0; i < n; i++) {
@@ -437,7 +437,7 @@ static void what_waits_for_memory_is_kept_once_there_is_some(void **state)
     ranks[1].heap.budget = 0;
     send_many(TAGS, TAGS);
     go_on();
-    assert_false(rcx_pair_probe(pair_of(1, 0), 0, 0, &found));
+    assert_false(rcx_shm_probe(pair_of(1, 0), 0, 0, &found));
     letter_recv(1, 0, &recvs[2], 2, size_of(2)); /* behind two others */
     go_on();
     assert_status(recvs[2].m.status, RCX_IN_PROGRESS);
@@ -492,7 +492,7 @@ static void who_sleeps_is_woken_once(void **state)
 static void who_never_sleeps_is_not_woken(void **state)
 {
     static const struct mode never = {
-        .ring = RING, .read_from = RING / 4 + 1, .never_sleeps = true};
+        .ring = RING, .cma_from = RING / 4 + 1, .never_sleeps = true};
 
     (void)state;
     ranks_open(&never);
@@ -545,7 +545,7 @@ static void the_answer_to_a_long_message_wakes_its_sender(void **state)
 /* Its slot is written again as soon as it is given back. */
 static void what_is_received_is_read_before_its_slot_is_given_back(void **state)
 {
-    const int n = RCX_PAIR_SLOTS, more = n / 2;
+    const int n = RCX_SHM_SLOTS, more = n / 2;
 
     (void)state;
     ranks_open(&in_parts);

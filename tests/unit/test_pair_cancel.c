@@ -10,7 +10,7 @@
 
 #include "letters.h"
 
-enum { MANY = RCX_PAIR_SLOTS + 3 };
+enum { MANY = RCX_SHM_SLOTS + 3 };
 
 static struct letter sends[MANY], recvs[MANY];
 
@@ -66,7 +66,7 @@ static void what_cannot_be_read_to_the_end_is_sent(void **state)
         ranks_open(i % 2 ? &in_place : &taken_in_place);
         memcpy(buffer, text_of(5), HUGE);
         letter_recv(1, 0, &r, 1, HUGE);
-        assert_status(rcx_pair_send(pair_of(0, 1), buffer, HUGE, 1, &s.m),
+        assert_status(rcx_shm_send(pair_of(0, 1), buffer, HUGE, 1, &s.m),
                       RCX_IN_PROGRESS);
         mprotect(buffer + end, HUGE - end, PROT_NONE);
         while (look(1, 0) > 0)
@@ -104,13 +104,13 @@ static struct mapped mapped(int self, int peer, bool is_send, size_t bytes)
 
 static void post(struct mapped *x, uint64_t tag)
 {
-    struct rcx_pair *pair = pair_of(x->self, x->peer);
+    struct rcx_shm_channel *pair = pair_of(x->self, x->peer);
     rcx_status_t status;
 
     if (!x->is_send)
-        rcx_message_ask(&x->l.m, x->buffer, x->bytes, tag, UINT64_MAX);
-    status = x->is_send ? rcx_pair_send(pair, x->buffer, x->bytes, tag, &x->l.m)
-                        : rcx_pair_recv(pair, &x->l.m);
+        rcx_message_set_match(&x->l.m, x->buffer, x->bytes, tag, UINT64_MAX);
+    status = x->is_send ? rcx_shm_send(pair, x->buffer, x->bytes, tag, &x->l.m)
+                        : rcx_shm_recv(pair, &x->l.m);
     assert_status(status, RCX_IN_PROGRESS);
 }
 
@@ -118,7 +118,7 @@ static void post(struct mapped *x, uint64_t tag)
 static void give_up(struct mapped *x)
 {
     assert_status(x->l.m.status, RCX_IN_PROGRESS);
-    rcx_pair_cancel(pair_of(x->self, x->peer), &x->l.m);
+    rcx_shm_cancel(pair_of(x->self, x->peer), &x->l.m);
     mprotect(x->buffer, x->bytes, PROT_NONE);
 }
 
@@ -161,7 +161,7 @@ static void a_posted_receive_is_cancelled(void **state)
 static void a_send_that_waits_is_cancelled(void **state)
 {
     static const size_t sizes[] = {8, 3000, HUGE};
-    const int n = RCX_PAIR_SLOTS;
+    const int n = RCX_SHM_SLOTS;
     uint64_t found;
 
     (void)state;
@@ -187,7 +187,7 @@ static void a_send_that_waits_is_cancelled(void **state)
         go_on();
         for (int i = 0; i < n + 3; i++)
             letter_check(&recvs[i], (uint64_t)i, i < n ? 8 : bytes);
-        assert_false(rcx_pair_probe(pair_of(1, 0), 2, UINT64_MAX, &found));
+        assert_false(rcx_shm_probe(pair_of(1, 0), 2, UINT64_MAX, &found));
         for (int i = 0; i < 3; i++) {
             assert_status(x[i].l.m.status, RCX_ERR_COMM_FAILED);
             forget(&x[i]);

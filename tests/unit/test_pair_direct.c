@@ -26,7 +26,7 @@ static unsigned maps, unmaps;
 static bool refuses;
 
 /* The key is where the alias is. */
-static const void *map(struct rcx_lane *lane, int peer, const void *key,
+static const void *map(struct rcx_shm_lane *lane, int peer, const void *key,
                        uint64_t base, void **handle_p)
 {
     void *alias;
@@ -38,7 +38,7 @@ static const void *map(struct rcx_lane *lane, int peer, const void *key,
     return refuses ? NULL : alias;
 }
 
-static void unmap(struct rcx_lane *lane, void *handle)
+static void unmap(struct rcx_shm_lane *lane, void *handle)
 {
     (void)lane;
     require(handle != NULL);
@@ -51,7 +51,7 @@ static void begin(const struct mode *mode)
     maps = unmaps = 0;
     refuses = false;
     for (int i = 0; i < RANKS; i++) {
-        ranks[i].lane.direct_from = DIRECT;
+        ranks[i].lane.mapped_from = DIRECT;
         ranks[i].lane.ranks = RANKS;
         ranks[i].lane.map = map;
         ranks[i].lane.unmap = unmap;
@@ -62,8 +62,8 @@ static void end(void)
 {
     for (int i = 0; i < RANKS; i++) {
         for (int j = 0; j < RANKS; j++)
-            rcx_mappings_close(pair_of(i, j));
-        rcx_regions_close(&ranks[i].lane);
+            rcx_mapping_close_all(pair_of(i, j));
+        rcx_region_close_all(&ranks[i].lane);
     }
     assert_int_equal(unmaps, refuses ? 0 : maps);
     ranks_close();
@@ -103,7 +103,7 @@ static void withdraw(int rank, struct block *b)
 {
     rcx_region_withdraw(&ranks[rank].lane, b->region);
     for (int i = 0; i < RANKS; i++)
-        rcx_region_tell_gone(pair_of(rank, i));
+        rcx_region_announce_gone(pair_of(rank, i));
     drop(b);
 }
 
@@ -116,7 +116,7 @@ static void send_from(int self, int peer, struct letter *l,
     mprotect(b->at, b->bytes, PROT_READ | PROT_WRITE);
     memcpy(b->at + at, text_of(number), bytes);
     l->m.status =
-        rcx_pair_send(pair_of(self, peer), b->at + at, bytes, number, &l->m);
+        rcx_shm_send(pair_of(self, peer), b->at + at, bytes, number, &l->m);
 }
 
 static void lock(const struct block *b)
@@ -182,9 +182,9 @@ static void what_is_partly_inside_is_sent(void **state)
     letter_recv(1, 0, &r, 1, DIRECT);
     go_on();
     letter_check(&r, 1, DIRECT - 1);
-    rcx_areas_remove(&ranks[0].lane.regions, &b.region->area);
-    b.region->area.bytes -= 100; /* the last bytes are outside */
-    rcx_areas_add(&ranks[0].lane.regions, &ranks[0].heap, &b.region->area);
+    rcx_addr_map_remove(&ranks[0].lane.regions, &b.region->range);
+    b.region->range.bytes -= 100; /* the last bytes are outside */
+    rcx_addr_map_add(&ranks[0].lane.regions, &ranks[0].heap, &b.region->range);
     send_from(0, 1, &s, &b, b.bytes - 2000, 2, 2000);
     assert_ok(s.m.status);
     letter_recv(1, 0, &r, 2, 2000);
@@ -242,7 +242,7 @@ static void a_region_that_is_gone_is_forgotten(void **state)
  * hears of all once. With or without another region at the same address. */
 static void tell_later(bool once_more)
 {
-    enum { FILL = RCX_PAIR_SLOTS - 2 /* a notice, an offer */ };
+    enum { FILL = RCX_SHM_SLOTS - 2 /* a notice, an offer */ };
     static struct letter fill[FILL], recvs[FILL];
     struct block old, b;
     struct letter s, r;
@@ -260,7 +260,7 @@ static void tell_later(bool once_more)
         letter_send(0, 1, &fill[i], 9, (uint64_t)i, 8);
     assert_null(pair_of(0, 1)->starting);
     withdraw(0, &old);
-    assert_true(rcx_region_tell_gone(pair_of(0, 2)));
+    assert_true(rcx_region_announce_gone(pair_of(0, 2)));
     assert_non_null(ranks[0].lane.gone);
     if (once_more) {
         look(1, 0); /* there are slots again, which rank 0 does not know yet */
@@ -296,7 +296,7 @@ static void what_cannot_be_told_now_is_told_later(void **state)
 
 static void give_up(struct letter *l, int self, int peer)
 {
-    rcx_pair_cancel(pair_of(self, peer), &l->m);
+    rcx_shm_cancel(pair_of(self, peer), &l->m);
 }
 
 /* Its sender is done when it was read into nothing. */
@@ -310,7 +310,7 @@ static void a_receive_that_is_cancelled_reads_no_more(void **state)
     b = expose(0, 1 << 20);
     letter_recv(1, 0, &r, 4, HUGE);
     send_from(0, 1, &s, &b, 0, 4, HUGE);
-    require(rcx_pair_work(pair_of(1, 0), true) > 0);
+    require(rcx_shm_progress(pair_of(1, 0), true) > 0);
     give_up(&r, 1, 0);
     memset(r.space, 0, r.bytes); /* nobody minds it any more */
     go_on();
@@ -362,16 +362,16 @@ static void any_number_of_regions_comes_and_goes(void **state)
 static void areas_are_found_by_any_address(void **state)
 {
     struct rcx_heap heap = RCX_HEAP_INIT;
-    struct rcx_areas areas = {0};
-    struct rcx_area area[BLOCKS];
+    struct rcx_addr_map areas = {0};
+    struct rcx_addr_range range[BLOCKS];
 
     (void)state;
-    assert_null(rcx_areas_find(&areas, 5, 1));
+    assert_null(rcx_addr_map_find(&areas, 5, 1));
     for (int i = 0; i < BLOCKS; i++) {
         const int k = i * 17 % BLOCKS; /* in no order */
 
-        area[k] = (struct rcx_area){(uintptr_t)k * 100 + 50, 30};
-        assert_true(rcx_areas_add(&areas, &heap, &area[k]));
+        range[k] = (struct rcx_addr_range){(uintptr_t)k * 100 + 50, 30};
+        assert_true(rcx_addr_map_add(&areas, &heap, &range[k]));
     }
     for (int gone = 0; gone <= BLOCKS; gone++) {
         for (uintptr_t at = 0; at < BLOCKS * 100; at++)
@@ -380,11 +380,11 @@ static void areas_are_found_by_any_address(void **state)
                 const bool is_in =
                     k >= (uintptr_t)gone && in >= 50 && in + bytes <= 80;
 
-                require(rcx_areas_find(&areas, at, bytes) ==
-                        (is_in ? &area[k] : NULL));
+                require(rcx_addr_map_find(&areas, at, bytes) ==
+                        (is_in ? &range[k] : NULL));
             }
         if (gone < BLOCKS)
-            rcx_areas_remove(&areas, &area[gone]);
+            rcx_addr_map_remove(&areas, &range[gone]);
     }
     rcx_heap_free(&heap, areas.list);
     assert_int_equal(heap.live, 0);

@@ -69,13 +69,13 @@ static void what_is_held_outlives_its_process(void **state)
 
     (void)state;
     start(&c);
-    assert_true(rcx_segment_hold(c.pid, number(c.segment + 100), &held));
+    assert_true(rcx_segment_get(c.pid, number(c.segment + 100), &held));
     assert_non_null(held);
     kill_child(&c, true);
     assert_string_equal(held, "of a child");
-    assert_false(rcx_segment_hold(c.pid, number(c.segment), &again));
+    assert_false(rcx_segment_get(c.pid, number(c.segment), &again));
     assert_null(again);
-    rcx_segment_drop(held);
+    rcx_segment_put(held);
     munmap(c.page, BYTES);
 }
 
@@ -104,7 +104,7 @@ static void a_segment_that_is_not_there_is_not_held(void **state)
     close(ready[1]);
     if (read(ready[0], &address, sizeof address) != sizeof address)
         skip(); /* it takes root to have a name space */
-    assert_false(rcx_segment_hold(pid, address, &held));
+    assert_false(rcx_segment_get(pid, address, &held));
     assert_null(held);
     close(ready[0]);
     assert_int_equal(kill(pid, SIGKILL), 0);
@@ -119,7 +119,7 @@ static void a_killed_process_has_none_also_before_it_is_waited_for(void **state)
     (void)state;
     start(&c);
     kill_child(&c, false);
-    assert_false(rcx_segment_hold(c.pid, number(c.segment), &held));
+    assert_false(rcx_segment_get(c.pid, number(c.segment), &held));
     assert_null(held);
     kill_child(&c, true);
     munmap(c.page, BYTES);
@@ -132,9 +132,9 @@ static void other_memory_is_there_and_is_not_held(void **state)
 
     (void)state;
     start(&c);
-    assert_true(rcx_segment_hold(c.pid, number(c.page), &held));
+    assert_true(rcx_segment_get(c.pid, number(c.page), &held));
     assert_null(held);
-    assert_false(rcx_segment_hold(c.pid, 16, &held));
+    assert_false(rcx_segment_get(c.pid, 16, &held));
     kill_child(&c, true);
     munmap(c.page, BYTES);
 }
@@ -166,7 +166,7 @@ static void segments_of_ucx_are_the_users_alone(void **state)
     const int keyed = make((key_t)(0x52435800 + getpid() % 256), true);
 
     (void)state;
-    rcx_segments_make_private();
+    rcx_segment_make_all_private();
     assert_int_equal(mode_of(marked), 0600);
     assert_int_equal(mode_of(plain), 0660);
     assert_int_equal(mode_of(keyed), 0600); /* marked, it has no key any more */

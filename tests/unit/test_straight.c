@@ -57,7 +57,7 @@ static rcx_status_t recv(struct rcx_transport *t, int peer, void *buffer,
     (void)t, (void)peer, (void)tag;
     note('r');
     require(bytes == sizeof coming);
-    m->buffer = buffer;
+    m->handle = (void *)buffer;
     net.received[net.receives++] = m;
     if (net.recv == RCX_OK)
         deliver(m, buffer);
@@ -71,7 +71,7 @@ static rcx_status_t expect(struct rcx_transport *t, struct rcx_message *m,
     note('e');
     require(m == net.received[net.receives - 1] && *polls == POLLS);
     if (net.expect == RCX_OK)
-        deliver(m, m->buffer);
+        deliver(m, m->handle);
     return net.expect;
 }
 
@@ -161,7 +161,7 @@ static bool resolve(rcx_status_t status)
     struct rcx_message *m = net.received[net.receives - 1];
 
     if (status == RCX_OK)
-        deliver(m, m->buffer);
+        deliver(m, m->handle);
     m->status = status;
     return rcx_exec_advance(x, m);
 }

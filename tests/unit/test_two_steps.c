@@ -521,18 +521,18 @@ static void a_start_that_is_refused_takes_both_steps_later(void **state)
     open_exchange(&e, &job, 6, 50, false);
     make_all(&e, true);
     for (int start = 0; start < 4; start++) {
-        const bool is_odd = start % 2 == 0;
+        const bool is_special = start % 2 == 0;
 
         fill(&e, 1);
-        for (int r = 0; r < e.p - is_odd; r++)
+        for (int r = 0; r < e.p - is_special; r++)
             assert_ok(rcx_start(e.requests[r]));
-        if (is_odd)
+        if (is_special)
             assert_ok(rcx_ialltoall(in, out, 1, RCX_UINT32,
                                     world_of(&job, e.p - 1), &other));
-        while (is_odd && other->state == RCX_REQUEST_ACTIVE)
+        while (is_special && other->state == RCX_REQUEST_ACTIVE)
             for (int r = 0; r < e.p; r++)
                 rcx_progress(job.contexts[r]);
-        if (!is_odd) {
+        if (!is_special) {
             wait_all(&e, 1);
             continue;
         }

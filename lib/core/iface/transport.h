@@ -34,6 +34,7 @@ struct rcx_recv_sink {
  * A message under way. The transport completes it by rcx_message_complete()
  * from inside progress, or by its return value; never both.
  */
+enum { RCX_MESSAGE_STATE = 88 };
 struct rcx_message {
     /* The executor's: */
     const struct rcx_step *step; /* that it is of, */
@@ -56,17 +57,7 @@ struct rcx_message {
     struct rcx_message *next;        /* in the list of completed ones */
     struct rcx_transport *transport; /* where it is under way */
     void *handle;                    /* the transport's own */
-    /* Of a message inside a node; see transport/shm/channel.h: */
-    bool may_go_on;        /* a long one: the receiver has a place for it */
-    bool tells_tag;        /* a receive by mask */
-    struct rcx_pair *pair; /* that it waits in; NULL: none */
-    char *buffer;
-    size_t room;        /* of buffer */
-    size_t at;          /* so much of it is done */
-    size_t taken;       /* so much of it went to the sink */
-    uint64_t key, mask; /* its tag where mask has ones */
-    uint64_t order;     /* of receives, among all */
-    uint64_t address;   /* where it is to be read, there; 0: it is sent */
+    _Alignas(8) char state[RCX_MESSAGE_STATE]; /* the transport's own */
 };
 
 /* Data of m has come, none of it is stored yet: whether its sink takes it all. */

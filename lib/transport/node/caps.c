@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Node capabilities: reads this process's, and combines those of all ranks of
+ * the node.
+ */
 #include "transport/node/caps.h"
 
 #include <stdarg.h>
@@ -22,7 +26,7 @@ static uint64_t inode_of(const char *path)
     return stat(path, &s) == 0 ? s.st_ino : 0;
 }
 
-/* A file system without a limit says that there are none; so does UCX then. */
+/* Like UCX: a file system without a limit reports none. */
 static uint64_t free_bytes(const char *folder)
 {
     struct statvfs s;
@@ -30,9 +34,9 @@ static uint64_t free_bytes(const char *folder)
     return statvfs(folder, &s) == 0 ? (uint64_t)s.f_bavail * s.f_frsize : 0;
 }
 
-void rcx_node_caps_read(struct rcx_node_caps *card, const char *shm)
+void rcx_node_caps_read(struct rcx_node_caps *caps, const char *shm)
 {
-    *card = (struct rcx_node_caps){
+    *caps = (struct rcx_node_caps){
         .user_ns = inode_of("/proc/self/ns/user"),
         .pid_ns = inode_of("/proc/self/ns/pid"),
         .ipc_ns = inode_of("/proc/self/ns/ipc"),
@@ -42,11 +46,11 @@ void rcx_node_caps_read(struct rcx_node_caps *card, const char *shm)
         .reads_memory = rcx_cma_works(),
         .shm_bytes = free_bytes(shm),
     };
-    sched_getaffinity(0, sizeof card->cpus, &card->cpus);
-    rcx_kernel_id(card->boot_id, sizeof card->boot_id);
+    sched_getaffinity(0, sizeof caps->cpus, &caps->cpus);
+    rcx_kernel_id(caps->boot_id, sizeof caps->boot_id);
 }
 
-/* The first reason stays. */
+/* Keep the first reason. */
 __attribute__((format(printf, 2, 3))) static void
 refuse(struct rcx_node *node, const char *format, ...)
 {
@@ -60,28 +64,28 @@ refuse(struct rcx_node *node, const char *format, ...)
 }
 
 static void check_alone(struct rcx_node *node, int rank,
-                        const struct rcx_node_caps *card)
+                        const struct rcx_node_caps *caps)
 {
-    if (!card->is_dumpable)
+    if (!caps->is_dumpable)
         refuse(node, "rank %d is not dumpable (PR_SET_DUMPABLE)", rank);
-    if (!card->reads_memory)
+    if (!caps->reads_memory)
         refuse(node, "rank %d may not use process_vm_readv", rank);
 }
 
-/* An id means something in its own user namespace only. */
+/* An id has a meaning in its own user namespace only. */
 static void check_together(struct rcx_node *node, int rank,
-                           const struct rcx_node_caps *card)
+                           const struct rcx_node_caps *caps)
 {
-    const struct rcx_node_caps *mine = &node->card;
+    const struct rcx_node_caps *mine = &node->caps;
     const char *differs = NULL;
 
-    if (card->user_ns != mine->user_ns)
+    if (caps->user_ns != mine->user_ns)
         differs = "user namespaces";
-    else if (card->pid_ns != mine->pid_ns)
+    else if (caps->pid_ns != mine->pid_ns)
         differs = "process id namespaces";
-    else if (card->uid != mine->uid)
+    else if (caps->uid != mine->uid)
         differs = "users";
-    else if (card->gid != mine->gid)
+    else if (caps->gid != mine->gid)
         differs = "groups";
     if (differs)
         refuse(node, "ranks %d and %d are of different %s", node->rank, rank,
@@ -103,35 +107,35 @@ static void join_group(struct rcx_node *node, int rank)
 }
 
 void rcx_node_begin(struct rcx_node *node, int rank,
-                    const struct rcx_node_caps *card)
+                    const struct rcx_node_caps *caps)
 {
     *node = (struct rcx_node){.rank = rank,
-                              .card = *card,
+                              .caps = *caps,
                               .is_known = true,
                               .lowest = rank,
                               .shm_bytes = UINT64_MAX};
 }
 
 void rcx_node_add(struct rcx_node *node, int rank,
-                  const struct rcx_node_caps *card)
+                  const struct rcx_node_caps *caps)
 {
-    if (!card) {
+    if (!caps) {
         node->is_known = false;
         refuse(node, "rank %d has not said in time whether it allows it", rank);
         return;
     }
-    if (strncmp(card->boot_id, node->card.boot_id, sizeof card->boot_id) != 0)
+    if (strncmp(caps->boot_id, node->caps.boot_id, sizeof caps->boot_id) != 0)
         return;
     node->ranks++;
-    if (can_map(card, &node->card))
+    if (can_map(caps, &node->caps))
         join_group(node, rank);
     if (rank < node->lowest)
         node->lowest = rank;
-    if (card->shm_bytes < node->shm_bytes)
-        node->shm_bytes = card->shm_bytes;
-    CPU_OR(&node->cpus, &node->cpus, &card->cpus);
-    check_alone(node, rank, card);
-    check_together(node, rank, card);
+    if (caps->shm_bytes < node->shm_bytes)
+        node->shm_bytes = caps->shm_bytes;
+    CPU_OR(&node->cpus, &node->cpus, &caps->cpus);
+    check_alone(node, rank, caps);
+    check_together(node, rank, caps);
 }
 
 bool rcx_node_shares_cores(const struct rcx_node *node)
@@ -144,25 +148,25 @@ bool rcx_node_refuses_cma(const struct rcx_node *node)
     return node->refusal[0] && (node->ranks > 1 || !node->is_known);
 }
 
-/* The card may lie at any address. */
+/* caps may be unaligned. */
 static void see(int rank, const void *bytes, void *node)
 {
-    struct rcx_node_caps card;
+    struct rcx_node_caps caps;
 
     if (bytes)
-        memcpy(&card, bytes, sizeof card);
-    rcx_node_add(node, rank, bytes ? &card : NULL);
+        memcpy(&caps, bytes, sizeof caps);
+    rcx_node_add(node, rank, bytes ? &caps : NULL);
 }
 
 rcx_status_t rcx_node_exchange_caps(struct rcx_node *node,
                                     struct rcx_boot *boot, const char *shm)
 {
-    struct rcx_node_caps card;
+    struct rcx_node_caps caps;
     rcx_status_t status;
 
-    rcx_node_caps_read(&card, shm);
-    rcx_node_begin(node, boot->rank, &card);
-    status = boot->ops->local_exchange(boot, &card, sizeof card, see, node);
+    rcx_node_caps_read(&caps, shm);
+    rcx_node_begin(node, boot->rank, &caps);
+    status = boot->ops->local_exchange(boot, &caps, sizeof caps, see, node);
     if (status != RCX_ERR_UNSUPPORTED)
         return status;
     node->is_known = false;

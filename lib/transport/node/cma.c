@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Cross-memory attach: whether it works here, and whether it is faster than
+ * copying.
+ */
 #include "transport/node/cma.h"
 
 #include <string.h>
@@ -8,10 +12,10 @@
 #include "core/base/clock.h"
 
 /*
- * The system call pins each page before it copies it. What that costs depends
- * on the kernel's defences and on the hypervisor: 64 KB took from twice to five
- * times as long as a copy on machines seen (docs/performance.md). Between cores
- * both copies of the other way, and this one, are slower than here.
+ * The system call pins each page before it copies it. The cost depends on the
+ * kernel's mitigations and on the hypervisor: 64 KB took from two to five times
+ * as long as a copy on machines seen (docs/performance.md). Between cores, both
+ * the two copies of the other way and this one are slower than measured here.
  */
 enum { BYTES = 64 << 10, TRIES = 12, WORTH_COPIES = 3 };
 
@@ -24,7 +28,7 @@ static uint64_t time_of_copy(struct block *to, const struct block *from)
     const uint64_t start = rcx_now_ns();
 
     memcpy(to, from, sizeof *to);
-    __asm__ volatile("" ::"r"(to) : "memory"); /* it is not optimised away */
+    __asm__ volatile("" ::"r"(to) : "memory"); /* keep the copy */
     return rcx_now_ns() - start;
 }
 
@@ -58,7 +62,7 @@ bool rcx_cma_pays(struct rcx_heap *heap)
 
     if (!blocks)
         return false;
-    memset(blocks, 1, 2 * sizeof *blocks); /* pages of their own */
+    memset(blocks, 1, 2 * sizeof *blocks); /* distinct pages */
     for (int i = 0; i < TRIES; i++) {
         const uint64_t one_copy = time_of_copy(&blocks[0], &blocks[1]);
         const uint64_t one_read = time_of_read(&blocks[0], &blocks[1]);

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Liveness of a peer's process on this node.
+ */
 #include "transport/node/process.h"
 
 #include <errno.h>
@@ -8,7 +11,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#ifndef SYS_pidfd_open /* headers of Linux before 5.3; one number everywhere */
+#ifndef SYS_pidfd_open /* for headers before Linux 5.3 */
 #define SYS_pidfd_open 434
 #endif
 
@@ -19,7 +22,7 @@ void rcx_process_close(struct rcx_process *p)
     p->fd = -1;
 }
 
-/* 0, or why its memory could not be read. */
+/* 0, or the errno of the failed read. */
 static int read_memory(const struct rcx_process *p)
 {
     char byte;
@@ -41,9 +44,9 @@ bool rcx_process_is_there(struct rcx_process *p)
             return error == 0;
         p->fd = (int)syscall(SYS_pidfd_open, p->pid, 0);
     }
-    if (p->fd >= 0) /* readable from the end of its process on */
+    if (p->fd >= 0) /* readable once the process has ended */
         return poll(&(struct pollfd){.fd = p->fd, .events = POLLIN}, 1, 0) <= 0;
-    /* Ranks that map each other's memory are one user's: EPERM is said of
-     * another user's process, which has the number now. */
+    /* Ranks that map each other's memory belong to one user. EPERM means that
+     * another user's process has this id now. */
     return kill(p->pid, 0) == 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Whether the process of a peer on this node is alive. A process id alone does
- * not tell: the kernel gives it to another process once this one has ended.
+ * Whether the process of a peer on this node is alive. The process id alone
+ * does not tell, as the kernel reuses it.
  */
 #ifndef RCX_TRANSPORT_NODE_PROCESS_H
 #define RCX_TRANSPORT_NODE_PROCESS_H
@@ -12,8 +12,8 @@
 
 struct rcx_process {
     pid_t pid;        /* in this pid namespace */
-    uint64_t address; /* of memory that it has until it ends */
-    int fd;           /* pidfd where its memory may not be read; or -1 */
+    uint64_t address; /* of memory that it keeps until it ends */
+    int fd;           /* pidfd, if its memory may not be read; else -1 */
 };
 
 static inline void rcx_process_open(struct rcx_process *p, pid_t pid,
@@ -24,9 +24,9 @@ static inline void rcx_process_open(struct rcx_process *p, pid_t pid,
 
 void rcx_process_close(struct rcx_process *p);
 
-/* Whether it is alive and has memory at address. Where the kernel does not let
- * this process read that memory, a pidfd tells whether it is alive; where there
- * are none either, whether any process has that id. */
+/* Whether it is alive and has memory at address. If this process may not read
+ * that memory, a pidfd tells whether it is alive; without pidfds, whether any
+ * process has the id. */
 bool rcx_process_is_there(struct rcx_process *p);
 
 #endif

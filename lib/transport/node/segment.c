@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * System V segments, found by the memory maps of processes.
+ */
 #include "transport/node/segment.h"
 
 #include <errno.h>
@@ -8,11 +11,11 @@
 #include <sys/shm.h>
 #include <unistd.h>
 
-/* A line of /proc/PID/maps. Of a System V segment the name tells the kind, and the inode
- * is the identifier. */
+/* A line of /proc/PID/maps. For a System V segment the name tells the kind, and
+ * the inode is the identifier. */
 struct mapping {
     uint64_t start, end;
-    int id; /* -1: no such segment */
+    int id; /* -1: not a segment */
 };
 
 static bool read_mapping(FILE *maps, struct mapping *m)
@@ -57,7 +60,7 @@ static void make_private(int id)
     shmctl(id, IPC_SET, &segment);
 }
 
-void rcx_segments_make_private(void)
+void rcx_segment_make_all_private(void)
 {
     FILE *maps = fopen("/proc/self/maps", "re");
     struct mapping m;
@@ -69,7 +72,7 @@ void rcx_segments_make_private(void)
         fclose(maps);
 }
 
-bool rcx_segment_hold(pid_t pid, uint64_t address, void **held_p)
+bool rcx_segment_get(pid_t pid, uint64_t address, void **held_p)
 {
     char path[sizeof "/proc//maps" + 20];
     FILE *maps;
@@ -92,7 +95,7 @@ bool rcx_segment_hold(pid_t pid, uint64_t address, void **held_p)
     return errno != EINVAL && errno != EIDRM;
 }
 
-void rcx_segment_drop(void *held)
+void rcx_segment_put(void *held)
 {
     if (held)
         shmdt(held);

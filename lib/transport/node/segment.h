@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * System V segments of other processes: what UCX's shared memory is, which goes with the
- * last process that has it.
+ * System V segments, which UCX uses for shared memory. A segment marked for
+ * removal ends with the last process that has it attached.
  */
 #ifndef RCX_TRANSPORT_NODE_SEGMENT_H
 #define RCX_TRANSPORT_NODE_SEGMENT_H
@@ -10,14 +10,15 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Keep the segment that process pid has at address from going with it; *held_p is to be
- * dropped. NULL where the memory is no such segment, or not to be seen. False: nothing is
- * there any more. */
-bool rcx_segment_hold(pid_t pid, uint64_t address, void **held_p);
-void rcx_segment_drop(void *held);
+/* Keep the segment that process pid has at address; *held_p is put back by
+ * rcx_segment_put(). NULL if the memory is no such segment or cannot be seen.
+ * False: there is nothing at this address any more. */
+bool rcx_segment_get(pid_t pid, uint64_t address, void **held_p);
+void rcx_segment_put(void *held);
 
-/* Let no other user attach the segments that this process has made, without a key, has
- * attached, and has marked for removal: UCX's, made for the user's group as well. */
-void rcx_segments_make_private(void);
+/* Restrict to this user the segments without a key that this process has made,
+ * attached, and marked for removal. UCX makes them accessible to the user's
+ * group. */
+void rcx_segment_make_all_private(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * For a single process, which has no network: messages to itself. One side
- * waits until the other is posted, and then both are done.
+ * Transport of a single process: messages to itself. A send or receive waits
+ * until the other one is posted; then both complete.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,9 +10,9 @@
 
 #include "core/iface/transport.h"
 
-/* A send or a receive that waits for the other side. */
-struct side {
-    struct side *next;
+/* A send or a receive that waits for the other one. */
+struct op {
+    struct op *next;
     struct rcx_message *message;
     bool is_send;
     char *buffer;
@@ -20,51 +20,51 @@ struct side {
     uint64_t tag, mask;
 };
 
-struct alone {
+struct self_transport {
     struct rcx_transport base;
     struct rcx_heap *heap;
-    struct side *first; /* oldest first */
-    struct side *idle;
-    int fd; /* -1: nobody sleeps */
+    struct op *first; /* oldest first */
+    struct op *idle;
+    int fd; /* -1: no thread sleeps */
 };
 
-/* ---- Sides ------------------------------------------------------------------ */
+/* ---- Sends and receives -------------------------------------------------- */
 
-static struct side *take_side(struct alone *a)
+static struct op *take_op(struct self_transport *a)
 {
-    struct side *side = a->idle;
+    struct op *op = a->idle;
 
-    if (!side)
-        return rcx_heap_alloc(a->heap, sizeof *side);
-    a->idle = side->next;
-    return side;
+    if (!op)
+        return rcx_heap_alloc(a->heap, sizeof *op);
+    a->idle = op->next;
+    return op;
 }
 
-static bool fits(const struct side *a, const struct side *b)
+static bool fits(const struct op *a, const struct op *b)
 {
     return a->is_send != b->is_send &&
            ((a->tag ^ b->tag) & a->mask & b->mask) == 0;
 }
 
-static struct side **partner_of(struct alone *a, const struct side *side)
+static struct op **partner_of(struct self_transport *a, const struct op *op)
 {
-    struct side **link = &a->first;
+    struct op **link = &a->first;
 
-    while (*link && !fits(*link, side))
+    while (*link && !fits(*link, op))
         link = &(*link)->next;
     return link;
 }
 
-static void recycle(struct alone *a, struct side **link)
+static void recycle(struct self_transport *a, struct op **link)
 {
-    struct side *side = *link;
+    struct op *op = *link;
 
-    *link = side->next;
-    side->next = a->idle;
-    a->idle = side;
+    *link = op->next;
+    op->next = a->idle;
+    a->idle = op;
 }
 
-static rcx_status_t deliver(const struct side *send, const struct side *recv)
+static rcx_status_t deliver(const struct op *send, const struct op *recv)
 {
     recv->message->bytes = send->bytes;
     recv->message->tag = send->tag;
@@ -75,14 +75,14 @@ static rcx_status_t deliver(const struct side *send, const struct side *recv)
     return RCX_OK;
 }
 
-static rcx_status_t post(struct alone *a, const struct side *mine)
+static rcx_status_t post(struct self_transport *a, const struct op *mine)
 {
-    struct side **link = partner_of(a, mine);
-    struct side *other = *link;
+    struct op **link = partner_of(a, mine);
+    struct op *other = *link;
     rcx_status_t status;
 
     if (!other) {
-        *link = take_side(a);
+        *link = take_op(a);
         if (!*link)
             return RCX_ERR_NOMEM;
         **link = *mine;
@@ -102,23 +102,24 @@ static rcx_status_t send(struct rcx_transport *t, int peer, const void *buffer,
                          size_t bytes, uint64_t tag, struct rcx_message *m)
 {
     (void)peer;
-    return post((struct alone *)t, &(struct side){.message = m,
-                                                  .is_send = true,
-                                                  .buffer = (char *)buffer,
-                                                  .bytes = bytes,
-                                                  .tag = tag,
-                                                  .mask = UINT64_MAX});
+    return post((struct self_transport *)t,
+                &(struct op){.message = m,
+                             .is_send = true,
+                             .buffer = (char *)buffer,
+                             .bytes = bytes,
+                             .tag = tag,
+                             .mask = UINT64_MAX});
 }
 
 static rcx_status_t recv_masked(struct rcx_transport *t, void *buffer,
                                 size_t bytes, uint64_t tag, uint64_t mask,
                                 struct rcx_message *m)
 {
-    return post((struct alone *)t, &(struct side){.message = m,
-                                                  .buffer = buffer,
-                                                  .bytes = bytes,
-                                                  .tag = tag,
-                                                  .mask = mask});
+    return post((struct self_transport *)t, &(struct op){.message = m,
+                                                         .buffer = buffer,
+                                                         .bytes = bytes,
+                                                         .tag = tag,
+                                                         .mask = mask});
 }
 
 /* Collectives of one rank have no messages. */
@@ -138,8 +139,8 @@ static unsigned progress(struct rcx_transport *t)
 /* A send could be, too, but that is asked of no transport. */
 static void cancel(struct rcx_transport *t, struct rcx_message *m)
 {
-    struct alone *a = (struct alone *)t;
-    struct side **link = &a->first;
+    struct self_transport *a = (struct self_transport *)t;
+    struct op **link = &a->first;
 
     while (*link && (*link)->message != m)
         link = &(*link)->next;
@@ -152,13 +153,13 @@ static void cancel(struct rcx_transport *t, struct rcx_message *m)
 static bool probe(struct rcx_transport *t, uint64_t tag, uint64_t mask,
                   uint64_t *found_p)
 {
-    const struct side *side = ((struct alone *)t)->first;
+    const struct op *op = ((struct self_transport *)t)->first;
 
-    while (side && !(side->is_send && ((side->tag ^ tag) & mask) == 0))
-        side = side->next;
-    if (side)
-        *found_p = side->tag;
-    return side;
+    while (op && !(op->is_send && ((op->tag ^ tag) & mask) == 0))
+        op = op->next;
+    if (op)
+        *found_p = op->tag;
+    return op;
 }
 
 static void notify(struct rcx_transport *t, int peer, const void *note,
@@ -177,20 +178,21 @@ static bool take_ctrl(struct rcx_transport *t, void *note, size_t bytes)
 
 static int event_fd(struct rcx_transport *t)
 {
-    return ((struct alone *)t)->fd;
+    return ((struct self_transport *)t)->fd;
 }
 
 static rcx_status_t arm(struct rcx_transport *t)
 {
     eventfd_t times;
 
-    return eventfd_read(((struct alone *)t)->fd, &times) == 0 ? RCX_IN_PROGRESS
-                                                              : RCX_OK;
+    return eventfd_read(((struct self_transport *)t)->fd, &times) == 0
+               ? RCX_IN_PROGRESS
+               : RCX_OK;
 }
 
 static void wake(struct rcx_transport *t)
 {
-    struct alone *a = (struct alone *)t;
+    struct self_transport *a = (struct self_transport *)t;
 
     if (a->fd >= 0)
         eventfd_write(a->fd, 1);
@@ -203,19 +205,19 @@ static void version(char *text, size_t bytes)
     snprintf(text, bytes, "none");
 }
 
-static void free_all(struct alone *a, struct side *side)
+static void free_all(struct self_transport *a, struct op *op)
 {
-    while (side) {
-        struct side *next = side->next;
+    while (op) {
+        struct op *next = op->next;
 
-        rcx_heap_free(a->heap, side);
-        side = next;
+        rcx_heap_free(a->heap, op);
+        op = next;
     }
 }
 
 static void close_all(struct rcx_transport *t)
 {
-    struct alone *a = (struct alone *)t;
+    struct self_transport *a = (struct self_transport *)t;
 
     free_all(a, a->first);
     free_all(a, a->idle);
@@ -227,7 +229,7 @@ static void close_all(struct rcx_transport *t)
 static rcx_status_t open(const struct rcx_transport_args *args,
                          struct rcx_transport **t_p)
 {
-    struct alone *a = rcx_heap_zalloc(args->heap, sizeof *a);
+    struct self_transport *a = rcx_heap_zalloc(args->heap, sizeof *a);
 
     if (!a)
         return rcx_fail(args->log, RCX_ERR_NOMEM,
@@ -257,7 +259,7 @@ static rcx_status_t flush(struct rcx_transport *t)
 
 /* clang-format off */
 const struct rcx_transport_ops rcx_transport_self = {
-    .name = "alone", .version = version, .open = open, .address = address,
+    .name = "self_transport", .version = version, .open = open, .address = address,
     .send = send, .recv = recv, .recv_masked = recv_masked,
     .progress = progress, .cancel = cancel, .probe = probe, .send_ctrl = notify,
     .take_ctrl = take_ctrl, .event_fd = event_fd, .arm = arm, .wake = wake,

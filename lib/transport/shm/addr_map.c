@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Map of address ranges: an array sorted by address, searched by bisection.
+ */
 #include "transport/shm/addr_map.h"
 
 #include <string.h>
 
 enum { FIRST_CAPACITY = 8 };
 
-/* Of the first one that begins behind address. */
-static size_t index_behind(const struct rcx_areas *areas, uintptr_t address)
+/* Index of the first range that begins behind address. */
+static size_t index_behind(const struct rcx_addr_map *map, uintptr_t address)
 {
-    size_t lo = 0, hi = areas->count;
+    size_t lo = 0, hi = map->count;
 
     while (lo < hi) {
         const size_t middle = lo + (hi - lo) / 2;
 
-        if (areas->list[middle]->base <= address)
+        if (map->list[middle]->base <= address)
             lo = middle + 1;
         else
             hi = middle;
@@ -21,11 +24,11 @@ static size_t index_behind(const struct rcx_areas *areas, uintptr_t address)
     return lo;
 }
 
-struct rcx_area *rcx_areas_find(const struct rcx_areas *areas,
-                                uintptr_t address, size_t bytes)
+struct rcx_addr_range *rcx_addr_map_find(const struct rcx_addr_map *map,
+                                         uintptr_t address, size_t bytes)
 {
-    const size_t behind = index_behind(areas, address);
-    struct rcx_area *area = behind > 0 ? areas->list[behind - 1] : NULL;
+    const size_t behind = index_behind(map, address);
+    struct rcx_addr_range *area = behind > 0 ? map->list[behind - 1] : NULL;
 
     return area && bytes <= area->bytes &&
                    address - area->base <= area->bytes - bytes
@@ -33,43 +36,43 @@ struct rcx_area *rcx_areas_find(const struct rcx_areas *areas,
                : NULL;
 }
 
-static bool has_room(struct rcx_areas *areas, struct rcx_heap *heap)
+static bool has_room(struct rcx_addr_map *map, struct rcx_heap *heap)
 {
-    const size_t capacity =
-        areas->capacity ? 2 * areas->capacity : FIRST_CAPACITY;
-    struct rcx_area **list;
+    const size_t capacity = map->capacity ? 2 * map->capacity : FIRST_CAPACITY;
+    struct rcx_addr_range **list;
 
-    if (areas->count < areas->capacity)
+    if (map->count < map->capacity)
         return true;
-    list = rcx_heap_grow(heap, areas->list, areas->count * sizeof *list,
+    list = rcx_heap_grow(heap, map->list, map->count * sizeof *list,
                          capacity * sizeof *list);
     if (!list)
         return false;
-    areas->list = list;
-    areas->capacity = capacity;
+    map->list = list;
+    map->capacity = capacity;
     return true;
 }
 
-bool rcx_areas_add(struct rcx_areas *areas, struct rcx_heap *heap,
-                   struct rcx_area *area)
+bool rcx_addr_map_add(struct rcx_addr_map *map, struct rcx_heap *heap,
+                      struct rcx_addr_range *area)
 {
     size_t at;
 
-    if (!has_room(areas, heap))
+    if (!has_room(map, heap))
         return false;
-    at = index_behind(areas, area->base);
-    memmove(areas->list + at + 1, areas->list + at,
-            (areas->count - at) * sizeof *areas->list);
-    areas->list[at] = area;
-    areas->count++;
+    at = index_behind(map, area->base);
+    memmove(map->list + at + 1, map->list + at,
+            (map->count - at) * sizeof *map->list);
+    map->list[at] = area;
+    map->count++;
     return true;
 }
 
-void rcx_areas_remove(struct rcx_areas *areas, const struct rcx_area *area)
+void rcx_addr_map_remove(struct rcx_addr_map *map,
+                         const struct rcx_addr_range *area)
 {
-    const size_t behind = index_behind(areas, area->base);
+    const size_t behind = index_behind(map, area->base);
 
-    memmove(areas->list + behind - 1, areas->list + behind,
-            (areas->count - behind) * sizeof *areas->list);
-    areas->count--;
+    memmove(map->list + behind - 1, map->list + behind,
+            (map->count - behind) * sizeof *map->list);
+    map->count--;
 }

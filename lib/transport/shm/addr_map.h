@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pieces of memory that do not overlap, by their addresses. */
+/* Map of disjoint address ranges. */
 #ifndef RCX_TRANSPORT_SHM_ADDR_MAP_H
 #define RCX_TRANSPORT_SHM_ADDR_MAP_H
 
@@ -8,23 +8,24 @@
 
 #include "core/base/heap.h"
 
-/* First in what there is to know of it. */
-struct rcx_area {
+/* First member of what is known of a range. */
+struct rcx_addr_range {
     uintptr_t base;
     size_t bytes;
 };
 
-struct rcx_areas {
-    struct rcx_area **list; /* by base */
+struct rcx_addr_map {
+    struct rcx_addr_range **list; /* sorted by base */
     size_t count, capacity;
 };
 
-/* The area that all these bytes are in; NULL: none. */
-struct rcx_area *rcx_areas_find(const struct rcx_areas *areas,
-                                uintptr_t address, size_t bytes);
+/* The range that contains all these bytes, or NULL. */
+struct rcx_addr_range *rcx_addr_map_find(const struct rcx_addr_map *map,
+                                         uintptr_t address, size_t bytes);
 /* False: no memory. */
-bool rcx_areas_add(struct rcx_areas *areas, struct rcx_heap *heap,
-                   struct rcx_area *area);
-void rcx_areas_remove(struct rcx_areas *areas, const struct rcx_area *area);
+bool rcx_addr_map_add(struct rcx_addr_map *map, struct rcx_heap *heap,
+                      struct rcx_addr_range *area);
+void rcx_addr_map_remove(struct rcx_addr_map *map,
+                         const struct rcx_addr_range *area);
 
 #endif

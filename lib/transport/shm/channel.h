@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages between two ranks of a node, through memory that both have mapped.
- * Each direction has an inbox in the receiver's window, which its one sender
- * writes: a ring of slots and a ring of bytes. A short message is in its slot, the
- * shortest in a line of it; a longer one is in the ring of bytes. What is longer
- * than a chunk is begun likewise, and goes on once the receiver has a place for
- * it: so what comes unexpected is never long.
+ * Channel between two ranks of a node, through memory that both have mapped.
+ * Each direction has a FIFO in the receiver's segment, with one writer: a ring
+ * of slots and a ring of bytes. A short message is in its slot, and the
+ * shortest in the slot's first line. A longer message is in the ring of bytes.
+ * A message longer than a chunk starts like one, and continues when the
+ * receiver has posted a buffer, so unexpected messages are never long.
  *
- * A slot is full when its turn has come: the sender stores that last, so that a
- * message is one store after the others, and no counter travels with it. What
- * the receiver has taken it tells a good part of a ring at a time.
+ * A slot is full when it holds the current lap's number, which the sender
+ * stores last: one store publishes a message, and no counter is shared. The
+ * receiver returns slots and bytes in parts of a ring.
  *
- * Who reads a line has others fetched by the hardware, which takes them away from
- * their writer: the second one of a pair, and those behind. So slots are pairs,
- * and the ring of bytes goes down: behind a message is one that was read before.
- * And slots are few: short calls go round them, through the innermost cache, which
- * has other things to hold.
+ * The adjacent-line prefetcher takes lines away from their writer: the second
+ * line of a pair, and the lines behind. So a slot spans two lines, and the ring
+ * of bytes descends: behind a message lies one that has been read. Slots are
+ * few, so that short calls use few lines of the innermost cache.
  */
 #ifndef RCX_TRANSPORT_SHM_CHANNEL_H
 #define RCX_TRANSPORT_SHM_CHANNEL_H
@@ -26,150 +25,180 @@
 #include "core/iface/transport.h"
 #include "transport/shm/addr_map.h"
 
-enum { RCX_LINE = 64, RCX_LINES = 128, RCX_PAIR_SLOTS = 32 };
+enum { RCX_LINE = 64, RCX_LINES = 128, RCX_SHM_SLOTS = 32 };
 enum { RCX_SLOT_BYTES = RCX_LINES - 16 };
 
-struct rcx_slot {
-    /* turn << 32 | kind << RCX_KIND_SHIFT | bytes of the part that is here */
+struct rcx_shm_slot {
+    /* lap << 32 | kind << RCX_KIND_SHIFT | bytes of the part that is here */
     _Alignas(RCX_LINES) _Atomic uint64_t head;
     uint64_t tag; /* or the number of a long message */
     unsigned char data[RCX_SLOT_BYTES];
 };
-_Static_assert(sizeof(struct rcx_slot) == RCX_LINES,
+_Static_assert(sizeof(struct rcx_shm_slot) == RCX_LINES,
                "a slot is a pair of lines");
 
-/* Zero at first. */
-struct rcx_inbox {
-    /* the receiver's to say: slots and bytes that are free again */
+/* Initially zero. */
+struct rcx_shm_fifo {
+    /* written by the receiver: slots and bytes that it has returned */
     _Alignas(RCX_LINE) _Atomic uint64_t slots_taken;
     _Atomic uint64_t taken;
-    struct rcx_slot slots[RCX_PAIR_SLOTS];
+    struct rcx_shm_slot slots[RCX_SHM_SLOTS];
     _Alignas(RCX_LINE) unsigned char ring[];
 };
 
-/* Messages of a rank's pairs have this in common. */
-struct rcx_lane {
+/* What the channels of a rank share. */
+struct rcx_shm_lane {
     struct rcx_transport *transport;
     struct rcx_heap *heap;
-    size_t ring;        /* its bytes: a power of two */
-    size_t read_from;   /* messages of so many bytes are read where they are, if
-                         the kernel lets */
-    size_t direct_from; /* messages of so many bytes are read where they are,
-                           if they are in a region */
-    struct rcx_areas regions; /* this rank's, that peers may map */
-    struct rcx_region *gone;  /* withdrawn, and not everybody knows */
+    size_t ring; /* bytes; a power of two */
+    size_t
+        cma_from; /* messages from this size on are read by CMA, if it works */
+    size_t
+        mapped_from; /* messages from this size on are read where they are, if they are in a region */
+    struct rcx_addr_map regions; /* of this rank, that peers may map */
+    struct rcx_region *gone;     /* withdrawn, and not all peers know */
     int ranks;
-    struct rcx_message *any, **any_end; /* receives from whoever sends first */
-    uint64_t posts;                     /* of receives */
-    bool (*reach)(struct rcx_lane *lane, int peer); /* which connects a pair */
-    void (*wake)(struct rcx_lane *lane, int peer);
-    /* A peer's region, by its key and its address there; NULL: it cannot be. */
-    const void *(*map)(struct rcx_lane *lane, int peer, const void *key,
+    struct rcx_message *any, **any_end; /* receives from any source */
+    uint64_t posts;                     /* number of receives so far */
+    bool (*reach)(struct rcx_shm_lane *lane, int peer); /* connects a channel */
+    void (*wake)(struct rcx_shm_lane *lane, int peer);
+    /* Map a peer's region, by its key and its address there. NULL: not
+     * possible. */
+    const void *(*map)(struct rcx_shm_lane *lane, int peer, const void *key,
                        uint64_t base, void **handle_p);
-    void (*unmap)(struct rcx_lane *lane, void *handle);
+    void (*unmap)(struct rcx_shm_lane *lane, void *handle);
 };
 
-struct rcx_early;
+/* The state of a message, in struct rcx_message. */
+struct rcx_shm_message {
+    bool may_go_on; /* the receiver of a long one has posted a buffer */
+    bool tells_tag; /* a receive by mask */
+    struct rcx_shm_channel *channel; /* that it waits in; NULL: none */
+    char *buffer;
+    size_t room;        /* of buffer */
+    size_t at;          /* bytes done */
+    size_t taken;       /* bytes that the sink has */
+    uint64_t key, mask; /* matches tags that agree where mask has ones */
+    uint64_t order;     /* among all receives */
+    uint64_t address;   /* where to read it, in the sender; 0: it is sent */
+};
+_Static_assert(sizeof(struct rcx_shm_message) <= RCX_MESSAGE_STATE,
+               "a message has room for it");
 
-/* One side of a ring. */
+static inline struct rcx_shm_message *rcx_shm_msg(const struct rcx_message *m)
+{
+    return (struct rcx_shm_message *)m->state;
+}
+
+struct rcx_unexpected;
+
+/* One side of a ring of bytes. */
 struct rcx_ring {
     unsigned char *bytes;
     size_t size;
-    uint64_t at;    /* how far this side is */
-    uint64_t known; /* sending: as far as there is room; receiving: what the
-                       peer knows to be free */
+    uint64_t at; /* position of this side */
+    uint64_t
+        known; /* sender: limit of free room; receiver: position the peer knows of */
 };
 
-struct rcx_pair {
-    struct rcx_inbox *out;
+struct rcx_shm_channel {
+    struct rcx_shm_fifo *out;
     uint64_t sent;                /* slots */
-    uint64_t sent_room;           /* as far as there are free ones */
+    uint64_t sent_room;           /* limit of free slots */
     struct rcx_message *starting; /* sends that wait for room */
-    bool sleeps;                  /* the peer does, at times */
-    _Atomic uint32_t *asleep;     /* it says so; NULL: not connected yet */
-    struct rcx_inbox *in;
+    bool sleeps;                  /* the peer may sleep */
+    _Atomic uint32_t *asleep;     /* whether it does; NULL: not connected yet */
+    struct rcx_shm_fifo *in;
     uint64_t taken;    /* slots */
-    uint64_t answered; /* slots sent, when a message was last waited for */
+    uint64_t answered; /* slots sent when a message was last waited for */
     struct rcx_message *posted, **posted_end;
-    struct rcx_early *early, **early_end; /* came before they were posted */
-    struct rcx_lane *lane;
+    struct rcx_unexpected *unexpected,
+        **unexpected_end; /* arrived before their receives */
+    struct rcx_shm_lane *lane;
     struct rcx_message **starting_end;
     struct rcx_ring ring_out, ring_in;
-    uint64_t told;                 /* slots that the peer knows to be free */
-    struct rcx_message *streaming; /* long sends that have begun */
-    struct rcx_message *begun;     /* long receives that have */
-    unsigned owed;             /* of them, whose sender waits for an answer */
-    struct rcx_areas mappings; /* of the peer's regions */
-    uint64_t number;           /* of long sends */
+    uint64_t told;                 /* slots that have been returned */
+    struct rcx_message *streaming; /* long sends in progress */
+    struct rcx_message *begun;     /* long receives in progress */
+    unsigned answers_due; /* long receives whose sender waits for an answer */
+    struct rcx_addr_map mappings; /* of the peer's regions */
+    uint64_t number;              /* of long sends */
     int peer;
-    pid_t pid;      /* its process */
-    bool is_active; /* among those that are looked at each time */
+    pid_t pid;      /* of the peer */
+    bool is_active; /* polled by each progress call */
 };
 
-size_t rcx_inbox_bytes(const struct rcx_lane *lane);
+size_t rcx_shm_fifo_bytes(const struct rcx_shm_lane *lane);
 
-/* It can only receive until it is connected. */
-void rcx_pair_open(struct rcx_pair *p, struct rcx_lane *lane, int peer,
-                   pid_t pid, struct rcx_inbox *in, bool sleeps);
-void rcx_pair_connect(struct rcx_pair *p, struct rcx_inbox *out,
-                      _Atomic uint32_t *asleep);
-void rcx_pair_close(struct rcx_pair *p);
+/* A channel can only receive until it is connected. */
+void rcx_shm_channel_open(struct rcx_shm_channel *p, struct rcx_shm_lane *lane,
+                          int peer, pid_t pid, struct rcx_shm_fifo *in,
+                          bool sleeps);
+void rcx_shm_channel_connect(struct rcx_shm_channel *p,
+                             struct rcx_shm_fifo *out,
+                             _Atomic uint32_t *asleep);
+void rcx_shm_channel_close(struct rcx_shm_channel *p);
 
-/* As a transport's; of recv, m->key and the like are set: see below. */
-rcx_status_t rcx_pair_send(struct rcx_pair *p, const void *buffer, size_t bytes,
-                           uint64_t tag, struct rcx_message *m);
-rcx_status_t rcx_pair_recv(struct rcx_pair *p, struct rcx_message *m);
-rcx_status_t rcx_pair_expect(struct rcx_pair *p, struct rcx_message *m,
-                             unsigned *polls);
-/* What has come that is asked for, or all, and what there is room for now; so
- * many events. */
-unsigned rcx_pair_work(struct rcx_pair *p, bool all);
-/* As a transport's. What has begun goes on, but leaves its buffer alone. */
-void rcx_pair_cancel(struct rcx_pair *p, struct rcx_message *m);
-/* Whether a message has come that nobody has asked for. */
-bool rcx_pair_probe(const struct rcx_pair *p, uint64_t tag, uint64_t mask,
-                    uint64_t *found_p);
-/* A message that has come for m; RCX_ERR_ARG: none has. */
-rcx_status_t rcx_pair_find(struct rcx_pair *p, struct rcx_message *m);
+/* As in struct rcx_transport_ops. For a receive, rcx_message_set_match() comes
+ * first. */
+rcx_status_t rcx_shm_send(struct rcx_shm_channel *p, const void *buffer,
+                          size_t bytes, uint64_t tag, struct rcx_message *m);
+rcx_status_t rcx_shm_recv(struct rcx_shm_channel *p, struct rcx_message *m);
+rcx_status_t rcx_shm_expect(struct rcx_shm_channel *p, struct rcx_message *m,
+                            unsigned *polls);
+/* Take messages that are asked for, or all, and send as far as there is room.
+ * Returns the number of events. */
+unsigned rcx_shm_progress(struct rcx_shm_channel *p, bool all);
+/* As in struct rcx_transport_ops. A message that has begun continues, without
+ * its buffer. */
+void rcx_shm_cancel(struct rcx_shm_channel *p, struct rcx_message *m);
+/* Whether an unexpected message matches. */
+bool rcx_shm_probe(const struct rcx_shm_channel *p, uint64_t tag, uint64_t mask,
+                   uint64_t *found_p);
+/* Receive an unexpected message into m. RCX_ERR_ARG: none matches. */
+rcx_status_t rcx_shm_match(struct rcx_shm_channel *p, struct rcx_message *m);
 
-/* Whether all has left that can; a long message that nobody receives cannot. */
-bool rcx_pair_is_flushed(const struct rcx_pair *p);
+/* Whether all has been sent that can be. A long message without a receive
+ * cannot. */
+bool rcx_shm_is_flushed(const struct rcx_shm_channel *p);
 
-static inline uint32_t rcx_pair_turn(uint64_t slots)
+static inline uint32_t rcx_shm_lap(uint64_t slots)
 {
-    return (uint32_t)(slots / RCX_PAIR_SLOTS + 1);
+    return (uint32_t)(slots / RCX_SHM_SLOTS + 1);
 }
 
-/* seq_cst: see rcx_pair_wake(). */
-static inline bool rcx_pair_has_come(const struct rcx_pair *p)
+/* seq_cst: see rcx_shm_wake(). */
+static inline bool rcx_shm_has_message(const struct rcx_shm_channel *p)
 {
-    const struct rcx_slot *slot = &p->in->slots[p->taken % RCX_PAIR_SLOTS];
+    const struct rcx_shm_slot *slot = &p->in->slots[p->taken % RCX_SHM_SLOTS];
 
-    return atomic_load(&slot->head) >> 32 == rcx_pair_turn(p->taken);
+    return atomic_load(&slot->head) >> 32 == rcx_shm_lap(p->taken);
 }
 
-/* Something is under way on it that the peer has its part in. */
-static inline bool rcx_pair_is_busy(const struct rcx_pair *p)
+/* Whether an operation of this rank waits for the peer. */
+static inline bool rcx_shm_is_busy(const struct rcx_shm_channel *p)
 {
     return p->posted || p->starting || p->streaming || p->begun;
 }
 
-static inline unsigned rcx_pair_poll(struct rcx_pair *p)
+static inline unsigned rcx_shm_poll(struct rcx_shm_channel *p)
 {
-    return rcx_pair_has_come(p) || p->starting || p->streaming || p->owed
-               ? rcx_pair_work(p, false)
+    return rcx_shm_has_message(p) || p->starting || p->streaming ||
+                   p->answers_due
+               ? rcx_shm_progress(p, false)
                : 0;
 }
 
-/* A receive of so many bytes at most, whose tag is this where mask has ones; a
- * send has no mask. */
-static inline void rcx_message_ask(struct rcx_message *m, void *buffer,
-                                   size_t bytes, uint64_t tag, uint64_t mask)
+/* What m receives: up to so many bytes, tags that agree with tag where mask has
+ * ones. A send has no mask. */
+static inline void rcx_message_set_match(struct rcx_message *m, void *buffer,
+                                         size_t bytes, uint64_t tag,
+                                         uint64_t mask)
 {
-    m->buffer = buffer;
-    m->room = bytes;
-    m->key = tag;
-    m->mask = mask;
+    rcx_shm_msg(m)->buffer = buffer;
+    rcx_shm_msg(m)->room = bytes;
+    rcx_shm_msg(m)->key = tag;
+    rcx_shm_msg(m)->mask = mask;
 }
 
 /* ---- Lists of messages ------------------------------------------------------ */
@@ -182,9 +211,9 @@ static inline void rcx_message_append(struct rcx_message ***end,
     *end = &m->next;
 }
 
-/* What link points to. */
-static inline void rcx_message_take_out(struct rcx_message ***end,
-                                        struct rcx_message **link)
+/* Remove the message that link points to. */
+static inline void rcx_message_unlink(struct rcx_message ***end,
+                                      struct rcx_message **link)
 {
     struct rcx_message *m = *link;
 
@@ -194,9 +223,9 @@ static inline void rcx_message_take_out(struct rcx_message ***end,
 }
 
 /* False: m is not in the list. */
-static inline bool rcx_message_withdraw(struct rcx_message **first,
-                                        struct rcx_message ***end,
-                                        const struct rcx_message *m)
+static inline bool rcx_message_remove(struct rcx_message **first,
+                                      struct rcx_message ***end,
+                                      const struct rcx_message *m)
 {
     struct rcx_message **link = first;
 
@@ -204,7 +233,7 @@ static inline bool rcx_message_withdraw(struct rcx_message **first,
         link = &(*link)->next;
     if (!*link)
         return false;
-    rcx_message_take_out(end, link);
+    rcx_message_unlink(end, link);
     return true;
 }
 

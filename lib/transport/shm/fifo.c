@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The FIFOs of a channel: slots and ring of bytes.
+ */
 #include "transport/shm/fifo.h"
 
-/* UNIT: of the ring. Parts that are less far from each other are taken for a
- * stream that goes down, and fetched as such. */
+/* UNIT: allocation unit of the ring. FETCHED_AHEAD: parts closer together than
+ * this are taken for a descending stream, and prefetched. */
 enum { UNIT = 4 * RCX_LINE, FETCHED_AHEAD = 4 << 10 };
 
-size_t rcx_inbox_bytes(const struct rcx_lane *lane)
+size_t rcx_shm_fifo_bytes(const struct rcx_shm_lane *lane)
 {
-    return sizeof(struct rcx_inbox) + lane->ring;
+    return sizeof(struct rcx_shm_fifo) + lane->ring;
 }
 
 /*
- * The peer sleeps only if it found nothing new after it said so; so what is new
- * is stored before that is read, both in the order that is one for all. All ways
- * that this can go are looked at in tests/proof/lane_model.c.
+ * The peer sleeps only if it finds nothing new after it has published that it
+ * sleeps. So the message is stored before that flag is read, both in the single
+ * total order. tests/proof/lane_model.c walks all interleavings.
  */
-void rcx_pair_wake(struct rcx_pair *p)
+void rcx_shm_wake(struct rcx_shm_channel *p)
 {
     if (!p->asleep && !p->lane->reach(p->lane, p->peer))
         return;
@@ -23,16 +26,17 @@ void rcx_pair_wake(struct rcx_pair *p)
         p->lane->wake(p->lane, p->peer);
 }
 
-/* Whether there is a slot now. */
-bool rcx_pair_find_slot(struct rcx_pair *p)
+/* Whether there is a free slot now. */
+bool rcx_shm_refresh_slots(struct rcx_shm_channel *p)
 {
     if (!p->out && !p->lane->reach(p->lane, p->peer))
         return false;
-    p->sent_room = atomic_load(&p->out->slots_taken) + RCX_PAIR_SLOTS;
+    p->sent_room = atomic_load(&p->out->slots_taken) + RCX_SHM_SLOTS;
     return p->sent < p->sent_room;
 }
 
-/* Where a part begins that is not to wrap around; both sides find the same. */
+/* Where a part begins that must not wrap around. Both sides compute the
+ * same. */
 static uint64_t begin_of(const struct rcx_ring *r, size_t bytes)
 {
     const size_t left = r->size - (r->at & (r->size - 1));
@@ -50,7 +54,7 @@ static uint64_t end_of(const struct rcx_ring *r, size_t bytes)
     return begin_of(r, bytes) + in_units(bytes);
 }
 
-/* Of a part: its first byte is the lowest. */
+/* Address of the first, lowest byte of a part. */
 static unsigned char *place_of(const struct rcx_ring *r, size_t bytes)
 {
     const size_t at = begin_of(r, bytes) & (r->size - 1);
@@ -58,8 +62,8 @@ static unsigned char *place_of(const struct rcx_ring *r, size_t bytes)
     return r->bytes + r->size - at - in_units(bytes);
 }
 
-/* Room for a part; NULL: not yet. */
-static unsigned char *reserve(struct rcx_pair *p, size_t bytes)
+/* Reserve room for a part. NULL: none yet. */
+static unsigned char *reserve(struct rcx_shm_channel *p, size_t bytes)
 {
     struct rcx_ring *r = &p->ring_out;
     const uint64_t end = end_of(r, bytes);
@@ -74,99 +78,101 @@ static unsigned char *reserve(struct rcx_pair *p, size_t bytes)
     return place;
 }
 
-/* What the next message of this length will take, while this one travels. Below
- * the ring are slots, which are this side's to write, too. */
+/* Prefetch what the next message of this length will use. Below the ring are
+ * slots, which this side writes as well. */
 static void fetch_next(const unsigned char *place, size_t bytes)
 {
     for (size_t i = in_units(bytes); i > 0; i -= RCX_LINE)
         rcx_fetch_to_write(place - i);
 }
 
-bool rcx_pair_put(struct rcx_pair *p, uint64_t tag, enum rcx_slot_kind kind,
-                  const void *buffer, size_t part,
-                  const struct rcx_beginning *beginning)
+bool rcx_shm_put(struct rcx_shm_channel *p, uint64_t tag,
+                 enum rcx_shm_slot_kind kind, const void *buffer, size_t part,
+                 const struct rcx_rndv_header *beginning)
 {
-    struct rcx_slot *slot = rcx_pair_slot(p);
+    struct rcx_shm_slot *slot = rcx_shm_next_slot(p);
     unsigned char *place = slot ? reserve(p, part) : NULL;
 
     if (!place)
         return false;
-    if (buffer) /* else it is given up, and what comes is of no use */
+    if (buffer) /* else it was cancelled, and the content does not matter */
         memcpy(place, buffer, part);
     if (beginning)
         memcpy(slot->data, beginning, sizeof *beginning);
-    rcx_pair_publish(p, slot, tag, kind, part);
+    rcx_shm_publish(p, slot, tag, kind, part);
     if (part <= FETCHED_AHEAD)
         fetch_next(place, part);
     return true;
 }
 
-bool rcx_pair_say(struct rcx_pair *p, uint64_t tag, enum rcx_slot_kind kind,
-                  const struct rcx_beginning *beginning)
+bool rcx_shm_put_control(struct rcx_shm_channel *p, uint64_t tag,
+                         enum rcx_shm_slot_kind kind,
+                         const struct rcx_rndv_header *beginning)
 {
-    struct rcx_slot *slot = rcx_pair_slot(p);
+    struct rcx_shm_slot *slot = rcx_shm_next_slot(p);
 
     if (!slot)
         return false;
     if (beginning)
         memcpy(slot->data, beginning, sizeof *beginning);
-    rcx_pair_publish(p, slot, tag, kind, 0);
+    rcx_shm_publish(p, slot, tag, kind, 0);
     return true;
 }
 
-static bool is_in_ring(enum rcx_slot_kind kind)
+static bool is_in_ring(enum rcx_shm_slot_kind kind)
 {
     return kind == RCX_SLOT_WHOLE || kind == RCX_SLOT_FIRST ||
            kind == RCX_SLOT_REST || kind == RCX_SLOT_REGION;
 }
 
-struct rcx_arrival rcx_pair_look(const struct rcx_pair *p)
+struct rcx_shm_header rcx_shm_peek(const struct rcx_shm_channel *p)
 {
-    const struct rcx_slot *slot = &p->in->slots[p->taken % RCX_PAIR_SLOTS];
+    const struct rcx_shm_slot *slot = &p->in->slots[p->taken % RCX_SHM_SLOTS];
     const uint64_t head =
         atomic_load_explicit(&slot->head, memory_order_relaxed);
     const size_t part = head & ((UINT64_C(1) << RCX_KIND_SHIFT) - 1);
-    struct rcx_arrival a = {.kind = (head & UINT32_MAX) >> RCX_KIND_SHIFT,
-                            .tag = slot->tag,
-                            .part = part,
-                            .bytes = part,
-                            .number = slot->tag,
-                            .data = slot->data};
+    struct rcx_shm_header a = {.kind = (head & UINT32_MAX) >> RCX_KIND_SHIFT,
+                               .tag = slot->tag,
+                               .part = part,
+                               .bytes = part,
+                               .number = slot->tag,
+                               .data = slot->data};
 
     if (is_in_ring(a.kind))
         a.data = place_of(&p->ring_in, part);
-    if (a.kind == RCX_SLOT_FIRST || a.kind == RCX_SLOT_OFFER) {
-        struct rcx_beginning beginning;
+    if (a.kind == RCX_SLOT_FIRST || a.kind == RCX_SLOT_RTS) {
+        struct rcx_rndv_header beginning;
 
         memcpy(&beginning, slot->data, sizeof beginning);
         a.bytes = beginning.bytes;
         a.number = beginning.number;
-        a.address = a.kind == RCX_SLOT_OFFER ? beginning.address : 0;
+        a.address = a.kind == RCX_SLOT_RTS ? beginning.address : 0;
     }
     return a;
 }
 
-/* The sender may write there again. */
-static void free_part(struct rcx_pair *p, size_t part)
+/* Return the bytes to the sender. */
+static void free_part(struct rcx_shm_channel *p, size_t part)
 {
     struct rcx_ring *r = &p->ring_in;
 
     r->at = end_of(r, part);
-    if (r->at - r->known < r->size / RCX_TELLINGS)
+    if (r->at - r->known < r->size / RCX_RING_RETURNS)
         return;
     r->known = r->at;
-    rcx_pair_store(p, &p->in->taken, r->at);
+    rcx_shm_store(p, &p->in->taken, r->at);
 }
 
-void rcx_pair_tell(struct rcx_pair *p)
+void rcx_shm_return_slots(struct rcx_shm_channel *p)
 {
     p->told = p->taken;
-    rcx_pair_store(p, &p->in->slots_taken, p->taken);
+    rcx_shm_store(p, &p->in->slots_taken, p->taken);
 }
 
-void rcx_pair_free(struct rcx_pair *p, const struct rcx_arrival *a)
+void rcx_shm_free_bytes(struct rcx_shm_channel *p,
+                        const struct rcx_shm_header *a)
 {
-    rcx_pair_consume(p);
+    rcx_shm_consume(p);
     if (is_in_ring(a->kind))
         free_part(p, a->part);
 }

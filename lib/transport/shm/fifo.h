@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a pair's slots and ring hold, and who may write or read them when: the
- * inside of channel.h. */
+/* The FIFO of a channel: kinds of slots, and how slots and ring are written and
+ * read. Used within shm only. */
 #ifndef RCX_TRANSPORT_SHM_FIFO_H
 #define RCX_TRANSPORT_SHM_FIFO_H
 
@@ -9,36 +9,36 @@
 #include "core/base/relax.h"
 #include "transport/shm/channel.h"
 
-enum rcx_slot_kind {
+enum rcx_shm_slot_kind {
     RCX_SLOT_SHORT, /* a message, in its slot */
-    RCX_SLOT_WHOLE, /* one in the ring */
-    RCX_SLOT_FIRST, /* the first part of a long one; the slot has its beginning */
-    RCX_SLOT_REST,  /* a further part */
-    RCX_SLOT_OFFER, /* a long message, to be read where it is; likewise */
-    RCX_SLOT_TAKEN, /* that was done */
-    RCX_SLOT_GO_ON, /* the receiver of a long one has a place for it */
-    RCX_SLOT_REGION, /* in the ring: of the sender's, from which offers may come */
-    RCX_SLOT_GONE    /* such a one, by its address, is no more */
+    RCX_SLOT_WHOLE, /* a message, in the ring */
+    RCX_SLOT_FIRST, /* first part of a long message, with a struct rcx_rndv_header */
+    RCX_SLOT_REST, /* a further part */
+    RCX_SLOT_RTS,  /* request to send: a long message that the receiver reads */
+    RCX_SLOT_ATS,  /* acknowledge to send: it has been read */
+    RCX_SLOT_RTR, /* ready to receive: the receiver of a long message has a buffer */
+    RCX_SLOT_REGION, /* in the ring: a region of the sender, that requests to send may name */
+    RCX_SLOT_GONE /* the region at this address does not exist any more */
 };
-/* TELLINGS: in so many parts the peer is told what is free again, of the ring and
- * of slots. */
+/* RETURNS: in how many parts of the ring, and of the slots, free room is
+ * returned. */
 enum {
     RCX_KIND_SHIFT = 28,
     RCX_CHUNK_MOST = 128 << 10,
     RCX_CHUNKS = 4, /* in a ring, at least */
-    RCX_TELLINGS = 4,
-    RCX_SLOT_TELLINGS = 2
+    RCX_RING_RETURNS = 4,
+    RCX_SLOT_RETURNS = 2
 };
 
-struct rcx_beginning {
-    uint64_t bytes;   /* of all */
-    uint64_t number;  /* of the message, among the sender's long ones */
-    uint64_t address; /* there */
+struct rcx_rndv_header {
+    uint64_t bytes;   /* total */
+    uint64_t number;  /* among the sender's long messages */
+    uint64_t address; /* in the sender */
 };
 
-/* What a slot says. */
-struct rcx_arrival {
-    enum rcx_slot_kind kind;
+/* The content of a slot. */
+struct rcx_shm_header {
+    enum rcx_shm_slot_kind kind;
     uint64_t tag;
     size_t part;  /* bytes that are here */
     size_t bytes; /* of the message */
@@ -47,63 +47,64 @@ struct rcx_arrival {
     const unsigned char *data;
 };
 
-void rcx_pair_wake(struct rcx_pair *p);
-bool rcx_pair_find_slot(struct rcx_pair *p);
+void rcx_shm_wake(struct rcx_shm_channel *p);
+bool rcx_shm_refresh_slots(struct rcx_shm_channel *p);
 
-static inline void rcx_pair_store(struct rcx_pair *p, _Atomic uint64_t *to,
-                                  uint64_t value)
+static inline void rcx_shm_store(struct rcx_shm_channel *p,
+                                 _Atomic uint64_t *to, uint64_t value)
 {
     if (!p->sleeps) {
         atomic_store_explicit(to, value, memory_order_release);
         return;
     }
     atomic_store(to, value);
-    rcx_pair_wake(p);
+    rcx_shm_wake(p);
 }
 
-/* NULL: all are full. */
-static inline struct rcx_slot *rcx_pair_slot(struct rcx_pair *p)
+/* NULL: all slots are full. */
+static inline struct rcx_shm_slot *rcx_shm_next_slot(struct rcx_shm_channel *p)
 {
-    if (__builtin_expect(p->sent == p->sent_room, 0) && !rcx_pair_find_slot(p))
+    if (__builtin_expect(p->sent == p->sent_room, 0) &&
+        !rcx_shm_refresh_slots(p))
         return NULL;
-    return &p->out->slots[p->sent % RCX_PAIR_SLOTS];
+    return &p->out->slots[p->sent % RCX_SHM_SLOTS];
 }
 
-/* What says that slot number slots, from the first message on, is full. */
-static inline uint64_t rcx_slot_head(uint64_t slots, enum rcx_slot_kind kind,
-                                     size_t part)
+/* The head of a full slot: of the slots-th message, counted from the start. */
+static inline uint64_t
+rcx_shm_slot_head(uint64_t slots, enum rcx_shm_slot_kind kind, size_t part)
 {
-    return (uint64_t)rcx_pair_turn(slots) << 32 |
+    return (uint64_t)rcx_shm_lap(slots) << 32 |
            (uint64_t)kind << RCX_KIND_SHIFT | part;
 }
 
-static inline void rcx_pair_publish(struct rcx_pair *p, struct rcx_slot *slot,
-                                    uint64_t tag, enum rcx_slot_kind kind,
-                                    size_t part)
+static inline void rcx_shm_publish(struct rcx_shm_channel *p,
+                                   struct rcx_shm_slot *slot, uint64_t tag,
+                                   enum rcx_shm_slot_kind kind, size_t part)
 {
     slot->tag = tag;
-    rcx_pair_store(p, &slot->head, rcx_slot_head(p->sent++, kind, part));
+    rcx_shm_store(p, &slot->head, rcx_shm_slot_head(p->sent++, kind, part));
 }
 
 /* The longest part. */
-static inline size_t rcx_pair_chunk(const struct rcx_pair *p)
+static inline size_t rcx_shm_chunk(const struct rcx_shm_channel *p)
 {
     const size_t most = p->lane->ring / RCX_CHUNKS;
 
     return most < RCX_CHUNK_MOST ? most : RCX_CHUNK_MOST;
 }
 
-/* What is longer is a long message. What is in a slot never is. */
-static inline size_t rcx_pair_eager(const struct rcx_pair *p)
+/* Longer messages are long messages. A message that fits a slot never is. */
+static inline size_t rcx_shm_eager_most(const struct rcx_shm_channel *p)
 {
-    const size_t chunk = rcx_pair_chunk(p), from = p->lane->read_from;
+    const size_t chunk = rcx_shm_chunk(p), from = p->lane->cma_from;
 
     if (from > chunk)
         return chunk;
     return from > RCX_SLOT_BYTES ? from - 1 : RCX_SLOT_BYTES;
 }
 
-/* Ends that overlap in the middle: no loop, no call. */
+/* Two copies that overlap in the middle: no loop, no call. */
 enum { RCX_TINY = 16 };
 static inline void rcx_copy_tiny(unsigned char *to, const unsigned char *from,
                                  size_t bytes)
@@ -137,74 +138,77 @@ static inline void rcx_copy_short(void *to, const void *from, size_t bytes)
         memcpy(to, from, bytes);
 }
 
-/* The shortest, which most are in loops over scalars, take no call on their
- * way. False: it goes another way. */
-static inline bool rcx_pair_send_tiny(struct rcx_pair *p, const void *buffer,
-                                      size_t bytes, uint64_t tag)
+/* The shortest messages, frequent in loops over scalars, are sent without a
+ * call. False: use rcx_shm_send(). */
+static inline bool rcx_shm_send_tiny(struct rcx_shm_channel *p,
+                                     const void *buffer, size_t bytes,
+                                     uint64_t tag)
 {
     const uint64_t sent = p->sent;
-    struct rcx_slot *slot;
+    struct rcx_shm_slot *slot;
 
     if (bytes > RCX_TINY || p->starting || p->sleeps || sent == p->sent_room)
         return false;
-    slot = &p->out->slots[sent % RCX_PAIR_SLOTS];
+    slot = &p->out->slots[sent % RCX_SHM_SLOTS];
     p->sent = sent + 1;
     slot->tag = tag;
     rcx_copy_tiny(slot->data, buffer, bytes);
     atomic_store_explicit(&slot->head,
-                          rcx_slot_head(sent, RCX_SLOT_SHORT, bytes),
+                          rcx_shm_slot_head(sent, RCX_SLOT_SHORT, bytes),
                           memory_order_release);
     return true;
 }
 
-/* A part in the ring; false: there is no room yet. */
-bool rcx_pair_put(struct rcx_pair *p, uint64_t tag, enum rcx_slot_kind kind,
-                  const void *buffer, size_t part,
-                  const struct rcx_beginning *beginning);
-/* A slot that has no part of a message; false: there is none now. */
-bool rcx_pair_say(struct rcx_pair *p, uint64_t tag, enum rcx_slot_kind kind,
-                  const struct rcx_beginning *beginning);
-/* Its slot may be overwritten; who sends is told now and then. */
-void rcx_pair_tell(struct rcx_pair *p);
-static inline void rcx_pair_consume(struct rcx_pair *p)
+/* Put a part into the ring. False: no room yet. */
+bool rcx_shm_put(struct rcx_shm_channel *p, uint64_t tag,
+                 enum rcx_shm_slot_kind kind, const void *buffer, size_t part,
+                 const struct rcx_rndv_header *beginning);
+/* Put a slot without a part of a message. False: no slot is free. */
+bool rcx_shm_put_control(struct rcx_shm_channel *p, uint64_t tag,
+                         enum rcx_shm_slot_kind kind,
+                         const struct rcx_rndv_header *beginning);
+/* Return consumed slots to the sender. */
+void rcx_shm_return_slots(struct rcx_shm_channel *p);
+static inline void rcx_shm_consume(struct rcx_shm_channel *p)
 {
     const bool is_due =
-        ++p->taken - p->told >= RCX_PAIR_SLOTS / RCX_SLOT_TELLINGS;
+        ++p->taken - p->told >= RCX_SHM_SLOTS / RCX_SLOT_RETURNS;
 
     if (__builtin_expect(is_due, 0))
-        rcx_pair_tell(p);
+        rcx_shm_return_slots(p);
 }
 
-/* Whether what has come next is in its slot and for m, which then has it in
- * buffer, with room for as much as a slot has, or less. */
-static inline bool rcx_pair_take_short(struct rcx_pair *p, void *buffer,
-                                       size_t room, uint64_t key, uint64_t mask,
-                                       bool tells_tag, struct rcx_message *m)
+/* Receive the next message if it is in its slot, matches, and fits into room,
+ * which is at most a slot's size. */
+static inline bool rcx_shm_take_short(struct rcx_shm_channel *p, void *buffer,
+                                      size_t room, uint64_t key, uint64_t mask,
+                                      bool tells_tag, struct rcx_message *m)
 {
     const uint64_t taken = p->taken;
-    const struct rcx_slot *slot = &p->in->slots[taken % RCX_PAIR_SLOTS];
+    const struct rcx_shm_slot *slot = &p->in->slots[taken % RCX_SHM_SLOTS];
     const uint64_t head = atomic_load(&slot->head);
     const uint32_t bytes = (uint32_t)head;
 
-    if (head >> 32 != rcx_pair_turn(taken) || bytes > room ||
+    if (head >> 32 != rcx_shm_lap(taken) || bytes > room ||
         ((slot->tag ^ key) & mask) != 0 || p->lane->any)
         return false;
-    if (p->out) /* who gets something answers, often */
-        rcx_fetch_to_write(&p->out->slots[p->sent % RCX_PAIR_SLOTS]);
+    if (p->out) /* an answer often follows */
+        rcx_fetch_to_write(&p->out->slots[p->sent % RCX_SHM_SLOTS]);
     m->bytes = bytes;
     if (tells_tag)
         m->tag = slot->tag;
     rcx_copy_short(buffer, slot->data, bytes);
-    rcx_pair_consume(p); /* and the sender may write there again */
+    rcx_shm_consume(p); /* the sender may overwrite the slot */
     return true;
 }
 
-/* What has come next; and that it may be overwritten. */
-struct rcx_arrival rcx_pair_look(const struct rcx_pair *p);
-void rcx_pair_free(struct rcx_pair *p, const struct rcx_arrival *a);
+/* The next message; and mark its slot and bytes as free. */
+struct rcx_shm_header rcx_shm_peek(const struct rcx_shm_channel *p);
+void rcx_shm_free_bytes(struct rcx_shm_channel *p,
+                        const struct rcx_shm_header *a);
 
-static inline void rcx_pair_complete(struct rcx_pair *p, struct rcx_message *m,
-                                     rcx_status_t status)
+static inline void rcx_shm_complete(struct rcx_shm_channel *p,
+                                    struct rcx_message *m, rcx_status_t status)
 {
     rcx_message_complete(p->lane->transport, m, status);
 }

@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Regions of this rank that peers map, and mappings of the peers' regions.
+ */
 #include "transport/shm/mapped.h"
 
-/* Of the peer's. */
+/* A region of the peer. */
 struct mapping {
-    struct rcx_area area;      /* first; its addresses */
-    const unsigned char *here; /* NULL: it cannot be mapped */
-    void *handle;              /* the lane's */
+    struct rcx_addr_range range; /* first; addresses in the peer */
+    const unsigned char *here;   /* NULL: cannot be mapped */
+    void *handle;                /* of the lane */
 };
 
 /* ---- Regions ------------------------------------------------------------- */
 
-static void free_region(struct rcx_lane *lane, struct rcx_region *region)
+static void free_region(struct rcx_shm_lane *lane, struct rcx_region *region)
 {
     rcx_heap_free(lane->heap, region->notice);
     rcx_heap_free(lane->heap, region);
 }
 
-struct rcx_region *rcx_region_expose(struct rcx_lane *lane, void *base,
+struct rcx_region *rcx_region_expose(struct rcx_shm_lane *lane, void *base,
                                      size_t bytes, const void *key,
                                      size_t key_bytes)
 {
@@ -25,11 +28,11 @@ struct rcx_region *rcx_region_expose(struct rcx_lane *lane, void *base,
 
     if (!region)
         return NULL;
-    region->area = (struct rcx_area){(uintptr_t)base, bytes};
+    region->range = (struct rcx_addr_range){(uintptr_t)base, bytes};
     region->notice_bytes = sizeof *region->notice + key_bytes;
     region->notice = rcx_heap_alloc(lane->heap, region->notice_bytes);
     if (!region->notice ||
-        !rcx_areas_add(&lane->regions, lane->heap, &region->area)) {
+        !rcx_addr_map_add(&lane->regions, lane->heap, &region->range)) {
         free_region(lane, region);
         return NULL;
     }
@@ -39,10 +42,10 @@ struct rcx_region *rcx_region_expose(struct rcx_lane *lane, void *base,
     return region;
 }
 
-void rcx_region_withdraw(struct rcx_lane *lane, struct rcx_region *region)
+void rcx_region_withdraw(struct rcx_shm_lane *lane, struct rcx_region *region)
 {
-    rcx_areas_remove(&lane->regions, &region->area);
-    if (region->told_count == 0) {
+    rcx_addr_map_remove(&lane->regions, &region->range);
+    if (region->announced_count == 0) {
         free_region(lane, region);
         return;
     }
@@ -50,21 +53,22 @@ void rcx_region_withdraw(struct rcx_lane *lane, struct rcx_region *region)
     lane->gone = region;
 }
 
-bool rcx_region_tell_gone(struct rcx_pair *p)
+bool rcx_region_announce_gone(struct rcx_shm_channel *p)
 {
-    struct rcx_lane *lane = p->lane;
+    struct rcx_shm_lane *lane = p->lane;
     struct rcx_region **link = &lane->gone;
 
     while (*link) {
         struct rcx_region *region = *link;
 
-        if (region->told[p->peer]) {
-            if (!rcx_pair_say(p, region->area.base, RCX_SLOT_GONE, NULL))
+        if (region->announced[p->peer]) {
+            if (!rcx_shm_put_control(p, region->range.base, RCX_SLOT_GONE,
+                                     NULL))
                 return false;
-            region->told[p->peer] = false;
-            region->told_count--;
+            region->announced[p->peer] = false;
+            region->announced_count--;
         }
-        if (region->told_count > 0) {
+        if (region->announced_count > 0) {
             link = &region->next;
             continue;
         }
@@ -74,13 +78,13 @@ bool rcx_region_tell_gone(struct rcx_pair *p)
     return true;
 }
 
-void rcx_regions_close(struct rcx_lane *lane)
+void rcx_region_close_all(struct rcx_shm_lane *lane)
 {
     while (lane->regions.count > 0) {
         struct rcx_region *region =
             (struct rcx_region *)lane->regions.list[lane->regions.count - 1];
 
-        rcx_areas_remove(&lane->regions, &region->area);
+        rcx_addr_map_remove(&lane->regions, &region->range);
         free_region(lane, region);
     }
     while (lane->gone) {
@@ -90,71 +94,71 @@ void rcx_regions_close(struct rcx_lane *lane)
         free_region(lane, region);
     }
     rcx_heap_free(lane->heap, lane->regions.list);
-    lane->regions = (struct rcx_areas){0};
+    lane->regions = (struct rcx_addr_map){0};
 }
 
-/* What was at its address before is forgotten first. */
-bool rcx_region_tell(struct rcx_pair *p, struct rcx_region *region)
+/* A region that was at this address before is announced as gone first. */
+bool rcx_region_announce(struct rcx_shm_channel *p, struct rcx_region *region)
 {
-    if (region->told[p->peer])
+    if (region->announced[p->peer])
         return true;
-    if (!rcx_region_tell_gone(p) ||
-        !rcx_pair_put(p, 0, RCX_SLOT_REGION, region->notice,
-                      region->notice_bytes, NULL))
+    if (!rcx_region_announce_gone(p) ||
+        !rcx_shm_put(p, 0, RCX_SLOT_REGION, region->notice,
+                     region->notice_bytes, NULL))
         return false;
-    region->told[p->peer] = true;
-    region->told_count++;
+    region->announced[p->peer] = true;
+    region->announced_count++;
     return true;
 }
 
 /* ---- Mappings ------------------------------------------------------------ */
 
-/* Without memory for it, it is as if it could not be mapped. */
-void rcx_mapping_learn(struct rcx_pair *p, const struct rcx_arrival *a)
+/* Without memory the region counts as not mappable. */
+void rcx_mapping_open(struct rcx_shm_channel *p, const struct rcx_shm_header *a)
 {
-    struct rcx_lane *lane = p->lane;
+    struct rcx_shm_lane *lane = p->lane;
     const struct rcx_region_notice *notice = (const void *)a->data;
     struct mapping *m = rcx_heap_zalloc(lane->heap, sizeof *m);
 
     if (!m)
         return;
-    m->area = (struct rcx_area){notice->base, notice->bytes};
-    if (!rcx_areas_add(&p->mappings, lane->heap, &m->area)) {
+    m->range = (struct rcx_addr_range){notice->base, notice->bytes};
+    if (!rcx_addr_map_add(&p->mappings, lane->heap, &m->range)) {
         rcx_heap_free(lane->heap, m);
         return;
     }
     m->here = lane->map(lane, p->peer, notice->key, notice->base, &m->handle);
 }
 
-static void forget(struct rcx_pair *p, struct mapping *m)
+static void forget(struct rcx_shm_channel *p, struct mapping *m)
 {
-    rcx_areas_remove(&p->mappings, &m->area);
+    rcx_addr_map_remove(&p->mappings, &m->range);
     if (m->here)
         p->lane->unmap(p->lane, m->handle);
     rcx_heap_free(p->lane->heap, m);
 }
 
-void rcx_mapping_forget(struct rcx_pair *p, uint64_t base)
+void rcx_mapping_close(struct rcx_shm_channel *p, uint64_t base)
 {
-    struct rcx_area *area = rcx_areas_find(&p->mappings, base, 1);
+    struct rcx_addr_range *range = rcx_addr_map_find(&p->mappings, base, 1);
 
-    if (area)
-        forget(p, (struct mapping *)area);
+    if (range)
+        forget(p, (struct mapping *)range);
 }
 
-const unsigned char *rcx_mapping_find(const struct rcx_pair *p,
+const unsigned char *rcx_mapping_find(const struct rcx_shm_channel *p,
                                       uint64_t address, size_t bytes)
 {
     const struct mapping *m =
-        (struct mapping *)rcx_areas_find(&p->mappings, address, bytes);
+        (struct mapping *)rcx_addr_map_find(&p->mappings, address, bytes);
 
-    return m && m->here ? m->here + (address - m->area.base) : NULL;
+    return m && m->here ? m->here + (address - m->range.base) : NULL;
 }
 
-void rcx_mappings_close(struct rcx_pair *p)
+void rcx_mapping_close_all(struct rcx_shm_channel *p)
 {
     while (p->mappings.count > 0)
         forget(p, (struct mapping *)p->mappings.list[p->mappings.count - 1]);
     rcx_heap_free(p->lane->heap, p->mappings.list);
-    p->mappings = (struct rcx_areas){0};
+    p->mappings = (struct rcx_addr_map){0};
 }

@@ -1,60 +1,63 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory that peers read where it is, without the kernel: a rank exposes a
- * region to its lane; who gets a message out of it is told first, once, and maps
- * it. So a message from there is its address, and is over when it was read.
+ * Mapped memory: a rank exposes a region, and peers map it and read messages
+ * from it without the kernel. The region is announced to a peer before the
+ * first message from it. Such a message consists of its address, and completes
+ * when it has been read.
  */
 #ifndef RCX_TRANSPORT_SHM_MAPPED_H
 #define RCX_TRANSPORT_SHM_MAPPED_H
 
 #include "transport/shm/fifo.h"
 
-/* What a peer is told. */
+/* The announcement of a region. */
 struct rcx_region_notice {
-    uint64_t base, bytes; /* there */
+    uint64_t base, bytes; /* in the owner */
     char key[];
 };
 
 struct rcx_region {
-    struct rcx_area area;    /* first */
-    struct rcx_region *next; /* of those that are gone */
+    struct rcx_addr_range range; /* first */
+    struct rcx_region *next;     /* in the list of withdrawn regions */
     struct rcx_region_notice *notice;
     size_t notice_bytes;
-    int told_count;
-    bool told[]; /* by rank: it has the notice */
+    int announced_count;
+    bool announced[]; /* by rank: it has the announcement */
 };
 
-/* NULL: no memory. The heap's, as is its notice, which ends with the key. */
-struct rcx_region *rcx_region_expose(struct rcx_lane *lane, void *base,
+/* NULL: no memory. The region and its notice, which ends with the key, come
+ * from the heap. */
+struct rcx_region *rcx_region_expose(struct rcx_shm_lane *lane, void *base,
                                      size_t bytes, const void *key,
                                      size_t key_bytes);
-/* No message is under way from there. Who was told is told that, too: by
- * rcx_region_tell_gone(), of each pair. */
-void rcx_region_withdraw(struct rcx_lane *lane, struct rcx_region *region);
-/* What can be told now. False: more is left. */
-bool rcx_region_tell_gone(struct rcx_pair *p);
-/* All of them, when nobody is told any more. */
-void rcx_regions_close(struct rcx_lane *lane);
+/* No message from the region is in flight. Peers that know the region are told
+ * by rcx_region_announce_gone(), on each channel. */
+void rcx_region_withdraw(struct rcx_shm_lane *lane, struct rcx_region *region);
+/* Send what there is room for. False: more is left. */
+bool rcx_region_announce_gone(struct rcx_shm_channel *p);
+/* Free all regions when no peer has to be told any more. */
+void rcx_region_close_all(struct rcx_shm_lane *lane);
 
 /* The region that a message may be read from; NULL: none. */
-static inline struct rcx_region *rcx_region_of(const struct rcx_lane *lane,
+static inline struct rcx_region *rcx_region_of(const struct rcx_shm_lane *lane,
                                                const void *buffer, size_t bytes)
 {
-    return lane->regions.count == 0 || bytes < lane->direct_from
+    return lane->regions.count == 0 || bytes < lane->mapped_from
                ? NULL
-               : (struct rcx_region *)rcx_areas_find(&lane->regions,
-                                                     (uintptr_t)buffer, bytes);
+               : (struct rcx_region *)rcx_addr_map_find(
+                     &lane->regions, (uintptr_t)buffer, bytes);
 }
 
-/* The peer knows it; false: there is no room to tell yet. */
-bool rcx_region_tell(struct rcx_pair *p, struct rcx_region *region);
+/* Whether the peer knows the region now. False: no room to announce it yet. */
+bool rcx_region_announce(struct rcx_shm_channel *p, struct rcx_region *region);
 
-/* What the peer tells. */
-void rcx_mapping_learn(struct rcx_pair *p, const struct rcx_arrival *a);
-void rcx_mapping_forget(struct rcx_pair *p, uint64_t base);
-/* Where bytes of the peer's are here; NULL: they are not mapped. */
-const unsigned char *rcx_mapping_find(const struct rcx_pair *p,
+/* An announcement of the peer. */
+void rcx_mapping_open(struct rcx_shm_channel *p,
+                      const struct rcx_shm_header *a);
+void rcx_mapping_close(struct rcx_shm_channel *p, uint64_t base);
+/* Where bytes of the peer are mapped here; NULL: they are not. */
+const unsigned char *rcx_mapping_find(const struct rcx_shm_channel *p,
                                       uint64_t address, size_t bytes);
-void rcx_mappings_close(struct rcx_pair *p);
+void rcx_mapping_close_all(struct rcx_shm_channel *p);
 
 #endif

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Size of the rings, from the caches of this machine.
+ */
 #include "transport/shm/ring.h"
 
 #include <unistd.h>
@@ -7,8 +10,8 @@ enum {
     MOST = 4 << 20,
     USUAL = 512 << 10,
     LEAST = 16 << 10,
-    RANK_MOST = 16 << 20, /* bytes of the rings to one rank, */
-    NODE_MOST = 1 << 30   /* and of all rings of a node */
+    RANK_MOST = 16 << 20, /* bytes of the rings to one rank */
+    NODE_MOST = 1 << 30   /* bytes of all rings of a node */
 };
 
 struct rcx_caches rcx_caches_read(void)
@@ -25,10 +28,10 @@ struct rcx_caches rcx_caches_read(void)
 }
 
 /*
- * Twice what a core keeps for itself, so that what is written was read so long
- * ago that only the cache of all still has it: to take a line away from another
- * core costs several times as much. It is less where that cache does not hold
- * the rings of all, and where ranks that share a core share its own cache, too.
+ * Twice the size of a core's own cache: a line is overwritten so long after it
+ * was read that only the shared cache still has it, as taking a line away from
+ * another core costs several times as much. Less if the shared cache cannot
+ * hold all rings, or if ranks share a core and so its cache.
  */
 size_t rcx_ring_bytes(const struct rcx_caches *caches, size_t ranks,
                       bool oversubscribes_cores)

@@ -1,64 +1,73 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Long messages of a pair. Either the sender puts the first part into the ring
- * and goes on when the receiver has a place for the rest, or it offers the
- * message, and the receiver reads it where it is; where the kernel does not let
- * it, it has it sent.
+ * Long messages of a channel. Either the sender puts the first part into the
+ * ring and continues when the receiver has a buffer (RTR), or it sends a
+ * request (RTS), and the receiver reads the message where it is and
+ * acknowledges it (ATS). If the kernel does not allow the read, the receiver
+ * asks for the message (RTR).
  */
 #ifndef RCX_TRANSPORT_SHM_RNDV_H
 #define RCX_TRANSPORT_SHM_RNDV_H
 
 #include "transport/shm/fifo.h"
 
-/* Begin to send m; false: there is no room yet. */
-bool rcx_long_start(struct rcx_pair *p, struct rcx_message *m);
-/* As much of all as there is room for; so many events. */
-unsigned rcx_long_stream(struct rcx_pair *p);
-/* What the receiver says of that one. */
-void rcx_long_hear(struct rcx_pair *p, uint64_t number, bool is_consumed);
+/* Begin to send m. False: no room yet. */
+bool rcx_rndv_send_start(struct rcx_shm_channel *p, struct rcx_message *m);
+/* Send parts of long messages as far as there is room. Returns the number of
+ * events. */
+unsigned rcx_rndv_send_progress(struct rcx_shm_channel *p);
+/* The receiver has answered: RTR, or ATS if is_consumed. */
+void rcx_rndv_send_answered(struct rcx_shm_channel *p, uint64_t number,
+                            bool is_consumed);
 
-/* m is to receive what has come, or the rest of it. */
-void rcx_long_begin(struct rcx_pair *p, struct rcx_message *m,
-                    const struct rcx_arrival *a);
-void rcx_long_continue(struct rcx_pair *p, const struct rcx_arrival *a);
-/* Read what is read, and answer who waits for that; so many events. */
-unsigned rcx_long_pay(struct rcx_pair *p);
+/* Begin to receive a long message into m, and receive a further part. */
+void rcx_rndv_recv_start(struct rcx_shm_channel *p, struct rcx_message *m,
+                         const struct rcx_shm_header *a);
+void rcx_rndv_recv_part(struct rcx_shm_channel *p,
+                        const struct rcx_shm_header *a);
+/* Read pieces of messages, and send answers. Returns the number of events. */
+unsigned rcx_rndv_recv_progress(struct rcx_shm_channel *p);
 
-/* Bytes of m from at on; not those again that a taker has. */
-static inline void rcx_message_hand_over(struct rcx_message *m,
+/* Pass bytes of m to its sink, except those that it has. */
+static inline void rcx_message_feed_sink(struct rcx_message *m,
                                          const unsigned char *data, size_t part)
 {
-    const size_t again = m->taken > m->at ? m->taken - m->at : 0;
+    const size_t again = rcx_shm_msg(m)->taken > rcx_shm_msg(m)->at
+                             ? rcx_shm_msg(m)->taken - rcx_shm_msg(m)->at
+                             : 0;
 
     if (again >= part)
         return;
-    m->sink->take(m, m->at + again, data + again, part - again);
-    m->taken = m->at + part;
+    m->sink->take(m, rcx_shm_msg(m)->at + again, data + again, part - again);
+    rcx_shm_msg(m)->taken = rcx_shm_msg(m)->at + part;
 }
 
-/* So many bytes, for which there is room. */
+/* Store bytes, for which there is room. */
 static inline void rcx_message_copy(struct rcx_message *m,
                                     const unsigned char *data, size_t bytes)
 {
     if (m->is_consumed)
-        rcx_message_hand_over(m, data, bytes);
+        rcx_message_feed_sink(m, data, bytes);
     else
-        rcx_copy_short(m->buffer + m->at, data, bytes);
+        rcx_copy_short(rcx_shm_msg(m)->buffer + rcx_shm_msg(m)->at, data,
+                       bytes);
 }
 
-/* A part of it, as far as its buffer goes. */
+/* Store a part, as far as the buffer goes. */
 static inline void rcx_message_store(struct rcx_message *m,
                                      const unsigned char *data, size_t part)
 {
-    const size_t room = m->room > m->at ? m->room - m->at : 0;
+    const size_t room = rcx_shm_msg(m)->room > rcx_shm_msg(m)->at
+                            ? rcx_shm_msg(m)->room - rcx_shm_msg(m)->at
+                            : 0;
 
     rcx_message_copy(m, data, part < room ? part : room);
-    m->at += part;
+    rcx_shm_msg(m)->at += part;
 }
 
-static inline rcx_status_t rcx_message_verdict(const struct rcx_message *m)
+static inline rcx_status_t rcx_message_recv_status(const struct rcx_message *m)
 {
-    return m->bytes > m->room ? RCX_ERR_MISMATCH : RCX_OK;
+    return m->bytes > rcx_shm_msg(m)->room ? RCX_ERR_MISMATCH : RCX_OK;
 }
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How RCX sets UCX up where the user did not. */
+/* UCX settings that RCX changes unless the user has set them. */
 #include <ctype.h>
 #include <dirent.h>
 #include <stdlib.h>
@@ -14,11 +14,11 @@
 
 /*
  * What UCX 1.13 takes of shared memory files for a worker: 64 elements of its
- * FIFO, and buffers to receive into, 65 of which it needs at once. It writes to
- * all of them at once, so that too little is an error and not a SIGBUS: 512
- * would be 4 MB and half of the time of ucp_worker_create(), for each kind of
- * shared memory. When messages come unexpected it takes as many more, and drops
- * messages where it does not get them: leave room for 512.
+ * FIFO, and receive buffers, of which it needs 65 at once. It writes to all of
+ * them at once, so too little memory is an error and not a SIGBUS. 512 would
+ * take 4 MB and half of the time of ucp_worker_create(), for each kind of
+ * shared memory. Unexpected messages take more buffers, and messages are
+ * dropped if there are none: leave room for 512.
  */
 #define RX_BUFFERS "96"
 enum { FIRST_BYTES = 819200, MORE_BYTES = 512 * 8392 };
@@ -27,10 +27,10 @@ enum { POSIX_BYTES_PER_RANK = FIRST_BYTES + MORE_BYTES };
 enum { MOST_UNCREDITED = 16384, LEAST_AUTO = 1024 };
 
 /*
- * UCX goes over from eager messages to rendezvous at 8 KB through shared
- * memory. Both ranks must run for a rendezvous, which is slow where they share
- * cores; and its copy may be slow (cma.h). Then a whole segment goes eagerly;
- * elsewhere up to 16 KB, where both cost the same (docs/performance.md).
+ * UCX changes from eager messages to rendezvous at 8 KB in shared memory. In a
+ * rendezvous both ranks must run, which is slow if ranks share cores; and its
+ * copy may be slow (cma.h). Then a whole segment is sent eagerly; else up to 16
+ * KB, where both cost the same (docs/performance.md).
  */
 static const char *rendezvous_threshold(const struct rcx_node *node, int ranks)
 {
@@ -39,7 +39,7 @@ static const char *rendezvous_threshold(const struct rcx_node *node, int ranks)
     return node->cma_pays && !is_crowded ? "16K" : "512K";
 }
 
-/* For RCX or for all of UCX; NULL: nothing. */
+/* Set for RCX or for all of UCX; NULL: not set. */
 static const char *user_setting(const char *name)
 {
     static const char prefix[] = "RCX_";
@@ -52,15 +52,15 @@ static const char *user_setting(const char *name)
 }
 
 /*
- * From so many bytes on a message may need an answer that leaves after it is
- * complete (rendezvous), or may be too long for a socket whose peer does not
- * read. Where UCX decides, that is not below 1 KB.
+ * From this size on a message may need an answer that is sent after it
+ * completes (rendezvous), or may be too long for a socket whose peer does not
+ * read. Where UCX decides, that is at least 1 KB.
  */
 static size_t ack_bytes(const char *threshold)
 {
-    static const char units[] = "BKMGT"; /* UCX's; what is below 0 is inf */
+    static const char units[] = "BKMGT"; /* as UCX has them; negative is inf */
     char *end;
-    double bytes = strtod(threshold, &end); /* inf, too */
+    double bytes = strtod(threshold, &end); /* also inf */
     const char *unit;
 
     if (end == threshold)
@@ -85,9 +85,9 @@ static bool has_rdma(void)
 }
 
 /*
- * What holds for shared memory does not for RDMA, of which UCX knows more: that is
- * left to UCX, also where it does not take the two apart (1.13). A socket copies
- * each message, so that a rendezvous would save no copy there.
+ * Thresholds for shared memory do not apply to RDMA, of which UCX knows more:
+ * these are left to UCX, also if it has one threshold for both (1.13). A socket
+ * copies each message, so a rendezvous would save no copy there.
  */
 static const char *set_rendezvous(const struct rcx_transport_args *args,
                                   ucp_config_t *config,
@@ -107,7 +107,7 @@ static const char *set_rendezvous(const struct rcx_transport_args *args,
     return network;
 }
 
-/* What must not be used here, as UCX_TLS takes it; NULL: nothing. */
+/* Transports that must not be used, as a value of UCX_TLS; NULL: none. */
 static const char *excluded(const struct rcx_log *log,
                             const struct rcx_node *node, int ranks,
                             const char *shm)
@@ -133,9 +133,9 @@ static const char *excluded(const struct rcx_log *log,
 }
 
 /*
- * UCX 1.13 leaves shared memory out where it shall find dead peers, unless its
- * environment says otherwise (ucp_config_modify() knows no such option); it
- * never uses CMA then.
+ * UCX 1.13 does not use shared memory where it reports dead peers, unless its
+ * environment says so (ucp_config_modify() has no such option); then it never
+ * uses CMA.
  */
 static void tell_price(const struct rcx_log *log)
 {
@@ -165,7 +165,7 @@ static void tell_choice(const struct rcx_transport_args *args, const char *tls,
                  user_setting("RNDV_THRESH") ? " (set by the user)" : "");
 }
 
-/* UCX warns of what it is told of transports that it does not use. */
+/* UCX warns of settings of transports that it does not use. */
 static bool uses_tcp(const struct rcx_boot *boot)
 {
     const char *tls = user_setting("TLS");
@@ -179,8 +179,8 @@ static bool uses_tcp(const struct rcx_boot *boot)
 }
 
 /*
- * UCX waits inside of connect(). From a node that is gone no answer comes,
- * for two minutes or more, and no deadline would hold meanwhile.
+ * UCX blocks in connect(). A node that is gone does not answer for two minutes
+ * or more, and no deadline would hold meanwhile.
  */
 static void connect_without_waiting(const struct rcx_boot *boot,
                                     ucp_config_t *config)
@@ -191,14 +191,14 @@ static void connect_without_waiting(const struct rcx_boot *boot,
     if (!uses_tcp(boot))
         return;
     ucp_get_version(&major, &minor, &release);
-    /* An option of a transport has its prefix from UCX 1.17 on. */
+    /* From UCX 1.17 on, options of a transport have its prefix. */
     ucp_config_modify(config,
                       major > 1 || minor >= 17 ? "TCP_CONN_NB" : "CONN_NB",
                       value ? value : "y");
 }
 
-/* UCX warns of this, too, where it uses no shared memory: for its own list of
- * transports only, which always has some. */
+/* UCX also warns of this setting if it uses no shared memory, but only with its
+ * own list of transports, which always has some. */
 static void begin_with_few_buffers(ucp_config_t *config)
 {
     if (!user_setting("MM_RX_BUFS_GROW") &&
@@ -208,7 +208,7 @@ static void begin_with_few_buffers(ucp_config_t *config)
 }
 
 /*
- * UCX 1.13 completes a zero-copy message over TCP twice where its peer dies, and
+ * UCX 1.13 completes a zero-copy message over TCP twice if the peer dies, and
  * aborts this process. TCP copies each message anyway, so a copy into UCX's
  * buffers costs little.
  */
@@ -220,7 +220,7 @@ static void copy_over_tcp(const struct rcx_transport_args *args,
         ucp_config_modify(config, "ZCOPY_THRESH", "inf");
 }
 
-/* The user's settings win. */
+/* Settings of the user are kept. */
 rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
                             ucp_config_t *config, struct rcx_node *node,
                             size_t *credit_bytes_p)
@@ -254,10 +254,10 @@ rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
     return RCX_OK;
 }
 
-/* "posix/memory, cma/memory": what UCX prints of an endpoint, a lane a line:
- * "lane[0]:  2:posix/memory.0 md[2] ..." */
-void rcx_ucp_tell_lanes(const struct rcx_log *log, rcx_log_level_t level,
-                        int peer, struct ucp_ep *endpoint)
+/* "posix/memory, cma/memory", from what UCX prints of an endpoint, one line a
+ * lane: "lane[0]: 2:posix/memory.0 md[2] ..." */
+void rcx_ucp_log_lanes(const struct rcx_log *log, rcx_log_level_t level,
+                       int peer, struct ucp_ep *endpoint)
 {
     char printed[4096] = "", lanes[256] = "";
     size_t used = 0;

@@ -10,22 +10,22 @@
 struct ucp_config;
 struct ucp_ep;
 
-/* Adjust config to the node: which lanes work there, and what is fast. What the
- * user set stays. Ranks of a node come to the same. */
+/* Adjust config to the node: which transports work there, and what is fast.
+ * Settings of the user are kept. All ranks of a node come to the same. */
 rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
                             struct ucp_config *config, struct rcx_node *node,
                             size_t *credit_bytes_p);
 
-/* Store the line of a peer that no transport leads to. */
+/* Store the text for a peer that no transport leads to. */
 void rcx_ucp_print_lost(struct rcx_boot *boot, const struct rcx_log *log,
                         int peer, const char *why, char *text, size_t bytes);
 
-/* And of one whose process, pid, has ended. */
+/* The same for a peer whose process has ended. */
 void rcx_ucp_print_ended(struct rcx_boot *boot, const struct rcx_log *log,
                          int peer, pid_t pid, char *text, size_t bytes);
 
-/* Tell which transports lead to peer. */
-void rcx_ucp_tell_lanes(const struct rcx_log *log, rcx_log_level_t level,
-                        int peer, struct ucp_ep *endpoint);
+/* Log which transports lead to peer. */
+void rcx_ucp_log_lanes(const struct rcx_log *log, rcx_log_level_t level,
+                       int peer, struct ucp_ep *endpoint);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Notes: active messages. */
+/* Control messages, as active messages of UCX. */
 #include <string.h>
 
 #include "transport/ucp/worker.h"
 
-static ucs_status_t note_came(void *arg, const void *header,
-                              size_t header_bytes, void *data, size_t bytes,
-                              const ucp_am_recv_param_t *param)
+static ucs_status_t ctrl_received(void *arg, const void *header,
+                                  size_t header_bytes, void *data, size_t bytes,
+                                  const ucp_am_recv_param_t *param)
 {
     struct ucp *u = arg;
 
@@ -27,13 +27,13 @@ ucs_status_t rcx_ucp_open_ctrl(struct ucp *u)
                                               UCP_AM_HANDLER_PARAM_FIELD_CB |
                                               UCP_AM_HANDLER_PARAM_FIELD_ARG,
                                           .id = RCX_UCP_AM_CTRL,
-                                          .cb = note_came,
+                                          .cb = ctrl_received,
                                           .arg = u};
 
     return ucp_worker_set_am_recv_handler(u->worker, &param);
 }
 
-/* What a note needs until it is sent. */
+/* Kept until the message is sent. */
 struct outgoing {
     struct ucp *u;
     unsigned char data[];
@@ -45,7 +45,7 @@ static void forget(struct outgoing *o)
     rcx_heap_free(o->u->heap, o);
 }
 
-static void note_sent(void *request, ucs_status_t status, void *arg)
+static void ctrl_sent(void *request, ucs_status_t status, void *arg)
 {
     (void)status;
     forget(arg);
@@ -59,12 +59,12 @@ void rcx_ucp_send_ctrl(struct rcx_transport *t, int peer, const void *note,
     ucp_request_param_t param = {.op_attr_mask = RCX_UCP_WITH_CALLBACK |
                                                  UCP_OP_ATTR_FIELD_FLAGS,
                                  .flags = UCP_AM_SEND_FLAG_EAGER,
-                                 .cb.send = note_sent};
+                                 .cb.send = ctrl_sent};
     ucs_status_ptr_t result;
     struct outgoing *o;
 
     if (!u->endpoints[peer] && rcx_ucp_reach(u, peer) != RCX_OK) {
-        t->last_error[0] = '\0'; /* whoever fails next has another reason */
+        t->last_error[0] = '\0'; /* no reason for the next failure */
         t->ctrl_lost = true;
         return;
     }

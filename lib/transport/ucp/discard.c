@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Receives and drops what is left in a worker.
+ */
 #include "transport/ucp/discard.h"
 
 #include <ucp/api/ucp.h>

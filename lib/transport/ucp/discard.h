@@ -4,8 +4,8 @@
 
 struct ucp_worker;
 
-/* Messages that nobody will receive, as after a failure: UCX warns of each one
- * that is left. */
+/* Discard messages without receives, as a failure leaves them: UCX warns of
+ * each one that is left when a worker closes. */
 void rcx_ucp_discard(struct ucp_worker *worker);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Endpoints of the transport over UCX: one for each peer, created at first use;
- * and what is said of peers and messages that are lost.
+ * Endpoints, one for each peer, created at first use; and the errors of peers
+ * and messages.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,12 +13,12 @@
 #include "transport/ucp/adjust.h"
 #include "transport/ucp/worker.h"
 
-/* ---- Losses ---------------------------------------------------------------- */
+/* ---- Errors -------------------------------------------------------------- */
 
-/* A peer's shared memory is mapped for a connection: 5 MB (adjust.c). */
+/* A connection maps the peer's shared memory: 5 MB (adjust.c). */
 enum { FDS_OF_A_CONNECTION = 8, BYTES_OF_A_CONNECTION = 8 << 20 };
 
-/* Whether this process may open so many more. */
+/* Whether this process may open n more descriptors. */
 static bool has_descriptors(int n)
 {
     int fds[FDS_OF_A_CONNECTION], opened = 0;
@@ -38,8 +38,8 @@ static bool has_descriptors(int n)
     return has;
 }
 
-/* Whether this process may have as much more. Not by malloc(), which would raise
- * the size from which it takes pages of its own, for the whole process. */
+/* Whether this process may allocate more. Not by malloc(), which would raise
+ * its mmap threshold for the whole process. */
 static bool has_memory(void)
 {
     void *at = mmap(NULL, BYTES_OF_A_CONNECTION, PROT_READ | PROT_WRITE,
@@ -64,7 +64,7 @@ static rcx_status_t lack_descriptors(struct ucp *u)
     return RCX_ERR_LIMIT;
 }
 
-/* What this process itself lacks, where UCX says only that something failed. */
+/* What this process itself lacks, if UCX tells only that something failed. */
 static rcx_status_t own_lack(struct ucp *u, ucs_status_t status)
 {
     if (status == UCS_ERR_NO_MEMORY || !has_memory())
@@ -72,7 +72,7 @@ static rcx_status_t own_lack(struct ucp *u, ucs_status_t status)
     return has_descriptors(1) ? RCX_OK : lack_descriptors(u);
 }
 
-/* How a send ends whose endpoint has failed: UCX cancels those behind the first.
+/* How sends end whose endpoint has failed: UCX cancels those behind the first.
  * RCX cancels receives only. */
 static bool is_of_peer(ucs_status_t status)
 {
@@ -80,9 +80,9 @@ static bool is_of_peer(ucs_status_t status)
            status == UCS_ERR_CONNECTION_RESET || status == UCS_ERR_CANCELED;
 }
 
-/* A message is lost; its giver says so. */
-rcx_status_t rcx_ucp_lose_message(struct rcx_transport *t, int peer,
-                                  ucs_status_t status)
+/* A message has failed. The caller reports it. */
+rcx_status_t rcx_ucp_message_failed(struct rcx_transport *t, int peer,
+                                    ucs_status_t status)
 {
     const rcx_status_t lack = own_lack((struct ucp *)t, status);
     char whose[32] = "";
@@ -96,14 +96,15 @@ rcx_status_t rcx_ucp_lose_message(struct rcx_transport *t, int peer,
     if (peer < 0 || !is_of_peer(status))
         return RCX_ERR_TRANSPORT;
     if (t->failed_peers)
-        rcx_transport_peer_failed(t, peer); /* peer_failed() may be late */
+        rcx_transport_peer_failed(t,
+                                  peer); /* UCX may call peer_failed() later */
     return RCX_ERR_PEER_FAILED;
 }
 
 /* ---- Endpoints ------------------------------------------------------------- */
 
-/* Messages with it end with an error from now on. What this process itself lacks
- * is no death of the peer. */
+/* Messages of this endpoint end with an error from now on. A lack of memory or
+ * descriptors of this process is not the peer's failure. */
 static void peer_failed(void *arg, ucp_ep_h endpoint, ucs_status_t status)
 {
     struct ucp *u = arg;
@@ -111,22 +112,24 @@ static void peer_failed(void *arg, ucp_ep_h endpoint, ucs_status_t status)
     for (int i = 0; i < u->boot->size; i++) {
         if (u->endpoints[i] != endpoint)
             continue;
-        u->lost[i] = (signed char)status;
+        u->ep_status[i] = (signed char)status;
         if (u->base.failed_peers && has_memory() && has_descriptors(1))
             rcx_transport_peer_failed(&u->base, i);
     }
 }
 
-/* Once is enough to find that out, and notes will not get there either. */
-rcx_status_t rcx_ucp_lose(struct ucp *u, int peer, ucs_status_t status)
+/* Remember that the peer cannot be reached. Control messages will not reach it
+ * either. */
+rcx_status_t rcx_ucp_set_unreachable(struct ucp *u, int peer,
+                                     ucs_status_t status)
 {
     const rcx_status_t lack = own_lack(u, status);
 
     if (lack != RCX_OK)
         return lack;
-    u->lost[peer] = (signed char)status;
-    if (status == UCS_ERR_CONNECTION_RESET && u->lane.pairs[peer]) {
-        rcx_ucp_print_ended(u->boot, u->log, peer, u->lane.pairs[peer]->pid,
+    u->ep_status[peer] = (signed char)status;
+    if (status == UCS_ERR_CONNECTION_RESET && u->lane.channels[peer]) {
+        rcx_ucp_print_ended(u->boot, u->log, peer, u->lane.channels[peer]->pid,
                             u->base.last_error, sizeof u->base.last_error);
         return RCX_ERR_PEER_FAILED;
     }
@@ -135,7 +138,8 @@ rcx_status_t rcx_ucp_lose(struct ucp *u, int peer, ucs_status_t status)
     return RCX_ERR_TRANSPORT;
 }
 
-/* By the names of hosts, where the bootstrap does not say which ranks are. */
+/* By host names, if the bootstrap does not tell which ranks are on this
+ * node. */
 static bool is_on_this_node(struct rcx_boot *boot, const struct rcx_log *log,
                             int peer)
 {
@@ -155,16 +159,16 @@ static bool is_on_this_node(struct rcx_boot *boot, const struct rcx_log *log,
 }
 
 /*
- * Where a peer fails, UCX aborts this process if the endpoint has no error
- * handling and the network reports failures (rc, dc); so endpoints that leave
- * the node have it. On the node it would rule shared memory out: an endpoint has
- * it there only where deaths are looked for, and not beside a pair, which looks
- * for them itself.
+ * If a peer fails, UCX aborts this process where the endpoint has no error
+ * handling and the network reports failures (rc, dc). So endpoints that leave
+ * the node have it. Within the node it would exclude shared memory: endpoints
+ * have it only if peers are watched and there is no channel, which watches the
+ * peer itself.
  */
 static bool handles_errors(const struct ucp *u, int peer)
 {
     return !is_on_this_node(u->boot, u->log, peer) ||
-           (u->base.watches_peers && !u->lane.pairs[peer]);
+           (u->base.watches_peers && !u->lane.channels[peer]);
 }
 
 static ucs_status_t create(struct ucp *u, int peer,
@@ -184,9 +188,9 @@ static ucs_status_t create(struct ucp *u, int peer,
 }
 
 /*
- * UCX (1.13) ends the process where it lacks a descriptor on the way, and tries
- * for ever where it lacks memory. A transport that the user insists on may not
- * report failures: then it has nothing to abort for either.
+ * UCX 1.13 ends the process if it lacks a descriptor meanwhile, and retries for
+ * ever if it lacks memory. A transport that the user has chosen may not report
+ * failures: then it has nothing to abort for either.
  */
 rcx_status_t rcx_ucp_connect(struct ucp *u, int peer,
                              const ucp_address_t *address)
@@ -201,25 +205,26 @@ rcx_status_t rcx_ucp_connect(struct ucp *u, int peer,
     if (ucs == UCS_ERR_UNREACHABLE && !u->base.watches_peers)
         ucs = create(u, peer, address, false);
     if (ucs != UCS_OK)
-        return rcx_ucp_lose(u, peer, ucs);
+        return rcx_ucp_set_unreachable(u, peer, ucs);
     u->base.endpoints++;
-    rcx_ucp_tell_lanes(u->log,
-                       u->boot->rank == 0 && u->base.endpoints == 1
-                           ? RCX_LOG_INFO
-                           : RCX_LOG_DEBUG,
-                       peer, u->endpoints[peer]);
+    rcx_ucp_log_lanes(u->log,
+                      u->boot->rank == 0 && u->base.endpoints == 1
+                          ? RCX_LOG_INFO
+                          : RCX_LOG_DEBUG,
+                      peer, u->endpoints[peer]);
     return RCX_OK;
 }
 
-/* A rank that has gone may be the reason that a connection is not made: that is
- * for others to find out. */
+/* A connection may fail because another rank has ended. Other checks find
+ * that. */
 rcx_status_t rcx_ucp_find_way(struct rcx_transport *t, int peer)
 {
     struct ucp *u = (struct ucp *)t;
     const rcx_status_t status =
         u->endpoints[peer] ? RCX_OK : rcx_ucp_reach(u, peer);
 
-    if (u->lost[peer] == UCS_OK || u->lost[peer] == UCS_ERR_UNREACHABLE)
+    if (u->ep_status[peer] == UCS_OK ||
+        u->ep_status[peer] == UCS_ERR_UNREACHABLE)
         return status;
     t->last_error[0] = '\0';
     return RCX_OK;

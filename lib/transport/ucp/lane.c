@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The lane within a node: its segment, its channels, and which peers have one.
+ * lane_progress.c polls them.
+ */
 #include "transport/ucp/lane.h"
 
 #include <string.h>
@@ -8,8 +12,8 @@
 #include "transport/shm/ring.h"
 #include "transport/ucp/worker.h"
 
-/* Where ranks take turns on a core, who waits for a message to be read loses it,
- * so only long ones are. */
+/* If ranks share cores, a sender that waits for a message to be read loses its
+ * core, so only long messages are read. */
 enum {
     AHEAD = 1 << 20,
     READ_WHERE_IT_PAYS = 64 << 10,
@@ -18,20 +22,20 @@ enum {
     DIRECT_WHERE_TURNS_ARE_LONG = 256 << 10
 };
 
-static struct rcx_inbox *inbox_of(struct rcx_window *w, uint32_t index,
-                                  const struct rcx_lane *lane)
+static struct rcx_shm_fifo *fifo_of(struct rcx_shm_segment *w, uint32_t index,
+                                    const struct rcx_shm_lane *lane)
 {
-    return (void *)(w->inboxes + index * rcx_inbox_bytes(lane));
+    return (void *)(w->fifos + index * rcx_shm_fifo_bytes(lane));
 }
 
-/* ---- The window ------------------------------------------------------------ */
+/* ---- The segment --------------------------------------------------------- */
 
-static void drop_window(struct ucp *u)
+static void close_segment(struct ucp *u)
 {
     rcx_ucp_memory_close(u, &u->lane.memory);
-    u->lane.window = NULL;
+    u->lane.segment = NULL;
     u->base.doorbell = NULL;
-    u->lane.place = (struct rcx_place){.rkey_bytes = 0};
+    u->lane.place = (struct rcx_segment_address){.rkey_bytes = 0};
 }
 
 /* ---- Opening and closing -------------------------------------------------- */
@@ -42,7 +46,7 @@ static void send_done(void *request, ucs_status_t status, void *arg)
     ucp_request_free(request);
 }
 
-static void wake(struct rcx_lane *base, int peer)
+static void wake(struct rcx_shm_lane *base, int peer)
 {
     struct ucp *u = (struct ucp *)base->transport;
     const ucp_request_param_t param = {
@@ -62,7 +66,7 @@ static ucs_status_t was_woken(void *arg, const void *header,
     return UCS_OK;
 }
 
-static ucs_status_t listen_for_wakes(struct ucp *u)
+static ucs_status_t open_wake_handler(struct ucp *u)
 {
     const ucp_am_handler_param_t param = {.field_mask =
                                               UCP_AM_HANDLER_PARAM_FIELD_ID |
@@ -82,7 +86,7 @@ static const char *hindrance(const struct rcx_node *node, enum rcx_lanes lanes)
     return node->group_ranks > 1 ? NULL : "no other rank shares memory with it";
 }
 
-static ucs_status_t make_window(struct ucp *u, const struct rcx_node *node)
+static ucs_status_t make_segment(struct ucp *u, const struct rcx_node *node)
 {
     const bool turns_are_long = rcx_node_shares_cores(node);
     const struct rcx_caches caches = rcx_caches_read();
@@ -92,17 +96,17 @@ static ucs_status_t make_window(struct ucp *u, const struct rcx_node *node)
     lane->plain_key_bytes = rcx_ucp_plain_key_bytes(u);
     lane->base.ring =
         rcx_ring_bytes(&caches, (size_t)node->group_ranks, turns_are_long);
-    lane->base.direct_from =
+    lane->base.mapped_from =
         turns_are_long ? DIRECT_WHERE_TURNS_ARE_LONG : DIRECT;
     status = rcx_ucp_memory_open(u, NULL,
-                                 sizeof *lane->window +
+                                 sizeof *lane->segment +
                                      (size_t)node->group_ranks *
-                                         rcx_inbox_bytes(&lane->base),
+                                         rcx_shm_fifo_bytes(&lane->base),
                                  &lane->memory);
     if (status == UCS_OK)
-        status = listen_for_wakes(u);
-    lane->window = lane->memory.at;
-    lane->place.window = (uintptr_t)lane->memory.at;
+        status = open_wake_handler(u);
+    lane->segment = lane->memory.at;
+    lane->place.segment = (uintptr_t)lane->memory.at;
     lane->place.rkey_bytes = (uint32_t)lane->memory.key_bytes;
     lane->place.group = node->group;
     lane->place.index = (uint32_t)node->group_index;
@@ -110,23 +114,23 @@ static ucs_status_t make_window(struct ucp *u, const struct rcx_node *node)
     lane->place.ring = (uint32_t)lane->base.ring;
     lane->place.sleeps = u->wakeup;
     lane->place.pid = (uint32_t)getpid();
-    lane->base.read_from = rcx_node_refuses_cma(node) ? SIZE_MAX
-                           : node->cma_pays           ? READ_WHERE_IT_PAYS
-                           : turns_are_long ? READ_WHERE_TURNS_ARE_LONG
-                                            : SIZE_MAX;
+    lane->base.cma_from = rcx_node_refuses_cma(node) ? SIZE_MAX
+                          : node->cma_pays           ? READ_WHERE_IT_PAYS
+                          : turns_are_long           ? READ_WHERE_TURNS_ARE_LONG
+                                                     : SIZE_MAX;
     return status;
 }
 
-static bool reach_to_answer(struct rcx_lane *base, int peer);
+static bool reach_to_answer(struct rcx_shm_lane *base, int peer);
 
-/* What is in a window needs its sender no more, nor its reader, but for one who is
- * to be woken, or watched. */
+/* A message in a segment needs neither its sender nor its reader any more,
+ * except a reader that sleeps or is watched. */
 static void expect_lane_alone(struct ucp *u)
 {
     u->base.ack_bytes = SIZE_MAX;
     u->base.ahead = AHEAD;
     if (!u->wakeup && !u->base.watches_peers)
-        u->base.doorbell = &u->lane.window->doorbell;
+        u->base.doorbell = &u->lane.segment->doorbell;
 }
 
 static void tell(const struct ucp *u, const struct rcx_node *node,
@@ -156,26 +160,26 @@ rcx_status_t rcx_ucp_lane_open(struct ucp *u, const struct rcx_node *node,
     const size_t size = (size_t)u->boot->size;
     const char *why = hindrance(node, lanes);
 
-    lane->base = (struct rcx_lane){.transport = &u->base,
-                                   .heap = u->heap,
-                                   .ranks = u->boot->size,
-                                   .reach = reach_to_answer,
-                                   .wake = wake,
-                                   .map = rcx_ucp_map,
-                                   .unmap = rcx_ucp_unmap};
+    lane->base = (struct rcx_shm_lane){.transport = &u->base,
+                                       .heap = u->heap,
+                                       .ranks = u->boot->size,
+                                       .reach = reach_to_answer,
+                                       .wake = wake,
+                                       .map = rcx_ucp_map,
+                                       .unmap = rcx_ucp_unmap};
     lane->base.any_end = &lane->base.any;
     lane->others = u->boot->size;
     lane->cores = CPU_COUNT(&node->cpus);
-    lane->pairs = rcx_heap_zalloc(u->heap, size * sizeof *lane->pairs);
+    lane->channels = rcx_heap_zalloc(u->heap, size * sizeof *lane->channels);
     lane->outs = rcx_heap_zalloc(u->heap, size * sizeof *lane->outs);
     lane->neighbours = rcx_heap_zalloc(u->heap, size * sizeof *lane->outs);
     lane->active = rcx_heap_zalloc(u->heap, size * sizeof *lane->active);
-    lane->settled = rcx_heap_zalloc(u->heap, size);
-    if (!lane->pairs || !lane->outs || !lane->neighbours || !lane->active ||
-        !lane->settled)
+    lane->lane_chosen = rcx_heap_zalloc(u->heap, size);
+    if (!lane->channels || !lane->outs || !lane->neighbours || !lane->active ||
+        !lane->lane_chosen)
         return rcx_fail(u->log, RCX_ERR_NOMEM, "no memory for a lane");
     if (!why) {
-        const ucs_status_t status = make_window(u, node);
+        const ucs_status_t status = make_segment(u, node);
 
         if (status != UCS_OK)
             why = ucs_status_string(status);
@@ -185,7 +189,7 @@ rcx_status_t rcx_ucp_lane_open(struct ucp *u, const struct rcx_node *node,
     if (!why && node->group_ranks == u->boot->size)
         expect_lane_alone(u);
     if (why)
-        drop_window(u);
+        close_segment(u);
     return why && lanes == RCX_LANES_NODE
                ? rcx_fail(u->log, RCX_ERR_CONFIG, "RCX_LANES=node: %s", why)
                : RCX_OK;
@@ -198,30 +202,32 @@ void rcx_ucp_lane_close(struct ucp *u)
     for (int i = 0; i < lane->neighbour_count; i++) {
         struct rcx_neighbour *n = (struct rcx_neighbour *)lane->neighbours[i];
 
-        rcx_pair_close(&n->pair);
+        rcx_shm_channel_close(&n->channel);
         rcx_process_close(&n->process);
         if (n->rkey)
             ucp_rkey_destroy(n->rkey);
         rcx_heap_free(u->heap, n);
     }
-    rcx_heap_free(u->heap, lane->pairs);
+    rcx_heap_free(u->heap, lane->channels);
     rcx_heap_free(u->heap, lane->outs);
     rcx_heap_free(u->heap, lane->neighbours);
     rcx_heap_free(u->heap, lane->active);
-    rcx_heap_free(u->heap, lane->settled);
+    rcx_heap_free(u->heap, lane->lane_chosen);
     rcx_ucp_memory_close_all(u);
-    drop_window(u);
+    close_segment(u);
 }
 
-/* ---- Pairs -------------------------------------------------------------------- */
+/* ---- Channels ------------------------------------------------------------ */
 
-static bool do_share(const struct rcx_place *a, const struct rcx_place *b)
+static bool do_share(const struct rcx_segment_address *a,
+                     const struct rcx_segment_address *b)
 {
     return a->rkey_bytes && b->rkey_bytes && a->group == b->group &&
            a->ranks == b->ranks && a->ring == b->ring;
 }
 
-static rcx_status_t place_of(struct ucp *u, int peer, struct rcx_place *place,
+static rcx_status_t place_of(struct ucp *u, int peer,
+                             struct rcx_segment_address *place,
                              const char **rest_p)
 {
     char own_version[64];
@@ -234,7 +240,7 @@ static rcx_status_t place_of(struct ucp *u, int peer, struct rcx_place *place,
         rcx_peer_address(u->boot, u->log, peer, own_version, &blob, &bytes);
     if (status != RCX_OK)
         return status;
-    *place = (struct rcx_place){0};
+    *place = (struct rcx_segment_address){0};
     if (bytes >= sizeof *place)
         memcpy(place, blob, sizeof *place);
     if (bytes < sizeof *place || place->rkey_bytes >= bytes - sizeof *place ||
@@ -249,7 +255,7 @@ static rcx_status_t place_of(struct ucp *u, int peer, struct rcx_place *place,
 }
 
 static rcx_status_t settle_by(struct ucp *u, int peer,
-                              const struct rcx_place *place)
+                              const struct rcx_segment_address *place)
 {
     struct rcx_ucp_lane *lane = &u->lane;
     struct rcx_neighbour *n;
@@ -258,19 +264,19 @@ static rcx_status_t settle_by(struct ucp *u, int peer,
         n = rcx_heap_zalloc(u->heap, sizeof *n);
         if (!n)
             return RCX_ERR_NOMEM;
-        rcx_pair_open(&n->pair, &lane->base, peer, (pid_t)place->pid,
-                      inbox_of(lane->window, place->index, &lane->base),
-                      place->sleeps);
-        rcx_process_open(&n->process, (pid_t)place->pid, place->window);
-        lane->pairs[peer] = &n->pair;
-        lane->neighbours[lane->neighbour_count++] = &n->pair;
+        rcx_shm_channel_open(&n->channel, &lane->base, peer, (pid_t)place->pid,
+                             fifo_of(lane->segment, place->index, &lane->base),
+                             place->sleeps);
+        rcx_process_open(&n->process, (pid_t)place->pid, place->segment);
+        lane->channels[peer] = &n->channel;
+        lane->neighbours[lane->neighbour_count++] = &n->channel;
         lane->others--;
     }
-    lane->settled[peer] = true;
+    lane->lane_chosen[peer] = true;
     return RCX_OK;
 }
 
-rcx_status_t rcx_ucp_settle_all(struct ucp *u)
+rcx_status_t rcx_ucp_choose_lanes(struct ucp *u)
 {
     const int *local = u->boot->local_ranks;
     const int n = local ? u->boot->local_size : u->boot->size;
@@ -279,16 +285,16 @@ rcx_status_t rcx_ucp_settle_all(struct ucp *u)
     for (int i = 0; i < n && status == RCX_OK; i++) {
         const int rank = local ? local[i] : i;
 
-        if (!u->lane.settled[rank])
-            status = rcx_ucp_settle(u, rank);
+        if (!u->lane.lane_chosen[rank])
+            status = rcx_ucp_choose_lane(u, rank);
     }
-    u->lane.all_settled = status == RCX_OK;
+    u->lane.all_chosen = status == RCX_OK;
     return status;
 }
 
-rcx_status_t rcx_ucp_settle(struct ucp *u, int peer)
+rcx_status_t rcx_ucp_choose_lane(struct ucp *u, int peer)
 {
-    struct rcx_place place;
+    struct rcx_segment_address place;
     const char *rest;
     const rcx_status_t status = place_of(u, peer, &place, &rest);
 
@@ -298,7 +304,7 @@ rcx_status_t rcx_ucp_settle(struct ucp *u, int peer)
 void rcx_ucp_way(struct rcx_transport *t, int peer, char *text, size_t bytes)
 {
     struct ucp *u = (struct ucp *)t;
-    struct rcx_place theirs = {.rkey_bytes = 0};
+    struct rcx_segment_address theirs = {.rkey_bytes = 0};
     const char *rest, *why;
     const bool is_known = place_of(u, peer, &theirs, &rest) == RCX_OK;
 
@@ -321,50 +327,54 @@ void rcx_ucp_way(struct rcx_transport *t, int peer, char *text, size_t bytes)
 }
 
 static rcx_status_t map_theirs(struct ucp *u, struct rcx_neighbour *n,
-                               const struct rcx_place *place, const char *rkey)
+                               const struct rcx_segment_address *place,
+                               const char *rkey)
 {
     const struct rcx_ucp_lane *lane = &u->lane;
-    struct rcx_window *theirs;
+    struct rcx_shm_segment *theirs;
     void *at;
     const ucs_status_t status = rcx_ucp_memory_reach(
-        u, n->pair.peer, rkey, place->window, &n->rkey, &at);
+        u, n->channel.peer, rkey, place->segment, &n->rkey, &at);
 
     if (status != UCS_OK)
-        return rcx_ucp_lose(u, n->pair.peer, status);
+        return rcx_ucp_set_unreachable(u, n->channel.peer, status);
     theirs = at;
     n->theirs = theirs;
-    rcx_pair_connect(&n->pair, inbox_of(theirs, lane->place.index, &lane->base),
-                     &theirs->asleep);
+    rcx_shm_channel_connect(&n->channel,
+                            fifo_of(theirs, lane->place.index, &lane->base),
+                            &theirs->asleep);
     return RCX_OK;
 }
 
 rcx_status_t rcx_ucp_reach(struct ucp *u, int peer)
 {
-    struct rcx_place place;
+    struct rcx_segment_address place;
     const char *rest;
     rcx_status_t status;
 
-    if (u->lost[peer])
-        return rcx_ucp_lose(u, peer, (ucs_status_t)u->lost[peer]);
+    if (u->ep_status[peer])
+        return rcx_ucp_set_unreachable(u, peer,
+                                       (ucs_status_t)u->ep_status[peer]);
     status = place_of(u, peer, &place, &rest);
-    if (status == RCX_OK && !u->lane.settled[peer])
+    if (status == RCX_OK && !u->lane.lane_chosen[peer])
         status = settle_by(u, peer, &place);
-    if (status == RCX_OK && u->lane.pairs[peer] &&
+    if (status == RCX_OK && u->lane.channels[peer] &&
         !rcx_process_is_there(&rcx_ucp_neighbour(u, peer)->process))
-        status = rcx_ucp_lose(u, peer, UCS_ERR_CONNECTION_RESET);
+        status = rcx_ucp_set_unreachable(u, peer, UCS_ERR_CONNECTION_RESET);
     if (status == RCX_OK && !u->endpoints[peer])
         status = rcx_ucp_connect(
             u, peer, (const ucp_address_t *)(rest + place.rkey_bytes));
-    if (status != RCX_OK || !u->lane.pairs[peer])
+    if (status != RCX_OK || !u->lane.channels[peer])
         return status;
     status = map_theirs(u, rcx_ucp_neighbour(u, peer), &place, rest);
     if (status == RCX_OK)
-        u->lane.outs[peer] = u->lane.pairs[peer];
+        u->lane.outs[peer] = u->lane.channels[peer];
     return status;
 }
 
-/* Who has to answer; that it cannot is found out by who waits for it. */
-static bool reach_to_answer(struct rcx_lane *base, int peer)
+/* Connect a channel to answer a message. If that fails, the rank that waits for
+ * the answer finds out. */
+static bool reach_to_answer(struct rcx_shm_lane *base, int peer)
 {
     struct ucp *u = (struct ucp *)base->transport;
     const bool is_reached = rcx_ucp_reach(u, peer) == RCX_OK;
@@ -381,7 +391,7 @@ void rcx_ucp_lane_ring_doorbell(struct ucp *u, int peer)
         atomic_store(&n->theirs->doorbell, 1);
 }
 
-void rcx_ucp_lane_activate(struct rcx_ucp_lane *lane, struct rcx_pair *p)
+void rcx_ucp_lane_activate(struct rcx_ucp_lane *lane, struct rcx_shm_channel *p)
 {
     p->is_active = true;
     lane->active[lane->actives++] = p;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The lane inside a node: memory that UCX maps, with an inbox for each rank of
- * the node. All else between two ranks stays UCX's messages: notes, deaths,
- * and what wakes a sleeper.
+ * The lane within a node: memory that UCX maps, with a FIFO for each rank of
+ * the node. Everything else between two ranks uses UCX's messages: control
+ * messages, failed peers, waking a sleeper.
  *
- * Which lane a pair takes follows from what both have published, so both take
- * the same; it is settled when the first message between them is.
+ * Whether two ranks use the lane follows from what both have published, so they
+ * decide alike. The decision is made at the first message between them.
  */
 #ifndef RCX_TRANSPORT_UCP_LANE_H
 #define RCX_TRANSPORT_UCP_LANE_H
@@ -15,85 +15,92 @@
 #include "transport/ucp/memory.h"
 
 struct ucp;
-struct rcx_window;
+struct rcx_shm_segment;
 
-/* Where a rank's window is; what it publishes in front of its address. */
-struct rcx_place {
-    uint64_t window;     /* its address, there */
+/* Where the segment of a rank is. Published in front of its UCX address. */
+struct rcx_segment_address {
+    uint64_t segment;    /* its address in that rank */
     uint64_t group;      /* of ranks that can map each other's memory */
-    uint32_t rkey_bytes; /* of the key that follows; 0: it has no window */
+    uint32_t rkey_bytes; /* of the key that follows; 0: it has no segment */
     uint32_t index;      /* of the rank, in the group */
     uint32_t ranks;      /* of the group */
-    uint32_t ring;       /* its bytes */
-    uint32_t sleeps;     /* it may */
+    uint32_t ring;       /* bytes */
+    uint32_t sleeps;     /* it may sleep */
     uint32_t pid;
 };
 
 struct rcx_ucp_lane {
-    struct rcx_lane base;
-    struct rcx_pair **pairs; /* by rank; NULL: UCX's messages, or not settled */
-    struct rcx_pair **outs;  /* the same, where the peer's window is mapped */
-    struct rcx_pair **neighbours; /* those of pairs that are there */
+    struct rcx_shm_lane base;
+    struct rcx_shm_channel *
+        *channels; /* by rank; NULL: UCX's messages, or not chosen yet */
+    struct rcx_shm_channel *
+        *outs; /* the same, where the peer's segment is mapped */
+    struct rcx_shm_channel **neighbours; /* the channels that exist */
     int neighbour_count;
-    struct rcx_pair **active; /* to be looked at each time */
+    struct rcx_shm_channel **active; /* polled by each progress call */
     int actives;
-    int cores;             /* that ranks of this node may use */
-    unsigned turns, vain;  /* of all; without an event */
-    bool is_asleep;        /* or may be */
-    uint64_t next_roll_ns; /* when it looks for the dead again */
-    bool *settled;         /* by rank */
-    bool all_settled;      /* ranks that may have a pair */
-    int others; /* ranks without a pair; of use once all are settled */
-    struct rcx_window *window; /* NULL: none */
-    struct rcx_place place;
-    struct rcx_ucp_memory memory; /* its */
-    struct rcx_ucp_block *blocks; /* of memory that was given out */
-    size_t plain_key_bytes; /* of the key of memory that cannot be shared */
-    const char *hindrance;  /* why there is no window; NULL: nothing */
+    int cores; /* that ranks of this node may use */
+    unsigned turns,
+        idle_polls; /* progress calls, and those in a row without an event */
+    bool is_asleep; /* or may be */
+    uint64_t next_liveness_ns; /* when the liveness of peers is checked again */
+    bool *lane_chosen;         /* by rank */
+    bool all_chosen;           /* for all ranks that may have a channel */
+    int others; /* ranks without a channel; valid once all_chosen */
+    struct rcx_shm_segment *segment; /* NULL: none */
+    struct rcx_segment_address place;
+    struct rcx_ucp_memory memory; /* of the segment */
+    struct rcx_ucp_block *blocks; /* memory given to the user */
+    size_t
+        plain_key_bytes; /* bytes of the key of memory that cannot be shared */
+    const char *hindrance; /* why there is no segment; NULL: there is */
 };
 
-/* Make a window, where that can be and is wanted; what hinders is told, and is
+/* Make a segment if possible and wanted. A reason against it is logged, and is
  * no error. */
 rcx_status_t rcx_ucp_lane_open(struct ucp *u, const struct rcx_node *node,
                                enum rcx_lanes lanes);
 void rcx_ucp_lane_close(struct ucp *u);
 
-/* Whether peer's messages come to a pair; nobody is connected for that. */
-rcx_status_t rcx_ucp_settle(struct ucp *u, int peer);
-/* The same of all ranks of this node; no other has a pair. */
-rcx_status_t rcx_ucp_settle_all(struct ucp *u);
-/* Have a way to send to peer; what is said of an error is in base.last_error. */
+/* Decide whether peer has a channel. Connects nothing. */
+rcx_status_t rcx_ucp_choose_lane(struct ucp *u, int peer);
+/* The same for all ranks of this node. No other rank has a channel. */
+rcx_status_t rcx_ucp_choose_lanes(struct ucp *u);
+/* Connect to peer for sending. On an error, base.last_error gives the
+ * reason. */
 rcx_status_t rcx_ucp_reach(struct ucp *u, int peer);
 
-/* A note to peer has been sent, which hears of it only by progress. */
+/* A control message has been sent to peer, which sees it only by a full
+ * progress. */
 void rcx_ucp_lane_ring_doorbell(struct ucp *u, int peer);
 
-/* A transport's way. */
+/* As in struct rcx_transport_ops. */
 void rcx_ucp_way(struct rcx_transport *t, int peer, char *text, size_t bytes);
 
 unsigned rcx_ucp_lane_progress(struct ucp *u);
 rcx_status_t rcx_ucp_lane_recv_any(struct ucp *u, struct rcx_message *m);
 /* Whether all that was sent has left. */
 bool rcx_ucp_lane_is_flushed(const struct ucp *u);
-/* Say that this rank sleeps; false: something has come. */
+/* Publish that this rank sleeps. False: something has arrived. */
 bool rcx_ucp_lane_arm(struct ucp *u);
-/* A transport's rest and is_served. */
+/* As in struct rcx_transport_ops. */
 void rcx_ucp_lane_core_released(struct rcx_transport *t, bool rests);
 bool rcx_ucp_lane_peers_run(struct rcx_transport *t);
 bool rcx_ucp_lane_probe(struct ucp *u, uint64_t tag, uint64_t mask,
                         uint64_t *found_p);
 void rcx_ucp_lane_cancel(struct ucp *u, struct rcx_message *m);
 
-/* peer is looked at from now on. */
-void rcx_ucp_lane_activate(struct rcx_ucp_lane *lane, struct rcx_pair *p);
+/* Poll peer in each progress call from now on. */
+void rcx_ucp_lane_activate(struct rcx_ucp_lane *lane,
+                           struct rcx_shm_channel *p);
 
 static inline rcx_status_t rcx_ucp_lane_send(struct rcx_ucp_lane *lane,
-                                             struct rcx_pair *p,
+                                             struct rcx_shm_channel *p,
                                              const void *buffer, size_t bytes,
                                              uint64_t tag,
                                              struct rcx_message *m)
 {
-    const rcx_status_t status = rcx_pair_send(p, buffer, bytes, tag, m);
+    const rcx_status_t status = rcx_shm_send(p, buffer, bytes, tag, m);
 
     if (__builtin_expect(status != RCX_OK && !p->is_active, 0))
         rcx_ucp_lane_activate(lane, p);
@@ -101,10 +108,10 @@ static inline rcx_status_t rcx_ucp_lane_send(struct rcx_ucp_lane *lane,
 }
 
 static inline rcx_status_t rcx_ucp_lane_recv(struct rcx_ucp_lane *lane,
-                                             struct rcx_pair *p,
+                                             struct rcx_shm_channel *p,
                                              struct rcx_message *m)
 {
-    const rcx_status_t status = rcx_pair_recv(p, m);
+    const rcx_status_t status = rcx_shm_recv(p, m);
 
     if (__builtin_expect(status != RCX_OK && !p->is_active, 0))
         rcx_ucp_lane_activate(lane, p);

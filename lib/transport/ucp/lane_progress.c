@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The lane inside a node: turns of progress, and what they have to look at. */
+/* Progress of the lane within a node: which channels are polled, when UCX is,
+ * and the liveness of peers. */
 #include "core/base/clock.h"
 #include "transport/ucp/worker.h"
 
-/* What nobody asked for is taken after VAIN turns without an event, and after
- * SWEEPS in any case: who sent it may wait for room. */
+/* Messages without a receive are taken after VAIN progress calls without an
+ * event, and after SWEEPS calls in any case: their senders may wait for
+ * room. */
 enum {
     VAIN = 256,
     SWEEPS = 1 << 16,
-    ROLL_NS = 40 * 1000 * 1000,
+    LIVENESS_NS = 40 * 1000 * 1000,
     TAKEN_AT_ONCE = 1000
 };
 
-/* All pairs; none stays active of which nothing is expected. */
+/* Poll all channels. Those that nothing is expected of become inactive. */
 static unsigned sweep(struct ucp *u)
 {
     struct rcx_ucp_lane *lane = &u->lane;
@@ -20,11 +22,11 @@ static unsigned sweep(struct ucp *u)
     int kept = 0;
 
     for (int i = 0; i < lane->neighbour_count; i++)
-        events += rcx_pair_work(lane->neighbours[i], true);
+        events += rcx_shm_progress(lane->neighbours[i], true);
     for (int i = 0; i < lane->actives; i++) {
-        struct rcx_pair *p = lane->active[i];
+        struct rcx_shm_channel *p = lane->active[i];
 
-        p->is_active = rcx_pair_is_busy(p);
+        p->is_active = rcx_shm_is_busy(p);
         if (p->is_active)
             lane->active[kept++] = p;
     }
@@ -32,7 +34,7 @@ static unsigned sweep(struct ucp *u)
     return events;
 }
 
-/* Receives from whoever sends first look for what UCX has, too; so do those
+/* Receives from any source must also match what UCX has, as must receives
  * behind them. */
 static unsigned match_any(struct ucp *u)
 {
@@ -42,40 +44,40 @@ static unsigned match_any(struct ucp *u)
     while (*link) {
         struct rcx_message *m = *link;
         ucp_tag_recv_info_t info;
-        ucp_tag_message_h message =
-            ucp_tag_probe_nb(u->worker, m->key, m->mask, 1, &info);
+        ucp_tag_message_h message = ucp_tag_probe_nb(
+            u->worker, rcx_shm_msg(m)->key, rcx_shm_msg(m)->mask, 1, &info);
 
         if (!message) {
             link = &m->next;
             continue;
         }
-        rcx_message_take_out(&u->lane.base.any_end, link);
+        rcx_message_unlink(&u->lane.base.any_end, link);
         u->matching.user_data = m;
         u->pending++;
-        ucp_tag_msg_recv_nbx(u->worker, m->buffer, m->room, message,
-                             &u->matching);
+        ucp_tag_msg_recv_nbx(u->worker, rcx_shm_msg(m)->buffer,
+                             rcx_shm_msg(m)->room, message, &u->matching);
         events++;
     }
     return events;
 }
 
-/* What has come by UCX; messages that follow each other may go on for long. */
+/* Drain UCX. Messages may follow each other for long. */
 static void take_all(struct ucp *u)
 {
     for (int i = 0; i < TAKEN_AT_ONCE && ucp_worker_progress(u->worker); i++)
         continue;
 }
 
-/* Of processes whose memory is mapped; UCX looks for the others. Who has gone
- * may have said why: once that has been heard, nobody blames it. So that is taken
- * before it is buried. */
-static void look_for_dead(struct ucp *u)
+/* Liveness of processes whose memory is mapped; UCX watches the others. A peer
+ * that has exited may have sent the reason, so control messages are drained
+ * before it is declared failed. */
+static void liveness_probe(struct ucp *u)
 {
     const uint64_t now = rcx_now_ns();
 
-    if (now < u->lane.next_roll_ns)
+    if (now < u->lane.next_liveness_ns)
         return;
-    u->lane.next_roll_ns = now + ROLL_NS;
+    u->lane.next_liveness_ns = now + LIVENESS_NS;
     for (int i = 0; i < u->lane.neighbour_count; i++) {
         struct rcx_neighbour *n = (struct rcx_neighbour *)u->lane.neighbours[i];
 
@@ -85,31 +87,31 @@ static void look_for_dead(struct ucp *u)
         if (!n->is_missing || !was_missing)
             continue;
         take_all(u);
-        rcx_transport_peer_failed(&u->base, n->pair.peer);
+        rcx_transport_peer_failed(&u->base, n->channel.peer);
     }
 }
 
-static unsigned look_around(struct ucp *u)
+static unsigned progress_all(struct ucp *u)
 {
     struct rcx_ucp_lane *lane = &u->lane;
     unsigned events;
 
-    /* before the notes are taken, so that none comes unsaid */
-    if (__builtin_expect(atomic_load(&lane->window->doorbell) != 0, 0))
-        atomic_store(&lane->window->doorbell, 0);
+    /* before control messages are taken, so that none is missed */
+    if (__builtin_expect(atomic_load(&lane->segment->doorbell) != 0, 0))
+        atomic_store(&lane->segment->doorbell, 0);
     events = ucp_worker_progress(u->worker);
     if (u->base.watches_peers)
-        look_for_dead(u);
+        liveness_probe(u);
     if (lane->base.any && lane->others > 0)
         events += match_any(u);
-    if (lane->vain >= VAIN || lane->turns % SWEEPS == 0) {
-        lane->vain = 0;
+    if (lane->idle_polls >= VAIN || lane->turns % SWEEPS == 0) {
+        lane->idle_polls = 0;
         events += sweep(u);
     }
     return events;
 }
 
-/* A receive from whoever sends first looks at all. */
+/* A receive from any source polls all channels. */
 static unsigned poll_pairs(struct ucp *u)
 {
     struct rcx_ucp_lane *lane = &u->lane;
@@ -118,7 +120,7 @@ static unsigned poll_pairs(struct ucp *u)
     if (__builtin_expect(lane->base.any != NULL, 0))
         return sweep(u);
     for (int i = 0; i < lane->actives; i++)
-        events += rcx_pair_poll(lane->active[i]);
+        events += rcx_shm_poll(lane->active[i]);
     return events;
 }
 
@@ -128,28 +130,28 @@ unsigned rcx_ucp_lane_progress(struct ucp *u)
     unsigned events;
 
     if (__builtin_expect(lane->is_asleep, 0)) {
-        atomic_store(&lane->window->asleep, 0);
+        atomic_store(&lane->segment->asleep, 0);
         lane->is_asleep = false;
     }
     events = poll_pairs(u);
-    lane->vain = events ? 0 : lane->vain + 1;
+    lane->idle_polls = events ? 0 : lane->idle_polls + 1;
     if (++lane->turns % RCX_FULL_POLLS == 0 || u->pending > 0)
-        events += look_around(u);
+        events += progress_all(u);
     return events;
 }
 
 rcx_status_t rcx_ucp_lane_recv_any(struct ucp *u, struct rcx_message *m)
 {
     struct rcx_ucp_lane *lane = &u->lane;
-    rcx_status_t status = lane->all_settled ? RCX_OK : rcx_ucp_settle_all(u);
+    rcx_status_t status = lane->all_chosen ? RCX_OK : rcx_ucp_choose_lanes(u);
 
     if (status != RCX_OK)
         return status;
-    m->pair = NULL;
-    m->order = lane->base.posts++;
+    rcx_shm_msg(m)->channel = NULL;
+    rcx_shm_msg(m)->order = lane->base.posts++;
     sweep(u);
     for (int i = 0; i < lane->neighbour_count; i++) {
-        status = rcx_pair_find(lane->neighbours[i], m);
+        status = rcx_shm_match(lane->neighbours[i], m);
         if (status != RCX_ERR_ARG)
             return status;
     }
@@ -159,11 +161,11 @@ rcx_status_t rcx_ucp_lane_recv_any(struct ucp *u, struct rcx_message *m)
 
 void rcx_ucp_lane_cancel(struct ucp *u, struct rcx_message *m)
 {
-    struct rcx_lane *lane = &u->lane.base;
+    struct rcx_shm_lane *lane = &u->lane.base;
 
-    if (m->pair)
-        rcx_pair_cancel(m->pair, m);
-    else if (rcx_message_withdraw(&lane->any, &lane->any_end, m))
+    if (rcx_shm_msg(m)->channel)
+        rcx_shm_cancel(rcx_shm_msg(m)->channel, m);
+    else if (rcx_message_remove(&lane->any, &lane->any_end, m))
         rcx_message_complete(&u->base, m, RCX_ERR_COMM_FAILED);
 }
 
@@ -174,7 +176,7 @@ bool rcx_ucp_lane_probe(struct ucp *u, uint64_t tag, uint64_t mask,
 
     sweep(u);
     for (int i = 0; i < u->lane.neighbour_count && !found; i++)
-        found = rcx_pair_probe(u->lane.neighbours[i], tag, mask, found_p);
+        found = rcx_shm_probe(u->lane.neighbours[i], tag, mask, found_p);
     return found;
 }
 
@@ -183,48 +185,47 @@ bool rcx_ucp_lane_is_flushed(const struct ucp *u)
     bool flushed = true;
 
     for (int i = 0; i < u->lane.neighbour_count && flushed; i++)
-        flushed = rcx_pair_is_flushed(u->lane.neighbours[i]);
+        flushed = rcx_shm_is_flushed(u->lane.neighbours[i]);
     return flushed;
 }
 
-/* In that order: see wake() of channel.c. */
+/* In this order; see rcx_shm_wake(). */
 bool rcx_ucp_lane_arm(struct ucp *u)
 {
     struct rcx_ucp_lane *lane = &u->lane;
 
-    if (!lane->window)
+    if (!lane->segment)
         return true;
-    if (u->base.watches_peers) /* who sleeps does not look around */
-        look_for_dead(u);
+    if (u->base.watches_peers) /* a sleeping rank does not probe */
+        liveness_probe(u);
     if (u->base.done || u->base.ctrl)
         return false;
-    atomic_store(&lane->window->asleep, 1);
+    atomic_store(&lane->segment->asleep, 1);
     lane->is_asleep = true;
     if (sweep(u) == 0)
         return true;
-    atomic_store(&lane->window->asleep, 0);
+    atomic_store(&lane->segment->asleep, 0);
     lane->is_asleep = false;
     return false;
 }
 
-void rcx_ucp_lane_core_released(struct rcx_transport *t, bool rests)
+void rcx_ucp_lane_core_released(struct rcx_transport *t, bool off_core)
 {
-    struct rcx_window *mine = ((struct ucp *)t)->lane.window;
+    struct rcx_shm_segment *mine = ((struct ucp *)t)->lane.segment;
 
     if (mine)
-        atomic_store_explicit(&mine->rests, rests, memory_order_relaxed);
+        atomic_store_explicit(&mine->off_core, off_core, memory_order_relaxed);
 }
 
-static bool rests(const struct rcx_pair *p)
+static bool off_core(const struct rcx_shm_channel *p)
 {
     const struct rcx_neighbour *n = (const struct rcx_neighbour *)p;
 
-    return !n->theirs ||
-           atomic_load_explicit(&n->theirs->rests, memory_order_relaxed) != 0;
+    return !n->theirs || atomic_load_explicit(&n->theirs->off_core,
+                                              memory_order_relaxed) != 0;
 }
 
-/* There are no more at work than other cores; whether it is they takes a look at a
- * line of each. */
+/* No more ranks run than there are other cores. Reads a line of each peer. */
 bool rcx_ucp_lane_peers_run(struct rcx_transport *t)
 {
     const struct ucp *u = (struct ucp *)t;
@@ -232,11 +233,11 @@ bool rcx_ucp_lane_peers_run(struct rcx_transport *t)
     int awaited = 0;
 
     for (int i = 0; i < lane->actives; i++)
-        awaited += rcx_pair_is_busy(lane->active[i]);
+        awaited += rcx_shm_is_busy(lane->active[i]);
     if (awaited == 0 || awaited > lane->cores - 1 || u->pending > 0)
         return false;
     for (int i = 0; i < lane->actives; i++)
-        if (rcx_pair_is_busy(lane->active[i]) && rests(lane->active[i]))
+        if (rcx_shm_is_busy(lane->active[i]) && off_core(lane->active[i]))
             return false;
     return true;
 }

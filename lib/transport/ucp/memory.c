@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Memory that peers map: segments, and blocks of rcx_mem_alloc().
+ */
 #include "transport/ucp/memory.h"
 
 #include "transport/node/segment.h"
 #include "transport/shm/mapped.h"
 #include "transport/ucp/worker.h"
 
-/* Each is a region; a descriptor, which UCX keeps open; a mapping of each peer. */
+/* Each block is a region, a descriptor that UCX keeps open, and a mapping in
+ * each peer. */
 enum { BLOCKS_MOST = 256 };
 
-/* A peer's, reached by the user of a block. */
+/* A peer's block, reached by the user of a block. */
 struct reached {
     struct reached *next;
     int peer;
@@ -16,7 +20,7 @@ struct reached {
     void *at, *handle;
 };
 
-/* Given out. */
+/* Memory given to the user. */
 struct rcx_ucp_block {
     struct rcx_ucp_block *next;
     struct rcx_ucp_memory memory;
@@ -67,7 +71,7 @@ ucs_status_t rcx_ucp_memory_open(struct ucp *u, void *at, size_t bytes,
     }
     status = ucp_mem_query(memory->handle, &attr);
     if (!at)
-        rcx_segments_make_private();
+        rcx_segment_make_all_private();
     if (status == UCS_OK)
         status = ucp_rkey_pack(u->context, memory->handle, &memory->key,
                                &memory->key_bytes);
@@ -88,9 +92,9 @@ void rcx_ucp_memory_close(struct ucp *u, struct rcx_ucp_memory *memory)
     *memory = (struct rcx_ucp_memory){.handle = NULL};
 }
 
-/* UCX (1.13 to 1.18) frees what it has not made yet, and dies, where one part
- * of a key has nothing behind it any more. So that is held meanwhile, whoever is
- * killed. */
+/* UCX 1.13 to 1.18 frees what it has not made yet, and crashes, if one part of
+ * a key has no memory any more. So the memory is kept meanwhile, in case its
+ * process is killed. */
 ucs_status_t rcx_ucp_memory_reach(struct ucp *u, int peer, const void *key,
                                   uint64_t address, ucp_rkey_h *rkey_p,
                                   void **at_p)
@@ -100,9 +104,9 @@ ucs_status_t rcx_ucp_memory_reach(struct ucp *u, int peer, const void *key,
     void *held = NULL;
 
     if (rcx_process_is_there(&n->process) &&
-        rcx_segment_hold(n->process.pid, address, &held))
+        rcx_segment_get(n->process.pid, address, &held))
         status = ucp_ep_rkey_unpack(u->endpoints[peer], key, rkey_p);
-    rcx_segment_drop(held);
+    rcx_segment_put(held);
     if (status == UCS_OK)
         return ucp_rkey_ptr(*rkey_p, address, at_p);
     *rkey_p = NULL;
@@ -117,7 +121,7 @@ void *rcx_ucp_get_memory(struct rcx_transport *t, void *at, size_t bytes)
     struct rcx_ucp_block *block;
     struct rcx_ucp_memory *m;
 
-    if (!u->lane.window || bytes < u->lane.base.direct_from ||
+    if (!u->lane.segment || bytes < u->lane.base.mapped_from ||
         u->lane.base.regions.count == BLOCKS_MOST)
         return NULL;
     block = rcx_heap_zalloc(u->heap, sizeof *block);
@@ -141,7 +145,7 @@ static void tell_gone(struct ucp *u)
 {
     for (int i = 0; i < u->boot->size; i++)
         if (u->lane.outs[i] && u->lane.base.gone)
-            rcx_region_tell_gone(u->lane.outs[i]);
+            rcx_region_announce_gone(u->lane.outs[i]);
 }
 
 static void free_block(struct ucp *u, struct rcx_ucp_block *block)
@@ -179,12 +183,12 @@ void rcx_ucp_memory_close_all(struct ucp *u)
         u->lane.blocks = block->next;
         free_block(u, block);
     }
-    rcx_regions_close(&u->lane.base);
+    rcx_region_close_all(&u->lane.base);
 }
 
-/* ---- Of peers -------------------------------------------------------------- */
+/* ---- Memory of peers ----------------------------------------------------- */
 
-const void *rcx_ucp_map(struct rcx_lane *lane, int peer, const void *key,
+const void *rcx_ucp_map(struct rcx_shm_lane *lane, int peer, const void *key,
                         uint64_t base, void **handle_p)
 {
     struct ucp *u = (struct ucp *)lane->transport;
@@ -201,7 +205,7 @@ const void *rcx_ucp_map(struct rcx_lane *lane, int peer, const void *key,
     return NULL;
 }
 
-void rcx_ucp_unmap(struct rcx_lane *lane, void *handle)
+void rcx_ucp_unmap(struct rcx_shm_lane *lane, void *handle)
 {
     (void)lane;
     ucp_rkey_destroy(handle);
@@ -234,7 +238,7 @@ void *rcx_ucp_reach_memory(struct rcx_transport *t, void *ptr, int peer,
 
     while (r && (r->peer != peer || r->base != base))
         r = r->next;
-    if (r || !block || !u->lane.pairs[peer])
+    if (r || !block || !u->lane.channels[peer])
         return r ? r->at : NULL;
     r = rcx_heap_zalloc(u->heap, sizeof *r);
     if (!r)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory that UCX makes known to the other ranks of a node. */
+/* Memory that UCX shares with the other ranks of a node. */
 #ifndef RCX_TRANSPORT_UCP_MEMORY_H
 #define RCX_TRANSPORT_UCP_MEMORY_H
 
@@ -16,8 +16,7 @@ struct rcx_ucp_memory {
     size_t key_bytes;
 };
 
-/* A transport's get_memory, put_memory, memory_key and reach_memory; all that is
- * left. */
+/* As in struct rcx_transport_ops; and free all that is left. */
 void *rcx_ucp_get_memory(struct rcx_transport *t, void *at, size_t bytes);
 void rcx_ucp_put_memory(struct rcx_transport *t, void *ptr);
 size_t rcx_ucp_memory_key(struct rcx_transport *t, const void *ptr,
@@ -26,10 +25,10 @@ void *rcx_ucp_reach_memory(struct rcx_transport *t, void *ptr, int peer,
                            const void *key, uint64_t base);
 void rcx_ucp_memory_close_all(struct ucp *u);
 
-/* A lane's map and unmap. */
-struct rcx_lane;
-const void *rcx_ucp_map(struct rcx_lane *lane, int peer, const void *key,
+/* map and unmap of a lane. */
+struct rcx_shm_lane;
+const void *rcx_ucp_map(struct rcx_shm_lane *lane, int peer, const void *key,
                         uint64_t base, void **handle_p);
-void rcx_ucp_unmap(struct rcx_lane *lane, void *handle);
+void rcx_ucp_unmap(struct rcx_shm_lane *lane, void *handle);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages over UCP's tagged interface: exact tags, one worker per context,
+ * Transport over UCP: tagged messages with exact tags, one worker per context,
  * one endpoint per peer, created at first use.
  */
 #include "transport/ucp/worker.h"
@@ -35,10 +35,10 @@ static void send_done(void *request, ucs_status_t status, void *user_data)
 
     m->handle = NULL;
     ((struct ucp *)m->transport)->pending--;
-    rcx_message_complete(
-        m->transport, m,
-        status == UCS_OK ? RCX_OK
-                         : rcx_ucp_lose_message(m->transport, m->peer, status));
+    rcx_message_complete(m->transport, m,
+                         status == UCS_OK ? RCX_OK
+                                          : rcx_ucp_message_failed(
+                                                m->transport, m->peer, status));
     ucp_request_free(request);
 }
 
@@ -49,10 +49,10 @@ static rcx_status_t status_of_receive(const struct rcx_message *m,
         return RCX_ERR_MISMATCH;
     return status == UCS_ERR_CANCELED
                ? RCX_ERR_TRANSPORT
-               : rcx_ucp_lose_message(m->transport, m->peer, status);
+               : rcx_ucp_message_failed(m->transport, m->peer, status);
 }
 
-/* Out of line, as no good one pays for it. */
+/* Out of line, so that a successful receive does not pay for it. */
 __attribute__((cold, noinline)) static void
 recv_failed(void *request, ucs_status_t status, struct rcx_message *m)
 {
@@ -87,8 +87,8 @@ static void matching_done(void *request, ucs_status_t status,
 }
 
 /*
- * A receive never completes at once: UCX 1.13 fills in no length where it does,
- * and a message that is too short would pass. The callback has run then.
+ * A receive never completes immediately: UCX 1.13 sets no length then, and a
+ * message that is too short would pass. The callback has run then.
  */
 static void prepare_parameters(struct ucp *u)
 {
@@ -108,8 +108,9 @@ static void prepare_parameters(struct ucp *u)
 
 /* ---- Opening and closing -------------------------------------------------- */
 
-/* Of the world's collectives; RCX_UCX_NUM_EPS has UCX take another number. It
- * gives connections up that cost memory each (rc) where it expects many. */
+/* Peers that collectives of the world connect to; RCX_UCX_NUM_EPS overrides
+ * it. UCX does not use connections that cost memory each (rc) if it expects
+ * many. */
 static size_t peers_expected(int size)
 {
     int rounds = 0;
@@ -169,7 +170,7 @@ static rcx_status_t open_worker(struct ucp *u)
         return rcx_fail(u->log, RCX_ERR_UNSUPPORTED,
                         "this UCX grants thread mode single only; RCX needs "
                         "serialized");
-    rcx_segments_make_private();
+    rcx_segment_make_all_private();
     status = rcx_ucp_open_ctrl(u);
     if (status != UCS_OK)
         return fail(u, "ucp_worker_set_am_recv_handler", status);
@@ -187,7 +188,7 @@ static void flushed(void *request, ucs_status_t status, void *arg)
     ucp_request_free(request);
 }
 
-/* Endpoints that have failed, by force: their messages end. */
+/* Close failed endpoints by force, which ends their messages. */
 static void close_failed(struct ucp *u)
 {
     const ucp_request_param_t param = {.op_attr_mask = RCX_UCP_WITH_CALLBACK |
@@ -197,7 +198,7 @@ static void close_failed(struct ucp *u)
                                        .user_data = u};
 
     for (int i = 0; i < u->boot->size; i++) {
-        if (!u->endpoints[i] || u->lost[i] == UCS_OK)
+        if (!u->endpoints[i] || u->ep_status[i] == UCS_OK)
             continue;
         if (UCS_PTR_IS_PTR(ucp_ep_close_nbx(u->endpoints[i], &param)))
             u->flushes++;
@@ -208,9 +209,9 @@ static void close_failed(struct ucp *u)
 }
 
 /*
- * Whether the worker is left open, for as long as the process lives, because UCX
- * (1.13 to 1.18) cannot destroy it: an assertion fails where an endpoint has
- * messages under way, to a peer that is stopped or dead.
+ * Whether the worker is kept for the life of the process, because UCX 1.13 to
+ * 1.18 cannot destroy it: an assertion fails if an endpoint has messages in
+ * flight to a peer that is stopped or dead.
  */
 static bool must_leave_open(const struct ucp *u)
 {
@@ -238,7 +239,7 @@ static void close_all(struct rcx_transport *t)
     if (u->context && !stays)
         ucp_cleanup(u->context);
     rcx_heap_free(u->heap, u->base.failed_peers);
-    rcx_heap_free(u->heap, u->lost);
+    rcx_heap_free(u->heap, u->ep_status);
     rcx_heap_free(u->heap, u->endpoints);
     rcx_heap_free(u->heap, u);
 }
@@ -261,11 +262,11 @@ static rcx_status_t open(const struct rcx_transport_args *args,
     u->wakeup = args->wakeup;
     u->endpoints =
         rcx_heap_zalloc(u->heap, (size_t)u->boot->size * sizeof *u->endpoints);
-    u->lost = rcx_heap_zalloc(u->heap, (size_t)u->boot->size);
+    u->ep_status = rcx_heap_zalloc(u->heap, (size_t)u->boot->size);
     u->base.watches_peers = args->watches_peers;
     if (args->watches_peers || !rcx_boot_is_one_node(u->boot))
         u->base.failed_peers = rcx_heap_zalloc(u->heap, (size_t)u->boot->size);
-    if (!u->endpoints || !u->lost ||
+    if (!u->endpoints || !u->ep_status ||
         (args->watches_peers && !u->base.failed_peers)) {
         status = rcx_fail(u->log, RCX_ERR_NOMEM, "no memory for endpoints");
         goto close_transport;
@@ -286,12 +287,12 @@ close_transport:
     return status;
 }
 
-/* The place of the window, its key, and where messages go. */
+/* The address of the segment, its key, and the UCX address. */
 static rcx_status_t address(struct rcx_transport *t, const void **address_p,
                             size_t *bytes_p)
 {
     struct ucp *u = (struct ucp *)t;
-    const struct rcx_place *place = &u->lane.place;
+    const struct rcx_segment_address *place = &u->lane.place;
     const size_t bytes = sizeof *place + place->rkey_bytes + u->address_bytes;
     char *at = u->published = rcx_heap_alloc(u->heap, bytes);
 
@@ -315,10 +316,11 @@ static inline rcx_status_t sent(struct ucp *u, ucs_status_ptr_t result,
     if (result == NULL)
         return RCX_OK;
     if (UCS_PTR_IS_ERR(result))
-        return rcx_ucp_lose_message(&u->base, m->peer, UCS_PTR_STATUS(result));
+        return rcx_ucp_message_failed(&u->base, m->peer,
+                                      UCS_PTR_STATUS(result));
     u->pending++;
     m->handle = result;
-    m->mask = 0;
+    rcx_shm_msg(m)->mask = 0;
     return RCX_IN_PROGRESS;
 }
 
@@ -326,7 +328,7 @@ static rcx_status_t post_send(struct rcx_transport *t, int peer,
                               const void *buffer, size_t bytes, uint64_t tag,
                               struct rcx_message *m);
 
-/* Out of line, so that no other send pays for it. */
+/* Out of line, so that other sends do not pay for it. */
 __attribute__((noinline)) static rcx_status_t
 send_first(struct rcx_transport *t, int peer, const void *buffer, size_t bytes,
            uint64_t tag, struct rcx_message *m)
@@ -337,17 +339,17 @@ send_first(struct rcx_transport *t, int peer, const void *buffer, size_t bytes,
                             : status;
 }
 
-/* Out of line likewise. */
+/* Out of line as well. */
 __attribute__((noinline)) static rcx_status_t
 send_any(struct rcx_transport *t, int peer, const void *buffer, size_t bytes,
          uint64_t tag, struct rcx_message *m)
 {
     struct ucp *u = (struct ucp *)t;
-    struct rcx_pair *pair = u->lane.outs[peer];
+    struct rcx_shm_channel *channel = u->lane.outs[peer];
 
-    if (pair)
-        return rcx_ucp_lane_send(&u->lane, pair, buffer, bytes, tag, m);
-    if (__builtin_expect(!u->endpoints[peer] || u->lane.pairs[peer], 0))
+    if (channel)
+        return rcx_ucp_lane_send(&u->lane, channel, buffer, bytes, tag, m);
+    if (__builtin_expect(!u->endpoints[peer] || u->lane.channels[peer], 0))
         return send_first(t, peer, buffer, bytes, tag, m);
     m->transport = t;
     u->sending.user_data = m;
@@ -361,9 +363,9 @@ static rcx_status_t post_send(struct rcx_transport *t, int peer,
                               const void *buffer, size_t bytes, uint64_t tag,
                               struct rcx_message *m)
 {
-    struct rcx_pair *pair = ((struct ucp *)t)->lane.outs[peer];
+    struct rcx_shm_channel *channel = ((struct ucp *)t)->lane.outs[peer];
 
-    if (pair && rcx_pair_send_tiny(pair, buffer, bytes, tag))
+    if (channel && rcx_shm_send_tiny(channel, buffer, bytes, tag))
         return RCX_OK;
     return send_any(t, peer, buffer, bytes, tag, m);
 }
@@ -373,14 +375,16 @@ static rcx_status_t post(struct ucp *u, const ucp_request_param_t *param,
 {
     ucs_status_ptr_t result;
 
-    m->pair = NULL;
+    rcx_shm_msg(m)->channel = NULL;
     m->transport = &u->base;
     u->pending++;
-    result =
-        ucp_tag_recv_nbx(u->worker, m->buffer, m->room, m->key, m->mask, param);
+    result = ucp_tag_recv_nbx(u->worker, rcx_shm_msg(m)->buffer,
+                              rcx_shm_msg(m)->room, rcx_shm_msg(m)->key,
+                              rcx_shm_msg(m)->mask, param);
     if (UCS_PTR_IS_ERR(result)) {
         u->pending--;
-        return rcx_ucp_lose_message(&u->base, m->peer, UCS_PTR_STATUS(result));
+        return rcx_ucp_message_failed(&u->base, m->peer,
+                                      UCS_PTR_STATUS(result));
     }
     if (m->status == RCX_IN_PROGRESS) /* else the callback has run */
         m->handle = result;
@@ -390,30 +394,30 @@ static rcx_status_t post(struct ucp *u, const ucp_request_param_t *param,
 __attribute__((noinline)) static rcx_status_t
 recv_first(struct ucp *u, int peer, struct rcx_message *m)
 {
-    const rcx_status_t status = rcx_ucp_settle(u, peer);
-    struct rcx_pair *pair = u->lane.pairs[peer];
+    const rcx_status_t status = rcx_ucp_choose_lane(u, peer);
+    struct rcx_shm_channel *channel = u->lane.channels[peer];
 
     if (status != RCX_OK)
         return status;
-    if (pair)
-        return rcx_ucp_lane_recv(&u->lane, pair, m);
+    if (channel)
+        return rcx_ucp_lane_recv(&u->lane, channel, m);
     u->receiving.user_data = m;
     return post(u, &u->receiving, m);
 }
 
-/* Out of line likewise. */
+/* Out of line as well. */
 __attribute__((noinline)) static rcx_status_t
 recv_any(struct rcx_transport *t, int peer, void *buffer, size_t bytes,
          uint64_t tag, struct rcx_message *m)
 {
     struct ucp *u = (struct ucp *)t;
-    struct rcx_pair *pair = u->lane.pairs[peer];
+    struct rcx_shm_channel *channel = u->lane.channels[peer];
 
-    rcx_message_ask(m, buffer, bytes, tag, UINT64_MAX);
-    m->tells_tag = false;
-    if (pair)
-        return rcx_ucp_lane_recv(&u->lane, pair, m);
-    if (u->lane.window && !u->lane.settled[peer])
+    rcx_message_set_match(m, buffer, bytes, tag, UINT64_MAX);
+    rcx_shm_msg(m)->tells_tag = false;
+    if (channel)
+        return rcx_ucp_lane_recv(&u->lane, channel, m);
+    if (u->lane.segment && !u->lane.lane_chosen[peer])
         return recv_first(u, peer, m);
     u->receiving.user_data = m;
     return post(u, &u->receiving, m);
@@ -422,11 +426,12 @@ recv_any(struct rcx_transport *t, int peer, void *buffer, size_t bytes,
 static rcx_status_t post_recv(struct rcx_transport *t, int peer, void *buffer,
                               size_t bytes, uint64_t tag, struct rcx_message *m)
 {
-    struct rcx_pair *pair = ((struct ucp *)t)->lane.pairs[peer];
+    struct rcx_shm_channel *channel = ((struct ucp *)t)->lane.channels[peer];
 
-    return pair && bytes <= RCX_TINY && !pair->early && !pair->posted &&
-                   rcx_pair_take_short(pair, buffer, bytes, tag, UINT64_MAX,
-                                       false, m)
+    return channel && bytes <= RCX_TINY && !channel->unexpected &&
+                   !channel->posted &&
+                   rcx_shm_take_short(channel, buffer, bytes, tag, UINT64_MAX,
+                                      false, m)
                ? RCX_OK
                : recv_any(t, peer, buffer, bytes, tag, m);
 }
@@ -435,11 +440,13 @@ static rcx_status_t expect(struct rcx_transport *t, struct rcx_message *m,
                            unsigned *polls)
 {
     (void)t;
-    return m->pair ? rcx_pair_expect(m->pair, m, polls) : RCX_IN_PROGRESS;
+    return rcx_shm_msg(m)->channel
+               ? rcx_shm_expect(rcx_shm_msg(m)->channel, m, polls)
+               : RCX_IN_PROGRESS;
 }
 
-/* A peer without a pair may be overtaken by what a receive before this one
- * takes from whoever sends first. */
+/* A receive from any source before this one may take a message of a peer
+ * without a channel: that order must be kept. */
 static rcx_status_t post_masked(struct rcx_transport *t, void *buffer,
                                 size_t bytes, uint64_t tag, uint64_t mask,
                                 struct rcx_message *m)
@@ -447,30 +454,30 @@ static rcx_status_t post_masked(struct rcx_transport *t, void *buffer,
     struct ucp *u = (struct ucp *)t;
     rcx_status_t status = RCX_OK;
 
-    rcx_message_ask(m, buffer, bytes, tag, mask);
-    m->tells_tag = true;
+    rcx_message_set_match(m, buffer, bytes, tag, mask);
+    rcx_shm_msg(m)->tells_tag = true;
     m->transport = t;
     m->handle = NULL;
-    if (u->lane.window && m->peer >= 0 && !u->lane.settled[m->peer])
-        status = rcx_ucp_settle(u, m->peer);
+    if (u->lane.segment && m->peer >= 0 && !u->lane.lane_chosen[m->peer])
+        status = rcx_ucp_choose_lane(u, m->peer);
     if (status != RCX_OK)
         return status;
-    if (m->peer >= 0 && u->lane.pairs[m->peer])
-        return rcx_ucp_lane_recv(&u->lane, u->lane.pairs[m->peer], m);
-    if (u->lane.window && (m->peer < 0 || u->lane.base.any))
+    if (m->peer >= 0 && u->lane.channels[m->peer])
+        return rcx_ucp_lane_recv(&u->lane, u->lane.channels[m->peer], m);
+    if (u->lane.segment && (m->peer < 0 || u->lane.base.any))
         return rcx_ucp_lane_recv_any(u, m);
     u->matching.user_data = m;
     return post(u, &u->matching, m);
 }
 
-/* UCX cancels receives only; a send goes on as long as its peer lives. */
+/* UCX cancels receives only. A send continues as long as its peer lives. */
 static void cancel(struct rcx_transport *t, struct rcx_message *m)
 {
     struct ucp *u = (struct ucp *)t;
 
     if (!m->handle)
         rcx_ucp_lane_cancel(u, m);
-    else if (m->mask)
+    else if (rcx_shm_msg(m)->mask)
         ucp_request_cancel(u->worker, m->handle);
 }
 
@@ -480,7 +487,7 @@ static bool probe(struct rcx_transport *t, uint64_t tag, uint64_t mask,
     struct ucp *u = (struct ucp *)t;
     ucp_tag_recv_info_t info;
 
-    if (u->lane.window && rcx_ucp_lane_probe(u, tag, mask, found_p))
+    if (u->lane.segment && rcx_ucp_lane_probe(u, tag, mask, found_p))
         return true;
     if (!ucp_tag_probe_nb(u->worker, tag, mask, 0, &info))
         return false;
@@ -494,8 +501,8 @@ static unsigned progress(struct rcx_transport *t)
 {
     struct ucp *u = (struct ucp *)t;
 
-    return u->lane.window ? rcx_ucp_lane_progress(u)
-                          : ucp_worker_progress(u->worker);
+    return u->lane.segment ? rcx_ucp_lane_progress(u)
+                           : ucp_worker_progress(u->worker);
 }
 
 /* ---- Sleeping --------------------------------------------------------------- */
@@ -533,7 +540,7 @@ static void wake(struct rcx_transport *t)
         ucp_worker_signal(u->worker);
 }
 
-/* ---- Leaving ---------------------------------------------------------------- */
+/* ---- Flush --------------------------------------------------------------- */
 
 static void begin_flush(struct ucp *u)
 {
@@ -547,7 +554,7 @@ static void begin_flush(struct ucp *u)
             u->flushes++;
 }
 
-/* A flush that fails has nothing to wait for, either. */
+/* A flush that fails has nothing to wait for either. */
 static rcx_status_t flush(struct rcx_transport *t)
 {
     struct ucp *u = (struct ucp *)t;

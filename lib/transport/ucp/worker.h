@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The transport over UCX, from the inside. */
+/* The transport over UCX: its state, shared by the files of this folder. */
 #ifndef RCX_TRANSPORT_UCP_WORKER_H
 #define RCX_TRANSPORT_UCP_WORKER_H
 
@@ -10,21 +10,22 @@
 #include "transport/node/process.h"
 #include "transport/ucp/lane.h"
 
-/* Zero at first. */
-struct rcx_window {
+/* Initially zero. */
+struct rcx_shm_segment {
     _Alignas(RCX_LINE) _Atomic uint32_t asleep;
-    _Alignas(
-        RCX_LINE) _Atomic uint32_t doorbell; /* a note was sent to its owner */
-    _Atomic uint32_t rests;                  /* who has given its core away */
-    _Alignas(struct rcx_inbox) char inboxes[];
+    _Alignas(RCX_LINE) _Atomic uint32_t
+        doorbell;              /* a control message was sent to the owner */
+    _Atomic uint32_t off_core; /* the owner has released its core */
+    _Alignas(struct rcx_shm_fifo) char fifos[];
 };
 
-/* A rank with which this one has a pair. */
+/* A rank with which this one has a channel. */
 struct rcx_neighbour {
-    struct rcx_pair pair;
-    struct rcx_process process; /* the address: its window's */
-    struct rcx_window *theirs;  /* its window here; NULL: not connected */
-    bool is_missing;            /* its process was, when last looked for */
+    struct rcx_shm_channel channel;
+    struct rcx_process process; /* the address is its segment's */
+    struct rcx_shm_segment
+        *theirs;     /* its segment, mapped here; NULL: not connected */
+    bool is_missing; /* it failed the last liveness probe */
     ucp_rkey_h rkey;
 };
 
@@ -33,30 +34,30 @@ struct ucp {
     ucp_worker_h worker;
     ucp_ep_h *endpoints; /* by rank; NULL: not connected yet */
     struct rcx_ucp_lane lane;
-    unsigned pending; /* tagged messages under way */
+    unsigned pending; /* tagged messages in flight */
     struct rcx_heap *heap;
     struct rcx_log *log;
     struct rcx_boot *boot;
     ucp_context_h context;
     ucp_address_t *address;
     size_t address_bytes;
-    void *published; /* with the window's place in front */
+    void *published; /* address of the segment in front */
     struct rcx_node node;
-    signed char *lost; /* by rank: why no way leads to it, or why its endpoint
-                          failed; or UCS_OK */
+    signed char *
+        ep_status; /* by rank: why it cannot be reached, or why its endpoint failed; or UCS_OK */
     bool wakeup;
     bool is_flushing;
-    int flushes;                 /* of endpoints, and closes, not over */
-    ucp_request_param_t sending; /* of both only user_data changes */
+    int flushes;                 /* endpoint flushes and closes in progress */
+    ucp_request_param_t sending; /* only user_data changes between uses */
     ucp_request_param_t receiving;
-    ucp_request_param_t matching; /* the same by mask */
+    ucp_request_param_t matching; /* the same, by mask */
 };
 
-/* NULL: there is no pair with peer, or it is not settled. */
+/* NULL: no channel with peer, or not chosen yet. */
 static inline struct rcx_neighbour *rcx_ucp_neighbour(const struct ucp *u,
                                                       int peer)
 {
-    return (struct rcx_neighbour *)u->lane.pairs[peer];
+    return (struct rcx_neighbour *)u->lane.channels[peer];
 }
 
 enum {
@@ -66,25 +67,26 @@ enum {
     RCX_UCP_WAKE = 2
 };
 
-/* Connect; what is said of an error is in base.last_error. */
+/* Connect. On an error, base.last_error gives the reason. */
 rcx_status_t rcx_ucp_connect(struct ucp *u, int peer,
                              const ucp_address_t *address);
-/* No way leads to peer; or this process lacks memory or descriptors, and may try
- * again. base.last_error says which. */
-rcx_status_t rcx_ucp_lose(struct ucp *u, int peer, ucs_status_t status);
-/* A message with peer (-1: any) is lost, or could not be posted. */
+/* No transport leads to peer; or this process lacks memory or descriptors, and
+ * may retry. base.last_error gives the reason. */
+rcx_status_t rcx_ucp_set_unreachable(struct ucp *u, int peer,
+                                     ucs_status_t status);
+/* A message with peer (-1: any) has failed, or could not be posted. */
 __attribute__((cold)) rcx_status_t
-rcx_ucp_lose_message(struct rcx_transport *t, int peer, ucs_status_t status);
+rcx_ucp_message_failed(struct rcx_transport *t, int peer, ucs_status_t status);
 /* RCX_OK unless no transport leads to peer. */
 rcx_status_t rcx_ucp_find_way(struct rcx_transport *t, int peer);
-/* What UCX has to say of memory that it cannot share. */
+/* Bytes of the key of memory that UCX cannot share. */
 size_t rcx_ucp_plain_key_bytes(struct ucp *u);
-/* Memory that others can map, at that address or, NULL, new; of an error
- * UCS_ERR_UNREACHABLE: they cannot. */
+/* Memory that other ranks can map: at the given address or, if NULL, new.
+ * UCS_ERR_UNREACHABLE: they cannot map it. */
 ucs_status_t rcx_ucp_memory_open(struct ucp *u, void *at, size_t bytes,
                                  struct rcx_ucp_memory *memory);
 void rcx_ucp_memory_close(struct ucp *u, struct rcx_ucp_memory *memory);
-/* Where a peer's is here. */
+/* Map a peer's memory. */
 ucs_status_t rcx_ucp_memory_reach(struct ucp *u, int peer, const void *key,
                                   uint64_t address, ucp_rkey_h *rkey_p,
                                   void **at_p);

@@ -128,7 +128,7 @@ static void probe_reachability(const struct rcx_request *r)
         const rcx_status_t status = t->ops->reach(t, peer);
 
         if (status != RCX_OK)
-            rcx_request_lose(r, status, ranks[i]);
+            rcx_request_message_failed(r, status, ranks[i]);
     }
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the log says of calls: the same words and numbers everywhere. */
+/* Descriptions of calls and ranks in log messages. */
 #include "core/run/diag/describe.h"
 
 #include "core/iface/peer.h"
@@ -65,7 +65,7 @@ const char *rcx_ranks_print(const struct rcx_comm *comm, const char *first,
     return text;
 }
 
-/* ---- What was chosen -------------------------------------------------------- */
+/* ---- What was chosen ----------------------------------------------------- */
 
 static rcx_log_level_t level_of(int rank)
 {

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Writes dumps as JSON.
+ */
 #include "core/run/diag/dump.h"
 
 #include <errno.h>
@@ -15,7 +18,7 @@
 
 /* ---- Values ------------------------------------------------------------- */
 
-/* Bytes of the UTF-8 character at s; 0: there is none. */
+/* Bytes of the UTF-8 character at s; 0: it is not valid. */
 static int character_bytes(const unsigned char *s)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -34,7 +37,8 @@ static int character_bytes(const unsigned char *s)
     return c < least[n] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ? 0 : n;
 }
 
-/* A string, or null. A byte that is no UTF-8 becomes the character for such. */
+/* A string, or null. A byte that is not UTF-8 becomes the replacement
+ * character. */
 static void put_text(FILE *file, const char *text)
 {
     const unsigned char *s = (const unsigned char *)text;
@@ -67,7 +71,7 @@ static void put_ranks(FILE *file, const int *ranks, size_t n)
     putc(']', file);
 }
 
-/* The enumerator alone. */
+/* The name of the enumerator. */
 static void put_status(FILE *file, rcx_status_t status)
 {
     const char *text = rcx_status_string(status);
@@ -87,7 +91,7 @@ static void put_type(FILE *file, rcx_datatype_t number)
     putc('}', file);
 }
 
-/* What the ranks of an operation have to agree on. */
+/* What the ranks of an operation must agree on. */
 static void put_call(FILE *file, const struct rcx_record *r, uint64_t sequence)
 {
     const struct rcx_op_info *op = rcx_op_predefined(r->op);
@@ -156,7 +160,7 @@ static void put_operation(FILE *file, const struct rcx_dump_comm *comm,
     put_times(file, entry, &r->born, now);
 }
 
-/* See rcx_p2p_get() for what stands where in a record. */
+/* See rcx_p2p_get() for the fields of a message's record. */
 static void put_message(FILE *file, const struct rcx_recorder *recorder,
                         uint64_t number, const struct rcx_instant *now)
 {

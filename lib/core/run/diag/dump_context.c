@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a dump tells of a context. */
+/* Dumps of a context: walks its communicators. */
 #include "core/run/diag/dump_context.h"
 
 #include "core/run/diag/describe.h"
@@ -8,7 +8,7 @@
 
 enum { PEERS = 16 };
 
-/* Where the dump is, and what it was told last. */
+/* The context, and the current communicator. */
 struct source {
     struct rcx_comm *next;
     struct rcx_comm *comm;

@@ -5,11 +5,12 @@
 
 #include "core/run/object/context.h"
 
-/* Write a dump of all communicators to path; reason: NULL, somebody asked. */
+/* Write a dump of all communicators to path. reason: NULL if it was asked
+ * for. */
 rcx_status_t rcx_dump_context(struct rcx_context *context, const char *path,
                               const char *reason);
 
-/* Write a dump where RCX_DUMP says, because of a failure. */
+/* Write the dump of a failure where RCX_DUMP says. */
 void rcx_dump_failure(struct rcx_context *context, const char *reason);
 
 #endif

@@ -55,7 +55,7 @@ struct rcx_program {
     size_t bytes_in, bytes_out; /* of this rank's operand and result */
     bool gives, gets;           /* this rank does */
     bool one_way;               /* a rank may only send in it */
-    bool is_odd;                /* that, or has_stages */
+    bool is_special;            /* that, or has_stages */
     bool is_single;             /* one segment, and none of what follows */
     bool has_stages;            /* any of these three */
     bool has_prologue;

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Rings of the flight recorder.
+ */
 #include "core/run/object/recorder.h"
 
 void rcx_recorder_init(struct rcx_recorder *r, struct rcx_heap *heap)
@@ -14,7 +17,7 @@ void rcx_recorder_free(struct rcx_recorder *r)
     r->slots = NULL;
 }
 
-/* Entries, and behind them records. */
+/* Allocate the entries, followed by the records. */
 void rcx_recorder_open(struct rcx_recorder *r)
 {
     if (r->slots)
@@ -25,18 +28,18 @@ void rcx_recorder_open(struct rcx_recorder *r)
     if (r->slots) {
         r->mask = RCX_RECORDER_DEPTH - 1;
         r->records = (void *)(r->slots + RCX_RECORDER_DEPTH);
-    } else { /* not worth failing an operation for */
+    } else { /* no reason to fail an operation */
         r->slots = &r->scratch;
         r->mask = 0;
         r->records = r->scratch_records;
     }
-    r->described = r->mask + 1; /* so that no record is a copy's */
+    r->described = r->mask + 1; /* so that no record seems to be copied */
 }
 
 /*
- * An entry's copy is one of the newest mask + 1 when the entry is made. It is
- * overwritten once as many again have been made, and each of these had an entry
- * of its own: so this one's place has been taken by then.
+ * The copy of an entry's record is one of the newest mask + 1 copies when the
+ * entry is made. It is overwritten after as many further copies, each of which
+ * had an entry of its own: the entry has been overwritten by then.
  */
 void rcx_recorder_describe(struct rcx_recorder *r, struct rcx_record *record)
 {

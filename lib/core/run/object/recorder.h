@@ -24,7 +24,7 @@ struct rcx_algo;
 
 enum { RCX_RECORDER_DEPTH = 512 }; /* a power of two */
 
-/* What an operation is, which is the caller's to say. */
+/* Describes an operation; filled in by the caller. */
 struct rcx_record {
     uint64_t count;   /* elements */
     uint64_t segment; /* elements; 0: one piece */
@@ -33,27 +33,27 @@ struct rcx_record {
     rcx_op_t op;
     int root;
     uint8_t coll;    /* an enum rcx_coll */
-    uint16_t place;  /* of its copy in the recorder, */
-    uint64_t number; /* which is so many; 0: there is none yet */
+    uint16_t place;  /* of its copy in the recorder */
+    uint64_t number; /* number of that copy; 0: none yet */
 };
 
 struct rcx_entry {
     uint64_t begin;  /* ticks */
     uint32_t took;   /* see rcx_took() */
-    uint16_t record; /* its place */
-    int16_t status;  /* an rcx_status_t; RCX_IN_PROGRESS: it is not over */
+    uint16_t record; /* place of its record */
+    int16_t status;  /* rcx_status_t; RCX_IN_PROGRESS: in flight */
 };
 
-/* Stays where it is: slots may point into it. */
+/* Must not move: slots may point into it. */
 struct rcx_recorder {
-    struct rcx_entry *slots;    /* NULL: not opened yet, nor described */
+    struct rcx_entry *slots;    /* NULL: not opened yet */
     uint64_t mask;              /* number of slots - 1 */
     uint64_t next;              /* number of the next entry, from 0 */
     struct rcx_record *records; /* two for each slot */
-    uint64_t described;         /* records so far, and mask + 1 */
+    uint64_t described;         /* records so far, plus mask + 1 */
     struct rcx_instant born;
     struct rcx_heap *heap;
-    struct rcx_entry scratch; /* the only slot where memory ran out */
+    struct rcx_entry scratch; /* the only slot if memory ran out */
     struct rcx_record scratch_records[2];
 };
 
@@ -61,18 +61,18 @@ void rcx_recorder_init(struct rcx_recorder *r, struct rcx_heap *heap);
 void rcx_recorder_free(struct rcx_recorder *r);
 
 /*
- * Allocate the rings, unless they are there. The first entry does it, too: this
- * is for those who may allocate now, and not then. Their memory is not touched
- * before it is used, so that idle communicators cost address space only.
+ * Allocate the rings, unless that is done. The first entry does it as well;
+ * this is for callers that may not allocate then. Their memory is not touched
+ * before its use, so that idle communicators cost address space only.
  */
 void rcx_recorder_open(struct rcx_recorder *r);
 
-/* Copy the record: a copy stays for as long as entries have it, which may be a
- * ring's length behind the last one that took it. */
+/* Copy the record. The copy stays valid as long as entries refer to it: for up
+ * to a ring's length after the last one. */
 void rcx_recorder_describe(struct rcx_recorder *r, struct rcx_record *record);
 
-/* The next entry, in place of the oldest, of an operation begun at ticks; and over
- * by then, unless status is RCX_IN_PROGRESS. */
+/* Add an entry, in place of the oldest, for an operation that began at ticks.
+ * It has completed, unless status is RCX_IN_PROGRESS. */
 static inline void rcx_recorder_add(struct rcx_recorder *r,
                                     struct rcx_record *record, uint64_t ticks,
                                     rcx_status_t status)
@@ -83,7 +83,7 @@ static inline void rcx_recorder_add(struct rcx_recorder *r,
         .begin = ticks, .record = record->place, .status = (int16_t)status};
 }
 
-/* It is under way; its number. */
+/* Add an entry for an operation in flight. Returns its number. */
 static inline uint64_t rcx_recorder_begin(struct rcx_recorder *r,
                                           struct rcx_record *record,
                                           uint64_t ticks)
@@ -92,8 +92,8 @@ static inline uint64_t rcx_recorder_begin(struct rcx_recorder *r,
     return r->next - 1;
 }
 
-/* Ticks in 32 bits: to the tick for a second or so, then to some thousands
- * of them. Counters of cores may differ a little. */
+/* Ticks in 32 bits: exact for about a second, then to some thousands of ticks.
+ * Clocks of cores may differ slightly. */
 enum { RCX_TOOK_SHIFT = 12 };
 #define RCX_TOOK_LONG (UINT32_C(1) << 31)
 static inline uint32_t rcx_took(uint64_t begin, uint64_t end)
@@ -109,8 +109,8 @@ static inline uint32_t rcx_took(uint64_t begin, uint64_t end)
                : UINT32_MAX;
 }
 
-/* The operation whose entry has that number is over. By then a later one may
- * have its place. */
+/* The operation of this number has completed. A later one may have overwritten
+ * its entry. */
 static inline void rcx_recorder_end(struct rcx_recorder *r, uint64_t number,
                                     rcx_status_t status, uint64_t ticks)
 {
@@ -122,7 +122,7 @@ static inline void rcx_recorder_end(struct rcx_recorder *r, uint64_t number,
     entry->took = rcx_took(entry->begin, ticks);
 }
 
-/* What was taken to be over is not: the newest, whose number this is. */
+/* The newest entry, recorded as complete, is in flight. Returns its number. */
 static inline uint64_t rcx_recorder_reopen(struct rcx_recorder *r)
 {
     const uint64_t number = r->next - 1;
@@ -131,7 +131,7 @@ static inline uint64_t rcx_recorder_reopen(struct rcx_recorder *r)
     return number;
 }
 
-/* Numbers from here to next are kept, the rest is overwritten. */
+/* Entries from here to next are kept. */
 static inline uint64_t rcx_recorder_oldest(const struct rcx_recorder *r)
 {
     return r->next > r->mask ? r->next - r->mask - 1 : 0;
@@ -143,7 +143,7 @@ rcx_recorder_at(const struct rcx_recorder *r, uint64_t number)
     return &r->slots[number & r->mask];
 }
 
-/* What the operation is. */
+/* The operation of an entry. */
 static inline const struct rcx_record *
 rcx_recorder_of(const struct rcx_recorder *r, const struct rcx_entry *entry)
 {

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The plan cache of a communicator: a hash table with a list in order of last
+ * use, and the last call for repeats.
+ */
 #include "core/run/plan/cache.h"
 
 #include "core/run/object/comm.h"
@@ -19,9 +23,9 @@ static void link_newest(struct rcx_program_cache *cache, struct rcx_program *e)
     cache->recent = e;
 }
 
-/* No call is a repetition of one of e. */
-static void break_off(struct rcx_program_cache *cache,
-                      const struct rcx_program *e)
+/* The next call is no repeat of a call of e. */
+static void forget_repeat(struct rcx_program_cache *cache,
+                          const struct rcx_program *e)
 {
     if (cache->repeat.program == e)
         cache->repeat.program = NULL;
@@ -31,7 +35,7 @@ static void evict(struct rcx_program_cache *cache, struct rcx_program *e)
 {
     struct rcx_program **link = &cache->buckets[e->hash % RCX_CACHE_BUCKETS];
 
-    break_off(cache, e);
+    forget_repeat(cache, e);
     while (*link != e)
         link = &(*link)->chain;
     *link = e->chain;
@@ -41,7 +45,8 @@ static void evict(struct rcx_program_cache *cache, struct rcx_program *e)
     rcx_program_free(cache->heap, e);
 }
 
-/* Down to the limit, but for pinned programs and the one in use. */
+/* Remove the oldest programs until the limit is kept, except pinned ones and
+ * the one in use. */
 void rcx_cache_shrink(struct rcx_program_cache *cache)
 {
     struct rcx_program *e = cache->oldest;
@@ -61,7 +66,8 @@ void rcx_cache_clear(struct rcx_program_cache *cache)
         evict(cache, cache->oldest);
 }
 
-/* Requests may go on with it; no call finds it, since 0 is no type and no op. */
+/* Requests may continue with it. No call finds it, as 0 is neither a type nor
+ * an op. */
 static void forget(struct rcx_program_cache *cache, struct rcx_program *e,
                    rcx_datatype_t type, rcx_op_t op)
 {
@@ -69,7 +75,7 @@ static void forget(struct rcx_program_cache *cache, struct rcx_program *e,
         evict(cache, e);
         return;
     }
-    break_off(cache, e);
+    forget_repeat(cache, e);
     e->key = RCX_NO_CALL_KEY;
     if (e->call.type == type)
         e->call.type = 0;
@@ -146,7 +152,8 @@ rcx_status_t rcx_program_get(struct rcx_comm *comm, const struct rcx_call *call,
     return find(comm, call, NULL, program_p);
 }
 
-/* A type or op that the user has freed meanwhile is the first one's alone. */
+/* A type or op that the user has freed meanwhile is known to the first program
+ * alone. */
 rcx_status_t rcx_program_follow(struct rcx_comm *comm,
                                 const struct rcx_program *first,
                                 const size_t passing[],

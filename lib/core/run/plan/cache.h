@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Programs that a communicator keeps: a hash table in order of last use, bounded
- * by bytes.
+ * The plan cache of a communicator: programs in a hash table, in order of last
+ * use, bounded by bytes.
  */
 #ifndef RCX_CORE_RUN_PLAN_CACHE_H
 #define RCX_CORE_RUN_PLAN_CACHE_H
@@ -9,13 +9,13 @@
 #include "core/run/object/comm.h"
 
 /*
- * The program of a call: found, or compiled. Pinned: it stays until
- * rcx_program_unpin(). Errors are logged; nothing has been sent then.
+ * The program of a call: found or compiled. It is pinned until
+ * rcx_program_unpin(). Errors are logged, and nothing has been sent then.
  */
 rcx_status_t rcx_program_get(struct rcx_comm *comm, const struct rcx_call *call,
                              struct rcx_program **program_p);
-/* The same of the program that takes over from first, once it is known how long
- * what passes is. */
+/* The same for the program that follows first, once the lengths of blocks in
+ * transit are known. */
 rcx_status_t rcx_program_follow(struct rcx_comm *comm,
                                 const struct rcx_program *first,
                                 const size_t passing[],
@@ -33,7 +33,7 @@ static inline void rcx_program_unpin(struct rcx_program_cache *cache,
         rcx_cache_shrink(cache);
 }
 void rcx_cache_clear(struct rcx_program_cache *cache);
-/* Give up what was compiled for a user's type or op that is freed; 0: none. */
+/* Remove what was compiled for a user's type or op that is freed; 0: none. */
 void rcx_cache_forget(struct rcx_program_cache *cache, rcx_datatype_t type,
                       rcx_op_t op);
 

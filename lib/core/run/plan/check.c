@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * RCX_CHECK=full: combines and prints records of calls.
+ */
 #include "core/run/plan/check.h"
 
 #include "core/op/types.h"
 #include "core/sched/coll.h"
 
-/* dst = the lower rank's record, with the first difference between the two
+/* dst = the lower rank's record, with the first difference between the two,
  * unless one of them has a difference already. */
 static void compare(struct rcx_check_record *dst,
                     const struct rcx_check_record *left,
@@ -45,7 +48,7 @@ struct rcx_combine rcx_check_combine(void)
         .fingerprint = UINT32_MAX};
 }
 
-/* A value as its user knows it. */
+/* Print a value as the user knows it. */
 static void print_value(int64_t field, int64_t value, char *text, size_t bytes)
 {
     const struct rcx_type_info *type =

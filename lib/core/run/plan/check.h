@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * RCX_CHECK=full: before data moves, ranks compare what they call. An
- * allreduce of records, whose op keeps the first two that differ.
+ * RCX_CHECK=full: before data moves, ranks compare their calls by an allreduce
+ * of records. Its op keeps the first two records that differ.
  */
 #ifndef RCX_CORE_RUN_PLAN_CHECK_H
 #define RCX_CORE_RUN_PLAN_CHECK_H
@@ -9,9 +9,9 @@
 #include "core/exec/exec.h"
 #include "core/op/registry.h"
 
-/* In the order in which they are compared. */
+/* In the order of comparison. */
 enum rcx_check_field {
-    RCX_CHECK_SAME, /* nothing differs */
+    RCX_CHECK_SAME, /* no difference */
     RCX_CHECK_NUMBER,
     RCX_CHECK_COLLECTIVE,
     RCX_CHECK_COUNT,
@@ -23,8 +23,9 @@ enum rcx_check_field {
 };
 
 struct rcx_check_record {
-    int64_t value[RCX_CHECK_FIELDS]; /* [SAME]: which field differs, if any */
-    int64_t other;                   /* its value on other_rank */
+    int64_t
+        value[RCX_CHECK_FIELDS]; /* [SAME]: the field that differs, if any */
+    int64_t other;               /* its value on other_rank */
     int32_t rank;
     int32_t other_rank;
 };
@@ -32,7 +33,7 @@ struct rcx_check_record {
 _Static_assert(sizeof(struct rcx_check_record) <= RCX_EXEC_OWN_BYTES,
                "an execution has room for one");
 
-/* Type and op of a call that is a check; of RCX's own alone. */
+/* Type and op of the allreduce of records. Not for users. */
 enum { RCX_TYPE_CHECK = -1, RCX_OP_CHECK = -1 };
 struct rcx_combine rcx_check_combine(void);
 

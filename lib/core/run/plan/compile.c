@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The compiler: from a call to plans of its segments, and executions of them. */
+/* Compiles a call: chooses the method, builds the plans of its segments, and
+ * makes their executions. */
 #include "core/run/plan/compile.h"
 
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 #include "core/run/mem/exec_pool.h"
 #include "core/run/plan/check.h"
 
-/* What a segment weighs at least. */
+/* Least weight of a segment. */
 enum { LIGHTEST = 1 << 10 };
 
 void rcx_program_free(struct rcx_heap *heap, struct rcx_program *e)
@@ -21,7 +22,7 @@ void rcx_program_free(struct rcx_heap *heap, struct rcx_program *e)
     rcx_heap_free(heap, e);
 }
 
-/* Numbers that it keeps: the call's lists, and starts of blocks. */
+/* Numbers that the program keeps: the call's lists, and starts of blocks. */
 static size_t numbers_of(const struct rcx_call *call, int size)
 {
     return call->irregular
@@ -29,7 +30,7 @@ static size_t numbers_of(const struct rcx_call *call, int size)
                : 0;
 }
 
-/* The starts of blocks of these lengths, and the end. */
+/* The starts of blocks of these lengths, and the end of the last. */
 static const size_t *fill_starts(size_t **at, const size_t counts[], int size)
 {
     size_t *const starts = *at;
@@ -60,8 +61,8 @@ static void fill_numbers(struct rcx_program *e, int size)
     e->gotten = fill_starts(&at, e->call.lists[RCX_CALL_GOTTEN], size);
 }
 
-/* Lengths of the blocks that this rank gets. */
-static const size_t *gotten_of(const struct rcx_call *call)
+/* Lengths of the blocks that this rank receives. */
+static const size_t *received_counts(const struct rcx_call *call)
 {
     const size_t *const gotten = call->lists[RCX_CALL_GOTTEN];
 
@@ -103,7 +104,7 @@ static struct rcx_shape shape_of(const struct rcx_comm *comm,
         .in_places = places_of(in ? lists[RCX_CALL_IN_PLACES] : NULL,
                                lists[RCX_CALL_COUNTS], comm->size),
         .out_places = places_of(out ? lists[RCX_CALL_OUT_PLACES] : NULL,
-                                gotten_of(call), comm->size),
+                                received_counts(call), comm->size),
         .alias = in && out ? call->alias : RCX_ALIAS_NONE};
 }
 
@@ -121,7 +122,7 @@ static int by_start(const void *a, const void *b)
     return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* In the order of their starts, if any two overlap, so do two neighbours. */
+/* Sorted by start, two blocks that are neighbours overlap if any two do. */
 static rcx_status_t compare_places(const struct rcx_comm *comm,
                                    const struct rcx_call *call,
                                    struct place places[], size_t n)
@@ -141,12 +142,12 @@ static rcx_status_t compare_places(const struct rcx_comm *comm,
     return RCX_OK;
 }
 
-/* Two blocks of a result that overlap would overwrite each other. */
+/* Blocks of a result that overlap would overwrite each other. */
 static rcx_status_t check_places(struct rcx_comm *comm,
                                  const struct rcx_call *call)
 {
     const size_t *const starts = call->lists[RCX_CALL_OUT_PLACES];
-    const size_t *const counts = gotten_of(call);
+    const size_t *const counts = received_counts(call);
     struct rcx_heap *heap = &comm->context->heap;
     struct place *places;
     rcx_status_t status;
@@ -184,7 +185,7 @@ static struct rcx_exec_pool pool_of(struct rcx_comm *comm,
         .heap = &context->heap};
 }
 
-/* Messages of ack_bytes and more get a credit. */
+/* Messages of ack_bytes and more are acknowledged. */
 static rcx_status_t build_piece(struct rcx_comm *comm, struct rcx_program *e,
                                 const struct rcx_shape *shape,
                                 struct rcx_piece *piece, size_t ack_bytes)
@@ -194,7 +195,7 @@ static rcx_status_t build_piece(struct rcx_comm *comm, struct rcx_program *e,
     struct rcx_plan *plan;
 
     rcx_row_build(b, e->method.algo, shape, &piece->row);
-    if (rcx_call_is_first_step(&e->call)) /* behind the rest: its vector */
+    if (rcx_call_is_first_step(&e->call)) /* its vector is behind the rest */
         rcx_span_scratch(b, shape->count);
     rcx_sched_completion_ack(b, ack_bytes / shape->elem_bytes +
                                     (ack_bytes % shape->elem_bytes > 0));
@@ -215,7 +216,8 @@ static rcx_status_t build_piece(struct rcx_comm *comm, struct rcx_program *e,
     return RCX_OK;
 }
 
-/* All ranks count the same, so it is nothing of a rank's own. */
+/* All ranks must compute the same weight, so it depends on nothing of one
+ * rank. */
 static size_t weight_of(const struct rcx_program *e, const struct rcx_row *row)
 {
     const size_t bytes = row->width * e->combine.reducer.elem_bytes;
@@ -235,7 +237,7 @@ static void set_row(struct rcx_program *e, struct rcx_cutter *cutter,
     e->weight += piece->row.segments * piece->weight;
 }
 
-/* A piece for each row of segments, which share its plan. */
+/* Make a piece for each row of segments, which share its plan. */
 static rcx_status_t make_pieces(struct rcx_comm *comm, struct rcx_program *e,
                                 const struct rcx_shape *shape)
 {
@@ -282,7 +284,7 @@ static rcx_status_t build_pieces(struct rcx_comm *comm, struct rcx_program *e,
 
 /*
  * Make the executions and the scratch that one operation may use at once, so
- * that a repeated call allocates nothing, however its segments are timed.
+ * that a repeated call allocates nothing, whatever the timing of its segments.
  */
 static rcx_status_t reserve(struct rcx_comm *comm, struct rcx_program *e)
 {
@@ -342,7 +344,7 @@ static struct rcx_record record_of(const struct rcx_program *e)
                                .coll = (uint8_t)e->call.coll};
 }
 
-/* The type and op of a second step may be gone; its first one has them. */
+/* The type and op of a second step may be freed; its first step has them. */
 static rcx_status_t find_combine(const struct rcx_context *context,
                                  const struct rcx_call *call,
                                  const struct rcx_program *first,
@@ -365,7 +367,8 @@ static rcx_status_t find_combine(const struct rcx_context *context,
     return status;
 }
 
-/* What users want is for their calls, in all steps. */
+/* What users force applies to all steps of their calls, and to no call of RCX's
+ * own. */
 static const struct rcx_method_spec *forced_of(const struct rcx_config *config,
                                                const struct rcx_call *call)
 {
@@ -389,7 +392,7 @@ static rcx_status_t choose(const struct rcx_comm *comm, struct rcx_program *e,
     memcpy(shape->params, e->method.params, sizeof shape->params);
     if (e->method.window > window)
         e->method.window = (unsigned)window;
-    /* a block's result may lie where earlier segments read other blocks */
+    /* a result may lie where earlier segments read other blocks */
     if (e->call.irregular && shape->alias == RCX_ALIAS_SAME)
         e->method.window = 1;
     rcx_method_print(&e->method, shape->elem_bytes, e->text, sizeof e->text);
@@ -404,7 +407,7 @@ static size_t elements(const struct rcx_program *e, enum rcx_extent extent,
     return extent == RCX_EXTENT_BLOCK ? e->given : e->call.count;
 }
 
-/* What the next call is compared with; of one with lists nothing is. */
+/* Set what the next call is compared with. A call with lists is no repeat. */
 static void measure(struct rcx_program *e, const struct rcx_comm *comm,
                     size_t elem_bytes)
 {
@@ -424,7 +427,7 @@ static void measure(struct rcx_program *e, const struct rcx_comm *comm,
     e->bytes_out = elements(e, coll->gets, e->gets) * elem_bytes;
 }
 
-/* Its stages, and what else is looked at each time. */
+/* Set which stages it has, and what each run checks. */
 static void classify(const struct rcx_comm *comm, struct rcx_program *e,
                      const struct rcx_shape *shape)
 {
@@ -442,13 +445,13 @@ static void classify(const struct rcx_comm *comm, struct rcx_program *e,
     e->has_stages = e->has_prologue || e->has_first_step || e->has_epilogue;
     measure(e, comm, shape->elem_bytes);
     e->one_way = rcx_colls[call->coll].is_one_way || call->irregular;
-    e->is_odd = e->one_way || e->has_stages;
+    e->is_special = e->one_way || e->has_stages;
     e->record = record_of(e);
     e->tag = rcx_tag_base(&comm->context->layout, comm->id,
                           fingerprint(e) ^ comm->group ^ comm->attempt);
 }
 
-/* What is known of the second step: what all ranks know of it. */
+/* The second step, as far as all ranks know it. */
 static void leave_open(struct rcx_program *e)
 {
     e->segments = 1;
@@ -464,7 +467,7 @@ static rcx_status_t compile(struct rcx_comm *comm, const struct rcx_call *call,
 
     if (status != RCX_OK)
         return status;
-    rcx_recorder_open(&comm->recorder); /* starts shall not allocate */
+    rcx_recorder_open(&comm->recorder); /* so that starts do not allocate */
     e->call = *call;
     fill_numbers(e, comm->size);
     status = check_places(comm, &e->call);

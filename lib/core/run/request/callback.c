@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Callbacks of users' requests.
+ */
 #include "core/run/request/callback.h"
 
 #include "core/run/request/request.h"
@@ -23,7 +26,7 @@ void rcx_callback_forget(struct rcx_callbacks *c, struct rcx_request *r)
         c->end = link;
 }
 
-/* False: this is a child now, forked by one of them. */
+/* False: this is a child now, forked by a callback. */
 static bool make_all(struct rcx_callbacks *c, struct rcx_guard *guard)
 {
     bool inside = true;
@@ -46,7 +49,7 @@ static bool make_all(struct rcx_callbacks *c, struct rcx_guard *guard)
     return inside;
 }
 
-/* Only one thread at a time makes them, and no callback from inside another. */
+/* One thread at a time runs callbacks, and none from inside another. */
 void rcx_callbacks_make(struct rcx_callbacks *c, struct rcx_guard *guard)
 {
     if (c->are_made || make_all(c, guard))

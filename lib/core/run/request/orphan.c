@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Orphaned executions: cancelled, with messages that UCX has not completed.
+ */
 #include "core/run/request/orphan.h"
 
 #include "core/run/object/context.h"

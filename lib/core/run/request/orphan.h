@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What UCX still has of operations that were given up: it is kept until UCX is
- * done with it, or gone. */
+/* Orphaned executions: what UCX still uses of cancelled operations. It is kept
+ * until UCX has completed the messages, or is closed. */
 #ifndef RCX_CORE_RUN_REQUEST_ORPHAN_H
 #define RCX_CORE_RUN_REQUEST_ORPHAN_H
 
@@ -9,12 +9,12 @@
 struct rcx_exec;
 struct rcx_message;
 
-/* Give x up: nobody waits for it any more. */
+/* Detach x from its operation and cancel its receives. */
 void rcx_orphan_add(struct rcx_context *context, struct rcx_exec *x);
-/* What an abandoned execution's message came to. */
+/* A message of an orphan has completed. */
 void rcx_orphan_message(struct rcx_context *context, struct rcx_exec *x,
                         const struct rcx_message *m);
-/* Free them; the transport is gone. */
+/* Free the orphans. The transport is closed. */
 void rcx_orphans_close(struct rcx_context *context);
 
 #endif

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Point to point: programs of one message, their start, and their end.
+ */
 #include "core/run/request/p2p.h"
 
 #include "core/op/types.h"
@@ -7,7 +10,7 @@
 
 static void free_program(struct rcx_heap *heap, struct rcx_p2p *p)
 {
-    p->piece.pool.plan = NULL; /* which is in p */
+    p->piece.pool.plan = NULL; /* the plan is part of p */
     rcx_pool_close(&p->piece.pool, heap);
     rcx_heap_free(heap, p);
 }
@@ -27,7 +30,7 @@ void rcx_p2p_close(struct rcx_p2p_queue *mail)
 
 static struct rcx_p2p *new_program(struct rcx_comm *comm)
 {
-    static const uint32_t first; /* step, which has no successors */
+    static const uint32_t first; /* of a step without successors */
     struct rcx_context *context = comm->context;
     struct rcx_p2p *p = rcx_heap_zalloc(&context->heap, sizeof *p);
     struct rcx_exec *x;
@@ -53,7 +56,7 @@ static struct rcx_p2p *new_program(struct rcx_comm *comm)
         rcx_heap_free(&context->heap, p);
         return NULL;
     }
-    rcx_exec_put(x); /* a start shall not allocate */
+    rcx_exec_put(x); /* so that starts do not allocate */
     return p;
 }
 
@@ -85,7 +88,7 @@ static void set_step(struct rcx_p2p *p, const struct rcx_comm *comm)
     x->messages->peer = from_any ? -1 : rcx_comm_context_rank(comm, call->peer);
 }
 
-/* The recorder has no field for a tag; a message has no segments. */
+/* The recorder has no field for a tag; messages have no segments. */
 static void set_record(struct rcx_program *program,
                        const struct rcx_p2p_call *call)
 {
@@ -130,7 +133,7 @@ void rcx_p2p_put(struct rcx_p2p_queue *mail, struct rcx_p2p *p)
 
 bool rcx_p2p_start(struct rcx_p2p *p, struct rcx_exec *x)
 {
-    /* who has none may have no buffer, and C adds nothing to NULL */
+    /* an empty message may have no buffer, and C adds nothing to NULL */
     char *buffer = p->call.buffer ? p->call.buffer : (char *)x->own;
 
     p->has_info = false;
@@ -156,8 +159,8 @@ static rcx_status_t say(const struct rcx_comm *comm, const struct rcx_p2p *p,
                                     : p->call.elem_bytes);
 }
 
-rcx_status_t rcx_p2p_judge(struct rcx_p2p *p, const struct rcx_comm *comm,
-                           const struct rcx_exec *x, rcx_status_t status)
+rcx_status_t rcx_p2p_finish_recv(struct rcx_p2p *p, const struct rcx_comm *comm,
+                                 const struct rcx_exec *x, rcx_status_t status)
 {
     const struct rcx_message *m = x->messages;
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Requests: one operation each. Blocking is start and wait; persistent keeps
- * the program.
+ * Requests: start, segments in flight, stages, and completion of one operation.
  */
 #include "core/run/request/request.h"
 
@@ -38,7 +37,7 @@ rcx_status_t rcx_request_new(struct rcx_comm *comm, struct rcx_program *program,
     return RCX_OK;
 }
 
-/* In a list whose end is *end. */
+/* Append to a list whose end is *end. */
 static inline void link_active(struct rcx_request ***end, struct rcx_request *r)
 {
     r->next = NULL;
@@ -56,13 +55,13 @@ static inline void unlink_active(struct rcx_request ***end,
 
 /* ---- Segments ---------------------------------------------------------------- */
 
-/* A request's segments in flight, by their number. */
+/* The slot of a segment in flight. */
 static struct rcx_exec **slot_of(struct rcx_request *r, uint64_t segment)
 {
     return &r->slots[segment % RCX_WINDOW_MAX];
 }
 
-/* Whether all segments that a window ago began are over. */
+/* Whether the segment that used the next slot before has completed. */
 static bool has_slot(struct rcx_request *r)
 {
     const unsigned window = r->stage->program->method.window;
@@ -70,7 +69,7 @@ static bool has_slot(struct rcx_request *r)
     return r->launched < window || !*slot_of(r, r->launched - window);
 }
 
-/* Whether the next segment's number is not in use by one a window ago. */
+/* Whether the next sequence number is free in the window. */
 static bool has_number(const struct rcx_request *r)
 {
     return rcx_seq_window_has(r->comm, &r->comm->window,
@@ -87,7 +86,7 @@ static struct rcx_piece *next_piece(struct rcx_request *r)
     return piece->acked ? rcx_seq_window_choose_piece(r, piece) : piece;
 }
 
-/* Where a segment, of piece, begins in each block, in bytes. */
+/* The offset of a segment in each block, in bytes. */
 static size_t offset_of(const struct rcx_request *r,
                         const struct rcx_piece *piece, uint64_t segment)
 {
@@ -98,8 +97,8 @@ static size_t offset_of(const struct rcx_request *r,
            piece->program->combine.reducer.elem_bytes;
 }
 
-/* In integers: who gives or gets nothing may have no buffer, and C adds nothing
- * to NULL, not even zero. */
+/* In integers: a rank without operand or result may have no buffer, and C adds
+ * nothing to NULL, not even zero. */
 static char *move(char *buffer, size_t bytes)
 {
     return (char *)((uintptr_t)buffer + bytes);
@@ -110,7 +109,7 @@ static size_t bytes_of(const struct rcx_piece *piece)
     return piece->row.width * piece->program->combine.reducer.elem_bytes;
 }
 
-/* As its offset says. */
+/* Place a segment at its offset. */
 static inline void place(const struct rcx_request *r,
                          const struct rcx_piece *piece, struct rcx_exec *x)
 {
@@ -157,13 +156,13 @@ static struct rcx_exec *next_exec(struct rcx_request *r)
     return x;
 }
 
-/* No segment of it starts any more. */
-static void cut_short(struct rcx_request *r)
+/* Start no further segments. */
+static void stop_launching(struct rcx_request *r)
 {
     r->total = r->end = r->launched;
 }
 
-/* Unless it is. */
+/* Record the operation, unless that is done. */
 static void record(struct rcx_request *r)
 {
     if (r->is_recorded)
@@ -173,9 +172,9 @@ static void record(struct rcx_request *r)
     r->is_recorded = true;
 }
 
-/* A rank that lacks memory or descriptors is itself to blame, not its peer. */
-void rcx_request_lose(const struct rcx_request *r, rcx_status_t status,
-                      int peer)
+/* For a lack of memory or descriptors this rank is named, not its peer. */
+void rcx_request_message_failed(const struct rcx_request *r,
+                                rcx_status_t status, int peer)
 {
     char *why = r->comm->context->transport->last_error, call[RCX_CALL_TEXT];
     const bool is_own = status == RCX_ERR_NOMEM || status == RCX_ERR_LIMIT;
@@ -191,34 +190,34 @@ void rcx_request_lose(const struct rcx_request *r, rcx_status_t status,
 }
 
 /*
- * A message of x is lost: the communicator cannot go on. Its operations are
- * given up at the next rcx_detector_poll(), this one and x included.
+ * A message of x is lost, so the communicator fails. The next
+ * rcx_detector_poll() cancels its operations, this one and x included.
  */
-__attribute__((noinline)) static void break_off(struct rcx_request *r,
+__attribute__((noinline)) static void fail_comm(struct rcx_request *r,
                                                 const struct rcx_exec *x)
 {
     record(r);
     r->status = x->status;
-    cut_short(r);
-    rcx_request_lose(r, x->status, x->lost);
+    stop_launching(r);
+    rcx_request_message_failed(r, x->status, x->lost);
 }
 
-static void unstall(struct rcx_comm *comm);
+static void resume_stalled(struct rcx_comm *comm);
 
-/* Without its first step a call does not go on, as others do for their peers. */
-__attribute__((noinline)) static void end_round(struct rcx_request *r,
+/* If its first step failed, the call does not go on. */
+__attribute__((noinline)) static void end_stage(struct rcx_request *r,
                                                 struct rcx_exec *x)
 {
     const bool is_first_step = rcx_request_is_first_step(r);
 
     if (r->status != RCX_OK) {
         if (is_first_step)
-            cut_short(r);
+            stop_launching(r);
         return;
     }
     if (!rcx_stage_end(r, x))
-        cut_short(r);
-    unstall(r->comm);
+        stop_launching(r);
+    resume_stalled(r->comm);
 }
 
 __attribute__((noinline)) static void leave_place(struct rcx_request *r,
@@ -227,7 +226,7 @@ __attribute__((noinline)) static void leave_place(struct rcx_request *r,
     const struct rcx_piece *piece = rcx_piece_of(x);
 
     if (piece->program != r->program)
-        end_round(r, x);
+        end_stage(r, x);
     else if (r->veclist && r->status == RCX_OK)
         rcx_veclist_unpack(r->veclist, x->base[RCX_BUFFER_OUT],
                            offset_of(r, piece, x->segment), bytes_of(piece));
@@ -238,7 +237,7 @@ static void finish_segment(struct rcx_request *r, struct rcx_exec *x)
     const struct rcx_piece *piece = rcx_piece_of(x);
 
     if (__builtin_expect(x->steps_left > 0, 0)) {
-        break_off(r, x);
+        fail_comm(r, x);
         return;
     }
     if (r->status == RCX_OK)
@@ -254,7 +253,7 @@ static void finish_segment(struct rcx_request *r, struct rcx_exec *x)
 
 static inline void pump(struct rcx_request *r);
 
-static void unstall(struct rcx_comm *comm)
+static void resume_stalled(struct rcx_comm *comm)
 {
     struct rcx_seq_window *w = &comm->window;
 
@@ -288,22 +287,22 @@ void rcx_request_delete(struct rcx_request *r)
     rcx_request_put(&context->requests, r);
 }
 
-/* Ranks agreed, before any data moved, that their calls do not match. */
-static bool is_refused(const struct rcx_request *r)
+/* Ranks have agreed, before data moved, that their calls do not match. */
+static bool is_rejected(const struct rcx_request *r)
 {
     return r->status == RCX_ERR_MISMATCH && rcx_request_is_prologue(r) &&
            r->comm->failed == RCX_OK;
 }
 
-/* A call that was refused and a user's op that failed leave all ranks in step;
- * anything else does not. False: so the communicator fails. */
+/* A rejected call and a failed user-defined op leave all ranks in step. False:
+ * any other error, for which the communicator fails. */
 static bool settle(struct rcx_request *r)
 {
     struct rcx_comm *comm = r->comm;
     const char *why = rcx_status_string(r->status);
     char call[RCX_CALL_TEXT];
 
-    if (is_refused(r)) /* which is said */
+    if (is_rejected(r)) /* which is logged */
         return true;
     rcx_request_print(r, call);
     if (r->status == RCX_ERR_OP)
@@ -313,7 +312,7 @@ static bool settle(struct rcx_request *r)
     return r->status == RCX_ERR_OP;
 }
 
-/* The clock is read: what a rank that stood still answers for depends on it. */
+/* Reads the clock: how long a stopped rank is blamed for depends on it. */
 static uint64_t end(struct rcx_request *r)
 {
     const uint64_t now = rcx_ticks();
@@ -327,18 +326,18 @@ static inline void complete(struct rcx_request *r)
 {
     struct rcx_seq_window *w = &r->comm->window;
 
-    if (w->stalled == r) /* it found a number without unstall() */
+    if (w->stalled == r) /* it got a number without resume_stalled() */
         w->stalled = r->next;
     unlink_active(&r->comm->end, r);
     r->state = RCX_REQUEST_IDLE;
     if (r->callback)
         rcx_callback_add(&r->comm->context->callbacks, r);
     if (w->stalled)
-        unstall(r->comm);
+        resume_stalled(r->comm);
 }
 
-/* All that r began is over. Where its communicator fails of it, it ends with
- * the others, by rcx_detector_poll(). */
+/* All segments that r started have completed. If its communicator fails, r ends
+ * with the others, by rcx_detector_poll(). */
 static inline void conclude(struct rcx_request *r)
 {
     const uint64_t now = end(r);
@@ -365,20 +364,20 @@ static void complete_message(struct rcx_request *r)
         rcx_callback_add(&r->comm->context->callbacks, r);
 }
 
-/* What is wrong with it concerns nobody else. */
+/* An error of a message concerns this rank alone. */
 static void conclude_message(struct rcx_request *r)
 {
     struct rcx_p2p *p = rcx_p2p_of(r->program);
 
-    /* who leaves takes what nobody there will receive: discard.c */
+    /* a message without a receive is discarded at finalize: discard.c */
     if (p->call.sends && r->status == RCX_OK)
         r->status = r->comm->failed;
     /* its only execution is idle again */
-    r->status = rcx_p2p_judge(p, r->comm, p->piece.pool.idle, r->status);
+    r->status = rcx_p2p_finish_recv(p, r->comm, p->piece.pool.idle, r->status);
     complete_message(r);
 }
 
-/* Its second stage is the look at what came, which needs no execution. */
+/* Its second stage is the check of what arrived, which needs no execution. */
 void rcx_request_post(struct rcx_request *r)
 {
     struct rcx_comm *comm = r->comm;
@@ -418,16 +417,16 @@ const struct rcx_request *rcx_comm_awaited_message(const struct rcx_comm *comm)
 
 /* ---- Stages --------------------------------------------------------------------- */
 
-/* No memory for the next segment: the communicator cannot go on. */
-static void break_down(struct rcx_request *r)
+/* No memory for the next segment: the communicator fails. */
+static void fail_no_memory(struct rcx_request *r)
 {
     record(r);
-    cut_short(r);
+    stop_launching(r);
     r->status = RCX_ERR_NOMEM;
     settle(r);
 }
 
-/* Launch what the windows allow. */
+/* Start the segments that the windows allow. */
 static void launch(struct rcx_request *r)
 {
     while (r->launched < r->end) {
@@ -441,7 +440,7 @@ static void launch(struct rcx_request *r)
         }
         x = next_exec(r);
         if (!x) {
-            break_down(r);
+            fail_no_memory(r);
             return;
         }
         *slot_of(r, r->launched++) = x;
@@ -452,7 +451,8 @@ static void launch(struct rcx_request *r)
 
 static void next_stage(struct rcx_request *r);
 
-/* And go on to the next stage where one is over, or to the end. */
+/* The same, and go on to the next stage or to the end when a stage has
+ * completed. */
 static inline void pump(struct rcx_request *r)
 {
     if (r->launched < r->end)
@@ -493,7 +493,7 @@ void rcx_request_finish(struct rcx_request *r)
 
 /* ---- Starting ------------------------------------------------------------------ */
 
-static void prepare_odd(struct rcx_request *r)
+static void prepare_special(struct rcx_request *r)
 {
     struct rcx_seq_window *w = &r->comm->window;
 
@@ -509,8 +509,8 @@ static void prepare_odd(struct rcx_request *r)
         r->total += r->stages[i].program->segments;
 }
 
-/* It is under way; its number is the caller's to give. */
-static inline void enlist(struct rcx_request *r)
+/* Link an active request; the caller sets its number. */
+static inline void link_request(struct rcx_request *r)
 {
     struct rcx_comm *comm = r->comm;
 
@@ -528,14 +528,14 @@ static inline void enlist(struct rcx_request *r)
         rcx_comm_note_busy(comm);
 }
 
-/* Recorded while the first messages travel. */
+/* The operation is recorded while its first messages travel. */
 void rcx_request_launch(struct rcx_request *r)
 {
     struct rcx_seq_window *w = &r->comm->window;
 
-    enlist(r);
-    if (r->program->is_odd)
-        prepare_odd(r);
+    link_request(r);
+    if (r->program->is_special)
+        prepare_special(r);
     r->sequence = w->next;
     w->next += r->total;
     r->mark = rcx_seq_window_next_mark(w);
@@ -548,7 +548,7 @@ void rcx_request_adopt(struct rcx_request *r, struct rcx_exec *x, bool is_over,
 {
     const struct rcx_seq_window *w = &r->comm->window;
 
-    enlist(r);
+    link_request(r);
     r->sequence = w->next - 1;
     r->mark = w->mark;
     r->slots[0] = x;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests: one operation each. */
+/* Requests: the life cycle of one operation. */
 #ifndef RCX_CORE_RUN_REQUEST_REQUEST_H
 #define RCX_CORE_RUN_REQUEST_REQUEST_H
 
 #include "core/run/object/request.h"
 #include "core/run/plan/cache.h"
 
-/* With the rounds that its program has, before and behind what was called;
- * stages.c. */
+/* Add the stages before and behind the call that its program has; stages.c. */
 rcx_status_t rcx_request_add_stages(struct rcx_request *r);
 void rcx_request_drop_stages(struct rcx_request *r);
 
-/* A request of one's own, which has its kind and is not launched yet; takes over
- * the caller's pin of program, also on failure, until it is let go. */
+/* Prepare a request of RCX's own, whose kind is set. Not started yet. Takes
+ * over the caller's pin of program, also on failure, until the request is
+ * cleared. */
 static inline rcx_status_t rcx_request_prepare(struct rcx_request *r,
                                                struct rcx_comm *comm,
                                                struct rcx_program *program,
@@ -24,7 +24,7 @@ static inline rcx_status_t rcx_request_prepare(struct rcx_request *r,
     r->stages[0] = (struct rcx_stage){program, (char *)in, out};
     return program->has_stages ? rcx_request_add_stages(r) : RCX_OK;
 }
-/* The same of a user's. */
+/* The same for a user's request. */
 static inline rcx_status_t rcx_request_fill(struct rcx_request *r,
                                             struct rcx_comm *comm,
                                             struct rcx_program *program,
@@ -48,13 +48,13 @@ rcx_status_t rcx_request_new(struct rcx_comm *comm, struct rcx_program *program,
                              const void *in, void *out,
                              struct rcx_request **request_p);
 void rcx_request_delete(struct rcx_request *request);
-/* Start it; complete at once or by rcx_context_progress(). */
+/* Start it. It completes at once or by rcx_context_progress(). */
 void rcx_request_launch(struct rcx_request *request);
-/* The same where its only segment, x, has started, with the last number given
- * out, and is recorded. */
+/* The same for a request whose only segment, x, has been started with the last
+ * number given out, and is recorded. */
 void rcx_request_adopt(struct rcx_request *r, struct rcx_exec *x, bool is_over,
                        uint64_t record);
-/* The same of a message. */
+/* The same for a message. */
 void rcx_request_post(struct rcx_request *request);
 /* A segment's steps are done: what its op does with the sum of all. */
 static inline void rcx_request_complete_call(const struct rcx_comm *comm,
@@ -72,8 +72,8 @@ void rcx_request_finish(struct rcx_request *r);
 void rcx_request_advance(struct rcx_request *r, struct rcx_exec *x);
 /* A message of it with peer cannot be given or got: its communicator fails, as
  * the transport says why, unless a rank says why else. */
-void rcx_request_lose(const struct rcx_request *r, rcx_status_t status,
-                      int peer);
+void rcx_request_message_failed(const struct rcx_request *r,
+                                rcx_status_t status, int peer);
 /* The oldest message of comm that a thread waits for; or NULL. */
 const struct rcx_request *rcx_comm_awaited_message(const struct rcx_comm *comm);
 #endif

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The sequence window of a communicator, and the limit of how far senders run
+ * ahead of receivers.
+ */
 #include "core/run/request/seq_window.h"
 
 #include "core/run/request/request.h"
 
-/* What is below the limit stays so, since the oldest number in use only grows.
- * Behind an opening no number is known to be the same on all ranks. */
+/* Numbers below the limit stay free, since the oldest number in use only grows.
+ * Behind a prologue ranks may count differently. */
 void rcx_seq_window_advance(struct rcx_comm *comm)
 {
     const struct rcx_request *first = comm->first;
@@ -30,8 +34,8 @@ void rcx_seq_window_gate(struct rcx_seq_window *w, struct rcx_request *r)
     w->limit = r->sequence + 1;
 }
 
-/* Ranks may count the segments of r that will not run differently. Of those
- * after it none has begun. */
+/* Ranks may count segments that will not run differently. Operations after r
+ * have started no segment. */
 void rcx_seq_window_return(struct rcx_seq_window *w, struct rcx_request *r)
 {
     w->next = r->sequence + r->launched;
@@ -42,10 +46,10 @@ void rcx_seq_window_return(struct rcx_seq_window *w, struct rcx_request *r)
 }
 
 /*
- * Who only sends may be far ahead of who receives, whose memory then fills with
- * messages that it does not expect yet. So now and then senders wait for
- * credits: all ranks count the same segments, in the order of calls, so they
- * agree on when.
+ * A rank that only sends may run ahead of its receivers, whose memory then
+ * fills with unexpected messages. So now and then a segment has its messages
+ * acknowledged. All ranks count the same segments in the order of calls, so
+ * they agree on which.
  */
 struct rcx_piece *rcx_seq_window_choose_piece(struct rcx_request *r,
                                               struct rcx_piece *piece)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What may be in flight on a communicator. Each segment takes a sequence number.
- * Numbers repeat after the tag's sequence window, so an operation stalls while a
- * segment that old is still outstanding.
+ * What may be in flight on a communicator. Each segment takes a sequence
+ * number. Numbers repeat after the tag's sequence window, so an operation
+ * stalls while a segment that old is in flight.
  */
 #ifndef RCX_CORE_RUN_REQUEST_SEQ_WINDOW_H
 #define RCX_CORE_RUN_REQUEST_SEQ_WINDOW_H
 
 #include "core/run/object/comm.h"
 
-/* Move the limit as far as can be. */
+/* Move the limit as far as possible. */
 void rcx_seq_window_advance(struct rcx_comm *comm);
 static inline bool rcx_seq_window_has(struct rcx_comm *comm,
                                       const struct rcx_seq_window *w,
@@ -20,14 +20,14 @@ static inline bool rcx_seq_window_has(struct rcx_comm *comm,
     return number < w->limit;
 }
 
-/* What a number is in tags. */
+/* A number, in tags. */
 static inline uint64_t rcx_seq_window_tag(const struct rcx_seq_window *w,
                                           uint64_t number)
 {
     return number << w->sequence_shift & w->sequence_mask;
 }
 
-/* What the next call has in its tags. */
+/* The mark of the next call, in tags. */
 static inline uint64_t rcx_seq_window_next_mark(struct rcx_seq_window *w)
 {
     w->mark = (w->mark - w->mark_mask) & w->mark_mask;
@@ -37,14 +37,13 @@ static inline uint64_t rcx_seq_window_next_mark(struct rcx_seq_window *w)
 /* r waits for a number. */
 void rcx_seq_window_stall(struct rcx_seq_window *w, struct rcx_request *r);
 
-/* Those that start after r wait for the verdict on it. */
+/* Operations behind r wait until its prologue has completed. */
 void rcx_seq_window_gate(struct rcx_seq_window *w, struct rcx_request *r);
 
-/* The numbers that r was to use yet go to those after it. */
+/* Return the numbers that r will not use to the operations after it. */
 void rcx_seq_window_return(struct rcx_seq_window *w, struct rcx_request *r);
 
-/* The piece to use for the next segment of r, which is one of piece's: with
- * credits now and then. */
+/* The piece for the next segment of r: piece, or the acknowledged one. */
 struct rcx_piece *rcx_seq_window_choose_piece(struct rcx_request *r,
                                               struct rcx_piece *piece);
 

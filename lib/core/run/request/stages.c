@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Stages before and behind a user's operation: the comparison of calls, the
+ * lengths of blocks in transit, and the success of user-defined ops.
+ */
 #include "core/run/request/stages.h"
 
 #include <string.h>
@@ -23,7 +27,7 @@ static const struct rcx_call closing = {.coll = RCX_COLL_ALLREDUCE,
                                         .count = 1,
                                         .internal = true};
 
-/* In place, as in the user's call counts may not be. */
+/* Counts of the user's call may lie in place, so this one does, too. */
 static struct rcx_call first_step(const struct rcx_request *r)
 {
     return (struct rcx_call){.coll = r->program->call.coll,
@@ -90,15 +94,15 @@ void rcx_request_take_over(struct rcx_request *r)
     rcx_program_unpin(&r->comm->cache, over[1]);
 }
 
-/* ---- The opening ------------------------------------------------------------- */
+/* ---- The prologue: comparison of calls ----------------------------------- */
 
 static struct rcx_check_record *check_of(struct rcx_exec *x)
 {
     return (struct rcx_check_record *)(void *)x->own;
 }
 
-/* What this rank calls, as any rank would see it: handles of users' types and
- * ops count differently, what they mean does not. */
+/* The call as all ranks see it: handles of users' types and ops may differ
+ * between ranks, their meaning does not. */
 static struct rcx_check_record record_of(const struct rcx_request *r)
 {
     const struct rcx_comm *comm = r->comm;
@@ -121,9 +125,10 @@ static struct rcx_check_record record_of(const struct rcx_request *r)
     return record;
 }
 
-/* No data has moved yet; none will. All ranks come to the same verdict, and go
- * on together, unless they do not even agree on which call this is. */
-static void judge(struct rcx_request *r, const struct rcx_check_record *check)
+/* No data has moved, and none will. All ranks come to the same result and
+ * continue in step, unless they do not even agree on the number of the call. */
+static void report_mismatch(struct rcx_request *r,
+                            const struct rcx_check_record *check)
 {
     const int ranks[] = {check->rank, check->other_rank};
     char call[RCX_CALL_TEXT], text[RCX_REASON_TEXT];
@@ -141,16 +146,16 @@ static void judge(struct rcx_request *r, const struct rcx_check_record *check)
         rcx_comm_reject_call(r->comm, ranks, 2, text);
 }
 
-/* ---- The closing: that a user's op failed nowhere ---------------------------- */
+/* ---- The epilogue: whether a user-defined op failed on any rank ---------- */
 
-static int32_t *verdict_of(struct rcx_exec *x)
+static int32_t *failed_flag(struct rcx_exec *x)
 {
     return (int32_t *)(void *)x->own;
 }
 
 /* ---- The first step ---------------------------------------------------------- */
 
-/* One for each rank, behind the rest of its scratch. */
+/* One count for each rank, behind the rest of its scratch. */
 static size_t *counts_of(struct rcx_exec *x)
 {
     const size_t n = rcx_piece_of(x)->program->call.count;
@@ -158,7 +163,7 @@ static size_t *counts_of(struct rcx_exec *x)
     return (size_t *)(void *)x->base[RCX_BUFFER_TMP] + x->plan->scratch - n;
 }
 
-/* What was told by those who give. Who gets something else says so. */
+/* Whether the lengths that senders told are those that this rank receives. */
 static bool agrees(struct rcx_request *r, const size_t told[])
 {
     const size_t *const gotten = r->program->call.lists[RCX_CALL_GOTTEN];
@@ -177,8 +182,8 @@ static bool agrees(struct rcx_request *r, const size_t told[])
     return false;
 }
 
-/* Scratch begins with the lengths of what passes. */
-static rcx_status_t learn(struct rcx_request *r, struct rcx_exec *x)
+/* Scratch begins with the lengths of blocks in transit. */
+static rcx_status_t set_counts(struct rcx_request *r, struct rcx_exec *x)
 {
     struct rcx_stage *next = &r->stages[r->stage - r->stages + 1];
     const size_t *passing = (void *)x->base[RCX_BUFFER_TMP];
@@ -193,7 +198,7 @@ static rcx_status_t learn(struct rcx_request *r, struct rcx_exec *x)
     return status;
 }
 
-/* ---- All --------------------------------------------------------------------- */
+/* ---- All stages ---------------------------------------------------------- */
 
 static void set_vector(struct rcx_exec *x, void *vector)
 {
@@ -211,19 +216,19 @@ void rcx_stage_begin(struct rcx_request *r, struct rcx_exec *x)
         memcpy(counts_of(x), r->program->call.lists[RCX_CALL_COUNTS],
                (size_t)r->comm->size * sizeof(size_t));
     } else {
-        *verdict_of(x) = r->status;
+        *failed_flag(x) = r->status;
     }
 }
 
 bool rcx_stage_end(struct rcx_request *r, struct rcx_exec *x)
 {
     if (rcx_request_is_first_step(r)) {
-        r->status = learn(r, x);
+        r->status = set_counts(r, x);
     } else if (rcx_request_is_prologue(r)) {
         r->comm->window.gate = NULL;
-        judge(r, check_of(x));
+        report_mismatch(r, check_of(x));
     } else {
-        r->status = (rcx_status_t)*verdict_of(x);
+        r->status = (rcx_status_t)*failed_flag(x);
     }
     return r->status == RCX_OK;
 }

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Lists of vectors that are reduced as one vector.
+ */
 #include "core/run/request/veclist.h"
 
 #include <string.h>
 
 #include "core/run/object/context.h"
 
-/* Memory that a repeated call finds again. */
+/* A size that a repeated call finds again. */
 static size_t bytes_of(size_t n)
 {
     return sizeof(struct rcx_veclist) + n * sizeof(struct rcx_part);
@@ -57,7 +60,7 @@ bool rcx_veclist_reserve(struct rcx_context *context, struct rcx_veclist *b,
     return b->scratch != NULL;
 }
 
-/* The part that has byte at. */
+/* The part that contains byte at. */
 static const struct rcx_part *part_of(const struct rcx_veclist *b, size_t at)
 {
     size_t lo = 0, hi = b->n;
@@ -73,7 +76,7 @@ static const struct rcx_part *part_of(const struct rcx_veclist *b, size_t at)
     return &b->parts[lo];
 }
 
-/* How much of bytes from at on is p's. */
+/* How many of the bytes from at on belong to p. */
 static size_t share(const struct rcx_part *p, size_t at, size_t bytes)
 {
     const size_t left = p->at + p->bytes - at;
@@ -81,7 +84,7 @@ static size_t share(const struct rcx_part *p, size_t at, size_t bytes)
     return left < bytes ? left : bytes;
 }
 
-/* Operands may be packed where the results are to be. */
+/* Operands may be packed to where the results will be. */
 static void pack(const struct rcx_veclist *b, char *to, size_t at, size_t bytes)
 {
     for (const struct rcx_part *p = part_of(b, at); bytes > 0; p++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Several vectors that are reduced as one, which is made of them one after
- * another. Where they do not lie so, each segment of the operation is packed
- * when it begins, and unpacked when it has ended well; one that is in a single
- * vector's result stays there.
+ * Vector list: several vectors that are reduced as one, which is their
+ * concatenation. If they are not contiguous, each segment is packed when it
+ * starts and unpacked when it has completed. A segment within the result of one
+ * vector needs neither.
  */
 #ifndef RCX_CORE_RUN_REQUEST_VECLIST_H
 #define RCX_CORE_RUN_REQUEST_VECLIST_H
@@ -14,36 +14,36 @@ struct rcx_part {
     const char *in;
     char *out;
     size_t bytes; /* not 0 */
-    size_t at;    /* in the one vector */
+    size_t at;    /* offset in the one vector */
 };
 
 struct rcx_veclist {
-    bool packs, unpacks;  /* operands, results are not in a row */
-    size_t bytes;         /* of all */
-    char *scratch;        /* for results of segments under way; NULL: none */
-    size_t segment_bytes; /* of each */
+    bool packs, unpacks;  /* operands, results are not contiguous */
+    size_t bytes;         /* of all parts */
+    char *scratch;        /* results of segments in flight; NULL: none */
+    size_t segment_bytes; /* of each segment */
     size_t scratch_bytes;
-    unsigned segments;        /* under way at once */
-    struct rcx_veclist *next; /* among those that are kept */
+    unsigned segments;        /* in flight at once */
+    struct rcx_veclist *next; /* in the list of kept ones */
     size_t room, n;
     struct rcx_part parts[];
 };
 
-/* With room for n parts, and none yet; NULL when memory ran out. */
+/* With room for n parts, and none yet. NULL: no memory. */
 struct rcx_veclist *rcx_veclist_create(struct rcx_context *context, size_t n);
-/* Its parts stand: settle where they are in a row. */
+/* All parts are set: find out whether they are contiguous. */
 void rcx_veclist_finish(struct rcx_veclist *b);
-/* Make room for so many segments at once. False: memory ran out. */
+/* Make room for so many segments in flight. False: no memory. */
 bool rcx_veclist_reserve(struct rcx_context *context, struct rcx_veclist *b,
                          unsigned segments, size_t segment_bytes);
-/* Segment number n, bytes from at on: where its operand and result are to be,
- * with the operand in place; and its result into the vectors. */
+/* Segment n, of bytes from at on: pack its operand, and set where operand and
+ * result lie; and unpack its result. */
 void rcx_veclist_pack(const struct rcx_veclist *b, uint64_t n, size_t at,
                       size_t bytes, char **in_p, char **out_p);
 void rcx_veclist_unpack(const struct rcx_veclist *b, const char *out, size_t at,
                         size_t bytes);
 void rcx_veclist_destroy(struct rcx_context *context, struct rcx_veclist *b);
-/* The same where messages of it may be under way, until the transport is gone. */
+/* The same if messages of it may be in flight: when the transport is closed. */
 void rcx_veclist_defer_destroy(struct rcx_context *context,
                                struct rcx_veclist *b);
 void rcx_veclists_close(struct rcx_context *context);

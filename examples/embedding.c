@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* embedding RANK SIZE PORT ROUNDS: processes that PMIx has not started sum numbers
- * in an event loop that does other things, too, and go on without a dead one. */
+/* embedding RANK SIZE PORT ROUNDS: processes that PMIx has not started sum
+ * numbers in an event loop that does other things, too, and go on without a
+ * dead one. */
 #include <rcx/rcx.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,8 +24,8 @@ static rcx_status_t serve(rcx_context_t *rcx, int events, rcx_request_t *sum)
     return status;
 }
 
-/* In comm's place a group of the world's ranks, without those that it misses; how
- * many are left, or 0 where no group can be made of them. */
+/* In comm's place a group of the world's ranks, without those that it misses;
+ * how many are left, or 0 where no group can be made of them. */
 static int go_on(rcx_comm_t **comm, rcx_comm_t *world, int ranks[], int n)
 {
     rcx_error_info_t why;

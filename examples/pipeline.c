@@ -19,7 +19,8 @@ static void compute(int rank, int block, double *out)
         out[i] = (rank + 1) * (block * BLOCK + i) % 1000;
 }
 
-/* A slot's operation to its end; its operands may be overwritten from then on. */
+/* A slot's operation to its end; its operands may be overwritten from then
+ * on. */
 static rcx_status_t finish(rcx_request_t **request)
 {
     rcx_status_t status = RCX_OK;

@@ -26,7 +26,7 @@ static void close_buffer(struct buffer *b)
         free(b->data);
 }
 
-/* ---- One side ------------------------------------------------------------------------ */
+/* ---- One side ------------------------------------------------------------ */
 
 void caf_place_set(struct caf_place *p, const struct caf_array *a, int kind)
 {
@@ -80,7 +80,7 @@ rcx_status_t caf_fetch(int rank, uint64_t address, void *into, size_t bytes)
     return take(&from, into);
 }
 
-/* ---- Both ---------------------------------------------------------------------------- */
+/* ---- Both ---------------------------------------------------------------- */
 
 /* Memory to memory: no need to pack. */
 static bool is_plain(const struct caf_place *to, const struct caf_place *from)
@@ -136,7 +136,8 @@ static struct caf_place broadcast(const struct caf_place *from,
     return all;
 }
 
-/* But for extents of 1. Others come from gfortran 12, too, for transpose(x(:, :)[i]). */
+/* But for extents of 1. Others come from gfortran 12, too, for transpose(x(:,
+ * :)[i]). */
 static bool has_shape_of(const struct caf_section *s,
                          const struct caf_section *other)
 {
@@ -206,7 +207,7 @@ void caf_assign(const struct caf_place *to, const struct caf_place *from,
         caf_end(outcome, status);
 }
 
-/* ---- Vector subscripts ---------------------------------------------------------------- */
+/* ---- Vector subscripts --------------------------------------------------- */
 
 /* As gfortran has them, of each dimension of the whole array. */
 struct caf_vector {
@@ -276,7 +277,7 @@ static bool narrow(struct caf_section *s, const struct caf_array *array,
     return true;
 }
 
-/* ---- What gfortran calls -------------------------------------------------------------- */
+/* ---- What gfortran calls ------------------------------------------------- */
 
 int caf_reach(const struct caf_coarray *c, int image,
               const struct caf_outcome *outcome)
@@ -295,7 +296,8 @@ int caf_reach(const struct caf_coarray *c, int image,
     return -1;
 }
 
-/* gfortran 12 takes the address of a copy for the offset of a complex scalar. */
+/* gfortran 12 takes the address of a copy for the offset of a complex
+ * scalar. */
 static size_t right_offset(const struct caf_coarray *c, size_t offset,
                            const struct caf_array *array)
 {
@@ -303,8 +305,8 @@ static size_t right_offset(const struct caf_coarray *c, size_t offset,
                                                                        : offset;
 }
 
-/* gfortran 12 tells where a substring begins, but the length of the whole: enough to
- * read it, as what it goes to is as long as it is. */
+/* gfortran 12 tells where a substring begins, but the length of the whole:
+ * enough to read it, as what it goes to is as long as it is. */
 static size_t right_bytes(const struct caf_coarray *c, size_t offset,
                           const struct caf_array *array)
 {
@@ -317,9 +319,9 @@ static size_t right_bytes(const struct caf_coarray *c, size_t offset,
                : array->dtype.elem_len;
 }
 
-/* Why what gfortran 12 says of the two sides is not to be relied upon; NULL: it is. Of
- * a text that is no variable's, nor a constant, the length is 0; of a component of a
- * section, the address is its parent's. */
+/* Why what gfortran 12 says of the two sides is not to be relied upon; NULL: it
+ * is. Of a text that is no variable's, nor a constant, the length is 0; of a
+ * component of a section, the address is its parent's. */
 static const char *doubt(const struct caf_array *to, size_t to_offset,
                          const struct caf_array *from)
 {

@@ -26,8 +26,8 @@ ptrdiff_t *caf_offsets(const void *indices, int kind, size_t count,
                        ptrdiff_t lower, ptrdiff_t step);
 void caf_drop_offsets(const struct caf_section *s);
 
-/* An image's rank in the initial team; -1: there is none, it has failed, or has no such
- * coarray, which is told. */
+/* An image's rank in the initial team; -1: there is none, it has failed, or has
+ * no such coarray, which is told. */
 int caf_reach(const struct caf_coarray *c, int image,
               const struct caf_outcome *outcome);
 

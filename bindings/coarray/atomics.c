@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Words that several images change: atomic_*, locks, critical sections, events. A lock
- * holds the image that has it, an event its count; both are words of 4 bytes.
+ * Words that several images change: atomic_*, locks, critical sections, events.
+ * A lock holds the image that has it, an event its count; both are words of 4
+ * bytes.
  */
 #include "access.h"
 #include "far.h"
@@ -31,7 +32,7 @@ static rcx_status_t change_in_order(const struct caf_coarray *c, size_t offset,
     return status == RCX_OK ? change(c, offset, rank, what, old_p) : status;
 }
 
-/* ---- atomic_* ------------------------------------------------------------------------ */
+/* ---- atomic_* ------------------------------------------------------------ */
 
 static uint64_t load(const void *value, int kind)
 {
@@ -109,7 +110,7 @@ void _gfortran_caf_atomic_op(int op, struct caf_coarray *c, size_t offset,
     perform(c, offset, image, &what, old, &outcome);
 }
 
-/* ---- Locks ---------------------------------------------------------------------------- */
+/* ---- Locks --------------------------------------------------------------- */
 
 enum { WORD = sizeof(uint32_t) };
 
@@ -184,7 +185,7 @@ void _gfortran_caf_unlock(struct caf_coarray *c, size_t index, int image,
         caf_end(&outcome, status);
 }
 
-/* ---- Events --------------------------------------------------------------------------- */
+/* ---- Events -------------------------------------------------------------- */
 
 void _gfortran_caf_event_post(struct caf_coarray *c, size_t index, int image,
                               int *stat, char *errmsg, size_t errmsg_len)
@@ -200,7 +201,8 @@ void _gfortran_caf_event_post(struct caf_coarray *c, size_t index, int image,
                 change_in_order(c, index * WORD, rank, &what, &count));
 }
 
-/* The own image's. Where an image has failed, nobody may be left who would post. */
+/* The own image's. Where an image has failed, nobody may be left who would
+ * post. */
 void _gfortran_caf_event_wait(struct caf_coarray *c, size_t index, int until,
                               int *stat, char *errmsg, size_t errmsg_len)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the parts of libcaf_rcx share: the job, errors as Fortran has them, descriptors. */
+/* What the parts of libcaf_rcx share: the job, errors as Fortran has them,
+ * descriptors. */
 #ifndef RCX_BINDINGS_COARRAY_CAF_H
 #define RCX_BINDINGS_COARRAY_CAF_H
 
@@ -54,7 +55,7 @@ struct caf_outcome {
     bool is_sync; /* sync all, images, memory */
 };
 
-/* ---- Images and teams ---- */
+/* ---- Images and teams ---------------------------------------------------- */
 
 struct caf_team {
     rcx_comm_t *comm;
@@ -76,10 +77,11 @@ void caf_enter_team(struct caf_team *team);
 /* It lives until the program ends. */
 struct caf_team *caf_new_team(void);
 
-/* ---- Waiting ---- */
+/* ---- Waiting ------------------------------------------------------------- */
 
-/* A collective of the current team's, whose communicator caf_enter() gives. An image
- * that has to answer others does so meanwhile; who has not saves what that takes. */
+/* A collective of the current team's, whose communicator caf_enter() gives. An
+ * image that has to answer others does so meanwhile; who has not saves what
+ * that takes. */
 #define CAF_CALL(call, ...)                                                    \
     ({                                                                         \
         rcx_request_t *caf_request = NULL;                                     \
@@ -90,8 +92,8 @@ struct caf_team *caf_new_team(void);
 bool caf_far_is_asked(void); /* see far.h */
 rcx_status_t caf_wait(rcx_status_t begun, rcx_request_t **request_p);
 rcx_status_t caf_wait_a_little(rcx_request_t *request);
-/* Between two looks at memory that another image may change. True now and then: it is
- * worth asking who has failed, which takes longer. */
+/* Between two looks at memory that another image may change. True now and then:
+ * it is worth asking who has failed, which takes longer. */
 bool caf_pause(unsigned *looks);
 /* By its rank in the initial team. */
 bool caf_has_failed(int rank);
@@ -103,9 +105,10 @@ rcx_status_t caf_sync(void);
 /* All that this image has stored elsewhere is there. */
 rcx_status_t caf_complete(void);
 
-/* ---- Errors ---- */
+/* ---- Errors -------------------------------------------------------------- */
 
-/* Stores how a statement ended, or ends the program where nobody wants to know. */
+/* Stores how a statement ended, or ends the program where nobody wants to
+ * know. */
 void caf_end(const struct caf_outcome *outcome, rcx_status_t status);
 /* The same for what RCX was not asked. */
 void caf_refuse(const struct caf_outcome *outcome, const char *text);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * co_sum, co_min, co_max, co_reduce, co_broadcast. An array that is not contiguous is
- * packed, and is one operation, whatever its shape.
+ * co_sum, co_min, co_max, co_reduce, co_broadcast. An array that is not
+ * contiguous is packed, and is one operation, whatever its shape.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "section.h"
 
-/* ---- Elements ------------------------------------------------------------------------ */
+/* ---- Elements ------------------------------------------------------------ */
 
 /* 0: none of RCX's types. A real of 16 bytes is taken for one of kind 10. */
 static rcx_datatype_t datatype_of(const struct caf_array *a)
@@ -37,7 +37,7 @@ static rcx_datatype_t datatype_of(const struct caf_array *a)
     return 0;
 }
 
-/* ---- Ops that RCX does not have -------------------------------------------------------- */
+/* ---- Ops that RCX does not have ------------------------------------------ */
 
 enum { BY_VALUE = 4 }; /* of co_reduce's flags */
 
@@ -145,7 +145,8 @@ static void call_derived(const struct user *u, void *dst, const void *a,
 typedef void (*call_fn_t)(const struct user *u, void *dst, const void *a,
                           const void *b);
 
-/* NULL: a derived type that is returned in registers, which ones is not known here. */
+/* NULL: a derived type that is returned in registers, which ones is not known
+ * here. */
 static call_fn_t call_of(const struct user *u)
 {
     static const struct {
@@ -193,7 +194,7 @@ static int combine_by_function(void *dst, const void *left, const void *right,
     return 0;
 }
 
-/* ---- One operation ----------------------------------------------------------------------- */
+/* ---- One operation ------------------------------------------------------- */
 
 /* In place; image 0: for all. */
 static rcx_status_t reduce(void *data, size_t count, rcx_datatype_t type,
@@ -280,7 +281,7 @@ static void run(struct operation *o, struct caf_array *a,
     caf_end(outcome, status);
 }
 
-/* ---- What gfortran calls -------------------------------------------------------------- */
+/* ---- What gfortran calls ------------------------------------------------- */
 
 static void combine(rcx_op_t op, struct caf_array *a, int image,
                     size_t characters, const struct caf_outcome *outcome)
@@ -299,7 +300,8 @@ static void combine(rcx_op_t op, struct caf_array *a, int image,
     else if (a->dtype.type == CAF_INTEGER && a->dtype.elem_len == 16)
         o.fn = combine_int128;
     if (!o.op && !o.fn)
-        /* such as a component of a section, which gfortran 12 says is of its parent's type */
+        /* such as a component of a section, which gfortran 12 says is of its
+         * parent's type */
         caf_refuse(outcome, "not defined on this type");
     else
         run(&o, a, outcome);

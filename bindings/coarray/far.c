@@ -42,7 +42,7 @@ static struct {
     } request;
 } far;
 
-/* ---- Sections as data --------------------------------------------------------------- */
+/* ---- Sections as data ---------------------------------------------------- */
 
 /* Of its dimensions, those that there are. */
 static size_t head_bytes(const struct caf_section *s)
@@ -92,7 +92,7 @@ static const char *decode(struct caf_section *s, const char *data)
     return data;
 }
 
-/* ---- Sending ------------------------------------------------------------------------ */
+/* ---- Sending ------------------------------------------------------------- */
 
 static void lose(void *arg, ucp_ep_h endpoint, ucs_status_t status)
 {
@@ -123,8 +123,9 @@ static void sent(void *request, ucs_status_t status, void *parcel)
     ucp_request_free(request);
 }
 
-/* Takes the parcel over. UCX calls nobody back for a process that was gone before the
- * first message to it: the endpoint is not made, or the message not taken. */
+/* Takes the parcel over. UCX calls nobody back for a process that was gone
+ * before the first message to it: the endpoint is not made, or the message not
+ * taken. */
 static rcx_status_t send_parcel(int rank, struct parcel *parcel, size_t bytes)
 {
     const ucp_request_param_t param = {
@@ -157,7 +158,7 @@ static struct parcel *new_parcel(enum kind kind, size_t bytes)
     return parcel;
 }
 
-/* ---- Answering ----------------------------------------------------------------------- */
+/* ---- Answering ----------------------------------------------------------- */
 
 uint64_t caf_change_here(void *at, const struct caf_change *change)
 {
@@ -198,7 +199,8 @@ uint64_t caf_change_here(void *at, const struct caf_change *change)
     return 0;
 }
 
-/* Without memory for an answer there is none, and who asked waits until this ends. */
+/* Without memory for an answer there is none, and who asked waits until this
+ * ends. */
 static void answer(const struct letter *letter, const char *data)
 {
     struct caf_section s = {.rank = 0};
@@ -258,7 +260,7 @@ void caf_far_expect(void)
     far.is_asked = true;
 }
 
-/* ---- Asking --------------------------------------------------------------------------- */
+/* ---- Asking -------------------------------------------------------------- */
 
 bool caf_far_has_lost(int rank)
 {
@@ -354,7 +356,7 @@ rcx_status_t caf_far_change(int rank, uint64_t address,
     return status;
 }
 
-/* ---- Beginning and end ------------------------------------------------------------------ */
+/* ---- Beginning and end --------------------------------------------------- */
 
 static bool open_worker(void)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory of images that cannot be reached by loads and stores: on other nodes, or where
- * it is not shared. Its owner is asked, by active messages of a UCX worker beside RCX's,
- * and answers whenever it is in the runtime.
+ * Memory of images that cannot be reached by loads and stores: on other nodes,
+ * or where it is not shared. Its owner is asked, by active messages of a UCX
+ * worker beside RCX's, and answers whenever it is in the runtime.
  *
- * Active messages, not UCX's puts, gets and atomics: sections with strides are one
- * message, memory that only its owner knows (allocatable components) can be reached, and
- * atomics are the processor's, the same that neighbours use directly, where those of a
- * network adapter or of UCX's emulation would not see these.
+ * Active messages, not UCX's puts, gets and atomics: sections with strides are
+ * one message, memory that only its owner knows (allocatable components) can be
+ * reached, and atomics are the processor's, the same that neighbours use
+ * directly, where those of a network adapter or of UCX's emulation would not
+ * see these.
  */
 #ifndef RCX_BINDINGS_COARRAY_FAR_H
 #define RCX_BINDINGS_COARRAY_FAR_H
@@ -33,12 +34,14 @@ struct caf_change {
 /* What was there before. */
 uint64_t caf_change_here(void *at, const struct caf_change *change);
 
-/* Collective over the initial team; without other images there is nothing to open. */
+/* Collective over the initial team; without other images there is nothing to
+ * open. */
 rcx_status_t caf_far_open(rcx_comm_t *comm);
 void caf_far_close(void);
 /* Answers who asks. */
 void caf_far_progress(void);
-/* Somebody may ask from now on, or be asked: there is memory that is not shared. */
+/* Somebody may ask from now on, or be asked: there is memory that is not
+ * shared. */
 void caf_far_expect(void);
 
 /* Its connection broke. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Images: their beginning and end. Functions and arguments are those that gfortran calls
- * (-fcoarray=lib).
+ * Images: their beginning and end. Functions and arguments are those that
+ * gfortran calls (-fcoarray=lib).
  */
 #include "caf.h"
 
@@ -24,9 +24,10 @@ static rcx_context_t *context;
 static struct caf_team initial = {.number = -1}, *current = &initial;
 static struct caf_team *teams; /* all others */
 
-/* ---- Errors ----------------------------------------------------------------------- */
+/* ---- Errors -------------------------------------------------------------- */
 
-/* Of those that RCX has to blame for an error, not those that gave up waiting. */
+/* Of those that RCX has to blame for an error, not those that gave up
+ * waiting. */
 static bool is_failure(rcx_status_t status)
 {
     return status == RCX_ERR_PEER_FAILED || status == RCX_ERR_TIMEOUT ||
@@ -62,9 +63,9 @@ static bool is_memory(const void *place)
     return msync((void *)((uintptr_t)place / page * page), 1, MS_ASYNC) == 0;
 }
 
-/* Where errmsg= is, NULL for not to be found: gfortran 12 hands over the text itself in
- * collectives, unless its length is deferred, and the address of its address in sync all,
- * images and memory. */
+/* Where errmsg= is, NULL for not to be found: gfortran 12 hands over the text
+ * itself in collectives, unless its length is deferred, and the address of its
+ * address in sync all, images and memory. */
 static char *place_of(const struct caf_outcome *outcome)
 {
     char *there;
@@ -116,8 +117,8 @@ void caf_end(const struct caf_outcome *outcome, rcx_status_t status)
     }
     if (rcx_comm_error(current->comm, &info) != RCX_OK || !info.text[0])
         info.text = rcx_status_string(status);
-    /* nobody gives a communicator up but for an image that has stopped, which is
-     * about to say so here, too */
+    /* nobody gives a communicator up but for an image that has stopped, which
+     * is about to say so here, too */
     while (info.status == RCX_ERR_COMM_FAILED && !caf_any_stopped() &&
            !caf_any_failed())
         caf_pause(&looks);
@@ -140,7 +141,7 @@ void caf_refuse(const struct caf_outcome *outcome, const char *text)
     tell(outcome, CAF_STAT_ERROR, text);
 }
 
-/* ---- Begin and end ------------------------------------------------------------------ */
+/* ---- Begin and end ------------------------------------------------------- */
 
 /* What images need of each other before the first statement. */
 static rcx_status_t meet(void)
@@ -231,7 +232,8 @@ void _gfortran_caf_init(int *argc, char ***argv)
     caf_context();
 }
 
-/* An image that ends waits for those that go on, and lets them have its memory. */
+/* An image that ends waits for those that go on, and lets them have its
+ * memory. */
 void _gfortran_caf_finalize(void)
 {
     if (!context)
@@ -272,7 +274,7 @@ void _gfortran_caf_random_init(bool repeatable, bool distinct)
     _gfortran_random_init(repeatable, distinct, _gfortran_caf_this_image(0));
 }
 
-/* ---- Stop --------------------------------------------------------------------------- */
+/* ---- Stop ---------------------------------------------------------------- */
 
 _Noreturn void _gfortran_caf_stop_numeric(int code, bool quiet)
 {
@@ -306,7 +308,7 @@ _Noreturn void _gfortran_caf_error_stop_str(const char *text, size_t length,
     end_here(1, "error stop");
 }
 
-/* ---- Failed images -------------------------------------------------------------------- */
+/* ---- Failed images ------------------------------------------------------- */
 
 _Noreturn void _gfortran_caf_fail_image(void)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory of coarrays comes from RCX, so that collectives know it, in pools: a coarray of
- * a word would be a shared segment of its own otherwise. A pool is made by all images of
- * a team, as soon as one has no room; who has what room in it is each image's own affair.
+ * Memory of coarrays comes from RCX, so that collectives know it, in pools: a
+ * coarray of a word would be a shared segment of its own otherwise. A pool is
+ * made by all images of a team, as soon as one has no room; who has what room
+ * in it is each image's own affair.
  */
 #include "memory.h"
 
@@ -34,7 +35,7 @@ static size_t units_of(size_t bytes)
     return bytes > 0 ? (bytes + UNIT - 1) / UNIT : 1;
 }
 
-/* ---- Room in pools ------------------------------------------------------------------- */
+/* ---- Room in pools ------------------------------------------------------- */
 
 static char *take_from(struct pool *pool, size_t units)
 {
@@ -92,7 +93,7 @@ static bool give_back(char *memory, size_t bytes)
     return false;
 }
 
-/* ---- Pools --------------------------------------------------------------------------- */
+/* ---- Pools --------------------------------------------------------------- */
 
 /* From the team's ranks to those of the initial team. */
 static void spread(const struct caf_team *team, struct pool *pool,
@@ -179,10 +180,10 @@ void caf_memory_close(void)
     }
 }
 
-/* ---- Coarrays ------------------------------------------------------------------------- */
+/* ---- Coarrays ------------------------------------------------------------ */
 
-/* By ranks of the team's; where there is no room, a new pool has room for all, at its
- * beginning. */
+/* By ranks of the team's; where there is no room, a new pool has room for all,
+ * at its beginning. */
 static rcx_status_t place(struct caf_team *team, struct caf_coarray *c,
                           uint64_t addresses[])
 {
@@ -246,8 +247,8 @@ rcx_status_t caf_coarray_new(size_t bytes, bool is_zero, struct caf_coarray *c)
     return status;
 }
 
-/* An allocatable component: its image's own, and gfortran's to free, or to enlarge where
- * it is assigned to. Others ask for it. */
+/* An allocatable component: its image's own, and gfortran's to free, or to
+ * enlarge where it is assigned to. Others ask for it. */
 static rcx_status_t allocate_here(size_t bytes, struct caf_coarray *c)
 {
     c->bytes = bytes > 0 ? bytes : 1;
@@ -264,7 +265,7 @@ static void release(struct caf_coarray *c)
     c->memory = NULL;
 }
 
-/* ---- What gfortran calls ---------------------------------------------------------------- */
+/* ---- What gfortran calls ------------------------------------------------- */
 
 enum registration {
     STATIC,

@@ -14,12 +14,12 @@ struct caf_coarray {
     uint64_t *addresses;   /* by ranks of the initial team; 0: none there */
 };
 
-/* All images of the current team's. What begins with zeros is that. Of an error, the
- * memory is there, and this image's alone. */
+/* All images of the current team's. What begins with zeros is that. Of an
+ * error, the memory is there, and this image's alone. */
 rcx_status_t caf_coarray_new(size_t bytes, bool is_zero,
                              struct caf_coarray *coarray);
-/* Where bytes at an address of rank's can be reached by loads and stores; NULL: ask for
- * them (far.h). */
+/* Where bytes at an address of rank's can be reached by loads and stores; NULL:
+ * ask for them (far.h). */
 char *caf_near(int rank, uint64_t address, size_t bytes);
 
 /* All pools go. */

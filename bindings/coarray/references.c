@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * x[i]%a(:)%b: parts of derived types with allocatable or pointer components, whose
- * memory and shape only the other image knows: its descriptors are fetched on the way.
+ * x[i]%a(:)%b: parts of derived types with allocatable or pointer components,
+ * whose memory and shape only the other image knows: its descriptors are
+ * fetched on the way.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -176,9 +177,10 @@ static rcx_status_t follow(struct way *w, const struct caf_coarray *c, int rank,
     return status;
 }
 
-/* ---- What gfortran calls -------------------------------------------------------------- */
+/* ---- What gfortran calls ------------------------------------------------- */
 
-/* Elements that references lead to; rank -1: it has been told why there are none. */
+/* Elements that references lead to; rank -1: it has been told why there are
+ * none. */
 static struct caf_place find(const struct caf_coarray *c, int image,
                              const struct caf_reference *refs, int type,
                              int kind, const struct caf_outcome *outcome)

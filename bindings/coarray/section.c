@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* ---- Shape ------------------------------------------------------------------------ */
+/* ---- Shape --------------------------------------------------------------- */
 
 static size_t extent(const struct caf_array *a, int dim)
 {
@@ -23,7 +23,8 @@ static void set(struct caf_section *s, const struct caf_array *a, uint64_t base,
                                      .step = a->dim[d].stride * span};
 }
 
-/* A component of an array's elements: they are as far apart as these, which is the span. */
+/* A component of an array's elements: they are as far apart as these, which is
+ * the span. */
 void caf_section_set(struct caf_section *s, const struct caf_array *a,
                      uint64_t base)
 {
@@ -89,7 +90,7 @@ void caf_section_span(const struct caf_section *s, uint64_t *from_p,
     *bytes_p = (size_t)(highest - lowest) + s->element;
 }
 
-/* ---- Packing ---------------------------------------------------------------------- */
+/* ---- Packing ------------------------------------------------------------- */
 
 static void copy_element(char *to, const char *from, size_t bytes)
 {
@@ -100,7 +101,8 @@ static void copy_element(char *to, const char *from, size_t bytes)
     }
 }
 
-/* The first dimension, from an element of the others on; returns the packed end. */
+/* The first dimension, from an element of the others on; returns the packed
+ * end. */
 static char *copy_line(const struct caf_section *s, char *at, char *packed,
                        bool is_packing)
 {
@@ -155,7 +157,7 @@ void caf_unpack(const struct caf_section *s, char *at, const char *packed)
     copy(s, at, (char *)packed, false);
 }
 
-/* ---- Conversion ------------------------------------------------------------------- */
+/* ---- Conversion ---------------------------------------------------------- */
 
 bool caf_is_same(const struct caf_element *a, const struct caf_element *b)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which elements an access is to: at this image, at another one, or on their way. */
+/* Which elements an access is to: at this image, at another one, or on their
+ * way. */
 #ifndef RCX_BINDINGS_COARRAY_SECTION_H
 #define RCX_BINDINGS_COARRAY_SECTION_H
 
@@ -30,9 +31,10 @@ struct caf_element {
 void caf_section_set(struct caf_section *s, const struct caf_array *a,
                      uint64_t base);
 /*
- * The operand of a collective. gfortran 12 gives elements, which are one span apart
- * where it says so; of a component of a derived type that co_broadcast takes apart it
- * leaves the span unset, and where that is not allocated the bounds, too.
+ * The operand of a collective. gfortran 12 gives elements, which are one span
+ * apart where it says so; of a component of a derived type that co_broadcast
+ * takes apart it leaves the span unset, and where that is not allocated the
+ * bounds, too.
  */
 void caf_section_set_operand(struct caf_section *s, const struct caf_array *a);
 size_t caf_section_count(const struct caf_section *s);
@@ -42,8 +44,8 @@ bool caf_section_is_dense(const struct caf_section *s);
 void caf_section_span(const struct caf_section *s, uint64_t *from_p,
                       size_t *bytes_p);
 
-/* Elements in Fortran's order, between where the section lies in this process (its
- * base is at at) and packed memory. */
+/* Elements in Fortran's order, between where the section lies in this process
+ * (its base is at at) and packed memory. */
 void caf_pack(const struct caf_section *s, const char *at, char *packed);
 void caf_unpack(const struct caf_section *s, char *at, const char *packed);
 

@@ -6,7 +6,8 @@
 #include "far.h"
 #include "memory.h"
 
-/* What an image tells the others when it stops; of itself, what it has entered yet. */
+/* What an image tells the others when it stops; of itself, what it has entered
+ * yet. */
 struct stop {
     uint64_t entered; /* of the initial team's collectives, and 1 */
     uint64_t syncs;   /* with whom it tells */
@@ -30,7 +31,7 @@ rcx_status_t caf_stops_open(void)
                : status;
 }
 
-/* ---- Others --------------------------------------------------------------------------- */
+/* ---- Others -------------------------------------------------------------- */
 
 /* What others have stored here is read by nobody else any more. */
 static const struct stop *stop_of(int rank)
@@ -86,7 +87,7 @@ void caf_give_up(void)
     has_given_up = true;
 }
 
-/* ---- This one ------------------------------------------------------------------------- */
+/* ---- This one ------------------------------------------------------------ */
 
 static void tell_stop_to(int rank)
 {
@@ -104,8 +105,8 @@ static void tell_stop_to(int rank)
     __atomic_store_n(&here->entered, mine.entered, __ATOMIC_SEQ_CST);
 }
 
-/* Who waits in a blocking call cannot look for images that have stopped: these look for
- * who is ahead of them. */
+/* Who waits in a blocking call cannot look for images that have stopped: these
+ * look for who is ahead of them. */
 static bool is_waited_for(void)
 {
     const size_t size = sizeof(struct stop);

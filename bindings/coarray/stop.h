@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Images that have come to their end, by themselves, where others wait for them. */
+/* Images that have come to their end, by themselves, where others wait for
+ * them. */
 #ifndef RCX_BINDINGS_COARRAY_STOP_H
 #define RCX_BINDINGS_COARRAY_STOP_H
 
@@ -21,8 +22,8 @@ bool caf_waits_for_stopped(void);
 void caf_note_sync(int rank);
 /* That has stopped before. */
 bool caf_has_left(int rank);
-/* RCX has no way to leave a call but to give up the communicator, which is of no use
- * any more where one of its members takes no part. */
+/* RCX has no way to leave a call but to give up the communicator, which is of
+ * no use any more where one of its members takes no part. */
 void caf_give_up(void);
 
 #endif

@@ -6,7 +6,7 @@
 #include "far.h"
 #include "stop.h"
 
-/* ---- Waiting ------------------------------------------------------------------------ */
+/* ---- Waiting ------------------------------------------------------------- */
 
 enum {
     LOOKS = 64, /* before others have the core */
@@ -77,7 +77,7 @@ rcx_status_t caf_sync(void)
     return status;
 }
 
-/* ---- Synchronisation ---------------------------------------------------------------- */
+/* ---- Synchronisation ----------------------------------------------------- */
 
 void _gfortran_caf_sync_all(int *stat, char *errmsg, size_t errmsg_len)
 {

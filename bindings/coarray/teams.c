@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Teams: communicators of RCX's. One lives until the program ends: its variable goes
- * out of scope unseen. */
+/* Teams: communicators of RCX's. One lives until the program ends: its variable
+ * goes out of scope unseen. */
 #include "caf.h"
 
 #include <stdlib.h>

@@ -44,7 +44,8 @@ static size_t *counts_of(const int32_t *bytes, int n, int type_size)
     return counts;
 }
 
-/* What RCX calls back with: LightGBM's function writes over one of its operands. */
+/* What RCX calls back with: LightGBM's function writes over one of its
+ * operands. */
 struct op {
     rcx_lightgbm_op_t fn;
     int type_size;

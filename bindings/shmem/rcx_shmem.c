@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * OpenSHMEM's collectives over RCX, for programs as they are: preloaded, this stands
- * before Open MPI's OSHMEM, whose functions of the same names are weak. All else is
- * OSHMEM's own.
+ * OpenSHMEM's collectives over RCX, for programs as they are: preloaded, this
+ * stands before Open MPI's OSHMEM, whose functions of the same names are weak.
+ * All else is OSHMEM's own.
  *
- * Processes meet when they call shmem_init(). An active set is a communicator, made the
- * first time that it is used. OSHMEM has a UCX worker of its own, and emulates put and
- * get in software over some networks: so who waits here makes progress there, too.
+ * Processes meet when they call shmem_init(). An active set is a communicator,
+ * made the first time that it is used. OSHMEM has a UCX worker of its own, and
+ * emulates put and get in software over some networks: so who waits here makes
+ * progress there, too.
  *
- * SHMEM has no errors to return: one is a line to stderr, and the end of the job.
+ * SHMEM has no errors to return: one is a line to stderr, and the end of the
+ * job.
  */
 #include <complex.h>
 #include <rcx/rcx.h>
@@ -36,7 +38,7 @@ static struct {
     struct set *sets; /* the last that was used is the first */
 } job;
 
-/* ---- Errors, waiting ------------------------------------------------------------ */
+/* ---- Errors, waiting ----------------------------------------------------- */
 
 static void check(const char *function, rcx_status_t status, rcx_comm_t *comm)
 {
@@ -66,7 +68,7 @@ static void finish(const char *function, rcx_comm_t *comm, rcx_status_t started,
     check(function, started, comm);
 }
 
-/* ---- Active sets ------------------------------------------------------------------ */
+/* ---- Active sets --------------------------------------------------------- */
 
 static void send_word(const char *function, int rank, int tag)
 {
@@ -88,8 +90,9 @@ static void receive_word(const char *function, int rank, int tag)
     finish(function, world, status, request);
 }
 
-/* Returns once all processes of a set have come to it. What follows, which makes no
- * progress of OSHMEM's, then waits for none that may still read from this one. */
+/* Returns once all processes of a set have come to it. What follows, which
+ * makes no progress of OSHMEM's, then waits for none that may still read from
+ * this one. */
 static void await_members(const char *function, const int ranks[], int n,
                           int tag)
 {
@@ -166,7 +169,7 @@ static void meet_set(const char *function, const struct set *s)
     finish(function, s->comm, status, request);
 }
 
-/* ---- Begin and end ------------------------------------------------------------------ */
+/* ---- Begin and end ------------------------------------------------------- */
 
 static void meet(bool threaded)
 {
@@ -198,8 +201,8 @@ void start_pes(int npes)
     meet(false);
 }
 
-/* Before RCX ends, which makes no progress of OSHMEM's, all have come: until then one of
- * them may read from this process. */
+/* Before RCX ends, which makes no progress of OSHMEM's, all have come: until
+ * then one of them may read from this process. */
 void shmem_finalize(void)
 {
     struct set *s;
@@ -219,7 +222,7 @@ void shmem_finalize(void)
     pshmem_finalize();
 }
 
-/* ---- Barriers -------------------------------------------------------------------------- */
+/* ---- Barriers ------------------------------------------------------------ */
 
 /* OSHMEM calls barriers itself, in the beginning and at the end, too. */
 static bool is_early_or_late(void)
@@ -255,7 +258,7 @@ void shmem_sync(int start, int log_stride, int size, long *sync)
     meet_set(__func__, set_of(__func__, start, log_stride, size));
 }
 
-/* ---- Movements: the last digits of a name are the bits of an element ------------------- */
+/* ---- Movements: the last digits of a name are the bits of an element ----- */
 
 /* The target of root stays as it is. */
 static void broadcast(const char *function, const struct set *s, void *target,
@@ -368,7 +371,7 @@ static void alltoalls(const char *function, const struct set *s, void *target,
 MOVEMENTS(32)
 MOVEMENTS(64)
 
-/* ---- Reductions ------------------------------------------------------------------------ */
+/* ---- Reductions ---------------------------------------------------------- */
 
 static void reduce(const char *function, const struct set *s, void *target,
                    const void *source, int count, rcx_datatype_t type,

@@ -8,7 +8,8 @@
  *   rcxrun -n 4 heat
  *
  * Rank 0 prints steps and norms: of the same bits in each run, and within the
- * tolerance on any number of ranks, up to the number of cells. Exit status 0: all is well; 1, with a line that says why: not.
+ * tolerance on any number of ranks, up to the number of cells. Exit status 0:
+ * all is well; 1, with a line that says why: not.
  */
 #include <cvode/cvode.h>
 #include <math.h>
@@ -23,7 +24,8 @@ struct rod {
     long cells, first, mine; /* in all; of this rank */
 };
 
-/* The cells beside this rank's part, which its neighbours have; 0 at the ends. */
+/* The cells beside this rank's part, which its neighbours have; 0 at the
+ * ends. */
 static rcx_status_t exchange(const struct rod *rod, const double *u,
                              double *before, double *behind)
 {

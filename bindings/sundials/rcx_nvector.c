@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 /*
- * It begins as nvector_serial's does, so that all that is local is that module's:
- * its functions are in the table as they are.
+ * It begins as nvector_serial's does, so that all that is local is that
+ * module's: its functions are in the table as they are.
  */
 struct content {
     struct _N_VectorContent_Serial part;
@@ -21,12 +21,12 @@ static struct content *content_of(N_Vector v)
     return v->content;
 }
 
-/* ---- Sums of a rank's part ----------------------------------------------------- */
+/* ---- Sums of a rank's part ----------------------------------------------- */
 
 /*
  * By halves down to LEAF elements, as the canonical order takes the ranks: 2^k
- * ranks with equal parts longer than LEAF / 2 then sum by one tree, whatever k is.
- * It rounds less than one sum after the other, too.
+ * ranks with equal parts longer than LEAF / 2 then sum by one tree, whatever k
+ * is. It rounds less than one sum after the other, too.
  */
 enum { LEAF = 32, OPERANDS = 3 };
 
@@ -119,7 +119,7 @@ static int dot_prod_multi_local(int n, N_Vector x, N_Vector *y, double *values)
     return n < 1 ? -1 : 0;
 }
 
-/* ---- Reductions ---------------------------------------------------------------- */
+/* ---- Reductions ---------------------------------------------------------- */
 
 static bool reduce(N_Vector v, double values[], int n, rcx_op_t op)
 {
@@ -203,7 +203,7 @@ static double min_quotient(N_Vector num, N_Vector denom)
     return reduce_one(num, N_VMinQuotient_Serial(num, denom), RCX_MIN);
 }
 
-/* ---- Several at once ------------------------------------------------------------ */
+/* ---- Several at once ----------------------------------------------------- */
 
 static int sum_all(int n, N_Vector x, double values[])
 {
@@ -266,7 +266,7 @@ int N_VEnableFusedOps_Rcx(N_Vector v, booleantype on)
     return 0;
 }
 
-/* ---- Coming and going ------------------------------------------------------------ */
+/* ---- Coming and going ---------------------------------------------------- */
 
 static N_Vector_ID id_of(N_Vector v)
 {

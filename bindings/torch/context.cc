@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How the processes of a job meet: over the store that they have in common, or PMIx. */
+/* How the processes of a job meet: over the store that they have in common, or
+ * PMIx. */
 #include "rcx_torch.h"
 
 #include <c10/util/Exception.h>
@@ -10,12 +11,14 @@
 namespace rcx_torch
 {
 
-/* Those who end a group after others that are gone do not wait for them for ever. */
+/* Those who end a group after others that are gone do not wait for them for
+ * ever. */
 static constexpr std::chrono::seconds leave_within{10};
 
-/* ---- Errors ------------------------------------------------------------------- */
+/* ---- Errors -------------------------------------------------------------- */
 
-/* An error of RCX's is logged on the thread of the call that it is returned from. */
+/* An error of RCX's is logged on the thread of the call that it is returned
+ * from. */
 static thread_local std::string logged;
 
 static void log_line(rcx_log_level_t level, const char *text, void *)
@@ -53,7 +56,7 @@ int64_t nanoseconds(milliseconds time)
     return std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
 }
 
-/* ---- A store as a bootstrap ------------------------------------------------------- */
+/* ---- A store as a bootstrap ---------------------------------------------- */
 
 namespace
 {
@@ -106,9 +109,10 @@ static int allgather(const void *send, void *recv, size_t bytes, void *arg)
     }
 }
 
-/* ---- Contexts --------------------------------------------------------------------- */
+/* ---- Contexts ------------------------------------------------------------ */
 
-/* Autograd's threads start operations, and futures end without anybody's waiting. */
+/* Autograd's threads start operations, and futures end without anybody's
+ * waiting. */
 static rcx_params_t params_of(milliseconds timeout)
 {
     rcx_params_t params{};
@@ -126,7 +130,8 @@ std::shared_ptr<Context>
 Context::over_store(const c10::intrusive_ptr<c10d::Store> &store, int rank,
                     int size, milliseconds timeout)
 {
-    /* RCX may look at it as long as the context lives, but needs no store any more */
+    /* RCX may look at it as long as the context lives, but needs no store any
+     * more */
     const auto exchange =
         std::make_shared<Exchange>(Exchange{store, rank, size});
     rcx_params_t params = params_of(timeout);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What torch.distributed calls, as RCX's operations. What only moves is bytes. */
+/* What torch.distributed calls, as RCX's operations. What only moves is
+ * bytes. */
 #include "operands.h"
 
 #include <ATen/ATen.h>
@@ -15,7 +16,7 @@ namespace rcx_torch
 using c10d::OpType;
 using c10d::ReduceOp;
 
-/* ---- Groups ------------------------------------------------------------------------- */
+/* ---- Groups -------------------------------------------------------------- */
 
 Group::Group(std::shared_ptr<Comm> comm, milliseconds timeout)
     : Base(rcx_comm_rank(comm->handle()), rcx_comm_size(comm->handle())),
@@ -23,8 +24,8 @@ Group::Group(std::shared_ptr<Comm> comm, milliseconds timeout)
 {
 }
 
-/* Dropping the last reference waits for what is under way, and leaves the job: not with
- * Python's lock, which hooks need for that, and not in a hook. */
+/* Dropping the last reference waits for what is under way, and leaves the job:
+ * not with Python's lock, which hooks need for that, and not in a hook. */
 Group::~Group()
 {
     if (in_hook())
@@ -69,7 +70,7 @@ Group::WorkPtr Group::start_message(Operation operation)
     return work;
 }
 
-/* ---- In place on one tensor ------------------------------------------------------- */
+/* ---- In place on one tensor ---------------------------------------------- */
 
 Group::WorkPtr Group::broadcast(Tensors &tensors,
                                 const c10d::BroadcastOptions &options)
@@ -88,8 +89,8 @@ Group::WorkPtr Group::broadcast(Tensors &tensors,
     return start(std::move(operation));
 }
 
-/* Ranks have different elements, so each gets those of all. Done when it returns: what is
- * gathered hangs on how many elements there are. */
+/* Ranks have different elements, so each gets those of all. Done when it
+ * returns: what is gathered hangs on how many elements there are. */
 Group::WorkPtr Group::allreduce_sparse(Tensor &tensor,
                                        const c10d::AllreduceOptions &options)
 {
@@ -189,7 +190,7 @@ Group::WorkPtr Group::reduce(Tensors &tensors,
     return start(std::move(operation));
 }
 
-/* ---- Blocks to and from ranks ------------------------------------------------------- */
+/* ---- Blocks to and from ranks -------------------------------------------- */
 
 static Operation::Start allgather_of(Operation &operation,
                                      const at::Tensor &input,
@@ -449,7 +450,7 @@ Group::WorkPtr Group::alltoall(Tensors &outputs, Tensors &inputs,
     return start(std::move(operation));
 }
 
-/* ---- Messages, and none -------------------------------------------------------------- */
+/* ---- Messages, and none -------------------------------------------------- */
 
 Group::WorkPtr Group::send(Tensors &tensors, int to, int tag)
 {
@@ -501,7 +502,7 @@ Group::WorkPtr Group::barrier(const c10d::BarrierOptions &options)
 }
 
 #if TORCH_VERSION_MAJOR >= 2
-/* ---- Several as one, of version 2 ---------------------------------------------------- */
+/* ---- Several as one, of version 2 ---------------------------------------- */
 
 Group::WorkPtr
 Group::allgather_into_tensor_coalesced(Tensors &outputs, Tensors &inputs,

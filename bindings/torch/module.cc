@@ -8,8 +8,9 @@
 namespace rcx_torch
 {
 
-/* The context of the world's group, while that lives: other groups are parts of it. And
- * the one of a job that a launcher started, until the world's group takes it. */
+/* The context of the world's group, while that lives: other groups are parts of
+ * it. And the one of a job that a launcher started, until the world's group
+ * takes it. */
 static std::mutex contexts_lock;
 static std::weak_ptr<Context> world;
 static std::shared_ptr<Context> launched;
@@ -49,7 +50,8 @@ class Job
     std::shared_ptr<Context> context_;
 };
 
-/* All processes of the options' store; nothing of a world that was before is taken. */
+/* All processes of the options' store; nothing of a world that was before is
+ * taken. */
 static std::shared_ptr<Comm>
 whole(const c10d::DistributedBackendOptions &options, milliseconds timeout)
 {
@@ -67,8 +69,8 @@ whole(const c10d::DistributedBackendOptions &options, milliseconds timeout)
     return Comm::of_world(std::move(context));
 }
 
-/* The world's group makes a context, unless a launcher's job has one; a group of some
- * ranks is a part of it, and a world of its own where there is none. */
+/* The world's group makes a context, unless a launcher's job has one; a group
+ * of some ranks is a part of it, and a world of its own where there is none. */
 static c10::intrusive_ptr<Base>
 create(const c10d::DistributedBackendOptions &options, const pybind11::object &)
 {

@@ -10,7 +10,7 @@ namespace rcx_torch
 
 using c10d::ReduceOp;
 
-/* ---- Types and ops ------------------------------------------------------------- */
+/* ---- Types and ops ------------------------------------------------------- */
 
 rcx_datatype_t datatype_of(const at::Tensor &t)
 {
@@ -63,7 +63,7 @@ rcx_op_t op_of(const ReduceOp &op, const at::Tensor &t)
     return result;
 }
 
-/* ---- Where tensors lie ------------------------------------------------------------ */
+/* ---- Where tensors lie --------------------------------------------------- */
 
 Blocks::Blocks(const std::vector<at::Tensor> &tensors)
 {

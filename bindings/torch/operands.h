@@ -13,7 +13,8 @@ namespace rcx_torch
 rcx_datatype_t datatype_of(const at::Tensor &t);
 rcx_op_t op_of(const c10d::ReduceOp &op, const at::Tensor &t);
 
-/* Separate tensors as blocks of one buffer, which begins at the lowest of them. */
+/* Separate tensors as blocks of one buffer, which begins at the lowest of
+ * them. */
 struct Blocks {
     char *base = nullptr;
     std::vector<size_t> bytes, displs;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A process group of torch.distributed over RCX: what its parts know of each other.
+ * A process group of torch.distributed over RCX: what its parts know of each
+ * other.
  *
- * A Context is the processes of a job; the world's group makes it, and groups of some
- * ranks take communicators of it. A Comm is a communicator and the operations under way
- * on it, a Work one of these, a Group what torch.distributed calls.
+ * A Context is the processes of a job; the world's group makes it, and groups
+ * of some ranks take communicators of it. A Comm is a communicator and the
+ * operations under way on it, a Work one of these, a Group what
+ * torch.distributed calls.
  */
 #ifndef RCX_BINDINGS_TORCH_RCX_TORCH_H
 #define RCX_BINDINGS_TORCH_RCX_TORCH_H
@@ -41,7 +43,7 @@ using Base = c10d::Backend;
 using Base = c10d::ProcessGroup;
 #endif
 
-/* ---- Errors ------------------------------------------------------------------- */
+/* ---- Errors -------------------------------------------------------------- */
 
 /* What went wrong, with what comm (NULL: none) and RCX's log know of it. */
 std::string describe(rcx_status_t status, rcx_comm_t *comm);
@@ -52,7 +54,7 @@ void check(rcx_status_t status, rcx_comm_t *comm = nullptr);
 /* RCX's times, of which 0 is none. */
 int64_t nanoseconds(milliseconds time);
 
-/* ---- Processes ------------------------------------------------------------------- */
+/* ---- Processes ----------------------------------------------------------- */
 
 struct Operation;
 
@@ -80,7 +82,8 @@ class Context
     {
         return rcx_world(handle_);
     }
-    /* Keep the tensors of one that failed: RCX may read them until it has left. */
+    /* Keep the tensors of one that failed: RCX may read them until it has
+     * left. */
     void keep(const Operation &operation);
 
   private:
@@ -90,7 +93,7 @@ class Context
     std::vector<at::Tensor> kept_;
 };
 
-/* ---- Operations -------------------------------------------------------------------- */
+/* ---- Operations ---------------------------------------------------------- */
 
 class Comm;
 
@@ -146,7 +149,8 @@ class Work : public c10d::Work
     void abort() override;
     c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;
 
-    /* For Comm: starts it; says when it is over; whether it is and nobody waits, so that
+    /* For Comm: starts it; says when it is over; whether it is and nobody
+     * waits, so that
        it was freed; and waits for it in any case. */
     void start(rcx_comm_t *comm);
     void listen();
@@ -176,7 +180,8 @@ class Work : public c10d::Work
     c10::intrusive_ptr<c10::ivalue::Future> future_;
 };
 
-/* Several that are under way, as one: over when all are, or when one has failed. */
+/* Several that are under way, as one: over when all are, or when one has
+ * failed. */
 class Works : public c10d::Work
 {
   public:
@@ -232,12 +237,12 @@ class Comm : public std::enable_shared_from_this<Comm>
     std::list<c10::intrusive_ptr<Work>> under_way_;
 };
 
-/* Whether this thread is in a callback of RCX's, where it must not wait; or in a hook,
- * which its Work waits for. */
+/* Whether this thread is in a callback of RCX's, where it must not wait; or in
+ * a hook, which its Work waits for. */
 bool in_callback();
 bool in_hook();
 
-/* ---- What torch.distributed calls ------------------------------------------------- */
+/* ---- What torch.distributed calls ---------------------------------------- */
 
 class Group : public Base
 {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Conjugate and negative tensors (conj(), imag of a conjugate) on their way to a group.
+ * Conjugate and negative tensors (conj(), imag of a conjugate) on their way to
+ * a group.
  *
- * Torch resolves them before it calls a backend, in clones. What a collective writes there
- * is lost, without an error. So a group of RCX gets them as they are, and resolves them
- * itself, in both directions (work.cc); those of other backends get clones as before.
+ * Torch resolves them before it calls a backend, in clones. What a collective
+ * writes there is lost, without an error. So a group of RCX gets them as they
+ * are, and resolves them itself, in both directions (work.cc); those of other
+ * backends get clones as before.
  */
 #include "rcx_torch.h"
 

@@ -46,7 +46,7 @@ bool in_hook()
     return is_in_hook || is_in_callback;
 }
 
-/* ---- Tensors ------------------------------------------------------------------- */
+/* ---- Tensors ------------------------------------------------------------- */
 
 static void check_place(const at::Tensor &t)
 {
@@ -64,8 +64,8 @@ static void check_target(const at::Tensor &t)
                 " (clone() an expanded tensor)");
 }
 
-/* Whether its memory holds its elements, in order; a conjugate (conj()) or negative
- * (imag of one) is stored as it was before. */
+/* Whether its memory holds its elements, in order; a conjugate (conj()) or
+ * negative (imag of one) is stored as it was before. */
 static bool is_plain(const at::Tensor &t)
 {
     return t.is_contiguous() && !t.is_conj() && !t.is_neg();
@@ -97,7 +97,7 @@ at::Tensor Operation::update(const at::Tensor &t)
     return place;
 }
 
-/* ---- Works --------------------------------------------------------------------- */
+/* ---- Works --------------------------------------------------------------- */
 
 Work::Work(Operation operation, const std::shared_ptr<Comm> &comm, int rank)
     : c10d::Work(rank, operation.type, operation.title, operation.kept),
@@ -117,8 +117,8 @@ void Work::start(rcx_comm_t *comm)
         started_.push_back(operation_.starts[i](comm, &requests_[i]));
 }
 
-/* What is over already calls back at once, and a hook may start the next. Where one of
- * several did not start, the others go on, and their Work fails. */
+/* What is over already calls back at once, and a hook may start the next. Where
+ * one of several did not start, the others go on, and their Work fails. */
 void Work::listen()
 {
     for (size_t i = 0; i < requests_.size(); i++)
@@ -130,8 +130,8 @@ void Work::listen()
         complete();
 }
 
-/* Comm keeps the Work until it is over, which this says in the end. Hooks, which may
- * wait, do not run in here: RCX cannot go on meanwhile. */
+/* Comm keeps the Work until it is over, which this says in the end. Hooks,
+ * which may wait, do not run in here: RCX cannot go on meanwhile. */
 void Work::done(rcx_request_t *request, rcx_status_t status, void *arg)
 {
     const Scope scope(is_in_callback);
@@ -155,7 +155,8 @@ void Work::done(rcx_request_t *request, rcx_status_t status, void *arg)
         work->complete();
 }
 
-/* On a thread of its own, where it may wait; at once, if there is none to be had. */
+/* On a thread of its own, where it may wait; at once, if there is none to be
+ * had. */
 void Work::run_later()
 {
     const auto self =
@@ -205,7 +206,7 @@ void Work::complete() noexcept
     over_ = true;
 }
 
-/* ---- Hooks --------------------------------------------------------------------- */
+/* ---- Hooks --------------------------------------------------------------- */
 
 Hooks::~Hooks()
 {
@@ -215,7 +216,8 @@ Hooks::~Hooks()
     state_->changed.notify_all();
 }
 
-/* One that waits for another Work keeps its thread, so the next gets another. */
+/* One that waits for another Work keeps its thread, so the next gets
+ * another. */
 void Hooks::run(std::function<void()> hook)
 {
     const std::lock_guard<std::mutex> lock(state_->lock);
@@ -280,7 +282,8 @@ static bool wait_for(rcx_request_t *request,
     }
 }
 
-/* The thread that waits makes progress itself, which takes less time than to be woken. */
+/* The thread that waits makes progress itself, which takes less time than to be
+ * woken. */
 bool Work::wait(milliseconds timeout)
 {
     TORCH_CHECK(isCompleted() || !in_callback(),
@@ -359,7 +362,7 @@ void Work::end(Context &context)
         std::this_thread::yield(); /* its callback is on another thread */
 }
 
-/* ---- Several as one -------------------------------------------------------------- */
+/* ---- Several as one ------------------------------------------------------ */
 
 Works::Works(std::vector<WorkPtr> works)
     : c10d::Work(-1, c10d::OpType::UNKNOWN, "rcx:coalesced"),
@@ -418,7 +421,7 @@ c10::intrusive_ptr<c10::ivalue::Future> Works::getFuture()
     return future_;
 }
 
-/* ---- Communicators -------------------------------------------------------------- */
+/* ---- Communicators ------------------------------------------------------- */
 
 std::shared_ptr<Comm> Comm::of_world(std::shared_ptr<Context> context)
 {

@@ -47,7 +47,7 @@
 extern "C" {
 #endif
 
-/* ---- Status ------------------------------------------------------------- */
+/* ---- Status -------------------------------------------------------------- */
 
 typedef enum rcx_status {
     RCX_OK = 0,
@@ -76,7 +76,7 @@ RCX_API const char *rcx_status_string(rcx_status_t status);
 /* The version of the library that runs, "major.minor.patch", as static text. */
 RCX_API const char *rcx_version(void);
 
-/* ---- Types and ops ------------------------------------------------------ */
+/* ---- Types and ops ------------------------------------------------------- */
 
 /*
  * Element types. The numbers are ABI. A C type (RCX_INT, RCX_LONG, ...) is the
@@ -146,7 +146,7 @@ enum {
  */
 RCX_API int rcx_op_supported(rcx_op_t op, rcx_datatype_t datatype);
 
-/* ---- Contexts ----------------------------------------------------------- */
+/* ---- Contexts ------------------------------------------------------------ */
 
 typedef struct rcx_context rcx_context_t;
 typedef struct rcx_comm rcx_comm_t;
@@ -359,10 +359,11 @@ RCX_API rcx_comm_t *rcx_world(rcx_context_t *context);
  * none any more at once. 8188 may be alive at once in a process.
  *
  * RCX_ERR_ARG, RCX_ERR_NOMEM;  RCX_ERR_COMM_FAILED: comm has failed, before or
- * meanwhile;  RCX_ERR_LIMIT: no number is free on all members;  RCX_ERR_BUSY: see
- * above;  RCX_ERR_TIMEOUT, RCX_ERR_PEER_FAILED, RCX_ERR_TRANSPORT: a member did
- * not come in time, died, cannot be reached;  RCX_ERR_MISMATCH (create_group,
- * rare): a message of an earlier attempt was taken, call it again.
+ * meanwhile;  RCX_ERR_LIMIT: no number is free on all members;  RCX_ERR_BUSY:
+ * see above;  RCX_ERR_TIMEOUT, RCX_ERR_PEER_FAILED, RCX_ERR_TRANSPORT: a member
+ * did not come in time, died, cannot be reached;  RCX_ERR_MISMATCH
+ * (create_group, rare): a message of an earlier attempt was taken, call it
+ * again.
  */
 #define RCX_UNDEFINED (-1)
 RCX_API rcx_status_t rcx_comm_dup(rcx_comm_t *comm, rcx_comm_t **new_p);
@@ -378,9 +379,9 @@ RCX_API rcx_status_t rcx_comm_free(rcx_comm_t **comm_p);
 /*
  * The deadline of the operations that start on comm from now on, in
  * nanoseconds from their start; 0: none. Each rank for itself. The world's is
- * rcx_finalize()'s, too. An operation that is overdue ends once members have had
- * time to say whether they called it: after half of the deadline more, at least
- * 20 ms and at most 0.5 s; at once where all have answered.
+ * rcx_finalize()'s, too. An operation that is overdue ends once members have
+ * had time to say whether they called it: after half of the deadline more, at
+ * least 20 ms and at most 0.5 s; at once where all have answered.
  */
 RCX_API rcx_status_t rcx_comm_set_timeout(rcx_comm_t *comm, int64_t timeout_ns);
 
@@ -422,9 +423,10 @@ RCX_API rcx_status_t rcx_comm_error(rcx_comm_t *comm, rcx_error_info_t *info_p);
 /*
  * Write what this process's communicators did last, and what they wait for, to
  * path, as JSON; rcx_trace reads it (docs/debugging.md). A pipe or a character
- * device is written to, for a second at most; whatever else is there, a link too,
- * is replaced by a file of mode 0600 when the dump is whole. No communication: it
- * works when nothing else does. RCX_ERR_ARG: path cannot be written.
+ * device is written to, for a second at most; whatever else is there, a link
+ * too, is replaced by a file of mode 0600 when the dump is whole. No
+ * communication: it works when nothing else does. RCX_ERR_ARG: path cannot be
+ * written.
  */
 RCX_API rcx_status_t rcx_dump(rcx_context_t *context, const char *path);
 
@@ -446,9 +448,9 @@ RCX_API int rcx_progress(rcx_context_t *context);
  *     do rcx_progress(context); while (rcx_arm(context) == RCX_IN_PROGRESS);
  *
  * rcx_arm() returns RCX_OK when whatever happens from then on, or a deadline,
- * makes fd readable. Nothing of RCX's is called between it and the sleep: a call
- * that makes progress may take what would have ended that. So who looks at a
- * request does it before, and loops (docs/embedding.md):
+ * makes fd readable. Nothing of RCX's is called between it and the sleep: a
+ * call that makes progress may take what would have ended that. So who looks at
+ * a request does it before, and loops (docs/embedding.md):
  *
  *     rcx_progress(context); rcx_test(request, &done);
  *     if (!done && rcx_arm(context) == RCX_OK) sleep on fd
@@ -461,7 +463,7 @@ RCX_API int rcx_progress(rcx_context_t *context);
 RCX_API rcx_status_t rcx_get_fd(rcx_context_t *context, int *fd_p);
 RCX_API rcx_status_t rcx_arm(rcx_context_t *context);
 
-/* ---- User-defined ops and types ----------------------------------------- */
+/* ---- User-defined ops and types ------------------------------------------ */
 
 /*
  * A user-defined op: dst[i] = left[i] op right[i] for count elements, where
@@ -521,15 +523,17 @@ RCX_API rcx_status_t rcx_reduce_local(rcx_context_t *context, void *dst,
                                       rcx_op_t op);
 
 /*
- * Memory for buffers of collectives and messages over any communicator of comm's
- * context, aligned to 64 bytes. Collective; ranks may ask for different sizes.
+ * Memory for buffers of collectives and messages over any communicator of
+ * comm's context, aligned to 64 bytes. Collective; ranks may ask for different
+ * sizes.
  *
  * What is sent from there to a rank of the same node is read by that rank where
- * it lies, from 4 KB on (where ranks share cores, from 256 KB on, since who waits
- * for that loses the core): no copy, no system call. A buffer counts if all of it
- * lies in one block; any other one is as good as ever. Plain memory where ranks
- * share none (RCX_LOG=info says why), where /dev/shm is full, and from the 257th
- * block on: no error, no gain. Pages are this rank's, which writes them first.
+ * it lies, from 4 KB on (where ranks share cores, from 256 KB on, since who
+ * waits for that loses the core): no copy, no system call. A buffer counts if
+ * all of it lies in one block; any other one is as good as ever. Plain memory
+ * where ranks share none (RCX_LOG=info says why), where /dev/shm is full, and
+ * from the 257th block on: no error, no gain. Pages are this rank's, which
+ * writes them first.
  *
  * Freed by rcx_mem_free(), at the latest by rcx_finalize(); no call that was
  * given it is under way by then.
@@ -542,13 +546,14 @@ RCX_API rcx_status_t rcx_mem_alloc(rcx_comm_t *comm, size_t bytes,
 RCX_API rcx_status_t rcx_mem_free(rcx_comm_t *comm, void *ptr);
 
 /*
- * Where the blocks of all ranks lie in this process, for loads, stores and atomics
- * of one's own: peers[i] is rank i's (peers[own rank] is ptr), NULL where it cannot
- * be reached that way: on another node, or plain memory. Collective; each rank gives
- * a block of its own from rcx_mem_alloc(). Who orders accesses is the caller.
+ * Where the blocks of all ranks lie in this process, for loads, stores and
+ * atomics of one's own: peers[i] is rank i's (peers[own rank] is ptr), NULL
+ * where it cannot be reached that way: on another node, or plain memory.
+ * Collective; each rank gives a block of its own from rcx_mem_alloc(). Who
+ * orders accesses is the caller.
  *
- * peers: comm's size pointers, which hold until the rank's own block is freed; what
- * a peer has freed by then is still there, and nobody's.
+ * peers: comm's size pointers, which hold until the rank's own block is freed;
+ * what a peer has freed by then is still there, and nobody's.
  *
  * RCX_ERR_ARG (peers NULL; ptr, on this rank, not from rcx_mem_alloc()),
  * RCX_ERR_NOMEM, and those of rcx_allgather()
@@ -556,10 +561,10 @@ RCX_API rcx_status_t rcx_mem_free(rcx_comm_t *comm, void *ptr);
 RCX_API rcx_status_t rcx_mem_peers(rcx_comm_t *comm, void *ptr, void *peers[]);
 
 /*
- * rcx_mem_alloc() for memory that there is already: bytes from ptr on, until they are
- * deregistered, at the latest by rcx_finalize(); they stay where they are
- * meanwhile. Collective. RCX_OK without a gain where UCX can show others no such
- * memory, which takes xpmem.
+ * rcx_mem_alloc() for memory that there is already: bytes from ptr on, until
+ * they are deregistered, at the latest by rcx_finalize(); they stay where they
+ * are meanwhile. Collective. RCX_OK without a gain where UCX can show others no
+ * such memory, which takes xpmem.
  *
  * register: RCX_ERR_ARG (NULL; overlaps what is registered, or of
  * rcx_mem_alloc()), RCX_ERR_UNSUPPORTED (a GPU's memory), RCX_ERR_NOMEM,
@@ -570,7 +575,7 @@ RCX_API rcx_status_t rcx_mem_register(rcx_comm_t *comm, void *ptr,
                                       size_t bytes);
 RCX_API rcx_status_t rcx_mem_deregister(rcx_comm_t *comm, void *ptr);
 
-/* ---- Collectives -------------------------------------------------------- */
+/* ---- Collectives --------------------------------------------------------- */
 
 /*
  * In place: pass RCX_IN_PLACE as sendbuf, or sendbuf == recvbuf. For
@@ -642,14 +647,14 @@ RCX_API rcx_status_t rcx_allreduce_init(const void *sendbuf, void *recvbuf,
  * another way, and one may call rcx_allreduce(), since all of this is where the
  * one vector lies on a rank. That is also what a mismatch is found by.
  *
- * Where the vectors lie one after another in memory nothing is copied. Else each
- * segment of the operation finds its part of them when it begins. One that is
- * within a single vector is reduced in that one's result, which takes a copy of
- * the operand only where this is not in place; what belongs to several vectors is
- * packed into memory of RCX's, for as many segments as are under way at once,
- * which the operation (persistent: the request) has, and a later one uses again,
- * and put in its places when the segment has ended well. After an error
- * recvbufs[i] may hold anything.
+ * Where the vectors lie one after another in memory nothing is copied. Else
+ * each segment of the operation finds its part of them when it begins. One that
+ * is within a single vector is reduced in that one's result, which takes a copy
+ * of the operand only where this is not in place; what belongs to several
+ * vectors is packed into memory of RCX's, for as many segments as are under way
+ * at once, which the operation (persistent: the request) has, and a later one
+ * uses again, and put in its places when the segment has ended well. After an
+ * error recvbufs[i] may hold anything.
  *
  * Errors as of all collectives; RCX_ERR_ARG also where n is not 0 and an array
  * is NULL.
@@ -733,8 +738,9 @@ RCX_API rcx_status_t rcx_barrier_init(rcx_comm_t *comm,
                                       rcx_request_t **request_p);
 
 /*
- * The vector of count elements in buf of rank root, in buf of every rank. At root
- * buf is only read, so that it may be a pointer to what is not to be written.
+ * The vector of count elements in buf of rank root, in buf of every rank. At
+ * root buf is only read, so that it may be a pointer to what is not to be
+ * written.
  */
 RCX_API rcx_status_t rcx_bcast(void *buf, size_t count, rcx_datatype_t datatype,
                                int root, rcx_comm_t *comm);
@@ -748,8 +754,8 @@ RCX_API rcx_status_t rcx_bcast_init(void *buf, size_t count,
 
 /*
  * recvbuf of rank root gets p blocks of count elements, block i from rank i; it
- * is ignored elsewhere. In place, at root: RCX_IN_PLACE as sendbuf, or sendbuf ==
- * recvbuf + own block.
+ * is ignored elsewhere. In place, at root: RCX_IN_PLACE as sendbuf, or sendbuf
+ * == recvbuf + own block.
  */
 RCX_API rcx_status_t rcx_gather(const void *sendbuf, void *recvbuf,
                                 size_t count, rcx_datatype_t datatype, int root,
@@ -764,11 +770,11 @@ RCX_API rcx_status_t rcx_gather_init(const void *sendbuf, void *recvbuf,
                                      rcx_request_t **request_p);
 
 /*
- * gather of counts[i] elements from rank i, which begin at displs[i] in recvbuf;
- * displs == NULL: one block behind the other. counts is the same on all ranks;
- * displs is looked at only at root. Both are copied before the call returns.
- * Blocks may lie in any order with gaps between them; RCX_ERR_ARG if two of them
- * overlap.
+ * gather of counts[i] elements from rank i, which begin at displs[i] in
+ * recvbuf; displs == NULL: one block behind the other. counts is the same on
+ * all ranks; displs is looked at only at root. Both are copied before the call
+ * returns. Blocks may lie in any order with gaps between them; RCX_ERR_ARG if
+ * two of them overlap.
  */
 RCX_API rcx_status_t rcx_gatherv(const void *sendbuf, void *recvbuf,
                                  const size_t counts[], const size_t displs[],
@@ -786,9 +792,9 @@ RCX_API rcx_status_t rcx_gatherv_init(const void *sendbuf, void *recvbuf,
                                       rcx_request_t **request_p);
 
 /*
- * Block i, of count elements, of sendbuf at rank root goes to recvbuf of rank i;
- * sendbuf is ignored elsewhere. In place, at root: RCX_IN_PLACE as recvbuf, or
- * recvbuf == sendbuf + own block, which then stays where it is.
+ * Block i, of count elements, of sendbuf at rank root goes to recvbuf of rank
+ * i; sendbuf is ignored elsewhere. In place, at root: RCX_IN_PLACE as recvbuf,
+ * or recvbuf == sendbuf + own block, which then stays where it is.
  */
 RCX_API rcx_status_t rcx_scatter(const void *sendbuf, void *recvbuf,
                                  size_t count, rcx_datatype_t datatype,
@@ -822,8 +828,8 @@ RCX_API rcx_status_t rcx_scatterv_init(const void *sendbuf, void *recvbuf,
                                        rcx_request_t **request_p);
 
 /*
- * gather on every rank: recvbuf gets p blocks of count elements, block i from rank
- * i. In place: RCX_IN_PLACE as sendbuf, or sendbuf == recvbuf + own block.
+ * gather on every rank: recvbuf gets p blocks of count elements, block i from
+ * rank i. In place: RCX_IN_PLACE as sendbuf, or sendbuf == recvbuf + own block.
  */
 RCX_API rcx_status_t rcx_allgather(const void *sendbuf, void *recvbuf,
                                    size_t count, rcx_datatype_t datatype,
@@ -840,10 +846,10 @@ RCX_API rcx_status_t rcx_allgather_init(const void *sendbuf, void *recvbuf,
 /*
  * allgather of counts[i] elements from rank i, which begin at displs[i] in
  * recvbuf. counts is the same on all ranks; displs is each rank's own, and NULL
- * where blocks lie one behind the other. Both are copied before the call returns.
- * Blocks may lie in any order with gaps between them; RCX_ERR_ARG if two of them
- * overlap. So p separate arrays are one call, with RCX_BYTE, the lowest address,
- * and differences.
+ * where blocks lie one behind the other. Both are copied before the call
+ * returns. Blocks may lie in any order with gaps between them; RCX_ERR_ARG if
+ * two of them overlap. So p separate arrays are one call, with RCX_BYTE, the
+ * lowest address, and differences.
  */
 RCX_API rcx_status_t rcx_allgatherv(const void *sendbuf, void *recvbuf,
                                     const size_t counts[],
@@ -863,8 +869,8 @@ RCX_API rcx_status_t rcx_allgatherv_init(const void *sendbuf, void *recvbuf,
 
 /*
  * Block i, of count elements, of sendbuf goes to rank i, which gets it as the
- * block of its recvbuf that has the sender's number. In place, by RCX_IN_PLACE as
- * sendbuf or sendbuf == recvbuf, what comes replaces what goes.
+ * block of its recvbuf that has the sender's number. In place, by RCX_IN_PLACE
+ * as sendbuf or sendbuf == recvbuf, what comes replaces what goes.
  */
 RCX_API rcx_status_t rcx_alltoall(const void *sendbuf, void *recvbuf,
                                   size_t count, rcx_datatype_t datatype,
@@ -884,13 +890,13 @@ RCX_API rcx_status_t rcx_alltoall_init(const void *sendbuf, void *recvbuf,
  * NULL for displs: one block behind the other; RCX_ERR_ARG if two blocks of
  * recvbuf overlap. What rank i sends to j is as long as what j receives from i.
  * In place, by RCX_IN_PLACE as sendbuf or sendbuf == recvbuf, recvcounts and
- * recvdispls serve both ways, and the others are ignored; then any two ranks send
- * as much to each other. RCX_CHECK=full does not compare counts.
+ * recvdispls serve both ways, and the others are ignored; then any two ranks
+ * send as much to each other. RCX_CHECK=full does not compare counts.
  *
  * Where RCX_ALLTOALLV says bruck, ranks pass on blocks of others, whose lengths
  * they tell each other first: in each call, and at a persistent request's first
- * start, but not at later ones. So a start of that is met by starts on all ranks,
- * first ones by first ones, and by no call of another form.
+ * start, but not at later ones. So a start of that is met by starts on all
+ * ranks, first ones by first ones, and by no call of another form.
  */
 RCX_API rcx_status_t rcx_alltoallv(const void *sendbuf,
                                    const size_t sendcounts[],
@@ -908,10 +914,10 @@ RCX_API rcx_status_t rcx_alltoallv_init(
     rcx_datatype_t datatype, rcx_comm_t *comm, rcx_request_t **request_p);
 
 /*
- * recvbuf[i] = sendbuf[i] of rank 0 op ... op sendbuf[i] of this rank, for count
- * elements. Order levels hold for each rank's result by itself: CANONICAL means
- * that it is the one of an allreduce over ranks 0 to this one, whatever p is.
- * RCX_AVG is RCX_ERR_UNSUPPORTED.
+ * recvbuf[i] = sendbuf[i] of rank 0 op ... op sendbuf[i] of this rank, for
+ * count elements. Order levels hold for each rank's result by itself: CANONICAL
+ * means that it is the one of an allreduce over ranks 0 to this one, whatever p
+ * is. RCX_AVG is RCX_ERR_UNSUPPORTED.
  */
 RCX_API rcx_status_t rcx_scan(const void *sendbuf, void *recvbuf, size_t count,
                               rcx_datatype_t datatype, rcx_op_t op,
@@ -926,8 +932,8 @@ RCX_API rcx_status_t rcx_scan_init(const void *sendbuf, void *recvbuf,
 
 /*
  * scan without this rank's own operand; recvbuf of rank 0 stays as it was, and
- * may be NULL. CANONICAL: the result of rank r + 1 has the bits of scan's on rank
- * r. RCX_AVG is RCX_ERR_UNSUPPORTED.
+ * may be NULL. CANONICAL: the result of rank r + 1 has the bits of scan's on
+ * rank r. RCX_AVG is RCX_ERR_UNSUPPORTED.
  */
 RCX_API rcx_status_t rcx_exscan(const void *sendbuf, void *recvbuf,
                                 size_t count, rcx_datatype_t datatype,
@@ -941,7 +947,7 @@ RCX_API rcx_status_t rcx_exscan_init(const void *sendbuf, void *recvbuf,
                                      rcx_op_t op, rcx_comm_t *comm,
                                      rcx_request_t **request_p);
 
-/* ---- Messages ----------------------------------------------------------- */
+/* ---- Messages ------------------------------------------------------------ */
 
 /*
  * A message from one rank to another. It is received by the oldest receive of
@@ -965,8 +971,8 @@ RCX_API rcx_status_t rcx_exscan_init(const void *sendbuf, void *recvbuf,
  * the receiver.
  *
  * Any threads may send and receive on one communicator at once, beside its
- * collectives, where the thread mode lets them into RCX at once; what they start
- * at the same time is matched in any order.
+ * collectives, where the thread mode lets them into RCX at once; what they
+ * start at the same time is matched in any order.
  *
  * RCX_ERR_ARG          comm, buf, count, datatype, dest, source or tag not
  *                      valid, count * size overflows
@@ -1031,7 +1037,7 @@ RCX_API rcx_status_t rcx_recv_init(void *buf, size_t count,
 RCX_API rcx_status_t rcx_request_recv_info(rcx_request_t *request,
                                            rcx_recv_info_t *info_p);
 
-/* ---- Requests ----------------------------------------------------------- */
+/* ---- Requests ------------------------------------------------------------ */
 
 /*
  * Start a persistent request. RCX_ERR_ARG for a request that is not persistent,
@@ -1080,8 +1086,8 @@ RCX_API rcx_status_t rcx_wait_for(rcx_request_t *request, int64_t timeout_ns);
  */
 RCX_API rcx_status_t rcx_wait_any(size_t n, rcx_request_t *const requests[],
                                   size_t *index_p);
-/* rcx_wait_any() without waiting: makes progress once, where none is complete yet,
- * and returns RCX_IN_PROGRESS, with nothing stored, where none is then. */
+/* rcx_wait_any() without waiting: makes progress once, where none is complete
+ * yet, and returns RCX_IN_PROGRESS, with nothing stored, where none is then. */
 RCX_API rcx_status_t rcx_test_any(size_t n, rcx_request_t *const requests[],
                                   size_t *index_p);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which process of this machine is a rank of a job. A process that a rank starts
- * has the rank's environment; if both joined the job, both would wait for ever.
+ * Which process of this machine is a rank of a job. A process that a rank
+ * starts has the rank's environment; if both joined the job, both would wait
+ * for ever.
  */
 #ifndef RCX_BOOTSTRAP_IDENTITY_H
 #define RCX_BOOTSTRAP_IDENTITY_H

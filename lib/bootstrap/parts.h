@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The blobs of several ranks, packed into one blob that one of them publishes. */
+/* The blobs of several ranks, packed into one blob that one of them
+ * publishes. */
 #ifndef RCX_BOOTSTRAP_PARTS_H
 #define RCX_BOOTSTRAP_PARTS_H
 

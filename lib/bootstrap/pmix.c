@@ -37,7 +37,7 @@ enum {
 static const uint64_t second_ns = 1000000000;
 static const struct rcx_pmix_work no_work = {.go_on = NULL};
 
-/* ---- The process's reference -------------------------------------------- */
+/* ---- The process's reference --------------------------------------------- */
 
 /* How often this process opened a context of this name, "" for none given.
  * In the keys, so that no rank finds what an earlier context published. */
@@ -350,7 +350,7 @@ static rcx_status_t open_boot(const struct rcx_boot_args *args,
     return status;
 }
 
-/* ---- Fences ---------------------------------------------------------------- */
+/* ---- Fences -------------------------------------------------------------- */
 
 /* Opening alone has a deadline here. */
 static rcx_status_t overdue(const struct pmix_boot *boot)
@@ -439,7 +439,7 @@ static rcx_status_t lookup(struct rcx_boot *base, int rank, const void **blob_p,
     return rcx_pmix_blobs_get(&boot->blobs, &node, rank, blob_p, bytes_p);
 }
 
-/* ---- The node -------------------------------------------------------------- */
+/* ---- The node ------------------------------------------------------------ */
 
 static rcx_status_t meet(struct rcx_boot *base, const void *card, size_t bytes,
                          rcx_local_fn_t see, void *arg)

@@ -49,7 +49,7 @@ void rcx_pmix_blobs_free(struct rcx_pmix_blobs *blobs, struct rcx_heap *heap)
     rcx_heap_free(heap, blobs->of);
 }
 
-/* ---- Putting --------------------------------------------------------------- */
+/* ---- Putting ------------------------------------------------------------- */
 
 /* What the ranks of this node have shown, and this one's; n of them. */
 static int see_parts(const struct rcx_pmix_node *node, const void *blob,
@@ -119,7 +119,7 @@ rcx_status_t rcx_pmix_blobs_put(const struct rcx_pmix_node *node,
     return rcx_pmix_show(node, "part", blob, bytes);
 }
 
-/* ---- Reading --------------------------------------------------------------- */
+/* ---- Reading ------------------------------------------------------------- */
 
 static rcx_status_t keep(struct rcx_pmix_blobs *blobs,
                          const struct rcx_pmix_node *node, int rank,
@@ -164,8 +164,8 @@ static rcx_status_t fetch(struct rcx_pmix_blobs *blobs,
     return status;
 }
 
-/* The parts that lowest has put are those of ranks from itself on, each of which
- * nobody else has put. */
+/* The parts that lowest has put are those of ranks from itself on, each of
+ * which nobody else has put. */
 static rcx_status_t unpack(struct rcx_pmix_blobs *blobs,
                            const struct rcx_pmix_node *node, int lowest)
 {
@@ -204,7 +204,7 @@ static rcx_status_t cma_from(struct rcx_pmix_blobs *blobs,
     return RCX_OK;
 }
 
-/* ---- Whose blob is where ---------------------------------------------------- */
+/* ---- Whose blob is where ------------------------------------------------- */
 
 void rcx_pmix_blobs_tell(const struct rcx_pmix_blobs *blobs,
                          const struct rcx_pmix_node *node)

@@ -46,8 +46,8 @@ pmix_status_t rcx_pmix_fence(struct rcx_pmix_fence *fence, const char *nspace,
                              bool with_data, uint64_t until_ns,
                              const struct rcx_pmix_work *work);
 
-/* What the server has of a rank: nothing is waited for, PMIX_ERR_NOT_FOUND then.
- * By one thread of the process at a time, as what follows. */
+/* What the server has of a rank: nothing is waited for, PMIX_ERR_NOT_FOUND
+ * then. By one thread of the process at a time, as what follows. */
 pmix_status_t rcx_pmix_get_at_once(const char *nspace, int rank,
                                    const char *key, pmix_value_t **value_p);
 

@@ -12,8 +12,8 @@
 enum {
     SHORTEST_PAUSE_US = 100,
     LONGEST_PAUSE_US = SHORTEST_PAUSE_US << 8,
-    /* Ranks of a node that each see all cards: so many are seen faster than they
-     * are waited for. Of more the lowest shows the others all. */
+    /* Ranks of a node that each see all cards: so many are seen faster than
+     * they are waited for. Of more the lowest shows the others all. */
     SEEN_BY_EACH = 8,
     KEY_LETTERS = 100
 };
@@ -85,7 +85,7 @@ static void see_peer(const struct rcx_pmix_node *node, const char *kind,
         PMIX_VALUE_RELEASE(value);
 }
 
-/* ---- Cards ------------------------------------------------------------------- */
+/* ---- Cards --------------------------------------------------------------- */
 
 /* See all cards, one of which is the own one. */
 static void see_each(const struct rcx_pmix_node *node, const void *card,
@@ -103,7 +103,8 @@ static void see_each(const struct rcx_pmix_node *node, const void *card,
     }
 }
 
-/* All cards in the order of local_ranks, before each a byte: whether it came. */
+/* All cards in the order of local_ranks, before each a byte: whether it
+ * came. */
 struct table {
     const struct rcx_boot *boot;
     const void *card; /* the own one */
@@ -202,7 +203,7 @@ rcx_status_t rcx_pmix_local_exchange(const struct rcx_pmix_node *node,
     return RCX_OK;
 }
 
-/* ---- What one says for all ---------------------------------------------------- */
+/* ---- What one says for all ----------------------------------------------- */
 
 rcx_status_t rcx_pmix_relay(const struct rcx_pmix_node *node, const void *blob,
                             size_t bytes, rcx_local_fn_t see, void *arg)

@@ -32,9 +32,9 @@ rcx_status_t rcx_pmix_show(const struct rcx_pmix_node *node, const char *kind,
                            const void *data, size_t bytes);
 
 /*
- * Asked again and again, by one thread at a time: of two requests for one rank's
- * data that wait in a process, PMIx 5.0 loses one. PMIX_ERR_TIMEOUT: it did not
- * come.
+ * Asked again and again, by one thread at a time: of two requests for one
+ * rank's data that wait in a process, PMIx 5.0 loses one. PMIX_ERR_TIMEOUT: it
+ * did not come.
  */
 pmix_status_t rcx_pmix_get_patiently(const struct rcx_pmix_node *node, int rank,
                                      const char *key, pmix_value_t **value_p);

@@ -7,9 +7,9 @@
 
 /*
  * Fills in far_rounds and link_volume: in rounds in which every message takes
- * one, those that have messages between nodes, and the elements that the busiest
- * link then has to move in one direction. False: there is no memory, or the ranks
- * wait for each other in a circle; s->text says which.
+ * one, those that have messages between nodes, and the elements that the
+ * busiest link then has to move in one direction. False: there is no memory, or
+ * the ranks wait for each other in a circle; s->text says which.
  */
 bool simulation_links(struct simulation *s, const struct rcx_nodes *nodes,
                       struct rcx_cost *cost_p);

@@ -154,7 +154,8 @@ static rcx_status_t sim_recv_masked(struct rcx_transport *t, void *buffer,
                                    .message = m});
 }
 
-/* One of the pairs; those of a slow rank wait a while for others to go first. */
+/* One of the pairs; those of a slow rank wait a while for others to go
+ * first. */
 static size_t choose(struct rcx_sim *sim)
 {
     const size_t first = rcx_random(&sim->random) % sim->sides.pair_count;

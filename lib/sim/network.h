@@ -23,8 +23,8 @@ struct rcx_transport *rcx_sim_port(struct rcx_sim *sim, int rank);
 /* From now on each rank has a thread of its own, which uses its port alone. */
 void rcx_sim_set_threaded(struct rcx_sim *sim);
 
-/* What goes wrong with a rank's messages, from now on. A rank stops where nobody
- * progresses it any more; the network need not know. */
+/* What goes wrong with a rank's messages, from now on. A rank stops where
+ * nobody progresses it any more; the network need not know. */
 struct rcx_sim_fault {
     int rank;   /* -1: nothing goes wrong */
     bool fails; /* posting message number after is an error */

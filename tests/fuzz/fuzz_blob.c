@@ -339,7 +339,8 @@ static void begin(struct fake *fake, struct rcx_context *context)
     fuzz_require(own.count == HEADER_BYTES + sizeof address);
 }
 
-/* A bit of each byte of RCX's own in turn, which its sums do not fit any more. */
+/* A bit of each byte of RCX's own in turn, which its sums do not fit any
+ * more. */
 static void check_damage(struct fake *fake, const struct rcx_log *log)
 {
     const void *found;

@@ -6,7 +6,8 @@
  * computation gives, and what is wrong is refused before anything happens.
  *
  *   input = ranks - 1, network's seed, how (1: calls are compared; 2: the next
- *           byte says which algorithm is forced, the one after of what segment),
+ *           byte says which algorithm is forced, the one after of what
+ *           segment),
  *           call...
  *   call  = collective, then
  *           0 or more: how (1: persistent; 2: wait for all; 4: lists), place,
@@ -181,7 +182,7 @@ static void call_right(struct run *r, struct input *in, enum collective coll)
         land_all(r);
 }
 
-/* ---- Messages --------------------------------------------------------------- */
+/* ---- Messages ------------------------------------------------------------ */
 
 /* Beside what is under way, and received after or before it is sent. */
 static void pass_message(struct run *r, struct input *in)
@@ -221,7 +222,7 @@ static void pass_message(struct run *r, struct input *in)
     free(got);
 }
 
-/* ---- Wrong ones ------------------------------------------------------------ */
+/* ---- Wrong ones ---------------------------------------------------------- */
 
 struct wrong {
     enum collective coll;
@@ -322,7 +323,7 @@ static void call_wrong(struct run *r, struct input *in, enum collective coll)
     fuzz_require(keeps(w.in, sizeof w.in) && keeps(w.out, sizeof w.out));
 }
 
-/* ---- The input ------------------------------------------------------------- */
+/* ---- The input ----------------------------------------------------------- */
 
 static void say_nothing(rcx_log_level_t level, const char *text, void *arg)
 {

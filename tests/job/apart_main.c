@@ -82,12 +82,13 @@ static void part(void)
         host_wait();
 }
 
-/* ---- Calls ------------------------------------------------------------------ */
+/* ---- Calls --------------------------------------------------------------- */
 
 static struct attempt attempt;
 static bool polls;
 
-/* Elements of the vector in call number k: 1 to most, and most is among them. */
+/* Elements of the vector in call number k: 1 to most, and most is among
+ * them. */
 static size_t length_of(int k, size_t most)
 {
     size_t count = 1;
@@ -178,7 +179,7 @@ static void call_blocks(int calls)
     }
 }
 
-/* ---- All of it ---------------------------------------------------------------- */
+/* ---- All of it ----------------------------------------------------------- */
 
 static void open_second(void)
 {

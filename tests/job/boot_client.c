@@ -6,8 +6,8 @@
  *
  * One rank of a test of the bootstraps, to be run under any launcher: joins
  * through rcx_boot_table, sees the cards of its node, publishes, looks up every
- * rank, verifies, meets all at the barrier, leaves; N times. Exits with 0 if all
- * was right.
+ * rank, verifies, meets all at the barrier, leaves; N times. Exits with 0 if
+ * all was right.
  *
  *   --expect    the number of ranks there must be
  *   --skew      the last rank sleeps before the barrier

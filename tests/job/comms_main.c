@@ -38,7 +38,7 @@ static void free_comm(rcx_comm_t **comm_p)
     rank_require(rcx_comm_free(comm_p), "rcx_comm_free");
 }
 
-/* ---- One after the other ---------------------------------------------------- */
+/* ---- One after the other ------------------------------------------------- */
 
 enum { WARM_UP = 1000, CYCLES = 10000 };
 #define SPARE_BYTES (1L << 20)
@@ -93,7 +93,7 @@ static void try_cycles(void)
         rank_fail("%d descriptors became %d", fds, descriptors());
 }
 
-/* ---- As many as there can be ------------------------------------------------- */
+/* ---- As many as there can be --------------------------------------------- */
 
 enum { MOST_COMMS = 8188 }; /* as rcx.h says */
 
@@ -151,7 +151,7 @@ static void try_limit(void)
     check_sum(me.world, 8);
 }
 
-/* ---- Given up ------------------------------------------------------------------ */
+/* ---- Given up ------------------------------------------------------------ */
 
 enum { MANY_ABORTED = 100, ABORTED = 30 };
 

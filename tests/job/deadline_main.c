@@ -101,7 +101,7 @@ static void expect_timeout(rcx_comm_t *comm, int64_t deadline)
     check_blame(comm, "a call");
 }
 
-/* ---- At the ends of life --------------------------------------------------- */
+/* ---- At the ends of life ------------------------------------------------- */
 
 /* Several jobs begin at once, on few cores: rcx_init() may take seconds. The
  * victim comes after two deadlines. */
@@ -117,8 +117,9 @@ static void open_with(int64_t timeout_ns)
 }
 
 /* The victim finds nobody: its own deadline passes, or its peers have left; a
- * server (PMIx 5 and later) may have kept what these had said, and then its first
- * call fails. A rank that comes a little later than the others is not blamed. */
+ * server (PMIx 5 and later) may have kept what these had said, and then its
+ * first call fails. A rank that comes a little later than the others is not
+ * blamed. */
 static void begin(void)
 {
     const rcx_params_t params = {.field_mask = RCX_PARAM_TIMEOUT,
@@ -167,7 +168,7 @@ static void leave(void)
         rank_fail("a context is left");
 }
 
-/* ---- Every collective in every form ---------------------------------------- */
+/* ---- Every collective in every form -------------------------------------- */
 
 enum way { AT_ONCE, WAIT, TEST, AGAIN, WAYS };
 static const char *const way_names[WAYS] = {"blocking", "nonblocking", "tested",
@@ -241,7 +242,7 @@ static void try_forms(enum way way)
     rank_require(rcx_finalize(&me.context), "rcx_finalize");
 }
 
-/* ---- What a deadline holds for --------------------------------------------- */
+/* ---- What a deadline holds for ------------------------------------------- */
 
 static void try_settings(void)
 {

@@ -5,10 +5,10 @@
  * process may not open. With FABRIC=rc the failure of a peer is what it is over
  * InfiniBand's reliable connections: it aborts this process where the endpoint
  * has no error handling; else the first message with the peer ends with
- * UCS_ERR_ENDPOINT_TIMEOUT, those after it with UCS_ERR_CANCELED. With FABRIC=blink
- * every other look at a peer's memory, after the first ones, finds no process. With
- * FABRIC=dies the process whose number is in the file FABRIC_VICTIM is killed right
- * before a peer's memory is mapped.
+ * UCS_ERR_ENDPOINT_TIMEOUT, those after it with UCS_ERR_CANCELED. With
+ * FABRIC=blink every other look at a peer's memory, after the first ones, finds
+ * no process. With FABRIC=dies the process whose number is in the file
+ * FABRIC_VICTIM is killed right before a peer's memory is mapped.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -29,7 +29,7 @@ static int is(const char *what)
     return fabric && strcmp(fabric, what) == 0;
 }
 
-/* ---- What it is told ---------------------------------------------------------- */
+/* ---- What it is told ----------------------------------------------------- */
 
 ucs_status_t ucp_init_version(unsigned major, unsigned minor,
                               const ucp_params_t *params,
@@ -55,7 +55,7 @@ ucs_status_t ucp_worker_create(ucp_context_h context,
     return NEXT(ucp_worker_create)(context, params, worker_p);
 }
 
-/* ---- Peers that fail ------------------------------------------------------------ */
+/* ---- Peers that fail ----------------------------------------------------- */
 
 static void abort_process(void *arg, ucp_ep_h endpoint, ucs_status_t status)
 {
@@ -137,7 +137,7 @@ ucs_status_ptr_t ucp_tag_send_nbx(ucp_ep_h endpoint, const void *buffer,
                                   : result;
 }
 
-/* ---- Peers that seem to have gone ------------------------------------------------ */
+/* ---- Peers that seem to have gone ---------------------------------------- */
 
 enum { FIRST_LOOKS = 8 };
 

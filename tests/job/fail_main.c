@@ -60,7 +60,7 @@ static rcx_status_t call_of(enum collective coll, enum form form, int i,
     return collective_call(coll, form, &a, request_p);
 }
 
-/* ---- Every collective at once ---------------------------------------------- */
+/* ---- Every collective at once -------------------------------------------- */
 
 /* A collective over a communicator of its own, with nonblocking calls in a row
  * until one fails. */
@@ -123,7 +123,7 @@ static rcx_status_t advance(struct lane *lane)
     return status;
 }
 
-/* ---- One collective ---------------------------------------------------------- */
+/* ---- One collective ------------------------------------------------------ */
 
 static rcx_status_t call(const char *collective, int i)
 {
@@ -154,7 +154,8 @@ static rcx_status_t call_on(const char *collective, int64_t *took_p)
     return status;
 }
 
-/* A network may report the death before the deadline does (with_fabric, with_cluster). */
+/* A network may report the death before the deadline does (with_fabric,
+ * with_cluster). */
 static rcx_status_t expected_status(const rcx_error_info_t *info)
 {
     if (how[0] == 'a' || how[0] == 't')

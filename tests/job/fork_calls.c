@@ -44,7 +44,7 @@ static void be_called(rcx_request_t *request, rcx_status_t status, void *arg)
     rank_fail("a callback is made in a child");
 }
 
-/* ---- The functions ----------------------------------------------------------- */
+/* ---- The functions ------------------------------------------------------- */
 
 #define KIND RCX_INT, RCX_SUM
 
@@ -141,7 +141,7 @@ static rcx_status_t call_collective(int i)
 
 enum { REFUSALS = sizeof refused / sizeof *refused };
 
-/* ---- What they do -------------------------------------------------------------- */
+/* ---- What they do -------------------------------------------------------- */
 
 /* The i-th of all; collectives come last. */
 static void check_refused(int i)
@@ -163,7 +163,8 @@ static void check_refused(int i)
         rank_fail("%s: an argument is written", name);
 }
 
-/* A child of a rank is no rank; without a launcher it may be a job of its own. */
+/* A child of a rank is no rank; without a launcher it may be a job of its
+ * own. */
 static void check_init(void)
 {
     const struct rank parent = me;

@@ -62,7 +62,7 @@ static int add(void *dst, const void *left, const void *right, size_t count,
     return 0;
 }
 
-/* ---- A rank that has one of everything ------------------------------------------ */
+/* ---- A rank that has one of everything ----------------------------------- */
 
 static void open_rank(rcx_thread_mode_t threads)
 {
@@ -145,7 +145,7 @@ static void run(int calls)
     }
 }
 
-/* ---- Its children ----------------------------------------------------------------- */
+/* ---- Its children -------------------------------------------------------- */
 
 struct child {
     pid_t pid;
@@ -256,7 +256,7 @@ static void try_forks(rcx_thread_mode_t threads)
     close_rank();
 }
 
-/* ---- Threads ------------------------------------------------------------------------ */
+/* ---- Threads ------------------------------------------------------------- */
 
 /* The other thread's look at whether this one is inside may come before. */
 static void *call_and_wait(void *arg)
@@ -297,7 +297,7 @@ static void try_inside(void)
     close_rank();
 }
 
-/* ---- Callbacks ---------------------------------------------------------------------- */
+/* ---- Callbacks ----------------------------------------------------------- */
 
 struct calling {
     rcx_request_t *next; /* complete */
@@ -370,7 +370,7 @@ static void try_callback(rcx_thread_mode_t threads)
     close_rank();
 }
 
-/* ---- Other programs ----------------------------------------------------------------- */
+/* ---- Other programs ------------------------------------------------------ */
 
 static void run_programs(void)
 {

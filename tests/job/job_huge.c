@@ -43,7 +43,7 @@ static size_t *get_blocks(const struct member *m, size_t each)
     return blocks;
 }
 
-/* ---- One count beyond 31 bits --------------------------------------------- */
+/* ---- One count beyond 31 bits -------------------------------------------- */
 
 /* All but a few elements are in block big. */
 static void huge_call(struct member *m, enum collective coll, enum place place,
@@ -91,7 +91,7 @@ void job_huge(struct member *m, const char *only)
         huge_message(m, count);
 }
 
-/* ---- Sums of smaller ones ------------------------------------------------- */
+/* ---- Sums of smaller ones ------------------------------------------------ */
 
 void job_sums(struct member *m, const char *only)
 {
@@ -107,7 +107,7 @@ void job_sums(struct member *m, const char *only)
     free(blocks);
 }
 
-/* ---- What takes long on slow links ---------------------------------------- */
+/* ---- What takes long on slow links --------------------------------------- */
 
 void job_long(struct member *m, const char *only)
 {

@@ -13,7 +13,8 @@ enum { CALLS = 1000, COMMS = 4, MOST = 20000 };
 
 static const struct kind sum = {.type = RCX_UINT64, .op = RCX_SUM};
 
-/* The world, a copy, the same ranks the other way round, and every other one. */
+/* The world, a copy, the same ranks the other way round, and every other
+ * one. */
 static void make_comms(struct member *m, rcx_comm_t *comms[])
 {
     comms[0] = m->comm;
@@ -46,7 +47,7 @@ static struct call draw(rcx_comm_t *comm, uint64_t k)
     return call;
 }
 
-/* ---- Messages round a ring ------------------------------------------------- */
+/* ---- Messages round a ring ----------------------------------------------- */
 
 struct ring {
     rcx_comm_t *comm;
@@ -114,7 +115,7 @@ static void collect(struct member *m, struct ring *r)
     free(r->gotten);
 }
 
-/* ---- All of it -------------------------------------------------------------- */
+/* ---- All of it ----------------------------------------------------------- */
 
 /* A nonblocking call goes on meanwhile. */
 static void start(struct member *m, struct attempt *a, rcx_comm_t *comm,

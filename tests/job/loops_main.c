@@ -2,14 +2,15 @@
 /*
  * loops_main WHAT N
  *
- * One rank of a job that waits in loops of its own, N times: where ranks outnumber
- * cores, a call that finds nothing has to give its core away, or each operation
- * takes some milliseconds. Exits with 0 if all results were right.
+ * One rank of a job that waits in loops of its own, N times: where ranks
+ * outnumber cores, a call that finds nothing has to give its core away, or each
+ * operation takes some milliseconds. Exits with 0 if all results were right.
  *
  *   test       persistent allreduces, each tested until it is complete
  *   test_any   the same by rcx_test_any()
  *   progress   the same by rcx_progress() and a callback
- *   consensus  nonblocking barriers, tested beside an open receive from any source
+ *   consensus  nonblocking barriers, tested beside an open receive from any
+ *   source
  *   flood      rank 0 gets a short message from each rank and answers it, by
  *              requests that are tested
  */

@@ -61,8 +61,8 @@ static bool has_way(enum collective coll, enum way way)
     }
 }
 
-/* Where whom a message goes to has gone on, it is not found: so one in which the
- * odd rank sends to a rank that is in this call, or waits for it. */
+/* Where whom a message goes to has gone on, it is not found: so one in which
+ * the odd rank sends to a rank that is in this call, or waits for it. */
 static enum collective other_than(enum collective coll)
 {
     if (coll == REDUCE)
@@ -235,7 +235,7 @@ static void differ_in_every(void)
         }
 }
 
-/* ---- Calls that match ------------------------------------------------------ */
+/* ---- Calls that match ---------------------------------------------------- */
 
 enum { CALLS = 1000, LATE_EVERY = 61, LONGEST_MS = 300, COMMS = 4 };
 
@@ -289,7 +289,7 @@ static void agree(void)
         rank_fail("%s", me.error);
 }
 
-/* ---- Numbers that are used again --------------------------------------------- */
+/* ---- Numbers that are used again ----------------------------------------- */
 
 static rcx_comm_t *pair(int a, int b)
 {

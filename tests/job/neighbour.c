@@ -256,7 +256,7 @@ static void compare_all(const struct state *before, int sockets,
     free_state(now);
 }
 
-/* ---- RCX's own thread ------------------------------------------------------ */
+/* ---- RCX's own thread ---------------------------------------------------- */
 
 /* Signals that a thread raises itself, in an op of the user's. */
 static bool is_raised(int number)

@@ -13,7 +13,8 @@
  *   late      and leave in order; the same where it is stopped, or elsewhere
  *   dead      as kill, but there is no deadline: RCX_ERR_MODE=peer
  *   unmet     the same of a rank that nobody is connected to, nor can be
- *   first     VICTIM is killed before anybody has said a word to it: whoever does
+ *   first     VICTIM is killed before anybody has said a word to it: whoever
+ *   does
  *             has an error, and no ghost of it comes up while all leave
  *   abort     VICTIM gives the communicator up instead
  */
@@ -52,7 +53,7 @@ static void finish(rcx_request_t **request)
     rank_require(rcx_request_free(request), "rcx_request_free");
 }
 
-/* ---- ring --------------------------------------------------------------------- */
+/* ---- ring ---------------------------------------------------------------- */
 
 static void pass_on(size_t bytes, int number)
 {
@@ -87,7 +88,7 @@ static void go_round(void)
     pass_on(LONGEST, 40);
 }
 
-/* ---- any ---------------------------------------------------------------------- */
+/* ---- any ----------------------------------------------------------------- */
 
 enum { ASK, ANSWER, JOBS = 500 };
 
@@ -128,7 +129,7 @@ static void ask(void)
     }
 }
 
-/* ---- long --------------------------------------------------------------------- */
+/* ---- long ---------------------------------------------------------------- */
 
 static void be_too_long(size_t bytes)
 {
@@ -163,7 +164,7 @@ static void be_too_long(size_t bytes)
         rank_fail("the sum is %lld", (long long)sum);
 }
 
-/* ---- mix ---------------------------------------------------------------------- */
+/* ---- mix ----------------------------------------------------------------- */
 
 enum { COMMS = 3 };
 
@@ -263,7 +264,7 @@ static void mix(void)
         rank_require(rcx_comm_free(&talks[c].comm), "rcx_comm_free");
 }
 
-/* ---- What goes wrong ------------------------------------------------------------ */
+/* ---- What goes wrong ----------------------------------------------------- */
 
 static int64_t pids[64];
 
@@ -401,7 +402,7 @@ static void fail(const char *how)
         survive(how);
 }
 
-/* ---- All ------------------------------------------------------------------------ */
+/* ---- All ----------------------------------------------------------------- */
 
 /* Rank 1 leaves without a message that is there: others have met since. */
 static void leave_one(void)

@@ -76,7 +76,7 @@ static void finish(void)
     rank_require(rcx_finalize(&me.context), "rcx_finalize");
 }
 
-/* ---- Many outstanding ------------------------------------------------------ */
+/* ---- Many outstanding ---------------------------------------------------- */
 
 enum { MANY = 64 };
 
@@ -145,7 +145,7 @@ static void try_many(void)
     finish();
 }
 
-/* ---- The progress thread --------------------------------------------------- */
+/* ---- The progress thread ------------------------------------------------- */
 
 enum { TEN_MB = 10 << 20, IDLE_MS = 2000 };
 
@@ -227,7 +227,7 @@ static void try_thread(void)
     await_threads(without);
 }
 
-/* ---- An event loop --------------------------------------------------------- */
+/* ---- An event loop ------------------------------------------------------- */
 
 enum {
     OPERATIONS = 200,
@@ -349,7 +349,7 @@ static void try_loop_of_two_threads(void)
     finish();
 }
 
-/* ---- What else wakes it ------------------------------------------------------ */
+/* ---- What else wakes it -------------------------------------------------- */
 
 enum { AWAY_MS = 1500, ABORT_MS = 300 };
 
@@ -443,7 +443,7 @@ static void try_no_wakeup(void)
     finish();
 }
 
-/* ---- For some time ---------------------------------------------------------- */
+/* ---- For some time ------------------------------------------------------- */
 
 /* Rank 0 starts when the others have come from a wait that was too short. */
 static void try_wait_for(void)
@@ -475,7 +475,7 @@ static void try_wait_for(void)
     finish();
 }
 
-/* ---- Cores ------------------------------------------------------------------- */
+/* ---- Cores --------------------------------------------------------------- */
 
 enum { BATCHES = 9, BATCH = 501, CROWD_CORES = 2 };
 

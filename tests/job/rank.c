@@ -78,7 +78,7 @@ void rank_sleep_ms(int ms)
         ;
 }
 
-/* ---- A word without RCX ------------------------------------------------------ */
+/* ---- A word without RCX -------------------------------------------------- */
 
 /* Of real-time signals each one is kept. */
 static sigset_t word(void)
@@ -111,7 +111,7 @@ void rank_wait_until_told(int times)
         times -= sigwaitinfo(&set, NULL) == SIGRTMIN;
 }
 
-/* ---- A machine that stands still --------------------------------------------- */
+/* ---- A machine that stands still ----------------------------------------- */
 
 enum { NAP_MS = 10, LATE_MS = 50 };
 static _Atomic int64_t lost_ns;

@@ -2,9 +2,9 @@
 /*
  * reach_main all|own
  *
- * Blocks of the ranks, where rcx_mem_peers() says that they lie: loads, stores and
- * atomics of each on each. Prints nothing and exits with 0 if they do what they
- * should. all: all ranks reach each other; own: none but themselves.
+ * Blocks of the ranks, where rcx_mem_peers() says that they lie: loads, stores
+ * and atomics of each on each. Prints nothing and exits with 0 if they do what
+ * they should. all: all ranks reach each other; own: none but themselves.
  */
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -26,7 +26,7 @@ static void open_job(const struct rcx_tag_layout *layout)
     assert_ok(job_open(&job, RANKS, &options));
 }
 
-/* ---- Results -------------------------------------------------------------------- */
+/* ---- Results ------------------------------------------------------------- */
 
 static void run_last(enum collective coll, int last, int root, size_t count)
 {
@@ -115,7 +115,7 @@ static void an_op_that_fails_is_said(void **state)
     assert_ok(job_close(&job));
 }
 
-/* ---- What else there is of a call ------------------------------------------------ */
+/* ---- What else there is of a call ---------------------------------------- */
 
 static void calls_are_recorded_in_their_order(void **state)
 {

@@ -61,7 +61,7 @@ static void check_message(const char *got, int from, int number, size_t bytes)
     require(got[bytes] == 0x55); /* behind it */
 }
 
-/* ---- All lengths -------------------------------------------------------------- */
+/* ---- All lengths --------------------------------------------------------- */
 
 /* Every rank has all lengths from every rank, itself too, under one tag. */
 static void send_to_all(struct job *job, int rank, void *arg)
@@ -152,7 +152,7 @@ static void any_source_is_told_whose_it_is(void **state)
         run(size, receive_from_any);
 }
 
-/* ---- Too long ----------------------------------------------------------------- */
+/* ---- Too long ------------------------------------------------------------ */
 
 /* A message of so many bytes, one byte, and word that both are on their way. */
 static void send_too_much(rcx_comm_t *comm, size_t bytes, bool is_expected)
@@ -223,7 +223,7 @@ static void what_is_too_long_is_one_receive_s_error(void **state)
     run_with(2, RCX_THREAD_SERIALIZED, receive_all_that_is_too_much, said);
 }
 
-/* ---- Communicators ------------------------------------------------------------ */
+/* ---- Communicators ------------------------------------------------------- */
 
 static void leave_one_over(struct job *job, int rank, void *arg)
 {

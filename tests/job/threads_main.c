@@ -76,7 +76,7 @@ static void open_for(rcx_thread_mode_t threads)
     alarm(GUARD_SECONDS);
 }
 
-/* ---- All at once ------------------------------------------------------------- */
+/* ---- All at once --------------------------------------------------------- */
 
 struct worker {
     pthread_t thread;
@@ -169,7 +169,7 @@ static void try_multiple(void)
         rank_require(rcx_comm_free(&comms[i]), "rcx_comm_free");
 }
 
-/* ---- One at a time ------------------------------------------------------------ */
+/* ---- One at a time ------------------------------------------------------- */
 
 static pthread_mutex_t baton = PTHREAD_MUTEX_INITIALIZER;
 static struct attempt kept; /* started by who had the baton before */

@@ -248,7 +248,7 @@ static void localize(struct rcx_shape *s, void *arg)
         s->out_places = places_of(o, RCX_BUFFER_OUT, s->rank);
 }
 
-/* ---- The call -------------------------------------------------------------- */
+/* ---- The call ------------------------------------------------------------ */
 
 /* Blocks that differ. */
 static void cut(const struct proof_case *c, struct simulated_call *call)

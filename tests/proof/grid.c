@@ -297,8 +297,8 @@ static bool prove_params(struct grid *g, struct proof_case c, int i)
     return true;
 }
 
-/* Maps of nodes where they make a difference: all for few ranks, one in turn for
- * more. */
+/* Maps of nodes where they make a difference: all for few ranks, one in turn
+ * for more. */
 static bool has_map(const struct grid *g, int size, int map)
 {
     if (!g->algo->is_by_nodes)

@@ -48,7 +48,7 @@ static const char *const op_names[ALL] = {"looks at the next slot",
                                           "finds no part",
                                           "finds that its peer sleeps no more"};
 
-/* ---- Memory ------------------------------------------------------------------ */
+/* ---- Memory -------------------------------------------------------------- */
 
 static uint8_t load(const struct lane_state *s, int me, int owner, int cell)
 {
@@ -89,7 +89,7 @@ static void drain(struct lane_state *s, struct lane_rank *r)
     r->cells[r->pending] = r->values[r->pending] = 0;
 }
 
-/* ---- A rank: what follows a step, and concerns nobody else --------------------- */
+/* ---- A rank: what follows a step, and concerns nobody else --------------- */
 
 static int turn_of(const struct lane_model *m, int message)
 {
@@ -184,7 +184,7 @@ static void end_store(const struct lane_model *m, struct lane_rank *r, int me)
         end_sending(m, r, me);
 }
 
-/* ---- Its steps ----------------------------------------------------------------- */
+/* ---- Its steps ----------------------------------------------------------- */
 
 /* Message n has a number n + 1 as its tag, and as its data. */
 static void check(struct lane_model *m, const struct lane_rank *r, int number)
@@ -332,7 +332,7 @@ static bool (*const steps[OPS])(struct lane_model *, struct lane_state *,
     [WAKE] = wake,           [SIGNAL] = wake,         [ARM] = doze,
     [DISARM] = doze,         [SLEEP] = doze};
 
-/* ---- The model ----------------------------------------------------------------- */
+/* ---- The model ----------------------------------------------------------- */
 
 struct lane_state lane_first(const struct lane_model *m)
 {

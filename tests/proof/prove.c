@@ -416,8 +416,8 @@ static bool check_price(struct proof *p, const char *name, double measured,
     return true;
 }
 
-/* What is stated of links, where the algorithm knows of them and nodes go in step:
- * else a round of one is another one of the next. */
+/* What is stated of links, where the algorithm knows of them and nodes go in
+ * step: else a round of one is another one of the next. */
 static bool check_links(struct proof *p, const struct rcx_cost *stated)
 {
     const struct rcx_nodes *nodes = p->call.shape.nodes;

@@ -27,7 +27,8 @@ static void check(const char *name, const char *parameter, const char *value,
                  (int)report.messages, expected);
 }
 
-/* Of radix r a weight of w takes r - 1 rounds, or as many as there are ranks. */
+/* Of radix r a weight of w takes r - 1 rounds, or as many as there are
+ * ranks. */
 static int rounds_of(int size, int radix)
 {
     int rounds = 0;

@@ -24,7 +24,7 @@ static void draw_counts(int p, uint64_t *random)
             counts[i][j] = rcx_random(random) % 3 ? rcx_random(random) : 0;
 }
 
-/* ---- By the definition: every block on its way ------------------------------- */
+/* ---- By the definition: every block on its way --------------------------- */
 
 struct told {
     size_t count[MOST]; /* of moves that end at a rank */
@@ -63,7 +63,7 @@ static void walk(struct told *told, int p, int radix)
             assert_int_equal(at[giver][way], (giver + way) % p);
 }
 
-/* ---- By the schedules --------------------------------------------------------- */
+/* ---- By the schedules ---------------------------------------------------- */
 
 static size_t vectors[MOST][MOST];
 static size_t scratch[MOST][3 * MOVES];

@@ -2,9 +2,9 @@
 /*
  * Every state that the lane inside a node can be in, and that none is wrong:
  * a message comes once, in its order and with its own data, and from each state
- * a way leads to where all is done, so nobody sleeps for ever. What is modelled,
- * and what is not, lane_model.h says. Each mutant of the model is found, as what
- * it is.
+ * a way leads to where all is done, so nobody sleeps for ever. What is
+ * modelled, and what is not, lane_model.h says. Each mutant of the model is
+ * found, as what it is.
  */
 #include "test.h"
 
@@ -26,7 +26,7 @@ static const char *const verdict_names[] = {
     [LANE_OVERWRITTEN] = "what is read is of a later message",
     [LANE_TOO_MANY] = "more than there is room for"};
 
-/* ---- The explorer ------------------------------------------------------------ */
+/* ---- The explorer -------------------------------------------------------- */
 
 struct way {
     uint32_t from, to;
@@ -179,7 +179,7 @@ static void expect(struct explorer *e, struct lane_model *m,
              verdict_names[expected]);
 }
 
-/* ---- What it finds ------------------------------------------------------------- */
+/* ---- What it finds ------------------------------------------------------- */
 
 enum { FIRST_SLEEPS = 1, SECOND_SLEEPS = 2, BOTH_SLEEP = 3, ALL_WHOLE = ~0u };
 

@@ -167,7 +167,7 @@ static void equal_blocks_are_sent_in_runs(void **state)
     }
 }
 
-/* ---- Another algorithm for the same ------------------------------------- */
+/* ---- Another algorithm for the same -------------------------------------- */
 
 /* Where one rank has all, no message of Bruck's has more, either. */
 static void bruck_sends_all_in_each_message_at_most(void **state)

@@ -103,9 +103,9 @@ static void reduce_scatter_costs_what_section_4_4_says(void **state)
 
 /*
  * The paper's 2 n beta + n (1 + (p - 1)/p) gamma is approximate: "some
- * processes do the work of their neighbors as well". Member 0 of q has min(2 m, m + r)
- * blocks where m members share them, for m = q/2, ..., 2, 1; t is the first
- * power of two above r.
+ * processes do the work of their neighbors as well". Member 0 of q has min(2 m,
+ * m + r) blocks where m members share them, for m = q/2, ..., 2, 1; t is the
+ * first power of two above r.
  */
 static void folded_recursive_halving_costs_rcx_s_own_formula(void **state)
 {

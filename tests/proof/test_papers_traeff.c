@@ -373,7 +373,7 @@ static void few_numbers_of_blocks_are_as_good_as_all(void **state)
     }
 }
 
-/* ---- The table in the documentation --------------------------------------- */
+/* ---- The table in the documentation -------------------------------------- */
 
 static const char *document; /* its text; NULL: not asked for */
 

@@ -2,8 +2,8 @@
 /*
  * Schedules of a million ranks are small where the algorithm is logarithmic,
  * for each way in which a number of ranks may not be a power of two. What it
- * takes to write them is printed, not judged. And a gather of long blocks has no
- * more scratch than its method says.
+ * takes to write them is printed, not judged. And a gather of long blocks has
+ * no more scratch than its method says.
  */
 #include "test.h"
 

@@ -29,7 +29,7 @@ struct rank ranks[RANKS];
 static const struct mode *mode_now;
 static unsigned char noise[SHIFTS + HUGE];
 
-/* ---- Ranks -------------------------------------------------------------- */
+/* ---- Ranks --------------------------------------------------------------- */
 
 static bool reach(struct rcx_shm_lane *lane, int peer)
 {
@@ -103,7 +103,7 @@ void ranks_close(void)
     }
 }
 
-/* ---- Takers ------------------------------------------------------------- */
+/* ---- Takers -------------------------------------------------------------- */
 
 /* Three times of four, as the number of the receive will have it. */
 static bool is_ready(struct rcx_message *m)
@@ -139,7 +139,7 @@ static bool is_stored(const struct letter *l, const unsigned char *text,
     return i == bytes && l->taken == bytes;
 }
 
-/* ---- Letters ------------------------------------------------------------ */
+/* ---- Letters ------------------------------------------------------------- */
 
 const unsigned char *text_of(uint64_t number)
 {
@@ -266,7 +266,7 @@ void letter_check(struct letter *l, uint64_t number, size_t bytes)
     letter_put_away(l, fits ? text_of(number) : NULL, bytes);
 }
 
-/* ---- Progress ----------------------------------------------------------- */
+/* ---- Progress ------------------------------------------------------------ */
 
 unsigned look(int self, int peer)
 {

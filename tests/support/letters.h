@@ -21,7 +21,8 @@ enum {
 };
 
 /* What pairs may be like; MODES of all kinds, and two by which long messages go
- * in parts, or are read where they are; the last takes. What is taken is stored in another form. */
+ * in parts, or are read where they are; the last takes. What is taken is stored
+ * in another form. */
 struct mode {
     size_t ring, cma_from;
     bool never_sleeps;
@@ -74,7 +75,8 @@ void letter_recv(int self, int peer, struct letter *l, uint64_t tag,
                  size_t room);
 void letter_recv_masked(int self, int peer, struct letter *l, uint64_t tag,
                         uint64_t mask, size_t room);
-/* Look for l, which is under way, as its transport would; whether it is here. */
+/* Look for l, which is under way, as its transport would; whether it is
+ * here. */
 bool letter_expect(int self, int peer, struct letter *l, unsigned *polls);
 /* l has received the letter of that number. */
 void letter_check(struct letter *l, uint64_t number, size_t bytes);

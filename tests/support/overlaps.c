@@ -15,7 +15,7 @@ struct overlap {
     int started;
 };
 
-/* ---- Making them ------------------------------------------------------------ */
+/* ---- Making them --------------------------------------------------------- */
 
 /* Some of the ranks, in any order. */
 static void make_group(struct overlap *o, rcx_comm_t *world, int tag,
@@ -64,7 +64,7 @@ static void make_all(struct overlap overlaps[], rcx_comm_t *world,
     }
 }
 
-/* ---- Using them ------------------------------------------------------------- */
+/* ---- Using them ---------------------------------------------------------- */
 
 static bool is_persistent(int k)
 {

@@ -83,7 +83,7 @@ static bool is_signed(rcx_datatype_t type)
            type == RCX_INT64;
 }
 
-/* ---- 16-bit floating formats ------------------------------------------- */
+/* ---- 16-bit floating formats --------------------------------------------- */
 
 double reference_decode(uint16_t bits, rcx_datatype_t type)
 {
@@ -135,7 +135,7 @@ uint16_t reference_encode(double value, rcx_datatype_t type)
     return (uint16_t)((take_above ? above : below) | sign);
 }
 
-/* ---- Numbers in memory -------------------------------------------------- */
+/* ---- Numbers in memory --------------------------------------------------- */
 
 static uint64_t load_integer(const void *src, rcx_datatype_t type)
 {

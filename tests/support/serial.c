@@ -390,8 +390,8 @@ bool serial_keeps(const struct kind *kind, const void *vector, size_t first,
     return true;
 }
 
-/* The combined operands, to chunk; what is behind it, in steps of as many bytes,
- * is for deeper levels. */
+/* The combined operands, to chunk; what is behind it, in steps of as many
+ * bytes, is for deeper levels. */
 static void reduce_tree(const struct kind *kind, char *chunk, size_t step,
                         const struct part *part, uint64_t seed)
 {

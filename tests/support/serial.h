@@ -31,8 +31,8 @@ struct kind {
 
 /* Sums of 64-bit integers. */
 extern const struct kind sums;
-/* The same of operands that are lines, each of another slope: so are their sums,
- * and to check many long ones takes no longer where ranks are many. */
+/* The same of operands that are lines, each of another slope: so are their
+ * sums, and to check many long ones takes no longer where ranks are many. */
 extern const struct kind lines;
 
 /* Elements of a result: the operands of ranks lo to hi - 1 from index on,

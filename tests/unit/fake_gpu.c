@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Built as libcuda.so.1 and as libhsa-runtime64.so.1: a driver whose GPU has the
- * memory from fake_begin to fake_end, of which both sides can read what lies
- * behind fake_shared.
+ * Built as libcuda.so.1 and as libhsa-runtime64.so.1: a driver whose GPU has
+ * the memory from fake_begin to fake_end, of which both sides can read what
+ * lies behind fake_shared.
  */
 #include <stddef.h>
 #include <stdint.h>

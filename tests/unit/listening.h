@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ranks that share a thread over the simulated network, whose log is kept; time is
- * skipped. Included once by each test of what is said of operations that do not
- * end.
+ * Ranks that share a thread over the simulated network, whose log is kept; time
+ * is skipped. Included once by each test of what is said of operations that do
+ * not end.
  */
 #ifndef RCX_TESTS_UNIT_LISTENING_H
 #define RCX_TESTS_UNIT_LISTENING_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every collective in every form and place on 1 to 9 ranks, compared with a serial
- * reduction: over the simulated network, and blocking where one is alone.
+ * Every collective in every form and place on 1 to 9 ranks, compared with a
+ * serial reduction: over the simulated network, and blocking where one is
+ * alone.
  */
 #include "test.h"
 
@@ -122,7 +123,8 @@ a_preferred_algorithm_is_passed_over_where_it_does_not_fit(void **state)
     }
 }
 
-/* The ring does not keep rank order, which an op that does not commute needs. */
+/* The ring does not keep rank order, which an op that does not commute
+ * needs. */
 static void
 a_preferred_algorithm_is_passed_over_where_order_needs_it(void **state)
 {

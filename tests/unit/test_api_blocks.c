@@ -108,7 +108,7 @@ static void run(struct job *j, enum collective coll, struct arguments a[])
         assert_ok(rcx_request_free(&requests[r]));
 }
 
-/* ---- What is missing -------------------------------------------------------- */
+/* ---- What is missing ----------------------------------------------------- */
 
 static void counts_that_are_missing_are_named(void **state)
 {
@@ -172,7 +172,7 @@ static void buffers_that_are_ignored_may_be_missing(void **state)
                  (a.recvbuf = NULL, a.sendcounts = not_own, a.blocks = none));
 }
 
-/* ---- RCX_IN_PLACE ------------------------------------------------------------ */
+/* ---- RCX_IN_PLACE -------------------------------------------------------- */
 
 static void the_in_place_mark_is_refused_where_it_means_nothing(void **state)
 {
@@ -215,7 +215,7 @@ static void in_place_it_is_the_other_buffer_that_is_missing(void **state)
                    "sendbuf=NULL");
 }
 
-/* ---- Sums ---------------------------------------------------------------------- */
+/* ---- Sums ---------------------------------------------------------------- */
 
 static void sums_that_overflow_are_refused(void **state)
 {
@@ -269,7 +269,7 @@ static void what_a_rank_sends_to_itself_is_what_it_receives(void **state)
                    "recvcounts[0]=9");
 }
 
-/* ---- Blocks, and other memory between them ----------------------------------- */
+/* ---- Blocks, and other memory between them ------------------------------- */
 
 static const size_t apart[RANKS] = {3 * N, 0}; /* a gap of 2 N from N on */
 
@@ -366,7 +366,7 @@ static void separate_arrays_are_blocks(void **state)
     }
 }
 
-/* ---- Blocks that overlap ------------------------------------------------------ */
+/* ---- Blocks that overlap ------------------------------------------------- */
 
 static void blocks_of_a_result_that_overlap_are_refused(void **state)
 {
@@ -444,7 +444,7 @@ static void blocks_of_an_operand_may_overlap(void **state)
             assert_int_equal(got[r][i], 100 + (int)displs[r] + i);
 }
 
-/* ---- Memory that is left alone -------------------------------------------------- */
+/* ---- Memory that is left alone ------------------------------------------- */
 
 enum { LONG = 50000 };
 

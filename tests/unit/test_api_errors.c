@@ -69,10 +69,10 @@ static int fine(void *dst, const void *left, const void *right, size_t count,
 #define PERSISTENT(name, arguments)                                            \
     rcx_##name##_init(UNPACK arguments, &request)
 
-/* ---- Collectives -------------------------------------------------------- */
+/* ---- Collectives --------------------------------------------------------- */
 
-/* Every collective of which it is true, in every form; coll_ is it. The error names
- * the function. */
+/* Every collective of which it is true, in every form; coll_ is it. The error
+ * names the function. */
 #define assert_all_refuse(is_true, status, arguments, ...)                     \
     do {                                                                       \
         for (int i_ = 0; i_ < COLLECTIVES * FORMS; i_++) {                     \
@@ -299,7 +299,7 @@ static void an_algorithm_that_breaks_the_order_is_unsupported(void **state)
     assert_ok(job_close(&ring));
 }
 
-/* ---- Requests ----------------------------------------------------------- */
+/* ---- Requests ------------------------------------------------------------ */
 
 static void no_place_for_an_output_is_refused(void **state)
 {
@@ -384,7 +384,7 @@ static void a_test_without_a_place_for_its_answer_is_refused(void **state)
     assert_ok(rcx_request_free(&request));
 }
 
-/* ---- Contexts ----------------------------------------------------------- */
+/* ---- Contexts ------------------------------------------------------------ */
 
 static void a_context_with_live_requests_stays(void **state)
 {

@@ -12,7 +12,7 @@ enum { RANKS = 9 };
 
 static struct capture said = {.asks_for_name = true};
 
-/* ---- A product that does not commute: 2x2 matrices of integers ---------- */
+/* ---- A product that does not commute: 2x2 matrices of integers ----------- */
 
 struct matrix {
     uint32_t a, b, c, d;
@@ -148,7 +148,7 @@ static void long_products_keep_the_order_of_ranks_in_segments(void **state)
     assert_ok(job_close(&job));
 }
 
-/* ---- Ops that fail ------------------------------------------------------ */
+/* ---- Ops that fail ------------------------------------------------------- */
 
 /* The first rank that combines at all fails in its first call. */
 static void run_failing(struct job *job, const struct kind *kind,
@@ -343,7 +343,7 @@ static void a_failing_op_fails_a_local_reduction(void **state)
     assert_ok(rcx_finalize(&context));
 }
 
-/* ---- Types of any extent ------------------------------------------------ */
+/* ---- Types of any extent ------------------------------------------------- */
 
 static void fill_bytes(const struct kind *kind, void *element, uint64_t random)
 {
@@ -415,7 +415,7 @@ static void replace_and_no_op_take_the_last_and_the_first_rank(void **state)
     }
 }
 
-/* ---- Averages ----------------------------------------------------------- */
+/* ---- Averages ------------------------------------------------------------ */
 
 /* Whole numbers add up exactly in any order; one division is exact enough. */
 static void an_average_is_the_sum_divided_once(void **state)

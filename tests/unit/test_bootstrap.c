@@ -51,7 +51,7 @@ static bool lives_through(struct side *side)
     return ok && side->heap.live == 0 && side->lines.count == 0;
 }
 
-/* ---- Callbacks over threads ----------------------------------------------- */
+/* ---- Callbacks over threads ---------------------------------------------- */
 
 struct team {
     pthread_barrier_t barrier;
@@ -130,7 +130,7 @@ callbacks_over_threads_exchange_blobs_of_different_lengths(void **state)
     }
 }
 
-/* ---- Callbacks over sockets between processes ----------------------------- */
+/* ---- Callbacks over sockets between processes ---------------------------- */
 
 /* Rank 0 is the hub: hub[i] leads to rank i, spoke leads to rank 0. */
 struct star {
@@ -237,7 +237,7 @@ static void callbacks_over_sockets_join_processes(void **state)
     }
 }
 
-/* ---- Single --------------------------------------------------------------- */
+/* ---- Single -------------------------------------------------------------- */
 
 static void a_process_alone_is_rank_0_of_1_without_a_word(void **state)
 {
@@ -343,7 +343,7 @@ static void a_pmix_server_that_does_not_answer_is_an_error(void **state)
                                "0");
 }
 
-/* ---- All ------------------------------------------------------------------ */
+/* ---- All ----------------------------------------------------------------- */
 
 static void count_line(const char *name, const char *value, void *arg)
 {

@@ -6,7 +6,7 @@
 
 #include "bootstrap_side.h"
 
-/* ---- Callbacks that are wrong --------------------------------------------- */
+/* ---- Callbacks that are wrong -------------------------------------------- */
 
 /* As if all ranks sent the same; fails at the call with number *arg. */
 static int echo_allgather(const void *send, void *recv, size_t bytes, void *arg)
@@ -164,9 +164,10 @@ static void lengths_that_no_memory_holds_are_a_launch_error(void **state)
     }
 }
 
-/* ---- Memory that runs out ------------------------------------------------- */
+/* ---- Memory that runs out ------------------------------------------------ */
 
-/* Open, meet and publish with ever more memory; returns how often it ran out. */
+/* Open, meet and publish with ever more memory; returns how often it ran
+ * out. */
 static int run_out_of_memory(const rcx_bootstrap_t *host)
 {
     rcx_status_t status = RCX_ERR_NOMEM;
@@ -205,7 +206,7 @@ static void every_failed_allocation_is_reported_and_leaks_nothing(void **state)
     assert_int_equal(2, run_out_of_memory(NULL)); /* boot, blob */
 }
 
-/* ---- All ------------------------------------------------------------------ */
+/* ---- All ----------------------------------------------------------------- */
 
 int main(void)
 {

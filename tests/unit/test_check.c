@@ -32,7 +32,7 @@ static void open_checked(struct job *job, int size)
     }
 }
 
-/* ---- One rank calls something else ---------------------------------------- */
+/* ---- One rank calls something else --------------------------------------- */
 
 /* What a rank calls. */
 struct said_call {
@@ -84,7 +84,8 @@ struct deviation {
     bool (*applies)(enum collective coll);
     /* Make the odd one of the usual. */
     void (*change)(struct said_call *s, int size);
-    /* The field's value, as users know it; NULL: a number that only RCX knows */
+    /* The field's value, as users know it; NULL: a number that only RCX
+     * knows */
     void (*print)(const struct said_call *s, char text[32]);
 };
 
@@ -393,7 +394,7 @@ static void need_4_a_request_that_was_refused_can_be_started_again(void **state)
     assert_ok(job_close(&job));
 }
 
-/* ---- Others in flight -------------------------------------------------------- */
+/* ---- Others in flight ---------------------------------------------------- */
 
 enum { FLIGHT = 9, LONG = 64 };
 
@@ -452,7 +453,7 @@ static void need_4_what_is_in_flight_beside_a_mismatch_goes_on(void **state)
     assert_ok(job_close(&job));
 }
 
-/* ---- Calls that match -------------------------------------------------------- */
+/* ---- Calls that match ---------------------------------------------------- */
 
 static void need_4_calls_that_match_are_none(void **state)
 {

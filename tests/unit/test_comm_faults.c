@@ -53,7 +53,7 @@ static void hear_of_failure(rcx_comm_t *comm)
     require_status(failure_of(comm), RCX_ERR_COMM_FAILED);
 }
 
-/* ---- Failed ones ------------------------------------------------------------ */
+/* ---- Failed ones --------------------------------------------------------- */
 
 /* Rank 1 is dead, which rank 2 finds in a communicator of both. */
 static void find_a_death(struct job *job, int rank, void *arg)
@@ -199,7 +199,7 @@ static void only_members_are_believed_that_a_communicator_failed(void **state)
     run(3, RCX_THREAD_SERIALIZED, hear_late, NULL);
 }
 
-/* ---- Deadlines --------------------------------------------------------------- */
+/* ---- Deadlines ----------------------------------------------------------- */
 
 static void inherit(struct job *job, int rank, void *arg)
 {
@@ -264,7 +264,7 @@ static void the_deadline_of_a_group_counts_from_its_start(void **state)
     run(2, RCX_THREAD_SERIALIZED, group_after_a_while, NULL);
 }
 
-/* ---- Groups that fail in the making ------------------------------------------- */
+/* ---- Groups that fail in the making -------------------------------------- */
 
 enum { BAD_TAG = 5, GOOD_TAG = 6 };
 

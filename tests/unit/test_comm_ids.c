@@ -36,7 +36,7 @@ static int sum_of(rcx_comm_t *comm, int x)
     return x;
 }
 
-/* ---- One after the other ---------------------------------------------------- */
+/* ---- One after the other ------------------------------------------------- */
 
 enum { CYCLES = TIMES(10000, 150), WARM_UP = 100 };
 
@@ -75,7 +75,7 @@ static void need_22_ten_thousand_cycles_leave_nothing_behind(void **state)
     }
 }
 
-/* ---- At once ---------------------------------------------------------------- */
+/* ---- At once ------------------------------------------------------------- */
 
 enum { LIVE = TIMES(4096, 256) };
 
@@ -118,7 +118,7 @@ static void need_22_four_thousand_communicators_live_at_once(void **state)
     assert_ok(job_close(&job));
 }
 
-/* ---- Until numbers run out --------------------------------------------------- */
+/* ---- Until numbers run out ----------------------------------------------- */
 
 static const struct rcx_tag_layout few = {3, 13, 10, 6, 22};
 enum { FEW = (1 << 3) - RCX_COMM_ID_FIRST };
@@ -198,7 +198,7 @@ static void a_number_has_to_be_free_on_all_members(void **state)
     assert_ok(job_close(&job));
 }
 
-/* ---- Overlapping ones, all in use --------------------------------------------- */
+/* ---- Overlapping ones, all in use ---------------------------------------- */
 
 static void use_overlaps(struct job *job, int rank, void *arg)
 {
@@ -218,7 +218,7 @@ static void need_22_64_overlapping_ones_are_used_in_any_order(void **state)
     }
 }
 
-/* ---- Made at the same time ----------------------------------------------------- */
+/* ---- Made at the same time ----------------------------------------------- */
 
 enum { MAKERS = 3, ROUNDS = TIMES(40, 10) };
 
@@ -357,7 +357,7 @@ static void threads_that_make_communicators_share_the_last_numbers(void **state)
     assert_ok(job_close(&job));
 }
 
-/* ---- An agreement that is held back -------------------------------------------- */
+/* ---- An agreement that is held back -------------------------------------- */
 
 /*
  * Two groups want the last number, under a tag each: ranks 0 and 1, and ranks 0

@@ -40,7 +40,7 @@ static void run_everywhere(int smallest,
     }
 }
 
-/* ---- dup ------------------------------------------------------------------ */
+/* ---- dup ----------------------------------------------------------------- */
 
 enum { IN_FLIGHT = 12 };
 
@@ -89,7 +89,7 @@ static void need_22_messages_of_parent_and_copy_do_not_mix(void **state)
     run_everywhere(1, use_parent_and_copy);
 }
 
-/* ---- split ---------------------------------------------------------------- */
+/* ---- split --------------------------------------------------------------- */
 
 struct spec {
     int color, key;
@@ -209,7 +209,7 @@ static void splits_nest(void **state)
     run_everywhere(2, split_down);
 }
 
-/* ---- create_group --------------------------------------------------------- */
+/* ---- create_group -------------------------------------------------------- */
 
 /* At least one rank, in any order. */
 static int draw_group(uint64_t *random, int size, int ranks[])
@@ -277,7 +277,7 @@ static void groups_count_ranks_of_their_parent(void **state)
     run_everywhere(2, group_in_a_split);
 }
 
-/* ---- What is refused ------------------------------------------------------- */
+/* ---- What is refused ----------------------------------------------------- */
 
 /* A job whose first rank calls what nobody else needs to know of. */
 static void open_captured(struct job *job, struct capture *c)
@@ -391,7 +391,7 @@ static void a_handle_that_was_freed_is_refused(void **state)
     close_captured(&job);
 }
 
-/* ---- What is still in use --------------------------------------------------- */
+/* ---- What is still in use ------------------------------------------------ */
 
 /* Each rank frees it when it likes: before, while and after they run. */
 static void free_early(struct job *job, int rank, void *arg)

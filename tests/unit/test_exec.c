@@ -11,7 +11,7 @@
 
 enum { COUNT = 4, MOST_RANKS = 4, MOST_CALLS = 32 };
 
-/* ---- A job of hand-written schedules ------------------------------------ */
+/* ---- A job of hand-written schedules ------------------------------------- */
 
 struct bench {
     int size;
@@ -194,7 +194,7 @@ static void write_chain(void)
     }
 }
 
-/* ---- Tests -------------------------------------------------------------- */
+/* ---- Tests --------------------------------------------------------------- */
 
 static void a_chain_of_four_adds_up_everywhere(void **state)
 {
@@ -290,7 +290,7 @@ static void a_message_of_another_length_is_a_mismatch(void **state)
     }
 }
 
-/* ---- Order of issue: a transport that takes notes ----------------------- */
+/* ---- Order of issue: a transport that takes notes ------------------------ */
 
 struct notes {
     struct rcx_transport base;
@@ -467,7 +467,7 @@ static void a_message_that_fails_later_fails_the_execution(void **state)
     bench_close();
 }
 
-/* ---- Tags --------------------------------------------------------------- */
+/* ---- Tags ---------------------------------------------------------------- */
 
 static void each_field_of_a_tag_has_its_bits(void **state)
 {

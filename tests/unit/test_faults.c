@@ -3,7 +3,8 @@
  * A campaign of faults over the simulated network: in each trial a few
  * operations by some algorithm on some ranks, messages around a ring, and one
  * thing that goes wrong at some moment. Every rank that lives ends each
- * operation with the right result or with an error; nobody hangs; where nothing went wrong nobody has an error.
+ * operation with the right result or with an error; nobody hangs; where nothing
+ * went wrong nobody has an error.
  *
  * test_faults [TRIALS [FIRST]]
  */
@@ -62,7 +63,7 @@ static void ignore(rcx_log_level_t level, const char *text, void *arg)
     (void)level, (void)text, (void)arg;
 }
 
-/* ---- Setting up ------------------------------------------------------------ */
+/* ---- Setting up ---------------------------------------------------------- */
 
 static bool suits(const struct rcx_algo *algo, int size)
 {
@@ -231,7 +232,7 @@ static void start_rank(struct trial *t, int r)
         t->refused[r] = start_messages(t, r);
 }
 
-/* ---- Running ----------------------------------------------------------------- */
+/* ---- Running ------------------------------------------------------------- */
 
 static bool runs(const struct trial *t, int r)
 {
@@ -293,7 +294,7 @@ static bool run(struct trial *t)
     return true;
 }
 
-/* ---- Judging ------------------------------------------------------------------- */
+/* ---- Judging ------------------------------------------------------------- */
 
 /* Of the victim's other call nothing can be said; nor of what it gives in that
  * to those who know its counts as little as it knows theirs. */
@@ -407,7 +408,7 @@ static void every_rank_that_lives_has_a_result_or_an_error(void **state)
         assert_true(trials < 1000 || by_coll[coll] > 0);
 }
 
-/* ---- One message --------------------------------------------------------------- */
+/* ---- One message --------------------------------------------------------- */
 
 static bool was_hit(struct trial *t)
 {
@@ -479,7 +480,7 @@ a_message_that_is_lost_fails_all_ranks_without_a_deadline(void **state)
     }
 }
 
-/* ---- One call that does not match ------------------------------------------- */
+/* ---- One call that does not match ---------------------------------------- */
 
 /*
  * Without RCX_CHECK=full nobody compares calls: ranks that count the segments

@@ -55,7 +55,7 @@ static struct rcx_shape shape_with(enum rcx_alias alias)
                               .commutative = true};
 }
 
-/* ---- An interpreter -------------------------------------------------------- */
+/* ---- An interpreter ------------------------------------------------------ */
 
 struct machine {
     uint64_t memory[RCX_BUFFER_COUNT][N];
@@ -182,7 +182,7 @@ static void in_place_nothing_is_as_it_was(void **state)
     }
 }
 
-/* ---- What is to come of it -------------------------------------------------- */
+/* ---- What is to come of it ----------------------------------------------- */
 
 /* A block of one's own is on its way while it is copied. */
 static void the_own_block_need_not_be_copied_first(void **state)

@@ -34,7 +34,8 @@ static void *symbol(void *handle, const char *name)
     return found;
 }
 
-/* The memory of the GPU is the part behind 4 MB; that behind 12 MB is shared. */
+/* The memory of the GPU is the part behind 4 MB; that behind 12 MB is
+ * shared. */
 static void load_driver(void)
 {
     void *handle = dlopen(driver, RTLD_NOW);

@@ -229,7 +229,7 @@ static void a_window_of_one_makes_a_chain_per_peer_and_direction(void **state)
     check_edges(1, EDGES(0, 1, 1, 3, 2, 4));
 }
 
-/* ---- Pairs of messages ---------------------------------------------------- */
+/* ---- Pairs of messages --------------------------------------------------- */
 
 static void
 messages_of_a_pair_wait_for_all_of_the_one_a_window_before(void **state)
@@ -268,7 +268,7 @@ static void without_a_window_pairs_do_not_wait(void **state)
     check_edges(WINDOW, NO_EDGES);
 }
 
-/* ---- Random schedules --------------------------------------------------- */
+/* ---- Random schedules ---------------------------------------------------- */
 
 static uint64_t random_state;
 

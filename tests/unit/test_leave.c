@@ -60,7 +60,7 @@ static bool says(const struct rank *r, const char *text)
     return r->lines == 1 && strstr(r->text, text);
 }
 
-/* ---- The others find the world failed ---------------------------------------- */
+/* ---- The others find the world failed ------------------------------------ */
 
 static void leave(struct job *job, int rank, void *arg)
 {
@@ -127,7 +127,7 @@ static void who_waits_to_leave_hears_of_a_deadline(void **state)
     }
 }
 
-/* ---- Between two meetings ------------------------------------------------------ */
+/* ---- Between two meetings ------------------------------------------------ */
 
 /* Rank 1 of 2 is there, and does by hand what leaving asks of it. */
 static void fail_after_two_meetings(struct job *job, int rank, void *arg)
@@ -361,7 +361,7 @@ static void what_does_not_leave_is_waited_for_a_while(void **state)
     job_free(&job);
 }
 
-/* ---- In which order ------------------------------------------------------------- */
+/* ---- In which order ------------------------------------------------------ */
 
 enum { IDLE = 1000, LOOKS = 3 };
 
@@ -445,7 +445,7 @@ static void ranks_meet_flush_and_meet_before_they_go(void **state)
     close_other(&job);
 }
 
-/* ---- Words of farewell ----------------------------------------------------------- */
+/* ---- Words of farewell --------------------------------------------------- */
 
 /* Rank 1 tells rank 0 alone that the world has failed; does rank 2 hear? */
 static rcx_status_t heard_by_2(bool watches_peers)
@@ -513,7 +513,7 @@ static void words_of_farewell_leave_before_who_says_them(void **state)
     close_other(&job);
 }
 
-/* ---- The host's barrier -------------------------------------------------------- */
+/* ---- The host's barrier -------------------------------------------------- */
 
 static int no_allgather(const void *send, void *recv, size_t bytes, void *arg)
 {

@@ -200,7 +200,7 @@ static void a_card_that_is_missing_is_a_reason(void **state)
     }
 }
 
-/* ---- Cards of real processes ---------------------------------------------- */
+/* ---- Cards of real processes --------------------------------------------- */
 
 static void a_card_tells_what_the_process_is(void **state)
 {
@@ -238,7 +238,7 @@ static void a_process_that_is_not_dumpable_says_so(void **state)
     assert_int_equal(status, 0);
 }
 
-/* ---- Bootstraps ------------------------------------------------------------ */
+/* ---- Bootstraps ---------------------------------------------------------- */
 
 static rcx_status_t meet_nobody(struct rcx_boot *boot, const void *card,
                                 size_t bytes, rcx_local_fn_t see, void *arg)

@@ -30,7 +30,7 @@ static int take_left(void *dst, const void *left, const void *right,
     return 0;
 }
 
-/* ---- A single process --------------------------------------------------- */
+/* ---- A single process ---------------------------------------------------- */
 
 static rcx_status_t open_single(const struct rcx_boot_args *args, void *arg,
                                 struct rcx_boot **boot_p)
@@ -129,7 +129,7 @@ static void a_call_that_found_no_memory_may_be_made_again(void **state)
     assert_ok(rcx_finalize(&context));
 }
 
-/* ---- Several ranks ------------------------------------------------------ */
+/* ---- Several ranks ------------------------------------------------------- */
 
 /* Whether all are complete before patience ends. */
 static bool completes(struct job *job, struct calls *c)

@@ -89,7 +89,7 @@ static rcx_request_t *recv_words(const struct job *job, int at, int from,
     return request;
 }
 
-/* ---- What there is to receive ------------------------------------------------- */
+/* ---- What there is to receive -------------------------------------------- */
 
 static void empty_messages_are_messages(void **state)
 {
@@ -215,7 +215,7 @@ static void a_rank_sends_to_itself(void **state)
     }
 }
 
-/* ---- Persistent --------------------------------------------------------------- */
+/* ---- Persistent ---------------------------------------------------------- */
 
 static void persistent_ones_are_started_over_and_over(void **state)
 {
@@ -271,7 +271,7 @@ static void only_the_first_allocates(void **state)
     assert_ok(job_close(&job));
 }
 
-/* ---- Wrong arguments ---------------------------------------------------------- */
+/* ---- Wrong arguments ----------------------------------------------------- */
 
 static void refuse_peers_and_tags(rcx_comm_t *comm)
 {

@@ -92,7 +92,7 @@ static void expect_error(int rank, rcx_status_t status, int to_blame,
         fail_msg("\"%s\" has not \"%s\"", info.text, words);
 }
 
-/* ---- Failures ----------------------------------------------------------------- */
+/* ---- Failures ------------------------------------------------------------ */
 
 static void an_abort_ends_messages_of_all_members(void **state)
 {
@@ -309,7 +309,7 @@ static void who_waits_for_long_says_so_once(void **state)
     assert_ok(job_close(&job));
 }
 
-/* ---- Around them -------------------------------------------------------------- */
+/* ---- Around them --------------------------------------------------------- */
 
 static void dump(rcx_context_t *context, char *text, size_t bytes)
 {
@@ -431,7 +431,7 @@ a_communicator_that_is_freed_goes_with_its_last_message(void **state)
     assert_ok(job_close(&one));
 }
 
-/* ---- Threads ------------------------------------------------------------------- */
+/* ---- Threads ------------------------------------------------------------- */
 
 enum { TIMES = 60, THREADS = 3 };
 

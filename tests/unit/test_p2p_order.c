@@ -71,7 +71,7 @@ static void open_ranks(uint64_t seed, const char *check)
     }
 }
 
-/* ---- What is done ------------------------------------------------------------ */
+/* ---- What is done -------------------------------------------------------- */
 
 static size_t length_of(int number)
 {
@@ -185,7 +185,7 @@ static void finish_all(void)
     }
 }
 
-/* ---- What came of it ----------------------------------------------------------- */
+/* ---- What came of it ----------------------------------------------------- */
 
 static void await(rcx_request_t *request)
 {

@@ -4,7 +4,7 @@
 
 #include "letters.h"
 
-/* ---- Sizes -------------------------------------------------------------- */
+/* ---- Sizes --------------------------------------------------------------- */
 
 /* When the receive is posted; AWAITED: before, and it is looked for. */
 enum { BEFORE, HERE, EARLY, AWAITED, WHENS };
@@ -73,7 +73,7 @@ static void what_is_too_long_leaves_the_rest_of_memory_alone(void **state)
     pass_all(too_little, 4);
 }
 
-/* ---- Order -------------------------------------------------------------- */
+/* ---- Order --------------------------------------------------------------- */
 
 enum { MANY = 700, TAGS = 7 };
 
@@ -209,7 +209,7 @@ static void what_nobody_asked_for_stays_where_it_is(void **state)
     ranks_close();
 }
 
-/* ---- By mask, and from whoever sends first ------------------------------ */
+/* ---- By mask, and from whoever sends first ------------------------------- */
 
 static void a_receive_by_mask_gets_the_oldest_that_fits(void **state)
 {
@@ -299,7 +299,7 @@ static void a_receive_from_any_finds_what_came_early(void **state)
     ranks_close();
 }
 
-/* ---- Room --------------------------------------------------------------- */
+/* ---- Room ---------------------------------------------------------------- */
 
 /* Send letters of so many bytes until so many wait; returns the number sent. */
 static int fill(size_t bytes, int waiting)
@@ -403,7 +403,7 @@ static void a_long_message_waits_for_a_slot_to_answer(void **state)
     }
 }
 
-/* ---- No memory ---------------------------------------------------------- */
+/* ---- No memory ----------------------------------------------------------- */
 
 /* For so many early messages there is some; the next is received from where it
  * is, and so on. */
@@ -454,7 +454,7 @@ static void what_waits_for_memory_is_kept_once_there_is_some(void **state)
     ranks_close();
 }
 
-/* ---- Sleep -------------------------------------------------------------- */
+/* ---- Sleep --------------------------------------------------------------- */
 
 static int wakes_of(int rank)
 {

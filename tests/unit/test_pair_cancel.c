@@ -14,7 +14,7 @@ enum { MANY = RCX_SHM_SLOTS + 3 };
 
 static struct letter sends[MANY], recvs[MANY];
 
-/* ---- Long messages that are read where they are ------------------------- */
+/* ---- Long messages that are read where they are -------------------------- */
 
 static bool can_read(void)
 {
@@ -81,7 +81,7 @@ static void what_cannot_be_read_to_the_end_is_sent(void **state)
     munmap(buffer, HUGE);
 }
 
-/* ---- Cancelling --------------------------------------------------------- */
+/* ---- Cancelling ---------------------------------------------------------- */
 
 /* A send or receive in memory that is gone when it is given up. */
 struct mapped {

@@ -323,7 +323,7 @@ static void a_receive_that_is_cancelled_reads_no_more(void **state)
     end();
 }
 
-/* ---- Many ------------------------------------------------------------------ */
+/* ---- Many ---------------------------------------------------------------- */
 
 static void any_number_of_regions_comes_and_goes(void **state)
 {

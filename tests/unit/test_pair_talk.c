@@ -138,7 +138,7 @@ static void random_messages_go_both_ways(void **state)
     }
 }
 
-/* ---- Threads ------------------------------------------------------------ */
+/* ---- Threads ------------------------------------------------------------- */
 
 /* As a transport arms itself. */
 static void sleep_until_woken(int self, int peer)

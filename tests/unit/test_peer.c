@@ -218,8 +218,8 @@ static void cores_are_those_of_the_kernel(void **state)
     assert_int_equal(ranks[0].context.oversubscribes_cores, RANKS - 1 > cores);
 }
 
-/* Learnt by rank 0, which is bound to a core as rank 2 is; rank 1 may run on cpus,
- * by number from that core on. */
+/* Learnt by rank 0, which is bound to a core as rank 2 is; rank 1 may run on
+ * cpus, by number from that core on. */
 static struct rcx_nodes *cores_of_bound(unsigned long cpus)
 {
     cpu_set_t all, bound;
@@ -256,7 +256,7 @@ static void ranks_that_take_turns_on_a_core_are_known(void **state)
     ranks[0].context.by_core = NULL;
 }
 
-/* ---- Other libraries ------------------------------------------------------- */
+/* ---- Other libraries ----------------------------------------------------- */
 
 /* Rank 2's blob is none of this library's: neither its settings nor its address
  * are taken from it. */
@@ -350,7 +350,7 @@ static void a_network_whose_name_does_not_end_is_cut_off(void **state)
     assert_said(0, text);
 }
 
-/* ---- Settings -------------------------------------------------------------- */
+/* ---- Settings ------------------------------------------------------------ */
 
 static const char *const names[] = {"RCX_ALLREDUCE", "RCX_REDUCE",
                                     "RCX_REDUCE_SCATTER", "RCX_ORDER",
@@ -423,7 +423,7 @@ static void all_ranks_take_the_least_length_from_which_credits_are(void **state)
     }
 }
 
-/* ---- What is said once -------------------------------------------------------- */
+/* ---- What is said once --------------------------------------------------- */
 
 static void complain(int rank, enum rcx_config_kind kind, const char *text)
 {
@@ -455,7 +455,7 @@ static void a_value_that_is_wrong_on_one_rank_fails_all(void **state)
     assert_said(2, "wrong");
 }
 
-/* ---- One rank of a node for all of it ---------------------------------------- */
+/* ---- One rank of a node for all of it ------------------------------------ */
 
 static int open_many(void **state)
 {

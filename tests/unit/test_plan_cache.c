@@ -10,7 +10,7 @@
 
 #include "calls.h"
 
-/* ---- Every heap call, counted ------------------------------------------- */
+/* ---- Every heap call, counted -------------------------------------------- */
 
 static unsigned long heap_calls;
 
@@ -31,7 +31,7 @@ WRAP(int, posix_memalign, (void **ptr, size_t unit, size_t bytes),
      (ptr, unit, bytes))
 WRAP(void, free, (void *ptr), (ptr))
 
-/* ---- One rank's cache --------------------------------------------------- */
+/* ---- One rank's cache ---------------------------------------------------- */
 
 static rcx_context_t *context;
 static rcx_comm_t *comm;
@@ -246,7 +246,7 @@ static void what_requests_hold_stays(void **state)
     close_single();
 }
 
-/* ---- A call that was made before ---------------------------------------- */
+/* ---- A call that was made before ----------------------------------------- */
 
 static void a_repeated_call_of_a_single_process_allocates_nothing(void **state)
 {
@@ -285,9 +285,9 @@ static uint64_t calls_of(const struct job *job)
     return calls;
 }
 
-/* The simulated network's calls of the heap: it has more on its way at once, and
- * notes as well, where ranks were kept waiting. Each block was got, and those that
- * are not there any more were freed. */
+/* The simulated network's calls of the heap: it has more on its way at once,
+ * and notes as well, where ranks were kept waiting. Each block was got, and
+ * those that are not there any more were freed. */
 static uint64_t heap_calls_of_network(const struct job *job)
 {
     return 2 * job->sim_heap.calls - job->sim_heap.live;
@@ -392,7 +392,7 @@ static void a_repeated_nonblocking_call_allocates_nothing(void **state)
     assert_ok(job_close(&job));
 }
 
-/* ---- RCX's own calls ---------------------------------------------------------- */
+/* ---- RCX's own calls ----------------------------------------------------- */
 
 static int add_int64(void *dst, const void *left, const void *right,
                      size_t count, rcx_datatype_t type, void *arg)

@@ -67,7 +67,7 @@ static void end(uint64_t number, rcx_status_t status)
     rcx_recorder_end(&recorder, number, status, rcx_ticks());
 }
 
-/* ---- Ticks -------------------------------------------------------------- */
+/* ---- Ticks --------------------------------------------------------------- */
 
 static void ticks_become_nanoseconds_on_a_line(void **state)
 {
@@ -112,7 +112,7 @@ static void times_never_run_backwards(void **state)
     assert_true(to.ns <= rcx_now_ns());
 }
 
-/* ---- The ring ----------------------------------------------------------- */
+/* ---- The ring ------------------------------------------------------------ */
 
 static void the_last_operations_are_kept(void **state)
 {
@@ -248,7 +248,7 @@ static void a_ring_that_was_opened_allocates_no_more(void **state)
     assert_int_equal(rcx_recorder_oldest(&recorder), DEPTH);
 }
 
-/* ---- Memory ------------------------------------------------------------- */
+/* ---- Memory -------------------------------------------------------------- */
 
 #ifndef SANITIZED /* whose heap writes into what it gives out */
 enum { LIVE = 4000, PAGES_EACH = 3 }; /* the record's, malloc's at both ends */
@@ -314,7 +314,7 @@ static void memory_that_is_not_used_stays_away(void **state)
 }
 #endif
 
-/* ---- Texts of dumps ----------------------------------------------------- */
+/* ---- Texts of dumps ------------------------------------------------------ */
 
 static bool no_comm(void *arg, struct rcx_dump_comm *comm_p)
 {
@@ -376,7 +376,7 @@ static void text_that_is_no_utf8_is_replaced(void **state)
     check_reason("\xff", "\"" BAD "\"");
 }
 
-/* ---- Files of dumps ----------------------------------------------------- */
+/* ---- Files of dumps ------------------------------------------------------ */
 
 static char folder[32], path[64];
 static struct rcx_log quiet_log;

@@ -68,7 +68,7 @@ static void one_that_overlaps_is_found_among_sorted_ones(void **state)
     }
 }
 
-/* ---- Blocks on both sides ------------------------------------------------- */
+/* ---- Blocks on both sides ------------------------------------------------ */
 
 enum { RANKS = 7, SENT, RECEIVED };
 

@@ -155,7 +155,8 @@ static void counts_of_one_rank_alone_say_nothing_of_credits(void **state)
 }
 
 /* Rank 1 sends, over and over, and rank 0 has not come: a segment weighs 1 KB
- * at least, and the one that makes 64 KB full has credits, of whichever call. */
+ * at least, and the one that makes 64 KB full has credits, of whichever
+ * call. */
 static void every_64_kb_that_go_one_way_end_with_a_credit(void **state)
 {
     enum { MANY = 200, EACH = 64 };

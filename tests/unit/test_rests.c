@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ranks that share cores: when one that waits gives its core away, and how. Ranks
- * share a thread over the simulated network, where rank 0 waits for rank 1.
+ * Ranks that share cores: when one that waits gives its core away, and how.
+ * Ranks share a thread over the simulated network, where rank 0 waits for rank
+ * 1.
  */
 #include "test.h"
 
@@ -43,7 +44,7 @@ static void join_and_close(struct calls *c, struct job *job)
     assert_ok(job_close(job));
 }
 
-/* ---- Others at work ------------------------------------------------------- */
+/* ---- Others at work ------------------------------------------------------ */
 
 static const struct rcx_transport_ops *true_ops;
 static bool is_at_work, is_resting;
@@ -74,8 +75,8 @@ static bool say_who_is_at_work(struct rcx_transport *t)
     return is_at_work;
 }
 
-/* For a message that does not come; never so long that it is found out that nobody
- * takes the core. */
+/* For a message that does not come; never so long that it is found out that
+ * nobody takes the core. */
 static int polls_between_rests(struct calls *c, bool others_are_at_work)
 {
     struct rcx_progress *p = &c->requests[0]->comm->context->progress;
@@ -112,7 +113,7 @@ static void a_core_is_kept_as_long_as_others_are_at_work(void **state)
     join_and_close(&c, &job);
 }
 
-/* ---- Beside others that compute ----------------------------------------------- */
+/* ---- Beside others that compute ------------------------------------------ */
 
 static bool yields_are_long;
 static int yields, naps;
@@ -164,8 +165,8 @@ static void who_gets_its_core_back_late_naps_and_tries_again(void **state)
     join_and_close(&c, &job);
 }
 
-/* Till when naps are better, where the next yield takes long, as the last one did
- * so many short ones ago, and so many in a row before that. */
+/* Till when naps are better, where the next yield takes long, as the last one
+ * did so many short ones ago, and so many in a row before that. */
 static uint64_t crowded_until(struct calls *c, unsigned in_a_row,
                               unsigned of_short)
 {

@@ -70,7 +70,7 @@ static struct rcx_plan *finish(uint32_t window)
     return plan;
 }
 
-/* ---- Misuse ------------------------------------------------------------- */
+/* ---- Misuse -------------------------------------------------------------- */
 
 #define assert_misuse(shape, call, word)                                       \
     do {                                                                       \
@@ -245,7 +245,7 @@ static void scratch_beyond_all_memory_is_an_error(void **state)
     assert_ptr_equal(plan, &said);
 }
 
-/* ---- Plans -------------------------------------------------------------- */
+/* ---- Plans --------------------------------------------------------------- */
 
 static void spans_of_no_elements_make_no_step(void **state)
 {
@@ -393,7 +393,7 @@ static void a_logarithmic_plan_of_a_million_ranks_is_small(void **state)
     }
 }
 
-/* ---- Spans and groups --------------------------------------------------- */
+/* ---- Spans and groups ---------------------------------------------------- */
 
 static void parts_differ_by_at_most_one_and_cover_the_span(void **state)
 {

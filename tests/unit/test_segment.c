@@ -79,7 +79,8 @@ static void what_is_held_outlives_its_process(void **state)
     munmap(c.page, BYTES);
 }
 
-/* Its number is that of no segment here: as of one that went after it was seen. */
+/* Its number is that of no segment here: as of one that went after it was
+ * seen. */
 static void a_segment_that_is_not_there_is_not_held(void **state)
 {
     int ready[2], id;

@@ -56,7 +56,7 @@ static void finish(struct job *job, rcx_request_t *requests[])
         assert_ok(rcx_request_free(&requests[i]));
 }
 
-/* ---- What begins ------------------------------------------------------------- */
+/* ---- What begins --------------------------------------------------------- */
 
 static const struct rcx_transport_ops *true_ops;
 static int wakes;
@@ -138,7 +138,7 @@ static void what_is_over_at_once_wakes_who_sleeps(void **state)
     assert_ok(rcx_finalize(&context));
 }
 
-/* ---- What is left to do --------------------------------------------------------- */
+/* ---- What is left to do -------------------------------------------------- */
 
 /* As UCX does with a message that is there when it is asked for. */
 static rcx_status_t receive_at_once(struct rcx_transport *t, int peer,

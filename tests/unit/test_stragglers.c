@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What members answer when an operation is overdue, and which ranks are named. */
+/* What members answer when an operation is overdue, and which ranks are
+ * named. */
 #include "core/run/detect/ctrl_dispatch.h"
 #include "core/run/detect/straggler.h"
 #include "core/run/fault/failure.h"
@@ -155,7 +156,8 @@ static void skip_ms(struct job *job, int rank, int ms)
 }
 
 /* Ranks 0 and 2 are not in RCX. The machine may stand still at any moment: the
- * question is asked between first and last. A rank that was away itself has 100 ms more. */
+ * question is asked between first and last. A rank that was away itself has 100
+ * ms more. */
 static void members_have_half_of_the_deadline_to_answer(void **state)
 {
     static const struct {
@@ -188,8 +190,8 @@ static void members_have_half_of_the_deadline_to_answer(void **state)
     }
 }
 
-/* What rank 1 answers rank 0 when it is asked for its last operation: for how many
- * ms it stood still. */
+/* What rank 1 answers rank 0 when it is asked for its last operation: for how
+ * many ms it stood still. */
 static uint32_t away_of_last(struct job *job)
 {
     const struct rcx_comm *comm = world_of(job, 1);
@@ -217,8 +219,9 @@ static void begin_earlier(struct job *job, struct rcx_request *r, uint64_t ns)
                            (double)(now.ns - born->ns) * (double)ns);
 }
 
-/* A rank that resumes may have all that it lacks, and be through before it reads
- * the question. A rank that is through, and computes, does not stand still. */
+/* A rank that resumes may have all that it lacks, and be through before it
+ * reads the question. A rank that is through, and computes, does not stand
+ * still. */
 static void a_break_counts_within_an_operation_that_is_over(void **state)
 {
     rcx_request_t *requests[RANKS];

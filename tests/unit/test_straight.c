@@ -78,7 +78,7 @@ static rcx_status_t expect(struct rcx_transport *t, struct rcx_message *m,
 static const struct rcx_transport_ops ops = {
     .name = "notes", .send = send, .recv = recv, .expect = expect};
 
-/* ---- Executions ------------------------------------------------------------ */
+/* ---- Executions ---------------------------------------------------------- */
 
 static int add(void *dst, const void *left, const void *right, size_t count,
                rcx_datatype_t type, void *arg)
@@ -184,7 +184,7 @@ static void check_two(void)
         assert_int_equal(out[i], 1000 + i + 2 * coming[i]);
 }
 
-/* ---- Tests ------------------------------------------------------------------- */
+/* ---- Tests --------------------------------------------------------------- */
 
 static void what_is_here_at_once_is_combined_as_it_comes(void **state)
 {

@@ -49,7 +49,7 @@ static struct rcx_plan *finish(uint32_t window)
     return plan;
 }
 
-/* ---- Which -------------------------------------------------------------- */
+/* ---- Which --------------------------------------------------------------- */
 
 /* The taker of the first step; -1: it has none. Each message from a peer waits
  * for the one before. */
@@ -150,7 +150,7 @@ static void the_spans_are_the_same(void **state)
     assert_int_equal(taker_of_first(), -1);
 }
 
-/* ---- Execution ---------------------------------------------------------- */
+/* ---- Execution ----------------------------------------------------------- */
 
 /* A network where nothing comes by itself. */
 static struct rcx_message *posted[4];
@@ -199,7 +199,8 @@ static struct rcx_exec *start(const struct rcx_plan *plan,
     return x;
 }
 
-/* As a transport does, elements from first on in two parts; whether it is over. */
+/* As a transport does, elements from first on in two parts; whether it is
+ * over. */
 static bool arrive(struct rcx_exec *x, struct rcx_message *m, int first)
 {
     const size_t bytes = N * sizeof(int32_t), part = bytes / 2;

@@ -12,7 +12,7 @@
 #include "crew.h"
 #include "members.h"
 
-/* ---- A second start ------------------------------------------------------------ */
+/* ---- A second start ------------------------------------------------------ */
 
 /* What one rank's threads share. */
 struct scene {
@@ -179,7 +179,7 @@ static void a_second_start_is_busy_beside_an_op(void **state)
             crew_job(size, RCX_THREAD_MULTIPLE, thread, disturb_an_op, NULL);
 }
 
-/* ---- Many starts ---------------------------------------------------------------- */
+/* ---- Many starts --------------------------------------------------------- */
 
 enum { RACERS = 3, RACES = TIMES(600, 60), LANES = 50 };
 
@@ -249,7 +249,7 @@ static void need_21_starts_that_race_are_right_or_busy(void **state)
                   refused + 2 * (1 + 2 + 3) * RACES);
 }
 
-/* ---- Calls from inside an op ------------------------------------------------------- */
+/* ---- Calls from inside an op --------------------------------------------- */
 
 static void fail_to_ask(struct scene *s)
 {
@@ -331,7 +331,7 @@ static void need_21_an_op_that_calls_rcx_is_told_busy(void **state)
                          NULL);
 }
 
-/* ---- What another thread waits for --------------------------------------------------- */
+/* ---- What another thread waits for --------------------------------------- */
 
 enum { WAITERS = 3 };
 
@@ -429,7 +429,7 @@ static void need_21_what_a_thread_waits_for_may_be_freed_early(void **state)
             crew_job(size, RCX_THREAD_MULTIPLE, thread, free_early, NULL);
 }
 
-/* ---- Giving up ----------------------------------------------------------------------- */
+/* ---- Giving up ----------------------------------------------------------- */
 
 static void give_up(int number, void *arg)
 {
@@ -500,7 +500,7 @@ static void need_21_any_thread_may_abort_in_any_mode(void **state)
                          NULL);
 }
 
-/* ---- One thread ----------------------------------------------------------------------- */
+/* ---- One thread ---------------------------------------------------------- */
 
 /* All on one thread; a progress thread makes it SERIALIZED. */
 static void use_world(struct job *job, int rank, void *arg)

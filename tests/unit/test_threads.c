@@ -24,7 +24,7 @@ static void run_everywhere(crew_fn_t *fn)
             crew_job(size, RCX_THREAD_MULTIPLE, thread, fn, NULL);
 }
 
-/* ---- Communicators of their own ---------------------------------------------- */
+/* ---- Communicators of their own ------------------------------------------ */
 
 enum { OWNERS = 3, ROUNDS = TIMES(200, 20), PER_OP = 10 };
 
@@ -101,7 +101,7 @@ static void need_21_threads_use_communicators_of_their_own_at_once(void **state)
     run_everywhere(use_all);
 }
 
-/* ---- A thread that starts, and one that waits ---------------------------------- */
+/* ---- A thread that starts, and one that waits ---------------------------- */
 
 enum { DEPTH = 6, STARTS = TIMES(800, 150), PAIRS = 2 };
 
@@ -229,7 +229,7 @@ one_thread_starts_requests_again_that_another_waits_for(void **state)
     run_everywhere(run_restarts);
 }
 
-/* ---- Many that wait ------------------------------------------------------------- */
+/* ---- Many that wait ------------------------------------------------------ */
 
 enum { WAITERS = 4, BATCHES = TIMES(300, 40) };
 
@@ -282,7 +282,7 @@ static void many_threads_may_sleep_while_they_wait(void **state)
     unsetenv("RCX_WAIT");
 }
 
-/* ---- Progress and callbacks -------------------------------------------------------- */
+/* ---- Progress and callbacks ---------------------------------------------- */
 
 enum { CALLED = TIMES(500, 50), CHAINS = 3, LINKS = TIMES(300, 40) };
 
@@ -410,7 +410,7 @@ static void need_21_callbacks_start_and_free_while_others_wait(void **state)
     run_everywhere(run_chains);
 }
 
-/* ---- A host's loop ------------------------------------------------------------------- */
+/* ---- A host's loop ------------------------------------------------------- */
 
 enum { EVENTS = TIMES(1000, 150), IN_FLIGHT = 4 };
 
@@ -506,7 +506,7 @@ static void need_21_a_loop_sleeps_while_another_thread_starts(void **state)
     run_everywhere(start_for_loop);
 }
 
-/* ---- One at a time -------------------------------------------------------------------- */
+/* ---- One at a time ------------------------------------------------------- */
 
 enum { STEPS = TIMES(600, 90) };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The trees of lib/algo/phase/topology.c by themselves, with more ranks than the
- * proofs give to each.
+ * The trees of lib/algo/phase/topology.c by themselves, with more ranks than
+ * the proofs give to each.
  */
 #include "test.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Alltoallv whose counts go first: sparse counts that only their own ranks know,
- * in every form and place; the first step of a persistent request; and what goes
- * wrong in either step, or between them.
+ * Alltoallv whose counts go first: sparse counts that only their own ranks
+ * know, in every form and place; the first step of a persistent request; and
+ * what goes wrong in either step, or between them.
  *
  * test_two_steps [ucx]: over real UCX, of these what goes well
  */
@@ -19,7 +19,7 @@ enum { MOST = 17, STARTS = 3, PATIENCE = 100000, CANARY = 0x5A };
 static struct job_options network = {.seed = 1};
 #define DEADLINE_NS INT64_C(1000000000)
 
-/* ---- Exchanges ---------------------------------------------------------------- */
+/* ---- Exchanges ----------------------------------------------------------- */
 
 struct exchange {
     struct job *job;
@@ -202,7 +202,7 @@ static void sparse_counts_that_nobody_else_knows(void **state)
         }
 }
 
-/* ---- Blocking ------------------------------------------------------------------ */
+/* ---- Blocking ------------------------------------------------------------ */
 
 static void call_blocking(struct job *job, int r, void *arg)
 {
@@ -232,7 +232,7 @@ static void blocking_calls_take_both_steps(void **state)
     assert_ok(job_close(&job));
 }
 
-/* ---- How often ------------------------------------------------------------------ */
+/* ---- How often ----------------------------------------------------------- */
 
 static uint64_t messages_of(struct exchange *e, bool persistent)
 {
@@ -247,7 +247,8 @@ static uint64_t messages_of(struct exchange *e, bool persistent)
     return rcx_sim_delivered(e->job->sim) - before;
 }
 
-/* By radix 2, 5 ranks send 3 messages each in a step, of which none is empty. */
+/* By radix 2, 5 ranks send 3 messages each in a step, of which none is
+ * empty. */
 static void a_persistent_request_takes_the_first_step_once(void **state)
 {
     struct exchange e;
@@ -317,7 +318,7 @@ static void long_blocks_take_no_scratch_of_those_on_their_way(void **state)
     assert_ok(job_close(&job));
 }
 
-/* ---- What goes wrong -------------------------------------------------------------- */
+/* ---- What goes wrong ----------------------------------------------------- */
 
 static char said[MOST][1024];
 
@@ -409,8 +410,8 @@ static void counts_that_do_not_match_are_an_error_on_all_ranks(void **state)
     }
 }
 
-/* Rank 1 has another radix, as if it had made another call with an equal tag: what
- * comes has not the length that is due. */
+/* Rank 1 has another radix, as if it had made another call with an equal tag:
+ * what comes has not the length that is due. */
 static void a_first_step_that_fails_ends_the_call(void **state)
 {
     (void)state;
@@ -504,7 +505,7 @@ static void a_rank_that_is_gone_between_the_steps_fails_on_all(void **state)
     }
 }
 
-/* ---- RCX_CHECK=full ---------------------------------------------------------------- */
+/* ---- RCX_CHECK=full ------------------------------------------------------ */
 
 static void a_start_that_is_refused_takes_both_steps_later(void **state)
 {
@@ -545,7 +546,7 @@ static void a_start_that_is_refused_takes_both_steps_later(void **state)
     assert_ok(job_close(&job));
 }
 
-/* ---- Types ---------------------------------------------------------------------------- */
+/* ---- Types --------------------------------------------------------------- */
 
 static void a_type_may_be_freed_while_the_first_step_is_under_way(void **state)
 {

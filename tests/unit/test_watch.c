@@ -5,7 +5,7 @@
  */
 #include "listening.h"
 
-/* ---- Numbers and names --------------------------------------------------------- */
+/* ---- Numbers and names --------------------------------------------------- */
 
 /* Rank i of the world, and no other. */
 static void assert_blames(struct job *job, int rank, int blamed)
@@ -101,7 +101,7 @@ static void need_4_the_full_check_gives_the_same_number(void **state)
     assert_ok(job_close(&job));
 }
 
-/* ---- Patience -------------------------------------------------------------------- */
+/* ---- Patience ------------------------------------------------------------ */
 
 /* What was skipped before was before: calls of that rank begin now. */
 static void begin_anew(struct job *job, int rank)
@@ -194,7 +194,7 @@ static void who_is_elsewhere_does_not_wait(void **state)
     assert_ok(job_close(&job));
 }
 
-/* ---- Peers that no transport leads to ---------------------------------------- */
+/* ---- Peers that no transport leads to ------------------------------------ */
 
 static int tries[RANKS]; /* of the way to each */
 
@@ -285,7 +285,7 @@ static void who_parts_asks_nobody(void **state)
     }
 }
 
-/* ---- Whom a message is lost with ------------------------------------------------ */
+/* ---- Whom a message is lost with ----------------------------------------- */
 
 enum { LOOKS = 60 }; /* in vain, of who has lost a message */
 
@@ -341,7 +341,8 @@ static void who_lost_a_message_hears_out_who_may_know_why(void **state)
     lose_message_with_rank_1(&job, "RCX_ERR_TRANSPORT");
 }
 
-/* Rank 1 has said why it leaves, but its connection breaks before that is read. */
+/* Rank 1 has said why it leaves, but its connection breaks before that is
+ * read. */
 static void who_seems_dead_is_heard_out(void **state)
 {
     unsigned char dead[RANKS] = {0};
@@ -372,7 +373,7 @@ static void who_seems_dead_is_heard_out(void **state)
     abandon(&job, NULL, 0);
 }
 
-/* ---- Who stands still ------------------------------------------------------------- */
+/* ---- Who stands still ---------------------------------------------------- */
 
 static const struct rcx_transport_ops *cancels;
 

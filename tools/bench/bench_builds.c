@@ -10,8 +10,9 @@
  * does to all of them; ratios are to the first library. The same library twice,
  * as two files, says how far to trust the rest: where memory lies makes 3 %.
  * --memory: buffers are of rcx_mem_alloc(). --fresh: what is sent is written
- * before each call, in its time. --cold: it is, and so is more than a core's own
- * caches hold, as in a program that computes; the time is that of calls alone.
+ * before each call, in its time. --cold: it is, and so is more than a core's
+ * own caches hold, as in a program that computes; the time is that of calls
+ * alone.
  */
 #include <dlfcn.h>
 #include <getopt.h>
@@ -62,7 +63,7 @@ struct library {
     double *ns; /* of a call, by round */
 };
 
-/* ---- Collectives ------------------------------------------------------------- */
+/* ---- Collectives --------------------------------------------------------- */
 
 typedef rcx_status_t reduction_fn(const void *in, void *out, size_t count,
                                   rcx_datatype_t type, rcx_op_t op,
@@ -118,7 +119,7 @@ static const struct coll *coll_of(const char *name)
     return NULL;
 }
 
-/* ---- Libraries --------------------------------------------------------------- */
+/* ---- Libraries ----------------------------------------------------------- */
 
 static int allgather(const void *send, void *recv, size_t bytes, void *arg)
 {
@@ -166,7 +167,7 @@ static int open_library(const char *path, struct library *l)
     return find_buffers(l);
 }
 
-/* ---- Timing ------------------------------------------------------------------ */
+/* ---- Timing -------------------------------------------------------------- */
 
 static double now_ns(void)
 {
@@ -281,7 +282,7 @@ static void report(const struct library *l, const struct library *first,
     free(ratios);
 }
 
-/* ---- A rank -------------------------------------------------------------------- */
+/* ---- A rank -------------------------------------------------------------- */
 
 static void pin(int rank)
 {

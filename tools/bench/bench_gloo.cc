@@ -2,8 +2,8 @@
 /*
  * The timing loop over Gloo, tcp over the loopback interface: bench_gloo -n 2
  *
- * The options of each collective are kept from call to call, so that its buffers
- * are registered once: Gloo at its best.
+ * The options of each collective are kept from call to call, so that its
+ * buffers are registered once: Gloo at its best.
  */
 #include <algorithm>
 #include <cstddef>
@@ -79,7 +79,7 @@ int init(int *, char ***)
     });
 }
 
-/* ---- Collectives: options, and their function -------------------------- */
+/* ---- Collectives: options, and their function ---------------------------- */
 
 float *in_of(const struct loop_call *c)
 {
@@ -292,7 +292,7 @@ int call_sendrecv(const struct loop_call *c)
                    [=] { run_kept(all_kept[c->coll], c, by_messages); });
 }
 
-/* ---- The peer ----------------------------------------------------------- */
+/* ---- The peer ------------------------------------------------------------ */
 
 int rank()
 {

@@ -26,8 +26,8 @@ static struct kept {
     size_t count;
 } kept[LOOP_COLLS], kept_vectors[LOOP_VECTORS];
 
-/* What UCC has, and where it wants a count for each block. Of scatter 1.3 has the
- * name alone. */
+/* What UCC has, and where it wants a count for each block. Of scatter 1.3 has
+ * the name alone. */
 static const struct {
     ucc_coll_type_t type;
     int in_v, out_v;
@@ -55,7 +55,7 @@ static int failed(const char *what, ucc_status_t status)
     return 1;
 }
 
-/* ---- How UCC's ranks find each other ------------------------------------ */
+/* ---- How UCC's ranks find each other ------------------------------------- */
 
 static ucc_status_t gather(void *send, void *recv, size_t bytes, void *info,
                            void **handle)
@@ -125,7 +125,7 @@ static int open_team(void)
     return failed("ucc_team_create", status);
 }
 
-/* ---- The peer ----------------------------------------------------------- */
+/* ---- The peer ------------------------------------------------------------ */
 
 static int init(int *argc, char ***argv)
 {

@@ -5,8 +5,8 @@
  * For each size: a warm-up, a calibration that chooses how many iterations fill
  * the time, then the iterations in a few batches. Each batch starts with new
  * data and a barrier, runs back to back, and after another barrier has its last
- * result checked element by element. A rank's time per operation is the average over all
- * batches; the time reported is the maximum over the ranks.
+ * result checked element by element. A rank's time per operation is the average
+ * over all batches; the time reported is the maximum over the ranks.
  *
  * All ranks must agree on the number of iterations and on the maximum. They do
  * so through the library under test: a vector with one element per rank, zero
@@ -102,7 +102,7 @@ static void die(const char *what)
     exit(1);
 }
 
-/* ---- Arguments ---------------------------------------------------------- */
+/* ---- Arguments ----------------------------------------------------------- */
 
 static int parse_sizes(const char *text, struct options *o)
 {
@@ -188,7 +188,7 @@ static int parse(int argc, char **argv, struct options *o)
     return 0;
 }
 
-/* ---- Pinning ------------------------------------------------------------ */
+/* ---- Pinning ------------------------------------------------------------- */
 
 /* What the launchers call the rank on this machine; -1 if nothing does. */
 static int rank_from_environment(void)
@@ -242,7 +242,7 @@ static void pin(const cpu_set_t *mask, int rank)
         perror("bench: sched_setaffinity");
 }
 
-/* ---- Blocks ------------------------------------------------------------- */
+/* ---- Blocks -------------------------------------------------------------- */
 
 static int partner_of(const struct run *r)
 {
@@ -274,7 +274,7 @@ static size_t extent_count(const struct run *r, enum rcx_extent extent,
     }
 }
 
-/* ---- Data --------------------------------------------------------------- */
+/* ---- Data ---------------------------------------------------------------- */
 
 static float pattern(size_t i, int batch)
 {
@@ -339,7 +339,7 @@ static void check(struct run *r)
     }
 }
 
-/* ---- Timing ------------------------------------------------------------- */
+/* ---- Timing -------------------------------------------------------------- */
 
 /* The maximum over the ranks, the same number on every rank. */
 static double maximum(struct run *r, double value)
@@ -439,7 +439,7 @@ static int measure(struct run *r)
     return 0;
 }
 
-/* ---- Main --------------------------------------------------------------- */
+/* ---- Main ---------------------------------------------------------------- */
 
 static void *allocate(size_t count, size_t bytes)
 {

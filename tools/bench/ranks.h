@@ -23,8 +23,8 @@ struct ranks {
  * Be a rank of the job, and return what run() does. Or:
  * Fork as many ranks as "-n SIZE" among the arguments says, call run() in each,
  * and wait for them. If one fails the others are killed. A rank dies with its
- * parent. Returns what main() returns: 0 if all runs returned 0, else what the first
- * that did not returned.
+ * parent. Returns what main() returns: 0 if all runs returned 0, else what the
+ * first that did not returned.
  */
 int ranks_fork(int argc, char **argv,
                int (*run)(int argc, char **argv, const struct ranks *ranks));

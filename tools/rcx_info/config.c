@@ -91,7 +91,8 @@ void info_print_config(void)
     printf("\n");
 }
 
-/* What somebody who only types rcx_info sees of them, and what else there is. */
+/* What somebody who only types rcx_info sees of them, and what else there
+ * is. */
 void info_print_changed(void)
 {
     struct rcx_config scratch = {0};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rcx_info --explain: which method a call gets, and what ruled out the others. */
+/* rcx_info --explain: which method a call gets, and what ruled out the
+ * others. */
 #include "rcx_info/rcx_info.h"
 
 #include <math.h>
@@ -34,7 +35,8 @@ static struct rcx_nodes *map_parts(struct rcx_heap *heap, int size, int parts,
     return map;
 }
 
-/* Of nodes, or of the cores that ranks of one are bound to. NULL: of neither. */
+/* Of nodes, or of the cores that ranks of one are bound to. NULL: of
+ * neither. */
 static struct rcx_nodes *map_places(const struct info_question *q,
                                     struct rcx_heap *heap)
 {

@@ -348,7 +348,8 @@ static void print_line(const char *name, const char *value, void *arg)
     info_print_wrapped(label, value);
 }
 
-/* Of a job all of whose ranks do this. What hinders rcx_init() it says itself. */
+/* Of a job all of whose ranks do this. What hinders rcx_init() it says
+ * itself. */
 static void print_ways(void)
 {
     rcx_context_t *context;

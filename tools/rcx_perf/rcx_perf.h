@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * rcx_perf: times and checks collectives and messages. It calls the library by its
- * public header alone, so that what it says is what a user gets. What ranks give
- * and get it takes from the rows of core/sched/coll.c, compiled in.
+ * rcx_perf: times and checks collectives and messages. It calls the library by
+ * its public header alone, so that what it says is what a user gets. What ranks
+ * give and get it takes from the rows of core/sched/coll.c, compiled in.
  *
  *   main.c     main: the rows of a run, one per vector size
  *   options.c  the command line

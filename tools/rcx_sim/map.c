@@ -16,7 +16,8 @@
 #include "common/regret.h"
 #include "sim/links.h"
 
-/* Methods, -1: none; and how much longer what is shown takes than the fastest. */
+/* Methods, -1: none; and how much longer what is shown takes than the
+ * fastest. */
 struct field {
     int shown, fastest;
     double regret;

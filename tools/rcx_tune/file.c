@@ -52,7 +52,7 @@ bool tune_file_has(const struct tune_job *job, const struct perf_coll *coll)
     return !each_line(job->options.path, is_other, prefix);
 }
 
-/* ---- Writing --------------------------------------------------------------- */
+/* ---- Writing ------------------------------------------------------------- */
 
 struct rewrite {
     FILE *to;
@@ -199,7 +199,7 @@ bool tune_file_put(const struct tune_job *job, const struct tune_point points[],
     return rewrite(job->options.path, prefix, false, put_rules, &rules);
 }
 
-/* ---- The machine ----------------------------------------------------------- */
+/* ---- The machine --------------------------------------------------------- */
 
 static const char machine[] = "machine ";
 

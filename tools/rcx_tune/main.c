@@ -15,7 +15,7 @@
 #include "core/run/object/context.h"
 #include "common/regret.h"
 
-/* ---- The command line ------------------------------------------------------ */
+/* ---- The command line ---------------------------------------------------- */
 
 enum { SVG = 254, AGAIN, VARIANTS, MIN, MAX, FACTOR, ROUNDS, TIME, RATIO };
 
@@ -180,7 +180,7 @@ static struct tune_options parse(int argc, char **argv)
     return o;
 }
 
-/* ---- Points ---------------------------------------------------------------- */
+/* ---- Points -------------------------------------------------------------- */
 
 int tune_sizes(const struct tune_job *job, const struct perf_coll *coll,
                size_t sizes[TUNE_SIZES])
@@ -242,7 +242,7 @@ static void show_progress(const struct tune_job *job, double done,
                 100 * done, done > 0 ? spent / done - spent : 0.0);
 }
 
-/* ---- A run ----------------------------------------------------------------- */
+/* ---- A run --------------------------------------------------------------- */
 
 struct tally {
     double *regrets;
@@ -345,7 +345,7 @@ static rcx_status_t tune(struct tune_job *job)
     return status;
 }
 
-/* ---- Begin and end --------------------------------------------------------- */
+/* ---- Begin and end ------------------------------------------------------- */
 
 static rcx_status_t open_job(struct tune_job *job)
 {

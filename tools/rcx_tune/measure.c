@@ -12,9 +12,9 @@
 #include "core/sched/price.h"
 #include "common/regret.h"
 
-/* A candidate that is so much slower than the fastest is not timed on. The best of
- * many whose times differ from round to round is one that was lucky: RCX's choice
- * and the fastest others are timed once more, and that counts. */
+/* A candidate that is so much slower than the fastest is not timed on. The best
+ * of many whose times differ from round to round is one that was lucky: RCX's
+ * choice and the fastest others are timed once more, and that counts. */
 static const double hopeless = 1.5;
 enum { FAIR_ROUNDS = 2, FINALISTS = 4 };
 
@@ -22,7 +22,7 @@ enum { FAIR_ROUNDS = 2, FINALISTS = 4 };
 static const size_t segments[] = {0, 64 << 10, 256 << 10};
 enum { SEGMENT_COUNT = sizeof segments / sizeof *segments, CUT_FROM = 2 };
 
-/* ---- Candidates ------------------------------------------------------------ */
+/* ---- Candidates ---------------------------------------------------------- */
 
 struct rcx_shape tune_shape(const struct tune_job *job,
                             const struct tune_point *point)
@@ -255,7 +255,7 @@ static rcx_status_t find_candidates(struct tune_job *job,
     return status;
 }
 
-/* ---- Times ----------------------------------------------------------------- */
+/* ---- Times --------------------------------------------------------------- */
 
 /* Of the slowest rank, so that all ranks know the same and do the same. */
 static rcx_status_t time_calls(struct tune_job *job, rcx_request_t *request,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * rcx_tune: times the methods of collectives beside each other, and writes rules
- * for RCX_TUNING. It sees inside the library: prices, and what fits.
+ * rcx_tune: times the methods of collectives beside each other, and writes
+ * rules for RCX_TUNING. It sees inside the library: prices, and what fits.
  *
  *   main.c     the command line; points one after another
  *   measure.c  the candidates of a point, in turns
@@ -71,7 +71,7 @@ int tune_sizes(const struct tune_job *job, const struct perf_coll *coll,
 /* The plain form of each collective that has methods; NULL: it has none. */
 const struct perf_coll *tune_coll_of(enum rcx_coll row);
 
-/* ---- Measuring ------------------------------------------------------------ */
+/* ---- Measuring ----------------------------------------------------------- */
 
 /* What a call of the point looks like to who chooses. */
 struct rcx_shape tune_shape(const struct tune_job *job,
@@ -83,7 +83,7 @@ rcx_status_t tune_measure(struct tune_job *job, struct tune_point *point);
 rcx_status_t tune_machine(const struct tune_job *job, double *far_alpha_p,
                           double *far_beta_p);
 
-/* ---- The file ------------------------------------------------------------- */
+/* ---- The file ------------------------------------------------------------ */
 
 /* Whether it has rules of a collective for a job of this kind. */
 bool tune_file_has(const struct tune_job *job, const struct perf_coll *coll);

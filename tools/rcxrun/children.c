@@ -180,8 +180,8 @@ static struct rlimit saved_files, saved_stack;
 static cpu_set_t usable_cpus;
 static int *exec_error; /* shared with the children: what execve() said */
 
-/* PMIx takes some 200 KB of stack at once. The stack of a process that runs grows
- * up to the limit of the moment. */
+/* PMIx takes some 200 KB of stack at once. The stack of a process that runs
+ * grows up to the limit of the moment. */
 static void make_stack(void)
 {
     enum { STACK_BYTES = 512 << 10 };

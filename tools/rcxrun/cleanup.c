@@ -64,8 +64,8 @@ static bool is_of_job(pid_t pid)
 }
 
 /* UCX marks a segment for removal right after attaching it; a process killed
- * between the two leaves it with its name as the creator and nobody attached. It
- * has no key; one with a key is the program's own.
+ * between the two leaves it with its name as the creator and nobody attached.
+ * It has no key; one with a key is the program's own.
  */
 static void remove_sysv_segments(void)
 {
@@ -213,8 +213,8 @@ void rcxrun_cleanup_add_rank(int rank, pid_t pid)
     groups[rank] = pid;
 }
 
-/* Once the last process of a group has been waited for, its number may be that of
- * another user's group. */
+/* Once the last process of a group has been waited for, its number may be that
+ * of another user's group. */
 static void drop_empty_groups(void)
 {
     for (int rank = 0; rank < record->size; rank++)

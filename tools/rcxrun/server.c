@@ -300,8 +300,8 @@ static void register_ranks(void)
     }
 }
 
-/* PMIx 4.2 believes the user that a client claims to be. So whoever joins the job
- * has to know its name, which no other user of the machine can guess. */
+/* PMIx 4.2 believes the user that a client claims to be. So whoever joins the
+ * job has to know its name, which no other user of the machine can guess. */
 static void name_job(void)
 {
     unsigned char secret[16];

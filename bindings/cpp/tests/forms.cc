@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One rank of a job in which every function of rcx.hpp is called in its three forms;
- * exit status 0 and nothing printed: results are what serial loops say. */
+/* One rank of a job in which every function of rcx.hpp is called in its three
+ * forms; exit status 0 and nothing printed: results are what serial loops
+ * say. */
 #include <rcx/rcx.hpp>
 
 #include <algorithm>
@@ -25,7 +26,8 @@ void expect(bool good, const char *what, int form)
     std::exit(1);
 }
 
-/* What element i of a rank's operand is; and its sum over ranks from..to - 1. */
+/* What element i of a rank's operand is; and its sum over ranks from..to -
+ * 1. */
 int element(int of, int i)
 {
     return 100 * of + i * i;
@@ -58,8 +60,8 @@ ints made(int n, const std::function<int(int)> &of)
     return list;
 }
 
-/* Runs an operation in each form, and again from its persistent one. prepare sets
- * buffers, is_right looks at them. */
+/* Runs an operation in each form, and again from its persistent one. prepare
+ * sets buffers, is_right looks at them. */
 template <class Prepare, class Call, class Begin, class Make, class Right>
 void try_forms(const char *what, Prepare prepare, Call call, Begin begin,
                Make make, Right is_right)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Calls the functions as LightGBM does (Network::ReduceScatter, ::Allgather), of blocks of
- * any length, on two threads with a network each, against sums that are made here.
+ * Calls the functions as LightGBM does (Network::ReduceScatter, ::Allgather),
+ * of blocks of any length, on two threads with a network each, against sums
+ * that are made here.
  */
 #include <rcx/rcx_lightgbm.h>
 
@@ -78,7 +79,8 @@ static bool reduce_scatter(int rank, int size, int round, bool in_place)
     return good;
 }
 
-/* Blocks lie in the order of ranks, or the last first; the own one begins input. */
+/* Blocks lie in the order of ranks, or the last first; the own one begins
+ * input. */
 static bool allgather(int rank, int size, int round, bool in_place)
 {
     char input[ROOM], output[ROOM], *result = in_place ? input : output;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The temperature of a square plate whose edges are kept at x + y, by Jacobi's iteration.
- * Rows are spread over the processes, which put their edges to each other and agree on
- * when to stop. An OpenSHMEM program that knows nothing of RCX:
+ * The temperature of a square plate whose edges are kept at x + y, by Jacobi's
+ * iteration. Rows are spread over the processes, which put their edges to each
+ * other and agree on when to stop. An OpenSHMEM program that knows nothing of
+ * RCX:
  *
- *     oshcc plate.c -o plate && oshrun -n 4 -x LD_PRELOAD=librcx_shmem.so ./plate
+ *     oshcc plate.c -o plate && oshrun -n 4 -x LD_PRELOAD=librcx_shmem.so
+ *     ./plate
  */
 #include <math.h>
 #include <shmem.h>

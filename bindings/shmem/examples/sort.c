@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Integers sorted by ranges of their values, one for each process: counts and places go
- * by alltoall, keys by put. An OpenSHMEM program that knows nothing of RCX:
+ * Integers sorted by ranges of their values, one for each process: counts and
+ * places go by alltoall, keys by put. An OpenSHMEM program that knows nothing
+ * of RCX:
  *
- *     oshcc sort.c -o sort && oshrun -n 4 -x LD_PRELOAD=librcx_shmem.so ./sort 1000000
+ *     oshcc sort.c -o sort && oshrun -n 4 -x LD_PRELOAD=librcx_shmem.so ./sort
+ *     1000000
  */
 #include <shmem.h>
 #include <stdint.h>
@@ -20,7 +22,8 @@ static long sync_sum[SHMEM_REDUCE_SYNC_SIZE], sync_bad[SHMEM_REDUCE_SYNC_SIZE];
 static long work_bad[SHMEM_REDUCE_MIN_WRKDATA_SIZE];
 static long long work_sum[SHMEM_REDUCE_MIN_WRKDATA_SIZE];
 
-/* of each process: what goes to it, what comes, where that begins here and there */
+/* of each process: what goes to it, what comes, where that begins here and
+ * there */
 static uint32_t counts[MOST], comes[MOST], begins[MOST], places[MOST];
 static uint32_t size, sizes[MOST], last, lasts[MOST];
 static long long sum, sum_of_all;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * B += A', A += 1, so many times, as the Parallel Research Kernels have it: rows of
- * both are spread over the processes, and each sends a square of its A to each
- * other. An OpenSHMEM program that knows nothing of RCX:
+ * B += A', A += 1, so many times, as the Parallel Research Kernels have it:
+ * rows of both are spread over the processes, and each sends a square of its A
+ * to each other. An OpenSHMEM program that knows nothing of RCX:
  *
  *     oshcc transpose.c -o transpose
  *     oshrun -n 4 -x LD_PRELOAD=librcx_shmem.so ./transpose 480 100

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Latency of collectives beside OSHMEM's own, in turns, medians of rounds; as OSU's oshm
- * programs measure it. Usage: oshrun -n 2 -x LD_PRELOAD=librcx_shmem.so latency [ROUNDS]
+ * Latency of collectives beside OSHMEM's own, in turns, medians of rounds; as
+ * OSU's oshm programs measure it. Usage: oshrun -n 2 -x
+ * LD_PRELOAD=librcx_shmem.so latency [ROUNDS]
  */
 #include <pshmem.h>
 #include <shmem.h>

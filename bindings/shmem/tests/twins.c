@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every collective of OpenSHMEM beside its pshmem_ twin, on all processes and on those of
- * strides. Preloaded, shmem_ is RCX's and pshmem_ is OSHMEM's own.
+ * Every collective of OpenSHMEM beside its pshmem_ twin, on all processes and
+ * on those of strides. Preloaded, shmem_ is RCX's and pshmem_ is OSHMEM's own.
  */
 #include <complex.h>
 #include <dlfcn.h>
@@ -158,7 +158,8 @@ static void (*const tests[])(const struct set *s) = {
     alltoalls64,
 };
 
-/* What others put is there after a barrier; nobody is through before the last comes. */
+/* What others put is there after a barrier; nobody is through before the last
+ * comes. */
 static void barriers(const struct set *s, bool of_all)
 {
     static long flags[MOST];

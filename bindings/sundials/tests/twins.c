@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Under mpirun: each operation of a vector by RCX gives what SUNDIALS' own
- * nvector_parallel gives by MPI for the same elements, the same bits on all ranks;
- * KINSOL and CVODE come to the same solutions in as many steps.
+ * nvector_parallel gives by MPI for the same elements, the same bits on all
+ * ranks; KINSOL and CVODE come to the same solutions in as many steps.
  *
  *   twins             TAP, of rank 0
  *   twins time        microseconds of a dot product, RCX's and MPI's
@@ -86,7 +86,7 @@ static void free_vectors(void)
             N_VDestroy(x[kind][v]);
 }
 
-/* ---- Operations ------------------------------------------------------------ */
+/* ---- Operations ---------------------------------------------------------- */
 
 static double dot(N_Vector *v)
 {
@@ -210,7 +210,7 @@ static void compare_operations(const char *how)
     ok(close_to(sum_local(x[0]), sum_local(x[1])), "sums of a rank alone");
 }
 
-/* ---- A nonlinear system -------------------------------------------------------- */
+/* ---- A nonlinear system -------------------------------------------------- */
 
 /* u_i + sum of squares / n = 1 + i / n: all depend on all, by a reduction. */
 static int system_of(N_Vector u, N_Vector f, void *first)
@@ -256,7 +256,7 @@ static void compare_solutions(long first, SUNContext sundials)
        "KINSOL: the same solution in as many steps");
 }
 
-/* ---- Time ------------------------------------------------------------------------ */
+/* ---- Time ---------------------------------------------------------------- */
 
 static double time_of(N_Vector *v)
 {
@@ -296,8 +296,6 @@ static void print_times(void)
                (long)mine, size, ours[ROUNDS / 2], theirs[ROUNDS / 2],
                ratios[ROUNDS / 2]);
 }
-
-/* ---------------------------------------------------------------------------------- */
 
 int main(int argc, char **argv)
 {

@@ -6,8 +6,9 @@
  *   scratch  n without b; 2 n with b without end
  *   order    UNIFORM; CANONICAL when p = 2^k
  *
- * Let p = q 2^k, q odd. After k butterfly steps, one elimination of the q groups
- * that there are: see rounds.h for the two protocols. They cost the same.
+ * Let p = q 2^k, q odd. After k butterfly steps, one elimination of the q
+ * groups that there are: see rounds.h for the two protocols. They cost the
+ * same.
  */
 #include "algo/phase/factorized.h"
 

@@ -12,8 +12,9 @@
  *   order    SAME; RANK where the op does not commute, nodes are intervals of
  *            ranks, and the leaders' algorithm keeps that
  *
- * The phases are those that cost least, or in a node flat trees: where its ranks
- * take turns on a core, which costs more than messages do, one turn is least.
+ * The phases are those that cost least, or in a node flat trees: where its
+ * ranks take turns on a core, which costs more than messages do, one turn is
+ * least.
  */
 #include <string.h>
 
@@ -99,7 +100,7 @@ static struct rcx_phase between(const struct rcx_shape *s)
     return phase;
 }
 
-/* ---- Shares --------------------------------------------------------------- */
+/* ---- Shares -------------------------------------------------------------- */
 
 /* Where nodes have more ranks than there are leaders, the others get nothing;
  * then the phases are those that need no equal blocks. */
@@ -175,7 +176,7 @@ static void build_shares(struct rcx_builder *b, const struct rcx_shape *s,
     rcx_heap_free(b->heap, starts);
 }
 
-/* ---- One leader ------------------------------------------------------------ */
+/* ---- One leader ---------------------------------------------------------- */
 
 static struct rcx_phase within(enum rcx_coll coll, const struct rcx_shape *s,
                                int ranks)
@@ -221,7 +222,7 @@ static void build_alone(struct rcx_builder *b, const struct rcx_shape *s,
     rcx_sched_within(b, &down, node, out, out);
 }
 
-/* ---- Both ------------------------------------------------------------------ */
+/* ---- Both ---------------------------------------------------------------- */
 
 static struct rcx_cost cost(const struct rcx_shape *s)
 {

@@ -7,12 +7,12 @@
  *   scratch  (v + 2 c) n at most, of v vectors sent and c combined
  *   order    CANONICAL
  *
- * Let m = ceil(lg p). Before round k rank i holds its own operand and, combined as far as the tree
- * goes, the others of its window i .. i+s-1 (cyclic), s = ceil(p / 2^(m-k)).
- * The next window is twice as long, or one less. So in round k rank i gets the
- * window of rank i+s, which begins where its own one ends; or, where that is
- * one too many, the window of rank i+s-1 without that rank's own operand. That
- * is why the own operand is kept apart.
+ * Let m = ceil(lg p). Before round k rank i holds its own operand and, combined
+ * as far as the tree goes, the others of its window i .. i+s-1 (cyclic), s =
+ * ceil(p / 2^(m-k)). The next window is twice as long, or one less. So in round
+ * k rank i gets the window of rank i+s, which begins where its own one ends;
+ * or, where that is one too many, the window of rank i+s-1 without that rank's
+ * own operand. That is why the own operand is kept apart.
  *
  * Nothing is combined twice: a rank combines as many vectors as it receives.
  * It receives into fresh scratch, and never writes again what it has sent, so

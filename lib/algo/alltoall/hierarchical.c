@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Alltoall by nodes, which may have any number of ranks anywhere: a leader of
- * each node gathers what its ranks give, leaders exchange what goes from node to
- * node, each pair with one message, and scatter what came.
+ * each node gathers what its ranks give, leaders exchange what goes from node
+ * to node, each pair with one message, and scatter what came.
  *
  *   volume   over the link of a node of c ranks: c n less what stays there; as
  *            much again to its leader, and from it
  *   scratch  2 n; at a leader 4 c n more
  *
  * N - 1 messages a node instead of c (p - c): for short blocks, as a leader
- * copies each of c p by itself. A rank's block for itself stays where it is: its
- * place is taken along empty. The phases are those that cost least.
+ * copies each of c p by itself. A rank's block for itself stays where it is:
+ * its place is taken along empty. The phases are those that cost least.
  */
 #include "algo/phase/by_nodes.h"
 
@@ -36,8 +36,8 @@ static struct rcx_cost cost(const struct rcx_shape *s)
         rcx_by_nodes_within_cost(RCX_COLL_SCATTER, s, all));
 }
 
-/* What lies at a leader: of each of its ranks a vector, of which each node has a
- * part; and of each node that part of all of them, side by side. */
+/* What lies at a leader: of each of its ranks a vector, of which each node has
+ * a part; and of each node that part of all of them, side by side. */
 struct parts {
     const struct rcx_by_nodes_blocks *blocks;
     size_t count; /* of a vector */

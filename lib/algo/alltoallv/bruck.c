@@ -5,7 +5,8 @@
  * know, so these come first, the same way: as blocks of one element each.
  *
  *   scratch  what comes on its way to here and to others, and as much again:
- *            2 Z blocks of limit bytes at most, Z: digits to radix of 1 to p - 1
+ *            2 Z blocks of limit bytes at most, Z: digits to radix of 1 to p -
+ *            1
  *            that are not 0; in place also what goes directly; for the lengths
  *            up to 2 Z + p of 8 bytes
  *
@@ -53,7 +54,7 @@ static size_t passing(const struct rcx_shape *s)
     return rcx_pieces_count(s->size, radix_of(s));
 }
 
-/* ---- What goes directly ------------------------------------------------------ */
+/* ---- What goes directly -------------------------------------------------- */
 
 struct direct {
     struct rcx_builder *b;

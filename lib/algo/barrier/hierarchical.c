@@ -6,8 +6,8 @@
  *
  *   scratch  2 N and 2 c elements, N nodes of c ranks
  *
- * What is told is an element; one copy of all that have come waits for them all,
- * and what goes on is a part of that.
+ * What is told is an element; one copy of all that have come waits for them
+ * all, and what goes on is a part of that.
  */
 #include "algo/phase/by_nodes.h"
 

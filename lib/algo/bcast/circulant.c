@@ -6,8 +6,9 @@
  *   scratch  none
  *
  * With one block as fast as the binomial tree; with as many as cost least,
- * about sqrt((q - 1) n b / a), it takes n b + (q - 1) a + 2 sqrt((q - 1) n a b),
- * q = ceil(lg p): no other algorithm takes less in this model, for any vector.
+ * about sqrt((q - 1) n b / a), it takes n b + (q - 1) a + 2 sqrt((q - 1) n a
+ * b), q = ceil(lg p): no other algorithm takes less in this model, for any
+ * vector.
  */
 #include "algo/phase/n_blocks_phase.h"
 

@@ -5,10 +5,10 @@
  *
  *   scratch  none
  *
- * Ranks are places on a line with the root in the middle, the two sides in-order
- * binary trees: the lower one carries the first half of the vector, the other
- * the second. Then each place below swaps with the one as far up its side; for
- * an even p the last one has no partner but the root.
+ * Ranks are places on a line with the root in the middle, the two sides
+ * in-order binary trees: the lower one carries the first half of the vector,
+ * the other the second. Then each place below swaps with the one as far up its
+ * side; for an even p the last one has no partner but the root.
  */
 #include "algo/phase/topology.h"
 

@@ -7,8 +7,8 @@
  *   scratch  a node's blocks at its leader; at the root none where nodes are
  *            intervals of ranks, else n
  *
- * N - 1 messages come to the root's node instead of one of each rank. The phases
- * are those that cost least.
+ * N - 1 messages come to the root's node instead of one of each rank. The
+ * phases are those that cost least.
  */
 #include "algo/phase/by_nodes.h"
 

@@ -80,7 +80,7 @@ struct rcx_cost rcx_by_nodes_between_cost(enum rcx_coll coll,
                           1);
 }
 
-/* ---- Blocks, node by node -------------------------------------------------- */
+/* ---- Blocks, node by node ------------------------------------------------ */
 
 static size_t block_of(const struct rcx_shape *s, int index)
 {
@@ -188,7 +188,7 @@ void rcx_by_nodes_unpack_others(struct rcx_builder *b,
     copy_all(b, s, all, vector, true, s->rank);
 }
 
-/* ---- Blocks to the root, or from it ---------------------------------------- */
+/* ---- Blocks to the root, or from it -------------------------------------- */
 
 struct rcx_cost rcx_by_nodes_rooted_cost(const struct rcx_shape *s)
 {

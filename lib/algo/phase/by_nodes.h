@@ -52,7 +52,7 @@ rcx_by_nodes_neighbours(const struct rcx_shape *s)
     return rcx_group_node(s, rcx_by_nodes_own(s));
 }
 
-/* ---- Blocks, node by node -------------------------------------------------- */
+/* ---- Blocks, node by node ------------------------------------------------ */
 
 struct rcx_by_nodes_blocks {
     size_t *nodes; /* where those of each node begin, and the end */
@@ -83,7 +83,7 @@ void rcx_by_nodes_unpack_others(struct rcx_builder *b,
                                 const struct rcx_shape *s,
                                 struct rcx_span vector, struct rcx_span all);
 
-/* ---- Blocks to the root, or from it ---------------------------------------- */
+/* ---- Blocks to the root, or from it -------------------------------------- */
 
 /* The collective of s within each node, and between leaders. */
 struct rcx_by_nodes_rooted {

@@ -35,7 +35,7 @@ void rcx_exchange_linear(struct rcx_builder *b, const struct rcx_shape *s)
                   rcx_block(&given, rcx_span_in(s), s->rank));
 }
 
-/* ---- Pairwise ------------------------------------------------------------- */
+/* ---- Pairwise ------------------------------------------------------------ */
 
 enum { POSTED, PAIRING }; /* parameters; POSTED is where posted.h has it */
 enum { SHIFT, XOR, SUM };
@@ -147,7 +147,7 @@ void rcx_exchange_pairwise(struct rcx_builder *b, const struct rcx_shape *s)
                   rcx_block(&given, rcx_span_in(s), s->rank));
 }
 
-/* ---- Blocks in a row ------------------------------------------------------- */
+/* ---- Blocks in a row ----------------------------------------------------- */
 
 void rcx_exchange_pack(struct rcx_builder *b, const struct rcx_shape *s,
                        int first, int n, struct rcx_span dst)

@@ -59,7 +59,8 @@ void rcx_halving_allgather_others(struct rcx_builder *b,
 struct rcx_cost rcx_halving_reduce_scatter_cost(int size, double count);
 struct rcx_cost rcx_halving_allgather_cost(int size, double count);
 
-/* The same for member root alone, at the same cost; those of others end half full. */
+/* The same for member root alone, at the same cost; those of others end half
+ * full. */
 void rcx_halving_gather(struct rcx_builder *b, const struct rcx_halving *h,
                         int root, struct rcx_span vector);
 

@@ -50,7 +50,7 @@ size_t rcx_pieces_count(int size, int radix)
     return count;
 }
 
-/* ---- Pieces --------------------------------------------------------------- */
+/* ---- Pieces -------------------------------------------------------------- */
 
 struct exchange {
     struct rcx_builder *b;
@@ -96,7 +96,7 @@ static int going(const struct exchange *x, int g, int weight, int far)
     return behind < weight ? behind : weight;
 }
 
-/* ---- Messages ------------------------------------------------------------- */
+/* ---- Messages ------------------------------------------------------------ */
 
 /* What is put together for one: in its place as long as that is one. */
 struct parcel {

@@ -4,11 +4,12 @@
  * in pieces.
  *
  * What a rank g behind gave for r, r + 1, .. in a row is piece g of rank r; at
- * first there is piece 0, all of the operand. For each weight, the largest power
- * of radix first, and each digit, blocks from far = digit * weight on, weight of
- * them at most, of every piece go to the rank that far ahead, where piece g
- * becomes piece g + far; the first weight blocks stay. All ranks have pieces of
- * the same form. In the end each piece has one block, which is the rank's own.
+ * first there is piece 0, all of the operand. For each weight, the largest
+ * power of radix first, and each digit, blocks from far = digit * weight on,
+ * weight of them at most, of every piece go to the rank that far ahead, where
+ * piece g becomes piece g + far; the first weight blocks stay. All ranks have
+ * pieces of the same form. In the end each piece has one block, which is the
+ * rank's own.
  */
 #ifndef RCX_ALGO_PHASE_PIECES_H
 #define RCX_ALGO_PHASE_PIECES_H

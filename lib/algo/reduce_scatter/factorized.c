@@ -149,8 +149,8 @@ static enum turn turn_of(struct rcx_span part, struct rcx_span block)
 
 /* ---- What it costs ------------------------------------------------------- */
 
-/* Ranks; of more, the cost is what it is at most: to count takes long. Who chooses
- * asks for equal blocks. */
+/* Ranks; of more, the cost is what it is at most: to count takes long. Who
+ * chooses asks for equal blocks. */
 enum { COUNTED = 64, COUNTED_UNEQUAL = 4096 };
 
 enum measure { VOLUME, ROUNDS, MEASURES };

@@ -30,7 +30,7 @@ rcx_status_t rcx_allgather_init(const void *sendbuf, void *recvbuf,
     return rcx_call_request(ALLGATHER, true, request_p);
 }
 
-/* ---- A count for each rank ------------------------------------------------ */
+/* ---- A count for each rank ----------------------------------------------- */
 
 #define ALLGATHERV                                                             \
     (&(struct rcx_arguments){.coll = RCX_COLL_ALLGATHER,                       \

@@ -32,7 +32,7 @@ rcx_status_t rcx_allreduce_init(const void *sendbuf, void *recvbuf,
     return rcx_call_request(ALLREDUCE, true, request_p);
 }
 
-/* ---- Several vectors as one ----------------------------------------------- */
+/* ---- Several vectors as one ---------------------------------------------- */
 
 #define ALLREDUCE_MANY                                                         \
     (&(struct rcx_arguments){                                                  \

@@ -16,7 +16,7 @@ static const void *given(const struct rcx_vectors *v, size_t i)
     return v->sendbufs == RCX_IN_PLACE ? v->recvbufs[i] : v->sendbufs[i];
 }
 
-/* ---- Arrays and pointers ----------------------------------------------------- */
+/* ---- Arrays and pointers ------------------------------------------------- */
 
 static rcx_status_t check_arrays(const struct rcx_arguments *a)
 {
@@ -67,7 +67,7 @@ static rcx_status_t check_pointer(const struct rcx_arguments *a,
     return RCX_OK;
 }
 
-/* ---- Overlap ----------------------------------------------------------------- */
+/* ---- Overlap ------------------------------------------------------------- */
 
 static rcx_status_t check_results(const struct rcx_arguments *a,
                                   const struct rcx_region results[], size_t n)
@@ -125,7 +125,7 @@ static rcx_status_t check_overlap(const struct rcx_arguments *a,
                                          : status;
 }
 
-/* ---- All of it --------------------------------------------------------------- */
+/* ---- All of it ----------------------------------------------------------- */
 
 /* The vectors that are not empty; the rest of each array is not looked at. */
 static rcx_status_t fill(const struct rcx_arguments *a, size_t elem_bytes,
@@ -178,9 +178,9 @@ static rcx_status_t make(const struct rcx_arguments *a, size_t elem_bytes,
 }
 
 /*
- * Where the one vector is, for those who ask how its operand and result lie: they
- * are the same where operands are packed, which is done in the result's place,
- * and apart otherwise.
+ * Where the one vector is, for those who ask how its operand and result lie:
+ * they are the same where operands are packed, which is done in the result's
+ * place, and apart otherwise.
  */
 static void pretend(const struct rcx_veclist *b, struct rcx_arguments *one)
 {

@@ -152,7 +152,7 @@ static rcx_status_t measure_all(const struct rcx_arguments *a,
                : too_large(a, is_local ? "recvcounts" : counts_name(a));
 }
 
-/* ---- All of it -------------------------------------------------------------- */
+/* ---- All of it ----------------------------------------------------------- */
 
 static rcx_status_t check(const struct rcx_arguments *a, struct rcx_sizing *z,
                           struct rcx_buffers *b)
@@ -368,7 +368,8 @@ rcx_status_t rcx_call_bundled(const struct rcx_arguments *a)
     return status;
 }
 
-/* A short call like the one before; NULL: it is none, and nothing has happened. */
+/* A short call like the one before; NULL: it is none, and nothing has
+ * happened. */
 static struct rcx_request *begin_again(const struct rcx_arguments *a)
 {
     struct rcx_program *program = NULL;

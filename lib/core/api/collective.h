@@ -55,8 +55,8 @@ struct rcx_buffers {
 /*
  * With a's vectors checked: the call that has them as one vector, and where
  * they are none in memory what is to be done about that, the caller's to drop;
- * else NULL. What is wrong but for them and their type is left to the look-up of
- * that call.
+ * else NULL. What is wrong but for them and their type is left to the look-up
+ * of that call.
  */
 rcx_status_t rcx_call_bundle(const struct rcx_arguments *a,
                              struct rcx_arguments *one,
@@ -76,9 +76,9 @@ struct rcx_program *rcx_call_find_last(const struct rcx_arguments *a,
                                        struct rcx_buffers *b);
 
 /*
- * The plan where nothing but that has to be found out: most short collectives are
- * in a loop, and have been asked everything before. NULL: not of this one. b has
- * no alias, which the plan is of.
+ * The plan where nothing but that has to be found out: most short collectives
+ * are in a loop, and have been asked everything before. NULL: not of this one.
+ * b has no alias, which the plan is of.
  */
 __attribute__((always_inline)) static inline struct rcx_program *
 rcx_call_repeat(const struct rcx_arguments *a, struct rcx_buffers *b)

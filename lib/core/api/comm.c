@@ -108,7 +108,7 @@ rcx_status_t rcx_comm_error(rcx_comm_t *comm, rcx_error_info_t *info_p)
     return RCX_OK;
 }
 
-/* ---- Making ----------------------------------------------------------------- */
+/* ---- Making -------------------------------------------------------------- */
 
 static rcx_status_t check_comm(const char *call, rcx_comm_t *comm,
                                rcx_comm_t **new_p)
@@ -181,7 +181,7 @@ rcx_status_t rcx_comm_create_group(rcx_comm_t *comm, int n, const int ranks[],
     return status;
 }
 
-/* ---- Freeing -------------------------------------------------------------- */
+/* ---- Freeing ------------------------------------------------------------- */
 
 static rcx_status_t release(struct rcx_comm *comm)
 {

@@ -31,7 +31,7 @@ rcx_status_t rcx_gather_init(const void *sendbuf, void *recvbuf, size_t count,
     return rcx_call_request(GATHER, true, request_p);
 }
 
-/* ---- A count for each rank ------------------------------------------------ */
+/* ---- A count for each rank ----------------------------------------------- */
 
 #define GATHERV                                                                \
     (&(struct rcx_arguments){.coll = RCX_COLL_GATHER,                          \

@@ -30,10 +30,10 @@ rcx_status_t rcx_mem_alloc(rcx_comm_t *comm, size_t bytes, void **ptr_p)
     return status;
 }
 
-/* ---- Of peers -------------------------------------------------------------- */
+/* ---- Of peers ------------------------------------------------------------ */
 
-/* What each rank tells the others of its block. UCX's keys are as long as it has
- * transports to shared memory. */
+/* What each rank tells the others of its block. UCX's keys are as long as it
+ * has transports to shared memory. */
 struct block {
     uint64_t base;
     uint64_t key_bytes; /* 0: it can be reached by nobody */
@@ -133,7 +133,7 @@ rcx_status_t rcx_mem_peers(rcx_comm_t *comm, void *ptr, void *peers[])
     return end(comm, ptr, blocks, peers, status);
 }
 
-/* ---- Given back, lent ------------------------------------------------------ */
+/* ---- Given back, lent ---------------------------------------------------- */
 
 static rcx_status_t put(const char *call, rcx_comm_t *comm, void *ptr,
                         bool is_lent, const char *otherwise)

@@ -21,7 +21,7 @@
                             .peer = source,                                    \
                             .tag = tag})
 
-/* ---- Arguments -------------------------------------------------------------- */
+/* ---- Arguments ----------------------------------------------------------- */
 
 static rcx_status_t check_buffer(struct rcx_comm *comm,
                                  struct rcx_p2p_call *call)
@@ -65,7 +65,7 @@ static rcx_status_t check(struct rcx_comm *comm, struct rcx_p2p_call *call)
     return check_buffer(comm, call);
 }
 
-/* ---- All forms --------------------------------------------------------------- */
+/* ---- All forms ----------------------------------------------------------- */
 
 /* name: of the function, without rcx_. */
 static rcx_status_t make(const char *name, struct rcx_comm *comm,
@@ -165,7 +165,7 @@ static rcx_status_t begin(const char *name, struct rcx_comm *comm,
     return status;
 }
 
-/* ---- Sends and receives ------------------------------------------------------- */
+/* ---- Sends and receives -------------------------------------------------- */
 
 rcx_status_t rcx_send(const void *buf, size_t count, rcx_datatype_t datatype,
                       int dest, int tag, rcx_comm_t *comm)

@@ -36,7 +36,7 @@ rcx_status_t rcx_reduce_scatter_init(const void *sendbuf, void *recvbuf,
     return rcx_call_request(REDUCE_SCATTER, true, request_p);
 }
 
-/* ---- Equal blocks --------------------------------------------------------- */
+/* ---- Equal blocks -------------------------------------------------------- */
 
 #define REDUCE_SCATTER_BLOCK                                                   \
     (&(struct rcx_arguments){.coll = RCX_COLL_REDUCE_SCATTER,                  \

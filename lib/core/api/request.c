@@ -204,7 +204,7 @@ void rcx_request_hand_out(struct rcx_request *r, bool persistent)
                      r->program->record.op, 1);
 }
 
-/* ---- One of several ---------------------------------------------------------- */
+/* ---- One of several ------------------------------------------------------ */
 
 struct several {
     size_t n;
@@ -319,7 +319,7 @@ rcx_status_t rcx_test_any(size_t n, rcx_request_t *const requests[],
     return wait_any("test_any", n, requests, 0, index_p);
 }
 
-/* ---- Their end --------------------------------------------------------------- */
+/* ---- Their end ----------------------------------------------------------- */
 
 void rcx_request_release(struct rcx_request *r)
 {

@@ -31,7 +31,7 @@ rcx_status_t rcx_scatter_init(const void *sendbuf, void *recvbuf, size_t count,
     return rcx_call_request(SCATTER, true, request_p);
 }
 
-/* ---- A count for each rank ------------------------------------------------ */
+/* ---- A count for each rank ----------------------------------------------- */
 
 #define SCATTERV                                                               \
     (&(struct rcx_arguments){.coll = RCX_COLL_SCATTER,                         \

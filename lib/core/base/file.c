@@ -17,7 +17,7 @@ static bool fail(int error)
     return false;
 }
 
-/* ---- Reading ----------------------------------------------------------------- */
+/* ---- Reading ------------------------------------------------------------- */
 
 FILE *rcx_file_open(const char *path)
 {
@@ -92,7 +92,7 @@ ssize_t rcx_file_read(const char *path, char *text, size_t bytes)
     return n;
 }
 
-/* ---- New files ---------------------------------------------------------------- */
+/* ---- New files ----------------------------------------------------------- */
 
 FILE *rcx_file_begin(const char *path, char young[], size_t bytes)
 {
@@ -130,7 +130,7 @@ bool rcx_file_end(FILE *file, const char *young, const char *path)
     return fail(error);
 }
 
-/* ---- Pipes and devices ---------------------------------------------------------- */
+/* ---- Pipes and devices --------------------------------------------------- */
 
 static bool write_in_time(int fd, const char *text, size_t bytes)
 {

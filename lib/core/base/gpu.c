@@ -28,8 +28,8 @@ static int read_loads(struct dl_phdr_info *info, size_t bytes, void *arg)
     return 1;
 }
 
-/* Of a library that the program, or one of its libraries, has loaded; which then
- * stays. */
+/* Of a library that the program, or one of its libraries, has loaded; which
+ * then stays. */
 static void *find(const char *library, const char *symbol)
 {
     void *handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);

@@ -9,8 +9,8 @@
 enum { TEXT = 1024 };
 
 /*
- * By one write: glibc from 2.37 on prints to an unbuffered stream in pieces, and
- * ranks that fail together would write into each other's lines.
+ * By one write: glibc from 2.37 on prints to an unbuffered stream in pieces,
+ * and ranks that fail together would write into each other's lines.
  */
 static void to_stderr(rcx_log_level_t level, const char *text, void *arg)
 {

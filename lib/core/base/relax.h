@@ -18,8 +18,8 @@ static inline void rcx_relax(void)
 }
 
 /* This core is about to write the line at p: who waits for another core has the
- * time to fetch it. Compilers say it to x86 only where all CPUs they compile for
- * have the instruction; those that have not pass it by. */
+ * time to fetch it. Compilers say it to x86 only where all CPUs they compile
+ * for have the instruction; those that have not pass it by. */
 static inline void rcx_fetch_to_write(const void *p)
 {
 #if defined(__x86_64__)

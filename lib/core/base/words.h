@@ -27,8 +27,8 @@ const char *rcx_guess_print(const struct rcx_guess *g, const char *prefix,
 
 /*
  * All of that for a word of a list: store "A, B, C; did you mean B?" and return
- * text. Name i is *(const char **)(table + i * stride), NULL is the end; written
- * is looked at up to a ':', behind which parameters stand.
+ * text. Name i is *(const char **)(table + i * stride), NULL is the end;
+ * written is looked at up to a ':', behind which parameters stand.
  */
 const char *rcx_guess_offer(const char *written, const void *table,
                             size_t stride, char *text, size_t bytes);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs a plan: issues every step that waits for nothing, marks steps done,
- * and so on until none is left. Transports only mark messages done; this file
- * issues what follows, outside of their callbacks.
+ * Executor: starts every step that waits for nothing, marks steps as complete,
+ * and repeats until none is left. Transports only mark messages as complete;
+ * the steps that follow start here, outside of their callbacks.
  *
- * As long as each step is over at once, as short messages are that have come
- * already, or is a receive without which nothing else can start, the order is
- * known in advance, and there is no account of what is ready.
+ * As long as each step completes at once, as short messages that have arrived
+ * do, or is a receive that all others wait for, the order is known in advance,
+ * and no ready queue is kept.
  *
- * An execution that failed goes on to its end, so that no peer hangs and no
- * buffer stays under a transport's feet: it skips local work and sends empty
- * messages, which tell the receiver that it failed, too. Where a message is
- * lost there is no such end: it stops, with steps left.
+ * A failed execution runs to its end, so that no peer hangs and no buffer is
+ * left to a transport: it skips local work and sends empty messages, which tell
+ * the receiver of the failure. If a message is lost there is no such end: the
+ * execution stops, with steps left.
  */
 #include "core/exec/exec.h"
 
@@ -38,7 +38,7 @@ size_t rcx_exec_bytes(const struct rcx_plan *plan)
            n * (sizeof(struct rcx_message) + 2 * sizeof(struct rcx_message *));
 }
 
-/* ---- Data that is combined as it comes --------------------------------------- */
+/* ---- Data that is combined as it arrives --------------------------------- */
 
 static void fail(struct rcx_exec *x, rcx_status_t status)
 {
@@ -46,7 +46,7 @@ static void fail(struct rcx_exec *x, rcx_status_t status)
         x->status = status;
 }
 
-/* A buffer of nothing may be NULL, to which C adds no number. */
+/* An empty buffer may be NULL, to which C adds no number. */
 static inline char *at(const struct rcx_exec *x, unsigned buffer, size_t offset)
 {
     return (char *)((uintptr_t)x->base[buffer] + offset);
@@ -99,7 +99,7 @@ static void take(struct rcx_message *m, size_t from, const void *data,
 static const struct rcx_recv_sink recv_sink = {.is_ready = is_ready_to_take,
                                                .take = take};
 
-/* ---- Executions --------------------------------------------------------------- */
+/* ---- Executions ---------------------------------------------------------- */
 
 void rcx_exec_set_step(struct rcx_exec *x, uint32_t i)
 {
@@ -134,7 +134,7 @@ static void init_message(struct rcx_exec *x, uint32_t i,
         m->sink = &recv_sink;
 }
 
-/* The queue has what is ready at the start. */
+/* The queue contains what is ready at the start. */
 static inline void begin(struct rcx_exec *x)
 {
     x->steps_left = x->plan->step_count;
@@ -144,7 +144,7 @@ static inline void begin(struct rcx_exec *x)
     x->last_local = x->ready_local;
 }
 
-/* Messages go before local work. NULL: nothing is ready. */
+/* The next ready step, messages before local work. NULL: none. */
 static inline struct rcx_message *next_ready(struct rcx_exec *x)
 {
     if (x->first_message < x->last_message)
@@ -154,7 +154,7 @@ static inline struct rcx_message *next_ready(struct rcx_exec *x)
     return NULL;
 }
 
-/* A step that need not wait any more waits for as much in the next run. */
+/* A step that has no more to wait for waits for as much in the next run. */
 static inline void complete(struct rcx_exec *x, const struct rcx_step *step)
 {
     const uint32_t *successor = x->plan->successors + step->first_successor;
@@ -176,7 +176,7 @@ static inline bool has_ready(const struct rcx_exec *x)
     return x->first_message < x->last_message || x->first_local > x->last_local;
 }
 
-/* The order of steps of which each is over at once. */
+/* Find the order of steps that applies while each completes at once. */
 static void find_order(struct rcx_exec *x)
 {
     struct rcx_message **due = x->order, *m;
@@ -216,7 +216,7 @@ void rcx_exec_init(struct rcx_exec *x, const struct rcx_plan *plan,
     find_order(x);
 }
 
-/* An empty message where data was due: the sender failed before. */
+/* An empty message in place of data: the sender has failed before. */
 static void check_arrival(struct rcx_exec *x, const struct rcx_message *m)
 {
     if (m->is_consumed)
@@ -229,7 +229,8 @@ static void check_arrival(struct rcx_exec *x, const struct rcx_message *m)
         fail(x, RCX_ERR_MISMATCH);
 }
 
-/* What a transport says of a receive, where that is not for progress to tell. */
+/* What a transport returns for a receive, if it does not complete during
+ * progress. */
 static inline rcx_status_t answer(struct rcx_exec *x, struct rcx_message *m,
                                   rcx_status_t status)
 {
@@ -265,7 +266,7 @@ static rcx_status_t send(struct rcx_exec *x, struct rcx_message *m)
 
 static rcx_status_t work(struct rcx_exec *x, struct rcx_message *m)
 {
-    if (m->is_consumed) { /* so it is done */
+    if (m->is_consumed) { /* so it is complete */
         m->is_consumed = false;
         return RCX_OK;
     }
@@ -278,8 +279,8 @@ static rcx_status_t work(struct rcx_exec *x, struct rcx_message *m)
     return RCX_OK;
 }
 
-/* Whether a step's error is a message that never comes: a peer would wait for
- * it, or this rank would. One that is too long has come. */
+/* Whether the error of a step means that a message never arrives, at a peer or
+ * here. One that is too long has arrived. */
 static bool is_lost(struct rcx_exec *x, const struct rcx_step *step,
                     rcx_status_t status)
 {
@@ -298,7 +299,7 @@ static inline rcx_status_t issue(struct rcx_exec *x, struct rcx_message *m)
     return kind == RCX_STEP_SEND ? send(x, m) : work(x, m);
 }
 
-/* Issue ready steps until none is left. */
+/* Start ready steps until none is left. */
 static bool run(struct rcx_exec *x)
 {
     struct rcx_message *m;
@@ -315,7 +316,7 @@ static bool run(struct rcx_exec *x)
     return x->steps_left == 0;
 }
 
-/* Step k is under way, those due before it are over. */
+/* Step k is in flight, those before it have completed. */
 __attribute__((noinline)) static bool go_on_from(struct rcx_exec *x,
                                                  const struct rcx_message *k)
 {
@@ -326,7 +327,7 @@ __attribute__((noinline)) static bool go_on_from(struct rcx_exec *x,
     return run(x);
 }
 
-/* Whether m comes within so many polls, where nothing else is to be done. */
+/* Wait for m alone for so many polls. */
 static inline rcx_status_t expect(struct rcx_exec *x, struct rcx_message *m,
                                   unsigned *polls)
 {
@@ -337,7 +338,8 @@ static inline rcx_status_t expect(struct rcx_exec *x, struct rcx_message *m,
     return answer(x, m, ops->expect(x->transport, m, polls));
 }
 
-/* Step *due is over; true: with a message lost, and all of it. */
+/* Step *due has completed. True: the execution is over, as that was the last
+ * step or its message is lost. */
 static inline bool is_end(struct rcx_exec *x, struct rcx_message **due,
                           rcx_status_t status)
 {
@@ -348,7 +350,7 @@ static inline bool is_end(struct rcx_exec *x, struct rcx_message **due,
     return true;
 }
 
-/* From due on. False: x->due is under way. */
+/* Run steps in order from due on. False: x->due is in flight. */
 static inline bool run_in_order(struct rcx_exec *x, struct rcx_message **due)
 {
     struct rcx_message **const end = x->order + x->plan->step_count;
@@ -383,7 +385,7 @@ bool rcx_exec_go_on(struct rcx_exec *x, unsigned polls)
         struct rcx_message **due = x->due;
         const rcx_status_t status = expect(x, *due, &polls);
 
-        if (status == RCX_IN_PROGRESS) /* else others may go first */
+        if (status == RCX_IN_PROGRESS) /* else others may start first */
             return !(*due)->holds_up_all && go_on_from(x, *due);
         is_over = is_end(x, due, status) || run_in_order(x, due + 1);
     } while (!is_over);
@@ -399,7 +401,7 @@ bool rcx_exec_start_masked(struct rcx_exec *x, uint64_t mask)
     x->is_in_order = false;
     x->status = RCX_OK;
     begin(x);
-    next_ready(x); /* which is m */
+    next_ready(x); /* m */
     m->status = RCX_IN_PROGRESS;
     status = x->transport->ops->recv_masked(x->transport, dst_of(x, m), m->due,
                                             x->tag_base, mask, m);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * UCP tags carry neither source nor communicator, so RCX's 64 bits do, from
- * the highest: point to point 1 | communicator 13 | sequence 13 | message 9 |
- * fingerprint 6 | source rank 22. Numbers repeat modulo their field; the
- * windows of the executor and the plans keep two uses of one tag from being
- * outstanding at once, and UCX keeps messages of one sender with one tag in
- * order. Point to point, what lies between communicator and source is the
+ * Layout of tags. UCP tags carry neither source nor communicator, so RCX's 64
+ * bits do, from the highest bit: point to point 1 | communicator 13 | sequence
+ * 13 | message 9 | fingerprint 6 | source rank 22. Numbers repeat modulo their
+ * field. The windows of executor and plans ensure that no two uses of one tag
+ * are in flight, and UCX keeps the order of messages of one sender with one
+ * tag. For point to point, the bits between communicator and source are the
  * user's tag, and the source is a rank of the communicator.
  *
  * The widths are data, so that a test can shrink them to two bits.
@@ -27,8 +27,8 @@ static inline uint64_t rcx_tag_low(uint64_t value, unsigned bits)
     return value & ((UINT64_C(1) << bits) - 1);
 }
 
-/* The part of a tag that one communicator's calls of one kind share, and what
- * an execution adds to it. */
+/* The part of a tag that calls of one kind on one communicator share, and what
+ * an execution adds. */
 static inline uint64_t rcx_tag_base(const struct rcx_tag_layout *l,
                                     uint64_t comm, uint64_t fingerprint)
 {
@@ -39,8 +39,8 @@ static inline uint64_t rcx_tag_base(const struct rcx_tag_layout *l,
            rcx_tag_low(fingerprint, l->fingerprint_bits) << l->rank_bits;
 }
 
-/* What the number of a call adds to (by exclusive or) the fingerprint: segments
- * of different calls do not match where ranks have come apart. */
+/* The number of a call, added to the fingerprint by exclusive or: segments of
+ * different calls do not match if ranks are out of step. */
 static inline uint64_t rcx_tag_mark(const struct rcx_tag_layout *l,
                                     uint64_t call)
 {
@@ -57,7 +57,7 @@ static inline uint64_t rcx_tag_sequence(const struct rcx_tag_layout *l,
     return rcx_tag_low(sequence, l->sequence_bits) << rcx_tag_sequence_shift(l);
 }
 
-/* What message number message from source adds to that. */
+/* Adds message number message from source. */
 static inline uint64_t rcx_tag_message(const struct rcx_tag_layout *l,
                                        uint32_t message, int source)
 {
@@ -66,7 +66,7 @@ static inline uint64_t rcx_tag_message(const struct rcx_tag_layout *l,
            (uint32_t)source;
 }
 
-/* Which call on which communicator: all but message and source. */
+/* Identifies the call and its communicator: all but message and source. */
 static inline uint64_t rcx_tag_call_mask(const struct rcx_tag_layout *l)
 {
     return RCX_TAG_P2P | rcx_tag_base(l, UINT64_MAX, UINT64_MAX) |
@@ -81,7 +81,7 @@ static inline uint64_t rcx_tag_user_most(const struct rcx_tag_layout *l)
            1;
 }
 
-/* A user's message from source. */
+/* The tag of a user's message from source. */
 static inline uint64_t rcx_tag_p2p(const struct rcx_tag_layout *l,
                                    uint64_t comm, uint64_t tag, uint64_t source)
 {
@@ -89,13 +89,13 @@ static inline uint64_t rcx_tag_p2p(const struct rcx_tag_layout *l,
            rcx_tag_low(source, l->rank_bits);
 }
 
-/* Of a communicator's messages, the whole tag but the source. */
+/* The whole tag of a communicator's messages except the source. */
 static inline uint64_t rcx_tag_any_source(const struct rcx_tag_layout *l)
 {
     return ~rcx_tag_low(UINT64_MAX, l->rank_bits);
 }
 
-/* All users' messages of a communicator. */
+/* Matches all users' messages of a communicator. */
 static inline uint64_t rcx_tag_p2p_mask(const struct rcx_tag_layout *l)
 {
     return RCX_TAG_P2P | rcx_tag_base(l, UINT64_MAX, 0);

@@ -61,18 +61,19 @@ struct rcx_boot_ops {
                            size_t *bytes_p);
 
     /*
-     * NULL where each rank looks up what it wants at no cost. Else: show blob of the
-     * lowest of local_ranks, which are known, to the others of them; bytes is the
-     * same on all. They see it, or NULL where it does not come in time. Collective
-     * on the node; called once at most, after publish.
+     * NULL where each rank looks up what it wants at no cost. Else: show blob
+     * of the lowest of local_ranks, which are known, to the others of them;
+     * bytes is the same on all. They see it, or NULL where it does not come in
+     * time. Collective on the node; called once at most, after publish.
      */
     rcx_status_t (*local_bcast)(struct rcx_boot *boot, const void *blob,
                                 size_t bytes, rcx_local_fn_t see, void *arg);
 
     /*
-     * RCX_OK once all ranks called it. While it waits it calls go_on(arg), which
-     * makes progress, but for a host's that blocks; where that returns false, it
-     * waits not for the others, and returns RCX_IN_PROGRESS. go_on is NULL: nothing.
+     * RCX_OK once all ranks called it. While it waits it calls go_on(arg),
+     * which makes progress, but for a host's that blocks; where that returns
+     * false, it waits not for the others, and returns RCX_IN_PROGRESS. go_on is
+     * NULL: nothing.
      */
     rcx_status_t (*barrier)(struct rcx_boot *boot, bool (*go_on)(void *arg),
                             void *arg);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What each rank publishes at start, and how others read it: a header of constant
- * size, then the address of its transport. run/context/config_check.c fills in
- * the header and compares it with those of other ranks.
+ * What each rank publishes at start, and how others read it: a header of
+ * constant size, then the address of its transport. run/context/config_check.c
+ * fills in the header and compares it with those of other ranks.
  */
 #ifndef RCX_CORE_IFACE_PEER_H
 #define RCX_CORE_IFACE_PEER_H
@@ -12,8 +12,8 @@
 #include "core/iface/bootstrap.h"
 #include "core/sched/schedule.h"
 
-/* SETTINGS: hashes of settings that have to be equal on all ranks. LINES: hashes
- * of lines about the environment, errors and warnings. */
+/* SETTINGS: hashes of settings that have to be equal on all ranks. LINES:
+ * hashes of lines about the environment, errors and warnings. */
 enum {
     RCX_PEER_TEXT = 64,
     RCX_PEER_SETTINGS = RCX_COLL_COUNT + 3,
@@ -41,22 +41,23 @@ struct rcx_peer_header {
 /* Fill in magic, wire version, host and boot_id; all else is 0. */
 void rcx_peer_header_init(struct rcx_peer_header *h);
 
-/* Write the checksums of a blob that is bytes long. A blob shorter than a header
- * stays as it is. Tests that alter a blob on purpose seal it again. */
+/* Write the checksums of a blob that is bytes long. A blob shorter than a
+ * header stays as it is. Tests that alter a blob on purpose seal it again. */
 void rcx_peer_seal(void *blob, size_t bytes);
 
 /*
  * Copy the header that rank has published, and point to the address behind it,
- * which stays valid until boot is closed. RCX_ERR_LAUNCH, logged: it is too short,
- * of another wire version, or altered. The address's own checksum is not looked
- * at.
+ * which stays valid until boot is closed. RCX_ERR_LAUNCH, logged: it is too
+ * short, of another wire version, or altered. The address's own checksum is not
+ * looked at.
  */
 rcx_status_t rcx_peer_lookup(struct rcx_boot *boot, const struct rcx_log *log,
                              int rank, struct rcx_peer_header *h,
                              const void **address_p);
 
-/* The address of a peer's transport. version is the caller's own. RCX_ERR_LAUNCH,
- * logged: as above, or the peer's transport is of another version. */
+/* The address of a peer's transport. version is the caller's own.
+ * RCX_ERR_LAUNCH, logged: as above, or the peer's transport is of another
+ * version. */
 rcx_status_t rcx_peer_address(struct rcx_boot *boot, const struct rcx_log *log,
                               int rank, const char *version,
                               const void **address_p, size_t *bytes_p);
@@ -65,7 +66,8 @@ rcx_status_t rcx_peer_address(struct rcx_boot *boot, const struct rcx_log *log,
 void rcx_peer_host(struct rcx_boot *boot, const struct rcx_log *log, int rank,
                    char *text, size_t bytes);
 
-/* The kernel's boot id, which is equal on one machine; "" if it is not known. */
+/* The kernel's boot id, which is equal on one machine; "" if it is not
+ * known. */
 void rcx_kernel_id(char *text, size_t bytes);
 
 #endif

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The queue of control messages, and the marks of failed peers, for all
+ * transports.
+ */
 #include <string.h>
 
 #include "core/iface/transport.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the executor needs of a network: tagged messages and progress.
- * Implementations: lib/transport.
+ * Transports as the executor sees them: tagged messages and progress.
+ * Implementations are in lib/transport.
  */
 #ifndef RCX_CORE_IFACE_TRANSPORT_H
 #define RCX_CORE_IFACE_TRANSPORT_H
@@ -18,10 +18,10 @@ struct rcx_step;
 struct rcx_message;
 
 /*
- * Where the data of a receive may go instead of its buffer: a transport that has
- * it all, or parts of it in order, asks once, before the first, whether that is
- * so now; then all goes there. Parts but the last are multiples of
- * RCX_PART_BYTES.
+ * Where the data of a receive may go instead of its buffer. A transport that
+ * has all of it, or parts of it in order, asks is_ready() once before the
+ * first; if true, all of it goes to take(). Parts except the last are multiples
+ * of RCX_PART_BYTES.
  */
 enum { RCX_PART_BYTES = 64 };
 struct rcx_recv_sink {
@@ -31,36 +31,38 @@ struct rcx_recv_sink {
 };
 
 /*
- * A message under way. The transport completes it by rcx_message_complete()
- * from inside progress, or by its return value; never both.
+ * A message in flight. The transport completes it either by
+ * rcx_message_complete() during progress, or by the return value of send() or
+ * recv(); never by both.
  */
 enum { RCX_MESSAGE_STATE = 88 };
 struct rcx_message {
-    /* The executor's: */
-    const struct rcx_step *step; /* that it is of, */
-    uint8_t kind;                /* and what that says; in bytes */
+    /* Of the executor: */
+    const struct rcx_step *step; /* its step, */
+    uint8_t kind;                /* and fields of it, in bytes */
     uint8_t dst, left, right;
     size_t dst_at, left_at, right_at;
     size_t due;
-    bool holds_up_all; /* a receive, without which no other step starts */
-    bool feeds_next;   /* its sink is the step behind it, in order */
-    uint32_t waits;    /* steps to complete before this one starts */
+    bool holds_up_all; /* a receive that all other steps wait for */
+    bool feeds_next;   /* its sink is the next step */
+    uint32_t waits;    /* steps that must complete before this one starts */
     int peer;
-    uint64_t tag; /* what the message has of its own in its tag; of a receive
-                     by mask: all of what came */
-    /* Both sides': */
-    rcx_status_t status; /* RCX_IN_PROGRESS while under way */
-    bool is_consumed;    /* all of it, by the sink; of what takes: it has */
+    uint64_t tag; /* the message's part of its tag; for a receive by mask,
+                     the whole tag of what arrived */
+    /* Of both: */
+    rcx_status_t status; /* RCX_IN_PROGRESS while in flight */
+    bool is_consumed;    /* by the sink, completely; of a sink: it has */
     size_t bytes;        /* of a receive: what arrived */
     const struct rcx_recv_sink *sink; /* of a receive; NULL: none */
     void *owner;
-    struct rcx_message *next;        /* in the list of completed ones */
-    struct rcx_transport *transport; /* where it is under way */
-    void *handle;                    /* the transport's own */
-    _Alignas(8) char state[RCX_MESSAGE_STATE]; /* the transport's own */
+    struct rcx_message *next;        /* in the list of completed messages */
+    struct rcx_transport *transport; /* that it is in flight in */
+    void *handle;                    /* of the transport */
+    _Alignas(8) char state[RCX_MESSAGE_STATE]; /* of the transport */
 };
 
-/* Data of m has come, none of it is stored yet: whether its sink takes it all. */
+/* Data of m has arrived and is not stored yet: whether its sink takes all of
+ * it. */
 static inline bool rcx_message_offer_to_sink(struct rcx_message *m)
 {
     m->is_consumed = m->sink && m->sink->is_ready(m);
@@ -68,14 +70,14 @@ static inline bool rcx_message_offer_to_sink(struct rcx_message *m)
 }
 
 /*
- * How far who only sends may get ahead of who receives, in bytes: what the
- * buffers of a socket take, since the last message must have left them for the
- * peer when the call returns. Where the network takes more than that, it says
- * so: a power of two.
+ * AHEAD: how many bytes a sender may run ahead of its receiver: as much as the
+ * buffers of a socket take, since the last message must have been sent when the
+ * call returns. A network that takes more says so, by a power of two.
+ * FULL_POLLS: in so many polls a transport checks all its sources.
  */
 enum { RCX_AHEAD = 64 << 10, RCX_FULL_POLLS = 16 };
 
-/* What one engine tells another outside of any collective. */
+/* A control message, see run/fault/ctrl_msg.h. */
 struct rcx_ctrl_frame {
     struct rcx_ctrl_frame *next;
     size_t bytes;
@@ -84,39 +86,40 @@ struct rcx_ctrl_frame {
 
 struct rcx_transport {
     const struct rcx_transport_ops *ops;
-    struct rcx_message *done; /* completed, not yet taken by the engine */
+    struct rcx_message *done; /* completed, not yet handled */
     struct rcx_message **done_end;
-    struct rcx_ctrl_frame *ctrl; /* that came, the oldest first */
+    struct rcx_ctrl_frame *ctrl; /* control messages received, oldest first */
     struct rcx_ctrl_frame **ctrl_end;
-    unsigned ctrl_unsent; /* that are not sent yet */
-    bool ctrl_lost;       /* one could not be sent, to whomever */
-    bool leaks_on_close;  /* closed while peers on other nodes may be stopped */
-    unsigned char *
-        failed_peers; /* by rank: found failed_peers, or its connection failed; NULL:
-                            none is watched */
-    bool watches_peers;    /* and each that is found breaks communicators */
-    unsigned failed_count; /* then: so many */
-    int endpoints;         /* opened so far, to as many peers */
-    char last_error
-        [256];        /* what a send or recv failed of; "": it says nothing */
-    size_t ack_bytes; /* of a message of so many or more, one side may be
-                            complete while the other still needs its progress */
-    /* Not 0: a note may have come; without progress nobody knows more. NULL: nor
-       this; else a message to a peer that has left harms nobody. */
+    unsigned ctrl_unsent; /* control messages being sent */
+    bool ctrl_lost;       /* a control message could not be sent */
+    bool leaks_on_close;  /* close() keeps what UCX cannot destroy: peers on
+                            other nodes may be stopped */
+    unsigned char *failed_peers; /* by rank: the peer or its connection has
+                                    failed; NULL: peers are not watched */
+    bool watches_peers;    /* peers are watched, and a failed one fails its
+                           communicators */
+    unsigned failed_count; /* of failed_peers */
+    int endpoints;         /* connected so far */
+    char last_error[256];  /* why a send or receive failed; "": not known */
+    size_t ack_bytes;      /* from this size on, one side of a message may
+                         complete while the other one still needs its
+                         progress */
+    /* Not 0: a control message may have arrived. NULL: only progress tells. If
+     * it is not NULL, a message to a peer that has left does no harm. */
     const _Atomic uint32_t *doorbell;
-    size_t ahead; /* bytes that who only sends may get ahead of who receives; 0:
+    size_t ahead; /* bytes that a sender may run ahead of its receiver; 0:
                      RCX_AHEAD */
 };
 
-/* Take the oldest note off t's list; heap is the one that it was made from.
- * False: there was none, or one of another length. */
+/* Take the oldest control message off the queue. heap: which it was allocated
+ * from. False: there was none, or one of another length. */
 bool rcx_ctrl_queue_pop(struct rcx_transport *t, struct rcx_heap *heap,
                         void *note, size_t bytes);
-/* Put one there; nothing where memory ran out. */
+/* Append one. Dropped if memory ran out. */
 void rcx_ctrl_queue_push(struct rcx_transport *t, struct rcx_heap *heap,
                          const void *note, size_t bytes);
 
-/* peer is found failed_peers, or its connection has failed; where failed_peers is there. */
+/* Mark peer as failed. Only if failed_peers is set. */
 void rcx_transport_peer_failed(struct rcx_transport *t, int peer);
 
 static inline void rcx_transport_reset_done(struct rcx_transport *t)
@@ -125,7 +128,7 @@ static inline void rcx_transport_reset_done(struct rcx_transport *t)
     t->done_end = &t->done;
 }
 
-/* Make the lists of completed messages and of ctrl empty. */
+/* Empty the lists of completed messages and of control messages. */
 static inline void rcx_transport_init(struct rcx_transport *t)
 {
     rcx_transport_reset_done(t);
@@ -143,11 +146,11 @@ static inline void rcx_message_complete(struct rcx_transport *t,
     t->done_end = &m->next;
 }
 
-/* Ways between two ranks of a node. */
+/* How two ranks of a node communicate. */
 enum rcx_lanes {
-    RCX_LANES_AUTO, /* mapped memory where that can be had */
-    RCX_LANES_UCP,  /* UCX's messages alone */
-    RCX_LANES_NODE  /* mapped memory, or it is an error */
+    RCX_LANES_AUTO, /* mapped memory if possible */
+    RCX_LANES_UCP,  /* UCX's messages only */
+    RCX_LANES_NODE  /* mapped memory; an error if not possible */
 };
 
 struct rcx_transport_args {
@@ -161,111 +164,112 @@ struct rcx_transport_args {
 
 struct rcx_transport_ops {
     const char *name;
-    /* version text, for rcx_info */
+    /* Name and version, for rcx_info. */
     void (*version)(char *text, size_t bytes);
 
-    /* Open, and give the address that peers need. */
+    /* Open the transport, and get the address that peers need. */
     rcx_status_t (*open)(const struct rcx_transport_args *args,
                          struct rcx_transport **t_p);
     rcx_status_t (*address)(struct rcx_transport *t, const void **address_p,
                             size_t *bytes_p);
 
     /*
-     * RCX_OK: done at once (recv: m->bytes is set). RCX_IN_PROGRESS: m is
-     * completed later, by progress. Of an error, t->last_error says why.
+     * RCX_OK: completed at once (recv: m->bytes is set). RCX_IN_PROGRESS: m
+     * completes later, during progress. On an error, t->last_error gives the
+     * reason.
      */
     rcx_status_t (*send)(struct rcx_transport *t, int peer, const void *buffer,
                          size_t bytes, uint64_t tag, struct rcx_message *m);
     rcx_status_t (*recv)(struct rcx_transport *t, int peer, void *buffer,
                          size_t bytes, uint64_t tag, struct rcx_message *m);
 
-    /* A receive of the first message whose tag is this one where mask has ones,
-     * whoever sends it: m->tag, too, is set when it is done. */
+    /* Receive the first message, from any source, whose tag agrees with tag
+     * where mask has ones. Sets m->tag when it completes. */
     rcx_status_t (*recv_masked)(struct rcx_transport *t, void *buffer,
                                 size_t bytes, uint64_t tag, uint64_t mask,
                                 struct rcx_message *m);
 
     /*
-     * RCX_OK unless no transport leads to peer, as send would find; then
-     * t->last_error says why. Connects them if need be. NULL: all are connected.
+     * RCX_OK unless no transport leads to peer, as a send would find; then
+     * t->last_error gives the reason. Connects if needed. NULL: all are
+     * connected.
      */
     rcx_status_t (*reach)(struct rcx_transport *t, int peer);
 
-    /* Look for m alone, which recv() has left under way, until it is here, or so
-     * many polls were in vain; they are counted down. RCX_IN_PROGRESS: it still
-     * is under way. Else that is how it ended, and it is in no list. NULL: what
-     * comes is not told apart. */
+    /* Poll for m alone, which recv() has left in flight, for *polls empty polls
+     * at most, which are counted down. RCX_IN_PROGRESS: still in flight.
+     * Otherwise its final status; it is in no list. NULL: not supported. */
     rcx_status_t (*expect)(struct rcx_transport *t, struct rcx_message *m,
                            unsigned *polls);
 
-    /* Which way messages to and from peer take, and why not a shorter one.
-     * NULL: there is only one. */
+    /* Print how messages to and from peer travel, and why not by a faster way.
+     * NULL: there is one way only. */
     void (*way)(struct rcx_transport *t, int peer, char *text, size_t bytes);
 
-    /* Events handled. A transport need not look everywhere each time, but so
-     * many times see everything. */
+    /* Poll. Returns the number of events. A single call need not check all
+     * sources, but RCX_FULL_POLLS calls do. */
     unsigned (*progress)(struct rcx_transport *t);
 
     /*
-     * Give up a message under way, so that the transport leaves its buffer
-     * alone. It completes with an error, soon, if that can still be done: a
-     * send cannot, nor a receive that has begun; these complete as they would.
-     * cancels_sends: asked for sends, too, whose buffers are then left alone.
+     * Cancel a message in flight, so that the transport does not access its
+     * buffer any more. It completes with an error soon, if possible. A send
+     * cannot be cancelled, nor a receive that has begun: these complete
+     * normally. cancels_sends: sends can be cancelled as well.
      */
     void (*cancel)(struct rcx_transport *t, struct rcx_message *m);
     bool cancels_sends;
 
-    /* Whether a message has come for which no receive is posted, and whose tag
-     * is this one where mask has ones; its tag is stored. */
+    /* Whether a message has arrived for which no receive is posted, and whose
+     * tag agrees with tag where mask has ones. Stores its tag. */
     bool (*probe)(struct rcx_transport *t, uint64_t tag, uint64_t mask,
                   uint64_t *found_p);
 
-    /* Send a note, which is copied: peer finds it in its list, unless it, or
-     * this process, is gone by then, or no way leads there: t->last_error does
-     * not say so. */
+    /* Send a control message, which is copied. Peer finds it in its queue,
+     * unless it or this process is gone by then, or cannot be reached.
+     * t->last_error is not set. */
     void (*send_ctrl)(struct rcx_transport *t, int peer, const void *note,
                       size_t bytes);
-    /* Opened with wakeup: a descriptor that can be read once something has
-     * happened after arm returned RCX_OK; RCX_IN_PROGRESS: it has, already.
-     * wake makes it so, from any thread. */
+    /* Opened with wakeup: a descriptor that becomes readable once something has
+     * happened after arm() returned RCX_OK. RCX_IN_PROGRESS: something has
+     * happened already. wake() makes it readable, from any thread. */
     int (*event_fd)(struct rcx_transport *t);
     rcx_status_t (*arm)(struct rcx_transport *t);
     void (*wake)(struct rcx_transport *t);
 
-    /* For ranks that share cores: that this one gives its core away, or has it
-       again; whether all whose messages it waits for have theirs, so that one
-       may come soon. NULL: nobody knows. */
+    /* If ranks outnumber cores: this rank has released its core, or has it
+     * again; and whether all peers whose messages it waits for run now, so that
+     * a message may arrive soon. NULL: not known. */
     void (*core_released)(struct rcx_transport *t, bool rests);
     bool (*peers_run)(struct rcx_transport *t);
 
-    /* Memory that peers read where it is, when messages are sent from there: new
-     * one, or what is at at; NULL: that cannot be. No message is under way from
-     * what is put back. Both NULL: the transport has no such memory. */
+    /* Memory that peers read where it is when it is sent: new, or the caller's
+     * if at is not NULL. NULL: not possible. No message from it may be in
+     * flight when it is put back. Both NULL: there is no such memory. */
     void *(*get_memory)(struct rcx_transport *t, void *at, size_t bytes);
     void (*put_memory)(struct rcx_transport *t, void *ptr);
-    /* The key by which peers reach what get_memory gave; 0 bytes: none. And where
-     * peer's, at base there, lies in this process, until put_memory of ptr; NULL:
-     * nowhere. Both NULL as above. */
+    /* The key by which peers access memory of get_memory(); 0 bytes: none. And
+     * where the peer's memory, at base there, is mapped here until put_memory()
+     * of ptr; NULL: not possible. Both NULL as above. */
     size_t (*memory_key)(struct rcx_transport *t, const void *ptr,
                          const void **key_p);
     void *(*reach_memory)(struct rcx_transport *t, void *ptr, int peer,
                           const void *key, uint64_t base);
 
-    /* rcx_ctrl_queue_pop() with t's own heap. */
+    /* rcx_ctrl_queue_pop() with the transport's heap. */
     bool (*take_ctrl)(struct rcx_transport *t, void *note, size_t bytes);
 
-    /* Have what was sent leave this process: RCX_OK once it has. RCX_IN_PROGRESS:
-     * ask again, with progress between. */
+    /* RCX_OK once all that was sent has left this process. RCX_IN_PROGRESS:
+     * call again, with progress between. */
     rcx_status_t (*flush)(struct rcx_transport *t);
-    /* Free t, with its connections. Waits for nobody: that no peer needs this
-     * rank any more is the context's to see to. */
+    /* Free t and its connections. Does not wait: the context makes sure that no
+     * peer needs this rank any more. */
     void (*close)(struct rcx_transport *t);
 };
 
-/* The networks compiled in, best first, ended by NULL. */
+/* The transports that are compiled in, best first, ended by NULL. */
 extern const struct rcx_transport_ops *const rcx_transport_table[];
 
-/* For a single process: it sends to itself alone. */
+/* The transport of a single process, which sends to itself. */
 extern const struct rcx_transport_ops rcx_transport_self;
 
 #endif

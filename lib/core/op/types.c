@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <string.h>
 
-/* ---- Types -------------------------------------------------------------- */
+/* ---- Types --------------------------------------------------------------- */
 
 #define TYPE(number, text, ctype, kind)                                        \
     [number] = {.name = text,                                                  \
@@ -125,7 +125,7 @@ rcx_datatype_t rcx_type_canonical(rcx_datatype_t type)
     return info ? info->canonical : type;
 }
 
-/* ---- Ops ---------------------------------------------------------------- */
+/* ---- Ops ----------------------------------------------------------------- */
 
 /* Sets of type classes. */
 enum {

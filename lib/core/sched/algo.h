@@ -11,7 +11,7 @@
 #include "core/sched/nodes.h"
 #include "core/sched/schedule.h"
 
-/* ---- Steps -------------------------------------------------------------- */
+/* ---- Steps --------------------------------------------------------------- */
 
 void rcx_step_send(struct rcx_builder *b, int peer, struct rcx_span src);
 void rcx_step_recv(struct rcx_builder *b, int peer, struct rcx_span dst);
@@ -31,7 +31,7 @@ void rcx_step_copy(struct rcx_builder *b, struct rcx_span dst,
  */
 void rcx_step_pair(struct rcx_builder *b, int window);
 
-/* ---- Spans -------------------------------------------------------------- */
+/* ---- Spans --------------------------------------------------------------- */
 
 /* The whole operand; the whole result (empty where this rank has none). */
 struct rcx_span rcx_span_in(const struct rcx_shape *s);
@@ -114,7 +114,7 @@ static inline int rcx_group_member(const struct rcx_group *g, int i)
     return g->member(g, i);
 }
 
-/* ---- Numbers ------------------------------------------------------------ */
+/* ---- Numbers ------------------------------------------------------------- */
 
 /* The largest power of two <= n, for n >= 1. */
 static inline int rcx_pow2_floor(int n)
@@ -131,7 +131,7 @@ static inline int rcx_log2_floor(int n)
     return 31 - __builtin_clz((unsigned)n);
 }
 
-/* ---- The registry ------------------------------------------------------- */
+/* ---- The registry -------------------------------------------------------- */
 
 /*
  * The price of a schedule in the one-ported model: time = rounds * alpha +
@@ -192,11 +192,11 @@ struct rcx_algo {
     rcx_order_t level; /* among ranks, whatever the shape */
     rcx_order_t (*order)(const struct rcx_shape *s); /* where that matters */
     struct rcx_cost (*cost)(const struct rcx_shape *s);
-    /* How many blocks come to a rank on their way to others and to itself; NULL:
-     * it passes none on. Where counts are local it then has to be told their
-     * lengths, the shape's passing, by a first step: the same algorithm with
-     * equal blocks, of one element each, after which its scratch begins with
-     * what came. */
+    /* How many blocks come to a rank on their way to others and to itself;
+     * NULL: it passes none on. Where counts are local it then has to be told
+     * their lengths, the shape's passing, by a first step: the same algorithm
+     * with equal blocks, of one element each, after which its scratch begins
+     * with what came. */
     size_t (*passing)(const struct rcx_shape *s);
     void (*build)(struct rcx_builder *b, const struct rcx_shape *s);
 };

@@ -25,7 +25,8 @@ enum rcx_who {
 };
 
 /* What an element of a result is: what the operands of ranks lo to hi - 1 at
- * index combine to, in rank order; the operand itself where that is one rank. */
+ * index combine to, in rank order; the operand itself where that is one
+ * rank. */
 struct rcx_expected {
     int lo, hi;
     size_t index; /* in their IN; where counts are local, in its block for this

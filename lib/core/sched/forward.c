@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who reads a copy of the operand reads the operand instead: a message then does
- * not wait for the copy, which is made while it is on its way, and leaves from
- * memory that nobody has just written. Algorithms may so begin with a copy of
- * their own block, as papers have it.
+ * Who reads a copy of the operand reads the operand instead: a message then
+ * does not wait for the copy, which is made while it is on its way, and leaves
+ * from memory that nobody has just written. Algorithms may so begin with a copy
+ * of their own block, as papers have it.
  */
 #include "core/sched/algo.h"
 

@@ -46,9 +46,9 @@ void rcx_method_print(const struct rcx_method *m, size_t elem_bytes, char *text,
                       size_t bytes);
 
 /*
- * What the first of the rules says that a call meets, and whose method suits it;
- * where none does (NULL), what costs least. m->algo NULL: nothing keeps that
- * order.
+ * What the first of the rules says that a call meets, and whose method suits
+ * it; where none does (NULL), what costs least. m->algo NULL: nothing keeps
+ * that order.
  */
 struct rcx_rule;
 struct rcx_tuning;
@@ -60,7 +60,8 @@ const struct rcx_rule *rcx_method_by_rule(const struct rcx_shape *shape,
 /*
  * The method of a call that needs an order level. Errors are logged:
  * RCX_ERR_UNSUPPORTED where what is wanted does not do the call. All ranks come
- * to the same, since they agree on shapes but for the rank, on specs, and on rules.
+ * to the same, since they agree on shapes but for the rank, on specs, and on
+ * rules.
  */
 rcx_status_t rcx_method_choose(const struct rcx_shape *shape,
                                rcx_order_t needed,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which ranks of a communicator share a node; or, where all are on one, which take
- * turns on a core. All its ranks have the same map; what an algorithm asks of it
- * takes constant time.
+ * Which ranks of a communicator share a node; or, where all are on one, which
+ * take turns on a core. All its ranks have the same map; what an algorithm asks
+ * of it takes constant time.
  */
 #ifndef RCX_CORE_SCHED_NODES_H
 #define RCX_CORE_SCHED_NODES_H

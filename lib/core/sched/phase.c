@@ -49,7 +49,7 @@ struct rcx_shape rcx_phase_shape(const struct rcx_phase *phase,
     return s;
 }
 
-/* ---- Prices ---------------------------------------------------------------- */
+/* ---- Prices -------------------------------------------------------------- */
 
 struct rcx_cost rcx_phase_cost(const struct rcx_phase *phase,
                                const struct rcx_shape *outer, int size,
@@ -83,7 +83,7 @@ struct rcx_phase rcx_phase_cheapest(enum rcx_coll coll, rcx_order_t needed,
     return best;
 }
 
-/* ---- Writing --------------------------------------------------------------- */
+/* ---- Writing ------------------------------------------------------------- */
 
 /* Elements of the vector: the operand is all of it, or the result is, or one
  * of them is a block of it. */

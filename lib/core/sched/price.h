@@ -12,13 +12,13 @@ bool rcx_price_is_none(const struct rcx_algo *algo, const struct rcx_shape *s);
 /* How many ranks use a node's link at once; 0: there is none between ranks. */
 int rcx_price_sharing(const struct rcx_shape *s);
 
-/* What an algorithm's rounds and bytes cost then, on the shape's machine. One that
- * knows no nodes is taken to send all that it sends between them. */
+/* What an algorithm's rounds and bytes cost then, on the shape's machine. One
+ * that knows no nodes is taken to send all that it sends between them. */
 struct rcx_machine rcx_price_machine(const struct rcx_algo *algo,
                                      const struct rcx_shape *s, int sharing);
 
-/* Seconds. INFINITY: it does not fit s so, keeps less order than is needed, or has
- * no price. */
+/* Seconds. INFINITY: it does not fit s so, keeps less order than is needed, or
+ * has no price. */
 double rcx_price_with(const struct rcx_algo *algo, const struct rcx_shape *s,
                       const int64_t params[], rcx_order_t needed, int sharing);
 

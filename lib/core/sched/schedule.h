@@ -78,8 +78,8 @@ struct rcx_shape {
     int64_t params[RCX_PARAMS]; /* the algorithm's, in the order of its list */
 };
 
-/* count elements of a buffer from offset on. It is copied eight bytes at a time,
- * for which a processor waits where fewer were just written. */
+/* count elements of a buffer from offset on. It is copied eight bytes at a
+ * time, for which a processor waits where fewer were just written. */
 struct rcx_span {
     uint64_t buffer; /* an enum rcx_buffer */
     size_t offset;

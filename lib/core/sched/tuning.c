@@ -38,8 +38,8 @@ static bool answers(enum rcx_answer asked, bool is_so)
     return asked == RCX_ANSWER_ANY || (asked == RCX_ANSWER_YES) == is_so;
 }
 
-/* RCX's own rules for several nodes were made over TCP: they hold where a message
- * takes as long as that makes it. Else the price decides. */
+/* RCX's own rules for several nodes were made over TCP: they hold where a
+ * message takes as long as that makes it. Else the price decides. */
 static bool is_of_machine(const struct rcx_rule *rule,
                           const struct rcx_shape *s)
 {
@@ -225,7 +225,8 @@ static bool parse_machine(char *rest, struct rcx_machine *m,
 
 enum { NO_RULE, IS_RULE, WRONG };
 
-/* COLLECTIVE [CONDITION=VALUE ...] METHOD [# ...], or machine [NAME=TIME ...] */
+/* COLLECTIVE [CONDITION=VALUE ...] METHOD [# ...], or machine [NAME=TIME
+ * ...] */
 static int parse_line(char *line, struct rcx_rule *rule, struct rcx_machine *m,
                       struct rcx_refusal *r)
 {

@@ -96,7 +96,7 @@ static rcx_status_t post(struct self_transport *a, const struct op *mine)
     return mine->is_send ? RCX_OK : status;
 }
 
-/* ---- Messages ------------------------------------------------------------- */
+/* ---- Messages ------------------------------------------------------------ */
 
 static rcx_status_t send(struct rcx_transport *t, int peer, const void *buffer,
                          size_t bytes, uint64_t tag, struct rcx_message *m)
@@ -174,7 +174,7 @@ static bool take_ctrl(struct rcx_transport *t, void *note, size_t bytes)
     return false;
 }
 
-/* ---- Sleeping --------------------------------------------------------------- */
+/* ---- Sleeping ------------------------------------------------------------ */
 
 static int event_fd(struct rcx_transport *t)
 {
@@ -198,7 +198,7 @@ static void wake(struct rcx_transport *t)
         eventfd_write(a->fd, 1);
 }
 
-/* ---- Opening and closing -------------------------------------------------- */
+/* ---- Opening and closing ------------------------------------------------- */
 
 static void version(char *text, size_t bytes)
 {
@@ -259,7 +259,7 @@ static rcx_status_t flush(struct rcx_transport *t)
 
 /* clang-format off */
 const struct rcx_transport_ops rcx_transport_self = {
-    .name = "self_transport", .version = version, .open = open, .address = address,
+    .name = "self", .version = version, .open = open, .address = address,
     .send = send, .recv = recv, .recv_masked = recv_masked,
     .progress = progress, .cancel = cancel, .probe = probe, .send_ctrl = notify,
     .take_ctrl = take_ctrl, .event_fd = event_fd, .arm = arm, .wake = wake,

@@ -127,7 +127,7 @@ bool rcx_shm_is_flushed(const struct rcx_shm_channel *p)
     return !m && !p->starting;
 }
 
-/* ---- Receiving --------------------------------------------------------------- */
+/* ---- Receiving ----------------------------------------------------------- */
 
 static rcx_status_t deliver(struct rcx_shm_channel *p, struct rcx_message *m,
                             const struct rcx_shm_header *a)

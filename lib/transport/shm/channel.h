@@ -53,8 +53,8 @@ struct rcx_shm_lane {
     size_t ring; /* bytes; a power of two */
     size_t
         cma_from; /* messages from this size on are read by CMA, if it works */
-    size_t
-        mapped_from; /* messages from this size on are read where they are, if they are in a region */
+    size_t mapped_from; /* messages from this size on are read where they
+                           are, if they are in a region */
     struct rcx_addr_map regions; /* of this rank, that peers may map */
     struct rcx_region *gone;     /* withdrawn, and not all peers know */
     int ranks;
@@ -96,9 +96,9 @@ struct rcx_unexpected;
 struct rcx_ring {
     unsigned char *bytes;
     size_t size;
-    uint64_t at; /* position of this side */
-    uint64_t
-        known; /* sender: limit of free room; receiver: position the peer knows of */
+    uint64_t at;    /* position of this side */
+    uint64_t known; /* sender: limit of free room; receiver: position the
+                       peer knows of */
 };
 
 struct rcx_shm_channel {
@@ -201,7 +201,7 @@ static inline void rcx_message_set_match(struct rcx_message *m, void *buffer,
     rcx_shm_msg(m)->mask = mask;
 }
 
-/* ---- Lists of messages ------------------------------------------------------ */
+/* ---- Lists of messages --------------------------------------------------- */
 
 static inline void rcx_message_append(struct rcx_message ***end,
                                       struct rcx_message *m)

@@ -12,13 +12,16 @@
 enum rcx_shm_slot_kind {
     RCX_SLOT_SHORT, /* a message, in its slot */
     RCX_SLOT_WHOLE, /* a message, in the ring */
-    RCX_SLOT_FIRST, /* first part of a long message, with a struct rcx_rndv_header */
-    RCX_SLOT_REST, /* a further part */
-    RCX_SLOT_RTS,  /* request to send: a long message that the receiver reads */
-    RCX_SLOT_ATS,  /* acknowledge to send: it has been read */
-    RCX_SLOT_RTR, /* ready to receive: the receiver of a long message has a buffer */
-    RCX_SLOT_REGION, /* in the ring: a region of the sender, that requests to send may name */
-    RCX_SLOT_GONE /* the region at this address does not exist any more */
+    RCX_SLOT_FIRST, /* first part of a long message, with a struct
+                       rcx_rndv_header */
+    RCX_SLOT_REST,  /* a further part */
+    RCX_SLOT_RTS, /* request to send: a long message that the receiver reads */
+    RCX_SLOT_ATS, /* acknowledge to send: it has been read */
+    RCX_SLOT_RTR, /* ready to receive: the receiver of a long message has a
+                     buffer */
+    RCX_SLOT_REGION, /* in the ring: a region of the sender, that requests to
+                        send may name */
+    RCX_SLOT_GONE    /* the region at this address does not exist any more */
 };
 /* RETURNS: in how many parts of the ring, and of the slots, free room is
  * returned. */

@@ -11,7 +11,7 @@
 /* Bytes that are read in one progress call. */
 enum { PIECE = 256 << 10 };
 
-/* ---- Sending ----------------------------------------------------------------- */
+/* ---- Sending ------------------------------------------------------------- */
 
 /* Send the first part or a request to send. */
 bool rcx_rndv_send_start(struct rcx_shm_channel *p, struct rcx_message *m)
@@ -93,7 +93,7 @@ void rcx_rndv_send_answered(struct rcx_shm_channel *p, uint64_t number,
         rcx_shm_msg(m)->at = rcx_shm_msg(m)->room;
 }
 
-/* ---- Receiving --------------------------------------------------------------- */
+/* ---- Receiving ----------------------------------------------------------- */
 
 void rcx_rndv_recv_start(struct rcx_shm_channel *p, struct rcx_message *m,
                          const struct rcx_shm_header *a)

@@ -101,7 +101,7 @@ rcx_status_t rcx_ucp_message_failed(struct rcx_transport *t, int peer,
     return RCX_ERR_PEER_FAILED;
 }
 
-/* ---- Endpoints ------------------------------------------------------------- */
+/* ---- Endpoints ----------------------------------------------------------- */
 
 /* Messages of this endpoint end with an error from now on. A lack of memory or
  * descriptors of this process is not the peer's failure. */

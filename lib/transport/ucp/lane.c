@@ -38,7 +38,7 @@ static void close_segment(struct ucp *u)
     u->lane.place = (struct rcx_segment_address){.rkey_bytes = 0};
 }
 
-/* ---- Opening and closing -------------------------------------------------- */
+/* ---- Opening and closing ------------------------------------------------- */
 
 static void send_done(void *request, ucs_status_t status, void *arg)
 {

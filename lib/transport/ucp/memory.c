@@ -28,7 +28,7 @@ struct rcx_ucp_block {
     struct reached *reached;
 };
 
-/* ---- Memory ---------------------------------------------------------------- */
+/* ---- Memory -------------------------------------------------------------- */
 
 size_t rcx_ucp_plain_key_bytes(struct ucp *u)
 {
@@ -113,7 +113,7 @@ ucs_status_t rcx_ucp_memory_reach(struct ucp *u, int peer, const void *key,
     return status;
 }
 
-/* ---- Blocks ---------------------------------------------------------------- */
+/* ---- Blocks -------------------------------------------------------------- */
 
 void *rcx_ucp_get_memory(struct rcx_transport *t, void *at, size_t bytes)
 {

@@ -27,7 +27,7 @@ static rcx_status_t fail(const struct ucp *u, const char *what,
         "%s: %s", what, ucs_status_string(status));
 }
 
-/* ---- Completion ----------------------------------------------------------- */
+/* ---- Completion ---------------------------------------------------------- */
 
 static void send_done(void *request, ucs_status_t status, void *user_data)
 {
@@ -106,7 +106,7 @@ static void prepare_parameters(struct ucp *u)
     u->matching.cb.recv = matching_done;
 }
 
-/* ---- Opening and closing -------------------------------------------------- */
+/* ---- Opening and closing ------------------------------------------------- */
 
 /* Peers that collectives of the world connect to; RCX_UCX_NUM_EPS overrides
  * it. UCX does not use connections that cost memory each (rc) if it expects
@@ -308,7 +308,7 @@ static rcx_status_t address(struct rcx_transport *t, const void **address_p,
     return RCX_OK;
 }
 
-/* ---- Messages ------------------------------------------------------------- */
+/* ---- Messages ------------------------------------------------------------ */
 
 static inline rcx_status_t sent(struct ucp *u, ucs_status_ptr_t result,
                                 struct rcx_message *m)
@@ -495,7 +495,7 @@ static bool probe(struct rcx_transport *t, uint64_t tag, uint64_t mask,
     return true;
 }
 
-/* ---- Progress -------------------------------------------------------------- */
+/* ---- Progress ------------------------------------------------------------ */
 
 static unsigned progress(struct rcx_transport *t)
 {
@@ -505,7 +505,7 @@ static unsigned progress(struct rcx_transport *t)
                            : ucp_worker_progress(u->worker);
 }
 
-/* ---- Sleeping --------------------------------------------------------------- */
+/* ---- Sleeping ------------------------------------------------------------ */
 
 static int event_fd(struct rcx_transport *t)
 {

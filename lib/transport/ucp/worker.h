@@ -43,8 +43,8 @@ struct ucp {
     size_t address_bytes;
     void *published; /* address of the segment in front */
     struct rcx_node node;
-    signed char *
-        ep_status; /* by rank: why it cannot be reached, or why its endpoint failed; or UCS_OK */
+    signed char *ep_status; /* by rank: why it cannot be reached, or why its
+                               endpoint failed; or UCS_OK */
     bool wakeup;
     bool is_flushing;
     int flushes;                 /* endpoint flushes and closes in progress */

@@ -4,7 +4,8 @@
  *
  * One rank of a job that makes STEPS calls, drawn from SEED, and checks every
  * result. Something happens to VICTIM so long after it has come to STEP: before
- * rcx_init (-2), before its first call (-1), in a call, or in rcx_finalize (STEPS).
+ * rcx_init (-2), before its first call (-1), in a call, or in rcx_finalize
+ * (STEPS).
  *
  *   none, delay           nothing, and a pause: all calls succeed
  *   kill, exit, abort     the process ends
@@ -12,7 +13,8 @@
  *   memory, descriptors   it may have no more than a little
  *
  * Prints one line: its rank, the status, whom that names (of the world),
- * and how many milliseconds the machine stood still. A wrong result is status 1.
+ * and how many milliseconds the machine stood still. A wrong result is status
+ * 1.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -47,7 +49,7 @@ static struct {
 static rcx_comm_t *comms[COMMS];
 static int64_t in[6 * MOST], out[6 * MOST];
 
-/* ---- Faults ------------------------------------------------------------------ */
+/* ---- Faults -------------------------------------------------------------- */
 
 static bool is_fault(const char *name)
 {
@@ -139,7 +141,7 @@ static void meet_fate(int rank, int step)
         pthread_detach(thread);
 }
 
-/* ---- Calls --------------------------------------------------------------------- */
+/* ---- Calls --------------------------------------------------------------- */
 
 static uint64_t draw(void)
 {
@@ -280,7 +282,7 @@ static rcx_status_t (*const calls[])(const struct call *c) = {
     add_up,       add_up_twice, gather_all,    exchange, spread,
     add_up_there, meet,         add_up_so_far, pass_on};
 
-/* ---- The job ------------------------------------------------------------------- */
+/* ---- The job ------------------------------------------------------------- */
 
 /* The ranks of comms[which], which are those of the world but for the last. */
 static int in_world(int which, int rank)

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * RCX for C++20: rcx.h with types, handles that free themselves, and exceptions.
+ * RCX for C++20: rcx.h with types, handles that free themselves, and
+ * exceptions.
  *
  *     rcx::context context;
  *     std::vector<double> part(n), sum(n);
  *     rcx::allreduce(part, sum, rcx::sum, context.world());
  *
- * Each function is the one of rcx.h with the same name, where its meaning, buffers
- * and guarantees stand. A buffer is any contiguous range (vector, array, span); its
- * elements say the datatype, its length the count. Without a send buffer an
- * operation is in place. i... begin an operation, ..._init make one that
- * request::start() begins again and again; buffers have to live until it is done.
- * An error is an rcx::error. Where an operation had begun before it failed, its
- * buffers have to live until the context has ended (see rcx_error_info_t).
+ * Each function is the one of rcx.h with the same name, where its meaning,
+ * buffers and guarantees stand. A buffer is any contiguous range (vector,
+ * array, span); its elements say the datatype, its length the count. Without a
+ * send buffer an operation is in place. i... begin an operation, ..._init make
+ * one that request::start() begins again and again; buffers have to live until
+ * it is done. An error is an rcx::error. Where an operation had begun before it
+ * failed, its buffers have to live until the context has ended (see
+ * rcx_error_info_t).
  */
 #ifndef RCX_HPP
 #define RCX_HPP
@@ -42,7 +44,7 @@
 namespace rcx
 {
 
-/* ---- Errors --------------------------------------------------------------- */
+/* ---- Errors -------------------------------------------------------------- */
 
 class error : public std::runtime_error
 {
@@ -74,9 +76,10 @@ inline void check(rcx_status_t status, rcx_comm_t *comm = nullptr)
     throw error(status, text);
 }
 
-/* ---- Types and ops ---------------------------------------------------------- */
+/* ---- Types and ops ------------------------------------------------------- */
 
-/* The datatype of T; a type of one's own: specialize it with rcx_type_create()'s. */
+/* The datatype of T; a type of one's own: specialize it with
+ * rcx_type_create()'s. */
 template <class T> struct datatype;
 
 namespace detail
@@ -152,10 +155,10 @@ concept alike = std::is_same_v<std::ranges::range_value_t<A>,
 
 using counts = std::vector<std::size_t>;
 
-/* ---- Handles ------------------------------------------------------------------ */
+/* ---- Handles ------------------------------------------------------------- */
 
-/* An operation that is under way, or may be started. The end of the object waits for
- * it, however it ends, and frees it. */
+/* An operation that is under way, or may be started. The end of the object
+ * waits for it, however it ends, and frees it. */
 class request
 {
   public:
@@ -287,8 +290,8 @@ class comm
     std::unique_ptr<rcx_comm_t, end> handle_;
 };
 
-/* It lives as long as this object, whose end is rcx_finalize(): all requests and
- * communicators have to be gone before. */
+/* It lives as long as this object, whose end is rcx_finalize(): all requests
+ * and communicators have to be gone before. */
 class context
 {
   public:
@@ -322,11 +325,11 @@ class context
 };
 
 /*
- * An op of one's own: f(left, right) of two elements, where left is of the lower
- * ranks, is their result. It has to be associative; flags are those of
- * rcx_op_create(). An exception of f ends the call with RCX_ERR_OP on all ranks, and
- * error() has it where it was thrown. The object has to outlive what uses it,
- * and to end before its context.
+ * An op of one's own: f(left, right) of two elements, where left is of the
+ * lower ranks, is their result. It has to be associative; flags are those of
+ * rcx_op_create(). An exception of f ends the call with RCX_ERR_OP on all
+ * ranks, and error() has it where it was thrown. The object has to outlive what
+ * uses it, and to end before its context.
  */
 template <class T, std::invocable<const T &, const T &> F> class user_op
 {
@@ -346,7 +349,8 @@ template <class T, std::invocable<const T &, const T &> F> class user_op
     {
         return op(number_);
     }
-    /* What f threw last on this rank, and no more once it was asked for; or null. */
+    /* What f threw last on this rank, and no more once it was asked for; or
+     * null. */
     std::exception_ptr error()
     {
         return std::exchange(state_->thrown, nullptr);
@@ -389,7 +393,7 @@ user_op<T, F> make_op(const context &c, F f, unsigned flags = 0)
     return user_op<T, F>(c, std::move(f), flags);
 }
 
-/* ---- Calls --------------------------------------------------------------------- */
+/* ---- Calls --------------------------------------------------------------- */
 
 namespace detail
 {
@@ -416,7 +420,8 @@ inline std::size_t total(const counts &n)
     return std::accumulate(n.begin(), n.end(), std::size_t{0});
 }
 
-/* A wrong length is found before anything is sent, as RCX does with the rest. */
+/* A wrong length is found before anything is sent, as RCX does with the
+ * rest. */
 inline void require(bool good, const char *what)
 {
     if (!good)
@@ -439,9 +444,9 @@ template <class F, class... A> void call(F f, const comm &c, A... arguments)
 } // namespace detail
 
 /*
- * A function of rcx.h in its three forms: at once, begun, and to be started. The
- * tables below have what its parameters are, what their lengths have to be, and
- * what they become.
+ * A function of rcx.h in its three forms: at once, begun, and to be started.
+ * The tables below have what its parameters are, what their lengths have to be,
+ * and what they become.
  */
 /* clang-format off */
 #define RCX_FORM(TEMPLATE, RESULT, RETURN, HOW, NAME, PARAMETERS, GOOD, ...)  \
@@ -460,7 +465,7 @@ template <class F, class... A> void call(F f, const comm &c, A... arguments)
 #define RCX_OUT (template <result Out>)
 #define RCX_IN_OUT (template <buffer In, result Out> requires alike<In, Out>)
 
-/* ---- Reductions -------------------------------------------------------------- */
+/* ---- Reductions ---------------------------------------------------------- */
 
 RCX_FORMS(RCX_IN_OUT, allreduce, (const In &in, Out &&out, op o, const comm &c),
           size(in) == size(out), data(in), data(out), size(out), type_of<Out>(), number(o))
@@ -485,7 +490,7 @@ RCX_FORMS(RCX_IN_OUT, reduce_scatter, (const In &in, Out &&out, const counts &n,
           size(n) == ranks(c) && size(in) == total(n) && size(out) == n[own(c)],
           data(in), data(out), n.data(), type_of<Out>(), number(o))
 
-/* ---- Moving data --------------------------------------------------------------- */
+/* ---- Moving data --------------------------------------------------------- */
 
 RCX_FORMS((), barrier, (const comm &c), true)
 RCX_FORMS(RCX_OUT, bcast, (Out &&out, int root, const comm &c),
@@ -521,7 +526,7 @@ RCX_FORMS(RCX_IN_OUT, alltoallv,
           size(sent) == ranks(c) && size(got) == ranks(c) && size(in) == total(sent) && size(out) == total(got),
           data(in), sent.data(), nullptr, data(out), got.data(), nullptr, type_of<Out>())
 
-/* ---- Messages -------------------------------------------------------------------- */
+/* ---- Messages ------------------------------------------------------------ */
 
 RCX_FORMS(RCX_IN, send, (const In &in, int dest, int tag, const comm &c),
           true, data(in), size(in), type_of<In>(), dest, tag)

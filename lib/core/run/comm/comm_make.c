@@ -61,7 +61,7 @@ static rcx_status_t make(struct rcx_comm *parent, uint32_t id,
     return RCX_OK;
 }
 
-/* ---- dup and split -------------------------------------------------------- */
+/* ---- dup and split ------------------------------------------------------- */
 
 struct candidate {
     int32_t key;
@@ -145,7 +145,7 @@ rcx_status_t rcx_comm_make_split(struct rcx_comm *comm, int color, int key,
     return status;
 }
 
-/* ---- Groups --------------------------------------------------------------- */
+/* ---- Groups -------------------------------------------------------------- */
 
 static rcx_status_t reject_ranks(const struct rcx_comm *comm)
 {

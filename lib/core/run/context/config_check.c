@@ -80,7 +80,7 @@ rcx_status_t rcx_config_publish(struct rcx_context *context)
     return status;
 }
 
-/* ---- Settings -------------------------------------------------------------- */
+/* ---- Settings ------------------------------------------------------------ */
 
 /* What all ranks of a machine must see in the same way. Nodes that share a
  * kernel (containers, emulated nodes) share its cores. */

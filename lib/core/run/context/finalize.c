@@ -73,7 +73,7 @@ static int64_t time_left(const struct finalize_limit *l)
                          : l->timeout_ns - (time_of(l->context) - l->begin_ns);
 }
 
-/* ---- Steps ------------------------------------------------------------------- */
+/* ---- Steps --------------------------------------------------------------- */
 
 static rcx_status_t finalize_barrier(const struct finalize_limit *l)
 {
@@ -142,7 +142,7 @@ static void warn_unreceived(const struct rcx_context *context)
             rcx_p2p_warn_unreceived(c, "");
 }
 
-/* ---- All of it ----------------------------------------------------------------- */
+/* ---- All of it ----------------------------------------------------------- */
 
 /* Control messages may be the only way for others to learn of a failure. */
 static void flush_control(struct rcx_context *context)

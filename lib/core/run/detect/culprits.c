@@ -16,7 +16,7 @@
  * longer than another one is named. */
 enum { STALL_LEAST_MS = 150, STALL_SHARE = 4, NS_PER_MS = 1000 * 1000 };
 
-/* ---- A deadline -------------------------------------------------------------- */
+/* ---- A deadline ---------------------------------------------------------- */
 
 struct verdict {
     char text[RCX_REASON_TEXT];
@@ -199,7 +199,7 @@ static void decide_overdue(const struct rcx_request *r, struct verdict *verdict)
         describe_waiting(r, verdict);
 }
 
-/* ---- The deadline of a message ----------------------------------------------- */
+/* ---- The deadline of a message ------------------------------------------- */
 
 /* Mark a member, the ranks that it waits for, the ranks that these wait for,
  * and so on. */
@@ -259,7 +259,7 @@ static void decide_message(const struct rcx_request *r, struct verdict *verdict)
         add_text(verdict, " no rank has sent it");
 }
 
-/* ---- Calls that differ ------------------------------------------------------- */
+/* ---- Calls that differ --------------------------------------------------- */
 
 /* The call that most members make; of calls with equal counts, this rank's
  * own. */
@@ -292,7 +292,7 @@ static void decide_compared(const struct rcx_request *r,
         blame(verdict, comm, query->differs, "made another call");
 }
 
-/* ---- All of it --------------------------------------------------------------- */
+/* ---- All of it ----------------------------------------------------------- */
 
 void rcx_straggler_decide(const struct rcx_request *r, uint64_t age)
 {

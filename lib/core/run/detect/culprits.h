@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which ranks an overdue or differing operation fails for. The rule: a rank that
- * is dead, stopped, silent, or that differs from the majority is named; a rank
- * that waits is not, whatever communicator it waits in.
+ * Which ranks an overdue or differing operation fails for. The rule: a rank
+ * that is dead, stopped, silent, or that differs from the majority is named; a
+ * rank that waits is not, whatever communicator it waits in.
  */
 #ifndef RCX_CORE_RUN_DETECT_CULPRITS_H
 #define RCX_CORE_RUN_DETECT_CULPRITS_H

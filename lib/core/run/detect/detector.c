@@ -2,8 +2,8 @@
 /*
  * Failure detector. It checks control messages, failed peers, aborts, deadlines
  * and calls that do not match; each check only marks a communicator as failed.
- * Failures are handled here at the end: a write_dump is written, and operations of
- * failed communicators are cancelled.
+ * Failures are handled here at the end: a write_dump is written, and operations
+ * of failed communicators are cancelled.
  */
 #include "core/run/detect/detector.h"
 
@@ -132,7 +132,7 @@ static void probe_reachability(const struct rcx_request *r)
     }
 }
 
-/* ---- Messages --------------------------------------------------------------- */
+/* ---- Messages ------------------------------------------------------------ */
 
 static void check_messages(struct rcx_comm *comm, const struct rcx_instant *now)
 {
@@ -227,7 +227,7 @@ static void handle_failures(struct rcx_context *context)
             cancel_comm_requests(c);
 }
 
-/* ---- All of it --------------------------------------------------------------- */
+/* ---- All of it ----------------------------------------------------------- */
 
 /* Checks that cost more than reading the clock. None in the final phase: a peer
  * that a probe would connect to may have exited rightly. */

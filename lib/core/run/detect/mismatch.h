@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls that do not match, of ranks that wait for each other (RCX_CHECK=cheap). */
+/* Calls that do not match, of ranks that wait for each other
+ * (RCX_CHECK=cheap). */
 #ifndef RCX_CORE_RUN_DETECT_MISMATCH_H
 #define RCX_CORE_RUN_DETECT_MISMATCH_H
 

@@ -92,7 +92,7 @@ static uint32_t stalled_in_ms(const struct rcx_comm *comm, uint64_t sequence,
     return comm->first ? stalled_ms(comm, comm->first, now) : 0;
 }
 
-/* ---- Answers ---------------------------------------------------------------- */
+/* ---- Answers ------------------------------------------------------------- */
 
 /* Another communicator in which this rank waits, or NULL. A rank in the barrier
  * of rcx_finalize() does not count as waiting unless something has failed. */

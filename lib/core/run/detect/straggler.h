@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Straggler query. A rank whose operation or message is overdue, or whose call
- * differs from another rank's, asks all members. A rank that is in RCX answers at
- * once. So an error names the ranks that are missing or that differ, and no rank
- * that waits itself (culprits.h).
+ * differs from another rank's, asks all members. A rank that is in RCX answers
+ * at once. So an error names the ranks that are missing or that differ, and no
+ * rank that waits itself (culprits.h).
  */
 #ifndef RCX_CORE_RUN_DETECT_STRAGGLER_H
 #define RCX_CORE_RUN_DETECT_STRAGGLER_H

@@ -148,7 +148,7 @@ void rcx_context_describe(const struct rcx_context *context)
     describe_start(context, level);
 }
 
-/* ---- Requests --------------------------------------------------------------- */
+/* ---- Requests ------------------------------------------------------------ */
 
 int rcx_p2p_print(const struct rcx_p2p *p, char *text, size_t bytes)
 {

@@ -16,7 +16,7 @@
 #include "core/run/object/comm.h"
 #include "core/sched/algo.h"
 
-/* ---- Values ------------------------------------------------------------- */
+/* ---- Values -------------------------------------------------------------- */
 
 /* Bytes of the UTF-8 character at s; 0: it is not valid. */
 static int character_bytes(const unsigned char *s)
@@ -79,7 +79,7 @@ static void put_status(FILE *file, rcx_status_t status)
     fprintf(file, "\"%.*s\"", (int)strcspn(text, ":"), text);
 }
 
-/* ---- Operations --------------------------------------------------------- */
+/* ---- Operations ---------------------------------------------------------- */
 
 static void put_type(FILE *file, rcx_datatype_t number)
 {
@@ -195,7 +195,7 @@ static void put_messages(FILE *file, const struct rcx_recorder *r,
     putc(']', file);
 }
 
-/* ---- Communicators ------------------------------------------------------ */
+/* ---- Communicators ------------------------------------------------------- */
 
 static void put_comm(FILE *file, const struct rcx_dump_comm *comm,
                      const struct rcx_instant *now)
@@ -231,7 +231,7 @@ static void put_comm(FILE *file, const struct rcx_dump_comm *comm,
     putc('}', file);
 }
 
-/* ---- The whole ---------------------------------------------------------- */
+/* ---- The whole ----------------------------------------------------------- */
 
 void rcx_dump_write(FILE *file, const struct rcx_dump_head *head)
 {

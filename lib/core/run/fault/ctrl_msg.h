@@ -9,11 +9,14 @@ enum rcx_ctrl_kind {
     RCX_CTRL_FAILED,  /* the communicator has failed, with status, for ranks */
     RCX_CTRL_QUERY,   /* has the receiver called operation number sequence? */
     RCX_CTRL_ENTERED, /* answer: it has, or waits in an earlier one */
-    RCX_CTRL_NOT_ENTERED, /* answer: it has not, but is alive */
-    RCX_CTRL_ELSEWHERE, /* answer: it has not, and waits in another communicator for ranks */
-    RCX_CTRL_FINALIZES, /* the sender finalizes after a failure; it is not dead */
+    RCX_CTRL_NOT_ENTERED,   /* answer: it has not, but is alive */
+    RCX_CTRL_ELSEWHERE,     /* answer: it has not, and waits in another
+                           communicator for ranks */
+    RCX_CTRL_FINALIZES,     /* the sender finalizes after a failure; it is not
+                           dead */
     RCX_CTRL_FINALIZES_ACK, /* reply to RCX_CTRL_FINALIZES */
-    RCX_CTRL_CALL /* the sender waits for the receiver in a call whose tags begin with sequence */
+    RCX_CTRL_CALL /* the sender waits for the receiver in a call whose tags
+                     begin with sequence */
 };
 
 /* At most 64 bytes, so that a transport sends a copy: the sender may have
@@ -27,8 +30,8 @@ struct rcx_ctrl_msg {
     int8_t status;
     int8_t rank_count;
     int16_t tag;
-    uint32_t
-        value; /* answers: ms without running; groups in the making: the attempt */
+    uint32_t value; /* answers: ms without running; groups in the making: the
+                       attempt */
     int32_t ranks[RCX_RANKS_LISTED];
 };
 _Static_assert(sizeof(struct rcx_ctrl_msg) <= 64, "a transport sends a copy");

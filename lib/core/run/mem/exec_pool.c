@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Pools of executions.
+ */
 #include "core/run/mem/exec_pool.h"
 
 enum { OWN_SCRATCH = 4096 };

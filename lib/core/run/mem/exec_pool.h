@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Executions of one plan, kept for their next use. */
+/* Executions of one plan, kept for reuse. */
 #ifndef RCX_CORE_RUN_MEM_EXEC_POOL_H
 #define RCX_CORE_RUN_MEM_EXEC_POOL_H
 
@@ -8,19 +8,19 @@
 
 struct rcx_exec_pool {
     struct rcx_exec *idle;
-    bool owns_scratch; /* little: part of each execution, not pooled */
+    bool owns_scratch; /* small scratch: part of each execution, not pooled */
     size_t scratch_bytes;
-    struct rcx_plan *plan; /* goes with the pool; NULL: never opened */
+    struct rcx_plan *plan; /* owned by the pool; NULL: never opened */
     struct rcx_exec_setting setting;
     struct rcx_scratch *scratch;
     struct rcx_heap *heap;
 };
 
-/* Takes over plan; the rest is the caller's to set. */
+/* Takes over plan. The caller sets the other fields. */
 void rcx_pool_open(struct rcx_exec_pool *pool, struct rcx_plan *plan);
 void rcx_pool_close(struct rcx_exec_pool *pool, struct rcx_heap *heap);
 
-/* An execution with scratch; NULL when memory ran out. */
+/* An execution with scratch. NULL: no memory. */
 struct rcx_exec *rcx_exec_find(struct rcx_exec_pool *pool);
 static inline struct rcx_exec *rcx_exec_get(struct rcx_exec_pool *pool)
 {
@@ -42,8 +42,8 @@ static inline void rcx_exec_put(struct rcx_exec *x)
     pool->idle = x;
 }
 
-/* The same for as long as nobody else takes one: it stays where it is, so that to
- * lend it costs nothing. */
+/* The same while nothing else takes one: it stays in the pool, which costs
+ * nothing. */
 static inline struct rcx_exec *rcx_exec_lend(struct rcx_exec_pool *pool)
 {
     struct rcx_exec *x = pool->idle;
@@ -61,14 +61,14 @@ static inline void rcx_exec_give_back(struct rcx_exec_pool *pool,
     if (__builtin_expect(!pool->owns_scratch, 0))
         rcx_exec_put(x);
 }
-/* And keep it. */
+/* Keep the lent one. */
 static inline void rcx_exec_keep(struct rcx_exec_pool *pool)
 {
     if (pool->owns_scratch)
         pool->idle = pool->idle->next;
 }
 
-/* It does not come back. */
+/* Free it; it does not return to the pool. */
 void rcx_exec_drop(struct rcx_exec *x);
 
 #endif

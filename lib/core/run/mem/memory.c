@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Blocks of rcx_mem_alloc() and of RCX's own small collectives.
+ */
 #include "core/run/mem/memory.h"
 
-/* In front of the heap's, which is what it is for; of all other memory it lies
- * apart, and on the heap, too. */
+/* In front of a block of the heap, which it describes. The description of other
+ * memory is on the heap as well, apart from it. */
 struct rcx_memory_block {
     struct rcx_memory_block *next;
-    struct rcx_transport *transport; /* which has a part in it; NULL: none */
+    struct rcx_transport *transport; /* that maps it; NULL: none */
     char *at;
     size_t bytes;
-    bool is_lent;     /* the caller's own */
-    char padding[31]; /* keeps what follows aligned */
+    bool is_lent;     /* the caller's memory */
+    char padding[31]; /* aligns what follows */
 };
 _Static_assert(sizeof(struct rcx_memory_block) == 64,
                "what follows is aligned");
@@ -19,8 +22,7 @@ static void *from_transport(struct rcx_transport *t, void *at, size_t bytes)
     return t && t->ops->get_memory ? t->ops->get_memory(t, at, bytes) : NULL;
 }
 
-/* With more bytes behind it; what the transport gave, if anything, goes back to
- * it where there is no memory. */
+/* With more bytes behind it. On failure what the transport gave is put back. */
 static struct rcx_memory_block *add(struct rcx_memory *memory,
                                     struct rcx_heap *heap, size_t more,
                                     struct rcx_transport *t, void *given)

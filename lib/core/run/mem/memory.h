@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Blocks that live until somebody gives them back, or the context goes. */
+/* Blocks of memory that live until they are put back, or until the context
+ * ends. */
 #ifndef RCX_CORE_RUN_MEM_MEMORY_H
 #define RCX_CORE_RUN_MEM_MEMORY_H
 
@@ -13,24 +14,24 @@ struct rcx_memory {
     struct rcx_memory_block *first;
 };
 
-/* Aligned to 64 bytes; NULL when memory ran out. t's own memory, if it has any;
- * NULL: the heap's. */
+/* Aligned to 64 bytes; NULL: no memory. From t if it has such memory; t NULL:
+ * from the heap. */
 void *rcx_memory_get(struct rcx_memory *memory, struct rcx_heap *heap,
                      struct rcx_transport *t, size_t bytes);
-/* The caller's own, which overlaps no other one; t may make use of it. False: no
- * memory to note that. */
+/* Describe the caller's memory, which overlaps no other block; t may map it.
+ * False: no memory for that. */
 bool rcx_memory_lend(struct rcx_memory *memory, struct rcx_heap *heap,
                      struct rcx_transport *t, void *ptr, size_t bytes);
 bool rcx_memory_overlaps(const struct rcx_memory *memory, const void *ptr,
                          size_t bytes);
-/* What was given out at ptr; NULL: nothing. */
+/* The block at ptr; NULL: none. */
 const struct rcx_memory_block *rcx_memory_find(const struct rcx_memory *memory,
                                                const void *ptr);
-/* False: ptr was not given out, or lent. */
+/* False: ptr is no block, or the caller's memory. */
 bool rcx_memory_put(struct rcx_memory *memory, struct rcx_heap *heap, void *ptr,
                     bool is_lent);
-/* All of the heap's, once no transport may write there; what a transport gave
- * went with it. */
+/* Free all blocks of the heap, when no transport writes to them any more.
+ * Blocks of a transport were closed with it. */
 void rcx_memory_free(struct rcx_memory *memory, struct rcx_heap *heap);
 
 #endif

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Freelists of scratch memory by size.
+ */
 #include "core/run/mem/scratch.h"
 
 struct rcx_scratch_block {

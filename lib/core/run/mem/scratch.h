@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Scratch memory of executions, kept for its next use: the same operation finds
- * it, and where another one needs more, what lies idle goes first if that is
- * much. */
+/* Scratch memory of executions, kept for reuse: a repeated operation finds it
+ * again. When more is needed, idle memory is freed first if there is much. */
 #ifndef RCX_CORE_RUN_MEM_SCRATCH_H
 #define RCX_CORE_RUN_MEM_SCRATCH_H
 
@@ -12,16 +11,17 @@ enum { RCX_SCRATCH_CLASSES = 64, RCX_SCRATCH_IDLE = 64 << 20 };
 struct rcx_scratch_block;
 
 struct rcx_scratch {
-    struct rcx_scratch_block *classes[RCX_SCRATCH_CLASSES]; /* powers of two */
-    size_t idle;                                            /* bytes */
+    struct rcx_scratch_block
+        *classes[RCX_SCRATCH_CLASSES]; /* by powers of two */
+    size_t idle;                       /* bytes */
 };
 
-/* At least bytes; NULL when memory ran out. */
+/* At least so many bytes. NULL: no memory. */
 void *rcx_scratch_get(struct rcx_scratch *scratch, struct rcx_heap *heap,
                       size_t bytes);
-/* The bytes that were asked for; ptr: NULL is fine. */
+/* bytes: as asked for. ptr may be NULL. */
 void rcx_scratch_put(struct rcx_scratch *scratch, void *ptr, size_t bytes);
-/* All that was put back. */
+/* Free all idle memory. */
 void rcx_scratch_free(struct rcx_scratch *scratch, struct rcx_heap *heap);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A list: attempts that fail are few. */
+/* A list, as few attempts fail. */
 #include "core/run/object/attempts.h"
 
 struct rcx_attempt {
@@ -77,7 +77,7 @@ bool rcx_attempts_fail(struct rcx_attempts *attempts, struct rcx_heap *heap,
         a = add(attempts, heap, tag, group);
     if (!a)
         return false;
-    if (!attempts->spare) /* used up before, perhaps */
+    if (!attempts->spare) /* it may have been used before */
         attempts->spare = rcx_heap_zalloc(heap, sizeof *attempts->spare);
     a->number = number + 1;
     a->owed = owed;

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Comparison and hashing of calls.
+ */
 #include "core/run/object/call.h"
 
 #include <string.h>

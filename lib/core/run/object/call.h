@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A collective call, and what makes two of them the same. */
+/* A collective call, and when two calls are the same. */
 #ifndef RCX_CORE_RUN_OBJECT_CALL_H
 #define RCX_CORE_RUN_OBJECT_CALL_H
 
 #include "core/sched/coll.h"
 
-/* Lists of a call, with an entry for each rank, but for the last. */
+/* Lists of a call. Each has an entry for each rank, except the last. */
 enum rcx_call_list {
-    RCX_CALL_COUNTS, /* of blocks of the vector */
-    RCX_CALL_GOTTEN, /* of blocks that this rank gets, where those are others */
-    RCX_CALL_IN_PLACES,  /* where blocks begin in IN, and in OUT; NULL: one */
+    RCX_CALL_COUNTS, /* of the blocks of the vector */
+    RCX_CALL_GOTTEN, /* of the blocks that this rank receives, if they differ */
+    RCX_CALL_IN_PLACES,  /* starts of blocks in IN and OUT; NULL: contiguous */
     RCX_CALL_OUT_PLACES, /* behind the other */
-    RCX_CALL_PASSING,    /* of blocks that come on their way, as a shape has
-                            them; NULL: none do, or a first step is to tell */
+    RCX_CALL_PASSING,    /* blocks in transit, as in a shape; NULL: none, or a
+                         first step tells */
     RCX_CALL_LISTS
 };
 
-/* Everything about a call that ranks agree on, alias, and places. */
+/* What ranks must agree on in a call; and alias and places, which may
+ * differ. */
 struct rcx_call {
     union {
         struct {
             uint8_t coll;   /* enum rcx_coll */
             uint8_t alias;  /* enum rcx_alias */
             bool irregular; /* it has lists */
-            bool internal;  /* RCX's own: what users force is not for it */
+            bool internal;  /* RCX's own: users cannot force its algorithm */
         };
         uint32_t kind; /* all four */
     };
@@ -31,8 +32,8 @@ struct rcx_call {
     rcx_op_t op;
     int root;
     size_t count;                        /* of the whole vector */
-    size_t passing;                      /* entries of the list of these */
-    const size_t *lists[RCX_CALL_LISTS]; /* irregular; else NULL */
+    size_t passing;                      /* entries of that list */
+    const size_t *lists[RCX_CALL_LISTS]; /* of irregular calls; else NULL */
 };
 _Static_assert(sizeof(uint32_t) == 2 * sizeof(uint8_t) + 2 * sizeof(bool),
                "kind is the four, and nothing else");
@@ -42,7 +43,7 @@ static inline const char *rcx_call_function(const struct rcx_call *call)
     return rcx_coll_function((enum rcx_coll)call->coll, call->irregular);
 }
 
-/* The same but for lists. */
+/* Whether they are the same except lists. */
 static inline bool rcx_call_is_alike(const struct rcx_call *a,
                                      const struct rcx_call *b)
 {
@@ -56,24 +57,24 @@ bool rcx_call_is_same(const struct rcx_call *a, const struct rcx_call *b,
 /* Equal for calls that are the same. */
 uint64_t rcx_call_hash(const struct rcx_call *call, int size);
 
-/* The count of the call that all ranks agree on. */
+/* The count, as all ranks agree on it. */
 static inline size_t rcx_call_told(const struct rcx_call *call)
 {
     return rcx_colls[call->coll].is_local ? 0 : call->count;
 }
 
-/* Entries of all its lists. */
+/* Entries of all lists. */
 size_t rcx_call_entries(const struct rcx_call *call, int size);
 
-/* Of one of them. */
+/* Entries of one list. */
 static inline size_t rcx_call_length(const struct rcx_call *call, int list,
                                      int size)
 {
     return list == RCX_CALL_PASSING ? call->passing : (size_t)size;
 }
 
-/* Whether it is a first step of RCX's own, that tells a call of the same
- * collective how long what passes is. */
+/* Whether it is a first step of RCX's own, which tells the lengths of blocks in
+ * transit for a call of the same collective. */
 static inline bool rcx_call_is_first_step(const struct rcx_call *call)
 {
     return call->internal && rcx_colls[call->coll].is_local;

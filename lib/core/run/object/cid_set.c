@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The set of communicator ids in use.
+ */
 #include "core/run/object/cid_set.h"
 
 static bool is_in(const unsigned char *used, uint32_t id)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Communicators: an id in tags and a list of ranks. Slots of freed ones stay
- * until the context goes, so that a stale handle is recognised.
+ * Communicators: an id in tags, and a list of ranks. Slots of freed
+ * communicators are kept until the context ends, so that a stale handle is
+ * recognised.
  */
 #include "core/run/object/comm.h"
 
@@ -52,7 +53,7 @@ void rcx_comms_drop_idle(struct rcx_comms *comms)
 
 static void unlink_comm(struct rcx_context *context, struct rcx_comm *comm)
 {
-    if (comm->is_busy) /* which it is not any more */
+    if (comm->is_busy) /* not any more */
         rcx_comms_drop_idle(&context->comms);
     *(comm->prev ? &comm->prev->next : &context->comms.first) = comm->next;
     if (comm->next)
@@ -91,7 +92,7 @@ rcx_status_t rcx_comm_new(struct rcx_context *context, uint32_t id, int rank,
     return RCX_OK;
 }
 
-/* Of nodes, or where there is one, of cores. */
+/* Ranks by node; on one node, by core. */
 static struct rcx_nodes *map_of(const struct rcx_context *context)
 {
     return context->nodes ? context->nodes : context->by_core;
@@ -126,7 +127,7 @@ void rcx_comms_free(struct rcx_comms *comms, struct rcx_heap *heap)
     rcx_attempts_close(&comms->attempts, heap);
 }
 
-/* Part of the context's. */
+/* Make its part of the context's map. */
 static bool make_nodes(struct rcx_comm *comm)
 {
     struct rcx_heap *heap = &comm->context->heap;

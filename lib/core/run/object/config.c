@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The environment variables that RCX reads: their table, parsers and checks.
+ */
 #include "core/run/object/config.h"
 
 #include <stdarg.h>
@@ -11,7 +14,7 @@
 
 extern char **environ;
 
-/* auto is in the place of loose, which nobody can ask for */
+/* auto has the value of loose, which cannot be set */
 static bool parse_order(const char *text, struct rcx_config *config)
 {
     const char *names[RCX_ORDER_CANONICAL + 2] = {"auto"};
@@ -68,7 +71,7 @@ static bool parse_lanes(const char *text, struct rcx_config *config)
     return i >= 0;
 }
 
-/* A path, or none. */
+/* A path, or "none". */
 static bool parse_path(const char *text, char path[RCX_CONFIG_PATH])
 {
     const bool wanted = strcmp(text, "none") != 0;
@@ -115,7 +118,8 @@ static bool parse_isa(const char *text, struct rcx_config *config)
     for (i = 0; i < RCX_ISA_COUNT; i++)
         names[i + 1] = rcx_isa_name((enum rcx_isa)i);
     i = rcx_word_find(text, names, &config->refusal);
-    if (i <= 0) { /* to ask a virtual processor takes 10 us: once is enough */
+    if (i <= 0) { /* reading cpuid of a virtual processor takes 10 us: read it
+                once */
         config->isa = rcx_isa_best();
         return i == 0;
     }
@@ -137,7 +141,7 @@ static bool parse_allow_singleton(const char *text, struct rcx_config *config)
     return i >= 0;
 }
 
-/* Of no collective. */
+/* Variables that belong to no collective. */
 static const struct rcx_option others[] = {
     {.name = "RCX_ORDER",
      .fallback = "auto",
@@ -267,7 +271,7 @@ bool rcx_option_parse(const struct rcx_option *option, const char *text,
                                             &config->refusal);
 }
 
-/* For a method, the valid algorithm names follow the values' grammar. */
+/* For a method, append the valid algorithms. */
 static void list_names(const struct rcx_option *option, char *text,
                        size_t bytes)
 {
@@ -282,7 +286,7 @@ static void list_names(const struct rcx_option *option, char *text,
                                  used ? "," : "; NAME is one of", (*a)->name);
 }
 
-/* One line more, if there is room. */
+/* Append a line, if there is room. */
 __attribute__((format(printf, 3, 4))) static void
 note(struct rcx_config *config, enum rcx_config_kind kind, const char *format,
      ...)
@@ -338,7 +342,7 @@ static void warn_of_unknown(struct rcx_config *config)
     }
 }
 
-/* config has what the option's parser said of value. */
+/* Describe the error that the option's parser found in value. */
 static void explain(const struct rcx_option *o, const char *value,
                     struct rcx_config *config)
 {
@@ -430,7 +434,8 @@ void rcx_config_hash(const struct rcx_config *config,
     for (int i = 0; i < RCX_COLL_COUNT; i++)
         hashes[i] = rcx_method_hash(&config->spec[i]);
     hashes[RCX_COLL_COUNT] = (uint64_t)config->order;
-    hashes[RCX_COLL_COUNT + 1] = config->check == RCX_CHECK_FULL; /* messages */
+    hashes[RCX_COLL_COUNT + 1] =
+        config->check == RCX_CHECK_FULL; /* affects messages */
     hashes[RCX_COLL_COUNT + 2] = config->tuning.hash;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Contexts from the inside. */
+/* The state of a context. Each part belongs to the module named above it. */
 #ifndef RCX_CORE_RUN_OBJECT_CONTEXT_H
 #define RCX_CORE_RUN_OBJECT_CONTEXT_H
 
@@ -24,75 +24,76 @@ struct rcx_request_slab;
 struct rcx_ctrl_early;
 struct rcx_veclist;
 
-/* ---- wait/progress.c ---- */
+/* ---- wait/progress.c ----------------------------------------------------- */
 
 struct rcx_progress {
-    uint64_t ticks; /* when a collective was last called, or progress made */
-    uint64_t last_full; /* when it was last last_full around between calls */
-    unsigned polls_since_tick; /* since the last detector */
-    unsigned polls;            /* in a row, before anything else */
-    unsigned spin;             /* empty polls before the core is yielded */
-    bool
-        is_oversubscribed; /* cores with other ranks, and may choose how to wait */
-    bool core_exclusive; /* but nobody takes this one when it is given away: */
-    unsigned yields;     /* so far */
-    unsigned long_yield; /* of these the last that took long */
-    long switches;       /* of the thread, some yields ago */
-    uint64_t contended_until; /* ticks: who computes has this core till then */
-    unsigned
-        contention_level; /* yields in a row that took long, but the first */
+    uint64_t ticks;     /* time of the last collective call or progress */
+    uint64_t last_full; /* time of the last full progress between calls */
+    unsigned polls_since_tick; /* since the last housekeeping */
+    unsigned polls;            /* empty polls in a row before anything else */
+    unsigned spin;             /* empty polls before the core is released */
+    bool is_oversubscribed;    /* ranks outnumber cores, and it may choose how
+                               to wait */
+    bool core_exclusive;       /* no other task uses this core: */
+    unsigned yields;           /* so far */
+    unsigned long_yield;       /* number of the last long one */
+    long switches; /* context switches of the thread, some yields ago */
+    uint64_t contended_until;  /* ticks: another task computes on this core
+                                 until then */
+    unsigned contention_level; /* long yields in a row */
 };
 
-/* ---- detect/detector.c ---- */
+/* ---- detect/detector.c --------------------------------------------------- */
 
 struct rcx_detector {
     struct rcx_attention
-        attention;             /* of a communicator that failed, or shall */
-    unsigned failed_count;     /* of peers, that are dealt with */
-    uint64_t next_ns;          /* when the time is last_full at again */
-    struct rcx_comm *failed;   /* the last that did; not attended to yet */
-    uint64_t present_since_ns; /* it looks after things without a long break */
-    uint64_t stall_ns;         /* the longest break lately, and when it ended */
+        attention;           /* raised for a failed or suspected communicator */
+    unsigned failed_count;   /* of the transport, as far as handled */
+    uint64_t next_ns;        /* time of the next periodic check */
+    struct rcx_comm *failed; /* the last one that failed; not handled yet */
+    uint64_t present_since_ns; /* start of the time that it polls without a
+                                  long break */
+    uint64_t stall_ns;         /* longest recent break, and when it ended */
     uint64_t stall_end_ns;
 };
 
-/* ---- request/callback.c ---- */
+/* ---- request/callback.c -------------------------------------------------- */
 
 struct rcx_callbacks {
-    struct rcx_request *first; /* complete, not called back yet */
+    struct rcx_request *first; /* completed, callback not run yet */
     struct rcx_request **end;
-    bool are_made; /* by some thread, now */
+    bool are_made; /* by a thread, now */
 };
 
-/* ---- wait/sleep.c ---- */
+/* ---- wait/sleep.c -------------------------------------------------------- */
 
 struct rcx_sleeper {
-    bool is_wanted; /* somebody may sleep: what follows is opened */
+    bool is_wanted; /* a thread may sleep: the descriptors are opened */
     bool is_armed;  /* a thread may sleep on fd */
     int fd, timer_fd;
     struct rcx_transport *transport; /* that wakes; NULL: nothing does */
 };
 
-/* ---- wait/thread.c ---- */
+/* ---- wait/thread.c ------------------------------------------------------- */
 
 struct rcx_thread {
     bool runs;
     pthread_t id;
-    _Atomic bool stops; /* it shall */
+    _Atomic bool stops; /* it shall end */
 };
 
-/* ---- object/comm.c ---- */
+/* ---- object/comm.c ------------------------------------------------------- */
 
 struct rcx_comms {
-    struct rcx_comm *first; /* all of them */
-    struct rcx_comm *busy;  /* those in use lately, which are watched */
-    struct rcx_comm *free;  /* slots of those that are gone */
+    struct rcx_comm *first; /* all */
+    struct rcx_comm *busy;  /* recently used ones, which the detector checks */
+    struct rcx_comm *free;  /* slots of freed ones */
     uint64_t live;          /* of users */
     struct rcx_comm_ids ids;
-    struct rcx_attempts attempts; /* to make groups, that failed */
+    struct rcx_attempts attempts; /* failed attempts to make groups */
 };
 
-/* ---- request/request_pool.c ---- */
+/* ---- request/request_pool.c ---------------------------------------------- */
 
 struct rcx_requests {
     struct rcx_request *free;
@@ -100,23 +101,24 @@ struct rcx_requests {
     uint64_t live; /* of users */
 };
 
-/* ---- request/orphan.c ---- */
+/* ---- request/orphan.c ---------------------------------------------------- */
 
 struct rcx_orphans {
-    struct rcx_exec *first; /* with messages under way */
-    uint64_t receives;      /* among these */
+    struct rcx_exec *first; /* with messages in flight */
+    uint64_t receives;      /* of these messages */
 };
 
-/* ---- detect/ctrl_dispatch.c ---- */
+/* ---- detect/ctrl_dispatch.c ---------------------------------------------- */
 
 enum {
     RCX_PEER_FINALIZES = 1,   /* it has said that it finalizes */
-    RCX_PEER_ACKNOWLEDGED = 2 /* it knows that this one does */
+    RCX_PEER_ACKNOWLEDGED = 2 /* it knows that this rank finalizes */
 };
 
 struct rcx_ctrl {
-    struct rcx_ctrl_early *early; /* failures, told too early */
-    unsigned char *known;         /* by rank: some of these; or NULL */
+    struct rcx_ctrl_early
+        *early;           /* failures of communicators that are not made yet */
+    unsigned char *known; /* by rank: bits of the above; or NULL */
 };
 
 /* What is known of a rank of the context. */
@@ -125,14 +127,14 @@ static inline unsigned rcx_ctrl_known(const struct rcx_ctrl *ctrl, int rank)
     return ctrl->known ? ctrl->known[rank] : 0;
 }
 
-/* ---- request/veclist.c ---- */
+/* ---- request/veclist.c --------------------------------------------------- */
 
 struct rcx_veclists {
-    struct rcx_veclist *kept; /* UCX may have something of them yet */
+    struct rcx_veclist *kept; /* UCX may still use them */
 };
 
-/* Parts of a start: until the launcher answers; UCX; until all have published
- * where they are, and what each of them says. */
+/* Phases of a start: waiting for the launcher; opening UCX; exchanging
+ * addresses and settings. */
 enum rcx_start {
     RCX_START_LAUNCHER,
     RCX_START_NETWORK,
@@ -140,11 +142,11 @@ enum rcx_start {
     RCX_STARTS
 };
 
-/* Each module has its part of it, which its header declares. */
+/* The state of all modules. */
 struct rcx_context {
-    /* what a short operation touches lies together */
+    /* first what short operations use */
     struct rcx_guard *guard;
-    struct rcx_transport *transport; /* NULL while it is not open */
+    struct rcx_transport *transport; /* NULL: not open */
     rcx_thread_mode_t threads;
     struct rcx_progress progress;
     struct rcx_detector detector;
@@ -152,25 +154,24 @@ struct rcx_context {
     struct rcx_sleeper sleeper;
     struct rcx_thread thread;
     struct rcx_comm *world;
-    struct rcx_comm *internal; /* for its own collectives */
+    struct rcx_comm *internal; /* for RCX's own collectives */
     struct rcx_comms comms;
     struct rcx_requests requests;
     struct rcx_orphans orphans;
     struct rcx_ctrl ctrl;
-    bool broken;         /* a communicator of the user's has failed */
-    bool in_final_phase; /* whoever goes now may: see finalize.c */
+    bool broken;         /* a communicator of the user has failed */
+    bool in_final_phase; /* peers that exit have not failed; see finalize.c */
     struct rcx_time time;
-    uint64_t started_ns[RCX_STARTS]; /* when each was over */
+    uint64_t started_ns[RCX_STARTS]; /* end of each phase */
     struct rcx_boot *boot;
-    struct rcx_nodes *nodes; /* NULL: all ranks are on one, or nobody knows */
-    /* Then, where each is bound to a core, and not all have one to themselves;
-     * else NULL. */
+    struct rcx_nodes *nodes; /* NULL: one node, or not known */
+    /* Ranks by core, if each is bound to one core and cores are shared; else
+     * NULL. */
     struct rcx_nodes *by_core;
-    size_t ack_bytes; /* the least of any rank's transport; likewise */
-    int cores; /* that all its ranks may use; 0: they are on several machines */
-    bool
-        oversubscribes_cores; /* this machine has more of its ranks than cores */
-    bool is_split;            /* the machine's ranks are on several nodes */
+    size_t ack_bytes; /* minimum over all ranks; the same for ahead */
+    int cores;        /* that the ranks may use together; 0: several machines */
+    bool oversubscribes_cores; /* ranks of this machine outnumber its cores */
+    bool is_split;             /* this machine's ranks are on several nodes */
     size_t ahead;
     struct rcx_tag_layout layout;
     struct rcx_heap heap;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The flight recorder: the last operations of a communicator, for dumps
- * (core/run/diag/dump.h). It runs with every operation, so an entry is two stores: no
- * lock, no system call, and no allocation but that of its rings, once.
+ * (core/run/diag/dump.h). It runs with every operation, so an entry is two
+ * stores: no lock, no system call, and no allocation but that of its rings,
+ * once.
  *
  *     number = rcx_recorder_begin(&comm->recorder, &record, rcx_ticks());
  *     ...

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests: one operation each. */
+/* The state of a request: one operation. */
 #ifndef RCX_CORE_RUN_OBJECT_REQUEST_H
 #define RCX_CORE_RUN_OBJECT_REQUEST_H
 
@@ -14,11 +14,11 @@ enum rcx_request_state {
 };
 
 enum rcx_request_kind {
-    /* blocking: nothing else happens before its end; a message: a thread waits
-       for it alone */
+    /* a blocking call, which nothing else interrupts; or a message that a
+     * thread waits for */
     RCX_REQUEST_INSIDE = 1 << 0,
-    /* a segment may not be where its offset says: a round's is in its execution,
-       a veclist's as that has it */
+    /* segments may not be at their offset: of a stage they are in its
+     * execution, of a vector list where it packs them */
     RCX_REQUEST_PLACED = 1 << 1
 };
 
@@ -30,42 +30,42 @@ struct rcx_stage {
 
 enum { RCX_STAGES_MAX = 4 };
 
-/* Stages, one after the other, are carried out as rows of segments, of which a
- * window is in flight; the numbers of segments go on from stage to stage. Most
- * have one: what was called. Others are rounds: see stages.h. */
+/* Stages run one after the other. A stage is a row of segments, of which a
+ * window is in flight; segment numbers continue from stage to stage. Most
+ * requests have one stage, the call; see stages.h for the others. */
 struct rcx_request {
     enum rcx_request_state state;
     bool persistent;
     bool is_recorded;
-    uint8_t kind; /* of an enum rcx_request_kind; a byte, which a blocking call
-                     sets by one store */
+    uint8_t kind; /* bits of enum rcx_request_kind; a byte, which a blocking
+                     call sets by one store */
     rcx_status_t status;
     struct rcx_comm *comm;
-    struct rcx_program *program; /* of what was called; with a first step, which
-                                    tells what it lacks, another one takes over
-                                    behind that, for all starts */
+    struct rcx_program *program; /* of the call; with a first step, the
+                                    program that follows replaces it for all
+                                    starts */
     uint64_t begin;              /* ticks */
-    uint64_t record;             /* its number in the recorder */
+    uint64_t record;             /* number in the recorder */
     int64_t timeout_ns;          /* from begin; 0: none */
     uint64_t sequence;           /* of its first segment */
-    uint64_t ahead; /* the weight of one-way segments before the next */
+    uint64_t ahead; /* weight of one-way segments before the next one */
     uint64_t mark;  /* of the call's number, in tags */
-    const struct rcx_stage *stage; /* under way */
-    uint64_t first, end;           /* its segments */
+    const struct rcx_stage *stage; /* in progress */
+    uint64_t first, end;           /* segments of the stage */
     uint64_t launched;
     uint64_t finished;
     uint64_t total;
     struct rcx_exec *slots[RCX_WINDOW_MAX]; /* segments in flight */
-    struct rcx_request *next;   /* of the communicator's active ones */
+    struct rcx_request *next;   /* in the communicator's list of active ones */
     struct rcx_request **link;  /* what points here: next, or first */
     rcx_callback_fn_t callback; /* NULL: none */
-    unsigned stage_count;       /* where its program has rounds */
+    unsigned stage_count;       /* of programs that have stages */
     struct rcx_stage stages[RCX_STAGES_MAX];
     struct rcx_request *free_next;
     void *callback_arg;
     struct rcx_request *called_next;
-    uint64_t ended;              /* ticks; 0: somebody knows, or it never has */
-    struct rcx_veclist *veclist; /* that its operands are; NULL: one vector */
+    uint64_t ended; /* ticks; 0: not over, or a thread has seen it */
+    struct rcx_veclist *veclist; /* its operands; NULL: one vector */
 };
 
 static inline bool rcx_request_waits_inside(const struct rcx_request *r)
@@ -73,13 +73,13 @@ static inline bool rcx_request_waits_inside(const struct rcx_request *r)
     return r->kind & RCX_REQUEST_INSIDE;
 }
 
-/* How many of its slots have been used. */
+/* How many slots have been used. */
 static inline unsigned rcx_request_slots(const struct rcx_request *r)
 {
     return r->launched < RCX_WINDOW_MAX ? (unsigned)r->launched
                                         : RCX_WINDOW_MAX;
 }
-/* How long ago it was started. */
+/* Time since its start, in nanoseconds. */
 static inline uint64_t rcx_request_age(const struct rcx_request *r,
                                        const struct rcx_instant *now)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A context's time: nanoseconds that tests may skip some of. */
+/* The time of a context, in nanoseconds. Tests may skip time. */
 #ifndef RCX_CORE_RUN_OBJECT_TIME_H
 #define RCX_CORE_RUN_OBJECT_TIME_H
 
@@ -7,7 +7,7 @@
 
 struct rcx_time {
     struct rcx_instant born;
-    uint64_t skipped_ns; /* tests take it to have passed */
+    uint64_t skipped_ns; /* added by tests */
 };
 
 static inline uint64_t rcx_time_at(const struct rcx_time *time,
@@ -16,7 +16,7 @@ static inline uint64_t rcx_time_at(const struct rcx_time *time,
     return now->ns + time->skipped_ns;
 }
 
-/* How long ago ticks were. */
+/* Nanoseconds since ticks. */
 static inline uint64_t rcx_time_since(const struct rcx_time *time,
                                       uint64_t ticks,
                                       const struct rcx_instant *now)

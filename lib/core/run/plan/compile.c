@@ -108,7 +108,7 @@ static struct rcx_shape shape_of(const struct rcx_comm *comm,
         .alias = in && out ? call->alias : RCX_ALIAS_NONE};
 }
 
-/* ---- Places of results ---------------------------------------------------- */
+/* ---- Places of results --------------------------------------------------- */
 
 struct place {
     size_t start, end;
@@ -168,7 +168,7 @@ static rcx_status_t check_places(struct rcx_comm *comm,
     return status;
 }
 
-/* ---- Pieces ---------------------------------------------------------------- */
+/* ---- Pieces -------------------------------------------------------------- */
 
 static struct rcx_exec_pool pool_of(struct rcx_comm *comm,
                                     const struct rcx_program *e)

@@ -26,7 +26,7 @@ void rcx_p2p_close(struct rcx_p2p_queue *mail)
     rcx_recorder_free(&mail->recorder);
 }
 
-/* ---- Programs --------------------------------------------------------------- */
+/* ---- Programs ------------------------------------------------------------ */
 
 static struct rcx_p2p *new_program(struct rcx_comm *comm)
 {
@@ -129,7 +129,7 @@ void rcx_p2p_put(struct rcx_p2p_queue *mail, struct rcx_p2p *p)
     mail->idle = p;
 }
 
-/* ---- Messages --------------------------------------------------------------- */
+/* ---- Messages ------------------------------------------------------------ */
 
 bool rcx_p2p_start(struct rcx_p2p *p, struct rcx_exec *x)
 {

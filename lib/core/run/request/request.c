@@ -53,7 +53,7 @@ static inline void unlink_active(struct rcx_request ***end,
     *(r->next ? &r->next->link : end) = r->link;
 }
 
-/* ---- Segments ---------------------------------------------------------------- */
+/* ---- Segments ------------------------------------------------------------ */
 
 /* The slot of a segment in flight. */
 static struct rcx_exec **slot_of(struct rcx_request *r, uint64_t segment)
@@ -350,7 +350,7 @@ static inline void conclude(struct rcx_request *r)
         complete(r);
 }
 
-/* ---- Messages ------------------------------------------------------------------ */
+/* ---- Messages ------------------------------------------------------------ */
 
 static void complete_message(struct rcx_request *r)
 {
@@ -415,7 +415,7 @@ const struct rcx_request *rcx_comm_awaited_message(const struct rcx_comm *comm)
     return r;
 }
 
-/* ---- Stages --------------------------------------------------------------------- */
+/* ---- Stages -------------------------------------------------------------- */
 
 /* No memory for the next segment: the communicator fails. */
 static void fail_no_memory(struct rcx_request *r)
@@ -491,7 +491,7 @@ void rcx_request_finish(struct rcx_request *r)
     complete(r);
 }
 
-/* ---- Starting ------------------------------------------------------------------ */
+/* ---- Starting ------------------------------------------------------------ */
 
 static void prepare_special(struct rcx_request *r)
 {

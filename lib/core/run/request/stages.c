@@ -39,7 +39,7 @@ static struct rcx_call first_step(const struct rcx_request *r)
 }
 _Static_assert(sizeof(size_t) == sizeof(uint64_t), "counts are sent as uint64");
 
-/* ---- Stages ------------------------------------------------------------------ */
+/* ---- Stages -------------------------------------------------------------- */
 
 static rcx_status_t add(struct rcx_request *r, unsigned at,
                         const struct rcx_call *call)
@@ -153,7 +153,7 @@ static int32_t *failed_flag(struct rcx_exec *x)
     return (int32_t *)(void *)x->own;
 }
 
-/* ---- The first step ---------------------------------------------------------- */
+/* ---- The first step ------------------------------------------------------ */
 
 /* One count for each rank, behind the rest of its scratch. */
 static size_t *counts_of(struct rcx_exec *x)

@@ -16,8 +16,8 @@ struct rcx_idle_polls {
     uint64_t since_ns;
 };
 
-/* Whether to spin: something may arrive before the core could be released. Polls
- * for that time; true if it did arrive. */
+/* Whether to spin: something may arrive before the core could be released.
+ * Polls for that time; true if it did arrive. */
 bool rcx_should_spin(struct rcx_context *context);
 /* Yield the core once. before: ticks. */
 void rcx_yield(struct rcx_progress *p, uint64_t before);

@@ -566,9 +566,9 @@ RCX_API rcx_status_t rcx_mem_peers(rcx_comm_t *comm, void *ptr, void *peers[]);
  * are meanwhile. Collective. RCX_OK without a gain where UCX can show others no
  * such memory, which takes xpmem.
  *
- * register: RCX_ERR_ARG (NULL; overlaps what is registered, or of
- * rcx_mem_alloc()), RCX_ERR_UNSUPPORTED (a GPU's memory), RCX_ERR_NOMEM,
- * RCX_ERR_BUSY
+ * register:   RCX_ERR_ARG (NULL; overlaps what is registered, or of
+ *             rcx_mem_alloc()), RCX_ERR_UNSUPPORTED (a GPU's memory),
+ *             RCX_ERR_NOMEM, RCX_ERR_BUSY
  * deregister: RCX_ERR_ARG (not registered), RCX_ERR_BUSY
  */
 RCX_API rcx_status_t rcx_mem_register(rcx_comm_t *comm, void *ptr,

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The table of bootstraps, in the order in which they are tried.
+ */
 #include "bootstrap/bootstraps.h"
 
 /* What the host asks for comes before what the environment offers; single

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Recognises launchers by the environment variables that they set.
+ */
 #include "bootstrap/launcher.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the environment says about who started this process. A process that a
- * launcher started as one of several must never run as rank 0 of 1.
+ * What the environment says about the launcher of this process. A process that
+ * was started as one of several must never run as rank 0 of 1.
  */
 #ifndef RCX_BOOTSTRAP_LAUNCHER_H
 #define RCX_BOOTSTRAP_LAUNCHER_H

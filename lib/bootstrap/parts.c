@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Packs blobs of several ranks into one, and takes them out again. Every length
+ * is checked, as the blob may come from anywhere.
+ */
 #include "bootstrap/parts.h"
 
 #include <stdint.h>

@@ -49,12 +49,13 @@ struct name_count {
 
 /* The one global mutable state of RCX. */
 static struct {
-    pthread_mutex_t mutex; /* what follows, and whoever is in a fence */
-    _Atomic pid_t owner;   /* who called PMIx_Init; 0: nobody yet */
-    _Atomic int n_open;    /* contexts that rcx_finalize has not closed */
-    pmix_status_t status;  /* what PMIx_Init said */
-    pid_t other;           /* that is this rank already; 0: none is, -1: one */
-    unsigned run;          /* so many processes were this rank before */
+    pthread_mutex_t
+        mutex;           /* protects what follows, and is held during a fence */
+    _Atomic pid_t owner; /* the process that called PMIx_Init; 0: none yet */
+    _Atomic int n_open;  /* contexts that rcx_finalize has not closed */
+    pmix_status_t status; /* what PMIx_Init said */
+    pid_t other;          /* that is this rank already; 0: none is, -1: one */
+    unsigned run;         /* so many processes were this rank before */
     pmix_proc_t me;
     struct name_count *names;
     struct rcx_pmix_fence fence; /* has a mutex of its own, too */
@@ -132,8 +133,8 @@ __attribute__((destructor)) static void give_reference_back(void)
         free(process.names);
         process.names = next;
     }
-    /* Who leaves a context open may leave others waiting in it: to the
-     * launcher that is the end of a process that never finalized. */
+    /* A context that stays open may leave others waiting in it: to the launcher
+     * this is a process that never finalized. */
     if (process.status == PMIX_SUCCESS && atomic_load(&process.n_open) == 0)
         PMIx_Finalize(NULL, 0);
     atomic_store(&process.owner, 0);
@@ -360,8 +361,8 @@ static rcx_status_t overdue(const struct pmix_boot *boot)
 
     rcx_pmix_node_key(RCX_PMIX_CARD, boot->key, key);
     pthread_mutex_lock(&process.asking);
-    /* by their cards: who waited for a peer's comes to the fence as late as
-     * it gave that up */
+    /* by their capabilities: a rank that waited for a peer's comes to the fence
+     * after it has given up */
     rcx_pmix_name_missing(process.me.nspace, key, boot->base.local_ranks,
                           boot->base.local_size, text, sizeof text);
     pthread_mutex_unlock(&process.asking);
@@ -470,8 +471,7 @@ static rcx_status_t barrier(struct rcx_boot *base, bool (*go_on)(void *arg),
     return fence_all((const struct pmix_boot *)base, false, UINT64_MAX, &work);
 }
 
-/* Without the mutex, which whoever is in a fence has for as long as that
- * lasts. */
+/* Without the mutex, which is held for as long as a fence lasts. */
 static rcx_status_t end_job(struct rcx_boot *base, int code, const char *text)
 {
     const struct pmix_boot *boot = (const struct pmix_boot *)base;

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Puts and gets of published blobs: one value a rank, or one a node.
+ */
 #include "bootstrap/pmix_blobs.h"
 
 #include <stdio.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Prints what the PMIx server tells of the job.
+ */
 #include "bootstrap/pmix_describe.h"
 
 #include <stdio.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Fences with a deadline, and errors of PMIx in words.
+ */
 #include "bootstrap/pmix_fence.h"
 
 #include <sched.h>
@@ -55,9 +58,9 @@ static void sleep_until(struct rcx_pmix_fence *fence, uint64_t ns)
     pthread_cond_timedwait(&fence->ended, &fence->mutex, &until);
 }
 
-/* PMIx's servers (4.2.2) free a fence twice, and die, when of the ranks in it
- * two go at once. So who gives up stays until the server has ended the fence,
- * as it does when all have come who can: unless one is only stopped. */
+/* PMIx servers (4.2.2) free a fence twice, and crash, if two ranks of it leave
+ * at once. So a rank that gives up stays until the server has ended the fence,
+ * as it does when all have come that can: unless one is only stopped. */
 static pmix_status_t wait_for(struct rcx_pmix_fence *fence, uint64_t until_ns,
                               const struct rcx_pmix_work *work)
 {

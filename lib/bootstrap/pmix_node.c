@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Exchange and broadcast among the ranks of a node, through its server.
+ */
 #include "bootstrap/pmix_node.h"
 
 #include <assert.h>

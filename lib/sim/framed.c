@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Simulates a call as a phase of another schedule.
+ */
 #include "sim/framed.h"
 
 #include <string.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A bootstrap for several ranks in one process, for tests.
+ */
 #include "sim/inproc.h"
 
 #include <pthread.h>
@@ -161,7 +164,7 @@ static rcx_status_t lookup(struct rcx_boot *base, int rank, const void **blob_p,
     return RCX_OK;
 }
 
-/* Who waits no longer has not arrived; unless all have meanwhile. */
+/* A rank that gives up has not arrived, unless all have meanwhile. */
 static rcx_status_t turn_back(struct rcx_inproc *job, unsigned generation)
 {
     bool waits;

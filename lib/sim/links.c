@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Counts what a simulated call sends between nodes.
+ */
 #include "sim/links.h"
 
 #include "sim/timing.h"

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The simulated network. See the header.
+ */
 #include "sim/network.h"
 
 #include <pthread.h>
 #include <string.h>
 
 #include "core/base/random.h"
-#include "sim/bell.h"
-#include "sim/sides.h"
+#include "sim/notifier.h"
+#include "sim/match.h"
 
 enum { GARBAGE = 0xA5 };
 
@@ -17,7 +20,7 @@ struct port {
     struct side *arrived; /* threaded: what others completed for it */
     struct side **arrived_end;
     struct rcx_transport letterbox; /* threaded: for others' notes */
-    struct rcx_bell bell;
+    struct rcx_notifier bell;
 };
 
 struct rcx_sim {
@@ -65,7 +68,7 @@ static void complete(struct rcx_sim *sim, struct side *side,
     struct port *port = &sim->ports[side->from];
 
     side->status = status;
-    rcx_bell_ring(&port->bell);
+    rcx_notifier_notify(&port->bell);
     if (!sim->threaded) {
         finish(sim, side);
         return;
@@ -90,7 +93,7 @@ static rcx_status_t match(struct rcx_sim *sim, struct side side)
     if (status != RCX_OK)
         return status;
     if (partner)
-        rcx_bell_ring(&sim->ports[partner->from].bell);
+        rcx_notifier_notify(&sim->ports[partner->from].bell);
     return RCX_IN_PROGRESS;
 }
 
@@ -283,7 +286,7 @@ static void sim_notify(struct rcx_transport *t, int peer, const void *note,
     lock(sim);
     rcx_ctrl_queue_push(sim->threaded ? &port->letterbox : &port->base,
                         sim->heap, note, bytes);
-    rcx_bell_ring(&port->bell);
+    rcx_notifier_notify(&port->bell);
     unlock(sim);
 }
 
@@ -320,7 +323,7 @@ static rcx_status_t sim_flush(struct rcx_transport *t)
 
 static int sim_event_fd(struct rcx_transport *t)
 {
-    return rcx_bell_open(&((struct port *)t)->bell);
+    return rcx_notifier_open(&((struct port *)t)->bell);
 }
 
 static rcx_status_t sim_arm(struct rcx_transport *t)
@@ -330,14 +333,15 @@ static rcx_status_t sim_arm(struct rcx_transport *t)
 
     lock(port->sim);
     is_quiet = !port->arrived && !port->letterbox.ctrl &&
-               port->sim->sides.pair_count == 0 && rcx_bell_arm(&port->bell);
+               port->sim->sides.pair_count == 0 &&
+               rcx_notifier_arm(&port->bell);
     unlock(port->sim);
     return is_quiet ? RCX_OK : RCX_IN_PROGRESS;
 }
 
 static void sim_wake(struct rcx_transport *t)
 {
-    rcx_bell_wake(&((struct port *)t)->bell);
+    rcx_notifier_wake(&((struct port *)t)->bell);
 }
 
 static void give_up(struct rcx_sim *sim, struct side *side, int rank)
@@ -436,7 +440,7 @@ void rcx_sim_destroy(struct rcx_sim *sim)
     for (int i = 0; i < sim->size; i++) {
         free_notes(sim, &sim->ports[i].base);
         free_notes(sim, &sim->ports[i].letterbox);
-        rcx_bell_close(&sim->ports[i].bell);
+        rcx_notifier_close(&sim->ports[i].bell);
     }
     pthread_mutex_destroy(&sim->mutex);
     sides_close(&sim->sides);

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Simulates one call: schedules of all ranks, and their runs.
+ */
 #include "sim/simulate.h"
 
 #include <string.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The table of transports, best first.
+ */
 #include "core/iface/transport.h"
 
 #ifdef RCX_HAVE_UCX

@@ -10,13 +10,12 @@
  *   twice         the context is gone already
  *   failed        the world has failed
  *   early WHY     rank EARLY is in rcx_finalize() when the others find the
- *   world
- *                 failed: because of another call of it (mismatch), of none
+ *                 world failed: because of another call of it (mismatch), of
+ *                 none
  *                 (absent), or of an abort
  *   killed        rank VICTIM is, while the others are in rcx_finalize()
  *   dies US       rank VICTIM dies so many microseconds after it began to
- *   leave;
- *                 the others end in time
+ *                 leave; the others end in time
  */
 #include <signal.h>
 #include <stdbool.h>

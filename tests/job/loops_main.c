@@ -10,7 +10,7 @@
  *   test_any   the same by rcx_test_any()
  *   progress   the same by rcx_progress() and a callback
  *   consensus  nonblocking barriers, tested beside an open receive from any
- *   source
+ *              source
  *   flood      rank 0 gets a short message from each rank and answers it, by
  *              requests that are tested
  */

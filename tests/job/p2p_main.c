@@ -14,8 +14,7 @@
  *   dead      as kill, but there is no deadline: RCX_ERR_MODE=peer
  *   unmet     the same of a rank that nobody is connected to, nor can be
  *   first     VICTIM is killed before anybody has said a word to it: whoever
- *   does
- *             has an error, and no ghost of it comes up while all leave
+ *             does has an error, and no ghost of it comes up while all leave
  *   abort     VICTIM gives the communicator up instead
  */
 #include <signal.h>

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/base/words.h"
+#include "core/base/suggest.h"
 
 static const char usage[] =
     "Usage: LAUNCHER rcx_perf [options]          as in: rcxrun -n 4 rcx_perf --check\n"
@@ -131,7 +131,7 @@ static size_t find(const char *option, const char *value, const void *table,
         if (strcmp(name, value) == 0)
             return i;
     refuse("--%s %s: needs one of %s", option, value,
-           rcx_guess_offer(value, table, stride, offer, sizeof offer));
+           rcx_suggest_list(value, table, stride, offer, sizeof offer));
 }
 
 static long parse_number(const char *option, const char *text, long least)

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/words.h"
+#include "core/base/suggest.h"
 
 /* ---- print --------------------------------------------------------------- */
 
@@ -103,6 +103,6 @@ int main(int argc, char **argv)
         return status;
     }
     sim_refuse("%s: no such command; there are %s", argv[1],
-               rcx_guess_offer(argv[1], commands, sizeof *commands, offer,
-                               sizeof offer));
+               rcx_suggest_list(argv[1], commands, sizeof *commands, offer,
+                                sizeof offer));
 }

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "core/base/parse.h"
-#include "core/base/words.h"
+#include "core/base/suggest.h"
 #include "core/sched/method.h"
 
 const char sim_usage[] =
@@ -141,7 +141,7 @@ __attribute__((noreturn)) static void refuse_name(const char *option,
 
     sim_refuse(
         "--%s %s: %s %s", option, text, what,
-        rcx_guess_offer(text, names, sizeof *names, offer, sizeof offer));
+        rcx_suggest_list(text, names, sizeof *names, offer, sizeof offer));
 }
 
 static enum rcx_coll parse_coll(const char *text)

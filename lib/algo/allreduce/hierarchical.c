@@ -7,14 +7,14 @@
  * use the network (MPICH's SMP-aware allreduce; Bayatpour et al. 2017, DPML).
  *
  *   cost     2 (c-1) + 2 lg N messages or so, c ranks a node, N nodes
- *   volume   2 n (N-1)/N over the link of a node, whoever leads
+ *   volume   2 n (N-1)/N over the link of a node, with any leaders
  *   scratch  that of its phases
  *   order    SAME; RANK where the op does not commute, nodes are intervals of
  *            ranks, and the leaders' algorithm keeps that
  *
- * The phases are those that cost least, or in a node flat trees: where its
- * ranks take turns on a core, which costs more than messages do, one turn is
- * least.
+ * The phases are those that cost least, or in a node flat trees: if its
+ * ranks share a core, a change of ranks costs more than messages do, and one
+ * change is least.
  */
 #include <string.h>
 

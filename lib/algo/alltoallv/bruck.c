@@ -5,12 +5,11 @@
  * know, so these come first, the same way: as blocks of one element each.
  *
  *   scratch  what comes on its way to here and to others, and as much again:
- *            2 Z blocks of limit bytes at most, Z: digits to radix of 1 to p -
- *            1
- *            that are not 0; in place also what goes directly; for the lengths
- *            up to 2 Z + p of 8 bytes
+ *            2 Z blocks of limit bytes at most, where Z counts the digits to
+ *            radix of 1 to p - 1 that are not 0; in place also what goes
+ *            directly; for the lengths up to 2 Z + p of 8 bytes
  *
- * Who has long blocks does not make others carry them: they go directly, last.
+ * Long blocks are not forwarded by other ranks: they go directly, last.
  */
 #include <limits.h>
 

@@ -4,8 +4,8 @@
  *
  *   scratch  an element
  *
- * One element goes round twice, from rank 0 on. Once it is back all have come,
- * and who gets it again may leave.
+ * One element goes round twice, from rank 0 on. When it is back all ranks have
+ * entered, and a rank that receives it again may leave.
  */
 #include "core/sched/algo.h"
 

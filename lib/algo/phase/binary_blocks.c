@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Binary blocks: the up and down phases, and the members that cubes of
+ * different sizes exchange with. See the header for the algorithm.
+ */
 #include "algo/phase/binary_blocks.h"
 
 struct rcx_halving rcx_binary_blocks_cube(const struct rcx_shape *s,
@@ -16,7 +20,7 @@ struct rcx_halving rcx_binary_blocks_cube(const struct rcx_shape *s,
                                 .near_first = true};
 }
 
-/* This rank's cube and whom it meets in the next ones. */
+/* This rank's cube, and its partners in the next larger and smaller ones. */
 struct place {
     struct rcx_halving cube;
     struct rcx_halving above; /* the next larger one */

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Allgather by Bruck's concatenation, as a phase. See the header.
+ */
 #include "algo/phase/bruck.h"
 
 #include "algo/phase/run.h"

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Groups of algorithms over nodes: the ranks of a node, and its leaders.
+ */
 #include "algo/phase/by_nodes.h"
 
 enum { NOBODY = -1 };

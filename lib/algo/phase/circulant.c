@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Circulant reduce-scatter and allgather, as phases. See the header.
+ */
 #include "algo/phase/circulant.h"
 
 struct circulant {

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Exchange of blocks between all pairs of ranks, as phases.
+ */
 #include "algo/phase/exchange.h"
 
 #include <limits.h>

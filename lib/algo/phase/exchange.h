@@ -6,8 +6,8 @@
 #include "algo/phase/posted.h"
 
 /*
- * Every block straight to whom it is for; empty ones are no messages. Scratch:
- * none; in place the operand. Parameters: rcx_posted_params.
+ * Every block goes straight to its receiver; empty ones are no messages.
+ * Scratch: none; in place the operand. Parameters: rcx_posted_params.
  */
 void rcx_exchange_linear(struct rcx_builder *b, const struct rcx_shape *s);
 

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The reduction and routing phases of factorized algorithms. See the header.
+ */
 #include "algo/phase/factorized.h"
 
 #include "algo/phase/bruck.h"
@@ -15,7 +18,8 @@ static int ways(const struct rcx_meeting *m)
                                               : 1;
 }
 
-/* Those who keep a part each, or all: places 0, 1, ... of a meeting. */
+/* The members that keep a part each, or all members: places 0, 1, ... of a
+ * meeting. */
 static int keepers(const struct rcx_meeting *m)
 {
     return m->kind == RCX_MEETING_TWO_ONE ? 1 : ways(m);
@@ -50,8 +54,8 @@ static int peer_of(const struct rcx_factorized *f,
                             rcx_meeting_rank(&round->meeting, place));
 }
 
-/* Those who meet in a ring or butterfly step; with a ring, f's members are
- * evenly spaced. */
+/* The members of a ring or butterfly step. With a ring, f's members are evenly
+ * spaced. */
 static struct rcx_group ring_of(const struct rcx_shape *s,
                                 const struct rcx_factorized *f,
                                 const struct rcx_factorized_round *round)

@@ -50,11 +50,11 @@ struct rcx_factorized_stack {
 /* instead of a root; and, of a cost, no routing phase */
 enum { RCX_FACTORIZED_ALL = -1, RCX_FACTORIZED_PARTS = -2 };
 /*
- * Reduction phase. result, as long as operand, has room for partial results;
- * in the end, a member that is not eliminated has its part of the whole there.
- * With a root, only those from whom it gets its parts: whole vectors do not go
- * both ways then. Scratch: a vector without b, two with; r in a ring of r
- * without end.
+ * Reduction phase. result, as long as operand, has room for partial results; in
+ * the end, a member that is not eliminated has its part of the whole there.
+ * With a root, only the members that the root receives its parts from: whole
+ * vectors do not travel both ways then. Scratch: a vector without b, two with;
+ * r in a ring of r without end.
  */
 void rcx_factorized_reduce(struct rcx_builder *b,
                            const struct rcx_factorized *f, int root,

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Folding to a power of two, and back. See the header.
+ */
 #include "algo/phase/fold.h"
 
 static int folded(const struct rcx_shape *s)

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Gather and scatter along a tree, as phases. See the header.
+ */
 #include "algo/phase/gather.h"
 
 enum { NONE = RCX_TOPOLOGY_NONE };

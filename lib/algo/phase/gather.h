@@ -29,8 +29,8 @@ void rcx_gather_begin(struct rcx_gather *gather, struct rcx_builder *b,
                       const struct rcx_group *g,
                       const struct rcx_blocks *blocks, int root,
                       struct rcx_span vector);
-/* Along a gathering tree. Who collects nothing but its own block has it at
- * own, so that only inner members have scratch. */
+/* Along a gathering tree. A member that collects only its own block has it at
+ * own, so that only inner members need scratch. */
 void rcx_gather_begin_along(struct rcx_gather *gather, struct rcx_builder *b,
                             const struct rcx_group *g,
                             const struct rcx_blocks *blocks,

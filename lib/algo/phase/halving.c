@@ -68,7 +68,7 @@ struct rcx_span rcx_halving_own(const struct rcx_halving *h,
     return parts(h, vector, 0, rcx_halving_mirror(h, h->group.rank), 1);
 }
 
-/* Whom this rank meets where m parts become 2 m, or 2 m become m. */
+/* This rank's partner where m parts become 2 m, or 2 m become m. */
 static int partner(const struct rcx_halving *h, int m)
 {
     const int distance = h->near_first ? h->group.size / 2 / m : m;

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Optimal schedules of n blocks, as numbers. See the header.
+ */
 #include "algo/phase/n_blocks.h"
 
 #include <limits.h>

@@ -30,7 +30,7 @@ struct rcx_n_blocks {
 
 enum { RCX_N_BLOCKS_NONE = -1 };
 
-/* Numbers of blocks, or NONE, and whom they go to and come from. */
+/* Numbers of blocks, or NONE; their receivers and senders. */
 struct rcx_n_blocks_round {
     int send, to;
     int recv, from;

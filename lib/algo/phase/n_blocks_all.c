@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Allgather and reduce-scatter by n-block schedules, as phases. See the header.
+ */
 #include "algo/phase/n_blocks_all.h"
 
 #include "algo/phase/circulant.h"
@@ -153,7 +156,7 @@ static void combine(struct exchange *e, size_t n, struct rcx_span whole,
 
 /* ---- Allgather ----------------------------------------------------------- */
 
-/* In round k whoever is skips[k] to skips[k + 1] - 1 from an owner gets its
+/* In round k, members skips[k] to skips[k + 1] - 1 from an owner receive its
  * block. */
 static void pass_runs(struct rcx_builder *b, const struct rcx_group *g,
                       const struct rcx_blocks *blocks, struct rcx_span vector)
@@ -215,8 +218,8 @@ static size_t length_of(const struct exchange *e, size_t n)
     return count;
 }
 
-/* Rounds backwards: what a member would get of the others' blocks it sends to
- * whom it would be from. */
+/* Rounds backwards: what a member would receive of the others' blocks it sends
+ * to the member that it would receive it from. */
 void rcx_n_blocks_reduce_scatter(struct rcx_builder *b,
                                  const struct rcx_group *g,
                                  const struct rcx_blocks *blocks, int parts,

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Broadcast and reduction by n-block schedules, as phases. See the header.
+ */
 #include "algo/phase/n_blocks_phase.h"
 
 enum { NONE = RCX_N_BLOCKS_NONE };

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reduce-scatter by pairwise exchange, as a phase. See the header.
+ */
 #include "algo/phase/pairwise.h"
 
 #include "algo/phase/tree.h"

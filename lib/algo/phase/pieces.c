@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Bruck's exchange of equal or unequal blocks, as a phase. See the header.
+ */
 #include "algo/phase/pieces.h"
 
 int rcx_pieces_radix(const struct rcx_shape *s, int64_t wanted)

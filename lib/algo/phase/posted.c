@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The parameter "posted": how many messages are posted at once.
+ */
 #include "algo/phase/posted.h"
 
 #include <limits.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Scans, as phases. See the header.
+ */
 #include "algo/phase/prefix.h"
 
 /* ---- Recursive doubling -------------------------------------------------- */

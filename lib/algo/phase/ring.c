@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Ring reduce-scatter and allgather, as phases. See the header.
+ */
 #include "algo/phase/ring.h"
 
 enum { NONE = -1 };

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The rounds of factorized reductions, as numbers. See the header.
+ */
 #include "algo/phase/rounds.h"
 
 void rcx_rounds_begin(struct rcx_rounds *r, int size, int rank, int ring_max,

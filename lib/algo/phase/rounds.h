@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which step a rank does in each round of a factorized reduction, and with
- * whom (Rabenseifner, Traeff 2004, 3.2 to 3.6), in O(1) per round.
+ * Which step a rank does in each round of a factorized reduction, and its
+ * partners (Rabenseifner, Traeff 2004, 3.2 to 3.6), in O(1) per round.
  *
- * Before a round the ranks are in groups of neighbours, numbered in rank
- * order. Each has as many active members, numbered alike: its lanes. The round
- * merges neighbouring groups; those who meet are their members of one lane.
+ * Before a round the ranks are in groups of neighbours, numbered in rank order.
+ * Each has as many active members, numbered alike: its lanes. The round merges
+ * neighbouring groups; their members of one lane meet.
  *
  * p = 2^n q1 q2 ... qh: the factors of two are butterfly steps, the odd prime
  * factors up to ring_max, in ascending order, are rings, and the rest, q, is
@@ -16,12 +16,12 @@
  *                    is odd the lowest three do a 3-2 step, which takes two
  *                    rounds; the others, or all, meet in pairs. The late group
  *                    is always group 0, which has nothing to do in the first
- *                    half of a 3-2 step, so that nobody waits for it.
+ *                    half of a 3-2 step, so that no member waits for it.
  *   non-overlapping  the same once; then as many of the other groups meet in
  *                    2-1 steps as leave a power of two, while group 0 is late.
  *
- * A group but the lowest is a row of width neighbouring units as long as no
- * 2-1 step has made it, and lane i is its unit i.
+ * A group but the lowest is a row of width neighbouring units as long as no 2-1
+ * step has made it, and lane i is its unit i.
  */
 #ifndef RCX_ALGO_PHASE_ROUNDS_H
 #define RCX_ALGO_PHASE_ROUNDS_H
@@ -37,7 +37,7 @@ enum rcx_meeting_kind {
     RCX_MEETING_NONE       /* others have a 2-1 step */
 };
 
-/* Those who meet, in rank order. */
+/* The members that meet, in rank order. */
 struct rcx_meeting {
     enum rcx_meeting_kind kind;
     int size;
@@ -78,8 +78,8 @@ enum { RCX_ROUNDS_MAX = 33 };
 void rcx_rounds_begin(struct rcx_rounds *r, int size, int rank, int ring_max,
                       enum rcx_protocol protocol);
 /*
- * The next round; false: there is none. A rank that is eliminated is no longer
- * among those who meet, but its group goes on.
+ * The next round; false: there is none. A rank that is eliminated does not meet
+ * others any more, but its group continues.
  */
 bool rcx_rounds_next(struct rcx_rounds *r, struct rcx_meeting *m);
 /* The rank that is a group's active member of this lane, of all its lanes. */

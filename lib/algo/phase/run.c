@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Runs of cyclic blocks: sent and received directly, or through scratch around
+ * the vector's end.
+ */
 #include "algo/phase/run.h"
 
 struct ends {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Trees over ranks 0..p-1 with any of them as the root (OCC manual 2005, 2.3),
- * as pure numbers: whom a rank sends to, and whom it receives from.
+ * as numbers: the parent and the children of a rank.
  *
  * Every subtree is an interval of ranks, and a rank's children come in an order
- * in which each is the next to the ranks gathered so far, below or above. So
+ * in which each is next to the ranks gathered so far, below or above. So
  * operands stay in rank order for every root, and no rank is renumbered.
  */
 #ifndef RCX_ALGO_PHASE_TOPOLOGY_H

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The fixed tree by which CANONICAL algorithms combine. See the header.
+ */
 #include "algo/phase/tree.h"
 
 #include <string.h>

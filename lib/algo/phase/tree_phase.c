@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reduction and broadcast along trees, as phases. See the header.
+ */
 #include "algo/phase/tree_phase.h"
 
 enum { NONE = RCX_TOPOLOGY_NONE };

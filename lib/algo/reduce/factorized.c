@@ -9,7 +9,7 @@
  *   order    UNIFORM; CANONICAL when p is 2^k, or 2^k times one ring
  *
  * The routing phase goes back through the rounds. In each the vector's parts
- * go to those members of a group who are in root's before that round, until
+ * go to those members of a group that are in root's before that round, until
  * that is root alone. So where nothing is split, whole vectors go one way only:
  * to the place in the round that root has, or that root gets the result from.
  */

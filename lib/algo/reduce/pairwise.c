@@ -9,7 +9,7 @@
  *   order    CANONICAL
  *
  * A block's operands come to its owner one by one and are combined there along
- * the fixed tree, whoever the root is.
+ * the fixed tree, for every root.
  */
 #include "algo/phase/gather.h"
 #include "algo/phase/pairwise.h"

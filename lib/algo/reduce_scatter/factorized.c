@@ -27,7 +27,7 @@ static struct rcx_factorized setting(const struct rcx_shape *s)
                                    .ring_max = (int)s->params[RING_MAX]};
 }
 
-/* ---- Who has which part -------------------------------------------------- */
+/* ---- The part of each rank ----------------------------------------------- */
 
 /* How the steps have split the vector. */
 struct split {
@@ -149,8 +149,8 @@ static enum turn turn_of(struct rcx_span part, struct rcx_span block)
 
 /* ---- What it costs ------------------------------------------------------- */
 
-/* Ranks; of more, the cost is what it is at most: to count takes long. Who
- * chooses asks for equal blocks. */
+/* For more ranks, the cost is an upper bound, as counting takes long. The
+ * choice of a method asks for equal blocks. */
 enum { COUNTED = 64, COUNTED_UNEQUAL = 4096 };
 
 enum measure { VOLUME, ROUNDS, MEASURES };

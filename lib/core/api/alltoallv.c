@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * rcx_alltoallv() and its nonblocking and persistent forms.
+ */
 #include "core/api/collective.h"
 
 /* In place what is received says what is sent. */

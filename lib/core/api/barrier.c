@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * rcx_barrier() and its nonblocking and persistent forms.
+ */
 #include "core/api/collective.h"
 
 /* Type and op are as those of RCX's own barriers. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How the buffers of a collective lie to each other. */
-#include "core/api/regions.h"
+#include "core/api/overlap.h"
 #include "core/api/sizing.h"
 
 static const struct rcx_log *log_of(const struct rcx_arguments *a)
@@ -17,11 +17,11 @@ static size_t parts_of(const struct rcx_arguments *a,
 }
 
 /* A side's part k of parts, where its buffer is. */
-static struct rcx_region part_of(const struct rcx_side *side,
-                                 const char *buffer, size_t parts, size_t k,
-                                 size_t elem_bytes)
+static struct rcx_mem_range part_of(const struct rcx_side *side,
+                                    const char *buffer, size_t parts, size_t k,
+                                    size_t elem_bytes)
 {
-    return (struct rcx_region){
+    return (struct rcx_mem_range){
         .at = buffer + (parts == 1 ? 0 : side->displs[k] * elem_bytes),
         .bytes = (parts == 1 ? side->reach : side->counts[k]) * elem_bytes};
 }
@@ -30,7 +30,7 @@ static struct rcx_region part_of(const struct rcx_side *side,
  * each reaches as far as any before it. */
 static size_t sort_parts(const struct rcx_side *side, const char *buffer,
                          size_t parts, size_t elem_bytes,
-                         struct rcx_region regions[])
+                         struct rcx_mem_range regions[])
 {
     size_t n = 0;
 
@@ -38,7 +38,7 @@ static size_t sort_parts(const struct rcx_side *side, const char *buffer,
         regions[n] = part_of(side, buffer, parts, k, elem_bytes);
         n += regions[n].bytes > 0;
     }
-    rcx_regions_sort(regions, n);
+    rcx_mem_ranges_sort(regions, n);
     for (size_t i = 1; i < n; i++) {
         const char *end = regions[i - 1].at + regions[i - 1].bytes;
 
@@ -56,8 +56,8 @@ static rcx_status_t find_overlap(const struct rcx_arguments *a,
     const size_t e = z->elem_bytes;
     const size_t ins = parts_of(a, &z->in, rcx_coll_in_is_blocks(a->coll));
     const size_t outs = parts_of(a, &z->out, rcx_coll_out_is_blocks(a->coll));
-    const size_t bytes = outs * sizeof(struct rcx_region);
-    struct rcx_region *regions;
+    const size_t bytes = outs * sizeof(struct rcx_mem_range);
+    struct rcx_mem_range *regions;
     size_t n;
 
     *found_p = rcx_overlap(b->in, z->in.reach * e, b->out, z->out.reach * e);
@@ -70,10 +70,10 @@ static rcx_status_t find_overlap(const struct rcx_arguments *a,
     n = sort_parts(&z->out, b->out, outs, e, regions);
     *found_p = false;
     for (size_t i = 0; i < ins && !*found_p; i++) {
-        const struct rcx_region in = part_of(&z->in, b->in, ins, i, e);
+        const struct rcx_mem_range in = part_of(&z->in, b->in, ins, i, e);
 
         *found_p =
-            in.bytes > 0 && rcx_regions_find(regions, n, in.at, in.bytes);
+            in.bytes > 0 && rcx_mem_ranges_overlap(regions, n, in.at, in.bytes);
     }
     rcx_scratch_put(&context->scratch, regions, bytes);
     return RCX_OK;

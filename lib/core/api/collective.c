@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The part of collective calls that is not inlined: errors of arguments, and
+ * requests.
+ */
 #include "core/api/collective.h"
 
 #include "core/api/request.h"

@@ -48,8 +48,8 @@ static bool may_enter(const struct rcx_context *context)
 }
 
 /*
- * Who is inside, in a wait, finds an abort soon; where nobody is, this thread
- * goes in. Who is about to leave may not have found it, but leaves soon.
+ * A thread that waits in RCX finds the abort soon. If none is inside, this
+ * thread enters. A thread that is about to leave may miss it, but leaves soon.
  */
 static void see_to_it(struct rcx_context *context)
 {

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * rcx_dump().
+ */
 #include "core/api/arguments.h"
 #include "core/run/diag/dump_context.h"
 #include "core/run/wait/enter.h"

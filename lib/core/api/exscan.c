@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * rcx_exscan() and its nonblocking and persistent forms.
+ */
 #include "core/api/collective.h"
 
 #define EXSCAN                                                                 \

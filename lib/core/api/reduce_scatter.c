@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * rcx_reduce_scatter(), rcx_reduce_scatter_block() and their nonblocking and
+ * persistent forms.
+ */
 #include "core/api/collective.h"
 
 #define REDUCE_SCATTER                                                         \

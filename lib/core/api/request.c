@@ -88,7 +88,7 @@ rcx_status_t rcx_start(rcx_request_t *request)
     return status;
 }
 
-/* It is over, and who asks knows. */
+/* It has completed, and the caller knows. */
 static rcx_status_t collect(struct rcx_request *r)
 {
     r->ended = 0;
@@ -116,8 +116,8 @@ rcx_status_t rcx_test(rcx_request_t *request, int *done_p)
                : status;
 }
 
-/* Who has only posted a message waits for nothing yet. A callback may have
- * freed it. */
+/* A thread that has only posted a message does not wait for anything yet. A
+ * callback may have freed the request. */
 static void set_waiting(struct rcx_request *r, bool waits)
 {
     if (r->state != RCX_REQUEST_FREE && r->program->is_p2p)

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * rcx_scatter(), rcx_scatterv() and their nonblocking and persistent forms.
+ */
 #include "core/api/collective.h"
 
 #define SCATTER                                                                \

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Files in folders that other users may write to. See the header.
+ */
 #include "core/base/file.h"
 
 #include <errno.h>

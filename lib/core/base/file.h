@@ -22,8 +22,7 @@ FILE *rcx_file_open(const char *path);
 ssize_t rcx_file_read(const char *path, char *text, size_t bytes);
 
 /* A new file that takes the place of path once it is whole: "PATH.new.TID",
- * mode
- * 0600. NULL: errno says why. */
+ * mode 0600. NULL: errno says why. */
 FILE *rcx_file_begin(const char *path, char young[], size_t bytes);
 /* Close it and put it in place; or remove it, where it could not be written
  * whole. False: errno says why. */

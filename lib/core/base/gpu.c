@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Recognises memory of GPUs by asking the drivers that are loaded.
+ */
 #include "core/base/gpu.h"
 
 #include <dlfcn.h>

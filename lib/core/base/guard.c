@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The guard of a context: a lock that a forked child recognises.
+ */
 #include "core/base/guard.h"
 
 #include <sched.h>

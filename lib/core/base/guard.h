@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who is inside a context: one thread at a time, and never a forked child. A
- * lock in a page that the kernel wipes in a child, so that one exchange of a
- * word answers both questions.
+ * The guard of a context: one thread at a time is inside, and never a forked
+ * child. The lock is in a page that the kernel clears in a child, so one
+ * exchange of a word answers both questions.
  *
- * A thread that waits inside passes the guard on where others want it; so
+ * A thread that waits inside passes the guard to other threads that want it, so
  * different communicators make progress concurrently.
  */
 #ifndef RCX_CORE_BASE_GUARD_H

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The heap of a context: counted and limited.
+ */
 #include "core/base/heap.h"
 
 #include <stdlib.h>

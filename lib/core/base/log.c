@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The log: levels, the user's callback, and stderr.
+ */
 #include "core/base/log.h"
 
 #include <stdarg.h>

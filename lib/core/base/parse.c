@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Parsers of times and sizes.
+ */
 #include "core/base/parse.h"
 
 #include <ctype.h>

@@ -4,9 +4,9 @@
 #define RCX_CORE_BASE_RELAX_H
 
 /*
- * Between two looks at memory that another core is about to write: who looks
- * without end takes the line away from the writer, who then has to fetch it
- * once more for each of its stores.
+ * Between two looks at memory that another core will write. A loop without a
+ * pause takes the line away from the writer, which must fetch it again for each
+ * store.
  */
 static inline void rcx_relax(void)
 {
@@ -17,9 +17,9 @@ static inline void rcx_relax(void)
 #endif
 }
 
-/* This core is about to write the line at p: who waits for another core has the
- * time to fetch it. Compilers say it to x86 only where all CPUs they compile
- * for have the instruction; those that have not pass it by. */
+/* This core will write the line at p, and has the time to fetch it while it
+ * waits for another core. Compilers emit the instruction for x86 only if all
+ * CPUs they compile for have it; CPUs without it ignore it. */
 static inline void rcx_fetch_to_write(const void *p)
 {
 #if defined(__x86_64__)

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Names and descriptions of status codes.
+ */
 #include "rcx/rcx.h"
 
 #define TEXT(x) #x

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which kernel serves whom. The build defines RCX_HAVE_AVX2, RCX_HAVE_AVX512
- * where it compiles kernels.c for these levels, on x86 only.
+ * Chooses the kernels for this CPU. The build defines RCX_HAVE_AVX2,
+ * RCX_HAVE_AVX512 where it compiles kernels.c for these levels, on x86 only.
  */
 #include "core/op/kernels.h"
 

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The registry of a context: predefined and user-defined types and ops.
+ */
 #include "core/op/registry.h"
 
 #include <string.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The tables of predefined types and ops.
+ */
 #include "core/op/types.h"
 
 #include <complex.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The table of algorithms, and questions about them.
+ */
 #include "core/sched/algo.h"
 
 #include <string.h>

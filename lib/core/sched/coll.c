@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The table of collectives.
+ */
 #include "core/sched/coll.h"
 
 #include <string.h>

@@ -33,7 +33,7 @@ static bool can_consume(const struct rcx_step *reduction, struct rcx_span data)
             (is_same(data, right) && !rcx_span_meets(data, left)));
 }
 
-/* Whoever reads what a step wrote waits for it. */
+/* Every step that reads what this one wrote waits for it. */
 static uint32_t find_sink(const struct rcx_step *steps, uint32_t i,
                           const uint32_t *successors)
 {

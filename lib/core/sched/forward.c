@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who reads a copy of the operand reads the operand instead: a message then
- * does not wait for the copy, which is made while it is on its way, and leaves
- * from memory that nobody has just written. Algorithms may so begin with a copy
- * of their own block, as papers have it.
+ * A step that reads a copy of the operand reads the operand instead: a message
+ * then does not wait for the copy, which is made while it travels, and is sent
+ * from memory that has not just been written. So algorithms may begin with a
+ * copy of their own block, as the papers do.
  */
 #include "core/sched/algo.h"
 

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Frames: translation of steps and spans to the outer schedule.
+ */
 #include "core/sched/frame.h"
 
 static struct rcx_span least(struct rcx_span span, size_t count)

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Parsing and choice of methods.
+ */
 #include "core/sched/method.h"
 
 #include <string.h>
@@ -25,7 +28,7 @@ static bool refuse_name(const char *name, const struct rcx_algo *algo,
                         struct rcx_refusal *r)
 {
     const struct rcx_algo *const owners[] = {&any, algo};
-    struct rcx_guess guess = rcx_guess(name, strlen(name));
+    struct rcx_suggestion guess = rcx_suggestion(name, strlen(name));
     char names[sizeof r->valid / 2];
     size_t used = 0;
 
@@ -35,10 +38,10 @@ static bool refuse_name(const char *name, const struct rcx_algo *algo,
         for (; p && p->name && used < sizeof names; p++) {
             used += (size_t)snprintf(names + used, sizeof names - used, "%s%s",
                                      used ? ", " : "", p->name);
-            rcx_guess_try(&guess, p->name);
+            rcx_suggest_try(&guess, p->name);
         }
     }
-    rcx_guess_print(&guess, "", r->guess, sizeof r->guess);
+    rcx_suggest_print(&guess, "", r->guess, sizeof r->guess);
     snprintf(r->valid, sizeof r->valid,
              "\"%.32s\" is no parameter of %s; valid are %s", name,
              algo ? algo->name : any.name, names);
@@ -51,7 +54,7 @@ static bool refuse_value(const struct rcx_param *p, const char *value,
     char range[sizeof r->valid / 2];
 
     if (p->names)
-        rcx_word_find(value, p->names, r); /* for its guess */
+        rcx_suggest_find(value, p->names, r); /* for its guess */
     snprintf(r->valid, sizeof r->valid, "%s: valid is %s", p->name,
              rcx_param_range(p, range, sizeof range));
     return false;
@@ -89,13 +92,13 @@ static bool parse_parameter(char *text, struct rcx_method_spec *spec,
 static bool refuse_algo(const char *name, enum rcx_coll coll,
                         struct rcx_refusal *r)
 {
-    struct rcx_guess guess = rcx_guess(name, strlen(name));
+    struct rcx_suggestion guess = rcx_suggestion(name, strlen(name));
 
-    rcx_guess_try(&guess, any.name);
+    rcx_suggest_try(&guess, any.name);
     for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++)
         if ((*a)->coll == coll)
-            rcx_guess_try(&guess, (*a)->name);
-    rcx_guess_print(&guess, "", r->guess, sizeof r->guess);
+            rcx_suggest_try(&guess, (*a)->name);
+    rcx_suggest_print(&guess, "", r->guess, sizeof r->guess);
     return false;
 }
 
@@ -284,7 +287,7 @@ rcx_status_t rcx_method_choose(const struct rcx_shape *shape,
     }
     if (suited)
         grant(&m, spec, &s);
-    else if (!spec->preferred) /* who only prefers it wants nothing then */
+    else if (!spec->preferred) /* a mere preference does not apply then */
         return refuse(spec->algo, &s, needed, log);
     if (!m.algo)
         return rcx_fail(log, RCX_ERR_UNSUPPORTED,

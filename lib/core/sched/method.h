@@ -6,7 +6,7 @@
 #ifndef RCX_CORE_SCHED_METHOD_H
 #define RCX_CORE_SCHED_METHOD_H
 
-#include "core/base/words.h"
+#include "core/base/suggest.h"
 #include "core/sched/algo.h"
 
 enum { RCX_WINDOW_MAX = 8 }; /* segments in flight; a power of two */

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Maps of ranks to nodes or cores.
+ */
 #include "core/sched/nodes.h"
 
 #include <stdlib.h>

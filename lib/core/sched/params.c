@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Parameters of algorithms: defaults, values, and their text.
+ */
 #include "core/sched/params.h"
 
 #include <math.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Phases: an algorithm as a part of another one.
+ */
 #include "core/sched/phase.h"
 
 #include <string.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Prices of algorithms by their cost formulas.
+ */
 #include "core/sched/price.h"
 
 #include <math.h>

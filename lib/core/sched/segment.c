@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Rows of segments of an operation.
+ */
 #include "core/sched/segment.h"
 
 #include <stdlib.h>

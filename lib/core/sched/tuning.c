@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Parsing of tuning rules, and the first rule that fits a call.
+ */
 #include "core/sched/tuning.h"
 
 #include <assert.h>
@@ -116,7 +119,7 @@ static const char *const conditions[] = {
 static bool parse_answer(const char *value, const char *const words[],
                          enum rcx_answer *answer_p, struct rcx_refusal *r)
 {
-    const int i = rcx_word_find(value, words, r);
+    const int i = rcx_suggest_find(value, words, r);
 
     *answer_p = (enum rcx_answer)(i + 1);
     return i >= 0;
@@ -145,7 +148,7 @@ static bool parse_condition(char *text, struct rcx_rule *rule,
     if (!value)
         return false;
     *value++ = '\0';
-    i = rcx_word_find(text, conditions, r);
+    i = rcx_suggest_find(text, conditions, r);
     if (i == POWER)
         return parse_answer(value, yes_no, &rule->power, r);
     if (i == PLACED)
@@ -157,14 +160,14 @@ static bool parse_condition(char *text, struct rcx_rule *rule,
 
 static bool refuse_coll(const char *text, struct rcx_refusal *r)
 {
-    struct rcx_guess guess = rcx_guess(text, strlen(text));
+    struct rcx_suggestion guess = rcx_suggestion(text, strlen(text));
 
     for (int i = 0; i < RCX_COLL_COUNT; i++)
         if (rcx_colls[i].variable)
-            rcx_guess_try(&guess, rcx_coll_name((enum rcx_coll)i));
+            rcx_suggest_try(&guess, rcx_coll_name((enum rcx_coll)i));
     snprintf(r->valid, sizeof r->valid,
              "\"%.32s\" is no collective that has methods", text);
-    rcx_guess_print(&guess, "", r->guess, sizeof r->guess);
+    rcx_suggest_print(&guess, "", r->guess, sizeof r->guess);
     return false;
 }
 
@@ -213,7 +216,7 @@ static bool parse_machine(char *rest, struct rcx_machine *m,
         if (!value)
             return false;
         *value++ = '\0';
-        i = rcx_word_find(word, names, r);
+        i = rcx_suggest_find(word, names, r);
         if (i < 0 || !rcx_parse_seconds(value, values[i]))
             return false;
     }

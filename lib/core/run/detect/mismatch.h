@@ -6,8 +6,8 @@
 
 #include "core/run/fault/ctrl_msg.h"
 
-/* comm's first operation has waited for some time: has somebody made another
- * call? */
+/* comm's first operation has waited for some time: check whether another rank
+ * has made a different call. */
 void rcx_mismatch_check(struct rcx_comm *comm);
 /* A member that waits for this rank says in which call: no other may have its
  * number here. */

@@ -10,7 +10,7 @@
 
 #include "core/base/hash.h"
 #include "core/base/parse.h"
-#include "core/base/words.h"
+#include "core/base/suggest.h"
 
 extern char **environ;
 
@@ -22,7 +22,7 @@ static bool parse_order(const char *text, struct rcx_config *config)
 
     for (i = RCX_ORDER_SAME; i <= RCX_ORDER_CANONICAL; i++)
         names[i] = rcx_order_name((rcx_order_t)i);
-    i = rcx_word_find(text, names, &config->refusal);
+    i = rcx_suggest_find(text, names, &config->refusal);
     config->order_is_set = i > 0;
     config->order = i > 0 ? (rcx_order_t)i : RCX_ORDER_SAME;
     return i >= 0;
@@ -31,7 +31,7 @@ static bool parse_order(const char *text, struct rcx_config *config)
 static bool parse_wait(const char *text, struct rcx_config *config)
 {
     static const char *const names[] = {"auto", "poll", "yield", "block", NULL};
-    const int i = rcx_word_find(text, names, &config->refusal);
+    const int i = rcx_suggest_find(text, names, &config->refusal);
 
     config->wait = (enum rcx_wait)i;
     return i >= 0;
@@ -47,7 +47,7 @@ static bool parse_timeout(const char *text, struct rcx_config *config)
 static bool parse_progress(const char *text, struct rcx_config *config)
 {
     static const char *const names[] = {"call", "thread", NULL};
-    const int i = rcx_word_find(text, names, &config->refusal);
+    const int i = rcx_suggest_find(text, names, &config->refusal);
 
     config->progress_thread = i == 1;
     return i >= 0;
@@ -56,7 +56,7 @@ static bool parse_progress(const char *text, struct rcx_config *config)
 static bool parse_err_mode(const char *text, struct rcx_config *config)
 {
     static const char *const names[] = {"none", "peer", NULL};
-    const int i = rcx_word_find(text, names, &config->refusal);
+    const int i = rcx_suggest_find(text, names, &config->refusal);
 
     config->watches_peers = i == 1;
     return i >= 0;
@@ -65,7 +65,7 @@ static bool parse_err_mode(const char *text, struct rcx_config *config)
 static bool parse_lanes(const char *text, struct rcx_config *config)
 {
     static const char *const names[] = {"auto", "ucp", "node", NULL};
-    const int i = rcx_word_find(text, names, &config->refusal);
+    const int i = rcx_suggest_find(text, names, &config->refusal);
 
     config->lanes = (enum rcx_lanes)i;
     return i >= 0;
@@ -95,7 +95,7 @@ static bool parse_tuning(const char *text, struct rcx_config *config)
 static bool parse_check(const char *text, struct rcx_config *config)
 {
     static const char *const names[] = {"off", "cheap", "full", NULL};
-    const int i = rcx_word_find(text, names, &config->refusal);
+    const int i = rcx_suggest_find(text, names, &config->refusal);
 
     config->check = (enum rcx_check)i;
     return i >= 0;
@@ -104,7 +104,7 @@ static bool parse_check(const char *text, struct rcx_config *config)
 static bool parse_log(const char *text, struct rcx_config *config)
 {
     static const char *const names[] = {"error", "warn", "info", "debug", NULL};
-    const int i = rcx_word_find(text, names, &config->refusal);
+    const int i = rcx_suggest_find(text, names, &config->refusal);
 
     config->log_level = (rcx_log_level_t)i;
     return i >= 0;
@@ -117,7 +117,7 @@ static bool parse_isa(const char *text, struct rcx_config *config)
 
     for (i = 0; i < RCX_ISA_COUNT; i++)
         names[i + 1] = rcx_isa_name((enum rcx_isa)i);
-    i = rcx_word_find(text, names, &config->refusal);
+    i = rcx_suggest_find(text, names, &config->refusal);
     if (i <= 0) { /* reading cpuid of a virtual processor takes 10 us: read it
                 once */
         config->isa = rcx_isa_best();
@@ -135,7 +135,7 @@ static bool parse_plan_cache(const char *text, struct rcx_config *config)
 static bool parse_allow_singleton(const char *text, struct rcx_config *config)
 {
     static const char *const names[] = {"0", "1", NULL};
-    const int i = rcx_word_find(text, names, &config->refusal);
+    const int i = rcx_suggest_find(text, names, &config->refusal);
 
     config->allow_singleton = i == 1;
     return i >= 0;
@@ -320,15 +320,16 @@ static bool is_option(const char *name, size_t length)
 
 static void warn_of(const char *name, size_t length, struct rcx_config *config)
 {
-    struct rcx_guess guess = rcx_guess(name + PREFIX, length - PREFIX);
+    struct rcx_suggestion guess =
+        rcx_suggestion(name + PREFIX, length - PREFIX);
     char text[sizeof config->refusal.guess];
     struct rcx_option o;
 
     for (int i = 0; rcx_option_at(i, &o); i++)
-        rcx_guess_try(&guess, o.name + PREFIX);
+        rcx_suggest_try(&guess, o.name + PREFIX);
     note(config, RCX_CONFIG_WARNINGS,
          "%.*s: no such variable; rcx_info lists them%s", (int)length, name,
-         rcx_guess_print(&guess, prefix, text, sizeof text));
+         rcx_suggest_print(&guess, prefix, text, sizeof text));
 }
 
 static void warn_of_unknown(struct rcx_config *config)

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Freelist of requests, allocated in slabs.
+ */
 #include "core/run/request/request_pool.h"
 
 #include "core/run/request/request.h"

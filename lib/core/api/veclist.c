@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Several vectors as one: what users give of them is checked and copied. */
 #include "core/api/collective.h"
-#include "core/api/regions.h"
+#include "core/api/overlap.h"
 #include "core/run/request/request.h"
 #include "core/run/request/veclist.h"
 
@@ -70,10 +70,11 @@ static rcx_status_t check_pointer(const struct rcx_arguments *a,
 /* ---- Overlap ------------------------------------------------------------- */
 
 static rcx_status_t check_results(const struct rcx_arguments *a,
-                                  const struct rcx_region results[], size_t n)
+                                  const struct rcx_mem_range results[],
+                                  size_t n)
 {
     for (size_t i = 1; i < n; i++) {
-        const struct rcx_region *last = &results[i - 1], *r = &results[i];
+        const struct rcx_mem_range *last = &results[i - 1], *r = &results[i];
 
         if (last->at + last->bytes > r->at)
             return rcx_fail(log_of(a), RCX_ERR_ARG,
@@ -87,12 +88,12 @@ static rcx_status_t check_results(const struct rcx_arguments *a,
 
 static rcx_status_t check_operands(const struct rcx_arguments *a,
                                    const struct rcx_veclist *b,
-                                   const struct rcx_region results[])
+                                   const struct rcx_mem_range results[])
 {
     for (size_t i = 0; i < b->n; i++) {
         const struct rcx_part *p = &b->parts[i];
-        const struct rcx_region *r =
-            rcx_regions_find(results, b->n, p->in, p->bytes);
+        const struct rcx_mem_range *r =
+            rcx_mem_ranges_overlap(results, b->n, p->in, p->bytes);
 
         if (r)
             return rcx_fail(log_of(a), RCX_ERR_ARG,
@@ -107,7 +108,7 @@ static rcx_status_t check_operands(const struct rcx_arguments *a,
 
 static rcx_status_t check_overlap(const struct rcx_arguments *a,
                                   const struct rcx_veclist *b, bool in_place,
-                                  struct rcx_region results[])
+                                  struct rcx_mem_range results[])
 {
     const struct rcx_vectors *v = a->vectors;
     rcx_status_t status;
@@ -116,10 +117,10 @@ static rcx_status_t check_overlap(const struct rcx_arguments *a,
     for (size_t i = 0; i < v->n; i++)
         if (v->counts[i] > 0) {
             results[n] =
-                (struct rcx_region){b->parts[n].out, b->parts[n].bytes, i};
+                (struct rcx_mem_range){b->parts[n].out, b->parts[n].bytes, i};
             n++;
         }
-    rcx_regions_sort(results, n);
+    rcx_mem_ranges_sort(results, n);
     status = check_results(a, results, n);
     return status == RCX_OK && !in_place ? check_operands(a, b, results)
                                          : status;
@@ -129,7 +130,7 @@ static rcx_status_t check_overlap(const struct rcx_arguments *a,
 
 /* The vectors that are not empty; the rest of each array is not looked at. */
 static rcx_status_t fill(const struct rcx_arguments *a, size_t elem_bytes,
-                         struct rcx_veclist *b, struct rcx_region results[])
+                         struct rcx_veclist *b, struct rcx_mem_range results[])
 {
     const struct rcx_vectors *v = a->vectors;
     bool in_place = true;
@@ -163,8 +164,8 @@ static rcx_status_t make(const struct rcx_arguments *a, size_t elem_bytes,
                          struct rcx_veclist *b)
 {
     struct rcx_context *context = a->comm->context;
-    const size_t bytes = a->vectors->n * sizeof(struct rcx_region);
-    struct rcx_region *results =
+    const size_t bytes = a->vectors->n * sizeof(struct rcx_mem_range);
+    struct rcx_mem_range *results =
         rcx_scratch_get(&context->scratch, &context->heap, bytes);
     rcx_status_t status;
 
@@ -178,7 +179,7 @@ static rcx_status_t make(const struct rcx_arguments *a, size_t elem_bytes,
 }
 
 /*
- * Where the one vector is, for those who ask how its operand and result lie:
+ * Where the one vector is, for callers that ask how its operand and result lie:
  * they are the same where operands are packed, which is done in the result's
  * place, and apart otherwise.
  */

@@ -266,5 +266,5 @@ int main(void)
         cmocka_unit_test(a_send_that_has_begun_is_cancelled),
     };
 
-    return cmocka_run_group_tests_name("pair_cancel", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("shm_cancel", tests, NULL, NULL);
 }

@@ -596,5 +596,5 @@ int main(void)
         TEST_MANY(what_cannot_be_read_no_rank_takes_for_good),
     };
 
-    return cmocka_run_group_tests_name("peer", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("config_check", tests, NULL, NULL);
 }

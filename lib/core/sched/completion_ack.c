@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Credits: empty messages from who received to who sent, at the end of a
- * schedule, one for each peer. A send is complete to its transport before it
- * has arrived, and a receive before the transport's own answer has left; who
- * holds the credit of a peer knows that it has everything, and needs nobody's
- * progress for it any more.
+ * Completion acknowledgements: empty messages from receiver to sender at the
+ * end of a schedule, one for each peer. A send is complete to its transport
+ * before it has arrived, and a receive before the transport's own answer has
+ * been sent. A rank that has the acknowledgement of a peer knows that the peer
+ * has received everything, and that none of its messages needs further
+ * progress.
  *
- * Both sides know of a credit, since both know how long each message is.
+ * Both sides know of an acknowledgement, since both know how long each message
+ * is.
  */
 #include <string.h>
 

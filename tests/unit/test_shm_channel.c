@@ -595,5 +595,5 @@ int main(void)
             what_is_received_is_read_before_its_slot_is_given_back),
     };
 
-    return cmocka_run_group_tests_name("pair", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("shm_channel", tests, NULL, NULL);
 }

@@ -267,5 +267,5 @@ int main(void)
         cmocka_unit_test(what_is_lost_under_way_is_lost),
     };
 
-    return cmocka_run_group_tests_name("straight", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("exec_in_order", tests, NULL, NULL);
 }

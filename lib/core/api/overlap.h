@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Stretches of memory that a user gave, to find those that overlap. */
-#ifndef RCX_CORE_API_REGIONS_H
-#define RCX_CORE_API_REGIONS_H
+#ifndef RCX_CORE_API_OVERLAP_H
+#define RCX_CORE_API_OVERLAP_H
 
 #include <stddef.h>
 
-struct rcx_region {
+struct rcx_mem_range {
     const char *at;
     size_t bytes; /* at least one */
     size_t index; /* the caller's */
 };
 
 /* By address, with no memory but their own. */
-void rcx_regions_sort(struct rcx_region regions[], size_t n);
+void rcx_mem_ranges_sort(struct rcx_mem_range regions[], size_t n);
 /* Of sorted ones, each of which reaches further than those before it, one that
  * overlaps some bytes, at least one, from at on. NULL: there is none. */
-const struct rcx_region *rcx_regions_find(const struct rcx_region regions[],
-                                          size_t n, const char *at,
-                                          size_t bytes);
+const struct rcx_mem_range *
+rcx_mem_ranges_overlap(const struct rcx_mem_range regions[], size_t n,
+                       const char *at, size_t bytes);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "sim/sides.h"
+/*
+ * Matching of simulated sends and receives, in buckets by tag.
+ */
+#include "sim/match.h"
 
 enum { FIRST_BUCKETS = 64, FIRST_CAPACITY = 64, SLAB = 256 };
 
@@ -153,7 +156,7 @@ static struct side **older(struct side **a, struct side **b)
     return *b && (!*a || (*b)->order < (*a)->order) ? b : a;
 }
 
-/* Who sends is in a bucket that a mask may not tell. */
+/* A send is in a bucket that a mask may not tell. */
 static struct side **find_partner(struct sides *sides, const struct side *side)
 {
     struct side **found = oldest_in(&sides->masked, side);

@@ -403,5 +403,5 @@ int main(void)
         cmocka_unit_test(areas_are_found_by_any_address),
     };
 
-    return cmocka_run_group_tests_name("pair_direct", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("shm_mapped", tests, NULL, NULL);
 }

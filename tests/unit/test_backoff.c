@@ -220,5 +220,5 @@ int main(void)
         cmocka_unit_test(who_has_a_core_of_its_own_does_not_nap),
     };
 
-    return cmocka_run_group_tests_name("rests", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("backoff", tests, NULL, NULL);
 }

@@ -428,5 +428,5 @@ int main(void)
             time_that_passes_meanwhile_lets_no_receive_keep_its_buffer),
     };
 
-    return cmocka_run_group_tests_name("watch", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("detector", tests, NULL, NULL);
 }

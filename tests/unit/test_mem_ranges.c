@@ -6,7 +6,7 @@
 
 #include "calls.h"
 #include "capture.h"
-#include "core/api/regions.h"
+#include "core/api/overlap.h"
 
 enum { TRIES = 5000, MOST = 40, ROOM = 400 };
 
@@ -24,7 +24,7 @@ static size_t draw(uint64_t seed, uint64_t i, size_t most)
 }
 
 /* As many as seed says, some distance apart, in a random order. */
-static size_t draw_regions(uint64_t seed, struct rcx_region regions[])
+static size_t draw_regions(uint64_t seed, struct rcx_mem_range regions[])
 {
     const size_t n = 1 + seed % MOST;
     size_t at = 0;
@@ -46,21 +46,21 @@ static void one_that_overlaps_is_found_among_sorted_ones(void **state)
 {
     (void)state;
     for (uint64_t seed = 0; seed < TRIES; seed++) {
-        struct rcx_region regions[MOST], drawn[MOST];
+        struct rcx_mem_range regions[MOST], drawn[MOST];
         const size_t n = draw_regions(seed, drawn);
         const size_t at = draw(seed, 300, ROOM - 20);
         const size_t bytes = 1 + draw(seed, 301, 9);
-        const struct rcx_region *found;
+        const struct rcx_mem_range *found;
         bool any = false;
 
         memcpy(regions, drawn, n * sizeof *regions);
-        rcx_regions_sort(regions, n);
+        rcx_mem_ranges_sort(regions, n);
         for (size_t i = 0; i < n; i++) {
             assert_int_equal(regions[i].index, i);
             any |=
                 meet((size_t)(drawn[i].at - memory), drawn[i].bytes, at, bytes);
         }
-        found = rcx_regions_find(regions, n, memory + at, bytes);
+        found = rcx_mem_ranges_overlap(regions, n, memory + at, bytes);
         assert_int_equal(found != NULL, any);
         if (found)
             assert_true(
@@ -153,5 +153,5 @@ int main(void)
         cmocka_unit_test(blocks_of_both_sides_may_lie_among_each_other),
     };
 
-    return cmocka_run_group_tests_name("regions", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("mem_ranges", tests, NULL, NULL);
 }

@@ -3,8 +3,8 @@
  * Both sides of the simulated network's messages: those that wait for the other
  * one, and pairs that are yet to be delivered.
  */
-#ifndef RCX_SIM_SIDES_H
-#define RCX_SIM_SIDES_H
+#ifndef RCX_SIM_MATCH_H
+#define RCX_SIM_MATCH_H
 
 #include "core/iface/transport.h"
 
@@ -13,11 +13,11 @@ struct side {
     struct side *next; /* in its bucket, among arrived or free ones */
     bool is_send;
     int rank; /* the receiver, for both sides */
-    int from; /* who called */
+    int from; /* the caller */
     uint64_t tag;
     uint64_t mask;  /* of a receive: where tags are compared */
     uint64_t order; /* of its posting */
-    bool is_masked; /* who receives wants to know the tag */
+    bool is_masked; /* the receiver asks for the tag */
     char *buffer;
     size_t bytes;        /* of a receive that arrived: what came */
     rcx_status_t status; /* once arrived */

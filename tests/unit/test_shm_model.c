@@ -237,5 +237,5 @@ int main(void)
         cmocka_unit_test(a_single_message_wakes_whoever_falls_asleep),
     };
 
-    return cmocka_run_group_tests_name("pair_talk", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("shm_model", tests, NULL, NULL);
 }

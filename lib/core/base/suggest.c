@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "core/base/words.h"
+/*
+ * Spelling suggestions by the Damerau-Levenshtein distance.
+ */
+#include "core/base/suggest.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -9,9 +12,9 @@
 
 enum { LONGEST = 40 }; /* letters of a word that is looked at */
 
-struct rcx_guess rcx_guess(const char *written, size_t length)
+struct rcx_suggestion rcx_suggestion(const char *written, size_t length)
 {
-    return (struct rcx_guess){
+    return (struct rcx_suggestion){
         .written = written, .length = length, .distance = SIZE_MAX};
 }
 
@@ -53,7 +56,7 @@ static size_t distance(const char *a, size_t n, const char *b, size_t m)
     return last[m];
 }
 
-void rcx_guess_try(struct rcx_guess *g, const char *word)
+void rcx_suggest_try(struct rcx_suggestion *g, const char *word)
 {
     const size_t length = strlen(word);
     const size_t more =
@@ -69,8 +72,8 @@ void rcx_guess_try(struct rcx_guess *g, const char *word)
     g->word = word;
 }
 
-const char *rcx_guess_print(const struct rcx_guess *g, const char *prefix,
-                            char *text, size_t bytes)
+const char *rcx_suggest_print(const struct rcx_suggestion *g,
+                              const char *prefix, char *text, size_t bytes)
 {
     text[0] = '\0';
     if (g->word)
@@ -78,36 +81,36 @@ const char *rcx_guess_print(const struct rcx_guess *g, const char *prefix,
     return text;
 }
 
-const char *rcx_guess_offer(const char *written, const void *table,
-                            size_t stride, char *text, size_t bytes)
+const char *rcx_suggest_list(const char *written, const void *table,
+                             size_t stride, char *text, size_t bytes)
 {
-    struct rcx_guess g = rcx_guess(written, strcspn(written, ":"));
+    struct rcx_suggestion g = rcx_suggestion(written, strcspn(written, ":"));
     const char *name;
     size_t used = 0;
 
     text[0] = '\0';
     for (const char *at = table;
          (name = *(const char *const *)(const void *)at); at += stride) {
-        rcx_guess_try(&g, name);
+        rcx_suggest_try(&g, name);
         if (used < bytes)
             used += (size_t)snprintf(text + used, bytes - used, "%s%s",
                                      used ? ", " : "", name);
     }
     if (used < bytes)
-        rcx_guess_print(&g, "", text + used, bytes - used);
+        rcx_suggest_print(&g, "", text + used, bytes - used);
     return text;
 }
 
-int rcx_word_find(const char *text, const char *const names[],
-                  struct rcx_refusal *r)
+int rcx_suggest_find(const char *text, const char *const names[],
+                     struct rcx_refusal *r)
 {
-    struct rcx_guess guess = rcx_guess(text, strlen(text));
+    struct rcx_suggestion guess = rcx_suggestion(text, strlen(text));
 
     for (int i = 0; names[i]; i++)
         if (strcmp(text, names[i]) == 0)
             return i;
     for (int i = 0; names[i]; i++)
-        rcx_guess_try(&guess, names[i]);
-    rcx_guess_print(&guess, "", r->guess, sizeof r->guess);
+        rcx_suggest_try(&guess, names[i]);
+    rcx_suggest_print(&guess, "", r->guess, sizeof r->guess);
     return -1;
 }

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "core/api/regions.h"
+/*
+ * Finds ranges of a user's memory that overlap, by sorting them.
+ */
+#include "core/api/overlap.h"
 
-static void sift(struct rcx_region heap[], size_t at, size_t n)
+static void sift(struct rcx_mem_range heap[], size_t at, size_t n)
 {
-    const struct rcx_region sunk = heap[at];
+    const struct rcx_mem_range sunk = heap[at];
 
     for (size_t child; (child = 2 * at + 1) < n; at = child) {
         if (child + 1 < n && heap[child].at < heap[child + 1].at)
@@ -15,12 +18,12 @@ static void sift(struct rcx_region heap[], size_t at, size_t n)
     heap[at] = sunk;
 }
 
-void rcx_regions_sort(struct rcx_region regions[], size_t n)
+void rcx_mem_ranges_sort(struct rcx_mem_range regions[], size_t n)
 {
     for (size_t i = n / 2; i-- > 0;)
         sift(regions, i, n);
     for (size_t i = n; i-- > 1;) {
-        const struct rcx_region last = regions[0];
+        const struct rcx_mem_range last = regions[0];
 
         regions[0] = regions[i];
         regions[i] = last;
@@ -29,9 +32,9 @@ void rcx_regions_sort(struct rcx_region regions[], size_t n)
 }
 
 /* The last one that begins before the end reaches furthest of these. */
-const struct rcx_region *rcx_regions_find(const struct rcx_region regions[],
-                                          size_t n, const char *at,
-                                          size_t bytes)
+const struct rcx_mem_range *
+rcx_mem_ranges_overlap(const struct rcx_mem_range regions[], size_t n,
+                       const char *at, size_t bytes)
 {
     size_t lo = 0, hi = n;
 

@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "capture.h"
 #include "context.h"
@@ -149,6 +150,27 @@ static void a_driver_is_asked_once(void **state)
     assert_int_equal(*it.questions, asked);
 }
 
+/* Buffers of a call whose addresses differ by a multiple of any table's size. */
+static void far_buffers_of_a_call_are_asked_for_once(void **state)
+{
+    const size_t apart = (size_t)1 << 30;
+    char *memory = mmap(NULL, 3 * apart + MIB, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    int asked = 0;
+
+    (void)state;
+    assert_ptr_not_equal(memory, MAP_FAILED);
+    for (int i = 0; i < 100; i++) {
+        int64_t *out = (int64_t *)(void *)(memory + (1 + i % 2) * apart);
+
+        assert_ok(sum((int64_t *)(void *)memory, out));
+        if (i < 2)
+            asked = *it.questions;
+    }
+    assert_int_equal(*it.questions, asked);
+    assert_int_equal(munmap(memory, 3 * apart + MIB), 0);
+}
+
 int main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
@@ -156,6 +178,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_gpus_memory_is_refused),
         cmocka_unit_test(memory_of_both_sides_is_not),
         cmocka_unit_test(a_driver_is_asked_once),
+        cmocka_unit_test(far_buffers_of_a_call_are_asked_for_once),
     };
 
     driver = argc > 1 ? argv[1] : "";

@@ -89,15 +89,37 @@ static bool is_hsa(const struct rcx_gpu *gpu, const void *p)
            kind == HSA_GPU;
 }
 
+/* Operand and result of one call, and those of the next, may be in ranges of one
+ * set. */
+static bool has_range(const struct rcx_gpu *gpu, uintptr_t range)
+{
+    const uintptr_t *set = gpu->host[range % RCX_GPU_SETS];
+
+    for (int i = 0; i < RCX_GPU_WAYS; i++)
+        if (set[i] == range)
+            return true;
+    return false;
+}
+
+static void add_range(struct rcx_gpu *gpu, uintptr_t range)
+{
+    uintptr_t *set = gpu->host[range % RCX_GPU_SETS];
+
+    memmove(set + 1, set, (RCX_GPU_WAYS - 1) * sizeof *set);
+    set[0] = range;
+}
+
 bool rcx_gpu_look(struct rcx_gpu *gpu, const void *p)
 {
-    uintptr_t range;
+    uintptr_t range = rcx_gpu_range(gpu, p);
 
+    if (has_range(gpu, range))
+        return true;
     find_drivers(gpu);
     if (is_cuda(gpu, p) || is_hsa(gpu, p))
         return false;
-    range = rcx_gpu_range(gpu, p);
-    gpu->host[range % RCX_GPU_RANGES] = range;
+    range = rcx_gpu_range(gpu, p); /* a driver may have changed their size */
+    add_range(gpu, range);
     return true;
 }
 

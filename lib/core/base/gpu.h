@@ -11,13 +11,14 @@
 
 #include "core/base/log.h"
 
-enum { RCX_GPU_RANGES = 64 };
+enum { RCX_GPU_SETS = 64, RCX_GPU_WAYS = 4 };
 
 struct rcx_hsa_info;
 
 /* Zero at first. */
 struct rcx_gpu {
-    uintptr_t host[RCX_GPU_RANGES]; /* ranges that are the host's, plus 1 */
+    /* ranges of the host, plus 1; in each set the latest first */
+    uintptr_t host[RCX_GPU_SETS][RCX_GPU_WAYS];
     unsigned long long loads; /* of libraries, when drivers were looked for */
     bool is_fine;             /* ranges are pages; else 2 MB */
     int (*cuda)(void *data, int attribute, unsigned long long at);
@@ -26,7 +27,7 @@ struct rcx_gpu {
     int (*hsa_agent)(uint64_t agent, int attribute, void *data);
 };
 
-/* The same, where the range has not been asked for lately. */
+/* The same if the range is not the latest one of its set. */
 bool rcx_gpu_look(struct rcx_gpu *gpu, const void *p);
 /* RCX_ERR_UNSUPPORTED, of the buffer that a user calls name. */
 rcx_status_t rcx_gpu_refuse(const struct rcx_log *log, const char *name,
@@ -42,7 +43,7 @@ static inline bool rcx_is_on_host(struct rcx_gpu *gpu, const void *p)
 {
     const uintptr_t range = rcx_gpu_range(gpu, p);
 
-    return gpu->host[range % RCX_GPU_RANGES] == range || rcx_gpu_look(gpu, p);
+    return gpu->host[range % RCX_GPU_SETS][0] == range || rcx_gpu_look(gpu, p);
 }
 
 #endif

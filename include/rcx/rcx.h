@@ -296,9 +296,10 @@ RCX_API rcx_status_t rcx_init(const rcx_params_t *params,
  * RCX_ERR_BUSY  requests or communicators are not freed yet: the context stays
  *               as it was
  *
- * Any other error says what went wrong while leaving, such as why the world
- * failed on ranks that had not come here yet; the context is gone. What the
- * caller knows from before is no error: who finalizes after one gets RCX_OK.
+ * Any other error tells what went wrong meanwhile, such as why the world failed
+ * on other ranks; the context is destroyed. An error that this rank has been
+ * told before is not returned again: a rank that finalizes after one gets
+ * RCX_OK.
  */
 RCX_API rcx_status_t rcx_finalize(rcx_context_t **context_p);
 
@@ -447,10 +448,10 @@ RCX_API int rcx_progress(rcx_context_t *context);
  *
  *     do rcx_progress(context); while (rcx_arm(context) == RCX_IN_PROGRESS);
  *
- * rcx_arm() returns RCX_OK when whatever happens from then on, or a deadline,
- * makes fd readable. Nothing of RCX's is called between it and the sleep: a
- * call that makes progress may take what would have ended that. So who looks at
- * a request does it before, and loops (docs/embedding.md):
+ * rcx_arm() returns RCX_OK when any later event, or a deadline, makes fd
+ * readable. No function of RCX may be called between it and the sleep: a call
+ * that makes progress may take the event. So test requests before, in a loop
+ * (docs/embedding.md):
  *
  *     rcx_progress(context); rcx_test(request, &done);
  *     if (!done && rcx_arm(context) == RCX_OK) sleep on fd
@@ -527,13 +528,13 @@ RCX_API rcx_status_t rcx_reduce_local(rcx_context_t *context, void *dst,
  * comm's context, aligned to 64 bytes. Collective; ranks may ask for different
  * sizes.
  *
- * What is sent from there to a rank of the same node is read by that rank where
- * it lies, from 4 KB on (where ranks share cores, from 256 KB on, since who
- * waits for that loses the core): no copy, no system call. A buffer counts if
- * all of it lies in one block; any other one is as good as ever. Plain memory
- * where ranks share none (RCX_LOG=info says why), where /dev/shm is full, and
- * from the 257th block on: no error, no gain. Pages are this rank's, which
- * writes them first.
+ * A message from such memory to a rank of the same node is read by that rank
+ * where it is, from 4 KB on, without a copy or a system call. If ranks
+ * outnumber cores it is so from 256 KB on, as a rank that waits for the read
+ * loses its core. A buffer counts if all of it lies in one block; other buffers
+ * work as usual. It is ordinary memory if ranks share none (RCX_LOG=info tells
+ * why), if /dev/shm is full, and from the 257th block on: no error, and no
+ * gain. Pages belong to the NUMA node of this rank, which writes them first.
  *
  * Freed by rcx_mem_free(), at the latest by rcx_finalize(); no call that was
  * given it is under way by then.
@@ -549,11 +550,11 @@ RCX_API rcx_status_t rcx_mem_free(rcx_comm_t *comm, void *ptr);
  * Where the blocks of all ranks lie in this process, for loads, stores and
  * atomics of one's own: peers[i] is rank i's (peers[own rank] is ptr), NULL
  * where it cannot be reached that way: on another node, or plain memory.
- * Collective; each rank gives a block of its own from rcx_mem_alloc(). Who
- * orders accesses is the caller.
+ * Collective; each rank gives a block of its own from rcx_mem_alloc(). The
+ * caller orders the accesses.
  *
  * peers: comm's size pointers, which hold until the rank's own block is freed;
- * what a peer has freed by then is still there, and nobody's.
+ * what a peer has freed by then stays mapped, and belongs to no rank.
  *
  * RCX_ERR_ARG (peers NULL; ptr, on this rank, not from rcx_mem_alloc()),
  * RCX_ERR_NOMEM, and those of rcx_allgather()
@@ -963,12 +964,12 @@ RCX_API rcx_status_t rcx_exscan_init(const void *sendbuf, void *recvbuf,
  *
  * Three forms as for collectives, of which each may meet each. A send is
  * complete when its buffer may be used again: with short messages this is often
- * before the receive, with others not, and no program may count on either; so
- * who exchanges starts one of both with rcx_isend() or rcx_irecv(). Until then
- * a send's buffer is not to be written, a receive's not to be touched. A rank
- * receives as long as it is in RCX (see rcx_progress()); nothing holds up one
- * who sends short messages faster than they are received, and memory fills at
- * the receiver.
+ * before the receive, with long ones not, and no program may rely on either. So
+ * an exchange starts one of both with rcx_isend() or rcx_irecv(). Until then
+ * the buffer of a send must not be written, and that of a receive not be
+ * accessed. A rank receives while it is in RCX (see rcx_progress()). A sender
+ * of short messages that is faster than its receiver is not stopped, and memory
+ * fills at the receiver.
  *
  * Any threads may send and receive on one communicator at once, beside its
  * collectives, where the thread mode lets them into RCX at once; what they
@@ -1012,10 +1013,10 @@ RCX_API rcx_status_t rcx_send_init(const void *buf, size_t count,
 
 /*
  * Receive up to count elements into buf, from rank source or RCX_ANY_SOURCE.
- * Of messages from several sources that wait already, any source takes any; who
- * has only some ranks to hear from and waits for any source is not told where
- * one of these dies, but by RCX_ERR_MODE=peer where it is of this node or
- * connected, or by the deadline. info_p may be NULL.
+ * RCX_ANY_SOURCE receives any one of the messages that have arrived. If the
+ * rank that would have sent the message dies, the receive ends by its deadline,
+ * or by RCX_ERR_MODE=peer if that rank is on this node or connected. info_p may
+ * be NULL.
  */
 RCX_API rcx_status_t rcx_recv(void *buf, size_t count, rcx_datatype_t datatype,
                               int source, int tag, rcx_comm_t *comm,

@@ -89,21 +89,21 @@ static rcx_status_t allgather(const struct callback *callback, const void *send,
     return RCX_OK;
 }
 
-/* Nodes are not known: all ranks see all cards. */
-static rcx_status_t meet(struct rcx_boot *boot, const void *card, size_t bytes,
-                         rcx_local_fn_t see, void *arg)
+/* Nodes are not known: all ranks see all records. */
+static rcx_status_t local_exchange(struct rcx_boot *boot, const void *record,
+                                   size_t bytes, rcx_local_fn_t see, void *arg)
 {
     const struct callback *callback = (const struct callback *)boot;
     const size_t all = (size_t)boot->size * bytes;
-    char *cards = rcx_heap_zalloc(callback->heap, all);
+    char *records = rcx_heap_zalloc(callback->heap, all);
     rcx_status_t status;
 
-    if (!cards)
+    if (!records)
         return no_memory(callback->log, all);
-    status = allgather(callback, card, cards, bytes);
+    status = allgather(callback, record, records, bytes);
     for (int i = 0; i < boot->size && status == RCX_OK; i++)
-        see(i, cards + (size_t)i * bytes, arg);
-    rcx_heap_free(callback->heap, cards);
+        see(i, records + (size_t)i * bytes, arg);
+    rcx_heap_free(callback->heap, records);
     return status;
 }
 
@@ -229,7 +229,7 @@ static void describe(void (*line)(const char *name, const char *value,
 const struct rcx_boot_ops rcx_boot_callback = {
     .name = "callback",
     .open = open_boot,
-    .local_exchange = meet,
+    .local_exchange = local_exchange,
     .publish = publish,
     .lookup = lookup,
     .barrier = barrier,

@@ -14,7 +14,7 @@ struct head {
     uint32_t bytes;
 };
 
-size_t rcx_parts_bytes(const struct rcx_part parts[], int n)
+size_t rcx_parts_bytes(const struct rcx_blob_part parts[], int n)
 {
     size_t bytes = 0;
 
@@ -23,7 +23,7 @@ size_t rcx_parts_bytes(const struct rcx_part parts[], int n)
     return bytes;
 }
 
-void rcx_parts_pack(const struct rcx_part parts[], int n, void *packed)
+void rcx_parts_pack(const struct rcx_blob_part parts[], int n, void *packed)
 {
     char *at = packed;
 
@@ -38,7 +38,7 @@ void rcx_parts_pack(const struct rcx_part parts[], int n, void *packed)
 }
 
 bool rcx_parts_next(const void *packed, size_t bytes, size_t *at_p,
-                    struct rcx_part *part)
+                    struct rcx_blob_part *part)
 {
     const char *at = (const char *)packed + *at_p;
     const size_t left = bytes - *at_p;
@@ -49,7 +49,7 @@ bool rcx_parts_next(const void *packed, size_t bytes, size_t *at_p,
     memcpy(&head, at, sizeof head);
     if (head.bytes > left - sizeof head)
         return false;
-    *part = (struct rcx_part){
+    *part = (struct rcx_blob_part){
         .rank = head.rank, .bytes = head.bytes, .data = at + sizeof head};
     *at_p += sizeof head + head.bytes;
     return true;

@@ -359,10 +359,10 @@ static rcx_status_t overdue(const struct pmix_boot *boot)
     char text[256];
     pmix_key_t key;
 
-    rcx_pmix_node_key(RCX_PMIX_CARD, boot->key, key);
+    rcx_pmix_node_key(RCX_PMIX_LOCAL, boot->key, key);
     pthread_mutex_lock(&process.asking);
-    /* by their capabilities: a rank that waited for a peer's comes to the fence
-     * after it has given up */
+    /* by their records: a rank that waited for a peer's record comes to the
+     * fence after that wait has ended */
     rcx_pmix_name_missing(process.me.nspace, key, boot->base.local_ranks,
                           boot->base.local_size, text, sizeof text);
     pthread_mutex_unlock(&process.asking);
@@ -442,12 +442,12 @@ static rcx_status_t lookup(struct rcx_boot *base, int rank, const void **blob_p,
 
 /* ---- The node ------------------------------------------------------------ */
 
-static rcx_status_t meet(struct rcx_boot *base, const void *card, size_t bytes,
-                         rcx_local_fn_t see, void *arg)
+static rcx_status_t local_exchange(struct rcx_boot *base, const void *record,
+                                   size_t bytes, rcx_local_fn_t see, void *arg)
 {
     const struct rcx_pmix_node node = node_of((struct pmix_boot *)base);
 
-    return rcx_pmix_local_exchange(&node, card, bytes, see, arg);
+    return rcx_pmix_local_exchange(&node, record, bytes, see, arg);
 }
 
 static rcx_status_t relay(struct rcx_boot *base, const void *blob, size_t bytes,
@@ -523,7 +523,7 @@ static void describe(void (*line)(const char *name, const char *value,
 const struct rcx_boot_ops rcx_boot_pmix = {
     .name = "pmix",
     .open = open_boot,
-    .local_exchange = meet,
+    .local_exchange = local_exchange,
     .publish = publish,
     .lookup = lookup,
     .local_bcast = relay,

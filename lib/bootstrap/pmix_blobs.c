@@ -57,14 +57,14 @@ void rcx_pmix_blobs_free(struct rcx_pmix_blobs *blobs, struct rcx_heap *heap)
 /* What the ranks of this node have shown, and this one's; n of them. */
 static int see_parts(const struct rcx_pmix_node *node, const void *blob,
                      size_t bytes, pmix_value_t *values[],
-                     struct rcx_part parts[])
+                     struct rcx_blob_part parts[])
 {
     const struct rcx_boot *boot = node->boot;
     pmix_key_t key;
     int n = 0;
 
     rcx_pmix_node_key("part", node->key, key);
-    parts[n++] = (struct rcx_part){boot->rank, bytes, blob};
+    parts[n++] = (struct rcx_blob_part){boot->rank, bytes, blob};
     for (int i = 0; boot->local_ranks && i < boot->local_size; i++) {
         const int rank = boot->local_ranks[i];
 
@@ -72,14 +72,14 @@ static int see_parts(const struct rcx_pmix_node *node, const void *blob,
             rcx_pmix_get_patiently(node, rank, key, &values[i]) != PMIX_SUCCESS)
             continue;
         if (values[i]->type == PMIX_BYTE_OBJECT)
-            parts[n++] = (struct rcx_part){rank, values[i]->data.bo.size,
-                                           values[i]->data.bo.bytes};
+            parts[n++] = (struct rcx_blob_part){rank, values[i]->data.bo.size,
+                                                values[i]->data.bo.bytes};
     }
     return n;
 }
 
 static rcx_status_t put_all(const struct rcx_pmix_node *node, void *packed,
-                            const struct rcx_part parts[], int n)
+                            const struct rcx_blob_part parts[], int n)
 {
     rcx_parts_pack(parts, n, packed);
     return rcx_pmix_put(node->log, PMIX_GLOBAL, node->key, packed,
@@ -92,7 +92,7 @@ static rcx_status_t put_for_node(const struct rcx_pmix_node *node,
     const int local = node->boot->local_ranks ? node->boot->local_size : 1;
     pmix_value_t **values =
         rcx_heap_zalloc(node->heap, (size_t)local * sizeof *values);
-    struct rcx_part *parts =
+    struct rcx_blob_part *parts =
         rcx_heap_zalloc(node->heap, (size_t)local * sizeof *parts);
     const bool has_room = values && parts;
     const int n = has_room ? see_parts(node, blob, bytes, values, parts) : 0;
@@ -173,7 +173,7 @@ static rcx_status_t unpack(struct rcx_pmix_blobs *blobs,
                            const struct rcx_pmix_node *node, int lowest)
 {
     const struct rcx_pmix_kept *kept = blobs->kept;
-    struct rcx_part part;
+    struct rcx_blob_part part;
     size_t at = 0;
     bool is_good = true;
 

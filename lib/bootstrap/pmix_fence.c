@@ -59,8 +59,9 @@ static void sleep_until(struct rcx_pmix_fence *fence, uint64_t ns)
 }
 
 /* PMIx servers (4.2.2) free a fence twice, and crash, if two ranks of it leave
- * at once. So a rank that gives up stays until the server has ended the fence,
- * as it does when all have come that can: unless one is only stopped. */
+ * at once. So a rank whose deadline has passed stays until the server has ended
+ * the fence, as it does when all have come that can: unless one is only
+ * stopped. */
 static pmix_status_t wait_for(struct rcx_pmix_fence *fence, uint64_t until_ns,
                               const struct rcx_pmix_work *work)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A fence over all processes of the job that ends in time.
+ * A fence with a deadline over all processes of the job.
  *
- * PMIx's own PMIX_TIMEOUT is not used: servers crashed where several clients of
- * one fence timed out. So a fence that is given up stays open at the server,
- * and its end, when the others come or leave, is told to this structure, which
- * therefore lives as long as the process.
+ * PMIx's own PMIX_TIMEOUT is not used: servers crashed when several clients of
+ * one fence timed out. So a fence whose deadline passes stays open at the
+ * server, and ends in this structure when the others come or leave. The
+ * structure therefore lives as long as the process.
  */
 #ifndef RCX_BOOTSTRAP_PMIX_FENCE_H
 #define RCX_BOOTSTRAP_PMIX_FENCE_H
@@ -19,13 +19,13 @@
 #include "core/base/log.h"
 
 struct rcx_pmix_fence {
-    pthread_mutex_t mutex; /* what follows */
+    pthread_mutex_t mutex; /* protects what follows */
     pthread_cond_t ended;
-    bool is_open; /* PMIx will tell its end */
+    bool is_open; /* at the server */
     pmix_status_t status;
 };
 
-/* What to do while waiting, until it says no; NULL is nothing. */
+/* Work to do while waiting, until it returns false. NULL: none. */
 struct rcx_pmix_work {
     bool (*go_on)(void *arg);
     void *arg;
@@ -33,14 +33,15 @@ struct rcx_pmix_work {
 
 void rcx_pmix_fence_init(struct rcx_pmix_fence *fence);
 
-/* Whether one that was given up has not ended yet. No other may begin then. */
+/* Whether a fence whose deadline has passed is still open. No other fence may
+ * begin then. */
 bool rcx_pmix_fence_is_open(struct rcx_pmix_fence *fence);
 
 /*
  * Returns once all processes of nspace have called it; with_data: and what they
- * have put is here. PMIX_ERR_TIMEOUT: given up at until_ns (of rcx_now_ns());
- * PMIX_OPERATION_IN_PROGRESS: because work said so, as soon after that as the
- * server has ended the fence, or 0.3 s. work is done until the return.
+ * have put has arrived. PMIX_ERR_TIMEOUT: rcx_now_ns() has reached until_ns.
+ * PMIX_OPERATION_IN_PROGRESS: work returned false, and the server has ended the
+ * fence since, or 0.3 s have passed. work is called until the return.
  */
 pmix_status_t rcx_pmix_fence(struct rcx_pmix_fence *fence, const char *nspace,
                              bool with_data, uint64_t until_ns,

@@ -15,7 +15,7 @@
 enum {
     SHORTEST_PAUSE_US = 100,
     LONGEST_PAUSE_US = SHORTEST_PAUSE_US << 8,
-    /* Ranks of a node that each see all cards: so many are seen faster than
+    /* Ranks of a node that each see all records: so many are seen faster than
      * they are waited for. Of more the lowest shows the others all. */
     SEEN_BY_EACH = 8,
     KEY_LETTERS = 100
@@ -90,8 +90,8 @@ static void see_peer(const struct rcx_pmix_node *node, const char *kind,
 
 /* ---- Cards --------------------------------------------------------------- */
 
-/* See all cards, one of which is the own one. */
-static void see_each(const struct rcx_pmix_node *node, const void *card,
+/* See all records, one of which is the own one. */
+static void see_each(const struct rcx_pmix_node *node, const void *record,
                      size_t bytes, rcx_local_fn_t see, void *arg)
 {
     const struct rcx_boot *boot = node->boot;
@@ -100,18 +100,18 @@ static void see_each(const struct rcx_pmix_node *node, const void *card,
         const int rank = boot->local_ranks[i];
 
         if (rank == boot->rank)
-            see(rank, card, arg);
+            see(rank, record, arg);
         else
-            see_peer(node, RCX_PMIX_CARD, rank, bytes, see, arg);
+            see_peer(node, RCX_PMIX_LOCAL, rank, bytes, see, arg);
     }
 }
 
-/* All cards in the order of local_ranks, before each a byte: whether it
+/* All records in the order of local_ranks, before each a byte: whether it
  * came. */
 struct table {
     const struct rcx_boot *boot;
-    const void *card; /* the own one */
-    size_t card_bytes;
+    const void *record; /* the own one */
+    size_t record_bytes;
     unsigned char *rows;
     bool is_seen;
     rcx_local_fn_t see;
@@ -120,27 +120,27 @@ struct table {
 
 static unsigned char *row_of(const struct table *t, unsigned char *rows, int i)
 {
-    return rows + (size_t)i * (1 + t->card_bytes);
+    return rows + (size_t)i * (1 + t->record_bytes);
 }
 
 static size_t rows_bytes(const struct table *t)
 {
-    return (size_t)t->boot->local_size * (1 + t->card_bytes);
+    return (size_t)t->boot->local_size * (1 + t->record_bytes);
 }
 
-static void enter(int rank, const void *card, void *arg)
+static void enter(int rank, const void *record, void *arg)
 {
     const struct table *t = arg;
 
     for (int i = 0; i < t->boot->local_size; i++) {
         unsigned char *row = row_of(t, t->rows, i);
 
-        if (t->boot->local_ranks[i] != rank || !card)
+        if (t->boot->local_ranks[i] != rank || !record)
             continue;
         row[0] = 1;
-        memcpy(row + 1, card, t->card_bytes);
+        memcpy(row + 1, record, t->record_bytes);
     }
-    t->see(rank, card, t->arg);
+    t->see(rank, record, t->arg);
 }
 
 static void read_rows(int lowest, const void *rows, void *arg)
@@ -155,7 +155,7 @@ static void read_rows(int lowest, const void *rows, void *arg)
         const int rank = t->boot->local_ranks[i];
 
         if (rank == t->boot->rank)
-            t->see(rank, t->card, t->arg);
+            t->see(rank, t->record, t->arg);
         else
             t->see(rank, row[0] ? row + 1 : NULL, t->arg);
     }
@@ -168,41 +168,41 @@ static rcx_status_t show_rows(const struct rcx_pmix_node *node, struct table *t)
     t->rows = rcx_heap_zalloc(node->heap, rows_bytes(t));
     if (!t->rows)
         return rcx_fail(node->log, RCX_ERR_NOMEM,
-                        "no memory for the cards of %d ranks",
+                        "no memory for the records of %d ranks",
                         node->boot->local_size);
-    see_each(node, t->card, t->card_bytes, enter, t);
-    status = rcx_pmix_show(node, "cards", t->rows, rows_bytes(t));
+    see_each(node, t->record, t->record_bytes, enter, t);
+    status = rcx_pmix_show(node, "records", t->rows, rows_bytes(t));
     rcx_heap_free(node->heap, t->rows);
     return status;
 }
 
 rcx_status_t rcx_pmix_local_exchange(const struct rcx_pmix_node *node,
-                                     const void *card, size_t bytes,
+                                     const void *record, size_t bytes,
                                      rcx_local_fn_t see, void *arg)
 {
     const struct rcx_boot *boot = node->boot;
     const int lowest = rcx_boot_lowest(boot);
     struct table t = {.boot = boot,
-                      .card = card,
-                      .card_bytes = bytes,
+                      .record = record,
+                      .record_bytes = bytes,
                       .see = see,
                       .arg = arg};
     rcx_status_t status;
 
     if (!boot->local_ranks) {
-        see(boot->rank, card, arg);
+        see(boot->rank, record, arg);
         return RCX_ERR_UNSUPPORTED;
     }
-    status = rcx_pmix_show(node, RCX_PMIX_CARD, card, bytes);
+    status = rcx_pmix_show(node, RCX_PMIX_LOCAL, record, bytes);
     if (status != RCX_OK)
         return status;
     if (boot->local_size > SEEN_BY_EACH) {
         if (boot->rank == lowest)
             return show_rows(node, &t);
-        see_peer(node, "cards", lowest, rows_bytes(&t), read_rows, &t);
+        see_peer(node, "records", lowest, rows_bytes(&t), read_rows, &t);
     }
     if (!t.is_seen)
-        see_each(node, card, bytes, see, arg);
+        see_each(node, record, bytes, see, arg);
     return RCX_OK;
 }
 

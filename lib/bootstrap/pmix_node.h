@@ -42,11 +42,11 @@ pmix_status_t rcx_pmix_get_patiently(const struct rcx_pmix_node *node, int rank,
 /* The key of what a rank of the node shows, of this kind. */
 void rcx_pmix_node_key(const char *kind, const char *key, pmix_key_t made);
 
-#define RCX_PMIX_CARD "card"
+#define RCX_PMIX_LOCAL "record"
 
 /* As a bootstrap's. */
 rcx_status_t rcx_pmix_local_exchange(const struct rcx_pmix_node *node,
-                                     const void *card, size_t bytes,
+                                     const void *record, size_t bytes,
                                      rcx_local_fn_t see, void *arg);
 rcx_status_t rcx_pmix_relay(const struct rcx_pmix_node *node, const void *blob,
                             size_t bytes, rcx_local_fn_t see, void *arg);

@@ -40,11 +40,11 @@ static rcx_status_t open_boot(const struct rcx_boot_args *args,
     return RCX_OK;
 }
 
-static rcx_status_t meet(struct rcx_boot *boot, const void *card, size_t bytes,
-                         rcx_local_fn_t see, void *arg)
+static rcx_status_t local_exchange(struct rcx_boot *boot, const void *record,
+                                   size_t bytes, rcx_local_fn_t see, void *arg)
 {
     (void)bytes;
-    see(boot->rank, card, arg);
+    see(boot->rank, record, arg);
     return RCX_OK;
 }
 
@@ -116,7 +116,7 @@ static void describe(void (*line)(const char *name, const char *value,
 const struct rcx_boot_ops rcx_boot_single = {
     .name = "single",
     .open = open_boot,
-    .local_exchange = meet,
+    .local_exchange = local_exchange,
     .publish = publish,
     .lookup = lookup,
     .barrier = barrier,

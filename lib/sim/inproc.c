@@ -111,13 +111,13 @@ rcx_status_t rcx_inproc_open(struct rcx_inproc *job, int rank,
     return RCX_OK;
 }
 
-/* All ranks are this process, so each one's card is the own one. */
-static rcx_status_t meet(struct rcx_boot *base, const void *card, size_t bytes,
-                         rcx_local_fn_t see, void *arg)
+/* All ranks are this process, so each one's record is the own one. */
+static rcx_status_t local_exchange(struct rcx_boot *base, const void *record,
+                                   size_t bytes, rcx_local_fn_t see, void *arg)
 {
     (void)bytes;
     for (int i = 0; i < base->size; i++)
-        see(i, card, arg);
+        see(i, record, arg);
     return RCX_OK;
 }
 
@@ -164,7 +164,7 @@ static rcx_status_t lookup(struct rcx_boot *base, int rank, const void **blob_p,
     return RCX_OK;
 }
 
-/* A rank that gives up has not arrived, unless all have meanwhile. */
+/* A rank that stops waiting has not arrived, unless all have meanwhile. */
 static rcx_status_t turn_back(struct rcx_inproc *job, unsigned generation)
 {
     bool waits;
@@ -226,7 +226,7 @@ static void describe(void (*line)(const char *name, const char *value,
 static const struct rcx_boot_ops inproc_ops = {
     .name = "inproc",
     .open = NULL, /* rcx_inproc_open() */
-    .local_exchange = meet,
+    .local_exchange = local_exchange,
     .publish = publish,
     .lookup = lookup,
     .barrier = barrier,

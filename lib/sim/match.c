@@ -230,7 +230,7 @@ const struct side *sides_look_for(const struct sides *sides, int rank,
     return NULL;
 }
 
-static void drop_in(struct sides *sides, struct side **link, int rank)
+static void remove_side(struct sides *sides, struct side **link, int rank)
 {
     while (*link) {
         if ((*link)->from == rank)
@@ -242,7 +242,7 @@ static void drop_in(struct sides *sides, struct side **link, int rank)
 
 void sides_drop(struct sides *sides, int rank)
 {
-    drop_in(sides, &sides->masked, rank);
+    remove_side(sides, &sides->masked, rank);
     for (size_t i = 0; i < sides->bucket_count; i++)
-        drop_in(sides, &sides->buckets[i], rank);
+        remove_side(sides, &sides->buckets[i], rank);
 }

@@ -130,7 +130,7 @@ static rcx_status_t sim_recv(struct rcx_transport *t, int peer, void *buffer,
     struct port *port = (struct port *)t;
 
     (void)peer;
-    if (bytes > 0) /* a credit may have no buffer */
+    if (bytes > 0) /* an acknowledgement may have no buffer */
         memset(buffer, GARBAGE, bytes);
     return add(port, (struct side){.rank = port->rank,
                                    .from = port->rank,

@@ -81,7 +81,7 @@ static void write_steps(struct rcx_builder *b,
         rcx_builder_begin(b, shape);
         call->algo->build(b, shape);
     }
-    if (call->credits)
+    if (call->acks)
         rcx_sched_completion_ack(b, 0);
 }
 

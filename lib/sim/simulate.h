@@ -35,7 +35,7 @@ struct simulated_call {
     const struct rcx_row *row; /* of segments, the first; NULL: the whole */
     const struct simulated_frame *frame; /* NULL: none */
     struct rcx_tag_layout layout;
-    bool credits;                         /* for all messages */
+    bool acks;                            /* for all messages */
     const struct simulation_hooks *hooks; /* NULL: none */
     struct rcx_heap *heap; /* of the call, and of its simulation */
 };

@@ -5,9 +5,9 @@
  *             [--describe]
  *
  * One rank of a test of the bootstraps, to be run under any launcher: joins
- * through rcx_boot_table, sees the cards of its node, publishes, looks up every
- * rank, verifies, meets all at the barrier, leaves; N times. Exits with 0 if
- * all was right.
+ * through rcx_boot_table, sees the records of its node, publishes, looks up
+ * every rank, verifies, meets all at the barrier, leaves; N times. Exits with 0
+ * if all was right.
  *
  *   --expect    the number of ranks there must be
  *   --skew      the last rank sleeps before the barrier
@@ -137,8 +137,8 @@ static bool verify(struct client *client, int rank)
     return true;
 }
 
-/* What a rank's card must be, as far as a client can tell. */
-struct card {
+/* What a rank's record must be, as far as a client can tell. */
+struct record {
     int rank, cycle, salt;
 };
 
@@ -147,29 +147,29 @@ struct meeting {
     int seen, right;
 };
 
-static struct card make_card(const struct client *client, int rank)
+static struct record make_record(const struct client *client, int rank)
 {
-    return (struct card){rank, client->cycle,
-                         client->name ? client->name[0] : 0};
+    return (struct record){rank, client->cycle,
+                           client->name ? client->name[0] : 0};
 }
 
-static void see(int rank, const void *card, void *arg)
+static void see(int rank, const void *record, void *arg)
 {
     struct meeting *meeting = arg;
     const int *ranks = meeting->client->boot->local_ranks;
     const int i = meeting->seen++;
-    const struct card expected =
-        make_card(meeting->client, ranks ? ranks[i] : i);
+    const struct record expected =
+        make_record(meeting->client, ranks ? ranks[i] : i);
 
-    meeting->right += rank == expected.rank && card &&
-                      memcmp(card, &expected, sizeof expected) == 0;
+    meeting->right += rank == expected.rank && record &&
+                      memcmp(record, &expected, sizeof expected) == 0;
 }
 
 /* All launchers here say who shares a node. */
 static bool meet(struct client *client)
 {
     struct rcx_boot *boot = client->boot;
-    const struct card mine = make_card(client, boot->rank);
+    const struct record mine = make_record(client, boot->rank);
     struct meeting meeting = {.client = client};
     const rcx_status_t status =
         boot->ops->local_exchange(boot, &mine, sizeof mine, see, &meeting);
@@ -177,9 +177,9 @@ static bool meet(struct client *client)
     if (status != RCX_OK)
         return wrong(client, "status of meet", status, RCX_OK);
     if (meeting.seen != boot->local_size)
-        return wrong(client, "cards seen", meeting.seen, boot->local_size);
+        return wrong(client, "records seen", meeting.seen, boot->local_size);
     if (meeting.right != meeting.seen)
-        return wrong(client, "right cards", meeting.right, meeting.seen);
+        return wrong(client, "right records", meeting.right, meeting.seen);
     return true;
 }
 
@@ -188,7 +188,7 @@ static bool hear(struct client *client)
 {
     struct rcx_boot *boot = client->boot;
     const int lowest = rcx_boot_lowest(boot);
-    const struct card mine = make_card(client, boot->rank);
+    const struct record mine = make_record(client, boot->rank);
     struct meeting meeting = {.client = client, .seen = 0};
     rcx_status_t status;
 

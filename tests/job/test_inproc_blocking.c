@@ -180,7 +180,7 @@ static int count_nonblocking(size_t count)
     return n;
 }
 
-/* By UCX's messages, which are bounded by credits alone. */
+/* By UCX's messages, which are bounded by acknowledgements alone. */
 static int count_alone(int (*count)(size_t count))
 {
     int n;

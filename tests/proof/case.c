@@ -318,7 +318,7 @@ struct simulated_call proof_call_of(const struct proof_case *c,
         alias[i] = alias_of(c, i);
     if (c->narrow)
         call.layout.message_bits = 2;
-    call.credits = c->narrow; /* which are not held to a cost */
+    call.acks = c->narrow; /* which are not held to a cost */
     set_blocks(c, &call);
     memcpy(call.shape.params, c->params, sizeof call.shape.params);
     rcx_params_settle(c->algo, &call.shape, &rcx_machine_usual);

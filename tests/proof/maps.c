@@ -51,7 +51,7 @@ struct rcx_nodes *proof_map_new(struct rcx_heap *heap, enum proof_map map,
         ids[i] = rcx_hash(7, (uint64_t)id);
     }
     if (ids)
-        nodes = rcx_nodes_new(heap, ids, ranks);
+        nodes = rcx_nodes_create(heap, ids, ranks);
     rcx_heap_free(heap, ids);
     return nodes;
 }

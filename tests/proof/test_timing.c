@@ -158,7 +158,7 @@ static void assert_links(void (*build)(struct rcx_builder *b,
                          const uint64_t node[4], int rounds, int volume)
 {
     struct simulation s = open_with(build, 4);
-    struct rcx_nodes *nodes = rcx_nodes_new(&heap, node, 4);
+    struct rcx_nodes *nodes = rcx_nodes_create(&heap, node, 4);
     struct rcx_cost cost = {.rounds = 7};
 
     assert_non_null(nodes);

@@ -101,13 +101,13 @@ static void barrier_on_sim(struct job *job)
         struct rcx_program *entry;
 
         if (rcx_program_get(internal, &call, &entry) == RCX_OK &&
-            rcx_request_new(internal, entry, NULL, NULL, &requests[i]) ==
+            rcx_request_create(internal, entry, NULL, NULL, &requests[i]) ==
                 RCX_OK)
             rcx_request_launch(requests[i]);
     }
     job_wait(job, requests);
     for (int i = 0; i < job->size; i++)
-        rcx_request_delete(requests[i]);
+        rcx_request_destroy(requests[i]);
     free(requests);
 }
 
@@ -187,7 +187,7 @@ static void map_nodes(struct job *job)
         rcx_context_t *context = job->contexts[i];
 
         if (!context->nodes)
-            context->nodes = rcx_nodes_new(&context->heap, ids, job->size);
+            context->nodes = rcx_nodes_create(&context->heap, ids, job->size);
         context->world->has_nodes = false;
     }
     rcx_heap_free(&job->heap, ids);

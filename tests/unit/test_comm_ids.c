@@ -396,7 +396,7 @@ static rcx_status_t send_from_1(struct rcx_transport *t, int peer,
                                 struct rcx_message *m)
 {
     if (id_in(tag) == RCX_COMM_ID_GROUP)
-        rcx_comm_id_take(held.ids, LAST);
+        rcx_comm_id_get(held.ids, LAST);
     if (id_in(tag) == RCX_COMM_ID_SETTLE)
         crew_await(&held.looks, 2);
     return held.send(t, peer, buffer, bytes, tag, m);
@@ -463,7 +463,7 @@ static void want_the_last(struct job *job, int rank, void *arg)
     if (rank == 0)
         pthread_join(thread, NULL);
     if (rank == 1)
-        rcx_comm_id_drop(held.ids, LAST);
+        rcx_comm_id_put(held.ids, LAST);
     require(sum_of(comms[0], 1) == job->size);
     require_ok(rcx_comm_dup(world, &comms[FEW - 1]));
     for (int i = 0; i < FEW; i++)

@@ -262,7 +262,8 @@ static rcx_request_t *come_to_a_meeting(struct rcx_context *context)
     rcx_request_t *request;
 
     assert_ok(rcx_program_get(context->internal, &barrier, &entry));
-    assert_ok(rcx_request_new(context->internal, entry, NULL, NULL, &request));
+    assert_ok(
+        rcx_request_create(context->internal, entry, NULL, NULL, &request));
     rcx_request_launch(request);
     return request;
 }
@@ -297,7 +298,7 @@ static void leave_with_one_who_goes(int meetings, int64_t timeout_ns,
     for (int i = 0; i < meetings; i++) {
         while (requests[i]->state == RCX_REQUEST_ACTIVE)
             rcx_context_progress(job.contexts[1]);
-        rcx_request_delete(requests[i]);
+        rcx_request_destroy(requests[i]);
     }
     close_other(&job);
 }
@@ -440,7 +441,7 @@ static void ranks_meet_flush_and_meet_before_they_go(void **state)
     for (int i = 0; i < course.met; i++) {
         while (course.meetings[i]->state == RCX_REQUEST_ACTIVE)
             rcx_context_progress(job.contexts[1]);
-        rcx_request_delete(course.meetings[i]);
+        rcx_request_destroy(course.meetings[i]);
     }
     close_other(&job);
 }

@@ -150,7 +150,8 @@ static void a_driver_is_asked_once(void **state)
     assert_int_equal(*it.questions, asked);
 }
 
-/* Buffers of a call whose addresses differ by a multiple of any table's size. */
+/* Buffers of a call whose addresses differ by a multiple of any table's
+ * size. */
 static void far_buffers_of_a_call_are_asked_for_once(void **state)
 {
     const size_t apart = (size_t)1 << 30;

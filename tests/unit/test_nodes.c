@@ -80,7 +80,7 @@ static void a_map_says_what_was_said_of_each_rank(void **state)
         for (int r = 0; r < ranks; r++)
             ids[r] = i % 2 ? rcx_random(&random) % nodes
                            : (uint64_t)r * nodes / (uint64_t)ranks;
-        n = rcx_nodes_new(&heap, ids, ranks);
+        n = rcx_nodes_create(&heap, ids, ranks);
         assert_non_null(n);
         for (int r = 0; r < ranks; r++)
             check_rank(n, ids, r);
@@ -92,7 +92,7 @@ static void a_map_says_what_was_said_of_each_rank(void **state)
 static void groups_are_a_node_s_ranks_and_those_at_a_place(void **state)
 {
     static const uint64_t ids[] = {5, 9, 5, 9, 7, 7, 9};
-    struct rcx_nodes *n = rcx_nodes_new(&heap, ids, 7);
+    struct rcx_nodes *n = rcx_nodes_create(&heap, ids, 7);
     const struct rcx_shape s = {.rank = 3, .size = 7, .nodes = n};
     const struct rcx_group second = rcx_group_node(&s, 1);
     const struct rcx_group across = rcx_group_across(&s, 1);
@@ -117,7 +117,7 @@ static void without_memory_there_is_no_map(void **state)
     (void)state;
     for (uint64_t budget = 0; budget < 2; budget++) {
         heap.budget = budget;
-        assert_null(rcx_nodes_new(&heap, ids, 2));
+        assert_null(rcx_nodes_create(&heap, ids, 2));
     }
 }
 

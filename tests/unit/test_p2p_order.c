@@ -65,9 +65,9 @@ static void open_ranks(uint64_t seed, const char *check)
         for (int i = 0; i < RANKS; i++)
             ranks[i] = RANKS - 1 - i;
         t.comms[0][r] = rcx_world(context);
-        assert_true(rcx_comm_id_take(&context->comms.ids, 100));
-        assert_ok(rcx_comm_new(context, 100, RANKS - 1 - r, RANKS, ranks,
-                               &t.comms[1][RANKS - 1 - r]));
+        assert_true(rcx_comm_id_get(&context->comms.ids, 100));
+        assert_ok(rcx_comm_create(context, 100, RANKS - 1 - r, RANKS, ranks,
+                                  &t.comms[1][RANKS - 1 - r]));
     }
 }
 

@@ -8,7 +8,7 @@
 
 enum { N = 3 };
 
-static const struct rcx_part parts[N] = {
+static const struct rcx_blob_part parts[N] = {
     {.rank = 4, .bytes = 5, .data = "four"},
     {.rank = 7, .bytes = 0, .data = ""},
     {.rank = 70000, .bytes = 16, .data = "seventy thousand"},
@@ -33,7 +33,7 @@ static struct packed pack(void)
 static void what_is_packed_is_read(void **state)
 {
     const struct packed p = pack();
-    struct rcx_part part;
+    struct rcx_blob_part part;
     size_t at = 0;
 
     (void)state;
@@ -51,7 +51,7 @@ static void what_is_packed_is_read(void **state)
  * within bytes. */
 static int count(const unsigned char *bytes, size_t n, bool *whole_p)
 {
-    struct rcx_part part;
+    struct rcx_blob_part part;
     size_t at = 0;
     int found = 0;
 

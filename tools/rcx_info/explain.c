@@ -30,7 +30,7 @@ static struct rcx_nodes *map_parts(struct rcx_heap *heap, int size, int parts,
         return NULL;
     for (size_t i = 0; i < ranks; i++)
         ids[i] = in_turns ? i % n : i * n / ranks;
-    map = rcx_nodes_new(heap, ids, size);
+    map = rcx_nodes_create(heap, ids, size);
     free(ids);
     return map;
 }

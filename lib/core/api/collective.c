@@ -343,11 +343,11 @@ static rcx_status_t prepare(const struct rcx_arguments *a,
     if (status == RCX_OK)
         status = rcx_call_resolve(a, &b, &program);
     if (status == RCX_OK)
-        status = rcx_request_new(a->comm, program, b.in, b.out, request_p);
+        status = rcx_request_create(a->comm, program, b.in, b.out, request_p);
     if (status == RCX_OK && bundle) {
         status = rcx_call_place(a, *request_p, bundle);
         if (status != RCX_OK)
-            rcx_request_delete(*request_p);
+            rcx_request_destroy(*request_p);
     }
     if (status != RCX_OK && bundle)
         rcx_veclist_destroy(a->comm->context, bundle);
@@ -366,7 +366,7 @@ rcx_status_t rcx_call_bundled(const struct rcx_arguments *a)
     if (status == RCX_OK) {
         rcx_request_launch(request);
         status = rcx_request_wait(request);
-        rcx_request_delete(request);
+        rcx_request_destroy(request);
     }
     rcx_comm_leave(a->comm);
     return status;

@@ -59,7 +59,7 @@ rcx_status_t rcx_finalize(rcx_context_t **context_p)
         rcx_enter(context);
     }
     status = rcx_context_finalize(context);
-    rcx_context_drop(context);
+    rcx_context_destroy(context);
     *context_p = NULL;
     return status;
 }

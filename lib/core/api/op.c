@@ -26,11 +26,11 @@ static rcx_status_t leave(struct rcx_context *context, rcx_status_t status)
 }
 
 /* Give up what was compiled for a type or op, on all communicators. */
-static void forget(struct rcx_context *context, rcx_datatype_t type,
-                   rcx_op_t op)
+static void remove_user_entry(struct rcx_context *context, rcx_datatype_t type,
+                              rcx_op_t op)
 {
     for (struct rcx_comm *comm = context->comms.first; comm; comm = comm->next)
-        rcx_cache_forget(&comm->cache, type, op);
+        rcx_cache_remove(&comm->cache, type, op);
 }
 
 int rcx_op_supported(rcx_op_t op, rcx_datatype_t datatype)
@@ -59,7 +59,7 @@ rcx_status_t rcx_op_free(rcx_context_t *context, rcx_op_t *op)
     status = op ? rcx_registry_remove_op(&context->registry, *op)
                 : rcx_missing(&context->log, "op");
     if (status == RCX_OK) {
-        forget(context, 0, *op);
+        remove_user_entry(context, 0, *op);
         *op = 0;
     }
     return leave(context, status);
@@ -86,7 +86,7 @@ rcx_status_t rcx_type_free(rcx_context_t *context, rcx_datatype_t *type)
     status = type ? rcx_registry_remove_type(&context->registry, *type)
                   : rcx_missing(&context->log, "type");
     if (status == RCX_OK) {
-        forget(context, *type, 0);
+        remove_user_entry(context, *type, 0);
         *type = 0;
     }
     return leave(context, status);

@@ -83,7 +83,7 @@ static rcx_status_t make(const char *name, struct rcx_comm *comm,
         status = rcx_p2p_get(comm, call, &p);
     if (status != RCX_OK)
         return status;
-    status = rcx_request_new(comm, &p->program, NULL, NULL, request_p);
+    status = rcx_request_create(comm, &p->program, NULL, NULL, request_p);
     if (status == RCX_OK)
         rcx_request_hand_out(*request_p, persistent);
     else

@@ -330,7 +330,7 @@ void rcx_request_release(struct rcx_request *r)
                      r->program->record.op, -1);
     comm->live_requests--;
     context->requests.live--;
-    rcx_request_delete(r);
+    rcx_request_destroy(r);
     if (comm->is_freed && comm->live_requests == 0)
         rcx_comm_close_or_keep(comm);
 }

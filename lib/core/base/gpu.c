@@ -89,8 +89,8 @@ static bool is_hsa(const struct rcx_gpu *gpu, const void *p)
            kind == HSA_GPU;
 }
 
-/* Operand and result of one call, and those of the next, may be in ranges of one
- * set. */
+/* Operand and result of one call, and those of the next, may be in ranges of
+ * one set. */
 static bool has_range(const struct rcx_gpu *gpu, uintptr_t range)
 {
     const uintptr_t *set = gpu->host[range % RCX_GPU_SETS];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How processes that do not know each other yet find each other. Each rank
- * publishes one blob; peers look it up. Implementations: lib/bootstrap.
+ * Bootstraps: how processes that start without knowledge of each other find
+ * each other. Each rank publishes one blob; peers look it up. Implementations
+ * are in lib/bootstrap.
  */
 #ifndef RCX_CORE_IFACE_BOOTSTRAP_H
 #define RCX_CORE_IFACE_BOOTSTRAP_H
@@ -23,73 +24,72 @@ struct rcx_boot {
 struct rcx_boot_args {
     const rcx_params_t *params; /* may be NULL */
     bool allow_singleton;       /* RCX_ALLOW_SINGLETON */
-    int64_t timeout_ns;         /* of open and publish, together; 0: none. Where
-                                   RCX does not wait itself, the host bounds it */
+    /* Of open and publish together; 0: none. A host bounds its own waits. */
+    int64_t timeout_ns;
     struct rcx_heap *heap;
     struct rcx_log *log;
 };
 
-/* Look at the card of rank; card is NULL where it showed none in time. */
-typedef void (*rcx_local_fn_t)(int rank, const void *card, void *arg);
+/* Called with the record of rank; NULL if it has not arrived in time. */
+typedef void (*rcx_local_fn_t)(int rank, const void *record, void *arg);
 
 struct rcx_boot_ops {
     const char *name;
 
     /*
-     * Join the job. RCX_ERR_UNSUPPORTED, unlogged: not for these arguments, ask
-     * the next bootstrap of the table. Other errors are final and logged.
+     * Join the job. RCX_ERR_UNSUPPORTED, not logged: not for these arguments;
+     * try the next bootstrap of the table. Other errors are final and logged.
      */
     rcx_status_t (*open)(const struct rcx_boot_args *args,
                          struct rcx_boot **boot_p);
 
     /*
-     * Show a card to the ranks of this node, and see theirs; bytes is the same
-     * on all ranks. see is called for every rank of the node, the own one
-     * included; where nodes are not known, for every rank of the job or, with
-     * RCX_ERR_UNSUPPORTED, unlogged, for the own one alone. Collective; called
-     * once at most, before publish.
+     * Exchange a record with the ranks of this node; bytes is the same on all
+     * ranks. fn is called for every rank of the node, this one included. If
+     * nodes are not known, for every rank of the job or, with
+     * RCX_ERR_UNSUPPORTED, not logged, for this one only. Collective. Called at
+     * most once, before publish.
      */
-    rcx_status_t (*local_exchange)(struct rcx_boot *boot, const void *card,
+    rcx_status_t (*local_exchange)(struct rcx_boot *boot, const void *record,
                                    size_t bytes, rcx_local_fn_t see, void *arg);
 
-    /* Make blob visible to all ranks. Collective; called once. */
+    /* Make blob visible to all ranks. Collective. Called once. */
     rcx_status_t (*publish)(struct rcx_boot *boot, const void *blob,
                             size_t bytes);
 
-    /* What rank published; valid until close. After publish only. */
+    /* What rank has published, after publish. Valid until close. */
     rcx_status_t (*lookup)(struct rcx_boot *boot, int rank, const void **blob_p,
                            size_t *bytes_p);
 
     /*
-     * NULL where each rank looks up what it wants at no cost. Else: show blob
-     * of the lowest of local_ranks, which are known, to the others of them;
-     * bytes is the same on all. They see it, or NULL where it does not come in
-     * time. Collective on the node; called once at most, after publish.
+     * Send blob of the lowest of local_ranks, which are known, to the others;
+     * bytes is the same on all. They receive it, or NULL if it does not come in
+     * time. Collective on the node. Called at most once, after publish. NULL:
+     * not needed, as each rank can look up everything at no cost.
      */
     rcx_status_t (*local_bcast)(struct rcx_boot *boot, const void *blob,
                                 size_t bytes, rcx_local_fn_t see, void *arg);
 
     /*
-     * RCX_OK once all ranks called it. While it waits it calls go_on(arg),
-     * which makes progress, but for a host's that blocks; where that returns
-     * false, it waits not for the others, and returns RCX_IN_PROGRESS. go_on is
-     * NULL: nothing.
+     * RCX_OK once all ranks have called it. Calls go_on(arg) while it waits, to
+     * make progress; a host's barrier that blocks does not. If go_on() returns
+     * false it stops waiting and returns RCX_IN_PROGRESS. go_on may be NULL.
      */
     rcx_status_t (*barrier)(struct rcx_boot *boot, bool (*go_on)(void *arg),
                             void *arg);
 
     /*
-     * Have all ranks' processes ended, whatever they and this one do. RCX_OK:
-     * that is seen to, and this one may go. An error is logged, but for
-     * RCX_ERR_UNSUPPORTED. From any thread, beside any other call.
+     * End the processes of all ranks, whatever they do. RCX_OK: that is
+     * arranged, and this process may end. Errors are logged, except
+     * RCX_ERR_UNSUPPORTED. From any thread, concurrently with any other call.
      */
     rcx_status_t (*end_job)(struct rcx_boot *boot, int code, const char *text);
 
-    /* Leave the job (local) and free boot. */
+    /* Leave the job, locally, and free boot. */
     void (*close)(struct rcx_boot *boot);
 
-    /* What this bootstrap sees of its launcher, a line a fact; for rcx_info.
-     * Needs no open boot. */
+    /* Print what this bootstrap finds out about its launcher, one fact a line,
+     * for rcx_info. Needs no open boot. */
     void (*describe)(void (*line)(const char *name, const char *value,
                                   void *arg),
                      void *arg);
@@ -101,7 +101,7 @@ static inline bool rcx_boot_is_one_node(const struct rcx_boot *boot)
     return boot->local_size == boot->size;
 }
 
-/* Of the ranks of this node; the own one where they are not known. */
+/* The lowest rank of this node; this rank if they are not known. */
 static inline int rcx_boot_lowest(const struct rcx_boot *boot)
 {
     int lowest = boot->rank;
@@ -112,7 +112,7 @@ static inline int rcx_boot_lowest(const struct rcx_boot *boot)
     return lowest;
 }
 
-/* The bootstraps compiled in, in the order of trial, ended by NULL. */
+/* The bootstraps that are compiled in, in the order of trial, ended by NULL. */
 extern const struct rcx_boot_ops *const rcx_boot_table[];
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reading what ranks have published, for transports and for the comparison of
- * settings. Every field is checked before it is used: a bootstrap may deliver
- * anything.
+ * Reads what ranks have published. Every field is checked before it is used: a
+ * bootstrap may deliver anything.
  */
 #include "core/iface/peer.h"
 
@@ -13,7 +12,7 @@
 
 #include "core/base/hash.h"
 
-/* A header with another number of settings is another version, too. */
+/* A header with another number of settings is another version. */
 enum { WIRE_VERSION = 12 << 8 | RCX_PEER_SETTINGS };
 
 static uint64_t sum_of(const void *bytes, size_t n)

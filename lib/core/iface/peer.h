@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What each rank publishes at start, and how others read it: a header of
- * constant size, then the address of its transport. run/context/config_check.c
- * fills in the header and compares it with those of other ranks.
+ * What each rank publishes at start: a header of constant size, followed by the
+ * address of its transport. run/context/config_check.c fills in the header and
+ * compares it with those of other ranks.
  */
 #ifndef RCX_CORE_IFACE_PEER_H
 #define RCX_CORE_IFACE_PEER_H
@@ -12,8 +12,8 @@
 #include "core/iface/bootstrap.h"
 #include "core/sched/schedule.h"
 
-/* SETTINGS: hashes of settings that have to be equal on all ranks. LINES:
- * hashes of lines about the environment, errors and warnings. */
+/* SETTINGS: hashes of settings that must be equal on all ranks. LINES: hashes
+ * of lines about the environment, errors and warnings. */
 enum {
     RCX_PEER_TEXT = 64,
     RCX_PEER_SETTINGS = RCX_COLL_COUNT + 3,
@@ -25,49 +25,48 @@ struct rcx_peer_header {
     char magic[4];
     uint32_t wire_version;
     uint64_t address_bytes;
-    char transport[RCX_PEER_TEXT]; /* its name and version */
+    char transport[RCX_PEER_TEXT]; /* name and version */
     char host[RCX_PEER_TEXT];
     char boot_id[RCX_PEER_TEXT]; /* of the kernel: equal on one machine */
-    cpu_set_t cpus;              /* where the rank may run */
+    cpu_set_t cpus;              /* that the rank may run on */
     uint64_t settings[RCX_PEER_SETTINGS];
     uint64_t ack_bytes;
     uint64_t ahead;
-    uint64_t lines[RCX_PEER_LINES]; /* that it has to say; 0: none */
-    uint64_t node;                  /* equal where ranks share memory */
-    uint64_t address_sum;           /* of the address's bytes */
-    uint64_t sum;                   /* of the header's, up to here */
+    uint64_t lines[RCX_PEER_LINES]; /* lines that it has to log; 0: none */
+    uint64_t node;                  /* equal for ranks that share memory */
+    uint64_t address_sum;           /* checksum of the address */
+    uint64_t sum;                   /* checksum of the header, up to here */
 };
 
 /* Fill in magic, wire version, host and boot_id; all else is 0. */
 void rcx_peer_header_init(struct rcx_peer_header *h);
 
 /* Write the checksums of a blob that is bytes long. A blob shorter than a
- * header stays as it is. Tests that alter a blob on purpose seal it again. */
+ * header stays unchanged. Tests that alter a blob on purpose seal it again. */
 void rcx_peer_seal(void *blob, size_t bytes);
 
 /*
  * Copy the header that rank has published, and point to the address behind it,
  * which stays valid until boot is closed. RCX_ERR_LAUNCH, logged: it is too
- * short, of another wire version, or altered. The address's own checksum is not
- * looked at.
+ * short, of another wire version, or altered. Does not check the address's own
+ * checksum.
  */
 rcx_status_t rcx_peer_lookup(struct rcx_boot *boot, const struct rcx_log *log,
                              int rank, struct rcx_peer_header *h,
                              const void **address_p);
 
 /* The address of a peer's transport. version is the caller's own.
- * RCX_ERR_LAUNCH, logged: as above, or the peer's transport is of another
+ * RCX_ERR_LAUNCH, logged: as above, or the peer's transport has another
  * version. */
 rcx_status_t rcx_peer_address(struct rcx_boot *boot, const struct rcx_log *log,
                               int rank, const char *version,
                               const void **address_p, size_t *bytes_p);
 
-/* The host that a peer runs on; "?" where that cannot be found out. */
+/* The host that a peer runs on; "?" if not known. */
 void rcx_peer_host(struct rcx_boot *boot, const struct rcx_log *log, int rank,
                    char *text, size_t bytes);
 
-/* The kernel's boot id, which is equal on one machine; "" if it is not
- * known. */
+/* The kernel's boot id, equal on one machine; "" if not known. */
 void rcx_kernel_id(char *text, size_t bytes);
 
 #endif

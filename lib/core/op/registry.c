@@ -78,14 +78,15 @@ static rcx_status_t add(struct rcx_registry *r, struct rcx_user_table *t,
 }
 
 /* The slot is free once nobody has what was in it. */
-static void let_go(struct rcx_user_entry *entry)
+static void free_entry(struct rcx_user_entry *entry)
 {
     if (entry->is_freed && entry->pins == 0)
         entry->generation++;
 }
 
-static rcx_status_t drop(struct rcx_registry *r, struct rcx_user_table *t,
-                         const char *what, int handle)
+static rcx_status_t free_handle(struct rcx_registry *r,
+                                struct rcx_user_table *t, const char *what,
+                                int handle)
 {
     struct rcx_user_entry *entry = live_entry_of(t, handle);
 
@@ -93,7 +94,7 @@ static rcx_status_t drop(struct rcx_registry *r, struct rcx_user_table *t,
         return rcx_fail(r->log, RCX_ERR_ARG, "%s=%d is no user-defined one",
                         what, handle);
     entry->is_freed = true;
-    let_go(entry);
+    free_entry(entry);
     return RCX_OK;
 }
 
@@ -123,13 +124,13 @@ rcx_status_t rcx_registry_add_type(struct rcx_registry *r, size_t extent_bytes,
 
 rcx_status_t rcx_registry_remove_op(struct rcx_registry *r, rcx_op_t op)
 {
-    return drop(r, &r->ops, "op", op);
+    return free_handle(r, &r->ops, "op", op);
 }
 
 rcx_status_t rcx_registry_remove_type(struct rcx_registry *r,
                                       rcx_datatype_t type)
 {
-    return drop(r, &r->types, "datatype", type);
+    return free_handle(r, &r->types, "datatype", type);
 }
 
 size_t rcx_registry_extent(const struct rcx_registry *r, rcx_datatype_t type)
@@ -171,7 +172,7 @@ void rcx_registry_pin(struct rcx_registry *r, rcx_datatype_t type, rcx_op_t op,
         if (!entries[i])
             continue;
         entries[i]->pins += (uint32_t)by;
-        let_go(entries[i]);
+        free_entry(entries[i]);
     }
 }
 

@@ -300,7 +300,7 @@ void rcx_step_pair(struct rcx_builder *b, int window)
     b->pair_window = (uint32_t)window;
 }
 
-void rcx_step_credit(struct rcx_builder *b, enum rcx_step_kind kind, int peer)
+void rcx_step_ack(struct rcx_builder *b, enum rcx_step_kind kind, int peer)
 {
     b->pair = 0;
     append(b, &(struct move){.kind = kind, .peer = peer});

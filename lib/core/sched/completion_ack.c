@@ -37,8 +37,8 @@ void rcx_sched_completion_ack(struct rcx_builder *b, size_t least)
     }
     for (int peer = 0; peer < b->shape->size; peer++) {
         if (talk[peer] & RECEIVED_FROM)
-            rcx_step_credit(b, RCX_STEP_SEND, peer);
+            rcx_step_ack(b, RCX_STEP_SEND, peer);
         if (talk[peer] & SENT_TO)
-            rcx_step_credit(b, RCX_STEP_RECV, peer);
+            rcx_step_ack(b, RCX_STEP_RECV, peer);
     }
 }

@@ -40,7 +40,7 @@ static struct rcx_span origin_of(const struct copies *c, struct rcx_span span)
     return span;
 }
 
-static void forget_written(struct copies *c, struct rcx_span written)
+static void remove_written(struct copies *c, struct rcx_span written)
 {
     for (unsigned i = 0; i < count_of(c); i++)
         if (rcx_span_meets(c->to[i], written))
@@ -84,7 +84,7 @@ void rcx_copies_forward(struct rcx_builder *b)
         read_origins(&copies, step);
         if (step->kind == RCX_STEP_SEND)
             continue;
-        forget_written(&copies, rcx_step_dst(step));
+        remove_written(&copies, rcx_step_dst(step));
         if (step->kind == RCX_STEP_COPY && step->left == RCX_BUFFER_IN)
             note_copy(&copies, step);
     }

@@ -76,8 +76,8 @@ static void measure(struct rcx_nodes *nodes)
     }
 }
 
-struct rcx_nodes *rcx_nodes_new(struct rcx_heap *heap, const uint64_t ids[],
-                                int ranks)
+struct rcx_nodes *rcx_nodes_create(struct rcx_heap *heap, const uint64_t ids[],
+                                   int ranks)
 {
     const size_t n = (size_t)ranks;
     struct member *members = rcx_heap_alloc(heap, n * sizeof *members);
@@ -106,7 +106,7 @@ struct rcx_nodes *rcx_nodes_new(struct rcx_heap *heap, const uint64_t ids[],
 bool rcx_nodes_map(struct rcx_heap *heap, const uint64_t ids[], int ranks,
                    struct rcx_nodes **nodes_p)
 {
-    struct rcx_nodes *nodes = rcx_nodes_new(heap, ids, ranks);
+    struct rcx_nodes *nodes = rcx_nodes_create(heap, ids, ranks);
 
     *nodes_p = nodes;
     if (!nodes || nodes->count > 1)

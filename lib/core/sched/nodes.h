@@ -26,8 +26,8 @@ struct rcx_nodes {
 
 /* Ranks with equal ids share a node. The caller frees it through heap. NULL: no
  * memory. */
-struct rcx_nodes *rcx_nodes_new(struct rcx_heap *heap, const uint64_t ids[],
-                                int ranks);
+struct rcx_nodes *rcx_nodes_create(struct rcx_heap *heap, const uint64_t ids[],
+                                   int ranks);
 /* The same, but for one node alone, which is no map. False: no memory. */
 bool rcx_nodes_map(struct rcx_heap *heap, const uint64_t ids[], int ranks,
                    struct rcx_nodes **nodes_p);

@@ -28,14 +28,14 @@ static struct stream *stream_of(struct stream *streams, uint32_t mask, int peer,
     return &streams[at & mask];
 }
 
-/* A credit goes to peer once all that peer sent is here. */
+/* A ack goes to peer once all that peer sent is here. */
 static void wait_for_all(const struct stream *from_peer, const uint32_t *next,
-                         uint32_t credit, struct rcx_edges *edges)
+                         uint32_t ack, struct rcx_edges *edges)
 {
     uint32_t at = from_peer->first;
 
     for (uint32_t i = 0; i < from_peer->count; i++) {
-        rcx_edge_add(edges, at, credit);
+        rcx_edge_add(edges, at, ack);
         at = next[at];
     }
 }

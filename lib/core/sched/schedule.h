@@ -106,7 +106,7 @@ struct rcx_step {
     uint8_t dst, left, right; /* buffers */
     int32_t peer;
     size_t dst_at, left_at, right_at;
-    size_t count;     /* 0: a credit */
+    size_t count;     /* 0: an acknowledgement */
     uint32_t message; /* its number among the messages to, or from, peer */
     uint32_t waits;   /* steps that complete before this one starts */
     union {
@@ -183,19 +183,19 @@ void rcx_builder_refuse(struct rcx_builder *b, const char *why);
 
 /*
  * After an algorithm's last step: every peer that messages of least elements or
- * more came from gets a credit once all of its messages are here, and every one
- * that such messages went to gives one. See credit.c.
+ * more came from gets an acknowledgement once all of its messages are here, and
+ * every one that such messages went to sends one. See completion_ack.c.
  */
 void rcx_sched_completion_ack(struct rcx_builder *b, size_t least);
 /* One end of it, a SEND or a RECV. */
-void rcx_step_credit(struct rcx_builder *b, enum rcx_step_kind kind, int peer);
+void rcx_step_ack(struct rcx_builder *b, enum rcx_step_kind kind, int peer);
 
 /*
  * Infer from overlapping spans which step must wait for which (read after
  * write, write after read, write after write; IN and OUT are one buffer where
  * they alias), number the messages of each peer, and pack the plan. Message
- * i + message_window waits for message i, and a credit for all that it is of.
- * The caller frees the plan through
+ * i + message_window waits for message i, and an acknowledgement for all that
+ * it is of. The caller frees the plan through
  * the builder's heap. Reports the first error of the builder.
  */
 rcx_status_t rcx_sched_finish(struct rcx_builder *b, uint32_t message_window,

@@ -130,7 +130,7 @@ void rcx_mapping_open(struct rcx_shm_channel *p, const struct rcx_shm_header *a)
     m->here = lane->map(lane, p->peer, notice->key, notice->base, &m->handle);
 }
 
-static void forget(struct rcx_shm_channel *p, struct mapping *m)
+static void close_mapping(struct rcx_shm_channel *p, struct mapping *m)
 {
     rcx_addr_map_remove(&p->mappings, &m->range);
     if (m->here)
@@ -143,7 +143,7 @@ void rcx_mapping_close(struct rcx_shm_channel *p, uint64_t base)
     struct rcx_addr_range *range = rcx_addr_map_find(&p->mappings, base, 1);
 
     if (range)
-        forget(p, (struct mapping *)range);
+        close_mapping(p, (struct mapping *)range);
 }
 
 const unsigned char *rcx_mapping_find(const struct rcx_shm_channel *p,
@@ -158,7 +158,8 @@ const unsigned char *rcx_mapping_find(const struct rcx_shm_channel *p,
 void rcx_mapping_close_all(struct rcx_shm_channel *p)
 {
     while (p->mappings.count > 0)
-        forget(p, (struct mapping *)p->mappings.list[p->mappings.count - 1]);
+        close_mapping(
+            p, (struct mapping *)p->mappings.list[p->mappings.count - 1]);
     rcx_heap_free(p->lane->heap, p->mappings.list);
     p->mappings = (struct rcx_addr_map){0};
 }

@@ -24,7 +24,7 @@
 enum { FIRST_BYTES = 819200, MORE_BYTES = 512 * 8392 };
 enum { POSIX_BYTES_PER_RANK = FIRST_BYTES + MORE_BYTES };
 
-enum { MOST_UNCREDITED = 16384, LEAST_AUTO = 1024 };
+enum { MOST_UNACKED = 16384, LEAST_AUTO = 1024 };
 
 /*
  * UCX changes from eager messages to rendezvous at 8 KB in shared memory. In a
@@ -68,8 +68,7 @@ static size_t ack_bytes(const char *threshold)
     unit = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
     if (unit)
         bytes *= (double)(UINT64_C(1) << 10 * (unit - units));
-    return bytes >= 0 && bytes < MOST_UNCREDITED ? (size_t)bytes
-                                                 : MOST_UNCREDITED;
+    return bytes >= 0 && bytes < MOST_UNACKED ? (size_t)bytes : MOST_UNACKED;
 }
 
 static bool has_rdma(void)
@@ -223,7 +222,7 @@ static void copy_over_tcp(const struct rcx_transport_args *args,
 /* Settings of the user are kept. */
 rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
                             ucp_config_t *config, struct rcx_node *node,
-                            size_t *credit_bytes_p)
+                            size_t *ack_bytes_p)
 {
     const char *folder = user_setting("POSIX_DIR");
     const char *shm = folder ? folder : "/dev/shm", *tls = NULL;
@@ -250,7 +249,7 @@ rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
     connect_without_waiting(args->boot, config);
     copy_over_tcp(args, config);
     tell_choice(args, tls, threshold);
-    *credit_bytes_p = ack_bytes(threshold);
+    *ack_bytes_p = ack_bytes(threshold);
     return RCX_OK;
 }
 

@@ -14,7 +14,7 @@ struct ucp_ep;
  * Settings of the user are kept. All ranks of a node come to the same. */
 rcx_status_t rcx_ucp_adjust(const struct rcx_transport_args *args,
                             struct ucp_config *config, struct rcx_node *node,
-                            size_t *credit_bytes_p);
+                            size_t *ack_bytes_p);
 
 /* Store the text for a peer that no transport leads to. */
 void rcx_ucp_print_lost(struct rcx_boot *boot, const struct rcx_log *log,

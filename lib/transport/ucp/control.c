@@ -39,7 +39,7 @@ struct outgoing {
     unsigned char data[];
 };
 
-static void forget(struct outgoing *o)
+static void free_outgoing(struct outgoing *o)
 {
     o->u->base.ctrl_unsent--;
     rcx_heap_free(o->u->heap, o);
@@ -48,7 +48,7 @@ static void forget(struct outgoing *o)
 static void ctrl_sent(void *request, ucs_status_t status, void *arg)
 {
     (void)status;
-    forget(arg);
+    free_outgoing(arg);
     ucp_request_free(request);
 }
 
@@ -81,6 +81,6 @@ void rcx_ucp_send_ctrl(struct rcx_transport *t, int peer, const void *note,
                              o->data, bytes, &param);
     t->ctrl_lost |= UCS_PTR_IS_ERR(result);
     if (!result || UCS_PTR_IS_ERR(result))
-        forget(o);
+        free_outgoing(o);
     rcx_ucp_lane_ring_doorbell(u, peer);
 }

@@ -10,7 +10,7 @@
 #include "transport/node/segment.h"
 #include "transport/shm/fifo.h"
 #include "transport/ucp/adjust.h"
-#include "transport/ucp/discard.h"
+#include "transport/ucp/drain.h"
 
 enum { CLOSE_POLLS = 1000 };
 
@@ -233,7 +233,7 @@ static void close_all(struct rcx_transport *t)
         ucp_worker_release_address(u->worker, u->address);
     rcx_heap_free(u->heap, u->published);
     if (u->worker && !stays) {
-        rcx_ucp_discard(u->worker);
+        rcx_ucp_drain_unexpected(u->worker);
         ucp_worker_destroy(u->worker);
     }
     if (u->context && !stays)

@@ -152,7 +152,7 @@ static rcx_status_t confirm(struct rcx_comm *comm, struct rcx_cid_alloc *b,
                             uint32_t id)
 {
     struct rcx_context *context = comm->context;
-    const bool mine = rcx_comm_id_take(&context->comms.ids, id);
+    const bool mine = rcx_comm_id_get(&context->comms.ids, id);
     const bool is_group = rcx_comm_is_for_groups(comm->id);
     rcx_status_t status = RCX_OK;
 
@@ -166,7 +166,7 @@ static rcx_status_t confirm(struct rcx_comm *comm, struct rcx_cid_alloc *b,
             status = check_group(comm, &b->result->group);
     }
     if (mine && status == RCX_OK && b->result->is_rejected)
-        rcx_comm_id_drop(&context->comms.ids, id);
+        rcx_comm_id_put(&context->comms.ids, id);
     if (mine && status != RCX_OK && is_group)
         announce_not_made(comm, id, status);
     return status; /* after an error some members may keep the id */

@@ -13,7 +13,7 @@ void rcx_comm_close(struct rcx_comm *comm)
     rcx_cache_clear(&comm->cache);
     rcx_straggler_free(comm);
     rcx_p2p_close(&comm->p2p);
-    rcx_comm_delete(comm);
+    rcx_comm_destroy(comm);
 }
 
 void rcx_comm_close_or_keep(struct rcx_comm *comm)

@@ -34,7 +34,7 @@ static rcx_status_t derive(struct rcx_comm *parent, uint32_t id,
             rank = i;
         ranks[i] = rcx_comm_context_rank(parent, members[i]);
     }
-    status = rcx_comm_new(context, id, rank, n, ranks, new_p);
+    status = rcx_comm_create(context, id, rank, n, ranks, new_p);
     if (status == RCX_OK)
         (*new_p)->timeout_ns = parent->timeout_ns;
     return status;
@@ -139,7 +139,7 @@ rcx_status_t rcx_comm_make_split(struct rcx_comm *comm, int color, int key,
     if (status == RCX_OK) {
         status = make_split(comm, &b, id, color, new_p);
         if (status != RCX_OK || !*new_p)
-            rcx_comm_id_drop(&context->comms.ids, id);
+            rcx_comm_id_put(&context->comms.ids, id);
     }
     rcx_cid_alloc_close(context, &b);
     return status;
@@ -370,7 +370,7 @@ static rcx_status_t make_group(const struct wanted *w, struct rcx_comm **new_p)
         return status;
     status = make(w->comm, id, w->ranks, w->n, new_p);
     if (status != RCX_OK)
-        rcx_comm_id_drop(&w->comm->context->comms.ids, id);
+        rcx_comm_id_put(&w->comm->context->comms.ids, id);
     return status;
 }
 

@@ -106,7 +106,7 @@ rcx_status_t rcx_context_configure(const rcx_params_t *params,
     return status;
 }
 
-void rcx_context_drop(struct rcx_context *context)
+void rcx_context_destroy(struct rcx_context *context)
 {
     rcx_sleep_close(&context->sleeper);
     if (context->transport)
@@ -242,11 +242,11 @@ static rcx_status_t make_comms(struct rcx_context *context)
         !rcx_attempts_open(&context->comms.attempts, &context->heap))
         return rcx_fail(&context->log, RCX_ERR_NOMEM,
                         "no memory for communicators");
-    status = rcx_comm_new(context, RCX_COMM_ID_INTERNAL, rank, size, NULL,
-                          &context->internal);
+    status = rcx_comm_create(context, RCX_COMM_ID_INTERNAL, rank, size, NULL,
+                             &context->internal);
     if (status == RCX_OK)
-        status = rcx_comm_new(context, RCX_COMM_ID_WORLD, rank, size, NULL,
-                              &context->world);
+        status = rcx_comm_create(context, RCX_COMM_ID_WORLD, rank, size, NULL,
+                                 &context->world);
     return status;
 }
 
@@ -320,7 +320,7 @@ rcx_status_t rcx_context_create(const rcx_params_t *params,
         status != RCX_ERR_CONFIG) /* otherwise it has been logged */
         rcx_config_tell_all(&context->config, &context->log);
     if (status != RCX_OK) {
-        rcx_context_drop(context);
+        rcx_context_destroy(context);
         return status;
     }
     if (context->sleeper.is_wanted)
@@ -328,7 +328,7 @@ rcx_status_t rcx_context_create(const rcx_params_t *params,
     if (status == RCX_OK && context->config.progress_thread)
         status = rcx_thread_start(context);
     if (status != RCX_OK) {
-        rcx_context_drop(context);
+        rcx_context_destroy(context);
         return status;
     }
     settle_in(context);

@@ -23,7 +23,7 @@ rcx_status_t rcx_context_create(const rcx_params_t *params,
                                 rcx_context_t **context_p);
 
 /* Free the context with all that it owns. */
-void rcx_context_drop(struct rcx_context *context);
+void rcx_context_destroy(struct rcx_context *context);
 
 /* Read the environment, then log, name and order of params. RCX_ERR_CONFIG is
  * not logged yet: see rcx_config_tell(). */

@@ -268,7 +268,7 @@ static void check_periodically(struct rcx_context *context)
     if (ns < context->detector.next_ns)
         return;
     context->detector.next_ns = ns + PERIOD_NS;
-    rcx_comms_drop_idle(&context->comms);
+    rcx_comms_unlist_idle(&context->comms);
     for (struct rcx_comm *c = context->comms.busy; c; c = c->next_busy)
         check_comm(c, &now);
 }

@@ -56,7 +56,7 @@ struct rcx_exec *rcx_exec_find(struct rcx_exec_pool *pool)
     return NULL;
 }
 
-void rcx_exec_drop(struct rcx_exec *x)
+void rcx_exec_destroy(struct rcx_exec *x)
 {
     struct rcx_exec_pool *pool = x->home;
 

@@ -55,8 +55,8 @@ static inline struct rcx_exec *rcx_exec_lend(struct rcx_exec_pool *pool)
         rcx_exec_put(x);
     return x;
 }
-static inline void rcx_exec_give_back(struct rcx_exec_pool *pool,
-                                      struct rcx_exec *x)
+static inline void rcx_exec_return(struct rcx_exec_pool *pool,
+                                   struct rcx_exec *x)
 {
     if (__builtin_expect(!pool->owns_scratch, 0))
         rcx_exec_put(x);
@@ -69,6 +69,6 @@ static inline void rcx_exec_keep(struct rcx_exec_pool *pool)
 }
 
 /* Free it; it does not return to the pool. */
-void rcx_exec_drop(struct rcx_exec *x);
+void rcx_exec_destroy(struct rcx_exec *x);
 
 #endif

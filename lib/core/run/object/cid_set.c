@@ -15,7 +15,7 @@ bool rcx_comm_ids_open(struct rcx_comm_ids *ids, struct rcx_heap *heap,
     ids->bits = bits;
     ids->used = rcx_heap_zalloc(heap, rcx_comm_ids_bytes(ids));
     for (uint32_t id = 0; ids->used && id < RCX_COMM_ID_FIRST; id++)
-        rcx_comm_id_take(ids, id);
+        rcx_comm_id_get(ids, id);
     return ids->used != NULL;
 }
 
@@ -36,7 +36,7 @@ uint32_t rcx_comm_id_free_in(const struct rcx_comm_ids *ids,
     return found ? rcx_comm_id_free_in(ids, used, n % found) : 0;
 }
 
-bool rcx_comm_id_take(struct rcx_comm_ids *ids, uint32_t id)
+bool rcx_comm_id_get(struct rcx_comm_ids *ids, uint32_t id)
 {
     const bool was_free = !is_in(ids->used, id);
 
@@ -44,7 +44,7 @@ bool rcx_comm_id_take(struct rcx_comm_ids *ids, uint32_t id)
     return was_free;
 }
 
-void rcx_comm_id_drop(struct rcx_comm_ids *ids, uint32_t id)
+void rcx_comm_id_put(struct rcx_comm_ids *ids, uint32_t id)
 {
     ids->used[id / 8] &= (unsigned char)~(1u << id % 8);
 }

@@ -42,7 +42,7 @@ static inline size_t rcx_comm_ids_bytes(const struct rcx_comm_ids *ids)
 uint32_t rcx_comm_id_free_in(const struct rcx_comm_ids *ids,
                              const unsigned char *used, uint64_t n);
 /* Set id as used. False: it is already. */
-bool rcx_comm_id_take(struct rcx_comm_ids *ids, uint32_t id);
-void rcx_comm_id_drop(struct rcx_comm_ids *ids, uint32_t id);
+bool rcx_comm_id_get(struct rcx_comm_ids *ids, uint32_t id);
+void rcx_comm_id_put(struct rcx_comm_ids *ids, uint32_t id);
 
 #endif

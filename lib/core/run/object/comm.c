@@ -36,7 +36,7 @@ void rcx_comm_note_busy(struct rcx_comm *comm)
     comm->context->comms.busy = comm;
 }
 
-void rcx_comms_drop_idle(struct rcx_comms *comms)
+void rcx_comms_unlist_idle(struct rcx_comms *comms)
 {
     struct rcx_comm **link = &comms->busy;
 
@@ -54,14 +54,14 @@ void rcx_comms_drop_idle(struct rcx_comms *comms)
 static void unlink_comm(struct rcx_context *context, struct rcx_comm *comm)
 {
     if (comm->is_busy) /* not any more */
-        rcx_comms_drop_idle(&context->comms);
+        rcx_comms_unlist_idle(&context->comms);
     *(comm->prev ? &comm->prev->next : &context->comms.first) = comm->next;
     if (comm->next)
         comm->next->prev = comm->prev;
 }
 
-rcx_status_t rcx_comm_new(struct rcx_context *context, uint32_t id, int rank,
-                          int size, int *ranks, struct rcx_comm **comm_p)
+rcx_status_t rcx_comm_create(struct rcx_context *context, uint32_t id, int rank,
+                             int size, int *ranks, struct rcx_comm **comm_p)
 {
     struct rcx_comm *comm = take_slot(context);
 
@@ -98,7 +98,7 @@ static struct rcx_nodes *map_of(const struct rcx_context *context)
     return context->nodes ? context->nodes : context->by_core;
 }
 
-void rcx_comm_delete(struct rcx_comm *comm)
+void rcx_comm_destroy(struct rcx_comm *comm)
 {
     struct rcx_context *context = comm->context;
 
@@ -109,7 +109,7 @@ void rcx_comm_delete(struct rcx_comm *comm)
     if (comm->nodes != map_of(context))
         rcx_heap_free(&context->heap, comm->nodes);
     if (comm->id >= RCX_COMM_ID_FIRST)
-        rcx_comm_id_drop(&context->comms.ids, comm->id);
+        rcx_comm_id_put(&context->comms.ids, comm->id);
     unlink_comm(context, comm);
     comm->next = context->comms.free;
     context->comms.free = comm;

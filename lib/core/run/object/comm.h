@@ -97,10 +97,10 @@ struct rcx_comm {
 
 /* Takes over ranks, also on failure. id is taken, and freed with the
  * communicator. */
-rcx_status_t rcx_comm_new(struct rcx_context *context, uint32_t id, int rank,
-                          int size, int *ranks, struct rcx_comm **comm_p);
+rcx_status_t rcx_comm_create(struct rcx_context *context, uint32_t id, int rank,
+                             int size, int *ranks, struct rcx_comm **comm_p);
 /* Other modules have freed what they keep for it: see comm_close.h. */
-void rcx_comm_delete(struct rcx_comm *comm);
+void rcx_comm_destroy(struct rcx_comm *comm);
 /* Free the table, when all communicators are deleted. */
 void rcx_comms_free(struct rcx_comms *comms, struct rcx_heap *heap);
 /* Whether an operation is in flight. */
@@ -111,7 +111,7 @@ static inline bool rcx_comm_is_active(const struct rcx_comm *comm)
 /* To be called when an operation starts: the detector checks busy communicators
  * only. This also removes from the list those on which nothing is in flight. */
 void rcx_comm_note_busy(struct rcx_comm *comm);
-void rcx_comms_drop_idle(struct rcx_comms *comms);
+void rcx_comms_unlist_idle(struct rcx_comms *comms);
 /* The rank of a context's rank; -1: not a member. */
 int rcx_comm_index(const struct rcx_comm *comm, int context_rank);
 /* The context's rank of a rank. */

@@ -24,8 +24,8 @@ static void link_newest(struct rcx_program_cache *cache, struct rcx_program *e)
 }
 
 /* The next call is no repeat of a call of e. */
-static void forget_repeat(struct rcx_program_cache *cache,
-                          const struct rcx_program *e)
+static void clear_repeat(struct rcx_program_cache *cache,
+                         const struct rcx_program *e)
 {
     if (cache->repeat.program == e)
         cache->repeat.program = NULL;
@@ -35,7 +35,7 @@ static void evict(struct rcx_program_cache *cache, struct rcx_program *e)
 {
     struct rcx_program **link = &cache->buckets[e->hash % RCX_CACHE_BUCKETS];
 
-    forget_repeat(cache, e);
+    clear_repeat(cache, e);
     while (*link != e)
         link = &(*link)->chain;
     *link = e->chain;
@@ -68,14 +68,15 @@ void rcx_cache_clear(struct rcx_program_cache *cache)
 
 /* Requests may continue with it. No call finds it, as 0 is neither a type nor
  * an op. */
-static void forget(struct rcx_program_cache *cache, struct rcx_program *e,
-                   rcx_datatype_t type, rcx_op_t op)
+static void remove_program(struct rcx_program_cache *cache,
+                           struct rcx_program *e, rcx_datatype_t type,
+                           rcx_op_t op)
 {
     if (e->pins == 0) {
         evict(cache, e);
         return;
     }
-    forget_repeat(cache, e);
+    clear_repeat(cache, e);
     e->key = RCX_NO_CALL_KEY;
     if (e->call.type == type)
         e->call.type = 0;
@@ -83,7 +84,7 @@ static void forget(struct rcx_program_cache *cache, struct rcx_program *e,
         e->call.op = 0;
 }
 
-void rcx_cache_forget(struct rcx_program_cache *cache, rcx_datatype_t type,
+void rcx_cache_remove(struct rcx_program_cache *cache, rcx_datatype_t type,
                       rcx_op_t op)
 {
     struct rcx_program *e = cache->oldest;
@@ -92,7 +93,7 @@ void rcx_cache_forget(struct rcx_program_cache *cache, rcx_datatype_t type,
         struct rcx_program *newer = e->newer;
 
         if (e->call.type == type || e->call.op == op)
-            forget(cache, e, type, op);
+            remove_program(cache, e, type, op);
         e = newer;
     }
 }

@@ -34,7 +34,7 @@ static inline void rcx_program_unpin(struct rcx_program_cache *cache,
 }
 void rcx_cache_clear(struct rcx_program_cache *cache);
 /* Remove what was compiled for a user's type or op that is freed; 0: none. */
-void rcx_cache_forget(struct rcx_program_cache *cache, rcx_datatype_t type,
+void rcx_cache_remove(struct rcx_program_cache *cache, rcx_datatype_t type,
                       rcx_op_t op);
 
 #endif

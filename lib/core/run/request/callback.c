@@ -13,7 +13,7 @@ void rcx_callback_add(struct rcx_callbacks *c, struct rcx_request *r)
     c->end = &r->called_next;
 }
 
-void rcx_callback_forget(struct rcx_callbacks *c, struct rcx_request *r)
+void rcx_callback_remove(struct rcx_callbacks *c, struct rcx_request *r)
 {
     struct rcx_request **link = &c->first;
 

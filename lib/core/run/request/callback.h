@@ -9,7 +9,7 @@
 /* Queue r's callback for the next release of the guard, and remove it from the
  * queue. */
 void rcx_callback_add(struct rcx_callbacks *c, struct rcx_request *r);
-void rcx_callback_forget(struct rcx_callbacks *c, struct rcx_request *r);
+void rcx_callback_remove(struct rcx_callbacks *c, struct rcx_request *r);
 
 /* Release the guard and run the callbacks. */
 void rcx_callbacks_make(struct rcx_callbacks *c, struct rcx_guard *guard);

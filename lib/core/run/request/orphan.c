@@ -7,10 +7,10 @@
 #include "core/run/object/context.h"
 #include "core/run/plan/compile.h"
 
-static void let_go(struct rcx_exec *x)
+static void destroy(struct rcx_exec *x)
 {
     rcx_piece_of(x)->program->pins--;
-    rcx_exec_drop(x);
+    rcx_exec_destroy(x);
 }
 
 void rcx_orphan_add(struct rcx_context *context, struct rcx_exec *x)
@@ -19,7 +19,7 @@ void rcx_orphan_add(struct rcx_context *context, struct rcx_exec *x)
     context->orphans.receives += rcx_exec_under_way(x, RCX_STEP_RECV);
     rcx_exec_detach(x);
     if (x->steps_left == 0) {
-        let_go(x);
+        destroy(x);
         return;
     }
     x->next = context->orphans.first;
@@ -38,7 +38,7 @@ void rcx_orphan_message(struct rcx_context *context, struct rcx_exec *x,
     while (*link != x)
         link = &(*link)->next;
     *link = x->next;
-    let_go(x);
+    destroy(x);
 }
 
 void rcx_orphans_close(struct rcx_context *context)
@@ -47,6 +47,6 @@ void rcx_orphans_close(struct rcx_context *context)
         struct rcx_exec *x = context->orphans.first;
 
         context->orphans.first = x->next;
-        let_go(x);
+        destroy(x);
     }
 }

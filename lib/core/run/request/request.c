@@ -13,13 +13,13 @@
 #include "core/run/request/stages.h"
 #include "core/run/request/veclist.h"
 
-rcx_status_t rcx_request_new(struct rcx_comm *comm, struct rcx_program *program,
-                             const void *in, void *out,
-                             struct rcx_request **request_p)
+rcx_status_t rcx_request_create(struct rcx_comm *comm,
+                                struct rcx_program *program, const void *in,
+                                void *out, struct rcx_request **request_p)
 {
     struct rcx_context *context = comm->context;
     struct rcx_request *r =
-        rcx_request_take(&context->requests, &context->heap);
+        rcx_requests_get(&context->requests, &context->heap);
     rcx_status_t status;
 
     if (!r) {
@@ -30,7 +30,7 @@ rcx_status_t rcx_request_new(struct rcx_comm *comm, struct rcx_program *program,
     status = rcx_request_fill(r, comm, program, in, out);
     if (status != RCX_OK) {
         rcx_request_clear(r);
-        rcx_request_put(&context->requests, r);
+        rcx_requests_put(&context->requests, r);
         return status;
     }
     *request_p = r;
@@ -271,11 +271,11 @@ static void resume_stalled(struct rcx_comm *comm)
     w->unstalling = false;
 }
 
-void rcx_request_delete(struct rcx_request *r)
+void rcx_request_destroy(struct rcx_request *r)
 {
     struct rcx_context *context = r->comm->context;
 
-    rcx_callback_forget(&context->callbacks, r);
+    rcx_callback_remove(&context->callbacks, r);
     if (r->program->is_p2p)
         rcx_p2p_put(&r->comm->p2p, rcx_p2p_of(r->program));
     else
@@ -284,7 +284,7 @@ void rcx_request_delete(struct rcx_request *r)
         rcx_veclist_destroy(context, r->veclist);
     else if (r->veclist)
         rcx_veclist_defer_destroy(context, r->veclist);
-    rcx_request_put(&context->requests, r);
+    rcx_requests_put(&context->requests, r);
 }
 
 /* Ranks have agreed, before data moved, that their calls do not match. */
@@ -369,7 +369,7 @@ static void conclude_message(struct rcx_request *r)
 {
     struct rcx_p2p *p = rcx_p2p_of(r->program);
 
-    /* a message without a receive is discarded at finalize: discard.c */
+    /* a message without a receive is dropped at finalize: ucp/drain.c */
     if (p->call.sends && r->status == RCX_OK)
         r->status = r->comm->failed;
     /* its only execution is idle again */

@@ -8,7 +8,7 @@
 
 /* Add the stages before and behind the call that its program has; stages.c. */
 rcx_status_t rcx_request_add_stages(struct rcx_request *r);
-void rcx_request_drop_stages(struct rcx_request *r);
+void rcx_request_free_stages(struct rcx_request *r);
 
 /* Prepare a request of RCX's own, whose kind is set. Not started yet. Takes
  * over the caller's pin of program, also on failure, until the request is
@@ -40,14 +40,14 @@ static inline rcx_status_t rcx_request_fill(struct rcx_request *r,
 static inline void rcx_request_clear(struct rcx_request *r)
 {
     if (r->program->has_stages)
-        rcx_request_drop_stages(r);
+        rcx_request_free_stages(r);
     rcx_program_unpin(&r->comm->cache, r->program);
 }
 /* Takes over the caller's pin of program, also on failure. */
-rcx_status_t rcx_request_new(struct rcx_comm *comm, struct rcx_program *program,
-                             const void *in, void *out,
-                             struct rcx_request **request_p);
-void rcx_request_delete(struct rcx_request *request);
+rcx_status_t rcx_request_create(struct rcx_comm *comm,
+                                struct rcx_program *program, const void *in,
+                                void *out, struct rcx_request **request_p);
+void rcx_request_destroy(struct rcx_request *request);
 /* Start it. It completes at once or by rcx_context_progress(). */
 void rcx_request_launch(struct rcx_request *request);
 /* The same for a request whose only segment, x, has been started with the last

@@ -13,7 +13,7 @@ struct rcx_request_slab {
     struct rcx_request requests[SLAB];
 };
 
-struct rcx_request *rcx_request_take(struct rcx_requests *pool,
+struct rcx_request *rcx_requests_get(struct rcx_requests *pool,
                                      struct rcx_heap *heap)
 {
     struct rcx_request *r = pool->free;
@@ -34,7 +34,7 @@ struct rcx_request *rcx_request_take(struct rcx_requests *pool,
     return r;
 }
 
-void rcx_request_put(struct rcx_requests *pool, struct rcx_request *r)
+void rcx_requests_put(struct rcx_requests *pool, struct rcx_request *r)
 {
     r->state = RCX_REQUEST_FREE;
     r->free_next = pool->free;

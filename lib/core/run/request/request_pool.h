@@ -7,9 +7,9 @@
 #include "core/run/object/context.h"
 
 /* NULL: no memory. */
-struct rcx_request *rcx_request_take(struct rcx_requests *pool,
+struct rcx_request *rcx_requests_get(struct rcx_requests *pool,
                                      struct rcx_heap *heap);
-void rcx_request_put(struct rcx_requests *pool, struct rcx_request *r);
+void rcx_requests_put(struct rcx_requests *pool, struct rcx_request *r);
 void rcx_requests_free(struct rcx_requests *pool, struct rcx_heap *heap);
 
 #endif

@@ -74,7 +74,7 @@ rcx_status_t rcx_request_add_stages(struct rcx_request *r)
     return status;
 }
 
-void rcx_request_drop_stages(struct rcx_request *r)
+void rcx_request_free_stages(struct rcx_request *r)
 {
     for (unsigned i = 0; i < r->stage_count; i++)
         if (r->stages[i].program != r->program)

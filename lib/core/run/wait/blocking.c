@@ -65,11 +65,11 @@ struct rcx_request *rcx_request_start_fast(struct rcx_comm *comm,
     bool is_over;
 
     if (rcx_request_may_start(comm, program))
-        r = rcx_request_take(&context->requests, &context->heap);
+        r = rcx_requests_get(&context->requests, &context->heap);
     x = r ? rcx_exec_get(&program->pieces->pool) : NULL;
     if (!x) {
         if (r)
-            rcx_request_put(&context->requests, r);
+            rcx_requests_put(&context->requests, r);
         return NULL;
     }
     rcx_program_pin(program);

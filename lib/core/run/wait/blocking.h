@@ -60,7 +60,7 @@ static inline void rcx_request_conclude(struct rcx_comm *comm,
                                         struct rcx_exec *x)
 {
     rcx_request_complete_call(comm, program, program->pieces, x);
-    rcx_exec_give_back(&program->pieces->pool, x);
+    rcx_exec_return(&program->pieces->pool, x);
     rcx_context_maybe_progress(comm->context);
 }
 

@@ -2,14 +2,14 @@
 /*
  * Receives and drops what is left in a worker.
  */
-#include "transport/ucp/discard.h"
+#include "transport/ucp/drain.h"
 
 #include <ucp/api/ucp.h>
 
 enum { POLLS = 1000 };
 
-static void discarded(void *request, ucs_status_t status,
-                      const ucp_tag_recv_info_t *info, void *user_data)
+static void drained(void *request, ucs_status_t status,
+                    const ucp_tag_recv_info_t *info, void *user_data)
 {
     int *pending = user_data;
 
@@ -18,14 +18,14 @@ static void discarded(void *request, ucs_status_t status,
     ucp_request_free(request);
 }
 
-void rcx_ucp_discard(struct ucp_worker *worker)
+void rcx_ucp_drain_unexpected(struct ucp_worker *worker)
 {
     int pending = 0;
     const ucp_request_param_t param = {.op_attr_mask =
                                            UCP_OP_ATTR_FIELD_CALLBACK |
                                            UCP_OP_ATTR_FIELD_USER_DATA |
                                            UCP_OP_ATTR_FLAG_NO_IMM_CMPL,
-                                       .cb.recv = discarded,
+                                       .cb.recv = drained,
                                        .user_data = &pending};
     ucp_tag_message_h message;
     ucp_tag_recv_info_t info;

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef RCX_TRANSPORT_UCP_DRAIN_H
+#define RCX_TRANSPORT_UCP_DRAIN_H
+
+struct ucp_worker;
+
+/* Receive and drop messages without receives, as a failure leaves them: UCX
+ * warns of each one that is left when a worker closes. */
+void rcx_ucp_drain_unexpected(struct ucp_worker *worker);
+
+#endif

@@ -129,7 +129,7 @@ static rcx_status_t close_on_sim(struct job *job)
 {
     barrier_on_sim(job);
     for (int i = 0; i < job->size; i++)
-        job->contexts[i]->world->failed = RCX_ERR_COMM_FAILED;
+        mark_failed(job->contexts[i]->world);
     job_abandon(job);
     return RCX_OK;
 }

@@ -28,6 +28,13 @@ static inline rcx_comm_t *world_of(const struct job *job, int rank)
     return rcx_world(job->contexts[rank]);
 }
 
+/* comm has failed, as far as its members ask. */
+static inline void mark_failed(rcx_comm_t *comm)
+{
+    comm->state = RCX_COMM_FAILED;
+    comm->status = RCX_ERR_COMM_FAILED;
+}
+
 struct job_options {
     const rcx_params_t *params;
     const struct rcx_tag_layout *layout; /* NULL: the usual one */

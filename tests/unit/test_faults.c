@@ -450,7 +450,7 @@ static bool lose_a_message(struct trial *t, const struct rcx_algo *algo,
     turn(t); /* who was done already hears of it as well */
     hit = was_hit(t);
     for (int r = 0; r < t->job.size && hit; r++)
-        if (world_of(&t->job, r)->failed == RCX_OK)
+        if (!rcx_comm_is_failed(world_of(&t->job, r)))
             fail_msg("%s %s: rank %d knows nothing of message %llu of rank %d",
                      rcx_coll_name(algo->coll), algo->name, r,
                      (unsigned long long)after, t->victim);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * How ranks leave where something goes wrong meanwhile: each ends in time, with
- * the right status, and knows because of whom.
- */
+/* rcx_finalize() after failures: each rank ends in time, with its reason. */
 #include "test.h"
 
 #include <pthread.h>
@@ -146,7 +143,7 @@ static void fail_after_two_meetings(struct job *job, int rank, void *arg)
 
 static void close_other(struct job *job)
 {
-    job->contexts[1]->world->failed = RCX_ERR_COMM_FAILED;
+    mark_failed(job->contexts[1]->world);
     rcx_finalize(&job->contexts[1]);
     job_free(job);
 }
@@ -178,7 +175,8 @@ static void who_hears_of_it_before_he_leaves_says_so(void **state)
     for (int i = 0; i < 200; i++)
         for (int r = 1; r >= 0; r--)
             assert_true(rcx_progress(job.contexts[r]) >= 0);
-    assert_status(job.contexts[0]->internal->failed, RCX_ERR_TRANSPORT);
+    assert_status(rcx_comm_failure(job.contexts[0]->internal),
+                  RCX_ERR_TRANSPORT);
     leave(&job, 0, ranks);
     assert_status(ranks[0].status, RCX_ERR_TRANSPORT);
     assert_true(says(&ranks[0], "because of rank 1"));
@@ -470,7 +468,7 @@ static rcx_status_t heard_by_2(bool watches_peers)
     assert_ok(rcx_comm_error(world_of(&job, 2), &info));
     assert_true(info.status == RCX_OK || info.ranks[0] == 1);
     for (int i = 1; i < 3; i++) {
-        world_of(&job, i)->failed = RCX_ERR_COMM_FAILED;
+        mark_failed(world_of(&job, i));
         rcx_finalize(&job.contexts[i]);
     }
     job_free(&job);

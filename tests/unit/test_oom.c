@@ -237,7 +237,7 @@ static void a_rank_that_cannot_be_created_leaves_nothing(void **state)
 
         assert_status(status, context ? RCX_OK : RCX_ERR_NOMEM);
         if (context) {
-            context->world->failed = RCX_ERR_COMM_FAILED; /* nobody is there */
+            mark_failed(context->world); /* nobody is there */
             rcx_finalize(&context);
             budget = MOST;
         }

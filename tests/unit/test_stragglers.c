@@ -96,7 +96,7 @@ static void ask_after_a_failed_finalize(int failed_for)
 
     open_listening(&job, "off");
     rcx_comm_fail_reported(job.contexts[1]->internal, RCX_ERR_TIMEOUT,
-                           &failed_for, 1, 0, "told");
+                           &failed_for, 1, 0, 0, "told");
     assert_ok(rcx_comm_set_timeout(world_of(&job, 1), (int64_t)SECOND));
     start(&job, 1, RCX_SUM, &request);
     for (int i = 0; i < 2; i++) {
@@ -105,7 +105,7 @@ static void ask_after_a_failed_finalize(int failed_for)
     }
     job.contexts[1]->time.skipped_ns += SECOND;
     progress_one(&job, 1);
-    assert_status(world_of(&job, 1)->failed, RCX_ERR_TIMEOUT);
+    assert_status(rcx_comm_failure(world_of(&job, 1)), RCX_ERR_TIMEOUT);
     abandon(&job, &request, 1);
 }
 

@@ -48,7 +48,7 @@ static void wait_for_gives_up_and_the_operation_goes_on(void **state)
         assert_status(rcx_wait_for(c.requests[0], i * MS), RCX_IN_PROGRESS);
         assert_true(rcx_now_ns() - before >= (uint64_t)(i * MS));
     }
-    assert_ok(world_of(&job, 0)->failed);
+    assert_ok(rcx_comm_failure(world_of(&job, 0)));
     assert_ok(calls_make_one(&c, 1, false));
     for (int i = 0; i < RANKS; i++)
         assert_ok(rcx_wait_for(c.requests[i], INT64_MAX));
@@ -94,7 +94,7 @@ static void a_deadline_that_passes_ends_wait_for(void **state)
     assert_ok(calls_make_one(&c, 0, false));
     assert_status(rcx_wait_for(c.requests[0], INT64_MAX), RCX_ERR_TIMEOUT);
     assert_status(rcx_wait_for(c.requests[0], 0), RCX_ERR_TIMEOUT);
-    assert_status(world_of(&job, 0)->failed, RCX_ERR_TIMEOUT);
+    assert_status(rcx_comm_failure(world_of(&job, 0)), RCX_ERR_TIMEOUT);
     assert_ok(rcx_request_free(&c.requests[0]));
     calls_close(&c);
     job_abandon(&job);

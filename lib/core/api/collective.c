@@ -234,7 +234,7 @@ rcx_status_t rcx_call_look_up(const struct rcx_arguments *a,
 
     /* ranks that it sends to for the first time may have left */
     rcx_stamp_call(a->comm->context, rcx_ticks());
-    if (a->comm->failed != RCX_OK)
+    if (rcx_comm_is_failed(a->comm))
         return RCX_ERR_COMM_FAILED;
     rcx_log_name_call(log, rcx_call_name(a));
     status = look_up(a, b, program_p);
@@ -286,7 +286,7 @@ struct rcx_program *rcx_call_find_last(const struct rcx_arguments *a,
     struct rcx_program *last = cache->recent;
     struct rcx_call_key key;
 
-    if (!last || a->comm->failed != RCX_OK || a->irregular ||
+    if (!last || rcx_comm_is_failed(a->comm) || a->irregular ||
         a->count != last->given || !relate_again(a, last, b) ||
         !rcx_are_on_host(a->comm->context, b))
         return NULL;

@@ -90,7 +90,8 @@ rcx_call_repeat(const struct rcx_arguments *a, struct rcx_buffers *b)
 
     if (a->sendbuf == r->sendbuf && a->recvbuf == r->recvbuf &&
         a->count == r->count && key.what == r->key.what &&
-        key.how == r->key.how && !a->irregular && a->comm->failed == RCX_OK) {
+        key.how == r->key.how && !a->irregular &&
+        !rcx_comm_is_failed(a->comm)) {
         b->in = r->in;
         b->out = r->out;
         cache->hits++;

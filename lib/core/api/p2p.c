@@ -73,7 +73,8 @@ static rcx_status_t make(const char *name, struct rcx_comm *comm,
                          struct rcx_request **request_p)
 {
     struct rcx_p2p *p;
-    rcx_status_t status = comm->failed == RCX_OK ? RCX_OK : RCX_ERR_COMM_FAILED;
+    rcx_status_t status =
+        !rcx_comm_is_failed(comm) ? RCX_OK : RCX_ERR_COMM_FAILED;
 
     rcx_log_name_call(&comm->context->log, name);
     if (status == RCX_OK)

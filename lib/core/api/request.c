@@ -52,7 +52,7 @@ static rcx_status_t start(struct rcx_request *r)
     if (r->state == RCX_REQUEST_ACTIVE)
         return rcx_fail(log, RCX_ERR_BUSY, "rcx_start: request=%p: is active",
                         (void *)r);
-    if (r->comm->failed != RCX_OK)
+    if (rcx_comm_is_failed(r->comm))
         return RCX_ERR_COMM_FAILED;
     if (r->program->is_p2p)
         rcx_request_post(r);

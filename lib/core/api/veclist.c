@@ -205,7 +205,7 @@ rcx_status_t rcx_call_bundle(const struct rcx_arguments *a,
     size_t elem_bytes;
 
     *one = *a;
-    if (a->comm->failed != RCX_OK)
+    if (rcx_comm_is_failed(a->comm))
         return RCX_OK;
     status = rcx_registry_measure(&context->registry, a->type, &elem_bytes);
     if (status == RCX_OK)

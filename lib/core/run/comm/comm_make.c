@@ -44,7 +44,7 @@ static rcx_status_t derive(struct rcx_comm *parent, uint32_t id,
 static void recall(struct rcx_comm *comm)
 {
     rcx_ctrl_replay(comm);
-    if (comm->failed != RCX_OK)
+    if (rcx_comm_is_failed(comm))
         rcx_detector_poll(comm->context);
 }
 
@@ -229,7 +229,7 @@ static void keep_reason(struct rcx_comm *comm, const struct rcx_comm *group)
 {
     int ranks[RCX_RANKS_LISTED], n = 0;
 
-    if (comm->failed != RCX_OK || !group->why)
+    if (rcx_comm_is_failed(comm) || !group->why)
         return;
     for (int i = 0; i < group->why->rank_count && n < RCX_RANKS_LISTED; i++)
         ranks[n++] = rcx_comm_index(comm, group->ranks[group->why->ranks[i]]);
@@ -283,9 +283,9 @@ static rcx_status_t agree_in_group(const struct wanted *w, uint32_t *id_p)
         status = open_group(w, RCX_COMM_ID_SETTLE, &second);
     if (status == RCX_OK)
         status = rcx_cid_alloc_run(group, second, &b, id_p);
-    if (group && group->failed != RCX_OK)
+    if (group && rcx_comm_is_failed(group))
         keep_reason(w->comm, group);
-    else if (second && second->failed != RCX_OK)
+    else if (second && rcx_comm_is_failed(second))
         keep_reason(w->comm, second);
     rcx_comm_close_or_keep(second);
     rcx_comm_close_or_keep(group);
@@ -319,7 +319,7 @@ static const struct rcx_comm *rival_of(const struct wanted *w)
     const struct rcx_comm *c = w->comm->context->comms.first;
 
     while (c && (c->id != RCX_COMM_ID_GROUP || c->tag != w->tag ||
-                 c->failed != RCX_OK || !shares_another(c, w)))
+                 rcx_comm_is_failed(c) || !shares_another(c, w)))
         c = c->next;
     return c;
 }
@@ -363,8 +363,8 @@ static rcx_status_t take_owed(const struct wanted *w)
 static rcx_status_t make_group(const struct wanted *w, struct rcx_comm **new_p)
 {
     uint32_t id;
-    rcx_status_t status = w->comm->failed == RCX_OK ? agree_in_group(w, &id)
-                                                    : RCX_ERR_COMM_FAILED;
+    rcx_status_t status = !rcx_comm_is_failed(w->comm) ? agree_in_group(w, &id)
+                                                       : RCX_ERR_COMM_FAILED;
 
     if (status != RCX_OK)
         return status;

@@ -11,7 +11,8 @@ rcx_status_t rcx_internal_run(struct rcx_comm *comm,
                               void *out)
 {
     struct rcx_program *program;
-    rcx_status_t status = comm->failed == RCX_OK ? RCX_OK : RCX_ERR_COMM_FAILED;
+    rcx_status_t status =
+        !rcx_comm_is_failed(comm) ? RCX_OK : RCX_ERR_COMM_FAILED;
 
     if (status == RCX_OK)
         status = rcx_program_get(comm, call, &program);

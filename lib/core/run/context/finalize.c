@@ -84,7 +84,7 @@ static rcx_status_t finalize_barrier(const struct finalize_limit *l)
     l->context->progress.ticks = rcx_ticks(); /* its begin */
     if (comm->size > 1)
         status = rcx_internal_barrier(comm);
-    return comm->failed != RCX_OK ? comm->failed : status;
+    return rcx_comm_is_failed(comm) ? comm->status : status;
 }
 
 /* If a rank is missing, the barrier that follows names it. */
@@ -95,7 +95,7 @@ static void flush(const struct finalize_limit *l)
     const int64_t until = time_of(context) + failed_limit_ns;
 
     while (t && t->ops->flush(t) == RCX_IN_PROGRESS &&
-           context->internal->failed == RCX_OK && !is_overdue(l) &&
+           !rcx_comm_is_failed(context->internal) && !is_overdue(l) &&
            time_of(context) < until)
         if (rcx_context_progress(context) == 0)
             sched_yield();
@@ -112,7 +112,7 @@ static bool go_on(void *arg)
                       "%.3g s",
                       (double)l->timeout_ns / 1e9);
     rcx_context_progress(l->context);
-    return comm->failed == RCX_OK;
+    return !rcx_comm_is_failed(comm);
 }
 
 static rcx_status_t bootstrap_barrier(struct finalize_limit *l)
@@ -120,7 +120,8 @@ static rcx_status_t bootstrap_barrier(struct finalize_limit *l)
     struct rcx_boot *boot = l->context->boot;
     const rcx_status_t status = boot->ops->barrier(boot, go_on, l);
 
-    return status == RCX_IN_PROGRESS ? l->context->internal->failed : status;
+    return status == RCX_IN_PROGRESS ? rcx_comm_failure(l->context->internal)
+                                     : status;
 }
 
 /* From here on a peer that exits has not failed: all have passed the first
@@ -138,7 +139,7 @@ static rcx_status_t enter_final_phase(struct finalize_limit *l)
 static void warn_unreceived(const struct rcx_context *context)
 {
     for (const struct rcx_comm *c = context->comms.first; c; c = c->next)
-        if (c != context->internal && c->magic && c->failed == RCX_OK)
+        if (c != context->internal && c->magic && !rcx_comm_is_failed(c))
             rcx_p2p_warn_unreceived(c, "");
 }
 
@@ -154,6 +155,14 @@ static void flush_control(struct rcx_context *context)
         rcx_context_poll(context);
 }
 
+/* Whether a peer knows that this rank finalizes, or finalizes itself. */
+static bool knows(const struct rcx_context *context, int rank)
+{
+    const struct rcx_peer peer = rcx_peer_of(context, rank);
+
+    return peer.has_acknowledged || peer.state == RCX_PEER_DEPARTED;
+}
+
 /* Whether each living rank knows that this one finalizes, or finalizes itself.
  * A rank that was named may be stopped and is not waited for. */
 static bool is_known_to_all(const struct rcx_context *context)
@@ -162,8 +171,7 @@ static bool is_known_to_all(const struct rcx_context *context)
 
     for (int i = 0; i < context->boot->size; i++)
         if (i != context->boot->rank && !t->failed_peers[i] &&
-            !rcx_ctrl_known(&context->ctrl, i) &&
-            !rcx_comm_has_failed_for(context->world, i) &&
+            !knows(context, i) && !rcx_comm_has_failed_for(context->world, i) &&
             !rcx_comm_has_failed_for(context->internal, i))
             return false;
     return true;
@@ -191,8 +199,9 @@ static void notify_peers(struct rcx_context *context)
 
     if (t && (t->failed_peers ||
               t->ctrl_lost)) /* for lack of descriptors, for example */
-        rcx_comm_announce(context->world->failed != RCX_OK ? context->world
-                                                           : context->internal);
+        rcx_comm_announce(rcx_comm_is_failed(context->world)
+                              ? context->world
+                              : context->internal);
     if (t && t->failed_peers)
         announce_finalize(context);
     flush_control(context);
@@ -209,7 +218,7 @@ rcx_status_t rcx_context_finalize(struct rcx_context *context)
 
     rcx_context_drain(context);
     l = begin(context);
-    status = world->failed;
+    status = rcx_comm_failure(world);
     if (status == RCX_OK)
         status = finalize_barrier(&l);
     if (status == RCX_OK) {

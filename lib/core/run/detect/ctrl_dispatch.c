@@ -45,16 +45,13 @@ static void fail_reported(struct rcx_comm *comm,
     int ranks[RCX_RANKS_LISTED];
     const int n = ranks_of(comm, body, ranks);
 
-    if (body->sequence > 0) { /* more ranks of a failure that is known */
-        rcx_comm_add_failed(comm, body->from, (int)body->sequence, ranks, n);
-        return;
-    }
     snprintf(text, sizeof text, "communicator %u failed on rank %d: %s%s",
              comm->id, rcx_comm_index(comm, body->from),
              rcx_status_string(status),
              rcx_ranks_print(comm, "; because of rank", ranks, n, because,
                              sizeof because));
-    rcx_comm_fail_reported(comm, status, ranks, n, body->from, text);
+    rcx_comm_fail_reported(comm, status, ranks, n, body->from,
+                           (int)body->sequence, text);
 }
 
 /* An attempt to make a group has failed on another member. */
@@ -109,7 +106,7 @@ void rcx_ctrl_replay(struct rcx_comm *comm)
 
 void rcx_ctrl_close(struct rcx_context *context)
 {
-    rcx_heap_free(&context->heap, context->ctrl.known);
+    rcx_heap_free(&context->heap, context->peers);
     while (context->ctrl.early) {
         struct rcx_ctrl_early *note = context->ctrl.early;
 
@@ -118,25 +115,14 @@ void rcx_ctrl_close(struct rcx_context *context)
     }
 }
 
-static void add_fact(struct rcx_context *context, int rank, unsigned fact)
-{
-    struct rcx_ctrl *ctrl = &context->ctrl;
-
-    if (!ctrl->known)
-        ctrl->known =
-            rcx_heap_zalloc(&context->heap, (size_t)context->boot->size);
-    if (ctrl->known)
-        ctrl->known[rank] |= (unsigned char)fact;
-}
-
 /* The rank that finalizes waits for this reply. */
 static void acknowledge(struct rcx_context *context, int rank)
 {
-    struct rcx_ctrl_msg seen = {.kind = RCX_CTRL_FINALIZES_ACK,
-                                .comm_id = RCX_COMM_ID_INTERNAL};
+    struct rcx_ctrl_msg ack = {.kind = RCX_CTRL_FINALIZES_ACK,
+                               .comm_id = RCX_COMM_ID_INTERNAL};
 
-    add_fact(context, rank, RCX_PEER_FINALIZES);
-    rcx_ctrl_reply(context, rank, &seen);
+    if (rcx_peer_step(context, rank, RCX_PEER_FINALIZES) == RCX_PEER_REPLY)
+        rcx_ctrl_reply(context, rank, &ack);
 }
 
 /* ---- Dispatch ------------------------------------------------------------ */
@@ -158,7 +144,7 @@ static void dispatch(struct rcx_context *context,
     else if (body->kind == RCX_CTRL_FINALIZES)
         acknowledge(context, body->from);
     else if (body->kind == RCX_CTRL_FINALIZES_ACK)
-        add_fact(context, body->from, RCX_PEER_ACKNOWLEDGED);
+        rcx_peer_acknowledge(context, body->from);
     else if (comm && body->kind == RCX_CTRL_CALL)
         rcx_mismatch_compare(comm, body);
     else if (comm)

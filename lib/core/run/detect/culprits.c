@@ -65,8 +65,8 @@ static bool may_have_left(const struct rcx_comm *comm, int i)
     const int rank = rcx_comm_context_rank(comm, i);
 
     return comm->query->members[i].answer == NO_ANSWER &&
-           ((rcx_ctrl_known(&context->ctrl, rank) & RCX_PEER_FINALIZES) ||
-            (internal->failed != RCX_OK &&
+           (rcx_peer_of(context, rank).state == RCX_PEER_DEPARTED ||
+            (rcx_comm_is_failed(internal) &&
              !rcx_comm_has_failed_for(internal, rank)));
 }
 

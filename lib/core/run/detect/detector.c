@@ -56,6 +56,20 @@ static void cap_timeout(const struct rcx_comm *comm)
         r->timeout_ns = limit;
 }
 
+/* Raise event for all peers that the transport has found failed. True: some
+ * transition asks for this action. */
+static bool step_failed_peers(struct rcx_context *context,
+                              enum rcx_peer_event event,
+                              enum rcx_peer_action action)
+{
+    bool is_asked = false;
+
+    for (int rank = 0; rank < context->boot->size; rank++)
+        if (context->transport->failed_peers[rank])
+            is_asked |= rcx_peer_step(context, rank, event) == action;
+    return is_asked;
+}
+
 static void check_failed_peers(struct rcx_context *context)
 {
     const struct rcx_transport *t = context->transport;
@@ -64,13 +78,17 @@ static void check_failed_peers(struct rcx_context *context)
         return;
     context->detector.failed_count = t->failed_count;
     if (context->in_final_phase) {
-        cap_timeout(context->internal);
+        if (step_failed_peers(context, RCX_PEER_EXITED, RCX_PEER_CAP))
+            cap_timeout(context->internal);
         return;
     }
-    drain_control(context);
+    if (step_failed_peers(context, RCX_PEER_LOST, RCX_PEER_DRAIN))
+        drain_control(context);
     for (int rank = 0; rank < context->boot->size; rank++)
-        if (t->failed_peers[rank])
-            rcx_comms_fail_peer(context, rank, false);
+        if (t->failed_peers[rank] &&
+            rcx_peer_step(context, rank, RCX_PEER_DRAINED) ==
+                RCX_PEER_FAIL_COMMS)
+            rcx_peer_fail_comms(context, rank, false);
 }
 
 /* ---- Operations without a deadline --------------------------------------- */
@@ -123,7 +141,7 @@ static void probe_reachability(const struct rcx_request *r)
     int ranks[RCX_RANKS_LISTED];
     const int n = rcx_request_peers(r, ranks, RCX_RANKS_LISTED);
 
-    for (int i = 0; i < n && t->ops->reach && comm->failed == RCX_OK; i++) {
+    for (int i = 0; i < n && t->ops->reach && !rcx_comm_is_failed(comm); i++) {
         const int peer = rcx_comm_context_rank(comm, ranks[i]);
         const rcx_status_t status = t->ops->reach(t, peer);
 
@@ -157,7 +175,7 @@ static void check_abort(struct rcx_comm *comm)
 
 static bool is_suspected(const struct rcx_comm *comm)
 {
-    return comm->suspected != RCX_OK && comm->failed == RCX_OK;
+    return comm->state == RCX_COMM_SUSPECT;
 }
 
 static void confirm_suspected(struct rcx_context *context)
@@ -181,7 +199,7 @@ static void write_dump(struct rcx_context *context)
     context->detector.failed = NULL;
     if (comm)
         rcx_dump_failure(context, comm->why ? comm->why->text
-                                            : rcx_status_string(comm->failed));
+                                            : rcx_status_string(comm->status));
 }
 
 static void cancel_request(struct rcx_request *r)
@@ -192,7 +210,7 @@ static void cancel_request(struct rcx_request *r)
         r->slots[i] = NULL;
     }
     if (r->status == RCX_OK)
-        r->status = r->comm->failed;
+        r->status = rcx_comm_failure(r->comm);
     rcx_request_finish(r);
 }
 
@@ -223,7 +241,7 @@ static void handle_failures(struct rcx_context *context)
     confirm_suspected(context);
     write_dump(context);
     for (struct rcx_comm *c = context->comms.first; c; c = c->next)
-        if (c->failed != RCX_OK && rcx_comm_is_active(c))
+        if (rcx_comm_is_failed(c) && rcx_comm_is_active(c))
             cancel_comm_requests(c);
 }
 
@@ -237,7 +255,7 @@ static void probe(struct rcx_comm *comm, uint64_t waited)
         return;
     if (waited > REACH_AGE_NS)
         probe_reachability(comm->first);
-    if (comm->failed == RCX_OK)
+    if (!rcx_comm_is_failed(comm))
         rcx_mismatch_check(comm);
 }
 
@@ -245,14 +263,14 @@ static void check_comm(struct rcx_comm *comm, const struct rcx_instant *now)
 {
     const uint64_t ns = rcx_time_at(&comm->context->time, now);
 
-    if (comm->failed == RCX_OK)
+    if (!rcx_comm_is_failed(comm))
         rcx_straggler_check(comm, now);
-    if (comm->failed == RCX_OK)
+    if (!rcx_comm_is_failed(comm))
         check_messages(comm, now);
-    if (!comm->first || comm->failed != RCX_OK)
+    if (!comm->first || rcx_comm_is_failed(comm))
         return;
     warn_if_stalled(comm->first, &comm->warned, now);
-    if (comm->failed != RCX_OK || ns < comm->next_probe_ns ||
+    if (rcx_comm_is_failed(comm) || ns < comm->next_probe_ns ||
         rcx_request_age(comm->first, now) <= PROBE_AGE_NS)
         return;
     comm->next_probe_ns = ns + PROBE_AGE_NS;

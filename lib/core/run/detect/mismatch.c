@@ -65,7 +65,7 @@ void rcx_mismatch_compare(struct rcx_comm *comm,
         return;
     for (const struct rcx_request *r = comm->first; r; r = r->next)
         for (unsigned i = 0; i < rcx_request_slots(r); i++)
-            if (comm->failed == RCX_OK && r->slots[i] &&
+            if (!rcx_comm_is_failed(comm) && r->slots[i] &&
                 are_different(r->slots[i], body->sequence))
                 rcx_straggler_compare_calls(r,
                                             r->sequence + r->slots[i]->segment,
@@ -97,7 +97,7 @@ static void announce_call(struct rcx_comm *comm)
 static void check_calls(struct rcx_comm *comm)
 {
     for (unsigned i = 0;
-         i < rcx_request_slots(comm->first) && comm->failed == RCX_OK; i++)
+         i < rcx_request_slots(comm->first) && !rcx_comm_is_failed(comm); i++)
         if (comm->first->slots[i])
             check_fingerprints(comm->first, comm->first->slots[i]);
 }
@@ -107,6 +107,6 @@ void rcx_mismatch_check(struct rcx_comm *comm)
     if (!is_probed(comm))
         return;
     check_calls(comm);
-    if (comm->failed == RCX_OK)
+    if (!rcx_comm_is_failed(comm))
         announce_call(comm);
 }

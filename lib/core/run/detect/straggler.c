@@ -100,7 +100,7 @@ static const struct rcx_comm *find_waiting(const struct rcx_context *context)
 {
     const struct rcx_comm *c = context->comms.first;
 
-    while (c && (c->failed != RCX_OK ||
+    while (c && (rcx_comm_is_failed(c) ||
                  (c == context->internal && !context->broken) ||
                  (!c->first && !rcx_comm_awaited_message(c))))
         c = c->next;
@@ -151,7 +151,7 @@ void rcx_straggler_answer(struct rcx_context *context,
                                   .group = asked->group,
                                   .sequence = asked->sequence};
 
-    if (comm && comm->failed != RCX_OK) /* the failure has been announced */
+    if (comm && rcx_comm_is_failed(comm)) /* the failure has been announced */
         return;
     rcx_detector_note_stall(&context->detector,
                             rcx_time_at(&context->time, &now));

@@ -62,7 +62,7 @@ static bool next_comm(void *arg, struct rcx_dump_comm *comm_p)
         .rank = comm->rank,
         .size = comm->size,
         .ranks = comm->ranks,
-        .status = comm->failed,
+        .status = rcx_comm_failure(comm),
         .error = comm->why ? comm->why->text : NULL,
         .missing = comm->why ? comm->why->ranks : NULL,
         .missing_count = comm->why ? (size_t)comm->why->rank_count : 0,

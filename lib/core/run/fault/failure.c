@@ -10,6 +10,7 @@
 
 #include "core/run/diag/describe.h"
 #include "core/run/fault/ctrl_msg.h"
+#include "core/run/fault/state.h"
 
 /* A message has room for RCX_RANKS_LISTED ranks; further messages carry the
  * others. */
@@ -20,7 +21,7 @@ void rcx_comm_announce(struct rcx_comm *comm)
 
     do {
         struct rcx_ctrl_msg body = {.kind = RCX_CTRL_FAILED,
-                                    .status = (int8_t)comm->failed,
+                                    .status = (int8_t)comm->status,
                                     .value = comm->attempt,
                                     .sequence = (uint64_t)at};
 
@@ -60,7 +61,7 @@ static void fail_groups(struct rcx_comm *parent)
     for (; c; c = c->next) {
         int ranks[RCX_RANKS_LISTED], n = 0;
 
-        if (c->parent != parent || c->failed != RCX_OK)
+        if (c->parent != parent)
             continue;
         for (int i = 0;
              parent->why && i < parent->why->rank_count && n < RCX_RANKS_LISTED;
@@ -77,6 +78,15 @@ static void fail_groups(struct rcx_comm *parent)
     }
 }
 
+static enum rcx_comm_action step(struct rcx_comm *comm,
+                                 enum rcx_comm_event event)
+{
+    const struct rcx_comm_transition *t = &rcx_comm_table[event][comm->state];
+
+    comm->state = t->state;
+    return t->action;
+}
+
 /* Ranks whose world has failed skip the barriers of rcx_finalize(). So the
  * internal communicator fails with the world, which releases ranks that wait
  * there. */
@@ -86,12 +96,13 @@ static void set_failed(struct rcx_comm *comm, rcx_status_t status,
     struct rcx_context *context = comm->context;
     struct rcx_comm *internal = context->internal;
 
-    comm->failed = status;
+    comm->status = status;
     if (rcx_comm_is_for_groups(comm->id))
         rcx_attempts_fail(&context->comms.attempts, &context->heap, comm->tag,
                           comm->group, comm->attempt, RCX_OK);
-    if (comm == context->world && internal->failed == RCX_OK)
-        internal->failed = status;
+    if (comm == context->world &&
+        step(internal, RCX_COMM_FOUND_BY_ALL) == RCX_COMM_FAIL)
+        internal->status = status;
     context->broken |= comm != internal;
     rcx_comm_set_reason(comm, ranks, n, text);
     rcx_log_line(&context->log, RCX_LOG_ERROR, "%s", text);
@@ -100,30 +111,73 @@ static void set_failed(struct rcx_comm *comm, rcx_status_t status,
     fail_groups(comm);
 }
 
-static void fail_for_peer(struct rcx_comm *comm, int rank)
+/* True: comm fails of this event. */
+static bool fail(struct rcx_comm *comm, enum rcx_comm_event event,
+                 rcx_status_t status, const int ranks[], int n,
+                 const char *text)
 {
-    const struct rcx_ctrl *ctrl = &comm->context->ctrl;
-    const bool has_left =
-        rcx_ctrl_known(ctrl, rcx_comm_context_rank(comm, rank)) &
-        RCX_PEER_FINALIZES;
-    char text[RCX_REASON_TEXT], name[RCX_RANK_TEXT];
+    const enum rcx_comm_action action = step(comm, event);
 
-    snprintf(text, sizeof text, "communicator %u: rank %s %s", comm->id,
-             rcx_rank_print(comm, rank, name),
-             has_left ? "has left, in rcx_finalize()" : "is dead");
-    set_failed(comm, RCX_ERR_PEER_FAILED, &rank, 1, text);
+    if (action != RCX_COMM_FAIL && action != RCX_COMM_ANNOUNCE)
+        return false;
+    set_failed(comm, status, ranks, n, text);
+    if (action == RCX_COMM_ANNOUNCE)
+        rcx_comm_announce(comm);
+    return true;
 }
 
-void rcx_comms_fail_peer(struct rcx_context *context, int rank, bool all_know)
+/* ---- Peers --------------------------------------------------------------- */
+
+struct rcx_peer rcx_peer_of(const struct rcx_context *context, int rank)
 {
+    return context->peers ? context->peers[rank]
+                          : (struct rcx_peer){.state = RCX_PEER_OK};
+}
+
+static struct rcx_peer *open_peer(struct rcx_context *context, int rank)
+{
+    if (!context->peers)
+        context->peers =
+            rcx_heap_zalloc(&context->heap, (size_t)context->boot->size *
+                                                sizeof *context->peers);
+    return context->peers ? &context->peers[rank] : NULL;
+}
+
+enum rcx_peer_action rcx_peer_step(struct rcx_context *context, int rank,
+                                   enum rcx_peer_event event)
+{
+    struct rcx_peer *peer = open_peer(context, rank);
+    const struct rcx_peer_transition *t =
+        &rcx_peer_table[event][peer ? peer->state : RCX_PEER_SUSPECT];
+
+    if (peer)
+        peer->state = (uint8_t)t->state;
+    return t->action;
+}
+
+void rcx_peer_acknowledge(struct rcx_context *context, int rank)
+{
+    struct rcx_peer *peer = open_peer(context, rank);
+
+    if (peer)
+        peer->has_acknowledged = true;
+}
+
+void rcx_peer_fail_comms(struct rcx_context *context, int rank, bool all_know)
+{
+    const bool has_left = rcx_peer_of(context, rank).state == RCX_PEER_DEPARTED;
+    char text[RCX_REASON_TEXT], name[RCX_RANK_TEXT];
+
     for (struct rcx_comm *c = context->comms.first; c; c = c->next) {
         const int index = rcx_comm_index(c, rank);
 
-        if (index < 0 || index == c->rank || c->failed != RCX_OK)
+        if (index < 0 || index == c->rank)
             continue;
-        fail_for_peer(c, index);
-        if (!all_know)
-            rcx_comm_announce(c);
+        snprintf(text, sizeof text, "communicator %u: rank %s %s", c->id,
+                 rcx_rank_print(c, index, name),
+                 has_left ? "has left, in rcx_finalize()" : "is dead");
+        fail(c, all_know ? RCX_COMM_FOUND_BY_ALL : RCX_COMM_FOUND,
+             RCX_ERR_PEER_FAILED, &index, 1, text);
     }
 }
 
@@ -134,13 +188,19 @@ static void propagate(const struct rcx_comm *comm)
     const struct rcx_failure *why = comm->why;
     const bool all_know = comm->size == comm->context->boot->size;
 
-    if (comm->failed != RCX_ERR_PEER_FAILED)
+    if (comm->status != RCX_ERR_PEER_FAILED)
         return;
-    for (int i = 0; why && i < why->rank_count; i++)
-        rcx_comms_fail_peer(comm->context,
-                            rcx_comm_context_rank(comm, why->ranks[i]),
-                            all_know);
+    for (int i = 0; why && i < why->rank_count; i++) {
+        const int rank = rcx_comm_context_rank(comm, why->ranks[i]);
+
+        if (why->ranks[i] != comm->rank &&
+            rcx_peer_step(comm->context, rank, RCX_PEER_REPORTED) ==
+                RCX_PEER_FAIL_COMMS)
+            rcx_peer_fail_comms(comm->context, rank, all_know);
+    }
 }
+
+/* ---- Communicators ------------------------------------------------------- */
 
 void rcx_comm_suspect(struct rcx_comm *comm, rcx_status_t status,
                       const int ranks[], int n, const char *format, ...)
@@ -148,12 +208,12 @@ void rcx_comm_suspect(struct rcx_comm *comm, rcx_status_t status,
     char text[RCX_REASON_TEXT];
     va_list args;
 
-    if (comm->failed != RCX_OK || comm->suspected != RCX_OK)
+    if (step(comm, RCX_COMM_LOST) != RCX_COMM_KEEP)
         return;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    comm->suspected = status;
+    comm->status = status;
     rcx_comm_set_reason(comm, ranks, n, text);
     rcx_attention_raise(&comm->context->detector.attention);
 }
@@ -161,10 +221,13 @@ void rcx_comm_suspect(struct rcx_comm *comm, rcx_status_t status,
 void rcx_comm_confirm_failed(struct rcx_comm *comm)
 {
     const struct rcx_failure *why = comm->why;
+    char text[RCX_REASON_TEXT];
 
-    rcx_comm_fail(comm, comm->suspected, why ? why->ranks : NULL,
-                  why ? why->rank_count : 0, "%s",
-                  why ? why->text : "no memory to keep why");
+    snprintf(text, sizeof text, "%s",
+             why ? why->text : "no memory to keep why");
+    if (fail(comm, RCX_COMM_DRAINED, comm->status, why ? why->ranks : NULL,
+             why ? why->rank_count : 0, text))
+        propagate(comm);
 }
 
 void rcx_comm_reject_call(struct rcx_comm *comm, const int ranks[], int n,
@@ -177,24 +240,11 @@ void rcx_comm_reject_call(struct rcx_comm *comm, const int ranks[], int n,
 void rcx_comm_fail_local(struct rcx_comm *comm, rcx_status_t status,
                          const int ranks[], int n, const char *text)
 {
-    if (comm->failed == RCX_OK)
-        set_failed(comm, status, ranks, n, text);
+    fail(comm, RCX_COMM_FOUND_BY_ALL, status, ranks, n, text);
 }
 
-void rcx_comm_fail_reported(struct rcx_comm *comm, rcx_status_t status,
-                            const int ranks[], int n, int from,
-                            const char *text)
-{
-    if (comm->failed != RCX_OK)
-        return;
-    set_failed(comm, status, ranks, n, text);
-    if (comm->why)
-        comm->why->reported_by = from;
-    propagate(comm);
-}
-
-void rcx_comm_add_failed(struct rcx_comm *comm, int from, int at,
-                         const int ranks[], int n)
+static void add_ranks(struct rcx_comm *comm, int from, int at,
+                      const int ranks[], int n)
 {
     struct rcx_failure *why = comm->why;
 
@@ -204,18 +254,36 @@ void rcx_comm_add_failed(struct rcx_comm *comm, int from, int at,
         why->ranks[why->rank_count++] = ranks[i];
 }
 
+void rcx_comm_fail_reported(struct rcx_comm *comm, rcx_status_t status,
+                            const int ranks[], int n, int from, int at,
+                            const char *text)
+{
+    if (rcx_comm_is_failed(comm)) {
+        if (step(comm, RCX_COMM_REPORTED) == RCX_COMM_ADD && at > 0)
+            add_ranks(comm, from, at, ranks, n);
+        return;
+    }
+    if (!fail(comm, RCX_COMM_REPORTED, status, ranks, n, text))
+        return;
+    if (comm->why)
+        comm->why->reported_by = from;
+    propagate(comm);
+}
+
 void rcx_comm_fail(struct rcx_comm *comm, rcx_status_t status,
                    const int ranks[], int n, const char *format, ...)
 {
     char text[RCX_REASON_TEXT];
     va_list args;
 
-    if (comm->failed != RCX_OK)
-        return;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    set_failed(comm, status, ranks, n, text);
-    rcx_comm_announce(comm);
-    propagate(comm);
+    if (fail(comm, RCX_COMM_FOUND, status, ranks, n, text))
+        propagate(comm);
+}
+
+void rcx_comm_set_freed(struct rcx_comm *comm)
+{
+    step(comm, RCX_COMM_FREE);
 }

@@ -7,6 +7,7 @@
 #ifndef RCX_CORE_RUN_FAULT_FAILURE_H
 #define RCX_CORE_RUN_FAULT_FAILURE_H
 
+#include "core/run/fault/state.h"
 #include "core/run/object/comm.h"
 
 /*
@@ -24,18 +25,11 @@ void rcx_comm_fail(struct rcx_comm *comm, rcx_status_t status,
 void rcx_comm_fail_local(struct rcx_comm *comm, rcx_status_t status,
                          const int ranks[], int n, const char *text);
 
-/* The same after an announcement by from, a rank of the context.
- * rcx_comm_add_failed() adds ranks, from number at on, that a later message of
- * from names. */
+/* The same after an announcement by from, a rank of the context. at: how many
+ * ranks earlier messages of from have named; these are added to them. */
 void rcx_comm_fail_reported(struct rcx_comm *comm, rcx_status_t status,
-                            const int ranks[], int n, int from,
+                            const int ranks[], int n, int from, int at,
                             const char *text);
-void rcx_comm_add_failed(struct rcx_comm *comm, int from, int at,
-                         const int ranks[], int n);
-
-/* A rank of the context is dead, or has left after an error: its communicators
- * fail. Their members are told unless all_know. */
-void rcx_comms_fail_peer(struct rcx_context *context, int rank, bool all_know);
 
 /* comm will fail so unless drained control messages give another reason: a
  * suspected peer may have finalized after a failure and said so. The next
@@ -56,7 +50,23 @@ void rcx_comm_set_reason(struct rcx_comm *comm, const int ranks[], int n,
 void rcx_comm_reject_call(struct rcx_comm *comm, const int ranks[], int n,
                           const char *text);
 
+/* comm is closed; later events do not change it. */
+void rcx_comm_set_freed(struct rcx_comm *comm);
+
 /* Send the failure of comm and its reason to the other members. */
 void rcx_comm_announce(struct rcx_comm *comm);
+
+/* ---- Peers, by their ranks in the context -------------------------------- */
+
+struct rcx_peer rcx_peer_of(const struct rcx_context *context, int rank);
+/* An event of a peer; returns what is to be done. Without memory for states
+ * each event is as if the peer were suspect. */
+enum rcx_peer_action rcx_peer_step(struct rcx_context *context, int rank,
+                                   enum rcx_peer_event event);
+/* The peer knows that this rank finalizes. */
+void rcx_peer_acknowledge(struct rcx_context *context, int rank);
+/* A peer is dead, or has left after an error: its communicators fail. Their
+ * members are told unless all_know. */
+void rcx_peer_fail_comms(struct rcx_context *context, int rank, bool all_know);
 
 #endif

@@ -167,7 +167,7 @@ int rcx_comm_index(const struct rcx_comm *comm, int context_rank)
 
 bool rcx_comm_has_failed_for(const struct rcx_comm *comm, int context_rank)
 {
-    const struct rcx_failure *why = comm->failed != RCX_OK ? comm->why : NULL;
+    const struct rcx_failure *why = rcx_comm_is_failed(comm) ? comm->why : NULL;
 
     for (int i = 0; why && i < why->rank_count; i++)
         if (rcx_comm_context_rank(comm, why->ranks[i]) == context_rank)

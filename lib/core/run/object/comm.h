@@ -4,6 +4,7 @@
 #define RCX_CORE_RUN_OBJECT_COMM_H
 
 #include "core/run/object/context.h"
+#include "core/run/object/fault_state.h"
 #include "core/run/object/program.h"
 
 /* ---- request/seq_window.c ------------------------------------------------ */
@@ -65,10 +66,9 @@ struct rcx_comm {
     uint64_t live_requests;       /* of users */
     bool is_freed; /* by the user; closed with the last request */
     struct rcx_p2p_queue
-        p2p;             /* frequently used fields are adjacent from here */
-    rcx_status_t failed; /* not RCX_OK: permanently failed */
-    rcx_status_t
-        suspected; /* not RCX_OK: it fails so, unless another reason arrives */
+        p2p; /* frequently used fields are adjacent from here */
+    enum rcx_comm_state state;
+    rcx_status_t status;       /* FAILED, SUSPECT: of the failure */
     struct rcx_request *first; /* active requests in the order of their start */
     struct rcx_request **end;  /* where the next one is linked */
     bool is_busy;              /* in the context's list of busy ones */
@@ -103,6 +103,15 @@ rcx_status_t rcx_comm_create(struct rcx_context *context, uint32_t id, int rank,
 void rcx_comm_destroy(struct rcx_comm *comm);
 /* Free the table, when all communicators are deleted. */
 void rcx_comms_free(struct rcx_comms *comms, struct rcx_heap *heap);
+static inline bool rcx_comm_is_failed(const struct rcx_comm *comm)
+{
+    return comm->state == RCX_COMM_FAILED;
+}
+/* The status that it has failed with, or RCX_OK. */
+static inline rcx_status_t rcx_comm_failure(const struct rcx_comm *comm)
+{
+    return rcx_comm_is_failed(comm) ? comm->status : RCX_OK;
+}
 /* Whether an operation is in flight. */
 static inline bool rcx_comm_is_active(const struct rcx_comm *comm)
 {

@@ -19,6 +19,7 @@
 #include "core/run/object/config.h"
 #include "core/run/object/time.h"
 
+struct rcx_peer;
 struct rcx_request;
 struct rcx_request_slab;
 struct rcx_ctrl_early;
@@ -110,22 +111,10 @@ struct rcx_orphans {
 
 /* ---- detect/ctrl_dispatch.c ---------------------------------------------- */
 
-enum {
-    RCX_PEER_FINALIZES = 1,   /* it has said that it finalizes */
-    RCX_PEER_ACKNOWLEDGED = 2 /* it knows that this rank finalizes */
-};
-
 struct rcx_ctrl {
     struct rcx_ctrl_early
-        *early;           /* failures of communicators that are not made yet */
-    unsigned char *known; /* by rank: bits of the above; or NULL */
+        *early; /* failures of communicators that are not made yet */
 };
-
-/* What is known of a rank of the context. */
-static inline unsigned rcx_ctrl_known(const struct rcx_ctrl *ctrl, int rank)
-{
-    return ctrl->known ? ctrl->known[rank] : 0;
-}
 
 /* ---- request/veclist.c --------------------------------------------------- */
 
@@ -159,7 +148,8 @@ struct rcx_context {
     struct rcx_requests requests;
     struct rcx_orphans orphans;
     struct rcx_ctrl ctrl;
-    bool broken;         /* a communicator of the user has failed */
+    struct rcx_peer *peers; /* by rank; NULL: all are OK */
+    bool broken;            /* a communicator of the user has failed */
     bool in_final_phase; /* peers that exit have not failed; see finalize.c */
     struct rcx_time time;
     uint64_t started_ns[RCX_STARTS]; /* end of each phase */

@@ -260,7 +260,7 @@ static void resume_stalled(struct rcx_comm *comm)
     if (w->unstalling)
         return;
     w->unstalling = true;
-    while (w->stalled && comm->failed == RCX_OK) {
+    while (w->stalled && !rcx_comm_is_failed(comm)) {
         struct rcx_request *r = w->stalled;
 
         if (r->launched < r->end && !has_number(r))
@@ -280,7 +280,7 @@ void rcx_request_destroy(struct rcx_request *r)
         rcx_p2p_put(&r->comm->p2p, rcx_p2p_of(r->program));
     else
         rcx_request_clear(r);
-    if (r->veclist && r->comm->failed == RCX_OK)
+    if (r->veclist && !rcx_comm_is_failed(r->comm))
         rcx_veclist_destroy(context, r->veclist);
     else if (r->veclist)
         rcx_veclist_defer_destroy(context, r->veclist);
@@ -291,7 +291,7 @@ void rcx_request_destroy(struct rcx_request *r)
 static bool is_rejected(const struct rcx_request *r)
 {
     return r->status == RCX_ERR_MISMATCH && rcx_request_is_prologue(r) &&
-           r->comm->failed == RCX_OK;
+           !rcx_comm_is_failed(r->comm);
 }
 
 /* A rejected call and a failed user-defined op leave all ranks in step. False:
@@ -371,7 +371,7 @@ static void conclude_message(struct rcx_request *r)
 
     /* a message without a receive is dropped at finalize: ucp/drain.c */
     if (p->call.sends && r->status == RCX_OK)
-        r->status = r->comm->failed;
+        r->status = rcx_comm_failure(r->comm);
     /* its only execution is idle again */
     r->status = rcx_p2p_finish_recv(p, r->comm, p->piece.pool.idle, r->status);
     complete_message(r);

@@ -9,7 +9,8 @@
 
 #include <string.h>
 
-/* Sequentially consistent here; elsewhere by who owns it. */
+/* Sequentially consistent on this image; on another one by messages to its
+ * owner. */
 static rcx_status_t change(const struct caf_coarray *c, size_t offset, int rank,
                            const struct caf_change *change, uint64_t *old_p)
 {
@@ -114,7 +115,8 @@ void _gfortran_caf_atomic_op(int op, struct caf_coarray *c, size_t offset,
 
 enum { WORD = sizeof(uint32_t) };
 
-/* Who has it; 0: this image, now. A lock that a failed image had is free. */
+/* The image that has the lock; 0: this image has it now. A lock that a failed
+ * image had is free. */
 static rcx_status_t try_lock(const struct caf_coarray *c, size_t offset,
                              int rank, int *holder_p)
 {
@@ -201,7 +203,7 @@ void _gfortran_caf_event_post(struct caf_coarray *c, size_t index, int image,
                 change_in_order(c, index * WORD, rank, &what, &count));
 }
 
-/* The own image's. Where an image has failed, nobody may be left who would
+/* This image's own events. After a failure no image may be left that could
  * post. */
 void _gfortran_caf_event_wait(struct caf_coarray *c, size_t index, int until,
                               int *stat, char *errmsg, size_t errmsg_len)

@@ -79,9 +79,9 @@ struct caf_team *caf_new_team(void);
 
 /* ---- Waiting ------------------------------------------------------------- */
 
-/* A collective of the current team's, whose communicator caf_enter() gives. An
- * image that has to answer others does so meanwhile; who has not saves what
- * that takes. */
+/* A collective of the current team, on the communicator of caf_enter(). An
+ * image that must answer others does so meanwhile; other images save the
+ * cost. */
 #define CAF_CALL(call, ...)                                                    \
     ({                                                                         \
         rcx_request_t *caf_request = NULL;                                     \
@@ -92,8 +92,8 @@ struct caf_team *caf_new_team(void);
 bool caf_far_is_asked(void); /* see far.h */
 rcx_status_t caf_wait(rcx_status_t begun, rcx_request_t **request_p);
 rcx_status_t caf_wait_a_little(rcx_request_t *request);
-/* Between two looks at memory that another image may change. True now and then:
- * it is worth asking who has failed, which takes longer. */
+/* Between two looks at memory that another image may change. True now and then,
+ * when it is worth checking for failed images, which takes longer. */
 bool caf_pause(unsigned *looks);
 /* By its rank in the initial team. */
 bool caf_has_failed(int rank);

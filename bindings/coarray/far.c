@@ -199,7 +199,7 @@ uint64_t caf_change_here(void *at, const struct caf_change *change)
     return 0;
 }
 
-/* Without memory for an answer there is none, and who asked waits until this
+/* Without memory there is no answer, and the asking image waits until this one
  * ends. */
 static void answer(const struct letter *letter, const char *data)
 {

@@ -38,7 +38,7 @@ uint64_t caf_change_here(void *at, const struct caf_change *change);
  * open. */
 rcx_status_t caf_far_open(rcx_comm_t *comm);
 void caf_far_close(void);
-/* Answers who asks. */
+/* Answer the requests of other images. */
 void caf_far_progress(void);
 /* Somebody may ask from now on, or be asked: there is memory that is not
  * shared. */

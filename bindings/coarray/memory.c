@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory of coarrays comes from RCX, so that collectives know it, in pools: a
- * coarray of a word would be a shared segment of its own otherwise. A pool is
- * made by all images of a team, as soon as one has no room; who has what room
- * in it is each image's own affair.
+ * Memory of coarrays comes from RCX, so that collectives know it, in pools:
+ * otherwise a coarray of a word would be a shared segment of its own. All
+ * images of a team make a pool when one of them has no room. Each image manages
+ * the room in its pools by itself.
  */
 #include "memory.h"
 
@@ -52,7 +52,7 @@ static char *take_from(struct pool *pool, size_t units)
     return NULL;
 }
 
-/* Pools that all who may look have. */
+/* Pools that all images with access have. */
 static char *take(const rcx_comm_t *comm, size_t bytes)
 {
     char *memory = NULL;

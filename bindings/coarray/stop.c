@@ -10,7 +10,7 @@
  * yet. */
 struct stop {
     uint64_t entered; /* of the initial team's collectives, and 1 */
-    uint64_t syncs;   /* with whom it tells */
+    uint64_t syncs;   /* the images that it tells */
 };
 static struct caf_coarray stops; /* a struct stop of each image's */
 static uint64_t *syncs;          /* sync images with each */
@@ -105,8 +105,8 @@ static void tell_stop_to(int rank)
     __atomic_store_n(&here->entered, mine.entered, __ATOMIC_SEQ_CST);
 }
 
-/* Who waits in a blocking call cannot look for images that have stopped: these
- * look for who is ahead of them. */
+/* An image in a blocking call cannot look for stopped images, so the others
+ * look for images that are ahead of them. */
 static bool is_waited_for(void)
 {
     const size_t size = sizeof(struct stop);

@@ -6,8 +6,8 @@
  *
  * Processes meet when they call shmem_init(). An active set is a communicator,
  * made the first time that it is used. OSHMEM has a UCX worker of its own, and
- * emulates put and get in software over some networks: so who waits here makes
- * progress there, too.
+ * emulates put and get in software over some networks: so a process that
+ * waits here makes progress there, too.
  *
  * SHMEM has no errors to return: one is a line to stderr, and the end of the
  * job.

@@ -11,8 +11,8 @@
 namespace rcx_torch
 {
 
-/* Those who end a group after others that are gone do not wait for them for
- * ever. */
+/* A process that ends a group after others have exited does not wait for them
+ * for ever. */
 static constexpr std::chrono::seconds leave_within{10};
 
 /* ---- Errors -------------------------------------------------------------- */

@@ -169,7 +169,7 @@ class Work : public c10d::Work
     rcx_comm_t *handle_ = nullptr; /* lives until this is over */
     std::vector<rcx_request_t *> requests_;
     std::vector<rcx_status_t> started_;
-    std::shared_mutex requests_in_use_; /* shared by who waits for them */
+    std::shared_mutex requests_in_use_; /* shared by all waiting threads */
     std::atomic<size_t> left_;
     std::mutex error_lock_;
     std::string error_;

@@ -13,7 +13,7 @@
 
 enum {
     RANKS = 3,
-    ANY = -1, /* whoever sends first */
+    ANY = -1, /* any source */
     RING = 64 << 10,
     RING_LEAST = 16 << 10,
     HUGE = 600 << 10, /* read in several pieces */
@@ -84,8 +84,8 @@ void letter_check(struct letter *l, uint64_t number, size_t bytes);
  * written. */
 void letter_put_away(struct letter *l, const unsigned char *text, size_t bytes);
 
-/* Progress of a pair; events. Who sleeps where there were none must have missed
- * nothing. */
+/* Progress of a channel; returns the number of events. A side that sleeps when
+ * there were none must have missed nothing. */
 unsigned look(int self, int peer);
 /* All that can happen. */
 void go_on(void);

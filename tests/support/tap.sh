@@ -53,7 +53,7 @@ known() {
 }
 
 # What UCX 1.13 does to a connection that fails may end the process by an assertion
-# of its own (docs/decisions.md); no rank has a word on RCX then.
+# of its own (docs/dev/quirks.md); no rank has a word on RCX then.
 failed_in_ucx() {
     grep -q -e 'uct_iface\.h:[0-9]* *Assertion .comp->count > 0. failed' \
         -e 'ucp_request\.c:[0-9]* *Assertion .*wireup\.type' "$err" \

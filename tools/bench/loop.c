@@ -369,8 +369,9 @@ static void meet(const struct run *r)
         die("barrier");
 }
 
-/* Seconds that this rank spends in n operations back to back. Nobody checks
- * while another is still in them, who may wait for the same core. */
+/* Seconds that this rank spends in n operations back to back. Results are not
+ * checked while another rank is still in its operations, as it may wait for the
+ * same core. */
 static double batch(struct run *r, long n)
 {
     int (*const call)(const struct loop_call *) = r->peer->colls[r->call.coll];

@@ -50,7 +50,7 @@ struct loop_call {
         n; /* vectors of allreduce_many, none of which ends where one begins */
     const float *ins[LOOP_VECTORS];
     float *outs[LOOP_VECTORS];
-    int partner;     /* of sendrecv: who gets in, and sends out */
+    int partner;     /* of sendrecv: receiver and sender */
     int sends_first; /* before it receives */
 };
 

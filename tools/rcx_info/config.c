@@ -91,8 +91,7 @@ void info_print_config(void)
     printf("\n");
 }
 
-/* What somebody who only types rcx_info sees of them, and what else there
- * is. */
+/* The settings that rcx_info prints without options, and what else there is. */
 void info_print_changed(void)
 {
     struct rcx_config scratch = {0};

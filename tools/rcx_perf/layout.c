@@ -155,7 +155,7 @@ struct perf_call perf_call_of(const struct perf_job *job,
 
     return (struct perf_call){
         .in = in,
-        /* who gets nothing has a buffer that stays as it is */
+        /* a rank without a result has a buffer that stays as it is */
         .out = moves_out       ? RCX_IN_PLACE
                : s.gotten.base ? s.gotten.base
                                : job->recv,

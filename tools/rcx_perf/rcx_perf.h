@@ -113,7 +113,7 @@ struct perf_call {
     size_t n;                      /* vectors of the list */
     const void *const *ins;
     void *const *outs;
-    int partner; /* messages: who gets and sends them */
+    int partner; /* messages: receiver and sender */
     bool sends;  /* this one goes there */
     rcx_datatype_t type;
     rcx_op_t op;
@@ -254,7 +254,7 @@ bool perf_is_list(const struct perf_coll *coll);
 bool perf_has_places(const struct perf_coll *coll);
 /* Into how many the vector is cut: blocks, vectors; 0: it is not. */
 int perf_pieces(const struct perf_job *job);
-/* Whom a rank exchanges messages with, of an even number: half of all away. */
+/* The partner of a rank, of an even number: half of all ranks away. */
 int perf_partner(const struct perf_job *job, int rank);
 /* Elements of a rank's block i: all the same, or so that a third has none. */
 size_t perf_block_count(const struct perf_job *job, size_t count, int rank,

@@ -73,7 +73,7 @@ const struct perf_coll *tune_coll_of(enum rcx_coll row);
 
 /* ---- Measuring ----------------------------------------------------------- */
 
-/* What a call of the point looks like to who chooses. */
+/* A call of the point, as the choice of a method sees it. */
 struct rcx_shape tune_shape(const struct tune_job *job,
                             const struct tune_point *point);
 /* Fill in the candidates of the point with their times, on all ranks. */

@@ -243,9 +243,9 @@ struct child {
 };
 
 /* Out of reach of the terminal's signals, and with all its children together.
- * Not a session each where that can be: Linux shares a core out by sessions
- * first (autogroups), and who yields it does so within its own alone. Only a
- * session of its own reads a terminal while rcxrun has that. */
+ * Not a session each if possible: Linux divides a core among sessions first
+ * (autogroups), and a task that yields it does so within its own session only.
+ * Only a session of its own reads a terminal while rcxrun has that. */
 static void leave_group(const struct child *child)
 {
     if (child->reads_terminal)

@@ -169,7 +169,7 @@ static void __attribute__((noreturn)) watch(int fd)
 
     setsid(); /* out of reach of the terminal's signals */
     for (int i = 0; i < 3; i++)
-        dup2(null, i); /* whoever reads our output must not wait for us */
+        dup2(null, i); /* the reader of our output must not wait for us */
     prctl(PR_SET_NAME, "rcxrun-watch");
     do
         got = read(fd, &byte, 1);

@@ -106,7 +106,7 @@ static bool see_abort(struct job *job)
     return true;
 }
 
-/* Such a rank leaves whoever is between PMIx_Init and PMIx_Finalize waiting. */
+/* Such a rank leaves ranks between PMIx_Init and PMIx_Finalize waiting. */
 static void note_early(struct job *job, int rank)
 {
     const enum rcxrun_stage stage = rcxrun_server_stage(rank);

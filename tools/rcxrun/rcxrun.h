@@ -4,7 +4,7 @@
  *
  *   main.c     options, main
  *   base.c     messages, memory, time: what all parts use
- *   job.c      the event loop: who failed, who is to be killed, when
+ *   job.c      the event loop: failed ranks, and when ranks are killed
  *   children.c environment, fork, exec
  *   output.c   --prefix: pipes and lines
  *   server.c   the PMIx server (the only part that sees PMIx)

@@ -300,8 +300,8 @@ static void register_ranks(void)
     }
 }
 
-/* PMIx 4.2 believes the user that a client claims to be. So whoever joins the
- * job has to know its name, which no other user of the machine can guess. */
+/* PMIx 4.2 believes the user that a client claims to be. So a client that joins
+ * the job must know its name, which no other user of the machine can guess. */
 static void name_job(void)
 {
     unsigned char secret[16];
@@ -366,7 +366,8 @@ int rcxrun_server_child_env(int rank, char ***env_p)
                     PMIx_Error_string(status));
         return -1;
     }
-    /* For who reads the variable; PMIx 4.2 has it from the rank's own data. */
+    /* For programs that read the variable; PMIx 4.2 has it from the rank's own
+     * data. */
     node_name(node_of(rank), name, sizeof name);
     PMIX_SETENV(status, "PMIX_HOSTNAME", name, env_p);
     return status == PMIX_SUCCESS ? 0 : -1;

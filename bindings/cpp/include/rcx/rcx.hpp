@@ -62,7 +62,7 @@ class error : public std::runtime_error
     rcx_status_t status_;
 };
 
-/* What comm knows of the error is part of it: who is missing, what differs. */
+/* What comm knows of the error is part of it: the missing ranks, what differs. */
 inline void check(rcx_status_t status, rcx_comm_t *comm = nullptr)
 {
     rcx_error_info_t info;
@@ -538,7 +538,7 @@ RCX_FORMS(RCX_IN, send, (const In &in, int dest, int tag, const comm &c),
 #undef RCX_OUT
 #undef RCX_IN_OUT
 
-/* Who sent it, with which tag, and how much. */
+/* Its sender, tag and length. */
 template <result Out>
 rcx_recv_info_t recv(Out &&out, int source, int tag, const comm &c)
 {

@@ -381,7 +381,7 @@ static void assert_has(const char *line)
 {
     print_message("# %s", line);
     if (document && !strstr(document, line))
-        fail_msg("docs/performance.md lacks the line: %s", line);
+        fail_msg("docs/results/broadcast_model.md lacks the line: %s", line);
 }
 
 /* The cheapest other, and how many times as much it takes. */
@@ -438,7 +438,7 @@ static char *text_of(const char *path)
     return text;
 }
 
-/* test_papers_traeff [docs/performance.md] */
+/* test_papers_traeff [docs/results/broadcast_model.md] */
 int main(int argc, char **argv)
 {
     char *text = argc > 1 ? text_of(argv[1]) : NULL;

@@ -14,8 +14,9 @@
 /*
  * The system call pins each page before it copies it. The cost depends on the
  * kernel's mitigations and on the hypervisor: 64 KB took from two to five times
- * as long as a copy on machines seen (docs/performance.md). Between cores, both
- * the two copies of the other way and this one are slower than measured here.
+ * as long as a copy on machines seen (docs/results/index.md). Between cores,
+ * both the two copies of the other way and this one are slower than measured
+ * here.
  */
 enum { BYTES = 64 << 10, TRIES = 12, WORTH_COPIES = 3 };
 

@@ -62,7 +62,8 @@ class error : public std::runtime_error
     rcx_status_t status_;
 };
 
-/* What comm knows of the error is part of it: the missing ranks, what differs. */
+/* What comm knows of the error is part of it: the missing ranks, what
+ * differs. */
 inline void check(rcx_status_t status, rcx_comm_t *comm = nullptr)
 {
     rcx_error_info_t info;

@@ -16,7 +16,8 @@
 
 /* clang-format off */
 const rcx_comm_table_t rcx_comm_table = {
-    /*                         OK                    SUSPECT               FAILED              FREED */
+    /*                         OK                    SUSPECT
+     * FAILED              FREED */
     [RCX_COMM_LOST]         = {C(SUSPECT, KEEP),     C(SUSPECT, NOTHING),  C(FAILED, NOTHING), C(FREED, NOTHING)},
     [RCX_COMM_DRAINED]      = {C(OK, NOTHING),       C(FAILED, ANNOUNCE),  C(FAILED, NOTHING), C(FREED, NOTHING)},
     [RCX_COMM_FOUND]        = {C(FAILED, ANNOUNCE),  C(FAILED, ANNOUNCE),  C(FAILED, NOTHING), C(FREED, NOTHING)},
@@ -26,7 +27,8 @@ const rcx_comm_table_t rcx_comm_table = {
 };
 
 const rcx_peer_table_t rcx_peer_table = {
-    /*                         OK                    SUSPECT               FAILED                 DEPARTED */
+    /*                         OK                    SUSPECT
+     * FAILED                 DEPARTED */
     [RCX_PEER_LOST]         = {P(SUSPECT, DRAIN),    P(SUSPECT, DRAIN),    P(FAILED, NOTHING),    P(DEPARTED, DRAIN)},
     [RCX_PEER_EXITED]       = {P(OK, CAP),           P(SUSPECT, CAP),      P(FAILED, CAP),        P(DEPARTED, CAP)},
     [RCX_PEER_DRAINED]      = {P(OK, NOTHING),       P(FAILED, FAIL_COMMS), P(FAILED, FAIL_COMMS), P(DEPARTED, FAIL_COMMS)},

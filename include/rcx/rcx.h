@@ -138,11 +138,11 @@ enum {
 /* clang-format on */
 
 /*
- * 1 where op is defined on datatype, else 0: what a collective or
- * rcx_reduce_local() would not refuse as RCX_ERR_UNSUPPORTED for this pair.
- * Needs no context, and depends on nothing else: not on the CPU, nor on a
- * handle being alive. A user's op is defined on every type; on a user's type
- * REPLACE, NO_OP and users' ops are. Of numbers that are no op or type: 0.
+ * 1 if op is defined on datatype, else 0: whether a collective or
+ * rcx_reduce_local() accepts this pair. Needs no context, and depends neither
+ * on the CPU nor on whether a handle is alive. A user's op is defined on every
+ * type; on a user's type REPLACE, NO_OP and users' ops are. 0 for numbers that
+ * are no op or type.
  */
 RCX_API int rcx_op_supported(rcx_op_t op, rcx_datatype_t datatype);
 
@@ -153,20 +153,20 @@ typedef struct rcx_comm rcx_comm_t;
 typedef struct rcx_request rcx_request_t;
 
 /*
- * A bootstrap of the host's own, instead of PMIx: how processes that do not
- * know each other yet exchange addresses. Both functions are collective over
- * all ranks. rcx_init() calls allgather alone, which blocks, a few times: what
- * ranks have to know of each other before they open the network, the lengths of
- * their addresses, and the addresses. Non-zero means failure, and fails
- * rcx_init(). No deadline of RCX's reaches into it: the host bounds it.
+ * A bootstrap of the host's own, in place of PMIx, by which processes exchange
+ * addresses. Both functions are collective over all ranks. rcx_init() calls
+ * allgather only, which blocks, a few times: for what ranks must know of each
+ * other before they open the network, for the lengths of their addresses, and
+ * for the addresses. Non-zero is a failure, and rcx_init() fails. No deadline
+ * of RCX applies to it: the host bounds it.
  *
- * rcx_finalize() calls barrier alone, when the ranks have met over RCX's own
- * network and owe each other no more progress; not where something failed. It
- * may block, and is the host's to bound then; or return RCX_IN_PROGRESS as long
- * as ranks are missing: it is called again until it returns 0, or a deadline
- * passed, and RCX makes progress meanwhile. Another value is a failure. NULL:
- * the host has none, and RCX goes without. An rcx_init() that fails with
- * RCX_ERR_CONFIG, which it does on all ranks, ends with it, too.
+ * rcx_finalize() calls barrier only, when all ranks have passed a barrier of
+ * RCX's own and need no more progress of each other; not after a failure. It
+ * may block, and the host bounds it then. Or it returns RCX_IN_PROGRESS as long
+ * as ranks are missing: it is called again until it returns 0 or a deadline
+ * passes, and RCX makes progress between the calls. Another value is a failure.
+ * NULL: there is none, and RCX does without. An rcx_init() that fails with
+ * RCX_ERR_CONFIG, which it does on all ranks, ends with it as well.
  */
 typedef struct rcx_bootstrap {
     int rank;
@@ -178,8 +178,9 @@ typedef struct rcx_bootstrap {
 } rcx_bootstrap_t; /* a third function is in rcx_params_t: bootstrap_abort */
 
 /*
- * How much a reduction owes its user, from most to least; see
- * docs/guarantees.md. An algorithm below the level asked for is never chosen.
+ * The order of operations of a reduction, from the strictest level; see
+ * docs/guarantees.md. An algorithm below the level that is asked for is never
+ * chosen.
  *
  *   CANONICAL  one fixed tree of the rank order combines every element: the
  *              bits depend on neither algorithm, message size nor root
@@ -187,7 +188,7 @@ typedef struct rcx_bootstrap {
  *   RANK       rank order, same bits on all ranks
  *   SAME       operands may be commuted, same bits on all ranks (default)
  *
- * Ops that do not commute get RANK or better whatever is asked.
+ * Ops that do not commute get RANK or better at every setting.
  */
 typedef enum rcx_order {
     RCX_ORDER_SAME = 1,
@@ -207,8 +208,8 @@ typedef enum rcx_log_level {
  * Receives each log line, without newline, on the thread that caused it.
  *
  * UCX's own lines ("[time] [host:pid:0] file.c:1 UCX ERROR ...") do not come
- * here: UCX has one log for all its users in a process. The environment's
- * UCX_LOG_LEVEL and UCX_LOG_FILE say which it writes, and where.
+ * here, as UCX has one log for all its users in a process. Its variables
+ * UCX_LOG_LEVEL and UCX_LOG_FILE set what it writes, and where.
  */
 typedef void (*rcx_log_fn_t)(rcx_log_level_t level, const char *text,
                              void *arg);
@@ -226,17 +227,17 @@ enum {
 };
 
 /*
- * Which threads call RCX with one context and all that is made from it.
+ * Which threads use one context and what is made from it.
  *
- *   SINGLE      one thread, the same all the time
+ *   SINGLE      one thread, always the same
  *   SERIALIZED  any thread, one at a time (default)
  *   MULTIPLE    any threads at once: different communicators concurrently.
- *               Collectives on one communicator need an order, so two calls
+ *               Collectives on one communicator need an order: of two calls
  *               that start one at the same time, or while a blocking one runs,
- *               are RCX_ERR_BUSY on the one that comes second. Testing and
- *               waiting for requests may run beside a start.
+ *               the second is RCX_ERR_BUSY. Testing and waiting for requests
+ *               may run concurrently with a start.
  *
- * rcx_init() and rcx_finalize() of one context run alone.
+ * rcx_init() and rcx_finalize() of one context must run alone.
  */
 typedef enum rcx_thread_mode {
     RCX_THREAD_SINGLE = 0,
@@ -244,7 +245,8 @@ typedef enum rcx_thread_mode {
     RCX_THREAD_MULTIPLE = 2
 } rcx_thread_mode_t;
 
-/* What rcx_init() is told. Only fields named in field_mask are read. */
+/* Parameters of rcx_init(). Only fields that are named in field_mask are
+ * read. */
 typedef struct rcx_params {
     uint64_t field_mask;
     rcx_bootstrap_t bootstrap;
@@ -261,21 +263,21 @@ typedef struct rcx_params {
                            RCX_TIMEOUT wins */
     int wakeup;          /* non-zero: rcx_get_fd() will be used */
     int progress_thread; /* non-zero: as RCX_PROGRESS=thread */
-    /* For rcx_abort(), with a bootstrap of the host's own, whose arg it gets:
-       end the processes of all ranks. Called on one rank, on any thread; it may
-       return, with 0 where the others are seen to. NULL: the host has none */
+    /* For rcx_abort() with a bootstrap of the host's own, whose arg it gets:
+     * end the processes of all ranks. Called on one rank, on any thread. It may
+     * return: 0 if the other ranks are ended. NULL: the host has none. */
     int (*bootstrap_abort)(int code, const char *text, void *arg);
 } rcx_params_t;
 
 /*
  * Create a context: read the environment, find the other processes, open UCX.
- * Collective over the processes of the job. params may be NULL: PMIx (or a
- * single process where no launcher is), and the environment. params and what
- * it points to are needed only during the call, but for bootstrap.arg and
- * log_arg, needed until rcx_finalize() returned.
+ * Collective over the processes of the job. params may be NULL: then PMIx (or a
+ * single process, without a launcher) and the environment. params and what it
+ * points to are needed during the call only, except bootstrap.arg and log_arg,
+ * which are needed until rcx_finalize() has returned.
  *
- * Several contexts per process are legal; over PMIx all processes create them
- * in the same order, or give each a name.
+ * A process may have several contexts; over PMIx all processes create them in
+ * the same order, or give each a name.
  *
  * RCX_ERR_ARG     params is malformed
  * RCX_ERR_CONFIG  an RCX_ variable has a value that is not valid, here or on
@@ -304,28 +306,27 @@ RCX_API rcx_status_t rcx_init(const rcx_params_t *params,
 RCX_API rcx_status_t rcx_finalize(rcx_context_t **context_p);
 
 /*
- * End the whole job: all processes of context's, wherever they are, and this
- * one. Does not return where it can do that. One line is logged first, an
- * error, with this rank, code and text (NULL: none). Then the bootstrap ends
- * the others: PMIx has the launcher do it (PMIx_Abort), which mostly takes less
- * than a second; a host's own may have a function for it
- * (rcx_params_t.bootstrap_abort). This process ends with exit status code, or 1
- * where the low 8 bits of code, all that an exit status has, are 0. Nothing
- * that belongs to exit() is done: no atexit(), no flush of stdio. What status
- * the job has is the launcher's to say, never 0.
+ * End the whole job: all processes of the context, on all nodes, and this one.
+ * Does not return if it can do that. First it logs one error with this rank,
+ * code and text (NULL: none). Then the bootstrap ends the other processes: PMIx
+ * by the launcher (PMIx_Abort), mostly in less than a second; a host's
+ * bootstrap by rcx_params_t.bootstrap_abort, if it has that. This process ends
+ * with exit status code, or 1 if the low 8 bits of code are 0, since an exit
+ * status has no more. It does nothing of exit(): no atexit() functions, no
+ * flush of stdio. The launcher decides the status of the job, which is never 0.
  *
- * Where the bootstrap cannot end the others (a host's own without the function,
- * or whose function failed; a launcher that does not answer), this process
- * raises SIGABRT, which launchers take for the end of the job and a host can
- * see; the others are then the host's to end, or find out by their deadlines.
+ * If the bootstrap cannot end the others (a host without the function, or whose
+ * function failed; a launcher that does not answer), this process raises
+ * SIGABRT, which launchers take for the end of the job. The other processes are
+ * then ended by the host, or find out by their deadlines.
  *
- * From any thread in any mode, also while others are in calls of the same
- * context, from callbacks and from users' ops; not from signal handlers. The
- * context may have failed in any way. It needs no other process to make
- * progress, and waits for nothing but the launcher.
+ * May be called from any thread in any mode, also while other threads are in
+ * calls of the same context, from callbacks and from users' ops; not from
+ * signal handlers. The context may have failed in any way. It needs no progress
+ * of other processes, and waits for the launcher only.
  *
- * RCX_ERR_ARG: context is NULL. RCX_ERR_FORKED: a child may end, its parent's
- * job is not its own to end.
+ * RCX_ERR_ARG: context is NULL. RCX_ERR_FORKED: a child of fork() may end
+ * itself, but not the job of its parent.
  */
 RCX_API rcx_status_t rcx_abort(rcx_context_t *context, int code,
                                const char *text);
@@ -336,35 +337,36 @@ RCX_API rcx_comm_t *rcx_world(rcx_context_t *context);
 /* ---- Communicators ------------------------------------------------------- */
 
 /*
- * New communicators. Collective over comm, as blocking operations of it, but
- * create_group, which the n members alone call. Ranks: dup keeps them, split
- * orders those of one color by key, then by rank in comm; a group has them in
- * the order of ranks[] (different ranks of comm, the caller's among them).
+ * New communicators. Collective over comm, in the order of its blocking
+ * operations; except create_group, which only the n members call. Ranks: dup
+ * keeps them; split orders those of one color by key, then by rank in comm; a
+ * group has them in the order of ranks[] (different ranks of comm, the caller's
+ * among them).
  *
  * split with color RCX_UNDEFINED makes none: *new_p is NULL. tag (0..8191)
- * tells groups apart that are made at the same time and share two members; it
- * may be used again once that call has returned on all of them, also with an
- * error. Where threads make equal groups with one tag at once, each gets one;
- * where these differ and share two members, the second is RCX_ERR_BUSY on all
- * its members.
+ * tells groups apart that are made at the same time and share two members. It
+ * may be used again when that call has returned on all of them, also with an
+ * error. If threads make equal groups with one tag at once, each thread gets
+ * one. If the groups differ and share two members, the second is RCX_ERR_BUSY
+ * on all its members.
  *
- * dup and split that fail break comm. create_group leaves it as it is: an error
- * of one member is an error of all, at once on those that wait, else when they
- * call it; rcx_comm_error(comm) names the ranks of comm that are to blame. A
- * group fails with comm while it is being made. After RCX_ERR_TIMEOUT members
- * that had not called yet begin anew, so that the others may try again.
- *
- * A communicator takes the deadline of the one that it comes from, and is freed
- * by rcx_comm_free(), each rank for itself. What has requests yet goes with the
- * last of them: these go on, persistent ones may be started, and the handle is
- * none any more at once. 8188 may be alive at once in a process.
- *
- * RCX_ERR_ARG, RCX_ERR_NOMEM;  RCX_ERR_COMM_FAILED: comm has failed, before or
- * meanwhile;  RCX_ERR_LIMIT: no number is free on all members;  RCX_ERR_BUSY:
- * see above;  RCX_ERR_TIMEOUT, RCX_ERR_PEER_FAILED, RCX_ERR_TRANSPORT: a member
- * did not come in time, died, cannot be reached;  RCX_ERR_MISMATCH
- * (create_group, rare): a message of an earlier attempt was taken, call it
+ * A failure of dup or split fails comm. A failure of create_group does not: it
+ * is an error on all members, at once on those that wait, and at their call on
+ * the others; rcx_comm_error(comm) names the ranks of comm that caused it. A
+ * group fails with comm while it is being made. After RCX_ERR_TIMEOUT, members
+ * that had not called yet begin a new attempt, so that the others may try
  * again.
+ *
+ * A communicator inherits the deadline of its parent. It is freed by
+ * rcx_comm_free(), on each rank by itself. One with requests is closed with the
+ * last of them: these go on, and persistent ones may be started, but the handle
+ * is invalid at once. 8188 may be alive at a time in a process.
+ *
+ * RCX_ERR_ARG, RCX_ERR_NOMEM; RCX_ERR_COMM_FAILED: comm has failed, before or
+ * meanwhile; RCX_ERR_LIMIT: no id is free on all members; RCX_ERR_BUSY: see
+ * above; RCX_ERR_TIMEOUT, RCX_ERR_PEER_FAILED, RCX_ERR_TRANSPORT: a member did
+ * not come in time, died, or cannot be reached; RCX_ERR_MISMATCH (create_group,
+ * rare): a message of an earlier attempt was received, call it again.
  */
 #define RCX_UNDEFINED (-1)
 RCX_API rcx_status_t rcx_comm_dup(rcx_comm_t *comm, rcx_comm_t **new_p);
@@ -379,66 +381,66 @@ RCX_API rcx_status_t rcx_comm_free(rcx_comm_t **comm_p);
 
 /*
  * The deadline of the operations that start on comm from now on, in
- * nanoseconds from their start; 0: none. Each rank for itself. The world's is
- * rcx_finalize()'s, too. An operation that is overdue ends once members have
- * had time to say whether they called it: after half of the deadline more, at
- * least 20 ms and at most 0.5 s; at once where all have answered.
+ * nanoseconds from their start; 0: none. Each rank sets its own. The world's
+ * also applies to rcx_finalize(). An overdue operation ends when all members
+ * have answered whether they have called it, or after half of the deadline
+ * more, at least 20 ms and at most 0.5 s.
  */
 RCX_API rcx_status_t rcx_comm_set_timeout(rcx_comm_t *comm, int64_t timeout_ns);
 
 /*
- * Give comm up: its operations end with an error, here and on the other members
- * (as soon as they are in RCX). From any thread in any mode, also while others
+ * Fail comm: its operations end with an error, here and on the other members
+ * (when they are in RCX). From any thread in any mode, also while other threads
  * are in calls of the same context. Never waits.
  */
 RCX_API rcx_status_t rcx_comm_abort(rcx_comm_t *comm);
 
 /*
- * Why comm failed. A communicator fails, once and for good, when a deadline
- * passes, calls do not match, a transport fails, or a member aborts it. Its
- * operations then end with that error, later calls with RCX_ERR_COMM_FAILED.
- * Other communicators go on. What to do with it: free its requests, free it,
- * finalize.
+ * Why comm failed. A communicator fails permanently when a deadline passes,
+ * calls do not match, a transport fails, a member dies, or a member aborts it.
+ * Its operations then end with that error, later calls with
+ * RCX_ERR_COMM_FAILED. A member that is found dead fails all communicators that
+ * it is in; otherwise the others go on. A failed communicator can only be
+ * freed, after its requests.
  *
- * Calls that RCX_CHECK=full finds not to match, before any data moves, do not
- * break it: that call is RCX_ERR_MISMATCH on all ranks, and the next one is as
- * good as any. While status is RCX_OK, text and ranks are of the last such
- * call; before there was one, text is "".
+ * A call that RCX_CHECK=full finds not to match, before data moves, is
+ * RCX_ERR_MISMATCH on all ranks, and comm stays usable. While status is RCX_OK,
+ * text and ranks are of the last such call; before the first one, text is "".
  *
- * After an error nothing is received into recvbuf any more, but a message that
- * had begun to arrive may still (at most until rcx_finalize() returned), and
- * sendbuf may be read until then.
+ * After an error nothing is received into recvbuf any more, except a message
+ * that had begun to arrive (until rcx_finalize() has returned at the latest),
+ * and sendbuf may be read until then.
  */
 typedef struct rcx_error_info {
     rcx_status_t status; /* RCX_OK: comm has not failed */
-    int rank_count;      /* how many of ranks; 0: none is known to be at fault.
-                            Where another rank has found them, those after the
-                            eighth come in further messages, and this grows */
+    int rank_count;      /* number of ranks; 0: none is known. If another rank
+                            has found them, those after the eighth arrive in
+                            further messages, and the number grows */
     const int *ranks;    /* of comm, that are dead, silent, were stopped, lack
                             memory or descriptors, or differ from the others */
-    const char *text;    /* for people; ranks and it live as long as comm, but
-                            for calls that are refused: to the next one */
+    const char *text;    /* a sentence. It and ranks live as long as comm; of a
+                            rejected call, until the next one */
 } rcx_error_info_t;
 RCX_API rcx_status_t rcx_comm_error(rcx_comm_t *comm, rcx_error_info_t *info_p);
 
 /*
- * Write what this process's communicators did last, and what they wait for, to
- * path, as JSON; rcx_trace reads it (docs/debugging.md). A pipe or a character
- * device is written to, for a second at most; whatever else is there, a link
- * too, is replaced by a file of mode 0600 when the dump is whole. No
- * communication: it works when nothing else does. RCX_ERR_ARG: path cannot be
+ * Write the last operations of this process's communicators, and what they wait
+ * for, to path, as JSON; rcx_trace reads it (docs/debugging.md). A pipe or a
+ * character device is written to, for a second at most. Anything else, also a
+ * link, is replaced by a file of mode 0600 when the dump is complete. No
+ * communication: it works after every failure. RCX_ERR_ARG: path cannot be
  * written.
  */
 RCX_API rcx_status_t rcx_dump(rcx_context_t *context, const char *path);
 
-/* My rank, and the number of ranks; -1 where comm is no communicator. */
+/* This rank, and the number of ranks; -1 if comm is no communicator. */
 RCX_API int rcx_comm_rank(const rcx_comm_t *comm);
 RCX_API int rcx_comm_size(const rcx_comm_t *comm);
 
 /*
- * Let communication advance without waiting for it. Returns the number of
- * events handled, 0 if there were none, negative an rcx_status_t. Nonblocking
- * operations advance in this function and in test, wait and blocking calls.
+ * Make progress without waiting. Returns the number of events, 0 if there were
+ * none, or a negative rcx_status_t. Nonblocking operations advance in this
+ * function and in test, wait and blocking calls.
  */
 RCX_API int rcx_progress(rcx_context_t *context);
 
@@ -468,13 +470,13 @@ RCX_API rcx_status_t rcx_arm(rcx_context_t *context);
 
 /*
  * A user-defined op: dst[i] = left[i] op right[i] for count elements, where
- * left holds the operand of the lower ranks. dst may equal left or right and
- * overlaps them in no other way. Must be associative. Called on the thread
- * that progresses the context; must not call RCX. arg is passed untouched.
- * Non-zero fails the collective with RCX_ERR_OP on all ranks.
+ * left has the operand of the lower ranks. dst may equal left or right and
+ * overlaps them in no other way. It must be associative. It runs on a thread
+ * that makes progress, and must not call RCX. arg is passed on. A non-zero
+ * result fails the collective with RCX_ERR_OP on all ranks.
  *
- * This and all other functions that RCX calls (bootstrap, log, callbacks) have
- * to return: after longjmp() or a C++ exception out of one, the context is not
+ * This and all other functions that RCX calls (bootstrap, log, callbacks) must
+ * return: after longjmp() or a C++ exception out of one, the context is not
  * usable. C++ code catches inside and returns non-zero, as rcx::make_op() does.
  */
 typedef int (*rcx_op_fn_t)(void *dst, const void *left, const void *right,
@@ -483,14 +485,14 @@ typedef int (*rcx_op_fn_t)(void *dst, const void *left, const void *right,
 enum {
     RCX_OP_COMMUTATIVE = 1u << 0, /* a op b == b op a, bit for bit */
     RCX_OP_EXACT = 1u << 1,       /* associative bit for bit, as integers are */
-    RCX_OP_NO_FAIL = 1u << 2      /* never returns non-zero: saves the closing
-                                     round in which ranks agree that none did */
+    RCX_OP_NO_FAIL = 1u << 2      /* never returns non-zero: saves the allreduce
+                                     by which ranks learn of a failure */
 };
 
 /*
- * Create an op. All ranks of a collective give ops created with the same flags.
- * Lives until rcx_op_free() or rcx_finalize(). The handle is none any more at
- * once; operations under way and persistent requests go on with the op, so that
+ * Create an op. All ranks of a collective must give ops with the same flags. It
+ * lives until rcx_op_free() or rcx_finalize(). Freeing invalidates the handle
+ * at once; operations in flight and persistent requests go on with the op, so
  * fn and arg are needed until these are freed.
  *
  * RCX_ERR_ARG  context, fn or op_p NULL, unknown flags;  RCX_ERR_LIMIT at 4096
@@ -512,8 +514,8 @@ RCX_API rcx_status_t rcx_type_free(rcx_context_t *context,
                                    rcx_datatype_t *type);
 
 /*
- * dst[i] = left[i] op right[i], here and now, by the same kernels that the
- * collectives use. dst may equal left or right. AVG combines as SUM does.
+ * dst[i] = left[i] op right[i], locally, by the kernels that the collectives
+ * use. dst may equal left or right. AVG combines as SUM does.
  *
  * RCX_ERR_ARG (NULL with count > 0, unknown type or op, any other overlap),
  * RCX_ERR_UNSUPPORTED, RCX_ERR_OP
@@ -536,8 +538,8 @@ RCX_API rcx_status_t rcx_reduce_local(rcx_context_t *context, void *dst,
  * why), if /dev/shm is full, and from the 257th block on: no error, and no
  * gain. Pages belong to the NUMA node of this rank, which writes them first.
  *
- * Freed by rcx_mem_free(), at the latest by rcx_finalize(); no call that was
- * given it is under way by then.
+ * Freed by rcx_mem_free(), at the latest by rcx_finalize(); no operation on it
+ * may be in flight then.
  *
  * alloc: RCX_ERR_ARG (ptr_p NULL), RCX_ERR_NOMEM, RCX_ERR_BUSY
  * free: RCX_ERR_ARG (not from there), RCX_ERR_BUSY
@@ -547,14 +549,14 @@ RCX_API rcx_status_t rcx_mem_alloc(rcx_comm_t *comm, size_t bytes,
 RCX_API rcx_status_t rcx_mem_free(rcx_comm_t *comm, void *ptr);
 
 /*
- * Where the blocks of all ranks lie in this process, for loads, stores and
- * atomics of one's own: peers[i] is rank i's (peers[own rank] is ptr), NULL
- * where it cannot be reached that way: on another node, or plain memory.
+ * Where the blocks of all ranks are mapped in this process, for loads, stores
+ * and atomics of the caller's own: peers[i] is rank i's block (peers[own rank]
+ * is ptr), or NULL if it cannot be mapped: on another node, or ordinary memory.
  * Collective; each rank gives a block of its own from rcx_mem_alloc(). The
  * caller orders the accesses.
  *
- * peers: comm's size pointers, which hold until the rank's own block is freed;
- * what a peer has freed by then stays mapped, and belongs to no rank.
+ * peers: comm's size pointers, valid until the rank's own block is freed; what
+ * a peer has freed by then stays mapped, and belongs to no rank.
  *
  * RCX_ERR_ARG (peers NULL; ptr, on this rank, not from rcx_mem_alloc()),
  * RCX_ERR_NOMEM, and those of rcx_allgather()
@@ -562,10 +564,10 @@ RCX_API rcx_status_t rcx_mem_free(rcx_comm_t *comm, void *ptr);
 RCX_API rcx_status_t rcx_mem_peers(rcx_comm_t *comm, void *ptr, void *peers[]);
 
 /*
- * rcx_mem_alloc() for memory that there is already: bytes from ptr on, until
- * they are deregistered, at the latest by rcx_finalize(); they stay where they
- * are meanwhile. Collective. RCX_OK without a gain where UCX can show others no
- * such memory, which takes xpmem.
+ * rcx_mem_alloc() for existing memory: bytes from ptr on, until they are
+ * deregistered, at the latest by rcx_finalize(). They must stay mapped until
+ * then. Collective. RCX_OK without a gain if UCX cannot share such memory,
+ * which takes xpmem.
  *
  * register:   RCX_ERR_ARG (NULL; overlaps what is registered, or of
  *             rcx_mem_alloc()), RCX_ERR_UNSUPPORTED (a GPU's memory),
@@ -580,9 +582,9 @@ RCX_API rcx_status_t rcx_mem_deregister(rcx_comm_t *comm, void *ptr);
 
 /*
  * In place: pass RCX_IN_PLACE as sendbuf, or sendbuf == recvbuf. For
- * reduce_scatter also recvbuf == sendbuf + own block; gather, scatter and
- * allgather have forms of their own. Ranks may differ in it. Any other overlap
- * of the buffers is RCX_ERR_ARG. The value is ABI.
+ * reduce_scatter also recvbuf == sendbuf + own block; see gather, scatter and
+ * allgather for their forms. Some ranks may be in place and others not. Any
+ * other overlap of the buffers is RCX_ERR_ARG. The value is ABI.
  */
 #define RCX_IN_PLACE ((void *)-1)
 
@@ -591,17 +593,18 @@ RCX_API rcx_status_t rcx_mem_deregister(rcx_comm_t *comm, void *ptr);
  * the same order with the same count (recvcounts, counts), datatype, op and
  * root.
  *
- * sendbuf is never written unless in place. Buffers may be NULL where count is
- * 0. They are memory that the CPU can read: a GPU's own (cudaMalloc, hipMalloc)
- * is RCX_ERR_UNSUPPORTED; managed and pinned memory is not. The bits of the
- * result are the same on all ranks and from call to call; see rcx_order_t for
- * more.
+ * sendbuf is never written unless in place. Buffers may be NULL if count is 0.
+ * They must be memory that the CPU can read: memory of a GPU (cudaMalloc,
+ * hipMalloc) is RCX_ERR_UNSUPPORTED; managed and pinned memory is valid. The
+ * bits of the result are the same on all ranks and from call to call; see
+ * rcx_order_t for more.
  *
  * Three forms. Blocking: returns when the result is there. Nonblocking
- * (rcx_i...): buffers belong to RCX until rcx_wait() or rcx_test() said done;
- * the request is then to be freed. Persistent (..._init): prepares a request
- * that rcx_start() may start any number of times, over the same buffers. Where
- * an operation fails, its buffers are needed for longer: see rcx_error_info_t.
+ * (rcx_i...): buffers belong to RCX until rcx_wait() or rcx_test() has returned
+ * the completion; then the request must be freed. Persistent (..._init):
+ * prepares a request that rcx_start() may start any number of times, with the
+ * same buffers. After a failure buffers are needed for longer: see
+ * rcx_error_info_t.
  *
  * RCX_ERR_ARG          comm, buffer, count, datatype, op, root not valid,
  *                      buffers overlap, count * size overflows
@@ -609,9 +612,9 @@ RCX_API rcx_status_t rcx_mem_deregister(rcx_comm_t *comm, void *ptr);
  *                      or the algorithm forced by the environment does not fit
  *                      the call (one that it only prefers is passed over)
  * RCX_ERR_MISMATCH     another rank made a call that does not match; comm stays
- *                      usable where RCX_CHECK=full found it
+ *                      usable if RCX_CHECK=full found it
  * RCX_ERR_OP           the user's op failed on some rank
- * RCX_ERR_COMM_FAILED  an earlier call broke comm
+ * RCX_ERR_COMM_FAILED  comm has failed before
  * RCX_ERR_TRANSPORT, RCX_ERR_NOMEM
  */
 
@@ -632,33 +635,31 @@ RCX_API rcx_status_t rcx_allreduce_init(const void *sendbuf, void *recvbuf,
                                         rcx_request_t **request_p);
 
 /*
- * n vectors as one: the same result, to the bit, as rcx_allreduce() of the one
- * vector that the n are one after another. Vector i has counts[i] elements, of
- * sendbufs[i], and its result goes to recvbufs[i]; vectors of 0 elements may be
- * anywhere, their pointers are not looked at.
+ * n vectors as one: the same result, to the bit, as rcx_allreduce() of their
+ * concatenation. Vector i has counts[i] elements in sendbufs[i], and its result
+ * goes to recvbufs[i]. Vectors of 0 elements may be anywhere; their pointers
+ * are not used.
  *
- * The three arrays are copied before the call returns; the buffers that they
- * point to belong to RCX as those of any call. In place: RCX_IN_PLACE as
- * sendbufs (in C++ with a cast), or sendbufs[i] == recvbufs[i] for all vectors
- * that are not empty; a list that is in place in part is RCX_ERR_ARG. So is any
- * other overlap of a result with a result or an operand. Operands may overlap
- * each other.
+ * The three arrays are copied before the call returns; the buffers belong to
+ * RCX as those of any call. In place: RCX_IN_PLACE as sendbufs (in C++ with a
+ * cast), or sendbufs[i] == recvbufs[i] for all vectors that are not empty. A
+ * list that is partly in place is RCX_ERR_ARG, and so is any other overlap of a
+ * result with a result or an operand. Operands may overlap each other.
  *
- * Ranks agree on the sum of counts alone: each may have its vectors cut in
- * another way, and one may call rcx_allreduce(), since all of this is where the
- * one vector lies on a rank. That is also what a mismatch is found by.
+ * Ranks must agree on the sum of counts only: each may cut its vectors
+ * differently, and one may call rcx_allreduce(). Mismatches are found by the
+ * sum.
  *
- * Where the vectors lie one after another in memory nothing is copied. Else
- * each segment of the operation finds its part of them when it begins. One that
- * is within a single vector is reduced in that one's result, which takes a copy
- * of the operand only where this is not in place; what belongs to several
- * vectors is packed into memory of RCX's, for as many segments as are under way
- * at once, which the operation (persistent: the request) has, and a later one
- * uses again, and put in its places when the segment has ended well. After an
- * error recvbufs[i] may hold anything.
+ * Vectors that are contiguous in memory are not copied. Otherwise each segment
+ * of the operation that lies within one vector is reduced in that vector's
+ * result, which takes a copy of the operand unless it is in place. A segment
+ * that spans several vectors is packed into memory of RCX when it starts, and
+ * unpacked when it has completed. That memory, for the segments in flight,
+ * belongs to the operation (of a persistent one, to the request) and is used
+ * again. After an error recvbufs[i] is undefined.
  *
- * Errors as of all collectives; RCX_ERR_ARG also where n is not 0 and an array
- * is NULL.
+ * Errors as of all collectives; RCX_ERR_ARG also if n is not 0 and an array is
+ * NULL.
  */
 RCX_API rcx_status_t rcx_allreduce_many(size_t n, const void *const sendbufs[],
                                         void *const recvbufs[],
@@ -677,8 +678,8 @@ RCX_API rcx_status_t rcx_allreduce_many_init(
     rcx_comm_t *comm, rcx_request_t **request_p);
 
 /*
- * The result of rcx_allreduce() on rank root alone; recvbuf is ignored
- * elsewhere. In place counts at the root; at the others only sendbuf is read.
+ * The result of rcx_allreduce() on rank root only; recvbuf is ignored
+ * elsewhere. In place applies to the root; on other ranks only sendbuf is read.
  */
 RCX_API rcx_status_t rcx_reduce(const void *sendbuf, void *recvbuf,
                                 size_t count, rcx_datatype_t datatype,
@@ -739,9 +740,8 @@ RCX_API rcx_status_t rcx_barrier_init(rcx_comm_t *comm,
                                       rcx_request_t **request_p);
 
 /*
- * The vector of count elements in buf of rank root, in buf of every rank. At
- * root buf is only read, so that it may be a pointer to what is not to be
- * written.
+ * Copies the vector of count elements in buf of rank root to buf of every rank.
+ * At the root buf is only read, so it may point to constant memory.
  */
 RCX_API rcx_status_t rcx_bcast(void *buf, size_t count, rcx_datatype_t datatype,
                                int root, rcx_comm_t *comm);
@@ -754,9 +754,9 @@ RCX_API rcx_status_t rcx_bcast_init(void *buf, size_t count,
                                     rcx_request_t **request_p);
 
 /*
- * recvbuf of rank root gets p blocks of count elements, block i from rank i; it
- * is ignored elsewhere. In place, at root: RCX_IN_PLACE as sendbuf, or sendbuf
- * == recvbuf + own block.
+ * recvbuf of rank root receives p blocks of count elements, block i from rank
+ * i; it is ignored elsewhere. In place, at the root: RCX_IN_PLACE as sendbuf,
+ * or sendbuf == recvbuf + own block.
  */
 RCX_API rcx_status_t rcx_gather(const void *sendbuf, void *recvbuf,
                                 size_t count, rcx_datatype_t datatype, int root,
@@ -772,10 +772,10 @@ RCX_API rcx_status_t rcx_gather_init(const void *sendbuf, void *recvbuf,
 
 /*
  * gather of counts[i] elements from rank i, which begin at displs[i] in
- * recvbuf; displs == NULL: one block behind the other. counts is the same on
- * all ranks; displs is looked at only at root. Both are copied before the call
- * returns. Blocks may lie in any order with gaps between them; RCX_ERR_ARG if
- * two of them overlap.
+ * recvbuf; displs == NULL: contiguous blocks. counts is the same on all ranks;
+ * displs is read at the root only. Both are copied before the call returns.
+ * Blocks may be in any order, with gaps between them; RCX_ERR_ARG if two of
+ * them overlap.
  */
 RCX_API rcx_status_t rcx_gatherv(const void *sendbuf, void *recvbuf,
                                  const size_t counts[], const size_t displs[],
@@ -794,8 +794,8 @@ RCX_API rcx_status_t rcx_gatherv_init(const void *sendbuf, void *recvbuf,
 
 /*
  * Block i, of count elements, of sendbuf at rank root goes to recvbuf of rank
- * i; sendbuf is ignored elsewhere. In place, at root: RCX_IN_PLACE as recvbuf,
- * or recvbuf == sendbuf + own block, which then stays where it is.
+ * i; sendbuf is ignored elsewhere. In place, at the root: RCX_IN_PLACE as
+ * recvbuf, or recvbuf == sendbuf + own block, which is then not moved.
  */
 RCX_API rcx_status_t rcx_scatter(const void *sendbuf, void *recvbuf,
                                  size_t count, rcx_datatype_t datatype,
@@ -810,8 +810,9 @@ RCX_API rcx_status_t rcx_scatter_init(const void *sendbuf, void *recvbuf,
                                       rcx_request_t **request_p);
 
 /*
- * scatter of counts[i] elements to rank i, which begin at displs[i] in sendbuf;
- * counts, displs as of gatherv, but blocks that are only read may overlap.
+ * scatter of counts[i] elements to rank i, which begin at displs[i] in sendbuf.
+ * counts and displs as in gatherv, but blocks may overlap, as they are only
+ * read.
  */
 RCX_API rcx_status_t rcx_scatterv(const void *sendbuf, void *recvbuf,
                                   const size_t counts[], const size_t displs[],
@@ -847,10 +848,10 @@ RCX_API rcx_status_t rcx_allgather_init(const void *sendbuf, void *recvbuf,
 /*
  * allgather of counts[i] elements from rank i, which begin at displs[i] in
  * recvbuf. counts is the same on all ranks; displs is each rank's own, and NULL
- * where blocks lie one behind the other. Both are copied before the call
- * returns. Blocks may lie in any order with gaps between them; RCX_ERR_ARG if
- * two of them overlap. So p separate arrays are one call, with RCX_BYTE, the
- * lowest address, and differences.
+ * for contiguous blocks. Both are copied before the call returns. Blocks may be
+ * in any order, with gaps between them; RCX_ERR_ARG if two of them overlap.
+ * Separate arrays are one call, with RCX_BYTE, the lowest address, and
+ * differences.
  */
 RCX_API rcx_status_t rcx_allgatherv(const void *sendbuf, void *recvbuf,
                                     const size_t counts[],
@@ -869,9 +870,10 @@ RCX_API rcx_status_t rcx_allgatherv_init(const void *sendbuf, void *recvbuf,
                                          rcx_request_t **request_p);
 
 /*
- * Block i, of count elements, of sendbuf goes to rank i, which gets it as the
- * block of its recvbuf that has the sender's number. In place, by RCX_IN_PLACE
- * as sendbuf or sendbuf == recvbuf, what comes replaces what goes.
+ * Block i, of count elements, of sendbuf goes to rank i, which receives it as
+ * block number r of its recvbuf, where r is the sender's rank. In place, by
+ * RCX_IN_PLACE as sendbuf or sendbuf == recvbuf, received blocks replace sent
+ * ones.
  */
 RCX_API rcx_status_t rcx_alltoall(const void *sendbuf, void *recvbuf,
                                   size_t count, rcx_datatype_t datatype,
@@ -887,17 +889,19 @@ RCX_API rcx_status_t rcx_alltoall_init(const void *sendbuf, void *recvbuf,
 /*
  * alltoall of sendcounts[i] elements to rank i, which begin at senddispls[i] in
  * sendbuf, and of recvcounts[i] from rank i, which begin at recvdispls[i] in
- * recvbuf. All four are each rank's own and are copied before the call returns;
- * NULL for displs: one block behind the other; RCX_ERR_ARG if two blocks of
- * recvbuf overlap. What rank i sends to j is as long as what j receives from i.
- * In place, by RCX_IN_PLACE as sendbuf or sendbuf == recvbuf, recvcounts and
- * recvdispls serve both ways, and the others are ignored; then any two ranks
- * send as much to each other. RCX_CHECK=full does not compare counts.
+ * recvbuf. All four are each rank's own and are copied before the call returns.
+ * NULL for displs: contiguous blocks. RCX_ERR_ARG if two blocks of recvbuf
+ * overlap. What rank i sends to j must be as long as what j receives from i. In
+ * place, by RCX_IN_PLACE as sendbuf or sendbuf == recvbuf, recvcounts and
+ * recvdispls apply to both directions, and the others are ignored; then any two
+ * ranks send equally much to each other. RCX_CHECK=full does not compare
+ * counts.
  *
- * Where RCX_ALLTOALLV says bruck, ranks pass on blocks of others, whose lengths
- * they tell each other first: in each call, and at a persistent request's first
- * start, but not at later ones. So a start of that is met by starts on all
- * ranks, first ones by first ones, and by no call of another form.
+ * With RCX_ALLTOALLV=bruck ranks forward blocks of others, whose lengths they
+ * tell each other first: in each call, and at the first start of a persistent
+ * request, but not at later ones. So all ranks must start such requests alike,
+ * first starts with first starts, and never match them with calls of another
+ * form.
  */
 RCX_API rcx_status_t rcx_alltoallv(const void *sendbuf,
                                    const size_t sendcounts[],
@@ -916,9 +920,9 @@ RCX_API rcx_status_t rcx_alltoallv_init(
 
 /*
  * recvbuf[i] = sendbuf[i] of rank 0 op ... op sendbuf[i] of this rank, for
- * count elements. Order levels hold for each rank's result by itself: CANONICAL
- * means that it is the one of an allreduce over ranks 0 to this one, whatever p
- * is. RCX_AVG is RCX_ERR_UNSUPPORTED.
+ * count elements. Order levels apply to each rank's result by itself: CANONICAL
+ * means that it is the result of an allreduce over ranks 0 to this one, for
+ * every p. RCX_AVG is RCX_ERR_UNSUPPORTED.
  */
 RCX_API rcx_status_t rcx_scan(const void *sendbuf, void *recvbuf, size_t count,
                               rcx_datatype_t datatype, rcx_op_t op,
@@ -932,9 +936,9 @@ RCX_API rcx_status_t rcx_scan_init(const void *sendbuf, void *recvbuf,
                                    rcx_request_t **request_p);
 
 /*
- * scan without this rank's own operand; recvbuf of rank 0 stays as it was, and
- * may be NULL. CANONICAL: the result of rank r + 1 has the bits of scan's on
- * rank r. RCX_AVG is RCX_ERR_UNSUPPORTED.
+ * scan without this rank's own operand; recvbuf of rank 0 is not changed, and
+ * may be NULL. CANONICAL: the result of rank r + 1 has the bits of scan's
+ * result on rank r. RCX_AVG is RCX_ERR_UNSUPPORTED.
  */
 RCX_API rcx_status_t rcx_exscan(const void *sendbuf, void *recvbuf,
                                 size_t count, rcx_datatype_t datatype,
@@ -993,7 +997,7 @@ RCX_API rcx_status_t rcx_exscan_init(const void *sendbuf, void *recvbuf,
 #define RCX_ANY_SOURCE (-2)
 #define RCX_TAG_MAX 0xfffffff
 
-/* What a receive got. */
+/* What a receive received. */
 typedef struct rcx_recv_info {
     int source;   /* rank of comm */
     int tag;      /* of the receive */
@@ -1029,10 +1033,10 @@ RCX_API rcx_status_t rcx_recv_init(void *buf, size_t count,
                                    rcx_comm_t *comm, rcx_request_t **request_p);
 
 /*
- * What a receive got the last time. Also after RCX_ERR_TRUNCATED and
+ * What a receive received the last time. Also after RCX_ERR_TRUNCATED and
  * RCX_ERR_MISMATCH; count is then what was sent, in whole elements.
  *
- * RCX_ERR_ARG   request is no receive, or no message has come
+ * RCX_ERR_ARG   request is no receive, or no message has arrived
  * RCX_ERR_BUSY  it is active
  */
 RCX_API rcx_status_t rcx_request_recv_info(rcx_request_t *request,
@@ -1057,38 +1061,38 @@ RCX_API rcx_status_t rcx_test(rcx_request_t *request, int *done_p);
 RCX_API rcx_status_t rcx_wait(rcx_request_t *request);
 
 /*
- * As rcx_wait(), for timeout_ns nanoseconds at most: RCX_IN_PROGRESS when they
- * are over and the operation is not, which breaks nothing. The operation goes
- * on, and may be waited for again. 0: makes progress once, as rcx_test() does.
- * Where a deadline (rcx_comm_set_timeout()) passes meanwhile, the operation is
- * complete, with RCX_ERR_TIMEOUT. The call may last longer than timeout_ns by
- * what the machine takes to run it again, and by callbacks and users' ops that
- * are called in it. RCX_ERR_ARG: no request, or timeout_ns is negative.
+ * rcx_wait() for timeout_ns nanoseconds at most: RCX_IN_PROGRESS if the
+ * operation is not complete by then. The operation goes on, and may be waited
+ * for again. 0: makes progress once, as rcx_test() does. If a deadline
+ * (rcx_comm_set_timeout()) passes meanwhile, the operation is complete, with
+ * RCX_ERR_TIMEOUT. The call may last longer than timeout_ns by scheduling
+ * delays, and by callbacks and users' ops that run in it. RCX_ERR_ARG: no
+ * request, or timeout_ns is negative.
  */
 RCX_API rcx_status_t rcx_wait_for(rcx_request_t *request, int64_t timeout_ns);
 
 /*
  * Wait until one of n requests is complete, store its index, and return the
- * status of its operation, RCX_OK or an error. Of several that are complete it
- * is the one that ended first, wherever in the array it is, so that none is
- * passed over for ever. A request whose status a call of this, or of test or
- * wait, has returned is not looked at again until it is started again; nor are
- * NULL entries and persistent ones that were not started. Where that leaves
- * none, n is stored and RCX_OK returned, without waiting.
+ * status of its operation, RCX_OK or an error. Of several complete ones it is
+ * the one that ended first, so that no request starves. A request whose status
+ * has been returned by this function, by test or by wait is ignored until it is
+ * started again; so are NULL entries and persistent requests that were not
+ * started. If that leaves none, n is stored and RCX_OK returned, without
+ * waiting.
  *
- * The requests may be of any communicators of one context. One that fails ends
- * its operations, which are then reported one by one, each with its error;
- * those of others go on. The array and the requests are not to be freed by
- * others meanwhile.
+ * The requests may be of any communicators of one context. A communicator that
+ * fails ends its operations, which are then returned one by one, each with its
+ * error; operations of other communicators go on. No other thread may free the
+ * array or the requests meanwhile.
  *
- * RCX_ERR_ARG: requests (where n is not 0) or index_p is NULL, a request was
+ * RCX_ERR_ARG: requests (if n is not 0) or index_p is NULL, a request was
  * freed, or they are of different contexts; nothing is stored, and nothing is
  * waited for.
  */
 RCX_API rcx_status_t rcx_wait_any(size_t n, rcx_request_t *const requests[],
                                   size_t *index_p);
-/* rcx_wait_any() without waiting: makes progress once, where none is complete
- * yet, and returns RCX_IN_PROGRESS, with nothing stored, where none is then. */
+/* rcx_wait_any() without waiting: makes progress once if none is complete, and
+ * returns RCX_IN_PROGRESS, with nothing stored, if none is then. */
 RCX_API rcx_status_t rcx_test_any(size_t n, rcx_request_t *const requests[],
                                   size_t *index_p);
 
@@ -1099,12 +1103,12 @@ RCX_API rcx_status_t rcx_test_any(size_t n, rcx_request_t *const requests[],
 RCX_API rcx_status_t rcx_wait_all(size_t n, rcx_request_t *const requests[]);
 
 /*
- * Have fn called when the request is complete, once for each time (at once
- * where it is already): on the thread that made the progress, after the call
- * that it is in has done its work; with RCX_PROGRESS=thread mostly on that
- * thread. fn may start operations, and free the request; it must not wait,
- * and calls are made one after another. A nonblocking request takes one before
- * it is complete or after; a persistent one keeps it for all its starts.
+ * Call fn when the request is complete, once for each completion, and at once
+ * if it is complete already. fn runs on the thread that made the progress,
+ * after its call has done its work; with RCX_PROGRESS=thread mostly on that
+ * thread. fn may start operations, and free the request. It must not wait.
+ * Callbacks run one after another. A nonblocking request takes a callback
+ * before it is complete or after; a persistent one keeps it for all its starts.
  */
 typedef void (*rcx_callback_fn_t)(rcx_request_t *request, rcx_status_t status,
                                   void *arg);
@@ -1115,9 +1119,9 @@ RCX_API rcx_status_t rcx_request_set_callback(rcx_request_t *request,
 RCX_API rcx_status_t rcx_request_free(rcx_request_t **request_p);
 
 /*
- * How the request is carried out, as the environment would name it, such as
- * "ring:segment=131072"; "message" for one; valid until the request is freed.
- * NULL for no request.
+ * How the request is executed, as the environment would name it, such as
+ * "ring:segment=131072"; "message" for a message. Valid until the request is
+ * freed. NULL for no request.
  */
 RCX_API const char *rcx_request_method(const rcx_request_t *request);
 

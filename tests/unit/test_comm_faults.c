@@ -87,6 +87,76 @@ static void find_a_death(struct job *job, int rank, void *arg)
     require_ok(rcx_comm_free(&all));
 }
 
+/* ---- Announcements ------------------------------------------------------- */
+
+enum { CROWD = 100, LISTED = 20, FIRST = 60, FINDER = 7 };
+
+static struct {
+    struct job job;
+    struct rcx_transport_ops ops; /* with a count of control messages */
+    void (*send_ctrl)(struct rcx_transport *t, int peer, const void *message,
+                      size_t bytes);
+    int sent[CROWD]; /* by rank */
+} crowd;
+
+static void send_and_count(struct rcx_transport *t, int peer,
+                           const void *message, size_t bytes)
+{
+    for (int i = 0; i < CROWD; i++)
+        crowd.sent[i] += crowd.job.contexts[i]->transport == t;
+    crowd.send_ctrl(t, peer, message, bytes);
+}
+
+static bool is_deaf(int rank)
+{
+    return rank == FINDER + 1 || rank == FINDER + 2 || rank == FINDER - 4;
+}
+
+/* One of many ranks finds a failure for which it lists ranks; some are not in
+ * RCX. All others learn of all listed ranks, and none sends more than 3
+ * messages to each of 2 ceil(lg p). */
+static void an_announcement_takes_few_messages_of_each_rank(void **state)
+{
+    const struct job_options options = {
+        .params =
+            &(rcx_params_t){.field_mask = RCX_PARAM_LOG, .log = members_hush}};
+    int listed[LISTED];
+
+    (void)state;
+    memset(crowd.sent, 0, sizeof crowd.sent);
+    assert_ok(job_open(&crowd.job, CROWD, &options));
+    crowd.ops = *crowd.job.contexts[0]->transport->ops;
+    crowd.send_ctrl = crowd.ops.send_ctrl;
+    crowd.ops.send_ctrl = send_and_count;
+    for (int i = 0; i < CROWD; i++)
+        crowd.job.contexts[i]->transport->ops = &crowd.ops;
+    for (int i = 0; i < LISTED; i++)
+        listed[i] = FIRST + i;
+    rcx_comm_fail(world_of(&crowd.job, FINDER), RCX_ERR_TIMEOUT, listed, LISTED,
+                  "bad");
+    for (int k = 0; k < 100; k++)
+        for (int i = 0; i < CROWD; i++)
+            if (!is_deaf(i))
+                rcx_progress(crowd.job.contexts[i]);
+    for (int i = 0; i < CROWD; i++) {
+        rcx_error_info_t info;
+
+        if (is_deaf(i)) {
+            assert_false(rcx_comm_is_failed(world_of(&crowd.job, i)));
+            continue;
+        }
+        assert_ok(rcx_comm_error(world_of(&crowd.job, i), &info));
+        assert_status(info.status, RCX_ERR_TIMEOUT);
+        assert_int_equal(info.rank_count, LISTED);
+        assert_in_range(crowd.sent[i], 1, 3 * 2 * 7);
+        for (int j = 0; j < info.rank_count; j++)
+            assert_int_equal(info.ranks[j], FIRST + j);
+    }
+    for (int i = 0; i < CROWD; i++)
+        mark_failed(world_of(&crowd.job, i));
+    job_free(&crowd.job);
+}
+
 static void a_death_fails_all_communicators_of_that_rank(void **state)
 {
     (void)state;
@@ -425,6 +495,7 @@ int main(void)
         cmocka_unit_test(an_abort_is_heard_of_however_new_the_communicator),
         cmocka_unit_test(only_members_are_believed_that_a_communicator_failed),
         cmocka_unit_test(a_death_fails_all_communicators_of_that_rank),
+        cmocka_unit_test(an_announcement_takes_few_messages_of_each_rank),
         cmocka_unit_test(a_deadline_is_inherited),
         cmocka_unit_test(the_deadline_of_a_group_counts_from_its_start),
         cmocka_unit_test(

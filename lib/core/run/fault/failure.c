@@ -12,12 +12,32 @@
 #include "core/run/fault/ctrl_msg.h"
 #include "core/run/fault/state.h"
 
-/* A message has room for RCX_RANKS_LISTED ranks; further messages carry the
- * others. */
-void rcx_comm_announce(struct rcx_comm *comm)
+enum { TELL_ALL = 32 };
+
+/* A small communicator's members hear it directly. In a larger one each rank
+ * tells those at distances of powers of two, both ways, and ranks that learn of
+ * it do the same: O(log p) messages a rank, and the others hear it as well if
+ * up to log p of them are dead or not in RCX. */
+static bool tells_on(const struct rcx_comm *comm)
+{
+    return comm->size > TELL_ALL;
+}
+
+static void send_failure(struct rcx_comm *comm, struct rcx_ctrl_msg *body)
+{
+    if (!tells_on(comm))
+        rcx_ctrl_send_all(comm, body);
+    for (int d = 1; d < comm->size && tells_on(comm); d *= 2) {
+        rcx_ctrl_send(comm, (comm->rank + d) % comm->size, body);
+        rcx_ctrl_send(comm, (comm->rank + comm->size - d) % comm->size, body);
+    }
+}
+
+/* Announce the ranks of its failure from number at on. A message has room for
+ * RCX_RANKS_LISTED; further messages carry the others. */
+static void announce_from(struct rcx_comm *comm, int at)
 {
     const struct rcx_failure *why = comm->why;
-    int at = 0;
 
     do {
         struct rcx_ctrl_msg body = {.kind = RCX_CTRL_FAILED,
@@ -28,8 +48,13 @@ void rcx_comm_announce(struct rcx_comm *comm)
         while (why && at < why->rank_count &&
                body.rank_count < RCX_RANKS_LISTED)
             body.ranks[body.rank_count++] = why->ranks[at++];
-        rcx_ctrl_send_all(comm, &body);
+        send_failure(comm, &body);
     } while (why && at < why->rank_count);
+}
+
+void rcx_comm_announce(struct rcx_comm *comm)
+{
+    announce_from(comm, 0);
 }
 
 /* ranks may be the array that is kept already. */
@@ -252,6 +277,8 @@ static void add_ranks(struct rcx_comm *comm, int from, int at,
         return;
     for (int i = 0; i < n && why->rank_count < comm->size; i++)
         why->ranks[why->rank_count++] = ranks[i];
+    if (tells_on(comm))
+        announce_from(comm, at);
 }
 
 void rcx_comm_fail_reported(struct rcx_comm *comm, rcx_status_t status,
@@ -267,6 +294,8 @@ void rcx_comm_fail_reported(struct rcx_comm *comm, rcx_status_t status,
         return;
     if (comm->why)
         comm->why->reported_by = from;
+    if (tells_on(comm))
+        rcx_comm_announce(comm);
     propagate(comm);
 }
 

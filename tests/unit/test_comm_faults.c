@@ -157,6 +157,45 @@ static void an_announcement_takes_few_messages_of_each_rank(void **state)
     job_free(&crowd.job);
 }
 
+/* Ranks 1 and 3 cannot be reached by rank 0. */
+static void lose_some(struct rcx_transport *t, int peer, const void *message,
+                      size_t bytes)
+{
+    if (crowd.job.contexts[0]->transport == t && peer % 2 == 1)
+        t->ctrl_lost = true;
+    else
+        crowd.send_ctrl(t, peer, message, bytes);
+}
+
+static void a_rank_that_reaches_some_has_them_tell_all(void **state)
+{
+    static const int listed[] = {0};
+    const struct job_options options = {
+        .params =
+            &(rcx_params_t){.field_mask = RCX_PARAM_LOG, .log = members_hush}};
+
+    (void)state;
+    assert_ok(job_open(&crowd.job, MOST, &options));
+    crowd.ops = *crowd.job.contexts[0]->transport->ops;
+    crowd.send_ctrl = crowd.ops.send_ctrl;
+    crowd.ops.send_ctrl = lose_some;
+    for (int i = 0; i < MOST; i++)
+        crowd.job.contexts[i]->transport->ops = &crowd.ops;
+    rcx_comm_fail(world_of(&crowd.job, 0), RCX_ERR_LIMIT, listed, 1, "bad");
+    for (int k = 0; k < 100; k++)
+        for (int i = 0; i < MOST; i++)
+            rcx_progress(crowd.job.contexts[i]);
+    for (int i = 0; i < MOST; i++) {
+        rcx_error_info_t info;
+
+        assert_ok(rcx_comm_error(world_of(&crowd.job, i), &info));
+        assert_status(info.status, RCX_ERR_LIMIT);
+        assert_int_equal(info.rank_count, 1);
+        assert_int_equal(info.ranks[0], 0);
+    }
+    job_free(&crowd.job);
+}
+
 static void a_death_fails_all_communicators_of_that_rank(void **state)
 {
     (void)state;
@@ -496,6 +535,7 @@ int main(void)
         cmocka_unit_test(only_members_are_believed_that_a_communicator_failed),
         cmocka_unit_test(a_death_fails_all_communicators_of_that_rank),
         cmocka_unit_test(an_announcement_takes_few_messages_of_each_rank),
+        cmocka_unit_test(a_rank_that_reaches_some_has_them_tell_all),
         cmocka_unit_test(a_deadline_is_inherited),
         cmocka_unit_test(the_deadline_of_a_group_counts_from_its_start),
         cmocka_unit_test(

@@ -52,6 +52,8 @@ static void fail_reported(struct rcx_comm *comm,
                              sizeof because));
     rcx_comm_fail_reported(comm, status, ranks, n, body->from,
                            (int)body->sequence, text);
+    if (body->tells_on && !comm->is_announced)
+        rcx_comm_announce(comm);
 }
 
 /* An attempt to make a group has failed on another member. */

@@ -29,6 +29,7 @@ struct rcx_ctrl_msg {
     int8_t kind;
     int8_t status;
     int8_t rank_count;
+    int8_t tells_on; /* FAILED: not all members could be told; tell them */
     int16_t tag;
     uint32_t value; /* answers: ms without running; groups in the making: the
                        attempt */

@@ -33,6 +33,20 @@ static void send_failure(struct rcx_comm *comm, struct rcx_ctrl_msg *body)
     }
 }
 
+/* Without descriptors, say, this rank may reach some members alone, which then
+ * tell all. */
+static void send_to_reachable(struct rcx_comm *comm, struct rcx_ctrl_msg *body)
+{
+    const struct rcx_transport *t = comm->context->transport;
+
+    body->tells_on = t && t->ctrl_lost;
+    send_failure(comm, body);
+    if (!t || !t->ctrl_lost || body->tells_on)
+        return;
+    body->tells_on = true;
+    send_failure(comm, body);
+}
+
 /* Announce the ranks of its failure from number at on. A message has room for
  * RCX_RANKS_LISTED; further messages carry the others. */
 static void announce_from(struct rcx_comm *comm, int at)
@@ -48,8 +62,9 @@ static void announce_from(struct rcx_comm *comm, int at)
         while (why && at < why->rank_count &&
                body.rank_count < RCX_RANKS_LISTED)
             body.ranks[body.rank_count++] = why->ranks[at++];
-        send_failure(comm, &body);
+        send_to_reachable(comm, &body);
     } while (why && at < why->rank_count);
+    comm->is_announced = true;
 }
 
 void rcx_comm_announce(struct rcx_comm *comm)

@@ -68,6 +68,7 @@ struct rcx_comm {
     struct rcx_p2p_queue
         p2p; /* frequently used fields are adjacent from here */
     enum rcx_comm_state state;
+    bool is_announced;         /* its failure, by this rank */
     rcx_status_t status;       /* FAILED, SUSPECT: of the failure */
     struct rcx_request *first; /* active requests in the order of their start */
     struct rcx_request **end;  /* where the next one is linked */

@@ -22,8 +22,8 @@ bool caf_waits_for_stopped(void);
 void caf_note_sync(int rank);
 /* That has stopped before. */
 bool caf_has_left(int rank);
-/* RCX has no way to leave a call but to give up the communicator, which is of
- * no use any more where one of its members takes no part. */
+/* Fail the team's communicator. RCX has no other way to leave a call, and the
+ * communicator is useless if one of its members takes no part. */
 void caf_give_up(void);
 
 #endif

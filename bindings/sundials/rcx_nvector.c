@@ -127,7 +127,7 @@ static bool reduce(N_Vector v, double values[], int n, rcx_op_t op)
                          content_of(v)->comm) == RCX_OK;
 }
 
-/* NaN is less than no tolerance, and not more than one: solvers give up. */
+/* NaN is less than no tolerance, and not more than one: solvers stop. */
 static double reduce_one(N_Vector v, double value, rcx_op_t op)
 {
     return reduce(v, &value, 1, op) ? value : NAN;

@@ -76,16 +76,15 @@ enum { LOOP_LACKS = 3 };
  * follow in argv as far as peer->init() takes them out:
  *
  *   --coll NAME      allreduce, or another of rcx.h; sendrecv: a message
- *                    between each rank of the first half and one of the second,
- *                    and
- *                    back, as one operation that takes half as long
+ *                    between each rank of the first half and one of the
+ *                    second, and back, as one operation of half the time
  *   --sizes LIST     bytes per vector, or per block where there are blocks,
  *                    "8,64,512"; a barrier has none
  *   --vectors N      of allreduce_many, each of that size (8)
  *   --uneven         where blocks have a count each: half the size and one and
  *                    a half in turns
  *   --time SECONDS   how long to measure each size
- *   --limit SECONDS  when to give up altogether: SIGALRM ends the process
+ *   --limit SECONDS  when to stop measuring: SIGALRM ends the process
  *   --no-pin         leave each rank where the launcher put it
  *
  * Rank 0 prints "# version" and "# ranks" lines, and one line per size:

@@ -154,24 +154,24 @@ static const struct rcx_option others[] = {
      .fallback = "none",
      .values = "none, or a path of up to 255 bytes",
      .doc =
-         "file of rules by which methods are chosen, as rcx_tune writes them; they "
-         "come before RCX's own",
+         "file of rules by which methods are chosen, as rcx_tune writes them, "
+         "before RCX's own rules",
      .parse = parse_tuning},
     {.name = "RCX_WAIT",
      .fallback = "auto",
      .values = "auto, poll, yield or block",
      .doc =
-         "how to wait: poll without end, yield the core after every empty poll, "
-         "sleep after some, or yield soon where ranks outnumber cores, with naps "
-         "in place of that once it was in vain for 5 ms, or where others that "
-         "compute keep the core for long, and late elsewhere",
+         "how a rank waits: poll: never releases its core; yield: yields it "
+         "after every empty poll; block: sleeps after some; auto: yields soon if "
+         "ranks outnumber cores, and sleeps after 5 ms or if other tasks keep "
+         "the core; else polls for about 0.1 ms first",
      .parse = parse_wait},
     {.name = "RCX_PROGRESS",
      .fallback = "call",
      .values = "call or thread",
      .doc =
-         "who makes progress: whoever calls RCX, or a thread as well, which sleeps "
-         "while there is nothing to do",
+         "call: progress is made in calls of RCX; thread: by a thread as well, "
+         "which sleeps while there is nothing to do",
      .parse = parse_progress},
     {.name = "RCX_TIMEOUT",
      .fallback = "none",
@@ -183,22 +183,22 @@ static const struct rcx_option others[] = {
      .fallback = "none",
      .values = "none or peer",
      .doc =
-         "peer: it is watched whether peers live, by their processes on this node "
-         "and by UCX elsewhere; none: only deadlines find the dead",
+         "peer: peers are watched, by their processes on this node and by UCX "
+         "elsewhere; none: a dead peer is found by a deadline",
      .parse = parse_err_mode},
     {.name = "RCX_LANES",
      .fallback = "auto",
      .values = "auto, ucp or node",
      .doc =
-         "how messages travel inside a node: through mapped memory where that can "
-         "be had, by UCX's messages alone, or through mapped memory and not at all",
+         "messages within a node: auto: through mapped memory if possible; ucp: "
+         "by UCX's messages only; node: through mapped memory, or it is an error",
      .parse = parse_lanes},
     {.name = "RCX_CHECK",
      .fallback = "cheap",
      .values = "off, cheap or full",
      .doc =
-         "find calls of different ranks that do not belong together: full compares "
-         "them before data moves, cheap finds most of those that would hang",
+         "find calls of ranks that do not match: full compares them before data "
+         "moves, cheap finds most of those that would hang",
      .parse = parse_check},
     {.name = "RCX_DUMP",
      .fallback = "none",

@@ -179,8 +179,8 @@ typedef struct rcx_bootstrap {
 
 /*
  * The order of operations of a reduction, from the strictest level; see
- * docs/guarantees.md. An algorithm below the level that is asked for is never
- * chosen.
+ * docs/reference/guarantees.md. An algorithm below the level that is asked for
+ * is never chosen.
  *
  *   CANONICAL  one fixed tree of the rank order combines every element: the
  *              bits depend on neither algorithm, message size nor root
@@ -425,9 +425,9 @@ RCX_API rcx_status_t rcx_comm_error(rcx_comm_t *comm, rcx_error_info_t *info_p);
 
 /*
  * Write the last operations of this process's communicators, and what they wait
- * for, to path, as JSON; rcx_trace reads it (docs/debugging.md). A pipe or a
- * character device is written to, for a second at most. Anything else, also a
- * link, is replaced by a file of mode 0600 when the dump is complete. No
+ * for, to path, as JSON; rcx_trace reads it (docs/howto/debugging.md). A pipe
+ * or a character device is written to, for a second at most. Anything else,
+ * also a link, is replaced by a file of mode 0600 when the dump is complete. No
  * communication: it works after every failure. RCX_ERR_ARG: path cannot be
  * written.
  */
@@ -453,7 +453,7 @@ RCX_API int rcx_progress(rcx_context_t *context);
  * rcx_arm() returns RCX_OK when any later event, or a deadline, makes fd
  * readable. No function of RCX may be called between it and the sleep: a call
  * that makes progress may take the event. So test requests before, in a loop
- * (docs/embedding.md):
+ * (docs/tutorial/embedding.md):
  *
  *     rcx_progress(context); rcx_test(request, &done);
  *     if (!done && rcx_arm(context) == RCX_OK) sleep on fd

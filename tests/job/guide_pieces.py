@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Make a program of the pieces of code in docs/guide.md, as they are printed
+"""Make a program of the pieces of code in docs/reference/guide.md, as they are printed
 there: each is a function's body, or, where it begins with "static", a function.
 
 usage: guide_pieces.py GUIDE OUTPUT
@@ -7,7 +7,7 @@ usage: guide_pieces.py GUIDE OUTPUT
 import sys
 
 HEAD = """\
-/* Made of docs/guide.md by guide_pieces.py. */
+/* Made of docs/reference/guide.md by guide_pieces.py. */
 #include <assert.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -11,10 +11,11 @@
  *          its descriptors, and variables that it sets.
  *   host   the same after a PMIx_Init() of the program's own, so that nothing
  *          is left to excuse by PMIx but the socket which says that this
- *          process is the rank (docs/guarantees.md)
+ *          process is the rank (docs/reference/guarantees.md)
  *
  * libucs, as it is loaded, handles signals before main() begins. That is not
- * RCX's, but it is here that it is held to what docs/guarantees.md says.
+ * RCX's, but it is here that it is held to what docs/reference/guarantees.md
+ * says.
  */
 #include <dirent.h>
 #include <limits.h>

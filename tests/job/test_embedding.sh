@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The program of docs/embedding.md, whose processes no launcher starts.
+# The program of docs/tutorial/embedding.md, whose processes no launcher starts.
 # Usage: test_embedding.sh PROGRAM PYTHON3
 
 # shellcheck source=tests/support/tap.sh

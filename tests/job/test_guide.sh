@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# docs/guide.md: its code runs, and it has a chapter for everything.
+# docs/reference/guide.md: its code runs, and it has a chapter for everything.
 # Usage: test_guide.sh RCXRUN GUIDE_PIECES GUIDE RCX_H
 
 # shellcheck source=tests/support/tap.sh

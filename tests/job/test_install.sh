@@ -241,7 +241,7 @@ if have cmake; then
     cat >with_cmake/CMakeLists.txt <<'END'
 cmake_minimum_required(VERSION 3.18)
 project(consumer C)
-find_package(rcx 0.1 REQUIRED)
+find_package(rcx 0.2 REQUIRED)
 add_executable(consumer consumer.c)
 target_link_libraries(consumer rcx::rcx)
 END
@@ -253,8 +253,8 @@ END
     do_it cmake -S with_cmake -B with_cmake/linked -Drcx_DIR="$PWD/linked/lib/cmake/rcx" \
         && do_it cmake --build with_cmake/linked
     ok $? "CMake: it is found by a link, as /lib is one"
-    sed -i 's/rcx 0.1/rcx 1.0/' with_cmake/CMakeLists.txt
-    ! do_it cmake -S with_cmake -B with_cmake/other && grep -q 'version: 0\.1\.0' "$out"
+    sed -i 's/rcx 0.2/rcx 1.0/' with_cmake/CMakeLists.txt
+    ! do_it cmake -S with_cmake -B with_cmake/other && grep -q 'version: 0\.2\.0' "$out"
     ok $? "CMake: a version that it is not is refused"
 else
     skip "CMake" "it is not installed"

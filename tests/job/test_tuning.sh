@@ -50,7 +50,7 @@ ok $? "rules that differ between ranks are an error"
 sed -n '/^```/,/^```/p' "$guide" | grep -v '^```' >"$file.guide"
 [ -s "$file.guide" ] && run 0 env RCX_TUNING="$file.guide" "$info" --explain alltoall -n 6 --bytes 64 && says_nothing \
     && prints "bruck:radix=2, by the rule in line 5 of $file.guide"
-ok $? "the example of docs/tuning.md is valid"
+ok $? "the example of docs/howto/tuning.md is valid"
 
 # --- rcx_tune ---
 

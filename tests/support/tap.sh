@@ -28,7 +28,7 @@ trap 'rm -rf "$scratch"' EXIT
 number=0
 failed=0
 
-need= # of docs/needs.md, the number that ok prints
+need= # of docs/dev/needs.md, the number that ok prints
 
 # ok STATUS SENTENCE
 ok() {

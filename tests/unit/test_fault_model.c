@@ -214,8 +214,7 @@ static void explore(struct model *m, const struct world *w)
         judge_end(m, w);
 }
 
-/* ---- Rules of the tables, for states that the model does not reach
- * -------- */
+/* ---- Rules of the tables, for states that the model does not reach ------- */
 
 static bool comm_rules_hold(const rcx_comm_table_t *table)
 {

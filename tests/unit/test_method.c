@@ -223,7 +223,7 @@ static void assert_chosen(enum rcx_coll coll, int size, size_t count,
     assert_string_equal(text, expected);
 }
 
-/* As docs/environment.md has it, for 8 bytes an element. */
+/* As docs/reference/environment.md has it, for 8 bytes an element. */
 static void where_nothing_is_wanted_the_table_decides(void **state)
 {
     static const struct {

@@ -35,7 +35,7 @@ static const char usage[] =
     "                     cost: of --bytes B (64K; of a block, where there are some),\n"
     "                     on --ranks N (4) of --nodes K (1), --scattered over them,\n"
     "                     which share --cores C, --bound to one each, in turns\n"
-    "      --markdown     the algorithms as a table, which is docs/algorithms.md\n"
+    "      --markdown     the algorithms as a table, which is docs/reference/algorithms.md\n"
     "  -h, --help         print this and exit\n"
     "  -V, --version      print the version and exit\n"
     "\n"
@@ -251,7 +251,7 @@ static void print_algorithms(void)
     printf("\n");
 }
 
-/* ---- docs/algorithms.md -------------------------------------------------- */
+/* ---- docs/reference/algorithms.md ---------------------------------------- */
 
 enum { LARGEST = 64 }; /* of the numbers of ranks that are looked at */
 
@@ -312,25 +312,26 @@ static void print_row(const struct rcx_algo *algo)
 
 static void print_markdown(void)
 {
-    printf("# Algorithms\n\n"
-           "Written by `rcx_info --markdown`, from the library's own table; "
-           "the lint test compares.\n\n"
-           "Cost on the slowest of p ranks for n bytes: a a message (a round), "
-           "b a byte sent (volume), g a byte combined\n"
-           "(combines); lg is the logarithm to base 2, [conditions] is 1 where "
-           "they hold, else 0, twos x is how often 2 divides x.\n"
-           "What is before the first semicolon, under the conditions before a "
-           "colon, is exact where blocks are equal; the rest\n"
-           "is in words. Order: the least level (docs/guarantees.md) with the "
-           "usual parameters,\n"
-           "for p = 2^k and for other p up to %d. Parameters are given as "
-           "`NAME:PARAMETER=VALUE,...`; in parentheses the usual value.\n"
-           "Known as: the names of the OCC manual 2005, MPICH 5, Open MPI 5 "
-           "and UCC 1.3.\n\n"
-           "| collective | algorithm | cost | order, p = 2^k | else | needs | "
-           "parameters | known as | source |\n"
-           "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
-           LARGEST);
+    printf(
+        "# Algorithms\n\n"
+        "Written by `rcx_info --markdown`, from the library's own table; "
+        "the lint test compares.\n\n"
+        "Cost on the slowest of p ranks for n bytes: a a message (a round), "
+        "b a byte sent (volume), g a byte combined\n"
+        "(combines); lg is the logarithm to base 2, [conditions] is 1 where "
+        "they hold, else 0, twos x is how often 2 divides x.\n"
+        "What is before the first semicolon, under the conditions before a "
+        "colon, is exact where blocks are equal; the rest\n"
+        "is in words. Order: the least level (docs/reference/guarantees.md) with the "
+        "usual parameters,\n"
+        "for p = 2^k and for other p up to %d. Parameters are given as "
+        "`NAME:PARAMETER=VALUE,...`; in parentheses the usual value.\n"
+        "Known as: the names of the OCC manual 2005, MPICH 5, Open MPI 5 "
+        "and UCC 1.3.\n\n"
+        "| collective | algorithm | cost | order, p = 2^k | else | needs | "
+        "parameters | known as | source |\n"
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
+        LARGEST);
     for (int i = 0; i < RCX_COLL_COUNT; i++)
         for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++)
             if ((*a)->coll == (enum rcx_coll)i)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Rules by which methods are chosen: text, a line each, of RCX's own
- * (default.tuning) and of a user's file. docs/tuning.md has how they are
+ * (default.tuning) and of a user's file. docs/howto/tuning.md has how they are
  * written.
  */
 #ifndef RCX_CORE_SCHED_TUNING_H

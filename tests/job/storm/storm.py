@@ -190,7 +190,7 @@ class Job:
     def ucx_aborts(self):
         """UCX (1.13) may, without memory; and over TCP in a rank that connects to
         one which is about to leave, or resumes after its peers have left
-        (docs/guarantees.md)."""
+        (docs/reference/guarantees.md)."""
         if self.fault in ("memory", "descriptors"):
             return "ssertion `" in self.output
         return self.fault not in HARMLESS and any(

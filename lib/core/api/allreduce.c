@@ -50,7 +50,7 @@ rcx_status_t rcx_allreduce_many(size_t n, const void *const sendbufs[],
                                 rcx_datatype_t datatype, rcx_op_t op,
                                 rcx_comm_t *comm)
 {
-    return rcx_call_bundled(ALLREDUCE_MANY);
+    return rcx_call_run_merged(ALLREDUCE_MANY);
 }
 
 rcx_status_t rcx_iallreduce_many(size_t n, const void *const sendbufs[],

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the functions of rcx.h have in common when they check arguments. */
+/* Checks of arguments that the functions of rcx.h share. */
 #ifndef RCX_CORE_API_ARGUMENTS_H
 #define RCX_CORE_API_ARGUMENTS_H
 
@@ -9,7 +9,7 @@
 
 #include "core/base/log.h"
 
-/* For errors found where no context is known; call: without rcx_. */
+/* For errors without a known context. call: without rcx_. */
 static inline rcx_status_t rcx_bad_handle(const char *call, const char *what,
                                           const void *handle)
 {
@@ -28,7 +28,7 @@ static inline rcx_status_t rcx_missing(const struct rcx_log *log,
     return rcx_fail(log, RCX_ERR_ARG, "%s=NULL", what);
 }
 
-/* There can be a buffer of so many elements. */
+/* Whether a buffer can have so many elements. */
 static inline bool rcx_fits_memory(size_t count, size_t elem_bytes)
 {
     size_t bytes;

@@ -4,7 +4,7 @@
  */
 #include "core/api/collective.h"
 
-/* Type and op are as those of RCX's own barriers. */
+/* Type and op are those of RCX's own barriers. */
 #define BARRIER                                                                \
     (&(struct rcx_arguments){.coll = RCX_COLL_BARRIER,                         \
                              .type = RCX_BYTE,                                 \

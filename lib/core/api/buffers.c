@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How the buffers of a collective lie to each other. */
+/* Where the buffers of a collective are relative to each other: in place,
+ * apart, or overlapping. */
 #include "core/api/overlap.h"
 #include "core/api/sizing.h"
 
@@ -8,15 +9,15 @@ static const struct rcx_log *log_of(const struct rcx_arguments *a)
     return &a->comm->context->log;
 }
 
-/* Blocks that have places are looked at one by one, so that other things may
- * lie between them. */
+/* Blocks that have places are checked one by one, as other data may be between
+ * them. */
 static size_t parts_of(const struct rcx_arguments *a,
                        const struct rcx_side *side, bool has_blocks)
 {
     return has_blocks && side->displs ? (size_t)a->comm->size : 1;
 }
 
-/* A side's part k of parts, where its buffer is. */
+/* Part k of a side, in its buffer. */
 static struct rcx_mem_range part_of(const struct rcx_side *side,
                                     const char *buffer, size_t parts, size_t k,
                                     size_t elem_bytes)
@@ -26,7 +27,7 @@ static struct rcx_mem_range part_of(const struct rcx_side *side,
         .bytes = (parts == 1 ? side->reach : side->counts[k]) * elem_bytes};
 }
 
-/* Those that are not empty, sorted. Of some that overlap, which a plan refuses,
+/* The parts that are not empty, sorted. If some overlap, which a plan rejects,
  * each reaches as far as any before it. */
 static size_t sort_parts(const struct rcx_side *side, const char *buffer,
                          size_t parts, size_t elem_bytes,
@@ -79,14 +80,14 @@ static rcx_status_t find_overlap(const struct rcx_arguments *a,
     return RCX_OK;
 }
 
-/* RCX_IN_PLACE is passed as the buffer that lies in the other one. */
+/* Whether RCX_IN_PLACE stands for the buffer that is part of the other one. */
 static bool is_placed_by_recvbuf(enum rcx_coll coll)
 {
     return rcx_coll_allows(coll, RCX_ALIAS_BLOCK) &&
            !rcx_coll_allows(coll, RCX_ALIAS_SAME);
 }
 
-/* Where RCX_IN_PLACE stands and is not to be. */
+/* RCX_IN_PLACE where it is not allowed. */
 static rcx_status_t check_in_place(const struct rcx_arguments *a, bool gives,
                                    bool gets)
 {
@@ -111,14 +112,13 @@ static rcx_status_t check_in_place(const struct rcx_arguments *a, bool gives,
     return RCX_OK;
 }
 
-/* So many bytes behind the beginning of a buffer, which may be NULL where it
- * has none. */
+/* An address behind the start of a buffer, which may be NULL if it is empty. */
 static char *behind(const char *buffer, size_t bytes)
 {
     return (char *)((uintptr_t)buffer + bytes);
 }
 
-/* Put the buffer that is RCX_IN_PLACE where it is. */
+/* Set the address of the buffer that RCX_IN_PLACE stands for. */
 static void place(const struct rcx_arguments *a, const struct rcx_sizing *z,
                   bool gets, struct rcx_buffers *b)
 {

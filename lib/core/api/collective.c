@@ -14,7 +14,8 @@ static const struct rcx_log *log_of(const struct rcx_arguments *a)
     return &a->comm->context->log;
 }
 
-/* Of what is sent, where both sides have some; in place there is one name. */
+/* The name of the sent counts where both directions have counts; in place there
+ * is one name. */
 static const char *counts_name(const struct rcx_arguments *a)
 {
     if (a->coll == RCX_COLL_REDUCE_SCATTER)
@@ -26,7 +27,7 @@ static const char *counts_name(const struct rcx_arguments *a)
                : "sendcounts";
 }
 
-/* name: that of counts. */
+/* name: of the counts. */
 static rcx_status_t too_large(const struct rcx_arguments *a, const char *name)
 {
     if (a->irregular)
@@ -48,7 +49,7 @@ static size_t count_of(const struct rcx_arguments *a,
     return a->irregular ? side->counts[i] : a->count;
 }
 
-/* False: it overflows. */
+/* False: overflow. */
 static bool measure_blocks(const struct rcx_arguments *a, struct rcx_side *side)
 {
     const size_t rank = (size_t)a->comm->rank, size = (size_t)a->comm->size;
@@ -101,7 +102,7 @@ static bool measure_vector(const struct rcx_arguments *a, size_t *count_p)
     return true;
 }
 
-/* False: there is no such memory. */
+/* False: there cannot be so much memory. */
 static bool measure_in(const struct rcx_arguments *a, struct rcx_sizing *z)
 {
     return measure(a, rcx_colls[a->coll].gives,
@@ -119,7 +120,7 @@ static bool measure_out(const struct rcx_arguments *a, struct rcx_sizing *z)
            rcx_fits_memory(z->out.reach, z->elem_bytes);
 }
 
-/* The lists that are to be there, and what they say of the own block. */
+/* The lists that the call needs, and this rank's block according to them. */
 static rcx_status_t check_counts(const struct rcx_arguments *a)
 {
     const bool is_local = rcx_colls[a->coll].is_local;
@@ -173,7 +174,7 @@ static rcx_status_t check(const struct rcx_arguments *a, struct rcx_sizing *z,
     return status == RCX_OK ? rcx_relate_buffers(a, z, b) : status;
 }
 
-/* NULL where blocks lie one behind the other. */
+/* NULL: blocks are contiguous. */
 static const size_t *places_of(const struct rcx_side *side, size_t size)
 {
     size_t at = 0;
@@ -224,7 +225,7 @@ static rcx_status_t look_up(const struct rcx_arguments *a,
     return rcx_program_get(a->comm, &call, program_p);
 }
 
-/* Check everything and find the plan, or compile it. */
+/* Check everything, and find or compile the program. */
 rcx_status_t rcx_call_look_up(const struct rcx_arguments *a,
                               struct rcx_buffers *b,
                               struct rcx_program **program_p)
@@ -232,7 +233,7 @@ rcx_status_t rcx_call_look_up(const struct rcx_arguments *a,
     struct rcx_log *log = &a->comm->context->log;
     rcx_status_t status;
 
-    /* ranks that it sends to for the first time may have left */
+    /* ranks that this one sends to for the first time may have left */
     rcx_stamp_call(a->comm->context, rcx_ticks());
     if (rcx_comm_is_failed(a->comm))
         return RCX_ERR_COMM_FAILED;
@@ -242,13 +243,13 @@ rcx_status_t rcx_call_look_up(const struct rcx_arguments *a,
     return status;
 }
 
-/* Neither NULL nor RCX_IN_PLACE, which lies in front of it. */
+/* Neither NULL nor RCX_IN_PLACE, the value before it. */
 static inline bool is_buffer(const void *p)
 {
     return (uintptr_t)p + 1 > 1;
 }
 
-/* False: they are odd, for what the plan does. */
+/* False: the buffers are not as the program needs them. */
 static bool relate_again(const struct rcx_arguments *a,
                          const struct rcx_program *last, struct rcx_buffers *b)
 {
@@ -336,7 +337,7 @@ static rcx_status_t prepare(const struct rcx_arguments *a,
 
     if (a->vectors) {
         rcx_log_name_call(log, rcx_call_name(a));
-        status = rcx_call_bundle(a, &one, &bundle);
+        status = rcx_call_merge(a, &one, &bundle);
         rcx_log_name_call(log, NULL);
         a = &one;
     }
@@ -354,8 +355,8 @@ static rcx_status_t prepare(const struct rcx_arguments *a,
     return status;
 }
 
-/* By a request that nobody else sees. */
-rcx_status_t rcx_call_bundled(const struct rcx_arguments *a)
+/* By a request that the user does not see. */
+rcx_status_t rcx_call_run_merged(const struct rcx_arguments *a)
 {
     struct rcx_request *request;
     rcx_status_t status = rcx_call_enter(a);
@@ -372,7 +373,7 @@ rcx_status_t rcx_call_bundled(const struct rcx_arguments *a)
     return status;
 }
 
-/* A short call like the one before; NULL: it is none, and nothing has
+/* Start a short call like the one before. NULL: it is not, and nothing has
  * happened. */
 static struct rcx_request *begin_again(const struct rcx_arguments *a)
 {

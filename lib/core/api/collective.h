@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The collectives as users call them: arguments are checked here, before
- * anything is sent, and become a struct rcx_call. All forms of all collectives
- * then go one way. What a blocking call does each time is inlined into it, so
- * that what its collective has as constants need not be looked at.
+ * Collective calls of users: arguments are checked before anything is sent, and
+ * become a struct rcx_call. All forms of all collectives then take one path.
+ * What a blocking call does each time is inlined into it, so that constants of
+ * its collective are not examined at run time.
  */
 #ifndef RCX_CORE_API_COLLECTIVE_H
 #define RCX_CORE_API_COLLECTIVE_H
@@ -12,22 +12,23 @@
 #include "core/run/wait/blocking.h"
 #include "core/run/wait/enter.h"
 
-/* What the user gave, before it is checked. */
+/* The arguments of the user, not checked. */
 struct rcx_arguments {
     enum rcx_coll coll;
     const void *sendbuf;
     void *recvbuf;
-    size_t count;         /* of the vector, or of one block */
-    const size_t *counts; /* where irregular: of each rank's block */
-    const size_t *displs; /* and where they begin; NULL: one behind the other */
-    const size_t *recvcounts, *recvdispls; /* the same of what is received,
-                                              where counts are what is sent */
+    size_t count;         /* of the vector, or of a block */
+    const size_t *counts; /* irregular calls: of each rank's block */
+    const size_t *displs; /* starts of blocks; NULL: contiguous */
+    const size_t *recvcounts,
+        *recvdispls; /* the same of what is received, if counts are what is
+                        sent */
     bool irregular;
     rcx_datatype_t type;
     rcx_op_t op;
     int root;
     struct rcx_comm *comm;
-    const struct rcx_vectors *vectors; /* in place of the buffers and count */
+    const struct rcx_vectors *vectors; /* in place of buffers and count */
 };
 
 /* The function that was called, without rcx_. */
@@ -37,7 +38,7 @@ static inline const char *rcx_call_name(const struct rcx_arguments *a)
                       : rcx_coll_function(a->coll, a->irregular);
 }
 
-/* Several vectors that are one operand, and one result. */
+/* Several vectors that are one operand and one result. */
 struct rcx_vectors {
     size_t n;
     const void *const *sendbufs;
@@ -45,7 +46,7 @@ struct rcx_vectors {
     const size_t *counts;
 };
 
-/* Checked: the buffers, and how they lie to each other. */
+/* Checked buffers, and where they are relative to each other. */
 struct rcx_buffers {
     const char *in;
     char *out;
@@ -53,32 +54,31 @@ struct rcx_buffers {
 };
 
 /*
- * With a's vectors checked: the call that has them as one vector, and where
- * they are none in memory what is to be done about that, the caller's to drop;
- * else NULL. What is wrong but for them and their type is left to the look-up
- * of that call.
+ * With a's vectors checked: the call that has them as one vector. If they are
+ * not contiguous, also their vector list, which the caller must destroy; else
+ * NULL. Other errors are left to the look-up of that call.
  */
-rcx_status_t rcx_call_bundle(const struct rcx_arguments *a,
-                             struct rcx_arguments *one,
-                             struct rcx_veclist **bundle_p);
-/* r is one vector made of b's, which it then has. */
+rcx_status_t rcx_call_merge(const struct rcx_arguments *a,
+                            struct rcx_arguments *one,
+                            struct rcx_veclist **bundle_p);
+/* r is a call on one vector made of b's, and owns b from now on. */
 rcx_status_t rcx_call_place(const struct rcx_arguments *a,
                             struct rcx_request *r, struct rcx_veclist *b);
 
-/* Check everything and find the plan, pinned, or compile it. */
+/* Check everything, and find the program, pinned, or compile it. */
 rcx_status_t rcx_call_look_up(const struct rcx_arguments *a,
                               struct rcx_buffers *b,
                               struct rcx_program **program_p);
 
-/* The plan of a call like the one before, whatever its buffers; NULL: it is
- * another call, or something is odd with these. */
+/* The program of a call like the one before, for any buffers; NULL: another
+ * call, or a special case of these buffers. */
 struct rcx_program *rcx_call_find_last(const struct rcx_arguments *a,
                                        struct rcx_buffers *b);
 
 /*
- * The plan where nothing but that has to be found out: most short collectives
- * are in a loop, and have been asked everything before. NULL: not of this one.
- * b has no alias, which the plan is of.
+ * The program, if nothing else has to be found out: most short collectives are
+ * in a loop, and have been checked before. NULL: not for this call. b has no
+ * alias, which the program has.
  */
 __attribute__((always_inline)) static inline struct rcx_program *
 rcx_call_repeat(const struct rcx_arguments *a, struct rcx_buffers *b)
@@ -110,14 +110,14 @@ static inline rcx_status_t rcx_call_enter(const struct rcx_arguments *a)
                : rcx_bad_handle(rcx_call_name(a), "comm", a->comm);
 }
 
-/* The plan, pinned. Whatever is odd is looked up, which says what is wrong. */
+/* The program, pinned. Special cases are looked up, which reports errors. */
 rcx_status_t rcx_call_resolve(const struct rcx_arguments *a,
                               struct rcx_buffers *b,
                               struct rcx_program **program_p);
-/* What is no repetition. */
+/* A call that does not repeat the one before. */
 rcx_status_t rcx_call_run(const struct rcx_arguments *a);
 
-/* A blocking call; inlined likewise. */
+/* A blocking call; inlined as well. */
 __attribute__((always_inline)) static inline rcx_status_t
 rcx_call_blocking(const struct rcx_arguments *a)
 {
@@ -143,10 +143,10 @@ rcx_call_blocking(const struct rcx_arguments *a)
     return status;
 }
 
-/* The same of several vectors. */
-rcx_status_t rcx_call_bundled(const struct rcx_arguments *a);
+/* The same for several vectors. */
+rcx_status_t rcx_call_run_merged(const struct rcx_arguments *a);
 
-/* A request, which starts at once where it is not persistent. */
+/* A request, which starts at once unless it is persistent. */
 rcx_status_t rcx_call_request(const struct rcx_arguments *a, bool persistent,
                               rcx_request_t **request_p);
 

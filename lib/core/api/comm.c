@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Communicators: made, asked, told and freed. */
+/* Functions of communicators. */
 #include <sched.h>
 
 #include "core/api/arguments.h"
@@ -40,7 +40,7 @@ rcx_status_t rcx_comm_set_timeout(rcx_comm_t *comm, int64_t timeout_ns)
     return RCX_OK;
 }
 
-/* SINGLE: calls of its thread do not keep others out. */
+/* RCX_THREAD_SINGLE: calls of its thread do not exclude others. */
 static bool may_enter(const struct rcx_context *context)
 {
     return context->threads != RCX_THREAD_SINGLE ||
@@ -67,7 +67,7 @@ static void see_to_it(struct rcx_context *context)
     }
 }
 
-/* From any thread, whatever others do. */
+/* From any thread, at any time. */
 rcx_status_t rcx_comm_abort(rcx_comm_t *comm)
 {
     struct rcx_context *context;
@@ -197,7 +197,8 @@ static rcx_status_t release(struct rcx_comm *comm)
         rcx_comm_close_or_keep(comm);
         return RCX_OK;
     }
-    comm->is_freed = true; /* its requests go on, and it with the last one */
+    comm->is_freed =
+        true; /* its requests go on, and it is closed with the last */
     comm->magic = 0;
     rcx_comm_release(comm);
     return RCX_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Contexts: made, ended, and kept going. */
+/* Functions of contexts. */
 #include <signal.h>
 #include <unistd.h>
 
@@ -64,7 +64,7 @@ rcx_status_t rcx_finalize(rcx_context_t **context_p)
     return status;
 }
 
-/* Nobody is inside for it: a thread that is may never come out. */
+/* Does not take the guard: the thread inside may never leave. */
 rcx_status_t rcx_abort(rcx_context_t *context, int code, const char *text)
 {
     const struct rcx_boot *boot = context ? context->boot : NULL;

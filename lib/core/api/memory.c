@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory from RCX. */
+/* rcx_mem_alloc() and related functions. */
 #include <string.h>
 
 #include "core/api/arguments.h"
@@ -32,15 +32,15 @@ rcx_status_t rcx_mem_alloc(rcx_comm_t *comm, size_t bytes, void **ptr_p)
 
 /* ---- Of peers ------------------------------------------------------------ */
 
-/* What each rank tells the others of its block. UCX's keys are as long as it
- * has transports to shared memory. */
+/* What each rank tells the others of its block. The length of a key depends on
+ * how many transports of UCX share memory. */
 struct block {
     uint64_t base;
-    uint64_t key_bytes; /* 0: it can be reached by nobody */
+    uint64_t key_bytes; /* 0: it cannot be mapped */
     unsigned char key[496];
 };
 
-/* Whether ptr is what it has to be. */
+/* Check ptr. */
 static bool describe(struct rcx_context *context, const void *ptr,
                      struct block *block)
 {
@@ -73,7 +73,7 @@ static void reach(rcx_comm_t *comm, void *ptr, const struct block blocks[],
     peers[comm->rank] = ptr;
 }
 
-/* Room for what all tell, with this rank's part. */
+/* Allocate the records of all ranks, and fill in this rank's. */
 static rcx_status_t begin(rcx_comm_t *comm, void *ptr, struct block **blocks_p,
                           bool *is_good_p)
 {
@@ -110,7 +110,7 @@ static rcx_status_t end(rcx_comm_t *comm, void *ptr, struct block *blocks,
     return ended;
 }
 
-/* A rank whose ptr is wrong takes part, so that nobody waits for it. */
+/* A rank with a wrong ptr takes part, so that no rank waits for it. */
 rcx_status_t rcx_mem_peers(rcx_comm_t *comm, void *ptr, void *peers[])
 {
     struct block *blocks;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ops and types, and local reduction. */
+/* Functions of ops and types, and rcx_reduce_local(). */
 #include "core/api/arguments.h"
 #include "core/run/plan/cache.h"
 #include "core/run/wait/enter.h"
@@ -25,7 +25,7 @@ static rcx_status_t leave(struct rcx_context *context, rcx_status_t status)
     return status;
 }
 
-/* Give up what was compiled for a type or op, on all communicators. */
+/* Remove what was compiled for a type or op, on all communicators. */
 static void remove_user_entry(struct rcx_context *context, rcx_datatype_t type,
                               rcx_op_t op)
 {

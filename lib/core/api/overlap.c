@@ -31,7 +31,7 @@ void rcx_mem_ranges_sort(struct rcx_mem_range regions[], size_t n)
     }
 }
 
-/* The last one that begins before the end reaches furthest of these. */
+/* The last one that begins before the end reaches furthest. */
 const struct rcx_mem_range *
 rcx_mem_ranges_overlap(const struct rcx_mem_range regions[], size_t n,
                        const char *at, size_t bytes)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stretches of memory that a user gave, to find those that overlap. */
+/* Ranges of the user's memory, to find those that overlap. */
 #ifndef RCX_CORE_API_OVERLAP_H
 #define RCX_CORE_API_OVERLAP_H
 
@@ -11,10 +11,10 @@ struct rcx_mem_range {
     size_t index; /* the caller's */
 };
 
-/* By address, with no memory but their own. */
+/* Sort by address, in place. */
 void rcx_mem_ranges_sort(struct rcx_mem_range regions[], size_t n);
-/* Of sorted ones, each of which reaches further than those before it, one that
- * overlaps some bytes, at least one, from at on. NULL: there is none. */
+/* Of sorted ranges, each of which reaches further than those before it: one
+ * that overlaps the bytes, at least one, from at on. NULL: none. */
 const struct rcx_mem_range *
 rcx_mem_ranges_overlap(const struct rcx_mem_range regions[], size_t n,
                        const char *at, size_t bytes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages as users call them. */
+/* Functions of messages. */
 #include "core/api/arguments.h"
 #include "core/api/request.h"
 #include "core/op/types.h"
@@ -92,7 +92,7 @@ static rcx_status_t make(const char *name, struct rcx_comm *comm,
     return status;
 }
 
-/* Communicators' messages have no order that threads could disturb. */
+/* Messages have no order between threads. */
 static rcx_status_t enter(const char *name, struct rcx_comm *comm)
 {
     rcx_status_t status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests as users call them. */
+/* Functions of requests. */
 #include "core/api/arguments.h"
 #include "core/api/request.h"
 #include "core/run/comm/comm_close.h"
@@ -16,7 +16,7 @@ static rcx_status_t was_freed(const char *call,
                     call, (const void *)request);
 }
 
-/* A freed one's slot still knows where it was. */
+/* The slot of a freed request still knows its context. */
 static rcx_status_t enter(const char *call, const rcx_request_t *request)
 {
     struct rcx_context *context;
@@ -62,7 +62,7 @@ static rcx_status_t start(struct rcx_request *r)
     return RCX_OK;
 }
 
-/* In no order with others' calls on the communicator. */
+/* In no order with other threads' calls on the communicator. */
 static rcx_status_t start_message(struct rcx_request *r)
 {
     rcx_stamp_call(r->comm->context, rcx_ticks());
@@ -150,7 +150,7 @@ static bool is_complete(void *request)
     return ((const struct rcx_request *)request)->state != RCX_REQUEST_ACTIVE;
 }
 
-/* Progress is made once whatever the time is. */
+/* Makes progress once, also if the time is over. */
 static rcx_status_t wait_for(struct rcx_request *r, int64_t timeout_ns)
 {
     struct rcx_context *context = r->comm->context;
@@ -212,7 +212,8 @@ struct several {
     size_t index; /* of the one that ended first; n: none has */
 };
 
-/* Whether there is nothing to wait for: one is over, or none is under way. */
+/* Whether there is nothing to wait for: one has completed, or none is
+ * active. */
 static bool look(void *arg)
 {
     struct several *s = arg;
@@ -235,7 +236,7 @@ static bool look(void *arg)
     return s->index < s->n || !active;
 }
 
-/* Of those behind the first, whose context is entered. */
+/* Check those behind the first, whose context is entered. */
 static rcx_status_t check_others(const char *call, const struct several *s,
                                  size_t first)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Users' requests, as all that make them do. */
+/* Users' requests: how they are given out and taken back. */
 #ifndef RCX_CORE_API_REQUEST_H
 #define RCX_CORE_API_REQUEST_H
 
 #include "core/run/request/request.h"
 
-/* It is the user's from now on: counted, and its type and op stay. */
+/* r belongs to the user from now on: it is counted, and its type and op are
+ * pinned. */
 void rcx_request_hand_out(struct rcx_request *r, bool persistent);
-/* It is not active, and no longer. */
+/* r is not active, and does not belong to the user any more. */
 void rcx_request_release(struct rcx_request *r);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* For a host's event loop: a descriptor to sleep on. */
+/* rcx_get_fd() and rcx_arm(): a descriptor for a host's event loop. */
 #include "core/api/arguments.h"
 #include "core/run/detect/detector.h"
 #include "core/run/wait/enter.h"
@@ -40,7 +40,7 @@ rcx_status_t rcx_arm(rcx_context_t *context)
 
     if (status != RCX_OK)
         return status;
-    rcx_detector_poll(context); /* the timer may be why the host is awake */
+    rcx_detector_poll(context); /* the timer may have woken the host */
     status = rcx_sleep_arm(context);
     rcx_leave(context);
     return status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Several vectors as one: what users give of them is checked and copied. */
+/* rcx_allreduce_many(): checks and copies the lists of vectors. */
 #include "core/api/collective.h"
 #include "core/api/overlap.h"
 #include "core/run/request/request.h"
@@ -10,7 +10,7 @@ static const struct rcx_log *log_of(const struct rcx_arguments *a)
     return &a->comm->context->log;
 }
 
-/* Of vector i; in place, it is where the result is to be. */
+/* The operand of vector i; in place, its result. */
 static const void *given(const struct rcx_vectors *v, size_t i)
 {
     return v->sendbufs == RCX_IN_PLACE ? v->recvbufs[i] : v->sendbufs[i];
@@ -128,7 +128,7 @@ static rcx_status_t check_overlap(const struct rcx_arguments *a,
 
 /* ---- All of it ----------------------------------------------------------- */
 
-/* The vectors that are not empty; the rest of each array is not looked at. */
+/* Copy the vectors that are not empty; entries of the others are not used. */
 static rcx_status_t fill(const struct rcx_arguments *a, size_t elem_bytes,
                          struct rcx_veclist *b, struct rcx_mem_range results[])
 {
@@ -195,9 +195,9 @@ static void pretend(const struct rcx_veclist *b, struct rcx_arguments *one)
         one->recvbuf = (char *)(uintptr_t)one->sendbuf + b->bytes;
 }
 
-rcx_status_t rcx_call_bundle(const struct rcx_arguments *a,
-                             struct rcx_arguments *one,
-                             struct rcx_veclist **bundle_p)
+rcx_status_t rcx_call_merge(const struct rcx_arguments *a,
+                            struct rcx_arguments *one,
+                            struct rcx_veclist **bundle_p)
 {
     struct rcx_context *context = a->comm->context;
     struct rcx_veclist *b;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Time. Nanoseconds are CLOCK_MONOTONIC's, a call of some 20 ns at best; ticks
- * are a register of the CPU, for what is timed on every operation. Ticks become
- * nanoseconds only where somebody reads them.
+ * Time. Nanoseconds are those of CLOCK_MONOTONIC, a call of 20 ns at best.
+ * Ticks are a register of the CPU, for what is timed on every operation; they
+ * are converted to nanoseconds only for output.
  */
 #ifndef RCX_CORE_BASE_CLOCK_H
 #define RCX_CORE_BASE_CLOCK_H
@@ -44,9 +44,9 @@ static inline struct rcx_instant rcx_instant_now(void)
 }
 
 /*
- * Ticks in nanoseconds, by two moments, the earlier one first: theirs at both
- * (a double is exact for 100 days), and never backwards. All ticks are to->ns
- * where no time lies between the two.
+ * Convert ticks to nanoseconds by two moments, the earlier one first: exact at
+ * both (a double is exact for 100 days), and monotonic. If no time is between
+ * them, the result is to->ns.
  */
 static inline uint64_t rcx_ticks_to_ns(uint64_t ticks,
                                        const struct rcx_instant *from,

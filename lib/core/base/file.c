@@ -50,7 +50,7 @@ static uint64_t time_up(void)
     return rcx_now_ns() + PATIENCE_MS * UINT64_C(1000) * UINT64_C(1000);
 }
 
-/* False: it is not ready by then. */
+/* False: not ready by then. */
 static bool wait_for(int fd, short events, uint64_t until)
 {
     struct pollfd at = {.fd = fd, .events = events};
@@ -107,7 +107,7 @@ FILE *rcx_file_begin(const char *path, char young[], size_t bytes)
         errno = ENAMETOOLONG;
         return NULL;
     }
-    unlink(young); /* of a process of this number that died while writing */
+    unlink(young); /* of a process with this number that died while writing */
     fd = open(young, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
               S_IRUSR | S_IWUSR);
     file = fd >= 0 ? fdopen(fd, "w") : NULL;
@@ -123,7 +123,7 @@ bool rcx_file_end(FILE *file, const char *young, const char *path)
     bool good;
     int error;
 
-    errno = EIO; /* unless something is known better */
+    errno = EIO; /* unless errno is set */
     good = !ferror(file);
     good &= fclose(file) == 0;
     if (good && rename(young, path) == 0)
@@ -153,8 +153,8 @@ static bool write_in_time(int fd, const char *text, size_t bytes)
     return true;
 }
 
-/* What takes a stream of bytes: opened, or -1, where it is none or there is
- * none. False: it is one and cannot be opened. */
+/* Open path if it is a pipe or device; else *fd_p is -1. False: it is one, and
+ * cannot be opened. */
 static bool open_stream(const char *path, int *fd_p)
 {
     struct stat s;
@@ -169,8 +169,8 @@ static bool open_stream(const char *path, int *fd_p)
         return true;
     fd = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0)
-        return false; /* ENXIO: a pipe that no process reads */
-    if (fstat(fd, &s) != 0 || S_ISREG(s.st_mode)) { /* exchanged meanwhile */
+        return false; /* ENXIO: no process reads the pipe */
+    if (fstat(fd, &s) != 0 || S_ISREG(s.st_mode)) { /* replaced meanwhile */
         close(fd);
         return fail(EINVAL);
     }

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* As CUDA's and HSA's headers have them; both are part of their ABIs. */
+/* From CUDA's and HSA's headers; part of their ABIs. */
 enum { CUDA_MEMORY_TYPE = 2, CUDA_IS_MANAGED = 8, CUDA_DEVICE = 2 };
 enum { HSA_AGENT_DEVICE = 17, HSA_GPU = 1, HSA_ALLOCATED = 1, HSA_SHARED = 4 };
 
@@ -31,8 +31,8 @@ static int read_loads(struct dl_phdr_info *info, size_t bytes, void *arg)
     return 1;
 }
 
-/* Of a library that the program, or one of its libraries, has loaded; which
- * then stays. */
+/* A symbol of a library that the program has loaded. The library stays loaded
+ * then. */
 static void *find(const char *library, const char *symbol)
 {
     void *handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD);
@@ -43,7 +43,7 @@ static void *find(const char *library, const char *symbol)
     return found;
 }
 
-/* A program may load a driver at any time. */
+/* Look for drivers again if libraries have been loaded since. */
 static void find_drivers(struct rcx_gpu *gpu)
 {
     static const char cuda[] = "libcuda.so.1", hsa[] = "libhsa-runtime64.so.1";
@@ -56,18 +56,19 @@ static void find_drivers(struct rcx_gpu *gpu)
     gpu->loads = loads;
     if (!gpu->cuda && (found = find(cuda, "cuPointerGetAttribute"))) {
         memcpy(&gpu->cuda, &found, sizeof found);
-        memset(gpu->host, 0, sizeof gpu->host); /* it may have taken ranges */
+        memset(gpu->host, 0, sizeof gpu->host); /* it may own ranges */
     }
     if (!gpu->hsa && (found = find(hsa, "hsa_agent_get_info"))) {
         memcpy(&gpu->hsa_agent, &found, sizeof found);
         found = find(hsa, "hsa_amd_pointer_info");
         memcpy(&gpu->hsa, &found, sizeof found);
-        gpu->is_fine = true; /* its small blocks lie among the host's */
+        gpu->is_fine =
+            true; /* its small blocks are between those of the host */
         memset(gpu->host, 0, sizeof gpu->host);
     }
 }
 
-/* What the driver moves between host and GPU both can read. */
+/* Managed memory is readable by both. */
 static bool is_cuda(const struct rcx_gpu *gpu, const void *p)
 {
     const unsigned long long at = (uintptr_t)p;
@@ -89,8 +90,8 @@ static bool is_hsa(const struct rcx_gpu *gpu, const void *p)
            kind == HSA_GPU;
 }
 
-/* Operand and result of one call, and those of the next, may be in ranges of
- * one set. */
+/* Operand and result of a call, and those of the next, may be in ranges of one
+ * set. */
 static bool has_range(const struct rcx_gpu *gpu, uintptr_t range)
 {
     const uintptr_t *set = gpu->host[range % RCX_GPU_SETS];
@@ -118,7 +119,8 @@ bool rcx_gpu_look(struct rcx_gpu *gpu, const void *p)
     find_drivers(gpu);
     if (is_cuda(gpu, p) || is_hsa(gpu, p))
         return false;
-    range = rcx_gpu_range(gpu, p); /* a driver may have changed their size */
+    range = rcx_gpu_range(gpu,
+                          p); /* a driver may have changed the size of ranges */
     add_range(gpu, range);
     return true;
 }

@@ -26,7 +26,7 @@ void rcx_guard_destroy(struct rcx_guard *g)
         munmap(g, sizeof *g);
 }
 
-/* What the word was; a child's stays what it is. */
+/* Returns what the word was. A child's word does not change. */
 static unsigned take(struct rcx_guard *g)
 {
     const unsigned word = atomic_exchange_explicit(&g->word, RCX_GUARD_HELD,

@@ -21,12 +21,12 @@ enum { RCX_GUARD_WIPED, RCX_GUARD_FREE, RCX_GUARD_HELD };
 
 struct rcx_guard {
     _Atomic unsigned word;
-    _Atomic unsigned waiting; /* threads that want in */
-    _Atomic uintptr_t owner;  /* the thread, while held; else 0 */
+    _Atomic unsigned waiting; /* threads that wait for it */
+    _Atomic uintptr_t owner;  /* the thread that holds it; else 0 */
     uintptr_t maker;
 };
 
-/* The calling thread, without a call; 0 is none. */
+/* Identifies the calling thread, without a call; never 0. */
 static inline uintptr_t rcx_this_thread(void)
 {
 #if __has_builtin(__builtin_thread_pointer)
@@ -36,16 +36,16 @@ static inline uintptr_t rcx_this_thread(void)
 #endif
 }
 
-/* NULL when memory ran out. */
+/* NULL: no memory. */
 struct rcx_guard *rcx_guard_create(void);
-void rcx_guard_destroy(struct rcx_guard *g); /* NULL is fine */
+void rcx_guard_destroy(struct rcx_guard *g); /* NULL is allowed */
 
 rcx_status_t rcx_guard_enter_slowly(struct rcx_guard *g, unsigned word,
                                     const struct rcx_log *log);
 
 /*
- * RCX_ERR_FORKED in a child; RCX_ERR_BUSY on a thread that is inside already,
- * as in a user's op. Both are logged.
+ * RCX_ERR_FORKED in a child; RCX_ERR_BUSY on a thread that holds it already, as
+ * in a user's op. Both are logged.
  */
 static inline rcx_status_t rcx_guard_enter(struct rcx_guard *g,
                                            const struct rcx_log *log)
@@ -59,7 +59,7 @@ static inline rcx_status_t rcx_guard_enter(struct rcx_guard *g,
     return RCX_OK;
 }
 
-/* The same where no other thread ever comes: it needs no exchange. */
+/* The same where no other thread ever enters: needs no exchange. */
 static inline rcx_status_t rcx_guard_enter_alone(struct rcx_guard *g,
                                                  const struct rcx_log *log)
 {
@@ -83,17 +83,17 @@ static inline bool rcx_guard_is_wanted(const struct rcx_guard *g)
     return atomic_load_explicit(&g->waiting, memory_order_relaxed) > 0;
 }
 
-/* Enter if nobody is inside. */
+/* Enter if it is free. */
 bool rcx_guard_try(struct rcx_guard *g);
 
-/* Enter once more, after leaving in the middle of a call. False: this is a
- * child, forked meanwhile. */
+/* Enter again, after leaving within a call. False: this is a child, forked
+ * meanwhile. */
 bool rcx_guard_return(struct rcx_guard *g);
 
-/* Leave, let others run, and enter again. */
+/* Leave, let other threads run, and enter again. */
 void rcx_guard_pass(struct rcx_guard *g);
 
-/* Whether this thread is inside. */
+/* Whether this thread holds it. */
 static inline bool rcx_guard_is_mine(const struct rcx_guard *g)
 {
     return atomic_load_explicit(&g->owner, memory_order_relaxed) ==

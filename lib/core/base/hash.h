@@ -4,14 +4,14 @@
 
 #include <stdint.h>
 
-/* A hash of what hash is one of, and value after it. */
+/* Extend a hash by a value. */
 static inline uint64_t rcx_hash(uint64_t hash, uint64_t value)
 {
     hash = (hash ^ value) * UINT64_C(0x9E3779B97F4A7C15);
     return hash ^ hash >> 29;
 }
 
-/* Of a text; 0: it is empty. */
+/* Hash of a text; 0: it is empty. */
 static inline uint64_t rcx_hash_text(const char *text)
 {
     uint64_t hash = *text != '\0';

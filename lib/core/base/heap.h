@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * All heap use of RCX goes through here: counted, so that a test can show
- * that a repeated call allocates nothing, and limited by a budget, so that a
- * test can fail every single allocation in turn.
+ * All heap use of RCX: counted, so that a test can show that a repeated call
+ * allocates nothing, and limited by a budget, so that a test can fail each
+ * allocation in turn.
  */
 #ifndef RCX_CORE_BASE_HEAP_H
 #define RCX_CORE_BASE_HEAP_H
@@ -18,12 +18,12 @@ struct rcx_heap {
 
 #define RCX_HEAP_INIT ((struct rcx_heap){.budget = UINT64_MAX})
 
-/* NULL when memory, or the budget, ran out. Aligned to 64 bytes. */
+/* NULL if memory or the budget ran out. Aligned to 64 bytes. */
 void *rcx_heap_alloc(struct rcx_heap *heap, size_t bytes);
 void *rcx_heap_zalloc(struct rcx_heap *heap, size_t bytes);
 /* Grow a block from old_bytes to new_bytes; ptr stays valid on failure. */
 void *rcx_heap_grow(struct rcx_heap *heap, void *ptr, size_t old_bytes,
                     size_t new_bytes);
-void rcx_heap_free(struct rcx_heap *heap, void *ptr); /* NULL is fine */
+void rcx_heap_free(struct rcx_heap *heap, void *ptr); /* NULL is allowed */
 
 #endif

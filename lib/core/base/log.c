@@ -12,8 +12,8 @@
 enum { TEXT = 1024 };
 
 /*
- * By one write: glibc from 2.37 on prints to an unbuffered stream in pieces,
- * and ranks that fail together would write into each other's lines.
+ * By one write(): glibc from 2.37 on prints to an unbuffered stream in pieces,
+ * and the lines of ranks that fail together would be mixed.
  */
 static void to_stderr(rcx_log_level_t level, const char *text, void *arg)
 {
@@ -31,7 +31,7 @@ void rcx_log_init(struct rcx_log *log)
     *log = (struct rcx_log){.level = RCX_LOG_WARN, .rank = -1, .fn = to_stderr};
 }
 
-/* In this order: a thread that finds another one's call finds that one. */
+/* In this order, so that another thread does not take this call for its own. */
 void rcx_log_name_call(struct rcx_log *log, const char *call)
 {
     atomic_store_explicit(&log->caller, rcx_this_thread(),

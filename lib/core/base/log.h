@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The one way out for text. The function that decides an error logs it, once;
- * callers forward the status.
+ * The log, which is RCX's only output. The function that decides an error logs
+ * it, once; callers forward the status.
  */
 #ifndef RCX_CORE_BASE_LOG_H
 #define RCX_CORE_BASE_LOG_H
@@ -12,11 +12,11 @@
 #include "rcx/rcx.h"
 
 struct rcx_log {
-    rcx_log_level_t level; /* the most talkative level that is passed on */
-    int rank;              /* in front of each line; -1 before it is known */
-    _Atomic(const char *) call; /* whose arguments are being checked, without
-                                   rcx_; NULL: none's. Errors of that thread,
-                                   which others are not, begin with it */
+    rcx_log_level_t level; /* the least severe level that is passed on */
+    int rank; /* at the start of each line; -1 before it is known */
+    _Atomic(const char *)
+        call; /* the function whose arguments are being checked, without
+                 rcx_; NULL: none. Errors of that thread begin with it */
     _Atomic uintptr_t caller;
     rcx_log_fn_t fn;
     void *arg;
@@ -25,7 +25,7 @@ struct rcx_log {
 /* From now on this thread checks arguments of call; NULL: of none. */
 void rcx_log_name_call(struct rcx_log *log, const char *call);
 
-/* Errors and warnings to stderr. */
+/* Log errors and warnings to stderr. */
 void rcx_log_init(struct rcx_log *log);
 
 void rcx_log_line(const struct rcx_log *log, rcx_log_level_t level,

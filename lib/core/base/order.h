@@ -5,8 +5,8 @@
 
 #include "rcx/rcx.h"
 
-/* Ranks may differ in the last bits. Nobody can ask for it; it is enough where
- * the op is exact, so that they do not. */
+/* Ranks may differ in the last bits. It cannot be asked for. It is enough if
+ * the op is exact, so that ranks do not differ. */
 #define RCX_ORDER_LOOSE ((rcx_order_t)0)
 
 #endif

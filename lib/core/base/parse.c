@@ -59,7 +59,7 @@ bool rcx_parse_time(const char *text, int64_t *ns_p)
     errno = 0;
     number = strtoull(text, &end, 10);
     *ns_p = 0;
-    if (number == 0 && !*end) /* of any unit */
+    if (number == 0 && !*end) /* in any unit */
         return true;
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (strcmp(end, units[i].name) == 0)
@@ -68,7 +68,7 @@ bool rcx_parse_time(const char *text, int64_t *ns_p)
     return false;
 }
 
-/* "12.5"; strtod() would read what the locale has for a point. */
+/* "12.5"; strtod() would use the locale's decimal point. */
 static double parse_decimal(const char *text, const char **end_p)
 {
     double number = 0, place = 1;

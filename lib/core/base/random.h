@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-/* The next of a sequence of numbers, each of which only depends on the first
- * state (splitmix64; Steele, Lea, Flood 2014). */
+/* The next number of a sequence that depends on the first state only
+ * (splitmix64; Steele, Lea, Flood 2014). */
 static inline uint64_t rcx_random(uint64_t *state)
 {
     uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LONGEST = 40 }; /* letters of a word that is looked at */
+enum { LONGEST = 40 }; /* letters of a word that are compared */
 
 struct rcx_suggestion rcx_suggestion(const char *written, size_t length)
 {
@@ -30,7 +30,7 @@ static size_t least(size_t a, size_t b, size_t c)
     return ab < c ? ab : c;
 }
 
-/* Between the first n letters of a and the first m of b. */
+/* Distance between the first n letters of a and the first m of b. */
 static size_t distance(const char *a, size_t n, const char *b, size_t m)
 {
     size_t rows[3][LONGEST + 1], *before = rows[0], *last = rows[1],
@@ -64,7 +64,7 @@ void rcx_suggest_try(struct rcx_suggestion *g, const char *word)
     size_t d;
 
     if (g->length > LONGEST || length > LONGEST || 3 * more > length)
-        return; /* it is as far away as it is longer, at least */
+        return; /* the distance is at least the difference in length */
     d = distance(g->written, g->length, word, length);
     if (d >= g->distance || 3 * d > length)
         return;

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-/* The word that is the nearest so far to the one that was written. */
+/* The word that is nearest to the written one so far. */
 struct rcx_suggestion {
     const char *written;
     size_t length;    /* of it */
@@ -13,11 +13,11 @@ struct rcx_suggestion {
     size_t distance;
 };
 
-/* Of the first length letters of written. */
+/* Begin with the first length letters of written. */
 struct rcx_suggestion rcx_suggestion(const char *written, size_t length);
 
-/* Is it this one? Letters left out, put in, changed, or swapped with the next
- * count one each, and may be a third of the word. Case does not count. */
+/* Try a word. An omission, an insertion, a change and a transposition each
+ * count one, and may be a third of the word. Case does not count. */
 void rcx_suggest_try(struct rcx_suggestion *g, const char *word);
 
 /* Store "; did you mean WORD?", prefix before the word, or nothing. Returns
@@ -26,21 +26,21 @@ const char *rcx_suggest_print(const struct rcx_suggestion *g,
                               const char *prefix, char *text, size_t bytes);
 
 /*
- * All of that for a word of a list: store "A, B, C; did you mean B?" and return
- * text. Name i is *(const char **)(table + i * stride), NULL is the end;
- * written is looked at up to a ':', behind which parameters stand.
+ * The same for the words of a list: store "A, B, C; did you mean B?" and return
+ * text. Name i is *(const char **)(table + i * stride); NULL ends the list.
+ * written is compared up to a ':', which parameters follow.
  */
 const char *rcx_suggest_list(const char *written, const void *table,
                              size_t stride, char *text, size_t bytes);
 
-/* What is said of a value that is refused. */
+/* Why a value was rejected. */
 struct rcx_refusal {
-    char valid[256]; /* what would be; empty: all that is documented */
-    char guess[64];  /* what may have been meant: see rcx_suggest_print() */
+    char valid[256]; /* valid values; empty: all that are documented */
+    char guess[64];  /* a suggestion: see rcx_suggest_print() */
 };
 
-/* The place of text among names, which NULL ends; -1: it is not there, and r
- * has a guess. */
+/* The index of text among names, which NULL ends; -1: it is not there, and r
+ * has a suggestion. */
 int rcx_suggest_find(const char *text, const char *const names[],
                      struct rcx_refusal *r);
 

@@ -32,12 +32,12 @@ const char *rcx_isa_name(enum rcx_isa isa)
 }
 
 #ifdef RCX_HAVE_AVX2
-/* clang 14 does not know the name. AVX2 says that registers are saved. */
+/* clang 14 does not know the name. AVX2 implies that registers are saved. */
 static bool cpu_has_f16c(void)
 {
     unsigned eax, ebx, ecx, edx;
 
-    __cpuid(1, eax, ebx, ecx, edx); /* __get_cpuid() asks twice */
+    __cpuid(1, eax, ebx, ecx, edx); /* __get_cpuid() would query twice */
     return (ecx & bit_F16C) != 0;
 }
 #endif

@@ -13,7 +13,7 @@ enum {
     OP_FLAGS = RCX_OP_COMMUTATIVE | RCX_OP_EXACT | RCX_OP_NO_FAIL
 };
 
-/* Generation in the upper bits, so that a freed handle is not taken for its
+/* The generation is in the upper bits, so a stale handle does not match the
  * slot's next user. */
 static int handle_of(const struct rcx_user_table *t, uint32_t slot,
                      uint32_t generation)
@@ -38,7 +38,7 @@ static struct rcx_user_entry *entry_of(const struct rcx_user_table *t,
                : NULL;
 }
 
-/* NULL: it was freed, and only requests have it still. */
+/* NULL: it was freed, and only requests use it. */
 static struct rcx_user_entry *live_entry_of(const struct rcx_user_table *t,
                                             int handle)
 {
@@ -77,7 +77,7 @@ static rcx_status_t add(struct rcx_registry *r, struct rcx_user_table *t,
     return RCX_OK;
 }
 
-/* The slot is free once nobody has what was in it. */
+/* The slot is free once no request uses its content. */
 static void free_entry(struct rcx_user_entry *entry)
 {
     if (entry->is_freed && entry->pins == 0)
@@ -246,7 +246,7 @@ rcx_status_t rcx_registry_combine(const struct rcx_registry *r,
                         "rcx_op_create()%s",
                         op, RCX_OP_FIRST, RCX_OP_END - 1,
                         rcx_type_predefined(op) ? "; it is a datatype" : "");
-    /* user handles count differently on each rank, what they mean does not */
+    /* handles of users differ between ranks, their meaning does not */
     c.fingerprint = 64 * (info ? (uint32_t)rcx_type_canonical(type)
                                : (uint32_t)c.reducer.elem_bytes + RCX_TYPE_END);
     if (user_op) {

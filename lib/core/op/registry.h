@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Types and ops of a context: the predefined ones and the user's. */
+/* The registry of types and ops of a context: predefined and user-defined
+ * ones. */
 #ifndef RCX_CORE_OP_REGISTRY_H
 #define RCX_CORE_OP_REGISTRY_H
 
@@ -12,17 +13,18 @@
 struct rcx_user_entry {
     uint32_t generation; /* odd: in use */
     uint32_t pins;       /* requests that use it */
-    bool is_freed;       /* by the user; goes with the last pin */
+    bool is_freed;       /* by the user; freed with the last pin */
     size_t extent_bytes; /* of a type */
     rcx_op_fn_t fn;      /* of an op */
     void *arg;
     unsigned flags;
 };
 
-/* Users' handles start above all predefined values; an op's is no type's. */
+/* Users' handles are above all predefined values. No op has the number of a
+ * type. */
 enum { RCX_USER_TYPE_FIRST = 1 << 12, RCX_USER_OP_FIRST = 1 << 29 };
 
-/* A table of user-defined types, or ops; a handle names slot and generation. */
+/* A table of user-defined types or ops. A handle names slot and generation. */
 struct rcx_user_table {
     int first; /* the lowest handle */
     struct rcx_user_entry *entries;
@@ -37,18 +39,18 @@ struct rcx_registry {
     struct rcx_user_table ops;
 };
 
-/* All that a collective needs to know of its type and op. */
+/* What a collective needs to know of its type and op. */
 struct rcx_combine {
     struct rcx_reducer reducer;
     rcx_finish_fn_t finish;
     bool commutative;
     bool exact;
-    bool may_fail;        /* ranks agree afterwards that nobody failed */
+    bool may_fail;        /* ranks check afterwards whether it failed on any */
     unsigned op_flags;    /* of a user's op */
-    uint32_t fingerprint; /* the same on all ranks, for user handles too */
+    uint32_t fingerprint; /* the same on all ranks, also for users' handles */
 };
 
-/* Whether op is defined on type, for what looks like a user's handle, too. */
+/* Whether op is defined on type, also for what could be a user's handle. */
 bool rcx_registry_defines(rcx_op_t op, rcx_datatype_t type);
 
 /* The lowest order level that is good enough for it where wanted is asked

@@ -154,7 +154,7 @@ static void an_announcement_takes_few_messages_of_each_rank(void **state)
     }
     for (int i = 0; i < CROWD; i++)
         mark_failed(world_of(&crowd.job, i));
-    job_free(&crowd.job);
+    job_abandon(&crowd.job);
 }
 
 /* Ranks 1 and 3 cannot be reached by rank 0. */
@@ -193,7 +193,7 @@ static void a_rank_that_reaches_some_has_them_tell_all(void **state)
         assert_int_equal(info.rank_count, 1);
         assert_int_equal(info.ranks[0], 0);
     }
-    job_free(&crowd.job);
+    job_abandon(&crowd.job);
 }
 
 static void a_death_fails_all_communicators_of_that_rank(void **state)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Simulates a call as a phase of another schedule.
+ * Simulates a call as a phase of an outer schedule: builds the outer schedules,
+ * and translates the peers of the members' steps back.
  */
 #include "sim/framed.h"
 
 #include <string.h>
 
-/* ---- Writing ------------------------------------------------------------- */
+/* ---- Building ------------------------------------------------------------ */
 
 static struct rcx_shape outside(const struct simulated_call *call, int rank,
                                 bool in_place)
@@ -43,7 +44,8 @@ static struct rcx_phase phase_of(const struct simulated_call *call)
     return phase;
 }
 
-/* In place: where a buffer lies in what both lie in. */
+/* If IN and OUT alias: the offset of buffer in the memory that contains
+ * both. */
 static size_t within(const struct rcx_shape *s, enum rcx_buffer buffer)
 {
     const struct rcx_span span = {.buffer = buffer};
@@ -63,13 +65,15 @@ static size_t out_at(const struct rcx_shape *s)
                : FRAMED_IN_AT + within(s, RCX_BUFFER_OUT);
 }
 
-/* A phase of a bcast is told the vector's length by it everywhere. */
+/* Length of the phase's result. For a bcast, out tells every member the length
+ * of the vector. */
 static size_t result_count(const struct rcx_shape *s)
 {
     return s->coll == RCX_COLL_BCAST ? s->count : rcx_shape_out_count(s);
 }
 
-/* Scratch for both, in place where they are. */
+/* Allocate scratch for in and out, which alias in the same way as in the
+ * call. */
 static void take_scratch(struct rcx_builder *b, const struct rcx_shape *s,
                          struct rcx_span *in, struct rcx_span *out)
 {
@@ -111,7 +115,7 @@ void framed_write(struct rcx_builder *b, const struct simulated_call *call,
                   rcx_span_sub(to, 0, rcx_shape_out_count(s)));
 }
 
-/* ---- Members and others -------------------------------------------------- */
+/* ---- Members and other ranks --------------------------------------------- */
 
 static int member_of(const struct simulated_call *call, int rank)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A call that is a phase of another schedule: its ranks are a group there, its
- * IN and OUT are parts of longer ones. The steps of its ranks outside are
- * simulated, by the members alone; the others are shown to have none.
+ * Simulates a call as a phase of an outer schedule. The ranks of the call are a
+ * group of the outer ranks, and IN and OUT are parts of longer outer buffers.
+ * Only members of the group are simulated; framed_check_others() proves that
+ * the other outer ranks have no steps.
  */
 #ifndef RCX_SIM_FRAMED_H
 #define RCX_SIM_FRAMED_H
@@ -10,26 +11,29 @@
 #include "sim/simulate.h"
 
 struct simulated_frame {
-    int size;           /* ranks outside */
-    const int *members; /* the ranks outside that are the call's */
-    int first, stride;  /* as members says; stride 0: they are listed */
-    bool in_scratch;    /* in and out are copied to and from scratch */
+    int size;           /* number of outer ranks */
+    const int *members; /* outer rank of each rank of the call */
+    int first, stride; /* describe members, too; stride 0: members are a list */
+    bool in_scratch;   /* in and out are copied to and from scratch */
 };
 
-/* Elements of IN and OUT, apart, in front of the call's; a memory has at least
- * as many guards. One is behind them. */
+/* Number of outer elements before those of the call, if IN and OUT do not
+ * alias. One element follows them. Buffers of a run need at least as many guard
+ * elements. */
 enum { FRAMED_IN_AT = 2, FRAMED_OUT_AT = 1 };
 
-/* The schedule outside of rank s of the call, of shape *whole, which stays
- * valid until b is finished. */
+/* Write the outer schedule of rank s->rank of the call into b. Stores its shape
+ * in *whole, which must stay valid until b is finished. */
 void framed_write(struct rcx_builder *b, const struct simulated_call *call,
                   const struct rcx_shape *s, struct rcx_shape *whole);
 
-/* Number the peers of rank's plan as members. False: s->text says why. */
+/* Translate the peers in rank's plan from outer ranks to ranks of the call, and
+ * set in_at and out_at. False: s->text says why. */
 bool framed_take(struct simulation *s, const struct simulated_call *call,
                  struct simulated_rank *rank);
 
-/* Whether ranks outside that are no members have nothing to do. */
+/* Whether outer ranks that are not members have no steps. False: s->text says
+ * why. */
 bool framed_check_others(struct simulation *s, struct rcx_builder *b,
                          const struct simulated_call *call);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A bootstrap for several ranks in one process, for tests.
+ * A bootstrap for several ranks in one process, for tests: blobs are in shared
+ * memory under a mutex, and the barrier is a counter. It starts no threads.
  */
 #include "sim/inproc.h"
 
@@ -10,7 +11,7 @@
 #include <string.h>
 
 struct blob {
-    struct blob *older; /* what the same rank published before */
+    struct blob *older; /* published earlier by the same rank */
     size_t bytes;
     unsigned char data[];
 };
@@ -22,10 +23,10 @@ struct seat {
 
 struct rcx_inproc {
     struct rcx_heap *heap;
-    pthread_mutex_t mutex; /* seats, arrived and heap */
+    pthread_mutex_t mutex; /* protects seats, arrived and heap */
     int size;
     int arrived;
-    atomic_uint generation; /* of the barrier */
+    atomic_uint generation; /* number of the current barrier */
     struct seat seats[];
 };
 
@@ -111,7 +112,7 @@ rcx_status_t rcx_inproc_open(struct rcx_inproc *job, int rank,
     return RCX_OK;
 }
 
-/* All ranks are this process, so each one's record is the own one. */
+/* All ranks are in this process, so the record of each rank equals this one. */
 static rcx_status_t local_exchange(struct rcx_boot *base, const void *record,
                                    size_t bytes, rcx_local_fn_t see, void *arg)
 {
@@ -164,7 +165,8 @@ static rcx_status_t lookup(struct rcx_boot *base, int rank, const void **blob_p,
     return RCX_OK;
 }
 
-/* A rank that stops waiting has not arrived, unless all have meanwhile. */
+/* Leave the barrier before its end. RCX_OK: all ranks have arrived
+ * meanwhile. */
 static rcx_status_t turn_back(struct rcx_inproc *job, unsigned generation)
 {
     bool waits;
@@ -207,7 +209,7 @@ static void close_boot(struct rcx_boot *base)
     rcx_heap_free(boot->heap, boot);
 }
 
-/* They end together. */
+/* All ranks are in this process and end with it, so nothing is done. */
 static rcx_status_t end_job(struct rcx_boot *base, int code, const char *text)
 {
     (void)base;
@@ -225,7 +227,7 @@ static void describe(void (*line)(const char *name, const char *value,
 
 static const struct rcx_boot_ops inproc_ops = {
     .name = "inproc",
-    .open = NULL, /* rcx_inproc_open() */
+    .open = NULL, /* tests call rcx_inproc_open() */
     .local_exchange = local_exchange,
     .publish = publish,
     .lookup = lookup,

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Counts what a simulated call sends between nodes.
+ * Counts the messages and elements that a simulated call sends between nodes,
+ * by rounds. timing.c computes the rounds.
  */
 #include "sim/links.h"
 
 #include "sim/timing.h"
 
-/* Elements that go out of a node, and into it, by round. */
+/* Elements that leave a node, and enter it, in each round. */
 struct links {
     int nodes, rounds;
     double *out, *in;
-    bool *is_far; /* by round: there are messages between nodes */
+    bool *is_far; /* per round: whether there are messages between nodes */
 };
 
 static double *at(const struct links *l, double *moved, int round, int node)
@@ -18,7 +19,8 @@ static double *at(const struct links *l, double *moved, int round, int node)
     return &moved[(size_t)round * (size_t)l->nodes + (size_t)node];
 }
 
-/* A message that ends with round k is of it. */
+/* Count the messages between nodes. A message belongs to the round with which
+ * it ends. */
 static void add_messages(const struct simulation *s, const double *ends,
                          const struct rcx_nodes *nodes, struct links *l)
 {

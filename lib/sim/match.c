@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Matching of simulated sends and receives, in buckets by tag.
+ * Matches simulated sends and receives, which are hashed into buckets by tag
+ * and receiver. It does not move data; see network.c.
  */
 #include "sim/match.h"
 
@@ -41,7 +42,7 @@ void sides_recycle(struct sides *sides, struct side *side)
 static struct side **bucket_of(const struct sides *sides, int rank,
                                uint64_t tag)
 {
-    const uint64_t hash = /* of its upper half, the communicator, too */
+    const uint64_t hash = /* with the communicator, in the upper half */
         (tag ^ tag >> 29 ^ (uint64_t)rank << 40) * UINT64_C(0x9E3779B97F4A7C15);
 
     return &sides->buckets[(hash >> 24) & (sides->bucket_count - 1)];
@@ -85,7 +86,7 @@ static struct side *new_side(struct sides *sides)
     return side;
 }
 
-/* At the end of its bucket, behind older ones with its tag. */
+/* Append side to its bucket, behind older sides with the same tag. */
 static void keep(struct sides *sides, struct side *side)
 {
     struct side **link = bucket_of(sides, side->rank, side->tag);
@@ -96,7 +97,7 @@ static void keep(struct sides *sides, struct side *side)
     side->next = NULL;
 }
 
-/* Keep buckets short: an allgather posts p receives on p ranks at once. */
+/* Keep buckets short. An allgather posts p receives on each of p ranks. */
 static bool has_bucket_room(struct sides *sides)
 {
     struct side **old = sides->buckets;
@@ -124,7 +125,7 @@ static bool has_bucket_room(struct sides *sides)
     return true;
 }
 
-/* Take what *link is out of its bucket. */
+/* Remove side *link from its list, and return it. */
 static struct side *unlink_side(struct sides *sides, struct side **link)
 {
     struct side *side = *link;
@@ -143,7 +144,8 @@ static bool fits(const struct side *a, const struct side *b)
            ((a->tag ^ b->tag) & recv->mask) == 0;
 }
 
-/* The oldest of a list that fits side, or where that ends. */
+/* Return the link to the oldest side of a list that fits side, or the list's
+ * end. */
 static struct side **oldest_in(struct side **link, const struct side *side)
 {
     while (*link && !fits(*link, side))
@@ -156,7 +158,9 @@ static struct side **older(struct side **a, struct side **b)
     return *b && (!*a || (*b)->order < (*a)->order) ? b : a;
 }
 
-/* A send is in a bucket that a mask may not tell. */
+/* Return the link to the oldest partner of side, or the end of the list that
+ * side belongs to. A receive by mask searches all buckets, since its mask may
+ * omit bits that select the bucket. */
 static struct side **find_partner(struct sides *sides, const struct side *side)
 {
     struct side **found = oldest_in(&sides->masked, side);
@@ -192,13 +196,13 @@ rcx_status_t sides_match(struct sides *sides, struct side side,
         return RCX_OK;
     }
     mine->next = NULL;
-    *link = mine; /* the end of its list */
+    *link = mine; /* append to its list */
     sides->unmatched++;
     sides->unexpected[side.rank] += side.is_send;
     return RCX_OK;
 }
 
-/* The receive of m in a list, or where that ends. */
+/* Return the link to the receive of m in a list, or the list's end. */
 static struct side **receive_in(struct side **link, int rank,
                                 const struct rcx_message *m)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The simulated network. See the header.
+ * The simulated network: transports that post, deliver and cancel messages, and
+ * send control messages. match.c finds the partners of messages.
  */
 #include "sim/network.h"
 
@@ -17,9 +18,11 @@ struct port {
     struct rcx_transport base;
     struct rcx_sim *sim;
     int rank;
-    struct side *arrived; /* threaded: what others completed for it */
+    struct side *arrived; /* threaded: sides of this rank that were completed,
+                             oldest first */
     struct side **arrived_end;
-    struct rcx_transport letterbox; /* threaded: for others' notes */
+    struct rcx_transport letterbox; /* threaded: queue of control messages from
+                                       other threads */
     struct rcx_notifier bell;
 };
 
@@ -33,7 +36,7 @@ struct rcx_sim {
     struct rcx_sim_fault fault;
     uint64_t posted;
     bool threaded;
-    pthread_mutex_t mutex; /* threaded: all of this */
+    pthread_mutex_t mutex; /* threaded: protects the whole struct */
 };
 
 static void lock(struct rcx_sim *sim)
@@ -48,7 +51,7 @@ static void unlock(struct rcx_sim *sim)
         pthread_mutex_unlock(&sim->mutex);
 }
 
-/* Its own rank's engine sees it. */
+/* Complete the message of side in its rank's transport. */
 static void finish(struct rcx_sim *sim, struct side *side)
 {
     if (!side->is_send)
@@ -60,8 +63,8 @@ static void finish(struct rcx_sim *sim, struct side *side)
     sides_recycle(&sim->sides, side);
 }
 
-/* No thread touches a message of another one's rank: that sees it in its next
- * progress. */
+/* Complete side. A thread does not touch messages of another thread's rank, so
+ * in threaded mode the rank finishes side in its next progress call. */
 static void complete(struct rcx_sim *sim, struct side *side,
                      rcx_status_t status)
 {
@@ -84,7 +87,7 @@ static bool is_due(struct rcx_sim *sim, int rank)
            sim->fault.fails;
 }
 
-/* Its partner may sleep. */
+/* Match side, and notify the rank of its partner, which may sleep. */
 static rcx_status_t match(struct rcx_sim *sim, struct side side)
 {
     struct side *partner;
@@ -157,8 +160,8 @@ static rcx_status_t sim_recv_masked(struct rcx_transport *t, void *buffer,
                                    .message = m});
 }
 
-/* One of the pairs; those of a slow rank wait a while for others to go
- * first. */
+/* Choose a pair at random. While fault.delays is not 0, pairs from the slow
+ * rank are passed over, if there are others. */
 static size_t choose(struct rcx_sim *sim)
 {
     const size_t first = rcx_random(&sim->random) % sim->sides.pair_count;
@@ -175,7 +178,9 @@ static size_t choose(struct rcx_sim *sim)
     return first;
 }
 
-/* No thread touches what is another one's. */
+/* Move the data of a message to the sink of recv, if it is ready, or to its
+ * buffer. In threaded mode always to the buffer, since a sink uses the state of
+ * another thread's rank. */
 static void hand_over(struct rcx_sim *sim, const struct side *send,
                       const struct side *recv)
 {
@@ -210,7 +215,7 @@ bool rcx_sim_deliver(struct rcx_sim *sim, int ranks[2])
     return true;
 }
 
-/* How much it was. */
+/* Take over completed sides and control messages. Returns their number. */
 static unsigned take_arrived(struct port *port)
 {
     unsigned events = 0;
@@ -231,7 +236,8 @@ static unsigned take_arrived(struct port *port)
     return events;
 }
 
-/* A thread that moves others' messages alone has not got on itself. */
+/* Deliver one message. In threaded mode only events of this rank are counted,
+ * not deliveries to other ranks. */
 static unsigned sim_progress(struct rcx_transport *t)
 {
     struct port *port = (struct port *)t;
@@ -295,7 +301,7 @@ static bool sim_take_note(struct rcx_transport *t, void *note, size_t bytes)
     struct rcx_sim *sim = ((struct port *)t)->sim;
     bool fits;
 
-    lock(sim); /* its heap is everybody's */
+    lock(sim); /* all threads share sim->heap */
     fits = rcx_ctrl_queue_pop(t, sim->heap, note, bytes);
     unlock(sim);
     return fits;
@@ -352,7 +358,8 @@ static void give_up(struct rcx_sim *sim, struct side *side, int rank)
         complete(sim, side, RCX_ERR_TRANSPORT);
 }
 
-/* The rank's memory goes: its peers' messages with it have failed. */
+/* Close a rank: its memory becomes invalid, so its peers' messages with it
+ * fail. */
 static void sim_close(struct rcx_transport *t)
 {
     struct port *port = (struct port *)t;

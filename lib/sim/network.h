@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A network of p ranks in one process and one thread, on which algorithms are
- * proved. Messages are matched by the same tags as on the wire and delivered
- * in an order that a seed decides. A send completes no earlier than its
- * receive is posted, its data are read only then, and a posted receive's
- * buffer is filled with garbage at once: so a buffer used too early shows. But
- * for receives by mask, which leave alone what the message does not fill.
+ * A simulated network of p ranks in one process, by which tests prove
+ * algorithms. Messages match by the same tags as on a real network. A seed
+ * decides the order of delivery.
+ *
+ * A message is delivered some time after its receive is posted. Only then its
+ * data is read, and its send completes. A posted receive fills its buffer with
+ * garbage at once. So a run shows if a buffer is used too early. A receive by
+ * mask writes no garbage: a shorter message must leave the rest unchanged.
  */
 #ifndef RCX_SIM_NETWORK_H
 #define RCX_SIM_NETWORK_H
@@ -17,29 +19,32 @@ struct rcx_sim;
 struct rcx_sim *rcx_sim_create(struct rcx_heap *heap, int size, uint64_t seed);
 void rcx_sim_destroy(struct rcx_sim *sim);
 
-/* The transport of one rank; closed with the network, not on its own. */
+/* Return the transport of a rank. It must not be used after the network is
+ * destroyed. */
 struct rcx_transport *rcx_sim_port(struct rcx_sim *sim, int rank);
 
-/* From now on each rank has a thread of its own, which uses its port alone. */
+/* From now on, each rank has its own thread, and only that thread uses its
+ * port. */
 void rcx_sim_set_threaded(struct rcx_sim *sim);
 
-/* What goes wrong with a rank's messages, from now on. A rank stops where
- * nobody progresses it any more; the network need not know. */
+/* Faults in the messages of one rank. To simulate a rank that stops, a test
+ * just does not call its progress any more. */
 struct rcx_sim_fault {
-    int rank;   /* -1: nothing goes wrong */
-    bool fails; /* posting message number after is an error */
+    int rank;   /* -1: no fault */
+    bool fails; /* posting message number after returns an error */
     uint64_t after;
-    uint64_t delays; /* so many deliveries go before its own, if there are */
+    uint64_t delays; /* this many deliveries from other ranks precede those from
+                        rank, if possible */
 };
 void rcx_sim_set_fault(struct rcx_sim *sim, const struct rcx_sim_fault *fault);
 
-/* Deliver one message that can be delivered. False: there is none. The ranks
- * concerned, sender and receiver, are stored. */
+/* Deliver one message of a matched pair. Stores sender and receiver in ranks.
+ * False: there is no such message. */
 bool rcx_sim_deliver(struct rcx_sim *sim, int ranks[2]);
 
-/* Sends and receives that found no partner so far. */
+/* Number of sends and receives without a partner, plus undelivered pairs. */
 size_t rcx_sim_unmatched(const struct rcx_sim *sim);
-/* Messages delivered so far. */
+/* Number of messages delivered so far. */
 uint64_t rcx_sim_delivered(const struct rcx_sim *sim);
 
 #endif

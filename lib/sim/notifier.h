@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A descriptor that can be read once something has happened after it was armed:
- * what a network of hardware has by itself. */
+/* A descriptor that becomes readable when an event follows rcx_notifier_arm().
+ * The simulated network needs it; real networks have their own. */
 #ifndef RCX_SIM_NOTIFIER_H
 #define RCX_SIM_NOTIFIER_H
 
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 struct rcx_notifier {
-    int fd; /* -1: nobody has asked for it */
+    int fd; /* -1: not open */
     bool is_armed;
 };
 
@@ -20,7 +20,8 @@ static inline int rcx_notifier_open(struct rcx_notifier *bell)
     return bell->fd;
 }
 
-/* From any thread, armed or not: the next rcx_notifier_arm() says so. */
+/* Make the descriptor readable, armed or not. From any thread. The next
+ * rcx_notifier_arm() returns false. */
 static inline void rcx_notifier_wake(struct rcx_notifier *bell)
 {
     eventfd_write(bell->fd, 1);
@@ -33,7 +34,7 @@ static inline void rcx_notifier_notify(struct rcx_notifier *bell)
     bell->is_armed = false;
 }
 
-/* False: it has rung. */
+/* Arm the notifier. False: there was an event since; call it again to arm. */
 static inline bool rcx_notifier_arm(struct rcx_notifier *bell)
 {
     eventfd_t times;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Simulates one call: schedules of all ranks, and their runs.
+ * Simulates one call: builds the schedules of all ranks, and runs them in a
+ * random order of events. Finds deadlocks, lost messages and failed ranks; the
+ * caller checks the results.
  */
 #include "sim/simulate.h"
 
@@ -10,7 +12,7 @@
 #include "sim/framed.h"
 #include "sim/network.h"
 
-enum { GATE = -1 /* as a peer */ };
+enum { GATE = -1 /* peer of gates */ };
 
 /* ---- Schedules ----------------------------------------------------------- */
 
@@ -68,7 +70,8 @@ static void count_steps(struct simulation *s, struct simulated_rank *rank)
     s->messages += rank->messages;
 }
 
-/* whole: where there is a frame, the shape outside; valid until b is done. */
+/* whole: memory for the outer shape of a call with a frame, valid until b is
+ * finished. */
 static void write_steps(struct rcx_builder *b,
                         const struct simulated_call *call,
                         const struct rcx_shape *shape, struct rcx_shape *whole)
@@ -214,9 +217,9 @@ static uint32_t end_of_successors(const struct rcx_plan *plan)
 }
 
 /*
- * The executor takes ready steps in an order of its own. Here each, but for
- * sends, waits at a gate, a receive from nobody, which ends when the simulation
- * likes: nothing but the plan's edges keeps steps in order.
+ * Let each step except sends wait at a gate, a receive without a peer that the
+ * simulation completes at random. The executor takes ready steps in a fixed
+ * order; with gates only the plan's edges order the steps.
  */
 static struct rcx_plan *add_gates(struct rcx_heap *heap,
                                   const struct rcx_plan *plan)
@@ -236,7 +239,7 @@ static struct rcx_plan *add_gates(struct rcx_heap *heap,
     memcpy(steps, plan->steps, n * sizeof *steps);
     memcpy(successors, plan->successors, edges * sizeof *successors);
     for (uint32_t i = 0; i < n; i++) {
-        steps[i].sink = 0; /* it may be behind a gate */
+        steps[i].sink = 0; /* the step that consumes data may wait at a gate */
         if (steps[i].kind == RCX_STEP_SEND)
             continue;
         steps[n + gates] = steps[i];
@@ -256,7 +259,7 @@ static struct rcx_plan *add_gates(struct rcx_heap *heap,
     return gated;
 }
 
-/* ---- Ports: the simulated network's, with eager sends -------------------- */
+/* ---- Ports: the simulated network with eager sends ----------------------- */
 
 struct run;
 
@@ -266,9 +269,9 @@ struct port {
     struct run *run;
 };
 
-/* A send that is complete for the executor, but still under way. */
+/* A send that is complete for the executor, but not delivered yet. */
 struct eager {
-    struct rcx_message message; /* without an owner */
+    struct rcx_message message; /* has no owner */
     struct eager *prev, *next;
     _Alignas(16) char data[];
 };
@@ -277,14 +280,15 @@ struct run {
     struct simulation *s;
     struct rcx_sim *net;
     struct port *ports;
-    struct eager *eager;        /* those under way */
-    struct rcx_message **gates; /* those that steps wait at */
+    struct eager *eager;        /* list of eager sends that are not delivered */
+    struct rcx_message **gates; /* gates that steps wait at */
     size_t gate_count;
-    struct rcx_message *last; /* opens when nothing else can happen */
+    struct rcx_message *last; /* gate that opens when no other event is
+                                 possible */
     size_t gates_to_last;
     uint64_t random;
     enum simulated_sends sends;
-    int *waiting; /* ranks that did not start yet */
+    int *waiting; /* ranks that have not started yet */
     int waiting_count;
     int complete;
 };
@@ -295,7 +299,7 @@ static bool is_eager(struct run *run)
            (run->sends == SENDS_MIXED && rcx_random(&run->random) % 2);
 }
 
-/* A rank that lacks memory gets its peers into trouble of other names. */
+/* Record a lack of memory, since its effect on peers is a different error. */
 static rcx_status_t watched(struct run *run, rcx_status_t status)
 {
     run->s->lacks_memory |= status == RCX_ERR_NOMEM;
@@ -358,7 +362,7 @@ static void free_eager(struct run *run, struct eager *e)
     rcx_heap_free(run->s->heap, e);
 }
 
-/* ---- A run --------------------------------------------------------------- */
+/* ---- Runs ---------------------------------------------------------------- */
 
 static bool note_completion(struct run *run, int rank)
 {
@@ -393,7 +397,7 @@ static bool drain(struct run *run, int rank)
     return good;
 }
 
-/* Any of the gates, or the last. */
+/* Open one of the gates at random, or the last one if there is no other. */
 static bool open_gate(struct run *run)
 {
     struct rcx_message *m = run->last;
@@ -414,7 +418,8 @@ static bool open_gate(struct run *run)
     return !rcx_exec_advance(x, m) || note_completion(run, rank);
 }
 
-/* Deliver and open gates until nothing is left; ranks start in between. */
+/* Deliver messages, open gates and start ranks at random, until nothing is
+ * left. */
 static bool deliver(struct run *run)
 {
     bool good = true;
@@ -439,7 +444,8 @@ static bool deliver(struct run *run)
     return good;
 }
 
-/* Rendezvous runs are what the executor makes of the plan itself. */
+/* Prepare the plan of a run, and memory for its execution. Rendezvous runs
+ * execute the plan itself, others the plan with gates. */
 static const struct rcx_plan *prepare_plan(struct simulated_rank *rank,
                                            struct simulation *s,
                                            enum simulated_sends sends)
@@ -474,7 +480,7 @@ static bool prepare_exec(struct simulated_rank *rank, struct simulation *s,
     if (!plan)
         return false;
     rcx_exec_init(x, plan, &setting);
-    x->tag_base = 0; /* one call, so nothing to tell apart */
+    x->tag_base = 0; /* there are no other calls to distinguish */
     memcpy(x->base, rank->base, sizeof x->base);
     x->base[RCX_BUFFER_IN] += s->row.first * x->elem_bytes;
     x->base[RCX_BUFFER_IN] -= rank->in_at * x->elem_bytes;
@@ -502,7 +508,7 @@ static bool open_run(struct run *run, struct simulation *s,
                                       .run = run,
                                       .net = rcx_sim_port(run->net, i)};
         good = prepare_exec(&s->ranks[i], s, run, args->reducer);
-        if (i != args->late) { /* a shuffle that grows */
+        if (i != args->late) { /* inside-out shuffle */
             const int j = (int)(rcx_random(&run->random) %
                                 (uint64_t)(run->waiting_count + 1));
 
@@ -524,7 +530,8 @@ static void close_run(struct run *run)
     rcx_heap_free(run->s->heap, run->gates);
 }
 
-/* What a rank that is not complete waits for. */
+/* Describe a deadlock in s->text: steps that one of the incomplete ranks waits
+ * for. */
 static void describe_deadlock(struct simulation *s, const struct run *run)
 {
     char *text = s->text;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One collective call on p simulated ranks: every rank's schedule as its
- * algorithm writes it, and runs of them by the real executor over the
+ * Simulation of one collective call on p ranks: the schedules of all ranks, as
+ * the algorithm writes them, and runs of them by the real executor over the
  * simulated network.
  */
 #ifndef RCX_SIM_SIMULATE_H
@@ -12,10 +12,11 @@
 #include "core/sched/segment.h"
 
 enum { SIMULATION_TEXT = 512 };
-/* Steps of all ranks are numbered in 32 bits. */
+/* Most steps of all ranks together: they are numbered in 32 bits. */
 #define SIMULATION_STEPS_MAX UINT32_MAX
 
-/* Lets a test spoil a schedule; both are called for every rank in order. */
+/* Functions by which a test corrupts a schedule. They are called for each rank
+ * in order. */
 struct simulation_hooks {
     void (*steps)(struct rcx_builder *b, const struct rcx_shape *s, void *arg);
     void (*plan)(struct rcx_plan *plan, const struct rcx_shape *s, void *arg);
@@ -26,30 +27,35 @@ struct simulated_frame; /* see framed.h */
 
 struct simulated_call {
     const struct rcx_algo *algo; /* NULL: no memory for the call */
-    struct rcx_shape shape;      /* of all ranks; rank, alias are not read */
-    const enum rcx_alias *alias; /* by rank; NULL: NONE */
-    /* Sets what else is a rank's own: places, and blocks where counts are
-     * local; NULL: nothing is. */
+    struct rcx_shape shape;      /* the same for all ranks; rank and alias are
+                                    ignored */
+    const enum rcx_alias *alias; /* by rank; NULL: RCX_ALIAS_NONE */
+    /* Set the fields of shape that differ between ranks: places, and blocks if
+     * counts are local. NULL: there are none. */
     void (*localize)(struct rcx_shape *shape, void *arg);
     void *localize_arg;
-    const struct rcx_row *row; /* of segments, the first; NULL: the whole */
+    const struct rcx_row *row; /* simulate the first segment of row; NULL: the
+                                  whole call */
     const struct simulated_frame *frame; /* NULL: none */
     struct rcx_tag_layout layout;
-    bool acks;                            /* for all messages */
+    bool acks; /* append acknowledgements of all messages */
     const struct simulation_hooks *hooks; /* NULL: none */
-    struct rcx_heap *heap; /* of the call, and of its simulation */
+    struct rcx_heap *heap;                /* for the call and its simulation */
 };
 
 struct simulated_rank {
     struct rcx_shape shape;
     struct rcx_plan *plan;
-    struct rcx_plan *gated; /* the plan, for steps in any order; or NULL */
-    size_t in_at, out_at;   /* where the frame's spans begin in IN and OUT */
-    size_t first_step;      /* of its steps among those of all ranks */
-    uint64_t messages;      /* that it sends */
-    uint64_t sent;          /* elements */
-    uint64_t combined;      /* elements */
-    char *base[RCX_BUFFER_COUNT]; /* the whole call's; set before a run */
+    struct rcx_plan *gated; /* plan with gates, for steps in any order; NULL:
+                               not needed so far */
+    size_t in_at, out_at;   /* start of the frame's spans in IN and OUT */
+    size_t first_step;      /* number of its first step among the steps of all
+                               ranks */
+    uint64_t messages;      /* number of messages that it sends */
+    uint64_t sent;          /* elements sent */
+    uint64_t combined;      /* elements combined */
+    char *base[RCX_BUFFER_COUNT]; /* buffers of the whole call; the caller sets
+                                     them before a run */
     struct rcx_exec *exec;
 };
 
@@ -57,47 +63,48 @@ struct simulation {
     struct rcx_heap *heap;
     struct rcx_log log;
     struct rcx_tag_layout layout;
-    struct rcx_row row; /* which segment is run: the first of this row */
+    struct rcx_row row; /* the first segment of this row is simulated */
     int size;
     struct simulated_rank *ranks;
     size_t step_count;          /* of all ranks */
     uint64_t messages;          /* sent by all ranks */
-    char text[SIMULATION_TEXT]; /* what went wrong */
-    bool lacks_memory;          /* that is what went wrong */
+    char text[SIMULATION_TEXT]; /* reason of a failure */
+    bool lacks_memory;          /* the reason is a lack of memory */
 };
 
-/* Write all schedules. False, here as below: s->text says why, and
- * s->lacks_memory, if it is that; s can be closed. */
+/* Write the schedules of all ranks. False, also below: s->text says why, and
+ * s->lacks_memory whether for lack of memory. s must be closed in any case. */
 bool simulation_open(struct simulation *s, const struct simulated_call *call);
 void simulation_close(struct simulation *s);
 
-/* False, and it is said so: there was no memory. */
+/* Record a lack of memory. Returns false. */
 bool simulation_lacks_memory(struct simulation *s);
 
-/* Whether two calls on as many ranks lead to the same steps; false where there
- * is no memory to tell. */
+/* Whether two calls with the same number of ranks have the same steps. False as
+ * well if memory ran out. */
 bool simulation_same_steps(const struct simulated_call *a,
                            const struct simulated_call *b);
 
-/* When a send completes: as the protocols of a real network differ in it. */
+/* When a send completes. Protocols of real networks differ in this. */
 enum simulated_sends {
     SENDS_RENDEZVOUS, /* when it is received */
     SENDS_EAGER,      /* at once */
-    SENDS_MIXED       /* by chance */
+    SENDS_MIXED       /* either, at random */
 };
 
 struct simulated_run {
     const struct rcx_reducer *reducer;
-    /* Decides in which order ranks start, messages arrive and, unless sends
-     * are rendezvous, ready steps are taken. */
+    /* Determines the order in which ranks start and messages arrive. Unless
+     * sends are rendezvous, also the order in which ready steps are taken. */
     uint64_t seed;
     enum simulated_sends sends;
-    int late; /* starts when nothing else can happen any more; -1: none */
-    /* out: ranks that were complete before the late one started */
+    int late; /* rank that starts when no other event is possible; -1: none */
+    /* Output: number of ranks that were complete before the late rank
+     * started. */
     int early;
 };
 
-/* Run the schedules to their end. May be repeated. */
+/* Run the schedules to their end. May be called several times. */
 bool simulation_run(struct simulation *s, struct simulated_run *run);
 
 #endif

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A topological walk over all ranks' steps. What a step waits for are its own
- * rank's dependencies, the step before it on the same port (sends, receives,
- * combines), and, for a message, its other side; in paper mode also combines
- * for messages, and messages for combines.
+ * Computes times by a topological walk over the steps of all ranks. A step
+ * waits for the dependencies of its own rank, and for the previous step on the
+ * same port (sends, receives, combines). A message also waits for its other
+ * side. In paper mode combines wait for earlier messages, and messages for
+ * earlier combines.
  */
 #include "sim/timing.h"
 
 enum { PRICES_MAX = 3 };
 
-/* What takes how long. */
+/* Times of a message, of each element sent, and of each element combined. */
 struct price {
-    double message, sent, combined; /* the latter per element */
+    double message, sent, combined;
 };
 
-/* ---- The two sides of a message ------------------------------------------ */
+/* ---- Partners of messages ------------------------------------------------ */
 
 struct entry {
-    uint64_t key; /* plus one; 0: empty */
+    uint64_t key; /* the key plus one; 0: empty */
     uint32_t step;
 };
 
@@ -74,7 +75,7 @@ static void join_kind(const struct simulation *s, struct map *map,
     }
 }
 
-/* An array with an element for each step. */
+/* Allocate an array with an element of so many bytes for each step. */
 static void *per_step(const struct simulation *s, size_t bytes)
 {
     return rcx_heap_alloc(s->heap, (s->step_count + 1) * bytes);
@@ -107,11 +108,13 @@ uint32_t *simulation_partners(struct simulation *s)
 /* ---- The walk ------------------------------------------------------------ */
 
 struct node {
-    double time[PRICES_MAX]; /* when it can start; once through, when it ends */
+    double time[PRICES_MAX]; /* when the step can start; after the visit, when
+                                it ends */
     uint32_t rank;
     uint32_t waits;
-    uint32_t behind[RCX_STEP_KINDS]; /* the next of each kind that waits */
-    bool here; /* a message's side that waits for the other */
+    uint32_t behind[RCX_STEP_KINDS]; /* per kind: the next step that waits for
+                                        this one */
+    bool here; /* a side of a message that waits for the other side */
 };
 
 struct clock {
@@ -126,7 +129,7 @@ struct clock {
     size_t through;
 };
 
-/* Whether a rank cannot do both at once. */
+/* Whether a rank cannot do steps of both kinds at the same time. */
 static bool exclude(const struct clock *c, unsigned kind, unsigned other)
 {
     return kind == other ||
@@ -153,7 +156,8 @@ static void fill_rank(struct clock *c, int r)
             if (node->behind[kind] != SIMULATION_NO_STEP)
                 nodes[node->behind[kind]].waits++;
         }
-        if (step->kind != RCX_STEP_COPY) /* free, and thus never busy */
+        if (step->kind != RCX_STEP_COPY) /* copies take no time and
+                                            occupy no port */
             next[step->kind] = first + i;
     }
 }
@@ -235,7 +239,7 @@ static void close_clock(struct clock *c)
     rcx_heap_free(c->s->heap, c->ready);
 }
 
-/* False: not all steps could be done. */
+/* Visit all steps. False: there is no memory, or steps wait in a cycle. */
 static bool walk(struct clock *c)
 {
     if (!open_clock(c))

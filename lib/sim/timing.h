@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The time of a simulated call in the one-ported model: every rank sends one
- * message, receives one, and combines one pair of operands at a time, each in
- * program order.
+ * The time of a simulated call in the one-ported model: at a time, each rank
+ * sends one message, receives one message, and combines one pair of operands.
+ * Each of these happens in program order.
  */
 #ifndef RCX_SIM_TIMING_H
 #define RCX_SIM_TIMING_H
@@ -12,36 +12,38 @@
 
 enum simulation_mode {
     SIMULATION_OVERLAP, /* a rank combines while it sends and receives */
-    /* It does either, as in the papers' model: a combine starts when all
-     * messages before it in program order have ended, and they when the
-     * combines before them have. */
+    /* A rank combines or communicates, as in the papers' model. A combine
+     * starts when all messages before it in program order have ended, and a
+     * message when all combines before it have ended. */
     SIMULATION_PAPER
 };
 
 /*
- * The three prices apart: rounds is the time of the slowest rank where a
- * message takes 1 and nothing else takes time, volume where a message takes
- * its elements, combines where a combine takes its elements; with overlap.
- * False: in program order the ranks wait for each other in a circle, or there
- * is no memory; s->text says which.
+ * Compute the three parts of the cost, with overlap. Each is the time of the
+ * slowest rank. rounds: a message takes time 1, and nothing else takes time.
+ * volume: a message takes the number of its elements. combines: a combine takes
+ * the number of its elements. False: there is no memory, or in program order
+ * the ranks wait for each other in a cycle; s->text says which.
  */
 bool simulation_clock(struct simulation *s, struct rcx_cost *cost_p);
 
-/* The time of the slowest rank on machine. False: as above. */
+/* Compute the time of the slowest rank on machine. False: as above. */
 bool simulation_time(struct simulation *s, const struct rcx_machine *machine,
                      enum simulation_mode mode, double *time_p);
 
 /*
- * When each step of all ranks ends; s->heap frees it. NULL: as above. A
- * message that takes time t started t before it ended, on both sides.
+ * Return the time at which each step of all ranks ends. NULL: as above. A
+ * message that takes time t has started t before its end, on both sides. The
+ * caller frees the array through s->heap.
  */
 double *simulation_ends(struct simulation *s, const struct rcx_machine *machine,
                         enum simulation_mode mode);
 
 #define SIMULATION_NO_STEP UINT32_MAX
 /*
- * For every step of all ranks the other side of its message, or NO_STEP.
- * s->heap frees it. NULL: no memory.
+ * Return for each step of all ranks the other side of its message, or
+ * SIMULATION_NO_STEP. NULL: no memory. The caller frees the array through
+ * s->heap.
  */
 uint32_t *simulation_partners(struct simulation *s);
 

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Executor: starts every step that waits for nothing, marks steps as complete,
- * and repeats until none is left. Transports only mark messages as complete;
- * the steps that follow start here, outside of their callbacks.
+ * Executor: starts each step whose dependencies are complete, marks steps as
+ * complete, and repeats until none is left. Transports only mark messages as
+ * complete; the steps that follow are started here, outside of transport
+ * callbacks.
  *
- * As long as each step completes at once, as short messages that have arrived
- * do, or is a receive that all others wait for, the order is known in advance,
- * and no ready queue is kept.
+ * As long as each step completes at once, the order of steps is known in
+ * advance, and no queue of ready steps is kept. Receives of short messages that
+ * have arrived complete at once. A receive that all other steps wait for may
+ * complete later without changing the order.
  *
  * A failed execution runs to its end, so that no peer hangs and no buffer is
- * left to a transport: it skips local work and sends empty messages, which tell
+ * left to a transport. It skips local work and sends empty messages, which tell
  * the receiver of the failure. If a message is lost there is no such end: the
  * execution stops, with steps left.
  */
@@ -38,7 +40,7 @@ size_t rcx_exec_bytes(const struct rcx_plan *plan)
            n * (sizeof(struct rcx_message) + 2 * sizeof(struct rcx_message *));
 }
 
-/* ---- Data that is combined as it arrives --------------------------------- */
+/* ---- Reduction of data as it arrives ------------------------------------- */
 
 static void fail(struct rcx_exec *x, rcx_status_t status)
 {
@@ -46,7 +48,7 @@ static void fail(struct rcx_exec *x, rcx_status_t status)
         x->status = status;
 }
 
-/* An empty buffer may be NULL, to which C adds no number. */
+/* Integers are added, since an empty buffer may be NULL. */
 static inline char *at(const struct rcx_exec *x, unsigned buffer, size_t offset)
 {
     return (char *)((uintptr_t)x->base[buffer] + offset);
@@ -134,7 +136,7 @@ static void init_message(struct rcx_exec *x, uint32_t i,
         m->sink = &recv_sink;
 }
 
-/* The queue contains what is ready at the start. */
+/* Start a run: the queue contains the steps that are ready at the start. */
 static inline void begin(struct rcx_exec *x)
 {
     x->steps_left = x->plan->step_count;
@@ -144,7 +146,7 @@ static inline void begin(struct rcx_exec *x)
     x->last_local = x->ready_local;
 }
 
-/* The next ready step, messages before local work. NULL: none. */
+/* Return the next ready step, messages before local work. NULL: none. */
 static inline struct rcx_message *next_ready(struct rcx_exec *x)
 {
     if (x->first_message < x->last_message)
@@ -154,7 +156,8 @@ static inline struct rcx_message *next_ready(struct rcx_exec *x)
     return NULL;
 }
 
-/* A step that has no more to wait for waits for as much in the next run. */
+/* Mark step as complete and enqueue the steps that it makes ready. Their counts
+ * of dependencies are reset for the next run. */
 static inline void complete(struct rcx_exec *x, const struct rcx_step *step)
 {
     const uint32_t *successor = x->plan->successors + step->first_successor;
@@ -176,7 +179,7 @@ static inline bool has_ready(const struct rcx_exec *x)
     return x->first_message < x->last_message || x->first_local > x->last_local;
 }
 
-/* Find the order of steps that applies while each completes at once. */
+/* Find the order of steps if each one completes at once. */
 static void find_order(struct rcx_exec *x)
 {
     struct rcx_message **due = x->order, *m;
@@ -216,7 +219,8 @@ void rcx_exec_init(struct rcx_exec *x, const struct rcx_plan *plan,
     find_order(x);
 }
 
-/* An empty message in place of data: the sender has failed before. */
+/* Check the length of a received message. An empty message in place of data
+ * means that its sender has failed. */
 static void check_arrival(struct rcx_exec *x, const struct rcx_message *m)
 {
     if (m->is_consumed)
@@ -229,8 +233,8 @@ static void check_arrival(struct rcx_exec *x, const struct rcx_message *m)
         fail(x, RCX_ERR_MISMATCH);
 }
 
-/* What a transport returns for a receive, if it does not complete during
- * progress. */
+/* Handle the status that the transport returned for a receive. RCX_IN_PROGRESS:
+ * the receive completes during progress. */
 static inline rcx_status_t answer(struct rcx_exec *x, struct rcx_message *m,
                                   rcx_status_t status)
 {
@@ -266,7 +270,7 @@ static rcx_status_t send(struct rcx_exec *x, struct rcx_message *m)
 
 static rcx_status_t work(struct rcx_exec *x, struct rcx_message *m)
 {
-    if (m->is_consumed) { /* so it is complete */
+    if (m->is_consumed) { /* its sink has done this step */
         m->is_consumed = false;
         return RCX_OK;
     }
@@ -279,8 +283,8 @@ static rcx_status_t work(struct rcx_exec *x, struct rcx_message *m)
     return RCX_OK;
 }
 
-/* Whether the error of a step means that a message never arrives, at a peer or
- * here. One that is too long has arrived. */
+/* Record the error of a step. Returns whether a message is lost: it never
+ * arrives here, or at the peer. A message that is too long has arrived. */
 static bool is_lost(struct rcx_exec *x, const struct rcx_step *step,
                     rcx_status_t status)
 {
@@ -299,7 +303,7 @@ static inline rcx_status_t issue(struct rcx_exec *x, struct rcx_message *m)
     return kind == RCX_STEP_SEND ? send(x, m) : work(x, m);
 }
 
-/* Start ready steps until none is left. */
+/* Start ready steps until none is left. True: x is over. */
 static bool run(struct rcx_exec *x)
 {
     struct rcx_message *m;
@@ -316,7 +320,8 @@ static bool run(struct rcx_exec *x)
     return x->steps_left == 0;
 }
 
-/* Step k is in flight, those before it have completed. */
+/* Leave the known order: step k is in flight, and those before it have
+ * completed. */
 __attribute__((noinline)) static bool go_on_from(struct rcx_exec *x,
                                                  const struct rcx_message *k)
 {
@@ -327,7 +332,7 @@ __attribute__((noinline)) static bool go_on_from(struct rcx_exec *x,
     return run(x);
 }
 
-/* Wait for m alone for so many polls. */
+/* If all other steps wait for m, poll for it alone, *polls times at most. */
 static inline rcx_status_t expect(struct rcx_exec *x, struct rcx_message *m,
                                   unsigned *polls)
 {
@@ -338,8 +343,8 @@ static inline rcx_status_t expect(struct rcx_exec *x, struct rcx_message *m,
     return answer(x, m, ops->expect(x->transport, m, polls));
 }
 
-/* Step *due has completed. True: the execution is over, as that was the last
- * step or its message is lost. */
+/* Step *due has completed with status. True: its message is lost, so the
+ * execution is over. */
 static inline bool is_end(struct rcx_exec *x, struct rcx_message **due,
                           rcx_status_t status)
 {
@@ -350,7 +355,8 @@ static inline bool is_end(struct rcx_exec *x, struct rcx_message **due,
     return true;
 }
 
-/* Run steps in order from due on. False: x->due is in flight. */
+/* Run steps in order, from due on. True: x is over. False: x->due is in
+ * flight. */
 static inline bool run_in_order(struct rcx_exec *x, struct rcx_message **due)
 {
     struct rcx_message **const end = x->order + x->plan->step_count;
@@ -385,7 +391,7 @@ bool rcx_exec_go_on(struct rcx_exec *x, unsigned polls)
         struct rcx_message **due = x->due;
         const rcx_status_t status = expect(x, *due, &polls);
 
-        if (status == RCX_IN_PROGRESS) /* else others may start first */
+        if (status == RCX_IN_PROGRESS) /* start other ready steps, if any */
             return !(*due)->holds_up_all && go_on_from(x, *due);
         is_over = is_end(x, due, status) || run_in_order(x, due + 1);
     } while (!is_over);
@@ -401,7 +407,7 @@ bool rcx_exec_start_masked(struct rcx_exec *x, uint64_t mask)
     x->is_in_order = false;
     x->status = RCX_OK;
     begin(x);
-    next_ready(x); /* m */
+    next_ready(x); /* take m off the queue */
     m->status = RCX_IN_PROGRESS;
     status = x->transport->ops->recv_masked(x->transport, dst_of(x, m), m->due,
                                             x->tag_base, mask, m);

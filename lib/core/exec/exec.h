@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The executor: runs plans. A plan is constant; what changes while it runs is
- * in its execution.
+ * The executor: runs plans. A plan is constant; the state of a run is in an
+ * execution.
  */
 #ifndef RCX_CORE_EXEC_EXEC_H
 #define RCX_CORE_EXEC_EXEC_H
@@ -13,60 +13,68 @@
 
 enum { RCX_EXEC_OWN_BYTES = 96 };
 
-/* What all runs of an execution have in common. */
+/* Settings of all runs of an execution. */
 struct rcx_exec_setting {
     struct rcx_transport *transport;
     const struct rcx_reducer *reducer;
     struct rcx_tag_layout layout;
-    const int *endpoints; /* ranks in the context; NULL: equal */
-    int rank;             /* in the context */
+    const int *endpoints; /* context's rank of each rank of the communicator;
+                             NULL: equal */
+    int rank;             /* this rank in the context */
 };
 
 struct rcx_exec {
     const struct rcx_plan *plan;
     struct rcx_transport *transport;
     const struct rcx_reducer *reducer;
-    struct rcx_exec *next; /* in the pool's list of idle ones */
+    struct rcx_exec *next; /* next idle execution of the pool */
     char *base[RCX_BUFFER_COUNT];
     struct rcx_tag_layout layout;
     uint64_t tag_base;
     size_t elem_bytes;
-    rcx_status_t status;    /* the first error; sends are empty from then on */
-    int lost;               /* the peer of the lost message */
-    uint32_t steps_left;    /* detached: messages in flight */
-    uint32_t first_message; /* the queue of ready steps: messages from */
-    uint32_t last_message;  /* the front, local work from the back; what */
-    uint32_t first_local;   /* is ready at the start keeps its place */
+    rcx_status_t status; /* the first error; from then on sends are empty */
+    int lost; /* peer of the lost message, a rank of the communicator */
+    uint32_t steps_left; /* steps that are not complete; detached: messages in
+                            flight */
+    /* The queue of ready steps: messages from the front, local work from the
+     * back. Steps that are ready at the start keep their slots there, so later
+     * runs find them. */
+    uint32_t first_message;
+    uint32_t last_message;
+    uint32_t first_local;
     uint32_t last_local;
     uint32_t ready_messages;
     uint32_t ready_local;
     bool takes_less;  /* a message may be shorter than its receive */
-    bool is_in_order; /* each step has completed before the next began */
+    bool is_in_order; /* each step has completed before the next one began */
     struct rcx_message **queue;
-    struct rcx_message **order;   /* of steps, while each completes at once */
-    struct rcx_message **due;     /* in it: the first that is not complete */
-    struct rcx_message *messages; /* per step */
-    void *home;                   /* the pool that it belongs to */
-    /* the vector of RCX's own small calls: it lives as long as messages do */
+    struct rcx_message **order;   /* order of steps while each one completes at
+                                     once */
+    struct rcx_message **due;     /* in order: the first step that is not
+                                     complete */
+    struct rcx_message *messages; /* one per step */
+    void *home;                   /* the pool that this execution belongs to */
+    /* The vector of RCX's own small calls. It is valid as long as messages are
+     * in flight. */
     _Alignas(16) unsigned char own[RCX_EXEC_OWN_BYTES];
     void *owner;
-    uint64_t segment; /* of the owner's operation */
+    uint64_t segment; /* number of the segment in the owner's operation */
 };
 
-/* Bytes of an execution of plan, with all arrays; and its layout. */
+/* Bytes of an execution of plan, with all arrays. Initialise an execution. */
 size_t rcx_exec_bytes(const struct rcx_plan *plan);
 void rcx_exec_init(struct rcx_exec *x, const struct rcx_plan *plan,
                    const struct rcx_exec_setting *setting);
 
-/* Step i of its plan, or its elem_bytes, have changed. */
+/* Update x after a change of step i of its plan, or of x->elem_bytes. */
 void rcx_exec_set_step(struct rcx_exec *x, uint32_t i);
 
 /*
- * Start an execution whose base and tag_base are set. True: it is over, with
- * x->status: complete, or with steps left, as a message with x->lost is lost
- * and x must be detached. False: call rcx_exec_go_on() next, which returns the
- * same; work that need not precede the first messages fits between. polls: how
- * often a message that all others wait for is polled for.
+ * Start an execution whose base and tag_base are set. True: x is over, with
+ * x->status. If steps are left, a message to or from x->lost is lost, and x
+ * must be detached. False: call rcx_exec_go_on() next, which returns the same.
+ * Work that need not precede the first messages can be done in between. polls:
+ * how often to poll for a message that all other steps wait for.
  */
 bool rcx_exec_begin(struct rcx_exec *x);
 bool rcx_exec_go_on(struct rcx_exec *x, unsigned polls);
@@ -75,23 +83,25 @@ static inline bool rcx_exec_start(struct rcx_exec *x)
     return rcx_exec_begin(x) || rcx_exec_go_on(x, 0);
 }
 
-/* The same for a plan of one receive: of the first message whose tag agrees
- * with tag_base where mask has ones. It may be shorter than the buffer.
- * RCX_ERR_TRUNCATED: it is longer. */
+/* The same for a plan of one receive. It receives the first message whose tag
+ * agrees with tag_base where mask has ones. The message may be shorter than the
+ * buffer. RCX_ERR_TRUNCATED: it is longer. */
 bool rcx_exec_start_masked(struct rcx_exec *x, uint64_t mask);
 
-/* Handle a completed message. True: x is over, as above. */
+/* Handle a completed message, and start the steps that it makes ready. True: x
+ * is over, as above. */
 bool rcx_exec_advance(struct rcx_exec *x, struct rcx_message *m);
 
 /*
- * Detach x: it starts no further step, has no owner, and is over when
- * steps_left messages have completed. Its receives are cancelled. All completed
- * messages must have been handled.
+ * Detach x: it starts no further step and has no owner. It is over when
+ * steps_left messages have completed. Its receives are cancelled, and its sends
+ * if the transport can. All completed messages must have been handled.
  */
 void rcx_exec_detach(struct rcx_exec *x);
-/* Messages of a kind that are in flight. */
+/* Number of messages of a kind that are in flight. */
 uint32_t rcx_exec_under_way(const struct rcx_exec *x, enum rcx_step_kind kind);
-/* Ranks that x has messages in flight with. Returns how many, at most most. */
+/* Store the ranks that x has messages in flight with, up to most of them.
+ * Returns their number. */
 int rcx_exec_peers(const struct rcx_exec *x, int peers[], int most);
 
 #endif

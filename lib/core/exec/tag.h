@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Layout of tags. UCP tags carry neither source nor communicator, so RCX's 64
+ * Layout of tags. UCP tags contain neither source nor communicator, so RCX's 64
  * bits do, from the highest bit: point to point 1 | communicator 13 | sequence
- * 13 | message 9 | fingerprint 6 | source rank 22. Numbers repeat modulo their
- * field. The windows of executor and plans ensure that no two uses of one tag
- * are in flight, and UCX keeps the order of messages of one sender with one
- * tag. For point to point, the bits between communicator and source are the
- * user's tag, and the source is a rank of the communicator.
+ * 13 | message 9 | fingerprint 6 | source rank 22. Numbers repeat modulo the
+ * width of their field. The windows of executor and plans ensure that no two
+ * uses of one tag are in flight. UCX keeps the order of messages with the same
+ * sender and tag. For point to point, the bits between communicator and source
+ * are the user's tag, and the source is a rank of the communicator.
  *
  * The widths are data, so that a test can shrink them to two bits.
  */
@@ -27,8 +27,8 @@ static inline uint64_t rcx_tag_low(uint64_t value, unsigned bits)
     return value & ((UINT64_C(1) << bits) - 1);
 }
 
-/* The part of a tag that calls of one kind on one communicator share, and what
- * an execution adds. */
+/* The part of a tag that is common to all calls of one kind on a communicator:
+ * its id, and a fingerprint of the call. Executions add the other fields. */
 static inline uint64_t rcx_tag_base(const struct rcx_tag_layout *l,
                                     uint64_t comm, uint64_t fingerprint)
 {
@@ -39,8 +39,9 @@ static inline uint64_t rcx_tag_base(const struct rcx_tag_layout *l,
            rcx_tag_low(fingerprint, l->fingerprint_bits) << l->rank_bits;
 }
 
-/* The number of a call, added to the fingerprint by exclusive or: segments of
- * different calls do not match if ranks are out of step. */
+/* The number of a call in the bits of the fingerprint. It is added by exclusive
+ * or, so that segments of different calls do not match if ranks are out of
+ * step. */
 static inline uint64_t rcx_tag_mark(const struct rcx_tag_layout *l,
                                     uint64_t call)
 {
@@ -57,7 +58,7 @@ static inline uint64_t rcx_tag_sequence(const struct rcx_tag_layout *l,
     return rcx_tag_low(sequence, l->sequence_bits) << rcx_tag_sequence_shift(l);
 }
 
-/* Adds message number message from source. */
+/* The part of a tag for message number message from source. */
 static inline uint64_t rcx_tag_message(const struct rcx_tag_layout *l,
                                        uint32_t message, int source)
 {
@@ -66,14 +67,15 @@ static inline uint64_t rcx_tag_message(const struct rcx_tag_layout *l,
            (uint32_t)source;
 }
 
-/* Identifies the call and its communicator: all but message and source. */
+/* Mask that identifies a call and its communicator: all fields except message
+ * and source. */
 static inline uint64_t rcx_tag_call_mask(const struct rcx_tag_layout *l)
 {
     return RCX_TAG_P2P | rcx_tag_base(l, UINT64_MAX, UINT64_MAX) |
            rcx_tag_sequence(l, UINT64_MAX);
 }
 
-/* The highest tag of users' messages. */
+/* The highest tag that a user's message can have. */
 static inline uint64_t rcx_tag_user_most(const struct rcx_tag_layout *l)
 {
     return (UINT64_C(1) << (l->sequence_bits + l->message_bits +
@@ -89,13 +91,13 @@ static inline uint64_t rcx_tag_p2p(const struct rcx_tag_layout *l,
            rcx_tag_low(source, l->rank_bits);
 }
 
-/* The whole tag of a communicator's messages except the source. */
+/* Mask for receives from any source: the whole tag except the source. */
 static inline uint64_t rcx_tag_any_source(const struct rcx_tag_layout *l)
 {
     return ~rcx_tag_low(UINT64_MAX, l->rank_bits);
 }
 
-/* Matches all users' messages of a communicator. */
+/* Mask that identifies all users' messages of a communicator. */
 static inline uint64_t rcx_tag_p2p_mask(const struct rcx_tag_layout *l)
 {
     return RCX_TAG_P2P | rcx_tag_base(l, UINT64_MAX, 0);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The table of algorithms, and questions about them.
+ * Looks up algorithms by name in the table, and names order levels. The table
+ * itself is in lib/algo/algorithms.c.
  */
 #include "core/sched/algo.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * All that an algorithm's author needs: the builder's verbs, spans, groups,
- * and the registry entry. Algorithms see nothing else of core.
+ * The interface for authors of algorithms: functions that append steps, spans,
+ * blocks, groups, phases, and the entry of the table of algorithms. Algorithms
+ * use nothing else of core.
  */
 #ifndef RCX_CORE_SCHED_ALGO_H
 #define RCX_CORE_SCHED_ALGO_H
@@ -15,99 +16,105 @@
 
 void rcx_step_send(struct rcx_builder *b, int peer, struct rcx_span src);
 void rcx_step_recv(struct rcx_builder *b, int peer, struct rcx_span dst);
-/* dst = left op right; dst may equal left or right, or overlap neither. */
+/* dst = left op right. dst equals left or right, or overlaps neither. */
 void rcx_step_reduce(struct rcx_builder *b, struct rcx_span dst,
                      struct rcx_span left, struct rcx_span right);
-/* Nothing where dst and src are one place, as they may be in place. */
+/* dst = src. Appends no step if both are the same memory, as with in-place
+ * calls. */
 void rcx_step_copy(struct rcx_builder *b, struct rcx_span dst,
                    struct rcx_span src);
 
 /*
- * The messages that follow, up to the next such call, are a pair: one to send,
- * one to receive, or several. They wait until the pair window pairs before is
- * complete, so that no more are posted at once; 0: they wait for none. No rank
- * waits for ever if all of them come to their pairs in one order: what a rank
- * sends in its pair t, its peer receives in its own pair t.
+ * Begin a pair of messages, usually one send and one receive: it contains all
+ * messages up to the next call. A pair waits for the pair that lies window
+ * pairs before it, which limits how many messages are posted at once. window 0:
+ * no pair waits. There is no deadlock if all ranks order their pairs alike: a
+ * message of pair t of the sender belongs to pair t of the receiver.
  */
 void rcx_step_pair(struct rcx_builder *b, int window);
 
 /* ---- Spans --------------------------------------------------------------- */
 
-/* The whole operand; the whole result (empty where this rank has none). */
+/* The whole operand; the whole result. Empty if this rank has none. */
 struct rcx_span rcx_span_in(const struct rcx_shape *s);
 struct rcx_span rcx_span_out(const struct rcx_shape *s);
-/* The vector of a bcast: the operand at the root, elsewhere the result. */
+/* The vector of a bcast: the operand at the root, the result elsewhere. */
 struct rcx_span rcx_span_vector(const struct rcx_shape *s);
-/* Fresh scratch of count elements. */
+/* Allocate scratch for count elements. */
 struct rcx_span rcx_span_scratch(struct rcx_builder *b, size_t count);
-/* count elements of span from its element offset on. */
+/* Return count elements of span, from element offset of span on. */
 static inline struct rcx_span rcx_span_sub(struct rcx_span span, size_t offset,
                                            size_t count)
 {
     return (struct rcx_span){
         .buffer = span.buffer, .offset = span.offset + offset, .count = count};
 }
-/* Whether they have an element in common, as they are named. */
+/* Whether a and b have a common element. IN and OUT count as different buffers
+ * even where they alias. */
 static inline bool rcx_span_meets(struct rcx_span a, struct rcx_span b)
 {
     return a.buffer == b.buffer && a.offset < b.offset + b.count &&
            b.offset < a.offset + a.count;
 }
-/* Whether the two overlap without being equal, so that a combine or copy from
- * src to dst would garble src. */
+/* Whether dst and src overlap without being equal, so that a reduction or copy
+ * from src to dst would corrupt src. */
 bool rcx_span_clash(const struct rcx_shape *s, struct rcx_span dst,
                     struct rcx_span src);
-/* Part i of n nearly equal parts: the first count % n have one more. */
+/* Part i of n nearly equal parts: the first count % n parts have one element
+ * more. */
 struct rcx_span rcx_span_part(struct rcx_span span, int n, int i);
 
 /* ---- Blocks: a vector cut into one block per rank ------------------------ */
 
 struct rcx_blocks {
-    const size_t *displs; /* starts, n + 1 of them; NULL: nearly equal parts */
+    const size_t *displs; /* n + 1 starts; NULL: nearly equal blocks */
     size_t count;
     int n;
 };
-/* Those that the call was given; nearly equal ones otherwise. */
+/* The blocks of the call's vector: as the call gives them, or nearly equal. */
 struct rcx_blocks rcx_blocks_of(const struct rcx_shape *s);
-/* Those of IN or OUT: OUT's differ where each rank gets others than it gives.
- */
+/* The blocks of IN or OUT. They differ if a rank gives and gets blocks of
+ * different lengths. */
 struct rcx_blocks rcx_blocks_in(const struct rcx_shape *s,
                                 enum rcx_buffer buffer);
-/* Block i of a vector that lies at span. */
+/* Block i of a vector that is stored at span. */
 struct rcx_span rcx_block(const struct rcx_blocks *blocks, struct rcx_span span,
                           int i);
-/* Blocks lo to hi - 1 of it, one at least. */
+/* Blocks lo to hi - 1 of a vector that is stored at span; hi > lo. */
 struct rcx_span rcx_block_range(const struct rcx_blocks *blocks,
                                 struct rcx_span span, int lo, int hi);
 size_t rcx_blocks_largest(const struct rcx_blocks *blocks);
-/* The first block that ends behind an element, which is the one that it is in;
- * the last one if there is none. */
+/* Index of the block that contains element, or of the last block if none does.
+ * Empty blocks contain no element. */
 int rcx_block_at(const struct rcx_blocks *blocks, size_t element);
 
 /* ---- Groups: an ordered subset of ranks, on which a phase works ---------- */
 
 struct rcx_group {
     int size;
-    int rank; /* mine among them; -1: not a member */
-    /* the communicator's rank of member i, from the two numbers */
+    int rank; /* this rank's number in the group; -1: not a member */
+    /* Return the communicator's rank of member i. Uses the fields below. */
     int (*member)(const struct rcx_group *g, int i);
     int a, b;
     const int *list;
     const struct rcx_nodes *nodes;
 };
 struct rcx_group rcx_group_all(const struct rcx_shape *s);
-/* Ranks first, first + stride, ... */
+/* The group of ranks first, first + stride, first + 2 * stride, ... */
 struct rcx_group rcx_group_strided(const struct rcx_shape *s, int first,
                                    int stride, int size);
-/* The ranks of list, which outlives the schedule's writing. */
+/* The group of ranks in list. list must stay valid until the schedule is
+ * written. */
 struct rcx_group rcx_group_listed(const struct rcx_shape *s, const int *list,
                                   int size);
-/* The ranks of a node; those at one place of each node, which all nodes have;
- * the root and the first ones of the other nodes. */
+/* The group of all ranks of a node; of the ranks at one place of each node,
+ * which every node must have; of one leader per node: the root, and the lowest
+ * rank of each other node. */
 struct rcx_group rcx_group_node(const struct rcx_shape *s, int node);
 struct rcx_group rcx_group_across(const struct rcx_shape *s, int place);
 struct rcx_group rcx_group_leaders(const struct rcx_shape *s);
-/* The survivors of folding 0..2r-1 in pairs, even into odd: p - r ranks. */
+/* The p - r ranks that remain after folding ranks 0 to 2r - 1 in pairs, each
+ * even rank into the odd rank above it. */
 struct rcx_group rcx_group_folded(const struct rcx_shape *s, int r);
 static inline int rcx_group_member(const struct rcx_group *g, int i)
 {
@@ -116,12 +123,12 @@ static inline int rcx_group_member(const struct rcx_group *g, int i)
 
 /* ---- Numbers ------------------------------------------------------------- */
 
-/* The largest power of two <= n, for n >= 1. */
+/* Largest power of two <= n, for n >= 1. */
 static inline int rcx_pow2_floor(int n)
 {
     return 1 << (31 - __builtin_clz((unsigned)n));
 }
-/* ceil(log2 n), for n >= 1 */
+/* ceil(log2 n), for n >= 1. */
 static inline int rcx_log2_ceil(int n)
 {
     return n <= 1 ? 0 : 32 - __builtin_clz((unsigned)(n - 1));
@@ -134,19 +141,21 @@ static inline int rcx_log2_floor(int n)
 /* ---- The registry -------------------------------------------------------- */
 
 /*
- * The price of a schedule in the one-ported model: time = rounds * alpha +
- * volume * bytes * beta + combines * bytes * gamma, on the slowest rank.
+ * Cost of a schedule in the one-ported model, on the slowest rank: time =
+ * rounds * alpha + volume * bytes * beta + combines * bytes * gamma, with bytes
+ * of an element.
  */
 struct rcx_cost {
     double rounds;
-    double volume;   /* elements sent one after another */
-    double combines; /* elements combined one after another */
-    /* Where there are nodes: */
-    double far_rounds;  /* of the rounds, those with messages between nodes */
-    double link_volume; /* elements over a node's link, one after another */
+    double volume;   /* elements sent, one after another */
+    double combines; /* elements combined, one after another */
+    /* Only if there are several nodes: */
+    double far_rounds;  /* number of rounds with messages between nodes */
+    double link_volume; /* elements over the link of a node, one after
+                           another */
 };
 
-/* One after the other. */
+/* Cost of two schedules, one after the other. */
 static inline struct rcx_cost rcx_cost_sum(struct rcx_cost first,
                                            struct rcx_cost second)
 {
@@ -159,18 +168,19 @@ static inline struct rcx_cost rcx_cost_sum(struct rcx_cost first,
 }
 
 /*
- * What a user may set of an algorithm, as NAME:parameter=value: a number, or
- * one of some names, which count from 0.
+ * A parameter of an algorithm, which users set by NAME:parameter=value. Its
+ * value is a number, or one of several names, which are numbered from 0.
  */
 struct rcx_param {
     const char *name; /* NULL ends the list */
     const char *doc;
-    const char *const *names; /* ended by NULL; NULL: a number */
-    int64_t least, most;      /* of a number */
-    int64_t usual;            /* unless somebody says otherwise */
-    const int64_t *proved;    /* numbers to prove, ended by RCX_PARAM_END */
-    /* What "auto" may become: the i-th value, or RCX_PARAM_END. The cheapest is
-     * taken. NULL: auto is not among the values. */
+    const char *const *names; /* valid names, ended by NULL; NULL: the value is
+                                 a number */
+    int64_t least, most;      /* range of a number */
+    int64_t usual;            /* default value */
+    const int64_t *proved; /* numbers that tests try, ended by RCX_PARAM_END */
+    /* Return the i-th value that "auto" may become, or RCX_PARAM_END. The
+     * cheapest of them is chosen. NULL: "auto" is not valid. */
     int64_t (*candidate)(const struct rcx_shape *s, int i);
 };
 #define RCX_PARAM_AUTO (-1)
@@ -180,23 +190,27 @@ struct rcx_algo {
     const char *name;
     enum rcx_coll coll;
     /* The cost, for people: "conditions: expression, name = value, ...; words".
-     * What is before the semicolon is proved to be cost(), with blocks of equal
-     * length; tests/proof/formula.h has what may be written. */
+     * Tests prove that the part before the semicolon equals cost() for blocks
+     * of equal length. tests/proof/formula.h describes the syntax. */
     const char *formula;
-    const char *needs;    /* what fits() asks, for people; NULL: nothing */
-    const char *known_as; /* what other libraries call it; NULL: nothing */
+    const char *needs;    /* condition that fits() checks, for people; NULL:
+                             none */
+    const char *known_as; /* names of this algorithm in other libraries; NULL:
+                             none */
     const char *source;
     const struct rcx_param *params; /* NULL: none */
-    bool is_by_nodes; /* what it does depends on the shape's nodes */
-    bool (*fits)(const struct rcx_shape *s); /* NULL: every shape */
-    rcx_order_t level; /* among ranks, whatever the shape */
-    rcx_order_t (*order)(const struct rcx_shape *s); /* where that matters */
+    bool is_by_nodes; /* its steps depend on the nodes of the shape */
+    bool (*fits)(const struct rcx_shape *s); /* whether it works for a shape;
+                                                NULL: for every shape */
+    rcx_order_t level; /* order level for all shapes, unless order is set */
+    /* order level for a shape; NULL: level */
+    rcx_order_t (*order)(const struct rcx_shape *s);
     struct rcx_cost (*cost)(const struct rcx_shape *s);
-    /* How many blocks come to a rank on their way to others and to itself;
-     * NULL: it passes none on. Where counts are local it then has to be told
-     * their lengths, the shape's passing, by a first step: the same algorithm
-     * with equal blocks, of one element each, after which its scratch begins
-     * with what came. */
+    /* Return the number of blocks that a rank receives, those that it forwards
+     * included. NULL: it forwards none. If counts are local, the rank must know
+     * the lengths of these blocks, shape->passing. A first step tells them: the
+     * same algorithm with equal blocks of one element, each a length. After
+     * that step scratch begins with the received elements. */
     size_t (*passing)(const struct rcx_shape *s);
     void (*build)(struct rcx_builder *b, const struct rcx_shape *s);
 };
@@ -206,69 +220,73 @@ struct rcx_algo {
 struct rcx_phase {
     const struct rcx_algo *algo;
     int64_t params[RCX_PARAMS];
-    int root;             /* a member of the group */
-    const size_t *displs; /* starts of blocks in the vector, one per member,
-                             and the end; NULL: nearly equal */
+    int root;             /* member number in the group */
+    const size_t *displs; /* starts of the vector's blocks, one per member, and
+                             the end; NULL: nearly equal blocks */
 };
-/* algo with its usual parameters, root 0, and nearly equal blocks. */
+/* Return a phase of algo with default parameters, root 0 and nearly equal
+ * blocks. */
 struct rcx_phase rcx_phase_of(const struct rcx_algo *algo);
 
-/* Where a phase's messages go. */
+/* The path of a phase's messages. */
 enum rcx_way {
     RCX_WAY_NODE,   /* within a node */
     RCX_WAY_BETWEEN /* all of them between nodes */
 };
 
 /*
- * The phase of a collective that costs least of those that keep an order level,
- * among size ranks, with a vector of count elements in nearly equal blocks. Its
- * parameters are settled for these, whatever blocks it is used for. So
- * many ranks of a node use its link at once, which is 1 within a node.
+ * Return the cheapest phase of a collective that keeps order level needed, for
+ * size ranks and a vector of count elements in nearly equal blocks. Its
+ * parameters are chosen for this case, whatever blocks it is used for later.
+ * sharing: number of ranks of a node that use its link at the same time; 1
+ * within a node.
  */
 struct rcx_phase rcx_phase_cheapest(enum rcx_coll coll, rcx_order_t needed,
                                     const struct rcx_shape *outer, int size,
                                     size_t count, enum rcx_way way,
                                     int sharing);
-/* What it costs there. */
+/* Return the cost of phase for size ranks and a vector of count elements. */
 struct rcx_cost rcx_phase_cost(const struct rcx_phase *phase,
                                const struct rcx_shape *outer, int size,
                                size_t count, enum rcx_way way, int sharing);
 
 /*
- * What a phase looks like from within, of a group of size members whose vector
- * has count elements: for its cost(), order() and fits(), which the
- * outer algorithm's are made of. Of member 0, apart; auto is settled.
+ * Return the shape that a phase has for its own algorithm, in a group of size
+ * members with a vector of count elements. The cost(), order() and fits() of an
+ * outer algorithm use it. The rank is member 0, IN and OUT do not alias, and
+ * "auto" is resolved.
  */
 struct rcx_shape rcx_phase_shape(const struct rcx_phase *phase,
                                  const struct rcx_shape *outer, int size,
                                  size_t count);
 
 /*
- * Write the phase's steps for this rank, as if the group's members were all
- * ranks, in the group's order, in their operands and out their results, each as
- * long as what the member gives and gets: the vector, or its own block of it.
- * in is looked at only where it gives anything (bcast: at the root), out where
- * it gets anything (reduce: at the root; bcast: where it is not; but its length
- * tells the vector's of a bcast everywhere). out may lie over in as calls may;
- * the phase
- * writes out and scratch only. All members call with the same phase and count;
- * ranks that are no members (rank -1) write nothing. The group, its list and
- * displs are needed during the call only. Phases nest.
+ * Append the steps of a phase for this rank, as if the members of group g were
+ * all ranks, in the order of the group. All members call it with the same phase
+ * and the same vector length. Ranks that are not members append nothing. g, its
+ * list and displs are needed during the call only. Phases nest.
  *
- * Costs what algo's cost() says of rcx_phase_shape(), and keeps the order that
- * its order() says, among the members. A step in a phase is checked and
- * translated once more for each frame that it is in.
+ * in and out hold the member's operand and result. Each is as long as the data
+ * that the member gives or gets: the vector, or its own block. in is ignored if
+ * the member gives nothing (in a bcast only the root gives). out is ignored if
+ * it gets nothing (in a reduce only the root gets, in a bcast all except the
+ * root). But for a bcast out.count is the length of the vector on all members.
+ * out may alias in, as in calls. The phase writes only out and scratch.
  *
- * The builder fails, and writes no more, if algo does not fit
- * (RCX_ERR_UNSUPPORTED); if a member's number is not this rank's, out has
- * another length or overlaps part of in otherwise than said above, the root is
- * no member, or blocks do not cover the vector (RCX_ERR_INTERNAL).
+ * The cost is algo's cost() for rcx_phase_shape(), and the order level among
+ * the members is that of its order(). Each step is checked and translated once
+ * for each frame around it.
+ *
+ * The builder fails, and appends no more, with RCX_ERR_UNSUPPORTED if algo does
+ * not fit. It fails with RCX_ERR_INTERNAL if member g->rank is not this rank,
+ * the root is not a member, or a length is wrong. It does so as well if blocks
+ * do not cover the vector, or if the overlap of in and out is not allowed.
  */
 void rcx_sched_within(struct rcx_builder *b, const struct rcx_phase *phase,
                       const struct rcx_group *g, struct rcx_span in,
                       struct rcx_span out);
 
-/* Every algorithm, ended by NULL; in lib/algo/algorithms.c. */
+/* All algorithms, ended by NULL; defined in lib/algo/algorithms.c. */
 extern const struct rcx_algo *const rcx_algo_table[];
 
 const struct rcx_algo *rcx_algo_find(enum rcx_coll coll, const char *name);
@@ -278,7 +296,8 @@ static inline bool rcx_algo_fits(const struct rcx_algo *a,
 {
     return !a->fits || a->fits(s);
 }
-/* The order level that it keeps; a single rank has nothing to order. */
+/* The order level that the algorithm keeps for s. A single rank keeps the
+ * highest level, since it combines nothing. */
 static inline rcx_order_t rcx_algo_order(const struct rcx_algo *a,
                                          const struct rcx_shape *s)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The builder: verbs that append a step, and checks that keep a wrong
- * algorithm from ever touching memory that is not its own. A step of an
- * algorithm in a frame goes out through the same checks of each frame around.
+ * The builder: functions that append a step, and checks that keep a wrong
+ * algorithm from accessing memory outside of its buffers. A step of an
+ * algorithm in a frame is translated to the outer schedule, and checked there
+ * again.
  */
 #include <string.h>
 
@@ -117,10 +118,10 @@ static const bool has[RCX_STEP_KINDS][SPANS] = {
     [RCX_STEP_COPY] = {[DST] = true, [LEFT] = true},
     [RCX_STEP_REDUCE] = {[DST] = true, [LEFT] = true, [RIGHT] = true}};
 
-/* A step on its way into the schedule. */
+/* A step that is being appended. */
 struct move {
     enum rcx_step_kind kind;
-    int peer; /* of a message */
+    int peer; /* of a message; otherwise unused */
     struct rcx_span span[SPANS];
 };
 
@@ -129,7 +130,7 @@ static size_t length_of(const struct move *m)
     return m->span[has[m->kind][DST] ? DST : LEFT].count;
 }
 
-/* NULL: nothing is wrong. */
+/* Return why the step is not valid; NULL: it is valid. */
 static const char *fault_of(const struct rcx_builder *b, const struct move *m)
 {
     const struct rcx_span dst = m->span[DST];
@@ -183,7 +184,8 @@ static void write(struct rcx_builder *b, const struct move *m)
     fault = fault_of(b, m);
     if (fault)
         rcx_builder_refuse(b, fault);
-    else if (length_of(m) == 0) /* a receiver knows as well that none comes */
+    else if (length_of(m) == 0) /* the receiver skips it, too: lengths are
+                                   equal */
         return;
     else if (b->frame)
         cross(b, m);
@@ -191,10 +193,10 @@ static void write(struct rcx_builder *b, const struct move *m)
         append(b, m);
 }
 
-/* ---- Out of a frame ------------------------------------------------------ */
+/* ---- Leaving a frame ----------------------------------------------------- */
 
-/* The piece of m, a step of inside, of f's s, from element from on that lies in
- * one place outside. */
+/* Set piece to the part of step m, from element from on, whose spans are each
+ * contiguous in the outer schedule. m is a step within frame f, of shape s. */
 static void set_piece(struct move *piece, const struct rcx_frame *f,
                       const struct rcx_shape *s, const struct move *m,
                       size_t from)
@@ -219,7 +221,7 @@ static bool is_in_one_place(const struct rcx_builder *b, struct rcx_span span)
     return rcx_frame_piece(b->frame, b->shape, span).count == span.count;
 }
 
-/* Write a step of inside outside, where it is checked as those there are. */
+/* Append step m of the current frame to the outer schedule, in pieces. */
 static void leave_frame(struct rcx_builder *b, const struct move *m)
 {
     const struct rcx_frame *const f = b->frame;
@@ -239,8 +241,9 @@ static void leave_frame(struct rcx_builder *b, const struct move *m)
     b->shape = s;
 }
 
-/* A message goes from one place to one place: pieces of what is sent are
- * brought together before, of what is received taken apart behind. */
+/* Translate step m out of the frame. A message must be contiguous outside. If
+ * it is not, it is sent from scratch after a copy, or received in scratch and
+ * copied. */
 static void cross(struct rcx_builder *b, const struct move *m)
 {
     const int end = m->kind == RCX_STEP_SEND ? LEFT : DST;
@@ -259,7 +262,7 @@ static void cross(struct rcx_builder *b, const struct move *m)
         rcx_step_copy(b, m->span[end], whole.span[end]);
 }
 
-/* ---- The verbs ----------------------------------------------------------- */
+/* ---- Functions that append a step ---------------------------------------- */
 
 void rcx_step_send(struct rcx_builder *b, int peer, struct rcx_span src)
 {

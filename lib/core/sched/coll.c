@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The table of collectives.
+ * The table of collectives, and the expected result of each: functions that
+ * tests and tools compute results with.
  */
 #include "core/sched/coll.h"
 
@@ -15,19 +16,19 @@ enum {
     OWN = 1 << RCX_ALIAS_OWN
 };
 
-/* All operands at the same place. */
+/* Combine all operands at index i. */
 static struct rcx_expected all_at(const struct rcx_shape *s, size_t i)
 {
     return (struct rcx_expected){.lo = 0, .hi = s->size, .index = i};
 }
 
-/* All operands at the same place of the own block. */
+/* Combine all operands at element i of this rank's block. */
 static struct rcx_expected all_at_block(const struct rcx_shape *s, size_t i)
 {
     return all_at(s, rcx_shape_block(s, s->rank).offset + i);
 }
 
-/* The root's operand at the same place. */
+/* The root's operand at index i. */
 static struct rcx_expected the_roots(const struct rcx_shape *s, size_t i)
 {
     return (struct rcx_expected){.lo = s->root, .hi = s->root + 1, .index = i};
@@ -38,7 +39,8 @@ static struct rcx_expected the_roots_block(const struct rcx_shape *s, size_t i)
     return the_roots(s, rcx_shape_block(s, s->rank).offset + i);
 }
 
-/* The block of the result that element i is in is its rank's; where in it. */
+/* Element i of the result is in the block of some rank: return that rank, and
+ * the index in its block. */
 static struct rcx_expected a_ranks(const struct rcx_shape *s, size_t i)
 {
     const struct rcx_blocks blocks = rcx_blocks_in(s, RCX_BUFFER_OUT);
@@ -51,7 +53,8 @@ static struct rcx_expected a_ranks(const struct rcx_shape *s, size_t i)
         .index = i - rcx_block(&blocks, vector, rank).offset};
 }
 
-/* The same of the block that it has for this rank; blocks are equal. */
+/* The same, in the block that this rank gets from that rank; blocks are
+ * equal. */
 static struct rcx_expected a_ranks_block(const struct rcx_shape *s, size_t i)
 {
     struct rcx_expected e = a_ranks(s, i);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Receives whose data need not be stored: one reduction alone reads it. Where
- * all else that this one waits for is there when the data comes, a transport
- * hands it over as it lies, and scratch is neither written nor read. The steps
- * stay two, so what waits for them, and every deadlock that there is not, stays
- * as it was.
+ * Finds receives whose data need not be stored, since a single reduction reads
+ * it. If the other dependencies of the reduction are complete when the data
+ * arrives, the transport passes the data to it directly. Scratch is neither
+ * written nor read then. Receive and reduction remain two steps, so
+ * dependencies do not change, and no deadlock is added.
  */
 #include "core/sched/algo.h"
 
@@ -13,13 +13,16 @@ static bool is_same(struct rcx_span a, struct rcx_span b)
     return a.buffer == b.buffer && a.offset == b.offset && a.count == b.count;
 }
 
-/* Messages without data, and receives, only wait. */
+/* Whether step reads data. Successors that are receives or empty messages only
+ * wait. */
 static bool does_read(const struct rcx_step *step)
 {
     return step->kind != RCX_STEP_RECV && step->count > 0;
 }
 
-/* The reduction may write where the data would have been. */
+/* Whether reduction may consume data on arrival. data must be in scratch,
+ * equal one operand, and not overlap the other. It must equal dst or not
+ * overlap it. */
 static bool can_consume(const struct rcx_step *reduction, struct rcx_span data)
 {
     const struct rcx_span left = rcx_step_left(reduction);
@@ -33,7 +36,8 @@ static bool can_consume(const struct rcx_step *reduction, struct rcx_span data)
             (is_same(data, right) && !rcx_span_meets(data, left)));
 }
 
-/* Every step that reads what this one wrote waits for it. */
+/* Return the step, plus one, that may consume the data of receive i; 0: none.
+ * All steps that read the data are among the successors of i. */
 static uint32_t find_sink(const struct rcx_step *steps, uint32_t i,
                           const uint32_t *successors)
 {

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Completion acknowledgements: empty messages from receiver to sender at the
- * end of a schedule, one for each peer. A send is complete to its transport
- * before it has arrived, and a receive before the transport's own answer has
- * been sent. A rank that has the acknowledgement of a peer knows that the peer
- * has received everything, and that none of its messages needs further
- * progress.
+ * end of a schedule, one for each peer. A transport completes a send before the
+ * data has arrived, and a receive before its own reply has been sent. The
+ * acknowledgement of a peer tells a rank that the peer has received everything,
+ * and that no message needs the rank's progress any more.
  *
- * Both sides know of an acknowledgement, since both know how long each message
- * is.
+ * Both sides know whether there is an acknowledgement, since both know the
+ * length of each message.
  */
 #include <string.h>
 

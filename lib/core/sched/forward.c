@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A step that reads a copy of the operand reads the operand instead: a message
- * then does not wait for the copy, which is made while it travels, and is sent
- * from memory that has not just been written. So algorithms may begin with a
- * copy of their own block, as the papers do.
+ * Lets a step that reads a copy of the operand read the operand itself. A
+ * message then does not wait for the copy, which is made while the message
+ * travels. It is also sent from memory that has not just been written. So
+ * algorithms may begin with a copy of their own block, as the papers do.
  */
 #include "core/sched/algo.h"
 
-/* Copies that still hold, the newest instead of the oldest: an algorithm makes
- * few at its start, or one for each message. */
+/* Number of copies that are remembered; a new one replaces the oldest. An
+ * algorithm makes a few at its start, or one for each message. */
 enum { COPIES = 8 };
 
 struct copies {
     struct rcx_span from[COPIES], to[COPIES];
-    unsigned made; /* so far; the last COPIES of them are there */
+    unsigned made; /* number of copies so far; the last COPIES of them are
+                      remembered */
 };
 
 static unsigned count_of(const struct copies *c)
@@ -28,7 +29,7 @@ static bool is_inside(struct rcx_span part, struct rcx_span whole)
            part.offset - whole.offset <= whole.count - part.count;
 }
 
-/* The place in the operand that span was copied from; else span. */
+/* Return the place in the operand that span was copied from; else span. */
 static struct rcx_span origin_of(const struct copies *c, struct rcx_span span)
 {
     for (unsigned i = 0; i < count_of(c); i++)
@@ -74,7 +75,7 @@ void rcx_copies_forward(struct rcx_builder *b)
 {
     struct copies copies = {.made = 0};
 
-    if (b->shape->alias != RCX_ALIAS_NONE) /* the operand may be written */
+    if (b->shape->alias != RCX_ALIAS_NONE) /* IN may be written through OUT */
         return;
     for (uint32_t i = 0; i < b->step_count; i++) {
         struct rcx_step *step = &b->steps[i];

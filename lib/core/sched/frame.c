@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Frames: translation of steps and spans to the outer schedule.
+ * Frames: translates spans of an inner shape to the outer schedule, and finds
+ * how the inner IN and OUT alias there. The builder translates steps.
  */
 #include "core/sched/frame.h"
 
@@ -11,7 +12,7 @@ static struct rcx_span least(struct rcx_span span, size_t count)
     return span;
 }
 
-/* The part of span that is in its first block: where that lies outside. */
+/* Return the outer place of the part of span that is in one block. */
 static struct rcx_span in_block(const struct rcx_frame *f,
                                 const struct rcx_shape *s, struct rcx_span span)
 {
@@ -38,7 +39,7 @@ struct rcx_span rcx_frame_piece(const struct rcx_frame *f,
         return rcx_span_sub(base, span.offset, span.count);
     piece = in_block(f, s, span);
     while (piece.count <
-           span.count) { /* those that follow it outside as well */
+           span.count) { /* blocks that are adjacent outside, too */
         next = in_block(
             f, s, rcx_span_sub(span, piece.count, span.count - piece.count));
         if (next.offset != piece.offset + piece.count)
@@ -48,7 +49,8 @@ struct rcx_span rcx_frame_piece(const struct rcx_frame *f,
     return rcx_span_sub(base, piece.offset, piece.count);
 }
 
-/* Where the first piece of a span lies once the outer buffers are one. */
+/* Return the place of the first piece of span, where aliasing outer buffers
+ * count as one. */
 static struct rcx_span place_of(const struct rcx_frame *f,
                                 const struct rcx_shape *s, struct rcx_span span)
 {
@@ -60,7 +62,7 @@ static struct rcx_span rest_of(struct rcx_span span, struct rcx_span piece)
     return rcx_span_sub(span, piece.count, span.count - piece.count);
 }
 
-/* Whether any pieces of the two overlap. */
+/* Whether any piece of out overlaps one of in. */
 static bool overlaps(const struct rcx_frame *f, const struct rcx_shape *s,
                      struct rcx_span out, struct rcx_span in)
 {
@@ -80,7 +82,7 @@ static bool overlaps(const struct rcx_frame *f, const struct rcx_shape *s,
     return false;
 }
 
-/* Whether two spans of a length are one. */
+/* Whether two spans of the same length are the same memory. */
 static bool is_same(const struct rcx_frame *f, const struct rcx_shape *s,
                     struct rcx_span out, struct rcx_span in)
 {
@@ -97,7 +99,7 @@ static bool is_same(const struct rcx_frame *f, const struct rcx_shape *s,
     return true;
 }
 
-/* Whether OUT lies over IN as alias says. */
+/* Whether OUT overlaps IN as alias says. */
 static bool lies(const struct rcx_frame *f, const struct rcx_shape *s,
                  enum rcx_alias alias)
 {

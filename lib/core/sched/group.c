@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Groups: which ranks a phase works on. */
+/* Groups: the ordered subsets of ranks that phases work on. A group computes
+ * the rank of a member from a few numbers, a list, or a map of nodes; it
+ * allocates nothing. */
 #include "core/sched/algo.h"
 
 static int strided_member(const struct rcx_group *g, int i)
@@ -22,7 +24,7 @@ static int place_member(const struct rcx_group *g, int i)
     return g->nodes->ranks[g->nodes->first[i] + g->a];
 }
 
-/* a: the rank that stands for its node */
+/* a: the root, which is the leader of its node. */
 static int leader_member(const struct rcx_group *g, int i)
 {
     return g->nodes->node[g->a] == i ? g->a

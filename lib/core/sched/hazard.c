@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which step must wait for which, from overlapping spans.
+ * Finds the dependencies between steps, from overlapping spans.
  *
- * All starts and ends of spans cut the buffers into cells that no span crosses
- * (few: an algorithm that halves uses O(log p) of them, a ring p). Each cell
- * remembers the step that wrote it last and the steps that read it since. In
- * program order, a step that reads a cell waits for its writer; a step that
- * writes one waits for its readers, or where there are none for its writer.
+ * The starts and ends of all spans cut the buffers into cells that no span
+ * crosses. There are few: an algorithm that halves has O(log p), a ring p. Each
+ * cell remembers the step that wrote it last, and the steps that have read it
+ * since. Steps are visited in program order. A step that reads a cell waits for
+ * its writer. A step that writes a cell waits for its readers, or for its
+ * writer if there are none.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/sched/schedule.h"
 
-enum { NONE = 0 }; /* steps are counted from 1 in cells and reader lists */
+enum { NONE = 0 }; /* cells and lists of readers count steps from 1 */
 
 struct cell {
     uint32_t writer;
-    uint32_t readers; /* head of a list in space->readers */
+    uint32_t readers; /* head of a list in space->readers, plus one */
 };
 
 struct reader {
@@ -25,9 +26,9 @@ struct reader {
     uint32_t next;
 };
 
-/* An open-addressed map from a cell's start to its index. */
+/* A map from a cell's start to its index, with open addressing. */
 struct slot {
-    uint64_t start; /* plus one; 0: empty */
+    uint64_t start; /* the start plus one; 0: empty */
     uint32_t index;
 };
 
@@ -39,7 +40,7 @@ struct start {
 /* A span that a step reads or writes. */
 struct touch {
     uint32_t step;
-    uint32_t from, to; /* slots of its ends */
+    uint32_t from, to; /* slots of its start and end */
     bool writes;
 };
 
@@ -49,10 +50,10 @@ struct space {
     uint64_t mask;
     struct touch *touches; /* in program order */
     uint32_t touch_count;
-    struct start *starts; /* of cells */
+    struct start *starts; /* starts of cells */
     uint32_t start_count;
     struct cell *cells;
-    struct reader *readers; /* grows: a step may read many cells */
+    struct reader *readers; /* grows, since a step may read many cells */
     uint32_t reader_count;
     uint32_t reader_capacity;
     struct rcx_heap *heap;
@@ -80,13 +81,13 @@ void rcx_edge_add(struct rcx_edges *edges, uint32_t from, uint32_t to)
     edges->list[edges->count++] = (struct rcx_edge){.from = from, .to = to};
 }
 
-/* Buffers lie far apart in one line of 64-bit positions. */
+/* Map an element to a position: all buffers are far apart on one axis. */
 static uint64_t position(enum rcx_buffer buffer, size_t offset)
 {
     return ((uint64_t)buffer << 61) + offset;
 }
 
-/* The slot of a start, that it has from now on. */
+/* Return the slot of start; add it if it is new. */
 static uint32_t add_start(struct space *space, uint64_t start)
 {
     uint64_t at = (start * UINT64_C(0x9E3779B97F4A7C15)) >> 20 & space->mask;
@@ -114,7 +115,7 @@ static void add_touch(struct space *space, uint32_t step, struct rcx_span span,
                        .writes = writes};
 }
 
-/* What a step reads comes before what it writes. */
+/* Add the spans of step i: those it reads before the one it writes. */
 static void add_step(struct space *space, uint32_t i,
                      const struct rcx_step *step)
 {
@@ -207,7 +208,8 @@ static size_t slots_for(uint32_t steps)
 {
     size_t slots = 64;
 
-    while (slots < (size_t)steps * 2 * 6) /* six ends a step, half full */
+    while (slots < (size_t)steps * 2 * 6) /* six ends a step, at most half
+                                             full */
         slots *= 2;
     return slots;
 }

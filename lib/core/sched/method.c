@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Parsing and choice of methods.
+ * Methods: parses and prints method specs, and chooses the method of a call
+ * from spec, rules and prices. It does not compile the call; see compile.c.
  */
 #include "core/sched/method.h"
 
@@ -10,11 +11,11 @@
 #include "core/sched/price.h"
 #include "core/sched/tuning.h"
 
-/* ---- What users write ---------------------------------------------------- */
+/* ---- Parsing and printing ------------------------------------------------ */
 
 const struct rcx_method_spec rcx_method_any = {.segment_bytes = SIZE_MAX};
 
-/* Parameters that go with every algorithm. */
+/* Parameters that all algorithms have. */
 enum { SEGMENT, WINDOW, COMMON };
 static const struct rcx_param common[] = {
     [SEGMENT] = {.name = "segment", .most = INT64_MAX},
@@ -23,7 +24,7 @@ static const struct rcx_param common[] = {
 };
 static const struct rcx_algo any = {.name = RCX_METHOD_AUTO, .params = common};
 
-/* There is no parameter of that name: tell those there are. */
+/* There is no parameter of that name: list the valid ones in r. */
 static bool refuse_name(const char *name, const struct rcx_algo *algo,
                         struct rcx_refusal *r)
 {
@@ -54,13 +55,13 @@ static bool refuse_value(const struct rcx_param *p, const char *value,
     char range[sizeof r->valid / 2];
 
     if (p->names)
-        rcx_suggest_find(value, p->names, r); /* for its guess */
+        rcx_suggest_find(value, p->names, r); /* sets r->guess */
     snprintf(r->valid, sizeof r->valid, "%s: valid is %s", p->name,
              rcx_param_range(p, range, sizeof range));
     return false;
 }
 
-/* One "name=value" after an algorithm's name. */
+/* Parse one "name=value" behind an algorithm's name. */
 static bool parse_parameter(char *text, struct rcx_method_spec *spec,
                             struct rcx_refusal *r)
 {
@@ -162,7 +163,7 @@ void rcx_method_print(const struct rcx_method *m, size_t elem_bytes, char *text,
 
 enum { WINDOW_USUAL = 2 };
 
-/* shape with the parameters of algo. */
+/* Return shape with params, in which "auto" is replaced for algo. */
 static struct rcx_shape settle(const struct rcx_shape *shape,
                                const struct rcx_algo *algo,
                                const int64_t params[])
@@ -196,7 +197,8 @@ static void adopt_cheapest(struct rcx_method *m, const struct rcx_shape *shape,
     memcpy(m->params, s.params, sizeof m->params);
 }
 
-/* Segments go with the conditions, also where the algorithm does not suit. */
+/* Set m from rule. Its segment length and window apply even if its algorithm
+ * does not suit; m->algo stays NULL then. */
 static void obey(struct rcx_method *m, const struct rcx_rule *rule,
                  const struct rcx_shape *shape, rcx_order_t needed)
 {
@@ -236,7 +238,7 @@ const struct rcx_rule *rcx_method_by_rule(const struct rcx_shape *shape,
     return rule;
 }
 
-/* The algorithm that is wanted cannot do it. */
+/* Log why the prescribed algorithm does not suit the call. */
 static rcx_status_t refuse(const struct rcx_algo *algo,
                            const struct rcx_shape *s, rcx_order_t needed,
                            const struct rcx_log *log)
@@ -255,7 +257,7 @@ static rcx_status_t refuse(const struct rcx_algo *algo,
                     rcx_order_name(needed));
 }
 
-/* Take over what is wanted; the algorithm suits s, which has its parameters. */
+/* Apply spec to m. The algorithm suits s, which has its parameters. */
 static void grant(struct rcx_method *m, const struct rcx_method_spec *spec,
                   const struct rcx_shape *s)
 {
@@ -287,7 +289,7 @@ rcx_status_t rcx_method_choose(const struct rcx_shape *shape,
     }
     if (suited)
         grant(&m, spec, &s);
-    else if (!spec->preferred) /* a mere preference does not apply then */
+    else if (!spec->preferred) /* a preference is ignored if it does not suit */
         return refuse(spec->algo, &s, needed, log);
     if (!m.algo)
         return rcx_fail(log, RCX_ERR_UNSUPPORTED,

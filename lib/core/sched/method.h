@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Methods: how a collective is carried out, what users may say of it, and how
- * it is chosen.
+ * Methods: how a collective is carried out, how users prescribe a method, and
+ * how RCX chooses one.
  */
 #ifndef RCX_CORE_SCHED_METHOD_H
 #define RCX_CORE_SCHED_METHOD_H
@@ -11,44 +11,47 @@
 
 enum { RCX_WINDOW_MAX = 8 }; /* segments in flight; a power of two */
 
-/* All settled. */
+/* A method, completely determined. */
 struct rcx_method {
     const struct rcx_algo *algo;
-    int64_t params[RCX_PARAMS]; /* of algo; none is auto */
-    size_t segment;             /* elements; 0: one piece */
+    int64_t params[RCX_PARAMS]; /* parameters of algo; no value is auto */
+    size_t segment;             /* elements of a segment; 0: no segments */
     unsigned window;
 };
 
-/* What a user wants of a collective's method; the rest is chosen. */
+/* The part of a method that a user or a rule prescribes; RCX chooses the
+ * rest. */
 struct rcx_method_spec {
     const struct rcx_algo *algo; /* NULL: any */
-    bool preferred; /* all of this is for calls that the algorithm suits */
+    bool preferred; /* ignore the spec in calls that algo does not suit */
     int64_t params[RCX_PARAMS];
     size_t segment_bytes; /* SIZE_MAX: any; 0: no segments */
     unsigned window;      /* 0: any */
 };
 
-/* How it is written, for people; and what wants nothing. */
+/* The syntax of a spec, for people; and the spec that prescribes nothing. */
 #define RCX_METHOD_VALUES                                                      \
     "auto or [prefer:]NAME[:segment=BYTES][,window=1..8][,PARAMETER=VALUE]"
 #define RCX_METHOD_AUTO "auto"
 extern const struct rcx_method_spec rcx_method_any;
 
-/* False: text is none, and r may say more of it. */
+/* Parse text into *spec_p. False: it is not valid, and r may say why. */
 bool rcx_method_parse(const char *text, enum rcx_coll coll,
                       struct rcx_method_spec *spec_p, struct rcx_refusal *r);
 
-/* The same where ranks that want the same have the same calls. */
+/* Hash of spec, which ranks compare: equal specs of different processes have
+ * the same hash. */
 uint64_t rcx_method_hash(const struct rcx_method_spec *spec);
 
-/* "NAME:PARAMETER=VALUE,segment=BYTES,window=3", without what is usual. */
+/* Print "NAME:PARAMETER=VALUE,segment=BYTES,window=3", without default
+ * values. */
 void rcx_method_print(const struct rcx_method *m, size_t elem_bytes, char *text,
                       size_t bytes);
 
 /*
- * What the first of the rules says that a call meets, and whose method suits
- * it; where none does (NULL), what costs least. m->algo NULL: nothing keeps
- * that order.
+ * Choose a method by rules: by the first rule whose conditions the call meets
+ * and whose algorithm suits it. Returns the rule. NULL: there is none, and *m
+ * has the cheapest algorithm. m->algo NULL: no algorithm keeps the order level.
  */
 struct rcx_rule;
 struct rcx_tuning;
@@ -58,10 +61,10 @@ const struct rcx_rule *rcx_method_by_rule(const struct rcx_shape *shape,
                                           struct rcx_method *m);
 
 /*
- * The method of a call that needs an order level. Errors are logged:
- * RCX_ERR_UNSUPPORTED where what is wanted does not do the call. All ranks come
- * to the same, since they agree on shapes but for the rank, on specs, and on
- * rules.
+ * Choose the method of a call that needs an order level. Errors are logged.
+ * RCX_ERR_UNSUPPORTED: the prescribed algorithm does not suit the call, or no
+ * algorithm keeps the order level. All ranks choose the same method, since they
+ * have equal specs, rules, and shapes apart from the rank.
  */
 rcx_status_t rcx_method_choose(const struct rcx_shape *shape,
                                rcx_order_t needed,

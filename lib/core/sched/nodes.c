@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Maps of ranks to nodes or cores.
+ * Builds maps of ranks to nodes or cores from an id per rank, by sorting. The
+ * caller knows the ids; nothing is detected here.
  */
 #include "core/sched/nodes.h"
 
 #include <stdlib.h>
 
-/* A rank, to be sorted by node. */
+/* A rank, for sorting by node. */
 struct member {
     uint64_t id;
-    int rank, lowest; /* of its node */
+    int rank, lowest; /* the rank; the lowest rank of its node */
 };
 
-/* One block: the map, its lists, and room for sorting. */
+/* The map and its lists, in one block of memory. */
 struct map {
     struct rcx_nodes nodes;
     int *node, *place, *ranks, *first;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which ranks of a communicator share a node; or, where all are on one, which
- * take turns on a core. All its ranks have the same map; what an algorithm asks
- * of it takes constant time.
+ * Maps of ranks to nodes, or to cores if all ranks are on one node and share
+ * cores. All ranks of a communicator have the same map. Each lookup takes
+ * constant time.
  */
 #ifndef RCX_CORE_SCHED_NODES_H
 #define RCX_CORE_SCHED_NODES_H
@@ -14,32 +14,35 @@
 
 /* Nodes are numbered in the order of their lowest ranks. */
 struct rcx_nodes {
-    int count;        /* of nodes */
-    int least, most;  /* ranks of the smallest one, of the largest */
-    bool in_order;    /* each is an interval of ranks */
-    bool are_cores;   /* of one node: no links are between them */
-    const int *node;  /* of each rank */
-    const int *place; /* of each rank among its node's, which are in order */
-    const int *ranks; /* all, node by node */
-    const int *first; /* count + 1: where a node's begin there */
+    int count;        /* number of nodes */
+    int least, most;  /* ranks of the smallest node, and of the largest */
+    bool in_order;    /* the ranks of each node are contiguous */
+    bool are_cores;   /* nodes are cores of one node, without links between
+                         them */
+    const int *node;  /* node of each rank */
+    const int *place; /* position of each rank among those of its node, in the
+                         order of ranks */
+    const int *ranks; /* all ranks, node by node */
+    const int *first; /* count + 1 starts of nodes in ranks */
 };
 
-/* Ranks with equal ids share a node. The caller frees it through heap. NULL: no
- * memory. */
+/* Create a map in which ranks with equal ids share a node. The caller frees it
+ * through heap. NULL: no memory. */
 struct rcx_nodes *rcx_nodes_create(struct rcx_heap *heap, const uint64_t ids[],
                                    int ranks);
-/* The same, but for one node alone, which is no map. False: no memory. */
+/* The same, but *nodes_p is NULL if all ranks share one node. False: no
+ * memory. */
 bool rcx_nodes_map(struct rcx_heap *heap, const uint64_t ids[], int ranks,
                    struct rcx_nodes **nodes_p);
 
-/* The map where it is of nodes; else NULL. */
+/* Return n if it is a map of nodes; NULL if it is one of cores. */
 static inline const struct rcx_nodes *
 rcx_nodes_linked(const struct rcx_nodes *n)
 {
     return n && !n->are_cores ? n : NULL;
 }
 
-/* Whether there are several, one of which has several ranks. */
+/* Whether there are several nodes, and one of them has several ranks. */
 static inline bool rcx_nodes_are_shared(const struct rcx_nodes *n)
 {
     return n && n->count > 1 && n->most > 1;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Parameters of algorithms: defaults, values, and their text.
+ * Parameters of algorithms: defaults, parsing, printing, and the choice of
+ * values for "auto" by price. Also converts a cost to seconds.
  */
 #include "core/sched/params.h"
 

@@ -1,42 +1,45 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The parameters of algorithms: reading, printing and choosing them. */
+/* Parameters of algorithms: parse, print and choose them. */
 #ifndef RCX_CORE_SCHED_PARAMS_H
 #define RCX_CORE_SCHED_PARAMS_H
 
 #include "core/sched/algo.h"
 
-/* Seconds: per message, per byte sent, per byte combined; and what a message, a
- * byte takes more where it goes from node to node. */
+/* Cost parameters of a machine, in seconds: alpha per message, beta per byte
+ * sent, gamma per byte combined. far_alpha and far_beta are added to them for a
+ * message, and a byte, between nodes. */
 struct rcx_machine {
     double alpha, beta, gamma;
     double far_alpha, far_beta;
 };
 
-/* Nodes with 1 Gbit/s of TCP between them, the least that is usual. */
+/* Nodes with TCP at 1 Gbit/s between them, the slowest usual network. */
 extern const struct rcx_machine rcx_machine_usual;
 
-/* The shape's. */
+/* The machine of s, or the usual one. */
 const struct rcx_machine *rcx_machine_of(const struct rcx_shape *s);
 
 double rcx_cost_seconds(const struct rcx_cost *cost, size_t elem_bytes,
                         const struct rcx_machine *machine);
 
 void rcx_params_reset(const struct rcx_algo *algo, int64_t params[]);
-/* The one of that name; NULL: algo has none. */
+/* Return the parameter of that name; NULL: algo has none. */
 const struct rcx_param *rcx_params_find(const struct rcx_algo *algo,
                                         const char *name);
-/* What is valid of it, for people: "2..64", "auto or half or full". Returns
- * text. */
+/* Print the valid values of p, for people: "2..64", "auto or half or full".
+ * Returns text. */
 const char *rcx_param_range(const struct rcx_param *p, char *text,
                             size_t bytes);
-/* One "name" and "value"; false: the algorithm has no such. */
+/* Parse value and store it in params. False: algo has no parameter of that
+ * name, or the value is not valid. */
 bool rcx_params_parse(const struct rcx_algo *algo, const char *name,
                       const char *value, int64_t params[]);
-/* "NAME:a=1,b=x", of parameters those that are not the usual ones; as many
- * characters as there would be room for. */
+/* Print "NAME:a=1,b=x", without parameters that have their default value.
+ * Returns the length of the text; bytes or more: it is truncated. */
 int rcx_algo_print(const struct rcx_algo *algo, const int64_t params[],
                    char *text, size_t bytes);
-/* Replace auto by what costs least, one parameter after the other. */
+/* Replace each "auto" in s->params by its cheapest candidate, one parameter
+ * after the other. */
 void rcx_params_settle(const struct rcx_algo *algo, struct rcx_shape *s,
                        const struct rcx_machine *machine);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phases: an algorithm as a part of another one.
+ * Phases: an algorithm as a part of another one. Derives the shape of a phase,
+ * prices it, checks it, and builds it in a frame.
  */
 #include "core/sched/phase.h"
 
@@ -88,8 +89,8 @@ struct rcx_phase rcx_phase_cheapest(enum rcx_coll coll, rcx_order_t needed,
 
 /* ---- Writing ------------------------------------------------------------- */
 
-/* Elements of the vector: the operand is all of it, or the result is, or one
- * of them is a block of it. */
+/* Number of elements of the phase's vector. in or out is the whole vector,
+ * except in gather and scatter, where the length follows from blocks. */
 static size_t vector_of(const struct rcx_phase *phase, int size,
                         const struct rcx_frame *f)
 {
@@ -107,7 +108,7 @@ static size_t vector_of(const struct rcx_phase *phase, int size,
                : (gives_block ? f->in.count : f->out.count) * (size_t)size;
 }
 
-/* NULL: nothing is wrong. */
+/* Return why the phase is not valid; NULL: it is valid. */
 static const char *fault_of(const struct rcx_shape *s,
                             const struct rcx_shape *outer,
                             const struct rcx_frame *f)

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From the builder's list of steps to a plan: dependencies, message numbers,
- * and everything packed into one block of memory.
+ * Makes a plan of the builder's list of steps: adds dependencies, numbers the
+ * messages, and packs everything into one block of memory. hazard.c finds the
+ * dependencies of spans.
  */
 #include <string.h>
 
 #include "core/sched/schedule.h"
 
-/* The messages of one peer in one direction, in program order. */
+/* The messages to or from one peer, in program order. */
 struct stream {
-    uint64_t key; /* peer and direction, plus one; 0: free */
+    uint64_t key; /* peer and direction, plus one; 0: unused */
     uint32_t count;
     uint32_t first;  /* the step of the oldest message */
     uint32_t last;   /* the step of the newest message */
-    uint32_t behind; /* the step of the message a window behind the newest */
+    uint32_t behind; /* the step that the next message waits for, if its number
+                        repeats */
 };
 
 static struct stream *stream_of(struct stream *streams, uint32_t mask, int peer,
@@ -28,7 +30,7 @@ static struct stream *stream_of(struct stream *streams, uint32_t mask, int peer,
     return &streams[at & mask];
 }
 
-/* A ack goes to peer once all that peer sent is here. */
+/* Let the acknowledgement to a peer wait for all messages from that peer. */
 static void wait_for_all(const struct stream *from_peer, const uint32_t *next,
                          uint32_t ack, struct rcx_edges *edges)
 {
@@ -41,9 +43,9 @@ static void wait_for_all(const struct stream *from_peer, const uint32_t *next,
 }
 
 /*
- * Messages carry numbers, so that edges between them are not needed; but
- * numbers repeat after a window, and of two messages with the same number the
- * first must be through before the second begins.
+ * Number the messages of each peer and direction. They match by number, so
+ * edges between them are not needed. But numbers repeat after window messages:
+ * of two messages with the same number the second waits for the first.
  */
 static rcx_status_t number_messages(struct rcx_builder *b, uint32_t window,
                                     struct rcx_edges *edges)
@@ -90,7 +92,7 @@ static rcx_status_t number_messages(struct rcx_builder *b, uint32_t window,
     return edges->failed ? RCX_ERR_NOMEM : RCX_OK;
 }
 
-/* The first message of the next pair behind step i's, or of the first one. */
+/* Return the first message, from step i on, of a pair behind pair. */
 static uint32_t next_pair(const struct rcx_builder *b, uint32_t i,
                           uint32_t pair)
 {
@@ -111,9 +113,10 @@ static void wait_for_pair(const struct rcx_builder *b, uint32_t first,
 }
 
 /*
- * Messages of a pair wait for those of the pair a window before, of those that
- * have any. A step waits for earlier pairs alone, whatever a peer left out, so
- * that they end in turn.
+ * Let the messages of a pair wait for those of the pair pair_window before it.
+ * Pairs without messages do not count. A step waits only for earlier pairs,
+ * even if a peer has left out pairs, so pairs complete in order without
+ * deadlock.
  */
 static void order_pairs(const struct rcx_builder *b, struct rcx_edges *edges)
 {
@@ -137,7 +140,8 @@ static void order_pairs(const struct rcx_builder *b, struct rcx_edges *edges)
     }
 }
 
-/* Successors of each step together, in the order of kinds. */
+/* Store the successors of each step next to each other, in the order of
+ * kinds. */
 static void pack_edges(struct rcx_step *steps, uint32_t count,
                        const struct rcx_edges *edges, uint32_t *successors)
 {
@@ -225,7 +229,7 @@ rcx_status_t rcx_sched_finish(struct rcx_builder *b, uint32_t message_window,
     if (edges.list && edges.last_to)
         status = rcx_hazards_find(b, &edges);
     if (status == RCX_OK) {
-        /* the window's edges come in a second pass over the steps */
+        /* last_to finds duplicates within one pass over the steps only */
         memset(edges.last_to, 0, n * sizeof *edges.last_to);
         status = number_messages(b, message_window, &edges);
     }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Prices of algorithms by their cost formulas.
+ * Prices of algorithms: seconds by their cost formulas and a machine's
+ * parameters. Methods, phases and the values of "auto" are chosen by them.
+ * Prices do not account for segments.
  */
 #include "core/sched/price.h"
 

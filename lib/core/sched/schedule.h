@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The one representation of an algorithm: a list of steps over named buffers.
+ * Schedules: the only representation of an algorithm, a list of steps over
+ * named buffers.
  *
- * A schedule names buffers and spans of elements, never addresses; ranks of
- * the communicator, never endpoints. It is a value: it can be cached, printed,
- * simulated, priced, and run many times at once.
+ * A step names a buffer and a span of elements, never an address, and a rank of
+ * the communicator, never an endpoint. So a schedule is a value: it can be
+ * cached, printed, simulated, priced, and executed several times concurrently.
  */
 #ifndef RCX_CORE_SCHED_SCHEDULE_H
 #define RCX_CORE_SCHED_SCHEDULE_H
@@ -21,7 +22,8 @@ enum rcx_coll {
     RCX_COLL_ALLREDUCE,
     RCX_COLL_REDUCE,
     RCX_COLL_REDUCE_SCATTER,
-    RCX_COLL_BARRIER, /* RCX's own, too: start and end of a context's life */
+    RCX_COLL_BARRIER, /* RCX also uses it itself, at the start and the end of a
+                         context */
     RCX_COLL_BCAST,
     RCX_COLL_GATHER,
     RCX_COLL_SCATTER,
@@ -36,61 +38,69 @@ enum rcx_coll {
 enum rcx_buffer { RCX_BUFFER_IN, RCX_BUFFER_OUT, RCX_BUFFER_TMP };
 enum { RCX_BUFFER_COUNT = RCX_BUFFER_TMP + 1 };
 
-/* How OUT lies over IN. */
+/* How OUT overlaps IN. */
 enum rcx_alias {
-    RCX_ALIAS_NONE,  /* apart */
+    RCX_ALIAS_NONE,  /* no overlap */
     RCX_ALIAS_SAME,  /* OUT[x] is IN[x] */
     RCX_ALIAS_BLOCK, /* OUT is this rank's block of IN */
     RCX_ALIAS_OWN    /* IN is this rank's block of OUT */
 };
 
-enum { RCX_PARAMS = 3 }; /* the most that an algorithm has */
+enum { RCX_PARAMS = 3 }; /* most parameters of an algorithm */
 
 struct rcx_nodes;
 
-/* Where a caller has blocks that do not lie side by side. */
+/* Positions of blocks in a caller's buffer, if they are not contiguous. */
 struct rcx_places {
-    const size_t *starts; /* of each block; NULL: side by side */
-    size_t reach;         /* where the last one ends */
+    const size_t *starts; /* start of each block; NULL: contiguous blocks */
+    size_t reach;         /* largest end of a block */
 };
 
-/* All that an algorithm may look at; it never sees places. */
+/* The input of an algorithm. An algorithm never sees in_places and out_places;
+ * a frame translates blocks to them. */
 struct rcx_shape {
     enum rcx_coll coll;
     int rank;
     int size;
-    int root;              /* 0 where there is none */
-    size_t count;          /* elements of the vector, of all its blocks */
-    const size_t *displs;  /* size + 1 starts of its blocks; NULL: equal ones */
-    const size_t *gotten;  /* the same of OUT's, where those are other ones */
-    const size_t *passing; /* lengths of blocks that come on their way to others
-                              or here, in the algorithm's order; NULL: the
-                              same, of equal blocks */
-    struct rcx_places in_places, out_places; /* in IN and OUT */
+    int root;     /* 0 if the collective has no root */
+    size_t count; /* elements of the whole vector, all blocks together */
+    const size_t *displs;  /* size + 1 starts of the vector's blocks; NULL:
+                              nearly equal blocks */
+    const size_t *gotten;  /* size + 1 starts of the blocks of OUT, if they
+                              differ from those of IN */
+    const size_t *passing; /* lengths of all blocks that this rank receives, in
+                              transit and its own, in the algorithm's order;
+                              NULL: all blocks are equal */
+    struct rcx_places in_places, out_places; /* positions of the blocks in IN,
+                                                and in OUT */
     size_t elem_bytes;
     enum rcx_alias alias;
     bool commutative;              /* the op commutes */
-    const struct rcx_nodes *nodes; /* of all ranks, or their cores; NULL: nobody
-                                      knows, or a phase's, which is on one side
-                                      of links */
-    int cores; /* that ranks may use, all of one machine; 0: nobody knows */
-    const struct rcx_machine *machine; /* whose prices count; NULL: the usual */
-    int64_t params[RCX_PARAMS]; /* the algorithm's, in the order of its list */
+    const struct rcx_nodes *nodes; /* map of all ranks to nodes, or to cores;
+                                      NULL: not known, one node, or a phase
+                                      within or between nodes */
+    int cores; /* number of cores of the machine that the ranks may use; 0: not
+                  known, or several machines */
+    const struct rcx_machine *machine; /* cost parameters; NULL: of the usual
+                                          machine */
+    int64_t params[RCX_PARAMS]; /* values of the algorithm's parameters, in the
+                                   order of algo->params */
 };
 
-/* count elements of a buffer from offset on. It is copied eight bytes at a
- * time, for which a processor waits where fewer were just written. */
+/* count elements of a buffer from offset on. buffer is 64 bits wide because
+ * compilers copy spans in words of 8 bytes: loading such a word stalls if a
+ * shorter store has just written it. */
 struct rcx_span {
-    uint64_t buffer; /* an enum rcx_buffer */
+    uint64_t buffer; /* enum rcx_buffer */
     size_t offset;
     size_t count;
 };
 
-/* In the order in which ready steps are best issued: a message is on its way
- * while the receive that it answers is posted. */
+/* In the order in which ready steps are best issued: messages travel while this
+ * rank posts its receives. */
 enum rcx_step_kind {
-    RCX_STEP_SEND,  /* peer gets left */
-    RCX_STEP_RECV,  /* dst = what peer sends */
+    RCX_STEP_SEND,  /* send left to peer */
+    RCX_STEP_RECV,  /* dst = data from peer */
     RCX_STEP_COPY,  /* dst = left */
     RCX_STEP_REDUCE /* dst = left op right */
 };
@@ -103,22 +113,24 @@ static inline bool rcx_step_is_message(unsigned kind)
 
 struct rcx_step {
     uint8_t kind;
-    uint8_t dst, left, right; /* buffers */
+    uint8_t dst, left, right; /* enum rcx_buffer of each span */
     int32_t peer;
     size_t dst_at, left_at, right_at;
-    size_t count;     /* 0: an acknowledgement */
-    uint32_t message; /* its number among the messages to, or from, peer */
-    uint32_t waits;   /* steps that complete before this one starts */
+    size_t count;     /* elements; 0: an acknowledgement */
+    uint32_t message; /* number of the message among those to peer, or from
+                         peer */
+    uint32_t waits;   /* number of steps that must complete before this one
+                         starts */
     union {
         uint32_t first_successor;
-        uint32_t pair; /* while it is built: see rcx_step_pair() */
+        uint32_t pair; /* in the builder only: see rcx_step_pair() */
     };
     uint32_t successor_count;
-    uint32_t sink; /* of a RECV: the step that its data may be handed to,
-                       plus one; 0: there is none */
+    uint32_t sink; /* of a RECV: index plus one of the step that may consume its
+                      data on arrival; 0: none */
 };
 
-/* Its spans; those that its kind has not are of no use. */
+/* The spans of a step. Spans that its kind does not use are undefined. */
 static inline struct rcx_span rcx_step_dst(const struct rcx_step *step)
 {
     return (struct rcx_span){.buffer = (enum rcx_buffer)step->dst,
@@ -138,36 +150,37 @@ static inline struct rcx_span rcx_step_right(const struct rcx_step *step)
                              .count = step->count};
 }
 
-/* A finished schedule; read-only from then on. One block of memory. */
+/* A finished schedule: constant, in one block of memory. */
 struct rcx_plan {
     uint32_t step_count;
-    uint32_t ready_count; /* steps that wait for nothing */
+    uint32_t ready_count; /* number of steps that wait for no other step */
     const struct rcx_step *steps;
     const uint32_t *successors;
-    const uint32_t *ready; /* in the order of kinds */
-    size_t scratch;        /* elements of TMP */
-    size_t bytes;          /* of this block */
+    const uint32_t *ready; /* indices of these steps, in the order of kinds */
+    size_t scratch;        /* elements of RCX_BUFFER_TMP */
+    size_t bytes;          /* size of this block */
 };
 
 /*
- * The builder: algorithms append steps in program order, as their paper's
- * pseudo-code does. No call returns an error: the first failure latches, later
- * calls do nothing, and rcx_sched_finish() reports it.
+ * The builder: algorithms append steps in program order, as the pseudo-code of
+ * their papers does. No call returns an error: the builder keeps the first
+ * error, later calls have no effect, and rcx_sched_finish() returns the error.
  */
 struct rcx_frame;
 struct rcx_builder {
     struct rcx_heap *heap;
     const struct rcx_log *log;
-    const struct rcx_shape *shape; /* inside of the frame */
-    const struct rcx_frame *frame; /* through which steps go; NULL: none */
+    const struct rcx_shape *shape; /* within the frame, if there is one */
+    const struct rcx_frame *frame; /* the frame that steps are translated by;
+                                      NULL: none */
     struct rcx_step *steps;
     uint32_t step_count;
     uint32_t step_capacity;
     size_t scratch;
-    uint32_t pair; /* that steps are of; 0: of none */
+    uint32_t pair; /* the pair that new steps belong to; 0: none */
     uint32_t pair_window;
     rcx_status_t status;
-    void *work; /* of rcx_sched_finish(), kept from one schedule to the next */
+    void *work; /* temporary memory, reused by later schedules */
     size_t work_bytes;
 };
 
@@ -175,51 +188,54 @@ void rcx_builder_init(struct rcx_builder *b, struct rcx_heap *heap,
                       const struct rcx_log *log);
 void rcx_builder_free(struct rcx_builder *b);
 
-/* Begin a schedule for shape, which stays valid until it is finished. */
+/* Begin a schedule for shape, which must stay valid until it is finished. */
 void rcx_builder_begin(struct rcx_builder *b, const struct rcx_shape *shape);
 void rcx_builder_fail(struct rcx_builder *b, rcx_status_t status);
-/* The algorithm is wrong: fails, and says why. */
+/* Fail with RCX_ERR_INTERNAL and log why: the algorithm is wrong. */
 void rcx_builder_refuse(struct rcx_builder *b, const char *why);
 
 /*
- * After an algorithm's last step: every peer that messages of least elements or
- * more came from gets an acknowledgement once all of its messages are here, and
- * every one that such messages went to sends one. See completion_ack.c.
+ * Append completion acknowledgements behind an algorithm's last step. A peer
+ * that has sent a message of least elements or more gets one when all its
+ * messages have arrived. A peer that receives such a message sends one. See
+ * completion_ack.c.
  */
 void rcx_sched_completion_ack(struct rcx_builder *b, size_t least);
-/* One end of it, a SEND or a RECV. */
+/* Append one end of an acknowledgement: kind is SEND or RECV. */
 void rcx_step_ack(struct rcx_builder *b, enum rcx_step_kind kind, int peer);
 
 /*
- * Infer from overlapping spans which step must wait for which (read after
- * write, write after read, write after write; IN and OUT are one buffer where
- * they alias), number the messages of each peer, and pack the plan. Message
- * i + message_window waits for message i, and an acknowledgement for all that
- * it is of. The caller frees the plan through
- * the builder's heap. Reports the first error of the builder.
+ * Finish the schedule: infer dependencies, number the messages of each peer,
+ * and pack the plan. Dependencies follow from overlapping spans: read after
+ * write, write after read, write after write. IN and OUT count as one buffer
+ * where they alias. Message i + message_window waits for message i. An
+ * acknowledgement waits for all messages that it acknowledges. Returns the
+ * builder's first error. The caller frees the plan through the builder's heap.
  */
 rcx_status_t rcx_sched_finish(struct rcx_builder *b, uint32_t message_window,
                               struct rcx_plan **plan_p);
 
-/* Make builder->work at least bytes long; its content is lost. */
+/* Make builder->work at least bytes long; its content is lost. NULL: no
+ * memory. */
 void *rcx_builder_work(struct rcx_builder *b, size_t bytes);
 
-/* Where a span lies once IN and OUT are one buffer. */
+/* Translate span to the one buffer that IN and OUT form where they alias.
+ * Otherwise return span. */
 struct rcx_span rcx_shape_resolve(const struct rcx_shape *s,
                                   struct rcx_span span);
-/* Elements that this rank gives, and gets. */
+/* Number of elements that this rank gives; that it gets. */
 size_t rcx_shape_in_count(const struct rcx_shape *s);
 size_t rcx_shape_out_count(const struct rcx_shape *s);
-/* How far IN and OUT reach, with gaps between blocks that have places. */
+/* Extent of IN and OUT in elements, with the gaps between blocks. */
 size_t rcx_shape_in_reach(const struct rcx_shape *s);
 size_t rcx_shape_out_reach(const struct rcx_shape *s);
 /* Block i of the vector. */
 struct rcx_span rcx_shape_block(const struct rcx_shape *s, int i);
-/* Where block i of a buffer that has blocks begins in it. */
+/* Start of block i in IN or OUT, which consists of blocks. */
 size_t rcx_shape_place(const struct rcx_shape *s, enum rcx_buffer buffer,
                        int i);
 
-/* The dependency edges, found in program order; see hazard.c. */
+/* Dependency edges, found in program order; see hazard.c. */
 struct rcx_edge {
     uint32_t from, to;
 };
@@ -227,21 +243,23 @@ struct rcx_edges {
     struct rcx_edge *list;
     size_t count;
     size_t capacity;
-    uint32_t *last_to; /* per step: the last edge's target plus one */
+    uint32_t *last_to; /* per step: target plus one of its last edge, to skip
+                          duplicates */
     struct rcx_heap *heap;
     bool failed;
 };
 void rcx_edge_add(struct rcx_edges *edges, uint32_t from, uint32_t to);
 rcx_status_t rcx_hazards_find(struct rcx_builder *b, struct rcx_edges *edges);
 
-/* Have steps read the operand instead of copies of it. See forward.c. */
+/* Let steps read the operand instead of a copy of it. See forward.c. */
 void rcx_copies_forward(struct rcx_builder *b);
 
-/* Set each step's sink; the edges are found and packed. See combine.c. */
+/* Set the sink of each step. Edges must have been found and packed. See
+ * combine.c. */
 void rcx_sinks_find(struct rcx_step *steps, uint32_t count,
                     const uint32_t *successors);
 
-/* A line a step, for people and golden tests. */
+/* Print one line per step, for people and for golden tests. */
 void rcx_plan_print(const struct rcx_plan *plan, FILE *file);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rows of segments of an operation.
+ * Cuts an operation into rows of equal segments, and builds the schedule of a
+ * row. If a segment is only a part of its blocks, or blocks have places, a
+ * frame translates contiguous blocks to their places.
  */
 #include "core/sched/segment.h"
 
@@ -64,8 +66,8 @@ void rcx_cutter_rewind(struct rcx_cutter *c)
     c->begun = false;
 }
 
-/* How far a segment from done on comes before it has limit elements; i: the
- * first block that goes on. */
+/* Return the end of a segment of at most limit elements that starts at done, as
+ * an offset in blocks. i: the shortest block that is longer than done. */
 static size_t reach(const struct rcx_cutter *c, size_t i)
 {
     size_t at = c->done, room = c->limit;
@@ -91,11 +93,12 @@ bool rcx_cutter_next(struct rcx_cutter *c, struct rcx_row *row)
         return false;
     c->begun = true;
     *row = (struct rcx_row){.first = c->done, .segments = 1};
-    if (i == c->n) /* nothing to do, but that has to be done */
+    if (i == c->n) /* an empty operation has one segment, of width 0 */
         return true;
     end = reach(c, i);
     row->width = end > c->done ? end - c->done : 1;
-    if (c->done + row->width <= c->ends[i]) /* while no block ends */
+    if (c->done + row->width <= c->ends[i]) /* equal segments, until a block
+                                               ends */
         row->segments = (c->ends[i] - c->done) / row->width;
     c->done += row->segments * row->width;
     return true;
@@ -106,7 +109,7 @@ static size_t share(const struct rcx_row *row, size_t length)
     return length > row->first ? least(length - row->first, row->width) : 0;
 }
 
-/* Elements of a segment of all blocks. */
+/* Number of elements of a segment, all blocks together. */
 static size_t share_of_all(const struct rcx_row *row,
                            const struct rcx_blocks *blocks)
 {
@@ -150,7 +153,8 @@ size_t rcx_row_out_element(const struct rcx_row *row,
 
 /* ---- Building ------------------------------------------------------------ */
 
-/* The segment's blocks; NULL where they are equal, or there is no memory. */
+/* Return the starts of a segment's blocks. NULL: blocks are equal, or there is
+ * no memory, and the builder has failed. */
 static size_t *displs_of(struct rcx_builder *b, const struct rcx_shape *whole,
                          const struct rcx_row *row)
 {
@@ -171,7 +175,7 @@ static size_t *displs_of(struct rcx_builder *b, const struct rcx_shape *whole,
     return displs;
 }
 
-/* Its blocks do not lie as an algorithm sees them. */
+/* Whether a frame is needed: a segment's blocks are not contiguous. */
 static bool is_spread(const struct rcx_shape *whole, const struct rcx_row *row)
 {
     const struct rcx_blocks blocks = rcx_blocks_of(whole);
@@ -181,9 +185,10 @@ static bool is_spread(const struct rcx_shape *whole, const struct rcx_row *row)
 }
 
 /*
- * The algorithm sees the segment's blocks side by side; its frame finds each in
- * its place. Over the start of IN, the result of a segment covers other blocks
- * than the algorithm would think: it is moved there at the end.
+ * Build through a frame: the algorithm sees contiguous blocks, and the frame
+ * translates each to its place. With irregular blocks and OUT at the start of
+ * IN, a result of one block overlaps other blocks than the algorithm assumes.
+ * It is computed in scratch then, and copied at the end.
  */
 static void build_spread(struct rcx_builder *b, const struct rcx_algo *algo,
                          const struct rcx_shape *whole,

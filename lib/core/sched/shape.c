@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a shape says of its buffers: what its collective gives and gets. */
+/* Shapes: the lengths of a collective's IN and OUT on this rank, the places of
+ * their blocks, and their overlap. */
 #include "core/sched/algo.h"
 
 static size_t count_of(const struct rcx_shape *s, enum rcx_extent extent)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Spans, and vectors that are cut into blocks. */
+/* Spans and blocks: arithmetic on parts of a vector, for algorithms and for
+ * segments. It knows lengths only; shape.c knows buffers and aliasing. */
 #include "core/sched/algo.h"
 
 struct rcx_span rcx_span_part(struct rcx_span span, int n, int i)

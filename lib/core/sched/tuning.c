@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Parsing of tuning rules, and the first rule that fits a call.
+ * Parses tuning rules, RCX's own and a user's, and finds the rules whose
+ * conditions a call meets. Does not choose the method: see method.c.
  */
 #include "core/sched/tuning.h"
 
@@ -14,16 +15,16 @@
 #include "core/base/parse.h"
 #include "core/sched/price.h"
 
-/* ---- What a call is ------------------------------------------------------ */
+/* ---- Properties of a call ------------------------------------------------ */
 
-/* The length of a vector, of all blocks together. Nothing, where counts are a
- * rank's own. */
+/* Bytes of the vector, all blocks together. 0 if counts are local: each rank
+ * knows only its own. */
 static size_t total_of(const struct rcx_shape *s)
 {
     return rcx_colls[s->coll].is_local ? 0 : s->count * s->elem_bytes;
 }
 
-/* The length of a vector, of a block on average. */
+/* Bytes of the vector, or of a block on average if there are blocks. */
 static size_t bytes_of(const struct rcx_shape *s)
 {
     const size_t parts = rcx_coll_has_blocks(s->coll) ? (size_t)s->size : 1;
@@ -41,8 +42,9 @@ static bool answers(enum rcx_answer asked, bool is_so)
     return asked == RCX_ANSWER_ANY || (asked == RCX_ANSWER_YES) == is_so;
 }
 
-/* RCX's own rules for several nodes were made over TCP: they hold where a
- * message takes as long as that makes it. Else the price decides. */
+/* Whether rule applies to the machine. RCX's own rules for several nodes were
+ * measured over TCP. They apply only if a message between nodes takes at least
+ * tcp_alpha more, in seconds; otherwise the price decides. */
 static bool is_of_machine(const struct rcx_rule *rule,
                           const struct rcx_shape *s)
 {
@@ -78,13 +80,13 @@ const struct rcx_rule *rcx_tuning_next(const struct rcx_tuning *t,
     return i < t->count ? &t->rules[i] : NULL;
 }
 
-/* ---- Reading a rule ------------------------------------------------------ */
+/* ---- Parsing of a rule --------------------------------------------------- */
 
 static const char blanks[] = " \t\r";
 
 static const struct rcx_range all = {.from = 0, .to = SIZE_MAX};
 
-/* "A", "A..B", "A..", "..B" */
+/* Parse "A", "A..B", "A.." or "..B". */
 static bool parse_range(char *text, struct rcx_range *range)
 {
     char *dots = strstr(text, "..");
@@ -125,7 +127,8 @@ static bool parse_answer(const char *value, const char *const words[],
     return i >= 0;
 }
 
-/* What is valid is in r where this is false. */
+/* Parse "NAME=VALUE" into *rule. False: it is not valid, and r has the valid
+ * conditions. */
 static bool parse_condition(char *text, struct rcx_rule *rule,
                             struct rcx_refusal *r)
 {
@@ -194,9 +197,9 @@ static bool parse_method(const char *text, struct rcx_rule *rule,
     return false;
 }
 
-/* ---- Reading a machine --------------------------------------------------- */
+/* ---- Parsing of a machine ------------------------------------------------ */
 
-/* NAME=TIME ... */
+/* Parse "NAME=TIME ..." into *m. False: it is not valid, and r says why. */
 static bool parse_machine(char *rest, struct rcx_machine *m,
                           struct rcx_refusal *r)
 {
@@ -224,12 +227,12 @@ static bool parse_machine(char *rest, struct rcx_machine *m,
     return true;
 }
 
-/* ---- Reading a line ------------------------------------------------------ */
+/* ---- Parsing of a line --------------------------------------------------- */
 
 enum { NO_RULE, IS_RULE, WRONG };
 
-/* COLLECTIVE [CONDITION=VALUE ...] METHOD [# ...], or machine [NAME=TIME
- * ...] */
+/* Parse "COLLECTIVE [CONDITION=VALUE ...] METHOD [# ...]" into *rule, or
+ * "machine [NAME=TIME ...]" into *m. Overwrites line. WRONG: r says why. */
 static int parse_line(char *line, struct rcx_rule *rule, struct rcx_machine *m,
                       struct rcx_refusal *r)
 {
@@ -260,7 +263,7 @@ static int parse_line(char *line, struct rcx_rule *rule, struct rcx_machine *m,
     return parse_method(word, rule, r) ? IS_RULE : WRONG;
 }
 
-/* ---- All of them --------------------------------------------------------- */
+/* ---- All rules ----------------------------------------------------------- */
 
 static uint64_t hash_of(uint64_t hash, const struct rcx_rule *rule)
 {
@@ -277,7 +280,7 @@ static uint64_t hash_of(uint64_t hash, const struct rcx_rule *rule)
 
 static uint64_t hash_of_machine(uint64_t hash, const struct rcx_machine *m)
 {
-    uint64_t bits[sizeof *m / sizeof(uint64_t)]; /* of its numbers */
+    uint64_t bits[sizeof *m / sizeof(uint64_t)]; /* its numbers, as integers */
 
     memcpy(bits, m, sizeof bits);
     for (size_t i = 0; i < sizeof bits / sizeof *bits; i++)
@@ -296,7 +299,7 @@ static int lines_of(const char *text)
     return lines;
 }
 
-/* More rules, of text, which is written over. */
+/* Append the rules of text, which is overwritten. */
 static rcx_status_t add(struct rcx_tuning *t, char *text, bool is_users,
                         struct rcx_refusal *r)
 {
@@ -329,7 +332,8 @@ static rcx_status_t add(struct rcx_tuning *t, char *text, bool is_users,
 
 enum { LONGEST_FILE = 1 << 20 };
 
-/* The whole file, in the heap. */
+/* Read the whole file into *text_p. The caller frees it, after an error,
+ * too. */
 static rcx_status_t read_file(const char *path, struct rcx_heap *heap,
                               char **text_p, struct rcx_refusal *r)
 {
@@ -353,7 +357,8 @@ static rcx_status_t read_file(const char *path, struct rcx_heap *heap,
     return RCX_ERR_CONFIG;
 }
 
-/* RCX's text is written over, too: a copy. */
+/* Append RCX's own rules, from a copy of their text, since add() overwrites
+ * it. */
 static rcx_status_t add_own(struct rcx_tuning *t, struct rcx_heap *heap)
 {
     const size_t bytes = strlen(rcx_tuning_own) + 1;
@@ -381,7 +386,7 @@ static rcx_status_t add_all(struct rcx_tuning *t, struct rcx_heap *heap,
         return RCX_ERR_NOMEM;
     if (text)
         status = add(t, text, true, r);
-    if (status != RCX_OK) { /* none of them, then */
+    if (status != RCX_OK) { /* the user's file is ignored completely */
         t->machine = rcx_machine_usual;
         t->count = 0;
         t->hash = 0;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The table of bootstraps, in the order in which they are tried.
- */
+/* The table of bootstraps, in the order in which rcx_init() tries them. */
 #include "bootstrap/bootstraps.h"
 
-/* What the host asks for comes before what the environment offers; single
- * takes whatever is left, or says why a launcher's process must not be. */
+/* The bootstrap that a host provides precedes that of the environment, PMIx.
+ * single is the last: it accepts a process that no launcher has started, and
+ * reports an error for others. */
 const struct rcx_boot_ops *const rcx_boot_table[] = {
     &rcx_boot_callback,
 #ifdef RCX_HAVE_PMIX

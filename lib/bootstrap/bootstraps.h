@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The bootstraps that rcx_boot_table may list. */
+/* The bootstraps that rcx_boot_table can contain. */
 #ifndef RCX_BOOTSTRAP_BOOTSTRAPS_H
 #define RCX_BOOTSTRAP_BOOTSTRAPS_H
 
 #include "core/iface/bootstrap.h"
 
-extern const struct rcx_boot_ops rcx_boot_callback; /* RCX_PARAM_BOOTSTRAP */
-extern const struct rcx_boot_ops rcx_boot_pmix;     /* under a PMIx server */
-extern const struct rcx_boot_ops rcx_boot_single;   /* no launcher at all */
+/* used if RCX_PARAM_BOOTSTRAP is set */
+extern const struct rcx_boot_ops rcx_boot_callback;
+extern const struct rcx_boot_ops rcx_boot_pmix;   /* used under a PMIx server */
+extern const struct rcx_boot_ops rcx_boot_single; /* used without a launcher */
 
 #endif

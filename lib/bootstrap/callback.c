@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The host's own bootstrap: an allgather and a barrier over all ranks. Blobs
- * differ in length and allgather does not, so lengths go first, and then the
- * blobs, padded to the longest.
+ * The bootstrap of a host: an allgather and a barrier over all ranks, as
+ * callbacks. Blobs differ in length, but an allgather has one length. So
+ * lengths are gathered first, and then the blobs, padded to the longest one.
  */
 #include "bootstrap/bootstraps.h"
 
@@ -15,9 +15,9 @@ struct callback {
     struct rcx_heap *heap;
     struct rcx_log *log;
     rcx_bootstrap_t host;
-    int (*end_job)(int code, const char *text, void *arg); /* or NULL */
-    uint64_t *lengths;    /* of each rank's blob */
-    unsigned char *blobs; /* of each rank, in slots of slot_bytes */
+    int (*end_job)(int code, const char *text, void *arg); /* NULL: not given */
+    uint64_t *lengths;    /* length of each rank's blob */
+    unsigned char *blobs; /* blob of each rank, slot_bytes apart */
     size_t slot_bytes;
 };
 
@@ -80,7 +80,7 @@ static rcx_status_t allgather(const struct callback *callback, const void *send,
                         "bootstrap.allgather of %zu bytes returned %d, 0 means "
                         "success",
                         bytes, result);
-    /* catches a rank or order of the host's that is not what it promised */
+    /* detects a wrong rank, or a wrong order, of the host */
     if (memcmp((const char *)recv + (size_t)host->rank * bytes, send, bytes))
         return rcx_fail(callback->log, RCX_ERR_LAUNCH,
                         "bootstrap.allgather did not store what rank %d sent "
@@ -89,7 +89,7 @@ static rcx_status_t allgather(const struct callback *callback, const void *send,
     return RCX_OK;
 }
 
-/* Nodes are not known: all ranks see all records. */
+/* The ranks of this node are not known, so all ranks get all records. */
 static rcx_status_t local_exchange(struct rcx_boot *boot, const void *record,
                                    size_t bytes, rcx_local_fn_t see, void *arg)
 {
@@ -107,7 +107,7 @@ static rcx_status_t local_exchange(struct rcx_boot *boot, const void *record,
     return status;
 }
 
-/* Learn all lengths, and from them slot_bytes. */
+/* Gather all lengths, and set slot_bytes to the longest. */
 static rcx_status_t exchange_lengths(struct callback *callback, size_t bytes)
 {
     const size_t size = (size_t)callback->base.size;
@@ -142,7 +142,7 @@ static rcx_status_t exchange_blobs(struct callback *callback, const void *blob,
     const size_t slot = callback->slot_bytes;
     unsigned char *padded;
 
-    /* own padded blob lives in a slot behind those of the ranks */
+    /* the last slot contains this rank's padded blob */
     callback->blobs = rcx_heap_zalloc(callback->heap, (size + 1) * slot);
     if (!callback->blobs)
         return no_memory(callback->log, (size + 1) * slot);
@@ -173,7 +173,8 @@ static rcx_status_t lookup(struct rcx_boot *boot, int rank, const void **blob_p,
     return RCX_OK;
 }
 
-/* A host's that blocks is called once: nothing is progressed meanwhile. */
+/* A barrier of the host that blocks is called once; there is no progress
+ * meanwhile. */
 static rcx_status_t barrier(struct rcx_boot *boot, bool (*go_on)(void *arg),
                             void *arg)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A socket in the abstract name space, which goes with its process. A child of
- * that process may have it as well, so the process is told by the credentials
- * that the kernel keeps of it.
+ * Claims a rank by binding a socket in the abstract namespace, which exists as
+ * long as its process. A child may inherit the socket. So the process that
+ * holds the claim is identified by the credentials that the kernel keeps for
+ * the socket.
  */
 #include "bootstrap/identity.h"
 
@@ -19,8 +20,8 @@
 
 #include "core/base/hash.h"
 
-/* Two launchers of one machine may give their jobs one name (Slurm numbers
- * them), but not one server. */
+/* Identify the PMIx server. Two launchers on one machine may give their jobs
+ * the same name (Slurm numbers them), but they have different servers. */
 static uint64_t server(void)
 {
     static const char *const names[] = {"PMIX_SERVER_URI41", "PMIX_SERVER_URI4",
@@ -47,8 +48,8 @@ static socklen_t name_of(const char *job, const char *rank,
                        (size_t)length);
 }
 
-/* The process that listens there, if it is this user's and lives; or 0; or -1
- * if it cannot be told which it is. */
+/* Return the process that listens on the socket, if it belongs to this user and
+ * is alive; otherwise 0. -1: there is a process, but its id is not known. */
 static pid_t holder_of(const struct sockaddr_un *name, socklen_t bytes)
 {
     const int fd =
@@ -60,7 +61,7 @@ static pid_t holder_of(const struct sockaddr_un *name, socklen_t bytes)
     if (fd < 0)
         return 0;
     good = connect(fd, (const struct sockaddr *)name, bytes) == 0;
-    if (!good && errno == EAGAIN) /* nobody takes what is asked there */
+    if (!good && errno == EAGAIN) /* backlog is full, as nobody accepts */
         peer.pid = -1;
     good = good && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
            peer.uid == geteuid() && peer.pid > 0 && peer.pid != getpid() &&

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Recognises launchers by the environment variables that they set.
+ * Recognises launchers by the environment variables that they set. It starts no
+ * connection to a launcher.
  */
 #include "bootstrap/launcher.h"
 
@@ -9,14 +10,15 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Variables that a PMIx server sets for its clients, whatever their number.
- * The URI's name ends with a version: PMIX_SERVER_URI2, _URI41, ... */
+/* Variables that a PMIx server sets for its clients, even for a single one.
+ * The name of the URI variable ends with a version: PMIX_SERVER_URI2,
+ * _URI41, ... */
 static const char *const pmix_variables[] = {"PMIX_NAMESPACE", "PMIX_RANK"};
 static const char uri_prefix[] = "PMIX_SERVER_URI";
 
-/* Variables that hold a number of processes. In an allocation of Slurm a
- * program started without srun has SLURM_NTASKS as well: most often that is a
- * forgotten srun, and RCX_ALLOW_SINGLETON is there for the rest. */
+/* Variables that contain a number of processes. Within a Slurm allocation, a
+ * program started without srun has SLURM_NTASKS, too. Usually srun was
+ * forgotten; for other cases there is RCX_ALLOW_SINGLETON. */
 static const char *const size_variables[] = {"PMI_SIZE", "SLURM_NTASKS",
                                              "OMPI_COMM_WORLD_SIZE"};
 
@@ -29,7 +31,7 @@ static const char *value_of(const char *name)
     return value && *value ? value : NULL;
 }
 
-/* The first "PMIX_SERVER_URI...=..." of the environment. */
+/* Return the first "PMIX_SERVER_URI...=..." of the environment. */
 static const char *uri_assignment(void)
 {
     for (char **entry = environ; entry && *entry; entry++) {
@@ -40,7 +42,7 @@ static const char *uri_assignment(void)
     return NULL;
 }
 
-/* Store "NAME=value" of a variable that names a PMIx server. */
+/* Store "NAME=value" of a variable that names a PMIx server. False: none. */
 static bool find_pmix(char text[RCX_LAUNCHER_TEXT])
 {
     const char *uri = uri_assignment();
@@ -59,7 +61,8 @@ static bool find_pmix(char text[RCX_LAUNCHER_TEXT])
     return uri != NULL;
 }
 
-/* Store "NAME=value" of a variable that says: one of several processes. */
+/* Store "NAME=value" of a variable that tells of several processes. False:
+ * none. */
 static bool find_size(char text[RCX_LAUNCHER_TEXT])
 {
     for (size_t i = 0; i < LENGTH(size_variables); i++) {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Packs blobs of several ranks into one, and takes them out again. Every length
- * is checked, as the blob may come from anywhere.
+ * Packs blobs of several ranks into one blob, and unpacks it. Unpacking checks
+ * every length, since the blob may come from any process.
  */
 #include "bootstrap/parts.h"
 
 #include <stdint.h>
 #include <string.h>
 
-/* In front of each part's bytes. */
+/* Precedes the bytes of each part. */
 struct head {
     int32_t rank;
     uint32_t bytes;

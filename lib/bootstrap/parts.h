@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The blobs of several ranks, packed into one blob that one of them
+/* Packs the blobs of several ranks into one blob, which one of the ranks
  * publishes. */
 #ifndef RCX_BOOTSTRAP_PARTS_H
 #define RCX_BOOTSTRAP_PARTS_H
@@ -10,17 +10,18 @@
 struct rcx_blob_part {
     int rank;
     size_t bytes;
-    const void *data; /* of any alignment */
+    const void *data; /* alignment is arbitrary */
 };
 
 size_t rcx_parts_bytes(const struct rcx_blob_part parts[], int n);
 
-/* packed has rcx_parts_bytes(parts, n). */
+/* packed has room for rcx_parts_bytes(parts, n) bytes. */
 void rcx_parts_pack(const struct rcx_blob_part parts[], int n, void *packed);
 
-/* The part that begins at *at_p, which is moved to the next one; its data lies
- * in packed. False: there is none, and at the end of what is well formed *at_p
- * is bytes. Any bytes may be given; rank is not judged. */
+/* Read the part that begins at *at_p, and advance *at_p to the next part.
+ * part->data points into packed. False: there is no complete part; *at_p equals
+ * bytes if all parts were complete. packed may contain arbitrary bytes.
+ * part->rank is not checked. */
 bool rcx_parts_next(const void *packed, size_t bytes, size_t *at_p,
                     struct rcx_blob_part *part);
 

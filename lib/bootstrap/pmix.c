@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Bootstrap over PMIx, which files of this name (pmix*.c) alone see. Written
- * against PMIx 4.2, where these were measured:
+ * Bootstrap over PMIx. Only the files pmix*.c use PMIx. Observations with PMIx
+ * 4.2:
  *
  *   - Cycles of PMIx_Init and PMIx_Finalize hang, and a process that exits
- *     without PMIx_Finalize makes mpirun fail. So the process takes one
- *     reference at its first open and gives it back when it exits.
- *   - PMIx_Finalize after a PMIx_Init that failed may crash: never done.
- *   - A fence is told apart by its participants alone, and two at a time from
- *     one process are counted as two participants. So fences of a process are
- *     serialised, and all processes open and close contexts in one order.
+ *     without PMIx_Finalize makes mpirun fail. So the process calls PMIx_Init
+ *     at its first open, and PMIx_Finalize when it exits.
+ *   - PMIx_Finalize may crash after a failed PMIx_Init, so it is not called.
+ *   - PMIx identifies a fence only by its participants, and counts two
+ *     concurrent fences of a process as two participants. So a process runs
+ *     one fence at a time, and all processes open and close their contexts in
+ *     the same order.
  */
 #include "bootstrap/bootstraps.h"
 #include "bootstrap/identity.h"
@@ -29,42 +30,43 @@
 
 enum {
     NAME_LETTERS = 64,
-    /* How long a blob that is not there after the fence may still come: with
-     * names, threads may create contexts in different orders on each rank. */
+    /* How long to wait for a blob that is missing after the fence. If contexts
+     * have names, threads may create them in different orders on each rank. */
     LOOKUP_SECONDS = 30
 };
 
 static const uint64_t second_ns = 1000000000;
 static const struct rcx_pmix_work no_work = {.go_on = NULL};
 
-/* ---- The process's reference --------------------------------------------- */
+/* ---- The reference of the process to PMIx -------------------------------- */
 
-/* How often this process opened a context of this name, "" for none given.
- * In the keys, so that no rank finds what an earlier context published. */
+/* Number of contexts of this name that this process has opened; "": without a
+ * name. Keys contain it, so that no rank finds a blob of an earlier context. */
 struct name_count {
     struct name_count *next;
     unsigned contexts;
     char name[NAME_LETTERS + 1];
 };
 
-/* The one global mutable state of RCX. */
+/* The only global mutable state of RCX. */
 static struct {
-    pthread_mutex_t
-        mutex;           /* protects what follows, and is held during a fence */
-    _Atomic pid_t owner; /* the process that called PMIx_Init; 0: none yet */
-    _Atomic int n_open;  /* contexts that rcx_finalize has not closed */
-    pmix_status_t status; /* what PMIx_Init said */
-    pid_t other;          /* that is this rank already; 0: none is, -1: one */
-    unsigned run;         /* so many processes were this rank before */
+    pthread_mutex_t mutex; /* protects the fields below; held during a fence */
+    _Atomic pid_t owner;   /* process that called PMIx_Init; 0: none yet */
+    _Atomic int n_open;    /* contexts that rcx_finalize() has not closed */
+    pmix_status_t status;  /* result of PMIx_Init */
+    pid_t other;  /* process that is this rank already; 0: none, -1: its id is
+                     not known */
+    unsigned run; /* number of earlier processes with this rank */
     pmix_proc_t me;
     struct name_count *names;
-    struct rcx_pmix_fence fence; /* has a mutex of its own, too */
-    pthread_mutex_t asking;      /* for a moment, PMIx for a peer's data */
+    struct rcx_pmix_fence fence; /* also has its own mutex */
+    pthread_mutex_t asking; /* held while PMIx is asked for data of a peer */
 } process = {.mutex = PTHREAD_MUTEX_INITIALIZER,
              .asking = PTHREAD_MUTEX_INITIALIZER};
 
-/* A fork's child has a copy of the reference, and PMIx's thread has it not.
- * The mutex may be a copy of a held one: ask before taking it. */
+/* Whether this is a forked child. It has a copy of the reference, but not the
+ * thread of PMIx. Call this before taking the mutex, which may be a copy of a
+ * locked one. */
 static bool is_forked(void)
 {
     const pid_t owner = atomic_load(&process.owner);
@@ -73,9 +75,10 @@ static bool is_forked(void)
 }
 
 /*
- * A rank may be several programs, one after the other (sh -c "a; b"). What the
- * first has put stays, and is found by the key, so that each needs keys of its
- * own: the number of its run, which is told by the keys of those before.
+ * Set process.run. A rank may run several programs in turn (sh -c "a; b").
+ * Values of the first one stay at the server, and later ones would find them by
+ * their keys. So keys contain the number of the run. Each run puts a key, and
+ * the next run counts these keys.
  */
 static pmix_status_t count_runs(void)
 {
@@ -108,8 +111,8 @@ static pmix_status_t init(void)
     return rc == PMIX_SUCCESS ? count_runs() : rc;
 }
 
-/* With the mutex held. What PMIx_Init said, now or the first time: where no
- * server answered once, none is looked for again. */
+/* Call PMIx_Init the first time. The mutex is held. Returns the result of the
+ * first call: after a failure PMIx_Init is not called again. */
 static pmix_status_t take_reference(void)
 {
     if (atomic_load(&process.owner) == 0) {
@@ -124,7 +127,7 @@ __attribute__((destructor)) static void give_reference_back(void)
 {
     if (atomic_load(&process.owner) != getpid())
         return;
-    /* exit() while a thread is in a fence: the job is broken anyway */
+    /* a thread is in a fence during exit(), so the job fails anyway */
     if (pthread_mutex_trylock(&process.mutex) != 0)
         return;
     while (process.names) {
@@ -133,8 +136,8 @@ __attribute__((destructor)) static void give_reference_back(void)
         free(process.names);
         process.names = next;
     }
-    /* A context that stays open may leave others waiting in it: to the launcher
-     * this is a process that never finalized. */
+    /* If a context is open, other ranks may wait in it. The launcher then has
+     * to see a process that exits without PMIx_Finalize. */
     if (process.status == PMIX_SUCCESS && atomic_load(&process.n_open) == 0)
         PMIx_Finalize(NULL, 0);
     atomic_store(&process.owner, 0);
@@ -146,9 +149,9 @@ static uint64_t deadline(int64_t timeout_ns)
     return timeout_ns > 0 ? rcx_now_ns() + (uint64_t)timeout_ns : UINT64_MAX;
 }
 
-/* Take the mutex: false if until_ns passed, or work is not to go on. A peer may
- * need progress here before it gets to the fence that another thread of mine
- * waits in. */
+/* Take the mutex. False: until_ns has passed, or work returned false. work is
+ * called meanwhile: a peer may need progress of this process before it enters
+ * the fence that another thread of this process waits in. */
 static bool lock_until(uint64_t until_ns, const struct rcx_pmix_work *work)
 {
     while (pthread_mutex_trylock(&process.mutex) != 0) {
@@ -160,7 +163,7 @@ static bool lock_until(uint64_t until_ns, const struct rcx_pmix_work *work)
     return true;
 }
 
-/* With the mutex held. NULL when memory ran out. */
+/* Return the count of name. The mutex is held. NULL: no memory. */
 static struct name_count *count_of(const char *name)
 {
     struct name_count *count = process.names;
@@ -178,7 +181,7 @@ static struct name_count *count_of(const char *name)
     return count;
 }
 
-/* ---- Results ------------------------------------------------------------- */
+/* ---- Errors and job data ------------------------------------------------- */
 
 static rcx_status_t kept_out(const struct rcx_log *log, int64_t timeout_ns)
 {
@@ -187,7 +190,8 @@ static rcx_status_t kept_out(const struct rcx_log *log, int64_t timeout_ns)
                     (double)timeout_ns / 1e9);
 }
 
-/* A key of the job, such as PMIX_JOB_SIZE: found at the wildcard rank alone. */
+/* Get a number of the job, such as PMIX_JOB_SIZE. Only the wildcard rank has
+ * these keys. */
 static pmix_status_t get_job_number(const char *key, int *number_p)
 {
     pmix_value_t *value = NULL;
@@ -212,9 +216,9 @@ struct pmix_boot {
     struct rcx_boot base;
     struct rcx_heap *heap;
     struct rcx_log *log;
-    int64_t timeout_ns;     /* of opening, all of it; 0: none */
-    uint64_t open_until_ns; /* by then */
-    pmix_key_t key;         /* of the blob */
+    int64_t timeout_ns;     /* for the whole of opening; 0: none */
+    uint64_t open_until_ns; /* deadline of opening */
+    pmix_key_t key;         /* key of the blob */
     struct rcx_pmix_blobs blobs;
     int *local_ranks;
 };
@@ -235,7 +239,7 @@ static rcx_status_t read_job(const struct rcx_log *log, struct rcx_boot *base)
     return RCX_OK;
 }
 
-/* The ranks on this node, "0,1,2", where the server says so. */
+/* Read the ranks of this node, such as "0,1,2", if the server tells them. */
 static void read_local_ranks(struct pmix_boot *boot)
 {
     pmix_proc_t all = process.me;
@@ -286,7 +290,7 @@ static rcx_status_t taken(const struct rcx_log *log)
                     which, getenv("PMIX_RANK"));
 }
 
-/* With the mutex held. */
+/* Open a boot. The mutex is held. */
 static rcx_status_t open_locked(const struct rcx_boot_args *args,
                                 struct rcx_boot **boot_p)
 {
@@ -337,7 +341,7 @@ static rcx_status_t open_boot(const struct rcx_boot_args *args,
 {
     rcx_status_t status;
 
-    /* no server without these: spare the 12 ms that PMIx_Init takes */
+    /* without these there is no server; avoids 12 ms in PMIx_Init */
     if (!rcx_launcher_names_pmix())
         return RCX_ERR_UNSUPPORTED;
     if (is_forked())
@@ -353,7 +357,8 @@ static rcx_status_t open_boot(const struct rcx_boot_args *args,
 
 /* ---- Fences -------------------------------------------------------------- */
 
-/* Opening alone has a deadline here. */
+/* Log that the deadline has passed in a fence. Only fences of opening have
+ * one. */
 static rcx_status_t overdue(const struct pmix_boot *boot)
 {
     char text[256];
@@ -361,8 +366,8 @@ static rcx_status_t overdue(const struct pmix_boot *boot)
 
     rcx_pmix_node_key(RCX_PMIX_LOCAL, boot->key, key);
     pthread_mutex_lock(&process.asking);
-    /* by their records: a rank that waited for a peer's record comes to the
-     * fence after that wait has ended */
+    /* Look for records, not for blobs. A rank that has waited for the record of
+     * a missing rank is late, but has put its own record. */
     rcx_pmix_name_missing(process.me.nspace, key, boot->base.local_ranks,
                           boot->base.local_size, text, sizeof text);
     pthread_mutex_unlock(&process.asking);
@@ -371,8 +376,8 @@ static rcx_status_t overdue(const struct pmix_boot *boot)
                     (double)boot->timeout_ns / 1e9, text);
 }
 
-/* Meet all ranks; with_data: and have what they put. RCX_IN_PROGRESS: work is
- * not to go on. */
+/* Wait in a fence for all ranks; with_data: and for the values that they have
+ * put. RCX_IN_PROGRESS: work returned false. */
 static rcx_status_t fence_all(const struct pmix_boot *boot, bool with_data,
                               uint64_t until_ns,
                               const struct rcx_pmix_work *work)
@@ -399,7 +404,7 @@ static rcx_status_t fence_all(const struct pmix_boot *boot, bool with_data,
                               : rcx_pmix_fail(boot->log, "a PMIx fence", rc);
 }
 
-/* When a peer's data that is not there has been waited for long enough. */
+/* Return the time at which waiting for missing data of a peer ends. */
 static uint64_t patience_ends(const struct pmix_boot *boot)
 {
     const uint64_t most = rcx_now_ns() + LOOKUP_SECONDS * (uint64_t)second_ns;
@@ -440,7 +445,7 @@ static rcx_status_t lookup(struct rcx_boot *base, int rank, const void **blob_p,
     return rcx_pmix_blobs_get(&boot->blobs, &node, rank, blob_p, bytes_p);
 }
 
-/* ---- The node ------------------------------------------------------------ */
+/* ---- Exchange on the node ------------------------------------------------ */
 
 static rcx_status_t local_exchange(struct rcx_boot *base, const void *record,
                                    size_t bytes, rcx_local_fn_t see, void *arg)
@@ -471,7 +476,7 @@ static rcx_status_t barrier(struct rcx_boot *base, bool (*go_on)(void *arg),
     return fence_all((const struct pmix_boot *)base, false, UINT64_MAX, &work);
 }
 
-/* Without the mutex, which is held for as long as a fence lasts. */
+/* Does not take the mutex, which is held during a fence. */
 static rcx_status_t end_job(struct rcx_boot *base, int code, const char *text)
 {
     const struct pmix_boot *boot = (const struct pmix_boot *)base;

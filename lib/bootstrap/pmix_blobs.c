@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Puts and gets of published blobs: one value a rank, or one a node.
+ * Puts and gets published blobs: one value per rank, or one per node, which
+ * packs the blobs of its ranks. The caller runs the fence between.
  */
 #include "bootstrap/pmix_blobs.h"
 
@@ -10,16 +11,18 @@
 #include "bootstrap/parts.h"
 #include "bootstrap/pmix_fence.h"
 
-/* Of so many ranks each puts its own: that is faster than to wait for them. */
+/* Up to PUT_BY_EACH ranks each put their own blob, which is faster than waiting
+ * for the other ranks of the node. */
 enum { PUT_BY_EACH = 8, UNKNOWN = -1 };
 
 struct rcx_pmix_blob {
     const void *data; /* NULL: not read yet */
     size_t bytes;
-    int32_t lowest; /* of the rank's node, which has put it; or UNKNOWN */
+    int32_t lowest; /* lowest rank of its node, which has put the blob; or
+                       UNKNOWN */
 };
 
-/* A value that was read. */
+/* A value that was read, in the list of all of them. */
 struct rcx_pmix_kept {
     struct rcx_pmix_kept *next;
     size_t bytes;
@@ -54,7 +57,8 @@ void rcx_pmix_blobs_free(struct rcx_pmix_blobs *blobs, struct rcx_heap *heap)
 
 /* ---- Putting ------------------------------------------------------------- */
 
-/* What the ranks of this node have shown, and this one's; n of them. */
+/* Store in parts this rank's blob, and those that other ranks of the node have
+ * shown. Returns the number of parts. The caller releases values. */
 static int see_parts(const struct rcx_pmix_node *node, const void *blob,
                      size_t bytes, pmix_value_t *values[],
                      struct rcx_blob_part parts[])
@@ -146,7 +150,7 @@ static rcx_status_t keep(struct rcx_pmix_blobs *blobs,
     return RCX_OK;
 }
 
-/* What rank has put becomes the newest one that is kept. */
+/* Get the value that rank has put, and prepend it to blobs->kept. */
 static rcx_status_t fetch(struct rcx_pmix_blobs *blobs,
                           const struct rcx_pmix_node *node, int rank)
 {
@@ -167,8 +171,9 @@ static rcx_status_t fetch(struct rcx_pmix_blobs *blobs,
     return status;
 }
 
-/* The parts that lowest has put are those of ranks from itself on, each of
- * which nobody else has put. */
+/* Unpack the newest value of blobs->kept, which lowest has put. It must contain
+ * the blob of lowest, and only blobs of ranks from lowest on that have not been
+ * read yet. */
 static rcx_status_t unpack(struct rcx_pmix_blobs *blobs,
                            const struct rcx_pmix_node *node, int lowest)
 {
@@ -207,7 +212,7 @@ static rcx_status_t cma_from(struct rcx_pmix_blobs *blobs,
     return RCX_OK;
 }
 
-/* ---- Whose blob is where ------------------------------------------------- */
+/* ---- The table of lowest ranks ------------------------------------------- */
 
 void rcx_pmix_blobs_tell(const struct rcx_pmix_blobs *blobs,
                          const struct rcx_pmix_node *node)
@@ -256,8 +261,8 @@ static void learn(struct rcx_pmix_blobs *blobs,
     PMIX_VALUE_RELEASE(value);
 }
 
-/* The rank that has put rank's blob; or that of one more rank, among which it
- * may be. */
+/* Return the rank that has put rank's blob. If it is not known, return another
+ * rank whose value has not been read, and may contain it. */
 static int find_lowest(struct rcx_pmix_blobs *blobs,
                        const struct rcx_pmix_node *node, int rank)
 {

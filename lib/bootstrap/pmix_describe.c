@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Prints what the PMIx server tells of the job.
+ * Prints what the PMIx server tells about the job: namespace, rank, sizes,
+ * peers on this node, host. rcx_info prints it.
  */
 #include "bootstrap/pmix_describe.h"
 

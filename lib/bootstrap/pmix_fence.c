@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Fences with a deadline, and errors of PMIx in words.
+ * Fences with a deadline, requests that do not wait, and explanations of PMIx
+ * errors. It does not prevent concurrent fences of a process; see pmix.c.
  */
 #include "bootstrap/pmix_fence.h"
 
@@ -37,7 +38,7 @@ bool rcx_pmix_fence_is_open(struct rcx_pmix_fence *fence)
     return is_open;
 }
 
-/* Runs on PMIx's thread. */
+/* The server has ended the fence. Runs on PMIx's thread. */
 static void end(pmix_status_t status, void *arg)
 {
     struct rcx_pmix_fence *fence = arg;
@@ -49,7 +50,7 @@ static void end(pmix_status_t status, void *arg)
     pthread_mutex_unlock(&fence->mutex);
 }
 
-/* With the mutex held: until the end, or for a while. */
+/* Sleep until the fence ends, or until ns. The mutex is held. */
 static void sleep_until(struct rcx_pmix_fence *fence, uint64_t ns)
 {
     const struct timespec until = {.tv_sec = (time_t)(ns / 1000000000u),
@@ -58,10 +59,10 @@ static void sleep_until(struct rcx_pmix_fence *fence, uint64_t ns)
     pthread_cond_timedwait(&fence->ended, &fence->mutex, &until);
 }
 
-/* PMIx servers (4.2.2) free a fence twice, and crash, if two ranks of it leave
- * at once. So a rank whose deadline has passed stays until the server has ended
- * the fence, as it does when all have come that can: unless one is only
- * stopped. */
+/* Wait until the fence ends, until_ns, or until work returns false. In the last
+ * case, wait 0.3 s longer for the fence to end: PMIx servers (4.2.2) free a
+ * fence twice, and crash, if two of its ranks exit at once. The server ends a
+ * fence when each rank has arrived or exited, but not if one is stopped. */
 static pmix_status_t wait_for(struct rcx_pmix_fence *fence, uint64_t until_ns,
                               const struct rcx_pmix_work *work)
 {
@@ -107,7 +108,7 @@ pmix_status_t rcx_pmix_fence(struct rcx_pmix_fence *fence, const char *nspace,
     PMIX_INFO_DESTRUCT(&collect);
     if (rc == PMIX_SUCCESS)
         return wait_for(fence, until_ns, work);
-    fence->is_open = false; /* end() is never called */
+    fence->is_open = false; /* end() is not called */
     return rc == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : rc;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Exchange and broadcast among the ranks of a node, through its server.
+ * Exchange and broadcast among the ranks of a node, through their PMIx server.
+ * Values are polled for, with growing pauses.
  */
 #include "bootstrap/pmix_node.h"
 
@@ -15,8 +16,9 @@
 enum {
     SHORTEST_PAUSE_US = 100,
     LONGEST_PAUSE_US = SHORTEST_PAUSE_US << 8,
-    /* Ranks of a node that each see all records: so many are seen faster than
-     * they are waited for. Of more the lowest shows the others all. */
+    /* Up to so many ranks of a node, each gets all records: that is faster
+     * than waiting. Otherwise the lowest rank gets them, and shows all in
+     * one value. */
     SEEN_BY_EACH = 8,
     KEY_LETTERS = 100
 };
@@ -24,12 +26,12 @@ enum {
 rcx_status_t rcx_pmix_put(const struct rcx_log *log, pmix_scope_t scope,
                           const char *key, const void *data, size_t bytes)
 {
-    /* borrows data, PMIx_Put copies it */
+    /* points to data, which PMIx_Put copies */
     pmix_value_t value = {.type = PMIX_BYTE_OBJECT,
                           .data.bo = {(char *)data, bytes}};
     pmix_status_t rc;
 
-    assert(bytes > 0); /* PMIx takes an empty object for none */
+    assert(bytes > 0); /* PMIx treats an empty object as missing */
     rc = PMIx_Put(scope, key, &value);
     if (rc == PMIX_SUCCESS)
         rc = PMIx_Commit();
@@ -70,7 +72,8 @@ rcx_status_t rcx_pmix_show(const struct rcx_pmix_node *node, const char *kind,
     return rcx_pmix_put(node->log, PMIX_LOCAL, key, data, bytes);
 }
 
-/* See what a rank shows, or NULL. */
+/* Get the value that rank shows, and pass it to see(); NULL: it did not
+ * arrive. */
 static void see_peer(const struct rcx_pmix_node *node, const char *kind,
                      int rank, size_t bytes, rcx_local_fn_t see, void *arg)
 {
@@ -88,9 +91,9 @@ static void see_peer(const struct rcx_pmix_node *node, const char *kind,
         PMIX_VALUE_RELEASE(value);
 }
 
-/* ---- Cards --------------------------------------------------------------- */
+/* ---- Exchange of records ------------------------------------------------- */
 
-/* See all records, one of which is the own one. */
+/* Pass the records of all ranks to see(), this rank's included. */
 static void see_each(const struct rcx_pmix_node *node, const void *record,
                      size_t bytes, rcx_local_fn_t see, void *arg)
 {
@@ -106,11 +109,11 @@ static void see_each(const struct rcx_pmix_node *node, const void *record,
     }
 }
 
-/* All records in the order of local_ranks, before each a byte: whether it
- * came. */
+/* All records in the order of local_ranks. Each row is a byte, whether the
+ * record has arrived, and the record. */
 struct table {
     const struct rcx_boot *boot;
-    const void *record; /* the own one */
+    const void *record; /* of this rank */
     size_t record_bytes;
     unsigned char *rows;
     bool is_seen;
@@ -206,7 +209,7 @@ rcx_status_t rcx_pmix_local_exchange(const struct rcx_pmix_node *node,
     return RCX_OK;
 }
 
-/* ---- What one says for all ----------------------------------------------- */
+/* ---- Broadcast ----------------------------------------------------------- */
 
 rcx_status_t rcx_pmix_relay(const struct rcx_pmix_node *node, const void *blob,
                             size_t bytes, rcx_local_fn_t see, void *arg)

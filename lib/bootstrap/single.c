@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A job of one process: nobody to find. */
+/* The bootstrap of a job of one process. It refuses a process that a launcher
+ * has started as one of several. */
 #include "bootstrap/bootstraps.h"
 #include "bootstrap/launcher.h"
 
@@ -84,7 +85,7 @@ static rcx_status_t barrier(struct rcx_boot *boot, bool (*go_on)(void *arg),
     return RCX_OK;
 }
 
-/* There is nobody else. */
+/* There is no other process to end. */
 static rcx_status_t end_job(struct rcx_boot *boot, int code, const char *text)
 {
     (void)boot;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every algorithm of RCX, each in the file of its name. Among those of one
- * collective, better general purpose ones come first.
+ * The table of all algorithms of RCX, each in the file of its name. Among the
+ * algorithms of one collective, better general-purpose ones come first: the
+ * first of equal price is chosen.
  */
 #include "core/sched/algo.h"
 

@@ -3,10 +3,11 @@
  * Allgather by Bruck's concatenation (Bruck et al. 1997; Thakur, Rabenseifner,
  * Gropp 2005, 4.1.2), for any counts.
  *
- *   scratch  less than two vectors, for messages that wrap around its end
+ *   scratch  less than two vectors, for messages that wrap around the vector's
+ *            end
  *
- * A larger radix takes more messages that wait for no others of their weight:
- * for networks that carry several at once.
+ * With a larger radix, more messages have the same weight and do not depend on
+ * each other: for networks that carry several at once.
  */
 #include "algo/phase/bruck.h"
 

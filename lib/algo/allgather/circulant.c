@@ -3,13 +3,13 @@
  * Allgather by the broadcasts of all ranks at once on a circulant graph (Traeff
  * 2022; schedules: 2024, arXiv 2407.18004), for any counts.
  *
- *   scratch  all that comes and goes and does not lie in one piece: less than
- *            two vectors where counts are equal
+ *   scratch  all messages that are not contiguous: less than two vectors where
+ *            counts are equal
  *
- * Equal blocks, which gain nothing from being cut, are sent from and to their
- * places in ceil(lg p) messages. Of others each message has a part of all,
- * packed, so that its length hardly depends on how counts are spread; where one
- * rank has all it is a broadcast.
+ * Equal blocks gain nothing from being cut. They are sent from their places and
+ * received there, in ceil(lg p) messages. If blocks are unequal, each message
+ * packs a part of every block, so that its length hardly depends on how counts
+ * are spread. If one rank has all elements, the algorithm is a broadcast.
  */
 #include "algo/phase/n_blocks_all.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Allgather in which every rank sends its block to all others itself (OCC
- * manual 2005, for alltoall), for any counts.
+ * Allgather in which every rank sends its block to all other ranks directly
+ * (OCC manual 2005, for alltoall), for any counts.
  *
  *   scratch  none
  *
- * No rank waits for another to pass a block on, so that it does best where
- * ranks share cores. In step t the peers are those t above and t below, and
- * only so many steps are under way at once.
+ * No rank waits for another one to forward a block: best where ranks share
+ * cores. In step t a rank sends to the rank t above and receives from the rank
+ * t below. The parameter posted limits how many steps are in flight.
  */
 #include "algo/phase/posted.h"
 

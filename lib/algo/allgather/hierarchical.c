@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Allgather by nodes, which may have any number of ranks anywhere: a leader of
- * each node gathers its blocks, leaders allgather these, and bcast all.
+ * Allgather by nodes, which may have any number of ranks in any order. Phases:
+ * gather of a node's blocks to its leader, allgather among leaders, bcast
+ * within each node.
  *
  *   volume   over the link of a node: n less its own blocks
  *   scratch  none where nodes are intervals of ranks; else n, from which blocks
  *            are copied to their places
  *
- * The phases are those that cost least.
+ * Each phase is the cheapest algorithm for its group.
  */
 #include "algo/phase/by_nodes.h"
 

@@ -5,10 +5,10 @@
  *
  *   scratch  none
  *
- * Ranks 2k and 2k + 1 first swap their own blocks. Then each swaps pairs of
- * blocks with its other neighbour and with this one in turns: what it has
- * gotten last, at first the own pair, for what the other has. So one moves up
- * the ring and one down, two blocks at a time.
+ * Ranks 2k and 2k + 1 first exchange their own blocks. From then on a rank
+ * exchanges pairs of blocks, in turns with its other neighbour and with this
+ * one. It sends the pair that it received last, at first its own pair. So one
+ * pair moves up the ring and one down, two blocks at a time.
  */
 #include "core/sched/algo.h"
 
@@ -26,13 +26,13 @@ static struct rcx_cost cost(const struct rcx_shape *s)
                              .volume = (s->size - 1) * largest};
 }
 
-/* Where a rank's peer in step t is: above (1) or below (-1). */
+/* Return the side of a rank's peer in step t: above (1) or below (-1). */
 static int side_of(int rank, int t)
 {
     return (rank + t) % 2 == 0 ? 1 : -1;
 }
 
-/* Blocks 2k and 2k + 1. */
+/* Return the span of blocks 2k and 2k + 1. */
 static struct rcx_span pair_of(const struct rcx_shape *s, int k)
 {
     const struct rcx_blocks blocks = rcx_blocks_of(s);
@@ -40,7 +40,8 @@ static struct rcx_span pair_of(const struct rcx_shape *s, int k)
     return rcx_block_range(&blocks, rcx_span_out(s), 2 * k, 2 * k + 2);
 }
 
-/* The pair that peer, to that side, got last before step t. */
+/* Return the pair that peer, which is on that side, received last before step
+ * t. */
 static int pair_before(const struct rcx_shape *s, int peer, int side, int t)
 {
     const int pairs = s->size / 2;

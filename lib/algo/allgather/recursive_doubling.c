@@ -4,8 +4,8 @@
  *
  *   scratch  none
  *
- * In each round the ranks that have 2^k blocks side by side meet those that
- * have the 2^k beside them: what moves is one span of the vector.
+ * In each round a rank that has 2^k adjacent blocks exchanges them with a rank
+ * that has the 2^k blocks beside them. Each message is one span of the vector.
  */
 #include "algo/phase/halving.h"
 

@@ -5,9 +5,10 @@
  *
  *   scratch  none
  *
- * With chunks an uneven vector flows like an even one: no link waits for the
- * whole of a long block. Of C chunks in all it takes C, less those of the
- * shortest block, plus at most p - 2, and nobody can do without the former.
+ * With chunks, unequal blocks flow like equal ones: no link waits for the whole
+ * of a long block. Let there be C chunks in all, c of them in the shortest
+ * block. It takes at most C - c + p - 2 messages one after another; C - c is
+ * the minimum.
  */
 #include "algo/phase/ring.h"
 
@@ -20,7 +21,7 @@ static const struct rcx_param params[] = {
      .proved = chunks_proved},
     {.name = NULL}};
 
-/* In elements. */
+/* Return the elements of a chunk; 0: a whole block. */
 static size_t chunk_of(const struct rcx_shape *s)
 {
     const size_t bytes = (size_t)s->params[0];

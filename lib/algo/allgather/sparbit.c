@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Allgather with the most distant ranks first, so that most of the data moves
- * among near ones (Sparbit, arXiv 2109.08751); by the skips of circulant
- * graphs for every p, not powers of two alone.
+ * Allgather in which the most distant ranks exchange first, so that most of the
+ * data moves between near ones (Sparbit, arXiv 2109.08751). It works for every
+ * p, not only powers of two, by the skips of circulant graphs.
  *
  *   scratch  less than two vectors: all messages of more than one block are
  *            packed and unpacked
  *
- * The blocks that a rank gets are those d behind it, d = 1, ..., p - 1. A sum
- * of skips, each smaller than the one before, d comes in the round of the last
- * of them, from the rank that far behind, which has it by then.
+ * A rank receives the blocks of the ranks d behind it, d = 1, ..., p - 1. Write
+ * d as a sum of skips, each smaller than the one before. The block arrives in
+ * the round of the last skip, from the rank that skip behind, which has it by
+ * then.
  */
 #include "algo/phase/circulant.h"
 
@@ -22,13 +23,13 @@ static struct rcx_cost cost(const struct rcx_shape *s)
                                        (double)rcx_blocks_largest(&blocks)};
 }
 
-/* Of round k, the last one being 0. */
+/* Return the skip of round k; the last round is 0. */
 static int skip_of(const struct rcx_shape *s, int k)
 {
     return rcx_circulant_left(s->size, rcx_log2_ceil(s->size) - k);
 }
 
-/* The round in which block d behind this rank comes. */
+/* Return the round in which the block of the rank d behind arrives. */
 static int round_of(const struct rcx_shape *s, int d)
 {
     int k = rcx_log2_ceil(s->size);
@@ -42,7 +43,8 @@ static int round_of(const struct rcx_shape *s, int d)
     return k;
 }
 
-/* The next d of that round; the first one's is 0; p: there are no more. */
+/* Return the next distance after d whose block arrives in round k, at first
+ * with d = 0; p: there is none. */
 static int next(const struct rcx_shape *s, int k, int d)
 {
     do
@@ -59,8 +61,8 @@ static struct rcx_span behind(const struct rcx_shape *s, int d)
                      (s->rank + s->size - d) % s->size);
 }
 
-/* Scratch for the blocks d - by behind, for each d of round k; where it is
- * only one, its place. */
+/* Return a span for the blocks d - by behind, for each d of round k: scratch,
+ * or the place of the block if it is only one. */
 static struct rcx_span message(struct rcx_builder *b, const struct rcx_shape *s,
                                int k, int by)
 {

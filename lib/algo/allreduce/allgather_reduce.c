@@ -7,12 +7,12 @@
  *   scratch  p n
  *   order    CANONICAL
  *
- * The fewest rounds that there are, at the price of moving and combining all
- * vectors everywhere.
+ * It takes the minimum number of rounds, but every rank receives and combines
+ * all vectors.
  */
 #include "algo/phase/bruck.h"
 
-/* Scratch can be addressed. */
+/* Whether the scratch, p n elements, can be addressed. */
 static bool fits(const struct rcx_shape *s)
 {
     return s->count <= SIZE_MAX / s->elem_bytes / (size_t)s->size;

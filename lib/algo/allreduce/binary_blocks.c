@@ -5,9 +5,10 @@
  *   scratch  n
  *   order    CANONICAL
  *
- * Recursive halving in cubes of ranks, one per binary digit of p; partial
- * results go from smaller to larger cubes, results the other way, and each
- * cube doubles. Made for few zeros between the digits.
+ * The ranks form cubes, one for each binary digit 1 of p. Each cube does
+ * recursive halving. Partial results go from smaller to larger cubes, results
+ * go back, and each cube does recursive doubling. Best if few zeros separate
+ * the ones of p.
  */
 #include "algo/phase/binary_blocks.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Allreduce in blocks on a circulant graph: reduce to rank 0 and broadcast, by
- * one schedule backwards and forwards (Traeff 2024, arXiv 2407.18004).
+ * Allreduce in blocks on a circulant graph: reduce to rank 0, then broadcast,
+ * by one schedule in reverse and forwards (Traeff 2024, arXiv 2407.18004).
  *
  *   scratch  two blocks
  *   order    SAME
  *
  * It sends about as much as the ring, in far fewer rounds: for many ranks and
- * vectors that are too short to be cut into a block for each.
+ * vectors that are too short for a block per rank.
  */
 #include "algo/phase/n_blocks_phase.h"
 

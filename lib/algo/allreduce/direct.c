@@ -6,9 +6,9 @@
  *   scratch  (p - 1) n
  *   order    CANONICAL
  *
- * A rank waits only once: nothing that it sends depends on what it receives.
- * So it is the quickest for short vectors on few ranks, most of all where
- * ranks share cores and each wait costs a switch to another process.
+ * A rank waits only once, as nothing that it sends depends on what it receives.
+ * So this is the fastest algorithm for short vectors on few ranks, most of all
+ * where ranks share cores and each wait costs a context switch.
  */
 #include "algo/phase/tree.h"
 

@@ -3,12 +3,11 @@
  * Allreduce with 3-2 elimination for odd numbers of groups (Rabenseifner,
  * Traeff 2004, 3.1 to 3.3).
  *
- *   scratch  n without b; 2 n with b without end
+ *   scratch  n for b = 0; 2 n for unlimited b
  *   order    UNIFORM; CANONICAL when p = 2^k
  *
- * Let p = q 2^k, q odd. After k butterfly steps, one elimination of the q
- * groups that there are: see rounds.h for the two protocols. They cost the
- * same.
+ * Let p = q 2^k, q odd. k butterfly steps leave q groups, which one elimination
+ * merges. rounds.h describes its two protocols, which cost the same.
  */
 #include "algo/phase/factorized.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Allreduce by butterfly steps, small rings and one elimination (Rabenseifner,
- * Traeff 2004, 3.6).
+ * Traeff 2004, 3.6). phase/factorized.h describes these steps.
  *
- *   scratch  n without b; with b without end 2 n, and r n for each ring
+ *   scratch  n for b = 0; for unlimited b 2 n, and r n for each ring of r
  *   order    UNIFORM; CANONICAL when p is 2^k, or 2^k times one ring
  */
 #include "algo/phase/factorized.h"

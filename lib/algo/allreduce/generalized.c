@@ -9,12 +9,13 @@
  *   order    cyclic: SAME for r = 0 or p = 2^k, else LOOSE; xor: CANONICAL
  *
  * The paper describes communication by a group of permutations that takes each
- * rank to each other one. Cyclic: see circulant.h. In the xor group of a cube
- * moves are their own inverse, and the blocks that a rank keeps are neighbours
- * if the lowest bit of their numbers moves last. Ranks move it first: as
- * blocks need not end at the rank of their number, only bits must match. Thus
- * operands are combined in the order of ranks, for every r: from recursive
- * halving and doubling, r = 0, to recursive doubling, r = k.
+ * rank to each other one. For the cyclic group see circulant.h. In the xor
+ * group of a cube each move is its own inverse. Blocks are halved by the
+ * highest bit of their numbers first, so that a rank keeps adjacent blocks.
+ * Ranks exchange along their lowest bit first; the two orders may differ, as
+ * block i need not end at rank i. Thus operands are combined in rank order for
+ * every r: from recursive halving and doubling, r = 0, to recursive doubling, r
+ * = k.
  */
 #include "algo/phase/circulant.h"
 
@@ -62,7 +63,7 @@ static bool is_power(const struct rcx_shape *s)
 
 /* ---- Group xor ----------------------------------------------------------- */
 
-/* Blocks that ranks exchange after some rounds of the first phase. */
+/* Return how many blocks ranks exchange in a round of the first phase. */
 static int exchanged(const struct rcx_shape *s, int round)
 {
     const int half = s->size >> (round + 1), width = 1 << removed(s);
@@ -88,7 +89,7 @@ static struct rcx_cost xor_cost(const struct rcx_shape *s)
     return cost;
 }
 
-/* Blocks [first, first + count) of vector. */
+/* Return the span of blocks [first, first + count) of vector. */
 static struct rcx_span range(const struct rcx_blocks *blocks,
                              struct rcx_span vector, int first, int count)
 {
@@ -176,7 +177,7 @@ static void build_cyclic(struct rcx_builder *b, const struct rcx_shape *s)
     }
 }
 
-/* ---- Both ---------------------------------------------------------------- */
+/* ---- Both groups --------------------------------------------------------- */
 
 static bool fits(const struct rcx_shape *s)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Allreduce by nodes, which may have any number of ranks anywhere. One leader:
- * reduce within each node, allreduce of the leaders, bcast. Several: each has a
- * share of the vector, which the ranks of its node reduce-scatter, leaders at
- * equal places of the nodes allreduce, and nodes allgather, so that all of them
- * use the network (MPICH's SMP-aware allreduce; Bayatpour et al. 2017, DPML).
+ * Allreduce by nodes, which may have any number of ranks in any order (MPICH's
+ * SMP-aware allreduce; Bayatpour et al. 2017, DPML). With one leader: reduce
+ * within each node, allreduce among leaders, bcast within each node. With
+ * several leaders, each has a share of the vector: ranks of a node
+ * reduce-scatter shares, leaders at equal places of the nodes allreduce them,
+ * and nodes allgather them. Thus all leaders use the network.
  *
  *   cost     2 (c-1) + 2 lg N messages or so, c ranks a node, N nodes
  *   volume   2 n (N-1)/N over the link of a node, with any leaders
@@ -12,9 +13,9 @@
  *   order    SAME; RANK where the op does not commute, nodes are intervals of
  *            ranks, and the leaders' algorithm keeps that
  *
- * The phases are those that cost least, or in a node flat trees: if its
- * ranks share a core, a change of ranks costs more than messages do, and one
- * change is least.
+ * The phases are the cheapest ones, or within a node flat trees. If the ranks
+ * of a node share a core, a context switch costs more than messages do, and
+ * flat trees take the fewest switches.
  */
 #include <string.h>
 
@@ -22,8 +23,8 @@
 #include "algo/phase/topology.h"
 
 enum { LEADERS, BETWEEN, WITHIN }; /* parameters */
-enum { CHEAPEST };    /* of BETWEEN; others are algorithms' names */
-enum { CHEAP, FLAT }; /* of WITHIN */
+enum { CHEAPEST };    /* value of BETWEEN; others name algorithms */
+enum { CHEAP, FLAT }; /* values of WITHIN */
 
 static const char *const betweens[] = {[CHEAPEST] = "cheapest",
                                        "recursive_doubling",
@@ -35,7 +36,7 @@ static const char *const betweens[] = {[CHEAPEST] = "cheapest",
 static const char *const withins[] = {
     [CHEAP] = "cheapest", [FLAT] = "flat", NULL};
 
-/* One, or as many as each node has. */
+/* Candidates: one leader, or as many as the smallest node has ranks. */
 static int64_t candidate(const struct rcx_shape *s, int i)
 {
     switch (i) {
@@ -67,14 +68,15 @@ static const struct rcx_param params[] = {
     {.name = NULL},
 };
 
-/* Auto is settled by the cost, which is asked for each candidate. */
+/* Return the number of leaders of a node. The parameter is not auto here: cost
+ * is called for each candidate, and the cheapest is taken. */
 static int leaders_of(const struct rcx_shape *s)
 {
     return s->params[LEADERS] < s->nodes->least ? (int)s->params[LEADERS]
                                                 : s->nodes->least;
 }
 
-/* The longest. */
+/* Return the elements of the longest share. */
 static size_t share_of(const struct rcx_shape *s)
 {
     const struct rcx_span whole = {.count = s->count};
@@ -82,7 +84,8 @@ static size_t share_of(const struct rcx_shape *s)
     return rcx_span_part(whole, leaders_of(s), 0).count;
 }
 
-/* With parameters for the longest share, so that all leaders take as long. */
+/* Return the leaders' phase. Its parameters are those for the longest share, so
+ * that all leaders take as long. */
 static struct rcx_phase between(const struct rcx_shape *s)
 {
     const char *name = betweens[s->params[BETWEEN]];
@@ -102,8 +105,8 @@ static struct rcx_phase between(const struct rcx_shape *s)
 
 /* ---- Shares -------------------------------------------------------------- */
 
-/* Where nodes have more ranks than there are leaders, the others get nothing;
- * then the phases are those that need no equal blocks. */
+/* Whether every rank has a share. If nodes have more ranks than leaders, the
+ * others have none, and the phases are algorithms for unequal blocks. */
 static bool shares_are_even(const struct rcx_shape *s)
 {
     return leaders_of(s) == s->nodes->most;
@@ -136,7 +139,8 @@ static struct rcx_cost shares_cost(const struct rcx_shape *s)
                              .combines = others * (double)share_of(s)};
 }
 
-/* The starts of the shares, one for each rank of a node, and the end. */
+/* Return the starts of the shares, one for each rank of a node, and the end.
+ * The caller frees them. NULL: no memory, and b fails. */
 static size_t *cut(struct rcx_builder *b, const struct rcx_shape *s, int ranks)
 {
     const struct rcx_span whole = {.count = s->count};
@@ -190,7 +194,8 @@ static struct rcx_phase within(enum rcx_coll coll, const struct rcx_shape *s,
     return phase;
 }
 
-/* Of flat trees that of the largest node, of others whichever has most. */
+/* Return the cost of a phase within the slowest node; with flat trees that is
+ * the largest one. */
 static struct rcx_cost within_cost(enum rcx_coll coll,
                                    const struct rcx_shape *s)
 {
@@ -222,7 +227,7 @@ static void build_alone(struct rcx_builder *b, const struct rcx_shape *s,
     rcx_sched_within(b, &down, node, out, out);
 }
 
-/* ---- Both ---------------------------------------------------------------- */
+/* ---- One leader or several ----------------------------------------------- */
 
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
@@ -230,7 +235,7 @@ static struct rcx_cost cost(const struct rcx_shape *s)
     size_t share;
     struct rcx_phase across;
 
-    if (!s->nodes) /* it does not fit */
+    if (!s->nodes) /* the algorithm does not fit */
         return (struct rcx_cost){.rounds = 0};
     leaders = leaders_of(s);
     share = share_of(s);

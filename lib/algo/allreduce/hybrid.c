@@ -7,10 +7,11 @@
  *   order    UNIFORM; CANONICAL when p = 2^k
  *
  * Let p = 2^k + r. As in the algorithms that the paper improves on, ranks
- * 0..2r-1 first fold in pairs, and get the result in a last round. The other
- * ranks meet at distances 1, 2, 4, ...: as long as the part of the vector that
- * they have is longer than b, each keeps and combines one half of it, from
- * then on all of it. Then back through the rounds that halved, to gather.
+ * 0..2r-1 first fold in pairs, and the ranks that left get the result in a last
+ * round. The other ranks exchange at distances 1, 2, 4, .... While their part
+ * of the vector is longer than b bytes, each keeps and combines one half of it;
+ * from then on, all of it. In the end the rounds that halved run in reverse, as
+ * an allgather.
  */
 #include "algo/phase/factorized.h"
 #include "algo/phase/fold.h"

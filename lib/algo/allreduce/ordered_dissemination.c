@@ -7,37 +7,38 @@
  *   scratch  (v + 2 c) n at most, of v vectors sent and c combined
  *   order    CANONICAL
  *
- * Let m = ceil(lg p). Before round k rank i holds its own operand and, combined
- * as far as the tree goes, the others of its window i .. i+s-1 (cyclic), s =
- * ceil(p / 2^(m-k)). The next window is twice as long, or one less. So in round
- * k rank i gets the window of rank i+s, which begins where its own one ends;
- * or, where that is one too many, the window of rank i+s-1 without that rank's
- * own operand. That is why the own operand is kept apart.
+ * Let m = ceil(lg p). Before round k the window of rank i is i .. i+s-1
+ * (cyclic), s = ceil(p / 2^(m-k)). Rank i holds its own operand, and apart from
+ * it the other operands of its window, combined as far as the tree allows. The
+ * next window has 2 s ranks or 2 s - 1. For 2 s, rank i receives the window of
+ * rank i+s, which begins where its own one ends. For 2 s - 1, it receives the
+ * window of rank i+s-1 without that rank's own operand, which is kept apart for
+ * this reason.
  *
- * Nothing is combined twice: a rank combines as many vectors as it receives.
- * It receives into fresh scratch, and never writes again what it has sent, so
- * it waits for nothing but what it needs.
+ * No operand is combined twice: a rank combines as many vectors as it receives.
+ * It receives into fresh scratch and never overwrites what it has sent, so
+ * steps wait only for data that they need.
  */
 #include "algo/phase/tree.h"
 
-enum { NODES = 64 }; /* of a window: two of each length of 2^31 ranks */
+enum { NODES = 64 }; /* of a window: two of each length below 2^31 */
 
 struct node {
     struct rcx_interval ranks;
     struct rcx_span span;
 };
 
-/* Nodes side by side in the order of ranks, of which 0 follows p - 1. */
+/* Adjacent nodes of the fixed tree in rank order; rank 0 follows rank p - 1. */
 struct window {
     struct node nodes[NODES];
     int count;
 };
 
 struct round {
-    int size;   /* of the window before it */
-    int next;   /* and after it */
-    int dist;   /* from i's peers to i */
-    bool whole; /* the own operand is sent, too */
+    int size;   /* ranks of the window before the round */
+    int next;   /* ranks of the window after the round */
+    int dist;   /* rank i receives from i + dist and sends to i - dist */
+    bool whole; /* the message includes the own operand */
 };
 
 static struct round round_of(int p, int k)
@@ -55,9 +56,10 @@ static struct round round_of(int p, int k)
 /* ---- The cost: messages are of irregular lengths ------------------------- */
 
 /*
- * Up to so many ranks, all are followed. Beyond, the largest message of each
- * round counts, as if these came one after another: on average 5 % too many
- * vectors sent (up to 17 %), and 20 % too many combined (up to 40 %).
+ * Up to so many ranks, the cost follows each rank. For more ranks, it sums up
+ * the largest message of each round, as if one rank sent them all. That counts
+ * 5 % too many vectors sent on average (up to 17 %), and 20 % too many combined
+ * (up to 40 %).
  */
 enum { EXACT = 256 };
 
@@ -66,7 +68,7 @@ static int ones(int x)
     return __builtin_popcount((unsigned)x);
 }
 
-/* The nodes that cover length < p ranks from lo on. */
+/* Return how many nodes cover length < p ranks from lo on. */
 static int cover(int p, int lo, int length)
 {
     const int hi = lo + length, cube = 1 << rcx_log2_ceil(p);
@@ -74,9 +76,9 @@ static int cover(int p, int lo, int length)
 
     if (length == 0)
         return 0;
-    if (hi > p) /* on from rank 0 */
+    if (hi > p) /* the rest continues from rank 0 */
         return cover(p, lo, p - lo) + ones(hi - p);
-    if (hi == p) { /* up to the first node that is cut off there */
+    if (hi == p) { /* up to the first node that is truncated at p */
         level = rcx_log2_floor((cube - lo) ^ (cube - p));
         return ones((cube - lo) & ((2 << level) - 1));
     }
@@ -87,12 +89,12 @@ static int cover(int p, int lo, int length)
 
 struct progress {
     uint16_t others;   /* nodes of the window without the own operand */
-    uint16_t pieces;   /* vectors that are yet to be combined */
+    uint16_t pieces;   /* vectors held that are yet to be combined */
     uint16_t combined; /* when the last combine ended */
 };
 
-/* A message; when it is through if nothing but sending takes time, or nothing
- * but combining. */
+/* A message: its length, and when it ends if only sending takes time (volume),
+ * or only combining (combines), in vectors. */
 struct message {
     uint16_t vectors, volume, combines;
 };
@@ -105,8 +107,8 @@ static void wait_for(struct message *m, const struct message *other)
         m->combines = other->combines;
 }
 
-/* What rank i sends in round r; last: the messages of the round before, over
- * distance last_dist. */
+/* Return what rank i sends in round r. last: the messages of the round before,
+ * over distance last_dist. */
 static struct message send_of(struct progress *at, int p, int i,
                               const struct round *r, int last_dist,
                               const struct message last[])
@@ -119,7 +121,7 @@ static struct message send_of(struct progress *at, int p, int i,
         at->pieces = m.vectors;
     }
     m.combines = at->combined;
-    wait_for(&m, &last[i]); /* what it sent, got, and what its peer got */
+    wait_for(&m, &last[i]); /* own send, own receive, the peer's receive */
     wait_for(&m, &last[(i + last_dist) % p]);
     wait_for(&m, &last[(i + p - r->dist + last_dist) % p]);
     m.volume += m.vectors;
@@ -165,13 +167,14 @@ static struct message slowest(int p)
     return most;
 }
 
-/* The most ones in two numbers of sum x: one of the two is 2^k - 1. */
+/* Return the most ones that two binary numbers of sum x can have: one of them
+ * is 2^k - 1. */
 static int most_ones(int x)
 {
     return rcx_log2_floor(x + 1) + ones(x + 1) - 1;
 }
 
-/* The same where one of the two is below 2^level. */
+/* The same where one of the two numbers is below 2^level. */
 static int most_ones_below(int x, int level)
 {
     const int high = x >> level, low = x - (high << level);
@@ -184,10 +187,10 @@ static int most_ones_below(int x, int level)
 }
 
 /*
- * The most nodes that cover length ranks, wherever these are. On either side of
- * the rank at which the tree splits them, as many as that side's length has
- * ones. Across rank 0 the side that ends at p has a node of level i that is cut
- * off, and below it as many as the rest of its length has ones.
+ * Return the most nodes that cover length ranks, over all first ranks. The tree
+ * splits the ranks at one of them; each side takes as many nodes as its length
+ * has binary ones. Across rank 0, the side that ends at p has a truncated node
+ * of level i, and below it as many nodes as the rest of its length has ones.
  */
 static int largest_cover(int p, int length)
 {
@@ -224,7 +227,7 @@ static struct rcx_cost cost(const struct rcx_shape *s)
 
 /* ---- The schedule -------------------------------------------------------- */
 
-/* Whether the two are a node's halves. */
+/* Whether left and right are the two halves of a node. */
 static bool are_halves(int p, struct rcx_interval left,
                        struct rcx_interval right)
 {
@@ -235,7 +238,7 @@ static bool are_halves(int p, struct rcx_interval left,
             (right.hi == p && p < left.hi + length));
 }
 
-/* The longest node from lo on that is at most length ranks. */
+/* Return the longest node from lo on that has at most length ranks. */
 static struct rcx_interval node_from(int p, int lo, int length)
 {
     int step = lo == 0 ? rcx_pow2_floor(p) : lo & -lo;
@@ -246,8 +249,9 @@ static struct rcx_interval node_from(int p, int lo, int length)
 }
 
 /*
- * Put node behind those of w and combine as far as possible. Sums go where
- * node was if that may be written, else to fresh scratch; the root to OUT.
+ * Append node to w, and combine it with the last nodes as far as possible. Sums
+ * replace node if that is writable, else go to fresh scratch; the root of the
+ * tree goes to OUT.
  */
 static void append(struct rcx_builder *b, struct window *w, struct node node,
                    bool writable)
@@ -269,7 +273,7 @@ static void append(struct rcx_builder *b, struct window *w, struct node node,
     w->nodes[w->count++] = node;
 }
 
-/* The nodes from number i on that lie one behind the other. */
+/* Return the span of the nodes from number i on that are contiguous. */
 static struct rcx_span run_from(const struct window *w, int i)
 {
     struct rcx_span run = w->nodes[i].span;
@@ -280,7 +284,7 @@ static struct rcx_span run_from(const struct window *w, int i)
     return run;
 }
 
-/* All of w in one span. */
+/* Return a span with all nodes of w; pack them if they are not contiguous. */
 static struct rcx_span together(struct rcx_builder *b, const struct window *w)
 {
     const size_t n = b->shape->count;
@@ -298,8 +302,8 @@ static struct rcx_span together(struct rcx_builder *b, const struct window *w)
     return all;
 }
 
-/* What rank r.dist above sends: the window that begins where this rank's
- * ends. */
+/* Return the nodes that the rank r->dist above sends, in fresh scratch: from
+ * the end of this rank's window on. */
 static struct window expect(struct rcx_builder *b, const struct round *r)
 {
     const struct rcx_shape *s = b->shape;
@@ -317,14 +321,15 @@ static struct window expect(struct rcx_builder *b, const struct round *r)
     return w;
 }
 
-/* What a rank has got. */
+/* The vectors that a rank holds. */
 struct hand {
-    struct node own;      /* its operand, combined with the first of others */
-    struct window others; /* the window without the operand */
+    struct node own; /* own operand, combined with the first nodes of others */
+    struct window others; /* the window without the own operand */
     int held;             /* nodes of others that own contains */
 };
 
-/* The whole window: own goes on as far as it can. */
+/* Return the whole window: own is combined with what follows as far as
+ * possible. */
 static struct window whole_of(struct rcx_builder *b, struct hand *hand)
 {
     const struct window *others = &hand->others;
@@ -337,7 +342,8 @@ static struct window whole_of(struct rcx_builder *b, struct hand *hand)
     return w;
 }
 
-/* All ranks are there: combine them, those before this one first. */
+/* Combine the operands of all ranks in rank order: those before this rank
+ * first. */
 static void combine_all(struct rcx_builder *b, const struct hand *hand)
 {
     const struct node *nodes = hand->others.nodes;

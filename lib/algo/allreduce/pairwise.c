@@ -3,11 +3,11 @@
  * Allreduce by pairwise exchange: reduce-scatter, then allgather by a ring or
  * by Bruck's concatenation (Thakur, Rabenseifner, Gropp 2005, 5.3).
  *
- *   scratch  O(log p) n / p; by Bruck, and less than n to pack messages
+ *   scratch  O(log p) n / p; for bruck less than n more, to pack messages
  *   order    CANONICAL
  *
- * What the ring allreduce sends and combines, but in the order of the fixed
- * tree: a block's operands come to its owner one by one.
+ * It sends and combines as much as the ring allreduce, but in the order of the
+ * fixed tree: a block's operands arrive at its owner one by one.
  */
 #include "algo/phase/bruck.h"
 #include "algo/phase/pairwise.h"

@@ -7,9 +7,9 @@
  *   order    UNIFORM; CANONICAL when p is 1..10..0 in binary
  *
  * Let p = 2^k + r. Ranks 0..2r-1 first fold in pairs, in halves or in full. The
- * 2^k that stay reduce-scatter by recursive halving, neighbours first, and
- * allgather by recursive doubling, the way back. Then those that left get the
- * result.
+ * 2^k ranks that stay reduce-scatter by recursive halving, neighbours first,
+ * and allgather by the same exchanges in reverse. In the end the other ranks
+ * get the result.
  */
 #include "algo/phase/fold.h"
 #include "algo/phase/halving.h"

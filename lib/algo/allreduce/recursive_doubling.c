@@ -5,9 +5,10 @@
  *   scratch  2 n
  *   order    UNIFORM; CANONICAL when p is 1..10..0 in binary
  *
- * Let p = 2^k + r. Ranks 0..2r-1 first fold in pairs, even into odd; the odd
- * ones and the rest walk the 2^k cube; then odd hands the result back to even.
- * Two receive buffers, so that the next round's receive can be posted early.
+ * Let p = 2^k + r. Ranks 0..2r-1 first fold in pairs, even into odd. The odd
+ * ranks and the rest exchange vectors along the dimensions of a cube of 2^k
+ * ranks. In the end odd ranks send the result to even ones. There are two
+ * receive buffers, so that the next round's receive can be posted early.
  */
 #include "algo/phase/fold.h"
 

@@ -4,13 +4,13 @@
  * (Thakur, Rabenseifner, Gropp 2005, 4.5; radix-k: Peterka et al. 2009).
  *
  *   scratch  O(log radix) n
- *   order    UNIFORM; CANONICAL when p = radix, or all of radix, q are powers
- *            of two and at most one of radix^k folds is one short of q
+ *   order    UNIFORM; CANONICAL when q is a power of two, at most one team has
+ *            q - 1 ranks, and radix is a power of two or k < 2
  *
- * Ranks fold in radix^k teams of q or q - 1 neighbours, whose first rank goes
- * on. In each of k rounds the ranks that differ in one digit to the base of
- * radix send their vectors to each other; each combines all of them by the
- * fixed tree. Worth it where a rank sends several messages at once.
+ * Ranks fold in radix^k teams of q or q - 1 neighbours; the first rank of each
+ * continues. In each of k rounds the teams whose numbers differ in one digit to
+ * the base radix send their vectors to each other. Each combines all of them by
+ * the fixed tree. Best where a rank can send several messages at once.
  */
 #include "algo/phase/tree.h"
 
@@ -27,13 +27,13 @@ static const struct rcx_param params[] = {
                .proved = radixes},
     {0}};
 
-/* How p ranks become radix^rounds teams. */
+/* How p ranks are divided into radix^rounds teams. */
 struct split {
     int size;
     int radix;
     int rounds;
     int teams;
-    int largest; /* ranks of a team */
+    int largest; /* ranks of the largest team */
 };
 
 static struct split split_of(const struct rcx_shape *s)
@@ -51,7 +51,8 @@ static struct split split_of(const struct rcx_shape *s)
     return t;
 }
 
-/* Of team i; the larger teams come first where one is smaller. */
+/* Return the first rank of team i. If one team is smaller than the others, it
+ * is the last. */
 static int first_rank(const struct split *t, int i)
 {
     return (int)(((int64_t)i * t->size + t->teams - 1) / t->teams);
@@ -67,8 +68,9 @@ static bool is_pow2(int n)
     return n == rcx_pow2_floor(n);
 }
 
-/* All teams but the last are nodes of the fixed tree, and so are the sets of
- * teams that a round combines. */
+/* CANONICAL if all teams, and the sets of teams that a round combines, are
+ * nodes of the fixed tree. Their sizes are powers of two then, but the last
+ * team may be one rank short. */
 static rcx_order_t order(const struct rcx_shape *s)
 {
     const struct split t = split_of(s);
@@ -90,7 +92,8 @@ static struct rcx_cost cost(const struct rcx_shape *s)
                              .combines = (exchanged + folded) * n};
 }
 
-/* The operand of a team of count ranks, at its first one. */
+/* Combine the operands of a team of count ranks on its first rank. Returns the
+ * sum's span. */
 static struct rcx_span fold_in(struct rcx_builder *b, const struct rcx_shape *s,
                                int count)
 {
@@ -110,7 +113,8 @@ static struct rcx_span fold_in(struct rcx_builder *b, const struct rcx_shape *s,
     return out;
 }
 
-/* All to all among the radix teams that are dist apart. */
+/* Exchange vectors all to all among the radix teams whose numbers differ in the
+ * digit of weight dist, and combine them. */
 static void exchange(struct rcx_builder *b, struct rcx_combiner *combiner,
                      const struct split *t, int me, int dist,
                      struct rcx_span mine)

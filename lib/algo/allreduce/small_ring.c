@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Allreduce by butterfly steps and small rings (Rabenseifner, Traeff 2004,
- * 3.4), there for p = r^q 2^k; here r may be another prime in each ring.
+ * 3.4). The paper has p = r^q 2^k; here r may be another prime in each ring.
  *
- *   scratch  n without b; up to (2 + q r) n with b without end
+ *   scratch  n for b = 0; up to (2 + q r) n for unlimited b
  *   order    UNIFORM; CANONICAL when q < 2
  *
- * A ring of r is a butterfly step of r instead of two ranks: they exchange
+ * A ring of r is a butterfly step of r instead of two ranks. They exchange
  * parts pairwise, or whole vectors by Bruck's allgather, and combine when all
- * operands are there. For p = 3 2^k and 9 2^k and short vectors this takes
+ * operands have arrived. For p = 3 2^k and 9 2^k and short vectors this takes
  * ceil(lg p) rounds. A large prime in p makes long schedules.
  */
 #include "algo/phase/factorized.h"

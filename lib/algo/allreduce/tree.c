@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Allreduce along a tree of any topology: reduce to rank 0, then broadcast
- * (OCC manual 2005, general allreduce).
+ * Allreduce along a tree of any topology: reduce to rank 0, then broadcast (OCC
+ * manual 2005, general allreduce).
  *
  *   scratch  2 n
  *   order    binomial, and knomial of radix 2: CANONICAL; double: RANK; else
  *            UNIFORM
  *
- * More rounds than recursive doubling, but the fewest messages and combines of
- * all: 2 (p - 1) and p - 1 on all ranks together. (Two trees send halves, so
- * twice as many messages.)
+ * It takes more rounds than recursive doubling, but the fewest messages and
+ * combines of all algorithms: 2 (p - 1) and p - 1 on all ranks together. (The
+ * two trees of double carry halves, so there are twice as many messages.)
  */
 #include "algo/phase/tree_phase.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Alltoall by Bruck et al.'s exchange (1997; Thakur, Rabenseifner, Gropp 2005,
- * 4.3), far ranks first and without rotations.
+ * 4.3), with distant ranks first and without rotations: see phase/pieces.h.
  *
  *   scratch  up to 2 Z n/p, Z: digits to radix of 1 to p - 1 that are not 0;
  *            n lg p for radix 2
@@ -12,7 +12,7 @@
 
 enum { RADIX }; /* parameters */
 
-/* The least i of which i^power >= n. */
+/* Return the least i with i^power >= n, for power 2 or 3. */
 static int64_t root_ceil(int n, int power)
 {
     int64_t i = 1;

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Alltoall by nodes, which may have any number of ranks anywhere: a leader of
- * each node gathers what its ranks give, leaders exchange what goes from node
- * to node, each pair with one message, and scatter what came.
+ * Alltoall by nodes, which may have any number of ranks in any order. A leader
+ * of each node gathers the operands of its ranks. Leaders exchange the blocks
+ * that go from node to node, in one message for each pair and direction. Then
+ * each leader scatters what it received within its node.
  *
  *   volume   over the link of a node of c ranks: c n less what stays there; as
  *            much again to its leader, and from it
  *   scratch  2 n; at a leader 4 c n more
  *
- * N - 1 messages a node instead of c (p - c): for short blocks, as a leader
- * copies each of c p by itself. A rank's block for itself stays where it is:
- * its place is taken along empty. The phases are those that cost least.
+ * A node sends N - 1 messages instead of c (p - c): for short blocks, as a
+ * leader copies each of c p blocks separately. A rank's block for itself is
+ * copied directly; its place in the messages is not written. Each phase within
+ * a node is the cheapest algorithm.
  */
 #include "algo/phase/by_nodes.h"
 
@@ -36,12 +38,13 @@ static struct rcx_cost cost(const struct rcx_shape *s)
         rcx_by_nodes_within_cost(RCX_COLL_SCATTER, s, all));
 }
 
-/* What lies at a leader: of each of its ranks a vector, of which each node has
- * a part; and of each node that part of all of them, side by side. */
+/* Layouts of the data of a leader. vectors: one vector for each of its ranks,
+ * in which each node has a part. parts: for each node, its parts of all vectors
+ * side by side. */
 struct parts {
     const struct rcx_by_nodes_blocks *blocks;
-    size_t count; /* of a vector */
-    int ranks;    /* of the node */
+    size_t count; /* elements of a vector */
+    int ranks;    /* ranks of this node */
 };
 
 static struct rcx_span part_of(const struct parts *p, struct rcx_span vectors,
@@ -62,7 +65,8 @@ static struct rcx_span parts_of(const struct parts *p, struct rcx_span parts,
                         (size_t)p->ranks * (at[1] - at[0]));
 }
 
-/* Vectors, a rank's after another's, to parts, a node's after another's. */
+/* Copy vectors, which are in the order of ranks, to parts, which are in the
+ * order of nodes. */
 static void sort(struct rcx_builder *b, const struct rcx_shape *s,
                  const struct parts *p, struct rcx_span parts,
                  struct rcx_span vectors)
@@ -71,7 +75,7 @@ static void sort(struct rcx_builder *b, const struct rcx_shape *s,
         const struct rcx_span to = parts_of(p, parts, node);
 
         if (node == rcx_by_nodes_own(s) && p->ranks == 1)
-            continue; /* nothing but the rank's own block */
+            continue; /* only the rank's own block */
         for (int rank = 0; rank < p->ranks; rank++) {
             const struct rcx_span from = part_of(p, vectors, rank, node);
 
@@ -82,7 +86,8 @@ static void sort(struct rcx_builder *b, const struct rcx_shape *s,
     }
 }
 
-/* What came of each node: of each rank there a block for each rank here. */
+/* Copy received parts to vectors. The part of a node has, for each rank of that
+ * node, a block for each rank of this one. */
 static void deal_out(struct rcx_builder *b, const struct rcx_shape *s,
                      const struct parts *p, struct rcx_span vectors,
                      struct rcx_span parts)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Alltoall straight to each rank, to those behind first (OCC manual 2005,
+ * Alltoall by direct messages, to the next higher ranks first (OCC manual 2005,
  * linear and, with a bound on what is posted, scheduled linear; Thakur,
  * Rabenseifner, Gropp 2005, 4.3).
  *

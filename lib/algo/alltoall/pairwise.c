@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Alltoall by pairwise exchange, in steps with one peer each way (OCC manual
- * 2005, pairwise; Thakur, Rabenseifner, Gropp 2005, 4.3: shift, and xor where
- * p = 2^k).
+ * 2005, pairwise; Thakur, Rabenseifner, Gropp 2005, 4.3: shift, and xor where p
+ * = 2^k).
  *
  *   scratch  none; in place posted n / p for xor and sum, n for shift
  *
- * By sums the ranks of a step meet in pairs for every p, as by xor; one or two
- * of them have nobody, so that there are p steps. In place a block is copied
- * before the peer's comes over it, since if both waited for their sends to be
- * over, none would receive.
+ * With pairing=sum, as with xor, ranks exchange in pairs, for every p. Up to
+ * two ranks have no peer in a step, so that there are p steps. In place, a
+ * block is copied before the peer's block overwrites it. Else the receives of
+ * both ranks would wait for their sends, and the sends for the receives.
  */
 #include "algo/phase/exchange.h"
 

@@ -4,9 +4,9 @@
  *
  *   scratch  up to 3 n
  *
- * What a rank has for those ahead goes ahead in one message, what it has for
- * those behind goes back, each half way round at most. Every rank takes its own
- * block off, the nearest one, and sends the others on.
+ * Blocks for the ranks ahead travel ahead in one message, blocks for the ranks
+ * behind travel back, each at most half way around. A rank takes its own block
+ * out of each message, the nearest one, and forwards the others.
  */
 #include "algo/phase/exchange.h"
 
@@ -19,17 +19,18 @@ static struct rcx_cost cost(const struct rcx_shape *s)
                              .volume = moved * (double)(s->count / (size_t)p)};
 }
 
-/* A direction: ahead, or back. */
+/* A direction of travel: ahead, or back. */
 struct way {
-    int next, before; /* ranks */
+    int next, before; /* ranks to send to, to receive from */
     bool ahead;
-    int far; /* the furthest that a block goes */
+    int far; /* how many ranks the furthest block travels */
     size_t block;
-    struct rcx_span list; /* what travels, in the order of ranks */
+    struct rcx_span list; /* blocks to send, in the order of ranks */
 };
 
-/* Results may come over the operand while the other direction has it to send
- * yet, so that in place it is copied, as where it wraps around. */
+/* Begin to travel in a direction, with blocks of the operand. They are packed
+ * if they wrap around, and in place: results may overwrite the operand before
+ * the other direction has sent it. */
 static struct way way_of(struct rcx_builder *b, const struct rcx_shape *s,
                          bool ahead)
 {
@@ -51,7 +52,7 @@ static struct way way_of(struct rcx_builder *b, const struct rcx_shape *s,
     return w;
 }
 
-/* The block of a list of n that is nearest. */
+/* Return the nearest block of a list of n blocks: the one for this rank. */
 static struct rcx_span nearest(const struct way *w, struct rcx_span list, int n)
 {
     return rcx_span_sub(list, w->ahead ? 0 : (size_t)(n - 1) * w->block,

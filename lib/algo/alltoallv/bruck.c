@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Alltoallv by Bruck's exchange (Bruck et al. 1997; in two steps: two-phase
- * Bruck, Fan et al. 2022). A rank passes on blocks whose lengths it does not
- * know, so these come first, the same way: as blocks of one element each.
+ * Bruck, Fan et al. 2022). A rank forwards blocks whose lengths it does not
+ * know. So a first step sends the lengths the same way, as blocks of one
+ * element each.
  *
- *   scratch  what comes on its way to here and to others, and as much again:
- *            2 Z blocks of limit bytes at most, where Z counts the digits to
- *            radix of 1 to p - 1 that are not 0; in place also what goes
- *            directly; for the lengths up to 2 Z + p of 8 bytes
+ *   scratch  the blocks that a rank receives, for itself and in transit, and as
+ *            much again: 2 Z blocks of limit bytes at most, where Z counts the
+ *            digits to radix of 1 to p - 1 that are not 0; in place also the
+ *            blocks that go directly; for the lengths up to 2 Z + p of 8 bytes
  *
- * Long blocks are not forwarded by other ranks: they go directly, last.
+ * Blocks longer than limit are not forwarded: they go directly to their ranks,
+ * last.
  */
 #include <limits.h>
 
 #include "algo/phase/pieces.h"
 
-enum { RADIX, LIMIT, POSTED = 32 /* messages that go directly, at once */ };
+enum { RADIX, LIMIT, POSTED = 32 /* direct messages posted at once */ };
 
 static const int64_t radixes[] = {2, 3, 100, RCX_PARAM_END};
 static const int64_t limits[] = {0, 64, INT_MAX, RCX_PARAM_END};
@@ -41,7 +43,7 @@ static int radix_of(const struct rcx_shape *s)
     return rcx_pieces_radix(s, s->params[RADIX]);
 }
 
-/* Both steps. */
+/* Return the cost of both steps: of lengths and of blocks. */
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
     return (struct rcx_cost){.rounds =
@@ -53,14 +55,14 @@ static size_t passing(const struct rcx_shape *s)
     return rcx_pieces_count(s->size, radix_of(s));
 }
 
-/* ---- What goes directly -------------------------------------------------- */
+/* ---- Direct messages ----------------------------------------------------- */
 
 struct direct {
     struct rcx_builder *b;
     const struct rcx_shape *s;
     struct rcx_blocks given, gotten;
     size_t limit; /* elements */
-    size_t kept;  /* where in scratch those of the operand are, in place */
+    size_t kept; /* in place: where in scratch copies of operand blocks begin */
 };
 
 static struct rcx_span block_to(const struct direct *d, int ahead)
@@ -69,8 +71,9 @@ static struct rcx_span block_to(const struct direct *d, int ahead)
                      (d->s->rank + ahead) % d->s->size);
 }
 
-/* What comes replaces what goes, and does not wait for that: or two ranks would
- * wait for each other. */
+/* In place, copy the blocks that go directly. A receive that overwrites such a
+ * block would have to wait for its send, and two ranks could wait for each
+ * other. */
 static void keep(const struct direct *d)
 {
     for (int ahead = 1; ahead < d->s->size; ahead++) {

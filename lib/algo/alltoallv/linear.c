@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Alltoallv straight to each rank, to those behind first (OCC manual 2005,
- * linear and, with a bound on what is posted, scheduled linear; Thakur,
+ * Alltoallv by direct messages, to the next higher ranks first (OCC manual
+ * 2005, linear and, with a bound on what is posted, scheduled linear; Thakur,
  * Rabenseifner, Gropp 2005, 4.3).
  *
  *   scratch  none; n in place
  *
- * Of counts a rank knows its own alone, so the cost is that of p - 1 messages.
+ * A rank knows only its own counts, so the cost has p - 1 messages and no
+ * volume.
  */
 #include "algo/phase/exchange.h"
 

@@ -6,9 +6,9 @@
  *   scratch  none; in place posted blocks for xor and sum, but no more than n,
  *            n for shift
  *
- * As alltoall's; an empty block is no message, and a step without messages
- * takes no time. Of counts a rank knows its own alone, so the cost is that of
- * all messages.
+ * The steps are those of alltoall/pairwise.c. An empty block takes no message,
+ * and a step without messages takes no time. A rank knows only its own counts,
+ * so the cost has all messages and no volume.
  */
 #include "algo/phase/exchange.h"
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Barrier by dissemination (Hensgen, Finkel, Manber 1988), of any radix.
+ * Barrier by dissemination (Hensgen, Finkel, Manber 1988), of any radix r.
  *
- *   scratch  an element for each message that a rank gets, and one
+ *   scratch  an element for each message that a rank receives, and one
  *
- * For each weight w = 1, r, r^2, ... every rank hears from those w, 2 w, ...,
- * (r - 1) w below and tells those above what it knew before, so that messages
- * of one weight do not wait for each other. What it heard it copies to where it
- * tells from, so that the spans alone say that a weight waits for the one
- * before it.
+ * For each weight w = 1, r, r^2, ... a rank receives from the ranks w, 2 w,
+ * ..., (r - 1) w below and sends to the ranks as far above. It sends the state
+ * that it had before this weight, so messages of one weight do not depend on
+ * each other. Each received element is copied onto the element that is sent.
+ * The overlap of these spans makes a weight wait for the one before.
  */
 #include "core/sched/algo.h"
 
@@ -26,7 +26,7 @@ static const struct rcx_param params[] = {
                .proved = proved},
     {0}};
 
-/* Messages of a weight. */
+/* Return the number of messages of a weight. */
 static int messages_of(const struct rcx_shape *s, int64_t weight)
 {
     const int64_t most = (s->size - 1) / weight, radix = s->params[RADIX];

@@ -4,8 +4,9 @@
  *
  *   scratch  an element
  *
- * One element goes round twice, from rank 0 on. When it is back all ranks have
- * entered, and a rank that receives it again may leave.
+ * One element travels twice around the ring, from rank 0 on. When rank 0 has it
+ * back, all ranks have entered. The second lap tells the other ranks: a rank
+ * that receives the element again may leave.
  */
 #include "core/sched/algo.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Barrier by nodes, which may have any number of ranks anywhere: the ranks of a
- * node tell its leader, leaders all tell each other, and leaders their nodes
- * (MPICH's SMP-aware barrier).
+ * Barrier by nodes (MPICH's SMP-aware barrier), which may have any number of
+ * ranks in any order. Phases: gather of one element to the leader of each node,
+ * allgather among leaders, bcast within each node.
  *
  *   scratch  2 N and 2 c elements, N nodes of c ranks
  *
- * What is told is an element; one copy of all that have come waits for them
- * all, and what goes on is a part of that.
+ * The elements carry no data. One copy step reads all received elements, so it
+ * waits for all of their messages. The next phase sends a part of that copy.
  */
 #include "algo/phase/by_nodes.h"
 
@@ -24,7 +24,8 @@ static struct rcx_cost cost(const struct rcx_shape *s)
                              .far_rounds = across.far_rounds};
 }
 
-/* An element that is there when all of told is. */
+/* Return an element that is written only when all elements of told have
+ * arrived. */
 static struct rcx_span token_of(struct rcx_builder *b, struct rcx_span told)
 {
     const struct rcx_span all = rcx_span_scratch(b, told.count);

@@ -4,9 +4,10 @@
  *
  *   scratch  floor(lg p) + 2 elements
  *
- * Let p = 2^k + r. The last r ranks tell those 2^k below; these 2^k tell each
- * other at distances 1, 2, 4, ...; and then the r again. What a rank heard it
- * copies to where it tells from, so that the spans alone say what waits.
+ * Let p = 2^k + r. Each of the last r ranks first sends to the rank 2^k below.
+ * The lower 2^k ranks exchange at distances 1, 2, 4, ..., and then send to the
+ * last r ranks. Each received element is copied onto the element that is sent,
+ * so the overlap of spans yields the dependencies.
  */
 #include "core/sched/algo.h"
 

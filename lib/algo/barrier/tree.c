@@ -5,15 +5,17 @@
  *
  *   scratch  an element for each child, and one
  *
- * 2 (p - 1) messages on all ranks together, the fewest that there can be: best
- * where ranks share cores. What a child tells is copied onto the own element,
- * and that goes up, so that the spans alone say what waits for what.
+ * All ranks together send 2 (p - 1) messages, the minimum: best where ranks
+ * share cores. A child's element is copied onto the rank's own element, which
+ * goes to the parent. The overlap of these spans makes the send wait for all
+ * children.
  */
 #include "algo/phase/tree_phase.h"
 
 enum { NONE = RCX_TOPOLOGY_NONE };
 
-/* An element has no halves, for two trees. */
+/* A barrier sends one element, which cannot be halved for the two trees of
+ * double. */
 static bool fits(const struct rcx_shape *s)
 {
     return rcx_topology_fits(s) && rcx_topology_of(s).trees == 1;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Broadcast of blocks on a circulant graph, in as few rounds as can be (Traeff
- * 2024, arXiv 2407.18004).
+ * Broadcast of blocks on a circulant graph, in the minimum number of rounds
+ * (Traeff 2024, arXiv 2407.18004).
  *
  *   scratch  none
  *
- * With one block as fast as the binomial tree; with as many as cost least,
- * about sqrt((q - 1) n b / a), it takes n b + (q - 1) a + 2 sqrt((q - 1) n a
- * b), q = ceil(lg p): no other algorithm takes less in this model, for any
- * vector.
+ * With one block it is as fast as the binomial tree. Let q = ceil(lg p). With
+ * the best number of blocks, about sqrt((q-1) n b / a), it takes
+ * n b + (q-1) a + 2 sqrt((q-1) n a b). No other algorithm takes less in this
+ * model, for any vector.
  */
 #include "algo/phase/n_blocks_phase.h"
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Bcast by nodes, which may have any number of ranks anywhere: from the root to
- * a leader of each other node, and from the leaders to their nodes (MPICH's
- * SMP-aware bcast). The vector goes once over the link of a node.
+ * Bcast by nodes (MPICH's SMP-aware bcast), which may have any number of ranks
+ * in any order: from the root to a leader of each other node, then from the
+ * leaders within their nodes. The vector goes once over the link of a node.
  *
  *   cost     that of a bcast on the nodes, and one in the largest of them
  *   scratch  none
  *
- * The phases are those that cost least.
+ * Each phase is the cheapest algorithm for its group.
  */
 #include "algo/phase/by_nodes.h"
 

@@ -5,8 +5,8 @@
  *
  *   scratch  none; for bruck up to n to pack blocks
  *
- * Twice the volume that it takes at least. The root has all of the vector, so
- * it gets nothing in the allgather.
+ * The volume is twice the minimum. The root has the whole vector, so it
+ * receives nothing in the allgather.
  */
 #include "algo/phase/bruck.h"
 #include "algo/phase/gather.h"

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Broadcast of halves down the two sides of a binary tree, and an exchange
- * between them (OCC manual 2005, splitted binary).
+ * Broadcast of halves down the two sides of a binary tree, and an exchange of
+ * halves between the sides (OCC manual 2005, splitted binary).
  *
  *   scratch  none
  *
- * Ranks are places on a line with the root in the middle, the two sides
- * in-order binary trees: the lower one carries the first half of the vector,
- * the other the second. Then each place below swaps with the one as far up its
- * side; for an even p the last one has no partner but the root.
+ * Ranks are places on a line with the root in the middle. The places on each
+ * side form an in-order binary tree: the lower side carries the first half of
+ * the vector, the upper side the second. Then place i of the lower side
+ * exchanges halves with place i of the upper side. If p is even, the last place
+ * of the lower side has no partner there, and gets the other half from the
+ * root.
  */
 #include "algo/phase/topology.h"
 
@@ -38,7 +40,8 @@ static int rank_of(const struct line *l, int place)
     return (l->first + place) % l->tree.size;
 }
 
-/* Half of the vector that a place other than the root's gets first. */
+/* Return the half of the vector that a place other than the root's gets
+ * first. */
 static int side_of(const struct line *l, int place)
 {
     return place > l->tree.root;
@@ -53,7 +56,7 @@ static int partner_of(const struct line *l, int place)
     return place + dist < l->tree.size ? place + dist : l->tree.root;
 }
 
-/* The reduction backwards. */
+/* Send halves down the sides: the steps of a reduction in reverse. */
 static void send_down(struct rcx_builder *b, const struct line *l)
 {
     const int parent = rcx_topology_parent(&l->tree, 0, l->me);

@@ -7,8 +7,9 @@
  *   scratch  none
  *
  * Binomial and knomial take the fewest rounds, for short vectors. Segments
- * follow one another as fast as the busiest port allows: a chain and double
- * send the vector once (twice from a root in the middle), binary twice.
+ * follow each other as fast as the busiest rank sends them. In a chain and in
+ * double it sends the vector once (twice if the root is in the middle), in
+ * binary twice.
  */
 #include "algo/phase/tree_phase.h"
 

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Exclusive scan by doubling: in each round a rank has what the last ranks
- * before it combine to, some number of them, and sends that as far ahead. In
- * an inclusive round it combines its own operand with that before, so the
- * number doubles and grows by one (Traeff 2025, arXiv 2507.04785, and 2026,
- * arXiv 2604.25667).
+ * Exclusive scan by doubling (Traeff 2025, arXiv 2507.04785, and 2026, arXiv
+ * 2604.25667). In each round a rank has the sum of the operands of the w ranks
+ * before it and sends it w ranks ahead, so that w doubles. In an inclusive
+ * round it first combines its own operand with the sum and sends that w + 1
+ * ranks ahead, so that w becomes 2 w + 1.
  *
  *   scratch  3 n, less where inclusive = 1; in place n more
  *   order    UNIFORM
  *
- * inclusive = 1 is a shift and a scan by doubling, 2 the paper's "123". More of
- * them save a round, and cost a combine each. No rounds but the first need be
- * inclusive. Against recursive doubling: fewer combines, for ops that take
- * long.
+ * inclusive = 1 is a shift and a scan by doubling, inclusive = 2 the paper's
+ * "123". More inclusive rounds save a round, and cost a combine each. Only the
+ * first round must be inclusive. Compared to recursive doubling there are fewer
+ * combines: for expensive ops.
  */
 #include "core/sched/algo.h"
 
 enum { INCLUSIVE }; /* parameter */
 
-/* Of a round: of how many ranks before it each knows. */
+/* A round. width: how many preceding ranks the result of a rank covers then. */
 struct window {
     int64_t width;
     bool inclusive;
@@ -42,7 +42,8 @@ static int rounds_of(int size, int64_t inclusive)
     return rounds;
 }
 
-/* Up to the first number that takes no round too many. */
+/* Candidates 1, 2, ... up to the first number of inclusive rounds that takes
+ * ceil(lg p) rounds in all. */
 static int64_t candidate(const struct rcx_shape *s, int i)
 {
     const bool more = i == 0 || rounds_of(s->size, i) > rcx_log2_ceil(s->size);
@@ -62,9 +63,9 @@ static const struct rcx_param params[] = {
                    .candidate = candidate},
     {.name = NULL}};
 
-/* An inclusive round but the first has two combines. Where all are inclusive,
- * and nobody both receives in the last one and has received in all before, one
- * less. */
+/* An inclusive round takes two combines, except the first; other rounds take
+ * one. If all rounds are inclusive, it is one combine less unless a rank that
+ * receives in the last round has received in all earlier ones. */
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
     const int64_t wanted = s->params[INCLUSIVE];
@@ -81,18 +82,18 @@ static struct rcx_cost cost(const struct rcx_shape *s)
                              .combines = (rounds + twice - 2 - is_short) * n};
 }
 
-/* A rank between two rounds. */
+/* State of a rank between two rounds. */
 struct state {
     struct rcx_builder *b;
     const struct rcx_shape *s;
-    struct rcx_span result; /* or where it will be */
+    struct rcx_span result; /* sum of ranks before it, if has_result */
     bool has_result;
-    struct rcx_span through; /* with the own operand, if there is any */
-    bool has_through;        /* and it is of this result */
+    struct rcx_span through; /* result op own operand; empty: no scratch yet */
+    bool has_through;        /* through is of the present result */
     struct rcx_span theirs, next;
 };
 
-/* What it sends. */
+/* Return the operand or sum that a rank sends in a round. */
 static struct rcx_span offer(struct state *t, bool inclusive)
 {
     const struct rcx_span in = rcx_span_in(t->s);
@@ -123,7 +124,7 @@ static void receive(struct state *t, int peer)
     t->has_through = false;
 }
 
-/* Rank 0 has nothing to send but its operand. */
+/* Rank 0 has no result, so it sends its operand only, in inclusive rounds. */
 static void build(struct rcx_builder *b, const struct rcx_shape *s)
 {
     const struct rcx_span out = rcx_span_out(s);

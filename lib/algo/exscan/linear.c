@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Exclusive scan from rank to rank: each gets what is before it, and passes on
- * that combined with its own. With segments, a pipeline.
+ * Exclusive scan from rank to rank: each receives the sum of the ranks before
+ * it, combines its own operand with it, and sends that on. With segments, a
+ * pipeline.
  *
  *   scratch  n; 2 n in place
  *   order    UNIFORM: from the left
  *
- * p - 1 rounds, but the least that can be sent and combined: for long vectors.
+ * It takes p - 1 rounds, but sends and combines the minimum: for long vectors.
  */
 #include "core/sched/algo.h"
 

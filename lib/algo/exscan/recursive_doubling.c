@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Exclusive scan by recursive doubling, as scan does it.
+ * Exclusive scan by recursive doubling, as in scan/recursive_doubling.c.
  *
  *   scratch  3 n
  *   order    CANONICAL
  *
- * In round k ranks that differ in bit k alone send each other what the 2^k
- * ranks around them have; the upper one puts that before its result, too. Only
- * what somebody behind needs is combined, so ranks need not be a power of two.
+ * In round k two ranks that differ only in bit k exchange the sums of the
+ * operands of their blocks of 2^k ranks. The upper rank also combines the
+ * received sum with its result, from the left. Ranks combine only what a higher
+ * rank needs, so p need not be a power of two.
  */
 #include "algo/phase/prefix.h"
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Exclusive scan up and down a binary tree in the order of ranks
- * (Sanders, Traeff 2006): totals go up; what is before a subtree goes down.
+ * Exclusive scan up and down a binary tree in the order of ranks (Sanders,
+ * Traeff 2006). The sum of each subtree goes up to its parent; the sum of all
+ * ranks before a subtree comes down to it.
  *
  *   scratch  3 n; 4 n in place
  *   order    UNIFORM
  *
- * Up to 4 lg p - 5 rounds, but in segments a rank sends each three times at
- * most, however many ranks there are: for long vectors and many ranks.
+ * It takes up to 4 lg p - 5 rounds. In segments, a rank sends each segment at
+ * most three times, for any number of ranks: for long vectors and many ranks.
  */
 #include "algo/phase/prefix.h"
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Gather by nodes, which may have any number of ranks anywhere: to a leader of
- * each node, in the root's node to the root, and from the leaders to the root.
+ * Gather by nodes, which may have any number of ranks in any order: within each
+ * node to its leader, which in the root's node is the root, then from the
+ * leaders to the root.
  *
  *   volume   n less the blocks of the root's node over its link
  *   scratch  a node's blocks at its leader; at the root none where nodes are
  *            intervals of ranks, else n
  *
- * N - 1 messages come to the root's node instead of one of each rank. The
- * phases are those that cost least.
+ * The root's node receives N - 1 messages instead of one from each rank. Each
+ * phase is the cheapest algorithm for its group.
  */
 #include "algo/phase/by_nodes.h"
 

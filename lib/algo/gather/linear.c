@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Gather straight to the root (OCC manual 2005, linear, for scatter), for any
+ * Gather directly to the root (OCC manual 2005, linear, for scatter), for any
  * counts.
  *
  *   scratch  none
  *
- * The root receives from the rank behind it first, each block where it belongs,
- * and only so many at once, so that short ones do not pile up.
+ * The root receives from the next higher rank first, each block in its place.
+ * The parameter posted limits how many receives are posted at once.
  */
 #include "algo/phase/posted.h"
 

@@ -3,14 +3,14 @@
  * Gather along a tree (OCC manual 2005, for scatter; binomial, for any root:
  * Thakur, Rabenseifner, Gropp 2005, 4.5; any counts: Traeff 2017).
  *
- *   scratch  what a rank collects, its own block among it: up to half of the
- *            vector by the binomial tree, (lg p - 1)/2 vectors on all ranks
- *            together; none at the root and at leaves. In segments as much of
- *            each in the window, and at the root less than a segment more
+ *   scratch  what a rank collects, with its own block: up to half of the vector
+ *            by the binomial tree, (lg p - 1)/2 vectors on all ranks together;
+ *            none at the root and at leaves. In segments as much of each one in
+ *            the window, and at the root less than a segment more
  *
- * Binomial and knomial trees are mirrored where the root would be in the part
- * that is cut off: then the root receives without a pause, whichever it is.
- * Others make it wait for what is on its way through inner ranks.
+ * Binomial and knomial trees are mirrored if the root would be in the last,
+ * truncated part. Then the root receives without a pause, whichever rank it is.
+ * In other trees it waits for blocks that inner ranks have yet to forward.
  */
 #include "algo/phase/gather.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Binary blocks: the up and down phases, and the members that cubes of
- * different sizes exchange with. See the header for the algorithm.
+ * Up and down phases of binary blocks algorithms (allreduce, reduce,
+ * reduce-scatter), with their costs: which ranks of cubes of different sizes
+ * exchange which pieces. binary_blocks.h describes the algorithm.
  */
 #include "algo/phase/binary_blocks.h"
 
@@ -20,12 +21,13 @@ struct rcx_halving rcx_binary_blocks_cube(const struct rcx_shape *s,
                                 .near_first = true};
 }
 
-/* This rank's cube, and its partners in the next larger and smaller ones. */
+/* This rank's cube, and its partners in the next larger and next smaller
+ * cubes. */
 struct place {
     struct rcx_halving cube;
-    struct rcx_halving above; /* the next larger one */
-    int pieces; /* parts of above in one of cube; 0: cube is the largest */
-    int below;  /* the rank of the next smaller cube whose part holds mine;
+    struct rcx_halving above; /* the next larger cube */
+    int pieces; /* parts of above per part of cube; 0: cube is the largest */
+    int below;  /* rank of the next smaller cube whose part holds mine;
                    -1: cube is the smallest */
 };
 
@@ -46,13 +48,15 @@ static struct place place_of(const struct rcx_shape *s,
     return at;
 }
 
-/* A piece of this rank's part, and whose part it is in the cube above. */
+/* A piece of this rank's part, and the rank of the cube above that has this
+ * piece as its part. */
 struct link {
     int peer;
     struct rcx_span piece;
 };
 
-/* Pieces count in the order of elements. */
+/* Return piece i of this rank's part and its peer. Pieces are in the order of
+ * elements. */
 static struct link link_above(const struct place *at, struct rcx_span part,
                               int i)
 {
@@ -72,7 +76,7 @@ void rcx_binary_blocks_up(struct rcx_builder *b, const struct rcx_shape *s,
 {
     const struct place at = place_of(s, blocks);
     const struct rcx_span in = rcx_span_in(s);
-    /* a rank alone sends its operand from where it is */
+    /* a rank alone in its cube sends its operand from IN */
     const bool is_alone = at.pieces > 0 && at.cube.group.size == 1;
     const struct rcx_span part = is_alone ? in : result;
 
@@ -114,8 +118,9 @@ static double larger(double a, double b)
     return a > b ? a : b;
 }
 
-/* Parts are of the same length, or some have one block more: among them always
- * the last, and the last one of each of its own parts. */
+/* Return the blocks of part i of 2^depth. Parts are of equal length, or some
+ * have one block more. Among the longer ones is the last part, and, if that is
+ * split again, its last half. */
 static double part_length(int blocks, int depth, int64_t i)
 {
     return (double)(((i + 1) * blocks >> depth) - (i * blocks >> depth));
@@ -127,10 +132,11 @@ static double largest_part(int blocks, int depth)
 }
 
 /*
- * When a rank can receive again after the halving of 2^log ranks: the one that
- * has, after the first few rounds, the last part and then always the first of
- * its own parts. In each round it waits for the longer one of two messages, in
- * the last one only for its own.
+ * Return when a rank can receive again after recursive halving among 2^log
+ * ranks, in blocks. The rank is the one that keeps the upper half in the given
+ * number of rounds, and the lower half from then on. In each round it waits for
+ * the longer one of two messages, in the last round only for the one that it
+ * receives.
  */
 static double halving(int blocks, int rounds, int log)
 {
@@ -149,10 +155,11 @@ static double halving(int blocks, int rounds, int log)
 }
 
 /*
- * From the smallest cube on, each ends when the last message from the one
- * below has been served. What the last rank of it sends starts when itself is
- * done, or when the first of its pieces finds a receiver. The last rank of
- * each cube has the longest parts all along and is served last.
+ * Return the cost from the smallest cube to the largest. A cube is done when it
+ * has received the last message from the next smaller cube. The last rank of
+ * that cube starts to send when it is done itself, and its first receiver is
+ * ready. The last rank of each cube has the longest parts in all rounds and
+ * receives last.
  */
 struct rcx_cost rcx_binary_blocks_up_cost(int size, int blocks)
 {
@@ -176,10 +183,10 @@ struct rcx_cost rcx_binary_blocks_up_cost(int size, int blocks)
 }
 
 /*
- * The largest cube sends a part and doubles. The others start later but have
- * less to double. In rounds this makes them end no later; in volume each cube
- * that is handed a result to hand on adds its part, as it did with its combine
- * on the way up: what they combine is the volume down.
+ * The largest cube sends a part, then doubles. The other cubes start later but
+ * have less to double. So they end no later in rounds. In volume, each cube
+ * that forwards a result adds its part, as it did with its combine on the way
+ * up: the volume down is what they combine.
  */
 struct rcx_cost rcx_binary_blocks_down_cost(int size)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Allgather by Bruck's concatenation, as a phase. See the header.
+ * Allgather by Bruck's concatenation over a group, and an allreduce with it, as
+ * phases of allgather, bcast and allreduce algorithms. bruck.h describes the
+ * rounds.
  */
 #include "algo/phase/bruck.h"
 
@@ -9,7 +11,7 @@
 
 enum { NONE = -1 };
 
-/* Messages of a weight: digits 1 to as many. */
+/* Return how many messages a weight has: one for each digit 1, 2, ... */
 static int digits_of(int p, int64_t weight, int radix)
 {
     const int most = (int)((p - 1) / weight);
@@ -17,7 +19,7 @@ static int digits_of(int p, int64_t weight, int radix)
     return radix - 1 < most ? radix - 1 : most;
 }
 
-/* Blocks of the message for digit. */
+/* Return the blocks in the message of a digit. */
 static int blocks_of(int p, int64_t weight, int digit)
 {
     const int left = p - digit * (int)weight;
@@ -25,7 +27,8 @@ static int blocks_of(int p, int64_t weight, int digit)
     return weight < left ? (int)weight : left;
 }
 
-/* Member full, which may be NONE, gets nothing. */
+/* Allgather by concatenation. Member full, which may be NONE, receives
+ * nothing. */
 static void concatenate(struct rcx_builder *b, const struct rcx_group *g,
                         const struct rcx_blocks *blocks, int radix,
                         struct rcx_span vector, int full)
@@ -64,8 +67,8 @@ void rcx_bruck_allgather_others(struct rcx_builder *b,
     concatenate(b, g, blocks, 2, vector, full);
 }
 
-/* As members may place whole vectors in scratch as they like, their own comes
- * first, then the next ones', cyclic, so that no message has to be packed. */
+/* In scratch, each member's own vector comes first, then those of the next
+ * members, cyclic. So no message has to be packed. */
 void rcx_bruck_allreduce(struct rcx_builder *b, const struct rcx_group *g,
                          struct rcx_span operand, struct rcx_span result)
 {
@@ -91,7 +94,7 @@ void rcx_bruck_allreduce(struct rcx_builder *b, const struct rcx_group *g,
 
 /* ---- Costs --------------------------------------------------------------- */
 
-/* A message has no more than all there is. */
+/* No message is longer than the vector. */
 struct rcx_cost rcx_bruck_allgather_cost(const struct rcx_blocks *blocks,
                                          int radix)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Groups of algorithms over nodes: the ranks of a node, and its leaders.
+ * Common parts of the hierarchical algorithms: the cheapest phases within and
+ * between nodes, their costs, and blocks in the order of nodes. The algorithms
+ * are in hierarchical.c of each collective.
  */
 #include "algo/phase/by_nodes.h"
 
@@ -49,7 +51,8 @@ static void raise_by(struct rcx_cost *most, enum rcx_coll coll,
     raise_to(&most->combines, cost.combines);
 }
 
-/* The root's node has it anywhere. */
+/* A phase within the root's node may have its root at any place, so it is
+ * priced apart. */
 struct rcx_cost rcx_by_nodes_within_cost(enum rcx_coll coll,
                                          const struct rcx_shape *s,
                                          size_t count)
@@ -147,7 +150,8 @@ size_t rcx_by_nodes_most(const struct rcx_shape *s)
     return rcx_blocks_largest(&blocks) * (size_t)s->nodes->most;
 }
 
-/* But for the block of rank `but`, if that is one. */
+/* Copy blocks between vector, which is in rank order, and all, which is in the
+ * order of nodes; is_back: to vector. The block of rank `but` is left out. */
 static void copy_all(struct rcx_builder *b, const struct rcx_shape *s,
                      struct rcx_span all, struct rcx_span vector, bool is_back,
                      int but)

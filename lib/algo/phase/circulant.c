@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Circulant reduce-scatter and allgather, as phases. See the header.
+ * Circulant reduce-scatter and allgather over a group, with their costs, as
+ * phases of circulant and generalized algorithms. circulant.h describes slots,
+ * rounds and width.
  */
 #include "algo/phase/circulant.h"
 
@@ -11,9 +13,9 @@ struct circulant {
 };
 
 /*
- * Slots one after another from first on; after p of them it starts again. The
+ * Slots one after another from first on; after p of them it starts again. A
  * vector in its natural order starts with slot -rank. A range of p slots or
- * more is all of it.
+ * more is the whole vector.
  */
 struct vector {
     struct rcx_span span;
@@ -22,7 +24,7 @@ struct vector {
 
 /* ---- Slots --------------------------------------------------------------- */
 
-/* The communicator's rank of the member at a distance of less than p. */
+/* Return the communicator's rank of the member at a distance of less than p. */
 static int peer_at(const struct circulant *c, int distance)
 {
     const int p = c->g->size;
@@ -30,7 +32,8 @@ static int peer_at(const struct circulant *c, int distance)
     return rcx_group_member(c->g, (c->g->rank + distance + p) % p);
 }
 
-/* Elements from block 0 to slot k, the vector being repeated without end. */
+/* Return the elements from block 0 to slot k, as if the vector were repeated
+ * without end. */
 static size_t before(const struct circulant *c, int k)
 {
     const struct rcx_span vector = {.count = c->blocks->count};
@@ -57,7 +60,7 @@ static struct vector scratch(const struct circulant *c, int from, int to)
         .span = rcx_span_scratch(c->b, elements(c, from, to)), .first = from};
 }
 
-/* Where in [from, to) the vector starts again; to: nowhere. */
+/* Return where in [from, to) the vector starts again; to: nowhere. */
 static int cut_of(const struct circulant *c, const struct vector *v, int from,
                   int to)
 {
@@ -66,7 +69,7 @@ static int cut_of(const struct circulant *c, const struct vector *v, int from,
     return to - from < p && end < to ? end : to;
 }
 
-/* Slots [from, to), between which the vector does not start again. */
+/* Return slots [from, to), between which the vector does not start again. */
 static struct rcx_span slots_of(const struct circulant *c,
                                 const struct vector *v, int from, int to)
 {
@@ -78,7 +81,8 @@ static struct rcx_span slots_of(const struct circulant *c,
                         count);
 }
 
-/* One of the two may start again. */
+/* Copy slots [from, to). One of the two vectors may start again between
+ * them. */
 static void copy(const struct circulant *c, const struct vector *dst,
                  const struct vector *src, int from, int to)
 {
@@ -101,7 +105,8 @@ static void send(const struct circulant *c, int distance,
     rcx_step_send(c->b, peer_at(c, distance), slots_of(c, &message, from, to));
 }
 
-/* dst = theirs op own; own may start again. */
+/* dst = theirs op own, in slots [from, to). own may start again between
+ * them. */
 static void combine(const struct circulant *c, const struct vector *dst,
                     const struct vector *theirs, const struct vector *own,
                     int from, int to)
@@ -118,10 +123,10 @@ static void combine(const struct circulant *c, const struct vector *dst,
 /* ---- Phases -------------------------------------------------------------- */
 
 /*
- * A round with an odd number of vectors leaves the first of them out, so from
- * then on the firsts, one for each of the width results, are sums of fewer
- * operands than the others at their place, and are kept apart from these. As
- * long as they do not differ, firsts are simply among the others.
+ * A round with an odd number of vectors leaves the first of them out. From then
+ * on the first vectors, one for each of the width results, are sums of fewer
+ * operands than the other vectors at their slots. So they are kept apart, as
+ * firsts. As long as they do not differ, firsts are simply among the others.
  */
 void rcx_circulant_reduce_scatter(struct rcx_builder *b,
                                   const struct rcx_group *g,
@@ -175,7 +180,8 @@ void rcx_circulant_allgather(struct rcx_builder *b, const struct rcx_group *g,
     copy(&c, &out, &rotated, 0, rcx_circulant_width(p, removed));
     for (int j = rcx_log2_ceil(p) - removed - 1; j >= 0; j--) {
         const int n = rcx_circulant_left(p, j), h = n / 2, have = n - h;
-        /* nobody asks for the last again, so it can skip the scratch */
+        /* the last round's slots are not sent again, so they can skip the
+         * scratch */
         const bool direct = j == 0 && cut_of(&c, &out, have, n) == n;
         const struct vector *theirs = direct ? &out : &rotated;
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Exchange of blocks between all pairs of ranks, as phases.
+ * All-to-all exchange of blocks directly between each pair of ranks, as phases
+ * of alltoall and alltoallv. No rank forwards blocks: see pieces.c for that.
  */
 #include "algo/phase/exchange.h"
 
 #include <limits.h>
 
-/* The operand, where results do not replace it. */
+/* Return a span with the operand that results do not overwrite: IN, or in place
+ * a copy. */
 static struct rcx_span kept(struct rcx_builder *b, const struct rcx_shape *s)
 {
     const struct rcx_span in = rcx_span_in(s);
@@ -40,7 +42,7 @@ void rcx_exchange_linear(struct rcx_builder *b, const struct rcx_shape *s)
 
 /* ---- Pairwise ------------------------------------------------------------ */
 
-enum { POSTED, PAIRING }; /* parameters; POSTED is where posted.h has it */
+enum { POSTED, PAIRING }; /* parameters; posted.h needs POSTED = 0 */
 enum { SHIFT, XOR, SUM };
 
 static const char *const pairings[] = {
@@ -66,13 +68,14 @@ bool rcx_exchange_pairwise_fits(const struct rcx_shape *s)
     return s->params[PAIRING] != XOR || s->size == rcx_pow2_floor(s->size);
 }
 
-/* By sums, a rank whose own number makes t with itself misses a step. */
+/* With pairing=sum, a rank r has no peer in step t = 2 r (mod p), so there is a
+ * step more. */
 int rcx_exchange_pairwise_rounds(const struct rcx_shape *s)
 {
     return s->size - 1 + (s->params[PAIRING] == SUM && s->size > 2);
 }
 
-/* The peers of a step; the rank itself: none. */
+/* The peers of a rank in a step; the rank itself: it has no peer. */
 struct step {
     int to, from;
 };
@@ -89,10 +92,10 @@ static struct step step_of(const struct rcx_shape *s, int t)
     }
 }
 
-/* Where blocks are kept while others come to their places: as many as are
- * posted, or all of them if that takes no more. */
+/* Scratch for blocks that results overwrite before they are sent: as many slots
+ * as messages are posted at once, or room for all blocks if that is less. */
 struct keep {
-    struct rcx_span slots; /* empty: one of its own for each */
+    struct rcx_span slots; /* empty: each block gets scratch of its own */
     size_t largest;
     size_t window, used;
 };
@@ -117,7 +120,7 @@ static struct rcx_span keep(struct rcx_builder *b, struct keep *k,
                            block.count)
             : rcx_span_scratch(b, block.count);
 
-    k->used += block.count > 0; /* as pairs are counted */
+    k->used += block.count > 0; /* a pair without messages does not count */
     rcx_step_copy(b, slot, block);
     return slot;
 }
@@ -140,7 +143,7 @@ void rcx_exchange_pairwise(struct rcx_builder *b, const struct rcx_shape *s)
 
         if (step.to == s->rank)
             continue;
-        if (keeps) /* or two ranks would wait for each other to receive */
+        if (keeps) /* else two ranks could wait for each other's receive */
             mine = keep(b, &k, mine);
         rcx_posted_pair(b, s);
         rcx_step_recv(b, step.from, rcx_block(&gotten, out, step.from));
@@ -150,7 +153,7 @@ void rcx_exchange_pairwise(struct rcx_builder *b, const struct rcx_shape *s)
                   rcx_block(&given, rcx_span_in(s), s->rank));
 }
 
-/* ---- Blocks in a row ----------------------------------------------------- */
+/* ---- Packing of cyclic blocks -------------------------------------------- */
 
 void rcx_exchange_pack(struct rcx_builder *b, const struct rcx_shape *s,
                        int first, int n, struct rcx_span dst)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The reduction and routing phases of factorized algorithms. See the header.
+ * The reduction and routing phases of factorized algorithms, with their costs
+ * and parameters, for allreduce, reduce and reduce-scatter. rounds.c tells
+ * which ranks meet; factorized.h describes the steps.
  */
 #include "algo/phase/factorized.h"
 
@@ -10,7 +12,7 @@
 
 /* ---- Parts of the vector ------------------------------------------------- */
 
-/* Into how many parts a meeting may split the vector. */
+/* Return into how many parts a meeting may split the vector. */
 static int ways(const struct rcx_meeting *m)
 {
     return m->kind == RCX_MEETING_SWAP        ? m->size
@@ -18,15 +20,16 @@ static int ways(const struct rcx_meeting *m)
                                               : 1;
 }
 
-/* The members that keep a part each, or all members: places 0, 1, ... of a
- * meeting. */
+/* Return how many members of a meeting go on, with a part each or the whole
+ * vector: places 0, 1, ... */
 static int keepers(const struct rcx_meeting *m)
 {
     return m->kind == RCX_MEETING_TWO_ONE ? 1 : ways(m);
 }
 
-/* Whether the rule of Fig. 1 splits what is a parts-th of the vector; all
- * ranks alike, though their parts may differ by an element. */
+/* Whether the rule of Fig. 1 splits a part that is 1/parts of the vector.
+ * The answer is the same on all ranks, though their parts may differ by an
+ * element. */
 static bool splits(const struct rcx_factorized *f, const struct rcx_shape *s,
                    const struct rcx_meeting *m, size_t parts)
 {
@@ -54,8 +57,8 @@ static int peer_of(const struct rcx_factorized *f,
                             rcx_meeting_rank(&round->meeting, place));
 }
 
-/* The members of a ring or butterfly step. With a ring, f's members are evenly
- * spaced. */
+/* Return the members of a ring or butterfly step. If there are rings, the
+ * members of f are evenly spaced. */
 static struct rcx_group ring_of(const struct rcx_shape *s,
                                 const struct rcx_factorized *f,
                                 const struct rcx_factorized_round *round)
@@ -74,11 +77,11 @@ struct walk {
     struct rcx_factorized_round *round;
     struct rcx_span result;
     struct rcx_span held; /* where partial results are: operand, then result */
-    struct rcx_span scratch[2]; /* in turns, so that receives are early */
+    struct rcx_span scratch[2]; /* used in turns, so that receives are early */
     int turn;
 };
 
-/* Where what result has at part lies. */
+/* Return where the partial result for part of result lies. */
 static struct rcx_span held(const struct walk *w, struct rcx_span part)
 {
     return rcx_span_sub(w->held, part.offset - w->result.offset, part.count);
@@ -94,14 +97,14 @@ static struct rcx_span scratch(struct walk *w, size_t count)
     return rcx_span_sub(*span, 0, count);
 }
 
-/* Whether place i goes on with its part. */
+/* Whether place i continues with its part after the round. */
 static bool goes_on(const struct rcx_factorized_round *round, int i)
 {
     return (round->only == RCX_FACTORIZED_ALL || round->only == i) &&
            !rcx_meeting_eliminates(&round->meeting, i);
 }
 
-/* Send part i, for the place of this number. */
+/* Send part i, which place i continues with, to place to. */
 static void give(struct walk *w, int to, int i)
 {
     if (!goes_on(w->round, i))
@@ -110,7 +113,8 @@ static void give(struct walk *w, int to, int i)
                   held(w, part_of(w->round, i)));
 }
 
-/* Receive part i and combine it with mine, for the place of this number. */
+/* Receive part i, which place i continues with, from place from, and combine it
+ * with mine. */
 static void take(struct walk *w, int from, int i)
 {
     const struct rcx_span sum = part_of(w->round, i);
@@ -136,7 +140,7 @@ static void butterfly(struct walk *w)
     take(w, other, me);
 }
 
-/* All vectors of a ring go to one of it. */
+/* Combine all vectors of a ring on its member root. */
 static void ring_to(struct walk *w, const struct rcx_group *g, int root)
 {
     const struct rcx_span sum = w->round->part, mine = held(w, sum);
@@ -214,8 +218,10 @@ static void reduce(struct walk *w)
         ring(w);
 }
 
-/* The same place in all meetings of a round: root's, or the one from which it
- * gets the result if it is eliminated. */
+/* Return the only place that continues, in all meetings of a round: the
+ * root's place, or that from which an eliminated root gets the result.
+ * RCX_FACTORIZED_ALL if the round splits the vector, or its meeting never
+ * does. */
 static int only_place(const struct rcx_factorized_round *round,
                       const struct rcx_meeting *roots)
 {
@@ -298,8 +304,9 @@ static void swap_back(const struct route *r)
         rcx_bruck_allgather(r->b, &g, &blocks, 2, r->round->part);
 }
 
-/* p1 hands the result to p2, or, the 3-2 step backwards, p0 hands its half to
- * p2 and p1 the other one to p0, then p1 and p2 exchange. */
+/* Without a split, p1 sends the result to p2. With a split this is the 3-2 step
+ * in reverse: p0 sends its half to p2 and p1 the other half to p0, then p1 and
+ * p2 exchange halves. */
 static void three_two_back(const struct route *r)
 {
     const int place = r->round->meeting.place;
@@ -342,8 +349,9 @@ void rcx_factorized_allgather(struct rcx_builder *b,
     }
 }
 
-/* Root gets the parts of the others, or, if it has been eliminated from a
- * meeting that did not split the vector, everything from one of them. */
+/* The root gets the parts of the others. If it was eliminated in a meeting
+ * without a split, it gets the whole vector from the last place that went
+ * on. */
 static void gather_back(const struct route *r)
 {
     const struct rcx_meeting *m = &r->round->meeting;
@@ -385,7 +393,7 @@ void rcx_factorized_allreduce(struct rcx_builder *b,
     rcx_factorized_allgather(b, f, &stack);
 }
 
-/* ---- What it costs ------------------------------------------------------- */
+/* ---- Costs --------------------------------------------------------------- */
 
 static void charge(struct rcx_cost *c, double rounds, double sent,
                    double combined)
@@ -395,7 +403,8 @@ static void charge(struct rcx_cost *c, double rounds, double sent,
     c->combines += combined;
 }
 
-/* What a meeting splits, or as many vectors as it brings together. */
+/* Return the parts into which a meeting splits the vector, or as many vectors
+ * as it combines. */
 static struct rcx_blocks parts_of(const struct rcx_meeting *m, size_t part)
 {
     return (struct rcx_blocks){.count = (size_t)ways(m) * part, .n = ways(m)};
@@ -411,10 +420,11 @@ static void charge_gather(struct rcx_cost *c, const struct rcx_meeting *m,
 }
 
 /*
- * Group 0 is as late as its first 3-2 step's second half makes it, in the
- * reduction phase, and as early in an allgather: there those that it leaves
- * behind take as long. So 3-2 steps cost no more than butterfly steps, but
- * that once. 2-1 steps happen meanwhile. A gather costs what root gets.
+ * Return the cost of group 0. The second half of its first 3-2 step makes it
+ * late in the reduction phase. In an allgather it is early by as much, but the
+ * members that it eliminated take as long. So 3-2 steps cost no more than
+ * butterfly steps, except that once. 2-1 steps happen at the same time. A
+ * gather costs what the root receives.
  */
 struct rcx_cost rcx_factorized_cost(const struct rcx_factorized *f,
                                     const struct rcx_shape *s, int root)
@@ -438,7 +448,7 @@ struct rcx_cost rcx_factorized_cost(const struct rcx_factorized *f,
             parts *= (size_t)ways(&m);
         blocks = parts_of(&m, s->count / parts + (s->count % parts != 0));
         part = (double)rcx_blocks_largest(&blocks);
-        /* all that go to one take as long as what is exchanged pairwise */
+        /* all vectors to one place take as long as a pairwise exchange */
         c = rcx_cost_sum(c, split || !all
                                 ? rcx_pairwise_reduce_scatter_cost(&blocks)
                                 : rcx_bruck_allreduce_cost(ways(&m), part));

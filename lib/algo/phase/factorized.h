@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The high-level algorithm of Rabenseifner and Traeff (2004, Fig. 1), into
- * which butterfly, ring and elimination steps are plugged: a reduction phase,
- * whose rounds halve the vector as long as it is longer than b, and a routing
- * phase, which goes back through those rounds.
+ * The high-level algorithm of Rabenseifner and Traeff (2004, Fig. 1), with
+ * butterfly, ring and elimination steps as its rounds. In the reduction phase,
+ * rounds split the vector as long as it is longer than b. The routing phase
+ * goes back through these rounds.
  *
- * m: elements of the part of the vector that a rank deals with; a step splits
- * it if it has more than b bytes.
+ * Let m be the elements of the part of the vector that a rank works on. A step
+ * splits this part if it has more than b bytes. The steps send, with a split or
+ * without one:
  *
  *   butterfly    m/2 each way and back; or m each way
  *   ring of r    parts of m/r pairwise, back by a Bruck allgather; or all
  *                vectors by a Bruck allgather, combined locally
- *   3-2 step     of p0, p1, p2: p1 and p2 exchange halves, then p2 hands its
- *                half on to p0, and p0 the other one to p1: m/2 twice, and
- *                back; or m twice, and p2 gets the result from p1
+ *   3-2 step     of p0, p1, p2: p1 and p2 exchange halves, then p2 sends its
+ *                half to p0, and p0 the other one to p1: m/2 twice, and back;
+ *                or m twice, and p2 gets the result from p1
  *   2-1 step     m, and back
  *
  * Operands are combined in rank order, by the fixed tree within a ring.
@@ -34,27 +35,27 @@ struct rcx_factorized {
     enum rcx_protocol protocol;
 };
 
-/* What the routing phase pops. */
+/* A round of the reduction phase, as the routing phase needs it. */
 struct rcx_factorized_round {
     struct rcx_meeting meeting;
-    struct rcx_span part; /* of the result, that the meeting deals with */
+    struct rcx_span part; /* part of the result that the meeting works on */
     bool splits;
-    int only; /* the only place that combines all of part; or all do */
-    int root; /* root's place, if it is in one of the groups that meet */
+    int only; /* the only place that combines all of part; ALL: all do */
+    int root; /* the root's place, if its group is one of those that meet */
 };
 struct rcx_factorized_stack {
     struct rcx_factorized_round rounds[RCX_ROUNDS_MAX];
     int depth;
 };
 
-/* instead of a root; and, of a cost, no routing phase */
+/* Values of root. ALL: no root. PARTS: of a cost, the reduction phase alone. */
 enum { RCX_FACTORIZED_ALL = -1, RCX_FACTORIZED_PARTS = -2 };
 /*
- * Reduction phase. result, as long as operand, has room for partial results; in
- * the end, a member that is not eliminated has its part of the whole there.
- * With a root, only the members that the root receives its parts from: whole
- * vectors do not travel both ways then. Scratch: a vector without b, two with;
- * r in a ring of r without end.
+ * Reduction phase. result, as long as operand, has room for partial results. In
+ * the end each member that is not eliminated has its part of the whole there.
+ * With a root, only those members have it from which the root receives parts,
+ * so that whole vectors do not travel both ways. Scratch: a vector for b = 0,
+ * else two; for unlimited b r vectors in a ring of r.
  */
 void rcx_factorized_reduce(struct rcx_builder *b,
                            const struct rcx_factorized *f, int root,
@@ -65,7 +66,7 @@ void rcx_factorized_allgather(struct rcx_builder *b,
                               const struct rcx_factorized *f,
                               const struct rcx_factorized_stack *stack);
 
-/* Routing phase that is a gather: root gets all of result. */
+/* Routing phase as a gather: the root gets all of result. */
 void rcx_factorized_gather(struct rcx_builder *b,
                            const struct rcx_factorized *f,
                            const struct rcx_factorized_stack *stack);
@@ -73,12 +74,12 @@ void rcx_factorized_gather(struct rcx_builder *b,
 void rcx_factorized_allreduce(struct rcx_builder *b,
                               const struct rcx_factorized *f);
 
-/* Into how many parts a step splits what is a parts-th of the vector; 1: it
- * deals with all of that. */
+/* Return into how many parts a step splits a part that is 1/parts of the
+ * vector; 1: no split. */
 int rcx_factorized_ways(const struct rcx_factorized *f,
                         const struct rcx_shape *s, const struct rcx_meeting *m,
                         int parts);
-/* Of both phases; with PARTS, of the reduction phase. */
+/* Return the cost of both phases; with PARTS, of the reduction phase alone. */
 struct rcx_cost rcx_factorized_cost(const struct rcx_factorized *f,
                                     const struct rcx_shape *s, int root);
 rcx_order_t rcx_factorized_order(const struct rcx_factorized *f);
@@ -86,7 +87,7 @@ rcx_order_t rcx_factorized_order(const struct rcx_factorized *f);
 bool rcx_factorized_fits(const struct rcx_shape *s);
 #define RCX_FACTORIZED_NEEDS "2 p n elements of scratch can be addressed"
 
-/* The parameters. */
+/* The parameters b and ring_max. */
 extern const int64_t rcx_factorized_b_proved[];
 int64_t rcx_factorized_b_candidate(const struct rcx_shape *s, int i);
 /* clang-format off */

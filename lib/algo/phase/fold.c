@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Folding to a power of two, and back. See the header.
+ * Folding of p ranks to a power of two and the way back, with whole vectors or
+ * in halves, as phases of reduce, reduce-scatter and allreduce algorithms.
+ * fold.h has the contracts.
  */
 #include "algo/phase/fold.h"
 
@@ -52,7 +54,8 @@ void rcx_fold_out(struct rcx_builder *b, const struct rcx_shape *s,
         rcx_step_send(b, me - 1, result);
 }
 
-/* The even ones of pairs stay, but for a root that is odd. */
+/* Return member i: the even rank of a pair, or the root if that is the odd
+ * one. */
 static int even_or_root(const struct rcx_group *g, int i)
 {
     if (i >= g->a)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Gather and scatter along a tree, as phases. See the header.
+ * Gather of blocks to a root along a tree of topology.h, and scatter by the
+ * same messages in reverse, as phases. They serve gather, scatter, reduce,
+ * bcast and reduce-scatter algorithms. gather.h has the contracts.
  */
 #include "algo/phase/gather.h"
 
 enum { NONE = RCX_TOPOLOGY_NONE };
 
-/* Where in the vector the members' blocks lie. */
+/* Return where the blocks of members lie in the vector. */
 static struct rcx_span place_of(const struct rcx_blocks *blocks,
                                 struct rcx_interval members)
 {
@@ -15,7 +17,7 @@ static struct rcx_span place_of(const struct rcx_blocks *blocks,
     return rcx_block_range(blocks, vector, members.lo, members.hi);
 }
 
-/* The blocks of members among those that this one collects. */
+/* Return the blocks of members, within those that this member collects. */
 static struct rcx_span blocks_of(const struct rcx_gather *gather,
                                  struct rcx_interval members)
 {

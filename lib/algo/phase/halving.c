@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * With q the part that a member ends with, the parts it works on once they are
- * m in number start at q rounded down to a multiple of m; its partner's are
- * the m parts beside them.
+ * Recursive halving and doubling over 2^k members, and the distribution of
+ * reduced blocks to ranks, as phases. They serve allreduce, reduce,
+ * reduce-scatter, allgather and bcast algorithms. halving.h has the contracts.
+ *
+ * Let q be the part that a member ends with. When it works on m parts, these
+ * start at q rounded down to a multiple of m, and its partner has the m parts
+ * beside them.
  */
 #include "algo/phase/halving.h"
 
@@ -21,14 +25,14 @@ int rcx_halving_mirror(const struct rcx_halving *h, int i)
     return mirrored;
 }
 
-/* The first block of part i. */
+/* Return the first block of part i. */
 static int block_of(const struct rcx_halving *h, int i)
 {
     return h->folded ? rcx_fold_first(h->folded, i)
                      : (int)((int64_t)i * h->blocks.n / h->group.size);
 }
 
-/* The part that a block is in. */
+/* Return the part that contains a block. */
 static int part_with(const struct rcx_halving *h, int block)
 {
     const int64_t end = block + 1;
@@ -46,7 +50,7 @@ size_t rcx_halving_start(const struct rcx_halving *h, int i)
                                 : rcx_block(&h->blocks, all, block).offset;
 }
 
-/* m parts from part i on, of a span that starts with part first. */
+/* Return m parts from part i on, of a span that starts with part first. */
 static struct rcx_span parts(const struct rcx_halving *h, struct rcx_span span,
                              int first, int i, int m)
 {
@@ -68,7 +72,8 @@ struct rcx_span rcx_halving_own(const struct rcx_halving *h,
     return parts(h, vector, 0, rcx_halving_mirror(h, h->group.rank), 1);
 }
 
-/* This rank's partner where m parts become 2 m, or 2 m become m. */
+/* Return this rank's partner in the round in which m parts become 2 m, or 2 m
+ * become m. */
 static int partner(const struct rcx_halving *h, int m)
 {
     const int distance = h->near_first ? h->group.size / 2 / m : m;
@@ -82,7 +87,7 @@ void rcx_halving_reduce_scatter(struct rcx_builder *b,
 {
     const int q = rcx_halving_mirror(h, h->group.rank);
     struct rcx_span partial = operand;
-    int first = 0; /* of partial's parts */
+    int first = 0; /* first part in partial */
 
     for (int m = h->group.size / 2; m >= 1; m /= 2) {
         const int peer = partner(h, m), keep = q & -m;

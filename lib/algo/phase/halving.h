@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Recursive vector halving over a group of 2^k members, and the ways back
- * (Thakur, Rabenseifner, Gropp 2005, 4.4 and 5.1): k rounds each, in which the
- * vector at hand halves or doubles.
+ * Recursive vector halving over a group of 2^k members, and the phases in
+ * reverse (Thakur, Rabenseifner, Gropp 2005, 4.4 and 5.1). Each takes k rounds,
+ * in which a member's part of the vector halves or doubles.
  *
- * The vector has as many parts as the group has members, each of one whole
- * block or more. The members that work on the same parts pair up, one keeps
- * the lower half of the parts, the other the upper half. Neighbours may meet
- * first (distance doubling): ranks are then combined in order, by the fixed
- * tree where the group is all ranks, and member i ends with the part whose
- * number has the bits of i mirrored. Or the most distant members meet first
- * (distance halving): member i ends with part i, and operands commute.
+ * The vector has as many parts as the group has members, each of one or more
+ * whole blocks. In a round, two members that work on the same parts exchange:
+ * one keeps the lower half of the parts, the other the upper half. Neighbours
+ * may exchange first (distance doubling). Then operands are combined in rank
+ * order, by the fixed tree if the group is all ranks, and member i ends with
+ * the part whose number has the bits of i reversed. Or the most distant members
+ * exchange first (distance halving). Then member i ends with part i, and
+ * operands must commute.
  */
 #ifndef RCX_ALGO_PHASE_HALVING_H
 #define RCX_ALGO_PHASE_HALVING_H
@@ -19,76 +20,81 @@
 
 struct rcx_halving {
     struct rcx_group group;   /* 2^k members, ascending */
-    struct rcx_blocks blocks; /* as many at least */
+    struct rcx_blocks blocks; /* at least as many as members */
     bool near_first;          /* distance doubling */
-    /* Part i has the blocks of the ranks that fold into member i; NULL: all
-     * parts have equally many, or some have one more, spread evenly. */
+    /* Shape whose ranks are folded: part i has the blocks of the ranks that
+     * fold into member i. NULL: parts have equally many blocks, or one more in
+     * some, spread evenly. */
     const struct rcx_shape *folded;
 };
 
-/* The part of a member, and the member of a part. */
+/* Return the part of member i, which is also the member of part i. */
 int rcx_halving_mirror(const struct rcx_halving *h, int i);
-/* Where part i starts; the vector's end for the one past the last. */
+/* Return the element at which part i starts; the vector's end for the part
+ * after the last. */
 size_t rcx_halving_start(const struct rcx_halving *h, int i);
-/* Part i of a span that starts with part first. */
+/* Return part i of a span that starts with part first. */
 struct rcx_span rcx_halving_part(const struct rcx_halving *h,
                                  struct rcx_span span, int first, int i);
-/* This rank's part of a vector. */
+/* Return this rank's part of a vector. */
 struct rcx_span rcx_halving_own(const struct rcx_halving *h,
                                 struct rcx_span vector);
 
 /*
- * The group's operands, combined: each member ends with its part, in result,
- * which may be that part of the operand. Scratch: what is received, a vector
- * less one part.
+ * Combine the operands of the group. Each member gets its part in result, which
+ * may be that part of the operand. Scratch: what is received, a vector less one
+ * part.
  */
 void rcx_halving_reduce_scatter(struct rcx_builder *b,
                                 const struct rcx_halving *h,
                                 struct rcx_span operand,
                                 struct rcx_span result);
 
-/* Each member has its part of vector; all end with all of it. */
+/* Allgather: each member has its part of vector, and all end with the whole
+ * vector. */
 void rcx_halving_allgather(struct rcx_builder *b, const struct rcx_halving *h,
                            struct rcx_span vector);
-/* Member full has all of it at first, and gets nothing. */
+/* The same if member full has the whole vector at first, and receives
+ * nothing. */
 void rcx_halving_allgather_others(struct rcx_builder *b,
                                   const struct rcx_halving *h,
                                   struct rcx_span vector, int full);
 
-/* What they cost with parts of equal length. */
+/* Return the costs with parts of equal length. */
 struct rcx_cost rcx_halving_reduce_scatter_cost(int size, double count);
 struct rcx_cost rcx_halving_allgather_cost(int size, double count);
 
-/* The same for member root alone, at the same cost; those of others end half
- * full. */
+/* Gather: only member root gets the whole vector, at the cost of the allgather.
+ * Other members end with some of the parts. */
 void rcx_halving_gather(struct rcx_builder *b, const struct rcx_halving *h,
                         int root, struct rcx_span vector);
 
 /*
- * Reduce-scatter of a shape's blocks: the members' parts are handed out to the
- * ranks that they belong to. Not all ranks need be members.
+ * Last phase of a reduce-scatter of the shape's blocks: members send the blocks
+ * of their parts to the ranks that they belong to. Some ranks may be no
+ * members.
  */
 
-/* Where this rank's part is to go: OUT if it is just what the rank needs;
- * nowhere if it is no member. */
+/* Return where this rank's part is to go: OUT if it is just the rank's own
+ * block, else scratch; an empty span if the rank is no member. */
 struct rcx_span rcx_halving_place(struct rcx_builder *b,
                                   const struct rcx_halving *h);
-/* Everyone gets its block; members have their part in part. */
+/* Send all ranks their blocks. part: this member's part. */
 void rcx_halving_hand_out(struct rcx_builder *b, const struct rcx_halving *h,
                           struct rcx_span part);
-/* Of so many messages one after another. */
+/* Return the cost of so many messages of a block, one after another. */
 struct rcx_cost rcx_halving_hand_out_cost(const struct rcx_shape *s,
                                           int messages);
 
 /*
- * The members for any p = 2^k + r: ranks 0..2r-1 fold in pairs, even into odd,
- * and a member's part is what its pair needs.
+ * First phase for any p = 2^k + r: ranks 0..2r-1 fold in pairs, even into odd,
+ * and the part of a member has the blocks of its pair.
  */
 
-/* What folding and halving cost. Member 0 is the slowest, or as slow as any:
- * it has most blocks in every round. */
+/* Return the cost of folding and halving. No member is slower than member 0,
+ * which has most blocks in every round. */
 struct rcx_cost rcx_halving_cost(const struct rcx_shape *s);
-/* Fold; *mine_p becomes this rank's operand, where it is a member. */
+/* Fold. *mine_p becomes this rank's operand if it is a member. */
 struct rcx_halving rcx_halving_fold(struct rcx_builder *b,
                                     const struct rcx_shape *s, bool near_first,
                                     struct rcx_span *mine_p);

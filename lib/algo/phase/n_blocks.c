@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Optimal schedules of n blocks, as numbers. See the header.
+ * Round-optimal schedules of n blocks, as numbers: which block a rank sends and
+ * receives in each round. n_blocks_phase.c and n_blocks_all.c write the steps.
+ * n_blocks.h describes the schedules.
  */
 #include "algo/phase/n_blocks.h"
 
 #include <limits.h>
 
 enum { NONE = RCX_N_BLOCKS_NONE, CYCLE = RCX_N_BLOCKS_CYCLE };
-enum { NEVER = INT_MIN / 2 /* a block before all, in any cycle */ };
+enum { NEVER = INT_MIN / 2 /* a block below 0 in any cycle */ };
 
 static void set_skips(struct rcx_n_blocks *n)
 {
@@ -22,8 +24,8 @@ static int wrap(const struct rcx_n_blocks *n, int64_t rank)
     return (int)((rank + n->size) % n->size);
 }
 
-/* Take skips off rank, the largest first: the last one that fits. The cycle's
- * length for the root. */
+/* Return rank's base block: take skips off rank, the largest first; the index
+ * of the last one that fits. The cycle's length for the root. */
 static int base_block(const struct rcx_n_blocks *n, int rank)
 {
     for (int k = n->cycle - 1; k >= 0 && rank > 0; k--) {
@@ -36,22 +38,23 @@ static int base_block(const struct rcx_n_blocks *n, int rank)
     return n->cycle;
 }
 
-/* ---- What a rank gets ---------------------------------------------------- */
+/* ---- Blocks that a rank receives ----------------------------------------- */
 
 /*
- * Ranks are counted up to target, which is p behind the rank. A place is a sum
- * of skips, each smaller than the one before, and its block is the index of the
- * last; the skip p is the root, and stands for the rank's own base block. Round
- * k takes a place up to target - s[k], below all that are taken, with a block
- * that is not taken.
+ * Search for the blocks that a rank receives in a cycle. Positions are counted
+ * up to target, which is p above the rank. A position is a sum of skips, each
+ * smaller than the one before, and its block is the index of the last. The skip
+ * p leads to the root, and stands for the rank's own base block. Round k takes
+ * a position up to target - s[k], below all taken ones, with a block that is
+ * not taken.
  */
 struct search {
     const struct rcx_n_blocks *n;
     int64_t target;
-    int64_t ceiling; /* the last place that was taken */
+    int64_t ceiling; /* the last position that was taken */
     int taken[CYCLE];
     int count;
-    /* blocks that are not, a list, descending; its head is behind them */
+    /* blocks not taken: a list, descending; its head is cycle + 1 */
     int after[CYCLE + 2], before[CYCLE + 2];
 };
 
@@ -69,14 +72,16 @@ static void take(struct search *s, int64_t place, int block)
     unlink_block(s, block);
 }
 
-/* Where the window of the next round starts, above this. */
+/* Return the highest position of the next round; those above are of this
+ * one. */
 static int64_t below_window(const struct search *s)
 {
     return s->target - s->n->skips[s->count + 1];
 }
 
-/* Depth first, large skips first: try to add that of block, or a smaller one,
- * to place. What lies below the window waits for those above it. */
+/* Search depth first, large skips first: add the skip of block, or of a smaller
+ * one, to place. A position below the window of this round is extended by
+ * further skips before it is taken itself. */
 static void visit(struct search *s, int64_t place, int block)
 {
     for (; block >= 0 && s->count < s->n->cycle; block = s->after[block]) {
@@ -87,7 +92,7 @@ static void visit(struct search *s, int64_t place, int block)
         if (next <= below_window(s))
             visit(s, next, s->after[block]);
         if (s->count == s->n->cycle || place > below_window(s))
-            return; /* it is in the window itself: for the caller to take */
+            return; /* place is in the window itself: the caller takes it */
         take(s, next, block);
     }
 }
@@ -110,8 +115,8 @@ void rcx_n_blocks_received(const struct rcx_n_blocks *n, int rank, int list[])
 
 /* ---- The schedule -------------------------------------------------------- */
 
-/* What it sends is what others get; the root has all blocks, in order, and
- * gets none. */
+/* A rank sends what its receivers receive. The root has all blocks, sends them
+ * in order, and receives none. */
 void rcx_n_blocks_begin(struct rcx_n_blocks *n, int size, int rank, int blocks)
 {
     int theirs[CYCLE];
@@ -144,7 +149,7 @@ int rcx_n_blocks_entry(const struct rcx_n_blocks *n, int i)
     return (i + n->skipped) % n->cycle;
 }
 
-/* Those before the first one are none, those behind the last one it itself. */
+/* A block below 0 is NONE; one beyond the last block means the last. */
 int rcx_n_blocks_block(const struct rcx_n_blocks *n, int listed, int i)
 {
     const int block = listed + i - rcx_n_blocks_entry(n, i);
@@ -170,7 +175,7 @@ struct rcx_n_blocks_round rcx_n_blocks_round(const struct rcx_n_blocks *n,
                                        .from = wrap(n, n->rank - skip)};
 }
 
-/* A block is of no more than two cycles. */
+/* A block is in use for two cycles at most, so later rounds are not checked. */
 bool rcx_n_blocks_sends_later(const struct rcx_n_blocks *n, int block, int i)
 {
     const int rounds = rcx_n_blocks_rounds(n->size, n->blocks);

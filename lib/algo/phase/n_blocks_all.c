@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Allgather and reduce-scatter by n-block schedules, as phases. See the header.
+ * Allgather and reduce-scatter by n-block schedules of all members at once,
+ * with their costs, as phases: which parts a message has, and where they lie.
+ * n_blocks_all.h describes the messages.
  */
 #include "algo/phase/n_blocks_all.h"
 
@@ -18,20 +20,20 @@ int rcx_n_blocks_parts_of(const struct rcx_shape *s)
     return largest < (size_t)parts ? (largest > 0 ? (int)largest : 1) : parts;
 }
 
-/* ---- What messages have -------------------------------------------------- */
+/* ---- Parts of messages --------------------------------------------------- */
 
 struct exchange {
     struct rcx_builder *b;
     const struct rcx_group *g;
     const struct rcx_blocks *blocks;
-    struct rcx_n_blocks owner; /* the schedule of any, whose distance is 0 */
-    /* in the builder's memory for such: */
-    struct rcx_span *places; /* where parts lie, those of an owner in a row */
-    size_t *message;         /* its parts, as indices of places */
-    int8_t *lists; /* what is got in round k of a cycle, by distance */
+    struct rcx_n_blocks owner; /* schedule of a broadcast, seen from its root */
+    /* in the builder's work memory: */
+    struct rcx_span *places; /* where parts lie, in the order of owners */
+    size_t *message;         /* parts of a message, as indices of places */
+    int8_t *lists; /* block received in round k of a cycle, by distance */
 };
 
-/* vector: where all parts lie at first. False: no memory. */
+/* Begin an exchange. vector: where all parts lie at first. False: no memory. */
 static bool begin(struct exchange *e, int parts, struct rcx_span vector)
 {
     const size_t p = (size_t)e->g->size, n = p * (size_t)parts;
@@ -66,7 +68,8 @@ static int at_distance(const struct exchange *e, int64_t distance)
     return (int)((e->g->rank + distance) % e->g->size);
 }
 
-/* What member receiver gets in round i: how many parts. */
+/* Store the parts that member receiver gets in round i in e->message. Returns
+ * how many. */
 static size_t message_to(struct exchange *e, int receiver, int i)
 {
     const int p = e->g->size;
@@ -88,7 +91,8 @@ static size_t message_to(struct exchange *e, int receiver, int i)
     return n;
 }
 
-/* Its parts in one piece: where they lie so, or else fresh scratch. */
+/* Return a span for the n parts of the message: where they lie, if that is one
+ * piece, else fresh scratch. */
 static struct rcx_span in_one_piece(const struct exchange *e, size_t n)
 {
     struct rcx_span whole = {.buffer = RCX_BUFFER_TMP};
@@ -106,7 +110,8 @@ static struct rcx_span in_one_piece(const struct exchange *e, size_t n)
     return apart ? rcx_span_scratch(e->b, whole.count) : whole;
 }
 
-/* The step that the whole takes for each part: none where it lies there. */
+/* Copy the parts of the message to whole. A part that lies there takes no
+ * step. */
 static void pack(const struct exchange *e, size_t n, struct rcx_span whole)
 {
     size_t at = 0;
@@ -131,8 +136,8 @@ static void unpack(const struct exchange *e, size_t n, struct rcx_span whole)
     }
 }
 
-/* Sums stay where what was received lies, those of the own block but in
- * result. */
+/* Combine the received parts with this member's. Sums stay in whole, but those
+ * of the own block go to result. */
 static void combine(struct exchange *e, size_t n, struct rcx_span whole,
                     struct rcx_span result)
 {
@@ -156,8 +161,8 @@ static void combine(struct exchange *e, size_t n, struct rcx_span whole,
 
 /* ---- Allgather ----------------------------------------------------------- */
 
-/* In round k, members skips[k] to skips[k + 1] - 1 from an owner receive its
- * block. */
+/* Allgather of whole blocks. In round k, the members at distances skips[k] to
+ * skips[k + 1] - 1 from an owner receive its block. */
 static void pass_runs(struct rcx_builder *b, const struct rcx_group *g,
                       const struct rcx_blocks *blocks, struct rcx_span vector)
 {
@@ -218,8 +223,8 @@ static size_t length_of(const struct exchange *e, size_t n)
     return count;
 }
 
-/* Rounds backwards: what a member would receive of the others' blocks it sends
- * to the member that it would receive it from. */
+/* The rounds of the allgather in reverse: a member sends the parts that it
+ * would receive, to the member from which it would receive them. */
 void rcx_n_blocks_reduce_scatter(struct rcx_builder *b,
                                  const struct rcx_group *g,
                                  const struct rcx_blocks *blocks, int parts,
@@ -254,7 +259,7 @@ void rcx_n_blocks_reduce_scatter(struct rcx_builder *b,
 
 /* ---- Costs --------------------------------------------------------------- */
 
-/* The elements of a message that has the longest part of every block. */
+/* Return the elements of a message that has the longest part of every block. */
 static double longest_message(const struct rcx_blocks *blocks, int parts)
 {
     const struct rcx_span vector = {.count = blocks->count};
@@ -266,8 +271,9 @@ static double longest_message(const struct rcx_blocks *blocks, int parts)
     return count;
 }
 
-/* No member gets more than the others' blocks; in a message each has a part,
- * which says more where they are of different lengths. */
+/* Return the lower one of two bounds. No member receives more than the others'
+ * blocks. A message has a part of each block, which may be the lower bound if
+ * blocks are of different lengths. */
 static double volume_of(const struct rcx_blocks *blocks, int parts)
 {
     const double rounds = rcx_n_blocks_rounds(blocks->n, parts);

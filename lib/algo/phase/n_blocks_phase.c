@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Broadcast and reduction by n-block schedules, as phases. See the header.
+ * Broadcast and reduction by n-block schedules, with their parameter and costs,
+ * as phases of the circulant algorithms of bcast, reduce and allreduce.
+ * n_blocks_phase.h has the contracts.
  */
 #include "algo/phase/n_blocks_phase.h"
 
@@ -10,8 +12,9 @@ enum { NONE = RCX_N_BLOCKS_NONE };
 
 enum { MOST = 1 << 20, LEAST_BYTES = 2 << 10 /* of a block, if auto */ };
 
-/* 1, 2, 3, 4, then four between each power of two and the next one: the best
- * number is about sqrt((q - 1) n b / a), and near it any is as good. */
+/* Candidates: 1, 2, 3, 4, then four between each power of two and the next one.
+ * The best number is about sqrt((q - 1) n b / a), and numbers near it are as
+ * good. */
 static int64_t candidate(const struct rcx_shape *s, int i)
 {
     const int64_t value = i < 4 ? i + 1 : (int64_t)(i % 4 + 5) << (i / 4 - 1);
@@ -76,13 +79,13 @@ void rcx_n_blocks_bcast(struct rcx_builder *b, const struct rcx_group *g,
     }
 }
 
-/* Where a rank has its part of a reduction. */
+/* Where a rank has partial results of a reduction. */
 struct partials {
     const struct rcx_n_blocks *n;
     struct rcx_span operand;
     struct rcx_span result;
-    /* Instead, if that is empty. A block is at work for two cycles at most, and
-     * one that is two cycles behind it not before that. */
+    /* Used if result is empty. A block is at work for two cycles at most, so
+     * the block two cycles behind it can take its place. */
     struct rcx_span window;
     int width;
 };
@@ -109,7 +112,8 @@ static struct rcx_span place_of(const struct partials *p, int block)
                         rcx_span_part(p->operand, p->n->blocks, block).count);
 }
 
-/* What is known of it before round i, with rounds counted backwards. */
+/* Return the partial result of a block before round i: the operand, unless a
+ * round with a higher number has combined it. Rounds count down. */
 static struct rcx_span partial_of(const struct partials *p, int block, int i)
 {
     return rcx_n_blocks_sends_later(p->n, block, i)
@@ -117,7 +121,7 @@ static struct rcx_span partial_of(const struct partials *p, int block, int i)
                : rcx_span_part(p->operand, p->n->blocks, block);
 }
 
-/* The broadcast's rounds backwards. */
+/* The rounds of the broadcast in reverse. */
 void rcx_n_blocks_reduce(struct rcx_builder *b, const struct rcx_group *g,
                          int root, int blocks, struct rcx_span operand,
                          struct rcx_span result)

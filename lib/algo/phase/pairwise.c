@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reduce-scatter by pairwise exchange, as a phase. See the header.
+ * Reduce-scatter by pairwise exchange over a group, as a phase of
+ * reduce-scatter, reduce, allreduce and factorized algorithms. The combiner of
+ * tree.h combines the operands; pairwise.h describes the steps.
  */
 #include "algo/phase/pairwise.h"
 
@@ -28,7 +30,7 @@ void rcx_pairwise_reduce_scatter(struct rcx_builder *b,
     }
 }
 
-/* The member with the largest block receives that again and again. */
+/* The slowest member has the largest block, and receives it in every step. */
 struct rcx_cost
 rcx_pairwise_reduce_scatter_cost(const struct rcx_blocks *blocks)
 {

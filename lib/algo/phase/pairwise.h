@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reduce-scatter by pairwise exchange over the members of a group, own block
- * combined by the fixed tree. p - 1 rounds of one block.
+ * Reduce-scatter by pairwise exchange over the members of a group. Each member
+ * combines its own block by the fixed tree. p - 1 rounds of one block.
  *
- * In step t each member sends the operand of the one t above it there and gets
- * its own from the one t below. Operands thus arrive in descending order from
- * the own one on, cyclic, so few wait for their sibling in the tree.
+ * In step t a member sends its operand of block i to member i, which is t
+ * above. It receives its own block from the member t below. Operands thus
+ * arrive in descending order of members, cyclic, so few wait for their sibling
+ * in the tree.
  */
 #ifndef RCX_ALGO_PHASE_PAIRWISE_H
 #define RCX_ALGO_PHASE_PAIRWISE_H
@@ -13,8 +14,8 @@
 #include "core/sched/algo.h"
 
 /*
- * Member i ends with block i of the group's operands, combined, in result.
- * Scratch: O(log p) own blocks. Order CANONICAL.
+ * Combine block i of all operands into result on member i. Scratch: O(log p)
+ * own blocks. Order CANONICAL.
  */
 void rcx_pairwise_reduce_scatter(struct rcx_builder *b,
                                  const struct rcx_group *g,

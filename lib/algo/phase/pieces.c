@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Bruck's exchange of equal or unequal blocks, as a phase. See the header.
+ * Bruck's exchange of equal or unequal blocks, as a phase of alltoall and
+ * alltoallv: which blocks each message has, where received blocks lie in
+ * scratch, and their number, for costs. pieces.h describes the exchange.
  */
 #include "algo/phase/pieces.h"
 
@@ -11,7 +13,7 @@ int rcx_pieces_radix(const struct rcx_shape *s, int64_t wanted)
     return wanted < most ? (int)wanted : most;
 }
 
-/* The largest power of radix below size; 0: size is 1. */
+/* Return the largest power of radix below size; 0: size is 1. */
 static int first_weight(int size, int radix)
 {
     int weight = size > 1;
@@ -21,7 +23,7 @@ static int first_weight(int size, int radix)
     return weight;
 }
 
-/* From 1 on. */
+/* Return the largest digit of a weight, in numbers up to size - 1. */
 static int digits_of(int size, int radix, int weight)
 {
     const int most = (size - 1) / weight;
@@ -59,10 +61,10 @@ struct exchange {
     struct rcx_builder *b;
     const struct rcx_shape *s;
     size_t limit;
-    size_t *firsts; /* of pieces from 1 on: the number, among blocks that come,
-                       of its first one */
-    size_t *starts; /* of each of these, and the end; NULL: they are equal */
-    struct rcx_span came; /* all of them */
+    size_t *firsts; /* of pieces from 1 on: index of the first block among the
+                       received ones */
+    size_t *starts; /* of received blocks, and the end; NULL: equal blocks */
+    struct rcx_span came; /* all received blocks */
 };
 
 static size_t start_of(const struct exchange *x, size_t k)
@@ -70,7 +72,7 @@ static size_t start_of(const struct exchange *x, size_t k)
     return x->starts ? x->starts[k] : k * (x->s->count / (size_t)x->s->size);
 }
 
-/* Blocks k to k + n - 1 of those that come. */
+/* Return the span of received blocks k to k + n - 1. */
 static struct rcx_span blocks_at(const struct exchange *x, size_t k, int n)
 {
     const size_t start = start_of(x, k);
@@ -78,7 +80,8 @@ static struct rcx_span blocks_at(const struct exchange *x, size_t k, int n)
     return rcx_span_sub(x->came, start, start_of(x, k + (size_t)n) - start);
 }
 
-/* The operand's block for the rank that far ahead; empty: it is not sent so. */
+/* Return the operand's block for the rank that far ahead; empty: it is longer
+ * than limit. */
 static struct rcx_span own_block(const struct exchange *x, int ahead)
 {
     const struct rcx_shape *s = x->s;
@@ -91,7 +94,7 @@ static struct rcx_span own_block(const struct exchange *x, int ahead)
     return block;
 }
 
-/* Blocks of piece g that go far. */
+/* Return how many blocks of piece g go to the rank far ahead. */
 static int going(const struct exchange *x, int g, int weight, int far)
 {
     const int behind = x->s->size - g - far;
@@ -101,11 +104,12 @@ static int going(const struct exchange *x, int g, int weight, int far)
 
 /* ---- Messages ------------------------------------------------------------ */
 
-/* What is put together for one: in its place as long as that is one. */
+/* A message that is put together. It is packed only if its blocks are not
+ * contiguous. */
 struct parcel {
     struct rcx_builder *b;
-    struct rcx_span last;   /* not packed yet */
-    struct rcx_span packed; /* before it */
+    struct rcx_span last;   /* contiguous blocks, not packed yet */
+    struct rcx_span packed; /* all blocks before last */
 };
 
 static void pack_last(struct parcel *m)
@@ -116,7 +120,7 @@ static void pack_last(struct parcel *m)
     if (m->packed.count == 0)
         m->packed = to;
     else
-        m->packed.count += to.count; /* scratch goes on where it was */
+        m->packed.count += to.count; /* fresh scratch follows packed */
 }
 
 static void add(struct parcel *m, struct rcx_span span)
@@ -141,7 +145,8 @@ static struct rcx_span close(struct parcel *m)
     return m->packed;
 }
 
-/* Of pieces 0, whole, 2 whole, .. */
+/* Return a span with the blocks that go to the rank far ahead: those of pieces
+ * 0, whole, 2 whole, ... */
 static struct rcx_span collect(const struct exchange *x, int64_t whole,
                                int weight, int far)
 {
@@ -156,8 +161,9 @@ static struct rcx_span collect(const struct exchange *x, int64_t whole,
     return close(&m);
 }
 
-/* The message that goes far, and the one that comes, with block first on; the
- * first of the next one. */
+/* Write the message to the rank far ahead, and the receive of the one that
+ * comes, whose first block is received block first. Returns the first of the
+ * next message. */
 static size_t move(const struct exchange *x, int64_t whole, int weight, int far,
                    size_t first)
 {
@@ -185,7 +191,7 @@ static void move_all(const struct exchange *x, int radix)
                 move(x, (int64_t)weight * radix, weight, digit * weight, first);
 }
 
-/* Each piece's one block to its place. */
+/* Copy the one block that each piece has left to its place in OUT. */
 static void put(const struct exchange *x)
 {
     const struct rcx_shape *s = x->s;

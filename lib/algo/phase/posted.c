@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The parameter "posted": how many messages are posted at once.
+ * The parameter "posted", which limits how many messages are posted at once,
+ * and the cost of p - 1 independent messages of a block. See posted.h.
  */
 #include "algo/phase/posted.h"
 

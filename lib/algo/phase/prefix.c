@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Scans, as phases. See the header.
+ * Inclusive and exclusive scans by recursive doubling and along a binary tree,
+ * for the scan and exscan algorithms of these names, with their costs. prefix.h
+ * has the contracts.
  */
 #include "algo/phase/prefix.h"
 
 /* ---- Recursive doubling -------------------------------------------------- */
 
-/* A rank between two rounds. */
+/* State of a rank between two rounds. A block has 2^k ranks, which differ below
+ * bit k. */
 struct cube {
     struct rcx_builder *b;
     const struct rcx_shape *s;
-    struct rcx_span block;  /* of its 2^k ranks, which differ below bit k */
-    struct rcx_span result; /* of those up to it, or before it; may be block */
+    struct rcx_span block;  /* sum of its block */
+    struct rcx_span result; /* scan within its block; may be block */
     bool has_result;
-    struct rcx_span sum; /* where block is combined */
+    struct rcx_span sum; /* scratch in which block is combined */
     struct rcx_span theirs, next;
 };
 
-/* To receive in. What comes first is an exclusive scan's result, which in place
- * must not be written yet. */
+/* Return a span to receive in. The first sum that an exclusive scan receives is
+ * its result and goes to OUT, unless in place, where OUT is still read. */
 static struct rcx_span take(struct cube *c)
 {
     const struct rcx_span theirs = c->theirs;
@@ -31,9 +34,9 @@ static struct rcx_span take(struct cube *c)
 }
 
 /*
- * A rank needs its block of dist ranks if the one that is dist above it is
- * there: that one, or one behind it, gets it. Where block and result are of the
- * same ranks, one combine is enough.
+ * Exchange blocks with the rank dist below. The sum of both blocks is combined
+ * only if rank + 2 dist exists: that rank, or one behind it, needs it. If block
+ * and result are of the same ranks, one combine is enough for both.
  */
 static void join_below(struct cube *c, int dist)
 {
@@ -42,7 +45,7 @@ static void join_below(struct cube *c, int dist)
     const bool is_one = c->has_result && c->result.buffer == c->block.buffer;
 
     rcx_step_recv(c->b, rank - dist, theirs);
-    if (rank + dist < size) /* which the lower one needs */
+    if (rank + dist < size) /* else the lower rank does not need it */
         rcx_step_send(c->b, rank - dist, c->block);
     if (rank + 2 * dist < size && !is_one) {
         rcx_step_reduce(c->b, c->sum, theirs, c->block);
@@ -95,8 +98,9 @@ void rcx_prefix_doubling(struct rcx_builder *b, const struct rcx_shape *s,
         rcx_step_copy(b, rcx_span_out(s), c.result);
 }
 
-/* Two in most rounds, of the block and of the result; less where the highest
- * bits of rank numbers are not all there. */
+/* Return the combines of a scan of so many ranks. Most rounds take two, of
+ * block and result; the last ones take less if no rank behind needs the
+ * block. */
 static int doubling_combines(int scanned)
 {
     if (scanned < 4)
@@ -105,7 +109,7 @@ static int doubling_combines(int scanned)
            rcx_log2_floor((scanned + 1) / 3) + 2;
 }
 
-/* An exclusive scan combines what a scan of one rank less does. */
+/* An exclusive scan takes as many combines as a scan of one rank less. */
 struct rcx_cost rcx_prefix_doubling_cost(const struct rcx_shape *s,
                                          bool exclusive)
 {
@@ -120,7 +124,8 @@ struct rcx_cost rcx_prefix_doubling_cost(const struct rcx_shape *s,
 
 enum { NONE = -1 };
 
-/* The middle rank of an interval is the root of its halves. */
+/* The interval of a subtree, [lo, hi), with its root in the middle. The middle
+ * ranks of its halves are the children. */
 struct node {
     int lo, hi;
     int parent, left, right;
@@ -162,7 +167,8 @@ static struct rcx_span combine(struct rcx_builder *b, struct rcx_span to,
     return to;
 }
 
-/* The total of n's interval goes up; mine is that of all up to its root. */
+/* Send the sum of n's interval to the parent. mine: the sum of the interval up
+ * to its root. */
 static void send_total(struct rcx_builder *b, const struct node *n,
                        struct rcx_span mine)
 {
@@ -175,8 +181,8 @@ static void send_total(struct rcx_builder *b, const struct node *n,
     rcx_step_send(b, n->parent, total);
 }
 
-/* What is before an interval is combined with mine for its right half, and for
- * an inclusive scan. */
+/* Each rank combines the sum of the ranks before its interval with mine, for
+ * its right half and for an inclusive scan. */
 void rcx_prefix_tree(struct rcx_builder *b, const struct rcx_shape *s,
                      bool exclusive)
 {
@@ -218,8 +224,8 @@ void rcx_prefix_tree(struct rcx_builder *b, const struct rcx_shape *s,
         rcx_step_copy(b, out, has_above ? above : below);
 }
 
-/* Until all of a subtree is at its root, in messages or combines; its left half
- * is the larger one. */
+/* Return when the sum of a subtree is at its root, in messages or combines. Its
+ * left half is the larger one. */
 static int ascent(int size)
 {
     int time = 0;
@@ -229,7 +235,8 @@ static int ascent(int size)
     return time + (size == 2);
 }
 
-/* From a root to all of its subtree: the right half gets it last. */
+/* Return when all ranks of a subtree have received from its root; the right
+ * half receives last. */
 static int descent(int size)
 {
     int time = 0;
@@ -239,8 +246,9 @@ static int descent(int size)
     return time + (size == 2);
 }
 
-/* What is before the right half is known as soon as the left half has gone up.
- * An exclusive scan combines nothing for a single rank. */
+/* The root knows the sum before its right half as soon as the left half has
+ * sent its sum. In an exclusive scan a right half of one rank combines
+ * nothing. */
 struct rcx_cost rcx_prefix_tree_cost(const struct rcx_shape *s, bool exclusive)
 {
     const int left = s->size / 2, right = (s->size - 1) / 2;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ring reduce-scatter and allgather, as phases. See the header.
+ * Ring reduce-scatter and allgather over a group, with their costs, as phases
+ * of the ring algorithms and of others. ring.h has the contracts.
  */
 #include "algo/phase/ring.h"
 
@@ -36,7 +37,7 @@ void rcx_ring_reduce_scatter(struct rcx_builder *b, const struct rcx_group *g,
         rcx_step_reduce(b, sum, theirs, own);
         partial = sum;
     }
-    /* a single operand, or in place where the result lies across one */
+    /* needed for one operand, and in place if result clashes with it */
     rcx_step_copy(b, result, partial);
 }
 
@@ -47,7 +48,7 @@ static size_t chunks_in(size_t count, size_t chunk)
     return count / chunk + (count % chunk != 0);
 }
 
-/* Chunk i of a block; empty behind the last one. */
+/* Return chunk i of a block; empty after the last one. */
 static struct rcx_span chunk_of(struct rcx_span block, size_t chunk, size_t i)
 {
     const size_t at =
@@ -57,7 +58,8 @@ static struct rcx_span chunk_of(struct rcx_span block, size_t chunk, size_t i)
     return rcx_span_sub(block, at, chunk && chunk < left ? chunk : left);
 }
 
-/* Member full, which may be NONE, gets nothing. */
+/* Allgather along the ring. Member full, which may be NONE, receives
+ * nothing. */
 static void pass_on(struct rcx_builder *b, const struct rcx_group *g,
                     const struct rcx_blocks *blocks, size_t chunk,
                     struct rcx_span vector, int full)
@@ -114,7 +116,7 @@ static double lesser(double a, double b)
     return a < b ? a : b;
 }
 
-/* Chunks of all blocks but the shortest one's. */
+/* Return the chunks of all blocks but the shortest one. */
 static double chunks_of_most(const struct rcx_blocks *blocks, size_t chunk)
 {
     const struct rcx_span vector = {.count = blocks->count};
@@ -129,8 +131,8 @@ static double chunks_of_most(const struct rcx_blocks *blocks, size_t chunk)
     return (double)(sum - least);
 }
 
-/* As with blocks that are all as long as the longest; but with chunks the last
- * one to be sent has waited for at most p - 2 others. */
+/* The cost is that of blocks as long as the longest. With chunks it is less if
+ * blocks are unequal: the last chunk waits for at most p - 2 others. */
 struct rcx_cost rcx_ring_allgather_cost(const struct rcx_blocks *blocks,
                                         size_t chunk)
 {

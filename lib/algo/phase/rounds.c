@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The rounds of factorized reductions, as numbers. See the header.
+ * The rounds of factorized reductions, as numbers: which ranks meet in each
+ * round, for factorized.c and reduce_scatter/factorized.c. No steps are written
+ * here. rounds.h describes the rounds.
  */
 #include "algo/phase/rounds.h"
 
@@ -17,7 +19,8 @@ void rcx_rounds_begin(struct rcx_rounds *r, int size, int rank, int ring_max,
 
 /* ---- Butterfly and rings ------------------------------------------------- */
 
-/* The next factor to deal with by a butterfly step or a ring; 0: none. */
+/* Return the next factor of the number of groups for a butterfly step or a
+ * ring; 0: none. */
 static int next_factor(struct rcx_rounds *r)
 {
     if (r->groups % 2 == 0)
@@ -51,14 +54,15 @@ static void swap(struct rcx_rounds *r, int factor, struct rcx_meeting *m)
 
 /* ---- Elimination --------------------------------------------------------- */
 
-/* My lane's unit in a group. */
+/* Return the unit of this rank's lane in a group. */
 static int unit_of(const struct rcx_rounds *r, int group)
 {
     const int lane = r->lane, q = r->units;
 
     if (r->protocol == RCX_PROTOCOL_NONOVERLAPPING && r->width > 1) {
-        /* groups of the first step: 0 spans three units, those that absorbed
-         * another four, the others two; the lowest two are active */
+        /* group 0 of the first step spans three units, groups that absorbed
+         * another one span four, others two; the lowest two units of each are
+         * active */
         const int one = group * (r->width / 2) + lane / 2;
         const int wide = one - 1 < r->absorbed ? one - 1 : r->absorbed;
 
@@ -66,7 +70,7 @@ static int unit_of(const struct rcx_rounds *r, int group)
     }
     if (group > 0)
         return q % r->width + group * r->width + lane;
-    /* group 1 of the round that lane's highest bit stands for */
+    /* the lane was in group 1 of the round of its highest bit */
     return lane == 0 ? 0 : lane + q % rcx_pow2_floor(lane);
 }
 
@@ -90,7 +94,8 @@ static void meet(const struct rcx_rounds *r, enum rcx_meeting_kind kind,
         .stride = size == 3 ? member_of(r, group + 2) - one : 0};
 }
 
-/* Pairs, and the lowest three if the number of groups is odd. */
+/* A round of pairs of groups, and a 3-2 step of the lowest three if the number
+ * of groups is odd. */
 static void halve(struct rcx_rounds *r, struct rcx_meeting *m)
 {
     const int odd = r->groups % 2;
@@ -106,7 +111,8 @@ static void halve(struct rcx_rounds *r, struct rcx_meeting *m)
     r->width *= 2;
 }
 
-/* Groups 1 to 2 a meet in pairs, of which a are left. */
+/* A round in which groups 1 to 2 a do 2-1 steps in pairs, which leaves a of
+ * them and a power of two of groups in all. */
 static void absorb(struct rcx_rounds *r, struct rcx_meeting *m)
 {
     const int a = r->groups - rcx_pow2_floor(r->groups);

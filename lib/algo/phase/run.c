@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs of cyclic blocks: sent and received directly, or through scratch around
- * the vector's end.
+ * Messages of consecutive blocks, cyclic, for Bruck and circulant allgathers. A
+ * run that wraps around the vector's end is packed into scratch, or unpacked
+ * from it; any other run is sent and received in its place.
  */
 #include "algo/phase/run.h"
 
 struct ends {
     struct rcx_span head;
-    struct rcx_span tail; /* those from the vector's start on; may be empty */
+    struct rcx_span tail; /* blocks from the vector's start on; may be empty */
 };
 
 static struct ends ends_of(const struct rcx_run *run)
@@ -24,7 +25,8 @@ static struct ends ends_of(const struct rcx_run *run)
         .tail = rcx_block_range(run->blocks, vector, 0, end - p)};
 }
 
-/* Scratch in which the two lie in one piece. */
+/* Reserve *whole_p, scratch for both ends in one piece. Returns the ends within
+ * it. */
 static struct ends packed(struct rcx_builder *b, const struct ends *ends,
                           struct rcx_span *whole_p)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages of blocks that follow each other, cyclic: from their place, or to
- * it, where they lie in one piece, and else, around the vector's end, by way of
- * scratch.
+ * Messages of consecutive blocks of a vector, cyclic. A run of blocks in one
+ * piece is sent from its place and received there. A run that wraps around the
+ * vector's end goes through scratch.
  */
 #ifndef RCX_ALGO_PHASE_RUN_H
 #define RCX_ALGO_PHASE_RUN_H
 
 #include "core/sched/algo.h"
 
-/* n blocks of a vector from first on. */
+/* Blocks first to first + n - 1 of a vector, cyclic. */
 struct rcx_run {
     const struct rcx_blocks *blocks;
     struct rcx_span vector;

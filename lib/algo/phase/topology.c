@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
+ * Trees over ranks, as numbers: parent, children, subtree and times of each
+ * topology, and the parameters that select one. No steps are written here.
+ *
  *   flat      p - 1 parts of one rank
  *   binomial  knomial of radix 2: the fixed tree of the order levels
- *   binary    either side of the root is one part, an in-order binary tree
+ *   binary    each side of the root is one part, an in-order binary tree
  *   knomial   intervals split into fan parts, of which one gathers the others
  *   chain     fan parts, or one more, each a path
- *   double    binary, and another tree in which its inner ranks are leaves
+ *   double    binary, and another tree in which the inner ranks of binary are
+ *             leaves
  */
 #include "algo/phase/topology.h"
 
@@ -22,24 +26,24 @@ struct ops {
     double (*blocks)(const struct rcx_topology *t);
 };
 
-/* Numbers first to last of a form. */
+/* The ranks of a part with numbers first to last. */
 struct run {
     int first, last;
 };
 
-/* A tree over n ranks that are numbered from 1 on, outwards from the root,
- * which is 0 to them. */
+/* The tree of a part of n ranks. They are numbered from 1 on, outwards from the
+ * root, which is number 0. */
 struct form {
     int (*up)(int n, int x);
-    int (*down)(int n, int x, int i); /* from the root too; 0: no more */
+    int (*down)(int n, int x, int i); /* of the root too; 0: no more */
     struct run (*below)(int n, int x);
-    int (*ready)(int n);       /* rounds until it has all, n >= 1 */
-    double (*gathered)(int n); /* blocks, one after another, until then */
+    int (*ready)(int n);       /* rounds until its top has all, n >= 1 */
+    double (*gathered)(int n); /* blocks that the top receives until then */
 };
 
 struct rcx_topology_kind {
     const struct ops *ops;
-    int fan; /* 0: the user's, from least on */
+    int fan; /* 0: a parameter, from least on */
     int least;
     int trees;
     const struct form *form[2]; /* of each tree's parts */
@@ -55,7 +59,7 @@ static int least_of(int a, int b)
 /* The interval around a rank that is made of parts of some width. */
 struct level {
     int64_t lo, hi;
-    int gathers; /* the rank that does */
+    int gathers; /* the rank that gathers the parts */
 };
 
 static struct level level_of(const struct rcx_topology *t, int rank,
@@ -81,8 +85,9 @@ static int knomial_parent(const struct rcx_topology *t, int tree, int rank)
     return NONE;
 }
 
-/* From the inside out; on each level the parts below, nearest first, then
- * those above. None of them has the root, so its first rank sends. */
+/* Children come from the smallest width on. On each level, the parts below come
+ * first, the nearest of them first, then those above. None of them has the
+ * root, so its first rank is the child. */
 static int knomial_child(const struct rcx_topology *t, int tree, int rank,
                          int i)
 {
@@ -127,7 +132,8 @@ static int knomial_rounds(const struct rcx_topology *t)
     return rounds;
 }
 
-/* All other parts have at most what the root has by then. */
+/* No other part has more blocks than the root has by then, so the root never
+ * waits. */
 static double knomial_blocks(const struct rcx_topology *t)
 {
     return t->size - 1;
@@ -139,7 +145,7 @@ static const struct ops knomial = {.parent = knomial_parent,
                                    .rounds = knomial_rounds,
                                    .blocks = knomial_blocks};
 
-/* The root is in the last part, which is shorter than others. */
+/* Whether the root is in the last part, and this is shorter than others. */
 static bool is_cut_off(const struct rcx_topology *t)
 {
     int64_t width = 1;
@@ -152,13 +158,13 @@ static bool is_cut_off(const struct rcx_topology *t)
 /* ---- Parted: either side of the root is cut into parts ------------------- */
 
 struct side {
-    int step; /* outwards: -1 or 1 */
+    int step; /* outwards from the root: -1 or 1 */
     int count;
-    int length; /* of a part, less in the outermost */
+    int length; /* ranks of a part; the outermost may have less */
 };
 
 struct part {
-    int origin; /* x of the part is rank origin + step * x */
+    int origin; /* number x is rank origin + step * x */
     int step;
     int count;
 };
@@ -170,7 +176,8 @@ static struct side side_of(const struct rcx_topology *t, bool above)
                          .length = (t->size - 2) / t->fan + 1};
 }
 
-/* The shorter one first, as it is ready earlier. */
+/* Return the shorter side for turn 0, as it is ready earlier, then the
+ * other. */
 static struct side side_in_turn(const struct rcx_topology *t, int turn)
 {
     const bool above_first = t->size - 1 - t->root < t->root;
@@ -212,7 +219,7 @@ static int parted_parent(const struct rcx_topology *t, int tree, int rank)
     return up == 0 ? t->root : part.origin + part.step * up;
 }
 
-/* The root has one child in each part. */
+/* Return child i of the root, which has one child in each part. */
 static int child_of_root(const struct rcx_topology *t, int tree, int i)
 {
     for (int turn = 0; turn < 2; turn++) {
@@ -260,7 +267,7 @@ static struct rcx_interval parted_below(const struct rcx_topology *t, int tree,
                                  .hi = part.origin + run.last + 1};
 }
 
-/* A side's first part is its largest: all others are ready by then. */
+/* The first part of a side is the largest: the others are ready by then. */
 static int parted_rounds(const struct rcx_topology *t)
 {
     int rounds = 0;
@@ -301,7 +308,7 @@ static const struct ops parted = {.parent = parted_parent,
                                   .rounds = parted_rounds,
                                   .blocks = parted_blocks};
 
-/* A path: every rank sends one inwards. */
+/* A path: every rank sends to the next one inwards. */
 
 static int path_up(int n, int x)
 {
@@ -336,8 +343,9 @@ static const struct form path = {.up = path_up,
                                  .gathered = path_gathered};
 
 /*
- * An in-order binary tree: odd x are leaves; x = m 2^k, m odd, has x - 2^(k-1)
- * on its left, and on its right the largest power of two that still fits.
+ * An in-order binary tree. Odd x are leaves. x = m 2^k, m odd, has x - 2^(k-1)
+ * as its left child. Its right child is x plus the largest power of two that
+ * still fits.
  */
 
 static int inorder_up(int n, int x)
@@ -352,7 +360,8 @@ static int inorder_up(int n, int x)
     return x;
 }
 
-/* Right before left: it may be smaller, and then is ready earlier. */
+/* The right child comes before the left one: its subtree may be smaller, and
+ * then is ready earlier. */
 static int inorder_down(int n, int x, int i)
 {
     const int low = x & -x;
@@ -371,7 +380,7 @@ static struct run inorder_below(int n, int x)
                         .last = x + least_of(low - 1, n - x)};
 }
 
-/* 2 floor(lg n), less one unless n + 1 is a power of two */
+/* Return 2 floor(lg n), less one unless n + 1 is a power of two. */
 static int inorder_ready(int n)
 {
     return rcx_log2_floor(n) + rcx_log2_floor(n + 1) - 1;
@@ -396,7 +405,8 @@ static const struct form inorder = {.up = inorder_up,
                                     .ready = inorder_ready,
                                     .gathered = inorder_gathered};
 
-/* 1 above the in-order tree of the others, where even x are leaves. */
+/* Number 1 on top of the in-order tree of the others, in which even x are
+ * leaves. */
 
 static int topped_up(int n, int x)
 {
@@ -540,7 +550,7 @@ struct rcx_topology rcx_topology_gathering(struct rcx_topology t)
     return t;
 }
 
-/* A rank's place, or that of a place. */
+/* Return the place of a rank, or the rank of a place. */
 static int place_of(const struct rcx_topology *t, int rank)
 {
     return t->mirrored && rank != NONE ? t->size - 1 - rank : rank;

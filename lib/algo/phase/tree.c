@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The fixed tree by which CANONICAL algorithms combine. See the header.
+ * The combiner: combines operands, which arrive in any order, by the fixed tree
+ * of CANONICAL algorithms, and reuses scratch. It sends and receives nothing.
+ * tree.h has the contracts.
  */
 #include "algo/phase/tree.h"
 
@@ -8,8 +10,9 @@
 
 enum { SPARE = 2 }; /* free slots kept, so that receives are posted early */
 
-/* Nodes are blocks of 2^k ranks, cut off at size; one that is cut off may be
- * the same for several k. The root is its own parent. */
+/* Return the parent of a node; the root is its own parent. Nodes are blocks of
+ * 2^k ranks, truncated at size. A truncated block may be the same for several
+ * k. */
 static struct rcx_interval parent_of(int size, struct rcx_interval node)
 {
     const int ranks = node.hi - node.lo;
@@ -55,7 +58,8 @@ static void release(struct rcx_combiner *c, struct rcx_span span)
         c->slots[c->slot_count++] = span;
 }
 
-/* Take the node that is ranks out of those that wait. */
+/* Take the node of these ranks out of the nodes that wait; false: it does not
+ * wait. */
 static bool take(struct rcx_combiner *c, struct rcx_interval ranks,
                  struct rcx_span *span_p)
 {
@@ -114,7 +118,7 @@ void rcx_combiner_add(struct rcx_combiner *c, int rank, struct rcx_span span)
         span = sum;
         ranks = up;
     }
-    /* a single operand, or in place where the result lies across one */
+    /* needed for one operand, and in place if result clashes with an operand */
     if (span.buffer != c->result.buffer)
         rcx_step_copy(c->b, c->result, span);
 }

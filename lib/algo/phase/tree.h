@@ -14,16 +14,16 @@ struct rcx_interval {
     int lo, hi;
 };
 
-/* Where [lo, hi), two ranks or more, splits. */
+/* Return where [lo, hi), two ranks or more, splits. */
 static inline int rcx_tree_split(struct rcx_interval node)
 {
     return node.lo + rcx_pow2_floor(node.hi - node.lo - 1);
 }
 
 /*
- * Operands that arrive in any order and are combined by the fixed tree as soon
- * as both halves of a node are there. Few wait at a time if neighbours in rank
- * order arrive one after another.
+ * A combiner: operands arrive in any order and are combined by the fixed tree
+ * as soon as both halves of a node are there. Few wait at a time if neighbours
+ * in rank order arrive one after another.
  */
 enum { RCX_COMBINER_NODES = 72 }; /* two per level of 2^31 ranks, and spare */
 
@@ -31,7 +31,7 @@ struct rcx_combiner {
     struct rcx_builder *b;
     int size;
     size_t count;
-    struct rcx_span result; /* gets the root */
+    struct rcx_span result; /* place of the sum of all operands */
     struct {
         struct rcx_interval ranks;
         struct rcx_span span;
@@ -43,9 +43,10 @@ struct rcx_combiner {
 
 void rcx_combiner_init(struct rcx_combiner *c, struct rcx_builder *b, int size,
                        struct rcx_span result);
-/* Scratch for an operand that is yet to come. */
+/* Return scratch for an operand that is yet to come. */
 struct rcx_span rcx_combiner_slot(struct rcx_combiner *c);
-/* The operand of rank is at span, which is a slot or a span never written. */
+/* Add the operand of rank, which is at span: a slot, or a span that no step
+ * writes. */
 void rcx_combiner_add(struct rcx_combiner *c, int rank, struct rcx_span span);
 
 #endif

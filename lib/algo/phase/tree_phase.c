@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reduction and broadcast along trees, as phases. See the header.
+ * Reduction and broadcast along the trees of topology.h, with their costs, as
+ * phases of reduce, bcast, allreduce, reduce-scatter and barrier algorithms.
+ * tree_phase.h has the contracts.
  */
 #include "algo/phase/tree_phase.h"
 
 enum { NONE = RCX_TOPOLOGY_NONE };
 
-/* The tree that a member sees to as number i: where it is a leaf first, as
- * that message can leave at once. */
+/* Return the tree that a member handles as number i. Of two trees, it is
+ * first the one in which the member is a leaf, as that message can be sent
+ * at once. */
 static int tree_in_turn(const struct rcx_topology *t, int me, int i)
 {
     const bool swap = t->trees == 2 &&
@@ -76,7 +79,8 @@ static void bcast_tree(struct rcx_builder *b, const struct rcx_group *g,
     }
 }
 
-/* The reduction backwards, so that it takes as long. */
+/* The steps of the reduction in reverse, so that the broadcast takes as
+ * long. */
 void rcx_tree_phase_bcast(struct rcx_builder *b, const struct rcx_group *g,
                           const struct rcx_topology *t, struct rcx_span vector)
 {

@@ -5,10 +5,11 @@
  *   scratch  2 n; n at the root
  *   order    CANONICAL
  *
- * Recursive halving in cubes of ranks, one per binary digit of p; partial
- * results go from smaller to larger cubes; the largest one gathers to the root.
- * A root outside of it gets the part of rank 0, which is ready first, while
- * others still wait for theirs, and gathers in its place.
+ * The ranks form cubes, one for each binary digit 1 of p. Each cube does
+ * recursive halving; partial results go from smaller to larger cubes; the
+ * largest cube gathers to the root. A root outside of it receives the part of
+ * rank 0 and gathers in place of rank 0, whose part is complete before the
+ * others.
  */
 #include "algo/phase/binary_blocks.h"
 
@@ -25,7 +26,8 @@ static struct rcx_cost cost(const struct rcx_shape *s)
                              .combines = block * c.combines};
 }
 
-/* Member i of the largest cube, with a root from outside in rank 0's seat. */
+/* Return member i of the largest cube, in which a root from outside replaces
+ * rank 0. */
 static int seat(const struct rcx_group *g, int i)
 {
     return i == 0 ? g->a : i;

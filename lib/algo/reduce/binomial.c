@@ -5,10 +5,10 @@
  *   scratch  3 n; 2 n at the root
  *   order    CANONICAL
  *
- * A node of the fixed tree is represented by its lowest rank, the one that
- * holds the root by the root: ranks are not rotated, so the order of operands
- * does not depend on the root. Of a node's two halves one representative sends
- * to the other.
+ * A node of the fixed tree is represented by its lowest rank, or by the root if
+ * it contains the root. Ranks are not rotated, so the order of operands does
+ * not depend on the root. Of a node's two halves, the representative of one
+ * sends to that of the other.
  */
 #include "algo/phase/tree_phase.h"
 

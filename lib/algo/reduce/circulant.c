@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reduce in blocks on a circulant graph: a broadcast backwards, in as few
- * rounds as can be (Traeff 2024, arXiv 2407.18004).
+ * Reduce in blocks on a circulant graph: the steps of a broadcast in reverse,
+ * in the minimum number of rounds (Traeff 2024, arXiv 2407.18004).
  *
  *   scratch  two blocks; elsewhere than at the root 2 ceil(lg p) blocks more,
  *            or n if there are no more
  *   order    SAME
  *
- * With the best number of blocks it takes about as long as bcast circulant,
- * and each rank combines a vector, the root a little more. Which operands a
- * rank combines first depends on the block.
+ * With the best number of blocks it takes about as long as bcast circulant.
+ * Each rank combines about a vector, the root a little more. The order in which
+ * a rank combines operands depends on the block.
  */
 #include "algo/phase/n_blocks_phase.h"
 

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Reduce by butterfly steps, small rings and one elimination, and a gather
- * (Rabenseifner, Traeff 2004, 2 and 3.6): with ring_max = 0 their hybrid or
- * elimination, with ring_max = p their small rings.
+ * (Rabenseifner, Traeff 2004, 2 and 3.6). With ring_max = 0 it is the paper's
+ * hybrid or elimination, with ring_max = p its small rings.
  *
- *   scratch  2 n without b; with b without end 3 n, and O(log r) n for each
- *            ring; n less at root
+ *   scratch  2 n for b = 0; for unlimited b 3 n, and O(log r) n for each ring
+ *            of r; n less at root
  *   order    UNIFORM; CANONICAL when p is 2^k, or 2^k times one ring
  *
- * The routing phase goes back through the rounds. In each the vector's parts
- * go to those members of a group that are in root's before that round, until
- * that is root alone. So where nothing is split, whole vectors go one way only:
- * to the place in the round that root has, or that root gets the result from.
+ * The routing phase goes back through the rounds. In each round, parts of the
+ * vector move to the members that were in the root's group before that round,
+ * in the end to the root alone. If a round splits nothing, whole vectors go one
+ * way only: to the root's place in that round, or to the place from which the
+ * root gets the result.
  */
 #include "algo/phase/factorized.h"
 

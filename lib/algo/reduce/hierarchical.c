@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reduce by nodes, which may have any number of ranks anywhere: to a leader of
- * each node, in the root's node to the root, and from the leaders to the root
- * (MPICH's SMP-aware reduce). The vector goes once over the link of a node.
+ * Reduce by nodes, which may have any number of ranks in any order (MPICH's
+ * SMP-aware reduce): within each node to its leader, which in the root's node
+ * is the root, then from the leaders to the root. The vector goes once over the
+ * link of a node.
  *
  *   cost     that of a reduce in the largest node, and one on the nodes
  *   scratch  n at leaders but the root, and that of the phases
  *   order    SAME; RANK where the op does not commute and nodes are intervals
  *            of ranks
  *
- * The phases are those that cost least.
+ * Each phase is the cheapest algorithm for its group.
  */
 #include "algo/phase/by_nodes.h"
 

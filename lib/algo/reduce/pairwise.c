@@ -4,11 +4,11 @@
  * (Thakur, Rabenseifner, Gropp 2005, 5.3, where blocks go to the root one by
  * one).
  *
- *   scratch  O(log p) n / p; elsewhere than at the root, and up to n / 2 to
+ *   scratch  O(log p) n / p; elsewhere than at the root up to n / 2 more, to
  *            collect blocks
  *   order    CANONICAL
  *
- * A block's operands come to its owner one by one and are combined there along
+ * A block's operands arrive at its owner one by one and are combined there by
  * the fixed tree, for every root.
  */
 #include "algo/phase/gather.h"

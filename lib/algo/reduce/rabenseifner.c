@@ -7,9 +7,9 @@
  *   order    UNIFORM; CANONICAL when p is 1..10..0 in binary
  *
  * Let p = 2^k + r. Ranks 0..2r-1 first fold in pairs, in halves, into the even
- * one, but into the odd one where that is the root. The 2^k that stay
- * reduce-scatter by recursive halving, neighbours first, and send their parts
- * to the root along the way back.
+ * rank, or into the odd rank if that is the root. The 2^k ranks that stay
+ * reduce-scatter by recursive halving, neighbours first. They gather their
+ * parts to the root by the same exchanges in reverse.
  */
 #include "algo/phase/fold.h"
 #include "algo/phase/halving.h"

@@ -4,7 +4,7 @@
  * the root (Thakur, Rabenseifner, Gropp 2005, 5.3, where blocks go to the root
  * one by one).
  *
- *   scratch  2 n / p; elsewhere than at the root, and up to n / 2 to collect
+ *   scratch  2 n / p; elsewhere than at the root up to n / 2 more, to collect
  *            blocks
  *   order    SAME
  *

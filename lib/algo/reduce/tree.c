@@ -5,16 +5,17 @@
  *
  *   scratch  3 n; 2 n at the root
  *   order    binomial, and knomial of radix 2: CANONICAL; double: RANK, since
- *            either half has its own tree; else UNIFORM
+ *            each half has its own tree; else UNIFORM
  *
  * Ranks are not renumbered for any root. In binomial and knomial the root
- * stands for every interval that it is in, so all roots take as long. In
- * the others it is on top of two sides, the ranks below it and those above,
- * that send to it one after the other.
+ * represents every interval that contains it, so all roots take as long. In the
+ * others the ranks below the root and those above it form two sides, which send
+ * to the root one after the other.
  *
- * Segments follow one another as fast as the busiest port allows: double and a
- * single chain take the vector once (twice at a root in the middle), binary
- * twice, f chains f times, binomial ceil(lg p) times.
+ * Segments follow each other as fast as the busiest rank receives them. In
+ * double and in a single chain it receives the vector once (twice if the root
+ * is in the middle), in binary twice, in f chains f times, in binomial ceil(lg
+ * p) times.
  */
 #include "algo/phase/tree_phase.h"
 

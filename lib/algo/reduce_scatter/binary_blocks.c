@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reduce-scatter by binary blocks (Thakur, Rabenseifner, Gropp 2005, 5.2, up
- * to the gather).
+ * Reduce-scatter by binary blocks (Thakur, Rabenseifner, Gropp 2005, 5.2, up to
+ * the gather).
  *
  *   scratch  n when p = 2^k, else at most 2 n
  *   order    CANONICAL
  *
- * Recursive halving in cubes of ranks, one per binary digit of p; partial
- * results go from smaller to larger cubes. The largest one's parts are one or
- * two whole blocks each, spread evenly. They are in reverse order of bits,
- * the price of rank order, so a last message or two take blocks to their
- * ranks.
+ * The ranks form cubes, one for each binary digit 1 of p. Each cube does
+ * recursive halving; partial results go from smaller to larger cubes. In the
+ * largest cube each rank ends with a part of one or two whole blocks, spread
+ * evenly. To keep rank order the parts end in bit-reversed order, so one or two
+ * last messages take blocks to their ranks.
  */
 #include "algo/phase/binary_blocks.h"
 
-/* Blocks that the last rank of the largest cube, which is the last to be
- * ready, sends on; or any rank, where all are ready at once. */
+/* Return how many blocks the slowest rank sends on in the end. It is the last
+ * rank of the largest cube, which is ready last; in a single cube it is any
+ * rank. */
 static int last_messages(int size)
 {
     const int outside = size - rcx_pow2_floor(size);
@@ -30,8 +31,8 @@ static double smaller(double a, double b)
     return a < b ? a : b;
 }
 
-/* Irregular blocks: as if all were as long as the longest, but no message is
- * longer than the vector. */
+/* Irregular blocks count as if all were as long as the longest, but no message
+ * is longer than the vector. */
 static struct rcx_cost cost(const struct rcx_shape *s)
 {
     const struct rcx_blocks blocks = rcx_blocks_of(s);

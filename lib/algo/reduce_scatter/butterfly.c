@@ -6,10 +6,11 @@
  *   scratch  n; 2 n and two blocks where folded
  *   order    UNIFORM; CANONICAL when p is 1..10..0 in binary
  *
- * As recursive halving, but neighbours meet first, so that what a rank combines
- * in each round lies side by side. Each member then ends with the blocks of the
- * one whose number has its bits mirrored, and sends them there. (Permuting all
- * blocks beforehand would save that round, but costs p copies of a block.)
+ * As recursive halving, but neighbours exchange first, so that each round
+ * combines the operands of adjacent ranks. Member i then ends with the blocks
+ * of the member whose number has the bits of i reversed, and sends them there.
+ * (To permute all blocks beforehand would save that round, but costs p copies
+ * of a block.)
  */
 #include "algo/phase/fold.h"
 #include "algo/phase/halving.h"

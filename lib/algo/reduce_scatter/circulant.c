@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reduce-scatter on a circulant graph: allgather circulant backwards (Traeff
+ * Reduce-scatter on a circulant graph: allgather circulant in reverse (Traeff
  * 2022; schedules: 2024, arXiv 2407.18004), for any counts.
  *
- *   scratch  with one block at most 7/4 n; else all that comes and goes and
- *            does not lie in one piece: less than 2 n where counts are equal;
- *            in place a result more
+ *   scratch  with one block at most 7/4 n; else all that is received, and all
+ *            that is sent and not contiguous: less than 2 n where counts are
+ *            equal; in place a result more
  *   order    SAME
  *
- * Equal blocks gain nothing from being cut. With one block each it is "Optimal,
- * Non-pipelined Reduce-scatter and Allreduce Algorithms" (Traeff 2024, arXiv
- * 2410.14234), which is the first phase of Kolmakov, Zhang 2020, 7: a rank
- * sends the upper half of its partial sums to the rank that has these blocks as
- * its lower half, whatever p is. Other counts are cut so that messages are of
- * one length; where one rank gets all it is a reduce.
+ * Equal blocks gain nothing from being cut into parts. With blocks=1 the
+ * algorithm is that of "Optimal, Non-pipelined Reduce-scatter and Allreduce
+ * Algorithms" (Traeff 2024, arXiv 2410.14234), the first phase of Kolmakov,
+ * Zhang 2020, 7. In it a rank sends the upper half of its partial sums to the
+ * rank that has the same blocks as its lower half, for every p. Unequal blocks
+ * are cut so that messages are of one length. If one rank gets all elements,
+ * the algorithm is a reduce.
  */
 #include "algo/phase/n_blocks_all.h"
 
@@ -24,8 +25,10 @@ static struct rcx_cost cost(const struct rcx_shape *s)
     return rcx_n_blocks_reduce_scatter_cost(&blocks, rcx_n_blocks_parts_of(s));
 }
 
-/* In parts, the result is written while operands are still to be sent; with one
- * part only at the end, when no other than the own one is left. */
+/* Whether the result needs scratch of its own because of the operand. With
+ * several parts it is written while operands are yet to be sent. With one
+ * part it is written at the end, when only the operand's own block is still
+ * needed. */
 static bool is_in_the_way(const struct rcx_shape *s)
 {
     return rcx_n_blocks_parts_of(s) > 1

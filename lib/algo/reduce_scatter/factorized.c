@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Reduce-scatter by butterfly steps, small rings and one elimination
- * (Rabenseifner, Traeff 2004, 2 and 3.6), and one exchange of what is not at
- * home then.
+ * (Rabenseifner, Traeff 2004, 2 and 3.6), and one exchange that takes blocks to
+ * their ranks.
  *
  *   scratch  2 n
  *   order    UNIFORM; CANONICAL when p is 2^k, or 2^k times one ring
  *
- * All steps split the vector. That leaves l active ranks with a part each, the
- * digits of their lanes reversed, and they hand out the blocks. (Steps with
- * whole vectors would save no round, and make parts that nobody needs.)
+ * All steps split the vector. In the end l active ranks have a part each, in
+ * the order of their lanes with the digits reversed, and send the blocks to
+ * their ranks. (Steps on whole vectors would save no round, and compute parts
+ * that no rank needs.)
  *
- * Parts and blocks overlap like two rows of bricks. A part's holder first sends
- * what it has of a block that begins there and goes on, then what it has of the
- * one that began before; so blocks in two parts do not delay each other along
- * the row. What lies within comes last.
+ * Parts and blocks divide the vector differently, so a block may lie in several
+ * parts. The holder of a part first sends its piece of a block that begins in
+ * the part and continues in the next one. Then it sends its piece of a block
+ * that began before the part. So blocks in two parts do not delay each other
+ * from part to part. Blocks within the part come last.
  */
 #include "algo/phase/factorized.h"
 
@@ -37,13 +39,13 @@ struct split {
     int ways[RCX_ROUNDS_MAX];
     int depth;
     int parts;
-    struct rcx_rounds rounds; /* behind all of them */
+    struct rcx_rounds rounds; /* state after all steps */
 };
 
-/* A rank, as it comes out of the steps. */
+/* A rank after all steps. */
 struct holder {
     int rank;
-    int part; /* it has; -1: it has been eliminated before */
+    int part; /* its number; -1: the rank has been eliminated */
 };
 
 static struct holder walk(const struct rcx_shape *s, int rank,
@@ -74,7 +76,7 @@ static struct holder walk(const struct rcx_shape *s, int rank,
     return h;
 }
 
-/* The rank that has a part of this number. */
+/* Return the rank that has a part of this number. */
 static int rank_with(const struct split *split, int part)
 {
     int lane = 0;
@@ -104,7 +106,7 @@ static size_t end_of(struct rcx_span span)
     return span.offset + span.count;
 }
 
-/* The first part that ends behind an element. */
+/* Return the first part that ends behind an element. */
 static int part_with(const struct split *split, size_t element)
 {
     struct rcx_span span = split->vector;
@@ -137,7 +139,7 @@ static struct rcx_span overlap(struct rcx_span a, struct rcx_span b)
                              .count = end > start ? end - start : 0};
 }
 
-/* When a part's holder sends what it has of a block. */
+/* The order in which the holder of a part sends its pieces of blocks. */
 enum turn { GOES_ON, BEGAN_BEFORE, LIES_WITHIN, TURNS };
 
 static enum turn turn_of(struct rcx_span part, struct rcx_span block)
@@ -147,18 +149,20 @@ static enum turn turn_of(struct rcx_span part, struct rcx_span block)
                                           : LIES_WITHIN;
 }
 
-/* ---- What it costs ------------------------------------------------------- */
+/* ---- Costs --------------------------------------------------------------- */
 
-/* For more ranks, the cost is an upper bound, as counting takes long. The
- * choice of a method asks for equal blocks. */
+/* Up to this many ranks, all messages of the exchange are counted; beyond, the
+ * cost is an upper bound. The limit is lower for equal blocks, for which the
+ * choice of a method asks. */
 enum { COUNTED = 64, COUNTED_UNEQUAL = 4096 };
 
 enum measure { VOLUME, ROUNDS, MEASURES };
 
-/* Messages one after another, each as long as it has elements, or 1. */
+/* When messages of the exchange end. A message takes as long as it has elements
+ * (VOLUME), or 1 (ROUNDS). */
 struct clock {
     const struct split *split;
-    double before[MEASURES]; /* when what went before of a block was received */
+    double before[MEASURES]; /* when the previous piece of a block arrived */
     double last[MEASURES];
 };
 
@@ -167,7 +171,8 @@ static double later(double a, double b)
     return a > b ? a : b;
 }
 
-/* The holder of a part sends pieces of the blocks from first on. */
+/* Account for the messages of a part's holder, which is rank: pieces of the
+ * blocks from first on. */
 static void send_part(struct clock *c, int rank, struct rcx_span part,
                       int first)
 {
@@ -199,7 +204,7 @@ static void send_part(struct clock *c, int rank, struct rcx_span part,
     }
 }
 
-/* When the last message has arrived, if all have begun at once. */
+/* Return when the last message has arrived, if all holders begin at once. */
 static struct rcx_cost exchange(const struct split *split)
 {
     struct clock c = {.split = split};
@@ -228,7 +233,8 @@ static rcx_order_t order(const struct rcx_shape *s)
     return rcx_factorized_order(&f);
 }
 
-/* Each part is a block; it is at home if no digits are to be reversed. */
+/* Whether each part is exactly one block. With at most one digit to reverse,
+ * each is at its rank. */
 static bool parts_are_blocks(const struct split *split)
 {
     const struct rcx_shape *s = split->s;
@@ -259,7 +265,7 @@ static struct rcx_cost cost(const struct rcx_shape *s)
     return rcx_cost_sum(c, exchange(&split));
 }
 
-/* Where a span of the vector lies, if the vector begins at result. */
+/* Return where a span of the vector lies, if the vector begins at result. */
 static struct rcx_span lies(struct rcx_span result, struct rcx_span span)
 {
     return rcx_span_sub(result, span.offset, span.count);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reduce-scatter by nodes, which may have any number of ranks anywhere: reduce
- * to a leader of each node, reduce-scatter of the leaders, each of which gets
- * the blocks of its node, and scatter.
+ * Reduce-scatter by nodes, which may have any number of ranks in any order.
+ * Phases: reduce to a leader of each node; reduce-scatter among leaders, each
+ * of which gets the blocks of its node; scatter within each node.
  *
  *   volume   over the link of a node: n less its own blocks
  *   scratch  n and a node's blocks at leaders, twice n where nodes are no
@@ -10,12 +10,14 @@
  *   order    SAME; RANK where the op does not commute and nodes are intervals
  *            of ranks
  *
- * The phases are those that cost least; leaders whose nodes do not get as much
- * as each other go in pairs, which costs them no more.
+ * Each phase is the cheapest algorithm for its group. If nodes get unequal
+ * shares, leaders use pairwise exchange instead, which costs no more for
+ * unequal shares.
  */
 #include "algo/phase/by_nodes.h"
 
-/* Of the leaders' phase. */
+/* Return the elements of the leaders' phase, as if all nodes had the largest
+ * share. */
 static size_t most_of(const struct rcx_shape *s)
 {
     return rcx_by_nodes_most(s) * (size_t)s->nodes->count;
@@ -40,7 +42,8 @@ static struct rcx_cost cost(const struct rcx_shape *s)
         rcx_by_nodes_within_cost(RCX_COLL_SCATTER, s, rcx_by_nodes_most(s)));
 }
 
-/* Among leaders: from the sum of this node to its part of the result. */
+/* Reduce-scatter among leaders: from sum, that of this node, to this node's
+ * part of the result, which is returned. */
 static struct rcx_span exchange(struct rcx_builder *b,
                                 const struct rcx_shape *s,
                                 const struct rcx_group *leaders,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reduce-scatter by pairwise exchange (Thakur, Rabenseifner, Gropp 2005, 4.4),
- * own block combined by the fixed tree.
+ * Reduce-scatter by pairwise exchange (Thakur, Rabenseifner, Gropp 2005, 4.4).
+ * Each rank combines its own block by the fixed tree.
  *
  *   scratch  O(log p) own blocks
  *   order    CANONICAL

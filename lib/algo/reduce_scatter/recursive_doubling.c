@@ -6,12 +6,12 @@
  *   scratch  4 n; 5 n and two blocks where folded
  *   order    UNIFORM; CANONICAL when p is 1..10..0 in binary
  *
- * In each round groups of m neighbours become groups of 2 m. A rank sends all
- * that it has of other groups' blocks, and combines what it gets for its own
- * block and for groups other than the two. (The paper combines the two groups'
- * other blocks, too, which nobody asks for any more.) Messages are few and
- * large: the blocks around a group lie side by side in scratch. Folding as in
- * recursive_halving.
+ * In each round groups of m neighbours merge into groups of 2 m. A rank sends
+ * its partial results for all blocks outside its group. It combines what it
+ * receives for its own block and for blocks outside the merged group. (The
+ * paper also combines the other blocks of the merged group, which no later
+ * round needs.) Messages are few and large: the blocks before and after a group
+ * are contiguous in scratch. Folding is as in recursive_halving.
  */
 #include "algo/phase/fold.h"
 #include "algo/phase/halving.h"
@@ -20,7 +20,8 @@ static struct rcx_cost cost(const struct rcx_shape *s)
 {
     const int cube = rcx_pow2_floor(s->size), pairs = s->size - cube;
     const double n = (double)s->count, block = n / s->size;
-    /* the slowest: late by its folding, as few of its blocks as can be */
+    /* the slowest member: delayed by folding, with the fewest blocks in its
+     * groups */
     const int last = pairs ? pairs - 1 : 0;
     struct rcx_cost c = rcx_fold_in_cost(s);
 
@@ -57,7 +58,7 @@ static void combine(struct rcx_builder *b, int peer, struct rcx_span sum,
         rcx_step_reduce(b, sum, mine, theirs);
 }
 
-/* How much of the vector lies before and after m parts from part i on. */
+/* Elements of the vector before and after the m parts from part i on. */
 struct around {
     size_t before, after;
 };
@@ -90,7 +91,7 @@ static void exchange(struct rcx_builder *b, const struct rcx_halving *h,
             head(scratch[2 + odd], far.before + far.after);
         const struct rcx_span next =
             head(scratch[odd], both.before + both.after);
-        /* their group's blocks, below mine or above, are left out */
+        /* elements below my block that theirs lacks: the peer's group */
         const size_t below = me & m ? n - theirs.count : 0;
         const struct rcx_span for_me =
             rcx_span_sub(theirs, start.before - below, own.count);

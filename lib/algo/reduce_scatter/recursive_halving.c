@@ -5,11 +5,11 @@
  *   scratch  n; 2 n and two blocks where folded
  *   order    SAME; CANONICAL when p < 4
  *
- * In each round a rank meets the one half its group away, sends the blocks of
- * the other half and combines those of its own. If p = 2^k + r, ranks 0..2r-1
- * first fold in pairs, even into odd; odd works for the blocks of both, which
- * lie side by side, and sends even its own in the end. So rank 1 and those like
- * it are the slowest: they have most blocks in every round.
+ * In each round a rank exchanges with the rank half its group away: it sends
+ * the blocks of the other half and combines those of its own half. If p = 2^k +
+ * r, ranks 0..2r-1 first fold in pairs, even into odd. The odd rank works on
+ * the adjacent blocks of both, and in the end sends the even rank its block.
+ * Then no rank is slower than rank 1, which has most blocks in every round.
  */
 #include "algo/phase/halving.h"
 

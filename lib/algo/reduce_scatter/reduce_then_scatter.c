@@ -4,10 +4,10 @@
  * tree (Thakur, Rabenseifner, Gropp 2005, 4.4: MPICH's old algorithm, whose
  * scatter was linear).
  *
- *   scratch  3 n; up to n / 2 more on a rank that hands blocks on
+ *   scratch  3 n; up to n / 2 more on a rank that forwards blocks
  *   order    CANONICAL
  *
- * The fewest messages of all: 2 (p - 1) on all ranks together.
+ * All ranks together send 2 (p - 1) messages, the fewest of all algorithms.
  */
 #include "algo/phase/gather.h"
 #include "algo/phase/tree_phase.h"

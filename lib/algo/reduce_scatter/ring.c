@@ -6,7 +6,8 @@
  *   scratch  2 blocks
  *   order    SAME
  *
- * Each block travels once around, and is combined at each rank that it passes.
+ * Each block travels once around the ring. Each rank that it passes combines
+ * its operand with it.
  */
 #include "algo/phase/ring.h"
 

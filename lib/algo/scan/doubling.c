@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Scan by doubling (Hillis, Steele 1986): in round k each rank has what the
- * last 2^k up to it combine to, and sends that as far ahead.
+ * Scan by doubling (Hillis, Steele 1986): in round k each rank has the sum of
+ * the last 2^k ranks up to itself, and sends it 2^k ranks ahead.
  *
  *   scratch  2 n
  *   order    UNIFORM
  *
- * As many rounds as recursive doubling, and a combine in each: for ops that
- * take long.
+ * It takes as many rounds as recursive doubling, with one combine in each: for
+ * expensive ops.
  */
 #include "core/sched/algo.h"
 

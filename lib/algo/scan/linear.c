@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Scan from rank to rank: each combines what is before it with its own, and
- * passes that on. With segments, a pipeline.
+ * Scan from rank to rank: each combines the sum of the ranks before it with its
+ * own operand, and sends that on. With segments, a pipeline.
  *
  *   scratch  n
  *   order    UNIFORM: from the left
  *
- * p - 1 rounds, but the least that can be sent and combined: for long vectors.
+ * It takes p - 1 rounds, but sends and combines the minimum: for long vectors.
  */
 #include "core/sched/algo.h"
 

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Scatter by nodes, which may have any number of ranks anywhere: from the root
- * to a leader of each other node, and from the leaders to their nodes.
+ * Scatter by nodes, which may have any number of ranks in any order: from the
+ * root to a leader of each other node, then from the leaders within their
+ * nodes.
  *
  *   volume   n less the blocks of the root's node over its link
  *   scratch  a node's blocks at its leader; at the root none where nodes are
  *            intervals of ranks, else n
  *
- * The root's node sends N - 1 messages instead of one to each rank. The phases
- * are those that cost least.
+ * The root's node sends N - 1 messages instead of one to each rank. Each phase
+ * is the cheapest algorithm for its group.
  */
 #include "algo/phase/by_nodes.h"
 

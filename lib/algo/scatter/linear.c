@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Scatter straight from the root (OCC manual 2005, linear), for any counts.
+ * Scatter directly from the root (OCC manual 2005, linear), for any counts.
  *
  *   scratch  none
  *
- * The root sends to the rank behind it first, and only so many at once.
+ * The root sends to the next higher rank first, cyclic. The parameter posted
+ * limits how many sends are posted at once.
  */
 #include "algo/phase/posted.h"
 

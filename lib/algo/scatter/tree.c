@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Scatter along a tree (OCC manual 2005; binomial, for any root: Thakur,
- * Rabenseifner, Gropp 2005, 4.5; any counts: Traeff 2017). The gather
- * backwards, so that it takes as long.
+ * Rabenseifner, Gropp 2005, 4.5; any counts: Traeff 2017). The steps are those
+ * of gather in reverse, so that it takes as long.
  *
- *   scratch  what a rank passes on, its own block among it: up to half of the
- *            vector by the binomial tree, (lg p - 1)/2 vectors on all ranks
- *            together; none at the root and at leaves. In segments as much of
- *            each in the window, and at the root less than a segment more
+ *   scratch  what a rank forwards, with its own block: up to half of the vector
+ *            by the binomial tree, (lg p - 1)/2 vectors on all ranks together;
+ *            none at the root and at leaves. In segments as much of each one in
+ *            the window, and at the root less than a segment more
  *
- * Binomial and knomial trees are mirrored where the root would be in the part
- * that is cut off: then all have their block when the root has sent them,
- * whichever it is. Others go on while inner ranks pass blocks on.
+ * Binomial and knomial trees are mirrored if the root would be in the last,
+ * truncated part. Then all ranks have their blocks when the root has sent its
+ * last message, for every root. In other trees inner ranks still forward blocks
+ * then.
  */
 #include "algo/phase/gather.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A rod whose ends are kept cold: its temperature spreads in small steps. Each
- * rank has a part of it, and before each step gets the cells beside its own
- * from its neighbours. In the end a dot product of all parts is compared with
- * one that every rank computes alone. Exit status 0: they agree.
+ * Heat diffusion in a rod whose ends are kept cold, in explicit time steps.
+ * Each rank has a part of the rod, and before each step it gets the adjacent
+ * cells from its neighbours (a halo exchange). At the end a dot product of all
+ * parts is compared with one that every rank computes alone. Exit status 0:
+ * they agree.
  */
 #include <rcx/rcx.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@ static double start_at(int cell)
     return cell % 100 < 50 ? 1.0 + cell % 7 : 0.0;
 }
 
-/* One step of cells 1..n; 0 and n + 1 are neighbours'. */
+/* One time step of cells 1..n; cells 0 and n + 1 belong to the neighbours. */
 static void step(const double *old, double *new, int n)
 {
     for (int i = 1; i <= n; i++)
@@ -31,8 +32,8 @@ static void swap(double **a, double **b)
 }
 
 /*
- * Fill cells 0 and n + 1 with what the neighbours have beside them. All four
- * messages travel at once, so that nobody waits for anybody's turn; at the ends
+ * Fill cells 0 and n + 1 with the neighbours' adjacent cells. All four messages
+ * are in flight at once, so the exchanges do not wait for each other. At an end
  * of the rod there is no neighbour, and the cell stays 0.
  */
 static rcx_status_t exchange(double *part, int n, rcx_comm_t *comm)
@@ -70,7 +71,7 @@ static double square(const double *part, int n)
     return sum;
 }
 
-/* The whole rod, on one rank. */
+/* The whole rod on one rank. */
 static double solve_alone(void)
 {
     static double a[CELLS + 2], b[CELLS + 2];
@@ -122,7 +123,8 @@ int main(void)
     rcx_comm_t *world = rcx_world(context);
 
     status = solve_together(world, &together);
-    error = (together - alone) / alone; /* sums are in another order */
+    error = (together - alone) / alone; /* the order of sums differs, so
+                                           rounding does */
     if (status == RCX_OK && rcx_comm_rank(world) == 0)
         printf("%d ranks: %.15g, alone: %.15g\n", rcx_comm_size(world),
                together, alone);

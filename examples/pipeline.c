@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A pipeline: blocks of a long vector are summed over all ranks, each while the
- * next one is computed. Then the sums are compared with what one process
- * computes by itself.
+ * A pipeline: the blocks of a long vector are summed over all ranks, and each
+ * sum overlaps with the computation of the next block. At the end all sums are
+ * compared with those that one process computes alone.
  */
 #include <rcx/rcx.h>
 #include <stdio.h>
 
-enum { BLOCKS = 32, BLOCK = 4096, DEPTH = 2 /* blocks under way */ };
+enum { BLOCKS = 32, BLOCK = 4096, DEPTH = 2 /* blocks in flight */ };
 
 static double mine[DEPTH][BLOCK], sums[BLOCKS][BLOCK];
 
-/* What rank has in a block. A real program reads, or computes for long, and
- * lets communication advance by rcx_progress() now and then. */
+/* Compute a rank's operand of a block. A real program reads files or computes
+ * for long, and calls rcx_progress() from time to time. */
 static void compute(int rank, int block, double *out)
 {
     for (int i = 0; i < BLOCK; i++)
         out[i] = (rank + 1) * (block * BLOCK + i) % 1000;
 }
 
-/* A slot's operation to its end; its operands may be overwritten from then
- * on. */
+/* Complete the operation of a slot, and free its request. The operand may be
+ * overwritten afterwards. */
 static rcx_status_t finish(rcx_request_t **request)
 {
     rcx_status_t status = RCX_OK;
@@ -56,7 +56,7 @@ static rcx_status_t sum_all(rcx_context_t *context, rcx_comm_t *world)
     return status;
 }
 
-/* How many elements differ from the sum over all ranks, computed here. */
+/* Number of elements that differ from the sum over all ranks, computed here. */
 static int wrong(int size)
 {
     static double want[BLOCK], part[BLOCK];

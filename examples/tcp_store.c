@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Bootstrap of the embedding example over TCP: rank 0 accepts a connection from
+ * every other rank, and gathers and distributes data. For the loopback
+ * interface only.
+ */
 #include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +29,7 @@ static int find_rank_0(struct tcp_store *store, const struct sockaddr_in *at)
 
     *rank_0 = socket(AF_INET, SOCK_STREAM, 0);
     while (connect(*rank_0, (const struct sockaddr *)at, sizeof *at) != 0) {
-        close(*rank_0); /* it is not there yet */
+        close(*rank_0); /* rank 0 does not listen yet */
         usleep(10000);
         *rank_0 = socket(AF_INET, SOCK_STREAM, 0);
     }

@@ -1,16 +1,16 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What RCX needs to be built and tested, and how to get it; sourced by
+# Finds and installs the packages for RCX's build and tests. Sourced by
 # quickstart and check.
 #
-#   need SET         installs what is missing of SET, or ends the script
-#   want SET         the same, but only warns when that cannot be done
+#   need SET         installs the missing packages of SET, or ends the script
+#   want SET         the same, but only warns if that fails
 #   quietly COMMAND  shows COMMAND's output only if it fails
-#   watched COMMAND  the same, and meanwhile the line that it is at
+#   watched COMMAND  the same, and shows the current line of output meanwhile
 #
-# A thing is there when its probe succeeds, wherever it came from, so nothing
-# here asks for root or the network once everything is there.
+# A package counts as installed if its probe succeeds, whatever its origin. So
+# root and the network are needed only if something is missing.
 
 # set, Debian package, probe
 packages_table='
@@ -58,10 +58,10 @@ packages_table='
     test   slurm-wlm-basic-plugins  library slurm-wlm/mpi_pmix.so
 '
 
-# Daemons live where a user's PATH need not look.
+# Daemons are in sbin folders, which a user's PATH may lack.
 have_command() { PATH=$PATH:/usr/sbin:/sbin command -v "$1" >/dev/null; }
 
-# Debian's, which Meson is run by
+# of Debian's Python, which runs Meson
 have_python() { /usr/bin/python3 -c "import $1" 2>/dev/null; }
 
 have_module() { pkg-config --exists "$1" 2>/dev/null; }
@@ -77,7 +77,7 @@ have_file()
 
 have_header() { have_file {/usr,/usr/local}/include{,/*-linux-*}/"$1"; }
 
-# What clang links with to sanitize or to fuzz.
+# Clang's runtime library for sanitizers or for fuzzing.
 have_clang_runtime()
 {
     local folder
@@ -87,7 +87,7 @@ have_clang_runtime()
 
 have_library() { have_file {/usr,/usr/local}/lib{,64,/*-linux-*}/"$1"; }
 
-# missing SET...: one line for each missing thing, "package probe"
+# missing SET...: prints a line for each missing package: package, probe, name
 missing()
 {
     local set package probe name
@@ -98,7 +98,8 @@ missing()
     done <<<"$packages_table"
 }
 
-# explain STATUS LOG COMMAND...: why it failed, if it did; its status
+# explain STATUS LOG COMMAND...: prints the end of LOG if STATUS is not 0,
+# removes LOG, and returns STATUS
 explain()
 {
     local -r status=$1 log=$2
@@ -119,8 +120,8 @@ quietly()
     explain $status "$log" "$@"
 }
 
-# keep LOG: writes what it reads to LOG, and shows the line it is at: in place
-# on a terminal, one each ten seconds elsewhere.
+# keep LOG: writes its input to LOG, and shows the current line: in place on a
+# terminal, else one line every ten seconds.
 keep()
 {
     local line next=0
@@ -171,7 +172,7 @@ can_install()
     }
 }
 
-# install_missing SET...
+# install_missing SET...: fails if a package is still missing afterwards
 install_missing()
 {
     local lines packages why
@@ -187,7 +188,7 @@ install_missing()
     watched apt_get update || return 1
     watched apt_get install --yes --no-install-recommends "${packages[@]}" ||
         return 1
-    # pkg-config itself was missing, perhaps, and with it every module.
+    # Check again: if pkg-config was missing, so was every module.
     lines=$(missing "$@")
     [[ -z $lines ]] || {
         echo "installed, but not found:"

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Builds of RCX against each other:
+ * Compares builds of RCX:
  *
- *     bench_builds -n RANKS --coll NAME --bytes BYTES --rounds N [--memory]
- *                  [--fresh | --cold] LIBRARY...
+ *       bench_builds -n RANKS --coll NAME --bytes BYTES --rounds N [--memory]
+ *                    [--fresh | --cold] LIBRARY...
  *
- * Each process opens all libraries, each with a context of its own, and times
- * them in turns, a batch of calls each. So whatever else the machine does, it
- * does to all of them; ratios are to the first library. The same library twice,
- * as two files, says how far to trust the rest: where memory lies makes 3 %.
- * --memory: buffers are of rcx_mem_alloc(). --fresh: what is sent is written
- * before each call, in its time. --cold: it is, and so is more than a core's
- * own caches hold, as in a program that computes; the time is that of calls
- * alone.
+ * Each process opens all libraries, each with its own context, and times them
+ * in turn, a batch of calls each. So disturbances by the machine affect all of
+ * them alike. Ratios are to the first library. The same library twice, as two
+ * files, shows the noise: the placement of memory alone accounts for 3 %.
+ *
+ * --memory: buffers come from rcx_mem_alloc(). --fresh: the operand is written
+ * before each call, and that time counts. --cold: between calls the operand and
+ * more memory than a core's own caches hold are written, as by a program that
+ * computes, and only the calls' time counts.
  */
 #include <dlfcn.h>
 #include <getopt.h>
@@ -33,7 +34,7 @@ enum {
     BATCH_NS = 400000,
     COLD_BYTES = 8 << 20,
     COLD_CALLS = 8,
-    ONCE_AROUND = 10000 /* calls until all of a library's memory was used */
+    ONCE_AROUND = 10000 /* calls until a library has used all of its memory */
 };
 
 static const struct ranks *my_ranks;
@@ -56,7 +57,7 @@ struct library {
     rcx_comm_t *(*world)(rcx_context_t *context);
     rcx_status_t (*barrier)(rcx_comm_t *comm);
     rcx_status_t (*mem_alloc)(rcx_comm_t *comm, size_t bytes, void **ptr_p);
-    void *coll; /* the collective that is timed */
+    void *coll; /* the collective under test */
     rcx_context_t *context;
     rcx_comm_t *comm;
     void *operand, *result;
@@ -126,7 +127,7 @@ static int allgather(const void *send, void *recv, size_t bytes, void *arg)
     return ranks_allgather(arg, send, recv, bytes);
 }
 
-/* They are the same for all libraries, but for RCX memory. */
+/* All libraries use the same buffers, except with --memory. */
 static int find_buffers(struct library *l)
 {
     const size_t space = options.bytes * (size_t)my_ranks->size + 1;
@@ -177,7 +178,7 @@ static double now_ns(void)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-/* Nanoseconds a call; below 0: one has failed. */
+/* Nanoseconds a call takes on average; below 0: a call has failed. */
 static double time_calls(const struct library *l, int calls)
 {
     const struct coll *coll = coll_of(options.coll);
@@ -195,7 +196,8 @@ static double time_calls(const struct library *l, int calls)
     return (now_ns() - begin) / calls;
 }
 
-/* As a program does between two calls. */
+/* Write memory, as a program does between two calls, so that caches are
+ * cold. */
 static void compute(const struct library *l)
 {
     for (size_t i = 0; i < COLD_BYTES; i += 64)
@@ -220,7 +222,8 @@ static double time_cold_calls(const struct library *l)
     return sum / COLD_CALLS;
 }
 
-/* As rank 0 finds them to be, for all; 0: one has failed. */
+/* The number of calls in a batch, as rank 0 measures it, on all ranks; 0: a
+ * call has failed. */
 static int calls_of_a_batch(const struct library *l)
 {
     const double mine = time_calls(l, WARM_UP);

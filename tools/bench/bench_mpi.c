@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The timing loop over MPI: mpirun -n 2 bench_openmpi, bench_mpich */
+/* The timing loop over MPI: mpirun -n 2 bench_openmpi, or bench_mpich. */
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -8,7 +8,8 @@
 
 #include "loop.h"
 
-/* MPI_STATUSES_IGNORE; GCC takes MPICH's for an array, where it sees it. */
+/* MPI_STATUSES_IGNORE, in a variable: GCC takes MPICH's constant for an array
+ * if it sees it. */
 static MPI_Status *no_statuses;
 
 static int init(int *argc, char ***argv)
@@ -17,7 +18,7 @@ static int init(int *argc, char ***argv)
     return MPI_Init(argc, argv) != MPI_SUCCESS;
 }
 
-/* Blocks as MPI has them, of the call at hand. */
+/* Counts and displacements of the current call's blocks, as MPI takes them. */
 enum { MAX_RANKS = 4096 };
 static int counts[MAX_RANKS], displs[MAX_RANKS], ranks;
 static size_t cut_for = SIZE_MAX;
@@ -29,7 +30,7 @@ static int size(void)
     return MPI_Comm_size(MPI_COMM_WORLD, &size) == MPI_SUCCESS ? size : -1;
 }
 
-/* True: the call has more elements than MPI can count, or blocks. */
+/* Whether the operand or the result has more elements than MPI can count. */
 static int is_too_large(const struct loop_call *c)
 {
     const size_t most = c->in_count > c->out_count ? c->in_count : c->out_count;
@@ -61,7 +62,7 @@ static int cut(const struct loop_call *c)
         return is_too_large(c) ||                                              \
                function(__VA_ARGS__, MPI_COMM_WORLD) != MPI_SUCCESS;           \
     }
-/* with blocks that may differ */
+/* the same with a count for each block */
 #define CALLV(name, function, ...)                                             \
     static int name(const struct loop_call *c)                                 \
     {                                                                          \
@@ -109,7 +110,8 @@ static int bcast(const struct loop_call *c)
                                         MPI_COMM_WORLD) != MPI_SUCCESS;
 }
 
-/* MPI has no list: as many operations at once. */
+/* MPI has no call for a list: start one operation for each vector, and wait for
+ * all. */
 static int allreduce_many(const struct loop_call *c)
 {
     MPI_Request requests[LOOP_VECTORS];
@@ -142,7 +144,7 @@ static int sendrecv(const struct loop_call *c)
     return c->sends_first ? send(c) || receive(c) : receive(c) || send(c);
 }
 
-/* The library's own text says much more than its name and version. */
+/* Name and version of the library; its own text is much longer. */
 static const char *version(void)
 {
     static char text[MPI_MAX_LIBRARY_VERSION_STRING], name[64];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The timing loop over RCX: rcxrun -n 2 bench_rcx
+ * The timing loop over RCX: rcxrun -n 2 bench_rcx [--memory]
  *
- * --memory: its buffers are of rcx_mem_alloc().
+ * With --memory, buffers come from rcx_mem_alloc().
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 /*
  * The timing loop over UCC: bench_ucc -n 2
  *
- * A persistent request of each collective is kept from call to call: UCC at its
- * best.
+ * A persistent request of each collective is reused by all its calls, which is
+ * UCC's fastest form.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ static ucc_lib_h lib;
 static ucc_context_h context;
 static ucc_team_h team;
 
-/* the requests that are kept, and what they were made for */
+/* reused requests, and the arguments that they were created for */
 static struct kept {
     ucc_coll_req_h request;
     const float *in;
@@ -26,8 +26,8 @@ static struct kept {
     size_t count;
 } kept[LOOP_COLLS], kept_vectors[LOOP_VECTORS];
 
-/* What UCC has, and where it wants a count for each block. Of scatter 1.3 has
- * the name alone. */
+/* UCC's types of collectives. in_v, out_v: the operand or the result takes a
+ * count for each block. UCC 1.3 names scatter, but does not implement it. */
 static const struct {
     ucc_coll_type_t type;
     int in_v, out_v;
@@ -55,7 +55,7 @@ static int failed(const char *what, ucc_status_t status)
     return 1;
 }
 
-/* ---- How UCC's ranks find each other ------------------------------------- */
+/* ---- Bootstrap ----------------------------------------------------------- */
 
 static ucc_status_t gather(void *send, void *recv, size_t bytes, void *info,
                            void **handle)
@@ -157,7 +157,7 @@ static int drop(struct kept *k)
                : 0;
 }
 
-/* A side of the arguments: its blocks, or all of it. */
+/* Describe the operand or the result: its blocks if is_v, else the whole. */
 static void describe(const struct loop_call *c, const void *buffer, int is_v,
                      size_t count, ucc_coll_buffer_info_t *info,
                      ucc_coll_buffer_info_v_t *info_v)
@@ -216,7 +216,8 @@ static int call(const struct loop_call *c)
     return !is_kept(c, k) || post(k->request) || finish(k->request);
 }
 
-/* UCC has no list: as many operations at once. */
+/* UCC has no call for a list: start one operation for each vector, and wait for
+ * all. */
 static int call_many(const struct loop_call *c)
 {
     int failed = 0;

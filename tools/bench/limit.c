@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the machine allows: limit -n 2
+ * A lower bound of what a library can reach on this machine: limit -n 2
  *
- * The timing loop over no library. Two processes that share all memory of the
- * loop's buffers load and store, and nothing else: no tags, no messages, no
- * other rank that may call something else. What a library takes longer than
- * this is the price of being one.
+ * The timing loop without a library. Two processes share the memory of the
+ * loop's buffers, and only load and store. There are no tags, no messages, and
+ * no other calls to distinguish. The difference between a library's time and
+ * this one is the library's overhead.
  */
 #include <stdatomic.h>
 #include <stdint.h>
@@ -18,19 +18,21 @@
 #include "ranks.h"
 
 /*
- * Short vectors travel in a line with their number. What is read where it lies
- * is read in full by both up to HALVES; from there on each sums one half, and
- * reads the result of the other.
+ * A vector of up to SHORT bytes travels in a cache line together with the
+ * call's number. Longer vectors are read in place. Below HALVES bytes, each
+ * rank sums all elements; from there on, each sums one half and copies the
+ * other half of the result.
  */
 enum { LINE = 64, SHORT = 56, HALVES = 256 << 10 };
-static const size_t arena_bytes = (size_t)1 << 30; /* of a rank */
+static const size_t arena_bytes = (size_t)1 << 30; /* of each rank */
 
 struct line {
     _Alignas(LINE) _Atomic uint64_t number;
     float data[SHORT / sizeof(float)];
 };
 
-/* A rank's to write. Two lines, as the other one may be one call behind. */
+/* Memory that one rank writes. It has two lines, as the other rank may be one
+ * call behind. */
 struct side {
     struct line lines[2];
     _Alignas(LINE) _Atomic uint64_t step;
@@ -38,7 +40,7 @@ struct side {
     size_t used;
 };
 
-static struct side *sides; /* of both, shared */
+static struct side *sides; /* of both ranks, in shared memory */
 static struct side *mine, *theirs;
 static const struct ranks *my_ranks;
 static uint64_t calls, steps;
@@ -49,21 +51,21 @@ static inline void wait_for(_Atomic uint64_t *number, uint64_t value)
         ;
 }
 
-/* Both have come here. */
+/* Wait until both ranks have called it. */
 static void meet(void)
 {
     atomic_store_explicit(&mine->step, ++steps, memory_order_release);
     wait_for(&theirs->step, steps);
 }
 
-/* What the other rank has at the same place of its arena. */
+/* The same offset in the other rank's arena. */
 static const float *other(const float *here)
 {
     return (const float *)(const void *)(theirs->arena +
                                          ((const char *)here - mine->arena));
 }
 
-/* As wide as the machine has it, as RCX's kernels are. */
+/* Uses the widest vectors of the machine, as RCX's kernels do. */
 #if defined(__x86_64__) && defined(__linux__)
 __attribute__((target_clones("avx512f", "avx2", "default")))
 #endif

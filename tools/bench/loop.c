@@ -4,15 +4,16 @@
  *
  * For each size: a warm-up, a calibration that chooses how many iterations fill
  * the time, then the iterations in a few batches. Each batch starts with new
- * data and a barrier, runs back to back, and after another barrier has its last
- * result checked element by element. A rank's time per operation is the average
- * over all batches; the time reported is the maximum over the ranks.
+ * data and a barrier, and runs back to back. After another barrier every
+ * element of its last result is checked. A rank's time per operation is the
+ * average over all batches; the time reported is the maximum over ranks.
  *
- * All ranks must agree on the number of iterations and on the maximum. They do
- * so through the library under test: a vector with one element per rank, zero
- * but for one's own, is summed, and every rank picks the maximum of the sum.
+ * All ranks must agree on the number of iterations and on the maximum. They use
+ * an allreduce of the library under test: it sums a vector with one element per
+ * rank, in which each rank sets only its own, and every rank takes the maximum
+ * of the sum.
  *
- * Data are small integers, so the sums are exact in any order and bracketing.
+ * Data are small integers, so sums are exact in any order and bracketing.
  */
 
 #include <sched.h>
@@ -26,11 +27,11 @@
 #include "core/sched/algo.h"
 #include "loop.h"
 
-/* What each is, of the library's rows. */
+/* Name of each collective, and its row in core/sched/coll.c. */
 static const struct {
     const char *name;
     enum rcx_coll row;
-    int has_counts; /* of each block */
+    int has_counts; /* takes a count for each block */
 } colls[LOOP_COLLS] = {
     [LOOP_ALLREDUCE] = {"allreduce", RCX_COLL_ALLREDUCE, 0},
     [LOOP_REDUCE] = {"reduce", RCX_COLL_REDUCE, 0},
@@ -50,7 +51,7 @@ static const struct {
     [LOOP_SCAN] = {"scan", RCX_COLL_SCAN, 0},
     [LOOP_EXSCAN] = {"exscan", RCX_COLL_EXSCAN, 0},
     [LOOP_ALLREDUCE_MANY] = {"allreduce_many", RCX_COLL_ALLREDUCE, 0},
-    /* two ranks' messages: all other blocks are empty */
+    /* all blocks are empty except the partner's */
     [LOOP_SENDRECV] = {"sendrecv", RCX_COLL_ALLTOALLV, 0},
 };
 
@@ -80,12 +81,12 @@ struct run {
     double seconds; /* to measure each size */
     size_t vectors;
     int uneven;
-    struct loop_call call; /* of the size at hand */
+    struct loop_call call; /* of the current size */
     float *in, *out;
-    size_t *counts, *displs; /* of blocks; displs: and the end of all */
-    float *mine, *all;       /* one element per rank */
-    int batches; /* filled so far: tells the data of batches apart */
-    int wrong;   /* a result was wrong on this rank */
+    size_t *counts, *displs; /* of blocks; displs has their sum as well */
+    float *mine, *all;       /* scratch of maximum(), one element per rank */
+    int batches;             /* number of batches so far; data depend on it */
+    int wrong;               /* a result was wrong on this rank */
 };
 
 static double now(void)
@@ -150,7 +151,7 @@ static int parse_vectors(const char *text, struct options *o)
     return *end || o->vectors < 1 || o->vectors > LOOP_VECTORS ? -1 : 0;
 }
 
-/* Unknown words are left to the library. */
+/* Parse the options. Other arguments are left to the library. */
 static int parse(int argc, char **argv, struct options *o)
 {
     double limit = 0;
@@ -190,7 +191,7 @@ static int parse(int argc, char **argv, struct options *o)
 
 /* ---- Pinning ------------------------------------------------------------- */
 
-/* What the launchers call the rank on this machine; -1 if nothing does. */
+/* The rank on this machine from the launcher's environment; -1: unknown. */
 static int rank_from_environment(void)
 {
     static const char *const names[] = {
@@ -225,7 +226,8 @@ static int is_core(int cpu)
     return first == cpu;
 }
 
-/* Round robin over the cores of mask, one hardware thread of each. */
+/* Pin this process to a hardware thread. Ranks are placed round robin over the
+ * cores of mask, on the first hardware thread of each. */
 static void pin(const cpu_set_t *mask, int rank)
 {
     int cores[CPU_SETSIZE], n = 0;
@@ -249,7 +251,8 @@ static int partner_of(const struct run *r)
     return (r->rank + r->size / 2) % r->size;
 }
 
-/* Elements of rank's block i; those of alltoallv are as long either way. */
+/* Elements of block i of a rank. In alltoallv, two ranks' blocks for each other
+ * have the same length. */
 static size_t block_count(const struct run *r, size_t count, int rank, int i)
 {
     const size_t more = count / 2;
@@ -263,7 +266,7 @@ static size_t block_count(const struct run *r, size_t count, int rank, int i)
     return i % 2 ? count + more : count - more;
 }
 
-/* Of a vector, of all blocks, or of the own one. */
+/* Elements of a vector, of all blocks, or of this rank's block. */
 static size_t extent_count(const struct run *r, enum rcx_extent extent,
                            size_t count)
 {
@@ -290,14 +293,15 @@ static void fill(struct run *r)
         r->out[i] = -1;
 }
 
-/* Element i of the result, by the row. */
+/* The expected element i of the result. */
 static float expected(const struct run *r, const struct rcx_shape *s, size_t i)
 {
     const struct rcx_coll_row *row = &rcx_colls[s->coll];
     const struct rcx_expected e = row->expect(s, i);
     size_t own = 0;
 
-    /* where counts are local it is counted in the block for this rank */
+    /* local counts: the index is within the sender's operand, so add its blocks
+     * before this rank's */
     for (int k = 0; row->is_local && k < r->rank; k++)
         own += block_count(r, r->call.count, e.lo, k);
 
@@ -306,7 +310,8 @@ static float expected(const struct run *r, const struct rcx_shape *s, size_t i)
     return n * pattern(e.index + own, r->batches) + ranks / 2;
 }
 
-/* Between vectors of a list, where nobody writes. */
+/* Whether element i is in a gap between vectors of a list, which nothing
+ * writes. */
 static int is_gap(const struct run *r, size_t i)
 {
     return r->call.n > 0 && i % (r->call.count + GAP) >= r->call.count;
@@ -369,9 +374,9 @@ static void meet(const struct run *r)
         die("barrier");
 }
 
-/* Seconds that this rank spends in n operations back to back. Results are not
- * checked while another rank is still in its operations, as it may wait for the
- * same core. */
+/* Run n operations back to back, and return the seconds that this rank spends.
+ * Results are checked after a barrier, as another rank may still run its
+ * operations on the same core. */
 static double batch(struct run *r, long n)
 {
     int (*const call)(const struct loop_call *) = r->peer->colls[r->call.coll];
@@ -392,8 +397,8 @@ static double batch(struct run *r, long n)
 }
 
 /*
- * How many iterations fill the time. Ends after an eighth of the time, or one
- * iteration where that takes longer.
+ * Choose how many iterations fill the time. This takes an eighth of the time,
+ * or one iteration if that is longer.
  */
 static long calibrate(struct run *r)
 {
@@ -412,7 +417,7 @@ static long calibrate(struct run *r)
     }
 }
 
-/* Returns whether a result was wrong on any rank. */
+/* Measure the current size. Returns whether a result was wrong on any rank. */
 static int measure(struct run *r)
 {
     const long wanted = calibrate(r);
@@ -451,7 +456,7 @@ static void *allocate(size_t count, size_t bytes)
     return memory;
 }
 
-/* What the library reads or writes. */
+/* Allocate a buffer that the library reads or writes. */
 static void *buffer(const struct loop_peer *peer, size_t count, size_t bytes)
 {
     void *memory = peer->memory ? peer->memory(count * bytes + 64)
@@ -474,7 +479,7 @@ static void release(const struct run *r)
     free(r->displs);
 }
 
-/* The call with vectors, or blocks, of that many. */
+/* Set up the call for vectors, or blocks, of count elements. */
 static void prepare(struct run *r, enum loop_coll coll, size_t count)
 {
     const struct rcx_coll_row *row = &rcx_colls[colls[coll].row];
@@ -528,7 +533,7 @@ static int measure_all(struct run *r, const struct options *o)
         if (o->bytes[i] > max)
             max = o->bytes[i];
     if (rcx_coll_has_blocks(colls[o->coll].row))
-        max *= 2 * ranks; /* of blocks half as long again, one to the rank */
+        max *= 2 * ranks; /* a block a rank, up to 1.5 times as long */
     if (o->coll == LOOP_ALLREDUCE_MANY)
         max = o->vectors * (max + GAP * sizeof(float));
     r->in = buffer(r->peer, max, 1);
@@ -559,7 +564,8 @@ int loop_main(int argc, char **argv, const struct loop_peer *peer)
     if (!peer->colls[o.coll])
         return LOOP_LACKS;
     alarm(o.limit);
-    /* before init, so that threads and memory of the library follow */
+    /* before init(), so that threads and memory of the library are placed
+     * there */
     o.pin = o.pin && sched_getaffinity(0, sizeof(mask), &mask) == 0;
     if (o.pin)
         pin(&mask, early);

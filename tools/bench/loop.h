@@ -2,8 +2,9 @@
 /*
  * The timing loop that RCX and its peers share.
  *
- * One program per library gives a struct loop_peer to loop_main() and nothing
- * else, so that every library is timed by the same code over the same data.
+ * For each library there is a program that passes a struct loop_peer to
+ * loop_main(), and does nothing else. So every library is timed by the same
+ * code with the same data.
  */
 #ifndef RCX_TOOLS_BENCH_LOOP_H
 #define RCX_TOOLS_BENCH_LOOP_H
@@ -36,35 +37,38 @@ enum loop_coll {
     LOOP_COLLS
 };
 
-enum { LOOP_VECTORS = 64 }; /* the most of allreduce_many */
+enum { LOOP_VECTORS = 64 }; /* most vectors of allreduce_many */
 
-/* What a collective is called with: floats, sums, root 0. */
+/* Arguments of a call. Elements are floats, the op is the sum, the root is
+ * 0. */
 struct loop_call {
     enum loop_coll coll;
     const float *in;
     float *out;
-    size_t count; /* of the vector, of each block as a rule, of each vector */
-    size_t in_count, out_count; /* of all that is given and gotten, if it is */
+    size_t count; /* elements of the vector, of a block, or of each of n
+                     vectors */
+    size_t in_count, out_count; /* elements of the whole operand and result */
     const size_t *counts, *displs; /* of each block */
-    size_t
-        n; /* vectors of allreduce_many, none of which ends where one begins */
+    size_t n; /* vectors of allreduce_many, with gaps between them */
     const float *ins[LOOP_VECTORS];
     float *outs[LOOP_VECTORS];
-    int partner;     /* of sendrecv: receiver and sender */
-    int sends_first; /* before it receives */
+    int partner;     /* sendrecv: the rank at the other end */
+    int sends_first; /* sendrecv: send, then receive */
 };
 
-/* A library under test. Functions that return int return 0 for success. */
+/* A library under test. init, colls and finalize return 0 for success. */
 struct loop_peer {
     int (*init)(int *argc, char ***argv);
-    /* in and out do not overlap. bcast: root's vector is in, others' is out */
-    int (*colls[LOOP_COLLS])(const struct loop_call *c); /* NULL: has it not */
-    /* for buffers, before the first call; NULL: no memory. Freed by finalize().
-     * The library has none of its own: NULL */
+    /* in and out do not overlap. bcast: the root's vector is in, the others' is
+     * out. NULL: not supported */
+    int (*colls[LOOP_COLLS])(const struct loop_call *c);
+    /* Allocates buffers, before the first call; finalize() frees them. Returns
+     * NULL without memory. The member is NULL if the library has no memory of
+     * its own */
     void *(*memory)(size_t bytes);
     int (*rank)(void);
     int (*size)(void);
-    /* the library's name and version; printed up to its first line's end */
+    /* the library's name and version; the first line is printed */
     const char *(*version)(void);
     int (*finalize)(void);
 };
@@ -72,28 +76,28 @@ struct loop_peer {
 enum { LOOP_LACKS = 3 };
 
 /*
- * Time a collective of the library. Options, after which the program's own may
- * follow in argv as far as peer->init() takes them out:
+ * Time a collective of the library. Other arguments than these options are left
+ * in argv for peer->init():
  *
- *   --coll NAME      allreduce, or another of rcx.h; sendrecv: a message
- *                    between each rank of the first half and one of the
- *                    second, and back, as one operation of half the time
- *   --sizes LIST     bytes per vector, or per block where there are blocks,
- *                    "8,64,512"; a barrier has none
- *   --vectors N      of allreduce_many, each of that size (8)
- *   --uneven         where blocks have a count each: half the size and one and
- *                    a half in turns
- *   --time SECONDS   how long to measure each size
- *   --limit SECONDS  when to stop measuring: SIGALRM ends the process
- *   --no-pin         leave each rank where the launcher put it
+ *     --coll NAME      allreduce, or another of rcx.h; sendrecv: a message
+ *                      between each rank of the first half and one of the
+ *                      second, and back; an operation is half a round trip
+ *     --sizes LIST     bytes per vector, or per block where there are blocks,
+ *                      "8,64,512"; a barrier has none
+ *     --vectors N      vectors of allreduce_many, each of that size (8)
+ *     --uneven         if blocks have a count each: 0.5 and 1.5 times the size
+ *                      alternately
+ *     --time SECONDS   how long to measure each size
+ *     --limit SECONDS  when to stop measuring: SIGALRM ends the process
+ *     --no-pin         leave each rank where the launcher has put it
  *
  * Rank 0 prints "# version" and "# ranks" lines, and one line per size:
  *
- *   bytes count iterations seconds_per_op
+ *     bytes count iterations seconds_per_op
  *
- * Returns what main() returns: 0; 1 if the library failed or a result was
- * wrong; 2 for wrong arguments; LOOP_LACKS where it has no such collective, and
- * for sendrecv where ranks are odd.
+ * Returns the exit status: 0; 1 if the library failed or a result was wrong; 2
+ * for wrong arguments; LOOP_LACKS if the library lacks the collective, or if
+ * sendrecv has an odd number of ranks.
  */
 int loop_main(int argc, char **argv, const struct loop_peer *peer);
 

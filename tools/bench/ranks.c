@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ranks for libraries that come without a launcher. See ranks.h.
+ * Ranks for libraries without a launcher. See ranks.h.
  *
- * The exchange has two slots per rank, used in turn. A rank writes slot n % 2
- * in allgather n after it finished n - 1, so after all ranks started n - 1, so
- * after all ranks finished n - 2, which used the slot before.
+ * The exchange has two slots per rank, used alternately. A rank writes its slot
+ * of allgather n after it has finished the one before. Then all ranks have
+ * started that one, so all have finished allgather n - 2, which used the same
+ * slot.
  */
 
 #include <dirent.h>
@@ -25,7 +26,8 @@
 enum { MAX_RANKS = 256, SLOT_BYTES = 1 << 20 };
 
 struct ranks_exchange {
-    atomic_uint started[MAX_RANKS]; /* allgathers that the rank gave to */
+    atomic_uint started[MAX_RANKS]; /* number of allgathers whose slot the rank
+                                       has written */
     char slot[2][MAX_RANKS][SLOT_BYTES];
 };
 
@@ -68,7 +70,8 @@ static void remove_directory(const char *path)
     rmdir(path);
 }
 
-/* Returns how the first rank that failed did; by then none is left. */
+/* Wait for all ranks, and kill the others after the first failure. Returns 0,
+ * or the exit status of the first rank that failed (1: by a signal). */
 static int wait_for_all(const pid_t *pids, int size)
 {
     int failed = 0, alive = size;
@@ -101,7 +104,8 @@ static void become_rank(int rank, pid_t parent)
     setenv("BENCH_RANK", text, 1);
 }
 
-/* As a task of a job: what ranks share is a file. */
+/* Run as a task of a Slurm job. Ranks share memory by a file in the
+ * directory. */
 static int join(int argc, char **argv, const char *directory,
                 int (*run)(int argc, char **argv, const struct ranks *ranks))
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ranks for libraries that come without a launcher: forks of one process that
- * share some memory; or, where BENCH_DIRECTORY names a new folder of theirs,
- * tasks of a Slurm job whose nodes are this machine.
+ * Ranks for libraries without a launcher. By default they are forked processes
+ * with shared memory. If BENCH_DIRECTORY names a new folder that all can
+ * access, they are tasks of a Slurm job whose nodes are all this machine.
  */
 #ifndef RCX_TOOLS_BENCH_RANKS_H
 #define RCX_TOOLS_BENCH_RANKS_H
@@ -15,23 +15,28 @@ extern "C" {
 
 struct ranks {
     int rank, size;
-    const char *directory; /* for the library's files; removed in the end */
+    const char *directory; /* for the library's files; forked ranks: removed at
+                              the end */
     struct ranks_exchange *exchange; /* memory of ranks_allgather() */
 };
 
 /*
- * Be a rank of the job, and return what run() does. Or:
- * Fork as many ranks as "-n SIZE" among the arguments says, call run() in each,
- * and wait for them. If one fails the others are killed. A rank dies with its
- * parent. Returns what main() returns: 0 if all runs returned 0, else what the
- * first that did not returned.
+ * Call run() in each rank.
+ *
+ * Without BENCH_DIRECTORY, fork as many ranks as "-n SIZE" in the arguments
+ * says (2), and wait for them. If a rank fails, the others are killed; ranks
+ * die with their parent. Returns the exit status: 0, or that of the first rank
+ * that failed.
+ *
+ * With BENCH_DIRECTORY, this process is one of the ranks. Returns the value of
+ * run().
  */
 int ranks_fork(int argc, char **argv,
                int (*run)(int argc, char **argv, const struct ranks *ranks));
 
 /*
- * recv = what each rank gave as send, in the order of ranks. Blocking. bytes is
- * at most 1 MiB; returns non-zero for more.
+ * recv = the send buffers of all ranks, in the order of ranks. Blocking.
+ * Returns non-zero if bytes exceeds 1 MiB.
  */
 int ranks_allgather(const struct ranks *ranks, const void *send, void *recv,
                     size_t bytes);

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Draws a method map as an SVG file, for rcx_tune --svg and rcx_sim: one
+ * colour, hatching and letter for each method, and a legend.
+ */
 #include "common/method_map.h"
 
 #include <stdio.h>
@@ -43,10 +47,11 @@ enum { TOP = 82, WIDTH = 38, FONT = 11, MARGIN = 10, KEY = 18 };
 struct picture {
     const struct method_map *m;
     FILE *file;
-    int left, height; /* where cells begin; of a row */
+    int left, height; /* x of the first cell; height of a row */
 };
 
-/* What a method looks like: a colour, and hatching where those do not do. */
+/* Draw a cell of a method: its colour, and hatching if there are more methods
+ * than colours. */
 static void svg_cell(FILE *file, int method, int x, int y, int width,
                      int height)
 {
@@ -91,8 +96,8 @@ static void svg_hatches(FILE *file)
     fputs("</defs>\n", file);
 }
 
-/* A rectangle for each run of equal cells; its letter where above it there is
- * another one. */
+/* Draw a rectangle for each run of equal cells in a row. It has the method's
+ * letter unless the cell above is equal. */
 static void svg_row(const struct picture *p, int row)
 {
     const int y = TOP + row * p->height;
@@ -124,7 +129,7 @@ static void svg_dots(const struct picture *p, int row)
                     TOP + row * p->height + p->height / 2);
 }
 
-/* Of rows, as many names as find room. */
+/* Draw the names of rows and columns; of rows, as many as there is room for. */
 static void svg_axes(const struct picture *p)
 {
     const int step = (FONT + 2 + p->height - 1) / p->height;
@@ -167,7 +172,8 @@ static int longest(char (*names)[MAP_NAME], int n)
     return (int)most;
 }
 
-/* Of columns and legend, or of the title. */
+/* The width of the picture: that of columns and legend, or that of the title if
+ * it is wider. */
 static int width_of(const struct picture *p)
 {
     const size_t first = strlen(p->m->title[0]),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pictures of which method is taken where: a table whose cells are coloured. */
+/* Pictures that show which method is used where: a table with coloured
+ * cells. */
 #ifndef RCX_TOOLS_COMMON_METHOD_MAP_H
 #define RCX_TOOLS_COMMON_METHOD_MAP_H
 
@@ -10,7 +11,7 @@ enum { MAP_TITLE = 200, MAP_NAME = 24, MAP_METHOD = 128 };
 
 struct method_cell {
     int method;  /* -1: none */
-    bool dotted; /* what legend_is says of dots */
+    bool dotted; /* legend_is says what a dot means */
 };
 
 struct method_map {
@@ -22,11 +23,11 @@ struct method_map {
     struct method_cell *cells; /* by row and column */
 };
 
-/* What a method is called in the picture. */
+/* The letter of a method in the picture. */
 char method_map_letter(int method);
-/* "8", "64K" */
+/* Print a size in the style of "8", "64K". */
 void method_map_bytes(char name[MAP_NAME], size_t bytes);
-/* The exit status. */
+/* Write the picture to a file. Returns the exit status. */
 int method_map_svg(const struct method_map *m, const char *path);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A tool whose output was not all written, as on a full disk, fails. */
+/* Lets a tool fail if its output could not be written, as on a full disk. */
 #ifndef RCX_TOOLS_COMMON_OUTPUT_H
 #define RCX_TOOLS_COMMON_OUTPUT_H
 
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* For atexit(), so that it holds wherever a tool ends. */
+/* For atexit(), so that it runs wherever a tool exits. */
 static void check_output(void)
 {
     const int failed_before = ferror(stdout);

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Statistics of regrets, for rcx_tune and rcx_sim.
+ */
 #include "common/regret.h"
 
 #include <stdio.h>

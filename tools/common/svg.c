@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Writes SVG files for the pictures of rcx_tune and rcx_sim: begin and end of a
+ * file, text, colours.
+ */
 #include "common/svg.h"
 
 #include <errno.h>
@@ -7,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Okabe and Ito's, which people see apart whose eyes lack a kind of cone; those
- * that come first differ most. */
+/* The palette of Okabe and Ito, which colour-blind people can distinguish. The
+ * first colours differ most. */
 const struct svg_colour svg_colours[SVG_COLOURS] = {
     {"#56B4E9", "black"}, {"#E69F00", "black"}, {"#009E73", "black"},
     {"#F0E442", "black"}, {"#D55E00", "black"}, {"#0072B2", "white"},
@@ -35,7 +39,8 @@ FILE *svg_open(const char *path, int width, int height)
 
 int svg_width(int letters, int size)
 {
-    return (letters * size * 65 + 99) / 100; /* 0.64 is a wide font's digit */
+    return (letters * size * 65 + 99) / 100; /* a digit of a wide font is 0.64
+                                                of its size */
 }
 
 void svg_text(FILE *file, int x, int y, int size, const char *more,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rcx_info: the environment variables. */
+/* rcx_info --config: the environment variables with their values, defaults and
+ * documentation, from the library's table of options. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +58,8 @@ static void print_option(const struct rcx_option *o)
     info_print_wrapped("      valid: ", o->values);
 }
 
-/* Of UCX, under RCX's prefix. How many are set. */
+/* Print UCX's variables that are set under RCX's prefix. Returns their
+ * number. */
 static int print_ucx_variables_set(void)
 {
     static const char prefix[] = "RCX_UCX_";
@@ -91,7 +93,8 @@ void info_print_config(void)
     printf("\n");
 }
 
-/* The settings that rcx_info prints without options, and what else there is. */
+/* Print the variables that are set, and a hint at the other options of
+ * rcx_info. */
 void info_print_changed(void)
 {
     struct rcx_config scratch = {0};

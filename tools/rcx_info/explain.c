@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rcx_info --explain: which method a call gets, and what ruled out the
- * others. */
+/* rcx_info --explain: which method a call gets, by which rule, and the prices
+ * of all algorithms or why they are not available. */
 #include "rcx_info/rcx_info.h"
 
 #include <math.h>
@@ -9,16 +9,16 @@
 
 #include "core/sched/price.h"
 
-enum { USAGE = 2, ALGOS = 128, ELEMENT = 4 }; /* as a float has */
+enum { USAGE = 2, ALGOS = 128, ELEMENT = 4 }; /* ELEMENT: bytes of a float */
 
-/* An algorithm and what it would cost. */
+/* An algorithm and its price. */
 struct offer {
     const struct rcx_algo *algo;
-    double seconds; /* INFINITY: it is not to be had */
-    char text[128]; /* the method, or why not */
+    double seconds; /* INFINITY: not available */
+    char text[128]; /* the method, or why it is not available */
 };
 
-/* In so many parts, each an interval of ranks, or dealt in turns. */
+/* Map ranks to parts: an interval of ranks each, or round-robin. */
 static struct rcx_nodes *map_parts(struct rcx_heap *heap, int size, int parts,
                                    bool in_turns)
 {
@@ -35,8 +35,8 @@ static struct rcx_nodes *map_parts(struct rcx_heap *heap, int size, int parts,
     return map;
 }
 
-/* Of nodes, or of the cores that ranks of one are bound to. NULL: of
- * neither. */
+/* The map of nodes, or of the cores that the ranks of one node are bound to.
+ * NULL: neither applies, or no memory. */
 static struct rcx_nodes *map_places(const struct info_question *q,
                                     struct rcx_heap *heap)
 {
@@ -99,7 +99,7 @@ static void print_offers(const struct rcx_shape *s, rcx_order_t needed)
     }
 }
 
-/* A rule of RCX's own, whose file is part of the library. */
+/* Print a rule of RCX's own tuning file, which is a string in the library. */
 static void print_own_rule(int line)
 {
     const char *text = rcx_tuning_own;

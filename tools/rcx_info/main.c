@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * rcx_info: prints what this build of RCX is and offers, from the library's
- * own tables, so that nothing here has to be kept up to date.
+ * rcx_info prints properties of this build of RCX and of the library's tables.
+ * All output comes from these tables, so nothing here has to be kept up to
+ * date.
  */
 #include <getopt.h>
 #include <stdarg.h>
@@ -45,8 +46,8 @@ static const char usage[] =
 
 enum { TEXT = 128 };
 
-/* The "library" line of a bootstrap is the version of what it is built on; what
- * follows in parentheses is left to --launch. */
+/* Keep the "library" line of a bootstrap: the name and version of its library.
+ * The rest in parentheses is for --launch. */
 static void keep_library(const char *name, const char *value, void *arg)
 {
     char *text = arg;
@@ -146,7 +147,7 @@ static void print_types(void)
 
 /* ---- Algorithms ---------------------------------------------------------- */
 
-/* A usual call. */
+/* The shape of a typical call. */
 static struct rcx_shape shape_at(const struct rcx_algo *algo, int size)
 {
     struct rcx_shape shape = {.coll = algo->coll,
@@ -182,7 +183,8 @@ append(char text[PARAMETER_TEXT], const char *format, ...)
     va_end(args);
 }
 
-/* As a user may write it: "radix=2..16 (4): ...", "fold=half|full (half)". */
+/* Describe a parameter as users write it: "radix=2..16 (4): ...",
+ * "fold=half|full (half)". */
 static void describe_parameter(const struct rcx_param *p,
                                char text[PARAMETER_TEXT])
 {
@@ -253,9 +255,9 @@ static void print_algorithms(void)
 
 /* ---- docs/reference/algorithms.md ---------------------------------------- */
 
-enum { LARGEST = 64 }; /* of the numbers of ranks that are looked at */
+enum { LARGEST = 64 }; /* most ranks tried for the order columns */
 
-/* Whatever is a bar would end the cell. */
+/* Print text for a table cell, with bars escaped: a bar ends a cell. */
 static void print_cell_text(const char *text)
 {
     for (; *text; text++)
@@ -268,7 +270,8 @@ static void print_cell(const char *text)
     printf(" | ");
 }
 
-/* The least level over numbers of ranks that are powers of two, or are not. */
+/* The lowest order level over all numbers of ranks that are powers of two, or
+ * over all others. */
 static const char *least_level(const struct rcx_algo *algo, bool powers)
 {
     rcx_order_t least = RCX_ORDER_CANONICAL;
@@ -349,8 +352,8 @@ static void print_line(const char *name, const char *value, void *arg)
     info_print_wrapped(label, value);
 }
 
-/* Of a job all of whose ranks do this. What hinders rcx_init() it says
- * itself. */
+/* Print the transport's way to each other rank. All ranks of the job must call
+ * it. rcx_init() logs its own errors. */
 static void print_ways(void)
 {
     rcx_context_t *context;
@@ -398,7 +401,7 @@ enum {
     CHANGED = 1u << 6
 };
 
-/* The value of an option that is a number. */
+/* Parse an option's number. Exits if it is not valid. */
 static int number_of(const char *option, const char *text)
 {
     char *end;
@@ -506,7 +509,8 @@ int main(int argc, char **argv)
     if (sections & LAUNCH)
         print_launch();
     fflush(stdout);
-    /* last, where it is seen: what rcx_init() would say of the environment */
+    /* last, at the end of the output: log messages on the environment, as from
+     * rcx_init() */
     rcx_log_init(&log);
     status = rcx_config_read(&config, &log);
     if (status == RCX_OK)

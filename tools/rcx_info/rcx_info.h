@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Shared declarations of rcx_info. main.c has the command line and the tables,
+ * config.c the environment variables, explain.c the option --explain.
+ */
 #ifndef RCX_TOOLS_RCX_INFO_RCX_INFO_H
 #define RCX_TOOLS_RCX_INFO_RCX_INFO_H
 
@@ -6,30 +10,31 @@
 
 #include "core/run/object/config.h"
 
-/* A call, for rcx_info --explain. */
+/* The call that rcx_info --explain is asked about. */
 struct info_question {
-    const char *coll; /* NULL: none is asked for */
+    const char *coll; /* NULL: no --explain */
     size_t bytes;     /* of the vector, or of a block */
     int ranks, nodes, cores;
-    bool scattered; /* ranks are dealt to nodes in turns, not in blocks */
-    bool bound;     /* each to a core, where they are on one node */
+    bool scattered; /* ranks are on nodes round-robin, not in blocks */
+    bool bound;     /* each rank to a core, if all are on one node */
 };
 
-/* Prints text behind a label, broken at spaces into lines. */
+/* Print text behind a label, wrapped at spaces. */
 void info_print_wrapped(const char *label, const char *text);
 
 enum info_source { FROM_DEFAULT, FROM_ENVIRONMENT, NOT_VALID };
 
-/* Takes one option over into config, as far as its value is valid. */
+/* Set one option in config from its variable, or to its default if the variable
+ * is not set or not valid. */
 enum info_source info_read_option(const struct rcx_option *o,
                                   struct rcx_config *config);
 
-/* The environment variables: all, or those that are set. */
+/* Print the environment variables: all, or those that are set. */
 void info_print_config(void);
 void info_print_changed(void);
 
-/* How it would be carried out with this environment, and why. Returns an exit
- * status. */
+/* Print how the call would be carried out in this environment, and why. Returns
+ * an exit status. */
 int info_explain(const struct info_question *q,
                  const struct rcx_config *config);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What there is to try. The library says it to nobody but in a message, so the
- * build takes it from the library's table.
+ * The algorithms that --algo all tries. The library has no function that lists
+ * them, so the build extracts their symbols from lib/algo/algorithms.c.
  */
 #include "rcx_perf/rcx_perf.h"
 
@@ -9,7 +9,7 @@
 
 #include "rcx_perf_algos.h"
 
-/* The length of what symbol begins with, if that is what coll's do. */
+/* The length of "COLLECTIVE_" if symbol begins with it; else 0. */
 static size_t start_of(enum rcx_coll coll, const char *symbol)
 {
     const char *name = rcx_coll_name(coll);
@@ -20,7 +20,8 @@ static size_t start_of(enum rcx_coll coll, const char *symbol)
                : 0;
 }
 
-/* Behind "COLLECTIVE_"; NULL: another collective's, with a longer name. */
+/* The algorithm's name, behind "COLLECTIVE_". NULL: symbol belongs to another
+ * collective, maybe one whose name is longer. */
 static const char *name_in(enum rcx_coll coll, const char *symbol)
 {
     const size_t start = start_of(coll, symbol);

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Checked iterations: new data each time, the collective, and every element of
- * the result compared with a serial reduction of all ranks' data, which any
- * rank can make by itself.
+ * Checked iterations: each has new operands, runs the collective, and compares
+ * every element of the result with a serial reduction. Any rank can compute the
+ * operands of all ranks.
  *
- * Data are such that no order or bracketing of the combines can be told from
- * another: integers wrap around anyway, and reals are small integers whose sums
- * and products every format holds exactly. So the comparison is one for
- * equality. Yet each rank's operand counts: where many operands would settle
- * the result (a product of zeros, LAND of random bits), few of them differ
- * from the neutral element.
+ * Results do not depend on the order or bracketing of combines. Integers wrap
+ * around, and reals are small integers whose sums and products every format
+ * holds exactly. So results are compared for equality. Yet every rank's operand
+ * affects the result: for ops where most operands would decide it alone (a
+ * product of zeros, LAND of random bits), few operands differ from the neutral
+ * element.
  */
 #include "rcx_perf/rcx_perf.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { ROOM = 1 << 20 }; /* magnitude of data that could be larger */
+enum { ROOM = 1 << 20 }; /* largest magnitude of a summand */
 
 /* ---- Data ---------------------------------------------------------------- */
 
@@ -27,7 +27,7 @@ static uint64_t mix(uint64_t x)
     return x ^ x >> 31;
 }
 
-/* What all ranks know of an element, and what is one rank's alone. */
+/* Random bits of element i that all ranks share. */
 static uint64_t common_bits(const struct perf_data *d, size_t i)
 {
     return mix(i * 0x9e3779b97f4a7c15 + mix(d->round + 1));
@@ -38,7 +38,7 @@ static uint64_t own_bits(uint64_t common, int rank)
     return mix(common + ((uint64_t)rank + 1) * 0xd1342543de82ef95);
 }
 
-/* From -limit to limit. */
+/* An integer from -limit to limit. */
 static long small_integer(uint64_t bits, long limit)
 {
     return (long)(bits % (uint64_t)(2 * limit + 1)) - limit;
@@ -58,7 +58,8 @@ static uint64_t extend(const struct perf_type *t, uint64_t word)
     return has_sign(t) ? (uint64_t)((int64_t)word >> unused) : word >> unused;
 }
 
-/* Whether rank is one of a few, about n, that stand out in this element. */
+/* Whether this rank is among the few that differ from the neutral element here:
+ * n / 2 ranks on average. */
 static bool is_chosen(const struct perf_data *d, uint64_t own, unsigned n)
 {
     return own >> 16 & 1 && (own >> 20) % (uint64_t)d->ranks < n;
@@ -90,8 +91,9 @@ static uint64_t word_data(const struct perf_data *d, uint64_t own)
 }
 
 /*
- * A summand. Where ranks are so many that even sums of ones would not be exact,
- * every stride-th rank has one, and the others zero.
+ * An operand of a sum. If there are so many ranks that not even sums of ones
+ * are exact, only every stride-th rank has a value of -1 to 1, and the others
+ * 0.
  */
 static long double summand(const struct perf_data *d, uint64_t common,
                            uint64_t own, int rank)
@@ -105,7 +107,7 @@ static long double summand(const struct perf_data *d, uint64_t common,
     return (long double)small_integer(own, limit > 0 ? limit : 1);
 }
 
-/* A factor: of size one, but for two ranks. */
+/* An operand of a product: of magnitude one, except on two ranks. */
 static void factor(const struct perf_data *d, uint64_t common, uint64_t own,
                    int rank, struct perf_value *v)
 {
@@ -133,7 +135,7 @@ static struct perf_value element(const struct perf_data *d, int rank, size_t i)
     if (t->class < CLASS_REAL) {
         v.word = word_data(d, own);
     } else if (t->class == CLASS_PAIR) {
-        /* few numbers and few indexes, so that both are equal at times */
+        /* few numbers and few indices, so that ties occur */
         v.real = (long double)small_integer(own, 2);
         v.index = (int)small_integer(own >> 32, 20);
     } else if (t->class == CLASS_STRUCT) {
@@ -151,7 +153,7 @@ static struct perf_value element(const struct perf_data *d, int rank, size_t i)
     return v;
 }
 
-/* Elements from first on. */
+/* Fill dst with elements first to first + count - 1 of a rank's operand. */
 static void fill(const struct perf_data *d, int rank, void *dst, size_t first,
                  size_t count)
 {
@@ -263,7 +265,7 @@ struct findings {
     long count;
 };
 
-/* Whether this finding is one of those that are printed; begins its line. */
+/* Count a finding. True: it is among the first SHOWN, and its line is begun. */
 static bool begin_finding(struct findings *f)
 {
     if (f->count++ >= SHOWN)
@@ -291,7 +293,7 @@ static void compare(struct findings *f, const char *what, size_t i,
 
 typedef void visit_fn(struct findings *f, size_t i, char *at);
 
-/* Elements of a side, in the order of the vector. */
+/* Call a function with each element of a side, in the order of the vector. */
 static void visit(struct findings *f, const struct perf_side *side,
                   visit_fn *what)
 {
@@ -309,14 +311,15 @@ static void check_result(struct findings *f, size_t i, char *at)
     struct rcx_expected e = row->expect(&f->shape, i);
     struct perf_value want;
 
-    if (row->is_local) /* counted in the sender's block for this rank */
+    if (row->is_local) /* the index is within the sender's operand: add its
+                          blocks before this rank's */
         for (int k = 0; k < f->job->rank; k++)
             e.index += perf_block_count(f->job, f->row->count, e.lo, k);
     want = perf_data_reduce(&f->data, e);
     compare(f, "result", i, &want, at);
 }
 
-/* An operand that is not in place is only read. */
+/* Check that an operand that is not in place is unchanged. */
 static void check_operand(struct findings *f, size_t i, char *at)
 {
     const struct perf_value want = element(&f->data, f->job->rank, i);
@@ -335,7 +338,8 @@ static void poison(struct findings *f, size_t i, char *at)
     memset(at, POISON, f->data.type->bytes);
 }
 
-/* All of a buffer that is no element of a side; these are poisoned first. */
+/* Report bytes of a buffer that were written although they are not part of the
+ * result. The caller has poisoned both sides, so all bytes must be poison. */
 static void check_rest(struct findings *f, const char *buffer, const char *name)
 {
     const size_t end = f->row->reach * f->data.type->bytes + PERF_GUARD;
@@ -361,7 +365,7 @@ static void check_all(struct findings *f)
     check_rest(f, f->job->send, "sendbuf");
 }
 
-/* Spoils one element of the last rank that gets some. */
+/* --inject: change one element of the result on the last rank that has one. */
 static void inject(struct findings *f)
 {
     const struct perf_job *job = f->job;
@@ -380,8 +384,8 @@ static void inject(struct findings *f)
         }
 }
 
-/* Fifty; fewer, but three, where the serial reduction takes long. The same on
- * all ranks. */
+/* Number of checked iterations, the same on all ranks: 50, or fewer where the
+ * serial reduction is expensive, but at least 3. */
 static long iterations_for(const struct perf_job *job,
                            const struct perf_row *row)
 {

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What can be timed: a line each for its calls and its row. */
+/* The table of collectives, and messages: for each, the calls in three forms
+ * and a row. To add a collective takes a CALLS line and a COLL line. */
 #include "rcx_perf/rcx_perf.h"
 
-/* A collective's three forms: arguments as it takes them, of c. */
+/* Define call_NAME(), which makes a call in each of the three forms. The
+ * arguments are those of rcx_NAME(), taken from c. */
 #define CALLS(name, ...)                                                       \
     static rcx_status_t call_##name(const struct perf_call *c,                 \
                                     enum perf_form form,                       \
@@ -20,7 +22,7 @@ CALLS(allreduce_many, c->n, c->ins, c->outs, c->counts, c->type, c->op, c->comm)
 CALLS(reduce, c->in, c->out, c->count, c->type, c->op, c->root, c->comm)
 CALLS(reduce_scatter, c->in, c->out, c->counts, c->type, c->op, c->comm)
 CALLS(reduce_scatter_block, c->in, c->out, c->count, c->type, c->op, c->comm)
-/* the root's buffer is only read */
+/* the root's buffer is only read, so its const may be cast away */
 CALLS(bcast, c->in ? (void *)(uintptr_t)c->in : c->out, c->count, c->type,
       c->root, c->comm)
 CALLS(gather, c->in, c->out, c->count, c->type, c->root, c->comm)
@@ -82,7 +84,8 @@ static rcx_status_t call_sendrecv(const struct perf_call *c,
         .call = call_##label                                                   \
     }
 
-/* Two ranks' messages are an alltoallv in which all other blocks are empty. */
+/* sendrecv has the row of alltoallv, with all blocks empty except the
+ * partner's. */
 const struct perf_coll perf_colls[] = {
     COLL(allreduce, ALLREDUCE, false),
     {.name = "allreduce_many",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a program knows of its launcher before the library does. */
+/* The rank that a launcher sets in the environment, for use before rcx_init(),
+ * and a common exit of all ranks. */
 #include "rcx_perf/rcx_perf.h"
 
 #include <stdlib.h>
@@ -16,7 +17,8 @@ int perf_launched_rank(void)
     return 0;
 }
 
-/* Launchers end a job with its first rank: the silent ones give rank 0 time. */
+/* Launchers end a job at its first exit. So ranks that print nothing wait half
+ * a second, for rank 0 to print. */
 void perf_exit(int status)
 {
     const struct timespec half = {0, 500000000};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What lies where in a rank's two buffers, by the collective's row. */
+/* The layout of a rank's send and receive buffers, by the collective's row in
+ * core/sched/coll.c. */
 #include "rcx_perf/rcx_perf.h"
 
 /* ---- Blocks -------------------------------------------------------------- */
@@ -36,19 +37,21 @@ size_t perf_block_count(const struct perf_job *job, size_t count, int rank,
 
     if (o->coll->is_messages)
         return i == perf_partner(job, rank) ? count * (size_t)o->vectors : 0;
-    /* what two ranks send each other is as long either way */
+    /* blocks of two ranks for each other have equal lengths */
     if (rcx_colls[o->coll->row].is_local)
         i += rank;
     return o->uneven ? count * (size_t)(i % 3) : count;
 }
 
-/* With gaps between blocks; so they are in all that is uneven. */
+/* Whether blocks have gaps between them: --gaps, and --uneven where callers
+ * pass displacements. */
 static bool is_apart(const struct perf_options *o)
 {
     return (o->uneven || o->gaps) && perf_has_places(o->coll);
 }
 
-/* Returns how many elements a buffer has. */
+/* Compute lengths and offsets of the blocks. Returns the elements of each
+ * buffer. */
 static size_t cut(struct perf_job *job, size_t count)
 {
     const struct perf_options *o = &job->options;
@@ -65,7 +68,8 @@ static size_t cut(struct perf_job *job, size_t count)
     }
     if (!is_apart(o))
         return job->starts[p];
-    for (int i = p - 1; i >= 0; i--) { /* the last first, and gaps */
+    for (int i = p - 1; i >= 0; i--) { /* the last block first, and a gap behind
+                                          each */
         job->displs[i] = at;
         at += job->counts[i] + 1;
     }
@@ -107,7 +111,8 @@ static struct perf_side side_of(const struct perf_job *job,
     }
 }
 
-/* Bring the two together in the way that the collective has for it. */
+/* Let operand and result share a buffer, by the aliasing that the collective
+ * allows. */
 static void unite(const struct perf_job *job, struct perf_sides *s)
 {
     const enum rcx_coll row = job->options.coll->row;
@@ -155,7 +160,7 @@ struct perf_call perf_call_of(const struct perf_job *job,
 
     return (struct perf_call){
         .in = in,
-        /* a rank without a result has a buffer that stays as it is */
+        /* a rank without a result passes a buffer that must stay unchanged */
         .out = moves_out       ? RCX_IN_PLACE
                : s.gotten.base ? s.gotten.base
                                : job->recv,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rcx_perf: times and checks what RCX does. This file: the rows of a run. */
+/* The main program of rcx_perf: the rows of a run, contexts, and the library's
+ * log messages. Measurement is in run.c and check.c. */
 #include "common/output.h"
 #include "rcx_perf/rcx_perf.h"
 
@@ -11,13 +12,14 @@
 /* ---- The library's messages ---------------------------------------------- */
 
 /*
- * Until the first collective ran, an error that is decided from arguments and
- * environment is decided on every rank; one of them says so.
+ * Log messages of the library. Before the first collective, errors in arguments
+ * and environment occur on every rank alike, so only one rank prints them.
  */
 static struct {
-    bool held; /* rather than printed */
+    bool held; /* messages are kept in text, not printed */
     char text[4096];
-    char refusal[1024]; /* why the last of all algorithms does not fit */
+    char refusal[1024]; /* --algo all: why the last algorithm was not
+                           supported */
 } messages;
 
 static void print_message(rcx_log_level_t level, const char *text, void *arg)
@@ -39,7 +41,8 @@ static bool is_usage(rcx_status_t status)
            status == RCX_ERR_CONFIG;
 }
 
-/* Go on after status: what was held is printed, but where rank 0 does it. */
+/* Print the held messages and clear them. After success and usage errors only
+ * rank 0 prints, as its messages are those of all ranks. Returns status. */
 static rcx_status_t release(rcx_status_t status)
 {
     const bool said_by_0 = status == RCX_OK || is_usage(status);
@@ -52,7 +55,7 @@ static rcx_status_t release(rcx_status_t status)
 
 /* ---- Rows ---------------------------------------------------------------- */
 
-/* The elements of a vector, or of a block, of about that size. */
+/* Elements of a vector, or of a block, of about that many bytes. */
 static size_t count_of(const struct perf_job *job, size_t bytes)
 {
     const size_t count = bytes / job->options.type->bytes;
@@ -60,7 +63,7 @@ static size_t count_of(const struct perf_job *job, size_t bytes)
     return bytes > 0 && count == 0 ? 1 : count;
 }
 
-/* Rows for all sizes; sizes that give the same count are one. */
+/* List one row for each size. Sizes with equal counts share a row. */
 static int list_rows(const struct perf_job *job, struct perf_row *rows, int max)
 {
     const struct perf_options *o = &job->options;
@@ -84,7 +87,7 @@ static int list_rows(const struct perf_job *job, struct perf_row *rows, int max)
     return n;
 }
 
-/* Ask how the row is carried out, which also checks that it can be. */
+/* Store the method of a row. Fails if the library does not support the row. */
 static rcx_status_t ask_method(struct perf_job *job, struct perf_row *row)
 {
     rcx_status_t status, dropped;
@@ -120,7 +123,7 @@ static rcx_status_t run_row(struct perf_job *job, struct perf_row *row)
 
 enum { ROWS = 128 };
 
-/* Of blocks, vectors and requests. */
+/* Allocate the arrays of blocks, vectors and requests. */
 static bool allocate_lists(struct perf_job *job)
 {
     const size_t n = (size_t)perf_pieces(job) + 1;
@@ -180,7 +183,8 @@ static void release_memory(struct perf_job *job)
     free(job->slowest);
 }
 
-/* Of all algorithms, one need not suit every row. */
+/* Store the methods of all rows. With --algo all, rows that the algorithm does
+ * not support are removed. */
 static rcx_status_t ask_methods(struct perf_job *job, struct perf_row *rows,
                                 int *n_p)
 {
@@ -198,7 +202,8 @@ static rcx_status_t ask_methods(struct perf_job *job, struct perf_row *rows,
         }
         if (status != RCX_OK)
             return status;
-        /* one that is not cut is the same for every length of segments */
+        /* Without segments, a row is the same for all segment lengths: keep it
+         * for the first one only. */
         if (job->segment == 0 || strstr(rows[i].method, "segment="))
             rows[(*n_p)++] = rows[i];
     }
@@ -246,7 +251,7 @@ static rcx_status_t run(struct perf_job *job)
     if (status == RCX_OK)
         status = ask_methods(job, rows, &n);
     if (status == RCX_OK && n == 0 && job->last && !job->begun) {
-        /* no algorithm does it */
+        /* no algorithm supports any row */
         snprintf(messages.text, sizeof(messages.text), "%s", messages.refusal);
         status = RCX_ERR_UNSUPPORTED;
     }
@@ -257,7 +262,8 @@ static rcx_status_t run(struct perf_job *job)
         status = begin_report(job, rows, n);
     for (int i = 0; i < n && status == RCX_OK; i++)
         status = run_row(job, &rows[i]);
-    if (status == RCX_OK && job->last) /* while all ranks are there */
+    if (status == RCX_OK && job->last) /* before rcx_finalize(), while all ranks
+                                          run */
         perf_report_end(job);
     return status;
 }
@@ -269,7 +275,7 @@ static void say(const struct perf_job *job, rcx_status_t status)
                 rcx_status_string(status));
 }
 
-/* Memory in use; 0 where /proc does not tell. */
+/* Bytes of resident memory; 0 if /proc does not tell. */
 static double resident_bytes(void)
 {
     FILE *file = fopen("/proc/self/statm", "re");
@@ -283,7 +289,7 @@ static double resident_bytes(void)
     return (double)pages * (double)sysconf(_SC_PAGESIZE);
 }
 
-/* rcx_init(), and what it costs this rank. */
+/* Call rcx_init(), and record its time and memory on this rank. */
 static rcx_status_t open_context(struct perf_job *job)
 {
     const rcx_params_t params = {.field_mask = RCX_PARAM_LOG,
@@ -296,12 +302,13 @@ static rcx_status_t open_context(struct perf_job *job)
     return status;
 }
 
-/* Before any rank waits for another one. */
+/* Set the algorithm's variable and open the context. Messages are held
+ * meanwhile. */
 static rcx_status_t start(struct perf_job *job)
 {
     const struct perf_options *o = &job->options;
 
-    /* the library reads the name, and says so if it does not like it */
+    /* rcx_init() checks the name */
     if (o->algo && setenv(rcx_colls[o->coll->row].variable, o->algo, 1) != 0)
         return RCX_ERR_NOMEM;
     messages.held = true;
@@ -309,7 +316,8 @@ static rcx_status_t start(struct perf_job *job)
     return release(open_context(job));
 }
 
-/* From rcx_init() to rcx_finalize(). Exits where ranks cannot leave. */
+/* Run one context, from rcx_init() to rcx_finalize(). Exits if rcx_init() or
+ * communication fails. */
 static rcx_status_t run_context(struct perf_job *job)
 {
     rcx_status_t status = start(job), finalized;
@@ -321,7 +329,7 @@ static rcx_status_t run_context(struct perf_job *job)
     status = run(job);
     if (status != RCX_OK)
         say(job, status);
-    /* where communication failed, ranks would not leave together */
+    /* After a failure of communication, ranks would not finalize together. */
     if (status != RCX_OK && !is_usage(status))
         exit(EXIT_FAILURE);
     finalized = rcx_finalize(&job->context);
@@ -330,7 +338,8 @@ static rcx_status_t run_context(struct perf_job *job)
     return status == RCX_OK ? finalized : status;
 }
 
-/* A method of --algo all: number i, and where segments are tried, the job's. */
+/* Method number i of --algo all: an algorithm, with the job's segment length if
+ * --segments is given. NULL: there are no more. */
 static const char *method_of(const struct perf_job *job, int i)
 {
     const struct perf_options *o = &job->options;
@@ -344,7 +353,8 @@ static const char *method_of(const struct perf_job *job, int i)
     return text;
 }
 
-/* A context for each, since the library chooses when it is opened. */
+/* Run all methods, each in a context of its own: rcx_init() reads the variables
+ * that force an algorithm. */
 static rcx_status_t run_all(struct perf_job *job)
 {
     struct perf_options *o = &job->options;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The command line. It is read before the ranks know each other, so all read
- * it; the one that the launcher calls 0 speaks for all.
+ * The command line. It is read before rcx_init(), so every rank parses it. Only
+ * the rank that the launcher numbers 0 prints messages.
  */
 #include "rcx_perf/rcx_perf.h"
 
@@ -118,7 +118,8 @@ refuse(const char *format, ...)
 
 /* ---- Values of options --------------------------------------------------- */
 
-/* Name i is *(const char **)(table + i * stride), NULL the end. */
+/* The index of value in a table of names, whose pointers are stride bytes apart
+ * and end with NULL. Exits if value is not there. */
 static size_t find(const char *option, const char *value, const void *table,
                    size_t stride)
 {
@@ -331,7 +332,7 @@ static void parse_output(int option, struct perf_options *o)
     }
 }
 
-/* Whether a rank gives and gets. */
+/* Whether some rank has both an operand and a result. */
 static bool has_place(enum rcx_coll coll)
 {
     for (int rank = 0; rank < 2; rank++)

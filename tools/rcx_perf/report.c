@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What rank 0 prints: a table for people, CSV or JSON for programs. */
+/* The report of rank 0: a table to read, or CSV or JSON for programs. */
 #include "rcx_perf/rcx_perf.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { ENOUGH = 100 }; /* iterations that make a 99th percentile */
+/* iterations from which a 99th percentile is meaningful */
+enum { ENOUGH = 100 };
 
 static const char *const verdicts[] = {"-", "ok", "WRONG"};
 
@@ -35,8 +36,8 @@ static const struct perf_mode_row *mode_of(const struct perf_job *job)
     return &perf_modes[job->options.mode];
 }
 
-/* The bytes of a row over the time of an operation, in MB (10^6) a second: what
- * the literature calls algorithm bandwidth. */
+/* Bandwidth of a row in MB (10^6 bytes) a second: its bytes over the time of an
+ * operation. The literature calls this algorithm bandwidth. */
 static double bandwidth(const struct perf_job *job, const struct perf_row *row)
 {
     const double seconds = row->figures[mode_of(job)->typical];
@@ -46,12 +47,13 @@ static double bandwidth(const struct perf_job *job, const struct perf_row *row)
 
 /* ---- Table --------------------------------------------------------------- */
 
-/* What a method consists of. */
+/* Parts of a method's text. */
 enum { ALGORITHM, PARAMETERS, SEGMENT, PARTS };
 static const char *const part_names[PARTS] = {"algorithm", "parameters",
                                               "segment"};
 
-/* "NAME:PARAMETER=VALUE,segment=BYTES,..."; "-" for what it has not. */
+/* Split "NAME:PARAMETER=VALUE,segment=BYTES,..." into its parts. A missing part
+ * is "-". */
 static void take_apart(const char *method, char parts[PARTS][80])
 {
     static const char segment[] = "segment=";
@@ -70,14 +72,14 @@ static void take_apart(const char *method, char parts[PARTS][80])
                                      "%s%s", used ? "," : "", word);
 }
 
-/* Widths of columns that depend on what is in them: at least what makes the
- * usual tables look alike. */
+/* Widths of columns. Those that depend on the rows have a minimum, so that
+ * common tables are laid out alike. */
 static struct {
     int bytes, count, method;
-    int parts[PARTS]; /* where a method has a column for each of its parts */
+    int parts[PARTS]; /* with --segments: a column for each part */
     int printed;      /* rows */
     long fewest;      /* iterations of a row */
-    long checked;     /* of all */
+    long checked;     /* iterations of all rows */
 } table;
 
 static int wider(int width, int other)
@@ -92,10 +94,10 @@ static void set_widths(const struct perf_job *job, const struct perf_row *rows,
     table.count = 6;
     table.method = (int)strlen("algorithm");
     table.fewest = ENOUGH;
-    table.parts[ALGORITHM] = 22; /* the longest name of those that there are */
+    table.parts[ALGORITHM] = 22; /* the longest name of an algorithm */
     table.parts[PARAMETERS] = 17;
     table.parts[SEGMENT] = 8;
-    if (job->options.all) /* with parameters; what a line of 80 has room for */
+    if (job->options.all) /* with parameters; fits a line of 80 columns */
         table.method = 29;
     for (int i = 0; i < n; i++) {
         const struct perf_row *r = &rows[i];
@@ -106,7 +108,7 @@ static void set_widths(const struct perf_job *job, const struct perf_row *rows,
     }
 }
 
-/* The columns that say what a row is of. */
+/* Print the columns that name a row's collective and method. */
 static void print_names(const struct perf_job *job, const char *coll,
                         const char *method, char parts[PARTS][80])
 {
@@ -149,7 +151,7 @@ static void print_what(const struct perf_job *job)
            1e3 * job->init_seconds, job->init_bytes / (1 << 20));
 }
 
-/* What sizes are of. */
+/* What bytes and count of a row refer to. */
 static const char *unit_of(const struct perf_job *job)
 {
     const struct perf_coll *coll = job->options.coll;
@@ -183,7 +185,7 @@ static void begin_table(const struct perf_job *job)
     printf(" %6s  check\n", "MB/s");
 }
 
-/* Six columns where it is below a million. */
+/* Print a number in six columns, or in more from a million on. */
 static void print_number(double number)
 {
     printf(" %6.*f", number < 999.995 ? 2 : number < 9999.95 ? 1 : 0, number);
@@ -278,7 +280,7 @@ static void json_row(const struct perf_job *job, const struct perf_row *row,
            bandwidth(job, row), row->checked, values[row->verdict]);
 }
 
-/* ---- All three ----------------------------------------------------------- */
+/* ---- All formats --------------------------------------------------------- */
 
 void perf_report_begin(const struct perf_job *job, const struct perf_row *rows,
                        int n)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One operation in its three forms, and the clock around many of them. */
+/* One operation in its three forms, and the timed iterations of each mode. */
 #include "rcx_perf/rcx_perf.h"
 
 #include <math.h>
@@ -19,7 +19,8 @@ int perf_calls(const struct perf_job *job)
     return job->options.coll->is_messages ? job->options.vectors : 1;
 }
 
-/* Of a turn: message k, the way that goes first from lower ranks. */
+/* Arguments of call k of a turn. For messages: message k, which the lower rank
+ * sends in turn 0, and the higher one in turn 1. */
 static struct perf_call call_of(const struct perf_job *job,
                                 struct perf_call call, int turn, int k)
 {
@@ -59,7 +60,7 @@ rcx_status_t perf_prepare(struct perf_job *job, const struct perf_row *row)
     return status;
 }
 
-/* To its end; a blocking one has it behind it. */
+/* Complete a call. A blocking call is complete already. */
 static rcx_status_t finish(struct perf_job *job, rcx_request_t **request)
 {
     const enum perf_form form = job->options.form;
@@ -96,7 +97,7 @@ rcx_status_t perf_operate(struct perf_job *job, const struct perf_row *row)
     return status;
 }
 
-/* ---- What the ranks tell each other -------------------------------------- */
+/* ---- The tool's own collectives ------------------------------------------ */
 
 static bool is_forced(const struct perf_job *job, enum rcx_coll coll)
 {
@@ -106,9 +107,9 @@ static bool is_forced(const struct perf_job *job, enum rcx_coll coll)
 }
 
 /*
- * The tool's own needs go over another collective than the one whose algorithm
- * --algo names: the algorithm may not work for these sizes, and a barrier that
- * came with each algorithm would make times hard to compare.
+ * Communication of the tool uses a collective other than the one that --algo
+ * forces: its algorithm may not support these sizes, and a barrier that differs
+ * between algorithms would make times hard to compare.
  */
 rcx_status_t perf_agree(struct perf_job *job, double *value)
 {
@@ -121,7 +122,7 @@ rcx_status_t perf_agree(struct perf_job *job, double *value)
                                     job->comm);
 }
 
-/* to[i] = from[i] op from[i] of all other ranks; counts on rank 0 alone. */
+/* to[i] = from[i] of all ranks combined by op, valid on rank 0 only. */
 static rcx_status_t collect(struct perf_job *job, const double *from,
                             double *to, size_t n, rcx_op_t op)
 {
@@ -142,8 +143,8 @@ double perf_now(void)
 
 enum { TILE_BYTES = 1 << 16, LEAST = 20, MOST = 10000 };
 
-/* New data, one tile over and over: cheap, and as if just computed. NULL:
- * zeros. */
+/* Fill the operand with copies of a tile, as if it had just been computed;
+ * NULL: with zeros. Copies of one tile are cheap. */
 static void refresh(struct perf_job *job, const struct perf_row *row,
                     const char *tile)
 {
@@ -182,7 +183,7 @@ static rcx_status_t make_tiles(struct perf_job *job)
     return RCX_OK;
 }
 
-/* n iterations from a common start each; times may be NULL. */
+/* Run n iterations, each after a barrier. times may be NULL. */
 static rcx_status_t run_sync(struct perf_job *job, const struct perf_row *row,
                              long n, double *times)
 {
@@ -203,14 +204,14 @@ static rcx_status_t run_sync(struct perf_job *job, const struct perf_row *row,
     return status;
 }
 
-/* n iterations back to back, after a common start; the time of all. */
+/* Run n iterations back to back after a barrier, and store their total time. */
 static rcx_status_t run_loop(struct perf_job *job, const struct perf_row *row,
                              long n, double *seconds_p)
 {
     double ignored = 0, start;
     rcx_status_t status;
 
-    /* in place: zeros stay small, whatever the op */
+    /* In place, results become operands: zeros stay small under any op. */
     refresh(job, row, job->options.in_place ? NULL : job->tiles[n & 1]);
     status = perf_agree(job, &ignored);
     start = perf_now();
@@ -220,7 +221,7 @@ static rcx_status_t run_loop(struct perf_job *job, const struct perf_row *row,
     return status;
 }
 
-/* Rank 0 hears of all others that they are done. */
+/* Report to rank 0 that this rank has completed the operation. */
 static rcx_status_t report(struct perf_job *job)
 {
     const char done = 1;
@@ -230,8 +231,8 @@ static rcx_status_t report(struct perf_job *job)
     return rcx_reduce(&done, job->reports, 1, RCX_BYTE, RCX_BOR, 0, job->comm);
 }
 
-/* n iterations, each until all have reported, so that none is under way when
- * the next one begins; times may be NULL. */
+/* Run n iterations, each until rank 0 has the reports of all ranks, so that
+ * rank 0 starts the next one when none is in progress. times may be NULL. */
 static rcx_status_t run_reported(struct perf_job *job,
                                  const struct perf_row *row, long n,
                                  double *times)
@@ -267,7 +268,7 @@ static rcx_status_t run_some(struct perf_job *job, const struct perf_row *row,
     return status;
 }
 
-/* Warm up, and find out how many iterations fill the time. */
+/* Warm up, and choose the number of iterations that fills the time. */
 static rcx_status_t warm_up(struct perf_job *job, struct perf_row *row)
 {
     const struct perf_options *o = &job->options;
@@ -350,7 +351,7 @@ static rcx_status_t time_loop(struct perf_job *job, struct perf_row *row)
     return RCX_OK;
 }
 
-/* On rank 0's clock. */
+/* Figures by rank 0's clock. */
 static rcx_status_t time_reported(struct perf_job *job, struct perf_row *row)
 {
     const size_t n = (size_t)row->iterations;

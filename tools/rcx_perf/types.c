@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Elements: their names, and values in memory. Written without a look at the
- * library's own kernels, whose results it serves to check: reals are long
- * doubles here, the 16-bit formats are taken apart by ldexp().
+ * Elements: names of types and ops, and values in memory. This file serves to
+ * check the library's kernels, so it is independent of them: reals are long
+ * doubles, and the 16-bit formats are decoded by ldexpl().
  */
 #include "rcx_perf/rcx_perf.h"
 
@@ -40,7 +40,7 @@
                 index)                                                         \
     }
 
-/* What the C compiler makes of the one that users have. */
+/* An element of the user-defined type, as the C compiler lays it out. */
 struct element {
     signed char letter;
     double number;
@@ -99,9 +99,9 @@ const struct perf_op perf_ops[] = {
     {"user", PERF_OP_USER},   {.name = NULL},
 };
 
-/* ---- The type and the op of the user's ----------------------------------- */
+/* ---- The user-defined type and op ---------------------------------------- */
 
-/* Letters wrap around. */
+/* The user-defined op: a sum of both members. Letters wrap around. */
 static int add(void *dst, const void *left, const void *right, size_t count,
                rcx_datatype_t type, void *arg)
 {
@@ -162,7 +162,7 @@ static long double half_decode(struct half h, uint16_t bits)
     return bits & 0x8000 ? -value : value;
 }
 
-/* Of the last bit of value's magnitude, as a power of two. */
+/* The exponent of the unit in the last place of value. */
 static int half_unit(struct half h, long double value)
 {
     int exponent;
@@ -172,7 +172,8 @@ static int half_unit(struct half h, long double value)
     return exponent - h.mantissa;
 }
 
-/* value is one of the format's, finite and no negative zero. */
+/* Encode a value that the format holds exactly: finite, and no negative
+ * zero. */
 static uint16_t half_encode(struct half h, long double value)
 {
     const int unit = half_unit(h, value);
@@ -312,8 +313,8 @@ struct perf_value perf_value_load(const struct perf_type *t, const void *at)
     return v;
 }
 
-/* As numbers: which zero a product of negative numbers and zeros is depends
- * on the order, so the two count as equal. */
+/* Compare as numbers, where +0 equals -0: the sign of a zero product of zeros
+ * and negative numbers depends on the order. */
 bool perf_value_equal(const struct perf_type *t, const struct perf_value *a,
                       const struct perf_value *b)
 {
@@ -368,7 +369,7 @@ long double perf_format_divide(enum perf_format format, long double sum,
     case FORMAT_FLOAT: return quotient;
     case FORMAT_DOUBLE: return (double)sum / ranks;
     case FORMAT_LONG_DOUBLE: return sum / ranks;
-    default: /* one more rounding, from float to the nearest even of 16 bits */
+    default: /* round once more, from float to nearest even in 16 bits */
         unit = half_unit(half_of(format), (long double)quotient);
         return ldexpl(rintl(ldexpl((long double)quotient, -unit)), unit);
     }

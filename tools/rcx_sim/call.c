@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Calls that the options of rcx_sim describe, and their simulation. Also
+ * memory: all functions here exit if there is none.
+ */
 #include "rcx_sim/rcx_sim.h"
 
 #include <stdlib.h>
@@ -55,7 +59,7 @@ struct simulated_call sim_call_of(const struct sim_options *o,
     call = proof_call_of(&c, o->heap);
     if (!call.algo)
         sim_exit_without_memory();
-    call.shape.elem_bytes = o->elem_bytes; /* the proofs have their own */
+    call.shape.elem_bytes = o->elem_bytes; /* instead of the proofs' own size */
     call.shape.machine = o->prices;
     memcpy(call.shape.params, m->params, sizeof call.shape.params);
     rcx_params_settle(m->algo, &call.shape, &o->machine);

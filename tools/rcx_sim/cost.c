@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * rcx_sim cost: the cost that each algorithm states, and below it the cost of
+ * its simulated schedules.
+ */
 #include "rcx_sim/rcx_sim.h"
 
 #include <stdlib.h>
@@ -6,7 +10,8 @@
 
 #include "sim/links.h"
 
-enum { METHOD = 21 }; /* letters; longer ones have a line to themselves */
+/* width of a method; a longer one gets a line of its own */
+enum { METHOD = 21 };
 
 static void print_cost(const struct sim_options *o, const struct rcx_cost *cost,
                        double time)
@@ -18,14 +23,16 @@ static void print_cost(const struct sim_options *o, const struct rcx_cost *cost,
                cost->far_rounds, cost->link_volume);
 }
 
-/* With what messages between nodes take. */
+/* Simulate the schedules, and add the extra cost of messages between nodes.
+ * False: no memory, or a deadlock, which s.text describes. */
 static bool simulate(const struct sim_options *o, struct sim_run *run,
                      struct rcx_cost *cost, double *time_p)
 {
     struct simulation *s = &run->s;
     const struct rcx_nodes *nodes = run->call.shape.nodes;
 
-    /* only in paper mode may they wait in a circle: proofs look at the other */
+    /* A deadlock is possible in paper mode only: proofs exclude it in the
+     * overlapping mode. */
     if (!simulation_clock(s, cost) ||
         !simulation_time(s, &o->machine, o->mode, time_p) ||
         (nodes && !simulation_links(s, nodes, cost)))
@@ -35,7 +42,7 @@ static bool simulate(const struct sim_options *o, struct sim_run *run,
     return true;
 }
 
-/* Below what is stated. */
+/* Print the simulated cost below the stated one. */
 static void print_simulated(const struct sim_options *o, struct sim_run *run)
 {
     struct rcx_cost cost;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A schedule as a picture: rounds across, ranks down, messages as arrows with
- * the spans that they carry. A round is what a message takes where nothing
- * else takes time; a rank has one message out and one in at most.
+ * rcx_sim draw: a schedule as a picture. Rounds are columns, ranks are rows,
+ * messages are arrows with their spans. A round is the time of a message if all
+ * else takes no time. In a round a rank sends at most one message and receives
+ * at most one.
  */
 #include "rcx_sim/rcx_sim.h"
 
@@ -12,9 +13,9 @@
 
 #include "common/svg.h"
 
-struct cell { /* what a rank does in a round */
+struct cell { /* the steps of a rank in a round */
     const struct rcx_step *send, *recv;
-    bool combines; /* after that */
+    bool combines; /* after sending and receiving */
 };
 
 struct drawing {
@@ -29,7 +30,7 @@ static struct cell *cell_at(const struct drawing *d, int rank, int round)
     return &d->cells[(size_t)rank * (size_t)(d->rounds + 1) + (size_t)round];
 }
 
-/* Round 0 is what happens before any message. */
+/* Fill the cells of a rank. Round 0 is before any message. */
 static void fill_rank(const struct drawing *d, int r, const double *ends)
 {
     const struct simulated_rank *rank = &d->run->s.ranks[r];
@@ -56,7 +57,7 @@ static struct drawing draw(const struct sim_options *o, struct sim_run *run)
 
     if (run->s.lacks_memory)
         sim_exit_without_memory();
-    if (!ends) { /* which no proved schedule does */
+    if (!ends) { /* a deadlock, which no proved schedule has */
         fprintf(stderr, "rcx_sim: %s\n", run->s.text);
         exit(EXIT_FAILURE);
     }
@@ -95,7 +96,8 @@ static void print_span(char text[SPAN_TEXT], unsigned buffer, size_t at,
 
 enum { CELL_TEXT = 96 };
 
-/* "->3 in[0..4)" above "<-1 tmp[0..4) +" */
+/* Print the send of a cell, "->3 in[0..4)", or its receive, "<-1 tmp[0..4) +".
+ * Returns the length. */
 static int print_cell(const struct cell *cell, bool sends, char text[CELL_TEXT])
 {
     const struct rcx_step *step = sends ? cell->send : cell->recv;
@@ -130,7 +132,7 @@ static int width_of(const struct drawing *d, int round)
 static void print_line(const struct drawing *d, const int widths[], int rank,
                        bool sends)
 {
-    int blanks = 0; /* held back, so that no line ends in one */
+    int blanks = 0; /* not printed yet, so that no line ends with blanks */
     char text[CELL_TEXT];
 
     for (int k = 1; k <= d->rounds; k++) {
@@ -174,18 +176,18 @@ enum {
     SPAN_FONT = 9,
     LEGEND_ROW = 18,
     LEGEND_TEXT = 72,
-    BOLD_14 = 16,   /* which is as wide */
-    SPANS_MOST = 16 /* ranks; in pictures of more nobody could read them */
+    BOLD_14 = 16,   /* bold text of size 14 is as wide as this size */
+    SPANS_MOST = 16 /* most ranks with legible spans */
 };
 
-/* A span lies on its sender's line, on the side that its arrow does not take:
- * a rank sends one message a round, so that no two can collide. */
+/* The text of a span is at its sender's line, on the side without the arrow. A
+ * rank sends one message a round, so texts do not overlap. */
 struct picture {
     const struct drawing *d;
     FILE *file;
     bool spans;
-    int row; /* height */
-    int *x;  /* where each round ends; the first one begins at x[0] */
+    int row; /* height of a row */
+    int *x;  /* end of each round; x[0]: start of the first */
 };
 
 static const struct {
@@ -201,7 +203,8 @@ static int y_of(const struct picture *p, int rank)
     return TOP + rank * p->row;
 }
 
-/* Room for what a span says, and for arrows that are not too steep. */
+/* The width of a round: room for the text of spans, and for arrows that are not
+ * too steep. */
 static int column_width(const struct picture *p, int round)
 {
     const struct drawing *d = p->d;
@@ -265,7 +268,7 @@ static bool is_idle(const struct picture *p, int rank, int round)
     return !cell->send && !cell->recv;
 }
 
-/* A rank's line, dashed where it has no message. */
+/* Draw the line of a rank, dashed in rounds without a message. */
 static void svg_rank(const struct picture *p, int rank)
 {
     const int y = y_of(p, rank), rounds = p->d->rounds;
@@ -335,7 +338,7 @@ static void svg_rounds(const struct picture *p)
     }
 }
 
-/* What there is to see, in five lines from y on. */
+/* Draw the legend: five lines from y on. */
 static void svg_legend(const struct picture *p, int y)
 {
     enum { LINE = 44, TEXT = 60 };
@@ -398,7 +401,7 @@ static int wider(int width, int other)
     return other > width ? other : width;
 }
 
-/* Of rounds, title and legend. */
+/* The width of rounds, title or legend, whichever is largest. */
 static int picture_width(const struct picture *p)
 {
     const struct rcx_shape *s = &p->d->run->call.shape;
@@ -423,7 +426,7 @@ static int write_svg(const struct sim_options *o, const struct drawing *d)
     svg_rounds(&p);
     for (int r = 0; r < d->size; r++)
         svg_rank(&p, r);
-    for (int pass = 0; pass < 3; pass++) /* arrows under dots under spans */
+    for (int pass = 0; pass < 3; pass++) /* arrows below dots below spans */
         for (int r = 0; r < d->size; r++)
             for (int k = 1; k <= d->rounds; k++) {
                 const struct cell *cell = cell_at(d, r, k);

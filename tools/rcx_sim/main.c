@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * rcx_sim: looks at algorithms without running them on a wire. A command each
- * to print, price, prove and draw their schedules, and to compare them.
+ * rcx_sim inspects algorithms without running them over a network. Its commands
+ * print, price, prove and draw their schedules, and compare them. This file has
+ * the table of commands, and the command print.
  */
 #include "common/output.h"
 #include "rcx_sim/rcx_sim.h"
@@ -38,8 +39,8 @@ static int print_rank(struct rcx_builder *b, const struct simulated_call *call,
     return EXIT_SUCCESS;
 }
 
-/* Only the schedules that are asked for are written, so that one rank of a
- * million is quick. */
+/* Only the requested schedules are written, so one rank out of a million is
+ * quick. */
 int sim_print(const struct sim_options *o)
 {
     const int size = o->sizes[0];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The fastest algorithm over numbers of ranks and sizes, by what algorithms
- * say that they cost: the picture of Thakur, Rabenseifner, Gropp 2005, Fig. 14,
- * of any machine.
+ * rcx_sim map: the fastest algorithm over numbers of ranks and sizes, by stated
+ * or simulated costs. This is the picture of Thakur, Rabenseifner, Gropp 2005,
+ * Fig. 14, for any machine.
  */
 #include "rcx_sim/rcx_sim.h"
 
@@ -16,8 +16,8 @@
 #include "common/regret.h"
 #include "sim/links.h"
 
-/* Methods, -1: none; and how much longer what is shown takes than the
- * fastest. */
+/* One field of the map: indices of methods, -1 for none, and the time of the
+ * shown method over that of the fastest. */
 struct field {
     int shown, fastest;
     double regret;
@@ -25,10 +25,10 @@ struct field {
 
 struct map {
     const struct sim_options *o; /* with the prices of tuning's machine */
-    struct rcx_tuning tuning;    /* RCX's own, behind those of --rules */
+    struct rcx_tuning tuning;    /* the rules of --rules, then RCX's own */
     int columns;                 /* sizes in bytes: min_bytes << column */
     struct field *fields;        /* by row and column */
-    int *letters; /* of methods, the first that is somewhere has 0; else -1 */
+    int *letters; /* by method, in the order of appearance; -1: none */
     char (*names)[MAP_METHOD]; /* by letter */
     int named;
 };
@@ -38,7 +38,7 @@ static bool has_prices(const struct sim_options *o)
     return memcmp(&o->machine, &rcx_machine_usual, sizeof o->machine) != 0;
 }
 
-/* Of its schedules, on the machine as it is. */
+/* Seconds of the simulated schedules, on the shape's machine. */
 static double simulate(const struct sim_options *o, const struct sim_method *m,
                        const struct rcx_shape *s)
 {
@@ -53,7 +53,7 @@ static double simulate(const struct sim_options *o, const struct sim_method *m,
     return rcx_cost_seconds(&cost, s->elem_bytes, rcx_machine_of(s));
 }
 
-/* INFINITY: it does not do that. */
+/* The price in seconds, stated or simulated. INFINITY: not suitable. */
 static double price(const struct sim_options *o, const struct rcx_algo *algo,
                     const int64_t params[], const struct rcx_shape *shape)
 {
@@ -72,7 +72,7 @@ static double price(const struct sim_options *o, const struct rcx_algo *algo,
     return simulate(o, &m, &s);
 }
 
-/* Among equals, the one that the registry has first. */
+/* The fastest method; among equals, the first in the table. */
 static int fastest_of(const struct sim_options *o,
                       const struct rcx_shape *shape, double *seconds_p)
 {
@@ -91,7 +91,8 @@ static int fastest_of(const struct sim_options *o,
     return best;
 }
 
-/* What RCX chooses, if it is among the methods, and its price. */
+/* The method that RCX chooses, and its price. -1: it is not among the
+ * methods. */
 static int chosen_of(const struct map *map, const struct rcx_shape *shape,
                      double *seconds_p)
 {
@@ -158,7 +159,7 @@ static void open_rules(struct map *map)
         sim_exit_without_memory();
     if (!has_prices(o))
         return;
-    map->tuning.machine = o->machine; /* between nodes as inside */
+    map->tuning.machine = o->machine; /* the same between nodes as within one */
     map->tuning.machine.far_alpha = map->tuning.machine.far_beta = 0;
 }
 
@@ -191,11 +192,11 @@ static const char *kind_of_cost(const struct sim_options *o)
     return o->simulated ? "simulated" : "stated";
 }
 
-/* What is shown, and for which machine. */
+/* Print what the map shows, and for which machine. */
 static void print_title(const struct map *map, char title[2][MAP_TITLE])
 {
     const struct rcx_machine *m = &map->tuning.machine;
-    const char *unit = has_prices(map->o) ? "" : " s"; /* theirs to know */
+    const char *unit = has_prices(map->o) ? "" : " s"; /* users' unit */
     int length;
 
     snprintf(title[0], MAP_TITLE,
@@ -216,7 +217,7 @@ static void print_title(const struct map *map, char title[2][MAP_TITLE])
 
 enum { CELL = 3 };
 
-/* Of numbers of ranks. */
+/* Width of the column of ranks. */
 static int first_column(const struct map *map)
 {
     int most = 0;
@@ -226,7 +227,7 @@ static int first_column(const struct map *map)
     return most < 100000 ? 5 : 7;
 }
 
-/* Every second size: in a line of 80 letters there is no room for more. */
+/* Print every second size only, as a line has 80 columns. */
 static void print_sizes(const struct map *map)
 {
     const int first = first_column(map);
@@ -242,7 +243,8 @@ static void print_sizes(const struct map *map)
     printf("\n");
 }
 
-/* The letter of what is shown, and of the fastest where it is another. */
+/* Print the letter of the shown method, then that of the fastest if it
+ * differs. */
 static void print_field(const struct map *map, const struct field *f)
 {
     char text[CELL] = ".";
@@ -293,7 +295,7 @@ static void print_text(const struct map *map)
 
 /* ---- As SVG -------------------------------------------------------------- */
 
-/* The same as the library of pictures has it. */
+/* The map in the format of common/method_map.h. */
 static struct method_map picture_of(const struct map *map)
 {
     const struct sim_options *o = map->o;

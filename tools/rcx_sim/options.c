@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The command line of rcx_sim: the usage text, and parsers of options.
+ */
 #include "rcx_sim/rcx_sim.h"
 
 #include <ctype.h>
@@ -131,7 +134,7 @@ static double parse_time(const char *option, const char *text)
 
 enum { NAMES_MAX = 64, OFFER_TEXT = 1024 };
 
-/* None of names, which NULL ends. */
+/* Exit with a message that text is none of names, which NULL ends. */
 __attribute__((noreturn)) static void refuse_name(const char *option,
                                                   const char *text,
                                                   const char *what,
@@ -170,7 +173,8 @@ static rcx_order_t parse_order(const char *text)
 
 /* ---- Ranks: "5", "2..16", "3,7,32..64" ----------------------------------- */
 
-/* As many as a message's tag tells apart; and numbers of them in a list. */
+/* Most ranks, limited by the width of a message's tag; and most numbers in a
+ * list. */
 enum { RANKS_MAX = 1 << 22, SIZES_MAX = 1 << 22 };
 
 static bool parse_number(const char **text, int *number_p)
@@ -355,7 +359,7 @@ static void parse_how(int option, const char *value, struct sim_options *o)
     }
 }
 
-/* Leave out those that are too few to have rank. */
+/* Remove sizes in which the option's rank does not exist. */
 static void keep_sizes(struct sim_options *o, const char *option, int rank)
 {
     int kept = 0;
@@ -389,7 +393,7 @@ static void check_together(const struct sim_command *command,
 void sim_options_parse(const struct sim_command *command, int argc, char **argv,
                        struct sim_options *o)
 {
-    static char name[] = "rcx_sim"; /* for getopt's messages */
+    static char name[] = "rcx_sim"; /* for the messages of getopt */
     const char *algos[ALGOS_MAX];
     int algo_count = 0, option;
 
@@ -418,7 +422,7 @@ void sim_options_parse(const struct sim_command *command, int argc, char **argv,
     }
     if (optind < argc)
         sim_refuse("%s: not an option", argv[optind]);
-    for (int i = 0; i < algo_count; i++) /* they belong to the collective */
+    for (int i = 0; i < algo_count; i++) /* last, as they depend on --coll */
         parse_method(algos[i], o);
     if (algo_count == 0 && !command->one_method)
         add_all(o);

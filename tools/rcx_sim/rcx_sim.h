@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rcx_sim: what its files share. */
+/* Shared declarations of rcx_sim. main.c has the commands and print, call.c
+ * memory and calls, options.c the command line; each further command has a
+ * file. */
 #ifndef RCX_TOOLS_RCX_SIM_RCX_SIM_H
 #define RCX_TOOLS_RCX_SIM_RCX_SIM_H
 
@@ -9,7 +11,8 @@
 enum { EXIT_USAGE = 2, METHOD_TEXT = 128 };
 #define NO_COUNT SIZE_MAX
 
-/* An algorithm and its parameters, as NAME[:parameter=value,...] names them. */
+/* An algorithm and its parameters: NAME[:PARAMETER=VALUE,...] on the command
+ * line. */
 struct sim_method {
     const struct rcx_algo *algo;
     int64_t params[RCX_PARAMS];
@@ -26,8 +29,8 @@ struct sim_options {
     size_t count; /* or NO_COUNT */
     size_t elem_bytes;
     size_t min_bytes, max_bytes;
-    rcx_order_t order; /* the least */
-    int per_node; /* ranks of a node; 0: there are none, or verify tries all */
+    rcx_order_t order; /* lowest order level */
+    int per_node; /* ranks of a node; 0: no nodes (verify: maps of all kinds) */
     bool scattered;
     bool chosen;
     bool simulated;
@@ -36,19 +39,19 @@ struct sim_options {
     bool inject;
     enum simulation_mode mode;
     struct rcx_machine machine;
-    /* by which phases are chosen; NULL: the usual one */
+    /* for the choice of phases; NULL: the usual one */
     const struct rcx_machine *prices;
-    const char *svg;   /* a file; NULL: text on stdout */
-    const char *rules; /* a file for RCX_TUNING; empty: RCX's own alone */
+    const char *svg;   /* file of the picture; NULL: text on stdout */
+    const char *rules; /* file for RCX_TUNING; empty: RCX's own rules only */
     struct rcx_heap *heap;
 };
 
 struct sim_command {
     const char *name;
     const char *accepts; /* letters of its options */
-    const char *sizes;   /* unless --ranks says otherwise; NULL: it must */
-    bool one_method;     /* needs exactly one */
-    int (*run)(const struct sim_options *o); /* the exit status */
+    const char *sizes;   /* default of --ranks; NULL: it must be given */
+    bool one_method;     /* needs exactly one method and number of ranks */
+    int (*run)(const struct sim_options *o); /* returns the exit status */
 };
 
 int sim_print(const struct sim_options *o);
@@ -60,7 +63,8 @@ int sim_table1(const struct sim_options *o);
 
 /* ---- The command line (rcx_sim/options.c) -------------------------------- */
 
-/* argv[0] is the command; exits where it is wrong, or asks for help. */
+/* Parse the options of a command, whose name is argv[0]. Exits after a usage
+ * error and --help. */
 void sim_options_parse(const struct sim_command *command, int argc, char **argv,
                        struct sim_options *o);
 __attribute__((noreturn)) void sim_print_and_exit(const char *text);
@@ -70,38 +74,40 @@ extern const char sim_usage[];
 
 /* ---- Memory (rcx_sim/call.c) --------------------------------------------- */
 
-/* Zeros; exits where there is no memory. */
+/* Allocate zeroed memory. Exits if there is none. */
 void *sim_alloc(const struct sim_options *o, size_t n, size_t bytes);
-/* Adds room for more elements behind n of them; exits likewise. */
+/* Grow an array of n elements by more zeroed elements. Exits if there is no
+ * memory. */
 void *sim_grow(const struct sim_options *o, void *at, size_t n, size_t more,
                size_t bytes);
 __attribute__((noreturn)) void sim_exit_without_memory(void);
 
 /* ---- Calls (rcx_sim/call.c) ---------------------------------------------- */
 
-/* A call, and the schedules of all ranks for it. */
+/* A call, and its simulation with the schedules of all ranks. */
 struct sim_run {
     struct simulated_call call;
     struct simulation s;
 };
 
-/* Of nodes, as the options have it. */
+/* The kind of node map that the options ask for. */
 enum proof_map sim_map_of(const struct sim_options *o);
 
-/* A call as the options have it; exits where there is no memory for it.
- * proof_call_free() frees it. */
+/* The call that the options describe. Exits if there is no memory. Free it with
+ * proof_call_free(). */
 struct simulated_call sim_call_of(const struct sim_options *o,
                                   const struct sim_method *m, int size,
                                   size_t count);
-/* Exits where a schedule cannot be written. */
+/* Open a run. Exits if the algorithm does not fit or cannot write a
+ * schedule. */
 void sim_open(struct sim_run *run, const struct sim_options *o,
               const struct sim_method *m, int size, size_t count);
 void sim_close(struct sim_run *run);
 
-/* The options' count, else the least one that is cut evenly into a block a
- * rank, and into a block a rank of the largest cube. */
+/* The count of the options. By default the lowest one that divides evenly into
+ * a block a rank, and into a block a rank of the largest power of two. */
 size_t sim_count_for(const struct sim_options *o, int size);
-/* Exits, saying what it needs, where the algorithm does not do the call. */
+/* Exit with a message on its needs if the algorithm does not fit the call. */
 void sim_require_fit(const struct simulated_call *call);
 
 #endif

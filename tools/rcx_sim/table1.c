@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Table 1 of Rabenseifner, Traeff 2004 three times: as printed, from the cost
- * functions of the algorithms, and from their schedules, simulated as the
- * paper has it. Times are multiples of alpha.
+ * rcx_sim table1: Table 1 of Rabenseifner, Traeff 2004 in three versions: as
+ * printed, from the cost functions of the algorithms, and from their schedules
+ * simulated by the paper's model. Times are multiples of alpha.
  */
 #include "rcx_sim/rcx_sim.h"
 
@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rcx_sim_table1.h" /* table1.csv, as a string */
+#include "rcx_sim_table1.h" /* tests/sim/table1.csv as a string */
 
 enum { PROTOCOLS = 4, VERSIONS = 3 };
 enum version { PRINTED, STATED, SIMULATED };
 
-/* The paper's protocols, as RCX has them. */
+/* The paper's protocols, and the algorithms that implement them in RCX. */
 static const struct protocol {
     const char *name, *algo, *param, *value;
 } protocols[PROTOCOLS] = {
@@ -28,15 +28,15 @@ static const struct protocol {
 struct row {
     int size;
     char length[4]; /* S, M, L, XL */
-    bool missing;   /* an algorithm is not there */
+    bool missing;   /* an algorithm does not exist */
     double total[VERSIONS][PROTOCOLS];
     bool star[VERSIONS][PROTOCOLS];
 };
 
 /* ---- Reading ------------------------------------------------------------- */
 
-/* The next line of the table, which has a line for each protocol of a row, in
- * order; false: no more. */
+/* Read the next line of the table, which must be that of protocol k. A row has
+ * one line for each protocol, in order. False: there are no more lines. */
 static bool read_cell(const char **text, int k, struct row *row)
 {
     char name[32];
@@ -76,7 +76,8 @@ static bool find_method(const struct protocol *p, struct sim_method *m)
            rcx_params_parse(m->algo, p->param, p->value, m->params);
 }
 
-/* beta m is 0.1, 1, 10 or 100 alpha, gamma m a tenth of that. */
+/* The paper's machine: for m bytes beta m is 0.1, 1, 10 or 100 alpha, and gamma
+ * m a tenth of that. */
 static struct rcx_machine machine_of(const struct row *row, size_t bytes)
 {
     static const char *const lengths[] = {"S", "M", "L", "XL"};
@@ -114,7 +115,7 @@ static void compute(struct sim_options *o, struct row *row, int k)
     sim_close(&run);
 }
 
-/* The fastest, all of them where they are equal. */
+/* Mark the fastest protocol; if several are equally fast, all of them. */
 static void set_stars(struct row *row, enum version v)
 {
     double least = INFINITY;
@@ -129,12 +130,13 @@ static void set_stars(struct row *row, enum version v)
 
 struct comparison {
     int rows, cells, misprints;
-    int near;            /* stated totals that are the printed ones */
-    int stars[VERSIONS]; /* rows in which they are where they are printed */
-    int unprinted;       /* rows without a star in print */
+    int near;            /* computed totals that agree with the printed ones */
+    int stars[VERSIONS]; /* rows whose stars agree with the printed ones */
+    int unprinted;       /* rows without a printed star */
 };
 
-/* The paper prints a coefficient of beta that is not its own formula's. */
+/* Whether the paper prints a coefficient of beta that differs from its own
+ * formula. */
 static bool is_misprint(const struct row *row, int k)
 {
     return row->size == 63 &&
@@ -209,7 +211,7 @@ static void print_head(void)
     printf("\n");
 }
 
-/* A line for each protocol. */
+/* Print a row: one line for each protocol. */
 static void print_row(const struct row *row)
 {
     for (int k = 0; k < PROTOCOLS; k++) {

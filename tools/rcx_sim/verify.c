@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cases, smallest first, as the proof suite's grid has them. */
+/* rcx_sim verify: proves algorithms case by case, the smallest first, over the
+ * same grid of cases as the proof suite. Stops at the first case that fails. */
 #include "rcx_sim/rcx_sim.h"
 
 #include <stdlib.h>
@@ -9,12 +10,13 @@ enum { COUNTS_MAX = 7 };
 
 struct verification {
     const struct sim_options *o;
-    unsigned long long *cases; /* proved, by method */
-    int method;                /* at hand */
+    unsigned long long *cases; /* number of proved cases, by method */
+    int method;                /* index of the current method */
 };
 
-/* Combines an operand with itself, and forgets another; where nothing is
- * combined, forgets the first step. */
+/* --inject: spoil a schedule. Its first reduce combines an operand with itself
+ * in place of the other one. A schedule of a collective without reduces loses
+ * its first step. */
 static void spoil(struct rcx_builder *b, const struct rcx_shape *s, void *arg)
 {
     (void)arg;
@@ -70,7 +72,7 @@ static bool prove_places(struct verification *v, struct proof_case c)
     return true;
 }
 
-/* Blocks side by side, and not. */
+/* Prove the case with adjacent blocks, and with gaps between blocks. */
 static bool prove_gaps(struct verification *v, struct proof_case c)
 {
     const int kinds = rcx_colls[c.algo->coll].has_places ? PROOF_GAPS_ALL : 1;
@@ -115,7 +117,7 @@ static bool prove_roots(struct verification *v, struct proof_case c)
     return true;
 }
 
-/* Ascending, each once. */
+/* Store the counts to prove, ascending and distinct. Returns how many. */
 static int counts_of(const struct sim_options *o, int size, size_t counts[])
 {
     const size_t p = (size_t)size;
@@ -131,7 +133,8 @@ static int counts_of(const struct sim_options *o, int size, size_t counts[])
     return n;
 }
 
-/* Algorithms by nodes need some: those of the options, or maps of all kinds. */
+/* Prove the case with the options' node map. Algorithms by nodes need one:
+ * without --per-node they get maps of all kinds. */
 static bool prove_maps(struct verification *v, struct proof_case c)
 {
     if (!c.algo->is_by_nodes || v->o->per_node > 0) {

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The file of rules: finds rules of a job, and replaces them by rules for
+ * measured points. Other lines of the file stay as they are.
+ */
 #include "rcx_tune/rcx_tune.h"
 
 #include <errno.h>
@@ -9,11 +13,12 @@
 #include "core/base/file.h"
 #include "common/method_map.h"
 
-/* What RCX chooses anyhow, or the next shorter size has, is kept where the best
- * one is hardly better. */
+/* A method is good enough if its time is at most this factor of the best one's.
+ * RCX's choice, or the method of the next shorter size, is preferred if it is
+ * good enough. */
 static const double hardly = 1.03;
 
-/* What rules of a job of this kind begin with. */
+/* Print the beginning of rules for this job and collective. */
 static int print_prefix(const struct tune_job *job,
                         const struct perf_coll *coll, char *text, size_t bytes)
 {
@@ -22,7 +27,8 @@ static int print_prefix(const struct tune_job *job,
                     job->per_node);
 }
 
-/* Call do_line for each line of the file; false: it said no. */
+/* Call do_line for each line of the file. Returns false as soon as do_line
+ * does. */
 static bool each_line(const char *path,
                       bool (*do_line)(const char *line, void *arg), void *arg)
 {
@@ -56,7 +62,7 @@ bool tune_file_has(const struct tune_job *job, const struct perf_coll *coll)
 
 struct rewrite {
     FILE *to;
-    const char *prefix; /* of lines that are left out */
+    const char *prefix; /* lines with this prefix are left out */
 };
 
 static bool keep_others(const char *line, void *arg)
@@ -98,7 +104,8 @@ static const char *choose(const struct tune_point *point)
                                         : point->candidates[point->best].rule;
 }
 
-/* For how many points that is good enough. */
+/* Number of points from the first one on for which the method is good
+ * enough. */
 static int run_of(const struct tune_point points[], int n, const char *method)
 {
     int i = 1;
@@ -108,7 +115,8 @@ static int run_of(const struct tune_point points[], int n, const char *method)
     return i;
 }
 
-/* How long it took, for people: size, time, and that of the runner-up. */
+/* Print a comment line for readers of the file: size, time, and the method and
+ * time of the runner-up. */
 static void print_times(FILE *to, const struct tune_point *point,
                         const char *method)
 {
@@ -129,7 +137,8 @@ static void print_times(FILE *to, const struct tune_point *point,
     fputc('\n', to);
 }
 
-/* The last one has no upper end; between two sizes is the geometric mean. */
+/* Print rules for the points. A rule ends at the geometric mean of two sizes,
+ * the last one has no end. */
 static void print_rules(FILE *to, const char *prefix,
                         const struct tune_point points[], int n)
 {
@@ -157,8 +166,8 @@ static bool fails(const char *path)
     return false;
 }
 
-/* The file again, with what print writes in place of lines that begin with
- * prefix; where is_first, before all others. */
+/* Rewrite the file: lines that begin with prefix are replaced by the output of
+ * print, before all other lines if is_first, else behind them. */
 static bool rewrite(const char *path, const char *prefix, bool is_first,
                     void (*print)(FILE *to, const void *arg), const void *arg)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a message takes between nodes: rank 0 and the first rank of another node
- * send one to and fro. That inside of a node it takes as RCX assumes.
+ * The cost of messages between nodes: rank 0 and the first rank of another node
+ * run a ping-pong. For messages within a node RCX's assumptions hold, and the
+ * result is the difference to them.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -22,7 +23,7 @@ static int first_elsewhere(const struct rcx_nodes *nodes)
     return rank;
 }
 
-/* There and back, by rank 0's clock. */
+/* Send a message from rank 0 to other, and one back. */
 static rcx_status_t go(const struct tune_job *job, int other, size_t bytes)
 {
     const bool is_first = job->rank == 0;
@@ -37,7 +38,8 @@ static rcx_status_t go(const struct tune_job *job, int other, size_t bytes)
     return status;
 }
 
-/* One way, of which the median; the first one makes the connection. */
+/* The median time of one way, by rank 0's clock. The first round trip connects
+ * and does not count. */
 static rcx_status_t time_of(const struct tune_job *job, int other, size_t bytes,
                             double *seconds_p)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rcx_tune: finds the fastest methods of a job like this one. This file: the
- * command line, and points one after another. */
+/* rcx_tune finds the fastest methods for jobs with these numbers of ranks and
+ * nodes. This file has the command line and the loop over points. */
 #include "common/output.h"
 #include "rcx_tune/rcx_tune.h"
 
@@ -153,7 +153,8 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     return 0;
 }
 
-/* Rank 0 speaks for all; the others leave with it. */
+/* Parse the command line, on all ranks. Rank 0 prints messages; all ranks exit
+ * alike. */
 static struct tune_options parse(int argc, char **argv)
 {
     static const struct argp argp = {
@@ -202,7 +203,7 @@ static double regret_of(const struct tune_point *p)
     return p->candidates[0].seconds / p->candidates[p->best].seconds;
 }
 
-/* What rank 0 says of a point. */
+/* Print the line of a point, on rank 0. */
 static void print_point(const struct tune_point *p)
 {
     const struct tune_candidate *own = &p->candidates[0];
@@ -224,7 +225,7 @@ static void print_head(const struct tune_job *job)
            "regret", "chosen -> best method");
 }
 
-/* A bar, where there is a terminal. */
+/* Show a progress bar on rank 0, if stderr is a terminal. */
 static void show_progress(const struct tune_job *job, double done,
                           uint64_t since_ns)
 {
@@ -246,11 +247,12 @@ static void show_progress(const struct tune_job *job, double done,
 
 struct tally {
     double *regrets;
-    int points, colls_done, colls; /* so many */
+    int points, colls_done, colls; /* counts */
     uint64_t start_ns;
 };
 
-/* Rank 0 knows the file; all do the same. */
+/* Broadcast a number from rank 0, which reads the file, so that all ranks
+ * decide alike. */
 static rcx_status_t agree(struct tune_job *job, int *number)
 {
     return rcx_bcast(number, 1, RCX_INT, 0, job->world);
@@ -394,7 +396,7 @@ int main(int argc, char **argv)
     job.options = parse(argc, argv);
     status = open_job(&job);
     if (status == RCX_ERR_CONFIG || status == RCX_ERR_ARG)
-        perf_exit(EXIT_USAGE); /* the library has said why */
+        perf_exit(EXIT_USAGE); /* rcx_init() has logged the reason */
     if (status == RCX_OK && job.nodes > 1)
         status = measure_machine(&job);
     if (status == RCX_OK && job.rank == 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What jobs like this one get by the rules of the file, or by RCX's own. */
+/* The picture of --svg: which methods jobs with these numbers of ranks and
+ * nodes get by the rules of the file, or by RCX's own rules. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,7 +61,7 @@ static struct method_cell cell_of(struct map *map,
                                 .dotted = strcmp(method, own) != 0};
 }
 
-/* Of one collective. */
+/* Fill the row of one collective. */
 static void fill_row(struct map *map, const struct perf_coll *coll)
 {
     struct method_map *p = &map->picture;

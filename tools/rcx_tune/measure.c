@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Candidates of a point, and their measurement. RCX's choice comes first, then
+ * the methods whose price is not too high. Candidates are timed in rounds, each
+ * in turn, so that disturbances hit all alike.
+ */
 #include "rcx_tune/rcx_tune.h"
 
 #include <math.h>
@@ -12,13 +17,15 @@
 #include "core/sched/price.h"
 #include "common/regret.h"
 
-/* A candidate that is so much slower than the fastest is not timed on. The best
- * of many whose times differ from round to round is one that was lucky: RCX's
- * choice and the fastest others are timed once more, and that counts. */
+/* A candidate that is slower than the fastest by this factor is timed no more.
+ * The best of many noisy medians is biased to a lucky candidate. So RCX's
+ * choice and the fastest others are timed anew at the end, and only these times
+ * count. */
 static const double hopeless = 1.5;
 enum { FAIR_ROUNDS = 2, FINALISTS = 4 };
 
-/* Where a vector is cut, which is not priced. */
+/* Segment lengths to try; 0: none. They have no price. A vector has at least
+ * CUT_FROM segments. */
 static const size_t segments[] = {0, 64 << 10, 256 << 10};
 enum { SEGMENT_COUNT = sizeof segments / sizeof *segments, CUT_FROM = 2 };
 
@@ -41,7 +48,8 @@ struct rcx_shape tune_shape(const struct tune_job *job,
         .machine = &job->context->config.tuning.machine};
 }
 
-/* A request that is carried out as wanted. */
+/* Create a persistent request of the point, with the method that spec
+ * prescribes. */
 static rcx_status_t request(struct tune_job *job, struct tune_point *point,
                             const struct rcx_method_spec *spec)
 {
@@ -65,9 +73,9 @@ static rcx_status_t request(struct tune_job *job, struct tune_point *point,
     return status;
 }
 
-/* One that differs from those that are there, on a communicator for it alone,
- * as calls of one that are alike share a method. rule NULL: as RCX carries it
- * out by itself. */
+/* Add a candidate unless its method is there already. It gets a communicator of
+ * its own, as equal calls on one communicator share a method. rule: its text in
+ * a rule; NULL: RCX's own choice. */
 static rcx_status_t add_candidate(struct tune_job *job,
                                   struct tune_point *point,
                                   const struct rcx_method_spec *spec,
@@ -83,7 +91,8 @@ static rcx_status_t add_candidate(struct tune_job *job,
     snprintf(c->method, sizeof c->method, "%s", rcx_request_method(c->request));
     for (same = point->candidates; strcmp(same->method, c->method) != 0;)
         same++;
-    /* what is usual serves other sizes, too, and came before its variants */
+    /* the usual parameters come before their variants, and serve other sizes as
+     * well: their rule stays */
     if (same == c || strcmp(same->rule, same->method) == 0)
         snprintf(same->rule, sizeof same->rule, "%s", rule ? rule : c->method);
     if (same == c) {
@@ -117,8 +126,8 @@ static rcx_status_t add_segments(struct tune_job *job, struct tune_point *point,
     return status;
 }
 
-/* The k-th value to try: of what auto may become, of names, or of those that
- * proofs try. */
+/* Value number k to try: a candidate of "auto", a name, or a value that proofs
+ * test. RCX_PARAM_END: there are no more. */
 static int64_t value_of(const struct rcx_param *p, const struct rcx_shape *s,
                         int k)
 {
@@ -129,7 +138,8 @@ static int64_t value_of(const struct rcx_param *p, const struct rcx_shape *s,
     return p->proved ? p->proved[k] : RCX_PARAM_END;
 }
 
-/* What goes by cores has no price, and is tried. */
+/* The price with these parameters; INFINITY: the algorithm is not suitable. 0
+ * for algorithms by cores, which have no price and are always tried. */
 static double price_of(const struct tune_job *job, const struct rcx_algo *algo,
                        const struct rcx_shape *s, const int64_t params[])
 {
@@ -145,13 +155,13 @@ static double price_of(const struct tune_job *job, const struct rcx_algo *algo,
                : INFINITY;
 }
 
-/* What add_variants() goes through. */
+/* The state of add_variants(). */
 struct variants {
     struct tune_job *job;
     struct tune_point *point;
     const struct rcx_algo *algo;
     const struct rcx_shape *shape;
-    double most; /* price */
+    double most; /* highest price */
     struct rcx_method_spec spec;
 };
 
@@ -168,8 +178,8 @@ static rcx_status_t add_variant(struct variants *v)
 static rcx_status_t add_values(struct variants *v, const struct rcx_param *p,
                                bool is_second);
 
-/* Of what is named, as a tree's shape, numbers may mean something else: these
- * differ in turn, too. */
+/* The meaning of numbers may depend on a named value, such as a tree's shape.
+ * So vary each number as well, with the named value in place. */
 static rcx_status_t add_seconds(struct variants *v,
                                 const struct rcx_param *named)
 {
@@ -182,7 +192,8 @@ static rcx_status_t add_seconds(struct variants *v,
     return status;
 }
 
-/* Of numbers, as there may be many, powers of two. */
+/* Add candidates with the values of a parameter; of numbers only powers of two,
+ * as there may be many. is_second: a named parameter is varied already. */
 static rcx_status_t add_values(struct variants *v, const struct rcx_param *p,
                                bool is_second)
 {
@@ -204,7 +215,8 @@ static rcx_status_t add_values(struct variants *v, const struct rcx_param *p,
     return status;
 }
 
-/* One parameter is another one than usual, or two. */
+/* Add candidates in which one parameter differs from its usual value, or a
+ * named one and a number. */
 static rcx_status_t add_variants(struct tune_job *job, struct tune_point *point,
                                  const struct rcx_algo *algo,
                                  const struct rcx_shape *s, double most)
@@ -226,7 +238,7 @@ static rcx_status_t add_variants(struct tune_job *job, struct tune_point *point,
     return status;
 }
 
-/* What RCX chooses, then what the price does not rule out. */
+/* Find candidates: RCX's choice, then all methods whose price is low enough. */
 static rcx_status_t find_candidates(struct tune_job *job,
                                     struct tune_point *point)
 {
@@ -257,7 +269,8 @@ static rcx_status_t find_candidates(struct tune_job *job,
 
 /* ---- Times --------------------------------------------------------------- */
 
-/* Of the slowest rank, so that all ranks know the same and do the same. */
+/* Store the time of a call on the slowest rank. All ranks get it, so that they
+ * take the same decisions. */
 static rcx_status_t time_calls(struct tune_job *job, rcx_request_t *request,
                                long calls, double *seconds_p)
 {
@@ -309,19 +322,19 @@ static rcx_status_t run_round(struct tune_job *job, struct tune_point *point)
 
         if (c->is_out)
             continue;
-        /* one that is not counted, of which there will be so many */
+        /* a call that does not count tells how many calls fill the time */
         status = time_calls(job, c->request, 1, &once);
         calls = fmax(1, fmin(1e5, job->options.seconds / once));
         if (status == RCX_OK)
             status = time_calls(job, c->request, (long)calls,
                                 &c->times[c->rounds++]);
     }
-    if (status == RCX_OK) /* else some may have no times */
+    if (status == RCX_OK) /* after an error, candidates may have no times */
         find_best(point);
     return status;
 }
 
-/* But RCX's choice. */
+/* Exclude slower candidates from further rounds, except RCX's choice. */
 static void leave_out(struct tune_point *point, double slower_than)
 {
     for (int i = 1; i < point->count; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What every part of rcxrun uses; uses none of them. */
+/* Messages, memory and time of rcxrun. Depends on no other part of it. */
 #include "rcxrun/rcxrun.h"
 
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Environment, fork and exec. PMIx's threads run when we fork, so the child
- * calls nothing but what is safe in a signal handler: all that it needs is
- * made before.
+ * Environment, fork and exec of ranks. PMIx's threads run during fork(), so the
+ * child calls async-signal-safe functions only; rcxrun prepares all data
+ * before.
  */
 #include "rcxrun/rcxrun.h"
 
@@ -21,7 +21,7 @@
 
 /* --- the program --- */
 
-/* 0, or the exit status that says why this file cannot be run. */
+/* Return 0, or the exit status if the file cannot be run. */
 static int check_file(const char *path)
 {
     struct stat st;
@@ -84,9 +84,9 @@ int rcxrun_find_program(const char *name, char **path_p)
 /* --- the environment --- */
 
 /*
- * What an outer launcher says about its own ranks would make a child believe
- * that it is one of those. A name that ends in '*' stands for all that begin
- * so. User settings (PMIX_MCA_*, the job's SLURM_JOB_*) stay.
+ * Variables of an outer launcher, which are removed: they describe its ranks,
+ * and a child would take itself for one of them. A '*' at the end matches any
+ * rest. User settings (PMIX_MCA_*, the job's SLURM_JOB_*) stay.
  */
 static const char *const launcher_variables[] = {
     "PMIX_*",
@@ -155,7 +155,8 @@ void rcxrun_scrub_environment(void)
         *to = NULL;
 }
 
-/* setup_fork() wants an array and strings that it may realloc and free. */
+/* A copy on the heap: PMIx_server_setup_fork() may realloc the array and free
+ * its strings. */
 static char **copy_environment(void)
 {
     size_t count = 0;
@@ -178,10 +179,10 @@ static sigset_t saved_mask;
 static struct sigaction saved_pipe;
 static struct rlimit saved_files, saved_stack;
 static cpu_set_t usable_cpus;
-static int *exec_error; /* shared with the children: what execve() said */
+static int *exec_error; /* the errno of execve(); memory shared with children */
 
-/* PMIx takes some 200 KB of stack at once. The stack of a process that runs
- * grows up to the limit of the moment. */
+/* Raise the stack limit for rcxrun. PMIx takes some 200 KB of stack at once,
+ * and the stack of a running process grows up to the current limit. */
 static void make_stack(void)
 {
     enum { STACK_BYTES = 512 << 10 };
@@ -189,7 +190,7 @@ static void make_stack(void)
 
     getrlimit(RLIMIT_STACK, &saved_stack);
     stack = saved_stack;
-    if (stack.rlim_cur >= STACK_BYTES) /* RLIM_INFINITY, too */
+    if (stack.rlim_cur >= STACK_BYTES) /* true for RLIM_INFINITY */
         return;
     stack.rlim_cur = STACK_BYTES;
     if (stack.rlim_max < STACK_BYTES)
@@ -206,10 +207,10 @@ void rcxrun_save_process_state(void)
     struct rlimit files;
 
     sigprocmask(SIG_BLOCK, NULL, &saved_mask);
-    /* A reader that goes away must not keep us from cleaning up. */
+    /* A write to a closed pipe must not kill rcxrun before its cleanup. */
     sigaction(SIGPIPE, &ignore, &saved_pipe);
     signal(SIGCHLD,
-           SIG_DFL); /* ignored, there would be no status to wait for */
+           SIG_DFL); /* if it were ignored, no exit status would be kept */
     make_stack();
     getrlimit(RLIMIT_NOFILE, &saved_files);
     files = saved_files;
@@ -242,10 +243,11 @@ struct child {
     pid_t parent;
 };
 
-/* Out of reach of the terminal's signals, and with all its children together.
- * Not a session each if possible: Linux divides a core among sessions first
- * (autogroups), and a task that yields it does so within its own session only.
- * Only a session of its own reads a terminal while rcxrun has that. */
+/* Leave rcxrun's process group, so that the terminal's signals do not arrive,
+ * and so that all children of the rank form one group. A session per rank is
+ * avoided: Linux divides a core among sessions first (autogroups), and
+ * sched_yield() has effect only within a session. A rank that reads the
+ * terminal needs a session of its own while rcxrun has the terminal. */
 static void leave_group(const struct child *child)
 {
     if (child->reads_terminal)
@@ -254,7 +256,7 @@ static void leave_group(const struct child *child)
         setpgid(0, 0);
 }
 
-/* Only what is safe after fork() in a process with threads. */
+/* Only async-signal-safe calls: fork() was called in a process with threads. */
 static void __attribute__((noreturn)) exec_child(const struct child *child)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);

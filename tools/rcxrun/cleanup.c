@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What must not be left behind: processes, the PMIx server's folder, and shared
- * memory of ranks that were killed before UCX had unlinked it.
+ * Cleanup of a job: processes, the PMIx server's folder, and shared memory of
+ * ranks that were killed before UCX had unlinked it.
  *
- * A rank dies with rcxrun (PR_SET_PDEATHSIG), but its own children would not,
- * and no code of ours runs when rcxrun is killed by kill -9. So a second
- * process, the watcher, waits for rcxrun's end at a pipe: a byte means that
- * rcxrun has cleaned up, end of file that the watcher has to.
+ * A rank dies with rcxrun (PR_SET_PDEATHSIG), but its children do not, and
+ * rcxrun cannot clean up after kill -9. So a second process, the watcher, reads
+ * from a pipe until rcxrun ends. A byte means that rcxrun cleans up itself; end
+ * of file means that the watcher has to.
  */
 #include "rcxrun/rcxrun.h"
 
@@ -28,20 +28,20 @@
 
 enum { MAX_ADOPTED = 1024, MAX_OTHERS = 64, GRACE_MS = 2000 };
 
-/* In memory that rcxrun and the watcher share. */
+/* Shared between rcxrun and the watcher. */
 struct record {
     struct timespec start;
     int size;
     int n_adopted;
     int n_others;
-    pid_t others[MAX_OTHERS]; /* children that this process had before: a shell
-                                 that became rcxrun by exec made them */
+    pid_t others[MAX_OTHERS]; /* children that this process had before the job:
+                                 those of a shell that became rcxrun by exec */
     pid_t pids[]; /* of the ranks, then of adopted processes; then the ranks'
-                     process groups, 0 where none is left */
+                     process groups, 0 where no process is left */
 };
 
 static struct record *record;
-static pid_t *groups;   /* in record */
+static pid_t *groups;   /* part of record */
 static bool *has_ended; /* by rank */
 static char folder[4096];
 static int watch_fd = -1;
@@ -63,10 +63,10 @@ static bool is_of_job(pid_t pid)
     return false;
 }
 
-/* UCX marks a segment for removal right after attaching it; a process killed
- * between the two leaves it with its name as the creator and nobody attached.
- * It has no key; one with a key is the program's own.
- */
+/* UCX marks a SysV segment for removal right after it attaches it. A process
+ * that is killed in between leaves a segment without attachments, whose creator
+ * it is. UCX's segments have no key; a segment with a key belongs to the
+ * program. */
 static void remove_sysv_segments(void)
 {
     struct shm_info info;
@@ -91,8 +91,8 @@ static bool is_newer(const struct timespec *time)
             time->tv_nsec >= record->start.tv_nsec);
 }
 
-/* A write lease is granted only where nobody else has the file open or mapped,
- * in whichever container: the way to know that its makers are dead. */
+/* Whether no other process has the file open or mapped. The kernel grants a
+ * write lease only then, and counts processes of all containers. */
 static bool is_unused(int dir, const char *name)
 {
     const int fd =
@@ -106,8 +106,8 @@ static bool is_unused(int dir, const char *name)
     return unused;
 }
 
-/* UCX unlinks its objects right after it made them, unless told otherwise
- * (UCX_POSIX_USE_PROC_LINK=n). The name does not tell the maker. */
+/* UCX unlinks its POSIX objects right after their creation, unless
+ * UCX_POSIX_USE_PROC_LINK=n. The name does not identify the creator. */
 static void remove_posix_objects(void)
 {
     DIR *dir = opendir("/dev/shm");
@@ -127,7 +127,7 @@ static void remove_posix_objects(void)
     closedir(dir);
 }
 
-/* --- the folder --- */
+/* --- the job's folder --- */
 
 static int remove_entry(const char *path, const struct stat *st, int type,
                         struct FTW *at)
@@ -167,9 +167,10 @@ static void __attribute__((noreturn)) watch(int fd)
     ssize_t got;
     char byte;
 
-    setsid(); /* out of reach of the terminal's signals */
+    setsid(); /* the terminal's signals do not reach this session */
     for (int i = 0; i < 3; i++)
-        dup2(null, i); /* the reader of our output must not wait for us */
+        dup2(null, i); /* a reader of rcxrun's output must not wait for this
+                          process */
     prctl(PR_SET_NAME, "rcxrun-watch");
     do
         got = read(fd, &byte, 1);
@@ -213,8 +214,8 @@ void rcxrun_cleanup_add_rank(int rank, pid_t pid)
     groups[rank] = pid;
 }
 
-/* Once the last process of a group has been waited for, its number may be that
- * of another user's group. */
+/* Clear groups without processes. After the last process of a group has been
+ * waited for, another user's group may get the same number. */
 static void drop_empty_groups(void)
 {
     for (int rank = 0; rank < record->size; rank++)
@@ -252,7 +253,7 @@ static bool is_our_child(const char *pid)
     if (length <= 0)
         return false;
     text[length] = '\0';
-    name_end = strrchr(text, ')'); /* the name may hold anything */
+    name_end = strrchr(text, ')'); /* the name may contain any character */
     return name_end && sscanf(name_end, ") %*c %d", &parent) == 1 &&
            parent == getpid();
 }
@@ -265,7 +266,7 @@ static bool is_other(pid_t pid)
     return false;
 }
 
-/* Calls fn with each child of this process. */
+/* Call fn with each child of this process. */
 static void for_children(void (*fn)(pid_t pid, int *n), int *n)
 {
     DIR *dir = opendir("/proc");
@@ -310,7 +311,7 @@ const char *rcxrun_cleanup_begin(int size)
         rcxrun_die("cannot make the folder %s: %s", folder, strerror(errno));
     for_children(note_other, &record->n_others);
     start_watcher();
-    /* From here on orphaned descendants of the ranks become our children. */
+    /* From here on orphaned descendants of ranks become children of rcxrun. */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     return folder;
 }
@@ -323,8 +324,8 @@ static void kill_child(pid_t pid, int *killed)
     ++*killed;
 }
 
-/* The children of those that we kill become ours in turn, until none is left.
- */
+/* Kill and reap children until none is left. Children of a killed process
+ * become children of rcxrun in turn. */
 static void kill_leftovers(void)
 {
     for (int left_ms = GRACE_MS; left_ms > 0; left_ms--) {
@@ -337,14 +338,14 @@ static void kill_leftovers(void)
             return; /* no child left */
         for_children(kill_child, &killed);
         if (killed == 0)
-            return; /* but children of others */
+            return; /* only children from before the job are left */
         pause_ms(1);
     }
 }
 
 void rcxrun_cleanup_end(void)
 {
-    stop_watcher(); /* first: what is left then is what the ranks left */
+    stop_watcher(); /* first, so that only processes of ranks are left */
     kill_leftovers();
     remove_files();
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The event loop. All that happens arrives at a file descriptor: signals at a
- * signalfd, PMIx_Abort at an eventfd, the ranks' output at pipes. No code runs
- * in a signal handler.
+ * The event loop of a job, and the decision when to end it. Every event arrives
+ * at a file descriptor: signals at a signalfd, PMIx events at an eventfd, the
+ * ranks' output at pipes. No code runs in a signal handler.
  */
 #include "rcxrun/rcxrun.h"
 
@@ -18,22 +18,24 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* From SIGTERM to SIGKILL. */
+/* Time from SIGTERM to SIGKILL. */
 static const double grace_s = 2.0;
-/* What ranks have to follow one that ended early: they may be about to. */
+/* Time from a rank's early end to the report, if others wait for it: they may
+ * end as well. */
 static const double patience_s = 2.0;
 
-enum { SIGNALS, WAKE, STREAMS }; /* places in the array given to poll() */
+enum { SIGNALS, WAKE, STREAMS }; /* indices in the array for poll() */
 
 struct rank {
     pid_t pid; /* 0: not running */
     struct rcxrun_stream streams[2];
 };
 
-/* The first rank that ended well, but before PMIx_Init or PMIx_Finalize. */
+/* The first rank that exited with status 0 without PMIx_Init or
+ * PMIx_Finalize. */
 struct early {
     int rank;
-    pid_t pid; /* 0: there is none, or it has been told of */
+    pid_t pid; /* 0: no such rank, or it has been reported */
     enum rcxrun_stage stage;
 };
 
@@ -44,22 +46,23 @@ struct job {
     struct pollfd *polls;
     int n_polls;
 
-    int status;  /* of the first failure; 0 while there is none */
-    int signal;  /* that ended rcxrun, or 0 */
+    int status;  /* exit status by the first failure; 0: none so far */
+    int signal;  /* the signal that ended rcxrun; 0: none */
     bool ending; /* SIGTERM has been sent */
     bool abort_seen;
     struct early early;
     double timeout_at, kill_at, blame_at; /* INFINITY: never */
 };
 
-/* --- ending the job --- */
+/* --- termination of the job --- */
 
 static void signal_ranks(const struct job *job, int number)
 {
     for (int rank = 0; rank < job->options->size; rank++) {
         const pid_t pid = job->ranks[rank].pid;
 
-        /* The group; or the process, if it is not in its own yet. */
+        /* The process group, or the process if it has not created its group
+         * yet. */
         if (pid > 0 && kill(-pid, number) != 0)
             kill(pid, number);
     }
@@ -83,10 +86,10 @@ static void kill_job(struct job *job)
     job->kill_at = INFINITY;
 }
 
-/* --- ranks that end --- */
+/* --- exit of ranks --- */
 
-/* True if a rank has called PMIx_Abort: that is the reason for all that
- * follows. */
+/* Whether a rank has called PMIx_Abort. The first call ends the job; later
+ * failures are its consequence. */
 static bool see_abort(struct job *job)
 {
     struct rcxrun_abort abort;
@@ -100,13 +103,14 @@ static bool see_abort(struct job *job)
         rcxrun_warn("rank %d (pid %ld) called PMIx_Abort with status %d%s%s",
                     abort.rank, (long)job->ranks[abort.rank].pid, abort.status,
                     colon, abort.message);
-        /* An abort is a failure even with a status that reads as success. */
+        /* An abort is a failure even with status 0. */
         end_job(job, (abort.status & 0xff) != 0 ? abort.status & 0xff : 1);
     }
     return true;
 }
 
-/* Such a rank leaves ranks between PMIx_Init and PMIx_Finalize waiting. */
+/* Record a rank that has exited without PMIx_Init or PMIx_Finalize: ranks that
+ * are between the two may wait for it. */
 static void note_early(struct job *job, int rank)
 {
     const enum rcxrun_stage stage = rcxrun_server_stage(rank);
@@ -181,13 +185,13 @@ static void rank_ended(struct job *job, int rank, int wait_status)
                            ? RCXRUN_EXIT_SIGNAL + WTERMSIG(wait_status)
                            : WEXITSTATUS(wait_status);
 
-    /* Before pid is cleared: the rank that aborted may be this one. */
+    /* see_abort() reads the pid of the aborting rank, which may be this one. */
     if (status == 0) {
         note_early(job, rank);
     } else if (!see_abort(job) && !job->ending) {
         if (job->early.pid != 0 &&
             rcxrun_server_stage(rank) != RCXRUN_BEFORE_INIT)
-            report_early(job, ""); /* the reason, perhaps */
+            report_early(job, ""); /* it may be the reason of this failure */
         report_failure(rank, pid, wait_status);
         if (job->status == 0)
             job->status = status;
@@ -218,8 +222,8 @@ static void reap(struct job *job)
 
 /* --- signals to rcxrun --- */
 
-/* SIGCHLD and those that end a program, unless we were started to ignore them
- * (nohup). */
+/* Block SIGCHLD and the signals that end a program, except those that are
+ * ignored since the start (nohup). Returns their signalfd. */
 static int block_signals(void)
 {
     static const int ending[] = {SIGINT,  SIGTERM, SIGHUP,
@@ -247,9 +251,9 @@ static void take_signal(struct job *job, int number)
     if (number == SIGCHLD) {
         reap(job);
     } else if (number == SIGUSR1 || number == SIGUSR2) {
-        signal_ranks(job, number); /* these are for the program */
+        signal_ranks(job, number); /* SIGUSR1 and SIGUSR2 are for the program */
     } else if (job->signal != 0) {
-        kill_job(job); /* asked twice: no more grace */
+        kill_job(job); /* the second signal ends the grace period */
     } else {
         rcxrun_warn("got SIG%s, ending the job", sigabbrev_np(number));
         job->signal = number;
@@ -415,7 +419,7 @@ int rcxrun_job_run(const struct rcxrun_options *options, const char *path,
 
     init(&job, options);
     rcxrun_save_process_state();
-    /* Before the watcher and PMIx's thread exist: both inherit the mask. */
+    /* The watcher and PMIx's thread inherit the signal mask, so block first. */
     job.polls[SIGNALS] =
         (struct pollfd){.fd = block_signals(), .events = POLLIN};
     job.polls[WAKE] =
@@ -425,16 +429,17 @@ int rcxrun_job_run(const struct rcxrun_options *options, const char *path,
     if (rcxrun_server_start(options, folder, job.polls[WAKE].fd) == 0) {
         start_ranks(&job, path);
         loop(&job);
-        /* No PMIx_server_finalize(): with 4.2.2 it hangs in one of 40 jobs
-         * whose ranks were killed in a fence (its thread waits for a lock while
-         * we wait for the thread). The server ends with the process. */
+        /* PMIx_server_finalize() is not called: with PMIx 4.2.2 it hangs in one
+         * of 40 jobs whose ranks were killed in a fence. PMIx's thread waits
+         * for a lock while the caller waits for that thread. The server ends
+         * with the process. */
     } else {
         job.status = RCXRUN_EXIT_INTERNAL;
     }
     rcxrun_cleanup_end();
     close_streams(&job);
     close(job.polls[SIGNALS].fd);
-    /* WAKE stays open: PMIx's thread lives on, and writes to it */
+    /* WAKE stays open: PMIx's thread still writes to it */
     status = job.status;
     *signal_p = job.signal;
     free(job.ranks);

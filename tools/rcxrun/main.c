@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * rcxrun: starts the ranks of a job on this machine, as a PMIx server does, so
- * that a first run needs no other launcher. This file: options and main.
+ * rcxrun starts the ranks of a job on this machine and serves PMIx to them, so
+ * that a first run needs no other launcher. This file has the options and
+ * main().
  */
 #include "common/output.h"
 #include "rcxrun/rcxrun.h"
@@ -81,7 +82,8 @@ static double parse_seconds(const char *text)
     return value;
 }
 
-/* Runs before the environment is looked at, so that it reaches every child. */
+/* Runs before the environment is copied, so that every child gets the
+ * variable. */
 static void parse_variable(const char *text)
 {
     const char *equals = strchr(text, '=');
@@ -94,7 +96,8 @@ static void parse_variable(const char *text)
         rcxrun_die("out of memory");
 }
 
-/* The number of ranks, also where it was written as mpirun -np has it. */
+/* The argument of -n, or of mpirun's -np, which getopt parses as -n with
+ * "p". */
 static const char *size_of(char **argv)
 {
     if (strcmp(optarg, "p") != 0 || strcmp(argv[optind - 1], "-np") != 0)
@@ -121,7 +124,7 @@ static void parse(int argc, char **argv, struct rcxrun_options *options)
     };
     int c;
 
-    /* "+": stop at the program; its options are its own. */
+    /* "+": stop at the program, whose options are not rcxrun's. */
     while ((c = getopt_long(argc, argv, "+n:pbkt:x:hV", names, NULL)) != -1) {
         switch (c) {
         case 'n':
@@ -148,7 +151,7 @@ static void parse(int argc, char **argv, struct rcxrun_options *options)
     options->argv = argv + optind;
 }
 
-/* Dies of the signal that ended the job, as a shell loop around us expects. */
+/* Die of the signal that ended the job, as a shell loop expects. */
 static void die_of(int signal_number)
 {
     sigset_t set;
@@ -178,6 +181,5 @@ int main(int argc, char **argv)
     free(path);
     if (signal_number != 0)
         die_of(signal_number);
-    _exit(
-        status); /* PMIx's threads still run: no destructors under their feet */
+    _exit(status); /* PMIx's threads still run: skip destructors */
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * --prefix: each rank writes into pipes; whole lines leave with "[rank] "
- * before them, in one write, so that lines of ranks never mix. A line longer
- * than LINE_LIMIT is cut there; a last line without newline gets one.
+ * --prefix: each rank writes into pipes. rcxrun puts "[rank] " before each line
+ * and writes whole lines in one call, so that lines of ranks never mix. A line
+ * longer than LINE_LIMIT is cut there. A last line without a newline gets one.
  */
 #include "rcxrun/rcxrun.h"
 
@@ -26,8 +26,8 @@ static void drop(struct rcxrun_stream *stream)
     stream->length = stream->capacity = 0;
 }
 
-/* Writes all; a reader that went away closes the pipe, so that the rank
- * learns of it as it would without us. */
+/* Write all of text. After an error the caller closes the rank's pipe, so that
+ * the rank gets EPIPE as it would without rcxrun. */
 static int write_all(int fd, const char *text, size_t length)
 {
     while (length > 0) {
@@ -47,7 +47,7 @@ static int write_all(int fd, const char *text, size_t length)
     return 0;
 }
 
-/* Sends out one or more whole lines in one write. */
+/* Write one or more whole lines, each with its prefix, in one call. */
 static int write_lines(struct rcxrun_stream *stream, const char *text,
                        size_t length)
 {
@@ -71,19 +71,21 @@ static int write_lines(struct rcxrun_stream *stream, const char *text,
         text += line;
     }
     rc = write_all(stream->to, out, used);
-    stream->lost |= rc != 0 && errno != EPIPE; /* a reader may leave */
+    stream->lost |= rc != 0 && errno != EPIPE; /* EPIPE is no loss: the reader
+                                                  has closed */
     free(out);
     return rc;
 }
 
-/* Sends out the whole lines that the buffer holds; all of it if `last`. */
+/* Write the whole lines in the buffer, and a last partial line if `last`. */
 static int flush_lines(struct rcxrun_stream *stream, bool last)
 {
     const char *newline = memrchr(stream->text, '\n', stream->length);
     size_t whole = newline ? (size_t)(newline + 1 - stream->text) : 0;
 
     if (last && whole < stream->length) {
-        stream->text[stream->length++] = '\n'; /* room: see make_room() */
+        stream->text[stream->length++] = '\n'; /* make_room() has reserved a
+                                                  byte */
         whole = stream->length;
     }
     if (whole == 0)
@@ -95,7 +97,7 @@ static int flush_lines(struct rcxrun_stream *stream, bool last)
     return 0;
 }
 
-/* Keeps room for a chunk and a newline. */
+/* Reserve room for a chunk and a newline. */
 static void make_room(struct rcxrun_stream *stream)
 {
     if (stream->capacity - stream->length > CHUNK)
@@ -106,7 +108,7 @@ static void make_room(struct rcxrun_stream *stream)
         rcxrun_die("out of memory");
 }
 
-/* One read; false when the pipe is empty for now, or closed for good. */
+/* Read once. False: the pipe is empty for now, or it is closed. */
 static bool read_some(struct rcxrun_stream *stream)
 {
     ssize_t got;

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The PMIx server side: one server, whose clients are all ranks of the job.
+ * The PMIx server: one server, whose clients are all ranks of the job.
  *
- * Since every client is local, the library has collected the data of a fence
- * when it asks us, and the answer is that data.
+ * All clients are local, so PMIx has collected the data of a fence when it
+ * calls the fence callback. The callback returns the same data.
  *
- * --nodes K: the ranks are dealt in blocks to K virtual nodes "vnode0" ... One
- * server keeps one copy of the job's data, but the client library looks node
- * keys up under the host name of the asking rank, so that each rank gets those
- * of its virtual node. What a client can rely on (PMIx 4.2.2, by trial):
+ * --nodes K: blocks of ranks form K virtual nodes "vnode0" ... The server keeps
+ * one copy of the job's data. The client library looks node keys up under the
+ * host name of the asking rank, so each rank gets the values of its virtual
+ * node. Keys that a client gets (PMIx 4.2.2, by experiment):
  *
  *   any rank        PMIX_HOSTNAME, LOCAL_RANK, NODE_RANK, APPNUM
- *   own node's      PMIX_NODEID (NOT_FOUND for ranks of other nodes: the client
- *                   library's doing; compare PMIX_HOSTNAME instead)
+ *   own node's      PMIX_NODEID (the client library returns NOT_FOUND for ranks
+ *                   of other nodes; compare PMIX_HOSTNAME instead)
  *   rank wildcard   PMIX_JOB_SIZE, UNIV_SIZE, NUM_NODES
  *                   PMIX_LOCAL_SIZE, LOCAL_PEERS, LOCALLDR, NODE_SIZE: of the
  *                   asker's virtual node
  *
- * PMIX_NODE_MAP and PROC_MAP are given to the library, which uses them up:
- * clients do not find them. gethostname() and the boot id stay the machine's: a
- * program that compares those sees one node.
+ * PMIx consumes PMIX_NODE_MAP and PROC_MAP: clients do not find these keys.
+ * gethostname() and the boot id remain the machine's, so a program that
+ * compares them sees one node.
  */
 #include "rcxrun/rcxrun.h"
 
@@ -38,11 +38,11 @@
 #include <pmix.h>
 #include <pmix_server.h>
 
-/* Written by PMIx's thread, read by main's: under the lock. */
+/* Written by PMIx's thread, read by the main thread, both under the lock. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rcxrun_abort first_abort;
 static bool aborted;
-static enum rcxrun_stage *stages; /* of each rank */
+static enum rcxrun_stage *stages; /* by rank */
 
 static int wake;
 static pmix_nspace_t nspace;
@@ -76,9 +76,9 @@ static pmix_status_t client_finalized(const pmix_proc_t *proc, void *object,
     return enter(proc, RCXRUN_FINALIZED);
 }
 
-/* The abort is noted before the rank is released, so that the main thread
- * finds it whatever it sees first, the event or the rank's end. The library
- * must not be called back from in here: what this returns is the answer. */
+/* Record the abort before the rank is released. Then the main thread finds it
+ * whether it first sees the event or the exit of the rank. The return value
+ * completes the call; the library must not be called from here. */
 static pmix_status_t client_abort(const pmix_proc_t *proc, void *object,
                                   int status, const char message[],
                                   pmix_proc_t procs[], size_t nprocs,
@@ -107,7 +107,7 @@ static pmix_status_t fence(const pmix_proc_t procs[], size_t nprocs,
     return PMIX_SUCCESS;
 }
 
-/* Only asked for a rank that this server does not know. */
+/* PMIx calls this only for a rank that the server does not know. */
 static pmix_status_t direct_modex(const pmix_proc_t *proc,
                                   const pmix_info_t info[], size_t ninfo,
                                   pmix_modex_cbfunc_t done, void *arg)
@@ -124,7 +124,7 @@ static pmix_server_module_t module = {
     .direct_modex = direct_modex,
 };
 
-/* --- the node map: blocks that differ by one at most --- */
+/* --- node map: blocks whose sizes differ by at most one --- */
 
 static int first_rank(int node)
 {
@@ -148,7 +148,7 @@ static void node_name(int node, char *name, size_t bytes)
         snprintf(name, bytes, "%s", machine);
 }
 
-/* A comma-separated list of the ranks of one node. */
+/* A comma-separated list of the ranks of one node. The caller frees it. */
 static char *peers_of(int node)
 {
     char *list =
@@ -160,7 +160,7 @@ static char *peers_of(int node)
     return list;
 }
 
-/* --- what the job's processes can ask for --- */
+/* --- the job's data, for queries of its processes --- */
 
 static void check(pmix_status_t status, const char *what)
 {
@@ -186,7 +186,7 @@ static void add_short(void *list, const char *key, int value)
     add(list, key, &number, PMIX_UINT16);
 }
 
-/* Adds `part`, a finished list, to `list` under a key, and frees it. */
+/* Add `part`, a finished list, to `list` under a key, and free it. */
 static void add_array(void *list, const char *key, void *part)
 {
     pmix_data_array_t array;
@@ -300,8 +300,8 @@ static void register_ranks(void)
     }
 }
 
-/* PMIx 4.2 believes the user that a client claims to be. So a client that joins
- * the job must know its name, which no other user of the machine can guess. */
+/* PMIx 4.2 trusts the user id that a client claims. So the name space has a
+ * random part: a client must know it, and no other user can guess it. */
 static void name_job(void)
 {
     unsigned char secret[16];
@@ -332,8 +332,8 @@ int rcxrun_server_start(const struct rcxrun_options *job, const char *folder,
     name_job();
     snprintf(server, sizeof server, "rcxrun-server-%ld", (long)getpid());
 
-    /* PMIx's other store shares memory under locks, which a killed rank may
-     * hold for ever; this one is also faster up to a dozen ranks. */
+    /* PMIx's other data store has shared memory with locks, and a killed rank
+     * may hold one for ever. "hash" is also faster up to about 12 ranks. */
     setenv("PMIX_MCA_gds", "hash", 0);
 
     add(list, PMIX_SERVER_NSPACE, server, PMIX_STRING);
@@ -366,8 +366,8 @@ int rcxrun_server_child_env(int rank, char ***env_p)
                     PMIx_Error_string(status));
         return -1;
     }
-    /* For programs that read the variable; PMIx 4.2 has it from the rank's own
-     * data. */
+    /* For programs that read the variable. PMIx 4.2 itself takes the host name
+     * from the rank's data. */
     node_name(node_of(rank), name, sizeof name);
     PMIX_SETENV(status, "PMIX_HOSTNAME", name, env_p);
     return status == PMIX_SUCCESS ? 0 : -1;
@@ -395,7 +395,7 @@ bool rcxrun_server_abort(struct rcxrun_abort *abort_p)
     return seen;
 }
 
-/* On PMIx's thread, which stays in here for good. */
+/* Runs on PMIx's thread, and never returns. */
 static void park(pmix_status_t status, void *parked)
 {
     (void)status;
@@ -406,7 +406,7 @@ static void park(pmix_status_t status, void *parked)
 
 void rcxrun_server_stop(void)
 {
-    static sem_t parked; /* outlives this call: the thread may come late */
+    static sem_t parked; /* static: the thread may post after this call */
     const pmix_nspace_t nobody = "rcxrun-stop";
     struct timespec until;
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* x[i], on one side of an assignment, or on both. */
+/* Access to x[i] on one side of an assignment, or on both: gfortran's get, send
+ * and sendget. Copies directly where both sides are contiguous and of the same
+ * type, and through packed buffers otherwise. Allocatable components are in
+ * references.c. */
 #include "access.h"
 
 #include <stdlib.h>
@@ -9,7 +12,7 @@
 
 enum { BUFFER_BYTES = 1024 };
 
-/* Elements on their way. */
+/* Packed elements between the two sides of an assignment. */
 struct buffer {
     char *data, here[BUFFER_BYTES] __attribute__((aligned(16)));
 };
@@ -35,7 +38,7 @@ void caf_place_set(struct caf_place *p, const struct caf_array *a, int kind)
     caf_section_set(&p->section, a, (uint64_t)a->base_addr);
 }
 
-/* The section's base here, or NULL. */
+/* Where the section's base is mapped in this process. NULL: it is not. */
 static char *here(const struct caf_place *p)
 {
     uint64_t from;
@@ -80,9 +83,10 @@ rcx_status_t caf_fetch(int rank, uint64_t address, void *into, size_t bytes)
     return take(&from, into);
 }
 
-/* ---- Both ---------------------------------------------------------------- */
+/* ---- Both sides ---------------------------------------------------------- */
 
-/* Memory to memory: no need to pack. */
+/* Whether a copy suffices: both sides are contiguous, with elements of one
+ * type. */
 static bool is_plain(const struct caf_place *to, const struct caf_place *from)
 {
     return caf_is_same(&to->element, &from->element) &&
@@ -90,6 +94,7 @@ static bool is_plain(const struct caf_place *to, const struct caf_place *from)
            caf_section_is_dense(&from->section);
 }
 
+/* RCX_IN_PROGRESS: both sides are remote, and a buffer is necessary. */
 static rcx_status_t move(const struct caf_place *to,
                          const struct caf_place *from, size_t bytes)
 {
@@ -102,7 +107,7 @@ static rcx_status_t move(const struct caf_place *to,
         return caf_far_get(from->rank, &from->section, there);
     else if (at)
         return caf_far_put(to->rank, &to->section, at);
-    return there || at ? RCX_OK : RCX_IN_PROGRESS; /* from far to far */
+    return there || at ? RCX_OK : RCX_IN_PROGRESS;
 }
 
 static rcx_status_t convert(const struct caf_place *to,
@@ -124,7 +129,7 @@ static rcx_status_t convert(const struct caf_place *to,
     return status;
 }
 
-/* The same element for all. */
+/* A section of shape's extents whose elements are all the scalar from. */
 static struct caf_place broadcast(const struct caf_place *from,
                                   const struct caf_section *shape)
 {
@@ -136,8 +141,8 @@ static struct caf_place broadcast(const struct caf_place *from,
     return all;
 }
 
-/* But for extents of 1. Others come from gfortran 12, too, for transpose(x(:,
- * :)[i]). */
+/* Whether the shapes are equal, apart from extents of 1. gfortran 12 passes
+ * other shapes for transpose(x(:, :)[i]). */
 static bool has_shape_of(const struct caf_section *s,
                          const struct caf_section *other)
 {
@@ -209,9 +214,10 @@ void caf_assign(const struct caf_place *to, const struct caf_place *from,
 
 /* ---- Vector subscripts --------------------------------------------------- */
 
-/* As gfortran has them, of each dimension of the whole array. */
+/* gfortran's description of the subscripts in a dimension of the whole
+ * array. */
 struct caf_vector {
-    size_t count; /* 0: a triplet */
+    size_t count; /* of a vector subscript; 0: a triplet */
     union {
         struct {
             void *indices;
@@ -249,7 +255,7 @@ void caf_drop_offsets(const struct caf_section *s)
         free((void *)s->dim[d].offsets);
 }
 
-/* Narrows s, of all of array. */
+/* Restrict s, which is all of array, to the subscripts. False: no memory. */
 static bool narrow(struct caf_section *s, const struct caf_array *array,
                    const struct caf_vector *vectors)
 {
@@ -284,7 +290,7 @@ int caf_reach(const struct caf_coarray *c, int image,
 {
     const int rank = caf_rank_of(caf_team(), image);
 
-    caf_far_progress(); /* a loop around an access is a way of waiting */
+    caf_far_progress(); /* a program may wait in a loop of accesses */
     if (rank < 0)
         caf_refuse(outcome, "no such image");
     else if (caf_has_failed(rank))
@@ -296,8 +302,9 @@ int caf_reach(const struct caf_coarray *c, int image,
     return -1;
 }
 
-/* gfortran 12 takes the address of a copy for the offset of a complex
- * scalar. */
+/* The offset of array in c. For a complex scalar gfortran 12 passes an offset
+ * computed from the address of a copy; an array as long as the coarray begins
+ * at 0. */
 static size_t right_offset(const struct caf_coarray *c, size_t offset,
                            const struct caf_array *array)
 {
@@ -305,8 +312,9 @@ static size_t right_offset(const struct caf_coarray *c, size_t offset,
                                                                        : offset;
 }
 
-/* gfortran 12 tells where a substring begins, but the length of the whole:
- * enough to read it, as what it goes to is as long as it is. */
+/* Bytes of an element of array. For a substring gfortran 12 passes where it
+ * begins, but the length of the whole variable, so limit it to the coarray's
+ * end. That suffices for a read, as the target has the substring's length. */
 static size_t right_bytes(const struct caf_coarray *c, size_t offset,
                           const struct caf_array *array)
 {
@@ -319,9 +327,9 @@ static size_t right_bytes(const struct caf_coarray *c, size_t offset,
                : array->dtype.elem_len;
 }
 
-/* Why what gfortran 12 says of the two sides is not to be relied upon; NULL: it
- * is. Of a text that is no variable's, nor a constant, the length is 0; of a
- * component of a section, the address is its parent's. */
+/* Why gfortran 12's description of the two sides is not reliable; NULL: it is.
+ * The length of a text that is neither a variable nor a constant is 0. The
+ * address of a component of a section is its parent's. */
 static const char *doubt(const struct caf_array *to, size_t to_offset,
                          const struct caf_array *from)
 {
@@ -343,7 +351,8 @@ static const char *doubt(const struct caf_array *to, size_t to_offset,
     return NULL;
 }
 
-/* Part of a coarray; rank -1: it is not, which has been told. */
+/* Set p to a part of a coarray. p->rank is -1 after an error, which is then in
+ * outcome. */
 static void set_part(struct caf_place *p, const struct caf_coarray *c,
                      size_t offset, int image, const struct caf_array *array,
                      const struct caf_vector *vectors, int kind,

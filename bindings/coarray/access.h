@@ -1,33 +1,37 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Elements of one image to those of another. */
+/* Assignment between elements of two images: access to coarrays by x[i]. */
 #ifndef RCX_BINDINGS_COARRAY_ACCESS_H
 #define RCX_BINDINGS_COARRAY_ACCESS_H
 
 #include "memory.h"
 #include "section.h"
 
-/* Elements, and whose they are. */
+/* Elements, and the image that has them. */
 struct caf_place {
-    int rank; /* of the initial team */
+    int rank; /* of that image, in the initial team */
     struct caf_section section;
     struct caf_element element;
 };
 
-/* A local array, or scalar. */
+/* Set p to all of a local array or scalar. */
 void caf_place_set(struct caf_place *p, const struct caf_array *a, int kind);
-/* to = from; a scalar goes to all elements. */
+/* to = from, with conversion; a scalar is assigned to all elements. Reports the
+ * outcome. */
 void caf_assign(const struct caf_place *to, const struct caf_place *from,
                 const struct caf_outcome *outcome);
-/* For bytes of another image's: a descriptor, a pointer. */
+/* Copy bytes at an address of another image, such as a descriptor or a
+ * pointer. */
 rcx_status_t caf_fetch(int rank, uint64_t address, void *into, size_t bytes);
 
-/* Of vector subscripts, in bytes; NULL: no memory. */
+/* Offsets in bytes for a vector subscript with count indices of the given kind.
+ * Free with caf_drop_offsets(). NULL: no memory. */
 ptrdiff_t *caf_offsets(const void *indices, int kind, size_t count,
                        ptrdiff_t lower, ptrdiff_t step);
 void caf_drop_offsets(const struct caf_section *s);
 
-/* An image's rank in the initial team; -1: there is none, it has failed, or has
- * no such coarray, which is told. */
+/* The rank of an image of the current team in the initial team. -1, and an
+ * error in outcome: no such image, it has failed, or it does not have the
+ * coarray. */
 int caf_reach(const struct caf_coarray *c, int image,
               const struct caf_outcome *outcome);
 

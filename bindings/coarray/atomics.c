@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Words that several images change: atomic_*, locks, critical sections, events.
- * A lock holds the image that has it, an event its count; both are words of 4
- * bytes.
+ * Words that several images change: atomic_*, locks, critical sections and
+ * events. The word of a lock holds the number of the image that has the lock,
+ * or 0; that of an event holds its count. Both have 4 bytes.
  */
 #include "access.h"
 #include "far.h"
 
 #include <string.h>
 
-/* Sequentially consistent on this image; on another one by messages to its
- * owner. */
+/* Execute a sequentially consistent operation on a word of rank: directly if it
+ * is mapped here, otherwise by a message to its owner. */
 static rcx_status_t change(const struct caf_coarray *c, size_t offset, int rank,
                            const struct caf_change *change, uint64_t *old_p)
 {
@@ -23,7 +23,7 @@ static rcx_status_t change(const struct caf_coarray *c, size_t offset, int rank,
     return RCX_OK;
 }
 
-/* What this image has stored before is there first. */
+/* change(), after all earlier stores of this image are visible. */
 static rcx_status_t change_in_order(const struct caf_coarray *c, size_t offset,
                                     int rank, const struct caf_change *what,
                                     uint64_t *old_p)
@@ -55,7 +55,7 @@ static void perform(struct caf_coarray *c, size_t offset, int image,
 
     if (rank < 0)
         return;
-    if (what->op == CAF_ATOMIC_LOAD) /* in a loop, mostly */
+    if (what->op == CAF_ATOMIC_LOAD) /* often called in a loop that waits */
         caf_pause(&looks);
     status = change(c, offset, rank, what, &word);
     if (status == RCX_OK && old)
@@ -97,7 +97,7 @@ void _gfortran_caf_atomic_cas(struct caf_coarray *c, size_t offset, int image,
     perform(c, offset, image, &what, old, &outcome);
 }
 
-/* op: enum caf_atomic's first */
+/* op: one of the first four of enum caf_atomic. */
 void _gfortran_caf_atomic_op(int op, struct caf_coarray *c, size_t offset,
                              int image, void *value, void *old, int *stat,
                              int type, int kind)
@@ -115,8 +115,8 @@ void _gfortran_caf_atomic_op(int op, struct caf_coarray *c, size_t offset,
 
 enum { WORD = sizeof(uint32_t) };
 
-/* The image that has the lock; 0: this image has it now. A lock that a failed
- * image had is free. */
+/* Try to take a lock. *holder_p: the image that has it; 0: this image has taken
+ * it now. A lock of a failed image is free. */
 static rcx_status_t try_lock(const struct caf_coarray *c, size_t offset,
                              int rank, int *holder_p)
 {
@@ -203,8 +203,8 @@ void _gfortran_caf_event_post(struct caf_coarray *c, size_t index, int image,
                 change_in_order(c, index * WORD, rank, &what, &count));
 }
 
-/* This image's own events. After a failure no image may be left that could
- * post. */
+/* Events are waited for on their own image only. After the failure of any image
+ * the wait ends with an error, as no image may be left that could post. */
 void _gfortran_caf_event_wait(struct caf_coarray *c, size_t index, int until,
                               int *stat, char *errmsg, size_t errmsg_len)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the parts of libcaf_rcx share: the job, errors as Fortran has them,
- * descriptors. */
+/* Declarations that all files of libcaf_rcx share: gfortran's array descriptor,
+ * teams, waiting for other images, and the report of errors. */
 #ifndef RCX_BINDINGS_COARRAY_CAF_H
 #define RCX_BINDINGS_COARRAY_CAF_H
 
@@ -9,7 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What gfortran 8 and later hand over for an array, or a scalar (rank 0). */
+/* gfortran's descriptor of an array or of a scalar (rank 0), since gfortran
+ * 8. */
 struct caf_array {
     void *base_addr;
     size_t offset;
@@ -20,7 +21,7 @@ struct caf_array {
         signed char type; /* enum caf_type */
         short attribute;
     } dtype;
-    ptrdiff_t span; /* bytes of a stride of 1 */
+    ptrdiff_t span; /* bytes between elements at a stride of 1 */
     struct {
         ptrdiff_t stride;
         ptrdiff_t lower;
@@ -37,7 +38,7 @@ enum caf_type {
     CAF_CHARACTER = 6
 };
 
-/* of ISO_FORTRAN_ENV, as gfortran has them */
+/* Values of ISO_FORTRAN_ENV, as gfortran defines them. */
 enum {
     CAF_STAT_LOCKED = 1,
     CAF_STAT_LOCKED_OTHER_IMAGE = 2,
@@ -46,42 +47,45 @@ enum {
     CAF_STAT_FAILED_IMAGE = 6001
 };
 
-/* Where a statement says what went wrong: stat=, errmsg=. */
+/* How a statement reports its end: its stat= and errmsg= arguments. */
 struct caf_outcome {
     const char *statement;
-    int *stat; /* NULL: the program ends there */
+    int *stat; /* NULL: an error ends the program */
     char *errmsg;
     size_t errmsg_len;
-    bool is_sync; /* sync all, images, memory */
+    bool is_sync; /* sync all, images or memory: see place_of() in images.c */
 };
 
 /* ---- Images and teams ---------------------------------------------------- */
 
 struct caf_team {
     rcx_comm_t *comm;
-    int number;       /* form team's; -1: the initial one */
-    int *ranks;       /* of the initial team, of each; NULL: it is that */
-    uint64_t entered; /* collectives begun, this one with them */
+    int number;       /* of form team; -1: the initial team */
+    int *ranks;       /* of members, in the initial team; NULL: equal */
+    uint64_t entered; /* number of collectives begun, with the current one */
     struct caf_team *parent, *next;
 };
 
-/* Starts RCX if need be: coarrays are there before main(). */
+/* The RCX context. Starts RCX if necessary: static coarrays are registered
+ * before main(). */
 rcx_context_t *caf_context(void);
 struct caf_team *caf_initial(void);
-/* The current one. */
+/* The current team. */
 struct caf_team *caf_team(void);
 int caf_me(void); /* this image's rank in the initial team */
-/* An image's rank in the initial team; -1: none. 0: this one. */
+/* The rank of an image of team in the initial team; -1: no such image. Image 0
+ * is this image. */
 int caf_rank_of(const struct caf_team *team, int image);
 void caf_enter_team(struct caf_team *team);
-/* It lives until the program ends. */
+/* Allocate a team, which lives until the program ends. NULL: no memory. */
 struct caf_team *caf_new_team(void);
 
 /* ---- Waiting ------------------------------------------------------------- */
 
-/* A collective of the current team, on the communicator of caf_enter(). An
- * image that must answer others does so meanwhile; other images save the
- * cost. */
+/* Call an RCX collective of the current team, on the communicator that
+ * caf_enter() returns. An image that must answer requests of other images
+ * (far.h) uses the nonblocking call and answers while it waits. Other images
+ * use the blocking call, which is cheaper. */
 #define CAF_CALL(call, ...)                                                    \
     ({                                                                         \
         rcx_request_t *caf_request = NULL;                                     \
@@ -89,28 +93,32 @@ struct caf_team *caf_new_team(void);
             ? caf_wait(rcx_i##call(__VA_ARGS__, &caf_request), &caf_request)   \
             : rcx_##call(__VA_ARGS__);                                         \
     })
-bool caf_far_is_asked(void); /* see far.h */
+bool caf_far_is_asked(void); /* see caf_far_expect() */
 rcx_status_t caf_wait(rcx_status_t begun, rcx_request_t **request_p);
 rcx_status_t caf_wait_a_little(rcx_request_t *request);
-/* Between two looks at memory that another image may change. True now and then,
- * when it is worth checking for failed images, which takes longer. */
+/* To be called between two reads of memory that another image may change: makes
+ * progress. Returns true once in 64 calls: the caller then checks for failed
+ * images, which takes longer. */
 bool caf_pause(unsigned *looks);
-/* By its rank in the initial team. */
+/* Whether the image with this rank in the initial team has failed. */
 bool caf_has_failed(int rank);
 bool caf_any_failed(void);
-/* Counted before the call that it is. */
+/* Count a collective of the current team, before it is called, and return the
+ * communicator for it. */
 rcx_comm_t *caf_enter(void);
-/* sync all. */
+/* Complete this image's stores, then a barrier of the current team (sync
+ * all). */
 rcx_status_t caf_sync(void);
-/* All that this image has stored elsewhere is there. */
+/* Wait until all stores of this image to other images are visible there. */
 rcx_status_t caf_complete(void);
 
 /* ---- Errors -------------------------------------------------------------- */
 
-/* Stores how a statement ended, or ends the program where nobody wants to
- * know. */
+/* Report the status of a statement in stat= and errmsg=. After an error without
+ * stat=, end the program. */
 void caf_end(const struct caf_outcome *outcome, rcx_status_t status);
-/* The same for what RCX was not asked. */
+/* Report an error that is not a status of RCX, like caf_end(): as
+ * CAF_STAT_ERROR, or as stat. */
 void caf_refuse(const struct caf_outcome *outcome, const char *text);
 void caf_refuse_as(const struct caf_outcome *outcome, int stat,
                    const char *text);

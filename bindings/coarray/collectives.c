@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * co_sum, co_min, co_max, co_reduce, co_broadcast. An array that is not
- * contiguous is packed, and is one operation, whatever its shape.
+ * co_sum, co_min, co_max, co_reduce and co_broadcast. Each is one RCX
+ * collective, whatever the shape; arrays that are not contiguous are packed
+ * first. Types and functions that RCX does not have become user-defined types
+ * and ops.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +12,8 @@
 
 /* ---- Elements ------------------------------------------------------------ */
 
-/* 0: none of RCX's types. A real of 16 bytes is taken for one of kind 10. */
+/* RCX's type of the elements of a; 0: none. A real of 16 bytes is taken for
+ * kind 10: gfortran does not distinguish it from kind 16 here. */
 static rcx_datatype_t datatype_of(const struct caf_array *a)
 {
     static const struct {
@@ -37,11 +40,12 @@ static rcx_datatype_t datatype_of(const struct caf_array *a)
     return 0;
 }
 
-/* ---- Ops that RCX does not have ------------------------------------------ */
+/* ---- User-defined ops ---------------------------------------------------- */
 
-enum { BY_VALUE = 4 }; /* of co_reduce's flags */
+enum { BY_VALUE = 4 }; /* a flag of co_reduce: its function takes values */
 
-/* What such an op has to know; by is co_reduce's function. */
+/* Argument of a user-defined op. by, flags: co_reduce's function and flags.
+ * co_sum sets flags to 1. */
 struct user {
     void (*by)(void);
     int flags;
@@ -65,7 +69,7 @@ static int combine_int128(void *dst, const void *left, const void *right,
     return 0;
 }
 
-/* Characters of one length compare by their numbers. */
+/* Compare texts of equal length by their character codes. */
 static int compare_text(const void *a, const void *b, const struct user *u)
 {
     const size_t kind = u->characters ? u->bytes / u->characters : 1;
@@ -95,7 +99,9 @@ static int combine_text(void *dst, const void *left, const void *right,
     return 0;
 }
 
-/* A Fortran function returns its result in a way that hangs on its type. */
+/* Define call_NAME(), which calls co_reduce's function on two elements.
+ * There is one for each C type, which determines how arguments and result
+ * are passed. */
 #define CALLS(name, ctype)                                                     \
     static void call_##name(const struct user *u, void *dst, const void *a,    \
                             const void *b)                                     \
@@ -145,8 +151,9 @@ static void call_derived(const struct user *u, void *dst, const void *a,
 typedef void (*call_fn_t)(const struct user *u, void *dst, const void *a,
                           const void *b);
 
-/* NULL: a derived type that is returned in registers, which ones is not known
- * here. */
+/* The function that calls u->by for elements of u's type. NULL: there is none.
+ * A derived type of 16 bytes or less is returned in registers, which depend on
+ * its components. */
 static call_fn_t call_of(const struct user *u)
 {
     static const struct {
@@ -196,7 +203,7 @@ static int combine_by_function(void *dst, const void *left, const void *right,
 
 /* ---- One operation ------------------------------------------------------- */
 
-/* In place; image 0: for all. */
+/* Reduce data in place. image: where the result is; 0: on all. */
 static rcx_status_t reduce(void *data, size_t count, rcx_datatype_t type,
                            rcx_op_t op, int image)
 {
@@ -229,10 +236,10 @@ static rcx_status_t reduce_by_user(void *data, size_t count, rcx_op_fn_t fn,
     return status;
 }
 
-/* An operation on packed elements. */
+/* A collective on packed elements. */
 struct operation {
-    rcx_op_t op;    /* of RCX's, on a type of RCX's; else */
-    rcx_op_fn_t fn; /* one of these; neither: a broadcast */
+    rcx_op_t op;    /* predefined, on a type of RCX's; 0: use fn */
+    rcx_op_fn_t fn; /* user-defined; NULL, with op 0: a broadcast */
     struct user user;
     int image; /* result_image (0: all), source_image */
 };
@@ -300,8 +307,8 @@ static void combine(rcx_op_t op, struct caf_array *a, int image,
     else if (a->dtype.type == CAF_INTEGER && a->dtype.elem_len == 16)
         o.fn = combine_int128;
     if (!o.op && !o.fn)
-        /* such as a component of a section, which gfortran 12 says is of its
-         * parent's type */
+        /* also for a component of a section: gfortran 12 passes its parent's
+         * type */
         caf_refuse(outcome, "not defined on this type");
     else
         run(&o, a, outcome);

@@ -1,24 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Requests for memory of other images, and their answers, as active messages. A
+ * request waits for its answer, one at a time; puts are counted and completed
+ * later. Requests are answered in caf_far_progress() only: there is no thread.
+ */
 #include "far.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <ucp/api/ucp.h>
 
-enum { LETTERS = 7 }; /* the active message of this runtime */
+enum { LETTERS = 7 }; /* id of the active message */
 
 enum kind { GET, PUT, CHANGE, ANSWER };
 
-/* Its header; a section, and then elements, follow as data. */
+/* Header of the active message. The data that follow are a section, if any, and
+ * then elements. */
 struct letter {
     enum kind kind;
     int from;
-    uint64_t asked;   /* which request of the asking image's; 0: a put */
-    uint64_t address; /* of a change */
+    uint64_t asked;   /* number of the request at its sender; 0: a put */
+    uint64_t address; /* of a CHANGE */
     struct caf_change change;
 };
 
-/* What is sent, until it has left. */
+/* A message, which lives until UCX has sent it. */
 struct parcel {
     struct letter letter;
     char data[];
@@ -28,23 +34,23 @@ static struct {
     ucp_context_h context;
     ucp_worker_h worker;
     int me, size;
-    char *addresses; /* of workers */
+    char *addresses; /* of all workers */
     size_t *offsets;
     ucp_ep_h *endpoints;
     bool *is_lost;
     bool is_asked;
-    uint64_t puts; /* that have not been answered */
+    uint64_t puts; /* number of puts without an answer */
     struct {
-        uint64_t number; /* of the last one */
+        uint64_t number; /* of the last request */
         bool is_open;
-        char *into; /* where elements go */
+        char *into; /* where elements of the answer go */
         uint64_t old;
     } request;
 } far;
 
 /* ---- Sections as data ---------------------------------------------------- */
 
-/* Of its dimensions, those that there are. */
+/* Bytes of a section up to its last dimension. */
 static size_t head_bytes(const struct caf_section *s)
 {
     return offsetof(struct caf_section, dim) +
@@ -76,7 +82,8 @@ static char *encode(const struct caf_section *s, char *data)
     return data;
 }
 
-/* Returns where elements begin. UCX's data is aligned to 8 bytes at least. */
+/* Set *s from data. Returns where the elements begin. Offsets stay in data, as
+ * UCX aligns it to 8 bytes at least. */
 static const char *decode(struct caf_section *s, const char *data)
 {
     memcpy(s, data, offsetof(struct caf_section, dim));
@@ -123,9 +130,9 @@ static void sent(void *request, ucs_status_t status, void *parcel)
     ucp_request_free(request);
 }
 
-/* Takes the parcel over. UCX calls nobody back for a process that was gone
- * before the first message to it: the endpoint is not made, or the message not
- * taken. */
+/* Send parcel, and free it. RCX_ERR_PEER_FAILED: the connection is broken. UCX
+ * does not call the error handler for a process that exited before the first
+ * message to it: creating the endpoint or sending fails instead. */
 static rcx_status_t send_parcel(int rank, struct parcel *parcel, size_t bytes)
 {
     const ucp_request_param_t param = {
@@ -199,8 +206,8 @@ uint64_t caf_change_here(void *at, const struct caf_change *change)
     return 0;
 }
 
-/* Without memory there is no answer, and the asking image waits until this one
- * ends. */
+/* Execute a request, and send the answer. Aborts if there is no memory: without
+ * an answer, the asking image would wait until this image ends. */
 static void answer(const struct letter *letter, const char *data)
 {
     struct caf_section s = {.rank = 0};
@@ -288,7 +295,7 @@ rcx_status_t caf_far_complete(void)
     return RCX_OK;
 }
 
-/* One at a time. */
+/* Send a request, and wait for its answer. There is one at a time. */
 static rcx_status_t ask(int rank, struct parcel *parcel, size_t bytes,
                         char *into)
 {
@@ -379,7 +386,7 @@ static bool open_worker(void)
            ucp_worker_set_am_recv_handler(far.worker, &handler) == UCS_OK;
 }
 
-/* Addresses of all workers, each at its offset. */
+/* Gather the addresses of all workers. far.offsets: where each one begins. */
 static rcx_status_t exchange(rcx_comm_t *comm, const void *mine, size_t bytes)
 {
     size_t *lengths = calloc((size_t)far.size, sizeof *lengths), total = 0;

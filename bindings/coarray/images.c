@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Images: their beginning and end. Functions and arguments are those that
- * gfortran calls (-fcoarray=lib).
+ * Images: start and end of the program, report of errors, failed images. The
+ * functions that begin with _gfortran_caf_ are called by gfortran's code
+ * (-fcoarray=lib), which determines their arguments.
  */
 #include "caf.h"
 
@@ -17,17 +18,18 @@
 #include "memory.h"
 #include "stop.h"
 
-void _gfortran_flush_i4(const int *unit); /* NULL: all */
+void _gfortran_flush_i4(const int *unit); /* NULL: all units */
 void _gfortran_random_init(bool repeatable, bool distinct, int image);
 
 static rcx_context_t *context;
 static struct caf_team initial = {.number = -1}, *current = &initial;
-static struct caf_team *teams; /* all others */
+static struct caf_team *teams; /* all teams except the initial one */
 
 /* ---- Errors -------------------------------------------------------------- */
 
-/* Of those that RCX has to blame for an error, not those that gave up
- * waiting. */
+/* Whether an error with this status names ranks that have failed. Other
+ * statuses, such as that of rcx_comm_abort(), name ranks that have only left a
+ * call. */
 static bool is_failure(rcx_status_t status)
 {
     return status == RCX_ERR_PEER_FAILED || status == RCX_ERR_TIMEOUT ||
@@ -63,9 +65,9 @@ static bool is_memory(const void *place)
     return msync((void *)((uintptr_t)place / page * page), 1, MS_ASYNC) == 0;
 }
 
-/* Where errmsg= is, NULL for not to be found: gfortran 12 hands over the text
- * itself in collectives, unless its length is deferred, and the address of its
- * address in sync all, images and memory. */
+/* Address of errmsg=; NULL: unknown. gfortran 12 passes the address of its
+ * address in sync all, sync images and sync memory. In collectives it passes
+ * the text itself instead of its address, unless the length is deferred. */
 static char *place_of(const struct caf_outcome *outcome)
 {
     char *there;
@@ -76,7 +78,7 @@ static char *place_of(const struct caf_outcome *outcome)
     return outcome->is_sync && is_memory(there) ? there : outcome->errmsg;
 }
 
-/* What was written is not lost. */
+/* End all images, after flushing output. */
 static _Noreturn void end_here(int code, const char *why)
 {
     _gfortran_flush_i4(NULL);
@@ -117,8 +119,8 @@ void caf_end(const struct caf_outcome *outcome, rcx_status_t status)
     }
     if (rcx_comm_error(current->comm, &info) != RCX_OK || !info.text[0])
         info.text = rcx_status_string(status);
-    /* nobody gives a communicator up but for an image that has stopped, which
-     * is about to say so here, too */
+    /* A communicator is aborted only if an image has stopped (caf_give_up()).
+     * Wait for the record of that image, which is about to arrive here, too. */
     while (info.status == RCX_ERR_COMM_FAILED && !caf_any_stopped() &&
            !caf_any_failed())
         caf_pause(&looks);
@@ -141,9 +143,10 @@ void caf_refuse(const struct caf_outcome *outcome, const char *text)
     tell(outcome, CAF_STAT_ERROR, text);
 }
 
-/* ---- Begin and end ------------------------------------------------------- */
+/* ---- Start and end ------------------------------------------------------- */
 
-/* What images need of each other before the first statement. */
+/* Open what images need of each other before the first statement. Collective
+ * over all images. */
 static rcx_status_t meet(void)
 {
     rcx_status_t status = caf_far_open(initial.comm);
@@ -232,8 +235,8 @@ void _gfortran_caf_init(int *argc, char ***argv)
     caf_context();
 }
 
-/* An image that ends waits for those that go on, and lets them have its
- * memory. */
+/* Wait until all images have stopped, so that they can access this image's
+ * memory, and finalize RCX. */
 void _gfortran_caf_finalize(void)
 {
     if (!context)
@@ -254,7 +257,8 @@ int _gfortran_caf_this_image(int distance)
     return rcx_comm_rank(team->comm) + 1;
 }
 
-/* failed: 1 for those alone, 0 for the others, -1 for all. */
+/* Count the images of the team that is distance levels up. failed: 1: those
+ * that have failed; 0: those that have not; -1: all. */
 int _gfortran_caf_num_images(int distance, int failed)
 {
     const struct caf_team *team = caf_team();
@@ -316,7 +320,7 @@ _Noreturn void _gfortran_caf_fail_image(void)
     _exit(1);
 }
 
-/* gfortran 12 hands over no team, but -1 for its address. */
+/* team: gfortran 12 passes no team, but -1 as its address. */
 int _gfortran_caf_image_status(int image, void *team)
 {
     const int rank = caf_rank_of(caf_team(), image);
@@ -329,7 +333,7 @@ int _gfortran_caf_image_status(int image, void *team)
     return caf_has_stopped(rank) ? CAF_STAT_STOPPED_IMAGE : 0;
 }
 
-/* A vector of integers of kind bytes, which gfortran frees. */
+/* Set *array to a vector of integers of kind bytes. gfortran frees it. */
 static void list_images(struct caf_array *array, const int *kind,
                         const int *images, int n)
 {
@@ -348,11 +352,12 @@ static void list_images(struct caf_array *array, const int *kind,
     array->offset = 0;
     array->span = (ptrdiff_t)bytes;
     array->dim[0].stride = 1;
-    array->dim[0].lower = 0; /* as of all temporary arrays */
+    array->dim[0].lower = 0; /* as in all temporary arrays of gfortran */
     array->dim[0].upper = data ? n - 1 : -1;
 }
 
-/* Of the current team, in its numbers. */
+/* List the images of the current team, by their numbers in it, for which is_one
+ * is true. */
 static void list_those(struct caf_array *array, const int *kind,
                        bool (*is_one)(int rank))
 {

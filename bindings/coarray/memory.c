@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory of coarrays comes from RCX, so that collectives know it, in pools:
- * otherwise a coarray of a word would be a shared segment of its own. All
- * images of a team make a pool when one of them has no room. Each image manages
- * the room in its pools by itself.
+ * Memory of coarrays, and their registration by gfortran. It comes from
+ * rcx_mem_alloc(), so that collectives on it need no copies, in pools: a shared
+ * segment for each small coarray would be too expensive. All images of a team
+ * make a new pool when one of them has no room. Each image manages the room in
+ * its own pools.
  */
 #include "memory.h"
 
@@ -13,9 +14,8 @@
 #include "far.h"
 
 enum {
-    UNIT = 64, /* bytes */
-    POOL_BYTES =
-        1 << 20 /* what is larger than half of that has one of its own */
+    UNIT = 64,           /* bytes */
+    POOL_BYTES = 1 << 20 /* a coarray larger than half of it has its own pool */
 };
 
 struct pool {
@@ -23,10 +23,9 @@ struct pool {
     rcx_comm_t *comm;
     char *memory;
     size_t bytes;
-    uint64_t
-        *bases;   /* of each image's, by ranks of the initial team; 0: none */
-    char **peers; /* where it lies here; NULL: nowhere */
-    unsigned char *used; /* of each unit; NULL: it is one coarray's */
+    uint64_t *bases; /* of each image, by ranks of the initial team; 0: none */
+    char **peers;    /* where bases are mapped here; NULL: not mapped */
+    unsigned char *used; /* by unit; NULL: one coarray has the pool */
 };
 static struct pool *pools;
 
@@ -52,7 +51,8 @@ static char *take_from(struct pool *pool, size_t units)
     return NULL;
 }
 
-/* Pools that all images with access have. */
+/* Take room from a pool of comm, so that all images that use the coarray have
+ * the same pool. NULL: no room. */
 static char *take(const rcx_comm_t *comm, size_t bytes)
 {
     char *memory = NULL;
@@ -72,7 +72,7 @@ static void free_pool(struct pool *pool)
     free(pool);
 }
 
-/* False: it is not from there. */
+/* Return memory to its pool. False: it is not from a pool. */
 static bool give_back(char *memory, size_t bytes)
 {
     for (struct pool **link = &pools; *link; link = &(*link)->next) {
@@ -95,7 +95,8 @@ static bool give_back(char *memory, size_t bytes)
 
 /* ---- Pools --------------------------------------------------------------- */
 
-/* From the team's ranks to those of the initial team. */
+/* Set the pool's bases and peers, by ranks of the initial team. The arguments
+ * are by ranks of the team. */
 static void spread(const struct caf_team *team, struct pool *pool,
                    const uint64_t bases[], void *const peers[])
 {
@@ -157,7 +158,8 @@ static rcx_status_t add_pool(const struct caf_team *team, size_t bytes)
     return RCX_OK;
 }
 
-/* Another image's memory stays where it is while this image has the pool. */
+/* A block of a peer stays mapped until this image frees its own, so all
+ * mappings are valid as long as the pool exists. */
 char *caf_near(int rank, uint64_t address, size_t bytes)
 {
     if (rank == caf_me())
@@ -175,22 +177,23 @@ void caf_memory_close(void)
     while (pools) {
         struct pool *pool = pools;
 
-        pools = pool->next; /* RCX's memory goes with it */
+        pools = pool->next; /* rcx_finalize() frees the memory */
         free_pool(pool);
     }
 }
 
 /* ---- Coarrays ------------------------------------------------------------ */
 
-/* By ranks of the team's; where there is no room, a new pool has room for all,
- * at its beginning. */
+/* Find room for c, and set addresses by ranks of the team. If any image has no
+ * room, all images make a new pool, and use its beginning. */
 static rcx_status_t place(struct caf_team *team, struct caf_coarray *c,
                           uint64_t addresses[])
 {
     const int n = rcx_comm_size(team->comm);
     const uint64_t mine = (uint64_t)(c->memory = take(team->comm, c->bytes));
     bool is_full = false;
-    /* then all are here, and ask nobody */
+    /* Afterwards all images are in this call and send no requests, so the calls
+     * that follow may block. */
     rcx_status_t status = CAF_CALL(allgather, &mine, addresses, sizeof mine,
                                    RCX_BYTE, caf_enter());
 
@@ -247,8 +250,8 @@ rcx_status_t caf_coarray_new(size_t bytes, bool is_zero, struct caf_coarray *c)
     return status;
 }
 
-/* An allocatable component: its image's own, and gfortran's to free, or to
- * enlarge where it is assigned to. Others ask for it. */
+/* Allocate a component of this image. gfortran frees it, or enlarges it on
+ * assignment, so it comes from malloc(); other images access it by messages. */
 static rcx_status_t allocate_here(size_t bytes, struct caf_coarray *c)
 {
     c->bytes = bytes > 0 ? bytes : 1;
@@ -279,7 +282,8 @@ enum registration {
     ALLOCATE_ONLY
 };
 
-/* Of locks and events, gfortran counts elements; they are words here. */
+/* Bytes of a coarray. For locks and events, gfortran passes the number of
+ * elements, which are words of 4 bytes here. */
 static size_t bytes_of(size_t size, enum registration type)
 {
     return type >= LOCK_STATIC && type <= EVENT_ALLOCATED
@@ -302,7 +306,7 @@ static rcx_status_t enrol(size_t size, enum registration type,
         status =
             caf_coarray_new(bytes_of(size, type),
                             type >= LOCK_STATIC && type <= EVENT_ALLOCATED, c);
-    /* nobody sees what has not begun with zeros */
+    /* No image accesses a coarray before all have filled theirs with zeros. */
     return status == RCX_OK ? rcx_barrier(caf_team()->comm) : status;
 }
 
@@ -326,7 +330,9 @@ void _gfortran_caf_register(size_t size, int type, void **token,
     array->base_addr = c->memory;
 }
 
-/* Image control, like allocate; at the end of the program nobody is there. */
+/* Free a coarray, after synchronising its team: deallocation is an image
+ * control statement, as allocation is. After caf_memory_close() there is
+ * nothing to synchronise with. */
 void _gfortran_caf_deregister(void **token, int type, int *stat, char *errmsg,
                               size_t errmsg_len)
 {

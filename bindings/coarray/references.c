@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * x[i]%a(:)%b: parts of derived types with allocatable or pointer components,
- * whose memory and shape only the other image knows: its descriptors are
- * fetched on the way.
+ * Access to x[i]%a(:)%b: components of derived types, which may be allocatable
+ * or pointers. Only the other image knows their memory and shape, so their
+ * descriptors are fetched from there. Nothing is allocated on other images.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,15 +12,15 @@
 enum reference_type { COMPONENT, ARRAY, STATIC_ARRAY };
 enum mode { END, VECTOR, FULL, RANGE, SINGLE, OPEN_END, OPEN_START };
 
-/* As gfortran has it. */
+/* gfortran's description of one part of a reference, such as %a or (:). */
 struct caf_reference {
     struct caf_reference *next;
     int type;         /* enum reference_type */
-    size_t item_size; /* of an element */
+    size_t item_size; /* bytes of an element */
     union {
         struct {
             ptrdiff_t offset;
-            ptrdiff_t token_offset; /* 0: neither allocatable nor a pointer */
+            ptrdiff_t token_offset; /* not 0: allocatable or a pointer */
         } c;
         struct {
             unsigned char mode[CAF_RANK_MOST]; /* enum mode */
@@ -45,11 +45,12 @@ union descriptor {
               CAF_RANK_MOST * sizeof(((struct caf_array *)NULL)->dim[0])];
 };
 
-/* How far the way through the references has led. */
+/* Position while the references are followed. */
 struct way {
     int rank;
-    struct caf_section section;    /* base: where it leads now; 0: nowhere */
-    const struct caf_array *array; /* whose elements the next reference names */
+    struct caf_section section; /* base: current address; 0: not allocated */
+    /* descriptor for the next reference, if that is (:); NULL: none */
+    const struct caf_array *array;
     union descriptor fetched;
 };
 
@@ -77,17 +78,18 @@ static rcx_status_t follow_component(struct way *w,
         return fetch_descriptor(w, address);
     if (r->u.c.token_offset == 0)
         return RCX_OK;
-    /* a descriptor begins with its address, too */
+    /* the address is the pointer, or the first word of a descriptor */
     return caf_fetch(w->rank, address, &w->section.base,
                      sizeof w->section.base);
 }
 
-/* Indices that a dimension's part begins with, ends with, and goes by. */
+/* Indices of a section in a dimension, from the lower bound on. */
 struct part {
     ptrdiff_t start, end, stride;
 };
 
-/* Of a static array they are multiples of its strides, and begin with 0. */
+/* The section of r in dimension d. For a static array, indices are multiples of
+ * its strides, and begin with 0. */
 static struct part part_of(const struct way *w, const struct caf_reference *r,
                            int d)
 {
@@ -161,7 +163,8 @@ static rcx_status_t follow_array(struct way *w, const struct caf_reference *r)
     return status;
 }
 
-/* What was not allocated on the way: w->section.base is 0. */
+/* Follow references r from the part of c on rank. w->section.base is 0 if a
+ * component on the way is not allocated. */
 static rcx_status_t follow(struct way *w, const struct caf_coarray *c, int rank,
                            const struct caf_reference *r)
 {
@@ -179,8 +182,8 @@ static rcx_status_t follow(struct way *w, const struct caf_coarray *c, int rank,
 
 /* ---- What gfortran calls ------------------------------------------------- */
 
-/* Elements that references lead to; rank -1: it has been told why there are
- * none. */
+/* Find the elements that refs describe on an image. The result's rank is -1
+ * after an error, which is then in outcome. */
 static struct caf_place find(const struct caf_coarray *c, int image,
                              const struct caf_reference *refs, int type,
                              int kind, const struct caf_outcome *outcome)
@@ -215,7 +218,8 @@ static bool has_shape(const struct caf_array *a, const struct caf_section *s)
     return a->base_addr && caf_section_count(&mine) == caf_section_count(s);
 }
 
-/* An allocatable array takes the shape of what is assigned to it. */
+/* Give an allocatable array the shape of s, which is assigned to it. False: no
+ * memory, or a has another rank. */
 static bool reshape(struct caf_array *a, const struct caf_section *s)
 {
     ptrdiff_t stride = 1;
@@ -260,7 +264,8 @@ void _gfortran_caf_get_by_ref(struct caf_coarray *c, int image,
     caf_drop_offsets(&from.section);
 }
 
-/* Nothing is allocated elsewhere: the standard has its shape conform. */
+/* Ignores may_allocate: by the standard, the shapes conform on assignment to
+ * another image. */
 void _gfortran_caf_send_by_ref(struct caf_coarray *c, int image,
                                struct caf_array *from,
                                struct caf_reference *refs, int to_kind,

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sections: setting them from gfortran's descriptors, packing and unpacking,
+ * and conversion of elements between Fortran's types. Copies within this
+ * process only; far.c sends sections to other images.
+ */
 #include "section.h"
 
 #include <string.h>
@@ -23,8 +28,8 @@ static void set(struct caf_section *s, const struct caf_array *a, uint64_t base,
                                      .step = a->dim[d].stride * span};
 }
 
-/* A component of an array's elements: they are as far apart as these, which is
- * the span. */
+/* For a component of an array's elements, the span is the size of the parent's
+ * elements, and larger than elem_len. */
 void caf_section_set(struct caf_section *s, const struct caf_array *a,
                      uint64_t base)
 {
@@ -101,8 +106,8 @@ static void copy_element(char *to, const char *from, size_t bytes)
     }
 }
 
-/* The first dimension, from an element of the others on; returns the packed
- * end. */
+/* Copy a line of the first dimension, which starts at at. Returns the end of
+ * the packed elements. */
 static char *copy_line(const struct caf_section *s, char *at, char *packed,
                        bool is_packing)
 {
@@ -166,14 +171,14 @@ bool caf_is_same(const struct caf_element *a, const struct caf_element *b)
 
 typedef _Complex float quad_complex __attribute__((mode(TC)));
 
-/* Every number of Fortran's is one of these, without loss. */
+/* Holds a number of any Fortran type and kind without loss. */
 struct number {
     bool is_integer;
     __int128 integer;
     quad_complex other;
 };
 
-/* Kinds of complex are those of its parts. */
+/* Lists of kinds and C types. The kind of a complex is that of its parts. */
 #define INTEGERS(X)                                                            \
     X(1, int8_t)                                                               \
     X(2, int16_t)                                                              \
@@ -190,7 +195,7 @@ struct number {
     X(CAF_COMPLEX, 10, long double _Complex)                                   \
     X(CAF_COMPLEX, 16, quad_complex)
 
-enum { KINDS = 32 }; /* more than any kind */
+enum { KINDS = 32 }; /* larger than any kind */
 
 #define LOAD_INTEGER(kind, ctype)                                              \
     case CAF_INTEGER *KINDS + (kind):                                          \
@@ -242,7 +247,8 @@ static bool store(const struct number *n, char *to, const struct caf_element *e)
     }
 }
 
-/* Of kind 1 or 4: cut, or filled with blanks. */
+/* Assign text of kind 1 or 4: truncate, or pad with blanks. A character above
+ * 255 becomes '?' in kind 1. */
 static void convert_text(char *to, const struct caf_element *to_type,
                          const char *from, const struct caf_element *from_type)
 {

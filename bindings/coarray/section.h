@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which elements an access is to: at this image, at another one, or on their
- * way. */
+/* Sections: the elements that an access is to. A section may describe memory of
+ * this image or of another one, and is sent in requests (far.h). */
 #ifndef RCX_BINDINGS_COARRAY_SECTION_H
 #define RCX_BINDINGS_COARRAY_SECTION_H
 
@@ -9,48 +9,49 @@
 enum { CAF_RANK_MOST = 15 };
 
 struct caf_section {
-    uint64_t base;  /* address of the first element, at the image that has it */
+    uint64_t base;  /* address of the first element, in the image that has it */
     size_t element; /* bytes */
-    long rank;      /* no gap behind it: it is sent as it is */
+    long rank;      /* long, so that no padding follows: sent as raw bytes */
     struct caf_dim {
         size_t count;
         ptrdiff_t step; /* bytes */
-        const ptrdiff_t
-            *offsets; /* bytes, of vector subscripts, instead; or NULL */
+        /* of a vector subscript, in bytes, instead of step; or NULL */
+        const ptrdiff_t *offsets;
     } dim[CAF_RANK_MOST];
 };
 
-/* What an element is. */
+/* Type of an element. */
 struct caf_element {
     signed char type; /* enum caf_type */
     int kind;
     size_t bytes;
 };
 
-/* All of an array, or a scalar. */
+/* Set s to all of an array, or to a scalar, whose first element is at base. */
 void caf_section_set(struct caf_section *s, const struct caf_array *a,
                      uint64_t base);
 /*
- * The operand of a collective. gfortran 12 gives elements, which are one span
- * apart where it says so; of a component of a derived type that co_broadcast
- * takes apart it leaves the span unset, and where that is not allocated the
- * bounds, too.
+ * Set s to the operand of a collective, all of a. The unit of strides is
+ * elem_len: gfortran 12 leaves the span unset for a component of a derived type
+ * that co_broadcast takes apart. If that component is not allocated, gfortran
+ * leaves its bounds unset, too: s is then empty.
  */
 void caf_section_set_operand(struct caf_section *s, const struct caf_array *a);
 size_t caf_section_count(const struct caf_section *s);
-/* One after the other, without gaps. */
+/* Whether the elements are contiguous, in order. */
 bool caf_section_is_dense(const struct caf_section *s);
-/* The stretch of memory that it lies in. */
+/* The range of addresses that contains all elements of s. */
 void caf_section_span(const struct caf_section *s, uint64_t *from_p,
                       size_t *bytes_p);
 
-/* Elements in Fortran's order, between where the section lies in this process
- * (its base is at at) and packed memory. */
+/* Copy elements between a section and packed memory, in Fortran's order. at:
+ * where the section's base is mapped in this process. */
 void caf_pack(const struct caf_section *s, const char *at, char *packed);
 void caf_unpack(const struct caf_section *s, char *at, const char *packed);
 
 bool caf_is_same(const struct caf_element *a, const struct caf_element *b);
-/* As an assignment would. False: it has no such conversion. */
+/* Convert count elements as a Fortran assignment does. False: there is no such
+ * conversion. */
 bool caf_convert(char *to, const struct caf_element *to_type, const char *from,
                  const struct caf_element *from_type, size_t count);
 

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Records of stopped images. Each image has a coarray of records, one for each
+ * image: an image that stops stores its record on all others. The program ends
+ * when all images have stopped. Failed images are not here; RCX finds them.
+ */
 #include "stop.h"
 
 #include <stdlib.h>
@@ -6,16 +11,17 @@
 #include "far.h"
 #include "memory.h"
 
-/* What an image tells the others when it stops; of itself, what it has entered
- * yet. */
+/* The record that an image stores on the others when it stops. In its own
+ * coarray, its own record has the number of collectives that it has begun.
+ * Counts those of the initial team only. */
 struct stop {
-    uint64_t entered; /* of the initial team's collectives, and 1 */
-    uint64_t syncs;   /* the images that it tells */
+    uint64_t entered; /* collectives begun, plus 1; 0: it has not stopped */
+    uint64_t syncs;   /* sync images with the image that has the record */
 };
-static struct caf_coarray stops; /* a struct stop of each image's */
-static uint64_t *syncs;          /* sync images with each */
+static struct caf_coarray stops; /* a struct stop for each image */
+static uint64_t *syncs;          /* number of sync images with each image */
 static bool has_given_up;
-static rcx_comm_t *ends; /* for those that have stopped */
+static rcx_comm_t *ends; /* barrier of images that have stopped */
 
 rcx_status_t caf_stops_open(void)
 {
@@ -31,9 +37,9 @@ rcx_status_t caf_stops_open(void)
                : status;
 }
 
-/* ---- Others -------------------------------------------------------------- */
+/* ---- Other images -------------------------------------------------------- */
 
-/* What others have stored here is read by nobody else any more. */
+/* The record that rank has stored here, for this image only. */
 static const struct stop *stop_of(int rank)
 {
     return (const struct stop *)stops.memory + rank;
@@ -87,7 +93,7 @@ void caf_give_up(void)
     has_given_up = true;
 }
 
-/* ---- This one ------------------------------------------------------------ */
+/* ---- This image ---------------------------------------------------------- */
 
 static void tell_stop_to(int rank)
 {
@@ -105,8 +111,9 @@ static void tell_stop_to(int rank)
     __atomic_store_n(&here->entered, mine.entered, __ATOMIC_SEQ_CST);
 }
 
-/* An image in a blocking call cannot look for stopped images, so the others
- * look for images that are ahead of them. */
+/* Whether an image on this node has begun more collectives than this one, and
+ * so waits for it. A blocking call there does not check for stopped images, so
+ * stopped images check for waiting ones. */
 static bool is_waited_for(void)
 {
     const size_t size = sizeof(struct stop);

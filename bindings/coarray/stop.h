@@ -1,29 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Images that have come to their end, by themselves, where others wait for
- * them. */
+/* Images that have stopped, by stop or at the end of the program. A statement
+ * that waits for such an image must return stat_stopped_image. */
 #ifndef RCX_BINDINGS_COARRAY_STOP_H
 #define RCX_BINDINGS_COARRAY_STOP_H
 
 #include "caf.h"
 
 rcx_status_t caf_stops_open(void);
-/* Tells the others, waits for them, and closes all this. */
+/* Tell the other images that this one stops, wait until all have stopped, and
+ * free all. */
 void caf_stop(void);
 
-/* By ranks in the initial team. */
+/* Whether an image has stopped, by its rank in the initial team. */
 bool caf_has_stopped(int rank);
 bool caf_any_stopped(void);
 
-/* This image has begun a collective of the initial team's. */
+/* Publish how many collectives of the initial team this image has begun. */
 void caf_note_entered(void);
-/* Some image has stopped before that. */
+/* Whether an image has stopped before it began the current collective of the
+ * initial team. */
 bool caf_waits_for_stopped(void);
-/* This image is about to synchronise with another one. */
+/* Count a synchronisation of this image with rank (sync images), before it
+ * begins. */
 void caf_note_sync(int rank);
-/* That has stopped before. */
+/* Whether rank has stopped before the last synchronisation that was counted. */
 bool caf_has_left(int rank);
-/* Fail the team's communicator. RCX has no other way to leave a call, and the
- * communicator is useless if one of its members takes no part. */
+/* Fail the initial team's communicator, to leave a call that waits for a
+ * stopped image. RCX has no other way, and a communicator without one of its
+ * members is useless. */
 void caf_give_up(void);
 
 #endif

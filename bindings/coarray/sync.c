@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waiting for other images. */
+/* Waiting for other images: sync all, sync images, sync memory, and the waits
+ * of all other statements. A wait answers requests of other images (far.h).
+ * Collectives and sync images also check for stopped images (stop.h). */
 #include <sched.h>
 #include <stdlib.h>
 
@@ -9,7 +11,7 @@
 /* ---- Waiting ------------------------------------------------------------- */
 
 enum {
-    LOOKS = 64, /* before others have the core */
+    LOOKS = 64, /* polls between two yields of the core */
     SLICE_NS = 10 * 1000 * 1000
 };
 
@@ -108,7 +110,7 @@ static bool is_wanted(int image, int count, const int images[], int me)
     return false;
 }
 
-/* An empty message to an image, and one from it. */
+/* Start an empty send to an image, and an empty receive from it. */
 static rcx_status_t begin_sync(int image, rcx_request_t *requests[2])
 {
     const int rank = caf_rank_of(caf_team(), image);
@@ -122,7 +124,8 @@ static rcx_status_t begin_sync(int image, rcx_request_t *requests[2])
                             : status;
 }
 
-/* Whether an image that has stopped had not come to this one's sync before. */
+/* Whether an image to synchronise with has stopped before this
+ * synchronisation. */
 static bool is_left_alone(int count, const int images[])
 {
     for (int i = 1; i <= rcx_comm_size(caf_team()->comm); i++) {
@@ -159,7 +162,8 @@ static rcx_status_t end_syncs(int n, rcx_request_t *requests[], int count,
     return status;
 }
 
-/* As often as both say so of each other. */
+/* Synchronise with the images (count < 0: all others). The k-th one of two
+ * images completes when each has named the other k times. */
 static rcx_status_t sync_with(int count, const int images[])
 {
     const int n = rcx_comm_size(caf_team()->comm),

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Teams: communicators of RCX's. One lives until the program ends: its variable
- * goes out of scope unseen. */
+/* Teams, which are RCX communicators: form, change, end and sync team. A team
+ * is freed at the end of the program only, as gfortran does not tell when its
+ * variable goes out of scope. */
 #include "caf.h"
 
 #include <stdlib.h>
 
-/* Where the members are in the initial team. */
+/* Gather the ranks of the members in the initial team. */
 static rcx_status_t find_members(struct caf_team *team)
 {
     const int me = caf_me();
@@ -19,7 +20,9 @@ static rcx_status_t find_members(struct caf_team *team)
 static rcx_status_t form(int number, struct caf_team *team)
 {
     struct caf_team *parent = caf_team();
-    rcx_status_t status = caf_sync(); /* then nobody asks, and all may wait */
+    /* afterwards no image of the team sends requests, so the calls that
+     * follow may block */
+    rcx_status_t status = caf_sync();
 
     team->number = number;
     team->parent = parent;
@@ -81,7 +84,7 @@ void _gfortran_caf_sync_team(void **team_p, int unused)
     caf_end(&outcome, sync_team(*team_p));
 }
 
-/* Levels of ISO_FORTRAN_ENV: current, parent, initial. */
+/* level: of ISO_FORTRAN_ENV; 0: current, 1: parent, 2: initial team. */
 void *_gfortran_caf_get_team(int level)
 {
     struct caf_team *team = caf_team();

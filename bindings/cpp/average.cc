@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Each rank has a list of measurements; all learn their mean and spread. As in
+ * Each rank has a list of measurements. Prints the mean and the standard
+ * deviation of all of them. To be started with
  *
  *   rcxrun -n 4 average
  */

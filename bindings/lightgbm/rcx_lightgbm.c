@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * LightGBM's two network functions over RCX. LightGBM describes blocks in
+ * bytes; they become counts of a user-defined type, and its reducer a
+ * user-defined op. Contains nothing of LightGBM, which is passed pointers to
+ * the functions.
+ */
 #include <rcx/rcx_lightgbm.h>
 
 #include <stdio.h>
@@ -16,7 +22,8 @@ void rcx_lightgbm_use(rcx_context_t *context, rcx_comm_t *comm)
     in_use.comm = comm;
 }
 
-/* Without it there is no context whose log could say so. */
+/* End the process unless rcx_lightgbm_use() has been called. Prints to stderr,
+ * as there is no context with a log. */
 static void need_use(const char *function)
 {
     if (in_use.comm)
@@ -34,7 +41,7 @@ static void check(rcx_status_t status, const char *function)
         abort();
 }
 
-/* Bytes as numbers of elements. */
+/* Convert lengths in bytes to numbers of elements. NULL: no memory. */
 static size_t *counts_of(const int32_t *bytes, int n, int type_size)
 {
     size_t *counts = malloc((size_t)n * sizeof *counts);
@@ -44,8 +51,8 @@ static size_t *counts_of(const int32_t *bytes, int n, int type_size)
     return counts;
 }
 
-/* What RCX calls back with: LightGBM's function writes over one of its
- * operands. */
+/* Argument of combine(): LightGBM's function, which overwrites its second
+ * operand. */
 struct op {
     rcx_lightgbm_op_t fn;
     int type_size;
@@ -64,7 +71,8 @@ static int combine(void *dst, const void *left, const void *right, size_t count,
     return 0;
 }
 
-/* One block behind the other, in whole elements. */
+/* RCX_ERR_ARG unless there is a block of whole elements for each rank, and each
+ * begins where the one before it ends. */
 static rcx_status_t blocks_are_one(const int32_t *start, const int32_t *len,
                                    int n, int type_size)
 {
@@ -107,7 +115,8 @@ void rcx_lightgbm_reduce_scatter(char *input, int32_t input_size, int type_size,
     free(counts);
 }
 
-/* The own block is at the start of input, which may be output. */
+/* This rank's block is at the start of input, which may be the same as
+ * output. */
 void rcx_lightgbm_allgather(char *input, int32_t input_size,
                             const int32_t *block_start,
                             const int32_t *block_len, int num_block,

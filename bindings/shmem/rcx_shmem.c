@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * OpenSHMEM's collectives over RCX, for programs as they are: preloaded, this
- * stands before Open MPI's OSHMEM, whose functions of the same names are weak.
- * All else is OSHMEM's own.
+ * OpenSHMEM's collectives over RCX, for unmodified programs. This library is
+ * preloaded before Open MPI's OSHMEM, whose functions of the same names are
+ * weak symbols. All other functions are OSHMEM's own.
  *
- * Processes meet when they call shmem_init(). An active set is a communicator,
- * made the first time that it is used. OSHMEM has a UCX worker of its own, and
- * emulates put and get in software over some networks: so a process that
- * waits here makes progress there, too.
+ * shmem_init() initialises RCX as well. An active set is a communicator, which
+ * is created at its first use. OSHMEM has a UCX worker of its own, and emulates
+ * put and get in software over some networks. So a process that waits here
+ * makes OSHMEM's progress, too.
  *
- * SHMEM has no errors to return: one is a line to stderr, and the end of the
+ * SHMEM functions return no errors: an error is printed to stderr, and ends the
  * job.
  */
 #include <complex.h>
@@ -23,22 +23,23 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Processes start, start + (1 << log_stride), ... of the world. */
+/* An active set: processes start, start + (1 << log_stride), ... of the
+ * world. */
 struct set {
     int start;
     int log_stride;
     int size;
     rcx_comm_t *comm;
-    size_t *counts; /* of collect: size of them */
+    size_t *counts; /* for collect: size elements */
     struct set *next;
 };
 
 static struct {
     rcx_context_t *context;
-    struct set *sets; /* the last that was used is the first */
+    struct set *sets; /* list; the last one used is the first */
 } job;
 
-/* ---- Errors, waiting ----------------------------------------------------- */
+/* ---- Errors and waiting -------------------------------------------------- */
 
 static void check(const char *function, rcx_status_t status, rcx_comm_t *comm)
 {
@@ -53,13 +54,13 @@ static void check(const char *function, rcx_status_t status, rcx_comm_t *comm)
     pshmem_global_exit(1);
 }
 
-/* Open MPI's own progress, which no pshmem_ function makes without waiting. */
+/* Open MPI's progress. No pshmem_ function makes progress without waiting. */
 extern void opal_progress(void);
 
 static void finish(const char *function, rcx_comm_t *comm, rcx_status_t started,
                    rcx_request_t *request)
 {
-    enum { OWN_NS = 20000 }; /* then OSHMEM's turn comes */
+    enum { OWN_NS = 20000 }; /* RCX's progress between two calls of OSHMEM's */
 
     check(function, started, comm);
     while ((started = rcx_wait_for(request, OWN_NS)) == RCX_IN_PROGRESS)
@@ -90,9 +91,9 @@ static void receive_word(const char *function, int rank, int tag)
     finish(function, world, status, request);
 }
 
-/* Returns once all processes of a set have come to it. What follows, which
- * makes no progress of OSHMEM's, then waits for none that may still read from
- * this one. */
+/* Wait until all members of a set have called this, with OSHMEM's progress. The
+ * calls that follow make no progress of OSHMEM's. Without this, a member could
+ * still be in a get from this process, and never arrive. */
 static void await_members(const char *function, const int ranks[], int n,
                           int tag)
 {
@@ -136,7 +137,7 @@ static struct set *set_of(const char *function, int start, int log_stride,
     struct set *s, **place;
 
     if (!job.context)
-        check(function, RCX_ERR_ARG, NULL); /* before shmem_init() */
+        check(function, RCX_ERR_ARG, NULL); /* called before shmem_init() */
     for (place = &job.sets; (s = *place); place = &s->next)
         if (s->start == wanted.start && s->log_stride == wanted.log_stride &&
             s->size == wanted.size)
@@ -169,7 +170,7 @@ static void meet_set(const char *function, const struct set *s)
     finish(function, s->comm, status, request);
 }
 
-/* ---- Begin and end ------------------------------------------------------- */
+/* ---- Start and end ------------------------------------------------------- */
 
 static void meet(bool threaded)
 {
@@ -201,8 +202,8 @@ void start_pes(int npes)
     meet(false);
 }
 
-/* Before RCX ends, which makes no progress of OSHMEM's, all have come: until
- * then one of them may read from this process. */
+/* Wait for all processes before RCX finalizes, which makes no progress of
+ * OSHMEM's: until then another process may get data from this one. */
 void shmem_finalize(void)
 {
     struct set *s;
@@ -224,7 +225,8 @@ void shmem_finalize(void)
 
 /* ---- Barriers ------------------------------------------------------------ */
 
-/* OSHMEM calls barriers itself, in the beginning and at the end, too. */
+/* Whether RCX is not initialised. OSHMEM calls barriers itself in shmem_init()
+ * and shmem_finalize(). */
 static bool is_early_or_late(void)
 {
     return !job.context;
@@ -258,9 +260,9 @@ void shmem_sync(int start, int log_stride, int size, long *sync)
     meet_set(__func__, set_of(__func__, start, log_stride, size));
 }
 
-/* ---- Movements: the last digits of a name are the bits of an element ----- */
+/* ---- Data movement; names end with the bits of an element ---------------- */
 
-/* The target of root stays as it is. */
+/* Does not write target on root, as SHMEM prescribes. */
 static void broadcast(const char *function, const struct set *s, void *target,
                       const void *source, size_t count, rcx_datatype_t type,
                       int root)
@@ -284,7 +286,7 @@ static void fcollect(const char *function, const struct set *s, void *target,
     finish(function, s->comm, status, request);
 }
 
-/* A process knows its own length alone. */
+/* Gathers the lengths first, as a process knows its own length only. */
 static void collect(const char *function, const struct set *s, void *target,
                     const void *source, size_t count, rcx_datatype_t type)
 {
@@ -307,7 +309,8 @@ static void alltoall(const char *function, const struct set *s, void *target,
     finish(function, s->comm, status, request);
 }
 
-/* Element i of a packed vector is element i * stride of the other. */
+/* Copy count elements of size bytes between vectors with strides, which are in
+ * elements. */
 static void spread(char *to, ptrdiff_t to_stride, const char *from,
                    ptrdiff_t from_stride, size_t count, size_t size)
 {

@@ -3,13 +3,14 @@
  * heat [CELLS [END]]
  *
  * The temperature of a rod with cold ends, u_t = u_xx: CVODE with BDF and a
- * matrix-free Krylov solver, whose vectors are spread over the ranks of a job:
+ * matrix-free Krylov solver. The vectors are distributed over the ranks of a
+ * job:
  *
  *   rcxrun -n 4 heat
  *
- * Rank 0 prints steps and norms: of the same bits in each run, and within the
- * tolerance on any number of ranks, up to the number of cells. Exit status 0:
- * all is well; 1, with a line that says why: not.
+ * Rank 0 prints steps and norms. They have the same bits in each run, and agree
+ * within the tolerance for any number of ranks up to CELLS. Exit status 0:
+ * success; 1: failure, with a line that tells why.
  */
 #include <cvode/cvode.h>
 #include <math.h>
@@ -21,11 +22,11 @@
 
 struct rod {
     rcx_comm_t *comm;
-    long cells, first, mine; /* in all; of this rank */
+    long cells, first, mine; /* cells: of all ranks; mine: of this rank */
 };
 
-/* The cells beside this rank's part, which its neighbours have; 0 at the
- * ends. */
+/* Get the neighbours' cells that are adjacent to this rank's part; 0 at the
+ * ends of the rod. */
 static rcx_status_t exchange(const struct rod *rod, const double *u,
                              double *before, double *behind)
 {
@@ -53,13 +54,14 @@ static rcx_status_t exchange(const struct rod *rod, const double *u,
     for (int i = 0; i < n; i++) {
         if (!requests[i])
             continue;
-        rcx_wait(requests[i]); /* others of a call that failed */
+        rcx_wait(requests[i]); /* complete all after one has failed */
         rcx_request_free(&requests[i]);
     }
     return status;
 }
 
-/* du = u_xx; an error of RCX is none that a smaller step would cure. */
+/* du = u_xx. A negative result is final for CVODE: a smaller step does not cure
+ * an error of RCX. */
 static int heat(realtype t, N_Vector u_vector, N_Vector du_vector, void *arg)
 {
     const struct rod *rod = arg;
@@ -91,7 +93,8 @@ static void warm_up(const struct rod *rod, N_Vector u_vector)
     }
 }
 
-/* Prints a line for each of ten moments. A negative result is CVODE's error. */
+/* Integrate to end, and print a line for each of ten times. Returns CVODE's
+ * status, negative for an error. */
 static int integrate(void *cvode, const struct rod *rod, N_Vector u, double end)
 {
     double t;
@@ -153,7 +156,7 @@ int main(int argc, char **argv)
     int status, rank, size;
 
     if (rcx_init(NULL, &context) != RCX_OK)
-        return 1; /* the library has said why */
+        return 1; /* RCX has logged the error */
     rod.comm = rcx_world(context);
     rank = rcx_comm_rank(rod.comm);
     size = rcx_comm_size(rod.comm);

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * SUNDIALS vectors that are distributed over the ranks of a communicator. Local
+ * operations are those of nvector_serial; a reduction is local work, then one
+ * rcx_allreduce(). Sums of a rank's part have a fixed order.
+ */
 #include <rcx/rcx_nvector.h>
 
 #include <math.h>
@@ -7,12 +12,12 @@
 #include <stdlib.h>
 
 /*
- * It begins as nvector_serial's does, so that all that is local is that
- * module's: its functions are in the table as they are.
+ * The content begins with that of nvector_serial, so that its functions work on
+ * this rank's part, and are in the table of operations as they are.
  */
 struct content {
     struct _N_VectorContent_Serial part;
-    sunindextype length; /* of all ranks */
+    sunindextype length; /* on all ranks */
     rcx_comm_t *comm;
 };
 
@@ -21,12 +26,12 @@ static struct content *content_of(N_Vector v)
     return v->content;
 }
 
-/* ---- Sums of a rank's part ----------------------------------------------- */
+/* ---- Local sums ---------------------------------------------------------- */
 
 /*
- * By halves down to LEAF elements, as the canonical order takes the ranks: 2^k
- * ranks with equal parts longer than LEAF / 2 then sum by one tree, whatever k
- * is. It rounds less than one sum after the other, too.
+ * A rank's part is summed as a binary tree down to LEAF elements, like ranks in
+ * the canonical order: 2^k ranks with equal parts longer than LEAF / 2 then sum
+ * in the same tree for any k. A tree also rounds less than a sequential sum.
  */
 enum { LEAF = 32, OPERANDS = 3 };
 
@@ -127,7 +132,8 @@ static bool reduce(N_Vector v, double values[], int n, rcx_op_t op)
                          content_of(v)->comm) == RCX_OK;
 }
 
-/* NaN is less than no tolerance, and not more than one: solvers stop. */
+/* NAN if the reduction fails: it compares as false with any tolerance, so that
+ * solvers stop. */
 static double reduce_one(N_Vector v, double value, rcx_op_t op)
 {
     return reduce(v, &value, 1, op) ? value : NAN;
@@ -138,7 +144,8 @@ static booleantype all_true(N_Vector v, booleantype value)
     return reduce_one(v, value ? 1 : 0, RCX_MIN) == 1 ? SUNTRUE : SUNFALSE;
 }
 
-/* A part may be empty, of which nvector_serial takes no minimum. */
+/* The minimum of this rank's part, which may be empty: nvector_serial reads its
+ * first element. */
 static double min_local(N_Vector x)
 {
     return N_VGetLocalLength_Rcx(x) > 0 ? N_VMin_Serial(x) : BIG_REAL;
@@ -203,7 +210,7 @@ static double min_quotient(N_Vector num, N_Vector denom)
     return reduce_one(num, N_VMinQuotient_Serial(num, denom), RCX_MIN);
 }
 
-/* ---- Several at once ----------------------------------------------------- */
+/* ---- Fused operations ---------------------------------------------------- */
 
 static int sum_all(int n, N_Vector x, double values[])
 {
@@ -266,7 +273,7 @@ int N_VEnableFusedOps_Rcx(N_Vector v, booleantype on)
     return 0;
 }
 
-/* ---- Coming and going ---------------------------------------------------- */
+/* ---- Vectors: creation and destruction ----------------------------------- */
 
 static N_Vector_ID id_of(N_Vector v)
 {
@@ -279,7 +286,8 @@ static sunindextype length_of(N_Vector v)
     return content_of(v)->length;
 }
 
-/* As nvector_parallel counts: reals, and other words, of all ranks. */
+/* Numbers of reals and of other words on all ranks, as nvector_parallel
+ * counts. */
 static void space(N_Vector v, sunindextype *reals, sunindextype *words)
 {
     *reals = content_of(v)->length;
@@ -297,7 +305,8 @@ static void destroy(N_Vector v)
     N_VFreeEmpty(v);
 }
 
-/* Without data. NULL: there is no memory, and v is gone, too. */
+/* Give v a copy of the content like, without data. NULL: no memory, and v is
+ * freed. */
 static N_Vector with_content(N_Vector v, const struct content *like)
 {
     struct content *c = v ? malloc(sizeof *c) : NULL;
@@ -324,7 +333,7 @@ static N_Vector clone_empty(N_Vector w)
     return with_content(v, content_of(w));
 }
 
-/* Zeros; v is gone where there is no memory. */
+/* Allocate the data of v, set to zero. NULL: no memory, and v is freed. */
 static N_Vector with_data(N_Vector v)
 {
     const size_t n = v ? (size_t)NV_LENGTH_S(v) : 0;
@@ -406,7 +415,7 @@ N_Vector N_VNewEmpty_Rcx(rcx_comm_t *comm, sunindextype local_length,
     int64_t length = local_length;
     N_Vector v = N_VNewEmpty(sunctx);
 
-    /* before anything may go wrong on this rank alone */
+    /* first, as later failures may be on this rank only */
     if (rcx_allreduce(RCX_IN_PLACE, &length, 1, RCX_INT64, RCX_SUM, comm) !=
         RCX_OK) {
         N_VFreeEmpty(v);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How the processes of a job meet: over the store that they have in common, or
- * PMIx. */
+/* Contexts: start of RCX by a store that the processes share, or by PMIx, and
+ * the text of errors. */
 #include "rcx_torch.h"
 
 #include <c10/util/Exception.h>
@@ -11,14 +11,13 @@
 namespace rcx_torch
 {
 
-/* A process that ends a group after others have exited does not wait for them
- * for ever. */
+/* Timeout of rcx_finalize(): other processes may have exited before. */
 static constexpr std::chrono::seconds leave_within{10};
 
 /* ---- Errors -------------------------------------------------------------- */
 
-/* An error of RCX's is logged on the thread of the call that it is returned
- * from. */
+/* The last error that RCX logged on this thread. RCX logs an error on the
+ * thread of the call that returns it. */
 static thread_local std::string logged;
 
 static void log_line(rcx_log_level_t level, const char *text, void *)
@@ -31,7 +30,7 @@ static void log_line(rcx_log_level_t level, const char *text, void *)
 
 std::string describe(rcx_status_t status, rcx_comm_t *comm)
 {
-    /* by these words users of torch.distributed look for it */
+    /* users of torch.distributed search for these words */
     const char *const what = status == RCX_ERR_TIMEOUT
                                  ? "Timed out waiting"
                                  : rcx_status_string(status);
@@ -66,7 +65,8 @@ struct Exchange {
     int calls = 0;
     std::string error = "";
 
-    /* Rank 0 puts all parts together, so that the others read one. */
+    /* Rank 0 gathers all parts, so that each other rank reads one value
+     * only. */
     void allgather(const void *send, void *recv, size_t bytes)
     {
         const std::string key = "rcx/" + std::to_string(calls++);
@@ -111,8 +111,8 @@ static int allgather(const void *send, void *recv, size_t bytes, void *arg)
 
 /* ---- Contexts ------------------------------------------------------------ */
 
-/* Autograd's threads start operations, and futures end without anybody's
- * waiting. */
+/* Autograd starts operations on several threads. Futures complete without a
+ * thread that waits, so there is a progress thread. */
 static rcx_params_t params_of(milliseconds timeout)
 {
     rcx_params_t params{};
@@ -130,8 +130,8 @@ std::shared_ptr<Context>
 Context::over_store(const c10::intrusive_ptr<c10d::Store> &store, int rank,
                     int size, milliseconds timeout)
 {
-    /* RCX may look at it as long as the context lives, but needs no store any
-     * more */
+    /* The context keeps it: RCX may access it until it is finalized. The store
+     * is not needed after rcx_init(). */
     const auto exchange =
         std::make_shared<Exchange>(Exchange{store, rank, size});
     rcx_params_t params = params_of(timeout);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What torch.distributed calls, as RCX's operations. What only moves is
- * bytes. */
+/* The functions that torch.distributed calls: each makes an Operation of RCX
+ * calls and starts it. Data that are only moved are sent as bytes. */
 #include "operands.h"
 
 #include <ATen/ATen.h>
@@ -24,8 +24,9 @@ Group::Group(std::shared_ptr<Comm> comm, milliseconds timeout)
 {
 }
 
-/* Dropping the last reference waits for what is under way, and leaves the job:
- * not with Python's lock, which hooks need for that, and not in a hook. */
+/* The last reference to a Comm waits for its operations, and may finalize RCX.
+ * This is not possible with Python's lock, which hooks need, nor in a hook, for
+ * which an operation waits. */
 Group::~Group()
 {
     if (in_hook())
@@ -44,7 +45,7 @@ Operation Group::begin(OpType type, const char *title,
     return {type, title, timeout == c10d::kUnsetTimeout ? timeout_ : timeout};
 }
 
-/* An operation in place on one tensor. */
+/* Begin an operation on one tensor, which is its result. */
 Operation Group::one(OpType type, const char *title, milliseconds timeout,
                      Tensors &tensors) const
 {
@@ -70,7 +71,7 @@ Group::WorkPtr Group::start_message(Operation operation)
     return work;
 }
 
-/* ---- In place on one tensor ---------------------------------------------- */
+/* ---- Operations on one tensor -------------------------------------------- */
 
 Group::WorkPtr Group::broadcast(Tensors &tensors,
                                 const c10d::BroadcastOptions &options)
@@ -89,8 +90,9 @@ Group::WorkPtr Group::broadcast(Tensors &tensors,
     return start(std::move(operation));
 }
 
-/* Ranks have different elements, so each gets those of all. Done when it
- * returns: what is gathered hangs on how many elements there are. */
+/* Sum sparse tensors. Ranks have different elements, so each rank gathers all
+ * of them. The sum is complete when this returns, as the sizes of later steps
+ * depend on the numbers of elements. */
 Group::WorkPtr Group::allreduce_sparse(Tensor &tensor,
                                        const c10d::AllreduceOptions &options)
 {
@@ -190,7 +192,7 @@ Group::WorkPtr Group::reduce(Tensors &tensors,
     return start(std::move(operation));
 }
 
-/* ---- Blocks to and from ranks -------------------------------------------- */
+/* ---- Operations on blocks of ranks --------------------------------------- */
 
 static Operation::Start allgather_of(Operation &operation,
                                      const at::Tensor &input,
@@ -325,7 +327,7 @@ Group::WorkPtr Group::scatter(Tensors &outputs, Lists &inputs,
     return start(std::move(operation));
 }
 
-/* The operands are packed: RCX reduces one vector. */
+/* Packs the inputs, as RCX reduces one vector. */
 Group::WorkPtr Group::reduce_scatter(Tensors &outputs, Lists &inputs,
                                      const c10d::ReduceScatterOptions &options)
 {
@@ -383,7 +385,8 @@ Group::_reduce_scatter_base(Tensor &output, Tensor &input,
     return start(std::move(operation));
 }
 
-/* Bytes of each part of t's dimension 0. */
+/* Bytes of the parts that splits makes of t along dimension 0; equal parts if
+ * splits is empty. */
 static std::vector<size_t> split(const at::Tensor &t,
                                  const std::vector<int64_t> &splits, int size)
 {
@@ -450,7 +453,7 @@ Group::WorkPtr Group::alltoall(Tensors &outputs, Tensors &inputs,
     return start(std::move(operation));
 }
 
-/* ---- Messages, and none -------------------------------------------------- */
+/* ---- Messages and barrier ------------------------------------------------ */
 
 Group::WorkPtr Group::send(Tensors &tensors, int to, int tag)
 {
@@ -502,7 +505,7 @@ Group::WorkPtr Group::barrier(const c10d::BarrierOptions &options)
 }
 
 #if TORCH_VERSION_MAJOR >= 2
-/* ---- Several as one, of version 2 ---------------------------------------- */
+/* ---- Coalesced operations of PyTorch 2 ----------------------------------- */
 
 Group::WorkPtr
 Group::allgather_into_tensor_coalesced(Tensors &outputs, Tensors &inputs,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What Python sees: how to make a group, and a job that a launcher started. */
+/* The Python module _C: creates process groups, and gives access to a job
+ * started by a launcher. */
 #include "rcx_torch.h"
 
 #include <pybind11/chrono.h>
@@ -8,14 +9,15 @@
 namespace rcx_torch
 {
 
-/* The context of the world's group, while that lives: other groups are parts of
- * it. And the one of a job that a launcher started, until the world's group
- * takes it. */
+/* world: the context of the world's group, while that group lives; other groups
+ * are made in it. launched: the context of a job started by a launcher, until
+ * the world's group takes it over. */
 static std::mutex contexts_lock;
 static std::weak_ptr<Context> world;
 static std::shared_ptr<Context> launched;
 
-/* A job that srun, prterun, rcxrun or mpirun started, before it has a store. */
+/* A job started by srun, prterun, rcxrun or mpirun, for use before there is a
+ * store. */
 class Job
 {
   public:
@@ -35,7 +37,7 @@ class Job
     {
         return rcx_comm_size(context_->world());
     }
-    /* What rank 0 says, of at most 255 bytes. */
+    /* Broadcast rank 0's text, of at most 255 bytes. */
     std::string bcast(const std::string &text) const
     {
         char buffer[256] = {0};
@@ -50,8 +52,9 @@ class Job
     std::shared_ptr<Context> context_;
 };
 
-/* All processes of the options' store; nothing of a world that was before is
- * taken. */
+/* Create the communicator of a group of all processes of the store. The world's
+ * group takes over the context of a launcher's job, if there is one. Contexts
+ * of earlier worlds are not used again. */
 static std::shared_ptr<Comm>
 whole(const c10d::DistributedBackendOptions &options, milliseconds timeout)
 {
@@ -69,8 +72,9 @@ whole(const c10d::DistributedBackendOptions &options, milliseconds timeout)
     return Comm::of_world(std::move(context));
 }
 
-/* The world's group makes a context, unless a launcher's job has one; a group
- * of some ranks is a part of it, and a world of its own where there is none. */
+/* Create a process group. A group of some ranks is a communicator in the
+ * world's context, or in that of a launcher's job. The world's group, and a
+ * group without such a context, are made by whole(). */
 static c10::intrusive_ptr<Base>
 create(const c10d::DistributedBackendOptions &options, const pybind11::object &)
 {

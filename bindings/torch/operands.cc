@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Conversion of tensors and ops to operands of RCX: datatypes, ops, buffers of
+ * separate tensors, and checks of arguments. Starts nothing.
+ */
 #include "operands.h"
 
 #include <ATen/ATen.h>
@@ -35,7 +39,7 @@ rcx_datatype_t datatype_of(const at::Tensor &t)
     return found->second;
 }
 
-/* Of booleans, 1 + 1 is true. */
+/* For booleans, SUM is "or", and PRODUCT is "and". */
 rcx_op_t op_of(const ReduceOp &op, const at::Tensor &t)
 {
     struct pair {
@@ -63,7 +67,7 @@ rcx_op_t op_of(const ReduceOp &op, const at::Tensor &t)
     return result;
 }
 
-/* ---- Where tensors lie --------------------------------------------------- */
+/* ---- Buffers ------------------------------------------------------------- */
 
 Blocks::Blocks(const std::vector<at::Tensor> &tensors)
 {

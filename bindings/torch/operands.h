@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tensors as RCX's operations take them. What does not fit throws. */
+/* Conversion of tensors and ops to operands of RCX, and checks of arguments.
+ * Functions throw if an argument is not valid. */
 #ifndef RCX_BINDINGS_TORCH_OPERANDS_H
 #define RCX_BINDINGS_TORCH_OPERANDS_H
 
@@ -13,8 +14,8 @@ namespace rcx_torch
 rcx_datatype_t datatype_of(const at::Tensor &t);
 rcx_op_t op_of(const c10d::ReduceOp &op, const at::Tensor &t);
 
-/* Separate tensors as blocks of one buffer, which begins at the lowest of
- * them. */
+/* Separate tensors as blocks of one buffer. base is the lowest address of all
+ * tensors, displs are in bytes. */
 struct Blocks {
     char *base = nullptr;
     std::vector<size_t> bytes, displs;
@@ -27,10 +28,10 @@ std::vector<at::Tensor> write_each(Operation &operation,
 std::vector<at::Tensor> read_each(Operation &operation,
                                   const std::vector<at::Tensor> &tensors);
 
-/* One end to end with the other, as one vector. */
+/* Copy tensors into one vector, one after the other. */
 at::Tensor packed(const std::vector<at::Tensor> &tensors);
 
-/* What a list has to have. */
+/* Check the length of a list: one element, or one for each rank. */
 template <class List>
 typename List::value_type &only(List &list, const char *what)
 {

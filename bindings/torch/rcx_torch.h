@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A process group of torch.distributed over RCX: what its parts know of each
- * other.
+ * A process group of torch.distributed over RCX: the classes that all files
+ * share.
  *
- * A Context is the processes of a job; the world's group makes it, and groups
- * of some ranks take communicators of it. A Comm is a communicator and the
- * operations under way on it, a Work one of these, a Group what
- * torch.distributed calls.
+ * A Context is RCX's context: the processes of a job. The world's group creates
+ * it, and groups of some ranks create communicators in it. A Comm is a
+ * communicator and its operations in progress. A Work is one of these
+ * operations. A Group has the functions that torch.distributed calls.
  */
 #ifndef RCX_BINDINGS_TORCH_RCX_TORCH_H
 #define RCX_BINDINGS_TORCH_RCX_TORCH_H
@@ -45,13 +45,14 @@ using Base = c10d::ProcessGroup;
 
 /* ---- Errors -------------------------------------------------------------- */
 
-/* What went wrong, with what comm (NULL: none) and RCX's log know of it. */
+/* Describe an error, with the information of comm (NULL: none), or else of
+ * RCX's log. */
 std::string describe(rcx_status_t status, rcx_comm_t *comm);
 
-/* Throws what is an error. */
+/* Throw an exception if status is an error. */
 void check(rcx_status_t status, rcx_comm_t *comm = nullptr);
 
-/* RCX's times, of which 0 is none. */
+/* Convert to RCX's unit. For RCX, 0 is no timeout. */
 int64_t nanoseconds(milliseconds time);
 
 /* ---- Processes ----------------------------------------------------------- */
@@ -61,11 +62,12 @@ struct Operation;
 class Context
 {
   public:
-    /* Of size processes that have a store in common. */
+    /* Create the context of size processes that share a store. */
     static std::shared_ptr<Context>
     over_store(const c10::intrusive_ptr<c10d::Store> &store, int rank, int size,
                milliseconds timeout);
-    /* Of those that a launcher started: srun, prterun, rcxrun, mpirun. */
+    /* Create the context of processes started by srun, prterun, rcxrun or
+     * mpirun. */
     static std::shared_ptr<Context> over_pmix(milliseconds timeout);
 
     explicit Context(rcx_context_t *handle,
@@ -73,7 +75,7 @@ class Context
         : handle_(handle), bootstrap_(std::move(bootstrap))
     {
     }
-    /* Leaves, together with the others, for some seconds at most. */
+    /* Finalizes RCX together with the other processes; waits 10 s at most. */
     ~Context();
     Context(const Context &) = delete;
     Context &operator=(const Context &) = delete;
@@ -82,8 +84,8 @@ class Context
     {
         return rcx_world(handle_);
     }
-    /* Keep the tensors of one that failed: RCX may read them until it has
-     * left. */
+    /* Keep the tensors of a failed operation: RCX may read them until it is
+     * finalized. */
     void keep(const Operation &operation);
 
   private:
@@ -97,7 +99,7 @@ class Context
 
 class Comm;
 
-/* What a call is made of: tensors as RCX takes them, and how to start it. */
+/* A call: its tensors, as RCX takes them, and functions that start it. */
 struct Operation {
     using Start = std::function<rcx_status_t(rcx_comm_t *, rcx_request_t **)>;
 
@@ -107,21 +109,21 @@ struct Operation {
     std::vector<at::Tensor> results = {};
     std::vector<Start> starts = {};
     std::vector<at::Tensor> kept = {};
-    /* of those that are not contiguous: the user's, and what stands for it */
+    /* tensors that are not contiguous, each with its contiguous copy */
     std::vector<std::pair<at::Tensor, at::Tensor>> copies = {};
 
-    /* t, or a contiguous copy, which is read, written, both. */
+    /* Return t, or a contiguous copy, to be read, written, or both. */
     at::Tensor read(const at::Tensor &t);
     at::Tensor write(const at::Tensor &t);
     at::Tensor update(const at::Tensor &t);
 };
 
-/* Threads that hooks run on, which end when there is nothing to do. */
+/* Threads on which hooks run. They end when there has been no hook for 10 s. */
 class Hooks
 {
   public:
     ~Hooks();
-    /* Run hook soon, whatever those before it wait for. */
+    /* Run hook on a thread soon, also if earlier hooks are waiting. */
     void run(std::function<void()> hook);
 
   private:
@@ -149,9 +151,10 @@ class Work : public c10d::Work
     void abort() override;
     c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;
 
-    /* For Comm: starts it; says when it is over; whether it is and nobody
-     * waits, so that
-       it was freed; and waits for it in any case. */
+    /* For Comm only. start(): start the operation. listen(): set the callbacks
+     * of its requests. release(): free its requests and tensors if it is over
+     * and no thread waits for it; otherwise return false. end(): wait until it
+     * is over, and release it. */
     void start(rcx_comm_t *comm);
     void listen();
     bool release(Context &context);
@@ -169,18 +172,18 @@ class Work : public c10d::Work
     rcx_comm_t *handle_ = nullptr; /* lives until this is over */
     std::vector<rcx_request_t *> requests_;
     std::vector<rcx_status_t> started_;
-    std::shared_mutex requests_in_use_; /* shared by all waiting threads */
+    std::shared_mutex requests_in_use_; /* threads that wait share it */
     std::atomic<size_t> left_;
     std::mutex error_lock_;
     std::string error_;
     int source_ = -1;
     std::atomic<bool> over_{false};
-    std::mutex future_lock_; /* whether it has hooks */
+    std::mutex future_lock_; /* protects has_hooks_ */
     bool has_hooks_ = false;
     c10::intrusive_ptr<c10::ivalue::Future> future_;
 };
 
-/* Several that are under way, as one: over when all are, or when one has
+/* Several operations as one, which is over when all are, or when one has
  * failed. */
 class Works : public c10d::Work
 {
@@ -204,7 +207,7 @@ class Comm : public std::enable_shared_from_this<Comm>
 {
   public:
     static std::shared_ptr<Comm> of_world(std::shared_ptr<Context> context);
-    /* Of ranks of context's world, which alone call it. */
+    /* A communicator of some ranks of the world. Only these ranks call it. */
     static std::shared_ptr<Comm> of_ranks(std::shared_ptr<Context> context,
                                           const std::vector<int> &ranks,
                                           const std::string &name);
@@ -212,7 +215,7 @@ class Comm : public std::enable_shared_from_this<Comm>
         : context_(std::move(context)), handle_(handle), owned_(owned)
     {
     }
-    /* Waits for what is under way. */
+    /* Waits for the operations in progress. */
     ~Comm();
     Comm(const Comm &) = delete;
     Comm &operator=(const Comm &) = delete;
@@ -233,16 +236,16 @@ class Comm : public std::enable_shared_from_this<Comm>
     std::shared_ptr<Hooks> hooks_ = std::make_shared<Hooks>();
     rcx_comm_t *handle_;
     bool owned_;
-    std::mutex starting_; /* RCX's operations have an order */
+    std::mutex starting_; /* held while an operation is started */
     std::list<c10::intrusive_ptr<Work>> under_way_;
 };
 
-/* Whether this thread is in a callback of RCX's, where it must not wait; or in
- * a hook, which its Work waits for. */
+/* Whether this thread is in a callback of RCX's, in which it must not wait.
+ * in_hook(): in such a callback, or in a hook, for which the Work waits. */
 bool in_callback();
 bool in_hook();
 
-/* ---- What torch.distributed calls ---------------------------------------- */
+/* ---- The functions that torch.distributed calls -------------------------- */
 
 class Group : public Base
 {
@@ -300,11 +303,12 @@ class Group : public Base
     WorkPtr reduce_scatter_tensor_coalesced(
         Tensors &outputs, Tensors &inputs,
         const c10d::ReduceScatterOptions &options) override;
-    /* What is started in between is under way at once. */
+    /* Operations between these calls start at once. endCoalescing() returns one
+     * Work for all of them. */
     void startCoalescing() override;
     WorkPtr endCoalescing() override;
 #endif
-    /* Collectives are counted where they are matched, in RCX. */
+    /* No effect: RCX numbers and matches collectives itself. */
     void setSequenceNumberForGroup() override
     {
     }
@@ -316,7 +320,8 @@ class Group : public Base
   private:
     WorkPtr allreduce_sparse(Tensor &tensor,
                              const c10d::AllreduceOptions &options);
-    /* Collectives are counted, messages are not. */
+    /* Start an operation. start(): a collective, which is counted.
+     * start_message(): a message, which is not. */
     WorkPtr start(Operation operation);
     WorkPtr start_message(Operation operation);
     Operation begin(c10d::OpType type, const char *title,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Conjugate and negative tensors (conj(), imag of a conjugate) on their way to
+ * Conjugate and negative tensors (conj(), imag of a conjugate) as arguments of
  * a group.
  *
- * Torch resolves them before it calls a backend, in clones. What a collective
- * writes there is lost, without an error. So a group of RCX gets them as they
- * are, and resolves them itself, in both directions (work.cc); those of other
- * backends get clones as before.
+ * Torch resolves them into clones before it calls a backend. Results that a
+ * collective writes into the clones are lost, without an error. So this file
+ * passes them unchanged to groups of RCX, which resolve operands and results
+ * (work.cc). Groups of other backends get clones as before.
  */
 #include "rcx_torch.h"
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Operations that are under way, and what torch.distributed sees of them. */
+/* Operations in progress: Work and Works, which torch.distributed waits for;
+ * threads for hooks; and Comm, which starts operations and keeps them until
+ * they are over. */
 #include "rcx_torch.h"
 
 #include <ATen/ATen.h>
@@ -15,7 +17,8 @@
 namespace rcx_torch
 {
 
-/* Set while it lives, and as it was afterwards, whatever is thrown. */
+/* Sets a flag during its lifetime, and then restores it, also after an
+ * exception. */
 class Scope
 {
   public:
@@ -55,7 +58,8 @@ static void check_place(const at::Tensor &t)
     TORCH_CHECK(t.layout() == at::kStrided, "rcx: tensors are to be dense");
 }
 
-/* An expanded tensor has several elements in one place. */
+/* Check a tensor that is written to. An expanded tensor is invalid: several
+ * elements share memory. */
 static void check_target(const at::Tensor &t)
 {
     check_place(t);
@@ -64,8 +68,8 @@ static void check_target(const at::Tensor &t)
                 " (clone() an expanded tensor)");
 }
 
-/* Whether its memory holds its elements, in order; a conjugate (conj()) or
- * negative (imag of one) is stored as it was before. */
+/* Whether memory holds the elements in order. Conjugate (conj()) and negative
+ * tensors (imag of a conjugate) are stored without that change. */
 static bool is_plain(const at::Tensor &t)
 {
     return t.is_contiguous() && !t.is_conj() && !t.is_neg();
@@ -117,8 +121,9 @@ void Work::start(rcx_comm_t *comm)
         started_.push_back(operation_.starts[i](comm, &requests_[i]));
 }
 
-/* What is over already calls back at once, and a hook may start the next. Where
- * one of several did not start, the others go on, and their Work fails. */
+/* RCX calls back at once for a completed request, and a hook may then start an
+ * operation, so Comm calls this without its lock. If one of several requests
+ * was not started, the others continue, and the Work fails. */
 void Work::listen()
 {
     for (size_t i = 0; i < requests_.size(); i++)
@@ -130,8 +135,9 @@ void Work::listen()
         complete();
 }
 
-/* Comm keeps the Work until it is over, which this says in the end. Hooks,
- * which may wait, do not run in here: RCX cannot go on meanwhile. */
+/* RCX's callback. Comm keeps the Work until complete() has set over_, which it
+ * does last. Hooks may wait, so they run on other threads: RCX makes no
+ * progress during a callback. */
 void Work::done(rcx_request_t *request, rcx_status_t status, void *arg)
 {
     const Scope scope(is_in_callback);
@@ -155,8 +161,8 @@ void Work::done(rcx_request_t *request, rcx_status_t status, void *arg)
         work->complete();
 }
 
-/* On a thread of its own, where it may wait; at once, if there is none to be
- * had. */
+/* Complete on a thread on which hooks may wait; on this one if no thread can be
+ * started. */
 void Work::run_later()
 {
     const auto self =
@@ -173,14 +179,16 @@ void Work::run_later()
 static void copy_back(const at::Tensor &tensor, const at::Tensor &place)
 {
     if (tensor.is_inference()) {
-        const c10::InferenceMode mode; /* which alone may write to it */
+        const c10::InferenceMode mode; /* required to write to it */
         tensor.copy_(place);
     } else {
         tensor.copy_(place);
     }
 }
 
-/* An exception here, or in a hook, is the Work's error, and no one else's. */
+/* Copy results back, and complete the future, which runs its hooks. An
+ * exception of the copies is the Work's error. One that a hook throws is a
+ * warning. */
 void Work::complete() noexcept
 {
     std::exception_ptr error;
@@ -216,8 +224,8 @@ Hooks::~Hooks()
     state_->changed.notify_all();
 }
 
-/* One that waits for another Work keeps its thread, so the next gets
- * another. */
+/* A hook that waits for another Work occupies its thread, so each waiting hook
+ * needs an idle thread, or a new one. */
 void Hooks::run(std::function<void()> hook)
 {
     const std::lock_guard<std::mutex> lock(state_->lock);
@@ -252,7 +260,7 @@ void Hooks::work(std::shared_ptr<State> state)
     }
 }
 
-/* Ctrl-C, say, which Python's main thread alone hears. */
+/* Handle signals such as Ctrl-C, which only Python's main thread does. */
 static void look_for_signals()
 {
     if (!Py_IsInitialized())
@@ -262,7 +270,7 @@ static void look_for_signals()
         throw pybind11::error_already_set();
 }
 
-/* False: until has passed. */
+/* Wait for request, until the time until at most. False: it is not complete. */
 static bool wait_for(rcx_request_t *request,
                      std::chrono::steady_clock::time_point until)
 {
@@ -282,8 +290,8 @@ static bool wait_for(rcx_request_t *request,
     }
 }
 
-/* The thread that waits makes progress itself, which takes less time than to be
- * woken. */
+/* Makes progress on this thread, which is faster than a wake-up by the progress
+ * thread. */
 bool Work::wait(milliseconds timeout)
 {
     TORCH_CHECK(isCompleted() || !in_callback(),
@@ -317,7 +325,7 @@ void Work::abort()
         comm->abort();
 }
 
-/* From here on it may get hooks, by then(). */
+/* The caller may add hooks by then() from now on. */
 c10::intrusive_ptr<c10::ivalue::Future> Work::getFuture()
 {
     const std::lock_guard<std::mutex> lock(future_lock_);
@@ -326,7 +334,8 @@ c10::intrusive_ptr<c10::ivalue::Future> Work::getFuture()
     return future_;
 }
 
-/* Its tensors; requests are freed. */
+/* Release the tensors. Those of a failed operation that was started stay in
+ * context. */
 void Work::drop(Context &context)
 {
     const std::lock_guard<std::mutex> lock(error_lock_);
@@ -359,10 +368,10 @@ void Work::end(Context &context)
         if (request && rcx_wait(request) == RCX_ERR_FORKED)
             return;
     while (!release(context))
-        std::this_thread::yield(); /* its callback is on another thread */
+        std::this_thread::yield(); /* another thread is in its callback */
 }
 
-/* ---- Several as one ------------------------------------------------------ */
+/* ---- Several operations as one ------------------------------------------- */
 
 Works::Works(std::vector<WorkPtr> works)
     : c10d::Work(-1, c10d::OpType::UNKNOWN, "rcx:coalesced"),

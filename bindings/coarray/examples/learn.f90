@@ -1,5 +1,6 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-! A small neural network learns a function from samples that are spread over the images.
+! A small neural network learns a function. The samples are distributed over the images, and
+! the gradients are summed over them in each step.
 !
 !     gfortran -O2 -fcoarray=lib learn.f90 -lcaf_rcx -o learn && rcxrun -n 4 ./learn
 program learn
@@ -34,7 +35,7 @@ program learn
   if (this_image() == 1) print '(i0, a, es10.3)', num_images(), ' images, mean square error', &
     loss / samples
 contains
-  ! image 1 has the numbers
+  ! Initialise the parameters on image 1, and broadcast them.
   subroutine start_with(w, b, v, c)
     real(dp), intent(out) :: w(:), b(:), v(:), c
     integer :: i

@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-! A wave on water, in shallow channels that close to a ring: each image has a stretch of it,
-! and puts its edges into its neighbours' halos.
+! A wave of shallow water in a ring-shaped channel. Each image has a section of the channel,
+! and puts its edge cells into its neighbours' halos.
 !
 !     gfortran -O2 -fcoarray=lib wave.f90 -lcaf_rcx -o wave && rcxrun -n 4 ./wave
 program wave
@@ -17,7 +17,7 @@ program wave
   right = modulo(me, n) + 1
   from = (me - 1) * cells / n
   mine = me * cells / n - from
-  ! a coarray has one shape everywhere: room for the longest stretch, and a halo
+  ! a coarray has the same shape on all images: that of the longest section, and its halo
   allocate (h(0:cells / n + 2)[*], u(0:cells / n + 2)[*], all_of(cells)[*])
   do i = 1, mine
     h(i) = exp(-0.02d0 * (from + i - 25)**2)
@@ -27,13 +27,13 @@ program wave
   do step = 0, steps
     if (mod(step, every) == 0) call show()
     call exchange()
-    ! momentum first, then what flows: each cell sees its neighbours' new speed
+    ! first the speed, then the height, from the neighbours' new speed
     u(1:mine) = u(1:mine) - dt * gravity * (h(2:mine + 1) - h(1:mine)) / dx
     call exchange()
     h(1:mine) = h(1:mine) - dt * depth * (u(1:mine) - u(0:mine - 1)) / dx
   end do
 contains
-  ! Neighbours alone are waited for.
+  ! Exchange the edge cells. Each image waits for its two neighbours only.
   subroutine exchange()
     call meet()
     h(mine_of(left) + 1)[left] = h(1)
@@ -57,7 +57,7 @@ contains
     mine_of = image * cells / n - (image - 1) * cells / n
   end function
 
-  ! Image 1 has it all, and draws.
+  ! Gather all heights on image 1, which draws them.
   subroutine show()
     character(*), parameter :: heights = ' .:-=+*#'
     integer :: k

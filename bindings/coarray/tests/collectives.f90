@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-! Every collective on every kind, shape and form, against what a loop computes.
+! Every collective on every kind and shape of operand, compared with known results.
 module functions
   implicit none
   type :: long_one
@@ -151,7 +151,8 @@ contains
     call check(l, 'co_broadcast of a logical')
   end subroutine
 
-  ! gfortran 12 takes such a type apart, and leaves descriptors of its parts half empty.
+  ! gfortran 12 broadcasts a type with allocatable components part by part, and leaves the
+  ! descriptors of the parts half uninitialised.
   subroutine parts()
     type :: part
       integer :: i
@@ -174,7 +175,7 @@ contains
     end do
   end subroutine
 
-  ! What later calls find where they set nothing.
+  ! Fill the stack, so that later calls find these values in uninitialised variables.
   subroutine fill_stack(seed)
     integer, intent(in) :: seed
     integer, volatile :: x(4000)

@@ -1,5 +1,7 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-! ends failed | remote | stopped | alone | error | stop | far
+! Images that end: one that fails, one that stops, error stop, and errors without stat=.
+!
+!     ends failed | remote | stopped | alone | error | stop | far
 program ends
   use iso_fortran_env, only: stat_failed_image, stat_stopped_image, event_type, lock_type, &
     atomic_int_kind
@@ -24,7 +26,7 @@ program ends
     if (any(failed_images() /= [2])) error stop 'failed_images'
     print '(a)', 'image 2 failed'
   case ('remote')
-    ! of a failed image: its memory, its event, the lock that it had
+    ! access to the memory and the event of a failed image, and to a lock that it held
     y = this_image()
     sync all
     if (this_image() == 2) then
@@ -39,7 +41,7 @@ program ends
       if (stat /= 0) exit
       y(7)[2, stat=stat] = i
       if (stat /= 0) exit
-      ! who waits finds it, in the end
+      ! an image that waits for the failed one detects its failure
       if (mod(i, 100) == 0) sync images (2, stat=stat)
       if (stat /= 0) exit
     end do
@@ -55,7 +57,8 @@ program ends
     unlock (l[1])
     x = y(5)[1, stat=stat]
     if (stat /= 0 .or. x /= 1) error stop 'image 1'
-    ! which is there for so long: who ends waits for the others, but no longer than RCX_TIMEOUT
+    ! Image 1 stays until image 3 has read its memory: an image that ends waits for the others
+    ! for RCX_TIMEOUT at most.
     if (this_image() == 3) call atomic_define(done[1], 3)
     i = 0
     do while (this_image() == 1 .and. i /= 3)
@@ -75,7 +78,8 @@ program ends
     if (stat /= 0) error stop 'its memory is there'
     print '(a)', 'image 2 stopped'
   case ('alone')
-    ! nobody ends before who is ahead in pairs
+    ! Image 3 stops at once, image 1 after it has synchronised with image 2. Only image 2's
+    ! synchronisation with image 3 is an error.
     if (this_image() == 1) then
       sync images (2)
     else if (this_image() == 2) then

@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-! Memory of other images: every kind, shape and form of access, against what is computed here.
+! Memory of other images: every kind, shape and form of access, compared with known values.
 module remote_types
   implicit none
   type :: inner
@@ -349,7 +349,7 @@ contains
     deallocate (a)
   end subroutine
 
-  ! Coarrays of all sizes, in another order than they came.
+  ! Coarrays of all sizes, deallocated in another order than they were allocated.
   subroutine come_and_go()
     integer, allocatable :: a(:)[:], b(:)[:], c[:]
     integer :: i
@@ -406,7 +406,7 @@ contains
     call atomic_cas(b[n], old, 5, 6)
     call check(old == 99, 'atomic_cas that does not')
     sync all
-    ! a flag, waited for
+    ! image 1 waits in a loop for a flag that image n sets
     if (me == n) then
       call atomic_define(a[1], -1)
     else if (me == 1) then
@@ -468,7 +468,7 @@ contains
       call check(count == 0, 'nothing is left')
     end if
     sync all
-    ! a token around the ring, with what it says
+    ! an event goes around the ring; a put before each post must be visible after the wait
     if (me == 1) then
       x = 1
       x[next] = 2

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Coarray programs of gfortran's over RCX: collectives, synchronisation, memory of other
-# images by loads and stores and by messages, the examples, ends.
+# Programs compiled with gfortran -fcoarray=lib, linked with libcaf_rcx. Runs the tests of
+# collectives, remote memory (by loads and stores, and by messages), the examples, and images
+# that end.
 # Usage: test_coarray.sh RCXRUN COLLECTIVES REMOTE ENDS LEARN WAVE
 
 # shellcheck source=tests/support/tap.sh
@@ -22,7 +23,7 @@ for n in 1 2 3 5; do
     run 0 "$rcxrun" -n $n "$collectives" && [ "$(cat "$out")" = "all is well" ] && [ ! -s "$err" ]
     ok $? "every collective on every kind, shape and form, synchronisation, on $n images"
 done
-# reaches N WHAT OPTION...
+# reaches N WHAT OPTION...: run REMOTE on N images with these options of rcxrun
 reaches()
 {
     local -r n=$1 what=$2

@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-! time: microseconds of each kind of access and synchronisation, the best of 5 rounds; to be
-! linked with one library or another.
+! Print the time of each kind of access and synchronisation in microseconds: the best of 5
+! rounds. The program can be linked with libcaf_rcx, or with another coarray library.
 program time
   use iso_fortran_env
   implicit none
@@ -24,7 +24,7 @@ contains
     character(22), parameter :: names(13) = [character(22) :: 'get 4 B', 'put 4 B', 'atomic_add', 'get 1 MB', &
       'put 1 MB', 'get 1024, stride 128', 'event to and fro', 'sync all', 'sync images', 'co_sum 8 B', &
       'co_sum 1 MB', 'co_sum 1 MB, coarray', 'co_broadcast 1 MB']
-    integer, parameter :: all_call = 7 ! image 1 alone before
+    integer, parameter :: all_call = 7 ! before it, only image 1 measures
     integer(int64) :: begin, finish, rate
     integer :: round, i, times
     real(real64) :: best

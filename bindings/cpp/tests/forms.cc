@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One rank of a job in which every function of rcx.hpp is called in its three
- * forms; exit status 0 and nothing printed: results are what serial loops
- * say. */
+/* One rank of a job that calls every function of rcx.hpp in its three forms,
+ * and compares the results with those of serial loops. Success: exit status 0,
+ * and nothing is printed. */
 #include <rcx/rcx.hpp>
 
 #include <algorithm>
@@ -26,8 +26,8 @@ void expect(bool good, const char *what, int form)
     std::exit(1);
 }
 
-/* What element i of a rank's operand is; and its sum over ranks from..to -
- * 1. */
+/* element(): element i of the operand of rank of. sum_of(): the sum of elements
+ * i of the ranks from to to - 1. */
 int element(int of, int i)
 {
     return 100 * of + i * i;
@@ -60,8 +60,8 @@ ints made(int n, const std::function<int(int)> &of)
     return list;
 }
 
-/* Runs an operation in each form, and again from its persistent one. prepare
- * sets buffers, is_right looks at them. */
+/* Run an operation in each form, and the persistent one twice. prepare sets the
+ * buffers, is_right checks them. */
 template <class Prepare, class Call, class Begin, class Make, class Right>
 void try_forms(const char *what, Prepare prepare, Call call, Begin begin,
                Make make, Right is_right)
@@ -199,7 +199,7 @@ void try_messages(const rcx::comm &c)
     {
         std::array<double, 1> alone = {0};
         const rcx::request unseen = rcx::iallreduce(alone, rcx::sum, c);
-    } /* which waits for it */
+    } /* the destructor waits for it */
     expect(heard[0] == 1.5 * last && info.source == last && info.tag == 7 &&
                info.count == 2,
            "a message", 0);
@@ -233,7 +233,7 @@ void try_errors(const rcx::comm &c)
            "an op that the type has not", 0);
     expect(status_of([&] { rcx::bcast(four, size, c); }) == RCX_ERR_ARG,
            "no root", 0);
-    rcx::allreduce(four, rcx::sum, c); /* nothing is lost */
+    rcx::allreduce(four, rcx::sum, c); /* works after errors */
     {
         rcx::comm copy = c.dup();
 
@@ -243,7 +243,7 @@ void try_errors(const rcx::comm &c)
     }
 }
 
-/* Of two colours the later; not commutative. */
+/* An op that is not commutative: the later one of two colours. */
 void try_ops(const rcx::context &context)
 {
     const rcx::comm world = context.world();
@@ -276,7 +276,7 @@ void try_ops(const rcx::context &context)
     expect(status_of([&] { rcx::allreduce(other, later, world); }) ==
                (size > 1 ? RCX_ERR_OP : RCX_OK),
            "an op of another type", 0);
-    rcx::allreduce(colours, later, world); /* nothing is lost */
+    rcx::allreduce(colours, later, world); /* works after errors */
 }
 
 void try_groups(const rcx::comm &world)

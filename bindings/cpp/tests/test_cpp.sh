@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# rcx.hpp: the example, and every function in each form.
+# rcx.hpp: the example, every function in its three forms, and the error of older compilers.
 # Usage: test_cpp.sh RCXRUN AVERAGE FORMS
 
 # shellcheck source=tests/support/tap.sh
@@ -12,11 +12,11 @@ average=$(realpath "$2")
 forms=$(realpath "$3")
 bound=(timeout -k 5 60)
 
-# of 0, 10 11, 20 21 22, 30 31 32 33
+# the values are 0, 10 11, 20 21 22, 30 31 32 33
 run 0 "$rcxrun" -n 4 "$average" && [ "$(cat "$out")" = "10 values, mean 21.000, spread 10.536" ] && [ ! -s "$err" ]
 ok $? "the example"
 for n in 1 2 3 5; do
-    # what it does wrong by intent is logged
+    # the errors that the program provokes are logged, and no others
     run 0 "$rcxrun" -n $n "$forms" && [ ! -s "$out" ] \
         && ! grep -v '^rcx error: \[[0-9]*\] \(rcx_allreduce: op band is not defined\|rcx_bcast: root=\|communicator [0-9]*\|[a-z]* of 3 .* a user-defined op failed\)' "$err"
     ok $? "every function in its three forms, errors, ops, groups, on $n ranks"

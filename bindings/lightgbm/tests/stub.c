@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Calls the functions as LightGBM does (Network::ReduceScatter, ::Allgather),
- * of blocks of any length, on two threads with a network each, against sums
- * that are made here.
+ * with blocks of any length, on two threads with a communicator each. Compares
+ * the results with sums that are computed here.
  */
 #include <rcx/rcx_lightgbm.h>
 
@@ -14,7 +14,7 @@
 
 enum { MOST = 16, ROOM = 4096 };
 
-/* As an entry of a histogram: not a type of RCX's. */
+/* Like an entry of a LightGBM histogram: not a type of RCX's. */
 struct bin {
     double sum;
     float weight;
@@ -45,7 +45,7 @@ struct job {
     int failures;
 };
 
-/* Block i has so many elements; among them 0. */
+/* Number of elements of block i; some blocks are empty. */
 static int length(int round, int i)
 {
     return round == 0 ? 4 : (i * 7 + round) % 6;
@@ -79,8 +79,8 @@ static bool reduce_scatter(int rank, int size, int round, bool in_place)
     return good;
 }
 
-/* Blocks lie in the order of ranks, or the last first; the own one begins
- * input. */
+/* Blocks are in the order of ranks, or in reverse. This rank's block is at the
+ * start of input. */
 static bool allgather(int rank, int size, int round, bool in_place)
 {
     char input[ROOM], output[ROOM], *result = in_place ? input : output;
@@ -117,7 +117,7 @@ static void *train(void *arg)
     return NULL;
 }
 
-/* stub unused: no thread has told which communicator is to be used */
+/* stub unused: the call aborts, as rcx_lightgbm_use() was not called */
 static void train_without_use(void)
 {
     const int32_t start[] = {0, 1}, len[] = {1, 1};
@@ -126,7 +126,7 @@ static void train_without_use(void)
     rcx_lightgbm_allgather(&input, 1, start, len, 2, output, 2);
 }
 
-/* stub wrong: blocks that are no one vector, which ends the job */
+/* stub wrong: blocks that are not adjacent, which ends the job */
 static void train_wrongly(struct job *job)
 {
     static const rcx_lightgbm_op_t op = add;

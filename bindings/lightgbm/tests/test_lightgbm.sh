@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# LightGBM's two functions, called as it does. Usage: test_lightgbm.sh RCXRUN STUB
+# LightGBM's two network functions, called as LightGBM calls them.
+# Usage: test_lightgbm.sh RCXRUN STUB
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../../../tests/support/tap.sh"

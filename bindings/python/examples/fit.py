@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fits a line's slopes to data that lies on all ranks, by gradient descent.
+"""Fit the slopes of a linear model to data that are distributed over all ranks.
 
     rcxrun -n 4 python3 fit.py
 """
@@ -11,7 +11,7 @@ ROWS, SLOPES, STEPS = 10_000, 8, 200
 
 
 def main() -> None:
-    """Every rank has rows of its own; the gradient is the mean of all."""
+    """Gradient descent. Each rank has its own rows; the gradient is the mean over all ranks."""
     with rcx.Context(timeout=60) as context:
         world = context.world
         random = numpy.random.default_rng(world.rank)

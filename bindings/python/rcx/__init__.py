@@ -9,9 +9,9 @@
 
     $ rcxrun -n 4 python3 program.py
 
-All of RCX: collectives and messages (`Operations`) in three forms, communicators
-(`Comm`), requests, ops of one's own. Errors are `Error`s. What RCX warns of goes to the
-logger "rcx".
+The package covers all of RCX: collectives and messages (`Operations`) in three forms,
+communicators (`Comm`), requests (`Request`), user-defined ops (`Context.op()`). Errors are
+raised as `Error` or a subclass. RCX's warnings go to the logger "rcx" of Python's logging.
 """
 
 from ._comm import ANY_SOURCE, TAG_MAX, Comm, Failure, Started
@@ -32,7 +32,7 @@ __version__: str = ffi.string(lib.rcx_version()).decode()
 
 for _error in (Error, ArgumentError, DeadlineError, MemoryFullError, MismatchError, PeerError,
                UnsupportedError):
-    _error.__module__ = "rcx"  # as who sees it may import it
+    _error.__module__ = "rcx"  # the public name, which tracebacks show
 
 __all__ = [
     "ANY_SOURCE", "AVG", "ArgumentError", "BAND", "BOR", "BXOR", "Bootstrap", "Comm",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a call takes: any object that has the buffer protocol, and arrays of counts."""
+"""Arguments of calls: objects with the buffer protocol, and arrays of counts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ IN_PLACE = ffi.cast("void *", -1)
 
 
 class Elements:
-    """A contiguous buffer: where it lies, what is in it, and that it stays there."""
+    """The elements of a contiguous buffer: address, datatype and count. Keeps the buffer alive.
+
+    Raises TypeError or ValueError if the buffer is not contiguous, is read-only but
+    written to, or does not match datatype.
+    """
 
     def __init__(self, buffer: Buffer, datatype: AnyType | None, written: bool = False):
         with memoryview(buffer) as view:
@@ -36,30 +40,31 @@ class Elements:
         self.count = nbytes // size
         self.pointer = ffi.from_buffer(buffer) if nbytes else NULL
         if isinstance(buffer, memoryview):
-            # holds its buffer itself, and held by another it breaks CPython's collector
+            # A memoryview holds its buffer itself. CPython's garbage collector fails if ffi's
+            # object holds the memoryview, so keep its address only.
             self.pointer = ffi.cast("void *", self.pointer)
             self.kept = buffer
 
     def at(self, pointer: Any) -> Elements:
-        """The same elements, that a call looks for at pointer: NULL, IN_PLACE."""
+        """Return the same elements with another pointer to pass to RCX: NULL, or IN_PLACE."""
         other = copy.copy(self)
         other.pointer = pointer
         return other
 
     def expect(self, count: int, name: str) -> None:
-        """That there are so many."""
+        """Raise ValueError unless there are count elements."""
         if self.count != count:
             raise ValueError(f"{name} has {self.count} elements where {count} are needed")
 
     def blocks(self, ranks: int, name: str) -> int:
-        """The length of one of equal blocks, one a rank."""
+        """Return the count of one of ranks equal blocks. Raises ValueError if it is no integer."""
         if self.count % ranks:
             raise ValueError(f"{name} has {self.count} elements, no equal blocks for"
                              f" {ranks} ranks")
         return self.count // ranks
 
     def hold(self, counts: Sequence[int], displs: Sequence[int] | None, name: str) -> None:
-        """That blocks of counts at displs are within it."""
+        """Raise ValueError unless the blocks of counts at displs are within the buffer."""
         if displs is None:
             end = sum(counts)
         else:
@@ -70,7 +75,7 @@ class Elements:
 
 def operands(send: Buffer, recv: Buffer | None,
              datatype: AnyType | None) -> tuple[Elements, Elements]:
-    """What is sent, and where the result goes: in place without recv."""
+    """Return the elements to send and to receive. recv None: the operation is in place."""
     if recv is None:
         target = Elements(send, datatype, written=True)
         return target.at(IN_PLACE), target
@@ -82,7 +87,7 @@ def operands(send: Buffer, recv: Buffer | None,
 
 
 def sizes(values: Sequence[int] | None, ranks: int | None = None) -> Any:
-    """An array of size_t, one a rank; None stays NULL."""
+    """Convert values to an array of size_t, which has one for each rank. None becomes NULL."""
     if values is None:
         return NULL
     if ranks is not None and len(values) != ranks:

@@ -22,7 +22,7 @@ TAG_MAX = 0xFFFFFFF
 
 
 class Failure(NamedTuple):
-    """Why a communicator failed: which ranks are missing or to blame, as far as known."""
+    """Why a communicator failed: status, the ranks that caused it as far as known, and a text."""
 
     status: Status
     ranks: tuple[int, ...]
@@ -30,7 +30,7 @@ class Failure(NamedTuple):
 
 
 class Started(Operations[Request]):
-    """The operations of a communicator that make requests."""
+    """The nonblocking or persistent operations of a communicator, which return requests."""
 
     def __init__(self, comm: Comm, pattern: str):
         self._comm, self._pattern = comm, pattern
@@ -45,15 +45,15 @@ class Started(Operations[Request]):
 
     def recv(self, buffer: Buffer, source: int = ANY_SOURCE, tag: int = 0, *,
              datatype: AnyType | None = None) -> Request:
-        """As of `Comm`; `Request.received()` says what came."""
+        """Like `Comm.recv()`. `Request.received()` returns source, tag and count."""
         there = Elements(buffer, datatype, written=True)
         return self._run("recv", (there.pointer, there.count, there.datatype, source, tag),
                          there)
 
 
 class Comm(Operations[None]):
-    """Processes that make calls together. Its operations return when they are done; those
-    of `nonblocking` return requests, those of `persistent` requests to be started.
+    """A communicator: a group of processes that make collective calls together. Its operations
+    are blocking. Those of `nonblocking` and `persistent` return requests.
 
     >>> import array, rcx
     >>> with rcx.Context() as context:
@@ -83,12 +83,12 @@ class Comm(Operations[None]):
 
     @property
     def nonblocking(self) -> Started:
-        """Its operations, which begin and go on."""
+        """The operations in nonblocking form: each call starts one and returns a `Request`."""
         return Started(self, "rcx_i{}")
 
     @property
     def persistent(self) -> Started:
-        """Its operations, to be begun by `Request.start()` any number of times."""
+        """The operations in persistent form, to be started by `Request.start()`."""
         return Started(self, "rcx_{}_init")
 
     def _run(self, name: str, arguments: tuple[Any, ...], kept: Any) -> None:
@@ -99,8 +99,8 @@ class Comm(Operations[None]):
 
     def _run_in_slices(self, name: str, arguments: tuple[Any, ...], kept: Any,
                        info: Any = None) -> None:
-        """On the main thread, which alone hears signals. After Ctrl-C the operation goes
-        on, and keeps its buffers."""
+        """Run an operation on the main thread, which handles signals between two slices of
+        the wait. After Ctrl-C the operation continues, and keeps its buffers."""
         request = ffi.new("rcx_request_t **")
         self.check(getattr(lib, "rcx_i" + name)(*arguments, self.handle, request))
         try:
@@ -115,8 +115,8 @@ class Comm(Operations[None]):
 
     def recv(self, buffer: Buffer, source: int = ANY_SOURCE, tag: int = 0, *,
              datatype: AnyType | None = None) -> Received:
-        """A message of that source and tag, of as many elements as the buffer has, or
-        fewer."""
+        """Receive a message with this source and tag. It may have fewer elements than buffer.
+        Returns its source, tag and count."""
         there = Elements(buffer, datatype, written=True)
         info = ffi.new("rcx_recv_info_t *")
         arguments = (there.pointer, there.count, there.datatype, source, tag)
@@ -127,8 +127,8 @@ class Comm(Operations[None]):
         return received(info)
 
     def check(self, status: int, kept: Any = None) -> int:
-        """Raises what is an error, by what a user's op among kept raised where that is
-        its cause. Returns status."""
+        """Raise an exception if status is an error. kept: the objects of the operation; if it
+        has a `UserOp` that raised an exception, that is the cause. Returns status."""
         try:
             return check(status, self._handle)
         except Error as error:
@@ -141,14 +141,15 @@ class Comm(Operations[None]):
                 raise cause from error
             raise error from cause
 
-    # ---- More communicators
+    # ---- Creation of communicators
 
     def dup(self) -> Comm:
-        """The same ranks."""
+        """Create a communicator of the same ranks. Collective."""
         return self._made("rcx_comm_dup")
 
     def split(self, color: int | None, key: int = 0) -> Comm | None:
-        """One for each color, with ranks in the order of key; None for color None."""
+        """Create a communicator for each color, with ranks in the order of key. Returns None for
+        color None. Collective."""
         if color is None:
             check(lib.rcx_comm_split(self.handle, -1, key, ffi.new("rcx_comm_t **")),
                   self.handle)
@@ -156,8 +157,8 @@ class Comm(Operations[None]):
         return self._made("rcx_comm_split", color, key)
 
     def group(self, ranks: Sequence[int], tag: int = 0) -> Comm:
-        """Of these ranks, which alone call it; tag tells groups apart that are made at the
-        same time."""
+        """Create a communicator of these ranks. Only they call it. tag (0 to 8191)
+        distinguishes groups that are created at the same time."""
         return self._made("rcx_comm_create_group", len(ranks), list(ranks), tag)
 
     def _made(self, function: str, *arguments: Any) -> Comm:
@@ -165,7 +166,7 @@ class Comm(Operations[None]):
                                        *arguments, comm=self.handle))
 
     def free(self) -> None:
-        """Frees it, each rank for itself; not the world."""
+        """Free the communicator. Not collective. Raises `ArgumentError` for the world."""
         if self._handle != NULL:
             check(lib.rcx_comm_free(ffi.new("rcx_comm_t **", self._handle)))
             self._handle = NULL
@@ -175,7 +176,7 @@ class Comm(Operations[None]):
             self.context.leave_comm(self._handle)
 
     def end(self) -> None:
-        """For the end of the context, which the world goes with."""
+        """Free the communicator, except the world, when the context is closed."""
         if self._handle != self.context.world_handle:
             self.free()
 
@@ -187,42 +188,42 @@ class Comm(Operations[None]):
             self.abort()
         self.free()
 
-    # ---- When something goes wrong
+    # ---- Deadlines and failures
 
     def set_timeout(self, seconds: float | None) -> None:
-        """The deadline of operations that start from now on; None: none."""
+        """Set the deadline of operations that start from now on; None: no deadline."""
         check(lib.rcx_comm_set_timeout(self.handle, nanoseconds(seconds)))
 
     def abort(self) -> None:
-        """Gives it up: its operations end with an error, here and on the others."""
+        """Fail the communicator: its operations end with an error on all ranks."""
         check(lib.rcx_comm_abort(self.handle))
 
     @property
     def failure(self) -> Failure | None:
-        """Why it failed; None where it did not."""
+        """Why the communicator failed; None if it has not failed."""
         info = made("rcx_error_info_t", lib.rcx_comm_error, self.handle)
         if info.status == Status.OK:
             return None
         text, ranks = failure(self.handle)
         return Failure(Status(info.status), ranks, text)
 
-    # ---- Memory that ranks of a node read where it lies
+    # ---- Memory that the ranks of a node share
 
     def alloc(self, nbytes: int) -> Buffer:
-        """Memory for buffers, which ranks of the same node need not copy; collective. Of
-        bytes: `numpy.frombuffer(comm.alloc(8 * n))`. Until `dealloc()`, or the end of the
-        context, after which nothing may look at it."""
+        """Allocate memory for buffers, which ranks of the same node read without a copy. For
+        NumPy: `numpy.frombuffer(comm.alloc(8 * n))`. The memory is freed by `dealloc()`, or
+        when the context is closed, and must not be accessed afterwards. Collective."""
         pointer = made("void *", lib.rcx_mem_alloc, self.handle, nbytes, comm=self.handle)
         return ffi.buffer(pointer, nbytes)
 
     def peers(self, memory: Buffer) -> list[Buffer | None]:
-        """Where the ranks' blocks lie in this process, each as long as `memory`, the own
-        one, of `alloc()`: to read and write, in an order that is the caller's to see to.
-        None: one that cannot be reached so. Collective."""
+        """Return the blocks of all ranks, mapped in this process, to read and write. `memory`
+        is this rank's block, from `alloc()`; all must have its length. None: a block that
+        cannot be mapped. The caller must order the accesses. Collective."""
         places = ffi.new("void *[]", self.size)
         check(lib.rcx_mem_peers(self.handle, ffi.from_buffer(memory), places), self.handle)
         return [ffi.buffer(place, len(memory)) if place else None for place in places]
 
     def dealloc(self, memory: Buffer) -> None:
-        """Frees what `alloc()` gave."""
+        """Free memory from `alloc()`."""
         check(lib.rcx_mem_free(self.handle, ffi.from_buffer(memory)))

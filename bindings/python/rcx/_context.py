@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Contexts: how processes meet."""
+"""Contexts: start and end of RCX, user-defined ops and types, progress."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ._types import AnyType, Datatype, Op, UserType
 
 
 class Order(enum.IntEnum):
-    """How much a reduction owes its user; see rcx.h."""
+    """Order levels: which orders of a reduction its result may depend on; see rcx.h."""
 
     SAME = 1
     RANK = 2
@@ -27,7 +27,7 @@ class Order(enum.IntEnum):
 
 
 class Threads(enum.IntEnum):
-    """Which threads call RCX with one context; see rcx.h."""
+    """Which threads may call RCX with one context; see rcx.h."""
 
     SINGLE = 0
     SERIALIZED = 1
@@ -35,21 +35,22 @@ class Threads(enum.IntEnum):
 
 
 class Bootstrap(Protocol):
-    """How processes exchange addresses, instead of by PMIx. What it raises fails the
-    context."""
+    """The interface by which processes exchange addresses, instead of PMIx. An exception in
+    its methods makes `Context()` fail, and is the cause of its `Error`."""
 
     rank: int
     size: int
 
     def allgather(self, part: bytes) -> bytes:
-        """The parts of all ranks, which are equally long, one after another."""
+        """Return the parts of all ranks, concatenated in the order of ranks. All have the same
+        length."""
 
     def barrier(self) -> None:
-        """Returns when all ranks have called it."""
+        """Return when all ranks have called it."""
 
 
 class _Callbacks:
-    """A Bootstrap as rcx.h has it."""
+    """The C callbacks of a Bootstrap."""
 
     def __init__(self, bootstrap: Bootstrap):
         self.error: BaseException | None = None
@@ -78,17 +79,25 @@ class _Callbacks:
                                      guarded(lambda _: bootstrap.barrier()))
 
     def fill(self, c: Any) -> None:
-        """c: rcx_bootstrap_t"""
+        """Set the fields of c, an rcx_bootstrap_t."""
         c.rank, c.size = self._rank, self._size
         c.allgather, c.barrier = self._allgather, self._barrier
 
 
 class Context:
-    """The processes of a job. Made by all of them, and left by all of them: at the end of
-    a `with`, or by `close()`. Where an exception ends the `with`, its communicators are
-    given up, so that others get an error instead of waiting for what never comes.
+    """The processes of a job. All of them create it, and close it together, at the end of a
+    `with` statement or by `close()`. If an exception leaves the `with` statement, all
+    communicators are aborted: the other ranks get an error instead of waiting.
 
-    Times are seconds. A process without a launcher is a job of its own.
+    name: distinguishes contexts; the same on all ranks. Default: a number.
+    order: the lowest order level of reductions.
+    timeout: the deadline of operations, in seconds. Default: none.
+    threads: which threads may call RCX.
+    progress_thread: whether a thread makes progress.
+    wakeup: whether `fileno()` and `arm()` will be used.
+    bootstrap: used instead of PMIx.
+
+    Without a launcher, a process is a job of one rank. Raises `Error`.
 
     >>> import rcx
     >>> with rcx.Context(timeout=30) as context:
@@ -101,10 +110,10 @@ class Context:
                  progress_thread: bool = False, wakeup: bool = False,
                  bootstrap: Bootstrap | None = None):
         self._handle: Any = NULL
-        self._left: list[tuple[Any, Any]] = []  # requests, and what they keep
+        self._left: list[tuple[Any, Any]] = []  # requests, and their buffers
         self._lost: list[Any] = []
         self._left_comms: list[Any] = []
-        self._left_ops: list[tuple[int, Any]] = []  # and what RCX calls
+        self._left_ops: list[tuple[int, Any]] = []  # ops, and the objects that RCX calls back
         self._left_types: list[int] = []
         self._made: weakref.WeakSet[Comm | Request] = weakref.WeakSet()
         self._types: weakref.WeakValueDictionary[int, UserType] = weakref.WeakValueDictionary()
@@ -154,10 +163,10 @@ class Context:
             try:
                 self.close()
             except Error:
-                pass  # the exception that is under way says more
+                pass  # the exception that left the with statement has more information
 
     def close(self) -> None:
-        """Leaves, when all others do. What was not freed is."""
+        """Close the context together with the other ranks. Frees all communicators and requests."""
         if self._handle == NULL:
             return
         for made in list(self._made):
@@ -168,28 +177,30 @@ class Context:
         self._lost.clear()
 
     def remember(self, made: Comm | Request) -> None:
-        """For close(), which frees what is left."""
+        """Register an object that close() has to free."""
         self._made.add(made)
 
     def leave(self, request: Any, kept: Any) -> None:
-        """A request that nobody keeps goes on, and so do its buffers."""
+        """Take over a request without references: it continues, and its buffers are kept."""
         self._left.append((request, kept))
 
     def keep(self, kept: Any) -> None:
-        """Buffers of an operation whose communicator failed: RCX may read them until it
-        has left."""
+        """Keep the buffers of an operation whose communicator failed: RCX may read them until
+        the context is closed."""
         self._lost.append(kept)
 
     def leave_comm(self, comm: Any) -> None:
-        """A communicator that nobody keeps. It is the collector who calls: any thread."""
+        """Take over a communicator without references, to be freed by reap(). The garbage
+        collector calls this on any thread."""
         self._left_comms.append(comm)
 
     def leave_op(self, op: int, arg: Any) -> None:
-        """An op that nobody keeps; likewise."""
+        """Take over an op without references, likewise."""
         self._left_ops.append((op, arg))
 
     def reap(self, wait: bool = False) -> None:
-        """Frees what was left and is over."""
+        """Free the objects that were taken over; requests only if they are complete, or, with
+        wait, after waiting."""
         while self._left_ops:
             lib.rcx_op_free(self._handle, ffi.new("rcx_op_t *", self._left_ops.pop()[0]))
         while self._left_types:
@@ -205,13 +216,17 @@ class Context:
                 self._left.remove(left)
                 lib.rcx_request_free(ffi.new("rcx_request_t **", left[0]))
 
-    # ---- Ops and types of one's own
+    # ---- User-defined ops and types
 
     def op(self, combine: Combine, *, commutative: bool = False,
            exact: bool = False) -> UserOp:
-        """An op: combine(dst, left, right) stores `left op right`, element by element. The
-        three are memoryviews of as many elements, dst may be one of the others. What it
-        raises is an `Error` on all ranks, and the cause of this rank's.
+        """Create a user-defined op. combine(dst, left, right) stores `left op right` in dst,
+        element by element; it must be associative. The arguments are memoryviews of equal
+        length; dst may be the same memory as left or right.
+
+        commutative: whether `a op b` has the same bits as `b op a`. exact: whether the op is
+        associative bit for bit. An exception in combine raises an `Error` on all ranks, and is
+        its cause on this rank.
 
         >>> import array, rcx
         >>> def hypotenuse(dst, left, right):
@@ -229,7 +244,7 @@ class Context:
         return UserOp(self, combine, flags)
 
     def type(self, size: int) -> UserType:
-        """A type of opaque elements of so many bytes, for ops of one's own."""
+        """Create a datatype of opaque elements of size bytes, for user-defined ops."""
         self.reap()
         number = made("rcx_datatype_t", lib.rcx_type_create, self.handle, size)
         made_type = UserType(number, size)
@@ -238,12 +253,12 @@ class Context:
         return made_type
 
     def type_of(self, number: int) -> AnyType:
-        """The type of that number."""
+        """Return the datatype with RCX's number."""
         return self._types.get(number) or Datatype(number)
 
     def reduce_local(self, left: Buffer, right: Buffer, op: AnyOp = Op.SUM, *,
                      datatype: AnyType | None = None) -> None:
-        """left = left op right, here and now."""
+        """Compute left = left op right on this rank, without communication."""
         source, target = operands(right, left, datatype)
         target.expect(source.count, "left")
         try:
@@ -255,24 +270,25 @@ class Context:
     # ---- Progress and events
 
     def progress(self) -> int:
-        """Lets communication advance; the number of events handled."""
+        """Make progress of communication. Returns the number of events handled."""
         return check(lib.rcx_progress(self.handle))
 
     def fileno(self) -> int:
-        """Can be read when `progress()` has something to do (`wakeup=True`): a context may
-        be registered with selectors and asyncio."""
+        """Return a file descriptor that is readable when `progress()` has work to do, for use
+        with selectors and asyncio. Requires `wakeup=True`."""
         return int(made("int", lib.rcx_get_fd, self.handle))
 
     def arm(self) -> bool:
-        """Before a sleep on `fileno()`: False where there is something to do first."""
+        """To be called before a sleep on `fileno()`. False: call `progress()` first."""
         return check(lib.rcx_arm(self.handle)) == Status.OK
 
-    # ---- The worst
+    # ---- Diagnosis and abort
 
     def dump(self, path: str) -> None:
-        """Writes what this process waits for to a file, which rcx_trace reads."""
+        """Write what this process waits for to the file path, which rcx_trace reads."""
         check(lib.rcx_dump(self.handle, path.encode()))
 
     def abort(self, code: int = 1, text: str = "") -> None:
-        """Ends the job, all its processes; at once, without Python's atexit."""
+        """End all processes of the job at once, without Python's atexit functions. code is the
+        exit status; text is logged."""
         check(lib.rcx_abort(self.handle, code, text.encode()))

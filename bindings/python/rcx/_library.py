@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""librcx itself: `ffi` and `lib` as cffi makes them of rcx.h, and errors as exceptions."""
+"""Access to librcx: cffi's `ffi` and `lib`, and the conversion of errors to exceptions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import os
 import threading
 from typing import Any
 
-from . import _rcx_h  # made of rcx.h when RCX is built
+from . import _rcx_h  # generated from rcx.h when RCX is built
 from ._where import library
 
 ffi: Any = _rcx_h.ffi
@@ -18,7 +18,7 @@ NULL: Any = ffi.NULL
 
 
 class Status(enum.IntEnum):
-    """What a function of RCX's returns; see rcx.h."""
+    """Status codes of RCX's functions; see rcx.h."""
 
     OK = 0
     IN_PROGRESS = 1
@@ -41,8 +41,8 @@ class Status(enum.IntEnum):
 
 
 class Error(RuntimeError):
-    """What RCX returns as an error. `status` says which, `ranks` who is to blame, as
-    far as the communicator knows."""
+    """An error that RCX returned. `status` is its code. `ranks` are the ranks that caused it,
+    as far as the communicator knows them."""
 
     status: Status
     ranks: tuple[int, ...]
@@ -54,27 +54,27 @@ class Error(RuntimeError):
 
 
 class ArgumentError(Error, ValueError):
-    """An argument is not valid; found before anything was sent."""
+    """An argument is not valid. Nothing has been sent."""
 
 
 class UnsupportedError(Error, TypeError):
-    """Such as an op that is not defined on a type."""
+    """RCX does not support the call, such as an op that is not defined on a datatype."""
 
 
 class MemoryFullError(Error, MemoryError):
-    """Memory ran out."""
+    """RCX could not allocate memory."""
 
 
 class DeadlineError(Error, TimeoutError):
-    """A deadline passed."""
+    """The deadline of an operation has passed."""
 
 
 class PeerError(Error, ConnectionError):
-    """Another process died, or the communicator failed in an earlier call."""
+    """Another process has failed or cannot be reached, or the communicator has failed before."""
 
 
 class MismatchError(Error):
-    """Ranks made calls that do not belong together."""
+    """The calls of the ranks do not match."""
 
 
 _classes = {
@@ -88,7 +88,7 @@ _classes = {
     Status.MISMATCH: MismatchError,
 }
 
-# ---- Errors that are logged become the texts of exceptions
+# ---- Conversion of errors: the text that RCX logs becomes the text of an exception
 
 _log = logging.getLogger("rcx")
 _logged = threading.local()
@@ -96,8 +96,9 @@ _logged = threading.local()
 
 @ffi.callback("rcx_log_fn_t")  # type: ignore[misc]
 def log_line(level: int, text: Any, _arg: Any) -> None:
-    """An error is the text of the caller's exception; all else goes to Python's logging.
-    What is raised here, such as KeyboardInterrupt, is raised by the call that logs."""
+    """RCX's log function. Keeps the text of an error for the exception of this thread's call,
+    and passes other lines to Python's logging. An exception in here, such as
+    KeyboardInterrupt, is kept for check() to raise."""
     try:
         line = ffi.string(text).decode(errors="replace")
         if level == lib.RCX_LOG_ERROR:
@@ -111,7 +112,7 @@ def log_line(level: int, text: Any, _arg: Any) -> None:
 
 
 def failure(comm: Any) -> tuple[str, tuple[int, ...]]:
-    """Why a communicator failed, or refused a call, and who is to blame."""
+    """Return why comm failed, or rejected a call, and the ranks that caused it."""
     info = ffi.new("rcx_error_info_t *")
     if comm == NULL or lib.rcx_comm_error(comm, info) != Status.OK:
         return "", ()
@@ -120,7 +121,7 @@ def failure(comm: Any) -> tuple[str, tuple[int, ...]]:
 
 
 def check(status: int, comm: Any = NULL) -> int:
-    """Raises what is an error. Returns status."""
+    """Raise an exception if status is an error, or if log_line() has kept one. Returns status."""
     raised = getattr(_logged, "raised", None)
     if raised:
         _logged.raised = None
@@ -138,14 +139,14 @@ def check(status: int, comm: Any = NULL) -> int:
 
 
 def made(ctype: str, function: Any, *arguments: Any, comm: Any = NULL) -> Any:
-    """What function stores through its last argument, a pointer to ctype."""
+    """Call function, and return what it stores through its last argument, a pointer to ctype."""
     out = ffi.new(ctype + " *")
     check(function(*arguments, out), comm)
     return out[0]
 
 
 def nanoseconds(seconds: float | None) -> int:
-    """RCX's times, of which 0 is none."""
+    """Convert seconds to RCX's unit. None becomes 0, which is no timeout."""
     return 0 if seconds is None else max(1, round(seconds * 1e9))
 
 
@@ -153,8 +154,8 @@ _SLICE_NS = 100_000_000
 
 
 def wait(request: Any, timeout_ns: int | None = None) -> int:
-    """rcx_wait(), or rcx_wait_for(), in slices: between two of them Python looks for
-    signals, and Ctrl-C is an exception. An operation goes on then."""
+    """Wait for request, for timeout_ns at most, in slices of 0.1 s. Between two slices Python
+    handles signals, so Ctrl-C raises KeyboardInterrupt; the operation then continues."""
     if timeout_ns is None:
         while (status := lib.rcx_wait_for(request, _SLICE_NS)) == Status.IN_PROGRESS:
             pass

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""All that a communicator does, in one form."""
+"""The operations of a communicator, independent of their form."""
 
 from __future__ import annotations
 
@@ -17,13 +17,26 @@ R = TypeVar("R")
 
 
 class Operations(Generic[R]):
-    """The operations of a communicator. Of a `Comm` they return when they are done, of
-    `Comm.nonblocking` at once, with a `Request`; `Comm.persistent` only makes that.
+    """The operations of a communicator: collectives and messages.
 
-    Buffers are objects with the buffer protocol: NumPy arrays, array.array, bytearray,
-    memoryview. Their elements say the type, their length the count. Without a second
-    buffer an operation is in place. Every rank of the communicator makes the same calls in
-    the same order. What each guarantees stands in rcx.h, at the function of its name.
+    Those of a `Comm` are blocking: they return when they are complete. Those of
+    `Comm.nonblocking` start an operation and return a `Request`. Those of `Comm.persistent`
+    return a `Request` that `Request.start()` starts, any number of times.
+
+    send, recv, buffer: contiguous objects with the buffer protocol (NumPy arrays,
+        array.array, bytearray, memoryview). Their format determines the datatype, their
+        length the count. Without recv, an operation is in place: send also receives.
+    op: an `Op`, or a user-defined one (`Context.op()`).
+    root: the rank that sends to, or receives from, all ranks.
+    counts, displs: for each rank, the number of elements of its block, and where the block
+        begins in the buffer, in elements. Without displs, blocks are adjacent.
+    datatype: overrides the datatype of the buffers.
+
+    All ranks must call the same collectives of a communicator in the same order. rcx.h
+    documents the function of the same name and its guarantees.
+
+    Raises TypeError or ValueError if a buffer does not fit, before anything is sent, and
+    `Error` if the operation fails.
     """
 
     rank: int
@@ -33,25 +46,25 @@ class Operations(Generic[R]):
         raise NotImplementedError
 
     def barrier(self) -> R:
-        """Done when every rank has called it."""
+        """Complete when all ranks have called it."""
         return self._run("barrier", (), None)
 
     # ---- Reductions
 
     def allreduce(self, send: Buffer, recv: Buffer | None = None, op: AnyOp = Op.SUM, *,
                   datatype: AnyType | None = None) -> R:
-        """The vectors of all ranks, combined, on every rank."""
+        """Combine the vectors of all ranks by op. Every rank gets the result."""
         return self._elementwise("allreduce", send, recv, op, datatype)
 
     def scan(self, send: Buffer, recv: Buffer | None = None, op: AnyOp = Op.SUM, *,
              datatype: AnyType | None = None) -> R:
-        """The vectors of rank 0 to this one, combined."""
+        """Combine the vectors of the ranks 0 to this one (inclusive prefix reduction)."""
         return self._elementwise("scan", send, recv, op, datatype)
 
     def exscan(self, send: Buffer, recv: Buffer | None = None, op: AnyOp = Op.SUM, *,
                datatype: AnyType | None = None) -> R:
-        """The vectors of the ranks before this one, combined; nothing on rank 0, whose
-        result is left as it was."""
+        """Combine the vectors of the ranks before this one (exclusive prefix reduction). On
+        rank 0 the result buffer is not changed."""
         return self._elementwise("exscan", send, recv, op, datatype)
 
     def _elementwise(self, name: str, send: Buffer, recv: Buffer | None, op: AnyOp,
@@ -63,7 +76,7 @@ class Operations(Generic[R]):
 
     def allreduce_many(self, sends: Sequence[Buffer], recvs: Sequence[Buffer] | None = None,
                        op: AnyOp = Op.SUM, *, datatype: AnyType | None = None) -> R:
-        """allreduce of vectors as the one that they are one after another."""
+        """allreduce of several vectors in one operation, as if they were one vector."""
         pairs = [operands(send, recv, datatype) for send, recv in zip(
             sends, [None] * len(sends) if recvs is None else recvs, strict=True)]
         for source, target in pairs:
@@ -80,7 +93,7 @@ class Operations(Generic[R]):
 
     def reduce(self, send: Buffer, recv: Buffer | None = None, op: AnyOp = Op.SUM,
                root: int = 0, *, datatype: AnyType | None = None) -> R:
-        """allreduce whose result rank root alone gets; recv is ignored elsewhere."""
+        """Like allreduce, but only rank root gets the result. recv is ignored on other ranks."""
         source, target = self._to(root, send, recv, datatype)
         if self.rank == root:
             target.expect(source.count, "recv")
@@ -89,8 +102,8 @@ class Operations(Generic[R]):
 
     def reduce_scatter(self, send: Buffer, recv: Buffer | None, counts: Counts,
                        op: AnyOp = Op.SUM, *, datatype: AnyType | None = None) -> R:
-        """The vectors of all ranks, combined, of which rank i gets counts[i] elements. In
-        place the result is at the beginning, and the rest undefined."""
+        """Combine the vectors of all ranks. Rank i gets counts[i] elements of the result. In
+        place, these are at the beginning of send, and the rest is undefined."""
         source, target = operands(send, recv, datatype)
         source.expect(sum(counts), "send")
         target.hold([counts[self.rank]], None, "recv")
@@ -101,7 +114,7 @@ class Operations(Generic[R]):
     def reduce_scatter_block(self, send: Buffer, recv: Buffer | None = None,
                              op: AnyOp = Op.SUM, *,
                              datatype: AnyType | None = None) -> R:
-        """reduce_scatter with as many elements on each rank."""
+        """reduce_scatter with the same number of elements for each rank."""
         source, target = operands(send, recv, datatype)
         count = source.blocks(self.size, "send")
         target.hold([count], None, "recv")
@@ -109,18 +122,19 @@ class Operations(Generic[R]):
             source.pointer, target.pointer, count, source.datatype, op),
             (source, target, op))
 
-    # ---- Movements
+    # ---- Data movement
 
     def bcast(self, buffer: Buffer, root: int = 0, *,
               datatype: AnyType | None = None) -> R:
-        """The buffer of rank root, on every rank."""
+        """Copy the buffer of rank root to all ranks."""
         there = Elements(buffer, datatype, written=self.rank != root)
         return self._run("bcast", (there.pointer, there.count, there.datatype, root), there)
 
     def gather(self, send: Buffer, recv: Buffer | None = None, root: int = 0, *,
                datatype: AnyType | None = None) -> R:
-        """The blocks of all ranks one after another, at rank root; recv is ignored
-        elsewhere. In place the block of root is where it belongs."""
+        """Gather the blocks of all ranks in recv on rank root, in the order of ranks. recv is
+        ignored on other ranks. In place, send of root is as long as the result, and has
+        root's block where it belongs."""
         source, target = self._to(root, send, recv, datatype)
         if self.rank == root:
             count = target.blocks(self.size, "recv")
@@ -133,7 +147,7 @@ class Operations(Generic[R]):
     def gatherv(self, send: Buffer, recv: Buffer | None, counts: Counts,
                 displs: Counts | None = None, root: int = 0, *,
                 datatype: AnyType | None = None) -> R:
-        """gather of counts[i] elements of rank i, which begin at displs[i] of recv."""
+        """gather of counts[i] elements of rank i, which go to displs[i] in recv."""
         source, target = self._to(root, send, recv, datatype)
         if self.rank == root:
             target.hold(counts, displs, "recv")
@@ -145,8 +159,8 @@ class Operations(Generic[R]):
 
     def scatter(self, send: Buffer | None, recv: Buffer | None = None, root: int = 0, *,
                 datatype: AnyType | None = None) -> R:
-        """Block i of send of rank root to rank i; send is ignored elsewhere. Without recv
-        the block of root stays where it is."""
+        """Send block i of send on rank root to rank i. send is ignored on other ranks. Without
+        recv on root, root's block stays in send."""
         source, target = self._from(root, send, recv, datatype)
         count = (source.blocks(self.size, "send") if self.rank == root
                  else target.count)
@@ -158,7 +172,7 @@ class Operations(Generic[R]):
     def scatterv(self, send: Buffer | None, recv: Buffer | None, counts: Counts,
                  displs: Counts | None = None, root: int = 0, *,
                  datatype: AnyType | None = None) -> R:
-        """scatter of counts[i] elements to rank i, which begin at displs[i] of send."""
+        """scatter of counts[i] elements to rank i, which begin at displs[i] in send."""
         source, target = self._from(root, send, recv, datatype)
         if self.rank == root:
             source.hold(counts, displs, "send")
@@ -170,7 +184,7 @@ class Operations(Generic[R]):
 
     def allgather(self, send: Buffer, recv: Buffer | None = None, *,
                   datatype: AnyType | None = None) -> R:
-        """gather on every rank."""
+        """Like gather, but all ranks get the result."""
         source, target = operands(send, recv, datatype)
         count = target.blocks(self.size, "recv")
         if recv is not None:
@@ -181,7 +195,7 @@ class Operations(Generic[R]):
     def allgatherv(self, send: Buffer, recv: Buffer | None, counts: Counts,
                    displs: Counts | None = None, *,
                    datatype: AnyType | None = None) -> R:
-        """gatherv on every rank."""
+        """Like gatherv, but all ranks get the result."""
         source, target = operands(send, recv, datatype)
         target.hold(counts, displs, "recv")
         if recv is not None:
@@ -192,7 +206,7 @@ class Operations(Generic[R]):
 
     def alltoall(self, send: Buffer, recv: Buffer | None = None, *,
                  datatype: AnyType | None = None) -> R:
-        """Block i of send to rank i, from which block i of recv comes."""
+        """Send block i of send to rank i. Block i of recv is received from rank i."""
         source, target = operands(send, recv, datatype)
         count = source.blocks(self.size, "send")
         target.expect(source.count, "recv")
@@ -203,8 +217,9 @@ class Operations(Generic[R]):
                   recvcounts: Counts | None = None, *, senddispls: Counts | None = None,
                   recvdispls: Counts | None = None,
                   datatype: AnyType | None = None) -> R:
-        """alltoall of sendcounts[i] elements to rank i, which begin at senddispls[i], and
-        of recvcounts[i] from it. In place what comes is as long as what goes."""
+        """alltoall of sendcounts[i] elements to rank i, which begin at senddispls[i], and of
+        recvcounts[i] from it, which go to recvdispls[i]. In place, or without recvcounts,
+        those of the receives are the same as those of the sends."""
         source, target = operands(send, recv, datatype)
         if recv is None or recvcounts is None:
             recvcounts, recvdispls = sendcounts, senddispls
@@ -219,12 +234,12 @@ class Operations(Generic[R]):
 
     def send(self, buffer: Buffer, dest: int, tag: int = 0, *,
              datatype: AnyType | None = None) -> R:
-        """To rank dest; done when the buffer may be used again."""
+        """Send a message to rank dest. Complete when the buffer may be used again."""
         there = Elements(buffer, datatype)
         return self._run("send", (there.pointer, there.count, there.datatype, dest, tag),
                          there)
 
-    # ---- Operands of which one rank has more than the others
+    # ---- Operands of rooted collectives
 
     def _to(self, root: int, send: Buffer, recv: Buffer | None,
             datatype: AnyType | None) -> tuple[Elements, Elements]:

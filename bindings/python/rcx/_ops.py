@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ops of one's own, written in Python."""
+"""User-defined ops, written in Python."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _formats: dict[AnyType, str] = {
 
 
 class UserOp:
-    """An op of one's own; see `Context.op()`, which makes it. It is freed when nothing
-    has it any more; operations keep it until they are over."""
+    """A user-defined op, created by `Context.op()`. It is freed when there is no reference to
+    it any more. Operations in progress hold a reference."""
 
     number = 0
 
@@ -36,7 +36,7 @@ class UserOp:
         return self.number
 
     def free(self) -> None:
-        """Operations that are under way go on with it."""
+        """Free the op. Operations in progress continue with it."""
         number, self.number = self.number, 0
         if number:
             check(lib.rcx_op_free(self._context.handle, ffi.new("rcx_op_t *", number)))
@@ -46,13 +46,14 @@ class UserOp:
             self._context.leave_op(self.number, self._arg)
 
     def take_error(self) -> BaseException | None:
-        """What combine raised the last time; that is then told."""
+        """Return the last exception of combine, or None, and clear it."""
         error, self._combiner.error = self._combiner.error, None
         return error
 
 
 class _Combiner:
-    """What RCX calls: no part of the op, which could not be collected else."""
+    """The object that RCX calls back. It does not refer to the UserOp, which could otherwise
+    not be collected."""
 
     def __init__(self, context: Any, combine: Combine):
         self._context = weakref.proxy(context)
@@ -60,7 +61,7 @@ class _Combiner:
         self.error: BaseException | None = None
 
     def call(self, places: tuple[Any, Any, Any], count: int, number: int) -> int:
-        """Not 0 where combine raised something."""
+        """Call combine on count elements. Returns 0, or 1 if it raised an exception."""
         datatype = self._context.type_of(number)
         code = _formats.get(datatype)
         nbytes = count * size_of(datatype)

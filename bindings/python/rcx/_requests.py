@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Operations that go on while their caller does something else."""
+"""Requests: nonblocking and persistent operations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Received:
-    """What a receive got: from whom, by which tag, how many elements."""
+    """A received message: source rank, tag, and number of elements."""
 
     source: int
     tag: int
@@ -24,14 +24,14 @@ class Received:
 
 
 def received(info: Any) -> Received:
-    """What rcx_recv_info_t says."""
+    """Convert rcx_recv_info_t."""
     return Received(info.source, info.tag, info.count)
 
 
 class Request:
-    """An operation that was started, or (persistent) that `start()` starts again and
-    again. Keeps its buffers alive, also where nobody keeps it: it then goes on until it
-    is over."""
+    """A nonblocking operation, or a persistent one, which `start()` starts any number of
+    times. Keeps its buffers alive. If the last reference to the request is dropped, the
+    operation and its buffers live until it is complete."""
 
     def __init__(self, handle: Any, comm: Comm, kept: Any):
         self._handle = handle
@@ -48,34 +48,35 @@ class Request:
         return self._handle
 
     def start(self) -> Request:
-        """Starts a persistent operation."""
+        """Start a persistent operation. Returns the request."""
         check(lib.rcx_start(self.handle), self._comm.handle)
         return self
 
     def test(self) -> bool:
-        """Makes progress; whether the operation is over, whose error is raised."""
+        """Make progress, and return whether the operation is complete. Raises its error."""
         done = ffi.new("int *")
         self._checked(lib.rcx_test(self.handle, done))
         return bool(done[0])
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Waits, for `timeout` seconds at most: False when they are over and the operation
-        is not, which breaks nothing. Raises the operation's error."""
+        """Wait for completion, for `timeout` seconds at most (None: no limit). Returns False
+        if the operation is not complete by then; it continues. Raises its error."""
         status = wait(self.handle, None if timeout is None else max(0, round(timeout * 1e9)))
         return self._checked(status) != Status.IN_PROGRESS
 
     def received(self) -> Received:
-        """What a receive got that is over."""
+        """Return source, tag and count of a completed receive."""
         return received(made("rcx_recv_info_t", lib.rcx_request_recv_info, self.handle))
 
     @property
     def method(self) -> str:
-        """How it is carried out, as the environment would name it."""
+        """The method that executes the operation, such as "ring:segment=131072"."""
         return str(ffi.string(lib.rcx_request_method(self.handle)).decode())
 
     def on_done(self, call: Callable[[Error | None], None]) -> None:
-        """Has `call(error)` called when the operation is over, each time; error is None
-        where all is well. On the thread that makes progress; it must not wait."""
+        """Call `call(error)` at each completion of the operation, or at once if it is complete.
+        error is None or an `Error`. It runs on the thread that makes progress, and must not
+        wait."""
 
         comm, kept = self._comm, self._kept
 
@@ -92,13 +93,13 @@ class Request:
         self._callback = callback
 
     def free(self) -> None:
-        """Frees it; RCX_ERR_BUSY where it is active."""
+        """Free the request. Raises `Error` with `Status.BUSY` if it is active."""
         if self._handle != NULL:
             check(lib.rcx_request_free(ffi.new("rcx_request_t **", self._handle)))
             self._handle, self._kept = NULL, None
 
     def end(self) -> None:
-        """For the end of the context: waits and frees."""
+        """Wait, and free. Called when the context is closed."""
         if self._handle != NULL:
             lib.rcx_wait(self._handle)
             self.free()
@@ -112,7 +113,7 @@ class Request:
 
 
 def wait_all(requests: Sequence[Request]) -> None:
-    """Waits for all, and raises the first error in their order."""
+    """Wait until all requests are complete. Raises the first error in the order of requests."""
     for request in requests:
         wait(request.handle)
     for request in requests:
@@ -120,18 +121,20 @@ def wait_all(requests: Sequence[Request]) -> None:
 
 
 def wait_any(requests: Sequence[Request | None]) -> int | None:
-    """Waits until one is over that no call has told of, and returns its index: None where
-    there is none such. Raises its error."""
+    """Wait until a request is complete, and return its index. Skips None, and requests whose
+    completion has been returned before. Returns None if no other request is left. Raises the
+    error of the completed request."""
     return _any(_wait_any, requests)
 
 
 def test_any(requests: Sequence[Request | None]) -> int | None:
-    """As `wait_any()`, without waiting: None where none is over yet."""
+    """Like `wait_any()`, but does not wait. Returns None if no request is complete."""
     return _any(lib.rcx_test_any, requests)
 
 
 def _wait_any(count: int, handles: Any, index: Any) -> int:
-    """rcx_wait_any() by rcx_test_any(), between two of which Python looks for signals."""
+    """Do what rcx_wait_any() does by calls of rcx_test_any(). Python handles signals between
+    two calls."""
     rounds = 0
     while (status := lib.rcx_test_any(count, handles, index)) == Status.IN_PROGRESS:
         rounds += 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ops, and the types of elements."""
+"""Predefined ops, and datatypes of elements."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ._library import ffi, lib
 
 
 class Op(enum.IntEnum):
-    """The ops that are there; `Context.op()` makes others."""
+    """Predefined ops. `Context.op()` creates user-defined ones."""
 
     MAX = 257
     MIN = 258
@@ -32,8 +32,9 @@ class Op(enum.IntEnum):
 
 
 class Datatype(enum.IntEnum):
-    """Types of elements. A buffer says its own, where Python has a name for it: give
-    `datatype=` where it has none (BFLOAT16) or where it says bytes."""
+    """Datatypes of elements. By default, the format of a buffer determines the datatype.
+    Pass `datatype=` if Python has no format for it (BFLOAT16), or if the buffer is one of
+    bytes."""
 
     INT8 = 1
     UINT8 = 2
@@ -62,7 +63,8 @@ class Datatype(enum.IntEnum):
 
 
 class UserType:
-    """Opaque elements of `size` bytes, for ops of one's own; of `Context.type()`."""
+    """A datatype of opaque elements of `size` bytes, for user-defined ops. Created by
+    `Context.type()`."""
 
     def __init__(self, number: int, size: int):
         self.number = number
@@ -92,7 +94,7 @@ _types = {
     ("c", 2 * _LONG_DOUBLE): Datatype.COMPLEX_LONG_DOUBLE,
     ("?", 1): Datatype.BOOL, ("b", 1): Datatype.BYTE,
 }
-# { value; index; } as NumPy's structures of C's layout (align=True) say it
+# formats of struct { value; int index; }, in C's layout (NumPy: align=True), without names
 _pairs = {
     "fi": (Datatype.FLOAT_INT, "float"), "di": (Datatype.DOUBLE_INT, "double"),
     "li": (Datatype.LONG_INT, "long"), "ii": (Datatype.TWO_INT, "int"),
@@ -106,12 +108,12 @@ _sizes: dict[Datatype, int] = {
 
 
 def size_of(datatype: AnyType) -> int:
-    """Bytes of an element."""
+    """Return the number of bytes of an element."""
     return datatype.size if isinstance(datatype, UserType) else _sizes[datatype]
 
 
 def datatype_of(view: memoryview) -> Datatype:
-    """The type of a buffer's elements.
+    """Return the datatype of a buffer's elements. Raises TypeError if there is none.
 
     >>> import array
     >>> datatype_of(memoryview(array.array("d")))
@@ -133,7 +135,7 @@ def datatype_of(view: memoryview) -> Datatype:
 
 
 def op_supported(op: Any, datatype: Any) -> bool:
-    """Whether op is defined on datatype.
+    """Return whether the predefined op is defined on datatype.
 
     >>> op_supported(Op.BAND, Datatype.INT32), op_supported(Op.BAND, Datatype.FLOAT32)
     (True, False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Holds the package to its documentation, and (document.py RCX_H) to rcx.h."""
+"""Test the examples in docstrings, or (document.py RCX_H) compare the package with rcx.h."""
 
 import doctest
 import importlib
@@ -11,7 +11,7 @@ import rcx
 
 
 def examples():
-    """Runs those of all modules."""
+    """Run the examples of all modules."""
     results = [doctest.testmod(importlib.import_module(f"rcx.{module.name}"))
                for module in pkgutil.iter_modules(rcx.__path__)]
     failed, tried = (sum(numbers) for numbers in zip(*results))
@@ -19,7 +19,7 @@ def examples():
 
 
 def header(path):
-    """Prints what is not as in rcx.h."""
+    """Print names whose numbers differ from rcx.h, and operations that are missing."""
     with open(path, encoding="utf-8") as file:
         text = file.read()
     numbers = dict(re.findall(r"\bRCX_(\w+) = (-?\d+)\b", text))

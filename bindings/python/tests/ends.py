@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""How a job ends that does not end well: ends.py killed | raised | left | kept"""
+"""Jobs that end with errors: ends.py killed | raised | left | kept"""
 
 import gc
 import os
@@ -12,7 +12,7 @@ import rcx
 
 
 def main(how):
-    """Rank 1 does it; the others print what it is to them."""
+    """Rank 1 is killed, raises an exception, or aborts. The others print their error."""
     x = numpy.ones(4)
     try:
         with rcx.Context(timeout=5) as context:
@@ -41,8 +41,8 @@ def main(how):
 
 
 def fail(world, frees):
-    """A buffer of an operation that has begun and fails, of which nothing else is left;
-    frees: its communicator neither."""
+    """Return a weak reference to the buffer of an operation that was started and has failed.
+    frees: whether its communicator is freed before."""
     side = world.dup()
     x = numpy.ones(4)
     if world.rank != 1:
@@ -61,7 +61,7 @@ def fail(world, frees):
 
 
 def keep():
-    """RCX may read the buffers of an operation that failed until it has left."""
+    """Buffers of a failed operation are kept until the context is closed, as RCX may read them."""
     with rcx.Context(timeout=5) as context:
         buffers = [fail(context.world, frees) for frees in (False, True)]
         context.world.barrier()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every operation in each of its forms, against what a loop computes; and what goes wrong."""
+"""Every operation in each of its forms, compared with results of loops; and errors."""
 
 import array
 import gc
@@ -16,7 +16,7 @@ FORMS = ("blocking", "nonblocking", "persistent")
 
 
 def perform(world, form, name, *arguments, times=1, **named):
-    """An operation of one form, done `times` times where it can be started again."""
+    """Run an operation in one form; a persistent one `times` times."""
     if form == "blocking":
         return getattr(world, name)(*arguments, **named)
     request = getattr(getattr(world, form), name)(*arguments, **named)
@@ -31,18 +31,18 @@ def perform(world, form, name, *arguments, times=1, **named):
 
 
 def mine(rank, count):
-    """What a rank sends: no two elements of any two ranks are the same."""
+    """Return the operand of a rank: all elements of all ranks are different."""
     return array.array("q", (1000 * rank + i for i in range(count)))
 
 
 def equal(found, expected):
-    """Says what differs."""
+    """Assert that two sequences are equal."""
     found, expected = list(found), list(expected)
     assert found == expected, f"{found} instead of {expected}"
 
 
 def raises(kind, call, *arguments, **named):
-    """The exception of that kind that the call raises."""
+    """Assert that the call raises an exception of this kind, and return it."""
     try:
         call(*arguments, **named)
     except kind as error:
@@ -51,7 +51,7 @@ def raises(kind, call, *arguments, **named):
 
 
 def reductions(world, form):
-    """What combines."""
+    """Reductions."""
     p, me, n = world.size, world.rank, 5
     sums = [sum(mine(r, n)[i] for r in range(p)) for i in range(n)]
     out = array.array("q", [0] * n)
@@ -90,7 +90,7 @@ def reductions(world, form):
 
 
 def movements(world, form):
-    """What only moves."""
+    """Data movement."""
     p, me, n = world.size, world.rank, 3
     root = p - 1
     buffer = mine(me, n)
@@ -112,7 +112,7 @@ def movements(world, form):
     perform(world, form, "allgather", mine(me, n), place)
     equal(place, blocks)
     counts = [r + 1 for r in range(p)]
-    displs = [sum(counts[r + 1:]) for r in range(p)]  # the last rank's first
+    displs = [sum(counts[r + 1:]) for r in range(p)]  # blocks in reverse order of ranks
     reverse = list(itertools.chain.from_iterable(mine(r, r + 1) for r in reversed(range(p))))
     out = array.array("q", [-1] * sum(counts))
     perform(world, form, "gatherv", mine(me, me + 1), out, counts, displs, root)
@@ -148,7 +148,7 @@ def movements(world, form):
 
 
 def messages(world, form):
-    """To the next rank, of which one may know nothing."""
+    """Messages to the next rank, received from any source or from the rank before."""
     p, me = world.size, world.rank
     out = array.array("q", [-1] * 4)
     sent = world.nonblocking.send(mine(me, 3), (me + 1) % p, tag=7)
@@ -164,7 +164,7 @@ def messages(world, form):
 
 
 def types(world):
-    """What buffers say of themselves."""
+    """Datatypes of buffers."""
     p = world.size
     for code in "bhilqBHILQefdg":
         x = numpy.full(3, 2, dtype=code)
@@ -192,7 +192,7 @@ def types(world):
 
 
 def wrong(context, world):
-    """What is refused here is refused before anything is sent."""
+    """Invalid calls raise exceptions before anything is sent."""
     x = numpy.zeros(6)
     raises(TypeError, world.allreduce, bytes(8))
     raises(TypeError, world.allreduce, [1, 2])
@@ -237,7 +237,7 @@ def groups(world):
 
 
 def ops(context, world):
-    """Ops of one's own; what they raise is not lost."""
+    """User-defined ops, and their exceptions."""
 
     def last(dst, left, right):
         dst[:] = right
@@ -264,7 +264,7 @@ def ops(context, world):
 
 
 def requests(world):
-    """Those that nobody keeps go on; callbacks; memory."""
+    """Requests without references, callbacks, and shared memory."""
     x = numpy.ones(100_000)
     world.nonblocking.allreduce(x)
     gc.collect()
@@ -318,9 +318,9 @@ def threads(context, world):
 
 
 def forked(world):
-    """A child has nothing of its parent's, and may end."""
+    """A forked child cannot use the parent's communicators, and may exit."""
     with warnings.catch_warnings():
-        # Python 3.12 and later warn that PMIx's thread is not in the child
+        # Python 3.12 and later warn, as PMIx's thread does not exist in the child
         warnings.simplefilter("ignore", DeprecationWarning)
         pid = os.fork()
     if pid == 0:
@@ -333,7 +333,7 @@ def forked(world):
 
 
 def main():
-    """One context for all, then many."""
+    """Run all tests in one context, then create 20 contexts."""
     with rcx.Context(timeout=60) as context:
         world = context.world
         for form in FORMS:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Processes that exchange addresses by files of their own: host.py FOLDER RANK SIZE [bad]"""
+"""A user-defined bootstrap, which exchanges addresses by files: host.py FOLDER RANK SIZE [bad]"""
 
 import pathlib
 import sys
@@ -10,14 +10,14 @@ import rcx
 
 
 class Files:
-    """A file for each part."""
+    """A bootstrap that writes a file for each part."""
 
     def __init__(self, folder, rank, size, bad):
         self.folder, self.rank, self.size = pathlib.Path(folder), rank, size
         self.bad, self.calls = bad, 0
 
     def allgather(self, part):
-        """What all ranks wrote."""
+        """Write this rank's part, and read those of all ranks."""
         if self.bad:
             raise OSError("the folder is gone")
         self.calls += 1
@@ -33,12 +33,12 @@ class Files:
         return path.read_bytes()
 
     def barrier(self):
-        """An allgather of nothing."""
+        """An allgather of a byte."""
         self.allgather(b"x")
 
 
 def main(folder, rank, size, bad=""):
-    """A sum over them."""
+    """Sum over all processes."""
     try:
         with rcx.Context(bootstrap=Files(folder, int(rank), int(size), bad)) as context:
             x = numpy.ones(3)

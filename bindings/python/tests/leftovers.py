@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What nobody keeps is freed, and Ctrl-C ends a call: leftovers.py made | interrupted"""
+"""Unreferenced objects are freed; Ctrl-C ends a call: leftovers.py made | interrupted"""
 
 import os
 import signal
@@ -10,11 +10,11 @@ import time
 import numpy
 import rcx
 
-MANY = 5000  # more than may be alive at once
+MANY = 5000  # more than the limit of live ops
 
 
 def made():
-    """An op, a type, a request, a communicator for each call."""
+    """Create an op and a type for each call, and keep none."""
     def larger(dst, left, right):
         for i in range(len(dst)):
             dst[i] = max(left[i], right[i])
@@ -33,7 +33,7 @@ def made():
 
 
 def interrupted():
-    """Each way to wait, without a deadline."""
+    """Interrupt each way to wait, without a deadline."""
     with rcx.Context() as context:
         world = context.world
         x = numpy.zeros(1)
@@ -56,13 +56,13 @@ def interrupted():
             else:
                 raise AssertionError("no KeyboardInterrupt")
         if world.rank != 0:
-            time.sleep(2)  # rank 0 is interrupted in it
+            time.sleep(2)  # rank 0 is interrupted in its barrier
             world.barrier()
         y = numpy.ones(1)
-        world.allreduce(y)  # all is as good as before
+        world.allreduce(y)  # works as before
         assert y[0] == world.size
         print("interrupted", flush=True)
-        for tag in [8] + [9] * 5:  # what was begun comes to its end
+        for tag in [8] + [9] * 5:  # complete the interrupted receives
             world.send(x, (world.rank + 1) % world.size, tag)
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# import rcx: its documentation, the example, every operation, and bad ends.
+# The Python package rcx: its documentation, the example, every operation, and failures.
 # Usage: test_python.sh RCXRUN PYTHON FOLDER
 
 # shellcheck source=tests/support/tap.sh
@@ -10,7 +10,7 @@ takes "RCXRUN PYTHON FOLDER" "$@"
 rcxrun=$(realpath "$1")
 python=$2
 export PYTHONPATH=$3 PYTHONDONTWRITEBYTECODE=1
-unset PYTHONUNBUFFERED # lines are to be whole
+unset PYTHONUNBUFFERED # buffered, so that ranks write whole lines
 here=$(dirname -- "$(realpath -- "${BASH_SOURCE[0]}")")
 bound=(timeout -k 5 60)
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The temperature of a square plate whose edges are kept at x + y, by Jacobi's
- * iteration. Rows are spread over the processes, which put their edges to each
- * other and agree on when to stop. An OpenSHMEM program that knows nothing of
- * RCX:
+ * The temperature of a square plate whose edges are kept at x + y, by Jacobi
+ * iteration. Rows are distributed over the processes, which put their edge rows
+ * to their neighbours and reduce the change to decide when to stop. Uses
+ * OpenSHMEM only; librcx_shmem.so is preloaded:
  *
- *     oshcc plate.c -o plate && oshrun -n 4 -x LD_PRELOAD=librcx_shmem.so
- *     ./plate
+ *   oshcc plate.c -o plate
+ *   oshrun -n 4 -x LD_PRELOAD=librcx_shmem.so ./plate
  */
 #include <math.h>
 #include <shmem.h>
@@ -14,10 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    N = 64,
-    EACH = 10
-}; /* rows and columns inside; steps between agreements */
+/* N: rows and columns of inner points. EACH: steps between reductions. */
+enum { N = 64, EACH = 10 };
 
 static long sync_max[SHMEM_REDUCE_SYNC_SIZE], sync_sum[SHMEM_REDUCE_SYNC_SIZE];
 static double work_max[SHMEM_REDUCE_MIN_WRKDATA_SIZE];
@@ -29,7 +27,7 @@ static double exact(int row, int column)
     return (double)(row + column) / (N + 1);
 }
 
-/* plate [CHANGE]: until no step changes more than that */
+/* plate [CHANGE]: iterate until no value changes by more than CHANGE */
 int main(int argc, char **argv)
 {
     const double enough = argc > 1 ? atof(argv[1]) : 1e-9;
@@ -68,7 +66,7 @@ int main(int argc, char **argv)
         }
         if (me < n - 1)
             shmem_double_put(new[0], new[rows], N + 2, me + 1);
-        shmem_barrier_all(); /* what was put is there */
+        shmem_barrier_all(); /* all puts have arrived */
         void *swap = old;
         old = new;
         new = swap;

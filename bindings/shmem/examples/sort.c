@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Integers sorted by ranges of their values, one for each process: counts and
- * places go by alltoall, keys by put. An OpenSHMEM program that knows nothing
- * of RCX:
+ * Sort integers. Each process gets a range of values: counts and positions are
+ * exchanged by alltoall, keys are sent by put. Uses OpenSHMEM only;
+ * librcx_shmem.so is preloaded:
  *
- *     oshcc sort.c -o sort && oshrun -n 4 -x LD_PRELOAD=librcx_shmem.so ./sort
- *     1000000
+ *   oshcc sort.c -o sort
+ *   oshrun -n 4 -x LD_PRELOAD=librcx_shmem.so ./sort 1000000
  */
 #include <shmem.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { KEY_BITS = 24, MOST = 1024 /* processes */ };
+enum { KEY_BITS = 24, MOST = 1024 /* maximum of processes */ };
 
 static long sync_counts[SHMEM_ALLTOALL_SYNC_SIZE];
 static long sync_places[SHMEM_ALLTOALL_SYNC_SIZE];
@@ -22,8 +22,8 @@ static long sync_sum[SHMEM_REDUCE_SYNC_SIZE], sync_bad[SHMEM_REDUCE_SYNC_SIZE];
 static long work_bad[SHMEM_REDUCE_MIN_WRKDATA_SIZE];
 static long long work_sum[SHMEM_REDUCE_MIN_WRKDATA_SIZE];
 
-/* of each process: what goes to it, what comes, where that begins here and
- * there */
+/* For each process: keys sent to it, keys received from it, where those begin
+ * here, and where those sent begin there. */
 static uint32_t counts[MOST], comes[MOST], begins[MOST], places[MOST];
 static uint32_t size, sizes[MOST], last, lasts[MOST];
 static long long sum, sum_of_all;
@@ -52,7 +52,8 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* All keys from first to end are sent to where they belong. */
+/* Send each of the keys first to end - 1 to the process that its value belongs
+ * to. */
 static void send_keys(uint32_t *keys, uint32_t first, uint32_t end, int n)
 {
     uint32_t *mine = malloc((end - first + 1) * sizeof *mine), *next = mine;
@@ -71,11 +72,12 @@ static void send_keys(uint32_t *keys, uint32_t first, uint32_t end, int n)
     for (int p = 0; p < n; next += counts[p++])
         if (counts[p] > 0)
             shmem_uint32_put(keys + places[p], next, counts[p], p);
-    shmem_barrier_all(); /* what was put is there */
+    shmem_barrier_all(); /* all puts have arrived */
     free(mine);
 }
 
-/* Keys ascend here and from process to process; their sum weighted by place. */
+/* Count the keys that are out of order, here and from process to process.
+ * Compute a checksum: the sum of keys, weighted by position. */
 static void judge(const uint32_t *keys, int me, int n)
 {
     uint64_t place = 0;
@@ -97,7 +99,7 @@ static void judge(const uint32_t *keys, int me, int n)
     shmem_long_sum_to_all(&bad_of_all, &bad, 1, 0, 0, n, work_bad, sync_bad);
 }
 
-/* sort [KEYS] */
+/* sort [KEYS]: KEYS is the number of keys of all processes */
 int main(int argc, char **argv)
 {
     const uint32_t all = argc > 1 ? (uint32_t)atol(argv[1]) : 100000;
@@ -117,7 +119,7 @@ int main(int argc, char **argv)
     clear(sync_lasts, SHMEM_COLLECT_SYNC_SIZE);
     clear(sync_sum, SHMEM_REDUCE_SYNC_SIZE);
     clear(sync_bad, SHMEM_REDUCE_SYNC_SIZE);
-    keys = shmem_malloc((all + 1) * sizeof *keys); /* however they fall */
+    keys = shmem_malloc((all + 1) * sizeof *keys); /* any distribution fits */
     shmem_barrier_all();
     send_keys(keys, (uint32_t)((uint64_t)all * (unsigned)me / (unsigned)n),
               (uint32_t)((uint64_t)all * (unsigned)(me + 1) / (unsigned)n), n);

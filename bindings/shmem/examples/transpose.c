@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * B += A', A += 1, so many times, as the Parallel Research Kernels have it:
- * rows of both are spread over the processes, and each sends a square of its A
- * to each other. An OpenSHMEM program that knows nothing of RCX:
+ * B += A', A += 1, repeatedly: the transpose of the Parallel Research Kernels.
+ * Rows of both matrices are distributed over the processes, and each process
+ * sends a square block of its A to each other one. Uses OpenSHMEM only;
+ * librcx_shmem.so is preloaded:
  *
- *     oshcc transpose.c -o transpose
- *     oshrun -n 4 -x LD_PRELOAD=librcx_shmem.so ./transpose 480 100
+ *   oshcc transpose.c -o transpose
+ *   oshrun -n 4 -x LD_PRELOAD=librcx_shmem.so ./transpose 480 100
  */
 #include <shmem.h>
 #include <stdio.h>
@@ -16,7 +17,7 @@ static long sync_wrong[SHMEM_REDUCE_SYNC_SIZE];
 static long work_wrong[SHMEM_REDUCE_MIN_WRKDATA_SIZE];
 static long wrong, wrong_of_all;
 
-/* a, by rows, as squares of which each goes to a process: transposed. */
+/* Transpose the rows a into square blocks, one for each process. */
 static void pack(double *squares, const double *a, int order, int rows)
 {
     for (int column = 0; column < order; column++)
@@ -58,7 +59,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < elements; i++)
         a[i] = (double)((size_t)me * elements + i);
     for (int t = 0; t < times; t++) {
-        shmem_barrier_all(); /* all have read what came last */
+        shmem_barrier_all(); /* all have read the data of the last iteration */
         pack(out, a, order, rows);
         shmem_alltoall64(in, out, (size_t)rows * (size_t)rows, 0, 0, n,
                          sync_squares);

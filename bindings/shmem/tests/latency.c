@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Latency of collectives beside OSHMEM's own, in turns, medians of rounds; as
- * OSU's oshm programs measure it. Usage: oshrun -n 2 -x
- * LD_PRELOAD=librcx_shmem.so latency [ROUNDS]
+ * Latency of RCX's collectives and of OSHMEM's own, measured in turns, as OSU's
+ * oshm benchmarks do. Prints the medians of ROUNDS rounds in microseconds:
+ *
+ *   oshrun -n 2 -x LD_PRELOAD=librcx_shmem.so latency [ROUNDS]
  */
 #include <pshmem.h>
 #include <shmem.h>
@@ -54,7 +55,7 @@ static double now(void)
     return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
 }
 
-/* Microseconds of one, of so many one after another. */
+/* Microseconds of a call, as the mean of so many calls in a row. */
 static double measure(void (*call)(long *sync), int times)
 {
     double begin;

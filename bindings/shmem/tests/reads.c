@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Process 0 reads from others that are in a collective, which it comes to
- * later: the first one of an active set, and shmem_finalize(). Over networks
- * where OSHMEM emulates get, the others have to make its progress meanwhile.
+ * Process 0 gets data from processes that already wait for it in a collective:
+ * the first one of an active set, and shmem_finalize(). Over networks where
+ * OSHMEM emulates get, the waiting processes must make OSHMEM's progress.
  */
 #include <shmem.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# OpenSHMEM's collectives over RCX: each beside its twin, the examples, a process that dies.
+# OpenSHMEM's collectives over RCX: each one compared with its pshmem_ twin, the examples, and
+# a process that is killed.
 # Usage: test_shmem.sh LIBRARY TWINS READS PLATE TRANSPOSE SORT
 
 # shellcheck source=tests/support/tap.sh
@@ -14,7 +15,7 @@ plate=$(realpath "$4")
 transpose=$(realpath "$5")
 sort=$(realpath "$6")
 bound=(timeout -k 5 60)
-# osc: shmem_finalize() of Open MPI 4.1.4 crashes with its rdma
+# without osc/rdma: with it, shmem_finalize() of Open MPI 4.1.4 crashes
 oshrun=(oshrun --oversubscribe -mca osc '^rdma')
 [ "$(id -u)" -ne 0 ] || oshrun+=(--allow-run-as-root)
 

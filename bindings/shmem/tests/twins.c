@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every collective of OpenSHMEM beside its pshmem_ twin, on all processes and
- * on those of strides. Preloaded, shmem_ is RCX's and pshmem_ is OSHMEM's own.
+ * Compare every collective with its pshmem_ twin, on all processes and on
+ * active sets with strides. With the library preloaded, shmem_ functions are
+ * RCX's, and pshmem_ functions are OSHMEM's own.
  */
 #include <complex.h>
 #include <dlfcn.h>
@@ -23,7 +24,7 @@ struct set {
     int start, log_stride, size;
 };
 
-/* A sync array is used again when the other seven were. */
+/* One of eight sync arrays, in turn: SHMEM forbids immediate reuse. */
 static long *sync_array(void)
 {
     static int next;
@@ -54,10 +55,10 @@ static void begin(size_t bytes)
     pshmem_barrier_all();
     memset(mine, 0x55, bytes);
     memset(other, 0x55, bytes);
-    pshmem_barrier_all(); /* others put there */
+    pshmem_barrier_all(); /* before other processes put there */
 }
 
-/* Small whole numbers, so that every order of a sum has the same bits. */
+/* Values are small integers, so that each order of a sum has the same bits. */
 #define REDUCTION(name, ctype, op)                                             \
     static void name##_##op(const struct set *s)                               \
     {                                                                          \
@@ -74,7 +75,7 @@ static void begin(size_t bytes)
         shmem_##name##_##op##_to_all((ctype *)mine, (ctype *)source, count,    \
                                      s->start, s->log_stride, s->size,         \
                                      (ctype *)work, sync_array());             \
-        for (int i = 0; i < count; i++) /* padding is nobody's */              \
+        for (int i = 0; i < count; i++) /* padding is not compared */          \
             if (((ctype *)mine)[i] == ((ctype *)other)[i])                     \
                 memcpy(&((ctype *)mine)[i], &((ctype *)other)[i],              \
                        sizeof(ctype));                                         \
@@ -100,7 +101,7 @@ REALS(longdouble, long double)
 SUMS(complexf, float _Complex)
 SUMS(complexd, double _Complex)
 
-/* Of 13 elements each; collect of as many as the process's number says. */
+/* All have 13 elements, except collect: its number depends on the process. */
 #define MOVEMENT(bits, name, count, root_argument, strides)                    \
     static void name##bits(const struct set *s)                                \
     {                                                                          \
@@ -158,8 +159,8 @@ static void (*const tests[])(const struct set *s) = {
     alltoalls64,
 };
 
-/* What others put is there after a barrier; nobody is through before the last
- * comes. */
+/* Check that a barrier completes puts, and that no process leaves it before the
+ * last one has entered. Calls sync, too. */
 static void barriers(const struct set *s, bool of_all)
 {
     static long flags[MOST];

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# SUNDIALS over RCX: the example on 1 to 4 ranks, a rank that dies, and the same as
+# SUNDIALS over RCX: the example on 1 to 8 ranks, a rank that is killed, and a comparison with
 # nvector_parallel where that is installed.
 # Usage: test_sundials.sh RCXRUN HEAT [TWINS]
 
@@ -13,7 +13,7 @@ heat=$(realpath "$2")
 twins=${3:+$(realpath "$3")}
 bound=(timeout -k 5 60)
 
-# The heat that is left, by the sum of its modes: 200 cells of width 1/201, t = 0.1.
+# The exact norm at t = 0.1 of 200 cells of width 1/201, from the sum of the eigenmodes.
 exact=$(awk 'BEGIN {
     pi = atan2(0, -1); n = 200
     for (i = 1; i <= n; i++) { x = i / (n + 1); u[i] = sin(pi * x) + (x > 0.3 && x < 0.6) }
@@ -34,7 +34,7 @@ cp "$out" "$scratch/first"
 run 0 "$rcxrun" -n 4 "$heat" 200 0.1 && cmp "$out" "$scratch/first"
 ok $? "two runs have the same steps, and norms to the last digit"
 
-# One bracketing of the elements: of halves of halves, over ranks and within them.
+# In the canonical order, all elements are summed in one binary tree, over ranks and within them.
 for cells in 200 1024; do
     code=0
     for n in 1 2 4 8; do

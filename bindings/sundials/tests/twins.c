@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Under mpirun: each operation of a vector by RCX gives what SUNDIALS' own
- * nvector_parallel gives by MPI for the same elements, the same bits on all
- * ranks; KINSOL and CVODE come to the same solutions in as many steps.
+ * Compare each operation of an RCX vector with that of SUNDIALS' own
+ * nvector_parallel, which uses MPI, on the same elements: the results agree,
+ * and have the same bits on all ranks. KINSOL finds the same solution in as
+ * many steps. Run it under mpirun:
  *
- *   twins             TAP, of rank 0
- *   twins time        microseconds of a dot product, RCX's and MPI's
+ *   twins             TAP, on rank 0
+ *   twins time        microseconds of a dot product with RCX and with MPI
  */
 #include <kinsol/kinsol.h>
 #include <math.h>
@@ -22,9 +23,9 @@ enum { KINDS = 2, VECTORS = 4 };
 
 static rcx_comm_t *comm;
 static int rank, size, tests, failures;
-static sunindextype mine; /* elements */
+static sunindextype mine; /* number of elements of this rank */
 
-/* A word of rank 0 for what all ranks found. */
+/* Rank 0 prints a TAP line: good on all ranks, or not. */
 static void ok(int good, const char *what)
 {
     MPI_Allreduce(MPI_IN_PLACE, &good, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD);
@@ -34,13 +35,13 @@ static void ok(int good, const char *what)
         printf("%sok %d - %s\n", good ? "" : "not ", tests, what);
 }
 
-/* Within the rounding of sums in another order. */
+/* Whether a and b are equal, up to the rounding of sums in another order. */
 static int close_to(double a, double b)
 {
     return fabs(a - b) <= 1e-13 * fabs(b);
 }
 
-/* And on all ranks the same. */
+/* Whether a is close to b, and has the same bits on all ranks. */
 static int alike(double a, double b)
 {
     double mean = a;
@@ -138,13 +139,13 @@ static double constrained(N_Vector *v)
     N_Vector limits = N_VClone(v[0]);
     double good;
 
-    N_VConst(1, limits); /* >= 0, which not all are */
+    N_VConst(1, limits); /* requires elements >= 0; some are negative */
     good = N_VConstrMask(limits, v[0], v[3]) + 2 * N_VMaxNorm(v[3]);
     N_VDestroy(limits);
     return good;
 }
 
-/* Elementwise ones, one after the other. */
+/* All elementwise operations, one after the other. */
 static double chain(N_Vector *v)
 {
     N_VLinearSum(2, v[0], -3, v[1], v[3]);
@@ -212,7 +213,8 @@ static void compare_operations(const char *how)
 
 /* ---- A nonlinear system -------------------------------------------------- */
 
-/* u_i + sum of squares / n = 1 + i / n: all depend on all, by a reduction. */
+/* u_i + sum of squares / n = 1 + i / n. Each equation depends on all elements,
+ * by a reduction. */
 static int system_of(N_Vector u, N_Vector f, void *first)
 {
     const double n = (double)N_VGetLength(u), mean = N_VDotProd(u, u) / n;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Trains a small network, with DistributedDataParallel, to tell two spirals apart.
+"""Train a small network to distinguish two spirals, with DistributedDataParallel.
 
     rcxrun -n 4 python3 train.py                    or srun, prterun, mpirun
     torchrun --nproc_per_node 4 train.py
@@ -9,7 +9,7 @@ import hashlib
 import os
 import sys
 
-import rcx_torch  # noqa: F401  # makes the backend known
+import rcx_torch  # noqa: F401  # registers the backend
 import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
@@ -18,7 +18,7 @@ SAMPLES, STEPS = 960, 150
 
 
 def spirals():
-    """Points on two arms, and which arm: the same on all ranks."""
+    """Return points on two arms, and the arm of each: the same on all ranks."""
     along = torch.linspace(0.25, 1.0, SAMPLES // 2, dtype=torch.float64)
     angle = 9 * along
     arm = torch.stack((along * torch.cos(angle), along * torch.sin(angle)), 1)
@@ -28,7 +28,7 @@ def spirals():
 
 
 def main():
-    """Each rank has every size-th sample."""
+    """Train on every size-th sample, and print the result on rank 0."""
     torch.manual_seed(2)
     torch.set_num_threads(1)
     dist.init_process_group("rcx", init_method="env://" if "MASTER_ADDR" in os.environ

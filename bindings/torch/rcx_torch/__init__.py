@@ -5,7 +5,8 @@
     torch.distributed.init_process_group("rcx")                          # torchrun, mp.spawn
     torch.distributed.init_process_group("rcx", init_method="rcx://")    # srun, rcxrun, ...
 
-With "rcx://" processes meet through their launcher's PMIx: no address, no port, no RANK.
+With "rcx://", processes find each other through the PMIx server of their launcher. No
+address, port or RANK is needed.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from . import _C
 
 __version__: str = _C.version()
 
-# a second kind of store came with PyTorch 2.1, and Debian's is built without it
+# PyTorch 2.1 and later have a second kind of TCPStore (libuv), which Debian's build lacks
 _PLAIN_STORE: dict[str, Any] = {} if torch.__version__ < "2.1" else {"use_libuv": False}
 
 
@@ -31,7 +32,11 @@ def _rendezvous(
     url: str, rank: int = -1, world_size: int = -1, timeout: timedelta = timedelta(minutes=30),
     **_: Any,
 ) -> Iterator[tuple[torch.distributed.Store, int, int]]:
-    """A store for a job that a launcher started: rank 0 has it, and says where by RCX."""
+    """Yield (store, rank, size) for a job started by a launcher.
+
+    Rank 0 creates the store, and broadcasts its address through RCX. Raises ValueError if
+    rank or world_size are given and differ from the launcher's.
+    """
     job = _C.Job(timeout)
     if rank not in (-1, job.rank) or world_size not in (-1, job.size):
         raise ValueError(f"{url}: this is rank {job.rank} of {job.size}, not {rank} of"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every function of torch.distributed over RCX, against what is computed here."""
+"""Every function of torch.distributed over RCX, compared with results computed here."""
 
 import gc
 import os
@@ -17,7 +17,7 @@ TYPES = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.f
 
 
 def mine(rank, *shape, dtype=torch.float64):
-    """What a rank has: small whole numbers, no two ranks' the same."""
+    """Return the operand of a rank: small integers, different on each rank."""
     count = 1
     for n in shape:
         count *= n
@@ -25,12 +25,12 @@ def mine(rank, *shape, dtype=torch.float64):
 
 
 def same(found, expected, what=""):
-    """Says what differs."""
+    """Assert that two tensors are equal."""
     assert torch.equal(found, expected), f"{what}: {found} instead of {expected}"
 
 
 def raises(text, call, *arguments, **named):
-    """The call raises an error that says text."""
+    """Assert that the call raises an error that contains text."""
     try:
         call(*arguments, **named)
     except (RuntimeError, ValueError) as error:
@@ -40,7 +40,7 @@ def raises(text, call, *arguments, **named):
 
 
 def reductions(me, p):
-    """Ops and types; in place on tensors that may have gaps."""
+    """Reductions with all ops and types, also on tensors that are not contiguous."""
     for dtype in TYPES:
         x = mine(me, 3, 5, dtype=dtype)
         dist.all_reduce(x)
@@ -81,7 +81,7 @@ def reductions(me, p):
     same(wide[:, 1:3], sum(mine(r, 6, 2) for r in range(p)))
     same(wide[:, 3], torch.zeros(6, dtype=torch.float64))
     dist.all_reduce(torch.zeros(0))
-    rows = [me, p - 1][:1 + me % 2]  # twice the same on the last, if that is odd
+    rows = [me, p - 1][:1 + me % 2]  # the last rank, if odd, has the same row twice
     sparse = torch.sparse_coo_tensor([rows], mine(me, len(rows), 2), (p, 2))
     expected = sum(torch.sparse_coo_tensor([[r, p - 1][:1 + r % 2]],
                                            mine(r, 1 + r % 2, 2), (p, 2)).to_dense()
@@ -102,7 +102,7 @@ def reductions(me, p):
 
 
 def movements(me, p):
-    """Lists of tensors, and one of all."""
+    """Data movement between single tensors and lists of tensors."""
     root = p - 1
     for dtype in (*TYPES, torch.bool):
         x = mine(me, 4, dtype=dtype)
@@ -139,7 +139,7 @@ def movements(me, p):
     out = torch.zeros(2 * p, 2, dtype=torch.float64)
     dist.all_to_all_single(out, torch.cat([mine(me + 10 * r, 2, 2) for r in range(p)]))
     same(out, torch.cat([mine(r + 10 * me, 2, 2) for r in range(p)]))
-    lengths = [me + r for r in range(p)]  # from s to r as from r to s
+    lengths = [me + r for r in range(p)]  # symmetric: as many from s to r as from r to s
     out = torch.zeros(sum(lengths), dtype=torch.float64)
     dist.all_to_all_single(out, torch.cat([mine(me + 10 * r, me + r) for r in range(p)]),
                            lengths, lengths)
@@ -158,10 +158,10 @@ def movements(me, p):
 
 
 def messages(me, p):
-    """To the next, from anybody; batches."""
+    """Messages to the next rank and from any rank, and batches of them."""
     there, before = (me + 1) % p, (me - 1) % p
     x = torch.zeros(4, dtype=torch.float64)
-    if p == 1:  # torch.distributed sends nothing to the own rank
+    if p == 1:  # torch.distributed refuses messages to the own rank
         return
     sent = dist.isend(mine(me, 4), there, tag=3)
     assert dist.recv(x, tag=3) == before
@@ -177,7 +177,7 @@ def messages(me, p):
 
 
 def futures(me, p):
-    """Hooks that chain, and start operations."""
+    """Futures with chained hooks, and hooks that start operations."""
     x = torch.ones(1000)
     chained = dist.all_reduce(x, async_op=True).get_future().then(
         lambda f: f.value()[0] * 2)
@@ -195,12 +195,12 @@ def futures(me, p):
     assert work.wait(timedelta(seconds=30))
     assert work.is_completed()
     same(work.result()[0], x)
-    dist.all_reduce(torch.ones(100_000), async_op=True)  # nobody keeps it
+    dist.all_reduce(torch.ones(100_000), async_op=True)  # no reference is kept
     gc.collect()
 
 
 def groups(me, p):
-    """Some of the ranks, many times."""
+    """Groups of some ranks, created and destroyed many times."""
     edge = sorted({0, p - 1})
     for i in range(30):
         group = dist.new_group(edge)
@@ -214,9 +214,9 @@ def groups(me, p):
 
 
 def wrong(me, p):
-    """What is refused is refused here, and harms nothing."""
+    """Invalid calls raise errors on this rank, and later calls work."""
     raises("op", dist.all_reduce, torch.ones(2), dist.ReduceOp.BAND)
-    if torch.__version__ < "2":  # PyTorch 2 does not ask a backend
+    if torch.__version__ < "2":  # PyTorch 2 checks this itself
         raises("reductions of", dist.all_reduce,
                torch.quantize_per_tensor(torch.ones(2), 1.0, 0, torch.quint8))
         raises("dense", dist.broadcast, torch.eye(2).to_sparse(), 0)
@@ -233,7 +233,7 @@ def wrong(me, p):
 
 
 def main(method, times):
-    """All of it, so many times in one process."""
+    """Run all tests, the given number of times in one process."""
     for i in range(times):
         if method == "rcx":
             dist.init_process_group("rcx", init_method="rcx://")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""all_reduce of a gradient bucket, beside gloo's in turns: bucket.py [ROUNDS]
+"""Time all_reduce of gradient buckets, with rcx and gloo in turns: bucket.py [ROUNDS]
 
     rcxrun -n 2 python3 bucket.py 21
 """
@@ -16,7 +16,7 @@ SIZES = (4 << 10, 256 << 10, 25 << 20)
 
 
 def measure(group, x, times):
-    """Seconds of one, all ranks together."""
+    """Return the seconds of a call: the maximum over all ranks of the mean of times calls."""
     dist.barrier(group=group)
     begin = time.perf_counter()
     for _ in range(times):
@@ -27,7 +27,7 @@ def measure(group, x, times):
 
 
 def main(rounds):
-    """Medians of rounds."""
+    """Print the medians of all rounds."""
     torch.set_num_threads(1)
     dist.init_process_group("rcx", init_method="rcx://")
     groups = {"rcx": dist.group.WORLD, "gloo": dist.new_group(backend="gloo")}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Bad days of a job: ends.py killed | late | differs | loader | again STORE"""
+"""Failures, timeouts, forks and restarts: ends.py killed | late | differs | loader | again STORE"""
 
 import gc
 import os
@@ -16,8 +16,8 @@ import torch.distributed as dist
 
 
 def killed(me):
-    """Rank 1 dies; the others' calls say so, from a hook as from a wait. What had begun
-    keeps its tensor, of which nothing else is left: RCX may read it."""
+    """Rank 1 is killed. The other ranks' calls raise errors that name it, in hooks and in
+    waits. An operation that had started keeps its tensor alive, as RCX may read it."""
     group = dist.new_group(timeout=timedelta(seconds=8))
     array = numpy.ones(4, dtype=numpy.float32)
     kept = weakref.ref(array)
@@ -44,7 +44,7 @@ def killed(me):
 
 
 def late(me):
-    """Rank 1 comes later than one waits, which breaks nothing."""
+    """Rank 1 calls after the others' wait() has timed out. The operation still completes."""
     x = torch.ones(4)
     if me == 1:
         time.sleep(1)
@@ -60,8 +60,8 @@ def late(me):
 
 
 def differs(me):
-    """Rank 1 has more elements than the others; all are told, and the next call is as
-    good as any (RCX_CHECK=full)."""
+    """Rank 1 has more elements than the others. With RCX_CHECK=full, all ranks raise an error,
+    and the next call works."""
     try:
         dist.all_reduce(torch.ones(4 + (me == 1)))
     except RuntimeError as error:
@@ -73,7 +73,7 @@ def differs(me):
 
 
 class Squares(torch.utils.data.Dataset):
-    """For a loader with processes of its own."""
+    """Data for a loader with worker processes."""
 
     def __len__(self):
         return 64
@@ -83,7 +83,7 @@ class Squares(torch.utils.data.Dataset):
 
 
 def loader(_me):
-    """Children of fork() come and go while the group works."""
+    """Worker processes are forked, and end, while the group is in use."""
     total = torch.zeros(1)
     for _ in range(3):
         for batch in torch.utils.data.DataLoader(Squares(), batch_size=8, num_workers=2):
@@ -95,13 +95,13 @@ def loader(_me):
 
 
 def memory():
-    """MiB that this process has."""
+    """Return the resident memory of this process in MiB."""
     with open("/proc/self/statm", encoding="ascii") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE") / 2**20
 
 
 def again(me):
-    """A hundred worlds, one after the other, by a store each: nothing of them stays."""
+    """Create and destroy a hundred worlds, each with its own store. Nothing leaks."""
     p = dist.get_world_size()
     dist.destroy_process_group()
     for i in range(100):
@@ -122,7 +122,7 @@ def again(me):
 
 
 def main(how):
-    """One job, one bad day."""
+    """Run one case."""
     torch.set_num_threads(1)
     dist.init_process_group("rcx", init_method="rcx://", timeout=timedelta(seconds=8))
     dist.barrier()

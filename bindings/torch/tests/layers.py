@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What PyTorch builds on torch.distributed, over RCX. Most of it came with PyTorch 2."""
+"""Features of PyTorch that use torch.distributed, over RCX. Most are new in PyTorch 2."""
 
 import tempfile
 
@@ -10,20 +10,20 @@ from torch.distributed.optim import ZeroRedundancyOptimizer
 
 
 def small_net():
-    """The same on all ranks."""
+    """Return a network with the same parameters on all ranks."""
     torch.manual_seed(0)
     return torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.Tanh(), torch.nn.Linear(16, 4))
 
 
 def step(net, optimizer, data):
-    """One of gradient descent."""
+    """Do one step of gradient descent."""
     optimizer.zero_grad()
     net(data).square().mean().backward()
     optimizer.step()
 
 
 def optimizer_in_parts(me, p):
-    """Each rank has a part of its state, and all get the parameters of one."""
+    """ZeroRedundancyOptimizer: the state is sharded. The parameters are those of one process."""
     net, alone = small_net(), small_net()
     optimizer = ZeroRedundancyOptimizer(net.parameters(), torch.optim.Adam, lr=0.1)
     same = torch.optim.Adam(alone.parameters(), lr=0.1)
@@ -35,7 +35,7 @@ def optimizer_in_parts(me, p):
 
 
 def several_as_one(me, p):
-    """The coalescing manager's kinds."""
+    """Test the coalescing manager with each kind of call."""
     sums = [torch.full((3,), float(me + i)) for i in range(4)]
     with dist._coalescing_manager(async_ops=True) as manager:
         for t in sums:
@@ -72,7 +72,7 @@ def several_as_one(me, p):
 
 
 def functional(me, p):
-    """Collectives that return what they make."""
+    """Functional collectives, which return new tensors; also compiled."""
     import torch.distributed._functional_collectives as make
     world = dist.group.WORLD
     found = [make.all_reduce(torch.tensor([1.0 * me]), "sum", world),
@@ -88,7 +88,7 @@ def functional(me, p):
 
 
 def meshes(me, p):
-    """Tensors that are spread over ranks."""
+    """Tensors that are distributed over ranks (DTensor)."""
     from torch.distributed.device_mesh import init_device_mesh
     from torch.distributed.tensor import Shard, distribute_tensor
     mesh = init_device_mesh("cpu", (p,))
@@ -99,7 +99,7 @@ def meshes(me, p):
 
 
 def parameters_in_parts(me, p):
-    """FullyShardedDataParallel learns what one process learns."""
+    """FullyShardedDataParallel trains the same parameters as one process."""
     from torch.distributed.fsdp import FullyShardedDataParallel
     data = torch.arange(32.0 * p).sin().reshape(4 * p, 8)
     alone = small_net()
@@ -115,7 +115,7 @@ def parameters_in_parts(me, p):
 
 
 def checkpoints(me, p):
-    """Written and read by all."""
+    """All ranks write and read a checkpoint."""
     import torch.distributed.checkpoint as checkpoint
     state = {"weights": torch.zeros(9)}
     with tempfile.TemporaryDirectory() as own:
@@ -128,7 +128,7 @@ def checkpoints(me, p):
 
 
 def main():
-    """All of them; each says that it was there."""
+    """Run all tests; each rank prints their number."""
     dist.init_process_group("rcx", init_method="rcx://")
     me, p = dist.get_rank(), dist.get_world_size()
     layers = [optimizer_in_parts]

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# torch.distributed over RCX: the example, every function, PyTorch's own tests, bad days.
+# torch.distributed over RCX: the example, every function, PyTorch's own tests, and failures.
 # Usage: test_torch.sh RCXRUN PYTHON FOLDER quick|full
 
 # shellcheck source=tests/support/tap.sh
@@ -10,9 +10,9 @@ takes "RCXRUN PYTHON FOLDER EXTENT" "$@"
 rcxrun=$(realpath "$1")
 python=$2
 export PYTHONPATH=$3 PYTHONDONTWRITEBYTECODE=1 OMP_NUM_THREADS=1
-unset PYTHONUNBUFFERED # lines are to be whole
-export USE_LIBUV=0 # Debian's PyTorch 2 has none
-unset CI # for which PyTorch's tests report in another way
+unset PYTHONUNBUFFERED # buffered, so that ranks write whole lines
+export USE_LIBUV=0 # Debian's PyTorch 2 is built without libuv
+unset CI # with CI set, PyTorch's tests print another report
 extent=$4
 here=$(dirname -- "$(realpath -- "${BASH_SOURCE[0]}")")
 bound=(timeout -k 5 120)
@@ -47,7 +47,7 @@ for what in views hooks interrupted; do
     ok $? "tensors that are not what their memory is, and hooks that wait or throw: $what"
 done
 
-# upstream TAKEN_FOR RESULT [TEST...]: none means all
+# upstream TAKEN_FOR RESULT [TEST...]: run these tests of PyTorch, or all, and expect RESULT
 upstream() {
     TAKEN_FOR=$1 run 0 "$python" "$here/upstream.py" "${@:3}" && grep -qxE "$2" "$err"
     ok $? "PyTorch's own tests, as $1's: ${*:3}"
@@ -63,7 +63,7 @@ else
 fi
 bound=(timeout -k 5 60)
 
-# --- bad days ---
+# --- failures ---
 
 run 137 "$rcxrun" -k -n 3 "$python" "$here/ends.py" killed && [ "$(grep -cx 'it was rank 1' "$out")" -eq 2 ]
 ok $? "a rank that is killed is an exception on the others, in calls and in futures"

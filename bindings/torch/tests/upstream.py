@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""PyTorch's own tests of torch.distributed, as python3-torch has them, over RCX.
+"""Run PyTorch's own tests of torch.distributed, from python3-torch, over RCX.
 
     WORLD_SIZE=3 TAKEN_FOR=gloo python3 upstream.py [-v] [T.test_all_reduce_sum ...]
 
-Tests ask for backends by name where they mean what one can do: RCX is taken for Gloo, or
-for MPI, which alone has all_to_all.
+The tests select backends by name, not by capability. So RCX passes for Gloo, or for MPI
+in tests of all_to_all, which of PyTorch's CPU backends only MPI has.
 """
 
 import os
@@ -14,7 +14,7 @@ import types
 import unittest
 
 folder = os.environ.get("TEMP_DIR")
-if not folder:  # processes that tests spawn have it from the first
+if not folder:  # spawned processes inherit the variable
     temporary = tempfile.TemporaryDirectory()
     os.environ["TEMP_DIR"] = folder = temporary.name
     os.mkdir(os.path.join(folder, "barrier"))
@@ -22,7 +22,7 @@ if not folder:  # processes that tests spawn have it from the first
 os.environ["BACKEND"] = "rcx"
 os.environ.setdefault("WORLD_SIZE", "3")
 
-# not in Debian; of it the tests need this
+# Debian has no package of expecttest; the tests use only these names
 expecttest = types.ModuleType("expecttest")
 expecttest.TestCase, expecttest.ACCEPT = unittest.TestCase, False
 sys.modules["expecttest"] = expecttest
@@ -41,7 +41,7 @@ taken_for = os.environ.setdefault("TAKEN_FOR", "gloo")
 
 
 class Name(str):
-    """A name that is also another's."""
+    """A backend's name that also equals the name in TAKEN_FOR."""
 
     def __eq__(self, other):
         return other in (str(self), taken_for)
@@ -65,13 +65,13 @@ os.environ.decodevalue = decode
 
 
 if torch.__version__ < "2":
-    # Debian's cannot import what this is for with its Python 3.11
+    # this feature cannot be imported in Debian's PyTorch 1.13 with Python 3.11
     from torch.nn.parallel import _replicated_tensor_ddp_utils
     _replicated_tensor_ddp_utils._set_ddp_with_replicated_tensor = lambda value: None
 
 
 class T(TestDistBackend, DistributedTest._DistTestBase):
-    """All of them."""
+    """All tests of PyTorch."""
 
     def setUp(self):
         super().setUp()

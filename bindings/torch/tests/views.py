@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tensors whose memory is not what they are: conjugates, negatives, transposed,
-strided and inference tensors, as operands and as results of every function; and
-hooks that wait, or throw.
+"""Conjugate, negative, transposed, strided and inference tensors, as operands and as
+results of every function: their memory does not hold the elements in order. Also hooks
+that wait, or throw, and interrupted waits.
 
-Expected values are computed here, from clones of all ranks' operands.
+Expected values are computed from clones of all ranks' operands.
 """
 
 import sys
@@ -14,7 +14,7 @@ import rcx_torch  # noqa: F401
 import torch
 import torch.distributed as dist
 
-ROWS = 6  # of all, for functions that cut
+ROWS = 6  # divisible by the number of ranks
 
 
 def conjugate(t):
@@ -52,7 +52,7 @@ def resolved(t):
 
 
 def attempt(call):
-    """False: torch itself refuses conjugates in this function, by view_as_real()."""
+    """Return False if torch itself refuses conjugates in this function, in view_as_real()."""
     try:
         call()
     except RuntimeError as error:
@@ -128,7 +128,8 @@ def movements(view, kind, me, n):
 
 
 def refused(me, n):
-    """Several elements in one place are no place for a result, though one for an operand."""
+    """An expanded tensor, whose elements share memory, is refused as a result, but is a valid
+    operand."""
     shared = torch.zeros(1).expand(4)
     for call in (lambda: dist.all_reduce(shared), lambda: dist.broadcast(shared, 1 - min(me, 1)),
                  lambda: dist.all_gather([shared] * n, torch.ones(4))):
@@ -145,7 +146,7 @@ def refused(me, n):
 
 
 def hooks(me, n):
-    """A hook may call and wait; nested ones, too; what it throws is its future's."""
+    """Hooks may call collectives and wait, also nested. An exception is set in the future."""
     def again(depth):
         def hook(future):
             x = future.value()[0]
@@ -170,7 +171,7 @@ def hooks(me, n):
     chained = dist.all_reduce(torch.ones(2), async_op=True).get_future().then(throws)
     try:
         chained.wait()
-    except Exception as error:  # of which type is torch's to say
+    except Exception as error:  # torch determines the type
         assert "thrown by a hook" in str(error), error
     else:
         raise AssertionError("no error")
@@ -180,7 +181,7 @@ def hooks(me, n):
 
 
 def interrupted(me, n):
-    """Ctrl-C ends a wait, with an exception."""
+    """Ctrl-C ends wait() with KeyboardInterrupt."""
     import os
     import signal
     threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
@@ -192,7 +193,7 @@ def interrupted(me, n):
         assert time.time() - begin < 30
     else:
         raise AssertionError("no exception")
-    time.sleep(2)  # until all were interrupted
+    time.sleep(2)  # until all ranks were interrupted
     dist.send(torch.zeros(1), (me - 1) % n)
     work.wait()
 

@@ -7,14 +7,16 @@
  *     std::vector<double> part(n), sum(n);
  *     rcx::allreduce(part, sum, rcx::sum, context.world());
  *
- * Each function is the one of rcx.h with the same name, where its meaning,
- * buffers and guarantees stand. A buffer is any contiguous range (vector,
- * array, span); its elements say the datatype, its length the count. Without a
- * send buffer an operation is in place. i... begin an operation, ..._init make
- * one that request::start() begins again and again; buffers have to live until
- * it is done. An error is an rcx::error. Where an operation had begun before it
- * failed, its buffers have to live until the context has ended (see
- * rcx_error_info_t).
+ * Each function calls the one of rcx.h with the same name; rcx.h documents its
+ * meaning, its buffers and its guarantees. A buffer is any contiguous range
+ * (vector, array, span): the type of its elements determines the datatype, its
+ * length the count. Without a send buffer an operation is in place.
+ *
+ * i... functions start an operation and return a request. ..._init functions
+ * return a persistent one, which request::start() starts any number of times.
+ * Buffers must live until the operation is complete. Errors are thrown as
+ * rcx::error. If an operation had started before it failed, its buffers must
+ * live until the context has ended (see rcx_error_info_t).
  */
 #ifndef RCX_HPP
 #define RCX_HPP
@@ -62,8 +64,8 @@ class error : public std::runtime_error
     rcx_status_t status_;
 };
 
-/* What comm knows of the error is part of it: the missing ranks, what
- * differs. */
+/* Throw an error unless status is RCX_OK or RCX_IN_PROGRESS. If comm is given,
+ * the text includes what rcx_comm_error() tells, such as the missing ranks. */
 inline void check(rcx_status_t status, rcx_comm_t *comm = nullptr)
 {
     rcx_error_info_t info;
@@ -79,8 +81,8 @@ inline void check(rcx_status_t status, rcx_comm_t *comm = nullptr)
 
 /* ---- Types and ops ------------------------------------------------------- */
 
-/* The datatype of T; a type of one's own: specialize it with
- * rcx_type_create()'s. */
+/* The datatype of T. Specialize it for other types, with a value from
+ * rcx_type_create(). */
 template <class T> struct datatype;
 
 namespace detail
@@ -132,7 +134,8 @@ template <> struct datatype<bool> : detail::of<RCX_BOOL> {
 template <> struct datatype<std::byte> : detail::of<RCX_BYTE> {
 };
 
-enum class op : rcx_op_t {}; /* one's own: make_op(); rcx::op(number) */
+/* A user-defined op: make_op(), or op(number) with a number of rcx.h. */
+enum class op : rcx_op_t {};
 inline constexpr op max{RCX_MAX}, min{RCX_MIN}, sum{RCX_SUM}, prod{RCX_PROD},
     land{RCX_LAND}, lor{RCX_LOR}, lxor{RCX_LXOR}, band{RCX_BAND}, bor{RCX_BOR},
     bxor{RCX_BXOR}, replace{RCX_REPLACE}, no_op{RCX_NO_OP}, avg{RCX_AVG};
@@ -144,12 +147,12 @@ concept buffer =
     datatype<std::ranges::range_value_t<R>>::value;
 };
 
-/* A result is written to. */
+/* A buffer that can be written to. */
 template <class R>
 concept result = buffer<R> && !std::is_const_v<
     std::remove_reference_t<std::ranges::range_reference_t<R>>>;
 
-/* Elements of two buffers are of one type. */
+/* Two buffers with elements of the same type. */
 template <class A, class B>
 concept alike = std::is_same_v<std::ranges::range_value_t<A>,
                                std::ranges::range_value_t<B>>;
@@ -158,8 +161,8 @@ using counts = std::vector<std::size_t>;
 
 /* ---- Handles ------------------------------------------------------------- */
 
-/* An operation that is under way, or may be started. The end of the object
- * waits for it, however it ends, and frees it. */
+/* A nonblocking or persistent operation. The destructor waits for its
+ * completion, ignores its status, and frees it. */
 class request
 {
   public:
@@ -184,7 +187,7 @@ class request
         check(rcx_test(handle(), &done), comm_);
         return done != 0;
     }
-    /* False: it is not done after that time, and nothing is broken. */
+    /* False: the operation is not complete after that time. It continues. */
     bool wait_for(std::chrono::nanoseconds time)
     {
         const rcx_status_t status = rcx_wait_for(handle(), time.count());
@@ -192,7 +195,7 @@ class request
         check(status, comm_);
         return status != RCX_IN_PROGRESS;
     }
-    /* Of a receive that is done. */
+    /* Sender, tag and length of a completed receive. */
     rcx_recv_info_t received() const
     {
         rcx_recv_info_t info;
@@ -228,7 +231,8 @@ inline void wait_all(std::span<request> requests)
             r.wait();
 }
 
-/* The world is the context's; others are freed with the object. */
+/* A communicator. The destructor frees it, except the world, which belongs to
+ * the context. */
 class comm
 {
   public:
@@ -251,7 +255,7 @@ class comm
         check(rcx_comm_dup(handle(), &fresh), handle());
         return comm(fresh, true);
     }
-    /* Without a handle where color is RCX_UNDEFINED. */
+    /* The result has no handle if color is RCX_UNDEFINED. */
     comm split(int color, int key = 0) const
     {
         rcx_comm_t *fresh = nullptr;
@@ -291,8 +295,8 @@ class comm
     std::unique_ptr<rcx_comm_t, end> handle_;
 };
 
-/* It lives as long as this object, whose end is rcx_finalize(): all requests
- * and communicators have to be gone before. */
+/* The destructor calls rcx_finalize(). All requests and communicators must be
+ * destroyed before. */
 class context
 {
   public:
@@ -307,7 +311,7 @@ class context
         if (handle_)
             rcx_finalize(&handle_);
     }
-    /* As the end, but an error is thrown. */
+    /* As the destructor does, but throws its error. */
     void finalize()
     {
         check(rcx_finalize(&handle_));
@@ -326,11 +330,11 @@ class context
 };
 
 /*
- * An op of one's own: f(left, right) of two elements, where left is of the
- * lower ranks, is their result. It has to be associative; flags are those of
- * rcx_op_create(). An exception of f ends the call with RCX_ERR_OP on all
- * ranks, and error() has it where it was thrown. The object has to outlive what
- * uses it, and to end before its context.
+ * A user-defined op: f(left, right) returns the result of two elements, where
+ * left is from lower ranks. f must be associative; flags are those of
+ * rcx_op_create(). An exception in f ends the call with RCX_ERR_OP on all
+ * ranks, and error() returns it on the rank where it was thrown. The object
+ * must outlive all operations that use it, and be destroyed before its context.
  */
 template <class T, std::invocable<const T &, const T &> F> class user_op
 {
@@ -350,8 +354,7 @@ template <class T, std::invocable<const T &, const T &> F> class user_op
     {
         return op(number_);
     }
-    /* What f threw last on this rank, and no more once it was asked for; or
-     * null. */
+    /* Return the last exception of f on this rank, and clear it; null: none. */
     std::exception_ptr error()
     {
         return std::exchange(state_->thrown, nullptr);
@@ -362,7 +365,7 @@ template <class T, std::invocable<const T &, const T &> F> class user_op
         F f;
         std::exception_ptr thrown;
     };
-    /* RCX's frames cannot be unwound: no exception leaves this. */
+    /* noexcept, as an exception must not pass through the C code of RCX. */
     static int combine(void *dst, const void *left, const void *right,
                        std::size_t count, rcx_datatype_t type,
                        void *arg) noexcept
@@ -421,8 +424,8 @@ inline std::size_t total(const counts &n)
     return std::accumulate(n.begin(), n.end(), std::size_t{0});
 }
 
-/* A wrong length is found before anything is sent, as RCX does with the
- * rest. */
+/* Throw RCX_ERR_ARG unless good, before anything is sent. what: the
+ * condition. */
 inline void require(bool good, const char *what)
 {
     if (!good)
@@ -430,7 +433,8 @@ inline void require(bool good, const char *what)
                                      ": has to be: " + what);
 }
 
-/* f(arguments..., comm, &request) of rcx.h, and f(arguments..., comm) */
+/* Call a nonblocking or persistent function of rcx.h (begin), or a blocking one
+ * (call). Both add the communicator to the arguments. */
 template <class F, class... A> request begin(F f, const comm &c, A... arguments)
 {
     rcx_request_t *handle = nullptr;
@@ -445,9 +449,9 @@ template <class F, class... A> void call(F f, const comm &c, A... arguments)
 } // namespace detail
 
 /*
- * A function of rcx.h in its three forms: at once, begun, and to be started.
- * The tables below have what its parameters are, what their lengths have to be,
- * and what they become.
+ * Defines a function of rcx.h in its three forms: blocking, nonblocking and
+ * persistent. The lists below have its parameters, the condition for their
+ * lengths, and the arguments for rcx.h.
  */
 /* clang-format off */
 #define RCX_FORM(TEMPLATE, RESULT, RETURN, HOW, NAME, PARAMETERS, GOOD, ...)  \
@@ -480,7 +484,7 @@ RCX_FORMS(RCX_IN_OUT, exscan, (const In &in, Out &&out, op o, const comm &c),
           size(in) == size(out), data(in), data(out), size(out), type_of<Out>(), number(o))
 RCX_FORMS(RCX_OUT, exscan, (Out &&out, op o, const comm &c),
           true, RCX_IN_PLACE, data(out), size(out), type_of<Out>(), number(o))
-/* out is the root's alone. */
+/* out is used on the root only. */
 RCX_FORMS(RCX_IN_OUT, reduce, (const In &in, Out &&out, op o, int root, const comm &c),
           c.rank() != root || size(in) == size(out),
           data(in), data(out), size(in), type_of<In>(), number(o), root)
@@ -491,7 +495,7 @@ RCX_FORMS(RCX_IN_OUT, reduce_scatter, (const In &in, Out &&out, const counts &n,
           size(n) == ranks(c) && size(in) == total(n) && size(out) == n[own(c)],
           data(in), data(out), n.data(), type_of<Out>(), number(o))
 
-/* ---- Moving data --------------------------------------------------------- */
+/* ---- Data movement ------------------------------------------------------- */
 
 RCX_FORMS((), barrier, (const comm &c), true)
 RCX_FORMS(RCX_OUT, bcast, (Out &&out, int root, const comm &c),
@@ -505,14 +509,14 @@ RCX_FORMS(RCX_OUT, alltoall, (Out &&out, const comm &c),
 RCX_FORMS(RCX_IN_OUT, alltoall, (const In &in, Out &&out, const comm &c),
           size(in) == size(out) && size(in) % ranks(c) == 0,
           data(in), data(out), size(in) / ranks(c), type_of<In>())
-/* out of gather, in of scatter are the root's alone. */
+/* out of gather, and in of scatter, are used on the root only. */
 RCX_FORMS(RCX_IN_OUT, gather, (const In &in, Out &&out, int root, const comm &c),
           c.rank() != root || size(out) == size(in) * ranks(c),
           data(in), data(out), size(in), type_of<In>(), root)
 RCX_FORMS(RCX_IN_OUT, scatter, (const In &in, Out &&out, int root, const comm &c),
           c.rank() != root || size(in) == size(out) * ranks(c),
           data(in), data(out), size(out), type_of<Out>(), root)
-/* n[i] elements of rank i, side by side. */
+/* Rank i has n[i] elements; blocks are adjacent, in the order of ranks. */
 RCX_FORMS(RCX_IN_OUT, allgatherv, (const In &in, Out &&out, const counts &n, const comm &c),
           size(n) == ranks(c) && size(out) == total(n) && size(in) == n[own(c)],
           data(in), data(out), n.data(), nullptr, type_of<In>())
@@ -539,7 +543,7 @@ RCX_FORMS(RCX_IN, send, (const In &in, int dest, int tag, const comm &c),
 #undef RCX_OUT
 #undef RCX_IN_OUT
 
-/* Its sender, tag and length. */
+/* Returns the message's sender, tag and length. */
 template <result Out>
 rcx_recv_info_t recv(Out &&out, int source, int tag, const comm &c)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * LightGBM's network over RCX: the two functions that LightGBM takes instead of
- * its own sockets, or MPI.
+ * LightGBM's network over RCX: two functions that LightGBM calls instead of its
+ * own network code (sockets or MPI).
  *
  *     rcx_lightgbm_use(context, rcx_world(context));
  *     LGBM_NetworkInitWithFunctions(size, rank, rcx_lightgbm_reduce_scatter,
@@ -18,21 +18,22 @@
 extern "C" {
 #endif
 
-/* output = output op input, of bytes / type_size elements; it commutes. */
+/* Computes output = output op input on bytes / type_size elements. The op is
+ * commutative. */
 typedef void (*rcx_lightgbm_op_t)(const char *input, char *output,
                                   int type_size, int32_t bytes);
 
 /*
- * What the functions below work on, for this thread alone, as LightGBM's
- * network is: to be called on the thread that trains. Both live until the
- * training is over.
+ * Set the context and communicator that the functions below use on this thread.
+ * Call it on the thread that trains, as LightGBM's network belongs to a thread.
+ * context and comm must live until the training is complete.
  */
 RCX_API void rcx_lightgbm_use(rcx_context_t *context, rcx_comm_t *comm);
 
 /*
- * What LightGBM calls; sizes are bytes. An error, which they cannot return, is
- * logged, and ends the job (rcx_abort()): LightGBM has no way on without an
- * answer.
+ * The functions to pass to LGBM_NetworkInitWithFunctions(). Sizes are in bytes.
+ * They cannot return an error: it is logged, and ends the job (rcx_abort()), as
+ * LightGBM cannot continue without a result.
  */
 RCX_API void rcx_lightgbm_reduce_scatter(
     char *input, int32_t input_size, int type_size, const int32_t *block_start,

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Vectors of SUNDIALS that are spread over the ranks of a communicator: each
- * has a part, in memory like that of nvector_serial. What reduces (dot
- * products, norms, minima) is local work and one rcx_allreduce(), so all ranks
- * get the same bits, and integrators that run on each of them take the same
- * steps.
+ * SUNDIALS vectors that are distributed over the ranks of a communicator: each
+ * rank has a part, in memory like that of nvector_serial. A reduction (dot
+ * product, norm, minimum) is local work and one rcx_allreduce(). So all ranks
+ * get the same bits, and integrators that run on each rank take the same steps.
  *
- * Operations that reduce are collective over the communicator, as in
- * nvector_parallel. Where one fails, because a rank is gone or the
- * communicator's deadline has passed, they return NaN, SUNFALSE, or -1, at once
- * from then on; the solver then ends with an error code, and rcx_comm_error()
- * tells why.
+ * Reductions are collective over the communicator, as in nvector_parallel. If
+ * one fails, because a rank has failed or the communicator's deadline has
+ * passed, it returns NaN, SUNFALSE or -1, and so do all later ones, at once.
+ * The solver then ends with an error code; rcx_comm_error() has the reason.
  *
- * Elements are double; SUNDIALS of 6.0 or later, with realtype double.
+ * Elements are double. Needs SUNDIALS 6.0 or later, with realtype double.
  */
 #ifndef RCX_NVECTOR_H
 #define RCX_NVECTOR_H
@@ -25,12 +23,12 @@ extern "C" {
 #endif
 
 /*
- * A vector of which this rank has local_length elements, 0 or more. Collective
- * over comm, which has to outlive the vector and its clones. NULL: no memory,
- * or the sum of the lengths could not be had (rcx_comm_error()).
+ * Create a vector of which this rank has local_length elements, 0 or more.
+ * Collective over comm, which must outlive the vector and its clones. NULL: no
+ * memory, or the sum of the lengths failed (rcx_comm_error()).
  *
- * Make: of data, which stays the caller's. NewEmpty: of none yet;
- * N_VSetArrayPointer() brings it.
+ * New: elements are zero. Make: elements are in data, which the caller keeps
+ * and frees. NewEmpty: there is no data until N_VSetArrayPointer().
  */
 N_Vector N_VNew_Rcx(rcx_comm_t *comm, sunindextype local_length,
                     SUNContext sunctx);
@@ -39,13 +37,14 @@ N_Vector N_VMake_Rcx(rcx_comm_t *comm, sunindextype local_length, double *data,
 N_Vector N_VNewEmpty_Rcx(rcx_comm_t *comm, sunindextype local_length,
                          SUNContext sunctx);
 
-/* Elements of this rank; N_VGetLength() has those of all. */
+/* Number of elements of this rank; N_VGetLength() returns that of all ranks. */
 sunindextype N_VGetLocalLength_Rcx(N_Vector v);
 rcx_comm_t *N_VGetComm_Rcx(N_Vector v);
 
-/* Fused operations and those of arrays of vectors: several reductions are then
- * one call. Off in a new vector, as in SUNDIALS' own; clones have what v
- * has. */
+/* Enable or disable fused and vector-array operations of v, which combine
+ * several reductions in one call. They are disabled in a new vector, as in
+ * SUNDIALS' own vectors. Clones inherit the setting. Returns 0, or -1 if v is
+ * NULL. */
 int N_VEnableFusedOps_Rcx(N_Vector v, booleantype on);
 
 #ifdef __cplusplus

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* cmocka.h needs these before it, in this order. */
+/* Assertions for tests with cmocka. cmocka.h needs the four headers above it,
+ * in this order. */
 #ifndef RCX_TESTS_TEST_H
 #define RCX_TESTS_TEST_H
 
@@ -14,13 +15,13 @@
 #include "rcx/rcx.h"
 #include "times.h"
 
-/* Compares texts, so that a failure says what went wrong. */
+/* Compare statuses by their texts, so that a failure prints both. */
 #define assert_status(expr, expected)                                          \
     assert_string_equal(rcx_status_string(expr), rcx_status_string(expected))
 #define assert_ok(expr) assert_status(expr, RCX_OK)
 
-/* The same on other threads than the test's own, where cmocka ends the process
- * without a word. */
+/* The same for threads other than the main thread of a test: a failed cmocka
+ * assertion ends the process there without a message. */
 #define require(expr)                                                          \
     ((expr) ? (void)0 : require_failed(__FILE__, __LINE__, #expr, "false"))
 #define require_status(expr, expected)                                         \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How often: a step takes many times longer under a sanitizer, which needs few
- * of them to see a fault. */
+/* Numbers of repetitions. A step takes many times longer under a sanitizer, and
+ * few repetitions suffice there to detect an error. */
 #ifndef RCX_TESTS_TIMES_H
 #define RCX_TESTS_TIMES_H
 

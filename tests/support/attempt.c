@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Collective calls of one rank for tests: lay out the buffers, fill the
+ * operand, make the call through the public API, and check result and memory.
+ * serial.c computes operands and expected results. Waiting for a request is
+ * left to the caller.
+ */
 #include "attempt.h"
 
 #include <stdio.h>
@@ -33,8 +39,9 @@ const char *call_text(const struct call *c, char text[200])
 
 /* ---- Shape --------------------------------------------------------------- */
 
-/* Blocks of 0 to 3 shares, the rest for one of them; few elements go one by one
- * to any of them. */
+/* Draw the blocks: each has 0 to 3 shares of count / (3 size) elements, and one
+ * block gets the rest. With fewer than 3 size elements, each goes to a random
+ * block. */
 static void cut(const struct call *c, size_t size, size_t blocks[])
 {
     const size_t share = c->count / (3 * size);
@@ -51,7 +58,8 @@ static void cut(const struct call *c, size_t size, size_t blocks[])
     blocks[c->seed % size] += left;
 }
 
-/* Lists that are passed, and the same again, which stay. */
+/* Lists that are passed to the call, followed by copies that RCX does not
+ * get. */
 enum list { BLOCKS, DISPLS, SENDCOUNTS, SENDDISPLS, PASSED, KEPT = PASSED };
 enum { LISTS = 2 * PASSED };
 
@@ -77,8 +85,8 @@ static void measure_blocks(struct attempt *a)
     a->view.blocks = blocks;
 }
 
-/* Side by side in the order of ranks; or the other way round with gaps, where
- * the caller says. */
+/* Lay out the parts side by side in the order of ranks. If the collective has
+ * displacements, the seed may choose gaps and the reverse order. */
 static void lay_out(struct attempt *a, struct layout *l, enum extent extent,
                     size_t count, size_t starts[])
 {
@@ -121,13 +129,15 @@ static void measure(struct attempt *a)
 
 /* ---- Buffers ------------------------------------------------------------- */
 
-/* Canaries at each end of a buffer: two elements at least, and aligned. */
+/* Bytes of the canary at each end of a buffer: at least two elements,
+ * aligned. */
 static size_t canary_bytes(const struct attempt *a)
 {
     return (2 * serial_bytes(a->call.kind) / ALIGNMENT + 1) * ALIGNMENT;
 }
 
-/* One that the collective has, and that is this rank's. */
+/* Replace the place of the call by one that the collective has; MIXED becomes
+ * another place on each rank. */
 static enum place settle_place(const struct attempt *a)
 {
     enum place place = a->call.place;
@@ -158,7 +168,8 @@ static void put(struct attempt *a, int i)
     a->memory[i] = NULL;
 }
 
-/* As much as there has to be, with canaries, where there is not yet. */
+/* Allocate both buffers with canaries, unless the present ones are large
+ * enough. */
 static void get_memory(struct attempt *a)
 {
     const size_t bytes = serial_bytes(a->call.kind), edge = canary_bytes(a);
@@ -180,7 +191,8 @@ static void get_memory(struct attempt *a)
     }
 }
 
-/* One buffer is a block, and lies in the other one's. */
+/* Whether one buffer is a single block, which lies among the other buffer's
+ * blocks. */
 static bool lies_in_blocks(const struct attempt *a)
 {
     return a->call.place != SEPARATE && a->in.parts != a->out.parts &&
@@ -188,8 +200,9 @@ static bool lies_in_blocks(const struct attempt *a)
            view_receives(&a->view, a->call.coll);
 }
 
-/* Where one buffer is a block, and the other one blocks, it has a place there;
- * in place, it is what is given, if that is not reduced. */
+/* Set operand and result. If one of them is a single block and the other has
+ * all blocks, the block lies at its own place among them. In a reduction in
+ * place, the block is at the start of the operand. */
 static void place_buffers(struct attempt *a)
 {
     const struct collective_row *row = &collectives[a->call.coll];
@@ -210,7 +223,7 @@ static void place_buffers(struct attempt *a)
                  view_receives(&a->view, a->call.coll);
 }
 
-/* Which buffer RCX_IN_PLACE replaces; NULL: none. */
+/* The argument that RCX_IN_PLACE replaces; NULL: none. */
 static void **replaced(struct attempt *a)
 {
     const struct collective_row *row = &collectives[a->call.coll];
@@ -223,7 +236,7 @@ static void **replaced(struct attempt *a)
                                     : (void **)&a->arguments.sendbuf;
 }
 
-/* NULL, now and then, where nothing is. */
+/* Set all arguments but the lists. For odd seeds, empty buffers are NULL. */
 static void fill_arguments(struct attempt *a)
 {
     const struct call *c = &a->call;
@@ -248,7 +261,8 @@ static void fill_arguments(struct attempt *a)
     to->root = c->root;
 }
 
-/* Only those that are needed; each rank by itself leaves out what it may. */
+/* Set the lists. Displacements are NULL, on each rank by itself, if the blocks
+ * are side by side. */
 static void fill_lists(struct attempt *a)
 {
     const struct collective_row *row = &collectives[a->call.coll];
@@ -319,12 +333,12 @@ rcx_status_t attempt_call(struct attempt *a, rcx_comm_t *comm)
     fill_lists(a);
     status =
         collective_call(a->call.coll, a->call.form, &a->arguments, &a->request);
-    if (a->call.form != BLOCKING) /* lists were copied */
+    if (a->call.form != BLOCKING) /* RCX has copied the lists */
         memset(a->numbers, 0xff, bytes);
     return status;
 }
 
-/* ---- The verdict --------------------------------------------------------- */
+/* ---- Checks -------------------------------------------------------------- */
 
 static const char *wrong(struct attempt *a, const char *what, size_t where)
 {
@@ -352,7 +366,7 @@ static const char *check_canaries(struct attempt *a)
     return NULL;
 }
 
-/* But for what the result replaces. */
+/* Whether the operand is unchanged, except where the result replaces it. */
 static bool keeps_operand(const struct attempt *a)
 {
     const struct call *c = &a->call;
@@ -372,7 +386,7 @@ static bool keeps_operand(const struct attempt *a)
     return true;
 }
 
-/* Between blocks. */
+/* Whether nothing is written between blocks. */
 static bool keeps_gaps(const struct attempt *a, const struct layout *l,
                        const char *buffer)
 {

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Calls of a whole job in one process: functions that make, start, wait for and
+ * check the same call on every rank. One thread drives all ranks, so a blocking
+ * call is made for one rank only.
+ */
 #include "calls.h"
 
 #include <stdlib.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Capture what RCX logs, through a log function and on stderr, and check that a
+ * rejected call logs exactly one line with given words. Used by one thread at a
+ * time.
+ */
 #include "capture.h"
 
 #include <string.h>
@@ -49,8 +54,9 @@ void capture_end(struct capture *c)
     fclose(c->file);
 }
 
-/* Collectives name their blocking form. Of names such as rcx_init or rcx_irecv
- * nothing is left that is said. */
+/* Whether text has a line prefix that names the function: "rcx_f: ", or for
+ * rcx_if and rcx_f_init that of the blocking form rcx_f. The prefixes made from
+ * names such as rcx_init or rcx_irecv occur in no message. */
 static bool is_named(const char *text, char *name)
 {
     char said[64];
@@ -68,8 +74,7 @@ static bool is_named(const char *text, char *name)
     return init && strstr(text, said);
 }
 
-/* The function of rcx.h that expression calls, if it is written there, is named
- * in what was said. */
+/* If expression contains a call of rcx.h, the text must name its function. */
 static void check_function(const struct capture *c, const char *expression)
 {
     char name[48];

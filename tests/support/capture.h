@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a call had to say: to the host's log function, and to stderr. */
+/* What RCX logs during a call: lines passed to the log function, and on
+ * stderr. */
 #ifndef RCX_TESTS_SUPPORT_CAPTURE_H
 #define RCX_TESTS_SUPPORT_CAPTURE_H
 
@@ -9,31 +10,33 @@
 #include "rcx/rcx.h"
 
 struct capture {
-    int host_lines; /* to capture_line() */
+    int host_lines; /* number of lines passed to capture_line() */
     int stderr_lines;
-    rcx_log_level_t level; /* of the last one to the host */
+    rcx_log_level_t level; /* of the last of these */
     char text[4096];       /* all lines, each with a newline */
-    int saved;             /* stderr itself */
-    FILE *file;            /* in its place */
-    bool asks_for_name;    /* a call of rcx.h that is refused has to be named */
+    int saved;             /* descriptor of the original stderr */
+    FILE *file;            /* stderr during a capture */
+    bool asks_for_name;    /* messages must name the function of rcx.h */
 };
 
 /* A rcx_log_fn_t; arg is a struct capture. */
 void capture_line(rcx_log_level_t level, const char *text, void *arg);
 
-/* Forget, and listen to stderr from here to capture_end(). */
+/* Clear c, and capture stderr until capture_end(). */
 void capture_begin(struct capture *c);
 void capture_end(struct capture *c);
 
 /*
- * What went on between begin and end was refused with status, in one line of
- * text that has all words in it; words end with NULL.
+ * Check a call between begin and end: its status is the expected one, and it
+ * logged exactly one line, with all words in it. words ends with NULL.
+ * expression is the call's source text.
  */
 void capture_check(const struct capture *c, const char *expression,
                    rcx_status_t status, rcx_status_t expected,
                    const char *const words[]);
 
-/* The remaining arguments are words that name what is wrong. */
+/* expr returns expected, and logs one line with the remaining arguments in
+ * it. */
 #define assert_refused(c, expr, expected, ...)                                 \
     do {                                                                       \
         rcx_status_t refused_;                                                 \

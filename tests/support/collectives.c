@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The table of collectives for tests: the three functions of each, the extent
+ * of operand and result, and the definition of the result. Written from rcx.h;
+ * nothing of the library's own table is used.
+ */
 #include "collectives.h"
 
 #include <string.h>
 
-/* ---- A vector as a list -------------------------------------------------- */
+/* ---- Vector lists of allreduce_many -------------------------------------- */
 
-/* The back comes before the front, with an empty one between them: so they are
- * not in a row. The size of a user's type is not known, and its vector is not
- * cut, nor is one that no memory has. */
+/* A vector is passed as three: its last two thirds, an empty one, its first
+ * third. So the parts are not contiguous in list order. A vector of a
+ * user-defined type is not divided, as its size is not known here. Neither is a
+ * vector of CUT_MOST elements or more, which no memory holds. */
 enum { PIECES = 3, CUT_MOST = 1 << 30 };
 
 static size_t front_of(const struct arguments *a)
@@ -24,7 +30,7 @@ static char *back_of(const struct arguments *a, const void *vector)
     const size_t bytes =
         front ? front * serial_bytes(&(struct kind){.type = a->type}) : 0;
 
-    return (char *)((uintptr_t)vector + bytes); /* which may be NULL */
+    return (char *)((uintptr_t)vector + bytes); /* vector may be NULL */
 }
 
 static const void *const *operands(const struct arguments *a,
@@ -53,7 +59,8 @@ static const size_t *counts(const struct arguments *a, size_t list[PIECES])
 
 /* ---- Calls --------------------------------------------------------------- */
 
-/* A collective's three functions: arguments as they take them, of a. */
+/* Define call_name(), which calls the blocking, nonblocking or persistent
+ * function. The remaining arguments are those of the function, taken from a. */
 #define CALLS(name, ...)                                                       \
     static rcx_status_t call_##name(const struct arguments *a, enum form form, \
                                     rcx_request_t **request_p)                 \
@@ -103,14 +110,14 @@ static rcx_status_t call_barrier(const struct arguments *a, enum form form,
 
 /* ---- Definitions --------------------------------------------------------- */
 
-/* All ranks' vectors. */
+/* The vectors of all ranks. */
 static struct part all(const struct view *v, int k)
 {
     (void)k;
     return (struct part){.lo = 0, .hi = v->size};
 }
 
-/* The own block of all ranks' vectors. */
+/* This rank's block of the vectors of all ranks. */
 static struct part all_at_own(const struct view *v, int k)
 {
     (void)k;
@@ -131,14 +138,14 @@ static struct part own_of_root(const struct view *v, int k)
         .lo = v->root, .hi = v->root + 1, .index = view_first(v, v->rank)};
 }
 
-/* All that rank k has. */
+/* All that rank k gives. */
 static struct part of_rank(const struct view *v, int k)
 {
     (void)v;
     return (struct part){.lo = k, .hi = k + 1};
 }
 
-/* What rank k has for this one. */
+/* The part of rank k's operand that is for this rank. */
 static struct part own_of_rank(const struct view *v, int k)
 {
     return (struct part){.lo = k, .hi = k + 1, .index = view_first(v, v->rank)};
@@ -280,7 +287,7 @@ rcx_status_t collective_call(enum collective coll, enum form form,
     return collectives[coll].call(a, form, request_p);
 }
 
-/* ---- What a rank gives and gets ------------------------------------------ */
+/* ---- Operands and results of a rank -------------------------------------- */
 
 size_t view_first(const struct view *v, int rank)
 {

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Jobs in one process: open a context per rank over the simulated network or
+ * UCX, run functions on a thread per rank, force algorithms, and finalize. For
+ * jobs of several processes see tests/job.
+ */
 #include "context.h"
 
 #include <pthread.h>
@@ -88,8 +93,8 @@ static void finalize(struct job *job, int rank, void *arg)
     statuses[rank] = rcx_finalize(&job->contexts[rank]);
 }
 
-/* Where the simulated network is one thread's, the closing barrier is run
- * here, so that what is left of finalize needs no network. */
+/* Run the final barrier on this thread, for a simulated network that is not
+ * threaded. rcx_finalize() then needs no network. */
 static void barrier_on_sim(struct job *job)
 {
     const struct rcx_call call = {
@@ -176,7 +181,8 @@ static void set_wish(struct job *job, enum rcx_coll coll,
     }
 }
 
-/* Two ranks on each, but for the last one of an odd number. */
+/* Map ranks 2i and 2i + 1 to node i. The last rank of an odd number is alone on
+ * its node. */
 static void map_nodes(struct job *job)
 {
     uint64_t *ids = rcx_heap_alloc(&job->heap, (size_t)job->size * sizeof *ids);

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Threads for tests of concurrency: jobs with a thread per rank, groups of
+ * further threads, and a mix of collectives that each of them can run. Errors
+ * end the process by require().
+ */
 #include "crew.h"
 
 #include <sched.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Jobs over the simulated network whose ranks have several threads each. These
- * fail by require(), which ends the process.
+ * Jobs over the simulated network whose ranks have several threads each. Errors
+ * on these threads end the process by require().
  */
 #ifndef RCX_TESTS_SUPPORT_CREW_H
 #define RCX_TESTS_SUPPORT_CREW_H
@@ -12,12 +12,12 @@
 
 typedef void crew_fn_t(struct job *job, int rank, void *arg);
 
-/* fn for every rank of a job of that many ranks, each on a thread of its own;
- * with the progress thread, or without. */
+/* Run fn for every rank of a job of size ranks, each on its own thread, with or
+ * without the progress thread. */
 void crew_job(int size, rcx_thread_mode_t threads, bool progress_thread,
               crew_fn_t *fn, void *arg);
 
-/* The same with params of the caller's. */
+/* The same with the caller's params. */
 void crew_job_with(int size, const rcx_params_t *params, crew_fn_t *fn,
                    void *arg);
 
@@ -35,17 +35,18 @@ struct crew {
     int size;
 };
 
-/* One thread more. */
+/* Start one more thread. */
 void crew_add(struct crew *crew, void (*fn)(int number, void *arg), void *arg);
-/* Returns when all are done. */
+/* Join all threads. */
 void crew_join(struct crew *crew);
-/* n threads, at once. */
+/* Run fn on n threads concurrently, and join them. */
 void crew_run(int n, void (*fn)(int number, void *arg), void *arg);
 
-/* Stay here, outside of RCX, until *number is at least that much. */
+/* Yield, outside of RCX, until *number is at least least. */
 void crew_await(atomic_int *number, int least);
 
-/* Four collectives on comm, nonblocking, then a blocking one; the k-th time. */
+/* Run four nonblocking collectives and a blocking one on comm. k selects
+ * them. */
 void crew_use(rcx_comm_t *comm, int k);
 
 #endif

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Messages over shared-memory channels between three ranks of one process,
+ * without a network. Checks contents, canaries and the number of completions. A
+ * test that needs mapped regions adds them to the lane.
+ */
 #include "letters.h"
 
 #include <string.h>
@@ -103,9 +108,9 @@ void ranks_close(void)
     }
 }
 
-/* ---- Takers -------------------------------------------------------------- */
+/* ---- Sinks --------------------------------------------------------------- */
 
-/* Three times of four, as the number of the receive will have it. */
+/* Ready for three receives out of four, by posting order and buffer length. */
 static bool is_ready(struct rcx_message *m)
 {
     return (rcx_shm_msg(m)->order + ((struct letter *)m)->bytes) % 4 != 3;
@@ -151,7 +156,7 @@ static unsigned char *make(struct letter *l, uint64_t number, size_t bytes)
     *l = (struct letter){.number = number, .bytes = bytes};
     l->m.status = RCX_IN_PROGRESS;
     rcx_shm_msg(&l->m)->taken = rcx_shm_msg(&l->m)->at =
-        SIZE_MAX; /* of one before */
+        SIZE_MAX; /* stale, as after an earlier message */
     l->space = malloc(bytes + 2 * EDGE);
     memset(l->space, CANARY, bytes + 2 * EDGE);
     return l->space + EDGE;
@@ -178,7 +183,7 @@ void letter_put_away(struct letter *l, const unsigned char *text, size_t bytes)
     l->space = NULL;
 }
 
-/* What is sent may be overwritten now. */
+/* After completion of a send: check its buffer, and overwrite and free it. */
 static void note(struct letter *l)
 {
     if (!l->is_send || !l->space)
@@ -209,7 +214,8 @@ void letter_send(int self, int peer, struct letter *l, uint64_t tag,
                   : rcx_shm_send(pair, buffer, bytes, tag, &l->m));
 }
 
-/* As a transport does. */
+/* Post a receive from any source, as a transport does: match unexpected
+ * messages of each channel, then append to the list. */
 static rcx_status_t recv_any(struct rank *r, struct rcx_message *m)
 {
     rcx_shm_msg(m)->channel = NULL;
@@ -253,7 +259,7 @@ bool letter_expect(int self, int peer, struct letter *l, unsigned *polls)
     if (status == RCX_IN_PROGRESS)
         return false;
     l->m.status = status;
-    l->is_late = false; /* nobody completes it any more */
+    l->is_late = false; /* no later completion is expected */
     return true;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages inside a node, between ranks of one process, without a network. What
- * a letter says follows from its number; it is sent from a buffer that is
- * overwritten and freed as soon as it may be, and received between canaries.
+ * Messages inside a node, between ranks of one process, without a network. The
+ * text of a letter follows from its number. A send buffer is overwritten and
+ * freed on completion. Receive buffers lie between canaries.
  */
 #ifndef RCX_TESTS_SUPPORT_LETTERS_H
 #define RCX_TESTS_SUPPORT_LETTERS_H
@@ -16,42 +16,43 @@ enum {
     ANY = -1, /* any source */
     RING = 64 << 10,
     RING_LEAST = 16 << 10,
-    HUGE = 600 << 10, /* read in several pieces */
+    HUGE = 600 << 10, /* read by CMA in several pieces */
     SEED = 11
 };
 
-/* What pairs may be like; MODES of all kinds, and two by which long messages go
- * in parts, or are read where they are; the last takes. What is taken is stored
- * in another form. */
+/* Properties of the channels in a test; modes has combinations of them.
+ * in_parts: a long message goes through the ring in parts. in_place: the
+ * receiver reads it from the sender's buffer. taken_in_place: the same with
+ * sinks, which store data in a changed form. */
 struct mode {
     size_t ring, cma_from;
     bool never_sleeps;
-    bool takes; /* most receives have a taker that is ready */
+    bool takes; /* receives have a sink, and most sinks are ready */
 };
 enum { MODES = 6 };
 extern const struct mode modes[MODES], in_parts, in_place, taken_in_place;
 
 struct rank {
-    struct rcx_shm_lane lane; /* first */
+    struct rcx_shm_lane lane; /* must be first */
     struct rcx_transport transport;
     struct rcx_heap heap;
     struct rcx_shm_channel pairs[RANKS];
     struct rcx_shm_fifo *inboxes[RANKS];
     _Atomic uint32_t asleep;
     sem_t woken;
-    bool is_cut_off;  /* it reaches nobody */
-    bool is_up_again; /* once woken, it looks before its waker goes on */
+    bool is_cut_off;  /* cannot connect to a peer */
+    bool is_up_again; /* progresses inside the call that wakes it */
 };
 
 struct letter {
-    struct rcx_message m; /* first */
+    struct rcx_message m; /* must be first */
     uint64_t number;
     size_t bytes;         /* of its buffer */
-    unsigned char *space; /* EDGE, the buffer, EDGE; NULL: not looked after */
+    unsigned char *space; /* EDGE, buffer, EDGE bytes; NULL: freed */
     bool is_send;
-    bool is_late;         /* it was not done at once */
-    size_t taken;         /* by its taker */
-    unsigned completions; /* later */
+    bool is_late;         /* completes after the call that posts it */
+    size_t taken;         /* bytes passed to its sink */
+    unsigned completions; /* number of later completions */
 };
 
 extern struct rank ranks[RANKS];
@@ -62,10 +63,10 @@ static inline struct rcx_shm_channel *pair_of(int self, int peer)
 }
 
 void ranks_open(const struct mode *mode);
-/* Nothing must be left. */
+/* Check that no message or memory is left, and close all channels. */
 void ranks_close(void);
 
-/* At least HUGE bytes. */
+/* Text of at least HUGE bytes. */
 const unsigned char *text_of(uint64_t number);
 
 void letter_send(int self, int peer, struct letter *l, uint64_t tag,
@@ -75,21 +76,23 @@ void letter_recv(int self, int peer, struct letter *l, uint64_t tag,
                  size_t room);
 void letter_recv_masked(int self, int peer, struct letter *l, uint64_t tag,
                         uint64_t mask, size_t room);
-/* Look for l, which is under way, as its transport would; whether it is
- * here. */
+/* Poll for l, which is in progress, as a transport does when a caller waits for
+ * one message. Returns whether l is complete. */
 bool letter_expect(int self, int peer, struct letter *l, unsigned *polls);
-/* l has received the letter of that number. */
+/* Check that l has received the letter with that number, and free its
+ * buffer. */
 void letter_check(struct letter *l, uint64_t number, size_t bytes);
-/* Its buffer holds so many bytes of that text, if any; nothing else was
- * written. */
+/* Check that l's buffer holds bytes of text, unless text is NULL, and that
+ * nothing else was written. Frees the buffer. */
 void letter_put_away(struct letter *l, const unsigned char *text, size_t bytes);
 
-/* Progress of a channel; returns the number of events. A side that sleeps when
- * there were none must have missed nothing. */
+/* Progress one channel; returns the number of events. If there is none, no
+ * message may have completed: a rank that sleeps then must not miss one. */
 unsigned look(int self, int peer);
-/* All that can happen. */
+/* Progress all channels until there are no events. */
 void go_on(void);
-/* A letter that nothing else has to do with. */
+/* Send one message from self to peer, independent of all others, and check
+ * it. */
 void exchange(int self, int peer, size_t bytes);
 
 #endif

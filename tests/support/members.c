@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Checks of a communicator by one of its members: its ranks, and the results of
+ * collectives on it. For tests in which each member has a thread or a process;
+ * failures end the process.
+ */
 #include "members.h"
 
 #include "test.h"

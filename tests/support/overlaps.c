@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One rank's part of a test with 64 overlapping communicators: make them, run
+ * rounds of concurrent collectives on all of them, check the results, free
+ * them. Each rank calls overlaps_use() on its own thread or in its own process.
+ */
 #include "overlaps.h"
 
 #include "members.h"
@@ -9,15 +14,15 @@ enum { OVERLAPPING = 64, OPS = 4, ALL = OVERLAPPING * OPS, ROUNDS = 2 };
 static const struct kind sum = {.type = RCX_UINT64, .op = RCX_SUM};
 
 struct overlap {
-    rcx_comm_t *comm; /* NULL: not a member */
+    rcx_comm_t *comm; /* NULL: this rank is not a member */
     int ranks[MEMBERS_MOST], n;
     struct attempt attempts[OPS];
     int started;
 };
 
-/* ---- Making them --------------------------------------------------------- */
+/* ---- Making communicators ------------------------------------------------ */
 
-/* Some of the ranks, in any order. */
+/* Make a group of some of the ranks, in random order. */
 static void make_group(struct overlap *o, rcx_comm_t *world, int tag,
                        uint64_t *random)
 {
@@ -30,7 +35,8 @@ static void make_group(struct overlap *o, rcx_comm_t *world, int tag,
                 rcx_comm_create_group(world, o->n, o->ranks, tag, &o->comm));
 }
 
-/* Two parts, and some ranks in none; in each a random order. */
+/* Split world into two parts, each in random order. Some ranks are in
+ * neither. */
 static void make_split(struct overlap *o, rcx_comm_t *world, uint64_t *random)
 {
     const int rank = rcx_comm_rank(world), size = rcx_comm_size(world);
@@ -64,14 +70,14 @@ static void make_all(struct overlap overlaps[], rcx_comm_t *world,
     }
 }
 
-/* ---- Using them ---------------------------------------------------------- */
+/* ---- Using communicators ------------------------------------------------- */
 
 static bool is_persistent(int k)
 {
     return k % 2 == 1;
 }
 
-/* Short ones mostly, so that many are in flight. */
+/* Draw a count; most are short, so that many operations are in flight. */
 static size_t draw_count(uint64_t random, size_t most)
 {
     const size_t counts[] = {0, 1, most / 256, most / 16, most};
@@ -88,7 +94,8 @@ static void open_attempt(struct overlap *o, int k, size_t most, uint64_t seed)
     attempt_open(&o->attempts[k], &call, o->comm);
 }
 
-/* That may communicate, so all ranks do it in one order. */
+/* Create the persistent requests. This may communicate, so all ranks follow one
+ * order. */
 static void prepare_persistent(struct overlap overlaps[], size_t most,
                                uint64_t seed)
 {
@@ -130,7 +137,8 @@ static void finish_one(struct overlap *o, int k)
         require_failed(__FILE__, __LINE__, "attempt_check", a->problem);
 }
 
-/* On each communicator the same order on all ranks; among them any. */
+/* Start all operations, then wait for them. The order on each communicator is
+ * the same on all ranks; the order of communicators differs. */
 static void run_round(struct overlap overlaps[], size_t most, uint64_t round,
                       uint64_t *random)
 {
@@ -155,7 +163,8 @@ static void run_round(struct overlap overlaps[], size_t most, uint64_t round,
         overlaps[i].started = 0;
 }
 
-/* members_check() blocks: all ranks take them in one order. */
+/* Check and free all communicators. members_check() blocks, so all ranks follow
+ * one order. */
 static void close_all(struct overlap overlaps[], int rank)
 {
     for (int i = 0; i < OVERLAPPING; i++) {

@@ -9,11 +9,11 @@
 #include "rcx/rcx.h"
 
 /*
- * One rank's part, the others' with the same seed: 64 communicators of random
- * members, by create_group and split. Nonblocking and persistent operations of
- * 0 to most elements of 8 bytes are in flight on all of them, started and
- * waited for in an order of each rank's own. The process ends where a result is
- * not what it must be.
+ * One rank's part of the test; all ranks pass the same seed. create_group and
+ * split make 64 communicators of random members. Nonblocking and persistent
+ * operations of 0 to most elements of 8 bytes are in flight on all of them.
+ * Each rank starts and waits for them in an order of its own. A wrong result
+ * ends the process.
  */
 void overlaps_use(rcx_comm_t *world, uint64_t seed, size_t most);
 

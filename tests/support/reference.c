@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The predefined ops on one element, from their definitions, for comparison
+ * with the kernels: 16-bit formats, integers, reals, complex numbers and pairs.
+ * Slow, and independent of the library.
+ */
 #include "reference.h"
 
 #include <assert.h>
@@ -13,7 +18,8 @@
         int index;                                                             \
     }
 
-/* Every type: size, alignment, what its parts are, where the second one is. */
+/* Each type: size, alignment, the type of its parts, offset of the second
+ * part. */
 static const struct layout {
     size_t bytes, alignment;
     rcx_datatype_t part; /* the number inside, or the type itself */
@@ -104,7 +110,8 @@ double reference_decode(uint16_t bits, rcx_datatype_t type)
     return bits & 0x8000 ? -value : value;
 }
 
-/* The neighbours of |value| by bisection; then the nearer, or the even one. */
+/* Find the neighbours of |value| by bisection, and round to nearest, ties to
+ * even. */
 uint16_t reference_encode(double value, rcx_datatype_t type)
 {
     const unsigned infinity = type == RCX_FLOAT16 ? 0x7c00 : 0x7f80;
@@ -125,7 +132,7 @@ uint16_t reference_encode(double value, rcx_datatype_t type)
         else
             above = middle;
     }
-    /* Infinity rounds like the power of two in its place. */
+    /* Overflow rounds as if the next power of two stood for infinity. */
     const double low = reference_decode((uint16_t)below, type);
     const double high =
         above == infinity ? beyond : reference_decode((uint16_t)above, type);
@@ -196,7 +203,7 @@ static long double load_real(const void *src, rcx_datatype_t type)
     }
 }
 
-/* Rounds value once to the type. */
+/* Store value, rounded once to the type. */
 static void store_real(void *dst, rcx_datatype_t type, long double value)
 {
     const float single = (float)value;
@@ -239,9 +246,9 @@ static uint64_t combine_integers(uint64_t a, uint64_t b, rcx_op_t op,
 
 /*
  * One operation in the precision of the type; the 16-bit types compute in
- * float. A double holds more than twice the digits of a float, so that
- * rounding its result to float is rounding once. volatile: no excess precision,
- * no contraction, whatever flags this file gets.
+ * float. A double holds more than twice the digits of a float, so rounding its
+ * result to float is one rounding. volatile prevents excess precision and
+ * contraction, whatever the compiler's options are.
  */
 static long double calculate(long double a, char operation, long double b,
                              rcx_datatype_t type)
@@ -303,7 +310,7 @@ static void combine_complex(void *dst, const void *left, const void *right,
     store_real((char *)dst + second, part, im);
 }
 
-/* -1, 0, 1 as a's value is below, as good as, or above b's. NaN above all. */
+/* Compare a's value with b's: -1 below, 0 equal, 1 above. NaN is above all. */
 static int compare_values(const void *a, const void *b, rcx_datatype_t part)
 {
     if (is_real(part)) {
@@ -339,7 +346,7 @@ static void combine_pairs(void *dst, const void *left, const void *right,
         take_left = order > 0;
     else if (left_index != right_index)
         take_left = left_index < right_index;
-    else /* two zeros may differ in sign: + for MAXLOC, - for MINLOC */
+    else /* zeros may differ in sign: + for MAXLOC, - for MINLOC */
         take_left = is_real(part) &&
                     (signbit(load_real(left, part)) != 0) == (op == RCX_MINLOC);
     memmove(dst, take_left ? left : right, layouts[type].bytes);
@@ -510,7 +517,8 @@ size_t reference_samples(void *dst, rcx_datatype_t type)
         if (is_complex(type))
             memcpy(element + layout->second,
                    numbers + (5 * i + 3) % n * part_bytes, part_bytes);
-        /* Around zero, each value comes with the same and other indexes. */
+        /* The first values of pairs, around zero, occur with the same and with
+         * other indexes. */
         if (is_pair(type))
             memcpy(element + layout->second,
                    &indexes[i < n && i < 6 ? 0 : i % 5], sizeof(int));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The predefined ops from their definitions, one element at a time, and
- * nothing of the library behind them: what the kernels are compared with.
- * Types are canonical ones, ops legal on them.
+ * The predefined ops from their definitions, one element at a time, without the
+ * library: the kernels are compared with them. Types are canonical, and ops are
+ * legal on them.
  */
 #ifndef RCX_TESTS_SUPPORT_REFERENCE_H
 #define RCX_TESTS_SUPPORT_REFERENCE_H
@@ -15,26 +15,27 @@
 
 enum {
     REFERENCE_SAMPLES = 64, /* the most that reference_samples() writes */
-    REFERENCE_BYTES = 64    /* no element is larger */
+    REFERENCE_BYTES = 64    /* the largest size of an element */
 };
 
 size_t reference_bytes(rcx_datatype_t type);
 size_t reference_alignment(rcx_datatype_t type);
 
-/* *dst = *left op *right; may be the same element. AVG combines as SUM. */
+/* *dst = *left op *right; all may be the same element. AVG combines as SUM. */
 void reference_combine(void *dst, const void *left, const void *right,
                        rcx_op_t op, rcx_datatype_t type);
 
 /* *dst /= ranks, for floating and complex types. */
 void reference_average(void *dst, rcx_datatype_t type, int ranks);
 
-/* The same bits, NaN payloads and padding excepted. */
+/* Whether the bits are the same, NaN payloads and padding excepted. */
 bool reference_equal(const void *a, const void *b, rcx_datatype_t type);
 
-/* Write nasty elements of type; returns how many. */
+/* Write elements with special and boundary values; returns how many. */
 size_t reference_samples(void *dst, rcx_datatype_t type);
 
-/* RCX_FLOAT16 and RCX_BFLOAT16: what bits mean, the bits nearest to value. */
+/* For RCX_FLOAT16 and RCX_BFLOAT16: the value of bits, and the bits nearest to
+ * a value. */
 double reference_decode(uint16_t bits, rcx_datatype_t type);
 uint16_t reference_encode(double value, rcx_datatype_t type);
 

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Operands of all ranks and the expected results of collectives, computed by
+ * one process without the library. Operands are functions of rank, seed and
+ * index; reductions follow the fixed tree of rcx_order_t.
+ */
 #include "serial.h"
 
 #include <stdlib.h>
@@ -36,7 +41,7 @@ uint64_t serial_hash(const void *bytes, size_t count)
 const struct kind sums = {.type = RCX_INT64, .op = RCX_SUM};
 const struct kind lines = {.type = RCX_UINT64, .op = RCX_SUM, .is_line = true};
 
-/* The fixed-width type that a C type is. */
+/* The fixed-width type that is the same as a C type. */
 static rcx_datatype_t fixed(rcx_datatype_t type)
 {
     switch (type) {
@@ -102,8 +107,8 @@ size_t serial_bytes(const struct kind *kind)
 
 /* ---- Operands ------------------------------------------------------------ */
 
-/* Small enough that sums of a few are exact in every type; for products, a
- * power of two. */
+/* Small integers, whose sums are exact in every type for few ranks; for
+ * products, powers of two. */
 static double small_number(rcx_op_t op, uint64_t random)
 {
     static const double factors[] = {1, -1, 2, 0.5, -2, 1, -0.5, 1};
@@ -130,7 +135,7 @@ static void put_real(void *at, rcx_datatype_t type, double value)
 static void put_complex(void *at, rcx_datatype_t type, rcx_op_t op,
                         uint64_t random)
 {
-    /* factors of +-1 +-i: products are powers of two times a root of one */
+    /* factors of +-1 +-i: products are powers of two times a root of unity */
     const double re =
         op == RCX_PROD ? 1 - (double)(random & 2) : small_number(op, random);
     const double im = op == RCX_PROD ? 1 - (double)(random >> 4 & 2)
@@ -177,7 +182,7 @@ static void put_bytes(unsigned char *at, size_t bytes, uint64_t random)
     }
 }
 
-/* Odd factors have inverses: none hides what it is multiplied with. */
+/* Odd factors are invertible modulo 256, so no factor hides another operand. */
 static void put_maps(unsigned char *at, size_t bytes, uint64_t random)
 {
     put_bytes(at, bytes, random);
@@ -203,12 +208,12 @@ static void put(const struct kind *kind, void *at, size_t bytes, int rank,
     else if (type == RCX_BOOL)
         *(bool *)at = random & 1;
     else
-        /* zeros are what logical ops look for */
+        /* one of 16 elements is zero, which logical ops distinguish */
         put_bytes(at, bytes, random >> 60 ? random : 0);
 }
 
-/* Bytes would be the same ones again after 256, where what is off by a power of
- * two lands: they begin anew after a prime number of them. */
+/* A line of bytes repeats after 256 elements, so an error by a power of two
+ * would be hidden. Restart it after a prime number of elements. */
 static void fill_bytes(uint8_t *vector, const struct part *part, uint64_t start,
                        uint64_t slope)
 {
@@ -224,7 +229,8 @@ static void fill_bytes(uint8_t *vector, const struct part *part, uint64_t start,
     }
 }
 
-/* The sum of lines: each rank's begins somewhere, and rises by rank + 1. */
+/* The sum of lines: rank's line starts at a random value and has slope rank +
+ * 1. */
 static void fill_line(const struct kind *kind, void *vector,
                       const struct part *part, uint64_t seed)
 {
@@ -262,8 +268,8 @@ void serial_fill(const struct kind *kind, void *vector, size_t first,
 /* ---- Results ------------------------------------------------------------- */
 
 /*
- * Two bytes are the map x -> m x + c modulo 256, and op is composition; a last
- * single byte keeps the last that is not zero.
+ * Two bytes are the map x -> m x + c modulo 256, and op is composition. If a
+ * single byte remains at the end, op keeps the last that is not zero.
  */
 static void compose(unsigned char *d, const unsigned char *a,
                     const unsigned char *b, size_t extent)
@@ -356,7 +362,7 @@ static bool equal(const struct kind *kind, const void *a, const void *b,
                             : reference_equal(a, b, type);
 }
 
-/* What is stored into a long double may change the bytes that it leaves out. */
+/* Compare bytes first, then elements: padding of a long double may differ. */
 static bool are_equal(const struct kind *kind, const char *a, const char *b,
                       size_t count, size_t bytes)
 {
@@ -390,8 +396,8 @@ bool serial_keeps(const struct kind *kind, const void *vector, size_t first,
     return true;
 }
 
-/* The combined operands, to chunk; what is behind it, in steps of as many
- * bytes, is for deeper levels. */
+/* Combine the operands of a part into chunk. The memory behind it, in steps of
+ * step bytes, is used by deeper levels. */
 static void reduce_tree(const struct kind *kind, char *chunk, size_t step,
                         const struct part *part, uint64_t seed)
 {
@@ -437,7 +443,7 @@ static bool check_chunk(const struct kind *kind, const char *result,
     return true;
 }
 
-/* Of the tree over so many ranks. */
+/* Levels of the tree over that many ranks. */
 static size_t levels_of(int ranks)
 {
     size_t levels = 1;

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Read the configuration from the environment as a context does, and check the
+ * result and the log lines. For tests of one process; no context is opened.
+ */
 #include "settings.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Settings of the environment, read as a context does, and what is said of
- * them. */
+/* Read settings from the environment as a context does, and check what is
+ * logged about them. */
 #ifndef RCX_TESTS_SUPPORT_SETTINGS_H
 #define RCX_TESTS_SUPPORT_SETTINGS_H
 
@@ -10,18 +10,20 @@
 extern struct capture settings_said;
 extern struct rcx_config settings; /* as read last */
 
-/* Set-up: no RCX_ variable of the caller's gets into the tests. */
+/* Set-up function: unset all RCX_ variables that the caller may have set. */
 int settings_clean(void **state);
 
 rcx_status_t settings_read(const rcx_params_t *given);
 
-/* Reads quietly with name=value in the environment. */
+/* Check that name=value is read without a log line. */
 void settings_accept(const char *name, const char *value);
 
-/* One line: the variable, its value, and word of what would be valid. */
+/* Check that name=value is rejected with one line, which has the variable, its
+ * value, "valid" and word. */
 void settings_refuse(const char *name, const char *value, const char *word);
 
-/* What is said after the variable and its value, all of it. */
+/* Check that name=value is rejected with exactly the line "NAME=VALUE:
+ * text". */
 void settings_refuse_with(const char *name, const char *value,
                           const char *text);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What tests of bootstraps share: what rcx_init() has at hand, and blobs. */
+/* Shared by tests of bootstraps: the arguments with which rcx_init() opens a
+ * bootstrap, and blobs and records to exchange. */
 #ifndef RCX_TESTS_UNIT_BOOTSTRAP_SIDE_H
 #define RCX_TESTS_UNIT_BOOTSTRAP_SIDE_H
 
@@ -23,7 +24,7 @@ static inline void keep_line(rcx_log_level_t level, const char *text, void *arg)
     snprintf(lines->last, sizeof lines->last, "%s", text);
 }
 
-/* What rcx_init() has at hand when it opens a bootstrap. */
+/* The arguments with which rcx_init() opens a bootstrap, and the result. */
 struct side {
     struct lines lines;
     struct rcx_heap heap;
@@ -48,7 +49,7 @@ static inline void side_init(struct side *side, const rcx_bootstrap_t *host)
         .params = &side->params, .heap = &side->heap, .log = &side->log};
 }
 
-enum { CARD_BYTES = 5 }; /* the shortest blob's */
+enum { CARD_BYTES = 5 }; /* length of the shortest blob */
 
 static inline size_t make_blob(int rank, unsigned char *blob)
 {
@@ -67,7 +68,8 @@ static inline rcx_status_t publish_own(struct side *side)
     return side->boot->ops->publish(side->boot, blob, bytes);
 }
 
-/* No cmocka assertion: runs on threads and in children too. */
+/* Whether a lookup returns the blob of rank. Uses no cmocka assertion, as it
+ * runs on threads and in child processes too. */
 static inline bool sees_blob_of(struct side *side, int rank)
 {
     unsigned char expected[256];
@@ -79,10 +81,11 @@ static inline bool sees_blob_of(struct side *side, int rank)
            bytes == length && memcmp(blob, expected, length) == 0;
 }
 
-/* What a rank sees when it meets the others. */
+/* What a rank receives in a local exchange: number of records, and how many of
+ * them are right. */
 struct meeting {
     int seen;
-    int right; /* the card that its place says */
+    int right; /* records that are those of their rank */
 };
 
 static inline void see_card(int rank, const void *card, void *arg)
@@ -106,7 +109,8 @@ static inline rcx_status_t meet_others(struct side *side,
                                            see_card, meeting);
 }
 
-/* As rcx_init(): by the first bootstrap that fits. */
+/* Open the first bootstrap of the table that is for these arguments, as
+ * rcx_init() does. */
 static inline rcx_status_t open_table(struct side *side)
 {
     rcx_status_t status = RCX_ERR_UNSUPPORTED;

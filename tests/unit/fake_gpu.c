@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Built as libcuda.so.1 and as libhsa-runtime64.so.1: a driver whose GPU has
- * the memory from fake_begin to fake_end, of which both sides can read what
- * lies behind fake_shared.
+ * A fake driver of a GPU for test_gpu.c, built as libcuda.so.1 and as
+ * libhsa-runtime64.so.1. The GPU has the memory from fake_begin to fake_end.
+ * From fake_shared on, both the host and the GPU can read it. fake_questions
+ * counts the queries.
  */
 #include <stddef.h>
 #include <stdint.h>

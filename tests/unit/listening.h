@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ranks that share a thread over the simulated network, whose log is kept; time
- * is skipped. Included once by each test of what is said of operations that do
- * not end.
+ * Three ranks that share a thread over the simulated network. Their log lines
+ * are kept per rank, and time is skipped. Included once by each test of the
+ * messages about operations that do not complete.
  */
 #ifndef RCX_TESTS_UNIT_LISTENING_H
 #define RCX_TESTS_UNIT_LISTENING_H
@@ -35,7 +35,8 @@ __attribute__((unused)) static void keep(rcx_log_level_t level,
     snprintf(said[rank].text, sizeof said[rank].text, "%s", text);
 }
 
-/* Reductions are cut into single elements. */
+/* Open the job with RCX_CHECK=check, and keep its log. Reductions use segments
+ * of one element. */
 __attribute__((unused)) static void open_listening(struct job *job,
                                                    const char *check)
 {
@@ -56,7 +57,8 @@ __attribute__((unused)) static void assert_silent(int rank)
                  said[rank].text);
 }
 
-/* Calls of many segments each, so that these have other numbers. */
+/* Make reductions of many segments each, so that sequence numbers and numbers
+ * of calls differ. */
 __attribute__((unused)) static void reduce_often(struct job *job)
 {
     const struct call call = {.coll = REDUCE, .count = COUNT, .kind = &sums};
@@ -73,7 +75,7 @@ __attribute__((unused)) static void progress(struct job *job)
             assert_true(rcx_progress(job->contexts[i]) >= 0);
 }
 
-/* Time passes in small steps, in each of which ranks make progress. */
+/* Skip n half seconds. All ranks make progress after each of them. */
 __attribute__((unused)) static void pass_half_seconds(struct job *job, int n)
 {
     for (int k = 0; k < n; k++) {
@@ -97,7 +99,7 @@ __attribute__((unused)) static void assert_says(int rank, rcx_log_level_t level,
     assert_int_equal(said[rank].level, level);
 }
 
-/* The number of rank 0's last operation. */
+/* The number of the next operation in rank 0's recorder. */
 __attribute__((unused)) static uint64_t recorded(const struct job *job)
 {
     return world_of(job, 0)->recorder.next;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How rcx_abort() ends a process: by each bootstrap, in a child that says what
- * it logged. With launchers: tests/job/test_abort.sh. */
+/* How rcx_abort() ends a process, for each bootstrap that needs no launcher. A
+ * child process calls it, and reports what it logged through a pipe. Tests with
+ * launchers are in tests/job/test_abort.sh. */
 #include "test.h"
 
 #include <signal.h>
@@ -13,9 +14,9 @@
 
 #define TEXT "the matrix is singular"
 
-/* ---- A host -------------------------------------------------------------- */
+/* ---- Callbacks of a host ------------------------------------------------- */
 
-static int output; /* of the child */
+static int output; /* pipe from the child */
 
 static void say(rcx_log_level_t level, const char *text, void *arg)
 {
@@ -30,7 +31,7 @@ static int allgather(const void *send, void *recv, size_t bytes, void *arg)
     return 0;
 }
 
-/* arg: what it returns. */
+/* bootstrap_abort of a host; *arg is its result. */
 static int end_others(int code, const char *text, void *arg)
 {
     dprintf(output, "end %d \"%s\"\n", code, text);
@@ -43,15 +44,15 @@ static int not_to_be_called(int code, const char *text, void *arg)
     _exit(99);
 }
 
-/* ---- The child ----------------------------------------------------------- */
+/* ---- The child process --------------------------------------------------- */
 
 struct ending {
-    uint64_t fields; /* of params, besides the log */
+    uint64_t fields; /* field_mask of params, besides RCX_PARAM_LOG */
     int (*fn)(int code, const char *text, void *arg);
     int result; /* of fn */
     int code;
     const char *text;
-    int status, signal; /* how it ends; signal 0: none */
+    int status, signal; /* expected exit status and signal; signal 0: none */
     const char *said;
 };
 
@@ -136,7 +137,9 @@ static void a_host_that_can_ends_the_others(void **state)
     check(&silent);
 }
 
-/* The third was made for an older rcx.h, and has anything there. */
+/* No host ends the other ranks, so the process must end by SIGABRT, which a
+ * launcher notices. In the third case the host was compiled with an older
+ * rcx.h: bootstrap_abort is undefined and must not be called. */
 static void where_nobody_ends_the_others_a_signal_tells(void **state)
 {
     static const struct ending endings[] = {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What entries of the registry say of their algorithms. */
+/* Consistency of the registry's algorithms: order levels, and the names under
+ * which other libraries know them. Schedules are tested elsewhere. */
 #include "test.h"
 
 #include <string.h>
@@ -39,11 +40,11 @@ static void a_function_is_for_levels_that_depend_on_the_shape(void **state)
         for (int p = 2; p <= MOST && (*a)->order; p++) {
             const struct rcx_shape two = shape_of(*a, 2), s = shape_of(*a, p);
 
-            if ((*a)->is_by_nodes) /* it does not fit */
+            if ((*a)->is_by_nodes) /* does not fit a shape without nodes */
                 continue;
             differ |= (*a)->order(&s) != (*a)->order(&two);
         }
-        /* parameters count, too */
+        /* the level may also depend on parameters or nodes */
         assert_true(differ || !(*a)->order || (*a)->params ||
                     (*a)->is_by_nodes);
     }
@@ -59,8 +60,8 @@ static void a_single_rank_has_nothing_to_order(void **state)
     assert_int_equal(rcx_algo_order(&loose, &two), RCX_ORDER_LOOSE);
 }
 
-/* Methods of OCC's manual 2005, 2.3; what is of topology and segment there is a
- * parameter here. */
+/* Every method of the OCC manual 2005, section 2.3, must be named in known_as
+ * of an algorithm. Topology and segment of OCC are parameters here. */
 static void all_names_of_occ_have_their_algorithm(void **state)
 {
     static const struct {

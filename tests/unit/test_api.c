@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Every collective in every form and place on 1 to 9 ranks, compared with a
- * serial reduction: over the simulated network, and blocking where one is
- * alone.
+ * serial reduction. Ranks share a thread over the simulated network, so
+ * blocking calls are made by a single process only. Wrong arguments are in
+ * test_api_errors.c and test_api_blocks.c.
  */
 #include "test.h"
 
@@ -20,7 +21,8 @@ static void counts_around(size_t p, size_t counts[COUNTS])
     memcpy(counts, list, sizeof list);
 }
 
-/* Blocks of all sizes, some of them empty; n elements in all or about. */
+/* Choose blocks of different sizes, some of them empty, of about n elements in
+ * total. */
 static void uneven(size_t p, size_t n, size_t recvcounts[MOST_RANKS])
 {
     for (size_t i = 0; i < p; i++)
@@ -87,7 +89,7 @@ allreduce_by_each_algorithm_equals_the_serial_reduction(void **state)
     run_everywhere(ALLREDUCE, "RCX_ALLREDUCE", "recursive_doubling");
 }
 
-/* How rank 0 carries out an allreduce of count 64-bit integers by op. */
+/* Get the method by which rank 0 runs an allreduce of count 64-bit integers. */
 static void method_of(struct job *job, size_t count, rcx_op_t op,
                       char text[128])
 {
@@ -100,7 +102,8 @@ static void method_of(struct job *job, size_t count, rcx_op_t op,
     assert_ok(rcx_request_free(&request));
 }
 
-/* generalized on the xor group wants a power of two of ranks. */
+/* generalized on the xor group needs a power of two of ranks. For other sizes
+ * the method must be the one without the preference. */
 static void
 a_preferred_algorithm_is_passed_over_where_it_does_not_fit(void **state)
 {
@@ -123,8 +126,9 @@ a_preferred_algorithm_is_passed_over_where_it_does_not_fit(void **state)
     }
 }
 
-/* The ring does not keep rank order, which an op that does not commute
- * needs. */
+/* The ring does not keep rank order, which a non-commutative op needs. So the
+ * preference must have no effect for RCX_REPLACE, but must have one for
+ * RCX_SUM. */
 static void
 a_preferred_algorithm_is_passed_over_where_order_needs_it(void **state)
 {
@@ -290,7 +294,7 @@ static void recvcounts_are_copied(void **state)
     open_with(&job, 3, NULL, NULL, NULL);
     calls_open(&c, &job, &call);
     calls_make(&c, true);
-    for (int i = 0; i < 3; i++) /* written over as soon as the call returned */
+    for (int i = 0; i < 3; i++) /* attempt_call() has overwritten them */
         assert_true(c.attempts[i].arguments.blocks[0] == SIZE_MAX);
     calls_start(&c);
     calls_wait(&c, RCX_OK);
@@ -337,7 +341,7 @@ memory_for_buffers_is_aligned_and_belongs_to_the_caller(void **state)
         RCX_ERR_ARG);
     assert_ok(rcx_mem_free(rcx_world(context), large));
     assert_ok(rcx_mem_register(rcx_world(context), &large, sizeof large));
-    assert_ok(rcx_finalize(&context)); /* frees and forgets the others */
+    assert_ok(rcx_finalize(&context)); /* frees small, and deregisters large */
 }
 
 int main(void)

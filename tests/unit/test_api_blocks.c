@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Collectives that move data and prefixes: what wrong arguments get, what is
- * not wrong though it looks so, and what memory a call leaves alone.
+ * Collectives that move data, and prefix reductions: wrong arguments are
+ * rejected, unusual but valid arguments are accepted, and a call does not write
+ * to memory other than its result.
  */
 #include "test.h"
 
@@ -32,7 +33,7 @@ static int set_up(void **state)
     return 0;
 }
 
-/* Nothing is left of the errors: no request, and calls work. */
+/* After the errors of a test, no request must be left, and calls must work. */
 static int tear_down(void **state)
 {
     const struct call call = {.coll = ALLTOALLV, .count = 20, .kind = &sums};
@@ -48,7 +49,7 @@ static int tear_down(void **state)
 
 static const size_t equal[] = {N, N, N, N, N};
 
-/* That is right, on rank 0, and to be made wrong. */
+/* Valid arguments of rank 0, for a test to change. */
 static struct arguments right(void)
 {
     return (struct arguments){.sendbuf = in,
@@ -61,7 +62,8 @@ static struct arguments right(void)
                               .comm = world_of(&job, 0)};
 }
 
-/* In all forms, once change is made to a; the one that would wait is last. */
+/* Apply change to valid arguments: all forms must reject them with RCX_ERR_ARG.
+ * The blocking call is last, as it would wait if it were accepted. */
 #define assert_refuses(coll, change, ...)                                      \
     do {                                                                       \
         struct arguments a = right();                                          \
@@ -74,7 +76,8 @@ static struct arguments right(void)
                 RCX_ERR_ARG, __VA_ARGS__);                                     \
     } while (0)
 
-/* A request is made of it, and not a word said. */
+/* Apply change to valid arguments: a request must be created without a log
+ * line. */
 #define assert_takes(coll, change)                                             \
     do {                                                                       \
         struct arguments a = right();                                          \
@@ -94,7 +97,7 @@ static void be_rank_1(struct arguments *a)
     a->comm = world_of(&job, 1);
 }
 
-/* The call of all ranks of j, to its end. */
+/* Run a nonblocking call on all ranks of j, and wait for it. */
 static void run(struct job *j, enum collective coll, struct arguments a[])
 {
     rcx_request_t *requests[MOST];
@@ -108,7 +111,7 @@ static void run(struct job *j, enum collective coll, struct arguments a[])
         assert_ok(rcx_request_free(&requests[r]));
 }
 
-/* ---- What is missing ----------------------------------------------------- */
+/* ---- Missing arguments --------------------------------------------------- */
 
 static void counts_that_are_missing_are_named(void **state)
 {
@@ -164,7 +167,7 @@ static void buffers_that_are_ignored_may_be_missing(void **state)
     assert_takes(GATHERV, (a.recvbuf = NULL, a.root = 1));
     assert_takes(SCATTER, (a.sendbuf = NULL, a.root = 1));
     assert_takes(SCATTERV, (a.sendbuf = NULL, a.root = 1));
-    assert_takes(EXSCAN, a.recvbuf = NULL); /* rank 0 */
+    assert_takes(EXSCAN, a.recvbuf = NULL); /* rank 0 has no result */
     assert_takes(ALLGATHERV, (a.sendbuf = a.recvbuf = NULL, a.blocks = none));
     assert_takes(ALLTOALLV,
                  (a.sendbuf = NULL, a.sendcounts = none, a.blocks = not_own));
@@ -215,7 +218,7 @@ static void in_place_it_is_the_other_buffer_that_is_missing(void **state)
                    "sendbuf=NULL");
 }
 
-/* ---- Sums ---------------------------------------------------------------- */
+/* ---- Overflow of counts -------------------------------------------------- */
 
 static void sums_that_overflow_are_refused(void **state)
 {
@@ -269,7 +272,7 @@ static void what_a_rank_sends_to_itself_is_what_it_receives(void **state)
                    "recvcounts[0]=9");
 }
 
-/* ---- Blocks, and other memory between them ------------------------------- */
+/* ---- Buffers in gaps between blocks -------------------------------------- */
 
 static const size_t apart[RANKS] = {3 * N, 0}; /* a gap of 2 N from N on */
 
@@ -321,7 +324,7 @@ static void what_lies_in_a_gap_is_sent(void **state)
     run(&job, ALLGATHERV, a);
     for (int r = 0; r < RANKS; r++) {
         for (int i = 0; i < N; i++) {
-            assert_int_equal(memory[r][3 * N + i], N + i); /* rank 0's */
+            assert_int_equal(memory[r][3 * N + i], N + i); /* rank 0's block */
             assert_int_equal(memory[r][i], 1000 + N + i);
             assert_int_equal(memory[r][N + i], 1000 * r + N + i);
             assert_int_equal(memory[r][2 * N + i], 1000 * r + 2 * N + i);
@@ -329,7 +332,8 @@ static void what_lies_in_a_gap_is_sent(void **state)
     }
 }
 
-/* Their places are bytes behind the lowest one. */
+/* Blocks may be separate arrays: with RCX_BYTE, displacements are the distances
+ * from the lowest array. */
 static void separate_arrays_are_blocks(void **state)
 {
     const size_t counts[RANKS] = {3, 500};
@@ -366,7 +370,7 @@ static void separate_arrays_are_blocks(void **state)
     }
 }
 
-/* ---- Blocks that overlap ------------------------------------------------- */
+/* ---- Overlapping blocks -------------------------------------------------- */
 
 static void blocks_of_a_result_that_overlap_are_refused(void **state)
 {
@@ -391,7 +395,8 @@ static void blocks_of_a_result_that_overlap_are_refused(void **state)
                    "recvdispls");
 }
 
-/* Blocks far from each other in number, but not in place. */
+/* Blocks 0 and 4 of 5 overlap: not only neighbours in rank order are
+ * compared. */
 static void any_two_blocks_of_many_are_found(void **state)
 {
     enum { P = 5 };
@@ -419,12 +424,13 @@ static void blocks_that_do_not_overlap_are_fine(void **state)
 
     (void)state;
     assert_takes(GATHERV, a.displs = touch);
-    assert_takes(GATHERV, (a.displs = by_one, a.root = 1)); /* not looked at */
+    assert_takes(GATHERV, (a.displs = by_one, a.root = 1)); /* not the root */
     assert_takes(ALLGATHERV, (a.displs = inside, a.blocks = empty));
     assert_takes(ALLTOALLV, a.displs = touch);
 }
 
-/* Blocks that are only read: both ranks get the same elements. */
+/* Blocks that are only read may overlap: both ranks of a scatterv get elements
+ * of the same memory. */
 static void blocks_of_an_operand_may_overlap(void **state)
 {
     static const size_t displs[RANKS] = {2, 1};
@@ -444,7 +450,7 @@ static void blocks_of_an_operand_may_overlap(void **state)
             assert_int_equal(got[r][i], 100 + (int)displs[r] + i);
 }
 
-/* ---- Memory that is left alone ------------------------------------------- */
+/* ---- Memory that a call must not write ----------------------------------- */
 
 enum { LONG = 50000 };
 
@@ -495,7 +501,7 @@ static void exscan_once(struct job *j, size_t count)
         assert_int_equal(got[j->size - 1][i], (j->size - 1) * given[i]);
     a[0].recvbuf = NULL;
     run(j, EXSCAN, a);
-    for (int r = 0; r < j->size; r++) /* in place rank 0 keeps its operand */
+    for (int r = 0; r < j->size; r++) /* rank 0 keeps its operand */
         memcpy(got[r], given, sizeof given);
     for (int r = 0; r < j->size; r++) {
         a[r].recvbuf = got[r];
@@ -539,7 +545,8 @@ static void bcast_once(struct job *j, size_t count)
     munmap(given, bytes);
 }
 
-/* The root's memory may be read only: a write would end the test. */
+/* The root's buffer is in memory that is read-only, so a write would end the
+ * test. */
 static void bcast_does_not_write_at_the_root(void **state)
 {
     (void)state;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a wrong argument gets: an error code, one line that names the argument
- * and what is valid, and a communicator that works as before.
+ * Wrong arguments of all functions: each call returns an error code and logs
+ * one line, which names the argument and valid values. The communicator must
+ * work as before. test_api_blocks.c has the arguments of collectives that move
+ * data.
  */
 #include "test.h"
 
@@ -14,7 +16,7 @@
 enum { N = 8 };
 
 static struct capture said = {.asks_for_name = true};
-static struct job job; /* two ranks; what is wrong is wrong on rank 0 */
+static struct job job; /* two ranks; rank 0 passes the wrong arguments */
 static rcx_context_t *context;
 static rcx_comm_t *comm;
 static int32_t in[4 * N], out[4 * N];
@@ -34,7 +36,7 @@ static int set_up(void **state)
     return 0;
 }
 
-/* Nothing is left of the errors: no request, and calls work. */
+/* After the errors of a test, no request must be left, and calls must work. */
 static int tear_down(void **state)
 {
     const struct call call = {.coll = ALLREDUCE, .count = 20, .kind = &sums};
@@ -54,7 +56,8 @@ static int fine(void *dst, const void *left, const void *right, size_t count,
     return 0;
 }
 
-/* All three forms of a call refuse alike; the one that would wait is last. */
+/* All three forms of a call must return status. The blocking call is last, as
+ * it would wait if it were accepted. */
 #define assert_all_refused(name, status, arguments, ...)                       \
     do {                                                                       \
         assert_refused(&said, PERSISTENT(name, arguments), status,             \
@@ -71,8 +74,8 @@ static int fine(void *dst, const void *left, const void *right, size_t count,
 
 /* ---- Collectives --------------------------------------------------------- */
 
-/* Every collective of which it is true, in every form; coll_ is it. The error
- * names the function. */
+/* Every collective coll_ for which is_true holds must return status in every
+ * form, and log a line that names its function. */
 #define assert_all_refuse(is_true, status, arguments, ...)                     \
     do {                                                                       \
         for (int i_ = 0; i_ < COLLECTIVES * FORMS; i_++) {                     \
@@ -92,7 +95,7 @@ static int fine(void *dst, const void *left, const void *right, size_t count,
 
 static const size_t equal_blocks[2] = {N, N};
 
-/* That is right, and to be made wrong. */
+/* Valid arguments of rank 0, for a test to change. */
 static struct arguments some_arguments(void)
 {
     return (struct arguments){.sendbuf = in,
@@ -116,7 +119,7 @@ static void a_communicator_that_is_none_is_refused(void **state)
 
 static void a_buffer_that_is_missing_is_named(void **state)
 {
-    const size_t counts[2] = {0, N}; /* rank 0 gets nothing */
+    const size_t counts[2] = {0, N}; /* rank 0 has no result */
 
     (void)state;
     assert_all_refused(allreduce, RCX_ERR_ARG,
@@ -241,7 +244,7 @@ static void buffers_that_overlap_by_part_are_refused(void **state)
                        (in, in + 15, N, RCX_INT32, RCX_SUM, comm), "overlap");
     assert_all_refused(reduce_scatter, RCX_ERR_ARG,
                        (in, in + 2, counts, RCX_INT32, RCX_SUM, comm),
-                       "overlap"); /* rank 1's block */
+                       "overlap"); /* with rank 1's block */
 }
 
 static void buffers_that_touch_are_fine(void **state)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Every function that takes a handle refuses NULL, by its name. Collectives:
- * test_api_errors.c. */
+/* Every function that takes a handle must reject NULL with a line that names
+ * the handle. Collectives are in test_api_errors.c. */
 #include "test.h"
 
 #include "capture.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ops and types of the user's, and those that are more than a kernel. */
+/* Reductions with user-defined ops and types, ops that fail, and the predefined
+ * ops that are not plain kernels: replace, no-op and average. Results are
+ * compared with a serial reduction; test_kernels.c has the other predefined
+ * ops. */
 #include "test.h"
 
 #include <stdlib.h>
@@ -12,7 +15,7 @@ enum { RANKS = 9 };
 
 static struct capture said = {.asks_for_name = true};
 
-/* ---- A product that does not commute: 2x2 matrices of integers ----------- */
+/* ---- A non-commutative op: the product of 2x2 integer matrices ----------- */
 
 struct matrix {
     uint32_t a, b, c, d;
@@ -45,10 +48,10 @@ static void multiply_by_hand(const struct kind *kind, void *dst,
     memcpy(dst, &x, sizeof x);
 }
 
-/* What the op was given as arg, on each rank; calls are counted there. */
+/* arg of the op on each rank; counts its calls. */
 struct seen {
     int calls;
-    int fails_at; /* the call that fails, from 1; 0: none */
+    int fails_at; /* number of the call that fails, from 1; 0: none */
     rcx_datatype_t type;
     bool wrong;
 };
@@ -70,7 +73,8 @@ static int multiply_all(void *dst, const void *left, const void *right,
     return ++mine->calls == mine->fails_at;
 }
 
-/* The same op and type on all ranks: handles are equal as all count alike. */
+/* Create the same op and type on all ranks. Their handles are equal, as all
+ * ranks have created equally many before. */
 static struct kind create_product(struct job *job, unsigned flags)
 {
     struct kind kind = {.extent = sizeof(struct matrix),
@@ -142,15 +146,17 @@ static void long_products_keep_the_order_of_ranks_in_segments(void **state)
     kind = create_product(&job, 0);
     call.kind = &kind;
     calls_run(&job, &call, true);
-    call.count = 100000; /* where a ring would be taken for a sum */
+    call.count = 100000; /* for a sum, the ring would be chosen */
     calls_run(&job, &call, false);
     assert_false(seen[0].wrong);
     assert_ok(job_close(&job));
 }
 
-/* ---- Ops that fail ------------------------------------------------------- */
+/* ---- Failing ops --------------------------------------------------------- */
 
-/* The first rank that combines at all fails in its first call. */
+/* Each rank in turn fails in its next call of the op. Where that rank combines,
+ * all ranks must get RCX_ERR_OP; otherwise all must succeed. Later calls must
+ * work. */
 static void run_failing(struct job *job, const struct kind *kind,
                         enum collective coll, int root)
 {
@@ -169,7 +175,7 @@ static void run_failing(struct job *job, const struct kind *kind,
         calls_open(&c, job, &call);
         calls_make(&c, false);
         job_wait(job, c.requests);
-        for (int i = 0; i < job->size; i++) /* all agree, also on success */
+        for (int i = 0; i < job->size; i++) /* on all ranks alike */
             assert_status(c.requests[i]->status,
                           seen[failing].calls > before ? RCX_ERR_OP : RCX_OK);
         calls_close(&c);
@@ -273,11 +279,12 @@ static int always_fail(void *dst, const void *left, const void *right,
     return -1;
 }
 
-/* Under small tags segments come and go in any order; the lines do not. */
+/* Many failing calls in flight, with tags that have few numbers, so that their
+ * segments complete in any order. Each rank must log one line for each call. */
 static void run_many_failing(struct job *job, unsigned flags)
 {
     enum { MANY = 20 };
-    static const size_t counts[] = {32, 16, 24, 8}; /* in segments of 8 */
+    static const size_t counts[] = {32, 16, 24, 8}; /* 1 to 4 segments */
     static struct calls c[MANY];
     struct kind kind = sums;
     struct call call = {.coll = ALLREDUCE, .kind = &kind};
@@ -314,7 +321,7 @@ static void many_failing_ones_are_one_line_each(void **state)
         open_with(&job, 4, "RCX_ALLREDUCE",
                   "recursive_doubling:segment=64,window=2", &options);
         run_many_failing(&job, 0);
-        run_many_failing(&job, RCX_OP_NO_FAIL); /* which is not true */
+        run_many_failing(&job, RCX_OP_NO_FAIL); /* the flag is false here */
         assert_ok(job_close(&job));
     }
 }
@@ -343,7 +350,7 @@ static void a_failing_op_fails_a_local_reduction(void **state)
     assert_ok(rcx_finalize(&context));
 }
 
-/* ---- Types of any extent ------------------------------------------------- */
+/* ---- User-defined types of any extent ------------------------------------ */
 
 static void fill_bytes(const struct kind *kind, void *element, uint64_t random)
 {
@@ -403,9 +410,9 @@ static void replace_and_no_op_take_the_last_and_the_first_rank(void **state)
 
         (void)state;
         open_with(&job, size, NULL, NULL, NULL);
-        run_kind(&job, &last); /* a predefined type */
+        run_kind(&job, &last); /* predefined type */
         run_kind(&job, &first);
-        for (int i = 0; i < size; i++) /* and a user's */
+        for (int i = 0; i < size; i++) /* user-defined type */
             assert_ok(rcx_type_create(job.contexts[i], 7, &last.type));
         first.type = last.type;
         last.extent = first.extent = 7;
@@ -417,7 +424,8 @@ static void replace_and_no_op_take_the_last_and_the_first_rank(void **state)
 
 /* ---- Averages ------------------------------------------------------------ */
 
-/* Whole numbers add up exactly in any order; one division is exact enough. */
+/* The operands are integers, whose sum is exact in any order. So only the
+ * division rounds, and each method must give the same result. */
 static void an_average_is_the_sum_divided_once(void **state)
 {
     static const struct kind average = {.type = RCX_FLOAT64, .op = RCX_AVG};

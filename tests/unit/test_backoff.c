@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ranks that share cores: when one that waits gives its core away, and how.
- * Ranks share a thread over the simulated network, where rank 0 waits for rank
- * 1.
+ * Backoff of a waiting rank: when it releases its core, and whether it yields
+ * or sleeps. Ranks share a thread over the simulated network, where rank 0
+ * waits for rank 1. sched_yield() and nanosleep() are wrapped to count them.
  */
 #include "test.h"
 
@@ -33,7 +33,7 @@ static void begin_to_wait(struct job *job, struct calls *c, bool shares)
     assert_ok(calls_make_one(c, 0, false));
 }
 
-/* Rank 1 calls as well. */
+/* Make rank 1's call as well, so that both complete. */
 static void join_and_close(struct calls *c, struct job *job)
 {
     assert_ok(calls_make_one(c, 1, false));
@@ -44,7 +44,7 @@ static void join_and_close(struct calls *c, struct job *job)
     assert_ok(job_close(job));
 }
 
-/* ---- Others at work ------------------------------------------------------ */
+/* ---- Spinning while peers run -------------------------------------------- */
 
 static const struct rcx_transport_ops *true_ops;
 static bool is_at_work, is_resting;
@@ -57,8 +57,9 @@ static unsigned count_poll(struct rcx_transport *t)
     return true_ops->progress(t);
 }
 
-/* Where others had the core for long it is looked around first, so the fewest
- * count; not those before the first rest. */
+/* Count core releases, and keep the smallest number of polls between two of
+ * them. A rank drains after it was off its core for long, so only the smallest
+ * number is exact. Polls before the first release do not count. */
 static void note_rest(struct rcx_transport *t, bool begins)
 {
     (void)t;
@@ -75,8 +76,9 @@ static bool say_who_is_at_work(struct rcx_transport *t)
     return is_at_work;
 }
 
-/* For a message that does not come; never so long that it is found out that
- * nobody takes the core. */
+/* Wait for a message that does not arrive, and return the smallest number of
+ * polls between two releases of the core. yields is reset, so that the rank
+ * never finds that it has the core to itself. */
 static int polls_between_rests(struct calls *c, bool others_are_at_work)
 {
     struct rcx_progress *p = &c->requests[0]->comm->context->progress;
@@ -113,7 +115,7 @@ static void a_core_is_kept_as_long_as_others_are_at_work(void **state)
     join_and_close(&c, &job);
 }
 
-/* ---- Beside others that compute ------------------------------------------ */
+/* ---- Yields to computing tasks ------------------------------------------- */
 
 static bool yields_are_long;
 static int yields, naps;
@@ -138,7 +140,8 @@ int __wrap_nanosleep(const struct timespec *t, struct timespec *left)
     return __real_nanosleep(t, left);
 }
 
-/* In many short waits: who has waited for long naps in any case. */
+/* Poll in many short waits, as a single long wait would lead to a sleep in any
+ * case. */
 static void wait_until_there_have_been(struct calls *c, int of_naps,
                                        int of_yields)
 {
@@ -146,7 +149,8 @@ static void wait_until_there_have_been(struct calls *c, int of_naps,
         assert_status(rcx_wait_for(c->requests[0], MS / 100), RCX_IN_PROGRESS);
 }
 
-/* When some time has passed it is tried again, which is too much each time. */
+/* A rank whose yields take long must sleep instead. When contended_until has
+ * passed, it must yield again; each of these yields is long again. */
 static void who_gets_its_core_back_late_naps_and_tries_again(void **state)
 {
     struct calls c;
@@ -165,8 +169,9 @@ static void who_gets_its_core_back_late_naps_and_tries_again(void **state)
     join_and_close(&c, &job);
 }
 
-/* Till when naps are better, where the next yield takes long, as the last one
- * did so many short ones ago, and so many in a row before that. */
+/* Return contended_until after a yield. yields_are_long determines whether it
+ * is long. Before it, there were in_a_row long yields and then of_short short
+ * ones. */
 static uint64_t crowded_until(struct calls *c, unsigned in_a_row,
                               unsigned of_short)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The bootstraps that need no launcher: the host's callbacks (over threads and
- * over sockets between processes) and single; and what the table does where
- * the environment hints at a launcher. tests/job has PMIx itself.
+ * The bootstraps that need no launcher: a host's callbacks, over threads and
+ * over sockets between processes, and single. Also the choice from the table if
+ * the environment hints at a launcher. PMIx itself is tested in tests/job.
  */
 #include "test.h"
 
@@ -19,7 +19,7 @@
 
 enum { MAX_RANKS = 8 };
 
-/* libpmix loses a few bytes of its own in every PMIx_Init. */
+/* libpmix leaks a few bytes of its own in every PMIx_Init(). */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
@@ -38,7 +38,8 @@ static bool exchanges_with_all(struct side *side)
     return ok;
 }
 
-/* Open, exchange, barrier, close; leaves nothing on the heap. */
+/* Open, exchange, barrier and close must succeed, log nothing, and leave
+ * nothing on the heap. */
 static bool lives_through(struct side *side)
 {
     bool ok;
@@ -132,7 +133,8 @@ callbacks_over_threads_exchange_blobs_of_different_lengths(void **state)
 
 /* ---- Callbacks over sockets between processes ---------------------------- */
 
-/* Rank 0 is the hub: hub[i] leads to rank i, spoke leads to rank 0. */
+/* A star of sockets around rank 0: hub[i] connects rank 0 to rank i, spoke
+ * connects rank i to rank 0. */
 struct star {
     int rank;
     int size;
@@ -302,7 +304,9 @@ static void a_launcher_of_one_is_no_error(void **state)
     unsetenv("SLURM_NTASKS");
 }
 
-/* A child each: PMIx remembers for the life of a process. */
+/* Opening must fail with one line that names launchers; with allow_singleton it
+ * must succeed. Runs in a child process, as PMIx keeps its state for the life
+ * of a process. */
 static void assert_dead_server_is_seen(const char *name, const char *value,
                                        const char *rank)
 {
@@ -322,11 +326,11 @@ static void assert_dead_server_is_seen(const char *name, const char *value,
              strstr(side.lines.last, "srun --mpi=pmix") &&
              strstr(side.lines.last, "prterun");
         side_init(&side, NULL);
-        ok = ok && open_table(&side) == RCX_ERR_LAUNCH; /* no better later */
+        ok = ok && open_table(&side) == RCX_ERR_LAUNCH; /* must fail again */
         side_init(&side, NULL);
         side.args.allow_singleton = true;
         ok = ok && lives_through(&side);
-        exit(ok ? 0 : 1); /* with destructors: PMIx_Finalize would crash */
+        exit(ok ? 0 : 1); /* destructor must not call PMIx_Finalize */
     }
     assert_int_equal(child, waitpid(child, &status, 0));
     assert_int_equal(0, status);
@@ -343,7 +347,7 @@ static void a_pmix_server_that_does_not_answer_is_an_error(void **state)
                                "0");
 }
 
-/* ---- All ----------------------------------------------------------------- */
+/* ---- All bootstraps of the table ----------------------------------------- */
 
 static void count_line(const char *name, const char *value, void *arg)
 {
@@ -370,7 +374,7 @@ every_bootstrap_of_the_table_is_complete_and_describes_itself(void **state)
     }
 }
 
-/* The tests may themselves be run by a launcher. */
+/* Unset the variables of launchers, as one of them may run the tests. */
 static int forget_launchers(void **state)
 {
     static const char *const prefixes[] = {"PMI", "SLURM_", "OMPI_"};

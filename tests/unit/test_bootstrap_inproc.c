@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Several ranks in one process: the bootstrap that other tests stand on. */
+/* The bootstrap for several ranks in one process, on which most unit tests
+ * rely: publication, lookup, barrier, and failed allocations. */
 #include "test.h"
 
 #include <pthread.h>
@@ -36,7 +37,9 @@ static void one_thread_opens_and_publishes_for_all_inproc_ranks(void **state)
     assert_int_equal(0, heap.live);
 }
 
-/* A card is about a process, and all ranks are in this one. */
+/* A local exchange passes the own record for every rank, as a record describes
+ * a process and all ranks are in this one. So only the record of rank 1 is as
+ * expected. */
 static void inproc_ranks_all_show_the_same_card(void **state)
 {
     struct rcx_heap heap = RCX_HEAP_INIT;
@@ -97,7 +100,7 @@ static void an_inproc_rank_is_open_once_at_a_time(void **state)
 
 struct inproc_member {
     struct rcx_inproc *job;
-    int *arrived; /* of each rank: barriers entered */
+    int *arrived; /* number of barriers each rank has entered */
     int rank;
     bool ok;
 };
@@ -108,8 +111,8 @@ static bool count_poll(void *arg)
     return true;
 }
 
-/* After each barrier all ranks must have entered it, and none the one after
- * the next. */
+/* After each barrier all ranks must have entered it. No rank may have entered
+ * the one after the next. */
 static void *run_inproc(void *arg)
 {
     struct inproc_member *member = arg;
@@ -175,7 +178,8 @@ static void *arrive(void *arg)
     return NULL;
 }
 
-/* The other rank arrives only from here: without progress nobody returns. */
+/* Rank 1 enters the barrier from rank 0's third call of go_on(). Without these
+ * calls neither rank would return. */
 static bool arrive_at_third_poll(void *arg)
 {
     struct last_arrival *last = arg;
@@ -214,7 +218,8 @@ static bool go_on_twice(void *arg)
     return ++*(int *)arg < 3;
 }
 
-/* Who gave up may come again, and is not counted twice. */
+/* A rank that stops waiting may enter the barrier again, and must not be
+ * counted twice: 4 entries of 3 ranks do not complete it. */
 static void an_inproc_barrier_may_be_given_up(void **state)
 {
     struct rcx_heap heap = RCX_HEAP_INIT;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Callbacks of a host that are wrong or fail, and memory that runs out. */
+/* The bootstrap over a host's callbacks: callbacks that are malformed, fail or
+ * return wrong data, and allocations that fail. Each error must be one line and
+ * leave nothing on the heap. */
 #include "test.h"
 
 #include <string.h>
 
 #include "bootstrap_side.h"
 
-/* ---- Callbacks that are wrong -------------------------------------------- */
+/* ---- Wrong callbacks ----------------------------------------------------- */
 
-/* As if all ranks sent the same; fails at the call with number *arg. */
+/* Return the own data for all 3 ranks. Call number *arg fails. */
 static int echo_allgather(const void *send, void *recv, size_t bytes, void *arg)
 {
     int *left = arg;
@@ -123,10 +125,10 @@ static void an_allgather_that_loses_own_data_is_a_launch_error(void **state)
 
 struct lie {
     int calls;
-    uint64_t length; /* of what rank 0 publishes, it says */
+    uint64_t length; /* that rank 0 seems to publish */
 };
 
-/* The second call exchanges lengths. */
+/* In the second call, which exchanges lengths, replace that of rank 0. */
 static int lie_allgather(const void *send, void *recv, size_t bytes, void *arg)
 {
     struct lie *lie = arg;
@@ -138,7 +140,7 @@ static int lie_allgather(const void *send, void *recv, size_t bytes, void *arg)
     return 0;
 }
 
-/* The size of a buffer for all would overflow. */
+/* The size of a buffer for all blobs overflows, or exceeds all memory. */
 static void lengths_that_no_memory_holds_are_a_launch_error(void **state)
 {
     static const uint64_t lengths[] = {UINT64_MAX, UINT64_MAX / 4 + 1,
@@ -164,10 +166,10 @@ static void lengths_that_no_memory_holds_are_a_launch_error(void **state)
     }
 }
 
-/* ---- Memory that runs out ------------------------------------------------ */
+/* ---- Failing allocations ------------------------------------------------- */
 
-/* Open, meet and publish with ever more memory; returns how often it ran
- * out. */
+/* Open, exchange and publish, with one more successful allocation each time.
+ * Returns how often an allocation failed. */
 static int run_out_of_memory(const rcx_bootstrap_t *host)
 {
     rcx_status_t status = RCX_ERR_NOMEM;
@@ -201,12 +203,12 @@ static void every_failed_allocation_is_reported_and_leaks_nothing(void **state)
     const rcx_bootstrap_t host = echo_host(&left);
 
     (void)state;
-    /* boot, cards, lengths, blobs */
+    /* boot, records, lengths, blobs */
     assert_int_equal(4, run_out_of_memory(&host));
     assert_int_equal(2, run_out_of_memory(NULL)); /* boot, blob */
 }
 
-/* ---- All ----------------------------------------------------------------- */
+/* ---- Main ---------------------------------------------------------------- */
 
 int main(void)
 {

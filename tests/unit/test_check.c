@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * RCX_CHECK=full (need 4): calls that differ in one thing are RCX_ERR_MISMATCH
- * on all ranks, which name it, both values and both ranks, before any data
- * moved; and calls that match are none.
+ * RCX_CHECK=full (need 4). If calls differ in one argument, all ranks must
+ * return RCX_ERR_MISMATCH before any data moves. The message names the
+ * argument, two values and two ranks. Calls that match must succeed without a
+ * message.
  */
 #include "test.h"
 
@@ -34,15 +35,16 @@ static void open_checked(struct job *job, int size)
 
 /* ---- One rank calls something else --------------------------------------- */
 
-/* What a rank calls. */
+/* The call of one rank. */
 struct said_call {
     enum collective coll;
     struct arguments a;
-    size_t count; /* in all */
+    size_t count; /* of the whole vector */
     size_t blocks[ODD_RANK_MAX];
 };
 
-/* The same on all ranks, root 1; each block is a quarter of a vector. */
+/* Set the call of most ranks: sums of int64, root 1 if rooted, all blocks of
+ * BLOCK elements. */
 static void say_usual(struct said_call *s, enum collective coll, int size)
 {
     *s = (struct said_call){
@@ -56,7 +58,8 @@ static void say_usual(struct said_call *s, enum collective coll, int size)
         s->blocks[i] = BLOCK;
 }
 
-/* The name by which the library knows it: v forms are no other collectives. */
+/* The library's name of a collective: v forms share that of the equal-block
+ * form. */
 static void name_of(enum collective coll, char name[32])
 {
     const char *from = collectives[coll].variable + strlen("RCX_");
@@ -67,7 +70,7 @@ static void name_of(enum collective coll, char name[32])
     name[i] = '\0';
 }
 
-/* The next one that is another one for the library. */
+/* The next collective that is a different one for the library. */
 static enum collective other_than(enum collective coll)
 {
     int other = coll;
@@ -82,10 +85,10 @@ static enum collective other_than(enum collective coll)
 struct deviation {
     const char *field;
     bool (*applies)(enum collective coll);
-    /* Make the odd one of the usual. */
+    /* Change the usual call to that of the odd rank. */
     void (*change)(struct said_call *s, int size);
-    /* The field's value, as users know it; NULL: a number that only RCX
-     * knows */
+    /* Print the argument's value as messages have it; NULL: the value is a
+     * hash, which is not known here. */
     void (*print)(const struct said_call *s, char text[32]);
 };
 
@@ -127,7 +130,7 @@ static void print_count(const struct said_call *s, char text[32])
     snprintf(text, 32, "%zu", s->count);
 }
 
-/* Of the same sum. */
+/* Change two blocks and keep the sum. */
 static void change_counts(struct said_call *s, int size)
 {
     s->blocks[0]++;
@@ -206,7 +209,8 @@ static void wait_for_errors(struct job *job, rcx_request_t *requests[])
         assert_status(requests[i]->status, RCX_ERR_MISMATCH);
 }
 
-/* "root is 1 on rank 0 and 0 on rank 2", or its beginning. */
+/* Print "root is 1 on rank 0 and 0 on rank 2", or only "FIELD is " if the
+ * values are not known. */
 static void print_difference(const struct deviation *d,
                              const struct said_call *calls, int odd,
                              const int ranks[2], char text[160])
@@ -223,8 +227,9 @@ static void print_difference(const struct deviation *d,
              values[0], ranks[0], values[1], ranks[1]);
 }
 
-/* The odd one and any other, the lower rank first, the same on all ranks.
- * calls: the usual one and the odd one. */
+/* On all ranks, rcx_comm_error() must name the same two ranks: odd and another
+ * one, the lower rank first. Its text or the log must describe the difference.
+ * calls[0] is the usual call, calls[1] that of rank odd. */
 static void check_blame(struct job *job, const struct deviation *d,
                         const struct said_call *calls, int odd)
 {
@@ -238,7 +243,7 @@ static void check_blame(struct job *job, const struct deviation *d,
     print_difference(d, calls, odd, first.ranks, expected);
     for (int i = 0; i < job->size; i++) {
         assert_ok(rcx_comm_error(rcx_world(job->contexts[i]), &info));
-        assert_ok(info.status); /* it has not failed */
+        assert_ok(info.status); /* the communicator has not failed */
         assert_int_equal(info.rank_count, 2);
         assert_memory_equal(info.ranks, first.ranks, 2 * sizeof *info.ranks);
         if (!strstr(info.text, expected) && !strstr(said[i], expected))
@@ -247,7 +252,7 @@ static void check_blame(struct job *job, const struct deviation *d,
     }
 }
 
-/* All that was called wrong is forgotten. */
+/* After a mismatch, all collectives must work. */
 static void go_on(struct job *job)
 {
     for (int coll = 0; coll < COLLECTIVES; coll++) {
@@ -289,7 +294,7 @@ static void deviate(int size, int odd, enum collective coll,
     assert_ok(job_close(&job));
 }
 
-/* Every collective, in every way in which it can differ. */
+/* Every collective, with each argument in turn different on one rank. */
 static void need_4_a_call_that_differs_is_a_mismatch_on_all_ranks(void **state)
 {
     (void)state;
@@ -301,7 +306,8 @@ static void need_4_a_call_that_differs_is_a_mismatch_on_all_ranks(void **state)
                             &deviations[i]);
 }
 
-/* One rank's first call is the others' second, and the other way round. */
+/* One rank makes two calls in the reverse order: both must be a mismatch on all
+ * ranks. */
 static void need_4_calls_in_another_order_are_both_a_mismatch(void **state)
 {
     enum { SIZE = 3 };
@@ -334,7 +340,8 @@ static void need_4_calls_in_another_order_are_both_a_mismatch(void **state)
     }
 }
 
-/* One rank's first call is the others' second. */
+/* Rank 2 leaves out a call, so its next call meets the first call of the
+ * others. */
 static void need_4_a_call_left_out_is_one_where_another_follows(void **state)
 {
     int64_t in[3][COUNT] = {{1}}, out[3][COUNT];
@@ -358,8 +365,9 @@ static void need_4_a_call_left_out_is_one_where_another_follows(void **state)
     assert_ok(job_close(&job));
 }
 
-/* Of rank 1 the first of two persistent requests that do not match; then both
- * ranks start those that do. */
+/* Rank 1 starts a persistent request that does not match rank 0's. Then both
+ * start requests that match, of which rank 0's is the one that failed
+ * before. */
 static void need_4_a_request_that_was_refused_can_be_started_again(void **state)
 {
     int64_t in[COUNT], out[2][COUNT];
@@ -394,12 +402,12 @@ static void need_4_a_request_that_was_refused_can_be_started_again(void **state)
     assert_ok(job_close(&job));
 }
 
-/* ---- Others in flight ---------------------------------------------------- */
+/* ---- Mismatches among calls in flight ------------------------------------ */
 
 enum { FLIGHT = 9, LONG = 64 };
 
-/* The k-th call of rank: each third is odd on one rank, which cuts its vector
- * into another number of segments. */
+/* Count of call k on rank. In every third call one rank has a different count,
+ * and so another number of segments. */
 static size_t count_of(int k, int rank, int size)
 {
     const size_t usual = (size_t)(k * 7) % LONG + 1;
@@ -414,8 +422,8 @@ static bool is_special(int k, int size)
     return count_of(k, k % size, size) != count_of(k, other, size);
 }
 
-/* Started before anything is known of those before them, waited for in another
- * order on each rank. */
+/* All calls are started before the first is checked, and waited for in reverse
+ * order. Only the calls with different counts must fail. */
 static void need_4_what_is_in_flight_beside_a_mismatch_goes_on(void **state)
 {
     enum { SIZE = 4 };
@@ -483,8 +491,8 @@ static bool differ(const struct attempt *a, const struct attempt *b)
     return a->in.gap != b->in.gap || a->out.gap != b->out.gap;
 }
 
-/* Only who gives or gets blocks knows where they lie; and in an alltoallv each
- * rank has other counts. */
+/* Displacements may differ between ranks, as may the counts of an alltoallv:
+ * these must not be a mismatch. */
 static void need_4_places_are_each_ranks_own(void **state)
 {
     const size_t blocks[] = {3, 0, 5, 1};

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What everything that goes by the rows of collectives takes for granted. */
+/* Consistency of the table of collectives (core/sched/coll.h), on which
+ * registry, proofs and tools rely, and its agreement with the tests' own table,
+ * which follows rcx.h. No schedules are run. */
 #include "test.h"
 
 #include <string.h>
@@ -48,7 +50,8 @@ static void extents_and_in_place_forms_fit_together(void **state)
     }
 }
 
-/* The proofs, rcx_info and the fallback of the selection go over the table. */
+/* Proofs, rcx_info and the fallback of the selection find algorithms in the
+ * table, so every collective needs one there. */
 static void every_row_has_an_algorithm_which_the_proofs_find(void **state)
 {
     (void)state;
@@ -79,7 +82,7 @@ static void check_origin(struct rcx_shape *s)
     }
 }
 
-/* Every rank of every size, and every root. */
+/* Call fn for every collective, rank, size up to LARGEST, and root. */
 static void for_shapes(void (*fn)(struct rcx_shape *s))
 {
     for (int coll = 0; coll < RCX_COLL_COUNT; coll++)
@@ -103,7 +106,8 @@ static void what_a_result_is_made_of_is_given_by_some_rank(void **state)
     for_shapes(check_origin);
 }
 
-/* The tests' rows are made from rcx.h; there may be several of one of these. */
+/* The tests' row of a collective. Several functions of rcx.h may be one
+ * collective of the library; then it is that with the library's name. */
 static const struct collective_row *tested_as(const struct rcx_coll_row *row)
 {
     const enum collective coll = collective_by_name(row->name);
@@ -134,7 +138,8 @@ static void every_public_row_is_in_the_tests_and_says_the_same(void **state)
     }
 }
 
-/* expect() of a shape, by what rcx.h says of that result. */
+/* Compare expect() of a shape with the definition of the result in the tests'
+ * table. */
 static void check_definition(struct rcx_shape *s)
 {
     const enum collective coll = collective_by_name(rcx_coll_name(s->coll));

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Communicators that fail, and what becomes of their numbers, of those that
- * come from them, and of groups that fail in the making.
+ * Failed communicators: announcements, the ids and children of a failed
+ * communicator, deadlines, and groups that fail while they are made. Ranks are
+ * threads over the simulated network; failures of real processes are in
+ * tests/job.
  */
 #include "test.h"
 
@@ -53,12 +55,14 @@ static void hear_of_failure(rcx_comm_t *comm)
     require_status(failure_of(comm), RCX_ERR_COMM_FAILED);
 }
 
-/* ---- Failed ones --------------------------------------------------------- */
+/* ---- Failed communicators ------------------------------------------------ */
 
-/* Rank 1 is dead, which rank 2 finds in a communicator of both. */
+/* Rank 2 finds the failure of rank 1 in a communicator of the two. All
+ * communicators with rank 1 must fail on all ranks, and one without it must
+ * work. */
 static void find_a_death(struct job *job, int rank, void *arg)
 {
-    static const int dead[] = {0}; /* in pair */
+    static const int dead[] = {0}; /* rank 1's rank in pair */
     const bool is_in = rank == 1 || rank == 2;
     rcx_comm_t *world = world_of(job, rank), *all = NULL, *pair = NULL;
     rcx_comm_t *rest = NULL;
@@ -93,10 +97,10 @@ enum { CROWD = 100, LISTED = 20, FIRST = 60, FINDER = 7 };
 
 static struct {
     struct job job;
-    struct rcx_transport_ops ops; /* with a count of control messages */
+    struct rcx_transport_ops ops; /* send_ctrl counts messages */
     void (*send_ctrl)(struct rcx_transport *t, int peer, const void *message,
                       size_t bytes);
-    int sent[CROWD]; /* by rank */
+    int sent[CROWD]; /* messages that each rank has sent */
 } crowd;
 
 static void send_and_count(struct rcx_transport *t, int peer,
@@ -112,9 +116,9 @@ static bool is_deaf(int rank)
     return rank == FINDER + 1 || rank == FINDER + 2 || rank == FINDER - 4;
 }
 
-/* One of many ranks finds a failure for which it lists ranks; some are not in
- * RCX. All others learn of all listed ranks, and none sends more than 3
- * messages to each of 2 ceil(lg p). */
+/* FINDER finds a failure and lists LISTED ranks; three ranks make no progress.
+ * All other ranks must learn all listed ranks. No rank may send more than 3
+ * messages to each of 2 ceil(lg p) members. */
 static void an_announcement_takes_few_messages_of_each_rank(void **state)
 {
     const struct job_options options = {
@@ -157,7 +161,8 @@ static void an_announcement_takes_few_messages_of_each_rank(void **state)
     job_abandon(&crowd.job);
 }
 
-/* Ranks 1 and 3 cannot be reached by rank 0. */
+/* Control messages from rank 0 to ranks 1 and 3 are lost. Ranks 2 and 4 must
+ * announce the failure to all. */
 static void lose_some(struct rcx_transport *t, int peer, const void *message,
                       size_t bytes)
 {
@@ -236,7 +241,7 @@ static void abort_and_free(struct job *job, int rank, void *arg)
     require_ok(rcx_comm_free(&comm));
     require_ok(rcx_request_free(&request));
     require(!comm && !next);
-    for (int i = 0; i < 3; i++) { /* the world goes on */
+    for (int i = 0; i < 3; i++) { /* the world still works */
         require_ok(rcx_comm_dup(world, &next));
         require(next->id != id && is_used(job->contexts[rank], id));
         members_check(next, rank, in_order, job->size);
@@ -252,7 +257,7 @@ static void numbers_of_failed_communicators_are_not_used_again(void **state)
             run(size, (rcx_thread_mode_t)threads, abort_and_free, NULL);
 }
 
-/* The others may not have it yet when they hear of it. */
+/* A rank may receive the announcement before it has made the communicator. */
 static void abort_at_once(struct job *job, int rank, void *arg)
 {
     (void)arg;
@@ -274,8 +279,9 @@ static void an_abort_is_heard_of_however_new_the_communicator(void **state)
         run(size, RCX_THREAD_SERIALIZED, abort_at_once, NULL);
 }
 
-/* Rank 0 fails a communicator of all; its word on that comes when the others
- * have freed theirs, and made another one with the number. */
+/* Ranks 1 and 2 free a communicator, and make another one that gets its id.
+ * Rank 0, no member of the new one, announces a failure under that id late. The
+ * new communicator must not fail. */
 static void hear_late(struct job *job, int rank, void *arg)
 {
     static const int others[] = {1, 2};
@@ -350,7 +356,9 @@ static void pretend_to_have_been_away(struct rcx_context *context)
     context->progress.ticks = context->time.born.ticks;
 }
 
-/* Rank 1 comes after rank 0 has looked at the time; it answers meanwhile. */
+/* Rank 1 enters after rank 0 has checked the deadline, and makes progress until
+ * then. The contexts seem idle for 2 LONG_NS, so a deadline that counted from
+ * the last tick would have passed. */
 static void group_after_a_while(struct job *job, int rank, void *arg)
 {
     rcx_comm_t *world = world_of(job, rank), *comm = NULL;
@@ -373,7 +381,7 @@ static void the_deadline_of_a_group_counts_from_its_start(void **state)
     run(2, RCX_THREAD_SERIALIZED, group_after_a_while, NULL);
 }
 
-/* ---- Groups that fail in the making -------------------------------------- */
+/* ---- Groups that fail while they are made -------------------------------- */
 
 enum { BAD_TAG = 5, GOOD_TAG = 6 };
 
@@ -386,7 +394,8 @@ static void make_and_free(rcx_comm_t *parent, int n, int tag)
     require_ok(rcx_comm_free(&comm));
 }
 
-/* Rank 2 does not come to a group; later it does. */
+/* Rank 2 does not enter a group, so ranks 0 and 1 must time out. Afterwards the
+ * same tag and parent must work, for groups with rank 2 too. */
 static void wait_in_vain(struct job *job, int rank, void *arg)
 {
     rcx_comm_t *world = world_of(job, rank), *comm = NULL;
@@ -417,8 +426,9 @@ a_group_that_failed_leaves_its_tag_and_its_parent_alone(void **state)
         run(3, RCX_THREAD_SERIALIZED, wait_in_vain, NULL);
 }
 
-/* Rank 0 has no memory for a group. The others come to it before or after they
- * are told; none of them waits, and each can make it in the end. */
+/* Rank 0 has no memory for a group. Rank 2 may enter it before, and rank 1
+ * enters it after rank 0's announcement. All must return RCX_ERR_NOMEM without
+ * waiting, and the group must be possible later. */
 static void lack_memory(struct job *job, int rank, void *arg)
 {
     rcx_comm_t *world = world_of(job, rank), *comm = NULL;
@@ -451,8 +461,9 @@ static void a_group_that_one_member_cannot_make_fails_on_all(void **state)
     run(3, RCX_THREAD_SERIALIZED, lack_memory, NULL);
 }
 
-/* Rank 1 gives the parent up, while or before rank 0 makes a group of it, with
- * no deadline; rank 2 is no member. */
+/* Rank 1 aborts the parent before (is_early) or while rank 0 makes a group from
+ * it. There is no deadline, but rank 0 must not wait forever. Rank 2 is no
+ * member of the group. */
 static void lose_the_parent(struct job *job, int rank, void *arg)
 {
     const bool *is_early = arg;
@@ -483,7 +494,7 @@ static void a_group_fails_with_the_communicator_it_is_made_from(void **state)
         run(3, RCX_THREAD_SERIALIZED, lose_the_parent, &(bool){is_early != 0});
 }
 
-/* Its group waits for the last member. */
+/* Make a group of all ranks on a thread of its own. It waits for rank 2. */
 static void *make_good_group(void *arg)
 {
     struct rcx_context *context = arg;
@@ -496,8 +507,8 @@ static void *make_good_group(void *arg)
     return NULL;
 }
 
-/* Ranks 0 and 1 make two groups at once; rank 2 comes to one of them, when the
- * other has failed. */
+/* Ranks 0 and 1 make two groups concurrently, of different parents. One times
+ * out; rank 2 then enters the other, which must succeed. */
 static void fail_one_of_two(struct job *job, int rank, void *arg)
 {
     rcx_comm_t *world = world_of(job, rank), *hasty = NULL, *comm = NULL;

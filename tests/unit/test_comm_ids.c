@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Many communicators (need 22): one after the other, at once, until numbers run
- * out, and made by several threads at the same time. All ranks in one process,
- * a thread each, over the simulated network.
+ * Allocation of communicator ids (need 22): many communicators in sequence and
+ * at once, until ids run out, and by several threads concurrently. All ranks
+ * are threads of one process over the simulated network.
  */
 #include "test.h"
 
@@ -36,7 +36,7 @@ static int sum_of(rcx_comm_t *comm, int x)
     return x;
 }
 
-/* ---- One after the other ------------------------------------------------- */
+/* ---- One after another --------------------------------------------------- */
 
 enum { CYCLES = TIMES(10000, 150), WARM_UP = 100 };
 
@@ -75,7 +75,7 @@ static void need_22_ten_thousand_cycles_leave_nothing_behind(void **state)
     }
 }
 
-/* ---- At once ------------------------------------------------------------- */
+/* ---- Many at once -------------------------------------------------------- */
 
 enum { LIVE = TIMES(4096, 256) };
 
@@ -118,7 +118,7 @@ static void need_22_four_thousand_communicators_live_at_once(void **state)
     assert_ok(job_close(&job));
 }
 
-/* ---- Until numbers run out ----------------------------------------------- */
+/* ---- Until ids run out --------------------------------------------------- */
 
 static const struct rcx_tag_layout few = {3, 13, 10, 6, 22};
 enum { FEW = (1 << 3) - RCX_COMM_ID_FIRST };
@@ -160,8 +160,9 @@ static void need_22_all_members_learn_that_numbers_ran_out(void **state)
     }
 }
 
-/* Each pair of neighbours takes some: every rank has numbers left, but hardly
- * one that all have. */
+/* Ranks 0 and 1 use all ids in groups of their own. Then each of them frees one
+ * id, but not the same: an id must be free on all members, so a dup of world
+ * must fail until both have freed the same one. */
 static void exhaust_one(struct job *job, int rank, void *arg)
 {
     rcx_comm_t *comms[FEW], *all = NULL, *world = world_of(job, rank);
@@ -171,12 +172,12 @@ static void exhaust_one(struct job *job, int rank, void *arg)
     for (int i = 0; i < FEW && rank < 2; i++)
         require_ok(rcx_comm_create_group(world, 2, pair, i, &comms[i]));
     require_status(rcx_comm_dup(world, &all), RCX_ERR_LIMIT);
-    if (rank >= 2) { /* others have enough for themselves */
+    if (rank >= 2) { /* these have free ids of their own */
         require_ok(rcx_comm_create_group(world, 2, pair, 0, &comms[0]));
         members_check(comms[0], rank, pair, 2);
         require_ok(rcx_comm_free(&comms[0]));
     } else {
-        require_ok(rcx_comm_free(&comms[rank])); /* not the same one on both */
+        require_ok(rcx_comm_free(&comms[rank])); /* a different id on each */
     }
     require_status(rcx_comm_dup(world, &all), RCX_ERR_LIMIT);
     if (rank < 2)
@@ -198,7 +199,7 @@ static void a_number_has_to_be_free_on_all_members(void **state)
     assert_ok(job_close(&job));
 }
 
-/* ---- Overlapping ones, all in use ---------------------------------------- */
+/* ---- Overlapping communicators, all in use ------------------------------- */
 
 static void use_overlaps(struct job *job, int rank, void *arg)
 {
@@ -218,16 +219,16 @@ static void need_22_64_overlapping_ones_are_used_in_any_order(void **state)
     }
 }
 
-/* ---- Made at the same time ----------------------------------------------- */
+/* ---- Made concurrently --------------------------------------------------- */
 
 enum { MAKERS = 3, ROUNDS = TIMES(40, 10) };
 
-/* One of the threads of a rank; those of one number on all ranks belong
- * together. */
+/* A thread of a rank. Threads with the same number on all ranks make
+ * communicators together. */
 struct maker {
     pthread_t thread;
     struct job *job;
-    pthread_barrier_t *together; /* the threads of this rank */
+    pthread_barrier_t *together; /* barrier of this rank's threads */
     rcx_comm_t *parent;
     int rank, number;
     void (*make)(struct maker *m, int round, rcx_comm_t **comm_p);
@@ -239,7 +240,7 @@ static void make_by_dup(struct maker *m, int round, rcx_comm_t **comm_p)
     require_ok(rcx_comm_dup(m->parent, comm_p));
 }
 
-/* Groups of the same ranks, told apart by neighbouring tags. */
+/* Make groups of the same ranks. Only their tags differ, and are neighbours. */
 static void make_by_group(struct maker *m, int round, rcx_comm_t **comm_p)
 {
     require_ok(rcx_comm_create_group(world_of(m->job, m->rank), m->job->size,
@@ -262,7 +263,7 @@ static void *run_maker(void *arg)
 
         pthread_barrier_wait(m->together);
         m->make(m, round, &comm);
-        for (uint64_t k = 0; k < 4; k++) /* another thread's would differ */
+        for (uint64_t k = 0; k < 4; k++) /* data differs by thread */
             members_start(&attempts[k], comm, k,
                           serial_mix(k, (uint64_t)m->number, 0));
         for (int k = 0; k < 4; k++)
@@ -321,7 +322,7 @@ static void need_22_groups_with_different_tags_are_made_at_once(void **state)
     unsetenv("RCX_CHECK");
 }
 
-/* As many numbers as the threads need, and no more. */
+/* A tag layout with just as many ids as the threads need. */
 static const struct rcx_tag_layout scarce = {4, 13, 10, 6, 22};
 enum { SPARE = (1 << 4) - RCX_COMM_ID_FIRST - 2 * MAKERS };
 
@@ -357,13 +358,14 @@ static void threads_that_make_communicators_share_the_last_numbers(void **state)
     assert_ok(job_close(&job));
 }
 
-/* ---- An agreement that is held back -------------------------------------- */
+/* ---- A delayed allocation ------------------------------------------------ */
 
 /*
- * Two groups want the last number, under a tag each: ranks 0 and 1, and ranks 0
- * and 2. The first takes it at rank 0. At rank 1 another one is faster, so that
- * the first has to give it back; but its rank 1 is slow, and before the second
- * looks for a number, in vain. So that one has to look again, and gets it.
+ * Two groups try to allocate the last id concurrently: ranks 0 and 1, and ranks
+ * 0 and 2. The first group reserves it at rank 0. At rank 1 another
+ * communicator takes it, so the first group has to return it. Before that, as
+ * rank 1 is slow, the second group finds no free id. It must look again, and
+ * get the id.
  */
 enum { LAST = RCX_COMM_ID_FIRST + FEW - 1 };
 
@@ -372,8 +374,8 @@ static struct {
     rcx_status_t (*send)(struct rcx_transport *t, int peer, const void *buffer,
                          size_t bytes, uint64_t tag, struct rcx_message *m);
     struct rcx_comm_ids *ids; /* of rank 1 */
-    atomic_int is_consumed;   /* at rank 0, by the first */
-    atomic_int looks;         /* of the second, begun at rank 2 */
+    atomic_int is_consumed;   /* rank 0 has reserved the id for pair 1 */
+    atomic_int looks;         /* allocations begun by rank 2 */
 } held;
 
 static uint32_t id_in(uint64_t tag)
@@ -424,7 +426,7 @@ static void listen_to_sends(struct job *job)
     held.ids = &job->contexts[1]->comms.ids;
 }
 
-/* Of ranks 0 and number. */
+/* Make the group of ranks 0 and number. */
 static void make_held(int number, void *world)
 {
     const int pair[] = {0, number};
@@ -435,7 +437,7 @@ static void make_held(int number, void *world)
         crew_await(&held.is_consumed, 1);
     status = rcx_comm_create_group(world, 2, pair, number, &comm);
     if (number == 2)
-        atomic_fetch_add(&held.looks, 2); /* there are no more */
+        atomic_fetch_add(&held.looks, 2); /* rank 1 must not wait for more */
     require_status(status, number == 2 ? RCX_OK : RCX_ERR_LIMIT);
     if (!comm)
         return;

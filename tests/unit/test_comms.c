@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Communicators made from others: who is in them, and in which order; that
- * operations on several do not meet; and what is refused. All ranks in one
- * process, a thread each, over the simulated network.
+ * Communicators made by dup, split and create_group: their ranks and the order
+ * of these, the separation of their messages, rejected arguments, and frees
+ * while requests exist. All ranks are threads of one process over the simulated
+ * network.
  */
 #include "test.h"
 
@@ -25,7 +26,7 @@ static void open_job(struct job *job, int size, uint64_t seed,
     assert_ok(job_open(job, size, &options));
 }
 
-/* fn on all ranks of jobs of all sizes. */
+/* Run fn on all ranks of jobs of sizes smallest to MOST. */
 static void run_everywhere(int smallest,
                            void (*fn)(struct job *job, int rank, void *arg))
 {
@@ -44,7 +45,8 @@ static void run_everywhere(int smallest,
 
 enum { IN_FLIGHT = 12 };
 
-/* Some ranks start all of one communicator first, some take turns. */
+/* Start calls on both communicators: some ranks first all of one, some
+ * alternately. */
 static void start_both(struct attempt attempts[2][IN_FLIGHT],
                        rcx_comm_t *const comms[2], int rank)
 {
@@ -57,8 +59,9 @@ static void start_both(struct attempt attempts[2][IN_FLIGHT],
     }
 }
 
-/* Both are as far in their numbers: the copy has made a call, as the parent has
- * for it. */
+/* Both have the same next sequence number: the copy has made one call, as the
+ * parent has for the copy. So only the communicator id separates their
+ * messages. */
 static void use_parent_and_copy(struct job *job, int rank, void *arg)
 {
     uint64_t random = *(uint64_t *)arg + 1000 * (uint64_t)rank;
@@ -95,7 +98,7 @@ struct spec {
     int color, key;
 };
 
-/* What rank asks for in the k-th split, known to all. */
+/* Color and key that rank passes to split number k; all ranks know them. */
 static struct spec wish_of(int rank, uint64_t k)
 {
     static const int keys[] = {0, -1, 7, INT32_MIN, INT32_MAX, -1, 0};
@@ -112,7 +115,8 @@ static struct spec wish_of(int rank, uint64_t k)
     return spec;
 }
 
-/* The members that a color has, by key and then by rank: taken one by one. */
+/* The members of a color in the order of key and then rank, by repeated
+ * selection of the smallest. */
 static int members_of(int color, uint64_t k, int size, int members[])
 {
     bool taken[MEMBERS_MOST] = {false};
@@ -174,7 +178,8 @@ static void split_into_nothing_makes_nothing(void **state)
     run_everywhere(1, ask_for_none);
 }
 
-/* Halves of halves; each is used after all that it comes from were freed. */
+/* Split into halves repeatedly. Each part is used after all of its ancestors
+ * were freed. */
 static void split_down(struct job *job, int rank, void *arg)
 {
     rcx_comm_t *comm = NULL, *copy = NULL;
@@ -197,7 +202,7 @@ static void split_down(struct job *job, int rank, void *arg)
             members[i] = first + i;
         members_check(comm, rank, members, n);
     }
-    require_ok(rcx_comm_dup(comm, &copy)); /* of one rank */
+    require_ok(rcx_comm_dup(comm, &copy)); /* a communicator of one rank */
     require_ok(rcx_comm_free(&comm));
     members_check(copy, rank, members, 1);
     require_ok(rcx_comm_free(&copy));
@@ -211,7 +216,7 @@ static void splits_nest(void **state)
 
 /* ---- create_group -------------------------------------------------------- */
 
-/* At least one rank, in any order. */
+/* Draw at least one rank, in any order. */
 static int draw_group(uint64_t *random, int size, int ranks[])
 {
     members_shuffle(random, ranks, size);
@@ -236,7 +241,7 @@ static void group_often(struct job *job, int rank, void *arg)
         const int n = draw_group(&random, job->size, ranks);
 
         if (!is_among(rank, ranks, n))
-            continue; /* calls nothing at all */
+            continue; /* no member: makes no call */
         require_ok(rcx_comm_create_group(world_of(job, rank), n, ranks,
                                          k % 2 ? 0 : 8191, &comm));
         members_check(comm, rank, ranks, n);
@@ -250,7 +255,8 @@ static void need_22_groups_are_made_by_their_members_alone(void **state)
     run_everywhere(1, group_often);
 }
 
-/* Groups of a communicator that is not the world, numbered by its ranks. */
+/* Ranks of a group are those of its parent, not of the world: the parent has
+ * the world's ranks in reverse order. */
 static void group_in_a_split(struct job *job, int rank, void *arg)
 {
     const int size = job->size, n = (size + 1) / 2;
@@ -277,9 +283,9 @@ static void groups_count_ranks_of_their_parent(void **state)
     run_everywhere(2, group_in_a_split);
 }
 
-/* ---- What is refused ----------------------------------------------------- */
+/* ---- Rejected arguments -------------------------------------------------- */
 
-/* A job whose first rank calls what nobody else needs to know of. */
+/* Open a job of which only rank 0 makes the wrong calls. */
 static void open_captured(struct job *job, struct capture *c)
 {
     const rcx_params_t params = {
@@ -391,9 +397,10 @@ static void a_handle_that_was_freed_is_refused(void **state)
     close_captured(&job);
 }
 
-/* ---- What is still in use ------------------------------------------------ */
+/* ---- Frees while in use -------------------------------------------------- */
 
-/* Each rank frees it when it likes: before, while and after they run. */
+/* Odd ranks free the communicator during an operation, even ranks after it;
+ * requests must complete. */
 static void free_early(struct job *job, int rank, void *arg)
 {
     rcx_context_t *context = job->contexts[rank];
@@ -415,7 +422,7 @@ static void free_early(struct job *job, int rank, void *arg)
         require_ok(rcx_comm_free(&comm));
     require(!comm && y == sum);
     require_ok(rcx_request_free(&active));
-    require(!rcx_comm_is_valid(stale)); /* which all calls ask first */
+    require(!rcx_comm_is_valid(stale)); /* the first check of all calls */
     for (int k = 0; k < 3; k++) {
         z = -1;
         require_ok(rcx_start(persistent));
@@ -425,7 +432,7 @@ static void free_early(struct job *job, int rank, void *arg)
     require_status(rcx_finalize(&context), RCX_ERR_BUSY);
     require(context->comms.free == NULL);
     require_ok(rcx_request_free(&persistent));
-    require(context->comms.free != NULL); /* it is gone now */
+    require(context->comms.free != NULL); /* freed with its last request */
     members_check(world_of(job, rank), rank, in_order, job->size);
 }
 

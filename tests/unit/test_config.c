@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The environment: every variable, valid and not, and who wins over whom. */
+/* Settings from the environment and from rcx_params_t: valid and invalid values
+ * of every variable, precedence, and the hashes that are compared between
+ * ranks. Variables of single features are also in other tests. */
 #include "test.h"
 
 #include <stdlib.h>
@@ -24,7 +26,8 @@ static void without_variables_everything_is_at_its_default(void **state)
     assert_false(settings.allow_singleton);
 }
 
-/* The settings whose hash value changes, as bits. */
+/* Read name=value, and return a bit for each setting whose hash differs from
+ * that of the default. */
 static unsigned changes(const char *name, const char *value)
 {
     uint64_t before[RCX_SHARED_SETTINGS], after[RCX_SHARED_SETTINGS];
@@ -98,7 +101,7 @@ static void other_settings_may_differ_between_ranks(void **state)
     assert_int_equal(changes("RCX_ISA", "baseline"), 0);
     assert_int_equal(changes("RCX_LOG", "error"), 0);
     assert_int_equal(changes("RCX_ALLOW_SINGLETON", "1"), 0);
-    /* two ways to say the same */
+    /* other texts of the default values */
     assert_int_equal(changes("RCX_ORDER", "same"), 0);
     assert_int_equal(changes("RCX_ALLREDUCE", "auto"), 0);
 }
@@ -181,7 +184,7 @@ static void other_words_are_refused(void **state)
         settings_refuse("RCX_ALLOW_SINGLETON", bad[i], "0 or 1");
         settings_refuse("RCX_PLAN_CACHE", bad[i], "size");
     }
-    settings_refuse("RCX_ORDER", "loose", "same"); /* never safe to ask for */
+    settings_refuse("RCX_ORDER", "loose", "same"); /* no level for users */
     settings_refuse("RCX_ALLOW_SINGLETON", "2", "0 or 1");
     settings_refuse("RCX_LOG", "4", "error");
 }
@@ -253,14 +256,14 @@ static void an_unknown_variable_is_worth_a_warning(void **state)
     assert_refused(&settings_said, settings_read(NULL), RCX_OK, "RCX_TYPO");
     assert_null(strstr(settings_said.text, "did you mean"));
     assert_int_equal(settings_said.level, RCX_LOG_WARN);
-    setenv("RCX_LOG", "error", 1); /* which somebody may not want to see */
+    setenv("RCX_LOG", "error", 1); /* warnings are off */
     capture_begin(&settings_said);
     assert_ok(settings_read(NULL));
     capture_end(&settings_said);
     assert_string_equal(settings_said.text, "");
     unsetenv("RCX_LOG");
     unsetenv("RCX_TYPO");
-    setenv("RCX_ALLREDUCES", "ring", 1); /* longer than one there is */
+    setenv("RCX_ALLREDUCES", "ring", 1); /* a valid name is its prefix */
     assert_refused(&settings_said, settings_read(NULL), RCX_OK,
                    "RCX_ALLREDUCES", "did you mean RCX_ALLREDUCE?");
     unsetenv("RCX_ALLREDUCES");
@@ -286,7 +289,7 @@ static void the_environment_wins_over_params_in_order(void **state)
     assert_ok(settings_read(&params));
     assert_int_equal(settings.order, RCX_ORDER_CANONICAL);
     unsetenv("RCX_ORDER");
-    params.field_mask = 0; /* not given, so not read */
+    params.field_mask = 0; /* not given: must not be read */
     assert_ok(settings_read(&params));
     assert_int_equal(settings.order, RCX_ORDER_SAME);
 }

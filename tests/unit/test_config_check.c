@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What ranks publish at start, and the errors where that does not match. */
+/* Headers that ranks publish at start, and errors if these do not match. */
 #include "test.h"
 
 #include <sched.h>
@@ -11,9 +11,9 @@
 
 enum {
     RANKS = 3,
-    MANY = 12,   /* of two nodes, the even ones and the odd ones */
+    MANY = 12,   /* on two nodes: even and odd ranks */
     SHORT = 100, /* bytes, less than a header */
-    /* on the wire, where other versions look for them, too */
+    /* byte offsets in a header, which other versions rely on */
     MAGIC_AT = 0,
     WIRE_VERSION_AT = 4,
     ADDRESS_BYTES_AT = 8,
@@ -23,7 +23,7 @@ enum {
     CPUS_AT = 208
 };
 
-/* All ranks of a job, whose bootstrap is this array. */
+/* All ranks of a job. The bootstrap reads their blobs here. */
 static struct rank {
     struct rcx_boot boot;
     struct rcx_transport transport;
@@ -32,10 +32,10 @@ static struct rank {
     unsigned char blob[2048];
     size_t bytes;
     char address[16];
-    int lookups; /* by it */
+    int lookups; /* made by this rank */
 } ranks[MANY];
 
-/* What the lowest ranks of the nodes have shown. */
+/* The node summaries that the leaders of both nodes have sent. */
 static struct {
     unsigned char blob[1024];
     size_t bytes;
@@ -120,7 +120,7 @@ static void open_some(int n, const struct rcx_boot_ops *ops)
     }
 }
 
-/* Ranks that agree in everything. */
+/* Set-up: ranks with the same settings. */
 static int open_all(void **state)
 {
     (void)state;
@@ -139,14 +139,14 @@ static rcx_status_t compare(int rank)
     return rcx_config_check(&ranks[rank].context);
 }
 
-/* Look for the way from rank 0 to rank 2. */
+/* Look up the address of rank 2 on rank 0. */
 static rcx_status_t find(const void **address_p, size_t *bytes_p)
 {
     return rcx_peer_address(&ranks[0].boot, &ranks[0].context.log, 2, "NET 1",
                             address_p, bytes_p);
 }
 
-/* One line, and that is in it. */
+/* rank has logged one line, which contains text. */
 static void assert_said(int rank, const char *text)
 {
     assert_int_equal(ranks[rank].lines.count, 1);
@@ -172,7 +172,7 @@ static void ranks_that_agree_say_nothing_and_find_each_other(void **state)
     assert_string_equal(found, "at 2");
 }
 
-/* Ranks 0 and 2 are neighbours, to the launcher, and rank 1 is alone. */
+/* The launcher reports that ranks 0 and 2 share a node, and rank 1 is alone. */
 static void ranks_that_the_launcher_parts_are_on_different_nodes(void **state)
 {
     static const int together[] = {0, 2}, alone[] = {1};
@@ -197,7 +197,7 @@ static void ranks_that_the_launcher_parts_are_on_different_nodes(void **state)
     }
 }
 
-/* Nodes of one kernel have its cores together; the map is another matter. */
+/* Ranks on one kernel share its cores, on whatever nodes they are. */
 static void cores_are_those_of_the_kernel(void **state)
 {
     cpu_set_t cpus;
@@ -211,15 +211,15 @@ static void cores_are_those_of_the_kernel(void **state)
     assert_int_equal(ranks[0].context.cores, cores);
     assert_int_equal(ranks[0].context.oversubscribes_cores, RANKS > cores);
     assert_false(ranks[0].context.is_split);
-    ranks[2].blob[KERNEL_AT] ^= 1; /* rank 2 has another */
+    ranks[2].blob[KERNEL_AT] ^= 1; /* another kernel */
     rcx_peer_seal(ranks[2].blob, ranks[2].bytes);
     assert_ok(compare(0));
     assert_int_equal(ranks[0].context.cores, 0);
     assert_int_equal(ranks[0].context.oversubscribes_cores, RANKS - 1 > cores);
 }
 
-/* Learnt by rank 0, which is bound to a core as rank 2 is; rank 1 may run on
- * cpus, by number from that core on. */
+/* by_core of rank 0. Ranks 0 and 2 are bound to the first usable CPU; rank 1
+ * may run on cpus, a mask whose bit 0 is that CPU. */
 static struct rcx_nodes *cores_of_bound(unsigned long cpus)
 {
     cpu_set_t all, bound;
@@ -246,8 +246,8 @@ static void ranks_that_take_turns_on_a_core_are_known(void **state)
     struct rcx_nodes *cores;
 
     (void)state;
-    assert_null(cores_of_bound(1)); /* there is one core */
-    assert_null(cores_of_bound(3)); /* not all are bound */
+    assert_null(cores_of_bound(1)); /* all on one core */
+    assert_null(cores_of_bound(3)); /* rank 1 is not bound */
     cores = cores_of_bound(2);
     assert_true(cores && cores->are_cores && cores->count == 2);
     assert_int_equal(cores->node[1], 1);
@@ -256,10 +256,10 @@ static void ranks_that_take_turns_on_a_core_are_known(void **state)
     ranks[0].context.by_core = NULL;
 }
 
-/* ---- Other libraries ----------------------------------------------------- */
+/* ---- Blobs of other libraries -------------------------------------------- */
 
-/* Rank 2's blob is none of this library's: neither its settings nor its address
- * are taken from it. */
+/* Rank 2's blob is not valid here: the check and the lookup of its address must
+ * both fail with a line that contains text. */
 static void assert_strange(const char *text)
 {
     const void *found = NULL;
@@ -356,7 +356,7 @@ static const char *const names[] = {"RCX_ALLREDUCE", "RCX_REDUCE",
                                     "RCX_REDUCE_SCATTER", "RCX_ORDER",
                                     "RCX_CHECK"};
 
-/* A setting that is not what open_all() left. */
+/* Change a setting from its value after open_all(). */
 static void differ(struct rcx_config *config, const char *name)
 {
     if (strcmp(name, "RCX_ORDER") == 0)
@@ -368,7 +368,7 @@ static void differ(struct rcx_config *config, const char *name)
             config->spec[i].window = 3;
 }
 
-/* Rank 0 tells which setting of which rank is not its own; all know. */
+/* All ranks must fail, and only rank 0 logs the setting and the rank. */
 static void assert_odd(const char *name, int odd)
 {
     char text[64];
@@ -391,7 +391,7 @@ static void need_16_each_setting_that_differs_is_told_by_name(void **state)
     }
 }
 
-/* Of two ranks the lower, of two settings the first. */
+/* The lowest rank is named, and the first of its settings. */
 static void need_16_the_first_that_differs_is_told(void **state)
 {
     (void)state;
@@ -408,7 +408,7 @@ static void need_16_where_rank_0_differs_the_next_is_told(void **state)
     assert_odd("RCX_ORDER", 1);
 }
 
-/* A length that two ranks took for different ones would be waited for. */
+/* If ranks disagreed, one would wait for an ack that is never sent. */
 static void all_ranks_take_the_least_length_from_which_credits_are(void **state)
 {
     (void)state;
@@ -423,7 +423,7 @@ static void all_ranks_take_the_least_length_from_which_credits_are(void **state)
     }
 }
 
-/* ---- What is said once --------------------------------------------------- */
+/* ---- Lines that one rank logs for all ------------------------------------ */
 
 static void complain(int rank, enum rcx_config_kind kind, const char *text)
 {
@@ -455,7 +455,7 @@ static void a_value_that_is_wrong_on_one_rank_fails_all(void **state)
     assert_said(2, "wrong");
 }
 
-/* ---- One rank of a node for all of it ------------------------------------ */
+/* ---- One rank of a node reads all headers -------------------------------- */
 
 static int open_many(void **state)
 {
@@ -475,7 +475,7 @@ static int open_many(void **state)
     return 0;
 }
 
-/* Each rank looked so often, the lowest of the two nodes at all others. */
+/* Leaders (0, 1) have looked up all others; other ranks made times lookups. */
 static void assert_looked(int times)
 {
     for (int i = 0; i < MANY; i++)
@@ -489,7 +489,7 @@ static void assert_learned(int rank)
 
     assert_int_equal(sched_getaffinity(0, sizeof cpus, &cpus), 0);
     assert_int_equal(context->oversubscribes_cores, MANY > CPU_COUNT(&cpus));
-    assert_int_equal(context->cores, CPU_COUNT(&cpus)); /* of one kernel */
+    assert_int_equal(context->cores, CPU_COUNT(&cpus)); /* one kernel */
     assert_true(context->is_split);
     assert_int_equal(context->ack_bytes, 500);
     assert_non_null(context->nodes);

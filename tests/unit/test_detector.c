@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is said of an operation that does not end: by which number, of what, and
- * when. Ranks share a thread over the simulated network; time is skipped.
+ * The failure detector: messages about operations that do not complete (their
+ * text, and when they are logged), probes of reachability, and failures whose
+ * cause another rank knows. Ranks share a thread over the simulated network;
+ * time is skipped.
  */
 #include "listening.h"
 
 /* ---- Numbers and names --------------------------------------------------- */
 
-/* Rank i of the world, and no other. */
+/* rcx_comm_error() of rank must name rank blamed of the world, and no other. */
 static void assert_blames(struct job *job, int rank, int blamed)
 {
     rcx_error_info_t info;
@@ -38,8 +40,8 @@ static void need_4_a_mismatch_names_type_op_and_the_calls_number(void **state)
     abandon(&job, requests, RANKS);
 }
 
-/* Along a chain a rank may send to the same one whoever is the root, though not
- * the same. */
+/* In a chain, a rank may send to the same neighbour whatever the root is. So a
+ * different root on rank 1 must still be a mismatch. */
 static void a_call_with_another_root_is_another_one(void **state)
 {
     int64_t in[1] = {1}, out[RANKS][1];
@@ -101,16 +103,17 @@ static void need_4_the_full_check_gives_the_same_number(void **state)
     assert_ok(job_close(&job));
 }
 
-/* ---- Patience ------------------------------------------------------------ */
+/* ---- Stall warnings ------------------------------------------------------ */
 
-/* What was skipped before was before: calls of that rank begin now. */
+/* Reset the skipped time, so that a call of that rank begins now. */
 static void begin_anew(struct job *job, int rank)
 {
     job->contexts[rank]->time.skipped_ns = 0;
     job->contexts[rank]->detector.next_ns = 0;
 }
 
-/* Rank 2 comes late: rank 1, the root, waits for it. */
+/* Rank 2 enters a reduction seconds after the others. Rank 1, the root, waits
+ * for it. */
 static void wait_for_rank_2(struct job *job, int seconds)
 {
     rcx_request_t *requests[RANKS];
@@ -143,7 +146,7 @@ static void who_waits_for_30_s_says_so_once(void **state)
     assert_non_null(strstr(said[1].text, " s for rank 2; no deadline is set "
                                          "(RCX_TIMEOUT)"));
     assert_silent(2);
-    wait_for_rank_2(&job, 45); /* it knows that now */
+    wait_for_rank_2(&job, 45); /* the next warning is due after 60 s */
     assert_says(1, RCX_LOG_WARN, "number 6");
     said[1].lines = 0;
     wait_for_rank_2(&job, 150);
@@ -171,7 +174,7 @@ static void who_has_a_deadline_or_wants_no_warnings_gets_none(void **state)
     assert_ok(job_close(&job));
 }
 
-/* An operation is under way for an hour, and nobody is in RCX. */
+/* An hour passes during an operation, while no rank is in RCX: no warning. */
 static void who_is_elsewhere_does_not_wait(void **state)
 {
     rcx_request_t *requests[RANKS];
@@ -194,9 +197,9 @@ static void who_is_elsewhere_does_not_wait(void **state)
     assert_ok(job_close(&job));
 }
 
-/* ---- Peers that no transport leads to ------------------------------------ */
+/* ---- Unreachable peers --------------------------------------------------- */
 
-static int tries[RANKS]; /* of the way to each */
+static int tries[RANKS]; /* probes of each peer */
 
 static rcx_status_t find_no_way_to_0(struct rcx_transport *t, int peer)
 {
@@ -207,7 +210,8 @@ static rcx_status_t find_no_way_to_0(struct rcx_transport *t, int peer)
     return RCX_ERR_TRANSPORT;
 }
 
-/* Rank 1 is the root, and has what rank 2 sends. */
+/* Rank 1 is the root and has rank 2's message. After a second it must probe
+ * rank 0, for which it still waits, and not rank 2. */
 static void who_waits_for_a_second_tries_whom_it_waits_for(void **state)
 {
     rcx_request_t *requests[2];
@@ -256,7 +260,8 @@ static rcx_status_t count_way(struct rcx_transport *t, int peer)
     return RCX_OK;
 }
 
-/* Nobody would be there to answer who asks over a connection of its own. */
+/* In the final phase peers may have exited, so no straggler query or probe may
+ * be sent: it would open a connection to a peer that is gone. */
 static void who_parts_asks_nobody(void **state)
 {
     (void)state;
@@ -285,12 +290,12 @@ static void who_parts_asks_nobody(void **state)
     }
 }
 
-/* ---- Whom a message is lost with ----------------------------------------- */
+/* ---- The cause of a lost message ----------------------------------------- */
 
-enum { LOOKS = 60 }; /* in vain, of who has lost a message */
+enum { LOOKS = 60 }; /* polls until rank 1's announcement arrives */
 
 static int looks;
-static struct rcx_comm *witness; /* rank 1's; or NULL: it says nothing */
+static struct rcx_comm *witness; /* on rank 1; NULL: no announcement */
 
 static unsigned bring_word_late(struct rcx_transport *t)
 {
@@ -304,7 +309,9 @@ static unsigned bring_word_late(struct rcx_transport *t)
     return simulated->progress(t);
 }
 
-/* Rank 0 sends to rank 1, which has left since it had heard from rank 2. */
+/* A message of rank 0 is lost. Rank 1 had left before, as it had heard of a
+ * failure of rank 2. If its announcement arrives, the error must name that
+ * failure. */
 static void lose_message_with_rank_1(struct job *job, const char *says)
 {
     const struct rcx_sim_fault fault = {.rank = 0, .fails = true};
@@ -322,7 +329,7 @@ static void lose_message_with_rank_1(struct job *job, const char *says)
     assert_says(0, RCX_LOG_ERROR, says);
     job->contexts[0]->transport->ops = simulated;
     assert_true(rcx_wait(request) < 0);
-    assert_ok(rcx_comm_abort(world_of(job, 1))); /* rank 1's word was a fake */
+    assert_ok(rcx_comm_abort(world_of(job, 1))); /* rank 1 has not failed yet */
     abandon(job, &request, 1);
 }
 
@@ -341,8 +348,8 @@ static void who_lost_a_message_hears_out_who_may_know_why(void **state)
     lose_message_with_rank_1(&job, "RCX_ERR_TRANSPORT");
 }
 
-/* Rank 1 has said why it leaves, but its connection breaks before that is
- * read. */
+/* Rank 1 has announced why it leaves, but the transport reports its failure
+ * before the announcement is read. Rank 2 must be blamed, not rank 1. */
 static void who_seems_dead_is_heard_out(void **state)
 {
     unsigned char dead[RANKS] = {0};
@@ -373,11 +380,11 @@ static void who_seems_dead_is_heard_out(void **state)
     abandon(&job, NULL, 0);
 }
 
-/* ---- Who stands still ---------------------------------------------------- */
+/* ---- Time without a core ------------------------------------------------- */
 
 static const struct rcx_transport_ops *cancels;
 
-/* As a process does that gets no core for as long. */
+/* Cancel a message after 120 ms, as if the process had no core meanwhile. */
 static void cancel_late(struct rcx_transport *t, struct rcx_message *m)
 {
     const struct timespec long_enough = {.tv_nsec = 120 * 1000 * 1000};

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The executor, on schedules written by hand; and the tags it sends under. */
+/* The executor on hand-written schedules: results, errors, the order in which
+ * messages and local work are issued, and the tags of messages. Algorithms are
+ * tested elsewhere. */
 #include "test.h"
 
 #include <stdlib.h>
@@ -30,7 +32,7 @@ struct bench {
 
 static struct bench bench;
 
-/* What all messages of one execution share. */
+/* The part of the tag that all messages of one execution share. */
 static uint64_t tag_of_call(const struct rcx_tag_layout *l, uint64_t comm,
                             uint64_t sequence, uint64_t fingerprint)
 {
@@ -63,7 +65,7 @@ static int add_or_fail(void *dst, const void *left, const void *right,
     return 0;
 }
 
-/* size ranks whose in[r][i] is 10^r (i + 1). */
+/* Open a job of size ranks with in[r][i] = 10^r (i + 1). */
 static void bench_open(int size, uint64_t seed)
 {
     int32_t power = 1;
@@ -134,7 +136,8 @@ static void drain(int r)
     }
 }
 
-/* Until nothing can be delivered any more. */
+/* Start all ranks, and deliver messages until there are none left. All ranks
+ * must complete. */
 static void run_all(void)
 {
     int ranks[2];
@@ -146,7 +149,7 @@ static void run_all(void)
         drain(ranks[1]);
     }
     for (int r = 0; r < bench.size; r++)
-        assert_true(bench.complete[r]); /* nobody hangs */
+        assert_true(bench.complete[r]); /* no rank hangs */
     assert_int_equal(rcx_sim_unmatched(bench.sim), 0);
 }
 
@@ -170,7 +173,8 @@ static struct rcx_span span(enum rcx_buffer buffer, size_t offset, size_t count)
 #define OUT span(RCX_BUFFER_OUT, 0, COUNT)
 #define TMP(i) span(RCX_BUFFER_TMP, (size_t)(i)*COUNT, COUNT)
 
-/* Rank 0 to 1 to 2 ..., each adds its own; the last hands it to all. */
+/* Each rank adds its operand and sends the sum to the next rank. The last rank
+ * sends the result to all. */
 static void write_chain(void)
 {
     const int last = bench.size - 1;
@@ -264,7 +268,8 @@ static void a_failed_execution_starts_anew_without_its_error(void **state)
     bench_close();
 }
 
-/* Rank 0 gives bytes elements, rank 1 wants want and passes on to rank 2. */
+/* Rank 0 sends give elements to rank 1, which expects want elements and sends
+ * as many to rank 2. */
 static void write_mismatch(size_t give, size_t want)
 {
     bench_open(3, 5);
@@ -290,11 +295,11 @@ static void a_message_of_another_length_is_a_mismatch(void **state)
     }
 }
 
-/* ---- Order of issue: a transport that takes notes ------------------------ */
+/* ---- Order of issue: a transport that records calls ---------------------- */
 
 struct notes {
     struct rcx_transport base;
-    char calls[MOST_CALLS]; /* r, s, and c where the op was called */
+    char calls[MOST_CALLS]; /* r, s, and c for a call of the op */
     uint64_t tags[MOST_CALLS];
     size_t bytes[MOST_CALLS];
     struct rcx_message *messages[MOST_CALLS];
@@ -342,7 +347,8 @@ static int note_op(void *dst, const void *left, const void *right, size_t count,
     return 0;
 }
 
-/* Local work, sends and receives, in the worst order. */
+/* Local work, sends and receives, written in the least favourable order. answer
+ * is the result of each transport call. */
 static void notes_open(rcx_status_t answer)
 {
     struct rcx_builder *b;
@@ -364,13 +370,13 @@ static void notes_open(rcx_status_t answer)
     bench.reducers[1].fn = note_op;
 }
 
-/* Which step made the i-th call. */
+/* The step that made transport call i. */
 static long step_of(int i)
 {
     return notes.messages[i]->step - bench.plans[1]->steps;
 }
 
-/* All that a transport would say of it. */
+/* Complete the message of transport call i. */
 static bool advance(struct rcx_exec *x, int i)
 {
     notes.messages[i]->status = RCX_OK;
@@ -391,7 +397,7 @@ static void sends_are_issued_before_receives_and_both_before_work(void **state)
 
     notes.messages[2]->bytes = COUNT * sizeof(int32_t);
     assert_false(advance(x, 2));
-    assert_string_equal(notes.calls, "ssrrccs"); /* the rest of the chain */
+    assert_string_equal(notes.calls, "ssrrccs"); /* its dependents */
     assert_int_equal(step_of(6), 6);
     notes.messages[3]->bytes = COUNT * sizeof(int32_t);
     for (int i = 0; i < 4; i++)
@@ -444,7 +450,7 @@ a_transport_that_refuses_ends_the_execution_with_its_error(void **state)
     x = bench.execs[1];
     assert_true(rcx_exec_start(x));
     assert_status(x->status, RCX_ERR_TRANSPORT);
-    assert_string_equal(notes.calls, "s"); /* once is enough */
+    assert_string_equal(notes.calls, "s"); /* no more calls after an error */
     assert_int_equal(x->steps_left, bench.plans[1]->step_count);
     assert_int_equal(x->lost, notes.messages[0]->step->peer);
     bench_close();
@@ -460,7 +466,7 @@ static void a_message_that_fails_later_fails_the_execution(void **state)
     assert_false(rcx_exec_start(x));
     notes.messages[2]->status = RCX_ERR_PEER_FAILED;
     assert_true(rcx_exec_advance(x, notes.messages[2]));
-    assert_string_equal(notes.calls, "ssrrc"); /* what waits for it never is */
+    assert_string_equal(notes.calls, "ssrrc"); /* dependents never start */
     assert_true(x->steps_left > 0);
     assert_int_equal(x->lost, notes.messages[2]->step->peer);
     assert_status(x->status, RCX_ERR_PEER_FAILED);
@@ -471,8 +477,8 @@ static void a_message_that_fails_later_fails_the_execution(void **state)
 
 static void each_field_of_a_tag_has_its_bits(void **state)
 {
-    /* 1 for messages, 13 communicator, 13 sequence, 9 message, 6 fingerprint,
-     * 22 rank */
+    /* Bits: 1 for p2p messages, 13 communicator, 13 sequence, 9 message, 6
+     * fingerprint, 22 rank. */
     const struct rcx_tag_layout l = RCX_TAG_LAYOUT;
 
     (void)state;
@@ -506,7 +512,7 @@ static void a_message_s_tag_is_none_of_a_collective(void **state)
     assert_int_equal(tag & ~rcx_tag_any_source(&l), 0x2bcdef);
     assert_int_equal(tag & rcx_tag_p2p_mask(&l),
                      UINT64_C(1) << 63 | UINT64_C(0x1234) << 50);
-    assert_true(rcx_tag_call_mask(&l) >> 63); /* whoever looks for calls */
+    assert_true(rcx_tag_call_mask(&l) >> 63); /* calls compare bit 63 */
 }
 
 static void numbers_beyond_a_field_begin_again(void **state)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Executions whose steps are over at once, or soon: what is asked of a
- * transport, and in which order. */
+/* The executor if messages complete at once or soon: which functions of the
+ * transport it calls and in which order, when it polls for a message (expect),
+ * and how errors end an execution. */
 #include "test.h"
 
 #include <string.h>
@@ -10,15 +11,15 @@
 
 enum { N = 16, PARENT = 0, CHILD = 2, MOST_CALLS = 16, POLLS = 3 };
 
-/* ---- A transport that takes notes ---------------------------------------- */
+/* ---- A transport that records calls -------------------------------------- */
 
 static struct {
-    struct rcx_transport base;  /* first */
+    struct rcx_transport base;  /* must be first */
     char calls[MOST_CALLS + 1]; /* s, r, e: expect; + where the op was called */
     int count;
     struct rcx_message *received[MOST_CALLS];
     int receives;
-    rcx_status_t recv, expect; /* what it answers */
+    rcx_status_t recv, expect; /* the results of these functions */
 } net;
 
 static const int32_t coming[N] = {[0] = 7, [N - 1] = 70};
@@ -38,7 +39,7 @@ static rcx_status_t send(struct rcx_transport *t, int peer, const void *buffer,
     return RCX_OK;
 }
 
-/* As a transport that takes parts of two. */
+/* Deliver a message; a sink gets it in two parts. */
 static void deliver(struct rcx_message *m, void *buffer)
 {
     m->bytes = sizeof coming;
@@ -100,7 +101,7 @@ static struct rcx_builder builder;
 static struct rcx_plan *plan;
 static struct rcx_exec *x;
 
-/* The vector, the result, and two more of them. */
+/* The operand, the result, and two vectors of scratch. */
 static struct rcx_span operand, result, first, second;
 
 static struct rcx_builder *begin(rcx_status_t recv_answer,
@@ -127,7 +128,7 @@ static struct rcx_builder *begin(rcx_status_t recv_answer,
     return &builder;
 }
 
-/* Whether it is over. */
+/* Start x; returns whether it is over. */
 static bool start(unsigned polls)
 {
     const struct rcx_exec_setting setting = {.transport = &net.base,
@@ -155,7 +156,7 @@ static void end(const char *calls)
     assert_int_equal(heap.live, 0);
 }
 
-/* The last receive is over; whether x is. */
+/* Complete the last receive with status; returns whether x is over. */
 static bool resolve(rcx_status_t status)
 {
     struct rcx_message *m = net.received[net.receives - 1];
@@ -166,7 +167,8 @@ static bool resolve(rcx_status_t status)
     return rcx_exec_advance(x, m);
 }
 
-/* With the parent, then with the child: the second sum is of the first. */
+/* Exchange with the parent, then with the child. The second sum depends on the
+ * first. */
 static void two_in_a_row(struct rcx_builder *b)
 {
     rcx_step_recv(b, PARENT, first);
@@ -192,7 +194,7 @@ static void what_is_here_at_once_is_combined_as_it_comes(void **state)
     two_in_a_row(begin(RCX_OK, RCX_OK));
     assert_true(start(POLLS));
     check_two();
-    end("sr++sr++"); /* in two parts each, not once from scratch */
+    end("sr++sr++"); /* combined part by part on arrival */
 }
 
 static void what_holds_up_all_else_is_looked_for(void **state)
@@ -204,7 +206,7 @@ static void what_holds_up_all_else_is_looked_for(void **state)
     end("sre++sre++");
 
     two_in_a_row(begin(RCX_IN_PROGRESS, RCX_OK));
-    assert_false(start(0)); /* unless it is not to be */
+    assert_false(start(0)); /* polls is 0: no expect */
     end("sr");
 }
 

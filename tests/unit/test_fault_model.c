@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The failure state machine, explored: ranks 0 and 1 share a communicator with
- * rank 2, which dies, or finalizes after a failure that it announces. All
- * orders of events at both ranks are walked. Each table with one entry changed
- * must violate some rule.
+ * Model check of the failure state machine (core/run/fault/state.c). Ranks 0
+ * and 1 share a communicator with rank 2, which dies, or finalizes after a
+ * failure that it announces. The model explores all orders of events at both
+ * ranks. Every table with one changed entry must violate a rule.
  */
 #include "test.h"
 
@@ -13,16 +13,16 @@
 
 enum { RANKS_LEFT = 2, WORLDS = 1 << 20 };
 enum { ALIVE, DEAD, GONE };
-enum { NONE, BY_DEATH, BY_REPORT };                /* reasons of a failure */
-enum { FROM_RANK = 1, FROM_2 = 2, FINALIZES = 4 }; /* messages under way */
+enum { NONE, BY_DEATH, BY_REPORT };                /* reason of a failure */
+enum { FROM_RANK = 1, FROM_2 = 2, FINALIZES = 4 }; /* messages in flight */
 
-/* What rank 0 or 1 knows. */
+/* The state of rank 0 or 1. */
 struct rank {
-    uint8_t comm, peer;       /* states */
-    uint8_t reason, failures; /* reason; how often it has failed */
+    uint8_t comm, peer;       /* states of the two tables */
+    uint8_t reason, failures; /* of the failure; number of failures */
     uint8_t announced;
-    uint8_t mail;        /* not received yet */
-    uint8_t mail_reason; /* of the one from the other rank */
+    uint8_t mail;        /* messages not received yet, as bits */
+    uint8_t mail_reason; /* reason in the message FROM_RANK */
     uint8_t has_lost_message, has_lost_peer;
 };
 struct world {
@@ -35,7 +35,7 @@ struct model {
     const rcx_peer_table_t *peers;
     bool is_wrong;
     size_t count;
-    struct world *seen; /* an open hash table */
+    struct world *seen; /* hash table with open addressing */
     bool *is_used;
 };
 
@@ -105,12 +105,12 @@ static void receive(struct model *m, struct world *w, int r, uint8_t message)
         step_peer(m, w, r, RCX_PEER_REPORTED);
 }
 
-/* Event number of rank r. False: it cannot happen now. */
+/* Let event number happen at rank r. Returns false if it is impossible now. */
 static bool happen(struct model *m, struct world *w, int r, int number)
 {
     struct rank *me = &w->ranks[r];
 
-    if (number < 3) { /* messages of one rank keep their order */
+    if (number < 3) { /* messages of one rank stay in order */
         const uint8_t message = (uint8_t)(1 << number);
 
         if (!(me->mail & message) ||
@@ -148,9 +148,9 @@ static bool happen_to_2(struct world *w, bool dies)
     return true;
 }
 
-/* ---- All orders ---------------------------------------------------------- */
+/* ---- All orders of events ------------------------------------------------ */
 
-/* Nothing more can happen. */
+/* Rules for the end, when no event is left. */
 static void judge_end(struct model *m, const struct world *w)
 {
     for (int r = 0; r < RANKS_LEFT; r++) {
@@ -167,7 +167,7 @@ static void judge_end(struct model *m, const struct world *w)
         w->rank_2 == DEAD && !w->ranks[0].announced && !w->ranks[1].announced;
 }
 
-/* False: it was seen before. */
+/* Returns false if w is in the table already. */
 static bool add(struct model *m, const struct world *w)
 {
     const unsigned char *bytes = (const unsigned char *)w;
@@ -214,7 +214,7 @@ static void explore(struct model *m, const struct world *w)
         judge_end(m, w);
 }
 
-/* ---- Rules of the tables, for states that the model does not reach ------- */
+/* ---- Rules for states that the model does not reach ---------------------- */
 
 static bool comm_rules_hold(const rcx_comm_table_t *table)
 {
@@ -250,8 +250,8 @@ static bool comm_rules_hold(const rcx_comm_table_t *table)
     return hold;
 }
 
-/* A peer never recovers; none that was not lost fails; the final phase changes
- * no state. */
+/* A peer never recovers. A peer that was not lost does not fail after a drain.
+ * An exit in the final phase changes no state. */
 static bool peer_rules_hold(const rcx_peer_table_t *table)
 {
     bool hold = true;

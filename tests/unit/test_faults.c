@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A campaign of faults over the simulated network: in each trial a few
- * operations by some algorithm on some ranks, messages around a ring, and one
- * thing that goes wrong at some moment. Every rank that lives ends each
- * operation with the right result or with an error; nobody hangs; where nothing
- * went wrong nobody has an error.
+ * A campaign of random faults over the simulated network. Each trial runs a few
+ * operations of one algorithm, and messages around a ring, with one fault at a
+ * random moment. Every live rank must complete each operation with the right
+ * result or an error. No rank may hang, and without a fault no rank may return
+ * an error.
  *
- * test_faults [TRIALS [FIRST]]
+ *   test_faults [TRIALS [FIRST]]
  */
 #include "test.h"
 
@@ -25,13 +25,13 @@ enum { OPS = 3, SENDS = OPS, RECEIVES, ALL };
 
 enum fault {
     FAULT_NONE,
-    FAULT_SLOW,      /* a rank's messages */
-    FAULT_STOP,      /* a rank runs no more */
-    FAULT_ABSENT,    /* a rank never calls */
-    FAULT_TRANSPORT, /* an error of a rank's transport */
+    FAULT_SLOW,      /* a rank's messages are delayed */
+    FAULT_STOP,      /* a rank makes no progress any more */
+    FAULT_ABSENT,    /* a rank never makes its calls */
+    FAULT_TRANSPORT, /* a rank's transport returns an error */
     FAULT_MEMORY,    /* a rank's heap runs out */
-    FAULT_ABORT,     /* a rank gives the communicator up */
-    FAULT_MISMATCH,  /* a rank calls with another count */
+    FAULT_ABORT,     /* a rank aborts the communicator */
+    FAULT_MISMATCH,  /* a rank passes a shorter count */
     FAULTS
 };
 
@@ -40,15 +40,15 @@ struct trial {
     struct job job;
     enum fault fault;
     int victim;
-    uint64_t moment; /* in turns, or messages, or allocations */
+    uint64_t moment; /* in turns, messages or allocations */
     uint64_t turns;
     bool stopped;
     struct call call;
-    int odd_op; /* which the victim of a mismatch calls otherwise */
+    int odd_op; /* operation in which counts mismatch */
     struct attempt attempts[MOST_RANKS][OPS];
-    int64_t given[MOST_RANKS], got[MOST_RANKS]; /* to the rank behind */
+    int64_t given[MOST_RANKS], got[MOST_RANKS]; /* messages to the next rank */
     rcx_request_t *messages[MOST_RANKS][ALL - OPS];
-    rcx_status_t refused[MOST_RANKS]; /* at the start of an operation */
+    rcx_status_t refused[MOST_RANKS]; /* status of a call that failed at once */
 };
 
 static unsigned trials = 10000, first_trial;
@@ -63,7 +63,7 @@ static void ignore(rcx_log_level_t level, const char *text, void *arg)
     (void)level, (void)text, (void)arg;
 }
 
-/* ---- Setting up ---------------------------------------------------------- */
+/* ---- Setup --------------------------------------------------------------- */
 
 static bool suits(const struct rcx_algo *algo, int size)
 {
@@ -94,8 +94,8 @@ static const struct rcx_algo *any_algorithm(struct trial *t)
     }
 }
 
-/* Whether the library carries it out as the other one: with equal blocks, or
- * of any length, or of a list. */
+/* Whether coll is a form of the library's collective other: itself, with
+ * counts, with equal blocks, or with a list of vectors. */
 static bool is_form_of(enum collective coll, enum rcx_coll other)
 {
     static const char *const ends[] = {"", "v", "_block", "_many"};
@@ -174,7 +174,7 @@ static void open_trial(struct trial *t, unsigned number)
     }
 }
 
-/* Less by one in each block, or by as much in all. */
+/* The call with one element less in each block, or size less in total. */
 static struct call shorter(const struct trial *t)
 {
     struct call call = t->call;
@@ -261,7 +261,7 @@ static int active(struct trial *t)
     return n;
 }
 
-/* Whether anything happened. */
+/* Let each rank progress once; returns whether there were events. */
 static bool turn(struct trial *t)
 {
     bool busy = false;
@@ -274,7 +274,8 @@ static bool turn(struct trial *t)
     return busy;
 }
 
-/* Where nothing happens any more time passes. False: nothing will. */
+/* Run until no operation is active. Time is skipped while there are no events.
+ * Returns false if operations remain active after PATIENCE skips. */
 static bool run(struct trial *t)
 {
     int skips = 0, quiet = 0;
@@ -294,10 +295,11 @@ static bool run(struct trial *t)
     return true;
 }
 
-/* ---- Judging ------------------------------------------------------------- */
+/* ---- Checks -------------------------------------------------------------- */
 
-/* Of the victim's other call nothing can be said; nor of what it gives in that
- * to those who know its counts as little as it knows theirs. */
+/* Whether the result of an operation is not defined: for the victim of a
+ * mismatch, and for all ranks if counts are local, as no rank knows those of
+ * the others. */
 static bool is_special(const struct trial *t, int r, int op)
 {
     return t->fault == FAULT_MISMATCH && op == t->odd_op &&
@@ -311,7 +313,8 @@ static const char *judge_message(const struct trial *t, int r)
     return t->got[r] == 1000 + before ? NULL : "a wrong message";
 }
 
-/* Of what ended well, all; of what did not, that nothing else is written. */
+/* Check the result of a successful operation. If it failed, check that nothing
+ * but its result was written. */
 static const char *judge(struct trial *t, int r, int op)
 {
     const bool is_good = (*request_at(t, r, op))->status == RCX_OK;
@@ -343,8 +346,8 @@ static const char *verdict(struct trial *t)
     return NULL;
 }
 
-/* Plans of calls have as many pins as they have executions that were given up.
- */
+/* Programs must have as many pins as there are orphaned executions of
+ * collectives. */
 static void check_pins(const struct rcx_context *context)
 {
     const struct rcx_program *e = context->world->cache.recent;
@@ -357,8 +360,9 @@ static void check_pins(const struct rcx_context *context)
     assert_int_equal(pins, given_up);
 }
 
-/* What stopped goes on, to end; nobody says good-bye to the others. No message
- * comes into a user's buffer any more. */
+/* Abort all worlds, so that rcx_finalize() waits for nothing; a stopped rank
+ * finalizes as well. After the abort no receive may hold a buffer of the
+ * user. */
 static void close_trial(struct trial *t)
 {
     for (int r = 0; r < t->job.size; r++) {
@@ -371,8 +375,7 @@ static void close_trial(struct trial *t)
         check_pins(t->job.contexts[r]);
     }
     job_abandon(&t->job);
-    for (int r = 0; r < t->job.size;
-         r++) /* what was sent may be read until now */
+    for (int r = 0; r < t->job.size; r++) /* sends may read buffers until now */
         for (int op = 0; op < OPS; op++)
             attempt_close(&t->attempts[r][op]);
 }
@@ -408,7 +411,7 @@ static void every_rank_that_lives_has_a_result_or_an_error(void **state)
         assert_true(trials < 1000 || by_coll[coll] > 0);
 }
 
-/* ---- One message --------------------------------------------------------- */
+/* ---- A lost message ------------------------------------------------------ */
 
 static bool was_hit(struct trial *t)
 {
@@ -419,8 +422,9 @@ static bool was_hit(struct trial *t)
     return false;
 }
 
-/* The victim's message number after is an error. Nobody has a deadline. False:
- * it gives no such message. */
+/* Posting message number after of victim fails. Although there is no deadline,
+ * all ranks must complete, and all must learn of the failure. Returns false if
+ * victim posts fewer messages. */
 static bool lose_a_message(struct trial *t, const struct rcx_algo *algo,
                            int victim, uint64_t after)
 {
@@ -447,7 +451,7 @@ static bool lose_a_message(struct trial *t, const struct rcx_algo *algo,
         fail_msg("%s %s: somebody hangs after message %llu of rank %d",
                  rcx_coll_name(algo->coll), algo->name,
                  (unsigned long long)after, t->victim);
-    turn(t); /* who was done already hears of it as well */
+    turn(t); /* ranks that have completed must learn too */
     hit = was_hit(t);
     for (int r = 0; r < t->job.size && hit; r++)
         if (!rcx_comm_is_failed(world_of(&t->job, r)))
@@ -476,18 +480,18 @@ a_message_that_is_lost_fails_all_ranks_without_a_deadline(void **state)
                 all++;
             }
         }
-        assert_true(all >= TIMES(OPS, 1)); /* the first of each call at least */
+        assert_true(all >= TIMES(OPS, 1)); /* at least the first of each call */
     }
 }
 
-/* ---- One call that does not match ---------------------------------------- */
+/* ---- A mismatching call -------------------------------------------------- */
 
 /*
- * Without RCX_CHECK=full nobody compares calls: ranks that count the segments
- * of one differently give other sequence numbers to those of the next. Here the
- * first call of a rank that is not the root is shorter, so each of its later
- * segments has the number of another one at its peers, where it must not end
- * up.
+ * Without RCX_CHECK=full calls are not compared. Ranks that divide a call into
+ * different numbers of segments number the segments of later calls differently.
+ * Here the first call of a rank that is not the root is shorter, so each of its
+ * later segments has a number of another segment at its peers, which must not
+ * accept it.
  */
 static void come_apart(struct trial *t, const struct rcx_algo *algo, int size,
                        int odd)
@@ -504,7 +508,7 @@ static void come_apart(struct trial *t, const struct rcx_algo *algo, int size,
         (struct call){.coll = collective_by_name(rcx_coll_name(algo->coll)),
                       .form = NONBLOCKING,
                       .kind = &sums,
-                      .count = 3}; /* segments may be in flight */
+                      .count = 3}; /* all segments may be in flight */
     less = t->call;
     less.count--;
     assert_ok(job_open(&t->job, size, &(struct job_options){.seed = 1}));
@@ -528,7 +532,8 @@ static void come_apart(struct trial *t, const struct rcx_algo *algo, int size,
     close_trial(t);
 }
 
-/* Those with a root, who may end before the others have begun. */
+/* Rooted collectives, in which a rank may complete before the others have
+ * begun. */
 static void after_a_call_that_does_not_match_no_result_is_wrong(void **state)
 {
     static struct trial t;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files that users name: what is no file, what others put there, full disks. */
+/* Files that users name: replacement of files and links, pipes, devices,
+ * folders, full disks, and tuning rules that cannot be read. */
 #include "test.h"
 
 #include <errno.h>
@@ -148,7 +149,7 @@ static void assert_no_rules(const char *path, const char *why)
     rcx_tuning_close(&tuning, &heap);
 }
 
-/* A pipe whose writer says nothing is not waited for. */
+/* A pipe whose writer sends nothing must time out. */
 static void rules_that_cannot_be_read_say_why(void **state)
 {
     int fd;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rcx_finalize() after failures: each rank ends in time, with its reason. */
+/* rcx_finalize(): the order of its phases, failures before and within them, and
+ * time limits. Each rank must return in time, and log the reason. */
 #include "test.h"
 
 #include <pthread.h>
@@ -17,15 +18,14 @@ enum { MOST = 5, EARLY = 1 };
 #define DEADLINE_NS INT64_C(200000000)
 #define HOUR_NS INT64_C(3600000000000)
 
-/* What a rank logs, and what became of it. */
+/* What a rank logs, and the status of rcx_finalize(). */
 struct rank {
     int lines;
     char text[256]; /* the last line */
     rcx_status_t status;
 };
 
-/* The rank stands in brackets in front; before it is known, nothing is logged
- * here. */
+/* Keep a line, which starts with its rank in brackets. */
 static void keep(rcx_log_level_t level, const char *text, void *arg)
 {
     struct rank *ranks = arg;
@@ -57,7 +57,7 @@ static bool says(const struct rank *r, const char *text)
     return r->lines == 1 && strstr(r->text, text);
 }
 
-/* ---- The others find the world failed ------------------------------------ */
+/* ---- Failures that other ranks announce ---------------------------------- */
 
 static void leave(struct job *job, int rank, void *arg)
 {
@@ -90,7 +90,8 @@ static void who_waits_to_leave_hears_of_an_abort(void **state)
     }
 }
 
-/* One with a deadline calls, one waits to leave, one comes after the end. */
+/* Rank 0 makes a call with a deadline; the other ranks are in
+ * rcx_finalize(). */
 static void call_alone(struct job *job, int rank, void *arg)
 {
     rcx_comm_t *world = world_of(job, rank);
@@ -124,9 +125,9 @@ static void who_waits_to_leave_hears_of_a_deadline(void **state)
     }
 }
 
-/* ---- Between two meetings ------------------------------------------------ */
+/* ---- Failures between the barriers --------------------------------------- */
 
-/* Rank 1 of 2 is there, and does by hand what leaving asks of it. */
+/* Rank 1 of 2 takes part in both barriers by hand, and then fails. */
 static void fail_after_two_meetings(struct job *job, int rank, void *arg)
 {
     static const int nobody[] = {0};
@@ -161,8 +162,8 @@ static void who_waits_for_the_bootstrap_hears_of_a_failure(void **state)
     close_other(&job);
 }
 
-/* Rank 1 cannot leave, and says so while rank 0 is still at work: which no call
- * of rank 0's has told it. */
+/* Rank 0 receives rank 1's failure in rcx_progress(), before it finalizes. As
+ * no call has returned the error, rcx_finalize() must return and log it. */
 static void who_hears_of_it_before_he_leaves_says_so(void **state)
 {
     static const int lost[] = {1};
@@ -205,7 +206,7 @@ static void who_leaves_waits_as_long_as_the_world_would(void **state)
     close_other(&job);
 }
 
-/* Rank 1 is seen to go when the first meeting is over, and time flies. */
+/* Rank 1 is reported as failed when rank 0 flushes, after its first barrier. */
 static unsigned char gone[MOST];
 static struct rcx_context *impatient;
 static unsigned (*true_progress)(struct rcx_transport *t);
@@ -217,7 +218,7 @@ static rcx_status_t flush_and_see_one_go(struct rcx_transport *t)
     return RCX_OK;
 }
 
-static uint64_t parting_ns; /* what that skipped */
+static uint64_t parting_ns; /* skipped in the final phase */
 
 static unsigned progress_in_no_time(struct rcx_transport *t)
 {
@@ -231,7 +232,7 @@ static unsigned progress_in_no_time(struct rcx_transport *t)
 typedef rcx_status_t barrier_fn(struct rcx_boot *boot, bool (*go_on)(void *arg),
                                 void *arg);
 
-/* As a host's that has none. */
+/* As in a host without a barrier. */
 static rcx_status_t no_barrier(struct rcx_boot *boot, bool (*go_on)(void *arg),
                                void *arg)
 {
@@ -239,7 +240,7 @@ static rcx_status_t no_barrier(struct rcx_boot *boot, bool (*go_on)(void *arg),
     return RCX_OK;
 }
 
-/* Nobody else comes, and half an hour passes with each look. */
+/* No other rank enters. Half an hour passes with each call of go_on(). */
 static rcx_status_t endless_barrier(struct rcx_boot *boot,
                                     bool (*go_on)(void *arg), void *arg)
 {
@@ -266,7 +267,7 @@ static rcx_request_t *come_to_a_meeting(struct rcx_context *context)
     return request;
 }
 
-/* Rank 1 comes to so many meetings before it is seen to go. */
+/* Rank 1 takes part in that many barriers before it is reported as failed. */
 static void leave_with_one_who_goes(int meetings, int64_t timeout_ns,
                                     barrier_fn *barrier,
                                     struct rank ranks[MOST])
@@ -316,7 +317,7 @@ static void who_goes_before_the_last_meeting_is_not_waited_for(void **state)
     struct rank ranks[MOST];
 
     (void)state;
-    for (int hours = 0; hours <= 1; hours++) { /* until the deadline; 0: none */
+    for (int hours = 0; hours <= 1; hours++) { /* deadline; 0: none */
         leave_with_one_who_goes(1, hours * HOUR_NS, no_barrier, ranks);
         assert_status(ranks[0].status, RCX_ERR_TIMEOUT);
         assert_true(says(&ranks[0], "rank 1 does not answer"));
@@ -334,7 +335,7 @@ static void the_bootstrap_s_barrier_has_the_deadline(void **state)
     assert_true(says(&ranks[0], "barrier has no end"));
 }
 
-/* An hour passes with each look at what has not left. */
+/* The flush never completes. An hour passes with each call. */
 static rcx_status_t never_flush(struct rcx_transport *t)
 {
     (void)t;
@@ -360,17 +361,17 @@ static void what_does_not_leave_is_waited_for_a_while(void **state)
     job_free(&job);
 }
 
-/* ---- In which order ------------------------------------------------------ */
+/* ---- Order of the phases ------------------------------------------------- */
 
 enum { IDLE = 1000, LOOKS = 3 };
 
-/* What happens while rank 0 leaves, a letter each; rank 1 does what it has to
+/* Events while rank 0 finalizes, a letter each. Rank 1 enters a barrier
  * whenever nothing else will happen. */
 static struct {
     char text[16];
     const struct rcx_transport_ops *ops;
     struct rcx_context *other;
-    rcx_request_t *meetings[2]; /* of rank 1 */
+    rcx_request_t *meetings[2]; /* barriers of rank 1 */
     int met, idle, looks;
 } course;
 
@@ -409,8 +410,8 @@ static void close_and_say_so(struct rcx_transport *t)
     course.ops->close(t);
 }
 
-/* Who has met all knows that all have ended their calls; what was sent leaves
- * while all are there; only who has met all again goes. */
+/* Barriers (M) of all ranks precede and follow the flush (f, F) of rank 0. It
+ * closes (C) after the second one, when all have flushed. */
 static void ranks_meet_flush_and_meet_before_they_go(void **state)
 {
     struct rcx_transport_ops ops;
@@ -444,9 +445,9 @@ static void ranks_meet_flush_and_meet_before_they_go(void **state)
     close_other(&job);
 }
 
-/* ---- Words of farewell --------------------------------------------------- */
+/* ---- Announcements before a close ---------------------------------------- */
 
-/* Rank 1 tells rank 0 alone that the world has failed; does rank 2 hear? */
+/* The status of the world on rank 2, if rank 1 announced it to rank 0 only. */
 static rcx_status_t heard_by_2(bool watches_peers)
 {
     struct rcx_ctrl_msg body = {.kind = RCX_CTRL_FAILED,
@@ -512,7 +513,7 @@ static void words_of_farewell_leave_before_who_says_them(void **state)
     close_other(&job);
 }
 
-/* ---- The host's barrier -------------------------------------------------- */
+/* ---- A host's barrier ---------------------------------------------------- */
 
 static int no_allgather(const void *send, void *recv, size_t bytes, void *arg)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Steps that read the operand instead of a copy of it read the same: random
- * programs, run one step after the other as they were written, and as they are
- * in the plan.
+ * Copy forwarding: steps of a plan read the operand instead of a copy of it.
+ * Random programs run step by step as written and as planned, and must read and
+ * write the same values.
  */
 #include "test.h"
 
@@ -55,12 +55,12 @@ static struct rcx_shape shape_with(enum rcx_alias alias)
                               .commutative = true};
 }
 
-/* ---- An interpreter ------------------------------------------------------ */
+/* ---- An interpreter of steps --------------------------------------------- */
 
 struct machine {
     uint64_t memory[RCX_BUFFER_COUNT][N];
-    uint64_t sent; /* a hash of all that was */
-    uint64_t next; /* that comes */
+    uint64_t sent; /* hash of all that was sent */
+    uint64_t next; /* value of the next received element */
     bool is_in_place;
 };
 
@@ -81,7 +81,7 @@ static uint64_t *at(struct machine *m, unsigned buffer, size_t offset)
     return &m->memory[buffer][offset];
 }
 
-/* As the executor would, with an op that is not commutative. */
+/* Run a step as the executor does, with a non-commutative op. */
 static void run(struct machine *m, const struct rcx_step *step)
 {
     for (size_t i = 0; i < step->count; i++) {
@@ -104,7 +104,7 @@ static struct rcx_span any_span(size_t count, size_t first)
                              draw(N - count + 1), count};
 }
 
-/* One that the builder refuses is not added. */
+/* Add a random step. A step that the builder rejects is dropped. */
 static void add_random(void)
 {
     const size_t count = 1 + draw(4), many = 5 + draw(N - 4);
@@ -136,7 +136,8 @@ static unsigned moved(const struct rcx_step *a, const struct rcx_step *b)
            (a->right != b->right || a->right_at != b->right_at);
 }
 
-/* How many reads are of another place than they were. */
+/* Run a random program both ways. Returns the number of reads that were
+ * forwarded. */
 static unsigned compare(enum rcx_alias alias)
 {
     const struct rcx_shape s = shape_with(alias);
@@ -170,7 +171,7 @@ static void what_is_read_has_the_same_value(void **state)
         random_state = (uint64_t)i;
         others += compare(RCX_ALIAS_NONE);
     }
-    assert_true(others > PROGRAMS); /* or nothing was tested */
+    assert_true(others > PROGRAMS); /* else nothing was tested */
 }
 
 static void in_place_nothing_is_as_it_was(void **state)
@@ -182,9 +183,10 @@ static void in_place_nothing_is_as_it_was(void **state)
     }
 }
 
-/* ---- What is to come of it ----------------------------------------------- */
+/* ---- The effect on algorithms -------------------------------------------- */
 
-/* A block of one's own is on its way while it is copied. */
+/* The first send of an allgather must read the operand, and not wait for the
+ * copy to the result. */
 static void the_own_block_need_not_be_copied_first(void **state)
 {
     const char *const names[] = {"recursive_doubling", "ring"};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Each algorithm's schedules of 4 and 5 ranks, as texts that are reviewed like
- * code: golden/NAME.txt. Where a change is meant, the text that the failure
- * prints takes the old one's place, after a look at it.
+ * Schedules of some algorithms for 4 and 5 ranks, compared with texts that are
+ * reviewed like code (golden/NAME.txt). After an intended change, review the
+ * text that the failure prints, and replace the file with it.
  */
 #include "test.h"
 
@@ -13,7 +13,7 @@
 #include "core/sched/algo.h"
 #include "core/sched/params.h"
 
-/* What all ranks of one collective do, a paragraph a rank. */
+/* Print the schedules of all ranks, a paragraph each. */
 static char *print_all(enum rcx_coll coll, const char *name, int size, int root,
                        size_t count)
 {

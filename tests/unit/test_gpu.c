@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * test_gpu DRIVER: a GPU's memory is refused by every call that takes a buffer,
- * and is asked for once. DRIVER is a library that a program loads at some time
- * (fake_gpu.c).
+ * test_gpu DRIVER
+ *
+ * Every call that takes a buffer must reject memory of a GPU, and ask the
+ * driver once for each range of addresses. DRIVER is the library made from
+ * fake_gpu.c, which the test loads after rcx_init().
  */
 #include "test.h"
 
@@ -22,8 +24,8 @@ static struct capture said;
 static struct {
     rcx_context_t *context;
     rcx_comm_t *world;
-    char *memory;             /* on the host, as far as is known, */
-    int64_t *on_gpu, *shared; /* until the driver is there */
+    char *memory;             /* 16 MiB of the host */
+    int64_t *on_gpu, *shared; /* the GPU's, once the driver is loaded */
     int *questions;
 } it;
 
@@ -35,8 +37,8 @@ static void *symbol(void *handle, const char *name)
     return found;
 }
 
-/* The memory of the GPU is the part behind 4 MB; that behind 12 MB is
- * shared. */
+/* Load the driver. Memory from 4 MiB on is then the GPU's, and from 12 MiB on
+ * both sides can read it. */
 static void load_driver(void)
 {
     void *handle = dlopen(driver, RTLD_NOW);
@@ -123,7 +125,7 @@ static void a_gpus_memory_is_refused(void **state)
             "buf=");
     refuses(rcx_mem_register(it.world, gpu, 4096), "ptr=");
     assert_ok(rcx_allreduce(gpu, out, 0, RCX_INT64, RCX_SUM, it.world));
-    assert_ok(sum(host, out)); /* nothing has failed */
+    assert_ok(sum(host, out)); /* the world still works */
     assert_int_equal(out[3], 4);
 }
 

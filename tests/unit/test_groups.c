@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Groups that several threads of each rank make at once (need 21): equal ones
- * and others, under one tag or one each.
+ * rcx_comm_create_group() by several threads of each rank concurrently (need
+ * 21): equal and different groups, with one tag or a tag per thread.
  */
 #include "test.h"
 
@@ -10,11 +10,11 @@
 
 enum { MAKERS = 3, ROUNDS = TIMES(60, 10) };
 
-/* What ranks' threads make, and what came of it, by thread, round and rank. */
+/* The groups that a rank's threads make; statuses by thread, round and rank. */
 struct making {
     rcx_comm_t *world;
     int rank, size;
-    int tags;    /* 1: the threads share one; else each has its own */
+    int tags;    /* 1: one tag for all threads; else one each */
     bool nested; /* the group of thread i lacks the last i ranks */
     rcx_status_t (*statuses)[ROUNDS][MEMBERS_MOST];
 };
@@ -62,7 +62,7 @@ static void need_21_equal_groups_are_made_at_once_under_one_tag(void **state)
     }
 }
 
-/* Pairs that have rank 0 in common, and nobody else. */
+/* Make pairs with only rank 0 in common. */
 static void make_pairs(int number, void *arg)
 {
     const struct making *m = arg;
@@ -108,8 +108,9 @@ need_21_groups_are_made_at_once_under_tags_of_their_own(void **state)
     }
 }
 
-/* Each is made on all of its members, or told to be busy on all of them; or
- * its tag has been spoilt by one that was. */
+/* Each group must be made on all of its members or on none. RCX_ERR_BUSY:
+ * another group with its tag and some of its members is being made.
+ * RCX_ERR_COMM_FAILED: another member's attempt was busy. */
 static void
 need_21_groups_that_share_tag_and_members_are_all_or_busy(void **state)
 {
@@ -130,7 +131,8 @@ need_21_groups_that_share_tag_and_members_are_all_or_busy(void **state)
     }
 }
 
-/* Another order is another group: ranks would not agree on who is who. */
+/* Ranks pass the same members in a different order. That is another group, as
+ * they would disagree about ranks in it, so both must time out. */
 static void make_in_own_order(struct job *job, int rank, void *arg)
 {
     static const int orders[][2] = {{0, 1}, {1, 0}};

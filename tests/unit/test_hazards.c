@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which step waits for which: each kind of hazard by hand, and random
- * schedules against a comparison of every step with every other.
+ * Dependencies between the steps of a plan: each kind of hazard by a
+ * hand-written schedule, and random schedules against a comparison of all pairs
+ * of steps.
  */
 #include "test.h"
 
@@ -54,7 +55,7 @@ static void begin(const struct rcx_shape *s)
     rcx_span_scratch(&builder, 100);
 }
 
-/* The successors that the plan gives to step from, as a set of bits. */
+/* The successors of step from in the plan, as a set of bits. */
 static uint64_t successors_of(const struct rcx_plan *plan, uint32_t from)
 {
     const struct rcx_step *step = &plan->steps[from];
@@ -65,7 +66,7 @@ static uint64_t successors_of(const struct rcx_plan *plan, uint32_t from)
     return set;
 }
 
-/* The plan has these edges, no others. Pairs from, to; ended by -1. */
+/* The plan must have exactly these edges: pairs from, to, ended by -1. */
 static void check_edges(uint32_t window, const int expected[])
 {
     uint64_t sets[MOST_STEPS] = {0};
@@ -93,7 +94,7 @@ static const struct rcx_shape in_place = {.coll = RCX_COLL_ALLREDUCE,
                                           .count = 100,
                                           .elem_bytes = 4,
                                           .alias = RCX_ALIAS_SAME};
-/* rank 1's block is 25..49 */
+/* rank 1's block is elements 25 to 49 */
 static const struct rcx_shape own_block = {.coll = RCX_COLL_REDUCE_SCATTER,
                                            .rank = 1,
                                            .size = 4,
@@ -151,11 +152,11 @@ static void disjoint_spans_are_independent(void **state)
     (void)state;
     begin(&apart);
     rcx_step_recv(&builder, 0, tmp(0, 10));
-    rcx_step_recv(&builder, 0, tmp(10, 10)); /* touches only */
+    rcx_step_recv(&builder, 0, tmp(10, 10)); /* adjacent, no overlap */
     rcx_step_send(&builder, 2, tmp(20, 10));
     rcx_step_copy(&builder, out(0, 10), tmp(30, 5 + 5));
     rcx_step_recv(&builder, 2, out(10, 10));
-    rcx_step_send(&builder, 3, in(0, 10)); /* IN and OUT lie apart */
+    rcx_step_send(&builder, 3, in(0, 10)); /* not in place: IN is not OUT */
     check_edges(WINDOW, NO_EDGES);
 }
 
@@ -164,9 +165,9 @@ static void a_partial_overlap_is_enough(void **state)
     (void)state;
     begin(&apart);
     rcx_step_recv(&builder, 0, tmp(0, 10));
-    rcx_step_send(&builder, 2, tmp(9, 10)); /* the last element */
-    rcx_step_recv(&builder, 0, tmp(18, 1)); /* in the middle of a read */
-    rcx_step_recv(&builder, 0, tmp(0, 30)); /* around all */
+    rcx_step_send(&builder, 2, tmp(9, 10)); /* the last element of step 0 */
+    rcx_step_recv(&builder, 0, tmp(18, 1)); /* within the span of step 1 */
+    rcx_step_recv(&builder, 0, tmp(0, 30)); /* covers all spans */
     check_edges(WINDOW, EDGES(0, 1, 1, 2, 0, 3, 1, 3, 2, 3));
 }
 
@@ -205,15 +206,15 @@ static void messages_a_window_apart_wait(void **state)
 {
     (void)state;
     begin(&apart);
-    rcx_step_send(&builder, 0, in(0, 1)); /* 0 */
+    rcx_step_send(&builder, 0, in(0, 1)); /* step 0 */
     rcx_step_recv(&builder, 0, tmp(0, 1));
     rcx_step_send(&builder, 0, in(1, 1));
     rcx_step_recv(&builder, 0, tmp(1, 1));
-    rcx_step_send(&builder, 2, in(1, 1)); /* 4: another peer's first */
-    rcx_step_send(&builder, 0, in(2, 1)); /* third to 0: after the first */
+    rcx_step_send(&builder, 2, in(1, 1)); /* step 4: first to another peer */
+    rcx_step_send(&builder, 0, in(2, 1)); /* third to 0: waits for the first */
     rcx_step_send(&builder, 0, in(3, 1));
     rcx_step_recv(&builder, 0, tmp(2, 1));
-    rcx_step_send(&builder, 0, in(4, 1)); /* fifth, after the third */
+    rcx_step_send(&builder, 0, in(4, 1)); /* fifth: waits for the third */
     check_edges(2, EDGES(0, 5, 2, 6, 1, 7, 5, 8));
 }
 
@@ -236,7 +237,7 @@ messages_of_a_pair_wait_for_all_of_the_one_a_window_before(void **state)
 {
     (void)state;
     begin(&apart);
-    for (int i = 0; i < 3; i++) { /* 2 i is received, 2 i + 1 sent */
+    for (int i = 0; i < 3; i++) { /* step 2 i receives, 2 i + 1 sends */
         rcx_step_pair(&builder, 2);
         rcx_step_recv(&builder, 0, tmp((size_t)i, 1));
         rcx_step_send(&builder, 2, in((size_t)i, 1));
@@ -249,11 +250,11 @@ static void pairs_without_messages_and_local_steps_do_not_count(void **state)
     (void)state;
     begin(&apart);
     rcx_step_pair(&builder, 1);
-    rcx_step_send(&builder, 2, in(0, 1)); /* 0 */
+    rcx_step_send(&builder, 2, in(0, 1)); /* step 0 */
     rcx_step_pair(&builder, 1);
-    rcx_step_copy(&builder, out(0, 1), in(0, 1)); /* 1: waits for nothing */
+    rcx_step_copy(&builder, out(0, 1), in(0, 1)); /* step 1: does not wait */
     rcx_step_pair(&builder, 1);
-    rcx_step_recv(&builder, 0, tmp(0, 1)); /* 2 */
+    rcx_step_recv(&builder, 0, tmp(0, 1)); /* step 2 */
     check_edges(WINDOW, EDGES(0, 2));
 }
 
@@ -277,7 +278,8 @@ static size_t draw(size_t n)
     return (size_t)(rcx_random(&random_state) % n);
 }
 
-/* A step as memory sees it: one line of addresses, what it reads and writes. */
+/* The memory that a step reads and writes, as intervals of one address
+ * space. */
 struct interval {
     size_t lo, hi;
 };
@@ -288,7 +290,8 @@ struct touched {
     int number;
 };
 
-/* Buffers of 12 elements. Where OUT begins: after IN, on it, or inside. */
+/* Place a span of a buffer of 12 elements (OUT: 4). OUT begins behind IN, on
+ * it, or inside it. */
 static struct interval place(const struct rcx_shape *s, struct rcx_span span)
 {
     static const size_t result_at[] = {
@@ -304,7 +307,7 @@ static struct interval place(const struct rcx_shape *s, struct rcx_span span)
 
 static struct rcx_span any_span(size_t count, bool write)
 {
-    const size_t first = write; /* the operand is only read */
+    const size_t first = write; /* the operand is never written */
     const enum rcx_buffer buffer = (enum rcx_buffer)(first + draw(3 - first));
     const size_t size = buffer == RCX_BUFFER_OUT ? 4 : 12;
 
@@ -321,7 +324,7 @@ static bool clash(struct interval a, struct interval b)
     return meet(a, b) && a.lo != b.lo;
 }
 
-/* Append a random step that is legal; false: the dice did not make one. */
+/* Append a random step. Returns false if what was drawn is not legal. */
 static bool add_random(const struct rcx_shape *s, struct touched *t,
                        int numbers[])
 {
@@ -359,7 +362,8 @@ static bool add_random(const struct rcx_shape *s, struct touched *t,
     return true;
 }
 
-/* What it reads in the end: perhaps the operand itself, and no copy. */
+/* Update the reads: a step of the plan may read the operand instead of a
+ * copy. */
 static void look_again(const struct rcx_shape *s, const struct rcx_plan *plan,
                        struct touched t[])
 {
@@ -373,7 +377,7 @@ static void look_again(const struct rcx_shape *s, const struct rcx_plan *plan,
     }
 }
 
-/* Must b, later in the program, wait for a? */
+/* Whether b, which is later in the program, must wait for a. */
 static bool conflict(const struct touched *a, const struct touched *b,
                      int window)
 {
@@ -406,7 +410,7 @@ static void check_against_all_pairs(const struct rcx_plan *plan,
         reach[i] |= direct;
         for (int j = i + 1; j < n; j++)
             if (conflict(&t[i], &t[j], window))
-                assert_true(reach[i] >> j & 1); /* is kept */
+                assert_true(reach[i] >> j & 1); /* no conflict without a path */
         for (uint32_t k = 0; k < plan->steps[i].successor_count; k++)
             waits[plan->successors[plan->steps[i].first_successor + k]]++;
     }
@@ -428,7 +432,8 @@ static void random_schedules_keep_every_conflict_and_nothing_else(void **state)
         struct rcx_plan *plan = NULL;
 
         random_state = (uint64_t)run;
-        /* own block 4..7 of 12; reduce_scatter so that OUT is 4 long */
+        /* reduce_scatter, so that OUT has 4 elements: the own block 4 to 7 of
+         * 12 */
         const struct rcx_shape s = {.coll = RCX_COLL_REDUCE_SCATTER,
                                     .rank = 1,
                                     .size = 3,

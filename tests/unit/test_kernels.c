@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Every kernel of every instruction set level that this machine has, compared
- * with the reference, bit for bit.
+ * with the reference bit for bit; and the conversions of 16-bit formats.
  */
 #include "test.h"
 
@@ -14,13 +14,13 @@
 #include "reference.h"
 
 enum {
-    LAST_TYPE = RCX_LONG_DOUBLE_INT, /* the last that is no alias */
+    LAST_TYPE = RCX_LONG_DOUBLE_INT, /* the last type that is no alias */
     MAX_PAIRS = REFERENCE_SAMPLES * REFERENCE_SAMPLES,
     COUNTS = 68, /* around four vectors of the widest kind */
     GUARD = 256
 };
 
-/* All pairs of sample elements of one type, and what the reference says. */
+/* All pairs of sample elements of a type, and the results by the reference. */
 struct vectors {
     rcx_op_t op;
     rcx_datatype_t type;
@@ -73,7 +73,8 @@ static void print_bytes(const char *label, const char *element, size_t bytes)
     fprintf(stderr, "\n");
 }
 
-/* Fails with a readable message unless dst is what the reference says. */
+/* Compare count elements of dst with the results from first on. On a
+ * difference, print the operands and fail. */
 static void check(const struct vectors *v, enum rcx_isa isa, const char *dst,
                   size_t first, size_t count)
 {
@@ -96,7 +97,8 @@ static void check(const struct vectors *v, enum rcx_isa isa, const char *dst,
 typedef void (*visit_fn_t)(const struct vectors *v, enum rcx_isa isa,
                            rcx_kernel_fn_t kernel);
 
-/* Every legal pair of op and type, every level of this machine. */
+/* Call visit for every legal pair of op and type, and every level of this
+ * machine. */
 static void visit_kernels(visit_fn_t visit)
 {
     for (rcx_op_t op = RCX_OP_FIRST; op < RCX_OP_END; op++) {
@@ -114,12 +116,12 @@ static void visit_kernels(visit_fn_t visit)
     }
 }
 
-/* ---- Which ops are defined on which types -------------------------------- */
+/* ---- Legal pairs of op and type ------------------------------------------ */
 
 /*
- * MPI 4.0, 6.9.2 and 6.9.4, i integers, f floating, c complex, l logical,
- * b byte, p pairs; RCX adds bitwise ops on bool, AVG, and REPLACE and NO_OP
- * (in MPI for accumulate alone) in reductions.
+ * MPI 4.0, 6.9.2 and 6.9.4: i integers, f floating, c complex, l logical, b
+ * byte, p pairs. RCX adds bitwise ops on bool, AVG, and REPLACE and NO_OP in
+ * reductions (MPI has these for accumulate only).
  */
 static const char *const legal[RCX_OPS] = {
     [RCX_OP_INDEX(RCX_MAX)] = "if",
@@ -139,7 +141,7 @@ static const char *const legal[RCX_OPS] = {
     [RCX_OP_INDEX(RCX_AVG)] = "fc",
 };
 
-/* By number of type, 1 to 34. */
+/* Indexed by type, 1 to 34. */
 static const char families[] = " iiiiiiii"
                                "fffff"
                                "ccc"
@@ -224,7 +226,7 @@ static void kernels_combine_nasty_values_as_defined(void **state)
 
 /* ---- Lengths, alignments, aliases ---------------------------------------- */
 
-/* A buffer in the middle of guard bytes, moved off its alignment by steps. */
+/* A buffer between guard bytes, displaced by steps alignments of the type. */
 struct guarded {
     char *base, *start;
     size_t bytes;
@@ -321,7 +323,7 @@ static void kernels_take_one_buffer_as_all_three(void **state)
     visit_kernels(compare_all_the_same);
 }
 
-/* ---- Laws ---------------------------------------------------------------- */
+/* ---- Algebraic laws ------------------------------------------------------ */
 
 static void check_commutes(const struct vectors *v, enum rcx_isa isa,
                            rcx_kernel_fn_t kernel)
@@ -403,7 +405,8 @@ static void assert_rounds(float value, rcx_datatype_t type)
                  rcx_type_predefined(type)->name, got, expected);
 }
 
-/* Each value itself, half way to the next one, and the floats around that. */
+/* Convert each value itself, the middle between it and the next one, and the
+ * floats on both sides of that. */
 static void conversions_are_right_for_every_bit_pattern(void **state)
 {
     (void)state;
@@ -424,7 +427,8 @@ static void conversions_are_right_for_every_bit_pattern(void **state)
             assert_rounds(float_of(middle + 1), type);
         }
     }
-    /* Half the units of float16's subnormals, which are elsewhere in a float */
+    /* Quarters of the unit of float16's subnormals, whose rounding depends on
+     * other bits of a float than that of normal numbers. */
     for (int n = 0; n < 4096; n++)
         assert_rounds((float)n * 0x1p-26f, RCX_FLOAT16);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Counts beyond 32 and 40 bits, and sums of them, without the memory: what is
- * FACTOR times as long is cut and scheduled alike, with each offset and count
- * FACTOR times what it was. What is short is proved by the proof suite.
+ * Counts and displacements beyond 32 and 40 bits, without the memory. If all
+ * lengths are multiplied by a factor, segments and schedules must be the same,
+ * with all offsets and counts multiplied by it. The proof suite checks the
+ * short ones.
  */
 #include "test.h"
 
@@ -15,23 +16,23 @@
 enum {
     MOST_RANKS = 9,
     WINDOW = 1024,
-    /* Any number of ranks, and of parts, divide it several times. */
+    /* UNIT is divisible repeatedly by all numbers of ranks and parts. */
     MOST_PARTS = 16,
     UNIT = 720720 * 16
 };
-/* Odd, so that no high half of a product is empty by chance. */
+/* Odd, so that high halves of products are not zero by chance. */
 static const size_t factors[] = {401, 1000003};
 
 static struct rcx_heap heap = RCX_HEAP_INIT;
 
-/* A shape, and the starts of its blocks. */
+/* A shape, and the displacements of its blocks. */
 struct long_shape {
     struct rcx_shape s;
     size_t displs[MOST_RANKS + 1];
 };
 
-/* Blocks of 0 to 3 units, the same between two ranks both ways where counts are
- * local; rank 1's is longer than all else. */
+/* Length of block i: 0 to 3 units, and 12 for rank 1. If counts are local, the
+ * length between two ranks is the same in both directions. */
 static size_t units(const struct rcx_shape *s, int i)
 {
     const int k = rcx_colls[s->coll].is_local ? (s->rank + i) % s->size : i;
@@ -59,7 +60,7 @@ static void shape_long(struct long_shape *l, const struct rcx_algo *algo,
     l->s.gotten = rcx_colls[algo->coll].is_local ? l->displs : NULL;
 }
 
-/* The same but for lengths. */
+/* Multiply all lengths of a shape by factor. */
 static void lengthen(struct long_shape *to, const struct long_shape *from,
                      size_t factor)
 {
@@ -129,7 +130,8 @@ static void check_row(struct rcx_builder *b, const struct rcx_algo *algo,
         rcx_heap_free(&heap, plans[i]);
 }
 
-/* Cut into segments of so many elements, and factor times as many. */
+/* Cut both shapes into segments, of limit and of factor * limit elements, and
+ * compare all rows. */
 static void check_cut(struct rcx_builder *b, const struct rcx_algo *algo,
                       const struct long_shape *shapes[2], size_t limit,
                       size_t factor)
@@ -185,8 +187,9 @@ static void what_is_longer_is_scheduled_alike(void **state)
         const struct rcx_coll_row *row = &rcx_colls[(*a)->coll];
         int checked = 0;
 
-        /* what passes other ranks has a limit, whatever the length, and where
-           there are nodes it chooses the phases, which are in the table, too */
+        /* Algorithms that forward blocks have a limit that does not depend on
+         * the length. Algorithms by nodes choose their phases by the length,
+         * and the phases are in the table as well. */
         if (row->gives == RCX_EXTENT_NONE || (*a)->passing || (*a)->is_by_nodes)
             continue;
         for (int size = 1; size <= MOST_RANKS; size++)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Several vectors as one: the bits of one long vector wherever they lie, what
- * is copied and what is not, and what is refused. That results are right says
- * the row of allreduce_many in tests/support/collectives.c.
+ * Vector lists (rcx_allreduce_many): the result must have the bits of one long
+ * vector, only vectors that are not contiguous may be copied, and wrong lists
+ * must be rejected. Results of other types and ops are tested by the row of
+ * allreduce_many in tests/support/collectives.c.
  */
 #include "test.h"
 
@@ -17,7 +18,7 @@ enum { RANKS = 3, ALL = 300, MOST = 6, ROOM = 4 * ALL };
 
 /* ---- Lists --------------------------------------------------------------- */
 
-/* How the vectors lie, for operands and for results. */
+/* How the vectors lie in memory: contiguous, with gaps, or in reverse order. */
 enum lie { ROW, APART, BACKWARDS, LIES };
 
 struct list {
@@ -34,7 +35,7 @@ static const size_t cuts[][MOST] = {
 };
 enum { CUTS = sizeof cuts / sizeof *cuts };
 
-/* Where vector i begins, in elements. */
+/* Start of vector i, in elements. */
 static size_t place(const struct list *l, enum lie lie, size_t i)
 {
     size_t at = lie == BACKWARDS ? ALL + MOST : 0;
@@ -69,12 +70,12 @@ static void open_list(struct list *l, const size_t counts[MOST], enum lie in,
     for (size_t i = 0; i < MOST; i++) {
         l->out[i] = &l->memory[1][place(l, out, i)];
         l->in[i] = in_place ? l->out[i] : &l->memory[0][place(l, in, i)];
-        if (counts[i] == 0) /* not looked at */
+        if (counts[i] == 0) /* must be ignored */
             l->in[i] = l->out[i] = i % 2 ? NULL : RCX_IN_PLACE;
     }
 }
 
-/* What one long vector gives. */
+/* The result of one long vector. */
 static void reduce_whole(struct job *job, rcx_op_t op, double out[ALL])
 {
     static double in[RANKS][ALL], outs[RANKS][ALL];
@@ -139,7 +140,8 @@ static void run_lists(struct job *job, rcx_op_t op, const double expected[ALL])
     }
 }
 
-/* Cut in one way on all ranks, in another on each, and that in place. */
+/* Run all lists: with the same cut on all ranks, with another cut on each rank,
+ * and the latter in place. */
 static void run_all_lists(const char *name, const char *value)
 {
     static const rcx_op_t ops[] = {RCX_SUM, RCX_AVG};
@@ -165,7 +167,7 @@ static void a_list_has_the_bits_of_one_long_vector(void **state)
     run_all_lists("RCX_ALLREDUCE", "ring:segment=512,window=2");
     run_all_lists("RCX_ALLREDUCE", "recursive_doubling:segment=256,window=3");
     run_all_lists("RCX_ALLREDUCE", "direct");
-    run_all_lists("RCX_CHECK", "full"); /* which finds nothing to differ */
+    run_all_lists("RCX_CHECK", "full"); /* ranks' cuts may differ */
 }
 
 static void a_list_matches_a_vector_on_another_rank(void **state)
@@ -196,7 +198,8 @@ static void a_list_matches_a_vector_on_another_rank(void **state)
     assert_ok(job_close(&job));
 }
 
-/* Its arrays are gone by then, its data is new each time. */
+/* After the creation of a persistent list its arrays are overwritten; before
+ * each start its vectors get new data. */
 static void a_persistent_list_is_packed_at_each_start(void **state)
 {
     static struct list kept[RANKS];
@@ -215,7 +218,7 @@ static void a_persistent_list_is_packed_at_each_start(void **state)
         assert_ok(rcx_allreduce_many_init(
             l->n, l->in, l->out, l->counts, RCX_FLOAT64, RCX_SUM,
             world_of(&job, rank), &requests[rank]));
-        /* for segments under way at once */
+        /* for two segments in flight */
         assert_int_equal(requests[rank]->veclist->scratch_bytes, 2 * 512);
         memset(l, 0xff, offsetof(struct list, memory));
     }
@@ -234,9 +237,9 @@ static void a_persistent_list_is_packed_at_each_start(void **state)
     assert_ok(job_close(&job));
 }
 
-/* ---- What is copied ------------------------------------------------------ */
+/* ---- Copies -------------------------------------------------------------- */
 
-/* Alone, so that it is over at once. */
+/* Start a list in a context of one rank, where it completes at once. */
 static struct rcx_request *look_at(rcx_context_t *context, size_t cut,
                                    enum lie in, enum lie out, bool in_place,
                                    rcx_request_t **request_p)
@@ -285,7 +288,8 @@ static void only_what_is_not_in_a_row_is_copied(void **state)
     assert_ok(rcx_finalize(&context));
 }
 
-/* Elements 60 to 91 of six vectors of 50 are all in the second. */
+/* Elements 60 to 91 of six vectors of 50 lie within the second vector, so a
+ * segment of these must be used where it is. */
 static void a_segment_within_a_vector_is_not_copied(void **state)
 {
     enum { AT = 60 * sizeof(double), BYTES = 32 * sizeof(double) };
@@ -365,9 +369,10 @@ static void a_list_of_nothing_is_an_operation_of_nothing(void **state)
     assert_ok(rcx_finalize(&context));
 }
 
-/* ---- What goes wrong ----------------------------------------------------- */
+/* ---- Errors -------------------------------------------------------------- */
 
-/* A message may be on its way into what was packed, or out of it. */
+/* After an abort, messages may still read or write the packed copy, so the
+ * context must keep it, and must not unpack it. */
 static void what_was_packed_stays_when_its_communicator_fails(void **state)
 {
     struct rcx_veclist *veclists[RANKS];
@@ -427,7 +432,7 @@ static void sums_of_counts_that_differ_are_a_mismatch(void **state)
     assert_ok(job_close(&job));
 }
 
-/* All three forms refuse alike. */
+/* All three forms must reject the list with a line that contains word. */
 static void refuse(rcx_comm_t *comm, const struct list *l, const void *in,
                    const void *out, const void *counts, const char *word)
 {
@@ -487,7 +492,7 @@ static void what_is_wrong_with_a_list_is_named(void **state)
     WRONG(l->in[4] = l->out[4], l->in, l->out, l->counts, "in all vectors");
     WRONG(l->in[0] = l->out[5], l->in, l->out, l->counts, "recvbufs[5]");
     open_list(l, cuts[3], APART, APART, false);
-    l->in[4] = l->in[0]; /* which is fine */
+    l->in[4] = l->in[0]; /* operands may overlap */
     assert_ok(rcx_allreduce_many(l->n, l->in, l->out, l->counts, RCX_FLOAT64,
                                  RCX_SUM, comm));
     assert_refused(
@@ -501,14 +506,14 @@ static void what_is_wrong_with_a_list_is_named(void **state)
     assert_ok(rcx_finalize(&context));
 }
 
-/* ---- Overlap, drawn ------------------------------------------------------ */
+/* ---- Random overlaps ----------------------------------------------------- */
 
 static bool meet(const char *a, size_t a_bytes, const char *b, size_t b_bytes)
 {
     return a < b + b_bytes && b < a + a_bytes;
 }
 
-/* By the words of rcx.h. */
+/* Whether l is legal by the definition in rcx.h. */
 static bool is_legal(const struct list *l)
 {
     bool in_place = true;

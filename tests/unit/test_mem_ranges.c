@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which places of users' memory overlap: all pairs are asked for comparison. */
+/* Overlap of the memory ranges that a call uses: the search in sorted ranges,
+ * and rcx_alltoallv() with random blocks, compared with all pairs. */
 #include "test.h"
 
 #include <string.h>
@@ -23,7 +24,8 @@ static size_t draw(uint64_t seed, uint64_t i, size_t most)
     return (size_t)(serial_mix(seed, i, 3) % (most + 1));
 }
 
-/* As many as seed says, some distance apart, in a random order. */
+/* Draw disjoint ranges in random order; index is the position of each by
+ * address. The number of ranges depends on seed. */
 static size_t draw_regions(uint64_t seed, struct rcx_mem_range regions[])
 {
     const size_t n = 1 + seed % MOST;
@@ -68,7 +70,7 @@ static void one_that_overlaps_is_found_among_sorted_ones(void **state)
     }
 }
 
-/* ---- Blocks on both sides ------------------------------------------------ */
+/* ---- Blocks of operand and result ---------------------------------------- */
 
 enum { RANKS = 7, SENT, RECEIVED };
 
@@ -89,7 +91,7 @@ static struct blocks draw_blocks(uint64_t seed, uint64_t side, size_t most)
     return b;
 }
 
-/* sent lies by so much before received. */
+/* Whether no blocks overlap. Offset by is added to the received blocks. */
 static bool is_legal(const struct blocks *sent, const struct blocks *received,
                      size_t by)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Methods: what users write, and what is chosen. */
+/* Methods: parsing of what a user specifies, and the choice of algorithm,
+ * parameters and segments for a shape. No schedules are run. */
 #include "test.h"
 
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 #include "core/sched/params.h"
 #include "settings.h"
 
-/* ---- What users write ---------------------------------------------------- */
+/* ---- Method specs of users ----------------------------------------------- */
 
 static int64_t value_of(const struct rcx_method_spec *spec,
                         const char *parameter)
@@ -161,14 +162,14 @@ static void an_unknown_algorithm_lists_those_there_are(void **state)
             if ((*a)->coll == rcx_option_coll(&o))
                 settings_refuse(o.name, "best", (*a)->name);
         if (rcx_option_coll(&o) != RCX_COLL_BARRIER)
-            assert_null(
-                strstr(settings_said.text, " dissemination")); /* a barrier's */
+            assert_null(strstr(settings_said.text,
+                               " dissemination")); /* of barriers only */
     }
     settings_refuse("RCX_ALLREDUCE", "best", "recursive_doubling, ring");
     settings_refuse("RCX_REDUCE", "best", "binomial");
 }
 
-/* ---- What is chosen ------------------------------------------------------ */
+/* ---- The choice of a method ---------------------------------------------- */
 
 static struct rcx_log silent_log(void)
 {
@@ -189,7 +190,7 @@ static struct rcx_shape shape_of(enum rcx_coll coll, int size, size_t count)
                               .commutative = true};
 }
 
-/* By spec, which is text; NULL: what RCX chooses. */
+/* Choose a method by the spec in text; NULL: by RCX alone. */
 static rcx_status_t choose(const struct rcx_shape *s, rcx_order_t needed,
                            const char *text, struct rcx_method *method_p)
 {
@@ -209,7 +210,7 @@ static rcx_status_t choose(const struct rcx_shape *s, rcx_order_t needed,
     return status;
 }
 
-/* As RCX prints it. */
+/* The chosen method must print as expected. */
 static void assert_chosen(enum rcx_coll coll, int size, size_t count,
                           rcx_order_t needed, const char *spec,
                           const char *expected)
@@ -223,7 +224,7 @@ static void assert_chosen(enum rcx_coll coll, int size, size_t count,
     assert_string_equal(text, expected);
 }
 
-/* As docs/reference/environment.md has it, for 8 bytes an element. */
+/* The table of docs/reference/environment.md, for elements of 8 bytes. */
 static void where_nothing_is_wanted_the_table_decides(void **state)
 {
     static const struct {
@@ -274,7 +275,8 @@ static void where_nothing_is_wanted_the_table_decides(void **state)
                       RCX_ORDER_SAME, NULL, cases[i].method);
 }
 
-/* One for each row: by blocks, where there are any, and not by all of them. */
+/* A case for each row of the selection table that depends on the length of one
+ * block, not of all blocks. */
 static void blocks_decide_where_there_are_any(void **state)
 {
     static const struct {
@@ -309,7 +311,8 @@ static void blocks_decide_where_there_are_any(void **state)
     }
 }
 
-/* It is the caller's own, so others would choose something else. */
+/* Counts of an alltoallv are known to the caller only. The choice must not
+ * depend on them, as other ranks would choose differently. */
 static void local_counts_decide_nothing(void **state)
 {
     struct rcx_method first, m;
@@ -354,7 +357,7 @@ static void what_is_wanted_comes_first(void **state)
     assert_chosen(RCX_COLL_ALLREDUCE, 8, 1 << 20, RCX_ORDER_SAME,
                   "auto:segment=0", "ring");
     assert_chosen(RCX_COLL_ALLREDUCE, 8, 4, RCX_ORDER_SAME, "ring:segment=4K",
-                  "ring"); /* one piece */
+                  "ring"); /* only one segment */
 }
 
 static void what_is_only_preferred_gives_way_as_a_whole(void **state)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the ranks of a node conclude from each other's cards. */
+/* Node capabilities: what the ranks of a node conclude from the records that
+ * they exchange (whether CMA works, shared cores, memory), the record of a real
+ * process, and bootstraps that do not know the node. */
 #include "test.h"
 
 #include <stdio.h>
@@ -22,7 +24,7 @@ static const struct rcx_node_caps usual = {.boot_id = "f00d",
                                            .reads_memory = 1,
                                            .shm_bytes = 64 << 20};
 
-/* Four ranks with the usual cards; a test changes some of them. */
+/* Four ranks with usual records, some of which a test changes. */
 struct fixture {
     struct rcx_node_caps cards[RANKS];
     bool missing[RANKS];
@@ -47,7 +49,8 @@ static struct rcx_node judge(const struct fixture *f, int rank)
     return node;
 }
 
-/* One verdict, one rank that says so, and its words. */
+/* All ranks must refuse CMA, and exactly one of them must log a reason, which
+ * contains words. */
 static void assert_refused(const struct fixture *f, const char *words)
 {
     int speakers = 0;
@@ -82,7 +85,8 @@ static void cards_that_agree_refuse_nothing(void **state)
     }
 }
 
-/* A number at offset of one card is another, whichever card that is. */
+/* Change the number at offset in the record of each rank in turn. is_pair: the
+ * message names two ranks. */
 static void check_reason(size_t offset, uint64_t number, bool is_pair,
                          const char *what)
 {
@@ -115,8 +119,8 @@ static void every_reason_to_refuse_is_seen_by_all_and_said_by_one(void **state)
     check_reason(offsetof(struct rcx_node_caps, gid), 5, true, "groups");
 }
 
-/* Of several reasons the one that explains the others: in another namespace
- * ids differ by themselves. */
+/* Of several reasons, the one that explains the others is logged: ids differ
+ * anyway in another namespace. */
 static void the_first_reason_is_said(void **state)
 {
     struct fixture f = all_usual();
@@ -150,7 +154,7 @@ static void other_kernels_are_other_nodes(void **state)
     assert_int_equal(node.shm_bytes, 5);
 }
 
-/* Nobody else wants to read what only one rank has. */
+/* A rank alone on its node does not use CMA, so nothing is refused. */
 static void a_rank_alone_is_refused_nothing(void **state)
 {
     struct rcx_node_caps card = usual;
@@ -165,8 +169,8 @@ static void a_rank_alone_is_refused_nothing(void **state)
     assert_true(rcx_node_refuses_cma(&node));
 }
 
-/* Ranks may use one core each, and another one by turns: together they have so
- * many, which all of them find. */
+/* Rank i may run on CPU i % cores, and rank 1 also on the last one. All ranks
+ * must find that they share cores if all CPUs are fewer than ranks. */
 static void cores_are_shared_where_ranks_have_fewer_together(void **state)
 {
     (void)state;
@@ -184,7 +188,8 @@ static void cores_are_shared_where_ranks_have_fewer_together(void **state)
     }
 }
 
-/* Those that saw it may use CMA with each other, but with none that did not. */
+/* Rank 0's record does not arrive. The other ranks must refuse CMA, as rank 0
+ * may not permit it. */
 static void a_card_that_is_missing_is_a_reason(void **state)
 {
     struct fixture f = all_usual();
@@ -200,7 +205,7 @@ static void a_card_that_is_missing_is_a_reason(void **state)
     }
 }
 
-/* ---- Cards of real processes --------------------------------------------- */
+/* ---- Records of real processes ------------------------------------------- */
 
 static void a_card_tells_what_the_process_is(void **state)
 {
@@ -214,7 +219,7 @@ static void a_card_tells_what_the_process_is(void **state)
     assert_int_equal(card.gid, getegid());
     assert_int_equal(card.is_dumpable, 1);
     assert_int_equal(statvfs("/", &s), 0);
-    /* others use it meanwhile, but no two thirds of it */
+    /* other processes use some of it, but not two thirds */
     assert_true(card.shm_bytes <= s.f_blocks * s.f_frsize);
     assert_true(card.shm_bytes >= s.f_bavail * s.f_frsize / 3);
     rcx_node_caps_read(&card, "/no/such/folder");
@@ -253,7 +258,7 @@ static rcx_status_t meet_one_more(struct rcx_boot *boot, const void *card,
 {
     char at[sizeof(struct rcx_node_caps) + 1];
 
-    memcpy(at + 1, card, bytes); /* no bootstrap promises alignment */
+    memcpy(at + 1, card, bytes); /* unaligned, as a bootstrap may store it */
     see(boot->rank, card, arg);
     see(boot->rank + 1, at + 1, arg);
     return RCX_OK;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Maps of ranks to nodes, held to what was said of each rank. */
+/* The map of ranks to nodes: all fields of random maps, compared with the node
+ * ids of the ranks, and the groups that algorithms by nodes use. */
 #include "test.h"
 
 #include "core/base/random.h"
@@ -22,7 +23,7 @@ static int is_clean(void **state)
     return heap.live != 0;
 }
 
-/* Whether a lower rank has the same id. */
+/* The lowest rank with the same id as rank. */
 static int lowest_of(const uint64_t ids[], int rank)
 {
     for (int i = 0; i < rank; i++)

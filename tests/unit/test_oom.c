@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory that runs out at every single allocation in turn: an error, no crash,
- * nothing lost, and no rank that waits for ever.
+ * Each allocation in turn fails: the call must return RCX_ERR_NOMEM, without a
+ * crash, a leak, or a rank that waits forever.
  */
 #include "test.h"
 
@@ -39,7 +39,7 @@ static rcx_status_t open_single(const struct rcx_boot_args *args, void *arg,
     return rcx_boot_single.open(args, boot_p);
 }
 
-/* All kinds of calls in a row, as far as memory lets them. */
+/* Make all kinds of calls, until one of them fails. */
 static rcx_status_t use_all(rcx_context_t *context)
 {
     static int64_t in[100], out[100];
@@ -104,10 +104,10 @@ static void a_single_process_survives_every_lack_of_memory(void **state)
         assert_ok(rcx_finalize(&context));
     }
     assert_ok(status);
-    assert_true(budget > 20); /* so many allocations were failed */
+    assert_true(budget > 20); /* number of allocations that failed */
 }
 
-/* A call that failed for lack of memory is made again once there is some. */
+/* A call that failed for lack of memory must succeed once there is enough. */
 static void a_call_that_found_no_memory_may_be_made_again(void **state)
 {
     static int64_t in[100] = {1, 2, 3}, out[100];
@@ -131,7 +131,7 @@ static void a_call_that_found_no_memory_may_be_made_again(void **state)
 
 /* ---- Several ranks ------------------------------------------------------- */
 
-/* Whether all are complete before patience ends. */
+/* Whether all requests complete within PATIENCE rounds of progress. */
 static bool completes(struct job *job, struct calls *c)
 {
     for (int i = 0; i < PATIENCE; i++) {
@@ -148,9 +148,9 @@ static bool completes(struct job *job, struct calls *c)
 }
 
 /*
- * Rank 1 has memory for budget allocations more. Its persistent request is
- * refused; or it is made, and then it runs, for all that takes memory is taken
- * when the request is made.
+ * Rank 1 has memory for budget more allocations. Either the creation of its
+ * persistent request fails, or the request runs: all memory is allocated at
+ * creation. Returns whether it was created.
  */
 static bool run_short(struct job *job, const struct call *call, uint64_t budget)
 {
@@ -237,7 +237,7 @@ static void a_rank_that_cannot_be_created_leaves_nothing(void **state)
 
         assert_status(status, context ? RCX_OK : RCX_ERR_NOMEM);
         if (context) {
-            mark_failed(context->world); /* nobody is there */
+            mark_failed(context->world); /* no peer exists */
             rcx_finalize(&context);
             budget = MOST;
         }

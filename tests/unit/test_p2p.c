@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages, over the simulated network: who gets which, what is refused, and
- * what ends those that wait. All ranks are on one thread.
+ * Point-to-point messages over the simulated network: contents, errors of
+ * single messages, persistent requests, rejected arguments. All ranks share a
+ * thread. Matching order is in test_p2p_order.c, failures in test_p2p_ends.c.
  */
 #include "test.h"
 
@@ -16,7 +17,7 @@ enum { MOST = 8, ANY = RCX_ANY_SOURCE, SECOND = 1000000000 };
 
 static struct capture said = {.asks_for_name = true};
 
-/* All that ranks have to say goes to one place. */
+/* Open a job; the lines of all ranks go to said. */
 static void open_job(struct job *job, int size, uint64_t seed)
 {
     const struct job_options options = {.seed = seed};
@@ -50,7 +51,7 @@ static rcx_status_t wait_for(const struct job *job, rcx_request_t *request)
     return RCX_IN_PROGRESS;
 }
 
-/* A request is complete with status, and goes. */
+/* Wait for a request to complete with status, and free it. */
 static void expect(const struct job *job, rcx_request_t **request,
                    rcx_status_t status)
 {
@@ -89,7 +90,7 @@ static rcx_request_t *recv_words(const struct job *job, int at, int from,
     return request;
 }
 
-/* ---- What there is to receive -------------------------------------------- */
+/* ---- Lengths and sources ------------------------------------------------- */
 
 static void empty_messages_are_messages(void **state)
 {
@@ -104,7 +105,7 @@ static void empty_messages_are_messages(void **state)
     recvs[1] = recv_words(&job, 1, ANY, 5, (int64_t[4]){0}, 4);
     assert_status(wait_for(&job, recvs[0]), RCX_OK);
     assert_status(wait_for(&job, recvs[1]), RCX_OK);
-    assert_int_equal(sends[2]->state, RCX_REQUEST_ACTIVE); /* its own receive */
+    assert_int_equal(sends[2]->state, RCX_REQUEST_ACTIVE); /* no receive yet */
     recvs[2] = recv_words(&job, 1, 0, 5, NULL, 0);
     for (int i = 0; i < 3; i++) {
         assert_status(wait_for(&job, recvs[i]), RCX_OK);
@@ -134,7 +135,9 @@ static void a_shorter_message_leaves_the_rest_of_the_buffer_alone(void **state)
     assert_ok(job_close(&job));
 }
 
-/* Its receive alone is in error; what follows is as before. */
+/* Send a message of bytes for which count elements are no valid receive. Only
+ * that receive may fail, with status and a line that contains word; later
+ * messages and calls must work. */
 static void receive_bad(size_t bytes, size_t count, rcx_status_t status,
                         const char *word)
 {
@@ -145,7 +148,7 @@ static void receive_bad(size_t bytes, size_t count, rcx_status_t status,
     struct job job;
 
     open_job(&job, 2, 1);
-    for (int before = 0; before < 2; before++) { /* posted before, or behind */
+    for (int before = 0; before < 2; before++) { /* receive first, or last */
         if (before)
             recvs[0] = recv_words(&job, 1, ANY, 7, words, count);
         assert_ok(rcx_isend(sent, bytes, RCX_BYTE, 1, 7, world_of(&job, 0),
@@ -198,7 +201,7 @@ static void a_rank_sends_to_itself(void **state)
         (void)state;
         if (size > 1)
             open_job(&job, size, 1);
-        else /* as any single process does */
+        else /* as in any single process */
             open_with(&job, 1, NULL, NULL, &(struct job_options){.ucx = true});
         recv[0] = recv_words(&job, me, ANY, 1, got[0], 2);
         send[0] = send_words(&job, me, me, 1, sent, 2);
@@ -215,7 +218,7 @@ static void a_rank_sends_to_itself(void **state)
     }
 }
 
-/* ---- Persistent ---------------------------------------------------------- */
+/* ---- Persistent requests ------------------------------------------------- */
 
 static void persistent_ones_are_started_over_and_over(void **state)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How messages end that nobody answers, and who else hears of it; and messages
+ * Messages that are not matched: aborts, deadlines, lost messages, and which
+ * rank the error names. Also dumps, callbacks and lack of memory, and messages
  * of several threads.
  */
 #include "test.h"
@@ -39,7 +40,7 @@ static void progress(void)
             assert_true(rcx_progress(job.contexts[i]) >= 0);
 }
 
-/* Time passes in small steps, in each of which ranks make progress. */
+/* Skip ns nanoseconds in steps. All ranks make progress after each step. */
 static void pass(uint64_t ns)
 {
     for (uint64_t k = 0; k < ns / (SECOND / 4); k++) {
@@ -117,8 +118,9 @@ static void an_abort_ends_messages_of_all_members(void **state)
     job_abandon(&job);
 }
 
-/* Who leaves takes what nobody there will receive, so that no sender waits for
- * it; why he leaves is said before. */
+/* A rank that finalizes after a failure receives what is sent to it, so that no
+ * sender waits, and announces the failure before that. Rank 0's send must fail
+ * if the announcement arrives before its completion. */
 static void a_send_is_not_done_where_word_of_a_failure_came_first(void **state)
 {
     struct rcx_ctrl_msg word = {.kind = RCX_CTRL_FAILED,
@@ -137,7 +139,7 @@ static void a_send_is_not_done_where_word_of_a_failure_came_first(void **state)
     assert_int_equal(send->state, RCX_REQUEST_ACTIVE);
     progress();
     expect(&send, RCX_ERR_COMM_FAILED);
-    assert_ok(rcx_comm_abort(world_of(&job, 1))); /* which had not failed */
+    assert_ok(rcx_comm_abort(world_of(&job, 1))); /* rank 1 has not failed */
     progress();
     job_abandon(&job);
 }
@@ -163,7 +165,7 @@ static void a_deadline_names_who_has_not_sent(void **state)
                  "receive of up to 2 int64 from rank 2, tag 4, message 2 on "
                  "communicator 1: no end after 1");
     expect_error(0, RCX_ERR_TIMEOUT, 2, "s: rank 2 has not sent it");
-    expect(&other, RCX_ERR_TIMEOUT); /* it was told */
+    expect(&other, RCX_ERR_TIMEOUT); /* by the announcement */
     job_abandon(&job);
 }
 
@@ -195,7 +197,8 @@ static void a_deadline_names_who_has_not_received(void **state)
     job_abandon(&job);
 }
 
-/* Rank 0 waits in a collective for rank 1, which waits for rank 2's message. */
+/* Rank 0 waits in a collective for rank 1, which waits for a message of rank 2:
+ * rank 2 must be named. */
 static void who_waits_for_a_message_is_not_who_is_missing(void **state)
 {
     static int64_t in, out;
@@ -214,7 +217,8 @@ static void who_waits_for_a_message_is_not_who_is_missing(void **state)
     job_abandon(&job);
 }
 
-/* Rank 0 waits for rank 1, which waits for another one. */
+/* Rank 0 waits for a message of rank 1, which waits for one of rank. The error
+ * must name rank to_blame, or none if it is negative. */
 static void time_out_while_1_waits_for(int rank, int to_blame,
                                        const char *words)
 {
@@ -244,7 +248,7 @@ static void ranks_that_wait_for_each_other_are_not_named(void **state)
                                "rank 1 waits itself, for rank 0 of the world");
 }
 
-/* Rank 2 never looks after its messages; rank 1 does. */
+/* Rank 2 makes no progress, ranks 0 and 1 do: the error must name rank 2. */
 static void a_deadline_of_any_source_names_who_is_silent(void **state)
 {
     rcx_request_t *recv;
@@ -281,7 +285,8 @@ a_message_that_the_network_loses_breaks_the_communicator(void **state)
     }
 }
 
-/* Who only has a receive posted may do so for hours. */
+/* A posted receive that no call waits for may stay for hours without a warning.
+ * A receive that is waited for is warned of once. */
 static void who_waits_for_long_says_so_once(void **state)
 {
     rcx_request_t *posted, *awaited, *sends[2];
@@ -309,7 +314,7 @@ static void who_waits_for_long_says_so_once(void **state)
     assert_ok(job_close(&job));
 }
 
-/* ---- Around them --------------------------------------------------------- */
+/* ---- Dumps, callbacks, memory -------------------------------------------- */
 
 static void dump(rcx_context_t *context, char *text, size_t bytes)
 {
@@ -376,7 +381,8 @@ static void callbacks_are_made_of_them(void **state)
     assert_ok(job_close(&job));
 }
 
-/* Nothing is posted then, and the next is as good as any. */
+/* A receive that fails for lack of memory must leave nothing posted, so that
+ * the first one that succeeds gets the message. */
 static void no_memory_is_no_message(void **state)
 {
     struct rcx_heap *heap = &job.contexts[0]->heap;
@@ -407,7 +413,7 @@ static void no_memory_is_no_message(void **state)
 static void
 a_communicator_that_is_freed_goes_with_its_last_message(void **state)
 {
-    const struct job_options options = {.ucx = true}; /* of a single process */
+    const struct job_options options = {.ucx = true}; /* a single process */
     int out = 0, in = 0;
     rcx_request_t *send, *recv;
     rcx_comm_t *comm;
@@ -440,7 +446,8 @@ struct pair {
     int rank;
 };
 
-/* Each thread has a tag; the last one calls collectives. */
+/* Send and receive with a tag for each thread. The last thread calls
+ * collectives. */
 static void talk(int number, void *arg)
 {
     const struct pair *pair = arg;
@@ -494,7 +501,8 @@ static void ask(int number, void *arg)
     }
 }
 
-/* A process without a network: who sleeps is woken by the other thread. */
+/* Without a network, a thread that sleeps must be woken by the other thread's
+ * message. */
 static void threads_of_a_single_process_wake_each_other(void **state)
 {
     const rcx_params_t params = {.field_mask = RCX_PARAM_THREADS,
@@ -546,7 +554,7 @@ static void a_communicator_may_be_freed_while_a_thread_receives(void **state)
     assert_ok(rcx_wait(send));
     crew_join(&crew);
     assert_ok(rcx_request_free(&send));
-    assert_ok(rcx_comm_dup(world_of(&one, 0), &comm)); /* in its place */
+    assert_ok(rcx_comm_dup(world_of(&one, 0), &comm)); /* reuses its memory */
     assert_ok(rcx_comm_free(&comm));
     assert_ok(job_close(&one));
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who gets which message: many ranks, communicators, tags and collectives at
- * once, started in random order over a network that delivers in random order.
- * Each message says what it is.
+ * Matching of messages among many ranks, communicators, tags and collectives.
+ * All of these are started in random order, over a network that delivers in
+ * random order. Each message contains its own description.
  */
 #include "test.h"
 
@@ -16,15 +16,16 @@ enum {
     RANKS = 5,
     COMMS = 2,
     TAGS = 4,
-    ANY_TAG = TAGS - 1, /* received from any source */
-    MESSAGES = 150,     /* of each kind of side */
-    CALLS = 6,          /* collectives of a communicator */
-    HEAD = 5,           /* words */
+    ANY_TAG = TAGS - 1, /* its receives are from any source */
+    MESSAGES = 150,     /* capacity: sends, and receives */
+    CALLS = 6,          /* collectives of each communicator */
+    HEAD = 5,           /* words that describe a message */
     WORDS = HEAD + 3,
     GAP = -1
 };
 
-/* A send or a receive, by rank at; the number-th of its flow. */
+/* A send or a receive. number counts those of the same flow: communicator,
+ * source, destination and tag. */
 struct side {
     rcx_request_t *request;
     int comm, from, to, tag, number;
@@ -37,7 +38,8 @@ static struct {
     uint64_t random;
     struct side sends[MESSAGES], recvs[MESSAGES];
     int sent, received;
-    /* so many of a flow; of any source: from[0] */
+    /* Counts of sends and receives of each flow; receives from any source count
+     * as from rank 0. */
     int sends_of[COMMS][RANKS][RANKS][TAGS];
     int recvs_of[COMMS][RANKS][RANKS][TAGS];
     int started[COMMS][RANKS];
@@ -50,7 +52,7 @@ static int draw(int n)
     return (int)(rcx_random(&t.random) % (uint64_t)n);
 }
 
-/* The world, and another one of the same ranks in the opposite order. */
+/* Open the world, and a communicator of the same ranks in reverse order. */
 static void open_ranks(uint64_t seed, const char *check)
 {
     const struct job_options options = {.seed = seed};
@@ -71,7 +73,7 @@ static void open_ranks(uint64_t seed, const char *check)
     }
 }
 
-/* ---- What is done -------------------------------------------------------- */
+/* ---- Operations ---------------------------------------------------------- */
 
 static size_t length_of(int number)
 {
@@ -150,7 +152,8 @@ static void do_something(void)
     }
 }
 
-/* The other side of everything. */
+/* Start what is missing: a receive for each send to rank to with tag, and a
+ * send for each receive. */
 static void even_out(int comm, int to, int tag)
 {
     int sent = 0;
@@ -185,7 +188,7 @@ static void finish_all(void)
     }
 }
 
-/* ---- What came of it ----------------------------------------------------- */
+/* ---- Checks -------------------------------------------------------------- */
 
 static void await(rcx_request_t *request)
 {
@@ -200,7 +203,8 @@ static void await(rcx_request_t *request)
     fail_msg("an operation has no end");
 }
 
-/* What a receive got is what was sent, all of it, and no more. */
+/* A receive must contain message number of rank from, completely, and nothing
+ * behind it. */
 static void check_recv(const struct side *s, int from, int number)
 {
     struct side right = {.comm = s->comm,
@@ -223,7 +227,7 @@ static void check_recv(const struct side *s, int from, int number)
 
 static void check_recvs(void)
 {
-    int next[COMMS][RANKS][RANKS] = {{{0}}}; /* of any source, from, to */
+    int next[COMMS][RANKS][RANKS] = {{{0}}}; /* of any source: from, to */
 
     for (int i = 0; i < t.received; i++) {
         const struct side *s = &t.recvs[i];
@@ -284,7 +288,8 @@ static void so_it_is_where_calls_are_compared(void **state)
         run(seed, "full");
 }
 
-/* More collectives than numbers, while a message is waited for. */
+/* More collectives than there are sequence numbers run while a receive is
+ * posted. It must not occupy a number. */
 static void a_receive_that_waits_holds_no_collective_up(void **state)
 {
     static const struct rcx_tag_layout layout = {2, 2, 2, 2, 22};
@@ -315,8 +320,8 @@ static void a_receive_that_waits_holds_no_collective_up(void **state)
     assert_ok(job_close(&job));
 }
 
-/* Who waits long in a collective looks for messages of other calls. One from
- * rank to rank is none, whatever its tag. */
+/* A rank that waits long in a collective probes for messages of other calls. A
+ * p2p message must not look like one, whatever its tag is. */
 static void a_message_is_not_taken_for_another_call(void **state)
 {
     const int64_t one = 1;

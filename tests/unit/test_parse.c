@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Words of settings and options. */
+/* Parsers of sizes and times in settings (core/base/parse.c). Times with
+ * integer values are tested by RCX_TIMEOUT in test_config.c. */
 #include "test.h"
 
 #include <math.h>
@@ -44,7 +45,7 @@ static void sizes_have_binary_units(void **state)
 
         if (rcx_parse_bytes(bad[i], &bytes))
             print_error("\"%s\" is a size\n", bad[i]);
-        assert_int_equal(bytes, 42); /* left alone */
+        assert_int_equal(bytes, 42); /* unchanged */
     }
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Blobs of several ranks in one. */
+/* Packed lists of several ranks' blobs (bootstrap/parts.c): writing, reading,
+ * and lists that are cut or damaged. */
 #include "test.h"
 
 #include <string.h>
@@ -47,8 +48,8 @@ static void what_is_packed_is_read(void **state)
     assert_int_equal(at, p.n);
 }
 
-/* Parts that can be read of bytes; *whole_p: all are well formed. Each lies
- * within bytes. */
+/* Count the parts that can be read, each of which must lie within bytes.
+ * *whole_p: nothing else follows them. */
 static int count(const unsigned char *bytes, size_t n, bool *whole_p)
 {
     struct rcx_blob_part part;
@@ -78,7 +79,7 @@ static void what_is_cut_is_not_whole(void **state)
         memcpy(bytes, p.bytes, n);
         found = count(bytes, n, &is_whole);
         assert_in_range(found, 0, N);
-        /* between two parts it cannot be told */
+        /* a cut between two parts cannot be detected */
         assert_int_equal(is_whole, n == rcx_parts_bytes(parts, found));
     }
 }
@@ -94,7 +95,7 @@ static void a_length_that_is_too_great_ends_the_list(void **state)
     assert_false(is_whole);
 }
 
-/* Any byte that is another: what is read lies within. */
+/* Change each byte to every value: parts must still lie within the list. */
 static void no_byte_leads_out(void **state)
 {
     (void)state;

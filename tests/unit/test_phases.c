@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Phases: what an algorithm sees in a frame, where its steps come out, and what
- * is refused. The proof suite runs every algorithm in one.
+ * Phases: the shape that an algorithm gets in a frame, the translation of its
+ * steps to the outer schedule, and rejected phases. The proof suite runs every
+ * algorithm as a phase.
  */
 #include "test.h"
 
@@ -50,7 +51,7 @@ static struct rcx_span tmp(size_t offset, size_t count)
     return (struct rcx_span){RCX_BUFFER_TMP, offset, count};
 }
 
-/* Rank 5 of 8, twenty elements. */
+/* The outer shape: rank 5 of 8, 20 elements. */
 static struct rcx_shape outer(enum rcx_alias alias)
 {
     return (struct rcx_shape){.coll = RCX_COLL_ALLREDUCE,
@@ -62,13 +63,13 @@ static struct rcx_shape outer(enum rcx_alias alias)
                               .commutative = true};
 }
 
-/* Ranks 3, 5, 7. */
+/* The group of ranks 3, 5 and 7. */
 static struct rcx_group odd_ones(const struct rcx_shape *s)
 {
     return rcx_group_strided(s, 3, 2, 3);
 }
 
-/* ---- Probes: algorithms that tell what they saw -------------------------- */
+/* ---- Algorithms that record their shape ---------------------------------- */
 
 static struct rcx_shape seen;
 static int builds;
@@ -85,7 +86,7 @@ static bool even_only(const struct rcx_shape *s)
     return s->count % 2 == 0;
 }
 
-/* It pays to have as many as there are ranks. */
+/* Candidates 0 to 9 for parts; by price() the number of ranks is the best. */
 static int64_t any_number(const struct rcx_shape *s, int i)
 {
     (void)s;
@@ -114,7 +115,7 @@ static const struct rcx_algo reduce = {
 static const struct rcx_algo scatter = {
     .name = "probe", .coll = RCX_COLL_REDUCE_SCATTER, .build = look};
 
-/* Every verb, once: all of IN, of OUT, and of a scratch. */
+/* Each kind of step once, over all of IN, of OUT, and of scratch. */
 static void all_verbs(struct rcx_builder *b, const struct rcx_shape *s)
 {
     const struct rcx_span scratch = rcx_span_scratch(b, s->count);
@@ -128,7 +129,7 @@ static void all_verbs(struct rcx_builder *b, const struct rcx_shape *s)
 static const struct rcx_algo verbs = {
     .name = "verbs", .coll = RCX_COLL_ALLREDUCE, .build = all_verbs};
 
-/* ---- What an algorithm sees ---------------------------------------------- */
+/* ---- The shape of a phase ------------------------------------------------ */
 
 static void an_algorithm_sees_a_call_of_the_groups_alone(void **state)
 {
@@ -204,14 +205,14 @@ static void an_alias_is_what_the_spans_say(void **state)
     assert_alias(&allreduce, same, tmp(3, 6), out(3, 6), none);
     assert_alias(&allreduce, none, tmp(3, 6), tmp(3, 6), same);
     assert_alias(&allreduce, same, tmp(0, 6), tmp(14, 6), none);
-    /* blocks of two elements, the own one in the middle */
+    /* blocks of two elements; the own block is in the middle */
     assert_alias(&scatter, same, in(3, 6), out(3, 2), same);
     assert_alias(&scatter, same, in(3, 6), out(5, 2), block);
     assert_alias(&scatter, none, tmp(3, 6), tmp(5, 2), block);
     assert_alias(&scatter, same, in(3, 6), out(9, 2), none);
     assert_alias(&scatter, same, in(3, 6), out(1, 2), none);
     assert_alias(&scatter, none, in(3, 6), out(5, 2), none);
-    /* no result, no matter where */
+    /* this rank has no result, so its place does not matter */
     assert_alias(&reduce, same, in(3, 6), out(5, 6), none);
     assert_alias(&scatter, same, in(3, 0), out(3, 0), none);
 }
@@ -230,7 +231,7 @@ static void who_is_no_member_has_nothing_to_do(void **state)
     assert_int_equal(builds, 0);
 }
 
-/* ---- Where steps come out ------------------------------------------------ */
+/* ---- Translation of steps ------------------------------------------------ */
 
 static void assert_text(const char *expected)
 {
@@ -300,7 +301,8 @@ static void messages_are_numbered_through_all_phases(void **state)
                 "5 recv 7#1 out[2..3)\n");
 }
 
-/* In a group, of its members 2, 1, 0, on part of a part. */
+/* A phase within a phase: the members 2, 1, 0 of the group, on parts of both
+ * spans. */
 static void in_two_frames(struct rcx_builder *b, const struct rcx_shape *s)
 {
     static const int reverse[] = {2, 1, 0};
@@ -324,14 +326,14 @@ static void phases_nest(void **state)
     (void)state;
     rcx_builder_begin(&builder, &s);
     rcx_sched_within(&builder, &phase, &g, in(3, 6), out(11, 6));
-    memset(list, -1, sizeof list); /* the schedule needs it no more */
+    memset(list, -1, sizeof list); /* not used any more */
     assert_text("0 send 3#0 in[4..6)\n"
                 "1 recv 7#0 tmp[0..2) ->2\n"
                 "2 reduce out[13..15) tmp[0..2) in[4..6) ->3\n"
                 "3 copy tmp[0..2) out[13..15)\n");
 }
 
-/* ---- What is refused ----------------------------------------------------- */
+/* ---- Rejected phases ----------------------------------------------------- */
 
 #define assert_misuse(phase, g, from, to, status, ...)                         \
     do {                                                                       \
@@ -402,7 +404,7 @@ static void an_algorithm_that_does_not_fit_is_refused(void **state)
                   "allreduce probe", "3 ranks", "an even count");
 }
 
-/* The steps of verbs on these spans. */
+/* A step of verbs on these spans must fail with a line that contains word. */
 #define assert_wrong_step(g, from, to, word)                                   \
     do {                                                                       \
         const struct rcx_phase phase_ = rcx_phase_of(&verbs);                  \

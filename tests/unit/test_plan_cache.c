@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Plans are kept, found again and given up; and a call that was made before
- * allocates nothing at all: the linker sends all heap calls through here.
+ * The plan cache: hits, misses and evictions, and pinned programs. A call that
+ * was made before must allocate nothing: the linker redirects all heap calls to
+ * counters in this file.
  */
 #include "test.h"
 
@@ -10,7 +11,7 @@
 
 #include "calls.h"
 
-/* ---- Every heap call, counted -------------------------------------------- */
+/* ---- Counters of heap calls ---------------------------------------------- */
 
 static unsigned long heap_calls;
 
@@ -31,7 +32,7 @@ WRAP(int, posix_memalign, (void **ptr, size_t unit, size_t bytes),
      (ptr, unit, bytes))
 WRAP(void, free, (void *ptr), (ptr))
 
-/* ---- One rank's cache ---------------------------------------------------- */
+/* ---- The cache of one rank ----------------------------------------------- */
 
 static rcx_context_t *context;
 static rcx_comm_t *comm;
@@ -65,7 +66,7 @@ static int entries(void)
     return n;
 }
 
-/* The sum of what is cached is what the cache says it is. */
+/* The sizes of all entries must add up to the cache's size. */
 static void check_bytes(void)
 {
     size_t bytes = 0;
@@ -113,13 +114,14 @@ static void all_that_makes_a_shape_is_told_apart(void **state)
     assert_new(rcx_reduce(in, out, 8, RCX_INT64, RCX_SUM, 0, comm));
     assert_new(rcx_reduce_scatter_block(in, out, 8, RCX_INT64, RCX_SUM, comm));
     assert_new(rcx_reduce_scatter(in, out, &eight, RCX_INT64, RCX_SUM, comm));
-    /* where buffers lie does not */
+    /* buffer addresses are not part of the shape */
     assert_ok(rcx_allreduce(in + 9, out + 3, 8, RCX_INT64, RCX_SUM, comm));
     assert_int_equal(comm->cache.misses, misses);
     close_single();
 }
 
-/* The last call's plan is looked at before all others, in a shorter way. */
+/* The last call's program is compared first and by a shorter path. A difference
+ * in any one argument must be noticed there too. */
 static void
 what_differs_from_the_last_call_in_one_thing_is_told_apart(void **state)
 {
@@ -176,11 +178,11 @@ static void the_least_recently_used_go_first(void **state)
     sum(1);
     one = comm->cache.bytes;
     assert_true(one > 0);
-    comm->cache.limit = 4 * one; /* plans of p = 1 are equal */
+    comm->cache.limit = 4 * one; /* all plans are equal */
     for (size_t count = 2; count <= 4; count++)
         sum(count);
     assert_int_equal(comm->cache.evictions, 0);
-    sum(1); /* now 2 is the oldest */
+    sum(1); /* now 2 is the least recently used */
     sum(5);
     assert_int_equal(comm->cache.evictions, 1);
     assert_int_equal(entries(), 4);
@@ -246,7 +248,7 @@ static void what_requests_hold_stays(void **state)
     close_single();
 }
 
-/* ---- A call that was made before ----------------------------------------- */
+/* ---- Repeated calls ------------------------------------------------------ */
 
 static void a_repeated_call_of_a_single_process_allocates_nothing(void **state)
 {
@@ -285,9 +287,9 @@ static uint64_t calls_of(const struct job *job)
     return calls;
 }
 
-/* The simulated network's calls of the heap: it has more on its way at once,
- * and notes as well, where ranks were kept waiting. Each block was got, and
- * those that are not there any more were freed. */
+/* The heap calls of the simulated network, which holds more messages when ranks
+ * wait. Each block was allocated by a call, and freed by another if it is not
+ * live. */
 static uint64_t heap_calls_of_network(const struct job *job)
 {
     return 2 * job->sim_heap.calls - job->sim_heap.live;
@@ -311,7 +313,7 @@ static void repeat_persistent(int size, const char *method, size_t count)
         calls_wait(&c, RCX_OK);
     }
     assert_int_equal(heap_calls, heap_calls_of_network(&job) - network);
-    assert_int_equal(calls_of(&job), before); /* not even the first one */
+    assert_int_equal(calls_of(&job), before); /* not even in the first start */
     calls_check(&c);
     calls_close(&c);
     assert_ok(job_close(&job));
@@ -333,7 +335,8 @@ static void a_persistent_call_allocates_nothing_once_it_is_made(void **state)
     }
 }
 
-/* What is put back is found again; much of it goes where more is needed. */
+/* A block that is put back must be found again. If more than RCX_SCRATCH_IDLE
+ * bytes are idle, an allocation of another size must free them. */
 static void much_scratch_is_not_kept_beside_more(void **state)
 {
     static const size_t sizes[] = {1 << 10, RCX_SCRATCH_IDLE / 2,
@@ -392,7 +395,7 @@ static void a_repeated_nonblocking_call_allocates_nothing(void **state)
     assert_ok(job_close(&job));
 }
 
-/* ---- RCX's own calls ----------------------------------------------------- */
+/* ---- Internal calls ------------------------------------------------------ */
 
 static int add_int64(void *dst, const void *left, const void *right,
                      size_t count, rcx_datatype_t type, void *arg)
@@ -404,8 +407,8 @@ static int add_int64(void *dst, const void *left, const void *right,
     return 0;
 }
 
-/* One allreduce of an op that may fail, which ends with a round of RCX's own:
- * of one int32, min, in place. */
+/* An allreduce with an op that may fail. It ends with an internal allreduce:
+ * one int32, min, in place. */
 static void sum_by_user_op(struct job *job)
 {
     rcx_request_t *requests[MOST_RANKS];
@@ -426,7 +429,8 @@ static void sum_by_user_op(struct job *job)
     }
 }
 
-/* The user's call of that very shape, in place on rank 0 alone. */
+/* A user's allreduce of the same shape, in place on rank 0 only. It must not
+ * use the program of the internal call. */
 static void find_least(struct job *job)
 {
     rcx_request_t *requests[MOST_RANKS];

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whether the process of a peer is alive. The kernel's refusals are played. */
+/* The liveness probe of a peer's process (transport/node/process.c).
+ * process_vm_readv() and syscall() are wrapped, so that the kernel seems to
+ * deny them. */
 #include "test.h"
 
 #include <errno.h>
@@ -51,7 +53,7 @@ static int restrict_nothing(void **state)
     return 0;
 }
 
-static const int here = 1; /* and in children */
+static const int here = 1; /* at the same address in children */
 
 static struct rcx_process open_process(pid_t pid, const void *address)
 {
@@ -78,7 +80,8 @@ static void own_memory_is_there_until_it_is_unmapped(void **state)
     rcx_process_close(&p);
 }
 
-/* A child that waits for its end, at the latest that of this process. */
+/* Start a child that sleeps until it is killed, at the latest when this process
+ * ends. */
 static pid_t start_child(void)
 {
     const pid_t pid = fork();
@@ -95,8 +98,8 @@ static void end_child(pid_t pid)
     assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-/* can_tell_unreaped: from the moment when it ends, not when its parent has
- * asked for its status. */
+/* The probe must fail after the child's end: before its parent has read its
+ * status if can_tell_unreaped, else only after that. */
 static void check_until_its_end(bool can_tell_unreaped)
 {
     const pid_t pid = start_child();
@@ -134,8 +137,8 @@ static void without_pidfd_it_is_there_until_it_is_reaped(void **state)
     check_until_its_end(false);
 }
 
-/* The next child of this pid namespace has the process id pid, if nothing else
- * starts a process meanwhile. */
+/* Make the kernel choose pid for the next child of this pid namespace. Works if
+ * no other process starts one meanwhile. */
 static bool choose_next(pid_t pid)
 {
     FILE *last = fopen("/proc/sys/kernel/ns_last_pid", "w");
@@ -144,7 +147,7 @@ static bool choose_next(pid_t pid)
     return last && fclose(last) == 0 && good;
 }
 
-/* A child whose process id is pid; or 0. */
+/* Start a child whose process id is pid. Returns 0 if that is impossible. */
 static pid_t start_child_with_id(pid_t pid)
 {
     for (int i = 0; i < 100 && choose_next(pid); i++) {
@@ -168,7 +171,7 @@ static void another_process_of_the_same_id_is_not_taken_for_it(void **state)
     assert_true(rcx_process_is_there(&p));
     end_child(pid);
     other = start_child_with_id(pid);
-    if (!other) { /* this user may not choose */
+    if (!other) { /* needs privileges */
         rcx_process_close(&p);
         skip();
     }
@@ -177,7 +180,7 @@ static void another_process_of_the_same_id_is_not_taken_for_it(void **state)
     rcx_process_close(&p);
 }
 
-/* Nothing is opened for a process whose memory can be read. */
+/* A pidfd must be opened only for a process whose memory cannot be read. */
 static void a_descriptor_is_used_where_it_is_needed_alone(void **state)
 {
     const pid_t pid = start_child();

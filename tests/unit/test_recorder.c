@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The flight recorder and its dumps. What a JSON parser reads from a dump is
- * tests/trace's; here is what no parser tells.
+ * The flight recorder and its dumps: times, the ring of entries, resident
+ * memory, escaping of text, and files. The JSON contents of dumps are tested in
+ * tests/trace.
  */
 #include "test.h"
 
@@ -40,7 +41,7 @@ static int close_recorder(void **state)
     return (int)heap.live;
 }
 
-/* Begin an operation, each time another one; its number. */
+/* Begin an operation with a record of its own. Returns its number. */
 static uint64_t begin(uint64_t count)
 {
     struct rcx_record record = {.count = count,
@@ -79,13 +80,13 @@ static void ticks_become_nanoseconds_on_a_line(void **state)
     assert_int_equal(rcx_ticks_to_ns(1001, &from, &to), 5002);
     assert_int_equal(rcx_ticks_to_ns(2500, &from, &to), 8000);
     assert_int_equal(rcx_ticks_to_ns(3000, &from, &to), 9000);
-    /* of another core, whose counter is a little off */
+    /* from another core, whose counter differs slightly */
     assert_int_equal(rcx_ticks_to_ns(999, &from, &to), 4998);
     assert_int_equal(rcx_ticks_to_ns(3002, &from, &to), 9004);
-    /* no time has passed, or less than none */
+    /* both moments are the same, or in the wrong order */
     assert_int_equal(rcx_ticks_to_ns(3000, &to, &to), 9000);
     assert_int_equal(rcx_ticks_to_ns(1, &to, &from), 5000);
-    /* 104 days: both ends are still exact */
+    /* 104 days: the result is exact at both moments */
     assert_int_equal(rcx_ticks_to_ns(1000, &from, &late), 5000);
     assert_int_equal(rcx_ticks_to_ns(late.ticks, &from, &late), late.ns);
 }
@@ -139,8 +140,8 @@ static void the_last_operations_are_kept(void **state)
     assert_int_equal(heap.calls, 1);
 }
 
-/* Some operations come again and again, others once, at any time: each entry
- * that is kept still knows its own. */
+/* Some records repeat, others occur once, in random order. Each entry that is
+ * kept must refer to its own record. */
 static void entries_know_their_operations(void **state)
 {
     enum { RECORDS = 3 * DEPTH, MANY = 40 * DEPTH };
@@ -152,7 +153,7 @@ static void entries_know_their_operations(void **state)
     for (uint64_t i = 0; i < RECORDS; i++)
         records[i] = (struct rcx_record){.count = i};
     for (uint64_t i = 0; i < MANY; i++) {
-        /* rows of few that are alike, of many, and of many again */
+        /* periods of few different records, and of many */
         const int kinds = i / (5 * DEPTH) % 2 ? RECORDS : 3;
 
         counts[i] = (uint64_t)members_draw(&draws, kinds);
@@ -186,7 +187,7 @@ static void times_are_kept_in_few_bits(void **state)
         assert_true(took <= ticks[i]);
         assert_true(ticks[i] - took <= ticks[i] / 100000);
     }
-    assert_int_equal(rcx_took(77, 70), 0); /* of another core */
+    assert_int_equal(rcx_took(77, 70), 0); /* from another core */
     assert_int_equal(rcx_took(0, UINT64_C(1) << 50), UINT32_MAX);
 }
 
@@ -225,7 +226,7 @@ static void without_memory_the_last_operation_is_kept(void **state)
     heap.budget = 0;
     old = begin(1);
     young = begin(2);
-    heap.budget = UINT64_MAX; /* too late: a ring would have lost the numbers */
+    heap.budget = UINT64_MAX; /* no ring is allocated later */
     end(old, RCX_ERR_OP);
     assert_int_equal(entry_at(young)->status, RCX_IN_PROGRESS);
     end(young, RCX_OK);
@@ -250,8 +251,8 @@ static void a_ring_that_was_opened_allocates_no_more(void **state)
 
 /* ---- Memory -------------------------------------------------------------- */
 
-#ifndef SANITIZED /* whose heap writes into what it gives out */
-enum { LIVE = 4000, PAGES_EACH = 3 }; /* the record's, malloc's at both ends */
+#ifndef SANITIZED                     /* whose heap writes into new blocks */
+enum { LIVE = 4000, PAGES_EACH = 3 }; /* the entry's, malloc's at both ends */
 
 static uint64_t resident_bytes(void)
 {
@@ -268,7 +269,7 @@ static uint64_t resident_bytes(void)
     return kilobytes * UINT64_C(1024);
 }
 
-/* Of the pages that a ring is in. */
+/* Number of resident pages of a ring. */
 static int resident_pages(const struct rcx_recorder *r)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -292,10 +293,10 @@ static void memory_that_is_not_used_stays_away(void **state)
     uint64_t before;
 
     (void)state;
-    mallopt(M_PERTURB, 0); /* Meson has malloc fill its blocks */
-    malloc_trim(0);        /* what other tests have used */
+    mallopt(M_PERTURB, 0); /* Meson sets MALLOC_PERTURB_ */
+    malloc_trim(0);        /* returns what other tests have used */
     prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
-    memset(recorders, 1, sizeof recorders); /* their own pages are there */
+    memset(recorders, 1, sizeof recorders); /* makes these pages resident */
     before = resident_bytes();
     for (int i = 0; i < LIVE; i++) {
         rcx_recorder_init(&recorders[i], &heap);
@@ -314,7 +315,7 @@ static void memory_that_is_not_used_stays_away(void **state)
 }
 #endif
 
-/* ---- Texts of dumps ------------------------------------------------------ */
+/* ---- Text in dumps ------------------------------------------------------- */
 
 static bool no_comm(void *arg, struct rcx_dump_comm *comm_p)
 {
@@ -355,13 +356,13 @@ static void text_that_is_no_utf8_is_replaced(void **state)
 {
 #define BAD "\\ufffd"
     (void)state;
-    /* the first and last characters of 1 to 4 bytes, around the surrogates */
+    /* the first and last characters of 1 to 4 bytes, and around surrogates */
     check_reason("\x7f \xc2\x80 \xdf\xbf \xe0\xa0\x80 \xed\x9f\xbf",
                  "\"\x7f \xc2\x80 \xdf\xbf \xe0\xa0\x80 \xed\x9f\xbf\"");
     check_reason("\xee\x80\x80 \xef\xbf\xbf \xf0\x90\x80\x80 \xf4\x8f\xbf\xbf",
                  "\"\xee\x80\x80 \xef\xbf\xbf \xf0\x90\x80\x80 "
                  "\xf4\x8f\xbf\xbf\"");
-    /* cut off, out of place, too long a form, surrogate, beyond the last */
+    /* truncated, misplaced, overlong, surrogate, beyond the last character */
     check_reason("\xe2\x82", "\"" BAD BAD "\"");
     check_reason("\xf0\x9f\x98", "\"" BAD BAD BAD "\"");
     check_reason("a\x80z", "\"a" BAD "z\"");
@@ -376,7 +377,7 @@ static void text_that_is_no_utf8_is_replaced(void **state)
     check_reason("\xff", "\"" BAD "\"");
 }
 
-/* ---- Files of dumps ------------------------------------------------------ */
+/* ---- Dump files ---------------------------------------------------------- */
 
 static char folder[32], path[64];
 static struct rcx_log quiet_log;
@@ -398,7 +399,7 @@ static int remove_folder(void **state)
 {
     (void)state;
     unlink(path);
-    return rmdir(folder); /* which fails unless it is empty */
+    return rmdir(folder); /* fails unless it is empty */
 }
 
 static void read_path(char *text, size_t bytes)
@@ -410,7 +411,7 @@ static void read_path(char *text, size_t bytes)
     fclose(file);
 }
 
-/* What is at path while the dump is on its way. */
+/* Read the file at path while the dump is being written. */
 static bool look(void *arg, struct rcx_dump_comm *comm_p)
 {
     (void)comm_p;
@@ -435,8 +436,8 @@ static void a_dump_replaces_what_was_there_when_it_is_whole(void **state)
     assert_non_null(strstr(after, "]}\n"));
 }
 
-/* As root it would replace /dev/null. A link to a file is in the way of another
- * user's, perhaps: test file has that. */
+/* A dump must not replace a device that a link points to; root could. Links to
+ * regular files are in test_file.c. */
 static void a_dump_to_a_link_leaves_a_device_as_it_is(void **state)
 {
     const struct rcx_dump_head head = {.size = 1, .next = no_comm};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Data that is combined as it comes: which receives may have that, and what the
- * executor makes of it. That results are right is proved with all algorithms.
+ * Sinks: reductions that consume received data as it arrives. Tests which
+ * receives get a sink, and how the executor runs it. The proof suite checks the
+ * results of all algorithms.
  */
 #include "test.h"
 
@@ -49,10 +50,10 @@ static struct rcx_plan *finish(uint32_t window)
     return plan;
 }
 
-/* ---- Which --------------------------------------------------------------- */
+/* ---- Receives that have a sink ------------------------------------------- */
 
-/* The taker of the first step; -1: it has none. Each message from a peer waits
- * for the one before. */
+/* Index of the step that is the sink of the first step; -1: none. With a window
+ * of 1, each message from a peer waits for the one before. */
 static int taker_of_first(void)
 {
     struct rcx_plan *plan = finish(1);
@@ -89,7 +90,8 @@ static void one_reduction_takes_what_it_alone_reads(void **state)
     assert_int_equal(taker_of_first(), 1);
 }
 
-/* It is received again, which comes later; or a credit tells that it came. */
+/* A later receive into the same span and a completion ack wait for the data,
+ * but do not read it. The reduction must still be the sink. */
 static void who_waits_for_it_need_not_read_it(void **state)
 {
     struct rcx_span data;
@@ -145,14 +147,14 @@ static void the_spans_are_the_same(void **state)
     data = receive();
     rcx_step_reduce(&builder, out, data, data);
     assert_int_equal(taker_of_first(), -1);
-    rcx_step_recv(&builder, PEER, out); /* who calls may see it there */
+    rcx_step_recv(&builder, PEER, out); /* the data is in the result */
     rcx_step_reduce(&builder, rest, in, out);
     assert_int_equal(taker_of_first(), -1);
 }
 
 /* ---- Execution ----------------------------------------------------------- */
 
-/* A network where nothing comes by itself. */
+/* A transport that completes no receive by itself. */
 static struct rcx_message *posted[4];
 static int posts;
 
@@ -199,8 +201,8 @@ static struct rcx_exec *start(const struct rcx_plan *plan,
     return x;
 }
 
-/* As a transport does, elements from first on in two parts; whether it is
- * over. */
+/* Complete a receive as a transport does, with elements from first on in two
+ * parts. Returns whether x is over. */
 static bool arrive(struct rcx_exec *x, struct rcx_message *m, int first)
 {
     const size_t bytes = N * sizeof(int32_t), part = bytes / 2;
@@ -217,7 +219,8 @@ static bool arrive(struct rcx_exec *x, struct rcx_message *m, int first)
     return rcx_exec_advance(x, m);
 }
 
-/* The second one goes on with what the first one made. */
+/* Two receives and two reductions. The second reduction needs the result of the
+ * first. */
 static struct rcx_plan *two_in_a_row(void)
 {
     const struct rcx_span first = receive(), second = receive();
@@ -254,7 +257,7 @@ static void what_comes_too_soon_is_stored(void **state)
     }
 }
 
-/* The same plan once more, with the other order of arrival. */
+/* Run the same plan again, with the other order of arrival. */
 static void a_run_leaves_nothing_to_the_next(void **state)
 {
     struct rcx_transport t = {.ops = &ops};
@@ -279,7 +282,7 @@ static void a_run_leaves_nothing_to_the_next(void **state)
     rcx_heap_free(&heap, plan);
 }
 
-/* Elements that a part may end in the middle of. */
+/* If a part may end within an element, there must be no sink. */
 static void odd_elements_are_stored(void **state)
 {
     struct rcx_transport t = {.ops = &ops};

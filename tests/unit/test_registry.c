@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The life of user-defined ops and types: limits, handles, who holds them. */
+/* User-defined ops and types: limits, reuse of handles, lifetime while
+ * requests use them, and rejected arguments. Their results are tested in
+ * test_api_ops.c. */
 #include "test.h"
 
 #include <stdlib.h>
@@ -34,7 +36,7 @@ static int tear_down(void **state)
     return rcx_finalize(&context) == RCX_OK ? 0 : -1;
 }
 
-/* *dst = arg, whatever the operands are. */
+/* Store arg in all elements. */
 static int constant(void *dst, const void *left, const void *right,
                     size_t count, rcx_datatype_t type, void *arg)
 {
@@ -69,7 +71,7 @@ static void at_most_4096_ops_live_at_once(void **state)
     assert_ok(rcx_op_free(context, &ops[1000]));
     assert_int_equal(ops[1000], 0);
     ops[1000] = create_op(1000);
-    for (int i = 0; i < LIMIT; i++) { /* each is still the one it was */
+    for (int i = 0; i < LIMIT; i++) { /* each must still be the same op */
         assert_ok(rcx_reduce_local(context, out, in, in, 1, RCX_INT32, ops[i]));
         assert_int_equal(out[0], i);
     }
@@ -136,7 +138,8 @@ static void a_freed_type_is_refused_though_it_was_used_before(void **state)
                    RCX_ERR_ARG, "datatype=");
 }
 
-/* Handles come again at last; what was made for the first owner does not. */
+/* When a handle is reused after many ops, the program of the first op must not
+ * be found. */
 static void a_handle_that_comes_again_means_the_new_op(void **state)
 {
     struct rcx_program *entry;
@@ -174,13 +177,13 @@ static void what_a_request_uses_goes_with_it(void **state)
     assert_ok(rcx_op_free(context, &op));
     assert_ok(rcx_type_free(context, &type));
     assert_int_equal(op + type, 0);
-    for (int k = 0; k < 2; k++) { /* and works on */
+    for (int k = 0; k < 2; k++) { /* they must still work */
         assert_ok(rcx_start(first));
         assert_ok(rcx_wait(first));
         assert_ok(rcx_start(second));
         assert_ok(rcx_wait(second));
     }
-    /* while nobody gets it any more, though the plans are there */
+    /* stale handles must be rejected, although plans for them exist */
     assert_refused(
         &said, rcx_allreduce_init(in, out, 4, RCX_INT32, stale_op, comm, &none),
         RCX_ERR_ARG, "op=");
@@ -195,7 +198,7 @@ static void what_a_request_uses_goes_with_it(void **state)
                    RCX_ERR_ARG, "op=");
 }
 
-/* Until the last request is freed its handle is no other op's. */
+/* A slot must not be reused until the last request with its op is freed. */
 static void a_slot_in_use_is_not_given_out(void **state)
 {
     rcx_request_t *request;
@@ -248,7 +251,8 @@ static void op_supported_says_what_calls_take(void **state)
     assert_int_equal(rcx_op_supported(op, 0), 0);
 }
 
-/* Type and op in the wrong order: predefined ones, and the user's. */
+/* Type and op are exchanged, predefined and user-defined: each call must be
+ * rejected. */
 static void a_type_is_no_op_and_an_op_is_no_type(void **state)
 {
     int32_t x = 1, y = 2;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A call like the one before it skips what that was asked: whatever it is then
- * given, it gets the answer, and the plan and buffers, of one that was asked
- * everything.
+ * A call that resembles the previous one takes a shortcut (rcx_call_repeat). It
+ * must have the same status, program and buffers as with all checks, whatever
+ * its arguments are.
  */
 #include "test.h"
 
@@ -40,7 +40,7 @@ static int draw(int n)
     return members_draw(&draws, n);
 }
 
-/* Mostly one that lies apart from the others. */
+/* Draw a buffer, mostly one that does not overlap others. */
 static void *draw_buffer(void)
 {
     switch (draw(10)) {
@@ -63,7 +63,7 @@ static rcx_op_t draw_op(enum rcx_coll coll)
     return rcx_colls[coll].reduces && draw(8) == 0 ? RCX_MAX : op_of(coll);
 }
 
-/* Or one that overflows. */
+/* Draw a count, which may overflow. */
 static size_t draw_count(enum rcx_coll coll)
 {
     if (!rcx_coll_has_data(coll))
@@ -122,7 +122,8 @@ static struct answer repeat(const struct rcx_arguments *a)
     return unpin(a, answer, program);
 }
 
-/* Whether they were the same plan's. */
+/* Compare next after first with next alone, checked completely. Returns whether
+ * both calls have the same program. */
 static bool compare(const struct rcx_arguments *first,
                     const struct rcx_arguments *next)
 {
@@ -145,7 +146,7 @@ static bool compare(const struct rcx_arguments *first,
     return before.status == RCX_OK && before.program == asked.program;
 }
 
-/* Their lists are not compared. */
+/* Calls with lists take no shortcut. */
 static bool has_lists(enum rcx_coll coll)
 {
     return rcx_colls[coll].is_local;
@@ -173,7 +174,7 @@ static void a_call_gets_what_it_would_without_the_one_before_it(void **state)
     }
 }
 
-/* Which is the point of it. */
+/* A repeated call must take the shortcut. */
 static void a_repeated_call_is_known_at_once(void **state)
 {
     (void)state;
@@ -205,7 +206,7 @@ static int add(void *dst, const void *left, const void *right, size_t count,
     return 0;
 }
 
-/* The next one may have its number. */
+/* A freed op must not be found by the shortcut, as its handle may be reused. */
 static void an_op_that_is_freed_repeats_nothing(void **state)
 {
     struct rcx_arguments a = {.coll = RCX_COLL_ALLREDUCE,

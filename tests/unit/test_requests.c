@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests: many at once, over and over, in any order, under small tags. */
+/* Requests: many in flight, waited for in any order, with tags of few numbers;
+ * completion acks; persistent requests; rcx_test(), rcx_wait_all(), callbacks.
+ * Failures are tested elsewhere. */
 #include "test.h"
 
 #include <stdlib.h>
@@ -12,7 +14,7 @@ enum { OUTSTANDING = 100, SEEDS = TIMES(8, 2) };
 
 static const size_t uneven[] = {3, 0, 5, 1, 2, 0, 4, 1, 1};
 
-/* One of several shapes, told apart by i. */
+/* The shape of call i. */
 static struct call nth(int i, int size)
 {
     return (struct call){.coll = (enum collective)(i % COLLECTIVES),
@@ -32,7 +34,8 @@ static struct call legal(int i, int size)
     return call;
 }
 
-/* Start all on every rank, then wait in the opposite order. */
+/* Start OUTSTANDING calls on every rank, then wait for them in reverse
+ * order. */
 static void run_many(int size, const struct job_options *options,
                      const char *variable, const char *method)
 {
@@ -52,7 +55,7 @@ static void run_many(int size, const struct job_options *options,
         calls_wait(&c[i], RCX_OK);
         calls_check(&c[i]);
     }
-    if (job.sim) /* nothing sent that nobody wanted */
+    if (job.sim) /* no message may be left */
         assert_int_equal(rcx_sim_unmatched(job.sim), 0);
     for (int i = 0; i < OUTSTANDING; i++)
         calls_close(&c[i]);
@@ -84,9 +87,9 @@ numbers_in_tags_may_begin_again_while_many_are_outstanding(void **state)
 
             run_many(size, &options, NULL, NULL);
             run_many(size, &options, "RCX_ALLREDUCE",
-                     "ring"); /* more messages than numbers */
+                     "ring"); /* more messages than message numbers */
             run_many(size, &options, "RCX_ALLTOALLV",
-                     "bruck"); /* two steps of numbers */
+                     "bruck"); /* two stages in each call */
         }
     }
 }
@@ -108,8 +111,8 @@ static void segments_and_small_tags_go_together(void **state)
     }
 }
 
-/* Segments of several operations get on as their messages come, in another
- * order on each rank, and credits are due among them. */
+/* Segments of several operations proceed in a different order on each rank, and
+ * acks are due among them. All ranks must agree on the segments with acks. */
 static void credits_are_due_at_the_same_segments_on_all_ranks(void **state)
 {
     (void)state;
@@ -123,8 +126,8 @@ static void credits_are_due_at_the_same_segments_on_all_ranks(void **state)
     }
 }
 
-/* Rank 1's blocks are long and rank 0's are not, which neither knows of the
- * other. */
+/* Rank 1 has long blocks and rank 0 short ones, and neither knows the other's
+ * counts. Both must agree on whether acks are due. */
 static void counts_of_one_rank_alone_say_nothing_of_credits(void **state)
 {
     enum { MANY = 200, LONG = 5000, TURNS = 10000 };
@@ -147,16 +150,16 @@ static void counts_of_one_rank_alone_say_nothing_of_credits(void **state)
                                  requests[1]->state == RCX_REQUEST_ACTIVE);
              turns++)
             rcx_context_progress(job.contexts[turns % 2]);
-        assert_true(turns < TURNS); /* or a rank waits for no credit's sender */
+        assert_true(turns < TURNS); /* else an ack is never sent */
         for (int r = 0; r < 2; r++)
             assert_ok(rcx_request_free(&requests[r]));
     }
     assert_ok(job_close(&job));
 }
 
-/* Rank 1 sends, over and over, and rank 0 has not come: a segment weighs 1 KB
- * at least, and the one that makes 64 KB full has credits, of whichever
- * call. */
+/* Rank 1 sends in one-way calls that rank 0 has not entered. Each segment
+ * counts as at least 1 KiB. The segment that fills 64 KiB must have an ack,
+ * whatever its call is. */
 static void every_64_kb_that_go_one_way_end_with_a_credit(void **state)
 {
     enum { MANY = 200, EACH = 64 };
@@ -189,8 +192,8 @@ static void every_64_kb_that_go_one_way_end_with_a_credit(void **state)
     job_abandon(&job);
 }
 
-/* Of 256 bytes and more, as the simulated network has it: each of the two that
- * an exchange takes. */
+/* The simulated network has acks from 256 bytes on. An exchange then takes two
+ * more messages. */
 static void a_message_that_is_long_for_its_transport_gets_a_credit(void **state)
 {
     struct job job;
@@ -216,8 +219,8 @@ static void count_call(rcx_request_t *request, rcx_status_t status, void *arg)
     ++*(int *)arg;
 }
 
-/* It has something in flight while it waits for numbers of one before it, and
- * then gets on before that one is over. */
+/* The second call has messages in flight, waits for sequence numbers of the
+ * first, and may complete before it. It must call back once. */
 static void who_finds_a_number_by_itself_is_complete_once(void **state)
 {
     static const struct rcx_tag_layout layout = {2, 2, 2, 2, 22};
@@ -273,7 +276,7 @@ a_persistent_request_may_be_started_any_number_of_times(void **state)
     calls_open(&c, &job, &call);
     calls_make(&c, true);
     for (int i = 0; i < 1000; i++) {
-        calls_fill(&c); /* nothing is left of before */
+        calls_fill(&c); /* new data for each start */
         calls_start(&c);
         calls_wait(&c, RCX_OK);
         calls_check(&c);
@@ -325,7 +328,7 @@ static void test_tells_when_an_operation_is_complete(void **state)
     open_with(&job, 2, NULL, NULL, NULL);
     calls_open(&c, &job, &call);
     calls_make(&c, true);
-    for (int rank = 0; rank < 2; rank++) { /* not active: complete */
+    for (int rank = 0; rank < 2; rank++) { /* complete if not active */
         assert_ok(rcx_test(c.requests[rank], &done[rank]));
         assert_int_equal(done[rank], 1);
         assert_ok(rcx_wait(c.requests[rank]));
@@ -403,7 +406,7 @@ static void a_request_names_its_method_as_the_environment_would(void **state)
         {"recursive_doubling", "recursive_doubling"},
         {"ring:segment=64,window=3", "ring:segment=64,window=3"},
         {"ring:window=5,segment=1K", "ring:segment=1024,window=5"},
-        {"ring:segment=1M", "ring"}, /* no vector is that long here */
+        {"ring:segment=1M", "ring"}, /* longer than the vector */
     };
 
     (void)state;
@@ -427,8 +430,8 @@ static void a_request_names_its_method_as_the_environment_would(void **state)
 static rcx_request_t *others[3];
 static int calls_of[3];
 
-/* From inside a callback the next ones have to wait: the last of them is freed,
- * and one more comes. */
+/* A callback cannot be called within another one, so these wait in a queue. The
+ * last one in the queue is freed, and one more is appended. */
 static void queue_and_forget(rcx_request_t *request, rcx_status_t status,
                              void *arg)
 {

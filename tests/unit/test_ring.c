@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How long rings are, on machines of other makes and sizes. */
+/* Lengths of the rings of shared-memory channels (rcx_ring_bytes) for caches of
+ * different machines and for numbers of ranks. */
 #include "test.h"
 
 #include "transport/shm/ring.h"
@@ -48,7 +49,7 @@ static void all_rings_of_a_node_are_a_gigabyte_at_most(void **state)
     }
 }
 
-/* 1 GB over all pairs: what the documentation says of 256 ranks. */
+/* 1 GiB over all pairs, as documented for 256 ranks. */
 static void many_ranks_have_short_rings(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Scans that keep the fixed tree: what a rank gets is the same for any number
- * of ranks behind it, to the last bit, and is what an allreduce over the ranks
- * up to it gives.
+ * Scans that follow the fixed tree of rcx_order_t. A rank's result must not
+ * depend on the number of ranks behind it, and must have the bits of an
+ * allreduce over the ranks up to it.
  */
 #include "test.h"
 
@@ -16,7 +16,7 @@ enum { MOST = 17, COUNT = 5 };
 
 static float in[MOST][COUNT], out[MOST][COUNT];
 
-/* Odd numbers of 24 bits: whoever adds two of them rounds. */
+/* Odd numbers of 24 bits: each addition of two of them rounds. */
 static void fill(void)
 {
     for (int r = 0; r < MOST; r++)
@@ -25,7 +25,7 @@ static void fill(void)
                 (float)(serial_mix((uint64_t)r, (uint64_t)i, 1) >> 40 | 1);
 }
 
-/* Ranks lo to hi - 1 by the tree of rcx_order_t. */
+/* Combine ranks lo to hi - 1 by the tree of rcx_order_t. */
 static float tree(int lo, int hi, int i)
 {
     int half = 1;
@@ -49,7 +49,7 @@ static float from_the_left(int ranks, int i)
     return sum;
 }
 
-/* Into out, with a setting. */
+/* Run coll into out, with name=value in the environment. */
 static void run(enum collective coll, int size, const char *name,
                 const char *value)
 {
@@ -76,13 +76,13 @@ static void run(enum collective coll, int size, const char *name,
     assert_ok(job_close(&job));
 }
 
-/* Rank r has what the first so many, and r more, combine to. */
+/* The result of rank r must be that of the first r + least ranks. */
 static void check(const char *what, int size, int least)
 {
     for (int r = 0; r < size; r++)
         for (int i = 0; i < COUNT; i++) {
             const float expected =
-                r + least > 0 ? tree(0, r + least, i) : 0; /* left alone */
+                r + least > 0 ? tree(0, r + least, i) : 0; /* unchanged */
 
             if (memcmp(&out[r][i], &expected, sizeof expected) != 0)
                 fail_msg("%s, rank %d of %d, element %d: %a, not %a", what, r,
@@ -110,7 +110,7 @@ static void an_exscan_is_the_scan_of_the_rank_before(void **state)
     }
 }
 
-/* Whichever RCX chooses. */
+/* With any algorithm that RCX chooses. */
 static void canonical_scans_are_canonical_allreduces(void **state)
 {
     (void)state;
@@ -127,7 +127,7 @@ static void canonical_scans_are_canonical_allreduces(void **state)
     }
 }
 
-/* Else the tests above would hold for any order. */
+/* Otherwise the tests above would hold for any order. */
 static void these_sums_depend_on_their_order(void **state)
 {
     int different = 0;

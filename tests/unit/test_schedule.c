@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The builder: what it takes, what it refuses, and what comes of it; spans,
- * blocks and groups. test_hazards has the order of steps.
+ * The schedule builder: rejected steps, the plans that it makes, spans, blocks,
+ * groups and completion acks. Dependencies between steps are in test_hazards.c.
  */
 #include "test.h"
 
@@ -35,7 +35,7 @@ static int tear_down(void **state)
     return heap.live == 0 ? 0 : -1;
 }
 
-/* Rank 1 of 4, ten elements, buffers apart. */
+/* Rank 1 of 4, ten elements, not in place. */
 static struct rcx_shape usual(void)
 {
     return (struct rcx_shape){.coll = RCX_COLL_ALLREDUCE,
@@ -140,7 +140,7 @@ static void the_result_is_as_long_as_the_collective_says(void **state)
     assert_int_equal(rcx_shape_block(&s, 2).count, 0);
     assert_int_equal(rcx_shape_block(&s, 3).count, 6);
     s.displs = NULL;
-    assert_int_equal(rcx_shape_block(&s, 1).offset, 3); /* 3, 3, 2, 2 */
+    assert_int_equal(rcx_shape_block(&s, 1).offset, 3); /* lengths 3, 3, 2, 2 */
     assert_int_equal(rcx_shape_block(&s, 2).offset, 6);
     assert_int_equal(rcx_shape_block(&s, 2).count, 2);
 }
@@ -202,7 +202,7 @@ static void a_result_in_the_place_of_an_operand_is_fine(void **state)
     rcx_step_reduce(&builder, tmp(0, 3), tmp(3, 3), tmp(0, 3));
     rcx_step_reduce(&builder, tmp(0, 3), tmp(0, 3), tmp(0, 3));
     rcx_step_reduce(&builder, out(2, 3), in(2, 3), tmp(0, 3));
-    rcx_step_copy(&builder, out(0, 3), in(3, 3)); /* touching is not overlap */
+    rcx_step_copy(&builder, out(0, 3), in(3, 3)); /* adjacent, no overlap */
     plan = finish(WINDOW);
     assert_int_equal(plan->step_count, 5);
     rcx_heap_free(&heap, plan);
@@ -217,7 +217,7 @@ static void finish_reports_the_first_error_and_leaves_output_alone(void **state)
     rcx_builder_begin(&builder, &s);
     rcx_builder_fail(&builder, RCX_ERR_LIMIT);
     capture_begin(&said);
-    rcx_step_send(&builder, -7, in(0, 100)); /* silent: something failed */
+    rcx_step_send(&builder, -7, in(0, 100)); /* not logged after an error */
     rcx_step_copy(&builder, out(0, 1), in(0, 2));
     rcx_builder_fail(&builder, RCX_ERR_NOMEM);
     assert_status(rcx_sched_finish(&builder, WINDOW, &plan), RCX_ERR_LIMIT);
@@ -225,7 +225,7 @@ static void finish_reports_the_first_error_and_leaves_output_alone(void **state)
     assert_int_equal(said.host_lines + said.stderr_lines, 0);
     assert_ptr_equal(plan, &said);
 
-    rcx_builder_begin(&builder, &s); /* and is forgotten with the schedule */
+    rcx_builder_begin(&builder, &s); /* the error ends with the schedule */
     rcx_step_send(&builder, 0, in(0, 10));
     plan = finish(WINDOW);
     assert_int_equal(plan->step_count, 1);
@@ -317,7 +317,7 @@ static void messages_are_numbered_per_peer_and_direction(void **state)
     assert_int_equal(plan->step_count, 8);
     for (int i = 0; i < 8; i++)
         assert_int_equal(plan->steps[i].message, expected[i]);
-    assert_int_equal(plan->ready_count, 8); /* numbers, not edges */
+    assert_int_equal(plan->ready_count, 8); /* numbers add no dependencies */
     rcx_heap_free(&heap, plan);
 }
 
@@ -447,13 +447,13 @@ static void a_clash_is_overlap_without_being_equal(void **state)
     assert_true(rcx_span_clash(&s, out(0, 3), in(1, 3)));
     assert_false(rcx_span_clash(&s, out(1, 3), in(1, 3)));
     s.coll = RCX_COLL_REDUCE_SCATTER;
-    s.alias = RCX_ALIAS_BLOCK; /* rank 1's block is 3..5 */
+    s.alias = RCX_ALIAS_BLOCK; /* rank 1's block is elements 3 to 5 */
     assert_false(rcx_span_clash(&s, out(0, 3), in(3, 3)));
     assert_true(rcx_span_clash(&s, out(0, 3), in(2, 3)));
     assert_false(rcx_span_clash(&s, out(0, 3), in(0, 3)));
 }
 
-/* Members are those of ranks, in this order; everybody agrees on that. */
+/* The group must have these members in this order, on every rank. */
 static void check_group(struct rcx_group (*make)(const struct rcx_shape *s),
                         int p, const int *ranks, int size)
 {
@@ -498,9 +498,9 @@ static void groups_have_the_members_that_their_name_says(void **state)
     check_group(some, 10, (const int[]){7, 2, 9}, 3);
 }
 
-/* ---- Credits ------------------------------------------------------------- */
+/* ---- Completion acks ----------------------------------------------------- */
 
-/* Whether a step is one that step from is waited for by. */
+/* Whether step waits for step from. */
 static bool waits_for(const struct rcx_plan *plan, uint32_t step, uint32_t from)
 {
     const struct rcx_step *s = &plan->steps[from];
@@ -537,7 +537,7 @@ static void a_credit_waits_for_all_that_its_peer_sends(void **state)
     rcx_sched_completion_ack(&builder, 4);
     plan = finish(WINDOW);
     assert_int_equal(plan->step_count, 7);
-    assert_credit(plan, 5, RCX_STEP_SEND, 2, 1); /* none for short ones */
+    assert_credit(plan, 5, RCX_STEP_SEND, 2, 1); /* no ack for short messages */
     assert_credit(plan, 6, RCX_STEP_RECV, 2, 2);
     assert_int_equal(plan->steps[5].waits, 2);
     assert_true(waits_for(plan, 5, 0) && waits_for(plan, 5, 2));

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Segments of processes that are killed. */
+/* System V segments of peers (transport/node/segment.c): a segment that is held
+ * outlives its process, other memory is not held, and segments of UCX become
+ * private. */
 #include "test.h"
 
 #include <sched.h>
@@ -15,11 +17,12 @@
 
 enum { BYTES = 8192 };
 
-/* Of the child, at one address in both processes; the parent has none of it. */
+/* Memory of a child, at the same address in both processes; the parent has
+ * detached the segment. */
 struct child {
     pid_t pid;
     char *segment;
-    char *page; /* no segment */
+    char *page; /* shared memory, but no segment */
 };
 
 static void start(struct child *c)
@@ -79,8 +82,8 @@ static void what_is_held_outlives_its_process(void **state)
     munmap(c.page, BYTES);
 }
 
-/* Its number is that of no segment here: as of one that went after it was
- * seen. */
+/* The child's segment is in another IPC namespace, so its id does not exist
+ * here. The same happens if a segment is removed after it was seen. */
 static void a_segment_that_is_not_there_is_not_held(void **state)
 {
     int ready[2], id;
@@ -96,7 +99,7 @@ static void a_segment_that_is_not_there_is_not_held(void **state)
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (unshare(CLONE_NEWIPC) != 0)
             _exit(0);
-        do /* of a number that this name space has not given out */
+        do /* an id that this namespace has not used */
             id = shmget(IPC_PRIVATE, BYTES, IPC_CREAT | 0600);
         while (id >= 0 && id < 1000 && shmctl(id, IPC_RMID, NULL) == 0);
         address = number(shmat(id, NULL, 0));
@@ -104,7 +107,7 @@ static void a_segment_that_is_not_there_is_not_held(void **state)
     }
     close(ready[1]);
     if (read(ready[0], &address, sizeof address) != sizeof address)
-        skip(); /* it takes root to have a name space */
+        skip(); /* an IPC namespace needs privileges */
     assert_false(rcx_segment_get(pid, address, &held));
     assert_null(held);
     close(ready[0]);
@@ -159,7 +162,8 @@ static unsigned mode_of(int id)
     return segment.shm_perm.mode & 0777;
 }
 
-/* As UCX makes them; the other two are the program's own. */
+/* marked is as UCX makes its segments; plain and keyed are the program's
+ * own. */
 static void segments_of_ucx_are_the_users_alone(void **state)
 {
     const int marked = make(IPC_PRIVATE, true);
@@ -170,7 +174,7 @@ static void segments_of_ucx_are_the_users_alone(void **state)
     rcx_segment_make_all_private();
     assert_int_equal(mode_of(marked), 0600);
     assert_int_equal(mode_of(plain), 0660);
-    assert_int_equal(mode_of(keyed), 0600); /* marked, it has no key any more */
+    assert_int_equal(mode_of(keyed), 0600); /* marked, so it has lost its key */
     shmctl(plain, IPC_RMID, NULL);
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How operations are cut into segments: rows by hand, and for random blocks
- * what every cut promises; then reduce_scatter in segments, by all algorithms
- * and in all places.
+ * Segments: the rows of hand-written and random blocks, and reduce_scatter in
+ * segments by all algorithms and in all places.
  */
 #include "test.h"
 
@@ -18,7 +17,7 @@ static struct rcx_heap heap;
 
 /* ---- Rows ---------------------------------------------------------------- */
 
-/* Blocks of a reduce_scatter; the shape keeps displs. */
+/* A reduce_scatter with blocks of these lengths. The shape refers to displs. */
 static struct rcx_shape scatter(int size, const size_t lengths[],
                                 size_t displs[])
 {
@@ -84,7 +83,8 @@ static void blocks_end_within_segments(void **state)
     const struct rcx_shape s = scatter(4, lengths, displs);
 
     (void)state;
-    /* 3 blocks to element 3: two of each, the third and all else of 20 */
+    /* Three blocks have elements. First two of each, then their third and four
+     * of the block of 20, then only that block. */
     assert_rows(&s, 6,
                 (struct rcx_row[]){{0, 2, 1}, {2, 4, 1}, {6, 6, 2}, {18, 2, 1}},
                 4);
@@ -107,9 +107,9 @@ static size_t elements_of(const struct rcx_shape *s, const struct rcx_row *row,
     return sum;
 }
 
-/* Every element is in one segment; none is longer than the limit if it need
- * not be, nor ends before the limit while there is more; those of a row take
- * equally much of every block. */
+/* Each element must be in exactly one segment. A segment must not exceed the
+ * limit, unless it has one element of each block. All segments of a row must
+ * have the same number of elements. */
 static void assert_cut(const struct rcx_shape *s, size_t limit)
 {
     struct rcx_cutter cutter;
@@ -151,7 +151,7 @@ static void every_element_is_in_one_segment(void **state)
 
 /* ---- Calls --------------------------------------------------------------- */
 
-/* Blocks that end in several segments each, some with the first ones empty. */
+/* Run all places. Blocks end in different segments, and some are empty. */
 static void run_forms(struct job *job, const size_t recvcounts[])
 {
     for (int place = 0; place <= MIXED; place++) {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages inside a node whose memory is out of reach, or soon will be. */
+/* Messages over shared-memory channels whose memory cannot be read, and
+ * cancelled sends and receives. After a cancel the buffer becomes inaccessible,
+ * so any later access ends the test. */
 #include "test.h"
 
 #include <limits.h>
@@ -14,7 +16,7 @@ enum { MANY = RCX_SHM_SLOTS + 3 };
 
 static struct letter sends[MANY], recvs[MANY];
 
-/* ---- Long messages that are read where they are -------------------------- */
+/* ---- Long messages read by CMA ------------------------------------------- */
 
 static bool can_read(void)
 {
@@ -50,7 +52,8 @@ static char *map(size_t bytes)
     return at;
 }
 
-/* At any piece, with a taker that has the pieces before, or without. */
+/* The buffer becomes unreadable from end on. The receiver has read the part
+ * before it, with a sink or without; the rest must be sent. */
 static void what_cannot_be_read_to_the_end_is_sent(void **state)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -81,11 +84,11 @@ static void what_cannot_be_read_to_the_end_is_sent(void **state)
     munmap(buffer, HUGE);
 }
 
-/* ---- Cancelling ---------------------------------------------------------- */
+/* ---- Cancel -------------------------------------------------------------- */
 
-/* A send or receive in memory that is gone when it is given up. */
+/* A send or receive whose buffer becomes inaccessible when it is cancelled. */
 struct mapped {
-    struct letter l; /* first */
+    struct letter l; /* must be first */
     int self, peer;
     bool is_send;
     char *buffer;
@@ -114,7 +117,7 @@ static void post(struct mapped *x, uint64_t tag)
     assert_status(status, RCX_IN_PROGRESS);
 }
 
-/* Not unmapped: somebody else would get the address. */
+/* Cancel x. Its buffer is not unmapped, as its address could be reused. */
 static void give_up(struct mapped *x)
 {
     assert_status(x->l.m.status, RCX_IN_PROGRESS);
@@ -157,7 +160,8 @@ static void a_posted_receive_is_cancelled(void **state)
     }
 }
 
-/* Sends wait: letters, and between them three that are given up. */
+/* All slots are full, so sends wait. Of these, three are cancelled; the others
+ * must arrive in order. */
 static void a_send_that_waits_is_cancelled(void **state)
 {
     static const size_t sizes[] = {8, 3000, HUGE};
@@ -196,7 +200,7 @@ static void a_send_that_waits_is_cancelled(void **state)
     }
 }
 
-/* After so many turns of both. */
+/* Cancel a long receive after some rounds of progress on both sides. */
 static void a_receive_that_has_begun_is_cancelled(void **state)
 {
     (void)state;
@@ -224,7 +228,8 @@ static void a_receive_that_has_begun_is_cancelled(void **state)
     }
 }
 
-/* Who receives it gets something, or an error; but nobody hangs. */
+/* Cancel a long send after some rounds. Its receiver must complete, with data
+ * or an error. */
 static void a_send_that_has_begun_is_cancelled(void **state)
 {
     (void)state;

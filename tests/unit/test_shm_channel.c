@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages inside a node: their sizes, order, room and memory; who is woken. */
+/* Shared-memory channels: lengths, order, full FIFOs, no memory, wake-ups. */
 #include "test.h"
 
 #include "letters.h"
 
 /* ---- Sizes --------------------------------------------------------------- */
 
-/* When the receive is posted; AWAITED: before, and it is looked for. */
+/* When the receive is posted: before the send; after it; when the message is
+ * unexpected; before, with polls for it. */
 enum { BEFORE, HERE, EARLY, AWAITED, WHENS };
 
 static void pass_on(size_t bytes, size_t room, int when)
@@ -29,7 +30,7 @@ static void pass_on(size_t bytes, size_t room, int when)
     require_ok(s.m.status);
 }
 
-/* Each of so many rooms for n bytes. */
+/* Pass messages of all lengths to receives of rooms different lengths. */
 static void pass_all(size_t (*room_for)(size_t bytes, int i), int rooms)
 {
     for (size_t mode = 0; mode < MODES; mode++) {
@@ -79,7 +80,7 @@ enum { MANY = 700, TAGS = 7 };
 
 static struct letter sends[MANY], recvs[MANY];
 
-/* Of all kinds, each after each. */
+/* Lengths of all kinds. Each of them follows each other one. */
 static size_t size_of(int number)
 {
     static const size_t sizes[] = {8,  3000, RING / 4 + 9, 0,
@@ -143,11 +144,11 @@ static void only_what_comes_next_is_looked_for(void **state)
     for (int i = 0; i < 2; i++)
         letter_recv(1, 0, &r[i], (uint64_t)i, 8);
     require(!letter_expect(1, 0, &r[0], &polls));
-    require(polls == 0); /* nothing has come */
+    require(polls == 0); /* nothing has arrived */
     polls = 7;
     letter_send(0, 1, &s, 1, 20, 8);
     require(!letter_expect(1, 0, &r[1], &polls));
-    require(!letter_expect(1, 0, &r[0], &polls)); /* it is another's */
+    require(!letter_expect(1, 0, &r[0], &polls)); /* the message is for r[1] */
     require(polls == 7);
     letter_send(0, 1, &s, 0, 21, 8);
     go_on();
@@ -156,7 +157,7 @@ static void only_what_comes_next_is_looked_for(void **state)
     ranks_close();
 }
 
-/* They come by tag, the last one first. */
+/* All messages arrive first. Receives are posted by tag, the last tag first. */
 static void many_early_messages_are_found_by_their_tags(void **state)
 {
     (void)state;
@@ -175,7 +176,7 @@ static void many_early_messages_are_found_by_their_tags(void **state)
 
 static void tags_may_come_in_any_order(void **state)
 {
-    const int step = 293; /* no divisor of MANY */
+    const int step = 293; /* coprime to MANY */
 
     (void)state;
     ranks_open(&in_parts);
@@ -198,7 +199,7 @@ static void what_nobody_asked_for_stays_where_it_is(void **state)
     send_many(TAGS, TAGS);
     assert_int_equal(rcx_shm_poll(pair_of(1, 0)), 0);
     assert_int_equal(ranks[1].heap.live, 0);
-    letter_recv(1, 0, &recvs[1], 1, size_of(1)); /* behind another */
+    letter_recv(1, 0, &recvs[1], 1, size_of(1)); /* not the first in the FIFO */
     assert_int_equal(rcx_shm_poll(pair_of(1, 0)), 2);
     assert_int_equal(ranks[1].heap.live, 1);
     for (int i = 0; i < TAGS; i++)
@@ -209,7 +210,7 @@ static void what_nobody_asked_for_stays_where_it_is(void **state)
     ranks_close();
 }
 
-/* ---- By mask, and from whoever sends first ------------------------------- */
+/* ---- Receives by mask, and from any source ------------------------------- */
 
 static void a_receive_by_mask_gets_the_oldest_that_fits(void **state)
 {
@@ -240,7 +241,7 @@ static void a_receive_by_mask_gets_the_oldest_that_fits(void **state)
     }
 }
 
-/* Receives of rank 1 in turn from rank 0, any, rank 2, any, ...; both send. */
+/* Rank 1 receives from rank 0, any, rank 2, any, ...; ranks 0 and 2 send. */
 static void the_older_one_of_two_receives_gets_it(void **state)
 {
     static const int from[] = {0, ANY, 2, ANY, 0, 2};
@@ -264,7 +265,7 @@ static void the_older_one_of_two_receives_gets_it(void **state)
         }
 }
 
-/* It came, but nobody has looked yet, when the second receive is posted. */
+/* A message is in the FIFO, not polled yet, when a second receive is posted. */
 static void what_is_here_is_for_the_older_receive(void **state)
 {
     (void)state;
@@ -299,9 +300,9 @@ static void a_receive_from_any_finds_what_came_early(void **state)
     ranks_close();
 }
 
-/* ---- Room ---------------------------------------------------------------- */
+/* ---- Full FIFOs ---------------------------------------------------------- */
 
-/* Send letters of so many bytes until so many wait; returns the number sent. */
+/* Send messages until waiting of them wait for room. Returns their number. */
 static int fill(size_t bytes, int waiting)
 {
     int n = 0;
@@ -355,7 +356,7 @@ static void who_is_not_reached_yet_gets_it_later(void **state)
     ranks_close();
 }
 
-/* As if so many slots had been sent and taken. */
+/* Continue as if this number of slots had been sent and returned. */
 static void begin_at(uint64_t slots)
 {
     struct rcx_shm_channel *from = pair_of(0, 1), *to = pair_of(1, 0);
@@ -376,7 +377,7 @@ static void turns_may_wrap(void **state)
     ranks_close();
 }
 
-/* Its answers need slots, too, and all are full. */
+/* The RTR or ATS of a long message needs a slot, while all are full. */
 static void a_long_message_waits_for_a_slot_to_answer(void **state)
 {
     (void)state;
@@ -390,7 +391,7 @@ static void a_long_message_waits_for_a_slot_to_answer(void **state)
         }
         letter_send(1, 0, &sends[n], 3, 999, HUGE);
         letter_recv(0, 1, &recvs[n], 3, HUGE);
-        for (int i = 0; i < 9; i++) /* 1 takes nothing that 0 has to say */
+        for (int i = 0; i < 9; i++) /* rank 1 makes no progress */
             look(0, 1);
         assert_status(recvs[n].m.status, RCX_IN_PROGRESS);
         for (int i = 0; i < n; i++)
@@ -403,10 +404,10 @@ static void a_long_message_waits_for_a_slot_to_answer(void **state)
     }
 }
 
-/* ---- No memory ----------------------------------------------------------- */
+/* ---- Lack of memory ------------------------------------------------------ */
 
-/* For so many early messages there is some; the next is received from where it
- * is, and so on. */
+/* Rank 1 has memory for 0 to TAGS - 1 unexpected messages. The next message
+ * must be received from the FIFO, and so on. */
 static void what_cannot_be_kept_comes_later(void **state)
 {
     (void)state;
@@ -438,7 +439,7 @@ static void what_waits_for_memory_is_kept_once_there_is_some(void **state)
     send_many(TAGS, TAGS);
     go_on();
     assert_false(rcx_shm_probe(pair_of(1, 0), 0, 0, &found));
-    letter_recv(1, 0, &recvs[2], 2, size_of(2)); /* behind two others */
+    letter_recv(1, 0, &recvs[2], 2, size_of(2)); /* third in the FIFO */
     go_on();
     assert_status(recvs[2].m.status, RCX_IN_PROGRESS);
     ranks[1].heap.budget = UINT64_MAX;
@@ -454,7 +455,7 @@ static void what_waits_for_memory_is_kept_once_there_is_some(void **state)
     ranks_close();
 }
 
-/* ---- Sleep --------------------------------------------------------------- */
+/* ---- Wake-ups ------------------------------------------------------------ */
 
 static int wakes_of(int rank)
 {
@@ -542,7 +543,7 @@ static void the_answer_to_a_long_message_wakes_its_sender(void **state)
     }
 }
 
-/* Its slot is written again as soon as it is given back. */
+/* A returned slot is overwritten at once, so it must be read before. */
 static void what_is_received_is_read_before_its_slot_is_given_back(void **state)
 {
     const int n = RCX_SHM_SLOTS, more = n / 2;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages out of memory that peers have mapped. Here it is mapped twice, and
- * who sends from it can neither read nor write it any more: what arrives came
- * by the peer's mapping.
+ * Messages in registered memory that peers have mapped. Each block is mapped
+ * twice here. The sender's mapping is inaccessible during the transfer, so the
+ * data must come through the other one, the alias.
  */
 #include "test.h"
 
@@ -17,7 +17,7 @@
 enum { DIRECT = 1000, BLOCKS = 40, ROUNDS = 3000, LONG = 1 << 30 };
 
 struct block {
-    struct rcx_region *region; /* NULL: none */
+    struct rcx_region *region; /* NULL: unused */
     unsigned char *at, *alias;
     size_t bytes;
 };
@@ -25,7 +25,7 @@ struct block {
 static unsigned maps, unmaps;
 static bool refuses;
 
-/* The key is where the alias is. */
+/* Map a region: its key is the address of the alias. */
 static const void *map(struct rcx_shm_lane *lane, int peer, const void *key,
                        uint64_t base, void **handle_p)
 {
@@ -69,7 +69,7 @@ static void end(void)
     ranks_close();
 }
 
-/* At that address, if it is any. */
+/* Expose a block of bytes on rank, at address at unless this is NULL. */
 static struct block expose_at(int rank, void *at, size_t bytes)
 {
     struct block b = {.bytes = bytes};
@@ -95,7 +95,7 @@ static struct block expose(int rank, size_t bytes)
 static void drop(struct block *b)
 {
     munmap(b->at, b->bytes);
-    mprotect(b->alias, b->bytes, PROT_NONE); /* no other one comes here */
+    mprotect(b->alias, b->bytes, PROT_NONE); /* its address is not reused */
     *b = (struct block){.region = NULL};
 }
 
@@ -107,7 +107,7 @@ static void withdraw(int rank, struct block *b)
     drop(b);
 }
 
-/* A send out of a block, whose buffer is not looked after. */
+/* Send out of a block. l has no buffer that is checked. */
 static void send_from(int self, int peer, struct letter *l,
                       const struct block *b, size_t at, uint64_t number,
                       size_t bytes)
@@ -168,7 +168,8 @@ static void messages_are_read_where_they_are(void **state)
     }
 }
 
-/* Too short, or not all of it lies there. */
+/* A message that is too short, or partly outside of the region, must be
+ * sent. */
 static void what_is_partly_inside_is_sent(void **state)
 {
     struct block b;
@@ -204,7 +205,7 @@ static void what_cannot_be_mapped_goes_another_way(void **state)
             struct letter s, r;
 
             begin(&modes[mode]);
-            pair_of(1, 0)->pid = 0; /* the kernel reads nothing */
+            pair_of(1, 0)->pid = 0; /* CMA fails */
             refuses = true;
             b = expose(0, 1 << 20);
             ranks[1].heap.budget = (uint64_t)budget;
@@ -218,7 +219,7 @@ static void what_cannot_be_mapped_goes_another_way(void **state)
         }
 }
 
-/* And what comes to the same place is another region. */
+/* Peers must unmap a region that is gone, and map a new one at its address. */
 static void a_region_that_is_gone_is_forgotten(void **state)
 {
     (void)state;
@@ -238,11 +239,12 @@ static void a_region_that_is_gone_is_forgotten(void **state)
     end();
 }
 
-/* There is no slot left to tell rank 1 of what is gone, nor to offer; rank 2
- * hears of all once. With or without another region at the same address. */
+/* The FIFO to rank 1 has no slot for the notice that a region is gone, nor for
+ * another RTS: rank 1 must get the notice later. Rank 2 must get it once.
+ * once_more: with a new region at the same address. */
 static void tell_later(bool once_more)
 {
-    enum { FILL = RCX_SHM_SLOTS - 2 /* a notice, an offer */ };
+    enum { FILL = RCX_SHM_SLOTS - 2 /* a notice, an RTS */ };
     static struct letter fill[FILL], recvs[FILL];
     struct block old, b;
     struct letter s, r;
@@ -263,7 +265,7 @@ static void tell_later(bool once_more)
     assert_true(rcx_region_announce_gone(pair_of(0, 2)));
     assert_non_null(ranks[0].lane.gone);
     if (once_more) {
-        look(1, 0); /* there are slots again, which rank 0 does not know yet */
+        look(1, 0); /* frees slots; rank 0 does not know yet */
         b = expose_at(0, at, 1 << 16);
         send_from(0, 1, &s, &b, 0, 2, 4096);
         lock(&b);
@@ -299,7 +301,8 @@ static void give_up(struct letter *l, int self, int peer)
     rcx_shm_cancel(pair_of(self, peer), &l->m);
 }
 
-/* Its sender is done when it was read into nothing. */
+/* After a cancel the sender must complete, and the buffer must not be
+ * written. */
 static void a_receive_that_is_cancelled_reads_no_more(void **state)
 {
     struct block b;
@@ -312,7 +315,7 @@ static void a_receive_that_is_cancelled_reads_no_more(void **state)
     send_from(0, 1, &s, &b, 0, 4, HUGE);
     require(rcx_shm_progress(pair_of(1, 0), true) > 0);
     give_up(&r, 1, 0);
-    memset(r.space, 0, r.bytes); /* nobody minds it any more */
+    memset(r.space, 0, r.bytes); /* not checked any more */
     go_on();
     assert_status(r.m.status, RCX_ERR_MISMATCH);
     assert_ok(s.m.status);
@@ -323,7 +326,7 @@ static void a_receive_that_is_cancelled_reads_no_more(void **state)
     end();
 }
 
-/* ---- Many ---------------------------------------------------------------- */
+/* ---- Many regions -------------------------------------------------------- */
 
 static void any_number_of_regions_comes_and_goes(void **state)
 {
@@ -368,7 +371,7 @@ static void areas_are_found_by_any_address(void **state)
     (void)state;
     assert_null(rcx_addr_map_find(&areas, 5, 1));
     for (int i = 0; i < BLOCKS; i++) {
-        const int k = i * 17 % BLOCKS; /* in no order */
+        const int k = i * 17 % BLOCKS; /* out of order */
 
         range[k] = (struct rcx_addr_range){(uintptr_t)k * 100 + 50, 30};
         assert_true(rcx_addr_map_add(&areas, &heap, &range[k]));

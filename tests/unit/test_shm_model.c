@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Many messages at random between two ranks of a node: of one thread, and of
- * two that sleep whenever there is nothing to do. */
+/* Random messages over shared-memory channels between two ranks: on one thread,
+ * and on two threads that sleep whenever there is nothing to do. No wake-up may
+ * be lost. */
 #include "test.h"
 
 #include <pthread.h>
@@ -17,10 +18,10 @@ enum {
     DELAYS = 300
 };
 
-/* What a rank says and hears of each tag. */
+/* The sends and receives of a rank; one flow for each tag. */
 struct talk {
-    int self, peer, most; /* of a flow */
-    bool uses_any;        /* for the last flow */
+    int self, peer, most; /* number of messages of a flow */
+    bool uses_any;        /* the last flow receives from any source */
     uint64_t random;
     struct flow {
         struct letter sends[WINDOW], recvs[WINDOW];
@@ -45,7 +46,7 @@ static uint64_t number_of(int from, int flow, int i)
     return (uint64_t)((i * FLOWS + flow) * RANKS + from);
 }
 
-/* Few are under way at first, so that both often have nothing to do. */
+/* At first one message is in flight per flow, so that both ranks often idle. */
 static int window_of(const struct talk *k, const struct flow *f)
 {
     return f->heard < k->most / 4 ? 1 : WINDOW;
@@ -97,7 +98,7 @@ static bool is_over(const struct talk *k)
     return over;
 }
 
-/* False: there was nothing to do. */
+/* Returns false if there was nothing to do. */
 static bool talk(struct talk *k)
 {
     bool is_busy = false;
@@ -140,7 +141,7 @@ static void random_messages_go_both_ways(void **state)
 
 /* ---- Threads ------------------------------------------------------------- */
 
-/* As a transport arms itself. */
+/* Sleep as a transport does: announce it, and poll once more. */
 static void sleep_until_woken(int self, int peer)
 {
     struct rank *r = &ranks[self];
@@ -186,7 +187,8 @@ static void threads_that_sleep_get_all_messages(void **state)
     }
 }
 
-/* It falls asleep at any time, most often about when the message comes. */
+/* Wait for l, and fall asleep after a random number of polls, most often about
+ * when the message arrives. */
 static void wait_for(struct talk *k, const struct letter *l)
 {
     uint64_t patience = rcx_random(&k->random) % DELAYS;
@@ -219,7 +221,7 @@ static void *play(void *arg)
     return NULL;
 }
 
-/* No later message makes good for a wake that is lost. */
+/* One message is in flight at a time, so no later one hides a lost wake-up. */
 static void a_single_message_wakes_whoever_falls_asleep(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who sleeps on rcx_get_fd(): he may go to sleep only where nothing is left to
- * do, and is woken by what begins meanwhile. Ranks share a thread over the
- * simulated network.
+ * Sleep on the descriptor of rcx_get_fd(): rcx_arm() must not succeed while
+ * there is something to do, and an operation that starts must wake the sleeper.
+ * Ranks share a thread over the simulated network.
  */
 #include "test.h"
 
@@ -56,7 +56,7 @@ static void finish(struct job *job, rcx_request_t *requests[])
         assert_ok(rcx_request_free(&requests[i]));
 }
 
-/* ---- What begins --------------------------------------------------------- */
+/* ---- Operations that start ----------------------------------------------- */
 
 static const struct rcx_transport_ops *true_ops;
 static int wakes;
@@ -67,7 +67,8 @@ static void count_wake(struct rcx_transport *t)
     true_ops->wake(t);
 }
 
-/* He knows nothing of its deadline. */
+/* The sleeper does not know the deadline of an operation that starts, so it
+ * must be woken, once. */
 static void what_starts_wakes_who_sleeps_once(void **state)
 {
     rcx_request_t *requests[RANKS], *more[RANKS], *again[RANKS];
@@ -105,8 +106,8 @@ static void what_starts_wakes_who_sleeps_once(void **state)
     assert_ok(job_close(&job));
 }
 
-/* Of a process alone: a message to itself that meets its other half, for which
- * somebody else may wait. */
+/* In a single process, a send completes at once and completes a receive, for
+ * which another thread may sleep. */
 static void what_is_over_at_once_wakes_who_sleeps(void **state)
 {
     int64_t word[2] = {0, 7};
@@ -138,9 +139,9 @@ static void what_is_over_at_once_wakes_who_sleeps(void **state)
     assert_ok(rcx_finalize(&context));
 }
 
-/* ---- What is left to do -------------------------------------------------- */
+/* ---- Pending work -------------------------------------------------------- */
 
-/* As UCX does with a message that is there when it is asked for. */
+/* Progress within a receive, as UCX does if the message has arrived. */
 static rcx_status_t receive_at_once(struct rcx_transport *t, int peer,
                                     void *buffer, size_t bytes, uint64_t tag,
                                     struct rcx_message *m)
@@ -168,7 +169,7 @@ static void what_came_at_the_start_is_not_slept_over(void **state)
     job.contexts[0]->transport->ops = true_ops;
     while (true_ops->progress(job.contexts[0]->transport) > 0)
         ;
-    rcx_arm(job.contexts[0]); /* takes what rang */
+    rcx_arm(job.contexts[0]); /* clears the wake-up */
     assert_status(rcx_arm(job.contexts[0]), RCX_IN_PROGRESS);
     finish(&job, requests);
     assert_ok(job_close(&job));
@@ -184,7 +185,8 @@ static void try_to_sleep(rcx_request_t *request, rcx_status_t status, void *arg)
     *armed = rcx_arm(context);
 }
 
-/* From inside the first of two. */
+/* Within the first of two callbacks rcx_arm() must fail, as the second one is
+ * due. */
 static void callbacks_that_are_due_are_not_slept_over(void **state)
 {
     rcx_request_t *requests[RANKS], *more[RANKS];
@@ -201,7 +203,7 @@ static void callbacks_that_are_due_are_not_slept_over(void **state)
     assert_ok(rcx_request_set_callback(more[0], try_to_sleep, &last));
     assert_ok(job_wait(&job, requests));
     assert_ok(job_wait(&job, more));
-    rcx_progress(job.contexts[0]); /* which makes them */
+    rcx_progress(job.contexts[0]); /* makes the callbacks */
     assert_status(first, RCX_IN_PROGRESS);
     assert_ok(last);
     finish(&job, requests);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What members answer when an operation is overdue, and which ranks are
- * named. */
+/* Straggler queries: the answers of members when an operation is overdue, the
+ * time that they have for it, and the ranks that the error names. */
 #include "core/run/detect/ctrl_dispatch.h"
 #include "core/run/detect/straggler.h"
 #include "core/run/fault/failure.h"
 #include "listening.h"
 
-/* Rank 1 is in an earlier call, since rank 2 has not come to that one. */
+/* Rank 1 waits in an earlier call, which rank 2 has not entered: only rank 2
+ * must be named. */
 static void who_waits_in_an_earlier_call_is_not_missing(void **state)
 {
     rcx_request_t *requests[3];
@@ -27,7 +28,7 @@ static void who_waits_in_an_earlier_call_is_not_missing(void **state)
     abandon(&job, requests, 3);
 }
 
-/* What a rank said of another operation does not count. */
+/* An answer for another operation must be ignored. */
 static void an_answer_to_an_earlier_query_is_none(void **state)
 {
     struct rcx_ctrl_msg late = {.kind = RCX_CTRL_NOT_ENTERED, .sequence = 1};
@@ -47,9 +48,9 @@ static void an_answer_to_an_earlier_query_is_none(void **state)
     rcx_ctrl_send(world_of(&job, 0), 1, &late);
     for (int k = 0; k < 100; k++)
         rcx_progress(job.contexts[1]);
-    progress(&job); /* all answer, and it hears them */
+    progress(&job); /* all ranks answer */
     job.contexts[1]->time.skipped_ns +=
-        SECOND / 100; /* and looks at the time */
+        SECOND / 100; /* lets the detector run */
     progress(&job);
     progress(&job);
     assert_non_null(strstr(said[1].text, " s: rank 2 has not called it"));
@@ -57,8 +58,8 @@ static void an_answer_to_an_earlier_query_is_none(void **state)
     abandon(&job, requests, 2);
 }
 
-/* The machine stood still during the query: answers may still come, but
- * not for ever. */
+/* The machine stalled during the query. Answers must be read first, but not
+ * waited for forever. */
 static void who_was_away_hears_answers_first(void **state)
 {
     (void)state;
@@ -87,8 +88,9 @@ static void who_was_away_hears_answers_first(void **state)
     }
 }
 
-/* Ranks 0 and 2 do not answer. Rank 1 has been told that a rank of the context
- * could not finalize for rank failed_for: others may have left. */
+/* Ranks 0 and 2 do not answer. Before, rank 0 has announced to rank 1 that it
+ * could not finalize because of rank failed_for, so other members may have
+ * left. */
 static void ask_after_a_failed_finalize(int failed_for)
 {
     rcx_request_t *request;
@@ -121,7 +123,8 @@ static void a_member_that_may_have_left_is_named_last(void **state)
                            "rank 2 does not answer and may have left"));
 }
 
-/* A rank frees a communicator when all its calls are done. */
+/* A rank that has freed the communicator has completed all its calls, so it
+ * must not be named. */
 static void who_has_freed_the_communicator_is_not_missing(void **state)
 {
     rcx_request_t *request;
@@ -131,14 +134,14 @@ static void who_has_freed_the_communicator_is_not_missing(void **state)
     (void)state;
     open_listening(&job, "off");
     id = world_of(&job, 0)->id;
-    world_of(&job, 0)->id = id + 77; /* as if it had gone */
+    world_of(&job, 0)->id = id + 77; /* as if it were freed */
     assert_ok(rcx_comm_set_timeout(world_of(&job, 1), (int64_t)SECOND));
     start(&job, 1, RCX_SUM, &request);
     pass(&job, 2);
     assert_non_null(strstr(said[1].text, " s: rank 2 has not called it"));
     assert_null(strstr(said[1].text, "rank 0"));
     world_of(&job, 0)->id = id;
-    rcx_ctrl_replay(world_of(&job, 0)); /* what was said of it meanwhile */
+    rcx_ctrl_replay(world_of(&job, 0)); /* received meanwhile */
     abandon(&job, &request, 1);
 }
 
@@ -155,9 +158,9 @@ static void skip_ms(struct job *job, int rank, int ms)
     progress_one(job, rank);
 }
 
-/* Ranks 0 and 2 are not in RCX. The machine may stand still at any moment: the
- * question is asked between first and last. A rank that was away itself has 100
- * ms more. */
+/* Ranks 0 and 2 do not make progress. The query is sent between first and last,
+ * as the machine may stall at any time. A rank that stalled itself waits 100 ms
+ * longer. */
 static void members_have_half_of_the_deadline_to_answer(void **state)
 {
     static const struct {
@@ -190,8 +193,8 @@ static void members_have_half_of_the_deadline_to_answer(void **state)
     }
 }
 
-/* What rank 1 answers rank 0 when it is asked for its last operation: for how
- * many ms it stood still. The break is noted then at the latest. */
+/* Rank 1's answer to a query of rank 0 for the last operation: for how many ms
+ * it stalled. The stall is noted with the answer at the latest. */
 static uint32_t away_of_last(struct job *job)
 {
     const struct rcx_comm *comm = world_of(job, 1);
@@ -209,7 +212,7 @@ static uint32_t away_of_last(struct job *job)
     return answer.value;
 }
 
-/* As if rank 1 had begun r so long ago. */
+/* Make r seem to have begun ns earlier on rank 1. */
 static void begin_earlier(struct job *job, struct rcx_request *r, uint64_t ns)
 {
     const struct rcx_instant *born = &job->contexts[1]->time.born;
@@ -219,9 +222,9 @@ static void begin_earlier(struct job *job, struct rcx_request *r, uint64_t ns)
                            (double)(now.ns - born->ns) * (double)ns);
 }
 
-/* A rank that resumes may have all that it lacks, and be through before it
- * reads the question. A rank that is through, and computes, does not stand
- * still. */
+/* A rank that resumes after a stall may complete the operation before it reads
+ * the query: the stall must still count. A rank that has completed it and
+ * computes must not count as stalled. */
 static void a_break_counts_within_an_operation_that_is_over(void **state)
 {
     rcx_request_t *requests[RANKS];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Several threads of a rank that do what they may not, and are told so (need
- * 21): a second start on a communicator, calls from inside an op, freeing what
- * another thread waits for. And what may be done at any time: giving up.
+ * What threads of a rank may not do concurrently (need 21): a second start on a
+ * communicator, calls from inside an op, and freeing what another thread waits
+ * for. Each must return RCX_ERR_BUSY and have no effect. An abort is allowed at
+ * any time.
  */
 #include "test.h"
 
@@ -14,14 +15,14 @@
 
 /* ---- A second start ------------------------------------------------------ */
 
-/* What one rank's threads share. */
+/* State that the threads of one rank share. */
 struct scene {
     rcx_context_t *context;
     rcx_comm_t *comm, *other;
-    rcx_request_t *idle;   /* persistent, of comm */
-    rcx_request_t *active; /* of other */
+    rcx_request_t *idle;   /* persistent, on comm */
+    rcx_request_t *active; /* on other */
     rcx_op_t op;
-    int words[2]; /* of idle and active */
+    int words[2]; /* buffers of idle and active */
     atomic_int tried;
     atomic_int inside; /* threads that are about to wait */
 };
@@ -36,7 +37,7 @@ static void open_scene(struct scene *s, struct job *job, int rank)
                                   RCX_SUM, s->comm, &s->idle));
 }
 
-/* All goes on as if nothing had been. */
+/* After the rejected calls, all communicators and requests must work. */
 static void close_scene(struct scene *s, struct job *job, int rank)
 {
     s->words[0] = rank + 1;
@@ -44,7 +45,7 @@ static void close_scene(struct scene *s, struct job *job, int rank)
     require_ok(rcx_wait(s->idle));
     require(s->words[0] == job->size * (job->size + 1) / 2);
     require_ok(rcx_request_free(&s->idle));
-    if (s->comm) { /* not freed early, by any rank */
+    if (s->comm) { /* no rank has freed it early */
         members_check(s->comm, rank, in_order, job->size);
         require_ok(rcx_comm_free(&s->comm));
     }
@@ -52,7 +53,8 @@ static void close_scene(struct scene *s, struct job *job, int rank)
     require_ok(rcx_comm_free(&s->other));
 }
 
-/* Each of them begins something on comm; none writes what it returns. */
+/* Each of these calls starts something on comm. All must fail and write no
+ * output. */
 static void fail_to_start(rcx_comm_t *comm)
 {
     rcx_request_t *request = NULL;
@@ -90,7 +92,7 @@ static void run_blocking(int number, void *arg)
     require(x == rcx_comm_size(s->comm));
 }
 
-/* While another thread of rank 0 waits for the others in a blocking call. */
+/* A thread of rank 0 waits in a blocking call for the other ranks. */
 static void disturb_a_wait(struct job *job, int rank, void *arg)
 {
     struct crew crew = {.size = 0};
@@ -108,7 +110,7 @@ static void disturb_a_wait(struct job *job, int rank, void *arg)
         require_ok(rcx_test(s.idle, &done));
         require(done);
     }
-    for (int k = 0; k < 20; k++) /* what the others do first */
+    for (int k = 0; k < 20; k++) /* other ranks do this first */
         crew_use(s.other, k);
     if (rank > 0)
         run_blocking(0, &s);
@@ -152,7 +154,7 @@ static int add_disturbed(void *dst, const void *left, const void *right,
     return add_ints(dst, left, right, count);
 }
 
-/* While another thread of any rank is in the middle of its own. */
+/* A second thread calls from inside the op of a first one, on any rank. */
 static void disturb_an_op(struct job *job, int rank, void *arg)
 {
     struct scene s;
@@ -179,7 +181,7 @@ static void a_second_start_is_busy_beside_an_op(void **state)
             crew_job(size, RCX_THREAD_MULTIPLE, thread, disturb_an_op, NULL);
 }
 
-/* ---- Many starts --------------------------------------------------------- */
+/* ---- Concurrent starts --------------------------------------------------- */
 
 enum { RACERS = 3, RACES = TIMES(600, 60), LANES = 50 };
 
@@ -188,7 +190,7 @@ struct race {
     atomic_int taken, refused;
 };
 
-/* Blocking or not, as the thread is. */
+/* Run one allreduce, by a blocking or a nonblocking call. */
 static rcx_status_t start_one(rcx_comm_t *comm, bool blocking, int lanes[])
 {
     rcx_request_t *request = NULL;
@@ -227,7 +229,7 @@ static void race(int number, void *arg)
     }
 }
 
-/* They come through in any order: each does the same. */
+/* Starts succeed in any order, so all threads make the same calls. */
 static void race_all(struct job *job, int rank, void *arg)
 {
     struct race r = {.comm = world_of(job, rank)};
@@ -294,8 +296,8 @@ static int add_and_call(void *dst, const void *left, const void *right,
     return add_ints(dst, left, right, count);
 }
 
-/* Start, then have the op called by whoever makes progress, or do all in a
- * blocking call. */
+/* The op runs during a wait for a nonblocking call, and then during a blocking
+ * call. */
 static void call_from_op(struct job *job, int rank, void *arg)
 {
     rcx_request_t *request;
@@ -331,7 +333,7 @@ static void need_21_an_op_that_calls_rcx_is_told_busy(void **state)
                          NULL);
 }
 
-/* ---- What another thread waits for --------------------------------------- */
+/* ---- Frees of what another thread waits for ------------------------------ */
 
 enum { WAITERS = 3 };
 
@@ -350,7 +352,8 @@ static void await(int number, void *arg)
     require_status(rcx_wait(w->requests[number]), w->expected);
 }
 
-/* Operations that some rank comes to late, or never. */
+/* Start operations that other ranks enter late or never. With crew, a thread
+ * waits for each. */
 static void start_waits(struct waits *w, struct crew *crew, rcx_op_t op)
 {
     for (int i = 0; i < WAITERS; i++) {
@@ -376,7 +379,7 @@ static int add(void *dst, const void *left, const void *right, size_t count,
     return add_ints(dst, left, right, count);
 }
 
-/* Which go with the last request. */
+/* Both live until the last request is freed. */
 static void free_both(struct scene *s)
 {
     require_ok(rcx_comm_free(&s->comm));
@@ -408,7 +411,7 @@ static void free_early(struct job *job, int rank, void *arg)
         require_status(rcx_finalize(&context), RCX_ERR_BUSY);
         require(context == s->context);
     }
-    for (int k = 0; k < 10; k++) /* what the others do first */
+    for (int k = 0; k < 10; k++) /* other ranks do this first */
         crew_use(s->other, k);
     if (rank > 0)
         start_waits(&w, &crew, s->op);
@@ -429,7 +432,7 @@ static void need_21_what_a_thread_waits_for_may_be_freed_early(void **state)
             crew_job(size, RCX_THREAD_MULTIPLE, thread, free_early, NULL);
 }
 
-/* ---- Giving up ----------------------------------------------------------- */
+/* ---- Aborts -------------------------------------------------------------- */
 
 static void give_up(int number, void *arg)
 {
@@ -440,7 +443,8 @@ static void give_up(int number, void *arg)
     require_ok(rcx_comm_abort(w->scene.comm));
 }
 
-/* In its own wait, and in MULTIPLE many in theirs. */
+/* Wait for an operation that never completes: in MULTIPLE on several
+ * threads. */
 static void wait_in_vain(struct waits *w, rcx_thread_mode_t mode)
 {
     struct crew waiters = {.size = 0};
@@ -477,7 +481,7 @@ static void abort_one(struct job *job, int rank, void *arg)
         struct crew crew = {.size = 0};
 
         require_ok(rcx_comm_dup(world_of(job, rank), &w.scene.comm));
-        if (rank == 0) { /* the others never come */
+        if (rank == 0) { /* other ranks never enter */
             crew_add(&crew, give_up, &w);
             wait_in_vain(&w, job->contexts[0]->threads);
         } else {
@@ -500,9 +504,9 @@ static void need_21_any_thread_may_abort_in_any_mode(void **state)
                          NULL);
 }
 
-/* ---- One thread ---------------------------------------------------------- */
+/* ---- A single thread ----------------------------------------------------- */
 
-/* All on one thread; a progress thread makes it SERIALIZED. */
+/* All calls on one thread. The progress thread turns SINGLE into SERIALIZED. */
 static void use_world(struct job *job, int rank, void *arg)
 {
     const int progress_thread = *(int *)arg;

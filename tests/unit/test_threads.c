@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Several threads of a rank that do what they may (need 21): on communicators
- * of their own, or one starts what others wait for. Each also with the progress
- * thread beside them. ThreadSanitizer looks on, where the build has it.
+ * What threads of a rank may do concurrently (need 21): use different
+ * communicators, wait for requests that another thread has started, make
+ * progress for each other, and serialized calls. Each test also runs with the
+ * progress thread, and under ThreadSanitizer if the build has it.
  */
 #include "test.h"
 
@@ -16,7 +17,7 @@
 
 enum { LARGEST = 3 };
 
-/* Jobs of all sizes, without the progress thread and with it. */
+/* Run fn in jobs of all sizes, without and with the progress thread. */
 static void run_everywhere(crew_fn_t *fn)
 {
     for (int size = 1; size <= LARGEST; size++)
@@ -24,7 +25,7 @@ static void run_everywhere(crew_fn_t *fn)
             crew_job(size, RCX_THREAD_MULTIPLE, thread, fn, NULL);
 }
 
-/* ---- Communicators of their own ------------------------------------------ */
+/* ---- A communicator for each thread -------------------------------------- */
 
 enum { OWNERS = 3, ROUNDS = TIMES(200, 20), PER_OP = 10 };
 
@@ -45,7 +46,7 @@ static int subtract_words(void *dst, const void *left, const void *right,
     return 0;
 }
 
-/* An op and a type that others do not know. */
+/* Use an op and a type that only this thread knows. */
 static void use_own_op(const struct owners *o, int number, rcx_comm_t *comm)
 {
     const uint32_t size = (uint32_t)rcx_comm_size(comm);
@@ -101,7 +102,7 @@ static void need_21_threads_use_communicators_of_their_own_at_once(void **state)
     run_everywhere(use_all);
 }
 
-/* ---- A thread that starts, and one that waits ---------------------------- */
+/* ---- One thread starts, another one waits -------------------------------- */
 
 enum { DEPTH = 6, STARTS = TIMES(800, 150), PAIRS = 2 };
 
@@ -170,7 +171,8 @@ static void need_21_one_thread_starts_what_another_waits_for(void **state)
     run_everywhere(run_pipes);
 }
 
-/* The same with persistent requests, which the waiting thread hands back. */
+/* The same with persistent requests, which are started again after
+ * completion. */
 static void relaunch(struct pipe *p)
 {
     for (int k = 0; k < STARTS; k++) {
@@ -229,7 +231,7 @@ one_thread_starts_requests_again_that_another_waits_for(void **state)
     run_everywhere(run_restarts);
 }
 
-/* ---- Many that wait ------------------------------------------------------ */
+/* ---- Several waiting threads --------------------------------------------- */
 
 enum { WAITERS = 4, BATCHES = TIMES(300, 40) };
 
@@ -273,7 +275,7 @@ static void need_21_each_of_many_threads_waits_for_its_own_request(void **state)
     run_everywhere(run_batches);
 }
 
-/* They sleep on one descriptor then. */
+/* With RCX_WAIT=block these threads sleep on one descriptor. */
 static void many_threads_may_sleep_while_they_wait(void **state)
 {
     (void)state;
@@ -298,7 +300,7 @@ static void make_progress(int number, void *arg)
     (void)number;
     while (!atomic_load(&h->all)) {
         require(rcx_progress(h->context) >= 0);
-        sched_yield(); /* there are more threads than cores */
+        sched_yield(); /* threads outnumber cores */
     }
 }
 
@@ -311,7 +313,7 @@ static void count(rcx_request_t *request, rcx_status_t status, void *arg)
     atomic_fetch_add(&h->called, 1);
 }
 
-/* This thread makes none but by starting. */
+/* This thread only starts operations; the other one makes all progress. */
 static void let_others_progress(struct job *job, int rank, void *arg)
 {
     struct helper h = {.context = job->contexts[rank]};
@@ -338,12 +340,12 @@ static void need_21_another_thread_makes_all_the_progress(void **state)
     run_everywhere(let_others_progress);
 }
 
-/* Each link is started by the callback of the one before. */
+/* A chain of operations, each started by the callback of the previous one. */
 struct chain {
     rcx_comm_t *comm;
     struct attempt attempt;
     int length;
-    atomic_int *inside; /* callbacks, of all chains of the rank */
+    atomic_int *inside; /* callbacks in progress, of all chains */
     atomic_int *ended;
 };
 
@@ -384,7 +386,7 @@ static void run_chains(struct job *job, int rank, void *arg)
     atomic_int inside = 0;
 
     (void)arg;
-    for (int i = 0; i < OWNERS; i++) /* others wait meanwhile */
+    for (int i = 0; i < OWNERS; i++) /* for the threads in use_own() */
         require_ok(rcx_comm_dup(world_of(job, rank), &o.comms[i]));
     for (int i = 0; i < CHAINS; i++) {
         chains[i] = (struct chain){.inside = &inside, .ended = &h.called};
@@ -410,7 +412,7 @@ static void need_21_callbacks_start_and_free_while_others_wait(void **state)
     run_everywhere(run_chains);
 }
 
-/* ---- A host's loop ------------------------------------------------------- */
+/* ---- An event loop of the host ------------------------------------------- */
 
 enum { EVENTS = TIMES(1000, 150), IN_FLIGHT = 4 };
 
@@ -437,7 +439,7 @@ static void handle(rcx_request_t *request, rcx_status_t status, void *arg)
     free(e);
     atomic_fetch_add(&loop->done, 1);
     eventfd_write(loop->bell, 1);
-    atomic_fetch_add(&loop->rung, 1); /* and the loop may go */
+    atomic_fetch_add(&loop->rung, 1); /* loop may be closed */
 }
 
 static void watch(const struct loop *loop, int fd)
@@ -506,7 +508,7 @@ static void need_21_a_loop_sleeps_while_another_thread_starts(void **state)
     run_everywhere(start_for_loop);
 }
 
-/* ---- One at a time ------------------------------------------------------- */
+/* ---- Serialized calls ---------------------------------------------------- */
 
 enum { STEPS = TIMES(600, 90) };
 
@@ -517,8 +519,8 @@ struct baton {
     int step;
 };
 
-/* Whoever has it starts, waits for what another thread has started, or does all
- * at once. */
+/* The thread that holds the mutex starts two operations, or waits for one that
+ * another thread has started. Then it runs a blocking one. */
 static void make_step(struct baton *b)
 {
     const int k = b->step++;

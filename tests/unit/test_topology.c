@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The trees of lib/algo/phase/topology.c by themselves, with more ranks than
- * the proofs give to each.
+ * The trees of lib/algo/phase/topology.c, for more ranks than in the proof
+ * suite: subtrees, leaves of double trees, the duration of a gather, and valid
+ * fans.
  */
 #include "test.h"
 
@@ -19,7 +20,8 @@ static struct rcx_shape shape_of(int kind, int fan, int size, int root)
                               .params = {kind, fan}};
 }
 
-/* What rank gathers. Its children come one beside the other. */
+/* Return the ranks of the subtree of rank. It must be an interval that each
+ * child's subtree extends at one end. */
 static struct rcx_interval gather(const struct rcx_topology *t, int tree,
                                   int rank)
 {
@@ -96,8 +98,8 @@ static void a_rank_is_a_leaf_in_one_of_two_trees(void **state)
     }
 }
 
-/* Whether parent knows of its child, without a walk over all of them where
- * they are many. */
+/* Whether child is one of the first 100 children of parent. All of them may be
+ * too many. */
 static bool is_child(const struct rcx_topology *t, int tree, int parent,
                      int child)
 {
@@ -114,7 +116,8 @@ static struct rcx_topology gathering(int kind, int fan, int size, int root)
     return rcx_topology_gathering(rcx_topology_of(&s));
 }
 
-/* When rank has what it gathers, in blocks one after another. */
+/* Time until rank has gathered its subtree, in block times: the children's
+ * blocks arrive one after another. */
 static double gathered(const struct rcx_topology *t, int rank)
 {
     double blocks = 0;
@@ -153,7 +156,7 @@ static void a_gather_takes_as_long_as_its_tree_says(void **state)
     }
 }
 
-/* No rank waits in the gather by a binomial or knomial tree. */
+/* In a gather by a knomial tree the root must receive without a pause. */
 static void no_root_of_a_knomial_gather_waits(void **state)
 {
     (void)state;
@@ -197,7 +200,7 @@ static void the_largest_communicator_has_trees_too(void **state)
 static void a_fan_that_means_nothing_is_refused(void **state)
 {
     static const bool takes[KINDS][4] = {
-        /* fan 1, 2, 3, the usual one */
+        /* fans 1, 2, 3 and the default */
         {false, false, false, true}, {false, false, false, true},
         {false, false, false, true}, {false, true, true, true},
         {true, true, true, true},    {false, false, false, true}};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rules by which methods are chosen. */
+/* Tuning rules: conditions, the hash of a file, prices of a machine, and errors
+ * in a file. No collectives are run. */
 #include "test.h"
 
 #include <math.h>
@@ -43,7 +44,8 @@ static int end(void **state)
     return heap.live == 0 ? 0 : -1;
 }
 
-/* Ranks on nodes of per_node each, side by side or dealt out. */
+/* The first rule for ranks on nodes of per_node each; in_blocks: consecutive
+ * ranks share a node, else ranks are assigned round robin. */
 static const struct rcx_rule *ask(enum rcx_coll coll, int ranks, int per_node,
                                   bool in_blocks, size_t count)
 {
@@ -94,10 +96,10 @@ static void every_condition_is_asked(void **state)
     assert_false(ask(RCX_COLL_ALLREDUCE, 8, 8, true, 1024)->is_users);
     assert_rule(ask(RCX_COLL_BCAST, 8, 4, false, 8), 7);
     assert_false(ask(RCX_COLL_BCAST, 8, 4, true, 8)->is_users);
-    /* blocks: of a rank */
+    /* of one rank's block */
     assert_rule(ask(RCX_COLL_GATHER, 5, 5, true, 10), 8);
     assert_false(ask(RCX_COLL_GATHER, 5, 5, true, 15)->is_users);
-    /* of all ranks */
+    /* of all blocks */
     assert_rule(ask(RCX_COLL_ALLGATHER, 5, 5, true, 10), 9);
     assert_false(ask(RCX_COLL_ALLGATHER, 5, 5, true, 11)->is_users);
     assert_false(ask(RCX_COLL_ALLGATHER, 5, 5, true, 5)->is_users);
@@ -124,11 +126,12 @@ static void cores_are_shared_by_more_ranks_than_there_are(void **state)
     assert_rule(ask_with_cores(9, 8), 1);
     assert_rule(ask_with_cores(2, 2), 2);
     assert_rule(ask_with_cores(2, 16), 2);
-    assert_rule(ask_with_cores(3, 0), 2); /* nobody knows */
+    assert_rule(ask_with_cores(3, 0), 2); /* number of cores unknown */
     assert_false(ask_with_cores(10, 2)->is_users);
 }
 
-/* A file that says what another one says is the same one. */
+/* Files with the same rules must have the same hash, whatever their layout
+ * is. */
 static void the_hash_is_of_what_is_said(void **state)
 {
     static const char *const texts[] = {"bcast tree\n",
@@ -159,7 +162,8 @@ static void the_hash_is_of_what_is_said(void **state)
     assert_true(tuning.hash == 0);
 }
 
-/* What costs least is another method where messages, or bytes, cost another. */
+/* With expensive messages another method must be chosen than with expensive
+ * bytes. */
 static void a_machine_has_prices(void **state)
 {
     const char *const texts[] = {
@@ -190,7 +194,7 @@ static void a_machine_has_prices(void **state)
                         sizeof tuning.machine);
 }
 
-/* RCX's own are of nodes with TCP between them. */
+/* RCX's own rules between nodes are for machines with TCP between them. */
 static void rules_between_nodes_are_of_their_machine(void **state)
 {
     (void)state;
@@ -203,7 +207,7 @@ static void rules_between_nodes_are_of_their_machine(void **state)
     assert_false(ask(RCX_COLL_ALLREDUCE, 8, 8, true, 8)->is_users);
 }
 
-/* Of a file with a fault nothing is taken. */
+/* A file with an error must leave all rules and prices at their defaults. */
 static void assert_wrong(const char *text, const char *where, const char *what,
                          const char *guess)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Alltoallv whose counts go first: sparse counts that only their own ranks
- * know, in every form and place; the first step of a persistent request; and
- * what goes wrong in either step, or between them.
+ * Alltoallv with a first step that tells the counts: sparse counts that only
+ * their own ranks know, in every form and place; the first step of persistent
+ * requests; errors in either step and between them.
  *
- * test_two_steps [ucx]: over real UCX, of these what goes well
+ *   test_two_steps [ucx]: only the tests without errors, over UCX
  */
 #include "test.h"
 
@@ -26,14 +26,14 @@ struct exchange {
     int p;
     bool in_place;
     rcx_datatype_t type[MOST]; /* of 4 bytes */
-    size_t counts[MOST][MOST]; /* from, to */
+    size_t counts[MOST][MOST]; /* [from][to] */
     size_t sent[MOST][MOST], sent_at[MOST][MOST], sent_end[MOST];
     size_t gotten[MOST][MOST], gotten_at[MOST][MOST], gotten_end[MOST];
     uint32_t *in[MOST], *out[MOST];
     rcx_request_t *requests[MOST];
 };
 
-/* One in three is empty, few are long; ranks 0 of 4 get and give nothing. */
+/* A third is empty, as are blocks among multiples of 4; a fifth may be long. */
 static void draw_counts(struct exchange *e, uint64_t seed, size_t most)
 {
     for (int i = 0; i < e->p; i++)
@@ -47,7 +47,7 @@ static void draw_counts(struct exchange *e, uint64_t seed, size_t most)
         }
 }
 
-/* From the last block on, with gaps. */
+/* Place the blocks from the last to the first one, with gaps. */
 static size_t lay_out(const struct exchange *e, const size_t counts[],
                       size_t starts[])
 {
@@ -79,7 +79,7 @@ static void open_exchange(struct exchange *e, struct job *job, uint64_t seed,
     }
 }
 
-/* As many from everyone to everyone. */
+/* All blocks have count elements. */
 static void open_equal(struct exchange *e, struct job *job, size_t count)
 {
     open_exchange(e, job, 0, 1, false);
@@ -160,7 +160,7 @@ static void wait_all(struct exchange *e, uint32_t salt)
         check_rank(e, r, salt);
 }
 
-/* Requests that are nonblocking, then persistent ones. */
+/* Nonblocking requests, then persistent ones. */
 static void run(struct job *job, uint64_t seed, size_t most, bool in_place)
 {
     struct exchange e;
@@ -232,7 +232,7 @@ static void blocking_calls_take_both_steps(void **state)
     assert_ok(job_close(&job));
 }
 
-/* ---- How often ----------------------------------------------------------- */
+/* ---- Number of messages and allocations ---------------------------------- */
 
 static uint64_t messages_of(struct exchange *e, bool persistent)
 {
@@ -247,8 +247,8 @@ static uint64_t messages_of(struct exchange *e, bool persistent)
     return rcx_sim_delivered(e->job->sim) - before;
 }
 
-/* By radix 2, 5 ranks send 3 messages each in a step, of which none is
- * empty. */
+/* With radix 2, each of 5 ranks sends 3 messages in each of the two steps, none
+ * of them empty. */
 static void a_persistent_request_takes_the_first_step_once(void **state)
 {
     struct exchange e;
@@ -293,8 +293,8 @@ static void a_call_like_an_earlier_one_allocates_nothing(void **state)
     assert_ok(job_close(&job));
 }
 
-/* Numbers from 1 to 4 have 5 binary digits that are not 0: so many blocks come,
- * and as many go. */
+/* Numbers 1 to 4 have 5 bits set in total: each rank receives 5 blocks in
+ * transit, and sends as many. Their scratch is limited. */
 static void long_blocks_take_no_scratch_of_those_on_their_way(void **state)
 {
     enum { LIMIT = 64, PASSING = 5, LONG = 100000 };
@@ -318,7 +318,7 @@ static void long_blocks_take_no_scratch_of_those_on_their_way(void **state)
     assert_ok(job_close(&job));
 }
 
-/* ---- What goes wrong ----------------------------------------------------- */
+/* ---- Errors -------------------------------------------------------------- */
 
 static char said[MOST][1024];
 
@@ -337,7 +337,7 @@ static void listen(struct job *job)
     }
 }
 
-/* All but one, who may be nobody. False: somebody waits for ever. */
+/* Whether all ranks complete, except for rank but (-1: no exception). */
 static bool ends(struct exchange *e, int but)
 {
     for (int turn = 0; turn < PATIENCE; turn++) {
@@ -374,7 +374,7 @@ static void abandon(struct exchange *e)
     close_exchange(e);
 }
 
-/* Nobody has all without rank 1, which finds out and does not go on. */
+/* No rank can complete without rank 1, which finds the mismatch and stops. */
 static void counts_that_do_not_match_are_an_error_on_all_ranks(void **state)
 {
     struct exchange e;
@@ -410,8 +410,8 @@ static void counts_that_do_not_match_are_an_error_on_all_ranks(void **state)
     }
 }
 
-/* Rank 1 has another radix, as if it had made another call with an equal tag:
- * what comes has not the length that is due. */
+/* Rank 1 has another radix, as if it had made another call with an equal tag.
+ * Messages of unexpected lengths must be detected. */
 static void a_first_step_that_fails_ends_the_call(void **state)
 {
     (void)state;
@@ -438,7 +438,7 @@ static void a_first_step_that_fails_ends_the_call(void **state)
     }
 }
 
-/* Rank 1 has memory for budget allocations once its request is under way. */
+/* Once its request is started, rank 1 has memory for budget allocations. */
 static bool run_short(uint64_t budget)
 {
     struct exchange e;
@@ -477,7 +477,7 @@ memory_that_runs_out_between_the_steps_fails_on_all_ranks(void **state)
     assert_true(budget > 5);
 }
 
-/* Blocks are long enough for a credit, so that all wait for each other. */
+/* The blocks are long enough for acks, so all ranks wait for each other. */
 static void a_rank_that_is_gone_between_the_steps_fails_on_all(void **state)
 {
     (void)state;
@@ -496,7 +496,7 @@ static void a_rank_that_is_gone_between_the_steps_fails_on_all(void **state)
         while (e.requests[victim]->program->has_first_step)
             for (int r = 0; r < 4; r++)
                 if (r != victim || e.requests[r]->program->has_first_step)
-                    rcx_context_poll(job.contexts[r]); /* once */
+                    rcx_context_poll(job.contexts[r]); /* a single poll */
         assert_true(ends(&e, victim));
         for (int r = 0; r < 4; r++)
             if (r != victim)
@@ -566,7 +566,7 @@ static void a_type_may_be_freed_while_the_first_step_is_under_way(void **state)
         assert_ok(rcx_type_free(job.contexts[r], &e.type[r]));
     }
     wait_all(&e, 1);
-    for (int r = 0; r < e.p; r++) /* no call finds what is left of it */
+    for (int r = 0; r < e.p; r++) /* not found by later calls */
         assert_int_equal(e.requests[r]->program->call.type, 0);
     close_exchange(&e);
     assert_ok(job_close(&job));

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The tables of predefined types and ops: names, sizes, classes, commutativity,
+ * and ops that are exact on a type. Kernels are tested in test_kernels.c.
+ */
 #include "test.h"
 
 #include <complex.h>
@@ -32,7 +36,7 @@ struct long_double_int {
     int index;
 };
 
-/* As rcx.h says it, written out once more. */
+/* The predefined types as in rcx.h, written a second time. */
 static const struct {
     rcx_datatype_t type;
     const char *name;
@@ -75,7 +79,8 @@ static const struct {
     {34, "unsigned_long_long", sizeof(unsigned long long), RCX_CLASS_UNSIGNED},
 };
 
-/* Exact on: i integers, f floating, c complex, l bool, b byte, p pairs. */
+/* Types on which the op is exact: i integers, f floating, c complex, l bool, b
+ * byte, p pairs. */
 static const struct {
     rcx_op_t op;
     const char *name;
@@ -210,8 +215,8 @@ static void exact_ops_are_the_associative_ones(void **state)
             assert_int_equal(rcx_op_exact(RCX_OP_FIRST + i, j + 1), exact);
         }
     }
-    assert_true(rcx_op_exact(RCX_REPLACE, 4096)); /* a user's type */
-    assert_false(rcx_op_exact(4096, RCX_INT32));  /* a user's op */
+    assert_true(rcx_op_exact(RCX_REPLACE, 4096)); /* user-defined type */
+    assert_false(rcx_op_exact(4096, RCX_INT32));  /* user-defined op */
 }
 
 int main(void)

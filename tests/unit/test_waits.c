@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Waiting for some time, and for one of several. Ranks share a thread over the
- * simulated network, where what has been sent arrives without its sender.
+ * rcx_wait_for(), rcx_wait_any() and rcx_test_any(): timeouts, sleep, the order
+ * of reports, and rejected arguments. Ranks share a thread over the simulated
+ * network, where messages arrive without progress of their sender.
  */
 #include "test.h"
 
@@ -20,7 +21,7 @@ enum { RANKS = 2, SEVERAL = 4 };
 
 static const struct call call = {.coll = ALLREDUCE, .count = 9, .kind = &sums};
 
-/* Rank 1 calls as well: what rank 0 has waited for in vain comes. */
+/* Make rank 1's call as well, so that rank 0's operation completes. */
 static void join_and_close(struct calls *c, struct job *job)
 {
     assert_ok(calls_make_one(c, 1, false));
@@ -31,7 +32,7 @@ static void join_and_close(struct calls *c, struct job *job)
     assert_ok(job_close(job));
 }
 
-/* ---- For some time ------------------------------------------------------- */
+/* ---- Waits with a timeout ------------------------------------------------ */
 
 static void wait_for_gives_up_and_the_operation_goes_on(void **state)
 {
@@ -53,7 +54,7 @@ static void wait_for_gives_up_and_the_operation_goes_on(void **state)
     for (int i = 0; i < RANKS; i++)
         assert_ok(rcx_wait_for(c.requests[i], INT64_MAX));
     calls_check(&c);
-    for (int i = 0; i < RANKS; i++) /* complete: that is still so */
+    for (int i = 0; i < RANKS; i++) /* complete requests stay so */
         assert_ok(rcx_wait_for(c.requests[i], 0));
     calls_close(&c);
     assert_ok(job_close(&job));
@@ -69,7 +70,7 @@ static void wait_for_no_time_makes_progress_once(void **state)
     open_with(&job, RANKS, NULL, NULL, NULL);
     calls_open(&c, &job, &call);
     calls_make(&c, true);
-    assert_ok(rcx_wait_for(c.requests[0], 0)); /* not active: complete */
+    assert_ok(rcx_wait_for(c.requests[0], 0)); /* complete */
     calls_start(&c);
     for (int i = 0; i < 100 && (statuses[0] || statuses[1]); i++)
         for (int rank = 0; rank < RANKS; rank++)
@@ -81,7 +82,7 @@ static void wait_for_no_time_makes_progress_once(void **state)
     assert_ok(job_close(&job));
 }
 
-/* The communicator's own deadline is another thing: that breaks it. */
+/* A deadline of the communicator, in contrast, fails the communicator. */
 static void a_deadline_that_passes_ends_wait_for(void **state)
 {
     struct calls c;
@@ -100,9 +101,9 @@ static void a_deadline_that_passes_ends_wait_for(void **state)
     job_abandon(&job);
 }
 
-/* ---- Asleep -------------------------------------------------------------- */
+/* ---- Sleep --------------------------------------------------------------- */
 
-static _Atomic int64_t longest_ns; /* that anybody has slept at once */
+static _Atomic int64_t longest_ns; /* longest timeout of a sleep */
 static atomic_int sleeps;
 
 int __real_ppoll(struct pollfd *fds, nfds_t n, const struct timespec *timeout,
@@ -135,12 +136,12 @@ static void who_waits_asleep_wakes_when_the_time_is_up(void **state)
         assert_status(rcx_wait_for(c.requests[0], ms * MS), RCX_IN_PROGRESS);
         assert_in_range(longest_ns, 0, ms * MS);
     }
-    for (int64_t ms = 1; sleeps == 0; ms *= 2) /* the cores may be busy */
+    for (int64_t ms = 1; sleeps == 0; ms *= 2) /* cores may be busy */
         assert_status(rcx_wait_for(c.requests[0], ms * MS), RCX_IN_PROGRESS);
     join_and_close(&c, &job);
 }
 
-/* ---- One of several ------------------------------------------------------ */
+/* ---- Waits for one of several requests ----------------------------------- */
 
 static void open_several(struct calls c[], struct job *job, bool persistent)
 {
@@ -150,7 +151,8 @@ static void open_several(struct calls c[], struct job *job, bool persistent)
     }
 }
 
-/* Which of rank's wait_any() reports next, and that it ended well. */
+/* The index that rcx_wait_any() reports next; the operation must have
+ * succeeded. */
 static size_t next_of(rcx_request_t *const requests[])
 {
     size_t index = SIZE_MAX;
@@ -170,7 +172,7 @@ static void wait_any_reports_each_once_in_the_order_of_their_ends(void **state)
     open_several(c, &job, true);
     for (int i = 0; i < SEVERAL; i++) {
         calls_start(&c[i]);
-        calls_wait(&c[i], RCX_OK); /* nobody has asked rcx.h */
+        calls_wait(&c[i], RCX_OK); /* not reported by a call of rcx.h */
         requests[SEVERAL - 1 - i] = c[i].requests[0];
     }
     for (size_t i = 0; i < SEVERAL; i++)
@@ -184,7 +186,7 @@ static void wait_any_reports_each_once_in_the_order_of_their_ends(void **state)
     assert_ok(job_close(&job));
 }
 
-/* What rank 1 has sent is there; of what it has not begun nothing is. */
+/* Rank 0's operations complete one by one, as rank 1 starts them. */
 static void wait_any_waits_until_one_is_complete(void **state)
 {
     rcx_request_t *requests[SEVERAL] = {NULL};
@@ -221,7 +223,7 @@ static void count_call(rcx_request_t *request, rcx_status_t status, void *arg)
     ++*(int *)arg;
 }
 
-/* A callback is no answer to who asks. */
+/* A callback does not count as a report. */
 static void what_a_call_has_returned_is_not_reported_again(void **state)
 {
     rcx_request_t *requests[SEVERAL] = {NULL};
@@ -250,7 +252,8 @@ static void what_a_call_has_returned_is_not_reported_again(void **state)
     assert_ok(job_close(&job));
 }
 
-/* They are complete as soon as they start: the first would always be. */
+/* Each request completes in its start. The first one must not hide the
+ * others. */
 static void who_is_started_again_and_again_keeps_none_waiting(void **state)
 {
     rcx_request_t *requests[SEVERAL];
@@ -328,7 +331,7 @@ static void an_operations_error_is_returned_with_its_index(void **state)
     job_abandon(&job);
 }
 
-/* ---- By several threads -------------------------------------------------- */
+/* ---- Several threads ----------------------------------------------------- */
 
 struct shared {
     rcx_request_t *requests[SEVERAL];
@@ -377,7 +380,7 @@ static void threads_that_wait_for_the_same_share_them(void **state)
             crew_job(RANKS, RCX_THREAD_MULTIPLE, thread, share, NULL);
 }
 
-/* ---- What is refused ----------------------------------------------------- */
+/* ---- Rejected arguments -------------------------------------------------- */
 
 static struct capture said = {.asks_for_name = true};
 
@@ -428,7 +431,7 @@ static void wrong_arguments_of_waits_are_named(void **state)
                    "was freed");
     assert_refused(&said, rcx_wait_for(freed, 0), RCX_ERR_ARG, "was freed");
     assert_int_equal(index, 7);
-    assert_ok(rcx_wait_any(2, requests, &index)); /* it can still be had */
+    assert_ok(rcx_wait_any(2, requests, &index)); /* still reported */
     assert_int_equal(index, 1);
     assert_ok(rcx_request_free(&requests[1]));
     for (int i = 0; i < 2; i++)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# tools/bench_cluster, shortly. Skipped, with the reason, where with_cluster
-# cannot run. Usage: test_bench_cluster.sh BENCH_CLUSTER BUILD
+# A short run of tools/bench_cluster. Skipped, with the reason, where
+# with_cluster cannot run. Usage: test_bench_cluster.sh BENCH_CLUSTER BUILD
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
@@ -17,7 +17,7 @@ if [ $status -eq 77 ]; then
     echo "1..0 # SKIP $(sed -n 's/.*skipped: //p' "$err")"
     exit 0
 fi
-# 64 KiB over 100 Mbit/s: 2 (N-1)/N m of N = 2 nodes take 5,243 us
+# 64 KiB over 100 Mbit/s: the bound 2 (N-1)/N m for N = 2 nodes is 5,243 us
 [ $status -eq 0 ] && [ ! -s "$err" ] && [ "$(grep -c '^| 8 | [0-9][0-9.,]* | ' "$out")" -eq 2 ] \
     && [ "$(grep -c '^| 65536 | [0-9][0-9.,]* |  | 5,243 | [0-9.]* |$' "$out")" -eq 2 ]
 ok $? "a table for each cluster, with the link's bound"

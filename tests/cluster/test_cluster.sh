@@ -13,7 +13,7 @@ MISMATCH_MAIN P2P_MAIN NODE_MAIN RUNS [full]" "$@"
 perf=$2 tune=$3 job=$4 finish=$5 fail=$6 deadline=$7 mismatch=$8 p2p=$9
 node=${10} runs=${11} full=${12-}
 
-# The head runs this very script.
+# The head of the cluster runs this script again.
 if [ "$1" != inside ]; then
     "$1" 3 200mbit "$0" inside "${@:2}" 2>"$err"
     status=$?
@@ -26,13 +26,13 @@ if [ "$1" != inside ]; then
 fi
 
 bound=(timeout -k 5 60)
-export NETWORK_REPORTS=1 # deaths, before a deadline does
+export NETWORK_REPORTS=1 # the network reports deaths before a deadline does
 all=(srun -Q -N3 --ntasks-per-node=2 --mpi=pmix)
 
 quiet() { [ ! -s "$out" ] && [ ! -s "$err" ]; }
 
-# clean SENTENCE COMMAND...: a clean run prints nothing, not UCX either, which
-# prints on stdout
+# clean SENTENCE COMMAND...: COMMAND succeeds and prints nothing; UCX would
+# print on stdout
 clean() {
     run 0 "${@:2}" && quiet
     ok $? "$1"
@@ -45,10 +45,10 @@ run 0 "${all[@]}" sh -c 'hostname; readlink /proc/self/ns/ipc; stat -c %d /dev/s
     && [ "$(sort -u "$out" | wc -l)" -eq 9 ]
 ok $? "three nodes have names, IPC and /dev/shm of their own"
 
-# received NODE: bytes that came from it over its link
+# received NODE: number of bytes that came from NODE over its link
 received() { cat "/sys/class/net/$1/statistics/rx_bytes"; }
 
-# What UCX says of the ways to peers.
+# The transports to peers, as UCX prints them.
 lanes() { grep -o 'ep_cfg\[.*' "$out" | sed 's/.*: //' | sort -u; }
 
 # moves OPTION...: two ranks exchange 10 times 1 MiB; sets bytes that left n1
@@ -95,8 +95,8 @@ fi
 
 # --- measuring ---
 
-# A byte takes 40 ns at 200 Mbit/s, of which 0.15 are counted within nodes; a
-# link's bucket lets the first 64 KiB of a MiB pass.
+# At 200 Mbit/s a byte takes 40 ns, of which 0.15 ns count as time within a
+# node. The token bucket of a link passes the first 64 KiB of a MiB at once.
 rules=$scratch/rules
 run 0 "${all[@]}" "$tune" -o "$rules" -c barrier --rounds 3 --time 1ms \
     && grep -q '^barrier ranks=6 nodes=3 per-node=2 ' "$rules" \
@@ -115,8 +115,9 @@ for ((i = 1; i <= runs; i++)); do
 done
 [ $i -gt "$runs" ]
 ok $? "ranks come and go $runs times"
-# Four pollers on a node, two of which may have a core: they leave far apart. Ranks
-# are dealt round, so that a node's lowest rank publishes for others than the next.
+# Four ranks of a node poll, two of which may have a core, so they finalize far
+# apart. Ranks are cyclic: the lowest rank of a node publishes for ranks that
+# are not adjacent to it.
 crowd=(env RCX_WAIT=poll srun -Q -N3 --ntasks-per-node=4 -m cyclic --mpi=pmix)
 for ((i = 1; i <= runs; i++)); do
     run 0 "${crowd[@]}" "$finish" once && quiet || break
@@ -129,7 +130,8 @@ clean "a rank may leave 2 s after the others" "${all[@]}" "$finish" skew 2
 
 export UCX_LOG_LEVEL=fatal
 
-# ends STATUS COMMAND...: so, and Slurm alone says what it knows of rank 2
+# ends STATUS COMMAND...: the job has this status, and only Slurm prints lines,
+# about rank 2
 ends() {
     run "$1" "${all[@]}" --no-kill "${@:2}" && [ ! -s "$out" ] \
         && ! grep -v -e '^srun: ' -e '^slurmstepd-n[123]: ' "$err"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# with_cluster itself: what it answers, and that nothing is left of it however
-# it ends. Usage: test_with_cluster.sh WITH_CLUSTER
+# with_cluster itself: its exit status and messages, and that no process, file
+# or link is left, however it ends. Usage: test_with_cluster.sh WITH_CLUSTER
 
-set -m # a background job has a process group of its own
+set -m # a background job has its own process group
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
@@ -13,8 +13,8 @@ with_cluster=$(realpath "$1")
 export TMPDIR=$scratch/tmp
 mkdir "$TMPDIR"
 
-# A mark in the environment by which any process of the cluster is found, and
-# not a helper of this shell.
+# A variable in the environment marks all processes of the cluster, and no
+# helper of this shell.
 mark=RCX_CLUSTER_MARK=mark-$$-$RANDOM
 cluster() { env "$mark" "$with_cluster" "$@"; }
 
@@ -24,7 +24,8 @@ no_files() { [ -z "$(ls -A "$TMPDIR")" ]; }
 no_links() { [ "$(ip -brief link | sed 's/ .*//')" = "$links" ]; }
 nothing_left() { no_processes && no_files && no_links; }
 
-# Up to a minute: a slow machine makes the test slow, not red.
+# Polls for up to a minute: on a slow machine the test is slow, but does not
+# fail.
 until_true() {
     local tenths # of a second
     for ((tenths = 0; tenths < 600; tenths++)); do
@@ -62,7 +63,7 @@ run 0 cluster 2 50mbit sh -c 'tc qdisc show; srun -Q -N2 tc qdisc show dev eth0'
     && [ "$(grep -c 'qdisc tbf .* rate 50Mbit' "$out")" -eq 4 ]
 ok $? "each link is shaped at both ends"
 
-# A home of root's is closed to others.
+# A copy, as other users may not be able to read the home folder of root.
 cp -r "${with_cluster%/*}" "${with_cluster%/*}/../support" "$scratch"
 chmod -R a+rX "$scratch"
 run 77 setpriv --reuid=65534 --regid=65534 --clear-groups \

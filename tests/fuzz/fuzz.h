@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A fuzzed part of RCX is a program of one function, fuzz_input(), that takes
- * any bytes. It is linked twice: with libFuzzer, which looks for bytes that
- * reach new code, and with replay.c, which every compiler has.
+ * A fuzzed part of RCX is a program of one function, fuzz_input(), that accepts
+ * any bytes. It is linked twice: with libFuzzer, which searches for bytes that
+ * reach new code, and with replay.c, for compilers without libFuzzer.
  */
 #ifndef RCX_TESTS_FUZZ_FUZZ_H
 #define RCX_TESTS_FUZZ_FUZZ_H
@@ -16,7 +16,7 @@
 
 int fuzz_input(const uint8_t *data, size_t bytes);
 
-/* End the process, as a crash of RCX does. */
+/* End the process, as a crash of RCX would. */
 #define fuzz_require(condition)                                                \
     do {                                                                       \
         if (!(condition)) {                                                    \

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What peers published. The input says how many ranks there are, what the
- * bootstrap knows of this node, and the blob of each rank: anything, or RCX's
- * own with some bits changed. It is accepted where it has to be, and nothing
- * behind its end is read.
+ * Fuzzes blobs of peers. The input has the number of ranks, what the bootstrap
+ * knows of this node, and the blob of each rank: any bytes, or RCX's own blob
+ * with changed bits. Valid blobs must be accepted, others rejected, and no byte
+ * behind the end of a blob is read.
  *
  *   input = ranks - 1, node (0: unknown, 1: size, 2: size and ranks), blob...
- *   blob  = 0, length (16 bits), bytes           these
- *         | 1, length, offset (16 bits), bytes   RCX's, changed from offset on
- *         | 2                                    lookup fails
+ *   blob  = 0, length (16 bits), bytes                these
+ *         | 1, length, offset (16 bits), bytes        RCX's, changed from there
+ *         | 2                                         lookup fails
  */
 #include "fuzz.h"
 
@@ -21,7 +21,7 @@
 
 enum {
     MOST_RANKS = 8,
-    /* the header as it is on the wire; magic and version are at 0 */
+    /* offsets in the header of a blob; magic and version are at 0 */
     ADDRESS_BYTES_AT = 8,
     TRANSPORT_AT = 16,
     KERNEL_AT = 144, /* a text */
@@ -41,7 +41,7 @@ struct blob {
     size_t count;
 };
 
-static struct blob own; /* what RCX publishes where no neighbours are known */
+static struct blob own; /* RCX's blob if the ranks of this node are unknown */
 
 struct fake {
     struct rcx_boot boot;
@@ -53,7 +53,7 @@ struct fake {
 
 static void keep(struct blob *blob, const void *bytes, size_t count)
 {
-    /* exactly as long, so that a sanitizer sees its end */
+    /* exactly as long, so that a sanitizer detects reads beyond the end */
     blob->bytes = malloc(count ? count : 1);
     blob->count = count;
     fuzz_require(blob->bytes);
@@ -77,7 +77,7 @@ static rcx_status_t lookup(struct rcx_boot *boot, int rank, const void **blob_p,
 
     fuzz_require(rank >= 0 && rank < boot->size);
     if (!blob->bytes)
-        return RCX_ERR_TIMEOUT; /* and says so itself */
+        return RCX_ERR_TIMEOUT; /* logged by the bootstrap */
     *blob_p = blob->bytes;
     *bytes_p = blob->count;
     return RCX_OK;
@@ -164,7 +164,7 @@ static void open_fake(struct fake *fake, struct input *in)
     }
 }
 
-/* ---- What has to come out ------------------------------------------------ */
+/* ---- Expected results ---------------------------------------------------- */
 
 static bool is_good(const struct blob *blob)
 {
@@ -217,7 +217,8 @@ static uint64_t node_of(const struct fake *fake, int rank)
     return id;
 }
 
-/* Ranks share a node if they say the same; there is no map of one node. */
+/* Ranks share a node if their blobs have the same node id. There is no map if
+ * all share one node. */
 static void check_nodes(const struct fake *fake, struct rcx_context *context)
 {
     const struct rcx_nodes *nodes = context->nodes;
@@ -230,7 +231,8 @@ static void check_nodes(const struct fake *fake, struct rcx_context *context)
     context->nodes = NULL;
 }
 
-/* Of ranks that say that they have this one's kernel. */
+/* Ranks whose blobs have this rank's kernel id share the machine. The union of
+ * their cores decides whether it is oversubscribed. */
 static void check_cores(const struct fake *fake,
                         const struct rcx_context *context)
 {
@@ -265,7 +267,8 @@ static int only_cpu(const struct fake *fake, int rank)
     return CPU_COUNT(&cpus) == 1 ? cpu : -1;
 }
 
-/* Of one node, whose ranks are bound to so many cores. */
+/* There is a map to cores only if all ranks are on one node and oversubscribe
+ * it, each is bound to one core, and not all to the same one. */
 static void check_turns(const struct fake *fake, struct rcx_context *context)
 {
     const struct rcx_nodes *cores = context->by_core;
@@ -284,7 +287,8 @@ static void check_turns(const struct fake *fake, struct rcx_context *context)
     context->by_core = NULL;
 }
 
-/* Rank 0 says what is wrong with settings, or who has a wrong one. */
+/* Malformed blobs are logged by this rank. Settings that differ or are invalid
+ * are logged by rank 0, which is another rank. */
 static void check_settings(struct fake *fake, struct rcx_context *context)
 {
     static const char none[sizeof(uint64_t)];
@@ -316,7 +320,7 @@ static void check_settings(struct fake *fake, struct rcx_context *context)
     check_cores(fake, context);
 }
 
-/* So that two ranks share it. */
+/* Bind this process to one core, so that two ranks oversubscribe it. */
 static void use_one_core(void)
 {
     cpu_set_t cpus, first;
@@ -339,8 +343,8 @@ static void begin(struct fake *fake, struct rcx_context *context)
     fuzz_require(own.count == HEADER_BYTES + sizeof address);
 }
 
-/* A bit of each byte of RCX's own in turn, which its sums do not fit any
- * more. */
+/* Flip a bit of each byte of RCX's own blob in turn: its checksums must not
+ * match any more. */
 static void check_damage(struct fake *fake, const struct rcx_log *log)
 {
     const void *found;
@@ -377,7 +381,7 @@ int fuzz_input(const uint8_t *data, size_t bytes)
         check_damage(&fake, &context.log);
     }
     open_fake(&fake, &in);
-    if (fake.boot.local_ranks) /* then it says so, and has another node */
+    if (fake.boot.local_ranks) /* then it publishes another node id */
         fuzz_require(rcx_config_publish(&context) == RCX_OK);
     for (int i = 0; i < fake.boot.size; i++)
         check_address(&fake, &context.log, i);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a program may call, right or wrong: collectives in any order, of any
- * type, op, count, root, place and form, several under way at once, over the
- * simulated network, by any algorithm, and messages. Results are what a serial
- * computation gives, and what is wrong is refused before anything happens.
+ * Fuzzes calls of a program, valid or not: collectives in any order, of any
+ * type, op, count, root, place and form, by any algorithm, several in flight at
+ * once, and messages, over the simulated network. Results must be those of a
+ * serial computation. Invalid calls must be rejected before they have any
+ * effect.
  *
  *   input = ranks - 1, network's seed, how (1: calls are compared; 2: the next
- *           byte says which algorithm is forced, the one after of what
- *           segment),
- *           call...
+ *           byte selects the algorithm that is forced, the one after it its
+ *           segment), call...
  *   call  = collective, then
  *           0 or more: how (1: persistent; 2: wait for all; 4: lists), place,
  *                      type, op, root, count, its factor, seed, block...
@@ -25,9 +25,9 @@
 
 enum {
     MOST_RANKS = 4,
-    FLIGHT = 6,    /* the most calls at once */
-    CALLS = 20,    /* and in all: what is behind them is not looked at */
-    BLOCK = 8,     /* of a wrong call */
+    FLIGHT = 6,    /* most calls in flight */
+    CALLS = 20,    /* calls in all; the rest of the input is ignored */
+    BLOCK = 8,     /* elements of a block of an invalid call */
     STEPS = 300000 /* no call takes so many */
 };
 
@@ -40,7 +40,7 @@ static unsigned take(struct input *in)
     return in->at < in->end ? *in->at++ : 0;
 }
 
-/* ---- Right calls --------------------------------------------------------- */
+/* ---- Valid calls --------------------------------------------------------- */
 
 struct flight {
     struct kind kind;
@@ -50,7 +50,7 @@ struct flight {
 
 struct run {
     struct job job;
-    const struct rcx_algo *forced; /* NULL: none is */
+    const struct rcx_algo *forced; /* NULL: none */
     struct flight flights[FLIGHT];
     int flying;
 };
@@ -67,7 +67,7 @@ static struct kind take_kind(struct input *in, enum collective coll)
         .type = 1 + (rcx_datatype_t)(take(in) % (SERIAL_TYPES - 1)),
         .op = SERIAL_OP + (rcx_op_t)(take(in) % (SERIAL_OPS - SERIAL_OP))};
 
-    while (!is_legal(coll, &kind)) /* REPLACE is, of every type */
+    while (!is_legal(coll, &kind)) /* REPLACE is legal for every type */
         kind.op = SERIAL_OP + (kind.op + 1) % (SERIAL_OPS - SERIAL_OP);
     return kind;
 }
@@ -141,7 +141,7 @@ static void land(struct run *r, struct flight *f)
         attempt_close(&f->attempts[i]);
 }
 
-/* The last one first. */
+/* Complete all calls in flight, the last one first. */
 static void land_all(struct run *r)
 {
     while (r->flying > 0)
@@ -154,7 +154,8 @@ static bool may_refuse(const struct run *r, enum collective coll)
                                collectives[coll].variable) == 0;
 }
 
-/* The algorithm that is forced may not suit; on no rank, then. */
+/* Make a valid call. If a forced algorithm does not suit it, all ranks must
+ * reject it. */
 static void call_right(struct run *r, struct input *in, enum collective coll)
 {
     struct flight *f = &r->flights[r->flying];
@@ -184,7 +185,8 @@ static void call_right(struct run *r, struct input *in, enum collective coll)
 
 /* ---- Messages ------------------------------------------------------------ */
 
-/* Beside what is under way, and received after or before it is sent. */
+/* Send a message while calls are in flight. Its receive is posted before or
+ * after it is sent. */
 static void pass_message(struct run *r, struct input *in)
 {
     static const struct kind kind = {.type = RCX_UINT8, .op = RCX_SUM};
@@ -222,7 +224,7 @@ static void pass_message(struct run *r, struct input *in)
     free(got);
 }
 
-/* ---- Wrong ones ---------------------------------------------------------- */
+/* ---- Invalid calls ------------------------------------------------------- */
 
 struct wrong {
     enum collective coll;
@@ -257,13 +259,14 @@ static void make_right(struct wrong *w, const struct run *r, int rank,
         (struct view){rank, r->job.size, 0, BLOCK * (size_t)r->job.size, NULL};
 }
 
-/* Far beyond what has an address; how wrong it is does not matter. */
+/* Return a count that exceeds any address space. */
 static size_t too_many(unsigned how)
 {
     return SIZE_MAX / 8 + 1 + ((size_t)how << 40);
 }
 
-/* False: its collective has no such thing, or this rank does not look at it. */
+/* Make one argument invalid. False: the collective has no such argument, or
+ * this rank ignores it. */
 static bool spoil(struct wrong *w, unsigned what, unsigned how)
 {
     const struct collective_row *row = &collectives[w->coll];
@@ -306,7 +309,8 @@ static bool keeps(const char *bytes, size_t count)
     return true;
 }
 
-/* Also in a blocking form, which would wait for ever. */
+/* The call must be rejected in every form; a blocking one that is accepted
+ * hangs. */
 static void call_wrong(struct run *r, struct input *in, enum collective coll)
 {
     const int rank = (int)(take(in) % (unsigned)r->job.size);

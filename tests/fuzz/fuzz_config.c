@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The environment. The input is one, a variable on each line; each line's value
- * is also given to the parser of every variable. What is accepted is valid, and
- * a method survives being printed and parsed.
+ * Fuzzes the environment. The input is an environment, with a variable on each
+ * line. The value of each line is also given to the parser of every variable.
+ * Accepted values must be valid, and a method must survive being printed and
+ * parsed.
  */
 #include "fuzz.h"
 
@@ -16,10 +17,11 @@ extern char **environ;
 
 enum { MOST_VARIABLES = 4, METHOD_LETTERS = 136 };
 
-/* Of an empty environment; its instruction set is the CPU's best. */
+/* Configuration of an empty environment; its instruction set is the CPU's
+ * best. */
 static struct rcx_config defaults;
 
-/* ---- What is valid ------------------------------------------------------- */
+/* ---- Validity ------------------------------------------------------------ */
 
 static void check_params(const struct rcx_algo *algo, const int64_t values[])
 {
@@ -66,7 +68,8 @@ static void check_config(const struct rcx_config *config)
 
 /* ---- A method, printed and parsed ---------------------------------------- */
 
-/* What is printed never passes the end of a buffer that is too little. */
+/* A buffer that is too short must get the first part of the text, and no byte
+ * beyond its end. */
 static void print_into_little(const struct rcx_method_spec *spec,
                               const char *method)
 {
@@ -83,7 +86,7 @@ static void print_into_little(const struct rcx_method_spec *spec,
     }
 }
 
-/* One more of what follows the algorithm's name. */
+/* Append a parameter of the method behind the algorithm's name. */
 static void append(char text[METHOD_LETTERS], const char *name, size_t value)
 {
     const size_t used = strlen(text);
@@ -188,7 +191,7 @@ static void parse_each(const char *value)
     }
 }
 
-/* A copy of the input, followed by so many zeros, and its lines. */
+/* Return a copy of the input, followed by that many zeros; store its lines. */
 static char *split(const uint8_t *data, size_t bytes, size_t zeros,
                    char *lines[MOST_VARIABLES + 1])
 {
@@ -204,8 +207,8 @@ static char *split(const uint8_t *data, size_t bytes, size_t zeros,
     return text;
 }
 
-/* Two zeros: glibc's getenv() reads two letters of a variable, also where it
- * is empty. RCX's own parsers must not pass the first one. */
+/* With two zeros: glibc's getenv() reads two bytes of a variable, even of an
+ * empty one. RCX's own parsers must not read beyond the first zero. */
 static void configure_by(const uint8_t *data, size_t bytes)
 {
     char *variables[MOST_VARIABLES + 1];

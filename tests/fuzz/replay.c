@@ -2,9 +2,9 @@
 /*
  * replay FOLDER MUTATIONS
  *
- * Fuzzing for every compiler: runs fuzz_input() on all seeds of FOLDER, then on
- * so many inputs made of them, the same ones in every run. A child does it, so
- * that the parent can tell which input it died of.
+ * Fuzzing without libFuzzer: runs fuzz_input() on all seeds of FOLDER, then on
+ * MUTATIONS inputs made from them, which are the same in every run. A child
+ * runs them, so that the parent can print the input at which it died.
  */
 #include "fuzz.h"
 
@@ -108,22 +108,22 @@ static void change(struct input *in, uint64_t *state)
     uint8_t byte = likely[draw(state, sizeof likely)];
 
     switch (draw(state, 5)) {
-    case 0: /* another bit */
+    case 0: /* flip a bit */
         if (left > 0)
             in->data[at] ^= (uint8_t)(1u << draw(state, 8));
         break;
-    case 1: /* another byte */ splice(in, at, least(left, 1), &byte, 1); break;
-    case 2: /* one more */ splice(in, at, 0, &byte, 1); break;
-    case 3: /* some less */
+    case 1: /* set a byte */ splice(in, at, least(left, 1), &byte, 1); break;
+    case 2: /* insert a byte */ splice(in, at, 0, &byte, 1); break;
+    case 3: /* remove 1 to 8 bytes */
         splice(in, at, least(left, 1 + draw(state, 8)), &byte, 0);
         break;
-    default: /* a part of another seed */
+    default: /* replace bytes by a part of another seed */
         splice(in, at, least(left, draw(state, 16)), other->data + from,
                least(other->bytes - from, draw(state, 64)));
     }
 }
 
-/* Input number is a seed, or a mutation of one. */
+/* Make input number: a seed, or a mutation of one. */
 static void make(size_t number, struct input *in)
 {
     uint64_t state = number;
@@ -139,7 +139,7 @@ static void make(size_t number, struct input *in)
 
 static void run(const struct input *in)
 {
-    /* exactly as long, so that a sanitizer sees its end */
+    /* exactly as long, so that a sanitizer detects reads beyond the end */
     uint8_t *data = malloc(in->bytes ? in->bytes : 1);
 
     if (!data)
@@ -157,7 +157,7 @@ static void print_input(const struct input *in)
     printf("\n");
 }
 
-/* The numbers [first, end) in a child; 0 if all is well. */
+/* Run inputs [first, end) in a child. Return its wait status; 0: all passed. */
 static int run_range(size_t first, size_t end, const char *what)
 {
     size_t *now = mmap(NULL, sizeof *now, PROT_READ | PROT_WRITE,
@@ -175,7 +175,7 @@ static int run_range(size_t first, size_t end, const char *what)
             make(*now, &in);
             run(&in);
         }
-        exit(0); /* a leak is found here */
+        exit(0); /* a sanitizer reports leaks here */
     }
     if (child < 0 || waitpid(child, &status, 0) != child)
         die("fork");

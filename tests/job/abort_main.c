@@ -2,15 +2,15 @@
 /*
  * abort_main HOW FOLDER
  *
- * One rank of a job that rank VICTIM ends by rcx_abort(); none ends by itself.
- * Each first writes its process id to FOLDER/RANK. CODE and TEXT are what the
- * launcher has to tell.
+ * One rank of a job that rank VICTIM ends by rcx_abort(); no rank ends by
+ * itself. Each rank first writes its process id to FOLDER/RANK. The launcher
+ * must report CODE and TEXT. HOW says where VICTIM calls rcx_abort():
  *
- *   call     while the others are in an allreduce that it does not come to
- *   failed   when the world has failed on all ranks, and all are outside of RCX
- *   thread   from a thread, while its main thread is in an allreduce, too
- *   op       from inside a user's op
- *   zero     with code 0 and no text
+ *   call     while the other ranks are in an allreduce that VICTIM never enters
+ *   failed   after the world has failed on all ranks, and no rank is inside RCX
+ *   thread   from a second thread, while its main thread is in an allreduce too
+ *   op       inside a user-defined op
+ *   zero     as call, with code 0 and no text
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static rcx_comm_t *world;
 _Noreturn static void fail(const char *what)
 {
     fprintf(stderr, "rank %d: %s\n", rcx_comm_rank(world), what);
-    _exit(0); /* which no test takes for an abort */
+    _exit(0); /* no test accepts status 0 as an abort */
 }
 
 _Noreturn static void end_job(int code, const char *text)
@@ -54,7 +54,7 @@ _Noreturn static void reduce_for_ever(rcx_op_t op)
 {
     while (reduce(op) == RCX_OK)
         ;
-    stay(); /* only the launcher ends it */
+    stay(); /* only the launcher ends this process */
 }
 
 static void *end_from_thread(void *arg)
@@ -77,7 +77,7 @@ static void be_victim(const char *how)
 {
     pthread_t thread;
 
-    usleep(100000); /* the others are in their call */
+    usleep(100000); /* by then the other ranks are in their call */
     if (strcmp(how, "thread") == 0 &&
         pthread_create(&thread, NULL, end_from_thread, NULL) == 0)
         reduce_for_ever(RCX_SUM);

@@ -2,18 +2,19 @@
 /*
  * apart_main FILE CALLS LARGEST [polls] [second] [blocks]
  *
- * Who has returned from a blocking call is not needed by any peer to complete
- * that call: between calls the ranks, all of one node, wait for each other in a
- * barrier of their own, in shared memory (FILE, empty at start), in which
- * nobody progresses RCX. CALLS of each collective, of 8 bytes to LARGEST.
+ * A blocking call must complete on each rank without progress by ranks that
+ * have already returned from it. All ranks are on one node. Between calls they
+ * wait in a barrier of this test, in shared memory (FILE, empty at start),
+ * which does not progress RCX. Makes CALLS calls of each collective, of 8 bytes
+ * to LARGEST.
  *
- *   polls    calls are nonblocking, and rcx_test() says when they are complete
+ *   polls    calls are nonblocking, and rcx_test() completes them
  *   second   instead of the barrier, ranks call a second context, which does
- *            not progress the first
+ *            not progress the first one
  *   blocks   all calls are reduce_scatter, of 40,960 to 163,840 elements for
- *            each rank, whatever LARGEST is
+ *            each rank; LARGEST is ignored
  *
- * Prints nothing and exits with 0 where all calls end with the right result.
+ * Exits with 0, and prints nothing, if all calls end with the correct result.
  */
 #include <fcntl.h>
 #include <sched.h>
@@ -87,8 +88,7 @@ static void part(void)
 static struct attempt attempt;
 static bool polls;
 
-/* Elements of the vector in call number k: 1 to most, and most is among
- * them. */
+/* Return the number of elements of call k: 1 to most, and most for some k. */
 static size_t length_of(int k, size_t most)
 {
     size_t count = 1;
@@ -98,14 +98,15 @@ static size_t length_of(int k, size_t most)
     return count < most ? count : most;
 }
 
-/* As many blocks of that length, and more for one of the ranks. */
+/* Store blocks of block elements; rank k % size gets more elements in
+ * addition. */
 static void cut(size_t block, size_t more, int k, size_t blocks[])
 {
     for (int i = 0; i < me.size; i++)
         blocks[i] = block + (i == k % me.size ? more : 0);
 }
 
-/* What was started is complete, by rcx_test() alone. */
+/* Complete the started operation by rcx_test() alone. */
 static void poll(void)
 {
     int is_done = 0;
@@ -128,8 +129,9 @@ static void call_once(int k)
         rank_fail("call %d: %s", k, attempt.problem);
 }
 
-/* Now and then a burst, so that who only sends is ahead of who receives. Every
- * third call leaves all blocks to one rank, which others do not hear of. */
+/* Make call number k. Some calls are repeated 40 times without a barrier, so
+ * that ranks that only send run ahead of receivers. Every third call puts all
+ * elements into the block of one rank, and the other blocks are empty. */
 static void call(enum collective coll, int k, size_t most)
 {
     const size_t count = length_of(k, most), size = (size_t)me.size;
@@ -158,8 +160,9 @@ static void call_all(int calls, size_t most)
             call((enum collective)coll, k, most);
 }
 
-/* One after the other as fast as they go: the operand stays what it is. Of one
- * length for a while, as then credits are due at the same place in each. */
+/* Make calls back to back, with the same operands. A hundred calls in a row
+ * have one length, so completion acknowledgements are due at the same place in
+ * each. */
 static void call_blocks(int calls)
 {
     static const size_t lengths[] = {50000, BLOCK, 40960};
@@ -192,7 +195,7 @@ static void open_second(void)
         "rcx_comm_set_timeout");
 }
 
-/* With memory for all that comes. */
+/* Allocate buffers for the longest call. */
 static void open_attempt(size_t most)
 {
     const struct call longest = {

@@ -2,23 +2,23 @@
 /*
  * blame_main WHAT [MS]
  *
- * One rank of a job in which something happens to a rank. An error names the
- * rank that it happened to and no other; in particular none that waits, in
- * whatever communicator. Prints nothing and exits with 0 if it was so.
+ * One rank of a job in which one rank fails or is late. The error must name
+ * that rank and no other, in every communicator; in particular no rank that
+ * only waits. Exits with 0, and prints nothing, on success.
  *
  *   elsewhere  rank 2 dies; rank 1 waits for it in a communicator of both,
- *              rank 0 for both in the world
- *   back       rank 2 dies; rank 1 waits for it in the world, rank 0 for rank 1
- *              in a communicator of both
- *   stops      rank 1 stops for MS while all are in a call
- *   many       ranks from 3 on do not come
- *   count      rank 1 has another count than the others
+ *              rank 0 waits for both in the world
+ *   back       rank 2 dies; rank 1 waits for it in the world, rank 0 waits for
+ *              rank 1 in a communicator of both
+ *   stops      rank 1 is stopped for MS while all ranks are in a call
+ *   many       ranks from 3 on do not enter the call
+ *   count      rank 1 passes another count than the other ranks
  *   left       rank 1 aborts the world, and finalizes while rank 0 waits for it
  *              in a communicator of both (RCX_ERR_MODE=peer)
  *   group      rank 2 dies while ranks 0 and 1 make a group of its communicator
  *              (RCX_ERR_MODE=peer)
- *   poor       rank 1 has no descriptor for the connection to rank 0
- *   mapped     rank 1 is killed as rank 0 maps its memory (fabric.c)
+ *   poor       rank 1 has no file descriptor for the connection to rank 0
+ *   mapped     rank 1 is killed while rank 0 maps its memory (fabric.c)
  *   stream     the last rank dies in a stream of long calls, after MS
  */
 #include <fcntl.h>
@@ -37,7 +37,8 @@ enum { LATE_MS = 100, BLOCK = 27054, LONG_BYTES = 1500000, STREAM = 4 };
 
 static int delay_ms;
 
-/* An error of comm with this status names these ranks alone. */
+/* Check that the error of comm has this status and names exactly these ranks.
+ * RCX_OK: the status is not checked. */
 static void check(rcx_comm_t *comm, rcx_status_t status, const int ranks[],
                   int n)
 {
@@ -59,7 +60,7 @@ static void check_one(rcx_comm_t *comm, rcx_status_t status, int rank)
     check(comm, status, &rank, 1);
 }
 
-/* Ranks first to last of the world. */
+/* Make a communicator of ranks first to last of the world. */
 static rcx_comm_t *part_of_world(int first, int last)
 {
     const bool is_in = me.rank >= first && me.rank <= last;
@@ -130,10 +131,10 @@ static void stop(void)
         rank_sleep_ms(LATE_MS);
     if (rcx_allgather(in, out, BLOCK, RCX_FLOAT64, me.world) != RCX_OK)
         check_one(me.world, RCX_ERR_TIMEOUT, 1);
-    /* both may be read until rcx_finalize() has returned */
+    /* in and out may be read until rcx_finalize() has returned */
 }
 
-/* More than one message has room for. */
+/* The list of absent ranks is longer than one control message can hold. */
 static void many(void)
 {
     int absent[64];
@@ -226,7 +227,7 @@ static void die_as_it_is_mapped(void)
     }
     while (access(file, F_OK) != 0)
         rank_sleep_ms(10);
-    rcx_send(&x, 1, RCX_INT, 1, 7, me.world); /* which may have left */
+    rcx_send(&x, 1, RCX_INT, 1, 7, me.world); /* rank 1 may have left already */
     if (rcx_recv(&x, 1, RCX_INT, 1, 7, me.world, NULL) == RCX_OK)
         rank_fail("a message of a rank that was killed");
     check_one(me.world, RCX_OK, 1);
@@ -278,8 +279,8 @@ static void stream(void)
         in[i] = calloc(LONG_BYTES, size);
         out[i] = calloc(LONG_BYTES, size);
     }
-    status =
-        rcx_barrier(me.world); /* a slow rank is in it as the last one dies */
+    /* slow ranks may still be in this barrier when the last rank dies */
+    status = rcx_barrier(me.world);
     if (me.rank == me.size - 1)
         pthread_create(&thread, NULL, die_soon, NULL);
     while (status == RCX_OK) {
@@ -320,7 +321,7 @@ int main(int argc, char **argv)
             continue;
         rank_require(rank_open(NULL), "rcx_init");
         cases[i].run();
-        rcx_finalize(&me.context); /* where the error may be news */
+        rcx_finalize(&me.context); /* may return the error as well */
         return 0;
     }
     return 2;

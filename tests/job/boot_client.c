@@ -4,18 +4,20 @@
  *             [--together] [--threads] [--turns] [--memory] [--fork]
  *             [--describe]
  *
- * One rank of a test of the bootstraps, to be run under any launcher: joins
- * through rcx_boot_table, sees the records of its node, publishes, looks up
- * every rank, verifies, meets all at the barrier, leaves; N times. Exits with 0
- * if all was right.
+ * One rank of a test of the bootstraps, under any launcher. Opens a bootstrap
+ * of rcx_boot_table, exchanges records with the ranks of its node, publishes,
+ * looks up and verifies every rank, enters the barrier, and closes; N times.
+ * Exits with 0 if all results are correct.
  *
- *   --expect    the number of ranks there must be
- *   --skew      the last rank sleeps before the barrier
- *   --together  all N are open at once, closed in the order they were opened
- *   --threads   two named contexts are opened by two threads in either order
- *   --turns     rank 0 waits for its turn to enter a fence, and gives up
- *   --memory    every allocation fails once before
- *   --fork      under PMIx: a forked child is refused afterwards and exits
+ *   --expect     the expected number of ranks
+ *   --skew       the last rank sleeps before the barrier
+ *   --together   all N bootstraps are open at once, and are closed in the order
+ *                in which they were opened
+ *   --threads    two threads open two named bootstraps, in either order
+ *   --turns      rank 0 stops waiting for its turn to enter a fence
+ *   --memory     first, every allocation fails once, in turn
+ *   --fork       under PMIx: a forked child is rejected afterwards and exits
+ *   --describe   first print what each bootstrap finds out about the launcher
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -27,7 +29,7 @@
 
 #include "core/iface/bootstrap.h"
 
-/* libpmix loses a few bytes of its own in every PMIx_Init. */
+/* LeakSanitizer: libpmix leaks a few bytes in every PMIx_Init(). */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
@@ -58,7 +60,7 @@ struct client {
     unsigned skew;
     unsigned long polls;
     bool ok;
-    bool keeps_relay; /* for later */
+    bool keeps_relay; /* the caller of join() runs the local broadcast later */
 };
 
 static bool wrong(const struct client *client, const char *what, long value,
@@ -102,7 +104,8 @@ static bool open_first(struct client *client)
     return true;
 }
 
-/* Blobs differ in length and content by rank, cycle and name. */
+/* Store the blob of rank: its length and content depend on rank, cycle and
+ * name. */
 static size_t make_blob(const struct client *client, int rank,
                         unsigned char *blob)
 {
@@ -137,7 +140,7 @@ static bool verify(struct client *client, int rank)
     return true;
 }
 
-/* What a rank's record must be, as far as a client can tell. */
+/* The record of a rank, which every rank can compute. */
 struct record {
     int rank, cycle, salt;
 };
@@ -165,7 +168,8 @@ static void see(int rank, const void *record, void *arg)
                       memcmp(record, &expected, sizeof expected) == 0;
 }
 
-/* All launchers here say who shares a node. */
+/* Exchange records with the ranks of the node. All launchers of these tests
+ * report which ranks share a node. */
 static bool meet(struct client *client)
 {
     struct rcx_boot *boot = client->boot;
@@ -183,7 +187,7 @@ static bool meet(struct client *client)
     return true;
 }
 
-/* What the lowest rank of the node has to say. */
+/* Receive the broadcast of the lowest rank of the node, or send it there. */
 static bool hear(struct client *client)
 {
     struct rcx_boot *boot = client->boot;
@@ -332,8 +336,9 @@ static void *fence_thread(void *arg)
     return NULL;
 }
 
-/* While one thread is in a fence that other ranks do not enter before hear(),
- * another asks for one, with work that is not to go on. */
+/* One thread enters a fence of first, which the other ranks complete in hear().
+ * Meanwhile the barrier of second must return RCX_IN_PROGRESS when its callback
+ * returns false. */
 static bool give_up_turn(struct client *first, struct client *second)
 {
     struct rcx_boot *boot = second->boot;
@@ -383,7 +388,7 @@ static void keep_silent(rcx_log_level_t level, const char *text, void *arg)
     ++*(int *)arg;
 }
 
-/* All ranks run out of memory at the same places, so they stay together. */
+/* All ranks run out of memory at the same allocation, so they stay in step. */
 static bool run_memory(const struct options *options)
 {
     rcx_status_t status = RCX_ERR_NOMEM;
@@ -425,7 +430,8 @@ static bool run_fork(const struct options *options)
 
         client.log.fn = keep_silent;
         client.log.arg = &lines;
-        /* exit() runs destructors: they must leave the parent's server alone */
+        /* exit() runs destructors, which must not disturb the parent's
+         * server */
         exit(open_table(&client) == RCX_ERR_FORKED && lines == 1 ? 0 : 1);
     }
     if (child < 0 || waitpid(child, &status, 0) != child)

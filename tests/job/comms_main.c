@@ -2,14 +2,14 @@
 /*
  * comms_main WHAT
  *
- * One rank of a job that makes communicators (need 22). Exits with 0 if all was
- * right.
+ * One rank of a job that makes communicators (need 22). Exits with 0 if all
+ * results are correct.
  *
- *   cycles         10,000 of them, one after the other, leave nothing behind
+ *   cycles         10,000 communicators, one after another, leak nothing
  *   overlap SEED   64 overlapping ones, all in use at once
- *   limit          as many at once as there can be, and one more
- *   abort          many are aborted as soon as they are made
- *   numbers        the same, of few; their numbers are not used again
+ *   limit          as many at once as the limit allows, and one more
+ *   abort          100 communicators are aborted right after creation
+ *   numbers        as abort, with 30; then their ids are not used again
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -43,7 +43,8 @@ static void free_comm(rcx_comm_t **comm_p)
 enum { WARM_UP = 1000, CYCLES = 10000 };
 #define SPARE_BYTES (1L << 20)
 
-/* Without what is shared: the ring between two ranks fills once, to its end. */
+/* Return the private resident bytes. Shared memory is left out: the ring
+ * between two ranks fills once, up to its end. */
 static long resident_bytes(void)
 {
     FILE *file = fopen("/proc/self/statm", "re");
@@ -95,7 +96,7 @@ static void try_cycles(void)
 
 /* ---- As many as there can be --------------------------------------------- */
 
-enum { MOST_COMMS = 8188 }; /* as rcx.h says */
+enum { MOST_COMMS = 8188 }; /* the limit that rcx.h documents */
 
 static rcx_comm_t *comms[MOST_COMMS];
 
@@ -104,7 +105,7 @@ static void expect_limit(void)
     const int before = me.errors;
     rcx_comm_t *one_more = NULL;
 
-    me.errors = 0; /* keeps the first line */
+    me.errors = 0; /* me.error keeps the first line after this */
     rank_expect(rcx_comm_dup(me.world, &one_more), RCX_ERR_LIMIT,
                 "rcx_comm_dup");
     if (one_more)
@@ -114,8 +115,8 @@ static void expect_limit(void)
     me.errors = before;
 }
 
-/* Exactly n can be made, each is used once, then all learn that there are no
- * more. */
+/* Exactly n communicators can be made. Each is used once, and then every rank
+ * gets RCX_ERR_LIMIT. */
 static void fill_up(int n)
 {
     for (int i = 0; i < n; i++) {
@@ -126,7 +127,7 @@ static void fill_up(int n)
     expect_limit();
 }
 
-/* In an order of each rank's own. */
+/* Free them in an order that differs between ranks. */
 static void free_all(int n)
 {
     static int order[MOST_COMMS];
@@ -151,7 +152,7 @@ static void try_limit(void)
     check_sum(me.world, 8);
 }
 
-/* ---- Given up ------------------------------------------------------------ */
+/* ---- Aborted communicators ----------------------------------------------- */
 
 enum { MANY_ABORTED = 100, ABORTED = 30 };
 
@@ -177,7 +178,8 @@ static void expect_failed(rcx_comm_t *comm)
     rank_expect(rcx_comm_dup(comm, &copy), RCX_ERR_COMM_FAILED, "rcx_comm_dup");
 }
 
-/* The others may not have it yet when they are told. */
+/* Some members may not have made the communicator yet when they receive the
+ * report of its failure. */
 static void abort_some(int n)
 {
     for (int i = 0; i < n; i++) {

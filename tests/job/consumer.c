@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A program of a user's, in C99 and in C++: says how many ranks there are.
+ * A user's program, valid in C99 and in C++: prints the number of ranks. The
+ * tests of the installed package compile and run it.
  */
 #include <rcx/rcx.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * For LD_PRELOAD: says what rcx_init() asks of PMIx. Fences, and how many of
- * them carry data; PMIx_Fence() may itself call PMIx_Fence_nb(), which is one.
- * Values that it puts for all nodes, and those of any rank that it gets.
+ * For LD_PRELOAD: prints what rcx_init() requests of PMIx. Counts fences,
+ * fences with data, values put for all nodes, and values of any rank that were
+ * read. A PMIx_Fence_nb() inside PMIx_Fence() is not counted again.
  *
- * ALTER="I V" sets byte I of what rank 0 puts for all nodes to V.
+ * ALTER="I V" sets byte I of the values that rank 0 puts for all nodes to V.
  */
 #include <dlfcn.h>
 #include <pmix.h>
@@ -79,7 +79,7 @@ pmix_status_t PMIx_Put(pmix_scope_t scope, const char key[],
     return next(scope, key, value);
 }
 
-/* Keys of what ranks publish are "rcx.", and the number of a run. */
+/* Whether key is that of a published blob: "rcx." and the number of a run. */
 static bool is_published(const char *key)
 {
     return key && strncmp(key, "rcx.", 4) == 0 && key[4] >= '0' &&

@@ -2,18 +2,18 @@
 /*
  * deadline_main WHAT
  *
- * One rank of a job in which rank VICTIM does not come in time (need 3).
- * Prints nothing and exits with 0 if the others ended as they should.
+ * One rank of a job in which rank VICTIM calls after the deadline (need 3).
+ * Exits with 0, and prints nothing, if the other ranks get the expected errors.
  *
- *   init        the victim comes to rcx_init after the deadline
- *   leave       the victim comes to rcx_finalize after the deadline
+ *   init      the victim calls rcx_init after the deadline
+ *   leave     the victim calls rcx_finalize after the deadline
  *   blocking nonblocking tested persistent
- *               every collective in this form, each over a communicator of its
- *               own with a deadline of its own
- *   settings    what rcx_comm_set_timeout() holds for, and what INT64_MAX is
- *   idle        time that passes before a call is not the call's
- *   long short  the environment says what params.timeout_ns must not: the
- *               deadline of a call is long, or PATIENT_NS
+ *             every collective in this form, each over a communicator of its
+ *             own with its own deadline
+ *   settings  which calls rcx_comm_set_timeout() applies to; INT64_MAX
+ *   idle      the time before a call does not count against its deadline
+ *   long short   RCX_TIMEOUT overrides params.timeout_ns: the deadline is long,
+ *             or PATIENT_NS
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +23,8 @@
 
 enum { VICTIM = 2, COUNT = 3000, LATE_MS = 2500, A_WHILE_MS = 500 };
 #define DEADLINE_NS SECOND_NS
-/* A rank that finds no core for so long has not called either: it is to blame,
- * too. */
+/* A rank that finds no core for this long has not entered the call either, and
+ * the error names it too. */
 #define SHORT_NS (500 * MS_NS)
 
 static int64_t in[COUNT], out[COUNT];
@@ -34,14 +34,15 @@ static bool is_victim(void)
     return me.rank == VICTIM;
 }
 
-/* The victim comes a while later than the others. */
+/* The victim sleeps before it goes on; the other ranks do not. */
 static void let_wait(int ms)
 {
     if (is_victim())
         rank_sleep_ms(ms);
 }
 
-/* It took the deadline, of who called first, and hardly more. */
+/* The error must come at most a second after the deadline. Half of the deadline
+ * is the least time, as it counts from the first rank that called. */
 static void check_time(int64_t start, int64_t deadline, const char *what)
 {
     const int64_t took = rank_time_here() - start;
@@ -91,7 +92,7 @@ static void set_timeout(rcx_comm_t *comm, int64_t ns)
     rank_require(rcx_comm_set_timeout(comm, ns), "rcx_comm_set_timeout");
 }
 
-/* A call that the victim does not make. */
+/* Make a call that the victim does not make. */
 static void expect_timeout(rcx_comm_t *comm, int64_t deadline)
 {
     const int64_t start = rank_time_here();
@@ -101,9 +102,9 @@ static void expect_timeout(rcx_comm_t *comm, int64_t deadline)
     check_blame(comm, "a call");
 }
 
-/* ---- At the ends of life ------------------------------------------------- */
+/* ---- rcx_init and rcx_finalize ------------------------------------------- */
 
-/* Several jobs begin at once, on few cores: rcx_init() may take seconds. The
+/* Several jobs start at once on few cores, so rcx_init() may take seconds. The
  * victim comes after two deadlines. */
 enum { VERY_LATE_MS = 9000, A_LITTLE_LATE = 3, A_LITTLE_LATE_MS = 300 };
 #define PATIENT_NS (4 * SECOND_NS)
@@ -116,10 +117,9 @@ static void open_with(int64_t timeout_ns)
     rank_require(rank_open(&params), "rcx_init");
 }
 
-/* The victim finds nobody: its own deadline passes, or its peers have left; a
- * server (PMIx 5 and later) may have kept what these had said, and then its
- * first call fails. A rank that comes a little later than the others is not
- * blamed. */
+/* The victim finds no peer: its own deadline ends, or its peers have left. A
+ * server of PMIx 5 or later may have kept their blobs; then the victim's first
+ * call fails. A rank that comes only a little late is not named. */
 static void begin(void)
 {
     const rcx_params_t params = {.field_mask = RCX_PARAM_TIMEOUT,
@@ -182,13 +182,14 @@ static rcx_status_t finish(struct attempt *a, enum way way)
     if (way != TEST)
         return rcx_wait(a->request);
     while (!done) {
-        rank_sleep_ms(1); /* at work */
+        rank_sleep_ms(1); /* computing, outside of RCX */
         status = rcx_test(a->request, &done);
     }
     return status;
 }
 
-/* Buffers stay: after an error they are RCX's until rcx_finalize(). */
+/* Buffers are not freed: after an error RCX may use them until
+ * rcx_finalize(). */
 static rcx_status_t run(const struct call *call, enum way way, rcx_comm_t *comm)
 {
     struct attempt a;
@@ -205,7 +206,7 @@ static rcx_status_t run(const struct call *call, enum way way, rcx_comm_t *comm)
     return status;
 }
 
-/* Who only sends may call again before somebody waits in vain. */
+/* A rank that only sends may complete several calls before one times out. */
 static void try_form(enum collective coll, enum way way)
 {
     static const enum form forms[WAYS] = {BLOCKING, NONBLOCKING, NONBLOCKING,
@@ -242,7 +243,7 @@ static void try_forms(enum way way)
     rank_require(rcx_finalize(&me.context), "rcx_finalize");
 }
 
-/* ---- What a deadline holds for ------------------------------------------- */
+/* ---- Which calls a deadline applies to ----------------------------------- */
 
 static void try_settings(void)
 {
@@ -271,7 +272,8 @@ static void try_settings(void)
     rank_require(rcx_finalize(&me.context), "rcx_finalize");
 }
 
-/* The deadline is shorter than what passes before, longer than the wait. */
+/* The deadline is shorter than the time before each call, and longer than the
+ * wait in it. */
 static void try_idle(void)
 {
     static const int all[] = {0, 1, 2, 3};

@@ -2,19 +2,19 @@
 /*
  * early_main WHAT
  *
- * One rank of a job of rcxrun, in which rank EARLY ends in order, but before
- * the others are done with it. What rcxrun makes of it is test_early.sh's.
+ * One rank of a job of rcxrun, in which rank EARLY exits with 0 while other
+ * ranks still wait for it. test_early.sh checks what rcxrun reports.
  *
  *   none         no rank calls RCX
  *   init         EARLY does not call rcx_init
- *   late         the same, and the others call it long after that
+ *   late         as init, and the other ranks call it LONG_MS later
  *   call         EARLY returns from main() while the others are in a call
- *   _exit        the same by _exit()
+ *   _exit        as call, by _exit()
  *   finalize     EARLY returns from main() while the others are in rcx_finalize
  *   all          no rank calls rcx_finalize
- *   run_on       all call rcx_finalize, and EARLY ends long after that
- *   leave_first  all call rcx_finalize, and the others end long after that
- *   cycles       as finalize, after a few contexts that were finalized
+ *   run_on       all call rcx_finalize, and EARLY exits LONG_MS later
+ *   leave_first  all call rcx_finalize, and the others exit LONG_MS later
+ *   cycles       as finalize, after CYCLES contexts that were finalized
  */
 #include <stdbool.h>
 #include <stdlib.h>

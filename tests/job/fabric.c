@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Preloaded, it says what ucp_init() is told of the job. With FABRIC=closed
- * workers fail where UCX may use more than tcp and self, as on networks that a
- * process may not open. With FABRIC=rc the failure of a peer is what it is over
- * InfiniBand's reliable connections: it aborts this process where the endpoint
- * has no error handling; else the first message with the peer ends with
- * UCS_ERR_ENDPOINT_TIMEOUT, those after it with UCS_ERR_CANCELED. With
- * FABRIC=blink every other look at a peer's memory, after the first ones, finds
- * no process. With FABRIC=dies the process whose number is in the file
- * FABRIC_VICTIM is killed right before a peer's memory is mapped.
+ * For LD_PRELOAD: prints the job sizes that ucp_init() is passed, and simulates
+ * networks that this machine does not have. FABRIC selects one:
+ *
+ *   closed  ucp_worker_create() fails unless RCX_UCX_TLS=tcp,self, as on
+ *           networks that a process may not open
+ *   rc      peer failures look as over InfiniBand's reliable connections. An
+ *           endpoint without error handling aborts this process. Otherwise the
+ *           first failed message ends with UCS_ERR_ENDPOINT_TIMEOUT, later ones
+ *           with UCS_ERR_CANCELED
+ *   blink   after the first FIRST_LOOKS, every second one-byte read of a peer's
+ *           memory fails with ESRCH, as if the process were gone
+ *   dies    the process whose id is in the file FABRIC_VICTIM is killed right
+ *           before a peer's memory is mapped
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -29,7 +33,7 @@ static int is(const char *what)
     return fabric && strcmp(fabric, what) == 0;
 }
 
-/* ---- What it is told ----------------------------------------------------- */
+/* ---- Job sizes ----------------------------------------------------------- */
 
 ucs_status_t ucp_init_version(unsigned major, unsigned minor,
                               const ucp_params_t *params,
@@ -83,7 +87,7 @@ ucs_status_t ucp_ep_create(ucp_worker_h worker, const ucp_ep_params_t *params,
         return NEXT(ucp_ep_create)(worker, params, endpoint_p);
     if (params->field_mask & UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE &&
         params->err_mode == UCP_ERR_HANDLING_MODE_PEER) {
-        theirs = malloc(sizeof *theirs); /* for as long as the process lives */
+        theirs = malloc(sizeof *theirs); /* never freed: needed until exit */
         *theirs = params->err_handler;
         mine.err_handler = (ucp_err_handler_t){.cb = report, .arg = theirs};
     } else {
@@ -137,7 +141,7 @@ ucs_status_ptr_t ucp_tag_send_nbx(ucp_ep_h endpoint, const void *buffer,
                                   : result;
 }
 
-/* ---- Peers that seem to have gone ---------------------------------------- */
+/* ---- Peers that seem to have exited -------------------------------------- */
 
 enum { FIRST_LOOKS = 8 };
 
@@ -166,7 +170,7 @@ static void kill_victim(void)
     fclose(file);
     kill((pid_t)pid, SIGKILL);
     snprintf(path, sizeof path, "/proc/%ld/stat", pid);
-    do { /* until nothing of it is left but its status */
+    do { /* until the process is a zombie */
         file = fopen(path, "re");
         if (!file)
             return;

@@ -2,20 +2,21 @@
 /*
  * fail_main HOW COLLECTIVE | names
  *
- * One rank of a job in which rank VICTIM does not come to a call: it is killed,
- * is stopped, or just does not call; or a member aborts. The others must have
- * an error within the deadline and a second, know who it was, fail at once
- * afterwards, and leave in order. Prints nothing and exits with 0 if it was so.
+ * One rank of a job in which rank VICTIM does not enter a call, or a member
+ * aborts. The other ranks must get an error within the deadline plus 1 s, and
+ * it must name VICTIM. Later calls must fail at once, and rcx_finalize must
+ * succeed. Exits with 0, and prints nothing, on success.
  *
- *   kill stop late   what the victim does instead of calling; rank 0 ends one
- *                    that is stopped
- *   dead             as kill, but there is no deadline: RCX_ERR_MODE=peer
- *   abort            the victim calls rcx_comm_abort() instead
- *   thread           a thread of each other rank waits, the victim's does, too,
- *                    and the victim's main thread aborts
+ *   kill stop late   VICTIM is killed, is stopped, or does not call; at the end
+ *                    rank 0 kills a stopped VICTIM
+ *   dead             as kill, without a deadline: RCX_ERR_MODE=peer
+ *   abort            VICTIM calls rcx_comm_abort() instead
+ *   thread           as abort, without a deadline; VICTIM aborts from its main
+ *                    thread while another of its threads waits in the call
  *
- * COLLECTIVE is a name of the tests' table, all of which names prints; or dup;
- * or every: each of the table over a communicator of its own, at once.
+ * COLLECTIVE is a name of the tests' table of collectives, which "names"
+ * prints; or dup; or every: all of the table at once, each over a communicator
+ * of its own.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -29,14 +30,14 @@
 
 enum { VICTIM = 2, WARM_UP = 20, MOST = 36000 };
 #define DEADLINE_NS SECOND_NS
-/* What should take no time, on a busy machine. */
+/* Limit for steps that take no time on an idle machine. */
 #define SOON_NS (5 * SECOND_NS)
 
 static int64_t pids[64];
 static const char *how;
 static int64_t in[MOST], out[MOST];
 static size_t count = 3000;    /* or FAIL_COUNT of the environment */
-static int64_t *in_rcx_memory; /* what every other collective gives */
+static int64_t *in_rcx_memory; /* send buffer of every second collective */
 
 static rcx_status_t call_of(enum collective coll, enum form form, int i,
                             void *result, rcx_comm_t *comm,
@@ -62,12 +63,12 @@ static rcx_status_t call_of(enum collective coll, enum form form, int i,
 
 /* ---- Every collective at once -------------------------------------------- */
 
-/* A collective over a communicator of its own, with nonblocking calls in a row
- * until one fails. */
+/* A collective over a communicator of its own. Its calls are nonblocking, one
+ * after another, until one fails. */
 static struct lane {
     enum collective coll;
     rcx_comm_t *comm;
-    rcx_request_t *request; /* NULL: none is under way */
+    rcx_request_t *request; /* NULL: none is active */
     int calls;
     bool failed;
     int64_t out[MOST];
@@ -108,7 +109,7 @@ static rcx_status_t call_every(int i)
     return status;
 }
 
-/* Start a call, or look after the one that is under way. */
+/* Start a call, or test the one that is active. */
 static rcx_status_t advance(struct lane *lane)
 {
     rcx_status_t status;
@@ -142,7 +143,7 @@ static rcx_status_t call(const char *collective, int i)
     return call_of(coll, BLOCKING, i, out, me.world, NULL);
 }
 
-/* Calls until one fails; how long that took. */
+/* Make calls until one fails; store the time in *took_p. */
 static rcx_status_t call_on(const char *collective, int64_t *took_p)
 {
     const int64_t start = rank_time_here();
@@ -154,8 +155,8 @@ static rcx_status_t call_on(const char *collective, int64_t *took_p)
     return status;
 }
 
-/* A network may report the death before the deadline does (with_fabric,
- * with_cluster). */
+/* With NETWORK_REPORTS, which with_fabric and test_cluster.sh set, the network
+ * may report the death before the deadline. */
 static rcx_status_t expected_status(const rcx_error_info_t *info)
 {
     if (how[0] == 'a' || how[0] == 't')
@@ -196,11 +197,11 @@ static void check_latch(const char *collective)
     for (int i = 0; i < 100; i++)
         if (call(collective, i) != RCX_ERR_COMM_FAILED)
             rank_fail("a failed communicator still works");
-    if (rank_time_here() - start > SOON_NS) /* of a hundred deadlines */
+    if (rank_time_here() - start > SOON_NS) /* 100 deadlines take 100 s */
         rank_fail("a failed communicator is slow");
 }
 
-/* Calls of all collectives are under way until each has failed. */
+/* Keep a call of every collective active until each has failed. */
 static void survive_every(void)
 {
     const int64_t start = rank_time_here();
@@ -260,7 +261,7 @@ static void abort_from_outside(const char *collective)
     start = rank_time_here();
     give_up(collective);
     took = rank_time_here() - start;
-    if (took > SOON_NS) /* had it waited: for ever, as there is no deadline */
+    if (took > SOON_NS) /* waiting would never end: there is no deadline */
         rank_fail("rcx_comm_abort took %.3f s", (double)took / 1e9);
     pthread_join(thread, NULL);
 }
@@ -276,7 +277,7 @@ static void be_late(const char *collective)
 
 static void be_victim(const char *collective)
 {
-    usleep(100000); /* the others have warmed up */
+    usleep(100000); /* by then the other ranks have made their WARM_UP calls */
     if (strcmp(how, "kill") == 0 || strcmp(how, "dead") == 0)
         raise(SIGKILL);
     if (strcmp(how, "stop") == 0)
@@ -316,7 +317,7 @@ int main(int argc, char **argv)
     how = argv[1];
     rank_will_be_told();
     rank_watch_machine();
-    rank_require(rank_open(NULL), "rcx_init"); /* which may take a while */
+    rank_require(rank_open(NULL), "rcx_init"); /* may take a while */
     is_patient = strcmp(how, "thread") == 0 || strcmp(how, "dead") == 0;
     rank_require(rcx_comm_set_timeout(me.world, is_patient ? 0 : DEADLINE_NS),
                  "rcx_comm_set_timeout");

@@ -2,20 +2,20 @@
 /*
  * finish_main WHAT
  *
- * One rank of a job that ends (need 8). Exits with 0 if all was right.
+ * One rank of a job that ends (need 8). Exits with 0 if all results are
+ * correct.
  *
  *   once          a context for one collective
- *   skew SECONDS  the last rank is that late
- *   live          something is not freed: the context stays, and is usable
- *   twice         the context is gone already
+ *   skew SECONDS  the last rank finalizes SECONDS late
+ *   live          an object is not freed: the context stays, and is usable
+ *   twice         the context is finalized already
  *   failed        the world has failed
- *   early WHY     rank EARLY is in rcx_finalize() when the others find the
- *                 world failed: because of another call of it (mismatch), of
- *                 none
- *                 (absent), or of an abort
- *   killed        rank VICTIM is, while the others are in rcx_finalize()
- *   dies US       rank VICTIM dies so many microseconds after it began to
- *                 leave; the others end in time
+ *   early WHY     rank EARLY is in rcx_finalize() when the other ranks find the
+ *                 world failed. WHY is mismatch (EARLY made another call),
+ *                 absent (EARLY made no call) or abort
+ *   killed        rank VICTIM is killed while the others are in rcx_finalize()
+ *   dies US       rank VICTIM dies US microseconds after it began to finalize;
+ *                 the others return in time
  */
 #include <signal.h>
 #include <stdbool.h>
@@ -26,7 +26,7 @@
 #include "rank.h"
 
 enum { EARLY = 1, VICTIM = 2 };
-/* Slurm ends a job in which a rank died 1 s after that. */
+/* Slurm ends a job 1 s after a rank has died, so the deadline is shorter. */
 #define DEADLINE_NS (SECOND_NS / 4)
 
 static void check_sum(rcx_comm_t *comm)
@@ -113,7 +113,7 @@ static void try_failed(void)
 
     rank_require(rank_open(NULL), "rcx_init");
     word = me.rank;
-    if (me.rank == VICTIM) { /* the others may still be in this first one */
+    if (me.rank == VICTIM) { /* the others may still be in the first call */
         check_sum(me.world);
         rank_require(rcx_comm_abort(me.world), "rcx_comm_abort");
     }
@@ -123,7 +123,7 @@ static void try_failed(void)
     finish();
 }
 
-/* What the one who left early has called before. */
+/* The call that rank EARLY makes before it finalizes. */
 static void call_otherwise(const char *why)
 {
     int64_t word = me.rank;
@@ -152,7 +152,8 @@ static void fail_without(const char *why, rcx_status_t expected)
         rank_expect(status, expected, "rcx_allreduce without a rank");
 }
 
-/* It hears in rcx_finalize() that all is over, and because of whom. */
+/* rcx_finalize() of rank EARLY returns the failure, and its log line names the
+ * rank at fault. */
 static void try_early(const char *why)
 {
     const rcx_status_t expected =
@@ -175,7 +176,7 @@ static void try_early(const char *why)
         rank_fail("%d errors, the first is: %s", me.errors, me.error);
 }
 
-/* RCX_TIMEOUT or RCX_ERR_MODE is how they learn of it. */
+/* RCX_TIMEOUT or RCX_ERR_MODE decides how the other ranks find the failure. */
 static void try_killed(void)
 {
     const rcx_status_t expected =
@@ -189,7 +190,7 @@ static void try_killed(void)
     }
     status = rcx_finalize(&me.context);
     if (status != RCX_ERR_PEER_FAILED ||
-        !getenv("NETWORK_REPORTS")) /* it may tell */
+        !getenv("NETWORK_REPORTS")) /* the network may report it first */
         rank_expect(status, expected, "rcx_finalize");
     if (me.context || !strstr(me.error, "rank 2"))
         rank_fail("does not blame rank 2: %s", me.error);

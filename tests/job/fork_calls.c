@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Calls of every function of rcx.h in a forked child. A function with a status
+ * must return RCX_ERR_FORKED, log one line, and change no argument. The other
+ * functions must answer as in the parent. fork_main.c forks the children.
+ */
 #include "fork_calls.h"
 
 #include <signal.h>
@@ -12,7 +17,7 @@
 
 enum { PROMPT_SECONDS = 10, COUNT = 4, NAME = 64 };
 
-/* Neither may be touched: what goes in, and what would come out. */
+/* Arguments, and places for results. No refused call may write to either. */
 static struct {
     struct fork_handles h;
     size_t counts[64];
@@ -48,7 +53,8 @@ static void be_called(rcx_request_t *request, rcx_status_t status, void *arg)
 
 #define KIND RCX_INT, RCX_SUM
 
-/* X(function, arguments...): of a context, a communicator or a request. */
+/* X(function, arguments...): functions of a context, a communicator or a
+ * request, which a child may not call. */
 #define REFUSED(X)                                                             \
     X(rcx_finalize, &in.h.context)                                             \
     X(rcx_abort, in.h.context, 3, "by a child")                                \
@@ -91,7 +97,8 @@ static void be_called(rcx_request_t *request, rcx_status_t status, void *arg)
     X(rcx_request_set_callback, in.h.request, be_called, NULL)                 \
     X(rcx_request_free, &in.h.request)
 
-/* X(function, what is true in a child as well): these have no status. */
+/* X(function, condition): functions without a status. The condition must hold
+ * in a child as well. */
 #define ANSWERED(X)                                                            \
     X(rcx_status_string, rcx_status_string(RCX_ERR_FORKED)[0] != '\0')         \
     X(rcx_op_supported, rcx_op_supported(RCX_SUM, RCX_INT) == 1)               \
@@ -114,7 +121,8 @@ static const struct {
     rcx_status_t (*call)(void);
 } refused[] = {REFUSED(ENTRY)};
 
-/* Of a collective: form by form. */
+/* Store the name of function i of the collectives: all forms of the first one,
+ * then of the next. */
 static const char *name_of(int i, char name[NAME])
 {
     static const char *const formats[FORMS] = {"rcx_%s", "rcx_i%s",
@@ -141,9 +149,9 @@ static rcx_status_t call_collective(int i)
 
 enum { REFUSALS = sizeof refused / sizeof *refused };
 
-/* ---- What they do -------------------------------------------------------- */
+/* ---- Checks in the child ------------------------------------------------- */
 
-/* The i-th of all; collectives come last. */
+/* Make refused call i and check it. Calls from REFUSALS on are collectives. */
 static void check_refused(int i)
 {
     char before[sizeof in], nothing[sizeof out] = {0}, text[NAME];
@@ -152,7 +160,7 @@ static void check_refused(int i)
 
     memcpy(before, &in, sizeof in);
     memset(&out, 0, sizeof out);
-    me.errors = 0; /* keeps the next line */
+    me.errors = 0; /* me.error keeps the next line */
     rank_expect(coll < 0 ? refused[i].call() : call_collective(coll),
                 RCX_ERR_FORKED, name);
     if (me.errors != 1 || !strstr(me.error, "forked"))
@@ -163,8 +171,8 @@ static void check_refused(int i)
         rank_fail("%s: an argument is written", name);
 }
 
-/* A child of a rank is no rank; without a launcher it may be a job of its
- * own. */
+/* A child of a rank is not a rank, so rcx_init() fails. Without a launcher the
+ * child may start a job of its own. */
 static void check_init(void)
 {
     const struct rank parent = me;

@@ -2,17 +2,17 @@
 /*
  * fork_main WHAT
  *
- * One rank of a job that forks (need 27). Exits with 0 if all was right, in the
- * children, too.
+ * One rank of a job that forks (need 27). Exits with 0 if all results are
+ * correct, in its children as well.
  *
- *   forks MODE  between calls and while operations are in flight; the child
- *               ends in every way there is, or stays for a while. MODE is a
- *               rcx_thread_mode_t
- *   inside      while another thread is in a call
- *   callback MODE  in a callback, from which the child comes back
- *   spawns      as system(), popen() and posix_spawn() do
- *   lingers     a child outlives the rank
- *   list        print the names of the functions that a child calls
+ *   forks MODE     forks between calls and while operations are in flight; the
+ *                  child exits, executes a program, or stays for a while. MODE
+ *                  is a rcx_thread_mode_t
+ *   inside         forks while another thread is in a call
+ *   callback MODE  forks in a callback; the child returns from the callback
+ *   spawns         runs programs by system(), popen() and posix_spawn()
+ *   lingers        a child outlives the rank
+ *   list           prints the names of the functions that a child calls
  */
 #include <pthread.h>
 #include <spawn.h>
@@ -29,9 +29,9 @@
 extern char **environ;
 
 enum moment {
-    BETWEEN,    /* calls */
-    UNANSWERED, /* the others have not called any of what is in flight */
-    MIDST,      /* messages are on their way */
+    BETWEEN,    /* no operation is in flight */
+    UNANSWERED, /* the other ranks have not started the operations in flight */
+    MIDST,      /* messages of the operations are in flight */
     MOMENTS
 };
 enum way { BY_EXIT, BY_UNDERSCORE_EXIT, BY_EXEC, LATER, WAYS };
@@ -62,7 +62,7 @@ static int add(void *dst, const void *left, const void *right, size_t count,
     return 0;
 }
 
-/* ---- A rank that has one of everything ----------------------------------- */
+/* ---- A rank with an object of every kind --------------------------------- */
 
 static void open_rank(rcx_thread_mode_t threads)
 {
@@ -86,7 +86,7 @@ static void open_rank(rcx_thread_mode_t threads)
                  "rcx_allreduce_init");
 }
 
-/* All of it still works. */
+/* Check that all objects still work, and free them. */
 static void close_rank(void)
 {
     word = 1;
@@ -145,11 +145,11 @@ static void run(int calls)
     }
 }
 
-/* ---- Its children -------------------------------------------------------- */
+/* ---- Children ------------------------------------------------------------ */
 
 struct child {
     pid_t pid;
-    int leash; /* closed, the child ends */
+    int leash; /* write end of a pipe; the child ends when it is closed */
 };
 
 static _Noreturn void be_child(enum way way, int leash)
@@ -209,8 +209,9 @@ static void end_one(const struct child *child)
     expect_exit(status, 0, "a child");
 }
 
-/* Get operations under way, up to moment. What rank first has called, the
- * others do not call before it tells them; size: all are first. */
+/* Start operations and bring them to moment. UNANSWERED: rank first starts
+ * them, and the other ranks do so after it has forked. If first is the number
+ * of ranks, all ranks start them at once. */
 static void get_going(enum moment moment, int first, uint64_t round)
 {
     const bool is_first = first == me.rank || first == me.size;
@@ -234,7 +235,7 @@ static void complete(enum moment moment, int first, uint64_t round)
     finish_all();
 }
 
-/* Each rank forks in turn, then all at once. */
+/* Each rank forks in turn, then all ranks fork at once. */
 static void try_forks(rcx_thread_mode_t threads)
 {
     open_rank(threads);
@@ -258,7 +259,8 @@ static void try_forks(rcx_thread_mode_t threads)
 
 /* ---- Threads ------------------------------------------------------------- */
 
-/* The other thread's look at whether this one is inside may come before. */
+/* RCX_ERR_BUSY: the main thread polls with rcx_mem_free() on the same
+ * communicator, and one of these calls has come first. */
 static void *call_and_wait(void *arg)
 {
     int64_t x = 1;
@@ -274,7 +276,7 @@ static void *call_and_wait(void *arg)
     return arg;
 }
 
-/* The others come to the call when the child has been made. */
+/* The other ranks enter the call after rank 0 has forked. */
 static void try_inside(void)
 {
     struct child child;
@@ -300,7 +302,7 @@ static void try_inside(void)
 /* ---- Callbacks ----------------------------------------------------------- */
 
 struct calling {
-    rcx_request_t *next; /* complete */
+    rcx_request_t *next; /* a complete request */
     pid_t pid;           /* 0 in the child */
     int calls;
 };
@@ -316,7 +318,7 @@ static void be_called_next(rcx_request_t *request, rcx_status_t status,
     c->calls++;
 }
 
-/* The next callback is due when this one returns, in the parent alone. */
+/* The next callback runs when this one returns, in the parent only. */
 static void fork_in_callback(rcx_request_t *request, rcx_status_t status,
                              void *arg)
 {
@@ -343,7 +345,7 @@ static rcx_request_t *start_one(int64_t *x)
     return request;
 }
 
-/* The child comes back from a call that its parent made, and calls again. */
+/* The child returns from a call that its parent made, and calls again. */
 static void try_callback(rcx_thread_mode_t threads)
 {
     int64_t x = 1, y = 1;
@@ -356,7 +358,7 @@ static void try_callback(rcx_thread_mode_t threads)
     first = start_one(&y);
     rank_require(rcx_request_set_callback(first, fork_in_callback, &c),
                  "rcx_request_set_callback");
-    if (c.pid != 0) /* it may be complete at once */
+    if (c.pid != 0) /* 0: the callback ran at once, and this is the child */
         rank_require(rcx_wait(first), "rcx_wait");
     if (c.pid == 0) {
         fork_calls_check(&mine);
@@ -405,7 +407,7 @@ static void try_spawns(void)
     close_rank();
 }
 
-/* And keeps its standard output. */
+/* The child also keeps the rank's standard output open. */
 static void try_lingers(void)
 {
     open_rank(RCX_THREAD_SERIALIZED);

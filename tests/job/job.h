@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The program that runs as a rank of a real job; see job_main.c. */
+/* The program that runs as a rank of a real job; job_main.c has its options. */
 #ifndef RCX_TESTS_JOB_JOB_H
 #define RCX_TESTS_JOB_JOB_H
 
@@ -10,13 +10,13 @@ struct member {
     rcx_comm_t *comm;
     int rank, size;
     bool forced;     /* the environment forces some collective's algorithm */
-    bool brief;      /* fewer of everything */
-    bool expect_log; /* keep log lines from stderr, and count them */
+    bool brief;      /* run fewer calls */
+    bool expect_log; /* count log lines, and do not print them */
     int lines;
-    uint64_t delays; /* state of random numbers */
+    uint64_t delays; /* state of the random numbers of job_delay() */
 };
 
-/* Say what went wrong, and end the whole job. */
+/* Print an error, and end the whole job. */
 _Noreturn void job_fail(const struct member *m, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 #define job_require(m, status, what)                                           \
@@ -26,17 +26,18 @@ _Noreturn void job_fail(const struct member *m, const char *format, ...)
             job_fail(m, "%s: %s", what, rcx_status_string(required_));         \
     } while (0)
 
-/* Open with a log function of the job's own, and name where it is not NULL. */
+/* Open a context with a log function of the test. name: of the context; NULL:
+ * none. */
 void job_open(struct member *m, const char *name);
 void job_close(struct member *m);
 
-/* The status of a call whose algorithm is forced, and does not suit it. */
+/* Whether status is that of a call whose forced algorithm does not suit it. */
 bool job_does_not_suit(const struct call *call, rcx_status_t status);
 
-/* Run it, and check that it is right. */
+/* Make the call, and check its result. */
 void job_call(struct member *m, const struct call *call);
 
-/* Sometimes let others run first. */
+/* Sometimes sleep or yield, so that other ranks run first. */
 void job_delay(struct member *m);
 
 /* Parts of the test; each is collective. job_grid.c: */
@@ -52,13 +53,13 @@ void job_failing_op(struct member *m);
 void job_same_bits(struct member *m);
 /* job_stress.c: */
 void job_stress(struct member *m);
-/* job_huge.c; only: one collective's name, or NULL: */
+/* job_huge.c; only: the name of the one collective to call; NULL: all: */
 void job_huge(struct member *m, const char *only);
 void job_sums(struct member *m, const char *only);
 void job_long(struct member *m, const char *only);
 /* job_mixed.c: */
 void job_mixed(struct member *m);
-/* job_life.c; without a context before: */
+/* job_life.c; m has no context yet: */
 void job_cycles(struct member *m);
 void job_contexts(struct member *m);
 void job_skew(struct member *m);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Grids of calls: types and ops, counts and roots, sizes in bytes. */
+/* Parts of job_main: grids of calls over types and ops, counts and roots, and
+ * sizes in bytes. job_call() checks the results. */
 #include "job.h"
 
 static const struct kind sum_float = {.type = RCX_FLOAT32, .op = RCX_SUM};
@@ -27,7 +28,8 @@ void job_types_and_ops(struct member *m)
         }
 }
 
-/* All forms and places of all collectives, for one count and root. */
+/* Make calls of all forms and places of all collectives, for one count and
+ * root. */
 static void all_ways(struct member *m, size_t count, int root)
 {
     struct call t = {.kind = &sum_double, .count = count, .root = root};
@@ -60,8 +62,9 @@ void job_counts(struct member *m)
         }
 }
 
-/* Both sides of every size at which messages may begin to travel otherwise;
- * for an algorithm that cuts the vector in p, of its messages as well. */
+/* Counts around every size in bytes at which the protocol of messages may
+ * change. An algorithm that divides the vector by p has such messages for p
+ * times the count. */
 void job_thresholds(struct member *m)
 {
     static const size_t kib[] = {8, 16, 64, 128, 256, 1024};
@@ -71,7 +74,7 @@ void job_thresholds(struct member *m)
     for (size_t i = 0; i < sizeof kib / sizeof *kib; i++)
         for (size_t at = 0; at < 3; at++) {
             const size_t count = kib[i] * 1024 / sizeof(float) + at - 1;
-            /* the largest ones once, of one collective after the other */
+            /* the longest vectors once; each with another collective */
             const uint64_t trials = m->brief || kib[i] > 256 ? 1 : COLLECTIVES;
 
             for (uint64_t n = 0; n < trials; n++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Long vectors, of bytes: counts beyond 31 bits, sums of smaller counts beyond
- * 32, and what takes long on slow links.
+ * Parts of job_main: long vectors of bytes. Counts exceed 31 bits, sums of
+ * smaller counts exceed 32 bits, and 16 MiB take long on slow links.
  */
 #include "job.h"
 
@@ -11,7 +11,8 @@
 static const struct kind bytes = {
     .type = RCX_UINT8, .op = RCX_SUM, .is_line = true};
 
-/* count: of the vector, or of each block; blocks: where they are irregular. */
+/* Make one call. count: elements of the vector, or of each equal block. blocks:
+ * the counts of irregular blocks. */
 static void call_one(struct member *m, enum collective coll, enum place place,
                      size_t count, const size_t *blocks)
 {
@@ -45,7 +46,7 @@ static size_t *get_blocks(const struct member *m, size_t each)
 
 /* ---- One count beyond 31 bits -------------------------------------------- */
 
-/* All but a few elements are in block big. */
+/* All blocks but block big have 2 elements. */
 static void huge_call(struct member *m, enum collective coll, enum place place,
                       size_t count, int big)
 {
@@ -74,7 +75,7 @@ static void huge_message(struct member *m, size_t count)
     free(vector);
 }
 
-/* Of equal blocks so long, there is memory for one buffer. */
+/* Equal blocks are this long only in place: memory suffices for one buffer. */
 void job_huge(struct member *m, const char *only)
 {
     const size_t count = ((size_t)1 << 31) + 3;
@@ -91,7 +92,7 @@ void job_huge(struct member *m, const char *only)
         huge_message(m, count);
 }
 
-/* ---- Sums of smaller ones ------------------------------------------------ */
+/* ---- Sums beyond 32 bits ------------------------------------------------- */
 
 void job_sums(struct member *m, const char *only)
 {
@@ -107,7 +108,7 @@ void job_sums(struct member *m, const char *only)
     free(blocks);
 }
 
-/* ---- What takes long on slow links --------------------------------------- */
+/* ---- Long calls on slow links -------------------------------------------- */
 
 void job_long(struct member *m, const char *only)
 {

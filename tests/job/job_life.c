@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The life of contexts: again and again, several, and left at other times. */
+/* Parts of job_main: contexts that are opened again and again, several contexts
+ * at once, and ranks that finalize at different times. */
 #include "job.h"
 
 #include <stdio.h>
@@ -26,12 +27,13 @@ void job_cycles(struct member *m)
         use(m, i);
         job_close(m);
     }
-    /* and one that is not used at all */
+    /* one context that is not used at all */
     job_open(m, NULL);
     job_close(m);
 }
 
-/* Opened in one order, used in all orders, closed in another. */
+/* Contexts are opened in one order, used in all orders, and closed in
+ * another. */
 void job_contexts(struct member *m)
 {
     static const char *const names[CONTEXTS] = {"alpha", "beta", "gamma"};
@@ -72,7 +74,7 @@ void job_contexts(struct member *m)
     }
 }
 
-/* The first and the last to leave are a while apart. */
+/* The first and the last rank finalize 300 ms apart. */
 void job_skew(struct member *m)
 {
     for (int late = 0; late < 2; late++) {

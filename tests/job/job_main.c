@@ -2,22 +2,26 @@
 /*
  * job_main MODE [COLLECTIVE]
  *
- * One rank of a job under any launcher: collectives through the public library
- * against what one process computes for itself. Prints nothing and exits with
- * 0 if all was right; else one line says what was not, and the job ends.
+ * One rank of a job under any launcher. Makes collective calls through the
+ * public API, and compares results with those that each process computes alone.
+ * Exits with 0, and prints nothing, if all are correct. Otherwise one line
+ * describes the first error, and the job ends.
  *
- *   all      everything but stress and what is long
- *   quick    less of everything
- *   cycles   contexts opened and closed again, several at once, late leavers
- *   stress   many calls back to back, with delays; more ranks make fewer
- *   soak     the same, many calls for any number of ranks
+ *   all      all parts but stress, mixed and the long ones
+ *   quick    as all, with fewer calls and without cycles
+ *   cycles   contexts are opened and closed repeatedly, several are open at
+ *            once, and ranks finalize at different times
+ *   stress   many calls back to back, with delays; more ranks make fewer calls
+ *   soak     as stress, with the full number of calls for any number of ranks
  *   mixed    all collectives and messages, mixed, on several communicators
- *   huge     more than 2^31 elements: 9 GiB of memory for two ranks
- *   sums     fewer in each block, and more than 2^32 in all: 18 GiB for three
+ *   huge     more than 2^31 elements: needs 9 GiB of memory for two ranks
+ *   sums     fewer elements in each block, more than 2^32 in all: 18 GiB for
+ *            three ranks
  *   long     16 MiB, for slow links
- *   launch   rcx_init() alone: exits with the negated status
+ *   launch   rcx_init() and one allreduce: exits with the negated status
  *
- * and no rank: variables, which prints those that force an algorithm.
+ * Without a job: variables prints the environment variables that force an
+ * algorithm.
  */
 #include "job.h"
 
@@ -49,7 +53,8 @@ static void take_line(rcx_log_level_t level, const char *text, void *arg)
         fprintf(stderr, "job_main: log level %d: %s\n", level, text);
 }
 
-/* The environment forces its algorithm, which may not fit, on all ranks. */
+/* Whether the environment forces the algorithm of coll. It may not suit all
+ * calls. */
 static bool is_forced(enum collective coll)
 {
     const char *value = getenv(collectives[coll].variable);
@@ -133,7 +138,8 @@ static void run_parts(const struct member *like,
     job_close(&m);
 }
 
-/* Of COLLECTIVE alone, where it is given. */
+/* Run the part of mode; only: the name of the one collective to call; NULL:
+ * all. */
 static bool run_long(const struct member *like, const char *mode,
                      const char *only)
 {
@@ -147,7 +153,7 @@ static bool run_long(const struct member *like, const char *mode,
         if (strcmp(mode, parts[i].mode) != 0)
             continue;
         job_open(&m, NULL);
-        /* what waits long without a deadline says so */
+        /* with no deadline at all, long waits are logged as stalls */
         job_require(&m, rcx_comm_set_timeout(m.comm, INT64_MAX),
                     "rcx_comm_set_timeout");
         parts[i].part(&m, only);

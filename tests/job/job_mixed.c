@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Calls of all collectives and messages, mixed: of any size, root and form, on
- * several communicators, with delays, while a nonblocking one and messages are
- * under way beside them.
+ * Part of job_main: collectives and messages, mixed. Calls of any size, root
+ * and form run on several communicators, with delays, while a nonblocking call
+ * and messages are in flight.
  */
 #include "job.h"
 
@@ -13,8 +13,8 @@ enum { CALLS = 1000, COMMS = 4, MOST = 20000 };
 
 static const struct kind sum = {.type = RCX_UINT64, .op = RCX_SUM};
 
-/* The world, a copy, the same ranks the other way round, and every other
- * one. */
+/* Make four communicators: the world, a copy of it, its ranks in reverse order,
+ * and its even or odd ranks. */
 static void make_comms(struct member *m, rcx_comm_t *comms[])
 {
     comms[0] = m->comm;
@@ -32,7 +32,8 @@ static size_t draw_count(uint64_t random)
     return (random >> 8) % limits[random % 6];
 }
 
-/* Every third: memory comes and goes all the time. */
+/* Every third call uses memory of rcx_mem_alloc(), so allocations come and
+ * go. */
 static bool is_in_rcx_memory(uint64_t k)
 {
     return serial_mix(k, 9, 9) % 3 == 0;
@@ -54,7 +55,7 @@ struct ring {
     uint64_t seed;
     size_t count;
     int below;
-    bool in_rcx_memory; /* what is given */
+    bool in_rcx_memory; /* whether given is from rcx_mem_alloc() */
     uint64_t *given, *gotten;
     rcx_request_t *requests[2];
 };
@@ -115,9 +116,9 @@ static void collect(struct member *m, struct ring *r)
     free(r->gotten);
 }
 
-/* ---- All of it ----------------------------------------------------------- */
+/* ---- The mix ------------------------------------------------------------- */
 
-/* A nonblocking call goes on meanwhile. */
+/* Start a nonblocking call that is in flight during the next calls. */
 static void start(struct member *m, struct attempt *a, rcx_comm_t *comm,
                   uint64_t k)
 {

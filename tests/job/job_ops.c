@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* User-defined ops and types; the bits of floating-point results. */
+/* Parts of job_main: user-defined ops and types, ops that fail, and equal bits
+ * of floating-point results between ranks and between calls. */
 #include "job.h"
 
 #include <stdlib.h>
 
 #include "reference.h"
 
-/* ---- User-defined ones --------------------------------------------------- */
+/* ---- User-defined ops and types ------------------------------------------ */
 
 void job_user_ops(struct member *m)
 {
@@ -43,7 +44,7 @@ void job_user_ops(struct member *m)
 }
 
 struct failing {
-    int left; /* calls until it fails; below 0: never */
+    int left; /* calls until it fails; below 0: it never fails */
 };
 
 static int failing_op(void *dst, const void *left, const void *right,
@@ -65,7 +66,7 @@ static void add_word(const struct kind *kind, void *dst, const void *left,
     *(uint64_t *)dst = *(const uint64_t *)left + *(const uint64_t *)right;
 }
 
-/* One call; where it succeeds, it is right. */
+/* Make one call with op; if it succeeds, check the result. */
 static rcx_status_t call_failing(struct member *m, rcx_op_t op,
                                  enum collective coll, size_t count)
 {
@@ -87,7 +88,7 @@ static rcx_status_t call_failing(struct member *m, rcx_op_t op,
     return status;
 }
 
-/* The ranks' last status was the same. */
+/* All ranks must have got the same status. */
 static void require_agreement(struct member *m, rcx_status_t status, int k)
 {
     uint64_t seen[2] = {status == RCX_ERR_OP, status == RCX_OK};
@@ -101,7 +102,8 @@ static void require_agreement(struct member *m, rcx_status_t status, int k)
 
 enum fails { ALL, ONE, NONE, WHO };
 
-/* The op fails on one rank: all learn of it, and go on. */
+/* Make a call whose op fails on the given ranks. All ranks must get the same
+ * status, and later calls must work. */
 static void try_failing(struct member *m, enum fails who, enum collective coll,
                         int k)
 {
@@ -132,7 +134,7 @@ void job_failing_op(struct member *m)
     for (int k = 0; k < WHO * COLLECTIVES * 2 && m->size > 1; k++) {
         const enum collective coll = (enum collective)(k / 2 % COLLECTIVES);
 
-        /* of two, no rank combines in an exscan */
+        /* with two ranks no rank combines in an exscan */
         if (collectives[coll].reduces && (coll != EXSCAN || m->size > 2))
             try_failing(m, (enum fails)(k / 2 / COLLECTIVES), coll, k);
     }
@@ -140,7 +142,8 @@ void job_failing_op(struct member *m)
 
 /* ---- The same bits ------------------------------------------------------- */
 
-/* Sums of these depend on the order of combining, all of the bits of them. */
+/* Store values whose sum depends, in all its bits, on the order of
+ * combining. */
 static void fill_adversarial(char *vector, rcx_datatype_t type, size_t count,
                              int rank)
 {
@@ -162,7 +165,7 @@ static void fill_adversarial(char *vector, rcx_datatype_t type, size_t count,
     }
 }
 
-/* The greatest and the least of all ranks' hashes are one's own. */
+/* The maximum and the minimum of all ranks' hashes must be this rank's hash. */
 static void require_equal_hashes(struct member *m, uint64_t hash)
 {
     uint64_t extremes[2] = {hash, ~hash};

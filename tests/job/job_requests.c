@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests: many at once, and persistent ones. */
+/* Parts of job_main: many active requests at once, and persistent requests that
+ * are started repeatedly. */
 #include "job.h"
 
 enum { OUTSTANDING = 100, STARTS = 100, LASTING = 4 };
@@ -12,7 +13,8 @@ static void check(struct member *m, struct attempt *a)
         job_fail(m, "%s", a->problem);
 }
 
-/* The k-th call, or the next one of those that suit what is forced. */
+/* Make call k. If a forced algorithm does not suit it, make the next call that
+ * it suits. */
 static void make(struct member *m, struct attempt *a, enum form form,
                  size_t count, uint64_t k)
 {
@@ -33,7 +35,7 @@ static void make(struct member *m, struct attempt *a, enum form form,
 static void start_many(struct member *m, struct attempt attempts[])
 {
     for (uint64_t k = 0; k < OUTSTANDING; k++) {
-        /* most are short; every tenth travels in several messages */
+        /* most calls are short; every tenth needs several messages */
         const size_t count = k % 10 == 3 ? 40000 : serial_mix(k, 0, 0) % 300;
 
         make(m, &attempts[k], NONBLOCKING, count, k);
@@ -49,7 +51,8 @@ static void wait_by_test(struct member *m, struct attempt *a)
         job_require(m, rcx_test(a->request, &done), "rcx_test");
 }
 
-/* Waited for in reverse order, by test and at once. */
+/* Complete requests in reverse order, in three rounds: by rcx_wait(), some by
+ * rcx_test(), or all by rcx_wait_all(). */
 void job_outstanding(struct member *m)
 {
     static struct attempt attempts[OUTSTANDING];
@@ -72,7 +75,8 @@ void job_outstanding(struct member *m)
     }
 }
 
-/* Some at once, started again and again over the same buffers. */
+/* Several persistent requests are active at once, and are started repeatedly
+ * over the same buffers. */
 void job_persistent(struct member *m)
 {
     struct attempt attempts[LASTING];

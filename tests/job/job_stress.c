@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Calls back to back, with data of their own each and random delays: what is
- * still under way when a call returns meets the next one's data.
+ * Part of job_main: calls back to back, each with other data, with random
+ * delays. A message that is still in flight when a call returns must not read
+ * or write the data of the next call.
  */
 #include "job.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* All of it on the last rank but a block on the first; each rank is root. */
+/* Return call k. With irregular blocks, all elements but one block belong to
+ * the last rank. Each rank is root in turn. */
 static struct call nth(const struct member *m, size_t block,
                        const size_t blocks[], uint64_t k)
 {
@@ -50,7 +52,7 @@ static void run(struct member *m, size_t bytes, uint64_t iterations)
     free(blocks);
 }
 
-/* Ranks that share cores disturb each other in fewer calls. */
+/* Fewer calls where more than two ranks share the cores of this machine. */
 static uint64_t calls(const struct member *m, uint64_t iterations)
 {
     return m->brief && m->size > 2 ? iterations * 2 / (uint64_t)m->size

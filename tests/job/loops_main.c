@@ -2,17 +2,17 @@
 /*
  * loops_main WHAT N
  *
- * One rank of a job that waits in loops of its own, N times: where ranks
- * outnumber cores, a call that finds nothing has to give its core away, or each
- * operation takes some milliseconds. Exits with 0 if all results were right.
+ * One rank of a job that waits in loops of its own, N times. Where ranks
+ * outnumber cores, a poll that finds nothing must yield the core; otherwise
+ * each operation takes milliseconds. Exits with 0 if all results are correct.
  *
- *   test       persistent allreduces, each tested until it is complete
+ *   test       persistent allreduces, completed by rcx_test()
  *   test_any   the same by rcx_test_any()
  *   progress   the same by rcx_progress() and a callback
- *   consensus  nonblocking barriers, tested beside an open receive from any
- *              source
- *   flood      rank 0 gets a short message from each rank and answers it, by
- *              requests that are tested
+ *   consensus  nonblocking barriers, tested together with an open receive from
+ *              any source
+ *   flood      rank 0 receives a short message from each rank and answers it,
+ *              by nonblocking requests and rcx_test()
  */
 #include <stdlib.h>
 #include <string.h>
@@ -95,7 +95,7 @@ static void agree(void)
         rank_require(rcx_ibarrier(me.world, &barrier), "rcx_ibarrier");
         do {
             rank_require(rcx_test(open, &done), "rcx_test of a receive");
-            /* a rank that has left the last barrier sends at once */
+            /* a rank that has left the last barrier may send at once */
             if (done && i + 1 < times)
                 rank_fail("a message that nobody has sent");
             rank_require(rcx_test(barrier, &done), "rcx_test of a barrier");

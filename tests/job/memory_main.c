@@ -2,12 +2,13 @@
 /*
  * memory_main ahead | vector MIB
  *
- * What a rank's memory may grow to (need 25). Prints nothing and exits with 0
- * if it stays below.
+ * Limits of a rank's memory use (need 25). Exits with 0, and prints nothing, if
+ * the memory stays below the limit.
  *
- *   ahead    ranks that only send are fast, the root lets messages come and
- *            receives none for a while: they may not pile up there
- *   vector   an allreduce of so many MiB takes its buffers and little more
+ *   ahead    ranks that only send run ahead of the root, which makes progress
+ *            for a second without posting receives: unexpected messages must
+ *            not accumulate there
+ *   vector   an allreduce of MIB MiB needs its buffers and at most SPARE_MIB
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@
 
 enum { CALLS = 40000, BYTES = 1024, SPARE_MIB = 64 };
 
-/* From /proc/self/status, in MiB. */
+/* Return a field of /proc/self/status, in MiB. */
 static long memory(const char *field)
 {
     FILE *file = fopen("/proc/self/status", "re");
@@ -34,7 +35,7 @@ static long memory(const char *field)
     return kib / 1024;
 }
 
-/* Messages come in, but no receive is posted. */
+/* Make progress for a second without posting a receive. */
 static void dawdle(void)
 {
     const time_t end = time(NULL) + 1;

@@ -2,17 +2,18 @@
 /*
  * mismatch_main differ | every | leave | agree | reuse
  *
- * One rank of a job in which a rank's calls differ from those of the others
- * (need 4, RCX_CHECK=cheap). Prints nothing and exits with 0 if all was right.
+ * One rank of a job in which the calls of rank ODD do not match those of the
+ * other ranks (need 4, RCX_CHECK=cheap). Exits with 0, and prints nothing, on
+ * success.
  *
  *   differ   every way in which calls may differ, in several sizes, each over a
- *            communicator of its own and without a deadline: all ranks have an
- *            error soon, and none a result
- *   every    every collective in every way in which its calls may differ, in
+ *            communicator of its own without a deadline: all ranks get an error
+ *            soon, and no rank gets a result
+ *   every    every collective, in every way in which its calls may differ, in
  *            one size
- *   leave    the same with RCX_CHECK=off: the deadline finds it
- *   agree    many calls that do match, some of them late: no error
- *   reuse    two communicators have one number, of which one fails
+ *   leave    as differ, with RCX_CHECK=off: the deadline finds the mismatch
+ *   agree    many calls that match, some of them late: no error
+ *   reuse    two communicators have the same id, and one of them fails
  */
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +25,8 @@ enum { ODD = 1 /* the rank that differs */, MOST_RANKS = 8 };
 #define SOON_NS (2 * SECOND_NS)
 #define DEADLINE_NS (300 * MS_NS)
 
-static const size_t counts[] = {1, 500, 20000, 300000}; /* of 8 bytes */
+static const size_t counts[] = {1, 500, 20000,
+                                300000}; /* elements of 8 bytes */
 enum { COUNTS = sizeof counts / sizeof *counts };
 
 enum way { COUNT, TYPE, OP, ROOT, COLLECTIVE, WAIT, SKIP, EXTRA, WAYS };
@@ -38,13 +40,13 @@ static const struct kind sum = {.type = RCX_INT64, .op = RCX_SUM};
 static const struct kind unsigned_sum = {.type = RCX_UINT64, .op = RCX_SUM};
 static const struct kind maximum = {.type = RCX_INT64, .op = RCX_MAX};
 
-/* A rank may only send, and go on. */
+/* Whether some rank may only send in a call of coll, and return early. */
 static bool is_one_way(enum collective coll)
 {
     return collective_is_rooted(coll) || collectives[coll].is_prefix;
 }
 
-/* What may be another one in calls of coll; counts that are local are not
+/* Whether calls of coll can differ in this way. Local counts are not
  * compared. */
 static bool has_way(enum collective coll, enum way way)
 {
@@ -57,12 +59,13 @@ static bool has_way(enum collective coll, enum way way)
     case ROOT: return collective_is_rooted(coll);
     case COLLECTIVE: return true;
     case WAIT: return coll == BCAST;
-    default: return !is_one_way(coll); /* whose calls follow each other */
+    default: return !is_one_way(coll); /* a rank may have returned early */
     }
 }
 
-/* Where whom a message goes to has gone on, it is not found: so one in which
- * the odd rank sends to a rank that is in this call, or waits for it. */
+/* Return the collective that rank ODD calls instead. A mismatch is not found if
+ * the destination of a message has already returned. So ODD must send to a rank
+ * that is still in this call, or wait for it. */
 static enum collective other_than(enum collective coll)
 {
     if (coll == REDUCE)
@@ -73,7 +76,7 @@ static enum collective other_than(enum collective coll)
                : ALLREDUCE;
 }
 
-/* Every rank has a block, so that there is a message to be found. */
+/* No block is empty, so every rank has a message in which a mismatch shows. */
 static size_t blocks[2][MOST_RANKS];
 
 static struct call usual(enum collective coll, size_t count)
@@ -91,7 +94,7 @@ static struct call usual(enum collective coll, size_t count)
                          .seed = 4};
 }
 
-/* What the odd rank calls instead. */
+/* Return the call that rank ODD makes instead of usual(). */
 static struct call odd(enum collective coll, enum way way, size_t count)
 {
     struct call call =
@@ -109,19 +112,20 @@ static struct call odd(enum collective coll, enum way way, size_t count)
     return call;
 }
 
-/* A call before, that some make: these only send in it, and may go on. */
+/* Whether this rank makes an additional call before. In that call it only
+ * sends, so it may return from it at once. */
 static bool has_first(enum way way, size_t count, struct call *first)
 {
     const bool odd_alone = way == EXTRA;
 
     *first = usual(REDUCE, count);
-    first->kind = &maximum; /* also where the call is a reduce */
+    first->kind = &maximum; /* differs from usual() even if coll is REDUCE */
     first->root = odd_alone ? 0 : ODD;
     return (way == SKIP || odd_alone) && (me.rank == ODD) == odd_alone;
 }
 
-/* Something of the result comes from the rank that differs, or for that one
- * from any other. */
+/* Whether the result of this rank depends on rank ODD; on rank ODD: whether it
+ * depends on any other rank. */
 static bool is_concerned(const struct attempt *a)
 {
     for (int k = 0; k < view_parts(&a->view, a->call.coll); k++) {
@@ -135,7 +139,8 @@ static bool is_concerned(const struct attempt *a)
     return false;
 }
 
-/* Buffers stay: after an error they are RCX's until rcx_finalize(). */
+/* Buffers are not freed: after an error RCX may use them until
+ * rcx_finalize(). */
 static rcx_status_t make(const struct call *call, rcx_comm_t *comm,
                          const char *what)
 {
@@ -154,7 +159,8 @@ static rcx_status_t make(const struct call *call, rcx_comm_t *comm,
     return status;
 }
 
-/* One that only sends is complete, and sees the error in a later call. */
+/* A rank that only sends completes this call, and gets the error in a later
+ * one. */
 static rcx_status_t call_on(const struct call *call, rcx_comm_t *comm,
                             const char *what)
 {
@@ -207,7 +213,7 @@ static void differ(enum collective coll, enum way way, size_t count,
     rank_require(rcx_comm_free(&copy), "rcx_comm_free");
 }
 
-/* Where there is a root, that of reduce. */
+/* Use reduce or bcast for the ways that need a root, else allreduce. */
 static void differ_usually(enum way way, size_t count, rcx_status_t expected)
 {
     differ(way == ROOT   ? REDUCE
@@ -216,8 +222,8 @@ static void differ_usually(enum way way, size_t count, rcx_status_t expected)
            way, count, expected);
 }
 
-/* Who only sends goes on until its short messages are many: there it is still
- * found. */
+/* One-way calls are short: a rank that only sends returns from many of them
+ * before it waits, and the mismatch must be found even then. */
 static size_t pick_count(enum collective coll, enum way way)
 {
     return counts[is_one_way(coll) ? 1 : ((int)coll + (int)way) % COUNTS];
@@ -239,7 +245,8 @@ static void differ_in_every(void)
 
 enum { CALLS = 1000, LATE_EVERY = 61, LONGEST_MS = 300, COMMS = 4 };
 
-/* The world, a copy, halves that interleave, and all but the first rank. */
+/* Make four communicators: the world, a copy of it, its even and odd ranks, and
+ * all ranks but the first. */
 static void make_comms(rcx_comm_t *comms[])
 {
     comms[0] = me.world;
@@ -251,7 +258,8 @@ static void make_comms(rcx_comm_t *comms[])
                  "rcx_comm_split");
 }
 
-/* Rank after rank, now and then, is so late that the others look around. */
+/* Now and then one rank, each in turn, is so late that the others send
+ * straggler queries. */
 static void be_late(uint64_t k)
 {
     if (k % LATE_EVERY == 7 && (int)(k / LATE_EVERY) % me.size == me.rank)
@@ -289,7 +297,7 @@ static void agree(void)
         rank_fail("%s", me.error);
 }
 
-/* ---- Numbers that are used again ----------------------------------------- */
+/* ---- Communicator ids that are used again -------------------------------- */
 
 static rcx_comm_t *pair(int a, int b)
 {
@@ -313,7 +321,9 @@ static void add_up(rcx_comm_t *comm)
         rank_fail("a wrong sum: %d", (int)word);
 }
 
-/* Rank 1 knows that what rank 0 says is not of its new communicator. */
+/* Rank 1 has freed the older communicator, and the newer one has the same
+ * id. Rank 1 must ignore the report of the older one's failure, which rank 0
+ * sends. */
 static void reuse(void)
 {
     rcx_comm_t *older = pair(0, 1), *newer;

@@ -2,20 +2,21 @@
 /*
  * neighbour alone|guest|host
  *
- * One rank of a job whose process has a life of its own: what of it RCX must
- * leave alone is the same after rcx_init(), after rcx_finalize(), and after ten
- * of each. Prints nothing and exits with 0 if so.
+ * One rank of a job whose process has settings of its own. RCX must leave them
+ * as they are: they are compared after rcx_init(), after rcx_finalize(), and
+ * after ten cycles of both. Exits with 0, and prints nothing, if they are
+ * unchanged.
  *
- *   alone  a single process without a launcher, so without PMIx
- *   guest  under a launcher. RCX keeps PMIx until the process ends: its thread,
- *          its descriptors, and variables that it sets.
- *   host   the same after a PMIx_Init() of the program's own, so that nothing
- *          is left to excuse by PMIx but the socket which says that this
- *          process is the rank (docs/reference/guarantees.md)
+ *   alone    a single process without a launcher, so without PMIx
+ *   guest    under a launcher. RCX keeps PMIx until the process ends: its
+ *            thread, its descriptors, and variables that it sets.
+ *   host     the same after a PMIx_Init() of the program's own. Then PMIx
+ *            explains no difference, except the socket which marks this process
+ *            as the rank (docs/reference/guarantees.md)
  *
- * libucs, as it is loaded, handles signals before main() begins. That is not
- * RCX's, but it is here that it is held to what docs/reference/guarantees.md
- * says.
+ * libucs installs signal handlers when it is loaded, before main() begins. RCX
+ * does not control that, but this test checks that they are only those that
+ * docs/reference/guarantees.md lists.
  */
 #include <dirent.h>
 #include <limits.h>
@@ -40,7 +41,7 @@ enum {
     CYCLES = 10,
     MOST_VARIABLES = 4096,
     MOST_FILES = 256,
-    PATIENCE_SECONDS = 10 /* before a thread counts as one that stays */
+    PATIENCE_SECONDS = 10 /* until a thread counts as left over */
 };
 
 enum mode { ALONE, GUEST, HOST, MODES };
@@ -68,7 +69,7 @@ static void require(bool condition, const char *what)
         fail("%s", what);
 }
 
-/* ---- What a process has -------------------------------------------------- */
+/* ---- The state of a process ---------------------------------------------- */
 
 struct state {
     struct sigaction actions[NSIG];
@@ -166,7 +167,8 @@ static void compare_signals(const struct state *a, const struct state *b,
         fail("%s: another signal mask", when);
 }
 
-/* The next variable that counts; PMIx's do not where it is RCX's own guest. */
+/* Return at, or the next variable behind PMIX_ ones: those are skipped if RCX,
+ * not the program, initialised PMIx. */
 static char *const *counted(char *const *at, bool without_pmix)
 {
     while (without_pmix && *at && strncmp(*at, "PMIX_", 5) == 0)
@@ -204,7 +206,8 @@ static void compare_rest(const struct state *a, const struct state *b,
             fail("%s: stream %d is buffered in another way", when, i);
 }
 
-/* Sockets that were not there before are counted; nothing else may differ. */
+/* Descriptors must be unchanged, except for new sockets. Returns their
+ * number. */
 static int compare_files(const struct state *a, const struct state *b,
                          const char *when)
 {
@@ -233,7 +236,8 @@ static void wait_for_threads(int most, const char *when)
         fail("%s: %d threads, expected %d", when, count_threads(), most);
 }
 
-/* All but threads and descriptors, which RCX needs while it is there. */
+/* Compare all but threads and descriptors, which RCX needs while a context is
+ * open. */
 static void compare(const struct state *before, bool without_pmix,
                     const char *when)
 {
@@ -259,7 +263,8 @@ static void compare_all(const struct state *before, int sockets,
 
 /* ---- RCX's own thread ---------------------------------------------------- */
 
-/* Signals that a thread raises itself, in an op of the user's. */
+/* Whether the signal is raised by the thread itself, as by a fault in a
+ * user-defined op. */
 static bool is_raised(int number)
 {
     return number == SIGILL || number == SIGTRAP || number == SIGBUS ||
@@ -282,7 +287,8 @@ static unsigned long long blocked_in(const char *thread)
     return set;
 }
 
-/* Signals of the process never end up in a thread that RCX started. */
+/* A thread that RCX started must block all signals that are sent to the
+ * process. */
 static void check_own_thread(void)
 {
     DIR *folder = opendir("/proc/self/task");
@@ -300,7 +306,7 @@ static void check_own_thread(void)
     closedir(folder);
 }
 
-/* ---- What UCX does when it is loaded ------------------------------------- */
+/* ---- Signal handlers that UCX installs when it is loaded ----------------- */
 
 static bool is_set_to(const char *name, const char *value)
 {
@@ -333,7 +339,7 @@ static void handle(int number)
     (void)number;
 }
 
-/* A process with habits, all of them different from what is usual. */
+/* Set every compared attribute to a value other than its default. */
 static void settle_down(void)
 {
     const struct sigaction action = {.sa_handler = handle,
@@ -387,7 +393,7 @@ static void run(enum mode mode)
     struct state *before = read_state(), *after;
 
     open_and_close(before, mode);
-    if (mode == GUEST) /* PMIx's own thread */
+    if (mode == GUEST) /* one thread more, which is PMIx's */
         wait_for_threads(before->threads + 1, "after one cycle");
     else
         compare_all(before, mode == HOST, "after one cycle");

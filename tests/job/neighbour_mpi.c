@@ -2,9 +2,10 @@
 /*
  * neighbour_mpi mpi|rcx mpi|rcx
  *
- * One rank of a job that uses MPI as well: which of the two is initialised
- * first, and which is finalised first. Each reduces while it is alone and while
- * both are there. Prints nothing and exits with 0 if all was right.
+ * One rank of a job that uses MPI as well. The arguments say which of the two
+ * is initialised first, and which is finalised first. Each makes allreduces
+ * while it is alone and while both are initialised. Exits with 0, and prints
+ * nothing, if all results are correct.
  */
 #include <mpi.h>
 #include <stdbool.h>
@@ -54,7 +55,7 @@ static void check_and_free(struct vectors *v, const char *whose)
     free(v->out);
 }
 
-/* ---- The two ------------------------------------------------------------- */
+/* ---- MPI and RCX --------------------------------------------------------- */
 
 static struct vectors make_mpi(int count)
 {
@@ -94,7 +95,7 @@ static void use_rcx(int count)
     check_and_free(&v, "RCX's sum is wrong");
 }
 
-/* Both under way at once. */
+/* Operations of MPI and RCX are in flight at the same time. */
 static void use_both(int count)
 {
     struct vectors a = make_mpi(count), b = make_rcx(count);
@@ -130,7 +131,7 @@ static void begin(bool mpi)
         require(MPI_Init(NULL, NULL) == MPI_SUCCESS, "MPI_Init");
         return;
     }
-    /* more than once: MPI's reference of PMIx is not RCX's to give back */
+    /* twice: RCX must not release MPI's reference to PMIx */
     for (int i = 0; i < 2; i++) {
         begin_rcx();
         use_rcx(1);
@@ -147,7 +148,7 @@ static void end(bool mpi)
         end_rcx();
 }
 
-/* Short and long messages. */
+/* Use short and long messages. */
 static void use(bool mpi)
 {
     for (int count = 1; count <= MOST; count *= 8)

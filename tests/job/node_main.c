@@ -2,14 +2,14 @@
 /*
  * node_main WHAT
  *
- * One rank of a job on several nodes, to the last of which something happens.
- * Prints nothing and exits with 0 if the others ended as they should, and those
- * of the last node that are alive.
+ * One rank of a job on several nodes, whose last node fails. Exits with 0, and
+ * prints nothing, if the ranks of the other nodes and the living ranks of the
+ * last one get the expected errors.
  *
  *   dies   all ranks of the last node are killed
- *   cut    its link is down for a while, longer than the deadline
- *   slow   its link becomes slow: what has time enough comes to its end, what
- *          has not is a deadline that passed
+ *   cut    the link of the last node is down for longer than the deadline
+ *   slow   its link becomes slow: a call with a long deadline completes, one
+ *          with a short deadline times out
  */
 #include <signal.h>
 #include <stdbool.h>
@@ -23,7 +23,7 @@ enum { NAME = 64, RANKS_MOST = 64, COUNT = 64 << 10, CUT_MS = 5000 };
 #define DEADLINE_NS SECOND_NS
 
 static int64_t in[COUNT], out[COUNT];
-static int64_t lost[COUNT]; /* what of a call that failed may come late */
+static int64_t lost[COUNT]; /* messages of a failed call may arrive late */
 static char names[RANKS_MOST][NAME];
 static int victims[RANKS_MOST], victim_count;
 static bool is_victim;
@@ -57,7 +57,8 @@ static void check_sum(void)
             rank_fail("element %d is %ld", i, (long)out[i]);
 }
 
-/* Of the node's first rank; the node comes to an end with it. */
+/* Run command on the last node, by its first rank. The effect ends with the
+ * namespaces of that node. */
 static void have_done(const char *command)
 {
     if (me.rank == victims[0] && system(command) != 0)
@@ -72,7 +73,8 @@ static bool is_among_victims(int rank)
     return false;
 }
 
-/* Connections of processes that die are reset, and that may be heard first. */
+/* Connections of processes that die are reset, and a rank may see that
+ * first. */
 static void check_blame(bool may_be_reset)
 {
     const int others = is_victim ? me.size - victim_count : victim_count;
@@ -104,9 +106,10 @@ static void cut(void)
 }
 
 /*
- * Calls until one fails: within the deadline and a second, and the error names
- * ranks of the other side, and one of its nodes. Who leaves the barrier knows
- * that all have what came before, and that others may be in it still.
+ * Make calls until one fails, within the deadline and a second. The error must
+ * name only ranks of the other side, and one of its nodes. A rank that leaves
+ * the barrier knows that all earlier calls are complete; other ranks may still
+ * be in the barrier.
  */
 static void lose_the_others(void (*happen)(void), bool may_be_reset)
 {
@@ -143,7 +146,7 @@ static void go_slowly(void)
     if (status != RCX_ERR_TIMEOUT && status != RCX_ERR_COMM_FAILED)
         rank_expect(status, RCX_ERR_TIMEOUT, "a call that has no time");
     rank_require(rcx_comm_error(hasty, &info), "rcx_comm_error");
-    if (info.status != RCX_ERR_TIMEOUT) /* nobody is at fault */
+    if (info.status != RCX_ERR_TIMEOUT) /* no rank has failed */
         rank_fail("%s, blames %d ranks: %s", rcx_status_string(info.status),
                   info.rank_count, info.text);
     rank_require(rcx_comm_free(&hasty), "rcx_comm_free");
@@ -173,7 +176,7 @@ int main(int argc, char **argv)
     } else if (strcmp(argv[1], "cut") == 0) {
         lose_the_others(cut, false);
         have_done("sleep 3 && ip link set eth0 up");
-        if (is_victim) /* its launcher could not be told that it has ended */
+        if (is_victim) /* exits only when the launcher can be told of it */
             rank_sleep_ms(CUT_MS);
     } else {
         return 2;

@@ -2,10 +2,10 @@
 /*
  * overlap_main MS
  *
- * One rank of a job that computes for so long while an allreduce of 10 MB is
- * under way (need 24). Rank 0 prints three medians: the milliseconds of a
- * blocking call, those of the wait after the computation, and by how much the
- * computation took longer. RCX_PROGRESS says who makes progress meanwhile.
+ * One rank of a job that computes for MS milliseconds while an allreduce of 10
+ * MiB is in flight (need 24). Rank 0 prints three medians in milliseconds: of a
+ * blocking call, of the wait after the computation, and of the increase of the
+ * computation's time. RCX_PROGRESS selects what makes progress meanwhile.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static double ms_since(int64_t start)
     return (double)(rank_now_ns() - start) / MS_NS;
 }
 
-/* A computation that calls nothing. */
+/* Compute without any call; return the milliseconds. */
 static double compute(uint64_t steps)
 {
     const int64_t start = rank_now_ns();
@@ -75,7 +75,7 @@ static double block(int k)
 
     fill(k);
     rank_require(rcx_allreduce(in, out, 1, RCX_INT32, RCX_SUM, me.world),
-                 "rcx_allreduce"); /* all begin together */
+                 "rcx_allreduce"); /* all ranks begin together */
     start = rank_now_ns();
     rank_require(rcx_allreduce(in, out, COUNT, RCX_INT32, RCX_SUM, me.world),
                  "rcx_allreduce");

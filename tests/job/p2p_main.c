@@ -1,21 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * p2p_main HOW: messages between real processes. Prints nothing and exits with
- * 0 if all went as it should.
+ * p2p_main HOW
  *
- *   ring      all lengths around a ring, to oneself where that is one rank
- *   any       rank 0 serves whoever comes next, and tells all when it is enough
- *   long      messages that are too long are their receives' errors alone
- *   leave     rank 1 receives nothing of what rank 0 sends it
- *   mix       all that goes on three communicators at once, collectives too
- *   kill      rank VICTIM is killed while ranks wait for its messages: they
- *   stop      have an error within the deadline and a second, know who it was,
- *   late      and leave in order; the same where it is stopped, or elsewhere
- *   dead      as kill, but there is no deadline: RCX_ERR_MODE=peer
- *   unmet     the same of a rank that nobody is connected to, nor can be
- *   first     VICTIM is killed before anybody has said a word to it: whoever
- *             does has an error, and no ghost of it comes up while all leave
- *   abort     VICTIM gives the communicator up instead
+ * One rank of a job that sends messages between real processes. Exits with 0,
+ * and prints nothing, if all results are as expected. Rank VICTIM fails in the
+ * cases from kill on: the other ranks must get an error in time that names it,
+ * and finalize without an error.
+ *
+ *   ring   all lengths around a ring; one rank sends to itself
+ *   any    rank 0 answers requests from any source, until each rank sends 0
+ *   long   a message longer than its receive is an error of that receive only
+ *   leave  rank 1 finalizes without receiving a message of rank 0, and prints
+ *          the warning
+ *   mix    messages between all ranks on three communicators at once, with
+ *          collectives
+ *   kill   VICTIM is killed while ranks wait for its messages; the limit is the
+ *          deadline plus 1 s
+ *   stop   as kill, but VICTIM is stopped
+ *   late   as kill, but VICTIM is outside of RCX
+ *   dead   as kill, without a deadline: RCX_ERR_MODE=peer
+ *   unmet  as dead, but no rank has a connection to VICTIM, or can make one
+ *   first  VICTIM is killed before any rank has sent it a message: the first
+ *          sender gets an error, and all ranks finalize undisturbed
+ *   abort  VICTIM aborts the communicator
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -91,7 +98,7 @@ static void go_round(void)
 
 enum { ASK, ANSWER, JOBS = 500 };
 
-/* Answers the square of what is asked; 0 for the end. */
+/* Answer each number with its square; 0 is the last request of a rank. */
 static void serve(void)
 {
     int64_t asked = 0, answer, sum = 0;
@@ -175,7 +182,7 @@ static int draw(int n)
     return (int)(draws >> 33) % n;
 }
 
-/* To all ranks of a communicator, and from all, under two tags. */
+/* Messages to and from all ranks of a communicator, with two tags. */
 struct talk {
     rcx_comm_t *comm;
     int rank, size, round;
@@ -263,7 +270,7 @@ static void mix(void)
         rank_require(rcx_comm_free(&talks[c].comm), "rcx_comm_free");
 }
 
-/* ---- What goes wrong ----------------------------------------------------- */
+/* ---- Failures ------------------------------------------------------------ */
 
 static int64_t pids[64];
 
@@ -273,18 +280,18 @@ static rcx_status_t wait_for_victim(int is_unmet)
     rcx_status_t status;
     int64_t word;
 
-    if (me.rank == 0) /* in a receive from it */
+    if (me.rank == 0)
         return rcx_recv(&word, 1, RCX_INT64, VICTIM, 5, me.world, NULL);
-    if (me.rank == 1) { /* of any source */
+    if (me.rank == 1) {
         rank_require(rcx_irecv(&word, 1, RCX_INT64, ANY, 5, me.world, &request),
                      "rcx_irecv");
         status = rcx_wait(request);
         rank_require(rcx_request_free(&request), "rcx_request_free");
         return status;
     }
-    if (is_unmet) /* whoever sends meets it */
+    if (is_unmet) /* a send would connect */
         return rcx_recv(&word, 1, RCX_INT64, VICTIM, 5, me.world, NULL);
-    /* with a message that does not go without its receiver */
+    /* so long that a send needs its receiver */
     return rcx_send(out, LONGEST, RCX_BYTE, VICTIM, 5, me.world);
 }
 
@@ -293,7 +300,8 @@ static int has_no_deadline(const char *how)
     return strcmp(how, "dead") == 0 || strcmp(how, "unmet") == 0;
 }
 
-/* Who shares memory with it sees that it is dead; to others no way leads. */
+/* A rank that shares memory with VICTIM finds its death. Over UCX VICTIM cannot
+ * be reached. */
 static rcx_status_t of_the_unmet(void)
 {
     const char *lanes = getenv("RCX_LANES");
@@ -338,7 +346,7 @@ static void be_victim(const char *how)
 {
     int64_t word = 0;
 
-    rank_sleep_ms(100); /* the others wait */
+    rank_sleep_ms(100); /* by then the other ranks wait */
     if (strcmp(how, "kill") == 0 || has_no_deadline(how))
         raise(SIGKILL);
     if (strcmp(how, "stop") == 0)
@@ -348,7 +356,7 @@ static void be_victim(const char *how)
     if (strcmp(how, "abort") == 0)
         rank_require(rcx_comm_abort(me.world), "rcx_comm_abort");
     while (rcx_send(&word, 1, RCX_INT64, 0, 5, me.world) == RCX_OK)
-        ; /* until it has heard of it */
+        ; /* until VICTIM knows of the failure */
 }
 
 static void talk_to_ghost(void)
@@ -363,7 +371,7 @@ static void talk_to_ghost(void)
         raise(SIGKILL);
     rank_sleep_ms(300);
     status = rcx_isend(&word, 1, RCX_INT64, VICTIM, 5, me.world, &request);
-    if (status == RCX_OK) { /* refused where it is taken up */
+    if (status == RCX_OK) { /* the connection fails later */
         status = rcx_wait(request);
         rank_require(rcx_request_free(&request), "rcx_request_free");
     }
@@ -372,8 +380,8 @@ static void talk_to_ghost(void)
         rank_fail("a message to a dead rank: %s", rcx_status_string(status));
 }
 
-/* All pairs are connected, in both directions: UCX (1.13, TCP) has assertions
- * that fail where a peer is stopped or dies while a connection is made. */
+/* Connect all pairs in both directions: assertions in UCX 1.13 over TCP fail if
+ * a peer is stopped or dies during connection setup. */
 static void meet_all(void)
 {
     int64_t mine[64] = {0}, theirs[64];
@@ -385,7 +393,8 @@ static void meet_all(void)
 
 static void fail(const char *how)
 {
-    if (!has_no_deadline(how) && me.rank != 1) /* it names nobody */
+    /* rank 1 receives from any source: its timeout would name no rank */
+    if (!has_no_deadline(how) && me.rank != 1)
         rank_require(rcx_comm_set_timeout(me.world, DEADLINE_NS),
                      "rcx_comm_set_timeout");
     pids[me.rank] = getpid();
@@ -401,9 +410,10 @@ static void fail(const char *how)
         survive(how);
 }
 
-/* ---- All ----------------------------------------------------------------- */
+/* ---- All cases ----------------------------------------------------------- */
 
-/* Rank 1 leaves without a message that is there: others have met since. */
+/* Rank 1 finalizes without receiving a message that was sent before the
+ * barrier. */
 static void leave_one(void)
 {
     const int value = 7;
@@ -448,7 +458,7 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "leave") == 0 && me.warning[0])
         printf("rank %d: %s\n", me.rank, me.warning);
     if (me.rank == 0 && strcmp(argv[1], "stop") == 0) {
-        rank_sleep_ms(1000); /* others' deadlines end a little later */
+        rank_sleep_ms(1000); /* other ranks' deadlines end a little later */
         kill((pid_t)pids[VICTIM], SIGKILL);
     }
     return 0;

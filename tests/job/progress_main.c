@@ -3,21 +3,21 @@
  * progress_main WHAT
  *
  * One rank of a job that makes progress in one of RCX's ways (needs 14, 24).
- * Exits with 0 if all was right; where a wake-up is missed it sleeps for ever,
- * until the alarm.
+ * Exits with 0 if all results are correct. A missed wake-up is a hang, which an
+ * alarm ends.
  *
- *   many        operations outstanding, waited for in any order
- *   thread      the progress thread does it all, and is idle when there is
- *               nothing to do
- *   loop        an event loop that sleeps on rcx_get_fd()'s descriptor
- *   loop2       another thread starts what the loop completes
- *   deadline    the loop wakes for a deadline
- *   abort       the loop wakes when a thread aborts
- *   alone       all that, of a communicator of one rank
- *   no-wakeup   there is no descriptor
- *   wait_for    waits whose time is up break nothing
- *   wait SECONDS  ranks that wait for one that is so late use no CPU
- *   crowd       ranks share two cores: prints the time of a short allreduce
+ *   many     many operations in flight, waited for in any order
+ *   thread   the progress thread alone completes an operation; it uses no CPU
+ *            while no operation is in flight
+ *   loop     an event loop that sleeps on the descriptor of rcx_get_fd()
+ *   loop2    another thread starts operations that the loop completes
+ *   deadline the loop wakes for a deadline
+ *   abort    the loop wakes when a thread aborts a communicator
+ *   alone    rcx_get_fd(), abort and rcx_arm() in a job of one rank
+ *   no-wakeup   without RCX_PARAM_WAKEUP there is no descriptor
+ *   wait_for rcx_wait_for() that times out leaves the operation intact
+ *   wait SECONDS  ranks that wait for a rank that is late use no CPU
+ *   crowd    ranks share two cores: prints the time of a short allreduce
  */
 #include <dirent.h>
 #include <pthread.h>
@@ -44,7 +44,7 @@ static void check(struct attempt *a)
         rank_fail("%s", a->problem);
 }
 
-/* The k-th of many, not blocking. */
+/* Start nonblocking call k. */
 static void start(struct attempt *a, size_t count, uint64_t k)
 {
     struct call call = call_mixed(&sum, count, me.size, k);
@@ -76,7 +76,7 @@ static void finish(void)
     rank_require(rcx_finalize(&me.context), "rcx_finalize");
 }
 
-/* ---- Many outstanding ---------------------------------------------------- */
+/* ---- Many operations in flight ------------------------------------------- */
 
 enum { MANY = 64 };
 
@@ -169,7 +169,7 @@ static int threads(void)
     return n;
 }
 
-/* A thread that is joined may still be seen for a moment. */
+/* A thread that is joined may still be in /proc for a moment. */
 static void await_threads(int n)
 {
     while (threads() > n)
@@ -208,7 +208,7 @@ static void complete_without_calls(void)
     attempt_close(&a);
 }
 
-/* PMIx has threads of its own, which stay, UCX has while there is a context. */
+/* PMIx keeps threads until exit, and UCX while a context is open. */
 static void try_thread(void)
 {
     int without, before;
@@ -262,8 +262,8 @@ static void open_loop(void)
     alarm(GUARD_SECONDS);
 }
 
-/* Before each sleep, as rcx.h says. What was completed on the way is no reason
- * to sleep. */
+/* The sequence that rcx.h requires before each sleep. If rcx_progress() has
+ * completed an operation, there is no sleep. */
 static void sleep_once(int seen)
 {
     struct epoll_event event;
@@ -279,7 +279,8 @@ static void sleep_once(int seen)
         rank_fail("the bell: %m");
 }
 
-/* On any thread that makes progress: a host wakes its loop from another one. */
+/* Runs on any thread that makes progress. A thread other than the loop's wakes
+ * the loop, as a host program would. */
 static void complete_one(void)
 {
     completed++;
@@ -322,8 +323,8 @@ static void try_loop(void)
     finish();
 }
 
-/* The last one begins when all that it needs has come: nothing else wakes the
- * loop then. */
+/* The last operation starts when all of its messages have arrived, so no other
+ * event wakes the loop. */
 static void *start_all(void *arg)
 {
     for (int k = 0; k < OPERATIONS; k++) {
@@ -349,7 +350,7 @@ static void try_loop_of_two_threads(void)
     finish();
 }
 
-/* ---- What else wakes it -------------------------------------------------- */
+/* ---- Other events that wake the loop ------------------------------------- */
 
 enum { AWAY_MS = 1500, ABORT_MS = 300 };
 
@@ -367,7 +368,8 @@ static void *abort_later(void *comm)
     return NULL;
 }
 
-/* An operation that the victim never comes to. */
+/* Start an operation that rank VICTIM does not take part in, and sleep until it
+ * fails. */
 static void await_error(rcx_comm_t *comm, rcx_status_t expected)
 {
     const int64_t start_ns = rank_now_ns();
@@ -443,9 +445,9 @@ static void try_no_wakeup(void)
     finish();
 }
 
-/* ---- For some time ------------------------------------------------------- */
+/* ---- Waits with a limit -------------------------------------------------- */
 
-/* Rank 0 starts when the others have come from a wait that was too short. */
+/* The waits of the other ranks time out before rank 0 starts. */
 static void try_wait_for(void)
 {
     struct attempt a;
@@ -519,7 +521,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The median of a batch, in nanoseconds. */
+/* Return the median time of a batch of allreduces, in nanoseconds. */
 static int64_t time_batch(void)
 {
     int64_t took[BATCH], word = 0;
@@ -537,8 +539,8 @@ static int64_t time_batch(void)
 }
 
 /*
- * Other processes of the machine must not count: one of them runs for
- * milliseconds whenever a rank yields. So ranks are real-time where they may.
+ * Other processes of the machine must not count: one of them may run for
+ * milliseconds whenever a rank yields. So ranks are real-time if permitted.
  */
 static void try_crowd(void)
 {

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Setup, errors, signals and clocks of the small job programs (rank.h). Log
+ * lines of RCX are kept in me, not printed. A watcher thread measures the time
+ * in which the process gets no core.
+ */
 #include "rank.h"
 
 #include <errno.h>
@@ -78,9 +83,9 @@ void rank_sleep_ms(int ms)
         ;
 }
 
-/* ---- A word without RCX -------------------------------------------------- */
+/* ---- Signals between ranks, without RCX ---------------------------------- */
 
-/* Of real-time signals each one is kept. */
+/* The signal is a real-time one: those are queued, so each is counted. */
 static sigset_t word(void)
 {
     sigset_t set;
@@ -111,12 +116,12 @@ void rank_wait_until_told(int times)
         times -= sigwaitinfo(&set, NULL) == SIGRTMIN;
 }
 
-/* ---- A machine that stands still ----------------------------------------- */
+/* ---- Time without a core ------------------------------------------------- */
 
 enum { NAP_MS = 10, LATE_MS = 50 };
 static _Atomic int64_t lost_ns;
 
-/* A thread that only sleeps wakes up in time, if there is a machine. */
+/* A thread that only sleeps wakes up late only if it gets no core. */
 static void *watch_machine(void *arg)
 {
     (void)arg;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What small programs share that run as a rank of a job and test one thing
- * with real processes: exit status 0 and nothing printed is success.
+ * Common parts of small programs that run as a rank of a job and test one
+ * feature with real processes. Success is exit status 0 and no output.
  */
 #ifndef RCX_TESTS_JOB_RANK_H
 #define RCX_TESTS_JOB_RANK_H
@@ -17,16 +17,17 @@ struct rank {
     rcx_context_t *context;
     rcx_comm_t *world;
     int rank, size;
-    int errors;        /* that RCX has logged: they are kept, not printed */
+    int errors;        /* number of errors that RCX has logged */
     char error[512];   /* the first of them */
-    char warning[256]; /* the last one */
+    char warning[256]; /* the last warning */
 };
 extern struct rank me;
 
-/* rcx_init(), with the log as above; the rest of me is there on success. */
+/* Call rcx_init() with a log function that keeps errors and warnings in me, and
+ * set me on success. */
 rcx_status_t rank_open(const rcx_params_t *params);
 
-/* Say what is wrong and exit with 1. */
+/* Print an error and exit with 1. */
 _Noreturn void rank_fail(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
 void rank_expect(rcx_status_t status, rcx_status_t expected, const char *what);
@@ -34,19 +35,20 @@ void rank_require(rcx_status_t status, const char *what);
 
 int64_t rank_now_ns(void);
 
-/* A rank that waits for the others' word, without RCX, says so before threads
- * begin; signals carry it. */
+/* Signals between ranks, without RCX. A rank that waits for signals calls
+ * rank_will_be_told() before it starts threads. rank_tell() sends a signal. */
 void rank_will_be_told(void);
 void rank_tell(int64_t pid);
 void rank_wait_until_told(int times);
 
-/* A host that is busy with others takes the cores away for a second now and
- * then: from rank_watch_machine() on, such time is lost, not RCX's. */
+/* On a busy machine a process may get no core for a second.
+ * rank_watch_machine() starts to measure such time; rank_lost_ns() returns
+ * it. */
 void rank_watch_machine(void);
 int64_t rank_lost_ns(void);
-int64_t rank_time_here(void); /* without it */
+int64_t rank_time_here(void); /* rank_now_ns() without it */
 
-/* Sleep, without RCX. */
+/* Sleep outside of RCX. */
 void rank_sleep_ms(int ms);
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A plain PMIx client, for the tests of rcxrun. Modes:
+ * A plain PMIx client without RCX, for the tests of rcxrun. Modes:
  *
- *   fence              put, fence with data, get every rank's value, verify
- *   info               what the job's keys say, one line per rank
- *   exit CODE RANK     RANK exits with CODE, the others wait to be killed
- *   leave              exits 0 without PMIx_Finalize
- *   die SIGNAL RANK    RANK kills itself, the others wait to be killed
- *   abort CODE RANK    RANK calls PMIx_Abort, the others wait in a fence
- *   sleep SECONDS      says "ready PID", then sleeps
- *   env NAME           rank 0 prints the variable or "unset"
+ *   fence           put, fence with data, get and verify every rank's value
+ *   info            print the values of the job's keys, one line per rank
+ *   exit CODE RANK  RANK exits with CODE, the others wait to be killed
+ *   leave           exit with 0 without PMIx_Finalize
+ *   die SIGNAL RANK RANK kills itself, the others wait to be killed
+ *   abort CODE RANK RANK calls PMIx_Abort, the others wait in a fence
+ *   sleep SECONDS   print "ready PID", then sleep
+ *   env NAME        rank 0 prints the variable or "unset"
  */
 #include <pmix.h>
 
@@ -73,7 +73,7 @@ static char *get_string(int rank, const char *key)
     return text;
 }
 
-/* A value whose length and bytes differ between ranks. */
+/* Store a value whose length and bytes differ between ranks. */
 static size_t make_blob(int rank, char *bytes)
 {
     const size_t length = 100 + 37 * (size_t)(rank % 50);

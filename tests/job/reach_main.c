@@ -2,9 +2,10 @@
 /*
  * reach_main all|own
  *
- * Blocks of the ranks, where rcx_mem_peers() says that they lie: loads, stores
- * and atomics of each on each. Prints nothing and exits with 0 if they do what
- * they should. all: all ranks reach each other; own: none but themselves.
+ * One rank of a job that accesses the ranks' blocks at the addresses that
+ * rcx_mem_peers() returns, by loads, stores and atomics. all: each rank reaches
+ * the blocks of all ranks; own: each rank reaches its own block only. Exits
+ * with 0, and prints nothing, if all values are correct.
  */
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -54,7 +55,8 @@ static void load_all(int64_t *const peers[])
                 rank_fail("word %d of rank %d is %ld", i, r, (long)peers[r][i]);
 }
 
-/* Each stores a word of its own with each, and all add to the same one. */
+/* Each rank stores a word of its own in each block that it reaches. All add to
+ * the same word. */
 static void store_and_add(int64_t *const peers[])
 {
     int reached = 0;
@@ -77,7 +79,8 @@ static void store_and_add(int64_t *const peers[])
     barrier();
 }
 
-/* The rank that is wrong is told, and nobody waits for it. */
+/* The call with a wrong argument fails on that rank only, and no rank waits for
+ * it. */
 static void be_wrong(int64_t *block, int64_t *peers[])
 {
     const bool am_wrong = me.rank == me.size - 1;
@@ -88,14 +91,14 @@ static void be_wrong(int64_t *block, int64_t *peers[])
     rank_expect(rcx_mem_peers(me.world, block, NULL), RCX_ERR_ARG, "no peers");
 }
 
-/* New blocks are where old ones were, and none is taken for another. */
+/* New blocks lie where old blocks were; they must not be confused. */
 static void come_and_go(int64_t *peers[])
 {
     for (int i = 0; i < ROUNDS; i++) {
         int64_t *block = new_block();
 
         find(block, peers);
-        if (i % 2 == 0) /* twice is once */
+        if (i % 2 == 0) /* a second call returns the same */
             find(block, peers);
         block[7] = i;
         barrier();

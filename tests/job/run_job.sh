@@ -4,7 +4,7 @@
 # run_job.sh LAUNCHER N [NAME=VALUE...] PROGRAM [ARGUMENT...]
 #
 # One test in TAP: PROGRAM as N ranks under LAUNCHER exits with 0, in time, and
-# prints nothing; UCX prints on stdout. LAUNCHER is one of
+# prints nothing (UCX would print on stdout). LAUNCHER is one of
 #
 #   PATH/rcxrun        RCX's own, also with options: "PATH/rcxrun --nodes 2"
 #   mpirun             Open MPI's
@@ -12,9 +12,9 @@
 #   "PATH/with_slurm srun OPTIONS"
 #   alone              none, for N = 1
 #
-# Skipped, with the reason, where the launcher is not installed, or the machine
-# has less memory than JOB_GIB in the environment says. JOB_SECONDS bounds the
-# time, only so that a hang ends.
+# Skipped, with the reason, if the launcher is not installed, or the machine has
+# less memory than JOB_GIB in the environment. JOB_SECONDS limits the time, to
+# end a hang.
 
 set -u
 
@@ -46,7 +46,7 @@ skip() {
 gib=$(awk '/^MemAvailable/ { print int($2 / 1048576) }' /proc/meminfo)
 ((gib >= ${JOB_GIB:-0})) || skip "needs $JOB_GIB GiB of memory, $gib are available"
 
-# Open MPI's mpirun, whatever others are installed.
+# Find the mpirun of Open MPI, whatever others are installed.
 find_mpirun() {
     local name
     for name in mpirun.openmpi mpirun; do

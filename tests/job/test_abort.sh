@@ -5,9 +5,10 @@
 # with a status that is not 0, with its text in the output, and with no process
 # left. Usage: test_abort.sh RCXRUN ABORT_MAIN
 
-# test_abort.sh --watch FOLDER COMMAND...: COMMAND's status, and on stderr who
-# lives although it has ended; FOLDER has a file with each rank's process id.
-# Here, since nobody outlives Slurm.
+# test_abort.sh --watch FOLDER COMMAND...: exit with COMMAND's status, and print
+# on stderr the ranks that still live after it. FOLDER has a file with the
+# process id of each rank. Under Slurm this must run inside the job's Slurm, as
+# no process outlives that.
 if [ "${1-}" = --watch ]; then
     folder=$2
     "${@:3}"
@@ -18,7 +19,7 @@ if [ "${1-}" = --watch ]; then
     }
     for file in "$folder"/*; do
         pid=$(<"$file")
-        for ((i = 0; i < 200; i++)); do # launchers take a moment
+        for ((i = 0; i < 200; i++)); do # launchers need a moment
             lives "$pid" || continue 2
             sleep 0.1
         done
@@ -36,7 +37,7 @@ self=$(realpath "$0")
 slurm=$(dirname "$self")/with_slurm
 readonly SKIP=77 LATE=124
 
-# ends SENTENCE LINE HOW LAUNCHER...: LINE is what rank 2 logs
+# ends SENTENCE LINE HOW LAUNCHER...: the job ends; LINE is what rank 2 logs
 ends() {
     local -r sentence=$1 line=$2 how=$3
     local -r pids=$scratch/$number.pids

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Every algorithm of the registry over real UCX, for 1 to 17 ranks in this
- * process: exact sums, sums that depend on their order to the last bit, and
- * ops that do not commute, against serial computations from the definitions.
- * Elements of 1 to 100 bytes, buffers apart and in place (needs 1, 10, 13, 19).
+ * process, against serial computations from the definitions. Sums are exact, or
+ * depend in the last bit on their order; some ops do not commute. Elements have
+ * 1 to 100 bytes; buffers are separate and in place (needs 1, 10, 13, 19).
  */
 #include "test.h"
 
@@ -15,20 +15,21 @@
 
 enum { RANKS = TIMES(17, 9), FEW_RANKS = 9, STRING_BYTES = 64 };
 
-/* On more than a few ranks, every kind of operand, not one in three. */
+/* Run all kinds of operand on more than FEW_RANKS ranks too, not one in
+ * three. */
 static bool full;
 
 /* ---- Elements ------------------------------------------------------------ */
 
 struct operand {
     const char *name;
-    struct kind kind; /* no type: one of the user's */
+    struct kind kind; /* type 0: user-defined */
     bool commutes;
     bool rounds;    /* the result depends on the order of operands */
     bool segmented; /* run in segments as well */
 };
 
-/* Values whose sum depends on which of them meet first. */
+/* Values whose sum depends on the order of combining. */
 static void fill_double(const struct kind *kind, void *element, uint64_t random)
 {
     static const double values[] = {1e16, -1e16, 1, 1e16, -1e16, 3, 0.1, -7e15};
@@ -55,7 +56,7 @@ static float widen(const void *bfloat16)
     return value;
 }
 
-/* To nearest even, of finite values. */
+/* Round a finite value to nearest even. */
 static void narrow(void *bfloat16, float value)
 {
     uint32_t bits;
@@ -103,7 +104,7 @@ static void add_words(const struct kind *kind, void *dst, const void *left,
     }
 }
 
-/* Two by two, modulo 2^32. */
+/* A matrix of two by two, modulo 2^32. */
 static void fill_matrix(const struct kind *kind, void *element, uint64_t random)
 {
     const uint32_t m[] = {(uint32_t)random, (uint32_t)(random >> 16),
@@ -126,7 +127,7 @@ static void multiply(const struct kind *kind, void *dst, const void *left,
     memcpy(dst, c, sizeof c);
 }
 
-/* Strings of bounded length: what does not fit is lost at the end. */
+/* Strings of bounded length: excess characters at the end are cut off. */
 static void fill_string(const struct kind *kind, void *element, uint64_t random)
 {
     (void)kind;
@@ -165,7 +166,7 @@ enum { OPERANDS = sizeof operands / sizeof *operands };
 
 /* ---- One call on all ranks ----------------------------------------------- */
 
-/* The order level that the algorithm stated for the call just made. */
+/* Return the order level that algo states for the call just made. */
 static rcx_order_t stated_level(const struct calls *c,
                                 const struct rcx_algo *algo, bool commutes)
 {
@@ -183,7 +184,8 @@ static rcx_order_t stated_level(const struct calls *c,
     return rcx_algo_order(algo, &s);
 }
 
-/* Whether rank gets what rank 0 gets: a vector, of the same operands. */
+/* Whether rank gets the same result as rank 0: a vector, of the same
+ * operands. */
 static bool gets_the_same(const struct calls *c, int rank)
 {
     const struct collective_row *row = &collectives[c->call.coll];
@@ -214,7 +216,7 @@ static void check(struct calls *c, const struct rcx_algo *algo,
     }
 }
 
-/* Refused on all ranks alike, or done on all. */
+/* The call must be rejected on all ranks alike, or complete on all. */
 static void run(struct job *job, const struct call *call,
                 const struct rcx_algo *algo, const struct operand *o)
 {
@@ -238,7 +240,7 @@ static void run(struct job *job, const struct call *call,
 
 enum { COUNTS = 5 };
 
-/* Over all operands, each count and root meets each place. */
+/* Over all operands, each count and root is combined with each place. */
 static void run_counts(struct job *job, const struct rcx_algo *algo,
                        const struct operand *o, const struct kind *kind)
 {
@@ -257,7 +259,7 @@ static void run_counts(struct job *job, const struct rcx_algo *algo,
             .root = (int)(roots[k] % p),
             .seed = 7 + k};
 
-        for (size_t i = 0; i < p; i++) /* irregular in every other call */
+        for (size_t i = 0; i < p; i++) /* blocks differ in every other call */
             blocks[i] = k % 2 ? counts[k] / p + (i < counts[k] % p)
                               : i % 3 * (counts[k] / p);
         run(job, &call, algo, o);
@@ -279,7 +281,7 @@ static void run_operand(struct job *job, const struct operand *o)
         if (!rcx_coll_has_data((*a)->coll) ||
             ((*a)->is_by_nodes && job->size <= 2))
             continue;
-        /* what is only moved does not depend on the op */
+        /* a collective that only moves data does not depend on the op */
         if (!rcx_colls[(*a)->coll].reduces && o != operands && !o->segmented)
             continue;
         job_force(job, *a, SIZE_MAX);
@@ -291,7 +293,7 @@ static void run_operand(struct job *job, const struct operand *o)
     }
 }
 
-/* That algorithms are refused is expected. */
+/* Forced algorithms that do not suit a call are rejected, which is expected. */
 static void ignore(rcx_log_level_t level, const char *text, void *arg)
 {
     (void)level, (void)text, (void)arg;

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Who has returned is not needed any more. Usage:
-# test_apart.sh RCXRUN APART_MAIN CALLS BLOCKS
+# A blocking call completes without progress by ranks that have returned from
+# it. Usage: test_apart.sh RCXRUN APART_MAIN CALLS BLOCKS
 #
-# CALLS of each of four collectives in each case; BLOCKS of reduce_scatter alone
-# in those of long blocks.
+# CALLS: number of calls of each collective in each case. BLOCKS: number of
+# calls of reduce_scatter in the cases of long blocks.
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
@@ -22,7 +22,7 @@ halving=(RCX_ALLREDUCE=rabenseifner RCX_REDUCE=rabenseifner
          RCX_REDUCE_SCATTER=recursive_halving)
 
 largest=$((4 << 20))
-how=() # words for apart_main
+how=() # options of apart_main
 each=() # a command in front of every rank
 
 # try RANKS SENTENCE VARIABLE=VALUE...
@@ -46,7 +46,7 @@ try 3 "rendezvous from 1 KB on" RCX_UCX_RNDV_THRESH=1K
 try 3 "UCX decides on rendezvous" UCX_RNDV_THRESH=auto
 try 3 "all is eager" UCX_RNDV_THRESH=inf
 try 2 "no CMA" RCX_UCX_TLS=^cma
-# What waits in a queue of UCX's when a call returns: these fill them.
+# Small FIFOs: messages may still wait in a queue of UCX when a call returns.
 try 4 "a FIFO of four" UCX_POSIX_FIFO_SIZE=4 UCX_SYSV_FIFO_SIZE=4 \
     UCX_RNDV_THRESH=0
 try 3 "a FIFO of four, all is eager" UCX_POSIX_FIFO_SIZE=4 \
@@ -78,7 +78,7 @@ done
 
 how=()
 calls=$3
-largest=65536 # slow: one that waits for a small socket waits for a timer
+largest=65536 # slow: a rank that waits for a small socket waits for a timer
 try 3 "TCP, small sockets" "${tcp[@]}" UCX_TCP_SNDBUF=32K UCX_TCP_RCVBUF=32K
 
 end_tests

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Errors name ranks that are dead, stopped, silent, or differ from the majority,
-# and no rank that waits (need 15). Usage: test_blame.sh RCXRUN BLAME_MAIN
+# Errors name ranks that are dead, stopped, silent, or different from the
+# majority, and no rank that only waits (need 15). Usage: test_blame.sh RCXRUN
+# BLAME_MAIN
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
@@ -52,7 +53,8 @@ done
 expect 0 "a rank that finalizes has left, and is not dead" 3 "${peer[@]}" -- left
 expect 137 "a group fails with its parent, for which a dead rank is named" 3 \
     "${peer[@]}" -- group
-# of two: UCX 1.13 aborts a rank without descriptors that a third connects to
+# two ranks: UCX 1.13 aborts a rank without descriptors if a third one connects
+# to it
 expect 0 "a rank that lacks descriptors is named, not its peer" 2 \
     "${tcp[@]}" -x RCX_TIMEOUT=3s -x UCX_LOG_LEVEL=fatal -- poor
 for ms in 3 40 80; do

@@ -24,7 +24,7 @@ try() {
     ok $? "$sentence"
 }
 
-# Ranks that sleep are as fast on cores that others want.
+# Ranks that sleep are as fast on cores that other processes use as well.
 sleeping=(-x RCX_WAIT=block)
 try "10,000 cycles of 2 ranks leave neither memory nor descriptors" 2 -- cycles
 try "10,000 cycles of 3 ranks leave neither memory nor descriptors" 3 \

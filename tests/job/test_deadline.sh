@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Deadlines hold for every call, and for no longer than they should (need 3).
-# Usage: test_deadline.sh RCXRUN DEADLINE_MAIN
+# Deadlines apply to every call, and errors come in time (need 3). Usage:
+# test_deadline.sh RCXRUN DEADLINE_MAIN
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
@@ -12,7 +12,7 @@ main=$(realpath "$2")
 need=3
 bound=(timeout -k 5 60)
 
-# What mostly sleeps, at the same time, and sleeps in RCX as well.
+# Jobs that mostly sleep run at the same time, and sleep inside RCX too.
 sleepy=(-x RCX_WAIT=block)
 
 try() {

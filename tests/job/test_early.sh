@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# A rank that ends with status 0 while others wait for it ends the job of
-# rcxrun, with a line that says who it was and what it left out. Where nobody
-# waits, nothing is said. Usage: test_early.sh RCXRUN EARLY_MAIN
+# If a rank exits with status 0 while others wait for it, rcxrun ends the job,
+# and prints a line with the rank and the call that it did not make. If no rank
+# waits, rcxrun prints nothing. Usage: test_early.sh RCXRUN EARLY_MAIN
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
@@ -13,7 +13,7 @@ main=$(realpath "$2")
 export RCX_WAIT=yield
 bound=(timeout -k 5 60)
 
-# says LINE: rcxrun says this, of rank 1, before anything else
+# says TEXT: the first line of rcxrun says that rank 1 ended without TEXT
 says() {
     sed -n 1p "$err" | grep -qx "rcxrun: rank 1 (pid [0-9]*) ended without $1"
 }
@@ -54,7 +54,7 @@ run 1 "$rcxrun" -k -n 2 -x RCX_TIMEOUT=5s "$main" init \
     && says "rcx_init; others wait for it"
 ok $? "with --keep-going the others run on"
 
-# RCX's part of it, which other launchers see as well.
+# RCX's part of this, which other launchers see as well.
 mpirun=$(command -v mpirun.openmpi)
 if [ -n "$mpirun" ]; then
     run 1 "$mpirun" --oversubscribe --allow-run-as-root -n 3 "$main" finalize

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The program of docs/tutorial/embedding.md, whose processes no launcher starts.
-# Usage: test_embedding.sh PROGRAM PYTHON3
+# The program of docs/tutorial/embedding.md, whose processes are started without
+# a launcher. Usage: test_embedding.sh PROGRAM PYTHON3
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
@@ -11,7 +11,7 @@ program=$(realpath "$1")
 python=$2
 bound=(timeout -k 5 60)
 
-# One that nobody listens at.
+# Print a port that no process listens on.
 free_port() {
     "$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
 }
@@ -26,7 +26,8 @@ for r in 0 1 2; do
 done
 ok $good "three processes sum in their event loops"
 
-# kill_one [NAME=VALUE]: rank 1 of three; true if it was
+# kill_one [NAME=VALUE]: run three processes and kill rank 1; true if it was
+# killed
 kill_one() {
     local victim
     port=$(free_port)

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The examples that have no test of their own elsewhere.
-# Usage: test_examples.sh RCXRUN EXAMPLE_PIPELINE
+# Examples that no other test runs. Usage: test_examples.sh RCXRUN
+# EXAMPLE_PIPELINE
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
@@ -10,7 +10,7 @@ takes "RCXRUN EXAMPLE_PIPELINE" "$@"
 rcxrun=$(realpath "$1")
 pipeline=$(realpath "$2")
 
-# prints LINE: that, and nothing else
+# prints LINE: the output is LINE, and nothing else
 prints() { [ "$(cat "$out")" = "$1" ] && [ ! -s "$err" ]; }
 
 bad=0

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Ranks that die, stop, come late, or abort, in every collective (need 15): the
-# others have an error in time, know whom to blame, and exit with 0.
-# Usage: test_failure.sh RCXRUN FAIL_MAIN [full]
+# Ranks that die, stop, come late, or abort, in every collective (need 15). The
+# other ranks get an error in time that names the rank, and exit with 0. Usage:
+# test_failure.sh RCXRUN FAIL_MAIN [full]
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
@@ -13,7 +13,7 @@ main=$(realpath "$2")
 need=15
 bound=(timeout -k 5 60)
 
-# What is on stderr but rcxrun's word on the victim.
+# Lines on stderr other than rcxrun's line about the victim.
 unexpected() {
     grep -v '^rcxrun: rank 2 (pid [0-9]*) killed by signal 9' "$err"
 }
@@ -29,8 +29,8 @@ expect() {
 
 mapfile -t collectives < <("$main" names)
 
-# All that may happen to COLLECTIVE; one of two at a time mostly waits for its
-# deadline.
+# All failures in COLLECTIVE. Two jobs run at a time, as one of them mostly
+# waits for its deadline.
 every_way() {
     local pair how status other other_status
     for pair in "kill 137 late 0" "stop 137 abort 0"; do
@@ -44,8 +44,8 @@ every_way() {
     expect 0 thread "$1"
 }
 
-# All collectives are under way at once; then one blocking one by itself, each
-# in turn of those that the tests have a row for.
+# First, calls of all collectives are in flight at once. Then each collective of
+# the tests' table is tested alone, in blocking calls.
 every_way every
 if [ "${3-}" = full ]; then
     for collective in "${collectives[@]}"; do
@@ -61,11 +61,11 @@ else
     done
 fi
 every_way dup
-try kill allreduce_many # whose vector is RCX's own
+try kill allreduce_many # its vector is allocated by RCX
 try abort allreduce_many
 expect 137 kill allreduce_many
 expect 0 abort allreduce_many
-for pair in "kill 137" "stop 137" "late 0" "abort 0"; do # in two steps
+for pair in "kill 137" "stop 137" "late 0" "abort 0"; do # has two steps
     read -r how status <<<"$pair"
     try "$how" alltoallv -x RCX_ALLTOALLV=bruck
     expect "$status" "$how" alltoallv -x RCX_ALLTOALLV=bruck
@@ -74,15 +74,15 @@ for how in kill stop; do
     try $how allreduce -x UCX_TLS=tcp,self -x UCX_NET_DEVICES=lo
     expect 137 $how allreduce -x UCX_TLS=tcp,self -x UCX_NET_DEVICES=lo
 done
-# Every other collective gives memory that peers may read where it is; so much of
-# it that they do.
+# Every second collective sends memory that peers may read in place; here it is
+# long enough that they do.
 long=(-x FAIL_COUNT=36000)
 try kill reduce "${long[@]}"
 try stop reduce "${long[@]}"
 expect 137 kill reduce "${long[@]}"
 expect 137 stop reduce "${long[@]}"
 
-# UCX has its own words to say about a peer that is gone.
+# UCX prints messages of its own about a failed peer.
 peer=(-x RCX_ERR_MODE=peer -x UCX_LOG_LEVEL=fatal)
 try dead every "${peer[@]}"
 expect 137 dead every "${peer[@]}"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Leaving, every time and in any state (need 8).
-# Usage: test_finish.sh RCXRUN FINISH_MAIN RUNS
+# rcx_finalize succeeds every time, in every state (need 8). Usage:
+# test_finish.sh RCXRUN FINISH_MAIN RUNS
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
@@ -12,7 +12,7 @@ main=$(realpath "$2")
 need=8
 bound=(timeout -k 5 60)
 
-# Waits beside the others.
+# This job mostly waits, so it runs in the background.
 begin skew "$rcxrun" -n 4 -x RCX_WAIT=block "$main" skew 5
 
 for ((i = 1; i <= $3; i++)); do
@@ -31,7 +31,7 @@ ok $? "a context that is gone is an error"
 run 0 "$rcxrun" -n 4 "$main" failed && [ ! -s "$err" ]
 ok $? "a world that failed is left as any other"
 
-# These mostly sleep.
+# These jobs mostly sleep, so they run at the same time.
 hears() {
     end "$1" 0 && [ ! -s "$err" ] && [ ! -s "$out" ]
 }

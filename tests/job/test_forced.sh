@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Each algorithm that the library itself says it has, forced on real jobs.
-# Usage: test_forced.sh RCXRUN JOB_MAIN
+# Each algorithm that the library lists, forced on real jobs. Usage:
+# test_forced.sh RCXRUN JOB_MAIN
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
@@ -11,14 +11,15 @@ rcxrun=$(realpath "$1")
 main=$(realpath "$2")
 bound=(timeout -k 5 120)
 
-# The names after "NAME is one of", from the error about a name that is none.
+# names VARIABLE: the names after "NAME is one of" in the error about an unknown
+# algorithm
 names() {
     env "$1=no_such_algorithm" "$main" launch 2>&1 >/dev/null |
         sed -n 's/.*NAME is one of //p' | tr -d ','
 }
 
-# job N NAME=VALUE...
-# On two nodes, as far as the ranks are told, where an algorithm needs that.
+# job N NAME=VALUE...: run job_main on N ranks; on two nodes, as ranks are told,
+# if an algorithm requires that
 job() {
     local nodes=1
     [[ "${*:2}" != *hierarchical* ]] || nodes=2
@@ -26,8 +27,8 @@ job() {
     ok $? "n=$1 ${*:2}"
 }
 
-# The k-th job forces the k-th algorithm of each collective that has so many,
-# and of the others one that they have.
+# Job k forces algorithm k of each collective, modulo the number of its
+# algorithms.
 mapfile -t variables < <("$main" variables | sort -u)
 most=0
 declare -A found=()
@@ -49,8 +50,8 @@ done
 job 3 RCX_ALLREDUCE=ring:segment=8K,window=4
 job 4 RCX_REDUCE=binomial:segment=1K,window=8
 
-# Five ranks bound to two cores, whose turns algorithms know of: a variable that has
-# no hierarchical is refused, so those that have are asked for.
+# Five ranks bound to two cores, with a map of ranks to cores. A variable
+# without hierarchical would be rejected, so only those with it are set.
 mapfile -t cpus < <(python3 -c 'import os; print(*sorted(os.sched_getaffinity(0)), sep="\n")')
 by_cores=(RCX_LOG=error)
 for variable in "${variables[@]}"; do

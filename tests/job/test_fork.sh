@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Hosts that fork (need 27). Usage: test_fork.sh RCXRUN FORK_MAIN RCX_H
+# Host programs that fork (need 27). Usage: test_fork.sh RCXRUN FORK_MAIN RCX_H
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
@@ -12,9 +12,9 @@ header=$(realpath "$3")
 folder=$(dirname "$(realpath "$0")")
 need=27
 bound=(timeout -k 5 100)
-export JOB_SECONDS=90 # inside run_job.sh, before that
+export JOB_SECONDS=90 # limit of run_job.sh, before the limit of the test
 
-# try SENTENCE LAUNCHER N WHAT...: by run_job.sh, with variables
+# try SENTENCE LAUNCHER N WHAT...: by run_job.sh; WHAT may begin with variables
 try() {
     local sentence=$1
     shift

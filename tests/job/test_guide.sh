@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# docs/reference/guide.md: its code runs, and it has a chapter for everything.
-# Usage: test_guide.sh RCXRUN GUIDE_PIECES GUIDE RCX_H
+# docs/reference/guide.md: its code runs, and covers every operation; each
+# chapter states its order level and the effect of a failure. Usage:
+# test_guide.sh RCXRUN GUIDE_PIECES GUIDE RCX_H
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
@@ -16,7 +17,7 @@ count=$(grep -c '^```c$' "$guide")
 functions=$(grep -A1 '^```c$' "$guide" | grep -c '^static ')
 last=$(sed -n 's/^## //p' "$guide" | tail -1)
 
-# runs RANKS [SETTING...]: all pieces but the last one, which ends the job
+# runs RANKS [SETTING...]: run all pieces but the last one, which ends the job
 runs() {
     local -r n=$1
     shift
@@ -40,7 +41,7 @@ for n in 1 2 3; do
 done
 ok $bad "the last chapter's ends the job, and says why"
 
-# Whatever has a persistent form is an operation.
+# Functions with a persistent form count as operations.
 bad=0
 for name in $(grep -o 'rcx_[a-z_]*_init(' "$header" | sed 's/_init($//' | sort -u) rcx_wait rcx_wait_any rcx_wait_all rcx_wait_for \
     rcx_test rcx_start rcx_abort rcx_comm_set_timeout; do

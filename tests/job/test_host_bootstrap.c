@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A host program with a bootstrap of its own: it forks the ranks, which find
- * each other through socket pairs to rank 0 and rcx_init()'s callbacks. No
- * launcher, no PMIx; the public API alone.
+ * A host program with its own bootstrap: it forks the ranks, which exchange
+ * data through socket pairs to rank 0, by the callbacks of rcx_init(). Without
+ * launcher and PMIx; through the public API only.
  */
 #include "test.h"
 
@@ -19,15 +19,16 @@
 
 enum { MOST_RANKS = 9 };
 
-/* A rank's end of its socket pair with rank 0, which has one per rank. */
+/* State of the host program in a rank. to[0] is the socket to rank 0; rank 0
+ * has a socket to each other rank. */
 struct host {
     int rank, size;
     int to[MOST_RANKS];
     int calls;
-    int fail_at; /* the call that fails; 0: none */
+    int fail_at; /* number of the call that fails; 0: none */
     int (*barrier)(void *arg);
     int64_t timeout_ns;
-    int met; /* of polled_barrier: ranks that have come */
+    int met; /* of polled_barrier(): ranks that have entered */
     bool has_come;
 };
 
@@ -81,7 +82,7 @@ static int barrier(void *arg)
     return allgather(&mine, all, 1, h);
 }
 
-/* Whether a byte has come from there: 1. */
+/* Take a byte if one has arrived; returns 1 then. */
 static ssize_t look(int fd)
 {
     char byte;
@@ -89,7 +90,8 @@ static ssize_t look(int fd)
     return recv(fd, &byte, 1, MSG_DONTWAIT);
 }
 
-/* Never blocks: all tell rank 0, which tells all once they have. */
+/* A barrier that never blocks: each rank sends to rank 0, which answers all
+ * ranks once all have sent. */
 static int polled_barrier(void *arg)
 {
     struct host *h = arg;
@@ -177,7 +179,7 @@ static int use(struct host *h)
         }
         if (rcx_finalize(&context) != RCX_OK || context || lines)
             return complain(h, "rcx_finalize failed");
-        if (h->calls != (h->size > 1 ? 4 : 3)) /* barrier makes one */
+        if (h->calls != (h->size > 1 ? 4 : 3)) /* one call of barrier() */
             return complain(h, "more than a barrier after rcx_init");
     }
     return 0;
@@ -222,7 +224,7 @@ static int come_and_go(struct host *h)
     return 0;
 }
 
-/* The host's barrier has no end, on any rank. */
+/* The host's barrier never completes, on any rank: rcx_finalize() times out. */
 static int leave_in_vain(struct host *h)
 {
     rcx_context_t *context;
@@ -238,7 +240,8 @@ static int leave_in_vain(struct host *h)
     return 0;
 }
 
-/* The last rank is killed while the others leave. */
+/* The last rank is killed before it finalizes; the others finalize and get an
+ * error that names it. */
 static int leave_dead(struct host *h)
 {
     rcx_context_t *context;
@@ -254,14 +257,15 @@ static int leave_dead(struct host *h)
         raise(SIGKILL);
     status = rcx_finalize(&context);
     snprintf(blame, sizeof blame, "rank %d", h->size - 1);
-    /* over TCP, a message to it may be refused before the deadline */
+    /* over TCP a message to that rank may fail before the deadline */
     if ((status != RCX_ERR_TIMEOUT && status != RCX_ERR_PEER_FAILED) ||
         context || !strstr(text, blame))
         return complain(h, text[0] ? text : "nothing was logged");
     return 0;
 }
 
-/* The host's function fails on every rank: an error, in one line of text. */
+/* The host's allgather fails on every rank: rcx_init() returns an error and
+ * logs one line. */
 static int fail_to_open(struct host *h)
 {
     rcx_context_t *context = NULL;
@@ -284,7 +288,7 @@ static void count_lines(rcx_log_level_t level, const char *text, void *arg)
     *(int *)arg += strstr(text, "UCX_TLS=self") ? 1 : 100;
 }
 
-/* No transport leads to the others. */
+/* No transport connects the ranks: a call fails with RCX_ERR_TRANSPORT. */
 static int find_nobody(struct host *h)
 {
     rcx_context_t *context = NULL;
@@ -292,7 +296,7 @@ static int find_nobody(struct host *h)
     int lines = 0;
 
     setenv("UCX_TLS", "self", 1);
-    if (!freopen("/dev/null", "w", stdout)) /* where UCX says it as well */
+    if (!freopen("/dev/null", "w", stdout)) /* UCX prints it there too */
         return complain(h, "no /dev/null");
     if (open_context(h, count_lines, &lines, &context) != RCX_OK)
         return complain(h, "rcx_init failed");
@@ -306,9 +310,9 @@ static int find_nobody(struct host *h)
 
 /* ---- The parent ---------------------------------------------------------- */
 
-enum { PATIENCE_SECONDS = 60 /* so that a hang ends */ };
+enum { PATIENCE_SECONDS = 60 /* ends a hang */ };
 
-/* What children print is kept, and must be nothing. */
+/* The ranks of a job. Their output is kept in a file, which must stay empty. */
 struct team {
     int size;
     int (*body)(struct host *h);
@@ -316,7 +320,7 @@ struct team {
     const char *const *environment; /* NAME, VALUE, ..., NULL */
     int pairs[MOST_RANKS][2];
     FILE *output;
-    int killed; /* the rank that is; -1: none */
+    int killed; /* the rank that is killed; -1: none */
 };
 
 _Noreturn static void run_rank(struct team *team, int rank)
@@ -324,7 +328,7 @@ _Noreturn static void run_rank(struct team *team, int rank)
     struct host h = {
         .rank = rank, .size = team->size, .barrier = team->barrier};
 
-    /* rank 0 has end 0 of every pair, rank i end 1 of its own */
+    /* rank 0 has end 0 of every pair, rank i end 1 of its own pair */
     for (int i = 1; i < team->size; i++) {
         const int end = rank != 0;
 
@@ -425,7 +429,7 @@ static const char *const tcp_and_peer[] = {
 static const char *const *const networks[] = {NULL, tcp, peer, tcp_and_peer};
 enum { NETWORKS = sizeof networks / sizeof *networks };
 
-/* Over every network that UCX has here, with every barrier a host may have. */
+/* Run body over every network that UCX has here, with every kind of barrier. */
 static void run_all(int size, int (*body)(struct host *h))
 {
     for (int network = 0; network < NETWORKS; network++) {

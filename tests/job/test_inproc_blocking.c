@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Blocking calls that need nobody's help: who only sends, and who comes last,
- * so that all it waits for is there. Such a call is over before there is a
- * request for it. All on one thread, over real UCX.
+ * Blocking calls that complete without progress of a peer: on a rank that only
+ * sends, and on the last rank, whose messages have all arrived. Such a call
+ * completes before it needs a request object. All ranks are on one thread, over
+ * real UCX.
  */
 #include "test.h"
 
@@ -47,7 +48,7 @@ static void run_last(enum collective coll, int last, int root, size_t count)
     calls_close(&c);
 }
 
-/* Connects them: what comes first is not there at once. */
+/* Connect the ranks: the first messages do not arrive at once. */
 static void meet(void)
 {
     for (int last = 0; last < RANKS; last++)
@@ -115,7 +116,7 @@ static void an_op_that_fails_is_said(void **state)
     assert_ok(job_close(&job));
 }
 
-/* ---- What else there is of a call ---------------------------------------- */
+/* ---- Other properties of such calls -------------------------------------- */
 
 static void calls_are_recorded_in_their_order(void **state)
 {
@@ -144,8 +145,8 @@ static void calls_are_recorded_in_their_order(void **state)
     assert_ok(job_close(&job));
 }
 
-/* How many calls of who only sends are over while the other one does nothing;
- * the one that is not is given up. */
+/* Count the calls that a rank which only sends completes while the other rank
+ * does nothing. The next call, which times out, is not counted. */
 static int64_t given[512];
 
 static int count_blocking(size_t count)
@@ -180,7 +181,7 @@ static int count_nonblocking(size_t count)
     return n;
 }
 
-/* By UCX's messages, which are bounded by acknowledgements alone. */
+/* Over UCX's messages, which only completion acknowledgements bound. */
 static int count_alone(int (*count)(size_t count))
 {
     int n;
@@ -204,7 +205,8 @@ static void who_goes_on_alone_gets_no_further_than_with_requests(void **state)
     assert_int_equal(count_alone(count_blocking), with_requests);
 }
 
-/* An earlier call is outstanding, whose number must not come again. */
+/* An earlier call is still active, so its sequence number must not be used
+ * again. */
 static void numbers_in_use_are_waited_for(void **state)
 {
     static const struct rcx_tag_layout small = {2, 2, 2, 2, 22};
@@ -221,7 +223,7 @@ static void numbers_in_use_are_waited_for(void **state)
     job_abandon(&job);
 }
 
-/* Who never waits hears of it all the same. */
+/* A rank that never waits must also learn of the failure. */
 static void who_only_sends_hears_of_a_failure(void **state)
 {
     rcx_status_t status = RCX_OK;

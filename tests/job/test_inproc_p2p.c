@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages over real UCX, of all lengths: short, eager, rendezvous. All ranks
+/* Messages over real UCX of all lengths: short, eager and rendezvous. All ranks
  * are in one process, each on a thread of its own. */
 #include "test.h"
 
@@ -58,12 +58,13 @@ static void check_message(const char *got, int from, int number, size_t bytes)
 {
     for (size_t i = 0; i < bytes; i++)
         require((unsigned char)got[i] == byte_of(from, number, i));
-    require(got[bytes] == 0x55); /* behind it */
+    require(got[bytes] == 0x55); /* the byte behind the message */
 }
 
 /* ---- All lengths --------------------------------------------------------- */
 
-/* Every rank has all lengths from every rank, itself too, under one tag. */
+/* Every rank receives all lengths from every rank, itself included, with one
+ * tag. */
 static void send_to_all(struct job *job, int rank, void *arg)
 {
     rcx_comm_t *comm = world_of(job, rank);
@@ -106,7 +107,8 @@ static void eager_and_rendezvous_keep_the_order_of_sends(void **state)
         run(size, send_to_all);
 }
 
-/* Receives of any source are posted first; what came says from whom. */
+/* Receives from any source are posted first; their info must name the
+ * source. */
 static void receive_from_any(struct job *job, int rank, void *arg)
 {
     rcx_comm_t *comm = world_of(job, rank);
@@ -152,9 +154,10 @@ static void any_source_is_told_whose_it_is(void **state)
         run(size, receive_from_any);
 }
 
-/* ---- Too long ------------------------------------------------------------ */
+/* ---- Messages longer than their receives --------------------------------- */
 
-/* A message of so many bytes, one byte, and word that both are on their way. */
+/* Send a message of bytes bytes and one of one byte with tag 2, then an empty
+ * one with tag 3 that says that both are sent. */
 static void send_too_much(rcx_comm_t *comm, size_t bytes, bool is_expected)
 {
     char *out = new_message(1, 0, bytes), three = 3;
@@ -171,7 +174,8 @@ static void send_too_much(rcx_comm_t *comm, size_t bytes, bool is_expected)
     free(out);
 }
 
-/* Into a buffer for 5, which is there before or is not. */
+/* Receive the message of send_too_much() into a buffer of 5 bytes, posted
+ * before it arrives (is_expected) or after. */
 static void receive_too_much(rcx_comm_t *comm, size_t bytes, bool is_expected,
                              int source)
 {
@@ -243,7 +247,7 @@ static void leave_one_over(struct job *job, int rank, void *arg)
     require_ok(rcx_comm_dup(world, &next));
     require(next->id != id);
     require_ok(rcx_comm_free(&next));
-    if (rank == 1) /* as it was read above on rank 0 */
+    if (rank == 1) /* rcx_recv() has set it to 1 on rank 0 as well */
         return;
     require(said[0].host_lines == 1 && strstr(said[0].text, "rank 1") &&
             strstr(said[0].text, "tag 77"));
@@ -255,12 +259,12 @@ a_message_that_is_left_over_spoils_no_later_communicator(void **state)
     struct capture said[2];
 
     (void)state;
-    if (!getenv("UCX_RNDV_THRESH")) /* its send is complete by itself */
+    if (!getenv("UCX_RNDV_THRESH")) /* eager: completes without a receive */
         run_with(2, RCX_THREAD_SERIALIZED, leave_one_over, said);
 }
 
-/* Both communicators have the same tags, sources and receives at once, and a
- * third thing goes on: collectives. */
+/* Both communicators have messages with the same tags and sources, and
+ * collectives, in flight at once. */
 static void mix(struct job *job, int rank, void *arg)
 {
     rcx_comm_t *comms[2] = {world_of(job, rank)};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * All ranks of a job in this process, over real UCX: one thread drives them by
- * nonblocking calls, or each rank blocks in a thread of its own.
+ * All ranks of a job in this process, over real UCX. One thread drives all
+ * ranks by nonblocking calls, or each rank makes blocking calls in a thread of
+ * its own.
  */
 #include "test.h"
 
@@ -29,7 +30,8 @@ static void open_job(struct job *job, int size,
     assert_ok(job_open(job, size, &options));
 }
 
-/* On this thread; no persistent one starts twice. */
+/* Start the call of every rank on this thread; a persistent request starts
+ * once. */
 static void begin(struct job *job, const struct call *call, struct calls *c)
 {
     const bool persistent = call->form == PERSISTENT;
@@ -55,7 +57,7 @@ static void run(struct job *job, struct call call)
     finish(&c);
 }
 
-/* Call number k of all collectives and places, for a count. */
+/* Make call k of the product of all collectives and places, with this count. */
 static void run_one(struct job *job, const struct kind *kind, size_t count,
                     int k)
 {
@@ -94,9 +96,10 @@ static void need_13_all_collectives_at_every_size_of_job(void **state)
     }
 }
 
-/* ---- Little and odd ------------------------------------------------------ */
+/* ---- Small and odd sizes ------------------------------------------------- */
 
-/* The same type and op of the user's on all ranks; the kind stays there. */
+/* Create the same user-defined type and op on all ranks. The op refers to
+ * *kind. */
 static void create_kind(struct job *job, size_t extent, struct kind *kind)
 {
     *kind = (struct kind){.extent = extent};
@@ -118,7 +121,7 @@ static void free_kind(struct job *job, const struct kind *kind)
     }
 }
 
-/* As vectors, and as blocks, of up to so many elements. */
+/* Make calls with vectors, and with blocks, of 0 to 2 p + 1 elements. */
 static void run_few(struct job *job, const struct kind *kind)
 {
     const size_t p = (size_t)job->size, most = 2 * p + 1;
@@ -141,7 +144,8 @@ static void run_few(struct job *job, const struct kind *kind)
                                .seed = count});
 }
 
-/* Canaries lie at both ends of all buffers; NULL where nothing is. */
+/* All buffers have canaries at both ends. A pointer is NULL if no data is
+ * there. */
 static void need_18_few_elements_leave_their_neighbours_alone(void **state)
 {
     static const size_t extents[] = {1, 2, 3, 12, 100, 1000};
@@ -176,7 +180,8 @@ static void count_line(rcx_log_level_t level, const char *text, void *arg)
     ++*(int *)arg;
 }
 
-/* The call of an attempt, but of many more elements than there are. */
+/* Make the call with many elements, far more than the buffers hold. It must be
+ * rejected. */
 static void refuse(struct job *job, struct call call, size_t many, int *lines)
 {
     const size_t blocks[] = {many, 0};
@@ -220,13 +225,13 @@ static void need_18_more_bytes_than_there_can_be_are_refused(void **state)
             refuse(&job,
                    (struct call){
                        .coll = (enum collective)(k % COLLECTIVES),
-                       /* a blocking one that is accepted hangs: last */
+                       /* blocking last: one that is accepted hangs */
                        .form = (enum form)((k / COLLECTIVES + 1) % FORMS),
                        .place = (enum place)((k + k / COLLECTIVES) % PLACES),
                        .kind = &kind,
                        .count = 2},
                    many[k / (COLLECTIVES * FORMS)], &lines);
-        run_all(&job, &kind, 5); /* nothing is broken */
+        run_all(&job, &kind, 5); /* the communicator still works */
         assert_int_equal(lines, 1);
         free_kind(&job, &kind);
     }
@@ -235,7 +240,8 @@ static void need_18_more_bytes_than_there_can_be_are_refused(void **state)
 
 /* ---- Every algorithm ----------------------------------------------------- */
 
-/* Names of a collective begin alike: allgather, allgatherv. */
+/* Whether a collective's name begins with that of coll: allgather is also
+ * allgatherv. */
 static bool may_be_of(enum rcx_coll coll, enum collective called)
 {
     const char *name = rcx_coll_name(coll);
@@ -251,7 +257,7 @@ static void run_forced(struct job *job, const struct rcx_algo *algo,
                               .count = 1,
                               .elem_bytes = 4,
                               .commutative = true};
-    const bool prefix = rcx_colls[algo->coll].is_prefix; /* has no average */
+    const bool prefix = rcx_colls[algo->coll].is_prefix; /* no average */
 
     rcx_params_reset(algo, shape.params);
     rcx_params_settle(algo, &shape, &rcx_machine_usual);
@@ -264,7 +270,7 @@ static void run_forced(struct job *job, const struct rcx_algo *algo,
     job_unforce(job, algo->coll);
 }
 
-/* Long vectors; short ones and other sizes of job are test_algorithms.c's. */
+/* Long vectors. test_algorithms.c has short vectors and other sizes of job. */
 static void every_algorithm_when_forced(void **state)
 {
     struct job job;
@@ -315,8 +321,8 @@ static int most_endpoints(const struct job *job)
     return most;
 }
 
-/* Nobody waits for a note; so what keeps it from getting there is not told with
- * what fails later. */
+/* No operation waits for a control message. So the error of a control message
+ * that cannot be sent must not stay as the last error of the transport. */
 static void a_note_that_gets_nowhere_leaves_no_trouble(void **state)
 {
     const struct rcx_ctrl_msg body = {.kind = RCX_CTRL_ENTERED};
@@ -328,7 +334,7 @@ static void a_note_that_gets_nowhere_leaves_no_trouble(void **state)
     open_job(&job, 2, NULL);
     unsetenv("UCX_TLS");
     t = job.contexts[0]->transport;
-    for (int i = 0; i < 2; i++) { /* the way is looked for once */
+    for (int i = 0; i < 2; i++) { /* the second does not retry */
         t->ops->send_ctrl(t, 1, &body, sizeof body);
         assert_string_equal(t->last_error, "");
     }
@@ -339,7 +345,8 @@ static void a_note_that_gets_nowhere_leaves_no_trouble(void **state)
     job_abandon(&job);
 }
 
-/* UCX reads the same texts, and refuses others. */
+/* Completion acknowledgements begin at the size that UCX_RNDV_THRESH sets.
+ * These are texts that UCX accepts. */
 static void credits_begin_where_the_user_has_rendezvous_begin(void **state)
 {
     enum { MOST = 16384, UCX_CHOOSES = 1024 };
@@ -371,7 +378,8 @@ static void credits_begin_where_the_user_has_rendezvous_begin(void **state)
     }
 }
 
-/* Of RCX's variable and UCX's, RCX's counts; of none, the longest there is. */
+/* Without either variable acknowledgements begin at the upper limit.
+ * RCX_UCX_RNDV_THRESH overrides UCX_RNDV_THRESH. */
 static void credits_begin_late_where_the_user_says_nothing(void **state)
 {
     struct job job;
@@ -415,9 +423,9 @@ static void need_28_few_endpoints_and_none_before_first_use(void **state)
     }
 }
 
-/* ---- Many ---------------------------------------------------------------- */
+/* ---- Many operations in flight ------------------------------------------- */
 
-/* Many operations under way at once, finished in reverse order. */
+/* Start count operations, and complete them in reverse order. */
 static void run_outstanding(struct job *job, int count)
 {
     struct calls *rounds = calloc((size_t)count, sizeof *rounds);

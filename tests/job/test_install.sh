@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What a user gets: the lines of README.md that build and install RCX, run as
-# they are printed, on what looks like a Debian without dpkg-dev and cmocka and
-# without a network; then programs are compiled, linked and run against that.
-# No search path is set here. Usage: test_install.sh SOURCE_DIR
+# Installation as a user does it: runs the lines of README.md that build and
+# install RCX, as they are printed, on a system that looks like Debian without
+# dpkg-dev, cmocka and network. Then compiles, links and runs programs against
+# the installed library. No search path is set here. Usage: test_install.sh
+# SOURCE_DIR
 #
-# Everything is in a mount namespace, where what is written to /usr/local and
-# /etc is seen by this test alone. Without such namespaces it is skipped.
+# All of it runs in a mount namespace, where files written to /usr/local and
+# /etc are visible to this test only. Skipped if such namespaces are not
+# permitted.
 
 set -u
 
@@ -30,7 +32,8 @@ if [ "${1-}" != --inside ]; then
         echo "1..0 # SKIP needs namespaces: root outside a chroot, or users who may"
         exit 0
     }
-    # Stays empty out here, so that removing it can remove nothing else.
+    # This folder stays empty outside of the namespace, so removing it removes
+    # nothing else.
     place=$(mktemp -d)
     "${apart[@]}" "$BASH" "$0" --inside "$(realpath "$1")" "$place"
     status=$?
@@ -40,13 +43,13 @@ fi
 source=$2
 place=$3
 
-# shadow DIR: what is written to it is seen in this namespace alone. Files of
-# the real one are links in a new one, which unlike overlayfs works for a user.
+# shadow DIR: changes of DIR are visible in this namespace only. Files of the
+# real DIR are links in a new one, which unlike overlayfs works without root.
 shadow() {
     local -r old=$place/old$1 new=$place/new$1
     mkdir -p "$old" "$new" &&
         mount --rbind "$1" "$old" && mount -o remount,bind,ro "$old" || return
-    # What this user may not read will not be missed.
+    # Files that this user cannot read are not needed.
     cp -rs "$old/." "$new" 2>/dev/null
     (cd "$old" && find . -type l -exec \
         cp -P --parents --remove-destination -t "$new" {} +) 2>/dev/null
@@ -68,7 +71,7 @@ enter() {
     for folder in /usr/local /etc /var/cache/ldconfig; do
         [ ! -d $folder ] || shadow $folder || return
     done
-    # bindings/torch takes longer to build than all the rest
+    # bindings/torch takes longer to build than everything else
     [ ! -d /usr/include/torch ] || mount -t tmpfs tmpfs /usr/include/torch || return
     hide /usr/bin/dpkg-architecture \
         {/usr,/usr/local}/{lib,share}{,64,/*}/pkgconfig/cmocka.pc \
@@ -83,7 +86,7 @@ fi
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
 cd "$scratch" || exit 2
-# meson test has the loader look in the build
+# meson test makes the loader search the build folder
 unset DESTDIR LD_LIBRARY_PATH
 
 skip() {
@@ -97,17 +100,17 @@ do_it() { "$@" >"$out" 2>&1 </dev/null; }
 # --- the README's lines ---
 need=29
 
-# the user is root in here
+# the user is root in the namespace
 sudo() { PATH=$PATH:/usr/sbin:/sbin "$@"; }
 export -f sudo
 
-# A checkout that was never built in.
+# A checkout without build folders.
 mkdir checkout
 for entry in "$source"/*; do
     [[ ${entry##*/} == build* ]] || ln -s "$entry" checkout
 done
 cd checkout || exit 2
-export CFLAGS=-O0 # how fast it is does not matter here
+export CFLAGS=-O0 # speed does not matter here
 
 recipe=$(sed -n '/^    meson setup /,/^    cc examples/ s/^    //p' \
     "$source/README.md")
@@ -123,7 +126,7 @@ while read -r line; do
     fi
 done <<<"$recipe"
 
-# of tools/packages.sh
+# the names of tools/packages.sh
 names() { tr ' ' '\n' | grep -v '^$' | sort; }
 sed -n 's/^    sudo apt-get install \(--yes \)\?//p' "$source/README.md" |
     names >named
@@ -139,7 +142,7 @@ ok $? "README: ./allreduce"
 do_it rcxrun -n 4 ./allreduce && [ "$(cat "$out")" = "1 + ... + 4 = 10" ]
 ok $? "README: rcxrun -n 4 ./allreduce"
 
-# --- what was installed ---
+# --- installed files ---
 
 do_it meson install -C build --no-rebuild --destdir "$scratch/root"
 ok $? "meson install --destdir"
@@ -147,7 +150,7 @@ cd "$scratch" || exit 2
 prefix=/usr/local
 library=$prefix/lib/librcx.so
 
-# bindings are there if what they bind to is: see below
+# bindings are installed if the libraries that they bind to are: see below
 (cd root && find . -type f ! -name "*.so.*" ! -name "rcx_nvector.*" ! -name "*.so" ! -path "*/dist-packages/*" ! -path "*/man/*" | sort) >installed
 diff installed - >"$out" <<END
 ./usr/local/bin/rcx_info
@@ -206,10 +209,11 @@ need=29
 cp "$source/tests/job/consumer.c" .
 cp consumer.c consumer.cc
 
-# The flags of pkg-config, as words.
+# Store the flags of pkg-config as words.
 flags() { read -ra words < <(pkg-config --cflags --libs rcx | xargs); }
 
-# consume SENTENCE COMPILER...: compiles, runs alone and as two ranks
+# consume SENTENCE COMPILER...: compile the consumer, run it alone and as two
+# ranks
 consume() {
     local -r what=$1
     shift
@@ -223,7 +227,8 @@ consume() {
     ok $? "$what: runs as two ranks"
 }
 
-# only rcx.pc is seen, as where the packages of UCX and PMIx are for running alone
+# only rcx.pc is visible, as on systems with only the runtime packages of UCX
+# and PMIx
 do_it env PKG_CONFIG_PATH= PKG_CONFIG_LIBDIR=$prefix/lib/pkgconfig pkg-config --cflags --libs rcx \
     && grep -q -- -lrcx "$out" && ! grep -qE 'ucp|pmix' "$out"
 ok $? "pkg-config needs no file but rcx.pc"

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Wrong launches and wrong environments: an error that says what to do, never a
-# job of singletons, never a hang. Usage: test_launch.sh JOB_MAIN [RCXRUN]
+# Wrong launches and wrong environments give an error that says what to do;
+# never a job of singletons, never a hang. Usage: test_launch.sh JOB_MAIN
+# [RCXRUN]
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
@@ -11,12 +12,12 @@ main=$(realpath "$1")
 rcxrun=${2:+$(realpath "$2")}
 
 bound=(timeout -k 5 60) # a hang is a failure, not a wait
-# What this test itself runs under is not what it tests.
+# The launcher that runs this test must not affect it.
 unset "${!PMIX_@}" "${!PMI_@}" "${!SLURM_@}" "${!OMPI_@}"
 
 readonly ERR_CONFIG=4 ERR_LAUNCH=5 # the negated rcx_status_t
 
-# says WORD...: one line of RCX's has all of them.
+# says WORD...: the first error line of RCX has all words
 says() {
     local line word
     line=$(grep '^rcx error: ' "$err" | head -1)

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Programs that wait in loops of their own, also where ranks outnumber cores (need
-# 14). An operation that takes a slice of time, 4 ms, would take minutes in all: the
-# bound of a run ends that. Usage: test_loops.sh RCXRUN LOOPS_MAIN
+# Programs that wait in loops of their own, also where ranks outnumber cores
+# (need 14). If each operation took a time slice of 4 ms, a run would take
+# minutes, and its time limit ends that. Usage: test_loops.sh RCXRUN LOOPS_MAIN
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"

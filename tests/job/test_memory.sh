@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Bounded memory (need 25). Usage: test_memory.sh RCXRUN MEMORY_MAIN MIB
+# Memory use is bounded (need 25). Usage: test_memory.sh RCXRUN MEMORY_MAIN MIB
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"

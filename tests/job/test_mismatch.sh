@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Calls of different ranks that do not belong together, as found without
-# RCX_CHECK=full (need 4). Usage: test_mismatch.sh RCXRUN MISMATCH_MAIN
+# Calls of different ranks that do not match, as detected without RCX_CHECK=full
+# (need 4). Usage: test_mismatch.sh RCXRUN MISMATCH_MAIN
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"

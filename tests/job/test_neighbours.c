@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the transport does with the ranks of its node: two of them, both in this
- * process, in a job of any size. */
+/* The transport between the ranks of one node: two ranks, both in this process,
+ * in a job of any size. */
 #include "test.h"
 
 #include <inttypes.h>
@@ -18,7 +18,8 @@ enum { MANY = 5000, NODE = 2, TURNS = 1 << 16, NOTES = 50 };
 
 extern const struct rcx_transport_ops rcx_transport_ucp;
 
-/* The ranks of this node, both in this process; the others do not exist. */
+/* The ranks of this node, both in this process. No other rank of the job
+ * exists. */
 static struct rank {
     struct rcx_boot boot;
     struct rcx_context context;
@@ -28,11 +29,12 @@ static struct rank {
 } ranks[NODE];
 static const int local_ranks[NODE] = {0, 1};
 
+/* The ranks of one process have equal node capabilities. */
 static rcx_status_t meet(struct rcx_boot *boot, const void *card, size_t bytes,
                          rcx_local_fn_t see, void *arg)
 {
     (void)boot, (void)bytes;
-    for (int i = 0; i < NODE; i++) /* all of one process have one card */
+    for (int i = 0; i < NODE; i++)
         see(i, card, arg);
     return RCX_OK;
 }
@@ -127,8 +129,8 @@ static int close_node(void **state)
     return 0;
 }
 
-/* What is waited for comes, or the test does not end: UCX connects by a thread
- * of its own, which needs a core. */
+/* Progress both ranks. Loops with this call end, or the test hangs. UCX
+ * connects in a thread of its own, which needs a core. */
 static void progress_all(void)
 {
     sched_yield();
@@ -145,7 +147,7 @@ static void receive_from_any(struct rcx_message *m, uint64_t *value)
                      RCX_IN_PROGRESS);
 }
 
-/* Rank 1 has sent a message to rank 0, so that each has a way to the other. */
+/* Send a message from rank 1 to rank 0, so that both are connected. */
 static void send_one(void)
 {
     struct rcx_message received = {.status = RCX_IN_PROGRESS}, sent = received;
@@ -173,7 +175,8 @@ static void notify(int n)
                                     sizeof i);
 }
 
-/* Those that rank 0 has, in order, without progress. */
+/* Take the control messages that rank 0 has, in order, without progress; return
+ * how many. */
 static int take_notes(void)
 {
     int note, n = 0;
@@ -217,7 +220,8 @@ static void a_receive_from_any_rank_settles_those_of_its_node(void **state)
     assert_int_equal(ranks[0].lookups_far, 0);
 }
 
-/* Each sweep costs as much as there are neighbours. */
+/* A progress call polls the channels of this node only, whatever the size of
+ * the job. */
 static void a_sweep_is_over_those_of_its_node(void **state)
 {
     struct rcx_message received;
@@ -235,7 +239,8 @@ static void a_sweep_is_over_those_of_its_node(void **state)
     rcx_transport_ucp.cancel(ranks[0].context.transport, &received);
 }
 
-/* A rank that only uses memory looks at a word for notes, which come by UCX. */
+/* Control messages arrive by UCX. A rank that only uses shared memory polls the
+ * doorbell for them. */
 static void a_note_is_news(void **state)
 {
     const struct rcx_transport *t = ranks[0].context.transport;
@@ -264,8 +269,9 @@ static pid_t ended_process(void)
     return pid;
 }
 
-/* What a rank has sent before its end is read before it is called dead: it may
- * say why. UCX takes a few messages a turn. */
+/* Control messages that a rank sent before its end are read before it is
+ * declared failed: they may give the reason. UCX delivers a few messages in
+ * each progress call. */
 static void all_notes_are_taken_before_a_rank_is_called_dead(void **state)
 {
     struct rcx_transport *t = ranks[0].context.transport;
@@ -276,13 +282,13 @@ static void all_notes_are_taken_before_a_rank_is_called_dead(void **state)
         skip();
     send_one();
     notify(1);
-    await_note(); /* so that UCX is connected, and sends at once */
+    await_note(); /* UCX is connected then, and sends at once */
     notify(NOTES);
     assert_int_equal(ranks[1].context.transport->ctrl_unsent, 0);
     peer = rcx_ucp_neighbour(transport_of(0), 1);
     rcx_process_close(&peer->process);
     peer->process.pid = ended_process();
-    peer->is_missing = true; /* for the second time now */
+    peer->is_missing = true; /* the next probe is the second that misses it */
     transport_of(0)->lane.next_liveness_ns = 0;
     while (!t->failed_peers[1])
         rcx_transport_ucp.progress(t);
@@ -290,7 +296,7 @@ static void all_notes_are_taken_before_a_rank_is_called_dead(void **state)
     assert_int_equal(take_notes(), NOTES);
 }
 
-/* The System V segment that address lies in; or -1. */
+/* Return the id of the System V segment that contains address; -1: none. */
 static int segment_at(const void *address)
 {
     FILE *maps = fopen("/proc/self/maps", "r");
@@ -329,12 +335,13 @@ ucs_status_t __real_ucp_ep_rkey_unpack(ucp_ep_h endpoint, const void *key,
 ucs_status_t __wrap_ucp_ep_rkey_unpack(ucp_ep_h endpoint, const void *key,
                                        ucp_rkey_h *rkey_p)
 {
-    if (watched_segment >= 0 && attached_meanwhile == 0) /* the first time */
+    if (watched_segment >= 0 && attached_meanwhile == 0) /* the first call */
         attached_meanwhile = attached(watched_segment);
     return __real_ucp_ep_rkey_unpack(endpoint, key, rkey_p);
 }
 
-/* A peer may be killed at any moment: its memory stays until UCX has it. */
+/* A peer may be killed at any moment, so its segment stays attached until UCX
+ * has attached it. */
 static void memory_is_held_while_ucx_unpacks_its_key(void **state)
 {
     const int id = segment_at(transport_of(0)->lane.segment);
@@ -350,7 +357,7 @@ static void memory_is_held_while_ucx_unpacks_its_key(void **state)
     send_one();
     watched_segment = -1;
     assert_int_equal(attached_meanwhile, before + 1);
-    assert_int_equal(attached(id), before + 1); /* by UCX */
+    assert_int_equal(attached(id), before + 1); /* attached by UCX */
 }
 
 int main(void)

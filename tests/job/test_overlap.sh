@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Communication beside computation. What it gains depends on the cores: the
-# figures are printed, and judged where each thread of two ranks has its own.
-# Usage: test_overlap.sh RCXRUN OVERLAP_MAIN
+# Overlap of communication and computation. The gain depends on the number of
+# cores: the figures are printed. They are checked only if each thread of two
+# ranks has its own core. Usage: test_overlap.sh RCXRUN OVERLAP_MAIN
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"

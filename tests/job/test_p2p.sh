@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Messages between real processes, and ranks that die while others wait for
-# theirs.
-# Usage: test_p2p.sh RCXRUN P2P_MAIN EXAMPLE_HALO
+# their messages. Usage: test_p2p.sh RCXRUN P2P_MAIN EXAMPLE_HALO
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
@@ -14,7 +13,7 @@ halo=$(realpath "$3")
 bound=(timeout -k 5 100)
 tcp=(-x UCX_TLS=tcp,self -x UCX_NET_DEVICES=lo)
 
-# good SENTENCE OPTION... HOW: nothing is said
+# good SENTENCE OPTION... HOW: the job succeeds and prints no error
 good() {
     run 0 "$rcxrun" "${@:2:$#-2}" "$main" "${!#}" && [ ! -s "$err" ]
     ok $? "$1"
@@ -47,7 +46,7 @@ for n in 1 2 5; do
     ok $? "examples/halo.c agrees with one rank alone: $n ranks"
 done
 
-# What is on stderr but rcxrun's word on the victim.
+# Lines on stderr other than rcxrun's line about the victim.
 unexpected() {
     grep -v '^rcxrun: rank 2 (pid [0-9]*) killed by signal 9' "$err"
 }
@@ -61,8 +60,8 @@ expect() {
     ok $? "who waits for a message has an error in time: $2"
 }
 
-# UCX has its own words to say about a peer that is gone; and see guarantees.md
-# of CMA.
+# UCX prints messages of its own about a failed peer. About CMA see
+# guarantees.md.
 peer=(-x RCX_ERR_MODE=peer -x UCX_KEEPALIVE_INTERVAL=1s
     -x UCX_LOG_LEVEL=fatal)
 try kill

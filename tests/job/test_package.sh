@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Debian's packages: made, looked at by lintian, installed and used. What is written is in a
-# layer over this system that goes with the test. Usage: test_package.sh SOURCE_DIR
+# The Debian packages: builds them, checks them by lintian, installs and uses
+# them. All writes go to a layer over this system, which is removed with the
+# test. Usage: test_package.sh SOURCE_DIR
 
 if [ "${1-}" != --inside ]; then
     for tool in dpkg-buildpackage lintian dh help2man git; do
@@ -20,7 +21,7 @@ fi
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
 
-# --- in the layer ---
+# --- inside the layer ---
 
 if [ "${1-}" = --inside ]; then
     cd "$3" || exit 2
@@ -43,7 +44,7 @@ if [ "${1-}" = --inside ]; then
     exit
 fi
 
-# --- out here ---
+# --- outside ---
 
 takes "SOURCE_DIR" "$@"
 source_dir=$(realpath "$1")

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Which peers a build of bench_peers finds, and that each runs every collective
-# that it has. Usage: test_peers.sh SOURCE_DIR BUILD_DIR
+# Which peer libraries a build of bench_peers finds, and that each runs every
+# collective that it has. Usage: test_peers.sh SOURCE_DIR BUILD_DIR
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
@@ -16,7 +16,7 @@ if ! command -v meson >/dev/null; then
     exit 0
 fi
 
-# UCC 1.3 as it is installed, as far as looking for it goes
+# a minimal installation of UCC 1.3, enough to be found
 mkdir -p ucc/include/ucc/api ucc/lib
 echo 'int ucc_finalize(void);' >ucc/include/ucc/api/ucc.h
 echo 'int ucc_finalize(void) { return 0; }' |
@@ -38,8 +38,8 @@ ok $? "a folder without it is an error"
 
 # --- runs ---
 
-# lacking PEER [LINES]: its collectives without a time at one of the sizes, from tables
-# of which a line is | bytes | RCX | peer ... |
+# lacking PEER [LINES]: print the collectives of PEER without a time at one of
+# the sizes, from tables with lines | bytes | RCX | peer ... |
 lacking() {
     awk -F ' *[|] *' -v peer="$1" -v all="${2:-35}" '
         /^p = / { sub(/^[^:]*: /, ""); sub(/[,;].*/, ""); coll = $0 }
@@ -49,10 +49,10 @@ lacking() {
         END { if (lines && lines != all) print lines " lines" }' "$out"
 }
 
-# lacks PEER LIST [LINES]: just these
+# lacks PEER LIST [LINES]: PEER lacks exactly these
 lacks() { [ "$(lacking "$1" "${3-}")" = "${2:+$2 }" ]; }
 
-# a barrier has one line, the others two
+# a barrier has one line, the other collectives two
 run 0 "$source/tools/bench_peers" --build "$build" -p 2 --colls all --sizes "8 65536" --rounds 1 --time 0.002 --markdown \
     && ! grep -q Incomplete "$out" && [ "$(grep -c '^| bytes' "$out")" -eq 18 ] && lacks RCX ""
 ok $? "bench_peers runs every collective of RCX, and nothing fails"
@@ -73,7 +73,7 @@ bad=$?
 lacks UCC "" || lacks UCC "scatter scan exscan sendrecv" || bad=1
 ok $bad "Gloo and UCC have what they have, and are passed over for the others"
 
-# blocks of 2, 6, 2 elements; a result is compared element by element
+# blocks of 2, 6, 2 elements; results are compared element by element
 run 0 "$source/tools/bench_peers" --build "$build" -p 3 --colls "reduce_scatter gatherv scatterv allgatherv alltoallv sendrecv" \
     --sizes 16 --rounds 1 --time 0.001 --markdown --uneven && ! grep -q Incomplete "$out" \
     && [ "$(grep -c '^p = 3, .*, uneven;' "$out")" -eq 5 ]
@@ -102,7 +102,7 @@ run 0 "$build/tools/bench/bench_builds" -n 2 --bytes 64 --rounds 3 "$library" ./
     && run 1 "$build/tools/bench/bench_builds" -n 2 ./none.so && grep -q "none.so" "$err"
 ok $? "bench_builds times two builds in turns in one process"
 
-# of some 18 algorithms most are measured and priced
+# most of about 18 algorithms are measured and priced
 run 0 "$source/tools/bench_model" --build "$build" -p 3 --sizes 64 --rounds 1 --time 0.001 --factor 0 --times times \
     && grep -q '^p = 3: alpha [0-9.e-]* us, ' "$out" \
     && grep -Eq '^\| 64 \| [a-z_]+ \| [0-9.]+ \| [0-9.]+ \| [a-z_]+ [0-9.]+ \| [0-9]+ of [0-9]{3} \|$' "$out" \

@@ -11,7 +11,7 @@ rcxrun=$(realpath "$1")
 main=$(realpath "$2")
 bound=(timeout -k 5 60)
 tcp=(-x UCX_TLS=tcp,self -x UCX_NET_DEVICES=lo)
-# Nothing that wakes a sleeper now and then, whatever happens.
+# No periodic events that would wake a rank that sleeps.
 still=(-x RCX_CHECK=off)
 
 # try SENTENCE N [OPTION...] WHAT
@@ -22,7 +22,7 @@ try() {
     ok $? "$sentence"
 }
 
-# These sleep.
+# These jobs sleep, so they run at the same time.
 need=14
 for network in shm tcp; do
     options=(-x RCX_WAIT=block)

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# tools/quickstart, where everything is installed and built already, and what it
-# shows while apt-get works. Usage: test_quickstart.sh SOURCE_DIR RCXRUN RCX_PERF
+# tools/quickstart on a machine where everything is installed and built, and its
+# output while apt-get runs. Usage: test_quickstart.sh SOURCE_DIR RCXRUN
+# RCX_PERF
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
@@ -16,7 +17,7 @@ need=30
 prints() { grep -q -e "$1" "$out"; }
 narrow() { ! grep '.\{81\}' "$out" >>"$err"; }
 
-# --- a checkout that is built, on as many cores as a test likes ---
+# --- a built checkout, on a machine with any number of cores ---
 
 mkdir -p tools build/tools bin
 cp "$source"/tools/{quickstart,packages.sh} tools
@@ -70,7 +71,7 @@ run 1 env PATH="$scratch/none" bash "$source/docs/site/build" x y z \
     && grep -q 'apt-get install python3-sphinx python3-myst-parser' "$err" && [ "$(wc -l <"$err")" -eq 1 ]
 ok $? "without Sphinx the site says what to install"
 
-# --- what is shown while apt-get works ---
+# --- output while apt-get runs ---
 
 packages_table='absent  thing  command  no_such_command'
 can_install() { :; }

@@ -1,11 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Tests of rcxrun. Usage: test_rcxrun.sh RCXRUN CLIENT (tests/job/rcxrun_client.c)
+# Tests of rcxrun. Usage: test_rcxrun.sh RCXRUN CLIENT
+# (tests/job/rcxrun_client.c)
 #
-# Whatever waits does so in a loop with a generous bound, so that a slow machine
-# makes the tests slow and not red. TMPDIR is a folder of the test's own: what
-# rcxrun leaves behind shows there.
+# All waits poll with a generous limit: on a slow machine the tests are slow,
+# but do not fail. TMPDIR is a folder of the test, so files that rcxrun leaves
+# behind are found there.
 
 set -m # background jobs get a process group and the default SIGINT
 
@@ -18,10 +19,10 @@ export TMPDIR=$scratch/tmp
 mkdir "$TMPDIR"
 pids=$scratch/pids
 
-# A mark in the environment by which any process of this test is found.
+# A variable in the environment marks all processes of this test.
 export RCXRUN_TEST_MARK=mark-$$-$RANDOM
 
-# Waits, up to a minute, until a command succeeds.
+# Polls, for up to a minute, until a command succeeds.
 until_true() {
     local i # of tenths of a second
     for i in $(seq ${RCXRUN_TEST_WAIT:-600}); do
@@ -32,21 +33,21 @@ until_true() {
     return 1
 }
 
-# Runs in the background: sets $job to rcxrun's own pid. Not for a subshell, where
-# job control is off and background jobs ignore SIGINT. The suite itself may run
-# under nohup.
+# Run rcxrun in the background, and set $job to its pid. Not for a subshell,
+# where job control is off and background jobs ignore SIGINT. The suite itself
+# may run under nohup.
 start() {
     : >"$out"
     env --default-signal=HUP "$rcxrun" --timeout 300 "$@" >"$out" 2>"$err" </dev/null &
     job=$!
 }
 
-# Waits for $job without the shell's message about how it died.
+# Wait for $job, without the shell's message about its signal.
 finish() {
     wait "$job" 2>/dev/null
 }
 
-# Processes with our mark, this shell and its helpers left out.
+# Processes with the mark, except for this shell and its helpers.
 strays() {
     local env pid
     for env in /proc/[0-9]*/environ; do
@@ -64,7 +65,7 @@ lines() { [ "$(grep -c "$1" "$out")" -eq "$2" ]; }
 says() { grep -q -e "$1" "$err"; }
 says_nothing() { [ ! -s "$err" ]; }
 
-# True when nothing is left, at once; left_soon also waits for it.
+# nothing_left: no process and no file is left, now; left_soon: polls for it.
 nothing_left() { no_strays && no_files; }
 left_soon() { until_true no_strays && until_true no_files; }
 
@@ -228,19 +229,19 @@ ok $? "rcxrun runs under rcxrun"
 run 0 "$rcxrun" -b -n 3 grep Cpus_allowed_list /proc/self/status && lines '^Cpus_allowed_list:[[:space:]]*[0-9]*$' 3
 ok $? "--bind pins each rank to one cpu"
 
-# Linux shares a core out by sessions first, so that who yields it to a rank of
-# another one does not.
+# Linux divides a core among sessions first, so yielding it to a rank of another
+# session would have no effect.
 run 0 "$rcxrun" -n 3 sh -c 'ps -o pgid=,sid= -p $$' </dev/null &&
     [ "$(awk '{ print $1 }' "$out" | sort -u | wc -l)" -eq 3 ] && [ "$(awk '{ print $2 }' "$out" | sort -u | wc -l)" -eq 1 ]
 ok $? "ranks have process groups of their own, and a session in common"
 
-# The terminal echoes what is typed, and hangs up a while later.
+# The terminal echoes what is typed, and closes a while later.
 run 0 timeout -k 5 60 sh -c "{ echo typed; sleep 2; } | script -qec '$rcxrun -n 2 head -n 1' /dev/null" && lines '^typed' 2
 ok $? "rank 0 reads the terminal that rcxrun has"
 
 # --- nothing stays behind ---
 
-export IS_RANK=yes # of rcxrun and below, from here on
+export IS_RANK=yes # marks rcxrun and its processes from here on
 
 # stopped_by SIGNAL STATUS
 stopped_by() {
@@ -267,7 +268,7 @@ finish
 [ $? -eq 137 ] && says "killed by signal 9" && nothing_left
 ok $? "kill -9 of a rank ends the job and leaves nothing"
 
-# Two generations below the ranks, one in a session of its own.
+# Two generations below the ranks, one of them in its own session.
 family='sleep 600 & setsid sleep 600 & echo ready; wait'
 start -n 2 sh -c "$family"
 until_true lines '^ready' 2
@@ -302,7 +303,7 @@ wait "$holder" 2>/dev/null
 run 0 "$rcxrun" -n 1 touch "$held" && [ ! -e "$held" ]
 ok $? "shared memory of this job that nobody has open is removed"
 
-# What is not the job's own.
+# Segments that do not belong to the job.
 run 0 "$rcxrun" -n 2 sh -c 'ipcmk -M 4096 >"$0.$PMIX_RANK"' "$scratch/segment"
 kept=0
 for rank in 0 1; do
@@ -317,8 +318,8 @@ run 0 bash -c 'exec "$0" -n 2 echo hello > >(sleep 1; sed s/hello/world/ >"$1")'
     "$rcxrun" "$scratch/sed" && sleep 2 && [ "$(grep -c world "$scratch/sed")" = 2 ]
 ok $? "a process that the shell had started before it became rcxrun goes on"
 
-# In a space of process ids of its own: rank 0 has ended, and another process gets
-# its number, and with it the number of its process group.
+# In a pid namespace: rank 0 has ended, and another process gets its process id,
+# which is also the id of its process group.
 cat >"$scratch/reuse" <<'EOF'
 mkfifo "$2.fifo"
 "$1" -k -n 2 sh -c 'if [ "$PMIX_RANK" = 0 ]; then echo $$ >"$0.pid"; else read -r x <"$0.fifo"; fi' "$2" &
@@ -329,7 +330,7 @@ while kill -0 "$pid" 2>/dev/null; do sleep 0.1; done
 echo $((pid - 1)) >/proc/sys/kernel/ns_last_pid
 setsid sleep 600 &
 [ $! = "$pid" ] || echo "$!, not $pid"
-kill -9 "$rcxrun" # what it leaves is killed by process groups
+kill -9 "$rcxrun" # the processes that it leaves are killed by process group
 wait "$rcxrun"
 while pgrep -x rcxrun-watch >/dev/null; do sleep 0.1; done
 kill "$pid" && echo alive

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Memory of other ranks, by loads and stores. Usage: test_reach.sh RCXRUN REACH_MAIN
+# Access to the memory of other ranks by loads and stores. Usage: test_reach.sh
+# RCXRUN REACH_MAIN
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What ranks find out about each other before they send: a kernel that would
-# refuse to have a rank's memory read, too little shared memory, and settings
-# that differ. One warning for a node, or an error on every rank; never a rank
-# that is killed later. Usage: test_start.sh RCXRUN JOB_MAIN UNDUMPABLE FENCES
+# Checks of rcx_init() among ranks before they send: a kernel that does not
+# allow to read a rank's memory, too little shared memory, and settings that
+# differ. The result is one warning per node, or an error on every rank; no rank
+# is killed later. Usage: test_start.sh RCXRUN JOB_MAIN UNDUMPABLE FENCES
 # UNTHREADED FABRIC BLAME_MAIN
 
 # shellcheck source=tests/support/tap.sh
@@ -29,7 +29,8 @@ skip() {
     echo "ok $number - $2 # SKIP $1"
 }
 
-# Whoever may trace everything is refused nothing: root does without.
+# A process that may trace all others may also read their memory: root drops
+# that right.
 lean=()
 if [ "$(id -u)" -eq 0 ] && setpriv --bounding-set -sys_ptrace true 2>/dev/null
 then
@@ -38,7 +39,7 @@ fi
 
 launch=("${lean[@]}" "$rcxrun")
 
-# rank_1 WORD... -- COMMAND...: rank 1 has the words in front of the command.
+# rank_1 WORD... -- COMMAND...: rank 1 runs COMMAND with the words before it.
 rank_1=(bash "$scratch/rank_1")
 cat >"$scratch/rank_1" <<'EOF'
 words=()
@@ -51,12 +52,12 @@ shift
 exec "${words[@]}" "$@"
 EOF
 
-# Whole vectors of 1 MB in one message, through UCX's rendezvous.
+# Whole vectors of 1 MB in one message each, by UCX's rendezvous.
 large=(env RCX_UCX_RNDV_THRESH=16K
     RCX_ALLREDUCE=recursive_doubling:segment=0 RCX_REDUCE=binomial:segment=0
     "$main" quick)
 
-# warns N WORD...: stderr has N lines; all are warnings, one has all the words.
+# warns N WORD...: stderr has N lines, all of them warnings; one has all words.
 warns() {
     local -r want=$1 warning='^(rcx warning|job_main: log level 1): '
     local lines word
@@ -133,7 +134,7 @@ if "${with_shm[@]}" 1m true 2>/dev/null; then
     ok $? "1 MB of shared memory: one rank of each node warns"
     run 0 "${with_shm[@]}" 64m "${launch[@]}" -n 3 "$main" quick && says_nothing
     ok $? "64 MB of shared memory are enough for 3 ranks"
-    # else the tests above would say nothing
+    # without this failure the tests above would show nothing
     ! run 0 "${with_shm[@]}" 1m "${launch[@]}" -n 2 -x RCX_UCX_TLS=posix,self \
         "$main" launch >/dev/null && ! grep -q '^rcx warning' "$err"
     ok $? "1 MB of shared memory: a user who insists on it gets an error"
@@ -161,10 +162,10 @@ run 0 "${launch[@]}" -n 4 "${rank_1[@]}" env RCX_ORDER=same RCX_WAIT=yield \
     && says_nothing
 ok $? "settings that change no message may differ"
 
-# --- what is said once ---
+# --- messages that are logged once ---
 need=
 
-# rank -k: the exit status of every rank is that of a failed rcx_init()
+# all_fail N COMMAND...: every rank exits with the status of a failed rcx_init()
 all_fail() { # N COMMAND...
     local -r n=$1
     shift
@@ -186,7 +187,7 @@ run 0 "${launch[@]}" -n 4 "${rank_1[@]}" env RCX_ALREDUCE=ring -- "$main" \
     launch && says 1 "" && says 1 '\[1\] RCX_ALREDUCE: no such variable'
 ok $? "a variable that nobody reads, on one rank, is said by it"
 
-# Of more ranks one of each node compares for the others.
+# With more ranks, one rank of each node compares the settings for the others.
 many=("${launch[@]}" --keep-going -n 10 --nodes 2)
 run 0 "${many[@]}" "$main" launch && says_nothing
 ok $? "ten ranks on two nodes start, and say nothing"
@@ -200,7 +201,8 @@ run 0 "${many[@]}" "${rank_1[@]}" env RCX_ALREDUCE=ring -- "$main" launch \
     && says 1 "" && says 1 '\[1\] RCX_ALREDUCE: no such variable'
 ok $? "of ten what one has to say is said by it"
 
-# "rcx info: [0] TEXT" for each; nobody else says anything
+# Rank 0 logs "rcx info: [0] TEXT" for each of these; the other ranks log
+# nothing
 chosen=("RCX [0-9.]*: 3 ranks, 3 on this node; bootstrap pmix, network UCX "
     "UCX may use tcp,self (set by the user); rendezvous from 32K on (set by"
     "who waits sleeps after [0-9]* empty polls; threads serialized; kernels "
@@ -218,7 +220,8 @@ info() { # LEVEL RANKS
         return 1
     done
 }
-# lane LANES UCX_TLS: ranks reduce, and rank 0 says how they reach each other
+# lane STATUS LANES UCX_TLS PATTERN: ranks make a reduction, and the log has
+# PATTERN
 lane() {
     run "$1" "${launch[@]}" -n 2 -x RCX_LOG=info -x RCX_LANES="$2" \
         -x RCX_UCX_TLS="$3" -x UCX_NET_DEVICES=lo "$main" launch &&
@@ -241,7 +244,8 @@ info debug && grep -q '\[1\] who waits' "$err" \
     && grep -q '^rcx debug: \[2\] allreduce of ' "$err"
 ok $? "RCX_LOG=debug has all ranks tell"
 
-# The launcher ends all ranks once one has failed: after the line is out.
+# The launcher ends all ranks once one has failed; the error must be printed
+# before.
 lost=0
 for _ in 1 2 3 4 5 6 7 8; do
     run $ERR_CONFIG "${launch[@]}" -n 4 "${rank_1[@]}" \
@@ -250,7 +254,7 @@ for _ in 1 2 3 4 5 6 7 8; do
 done
 ok $lost "the line of one rank is out before others leave"
 
-# --- what rcx_init asks of PMIx ---
+# --- requests of rcx_init to PMIx ---
 need=28
 
 run 0 "${launch[@]}" -n 3 env LD_PRELOAD="$counts" "$main" launch \
@@ -258,10 +262,11 @@ run 0 "${launch[@]}" -n 3 env LD_PRELOAD="$counts" "$main" launch \
     && [ "$(grep -cx 'rcx_init: 1 fences, 1 with data' "$out")" -eq 3 ]
 ok $? "rcx_init enters one fence, which carries data"
 
-# exchanges COUNT LINE: so many ranks say so.
+# exchanges COUNT LINE: COUNT ranks print LINE.
 exchanges() { [ "$(grep -cx "rcx_init: $2" "$out")" -eq "$1" ]; }
 
-# The lowest rank of a node puts what all have to tell, and reads all there is.
+# The lowest rank of a node puts the data of all its ranks, and reads all
+# values.
 run 0 "${launch[@]}" -n 12 --nodes 3 env LD_PRELOAD="$counts" "$main" launch && says_nothing \
     && exchanges 3 "1 values put, 3 had" && exchanges 9 "0 values put, 0 had"
 ok $? "on several nodes, one value a node is put and read"
@@ -269,8 +274,9 @@ run 0 "${launch[@]}" -n 12 env LD_PRELOAD="$counts" "$main" launch && says_nothi
     && exchanges 1 "1 values put, 11 had" && exchanges 11 "1 values put, 0 had"
 ok $? "on one node, each rank puts its own"
 
-# Of the value of a node: the rank of its first part, and the part's length.
-# Readers are the lowest ranks of three nodes, and then all others.
+# Altered bytes of a node's value: the rank of its first part, and the length of
+# that part. The lowest ranks of three nodes read it, and all other ranks get it
+# from them.
 accepted=0
 for change in "0 1" "0 200" "3 255" "4 255" "6 1" "7 255"; do
     run $ERR_LAUNCH "${launch[@]}" --keep-going -n 12 --nodes 3 \
@@ -279,7 +285,7 @@ for change in "0 1" "0 200" "3 255" "4 255" "6 1" "7 255"; do
 done
 ok $accepted "a node's value that was altered is an error on every rank"
 
-# --- a UCX without threads ---
+# --- a UCX without thread support ---
 need=21
 
 run $ERR_UNSUPPORTED "${launch[@]}" --keep-going -n 2 \
@@ -287,7 +293,7 @@ run $ERR_UNSUPPORTED "${launch[@]}" --keep-going -n 2 \
     && says 2 "^rcx error: .*thread mode single"
 ok $? "a UCX that grants less than RCX needs is an error on every rank"
 
-# --- what UCX is told of the job, and a network that does not open ---
+# --- job sizes for UCX, and a network that does not open ---
 need=28
 
 run 0 "${launch[@]}" -n 12 --nodes 3 env LD_PRELOAD="$fabric" "$main" launch && says_nothing \
@@ -309,7 +315,7 @@ run 137 "${launch[@]}" -k -n 2 -x RCX_TIMEOUT=1s env LD_PRELOAD="$fabric" FABRIC
     FABRIC_VICTIM="$scratch/victim" "$blame" mapped
 ok $? "a peer that is killed while its memory is mapped is named, and nobody dies of it"
 
-# a machine with an RDMA device, by its /sys
+# a machine with an RDMA device, simulated by its /sys
 with_rdma=(unshare --mount sh -c 'mkdir -p "$0/net" "$0/infiniband/mlx5_0" &&
     mount --bind /sys/class/net "$0/net" && mount --rbind "$0" /sys/class &&
     exec "$@"' "$scratch/class")

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# RCX as a part of another Meson project is the library and its header alone.
-# Usage: test_subproject.sh SOURCE_DIR PYTHON3
+# As a subproject of another Meson project, RCX consists of the library and its
+# header only. Usage: test_subproject.sh SOURCE_DIR PYTHON3
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
@@ -27,7 +27,7 @@ executable('consumer', 'consumer.c',
   dependencies: dependency('rcx', fallback: 'rcx'))
 END
 
-# all TARGET_FIELD: of all targets, sorted, in one line
+# all TARGET_FIELD: the field of all targets, sorted, in one line
 all() {
     meson introspect --targets build | "$python" -c "
 import json, sys

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Ranks that have several threads each, over UCX (need 21).
-# Usage: test_threads.sh RCXRUN THREADS_MAIN
+# Ranks with several threads each, over UCX (need 21). Usage: test_threads.sh
+# RCXRUN THREADS_MAIN
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"

@@ -10,8 +10,8 @@ rcxrun=$(realpath "$1")
 perf=$(realpath "$2")
 info=$(realpath "$3")
 
-# perf STATUS RANKS OPTIONS: rcx_perf, short.
-# On as many nodes as $nodes says, as far as the ranks are told.
+# perf STATUS RANKS OPTIONS: a short run of rcx_perf, on $nodes nodes as ranks
+# are told.
 perf() {
     local status=$1 ranks=$2
     shift 2
@@ -33,17 +33,18 @@ for n in 1 2 3 5; do
     ok $? "allreduce is checked on $n ranks, and stderr stays empty"
 done
 
-# The collectives by what they have
+# Collectives by their properties.
 irregular="reduce_scatter gatherv scatterv allgatherv alltoallv allreduce_many"
 blocks="reduce_scatter_block $irregular gather scatter allgather alltoall"
 rooted="reduce bcast gather gatherv scatter scatterv"
 in_place="allreduce reduce $blocks scan exscan"
 data="$in_place bcast"
 
-# has COLLECTIVE LIST
+# has COLLECTIVE LIST: COLLECTIVE is in LIST
 has() { [[ " $2 " = *" $1 "* ]]; }
 
-# forms COLLECTIVE: options of jobs; the blocking form is that of all others
+# forms COLLECTIVE: options of jobs; a run without options uses the blocking
+# form
 forms() {
     local place= uneven=
     has "$1" "$in_place" && place=--in-place
@@ -84,8 +85,8 @@ prints 'sendrecv of float64, 9 at once; 4 ranks' && prints 'bytes, count: of a m
 perf 2 3 --coll sendrecv && says 'needs an even number of ranks, and has 3' && lines . 0 || bad=1
 ok $bad "messages go to and fro, one or several at once, in every form"
 
-# Each message is on the wire twice: it takes as long as the round trip over
-# their number, so that all of them fit into what the program took.
+# Each message goes there and back. rcx_perf reports the time of one message one
+# way, so the times of all messages fit into the program's time.
 took() {
     local -r begin=$(date +%s%N)
     run 0 "$rcxrun" -n 2 "$perf" --coll sendrecv --persistent --vectors 50 --mode loop --json --iters 200 --min 64K --max 64K \
@@ -117,9 +118,10 @@ perf 0 3 --coll allgather --min 8 --max 8 && prints '^ *8 *1 ' && prints 'bytes,
 ok $? "sizes are of a block where there are blocks, and the table says so"
 
 # Each legal pair of op and type that rcx_info lists, in a single process; in a
-# job one op for each type.
+# job, one op for each type.
 "$info" --types >"$scratch/types" 2>"$err"
-# x: defined; ~: and rounds; .: not, though another type has the op
+# x: defined; ~: defined, with rounding; .: not defined, but another type has
+# the op
 awk '$2 ~ /^[0-9]+$/ { types[$1]
          for (i = 3; i <= NF; i++) {
              mark = sub(/~$/, "", $i) ? "~" : "x"
@@ -177,7 +179,7 @@ for algo in $("$info" --algorithms | awk '/^  [a-z]/ { use = $1 == "allreduce" }
 done
 ok $bad "every algorithm that rcx_info lists for allreduce can be named"
 
-# algorithms COLLECTIVE: what rcx_info lists of it
+# algorithms COLLECTIVE: the algorithms that rcx_info lists
 algorithms() {
     "$info" --algorithms | awk -v coll="$1" '/^  [a-z]/ { use = $1 == coll } use && /^    [a-z]/ { print $1 }'
 }
@@ -209,8 +211,8 @@ ok $? "where no algorithm fits, it is said why, once"
 perf 0 3 --algo ring:segment=4K --check=3 --min 64K --max 64K && clean && prints ' ring:segment=4096'
 ok $? "the table says how a row was carried out"
 
-# A row for each algorithm without segments, and one for each length that cuts
-# the vector.
+# A row for each algorithm without segments, and one for each segment length
+# that cuts the vector.
 nodes=2 perf 0 3 --coll reduce --algo all --segments 0,1K,64K --check=2 --min 4K --max 4K && clean \
     && prints '^# *bytes *count collective *algorithm *parameters *segment *median'
 bad=$?
@@ -227,7 +229,7 @@ ok $bad "--segments gives a row for collective, algorithm, parameters and segmen
 perf 0 3 --coll alltoall --sample report-to-root --check=2 --max 1K --factor 128 && clean && narrow \
     && prints ' least *mean *sd *most *MB/s' && lines '  ok$' 2
 bad=$?
-# least <= mean <= most, and no deviation is more than what lies between
+# least <= mean <= most, and no deviation exceeds their difference
 awk '/^ *[0-9].* ok$/ && !($4 <= $5 && $5 <= $7 && $6 >= 0 && $6 <= $7 - $4 + .02) { bad = 1 }
      END { exit bad }' "$out" || bad=1
 perf 0 3 --coll gather --algo linear --mode report-to-root --csv --max 8 \
@@ -244,7 +246,7 @@ perf 0 3 --type struct --op replace --check=4 --max 4K --factor 64 && clean && p
 perf 2 3 --type struct --op sum && says 'op sum is not defined on datatype' || bad=1
 ok $bad "a struct with an op of the user's is among the types"
 
-# --- rcx_perf: what --check finds ---
+# --- rcx_perf: errors that --check finds ---
 
 bad=0
 types=(uint8 float64 struct float16)
@@ -278,7 +280,7 @@ perf 0 2 --json --max 64 && says_nothing && lines '"bytes": ' 4 && lines '"ok": 
     && { ! command -v python3 >/dev/null || python3 -m json.tool "$out" >/dev/null; }
 ok $? "--json prints one object"
 
-# init_bytes N: what rcx_init() takes with N ranks
+# init_bytes N: memory that rcx_init() takes with N ranks
 init_bytes() {
     perf 0 "$1" --json --max 8 && sed -n 's/.*"init_bytes": \([0-9]*\),/\1/p' "$out"
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Which method a call gets: rules, rcx_tune, rcx_info --explain.
+# The choice of the method of a call: rules, rcx_tune, rcx_info --explain.
 # Usage: test_tuning.sh RCXRUN RCX_PERF RCX_INFO RCX_TUNE TUNING.MD
 
 # shellcheck source=tests/support/tap.sh
@@ -92,7 +92,7 @@ if command -v mpirun >/dev/null; then
         && [ "$(rules | grep -c '^allreduce ranks=2 nodes=1 per-node=2 ')" -ge 1 ]
     ok $? "rcx_tune runs under mpirun"
 fi
-grep -v '^barrier ranks=3' "$file" >"$file.cut" # as if interrupted before
+grep -v '^barrier ranks=3' "$file" >"$file.cut" # as after an interrupted run
 run 0 "$rcxrun" -n 3 "$tune" -o "$file.cut" "${quick[@]}" && [ "$(grep -c 'has its rules' "$out")" -eq 10 ] \
     && grep -q '^barrier ranks=3' "$file.cut"
 ok $? "who was interrupted goes on"

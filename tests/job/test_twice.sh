@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Ranks that are several processes: one after the other, which works, and at the
-# same time, which is refused. Usage: test_twice.sh RCXRUN TWICE_MAIN
+# Ranks that consist of several processes: one after another, which works, and
+# at the same time, which is rejected. Usage: test_twice.sh RCXRUN TWICE_MAIN
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
@@ -11,7 +11,7 @@ rcxrun=$(realpath "$1")
 main=$(realpath "$2")
 bound=(timeout -k 5 60)
 
-# try SENTENCE LAUNCHER... -- COMMAND...: nothing is said
+# try SENTENCE LAUNCHER... -- COMMAND...: COMMAND succeeds and prints no error
 try() {
     local -r sentence=$1
     local launcher=()
@@ -25,10 +25,11 @@ try() {
     ok $? "$sentence"
 }
 
-# The server of Open MPI 4.1 forgets what a rank has put when it finalizes, and at
-# times counts one rank less from then on (PMIx 4.2.2: the connection may close
-# before it is known to be finalized): a second program then waits for ever, in
-# any PMIx client. So it is asked for one program at a time.
+# The server of Open MPI 4.1 deletes the values of a rank when the rank
+# finalizes, and sometimes counts one rank less from then on (PMIx 4.2.2: the
+# connection may close before the server has finalized the rank). A second
+# program then waits forever, in any PMIx client. So mpirun runs one program at
+# a time here.
 launchers=("$rcxrun -n 3")
 if [ -x "$(command -v mpirun)" ]; then
     launchers+=("mpirun --allow-run-as-root --oversubscribe -n 3")

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# No transport leads from one rank to another: the job ends, and says why.
-# Usage: test_unreachable.sh RCXRUN EXAMPLE_ALLREDUCE UNREACHABLE_MAIN
+# No transport connects one rank to another: the job ends, and the error says
+# why. Usage: test_unreachable.sh RCXRUN EXAMPLE_ALLREDUCE UNREACHABLE_MAIN
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
@@ -14,7 +14,8 @@ unset "${!UCX_@}"
 bound=(timeout -k 5 60)
 host=$(uname -n)
 
-# A line at most from each rank, one at least, and nobody's name is missing.
+# At least one line, at most one from each rank, and the reason names the
+# transports and both hosts.
 is_clear() {
     local -r from=$1 lines=$(grep -c '^rcx error: ' "$err")
     local -r why="no transport of UCX_TLS=$2 leads from $host to rank [0-9]* on $host"
@@ -30,12 +31,13 @@ for variable in UCX_TLS=self UCX_TLS=cma RCX_UCX_TLS=self; do
         ok $? "$ranks ranks, $variable"
     done
 done
-# With -k nobody is ended because another rank was.
+# With -k no rank is ended because another rank ended.
 run 1 env UCX_TLS=self "$rcxrun" -k -n 3 "$example" && is_clear 3 self &&
     [ "$(grep -c '^rcx error: ' "$err")" -eq 3 ]
 ok $? "every rank ends by itself"
 
-# Who waits for an operand sends nothing, so that nothing fails by itself.
+# A rank that only waits for an operand sends nothing, so none of its messages
+# fails.
 for setting in X=1 RCX_WAIT=block RCX_PROGRESS=thread \
     RCX_TIMEOUT=1h; do
     for ranks in 2 4; do

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Dumps of a job in which rank 2 is missing say so, and in what.
-# Usage: test_who.sh RCXRUN FAIL_MAIN DEADLINE_MAIN RCX_TRACE PYTHON3
+# Dumps of a job in which rank 2 is missing name rank 2, and the call. Usage:
+# test_who.sh RCXRUN FAIL_MAIN DEADLINE_MAIN RCX_TRACE PYTHON3
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
@@ -15,8 +15,8 @@ python=$5
 need=5
 bound=(timeout -k 5 60)
 
-# dumps STATUS PROGRAM...: the job ends so, each dump is valid JSON, and rcx_trace
-# finds something
+# dumps STATUS PROGRAM...: the job ends with STATUS, each dump is valid JSON,
+# and rcx_trace reports a problem
 dumps() {
     local -r status=$1
     local dump
@@ -29,7 +29,7 @@ dumps() {
     run 1 "$python" "$trace" "$scratch"/dump.*.json
 }
 
-# says LINE...: rcx_trace does, in whole lines (patterns)
+# says LINE...: rcx_trace prints these whole lines (patterns)
 says() {
     local line
     for line; do
@@ -39,7 +39,7 @@ says() {
     done
 }
 
-# The others blame rank 2, nobody else.
+# The other ranks name rank 2, and no other rank.
 blames_only_2() {
     ! grep -qE 'missing ranks|missing rank [^2]' "$out" &&
         grep -qE 'reports? RCX_ERR_TIMEOUT, missing rank 2:' "$out"

@@ -2,11 +2,12 @@
 /*
  * threads_main WHAT
  *
- * One rank of a job that has several threads, over real UCX (need 21).
+ * One rank of a job with several threads, over real UCX (need 21).
  *
- *   multiple    three threads use communicators of their own, a fourth starts
- *               on one more what a fifth waits for: all at once
- *   serialized  three threads take turns, on one communicator
+ *   multiple     three threads use a communicator of their own each. Two more
+ *                share one: one starts operations, the other waits for them.
+ *                All run at once
+ *   serialized   three threads take turns, on one communicator
  */
 #include <pthread.h>
 #include <sched.h>
@@ -35,7 +36,7 @@ static void check(struct attempt *a)
         rank_fail("%s", a->problem);
 }
 
-/* Now and then one that goes by rendezvous. */
+/* Return the number of elements of call k; now and then it needs rendezvous. */
 static size_t count_of(uint64_t k)
 {
     return k % 16 == 15 ? 20000 : 13 * k % 900;
@@ -76,12 +77,12 @@ static void open_for(rcx_thread_mode_t threads)
     alarm(GUARD_SECONDS);
 }
 
-/* ---- All at once --------------------------------------------------------- */
+/* ---- Threads that call at once ------------------------------------------- */
 
 struct worker {
     pthread_t thread;
     rcx_comm_t *comm;
-    struct pipe *pipe; /* of the last two */
+    struct pipe *pipe; /* shared by the last two */
 };
 
 struct pipe {
@@ -169,10 +170,10 @@ static void try_multiple(void)
         rank_require(rcx_comm_free(&comms[i]), "rcx_comm_free");
 }
 
-/* ---- One at a time ------------------------------------------------------- */
+/* ---- Threads that take turns --------------------------------------------- */
 
 static pthread_mutex_t baton = PTHREAD_MUTEX_INITIALIZER;
-static struct attempt kept; /* started by who had the baton before */
+static struct attempt kept; /* started by the previous holder */
 static uint64_t step;
 
 static void make_step(void)

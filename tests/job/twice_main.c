@@ -2,15 +2,15 @@
 /*
  * twice_main WHAT
  *
- * A rank that is several processes. Prints nothing and exits with 0 if it is as
- * it should be.
+ * A rank that consists of several processes. Exits with 0, and prints nothing,
+ * if all statuses and results are as expected.
  *
  *   sum      one process: a sum over all ranks
- *   before   a child sums before this process does
- *   beside   a child comes to rcx_init while this process has a context
- *   after    a child comes to it while this process has finalized, and lives
- *   refused  what such a child is: rcx_init fails, at once
- *   gone     rank 1 ends before its first call; rank 0 is told so
+ *   before   a child makes a sum before this process does
+ *   beside   a child calls rcx_init() while this process has a context
+ *   after    a child calls it after this process has finalized, but not ended
+ *   refused  such a child: rcx_init() fails at once
+ *   gone     rank 1 ends before its first call; the error on rank 0 says so
  */
 #include <stdio.h>
 #include <stdlib.h>

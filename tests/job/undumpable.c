@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* For LD_PRELOAD: other processes may not read the memory of this one. Done
- * from inside, since execve() allows it again. */
+/* For LD_PRELOAD: forbid other processes to read the memory of this process.
+ * The constructor does so after execve(), which would allow it again. */
 #include <sys/prctl.h>
 
 __attribute__((constructor)) static void forbid(void)

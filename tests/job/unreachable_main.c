@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Rank 0 is the root of a reduce that no operand reaches, since no transport
- * leads from one rank to another, and has no deadline: every rank's call fails
- * because of that, at once on those that send, soon on those that do not.
- * Exits with 0 if it was so.
+ * One rank of a job without a transport between ranks. Rank 0 is the root of a
+ * reduce without a deadline, and no operand can reach it. The call must fail
+ * with RCX_ERR_TRANSPORT on every rank: at once on those that send, soon on the
+ * root. Exits with 0 if it does, and if the error names another rank.
  */
 #include "rcx/rcx.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Preloaded, it makes of UCX one that was built without threads: workers are
- * granted UCS_THREAD_MODE_SINGLE, whatever they asked for.
+ * For LD_PRELOAD: simulate a UCX that was built without thread support. Each
+ * worker reports UCS_THREAD_MODE_SINGLE, whatever mode it was created with.
  */
 #include <dlfcn.h>
 #include <ucp/api/ucp.h>

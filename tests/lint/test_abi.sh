@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The binary interface is the one in rcx.abi, or only has more. Usage:
+# The binary interface is that of rcx.abi, or has additions only. Usage:
 #
 #   test_abi.sh CC SOURCE LIBRCX
-#   test_abi.sh CC SOURCE LIBRCX write     what it is now becomes rcx.abi
+#   test_abi.sh CC SOURCE LIBRCX write     store the present one as rcx.abi
 #
-# A release build has no debug information to tell it by, so the files that define what
-# is exported are compiled once more, with it.
+# A release build has no debug information, so the files that define the
+# exported functions are compiled once more, with it.
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
@@ -31,7 +31,7 @@ source_location_not_regexp = rcx/rcx\.h
 drop = yes
 EOS
 
-# describe INCLUDE OUT.abi: of the library whose rcx/rcx.h is in INCLUDE
+# describe INCLUDE OUT.abi: describe the library with the rcx/rcx.h of INCLUDE
 describe()
 {
     "${cc[@]}" -g -O0 -fPIC -shared -fvisibility=hidden -std=gnu11 -D_GNU_SOURCE -I"$1" -I"$source/lib" \
@@ -53,7 +53,7 @@ if [ "${4-}" = write ]; then
     exit
 fi
 
-# Added functions are no change for who is there (4: changes; 8: programs break).
+# Added functions are compatible (4: changes; 8: programs break).
 run 0 abidiff --no-added-syms "$stored" "$scratch/now.abi"
 ok $? "the binary interface is that of rcx.abi ($0 $1 $2 $3 write, once it is meant to change)"
 run 0 abidiff "$stored" "$scratch/now.abi"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From a case to a call. */
+/* Translates a proof case to a simulated call: blocks, places, aliases and node
+ * maps of all ranks. prove.c runs and checks the call; grid.c chooses the
+ * cases. */
 #include <string.h>
 
 #include "core/base/hash.h"
@@ -57,7 +59,7 @@ bool proof_has_place(const struct proof_case *c, enum proof_place place)
     }
 }
 
-/* Rank i's way of calling, as the API would find it. */
+/* Return the alias of rank i, as the API would detect it. */
 static enum rcx_alias alias_of(const struct proof_case *c, int i)
 {
     enum proof_place place = c->place;
@@ -77,20 +79,21 @@ static enum rcx_alias alias_of(const struct proof_case *c, int i)
     return place == PROOF_APART ? RCX_ALIAS_NONE : RCX_ALIAS_SAME;
 }
 
-/* ---- What is each rank's own --------------------------------------------- */
+/* ---- Data that differs between ranks ------------------------------------- */
 
 enum { SIDES = RCX_BUFFER_OUT + 1 };
 
 struct own {
     struct proof_case c;
-    size_t *displs[SIDES]; /* size + 1 for each rank; where counts are local */
-    size_t *starts[SIDES]; /* size for each rank; where blocks have places */
-    size_t *passing;       /* as many for each rank; where any pass */
+    size_t *displs[SIDES]; /* size + 1 for each rank, if counts are local */
+    size_t *starts[SIDES]; /* size for each rank, if blocks have places */
+    size_t *passing;       /* passing_count for each rank, if blocks pass on */
     size_t passing_count;
 };
 
-/* Block k of a rank's buffer. Where counts are local any two ranks have as
- * much for each other in place, as they have to, and else not. */
+/* Return the length of block k of a rank's buffer. With local counts, two ranks
+ * exchange blocks of equal length in place, as rcx.h requires, and of different
+ * lengths otherwise. */
 static size_t own_count(const struct proof_case *c, int side, int rank, int k)
 {
     const int far = c->place == PROOF_APART ? 2 : 1;
@@ -124,8 +127,9 @@ static void fill_own_starts(struct own *o, int side, int rank)
     }
 }
 
-/* What comes to rank as the digits of its way, of which first is the largest
- * power of radix, are done with. */
+/* Store the lengths of all blocks that rank receives, in the order of Bruck's
+ * algorithm: digit by digit of a block's distance, highest digit first. first
+ * is the largest power of radix that a distance may have. */
 static void fill_passing(struct own *o, int rank, int radix, int first)
 {
     size_t *passing = o->passing + (size_t)rank * o->passing_count;
@@ -143,8 +147,8 @@ static void fill_passing(struct own *o, int rank, int radix, int first)
             }
 }
 
-/* Numbers of a way's digits that are not 0; first: the largest power of radix
- * that a way may have. */
+/* Count the digits other than 0 of all distances. Store the largest power of
+ * radix that a distance may have in *first. */
 static size_t count_moves(int p, int radix, int *first)
 {
     size_t moves = 0;
@@ -157,7 +161,8 @@ static size_t count_moves(int p, int radix, int *first)
     return moves;
 }
 
-/* Where blocks pass, it is by Bruck's ways. False: no memory. */
+/* Every algorithm that passes blocks on does so by Bruck's steps. False: no
+ * memory. */
 static bool fill_all_passing(struct own *o, const struct rcx_shape *s,
                              struct rcx_heap *heap)
 {
@@ -250,7 +255,7 @@ static void localize(struct rcx_shape *s, void *arg)
 
 /* ---- The call ------------------------------------------------------------ */
 
-/* Blocks that differ. */
+/* Set the starts of irregular blocks. */
 static void cut(const struct proof_case *c, struct simulated_call *call)
 {
     size_t *displs = displs_of(c, call->heap);
@@ -262,7 +267,7 @@ static void cut(const struct proof_case *c, struct simulated_call *call)
     call->shape.displs = displs;
 }
 
-/* Blocks that are a rank's own, and their places. */
+/* Set blocks and places that differ between ranks. */
 static void make_own(const struct proof_case *c, struct simulated_call *call)
 {
     struct own *o = rcx_heap_zalloc(call->heap, sizeof *o);
@@ -318,7 +323,7 @@ struct simulated_call proof_call_of(const struct proof_case *c,
         alias[i] = alias_of(c, i);
     if (c->narrow)
         call.layout.message_bits = 2;
-    call.acks = c->narrow; /* which are not held to a cost */
+    call.acks = c->narrow; /* acknowledgements have no stated cost */
     set_blocks(c, &call);
     memcpy(call.shape.params, c->params, sizeof call.shape.params);
     rcx_params_settle(c->algo, &call.shape, &rcx_machine_usual);
@@ -336,7 +341,8 @@ void proof_call_free(struct simulated_call *call)
     rcx_heap_free(call->heap, (void *)call->shape.nodes);
 }
 
-/* Alltoall's are equal, since alltoallv's are of another collective. */
+/* Blocks of alltoall are equal: alltoallv, with other blocks, is another
+ * collective. */
 bool proof_has_blocks(const struct proof_case *c, enum proof_blocks blocks)
 {
     const struct rcx_coll_row *coll = proof_coll(c);

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reads and evaluates the cost formulas of algorithms (syntax: formula.h), by
+ * recursive descent. test_formulas.c compares the values with the algorithms'
+ * cost functions.
+ */
 #include "formula.h"
 
 #include <ctype.h>
@@ -11,11 +16,11 @@ enum { DEEPEST = 16, ROUNDING = 1 << 20 };
 struct reader {
     const struct rcx_algo *algo;
     const struct rcx_shape *s;
-    struct rcx_cost prices; /* of a, b, g */
+    struct rcx_cost prices; /* values of a, b, g */
     const char *at;
-    const char *end;   /* of what is not words */
-    bool in_condition; /* names are those of parameters first */
-    int depth;         /* of names within the values of names */
+    const char *end;   /* of the part before ';' */
+    bool in_condition; /* names of parameters come first */
+    int depth;         /* nesting of names within the values of names */
     const char *error; /* NULL: none */
 };
 
@@ -49,7 +54,7 @@ static void expect(struct reader *r, char c)
         fail(r, "something is missing");
 }
 
-/* The first c of text that is in no brackets; end: there is none. */
+/* Return the first c of text outside of all brackets; end: there is none. */
 static const char *find(const char *text, const char *end, char c)
 {
     for (int depth = 0; text < end; text++) {
@@ -121,7 +126,8 @@ static bool find_constant(const struct reader *r, struct word w,
     return false;
 }
 
-/* Behind the expression: "name = expression, ...". */
+/* Find the value of w in the definitions behind the expression: "name =
+ * expression, ...". */
 static bool find_definition(struct reader *r, struct word w, double *value_p)
 {
     const char *colon = find(r->algo->formula, r->end, ':');
@@ -166,7 +172,7 @@ static double value_of(struct reader *r, struct word w)
 
 /* ---- Expressions --------------------------------------------------------- */
 
-/* Roundings would take 2.9999999 for 2. */
+/* Round away errors of floating point: floor() would make 2 of 2.9999999. */
 static double near(double x)
 {
     return round(x * ROUNDING) / ROUNDING;
@@ -297,7 +303,8 @@ static double sum(struct reader *r)
 
 /* ---- A formula ----------------------------------------------------------- */
 
-/* With one price of 1; an expression ends at a comma or with all. */
+/* Evaluate the expression with one price of 1. It ends at a comma or at the end
+ * of the formula. */
 static double price(struct reader r, struct rcx_cost prices,
                     const char **error_p)
 {

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Runs the proof of one algorithm over a grid of cases: sizes, counts, roots,
+ * places, blocks, parameters and node maps. The extent selects the number of
+ * cases. prove.c proves each case.
+ */
 #include "grid.h"
 
 #include "core/sched/params.h"
@@ -7,7 +12,8 @@
 
 enum { EVERY = 64, WHOLE = 17, GAPS = 7, LEVELS = RCX_ORDER_CANONICAL + 1 };
 enum { SMALL_COUNTS = 7, COUNTS_MAX = SMALL_COUNTS + 2 };
-/* What a case may have, of all ranks together. */
+/* Limits of a case, summed over all ranks, and the memory that steps and
+ * elements take at the limit. */
 static const struct {
     uint64_t steps, elements;
 } limits[] = {
@@ -24,8 +30,8 @@ struct grid {
     struct proof_case told[LEVELS];
 };
 
-/* The quick grid has every count and place for some sizes; for the others one
- * in three, in turn. */
+/* The quick grid has every count and place for some sizes. For the others it
+ * has one in three, in turn. */
 static bool takes(const struct grid *g, int size, int i)
 {
     return g->extent == PROOF_FULL || size <= WHOLE || size > EVERY ||
@@ -42,7 +48,7 @@ static void note_level(struct grid *g, const struct proof_case *c,
     g->told[report->stated] = *c;
 }
 
-/* Judged by the first rank's schedule. */
+/* Estimate the size of a case by the schedule of the first rank. */
 static bool is_too_large(const struct grid *g, const struct proof_case *c)
 {
     const uint64_t size = (uint64_t)c->size;
@@ -65,7 +71,7 @@ static bool is_too_large(const struct grid *g, const struct proof_case *c)
     return too_large;
 }
 
-/* In so many orders of what arrives. */
+/* Return the number of runs, which differ in the order of arrivals. */
 static int runs_of(const struct grid *g, int size)
 {
     if (size > EVERY)
@@ -96,8 +102,8 @@ static bool prove(struct grid *g, const struct proof_case *c)
     return good;
 }
 
-/* With an op that commutes, and with one that does not, if that makes a
- * difference. */
+/* Prove with an op that commutes. Prove with one that does not as well, if its
+ * schedules differ. */
 static bool prove_both(struct grid *g, const struct proof_case *c)
 {
     struct proof_case other = *c;
@@ -130,7 +136,7 @@ static bool prove_places(struct grid *g, struct proof_case c)
     return true;
 }
 
-/* All three for few ranks, one in turn for more. */
+/* Use all three roots for few ranks, one in turn for more. */
 static bool prove_roots(struct grid *g, struct proof_case c)
 {
     const int roots[] = {0, 1, c.size - 1};
@@ -150,8 +156,9 @@ static bool prove_roots(struct grid *g, struct proof_case c)
     return true;
 }
 
-/* Irregular blocks: with every third count, for many ranks with the quick
- * grid's longest; those that have counts of their own once. */
+/* Irregular blocks are combined with every third count; for many ranks, with
+ * the longest counts of the quick grid only. Blocks that ignore the count are
+ * used once. */
 static bool has_blocks(const struct grid *g, enum proof_blocks blocks, int size,
                        int i)
 {
@@ -166,7 +173,7 @@ static bool has_blocks(const struct grid *g, enum proof_blocks blocks, int size,
     return (blocks == PROOF_RANDOM ? i == 0 : i % 3 == 0) && size <= EVERY;
 }
 
-/* Blocks that do not lie side by side. */
+/* Prove the case with blocks that do not lie side by side. */
 static bool prove_gaps(struct grid *g, struct proof_case c)
 {
     const int most = g->extent == PROOF_FULL ? WHOLE : GAPS;
@@ -217,12 +224,12 @@ static int counts_of(int size, size_t counts[])
         if (is_new)
             counts[n++] = small[i];
     }
-    if (even != p) /* where costs are met exactly */
+    if (even != p) /* for exact costs */
         counts[n++] = even;
     return n;
 }
 
-/* A reduce_scatter in segments, of which the last ones are odd. */
+/* Prove a call in segments, of which the last ones are odd. */
 static bool prove_segments(struct grid *g, struct proof_case c)
 {
     const size_t p = (size_t)c.size;
@@ -275,14 +282,15 @@ bool proof_param_value(const struct rcx_param *p, int k, int64_t *value_p)
     return *value_p != RCX_PARAM_END;
 }
 
-/* Which algorithm is a phase of it matters little: few ranks show that. */
+/* Whether parameter i keeps its default: the algorithm of a phase matters
+ * little, so few ranks suffice to prove the others. */
 static bool is_settled(const struct grid *g, const struct proof_case *c, int i)
 {
     return g->algo->is_by_nodes && g->algo->params[i].names &&
            g->extent != PROOF_FULL && c->size > GAPS;
 }
 
-/* All combinations of the values from parameter number i on. */
+/* Prove all combinations of the values of parameters i and up. */
 static bool prove_params(struct grid *g, struct proof_case c, int i)
 {
     const struct rcx_param *p = g->algo->params;
@@ -297,8 +305,8 @@ static bool prove_params(struct grid *g, struct proof_case c, int i)
     return true;
 }
 
-/* Maps of nodes where they make a difference: all for few ranks, one in turn
- * for more. */
+/* Maps of nodes apply to algorithms by nodes: all maps for few ranks, one in
+ * turn for more. */
 static bool has_map(const struct grid *g, int size, int map)
 {
     if (!g->algo->is_by_nodes)
@@ -332,7 +340,7 @@ static bool check_levels(const struct grid *g)
     for (int i = 0; i < LEVELS; i++) {
         if (!g->told[i].algo || g->least_held[i] == (rcx_order_t)i)
             continue;
-        /* of one length; segments of another may have other phases */
+        /* other lengths of segments may choose phases that keep less */
         if (g->algo->is_by_nodes && i == RCX_ORDER_RANK)
             continue;
         snprintf(g->summary->text, PROOF_TEXT,
@@ -349,7 +357,7 @@ bool proof_grid_run(const struct rcx_algo *algo, enum proof_extent extent,
 {
     static const int every[] = {
         [PROOF_SMALL] = 5, [PROOF_QUICK] = WHOLE, [PROOF_FULL] = EVERY};
-    /* beyond that, and from which extent on */
+    /* larger sizes, and the least extent that includes them */
     static const struct {
         int size;
         enum proof_extent from;

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * An allreduce over a grid of ranks, composed of whole algorithms as phases
+ * (grid_allreduce.h). It exists for test_frames.c only; the library does not
+ * have it.
+ */
 #include "grid_allreduce.h"
 
 #include <string.h>
@@ -14,7 +19,7 @@ static int number_of(enum rcx_coll coll)
     return n;
 }
 
-/* The i-th of the collective, cyclic. */
+/* Return algorithm i of the collective, modulo their number. */
 static struct rcx_phase phase(enum rcx_coll coll, int64_t i)
 {
     const struct rcx_algo *const *a = rcx_algo_table;
@@ -50,7 +55,7 @@ static enum rcx_coll column_coll(const struct rcx_shape *s)
 struct plan {
     int rows, columns;
     struct rcx_phase row, column;
-    struct rcx_shape in_row, in_column; /* what they look like */
+    struct rcx_shape in_row, in_column; /* shapes of the phases */
 };
 
 static struct plan plan_of(const struct rcx_shape *s)
@@ -78,7 +83,7 @@ static bool fits(const struct rcx_shape *s)
            rcx_algo_fits(plan.column.algo, &plan.in_column);
 }
 
-/* The trees of rows are subtrees of the fixed one if they are of 2^k ranks. */
+/* Rows are subtrees of the fixed tree if they have 2^k ranks. */
 static rcx_order_t order(const struct rcx_shape *s)
 {
     const struct plan plan = plan_of(s);
@@ -99,7 +104,7 @@ static void add(struct rcx_cost *sum, struct rcx_cost cost)
     sum->combines += cost.combines;
 }
 
-/* Of a ring, of n elements. */
+/* Cost of a ring allgather of n elements. */
 static struct rcx_cost allgather_cost(size_t n, int size)
 {
     const double others = size - 1;
@@ -108,7 +113,8 @@ static struct rcx_cost allgather_cost(size_t n, int size)
                              .volume = (double)n * others / size};
 }
 
-/* As if all blocks of all phases were equal, and those of cubes, too. */
+/* Round the count up so that all blocks of all phases are equal, and those of
+ * the largest powers of two as well. */
 static size_t rounded(const struct rcx_shape *s, const struct plan *plan)
 {
     const size_t unit = (size_t)s->size * (size_t)rcx_pow2_floor(plan->rows) *

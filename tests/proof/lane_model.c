@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A state machine of the shared-memory lane: steps of a rank, the store buffer
+ * between a rank and memory, and the lane's mutants. lane_model.h says what is
+ * modelled; test_lane_model.c explores all states.
+ */
 #include "lane_model.h"
 
 #include <stddef.h>
 #include <string.h>
 
-/* What a rank does next. */
+/* The next step of a rank. */
 enum op {
     LOOK,
     READ_TAG,
@@ -22,7 +27,7 @@ enum op {
     SLEEP,
     DONE,
     OPS,
-    /* What has been seen, too: */
+    /* Further events, which are seen but are no steps: */
     SLOTS_FULL = OPS,
     PARTS_FULL,
     WOKE_BEFORE,
@@ -61,7 +66,8 @@ static uint8_t load(const struct lane_state *s, int me, int owner, int cell)
     return s->memory[at];
 }
 
-/* False: it is not its turn. */
+/* Store a value. False: a fenced store must wait until the rank's earlier
+ * stores are in memory. */
 static bool put(struct lane_model *m, struct lane_state *s, int me, int owner,
                 int cell, int value, bool is_fenced)
 {
@@ -89,7 +95,7 @@ static void drain(struct lane_state *s, struct lane_rank *r)
     r->cells[r->pending] = r->values[r->pending] = 0;
 }
 
-/* ---- A rank: what follows a step, and concerns nobody else --------------- */
+/* ---- Transitions within one rank ----------------------------------------- */
 
 static int turn_of(const struct lane_model *m, int message)
 {
@@ -112,7 +118,7 @@ static int data_of(const struct lane_model *m, int message)
                                 : DATA + message % LANE_SLOTS;
 }
 
-/* It has looked at all. */
+/* Set the next step of a rank that has polled both directions. */
 static void rest(const struct lane_model *m, struct lane_rank *r, int me)
 {
     if (r->is_armed)
@@ -184,9 +190,9 @@ static void end_store(const struct lane_model *m, struct lane_rank *r, int me)
         end_sending(m, r, me);
 }
 
-/* ---- Its steps ----------------------------------------------------------- */
+/* ---- Steps --------------------------------------------------------------- */
 
-/* Message n has a number n + 1 as its tag, and as its data. */
+/* Check a tag or data word: that of message n is n + 1. */
 static void check(struct lane_model *m, const struct lane_rank *r, int number)
 {
     if (number == 0)
@@ -219,7 +225,8 @@ static bool receive(struct lane_model *m, struct lane_state *s, int me)
     return true;
 }
 
-/* As far as there is room, by what the peer has told. */
+/* Read how many slots or parts the peer has returned, and send if there is
+ * room. */
 static bool find_room(struct lane_model *m, struct lane_state *s, int me)
 {
     struct lane_rank *r = &s->ranks[me];

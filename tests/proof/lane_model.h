@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The lane inside a node (lib/transport/shm) as a model: two ranks, which make
- * a step at a time.
+ * Model of the shared-memory lane inside a node (lib/transport/shm): two ranks,
+ * which make one step at a time.
  *
- * It has slots with turns, a ring of parts, what is taken told at times,
- * store() and wake(), and a rank that says it sleeps, looks at all and sleeps,
- * be it for want of messages or of room. A step is one load, store or
- * exchange. What a rank stores waits in a queue of its own, and is in memory at
- * any later time (x86's order); a seq_cst store, and an exchange, wait until
- * that queue is empty.
+ * The model has slots with laps, a ring of parts, slots and parts that are
+ * returned several at once, store() and wake(), and a rank that arms, polls all
+ * and sleeps, for lack of messages or of room. A step is one load, store or
+ * exchange. A store waits in a queue of its rank, and reaches memory at any
+ * later time (x86's order). A seq_cst store or an exchange waits until that
+ * queue is empty.
  *
- * It has no memory that is weaker than that (there C11's acquire and release
- * count), no parts of different sizes, no long messages, no third rank and no
- * turn that overflows. Of UCX it has that a wake comes: progress may take it at
- * any time but between arming and sleeping, and two under way are like one.
+ * The model has no weaker memory order (there C11's acquire and release count),
+ * no parts of different sizes, no long messages, no third rank, and no lap
+ * number that overflows. Of UCX it has only that a wake-up arrives. Progress
+ * may consume the wake-up at any time except between arming and sleeping, and
+ * two pending wake-ups are like one.
  */
 #ifndef RCX_TESTS_PROOF_LANE_MODEL_H
 #define RCX_TESTS_PROOF_LANE_MODEL_H
@@ -28,25 +29,25 @@ enum lane_mutant {
     LANE_NO_FENCE_PUBLISHING,
     LANE_NO_FENCE_TELLING,
     LANE_NO_FENCE_ARMING,
-    LANE_HEAD_FIRST,   /* a head is stored before what it is of */
-    LANE_SEES_FIRST,   /* whether the peer sleeps, before the store */
-    LANE_ARMS_LAST,    /* having looked */
-    LANE_TELLS_ALONE,  /* and wakes nobody */
-    LANE_TELLS_FIRST,  /* what is taken, before it is read */
-    LANE_SEES_NO_ROOM, /* and writes where it has none */
-    LANE_SAME_TURN     /* in each lap */
+    LANE_HEAD_FIRST,   /* a head is stored before its message */
+    LANE_SEES_FIRST,   /* ASLEEP is loaded before the store */
+    LANE_ARMS_LAST,    /* the rank arms after polling */
+    LANE_TELLS_ALONE,  /* returns slots without a wake-up */
+    LANE_TELLS_FIRST,  /* slots are returned before they are read */
+    LANE_SEES_NO_ROOM, /* writes without room */
+    LANE_SAME_TURN     /* every lap has the same number */
 };
 
 enum lane_verdict {
     LANE_GOOD,
-    LANE_STUCK,       /* some way does not lead to the end */
-    LANE_UNWRITTEN,   /* it was read before it was written */
-    LANE_STALE,       /* a message was taken again */
-    LANE_OVERWRITTEN, /* by a later message, before it was read */
-    LANE_TOO_MANY     /* states, or stores: there is no room for them */
+    LANE_STUCK,       /* some state has no path to the end */
+    LANE_UNWRITTEN,   /* data is read before it is written */
+    LANE_STALE,       /* a message is taken twice */
+    LANE_OVERWRITTEN, /* a later message overwrites it unread */
+    LANE_TOO_MANY     /* states or stores: limit exceeded */
 };
 
-/* What a rank has in its window; its peer sends to it. */
+/* Words in the segment of a rank; its peer sends there. */
 enum lane_cell {
     ASLEEP,
     SLOTS_TAKEN,
@@ -58,15 +59,15 @@ enum lane_cell {
     CELLS = RING + LANE_PARTS_MOST
 };
 
-/* Bytes alone, so that equal states are equal bytes. */
+/* All fields are bytes, so that equal states have equal bytes. */
 struct lane_rank {
     uint8_t at;
-    uint8_t what; /* it stores: HEAD, SLOTS_TAKEN or PARTS_TAKEN */
-    uint8_t saw;  /* the peer asleep */
+    uint8_t what; /* what it stores: HEAD, SLOTS_TAKEN or PARTS_TAKEN */
+    uint8_t saw;  /* whether it saw the peer asleep */
     uint8_t events, is_armed, is_woken, strays;
     uint8_t taken, read, told, parts_told;
     uint8_t sent, room, parts_room;
-    uint8_t pending; /* stores, the oldest first: */
+    uint8_t pending; /* number of queued stores; these, oldest first: */
     uint8_t cells[LANE_PENDING_MOST], values[LANE_PENDING_MOST];
 };
 
@@ -77,31 +78,33 @@ struct lane_state {
 
 struct lane_model {
     enum lane_mutant mutant;
-    bool is_buffered;  /* what ranks store; else it is in memory at once */
-    unsigned sleepers; /* a bit for each rank; others spin */
-    int messages[2];   /* that a rank sends */
-    unsigned whole;    /* a bit for each message: it is in the ring */
-    int parts;         /* of the ring */
-    int slots_told;    /* at once */
+    bool is_buffered;  /* stores are queued; else they reach memory at once */
+    unsigned sleepers; /* a bit for each rank that sleeps; the others spin */
+    int messages[2];   /* number of messages that each rank sends */
+    unsigned whole;    /* a bit for each message that is in the ring */
+    int parts;         /* number of parts of the ring */
+    int slots_told;    /* slots that are returned at once */
     int parts_told;
-    int strays; /* wakes of a rank that are not the peer's */
-    /* of all steps so far: */
+    int strays; /* wake-ups of a rank that its peer has not caused */
+    /* results of all steps so far: */
     enum lane_verdict verdict;
-    uint32_t seen; /* what has happened; a bit for each such thing */
+    uint32_t seen; /* a bit for each step and event that occurred */
 };
 
-/* STRAY: it wakes up for no reason of the lane's. */
+/* LANE_DRAIN: the oldest queued store reaches memory. LANE_PROGRESS: UCX
+ * progress consumes a wake-up. LANE_STRAY: a wake-up that the lane has not
+ * caused. */
 enum lane_move { LANE_STEP, LANE_DRAIN, LANE_PROGRESS, LANE_STRAY, LANE_MOVES };
 
 struct lane_state lane_first(const struct lane_model *m);
-/* False: it cannot be made. */
+/* Make a move. False: it is not possible in this state. */
 bool lane_make(struct lane_model *m, struct lane_state *s, int rank,
                enum lane_move move);
 const char *lane_move_name(const struct lane_state *s, int rank,
                            enum lane_move move);
-/* Both have sent and received all. */
+/* Whether both ranks have sent and received all messages. */
 bool lane_is_done(const struct lane_state *s);
-/* Something that is not among what is seen; NULL: there is nothing. */
+/* Return a step or event that is not in seen; NULL: there is none. */
 const char *lane_unseen(uint32_t seen);
 
 #endif

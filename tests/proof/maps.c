@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Makes the maps of ranks to nodes for proofs (maps.h): in blocks, cyclic, in
+ * intervals of different sizes, or random. A map is a function of kind, ranks
+ * and ranks per node.
+ */
 #include "maps.h"
 
 #include "core/base/hash.h"
@@ -14,7 +19,8 @@ const char *proof_map_name(enum proof_map map)
     return names[map];
 }
 
-/* Ranks of a node, where all have as many: what divides, if anything does. */
+/* Return the number of ranks per node: the largest divisor up to USUAL, else
+ * USUAL. */
 static int even_size(int ranks)
 {
     for (int size = USUAL; size > 1; size--)

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Lays out and checks the buffers of all simulated ranks for a proof. Guards
+ * around IN, OUT and TMP, and elements that must not change, are compared after
+ * each run. prove.c checks the results themselves.
+ */
 #include "memory.h"
 
 #include <stdlib.h>
@@ -6,7 +11,7 @@
 
 enum { GARBAGE = 0xC3, GUARD = 2 /* elements */ };
 
-/* The buffer that both lie in, where they do not lie apart. */
+/* The buffer that contains the other one, if they overlap. */
 static enum rcx_buffer home_of(const struct rcx_shape *s)
 {
     return s->alias == RCX_ALIAS_OWN ? RCX_BUFFER_OUT : RCX_BUFFER_IN;
@@ -18,7 +23,7 @@ static size_t home_count(const struct rcx_shape *s)
                                         : rcx_shape_in_reach(s);
 }
 
-/* Elements of OUT that are not part of IN. */
+/* Elements of OUT outside of IN. */
 static size_t out_count(const struct rcx_shape *s)
 {
     return s->alias == RCX_ALIAS_NONE ? rcx_shape_out_reach(s) : 0;
@@ -30,7 +35,8 @@ static size_t size_of(const struct simulated_rank *rank)
            rank->plan->scratch + 3 * GUARD;
 }
 
-/* Guards lie behind each buffer; the first one's front is the last rank's. */
+/* A guard lies behind each buffer. The guard in front of a rank's first buffer
+ * is that behind the last buffer of the rank before. */
 static char *lay_out(struct simulated_rank *rank, char *at, size_t elem_bytes)
 {
     const struct rcx_shape *s = &rank->shape;
@@ -50,7 +56,7 @@ static char *lay_out(struct simulated_rank *rank, char *at, size_t elem_bytes)
     return at + (rank->plan->scratch + GUARD) * elem_bytes;
 }
 
-/* Where element i of all that a buffer has lies in it. */
+/* Return the position in a buffer of element i of all its blocks. */
 static size_t position(const struct rcx_shape *s, enum rcx_buffer buffer,
                        size_t i)
 {
@@ -156,7 +162,7 @@ static bool check_guards(const struct proof_memory *m, int r, char *text,
     return !what;
 }
 
-/* Elements of IN, from lo on, that stay as they were. */
+/* Elements lo to hi - 1 of IN must be unchanged. */
 static bool check_kept(const struct proof_memory *m, int r, size_t lo,
                        size_t hi, char *text, size_t bytes)
 {
@@ -174,8 +180,7 @@ static bool check_kept(const struct proof_memory *m, int r, size_t lo,
     return true;
 }
 
-/* What is not this segment's: later ones of every block, and where OUT is the
- * own block, all but the result. */
+/* Elements of IN that belong to later segments of a block must be unchanged. */
 static bool check_later(const struct proof_memory *m, int r, char *text,
                         size_t bytes)
 {
@@ -195,7 +200,8 @@ static bool check_later(const struct proof_memory *m, int r, char *text,
     return true;
 }
 
-/* What OUT has and is not this segment's result, nor the operand. */
+/* Elements of OUT must be unwritten, except for this segment's result and, if
+ * IN lies in OUT, the operand. */
 static bool check_out(const struct proof_memory *m, int r, char *text,
                       size_t bytes)
 {
@@ -240,12 +246,12 @@ static bool check_operand(const struct proof_memory *m, int r, char *text,
     switch (s->alias) {
     case RCX_ALIAS_NONE:
     case RCX_ALIAS_OWN: return check_kept(m, r, 0, count, text, bytes);
-    case RCX_ALIAS_SAME: /* the result, and what rcx.h calls undefined */
+    case RCX_ALIAS_SAME: /* the result, or data that rcx.h calls undefined */
         return true;
     default:
         lo = rcx_shape_block(s, r).offset + row->first;
         hi = lo + rcx_row_out_count(row, s);
-        if (lo == hi) /* it may lie behind the block */
+        if (lo == hi) /* lo may be behind the block */
             return check_kept(m, r, 0, count, text, bytes);
         return check_kept(m, r, 0, lo, text, bytes) &&
                check_kept(m, r, hi, count, text, bytes);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ranks' buffers of a simulated call, with guards around each. */
+/* Buffers of the ranks of a simulated call, with guards around each. */
 #ifndef RCX_TESTS_PROOF_MEMORY_H
 #define RCX_TESTS_PROOF_MEMORY_H
 
@@ -18,14 +18,15 @@ bool proof_memory_open(struct proof_memory *m, struct simulation *s,
                        const struct proof_operator *op);
 void proof_memory_close(struct proof_memory *m);
 
-/* Operands into IN, garbage everywhere else. */
+/* Write operands into IN, and garbage everywhere else. */
 void proof_memory_fill(struct proof_memory *m);
 
-/* Element i of rank's result of the segment. */
+/* Return element i of the result of rank in the segment. */
 const void *proof_memory_result(const struct proof_memory *m, int rank,
                                 size_t i);
 
-/* Whether everything that has to be left alone was; else text says what. */
+/* Whether only permitted elements were written; if not, text describes the
+ * first other one. */
 bool proof_memory_check(const struct proof_memory *m, char *text, size_t bytes);
 
 #endif

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Makes mutants of schedules and judges whether a proof must find them. A
+ * mutant that a proof accepts is excused if it is equivalent: by the order
+ * level, or by the order of events. test_mutants.c chooses the cases.
+ */
 #include "mutants.h"
 
 #include <stdlib.h>
@@ -6,7 +11,8 @@
 
 #include "sim/timing.h"
 
-/* A race shows only in some runs, one that needs a very late message in few. */
+/* Runs per mutant. A race shows only in some runs; one that needs a very late
+ * message shows in few. */
 enum { RUNS = 4, EDGE_RUNS = 64, RARE_RUNS = 4096 };
 
 const char *mutation_name(enum mutation mutation)
@@ -29,17 +35,17 @@ const char *excuse_name(enum excuse excuse)
     return names[excuse];
 }
 
-/* ---- Making one ---------------------------------------------------------- */
+/* ---- Making a mutant ----------------------------------------------------- */
 
 struct making {
     const struct mutant *mutant;
     bool made;
-    struct rcx_step step; /* as it was */
-    uint32_t edge_to;     /* of a cleared edge */
-    bool is_bound;        /* that a cleared edge is one on what is posted */
+    struct rcx_step step; /* the step before the mutation */
+    uint32_t edge_to;     /* step where a cleared edge ends */
+    bool is_bound; /* whether a cleared edge only limits what is posted */
 };
 
-/* Whether the result overlaps an operand as no builder would let it. */
+/* Whether dst overlaps an operand in a way that the builder rejects. */
 static bool is_refused(const struct rcx_shape *s, const struct rcx_step *step)
 {
     if (rcx_step_is_message(step->kind))
@@ -133,7 +139,8 @@ static bool is_apart(const struct rcx_shape *s, struct rcx_span a,
     return a.buffer != b.buffer || a.offset != b.offset || a.count != b.count;
 }
 
-/* Exchange where two messages come from, or go, with the next of the kind. */
+/* Exchange the spans of a message and the next one of its kind; peers stay.
+ * Returns whether the spans differ. */
 static bool swap_messages(struct rcx_builder *b, uint32_t at)
 {
     struct rcx_step *one = &b->steps[at], *other = NULL;
@@ -177,7 +184,7 @@ static void mutate_steps(struct rcx_builder *b, const struct rcx_shape *s,
         making->made = true;
         break;
     case MUTATION_SWAP_MESSAGES: making->made = swap_messages(b, m->at); break;
-    case MUTATION_CLEAR_EDGE: /* in the plan */ break;
+    case MUTATION_CLEAR_EDGE: /* made in the plan */ break;
     default: making->made = shift_span(b, step, m->mutation);
     }
     if (making->made && m->mutation != MUTATION_DROP_STEP &&
@@ -202,7 +209,7 @@ static struct rcx_span span_of(const struct rcx_step *message)
                                           : rcx_step_dst(message);
 }
 
-/* Two messages neither of which touches what the other one writes. */
+/* Whether both are messages, and neither writes a span that the other uses. */
 static bool are_bound(const struct rcx_shape *s, const struct rcx_step *a,
                       const struct rcx_step *b)
 {
@@ -232,18 +239,18 @@ static void mutate_plan(struct rcx_plan *plan, const struct rcx_shape *s,
         ((uint32_t *)plan->ready)[plan->ready_count++] = making->edge_to;
 }
 
-/* ---- What must happen before what ---------------------------------------- */
+/* ---- Order of events ----------------------------------------------------- */
 
 /*
- * Start and end of every step are events. Eager sends hide nothing: that a
- * send ends says nothing about its receiver.
+ * The start and the end of each step are events. Sends count as eager: the end
+ * of a send implies nothing about its receive.
  */
 struct causes {
     const struct simulation *s;
     const uint32_t *partner;
     uint32_t *stack;
     size_t stack_count;
-    bool *seen; /* by event: 2 step for its start, 2 step + 1 for its end */
+    bool *seen; /* by event: 2 step is its start, 2 step + 1 its end */
 };
 
 static void see(struct causes *c, uint32_t event)
@@ -296,9 +303,9 @@ static void spread(struct causes *c)
 }
 
 /*
- * What a step does to its buffer is over with its end, a send's at the latest
- * when its message has arrived; it begins with the step's start, a receive's
- * not before its message is sent.
+ * Whether step from has stopped using its buffer before step to begins. A step
+ * uses its buffer until its end; a send, at the latest until its message is
+ * received. A receive begins at the earliest when its message is sent.
  */
 static bool is_ordered(struct causes *c, uint32_t from, uint32_t to)
 {
@@ -314,7 +321,8 @@ static bool is_ordered(struct causes *c, uint32_t from, uint32_t to)
     return c->seen[2 * to];
 }
 
-/* Whether every rank's end follows from something that every other one does. */
+/* Whether, for every two ranks, the end of some step of one depends on a step
+ * of the other. */
 static bool is_barrier(struct causes *c)
 {
     for (int a = 0; a < c->s->size; a++) {
@@ -335,7 +343,9 @@ static bool is_barrier(struct causes *c)
     return true;
 }
 
-/* Open the mutant's schedules once more and ask of their causes. */
+/* Open the mutant's schedules again. Return whether other edges imply the
+ * cleared one; for other mutations of barriers, whether it is still a
+ * barrier. */
 static bool is_excused_by_causes(const struct proof_case *c,
                                  const struct simulation_hooks *hooks)
 {
@@ -404,7 +414,7 @@ static bool is_excused(const struct proof_case *c,
     case MUTATION_SWAP_OPERANDS:
         *excuse_p = EXCUSE_COMMUTES;
         return report->stated < RCX_ORDER_RANK;
-    case MUTATION_SWAP_MESSAGES: /* of a phase that keeps a better level */
+    case MUTATION_SWAP_MESSAGES: /* in a phase of a better level */
         *excuse_p = EXCUSE_COMMUTES;
         return c->algo->is_by_nodes && report->stated < RCX_ORDER_RANK;
     case MUTATION_REPEAT_STEP:
@@ -417,7 +427,7 @@ static bool is_excused(const struct proof_case *c,
     }
 }
 
-/* Whether the step has the mutation at all. */
+/* Whether the mutation applies to the step at all. */
 static bool can_be_made(const struct proof_case *c,
                         const struct simulation_hooks *hooks)
 {

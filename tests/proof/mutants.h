@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Wrong schedules, each a correct one with a single mistake, to see that the
- * proofs find it.
+ * Mutants: correct schedules with a single mistake each, to show that the
+ * proofs find mistakes.
  */
 #ifndef RCX_TESTS_PROOF_MUTANTS_H
 #define RCX_TESTS_PROOF_MUTANTS_H
@@ -16,39 +16,39 @@ enum mutation {
     MUTATION_SHIFT_DST,
     MUTATION_SHIFT_LEFT,
     MUTATION_SHIFT_RIGHT,
-    MUTATION_SWAP_MESSAGES, /* with the next one of its direction */
-    MUTATION_CLEAR_EDGE,    /* a dependency that core inferred */
+    MUTATION_SWAP_MESSAGES, /* with the next one of the same direction */
+    MUTATION_CLEAR_EDGE,    /* remove an inferred dependency */
     MUTATIONS
 };
 
-/* A mutation of step at of rank's schedule. */
+/* A mutation of step number at of the schedule of rank. */
 struct mutant {
     enum mutation mutation;
     int rank;
     uint32_t at;
-    uint32_t edge; /* of the step's successors */
+    uint32_t edge; /* index among the step's successors */
 };
 
 enum verdict {
-    MUTANT_NONE, /* the step cannot have this mutation */
+    MUTANT_NONE, /* the mutation does not apply to the step */
     MUTANT_CAUGHT,
     MUTANT_EQUIVALENT,
     MUTANT_MISSED
 };
 
-/* Why a mutant that the proofs accept is right to be accepted. */
+/* Why a proof is right to accept a mutant. */
 enum excuse {
-    EXCUSE_COMMUTES,   /* operands swapped where the level lets them commute */
-    EXCUSE_IDEMPOTENT, /* a local step done twice */
-    EXCUSE_ORDERED,    /* the cleared edge's order follows from other edges */
-    EXCUSE_POSTED,     /* the cleared edge bounds what is posted, no more */
-    EXCUSE_BARRIER,    /* every rank still waits, step by step, for all */
+    EXCUSE_COMMUTES,   /* operands swapped, and the level lets them commute */
+    EXCUSE_IDEMPOTENT, /* a local step that is done twice */
+    EXCUSE_ORDERED,    /* other edges imply the cleared one */
+    EXCUSE_POSTED,     /* the cleared edge only limits what is posted */
+    EXCUSE_BARRIER,    /* each rank still waits for all others */
     EXCUSES
 };
 
 struct verdict_of {
     enum verdict verdict;
-    enum excuse excuse;    /* of an equivalent one */
+    enum excuse excuse;    /* of an equivalent mutant */
     char text[PROOF_TEXT]; /* how it was caught, or what was missed */
 };
 

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Operators whose elements record how they were combined (operators.h): atoms
+ * for proofs, words for error messages. The fixed tree of the order level
+ * CANONICAL is computed here independently of lib/algo.
+ */
 #include "operators.h"
 
 #include <string.h>
 
 enum { SALT_RANK = 1, SALT_INDEX, SALT_ORDERED, SALT_BRACKET };
 
-/* splitmix64's finisher */
+/* The finisher of splitmix64. */
 static uint64_t mix(uint64_t z)
 {
     z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
@@ -19,8 +24,9 @@ static uint64_t word(uint64_t value, uint64_t salt)
 }
 
 /*
- * The random word of an operand is the product of its rank's and its index's:
- * the sum over all ranks is then cheap to know for every index.
+ * The random word of an operand is the product of a weight of its rank and a
+ * factor of its index. So the sum over ranks is cheap to compute for every
+ * index.
  */
 static uint64_t weight_of(int rank)
 {
@@ -78,7 +84,7 @@ const struct proof_operator proof_atoms = {
     .leaf = atom_leaf,
 };
 
-/* The fixed tree once more, apart from lib/algo's, whose mistakes it finds:
+/* The fixed tree, computed independently of lib/algo to find mistakes there:
  * [lo, hi) splits at the largest power of two below its length. */
 static int split(int lo, int hi)
 {
@@ -124,7 +130,7 @@ static void word_leaf(void *elem, int rank, size_t index)
     memcpy(elem, &w, sizeof w);
 }
 
-/* Append text, as much as fits. */
+/* Append text as far as it fits; return the new length. */
 static size_t append(struct proof_word *w, size_t at, const char *text)
 {
     const size_t room = PROOF_WORD_BYTES - 1 - at;

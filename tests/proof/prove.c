@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Proves one case (prove.h): runs the simulated call in several orders of
+ * arrival, checks every element and all memory after each run, and compares the
+ * simulator's clock with the algorithm's cost. case.c makes the call.
+ */
 #include "prove.h"
 
 #include <stdarg.h>
@@ -9,12 +14,12 @@
 #include "core/sched/params.h"
 #include "memory.h"
 
-enum { ALL_LATE = 64 /* ranks; in larger barriers, only some come late */ };
+enum { ALL_LATE = 64 /* ranks; in larger barriers, only some are late */ };
 
 static const char *const order_names[] = {"LOOSE", "SAME", "RANK", "UNIFORM",
                                           "CANONICAL"};
 
-/* ---- A proof under way --------------------------------------------------- */
+/* ---- A proof in progress ------------------------------------------------- */
 
 struct proof {
     const struct proof_case *c;
@@ -24,8 +29,8 @@ struct proof {
     struct simulation s;
     struct proof_target target;
     size_t first_count;  /* elements of the first rank's result */
-    uint64_t *first_run; /* hashes of its result's elements, rank by rank */
-    uint64_t seed;       /* of the run at hand */
+    uint64_t *first_run; /* hashes of the first run's results, by rank */
+    uint64_t seed;       /* of the current run */
     enum simulated_sends sends;
 };
 
@@ -34,7 +39,7 @@ static bool is_barrier(const struct proof *p)
     return !rcx_coll_has_data(p->c->algo->coll);
 }
 
-/* The first line of a failure: the case. */
+/* Print the case, which is the first line of a failure. */
 static size_t describe_case(const struct proof *p)
 {
     static const char *const places[] = {"apart", "in place", "in block",
@@ -87,7 +92,7 @@ static bool run_with(struct proof *p, const struct proof_operator *op, int late,
 
 /* ---- Results ------------------------------------------------------------- */
 
-/* What element i of rank's result of this segment has to be. */
+/* Return which operands element i of the result of rank must combine. */
 static struct rcx_expected expected_at(const struct proof *p, int rank,
                                        size_t i)
 {
@@ -101,7 +106,8 @@ static struct rcx_expected expected_at(const struct proof *p, int rank,
     return e;
 }
 
-/* The one that it was last, most often. */
+/* Return the target of e. The last target is kept, as most elements have the
+ * same one. */
 static const struct proof_target *target_of(struct proof *p,
                                             const struct rcx_expected *e)
 {
@@ -120,14 +126,15 @@ static size_t count_at(const struct proof *p, int rank)
     return rcx_row_out_count(&p->s.row, &p->s.ranks[rank].shape);
 }
 
-/* The levels that an element keeps, given the same one of the first rank that
- * has it, and the first of all of which as much is expected. */
+/* Return the strongest level that element a keeps. same: this element on the
+ * first rank that has it. first: the first element that combines as many
+ * ranks. */
 static rcx_order_t level_of(const struct proof_target *target,
                             const struct proof_atom *a,
                             const struct proof_atom *same,
                             const struct proof_atom *first)
 {
-    if (target->hi - target->lo == 1) /* moved, nothing is combined */
+    if (target->hi - target->lo == 1) /* moved, not combined */
         return RCX_ORDER_CANONICAL;
     if (a->bracket != same->bracket)
         return RCX_ORDER_LOOSE;
@@ -139,7 +146,8 @@ static rcx_order_t level_of(const struct proof_target *target,
                                          : RCX_ORDER_UNIFORM;
 }
 
-/* The element of the result that failed, spelled out by the word operator. */
+/* Report that an element of the result is wrong, spelled out by a run with the
+ * word operator. */
 static bool spell(struct proof *p, int rank, size_t i, const char *why)
 {
     const struct rcx_expected e = expected_at(p, rank, i);
@@ -177,7 +185,8 @@ static bool fail_element(struct proof *p, int rank, size_t i,
                 rank, i, why, a->operands, a->lo);
 }
 
-/* Whether the first rank's element i is the same, with the same bits then. */
+/* Whether element i of the first rank combines the same operands. Then its bits
+ * must be the same. */
 static bool first_has(const struct proof *p, size_t i,
                       const struct rcx_expected *e)
 {
@@ -222,7 +231,8 @@ static size_t result_count(const struct proof *p)
     return count;
 }
 
-/* Whatever came first in this run: the result's bits are those of any run. */
+/* The bits of a result must be those of the first run, whatever the order of
+ * arrival. */
 static bool check_again(struct proof *p, int rank, size_t i,
                         const struct proof_atom *a, uint64_t *hash)
 {
@@ -269,8 +279,9 @@ static bool prove_run(struct proof *p, struct proof_memory *m)
 
 /* ---- Barriers ------------------------------------------------------------ */
 
-/* Sends are eager: a rank that waits because its peer does not receive yet
- * would make a barrier of what is none. */
+/* No rank may leave the barrier before the late one has entered. Sends are
+ * eager: with rendezvous, waiting for a receiver could make a barrier of a
+ * schedule that is none. */
 static bool prove_nobody_early(struct proof *p, struct proof_memory *m)
 {
     const int size = p->s.size;
@@ -290,7 +301,7 @@ static bool prove_nobody_early(struct proof *p, struct proof_memory *m)
     return true;
 }
 
-/* ---- What the registry says ---------------------------------------------- */
+/* ---- Statements of the registry ------------------------------------------ */
 
 static bool same_cost(struct rcx_cost a, struct rcx_cost b)
 {
@@ -298,7 +309,8 @@ static bool same_cost(struct rcx_cost a, struct rcx_cost b)
            a.combines == b.combines;
 }
 
-/* Ranks choose algorithms apart, so they must see the same of them. */
+/* Ranks choose algorithms without communication, so all must see the same fits,
+ * order and cost. */
 static bool check_agreement(struct proof *p)
 {
     const struct rcx_algo *algo = p->c->algo;
@@ -334,8 +346,8 @@ static struct rcx_cost largest_cost(struct rcx_cost a, struct rcx_cost b)
                              .combines = larger(a.combines, b.combines)};
 }
 
-/* The cost where every block is as long as the longest; algorithms cut the
- * vector into a block per rank, or per rank of the largest cube. */
+/* Return the cost if every block is as long as the longest. Algorithms divide
+ * the vector into a block per rank, or per rank of the largest power of two. */
 static struct rcx_cost cost_bound(const struct proof *p)
 {
     const struct rcx_algo *algo = p->c->algo;
@@ -344,8 +356,8 @@ static struct rcx_cost cost_bound(const struct proof *p)
     struct rcx_shape s = *given;
     struct rcx_cost bound = algo->cost(&s);
 
-    /* Each part of a share may be an element longer than another; as many as
-       there are ranks go there and back. */
+    /* Parts of a share may be an element longer than others, in each round and
+     * for each rank, in both directions. */
     if (given->nodes) {
         bound.volume += 2 * (bound.rounds + s.size);
         bound.combines += 2 * (bound.rounds + s.size);
@@ -360,7 +372,8 @@ static struct rcx_cost cost_bound(const struct proof *p)
     return largest_cost(bound, algo->cost(&s));
 }
 
-/* The algorithm may have a parameter that cuts the vector into blocks. */
+/* Return how many blocks the parameter "blocks" of the algorithm asks for; 1:
+ * there is no such parameter. */
 static size_t blocks_asked(const struct proof *p)
 {
     const struct rcx_algo *algo = p->c->algo;
@@ -369,8 +382,8 @@ static size_t blocks_asked(const struct proof *p)
     return blocks ? (size_t)p->call.shape.params[blocks - algo->params] : 1;
 }
 
-/* What a rank sends beside messages that its cost speaks of, at most: blocks
- * that are longer than a parameter says go one by one. */
+/* Return how many messages of a rank its cost does not cover, at most: blocks
+ * longer than the parameter "limit" are sent one by one. */
 static double rounds_beside(const struct proof *p)
 {
     const struct rcx_algo *algo = p->c->algo;
@@ -387,8 +400,8 @@ static double rounds_beside(const struct proof *p)
     return 0;
 }
 
-/* Blocks are equal and not empty, and so are nodes, and the shares of up to
- * three of their ranks: the cost is met exactly. */
+/* Whether the cost must be met exactly: blocks are equal and not empty, and so
+ * are nodes and the shares of up to three of their ranks. */
 static bool is_even(const struct proof *p)
 {
     const struct rcx_shape *s = &p->call.shape;
@@ -405,7 +418,7 @@ static bool check_price(struct proof *p, const char *name, double measured,
                         double stated, double bound, bool exact)
 {
     const double slack = 1e-6 * (1 + bound);
-    /* phases that are chosen may cut a share into parts that are not equal */
+    /* chosen phases may divide a share into unequal parts */
     const double least = p->call.shape.nodes ? 0.9 * stated : stated - slack;
 
     if (measured > bound + slack)
@@ -416,8 +429,8 @@ static bool check_price(struct proof *p, const char *name, double measured,
     return true;
 }
 
-/* What is stated of links, where the algorithm knows of them and nodes go in
- * step: else a round of one is another one of the next. */
+/* Check the cost of links, for algorithms by nodes. Only for exact costs: if
+ * nodes are out of step, a round of one overlaps another round of the next. */
 static bool check_links(struct proof *p, const struct rcx_cost *stated)
 {
     const struct rcx_nodes *nodes = p->call.shape.nodes;
@@ -445,7 +458,7 @@ static bool check_cost(struct proof *p)
         (is_barrier(p) && !is_uneven) || (is_even(p) && !is_local);
     struct rcx_cost *c = &p->report->cost;
 
-    if (p->c->algo->passing) /* of two steps alike, this is the second */
+    if (p->c->algo->passing) /* the cost covers two equal steps */
         bound.rounds /= 2;
     bound.rounds += rounds_beside(p);
     if (!simulation_clock(&p->s, c))
@@ -461,7 +474,7 @@ static bool check_cost(struct proof *p)
                         bound.combines, exact));
 }
 
-/* ---- All of it ----------------------------------------------------------- */
+/* ---- The proof ----------------------------------------------------------- */
 
 static bool prove_runs(struct proof *p)
 {

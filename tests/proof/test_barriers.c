@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How many messages barriers take, of all ranks together. */
+/* The number of messages of each barrier, of all ranks together, against its
+ * formula. proof_prove() also shows that it is a barrier. */
 #include "test.h"
 
 #include "core/sched/params.h"
@@ -27,8 +28,8 @@ static void check(const char *name, const char *parameter, const char *value,
                  (int)report.messages, expected);
 }
 
-/* Of radix r a weight of w takes r - 1 rounds, or as many as there are
- * ranks. */
+/* Return the rounds: for each power of radix below size, radix - 1, or fewer
+ * for the highest. */
 static int rounds_of(int size, int radix)
 {
     int rounds = 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The first step of a call whose counts are each rank's own: what it tells are
- * the lengths of all blocks that come to a rank in the second one. The proofs
- * of that give it these lengths, as they are told here.
+ * The first step of a call with local counts tells each rank the lengths of all
+ * blocks that it receives in the second step. Proofs of the second step use
+ * these lengths as case.c computes them; this test shows that the first step
+ * delivers them.
  */
 #include "test.h"
 
@@ -14,7 +15,7 @@
 
 enum { MOST = 64, MOVES = MOST * MOST, ALL = TIMES(33, 17) };
 
-/* From rank i to rank j. */
+/* number of elements from rank i to rank j */
 static size_t counts[MOST][MOST];
 
 static void draw_counts(int p, uint64_t *random)
@@ -24,14 +25,15 @@ static void draw_counts(int p, uint64_t *random)
             counts[i][j] = rcx_random(random) % 3 ? rcx_random(random) : 0;
 }
 
-/* ---- By the definition: every block on its way --------------------------- */
+/* ---- By the definition: every block in transit --------------------------- */
 
 struct told {
-    size_t count[MOST]; /* of moves that end at a rank */
+    size_t count[MOST]; /* blocks that each rank has received */
     size_t length[MOST][MOVES];
 };
 
-/* Blocks that are to go way in all do this digit of it. */
+/* Move all blocks of distance way by this digit, and record them at their new
+ * rank. */
 static void move(struct told *told, int p, int (*at)[MOST], int way, int by)
 {
     for (int giver = 0; giver < p; giver++) {
@@ -111,7 +113,7 @@ static void prove(const struct rcx_algo *algo, int p, int radix, uint64_t seed)
 
     for (int r = 0; r < p; r++)
         alias[r] = RCX_ALIAS_SAME;
-    call.shape.params[0] = radix; /* limit: 0, which is for the second step */
+    call.shape.params[0] = radix; /* limit is 0: it is for the second step */
     draw_counts(p, &seed);
     walk(&told, p, radix < p ? radix : p > 2 ? p : 2);
     if (!simulation_open(&s, &call))

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A price stands twice, to be read and to be computed: both say the same. */
+/* Each algorithm states its cost twice: as a formula for readers, and as a
+ * function. Both must agree for all sizes and parameters. Also tests the reader
+ * of formulas. */
 #include "test.h"
 
 #include <math.h>
@@ -7,9 +9,9 @@
 #include "formula.h"
 #include "grid.h"
 
-enum { MOST = 70, TRIED = 6 /* sizes that a formula speaks of, at least */ };
+enum { MOST = 70, TRIED = 6 /* least number of sizes that a formula covers */ };
 
-/* Cut evenly by all that algorithms cut a vector into. */
+/* Return a shape whose count every algorithm divides evenly. */
 static struct rcx_shape shape_of(const struct rcx_algo *algo, int size)
 {
     const size_t cube = (size_t)rcx_pow2_floor(size);
@@ -26,7 +28,7 @@ static bool differ(double a, double b)
     return !(fabs(a - b) <= 1e-9 * fabs(b));
 }
 
-/* Whether its formula says what s costs. */
+/* Whether the formula covers s. If it does, it must agree with cost(). */
 static bool speaks(const struct rcx_algo *algo, const struct rcx_shape *s)
 {
     const char *error;
@@ -52,7 +54,8 @@ static bool speaks(const struct rcx_algo *algo, const struct rcx_shape *s)
     return true;
 }
 
-/* All values of parameters from number i on. */
+/* Try all combinations of the values of parameters i and up; true if the
+ * formula covers any. */
 static bool speaks_of_any(const struct rcx_algo *algo, struct rcx_shape *s,
                           int i)
 {
@@ -86,7 +89,7 @@ static void check(const struct rcx_algo *algo)
                  rcx_coll_name(algo->coll), algo->name, sizes);
 }
 
-/* Numbers that are products of ranks do not overflow. */
+/* Products of numbers of ranks must not overflow. */
 static void a_formula_holds_for_a_million_ranks(void **state)
 {
     static const int sizes[] = {1 << 20, (1 << 20) - 1, 100003};
@@ -105,7 +108,7 @@ static void a_formula_is_what_the_algorithm_costs(void **state)
 {
     (void)state;
     for (const struct rcx_algo *const *a = rcx_algo_table; *a; a++)
-        if (!(*a)->is_by_nodes) /* its phases' formulas say what it costs */
+        if (!(*a)->is_by_nodes) /* the formulas are those of its phases */
             check(*a);
 }
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Proves every algorithm of the registry as a phase: within groups that are not
- * the whole communicator, on operands that are not the whole vector. Then an
- * allreduce that is made of three phases over the rows and columns of a grid.
+ * the whole communicator, on operands that are not the whole vector. Then
+ * proves an allreduce that consists of three phases over the rows and columns
+ * of a grid.
  *
- * test_frames [NAME]: of the registry, the algorithms called NAME alone.
+ * test_frames [NAME]: from the registry, only the algorithms called NAME.
  */
 #include "test.h"
 
@@ -31,7 +32,7 @@ struct group {
     int size;
 };
 
-/* An odd number of ranks in a random order. */
+/* Make a group of an odd number of ranks in random order. */
 static void draw_list(struct group *g, int size)
 {
     uint64_t random = (uint64_t)size;
@@ -74,13 +75,14 @@ static void prove(const struct proof_case *c)
     cases++;
 }
 
-/* A phase is told of no rank's own counts. */
+/* Whether counts are local: a phase never has such counts. */
 static bool is_local(const struct rcx_algo *algo)
 {
     return rcx_colls[algo->coll].is_local;
 }
 
-/* Every place, with all else in turn: i tells cases of a group apart. */
+/* Prove every place, with the other axes in turn; i varies the cases of a
+ * group. */
 static void prove_places(struct proof_case c, struct simulated_frame *frame,
                          int i)
 {
@@ -104,7 +106,7 @@ static void prove_places(struct proof_case c, struct simulated_frame *frame,
     }
 }
 
-/* All combinations of the values from parameter number k on. */
+/* Prove all combinations of the values of parameters k and up. */
 static void prove_params(struct proof_case c, struct simulated_frame *frame,
                          int k, int *i)
 {
@@ -169,7 +171,7 @@ static void shift(uint8_t buffer, size_t *at, enum mistake mistake)
         *at -= FRAMED_OUT_AT;
 }
 
-/* The steps of a frame that forgets something. */
+/* Change the steps to those of a frame that omits one translation. */
 static void spoil(struct rcx_builder *b, const struct rcx_shape *s, void *arg)
 {
     const struct spoiling *spoiling = arg;
@@ -189,7 +191,8 @@ static void spoil(struct rcx_builder *b, const struct rcx_shape *s, void *arg)
     }
 }
 
-/* An odd number of ranks if the algorithm takes them, else an even one. */
+/* Make a group of an odd number of ranks; of an even number if the algorithm
+ * requires that. */
 static bool draw_suited(struct proof_case *c, struct group *g, int size)
 {
     draw_group(g, LISTED, size);
@@ -238,7 +241,8 @@ static void a_frame_that_forgets_something_is_caught(void **state)
 
 /* ---- A composition ------------------------------------------------------- */
 
-/* By every reduce_scatter and every allreduce, in both forms. */
+/* Prove the grid with every reduce_scatter and every allreduce, in both
+ * forms. */
 static void prove_grid(struct proof_case c, int rows, int columns)
 {
     c.size = rows * columns;
@@ -250,7 +254,7 @@ static void prove_grid(struct proof_case c, int rows, int columns)
             c.commutative = (rows + i) % 2;
             c.place =
                 (enum proof_place)((i + form) % 2 ? PROOF_APART : PROOF_MIXED);
-            /* uneven, as the cost is a bound where ranks are out of step */
+            /* uneven counts: exact costs require ranks in step */
             c.count = i % 3 ? 2 * (size_t)c.size + 1 : (size_t)c.size - 1;
             prove(&c);
         }
@@ -269,7 +273,8 @@ static void an_allreduce_of_a_grids_rows_and_columns_is_proved(void **state)
     print_message("# %u cases\n", cases);
 }
 
-/* What a composition costs is the sum, where phases keep all ranks in step. */
+/* If phases keep all ranks in step, the cost of a composition is the sum of
+ * their costs. */
 static void a_grid_of_rings_costs_what_its_phases_do(void **state)
 {
     struct proof_case c = {.algo = &grid_allreduce, .commutative = true};
@@ -289,7 +294,7 @@ static void a_grid_of_rings_costs_what_its_phases_do(void **state)
     assert_true(report.cost.combines == n * (p - 1) / p);
 }
 
-/* Frames in a frame. */
+/* The phases of the grid are frames within a frame. */
 static void a_grid_is_proved_in_a_group(void **state)
 {
     struct group g;
@@ -297,7 +302,7 @@ static void a_grid_is_proved_in_a_group(void **state)
         .algo = &grid_allreduce, .commutative = true, .frame = &g.frame};
 
     (void)state;
-    draw_group(&g, LISTED, TIMES(33, 9)); /* of 33, or 9 */
+    draw_group(&g, LISTED, TIMES(33, 9));
     prove_grid(c, 3, g.size / 3);
     draw_group(&g, UPPER_HALF, 30 < SIZES ? 30 : 8);
     g.frame.in_scratch = true;
@@ -338,7 +343,7 @@ int main(int argc, char **argv)
             !is_local(rcx_algo_table[i]))
             tests[n++] = test_of(rcx_algo_table[i]);
     memcpy(tests + n, others, sizeof others);
-    /* the macro around this takes arrays only */
+    /* cmocka's macro for this call accepts arrays only */
     failures = _cmocka_run_group_tests("frames", tests, n + fixed, NULL, NULL);
     for (size_t i = 0; i < n; i++)
         free((char *)tests[i].name);

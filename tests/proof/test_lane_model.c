@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every state that the lane inside a node can be in, and that none is wrong:
- * a message comes once, in its order and with its own data, and from each state
- * a way leads to where all is done, so nobody sleeps for ever. What is
- * modelled, and what is not, lane_model.h says. Each mutant of the model is
- * found, as what it is.
+ * Explores every state of the model of the shared-memory lane (lane_model.h).
+ * No state is wrong: each message arrives once, in order, with its own data.
+ * From each state a path leads to the end, so no rank sleeps forever. Each
+ * mutant of the model is found, with the expected verdict.
  */
 #include "test.h"
 
@@ -33,14 +32,15 @@ struct way {
     uint8_t rank, move;
 };
 
-/* States are found breadth first: no shorter way leads to what is wrong. */
+/* States are found breadth first, so the path to a wrong state is a shortest
+ * one. */
 struct explorer {
     struct lane_state *states;
     uint32_t count;
     struct way *ways;
     size_t way_count;
-    uint32_t *table; /* 1 + a state's number, by hash */
-    uint32_t last;   /* from which a step is wrong, or none leads to the end */
+    uint32_t *table; /* 1 + number of a state, by hash */
+    uint32_t last;   /* a wrong state, or one without a path to the end */
 };
 
 static int set_up(void **state)
@@ -74,7 +74,7 @@ static uint32_t hash(const struct lane_state *s)
     return (uint32_t)((h ^ h >> 29) % TABLE);
 }
 
-/* Its number. */
+/* Return the number of a state; add it if it is new. */
 static uint32_t find(struct explorer *e, const struct lane_state *s)
 {
     uint32_t i = hash(s);
@@ -87,7 +87,8 @@ static uint32_t find(struct explorer *e, const struct lane_state *s)
     return e->count - 1;
 }
 
-/* All steps from there. A stray wake is no way on: nobody may need one. */
+/* Make all moves from a state. A stray wake-up does not count as a way to
+ * proceed: no rank may depend on one. */
 static enum lane_verdict expand(struct explorer *e, struct lane_model *m,
                                 uint32_t from)
 {
@@ -114,7 +115,7 @@ static enum lane_verdict expand(struct explorer *e, struct lane_model *m,
     return goes_on ? LANE_GOOD : LANE_STUCK;
 }
 
-/* Whether ways lead to the end from everywhere, also where ranks spin. */
+/* Whether every state has a path to the end, also where ranks spin. */
 static enum lane_verdict find_ends(struct explorer *e)
 {
     bool *ends = calloc(e->count, sizeof *ends), more = true;
@@ -153,7 +154,7 @@ static enum lane_verdict explore(struct explorer *e, struct lane_model *m)
     return find_ends(e);
 }
 
-/* How it comes to that state. */
+/* Print the moves that lead to that state. */
 static void tell_way(const struct explorer *e, uint32_t to)
 {
     const struct way *way = e->ways;
@@ -179,11 +180,11 @@ static void expect(struct explorer *e, struct lane_model *m,
              verdict_names[expected]);
 }
 
-/* ---- What it finds ------------------------------------------------------- */
+/* ---- Results ------------------------------------------------------------- */
 
 enum { FIRST_SLEEPS = 1, SECOND_SLEEPS = 2, BOTH_SLEEP = 3, ALL_WHOLE = ~0u };
 
-/* The first sends; both the slots and the ring are full with two messages. */
+/* Rank 0 sends. Two messages fill the slots, and the ring. */
 static const struct lane_model usual = {.is_buffered = true,
                                         .sleepers = BOTH_SLEEP,
                                         .messages = {3, 0},
@@ -265,7 +266,8 @@ static void each_mutant_is_found_as_what_it_is(void **state)
     }
 }
 
-/* Else their verdict might have another cause. */
+/* Without store buffers these mutants must be good; otherwise their verdict
+ * might have another cause. */
 static void only_buffers_need_fences(void **state)
 {
     for (size_t i = 0; i < sizeof mutants / sizeof *mutants; i++) {

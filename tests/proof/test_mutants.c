@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Shows that the proofs can fail: of every algorithm, each schedule with one
- * mistake is either caught, or shown to be as good as the right one. A test
- * per algorithm of the registry.
+ * Shows that proofs can fail: of every algorithm, each schedule with one
+ * mistake is either caught, or shown to be equivalent to the correct one. One
+ * test per algorithm of the registry.
  *
- * test_mutants [NAME]: the algorithms called NAME alone.
+ * test_mutants [NAME]: only the algorithms called NAME.
  */
 #include "test.h"
 
@@ -19,7 +19,7 @@
 enum { SCHEDULES_MAX = 64 };
 
 struct tally {
-    /* Of one size and place: those whose mutants were tried. */
+    /* cases of the current size and place whose mutants were tried */
     struct proof_case known[SCHEDULES_MAX];
     int known_count;
     unsigned schedules, tried[MUTATIONS], equivalent[MUTATIONS],
@@ -103,7 +103,7 @@ static bool is_known(const struct proof_case *c, const struct tally *tally)
     return false;
 }
 
-/* All combinations of the values from parameter number i on. */
+/* Try all combinations of the values of parameters i and up. */
 static void try_params(struct proof_case c, int i, struct tally *tally)
 {
     const struct rcx_param *p = c.algo->params;
@@ -183,7 +183,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < known; i++)
         if (argc < 2 || strcmp(argv[1], rcx_algo_table[i]->name) == 0)
             tests[n++] = test_of(rcx_algo_table[i]);
-    /* the macro around this takes arrays only */
+    /* cmocka's macro for this call accepts arrays only */
     failures = _cmocka_run_group_tests("mutants", tests, n, NULL, NULL);
     for (size_t i = 0; i < n; i++)
         free((char *)tests[i].name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory that runs out under the simulator at every single allocation in turn:
- * it says so, and loses nothing.
+ * Fails every single allocation of the simulator and of a proof in turn. They
+ * must report lack of memory, and nothing else, and leak nothing.
  */
 #include "test.h"
 
@@ -25,7 +25,7 @@ static struct proof_case case_of(enum rcx_coll coll, const char *name)
     return c;
 }
 
-/* The number of allocations without which there is no proof. */
+/* Return the number of allocations that the proof needs. */
 static uint64_t prove_with_ever_more(const struct proof_case *c)
 {
     struct proof_report report = {0};
@@ -56,7 +56,7 @@ static void a_proof_survives_every_lack_of_memory(void **state)
     struct proof_case c = case_of(RCX_COLL_ALLREDUCE, "ring");
 
     (void)state;
-    /* five plans, executors, gated ones, and what is there once */
+    /* five plans, five executions, five gated plans, and single blocks */
     assert_true(prove_with_ever_more(&c) > 20);
     c = case_of(RCX_COLL_REDUCE, "binomial");
     assert_true(prove_with_ever_more(&c) > 20);
@@ -71,14 +71,15 @@ static void a_proof_survives_every_lack_of_memory(void **state)
     c = case_of(RCX_COLL_REDUCE_SCATTER, "circulant"); /* has lists, too */
     c.params[0] = 2;
     assert_true(prove_with_ever_more(&c) > 20);
-    c = case_of(RCX_COLL_ALLTOALLV, "bruck"); /* and one of lengths */
+    c = case_of(RCX_COLL_ALLTOALLV, "bruck"); /* and a list of lengths */
     assert_true(prove_with_ever_more(&c) > 20);
     c = case_of(RCX_COLL_ALLREDUCE, "ring");
     c.frame = &every_second;
     assert_true(prove_with_ever_more(&c) > 20);
 }
 
-/* A wrong schedule, which is said to be wrong, or to lack memory; not both. */
+/* Make schedules wrong: each reduce combines its left operand with itself. The
+ * proof must report either this or lack of memory, not both. */
 static void forget(struct rcx_builder *b, const struct rcx_shape *s, void *arg)
 {
     (void)s, (void)arg;
@@ -148,7 +149,7 @@ static void the_clock_survives_every_lack_of_memory(void **state)
         assert_int_equal(heap.live, 0);
     }
     assert_true(good);
-    assert_true(budget > 15); /* four for each of three walks, and plans */
+    assert_true(budget > 15); /* four for each of three walks, and the plans */
 }
 
 static void what_would_overflow_is_lack_of_memory(void **state)
@@ -159,7 +160,7 @@ static void what_would_overflow_is_lack_of_memory(void **state)
 
     (void)state;
     c.size = 1 << 10;
-    c.count = SIZE_MAX / 1024; /* times ranks, or bytes, more than 64 bits */
+    c.count = SIZE_MAX / 1024; /* in bytes, or times ranks, more than 64 bits */
     assert_false(proof_prove(&c, &options, &report));
     assert_true(report.lacks_memory);
 }

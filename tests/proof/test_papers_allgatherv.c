@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What Traeff 2022, and 2024, arXiv 2407.18004 and 2410.14234, prove of all
- * broadcasts at once, which are an allgatherv, and of reduce-scatter, which is
- * the same backwards: rounds and volume however counts are spread.
+ * Bounds of Traeff 2022 and 2024 (arXiv 2407.18004 and 2410.14234) for
+ * all-broadcast, which is an allgatherv, and for reduce-scatter, which is its
+ * reversal: rounds and volume for any distribution of counts.
  */
 #include "test.h"
 
@@ -16,8 +16,9 @@ static const enum rcx_coll both[] = {RCX_COLL_ALLGATHER,
                                      RCX_COLL_REDUCE_SCATTER};
 static const int parts_tried[PARTS] = {1, 2, 3, 5, 16};
 
-/* What goes once from rank to rank by the largest skip that leads to it is the
- * algorithm of 2410.14234; the other lists come into it with more blocks. */
+/* With one block, each block reaches a rank once, by the largest skip that
+ * leads to the rank. That is the algorithm of 2410.14234; the other lists
+ * matter only with more blocks. */
 static void one_block_takes_the_largest_skip(void **state)
 {
     (void)state;
@@ -37,7 +38,7 @@ static void one_block_takes_the_largest_skip(void **state)
     }
 }
 
-/* ---- However counts are spread ------------------------------------------- */
+/* ---- Any distribution of counts ------------------------------------------ */
 
 static struct proof_case case_of(enum rcx_coll coll, int size, int parts,
                                  enum proof_blocks blocks)
@@ -50,7 +51,8 @@ static struct proof_case case_of(enum rcx_coll coll, int size, int parts,
                                .params = {parts}};
 }
 
-/* No more parts than the longest block has elements. */
+/* Return the number of parts: at most the elements of the longest block. Store
+ * the number of all elements. */
 static int settle(const struct proof_case *c, double *elements_p)
 {
     struct rcx_heap heap = RCX_HEAP_INIT;
@@ -103,9 +105,10 @@ static void volume_is_bounded_however_counts_are_spread(void **state)
     }
 }
 
-/* ---- Nothing is packed in vain ------------------------------------------- */
+/* ---- No needless copies -------------------------------------------------- */
 
-/* What a rank's schedule copies, in elements and steps. */
+/* Return the elements that the schedule of a rank copies; store its number of
+ * steps. */
 static size_t copied(const struct proof_case *c, int rank, int *steps_p)
 {
     struct rcx_heap heap = RCX_HEAP_INIT;
@@ -150,7 +153,8 @@ static void one_ranks_block_is_sent_from_its_place(void **state)
     }
 }
 
-/* But around the end of the vector, once each way. */
+/* Runs are interrupted only at the end of the vector, once in each
+ * direction. */
 static void equal_blocks_are_sent_in_runs(void **state)
 {
     (void)state;
@@ -167,9 +171,10 @@ static void equal_blocks_are_sent_in_runs(void **state)
     }
 }
 
-/* ---- Another algorithm for the same -------------------------------------- */
+/* ---- Another algorithm for the same collective --------------------------- */
 
-/* Where one rank has all, no message of Bruck's has more, either. */
+/* If one rank has all elements, a message of Bruck's algorithm has at most
+ * these. */
 static void bruck_sends_all_in_each_message_at_most(void **state)
 {
     const struct rcx_algo *algo = rcx_algo_find(RCX_COLL_ALLGATHER, "bruck");
@@ -194,7 +199,7 @@ static void bruck_sends_all_in_each_message_at_most(void **state)
     }
 }
 
-/* ---- What blocks=auto becomes -------------------------------------------- */
+/* ---- Resolution of blocks=auto ------------------------------------------- */
 
 static int64_t best_parts(enum rcx_coll coll, int size, const size_t *displs)
 {
@@ -211,7 +216,8 @@ static int64_t best_parts(enum rcx_coll coll, int size, const size_t *displs)
     return s.params[0];
 }
 
-/* Equal blocks are not cut, one rank's as a broadcast's. */
+/* Equal blocks are not cut. The block of a single rank is cut as by a
+ * broadcast. */
 static void only_uneven_counts_are_cut(void **state)
 {
     enum { MANY = 100 };

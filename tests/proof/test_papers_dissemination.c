@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ordered dissemination: rounds, vectors and combines as its design says, by
- * two simulations apart from this one; and a cost that is no closed formula.
+ * Ordered dissemination: rounds, vectors and combines, against values that two
+ * independent simulations of its design printed; and the cost function, which
+ * has no closed formula.
  */
 #include "test.h"
 
@@ -12,7 +13,7 @@ struct figures {
     struct rcx_cost stated, slowest;
     uint64_t sent;     /* by the rank that sends most */
     uint64_t combined; /* by the rank that combines most */
-    uint64_t largest;  /* message */
+    uint64_t largest;  /* elements of the largest message */
     bool once;         /* every rank combines as many vectors as it receives */
 };
 
@@ -35,7 +36,7 @@ static void look_at(struct figures *f, const struct simulated_rank *rank)
     f->once = f->once && rank->combined == received;
 }
 
-/* Of vectors of one element. */
+/* Return the figures for vectors of one element. */
 static struct figures figures_of(int size)
 {
     const struct proof_case c = {
@@ -59,8 +60,8 @@ static struct figures figures_of(int size)
 
 static void vectors_and_combines_are_those_of_the_design(void **state)
 {
-    /* size, vectors sent in all, in one message, combines at most; 0: the
-     * design does not say */
+    /* size; vectors sent in all; in one message; most combines. 0: not
+     * stated */
     static const unsigned printed[][4] = {
         {3, 2, 0, 2},    {5, 4, 0, 4},     {7, 5, 3, 6},      {13, 9, 4, 10},
         {31, 14, 5, 19}, {127, 27, 7, 37}, {1000, 63, 14, 67}};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What Rabenseifner and Traeff 2004 say their algorithms take, against the
- * clock of simulated schedules.
+ * The costs that Rabenseifner and Traeff 2004 state for their algorithms,
+ * against the clock of simulated schedules. Rulers name the paper's sections.
  */
 #include "test.h"
 
@@ -49,7 +49,7 @@ static bool is_pow2(int size)
     return size == rcx_pow2_floor(size);
 }
 
-/* 2^n of p = q 2^n, q odd */
+/* Return 2^n where size = q 2^n, q odd. */
 static int even_part(int size)
 {
     return size & -size;
@@ -101,7 +101,8 @@ static void fifteen_ranks_take_five_rounds_or_eight(void **state)
     }
 }
 
-/* Folding of whole vectors, as fold=full of rabenseifner has it. */
+/* Return the volume of folding whole vectors, as rabenseifner has it with
+ * fold=full. */
 static double volume_of_folding(int size, size_t count)
 {
     const struct rcx_algo *algo =
@@ -117,8 +118,8 @@ static double volume_of_folding(int size, size_t count)
     return algo->cost(&s).volume;
 }
 
-/* Section 4 compares bounds, 2 (1 + 1/2^(n+1)) m and 4 m: 46.9 %. What is below
- * them, m / 2^floor(lg p) each, makes it 48.4 % and 47.6 %. */
+/* Section 4 compares the bounds 2 (1 + 1/2^(n+1)) m and 4 m: 46.9 %. The exact
+ * volumes are m / 2^floor(lg p) below each, which gives 48.4 % and 47.6 %. */
 static void elimination_saves_47_percent_of_folding_at_24_and_40(void **state)
 {
     static const int sizes[] = {24, 40};
@@ -145,7 +146,7 @@ static void hybrid_goes_smoothly_from_short_to_long_vectors(void **state)
 
     (void)state;
     for (int halved = 0; halved <= n; halved++) {
-        /* prior to round z vectors have m / 2^z elements */
+        /* before round z vectors have m / 2^z elements */
         const int64_t b = (int64_t)((count >> halved) * bytes);
         const double rest = (double)(count >> halved), m = (double)count;
         const double whole = (n - halved) * rest;
@@ -182,7 +183,7 @@ static void rings_need_no_more_volume_than_butterflies(void **state)
     }
 }
 
-/* ---- 3.6: all of them ---------------------------------------------------- */
+/* ---- 3.6: all factors ---------------------------------------------------- */
 
 static void factorized_is_the_others_at_its_ends(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What Kolmakov and Zhang say of their algorithms ("A Generalization of the
- * Allreduce Operation", 2020), beyond what is proved of every algorithm: p
- * blocks of one element each, in blocks sent and combined.
+ * Statements of Kolmakov and Zhang ("A Generalization of the Allreduce
+ * Operation", 2020) about their algorithms, beyond what is proved of every
+ * algorithm. Vectors have p blocks of one element, so costs are in blocks.
  */
 #include "test.h"
 
@@ -37,7 +37,8 @@ static struct proof_report generalized(int size, int removed, int group)
     return prove(RCX_COLL_ALLREDUCE, "generalized", size, removed, group);
 }
 
-/* (25) for r = 0, (36) with as many vectors as needed instead of 2^r, (44) */
+/* Equations (25) for r = 0, (36) with the number of vectors that are needed
+ * instead of 2^r, and (44). */
 static void rounds_and_volumes_are_those_of_the_paper(void **state)
 {
     (void)state;
@@ -76,7 +77,7 @@ static void reduce_scatter_takes_half_of_it(void **state)
     }
 }
 
-/* It is not only in some case of the grid that no better level is kept. */
+/* The level is exact for each p and r, not only for some case of the grid. */
 static void ranks_differ_if_rounds_are_removed_unless_p_is_a_power(void **state)
 {
     (void)state;
@@ -97,7 +98,8 @@ static void more_rounds_than_half_cannot_be_removed(void **state)
     assert_int_equal(generalized(8, 4, XOR).cost.rounds, 3);
 }
 
-/* "Recursive Doubling is a special case", and "Recursive Halving" likewise. */
+/* The paper: "Recursive Doubling is a special case", and so is "Recursive
+ * Halving". */
 static void group_xor_is_recursive_doubling_or_halving(void **state)
 {
     (void)state;
@@ -120,7 +122,7 @@ static void group_xor_is_recursive_doubling_or_halving(void **state)
     }
 }
 
-/* ---- One rank's schedule ------------------------------------------------- */
+/* ---- The schedule of one rank -------------------------------------------- */
 
 static struct rcx_shape shape_of(const struct rcx_algo *algo, int size,
                                  size_t count, int64_t removed)
@@ -158,8 +160,8 @@ static void auto_removes_what_costs_least(void **state)
         }
         seen |= (size_t)1 << chosen.params[0];
     }
-    assert_true(seen & 1);      /* none for the longest vectors */
-    assert_true(seen & 1 << 7); /* half of them for the shortest */
+    assert_true(seen & 1);      /* no round for the longest vectors */
+    assert_true(seen & 1 << 7); /* half of the rounds for the shortest */
     assert_true(seen & 0x7e);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Scans: rounds and combines on the simulator's clock are those printed, by
- * programs apart from this one, for sizes on both sides of powers of two.
+ * Rounds and combines of scans on the simulator's clock, against values that
+ * independent programs printed, for sizes on both sides of powers of two.
  */
 #include "test.h"
 
@@ -14,11 +14,11 @@ static const int sizes[SIZES] = {8, 9, 13, 33, 1000};
 struct row {
     enum rcx_coll coll;
     const char *name;
-    int64_t inclusive; /* 0: it has no such parameter */
+    int64_t inclusive; /* 0: no such parameter */
     int rounds[SIZES], combines[SIZES];
 };
 
-/* A vector is one element, so that elements combined are combines. */
+/* Return the cost for vectors of one element, so elements are vectors. */
 static struct rcx_cost clock_of(const struct row *row, int size)
 {
     const struct proof_case c = {.algo = rcx_algo_find(row->coll, row->name),
@@ -52,8 +52,8 @@ static void check(const struct row *row)
     }
 }
 
-/* The least number of inclusive rounds that takes no round too many depends on
- * p: 3, 1, 2, 1, 6. */
+/* The least number of inclusive rounds that needs no additional round depends
+ * on p: 3, 1, 2, 1, 6. */
 static void exscans_by_doubling_are_as_printed(void **state)
 {
     static const struct row printed[] = {
@@ -78,9 +78,10 @@ static void exscans_by_doubling_are_as_printed(void **state)
 }
 
 /*
- * As printed, 3, 5, 5, 9, 17, are the combines of a rank that takes part in all
- * rounds; here a rank combines no block that nobody asks it for, which p = 9
- * and 33 have. A scan combines what an exscan of one rank more does.
+ * The printed values, 3, 5, 5, 9, 17, are the combines of a rank that takes
+ * part in all rounds. Here a rank does not combine blocks that no rank
+ * requests, which occurs for p = 9 and 33. A scan combines as much as an exscan
+ * of one rank more.
  */
 static void recursive_doubling_combines_no_more_than_printed(void **state)
 {

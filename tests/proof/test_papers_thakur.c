@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The formulas of Thakur, Rabenseifner, Gropp 2005, sections 4.4, 4.5 and 5.1,
- * with f_alpha = f_beta = 1, against what the algorithms say that they cost.
- * That schedules cost just that is what the proofs show.
+ * with f_alpha = f_beta = 1, against the cost functions of the algorithms.
+ * test_proofs.c shows that schedules have these costs.
  */
 #include "test.h"
 
@@ -19,7 +19,7 @@ static struct rcx_cost priced(double alpha, double beta, double gamma)
         .rounds = alpha, .volume = beta, .combines = gamma};
 }
 
-/* floor(lg p), and the paper's p'. */
+/* Return floor(lg p); power_below() is the paper's p'. */
 static int log_below(int p)
 {
     int l = 0;
@@ -73,7 +73,8 @@ static void check(enum rcx_coll coll, const char *name, int p, size_t n,
                  ours.combines, paper.rounds, paper.volume, paper.combines);
 }
 
-/* A vector that p parts and q parts divide evenly. */
+/* Return the length of a vector that p parts and power_below(p) parts divide
+ * evenly. */
 static double even_count(int p)
 {
     return (double)p * power_below(p) * 3;
@@ -91,11 +92,12 @@ static void reduce_scatter_costs_what_section_4_4_says(void **state)
               priced(l, others, others));
         check(RCX_COLL_REDUCE_SCATTER, "pairwise", p, (size_t)n,
               priced(p - 1, others, others));
-        /* The paper combines blocks that nobody asks for any more: in round i,
-         * those of 2^i ranks but one. */
+        /* The paper also combines blocks that no rank requests any more: in
+         * round i, those of 2^i - 1 ranks. */
         check(RCX_COLL_REDUCE_SCATTER, "recursive_doubling", p, (size_t)n,
               priced(l, doubled, doubled - (p - 1 - l) * n / p));
-        /* The old algorithm, its linear scatter replaced by a binomial one. */
+        /* The old algorithm, with a binomial scatter instead of its linear
+         * one. */
         check(RCX_COLL_REDUCE_SCATTER, "reduce_then_scatter", p, (size_t)n,
               priced(2 * l, n * l + others, n * l));
     }
@@ -103,9 +105,9 @@ static void reduce_scatter_costs_what_section_4_4_says(void **state)
 
 /*
  * The paper's 2 n beta + n (1 + (p - 1)/p) gamma is approximate: "some
- * processes do the work of their neighbors as well". Member 0 of q has min(2 m,
- * m + r) blocks where m members share them, for m = q/2, ..., 2, 1; t is the
- * first power of two above r.
+ * processes do the work of their neighbors as well". Rank 0 of q has min(2 m, m
+ * + r) blocks where m ranks share them, for m = q/2, ..., 2, 1. t is the first
+ * power of two above r.
  */
 static void folded_recursive_halving_costs_rcx_s_own_formula(void **state)
 {

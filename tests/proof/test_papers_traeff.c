@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What Traeff 2024, arXiv 2407.18004, proves of his schedules, and what his
- * broadcast costs beside others'.
+ * The properties that Traeff 2024, arXiv 2407.18004, proves of the schedules
+ * there, and the cost of that broadcast compared with others.
  */
 #include "test.h"
 
@@ -18,7 +18,7 @@ enum { CYCLE = RCX_N_BLOCKS_CYCLE };
 
 /* ---- The lists of a rank ------------------------------------------------- */
 
-/* As an implementation of the paper's text in another language writes them. */
+/* Lists that an independent implementation of the paper's text wrote. */
 static const struct {
     int size, rank;
     int recv[CYCLE], send[CYCLE];
@@ -77,8 +77,9 @@ static bool has(const int list[], int length, int value)
     return false;
 }
 
-/* A cycle brings as many different blocks as it has rounds, one of its own and
- * the others of the cycle before; the rank's is returned. */
+/* In a cycle a rank receives as many different blocks as it has rounds: one
+ * block of this cycle, and the others of the cycle before. Return the
+ * former. */
 static int own_block(const struct rcx_n_blocks *n)
 {
     int own = -1;
@@ -96,7 +97,7 @@ static int own_block(const struct rcx_n_blocks *n)
     return own;
 }
 
-/* Both ends of a message agree, and a rank has what it sends. */
+/* Both ends of a message agree on its block, and a rank has what it sends. */
 static void check_lists(int size, int rank)
 {
     struct rcx_n_blocks n, partner;
@@ -136,9 +137,9 @@ static void both_ends_agree_and_have_what_they_send(void **state)
 /* ---- All ranks ----------------------------------------------------------- */
 
 static struct rcx_n_blocks ranks[SIZES];
-static uint32_t have[SIZES], had[SIZES]; /* sets of blocks; before a round */
+static uint32_t have[SIZES], had[SIZES]; /* blocks now, before the round */
 
-/* Who receives a block lacks it, and its sender had it before the round. */
+/* The receiver of a block lacks it, and its sender had it before the round. */
 static void receive(int rank, int i)
 {
     const struct rcx_n_blocks_round at = rcx_n_blocks_round(&ranks[rank], i);
@@ -163,7 +164,8 @@ static int sends_of(int i, int size)
     return sends;
 }
 
-/* Backwards these are reductions: a block's messages are a tree. */
+/* Each block reaches each rank once, so its messages form a tree; reversed, it
+ * is a reduction. */
 static void check_broadcast(int size, int blocks)
 {
     const int rounds = rcx_n_blocks_rounds(size, blocks);
@@ -194,12 +196,12 @@ static void every_rank_gets_every_block_once_in_the_least_rounds(void **state)
             check_broadcast(p, n);
 }
 
-/* ---- Work on a block is over after two cycles ---------------------------- */
+/* ---- A block is handled within two cycles -------------------------------- */
 
 static void check_rank(const struct rcx_n_blocks *n)
 {
     const int rounds = rcx_n_blocks_rounds(n->size, n->blocks);
-    int last[BLOCKS]; /* round in which it is sent */
+    int last[BLOCKS]; /* last round in which it is sent */
 
     for (int block = 0; block < n->blocks; block++)
         last[block] = -1;
@@ -211,7 +213,7 @@ static void check_rank(const struct rcx_n_blocks *n)
     }
     for (int i = 0; i < rounds; i++)
         for (int block = 0; block < n->blocks; block++)
-            /* asked of blocks at work alone, as others may come later */
+            /* only blocks of this round: others may be sent later */
             if (rcx_n_blocks_round(n, i).send == block ||
                 rcx_n_blocks_round(n, i).recv == block)
                 assert_int_equal(rcx_n_blocks_sends_later(n, block, i),
@@ -233,7 +235,7 @@ static void what_is_sent_later_is_seen_within_two_cycles(void **state)
     }
 }
 
-/* ---- What a broadcast costs beside others -------------------------------- */
+/* ---- Costs of broadcasts ------------------------------------------------- */
 
 enum { MOST_RANKS = 128, MOST_SEGMENTS = 4096, ALLGATHERS = 3 };
 
@@ -256,7 +258,7 @@ static struct rcx_shape bcast_of(int size, size_t bytes)
                               .commutative = true};
 }
 
-/* What blocks=auto becomes. */
+/* Return the price with blocks=auto; store the number of blocks. */
 static double price_of_circulant(int size, size_t bytes, int *blocks_p)
 {
     const struct rcx_algo *algo = rcx_algo_find(RCX_COLL_BCAST, "circulant");
@@ -272,7 +274,7 @@ struct other {
     const char *name;
     const char *algo, *parameter, *value;
     int fan;
-    int most; /* children of a rank; 0: ceil(lg p); -1: not in segments */
+    int most; /* children of a rank; 0: ceil(lg p); -1: no segments */
 };
 
 static const struct other others[] = {
@@ -286,8 +288,8 @@ static const struct other others[] = {
 };
 enum { OTHERS = sizeof others / sizeof *others };
 
-/* In segments: a rank has as many children as those that follow the first one
- * are behind it. Infinite where it does not fit. */
+/* Return the price in segments. Each segment behind the first adds a message to
+ * each child of a rank. 1e9: the algorithm does not fit. */
 static double price_of(const struct other *o, int size, size_t bytes,
                        int segments)
 {
@@ -311,8 +313,8 @@ static double price_of(const struct other *o, int size, size_t bytes,
     return price(cost);
 }
 
-/* In as many segments as costs least: of those that circulant may have blocks,
- * or of all. */
+/* Return the price with the best number of segments: of the numbers of blocks
+ * that circulant tries, or of all (any). */
 static double least_price_of(const struct other *o, int size, size_t bytes,
                              bool any)
 {
@@ -352,7 +354,8 @@ static void no_other_broadcast_costs_less(void **state)
     }
 }
 
-/* Auto tries some numbers of blocks; were they all tried, for trees, too: */
+/* blocks=auto tries some numbers of blocks only. Other algorithms, in any
+ * number of segments, must not be cheaper by more than 0.1 %. */
 static void few_numbers_of_blocks_are_as_good_as_all(void **state)
 {
     (void)state;
@@ -375,7 +378,7 @@ static void few_numbers_of_blocks_are_as_good_as_all(void **state)
 
 /* ---- The table in the documentation -------------------------------------- */
 
-static const char *document; /* its text; NULL: not asked for */
+static const char *document; /* text of the page; NULL: not compared */
 
 static void assert_has(const char *line)
 {
@@ -384,7 +387,8 @@ static void assert_has(const char *line)
         fail_msg("docs/results/broadcast_model.md lacks the line: %s", line);
 }
 
-/* The cheapest other, and how many times as much it takes. */
+/* Print the number of blocks, and the cheapest other broadcast with its
+ * relative price. */
 static int print_cell(char *text, size_t bytes, int size, size_t n)
 {
     int blocks, best = 0;

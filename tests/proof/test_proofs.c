@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Proves every algorithm of the registry; a test each.
+ * Proves every algorithm of the registry on the grid of cases (grid.h); one
+ * test for each.
  *
  * test_proofs [--full] [PART OF | NAME]: the algorithms of part PART of OF, so
- * that parts can run side by side; or those called NAME.
+ * that parts can run concurrently; or only those called NAME.
  */
 #include "test.h"
 
@@ -63,7 +64,7 @@ int main(int argc, char **argv)
     for (int i = part; i < known; i += parts)
         if (!only || strcmp(only, rcx_algo_table[i]->name) == 0)
             tests[n++] = test_of(rcx_algo_table[i]);
-    /* the macro around this takes arrays only */
+    /* cmocka's macro for this call accepts arrays only */
     failures = _cmocka_run_group_tests("proofs", tests, (size_t)n, NULL, NULL);
     for (int i = 0; i < n; i++)
         free((char *)tests[i].name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A million ranks on nodes of 64 and of 128: what is chosen there has a small
- * schedule. What it takes to choose and to write it is printed, not judged.
+ * A million ranks on nodes of 64 and of 128: the chosen algorithms have small
+ * schedules. The times to choose and to write them are printed, not checked.
  */
 #include "test.h"
 
@@ -21,7 +21,7 @@ static struct rcx_log lines;
 static struct rcx_builder builder;
 static struct rcx_tuning tuning;
 
-/* Of the slowest rank, the least of some attempts each. */
+/* Times of the slowest rank; each is the least of several attempts. */
 struct effort {
     double choose_us, write_us;
     size_t bytes;

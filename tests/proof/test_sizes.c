@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Schedules of a million ranks are small where the algorithm is logarithmic,
- * for each way in which a number of ranks may not be a power of two. What it
- * takes to write them is printed, not judged. And a gather of long blocks has
- * no more scratch than its method says.
+ * Schedules of logarithmic algorithms are small for a million ranks, also where
+ * the number of ranks is not a power of two. The times to write them are
+ * printed, not checked. A gather of long blocks needs no more scratch than its
+ * method states.
  */
 #include "test.h"
 
@@ -21,7 +21,7 @@ struct limit {
     enum rcx_coll coll;
     const char *algo;
     size_t bytes;
-    bool only_thrice; /* p = 3 * 2^18 alone */
+    bool only_thrice; /* only p = 3 * 2^18 */
 };
 
 static const struct limit limits[] = {
@@ -54,10 +54,10 @@ static const struct limit limits[] = {
     {RCX_COLL_ALLGATHER, "circulant", 64 << 10, false},
 };
 
-/* The largest of several ranks' schedules. */
+/* Maxima over the tried ranks. */
 struct extreme {
     size_t bytes;
-    double us; /* the least of some attempts */
+    double us; /* least time of several attempts */
 };
 
 static double now_us(void)
@@ -148,9 +148,10 @@ static void schedules_of_a_million_ranks_are_small(void **state)
 
 /* ---- Bounded memory ------------------------------------------------------ */
 
-enum { RANKS = 64, BLOCK = 2 << 20 /* bytes, as elements */ };
+enum { RANKS = 64, BLOCK = 2 << 20 /* bytes, and elements */ };
 
-/* The scratch of all ranks for one segment: the largest, of any. */
+/* Return the scratch of all ranks for one segment; the largest of all
+ * segments. */
 static size_t scratch_of(struct rcx_builder *b, const struct rcx_shape *gather,
                          const struct rcx_method *m)
 {
@@ -179,7 +180,8 @@ static size_t scratch_of(struct rcx_builder *b, const struct rcx_shape *gather,
     return largest;
 }
 
-/* That all ranks together have at once, as a user chooses the method. */
+/* Return the scratch that all ranks have at once; method is as a user writes
+ * it. */
 static size_t scratch_at_once(const char *method, enum rcx_coll coll, int root)
 {
     struct rcx_heap heap = RCX_HEAP_INIT;
@@ -211,10 +213,10 @@ static size_t scratch_at_once(const char *method, enum rcx_coll coll, int root)
 }
 
 /*
- * Of 64 blocks of 2 MiB. Below the root of the binomial tree are 16, 8, 4, 2
- * and 1 ranks with 2, 4, 8, 16 and 32 blocks: 160. A segment has the same
- * shares, and where blocks do not lie side by side the root takes what comes
- * apart, but single blocks.
+ * 64 blocks of 2 MiB. Below the root of the binomial tree, 16, 8, 4, 2 and 1
+ * ranks have 2, 4, 8, 16 and 32 blocks: 160 in all. A segment has the same
+ * shares. Its blocks are not contiguous at the root, which receives all but
+ * single blocks in scratch: 62 more.
  */
 static void a_gather_of_long_blocks_stays_within_its_scratch(void **state)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The virtual clock on schedules whose times are computed by hand. */
+/* The virtual clock of the simulator, on schedules whose times are computed by
+ * hand: overlap of combines and transfers, order of messages, and links of
+ * nodes. */
 #include "test.h"
 
 #include "sim/links.h"
@@ -14,7 +16,7 @@ static struct rcx_span scratch(struct rcx_builder *b)
     return rcx_span_scratch(b, N);
 }
 
-/* The simulation of build on size ranks, with elements of one byte. */
+/* Open a simulation of build on size ranks, with elements of one byte. */
 static struct simulation open_with(void (*build)(struct rcx_builder *b,
                                                  const struct rcx_shape *s),
                                    int size)
@@ -31,7 +33,7 @@ static struct simulation open_with(void (*build)(struct rcx_builder *b,
     return s;
 }
 
-/* Where a message takes 1 + 10 and a combine 3. */
+/* Return the time if a message takes 1 + 10 and a combine 3. */
 static double time_of(struct simulation *s, enum simulation_mode mode)
 {
     const struct rcx_machine machine = {.alpha = 1, .beta = 1, .gamma = 0.3};
@@ -121,7 +123,7 @@ static void a_rank_sends_one_message_at_a_time_in_schedule_order(void **state)
     simulation_close(&s);
 }
 
-/* A combine between the two halves of an exchange, on both sides. */
+/* A combine between the send and the receive of an exchange, on both ranks. */
 static void build_circle(struct rcx_builder *b, const struct rcx_shape *s)
 {
     rcx_step_send(b, 1 - s->rank, rcx_span_in(s));
@@ -142,7 +144,7 @@ static void ranks_that_wait_in_a_circle_are_found(void **state)
     simulation_close(&s);
 }
 
-/* The upper half of the ranks get what the lower one has, in one round. */
+/* Each rank of the lower half sends to one of the upper half, in one round. */
 static void build_across(struct rcx_builder *b, const struct rcx_shape *s)
 {
     const int half = s->size / 2;
@@ -163,7 +165,7 @@ static void assert_links(void (*build)(struct rcx_builder *b,
 
     assert_non_null(nodes);
     assert_true(simulation_links(&s, nodes, &cost));
-    assert_time(cost.rounds, 7); /* others' */
+    assert_time(cost.rounds, 7); /* unchanged */
     assert_time(cost.far_rounds, rounds);
     assert_time(cost.link_volume, volume);
     rcx_heap_free(&heap, nodes);

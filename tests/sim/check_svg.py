@@ -15,8 +15,8 @@ import xml.etree.ElementTree as tree
 
 SVG = "{http://www.w3.org/2000/svg}"
 DIGIT, BOLD_DIGIT = 0.64, 0.70  # of the font's size
-FAR, FAR_IN_PART = 25, 10       # CIE 1976; 2.3 is what one can just tell
-# What is left of linear red, green and blue without a kind of cone: Machado,
+FAR, FAR_IN_PART = 25, 10       # CIE 1976; 2.3 is just noticeable
+# Linear red, green and blue as seen without one kind of cone: Machado,
 # Oliveira, Fernandes 2009, severity 1.
 BLIND = {
     "protan": ((0.152286, 1.052583, -0.204868),

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Tests of rcx_sim, on algorithms whose schedules are known by heart.
-# Usage: test_sim.sh RCX_SIM PYTHON3
+# Tests of rcx_sim, on algorithms whose schedules are well known. Usage:
+# test_sim.sh RCX_SIM PYTHON3
 
 # shellcheck source=tests/support/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
@@ -17,7 +17,7 @@ says() { grep -q -e "$1" "$err"; }
 says_nothing() { [ ! -s "$err" ]; }
 narrow() { ! grep -m 1 '.\{81\}' "$out" | sed 's/^/# wide: /' | grep .; }
 
-# xml FILE XPATH N: FILE is XML and has N such elements.
+# xml FILE XPATH N: FILE is XML and has N such elements
 xml() {
     "$python" - "$@" <<'XML'
 import sys
@@ -31,8 +31,8 @@ XML
 # readable draw|map FILE
 readable() { "$python" "$here/check_svg.py" "$@"; }
 
-# row COLUMN...: of cost: ranks, count, algorithm, stated, then simulated; these
-# are on the next line
+# row COLUMN...: cost has a row with ranks, count, algorithm, stated costs, then
+# simulated ones, which are on the next line
 row() {
     local -r expected=$*
     local before='' words
@@ -74,8 +74,8 @@ ok $? "the root of a reduce is where it is asked to be"
 run 0 "$sim" print -c reduce_scatter --algo pairwise -p 3 --count 4 && lines '^rank ' 3 && prints 'send 0#0 in\[0..2)'
 ok $? "blocks of a reduce_scatter may differ"
 
-# of COLLECTIVE ALGORITHM RANKS COUNT [OPTIONS]: that each rank has, lines of
-# "rank: steps", without what waits for what
+# of COLLECTIVE ALGORITHM RANKS COUNT [OPTIONS]: store a line "rank: steps" for
+# each rank, without dependencies
 of() {
     local -r coll=$1 algo=$2 ranks=$3 count=$4
     shift 4
@@ -85,7 +85,7 @@ of() {
          END { print "" }' "$out" | sed 's/,; /, /' >"$scratch/of"
 }
 
-# is LINE...: what they are
+# is LINE...: compare the stored lines
 is() { diff <(printf '%s\n' "$@") "$scratch/of"; }
 
 of barrier dissemination 2 0 && is \
@@ -118,8 +118,8 @@ ok $? "cost states what the papers say, and simulates it"
 run 0 "$sim" cost -p 8 --algo ring --algo recursive_doubling && lines '^ *8 ' 2
 ok $? "several algorithms can be named"
 
-# Three messages of 10 and combines of 5. The last operand to arrive is combined
-# twice on its way up the tree; the third combine is over by then.
+# Three messages of 10 and combines of 5. The last operand that arrives is
+# combined twice on its way up the tree; the third combine is complete by then.
 direct=(--algo direct -p 4 -n 10 --elem 1 --alpha 0 --beta 1 --gamma 0.5)
 run 0 "$sim" cost "${direct[@]}" && row 4 10 direct 3 30 30 45 3 30 30 40
 ok $? "combines overlap transfers"
@@ -143,8 +143,8 @@ done
 run 0 "$sim" verify -c reduce -p 1..5 --root 3 --count 7 && prints '[1-9][0-9]* cases proved in all' || bad=1
 ok $bad "every collective is verified, for every root or one, and spoiled; and has a cost"
 
-# ring allgather: 3 roots would make no difference; 5 kinds of blocks, 3 of gaps
-# and 3 places of these do
+# ring allgather has no root; 5 kinds of blocks, 3 of gaps and 3 places give 45
+# cases
 run 0 "$sim" verify -c allgather --algo ring -p 3 --count 6 && prints ': 45 cases proved$' \
     && run 0 "$sim" verify -c alltoall --algo linear -p 3 --count 6 && prints ': 3 cases proved$'
 ok $? "verify tries all places of operands and of blocks"
@@ -162,8 +162,8 @@ run 0 "$sim" verify -a hierarchical -p 6 && all=$(tail -1 "$out" | cut -d' ' -f1
     && run 0 "$sim" verify -a hierarchical -p 6 --per-node 2 && [ "$(tail -1 "$out" | cut -d' ' -f1)" -lt "$all" ] || bad=1
 ok $bad "algorithms by nodes are proved on maps of nodes: of all kinds, or one"
 
-# Shares that differ by an element take parameters of one; a root costs what it
-# costs where it is.
+# Shares that differ by an element use the parameters that are chosen for one of
+# them. The cost of a rooted call depends on its root.
 run 0 "$sim" verify -a hierarchical:leaders=2,between=circulant -p 36 -n 255 --per-node 4 && prints ': 3 cases' \
     && run 0 "$sim" verify -c reduce -a hierarchical -p 18 -n 129 --per-node 3 && prints ': 12 cases'
 ok $? "algorithms by nodes cost what they say, with odd shares and any root"
@@ -295,8 +295,9 @@ run 2 "$sim" map --rules "$scratch/rules" && says 'line 1: "alreduce".*did you m
     && run 2 "$sim" map --rules "$scratch/none" && says 'No such file'
 ok $? "a file that is none is refused"
 
-# Of 4 ranks on 2 nodes: a ring sends in each of its 6 rounds over both links, recursive
-# doubling in its second round alone, but all that two ranks have.
+# 4 ranks on 2 nodes: a ring sends over both links in each of its 6 rounds.
+# Recursive doubling does so only in its second round, but sends the data of two
+# ranks.
 run 0 "$sim" cost -a ring -a recursive_doubling -p 4 -n 8 --per-node 2 && narrow \
     && awk '/^ *simulated/ { on = 1 } on && /between nodes/ { on = 0; print $3, $4 }' "$out" >"$scratch/links" \
     && printf '%s\n' '6 12' '1 16' | cmp - "$scratch/links"
@@ -332,9 +333,10 @@ run 2 "$sim" cost -p 4194305 && says 'needs numbers of ranks from 1 to 4194304' 
     && run 2 "$sim" cost -p 1..4194304,1 && says 'more than 4194304 numbers'
 ok $? "there is a bound on ranks, which is told"
 
-# --- where memory ends ---
+# --- memory limits ---
 
-# within KIB COMMAND...: it fails with so much memory, and says why
+# within KIB COMMAND...: COMMAND fails with a limit of KIB KiB, and prints the
+# reason
 within() {
     local -r kib=$1
     shift

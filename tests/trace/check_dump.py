@@ -23,7 +23,7 @@ def call(sequence, collective, count, kind, op, root, algorithm, segment,
             "status": status, **more}
 
 
-# 1030 earlier ones and five are 523 more than 512
+# 1030 earlier operations and five more exceed the 512 of a recorder by 523
 OPERATIONS = [
     call(i, "allreduce", i - 1, (1, 1, "int8"), (257, "max"), 0, "ring", 0, "done",
          "RCX_OK") for i in range(524, 1031)

@@ -16,7 +16,7 @@ mkdir dumps
 
 trace() { "$python" "$program" "$@"; }
 
-# --- dumps by hand; of a key that comes twice, the second counts ---
+# --- dumps written by hand; if a key occurs twice, the second value counts ---
 
 # done_op SEQUENCE BEGIN_MS END_MS [KEYS]; open_op SEQUENCE BEGIN_MS [KEYS]
 done_op() {
@@ -40,8 +40,8 @@ failed_op() {
         \"status\": \"RCX_ERR_TIMEOUT\" ${4:+, $4}"
 }
 
-# message SEQUENCE send|receive PEER TAG COUNT [KEYS]: that was over;
-# open_message: that waits since 9 s
+# message SEQUENCE send|receive PEER TAG COUNT [KEYS]: a message that is
+# complete; open_message: one that has been waiting since 9 s
 message() {
     cat <<END
 {"sequence": $1, "call": "$2", "peer": $3, "tag": $4, "count": $5,
@@ -54,10 +54,10 @@ open_message() {
     message "$@" '"state": "started", "status": "RCX_IN_PROGRESS", "begin_ns": 9000000000, "end_ns": null'
 }
 
-# mail RANK MESSAGES [KEYS]: the world, with these
+# mail RANK MESSAGES [KEYS]: the world, with these messages
 mail() { comm "$1" 6 "$before" "\"messages\": [$2], \"dropped_messages\": 0 ${3:+, $3}"; }
 
-# comm RANK NEXT_SEQUENCE OPERATIONS [KEYS]: the world's
+# comm RANK NEXT_SEQUENCE OPERATIONS [KEYS]: the world
 comm() {
     cat <<END
 {"id": 1, "rank": $1, "size": 4, "ranks": null, "status": "RCX_OK",
@@ -66,7 +66,7 @@ comm() {
 END
 }
 
-# dump RANK COMMUNICATORS [KEYS]: of a job of 4, at 10 s
+# dump RANK COMMUNICATORS [KEYS]: a dump of a job of 4 ranks, at 10 s
 dump() {
     cat >"dumps/$1" <<END
 {"rcx_dump": 1, "rank": $1, "size": 4, "host": "here", "pid": 1,
@@ -77,7 +77,7 @@ END
 
 forget() { rm -rf dumps/*; }
 
-# reports STATUS [OPTION]: what rcx_trace says of all dumps is what stdin says
+# reports STATUS [OPTION]: rcx_trace prints the text of stdin about all dumps
 reports() {
     cat >expected
     run "$1" trace ${2:+"$2"} dumps/* && diff expected "$out" && [ ! -s "$err" ] && narrow
@@ -85,10 +85,10 @@ reports() {
 
 says() { grep -qF -e "$1" "$err" || { echo "# does not say: $1"; false; }; }
 narrow() { ! grep -q '.\{81\}' "$out" || { echo "# wider than 80 columns"; false; }; }
-# prints TEXT: wherever lines were broken
+# prints TEXT: the output has TEXT, with any line breaks
 prints() { tr '\n' ' ' <"$out" | tr -s ' ' | grep -qF -e "$(tr -s ' ' <<<"$1")" || { echo "# does not print: $1"; false; }; }
 
-# --- what is well ---
+# --- jobs without problems ---
 
 before=$(done_op 5 3000 3001)
 for rank in 0 1 2 3; do
@@ -139,7 +139,7 @@ communicator 1, ranks 0-3: idle
 END
 ok $? "what was overwritten on one rank is no mismatch, nor is a user's op that failed"
 
-# --- who is missing ---
+# --- missing ranks ---
 
 for rank in 0 1; do
     dump $rank "$(comm $rank 7 "$before, $(open_op 6 $((4000 + 7 * rank)) '"step": 2, "steps": 12, "waiting_for": [3]')")"
@@ -192,7 +192,7 @@ dump 3 "$(comm 3 0 "")"
 run 1 trace dumps/* && prints 'rank 3 has not called it: no operation before it is known'
 ok $? "a rank that has called nothing yet is named"
 
-# the leaves of a reduce are gone before its root comes
+# the leaves of a reduce have returned before its root enters
 reduce='"collective": "reduce", "root": 2, "algorithm": "binomial", "segment": 100'
 for rank in 0 1 3; do
     dump $rank "$(comm $rank 7 "$before, $(done_op 6 8000 8001 "$reduce")")"
@@ -211,7 +211,8 @@ communicator 1, ranks 0-3
 END
 ok $? "a root that others did not wait for is named"
 
-# what is only moved has no op, roots give or get, counts of alltoallv are local
+# collectives without reduction have no op; roots send or receive; counts of
+# alltoallv are local
 bad=0
 tells() {
     local rank keys
@@ -253,9 +254,10 @@ communicator 1, ranks 0-3
 END
 ok $? "what the ranks report is told once"
 
-# --- who called something else ---
+# --- calls that do not match ---
 
-# differs FIELD KEYS ONE OTHER: number 6 has those keys on rank 2
+# differs FIELD KEYS ONE OTHER: operation 6 has KEYS on rank 2, and only FIELD
+# is reported
 differs() {
     for rank in 0 1 2 3; do
         dump $rank "$(comm $rank 7 "$before, $(open_op 6 9000)")"
@@ -276,7 +278,7 @@ differs collective '"collective": "barrier"' allreduce barrier || bad=1
 differs algorithm '"algorithm": "direct"' ring direct || bad=1
 differs algorithm '"algorithm": null' ring none || bad=1
 differs segment '"segment": 512' 0 512 || bad=1
-# what follows from another difference is none
+# a difference that follows from another one is not reported
 differs count '"count": 8, "algorithm": "direct"' 1024 8 || bad=1
 ok $bad "every field that ranks must agree on is compared"
 
@@ -330,8 +332,8 @@ ok $? "names of one type, and handles of users' types, are no mismatch"
 
 # --- messages ---
 
-# both STATUS MESSAGES_0 MESSAGES_1 [KEYS_0]: ranks 0 and 1 have these, the other
-# two none; stdin is what is said of them
+# both STATUS MESSAGES_0 MESSAGES_1 [KEYS_0]: ranks 0 and 1 have these messages,
+# ranks 2 and 3 none; stdin is the expected output
 both() {
     dump 0 "$(mail 0 "$2" "${4-}")"
     dump 1 "$(mail 1 "$3")"
@@ -419,7 +421,7 @@ both 0 "" "$(open_message 0 receive null 7 24)" <<'END' || bad=1
 END
 ok $bad "a receive of any source may wait for what may never come"
 
-# rank 0's message may be what the first took
+# the first receive may have taken rank 0's message
 both 0 "$sent" "$(message 0 receive null 7 24), $(open_message 1 receive 0 7 24)" <<'END'
   receive of up to 24 float64 from rank 0, tag 7
     rank 1 is in it since 1000 ms, the other side of it is not known
@@ -429,7 +431,7 @@ both 1 "" "$(message 0 receive null 7 24), $(open_message 1 receive 0 7 24)" <<'
   receive of up to 24 float64 from rank 0, tag 7
     rank 1 is in it since 1000 ms, rank 0 has not sent it
 END
-# more were sent than are known
+# the recorder has dropped messages, so more may have been sent
 both 0 "" "$(open_message 0 receive 0 7 24)" '"dropped_messages": 1' <<'END' || bad=1
   receive of up to 24 float64 from rank 0, tag 7
     rank 1 is in it since 1000 ms, the other side of it is not known
@@ -448,7 +450,7 @@ dump 0 ""
 run 1 trace dumps/* && prints 'ranks 1-3 are in it since 1000 ms, rank 0 has not sent it' && prints 'rank 0 does not know it' || bad=1
 ok $bad "ranks in the same wait have one line, and who has no dump has not been silent"
 
-# ranks of a communicator, and beside a collective
+# a message in a communicator with other ranks, together with a collective
 dump 1 "$(comm 1 6 "$before"), $(comm 0 0 "" '"id": 2, "size": 2, "ranks": [1, 3], "messages": ['"$(open_message 0 receive 1 7 24)"']')"
 dump 3 "$(comm 3 7 "$before, $(open_op 6 4000)"), $(comm 1 0 "" '"id": 2, "size": 2, "ranks": [1, 3]')"
 for rank in 0 2; do
@@ -471,7 +473,7 @@ ok $? "messages stand beside collectives, whose ranks are the job's"
 
 # --- communicators ---
 
-# sub RANK RANKS NEXT OPERATIONS: communicator 2, by places in RANKS
+# sub RANK RANKS NEXT OPERATIONS: communicator 2; RANK is an index of RANKS
 sub() { comm "$1" "$3" "$4" '"id": 2, "size": 2, "ranks": '"$2"; }
 
 dump 0 "$(comm 0 6 "$before"), $(sub 1 '[2, 0]' 1 "$(open_op 0 9000 '"waiting_for": [0]')" )"
@@ -546,12 +548,12 @@ ok $? "--json has it for programs"
 
 # --- files that are no dumps ---
 
-# cannot WHY: nor can it be read
+# cannot WHY: rcx_trace rejects dumps/0, which it cannot read
 cannot() {
     run 2 trace dumps/* && [ ! -s "$out" ] && [ "$(wc -l <"$err")" -eq 1 ] && says "rcx_trace: dumps/0: $1"
 }
 
-# refuses WORDS OF_FILE: dumps/0 is not taken, and the message says where
+# refuses WORDS: rcx_trace rejects dumps/0, and the error names the place
 refuses() {
     run 2 trace dumps/* && [ ! -s "$out" ] && [ "$(wc -l <"$err")" -eq 1 ] && says "rcx_trace: dumps/0: is no dump: $1"
 }
@@ -701,7 +703,7 @@ run 2 trace && says 'usage: rcx_trace' && run 2 trace --what dumps/0 && [ ! -s "
     && run 0 "$program" --version && grep -qx 'rcx_trace (RCX) [0-9.]*' "$out"
 ok $? "rcx_trace has --help and --version, and refuses the rest"
 
-# --- anything ---
+# --- mutated dumps ---
 
 rm -rf dumps && mv keep dumps
 dump 0 "$(mail 0 "$sent, $(open_message 1 send 1 7 24), $(message 2 send 2 3 1), $(open_message 3 receive null 3 4)")"
@@ -709,7 +711,7 @@ dump 1 "$(mail 1 "$taken, $(message 1 receive 0 7 8 "$truncated"), $(open_messag
 run 0 "$python" "$here/mutate.py" "$program" 20260917 4000 dumps/*
 ok $? "thousands of damaged dumps are read or refused, none breaks it"
 
-# --- the library's ---
+# --- a dump of the library ---
 
 mkdir real
 run 0 "$python" "$here/check_dump.py" "$write_dump" "$scratch/real/dump"

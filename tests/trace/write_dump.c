@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes a dump of two communicators, whose contents check_dump.py knows.
- * Usage: write_dump PATH
+ * Writes a dump of two communicators with known contents, which check_dump.py
+ * verifies. Usage: write_dump PATH
  */
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@ enum { EARLIER = 1030 }; /* operations, more than a recorder keeps */
 static struct rcx_heap heap = RCX_HEAP_INIT;
 static struct rcx_recorder recorders[3];
 
-/* A call, and how it ended; RCX_IN_PROGRESS: not at all. */
+/* A call and its final status; RCX_IN_PROGRESS: it has not ended. */
 struct call {
     struct rcx_record r;
     const char *algo;
@@ -49,7 +49,7 @@ static const struct call calls[] = {
      RCX_IN_PROGRESS},
 };
 
-/* Messages: to, or from, root, with a tag as segment. */
+/* Messages: coll is true for a send, root is the peer, segment is the tag. */
 static const struct call messages[] = {
     {{.coll = true, .count = 24, .type = RCX_FLOAT64, .root = 7, .segment = 9},
      NULL,
@@ -77,7 +77,7 @@ static void record(struct rcx_recorder *r, const struct call *call)
         rcx_recorder_end(r, number, call->status, rcx_ticks());
 }
 
-/* The engine knows one of the two operations in flight. */
+/* Progress is known of one of the two operations in flight. */
 static int progress_of(void *arg, uint64_t sequence,
                        struct rcx_dump_progress *progress_p)
 {

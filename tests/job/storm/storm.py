@@ -25,11 +25,11 @@ import sys
 import tempfile
 import time
 
-STEPS = 12  # of storm_main
+STEPS = 12  # STEPS of storm_main
 ENDS_IN = 60  # seconds; the longest deadline is 4
-STOOD_STILL = 200  # milliseconds: a rank is late through no fault of its own
+STOOD_STILL = 200  # milliseconds without a core: the rank may be late
 AT_ONCE = 2
-LAST_LINES = 20  # of a job that fails, as it printed them
+LAST_LINES = 20  # of the output of a job that fails
 
 HARMLESS = ("none", "delay", "shm")
 FAULTS = HARMLESS + ("kill", "kill", "exit", "abort", "stop", "memory", "descriptors")
@@ -48,7 +48,8 @@ SETTINGS = [
     {"RCX_CHECK": "full"},
 ]
 
-# /dev/shm and System V segments of its own, and what is left there at the end
+# Give the job its own /dev/shm and System V segments, and print those that are
+# left at the end
 ROOM = """
 mount -t tmpfs -o size=$1 tmpfs /dev/shm || exit 99
 shift
@@ -150,10 +151,11 @@ class Job:
         found = ["left behind: " + thing for thing in self.left]
         for line in self.output.splitlines():
             found += self.complaints_of_other(line)
-            # libpmix (4.2) may print memory that it did not write where it gets none
+            # libpmix (4.2) may print uninitialised memory when an allocation
+            # fails
             if "\ufffd" in line and self.fault != "memory":
                 found.append("no text: " + ascii(line))
-        gone = {self.victim} | self.aborted()  # or may be: a rank that said its error leaves
+        gone = {self.victim} | self.aborted()  # or may have exited after its error
         for rank, status, named, _, text in self.lines():
             if status != "RCX_OK" and self.fault in HARMLESS:
                 found.append("rank %d fails: %s %s" % (rank, status, text))

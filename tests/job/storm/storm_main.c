@@ -3,18 +3,18 @@
  * storm_main SEED FAULT VICTIM STEP MICROSECONDS
  *
  * One rank of a job that makes STEPS calls, drawn from SEED, and checks every
- * result. Something happens to VICTIM so long after it has come to STEP: before
- * rcx_init (-2), before its first call (-1), in a call, or in rcx_finalize
- * (STEPS).
+ * result. FAULT happens to rank VICTIM, MICROSECONDS after it has reached STEP:
+ * before rcx_init (-2), before its first call (-1), in a call, or in
+ * rcx_finalize (STEPS).
  *
- *   none, delay           nothing, and a pause: all calls succeed
+ *   none, delay           no fault, or a sleep: all calls succeed
  *   kill, exit, abort     the process ends
  *   stop                  it is stopped, longer than any deadline
- *   memory, descriptors   it may have no more than a little
+ *   memory, descriptors   its limit of these is little above its use
  *
- * Prints one line: its rank, the status, whom that names (of the world),
- * and how many milliseconds the machine stood still. A wrong result is status
- * 1.
+ * Prints one line: its rank, the status, the ranks that the error names (of the
+ * world), the milliseconds for which the machine gave it no core, and the text.
+ * A wrong result is exit status 1.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -43,7 +43,7 @@ static struct {
     uint64_t seed;
     const char *fault;
     int victim, step, us;
-    int helper; /* a byte there has this process stopped */
+    int helper; /* a byte written to it stops this process */
 } arg;
 
 static rcx_comm_t *comms[COMMS];
@@ -56,8 +56,8 @@ static bool is_fault(const char *name)
     return strcmp(arg.fault, name) == 0;
 }
 
-/* Another process, as a stopped one cannot continue itself. It has nothing of
- * RCX's open. */
+/* A process that is stopped cannot continue itself, so a child does. The child
+ * is forked before rcx_init() and holds none of RCX's descriptors. */
 static void prepare_stop(void)
 {
     const pid_t self = getpid();
@@ -104,7 +104,8 @@ static size_t pages(void)
     return n;
 }
 
-/* UCX (1.13) may abort without memory, or try for ever: that rank is to end. */
+/* Without memory UCX 1.13 may abort or retry forever; the alarm ends such a
+ * rank. */
 static void starve(void)
 {
     struct rlimit limit = {.rlim_cur = 0};
@@ -124,7 +125,7 @@ static void starve(void)
     }
 }
 
-/* The victim has come to step. */
+/* Start the fault if this rank is the victim and has reached its step. */
 static void meet_fate(int rank, int step)
 {
     pthread_t thread;
@@ -151,7 +152,8 @@ static uint64_t draw(void)
     return arg.seed >> 11;
 }
 
-/* What rank has at i, of so many; sums over ranks are easy to tell. */
+/* Return the operand of rank at index i. Its sums over ranks have a closed
+ * form. */
 static int64_t value(int rank, int i)
 {
     return (int64_t)(rank + 1) * (i % 7 + 1);
@@ -258,7 +260,7 @@ static rcx_status_t meet(const struct call *c)
     return rcx_barrier(c->comm);
 }
 
-/* Around a ring. */
+/* Send to the next rank of a ring, and receive from the one before. */
 static rcx_status_t pass_on(const struct call *c)
 {
     const int to = (c->rank + 1) % c->size;
@@ -284,13 +286,15 @@ static rcx_status_t (*const calls[])(const struct call *c) = {
 
 /* ---- The job ------------------------------------------------------------- */
 
-/* The ranks of comms[which], which are those of the world but for the last. */
+/* Return the rank in the world of a rank of comms[which]. The last communicator
+ * has the even or the odd ranks; the others have the ranks of the world. */
 static int in_world(int which, int rank)
 {
     return which < 2 ? rank : 2 * rank + me.rank % 2;
 }
 
-/* On a line of its own, whatever libpmix has printed without memory. */
+/* The line starts with a newline, as libpmix may print text without one when
+ * memory is short. */
 static void say(rcx_status_t status, int which, rcx_comm_t *comm)
 {
     const char *what = rcx_status_string(status);
@@ -318,7 +322,7 @@ static rcx_status_t make_comms(void)
                : status;
 }
 
-/* The communicator of the call that fails, in *which_p. */
+/* Make all calls. *which_p: the communicator of the call that failed. */
 static rcx_status_t work(int *which_p)
 {
     rcx_status_t status;
@@ -345,7 +349,7 @@ static rcx_status_t work(int *which_p)
     return status;
 }
 
-/* Before rcx_init() only the launcher knows it. */
+/* Before rcx_init() only the launcher knows the rank. */
 static int launched_rank(void)
 {
     const char *text = getenv("PMIX_RANK");
@@ -382,7 +386,7 @@ int main(int argc, char **argv)
     for (int i = 1; i < COMMS; i++)
         if (comms[i])
             rcx_comm_free(&comms[i]);
-    rcx_finalize(&me.context); /* where the error may be news */
+    rcx_finalize(&me.context); /* may return the error as well */
     if (status == RCX_OK)
         say(RCX_OK, 0, NULL);
     return 0;

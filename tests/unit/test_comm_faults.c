@@ -538,6 +538,42 @@ static void a_group_that_fails_does_not_fail_those_made_meanwhile(void **state)
     run(3, RCX_THREAD_MULTIPLE, fail_one_of_two, NULL);
 }
 
+/* ---- What rcx_finalize() returns ----------------------------------------- */
+
+/* The world of rank 0 of 2 has failed before it finalizes. seen: how the user
+ * learned of it: 0, not at all; 1, by a call; 2, by rcx_comm_error(). */
+static rcx_status_t finalize_failed_world(int seen)
+{
+    static const int other[] = {1};
+    const struct job_options options = {
+        .params =
+            &(rcx_params_t){.field_mask = RCX_PARAM_LOG, .log = members_hush}};
+    rcx_status_t status;
+    struct job job;
+
+    assert_ok(job_open(&job, 2, &options));
+    rcx_comm_fail(world_of(&job, 0), RCX_ERR_PEER_FAILED, other, 1, "bad");
+    if (seen == 1)
+        assert_status(add_up(world_of(&job, 0)), RCX_ERR_COMM_FAILED);
+    if (seen == 2)
+        assert_status(failure_of(world_of(&job, 0)), RCX_ERR_PEER_FAILED);
+    status = rcx_finalize(&job.contexts[0]);
+    mark_failed(world_of(&job, 1));
+    rcx_finalize(&job.contexts[1]);
+    job_free(&job);
+    return status;
+}
+
+/* A failure that is found between two calls is only logged. rcx_finalize()
+ * returns it, unless another function has returned an error for it. */
+static void finalize_returns_a_failure_that_no_call_has_returned(void **state)
+{
+    (void)state;
+    assert_status(finalize_failed_world(0), RCX_ERR_PEER_FAILED);
+    assert_ok(finalize_failed_world(1));
+    assert_ok(finalize_failed_world(2));
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -547,6 +583,7 @@ int main(void)
         cmocka_unit_test(a_death_fails_all_communicators_of_that_rank),
         cmocka_unit_test(an_announcement_takes_few_messages_of_each_rank),
         cmocka_unit_test(a_rank_that_reaches_some_has_them_tell_all),
+        cmocka_unit_test(finalize_returns_a_failure_that_no_call_has_returned),
         cmocka_unit_test(a_deadline_is_inherited),
         cmocka_unit_test(the_deadline_of_a_group_counts_from_its_start),
         cmocka_unit_test(

@@ -7,6 +7,7 @@
 
 #include "core/api/request.h"
 #include "core/api/sizing.h"
+#include "core/run/fault/failure.h"
 #include "core/run/request/veclist.h"
 
 static const struct rcx_log *log_of(const struct rcx_arguments *a)
@@ -236,7 +237,7 @@ rcx_status_t rcx_call_look_up(const struct rcx_arguments *a,
     /* ranks that this one sends to for the first time may have left */
     rcx_stamp_call(a->comm->context, rcx_ticks());
     if (rcx_comm_is_failed(a->comm))
-        return RCX_ERR_COMM_FAILED;
+        return rcx_comm_refuse(a->comm);
     rcx_log_name_call(log, rcx_call_name(a));
     status = look_up(a, b, program_p);
     rcx_log_name_call(log, NULL);

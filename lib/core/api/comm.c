@@ -100,6 +100,8 @@ rcx_status_t rcx_comm_error(rcx_comm_t *comm, rcx_error_info_t *info_p)
     if (rcx_detector_is_due(&comm->context->detector, comm->context->transport))
         rcx_detector_poll(comm->context);
     why = comm->why;
+    if (rcx_comm_is_failed(comm))
+        comm->context->is_told = true;
     *info_p = (rcx_error_info_t){.status = rcx_comm_failure(comm),
                                  .rank_count = why ? why->rank_count : 0,
                                  .ranks = why ? why->ranks : NULL,

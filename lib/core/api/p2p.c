@@ -3,6 +3,7 @@
 #include "core/api/arguments.h"
 #include "core/api/request.h"
 #include "core/op/types.h"
+#include "core/run/fault/failure.h"
 #include "core/run/request/p2p.h"
 #include "core/run/wait/enter.h"
 #include "core/run/wait/progress.h"
@@ -74,7 +75,7 @@ static rcx_status_t make(const char *name, struct rcx_comm *comm,
 {
     struct rcx_p2p *p;
     rcx_status_t status =
-        !rcx_comm_is_failed(comm) ? RCX_OK : RCX_ERR_COMM_FAILED;
+        !rcx_comm_is_failed(comm) ? RCX_OK : rcx_comm_refuse(comm);
 
     rcx_log_name_call(&comm->context->log, name);
     if (status == RCX_OK)

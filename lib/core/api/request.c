@@ -3,6 +3,7 @@
 #include "core/api/arguments.h"
 #include "core/api/request.h"
 #include "core/run/comm/comm_close.h"
+#include "core/run/fault/failure.h"
 #include "core/run/request/callback.h"
 #include "core/run/request/request.h"
 #include "core/run/wait/enter.h"
@@ -53,7 +54,7 @@ static rcx_status_t start(struct rcx_request *r)
         return rcx_fail(log, RCX_ERR_BUSY, "rcx_start: request=%p: is active",
                         (void *)r);
     if (rcx_comm_is_failed(r->comm))
-        return RCX_ERR_COMM_FAILED;
+        return rcx_comm_refuse(r->comm);
     if (r->program->is_p2p)
         rcx_request_post(r);
     else

@@ -363,8 +363,9 @@ static rcx_status_t take_owed(const struct wanted *w)
 static rcx_status_t make_group(const struct wanted *w, struct rcx_comm **new_p)
 {
     uint32_t id;
-    rcx_status_t status = !rcx_comm_is_failed(w->comm) ? agree_in_group(w, &id)
-                                                       : RCX_ERR_COMM_FAILED;
+    rcx_status_t status = !rcx_comm_is_failed(w->comm)
+                              ? agree_in_group(w, &id)
+                              : rcx_comm_refuse(w->comm);
 
     if (status != RCX_OK)
         return status;

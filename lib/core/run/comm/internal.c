@@ -4,6 +4,7 @@
  */
 #include "core/run/comm/internal.h"
 
+#include "core/run/fault/failure.h"
 #include "core/run/wait/blocking.h"
 
 rcx_status_t rcx_internal_run(struct rcx_comm *comm,
@@ -12,7 +13,7 @@ rcx_status_t rcx_internal_run(struct rcx_comm *comm,
 {
     struct rcx_program *program;
     rcx_status_t status =
-        !rcx_comm_is_failed(comm) ? RCX_OK : RCX_ERR_COMM_FAILED;
+        !rcx_comm_is_failed(comm) ? RCX_OK : rcx_comm_refuse(comm);
 
     if (status == RCX_OK)
         status = rcx_program_get(comm, call, &program);

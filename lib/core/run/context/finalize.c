@@ -212,7 +212,7 @@ static void notify_peers(struct rcx_context *context)
 rcx_status_t rcx_context_finalize(struct rcx_context *context)
 {
     const struct rcx_comm *world = context->world;
-    const bool is_known = context->broken || world->aborted; /* to the user */
+    const bool is_known = context->is_told || world->aborted;
     struct finalize_limit l;
     rcx_status_t status;
 

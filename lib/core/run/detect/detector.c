@@ -223,6 +223,7 @@ static void cancel_comm_requests(struct rcx_comm *comm)
     while (context->transport &&
            context->transport->done) /* executions must see these first */
         rcx_context_poll(context);
+    context->is_told |= comm != context->internal;
     comm->window.stalled = NULL;
     while (comm->first)
         cancel_request(comm->first);

@@ -50,6 +50,15 @@ void rcx_comm_set_reason(struct rcx_comm *comm, const int ranks[], int n,
 void rcx_comm_reject_call(struct rcx_comm *comm, const int ranks[], int n,
                           const char *text);
 
+/* The status of a call on comm, which has failed. The user knows of the failure
+ * from then on. */
+static inline rcx_status_t rcx_comm_refuse(const struct rcx_comm *comm)
+{
+    if (comm != comm->context->internal)
+        comm->context->is_told = true;
+    return RCX_ERR_COMM_FAILED;
+}
+
 /* comm is closed; later events do not change it. */
 void rcx_comm_set_freed(struct rcx_comm *comm);
 

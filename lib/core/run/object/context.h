@@ -150,6 +150,7 @@ struct rcx_context {
     struct rcx_ctrl ctrl;
     struct rcx_peer *peers; /* by rank; NULL: all are OK */
     bool broken;            /* a communicator of the user has failed */
+    bool is_told; /* the user has got an error of a failed communicator */
     bool in_final_phase; /* peers that exit have not failed; see finalize.c */
     struct rcx_time time;
     uint64_t started_ns[RCX_STARTS]; /* end of each phase */

@@ -299,19 +299,19 @@ pid_t rcxrun_spawn(const struct rcxrun_options *options, const char *path,
         .parent = getpid(),
     };
     cpu_set_t cpu;
-    pid_t pid;
+    pid_t pid = -1;
 
-    if (rcxrun_server_child_env(rank, &child.env) != 0)
-        return -1;
     if (options->bind) {
         cpu_of(rank, &cpu);
         child.cpus = &cpu;
     }
-    pid = fork();
-    if (pid == 0)
-        exec_child(&child);
-    if (pid < 0)
-        rcxrun_warn("cannot fork rank %d: %s", rank, strerror(errno));
+    if (rcxrun_server_child_env(rank, &child.env) == 0) {
+        pid = fork();
+        if (pid == 0)
+            exec_child(&child);
+        if (pid < 0)
+            rcxrun_warn("cannot fork rank %d: %s", rank, strerror(errno));
+    }
     if (child.in_fd >= 0)
         close(child.in_fd);
     for (char **entry = child.env; *entry; entry++)

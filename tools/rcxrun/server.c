@@ -86,7 +86,7 @@ static pmix_status_t client_abort(const pmix_proc_t *proc, void *object,
 {
     (void)object, (void)procs, (void)nprocs, (void)done, (void)arg;
     pthread_mutex_lock(&lock);
-    if (!aborted) {
+    if (!aborted && (int)proc->rank < options->size) {
         first_abort.rank = (int)proc->rank;
         first_abort.status = status;
         snprintf(first_abort.message, sizeof first_abort.message, "%s",

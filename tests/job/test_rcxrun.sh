@@ -15,6 +15,7 @@ source "$(dirname -- "${BASH_SOURCE[0]}")/../support/tap.sh"
 takes "RCXRUN CLIENT" "$@"
 rcxrun=$(realpath "$1")
 client=$(realpath "$2")
+version=$(sed -n "s/^  version: '\(.*\)',/\1/p" "$(dirname -- "${BASH_SOURCE[0]}")/../../meson.build")
 export TMPDIR=$scratch/tmp
 mkdir "$TMPDIR"
 pids=$scratch/pids
@@ -162,7 +163,7 @@ run 2 "$rcxrun" && says "no program given" || bad=1
 [ $bad -eq 0 ] && no_files
 ok $? "wrong options give 2 and a message"
 
-run 0 "$rcxrun" --help && grep -q "^Usage: rcxrun" "$out" && run 0 "$rcxrun" --version && grep -q "^rcxrun (RCX) " "$out"
+run 0 "$rcxrun" --help && grep -q "^Usage: rcxrun" "$out" && run 0 "$rcxrun" --version && grep -qx "rcxrun (RCX) $version" "$out"
 ok $? "--help and --version work"
 run 0 sh -c 'ulimit -Ss 128; "$1" -n 2 sh -c "ulimit -Ss"' sh "$rcxrun" && [ "$(sort -u "$out")" = 128 ]
 ok $? "a small stack is made larger for rcxrun alone"

@@ -16,10 +16,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#ifndef RCXRUN_VERSION
-#define RCXRUN_VERSION "0.1.0"
-#endif
-
 static const char usage[] =
     "Usage: rcxrun [options] program [arguments]\n"
     "Run a program as the ranks of one job on this machine, over PMIx.\n"

@@ -233,21 +233,22 @@ static void leave_one_over(struct job *job, int rank, void *arg)
 {
     struct capture *said = arg;
     rcx_comm_t *world = world_of(job, rank), *comm, *next;
+    int x = rank;
     uint32_t id;
 
     require_ok(rcx_comm_dup(world, &comm));
     id = comm->id;
     if (rank == 1) {
-        require_ok(rcx_send(&rank, 1, RCX_INT, 0, 77, comm));
-        require_ok(rcx_send(&rank, 1, RCX_INT, 0, 78, world));
+        require_ok(rcx_send(&x, 1, RCX_INT, 0, 77, comm));
+        require_ok(rcx_send(&x, 1, RCX_INT, 0, 78, world));
     } else {
-        require_ok(rcx_recv(&rank, 1, RCX_INT, 1, 78, world, NULL));
+        require_ok(rcx_recv(&x, 1, RCX_INT, 1, 78, world, NULL));
     }
     require_ok(rcx_comm_free(&comm));
     require_ok(rcx_comm_dup(world, &next));
     require(next->id != id);
     require_ok(rcx_comm_free(&next));
-    if (rank == 1) /* rcx_recv() has set it to 1 on rank 0 as well */
+    if (rank == 1)
         return;
     require(said[0].host_lines == 1 && strstr(said[0].text, "rank 1") &&
             strstr(said[0].text, "tag 77"));

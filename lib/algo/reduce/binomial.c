@@ -33,7 +33,7 @@ const struct rcx_algo rcx_reduce_binomial = {
     .formula = "ceil(lg p) (a + n b + n g)",
     .known_as = "OCC: Generalized Reduce, binomial; MPICH, Open MPI: "
                 "binomial; UCC: knomial of radix 2",
-    .source = "Thakur, Rabenseifner, Gropp 2005, 4.3; order: design",
+    .source = "Thakur, Rabenseifner, Gropp 2005, 4.5; order: design",
     .level = RCX_ORDER_CANONICAL,
     .cost = cost,
     .build = build,

@@ -237,7 +237,7 @@ static void what_is_sent_later_is_seen_within_two_cycles(void **state)
 
 /* ---- Costs of broadcasts ------------------------------------------------- */
 
-enum { MOST_RANKS = 128, MOST_SEGMENTS = 4096, ALLGATHERS = 3 };
+enum { MOST_RANKS = 128, MOST_SEGMENTS = 4096 };
 
 static const size_t bytes_of[] = {8,       64,       512,      2 << 10,
                                   4 << 10, 16 << 10, 64 << 10, 256 << 10,

@@ -11,9 +11,8 @@
 
 #include "calls.h"
 #include "capture.h"
-#include "core/base/random.h"
 
-enum { MOST = 8, ANY = RCX_ANY_SOURCE, SECOND = 1000000000 };
+enum { ANY = RCX_ANY_SOURCE };
 
 static struct capture said = {.asks_for_name = true};
 

@@ -405,7 +405,7 @@ static rcx_status_t fence_all(const struct pmix_boot *boot, bool with_data,
 }
 
 /* Return the time at which waiting for missing data of a peer ends. */
-static uint64_t patience_ends(const struct pmix_boot *boot)
+static uint64_t wait_ends_ns(const struct pmix_boot *boot)
 {
     const uint64_t most = rcx_now_ns() + LOOKUP_SECONDS * (uint64_t)second_ns;
 
@@ -420,7 +420,7 @@ static struct rcx_pmix_node node_of(const struct pmix_boot *boot)
                                   .nspace = process.me.nspace,
                                   .key = boot->key,
                                   .asking = &process.asking,
-                                  .until_ns = patience_ends(boot)};
+                                  .until_ns = wait_ends_ns(boot)};
 }
 
 static rcx_status_t publish(struct rcx_boot *base, const void *blob,
@@ -455,15 +455,15 @@ static rcx_status_t local_exchange(struct rcx_boot *base, const void *record,
     return rcx_pmix_local_exchange(&node, record, bytes, see, arg);
 }
 
-static rcx_status_t relay(struct rcx_boot *base, const void *blob, size_t bytes,
-                          rcx_local_fn_t see, void *arg)
+static rcx_status_t local_bcast(struct rcx_boot *base, const void *blob,
+                                size_t bytes, rcx_local_fn_t see, void *arg)
 {
     const struct pmix_boot *boot = (const struct pmix_boot *)base;
     const struct rcx_pmix_node node = node_of(boot);
 
     if (base->rank == rcx_boot_lowest(base))
         rcx_pmix_blobs_tell(&boot->blobs, &node);
-    return rcx_pmix_relay(&node, blob, bytes, see, arg);
+    return rcx_pmix_local_bcast(&node, blob, bytes, see, arg);
 }
 
 /* ---- Barrier ------------------------------------------------------------- */
@@ -531,7 +531,7 @@ const struct rcx_boot_ops rcx_boot_pmix = {
     .local_exchange = local_exchange,
     .publish = publish,
     .lookup = lookup,
-    .local_bcast = relay,
+    .local_bcast = local_bcast,
     .barrier = barrier,
     .end_job = end_job,
     .close = close_boot,

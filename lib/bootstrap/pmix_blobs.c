@@ -73,7 +73,7 @@ static int see_parts(const struct rcx_pmix_node *node, const void *blob,
         const int rank = boot->local_ranks[i];
 
         if (rank == boot->rank ||
-            rcx_pmix_get_patiently(node, rank, key, &values[i]) != PMIX_SUCCESS)
+            rcx_pmix_get_until(node, rank, key, &values[i]) != PMIX_SUCCESS)
             continue;
         if (values[i]->type == PMIX_BYTE_OBJECT)
             parts[n++] = (struct rcx_blob_part){rank, values[i]->data.bo.size,
@@ -155,8 +155,7 @@ static rcx_status_t fetch(struct rcx_pmix_blobs *blobs,
                           const struct rcx_pmix_node *node, int rank)
 {
     pmix_value_t *value = NULL;
-    const pmix_status_t rc =
-        rcx_pmix_get_patiently(node, rank, node->key, &value);
+    const pmix_status_t rc = rcx_pmix_get_until(node, rank, node->key, &value);
     rcx_status_t status;
 
     if (rc != PMIX_SUCCESS) {
@@ -198,8 +197,8 @@ static rcx_status_t unpack(struct rcx_pmix_blobs *blobs,
                           lowest);
 }
 
-static rcx_status_t cma_from(struct rcx_pmix_blobs *blobs,
-                             const struct rcx_pmix_node *node, int lowest)
+static rcx_status_t read_from(struct rcx_pmix_blobs *blobs,
+                              const struct rcx_pmix_node *node, int lowest)
 {
     const rcx_status_t status = fetch(blobs, node, lowest);
 
@@ -286,7 +285,7 @@ rcx_status_t rcx_pmix_blobs_get(struct rcx_pmix_blobs *blobs,
     rcx_status_t status = RCX_OK;
 
     while (!blob->data && status == RCX_OK)
-        status = cma_from(blobs, node, find_lowest(blobs, node, rank));
+        status = read_from(blobs, node, find_lowest(blobs, node, rank));
     *blob_p = blob->data;
     *bytes_p = blob->bytes;
     return status;

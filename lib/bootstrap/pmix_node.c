@@ -40,8 +40,8 @@ rcx_status_t rcx_pmix_put(const struct rcx_log *log, pmix_scope_t scope,
                : rcx_pmix_fail(log, "PMIx_Put or PMIx_Commit", rc);
 }
 
-pmix_status_t rcx_pmix_get_patiently(const struct rcx_pmix_node *node, int rank,
-                                     const char *key, pmix_value_t **value_p)
+pmix_status_t rcx_pmix_get_until(const struct rcx_pmix_node *node, int rank,
+                                 const char *key, pmix_value_t **value_p)
 {
     pmix_status_t rc;
     useconds_t pause = SHORTEST_PAUSE_US;
@@ -83,7 +83,7 @@ static void see_peer(const struct rcx_pmix_node *node, const char *kind,
     bool is_it;
 
     rcx_pmix_node_key(kind, node->key, key);
-    rc = rcx_pmix_get_patiently(node, rank, key, &value);
+    rc = rcx_pmix_get_until(node, rank, key, &value);
     is_it = rc == PMIX_SUCCESS && value->type == PMIX_BYTE_OBJECT &&
             value->data.bo.size == bytes;
     see(rank, is_it ? value->data.bo.bytes : NULL, arg);
@@ -211,8 +211,9 @@ rcx_status_t rcx_pmix_local_exchange(const struct rcx_pmix_node *node,
 
 /* ---- Broadcast ----------------------------------------------------------- */
 
-rcx_status_t rcx_pmix_relay(const struct rcx_pmix_node *node, const void *blob,
-                            size_t bytes, rcx_local_fn_t see, void *arg)
+rcx_status_t rcx_pmix_local_bcast(const struct rcx_pmix_node *node,
+                                  const void *blob, size_t bytes,
+                                  rcx_local_fn_t see, void *arg)
 {
     const int lowest = rcx_boot_lowest(node->boot);
 

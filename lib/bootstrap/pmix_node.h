@@ -36,8 +36,8 @@ rcx_status_t rcx_pmix_show(const struct rcx_pmix_node *node, const char *kind,
  * thread asks at a time: of two pending requests for data of one rank, PMIx 5.0
  * loses one. PMIX_ERR_TIMEOUT: the value did not arrive.
  */
-pmix_status_t rcx_pmix_get_patiently(const struct rcx_pmix_node *node, int rank,
-                                     const char *key, pmix_value_t **value_p);
+pmix_status_t rcx_pmix_get_until(const struct rcx_pmix_node *node, int rank,
+                                 const char *key, pmix_value_t **value_p);
 
 /* Make the key of rcx_pmix_show() for this kind and this context's key. */
 void rcx_pmix_node_key(const char *kind, const char *key, pmix_key_t made);
@@ -48,7 +48,8 @@ void rcx_pmix_node_key(const char *kind, const char *key, pmix_key_t made);
 rcx_status_t rcx_pmix_local_exchange(const struct rcx_pmix_node *node,
                                      const void *record, size_t bytes,
                                      rcx_local_fn_t see, void *arg);
-rcx_status_t rcx_pmix_relay(const struct rcx_pmix_node *node, const void *blob,
-                            size_t bytes, rcx_local_fn_t see, void *arg);
+rcx_status_t rcx_pmix_local_bcast(const struct rcx_pmix_node *node,
+                                  const void *blob, size_t bytes,
+                                  rcx_local_fn_t see, void *arg);
 
 #endif

@@ -16,18 +16,18 @@ struct blob {
     unsigned char data[];
 };
 
-struct seat {
+struct slot {
     bool taken;
     struct blob *blob;
 };
 
 struct rcx_inproc {
     struct rcx_heap *heap;
-    pthread_mutex_t mutex; /* protects seats, arrived and heap */
+    pthread_mutex_t mutex; /* protects slots, arrived and heap */
     int size;
     int arrived;
     atomic_uint generation; /* number of the current barrier */
-    struct seat seats[];
+    struct slot slots[];
 };
 
 struct inproc_boot {
@@ -42,7 +42,7 @@ static const struct rcx_boot_ops inproc_ops;
 struct rcx_inproc *rcx_inproc_create(struct rcx_heap *heap, int size)
 {
     struct rcx_inproc *job = rcx_heap_zalloc(
-        heap, sizeof *job + (size_t)size * sizeof job->seats[0]);
+        heap, sizeof *job + (size_t)size * sizeof job->slots[0]);
 
     if (!job)
         return NULL;
@@ -58,7 +58,7 @@ void rcx_inproc_destroy(struct rcx_inproc *job)
     if (!job)
         return;
     for (int i = 0; i < job->size; i++) {
-        struct blob *blob = job->seats[i].blob;
+        struct blob *blob = job->slots[i].blob;
 
         while (blob) {
             struct blob *older = blob->older;
@@ -71,13 +71,13 @@ void rcx_inproc_destroy(struct rcx_inproc *job)
     rcx_heap_free(job->heap, job);
 }
 
-static bool take_seat(struct rcx_inproc *job, int rank)
+static bool take_slot(struct rcx_inproc *job, int rank)
 {
     bool taken;
 
     pthread_mutex_lock(&job->mutex);
-    taken = job->seats[rank].taken;
-    job->seats[rank].taken = true;
+    taken = job->slots[rank].taken;
+    job->slots[rank].taken = true;
     pthread_mutex_unlock(&job->mutex);
     return !taken;
 }
@@ -95,7 +95,7 @@ rcx_status_t rcx_inproc_open(struct rcx_inproc *job, int rank,
     if (!boot)
         return rcx_fail(args->log, RCX_ERR_NOMEM, "no memory for %zu bytes",
                         sizeof *boot);
-    if (!take_seat(job, rank)) {
+    if (!take_slot(job, rank)) {
         rcx_heap_free(args->heap, boot);
         return rcx_fail(args->log, RCX_ERR_ARG,
                         "rank %d of this in-process job is open already", rank);
@@ -127,16 +127,16 @@ static rcx_status_t publish(struct rcx_boot *base, const void *data,
 {
     struct inproc_boot *boot = (struct inproc_boot *)base;
     struct rcx_inproc *job = boot->job;
-    struct seat *seat = &job->seats[base->rank];
+    struct slot *slot = &job->slots[base->rank];
     struct blob *blob;
 
     pthread_mutex_lock(&job->mutex);
     blob = rcx_heap_alloc(job->heap, sizeof *blob + bytes);
     if (blob) {
-        blob->older = seat->blob;
+        blob->older = slot->blob;
         blob->bytes = bytes;
         memcpy(blob->data, data, bytes);
-        seat->blob = blob;
+        slot->blob = blob;
     }
     pthread_mutex_unlock(&job->mutex);
     if (!blob)
@@ -153,7 +153,7 @@ static rcx_status_t lookup(struct rcx_boot *base, int rank, const void **blob_p,
 
     if (rank >= 0 && rank < base->size) {
         pthread_mutex_lock(&boot->job->mutex);
-        blob = boot->job->seats[rank].blob;
+        blob = boot->job->slots[rank].blob;
         pthread_mutex_unlock(&boot->job->mutex);
     }
     if (!blob)
@@ -204,7 +204,7 @@ static void close_boot(struct rcx_boot *base)
     struct inproc_boot *boot = (struct inproc_boot *)base;
 
     pthread_mutex_lock(&boot->job->mutex);
-    boot->job->seats[base->rank].taken = false;
+    boot->job->slots[base->rank].taken = false;
     pthread_mutex_unlock(&boot->job->mutex);
     rcx_heap_free(boot->heap, boot);
 }

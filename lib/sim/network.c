@@ -6,11 +6,12 @@
 #include "sim/network.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/base/random.h"
-#include "sim/notifier.h"
 #include "sim/match.h"
+#include "sim/notifier.h"
 
 enum { GARBAGE = 0xA5 };
 
@@ -21,9 +22,9 @@ struct port {
     struct side *arrived; /* threaded: sides of this rank that were completed,
                              oldest first */
     struct side **arrived_end;
-    struct rcx_transport letterbox; /* threaded: queue of control messages from
+    struct rcx_transport ctrl_inbox; /* threaded: queue of control messages from
                                        other threads */
-    struct rcx_notifier bell;
+    struct rcx_notifier notifier;
 };
 
 struct rcx_sim {
@@ -71,7 +72,7 @@ static void complete(struct rcx_sim *sim, struct side *side,
     struct port *port = &sim->ports[side->from];
 
     side->status = status;
-    rcx_notifier_notify(&port->bell);
+    rcx_notifier_notify(&port->notifier);
     if (!sim->threaded) {
         finish(sim, side);
         return;
@@ -96,7 +97,7 @@ static rcx_status_t match(struct rcx_sim *sim, struct side side)
     if (status != RCX_OK)
         return status;
     if (partner)
-        rcx_notifier_notify(&sim->ports[partner->from].bell);
+        rcx_notifier_notify(&sim->ports[partner->from].notifier);
     return RCX_IN_PROGRESS;
 }
 
@@ -220,10 +221,10 @@ static unsigned take_arrived(struct port *port)
 {
     unsigned events = 0;
 
-    if (port->letterbox.ctrl) {
-        *port->base.ctrl_end = port->letterbox.ctrl;
-        port->base.ctrl_end = port->letterbox.ctrl_end;
-        rcx_transport_init(&port->letterbox);
+    if (port->ctrl_inbox.ctrl) {
+        *port->base.ctrl_end = port->ctrl_inbox.ctrl;
+        port->base.ctrl_end = port->ctrl_inbox.ctrl_end;
+        rcx_transport_init(&port->ctrl_inbox);
         events++;
     }
     for (; port->arrived; events++) {
@@ -290,9 +291,9 @@ static void sim_notify(struct rcx_transport *t, int peer, const void *note,
     struct port *port = &sim->ports[peer];
 
     lock(sim);
-    rcx_ctrl_queue_push(sim->threaded ? &port->letterbox : &port->base,
+    rcx_ctrl_queue_push(sim->threaded ? &port->ctrl_inbox : &port->base,
                         sim->heap, note, bytes);
-    rcx_notifier_notify(&port->bell);
+    rcx_notifier_notify(&port->notifier);
     unlock(sim);
 }
 
@@ -309,7 +310,7 @@ static bool sim_take_note(struct rcx_transport *t, void *note, size_t bytes)
 
 static void sim_version(char *text, size_t bytes)
 {
-    strncpy(text, "sim", bytes);
+    snprintf(text, bytes, "sim");
 }
 
 static rcx_status_t sim_address(struct rcx_transport *t, const void **address_p,
@@ -329,7 +330,7 @@ static rcx_status_t sim_flush(struct rcx_transport *t)
 
 static int sim_event_fd(struct rcx_transport *t)
 {
-    return rcx_notifier_open(&((struct port *)t)->bell);
+    return rcx_notifier_open(&((struct port *)t)->notifier);
 }
 
 static rcx_status_t sim_arm(struct rcx_transport *t)
@@ -338,16 +339,16 @@ static rcx_status_t sim_arm(struct rcx_transport *t)
     bool is_quiet;
 
     lock(port->sim);
-    is_quiet = !port->arrived && !port->letterbox.ctrl &&
+    is_quiet = !port->arrived && !port->ctrl_inbox.ctrl &&
                port->sim->sides.pair_count == 0 &&
-               rcx_notifier_arm(&port->bell);
+               rcx_notifier_arm(&port->notifier);
     unlock(port->sim);
     return is_quiet ? RCX_OK : RCX_IN_PROGRESS;
 }
 
 static void sim_wake(struct rcx_transport *t)
 {
-    rcx_notifier_wake(&((struct port *)t)->bell);
+    rcx_notifier_wake(&((struct port *)t)->notifier);
 }
 
 static void give_up(struct rcx_sim *sim, struct side *side, int rank)
@@ -415,9 +416,9 @@ struct rcx_sim *rcx_sim_create(struct rcx_heap *heap, int size, uint64_t seed)
                                       .sim = sim,
                                       .base.ack_bytes = 256,
                                       .rank = i,
-                                      .bell.fd = -1};
+                                      .notifier.fd = -1};
         rcx_transport_init(&sim->ports[i].base);
-        rcx_transport_init(&sim->ports[i].letterbox);
+        rcx_transport_init(&sim->ports[i].ctrl_inbox);
         sim->ports[i].arrived_end = &sim->ports[i].arrived;
     }
     return sim;
@@ -446,8 +447,8 @@ void rcx_sim_destroy(struct rcx_sim *sim)
         return;
     for (int i = 0; i < sim->size; i++) {
         free_notes(sim, &sim->ports[i].base);
-        free_notes(sim, &sim->ports[i].letterbox);
-        rcx_notifier_close(&sim->ports[i].bell);
+        free_notes(sim, &sim->ports[i].ctrl_inbox);
+        rcx_notifier_close(&sim->ports[i].notifier);
     }
     pthread_mutex_destroy(&sim->mutex);
     sides_close(&sim->sides);

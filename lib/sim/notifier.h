@@ -13,40 +13,40 @@ struct rcx_notifier {
     bool is_armed;
 };
 
-static inline int rcx_notifier_open(struct rcx_notifier *bell)
+static inline int rcx_notifier_open(struct rcx_notifier *notifier)
 {
-    if (bell->fd < 0)
-        bell->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    return bell->fd;
+    if (notifier->fd < 0)
+        notifier->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    return notifier->fd;
 }
 
 /* Make the descriptor readable, armed or not. From any thread. The next
  * rcx_notifier_arm() returns false. */
-static inline void rcx_notifier_wake(struct rcx_notifier *bell)
+static inline void rcx_notifier_wake(struct rcx_notifier *notifier)
 {
-    eventfd_write(bell->fd, 1);
+    eventfd_write(notifier->fd, 1);
 }
 
-static inline void rcx_notifier_notify(struct rcx_notifier *bell)
+static inline void rcx_notifier_notify(struct rcx_notifier *notifier)
 {
-    if (bell->is_armed)
-        rcx_notifier_wake(bell);
-    bell->is_armed = false;
+    if (notifier->is_armed)
+        rcx_notifier_wake(notifier);
+    notifier->is_armed = false;
 }
 
 /* Arm the notifier. False: there was an event since; call it again to arm. */
-static inline bool rcx_notifier_arm(struct rcx_notifier *bell)
+static inline bool rcx_notifier_arm(struct rcx_notifier *notifier)
 {
     eventfd_t times;
 
-    bell->is_armed = eventfd_read(bell->fd, &times) != 0;
-    return bell->is_armed;
+    notifier->is_armed = eventfd_read(notifier->fd, &times) != 0;
+    return notifier->is_armed;
 }
 
-static inline void rcx_notifier_close(struct rcx_notifier *bell)
+static inline void rcx_notifier_close(struct rcx_notifier *notifier)
 {
-    if (bell->fd >= 0)
-        close(bell->fd);
+    if (notifier->fd >= 0)
+        close(notifier->fd);
 }
 
 #endif

@@ -418,8 +418,8 @@ enum { EVENTS = TIMES(1000, 150), IN_FLIGHT = 4 };
 
 struct loop {
     rcx_context_t *context;
-    int epoll, bell;
-    atomic_int done, rung;
+    int epoll, wakeup_fd;
+    atomic_int done, count;
 };
 
 struct event {
@@ -438,8 +438,8 @@ static void handle(rcx_request_t *request, rcx_status_t status, void *arg)
     attempt_close(&e->attempt);
     free(e);
     atomic_fetch_add(&loop->done, 1);
-    eventfd_write(loop->bell, 1);
-    atomic_fetch_add(&loop->rung, 1); /* loop may be closed */
+    eventfd_write(loop->wakeup_fd, 1);
+    atomic_fetch_add(&loop->count, 1); /* loop may be closed */
 }
 
 static void watch(const struct loop *loop, int fd)
@@ -454,7 +454,7 @@ static void sleep_once(struct loop *loop)
     const int seen = atomic_load(&loop->done);
     struct epoll_event event;
     rcx_status_t status;
-    eventfd_t rung;
+    eventfd_t count;
 
     do
         require(rcx_progress(loop->context) >= 0);
@@ -462,7 +462,7 @@ static void sleep_once(struct loop *loop)
     require_ok(status);
     if (atomic_load(&loop->done) == seen)
         epoll_wait(loop->epoll, &event, 1, -1);
-    eventfd_read(loop->bell, &rung);
+    eventfd_read(loop->wakeup_fd, &count);
 }
 
 static void run_loop(int number, void *arg)
@@ -473,7 +473,7 @@ static void run_loop(int number, void *arg)
     (void)number;
     require_ok(rcx_get_fd(loop->context, &fd));
     watch(loop, fd);
-    watch(loop, loop->bell);
+    watch(loop, loop->wakeup_fd);
     while (atomic_load(&loop->done) < EVENTS)
         sleep_once(loop);
 }
@@ -482,7 +482,7 @@ static void start_for_loop(struct job *job, int rank, void *arg)
 {
     struct loop loop = {.context = job->contexts[rank],
                         .epoll = epoll_create1(EPOLL_CLOEXEC),
-                        .bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+                        .wakeup_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
     struct crew crew = {.size = 0};
 
     (void)arg;
@@ -497,9 +497,9 @@ static void start_for_loop(struct job *job, int rank, void *arg)
         require_ok(rcx_request_set_callback(e->attempt.request, handle, e));
     }
     crew_join(&crew);
-    crew_await(&loop.rung, EVENTS);
+    crew_await(&loop.count, EVENTS);
     close(loop.epoll);
-    close(loop.bell);
+    close(loop.wakeup_fd);
 }
 
 static void need_21_a_loop_sleeps_while_another_thread_starts(void **state)

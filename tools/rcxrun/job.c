@@ -22,7 +22,7 @@
 static const double grace_s = 2.0;
 /* Time from a rank's early end to the report, if others wait for it: they may
  * end as well. */
-static const double patience_s = 2.0;
+static const double report_delay_s = 2.0;
 
 enum { SIGNALS, WAKE, STREAMS }; /* indices in the array for poll() */
 
@@ -144,7 +144,7 @@ static void watch_early(struct job *job)
     if (job->early.pid == 0 || job->ending || !others_wait(job))
         job->blame_at = INFINITY;
     else if (isinf(job->blame_at))
-        job->blame_at = rcxrun_now() + patience_s;
+        job->blame_at = rcxrun_now() + report_delay_s;
 }
 
 static void blame_early(struct job *job)

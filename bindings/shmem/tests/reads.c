@@ -11,7 +11,7 @@
 static long x;
 static long set_sync[SHMEM_BARRIER_SYNC_SIZE];
 
-static long cma_from(int pe)
+static long read_from(int pe)
 {
     long y = -1;
 
@@ -33,7 +33,7 @@ int main(void)
     shmem_barrier_all();
     if (me == 0 && n > 1) {
         usleep(300000); /* until process 1 waits in the barrier */
-        sum += cma_from(1);
+        sum += read_from(1);
     }
     if (me < 2)
         shmem_barrier(0, 0, n < 2 ? n : 2, set_sync);
@@ -41,7 +41,7 @@ int main(void)
     if (me == 0) {
         usleep(300000); /* until the others are in shmem_finalize() */
         for (int i = 1; i < n; i++)
-            sum += cma_from(i);
+            sum += read_from(i);
         printf("%ld\n", sum);
     }
     shmem_finalize();

@@ -354,11 +354,11 @@ static inline void conclude(struct rcx_request *r)
 
 static void complete_message(struct rcx_request *r)
 {
-    struct rcx_p2p_queue *mail = &r->comm->p2p;
+    struct rcx_p2p_queue *queue = &r->comm->p2p;
 
     r->ended = rcx_ticks();
-    rcx_recorder_end(&mail->recorder, r->record, r->status, r->ended);
-    unlink_active(&mail->end, r);
+    rcx_recorder_end(&queue->recorder, r->record, r->status, r->ended);
+    unlink_active(&queue->end, r);
     r->state = RCX_REQUEST_IDLE;
     if (r->callback)
         rcx_callback_add(&r->comm->context->callbacks, r);

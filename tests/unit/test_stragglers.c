@@ -8,7 +8,7 @@
 
 /* Rank 1 waits in an earlier call, which rank 2 has not entered: only rank 2
  * must be named. */
-static void who_waits_in_an_earlier_call_is_not_missing(void **state)
+static void a_rank_waiting_in_an_earlier_call_is_not_named(void **state)
 {
     rcx_request_t *requests[3];
     struct job job;
@@ -22,14 +22,14 @@ static void who_waits_in_an_earlier_call_is_not_missing(void **state)
     pass(&job, 2);
     assert_says(0, RCX_LOG_ERROR,
                 "reduce of 24 int64, max, root 1, number 2 "
-                "on communicator 1: no end after ");
+                "on communicator 1: timed out after ");
     assert_non_null(strstr(said[0].text, " s: rank 2 has not called it"));
     assert_null(strstr(said[0].text, "rank 1"));
     abandon(&job, requests, 3);
 }
 
 /* An answer for another operation must be ignored. */
-static void an_answer_to_an_earlier_query_is_none(void **state)
+static void an_answer_to_an_earlier_query_is_ignored(void **state)
 {
     struct rcx_ctrl_msg late = {.kind = RCX_CTRL_NOT_ENTERED, .sequence = 1};
     rcx_request_t *requests[2];
@@ -60,7 +60,7 @@ static void an_answer_to_an_earlier_query_is_none(void **state)
 
 /* The machine stalled during the query. Answers must be read first, but not
  * waited for forever. */
-static void who_was_away_hears_answers_first(void **state)
+static void answers_are_read_first_after_a_stall(void **state)
 {
     (void)state;
     for (int are_silent = 0; are_silent < 2; are_silent++) {
@@ -119,13 +119,13 @@ static void a_member_that_may_have_left_is_named_last(void **state)
     assert_null(strstr(said[1].text, "rank 0"));
     ask_after_a_failed_finalize(1);
     assert_non_null(strstr(said[1].text,
-                           " s: rank 0 does not answer and may have left, "
-                           "rank 2 does not answer and may have left"));
+                           " s: rank 0 does not answer and may have finalized, "
+                           "rank 2 does not answer and may have finalized"));
 }
 
 /* A rank that has freed the communicator has completed all its calls, so it
  * must not be named. */
-static void who_has_freed_the_communicator_is_not_missing(void **state)
+static void a_rank_that_freed_the_communicator_is_not_named(void **state)
 {
     rcx_request_t *request;
     struct job job;
@@ -195,9 +195,9 @@ static void members_have_half_of_the_deadline_to_answer(void **state)
 
 /* Rank 1's answer to a query of rank 0 for the last operation: for how many ms
  * it stalled. The stall is noted with the answer at the latest. */
-static uint32_t away_of_last(struct job *job)
+static uint32_t stall_of_last(struct job *job)
 {
-    const struct rcx_comm *comm = world_of(job, 1);
+    struct rcx_comm *comm = world_of(job, 1);
     struct rcx_transport *t = job->contexts[0]->transport;
     const struct rcx_ctrl_msg asked = {.kind = RCX_CTRL_QUERY,
                                        .comm_id = comm->id,
@@ -225,7 +225,7 @@ static void begin_earlier(struct job *job, struct rcx_request *r, uint64_t ns)
 /* A rank that resumes after a stall may complete the operation before it reads
  * the query: the stall must still count. A rank that has completed it and
  * computes must not count as stalled. */
-static void a_break_counts_within_an_operation_that_is_over(void **state)
+static void a_stall_counts_within_an_operation_that_is_complete(void **state)
 {
     rcx_request_t *requests[RANKS];
     struct job job;
@@ -244,9 +244,9 @@ static void a_break_counts_within_an_operation_that_is_over(void **state)
         if (!is_within)
             skip_ms(&job, 1, 2000);
         if (is_within)
-            assert_in_range(away_of_last(&job), 1900, 2900);
+            assert_in_range(stall_of_last(&job), 1900, 2900);
         else
-            assert_in_range(away_of_last(&job), 0, 900);
+            assert_in_range(stall_of_last(&job), 0, 900);
         assert_true(job.contexts[1]->detector.stall_ns >
                     2 * SECOND - SECOND / 10);
         for (int i = 0; i < RANKS; i++)
@@ -258,13 +258,13 @@ static void a_break_counts_within_an_operation_that_is_over(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_waits_in_an_earlier_call_is_not_missing),
-        cmocka_unit_test(an_answer_to_an_earlier_query_is_none),
+        cmocka_unit_test(a_rank_waiting_in_an_earlier_call_is_not_named),
+        cmocka_unit_test(an_answer_to_an_earlier_query_is_ignored),
         cmocka_unit_test(a_member_that_may_have_left_is_named_last),
-        cmocka_unit_test(who_was_away_hears_answers_first),
-        cmocka_unit_test(who_has_freed_the_communicator_is_not_missing),
+        cmocka_unit_test(answers_are_read_first_after_a_stall),
+        cmocka_unit_test(a_rank_that_freed_the_communicator_is_not_named),
         cmocka_unit_test(members_have_half_of_the_deadline_to_answer),
-        cmocka_unit_test(a_break_counts_within_an_operation_that_is_over),
+        cmocka_unit_test(a_stall_counts_within_an_operation_that_is_complete),
     };
 
     return cmocka_run_group_tests_name("stragglers", tests, NULL, NULL);

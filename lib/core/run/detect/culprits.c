@@ -12,9 +12,16 @@
 #include "core/run/request/p2p.h"
 #include "core/run/request/request.h"
 
-/* A member that did not run for STALL_LEAST_MS and a quarter of the deadline
- * longer than another one is named. */
-enum { STALL_LEAST_MS = 150, STALL_SHARE = 4, NS_PER_MS = 1000 * 1000 };
+/* A member is named if it did not run for STALL_LEAST_MS, and a share of the
+ * deadline, longer than another one. A stall of half of the deadline explains
+ * the timeout. One of a quarter of it counts only if nothing else does: on a
+ * busy machine it may be the lack of a core. */
+enum {
+    STALL_LEAST_MS = 150,
+    STALL_HALF = 2,
+    STALL_QUARTER = 4,
+    NS_PER_MS = 1000 * 1000
+};
 
 /* ---- A deadline ---------------------------------------------------------- */
 
@@ -52,7 +59,7 @@ static void blame(struct verdict *verdict, const struct rcx_comm *comm,
 static const char *why_not_entered(const struct rcx_p2p_call *call, int rank)
 {
     return !call                ? "has not called it"
-           : rank != call->peer ? "keeps others waiting"
+           : rank != call->peer ? "has not called what other ranks wait for"
            : call->sends        ? "has not received it"
                                 : "has not sent it";
 }
@@ -83,7 +90,7 @@ static void name_missing(const struct rcx_comm *comm,
         if ((call && !m->is_reached) || left != may_have_left(comm, i))
             continue;
         if (left)
-            blame(verdict, comm, i, "does not answer and may have left");
+            blame(verdict, comm, i, "does not answer and may have finalized");
         else if (m->answer == NO_ANSWER)
             blame(verdict, comm, i, "does not answer");
         else if (m->answer == NOT_ENTERED)
@@ -107,12 +114,14 @@ static bool has_entered(const struct rcx_straggler_member *m)
     return m->answer == ENTERED || m->is_reached;
 }
 
-/* Name members that have called the operation and then did not run for long. */
-static void find_stalled(const struct rcx_comm *comm, uint64_t deadline_ms,
+/* Name members that have called the operation and then did not run for this
+ * part of the deadline. */
+static void find_stalled(const struct rcx_request *r, int part,
                          struct verdict *verdict)
 {
+    const struct rcx_comm *comm = r->comm;
     const struct rcx_straggler_member *members = comm->query->members;
-    const uint64_t share = deadline_ms / STALL_SHARE;
+    const uint64_t share = (uint64_t)r->timeout_ns / NS_PER_MS / (uint64_t)part;
     uint64_t least = members[comm->rank].stalled_ms;
     char why[48];
 
@@ -123,7 +132,7 @@ static void find_stalled(const struct rcx_comm *comm, uint64_t deadline_ms,
     for (int i = 0; i < comm->size; i++) {
         if (!has_entered(&members[i]) || members[i].stalled_ms <= least)
             continue;
-        snprintf(why, sizeof why, "stood still for %.3g s",
+        snprintf(why, sizeof why, "did not run for %.3g s",
                  (double)members[i].stalled_ms / 1e3);
         blame(verdict, comm, i, why);
     }
@@ -147,11 +156,13 @@ static bool waits_for_present(const struct rcx_comm *comm,
 static void find_different(const struct rcx_comm *comm, struct verdict *verdict)
 {
     const struct rcx_straggler_member *members = comm->query->members;
-    int present = 0;
+    int asked = 0, present = 0;
 
-    for (int i = 0; i < comm->size; i++)
+    for (int i = 0; i < comm->size; i++) {
+        asked += members[i].answer != NOT_ASKED;
         present += members[i].answer == ENTERED;
-    for (int i = 0; i < comm->size && 2 * present > comm->size; i++)
+    }
+    for (int i = 0; i < comm->size && 2 * present > asked; i++)
         if (members[i].answer == ELSEWHERE &&
             waits_for_present(comm, &members[i]))
             blame(verdict, comm, i,
@@ -179,10 +190,12 @@ static void describe_waiting(const struct rcx_request *r,
     }
     if (n > 0)
         return;
-    add_text(verdict, " all ranks have called it");
+    add_text(verdict, rcx_ctrl_is_small(comm)
+                          ? " all ranks have called it"
+                          : " the ranks that it waits for have called it");
     n = rcx_request_peers(r, ranks, RCX_RANKS_LISTED);
     for (int i = 0; i < n; i++)
-        add_text(verdict, "%s %d", i ? "," : "; messages are missing with rank",
+        add_text(verdict, "%s %d", i ? "," : "; messages are pending with rank",
                  ranks[i]);
 }
 
@@ -192,9 +205,11 @@ static void decide_overdue(const struct rcx_request *r, struct verdict *verdict)
 
     find_missing(comm, NULL, verdict);
     if (verdict->n == 0)
-        find_stalled(comm, (uint64_t)r->timeout_ns / NS_PER_MS, verdict);
+        find_stalled(r, STALL_HALF, verdict);
     if (verdict->n == 0)
         find_different(comm, verdict);
+    if (verdict->n == 0)
+        find_stalled(r, STALL_QUARTER, verdict);
     if (verdict->n == 0)
         describe_waiting(r, verdict);
 }
@@ -252,7 +267,7 @@ static void decide_message(const struct rcx_request *r, struct verdict *verdict)
             mark_reached(comm, i);
     find_missing(comm, call, verdict);
     if (verdict->n == 0)
-        find_stalled(comm, (uint64_t)r->timeout_ns / NS_PER_MS, verdict);
+        find_stalled(r, STALL_QUARTER, verdict);
     if (verdict->n == 0 && is_known)
         describe_peer(comm, call->peer, verdict);
     else if (verdict->n == 0)
@@ -287,9 +302,9 @@ static void decide_compared(const struct rcx_request *r,
     for (int i = 0; i < comm->size; i++)
         if (query->members[i].answer == ENTERED &&
             query->members[i].call >= 0 && query->members[i].call != usual)
-            blame(verdict, comm, i, "made another call");
+            blame(verdict, comm, i, "made a different call");
     if (verdict->n == 0)
-        blame(verdict, comm, query->differs, "made another call");
+        blame(verdict, comm, query->differs, "made a different call");
 }
 
 /* ---- All of it ----------------------------------------------------------- */
@@ -309,10 +324,10 @@ void rcx_straggler_decide(const struct rcx_request *r, uint64_t age)
                               : decide_overdue)(r, &verdict);
     if (!differs)
         snprintf(after, sizeof after,
-                 " no end after %.3g s:", (double)age / 1e9);
+                 " timed out after %.3g s:", (double)age / 1e9);
     rcx_comm_fail(comm, differs ? RCX_ERR_MISMATCH : RCX_ERR_TIMEOUT,
                   verdict.ranks, verdict.n, "%s:%s%s%s",
                   rcx_request_print(r, call), after, verdict.text,
-                  differs ? " (RCX_CHECK=full says which)" : "");
+                  differs ? " (RCX_CHECK=full shows the difference)" : "");
     rcx_heap_free(heap, verdict.ranks);
 }

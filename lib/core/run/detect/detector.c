@@ -2,7 +2,7 @@
 /*
  * Failure detector. It checks control messages, failed peers, aborts, deadlines
  * and calls that do not match; each check only marks a communicator as failed.
- * Failures are handled here at the end: a write_dump is written, and operations
+ * Failures are handled here at the end: a dump is written, and operations
  * of failed communicators are cancelled.
  */
 #include "core/run/detect/detector.h"
@@ -123,8 +123,7 @@ static void warn_if_stalled(const struct rcx_request *r, uint64_t *warned,
     n = rcx_request_peers(r, ranks, RCX_RANKS_LISTED);
     rcx_warn(
         &comm->context->log,
-        "%s: waits since %.3g s%s; no deadline is set "
-        "(RCX_TIMEOUT)",
+        "%s: has waited %.3g s%s; no deadline is set (RCX_TIMEOUT)",
         rcx_request_print(r, call), (double)ns / 1e9,
         n > 0 ? rcx_ranks_print(comm, " for rank", ranks, n, text, sizeof text)
               : " and no message is missing");
@@ -191,7 +190,7 @@ static void confirm_suspected(struct rcx_context *context)
             rcx_comm_confirm_failed(comm);
 }
 
-/* Dump before operations are cancelled, so that the write_dump shows them. */
+/* Dump before operations are cancelled, so that the dump shows them. */
 static void write_dump(struct rcx_context *context)
 {
     const struct rcx_comm *comm = context->detector.failed;

@@ -19,7 +19,8 @@ enum {
     ANSWER_LEAST_NS = 20 * 1000 * 1000,
     ANSWER_MOST_NS = 500 * 1000 * 1000,
     STALL_NS = 200 * 1000 * 1000,
-    GRACE_NS = 100 * 1000 * 1000
+    GRACE_NS = 100 * 1000 * 1000,
+    RELAY_LEAST_NS = 150 * 1000 * 1000
 };
 enum { NS_PER_MS = 1000 * 1000, ANSWER_SHARE = 2 };
 
@@ -92,6 +93,97 @@ static uint32_t stalled_in_ms(const struct rcx_comm *comm, uint64_t sequence,
     return comm->first ? stalled_ms(comm, comm->first, now) : 0;
 }
 
+/* ---- Query --------------------------------------------------------------- */
+
+static uint64_t time_to_answer(const struct rcx_request *r)
+{
+    const uint64_t share = (uint64_t)r->timeout_ns / ANSWER_SHARE;
+
+    return r->timeout_ns == 0 || share > ANSWER_MOST_NS ? ANSWER_MOST_NS
+           : share < ANSWER_LEAST_NS                    ? ANSWER_LEAST_NS
+                                                        : share;
+}
+
+/* Longer than the grace that a rank asked in turn may take. */
+static uint64_t time_to_relay(uint64_t answer_ns)
+{
+    const uint64_t share = answer_ns / 2;
+
+    return share > RELAY_LEAST_NS ? share : RELAY_LEAST_NS;
+}
+
+static void ask_member(struct rcx_comm *comm, int rank)
+{
+    struct rcx_straggler_query *query = comm->query;
+    struct rcx_ctrl_msg body = {.kind = RCX_CTRL_QUERY,
+                                .sequence = query->sequence};
+
+    if (rank < 0 || query->members[rank].answer != NOT_ASKED)
+        return;
+    query->members[rank].answer = NO_ANSWER;
+    query->unanswered++;
+    rcx_ctrl_send(comm, rank, &body);
+}
+
+static void ask_all(struct rcx_comm *comm)
+{
+    for (int i = 0; i < comm->size; i++)
+        ask_member(comm, i);
+}
+
+/* Ask the ranks that r waits for. If calls differ, or r waits for no message,
+ * the neighbours are a sample. */
+static void ask_some(const struct rcx_request *r, int differs)
+{
+    int ranks[RCX_NEIGHBOURS_MOST], n = 0;
+
+    if (differs < 0)
+        n = rcx_request_peers(r, ranks, RCX_NEIGHBOURS_MOST);
+    if (n == 0)
+        n = rcx_ctrl_neighbours(r->comm, ranks);
+    for (int i = 0; i < n; i++)
+        ask_member(r->comm, ranks[i]);
+    ask_member(r->comm, differs);
+}
+
+static bool is_of_any_source(const struct rcx_request *r)
+{
+    return r->program->is_p2p &&
+           rcx_p2p_of(r->program)->call.peer == RCX_ANY_SOURCE;
+}
+
+/* False: no memory. */
+static bool ask(const struct rcx_request *r, uint64_t sequence, int differs,
+                const struct rcx_instant *now)
+{
+    struct rcx_comm *comm = r->comm;
+    const uint64_t ns = rcx_time_at(&comm->context->time, now);
+    const uint64_t answer_ns = time_to_answer(r);
+    const size_t size = (size_t)comm->size;
+    struct rcx_straggler_query *query = rcx_heap_zalloc(
+        &comm->context->heap, sizeof *query + size * sizeof *query->members);
+
+    if (!query)
+        return false;
+    *query = (struct rcx_straggler_query){
+        .request = key_of(r),
+        .sequence = sequence,
+        .differs = differs,
+        .until = ns + answer_ns,
+        .relayed_until = ns + answer_ns + time_to_relay(answer_ns),
+        .seen = ns};
+    query->members[comm->rank] = (struct rcx_straggler_member){
+        .answer = ENTERED,
+        .call = (int8_t)fingerprint_of(comm, sequence),
+        .stalled_ms = stalled_ms(comm, r, now)};
+    comm->query = query;
+    if (rcx_ctrl_is_small(comm) || is_of_any_source(r))
+        ask_all(comm);
+    else
+        ask_some(r, differs);
+    return true;
+}
+
 /* ---- Answers ------------------------------------------------------------- */
 
 /* Another communicator in which this rank waits, or NULL. A rank in the barrier
@@ -136,11 +228,21 @@ static bool has_called(const struct rcx_context *context,
            (!c || c->window.next > asked->sequence);
 }
 
+/* If this rank waits in a large communicator, it asks the ranks that it waits
+ * for, although its own deadline may not have passed. */
+static void ask_in_turn(struct rcx_comm *comm, const struct rcx_instant *now)
+{
+    const struct rcx_request *r =
+        comm->first ? comm->first : rcx_comm_awaited_message(comm);
+
+    if (r && !comm->query && !rcx_ctrl_is_small(comm))
+        ask(r, key_of(r), -1, now);
+}
+
 /* This rank has entered an operation if its number is below the next one to
  * use, or if this rank waits in an earlier operation or message. A query about
  * a message is answered with what this rank waits for. */
-void rcx_straggler_answer(struct rcx_context *context,
-                          const struct rcx_comm *comm,
+void rcx_straggler_answer(struct rcx_context *context, struct rcx_comm *comm,
                           const struct rcx_ctrl_msg *asked)
 {
     const struct rcx_instant now = rcx_instant_now();
@@ -170,6 +272,8 @@ void rcx_straggler_answer(struct rcx_context *context,
         answer.ranks[0] = -1;
     }
     rcx_ctrl_reply(context, asked->from, &answer);
+    if (answer.kind == RCX_CTRL_ENTERED && comm)
+        ask_in_turn(comm, &now);
 }
 
 void rcx_straggler_record(struct rcx_comm *comm,
@@ -181,7 +285,7 @@ void rcx_straggler_record(struct rcx_comm *comm,
 
     if (!query || query->sequence != body->sequence || rank < 0 ||
         query->members[rank].answer != NO_ANSWER)
-        return;
+        return; /* not about this query, or answered before */
     m = &query->members[rank];
     m->answer = body->kind == RCX_CTRL_ENTERED     ? ENTERED
                 : body->kind == RCX_CTRL_ELSEWHERE ? ELSEWHERE
@@ -193,46 +297,12 @@ void rcx_straggler_record(struct rcx_comm *comm,
          i++)
         m->waits_for[m->waits++] = body->ranks[i];
     query->unanswered--;
+    query->not_entered += m->answer == NOT_ENTERED;
+    for (int i = 0; i < m->waits && query->request & MESSAGE; i++)
+        ask_member(comm, rcx_comm_index(comm, m->waits_for[i]));
 }
 
-/* ---- Query --------------------------------------------------------------- */
-
-static uint64_t time_to_answer(const struct rcx_request *r)
-{
-    const uint64_t share = (uint64_t)r->timeout_ns / ANSWER_SHARE;
-
-    return r->timeout_ns == 0 || share > ANSWER_MOST_NS ? ANSWER_MOST_NS
-           : share < ANSWER_LEAST_NS                    ? ANSWER_LEAST_NS
-                                                        : share;
-}
-
-/* False: no memory. */
-static bool ask(const struct rcx_request *r, uint64_t sequence, int differs,
-                const struct rcx_instant *now)
-{
-    struct rcx_comm *comm = r->comm;
-    const uint64_t ns = rcx_time_at(&comm->context->time, now);
-    const size_t size = (size_t)comm->size;
-    struct rcx_straggler_query *query = rcx_heap_zalloc(
-        &comm->context->heap, sizeof *query + size * sizeof *query->members);
-    struct rcx_ctrl_msg body = {.kind = RCX_CTRL_QUERY, .sequence = sequence};
-
-    if (!query)
-        return false;
-    *query = (struct rcx_straggler_query){.request = key_of(r),
-                                          .sequence = sequence,
-                                          .differs = differs,
-                                          .until = ns + time_to_answer(r),
-                                          .seen = ns,
-                                          .unanswered = comm->size - 1};
-    query->members[comm->rank] = (struct rcx_straggler_member){
-        .answer = ENTERED,
-        .call = (int8_t)fingerprint_of(comm, sequence),
-        .stalled_ms = stalled_ms(comm, r, now)};
-    comm->query = query;
-    rcx_ctrl_send_all(comm, &body);
-    return true;
-}
+/* ---- Calls that differ --------------------------------------------------- */
 
 void rcx_straggler_compare_calls(const struct rcx_request *r, uint64_t sequence,
                                  int rank)
@@ -242,7 +312,7 @@ void rcx_straggler_compare_calls(const struct rcx_request *r, uint64_t sequence,
 
     if (!r->comm->query && !ask(r, sequence, rank, &now))
         rcx_comm_fail(r->comm, RCX_ERR_MISMATCH, &rank, rank >= 0,
-                      "%s: rank %d made another call",
+                      "%s: rank %d made a different call",
                       rcx_request_print(r, call), rank);
 }
 
@@ -266,6 +336,21 @@ static void give_grace(struct rcx_straggler_query *query, uint64_t ns)
     query->has_grace = true;
     if (query->until < ns + GRACE_NS)
         query->until = ns + GRACE_NS;
+    query->relayed_until += GRACE_NS;
+}
+
+/* Whether the query is over. If the ranks that a collective of a large
+ * communicator waits for wait themselves, some other rank announces which ranks
+ * are missing. */
+static bool is_decidable(const struct rcx_comm *comm, uint64_t ns)
+{
+    const struct rcx_straggler_query *query = comm->query;
+
+    if (query->unanswered > 0 && ns < query->until)
+        return false;
+    return rcx_ctrl_is_small(comm) || query->differs >= 0 ||
+           query->request & MESSAGE || ns >= query->relayed_until ||
+           query->unanswered > 0 || query->not_entered > 0;
 }
 
 /* The operation that the query is about; without a query, one that is overdue;
@@ -292,9 +377,11 @@ void rcx_straggler_check(struct rcx_comm *comm, const struct rcx_instant *now)
         give_grace(query, ns);
     if (query && !r)
         rcx_straggler_free(comm); /* the operation has ended */
-    else if (query && (query->unanswered == 0 || ns >= query->until))
+    else if (query && is_decidable(comm, ns))
         rcx_straggler_decide(r, rcx_request_age(r, now));
     else if (!query && r && !ask(r, key_of(r), -1, now))
         rcx_comm_fail(comm, RCX_ERR_TIMEOUT, NULL, 0,
-                      "communicator %u: a deadline passed", comm->id);
+                      "communicator %u: an operation timed out; no memory to "
+                      "find which rank is missing",
+                      comm->id);
 }

@@ -29,6 +29,25 @@ void rcx_ctrl_send_all(struct rcx_comm *comm, struct rcx_ctrl_msg *body)
             rcx_ctrl_send(comm, i, body);
 }
 
+enum { SMALL = 32 };
+
+bool rcx_ctrl_is_small(const struct rcx_comm *comm)
+{
+    return comm->size <= SMALL;
+}
+
+int rcx_ctrl_neighbours(const struct rcx_comm *comm,
+                        int ranks[RCX_NEIGHBOURS_MOST])
+{
+    int n = 0;
+
+    for (int64_t d = 1; d < comm->size; d *= 2) {
+        ranks[n++] = (int)((comm->rank + d) % comm->size);
+        ranks[n++] = (int)((comm->rank + comm->size - d) % comm->size);
+    }
+    return n;
+}
+
 bool rcx_ctrl_is_about(const struct rcx_ctrl_msg *body,
                        const struct rcx_comm *comm)
 {

@@ -19,6 +19,8 @@ enum rcx_ctrl_kind {
                      begin with sequence */
 };
 
+enum { RCX_NEIGHBOURS_MOST = 64 };
+
 /* At most 64 bytes, so that a transport sends a copy: the sender may have
  * exited when it is read. */
 struct rcx_ctrl_msg {
@@ -44,6 +46,14 @@ void rcx_ctrl_reply(struct rcx_context *context, int to,
 void rcx_ctrl_send(struct rcx_comm *comm, int rank, struct rcx_ctrl_msg *body);
 /* Send to all other members. */
 void rcx_ctrl_send_all(struct rcx_comm *comm, struct rcx_ctrl_msg *body);
+/* Whether a rank may send to all other members: they are at most 31. In a
+ * larger communicator a rank sends O(log p) control messages. */
+bool rcx_ctrl_is_small(const struct rcx_comm *comm);
+/* Write the members at distances of powers of two, both ways: 2 ceil(lg p) at
+ * most. Returns how many. If each of them forwards a message in the same way,
+ * all members receive it although up to lg p of them are dead or not in RCX. */
+int rcx_ctrl_neighbours(const struct rcx_comm *comm,
+                        int ranks[RCX_NEIGHBOURS_MOST]);
 /* Whether a member sent it about comm: earlier communicators of other members
  * may have had the same id. */
 bool rcx_ctrl_is_about(const struct rcx_ctrl_msg *body,

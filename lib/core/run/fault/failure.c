@@ -12,25 +12,18 @@
 #include "core/run/fault/ctrl_msg.h"
 #include "core/run/fault/state.h"
 
-enum { TELL_ALL = 32 };
-
-/* A small communicator's members hear it directly. In a larger one each rank
- * tells those at distances of powers of two, both ways, and ranks that learn of
- * it do the same: O(log p) messages a rank, and the others hear it as well if
- * up to log p of them are dead or not in RCX. */
-static bool tells_on(const struct rcx_comm *comm)
-{
-    return comm->size > TELL_ALL;
-}
-
+/* In a small communicator a rank that finds the failure tells all members. In a
+ * larger one it tells its neighbours, which forward the message. */
 static void send_failure(struct rcx_comm *comm, struct rcx_ctrl_msg *body)
 {
-    if (!tells_on(comm))
+    int near[RCX_NEIGHBOURS_MOST];
+
+    if (rcx_ctrl_is_small(comm)) {
         rcx_ctrl_send_all(comm, body);
-    for (int d = 1; d < comm->size && tells_on(comm); d *= 2) {
-        rcx_ctrl_send(comm, (comm->rank + d) % comm->size, body);
-        rcx_ctrl_send(comm, (comm->rank + comm->size - d) % comm->size, body);
+        return;
     }
+    for (int i = 0, n = rcx_ctrl_neighbours(comm, near); i < n; i++)
+        rcx_ctrl_send(comm, near[i], body);
 }
 
 /* Without descriptors, say, this rank may reach some members alone, which then
@@ -112,8 +105,8 @@ static void fail_groups(struct rcx_comm *parent)
             n += ranks[n] >= 0;
         }
         rcx_comm_fail(c, RCX_ERR_COMM_FAILED, ranks, n,
-                      "tag=%d: communicator %u, which the group is made from, "
-                      "has failed",
+                      "rcx_comm_create_group: tag=%d: the parent, communicator "
+                      "%u, has failed",
                       c->tag, parent->id);
     }
 }
@@ -215,7 +208,7 @@ void rcx_peer_fail_comms(struct rcx_context *context, int rank, bool all_know)
             continue;
         snprintf(text, sizeof text, "communicator %u: rank %s %s", c->id,
                  rcx_rank_print(c, index, name),
-                 has_left ? "has left, in rcx_finalize()" : "is dead");
+                 has_left ? "has called rcx_finalize()" : "is dead");
         fail(c, all_know ? RCX_COMM_FOUND_BY_ALL : RCX_COMM_FOUND,
              RCX_ERR_PEER_FAILED, &index, 1, text);
     }
@@ -264,7 +257,7 @@ void rcx_comm_confirm_failed(struct rcx_comm *comm)
     char text[RCX_REASON_TEXT];
 
     snprintf(text, sizeof text, "%s",
-             why ? why->text : "no memory to keep why");
+             why ? why->text : "no memory to keep the reason of the failure");
     if (fail(comm, RCX_COMM_DRAINED, comm->status, why ? why->ranks : NULL,
              why ? why->rank_count : 0, text))
         propagate(comm);
@@ -292,7 +285,7 @@ static void add_ranks(struct rcx_comm *comm, int from, int at,
         return;
     for (int i = 0; i < n && why->rank_count < comm->size; i++)
         why->ranks[why->rank_count++] = ranks[i];
-    if (tells_on(comm))
+    if (!rcx_ctrl_is_small(comm))
         announce_from(comm, at);
 }
 
@@ -309,7 +302,7 @@ void rcx_comm_fail_reported(struct rcx_comm *comm, rcx_status_t status,
         return;
     if (comm->why)
         comm->why->reported_by = from;
-    if (tells_on(comm))
+    if (!rcx_ctrl_is_small(comm))
         rcx_comm_announce(comm);
     propagate(comm);
 }

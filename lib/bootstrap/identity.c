@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -21,16 +21,17 @@
 #include "core/base/hash.h"
 
 /* Identify the PMIx server. Two launchers on one machine may give their jobs
- * the same name (Slurm numbers them), but they have different servers. */
+ * the same name (Slurm numbers them), but they have different servers. A server
+ * sets a variable for each version that it supports, in any order. */
 static uint64_t server(void)
 {
-    static const char *const names[] = {"PMIX_SERVER_URI41", "PMIX_SERVER_URI4",
-                                        "PMIX_SERVER_URI3", "PMIX_SERVER_URI2"};
-    const char *uri = NULL;
+    static const char prefix[] = "PMIX_SERVER_URI";
+    uint64_t hash = 0;
 
-    for (size_t i = 0; i < sizeof names / sizeof *names && !uri; i++)
-        uri = getenv(names[i]);
-    return uri ? rcx_hash_text(uri) : 0;
+    for (char **entry = environ; entry && *entry; entry++)
+        if (strncmp(*entry, prefix, sizeof prefix - 1) == 0)
+            hash ^= rcx_hash_text(*entry);
+    return hash;
 }
 
 static socklen_t name_of(const char *job, const char *rank,

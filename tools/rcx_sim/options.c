@@ -24,12 +24,12 @@ const char sim_usage[] =
     "\n"
     "Commands\n"
     "  print     the schedules, as text\n"
-    "  cost      what each algorithm says that it costs, and below it what its\n"
-    "            schedules cost: rounds, elements sent and combined by the slowest\n"
-    "            rank, time\n"
+    "  cost      the stated cost of each algorithm, and below it that of its\n"
+    "            schedules: rounds, elements sent and combined by the slowest rank,\n"
+    "            time\n"
     "  verify    prove results, order level, deadlock freedom and cost, case by case\n"
     "  draw      the schedules as a picture: rounds across, ranks down\n"
-    "  map       the fastest algorithm over ranks and bytes, by what they say\n"
+    "  map       the fastest algorithm over ranks and bytes, by stated costs\n"
     "  table1    Table 1 of Rabenseifner, Traeff 2004: printed, computed, simulated\n"
     "\n"
     "What is called\n"
@@ -42,12 +42,12 @@ const char sim_usage[] =
     "                        print and draw take one number. Default: 1..16; map\n"
     "                        2..64\n"
     "  -n, --count N         elements of the vector, of all its blocks together.\n"
-    "                        Default: as many as are cut into even blocks; verify\n"
+    "                        Default: a number that gives equal blocks; verify\n"
     "                        tries several\n"
     "      --per-node N      ranks of a node, side by side; without it there are no\n"
     "                        nodes, but verify tries several maps of them\n"
     "      --scattered       with --per-node: ranks are dealt to nodes in turn\n"
-    "      --root RANK       where there is one. Default: 0; verify tries several\n"
+    "      --root RANK       of a rooted collective. Default: 0; verify tries several\n"
     "      --elem BYTES      of an element (8); in verify an element has 32\n"
     "      --non-commutative the op does not commute; verify tries both\n"
     "      --in-place        print: the result replaces the operand, or its block;\n"
@@ -64,13 +64,13 @@ const char sim_usage[] =
     "      --max BYTES       (16M)\n"
     "      --order LEVEL     among algorithms of this level: loose (default), same,\n"
     "                        rank, uniform, canonical\n"
-    "      --chosen          what RCX chooses, by its rules and prices; behind it the\n"
-    "                        fastest, where that is another; and how far it is from\n"
-    "                        it\n"
-    "      --rules FILE      what RCX_TUNING=FILE makes of it, and costs on its\n"
-    "                        machine\n"
-    "      --simulated       by costs of schedules, not stated ones: knows which\n"
-    "                        messages go between nodes, and takes its time\n"
+    "      --chosen          what RCX chooses, by its rules and prices; after it the\n"
+    "                        fastest if that is another one; and the ratio of their\n"
+    "                        costs\n"
+    "      --rules FILE      with the rules of RCX_TUNING=FILE, and the costs of the\n"
+    "                        machine that it describes\n"
+    "      --simulated       by costs of schedules instead of stated ones: includes\n"
+    "                        which messages go between nodes; slow\n"
     "\n"
     "Output\n"
     "      --svg FILE        draw, map: into a file instead of as text\n"
@@ -96,7 +96,7 @@ void sim_refuse(const char *format, ...)
     va_start(args, format);
     vfprintf(stderr, format, args);
     va_end(args);
-    fputs(" (rcx_sim --help says more)\n", stderr);
+    fputs(" (try rcx_sim --help)\n", stderr);
     exit(EXIT_USAGE);
 }
 
@@ -213,8 +213,7 @@ static void parse_sizes(const char *text, struct sim_options *o)
                        "5 or 2..16 or 3,7,32..64",
                        text, RANKS_MAX);
         if (last - first >= SIZES_MAX - o->size_count)
-            sim_refuse("--ranks %s: that is more than %d numbers", text,
-                       SIZES_MAX);
+            sim_refuse("--ranks %s: more than %d numbers", text, SIZES_MAX);
         o->sizes = sim_grow(o, o->sizes, (size_t)o->size_count,
                             (size_t)(last - first + 1), sizeof *o->sizes);
         for (int i = first; i <= last; i++)
@@ -368,7 +367,7 @@ static void keep_sizes(struct sim_options *o, const char *option, int rank)
         if (o->sizes[i] > rank)
             o->sizes[kept++] = o->sizes[i];
     if (o->size_count > 0 && kept == 0)
-        sim_refuse("--%s %d: %d ranks have no such rank", option, rank,
+        sim_refuse("--%s %d: a job of %d ranks has no such rank", option, rank,
                    o->sizes[o->size_count - 1]);
     o->size_count = kept;
 }
@@ -377,11 +376,12 @@ static void check_together(const struct sim_command *command,
                            struct sim_options *o)
 {
     if (o->root >= 0 && !rcx_coll_is_rooted(o->coll))
-        sim_refuse("--root %d: %s has none", o->root, rcx_coll_name(o->coll));
+        sim_refuse("--root %d: %s has no root", o->root,
+                   rcx_coll_name(o->coll));
     keep_sizes(o, "root", o->root);
     keep_sizes(o, "rank", o->rank);
     if (o->scattered && o->per_node == 0)
-        sim_refuse("--scattered: needs --per-node, too");
+        sim_refuse("--scattered: needs --per-node");
     if (o->min_bytes > o->max_bytes)
         sim_refuse("--min %zu is more than --max %zu", o->min_bytes,
                    o->max_bytes);
@@ -415,7 +415,9 @@ void sim_options_parse(const struct sim_command *command, int argc, char **argv,
         if (option == 'h')
             sim_print_and_exit(sim_usage);
         check_accepted(command, option);
-        if (option == 'a' && algo_count < ALGOS_MAX)
+        if (option == 'a' && algo_count == ALGOS_MAX)
+            sim_refuse("--algo: at most %d algorithms", ALGOS_MAX);
+        if (option == 'a')
             algos[algo_count++] = optarg;
         parse_what(option, optarg, o);
         parse_how(option, optarg, o);

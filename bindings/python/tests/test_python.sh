@@ -17,11 +17,13 @@ bound=(timeout -k 5 60)
 # --- one process ---
 
 run 0 "$python" "$here/document.py" && grep -qx '[1-9][0-9]* examples, 0 failed' "$out"
-ok $? "examples in the documentation do what they say"
+ok $? "examples in the documentation give the results that they show"
 run 0 "$python" "$here/document.py" "$here/../../../include/rcx/rcx.h" && grep -qx 'as rcx.h' "$out"
 ok $? "numbers and functions are those of rcx.h"
 if "$python" -c 'import mypy' 2>"$scratch/mypy"; then
-    run 0 "$python" -m mypy --strict --ignore-missing-imports --no-incremental --cache-dir=/dev/null "$3/rcx"
+    # With the types of python3-typeshed, the file that cffi writes has errors.
+    printf '[mypy]\n[mypy-rcx._rcx_h]\nignore_errors = True\n' >"$scratch/mypy.ini"
+    run 0 "$python" -m mypy --config-file "$scratch/mypy.ini" --strict --ignore-missing-imports --no-incremental --cache-dir=/dev/null "$3/rcx"
     ok $? "types, by mypy --strict"
 fi
 "$python" -c 'import numpy' || { end_tests; exit; }
@@ -40,20 +42,20 @@ done
 
 run 137 "$rcxrun" -k -n 3 "$python" "$here/ends.py" killed \
     && [ "$(grep -cE '^(PeerError|DeadlineError) \(1,\)$' "$out")" -eq 2 ]
-ok $? "a rank that is killed is an exception on the others, who know who it was"
+ok $? "a rank that is killed is an exception on the others, which names it"
 run 0 "$rcxrun" -n 3 "$python" "$here/ends.py" raised && grep -qx "KeyError 'of a user'" "$out" \
     && [ "$(grep -c '^PeerError .*1' "$out")" -eq 2 ]
 ok $? "an exception of a user's ends the others' calls, and is not lost"
 run 0 "$rcxrun" -n 3 "$python" "$here/ends.py" left && [ "$(grep -cx 'all is well' "$out")" -eq 3 ]
-ok $? "a communicator that is given up leaves the others as they were"
+ok $? "a communicator that is aborted does not affect others"
 run 0 "$rcxrun" -n 3 "$python" "$here/ends.py" kept && [ "$(grep -cx 'all is well' "$out")" -eq 3 ]
 ok $? "buffers of an operation that failed are kept until its context ends"
 run 1 "$rcxrun" -n 2 -x RCX_ORDER=loud "$python" "$here/forms.py" && grep -q 'rcx\.Error: .*RCX_ORDER' "$err"
-ok $? "what is wrong in the environment is an exception that names it"
+ok $? "a wrong variable in the environment is an exception that names it"
 
 for what in made interrupted; do
     run 0 "$rcxrun" -n 2 "$python" "$here/leftovers.py" $what && [ "$(grep -cx done "$out")" -eq 2 ]
-    ok $? "what nobody keeps is freed, and Ctrl-C ends a call that waits: $what"
+    ok $? "objects without references are freed, and Ctrl-C ends a call that waits: $what"
 done
 
 mkdir "$scratch/files"
@@ -64,6 +66,6 @@ wait
 [ "$(cat "$scratch"/host.?)" = $'0 9.0\n1 9.0\n2 9.0' ]
 ok $? "a bootstrap of the host's own"
 run 0 "$python" "$here/host.py" "$scratch/files" 0 3 bad && grep -q "^.*Error(.*OSError('the folder is gone')" "$out"
-ok $? "what it raises is the cause of the context's error"
+ok $? "an exception that it raises is the cause of the context's error"
 
 end_tests
